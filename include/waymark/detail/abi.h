@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * abi.h - what the compiler puts into an instrumented program, and the calls that it makes.
+ *
+ * Everything here is an ABI: it is compiled into other people's programs. The macros of trace.h produce these
+ * structures, libwaymark reads them. Nobody else includes this file.
+ *
+ *     source line            object file                                        libwaymark (src/tracer)
+ *     ───────────            ───────────                                        ───────────────────────
+ *     waymark(shop, paid,    .text            nop; test $rel32,%eax  ◄── one byte is patched: A9 ↔ E9
+ *             id, name)      waymark_sites    struct waymark_site ──► site, descriptor
+ *                            .data            struct waymark_desc ──► names, fields; chain of enablers
+ *                            .text (cold)     stage words and refs, call waymark_record(desc, words, refs)
+ *
+ * Two kinds of objects, because one declaration can be inlined at many addresses:
+ *   - the *descriptor* says what is recorded. One per declaration (per instantiation, in a C++ template);
+ *   - the *site* says where. One per address in the text, written by the assembler.
+ * Descriptors with the same provider, name and fields are one event.
+ */
+#ifndef WAYMARK_DETAIL_ABI_H
+#define WAYMARK_DETAIL_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if !defined(__LP64__)
+#error "Waymark traces 64-bit programs only (x86-64 and aarch64): compile without -m32 or -mx32"
+#endif
+
+#define WAYMARK_ABI_VERSION 1
+#define WAYMARK_MAX_FIELDS 32
+
+/* What a descriptor declares. */
+enum waymark_kind {
+	WAYMARK_KIND_EVENT = 0,   /* waymark(), WAYMARK_EVENT() */
+	WAYMARK_KIND_MARKER = 1,  /* waymark_mark(): fields come from the format string in `text` */
+	WAYMARK_KIND_TEXT = 2,    /* waymark_logf(): likewise, and the format is a label of field `msg` */
+	WAYMARK_KIND_GUARD = 3,   /* wm_enabled(): patched like the event of that name, records nothing */
+};
+
+/* Log levels, those of syslog and LTTng; a smaller number is more severe. */
+enum waymark_level {
+	WAYMARK_LEVEL_EMERG = 0, WAYMARK_LEVEL_ALERT = 1, WAYMARK_LEVEL_CRIT = 2, WAYMARK_LEVEL_ERR = 3,
+	WAYMARK_LEVEL_WARNING = 4, WAYMARK_LEVEL_NOTICE = 5, WAYMARK_LEVEL_INFO = 6,
+	WAYMARK_LEVEL_DEBUG_SYSTEM = 7, WAYMARK_LEVEL_DEBUG_PROGRAM = 8, WAYMARK_LEVEL_DEBUG_PROCESS = 9,
+	WAYMARK_LEVEL_DEBUG_MODULE = 10, WAYMARK_LEVEL_DEBUG_UNIT = 11, WAYMARK_LEVEL_DEBUG_FUNCTION = 12,
+	WAYMARK_LEVEL_DEBUG_LINE = 13, WAYMARK_LEVEL_DEBUG = 14,
+};
+
+/*
+ * Field types. Scalars are staged in words; STRING, TEXT, BYTES, SEQ and ARRAY are passed by reference.
+ * SEQ and ARRAY have the element's scalar type in `elem`.
+ */
+enum waymark_type {
+	WAYMARK_T_NONE = 0,
+	WAYMARK_T_S8, WAYMARK_T_U8, WAYMARK_T_S16, WAYMARK_T_U16, WAYMARK_T_S32, WAYMARK_T_U32,
+	WAYMARK_T_S64, WAYMARK_T_U64,
+	WAYMARK_T_BOOL,           /* one byte, 0 or 1 */
+	WAYMARK_T_FLOAT, WAYMARK_T_DOUBLE,
+	WAYMARK_T_POINTER,        /* 64 bits, shown in base 16 */
+	WAYMARK_T_STRING,         /* one ref: NUL-terminated; ref.len is strlen(), or SIZE_MAX: the library measures */
+	WAYMARK_T_TEXT,           /* one ref: ref.len bytes of text, recorded as a string */
+	WAYMARK_T_BYTES,          /* one ref: ref.len bytes, recorded as a u32 length and bytes */
+	WAYMARK_T_SEQ,            /* one ref: ref.len bytes = whole elements, recorded as a u32 count and elements */
+	WAYMARK_T_ARRAY,          /* one ref: `count` elements, recorded without a length */
+	WAYMARK_T_ENUM,           /* a scalar of type `elem` with labels */
+	WAYMARK_T_FLAGS,          /* likewise; labels name bits and may be combined */
+};
+
+#define WAYMARK_F_HEX 0x01u       /* base 16 */
+#define WAYMARK_F_BE 0x02u        /* the value is in network byte order and is recorded as such */
+#define WAYMARK_F_NAMED 0x04u     /* `name` is the field's name itself, not the text of an argument */
+#define WAYMARK_F_OCT 0x08u       /* base 8 */
+
+/* One label of an enumeration; the values from..to, both included. Bits for WAYMARK_T_FLAGS. */
+struct waymark_label {
+	const char *name;
+	int64_t from, to;
+};
+
+struct waymark_labels {
+	const char *name;
+	uint32_t count;
+	uint32_t reserved;
+	const struct waymark_label *label;
+};
+
+/*
+ * One field. `name` is the argument's source text, from which the library derives the field's name by the
+ * rule of instrumentation.md (identifier; last member of a.m or a->m; else argN; the first argument's or the quoted
+ * name within wm_named("x", v), wm_hex(v), ... wrappers), unless WAYMARK_F_NAMED is set.
+ */
+struct waymark_field {
+	uint8_t type;      /* enum waymark_type */
+	uint8_t elem;      /* element's, or underlying, scalar type */
+	uint16_t flags;
+	uint32_t count;    /* ARRAY: elements */
+	const char *name;
+	const struct waymark_labels *labels;
+	const char *media; /* BYTES: media type, or NULL */
+	const char *unit;  /* or NULL */
+};
+
+struct waymark_enabler;   /* private to libwaymark */
+
+struct waymark_desc {
+	uint32_t size;            /* sizeof(struct waymark_desc): later versions append */
+	uint16_t version;         /* WAYMARK_ABI_VERSION */
+	uint8_t kind;             /* enum waymark_kind */
+	uint8_t level;            /* enum waymark_level */
+	/* First enabler of the event, NULL when nothing wants it. Written by the library with release order, read with acquire. */
+	struct waymark_enabler *chain;
+	void *event;              /* the library's own; NULL in the object file */
+	const char *provider, *name;
+	const char *file, *function;
+	uint32_t line;
+	uint32_t n_fields;
+	const struct waymark_field *fields;  /* n_fields of them; NULL for MARKER and TEXT */
+	const char *text;         /* MARKER, TEXT: the format string; else NULL */
+	/*
+	 * MARKER, TEXT: types of the arguments as staged, n_fields of them (enum waymark_type), against which the
+	 * library holds the format string. Else NULL.
+	 */
+	const uint8_t *arg_types;
+};
+
+/*
+ * One address. All references are relative to the member's own address, so that the entry needs no relocation.
+ * Written in assembly into the section "waymark_sites".
+ */
+struct waymark_site {
+	uint8_t size;             /* sizeof(struct waymark_site) = 16 */
+	uint8_t version;          /* WAYMARK_ABI_VERSION */
+	uint8_t how;              /* enum waymark_how */
+	uint8_t reserved;
+	int32_t code;             /* to the patchable instruction, or to the byte that is tested */
+	int32_t target;           /* to the enabled block (HOW_PATCH), else 0 */
+	int32_t desc;             /* to the struct waymark_desc */
+};
+
+enum waymark_how {
+	WAYMARK_HOW_PATCH = 1,    /* x86-64: A9 <rel32> ↔ E9 <rel32>; aarch64: nop ↔ b target */
+	WAYMARK_HOW_BYTE = 2,     /* `code` leads to a byte: 0 disabled, 1 enabled */
+};
+
+/* One executable or shared library that holds sites; a hidden object of its own in each. */
+struct waymark_module {
+	uint32_t size;
+	uint32_t version;
+	const struct waymark_site *begin, *end;
+	const void *anchor;       /* an address within the module, for dladdr-like look-ups */
+	struct waymark_module *next;  /* the library's own */
+	void *priv;               /* the library's own */
+};
+
+/* A field passed by reference. */
+struct waymark_ref {
+	const void *base;
+	size_t len;               /* bytes; SIZE_MAX for a NUL-terminated string that the library measures */
+};
+
+/*
+ * Record. Called in the enabled block, with
+ *   words  the fixed-size fields, packed little-endian without gaps, in order; a field that follows a ref starts a new word
+ *          (so: run of scalars | ref | run of scalars | ...; each run begins at a fresh word, the last word of a run is
+ *          padded with zeros). Macros build whole words in registers, so that the copy into the ring reads what was
+ *          stored with the same width;
+ *   refs   one for each STRING, TEXT, BYTES, SEQ, ARRAY field, in order.
+ * Any thread, any time, signal handlers included. Errno is preserved. Never fails the program.
+ */
+void waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs);
+
+/* Called by each module's constructor (priority 101) and destructor; the second call for one module is ignored. */
+void waymark_module_register(struct waymark_module *module);
+void waymark_module_unregister(struct waymark_module *module);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

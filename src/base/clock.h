@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clock.h - the trace clock: which one this machine has, its frequency, and its offset to real time.
+ *
+ * The time stamp counter where the kernel calls it invariant and uses it as its own clock source, else CLOCK_MONOTONIC. A record
+ * holds the raw value; frequency and offset go into the metadata, measured once when a session starts.
+ */
+#ifndef WMK_BASE_CLOCK_H
+#define WMK_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Values are those of enum waymark_ring_clock. */
+enum wmk_clock_kind { WMK_CLOCK_MONOTONIC = 0, WMK_CLOCK_COUNTER = 1, WMK_CLOCK_PLUGIN = 2 };
+
+struct wmk_clock {
+	enum wmk_clock_kind kind;
+	uint64_t freq;        /* Hz: the kernel's own (perf event page), else measured */
+	int64_t offset_s;     /* real time at clock value 0: offset_s seconds ... */
+	uint64_t offset;      /* ... and offset cycles, 0 <= offset < freq */
+	uint64_t precision;   /* cycles: skew between CPUs, measured */
+	char uuid[37];        /* identifies the clock across traces: the machine's boot id, or empty */
+	char name[32];        /* "tsc", "cntvct", "monotonic", or a plug-in's name */
+	char description[96];
+};
+
+/* The kind this machine's kernel vouches for. Reads sysfs; 0 or -errno is never returned: falls back to MONOTONIC. */
+enum wmk_clock_kind wmk_clock_detect(void);
+/* Fill `clock` for `kind`: frequency, offset, precision. Takes some milliseconds when the frequency must be measured. */
+int wmk_clock_measure(enum wmk_clock_kind kind, struct wmk_clock *clock);
+
+static inline uint64_t wmk_clock_counter(void)
+{
+#if defined(__x86_64__)
+	uint32_t lo, hi;
+	__asm__ __volatile__("rdtsc" : "=a"(lo), "=d"(hi));
+	return (uint64_t)hi << 32 | lo;
+#elif defined(__aarch64__)
+	uint64_t v;
+	__asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(v));
+	return v;
+#else
+	return 0;
+#endif
+}
+
+static inline uint64_t wmk_clock_monotonic(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * error.h - a chain of causes: one sentence for each layer that an error passed through.
+ *
+ *     if (fd < 0)
+ *         return wmk_error(-errno, "cannot create trace directory %s", path);      innermost: starts a new chain
+ *     ...
+ *     if (err < 0)
+ *         return wmk_error_add(err, "cannot open session %s", name);               outer layers add to it
+ *
+ * The chain is a fixed thread-local array of 8 sentences of at most 160 bytes, the outermost 8 are kept... a caller that handles
+ * an error calls wmk_error_clear(). Functions return the -errno given, so that each is one statement. Any thread; not async-signal-safe.
+ */
+#ifndef WMK_BASE_ERROR_H
+#define WMK_BASE_ERROR_H
+
+#include <stddef.h>
+
+#define WMK_ERROR_DEPTH 8
+#define WMK_ERROR_LEN 160
+
+/* Start a new chain. Returns `err` (negative errno). */
+int wmk_error(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+/* Add the sentence of an outer layer. Returns `err`. */
+int wmk_error_add(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+void wmk_error_clear(void);
+/* Sentences of the calling thread's chain: 0 is the outermost; NULL past the end. */
+const char *wmk_error_get(unsigned index);
+/* All in one line, outermost first, joined by ": ". Returns `buf`. */
+const char *wmk_error_text(char *buf, size_t size);
+
+#endif

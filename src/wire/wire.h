@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wire.h - frames, descriptor passing, and the messages between an application and its controller.
+ *
+ * One stream socket (AF_UNIX) per application and controller. A frame is a header and a body of fixed-width little-endian fields; at most
+ * one file descriptor travels with a frame (SCM_RIGHTS). Every length and count is bounded before use.
+ *
+ *     application (libwaymark)                               controller (waymark record, later waymark-sessiond)
+ *     HELLO {abi, word size, pid, ppid, start, name}   ───►
+ *                                                      ◄───  WELCOME {slot, generation, abi} or REFUSED {errno, words}
+ *     EVENT {event number, encoded class} ...          ───►      (any number; more later, when a library is loaded)
+ *     EVENTS_END {batch}                               ───►
+ *                                                      ◄───  CHANNEL {channel, block, field limit, contexts} + fd of the ring set
+ *                                                      ◄───  ENABLE {channel, event number, event id} ...
+ *                                                      ◄───  DISABLE {channel, event number} ...
+ *                                                      ◄───  CHANNEL_GONE {channel}
+ *                                                      ◄───  DONE {batch}     everything that batch needs has been sent
+ *     SYNCED {sync}                                    ───►  answer to SYNC {sync}: all commands before it are in force
+ *     EVENT_GONE {event number} ...                    ───►      (a library was unloaded)
+ *
+ * `event number` is the application's own (0, 1, ...); `event id` is the one in the trace, given by the controller per channel.
+ * An unknown message type gets an ERROR reply, not a dropped connection. The closing of the socket is the end of the application.
+ */
+#ifndef WMK_WIRE_WIRE_H
+#define WMK_WIRE_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define WMK_WIRE_VERSION 1
+#define WMK_FRAME_MAX (1u << 20)      /* bytes of a body */
+#define WMK_WIRE_NAME_MAX 64          /* procname in HELLO, without the NUL */
+#define WMK_WIRE_CONTEXTS_MAX 32
+
+enum wmk_msg {
+	WMK_MSG_HELLO = 1, WMK_MSG_WELCOME, WMK_MSG_REFUSED, WMK_MSG_EVENT, WMK_MSG_EVENTS_END, WMK_MSG_CHANNEL,
+	WMK_MSG_CHANNEL_GONE, WMK_MSG_ENABLE, WMK_MSG_DISABLE, WMK_MSG_DONE, WMK_MSG_SYNC, WMK_MSG_SYNCED,
+	WMK_MSG_EVENT_GONE, WMK_MSG_ERROR,
+};
+
+struct wmk_frame {             /* as it travels, 16 bytes */
+	uint32_t length;           /* of the body */
+	uint16_t type;             /* enum wmk_msg */
+	uint16_t version;          /* WMK_WIRE_VERSION */
+	uint32_t request;          /* echoed in ERROR */
+	uint32_t reserved;         /* 0 */
+};
+
+struct wmk_hello {
+	uint32_t abi, word_bits;
+	uint32_t pid, ppid;        /* as the application sees them; the controller's truth is SO_PEERCRED */
+	uint64_t start_time;       /* of the process, clock ticks since boot (/proc/self/stat field 22), 0 if unknown */
+	char name[WMK_WIRE_NAME_MAX + 1];
+};
+
+struct wmk_welcome {
+	uint32_t abi;
+	uint32_t slot, generation; /* identity for claim rings */
+};
+
+/* Contexts by number; the table with names and types is in tracer/context.h's table and is shared through schema. */
+enum wmk_context {
+	WMK_CTX_VPID = 1, WMK_CTX_VTID = 2, WMK_CTX_PROCNAME = 3, WMK_CTX_CPU_ID = 4, WMK_CTX_PTHREAD_ID = 5, WMK_CTX_IP = 6,
+	WMK_CTX_COUNT
+};
+
+struct wmk_channel_msg {
+	uint32_t channel;          /* number, unique on this connection */
+	uint32_t field_limit;      /* bytes; longer strings and sequences are cut */
+	uint32_t n_contexts;
+	uint32_t reserved;
+	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];   /* enum wmk_context, in the order of the stream's event context */
+	/* ring geometry, mode, clock and blocking stand in the set's own header */
+};
+
+struct wmk_enable_msg { uint32_t channel, event, id; };
+struct wmk_disable_msg { uint32_t channel, event; };
+
+/* ── frames ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Growing output: frames are appended, then sent without blocking. */
+struct wmk_out {
+	uint8_t *buf;
+	size_t len, cap, sent;
+	struct { size_t at; int fd; } fds[64];   /* descriptor `fd` (owned) goes with the frame that begins at `at` */
+	unsigned n_fds;
+};
+
+/* Append a frame. `fd` >= 0 is dup'd and travels with it. -ENOMEM, -EMSGSIZE, -EAGAIN (64 descriptors are queued). */
+int wmk_out_frame(struct wmk_out *out, enum wmk_msg type, uint32_t request, const void *body, size_t length, int fd);
+/* Send what the socket takes (MSG_NOSIGNAL | MSG_DONTWAIT). 1: all sent; 0: more to send; -errno. */
+int wmk_out_send(struct wmk_out *out, int sock);
+void wmk_out_free(struct wmk_out *out);
+
+/* Growing input, bounded by one frame. */
+struct wmk_in {
+	uint8_t *buf;
+	size_t len, cap, next;
+	int fds[64];
+	unsigned n_fds;
+};
+
+/* Read what is there (MSG_DONTWAIT). 1: some bytes came; 0: end of file; -EAGAIN; -errno. */
+int wmk_in_receive(struct wmk_in *in, int sock);
+/*
+ * Take the next whole frame: 1, and *frame, *body (valid until the next receive), *fd (-1 or now the caller's); 0: not whole yet;
+ * -EPROTO with a cause chain (too long, wrong version).
+ */
+int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, int *fd);
+void wmk_in_free(struct wmk_in *in);
+
+/* ── codecs: decode checks length, ranges and termination; -EPROTO with a cause chain ────────────────── */
+
+int wmk_hello_decode(const void *body, size_t len, struct wmk_hello *hello);
+int wmk_welcome_decode(const void *body, size_t len, struct wmk_welcome *welcome);
+int wmk_channel_decode(const void *body, size_t len, struct wmk_channel_msg *channel);
+int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable);
+int wmk_disable_decode(const void *body, size_t len, struct wmk_disable_msg *disable);
+int wmk_u32_decode(const void *body, size_t len, uint32_t *value);   /* EVENTS_END, DONE, SYNC, SYNCED, CHANNEL_GONE, EVENT_GONE */
+/* EVENT: number, then an encoded class (wmk_event_decode). */
+int wmk_event_msg_decode(const void *body, size_t len, uint32_t *number, const void **encoded, size_t *encoded_len);
+/* REFUSED, ERROR: an errno (positive) and words, NUL-terminated into `text`. */
+int wmk_error_msg_decode(const void *body, size_t len, int *err, char *text, size_t size);
+
+/* Encode is appending the structure itself, little-endian machine that we are: these check and append. */
+int wmk_out_hello(struct wmk_out *out, const struct wmk_hello *hello);
+int wmk_out_u32(struct wmk_out *out, enum wmk_msg type, uint32_t value);
+int wmk_out_event(struct wmk_out *out, uint32_t number, const void *encoded, size_t encoded_len);
+int wmk_out_error(struct wmk_out *out, enum wmk_msg type, uint32_t request, int err, const char *text);
+
+/* ── where things are ────────────────────────────────────────────────────────────────────────────────── */
+
+/* Runtime directory of `uid` (control.md "Where things are"); `getenv_ok` 0: ignore WAYMARK_RUNDIR. Returns length or -ENAMETOOLONG. */
+int wmk_rundir(uid_t uid, int getenv_ok, char *buf, size_t size);
+#define WMK_APP_SOCKET "app.sock"
+
+#endif
