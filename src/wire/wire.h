@@ -51,8 +51,20 @@ struct wmk_hello {
 	uint32_t abi, word_bits;
 	uint32_t pid, ppid;        /* as the application sees them; the controller's truth is SO_PEERCRED */
 	uint64_t start_time;       /* of the process, clock ticks since boot (/proc/self/stat field 22), 0 if unknown */
+	/*
+	 * A clock plug-in (WAYMARK_CLOCK_PLUGIN), if the application runs one: "" and zeros otherwise. The controller refuses an
+	 * application whose clock is not the session's. Real time = offset_s + (offset + value) / freq.
+	 */
+	uint64_t clock_freq;       /* Hz */
+	int64_t clock_offset_s;
+	uint64_t clock_offset;     /* cycles, < clock_freq */
+	char clock[32];
+	char clock_uuid[37];
 	char name[WMK_WIRE_NAME_MAX + 1];
 };
+
+/* Provider of the tracer's own events (loaded objects): not the program's, enabled by a channel's flag, not by a pattern. */
+#define WMK_STATEDUMP_PROVIDER "lttng_ust_statedump"
 
 struct wmk_welcome {
 	uint32_t abi;
