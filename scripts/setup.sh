@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Installs the Debian packages that are missing, and no others. Running it twice does nothing the second time.
+#
+#   scripts/setup.sh            what building and testing need
+#   scripts/setup.sh --long     also what `scripts/test.sh --long` needs: an aarch64 machine in qemu with Debian's kernel
+#   scripts/setup.sh --bench    also the tracers that `scripts/bench.sh` compares with
+set -euo pipefail
+
+packages=(
+	# build
+	meson ninja-build gcc g++ libc6-dev pkg-config python3
+	# unit tests; models; the independent readers of traces; a debugger that single-steps
+	libcmocka-dev spin babeltrace babeltrace2 gdb
+	# the other compiler, its linker and its sanitizers
+	clang lld libclang-rt-14-dev
+	# aarch64 by emulation, and a C library without restartable sequences
+	qemu-user gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross musl-tools
+	# checks of built files
+	binutils
+)
+long=(qemu-system-arm cpio)
+bench=(lttng-tools liblttng-ust-dev)
+
+usage() {
+	sed -n '3,7s/^# \{0,1\}//p' "$0"
+}
+
+for arg; do
+	case $arg in
+	--long) packages+=("${long[@]}"); kernel=1 ;;
+	--bench) packages+=("${bench[@]}") ;;
+	-h | --help) usage; exit 0 ;;
+	*) echo "setup: unknown argument '$arg'" >&2; usage >&2; exit 2 ;;
+	esac
+done
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+	echo "setup: this is not Debian; install by hand: ${packages[*]}" >&2
+	exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+	state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+	[ "$state" = installed ] || missing+=("$package")
+done
+
+as_root=()
+if [ ${#missing[@]} -eq 0 ]; then
+	echo "setup: all ${#packages[@]} packages are there, nothing to install"
+else
+	if [ "$(id -u)" -ne 0 ]; then
+		if ! command -v sudo >/dev/null; then
+			echo "setup: missing: ${missing[*]}" >&2
+			echo "setup: run as root, or install sudo, to have them installed" >&2
+			exit 1
+		fi
+		as_root=(sudo)
+	fi
+	echo "setup: installing ${#missing[@]} of ${#packages[@]} packages: ${missing[*]}"
+	install() {
+		"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"
+	}
+	# The package lists of a fresh machine are empty, those of an old one out of date: fetch them only then.
+	apt-cache show "${missing[@]}" >/dev/null 2>&1 || "${as_root[@]}" apt-get update -q
+	install || { "${as_root[@]}" apt-get update -q && install; }
+	echo "setup: done"
+fi
+
+# The arm64 kernel runs in an emulated machine, never on this one: it is unpacked here, not installed.
+if [ -n "${kernel:-}" ]; then
+	dir=$(cd "$(dirname "$0")/.." && pwd)/build-tests/arm64-kernel
+	if compgen -G "$dir/boot/vmlinuz-*" >/dev/null; then
+		echo "setup: the arm64 kernel is in $dir"
+	else
+		echo "setup: unpacking Debian's arm64 kernel into $dir"
+		mkdir -p "$dir"
+		apt=(-o "Dir::State::Lists=$dir/lists" -o "Dir::Cache::pkgcache=" -o "Dir::Cache::srcpkgcache="
+			-o APT::Architecture=arm64 -o "APT::Architectures=arm64" -o "Dir::State::status=$dir/status"
+			-o "APT::Sandbox::User=root" -o "Debug::NoLocking=1")
+		mkdir -p "$dir/lists/partial"
+		: >"$dir/status"
+		apt-get "${apt[@]}" update -q
+		image=$(apt-cache "${apt[@]}" depends linux-image-arm64 | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -1)
+		[ -n "$image" ] || { echo "setup: no arm64 kernel in the package lists" >&2; exit 1; }
+		(cd "$dir" && apt-get "${apt[@]}" download "$image")
+		dpkg-deb -x "$dir"/linux-image-*.deb "$dir"
+		rm -rf "$dir"/linux-image-*.deb "$dir/lists"
+		echo "setup: unpacked $image"
+	fi
+fi

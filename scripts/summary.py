@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Counts test cases in Meson's JSON logs and says which failed and where their output is.
+
+usage: summary.py BUILD=LOG.json... ; BUILD=broken:LOG stands for a build that did not come about: one failure.
+
+A test program that uses cmocka counts for as many cases as it says it has; any other test is one case. The last
+line is "N passed, N failed", with ", N skipped" behind it when some were. Exit status 1 when something failed.
+"""
+import json
+import re
+import sys
+
+PASSED = re.compile(r'^\[  PASSED  \] (\d+) test', re.M)
+FAILED = re.compile(r'^\[  FAILED  \] (\d+) test', re.M)
+FAILED_NAME = re.compile(r'^\[  FAILED  \] (?:\S+: )?(\w+)$', re.M)
+SKIPPED = re.compile(r'^\[  SKIPPED \] (\d+) test', re.M)
+SEED = re.compile(r'\bseed[ =:]+(0x[0-9a-f]+|\d+)', re.I)
+GOOD = {'OK', 'EXPECTEDFAIL'}
+SKIP = {'SKIP', 'IGNORED'}
+
+
+def total(pattern, text):
+    return sum(int(n) for n in pattern.findall(text))
+
+
+def count(test):
+    """(passed, failed, skipped) of one entry of the log."""
+    text = (test.get('stdout') or '') + '\n' + (test.get('stderr') or '')
+    result = test['result']
+    passed, failed, skipped = total(PASSED, text), total(FAILED, text), total(SKIPPED, text)
+    if result in SKIP:
+        return 0, 0, 1
+    if result in GOOD:
+        # An expected failure may print any number of failed cases: it is one case that did what it should.
+        return (1, 0, 0) if result == 'EXPECTEDFAIL' or not passed + skipped else (passed, 0, skipped)
+    return passed, max(failed, 1), skipped
+
+
+def main(args):
+    sums = [0, 0, 0]
+    failures, seeds = [], []
+    for arg in args:
+        build, _, log = arg.partition('=')
+        if log.startswith('broken:'):
+            sums[1] += 1
+            failures.append((build, 'the build itself', 'broken', [], log[len('broken:'):]))
+            continue
+        n = 0
+        with open(log, encoding='utf-8', errors='replace') as lines:
+            for line in lines:
+                test = json.loads(line)
+                n += 1
+                sums = [a + b for a, b in zip(sums, count(test))]
+                text = (test.get('stdout') or '') + '\n' + (test.get('stderr') or '')
+                seeds += [f'{build}/{test["name"]} {s}' for s in dict.fromkeys(SEED.findall(text))]
+                if test['result'] not in GOOD | SKIP:
+                    names = list(dict.fromkeys(FAILED_NAME.findall(text)))
+                    failures.append((build, test['name'], test['result'].lower(), names,
+                                     log.replace('.json', '.txt')))
+        if n == 0:
+            sums[1] += 1
+            failures.append((build, 'no test ran', 'broken', [], log))
+    if seeds:
+        print('seeds: ' + ', '.join(seeds))
+    for build, name, result, names, log in failures:
+        print(f'FAILED {build}: {name} ({result})' + (': ' + ', '.join(names) if names else ''))
+        print(f'       see {log}')
+    line = f'{sums[0]} passed, {sums[1]} failed'
+    if sums[2]:
+        line += f', {sums[2]} skipped'
+    print(line)
+    return 1 if sums[1] or not sums[0] else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Sets up, builds everything several ways, and runs all tests.
+#
+#   scripts/test.sh                  a tenth of the rounds: at most 15 minutes on two CPUs
+#   scripts/test.sh --long           all rounds, and aarch64 in an emulated machine
+#   scripts/test.sh --only NAME...   some of the builds below only
+#   scripts/test.sh --no-setup       do not look for missing packages
+#
+# Builds are kept in build-tests/NAME. The last line is "N passed, N failed", counted in test cases over all builds.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+# name | what meson is told | test setup | suites (empty: all)
+# Sanitizers that the dynamic loader must see first do not go with tests that inspect machine code or measure memory:
+# those suites say in their meson.build that they are skipped there.
+builds=(
+	"gcc-release|--buildtype=release||"
+	"gcc-testpoints|--buildtype=debugoptimized -Dtestpoints=true||"
+	"no-rseq|--buildtype=release|norseq|"
+	"clang|--buildtype=release|| "
+	"asan|--buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false|asan|"
+	"tsan|--buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false|tsan|base schema wire ring ctf store consumer session"
+)
+declare -A compiler=([clang]="clang clang++") share=([no-rseq]=gcc-release)
+
+long=0 setup=1 only=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--long) long=1 ;;
+	--no-setup) setup=0 ;;
+	--only) shift; while [ $# -gt 0 ] && [[ $1 != --* ]]; do only+=("$1"); shift; done; continue ;;
+	-h | --help) sed -n '3,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	*) echo "test: unknown argument '$1'" >&2; exit 2 ;;
+	esac
+	shift
+done
+
+if [ $long = 1 ]; then
+	export WMK_ROUNDS_PERCENT=${WMK_ROUNDS_PERCENT:-100}
+	export WMK_LONG=1
+else
+	export WMK_ROUNDS_PERCENT=${WMK_ROUNDS_PERCENT:-10}
+fi
+# Tests must not depend on who runs them, nor meet a tracer that happens to be there.
+unset WAYMARK_RUNDIR WAYMARK_TRACE_DIR WAYMARK_DISABLE WAYMARK_REGISTER_TIMEOUT WAYMARK_CLOCK_PLUGIN GLIBC_TUNABLES
+export LC_ALL=C.UTF-8
+
+started=$SECONDS
+if [ $setup = 1 ]; then
+	args=()
+	[ $long = 1 ] && args+=(--long)
+	scripts/setup.sh "${args[@]}" || { echo "test: setting up failed"; echo "0 passed, 1 failed"; exit 1; }
+fi
+
+mkdir -p build-tests
+results=()
+for build in "${builds[@]}"; do
+	IFS='|' read -r name options env suites <<<"$build"
+	if [ ${#only[@]} -gt 0 ] && [[ " ${only[*]} " != *" $name "* ]]; then continue; fi
+	dir=build-tests/${share[$name]:-$name}
+	log=build-tests/$name.log
+	begun=$SECONDS
+	printf '== %s: building' "$name"
+	read -r c cxx <<<"${compiler[$name]:-gcc g++}"
+	ok=1
+	if [ ! -f "$dir/build.ninja" ]; then
+		# shellcheck disable=SC2086 # options are several words
+		CC=$c CXX=$cxx meson setup "$dir" --werror -Dtests=enabled $options >"$log" 2>&1 || ok=0
+	fi
+	[ $ok = 1 ] && { ninja -C "$dir" >>"$log" 2>&1 || ok=0; }
+	if [ $ok = 0 ]; then
+		printf ' FAILED\n'
+		grep -E 'error|warning|FAILED|ERROR' "$log" | head -20
+		echo "   see $log"
+		results+=("$name=broken:$log")
+		continue
+	fi
+	printf ', testing'
+	args=(--no-rebuild --num-processes "$(nproc)" --logbase "testlog-$name")
+	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 2)
+	[ -n "$env" ] && args+=(--setup "$env")
+	for suite in $suites; do args+=(--suite "$suite"); done
+	rm -f "$dir/meson-logs/testlog-$name"*
+	meson test -C "$dir" "${args[@]}" >>"$log" 2>&1
+	printf ' (%d s)\n' $((SECONDS - begun))
+	# Setups add their name to the log's.
+	json=$(ls "$dir/meson-logs/testlog-$name"*.json 2>/dev/null | head -1)
+	results+=("$name=${json:-broken:$log}")
+done
+
+echo "== $((SECONDS - started)) s, rounds ${WMK_ROUNDS_PERCENT} %"
+exec python3 scripts/summary.py "${results[@]}"

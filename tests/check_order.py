@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holds the source tree against its own rule: a folder includes the faces of earlier folders only.
+
+usage: check_order.py [ROOT]         check the tree; exit status 1 when an #include goes back
+       check_order.py --self-test    plant edges that must be found, and twins that must not
+
+Files past 600 lines are named as a warning: they ask for a missing concept.
+"""
+import os
+import re
+import sys
+import tempfile
+
+# The order of docs/tree.md. A folder that does not exist yet holds its place.
+ORDER = ['base', 'schema', 'ring', 'filter', 'ctf', 'wire', 'tracer', 'store', 'kernel', 'read', 'consumer',
+         'relay', 'ctl', 'session', 'analyze', 'top', 'cli', 'daemons']
+# A folder that may see less than what stands before it. The ring is a library of its own; libwaymark lives in other
+# people's programs, so it takes only what such a program can carry.
+ONLY = {
+    'base': set(),
+    'ring': {'base'},
+    'ctl': {'base', 'wire'},
+    'tracer': {'base', 'schema', 'ring', 'wire'},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+LONGEST = 600
+
+
+def sources(top):
+    for where, dirs, files in os.walk(top):
+        dirs[:] = [d for d in dirs if d != 'corpus' and not d.startswith('corpus-')]
+        for name in files:
+            if name.endswith(('.c', '.h', '.cc', '.cpp', '.S', '.inc')):
+                yield os.path.join(where, name)
+
+
+def folder_of(path, src):
+    return os.path.relpath(path, src).split(os.sep)[0]
+
+
+def target_folder(path, include, src):
+    """The folder of src/ that an #include leads into, or None (a system header, include/waymark, a generated file)."""
+    beside = os.path.normpath(os.path.join(os.path.dirname(path), include))
+    if os.path.exists(beside) and beside.startswith(src + os.sep):
+        return folder_of(beside, src)
+    first = include.split('/')[0]
+    return first if '/' in include and os.path.isdir(os.path.join(src, first)) else None
+
+
+def check(root):
+    """Sentences, one for each back edge."""
+    src = os.path.join(os.path.abspath(root), 'src')
+    wrong = []
+    for path in sorted(sources(src)):
+        here = folder_of(path, src)
+        shown = os.path.relpath(path, root)
+        if here not in ORDER:
+            wrong.append(f'{shown}: folder {here} has no place in the order')
+            continue
+        with open(path, encoding='utf-8', errors='replace') as f:
+            text = f.read()
+        for match in INCLUDE.finditer(text):
+            there = target_folder(path, match.group(1), src)
+            if there is None or there == here:
+                continue
+            line = text.count('\n', 0, match.start()) + 1
+            if there not in ORDER:
+                wrong.append(f'{shown}:{line}: includes {match.group(1)}: folder {there} has no place in the order')
+            elif ORDER.index(there) > ORDER.index(here):
+                wrong.append(f'{shown}:{line}: includes {match.group(1)}: {there} comes after {here}')
+            elif here in ONLY and there not in ONLY[here] and '/t/' not in shown:
+                wrong.append(f'{shown}:{line}: includes {match.group(1)}: {here} may not see {there}')
+    return wrong
+
+
+def long_files(root):
+    for top in ('src', 'include', 'tests', 'bench', 'examples'):
+        for path in sources(os.path.join(root, top)):
+            with open(path, encoding='utf-8', errors='replace') as f:
+                lines = sum(1 for _ in f)
+            if lines > LONGEST:
+                yield f'{os.path.relpath(path, root)}: {lines} lines'
+
+
+def self_test():
+    """(file, its text, must it be found)"""
+    cases = [
+        ('src/base/a.c', '#include "wire/wire.h"\n', True),
+        ('src/wire/a.c', '#include "base/error.h"\n', False),
+        ('src/wire/b.c', '#include "tracer/t.h"\n', True),
+        ('src/wire/c.c', '#  include "../tracer/t.h"\n', True),
+        ('src/wire/d.c', '#include <tracer/t.h>\n', False),
+        ('src/ring/a.c', '#include "schema/s.h"\n', True),
+        ('src/ring/t/a.c', '#include "schema/s.h"\n', False),
+        ('src/tracer/a.c', '#include "ctf/c.h"\n', True),
+        ('src/tracer/b.c', '#include "wire/wire.h"\n#include "t.h"\n', False),
+        ('src/newcomer/a.c', '\n', True),
+        ('src/cli/a.c', '#include "newcomer/n.h"\n', True),
+    ]
+    headers = ['src/base/error.h', 'src/wire/wire.h', 'src/tracer/t.h', 'src/schema/s.h', 'src/ctf/c.h']
+    with tempfile.TemporaryDirectory() as root:
+        for name in headers + [c[0] for c in cases]:
+            os.makedirs(os.path.join(root, os.path.dirname(name)), exist_ok=True)
+        for name in headers:
+            open(os.path.join(root, name), 'w').close()
+        for name, text, _ in cases:
+            with open(os.path.join(root, name), 'w') as f:
+                f.write(text)
+        wrong = check(root)
+        bad = 0
+        for name, text, found in cases:
+            if any(w.startswith(name + ':') for w in wrong) != found:
+                print(f'{name}: {text.strip()!r} should {"" if found else "not "}have been found')
+                bad = 1
+    print(f'self-test: {len(cases)} cases' + (' FAILED' if bad else ''))
+    return bad
+
+
+def main(args):
+    if args == ['--self-test']:
+        return self_test()
+    root = args[0] if args else '.'
+    if not os.path.isdir(os.path.join(root, 'src')):
+        print(f'{root} has no src/')
+        return 2
+    for line in long_files(root):
+        print(f'warning: {line} (more than {LONGEST})')
+    wrong = check(root)
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
