@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * consumer.h - takes packets from sources and gives them to a sink: one thread, small vtables.
+ *
+ *     source (a ring, later the kernel) ──next()──► struct wmk_packet ──write()──► sink (trace directory, later relay, snapshot)
+ *             ▲                                                                      │
+ *             └───────────────── release(), only after it has been written ◄─────────┘
+ *
+ * For `waymark record`:
+ *
+ *     wmk_consumer_open(&options, &consumer);              sink of your choice, e.g. wmk_sink_directory_open()
+ *     wmk_consumer_add_set(consumer, set, "app", 0);       once per channel; every ring of the set becomes a stream
+ *     wmk_consumer_start(consumer);                        its thread runs
+ *     ... the program runs; wmk_consumer_stats() any time ...
+ *     wmk_consumer_stop(consumer);                         everything committed is written, last lost counts too; joins
+ *     wmk_consumer_stats(consumer, &stats);
+ *     wmk_consumer_close(consumer);                        closes the sink; the sets stay the caller's
+ *
+ * While records come the thread looks at the rings on a timer that adapts (1 to 100 ms) to how fast they fill; after some empty looks it
+ * sleeps until a writer enters a new sub-buffer (waymark_ring_set_wait()). Each look backs memory ahead of the writers and beats the
+ * heart that blocking writers watch.
+ *
+ * A stream gets a file when it has its first record or loss; it begins with a lost count of 0 and ends with the final one.
+ *
+ * A sink that fails (disk full) is reported in the statistics; the packet stays in the ring and is tried again, so the rings fill and
+ * the writers count what they lose. At stop, what still cannot be written is counted as lost, to the record.
+ *
+ * Errors are -errno with a cause chain. Functions are for one controlling thread, except wmk_consumer_stats(): any thread.
+ */
+#ifndef WMK_CONSUMER_CONSUMER_H
+#define WMK_CONSUMER_CONSUMER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <waymark/ring.h>
+
+#include "ctf/writer.h"
+
+struct wmk_store;
+
+/* ── vtables ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* One stream of packets. `lost`, `records` are totals since the stream's beginning, at the end of the packet. */
+struct wmk_packet {
+	uint64_t begin_ts, end_ts;
+	uint64_t position;         /* in the source, of the first byte */
+	uint64_t records, lost, cut;
+	const void *data;          /* len bytes of records, until release */
+	size_t len;
+	uint8_t *room;             /* WMK_CTF_PACKET_ROOM writable bytes that end at `data`, or NULL */
+	void *priv;                /* the source's own */
+};
+
+struct wmk_source;
+struct wmk_source_ops {
+	/* 1: *packet filled; 0: nothing now; -errno: the source lies or failed, it yields nothing more. flush: also unfinished parts. */
+	int (*next)(struct wmk_source *source, int flush, struct wmk_packet *packet);
+	int (*release)(struct wmk_source *source, const struct wmk_packet *packet);
+	/* Records lost up to now; by cause if not NULL. */
+	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
+	void (*close)(struct wmk_source *source);
+};
+struct wmk_source {
+	const struct wmk_source_ops *ops;
+};
+
+struct wmk_sink;
+struct wmk_sink_stream;        /* the sink's own, one per stream that it was given */
+struct wmk_sink_ops {
+	int (*stream_open)(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream);
+	/* Whole packet or nothing; -errno may be passing (disk full): the same packet is offered again. */
+	int (*write)(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet);
+	int (*stream_close)(struct wmk_sink_stream *stream);
+	/* A sentence that belongs to the trace: a stream's error. */
+	void (*note)(struct wmk_sink *sink, const char *words);
+	uint64_t (*bytes)(struct wmk_sink *sink);      /* written so far; any thread */
+	void (*close)(struct wmk_sink *sink);
+};
+struct wmk_sink {
+	const struct wmk_sink_ops *ops;
+};
+
+/*
+ * Sink into a trace directory. The store stays the caller's, who appends declarations with wmk_store_metadata(), and outlives the sink.
+ */
+int wmk_sink_directory_open(struct wmk_store *store, const uint8_t uuid[16], struct wmk_sink **sink);
+
+/* ── the consumer ────────────────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_consumer;
+
+struct wmk_consumer_options {
+	struct wmk_sink *sink;     /* owned by the consumer from a successful wmk_consumer_open() on */
+	int at_stop_only;          /* 1: overwrite mode, `--overwrite`: nothing is written until stop, then what the rings hold */
+	uint32_t min_us, max_us;   /* bounds of the timer; 0: 1000 and 100000 */
+	uint64_t start_ts;         /* the clock's value now: time of an empty packet in a stream that never had a record */
+};
+
+enum wmk_stream_error_kind { WMK_STREAM_OK = 0, WMK_STREAM_LIES = 1, WMK_STREAM_UNWRITTEN = 2 };
+
+struct wmk_consumer_stats {
+	uint64_t records;                             /* in the trace */
+	uint64_t lost;                                /* in all: the causes below, overwritten and unwritten ones included */
+	uint64_t lost_by_cause[WAYMARK_LOST_CAUSES];
+	uint64_t overwritten;                         /* overwrite mode: the oldest, by design */
+	uint64_t unwritten;                           /* were in a ring but could not be written at stop (disk full) */
+	uint64_t cut;                                 /* fields cut to the channel's limit */
+	uint64_t bytes;                               /* on disk, all files */
+	uint64_t packets;
+	uint32_t streams;                             /* with a file */
+	uint32_t errors;                              /* streams that lied */
+	uint32_t sink_errors;                         /* failed attempts to write */
+	int sink_error;                               /* the last one, -errno; 0: never failed */
+	int stuck;                                    /* 1: the last attempt failed, writing waits for room */
+	char words[160];                              /* what went wrong first, for people; empty if nothing did */
+};
+
+/* *consumer is the caller's: wmk_consumer_close(). */
+int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **consumer);
+/*
+ * Every ring of `set` becomes a stream `<channel>_<cpu>` or `<channel>_claim<k>` of stream class `stream_id`. The set stays the
+ * caller's and must outlive the consumer. Its header_room must be WMK_CTF_PACKET_ROOM. Before or after start. -EINVAL, -ENOMEM.
+ */
+int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, const char *channel, uint32_t stream_id);
+/* Another kind of source; owned by the consumer on success. `cpu`: WMK_CTF_CPU_NONE if none. */
+int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *source, const char *name, uint32_t stream_id,
+			    uint64_t instance, uint32_t cpu);
+int wmk_consumer_start(struct wmk_consumer *consumer);
+/* Write what is there now, parts of sub-buffers too; returns when it has been done, or -errno if the sink refuses. Not with at_stop_only. */
+int wmk_consumer_flush(struct wmk_consumer *consumer);
+/*
+ * Take everything that has been committed, end every stream, join the thread. 0, or the sink's -errno when something could not be written
+ * (it is in the statistics). Idempotent.
+ */
+int wmk_consumer_stop(struct wmk_consumer *consumer);
+void wmk_consumer_stats(struct wmk_consumer *consumer, struct wmk_consumer_stats *stats);
+void wmk_consumer_close(struct wmk_consumer *consumer);
+
+#endif

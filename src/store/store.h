@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store.h - a trace directory on disk: made without following links, metadata that grows, stream files with their index.
+ *
+ *     <trace>/ust/uid/<uid>/64-bit/
+ *         metadata                    wmk_store_metadata(): one write per declaration, cut back if it fails
+ *         <channel>_<cpu>             wmk_store_stream_*(): whole packets only
+ *         <channel>_claim<k>
+ *         index/<stream>.idx          LTTng's format
+ *
+ * Directories are 0700, files 0600, owned by whoever runs this. Every step is openat(O_NOFOLLOW) from the directory before it.
+ * Errors are -errno with a cause chain that names the path. One thread at a time per object, except where said.
+ */
+#ifndef WMK_STORE_STORE_H
+#define WMK_STORE_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "ctf/writer.h"
+
+/*
+ * The default place of a trace: $WAYMARK_TRACE_DIR (`trace_dir`, may be NULL) or ~/waymark-traces, then <session>-<YYYYmmdd-HHMMSS>
+ * in local time. Writes it to `path`. -ENAMETOOLONG; -ENOENT when there is neither a trace_dir nor a home; -EINVAL when the session's
+ * name is empty, "." or "..", or holds '/'.
+ */
+int wmk_store_default_path(const char *trace_dir, const char *home, const char *session, int64_t realtime_s, char *path, size_t size);
+
+struct wmk_store;
+
+/*
+ * Make (or take, if it is an empty directory) `path`, its missing parents, and `sub` beneath it ("ust/uid/1000/64-bit" from
+ * wmk_store_sub_uid()). -ENOTEMPTY when something is in it, -ENOTDIR, -ELOOP, -EACCES, ... . *store is the caller's:
+ * wmk_store_close().
+ */
+int wmk_store_create(const char *path, const char *sub, struct wmk_store **store);
+/* Open a directory that wmk_store_create() made, to go on with it (metadata and streams are appended to). */
+int wmk_store_open(const char *path, const char *sub, struct wmk_store **store);
+void wmk_store_close(struct wmk_store *store);
+int wmk_store_sub_uid(uid_t uid, char *sub, size_t size);
+const char *wmk_store_path(const struct wmk_store *store);      /* of the whole trace, as given */
+
+/*
+ * Append a declaration to the metadata, in one write. If it cannot be written whole the file is cut back, and -errno returned: the
+ * trace stays readable without the declaration, so records of that event must not follow. Thread-safe.
+ */
+int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len);
+/* Bytes in all files: metadata, streams, indexes. Thread-safe. */
+uint64_t wmk_store_bytes(const struct wmk_store *store);
+
+/* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_store_stream;
+
+/*
+ * Create a stream's file and index. `name` ("app_0") must be a plain file name. -EEXIST; -ENOSPC etc. leave nothing behind.
+ * *stream is the caller's: wmk_store_stream_close(); the store must outlive it.
+ */
+int wmk_store_stream_create(struct wmk_store *store, const char *name, struct wmk_store_stream **stream);
+/*
+ * Open one that exists, to go on: reads its packets' headers, cuts off what follows the last whole packet, rewrites the index if it
+ * does not agree. *last is the last whole packet (content, ring_position, sequence, lost ...); returns 1, or 0 when the file holds no
+ * packet (then *last is zeros), or -errno.
+ */
+int wmk_store_stream_open(struct wmk_store *store, const char *name, const uint8_t uuid[16], struct wmk_store_stream **stream,
+			  struct wmk_ctf_packet *last);
+/*
+ * Append one packet: `iov` holds header, content and padding, wmk_ctf_packet_size() bytes in all. All of it or nothing: after a
+ * failure (-ENOSPC, -EDQUOT, -EFBIG, -EIO) the file is cut back to the last whole packet and the same packet can be tried again.
+ */
+int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n, const struct wmk_ctf_packet *packet);
+uint64_t wmk_store_stream_bytes(const struct wmk_store_stream *stream);
+/* Writes out what is pending and closes. Returns the first error that was met on the way. */
+int wmk_store_stream_close(struct wmk_store_stream *stream);
+
+#endif
