@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* tracer_none.h - the records of work.c, not made at all: the same program without any tracer. */
+#ifndef BENCH_TRACER_NONE_H
+#define BENCH_TRACER_NONE_H
+
+#define record_u32(v) ((void)(v))
+#define record_u64(v) ((void)(v))
+#define record_int_long_double(i, l, d) ((void)(i), (void)(l), (void)(d))
+#define record_int_str32(i, s) ((void)(i), (void)(s))
+#define record_bytes64(p) ((void)(p))
+#define record_array64(p) ((void)(p))
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * work.c - the program that the benchmarks measure, built once for each tracer (TRACER_H says which).
+ *
+ *     work record CASE CPUS BATCH ROUNDS WARM   CPU time of one record, a thread pinned to each of CPUS (0,1)
+ *     work disabled CPU BATCH ROUNDS            a loop with a site, and the same loop without
+ *     work count CASE N PAUSE_EVERY             exactly N records, a millisecond of sleep after each PAUSE_EVERY
+ *     work stream CASE CPUS MS                  full speed for MS milliseconds
+ *
+ * Prints lines "key value"; figures are nanoseconds of thread CPU time, so that a neighbour who takes the CPU is not
+ * counted; what it does to the caches still is, which is why the runs are many and interleaved.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include TRACER_H
+
+#define MAX_THREADS 64
+#define CHECK(cond, what) do { if (!(cond)) { perror(what); exit(1); } } while (0)
+
+static const char text32[] = "0123456789abcdef0123456789ABCDEF";
+static unsigned char bytes64[64];
+static unsigned char array64[64];
+
+struct worker {
+	pthread_t thread;
+	const char *name;
+	int cpu;
+	uint64_t batch, rounds, warm;
+	uint64_t count, cpu_ns;
+	double *ns;
+};
+
+static pthread_barrier_t barrier;
+static int volatile stop_now;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	CHECK(sched_setaffinity(0, sizeof(set), &set) == 0, "sched_setaffinity");
+}
+
+#define LOOP(fn, call) \
+	static __attribute__((noinline)) void fn(uint64_t n) \
+	{ \
+		for (uint64_t i = 0; i < n; i++) { \
+			call; \
+			__asm__ __volatile__("" ::: "memory"); \
+		} \
+	}
+
+LOOP(loop_u32, record_u32((uint32_t)i))
+LOOP(loop_u64, record_u64(i))
+LOOP(loop_int_long_double, record_int_long_double((int)i, (long)i * 3, (double)i))
+LOOP(loop_int_str32, record_int_str32((int)i, text32))
+LOOP(loop_bytes64, record_bytes64(bytes64))
+LOOP(loop_array64, record_array64(array64))
+
+static __attribute__((noinline)) void loop_rdtsc(uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+#if defined(__x86_64__)
+		uint32_t lo, hi;
+		__asm__ __volatile__("rdtsc" : "=a"(lo), "=d"(hi) :: "memory");
+#elif defined(__aarch64__)
+		uint64_t v;
+		__asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(v) :: "memory");
+#endif
+	}
+}
+
+static void (*find_loop(const char *name))(uint64_t)
+{
+	static const struct { const char *name; void (*loop)(uint64_t); } table[] = {
+		{ "u32", loop_u32 }, { "u64", loop_u64 }, { "int_long_double", loop_int_long_double },
+		{ "int_str32", loop_int_str32 }, { "bytes64", loop_bytes64 }, { "array64", loop_array64 }, { "ctx3", loop_u32 },
+	};
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (!strcmp(name, table[i].name))
+			return table[i].loop;
+	fprintf(stderr, "work: no case '%s'\n", name);
+	exit(2);
+}
+
+static double time_loop(void (*loop)(uint64_t), uint64_t n)
+{
+	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	loop(n);
+	return (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / (double)n;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double median(double *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), by_value);
+	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+static void *record_thread(void *arg)
+{
+	struct worker *w = arg;
+	void (*loop)(uint64_t) = find_loop(w->name);
+	pin(w->cpu);
+	loop(w->warm);
+	for (uint64_t r = 0; r < w->rounds; r++) {
+		pthread_barrier_wait(&barrier);
+		w->ns[r] = time_loop(loop, w->batch);
+	}
+	return NULL;
+}
+
+static void *stream_thread(void *arg)
+{
+	struct worker *w = arg;
+	void (*loop)(uint64_t) = find_loop(w->name);
+	pin(w->cpu);
+	pthread_barrier_wait(&barrier);
+	for (; !stop_now; w->count += 1000)
+		loop(1000);
+	w->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	return NULL;
+}
+
+static unsigned parse_cpus(const char *text, struct worker *w)
+{
+	unsigned n = 0;
+	for (const char *at = text; *at && n < MAX_THREADS; n++) {
+		char *end;
+		w[n].cpu = (int)strtol(at, &end, 10);
+		at = *end == ',' ? end + 1 : end;
+	}
+	return n;
+}
+
+static int cmd_record(char **a)
+{
+	static struct worker w[MAX_THREADS];
+	unsigned n = parse_cpus(a[1], w);
+	uint64_t rounds = strtoull(a[3], NULL, 10);
+	double floor_ns[9], *all = calloc(rounds * n, sizeof(*all));
+	CHECK(all, "calloc");
+	pin(w[0].cpu);
+	for (int i = 0; i < 9; i++)
+		floor_ns[i] = time_loop(loop_rdtsc, 1000000);
+	pthread_barrier_init(&barrier, NULL, n);
+	for (unsigned i = 0; i < n; i++) {
+		w[i].name = a[0];
+		w[i].batch = strtoull(a[2], NULL, 10);
+		w[i].rounds = rounds;
+		w[i].warm = strtoull(a[4], NULL, 10);
+		w[i].ns = all + i * rounds;
+		CHECK(pthread_create(&w[i].thread, NULL, record_thread, &w[i]) == 0, "pthread_create");
+	}
+	for (unsigned i = 0; i < n; i++)
+		pthread_join(w[i].thread, NULL);
+	printf("rdtsc %.3f\nrecord %.3f\n", median(floor_ns, 9), median(all, rounds * n));
+	printf("begun %llu\n", (unsigned long long)(n * (w[0].warm + rounds * w[0].batch)));
+	free(all);
+	return 0;
+}
+
+static uint64_t volatile sink;
+
+static __attribute__((noinline)) void loop_plain(uint64_t n)
+{
+	uint64_t x = 88172645463325252ull;
+	for (uint64_t i = 0; i < n; i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+	}
+	sink = x;
+}
+
+static __attribute__((noinline)) void loop_site(uint64_t n)
+{
+	uint64_t x = 88172645463325252ull;
+	for (uint64_t i = 0; i < n; i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		record_u64(x);
+	}
+	sink = x;
+}
+
+static int cmd_disabled(char **a)
+{
+	uint64_t batch = strtoull(a[1], NULL, 10), rounds = strtoull(a[2], NULL, 10);
+	double *plain = calloc(rounds, sizeof(*plain)), *site = calloc(rounds, sizeof(*site));
+	CHECK(plain && site, "calloc");
+	pin(atoi(a[0]));
+	for (uint64_t r = 0; r < rounds; r++) {
+		plain[r] = time_loop(loop_plain, batch);
+		site[r] = time_loop(loop_site, batch);
+	}
+	printf("plain %.4f\nsite %.4f\n", median(plain, rounds), median(site, rounds));
+	free(plain);
+	free(site);
+	return 0;
+}
+
+static int cmd_count(char **a)
+{
+	void (*loop)(uint64_t) = find_loop(a[0]);
+	uint64_t n = strtoull(a[1], NULL, 10), every = strtoull(a[2], NULL, 10);
+	for (uint64_t done = 0; done < n;) {
+		uint64_t part = every && every < n - done ? every : n - done;
+		loop(part);
+		done += part;
+		if (every)
+			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	printf("begun %llu\n", (unsigned long long)n);
+	return 0;
+}
+
+static int cmd_stream(char **a)
+{
+	static struct worker w[MAX_THREADS];
+	unsigned n = parse_cpus(a[1], w);
+	uint64_t begin, total = 0, cpu_ns = 0, ms = strtoull(a[2], NULL, 10);
+	pthread_barrier_init(&barrier, NULL, n + 1);
+	for (unsigned i = 0; i < n; i++) {
+		w[i].name = a[0];
+		CHECK(pthread_create(&w[i].thread, NULL, stream_thread, &w[i]) == 0, "pthread_create");
+	}
+	pthread_barrier_wait(&barrier);
+	begin = clock_ns(CLOCK_MONOTONIC);
+	nanosleep(&(struct timespec){ (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 }, NULL);
+	stop_now = 1;
+	for (unsigned i = 0; i < n; i++) {
+		pthread_join(w[i].thread, NULL);
+		total += w[i].count;
+		cpu_ns += w[i].cpu_ns;
+	}
+	printf("elapsed %.0f\nbegun %llu\ncpu %llu\n", (double)(clock_ns(CLOCK_MONOTONIC) - begin),
+	       (unsigned long long)total, (unsigned long long)cpu_ns);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 7 && !strcmp(argv[1], "record"))
+		return cmd_record(argv + 2);
+	if (argc == 5 && !strcmp(argv[1], "disabled"))
+		return cmd_disabled(argv + 2);
+	if (argc == 5 && !strcmp(argv[1], "count"))
+		return cmd_count(argv + 2);
+	if (argc == 5 && !strcmp(argv[1], "stream"))
+		return cmd_stream(argv + 2);
+	fprintf(stderr, "usage: %s record CASE CPUS BATCH ROUNDS WARM | disabled CPU BATCH ROUNDS |"
+		" count CASE N PAUSE_EVERY | stream CASE CPUS MS\n", argv[0]);
+	return 2;
+}
