@@ -25,10 +25,21 @@ struct wmk_clock {
 	char description[96];
 };
 
-/* The kind this machine's kernel vouches for. Reads sysfs; 0 or -errno is never returned: falls back to MONOTONIC. */
+/* The kind this machine's kernel vouches for. Reads sysfs; falls back to MONOTONIC, never fails. */
 enum wmk_clock_kind wmk_clock_detect(void);
-/* Fill `clock` for `kind`: frequency, offset, precision. Takes some milliseconds when the frequency must be measured. */
+/*
+ * Fill `clock` for `kind`: frequency, offset, precision. Takes a few milliseconds, 50 more when the frequency must be measured.
+ * 0, or -errno with a cause chain.
+ */
 int wmk_clock_measure(enum wmk_clock_kind kind, struct wmk_clock *clock);
+
+/* Set offset_s and offset, given that the clock (freq is set) showed `value` at real time `real_ns`, nanoseconds since 1970. */
+void wmk_clock_set_offset(struct wmk_clock *clock, uint64_t value, uint64_t real_ns);
+/*
+ * What the counters of two CPUs may stand apart, in cycles, measured between this CPU and up to 8 others that the thread may run on;
+ * 0 when there is none, or none that answers in 5 ms. Moves the calling thread's affinity and sets it back.
+ */
+uint64_t wmk_clock_skew(uint64_t freq);
 
 static inline uint64_t wmk_clock_counter(void)
 {

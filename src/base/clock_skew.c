@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clock_skew.c - how far the counters of two CPUs may stand apart.
+ *
+ * The calling thread and a thread on another CPU play ball: ask (reads its counter a), answer (reads its counter b), received (reads
+ * a'). b was read between a and a' in true time, so the other counter is ahead by at least b - a' and at most b - a: the
+ * narrowest of all rounds bounds the skew. Every wait is bounded; a CPU that does not answer in time is left out.
+ */
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define ROUNDS 200
+#define CPUS_MAX 8               /* other CPUs looked at */
+#define LIMIT_NS 5000000u        /* for each of them */
+
+struct ball {
+	_Atomic unsigned turn;   /* even: the asker's; odd: the answerer's */
+	_Atomic bool over;
+	uint64_t value;          /* answerer's counter, published by `turn` */
+	uint64_t deadline;
+	int cpu;
+};
+
+static bool pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((unsigned)cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set) == 0;
+}
+
+/* Wait until it is `turn`'s turn. The CPU is yielded now and then: the other side may need it, on a machine that is busy. */
+static bool turn_wait(struct ball *ball, unsigned turn)
+{
+	for (unsigned i = 1;; i++) {
+		/* (s) acquire: pairs with the release of the other side's throw; `value` is there */
+		if (atomic_load_explicit(&ball->turn, memory_order_acquire) == turn)
+			return true;
+		if (i % 256 == 0) {
+			if (atomic_load_explicit(&ball->over, memory_order_relaxed) || wmk_clock_monotonic() > ball->deadline)
+				return false;
+			sched_yield();
+		}
+	}
+}
+
+static void *answer(void *data)
+{
+	struct ball *ball = data;
+
+	if (pin(ball->cpu))
+		for (unsigned turn = 1; turn_wait(ball, turn); turn += 2) {
+			ball->value = wmk_clock_counter();
+			atomic_store_explicit(&ball->turn, turn + 1, memory_order_release);   /* (s) */
+		}
+	return NULL;
+}
+
+/* The largest that the skew between this CPU and `cpu` can be, in cycles; 0: it did not answer. */
+static uint64_t skew_with(int cpu)
+{
+	struct ball ball = { .cpu = cpu, .deadline = wmk_clock_monotonic() + LIMIT_NS };
+	int64_t low = INT64_MIN, high = INT64_MAX;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, answer, &ball) != 0)
+		return 0;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		uint64_t a = wmk_clock_counter();
+
+		atomic_store_explicit(&ball.turn, 2 * i + 1, memory_order_release);           /* (s) */
+		if (!turn_wait(&ball, 2 * i + 2))
+			break;
+		uint64_t b = wmk_clock_counter();
+		int64_t most = (int64_t)(ball.value - a), least = (int64_t)(ball.value - b);
+
+		high = most < high ? most : high;
+		low = least > low ? least : low;
+	}
+	atomic_store_explicit(&ball.over, true, memory_order_relaxed);
+	pthread_join(thread, NULL);
+	if (low == INT64_MIN)
+		return 0;
+	uint64_t ahead = high < 0 ? 0 : (uint64_t)high, behind = low > 0 ? 0 : (uint64_t)-low;
+	return ahead > behind ? ahead : behind;
+}
+
+uint64_t wmk_clock_skew(uint64_t freq)
+{
+	cpu_set_t mine;
+	uint64_t worst = 0;
+	unsigned looked = 0;
+
+	if (sched_getaffinity(0, sizeof(mine), &mine) != 0)
+		return 0;
+	int here = sched_getcpu();
+	if (here < 0 || !pin(here))
+		return 0;
+	for (int cpu = 0; cpu < CPU_SETSIZE && looked < CPUS_MAX; cpu++)
+		if (cpu != here && CPU_ISSET((unsigned)cpu, &mine)) {
+			uint64_t skew = skew_with(cpu);
+
+			looked++;
+			worst = skew > worst ? skew : worst;
+		}
+	sched_setaffinity(0, sizeof(mine), &mine);
+	/* More than a millisecond was not measured: the other thread did not get its CPU. */
+	return worst > freq / 1000 ? 0 : worst;
+}

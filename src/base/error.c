@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * error.c - the thread's chain of causes (see error.h).
+ *
+ * A thread that has met no error holds one pointer, which costs 8 bytes of initial-exec thread-local storage: libwaymark is also
+ * loaded by dlopen, where a whole chain would not fit into what the loader keeps for that, and its helper thread must not
+ * end up in the loader's lazy allocation. The chain itself is allocated at the first error; without memory there are no words.
+ */
+#include "base/error.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct chain {
+	int err;                 /* the innermost error, negative errno */
+	unsigned n;              /* sentences ever added; the latest WMK_ERROR_DEPTH are there */
+	char text[WMK_ERROR_DEPTH][WMK_ERROR_LEN];
+};
+
+static __thread struct chain *chain __attribute__((tls_model("initial-exec")));
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool have_key;
+
+static void make_key(void)
+{
+	have_key = pthread_key_create(&key, free) == 0;
+}
+
+static struct chain *chain_get(void)
+{
+	if (chain)
+		return chain;
+	pthread_once(&once, make_key);
+	if (!have_key)
+		return NULL;
+	struct chain *fresh = calloc(1, sizeof(*fresh));
+	if (fresh && pthread_setspecific(key, fresh) != 0) {
+		free(fresh);
+		fresh = NULL;
+	}
+	chain = fresh;
+	return fresh;
+}
+
+static void add(struct chain *c, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+static void add(struct chain *c, const char *format, va_list args)
+{
+	char *text = c->text[c->n++ % WMK_ERROR_DEPTH];
+
+	vsnprintf(text, WMK_ERROR_LEN, format, args);
+}
+
+int wmk_error(int err, const char *format, ...)
+{
+	int saved = errno;       /* for %m, and for the caller */
+	struct chain *c = chain_get();
+	va_list args;
+
+	errno = saved;
+	if (!c)
+		return err;
+	c->n = 0;
+	c->err = err;
+	va_start(args, format);
+	add(c, format, args);
+	va_end(args);
+	errno = saved;
+	return err;
+}
+
+int wmk_error_add(int err, const char *format, ...)
+{
+	int saved = errno;
+	struct chain *c = chain_get();
+	va_list args;
+
+	errno = saved;
+	if (!c)
+		return err;
+	if (c->n == 0)
+		c->err = err;
+	va_start(args, format);
+	add(c, format, args);
+	va_end(args);
+	errno = saved;
+	return err;
+}
+
+void wmk_error_clear(void)
+{
+	if (chain)
+		chain->n = 0;
+}
+
+const char *wmk_error_get(unsigned index)
+{
+	unsigned have = !chain ? 0 : chain->n < WMK_ERROR_DEPTH ? chain->n : WMK_ERROR_DEPTH;
+
+	return index < have ? chain->text[(chain->n - 1 - index) % WMK_ERROR_DEPTH] : NULL;
+}
+
+/* The system's words for the innermost error, where they tell more than ours: who says EINVAL or EPROTO has said what is wrong. */
+static const char *system_words(char *buf, size_t size)
+{
+	if (!chain || chain->n == 0 || chain->err == 0 || chain->err == -EINVAL || chain->err == -EPROTO)
+		return NULL;
+	return strerror_r(-chain->err, buf, size);
+}
+
+const char *wmk_error_text(char *buf, size_t size)
+{
+	char words[80];
+	const char *sentence, *last = system_words(words, sizeof(words));
+	size_t len = 0;
+
+	if (size == 0)
+		return buf;
+	buf[0] = '\0';
+	for (unsigned i = 0; (sentence = wmk_error_get(i)) != NULL && len < size; i++) {
+		int n = snprintf(buf + len, size - len, "%s%s", i ? ": " : "", sentence);
+
+		len += n > 0 ? (size_t)n : 0;
+	}
+	if (last && len < size && !strstr(buf, last))
+		snprintf(buf + len, size - len, ": %s", last);
+	return buf;
+}

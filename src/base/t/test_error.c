@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* test_error.c - the chain of causes: order, overflow, words of the system, threads. */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+
+static void test_order(void **state)
+{
+	char buf[512];
+
+	(void)state;
+	wmk_error_clear();
+	assert_null(wmk_error_get(0));
+	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "");
+	assert_int_equal(wmk_error(-ENOENT, "cannot open %s", "x"), -ENOENT);
+	assert_int_equal(wmk_error_add(-EIO, "cannot start"), -EIO);
+	assert_string_equal(wmk_error_get(0), "cannot start");
+	assert_string_equal(wmk_error_get(1), "cannot open x");
+	assert_null(wmk_error_get(2));
+	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "cannot start: cannot open x: No such file or directory");
+	wmk_error(-EINVAL, "the name is empty");
+	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "the name is empty");
+	wmk_error(-ENOENT, "cannot open x: No such file or directory");
+	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "cannot open x: No such file or directory");
+	wmk_error_clear();
+	assert_null(wmk_error_get(0));
+}
+
+static void test_bounds(void **state)
+{
+	char buf[16], longer[400];
+
+	(void)state;
+	memset(longer, 'a', sizeof(longer));
+	longer[sizeof(longer) - 1] = '\0';
+	wmk_error(-EINVAL, "%s", longer);
+	assert_int_equal(strlen(wmk_error_get(0)), WMK_ERROR_LEN - 1);
+	for (int i = 1; i <= 10; i++)
+		wmk_error_add(-EINVAL, "%d", i);
+	assert_string_equal(wmk_error_get(0), "10");
+	assert_string_equal(wmk_error_get(WMK_ERROR_DEPTH - 1), "3");
+	assert_null(wmk_error_get(WMK_ERROR_DEPTH));
+	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "10: 9: 8: 7: 6:");
+	assert_string_equal(wmk_error_text(buf, 1), "");
+}
+
+static void test_errno(void **state)
+{
+	(void)state;
+	errno = EBADF;
+	wmk_error(-EBADF, "close: %m");
+	assert_int_equal(errno, EBADF);
+	assert_string_equal(wmk_error_get(0), "close: Bad file descriptor");
+}
+
+static void *other_thread(void *data)
+{
+	if (wmk_error_get(0))
+		return data;          /* another thread's chain */
+	wmk_error(-EIO, "mine");
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	pthread_t thread;
+	void *wrong;
+
+	(void)state;
+	wmk_error(-EINVAL, "main");
+	assert_int_equal(pthread_create(&thread, NULL, other_thread, &thread), 0);
+	assert_int_equal(pthread_join(thread, &wrong), 0);
+	assert_null(wrong);
+	assert_string_equal(wmk_error_get(0), "main");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order), cmocka_unit_test(test_bounds), cmocka_unit_test(test_errno), cmocka_unit_test(test_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
