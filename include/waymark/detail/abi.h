@@ -56,7 +56,7 @@ enum waymark_level {
  * SEQ and ARRAY have the element's scalar type in `elem`.
  */
 enum waymark_type {
-	WAYMARK_T_NONE = 0,
+	WAYMARK_T_NONE = 0,       /* not a field: an argument that was an attribute (wm_level). To be skipped; nothing is staged for it */
 	WAYMARK_T_S8, WAYMARK_T_U8, WAYMARK_T_S16, WAYMARK_T_U16, WAYMARK_T_S32, WAYMARK_T_U32,
 	WAYMARK_T_S64, WAYMARK_T_U64,
 	WAYMARK_T_BOOL,           /* one byte, 0 or 1 */
@@ -118,7 +118,7 @@ struct waymark_desc {
 	const char *provider, *name;
 	const char *file, *function;
 	uint32_t line;
-	uint32_t n_fields;
+	uint32_t n_fields;        /* entries of `fields` or `arg_types`, entries of type NONE included (at most 36, of which 32 are fields) */
 	const struct waymark_field *fields;  /* n_fields of them; NULL for MARKER and TEXT */
 	const char *text;         /* MARKER, TEXT: the format string; else NULL */
 	/*
