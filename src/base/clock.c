@@ -103,6 +103,7 @@ static void bracket(clockid_t id, uint64_t *counter, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
 
+	*counter = *ns = 0;
 	for (int i = 0; i < 100; i++) {
 		uint64_t before = wmk_clock_counter();
 		uint64_t now = clock_now(id);

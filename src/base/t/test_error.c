@@ -72,11 +72,12 @@ static void *other_thread(void *data)
 static void test_threads(void **state)
 {
 	pthread_t thread;
+	int token;
 	void *wrong;
 
 	(void)state;
 	wmk_error(-EINVAL, "main");
-	assert_int_equal(pthread_create(&thread, NULL, other_thread, &thread), 0);
+	assert_int_equal(pthread_create(&thread, NULL, other_thread, &token), 0);
 	assert_int_equal(pthread_join(thread, &wrong), 0);
 	assert_null(wrong);
 	assert_string_equal(wmk_error_get(0), "main");
