@@ -73,8 +73,8 @@ int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t id, const struct wmk_
  * Append an event class: `provider:name`, id `event_id` in stream `stream_id`, log level, fields. -EINVAL for a type that has no
  * TSDL form (an integer of 7 bits, ...), -E2BIG for more than 64 levels of nesting; then nothing has been appended.
  *
- * How each type shows: BOOL is an enumeration false/true; FLAGS an enumeration of its bits in base 16 (readers that know bit flags
- * show the combination, others the number); SEQUENCE and BLOB `x` are preceded by a field `_x_length` (made unique), OPTIONAL by
+ * How each type shows: BOOL is an enumeration false/true; an ENUM has the label "(other)" for every value without one (a reader would warn);
+ * FLAGS are a number in base 16, with the names of the bits in a comment; SEQUENCE and BLOB `x` are preceded by a field `_x_length` (made unique), OPTIONAL by
  * `_x_present`; a POINTER or hex integer is base 16. An array or sequence whose elements are not scalars or strings has them in
  * one-member structures.
  */

@@ -62,7 +62,7 @@ int wmk_store_stream_create(struct wmk_store *store, const char *name, struct wm
 /*
  * Open one that exists, to go on: reads its packets' headers, cuts off what follows the last whole packet, rewrites the index if it
  * does not agree. *last is the last whole packet (content, ring_position, sequence, lost ...); returns 1, or 0 when the file holds no
- * packet (then *last is zeros), or -errno.
+ * packet (then *last is zeros), or -errno; -EPROTO, and the file is left alone, when it begins with something else.
  */
 int wmk_store_stream_open(struct wmk_store *store, const char *name, const uint8_t uuid[16], struct wmk_store_stream **stream,
 			  struct wmk_ctf_packet *last);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fields.h - the members of a structure as TSDL. Internal to src/ctf.
+ */
+#ifndef WMK_CTF_FIELDS_H
+#define WMK_CTF_FIELDS_H
+
+#include "ctf/writer.h"
+
+#define WMK_CTF_CONTEXTS_MAX 32
+#define WMK_CTF_DEPTH_MAX 64       /* levels of nested types */
+
+/*
+ * Declare `n` fields, one per line, indented by `depth` tabs. Names are made identifiers, prefixed by '_', and unique. May leave a part
+ * of them in `out` when it fails.
+ */
+int wmk_ctf_put_fields(struct wmk_ctf_text *out, const struct wmk_field *fields, uint32_t n, unsigned depth);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * metadata.c - the head of the metadata: trace, env, clock, stream classes. Event classes: event.c.
+ *
+ * The record header (4, 6 or 13 bytes) is an enumeration of 5 bits that selects one of three structures; see docs/trace-format.md.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/fields.h"
+#include "ctf/text.h"
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define BYTE_ORDER_NAME "le"
+#else
+#define BYTE_ORDER_NAME "be"
+#endif
+
+static void put_types(struct wmk_ctf_text *out)
+{
+	static const unsigned widths[] = { 5, 8, 16, 32, 64 };
+	size_t i;
+
+	for (i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
+		wmk_ctf_put(out, "typealias integer { size = %u; align = %u; signed = false; } := uint%u_t;\n", widths[i],
+			    widths[i] == 5 ? 1 : 8, widths[i]);
+	/* In the middle header the id follows 5 bits: no alignment. */
+	wmk_ctf_put(out, "typealias integer { size = 16; align = 1; signed = false; } := uint16_bits_t;\n\n");
+}
+
+static void put_trace(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trace)
+{
+	const uint8_t *u = trace->uuid;
+
+	wmk_ctf_put(out, "trace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = %s;\n", BYTE_ORDER_NAME);
+	wmk_ctf_put(out, "\tuuid = \"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x\";\n", u[0], u[1], u[2],
+		    u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+	wmk_ctf_put(out, "\tpacket.header := struct {\n\t\tuint32_t magic;\n\t\tuint8_t uuid[16];\n\t\tuint32_t stream_id;\n"
+			 "\t\tuint64_t stream_instance_id;\n\t};\n};\n\n");
+}
+
+static void put_env_text(struct wmk_ctf_text *out, const char *name, const char *value)
+{
+	char ident[WMK_CTF_IDENT];
+
+	if (!value)
+		return;
+	wmk_ctf_ident(ident, "", name, "");
+	wmk_ctf_put(out, "\t%s = ", ident);
+	wmk_ctf_put_quoted(out, value);
+	wmk_ctf_put(out, ";\n");
+}
+
+static void put_env(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trace)
+{
+	char ident[WMK_CTF_IDENT];
+	unsigned i;
+
+	wmk_ctf_put(out, "env {\n");
+	put_env_text(out, "hostname", trace->hostname);
+	put_env_text(out, "domain", trace->domain);
+	put_env_text(out, "tracer_name", "waymark");
+	wmk_ctf_put(out, "\ttracer_major = 0;\n\ttracer_minor = 2;\n\ttracer_patchlevel = 0;\n");
+	put_env_text(out, "tracer_buffering_scheme", trace->buffering);
+	put_env_text(out, "tracer_buffering_id", trace->buffering_id);
+	wmk_ctf_put(out, "\tarchitecture_bit_width = 64;\n");
+	put_env_text(out, "trace_name", trace->name);
+	put_env_text(out, "trace_creation_datetime", trace->created);
+	for (i = 0; i < trace->n_env; i++) {
+		if (trace->env[i].text) {
+			put_env_text(out, trace->env[i].name, trace->env[i].text);
+			continue;
+		}
+		wmk_ctf_ident(ident, "", trace->env[i].name, "");
+		wmk_ctf_put(out, "\t%s = %" PRId64 ";\n", ident, trace->env[i].number);
+	}
+	wmk_ctf_put(out, "};\n\n");
+}
+
+/* Record headers and packet contexts refer to the clock, whose name varies; their types do not. */
+static void put_clock(struct wmk_ctf_text *out, const struct wmk_clock *clock)
+{
+	char name[WMK_CTF_IDENT];
+
+	/* A clock plug-in names its clock: a prefix keeps "1ghz" and keywords apart from the grammar. */
+	wmk_ctf_ident(name, clock->kind == WMK_CLOCK_PLUGIN ? "plugin_" : "", clock->name, "");
+	wmk_ctf_put(out, "clock {\n\tname = \"%s\";\n", name);
+	if (clock->uuid[0]) {
+		wmk_ctf_put(out, "\tuuid = ");
+		wmk_ctf_put_quoted(out, clock->uuid);
+		wmk_ctf_put(out, ";\n");
+	}
+	wmk_ctf_put(out, "\tdescription = ");
+	wmk_ctf_put_quoted(out, clock->description);
+	wmk_ctf_put(out, ";\n\tfreq = %" PRIu64 ";\n\tprecision = %" PRIu64 ";\n", clock->freq, clock->precision);
+	wmk_ctf_put(out, "\toffset_s = %" PRId64 ";\n\toffset = %" PRIu64 ";\n\tabsolute = TRUE;\n};\n\n", clock->offset_s, clock->offset);
+	wmk_ctf_put(out, "typealias integer { size = 27; align = 1; signed = false; map = clock.%s.value; } := uint27_time_t;\n", name);
+	wmk_ctf_put(out, "typealias integer { size = 64; align = 8; signed = false; map = clock.%s.value; } := uint64_time_t;\n\n", name);
+}
+
+static void put_headers(struct wmk_ctf_text *out)
+{
+	wmk_ctf_put(out, "struct packet_context {\n\tuint64_time_t timestamp_begin;\n\tuint64_time_t timestamp_end;\n"
+			 "\tuint64_t content_size;\n\tuint64_t packet_size;\n\tuint64_t packet_seq_num;\n\tuint64_t ring_position;\n"
+			 "\tuint64_t events_discarded;\n\tuint32_t cpu_id;\n\tuint32_t fields_cut;\n};\n\n");
+	wmk_ctf_put(out, "struct event_header {\n"
+			 "\tenum : uint5_t { compact = 0 ... 29, medium = 30, extended = 31 } id;\n"
+			 "\tvariant <id> {\n"
+			 "\t\tstruct { uint27_time_t timestamp; } compact;\n"
+			 "\t\tstruct { uint16_bits_t id; uint27_time_t timestamp; } medium;\n"
+			 "\t\tstruct { uint32_t id; uint64_time_t timestamp; } extended;\n"
+			 "\t} v;\n} align(8);\n\n");
+}
+
+int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trace)
+{
+	const struct wmk_clock *clock = trace->clock;
+
+	if (!clock || !clock->freq || clock->offset >= clock->freq || !clock->name[0] || !memchr(clock->name, 0, sizeof(clock->name)) ||
+	    !memchr(clock->description, 0, sizeof(clock->description)) || !memchr(clock->uuid, 0, sizeof(clock->uuid)))
+		return wmk_error(-EINVAL, "the trace's clock has no name or no frequency");
+	wmk_ctf_put(out, "/* CTF 1.8 */\n\n");
+	put_types(out);
+	put_trace(out, trace);
+	put_env(out, trace);
+	put_clock(out, clock);
+	put_headers(out);
+	return out->err;
+}
+
+int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t id, const struct wmk_field *const *contexts, unsigned n_contexts)
+{
+	struct wmk_field fields[WMK_CTF_CONTEXTS_MAX];
+	size_t start = out->len;
+	unsigned i;
+	int err;
+
+	if (n_contexts > WMK_CTF_CONTEXTS_MAX)
+		return wmk_error(-E2BIG, "%u contexts, at most %d", n_contexts, WMK_CTF_CONTEXTS_MAX);
+	for (i = 0; i < n_contexts; i++)
+		fields[i] = *contexts[i];
+	wmk_ctf_put(out, "stream {\n\tid = %" PRIu32 ";\n\tevent.header := struct event_header;\n"
+			 "\tpacket.context := struct packet_context;\n", id);
+	if (n_contexts) {
+		wmk_ctf_put(out, "\tevent.context := struct {\n");
+		err = wmk_ctf_put_fields(out, fields, n_contexts, 2);
+		if (err < 0) {
+			wmk_ctf_text_cut(out, start);
+			return wmk_error_add(err, "cannot declare the contexts of stream %" PRIu32, id);
+		}
+		wmk_ctf_put(out, "\t};\n");
+	}
+	wmk_ctf_put(out, "};\n\n");
+	return out->err;
+}

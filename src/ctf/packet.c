@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * packet.c - packet headers and index entries as bytes. Fields are packed, in the order that metadata.c declares.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/writer.h"
+
+/* A packet that claims more is not one of ours: the largest sub-buffer is 1 GiB. */
+#define CONTENT_MAX ((uint64_t)1 << 30)
+
+enum packet_at {
+	AT_MAGIC = 0, AT_UUID = 4, AT_STREAM = 20, AT_INSTANCE = 24, AT_BEGIN = 32, AT_END = 40, AT_CONTENT = 48, AT_SIZE = 56,
+	AT_SEQUENCE = 64, AT_POSITION = 72, AT_LOST = 80, AT_CPU = 88, AT_CUT = 92,
+};
+
+_Static_assert(AT_CUT + 4 == WMK_CTF_PACKET_ROOM, "the packet header fills its room");
+
+static void put32(uint8_t *at, uint32_t value)
+{
+	memcpy(at, &value, sizeof(value));
+}
+
+static void put64(uint8_t *at, uint64_t value)
+{
+	memcpy(at, &value, sizeof(value));
+}
+
+static uint32_t get32(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static uint64_t get64(const uint8_t *at)
+{
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16], const struct wmk_ctf_packet *packet)
+{
+	put32(room + AT_MAGIC, WMK_CTF_MAGIC);
+	memcpy(room + AT_UUID, uuid, 16);
+	put32(room + AT_STREAM, packet->stream_id);
+	put64(room + AT_INSTANCE, packet->instance);
+	put64(room + AT_BEGIN, packet->begin_ts);
+	put64(room + AT_END, packet->end_ts);
+	put64(room + AT_CONTENT, (WMK_CTF_PACKET_ROOM + packet->content) * 8);
+	put64(room + AT_SIZE, wmk_ctf_packet_size(packet) * 8);
+	put64(room + AT_SEQUENCE, packet->sequence);
+	put64(room + AT_POSITION, packet->ring_position);
+	put64(room + AT_LOST, packet->lost);
+	put32(room + AT_CPU, packet->cpu);
+	put32(room + AT_CUT, packet->cut);
+}
+
+int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16], struct wmk_ctf_packet *packet)
+{
+	uint64_t content = get64(room + AT_CONTENT);
+
+	if (get32(room + AT_MAGIC) != WMK_CTF_MAGIC || memcmp(room + AT_UUID, uuid, 16) != 0)
+		return wmk_error(-EPROTO, "not a packet of this trace");
+	if (content % 8 || content / 8 < WMK_CTF_PACKET_ROOM || content / 8 > CONTENT_MAX)
+		return wmk_error(-EPROTO, "a packet with a content of %llu bits", (unsigned long long)content);
+	packet->stream_id = get32(room + AT_STREAM);
+	packet->instance = get64(room + AT_INSTANCE);
+	packet->begin_ts = get64(room + AT_BEGIN);
+	packet->end_ts = get64(room + AT_END);
+	packet->content = content / 8 - WMK_CTF_PACKET_ROOM;
+	packet->sequence = get64(room + AT_SEQUENCE);
+	packet->ring_position = get64(room + AT_POSITION);
+	packet->lost = get64(room + AT_LOST);
+	packet->cpu = get32(room + AT_CPU);
+	packet->cut = get32(room + AT_CUT);
+	if (get64(room + AT_SIZE) != wmk_ctf_packet_size(packet) * 8)
+		return wmk_error(-EPROTO, "a packet whose size and content disagree");
+	return 0;
+}
+
+static void put_be32(uint8_t *at, uint32_t value)
+{
+	put32(at, htobe32(value));
+}
+
+static void put_be64(uint8_t *at, uint64_t value)
+{
+	put64(at, htobe64(value));
+}
+
+void wmk_ctf_index_head(uint8_t head[WMK_CTF_INDEX_HEAD])
+{
+	put_be32(head, 0xC1F1DCC1u);
+	put_be32(head + 4, 1);
+	put_be32(head + 8, 1);
+	put_be32(head + 12, WMK_CTF_INDEX_ENTRY);
+}
+
+void wmk_ctf_index_encode(uint8_t entry[WMK_CTF_INDEX_ENTRY], uint64_t offset, const struct wmk_ctf_packet *packet)
+{
+	put_be64(entry, offset);
+	put_be64(entry + 8, wmk_ctf_packet_size(packet) * 8);
+	put_be64(entry + 16, (WMK_CTF_PACKET_ROOM + packet->content) * 8);
+	put_be64(entry + 24, packet->begin_ts);
+	put_be64(entry + 32, packet->end_ts);
+	put_be64(entry + 40, packet->lost);
+	put_be64(entry + 48, packet->stream_id);
+	put_be64(entry + 56, packet->instance);
+	put_be64(entry + 64, packet->sequence);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_writer.c - packet headers, index entries, and what the metadata writer refuses. Whether readers take its text: store/t/test_readers.c.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ctf/writer.h"
+
+static const uint8_t uuid[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
+static const struct wmk_ctf_packet sample = { .stream_id = 7, .instance = 0x1122334455667788, .begin_ts = 5, .end_ts = UINT64_MAX,
+	.content = 13, .sequence = 3, .ring_position = 1u << 20, .lost = 99, .cpu = WMK_CTF_CPU_NONE, .cut = 4 };
+
+static void test_packet(void **state)
+{
+	uint8_t room[WMK_CTF_PACKET_ROOM];
+	struct wmk_ctf_packet back = { 0 };
+
+	(void)state;
+	wmk_ctf_packet_encode(room, uuid, &sample);
+	assert_memory_equal(room, "\xc1\x1f\xfc\xc1", 4);
+	assert_memory_equal(room + 4, uuid, 16);
+	assert_memory_equal(room + 20, "\x07\0\0\0\x88\x77\x66\x55\x44\x33\x22\x11\x05\0", 14);
+	assert_memory_equal(room + 48, "\x68\x03\0\0\0\0\0\0\x80\x03\0\0\0\0\0\0\x03", 17);   /* 109 * 8, 112 * 8 bits */
+	assert_memory_equal(room + 88, "\xff\xff\xff\xff\x04\0\0\0", 8);
+	assert_int_equal(wmk_ctf_packet_decode(room, uuid, &back), 0);
+	assert_memory_equal(&back, &sample, sizeof(back));
+	assert_int_equal(wmk_ctf_packet_size(&sample), 112);
+}
+
+/* Each of these bytes, changed, makes it another trace's packet or an impossible one. */
+static void test_packet_torn(void **state)
+{
+	static const unsigned at[] = { 0, 3, 4, 19, 48, 49, 54, 55, 56, 63 };
+	uint8_t room[WMK_CTF_PACKET_ROOM];
+	struct wmk_ctf_packet back;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		wmk_ctf_packet_encode(room, uuid, &sample);
+		room[at[i]] ^= 0x80;
+		assert_int_equal(wmk_ctf_packet_decode(room, uuid, &back), -EPROTO);
+	}
+	memset(room, 0, sizeof(room));
+	assert_int_equal(wmk_ctf_packet_decode(room, uuid, &back), -EPROTO);
+}
+
+static void test_index(void **state)
+{
+	uint8_t head[WMK_CTF_INDEX_HEAD], entry[WMK_CTF_INDEX_ENTRY];
+
+	(void)state;
+	wmk_ctf_index_head(head);
+	assert_memory_equal(head, "\xc1\xf1\xdc\xc1\0\0\0\1\0\0\0\1\0\0\0\x48", 16);
+	wmk_ctf_index_encode(entry, 4096, &sample);
+	assert_memory_equal(entry, "\0\0\0\0\0\0\x10\0" "\0\0\0\0\0\0\x03\x80" "\0\0\0\0\0\0\x03\x68" "\0\0\0\0\0\0\0\x05"
+			    "\xff\xff\xff\xff\xff\xff\xff\xff" "\0\0\0\0\0\0\0\x63" "\0\0\0\0\0\0\0\x07"
+			    "\x11\x22\x33\x44\x55\x66\x77\x88" "\0\0\0\0\0\0\0\x03", 72);
+}
+
+/* A type without a TSDL form: -EINVAL, and nothing of the declaration stays. */
+static void test_refused(void **state)
+{
+	static const struct wmk_type narrow = { .kind = WMK_TYPE_INT, .width = 7 }, text = { .kind = WMK_TYPE_STRING };
+	const struct wmk_type bad[] = { narrow, { .kind = WMK_TYPE_INT, .width = 8, .base = 7 }, { .kind = WMK_TYPE_FLOAT, .width = 16 },
+		{ .kind = 200 }, { .kind = WMK_TYPE_ARRAY, .count = 3 }, { .kind = WMK_TYPE_SEQUENCE, .elem = &narrow },
+		{ .kind = WMK_TYPE_ARRAY, .count = 3, .elem = &text, .is_text = 1 }, { .kind = WMK_TYPE_OPTIONAL } };
+	struct wmk_type nest[80];
+	struct wmk_field field = { .name = "f" };
+	const struct wmk_event_class event = { .provider = "p", .name = "n", .n_fields = 1, .fields = &field };
+	struct wmk_ctf_text out = { 0 };
+
+	(void)state;
+	assert_int_equal(wmk_ctf_comment_text(&out, "before */ after"), 0);
+	assert_string_equal(out.text, "/* before *  after */\n");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		field.type = bad[i];
+		assert_int_equal(wmk_ctf_event_text(&out, 0, 1, &event), -EINVAL);
+		assert_string_equal(out.text, "/* before *  after */\n");
+	}
+	for (size_t i = 0; i < 80; i++)
+		nest[i] = (struct wmk_type){ .kind = WMK_TYPE_ARRAY, .count = 1, .elem = i ? &nest[i - 1] : &text };
+	field.type = nest[79];
+	assert_int_equal(wmk_ctf_event_text(&out, 0, 1, &event), -E2BIG);
+	assert_string_equal(out.text, "/* before *  after */\n");
+	field.type = text;
+	assert_int_equal(wmk_ctf_event_text(&out, 0, 1, &event), 0);
+	wmk_ctf_text_free(&out);
+}
+
+static void test_clock_refused(void **state)
+{
+	struct wmk_clock clock = { .freq = 0, .name = "tsc" };
+	const struct wmk_ctf_trace trace = { .clock = &clock, .domain = "ust" };
+	struct wmk_ctf_text out = { 0 };
+
+	(void)state;
+	assert_int_equal(wmk_ctf_trace_text(&out, &trace), -EINVAL);
+	clock.freq = 10;
+	clock.offset = 10;
+	assert_int_equal(wmk_ctf_trace_text(&out, &trace), -EINVAL);
+	clock.offset = 9;
+	assert_int_equal(wmk_ctf_trace_text(&out, &trace), 0);
+	clock.name[0] = '\0';
+	assert_int_equal(wmk_ctf_trace_text(&out, &trace), -EINVAL);
+	wmk_ctf_text_free(&out);
+}
+
+static void test_contexts(void **state)
+{
+	(void)state;
+	for (unsigned i = 1; i <= 6; i++)
+		assert_ptr_equal(wmk_ctf_context_find(wmk_ctf_context(i)->field.name), wmk_ctf_context(i));
+	assert_null(wmk_ctf_context(0));
+	assert_null(wmk_ctf_context(7));
+	assert_null(wmk_ctf_context_find("vpi"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_packet), cmocka_unit_test(test_packet_torn), cmocka_unit_test(test_index), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_clock_refused), cmocka_unit_test(test_contexts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text.c - growing text for the metadata. Names, labels and host names come from programs that we do not trust: everything that is
+ * put between quotes passes wmk_ctf_put_quoted(), everything that becomes an identifier passes wmk_ctf_ident().
+ */
+#include "ctf/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void wmk_ctf_text_free(struct wmk_ctf_text *text)
+{
+	free(text->text);
+	memset(text, 0, sizeof(*text));
+}
+
+void wmk_ctf_text_cut(struct wmk_ctf_text *out, size_t len)
+{
+	if (len < out->len) {
+		out->len = len;
+		out->text[len] = '\0';
+	}
+}
+
+/* Room for `more` bytes and a NUL. */
+static bool text_room(struct wmk_ctf_text *out, size_t more)
+{
+	size_t cap = out->cap ? out->cap : 4096;
+	char *text;
+
+	if (out->err)
+		return false;
+	while (cap < out->len + more + 1)
+		cap *= 2;
+	if (cap == out->cap)
+		return true;
+	text = realloc(out->text, cap);
+	if (!text) {
+		out->err = -ENOMEM;
+		return false;
+	}
+	out->text = text;
+	out->cap = cap;
+	return true;
+}
+
+static void text_add(struct wmk_ctf_text *out, const char *bytes, size_t len)
+{
+	if (!text_room(out, len))
+		return;
+	memcpy(out->text + out->len, bytes, len);
+	out->len += len;
+	out->text[out->len] = '\0';
+}
+
+void wmk_ctf_put(struct wmk_ctf_text *out, const char *format, ...)
+{
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (len < 0 || !text_room(out, (size_t)len))
+		return;
+	va_start(args, format);
+	vsnprintf(out->text + out->len, (size_t)len + 1, format, args);
+	va_end(args);
+	out->len += (size_t)len;
+}
+
+void wmk_ctf_put_indent(struct wmk_ctf_text *out, unsigned depth)
+{
+	while (depth--)
+		text_add(out, "\t", 1);
+}
+
+/* Length of the UTF-8 sequence at `s`, 0 if it is none (overlong, surrogate, past U+10FFFF, cut). */
+static unsigned utf8_len(const unsigned char *s)
+{
+	unsigned len, i;
+	unsigned long code;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	code = s[0] & (0xffu >> (len + 1));
+	for (i = 1; i < len; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (s[i] & 0x3f);
+	}
+	if ((len == 3 && code < 0x800) || (len == 4 && (code < 0x10000 || code > 0x10ffff)) || (code >= 0xd800 && code < 0xe000))
+		return 0;
+	return len;
+}
+
+void wmk_ctf_put_quoted(struct wmk_ctf_text *out, const char *words)
+{
+	const unsigned char *s = (const unsigned char *)(words ? words : "");
+	unsigned len;
+
+	text_add(out, "\"", 1);
+	for (; *s; s += len) {
+		len = utf8_len(s);
+		if (!len) {
+			text_add(out, "\xef\xbf\xbd", 3);
+			len = 1;
+		} else if (*s == '"' || *s == '\\') {
+			wmk_ctf_put(out, "\\%c", *s);
+		} else if (*s == '\n' || *s == '\t') {
+			text_add(out, *s == '\n' ? "\\n" : "\\t", 2);
+		} else if (*s < 0x20 || *s == 0x7f) {
+			wmk_ctf_put(out, "\\%03o", *s);
+		} else {
+			text_add(out, (const char *)s, len);
+		}
+	}
+	text_add(out, "\"", 1);
+}
+
+static bool ident_byte(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+void wmk_ctf_ident(char ident[WMK_CTF_IDENT], const char *prefix, const char *name, const char *suffix)
+{
+	size_t at, i;
+
+	/* Readers take one '_' off a name: what is left must not be empty, nor another's name. */
+	at = (size_t)snprintf(ident, WMK_CTF_IDENT, "%s%.*s", prefix, WMK_NAME_MAX, name && name[0] ? name : "unnamed");
+	for (i = 0; i < at; i++)
+		if (!ident_byte(ident[i]))
+			ident[i] = '_';
+	snprintf(ident + at, WMK_CTF_IDENT - at, "%s", suffix);
+}
+
+int wmk_ctf_comment_text(struct wmk_ctf_text *out, const char *words)
+{
+	wmk_ctf_put(out, "/* ");
+	for (; *words; words++) {
+		unsigned char c = (unsigned char)*words;
+
+		if ((c == '/' && out->text && out->text[out->len - 1] == '*') || c < 0x20 || c >= 0x7f)
+			c = ' ';
+		wmk_ctf_put(out, "%c", c);
+	}
+	wmk_ctf_put(out, " */\n");
+	return out->err;
+}

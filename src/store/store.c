@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store.c - the directories of a trace, and its metadata file.
+ *
+ * A path component at a time, with openat(O_DIRECTORY | O_NOFOLLOW) for everything that we make: somebody who may write to a parent
+ * directory cannot redirect us by a link. Directories that exist already and lead to the trace may be links (a home directory often is
+ * one); the trace directory itself and what is below it may not.
+ */
+#include "store/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#define IOV_MAX_OURS 8
+
+int wmk_store_default_path(const char *trace_dir, const char *home, const char *session, int64_t realtime_s, char *path, size_t size)
+{
+	char stamp[32];
+	struct tm tm;
+	time_t seconds = (time_t)realtime_s;
+	int len;
+
+	if (!session[0] || strchr(session, '/') || strcmp(session, ".") == 0 || strcmp(session, "..") == 0)
+		return wmk_error(-EINVAL, "'%s' cannot name a directory", session);
+	if ((!trace_dir || !trace_dir[0]) && (!home || !home[0]))
+		return wmk_error(-ENOENT, "neither WAYMARK_TRACE_DIR nor HOME says where traces go");
+	if (!localtime_r(&seconds, &tm) || !strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm))
+		return wmk_error(-EINVAL, "the time has no date");
+	if (trace_dir && trace_dir[0])
+		len = snprintf(path, size, "%s/%s-%s", trace_dir, session, stamp);
+	else
+		len = snprintf(path, size, "%s/waymark-traces/%s-%s", home, session, stamp);
+	if (len < 0 || (size_t)len >= size)
+		return wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
+	return 0;
+}
+
+int wmk_store_sub_uid(uid_t uid, char *sub, size_t size)
+{
+	int len = snprintf(sub, size, "ust/uid/%u/64-bit", (unsigned)uid);
+
+	return len < 0 || (size_t)len >= size ? wmk_error(-ENAMETOOLONG, "no room for the directory's name") : 0;
+}
+
+/* Enter `name` beneath `at`, making it if it is missing. `follow`: an existing one may be a link. Returns a descriptor. */
+static int enter(int at, const char *name, bool follow)
+{
+	int fd;
+
+	if (mkdirat(at, name, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(at, name, DIR_FLAGS | (follow ? 0 : O_NOFOLLOW));
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Walk `path` from `at` (consumed), making what is missing. The last component is never a link; those before it may be if `follow`.
+ * Returns a descriptor.
+ */
+static int walk(int at, const char *path, bool follow)
+{
+	char *copy = strdup(path), *rest = copy, *name, *next;
+	int fd = at, err = 0;
+
+	if (!copy) {
+		close(at);
+		return -ENOMEM;
+	}
+	for (name = strtok_r(copy, "/", &rest); name && err >= 0; name = next) {
+		next = strtok_r(NULL, "/", &rest);
+		err = enter(fd, name, follow && next);
+		close(fd);
+		fd = err;
+	}
+	free(copy);
+	return fd;
+}
+
+static int check_empty(int dir)
+{
+	struct dirent *entry;
+	int fd = openat(dir, ".", DIR_FLAGS);
+	DIR *list;
+	int err = 0;
+
+	list = fd < 0 ? NULL : fdopendir(fd);
+	if (!list) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while ((entry = readdir(list)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			err = -ENOTEMPTY;
+	closedir(list);
+	return err;
+}
+
+/* From the root or the working directory to the trace. */
+static int open_top(const char *path, bool fresh)
+{
+	int start = open(path[0] == '/' ? "/" : ".", DIR_FLAGS | O_PATH);
+	int dir, err;
+
+	if (start < 0)
+		return -errno;
+	dir = fresh ? walk(start, path, true) : open(path, DIR_FLAGS | O_NOFOLLOW);
+	if (!fresh) {
+		err = errno;
+		close(start);
+		return dir < 0 ? -err : dir;
+	}
+	if (dir < 0)
+		return dir;
+	err = check_empty(dir);
+	if (err < 0) {
+		close(dir);
+		return err;
+	}
+	return dir;
+}
+
+static int sentence(int err, const char *path)
+{
+	switch (err) {
+	case -ENOTEMPTY:
+		return wmk_error(err, "%.100s is not empty: name a directory that is absent or empty", path);
+	case -ENOTDIR:
+	case -ELOOP:
+		return wmk_error(err, "%.100s is not a directory, or is a link", path);
+	default:
+		return wmk_error(err, "cannot create trace directory %.80s: %s", path, strerror(-err));
+	}
+}
+
+static int open_metadata(struct wmk_store *store, bool fresh)
+{
+	struct stat st;
+
+	store->metadata = openat(store->dir, "metadata", O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (fresh ? O_CREAT | O_EXCL : 0), 0600);
+	if (store->metadata < 0 || fstat(store->metadata, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	store->metadata_len = (uint64_t)st.st_size;
+	atomic_store_explicit(&store->bytes, (uint64_t)st.st_size, memory_order_relaxed);
+	return 0;
+}
+
+static int open_store(const char *path, const char *sub, bool fresh, struct wmk_store **result)
+{
+	struct wmk_store *store = calloc(1, sizeof(*store));
+	int top, err;
+
+	if (!store || !(store->path = strdup(path))) {
+		free(store);
+		return wmk_error(-ENOMEM, "no memory for trace directory %.80s", path);
+	}
+	pthread_mutex_init(&store->lock, NULL);
+	store->dir = store->index_dir = store->metadata = -1;
+	top = path[0] ? open_top(path, fresh) : -ENOENT;
+	if (top < 0) {
+		err = sentence(top, path);
+		goto fail;
+	}
+	store->dir = walk(top, sub, false);
+	if (store->dir >= 0)
+		store->index_dir = enter(store->dir, "index", false);
+	err = store->dir < 0 ? store->dir : store->index_dir < 0 ? store->index_dir : open_metadata(store, fresh);
+	if (err < 0) {
+		err = wmk_error(err, "cannot create %.80s/%.40s/metadata: %s", path, sub, strerror(-err));
+		goto fail;
+	}
+	*result = store;
+	return 0;
+fail:
+	wmk_store_close(store);
+	return err;
+}
+
+int wmk_store_create(const char *path, const char *sub, struct wmk_store **store)
+{
+	return open_store(path, sub, true, store);
+}
+
+int wmk_store_open(const char *path, const char *sub, struct wmk_store **store)
+{
+	return open_store(path, sub, false, store);
+}
+
+void wmk_store_close(struct wmk_store *store)
+{
+	const int fds[] = { store->metadata, store->index_dir, store->dir };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	pthread_mutex_destroy(&store->lock);
+	free(store->path);
+	free(store);
+}
+
+const char *wmk_store_path(const struct wmk_store *store)
+{
+	return store->path;
+}
+
+uint64_t wmk_store_bytes(const struct wmk_store *store)
+{
+	return atomic_load_explicit(&store->bytes, memory_order_relaxed);
+}
+
+/* Drop `done` bytes from the front of the vector. */
+static void advance(struct iovec **iov, int *n, size_t done)
+{
+	while (*n && done >= (*iov)->iov_len) {
+		done -= (*iov)->iov_len;
+		(*iov)++;
+		(*n)--;
+	}
+	if (*n) {
+		(*iov)->iov_base = (char *)(*iov)->iov_base + done;
+		(*iov)->iov_len -= done;
+	}
+}
+
+int wmk_store_write_whole(int fd, const struct iovec *iov, int n, uint64_t offset)
+{
+	struct iovec copy[IOV_MAX_OURS], *rest = copy;
+	uint64_t at = offset;
+	ssize_t done;
+	int err;
+
+	if (n > IOV_MAX_OURS)
+		return -EINVAL;
+	memcpy(copy, iov, (size_t)n * sizeof(*iov));
+	advance(&rest, &n, 0);
+	while (n) {
+		done = pwritev(fd, rest, n, (off_t)at);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0) {
+			err = done < 0 ? -errno : -ENOSPC;
+			/* If even this fails, the torn end is cut off by whoever opens the file to go on; the next try begins here again. */
+			if (ftruncate(fd, (off_t)offset) < 0)
+				(void)0;
+			return err;
+		}
+		at += (uint64_t)done;
+		advance(&rest, &n, (size_t)done);
+	}
+	return 0;
+}
+
+int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
+{
+	const struct iovec iov = { .iov_base = (void *)(uintptr_t)text, .iov_len = len };
+	int err;
+
+	pthread_mutex_lock(&store->lock);
+	err = wmk_store_write_whole(store->metadata, &iov, 1, store->metadata_len);
+	if (err >= 0) {
+		store->metadata_len += len;
+		atomic_fetch_add_explicit(&store->bytes, len, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&store->lock);
+	if (err < 0)
+		return wmk_error(err, "cannot write the metadata of %.80s: %s", store->path, strerror(-err));
+	return 0;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream.c - a stream's file and its index: whole packets, appended; found again and continued after a crash.
+ *
+ * The file is the truth, the index is made from it: an index that could not be written is completed when the stream is opened again,
+ * and readers do without the entries that it lacks only if it is absent, so it is removed when it cannot be kept true.
+ */
+#include "store/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+struct wmk_store_stream {
+	struct wmk_store *store;
+	char name[256];
+	int fd, index;             /* index: -1 once it could not be kept true */
+	uint64_t len, index_len;   /* of whole packets, of their entries */
+};
+
+uint64_t wmk_store_stream_bytes(const struct wmk_store_stream *stream)
+{
+	return stream->len;
+}
+
+static void count_bytes(struct wmk_store *store, uint64_t more)
+{
+	atomic_fetch_add_explicit(&store->bytes, more, memory_order_relaxed);
+}
+
+static void index_name(const struct wmk_store_stream *stream, char name[272])
+{
+	snprintf(name, 272, "%s.idx", stream->name);
+}
+
+static void index_drop(struct wmk_store_stream *stream)
+{
+	char name[272];
+
+	index_name(stream, name);
+	unlinkat(stream->store->index_dir, name, 0);
+	close(stream->index);
+	stream->index = -1;
+	atomic_fetch_sub_explicit(&stream->store->bytes, stream->index_len, memory_order_relaxed);
+	stream->index_len = 0;
+}
+
+static int index_write(struct wmk_store_stream *stream, const void *bytes, size_t len)
+{
+	const struct iovec iov = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = len };
+	int err = wmk_store_write_whole(stream->index, &iov, 1, stream->index_len);
+
+	if (err < 0)
+		return err;
+	stream->index_len += len;
+	count_bytes(stream->store, len);
+	return 0;
+}
+
+static int open_data(struct wmk_store_stream *stream, int flags)
+{
+	stream->fd = openat(stream->store->dir, stream->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+	return stream->fd < 0 ? -errno : 0;
+}
+
+/* An index that is there is written anew from the packets: they are few. */
+static int open_index(struct wmk_store_stream *stream, int flags)
+{
+	char name[272];
+	uint8_t head[WMK_CTF_INDEX_HEAD];
+
+	index_name(stream, name);
+	stream->index = openat(stream->store->index_dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_CREAT | flags, 0600);
+	if (stream->index < 0 || ftruncate(stream->index, 0) < 0)
+		return -errno;
+	wmk_ctf_index_head(head);
+	return index_write(stream, head, sizeof(head));
+}
+
+static int stream_new(struct wmk_store *store, const char *name, struct wmk_store_stream **result)
+{
+	struct wmk_store_stream *stream;
+
+	if (!name[0] || strchr(name, '/') || name[0] == '.' || strlen(name) > 250 || strcmp(name, "metadata") == 0 ||
+	    strcmp(name, "index") == 0)
+		return wmk_error(-EINVAL, "'%.100s' cannot name a stream", name);
+	stream = calloc(1, sizeof(*stream));
+	if (!stream)
+		return wmk_error(-ENOMEM, "no memory for stream %.100s", name);
+	stream->store = store;
+	stream->fd = stream->index = -1;
+	strcpy(stream->name, name);
+	*result = stream;
+	return 0;
+}
+
+static void stream_free(struct wmk_store_stream *stream)
+{
+	if (stream->fd >= 0)
+		close(stream->fd);
+	if (stream->index >= 0)
+		close(stream->index);
+	free(stream);
+}
+
+int wmk_store_stream_create(struct wmk_store *store, const char *name, struct wmk_store_stream **result)
+{
+	struct wmk_store_stream *stream;
+	int err = stream_new(store, name, &stream);
+
+	if (err < 0)
+		return err;
+	err = open_data(stream, O_CREAT | O_EXCL);
+	if (err >= 0)
+		err = open_index(stream, O_EXCL);
+	if (err < 0) {
+		/* What we made, we take away: the name can be tried again when there is room. */
+		if (stream->index >= 0)
+			index_drop(stream);
+		if (stream->fd >= 0)
+			unlinkat(store->dir, name, 0);
+		stream_free(stream);
+		return wmk_error(err, "cannot create stream %.60s in %.60s: %s", name, store->path, strerror(-err));
+	}
+	*result = stream;
+	return 0;
+}
+
+static int index_packet(struct wmk_store_stream *stream, const struct wmk_ctf_packet *packet)
+{
+	uint8_t entry[WMK_CTF_INDEX_ENTRY];
+
+	if (stream->index < 0)
+		return 0;
+	wmk_ctf_index_encode(entry, stream->len, packet);
+	return index_write(stream, entry, sizeof(entry));
+}
+
+int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n, const struct wmk_ctf_packet *packet)
+{
+	uint64_t size = wmk_ctf_packet_size(packet), given = 0;
+	int i, err;
+
+	for (i = 0; i < n; i++)
+		given += iov[i].iov_len;
+	if (given != size)
+		return wmk_error(-EINVAL, "a packet of %llu bytes that says %llu", (unsigned long long)given, (unsigned long long)size);
+	err = wmk_store_write_whole(stream->fd, iov, n, stream->len);
+	if (err < 0)
+		return wmk_error(err, "cannot write stream %.60s in %.60s: %s", stream->name, stream->store->path, strerror(-err));
+	if (index_packet(stream, packet) < 0)
+		index_drop(stream);
+	stream->len += size;
+	count_bytes(stream->store, size);
+	return 0;
+}
+
+/* Walk the packets that are there, index them, and stop at the first that is not whole. 1 if there was one. */
+static int scan(struct wmk_store_stream *stream, const uint8_t uuid[16], uint64_t file_len, struct wmk_ctf_packet *last)
+{
+	uint8_t room[WMK_CTF_PACKET_ROOM];
+	struct wmk_ctf_packet packet;
+	int found = 0;
+
+	while (file_len - stream->len >= sizeof(room) &&
+	       pread(stream->fd, room, sizeof(room), (off_t)stream->len) == (ssize_t)sizeof(room)) {
+		if (wmk_ctf_packet_decode(room, uuid, &packet) < 0) {
+			wmk_error_clear();
+			break;
+		}
+		if (wmk_ctf_packet_size(&packet) > file_len - stream->len)
+			break;
+		if (index_packet(stream, &packet) < 0)
+			index_drop(stream);
+		stream->len += wmk_ctf_packet_size(&packet);
+		*last = packet;
+		found = 1;
+	}
+	return found;
+}
+
+/* Is the file empty, torn in its first packet's header, or one of this trace? Else it is not ours to cut. */
+static int check_ours(struct wmk_store_stream *stream, const uint8_t uuid[16], uint64_t *file_len)
+{
+	uint8_t room[WMK_CTF_PACKET_ROOM];
+	struct wmk_ctf_packet packet;
+	struct stat st;
+
+	if (fstat(stream->fd, &st) < 0)
+		return -errno;
+	*file_len = (uint64_t)st.st_size;
+	if (*file_len < sizeof(room))
+		return 0;
+	if (pread(stream->fd, room, sizeof(room), 0) != (ssize_t)sizeof(room))
+		return -EIO;
+	return wmk_ctf_packet_decode(room, uuid, &packet);
+}
+
+int wmk_store_stream_open(struct wmk_store *store, const char *name, const uint8_t uuid[16], struct wmk_store_stream **result,
+			  struct wmk_ctf_packet *last)
+{
+	struct wmk_store_stream *stream;
+	uint64_t file_len;
+	int err = stream_new(store, name, &stream), found = 0;
+
+	if (err < 0)
+		return err;
+	memset(last, 0, sizeof(*last));
+	err = open_data(stream, 0);
+	if (err >= 0)
+		err = check_ours(stream, uuid, &file_len);
+	if (err >= 0)
+		err = open_index(stream, 0);
+	if (err >= 0) {
+		found = scan(stream, uuid, file_len, last);
+		if (ftruncate(stream->fd, (off_t)stream->len) < 0)
+			err = -errno;
+	}
+	if (err < 0) {
+		stream_free(stream);
+		return wmk_error(err, "cannot go on with stream %.60s in %.60s: %s", name, store->path, strerror(-err));
+	}
+	count_bytes(store, stream->len);
+	*result = stream;
+	return found;
+}
+
+int wmk_store_stream_close(struct wmk_store_stream *stream)
+{
+	stream_free(stream);
+	return 0;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_store.c - a trace's directories, metadata that is cut back when it cannot be written, streams that are continued after a crash.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "store/store.h"
+#include "testdir.h"
+
+static const uint8_t uuid[16] = "0123456789abcdef";
+static char dir[256];
+
+static int setup(void **state)
+{
+	(void)state;
+	testdir_make(dir);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	testdir_remove(dir);
+	return 0;
+}
+
+static const char *in_dir(const char *name)
+{
+	static char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static struct wmk_store *create(void)
+{
+	struct wmk_store *store;
+
+	assert_int_equal(wmk_store_create(in_dir("t"), "ust/uid/1/64-bit", &store), 0);
+	return store;
+}
+
+static unsigned mode_of(const char *name)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(in_dir(name), &st), 0);
+	return st.st_mode;
+}
+
+static void test_layout(void **state)
+{
+	struct wmk_store *store;
+	struct wmk_store_stream *stream;
+	mode_t before = umask(0);
+
+	(void)state;
+	assert_int_equal(wmk_store_create(in_dir("a/b/t"), "ust/uid/1/64-bit", &store), 0);
+	assert_string_equal(wmk_store_path(store), in_dir("a/b/t"));
+	assert_int_equal(wmk_store_stream_create(store, "app_0", &stream), 0);
+	assert_int_equal(wmk_store_stream_close(stream), 0);
+	wmk_store_close(store);
+	umask(before);
+	assert_int_equal(mode_of("a/b"), S_IFDIR | 0700);
+	assert_int_equal(mode_of("a/b/t/ust/uid/1/64-bit"), S_IFDIR | 0700);
+	assert_int_equal(mode_of("a/b/t/ust/uid/1/64-bit/index"), S_IFDIR | 0700);
+	assert_int_equal(mode_of("a/b/t/ust/uid/1/64-bit/metadata"), S_IFREG | 0600);
+	assert_int_equal(mode_of("a/b/t/ust/uid/1/64-bit/app_0"), S_IFREG | 0600);
+	assert_int_equal(mode_of("a/b/t/ust/uid/1/64-bit/index/app_0.idx"), S_IFREG | 0600);
+}
+
+static void test_refused(void **state)
+{
+	struct wmk_store *store;
+	int fd;
+
+	(void)state;
+	assert_int_equal(mkdir(in_dir("full"), 0700), 0);
+	fd = open(in_dir("full/x"), O_CREAT | O_WRONLY, 0600);
+	close(fd);
+	assert_int_equal(wmk_store_create(in_dir("full"), "ust", &store), -ENOTEMPTY);
+	assert_non_null(strstr(wmk_error_get(0), "not empty"));
+	assert_int_equal(wmk_store_create(in_dir("full/x"), "ust", &store), -ENOTDIR);
+	assert_int_equal(wmk_store_create(in_dir("full/x/y"), "ust", &store), -ENOTDIR);
+	assert_int_equal(symlink("full", in_dir("link")), 0);
+	assert_true(wmk_store_create(in_dir("link"), "ust", &store) < 0);
+	assert_int_equal(symlink("nowhere", in_dir("dangling")), 0);
+	assert_true(wmk_store_create(in_dir("dangling"), "ust", &store) < 0);
+	assert_int_equal(access(in_dir("nowhere"), F_OK), -1);
+	assert_int_equal(wmk_store_create("", "ust", &store), -ENOENT);
+	/* An empty directory may be taken; one whose parent is a link too. */
+	assert_int_equal(mkdir(in_dir("empty"), 0700), 0);
+	assert_int_equal(wmk_store_create(in_dir("empty"), "ust", &store), 0);
+	wmk_store_close(store);
+	assert_int_equal(wmk_store_create(in_dir("link/below"), "ust", &store), 0);
+	wmk_store_close(store);
+	if (geteuid() == 0) {
+		print_message("not tried: a directory that may not be written (this test runs as root)\n");
+		return;
+	}
+	assert_int_equal(mkdir(in_dir("closed"), 0500), 0);
+	assert_int_equal(wmk_store_create(in_dir("closed/t"), "ust", &store), -EACCES);
+}
+
+static void test_stream_names(void **state)
+{
+	static const char *const names[] = { "", ".", "..", "a/b", "/etc/x", "metadata", "index", ".hidden" };
+	struct wmk_store *store = create();
+	struct wmk_store_stream *stream, *other;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_int_equal(wmk_store_stream_create(store, names[i], &stream), -EINVAL);
+	assert_int_equal(wmk_store_stream_create(store, "app_0", &stream), 0);
+	assert_int_equal(wmk_store_stream_create(store, "app_0", &other), -EEXIST);
+	wmk_store_stream_close(stream);
+	wmk_store_close(store);
+}
+
+static void test_default_path(void **state)
+{
+	char path[128];
+
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	tzset();
+	assert_int_equal(wmk_store_default_path(NULL, "/home/x", "prog", 1700000000, path, sizeof(path)), 0);
+	assert_string_equal(path, "/home/x/waymark-traces/prog-20231114-221320");
+	assert_int_equal(wmk_store_default_path("/t", NULL, "prog", 0, path, sizeof(path)), 0);
+	assert_string_equal(path, "/t/prog-19700101-000000");
+	assert_int_equal(wmk_store_default_path("/t", NULL, "..", 0, path, sizeof(path)), -EINVAL);
+	assert_int_equal(wmk_store_default_path("/t", NULL, "a/b", 0, path, sizeof(path)), -EINVAL);
+	assert_int_equal(wmk_store_default_path(NULL, NULL, "a", 0, path, sizeof(path)), -ENOENT);
+	assert_int_equal(wmk_store_default_path("/t", NULL, "a", 0, path, 10), -ENAMETOOLONG);
+}
+
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes == RLIM_INFINITY ? limit.rlim_max : bytes;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* Half a declaration makes readers refuse the trace: a declaration that does not fit is cut back. */
+static void test_metadata_cut_back(void **state)
+{
+	struct wmk_store *store = create();
+	char *text;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(wmk_store_metadata(store, "one;", 4), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	limit_files(6);
+	assert_int_equal(wmk_store_metadata(store, "two;", 4), -EFBIG);
+	limit_files(RLIM_INFINITY);
+	text = testdir_slurp(in_dir("t/ust/uid/1/64-bit/metadata"), &len);
+	assert_string_equal(text, "one;");
+	free(text);
+	assert_int_equal(wmk_store_metadata(store, "three;", 6), 0);
+	text = testdir_slurp(in_dir("t/ust/uid/1/64-bit/metadata"), &len);
+	assert_string_equal(text, "one;three;");
+	free(text);
+	assert_int_equal(wmk_store_bytes(store), 10);
+	wmk_store_close(store);
+}
+
+static int append(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet)
+{
+	static uint8_t bytes[8192];
+	struct iovec iov[2] = { { bytes, WMK_CTF_PACKET_ROOM }, { bytes + WMK_CTF_PACKET_ROOM, 0 } };
+
+	memset(bytes, 'r', sizeof(bytes));
+	wmk_ctf_packet_encode(bytes, uuid, packet);
+	iov[1].iov_len = wmk_ctf_packet_size(packet) - WMK_CTF_PACKET_ROOM;
+	return wmk_store_stream_append(stream, iov, 2, packet);
+}
+
+/* A packet that does not fit leaves the packets before it, and can be tried again. */
+static void test_packet_cut_back(void **state)
+{
+	struct wmk_ctf_packet packet = { .content = 1000 };
+	struct wmk_store *store = create();
+	struct wmk_store_stream *stream;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(wmk_store_stream_create(store, "app_0", &stream), 0);
+	assert_int_equal(append(stream, &packet), 0);
+	packet.sequence = 1;
+	limit_files(1500);
+	assert_int_equal(append(stream, &packet), -EFBIG);
+	assert_int_equal(stat(in_dir("t/ust/uid/1/64-bit/app_0"), &st), 0);
+	assert_int_equal(st.st_size, 1096);
+	limit_files(RLIM_INFINITY);
+	assert_int_equal(append(stream, &packet), 0);
+	assert_int_equal(wmk_store_stream_bytes(stream), 2192);
+	assert_int_equal(wmk_store_bytes(store), 2192 + WMK_CTF_INDEX_HEAD + 2 * WMK_CTF_INDEX_ENTRY);
+	wmk_store_stream_close(stream);
+	/* Less than a packet says is not one. */
+	packet.content = 8;
+	assert_int_equal(wmk_store_stream_create(store, "app_1", &stream), 0);
+	assert_int_equal(wmk_store_stream_append(stream, &(struct iovec){ &packet, 8 }, 1, &packet), -EINVAL);
+	wmk_store_stream_close(stream);
+	wmk_store_close(store);
+}
+
+/* After a crash at any byte of the third packet: two packets, an index of two, and we go on. */
+static void test_torn_tail(void **state)
+{
+	static const off_t cuts[] = { 2193, 2192 + 95, 2192 + 96, 2192 + 1095, 2192 };
+	struct wmk_ctf_packet packet, last;
+	char *before, *after;
+	size_t before_len, after_len;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		struct wmk_store *store = create();
+		struct wmk_store_stream *stream;
+
+		packet = (struct wmk_ctf_packet){ .content = 1000 };
+		assert_int_equal(wmk_store_stream_create(store, "app_0", &stream), 0);
+		for (; packet.sequence < 3; packet.sequence++) {
+			packet.ring_position = packet.sequence * 1000;
+			assert_int_equal(append(stream, &packet), 0);
+		}
+		wmk_store_stream_close(stream);
+		before = testdir_slurp(in_dir("t/ust/uid/1/64-bit/index/app_0.idx"), &before_len);
+		wmk_store_close(store);
+		assert_int_equal(truncate(in_dir("t/ust/uid/1/64-bit/app_0"), cuts[i]), 0);
+		assert_int_equal(wmk_store_open(in_dir("t"), "ust/uid/1/64-bit", &store), 0);
+		assert_int_equal(wmk_store_stream_open(store, "app_0", uuid, &stream, &last), 1);
+		assert_int_equal(last.sequence, 1);
+		assert_int_equal(last.ring_position, 1000);
+		assert_int_equal(wmk_store_stream_bytes(stream), 2192);
+		packet.sequence = 2;
+		assert_int_equal(append(stream, &packet), 0);
+		wmk_store_stream_close(stream);
+		wmk_store_close(store);
+		after = testdir_slurp(in_dir("t/ust/uid/1/64-bit/index/app_0.idx"), &after_len);
+		assert_int_equal(before_len, after_len);
+		assert_memory_equal(before, after, before_len);
+		free(before);
+		free(after);
+		testdir_remove(in_dir("t"));
+	}
+}
+
+/* Another trace's packets are not ours to continue. */
+static void test_open_foreign(void **state)
+{
+	struct wmk_ctf_packet packet = { .content = 10 }, last;
+	struct wmk_store *store = create();
+	struct wmk_store_stream *stream;
+
+	(void)state;
+	assert_int_equal(wmk_store_stream_open(store, "app_0", uuid, &stream, &last), -ENOENT);
+	assert_int_equal(wmk_store_stream_create(store, "app_0", &stream), 0);
+	assert_int_equal(append(stream, &packet), 0);
+	wmk_store_stream_close(stream);
+	assert_int_equal(wmk_store_stream_open(store, "app_0", (const uint8_t *)"another trace's", &stream, &last), -EPROTO);
+	assert_int_equal(wmk_store_stream_open(store, "app_0", uuid, &stream, &last), 1);
+	wmk_store_stream_close(stream);
+	/* A first packet that is torn is no reason to refuse. */
+	assert_int_equal(truncate(in_dir("t/ust/uid/1/64-bit/app_0"), 100), 0);
+	assert_int_equal(wmk_store_stream_open(store, "app_0", uuid, &stream, &last), 0);
+	assert_int_equal(wmk_store_stream_bytes(stream), 0);
+	wmk_store_stream_close(stream);
+	wmk_store_close(store);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_layout, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stream_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_default_path, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_metadata_cut_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_packet_cut_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_torn_tail, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_open_foreign, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
