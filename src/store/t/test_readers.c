@@ -196,7 +196,7 @@ static void check_compounds(const char *reader, const char *out)
 	static const char *const values[] = { "colour = ( \"green\" : container = 5 )", "none = 7", "mode = 0x8000000000000000",
 		"*/};\" : container = -4 )", "vague = ( \"(other)\" : container = 65000 )", "both = 0x3", "pair = [ [0] = -1, [1] = 2 ]", "comm = \"init\"", "_list_length_2 = 2",
 		"list = [ [0] = 7, [1] = 8 ]", "empty = [ ]", "words = \"hello\"", "raw = [ [0] = 0xDE, [1] = 0xAD, [2] = 0x1 ]",
-		"x = -42", "name = \"home\"", "maybe = { some = 11 }", "never = { none = { } }", "names = [ [0] = \"a\", [1] = \"bc\" ]",
+		"x = -42", "name = \"home\"", "11 }, _never_present = ( \"none\" : container = 0 )", "names = [ [0] = \"a\", [1] = \"bc\" ]",
 		"grid = [ [0] = { value = [ [0] = 1, [1] = 2 ] }, [1] = { value = [ [0] = 3, [1] = 4 ] } ]", "_end = 98", "end_2 = 99", "raw_length = 12",
 		"_raw_length_2 = 3" };
 
