@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * commit.h (x86-64) - the one primitive: in a restartable sequence, check, copy, store, commit.
+ *
+ * x86 keeps stores in order and loads in order, so that the commit is a plain store:
+ *   (A) the store to write_pos, release: pairs with the reader's load-acquire of write_pos (reader.c);
+ *   (C) the check of write_pos, acquire, and the order of the stores to a sub-buffer's header behind the previous
+ *       commit: pair with the overwrite reader's copy, load barrier, load of write_pos (reader.c);
+ *   (D) the stores to a slot, tag first: pair with the reader's load of tag, time, count, tag (reader.c).
+ *
+ * Register use is written out: each sequence must fit without a frame pointer and with one.
+ */
+#ifndef WMK_RING_COMMIT_H
+#define WMK_RING_COMMIT_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ring/layout.h"
+
+static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
+{
+	uint32_t cpu;
+
+	__asm__ __volatile__("movl %%fs:4(%1), %0" : "=r"(cpu) : "r"(offset));
+	return cpu;
+}
+
+/* The descriptor that the kernel reads, and the way into the sequence. Label 1: begin, 2: behind the commit, 4: abort. */
+#define WMK_SEQ_BEGIN                                                                  \
+	".pushsection __rseq_cs, \"aw\"\n\t"                                            \
+	".balign 32\n"                                                                  \
+	"3:\n\t"                                                                        \
+	".long 0, 0\n\t"                                                                \
+	".quad 1f, (2f - 1f), 4f\n\t"                                                   \
+	".popsection\n\t"                                                               \
+	"leaq 3b(%%rip), %%rax\n\t"                                                     \
+	"movq %%rax, %%fs:8(%[off])\n"                                                  \
+	"1:\n\t"
+
+/* In a static program nothing keeps the text in place after dlclose(): leave no descriptor behind. */
+#ifdef WMK_RSEQ_CLEAR
+#define WMK_SEQ_CLEAR "movq $0, %%fs:8(%[off])\n\t"
+#else
+#define WMK_SEQ_CLEAR ""
+#endif
+
+/* The kernel wants the signature before the abort handler; wrapped in an instruction that traps (ud1). */
+#define WMK_SEQ_END                                                                    \
+	"2:\n\t" WMK_SEQ_CLEAR                                                          \
+	".pushsection .text.wmk_abort, \"ax\"\n\t"                                      \
+	".byte 0x0f, 0xb9, 0x3d\n\t"                                                    \
+	".long 0x53053053\n"                                                            \
+	"4:\n\t"                                                                        \
+	"jmp %l[again]\n\t"                                                             \
+	".popsection\n\t"
+
+/*
+ * In a build for tests a window stands between any two stores: it reads a word that a test can make unreadable
+ * (wmk_seq_window, a page of its own), so that exactly this place is hit by a signal, a stop or a kill.
+ */
+#ifdef WMK_TESTPOINTS
+extern volatile unsigned char *wmk_seq_window;
+#define WMK_SEQ_WINDOW(n) "movq wmk_seq_window@GOTPCREL(%%rip), %%rax\n\tmovq (%%rax), %%rax\n\tmovb " #n "*4096(%%rax), %%al\n\t"
+#else
+#define WMK_SEQ_WINDOW(n) ""
+#endif
+
+/*
+ * The straight line: a header of 4 bytes and `len` bytes (1..64) of whole words that end at src_end, into what ends at dst_end.
+ * 0; -EAGAIN: not the state that was proposed for, or aborted; -ESTALE: the guard has changed.
+ */
+static inline __attribute__((always_inline)) int
+wmk_seq_words(ptrdiff_t offset, uint32_t cpu, struct wmk_ring_ctl *ctl, uint64_t pos, const uint64_t *guard, uint64_t expect,
+	      uint64_t ts, uint32_t header, unsigned char *dst_end, const unsigned char *src_end, uint64_t len,
+	      struct wmk_ring_slot *next, uint64_t records, uint64_t new_pos)
+{
+	__asm__ goto(WMK_SEQ_BEGIN
+		     "movl %%fs:4(%[off]), %%eax\n\t"
+		     "cmpl %[cpu], %%eax\n\t"
+		     "jne %l[again]\n\t"
+		     "movq %[expect], %%rax\n\t"
+		     "cmpq %%rax, %[guard]\n\t"
+		     "jne %l[stale]\n\t"
+		     "movq %[pos], %%rax\n\t"
+		     "cmpq %%rax, %[write_pos]\n\t"
+		     "jne %l[again]\n\t"
+		     "cmpq %[floor], %[ts]\n\t"
+		     "jb %l[again]\n\t"
+		     "movq %[len], %%rcx\n\t"
+		     "negq %%rcx\n\t"
+		     "movl %[header], -4(%[dst], %%rcx)\n\t"
+		     WMK_SEQ_WINDOW(0)
+		     "10:\n\t"
+		     "movq (%[src], %%rcx), %%rax\n\t"
+		     "movq %%rax, (%[dst], %%rcx)\n\t"
+		     "addq $8, %%rcx\n\t"
+		     "js 10b\n\t"
+		     WMK_SEQ_WINDOW(1)
+		     "movq %[new_pos], (%[next])\n\t"
+		     WMK_SEQ_WINDOW(2)
+		     "movq %[ts], 8(%[next])\n\t"
+		     WMK_SEQ_WINDOW(3)
+		     "movq %[records], 16(%[next])\n\t"
+		     WMK_SEQ_WINDOW(4)
+		     "movq %[new_pos], %[write_pos]\n" /* (A) */
+		     WMK_SEQ_END
+		     : /* no outputs */
+		     : [off] "r"(offset), [cpu] "rm"(cpu), [guard] "m"(*guard), [expect] "rme"(expect), [pos] "rm"(pos),
+		       [write_pos] "m"(ctl->write_pos), [floor] "m"(ctl->floor_ts), [ts] "r"(ts), [len] "rme"(len),
+		       [header] "r"(header), [dst] "r"(dst_end), [src] "r"(src_end), [next] "r"(next), [records] "r"(records),
+		       [new_pos] "r"(new_pos)
+		     : "memory", "cc", "rax", "rcx"
+		     : again, stale);
+	return 0;
+again:
+	return -EAGAIN;
+stale:
+	return -ESTALE;
+}
+
+/* Everything that a record can be. Offsets are written out in the assembly below. */
+struct wmk_seq_plan {
+	uint64_t cpu;                  /* 0 */
+	struct wmk_ring_ctl *ctl;      /* 8 */
+	uint64_t pos;                  /* 16 */
+	const uint64_t *guard;         /* 24 */
+	uint64_t expect;               /* 32 */
+	uint64_t ts;                   /* 40 */
+	unsigned char *dst;            /* 48 */
+	uint64_t header[2];            /* 56 */
+	uint64_t header_len;           /* 72 */
+	const struct waymark_ring_frag *frags, *frags_end; /* 80, 88 */
+	struct wmk_ring_slot *next;    /* 96 */
+	uint64_t records;              /* 104: of the next slot */
+	uint64_t new_pos;              /* 112 */
+	struct wmk_ring_sub *enter;    /* 120: the sub-buffer to open, or NULL */
+	struct wmk_ring_sub *leave;    /* 128: the one to close, or NULL */
+	uint64_t content_end;          /* 136: of the one to close */
+	uint64_t last_ts;              /* 144 */
+	uint64_t lost;                 /* 152: up to now */
+	uint64_t sequence;             /* 160: of the one to open */
+	uint64_t records_before;       /* 168 */
+};
+
+_Static_assert(offsetof(struct wmk_seq_plan, dst) == 48 && offsetof(struct wmk_seq_plan, frags) == 80 &&
+	       offsetof(struct wmk_seq_plan, enter) == 120 && offsetof(struct wmk_seq_plan, records_before) == 168,
+	       "written out below");
+
+/* Put '#' where xmm0 has NUL. xmm1: zeros, xmm2: '#' in each byte. */
+#define WMK_SEQ_NUL                                                                    \
+	"movdqa %%xmm0, %%xmm3\n\t"                                                     \
+	"pcmpeqb %%xmm1, %%xmm3\n\t"                                                    \
+	"pand %%xmm2, %%xmm3\n\t"                                                       \
+	"por %%xmm3, %%xmm0\n\t"
+
+/* rsi → rdi, rcx bytes; back to 20. */
+#define WMK_SEQ_COPY_WORDS                                                             \
+	"movq (%%rsi), %%rax\n\t"                                                       \
+	"movq %%rax, (%%rdi)\n\t"                                                       \
+	"addq $8, %%rsi\n\t"                                                            \
+	"addq $8, %%rdi\n\t"                                                            \
+	"subq $8, %%rcx\n\t"                                                            \
+	"ja 22b\n\t"                                                                    \
+	"addq %%rcx, %%rdi\n\t"                                                         \
+	"jmp 20b\n"
+
+#define WMK_SEQ_COPY_BYTES                                                             \
+	"subq $8, %%rcx\n\t"                                                            \
+	"jb 32f\n"                                                                      \
+	"31:\n\t"                                                                       \
+	"movq (%%rsi), %%rax\n\t"                                                       \
+	"movq %%rax, (%%rdi)\n\t"                                                       \
+	"addq $8, %%rsi\n\t"                                                            \
+	"addq $8, %%rdi\n\t"                                                            \
+	"subq $8, %%rcx\n\t"                                                            \
+	"jae 31b\n"                                                                     \
+	"32:\n\t"                                                                       \
+	"testb $4, %%cl\n\t"                                                            \
+	"jz 33f\n\t"                                                                    \
+	"movl (%%rsi), %%eax\n\t"                                                       \
+	"movl %%eax, (%%rdi)\n\t"                                                       \
+	"addq $4, %%rsi\n\t"                                                            \
+	"addq $4, %%rdi\n"                                                              \
+	"33:\n\t"                                                                       \
+	"testb $2, %%cl\n\t"                                                            \
+	"jz 34f\n\t"                                                                    \
+	"movzwl (%%rsi), %%eax\n\t"                                                     \
+	"movw %%ax, (%%rdi)\n\t"                                                        \
+	"addq $2, %%rsi\n\t"                                                            \
+	"addq $2, %%rdi\n"                                                              \
+	"34:\n\t"                                                                       \
+	"testb $1, %%cl\n\t"                                                            \
+	"jz 20b\n\t"                                                                    \
+	"movzbl (%%rsi), %%eax\n\t"                                                     \
+	"movb %%al, (%%rdi)\n\t"                                                        \
+	"incq %%rdi\n\t"                                                                \
+	"jmp 20b\n"
+
+#define WMK_SEQ_COPY_TEXT                                                              \
+	"pxor %%xmm1, %%xmm1\n\t"                                                       \
+	"movl $0x23232323, %%eax\n\t"                                                   \
+	"movd %%eax, %%xmm2\n\t"                                                        \
+	"pshufd $0, %%xmm2, %%xmm2\n\t"                                                 \
+	"subq $16, %%rcx\n\t"                                                           \
+	"jb 42f\n"                                                                      \
+	"41:\n\t"                                                                       \
+	"movdqu (%%rsi), %%xmm0\n\t" WMK_SEQ_NUL                                        \
+	"movdqu %%xmm0, (%%rdi)\n\t"                                                    \
+	"addq $16, %%rsi\n\t"                                                           \
+	"addq $16, %%rdi\n\t"                                                           \
+	"subq $16, %%rcx\n\t"                                                           \
+	"jae 41b\n"                                                                     \
+	"42:\n\t"                                                                       \
+	"testb $8, %%cl\n\t"                                                            \
+	"jz 43f\n\t"                                                                    \
+	"movq (%%rsi), %%xmm0\n\t" WMK_SEQ_NUL                                          \
+	"movq %%xmm0, (%%rdi)\n\t"                                                      \
+	"addq $8, %%rsi\n\t"                                                            \
+	"addq $8, %%rdi\n"                                                              \
+	"43:\n\t"                                                                       \
+	"testb $4, %%cl\n\t"                                                            \
+	"jz 44f\n\t"                                                                    \
+	"movd (%%rsi), %%xmm0\n\t" WMK_SEQ_NUL                                          \
+	"movd %%xmm0, (%%rdi)\n\t"                                                      \
+	"addq $4, %%rsi\n\t"                                                            \
+	"addq $4, %%rdi\n"                                                              \
+	"44:\n\t"                                                                       \
+	"testb $2, %%cl\n\t"                                                            \
+	"jz 45f\n\t"                                                                    \
+	"movzwl (%%rsi), %%eax\n\t"                                                     \
+	"movd %%eax, %%xmm0\n\t" WMK_SEQ_NUL                                            \
+	"movd %%xmm0, %%eax\n\t"                                                        \
+	"movw %%ax, (%%rdi)\n\t"                                                        \
+	"addq $2, %%rsi\n\t"                                                            \
+	"addq $2, %%rdi\n"                                                              \
+	"45:\n\t"                                                                       \
+	"testb $1, %%cl\n\t"                                                            \
+	"jz 46f\n\t"                                                                    \
+	"movzbl (%%rsi), %%eax\n\t"                                                     \
+	"movd %%eax, %%xmm0\n\t" WMK_SEQ_NUL                                            \
+	"movd %%xmm0, %%eax\n\t"                                                        \
+	"movb %%al, (%%rdi)\n\t"                                                        \
+	"incq %%rdi\n"                                                                  \
+	"46:\n\t"                                                                       \
+	"cmpl $2, %%edx\n\t"                                                            \
+	"jne 20b\n\t"                                                                   \
+	"movb $0, (%%rdi)\n\t"                                                          \
+	"incq %%rdi\n\t"                                                                \
+	"jmp 20b\n"
+
+/* Close one sub-buffer, open the next. r8: ctl, r9: ts, r10: the one to open. */
+#define WMK_SEQ_SWITCH                                                                 \
+	"movq 128(%[p]), %%r11\n\t"                                                     \
+	"testq %%r11, %%r11\n\t"                                                        \
+	"jz 11f\n\t"                                                                    \
+	"movq 136(%[p]), %%rcx\n\t"                                                     \
+	"movq 144(%[p]), %%rdx\n\t"                                                     \
+	"movq 152(%[p]), %%rsi\n\t"                                                     \
+	"movq 168(%[p]), %%rdi\n\t"                                                     \
+	"movq %%rdx, 8(%%r11)\n\t"                                                      \
+	WMK_SEQ_WINDOW(5)                                                               \
+	"movq %%rcx, 40(%%r11)\n\t"                                                     \
+	"movq %%rdi, 48(%%r11)\n\t"                                                     \
+	"movq %%rsi, 56(%%r11)\n"                                                       \
+	"11:\n\t"                                                                       \
+	WMK_SEQ_WINDOW(6)                                                               \
+	"movq 160(%[p]), %%rcx\n\t"                                                     \
+	"movq 168(%[p]), %%rdx\n\t"                                                     \
+	"movq 152(%[p]), %%rsi\n\t"                                                     \
+	"movq %%r9, (%%r10)\n\t"                                                        \
+	"movq %%r9, 8(%%r10)\n\t"                                                       \
+	"movq %%rcx, 16(%%r10)\n\t"                                                     \
+	WMK_SEQ_WINDOW(7)                                                               \
+	"movq %%rdx, 24(%%r10)\n\t"                                                     \
+	"movq %%rsi, 32(%%r10)\n\t"                                                     \
+	"movq $0, 40(%%r10)\n\t"
+
+/* Record as planned. 0, -EAGAIN or -ESTALE as above. */
+static inline int wmk_seq_record(ptrdiff_t offset, const struct wmk_seq_plan *plan)
+{
+	__asm__ goto(WMK_SEQ_BEGIN
+		     "movl (%[p]), %%eax\n\t"
+		     "cmpl %%eax, %%fs:4(%[off])\n\t"
+		     "jne %l[again]\n\t"
+		     "movq 24(%[p]), %%rax\n\t"
+		     "movq (%%rax), %%rax\n\t"
+		     "cmpq 32(%[p]), %%rax\n\t"
+		     "jne %l[stale]\n\t"
+		     "movq 8(%[p]), %%r8\n\t"
+		     "movq 16(%[p]), %%rax\n\t"
+		     "cmpq %%rax, (%%r8)\n\t"
+		     "jne %l[again]\n\t"
+		     "movq 40(%[p]), %%r9\n\t"
+		     "cmpq 272(%%r8), %%r9\n\t"
+		     "jb %l[again]\n\t"
+		     "movq 120(%[p]), %%r10\n\t"
+		     "testq %%r10, %%r10\n\t"
+		     "jz 12f\n\t"
+		     WMK_SEQ_SWITCH
+		     "12:\n\t"
+		     WMK_SEQ_WINDOW(8)
+		     "movq 48(%[p]), %%rdi\n\t"
+		     "movq 56(%[p]), %%rax\n\t"
+		     "movq %%rax, (%%rdi)\n\t"
+		     "movq 72(%[p]), %%rcx\n\t"
+		     "cmpq $8, %%rcx\n\t"
+		     "jbe 13f\n\t"
+		     "movq 64(%[p]), %%rax\n\t"
+		     "movq %%rax, 8(%%rdi)\n"
+		     "13:\n\t"
+		     "addq %%rcx, %%rdi\n\t"
+		     "movq 80(%[p]), %%r10\n"
+		     "20:\n\t" /* the next fragment */
+		     WMK_SEQ_WINDOW(9)
+		     "cmpq 88(%[p]), %%r10\n\t"
+		     "jae 50f\n\t"
+		     "movq (%%r10), %%rsi\n\t"
+		     "movl 8(%%r10), %%ecx\n\t"
+		     "movl 12(%%r10), %%edx\n\t"
+		     "addq $16, %%r10\n\t"
+		     "cmpl $1, %%edx\n\t"
+		     "ja 40f\n\t"
+		     "cmpl $256, %%ecx\n\t"
+		     "jae 21f\n\t"
+		     "testl %%edx, %%edx\n\t"
+		     "jnz 30f\n\t"
+		     "testl %%ecx, %%ecx\n\t"
+		     "jz 20b\n"
+		     "22:\n\t" WMK_SEQ_COPY_WORDS
+		     "21:\n\t"
+		     "rep movsb\n\t"
+		     "jmp 20b\n"
+		     "30:\n\t" WMK_SEQ_COPY_BYTES
+		     "40:\n\t" WMK_SEQ_COPY_TEXT
+		     "50:\n\t"
+		     WMK_SEQ_WINDOW(10)
+		     "movq 96(%[p]), %%r10\n\t"
+		     "movq 112(%[p]), %%rcx\n\t"
+		     "movq 104(%[p]), %%rdx\n\t"
+		     "movq %%rcx, (%%r10)\n\t" /* (D) */
+		     WMK_SEQ_WINDOW(11)
+		     "movq %%r9, 8(%%r10)\n\t"
+		     WMK_SEQ_WINDOW(12)
+		     "movq %%rdx, 16(%%r10)\n\t"
+		     WMK_SEQ_WINDOW(13)
+		     "movq %%rcx, (%%r8)\n" /* (A) */
+		     WMK_SEQ_END
+		     : /* no outputs */
+		     : [off] "r"(offset), [p] "r"(plan)
+		     : "memory", "cc", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3"
+		     : again, stale);
+	return 0;
+again:
+	return -EAGAIN;
+stale:
+	return -ESTALE;
+}
+
+/* *counter += n, on this CPU, under the guard. */
+static inline int wmk_seq_add(ptrdiff_t offset, uint32_t cpu, uint64_t *counter, uint64_t n, const uint64_t *guard,
+			      uint64_t expect)
+{
+	__asm__ goto(WMK_SEQ_BEGIN
+		     "movl %%fs:4(%[off]), %%eax\n\t"
+		     "cmpl %[cpu], %%eax\n\t"
+		     "jne %l[again]\n\t"
+		     "cmpq %[expect], %[guard]\n\t"
+		     "jne %l[stale]\n\t"
+		     "addq %[n], %[counter]\n"
+		     WMK_SEQ_END
+		     : /* no outputs */
+		     : [off] "r"(offset), [cpu] "r"(cpu), [guard] "m"(*guard), [expect] "r"(expect), [n] "r"(n),
+		       [counter] "m"(*counter)
+		     : "memory", "cc", "rax"
+		     : again, stale);
+	return 0;
+again:
+	return -EAGAIN;
+stale:
+	return -ESTALE;
+}
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * claim.c - recording without restartable sequences: a thread blocks its signals, claims a ring for itself, writes, commits,
+ * releases. And the other side: claims of the dead are freed, those of nobody in particular retired.
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/testpoint.h"
+#include "ring/inside.h"
+
+/*
+ * All but those that the processor raises: blocking them would make the kernel kill, or reset the handler of, a program that
+ * expects them (a garbage collector's guard pages, a debugger's single steps).
+ */
+#define SIGBIT(n) (1ull << ((n) - 1))
+#define BLOCKED (~(SIGBIT(SIGSEGV) | SIGBIT(SIGBUS) | SIGBIT(SIGFPE) | SIGBIT(SIGILL) | SIGBIT(SIGTRAP) | SIGBIT(SIGSYS)))
+
+static uint32_t claims_end(const struct waymark_ring_set *set)
+{
+	uint32_t end = wmk_ring_load(&set->header->claims_end);
+
+	return end < set->options.n_cpus || end > set->n_rings ? set->n_rings : end;
+}
+
+/* A free claim ring, now this thread's own; or NULL. */
+static struct wmk_ring_view *claim(struct waymark_ring_set *set, uint64_t who)
+{
+	uint32_t end = claims_end(set), n = end - set->options.n_cpus;
+	uint32_t start = n ? (uint32_t)((uintptr_t)__builtin_thread_pointer() >> 12) % n : 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct wmk_ring_view *ring = &set->ring[set->options.n_cpus + (start + i) % n];
+		uint64_t expected = WMK_CLAIM_FREE;
+
+		if (wmk_ring_load(&ring->ctl->claim) != WMK_CLAIM_FREE)
+			continue;
+		/* (H) acquire: pairs with the release in unclaim() and in waymark_ring_set_free_claims(). */
+		if (__atomic_compare_exchange_n(&ring->ctl->claim, &expected, who, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+			wmk_ring_set_to(&ring->ctl->claims, wmk_ring_load(&ring->ctl->claims) + 1);
+			return ring;
+		}
+	}
+	return NULL;
+}
+
+static void unclaim(struct wmk_ring_view *ring, uint64_t who)
+{
+	/* (H) release. Fails when the claim was retired meanwhile: it stays so. */
+	__atomic_compare_exchange_n(&ring->ctl->claim, &who, WMK_CLAIM_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+/* Bytes into the ring, by relaxed atomic words where they are aligned: a reader may look at them while they change. */
+static void put(unsigned char *to, const unsigned char *from, size_t len)
+{
+	for (; len != 0 && ((uintptr_t)to & 7) != 0; len--)
+		__atomic_store_n(to++, *from++, __ATOMIC_RELAXED);
+	for (; len >= 8; len -= 8, to += 8, from += 8) {
+		uint64_t word;
+
+		memcpy(&word, from, 8);
+		__atomic_store_n((uint64_t *)(void *)to, word, __ATOMIC_RELAXED);
+	}
+	for (; len != 0; len--)
+		__atomic_store_n(to++, *from++, __ATOMIC_RELAXED);
+}
+
+static void put_text(unsigned char *to, const unsigned char *from, size_t len)
+{
+	for (; len != 0; len--) {
+		unsigned char c = *(const volatile unsigned char *)from++;
+
+		__atomic_store_n(to++, c ? c : (unsigned char)'#', __ATOMIC_RELAXED);
+	}
+}
+
+static void put_record(const struct wmk_seq_plan *plan)
+{
+	unsigned char *to = plan->dst;
+
+	put(to, (const unsigned char *)plan->header, plan->header_len);
+	to += plan->header_len;
+	for (const struct waymark_ring_frag *f = plan->frags; f < plan->frags_end; f++) {
+		if (f->kind >= WAYMARK_FRAG_TEXT)
+			put_text(to, f->base, f->len);
+		else
+			put(to, f->base, f->len);
+		to += f->len;
+		if (f->kind == WAYMARK_FRAG_TEXT)
+			__atomic_store_n(to++, 0, __ATOMIC_RELAXED);
+	}
+}
+
+/* What the sequence does, in C: this ring is ours alone. */
+static void commit(struct wmk_seq_plan *plan)
+{
+	if (plan->enter) {
+		if (plan->leave) {
+			wmk_ring_set_to(&plan->leave->end_ts, plan->last_ts);
+			wmk_ring_set_to(&plan->leave->content_end, plan->content_end);
+			wmk_ring_set_to(&plan->leave->records_end, plan->records_before);
+			wmk_ring_set_to(&plan->leave->lost_end, plan->lost);
+		}
+		/* (C) the commit before this one comes before the stores to the new sub-buffer. */
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+		wmk_ring_set_to(&plan->enter->begin_ts, plan->ts);
+		wmk_ring_set_to(&plan->enter->end_ts, plan->ts);
+		wmk_ring_set_to(&plan->enter->sequence, plan->sequence);
+		wmk_ring_set_to(&plan->enter->records_start, plan->records_before);
+		wmk_ring_set_to(&plan->enter->lost_start, plan->lost);
+		wmk_ring_set_to(&plan->enter->content_end, 0);
+	}
+	WMK_TESTPOINT(claim_entered);
+	put_record(plan);
+	WMK_TESTPOINT(claim_copied);
+	wmk_ring_set_to(&plan->next->tag, plan->new_pos);
+	/* (D) release: the tag before what follows; pairs with the reader's second look at the tag. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	wmk_ring_set_to(&plan->next->last_ts, plan->ts);
+	WMK_TESTPOINT(claim_slot);
+	wmk_ring_set_to(&plan->next->records, plan->records);
+	/* (A) */
+	__atomic_store_n(&plan->ctl->write_pos, plan->new_pos, __ATOMIC_RELEASE);
+	WMK_TESTPOINT(claim_committed);
+}
+
+static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct wmk_seq_plan *plan, uint32_t id,
+			 uint32_t total, int may_wait)
+{
+	uint64_t offset;
+	int err;
+
+	do {
+		plan->ctl = ring->ctl;
+		plan->pos = wmk_ring_load(&ring->ctl->write_pos);
+		plan->ts = wmk_ring_now(set);
+		plan->enter = NULL;
+		wmk_ring_carry(set, ring->ctl, plan);
+		plan->header_len = wmk_ring_header(plan->header, id, plan->ts, plan->last_ts);
+		plan->new_pos = plan->pos + plan->header_len + total;
+		plan->dst = ring->data + (plan->pos & set->ring_mask);
+		offset = plan->pos & (set->subbuf_size - 1);
+		err = 0;
+		if (plan->new_pos > wmk_ring_load(&ring->limit) || offset == 0 || offset + plan->header_len + total > set->usable)
+			err = wmk_ring_place(set, ring, plan, id, total);
+	} while (err == 1);
+	if (err == -ENOSPC && may_wait)
+		return err;
+	if (err < 0) {
+		enum waymark_ring_loss cause = wmk_ring_cause(err);
+
+		wmk_ring_set_to(&ring->ctl->lost[cause], wmk_ring_load(&ring->ctl->lost[cause]) + 1);
+		return err;
+	}
+	commit(plan);
+	if (plan->enter) {
+		wmk_ring_set_to(&ring->limit, plan->sequence * set->subbuf_size + set->usable);
+		wmk_ring_wake(set);
+	}
+	return 0;
+}
+
+/* One try, with signals blocked and counted in. 0; -ESTALE; -ENOSPC: full (counted unless may_wait); others: lost, and counted. */
+static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *plan, uint32_t id, uint32_t total, int may_wait)
+{
+	uint64_t who = wmk_ring_load(&set->identity), mask = BLOCKED, old = 0;
+	struct wmk_ring_view *ring;
+	unsigned phase;
+	int err = -ESTALE;
+
+	wmk_ring_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&mask, (long)&old, sizeof(mask), 0, 0);
+	phase = wmk_ring_grace_enter();
+	if (__atomic_load_n(plan->guard, __ATOMIC_SEQ_CST) == plan->expect) { /* (E) */
+		err = -EBUSY;
+		ring = claim(set, who);
+		if (ring) {
+			WMK_TESTPOINT(claim_claimed);
+			err = write_claimed(set, ring, plan, id, total, may_wait);
+			unclaim(ring, who);
+		} else {
+			wmk_ring_count_lost(set);
+		}
+	}
+	wmk_ring_grace_leave(phase);
+	wmk_ring_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&old, 0, sizeof(old), 0, 0);
+	return err;
+}
+
+int wmk_ring_write_claim(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
+			 const struct waymark_ring_frag *frags, unsigned n, uint32_t total)
+{
+	struct wmk_seq_plan plan = { .guard = guard, .expect = expect, .frags = frags, .frags_end = frags + n };
+	uint64_t waited = 0;
+	int err, wait = set->options.block_us != 0;
+
+	/* Waits without the claim. The last try, behind the last wait, counts. */
+	while ((err = claim_and_write(set, &plan, id, total, wait)) == -ENOSPC && wait)
+		wait = wmk_ring_wait_room(set, &waited);
+	return err == 0 || err == -ESTALE ? err : -ENOSPC;
+}
+
+/* ── the other side ──────────────────────────────────────────────────────────────────────────────────── */
+
+static uint64_t identity(uint32_t slot, uint32_t generation)
+{
+	return slot == 0 && generation == 0 ? WMK_CLAIM_ANONYMOUS : WMK_CLAIM_NAMED | (uint64_t)(generation & 0x1fffffff) << 32 | slot;
+}
+
+void waymark_ring_set_identity(struct waymark_ring_set *set, uint32_t slot, uint32_t generation)
+{
+	__atomic_store_n(&set->identity, identity(slot, generation), __ATOMIC_RELAXED);
+}
+
+int waymark_ring_set_free_claims(struct waymark_ring_set *set, uint32_t slot, uint32_t generation)
+{
+	uint64_t who = identity(slot, generation);
+	int freed = 0;
+
+	if (who == WMK_CLAIM_ANONYMOUS)
+		return -EINVAL;
+	for (uint32_t i = set->options.n_cpus; i < set->n_rings; i++) {
+		uint64_t expected = who;
+
+		/* (H) release, on behalf of the dead: its stores are visible, the kernel saw it die before we did. */
+		freed += __atomic_compare_exchange_n(&set->ring[i].ctl->claim, &expected, WMK_CLAIM_FREE, 0, __ATOMIC_ACQ_REL,
+						     __ATOMIC_RELAXED);
+	}
+	return freed;
+}
+
+int waymark_ring_set_retire_claims(struct waymark_ring_set *set)
+{
+	int n = 0;
+
+	for (uint32_t i = set->options.n_cpus; i < set->n_rings; i++) {
+		struct wmk_ring_view *ring = &set->ring[i];
+		uint64_t claims = wmk_ring_load(&ring->ctl->claims), expected = WMK_CLAIM_ANONYMOUS;
+		uint32_t end = claims_end(set);
+		int still = wmk_ring_load(&ring->ctl->claim) == WMK_CLAIM_ANONYMOUS && ring->seen_claims == claims + 1;
+
+		/* +1, so that "seen" never equals what nobody has seen. */
+		ring->seen_claims = wmk_ring_load(&ring->ctl->claim) == WMK_CLAIM_ANONYMOUS ? claims + 1 : 0;
+		if (!still || end >= set->n_rings)
+			continue;
+		if (__atomic_compare_exchange_n(&ring->ctl->claim, &expected, WMK_CLAIM_RETIRED, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			wmk_ring_set_to(&set->header->claims_end, end + 1);
+			n++;
+		}
+	}
+	return n;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout.h - what lies in a ring set's shared memory. An ABI between processes: changed only with WAYMARK_RING_ABI_VERSION.
+ *
+ *     page 0           struct wmk_set_header
+ *     page 1 ..        struct wmk_ring_ctl × n_rings, rounded up to whole pages
+ *     data_offset ..   data of ring 0, of ring 1, ...: n_subbufs × subbuf_size bytes each
+ *
+ * The control blocks lie together, so that a set is mapped with two system calls however many CPUs there are; the creator
+ * allocates them at once. The data is sparse.
+ *
+ *     sub-buffer       struct wmk_ring_sub | header_room bytes for the reader | records ... | at least WMK_RING_SLACK bytes
+ *
+ * Positions count bytes from the beginning of time, sub-buffer headers included; (position & (ring size - 1)) is the place
+ * in the ring's data. A position with offset 0 in its sub-buffer means that the sub-buffer is not opened yet: the first record
+ * opens it.
+ */
+#ifndef WMK_RING_LAYOUT_H
+#define WMK_RING_LAYOUT_H
+
+#include <stdint.h>
+
+#include <waymark/ring.h>
+
+#define WMK_RING_MAGIC 0x676e69726b6d7977ull /* "wymkring" */
+#define WMK_RING_LINE 128
+#define WMK_RING_SLACK 8u        /* whole-word copies run up to 7 bytes over the end of a record */
+#define WMK_RING_SPARES 24u      /* rings that take the place of retired claims */
+#define WMK_RING_HEADER_SIZE 4096u
+#define WMK_RING_MIN_SUBBUF 4096u
+#define WMK_RING_MAX_SUBBUF (1u << 30)
+#define WMK_RING_MAX_CPUS 8192u
+#define WMK_RING_MAX_ROOM 1024u
+#define WMK_RING_MAX_SIZE (1ull << 46) /* of one ring's data */
+
+/* State that is carried from record to record; belongs to write_pos == tag. */
+struct wmk_ring_slot {
+	uint64_t tag;
+	uint64_t last_ts;
+	uint64_t records;
+};
+
+struct wmk_ring_ctl {
+	/* Line 0: the writer's; all that a record touches lies in its first 64 bytes. */
+	uint64_t write_pos;
+	struct wmk_ring_slot slot[2];
+	uint64_t reserved0[9];
+	/* Line 1: the writer's, rarely. */
+	uint64_t lost[WAYMARK_LOST_CAUSES];
+	uint64_t cut;
+	uint64_t claim;        /* claim rings: 0 free, WMK_CLAIM_RETIRED, or the holder */
+	uint64_t claims;       /* claim rings: how often it was claimed */
+	uint64_t reserved1[9];
+	/* Line 2: the reader's. */
+	uint64_t consumed_pos; /* below this the writers may write again; a multiple of subbuf_size */
+	uint64_t backed_pos;   /* below this memory is there; UINT64_MAX when all of the ring is */
+	uint64_t floor_ts;     /* no record may be older */
+	uint64_t reserved2[13];
+	/* Line 3: the reader's, for a reader that takes over. */
+	uint64_t read_pos;
+	uint64_t read_ts;      /* of the last record before read_pos */
+	uint64_t read_records; /* records committed before read_pos */
+	uint64_t read_lost;    /* overwritten unread before read_pos */
+	uint64_t reserved3[12];
+};
+
+struct wmk_ring_sub {
+	uint64_t begin_ts;     /* of its first record */
+	uint64_t end_ts;       /* of its last record; from here on valid once write_pos is past this sub-buffer: */
+	uint64_t sequence;     /* its position / subbuf_size */
+	uint64_t records_start;/* committed before its first record */
+	uint64_t lost_start;
+	uint64_t content_end;  /* offset of the first byte after its last record */
+	uint64_t records_end;
+	uint64_t lost_end;
+};
+
+struct wmk_set_header {
+	uint64_t magic;
+	uint32_t abi;
+	uint32_t page_size;
+	uint32_t subbuf_size;
+	uint32_t n_subbufs;
+	uint32_t n_cpus;
+	uint32_t n_rings;
+	uint32_t header_room;
+	uint32_t mode;
+	uint32_t clock;
+	uint32_t owner;        /* uid of the creator */
+	int64_t block_us;
+	uint64_t data_offset;
+	uint64_t total_size;
+	uint8_t uuid[16];
+	uint8_t reserved0[WMK_RING_LINE - 88];
+	/* Line 1: the reader's. */
+	uint32_t waiting;      /* futex: 1 while the reader sleeps */
+	uint32_t reserved1;
+	uint64_t heartbeat;    /* CLOCK_MONOTONIC, ns */
+	uint32_t claims_end;   /* rings n_cpus .. claims_end-1 may be claimed */
+	uint32_t reserved2[27];
+	/* Line 2: everybody's. */
+	uint64_t lost_without_ring;
+	uint64_t reserved3[15];
+};
+
+#define WMK_CLAIM_FREE 0ull
+#define WMK_CLAIM_ANONYMOUS (1ull << 63)
+#define WMK_CLAIM_RETIRED (3ull << 62)
+#define WMK_CLAIM_NAMED (1ull << 61)    /* | generation << 32 | slot */
+
+_Static_assert(sizeof(struct wmk_ring_slot) == 24, "ABI");
+_Static_assert(sizeof(struct wmk_ring_ctl) == 4 * WMK_RING_LINE, "ABI");
+_Static_assert(__builtin_offsetof(struct wmk_ring_ctl, lost) == WMK_RING_LINE, "ABI");
+_Static_assert(__builtin_offsetof(struct wmk_ring_ctl, consumed_pos) == 2 * WMK_RING_LINE, "ABI");
+_Static_assert(__builtin_offsetof(struct wmk_ring_ctl, floor_ts) == 272, "written out in arch/");
+_Static_assert(__builtin_offsetof(struct wmk_ring_ctl, read_pos) == 3 * WMK_RING_LINE, "ABI");
+_Static_assert(sizeof(struct wmk_ring_sub) == 64, "ABI");
+_Static_assert(__builtin_offsetof(struct wmk_set_header, waiting) == WMK_RING_LINE, "ABI");
+_Static_assert(sizeof(struct wmk_set_header) == 3 * WMK_RING_LINE, "ABI");
+
+#endif

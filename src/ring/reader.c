@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader.c - reading a ring that may be written at this moment, by programs that may be broken or malicious. Geometry is the set's
+ * own; every position, offset, count and time read from shared memory is copied once, checked, and only then used.
+ *
+ *     discard    pieces are read in place; the sub-buffer is given back by consumed_pos
+ *     overwrite  pieces are copied, then write_pos is looked at again: the copy counts only if the writer had not come near
+ */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ring/inside.h"
+
+#define SNAPSHOT_TRIES 100000
+
+struct waymark_ring_reader {
+	struct waymark_ring_set *set;
+	struct wmk_ring_ctl *ctl;
+	unsigned char *data;
+	uint32_t ring;
+	int broken;            /* -EIO has been said */
+	uint64_t pos;          /* everything before has been released */
+	uint64_t last_ts;      /* of the last record released */
+	uint64_t records;      /* committed before pos */
+	uint64_t overwritten;  /* unread, before pos */
+	uint64_t sequence;
+	uint64_t seen_pos;     /* greatest write_pos seen */
+	/* Of the piece that was handed out. */
+	uint64_t next_pos, next_ts, next_records, next_overwritten;
+	uint64_t copied_from, copied_to; /* overwrite: what `copy` holds */
+	unsigned char *copy;   /* header_room bytes, then a sub-buffer */
+};
+
+/* The writer's state at one write_pos. */
+struct snapshot {
+	uint64_t pos, last_ts, records;
+};
+
+static int lies(struct waymark_ring_reader *r)
+{
+	r->broken = 1;
+	return -EIO;
+}
+
+/* 0; -EAGAIN: the writer is too fast at the moment, or no slot fits. */
+static int take_snapshot(const struct wmk_ring_ctl *ctl, struct snapshot *s)
+{
+	for (int i = 0; i < SNAPSHOT_TRIES; i++) {
+		const struct wmk_ring_slot *slot;
+
+		/* (A) acquire: all that was stored before the commit is visible; pairs with the commit. */
+		s->pos = __atomic_load_n(&ctl->write_pos, __ATOMIC_ACQUIRE);
+		slot = &ctl->slot[wmk_ring_load(&ctl->slot[0].tag) != s->pos];
+		if (wmk_ring_load(&slot->tag) != s->pos)
+			continue;
+		s->last_ts = wmk_ring_load(&slot->last_ts);
+		s->records = wmk_ring_load(&slot->records);
+		/* (D) acquire fence: a time or count that is newer comes with the newer tag; pairs with the order of stores to a slot. */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (wmk_ring_load(&slot->tag) == s->pos)
+			return 0;
+	}
+	return -EAGAIN;
+}
+
+static void read_sub(const struct waymark_ring_reader *r, uint64_t sub, struct wmk_ring_sub *out)
+{
+	const struct wmk_ring_sub *in = (const struct wmk_ring_sub *)(r->data + (sub & r->set->ring_mask));
+
+	out->begin_ts = wmk_ring_load(&in->begin_ts);
+	out->end_ts = wmk_ring_load(&in->end_ts);
+	out->sequence = wmk_ring_load(&in->sequence);
+	out->records_start = wmk_ring_load(&in->records_start);
+	out->lost_start = wmk_ring_load(&in->lost_start);
+	out->content_end = wmk_ring_load(&in->content_end);
+	out->records_end = wmk_ring_load(&in->records_end);
+	out->lost_end = wmk_ring_load(&in->lost_end);
+}
+
+static uint64_t count_lost(const struct waymark_ring_reader *r, uint64_t by_cause[WAYMARK_LOST_CAUSES])
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++) {
+		uint64_t v = wmk_ring_load(&r->ctl->lost[i]);
+
+		if (i == WAYMARK_LOST_RETRY && r->ring == r->set->options.n_cpus)
+			v += wmk_ring_load(&r->set->header->lost_without_ring);
+		if (by_cause)
+			by_cause[i] = v;
+		sum += v;
+	}
+	return sum;
+}
+
+uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *r, uint64_t by_cause[WAYMARK_LOST_CAUSES])
+{
+	return count_lost(r, by_cause) + r->overwritten;
+}
+
+uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *r)
+{
+	/* Relaxed: a look only; waymark_ring_reader_next() loads again, (A). */
+	return wmk_ring_load(&r->ctl->write_pos);
+}
+
+/* Copy len bytes by relaxed atomic words: the writer may be at them; whether it was is found out afterwards. */
+static void copy_racing(unsigned char *to, const unsigned char *from, size_t len)
+{
+	for (; len != 0 && ((uintptr_t)from & 7) != 0; len--)
+		*to++ = __atomic_load_n(from++, __ATOMIC_RELAXED);
+	for (; len >= 8; len -= 8, to += 8, from += 8) {
+		uint64_t word = __atomic_load_n((const uint64_t *)(const void *)from, __ATOMIC_RELAXED);
+
+		memcpy(to, &word, 8);
+	}
+	for (; len != 0; len--)
+		*to++ = __atomic_load_n(from++, __ATOMIC_RELAXED);
+}
+
+/* What is known of the piece [pos, end) of the sub-buffer at `sub`, before it is checked. */
+struct piece {
+	uint64_t sub, pos, end;
+	uint64_t begin_ts, end_ts, records_end;
+	uint64_t lost;
+	uint32_t whole;
+};
+
+/* Does the piece make sense behind what was read before? */
+static int piece_is_sane(const struct waymark_ring_reader *r, const struct piece *p)
+{
+	uint64_t n = p->records_end - r->next_records;
+
+	if (p->end < p->pos || p->end - p->sub > r->set->usable || p->pos - p->sub < r->set->first)
+		return 0;
+	if (p->begin_ts < r->last_ts || p->end_ts < p->begin_ts)
+		return 0;
+	if (p->records_end < r->next_records || n > (p->end - p->pos) / 4 || (n == 0) != (p->end == p->pos))
+		return 0;
+	return 1;
+}
+
+static void hand_out(struct waymark_ring_reader *r, const struct piece *p, struct waymark_ring_packet *packet)
+{
+	const struct waymark_ring_set *set = r->set;
+	int is_copy = set->options.mode == WAYMARK_RING_OVERWRITE, first = p->pos - p->sub == set->first;
+	unsigned char *data = r->data + (p->pos & set->ring_mask);
+
+	if (is_copy)
+		data = r->copy + set->options.header_room;
+	r->next_pos = p->whole ? p->sub + set->subbuf_size : p->end;
+	r->next_ts = p->end > p->pos ? p->end_ts : r->last_ts;
+	r->next_records = p->records_end;
+	*packet = (struct waymark_ring_packet) {
+		.begin_ts = p->begin_ts,
+		.end_ts = p->end_ts,
+		.begin_pos = p->pos,
+		.sequence = r->sequence,
+		.records = r->next_records - r->next_overwritten,
+		.lost = p->lost + r->next_overwritten,
+		.cut = wmk_ring_load(&r->ctl->cut),
+		.data = data,
+		.len = p->end - p->pos,
+		.room = is_copy || first ? data - set->options.header_room : NULL,
+		.file_offset = is_copy ? UINT64_MAX : (uint64_t)(data - (unsigned char *)set->header),
+		.whole = p->whole,
+		.ring = r->ring,
+	};
+}
+
+/* Describe the piece at r->next_pos up to the writer's position `s`. 1: something; 0: nothing; -EIO. */
+static int describe(struct waymark_ring_reader *r, const struct snapshot *s, unsigned flags, struct piece *p)
+{
+	const struct waymark_ring_set *set = r->set;
+	uint64_t offset = r->next_pos & (set->subbuf_size - 1);
+	struct wmk_ring_sub sub;
+
+	p->sub = r->next_pos - offset;
+	p->pos = offset < set->first ? p->sub + set->first : r->next_pos;
+	p->whole = s->pos - p->sub > set->subbuf_size;
+	if (s->pos == r->next_pos || (!p->whole && !(flags & WAYMARK_RING_FLUSH)))
+		return 0;
+	read_sub(r, p->sub, &sub);
+	if (sub.sequence != p->sub / set->subbuf_size)
+		return -EIO;
+	p->begin_ts = p->pos - p->sub == set->first ? sub.begin_ts : r->last_ts;
+	if (p->whole) {
+		p->end = p->sub + sub.content_end;
+		p->end_ts = sub.end_ts;
+		p->records_end = sub.records_end;
+		p->lost = sub.lost_end;
+		if (sub.content_end > set->usable)
+			return -EIO;
+	} else {
+		p->end = s->pos;
+		p->end_ts = s->last_ts;
+		p->records_end = s->records;
+		p->lost = count_lost(r, NULL);
+	}
+	return 1;
+}
+
+static int next_in_place(struct waymark_ring_reader *r, unsigned flags, const struct snapshot *s, struct waymark_ring_packet *packet)
+{
+	struct piece p;
+	int rc;
+
+	for (;;) {
+		rc = describe(r, s, flags, &p);
+		if (rc <= 0)
+			return rc < 0 ? lies(r) : 0;
+		if (!piece_is_sane(r, &p))
+			return lies(r);
+		hand_out(r, &p, packet);
+		if (packet->len != 0 || !p.whole)
+			return 1;
+		/* The rest of a sub-buffer that was read to its end before it was left: nothing to show. */
+		waymark_ring_reader_release(r, packet);
+		r->sequence--;
+	}
+}
+
+/* The oldest sub-buffer that a reader may take: the one that the writer enters next is its own. */
+static uint64_t oldest(const struct waymark_ring_set *set, uint64_t write_pos)
+{
+	uint64_t current = write_pos & ~(set->subbuf_size - 1);
+	uint64_t behind = (uint64_t)(set->options.n_subbufs - 2) * set->subbuf_size;
+
+	return current > behind ? current - behind : 0;
+}
+
+/* 1: copied, and the writer was not there; 0: it was. */
+static int copy_piece(struct waymark_ring_reader *r, const struct piece *p)
+{
+	struct waymark_ring_set *set = r->set;
+
+	if (p->end < p->pos || p->end - p->sub > set->usable)
+		return 1; /* not sane: said by the caller */
+	copy_racing(r->copy + set->options.header_room, r->data + (p->pos & set->ring_mask), p->end - p->pos);
+	/* (C) load barrier between the copy and the second look; pairs with the writer's store barrier and its check of write_pos. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return p->sub >= oldest(set, wmk_ring_load(&r->ctl->write_pos));
+}
+
+static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct snapshot *s, struct waymark_ring_packet *packet)
+{
+	struct piece p;
+	int rc;
+
+	for (;;) {
+		uint64_t first = oldest(r->set, s->pos);
+		int skipped = r->next_pos < first;
+		struct wmk_ring_sub sub;
+
+		if (skipped) {
+			r->next_pos = first;
+			read_sub(r, first, &sub);
+			rc = describe(r, s, flags, &p);
+		} else {
+			rc = describe(r, s, flags, &p);
+		}
+		if (rc == 0)
+			return 0;
+		if ((rc > 0 && !copy_piece(r, &p)) || (rc < 0 && p.sub < oldest(r->set, wmk_ring_load(&r->ctl->write_pos)))) {
+			/* Overtaken: once more, from what is the oldest now. */
+			if (take_snapshot(r->ctl, s) < 0)
+				return 0;
+			continue;
+		}
+		if (rc < 0)
+			return lies(r);
+		if (skipped) {
+			if (sub.records_start < r->next_records || sub.begin_ts < r->last_ts)
+				return lies(r);
+			r->next_overwritten += sub.records_start - r->next_records;
+			r->next_records = sub.records_start;
+		}
+		if (!piece_is_sane(r, &p))
+			return lies(r);
+		hand_out(r, &p, packet);
+		if (packet->len != 0 || !p.whole)
+			return 1;
+		waymark_ring_reader_release(r, packet);
+		r->sequence--;
+	}
+}
+
+int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, struct waymark_ring_packet *packet)
+{
+	struct snapshot s;
+
+	if (r->broken)
+		return 0;
+	if (waymark_ring_reader_position(r) == r->pos)
+		return 0;
+	r->next_pos = r->pos;
+	r->next_ts = r->last_ts;
+	r->next_records = r->records;
+	r->next_overwritten = r->overwritten;
+	if (take_snapshot(r->ctl, &s) < 0) {
+		/* No slot belongs to write_pos though nobody moves it: not a state that a writer makes. */
+		return waymark_ring_reader_position(r) == s.pos ? lies(r) : 0;
+	}
+	if (s.pos < r->seen_pos || s.pos < r->pos || (s.pos & (r->set->subbuf_size - 1)) > r->set->usable ||
+	    (s.pos & (r->set->subbuf_size - 1)) < r->set->first)
+		return lies(r);
+	r->seen_pos = s.pos;
+	if (r->set->options.mode == WAYMARK_RING_OVERWRITE)
+		return next_copy(r, flags, &s, packet);
+	if (s.pos - (r->pos & ~(r->set->subbuf_size - 1)) > r->set->ring_mask + 1)
+		return lies(r);
+	return next_in_place(r, flags, &s, packet);
+}
+
+int waymark_ring_reader_release(struct waymark_ring_reader *r, const struct waymark_ring_packet *packet)
+{
+	struct wmk_ring_ctl *ctl = r->ctl;
+
+	if (packet->ring != r->ring || packet->sequence != r->sequence)
+		return -EINVAL;
+	r->pos = r->next_pos;
+	r->last_ts = r->next_ts;
+	r->records = r->next_records;
+	r->overwritten = r->next_overwritten;
+	r->sequence++;
+	wmk_ring_set_to(&ctl->read_ts, r->last_ts);
+	wmk_ring_set_to(&ctl->read_records, r->records);
+	wmk_ring_set_to(&ctl->read_lost, r->overwritten);
+	wmk_ring_set_to(&ctl->read_pos, r->pos);
+	if (packet->whole)
+		/* (B) release: our reads of the sub-buffer come before; pairs with the writer's load-acquire. */
+		__atomic_store_n(&ctl->consumed_pos, r->pos, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct waymark_ring_reader **reader)
+{
+	struct waymark_ring_reader *r;
+
+	if (ring >= set->n_rings || !set->is_reader)
+		return -EINVAL;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->set = set;
+	r->ring = ring;
+	r->ctl = set->ring[ring].ctl;
+	r->data = set->ring[ring].data;
+	if (set->options.mode == WAYMARK_RING_OVERWRITE) {
+		r->copy = malloc((size_t)set->options.header_room + set->subbuf_size);
+		if (!r->copy) {
+			free(r);
+			return -ENOMEM;
+		}
+	}
+	*reader = r;
+	return 0;
+}
+
+void waymark_ring_reader_close(struct waymark_ring_reader *r)
+{
+	if (!r)
+		return;
+	free(r->copy);
+	free(r);
+}
+
+int waymark_ring_reader_resume(struct waymark_ring_reader *r, uint64_t pos, uint64_t sequence)
+{
+	uint64_t offset = pos & (r->set->subbuf_size - 1), write_pos = __atomic_load_n(&r->ctl->write_pos, __ATOMIC_ACQUIRE); /* (A) */
+	struct wmk_ring_sub sub;
+
+	if (pos > write_pos || (offset != 0 && (offset < r->set->first || offset > r->set->usable)))
+		return -EINVAL;
+	r->pos = pos;
+	r->sequence = sequence;
+	if (wmk_ring_load(&r->ctl->read_pos) == pos) {
+		r->last_ts = wmk_ring_load(&r->ctl->read_ts);
+		r->records = wmk_ring_load(&r->ctl->read_records);
+		r->overwritten = wmk_ring_load(&r->ctl->read_lost);
+	} else if (offset <= r->set->first) {
+		/* Read before, but its end was lost: the sub-buffer's own header tells. */
+		read_sub(r, pos - offset, &sub);
+		r->records = sub.records_start;
+		r->last_ts = pos < write_pos ? sub.begin_ts : 0;
+	} else {
+		return -ESTALE;
+	}
+	return 0;
+}
+
+int waymark_ring_reader_beacon(struct waymark_ring_reader *r, uint64_t *floor)
+{
+	struct waymark_ring_set *set = r->set;
+	cpu_set_t *old, *one;
+	size_t size = CPU_ALLOC_SIZE(WMK_RING_MAX_CPUS);
+	int err = 0;
+
+	if (r->ring >= set->options.n_cpus)
+		return -ENOTSUP;
+	old = CPU_ALLOC(WMK_RING_MAX_CPUS);
+	one = CPU_ALLOC(WMK_RING_MAX_CPUS);
+	if (!old || !one || sched_getaffinity(0, size, old) < 0) {
+		err = -errno;
+		goto out;
+	}
+	if (!CPU_ISSET_S(r->ring, size, old)) {
+		err = -EPERM;
+		goto out;
+	}
+	CPU_ZERO_S(size, one);
+	CPU_SET_S(r->ring, size, one);
+	/* Running there aborts the sequence that ran there; one that begins later on that CPU sees the floor. */
+	if (sched_setaffinity(0, size, one) < 0) {
+		err = -errno;
+		goto out;
+	}
+	*floor = wmk_ring_now(set);
+	wmk_ring_set_to(&r->ctl->floor_ts, *floor);
+	sched_setaffinity(0, size, old);
+out:
+	CPU_FREE(old);
+	CPU_FREE(one);
+	return err;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * set.c - ring sets: create, open, retire, close. The reader maps everything; a writer maps the data PROT_NONE and makes
+ * accessible what it enters.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ring/inside.h"
+
+#define GUARD_LEN 65536 /* no copy is longer: a position that lies leads there, not into the program's own memory */
+
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+/* Retired sets, for a later open of the same shape. */
+static struct waymark_ring_set *retired;
+
+static int power_of_two(uint64_t v)
+{
+	return v != 0 && (v & (v - 1)) == 0;
+}
+
+static uint64_t round_up(uint64_t v, uint64_t to)
+{
+	return (v + to - 1) / to * to;
+}
+
+/* The machine's possible CPUs: one more than the highest number. */
+static uint32_t possible_cpus(void)
+{
+	char buf[256], *p;
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+	ssize_t len;
+	unsigned last;
+
+	if (fd >= 0) {
+		len = read(fd, buf, sizeof(buf) - 1);
+		close(fd);
+		buf[len > 0 ? len : 0] = 0;
+		for (p = buf + strlen(buf); p > buf && (p[-1] == '\n' || (p[-1] >= '0' && p[-1] <= '9')); p--)
+			;
+		if (sscanf(p, "%u", &last) == 1 && last < WMK_RING_MAX_CPUS && (long)last + 1 > n)
+			n = (long)last + 1;
+	}
+	return n < 1 ? 1 : n > (long)WMK_RING_MAX_CPUS ? WMK_RING_MAX_CPUS : (uint32_t)n;
+}
+
+/* Bounds of everything that the layout is computed from. */
+static int check_geometry(const struct waymark_ring_options *o, uint64_t page)
+{
+	if (!power_of_two(o->subbuf_size) || o->subbuf_size < WMK_RING_MIN_SUBBUF || o->subbuf_size > WMK_RING_MAX_SUBBUF ||
+	    o->subbuf_size < page)
+		return -EINVAL;
+	if (!power_of_two(o->n_subbufs) || o->n_subbufs < (o->mode == WAYMARK_RING_OVERWRITE ? 4u : 2u) ||
+	    (uint64_t)o->n_subbufs * o->subbuf_size > WMK_RING_MAX_SIZE)
+		return -EINVAL;
+	if (o->n_cpus == 0 || o->n_cpus > WMK_RING_MAX_CPUS || o->header_room % 8 != 0 || o->header_room > WMK_RING_MAX_ROOM)
+		return -EINVAL;
+	if (o->mode > WAYMARK_RING_OVERWRITE || o->clock > WAYMARK_CLOCK_PLUGIN || o->block_us < -1)
+		return -EINVAL;
+	return 0;
+}
+
+static uint64_t data_offset(uint32_t n_rings, uint64_t page)
+{
+	return round_up(WMK_RING_HEADER_SIZE, page) + round_up((uint64_t)n_rings * sizeof(struct wmk_ring_ctl), page);
+}
+
+static struct waymark_ring_set *take_retired(size_t private_len, size_t shared_len)
+{
+	/* Acquire: pairs with the release that put them there. Taken whole, so that no element can come back meanwhile. */
+	struct waymark_ring_set *list = __atomic_exchange_n(&retired, NULL, __ATOMIC_ACQ_REL), *found = NULL, *next;
+
+	for (; list; list = next) {
+		next = list->next_retired;
+		if (!found && list->private_len == private_len && list->shared_len == shared_len) {
+			found = list;
+			continue;
+		}
+		list->next_retired = __atomic_load_n(&retired, __ATOMIC_RELAXED);
+		while (!__atomic_compare_exchange_n(&retired, &list->next_retired, list, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			;
+	}
+	return found;
+}
+
+/* Reserve (or reuse) the address range, map, fill the private side. */
+static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, struct waymark_ring_set **out)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), ring_size = (uint64_t)o->subbuf_size * o->n_subbufs;
+	uint32_t n_rings = o->n_cpus + WAYMARK_RING_CLAIMS + WMK_RING_SPARES;
+	uint64_t offset = data_offset(n_rings, page), shared_len = offset + n_rings * ring_size;
+	size_t private_len = round_up(sizeof(struct waymark_ring_set) + n_rings * sizeof(struct wmk_ring_view), page);
+	struct waymark_ring_set *set = is_reader ? NULL : take_retired(private_len, shared_len);
+	unsigned char *base = (unsigned char *)set, *shared;
+	int rseq = &__rseq_size && __rseq_size != 0;
+
+	if (!set) {
+		base = mmap(NULL, private_len + shared_len + GUARD_LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (base == MAP_FAILED)
+			return -errno;
+		if (mprotect(base, private_len, PROT_READ | PROT_WRITE) < 0)
+			goto unmap;
+	}
+	shared = base + private_len;
+	if (mmap(shared, shared_len, is_reader ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
+	    (!is_reader && mprotect(shared, offset, PROT_READ | PROT_WRITE) < 0))
+		goto unmap;
+	madvise(shared, shared_len, MADV_DONTDUMP);
+	set = (struct waymark_ring_set *)base;
+	set->header = (struct wmk_set_header *)shared;
+	set->rseq_offset = rseq ? __rseq_offset : 0;
+	set->clock = o->clock;
+	set->ring_mask = ring_size - 1;
+	set->subbuf_size = o->subbuf_size;
+	set->usable = o->subbuf_size - WMK_RING_SLACK;
+	set->first = sizeof(struct wmk_ring_sub) + o->header_room;
+	set->n_rings = n_rings;
+	set->fd = -1;
+	set->identity = WMK_CLAIM_ANONYMOUS;
+	set->may_block = 1;
+	set->is_reader = (uint32_t)is_reader;
+	set->private_len = private_len;
+	set->shared_len = shared_len;
+	set->options = *o;
+	for (uint32_t i = 0; i < n_rings; i++) {
+		set->ring[i] = (struct wmk_ring_view) {
+			.ctl = (struct wmk_ring_ctl *)(shared + round_up(WMK_RING_HEADER_SIZE, page)) + i,
+			.data = shared + offset + i * ring_size,
+			.accessible = is_reader ? ring_size : 0,
+		};
+	}
+	set->seq_cpus = rseq ? o->n_cpus : 0;
+	*out = set;
+	return 0;
+unmap:
+	{
+		int err = -errno;
+
+		munmap(base, private_len + shared_len + GUARD_LEN);
+		return err;
+	}
+}
+
+static void fill_header(struct waymark_ring_set *set, uint64_t page)
+{
+	const struct waymark_ring_options *o = &set->options;
+	struct wmk_set_header *h = set->header;
+
+	h->abi = WAYMARK_RING_ABI_VERSION;
+	h->page_size = (uint32_t)page;
+	h->subbuf_size = o->subbuf_size;
+	h->n_subbufs = o->n_subbufs;
+	h->n_cpus = o->n_cpus;
+	h->n_rings = set->n_rings;
+	h->header_room = o->header_room;
+	h->mode = o->mode;
+	h->clock = o->clock;
+	h->owner = (uint32_t)getuid();
+	h->block_us = o->block_us;
+	h->data_offset = data_offset(set->n_rings, page);
+	h->total_size = set->shared_len;
+	memcpy(h->uuid, o->uuid, sizeof(h->uuid));
+	h->claims_end = o->n_cpus + WAYMARK_RING_CLAIMS;
+	h->magic = WMK_RING_MAGIC;
+	waymark_ring_set_heartbeat(set);
+}
+
+int waymark_ring_set_create(const struct waymark_ring_options *options, struct waymark_ring_set **set)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct waymark_ring_options o = { 0 };
+	struct waymark_ring_set *s;
+	uint64_t control, total;
+	int fd, err;
+
+	if (options->size < offsetof(struct waymark_ring_options, uuid))
+		return -EINVAL;
+	memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
+	o.size = sizeof(o);
+	if (o.n_cpus == 0)
+		o.n_cpus = possible_cpus();
+	err = check_geometry(&o, page);
+	if (err < 0)
+		return err;
+	control = data_offset(o.n_cpus + WAYMARK_RING_CLAIMS + WMK_RING_SPARES, page);
+	total = control + (uint64_t)(o.n_cpus + WAYMARK_RING_CLAIMS + WMK_RING_SPARES) * o.subbuf_size * o.n_subbufs;
+	fd = memfd_create("waymark-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)total) < 0 || fallocate(fd, 0, 0, (off_t)control) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	err = map_set(fd, &o, 1, &s);
+	if (err < 0) {
+		close(fd);
+		return err;
+	}
+	s->fd = fd;
+	fill_header(s, page);
+	err = wmk_ring_set_prefault(s, o.prefault);
+	if (err < 0) {
+		waymark_ring_set_close(s);
+		return err;
+	}
+	*set = s;
+	return 0;
+}
+
+int waymark_ring_set_open(int fd, struct waymark_ring_set **set)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct waymark_ring_options o = { .size = sizeof(o) };
+	struct wmk_set_header h;
+	struct stat st;
+	int seals = fcntl(fd, F_GET_SEALS), err;
+
+	if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW))
+		return -EPERM;
+	if (fstat(fd, &st) < 0 || pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
+		return -EIO;
+	if (h.magic != WMK_RING_MAGIC)
+		return -EINVAL;
+	if (h.abi != WAYMARK_RING_ABI_VERSION || h.page_size != page)
+		return -EPROTONOSUPPORT;
+	o.subbuf_size = h.subbuf_size;
+	o.n_subbufs = h.n_subbufs;
+	o.n_cpus = h.n_cpus;
+	o.header_room = h.header_room;
+	o.mode = h.mode;
+	o.clock = h.clock;
+	o.block_us = h.block_us;
+	memcpy(o.uuid, h.uuid, sizeof(o.uuid));
+	err = check_geometry(&o, page);
+	if (err < 0)
+		return err;
+	if (h.n_rings != o.n_cpus + WAYMARK_RING_CLAIMS + WMK_RING_SPARES || h.data_offset != data_offset(h.n_rings, page) ||
+	    (uint64_t)st.st_size != h.data_offset + (uint64_t)h.n_rings * o.subbuf_size * o.n_subbufs || h.total_size != (uint64_t)st.st_size)
+		return -EINVAL;
+	return map_set(fd, &o, 0, set);
+}
+
+void wmk_ring_set_retire(struct waymark_ring_set *set)
+{
+	unsigned char *shared = (unsigned char *)set->header;
+	uint64_t control = (uint64_t)(set->ring[0].data - shared);
+
+	/*
+	 * A recorder with a stale pointer reads zeros; its sequence fails on the guard. Counts may still be written (count_cut), so
+	 * the control blocks stay writable; the data needs no access.
+	 */
+	mmap(shared, control, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	mmap(shared + control, set->shared_len - control, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	set->next_retired = __atomic_load_n(&retired, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&retired, &set->next_retired, set, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		;
+}
+
+void waymark_ring_set_close(struct waymark_ring_set *set)
+{
+	if (!set)
+		return;
+	if (set->fd >= 0)
+		close(set->fd);
+	munmap(set, set->private_len + set->shared_len + GUARD_LEN);
+}
+
+int waymark_ring_set_fd(const struct waymark_ring_set *set)
+{
+	return set->fd;
+}
+
+uint32_t waymark_ring_set_cpus(const struct waymark_ring_set *set)
+{
+	return set->options.n_cpus;
+}
+
+uint32_t waymark_ring_set_rings(const struct waymark_ring_set *set)
+{
+	return set->n_rings;
+}
+
+const struct waymark_ring_options *waymark_ring_set_options(const struct waymark_ring_set *set)
+{
+	return &set->options;
+}
+
+void wmk_ring_set_plugin_clock(struct waymark_ring_set *set, uint64_t (*now)(void))
+{
+	set->plugin_clock = now;
+}

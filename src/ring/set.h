@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * set.h - a process's private view of a ring set. Geometry is taken from shared memory once, checked, and kept here.
+ *
+ * The structure and the mapping are one reservation of address space:
+ *
+ *     struct waymark_ring_set, ring[n_rings] | header page, control blocks | data | guard
+ *     private, never unmapped by retire()    | shared, or zero pages once retired
+ */
+#ifndef WMK_RING_SET_H
+#define WMK_RING_SET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ring/layout.h"
+
+/* One line for each ring. */
+struct wmk_ring_view {
+	struct wmk_ring_ctl *ctl;
+	unsigned char *data;
+	/*
+	 * A record that ends at or below this position goes into a sub-buffer that is open and accessible here. Everything else
+	 * takes the slow path, which sets it. Relaxed: a stale value costs a trip through the slow path, and the sequence's
+	 * check of write_pos rejects a proposal made with one.
+	 */
+	uint64_t limit;
+	uint64_t accessible;   /* bytes from the beginning of `data` that are readable and writable in this mapping */
+	uint64_t seen;         /* reader: sub-buffer that waymark_ring_set_wait() saw last */
+	uint64_t seen_claims;  /* reader: see waymark_ring_set_retire_claims() */
+} __attribute__((aligned(64)));
+
+struct waymark_ring_set {
+	ptrdiff_t rseq_offset; /* of the rseq area from the thread pointer */
+	uint32_t seq_cpus;     /* n_cpus, or 0 where there are no restartable sequences */
+	uint32_t clock;        /* enum waymark_ring_clock */
+	uint64_t ring_mask;    /* bytes of a ring - 1 */
+	uint64_t subbuf_size;
+	uint32_t usable;       /* offset in a sub-buffer where records end at the latest */
+	uint32_t first;        /* offset of a sub-buffer's first record */
+	uint64_t (*plugin_clock)(void);
+	struct wmk_set_header *header;
+	uint32_t n_rings;
+	int fd;                /* -1 in a writer's */
+	uint64_t identity;     /* what this process writes into `claim` */
+	uint32_t may_block;
+	uint32_t is_reader;
+	size_t private_len, shared_len;
+	struct waymark_ring_set *next_retired;
+	struct waymark_ring_options options;
+	struct wmk_ring_view ring[];
+};
+
+/* Anonymous zero pages take the place of the mapping; the structure stays for a later open of the same shape. */
+void wmk_ring_set_retire(struct waymark_ring_set *set);
+/* Whether threads of this process wait for room where the creator asked for that (block_us). On in a new set. */
+void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow);
+/* The clock of kind WAYMARK_CLOCK_PLUGIN: async-signal-safe, never goes back. */
+void wmk_ring_set_plugin_clock(struct waymark_ring_set *set, uint64_t (*now)(void));
+/*
+ * Map what writers will enter next, so that faults on the recording path are rare. For a helper thread; never
+ * allocates memory, only maps what is backed.
+ */
+void wmk_ring_set_map_ahead(struct waymark_ring_set *set);
+/* Make the first `bytes` of the ring's data readable and writable here. 0 or -errno. */
+int wmk_ring_access(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t bytes);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wait.c - who waits for whom: the reader for a new sub-buffer (futex, woken by writers), writers for room (slices, given up
+ * when the reader's heartbeat stops), the reclaimer for recorders on the slow path (two counters).
+ */
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ring/inside.h"
+
+#define SLICE_FIRST_NS 50000ull
+#define SLICE_MAX_NS 5000000ull
+#define HEARTBEAT_NS 1000000000ull
+#define WAIT_MAX_US 1000000ull
+
+long wmk_ring_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	long ret;
+
+#if defined(__x86_64__)
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+
+	__asm__ __volatile__("syscall" : "=a"(ret) : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			     : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = nr;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ __volatile__("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+	ret = x0;
+#endif
+	return ret;
+}
+
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec ts = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+
+	wmk_ring_syscall(SYS_nanosleep, (long)&ts, 0, 0, 0, 0, 0);
+}
+
+void wmk_ring_wake(struct waymark_ring_set *set)
+{
+	uint32_t *waiting = &set->header->waiting;
+
+	/*
+	 * (G) full fence: the commit before, the flag behind; pairs with the reader's store of the flag, fence, and look at the
+	 * positions. One of the two sees the other.
+	 */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (wmk_ring_load(waiting) != 0 && __atomic_exchange_n(waiting, 0, __ATOMIC_RELAXED) != 0)
+		wmk_ring_syscall(SYS_futex, (long)waiting, FUTEX_WAKE, 1, 0, 0, 0);
+}
+
+/* Has a ring entered a sub-buffer since the last call? */
+static int moved(struct waymark_ring_set *set)
+{
+	int any = 0;
+
+	for (uint32_t i = 0; i < set->n_rings; i++) {
+		uint64_t sub = (wmk_ring_load(&set->ring[i].ctl->write_pos) + set->subbuf_size - 1) / set->subbuf_size;
+
+		if (sub != set->ring[i].seen) {
+			set->ring[i].seen = sub;
+			any = 1;
+		}
+	}
+	return any;
+}
+
+int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us)
+{
+	uint32_t *waiting = &set->header->waiting;
+	struct timespec ts;
+	int any;
+
+	if (timeout_us > WAIT_MAX_US)
+		timeout_us = WAIT_MAX_US;
+	__atomic_store_n(waiting, 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* (G) */
+	any = moved(set);
+	if (!any && timeout_us != 0) {
+		ts.tv_sec = (time_t)(timeout_us / 1000000);
+		ts.tv_nsec = (long)(timeout_us % 1000000) * 1000;
+		wmk_ring_syscall(SYS_futex, (long)waiting, FUTEX_WAIT, 1, (long)&ts, 0, 0);
+		any = moved(set);
+	}
+	__atomic_store_n(waiting, 0, __ATOMIC_RELAXED);
+	return any;
+}
+
+void waymark_ring_set_heartbeat(struct waymark_ring_set *set)
+{
+	/* Relaxed: says only that somebody lives. */
+	wmk_ring_set_to(&set->header->heartbeat, wmk_clock_monotonic());
+}
+
+void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow)
+{
+	__atomic_store_n(&set->may_block, (uint32_t)(allow != 0), __ATOMIC_RELAXED);
+}
+
+/*
+ * A signal handler must not wait: it runs with its own signal blocked, as a thread normally runs with none. A thread that blocks signals
+ * on its own account does not wait either.
+ */
+static int signals_blocked(void)
+{
+	uint64_t mask = ~0ull;
+
+	wmk_ring_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)&mask, sizeof(mask), 0, 0);
+	return mask != 0;
+}
+
+int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited)
+{
+	int64_t limit_us = set->options.block_us;
+	uint64_t slice = *waited / 2, now = wmk_clock_monotonic(), beat;
+
+	if (limit_us == 0 || !wmk_ring_load(&set->may_block))
+		return 0;
+	beat = wmk_ring_load(&set->header->heartbeat);
+	if (beat > now || now - beat > HEARTBEAT_NS)
+		return beat > now && beat - now < HEARTBEAT_NS; /* the reader's clock may be read a moment later than ours */
+	if (limit_us > 0 && *waited >= (uint64_t)limit_us * 1000)
+		return 0;
+	if (*waited == 0 && signals_blocked())
+		return 0;
+	slice = slice < SLICE_FIRST_NS ? SLICE_FIRST_NS : slice > SLICE_MAX_NS ? SLICE_MAX_NS : slice;
+	if (limit_us > 0 && slice > (uint64_t)limit_us * 1000 - *waited)
+		slice = (uint64_t)limit_us * 1000 - *waited;
+	sleep_ns(slice);
+	*waited += wmk_clock_monotonic() - now;
+	return 1;
+}
+
+/* ── grace ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct {
+	uint32_t phase;
+	uint32_t inside[2];
+} grace;
+
+unsigned wmk_ring_grace_enter(void)
+{
+	unsigned phase = __atomic_load_n(&grace.phase, __ATOMIC_RELAXED) & 1;
+
+	/* (E) full, see wmk_ring_enter(). */
+	__atomic_fetch_add(&grace.inside[phase], 1, __ATOMIC_SEQ_CST);
+	return phase;
+}
+
+void wmk_ring_grace_leave(unsigned phase)
+{
+	/* (E) release: what was done inside comes before; pairs with wmk_ring_grace()'s acquire. */
+	__atomic_fetch_sub(&grace.inside[phase], 1, __ATOMIC_RELEASE);
+}
+
+int wmk_ring_grace(uint64_t timeout_us)
+{
+	uint64_t end = wmk_clock_monotonic() + timeout_us * 1000;
+
+	/*
+	 * Two turns: a recorder may have read the phase before a turn and count itself in after it. Once both counters
+	 * have been seen at 0 behind the change of the guard, whoever is inside has seen the new guard.
+	 */
+	for (int turn = 0; turn < 2; turn++) {
+		unsigned old = __atomic_fetch_add(&grace.phase, 1, __ATOMIC_SEQ_CST) & 1; /* (E) */
+
+		while (__atomic_load_n(&grace.inside[old], __ATOMIC_SEQ_CST) != 0) { /* (E) */
+			if (wmk_clock_monotonic() >= end)
+				return -ETIMEDOUT;
+			sleep_ns(SLICE_FIRST_NS);
+		}
+	}
+	return 0;
+}
+
+void wmk_ring_grace_after_fork(void)
+{
+	grace.inside[0] = grace.inside[1] = 0;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer.h - the writing half, for those who inline it (libwaymark's record path, writer.c).
+ *
+ *     wmk_ring_write()           straight line: one fragment of whole words that fits into the open sub-buffer, short header
+ *       └─ wmk_ring_write_general()    any fragments, any header; up to 64 attempts          (writer.c)
+ *            ├─ enter a sub-buffer: policy, memory, wake                                       (enter.c)
+ *            └─ wmk_ring_write_claim()  without restartable sequences, or too long             (claim.c)
+ *
+ * What is read before the sequence is a proposal. The sequence checks that it still holds, and ends in one store.
+ */
+#ifndef WMK_RING_WRITER_H
+#define WMK_RING_WRITER_H
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "ring/set.h"
+
+#if defined(__x86_64__)
+#include "ring/arch/x86_64/commit.h"
+#elif defined(__aarch64__)
+#include "ring/arch/aarch64/commit.h"
+#else
+#error "no restartable sequences written for this architecture"
+#endif
+
+#define WMK_RING_ATTEMPTS 64
+#define WMK_RING_FAST_LEN 64u
+#define WMK_RING_TS_BITS 27
+#define WMK_RING_ID_SHORT 30u    /* ids below have a header of 4 bytes */
+#define WMK_RING_ID_EXTENDED 31u
+
+#define wmk_ring_likely(x) __builtin_expect(!!(x), 1)
+#define wmk_ring_load(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+
+static inline uint64_t wmk_ring_now(const struct waymark_ring_set *set)
+{
+	if (wmk_ring_likely(set->clock == WAYMARK_CLOCK_COUNTER))
+		return wmk_clock_counter();
+	if (set->clock == WAYMARK_CLOCK_PLUGIN && set->plugin_clock)
+		return set->plugin_clock();
+	return wmk_clock_monotonic();
+}
+
+/* The general case: any record, any state of the ring. Returns as wmk_ring_write(). */
+int wmk_ring_write_general(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
+			   const struct waymark_ring_frag *frags, unsigned n, uint32_t total);
+/* The same on a claim ring. */
+int wmk_ring_write_claim(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
+			 const struct waymark_ring_frag *frags, unsigned n, uint32_t total);
+
+/* `n` fields were cut to the channel's limit: shown with the ring of the CPU that runs here. */
+void wmk_ring_count_cut(struct waymark_ring_set *set, unsigned n);
+/* A record was lost without a ring: a word in the set header, shown in the first claim ring's stream. */
+void wmk_ring_count_lost(struct waymark_ring_set *set);
+
+/*
+ * Grace: recorders on the slow path (sub-buffer entry, claim rings) count themselves in; the fast path needs
+ * membarrier(PRIVATE_EXPEDITED_RSEQ) instead. After the guard has changed: returns 0 when every recorder that may have
+ * seen the old value has left, -ETIMEDOUT after `timeout_us` (leave the set alone then). One caller at a time.
+ */
+int wmk_ring_grace(uint64_t timeout_us);
+/* In the child of fork(): the other threads, and what they counted, are not here. */
+void wmk_ring_grace_after_fork(void);
+
+/*
+ * One record under a guard: committed only if *guard == expect inside the sequence. `total`: bytes recorded, those NULs included that
+ * TEXT fragments add. 0; -ENOSPC: lost, and counted; -ESTALE: the guard has changed (nothing recorded, nothing counted).
+ * Async-signal-safe. The caller sees to it that errno is preserved where that matters.
+ */
+static inline __attribute__((always_inline)) int
+wmk_ring_write(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
+	       const struct waymark_ring_frag *frags, unsigned n, uint32_t total)
+{
+	uint32_t cpu = wmk_rseq_cpu(set->rseq_offset);
+
+	if (wmk_ring_likely(cpu < set->seq_cpus && n == 1 && frags[0].kind == WAYMARK_FRAG_WORDS &&
+			    total - 1 < WMK_RING_FAST_LEN && id < WMK_RING_ID_SHORT)) {
+		struct wmk_ring_view *ring = &set->ring[cpu];
+		struct wmk_ring_ctl *ctl = ring->ctl;
+		uint64_t pos = *(volatile uint64_t *)&ctl->write_pos;
+		uint64_t ts = wmk_ring_now(set); /* after pos, in program order */
+		uint64_t new_pos = pos + 4 + total;
+		struct wmk_ring_slot *cur = &ctl->slot[wmk_ring_load(&ctl->slot[0].tag) != pos];
+		struct wmk_ring_slot *next = (struct wmk_ring_slot *)((uintptr_t)&ctl->slot[0] + (uintptr_t)&ctl->slot[1] -
+								       (uintptr_t)cur);
+
+		if (wmk_ring_likely(new_pos <= wmk_ring_load(&ring->limit) &&
+				    ts - wmk_ring_load(&cur->last_ts) < 1ull << WMK_RING_TS_BITS)) {
+			int rc = wmk_seq_words(set->rseq_offset, cpu, ctl, pos, guard, expect, ts,
+					       (uint32_t)ts << 5 | id, ring->data + (new_pos & set->ring_mask),
+					       (const unsigned char *)frags[0].base + total, total, next,
+					       wmk_ring_load(&cur->records) + 1, new_pos);
+			if (wmk_ring_likely(rc == 0))
+				return 0;
+		}
+	}
+	return wmk_ring_write_general(set, guard, expect, id, frags, n, total);
+}
+
+#endif
