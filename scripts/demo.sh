@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# From a fresh clone to a trace: sets up, builds, records an example program, shows what was recorded.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh
+[ -f build/build.ninja ] || meson setup build --buildtype=release
+ninja -C build
+
+trace=$(mktemp -d)/shop
+trap 'rm -rf "${trace%/shop}"' EXIT
+
+echo
+echo '$ waymark record -c vpid -c procname -- examples/shop'
+build/src/cli/waymark record -c vpid -c procname -o "$trace" -- build/examples/shop
+
+echo
+echo '$ babeltrace2 TRACE | head'
+babeltrace2 "$trace" >"$trace.text"
+grep -v waymark_statedump "$trace.text" | head -20
+records=$(grep -cv waymark_statedump "$trace.text")
+echo "... $records records of the program in all"
+[ "$records" -gt 0 ]

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * child.c - see child.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/child.h"
+
+static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+
+/* 0, or why `path` cannot be executed. */
+static int executable(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? -EISDIR : -EACCES;
+	return access(path, X_OK) < 0 ? -errno : 0;
+}
+
+int wmk_child_find(const char *name, char *path, size_t size)
+{
+	const char *dirs = getenv("PATH");
+	int err, worst = -ENOENT;
+
+	if (!*name)
+		return wmk_error(-ENOENT, "the program's name is empty");
+	if (strchr(name, '/')) {
+		if ((size_t)snprintf(path, size, "%s", name) >= size)
+			return wmk_error(-ENAMETOOLONG, "the program's name is too long");
+		err = executable(path);
+		return err < 0 ? wmk_error(err, "cannot run %s: %s", name, strerror(-err)) : 0;
+	}
+	for (dirs = dirs ? dirs : "/usr/local/bin:/usr/bin:/bin"; ; dirs++) {
+		size_t len = strcspn(dirs, ":");
+
+		if ((size_t)snprintf(path, size, "%.*s%s%s", (int)len, dirs, len ? "/" : "./", name) < size) {
+			err = executable(path);
+			if (err == 0)
+				return 0;
+			if (err == -EACCES)
+				worst = err;
+		}
+		dirs += len;
+		if (!*dirs)
+			break;
+	}
+	if (worst == -EACCES)
+		return wmk_error(worst, "cannot run %s: there is one in PATH, but not to be executed", name);
+	return wmk_error(worst, "there is no program %s in PATH%s%s", name, access(name, X_OK) == 0 ? "; did you mean ./" : "",
+			 access(name, X_OK) == 0 ? name : "");
+}
+
+int wmk_child_open(struct wmk_child *child)
+{
+	struct sigaction normal = { .sa_handler = SIG_DFL }, ignore = { .sa_handler = SIG_IGN };
+	sigset_t set;
+
+	memset(child, 0, sizeof(*child));
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	for (unsigned i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
+		sigaddset(&set, passed_on[i]);
+	/* A parent that ignores SIGCHLD would make our child's status vanish. */
+	sigaction(SIGCHLD, &normal, &child->old_chld);
+	sigaction(SIGPIPE, &ignore, &child->old_pipe);
+	pthread_sigmask(SIG_BLOCK, &set, &child->old_mask);
+	child->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (child->signals < 0)
+		return wmk_error(-errno, "cannot receive signals: %s", strerror(errno));
+	/* Orphans of the program become our children instead of init's, so that we can say which of them were not followed. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
+	return 0;
+}
+
+/*
+ * In the new process: only what is safe after fork() in a program with threads. `shell` is what runs `path` as a script of the shell.
+ * Does not return.
+ */
+static void become(const struct wmk_child *child, char *path, char **argv, char **shell, int report)
+{
+	int err;
+
+	sigaction(SIGCHLD, &child->old_chld, NULL);
+	sigaction(SIGPIPE, &child->old_pipe, NULL);
+	pthread_sigmask(SIG_SETMASK, &child->old_mask, NULL);
+	execv(path, argv);
+	/* A script without a first line that names its interpreter: what shells do, and execvp(3). */
+	if (errno == ENOEXEC)
+		execv(shell[0], shell);
+	err = errno;
+	while (write(report, &err, sizeof(err)) < 0 && errno == EINTR)
+		;
+	_exit(127);
+}
+
+/* {"/bin/sh", path, argv[1], ...}; free() it. */
+static char **shell_arguments(char *path, char **argv)
+{
+	static char name[] = "/bin/sh";
+	char **shell;
+	size_t n = 0;
+
+	while (argv[n])
+		n++;
+	shell = calloc(n + 2, sizeof(*shell));
+	if (shell) {
+		memcpy(shell + 1, argv, n * sizeof(*shell));
+		shell[0] = name;
+		shell[1] = path;
+	}
+	return shell;
+}
+
+int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char *rundir)
+{
+	char **shell = shell_arguments(path, argv);
+	int fds[2], err = 0;
+	ssize_t n;
+
+	if (!shell || setenv("WAYMARK_RUNDIR", rundir, 1) < 0 || pipe2(fds, O_CLOEXEC) < 0) {
+		err = errno;
+		free(shell);
+		return wmk_error(-err, "cannot start %s: %s", argv[0], strerror(err));
+	}
+	child->pid = fork();
+	if (child->pid == 0)
+		become(child, path, argv, shell, fds[1]);
+	err = child->pid < 0 ? errno : 0;
+	free(shell);
+	close(fds[1]);
+	if (!err) {
+		/* The pipe closes by itself when the program runs. */
+		do {
+			n = read(fds[0], &err, sizeof(err));
+		} while (n < 0 && errno == EINTR);
+		if (n != sizeof(err))
+			err = 0;
+		else
+			waitpid(child->pid, &child->status, 0);
+	}
+	close(fds[0]);
+	if (err) {
+		child->pid = 0;
+		return wmk_error(-err, "cannot run %s: %s", path, strerror(err));
+	}
+	return 0;
+}
+
+static void reap(struct wmk_child *child)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == child->pid) {
+			child->ended = true;
+			child->status = status;
+		}
+	}
+}
+
+void wmk_child_look(struct wmk_child *child)
+{
+	struct signalfd_siginfo info;
+
+	while (read(child->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			reap(child);
+		else if (info.ssi_code <= 0 && child->pid && !child->ended && (pid_t)info.ssi_pid != child->pid)
+			kill(child->pid, (int)info.ssi_signo);   /* from a process; the kernel's own went to our whole group */
+	}
+}
+
+int wmk_child_exit_status(const struct wmk_child *child)
+{
+	return WIFSIGNALED(child->status) ? 128 + WTERMSIG(child->status) : WEXITSTATUS(child->status);
+}
+
+void wmk_child_close(struct wmk_child *child)
+{
+	if (child->signals >= 0)
+		close(child->signals);
+	child->signals = -1;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - `waymark`: finds the command in the table, reads its options, runs it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/command.h"
+
+static int run(const struct wmk_cli_command *command, char **argv, int argc)
+{
+	void *args = calloc(1, command->args_size);
+	char **rest;
+	int n_rest, status;
+
+	if (!args) {
+		wmk_error(-ENOMEM, "no memory");
+		wmk_cli_print_error();
+		return WMK_CLI_FAILED;
+	}
+	status = wmk_cli_parse(command, argv, argc, args, &rest, &n_rest);
+	if (status < 0) {
+		wmk_cli_print_error();
+		fputs("usage: ", stderr);
+		wmk_cli_synopsis(stderr, command);
+		fputc('\n', stderr);
+		status = WMK_CLI_USAGE;
+	} else if (status > 0) {
+		wmk_cli_describe(stdout, command);
+		status = 0;
+	} else {
+		status = command->run(args, rest, n_rest);
+	}
+	free(args);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct wmk_cli_command *command;
+	const char *name = argc > 1 ? argv[1] : NULL;
+	int status;
+
+	if (!name) {
+		wmk_cli_overview(stderr);
+		return WMK_CLI_USAGE;
+	}
+	if (strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0)
+		name = "help";
+	else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
+		name = "version";
+	command = wmk_cli_find(name);
+	if (!command) {
+		wmk_cli_print_error();
+		return WMK_CLI_USAGE;
+	}
+	status = run(command, argv + 2, argc - 2);
+	if (fflush(stdout) == EOF && status == 0) {
+		wmk_error(-errno, "cannot write to standard output: %s", strerror(errno));
+		wmk_cli_print_error();
+		status = WMK_CLI_FAILED;
+	}
+	return status;
+}

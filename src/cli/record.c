@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.c - `waymark record`: run a program, record what it and its children say, say what became of it.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/nearest.h"
+#include "cli/command.h"
+#include "cli/record.h"
+
+#define SUBBUF_DEFAULT (1u << 20)
+#define N_SUBBUFS_DEFAULT 8u
+#define SUBBUF_MIN 4096u
+#define SUBBUF_MAX (1u << 30)
+#define N_SUBBUFS_MAX (1u << 20)
+/* Programs that end together with the main one get this long to do so, and those that go on to stop recording. */
+#define GRACE_MS 200
+/* How often we look for children that do not follow. */
+#define LOOK_MS 50
+
+/* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int set_event(void *data, const char *value)
+{
+	struct wmk_record_args *args = data;
+	int err = wmk_apps_pattern_check(value);
+
+	if (err < 0)
+		return err;
+	if (args->n_patterns == WMK_RECORD_PATTERNS_MAX)
+		return wmk_error(-E2BIG, "more than %d patterns", WMK_RECORD_PATTERNS_MAX);
+	args->patterns[args->n_patterns++] = value;
+	return 0;
+}
+
+static int set_context(void *data, const char *value)
+{
+	struct wmk_record_args *args = data;
+	const struct wmk_ctf_context *context = wmk_ctf_context_find(value);
+	struct wmk_nearest near;
+	char names[120], all[120] = "";
+
+	if (!context) {
+		wmk_nearest_init(&near, value);
+		for (unsigned i = 1; (context = wmk_ctf_context(i)); i++) {
+			wmk_nearest_offer(&near, context->field.name);
+			snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i > 1 ? ", " : "", context->field.name);
+		}
+		if (near.n)
+			return wmk_error(-EINVAL, "there is no context \"%.40s\"; did you mean: %s?", value,
+					 wmk_nearest_text(&near, names, sizeof(names)));
+		return wmk_error(-EINVAL, "there is no context \"%.40s\"; there are: %s", value, all);
+	}
+	for (unsigned i = 0; i < args->n_contexts; i++)
+		if (args->contexts[i] == context->number)
+			return 0;
+	if (args->n_contexts == WMK_WIRE_CONTEXTS_MAX)
+		return wmk_error(-E2BIG, "more than %d contexts", WMK_WIRE_CONTEXTS_MAX);
+	args->contexts[args->n_contexts++] = (uint8_t)context->number;
+	return 0;
+}
+
+static int set_output(void *data, const char *value)
+{
+	if (!*value)
+		return wmk_error(-EINVAL, "the name of a directory is missing");
+	((struct wmk_record_args *)data)->output = value;
+	return 0;
+}
+
+/* `value` as a power of two, rounded up; says so when it rounds. */
+static int power_of_two(const char *what, const char *value, uint64_t max, uint64_t *out)
+{
+	char from[32], to[32];
+	uint64_t size, power = 1;
+	int err = wmk_cli_size(what, value, &size);
+
+	if (err < 0)
+		return err;
+	if (size == 0 || size > max)
+		return wmk_error(-ERANGE, "%s is from 1 to %s", what, wmk_cli_size_text(max, to, sizeof(to)));
+	while (power < size)
+		power *= 2;
+	if (power != size)
+		wmk_cli_say("--%s %s: made %s, a power of two", what, wmk_cli_size_text(size, from, sizeof(from)),
+			    wmk_cli_size_text(power, to, sizeof(to)));
+	*out = power;
+	return 0;
+}
+
+static int set_subbuf_size(void *data, const char *value)
+{
+	struct wmk_record_args *args = data;
+	int err = power_of_two("subbuf-size", value, SUBBUF_MAX, &args->subbuf_size);
+
+	if (err == 0 && args->subbuf_size < SUBBUF_MIN) {
+		wmk_cli_say("--subbuf-size %s: made 4k, the smallest there is", value);
+		args->subbuf_size = SUBBUF_MIN;
+	}
+	return err;
+}
+
+static int set_num_subbuf(void *data, const char *value)
+{
+	return power_of_two("num-subbuf", value, N_SUBBUFS_MAX, &((struct wmk_record_args *)data)->n_subbufs);
+}
+
+static int set_overwrite(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_record_args *)data)->overwrite = true;
+	return 0;
+}
+
+static int set_json(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_record_args *)data)->json = true;
+	return 0;
+}
+
+static const struct wmk_cli_option record_options[] = {
+	{ 'e', "event", "PATTERN", "Record the events whose provider:name matches: * stands for anything, ? for a character, [a-z] for "
+	  "one of them; '!' in front excludes. May be given several times. Without it, every event.", set_event, true },
+	{ 'c', "context", "CONTEXT", "Add to every record: vpid, vtid, procname, cpu_id, pthread_id or ip. May be given several times.",
+	  set_context, true },
+	{ 'o', "output", "DIR", "The trace's directory: one that does not exist yet, or an empty one. Without it, "
+	  "~/waymark-traces/PROGRAM-YYYYmmdd-HHMMSS ($WAYMARK_TRACE_DIR in place of ~/waymark-traces).", set_output, false },
+	{ 0, "subbuf-size", "N", "Bytes of a sub-buffer, with k, M or G; rounded up to a power of two. The default is 1M.", set_subbuf_size, false },
+	{ 0, "num-subbuf", "N", "Sub-buffers for each CPU, rounded up to a power of two. The default is 8.", set_num_subbuf, false },
+	{ 0, "overwrite", NULL, "Keep the newest records when the buffers are full, not the oldest: a flight recorder. Nothing is written "
+	  "until the program has ended, then what the buffers hold.", set_overwrite, false },
+	{ 0, "json", NULL, "Print the summary as one line of JSON on standard output, after whatever the command printed there.", set_json, false },
+};
+
+/* ── the run ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Programs that were admitted and have not ended. */
+static unsigned count_running(const struct wmk_apps *apps)
+{
+	struct wmk_app_info info;
+	unsigned n = 0;
+
+	for (unsigned i = 0; wmk_apps_get(apps, i, &info); i++)
+		n += info.connected && info.alive;
+	return n;
+}
+
+/* Serve registrations, signals, and look for children that do not follow, until the program has ended. */
+static void run_until_end(struct wmk_recording *rec, struct wmk_child *child, struct wmk_follow *follow)
+{
+	struct pollfd fds[2] = { { .fd = wmk_apps_fd(rec->apps), .events = POLLIN }, { .fd = child->signals, .events = POLLIN } };
+	uint64_t next = 0;
+
+	while (!child->ended) {
+		uint64_t now = wmk_clock_monotonic() / 1000000;
+
+		if (now >= next) {
+			wmk_follow_look(follow);
+			next = now + LOOK_MS;
+		}
+		poll(fds, 2, (int)(next - now < LOOK_MS ? next - now : LOOK_MS));
+		wmk_apps_run_once(rec->apps, 0);
+		wmk_child_look(child);
+	}
+}
+
+/* Those that end with the main program shall have ended, those that go on are counted. */
+static unsigned wait_for_rest(struct wmk_recording *rec, struct wmk_child *child)
+{
+	uint64_t end = wmk_clock_monotonic() / 1000000 + GRACE_MS;
+	unsigned running;
+
+	while ((running = count_running(rec->apps)) && wmk_clock_monotonic() / 1000000 < end) {
+		wmk_apps_run_once(rec->apps, 10);
+		wmk_child_look(child);
+	}
+	return running;
+}
+
+static int record(const struct wmk_record_args *args, const struct wmk_recording_options *options, char *path, char **argv)
+{
+	struct wmk_child child;
+	struct wmk_follow follow;
+	struct wmk_recording *rec = NULL;
+	struct wmk_record_result result = { .args = args, .options = options, .child = &child, .follow = &follow, .program = argv[0] };
+	int err = wmk_child_open(&child);
+
+	if (err >= 0)
+		err = wmk_recording_open(options, &rec);
+	if (err >= 0)
+		err = wmk_child_start(&child, path, argv, rec->rundir);
+	if (err < 0) {
+		wmk_cli_print_error();
+		wmk_recording_close(rec);
+		wmk_child_close(&child);
+		return WMK_CLI_FAILED;
+	}
+	wmk_follow_init(&follow, rec->rundir);
+	run_until_end(rec, &child, &follow);
+	result.running = wait_for_rest(rec, &child);
+	wmk_recording_stop(rec, GRACE_MS);
+	result.rec = rec;
+	wmk_record_summary(&result);
+	wmk_recording_close(rec);
+	wmk_child_close(&child);
+	return wmk_child_exit_status(&child);
+}
+
+static int run_record(void *data, char **rest, int n_rest)
+{
+	struct wmk_record_args *args = data;
+	struct wmk_recording_options recording = {
+		.output = args->output,
+		.patterns = args->patterns,
+		.n_patterns = args->n_patterns,
+		.n_contexts = args->n_contexts,
+		.subbuf_size = args->subbuf_size ? (uint32_t)args->subbuf_size : SUBBUF_DEFAULT,
+		.n_subbufs = args->n_subbufs ? (uint32_t)args->n_subbufs : N_SUBBUFS_DEFAULT,
+		.overwrite = args->overwrite,
+	};
+	uint32_t least = args->overwrite ? 4 : 2;
+	char path[4096], *slash;
+
+	if (n_rest == 0) {
+		wmk_error(-EINVAL, "what is to be recorded? Say `waymark record -- COMMAND`");
+		wmk_cli_print_error();
+		return WMK_CLI_USAGE;
+	}
+	if (recording.n_subbufs < least) {
+		wmk_cli_say("--num-subbuf %u: made %u, the least%s", recording.n_subbufs, least,
+			    args->overwrite ? " with --overwrite" : "");
+		recording.n_subbufs = least;
+	}
+	memcpy(recording.contexts, args->contexts, sizeof(recording.contexts));
+	if (wmk_child_find(rest[0], path, sizeof(path)) < 0) {
+		wmk_cli_print_error();
+		return WMK_CLI_FAILED;
+	}
+	slash = strrchr(rest[0], '/');
+	recording.name = slash ? slash + 1 : rest[0];
+	return record(args, &recording, path, rest);
+}
+
+static const char *const details[] = {
+	"Runs COMMAND and records the events of it and of the programs that it starts, until it ends. No daemon is needed, and one that "
+	"runs is not disturbed. The programs are those that include <waymark/trace.h> and link libwaymark. The trace is in the Common "
+	"Trace Format; babeltrace2 DIR prints it.",
+	"The exit status is the command's; 128 + N when signal N killed it; 1 when it could not be run or recorded; 2 when waymark itself "
+	"was used wrongly. Ctrl-C goes to the command, and the trace is whole.",
+	"At the end one line on standard error tells how many event records there are, how many were lost and which option would have "
+	"avoided it, how many bytes, and where. Programs that go on in the background are no longer recorded once COMMAND has ended. "
+	"Programs that were started with another environment, or set-id ones, cannot be followed; those are named.",
+	NULL
+};
+
+const struct wmk_cli_command wmk_cli_record = {
+	.name = "record",
+	.arguments = "-- COMMAND [ARGUMENT]...",
+	.summary = "Run a program and record its events into a trace",
+	.details = details,
+	.options = record_options,
+	.n_options = sizeof(record_options) / sizeof(record_options[0]),
+	.args_size = sizeof(struct wmk_record_args),
+	.takes_command = true,
+	.run = run_record,
+};

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recording.h - one recording in this process: buffers, trace, consumer, and the door at which programs register.
+ *
+ *     programs ──registration──► wmk_apps (the caller's thread) ──event classes──► metadata ─┐
+ *        │                                                                                   ├─► trace directory
+ *        └──────records─────────► ring set ────► consumer (a thread of its own) ──streams────┘
+ *
+ * The libraries are those that the daemons are made of. The runtime directory is private (made here, 0700, gone at the end), so
+ * that a running daemon neither sees nor disturbs it.
+ *
+ *     wmk_recording_open(&options, &rec);
+ *     setenv("WAYMARK_RUNDIR", rec->rundir, 1), start the program
+ *     poll wmk_apps_fd(rec->apps), wmk_apps_run_once(rec->apps, 0), ... until the program has ended
+ *     wmk_recording_stop(rec, ms);          everything that was recorded is in the trace, rec->stats holds the counts
+ *     wmk_recording_close(rec);
+ *
+ * One thread. Errors are -errno with a cause chain.
+ */
+#ifndef WMK_CLI_RECORDING_H
+#define WMK_CLI_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "consumer/consumer.h"
+#include "session/apps.h"
+#include "store/store.h"
+
+/*
+ * Two channels: what the program records, and libwaymark's own events about it (loaded objects). Apart, so that a flight recorder
+ * does not overwrite what makes its addresses readable, and the figures are those of the program.
+ */
+enum { WMK_RECORDING_PROGRAM, WMK_RECORDING_STATEDUMP, WMK_RECORDING_CHANNELS };
+
+struct wmk_recording_options {
+	const char *name;                /* of the program: the trace's name */
+	const char *output;              /* the trace's directory, absent or empty; NULL: the default place */
+	const char *const *patterns;
+	unsigned n_patterns;
+	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	unsigned n_contexts;
+	uint32_t subbuf_size, n_subbufs; /* powers of two */
+	bool overwrite;                  /* nothing is written until the end, then what the rings hold */
+};
+
+struct wmk_recording {
+	char rundir[64];                 /* empty: not made yet */
+	char path[4096];                 /* of the trace */
+	uint8_t uuid[16];
+	struct wmk_store *store;
+	struct wmk_apps *apps;
+	struct wmk_recording_channel {
+		struct waymark_ring_set *set;
+		struct wmk_consumer *consumer;
+	} channels[WMK_RECORDING_CHANNELS];
+	struct wmk_consumer_stats stats; /* after wmk_recording_stop(), of the program's own channel; bytes are of all */
+	int metadata_error;              /* the first -errno with which an event could not be declared; 0: none */
+	char metadata_words[320];
+	char failure[320];               /* why not everything could be written at the end, empty if it was */
+};
+
+int wmk_recording_open(const struct wmk_recording_options *options, struct wmk_recording **rec);
+/*
+ * Programs that still run are told to stop recording and have `ms` to confirm it; then what the rings hold is written. Returns how many
+ * did not confirm; whatever went wrong with the trace is in *rec.
+ */
+unsigned wmk_recording_stop(struct wmk_recording *rec, int ms);
+void wmk_recording_close(struct wmk_recording *rec);
+
+#endif

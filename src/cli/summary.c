@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary.c - what `waymark record` says at the end: one line with the figures, and before it what the user should know.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "cli/command.h"
+#include "cli/record.h"
+
+#define NEAREST_MAX 3
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* The option that would have avoided most of the loss, or NULL when none would. */
+static const char *remedy(const struct wmk_record_result *result, char *buf, size_t size)
+{
+	const struct wmk_consumer_stats *stats = &result->rec->stats;
+	unsigned worst = 0;
+	char text[32];
+
+	for (unsigned i = 1; i < WAYMARK_LOST_CAUSES; i++)
+		if (stats->lost_by_cause[i] > stats->lost_by_cause[worst])
+			worst = i;
+	if (stats->unwritten > stats->lost_by_cause[worst]) {
+		snprintf(buf, size, "-o with a directory where there is room");
+		return buf;
+	}
+	if (!stats->lost_by_cause[worst] && !stats->overwritten)
+		return NULL;
+	switch (worst) {
+	case WAYMARK_LOST_SIZE:
+		snprintf(buf, size, "--subbuf-size %s", wmk_cli_size_text(2ull * result->options->subbuf_size, text, sizeof(text)));
+		return buf;
+	case WAYMARK_LOST_MEMORY:
+		snprintf(buf, size, "--num-subbuf %u, if there is no more memory,", result->options->n_subbufs / 2);
+		return buf;
+	case WAYMARK_LOST_RETRY:
+		return NULL;
+	default:
+		snprintf(buf, size, "--num-subbuf %u or --subbuf-size %s", 2 * result->options->n_subbufs,
+			 wmk_cli_size_text(2ull * result->options->subbuf_size, text, sizeof(text)));
+		return buf;
+	}
+}
+
+static void say_not_instrumented(const struct wmk_record_result *result)
+{
+	wmk_cli_warn("%s is not instrumented: neither it nor a program that it started uses libwaymark. Include "
+		     "<waymark/trace.h> and link with -lwaymark (`pkg-config --cflags --libs waymark`)", result->program);
+}
+
+static void say_unmatched(const struct wmk_record_result *result)
+{
+	const char *pattern, *names[NEAREST_MAX];
+	uint64_t matched;
+
+	for (unsigned i = 0; (pattern = wmk_apps_pattern(result->rec->apps, 0, i, &matched)); i++) {
+		char list[512] = "";
+		unsigned n;
+
+		if (matched)
+			continue;
+		n = wmk_apps_nearest(result->rec->apps, pattern, names, NEAREST_MAX);
+		for (unsigned k = 0; k < n; k++)
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", k ? ", " : "; did you mean: ", names[k]);
+		wmk_cli_warn("no event matched -e '%s'%s%s", pattern, list, n ? "?" : "");
+	}
+}
+
+static void say_programs(const struct wmk_record_result *result)
+{
+	const struct wmk_follow *follow = result->follow;
+	struct wmk_app_info info;
+
+	for (unsigned i = 0; wmk_apps_get(result->rec->apps, i, &info); i++)
+		if (info.error)
+			wmk_cli_warn("%s (pid %d) was not recorded%s: %s", info.name, info.pid, info.connected ? "" : " to its end",
+				     info.why ? info.why : strerror(info.error));
+	for (unsigned i = 0; i < follow->n && i < WMK_FOLLOW_MAX; i++)
+		wmk_cli_warn("%s (pid %d) was not followed: it %s", follow->list[i].name, follow->list[i].pid,
+			     wmk_follow_why_text(follow->list[i].why));
+	if (follow->n > WMK_FOLLOW_MAX)
+		wmk_cli_warn("%u more programs were not followed", follow->n - WMK_FOLLOW_MAX);
+	if (result->running)
+		wmk_cli_warn("%u program%s went on when %s ended, and %s recorded until then", result->running,
+			     plural(result->running), result->program, result->running == 1 ? "was" : "were");
+}
+
+static void say_trouble(const struct wmk_record_result *result)
+{
+	const struct wmk_recording *rec = result->rec;
+
+	if (rec->metadata_error)
+		wmk_cli_warn("%s", rec->metadata_words);
+	if (rec->stats.words[0])
+		wmk_cli_warn("%s", rec->stats.words);
+	if (rec->failure[0] && strcmp(rec->failure, rec->stats.words) != 0)
+		wmk_cli_warn("not all could be written: %s", rec->failure);
+	if (rec->stats.cut)
+		wmk_cli_warn("%" PRIu64 " string%s or sequence%s cut to 64k", rec->stats.cut, plural(rec->stats.cut),
+			     rec->stats.cut == 1 ? " was" : "s were");
+}
+
+static void print_text(const struct wmk_record_result *result)
+{
+	const struct wmk_consumer_stats *stats = &result->rec->stats;
+	struct wmk_apps_stats apps;
+	char bytes[32], option[128], lost[320] = "";
+	const char *help = remedy(result, option, sizeof(option));
+	uint64_t others = stats->lost - stats->overwritten;
+
+	wmk_apps_stats(result->rec->apps, &apps);
+	if (apps.apps_seen + apps.apps_refused + apps.apps_dropped == 0 && result->follow->n == 0)
+		say_not_instrumented(result);
+	else
+		say_unmatched(result);
+	say_programs(result);
+	say_trouble(result);
+	if (WIFSIGNALED(result->child->status))
+		wmk_cli_say("%s was killed by signal %d (%s)", result->program, WTERMSIG(result->child->status),
+			    strsignal(WTERMSIG(result->child->status)));
+	if (result->args->overwrite)
+		snprintf(lost, sizeof(lost), ", %" PRIu64 " older one%s overwritten", stats->overwritten, plural(stats->overwritten));
+	if (help && stats->lost)
+		snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), " (%s would have helped)", help);
+	wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", stats->records, plural(stats->records), others, lost,
+		    wmk_cli_bytes_text(stats->bytes, bytes, sizeof(bytes)), result->rec->path);
+}
+
+/* ── JSON ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void json_member(const char *name, const char *text)
+{
+	fprintf(stdout, ",\"%s\":", name);
+	if (text && *text)
+		wmk_cli_json_string(stdout, text);
+	else
+		fputs("null", stdout);
+}
+
+static void json_patterns(const struct wmk_record_result *result)
+{
+	const char *pattern, *names[NEAREST_MAX], *comma = "";
+	uint64_t matched;
+
+	fputs(",\"patterns\":[", stdout);
+	for (unsigned i = 0; (pattern = wmk_apps_pattern(result->rec->apps, 0, i, &matched)); i++) {
+		unsigned n = matched ? 0 : wmk_apps_nearest(result->rec->apps, pattern, names, NEAREST_MAX);
+
+		fprintf(stdout, "%s{\"pattern\":", comma);
+		wmk_cli_json_string(stdout, pattern);
+		fprintf(stdout, ",\"matched\":%" PRIu64 ",\"nearest\":[", matched);
+		for (unsigned k = 0; k < n; k++) {
+			fputs(k ? "," : "", stdout);
+			wmk_cli_json_string(stdout, names[k]);
+		}
+		fputs("]}", stdout);
+		comma = ",";
+	}
+	fputc(']', stdout);
+}
+
+static void json_programs(const struct wmk_record_result *result)
+{
+	const struct wmk_follow *follow = result->follow;
+	struct wmk_app_info info;
+
+	fputs(",\"programs\":[", stdout);
+	for (unsigned i = 0; wmk_apps_get(result->rec->apps, i, &info); i++) {
+		fprintf(stdout, "%s{\"pid\":%d,\"name\":", i ? "," : "", info.pid);
+		wmk_cli_json_string(stdout, info.name);
+		fprintf(stdout, ",\"events\":%u,\"enabled\":%u", info.events, info.enabled);
+		json_member("error", info.error ? info.why ? info.why : strerror(info.error) : NULL);
+		fputc('}', stdout);
+	}
+	fputs("],\"not_followed\":[", stdout);
+	for (unsigned i = 0; i < follow->n && i < WMK_FOLLOW_MAX; i++) {
+		fprintf(stdout, "%s{\"pid\":%d,\"name\":", i ? "," : "", follow->list[i].pid);
+		wmk_cli_json_string(stdout, follow->list[i].name);
+		fprintf(stdout, ",\"why\":\"%s\"}", follow->list[i].why == WMK_FOLLOW_SET_ID ? "set-id" : "environment");
+	}
+	fprintf(stdout, "],\"not_followed_count\":%u,\"still_running\":%u", follow->n, result->running);
+}
+
+static void print_json(const struct wmk_record_result *result)
+{
+	const struct wmk_recording *rec = result->rec;
+	const struct wmk_consumer_stats *stats = &rec->stats;
+	struct wmk_apps_stats apps;
+	char option[128];
+
+	wmk_apps_stats(rec->apps, &apps);
+	fputs("{\"path\":", stdout);
+	wmk_cli_json_string(stdout, rec->path);
+	fprintf(stdout, ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"overwritten\":%" PRIu64 ",\"unwritten\":%" PRIu64,
+		stats->records, stats->lost - stats->overwritten, stats->overwritten, stats->unwritten);
+	fprintf(stdout, ",\"lost_full\":%" PRIu64 ",\"lost_memory\":%" PRIu64 ",\"lost_size\":%" PRIu64 ",\"lost_retry\":%" PRIu64,
+		stats->lost_by_cause[WAYMARK_LOST_FULL], stats->lost_by_cause[WAYMARK_LOST_MEMORY],
+		stats->lost_by_cause[WAYMARK_LOST_SIZE], stats->lost_by_cause[WAYMARK_LOST_RETRY]);
+	json_member("remedy", stats->lost ? remedy(result, option, sizeof(option)) : NULL);
+	fprintf(stdout, ",\"cut\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"packets\":%" PRIu64 ",\"streams\":%u,\"events\":%" PRIu64
+		",\"instrumented\":%s", stats->cut, stats->bytes, stats->packets, stats->streams, apps.classes_enabled,
+		apps.apps_seen + apps.apps_refused + apps.apps_dropped ? "true" : "false");
+	json_patterns(result);
+	json_programs(result);
+	json_member("error", rec->stats.words[0] ? rec->stats.words : rec->failure[0] ? rec->failure : rec->metadata_words);
+	if (WIFSIGNALED(result->child->status))
+		fprintf(stdout, ",\"exit_status\":null,\"signal\":%d}\n", WTERMSIG(result->child->status));
+	else
+		fprintf(stdout, ",\"exit_status\":%d,\"signal\":null}\n", WEXITSTATUS(result->child->status));
+}
+
+void wmk_record_summary(const struct wmk_record_result *result)
+{
+	if (result->args->json) {
+		print_json(result);
+		fflush(stdout);
+	} else {
+		print_text(result);
+	}
+}

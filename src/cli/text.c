@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text.c - what commands print and parse: sizes, JSON strings, colours, errors.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/command.h"
+
+int wmk_cli_size(const char *what, const char *text, uint64_t *size)
+{
+	static const struct { char letter; unsigned shift; } units[] = {
+		{ '\0', 0 }, { 'k', 10 }, { 'K', 10 }, { 'M', 20 }, { 'G', 30 },
+	};
+	char *end;
+	uint64_t n;
+
+	if (text[0] < '0' || text[0] > '9')
+		return wmk_error(-EINVAL, "%s: \"%.40s\" is not a number", what, text);
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (errno)
+		return wmk_error(-ERANGE, "%s: %.40s is too large", what, text);
+	for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (*end != units[i].letter || (*end && end[1]))
+			continue;
+		if (n > UINT64_MAX >> units[i].shift)
+			return wmk_error(-ERANGE, "%s: %.40s is too large", what, text);
+		*size = n << units[i].shift;
+		return 0;
+	}
+	return wmk_error(-EINVAL, "%s: \"%.40s\" is not a size; write a number, or a number with k, M or G", what, text);
+}
+
+const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size)
+{
+	static const char letters[] = { 'k', 'M', 'G' };
+	unsigned unit = 0;
+
+	while (unit < 3 && size && size % 1024 == 0) {
+		size /= 1024;
+		unit++;
+	}
+	snprintf(buf, buf_size, "%" PRIu64 "%.1s", size, unit ? &letters[unit - 1] : "");
+	return buf;
+}
+
+const char *wmk_cli_bytes_text(uint64_t bytes, char *buf, size_t buf_size)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
+	double value = (double)bytes;
+	unsigned unit = 0;
+
+	while (value >= 999.95 && unit < 6) {
+		value /= 1000;
+		unit++;
+	}
+	snprintf(buf, buf_size, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return buf;
+}
+
+/* Length of the UTF-8 sequence at `s`, or 0 when it is none (truncated, overlong, surrogate, past U+10FFFF). */
+static size_t utf8_length(const unsigned char *s)
+{
+	static const struct { unsigned char mask, lead, low, high; size_t len; } forms[] = {
+		{ 0xff, 0xe0, 0xa0, 0xbf, 3 }, { 0xff, 0xed, 0x80, 0x9f, 3 }, { 0xf0, 0xe0, 0x80, 0xbf, 3 },
+		{ 0xff, 0xf0, 0x90, 0xbf, 4 }, { 0xff, 0xf4, 0x80, 0x8f, 4 },
+		{ 0xff, 0xf1, 0x80, 0xbf, 4 }, { 0xff, 0xf2, 0x80, 0xbf, 4 }, { 0xff, 0xf3, 0x80, 0xbf, 4 },
+		{ 0xe0, 0xc0, 0x80, 0xbf, 2 },
+	};
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] < 0xc2)
+		return 0;
+	for (unsigned i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if ((s[0] & forms[i].mask) != forms[i].lead)
+			continue;
+		if (s[1] < forms[i].low || s[1] > forms[i].high)
+			return 0;
+		for (size_t k = 2; k < forms[i].len; k++)
+			if ((s[k] & 0xc0) != 0x80)
+				return 0;
+		return forms[i].len;
+	}
+	return 0;
+}
+
+void wmk_cli_json_string(FILE *out, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	fputc('"', out);
+	while (*s) {
+		size_t len = utf8_length(s);
+
+		if (len == 0) {
+			fputs("\\ufffd", out);
+			s++;
+		} else if (*s == '"' || *s == '\\') {
+			fprintf(out, "\\%c", *s++);
+		} else if (*s < 0x20 || *s == 0x7f) {
+			fprintf(out, "\\u%04x", *s++);
+		} else {
+			fwrite(s, 1, len, out);
+			s += len;
+		}
+	}
+	fputc('"', out);
+}
+
+const char *wmk_cli_color(FILE *out, enum wmk_cli_color color)
+{
+	static const char *const sequences[] = { "\033[0m", "\033[1m", "\033[1;31m", "\033[33m" };
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if ((no_color && *no_color) || !term || strcmp(term, "dumb") == 0 || !isatty(fileno(out)))
+		return "";
+	return sequences[color];
+}
+
+void wmk_cli_print_error(void)
+{
+	char text[8 * 160];
+
+	fprintf(stderr, "waymark: %serror:%s %s\n", wmk_cli_color(stderr, WMK_CLI_RED), wmk_cli_color(stderr, WMK_CLI_PLAIN),
+		wmk_error_text(text, sizeof(text)));
+}
+
+void wmk_cli_say(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	fputs("waymark: ", stderr);
+	vfprintf(stderr, format, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+void wmk_cli_warn(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	fprintf(stderr, "waymark: %swarning:%s ", wmk_cli_color(stderr, WMK_CLI_YELLOW), wmk_cli_color(stderr, WMK_CLI_PLAIN));
+	vfprintf(stderr, format, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
