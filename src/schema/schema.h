@@ -67,6 +67,7 @@ struct wmk_event_class {
 };
 
 #define WMK_NAME_MAX 255           /* bytes of a provider's, event's, field's or label's name */
+#define WMK_TEXT_MAX 8191           /* bytes of a file, function, format */
 #define WMK_LABELS_MAX 4096
 #define WMK_EVENT_MAX (256u * 1024)/* bytes of an encoded event class */
 

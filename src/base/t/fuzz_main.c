@@ -49,7 +49,7 @@ static struct input {
 static unsigned n_corpus;
 static uint8_t edges[EDGES];
 static uint64_t operands[OPERANDS], n_operands;
-static bool fresh_edge;
+static bool fresh_edge, leave = true;
 static uintptr_t previous;
 static uint64_t seed, state;
 static uint8_t current[INPUT_MAX];
@@ -235,6 +235,8 @@ static void leave_input(void)
 	char name[64];
 	FILE *f;
 
+	if (!leave)
+		return;
 	snprintf(name, sizeof(name), "crash-%llu", (unsigned long long)seed);
 	f = fopen(name, "wb");
 	if (f) {
@@ -291,6 +293,7 @@ static int fuzz_expect_crash(double seconds)
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		leave = false;
 		fuzz(seconds);
 		exit(0);
 	}

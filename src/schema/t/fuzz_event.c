@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* fuzz_event.c - any bytes as an event class: refused, or one whose encoding is these very bytes. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/schema.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct wmk_event_class *event, *again;
+	size_t need = 0;
+
+	if (wmk_event_decode(data, size, &event) < 0)
+		return 0;
+	wmk_event_encode(event, NULL, 0, &need);
+	uint8_t *bytes = malloc(need);
+	if (!bytes || wmk_event_encode(event, bytes, need, NULL) != (long)need || need != size || memcmp(bytes, data, size) != 0)
+		abort();
+	if (wmk_event_decode(bytes, need, &again) != 0 || !wmk_event_same(event, again) || wmk_event_hash(event) != wmk_event_hash(again))
+		abort();
+	wmk_event_class_free(event);
+	wmk_event_class_free(again);
+	free(bytes);
+	return 0;
+}
