@@ -65,8 +65,8 @@ static int make_set(struct wmk_recording *rec, unsigned channel, const struct wm
 
 	memcpy(ring.uuid, rec->uuid, sizeof(ring.uuid));
 	err = waymark_ring_set_create(&ring, &rec->channels[channel].set);
-	return err < 0 ? wmk_error_add(err, "cannot make ring buffers of %u x %u bytes for each CPU", ring.n_subbufs,
-				       ring.subbuf_size) : 0;
+	return err < 0 ? wmk_error(err, "cannot make ring buffers of %u x %u bytes for each CPU: %s", ring.n_subbufs,
+				   ring.subbuf_size, strerror(-err)) : 0;
 }
 
 static int make_store(struct wmk_recording *rec, const struct wmk_recording_options *options)
