@@ -10,6 +10,6 @@
 #define record_int_long_double(i, l, d) waymark(bench, int_long_double, i, l, d)
 #define record_int_str32(i, s) waymark(bench, int_str32, i, s)
 #define record_bytes64(p) waymark(bench, bytes64, wm_bytes(p, 64))
-#define record_array64(p) waymark(bench, array64, wm_array(p))
+#define record_array64(p) waymark(bench, array64, wm_array(p, 64))
 
 #endif

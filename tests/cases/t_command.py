@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The command itself: what it says, what it returns, what it leaves behind."""
+import json
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import WAYMARK, Skip, check, check_sequences, main, slurp, wait_for  # noqa: E402
+
+
+def says(result, *words):
+    text = (result.err + result.out).lower()
+    for word in words:
+        check(any(w in text for w in word.split('|')), 'it does not say "%s": %s', word, (result.err + result.out)[-800:])
+
+
+def status_of_the_program(case):
+    for code in (0, 1, 3, 77):
+        case.record([case.program('procs'), 'status', str(code)]).ok(code)
+
+
+def killed_program_gives_its_signal(case):
+    case.record(['sh', '-c', '%s status 0; kill -SEGV $$' % case.program('procs')]).ok(128 + signal.SIGSEGV)
+
+
+def one_summary_line(case):
+    """For people: one line with records, lost, bytes, path."""
+    child = case.start([case.program('procs'), 'leaf', '5'], json_summary=False)
+    result = case.finish(child).ok()
+    lines = [line for line in (result.err + result.out).splitlines() if line.strip()]
+    check(len(lines) == 1, 'more or less than one line: %s', lines)
+    check('lost' in lines[0] and result.directory in lines[0] and 'record' in lines[0], 'the summary is: %s', lines[0])
+
+
+def summary_for_programs(case):
+    result = case.record([case.program('procs'), 'leaf', '5']).ok()
+    for key in ('records', 'lost', 'bytes', 'path'):
+        check(key in result.summary, 'the summary has no `%s`: %s', key, result.summary)
+    check(os.path.realpath(result.summary['path']) == os.path.realpath(result.directory), 'path is %s', result.summary['path'])
+    size = sum(os.path.getsize(os.path.join(top, f)) for top, _, files in os.walk(result.directory) for f in files)
+    check(abs(result.summary['bytes'] - size) <= size * 0.5, 'bytes is %s, the files have %d', result.summary['bytes'], size)
+
+
+def loss_names_the_option(case):
+    """What was lost is shown with the option that would have avoided it."""
+    child = case.start([case.program('busy'), 'count', '2', '100000'], ['--subbuf-size', '4k', '--num-subbuf', '2'],
+                       json_summary=False)
+    result = case.finish(child).ok()
+    says(result, 'lost', '--subbuf-size|--num-subbuf')
+
+
+def interrupt_goes_to_the_program(case):
+    """Ctrl-C reaches the whole foreground group: the program ends as it likes, the trace is whole."""
+    child = case.start([case.program('procs'), 'forever'])
+    wait_for(lambda: case.board.flag(0) and case.board.begun() > 50, 'the program to record')
+    os.killpg(child.pid, signal.SIGINT)
+    result = case.finish(child).ok(7)
+    check_sequences(result.trace(), case.board, result.lost, killed=True)
+
+
+def interrupt_of_record_alone(case):
+    """SIGINT or SIGTERM sent to `waymark record` only is handed on to the program."""
+    for sig in (signal.SIGINT, signal.SIGTERM):
+        case.board.set_flag(0, 0)
+        child = case.start([case.program('procs'), 'forever'])
+        wait_for(lambda: case.board.flag(0), 'the program to record')
+        os.kill(child.pid, sig)
+        result = case.finish(child)
+        check(result.status == (7 if sig == signal.SIGINT else 128 + sig), 'status %d after signal %d', result.status, sig)
+        result.trace()
+
+
+def program_not_found(case):
+    result = case.record(['/nonexistent/program'])
+    check(result.status not in (0, None), 'status %s', result.status)
+    says(result, '/nonexistent/program', 'not found|no such file')
+    check(not os.path.exists(os.path.join(result.directory, 'metadata')), 'a trace was left behind')
+
+
+def program_not_executable(case):
+    path = case.path('plain')
+    with open(path, 'w') as f:
+        f.write('no program\n')
+    result = case.record([path])
+    check(result.status not in (0, None), 'status %s', result.status)
+    says(result, 'plain', 'permission|execut')
+
+
+def program_not_instrumented(case):
+    """Said so, with the hint what to link; the program runs all the same."""
+    result = case.record(['sh', '-c', 'exit 4']).ok(4)
+    says(result, 'instrument', '-lwaymark|pkg-config|waymark/trace.h')
+    result.trace()
+
+
+def directory_not_writable(case):
+    result = case.record([case.program('procs'), 'status', '0'], output='/proc/nowhere/trace')
+    check(result.status not in (0, None), 'status %s', result.status)
+    says(result, '/proc/nowhere|/proc')
+
+
+def directory_not_empty(case):
+    place = case.path('used')
+    os.mkdir(place)
+    with open(os.path.join(place, 'thing'), 'w') as f:
+        f.write('mine')
+    result = case.record([case.program('procs'), 'status', '0'], output=place)
+    check(result.status == 1 or result.status == 2, 'status %s', result.status)
+    says(result, 'empty')
+    check(os.listdir(place) == ['thing'] and slurp(os.path.join(place, 'thing')) == 'mine', 'the directory was touched')
+    check(not case.board.read(), 'the program was started nevertheless')
+
+
+def directory_empty_is_taken(case):
+    place = case.path('fresh')
+    os.mkdir(place)
+    case.checked([case.program('procs'), 'leaf', '5'], output=place, lost=0)
+
+
+def modes_of_the_files(case):
+    result = case.record([case.program('procs'), 'leaf', '5']).ok()
+    for top, folders, files in os.walk(result.directory):
+        for name in folders:
+            mode = os.stat(os.path.join(top, name)).st_mode & 0o777
+            check(mode == 0o700, 'folder %s has mode %o', name, mode)
+        for name in files:
+            mode = os.stat(os.path.join(top, name)).st_mode & 0o777
+            check(mode == 0o600, 'file %s has mode %o', name, mode)
+
+
+def pattern_that_matches_nothing(case):
+    result = case.record([case.program('procs'), 'leaf', '5'], ['-e', 'test:sek']).ok()
+    says(result, 'test:sek', 'test:seq')
+    check(not list(result.trace().records('test:seq')), 'records that nobody asked for')
+
+
+def patterns_choose(case):
+    result = case.record([case.program('busy'), 'texts', '1', '20'], ['-e', 'test:seq']).ok()
+    check(result.trace().count() == 0 or not list(result.trace().records('test:text')), 'test:text is in the trace')
+    result = case.record([case.program('busy'), 'texts', '1', '20'], ['-e', 'te*:t*']).ok()
+    check(len(list(result.trace().records('test:text'))) == 20, 'te*:t* did not choose test:text')
+    result = case.record([case.program('busy'), 'texts', '1', '20'], ['-e', 'nothing:here', '-e', 'test:text']).ok()
+    check(len(list(result.trace().records('test:text'))) == 20, 'two patterns did not choose test:text')
+    says(result, 'nothing:here')
+
+
+def sizes_are_rounded_and_said(case):
+    child = case.start([case.program('procs'), 'leaf', '5'], ['--subbuf-size', '5000', '--num-subbuf', '3'], json_summary=False)
+    result = case.finish(child).ok()
+    says(result, '8192|8k|8 k', '4')
+    for bad in ('0', '-1', 'x', '12Q', '99999999999999999999', ''):
+        for option in ('--subbuf-size', '--num-subbuf'):
+            result = case.record([case.program('procs'), 'leaf', '5'], [option, bad])
+            check(result.status == 2, '%s %r: status %d: %s', option, bad, result.status, result.err)
+
+
+def usage_errors(case):
+    for arguments in (['record'], ['record', '--'], ['record', '--nosuch', '--', 'true'], ['recrod'],
+                      ['record', '-c', 'nosuchcontext', '--', 'true']):
+        done = subprocess.run([WAYMARK] + arguments, capture_output=True, text=True, timeout=30, cwd=case.directory)
+        check(done.returncode == 2, '%s: status %d', arguments, done.returncode)
+        check(done.stderr.strip(), '%s: nothing said', arguments)
+    check('record' in subprocess.run([WAYMARK, 'recrod'], capture_output=True, text=True, timeout=30).stderr,
+          'a misspelt command does not get the nearest one')
+
+
+def nothing_is_left_behind(case):
+    """No file in the usual places for runtime directories, no process, no shared memory."""
+    places = [p for p in ('/run/waymark', '/run/user/%d' % os.getuid(), '/tmp', '/dev/shm') if os.path.isdir(p)]
+    before = {p: set(os.listdir(p)) for p in places}
+    case.record([case.program('procs'), 'leaf', '5']).ok()
+    for place in places:
+        fresh = {n for n in set(os.listdir(place)) - before[place] if 'waymark' in n.lower()}
+        check(not fresh, 'left in %s: %s', place, fresh)
+
+
+def disabled_by_the_environment(case):
+    """WAYMARK_DISABLE: no thread, no file, nothing."""
+    done = subprocess.run(['sh', '-c', '%s leaf 1 && ls /proc/self/task | wc -l' % case.program('procs')], timeout=30,
+                          env=dict(case.env, WAYMARK_DISABLE='1'), capture_output=True, text=True)
+    check(done.returncode == 0, 'status %d', done.returncode)
+    result = case.record([case.program('procs'), 'leaf', '5'], env={'WAYMARK_DISABLE': '1'}).ok()
+    check(not list(result.trace().records('test:seq')), 'records in spite of WAYMARK_DISABLE')
+
+
+def default_directory(case):
+    """Without -o: below WAYMARK_TRACE_DIR, and the summary says where."""
+    done = subprocess.run([WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '5'], timeout=60,
+                          env=dict(case.env, WAYMARK_TRACE_DIR=case.path('traces'), HOME=case.directory), capture_output=True, text=True)
+    check(done.returncode == 0, 'status %d: %s', done.returncode, done.stderr)
+    summary = json.loads(done.stdout[done.stdout.index('{'):])
+    check(os.path.realpath(summary['path']).startswith(os.path.realpath(case.path('traces'))), 'path is %s', summary['path'])
+
+
+if __name__ == '__main__':
+    main([status_of_the_program, killed_program_gives_its_signal, one_summary_line, summary_for_programs, loss_names_the_option,
+          interrupt_goes_to_the_program, interrupt_of_record_alone, program_not_found, program_not_executable,
+          program_not_instrumented, directory_not_writable, directory_not_empty, directory_empty_is_taken, modes_of_the_files,
+          pattern_that_matches_nothing, patterns_choose, sizes_are_rounded_and_said, usage_errors, nothing_is_left_behind,
+          disabled_by_the_environment, default_directory])

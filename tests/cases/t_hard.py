@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs and machines that make it hard: the program lives, the trace is whole, what was lost is counted."""
+import contextlib
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import (Failure, PERCENT, Skip, check, limit, main, need, rounds, wait_for)  # noqa: E402
+
+MEMORY = '/sys/fs/cgroup/memory'
+
+
+def close_range_of_everything(case):
+    case.checked([case.program('hard'), 'closefds', '2000'], lost=0)
+
+
+def mlockall_does_not_fill_the_rings(case):
+    """8 x 4 MB for each possible CPU would be 32 MB and more, were the rings locked into memory."""
+    case.checked([case.program('hard'), 'mlockall', '2000'], ['--subbuf-size', '4M', '--num-subbuf', '32'], lost=0)
+    check(case.board.flag(3) < 60000, 'the program has %d kB resident after mlockall', case.board.flag(3))
+
+
+@limit(90)
+def megabytes_under_a_timer(case):
+    count = 4
+    result = case.record([case.program('hard'), 'mega', str(count), str(1 << 20)], ['--subbuf-size', '4M'], timeout=60).ok()
+    check(case.board.flag(0) > 0, 'the timer never fired')
+    trace, seen = result.trace(), 0
+    for line in trace.lines:
+        if 'test:mega' not in line:
+            continue
+        seq = int(line.split(' seq = ')[1].split(',')[0])
+        values = set(v.rstrip(' ]}') for v in line.split('[0] = ')[1].replace(', [', '\0').split('\0'))
+        values = set(v.split('= ')[-1] for v in values)
+        check(values == {str(seq & 0x7f)}, 'record %d holds %s', seq, sorted(values)[:5])
+        check(line.count('] = ') in (1 << 20, 65536, 4096) or '_length' in line, 'record %d has %d bytes', seq, line.count('] = '))
+        seen += 1
+    check(seen + result.lost == count, '%d read + %d lost, not %d', seen, result.lost, count)
+    check(seen == count, 'only %d of %d were recorded', seen, count)
+
+
+def string_edited_while_recorded(case):
+    """The fields behind it stay where they are, whatever the other thread does."""
+    result = case.record([case.program('hard'), 'edit', str(rounds(200000))], ['--subbuf-size', '4M']).ok()
+    check(case.board.flag(0) > 0, 'the editor had no turn')
+    trace = result.trace()
+    last, count = 0, 0
+    for r in trace.records('test:edit'):
+        check(set(r.fields['string']) <= set('x#'), 'the string holds %s', r.fields['string'][:80])
+        check(r.fields['seq'] > last and r.fields['writer'] == 1, 'the fields behind the string are torn: %s', r.fields)
+        last, count = r.fields['seq'], count + 1
+    check(count + result.lost == rounds(200000), '%d read + %d lost, not %d', count, result.lost, rounds(200000))
+
+
+def null_strings(case):
+    result = case.record([case.program('hard'), 'null', '20']).ok()
+    records = list(result.trace().records('test:null'))
+    check(len(records) == 20, '%d records, not 20', len(records))
+    for r in records:
+        check(r.fields['string'] == '(null)' and r.fields['text'] == 'after', 'recorded as %s', r.fields)
+
+
+def strings_of_a_megabyte(case):
+    """Recorded whole or cut with an ellipsis, in rings of which one sub-buffer is as large as the string."""
+    result = case.record([case.program('hard'), 'text', '10', str(1 << 20)]).ok()
+    trace, seen = result.trace(), 0
+    for line in trace.lines:
+        if 'test:text' in line:
+            text = line.split('text = "')[1]
+            check(len(text) < (1 << 20) and (text.rstrip('" }').endswith('\xe2\x80\xa6')), 'neither whole nor cut: %s', text[-40:])
+            seen += 1
+    check(seen + result.lost == 10, '%d read + %d lost, not 10', seen, result.lost)
+    check(seen > 0, 'every string of a megabyte was lost, none was cut to fit')
+
+
+@contextlib.contextmanager
+def memory_group(case, limit_bytes):
+    if os.geteuid() or not os.path.exists(MEMORY + '/memory.limit_in_bytes'):
+        raise Skip('no memory control group (version 1) that we may use')
+    group = '%s/waymark-test-%d' % (MEMORY, os.getpid())
+    os.mkdir(group)
+    try:
+        with open(group + '/memory.limit_in_bytes', 'w') as f:
+            f.write(str(limit_bytes))
+        yield group
+    finally:
+        def empty():
+            with contextlib.suppress(OSError):
+                os.rmdir(group)
+            return not os.path.exists(group)
+        wait_for(empty, 'the control group to become empty')
+
+
+def memory_group_at_its_limit(case):
+    """The program alone is in the group, not the consumer: it fills the group, then records; it must live, losses are counted."""
+    with memory_group(case, 32 << 20) as group:
+        script = 'echo $$ >%s/cgroup.procs && exec %s hog 200000' % (group, case.program('hard'))
+        result, trace, _ = case.checked(['sh', '-c', script], ['--subbuf-size', '4M', '--num-subbuf', '8'])
+        check(case.board.flag(0) > 0, 'the group was never full')
+        check(trace.count() > 10, 'only %d records', trace.count())
+
+
+def full_file_system(case):
+    """The trace's disk fills while the program records: it lives, `record` says so, what is on disk is readable."""
+    if os.geteuid():
+        raise Skip('needs root to mount')
+    need('mount', 'umount')
+    place = case.path('small')
+    os.mkdir(place)
+    done = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=3M', 'none', place], capture_output=True, text=True)
+    if done.returncode:
+        raise Skip('cannot mount a tmpfs: ' + done.stderr.strip())
+    try:
+        child = case.start([case.program('busy'), 'count', '2', '200000'], ['--subbuf-size', '64k', '--num-subbuf', '4'],
+                           output=os.path.join(place, 'trace'))
+        result = case.finish(child)
+        words = (result.err + result.out).lower()
+        check(case.board.flag(2) == 2, 'the program did not run to its end')
+        check('no space' in words or 'disk' in words or 'full' in words, 'nothing says that the disk is full: %s', words[-800:])
+        trace = result.trace()
+        check(trace.count() > 100, 'only %d records on a disk of 3 MB', trace.count())
+        from harness import check_sequences
+        check_sequences(trace, case.board, result.lost)
+    finally:
+        subprocess.run(['umount', '-l', place])
+
+
+@limit(100)
+def gdb_steps_through_a_record(case):
+    """Every instruction of several records, one by one: they are recorded all the same."""
+    need('gdb')
+    script = case.path('script')
+    steps = 3000 if PERCENT < 100 else 30000
+    with open(script, 'w') as f:
+        f.write('set pagination off\nset confirm off\nset breakpoint pending on\nset debuginfod enabled off\n'
+                'break waymark_record\nrun leaf 10\nstepi %d\ndelete\ncontinue\nquit\n' % steps)
+    result, trace, numbers = case.checked(['gdb', '-nx', '-batch', '-x', script, case.program('procs')], timeout=90, lost=0)
+    check('Breakpoint 1,' in result.out, 'gdb did not stop in waymark_record: %s', result.out[-800:])
+    check(numbers.get(1) == list(range(1, 12)), 'the trace holds %s', numbers)
+
+
+if __name__ == '__main__':
+    main([close_range_of_everything, mlockall_does_not_fill_the_rings, megabytes_under_a_timer, string_edited_while_recorded,
+          null_strings, strings_of_a_megabyte, memory_group_at_its_limit, full_file_system, gdb_steps_through_a_record])

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Awkward moments: constructors, destructors, signal handlers, libraries that come and go; and times that are true."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import check, main, rounds  # noqa: E402
+
+
+def constructors_and_destructors(case):
+    """All of them, from priority 150 to 150: writer 1 is the constructors', 4 records; writer 4 the exit handler's."""
+    _, _, numbers = case.checked([case.program('moments'), '10', '0'], lost=0)
+    check(numbers.get(1) == [1, 2, 3, 4], 'constructors and destructors recorded %s, not 1 to 4', numbers.get(1))
+    check(numbers.get(4) == [1], 'the exit handler recorded %s', numbers.get(4))
+
+
+def handler_every_50_us(case):
+    case.checked([case.program('moments'), str(rounds(400000)), '50'], ['--subbuf-size', '4M'], lost=0)
+    check(case.board.flag(0) >= 20, 'the handler had only %d turns', case.board.flag(0))
+
+
+def library_comes_and_goes(case):
+    _, trace, _ = case.checked([case.program('loader'), case.program('libplugin.so'), str(rounds(2000)), '4'],
+                               ['--subbuf-size', '4M'], lost=0)
+    called = sum(1 for _ in trace.records('plugin:called'))
+    check(called == rounds(2000), '%d calls of the library in the trace, not %d', called, rounds(2000))
+
+
+def copies_of_a_library_in_turn(case):
+    """The same sites at the same or other addresses, one library in the place of another."""
+    copies = []
+    for i in range(3):
+        copies.append(case.path('copy%d.so' % i))
+        shutil.copy(case.program('libplugin.so'), copies[-1])
+    case.checked([case.program('loader'), case.program('libplugin.so'), str(rounds(1000)), '2', *copies],
+                 ['--subbuf-size', '4M'], lost=0)
+
+
+def wall_clock_is_true(case):
+    """Readers convert to real time: a record lies between the wall clock before the program and after it."""
+    before = time.time()
+    result, trace, _ = case.checked([case.program('procs'), 'leaf', '50'], lost=0)
+    after = time.time()
+    for reader in ('babeltrace', 'babeltrace2'):
+        text = subprocess.run([reader, '--clock-seconds', result.directory], capture_output=True, text=True, timeout=60).stdout
+        times = [float(t) for t in re.findall(r'^\[(\d+\.\d+)\].*test:seq', text, re.M)]
+        check(len(times) == 51, '%s: %d times', reader, len(times))
+        check(before - 0.001 <= times[0] and times[-1] <= after + 0.001, '%s: records from %f to %f, program from %f to %f',
+              reader, times[0], times[-1], before, after)
+        check(times[-1] - times[0] < after - before, '%s: the records span more time than the program', reader)
+
+
+def frequency_is_true(case):
+    """Over half a second: the trace's clock against the monotonic clock that the records carry."""
+    _, trace, _ = case.checked([case.program('busy'), 'paced', '1', '2000', '20000'], lost=0)
+    records = list(trace.records('test:seq'))
+    first, last = records[0], records[-1]
+    traced = (last.time - first.time) / trace.frequency
+    real = (last.fields['mono'] - first.fields['mono']) / 1e9
+    check(real > 0.2, 'the program ended too early for this test: %f s', real)
+    check(abs(traced / real - 1) < 1e-3, 'the trace says %f s, the program %f s', traced, real)
+
+
+if __name__ == '__main__':
+    main([constructors_and_destructors, handler_every_50_us, library_comes_and_goes, copies_of_a_library_in_turn,
+          wall_clock_is_true, frequency_is_true])

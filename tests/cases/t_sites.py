@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Sites and schemas: ten thousand of them, declared twice, at run time, toggled under a debugger and a uprobe."""
+import os
+import re
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import FEATURES, Skip, check, limit, main, need, slurp  # noqa: E402
+
+
+@limit(60)
+def ten_thousand_sites(case):
+    result = case.record([case.program('sites')], ['--subbuf-size', '1M']).ok()
+    names = [line.split(' many:')[1].split(':')[0] for line in result.trace().lines if ' many:' in line]
+    check(sorted(names) == sorted('event_%d' % i for i in range(10000)), '%d names of 10000, %d records',
+          len(set(names)), len(names))
+    check(result.lost == 0, '%d lost', result.lost)
+
+
+def one_of_ten_thousand(case):
+    result = case.record([case.program('sites')], ['-e', 'many:event_7777']).ok()
+    lines = [line for line in result.trace().lines if ' many:' in line]
+    check(len(lines) == 1 and 'event_7777' in lines[0], 'the trace holds %s', lines[:3])
+
+
+def redeclared_with_other_fields(case):
+    """Within one program and between two: every declaration is recorded with its own fields."""
+    result = case.record(['sh', '-c', '%s; %s' % (case.program('redeclared1'), case.program('redeclared2'))]).ok()
+    kinds = {}
+    for r in result.trace().records('shop:order'):
+        kinds.setdefault(tuple(r.fields), []).append(r.fields)
+    check({k: len(v) for k, v in kinds.items()} == {('id', 'amount'): 20, ('what', 'value'): 20}, 'recorded: %s',
+          {k: len(v) for k, v in kinds.items()})
+    numbers = [f for f in kinds[('id', 'amount')] if isinstance(f['id'], int)]
+    check([f['amount'] for f in numbers] == [100 + i for i in range(10)], 'amounts are %s', numbers)
+    texts = [f for f in kinds[('id', 'amount')] if f['id'] == 'number']
+    check([f['amount'] for f in texts] == [i / 2 for i in range(10)], 'amounts are %s', texts)
+
+
+def number(value):
+    """An enumeration prints as its label and its value; a label alone stands for itself."""
+    return value[1] if isinstance(value, tuple) and value[1] is not None else value
+
+
+def events_declared_at_run_time(case):
+    count = 300
+    result = case.record([case.program('runtime'), str(count)]).ok()
+    trace = result.trace()
+    records = list(trace.records('script:all'))
+    check(len(records) == count, '%d records, not %d', len(records), count)
+    check(len(list(trace.records('script:late'))) == 1, 'the event that was registered late is missing')
+    for i, r in enumerate(records):
+        text = ''.join(chr(97 + (i + k) % 26) for k in range(8))[:i % 8]
+        array = [(i + k) % 65536 for k in range(8)]
+        expected = {
+            's8': -(i % 128), 'u8': i % 256, 's16': -(i % 32768), 'u16': i % 65536, 's32': -i, 'u32': 0xffffffff - i,
+            's64': -(1 << 63) + i, 'u64': (1 << 64) - 1 - i, 'yes': i % 2, 'f32': i / 4, 'f64': i / 8,
+            'pointer': 0x7000000000 + i, 'string': text, 'text': '0123456789'[:i % 11],
+            'bytes': list(struct.pack('<8H', *array))[:i % 5], 'seq': [i * k - 5 for k in range(i % 8)], 'array': array[:3],
+            'hex': i * 16, 'port': i * 257 % 65536,
+        }
+        for name, value in expected.items():
+            got = number(r.fields.get(name))
+            if name in ('f32', 'f64'):
+                check(abs(got - value) <= 1e-4 * abs(value) + 1e-6, 'record %d: %s is %r, not %r', i, name, got, value)
+            else:
+                check(got == value, 'record %d: %s is %r, not %r', i, name, got, value)
+        labels, container = r.fields['colour']
+        label = 'RED' if i % 10 == 0 else 'GREEN' if i % 10 == 1 else 'OTHER'
+        check(container == i % 10 and label in labels, 'record %d: the enumeration is %s', i, r.fields['colour'])
+
+
+def probes_see_what_they_should(case):
+    for threads in ('0', '4', '16'):
+        done = subprocess.run([case.program('probed'), '300', threads], env=case.env, capture_output=True, text=True, timeout=100)
+        check(done.returncode == 0, '%s threads: status %d: %s', threads, done.returncode, done.stderr)
+
+
+def probes_beside_a_session(case):
+    result = case.record([case.program('probed'), '300', '0']).ok()
+    numbers = [r.fields['number'] for r in result.trace().records('test:toggled')]
+    check(numbers == list(range(900)), 'the trace holds %d records of 900', len(numbers))
+
+
+def note(case, name):
+    """(address, address of the note's base) of the SDT note test:<name> of program `probed`."""
+    text = subprocess.run(['readelf', '-nW', case.program('probed')], capture_output=True, text=True).stdout
+    found = re.search(r'Provider: test\s+Name: %s\s+Location: 0x([0-9a-f]+)' % name, text)
+    check(found, 'the program has no SDT note test:%s: %s', name, text[-500:])
+    return int(found.group(1), 16)
+
+
+def file_offset(path, address):
+    text = subprocess.run(['readelf', '-lW', path], capture_output=True, text=True).stdout
+    for offset, start, size in re.findall(r'LOAD\s+0x(\w+) 0x(\w+) 0x\w+ 0x(\w+)', text):
+        if int(start, 16) <= address < int(start, 16) + int(size, 16):
+            return address - int(start, 16) + int(offset, 16)
+    return None
+
+
+@limit(90)
+def uprobe_while_toggled(case):
+    """A uprobe counts every pass, enabled or not, while the site is enabled and disabled 1,000 times."""
+    need('readelf')
+    path = case.program('probed')
+    where = file_offset(path, note(case, 'toggled'))
+    done = subprocess.run([case.program('uprobe'), path, '0x%x' % where, '--', path, '1000', '0'], env=case.env,
+                          capture_output=True, text=True, timeout=90)
+    if done.returncode == 77:
+        raise Skip('no uprobes here: ' + done.stderr.strip())
+    check(done.returncode == 0, 'status %d: %s', done.returncode, done.stderr)
+    check(done.stdout.strip() == 'hits 3000', 'the uprobe counted %s, not 3000', done.stdout.strip())
+
+
+@limit(120)
+def gdb_breakpoint_while_toggled(case):
+    """gdb knows the site by its note; a breakpoint stays on it while it is enabled and disabled 1,000 times."""
+    need('gdb')
+    script = case.path('script')
+    with open(script, 'w') as f:
+        f.write('set pagination off\nset confirm off\nset debuginfod enabled off\ninfo probes stap test\n'
+                'break -probe-stap test:toggled\nignore 1 1000000\nrun 1000 0\ninfo breakpoints\nquit\n')
+    done = subprocess.run(['gdb', '-nx', '-batch', '-x', script, case.program('probed')], env=case.env, capture_output=True,
+                          text=True, timeout=110, stdin=subprocess.DEVNULL)
+    text = done.stdout + done.stderr
+    check(re.search(r'test\s+toggled\s+0x', text), '`info probes` does not show the site: %s', text[:800])
+    check('exited normally' in text, 'the program did not end well: %s', text[-800:])
+    check('already hit 3000 times' in text, 'the breakpoint was not hit 3000 times: %s', text[-400:])
+
+
+def no_thread_no_descriptor_when_disabled(case):
+    """WAYMARK_DISABLE=1: no thread, no file."""
+    script = case.path('script')
+    with open(script, 'w') as f:
+        f.write('set pagination off\nset debuginfod enabled off\nset environment WAYMARK_DISABLE 1\nbreak main\nrun 1 0\ninfo threads\nkill\nquit\n')
+    need('gdb')
+    done = subprocess.run(['gdb', '-nx', '-batch', '-x', script, case.program('probed')], env=case.env, capture_output=True,
+                          text=True, timeout=60, stdin=subprocess.DEVNULL)
+    threads = re.findall(r'^\*?\s+\d+\s+(?:Thread|process|LWP)', done.stdout, re.M)
+    check('Breakpoint 1,' in done.stdout, 'gdb did not reach main: %s', done.stdout[-500:] + done.stderr[-300:])
+    check(len(threads) <= 2, 'more than one thread in a disabled program: %s', done.stdout[-800:])
+    check('New Thread' not in done.stdout, 'a thread was started before main: %s', done.stdout[-500:])
+
+
+if __name__ == '__main__':
+    sanitized = 'sanitize' in FEATURES
+    main([ten_thousand_sites, one_of_ten_thousand, redeclared_with_other_fields, events_declared_at_run_time,
+          probes_see_what_they_should, probes_beside_a_session]
+         + ([] if sanitized else [uprobe_while_toggled, gdb_breakpoint_while_toggled, no_thread_no_descriptor_when_disabled]))

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every way to declare and every type of field, in C and in C++, value by value."""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import check, main  # noqa: E402
+
+ROUNDS = 140
+
+
+def number(value):
+    return value[1] if isinstance(value, tuple) else value
+
+
+def compare(name, i, fields, expected):
+    check(list(fields)[:len(expected)] == list(expected) or set(expected) <= set(fields), '%s: fields are %s, not %s', name,
+          list(fields), list(expected))
+    for key, value in expected.items():
+        got = number(fields[key])
+        if isinstance(value, float):
+            check(abs(got - value) <= 1e-4 * abs(value) + 1e-6, '%s, round %d: %s is %r, not %r', name, i, key, got, value)
+        else:
+            check(got == value, '%s, round %d: %s is %r, not %r', name, i, key, got, value)
+
+
+def expectations(i):
+    text = ''.join(chr(97 + (i + k) % 26) for k in range(8))[:i % 8]
+    return {
+        'types:scalars': {
+            's8': -(i % 128), 'u8': i % 256, 's16': -i, 'u16': i, 's32': -i, 'u32': 0xffffffff - i, 's64': -(1 << 63) + i,
+            'u64': (1 << 64) - 1 - i, 'yes': i % 2, 'f32': i / 4, 'f64': i / 8, 'pointer': 0x7000000000 + i, 'character': 97,
+            'l': -3 * i, 'ull': 5 * i},
+        'types:refs': {
+            'string': text, 'nothing': '(null)', 'text': '0123456789'[:i % 11], 'blob': [1, 2, 3, 4, i % 256][:i % 6],
+            'seq': [1, -2, 3, i][:i % 5], 'fixed': [7, 8, i], 'after': 4711},
+        'types:wrapped': {
+            'u32': 0xffffffff - i, 'u16': i, 'port': i * 257 % 65536, 'peer': 0x7f000001 + i, 'which': i % 10, 'renamed': -i},
+        'types:names': {'tid': i, 'tid_2': i, 'arg3': i + 1, 'tid_3': i},
+        'sched:switch': {'prev_tid': i, 'next_tid': i, 'comm': 'worker'},
+        'marker:plain': {'count': i, 'name': text, 'ratio': i / 2, 'big': i << 33},
+        'types:once': {'value': i},
+        'types:nothing_at_all': {},
+    }
+
+
+def every_type(case, program):
+    result = case.record([case.program(program), str(ROUNDS)]).ok()
+    trace = result.trace()
+    by_name = {}
+    for r in trace.records():
+        by_name.setdefault(r.name, []).append(r)
+    for name in expectations(0):
+        check(len(by_name.get(name, [])) == ROUNDS, '%s: %d records, not %d; there are %s', name, len(by_name.get(name, [])), ROUNDS,
+              {k: len(v) for k, v in by_name.items()})
+    for i in range(ROUNDS):
+        for name, expected in expectations(i).items():
+            fields = by_name[name][i].fields if expected else {}
+            compare(name, i, fields, expected)
+    many = by_name['types:many'][0].fields
+    check(len(many) == 32 and list(many)[:3] == ['a', 'a_2', 'a_3'] and list(many)[-1] == 'a_32', '32 fields are %s', list(many))
+    texts = [n for n in by_name if re.fullmatch(r'text:types(_h|\.h)?_\d+', n)]
+    check(len(texts) == 1 and len(by_name[texts[0]]) == ROUNDS, 'waymark_logf: %s', [n for n in by_name if n.startswith('text')])
+    message = by_name[texts[0]][5].fields
+    check('%s has %d items' in str(message.get('msg')), 'the message is %s', message)
+    labels = {number(r.fields['which']): r.fields['which'][0] for r in by_name['types:wrapped']}
+    check('RED' in labels[0] and 'GREEN' in labels[1] and 'OTHER' in labels[9], 'labels are %s', labels)
+    check(case.board.flag(0) == ROUNDS, 'an argument was evaluated %d times in %d records', case.board.flag(0), ROUNDS)
+    check(case.board.flag(1) == ROUNDS and case.board.flag(2) == 0, 'wm_enabled was true %d and %d times', case.board.flag(1),
+          case.board.flag(2))
+    return by_name
+
+
+def every_type_in_c(case):
+    every_type(case, 'types')
+
+
+def every_type_in_cxx(case):
+    by_name = every_type(case, 'types_cxx')
+    only = by_name['cxx:only'][0].fields
+    check(only['name'] == 'a std::string' and number(only['shade']) == 2, 'recorded as %s', only)
+    values = [r.fields['value'] for r in by_name['cxx:put']]
+    check(values == [5, 2.5, 'boxed'], 'a template records %s', values)
+    check(by_name['cxx:in_lambda'][0].fields['name'] == 'a std::string', 'a lambda records %s', by_name['cxx:in_lambda'][0].fields)
+
+
+def nothing_is_evaluated_when_disabled(case):
+    result = case.record([case.program('types'), '10'], ['-e', 'types:scalars']).ok()
+    names = {r.name for r in result.trace().records() if r.name.startswith('types:')}
+    check(names == {'types:scalars'}, 'the trace holds %s', names)
+    check(case.board.flag(0) == 0, 'arguments of a disabled site were evaluated %d times', case.board.flag(0))
+    check(case.board.flag(1) == 10, 'wm_enabled was true %d times of 10', case.board.flag(1))
+
+
+def log_levels_are_declared(case):
+    result = case.record([case.program('types'), '1']).ok()
+    for top, _, files in os.walk(result.directory):
+        if 'metadata' in files:
+            with open(os.path.join(top, 'metadata'), encoding='utf-8', errors='replace') as f:
+                text = f.read()
+            event = re.search(r'event \{[^}]*?name = "types:wrapped";[^}]*?loglevel = (\d+);', text, re.S)
+            check(event, 'no log level of types:wrapped in the metadata')
+            check(event.group(1) == '4', 'WARNING is level %s', event.group(1))
+            return
+    check(False, 'no metadata')
+
+
+if __name__ == '__main__':
+    main([every_type_in_c, every_type_in_cxx, nothing_is_evaluated_when_disabled, log_levels_are_declared])

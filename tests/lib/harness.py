@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: MIT
+"""Runs whole-program tests: cases are functions, each gets a fresh directory and a bounded time, results are TAP.
+
+The environment says what is tested (set by meson): WMK_WAYMARK the command, WMK_PROGRAMS the folder of the test programs,
+WMK_FEATURES words such as `testpoints` or `sanitize`. WMK_ROUNDS_PERCENT scales rounds, WMK_SEED repeats a run.
+"""
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+from traces import Board, Failure, Trace, check, check_sequences  # noqa: F401 (cases take them from here)
+
+WAYMARK = os.environ.get('WMK_WAYMARK', 'build/src/cli/waymark')
+PROGRAMS = os.environ.get('WMK_PROGRAMS', 'build/tests')
+FEATURES = set(os.environ.get('WMK_FEATURES', '').split())
+PERCENT = int(os.environ.get('WMK_ROUNDS_PERCENT', '10'))
+SEED = int(os.environ.get('WMK_SEED', '0')) or random.SystemRandom().randrange(1, 1 << 31)
+
+
+class Skip(Exception):
+    """This machine, or this build, cannot run the case; the text says why."""
+
+
+class Result:
+    """What `waymark record` did."""
+
+    def __init__(self, status, out, err, directory):
+        self.status, self.out, self.err, self.directory = status, out, err, directory
+        self.summary = {}
+        for line in (out + '\n' + err).splitlines():
+            if line.startswith('{'):
+                with contextlib.suppress(ValueError):
+                    self.summary = json.loads(line)
+        if not self.summary and '{' in out:
+            with contextlib.suppress(ValueError):
+                self.summary = json.loads(out[out.index('{'):])
+
+    @property
+    def lost(self):
+        check('lost' in self.summary, 'the summary has no `lost`: %s %s', self.out[-500:], self.err[-500:])
+        return self.summary['lost']
+
+    def ok(self, status=0):
+        check(self.status == status, 'waymark record ended with status %s, not %s: %s', self.status, status, self.err[-1500:])
+        return self
+
+    def trace(self):
+        return Trace(self.directory, lossy=self.lost > 0)
+
+
+class Case:
+    """What a case function works with."""
+
+    def __init__(self, directory, seed):
+        self.directory, self.random, self.started = directory, random.Random(seed), []
+        self.board = Board(os.path.join(directory, 'board'))
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith('WAYMARK_')}
+        self.env['WMK_TEST_BOARD'] = self.board.path
+        self.serial = 0
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def program(self, name):
+        return os.path.join(PROGRAMS, name)
+
+    def start(self, command, options=(), env=None, output=None, json_summary=True, **popen):
+        """Start `waymark record` in a session of its own; finish() waits for it."""
+        self.serial += 1
+        directory = output or self.path('trace%d' % self.serial)
+        argv = [WAYMARK, 'record', '-o', directory]
+        argv += ['--json'] if json_summary else []
+        argv += list(options) + ['--'] + list(command)
+        out, err = self.path('out%d' % self.serial), self.path('err%d' % self.serial)
+        with open(out, 'w') as o, open(err, 'w') as e:
+            child = subprocess.Popen(argv, env=dict(self.env, **(env or {})), stdout=o, stderr=e, stdin=subprocess.DEVNULL,
+                                     start_new_session=True, **popen)
+        child.wmk = (out, err, directory)
+        self.started.append(child)
+        return child
+
+    def finish(self, child, timeout=60):
+        try:
+            child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            state = describe_group(child.pid)
+            raise Failure('waymark record did not end within %d s; %s; stderr: %s' % (timeout, state, slurp(child.wmk[1])[-800:]))
+        return Result(child.returncode, slurp(child.wmk[0]), slurp(child.wmk[1]), child.wmk[2])
+
+    def record(self, command, options=(), timeout=60, **more):
+        return self.finish(self.start(command, options, **more), timeout)
+
+    def checked(self, command, options=(), status=0, killed=False, timeout=60, lost=None, **more):
+        """record(), then read by both readers and hold every record against the board. Returns (result, trace, numbers)."""
+        result = self.record(command, options, timeout, **more).ok(status)
+        trace = result.trace()
+        numbers = check_sequences(trace, self.board, result.lost, killed)
+        if lost is not None:
+            check(result.lost == lost, '%d records lost, not %d', result.lost, lost)
+        if 'records' in result.summary:
+            check(result.summary['records'] == trace.count(), 'the summary says %d records, the readers %d',
+                  result.summary['records'], trace.count())
+        return result, trace, numbers
+
+    def close(self):
+        for child in self.started:
+            if child.poll() is None:
+                with contextlib.suppress(OSError):
+                    os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+
+
+def slurp(path):
+    with open(path, errors='replace') as f:
+        return f.read()
+
+
+def describe_group(pgid):
+    """The processes of a session, for a message about one that hangs."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            stat = slurp('/proc/%s/stat' % pid)
+            name, rest = stat.split('(', 1)[1].rsplit(')', 1)
+            if int(rest.split()[3]) == pgid:
+                found.append('%s %s %s' % (pid, name, rest.split()[0]))
+    return 'alive: ' + ', '.join(found)
+
+
+def wait_for(condition, words, timeout=20):
+    """Until condition() is true; fails in words after `timeout` seconds."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        check(time.monotonic() < deadline, 'waited %d s in vain for %s', timeout, words)
+        time.sleep(0.005)
+
+
+def rounds(full):
+    """How many of `full` rounds this run makes."""
+    return max(1, full * PERCENT // 100)
+
+
+def need(*programs):
+    for name in programs:
+        if not shutil.which(name):
+            raise Skip('%s is not installed' % name)
+
+
+def _alarm(_signal, _frame):
+    raise Failure('the case took longer than its time')
+
+
+def run_case(function, scratch):
+    name = function.__name__
+    directory = tempfile.mkdtemp(prefix=name + '-', dir=scratch)
+    case = Case(directory, '%d %s' % (SEED, name))
+    begun = time.monotonic()
+    signal.signal(signal.SIGALRM, _alarm)
+    signal.alarm(getattr(function, 'limit', 120) * (10 if PERCENT >= 100 else 2))
+    try:
+        function(case)
+        verdict, words = 'ok', ''
+    except Skip as reason:
+        verdict, words = 'skip', str(reason)
+    except Failure as failure:
+        verdict, words = 'not ok', str(failure)
+    except Exception:
+        verdict, words = 'not ok', traceback.format_exc()
+    finally:
+        signal.alarm(0)
+        case.close()
+    if verdict != 'not ok':
+        shutil.rmtree(directory, ignore_errors=True)
+    return verdict, words, time.monotonic() - begun
+
+
+def limit(seconds):
+    """Decorator: how long a case may take (twice that in short runs, ten times in long ones)."""
+    def mark(function):
+        function.limit = seconds
+        return function
+    return mark
+
+
+def main(cases):
+    """Run the cases named on the command line (default: all)."""
+    wanted = sys.argv[1:]
+    cases = [c for c in cases if not wanted or c.__name__ in wanted]
+    scratch = os.path.join(os.environ.get('WMK_SCRATCH', 'build/tests/scratch'), os.path.basename(sys.argv[0]))
+    os.makedirs(scratch, exist_ok=True)
+    print('# seed %d (repeat with WMK_SEED), rounds %d %%' % (SEED, PERCENT))
+    print('1..%d' % len(cases), flush=True)
+    failed = 0
+    for number, function in enumerate(cases, 1):
+        verdict, words, seconds = run_case(function, scratch)
+        if verdict == 'skip':
+            print('ok %d %s # SKIP %s' % (number, function.__name__, words), flush=True)
+            continue
+        for line in words.splitlines():
+            print('# %s: %s' % (function.__name__, line))
+        print('%s %d %s' % (verdict, number, function.__name__))
+        print('# %.1f s' % seconds, flush=True)
+        failed += verdict != 'ok'
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * busy.c - threads that record all the time.
+ *
+ *     busy count THREADS N SPIN       N records each, SPIN turns of arithmetic between two
+ *     busy until THREADS SPIN         until flag 1 of the board is set
+ *     busy texts THREADS N            N records each with strings of 0 to 300 bytes
+ *     busy wander THREADS N           N records each, moving from CPU to CPU all the time
+ *     busy paced THREADS N USEC       N records each, USEC microseconds of sleep after every 64
+ *
+ * Flag 0 counts the threads that have begun, flag 2 those that have ended.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include "board.h"
+
+static uint64_t count, spin_turns, pause_us;
+static const char *mode;
+
+static void spin(uint64_t turns)
+{
+	for (uint64_t i = 0; i < turns; i++)
+		__asm__ __volatile__("" ::: "memory");
+}
+
+static void wander(uint64_t i)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	cpu_set_t set;
+	if (i % 7 || cpus < 2)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET((size_t)(i * 2654435761u >> 8) % (size_t)cpus, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void *thread(void *arg)
+{
+	uint32_t w = writer_new();
+	char buffer[304];
+	(void)arg;
+	__atomic_add_fetch(&board->flag[0], 1, __ATOMIC_RELAXED);
+	if (!strcmp(mode, "until")) {
+		while (!__atomic_load_n(&board->flag[1], __ATOMIC_RELAXED)) {
+			writer_emit(w);
+			spin(spin_turns);
+		}
+	} else {
+		for (uint64_t i = 0; i < count; i++) {
+			if (!strcmp(mode, "texts"))
+				writer_emit_text(w, buffer, (size_t)(i * 7 % 301));
+			else
+				writer_emit(w);
+			if (!strcmp(mode, "wander"))
+				wander(i);
+			spin(spin_turns);
+			if (pause_us && i % 64 == 63)
+				usleep((useconds_t)pause_us);
+		}
+	}
+	__atomic_add_fetch(&board->flag[2], 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[256];
+	long n = argc > 3 ? atol(argv[2]) : 0;
+	if (n < 1 || n > 256)
+		return 2;
+	mode = argv[1];
+	board_map();
+	if (!strcmp(mode, "until")) {
+		spin_turns = strtoull(argv[3], NULL, 10);
+	} else {
+		count = strtoull(argv[3], NULL, 10);
+		if (argc > 4 && !strcmp(mode, "paced"))
+			pause_us = strtoull(argv[4], NULL, 10);
+		else if (argc > 4)
+			spin_turns = strtoull(argv[4], NULL, 10);
+	}
+	for (long i = 0; i < n; i++)
+		if (pthread_create(&threads[i], NULL, thread, NULL))
+			return 3;
+	for (long i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}

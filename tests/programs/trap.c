@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trap.c - brings a program to one exact instruction and kills, or stops, it there.
+ *
+ *     trap kill  MODULE OFFSET AFTER -- PROGRAM ARGS...   SIGKILL when the instruction is reached for the (AFTER + 1)st time
+ *     trap stop  MODULE OFFSET AFTER -- PROGRAM ARGS...   stays there until flag 7 of the board is set, then lets it go on
+ *     trap steps MODULE SECTION SIZE -- PROGRAM ARGS...   prints what instructions a record consists of (see below)
+ *
+ * The program (procs trapped) raises SIGTRAP when it is ready, and again at its end. OFFSET is relative to where MODULE (the
+ * end of a mapped file's name) is loaded. A breakpoint is the one way to reach the inside of a restartable sequence: a
+ * single step would restart it. Flag 6: 1 when the instruction was reached.
+ *
+ * `steps` single-steps from the first SIGTRAP to the second and prints `step OFFSET` for each instruction within MODULE, and
+ * `sequence BEGIN END` for each descriptor of restartable sequences that it finds in the section at offset SECTION.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include "board.h"
+
+#if defined(__x86_64__)
+
+static pid_t pid;
+
+static int die(const char *what)
+{
+	fprintf(stderr, "trap: %s: %s\n", what, strerror(errno));
+	return 91;
+}
+
+/* Wait until the program stops with SIGTRAP; 0, or the status with which it ended. Other signals are handed on. */
+static int next_trap(void)
+{
+	int status;
+	for (;;) {
+		if (waitpid(pid, &status, 0) != pid)
+			return -1;
+		if (!WIFSTOPPED(status))
+			return status ? status : -1;
+		if (WSTOPSIG(status) == SIGTRAP)
+			return 0;
+		ptrace(PTRACE_CONT, pid, NULL, (void *)(long)WSTOPSIG(status));
+	}
+}
+
+static uint64_t module_base(const char *module)
+{
+	char path[64], line[4608], name[4352];
+	unsigned long begin, offset, found = 0;
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	FILE *f = fopen(path, "r");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%*x %*s %lx %*s %*s %4351s", &begin, &offset, name) != 3)
+			continue;
+		size_t n = strlen(name), m = strlen(module);
+		if (offset == 0 && n >= m && !strcmp(name + n - m, module))
+			found = begin;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static uint64_t peek(uint64_t address)
+{
+	return (uint64_t)ptrace(PTRACE_PEEKDATA, pid, (void *)address, NULL);
+}
+
+static int steps(uint64_t base, uint64_t section, uint64_t size)
+{
+	struct user_regs_struct regs;
+	for (uint64_t at = 0; at + 32 <= size; at += 32) {
+		uint64_t start = peek(base + section + at + 8), length = peek(base + section + at + 16);
+		if (start > base && length < 65536)
+			printf("sequence %llx %llx\n", (unsigned long long)(start - base),
+			       (unsigned long long)(start - base + length));
+	}
+	for (long i = 0; i < 2000000; i++) {
+		int status;
+		if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+			return die("step");
+		siginfo_t info;
+		if (!ptrace(PTRACE_GETSIGINFO, pid, NULL, &info) && info.si_code <= 0)
+			return ptrace(PTRACE_DETACH, pid, NULL, NULL) ? die("detach") : 0;
+		if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
+			return die("registers");
+		if (regs.rip >= base && regs.rip < base + (64u << 20))
+			printf("step %llx\n", (unsigned long long)regs.rip - (unsigned long long)base);
+	}
+	return die("the record does not end");
+}
+
+static int set_byte(uint64_t address, uint64_t byte)
+{
+	uint64_t word = peek(address);
+	return (int)ptrace(PTRACE_POKETEXT, pid, (void *)address, (void *)((word & ~0xffull) | byte));
+}
+
+static int at_place(const char *mode, uint64_t address, uint64_t after)
+{
+	struct user_regs_struct regs;
+	uint64_t byte = peek(address) & 0xff;
+	int status;
+	for (uint64_t hit = 0;; hit++) {
+		if (set_byte(address, 0xcc))
+			return die("breakpoint");
+		ptrace(PTRACE_CONT, pid, NULL, NULL);
+		status = next_trap();
+		if (status)
+			return WIFEXITED(status) ? WEXITSTATUS(status) : 92;
+		if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
+			return die("registers");
+		if (regs.rip != address + 1)          /* the program's own end: the place was never reached */
+			return ptrace(PTRACE_DETACH, pid, NULL, NULL) ? die("detach") : 0;
+		regs.rip = address;
+		set_byte(address, byte);
+		if (hit == after)
+			break;
+		/* Past the place with a step (in a sequence this aborts it, which is one more thing that must do no harm). */
+		ptrace(PTRACE_SETREGS, pid, NULL, &regs);
+		ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL);
+		if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+			return 92;
+	}
+	__atomic_store_n(&board->flag[6], 1, __ATOMIC_RELEASE);
+	if (!strcmp(mode, "kill")) {
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+		return 137;
+	}
+	for (int i = 0; i < 60000 && !__atomic_load_n(&board->flag[7], __ATOMIC_ACQUIRE); i++)
+		usleep(1000);
+	ptrace(PTRACE_SETREGS, pid, NULL, &regs);
+	ptrace(PTRACE_CONT, pid, NULL, NULL);
+	status = next_trap();                         /* its own, at the end */
+	if (status)
+		return 92;
+	ptrace(PTRACE_DETACH, pid, NULL, NULL);
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 93;
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+	if (argc < 7 || strcmp(argv[5], "--"))
+		return 2;
+	board_map();
+	pid = fork();
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		execv(argv[6], argv + 6);
+		_exit(127);
+	}
+	if (next_trap())
+		return die("exec");
+	ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)PTRACE_O_EXITKILL);
+	ptrace(PTRACE_CONT, pid, NULL, NULL);
+	if (next_trap())
+		return die("the program ended before it was ready");
+	uint64_t base = module_base(argv[2]);
+	if (!base)
+		return die(argv[2]);
+	if (!strcmp(argv[1], "steps")) {
+		status = steps(base, strtoull(argv[3], NULL, 16), strtoull(argv[4], NULL, 16));
+		waitpid(pid, NULL, 0);
+		return status;
+	}
+	return at_place(argv[1], base + strtoull(argv[3], NULL, 16), strtoull(argv[4], NULL, 10));
+}
+
+#else
+int main(void)
+{
+	return 77;
+}
+#endif
