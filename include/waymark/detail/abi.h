@@ -92,7 +92,8 @@ struct waymark_labels {
 /*
  * One field. `name` is the argument's source text, from which the library derives the field's name by the
  * rule of instrumentation.md (identifier; last member of a.m or a->m; else argN; the first argument's or the quoted
- * name within wm_named("x", v), wm_hex(v), ... wrappers), unless WAYMARK_F_NAMED is set.
+ * name within wm_named("x", v), wm_hex(v), ... wrappers; the second argument of wm_field(type, name, expr)), unless
+ * WAYMARK_F_NAMED is set.
  */
 struct waymark_field {
 	uint8_t type;      /* enum waymark_type */
@@ -115,6 +116,10 @@ struct waymark_desc {
 	/* First enabler of the event, NULL when nothing wants it. Written by the library with release order, read with acquire. */
 	struct waymark_enabler *chain;
 	void *event;              /* the library's own; NULL in the object file */
+	/*
+	 * provider: "marker" for MARKER, "text" for TEXT. name: NULL for TEXT, where the library makes <file>_<line> of the members below.
+	 * function: NULL in C++.
+	 */
 	const char *provider, *name;
 	const char *file, *function;
 	uint32_t line;

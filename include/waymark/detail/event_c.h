@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event_c.h - C11: from an argument to a field's type, and to a value.
+ *
+ * An argument is looked at twice, and a wrapper such as wm_hex(x) must be something else each time:
+ *   - in the descriptor, a constant: its *type* is a pointer to a constant pointer to an array whose length is the code (WMK_CODE), its
+ *     *value* is the address of the labels, if there are any. It is never evaluated;
+ *   - in the enabled block, a value.
+ * Which of the two is meant, a wrapper learns from the size of `struct waymark_argument_context`, a tag that each block
+ * declares anew (tags do not shadow variables); where there is none, a wrapper does not compile.
+ */
+#ifndef WAYMARK_DETAIL_EVENT_C_H
+#define WAYMARK_DETAIL_EVENT_C_H
+
+#include <waymark/detail/pp.h>
+#include <waymark/detail/site.h>
+#include <waymark/detail/stage.h>
+
+/* A field's code: type | elem << 8 | flags << 16 | count << 32. Never 0. */
+struct wmk_code {
+	char c;
+};
+#define WMK_CODE_LEVEL 0x8000u  /* flag: no field but a level, which is in `elem` */
+#define WMK_CODED(code) (struct wmk_code (*const *)[code])0
+
+#define WMK_CODE_CHAR ((char)-1 < 0 ? WAYMARK_T_S8 : WAYMARK_T_U8)
+
+/* What gcc calls a type of its own: a bit-field. Promotion gives it a name, if it is not wider than int; all others are pointers. */
+#define WMK_CODE_ODD(x) _Generic(1 ? (x) : 0, \
+	int: WAYMARK_T_S32, unsigned: WAYMARK_T_U32, long: WAYMARK_T_S64, unsigned long: WAYMARK_T_U64, \
+	default: (__builtin_classify_type(x) == 1 ? WAYMARK_T_S64 : WAYMARK_T_POINTER))
+
+#define WMK_CODE(x) sizeof(**_Generic((x), \
+	struct wmk_code (*const *)[]: 1 ? 0 : (x), \
+	_Bool: WMK_CODED(WAYMARK_T_BOOL), \
+	char: WMK_CODED(WMK_CODE_CHAR), \
+	signed char: WMK_CODED(WAYMARK_T_S8), \
+	unsigned char: WMK_CODED(WAYMARK_T_U8), \
+	short: WMK_CODED(WAYMARK_T_S16), \
+	unsigned short: WMK_CODED(WAYMARK_T_U16), \
+	int: WMK_CODED(WAYMARK_T_S32), \
+	unsigned: WMK_CODED(WAYMARK_T_U32), \
+	long: WMK_CODED(WAYMARK_T_S64), \
+	unsigned long: WMK_CODED(WAYMARK_T_U64), \
+	long long: WMK_CODED(WAYMARK_T_S64), \
+	unsigned long long: WMK_CODED(WAYMARK_T_U64), \
+	float: WMK_CODED(WAYMARK_T_FLOAT), \
+	double: WMK_CODED(WAYMARK_T_DOUBLE), \
+	char *: WMK_CODED(WAYMARK_T_STRING), \
+	const char *: WMK_CODED(WAYMARK_T_STRING), \
+	default: WMK_CODED(WMK_CODE_ODD(x))))
+
+/* The labels that a wrapper brought. */
+#define WMK_CODE_LABELS(x) ((const struct waymark_labels *)_Generic((x), struct wmk_code (*const *)[]: (x), default: NULL))
+
+#define WMK_CODE_TYPE(code) ((code) & 0xff)
+#define WMK_CODE_ELEM(code) ((code) >> 8 & 0xff)
+#define WMK_CODE_FLAGS(code) ((code) >> 16 & 0xffff)
+#define WMK_CODE_COUNT(code) ((code) >> 32)
+
+/* A value in the enabled block. */
+struct wmk_value {
+	uint64_t bits;
+	struct waymark_ref ref;
+};
+
+WMK_INLINE struct wmk_value wmk_value_s64(int64_t value)
+{
+	return (struct wmk_value){ (uint64_t)value, { NULL, 0 } };
+}
+
+WMK_INLINE struct wmk_value wmk_value_u64(uint64_t value)
+{
+	return (struct wmk_value){ value, { NULL, 0 } };
+}
+
+WMK_INLINE struct wmk_value wmk_value_float(float value)
+{
+	return (struct wmk_value){ wmk_float_bits(value), { NULL, 0 } };
+}
+
+WMK_INLINE struct wmk_value wmk_value_double(double value)
+{
+	return (struct wmk_value){ wmk_double_bits(value), { NULL, 0 } };
+}
+
+WMK_INLINE struct wmk_value wmk_value_pointer(const volatile void *value)
+{
+	return (struct wmk_value){ (uint64_t)(uintptr_t)value, { NULL, 0 } };
+}
+
+WMK_INLINE struct wmk_value wmk_value_string(const char *value)
+{
+	return (struct wmk_value){ 0, { value, SIZE_MAX } };
+}
+
+WMK_INLINE struct wmk_value wmk_value_ref(const volatile void *base, size_t len)
+{
+	return (struct wmk_value){ 0, { (const void *)(uintptr_t)base, len } };
+}
+
+WMK_INLINE struct wmk_value wmk_value_wrapped(const struct wmk_value *value)
+{
+	return *value;
+}
+
+#define WMK_VALUE_ODD(x) _Generic(1 ? (x) : 0, \
+	int: wmk_value_s64, unsigned: wmk_value_u64, long: wmk_value_s64, unsigned long: wmk_value_u64, \
+	default: _Generic((const char (*)[__builtin_classify_type(x)])0, \
+		const char (*)[1]: wmk_value_s64, default: wmk_value_pointer))
+
+#define WMK_VALUE(x) _Generic((x), \
+	struct wmk_value *: wmk_value_wrapped, \
+	_Bool: wmk_value_u64, char: wmk_value_s64, signed char: wmk_value_s64, unsigned char: wmk_value_u64, \
+	short: wmk_value_s64, unsigned short: wmk_value_u64, int: wmk_value_s64, unsigned: wmk_value_u64, \
+	long: wmk_value_s64, unsigned long: wmk_value_u64, long long: wmk_value_s64, unsigned long long: wmk_value_u64, \
+	float: wmk_value_float, double: wmk_value_double, char *: wmk_value_string, const char *: wmk_value_string, \
+	default: WMK_VALUE_ODD(x))(x)
+
+WMK_INLINE unsigned wmk_code_width(unsigned type)
+{
+	switch (type) {
+	case WAYMARK_T_S8: case WAYMARK_T_U8: case WAYMARK_T_BOOL:
+		return 8;
+	case WAYMARK_T_S16: case WAYMARK_T_U16:
+		return 16;
+	case WAYMARK_T_S32: case WAYMARK_T_U32: case WAYMARK_T_FLOAT:
+		return 32;
+	default:
+		return 64;
+	}
+}
+
+WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_value value)
+{
+	unsigned type = WMK_CODE_TYPE(code);
+
+	if (type == WAYMARK_T_NONE)
+		return;
+	if (type == WAYMARK_T_ENUM || type == WAYMARK_T_FLAGS)
+		type = WMK_CODE_ELEM(code);
+	if (type >= WAYMARK_T_STRING && type <= WAYMARK_T_ARRAY)
+		wmk_stage_ref(s, value.ref.base, value.ref.len);
+	else
+		wmk_stage_scalar(s, value.bits, wmk_code_width(type));
+}
+
+/* What wrappers are made of. */
+#define WMK_IS_DESCRIPTOR (sizeof(struct waymark_argument_context) == 1)
+#define WMK_WRAPPER(code, labels, value) \
+	__builtin_choose_expr(WMK_IS_DESCRIPTOR, (struct wmk_code (*const *)[code])(const void *)(labels), \
+		(struct wmk_value[1]){ value })
+/* 0, or a refusal in words. */
+#define WMK_REQUIRE(condition, message) (sizeof(struct { _Static_assert(condition, message); char c; }) - 1)
+
+#define WMK_CODE_IS_INT(code) ((code) >= WAYMARK_T_S8 && (code) <= WAYMARK_T_U64)
+#define WMK_CODE_IS_ELEM(code) ((code) >= WAYMARK_T_S8 && (code) <= WAYMARK_T_POINTER)
+
+#define WMK_INTEGER(x, flag, who) \
+	WMK_WRAPPER(WMK_CODE(x) | (size_t)(flag) << 16 | \
+		WMK_REQUIRE(WMK_CODE_IS_INT(WMK_CODE(x)), "waymark: " who " takes an integer"), NULL, WMK_VALUE(x))
+
+#define wm_hex(x) WMK_INTEGER(x, WAYMARK_F_HEX, "wm_hex")
+#define wm_oct(x) WMK_INTEGER(x, WAYMARK_F_OCT, "wm_oct")
+#define wm_net(x) WMK_INTEGER(x, WAYMARK_F_BE | \
+	WMK_REQUIRE(sizeof(x) >= 2, "waymark: wm_net takes an integer of 16, 32 or 64 bits"), "wm_net")
+#define wm_text(p, len) WMK_WRAPPER(WAYMARK_T_TEXT, NULL, wmk_value_ref(p, len))
+#define wm_bytes(p, len) WMK_WRAPPER(WAYMARK_T_BYTES, NULL, wmk_value_ref(p, len))
+#define WMK_ELEMENTS(type, p, n, count, who) \
+	WMK_WRAPPER((type) | WMK_CODE(*(p)) << 8 | (size_t)(n) << 32 | \
+		WMK_REQUIRE(WMK_CODE_IS_ELEM(WMK_CODE(*(p))), "waymark: " who " takes a pointer to numbers"), NULL, \
+		wmk_value_ref(p, (size_t)(count) * sizeof(*(p))))
+#define wm_seq(p, n) WMK_ELEMENTS(WAYMARK_T_SEQ, p, 0, n, "wm_seq")
+#define wm_array(p, n) WMK_ELEMENTS(WAYMARK_T_ARRAY, p, n, n, "wm_array")
+#define WMK_LABELED(type, set, x, who) \
+	WMK_WRAPPER((type) | WMK_CODE(x) << 8 | \
+		WMK_REQUIRE(WMK_CODE_IS_INT(WMK_CODE(x)), "waymark: " who " takes an integer"), &(set), WMK_VALUE(x))
+#define wm_enum(labels, x) WMK_LABELED(WAYMARK_T_ENUM, wmk_labels_##labels, x, "wm_enum")
+#define wm_flags(labels, x) WMK_LABELED(WAYMARK_T_FLAGS, wmk_labels_##labels, x, "wm_flags")
+#define wm_named(name, x) (x)
+#define wm_level(level) \
+	WMK_WRAPPER(WAYMARK_T_NONE | (size_t)WAYMARK_LEVEL_##level << 8 | (size_t)WMK_CODE_LEVEL << 16, NULL, wmk_value_u64(0))
+/* The compiler converts expr to type, as in an assignment. */
+#define wm_field(type, name, expr) (((struct { type value; }){ (expr) }).value)
+
+#define WMK_LABELS(set, e, ...) \
+	__attribute__((unused)) static const struct waymark_label wmk_label_##set[] = { \
+		WMK_MAP_FOR(e, e##__VA_ARGS__)(WMK_LABEL, e, e##__VA_ARGS__) \
+	}; \
+	__attribute__((unused)) static const struct waymark_labels wmk_labels_##set = { \
+		#set, sizeof(wmk_label_##set) / sizeof(wmk_label_##set[0]), 0, wmk_label_##set \
+	}
+
+/* Parts of a descriptor, one argument each. */
+#define WMK_ONE(e, i, text, x) + (WMK_CODE_TYPE(sizeof(wmk_code_##i)) != 0)
+#define WMK_ONE_MANY + 99
+#define WMK_TYPEDEF(e, i, text, x) \
+	_Static_assert(__builtin_classify_type(x) == 5 || __builtin_classify_type(x) == 1 || \
+		__builtin_classify_type(x) == 8 || __builtin_classify_type(x) == 3 || __builtin_classify_type(x) == 4, \
+		"waymark: an argument of this type cannot be a field"); \
+	__attribute__((unused)) typedef char wmk_code_##i[WMK_CODE(x)];
+#define WMK_TYPEDEF_MANY
+#define WMK_FIELD(e, i, text, x) { \
+	WMK_CODE_TYPE(sizeof(wmk_code_##i)), WMK_CODE_ELEM(sizeof(wmk_code_##i)), WMK_CODE_FLAGS(sizeof(wmk_code_##i)), \
+	WMK_CODE_COUNT(sizeof(wmk_code_##i)), text, WMK_CODE_LABELS(x), NULL, NULL },
+#define WMK_FIELD_MANY
+#define WMK_LEVEL(e, i, text, x) \
+	+ (WMK_CODE_FLAGS(sizeof(wmk_code_##i)) & WMK_CODE_LEVEL ? (WMK_CODE_ELEM(sizeof(wmk_code_##i)) + 1) : 0)
+#define WMK_LEVEL_MANY
+#define WMK_STAGE(e, i, text, x) wmk_stage_value(&wmk_s, sizeof(wmk_code_##i), WMK_VALUE(x));
+#define WMK_STAGE_MANY
+#define WMK_COUNTED(e, i, text, x) + 1
+#define WMK_COUNTED_MANY
+#define WMK_ARG_TYPE(e, i, text, x) WMK_CODE_TYPE(sizeof(wmk_code_##i)),
+#define WMK_ARG_TYPE_MANY
+
+#define WMK_LIMIT(map, e, ...) \
+	_Static_assert((0 map(WMK_ONE, e, e##__VA_ARGS__)) <= WAYMARK_MAX_FIELDS, "waymark: at most 32 fields")
+
+#if defined(WAYMARK_NO_PATCH)
+#define WMK_BYTE static unsigned char wmk_byte __attribute__((section("waymark_bytes")));
+#else
+#define WMK_BYTE
+#endif
+
+#define WMK_DESC(kind, level, provider, name, n, fields, text, types) \
+	static struct waymark_desc wmk_desc = { \
+		sizeof(struct waymark_desc), WAYMARK_ABI_VERSION, kind, level, NULL, NULL, provider, name, \
+		__FILE__, __func__, __LINE__, n, fields, text, types }; \
+	WMK_BYTE \
+	_Bool wmk_on = 0
+
+/* Record what the arguments are. */
+#define WMK_ENABLED(map, e, ...) \
+	if (__builtin_expect(wmk_on, 0)) { \
+		struct waymark_argument_context { char value[2]; }; \
+		uint64_t wmk_words[(0 map(WMK_COUNTED, e, e##__VA_ARGS__)) + 1]; \
+		struct waymark_ref wmk_refs[(0 map(WMK_COUNTED, e, e##__VA_ARGS__)) + 1]; \
+		struct wmk_stage wmk_s = { wmk_words, wmk_refs, 0, 0, 0, 0 }; \
+		map(WMK_STAGE, e, e##__VA_ARGS__) \
+		wmk_stage_record(&wmk_s, &wmk_desc); \
+	} \
+	(void)0
+
+#define WMK_EMIT(provider, name, n, map, e, ...) do { \
+	struct waymark_argument_context { char constant[1]; }; \
+	map(WMK_TYPEDEF, e, e##__VA_ARGS__) \
+	WMK_LIMIT(map, e, e##__VA_ARGS__); \
+	static const struct waymark_field wmk_fields[] = { map(WMK_FIELD, e, e##__VA_ARGS__) { 0, 0, 0, 0, NULL, NULL, NULL, NULL } }; \
+	enum { wmk_level = 0 map(WMK_LEVEL, e, e##__VA_ARGS__) }; \
+	WMK_DESC(WAYMARK_KIND_EVENT, (uint8_t)(wmk_level ? wmk_level - 1 : WAYMARK_LEVEL_DEBUG_LINE), provider, name, \
+		sizeof(wmk_fields) / sizeof(wmk_fields[0]) - 1, wmk_fields, NULL, NULL); \
+	WMK_SITE(&wmk_desc, wmk_byte, n, WMK_ASM_NOTE, provider, name); \
+	WMK_ENABLED(map, e, e##__VA_ARGS__); \
+} while (0)
+
+#define WMK_EMIT_FORMAT(kind, level, provider, name, note_name, n, map, e, format, ...) do { \
+	struct waymark_argument_context { char constant[1]; }; \
+	map(WMK_TYPEDEF, e, e##__VA_ARGS__) \
+	WMK_LIMIT(map, e, e##__VA_ARGS__); \
+	static const uint8_t wmk_types[] = { map(WMK_ARG_TYPE, e, e##__VA_ARGS__) 0 }; \
+	WMK_DESC(kind, level, provider, name, sizeof(wmk_types) - 1, NULL, format, wmk_types); \
+	WMK_SITE(&wmk_desc, wmk_byte, n, WMK_ASM_NOTE, provider, note_name); \
+	WMK_ENABLED(map, e, e##__VA_ARGS__); \
+} while (0)
+
+#define WMK_GUARD(provider, name, n) __extension__ ({ \
+	WMK_DESC(WAYMARK_KIND_GUARD, WAYMARK_LEVEL_DEBUG_LINE, provider, name, 0, NULL, NULL, NULL); \
+	WMK_SITE(&wmk_desc, wmk_byte, n, WMK_ASM_NO_NOTE, provider, name); \
+	__builtin_expect(wmk_on, 0); \
+})
+
+#endif

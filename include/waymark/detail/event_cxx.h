@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event_cxx.h - C++11 and later: from an argument to a field's type, and to a value.
+ *
+ * Each use of a macro declares a local type (wmk_tag) that carries its texts; the descriptor is a static member of a template
+ * over that tag and the types of the arguments, in an unnamed namespace: so it is a local symbol, whose address assembly can
+ * name in inline functions and templates too, and it is initialised by the compiler, not when the program starts.
+ * Arguments are evaluated within one full expression, together with the call of waymark_record(): temporaries live that long.
+ */
+#ifndef WAYMARK_DETAIL_EVENT_CXX_H
+#define WAYMARK_DETAIL_EVENT_CXX_H
+
+#include <waymark/detail/pp.h>
+#include <waymark/detail/site.h>
+#include <waymark/detail/stage.h>
+
+#define WMK_CXX_INLINE inline __attribute__((always_inline))
+
+namespace waymark_detail {
+
+template<bool condition, class T = void> struct enable { };
+template<class T> struct enable<true, T> { typedef T type; };
+template<class T> struct same { typedef T type; };
+template<class T> struct never { enum { value = 0 }; };
+
+/* Values, as they are staged. */
+template<unsigned width> struct bits { uint64_t value; };
+struct nothing { };
+
+template<unsigned width> WMK_CXX_INLINE void stage(wmk_stage *s, const bits<width> &v)
+{
+	wmk_stage_scalar(s, v.value, width);
+}
+WMK_CXX_INLINE void stage(wmk_stage *s, const waymark_ref &v) { wmk_stage_ref(s, v.base, v.len); }
+WMK_CXX_INLINE void stage(wmk_stage *, const nothing &) { }
+
+/* What a descriptor says of an argument. */
+template<unsigned type_, unsigned elem_ = 0, unsigned flags_ = 0, unsigned count_ = 0> struct description {
+	enum : unsigned { type = type_, elem = elem_, flags = flags_, count = count_, level = 0 };
+	static constexpr const waymark_labels *labels() { return nullptr; }
+};
+
+struct wrapper { };  /* base of what the wrappers return: such a type describes itself */
+
+/* Kinds of types, for which partial specialisation alone does not do. */
+enum kind_of_type { scalar, enumeration, wrapped, string_like, other };
+template<class T> char is_text(const char *(*)[sizeof(static_cast<const char *>(static_cast<T *>(nullptr)->data())) +
+					      sizeof(static_cast<size_t>(static_cast<T *>(nullptr)->size()))]);
+template<class T> long is_text(...);
+template<class T> char is_wrapper(const wrapper *);
+template<class T> long is_wrapper(...);
+template<class T, bool object> struct object_kind {
+	static constexpr kind_of_type value = sizeof(is_wrapper<T>(static_cast<T *>(nullptr))) == 1 ? wrapped :
+		sizeof(is_text<const T>(nullptr)) == 1 ? string_like : other;
+};
+template<class T> struct object_kind<T, false> {
+	static constexpr kind_of_type value = __is_enum(T) ? enumeration : scalar;
+};
+template<class T> struct is_object { static constexpr bool value = __is_class(T) || __is_union(T); };
+
+template<class T, kind_of_type kind = object_kind<T, is_object<T>::value>::value> struct argument {
+	static_assert(never<T>::value, "waymark: an argument of this type cannot be a field");
+	enum : unsigned { type = 0, elem = 0, flags = 0, count = 0, level = 0, is_integer = 0, is_number = 0 };
+	static constexpr const waymark_labels *labels() { return nullptr; }
+	static nothing value(const T &) { return nothing(); }
+};
+
+template<class T> struct integer_type {
+	enum : unsigned { is_signed = static_cast<T>(-1) < static_cast<T>(1),
+		value = sizeof(T) == 1 ? (is_signed ? WAYMARK_T_S8 : WAYMARK_T_U8) :
+			sizeof(T) == 2 ? (is_signed ? WAYMARK_T_S16 : WAYMARK_T_U16) :
+			sizeof(T) == 4 ? (is_signed ? WAYMARK_T_S32 : WAYMARK_T_U32) :
+			(is_signed ? WAYMARK_T_S64 : WAYMARK_T_U64) };
+};
+
+template<class T> struct integer : description<integer_type<T>::value> {
+	enum : unsigned { is_integer = 1, is_number = 1 };
+	static WMK_CXX_INLINE bits<sizeof(T) * 8> value(T v) { return bits<sizeof(T) * 8>{ static_cast<uint64_t>(v) }; }
+};
+#define WMK_CXX_INTEGER(T) template<> struct argument<T, scalar> : integer<T> { };
+WMK_CXX_INTEGER(char)
+WMK_CXX_INTEGER(signed char)
+WMK_CXX_INTEGER(unsigned char)
+WMK_CXX_INTEGER(short)
+WMK_CXX_INTEGER(unsigned short)
+WMK_CXX_INTEGER(int)
+WMK_CXX_INTEGER(unsigned)
+WMK_CXX_INTEGER(long)
+WMK_CXX_INTEGER(unsigned long)
+WMK_CXX_INTEGER(long long)
+WMK_CXX_INTEGER(unsigned long long)
+WMK_CXX_INTEGER(wchar_t)
+WMK_CXX_INTEGER(char16_t)
+WMK_CXX_INTEGER(char32_t)
+#ifdef __cpp_char8_t
+WMK_CXX_INTEGER(char8_t)
+#endif
+#undef WMK_CXX_INTEGER
+
+template<class T> struct argument<T, enumeration> : integer<__underlying_type(T)> {
+	typedef integer<__underlying_type(T)> base;
+	static WMK_CXX_INLINE bits<sizeof(T) * 8> value(T v) { return base::value(static_cast<__underlying_type(T)>(v)); }
+};
+
+template<> struct argument<bool, scalar> : description<WAYMARK_T_BOOL> {
+	enum : unsigned { is_integer = 0, is_number = 1 };
+	static WMK_CXX_INLINE bits<8> value(bool v) { return bits<8>{ v }; }
+};
+template<> struct argument<float, scalar> : description<WAYMARK_T_FLOAT> {
+	enum : unsigned { is_integer = 0, is_number = 1 };
+	static WMK_CXX_INLINE bits<32> value(float v) { return bits<32>{ wmk_float_bits(v) }; }
+};
+template<> struct argument<double, scalar> : description<WAYMARK_T_DOUBLE> {
+	enum : unsigned { is_integer = 0, is_number = 1 };
+	static WMK_CXX_INLINE bits<64> value(double v) { return bits<64>{ wmk_double_bits(v) }; }
+};
+template<class T> struct argument<T *, scalar> : description<WAYMARK_T_POINTER> {
+	enum : unsigned { is_integer = 0, is_number = 1 };
+	static WMK_CXX_INLINE bits<64> value(T *v) { return bits<64>{ reinterpret_cast<uintptr_t>(v) }; }
+};
+template<> struct argument<decltype(nullptr), scalar> : description<WAYMARK_T_POINTER> {
+	enum : unsigned { is_integer = 0, is_number = 0 };
+	static WMK_CXX_INLINE bits<64> value(decltype(nullptr)) { return bits<64>{ 0 }; }
+};
+struct c_string : description<WAYMARK_T_STRING> {
+	enum : unsigned { is_integer = 0, is_number = 0 };
+	static WMK_CXX_INLINE waymark_ref value(const char *v) { return waymark_ref{ v, SIZE_MAX }; }
+};
+template<> struct argument<char *, scalar> : c_string { };
+template<> struct argument<const char *, scalar> : c_string { };
+
+/* std::string, std::string_view and what looks like them. */
+template<class T> struct argument<T, string_like> : description<WAYMARK_T_TEXT> {
+	enum : unsigned { is_integer = 0, is_number = 0 };
+	static WMK_CXX_INLINE waymark_ref value(const T &v) { return waymark_ref{ v.data(), v.size() }; }
+};
+
+template<class T> struct argument<T, wrapped> : T {
+	enum : unsigned { is_integer = 0, is_number = 0 };
+	static WMK_CXX_INLINE auto value(const T &v) -> decltype(v.get()) { return v.get(); }
+};
+
+/* Scalars are taken by value (a static constant needs no definition then, a bit-field no reference), objects by reference. */
+template<class T> argument<T> describe(T, typename enable<!is_object<T>::value>::type * = nullptr);
+template<class T> argument<T> describe(const T &, typename enable<is_object<T>::value>::type * = nullptr);
+template<class T, class = typename enable<!is_object<T>::value>::type>
+WMK_CXX_INLINE auto evaluate(T v) -> decltype(argument<T>::value(v)) { return argument<T>::value(v); }
+template<class T, class = typename enable<is_object<T>::value>::type, class = void>
+WMK_CXX_INLINE auto evaluate(const T &v) -> decltype(argument<T>::value(v)) { return argument<T>::value(v); }
+
+/* Wrappers. */
+template<unsigned flag, class T> struct flagged : wrapper, description<argument<T>::type, 0, flag> {
+	T v;
+	explicit WMK_CXX_INLINE flagged(T v_) : v(v_) { }
+	WMK_CXX_INLINE auto get() const -> decltype(argument<T>::value(v)) { return argument<T>::value(v); }
+};
+template<class T> WMK_CXX_INLINE flagged<WAYMARK_F_HEX, T> hex(T v)
+{
+	static_assert(argument<T>::is_integer, "waymark: wm_hex takes an integer");
+	return flagged<WAYMARK_F_HEX, T>(v);
+}
+template<class T> WMK_CXX_INLINE flagged<WAYMARK_F_OCT, T> oct(T v)
+{
+	static_assert(argument<T>::is_integer, "waymark: wm_oct takes an integer");
+	return flagged<WAYMARK_F_OCT, T>(v);
+}
+template<class T> WMK_CXX_INLINE flagged<WAYMARK_F_BE, T> net(T v)
+{
+	static_assert(argument<T>::is_integer, "waymark: wm_net takes an integer");
+	static_assert(sizeof(T) >= 2, "waymark: wm_net takes an integer of 16, 32 or 64 bits");
+	return flagged<WAYMARK_F_BE, T>(v);
+}
+
+template<unsigned type, unsigned elem = 0, unsigned count = 0> struct block : wrapper, description<type, elem, 0, count> {
+	waymark_ref ref;
+	WMK_CXX_INLINE block(const volatile void *base, size_t len) : ref{ const_cast<const void *>(base), len } { }
+	WMK_CXX_INLINE waymark_ref get() const { return ref; }
+};
+template<class T> WMK_CXX_INLINE block<WAYMARK_T_SEQ, argument<T>::type> seq(const T *p, size_t n)
+{
+	static_assert(argument<T>::is_number, "waymark: wm_seq takes a pointer to numbers");
+	return block<WAYMARK_T_SEQ, argument<T>::type>(p, n * sizeof(T));
+}
+template<unsigned n, class T> WMK_CXX_INLINE block<WAYMARK_T_ARRAY, argument<T>::type, n> array(const T *p)
+{
+	static_assert(argument<T>::is_number, "waymark: wm_array takes a pointer to numbers");
+	return block<WAYMARK_T_ARRAY, argument<T>::type, n>(p, n * sizeof(T));
+}
+
+template<unsigned type, class Set, class T> struct labeled : wrapper, description<type, argument<T>::type> {
+	T v;
+	explicit WMK_CXX_INLINE labeled(T v_) : v(v_) { }
+	static constexpr const waymark_labels *labels() { return Set::labels(); }
+	WMK_CXX_INLINE auto get() const -> decltype(argument<T>::value(v)) { return argument<T>::value(v); }
+};
+template<class Set, class T> WMK_CXX_INLINE labeled<WAYMARK_T_ENUM, Set, T> labeled_enum(T v)
+{
+	static_assert(argument<T>::is_integer, "waymark: wm_enum takes an integer");
+	return labeled<WAYMARK_T_ENUM, Set, T>(v);
+}
+template<class Set, class T> WMK_CXX_INLINE labeled<WAYMARK_T_FLAGS, Set, T> labeled_flags(T v)
+{
+	static_assert(argument<T>::is_integer, "waymark: wm_flags takes an integer");
+	return labeled<WAYMARK_T_FLAGS, Set, T>(v);
+}
+
+template<unsigned level_> struct level : wrapper, description<WAYMARK_T_NONE> {
+	enum : unsigned { level_plus_1 = level_ + 1 };
+	WMK_CXX_INLINE nothing get() const { return nothing(); }
+};
+
+template<class T> WMK_CXX_INLINE T as(typename same<T>::type v) { return v; }
+
+/* The arguments of an event: void, then what describe() says of each. */
+template<class A> constexpr auto level_of(int) -> decltype(static_cast<unsigned>(A::level_plus_1)) { return A::level_plus_1; }
+template<class A> constexpr unsigned level_of(long) { return 0; }
+constexpr unsigned sum() { return 0; }
+template<class... T> constexpr unsigned sum(unsigned first, T... rest) { return first + sum(rest...); }
+
+constexpr uint8_t level_or(unsigned plus_1, unsigned otherwise) { return static_cast<uint8_t>(plus_1 ? plus_1 - 1 : otherwise); }
+
+template<class Void, class... A> struct arguments {
+	enum : unsigned {
+		n = sizeof...(A),
+		n_fields = sum((static_cast<unsigned>(A::type) != WAYMARK_T_NONE ? 1u : 0u)...),
+		level = sum(level_of<A>(0)...),
+	};
+};
+
+template<unsigned... i> struct indices { };
+template<unsigned n, unsigned... i> struct count_up : count_up<n - 1, n - 1, i...> { };
+template<unsigned... i> struct count_up<0, i...> { typedef indices<i...> type; };
+
+namespace {
+
+template<class Tag, class Arguments, class Indices = typename count_up<Arguments::n>::type> struct event;
+template<class Tag, class Void, class... A, unsigned... i> struct event<Tag, arguments<Void, A...>, indices<i...> > {
+	static const waymark_field fields[sizeof...(A) + 1];
+	static const uint8_t types[sizeof...(A) + 1];
+	static waymark_desc desc;
+#if defined(WAYMARK_NO_PATCH)
+	static unsigned char byte;
+#endif
+};
+template<class Tag, class Void, class... A, unsigned... i>
+const waymark_field event<Tag, arguments<Void, A...>, indices<i...> >::fields[sizeof...(A) + 1] = {
+	{ A::type, A::elem, A::flags, A::count, Tag::text(sizeof...(A) - i), A::labels(), nullptr, nullptr }...,
+	{ 0, 0, 0, 0, nullptr, nullptr, nullptr, nullptr }
+};
+template<class Tag, class Void, class... A, unsigned... i>
+const uint8_t event<Tag, arguments<Void, A...>, indices<i...> >::types[sizeof...(A) + 1] = { A::type..., 0 };
+template<class Tag, class Void, class... A, unsigned... i>
+waymark_desc event<Tag, arguments<Void, A...>, indices<i...> >::desc = {
+	sizeof(waymark_desc), WAYMARK_ABI_VERSION, Tag::kind,
+	level_or(arguments<Void, A...>::level, Tag::level),
+	nullptr, nullptr, Tag::provider(), Tag::name(), Tag::file(), nullptr, Tag::line, sizeof...(A),
+	Tag::format() ? nullptr : fields, Tag::format(), Tag::format() ? types : nullptr
+};
+#if defined(WAYMARK_NO_PATCH)
+template<class Tag, class Void, class... A, unsigned... i>
+__attribute__((section("waymark_bytes"))) unsigned char event<Tag, arguments<Void, A...>, indices<i...> >::byte = 0;
+#endif
+
+}
+
+/* A constructor, because values in braces are evaluated from left to right. */
+struct recorder {
+	template<class... V> WMK_CXX_INLINE explicit recorder(waymark_desc *desc, const V &... v)
+	{
+		uint64_t words[sizeof...(V) + 1];
+		waymark_ref refs[sizeof...(V) + 1];
+		wmk_stage s = { words, refs, 0, 0, 0, 0 };
+
+		stage_all(&s, v...);
+		wmk_stage_record(&s, desc);
+	}
+	static WMK_CXX_INLINE void stage_all(wmk_stage *) { }
+	template<class First, class... Rest>
+	static WMK_CXX_INLINE void stage_all(wmk_stage *s, const First &first, const Rest &... rest)
+	{
+		stage(s, first);
+		stage_all(s, rest...);
+	}
+};
+
+}
+
+#define wm_hex(x) ::waymark_detail::hex(x)
+#define wm_oct(x) ::waymark_detail::oct(x)
+#define wm_net(x) ::waymark_detail::net(x)
+#define wm_text(p, len) ::waymark_detail::block<WAYMARK_T_TEXT>(p, len)
+#define wm_bytes(p, len) ::waymark_detail::block<WAYMARK_T_BYTES>(p, len)
+#define wm_seq(p, n) ::waymark_detail::seq(p, n)
+#define wm_array(p, n) ::waymark_detail::array<(n)>(p)
+#define wm_enum(labels, x) ::waymark_detail::labeled_enum<wmk_labelset_##labels>(x)
+#define wm_flags(labels, x) ::waymark_detail::labeled_flags<wmk_labelset_##labels>(x)
+#define wm_named(name, x) (x)
+#define wm_level(severity) ::waymark_detail::level<WAYMARK_LEVEL_##severity>()
+#define wm_field(type, name, expr) ::waymark_detail::as<type>(expr)
+
+#define WMK_LABELS(set, e, ...) \
+	__attribute__((unused)) static const struct waymark_label wmk_label_##set[] = { \
+		WMK_MAP_FOR(e, e##__VA_ARGS__)(WMK_LABEL, e, e##__VA_ARGS__) \
+	}; \
+	__attribute__((unused)) static const struct waymark_labels wmk_labels_##set = { \
+		#set, sizeof(wmk_label_##set) / sizeof(wmk_label_##set[0]), 0, wmk_label_##set \
+	}; \
+	namespace { struct wmk_labelset_##set { \
+		static constexpr const ::waymark_labels *labels() { return &wmk_labels_##set; } \
+	}; } \
+	struct wmk_semicolon
+
+#define WMK_ARGUMENT(e, i, text, x) , decltype(::waymark_detail::describe(x))
+#define WMK_ARGUMENT_MANY
+#define WMK_TEXT(e, i, text, x) wmk_i == i ? text :
+#define WMK_TEXT_MANY
+#define WMK_EVALUATE(e, i, text, x) , ::waymark_detail::evaluate(x)
+#define WMK_EVALUATE_MANY
+#define WMK_ONE(e, i, text, x)
+#define WMK_ONE_MANY + 99
+
+/*
+ * The site is in a function of its own, which is inlined: clang before 18 takes a jump out of one `asm goto` for a jump to the
+ * labels of all others in a function, past the initialisations between them.
+ */
+#define WMK_EVENT_TYPE(kind_, level_, provider_, name_, note_name, format_, note, map, e, ...) \
+	typedef ::waymark_detail::arguments<void map(WMK_ARGUMENT, e, e##__VA_ARGS__)> wmk_arguments; \
+	static_assert((0 map(WMK_ONE, e, e##__VA_ARGS__)) + wmk_arguments::n_fields <= WAYMARK_MAX_FIELDS, \
+		"waymark: at most 32 fields"); \
+	struct wmk_tag { \
+		enum : unsigned { kind = kind_, level = level_, line = __LINE__ }; \
+		static constexpr const char *provider() { return provider_; } \
+		static constexpr const char *name() { return name_; } \
+		static constexpr const char *file() { return __FILE__; } \
+		static constexpr const char *format() { return format_; } \
+		static constexpr const char *text(unsigned wmk_i) \
+		{ return map(WMK_TEXT, e, e##__VA_ARGS__) ((void)wmk_i, ""); } \
+		static WMK_CXX_INLINE bool enabled() \
+		{ \
+			typedef ::waymark_detail::event<wmk_tag, wmk_arguments> wmk_event; \
+			bool wmk_on = false; \
+			WMK_SITE(&wmk_event::desc, wmk_event::byte, , note, provider_, note_name); \
+			return wmk_on; \
+		} \
+	}
+
+#define WMK_EMIT_KIND(kind, level, provider, name, note_name, format, map, e, ...) do { \
+	WMK_EVENT_TYPE(kind, level, provider, name, note_name, format, WMK_ASM_NOTE, map, e, e##__VA_ARGS__); \
+	if (__builtin_expect(wmk_tag::enabled(), 0)) \
+		(void)::waymark_detail::recorder{ &::waymark_detail::event<wmk_tag, wmk_arguments>::desc \
+			map(WMK_EVALUATE, e, e##__VA_ARGS__) }; \
+} while (0)
+
+#define WMK_EMIT(provider, name, n, map, e, ...) \
+	WMK_EMIT_KIND(WAYMARK_KIND_EVENT, WAYMARK_LEVEL_DEBUG_LINE, provider, name, name, nullptr, map, e, e##__VA_ARGS__)
+
+#define WMK_EMIT_FORMAT(kind, level, provider, name, note_name, n, map, e, format, ...) \
+	WMK_EMIT_KIND(kind, level, provider, name, note_name, format, map, e, e##__VA_ARGS__)
+
+#define WMK_GUARD(provider, name, n) __extension__ ({ \
+	WMK_EVENT_TYPE(WAYMARK_KIND_GUARD, WAYMARK_LEVEL_DEBUG_LINE, provider, name, name, nullptr, WMK_ASM_NO_NOTE, \
+		WMK_MAP_0, , ~); \
+	__builtin_expect(wmk_tag::enabled(), 0) != 0; \
+})
+
+#endif

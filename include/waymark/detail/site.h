@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * site.h - the instruction that is patched, its entry in the table of sites, its SystemTap note; the module that holds them.
+ *
+ *     .text            nop                      a place for gdb, perf and bpftrace (.note.stapsdt points here)
+ *                      test $disp32, %eax       A9 disp32: does nothing. Enabled: E9 disp32, jmp to the enabled block
+ *     waymark_sites    struct waymark_site      where, and to which descriptor
+ *
+ * Entries are written by the assembler with references relative to themselves. Flag "?" puts them into the section group of
+ * the function that they are in, if it is in one: when the linker drops a second copy of an inline function, its entries go
+ * too. Flag "R" keeps them when sections are collected.
+ *
+ * WAYMARK_NO_PATCH, and architectures for which nothing else is written: a byte in a section of its own is tested.
+ */
+#ifndef WAYMARK_DETAIL_SITE_H
+#define WAYMARK_DETAIL_SITE_H
+
+#include <waymark/detail/abi.h>
+
+#if !defined(WAYMARK_NO_PATCH) && !defined(__x86_64__) && !defined(__aarch64__)
+#define WAYMARK_NO_PATCH 1
+#endif
+
+/* An operand that is the address of a local object, whatever the code model. */
+#if defined(__aarch64__)
+#define WMK_ADDRESS_OPERAND "S"
+#else
+#define WMK_ADDRESS_OPERAND "i"
+#endif
+
+/* A table entry; `code` and `target` are assembler expressions, `desc` is operand 0. */
+#define WMK_ASM_ENTRY(how, code, target) \
+	".pushsection waymark_sites,\"aR?\",@progbits\n" \
+	"\t.balign 4\n" \
+	"\t.byte 16, " WMK_STR(WAYMARK_ABI_VERSION) ", " how ", 0\n" \
+	"\t.long " code " - .\n" \
+	"\t.long " target "\n" \
+	"\t.long %c0 - .\n" \
+	"\t.popsection\n"
+
+/* The note of the no-operation at 990: no semaphore, no arguments. */
+#define WMK_ASM_NOTE(provider, name) \
+	"990:\tnop\n" \
+	"\t.pushsection .note.stapsdt,\"?\",\"note\"\n" \
+	"\t.balign 4\n" \
+	"\t.long 992f - 991f, 994f - 993f, 3\n" \
+	"991:\t.asciz \"stapsdt\"\n" \
+	"992:\t.balign 4\n" \
+	"993:\t.quad 990b, _.stapsdt.base, 0\n" \
+	"\t.asciz \"" provider "\"\n" \
+	"\t.asciz \"" name "\"\n" \
+	"\t.asciz \"\"\n" \
+	"994:\t.balign 4\n" \
+	"\t.popsection\n" \
+	"\t.ifndef _.stapsdt.base\n" \
+	"\t.pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n" \
+	"\t.weak _.stapsdt.base\n" \
+	"\t.hidden _.stapsdt.base\n" \
+	"_.stapsdt.base: .space 1\n" \
+	"\t.size _.stapsdt.base, 1\n" \
+	"\t.popsection\n" \
+	"\t.endif\n"
+
+#define WMK_ASM_NO_NOTE(provider, name) ""
+
+#if defined(__clang__)
+#define WMK_COLD
+#else
+#define WMK_COLD __attribute__((cold, unused));
+#endif
+
+/*
+ * Statements that leave `wmk_on` true when the site is enabled. `desc` is the address of the descriptor, `byte` an lvalue for
+ * WAYMARK_NO_PATCH, `n` a number of this site within the translation unit (labels belong to the whole function).
+ */
+#if defined(WAYMARK_NO_PATCH)
+#define WMK_SITE(desc, byte, n, note, provider, name) \
+	__asm__ volatile(note(provider, name) WMK_ASM_ENTRY("2", "%c1", "0") \
+		: : WMK_ADDRESS_OPERAND(desc), WMK_ADDRESS_OPERAND(&(byte))); \
+	wmk_on = __builtin_expect(__atomic_load_n(&(byte), __ATOMIC_RELAXED), 0) != 0
+#else
+#if defined(__x86_64__)
+#define WMK_ASM_PATCH "995:\t.byte 0xa9\n\t.long %l1 - 996f\n996:\n"
+#else
+#define WMK_ASM_PATCH "995:\tnop\n"
+#endif
+#define WMK_SITE(desc, byte, n, note, provider, name) \
+	__asm__ __inline__ goto(note(provider, name) WMK_ASM_PATCH WMK_ASM_ENTRY("1", "995b", "%l1 - .") \
+		: : WMK_ADDRESS_OPERAND(desc) : : wmk_hit_##n); \
+	if (0) { \
+wmk_hit_##n: WMK_COLD \
+		wmk_on = 1; \
+	} \
+	(void)0
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The bounds of this module's table: made by the linker; null where no site is linked in. */
+extern const struct waymark_site __start_waymark_sites[] __attribute__((weak, visibility("hidden")));
+extern const struct waymark_site __stop_waymark_sites[] __attribute__((weak, visibility("hidden")));
+
+/* One in each executable and shared library: every object file brings it, the linker keeps one, no other module sees it. */
+extern struct waymark_module wmk_module_v1;
+__attribute__((weak, visibility("hidden"))) struct waymark_module wmk_module_v1 = {
+	sizeof(struct waymark_module), WAYMARK_ABI_VERSION, __start_waymark_sites, __stop_waymark_sites,
+	&wmk_module_v1, NULL, NULL,
+};
+
+/* Before the constructors of the program, after its destructors. Each object file calls; the library ignores all calls but one. */
+__attribute__((constructor(101))) static void wmk_module_begin(void)
+{
+	waymark_module_register(&wmk_module_v1);
+}
+
+__attribute__((destructor(101))) static void wmk_module_end(void)
+{
+	waymark_module_unregister(&wmk_module_v1);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stage.h - collect a record's values in the form that waymark_record() takes: whole words, and references.
+ *
+ * All of this is inlined into the enabled block. Positions depend on types only, so an optimiser folds every shift and
+ * every test: a u32, a u64 and a double become two full-word stores, without a byte-wise copy that a later wide load would
+ * have to wait for.
+ */
+#ifndef WAYMARK_DETAIL_STAGE_H
+#define WAYMARK_DETAIL_STAGE_H
+
+#include <waymark/detail/abi.h>
+
+#define WMK_INLINE static inline __attribute__((always_inline, unused))
+
+struct wmk_stage {
+	uint64_t *words;
+	struct waymark_ref *refs;
+	uint64_t acc;             /* the word that is being filled */
+	unsigned bits;            /* of acc in use, 0 to 63 */
+	unsigned n_words, n_refs;
+};
+
+WMK_INLINE void wmk_stage_scalar(struct wmk_stage *s, uint64_t value, unsigned width)
+{
+	if (width < 64)
+		value &= ((uint64_t)1 << (width & 63)) - 1;
+	s->acc |= value << s->bits;
+	if (s->bits + width < 64) {
+		s->bits += width;
+		return;
+	}
+	s->words[s->n_words++] = s->acc;
+	s->acc = s->bits ? value >> ((64 - s->bits) & 63) : 0;
+	s->bits = s->bits + width - 64;
+}
+
+/* End a run of scalars: the rest of its last word is zero. */
+WMK_INLINE void wmk_stage_flush(struct wmk_stage *s)
+{
+	if (s->bits)
+		s->words[s->n_words++] = s->acc;
+	s->acc = 0;
+	s->bits = 0;
+}
+
+WMK_INLINE void wmk_stage_ref(struct wmk_stage *s, const void *base, size_t len)
+{
+	wmk_stage_flush(s);
+	s->refs[s->n_refs].base = base;
+	s->refs[s->n_refs].len = len;
+	s->n_refs++;
+}
+
+WMK_INLINE void wmk_stage_record(struct wmk_stage *s, struct waymark_desc *desc)
+{
+	wmk_stage_flush(s);
+	waymark_record(desc, s->n_words ? s->words : (uint64_t *)0, s->n_refs ? s->refs : (struct waymark_ref *)0);
+}
+
+/* Floating point values as their bits. */
+WMK_INLINE uint64_t wmk_float_bits(float value)
+{
+	uint32_t bits;
+
+	__builtin_memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+WMK_INLINE uint64_t wmk_double_bits(double value)
+{
+	uint64_t bits;
+
+	__builtin_memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+#endif
