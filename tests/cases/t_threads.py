@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Many threads at once: nothing lost in rings that are large enough, exact counts in those that are not."""
 import os
+import re
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
@@ -83,7 +85,49 @@ def contexts_are_true(case):
     check(len(set.union(*threads.values())) == 3, 'three threads, but vtid and pthread_id are %s', threads)
 
 
+def full_speed(case, threads):
+    """As fast as they can, more than the rings hold; read in each stream's own order by a third reader (programs/scan.c)."""
+    each = rounds(40000000) // threads
+    result = case.record([case.program('busy'), 'count', str(threads), str(each)], LARGE + ['-e', 'test:seq'], timeout=100).ok()
+    scan(case, result)
+    check(result.lost == 0, '%d of %d records lost', result.lost, each * threads)
+
+
+def scan(case, result):
+    """The channel's streams through scan.c: every record checked; the sums agree, also with the summary."""
+    streams, number = [], None
+    for top, _, files in os.walk(result.directory):
+        if 'metadata' in files:
+            with open(os.path.join(top, 'metadata'), encoding='utf-8', errors='replace') as f:
+                event = re.search(r'event \{[^{]*?name = "test:seq";\s*id = (\d+);', f.read())
+            check(event, 'the metadata does not declare test:seq')
+            number = event.group(1)
+            streams += [os.path.join(top, n) for n in files if re.fullmatch(r'channel0_\w+', n)]
+    check(streams, 'no stream of channel0 below %s', result.directory)
+    done = subprocess.run([case.program('scan'), case.board.path, number, *streams], capture_output=True, text=True, timeout=100)
+    check(done.returncode == 0, done.stderr.strip() or 'scan failed')
+    read, lost, begun, returned = map(int, re.findall(r'\d+', done.stdout))
+    check(read + lost == begun == returned, 'the sum is wrong: ' + done.stdout.strip())
+    check(lost == result.lost, 'the streams say %d lost, the summary %d', lost, result.lost)
+
+
+def eight_at_full_speed(case):
+    full_speed(case, 8)
+
+
+def sixteen_at_full_speed(case):
+    full_speed(case, 16)
+
+
+def small_rings_at_full_speed(case):
+    """Most is lost; each stream's own counts are exact."""
+    result = case.record([case.program('busy'), 'count', '8', str(rounds(2000000))],
+                         ['--subbuf-size', '16k', '--num-subbuf', '2', '-e', 'test:seq'], timeout=100).ok()
+    scan(case, result)
+
+
 if __name__ == '__main__':
-    main([one_thread_one_record, eight_busy_threads, sixteen_busy_threads, texts_of_every_length, threads_that_wander,
+    main([one_thread_one_record, eight_busy_threads, sixteen_busy_threads, eight_at_full_speed,
+          sixteen_at_full_speed, small_rings_at_full_speed, texts_of_every_length, threads_that_wander,
           defaults_hold_a_modest_load, smallest_rings_count_what_they_lose, overwrite_keeps_the_newest,
           overwrite_loses_nothing_that_fits, large_rings_smallest_subbuffers, contexts_are_true])
