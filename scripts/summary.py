@@ -4,7 +4,7 @@
 
 usage: summary.py BUILD=LOG.json... ; BUILD=broken:LOG stands for a build that did not come about: one failure.
 
-A test program that uses cmocka counts for as many cases as it says it has; any other test is one case. The last
+A test program that uses cmocka, or prints TAP, counts for as many cases as it says it has; any other test is one case. The last
 line is "N passed, N failed", with ", N skipped" behind it when some were. Exit status 1 when something failed.
 """
 import json
@@ -15,6 +15,10 @@ PASSED = re.compile(r'^\[  PASSED  \] (\d+) test', re.M)
 FAILED = re.compile(r'^\[  FAILED  \] (\d+) test', re.M)
 FAILED_NAME = re.compile(r'^\[  FAILED  \] (?:\S+: )?(\w+)$', re.M)
 SKIPPED = re.compile(r'^\[  SKIPPED \] (\d+) test', re.M)
+TAP_PLAN = re.compile(r'^1\.\.(\d+)', re.M)
+TAP_OK = re.compile(r'^ok\b(?!.*# *(?:SKIP|skip))', re.M)
+TAP_NOT_OK = re.compile(r'^not ok\b(?:\s+\d+)?(?:\s+-)?\s*(\w*)', re.M)
+TAP_SKIP = re.compile(r'^ok\b.*# *(?:SKIP|skip)', re.M)
 SEED = re.compile(r'\bseed[ =:]+(0x[0-9a-f]+|\d+)', re.I)
 GOOD = {'OK', 'EXPECTEDFAIL'}
 SKIP = {'SKIP', 'IGNORED'}
@@ -29,6 +33,12 @@ def count(test):
     text = (test.get('stdout') or '') + '\n' + (test.get('stderr') or '')
     result = test['result']
     passed, failed, skipped = total(PASSED, text), total(FAILED, text), total(SKIPPED, text)
+    plan = TAP_PLAN.search(text)
+    if plan:
+        passed += len(TAP_OK.findall(text))
+        skipped += len(TAP_SKIP.findall(text))
+        # What was planned and never came has failed.
+        failed += max(len(TAP_NOT_OK.findall(text)), int(plan.group(1)) - passed - skipped)
     if result in SKIP:
         return 0, 0, 1
     if result in GOOD:
@@ -55,7 +65,7 @@ def main(args):
                 text = (test.get('stdout') or '') + '\n' + (test.get('stderr') or '')
                 seeds += [f'{build}/{test["name"]} {s}' for s in dict.fromkeys(SEED.findall(text))]
                 if test['result'] not in GOOD | SKIP:
-                    names = list(dict.fromkeys(FAILED_NAME.findall(text)))
+                    names = list(dict.fromkeys(FAILED_NAME.findall(text) + TAP_NOT_OK.findall(text)))
                     failures.append((build, test['name'], test['result'].lower(), names,
                                      log.replace('.json', '.txt')))
         if n == 0:

@@ -59,7 +59,7 @@ int wmk_child_find(const char *name, char *path, size_t size)
 	}
 	if (worst == -EACCES)
 		return wmk_error(worst, "cannot run %s: there is one in PATH, but not to be executed", name);
-	return wmk_error(worst, "there is no program %s in PATH%s%s", name, access(name, X_OK) == 0 ? "; did you mean ./" : "",
+	return wmk_error(worst, "program %s not found in PATH%s%s", name, access(name, X_OK) == 0 ? "; did you mean ./" : "",
 			 access(name, X_OK) == 0 ? name : "");
 }
 

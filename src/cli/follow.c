@@ -11,17 +11,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/follow.h"
 
 #define PROCESSES_MAX 4096
+#define LOOK_NS 50000000ull      /* now and then */
+#define HURRY_NS 3000000ull      /* after something has happened: so long ... */
+#define HURRY_STEP_NS 200000ull  /* ... and so often */
+#define WATCHED_MAX 16
 #define ENVIRONMENT_MAX (4u << 20)
 
 void wmk_follow_init(struct wmk_follow *follow, const char *rundir)
 {
 	memset(follow, 0, sizeof(*follow));
 	snprintf(follow->entry, sizeof(follow->entry), "WAYMARK_RUNDIR=%s", rundir);
+	/* Without it (too many instances of this user) we look now and then only. */
+	follow->opened = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+}
+
+void wmk_follow_close(struct wmk_follow *follow)
+{
+	if (follow->opened >= 0)
+		close(follow->opened);
+	follow->opened = -1;
 }
 
 const char *wmk_follow_why_text(enum wmk_follow_why why)
@@ -202,7 +217,7 @@ static unsigned add_children(pid_t pid, pid_t *pids, unsigned n)
 	return n;
 }
 
-void wmk_follow_look(struct wmk_follow *follow)
+static void look(struct wmk_follow *follow)
 {
 	pid_t pids[PROCESSES_MAX];
 	unsigned n = add_children(getpid(), pids, 0);
@@ -211,4 +226,46 @@ void wmk_follow_look(struct wmk_follow *follow)
 		look_at(follow, pids[i]);
 		n = add_children(pids[i], pids, n);
 	}
+}
+
+void wmk_follow_gone(struct wmk_follow *follow)
+{
+	follow->hurry = wmk_clock_monotonic() + HURRY_NS;
+	follow->next = 0;
+}
+
+void wmk_follow_registered(struct wmk_follow *follow, pid_t pid)
+{
+	char *maps, *name, *end;
+	size_t len;
+
+	if (follow->opened < 0 || follow->watched == WATCHED_MAX)
+		return;
+	maps = read_proc(pid, "maps", ENVIRONMENT_MAX, &len);
+	name = maps ? strstr(maps, "/libwaymark.so") : NULL;
+	if (name) {
+		end = name + strcspn(name, "\n");
+		*end = '\0';
+		while (name > maps && name[-1] != ' ')
+			name--;
+		/* The same file gives the same number again. */
+		follow->watched = inotify_add_watch(follow->opened, name, IN_OPEN);
+	}
+	free(maps);
+}
+
+uint64_t wmk_follow_look(struct wmk_follow *follow)
+{
+	char events[4096];
+	uint64_t now;
+
+	if (follow->opened >= 0 && read(follow->opened, events, sizeof(events)) > 0)
+		wmk_follow_gone(follow);
+	now = wmk_clock_monotonic();
+	if (now >= follow->next) {
+		look(follow);
+		now = wmk_clock_monotonic();
+		follow->next = now + (now < follow->hurry ? HURRY_STEP_NS : LOOK_NS);
+	}
+	return follow->next - now;
 }

@@ -21,8 +21,6 @@
 #define N_SUBBUFS_MAX (1u << 20)
 /* Programs that end together with the main one get this long to do so, and those that go on to stop recording. */
 #define GRACE_MS 200
-/* How often we look for children that do not follow. */
-#define LOOK_MS 50
 
 /* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -152,20 +150,29 @@ static unsigned count_running(const struct wmk_apps *apps)
 	return n;
 }
 
+static void on_app(void *data, const struct wmk_app_info *info)
+{
+	struct wmk_follow *follow = data;
+
+	if (info->connected && info->alive)
+		wmk_follow_registered(follow, info->pid);
+	else if (info->alive)
+		wmk_follow_gone(follow);
+}
+
 /* Serve registrations, signals, and look for children that do not follow, until the program has ended. */
 static void run_until_end(struct wmk_recording *rec, struct wmk_child *child, struct wmk_follow *follow)
 {
-	struct pollfd fds[2] = { { .fd = wmk_apps_fd(rec->apps), .events = POLLIN }, { .fd = child->signals, .events = POLLIN } };
-	uint64_t next = 0;
+	struct pollfd fds[] = {
+		{ .fd = wmk_apps_fd(rec->apps), .events = POLLIN },
+		{ .fd = child->signals, .events = POLLIN },
+		{ .fd = follow->opened, .events = POLLIN },
+	};
 
 	while (!child->ended) {
-		uint64_t now = wmk_clock_monotonic() / 1000000;
+		struct timespec timeout = { .tv_nsec = (long)wmk_follow_look(follow) };
 
-		if (now >= next) {
-			wmk_follow_look(follow);
-			next = now + LOOK_MS;
-		}
-		poll(fds, 2, (int)(next - now < LOOK_MS ? next - now : LOOK_MS));
+		ppoll(fds, sizeof(fds) / sizeof(fds[0]), &timeout, NULL);
 		wmk_apps_run_once(rec->apps, 0);
 		wmk_child_look(child);
 	}
@@ -184,7 +191,7 @@ static unsigned wait_for_rest(struct wmk_recording *rec, struct wmk_child *child
 	return running;
 }
 
-static int record(const struct wmk_record_args *args, const struct wmk_recording_options *options, char *path, char **argv)
+static int record(const struct wmk_record_args *args, struct wmk_recording_options *options, char *path, char **argv)
 {
 	struct wmk_child child;
 	struct wmk_follow follow;
@@ -192,23 +199,29 @@ static int record(const struct wmk_record_args *args, const struct wmk_recording
 	struct wmk_record_result result = { .args = args, .options = options, .child = &child, .follow = &follow, .program = argv[0] };
 	int err = wmk_child_open(&child);
 
+	options->on_app = on_app;
+	options->data = &follow;
 	if (err >= 0)
 		err = wmk_recording_open(options, &rec);
-	if (err >= 0)
+	if (err >= 0) {
+		wmk_follow_init(&follow, rec->rundir);
 		err = wmk_child_start(&child, path, argv, rec->rundir);
+		if (err < 0)
+			wmk_follow_close(&follow);
+	}
 	if (err < 0) {
 		wmk_cli_print_error();
 		wmk_recording_close(rec);
 		wmk_child_close(&child);
 		return WMK_CLI_FAILED;
 	}
-	wmk_follow_init(&follow, rec->rundir);
 	run_until_end(rec, &child, &follow);
 	result.running = wait_for_rest(rec, &child);
 	wmk_recording_stop(rec, GRACE_MS);
 	result.rec = rec;
 	wmk_record_summary(&result);
 	wmk_recording_close(rec);
+	wmk_follow_close(&follow);
 	wmk_child_close(&child);
 	return wmk_child_exit_status(&child);
 }

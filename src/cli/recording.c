@@ -174,6 +174,14 @@ static int declare_event(void *data, unsigned channel, uint32_t id, const struct
 	return err < 0 ? err : 0;
 }
 
+static void report_app(void *data, const struct wmk_app_info *info)
+{
+	const struct wmk_recording *rec = data;
+
+	if (rec->options->on_app)
+		rec->options->on_app(rec->options->data, info);
+}
+
 static int open_apps(struct wmk_recording *rec, const struct wmk_recording_options *options)
 {
 	static const char *const nothing[] = { "!*" };
@@ -199,7 +207,7 @@ static int open_apps(struct wmk_recording *rec, const struct wmk_recording_optio
 		.rundir = rec->rundir,
 		.channels = channels,
 		.n_channels = WMK_RECORDING_CHANNELS,
-		.ops = { .on_event_class = declare_event, .data = rec },
+		.ops = { .on_event_class = declare_event, .on_app = report_app, .data = rec },
 	};
 
 	memcpy(channels[WMK_RECORDING_PROGRAM].contexts, options->contexts, sizeof(channels[0].contexts));
@@ -237,6 +245,7 @@ int wmk_recording_open(const struct wmk_recording_options *options, struct wmk_r
 
 	if (!rec)
 		return wmk_error(-ENOMEM, "no memory for a recording");
+	rec->options = options;
 	err = open_parts(rec, options);
 	if (err < 0) {
 		wmk_recording_close(rec);
@@ -244,6 +253,26 @@ int wmk_recording_open(const struct wmk_recording_options *options, struct wmk_r
 	}
 	*out = rec;
 	return 0;
+}
+
+static void add_stats(struct wmk_recording *rec, unsigned channel)
+{
+	struct wmk_consumer_stats one, *sum = &rec->stats;
+
+	wmk_consumer_stats(rec->channels[channel].consumer, &one);
+	if (channel == WMK_RECORDING_STATEDUMP)
+		rec->statedump_records = one.records;
+	sum->records += one.records;
+	sum->lost += one.lost;
+	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++)
+		sum->lost_by_cause[i] += one.lost_by_cause[i];
+	sum->overwritten += one.overwritten;
+	sum->unwritten += one.unwritten;
+	sum->cut += one.cut;
+	sum->packets += one.packets;
+	sum->streams += one.streams;
+	if (!sum->words[0])
+		memcpy(sum->words, one.words, sizeof(sum->words));
 }
 
 unsigned wmk_recording_stop(struct wmk_recording *rec, int ms)
@@ -257,10 +286,11 @@ unsigned wmk_recording_stop(struct wmk_recording *rec, int ms)
 			wmk_apps_channel_switch(rec->apps, i, false);
 		unanswered = wmk_apps_sync(rec->apps, ms);
 	}
-	for (unsigned i = 0; i < WMK_RECORDING_CHANNELS; i++)
+	for (unsigned i = 0; i < WMK_RECORDING_CHANNELS; i++) {
 		if (wmk_consumer_stop(rec->channels[i].consumer) < 0 && !rec->failure[0])
 			wmk_error_text(rec->failure, sizeof(rec->failure));
-	wmk_consumer_stats(rec->channels[WMK_RECORDING_PROGRAM].consumer, &rec->stats);
+		add_stats(rec, i);
+	}
 	rec->stats.bytes = wmk_store_bytes(rec->store);
 	return unanswered > 0 ? (unsigned)unanswered : 0;
 }

@@ -29,7 +29,7 @@
 
 /*
  * Two channels: what the program records, and libwaymark's own events about it (loaded objects). Apart, so that a flight recorder
- * does not overwrite what makes its addresses readable, and the figures are those of the program.
+ * does not overwrite what makes its addresses readable, and each of its records says whose it is.
  */
 enum { WMK_RECORDING_PROGRAM, WMK_RECORDING_STATEDUMP, WMK_RECORDING_CHANNELS };
 
@@ -42,9 +42,12 @@ struct wmk_recording_options {
 	unsigned n_contexts;
 	uint32_t subbuf_size, n_subbufs; /* powers of two */
 	bool overwrite;                  /* nothing is written until the end, then what the rings hold */
+	void (*on_app)(void *data, const struct wmk_app_info *info);   /* as in struct wmk_apps_ops, or NULL */
+	void *data;
 };
 
 struct wmk_recording {
+	const struct wmk_recording_options *options;   /* the caller's, until wmk_recording_close() */
 	char rundir[64];                 /* empty: not made yet */
 	char path[4096];                 /* of the trace */
 	uint8_t uuid[16];
@@ -54,7 +57,8 @@ struct wmk_recording {
 		struct waymark_ring_set *set;
 		struct wmk_consumer *consumer;
 	} channels[WMK_RECORDING_CHANNELS];
-	struct wmk_consumer_stats stats; /* after wmk_recording_stop(), of the program's own channel; bytes are of all */
+	struct wmk_consumer_stats stats; /* after wmk_recording_stop(), of both channels together */
+	uint64_t statedump_records;      /* of these, libwaymark's own */
 	int metadata_error;              /* the first -errno with which an event could not be declared; 0: none */
 	char metadata_words[320];
 	char failure[320];               /* why not everything could be written at the end, empty if it was */

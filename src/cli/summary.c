@@ -197,8 +197,8 @@ static void print_json(const struct wmk_record_result *result)
 	wmk_apps_stats(rec->apps, &apps);
 	fputs("{\"path\":", stdout);
 	wmk_cli_json_string(stdout, rec->path);
-	fprintf(stdout, ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"overwritten\":%" PRIu64 ",\"unwritten\":%" PRIu64,
-		stats->records, stats->lost - stats->overwritten, stats->overwritten, stats->unwritten);
+	fprintf(stdout, ",\"records\":%" PRIu64 ",\"state_dump\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"overwritten\":%" PRIu64 ",\"unwritten\":%" PRIu64,
+		stats->records, rec->statedump_records, stats->lost - stats->overwritten, stats->overwritten, stats->unwritten);
 	fprintf(stdout, ",\"lost_full\":%" PRIu64 ",\"lost_memory\":%" PRIu64 ",\"lost_size\":%" PRIu64 ",\"lost_retry\":%" PRIu64,
 		stats->lost_by_cause[WAYMARK_LOST_FULL], stats->lost_by_cause[WAYMARK_LOST_MEMORY],
 		stats->lost_by_cause[WAYMARK_LOST_SIZE], stats->lost_by_cause[WAYMARK_LOST_RETRY]);
