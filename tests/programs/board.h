@@ -18,7 +18,9 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#ifndef BOARD_ONLY   /* for programs that look at a board and record nothing */
 #include <waymark/trace.h>
+#endif
 
 #define BOARD_SLOTS 8192
 #define BOARD_FLAGS 64
@@ -108,6 +110,7 @@ static inline void writer_end(uint32_t w, uint64_t seq)
 	__atomic_store_n(&board->slot[w].returned, seq, __ATOMIC_RELEASE);
 }
 
+#ifndef BOARD_ONLY
 /* One record of the event test:seq. One writer is one thread of control: slots are not shared. */
 static inline void writer_emit(uint32_t writer)
 {
@@ -131,5 +134,7 @@ static inline void writer_emit_text(uint32_t writer, char *buffer, size_t len)
 	waymark(test, text, writer, seq, t0, mono, sum, text);
 	writer_end(writer, seq);
 }
+
+#endif /* BOARD_ONLY */
 
 #endif

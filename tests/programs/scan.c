@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#define BOARD_ONLY
 #include "board.h"
 
 struct packet {

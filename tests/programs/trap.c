@@ -20,6 +20,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#define BOARD_ONLY
 #include "board.h"
 
 #if defined(__x86_64__)

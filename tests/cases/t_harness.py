@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The checks themselves: each must hold for what is right and fail, with its own words, for what is wrong."""
+import os
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import check, main  # noqa: E402
+from traces import (BOARD_HEAD, BOARD_SLOT, Failure, check_sequences, parse_line, writer_sum)  # noqa: E402
+
+
+class Fake:
+    """A trace that was not read from anywhere."""
+
+    def __init__(self, lines, frequency=2400000000):
+        self.lines, self.frequency = lines, frequency
+
+
+def line(time, writer, seq, t0, total=None, cpu=0, name='seq', tail=''):
+    total = writer_sum(writer, seq) if total is None else total
+    return '[%020d] host test:%s: { cpu_id = %d }, { writer = %d, seq = %d, t0 = %d, mono = %d, sum = %d%s }' % (
+        time, name, cpu, writer, seq, t0, t0, total, tail)
+
+
+def put(board, writer, begun, returned):
+    with open(board.path, 'r+b') as f:
+        f.seek(BOARD_HEAD + writer * BOARD_SLOT)
+        f.write(struct.pack('<QQ', begun, returned))
+
+
+def fails(words, function, *args, **more):
+    try:
+        function(*args, **more)
+    except Failure as failure:
+        check(words in str(failure), 'it failed with "%s", not with "%s"', failure, words)
+        return
+    check(False, 'it did not fail; wanted: %s', words)
+
+
+def sequences_are_checked(case):
+    put(case.board, 1, 3, 3)
+    good = [line(11, 1, 1, 10), line(21, 1, 2, 20), line(31, 1, 3, 30)]
+    check(check_sequences(Fake(good), case.board) == {1: [1, 2, 3]}, 'three good records are not seen')
+    check_sequences(Fake(good[:2]), case.board, lost=1)
+    fails('the sum is wrong', check_sequences, Fake(good[:2]), case.board)
+    fails('the sum is wrong', check_sequences, Fake(good), case.board, lost=1)
+    fails('there twice', check_sequences, Fake(good + good[2:]), case.board)
+    fails('torn record', check_sequences, Fake(good[:2] + [line(31, 1, 3, 30, total=1)]), case.board)
+    fails('who never began', check_sequences, Fake(good + [line(41, 2, 1, 40)]), case.board)
+    fails('but only 3 were begun', check_sequences, Fake(good + [line(41, 1, 4, 40)]), case.board)
+    fails('before the call', check_sequences, Fake(good[:2] + [line(29, 1, 3, 30)]), case.board)
+    fails('after number', check_sequences, Fake([line(25, 1, 1, 10, cpu=1)] + good[1:]), case.board)
+    fails('time goes back', check_sequences, Fake([good[2], line(22, 1, 2, 20), good[0]]), case.board)
+    fails('cannot be parsed', check_sequences, Fake(good + ['[1] host test:seq: { writer = 1 }']), case.board)
+    put(case.board, 1, 4, 3)
+    check_sequences(Fake(good), case.board, killed=True)
+    fails('did not return', check_sequences, Fake(good), case.board, lost=1)
+    text = line(11, 1, 1, 10, name='text', tail=', text = "bcd"')
+    check_sequences(Fake([text, *good[1:]]), case.board, killed=True)
+    fails('torn text', check_sequences, Fake([text.replace('bcd', 'bcc')]), case.board, killed=True)
+
+
+def lines_are_parsed(case):
+    r = parse_line('[00000000000000000012] vm shop:order: { cpu_id = 1 }, { procname = "a \\" b" }, '
+                   '{ id = 5, list = [ [0] = 1, [1] = -2 ], e = ( "RED" : container = 3 ), hex = 0xFF, d = 2.5, none = "" }')
+    check(r.time == 12 and r.name == 'shop:order' and r.scopes['cpu_id'] == 1, 'the head is %s', r)
+    check(r.fields == {'id': 5, 'list': [1, -2], 'e': (('RED',), 3), 'hex': 255, 'd': 2.5, 'none': ''}, 'fields are %s', r.fields)
+    fails('no record', parse_line, 'something else')
+
+
+def packet(records, content=None, sequence=0, discarded=0, begin=None, end=None):
+    body = b''
+    for time, writer, seq, t0 in records:
+        body += struct.pack('<BIQ', 31, 2, time) + struct.pack('<IQQQI', writer, seq, t0, t0, writer_sum(writer, seq))
+    bits = (96 + len(body)) * 8 if content is None else content
+    times = [r[0] for r in records] or [0]
+    head = struct.pack('<I16sIQ', 0xc1fc1fc1, b'u' * 16, 0, 0)
+    head += struct.pack('<QQQQQQQII', times[0] if begin is None else begin, times[-1] if end is None else end, bits, (96 + len(body)) * 8,
+                        sequence, 0, discarded, 0, 0)
+    return head + body
+
+
+def third_reader_is_checked(case):
+    put(case.board, 1, 3, 3)
+    good = [(11, 1, 1, 10), (21, 1, 2, 20), (31, 1, 3, 30)]
+
+    def scan(data):
+        path = case.path('stream')
+        with open(path, 'wb') as f:
+            f.write(data)
+        done = subprocess.run([case.program('scan'), case.board.path, '2', path], capture_output=True, text=True, timeout=30)
+        return done.stdout.strip() if done.returncode == 0 else done.stderr.strip()
+
+    whole = packet(good[:2]) + packet(good[2:], sequence=1, discarded=7)
+    check(scan(whole) == 'read 3 lost 7 begun 3 returned 3', 'a good stream: %s', scan(whole))
+    for words, data in (
+            ('twice', packet(good + good[2:])), ('before the call', packet([(9, 1, 1, 10)])), ('goes back', packet([good[1], good[0]], begin=5, end=50)),
+            ('outside', packet(good, end=25)), ('overlap', packet(good) + packet([], sequence=1, begin=20)),
+            ('nobody began', packet([(41, 1, 4, 40)])), ('not in order', packet(good) + packet([], sequence=2, begin=40, end=40)),
+            ('not in order', packet(good, discarded=1)), ('behind the last', packet(good, content=(96 + 3 * 45 - 2 * 45 + 2) * 8)),
+            ('whole header', whole + b'x'), ('no packet', whole + b'x' * 200), ('torn', whole[:-4] + b'abcd')):
+        check(words in scan(data), '"%s" was not said, but: %s', words, scan(data))
+
+
+if __name__ == '__main__':
+    main([sequences_are_checked, lines_are_parsed, third_reader_is_checked])
