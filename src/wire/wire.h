@@ -32,6 +32,7 @@
 #define WMK_FRAME_MAX (1u << 20)      /* bytes of a body */
 #define WMK_WIRE_NAME_MAX 64          /* procname in HELLO, without the NUL */
 #define WMK_WIRE_CONTEXTS_MAX 32
+#define WMK_WIRE_FDS 64               /* descriptors queued on one connection and direction */
 
 enum wmk_msg {
 	WMK_MSG_HELLO = 1, WMK_MSG_WELCOME, WMK_MSG_REFUSED, WMK_MSG_EVENT, WMK_MSG_EVENTS_END, WMK_MSG_CHANNEL,
@@ -44,8 +45,10 @@ struct wmk_frame {             /* as it travels, 16 bytes */
 	uint16_t type;             /* enum wmk_msg */
 	uint16_t version;          /* WMK_WIRE_VERSION */
 	uint32_t request;          /* echoed in ERROR */
-	uint32_t reserved;         /* 0 */
+	uint32_t flags;            /* WMK_FRAME_FD; all else 0 */
 };
+
+#define WMK_FRAME_FD 1u        /* a descriptor travels with this frame */
 
 struct wmk_hello {
 	uint32_t abi, word_bits;
@@ -95,12 +98,14 @@ struct wmk_disable_msg { uint32_t channel, event; };
 struct wmk_out {
 	uint8_t *buf;
 	size_t len, cap, sent;
-	struct { size_t at; int fd; } fds[64];   /* descriptor `fd` (owned) goes with the frame that begins at `at` */
+	struct { size_t at; int fd; } fds[WMK_WIRE_FDS];   /* descriptor `fd` (owned) goes with the frame that begins at `at` */
 	unsigned n_fds;
 };
 
-/* Append a frame. `fd` >= 0 is dup'd and travels with it. -ENOMEM, -EMSGSIZE, -EAGAIN (64 descriptors are queued). */
+/* Append a frame. `fd` >= 0 is dup'd and travels with it. -ENOMEM, -EMSGSIZE, -EAGAIN (WMK_WIRE_FDS are queued), -errno of dup. */
 int wmk_out_frame(struct wmk_out *out, enum wmk_msg type, uint32_t request, const void *body, size_t length, int fd);
+/* The same for a body in two parts, without a descriptor. */
+int wmk_out_frame_parts(struct wmk_out *out, enum wmk_msg type, const void *a, size_t a_len, const void *b, size_t b_len);
 /* Send what the socket takes (MSG_NOSIGNAL | MSG_DONTWAIT). 1: all sent; 0: more to send; -errno. */
 int wmk_out_send(struct wmk_out *out, int sock);
 void wmk_out_free(struct wmk_out *out);
@@ -109,18 +114,28 @@ void wmk_out_free(struct wmk_out *out);
 struct wmk_in {
 	uint8_t *buf;
 	size_t len, cap, next;
-	int fds[64];
+	int fds[WMK_WIRE_FDS];     /* received, not yet taken by their frames, oldest first */
 	unsigned n_fds;
 };
 
-/* Read what is there (MSG_DONTWAIT). 1: some bytes came; 0: end of file; -EAGAIN; -errno. */
+/*
+ * Read what is there, once (MSG_DONTWAIT). 1: some bytes came; 0: end of file; -EAGAIN; -ENOBUFS: take the frames that are there first;
+ * -errno. Memory grows with what comes, not with what a header promises. Starts from a zeroed structure.
+ */
 int wmk_in_receive(struct wmk_in *in, int sock);
 /*
  * Take the next whole frame: 1, and *frame, *body (valid until the next receive), *fd (-1 or now the caller's); 0: not whole yet;
- * -EPROTO with a cause chain (too long, wrong version).
+ * -EPROTO with a cause chain (too long, descriptor missing); -EPROTONOSUPPORT: another version (the header is whole in *frame).
+ * After an error nothing more can be taken. Descriptors that no frame announced are closed.
  */
 int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, int *fd);
 void wmk_in_free(struct wmk_in *in);
+
+/* Bytes queued and not yet sent. */
+static inline size_t wmk_out_queued(const struct wmk_out *out)
+{
+	return out->len - out->sent;
+}
 
 /* ── codecs: decode checks length, ranges and termination; -EPROTO with a cause chain ────────────────── */
 
@@ -143,7 +158,10 @@ int wmk_out_error(struct wmk_out *out, enum wmk_msg type, uint32_t request, int 
 
 /* ── where things are ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Runtime directory of `uid` (control.md "Where things are"); `getenv_ok` 0: ignore WAYMARK_RUNDIR. Returns length or -ENAMETOOLONG. */
+/*
+ * Runtime directory of `uid` (control.md "Where things are"); `getenv_ok` 0: ignore WAYMARK_RUNDIR (which set-id programs do anyway). Returns
+ * the length, or -ENAMETOOLONG, -EINVAL (WAYMARK_RUNDIR is not an absolute path) with a cause chain. The directory need not exist.
+ */
 int wmk_rundir(uid_t uid, int getenv_ok, char *buf, size_t size);
 #define WMK_APP_SOCKET "app.sock"
 

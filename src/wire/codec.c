@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * codec.c - the bodies of messages (see wire.h). Bodies are the structures themselves, little-endian as the machines are; what comes in
+ * is copied out and checked: length, ranges, termination.
+ */
+#include "wire/wire.h"
+
+#include "base/error.h"
+#include "schema/schema.h"
+
+#include <errno.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bodies are sent as they lie in memory");
+
+static int copy_out(const void *body, size_t len, void *to, size_t size, const char *name)
+{
+	if (len != size)
+		return wmk_error(-EPROTO, "a message %s has %zu bytes, not %zu", name, len, size);
+	memcpy(to, body, size);
+	return 0;
+}
+
+static int terminated(const char *text, size_t size)
+{
+	return memchr(text, '\0', size) ? 0 : wmk_error(-EPROTO, "a message holds a name without an end");
+}
+
+int wmk_hello_decode(const void *body, size_t len, struct wmk_hello *hello)
+{
+	if (copy_out(body, len, hello, sizeof(*hello), "HELLO") < 0 || terminated(hello->name, sizeof(hello->name)) < 0 ||
+	    terminated(hello->clock, sizeof(hello->clock)) < 0 || terminated(hello->clock_uuid, sizeof(hello->clock_uuid)) < 0)
+		return -EPROTO;
+	if (hello->clock[0] && hello->clock_offset >= hello->clock_freq)
+		return wmk_error(-EPROTO, "the clock of an application has a frequency of %llu Hz and an offset of %llu cycles",
+				 (unsigned long long)hello->clock_freq, (unsigned long long)hello->clock_offset);
+	return 0;
+}
+
+int wmk_welcome_decode(const void *body, size_t len, struct wmk_welcome *welcome)
+{
+	return copy_out(body, len, welcome, sizeof(*welcome), "WELCOME");
+}
+
+int wmk_channel_decode(const void *body, size_t len, struct wmk_channel_msg *channel)
+{
+	if (copy_out(body, len, channel, sizeof(*channel), "CHANNEL") < 0)
+		return -EPROTO;
+	if (channel->n_contexts > WMK_WIRE_CONTEXTS_MAX || channel->reserved || channel->field_limit == 0)
+		return wmk_error(-EPROTO, "a channel with %u contexts and a field limit of %u bytes", channel->n_contexts,
+				 channel->field_limit);
+	for (uint32_t i = 0; i < channel->n_contexts; i++)
+		if (channel->contexts[i] == 0 || channel->contexts[i] >= WMK_CTX_COUNT)
+			return wmk_error(-EPROTO, "no context has number %u", channel->contexts[i]);
+	return 0;
+}
+
+int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable)
+{
+	return copy_out(body, len, enable, sizeof(*enable), "ENABLE");
+}
+
+int wmk_disable_decode(const void *body, size_t len, struct wmk_disable_msg *disable)
+{
+	return copy_out(body, len, disable, sizeof(*disable), "DISABLE");
+}
+
+int wmk_u32_decode(const void *body, size_t len, uint32_t *value)
+{
+	return copy_out(body, len, value, sizeof(*value), "of one number");
+}
+
+int wmk_event_msg_decode(const void *body, size_t len, uint32_t *number, const void **encoded, size_t *encoded_len)
+{
+	if (len <= sizeof(*number) || len - sizeof(*number) > WMK_EVENT_MAX)
+		return wmk_error(-EPROTO, "a message EVENT has %zu bytes", len);
+	memcpy(number, body, sizeof(*number));
+	*encoded = (const char *)body + sizeof(*number);
+	*encoded_len = len - sizeof(*number);
+	return 0;
+}
+
+int wmk_error_msg_decode(const void *body, size_t len, int *err, char *text, size_t size)
+{
+	int32_t number;
+
+	if (len < sizeof(number) || size == 0)
+		return wmk_error(-EPROTO, "a message ERROR has %zu bytes", len);
+	memcpy(&number, body, sizeof(number));
+	if (number <= 0 || number > 4095)
+		return wmk_error(-EPROTO, "a message ERROR has number %d", number);
+	*err = number;
+#ifdef WMK_PLANTED_BUG                   /* the fuzzer must find this */
+	size_t n = len - sizeof(number);
+#else
+	size_t n = len - sizeof(number) < size - 1 ? len - sizeof(number) : size - 1;
+#endif
+	memcpy(text, (const char *)body + sizeof(number), n);
+	text[n] = '\0';
+	for (size_t i = 0; i < n; i++)       /* words from outside go to a terminal sooner or later */
+		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+			text[i] = text[i] ? '?' : '\0';
+	return 0;
+}
+
+/* ── out ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void name_copy(char *to, const char *from, size_t size)
+{
+	memcpy(to, from, strnlen(from, size - 1));
+}
+
+int wmk_out_hello(struct wmk_out *out, const struct wmk_hello *hello)
+{
+	struct wmk_hello body;
+
+	memset(&body, 0, sizeof(body));          /* nothing of our memory between and behind the fields */
+	body.abi = hello->abi;
+	body.word_bits = hello->word_bits;
+	body.pid = hello->pid;
+	body.ppid = hello->ppid;
+	body.start_time = hello->start_time;
+	body.clock_freq = hello->clock_freq;
+	body.clock_offset_s = hello->clock_offset_s;
+	body.clock_offset = hello->clock_offset;
+	name_copy(body.clock, hello->clock, sizeof(body.clock));
+	name_copy(body.clock_uuid, hello->clock_uuid, sizeof(body.clock_uuid));
+	name_copy(body.name, hello->name, sizeof(body.name));
+	return wmk_out_frame(out, WMK_MSG_HELLO, 0, &body, sizeof(body), -1);
+}
+
+int wmk_out_u32(struct wmk_out *out, enum wmk_msg type, uint32_t value)
+{
+	return wmk_out_frame(out, type, 0, &value, sizeof(value), -1);
+}
+
+int wmk_out_event(struct wmk_out *out, uint32_t number, const void *encoded, size_t encoded_len)
+{
+	if (encoded_len == 0 || encoded_len > WMK_EVENT_MAX)
+		return wmk_error(-EMSGSIZE, "an event's description of %zu bytes: 1 to %u may be", encoded_len, WMK_EVENT_MAX);
+	return wmk_out_frame_parts(out, WMK_MSG_EVENT, &number, sizeof(number), encoded, encoded_len);
+}
+
+int wmk_out_error(struct wmk_out *out, enum wmk_msg type, uint32_t request, int err, const char *text)
+{
+	struct {
+		int32_t err;
+		char text[1024];
+	} body = { .err = err < 0 ? -err : err };
+	size_t len = strnlen(text, sizeof(body.text));
+
+	memcpy(body.text, text, len);
+	return wmk_out_frame(out, type, request, &body, sizeof(body.err) + len, -1);
+}

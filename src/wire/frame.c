@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame.c - frames over a stream socket, and the descriptors that travel with them (see wire.h).
+ *
+ * The kernel hands over a descriptor no later than the first byte of the piece it was sent with, and a sender attaches it to the first
+ * byte of its frame: when any byte of a frame with WMK_FRAME_FD is here, its descriptor is too. So descriptors are taken in order.
+ */
+#include "wire/wire.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define IN_START 16384u
+#define KEEP 65536u              /* a larger buffer goes back as soon as it is empty */
+#define FDS_AT_ONCE 16
+
+/* ── out ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void out_compact(struct wmk_out *out)
+{
+	memmove(out->buf, out->buf + out->sent, out->len - out->sent);
+	for (unsigned i = 0; i < out->n_fds; i++)
+		out->fds[i].at -= out->sent;
+	out->len -= out->sent;
+	out->sent = 0;
+}
+
+static int out_room(struct wmk_out *out, size_t need)
+{
+	if (out->sent && need > out->cap - out->len)
+		out_compact(out);
+	if (need <= out->cap - out->len)
+		return 0;
+	size_t cap = out->cap ? out->cap : 4096;
+	while (cap - out->len < need)
+		cap *= 2;
+	uint8_t *buf = realloc(out->buf, cap);
+	if (!buf)
+		return wmk_error(-ENOMEM, "no memory for a message");
+	out->buf = buf;
+	out->cap = cap;
+	return 0;
+}
+
+static void out_append(struct wmk_out *out, const void *data, size_t len)
+{
+	if (len)
+		memcpy(out->buf + out->len, data, len);
+	out->len += len;
+}
+
+static int out_fd(struct wmk_out *out, int fd)
+{
+	if (out->n_fds == WMK_WIRE_FDS)
+		return wmk_error(-EAGAIN, "%u descriptors are queued", WMK_WIRE_FDS);
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (copy < 0)
+		return wmk_error(-errno, "cannot duplicate a descriptor");
+	out->fds[out->n_fds].at = out->len;
+	out->fds[out->n_fds++].fd = copy;
+	return 0;
+}
+
+/* The body is `a` and then `b`. */
+static int frame_append(struct wmk_out *out, struct wmk_frame *frame, const void *a, size_t a_len, const void *b, size_t b_len, int fd)
+{
+	if (a_len > WMK_FRAME_MAX || b_len > WMK_FRAME_MAX - a_len)
+		return wmk_error(-EMSGSIZE, "a message of %zu bytes: %u may be", a_len + b_len, WMK_FRAME_MAX);
+	frame->length = (uint32_t)(a_len + b_len);
+	frame->version = WMK_WIRE_VERSION;
+	int err = out_room(out, sizeof(*frame) + a_len + b_len);
+	if (err == 0 && fd >= 0) {
+		frame->flags = WMK_FRAME_FD;
+		err = out_fd(out, fd);
+	}
+	if (err < 0)
+		return err;
+	out_append(out, frame, sizeof(*frame));
+	out_append(out, a, a_len);
+	out_append(out, b, b_len);
+	return 0;
+}
+
+int wmk_out_frame(struct wmk_out *out, enum wmk_msg type, uint32_t request, const void *body, size_t length, int fd)
+{
+	struct wmk_frame frame = { .type = (uint16_t)type, .request = request };
+
+	return frame_append(out, &frame, body, length, NULL, 0, fd);
+}
+
+int wmk_out_frame_parts(struct wmk_out *out, enum wmk_msg type, const void *a, size_t a_len, const void *b, size_t b_len)
+{
+	struct wmk_frame frame = { .type = (uint16_t)type };
+
+	return frame_append(out, &frame, a, a_len, b, b_len, -1);
+}
+
+/* One sendmsg(): what stands before the next descriptor's frame, or that frame with its descriptor. */
+static ssize_t send_piece(struct wmk_out *out, int sock)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	unsigned with_fd = out->n_fds && out->fds[0].at == out->sent;
+	size_t end = out->n_fds > with_fd ? out->fds[with_fd].at : out->len;
+	struct iovec iov = { out->buf + out->sent, end - out->sent };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (with_fd) {
+		msg.msg_control = control.bytes;
+		msg.msg_controllen = sizeof(control.bytes);
+		memset(&control, 0, sizeof(control));
+		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &out->fds[0].fd, sizeof(int));
+	}
+	ssize_t n;
+	do {
+		n = sendmsg(sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
+	if (n > 0 && with_fd) {
+		close(out->fds[0].fd);
+		memmove(&out->fds[0], &out->fds[1], --out->n_fds * sizeof(out->fds[0]));
+	}
+	return n;
+}
+
+int wmk_out_send(struct wmk_out *out, int sock)
+{
+	while (out->sent < out->len) {
+		ssize_t n = send_piece(out, sock);
+
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -errno;
+		out->sent += (size_t)n;
+	}
+	out->sent = out->len = 0;
+	if (out->cap > KEEP) {
+		free(out->buf);
+		out->buf = NULL;
+		out->cap = 0;
+	}
+	return 1;
+}
+
+void wmk_out_free(struct wmk_out *out)
+{
+	for (unsigned i = 0; i < out->n_fds; i++)
+		close(out->fds[i].fd);
+	free(out->buf);
+	memset(out, 0, sizeof(*out));
+}
+
+/* ── in ──────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Room to read into: for the rest of the frame that has begun, but at most as much again as has come. */
+static int in_room(struct wmk_in *in)
+{
+	struct wmk_frame frame;
+	size_t want = IN_START;
+
+	if (in->next) {
+		memmove(in->buf, in->buf + in->next, in->len - in->next);
+		in->len -= in->next;
+		in->next = 0;
+	}
+	if (in->len >= sizeof(frame)) {
+		memcpy(&frame, in->buf, sizeof(frame));
+		size_t whole = sizeof(frame) + (frame.length < WMK_FRAME_MAX ? frame.length : WMK_FRAME_MAX);
+
+		if (whole > want)
+			want = whole < 2 * in->len ? whole : 2 * in->len;
+	}
+	if (want > in->cap || (in->len == 0 && in->cap > KEEP)) {
+		uint8_t *buf = realloc(in->buf, want < IN_START ? IN_START : want);
+
+		if (!buf)
+			return wmk_error(-ENOMEM, "no memory for a message");
+		in->buf = buf;
+		in->cap = want < IN_START ? IN_START : want;
+	}
+	return in->len < in->cap ? 0 : wmk_error(-ENOBUFS, "messages are waiting to be taken");
+}
+
+static void fds_take(struct wmk_in *in, struct msghdr *msg)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+			if (in->n_fds < WMK_WIRE_FDS)
+				in->fds[in->n_fds++] = fd;
+			else
+				close(fd);
+		}
+	}
+}
+
+int wmk_in_receive(struct wmk_in *in, int sock)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(FDS_AT_ONCE * sizeof(int))];
+	} control;
+	int err = in_room(in);
+
+	if (err < 0)
+		return err;
+	struct iovec iov = { in->buf + in->len, in->cap - in->len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes) };
+	ssize_t n;
+	do {
+		n = recvmsg(sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	fds_take(in, &msg);
+	in->len += (size_t)n;
+	return n > 0;
+}
+
+static void fds_close(struct wmk_in *in)
+{
+	while (in->n_fds)
+		close(in->fds[--in->n_fds]);
+}
+
+int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, int *fd)
+{
+	size_t have = in->len - in->next;
+
+	*fd = -1;
+	if (have == 0)
+		fds_close(in);       /* nothing is left that could have announced them */
+	if (have < sizeof(*frame))
+		return 0;
+	memcpy(frame, in->buf + in->next, sizeof(*frame));
+	if (frame->version != WMK_WIRE_VERSION)
+		return wmk_error(-EPROTONOSUPPORT, "the other side speaks version %u of the protocol, this side %u", frame->version,
+				 WMK_WIRE_VERSION);
+	if (frame->flags & ~WMK_FRAME_FD)
+		return wmk_error(-EPROTO, "a message with unknown flags");
+#ifdef WMK_PLANTED_BUG                       /* the fuzzer must find this */
+	if ((uint32_t)(frame->length + sizeof(*frame)) > have)
+		return 0;
+#else
+	if (frame->length > WMK_FRAME_MAX)
+		return wmk_error(-EPROTO, "a message of %u bytes: %u may be", frame->length, WMK_FRAME_MAX);
+	if (frame->length > have - sizeof(*frame))
+		return 0;
+#endif
+	if (frame->flags & WMK_FRAME_FD) {
+		if (in->n_fds == 0)
+			return wmk_error(-EPROTO, "a message came without its descriptor");
+		*fd = in->fds[0];
+		memmove(&in->fds[0], &in->fds[1], --in->n_fds * sizeof(in->fds[0]));
+	}
+	*body = in->buf + in->next + sizeof(*frame);
+	in->next += sizeof(*frame) + frame->length;
+	return 1;
+}
+
+void wmk_in_free(struct wmk_in *in)
+{
+	fds_close(in);
+	free(in->buf);
+	memset(in, 0, sizeof(*in));
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* test_codec.c - bodies: there and back, and every check refuses. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "schema/schema.h"
+#include "wire/wire.h"
+
+static void test_hello(void **state)
+{
+	struct wmk_hello hello = { .abi = 1, .word_bits = 64, .pid = 7, .ppid = 6, .start_time = 5, .clock_freq = 100, .clock_offset_s = -1,
+				   .clock_offset = 99, .clock = "mine", .clock_uuid = "u", .name = "program" }, got;
+	struct wmk_out out = { 0 };
+
+	(void)state;
+	assert_int_equal(wmk_out_hello(&out, &hello), 0);
+	const uint8_t *body = out.buf + sizeof(struct wmk_frame);
+	size_t len = out.len - sizeof(struct wmk_frame);
+	assert_int_equal(wmk_hello_decode(body, len, &got), 0);
+	assert_memory_equal(&got, &hello, offsetof(struct wmk_hello, name));
+	assert_string_equal(got.name, "program");
+	assert_int_equal(wmk_hello_decode(body, len - 1, &got), -EPROTO);
+	assert_int_equal(wmk_hello_decode(body, len + 1, &got), -EPROTO);
+	hello.clock_offset = 100;
+	assert_int_equal(wmk_hello_decode(&hello, sizeof(hello), &got), -EPROTO);
+	hello.clock[0] = '\0';
+	assert_int_equal(wmk_hello_decode(&hello, sizeof(hello), &got), 0);
+	memset(hello.name, 'a', sizeof(hello.name));
+	assert_int_equal(wmk_hello_decode(&hello, sizeof(hello), &got), -EPROTO);
+	wmk_out_free(&out);
+}
+
+static void test_channel(void **state)
+{
+	struct wmk_channel_msg channel = { .channel = 1, .field_limit = 4096, .n_contexts = 2, .contexts = { WMK_CTX_VPID, WMK_CTX_IP } }, got;
+
+	(void)state;
+	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), 0);
+	assert_memory_equal(&got, &channel, sizeof(got));
+	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel) - 1, &got), -EPROTO);
+	channel.contexts[1] = WMK_CTX_COUNT;
+	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), -EPROTO);
+	channel.contexts[1] = 0;
+	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), -EPROTO);
+	channel.n_contexts = WMK_WIRE_CONTEXTS_MAX + 1;
+	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), -EPROTO);
+	channel.n_contexts = 0;
+	channel.field_limit = 0;
+	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), -EPROTO);
+}
+
+static void test_small(void **state)
+{
+	const struct wmk_enable_msg enable = { 1, 2, 3 };
+	const struct wmk_disable_msg disable = { 1, 2 };
+	const struct wmk_welcome welcome = { 1, 2, 3 };
+	struct wmk_enable_msg e;
+	struct wmk_disable_msg d;
+	struct wmk_welcome w;
+	uint32_t value = 0;
+
+	(void)state;
+	assert_int_equal(wmk_enable_decode(&enable, sizeof(enable), &e), 0);
+	assert_memory_equal(&e, &enable, sizeof(e));
+	assert_int_equal(wmk_enable_decode(&enable, 4, &e), -EPROTO);
+	assert_int_equal(wmk_disable_decode(&disable, sizeof(disable), &d), 0);
+	assert_memory_equal(&d, &disable, sizeof(d));
+	assert_int_equal(wmk_disable_decode(&enable, sizeof(enable), &d), -EPROTO);
+	assert_int_equal(wmk_welcome_decode(&welcome, sizeof(welcome), &w), 0);
+	assert_memory_equal(&w, &welcome, sizeof(w));
+	assert_int_equal(wmk_welcome_decode(&welcome, 0, &w), -EPROTO);
+	assert_int_equal(wmk_u32_decode(&enable, 4, &value), 0);
+	assert_int_equal(value, 1);
+	assert_int_equal(wmk_u32_decode(&enable, 3, &value), -EPROTO);
+}
+
+static void test_event(void **state)
+{
+	struct wmk_out out = { 0 };
+	const void *encoded;
+	size_t len;
+	uint32_t number;
+
+	(void)state;
+	assert_int_equal(wmk_out_event(&out, 5, "abc", 3), 0);
+	const uint8_t *body = out.buf + sizeof(struct wmk_frame);
+	assert_int_equal(wmk_event_msg_decode(body, 7, &number, &encoded, &len), 0);
+	assert_int_equal(number, 5);
+	assert_int_equal(len, 3);
+	assert_memory_equal(encoded, "abc", 3);
+	assert_int_equal(wmk_event_msg_decode(body, 4, &number, &encoded, &len), -EPROTO);
+	assert_int_equal(wmk_event_msg_decode(body, 0, &number, &encoded, &len), -EPROTO);
+	assert_int_equal(wmk_event_msg_decode(body, WMK_EVENT_MAX + 5, &number, &encoded, &len), -EPROTO);
+	assert_int_equal(wmk_out_event(&out, 5, "abc", 0), -EMSGSIZE);
+	assert_int_equal(wmk_out_event(&out, 5, "abc", WMK_EVENT_MAX + 1), -EMSGSIZE);
+	wmk_out_free(&out);
+}
+
+static void test_error(void **state)
+{
+	struct wmk_out out = { 0 };
+	char text[16];
+	int err;
+
+	(void)state;
+	assert_int_equal(wmk_out_error(&out, WMK_MSG_REFUSED, 9, -EPERM, "no\x1b[31m"), 0);
+	const uint8_t *body = out.buf + sizeof(struct wmk_frame);
+	size_t len = out.len - sizeof(struct wmk_frame);
+	assert_int_equal(wmk_error_msg_decode(body, len, &err, text, sizeof(text)), 0);
+	assert_int_equal(err, EPERM);
+	assert_string_equal(text, "no?[31m");
+	assert_int_equal(wmk_error_msg_decode(body, len, &err, text, 3), 0);
+	assert_string_equal(text, "no");
+	assert_int_equal(wmk_error_msg_decode(body, 4, &err, text, sizeof(text)), 0);
+	assert_string_equal(text, "");
+	assert_int_equal(wmk_error_msg_decode(body, 3, &err, text, sizeof(text)), -EPROTO);
+	assert_int_equal(wmk_error_msg_decode("\0\0\0\0x", 5, &err, text, sizeof(text)), -EPROTO);
+	wmk_out_free(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hello), cmocka_unit_test(test_channel), cmocka_unit_test(test_small), cmocka_unit_test(test_event),
+		cmocka_unit_test(test_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* test_frame.c - frames and descriptors over a real socket: whole, in pieces, in numbers, and from a hostile peer. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "wire/wire.h"
+
+struct link {
+	int pair[2];
+	struct wmk_out out;
+	struct wmk_in in;
+	int fds_before;
+};
+
+static int open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static int setup(void **state)
+{
+	struct link *l = calloc(1, sizeof(*l));
+
+	l->fds_before = open_fds();
+	*state = l;
+	return socketpair(AF_UNIX, SOCK_STREAM, 0, l->pair);
+}
+
+static int teardown(void **state)
+{
+	struct link *l = *state;
+	int before = l->fds_before;
+
+	wmk_out_free(&l->out);
+	wmk_in_free(&l->in);
+	close(l->pair[0]);
+	close(l->pair[1]);
+	free(l);
+	return open_fds() == before ? 0 : -1;        /* nothing leaks, whatever came */
+}
+
+static void test_order(void **state)
+{
+	struct link *l = *state;
+	struct wmk_frame frame;
+	const void *body;
+	int fd;
+
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(wmk_out_u32(&l->out, WMK_MSG_DONE, i), 0);
+	assert_int_equal(wmk_out_send(&l->out, l->pair[0]), 1);
+	for (uint32_t i = 0; i < 1000; i++) {
+		uint32_t value;
+
+		while (wmk_in_frame(&l->in, &frame, &body, &fd) == 0)
+			assert_int_equal(wmk_in_receive(&l->in, l->pair[1]), 1);
+		assert_int_equal(frame.type, WMK_MSG_DONE);
+		assert_int_equal(fd, -1);
+		assert_int_equal(wmk_u32_decode(body, frame.length, &value), 0);
+		assert_int_equal(value, i);
+	}
+	assert_int_equal(wmk_in_frame(&l->in, &frame, &body, &fd), 0);
+	assert_int_equal(wmk_in_receive(&l->in, l->pair[1]), -EAGAIN);
+	shutdown(l->pair[0], SHUT_WR);
+	assert_int_equal(wmk_in_receive(&l->in, l->pair[1]), 0);
+}
+
+/* Each descriptor arrives with its own frame, among frames without, through a socket that is full now and then. */
+static void test_descriptors(void **state)
+{
+	enum { N = 500 };
+	struct link *l = *state;
+	struct wmk_frame frame;
+	const void *body;
+	uint32_t queued = 0, got = 0;
+	static char filler[3000];
+
+	while (got < N) {
+		while (queued < N && l->out.n_fds < 20) {
+			int fd = queued % 3 == 0 ? memfd_create("x", MFD_CLOEXEC) : -1;
+
+			if (fd >= 0)
+				assert_int_equal(ftruncate(fd, queued + 1), 0);
+			memcpy(filler, &queued, sizeof(queued));
+			assert_int_equal(wmk_out_frame(&l->out, WMK_MSG_CHANNEL, queued, filler, 4 + queued * 5, fd), 0);
+			if (fd >= 0)
+				close(fd);
+			queued++;
+		}
+		assert_true(wmk_out_send(&l->out, l->pair[0]) >= 0);
+		int fd, err = wmk_in_receive(&l->in, l->pair[1]);
+		assert_true(err == 1 || err == -EAGAIN);
+		while ((err = wmk_in_frame(&l->in, &frame, &body, &fd)) == 1) {
+			assert_int_equal(frame.request, got);
+			assert_int_equal(frame.length, 4 + got * 5);
+			assert_memory_equal(body, &got, 4);
+			assert_int_equal(fd >= 0, got % 3 == 0);
+			if (fd >= 0) {
+				struct stat st;
+
+				assert_int_equal(fstat(fd, &st), 0);
+				assert_int_equal(st.st_size, got + 1);
+				close(fd);
+			}
+			got++;
+		}
+		assert_int_equal(err, 0);
+	}
+}
+
+/* A message of the largest size, a byte at a time at its beginning; one larger is not sent. */
+static void test_sizes(void **state)
+{
+	struct link *l = *state;
+	uint8_t *big = calloc(1, WMK_FRAME_MAX + 1);
+	struct wmk_frame frame;
+	const void *body;
+	int fd, err = 0;
+
+	assert_non_null(big);
+	big[WMK_FRAME_MAX - 1] = 77;
+	assert_int_equal(wmk_out_frame(&l->out, WMK_MSG_EVENT, 0, big, WMK_FRAME_MAX + 1, -1), -EMSGSIZE);
+	assert_int_equal(wmk_out_frame(&l->out, WMK_MSG_EVENT, 0, big, WMK_FRAME_MAX, -1), 0);
+	for (int i = 0; i < 40; i++) {
+		assert_int_equal(send(l->pair[0], l->out.buf + i, 1, 0), 1);
+		assert_int_equal(wmk_in_receive(&l->in, l->pair[1]), 1);
+		assert_int_equal(wmk_in_frame(&l->in, &frame, &body, &fd), 0);
+	}
+	assert_true(l->in.cap < 65536);
+	l->out.sent = 40;
+	while ((err = wmk_in_frame(&l->in, &frame, &body, &fd)) == 0) {
+		assert_true(wmk_out_send(&l->out, l->pair[0]) >= 0);
+		assert_int_equal(wmk_in_receive(&l->in, l->pair[1]), 1);
+	}
+	assert_int_equal(err, 1);
+	assert_int_equal(frame.length, WMK_FRAME_MAX);
+	assert_int_equal(((const uint8_t *)body)[WMK_FRAME_MAX - 1], 77);
+	/* the large buffers go back */
+	assert_int_equal(wmk_in_receive(&l->in, l->pair[1]), -EAGAIN);
+	assert_true(l->in.cap < 65536);
+	assert_true(l->out.cap <= 65536);
+	free(big);
+}
+
+static int take(struct link *l, const struct wmk_frame *frame, size_t len)
+{
+	struct wmk_frame got;
+	const void *body;
+	int fd;
+
+	assert_int_equal(send(l->pair[0], frame, len, 0), (ssize_t)len);
+	assert_int_equal(wmk_in_receive(&l->in, l->pair[1]), 1);
+	return wmk_in_frame(&l->in, &got, &body, &fd);
+}
+
+static void test_hostile(void **state)
+{
+	const struct { struct wmk_frame frame; int err; const char *words; } table[] = {
+		{ { WMK_FRAME_MAX + 1, WMK_MSG_HELLO, WMK_WIRE_VERSION, 0, 0 }, -EPROTO, "bytes" },
+		{ { UINT32_MAX, WMK_MSG_HELLO, WMK_WIRE_VERSION, 0, 0 }, -EPROTO, "bytes" },
+		{ { 0, WMK_MSG_HELLO, WMK_WIRE_VERSION + 1, 0, 0 }, -EPROTONOSUPPORT, "version" },
+		{ { 0, WMK_MSG_HELLO, WMK_WIRE_VERSION, 0, 2 }, -EPROTO, "flags" },
+		{ { 0, WMK_MSG_CHANNEL, WMK_WIRE_VERSION, 0, WMK_FRAME_FD }, -EPROTO, "descriptor" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct link *l;
+
+		assert_int_equal(setup((void **)&l), 0);
+		assert_int_equal(take(l, &table[i].frame, sizeof(struct wmk_frame)), table[i].err);
+		assert_non_null(strstr(wmk_error_get(0), table[i].words));
+		assert_int_equal(teardown((void **)&l), 0);
+	}
+	(void)state;
+}
+
+/* Descriptors that no frame announces: closed, at latest when everything has been taken, and never more than a bound are kept. */
+static void test_strays(void **state)
+{
+	struct link *l = *state;
+	struct wmk_frame plain = { 0, WMK_MSG_DONE, WMK_WIRE_VERSION, 0, 0 };
+	const void *body;
+	int fd, before = open_fds();
+
+	for (int i = 0; i < 200; i++) {
+		assert_int_equal(wmk_out_frame(&l->out, WMK_MSG_DONE, 0, NULL, 0, l->pair[0]), 0);
+		memcpy(l->out.buf, &plain, sizeof(plain));          /* without WMK_FRAME_FD */
+		assert_int_equal(wmk_out_send(&l->out, l->pair[0]), 1);
+		assert_int_equal(wmk_in_receive(&l->in, l->pair[1]), 1);
+		assert_true(open_fds() <= before + WMK_WIRE_FDS);
+	}
+	for (int i = 0; i < 200; i++) {
+		assert_int_equal(wmk_in_frame(&l->in, &plain, &body, &fd), 1);
+		assert_int_equal(fd, -1);
+	}
+	assert_int_equal(wmk_in_frame(&l->in, &plain, &body, &fd), 0);
+	assert_int_equal(open_fds(), before);
+}
+
+static void test_bounds(void **state)
+{
+	struct link *l = *state;
+
+	for (int i = 0; i < WMK_WIRE_FDS; i++)
+		assert_int_equal(wmk_out_frame(&l->out, WMK_MSG_CHANNEL, 0, NULL, 0, l->pair[0]), 0);
+	assert_int_equal(wmk_out_frame(&l->out, WMK_MSG_CHANNEL, 0, NULL, 0, l->pair[0]), -EAGAIN);
+	assert_int_equal(wmk_out_frame(&l->out, WMK_MSG_CHANNEL, 0, NULL, 0, 9999), -EAGAIN);
+	/* frames that nobody takes do not make the reader grow */
+	int err = 1;
+	for (int i = 0; i < 100000 && err == 1; i++) {
+		struct wmk_frame plain = { 0, WMK_MSG_DONE, WMK_WIRE_VERSION, 0, 0 };
+
+		send(l->pair[0], &plain, sizeof(plain), MSG_DONTWAIT);
+		err = wmk_in_receive(&l->in, l->pair[1]);
+	}
+	assert_int_equal(err, -ENOBUFS);
+	assert_true(l->in.cap <= 65536);
+	/* a peer that is gone */
+	close(l->pair[1]);
+	l->pair[1] = -1;
+	assert_int_equal(wmk_out_send(&l->out, l->pair[0]), -EPIPE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_order, setup, teardown), cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sizes, setup, teardown), cmocka_unit_test(test_hostile),
+		cmocka_unit_test_setup_teardown(test_strays, setup, teardown), cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* test_rundir.c - the place where an application and its controller meet. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "wire/wire.h"
+
+static void test_rundir(void **state)
+{
+	char buf[256], longer[200];
+
+	(void)state;
+	unsetenv("WAYMARK_RUNDIR");
+	assert_int_equal(wmk_rundir(0, 1, buf, sizeof(buf)), strlen("/run/waymark"));
+	assert_string_equal(buf, "/run/waymark");
+	wmk_rundir(3999999999u, 1, buf, sizeof(buf));
+	assert_string_equal(buf, "/tmp/waymark-3999999999");
+	setenv("WAYMARK_RUNDIR", "/tmp/elsewhere", 1);
+	assert_int_equal(wmk_rundir(0, 1, buf, sizeof(buf)), strlen("/tmp/elsewhere"));
+	assert_string_equal(buf, "/tmp/elsewhere");
+	wmk_rundir(0, 0, buf, sizeof(buf));
+	assert_string_equal(buf, "/run/waymark");
+	assert_int_equal(wmk_rundir(0, 1, buf, 5), -ENAMETOOLONG);
+	setenv("WAYMARK_RUNDIR", "relative", 1);
+	assert_int_equal(wmk_rundir(0, 1, buf, sizeof(buf)), -EINVAL);
+	memset(longer, 'a', sizeof(longer));
+	longer[0] = '/';
+	longer[sizeof(longer) - 1] = '\0';
+	setenv("WAYMARK_RUNDIR", longer, 1);
+	assert_int_equal(wmk_rundir(0, 1, buf, sizeof(buf)), -ENAMETOOLONG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rundir) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
