@@ -147,6 +147,8 @@ int waymark_ring_set_back(struct waymark_ring_set *set);
 void waymark_ring_set_heartbeat(struct waymark_ring_set *set);
 /* Sleep until a writer enters a new sub-buffer of any ring, `timeout_us` at most (<= 1 s). 1: woken, 0: time is over. */
 int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us);
+/* Ends a sleep in waymark_ring_set_wait() of another thread of the reader's process. A sleep that has not begun yet is not affected. */
+void waymark_ring_set_wake(struct waymark_ring_set *set);
 
 /* ── claim rings: who may claim, and who died ────────────────────────────────────────────────────────── */
 

@@ -44,12 +44,11 @@ struct wmk_store;
 /* One stream of packets. `lost`, `records` are totals since the stream's beginning, at the end of the packet. */
 struct wmk_packet {
 	uint64_t begin_ts, end_ts;
-	uint64_t position;         /* in the source, of the first byte */
+	uint64_t position, end;    /* in the source, of the first byte; where the next packet begins at the earliest */
 	uint64_t records, lost, cut;
 	const void *data;          /* len bytes of records, until release */
 	size_t len;
 	uint8_t *room;             /* WMK_CTF_PACKET_ROOM writable bytes that end at `data`, or NULL */
-	void *priv;                /* the source's own */
 };
 
 struct wmk_source;
@@ -57,6 +56,8 @@ struct wmk_source_ops {
 	/* 1: *packet filled; 0: nothing now; -errno: the source lies or failed, it yields nothing more. flush: also unfinished parts. */
 	int (*next)(struct wmk_source *source, int flush, struct wmk_packet *packet);
 	int (*release)(struct wmk_source *source, const struct wmk_packet *packet);
+	/* Position up to which there are records now; a later one only grows. What is written by then is what a flush must take. */
+	uint64_t (*head)(struct wmk_source *source);
 	/* Records lost up to now; by cause if not NULL. */
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 	void (*close)(struct wmk_source *source);
@@ -96,8 +97,6 @@ struct wmk_consumer_options {
 	uint32_t min_us, max_us;   /* bounds of the timer; 0: 1000 and 100000 */
 	uint64_t start_ts;         /* the clock's value now: time of an empty packet in a stream that never had a record */
 };
-
-enum wmk_stream_error_kind { WMK_STREAM_OK = 0, WMK_STREAM_LIES = 1, WMK_STREAM_UNWRITTEN = 2 };
 
 struct wmk_consumer_stats {
 	uint64_t records;                             /* in the trace */

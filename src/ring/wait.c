@@ -99,6 +99,12 @@ int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us)
 	return any;
 }
 
+void waymark_ring_set_wake(struct waymark_ring_set *set)
+{
+	if (__atomic_exchange_n(&set->header->waiting, 0, __ATOMIC_RELAXED) != 0)
+		wmk_ring_syscall(SYS_futex, (long)&set->header->waiting, FUTEX_WAKE, 1, 0, 0, 0);
+}
+
 void waymark_ring_set_heartbeat(struct waymark_ring_set *set)
 {
 	/* Relaxed: says only that somebody lives. */

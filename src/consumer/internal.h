@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * internal.h - shared by the files of src/consumer: a stream, and what one look at all of them does.
+ */
+#ifndef WMK_CONSUMER_INTERNAL_H
+#define WMK_CONSUMER_INTERNAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "consumer/consumer.h"
+
+#define WMK_STREAM_NAME 160
+
+struct wmk_stream {
+	char name[WMK_STREAM_NAME];
+	struct wmk_source *source;         /* owned */
+	struct wmk_sink_stream *out;       /* NULL until there is something to write */
+	uint32_t stream_id, cpu;
+	uint64_t instance;
+	uint64_t sequence;                 /* of the next packet in the trace */
+	uint64_t end_ts, end_pos;          /* of the last packet taken */
+	uint64_t taken;                    /* records released from the source */
+	uint64_t written;                  /* of them, in the trace */
+	uint64_t source_lost;              /* greatest count that the source has told */
+	uint64_t shown;                    /* lost count of the last packet in the trace */
+	uint64_t cut;
+	bool dead;                         /* the source lies */
+};
+
+struct wmk_consumer {
+	struct wmk_consumer_options options;
+	/* Held during a look, and by who adds streams. */
+	pthread_mutex_t streams_lock;
+	struct wmk_stream **streams;
+	size_t n_streams;
+	struct waymark_ring_set **sets;
+	size_t n_sets;
+	bool ended;                        /* the last look has been taken */
+	/* Below: commands and what is published, under `lock`. */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t thread;
+	bool running, stop, asleep;
+	uint64_t flush_wanted, flush_done;
+	int flush_err, stop_err;
+	struct wmk_consumer_stats stats;
+	/* The thread's own. */
+	struct wmk_consumer_stats now;
+	uint32_t interval_us, idle;
+};
+
+enum wmk_look { WMK_LOOK_WHOLE = 0, WMK_LOOK_FLUSH = 1, WMK_LOOK_END = 2 };
+
+/* What a look saw. */
+struct wmk_look_result {
+	uint64_t packets;
+	uint64_t most;             /* packets of the stream that had most */
+	int err;                   /* the sink's, 0 if everything was written */
+};
+
+/*
+ * Look at all streams: WHOLE takes complete packets, FLUSH also parts, END gives up what cannot be written and ends the streams.
+ * Under streams_lock.
+ */
+void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *result);
+/* Sum up losses into consumer->now, copy it to consumer->stats. */
+void wmk_consumer_publish(struct wmk_consumer *consumer);
+
+int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk_source **source);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * look.c - one look at all streams: take packets from sources, give them to the sink, keep the counts that make no loss invisible.
+ *
+ * The lost count in a packet is what the source says, and what we ourselves could not write. Every stream begins with 0 and ends with the
+ * final count: an empty packet says it where no packet with records does.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/testpoint.h"
+#include "consumer/internal.h"
+
+/* Packets of one stream before the others have their turn. */
+#define TURN 4
+
+static void remember(struct wmk_consumer *consumer, int err)
+{
+	consumer->now.sink_errors++;
+	consumer->now.sink_error = err;
+	consumer->now.stuck = 1;
+	if (!consumer->now.words[0])
+		wmk_error_text(consumer->now.words, sizeof(consumer->now.words));
+	wmk_error_clear();
+}
+
+/* Records that were taken from the source but are in no packet. */
+static uint64_t unwritten(const struct wmk_stream *stream)
+{
+	return stream->taken - stream->written;
+}
+
+static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, const struct wmk_packet *packet, uint64_t lost)
+{
+	const struct wmk_ctf_packet head = {
+		.stream_id = stream->stream_id, .instance = stream->instance, .begin_ts = packet->begin_ts, .end_ts = packet->end_ts,
+		.content = packet->len, .sequence = stream->sequence, .ring_position = packet->position, .lost = lost,
+		.cpu = stream->cpu, .cut = (uint32_t)packet->cut,
+	};
+	int err;
+
+	WMK_TESTPOINT(consumer_before_write);
+	err = consumer->options.sink->ops->write(stream->out, &head, packet);
+	WMK_TESTPOINT(consumer_after_write);
+	if (err < 0)
+		return err;
+	stream->sequence++;
+	stream->shown = lost;
+	consumer->now.packets++;
+	consumer->now.stuck = 0;
+	return 0;
+}
+
+static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t position, uint64_t lost)
+{
+	const struct wmk_packet packet = { .begin_ts = ts, .end_ts = ts, .position = position, .end = position, .cut = stream->cut };
+
+	return put_packet(consumer, stream, &packet, lost);
+}
+
+/* Open the file if there is none yet; begin it with a lost count of 0 when the next packet would not. */
+static int begin(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t position, uint64_t lost)
+{
+	int err = 0;
+
+	if (!stream->out) {
+		err = consumer->options.sink->ops->stream_open(consumer->options.sink, stream->name, &stream->out);
+		if (err < 0)
+			return err;
+		consumer->now.streams++;
+	}
+	if (stream->sequence == 0 && lost)
+		err = put_empty(consumer, stream, ts, position, 0);
+	return err;
+}
+
+static int write_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, const struct wmk_packet *packet)
+{
+	uint64_t lost = stream->source_lost > packet->lost ? stream->source_lost : packet->lost;
+	int err;
+
+	lost += unwritten(stream);
+	err = begin(consumer, stream, packet->begin_ts, packet->position, lost);
+	if (err >= 0)
+		err = put_packet(consumer, stream, packet, lost);
+	return err;
+}
+
+/* The source lies: its stream ends here, the others go on. */
+static void bury(struct wmk_consumer *consumer, struct wmk_stream *stream, int err)
+{
+	char words[WMK_STREAM_NAME + 100];
+
+	stream->dead = true;
+	consumer->now.errors++;
+	snprintf(words, sizeof(words), "stream %s: its ring holds nonsense (%s); nothing after this was read from it", stream->name,
+		 strerror(-err));
+	if (!consumer->now.words[0])
+		snprintf(consumer->now.words, sizeof(consumer->now.words), "%.*s", (int)sizeof(consumer->now.words) - 1, words);
+	if (consumer->options.sink->ops->note)
+		consumer->options.sink->ops->note(consumer->options.sink, words);
+}
+
+/* Take one packet. 1: taken, go on; 0: nothing; -errno: the sink refused, the packet stays. */
+static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_look how)
+{
+	struct wmk_packet packet;
+	uint64_t fresh;
+	int ret, err;
+
+	if (stream->dead)
+		return 0;
+	ret = stream->source->ops->next(stream->source, how != WMK_LOOK_WHOLE, &packet);
+	if (ret < 0)
+		bury(consumer, stream, ret);
+	if (ret <= 0)
+		return 0;
+	err = packet.len ? write_packet(consumer, stream, &packet) : 0;
+	if (err < 0) {
+		remember(consumer, err);
+		if (how != WMK_LOOK_END)
+			return err;
+	}
+	fresh = packet.records > stream->taken ? packet.records - stream->taken : 0;
+	stream->taken += fresh;
+	if (err >= 0)
+		stream->written += fresh;
+	if (packet.lost > stream->source_lost)
+		stream->source_lost = packet.lost;
+	stream->cut = packet.cut;
+	stream->end_ts = packet.end_ts;
+	stream->end_pos = packet.end;
+	WMK_TESTPOINT(consumer_before_release);
+	stream->source->ops->release(stream->source, &packet);
+	return 1;
+}
+
+/* What the source has lost by now, never less than it has said before. */
+static uint64_t lost_now(struct wmk_stream *stream, uint64_t by_cause[WAYMARK_LOST_CAUSES])
+{
+	uint64_t lost = stream->source->ops->lost(stream->source, by_cause);
+
+	if (lost > stream->source_lost)
+		stream->source_lost = lost;
+	return stream->source_lost;
+}
+
+/* The final count, in a packet of its own if the last one did not have it. */
+static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
+{
+	uint64_t lost = lost_now(stream, NULL) + unwritten(stream);
+	uint64_t ts = stream->end_ts ? stream->end_ts : consumer->options.start_ts;
+	int err = 0;
+
+	if (lost != stream->shown) {
+		err = begin(consumer, stream, ts, stream->end_pos, lost);
+		if (err >= 0)
+			err = put_empty(consumer, stream, ts, stream->end_pos, lost);
+	}
+	if (err < 0)
+		remember(consumer, err);
+	if (stream->out) {
+		int closed = consumer->options.sink->ops->stream_close(stream->out);
+
+		stream->out = NULL;
+		if (closed < 0) {
+			remember(consumer, closed);
+			err = closed;
+		}
+	}
+	return err;
+}
+
+/* Parts too: everything that is there when we come, and no more, or a fast writer would keep us for ever. */
+static int drain(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_look how, struct wmk_look_result *result)
+{
+	uint64_t head = stream->source->ops->head(stream->source);
+	int ret;
+
+	while ((ret = take(consumer, stream, how)) > 0) {
+		result->packets++;
+		if (stream->end_pos >= head)
+			return 0;
+	}
+	return ret;
+}
+
+static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_look_result *result, bool *more)
+{
+	int i, ret = 1;
+
+	for (i = 0; i < TURN && ret > 0; i++)
+		ret = take(consumer, stream, WMK_LOOK_WHOLE);
+	i -= ret <= 0;
+	result->packets += (uint64_t)i;
+	if ((uint64_t)i > result->most)
+		result->most = (uint64_t)i;
+	*more |= i == TURN;
+	return ret;
+}
+
+void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *result)
+{
+	bool more = false;
+	size_t i;
+	int err;
+
+	memset(result, 0, sizeof(*result));
+	/*
+	 * A few turns at most: then memory has to be backed again. The first refusal ends a look at whole packets: a disk that is full is full
+	 * for all, and who waits is woken by nobody.
+	 */
+	for (unsigned turn = 0; how == WMK_LOOK_WHOLE && (turn == 0 || (more && turn < 16)); turn++) {
+		more = false;
+		for (i = 0; i < consumer->n_streams; i++) {
+			err = take_turn(consumer, consumer->streams[i], result, &more);
+			if (err < 0) {
+				result->err = err;
+				return;
+			}
+		}
+	}
+	for (i = 0; how != WMK_LOOK_WHOLE && i < consumer->n_streams; i++) {
+		err = drain(consumer, consumer->streams[i], how, result);
+		if (err < 0)
+			result->err = err;
+	}
+	for (i = 0; how == WMK_LOOK_END && i < consumer->n_streams; i++) {
+		err = end_stream(consumer, consumer->streams[i]);
+		if (err < 0 || unwritten(consumer->streams[i]))
+			result->err = err < 0 ? err : consumer->now.sink_error;
+	}
+}
+
+void wmk_consumer_publish(struct wmk_consumer *consumer)
+{
+	struct wmk_consumer_stats *now = &consumer->now;
+	uint64_t by_cause[WAYMARK_LOST_CAUSES];
+	size_t i;
+
+	now->records = now->lost = now->overwritten = now->unwritten = now->cut = 0;
+	memset(now->lost_by_cause, 0, sizeof(now->lost_by_cause));
+	for (i = 0; i < consumer->n_streams; i++) {
+		struct wmk_stream *stream = consumer->streams[i];
+		uint64_t causes = 0, lost = lost_now(stream, by_cause);
+
+		for (unsigned c = 0; c < WAYMARK_LOST_CAUSES; c++) {
+			now->lost_by_cause[c] += by_cause[c];
+			causes += by_cause[c];
+		}
+		now->records += stream->written;
+		now->unwritten += unwritten(stream);
+		now->overwritten += lost > causes ? lost - causes : 0;
+		now->lost += lost + unwritten(stream);
+		now->cut += stream->cut;
+	}
+	if (consumer->options.sink->ops->bytes)
+		now->bytes = consumer->options.sink->ops->bytes(consumer->options.sink);
+	pthread_mutex_lock(&consumer->lock);
+	consumer->stats = *now;
+	pthread_mutex_unlock(&consumer->lock);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sink_directory.c - a trace directory as a sink: a packet is one pwritev(), header in the sub-buffer's own room where there is one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "consumer/consumer.h"
+#include "store/store.h"
+
+struct directory_sink {
+	struct wmk_sink sink;
+	struct wmk_store *store;   /* the caller's */
+	uint8_t uuid[16];
+};
+
+struct wmk_sink_stream {
+	struct directory_sink *sink;
+	struct wmk_store_stream *file;
+};
+
+static int directory_stream_open(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream)
+{
+	struct wmk_sink_stream *made = calloc(1, sizeof(*made));
+	int err;
+
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory for stream %.100s", name);
+	made->sink = (struct directory_sink *)sink;
+	err = wmk_store_stream_create(made->sink->store, name, &made->file);
+	if (err < 0) {
+		free(made);
+		return err;
+	}
+	*stream = made;
+	return 0;
+}
+
+static int directory_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
+{
+	static const uint8_t zeros[8];
+	uint8_t own[WMK_CTF_PACKET_ROOM], *room = packet->room ? packet->room : own;
+	size_t pad = (size_t)(wmk_ctf_packet_size(head) - WMK_CTF_PACKET_ROOM) - packet->len;
+	struct iovec iov[3];
+	int n = 0;
+
+	wmk_ctf_packet_encode(room, stream->sink->uuid, head);
+	iov[n++] = (struct iovec){ room, WMK_CTF_PACKET_ROOM };
+	if (packet->room)
+		iov[0].iov_len += packet->len;
+	else if (packet->len)
+		iov[n++] = (struct iovec){ (void *)(uintptr_t)packet->data, packet->len };
+	if (pad)
+		iov[n++] = (struct iovec){ (void *)(uintptr_t)zeros, pad };
+	return wmk_store_stream_append(stream->file, iov, n, head);
+}
+
+static int directory_stream_close(struct wmk_sink_stream *stream)
+{
+	int err = wmk_store_stream_close(stream->file);
+
+	free(stream);
+	return err;
+}
+
+/* A comment in the metadata: every reader skips it, every person finds it. */
+static void directory_note(struct wmk_sink *sink, const char *words)
+{
+	struct wmk_ctf_text text = { 0 };
+
+	if (wmk_ctf_comment_text(&text, words) == 0)
+		wmk_store_metadata(((struct directory_sink *)sink)->store, text.text, text.len);
+	wmk_ctf_text_free(&text);
+}
+
+static uint64_t directory_bytes(struct wmk_sink *sink)
+{
+	return wmk_store_bytes(((struct directory_sink *)sink)->store);
+}
+
+static void directory_close(struct wmk_sink *sink)
+{
+	free(sink);
+}
+
+static const struct wmk_sink_ops directory_ops = {
+	.stream_open = directory_stream_open, .write = directory_write, .stream_close = directory_stream_close, .note = directory_note,
+	.bytes = directory_bytes, .close = directory_close,
+};
+
+int wmk_sink_directory_open(struct wmk_store *store, const uint8_t uuid[16], struct wmk_sink **sink)
+{
+	struct directory_sink *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory to write a trace");
+	made->sink.ops = &directory_ops;
+	made->store = store;
+	memcpy(made->uuid, uuid, sizeof(made->uuid));
+	*sink = &made->sink;
+	return 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source_ring.c - a ring as a source of packets.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "consumer/internal.h"
+
+struct ring_source {
+	struct wmk_source source;
+	struct waymark_ring_reader *reader;
+	struct waymark_ring_packet packet;         /* the one that was given out */
+};
+
+static struct ring_source *ring_of(struct wmk_source *source)
+{
+	return (struct ring_source *)source;
+}
+
+static int ring_next(struct wmk_source *source, int flush, struct wmk_packet *packet)
+{
+	struct ring_source *ring = ring_of(source);
+	struct waymark_ring_packet *from = &ring->packet;
+	int ret = waymark_ring_reader_next(ring->reader, flush ? WAYMARK_RING_FLUSH : 0, from);
+
+	if (ret <= 0)
+		return ret;
+	*packet = (struct wmk_packet){ .begin_ts = from->begin_ts, .end_ts = from->end_ts, .position = from->begin_pos,
+				       .end = from->begin_pos + from->len, .records = from->records, .lost = from->lost, .cut = from->cut,
+				       .data = from->data, .len = from->len, .room = from->room };
+	return 1;
+}
+
+static int ring_release(struct wmk_source *source, const struct wmk_packet *packet)
+{
+	(void)packet;
+	return waymark_ring_reader_release(ring_of(source)->reader, &ring_of(source)->packet);
+}
+
+static uint64_t ring_head(struct wmk_source *source)
+{
+	return waymark_ring_reader_position(ring_of(source)->reader);
+}
+
+static uint64_t ring_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
+{
+	return waymark_ring_reader_lost(ring_of(source)->reader, by_cause);
+}
+
+static void ring_close(struct wmk_source *source)
+{
+	waymark_ring_reader_close(ring_of(source)->reader);
+	free(source);
+}
+
+static const struct wmk_source_ops ring_ops = {
+	.next = ring_next, .release = ring_release, .head = ring_head, .lost = ring_lost, .close = ring_close,
+};
+
+int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk_source **source)
+{
+	struct ring_source *made = calloc(1, sizeof(*made));
+	int err;
+
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory for a reader of ring %u", ring);
+	made->source.ops = &ring_ops;
+	err = waymark_ring_reader_open(set, ring, &made->reader);
+	if (err < 0) {
+		free(made);
+		return wmk_error(err, "cannot read ring %u", ring);
+	}
+	*source = &made->source;
+	return 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rig.h - what the consumer's tests share: a ring set, a trace directory, a consumer between them, threads and processes that record.
+ *
+ * Each record is {u64 writer, u64 number}: numbers of one writer count up, so that each is known to be there once, or lost.
+ */
+#ifndef WMK_CONSUMER_RIG_H
+#define WMK_CONSUMER_RIG_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "consumer/consumer.h"
+#include "decode.h"
+#include "store/store.h"
+
+#define RIG_WRITERS 16
+
+struct rig {
+	char dir[256], trace[300], sub[64];
+	struct waymark_ring_set *set, *mapped;     /* the reader's, the writers' */
+	struct wmk_store *store;
+	struct wmk_consumer *consumer;
+	struct wmk_consumer_stats stats;
+	uint8_t uuid[16];
+	/* Of rig_check(). */
+	struct decoded total;
+	uint64_t lost, streams;
+	uint64_t *seen[RIG_WRITERS];               /* bit for each number */
+	uint64_t next[RIG_WRITERS], count[RIG_WRITERS];
+	uint64_t max;
+};
+
+struct rig_shape {
+	uint32_t subbuf, n_subbufs, mode;
+	int at_stop_only;
+	const char *dir;                           /* where the trace goes, or NULL: a directory of the test's */
+};
+
+void rig_open(struct rig *rig, const struct rig_shape *shape);
+/* Stops, reads the statistics; returns what wmk_consumer_stop() did. */
+int rig_stop(struct rig *rig);
+void rig_close(struct rig *rig);
+/* Record numbers from..to-1 of `writer`; returns how many were not lost. */
+uint64_t rig_record(struct rig *rig, uint64_t writer, uint64_t from, uint64_t to);
+/* The same in `n` threads, writers 0..n-1; returns the sum. */
+uint64_t rig_record_threads(struct rig *rig, unsigned n, uint64_t each);
+/* Read everything back: each number of each writer at most once, indexes true, statistics true. `max`: numbers of a writer. */
+void rig_check(struct rig *rig, uint64_t max);
+/* Both readers, not a word but of lost events. Returns records that the last one showed. */
+uint64_t rig_babeltrace(struct rig *rig, bool lost);
+/* Path of a file of the trace. Static buffer. */
+const char *rig_path(const struct rig *rig, const char *name);
+uint64_t rig_rounds(uint64_t all);
+
+#endif

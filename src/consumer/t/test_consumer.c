@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_consumer.c - real rings, real threads, a real directory: what was recorded is in the trace once, and what is not is counted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "rig.h"
+#include "store/t/testdir.h"
+
+static const struct rig_shape small = { .subbuf = 4096, .n_subbufs = 4 }, roomy = { .subbuf = 1u << 20, .n_subbufs = 8 };
+
+/* Nothing recorded: no stream, a trace of metadata alone. */
+static void test_nothing(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &small);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	assert_int_equal(wmk_consumer_start(rig.consumer), -EINVAL);
+	assert_int_equal(rig_stop(&rig), 0);
+	assert_int_equal(wmk_consumer_stop(rig.consumer), 0);
+	rig_check(&rig, 1);
+	assert_int_equal(rig.stats.streams, 0);
+	assert_int_equal(rig.stats.lost, 0);
+	rig_close(&rig);
+}
+
+/* Many threads, rings with room: every record is there, and both readers read it. */
+static void test_all(void **state)
+{
+	const uint64_t each = rig_rounds(200000);
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &roomy);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	assert_int_equal(rig_record_threads(&rig, 4, each), 4 * each);
+	assert_int_equal(rig_stop(&rig), 0);
+	rig_check(&rig, each);
+	assert_int_equal(rig.stats.records, 4 * each);
+	assert_int_equal(rig.stats.lost, 0);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(rig.count[i], each);
+	rig_babeltrace(&rig, false);
+	rig_close(&rig);
+}
+
+/* Tiny rings: written + lost = recorded, by the trace's own count. */
+static void test_tiny(void **state)
+{
+	const uint64_t each = rig_rounds(500000);
+	uint64_t done;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &small);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	done = rig_record_threads(&rig, 8, each);
+	assert_int_equal(rig_stop(&rig), 0);
+	rig_check(&rig, each);
+	assert_int_equal(rig.stats.records, done);
+	assert_int_equal(rig.stats.records + rig.stats.lost, 8 * each);
+	assert_int_equal(rig.lost, rig.stats.lost);
+	assert_int_equal(rig.stats.lost_by_cause[WAYMARK_LOST_FULL], rig.stats.lost);
+	rig_close(&rig);
+}
+
+/* A stream that had losses alone begins with 0 and says them at its end, and readers say so. */
+static void test_losses_only(void **state)
+{
+	static char big[8000];
+	const struct waymark_ring_frag frag = { big, sizeof(big), WAYMARK_FRAG_BYTES };
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &small);
+	for (unsigned i = 0; i < 7; i++)
+		assert_int_equal(waymark_ring_record(rig.mapped, 3, &frag, 1), -ENOSPC);
+	assert_int_equal(rig_stop(&rig), 0);
+	rig_check(&rig, 1);
+	assert_int_equal(rig.lost, 7);
+	assert_int_equal(rig.stats.lost, 7);
+	assert_int_equal(rig.stats.lost_by_cause[WAYMARK_LOST_SIZE], 7);
+	rig_babeltrace(&rig, true);
+	rig_close(&rig);
+}
+
+/* A flush shows what is there now; the parts of one sub-buffer are one stream for a reader. */
+static void test_flush(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &roomy);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	for (unsigned i = 0; i < 20; i++) {
+		assert_int_equal(rig_record(&rig, 0, 10 * i, 10 * i + 10), 10);
+		assert_int_equal(wmk_consumer_flush(rig.consumer), 0);
+		wmk_consumer_stats(rig.consumer, &rig.stats);
+		assert_int_equal(rig.stats.records, 10 * i + 10);
+	}
+	assert_int_equal(rig_stop(&rig), 0);
+	rig_check(&rig, 200);
+	assert_int_equal(rig.stats.records, 200);
+	rig_babeltrace(&rig, false);
+	rig_close(&rig);
+}
+
+/* A consumer that sleeps deep is woken by whoever stops it, in far less than the sleep is long. */
+static void test_stop_wakes(void **state)
+{
+	struct timespec long_enough = { .tv_nsec = 30000000 };
+	uint64_t start;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &small);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	/* Not a condition that is waited for: the later we stop, the deeper it sleeps; each depth must do. */
+	for (unsigned i = 0; i < (unsigned)rig_rounds(500); i++)
+		nanosleep(&long_enough, NULL);
+	rig_record(&rig, 0, 0, 5);
+	start = wmk_clock_monotonic();
+	assert_int_equal(rig_stop(&rig), 0);
+	assert_true(wmk_clock_monotonic() - start < 500000000u);
+	assert_int_equal(rig.stats.records, 5);
+	rig_close(&rig);
+}
+
+/* Overwrite: nothing on disk before the end, then the newest records, the others counted. */
+static void test_overwrite(void **state)
+{
+	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .mode = WAYMARK_RING_OVERWRITE, .at_stop_only = 1 };
+	const uint64_t each = 20000;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &shape);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	assert_int_equal(rig_record_threads(&rig, 4, each), 4 * each);
+	assert_int_equal(access(rig_path(&rig, "app_0"), F_OK), -1);
+	assert_int_equal(rig_record(&rig, 4, 0, 10), 10);
+	assert_int_equal(rig_stop(&rig), 0);
+	rig_check(&rig, each);
+	assert_true(rig.count[4] == 10);
+	assert_int_equal(rig.stats.records + rig.stats.lost, 4 * each + 10);
+	assert_int_equal(rig.stats.overwritten, rig.stats.lost);
+	assert_int_equal(rig.lost, rig.stats.lost);
+	assert_true(rig.stats.records >= 6 * 4000 / 20);
+	rig_babeltrace(&rig, true);
+	rig_close(&rig);
+}
+
+/* Stop comes while writers go on at full speed: it ends, and what it took is whole. */
+static void *record_until(void *arg)
+{
+	struct rig *rig = ((void **)arg)[0];
+	volatile int *stop = ((void **)arg)[1];
+	uint64_t n = 0;
+
+	while (!*stop)
+		n += rig_record(rig, 0, n, n + 1) ? 1 : 0;
+	return NULL;
+}
+
+static void test_stop_under_fire(void **state)
+{
+	for (unsigned mode = 0; mode < 2; mode++) {
+		const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .mode = mode, .at_stop_only = (int)mode };
+		volatile int stop = 0;
+		struct rig rig;
+		void *args[] = { &rig, (void *)(uintptr_t)&stop };
+		pthread_t thread;
+
+		(void)state;
+		rig_open(&rig, &shape);
+		assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+		assert_int_equal(pthread_create(&thread, NULL, record_until, args), 0);
+		for (unsigned i = 0; i < 1000; i++)
+			wmk_consumer_stats(rig.consumer, &rig.stats);
+		usleep(20000);
+		assert_int_equal(rig_stop(&rig), 0);
+		stop = 1;
+		pthread_join(thread, NULL);
+		rig_check(&rig, 1u << 26);
+		rig_close(&rig);
+	}
+}
+
+/* A writer is killed at any moment: what it had recorded is there to the last whole record; another goes on. */
+static void test_killed(void **state)
+{
+	const unsigned rounds = (unsigned)rig_rounds(100);
+
+	(void)state;
+	for (unsigned i = 0; i < rounds; i++) {
+		uint64_t *begun = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), returned;
+		struct rig rig;
+		pid_t pid;
+
+		rig_open(&rig, &roomy);
+		assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+		pid = fork();
+		if (pid == 0) {
+			for (uint64_t n = 0; n < 1000000; n++) {
+				__atomic_store_n(&begun[0], n + 1, __ATOMIC_RELEASE);
+				rig_record(&rig, 1, n, n + 1);
+				__atomic_store_n(&begun[1], n + 1, __ATOMIC_RELEASE);
+			}
+			_exit(0);
+		}
+		while (__atomic_load_n(&begun[1], __ATOMIC_ACQUIRE) < 1000 + 37 * i)
+			;
+		kill(pid, SIGKILL);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+		assert_int_equal(rig_record(&rig, 0, 0, 1000), 1000);
+		assert_int_equal(rig_stop(&rig), 0);
+		returned = begun[1];
+		rig_check(&rig, 1000001);
+		assert_int_equal(rig.count[0], 1000);
+		assert_true(returned <= rig.count[1] + rig.stats.lost);
+		assert_true(rig.count[1] + rig.stats.lost <= begun[0]);
+		munmap(begun, 4096);
+		rig_close(&rig);
+	}
+}
+
+/* A ring that holds nonsense ends its own stream, is named in the trace and the statistics, and harms no other. */
+static void test_lies(void **state)
+{
+	uint32_t cpu;
+	struct rig rig;
+	char *metadata;
+	size_t len;
+	uint64_t *control = NULL, *page;
+
+	(void)state;
+	rig_open(&rig, &roomy);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	assert_int_equal(rig_record(&rig, 0, 0, 100), 100);
+	assert_int_equal(wmk_consumer_flush(rig.consumer), 0);
+	/* Somebody who has the memory writes over a write position: the first word of each control block, 512 bytes apart. */
+	page = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, waymark_ring_set_fd(rig.set), 0);
+	assert_true(page != MAP_FAILED);
+	for (cpu = 0; cpu < waymark_ring_set_cpus(rig.set) && !control; cpu++)
+		if (page[(4096 + 512 * cpu) / 8])
+			control = &page[(4096 + 512 * cpu) / 8];
+	assert_non_null(control);
+	*control = 0x123456789abcdef;
+	assert_int_equal(rig_stop(&rig), 0);
+	assert_int_equal(rig.stats.errors, 1);
+	assert_non_null(strstr(rig.stats.words, "app_"));
+	rig_check(&rig, 1000);
+	assert_int_equal(rig.count[0], 100);
+	metadata = testdir_slurp(rig_path(&rig, "metadata"), &len);
+	assert_non_null(strstr(metadata, "its ring holds nonsense"));
+	free(metadata);
+	rig_babeltrace(&rig, false);
+	munmap(page, 65536);
+	rig_close(&rig);
+}
+
+static void test_refused(void **state)
+{
+	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2, .header_room = 64 };
+	const struct wmk_consumer_options none = { .sink = NULL };
+	struct wmk_consumer *consumer;
+	struct waymark_ring_set *set;
+	struct rig rig;
+
+	(void)state;
+	assert_int_equal(wmk_consumer_open(&none, &consumer), -EINVAL);
+	rig_open(&rig, &small);
+	assert_int_equal(waymark_ring_set_create(&ring, &set), 0);
+	assert_int_equal(wmk_consumer_add_set(rig.consumer, set, "x", 1), -EINVAL);
+	waymark_ring_set_close(set);
+	assert_int_equal(wmk_consumer_flush(rig.consumer), -EINVAL);
+	assert_int_equal(rig_stop(&rig), 0);
+	assert_int_equal(wmk_consumer_add_set(rig.consumer, rig.set, "late", 1), -ESHUTDOWN);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing), cmocka_unit_test(test_all), cmocka_unit_test(test_tiny), cmocka_unit_test(test_losses_only),
+		cmocka_unit_test(test_flush), cmocka_unit_test(test_stop_wakes), cmocka_unit_test(test_overwrite),
+		cmocka_unit_test(test_stop_under_fire), cmocka_unit_test(test_killed), cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
