@@ -86,7 +86,8 @@ static void (*find_loop(const char *name))(uint64_t)
 {
 	static const struct { const char *name; void (*loop)(uint64_t); } table[] = {
 		{ "u32", loop_u32 }, { "u64", loop_u64 }, { "int_long_double", loop_int_long_double },
-		{ "int_str32", loop_int_str32 }, { "bytes64", loop_bytes64 }, { "array64", loop_array64 }, { "ctx3", loop_u32 },
+		{ "int_str32", loop_int_str32 }, { "bytes64", loop_bytes64 }, { "array64", loop_array64 }, { "ctx3",
+			loop_u32 },
 	};
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (!strcmp(name, table[i].name))

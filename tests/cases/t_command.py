@@ -14,7 +14,8 @@ from harness import WAYMARK, Skip, check, check_sequences, main, slurp, wait_for
 def says(result, *words):
     text = (result.err + result.out).lower()
     for word in words:
-        check(any(w in text for w in word.split('|')), 'it does not say "%s": %s', word, (result.err + result.out)[-800:])
+        check(any(w in text for w in word.split('|')), 'it does not say "%s": %s', word,
+              (result.err + result.out)[-800:])
 
 
 def status_of_the_program(case):
@@ -39,9 +40,11 @@ def summary_for_programs(case):
     result = case.record([case.program('procs'), 'leaf', '5']).ok()
     for key in ('records', 'lost', 'bytes', 'path'):
         check(key in result.summary, 'the summary has no `%s`: %s', key, result.summary)
-    check(os.path.realpath(result.summary['path']) == os.path.realpath(result.directory), 'path is %s', result.summary['path'])
+    check(os.path.realpath(result.summary['path']) == os.path.realpath(result.directory), 'path is %s',
+          result.summary['path'])
     size = sum(os.path.getsize(os.path.join(top, f)) for top, _, files in os.walk(result.directory) for f in files)
-    check(abs(result.summary['bytes'] - size) <= size * 0.5, 'bytes is %s, the files have %d', result.summary['bytes'], size)
+    check(abs(result.summary['bytes'] - size) <= size * 0.5, 'bytes is %s, the files have %d', result.summary['bytes'],
+          size)
 
 
 def loss_names_the_option(case):
@@ -69,7 +72,8 @@ def interrupt_of_record_alone(case):
         wait_for(lambda: case.board.flag(0), 'the program to record')
         os.kill(child.pid, sig)
         result = case.finish(child)
-        check(result.status == (7 if sig == signal.SIGINT else 128 + sig), 'status %d after signal %d', result.status, sig)
+        check(result.status == (7 if sig == signal.SIGINT else 128 + sig), 'status %d after signal %d', result.status,
+              sig)
         result.trace()
 
 
@@ -148,7 +152,8 @@ def patterns_choose(case):
 
 
 def sizes_are_rounded_and_said(case):
-    child = case.start([case.program('procs'), 'leaf', '5'], ['--subbuf-size', '5000', '--num-subbuf', '3'], json_summary=False)
+    child = case.start([case.program('procs'), 'leaf', '5'], ['--subbuf-size', '5000', '--num-subbuf', '3'],
+                       json_summary=False)
     result = case.finish(child).ok()
     says(result, '8192|8k|8 k', '4')
     for bad in ('0', '-1', 'x', '12Q', '99999999999999999999', ''):
@@ -189,14 +194,17 @@ def disabled_by_the_environment(case):
 def default_directory(case):
     """Without -o: below WAYMARK_TRACE_DIR, and the summary says where."""
     done = subprocess.run([WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '5'], timeout=60,
-                          env=dict(case.env, WAYMARK_TRACE_DIR=case.path('traces'), HOME=case.directory), capture_output=True, text=True)
+                          env=dict(case.env, WAYMARK_TRACE_DIR=case.path('traces'),
+                                   HOME=case.directory), capture_output=True, text=True)
     check(done.returncode == 0, 'status %d: %s', done.returncode, done.stderr)
     summary = json.loads(done.stdout[done.stdout.index('{'):])
-    check(os.path.realpath(summary['path']).startswith(os.path.realpath(case.path('traces'))), 'path is %s', summary['path'])
+    check(os.path.realpath(summary['path']).startswith(os.path.realpath(case.path('traces'))), 'path is %s',
+          summary['path'])
 
 
 if __name__ == '__main__':
-    main([status_of_the_program, killed_program_gives_its_signal, one_summary_line, summary_for_programs, loss_names_the_option,
+    main([status_of_the_program, killed_program_gives_its_signal, one_summary_line, summary_for_programs,
+          loss_names_the_option,
           interrupt_goes_to_the_program, interrupt_of_record_alone, program_not_found, program_not_executable,
           program_not_instrumented, directory_not_writable, directory_not_empty, directory_empty_is_taken, modes_of_the_files,
           pattern_that_matches_nothing, patterns_choose, sizes_are_rounded_and_said, usage_errors, nothing_is_left_behind,

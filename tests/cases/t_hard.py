@@ -25,7 +25,8 @@ def mlockall_does_not_fill_the_rings(case):
 @limit(90)
 def megabytes_under_a_timer(case):
     count = 4
-    result = case.record([case.program('hard'), 'mega', str(count), str(1 << 20)], ['--subbuf-size', '4M'], timeout=60).ok()
+    result = case.record([case.program('hard'), 'mega', str(count), str(1 << 20)], ['--subbuf-size', '4M'],
+                         timeout=60).ok()
     check(case.board.flag(0) > 0, 'the timer never fired')
     trace, seen = result.trace(), 0
     for line in trace.lines:
@@ -35,7 +36,8 @@ def megabytes_under_a_timer(case):
         values = set(v.rstrip(' ]}') for v in line.split('[0] = ')[1].replace(', [', '\0').split('\0'))
         values = set(v.split('= ')[-1] for v in values)
         check(values == {str(seq & 0x7f)}, 'record %d holds %s', seq, sorted(values)[:5])
-        check(line.count('] = ') in (1 << 20, 65536, 4096) or '_length' in line, 'record %d has %d bytes', seq, line.count('] = '))
+        check(line.count('] = ') in (1 << 20, 65536, 4096) or '_length' in line, 'record %d has %d bytes', seq,
+              line.count('] = '))
         seen += 1
     check(seen + result.lost == count, '%d read + %d lost, not %d', seen, result.lost, count)
     check(seen == count, 'only %d of %d were recorded', seen, count)
@@ -69,7 +71,8 @@ def strings_of_a_megabyte(case):
     for line in trace.lines:
         if 'test:text' in line:
             text = line.split('text = "')[1]
-            check(len(text) < (1 << 20) and (text.rstrip('" }').endswith('\xe2\x80\xa6')), 'neither whole nor cut: %s', text[-40:])
+            check(len(text) < (1 << 20) and (text.rstrip('" }').endswith('\xe2\x80\xa6')), 'neither whole nor cut: %s',
+                  text[-40:])
             seen += 1
     check(seen + result.lost == 10, '%d read + %d lost, not 10', seen, result.lost)
     check(seen > 0, 'every string of a megabyte was lost, none was cut to fit')
@@ -113,12 +116,14 @@ def full_file_system(case):
     if done.returncode:
         raise Skip('cannot mount a tmpfs: ' + done.stderr.strip())
     try:
-        child = case.start([case.program('busy'), 'count', '2', '200000'], ['--subbuf-size', '64k', '--num-subbuf', '4'],
+        child = case.start([case.program('busy'), 'count', '2', '200000'], ['--subbuf-size', '64k', '--num-subbuf',
+                '4'],
                            output=os.path.join(place, 'trace'))
         result = case.finish(child)
         words = (result.err + result.out).lower()
         check(case.board.flag(2) == 2, 'the program did not run to its end')
-        check('no space' in words or 'disk' in words or 'full' in words, 'nothing says that the disk is full: %s', words[-800:])
+        check('no space' in words or 'disk' in words or 'full' in words, 'nothing says that the disk is full: %s',
+              words[-800:])
         trace = result.trace()
         check(trace.count() > 100, 'only %d records on a disk of 3 MB', trace.count())
         from harness import check_sequences
@@ -136,11 +141,13 @@ def gdb_steps_through_a_record(case):
     with open(script, 'w') as f:
         f.write('set pagination off\nset confirm off\nset breakpoint pending on\nset debuginfod enabled off\n'
                 'break waymark_record\nrun leaf 10\nstepi %d\ndelete\ncontinue\nquit\n' % steps)
-    result, trace, numbers = case.checked(['gdb', '-nx', '-batch', '-x', script, case.program('procs')], timeout=90, lost=0)
+    result, trace, numbers = case.checked(['gdb', '-nx', '-batch', '-x', script, case.program('procs')], timeout=90,
+                                          lost=0)
     check('Breakpoint 1,' in result.out, 'gdb did not stop in waymark_record: %s', result.out[-800:])
     check(numbers.get(1) == list(range(1, 12)), 'the trace holds %s', numbers)
 
 
 if __name__ == '__main__':
-    main([close_range_of_everything, mlockall_does_not_fill_the_rings, megabytes_under_a_timer, string_edited_while_recorded,
+    main([close_range_of_everything, mlockall_does_not_fill_the_rings, megabytes_under_a_timer,
+          string_edited_while_recorded,
           null_strings, strings_of_a_megabyte, memory_group_at_its_limit, full_file_system, gdb_steps_through_a_record])

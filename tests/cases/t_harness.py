@@ -66,7 +66,8 @@ def lines_are_parsed(case):
     r = parse_line('[00000000000000000012] vm shop:order: { cpu_id = 1 }, { procname = "a \\" b" }, '
                    '{ id = 5, list = [ [0] = 1, [1] = -2 ], e = ( "RED" : container = 3 ), hex = 0xFF, d = 2.5, none = "" }')
     check(r.time == 12 and r.name == 'shop:order' and r.scopes['cpu_id'] == 1, 'the head is %s', r)
-    check(r.fields == {'id': 5, 'list': [1, -2], 'e': (('RED',), 3), 'hex': 255, 'd': 2.5, 'none': ''}, 'fields are %s', r.fields)
+    check(r.fields == {'id': 5, 'list': [1, -2], 'e': (('RED',), 3), 'hex': 255, 'd': 2.5, 'none': ''},
+          'fields are %s', r.fields)
     fails('no record', parse_line, 'something else')
 
 
@@ -77,7 +78,8 @@ def packet(records, content=None, sequence=0, discarded=0, begin=None, end=None)
     bits = (96 + len(body)) * 8 if content is None else content
     times = [r[0] for r in records] or [0]
     head = struct.pack('<I16sIQ', 0xc1fc1fc1, b'u' * 16, 0, 0)
-    head += struct.pack('<QQQQQQQII', times[0] if begin is None else begin, times[-1] if end is None else end, bits, (96 + len(body)) * 8,
+    head += struct.pack('<QQQQQQQII', times[0] if begin is None else begin, times[-1] if end is None else end, bits,
+                        (96 + len(body)) * 8,
                         sequence, 0, discarded, 0, 0)
     return head + body
 
@@ -90,16 +92,20 @@ def third_reader_is_checked(case):
         path = case.path('stream')
         with open(path, 'wb') as f:
             f.write(data)
-        done = subprocess.run([case.program('scan'), case.board.path, '2', path], capture_output=True, text=True, timeout=30)
+        done = subprocess.run([case.program('scan'), case.board.path, '2', path], capture_output=True, text=True,
+                              timeout=30)
         return done.stdout.strip() if done.returncode == 0 else done.stderr.strip()
 
     whole = packet(good[:2]) + packet(good[2:], sequence=1, discarded=7)
     check(scan(whole) == 'read 3 lost 7 begun 3 returned 3', 'a good stream: %s', scan(whole))
     for words, data in (
-            ('twice', packet(good + good[2:])), ('before the call', packet([(9, 1, 1, 10)])), ('goes back', packet([good[1], good[0]], begin=5, end=50)),
+            ('twice', packet(good + good[2:])), ('before the call', packet([(9, 1, 1, 10)])), ('goes back',
+                    packet([good[1], good[0]], begin=5, end=50)),
             ('outside', packet(good, end=25)), ('overlap', packet(good) + packet([], sequence=1, begin=20)),
-            ('nobody began', packet([(41, 1, 4, 40)])), ('not in order', packet(good) + packet([], sequence=2, begin=40, end=40)),
-            ('not in order', packet(good, discarded=1)), ('behind the last', packet(good, content=(96 + 3 * 45 - 2 * 45 + 2) * 8)),
+            ('nobody began', packet([(41, 1, 4, 40)])), ('not in order', packet(good) + packet([], sequence=2,
+                    begin=40, end=40)),
+            ('not in order', packet(good, discarded=1)), ('behind the last', packet(good,
+                    content=(96 + 3 * 45 - 2 * 45 + 2) * 8)),
             ('whole header', whole + b'x'), ('no packet', whole + b'x' * 200), ('torn', whole[:-4] + b'abcd')):
         check(words in scan(data), '"%s" was not said, but: %s', words, scan(data))
 

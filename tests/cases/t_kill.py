@@ -9,7 +9,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import (FEATURES, PERCENT, PROGRAMS, SEED, Skip, check, check_sequences, limit, main, need, rounds,  # noqa: E402
+from harness import (FEATURES, PERCENT, PROGRAMS, SEED, Skip, check, check_sequences, limit, main, need, rounds,
+                     # noqa: E402
                      slurp, wait_for)
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
@@ -37,7 +38,8 @@ def killed_at_random(case):
         if not result.lost:
             # Of the killed too: everything that had returned is there.
             for w, (_, returned) in slots.items():
-                check(len(numbers.get(w, [])) >= returned, 'writer %d: %d returned, %d read', w, returned, len(numbers.get(w, [])))
+                check(len(numbers.get(w, [])) >= returned, 'writer %d: %d returned, %d read', w, returned,
+                      len(numbers.get(w, [])))
 
 
 def module():
@@ -61,7 +63,8 @@ def places(case):
     out = case.path('steps')
     with open(out, 'w') as f:
         # Its own recording: where the instructions are does not depend on it.
-        child = case.start(['sh', '-c', 'exec "$@" >' + out, 'sh', case.program('trap'), 'steps', os.path.basename(path), section, size,
+        child = case.start(['sh', '-c', 'exec "$@" >' + out, 'sh', case.program('trap'), 'steps',
+                            os.path.basename(path), section, size,
                             '--', case.program('procs'), 'trapped', '1'])
     case.finish(child).ok()
     text = slurp(out)
@@ -70,7 +73,8 @@ def places(case):
     for begin, end in re.findall(r'^sequence (\w+) (\w+)', text, re.M):
         low, high = int(begin, 16), int(end, 16)
         # Only those that a record comes to: one of its instructions before the first one was stepped.
-        listing = subprocess.run(['objdump', '-d', '--start-address=0x%x' % low, '--stop-address=0x%x' % (high + 1), path],
+        listing = subprocess.run(['objdump', '-d', '--start-address=0x%x' % low, '--stop-address=0x%x' % (high + 1),
+                                  path],
                                  capture_output=True, text=True).stdout
         inside |= {int(x, 16) for x in re.findall(r'^\s+([0-9a-f]+):\t', listing, re.M)}
     check(stepped, 'not one instruction of %s was stepped: %s', path, text[:300])
@@ -91,10 +95,12 @@ def killed_at_every_instruction(case):
     reached = 0
     for place in choose(case, stepped, inside):
         case.board.__init__(case.board.path)
-        script = '%s until 1 20 & "$@"; kill -0 $! || exit 98; echo done >%s; wait' % (case.program('busy'), case.path('dead'))
+        script = '%s until 1 20 & "$@"; kill -0 $! || exit 98; echo done >%s; wait' % (case.program('busy'),
+                case.path('dead'))
         if os.path.exists(case.path('dead')):
             os.unlink(case.path('dead'))
-        child = case.start(['sh', '-c', script, 'sh', case.program('trap'), 'kill', name, '%x' % place, str(case.random.randrange(3)), '--',
+        child = case.start(['sh', '-c', script, 'sh', case.program('trap'), 'kill', name, '%x' % place,
+                            str(case.random.randrange(3)), '--',
                             case.program('procs'), 'trapped', '200'], ['--subbuf-size', '64k'])
         wait_for(lambda: os.path.exists(case.path('dead')), 'the program to be killed at %x' % place)
         begun = case.board.begun()

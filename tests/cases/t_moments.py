@@ -47,10 +47,12 @@ def wall_clock_is_true(case):
     result, trace, _ = case.checked([case.program('procs'), 'leaf', '50'], lost=0)
     after = time.time()
     for reader in ('babeltrace', 'babeltrace2'):
-        text = subprocess.run([reader, '--clock-seconds', result.directory], capture_output=True, text=True, timeout=60).stdout
+        text = subprocess.run([reader, '--clock-seconds', result.directory], capture_output=True, text=True,
+                              timeout=60).stdout
         times = [float(t) for t in re.findall(r'^\[(\d+\.\d+)\].*test:seq', text, re.M)]
         check(len(times) == 51, '%s: %d times', reader, len(times))
-        check(before - 0.001 <= times[0] and times[-1] <= after + 0.001, '%s: records from %f to %f, program from %f to %f',
+        check(before - 0.001 <= times[0] and times[-1] <= after + 0.001,
+              '%s: records from %f to %f, program from %f to %f',
               reader, times[0], times[-1], before, after)
         check(times[-1] - times[0] < after - before, '%s: the records span more time than the program', reader)
 

@@ -15,7 +15,8 @@ def fork_children(case):
     pids = {}
     for r in trace.records('test:seq'):
         pids.setdefault(r.fields['writer'], set()).add(r.scopes['vpid'])
-        check(r.scopes['vpid'] == r.scopes['vtid'], 'a process of one thread has vpid %d, vtid %d', r.scopes['vpid'], r.scopes['vtid'])
+        check(r.scopes['vpid'] == r.scopes['vtid'], 'a process of one thread has vpid %d, vtid %d', r.scopes['vpid'],
+              r.scopes['vtid'])
     check(all(len(p) == 1 for p in pids.values()), 'a writer with several vpids: %s', pids)
     check(len(set.union(*pids.values())) == 25, '25 processes, but %d vpids', len(set.union(*pids.values())))
 
@@ -97,6 +98,7 @@ def state_dump_names_the_objects(case):
 
 
 if __name__ == '__main__':
-    main([fork_children, vfork_children, clone_children, exec_again_and_again, posix_spawn_children, unshared_namespaces,
+    main([fork_children, vfork_children, clone_children, exec_again_and_again, posix_spawn_children,
+          unshared_namespaces,
           storm_of_short_lives, several_programs_at_once, cleared_environment_is_said, set_id_child_is_said,
           state_dump_names_the_objects])

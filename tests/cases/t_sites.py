@@ -59,7 +59,8 @@ def events_declared_at_run_time(case):
             's8': -(i % 128), 'u8': i % 256, 's16': -(i % 32768), 'u16': i % 65536, 's32': -i, 'u32': 0xffffffff - i,
             's64': -(1 << 63) + i, 'u64': (1 << 64) - 1 - i, 'yes': i % 2, 'f32': i / 4, 'f64': i / 8,
             'pointer': 0x7000000000 + i, 'string': text, 'text': '0123456789'[:i % 11],
-            'bytes': list(struct.pack('<8H', *array))[:i % 5], 'seq': [i * k - 5 for k in range(i % 8)], 'array': array[:3],
+            'bytes': list(struct.pack('<8H',
+                                      *array))[:i % 5], 'seq': [i * k - 5 for k in range(i % 8)], 'array': array[:3],
             'hex': i * 16, 'port': i * 257 % 65536,
         }
         for name, value in expected.items():
@@ -75,7 +76,8 @@ def events_declared_at_run_time(case):
 
 def probes_see_what_they_should(case):
     for threads in ('0', '4', '16'):
-        done = subprocess.run([case.program('probed'), '300', threads], env=case.env, capture_output=True, text=True, timeout=100)
+        done = subprocess.run([case.program('probed'), '300', threads], env=case.env, capture_output=True, text=True,
+                              timeout=100)
         check(done.returncode == 0, '%s threads: status %d: %s', threads, done.returncode, done.stderr)
 
 
@@ -123,7 +125,8 @@ def gdb_breakpoint_while_toggled(case):
     with open(script, 'w') as f:
         f.write('set pagination off\nset confirm off\nset debuginfod enabled off\ninfo probes stap test\n'
                 'break -probe-stap test:toggled\nignore 1 1000000\nrun 1000 0\ninfo breakpoints\nquit\n')
-    done = subprocess.run(['gdb', '-nx', '-batch', '-x', script, case.program('probed')], env=case.env, capture_output=True,
+    done = subprocess.run(['gdb', '-nx', '-batch', '-x', script, case.program('probed')], env=case.env,
+                          capture_output=True,
                           text=True, timeout=110, stdin=subprocess.DEVNULL)
     text = done.stdout + done.stderr
     check(re.search(r'test\s+toggled\s+0x', text), '`info probes` does not show the site: %s', text[:800])
@@ -137,7 +140,8 @@ def no_thread_no_descriptor_when_disabled(case):
     with open(script, 'w') as f:
         f.write('set pagination off\nset debuginfod enabled off\nset environment WAYMARK_DISABLE 1\nbreak main\nrun 1 0\ninfo threads\nkill\nquit\n')
     need('gdb')
-    done = subprocess.run(['gdb', '-nx', '-batch', '-x', script, case.program('probed')], env=case.env, capture_output=True,
+    done = subprocess.run(['gdb', '-nx', '-batch', '-x', script, case.program('probed')], env=case.env,
+                          capture_output=True,
                           text=True, timeout=60, stdin=subprocess.DEVNULL)
     threads = re.findall(r'^\*?\s+\d+\s+(?:Thread|process|LWP)', done.stdout, re.M)
     check('Breakpoint 1,' in done.stdout, 'gdb did not reach main: %s', done.stdout[-500:] + done.stderr[-300:])
@@ -149,4 +153,5 @@ if __name__ == '__main__':
     sanitized = 'sanitize' in FEATURES
     main([ten_thousand_sites, one_of_ten_thousand, redeclared_with_other_fields, events_declared_at_run_time,
           probes_see_what_they_should, probes_beside_a_session]
-         + ([] if sanitized else [uprobe_while_toggled, gdb_breakpoint_while_toggled, no_thread_no_descriptor_when_disabled]))
+         + ([] if sanitized else [uprobe_while_toggled, gdb_breakpoint_while_toggled,
+                                  no_thread_no_descriptor_when_disabled]))

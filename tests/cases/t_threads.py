@@ -72,7 +72,8 @@ def large_rings_smallest_subbuffers(case):
 
 def contexts_are_true(case):
     _, trace, _ = case.checked([case.program('busy'), 'count', '3', '200'],
-                               ['-c', 'vpid', '-c', 'vtid', '-c', 'procname', '-c', 'cpu_id', '-c', 'pthread_id', '-c', 'ip'],
+                               ['-c', 'vpid', '-c', 'vtid', '-c', 'procname', '-c', 'cpu_id', '-c', 'pthread_id', '-c',
+                                'ip'],
                                lost=0)
     threads, processes = {}, set()
     for r in trace.records('test:seq'):
@@ -88,7 +89,8 @@ def contexts_are_true(case):
 def full_speed(case, threads):
     """As fast as they can, more than the rings hold; read in each stream's own order by a third reader (programs/scan.c)."""
     each = rounds(40000000) // threads
-    result = case.record([case.program('busy'), 'count', str(threads), str(each)], LARGE + ['-e', 'test:seq'], timeout=100).ok()
+    result = case.record([case.program('busy'), 'count', str(threads), str(each)], LARGE + ['-e', 'test:seq'],
+                         timeout=100).ok()
     scan(case, result)
     check(result.lost == 0, '%d of %d records lost', result.lost, each * threads)
 
@@ -104,7 +106,8 @@ def scan(case, result):
             number = event.group(1)
             streams += [os.path.join(top, n) for n in files if re.fullmatch(r'channel0_\w+', n)]
     check(streams, 'no stream of channel0 below %s', result.directory)
-    done = subprocess.run([case.program('scan'), case.board.path, number, *streams], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([case.program('scan'), case.board.path, number, *streams], capture_output=True, text=True,
+                          timeout=100)
     check(done.returncode == 0, done.stderr.strip() or 'scan failed')
     read, lost, begun, returned = map(int, re.findall(r'\d+', done.stdout))
     check(read + lost == begun == returned, 'the sum is wrong: ' + done.stdout.strip())

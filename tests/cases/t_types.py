@@ -16,12 +16,14 @@ def number(value):
 
 
 def compare(name, i, fields, expected):
-    check(list(fields)[:len(expected)] == list(expected) or set(expected) <= set(fields), '%s: fields are %s, not %s', name,
+    check(list(fields)[:len(expected)] == list(expected) or set(expected) <= set(fields), '%s: fields are %s, not %s',
+          name,
           list(fields), list(expected))
     for key, value in expected.items():
         got = number(fields[key])
         if isinstance(value, float):
-            check(abs(got - value) <= 1e-4 * abs(value) + 1e-6, '%s, round %d: %s is %r, not %r', name, i, key, got, value)
+            check(abs(got - value) <= 1e-4 * abs(value) + 1e-6, '%s, round %d: %s is %r, not %r', name, i, key, got,
+                  value)
         else:
             check(got == value, '%s, round %d: %s is %r, not %r', name, i, key, got, value)
 
@@ -53,22 +55,26 @@ def every_type(case, program):
     for r in trace.records():
         by_name.setdefault(r.name, []).append(r)
     for name in expectations(0):
-        check(len(by_name.get(name, [])) == ROUNDS, '%s: %d records, not %d; there are %s', name, len(by_name.get(name, [])), ROUNDS,
+        check(len(by_name.get(name, [])) == ROUNDS, '%s: %d records, not %d; there are %s', name, len(by_name.get(name,
+                [])), ROUNDS,
               {k: len(v) for k, v in by_name.items()})
     for i in range(ROUNDS):
         for name, expected in expectations(i).items():
             fields = by_name[name][i].fields if expected else {}
             compare(name, i, fields, expected)
     many = by_name['types:many'][0].fields
-    check(len(many) == 32 and list(many)[:3] == ['a', 'a_2', 'a_3'] and list(many)[-1] == 'a_32', '32 fields are %s', list(many))
+    check(len(many) == 32 and list(many)[:3] == ['a', 'a_2', 'a_3'] and list(many)[-1] == 'a_32', '32 fields are %s',
+          list(many))
     texts = [n for n in by_name if re.fullmatch(r'text:types(_h|\.h)?_\d+', n)]
-    check(len(texts) == 1 and len(by_name[texts[0]]) == ROUNDS, 'waymark_logf: %s', [n for n in by_name if n.startswith('text')])
+    check(len(texts) == 1 and len(by_name[texts[0]]) == ROUNDS, 'waymark_logf: %s',
+          [n for n in by_name if n.startswith('text')])
     message = by_name[texts[0]][5].fields
     check('%s has %d items' in str(message.get('msg')), 'the message is %s', message)
     labels = {number(r.fields['which']): r.fields['which'][0] for r in by_name['types:wrapped']}
     check('RED' in labels[0] and 'GREEN' in labels[1] and 'OTHER' in labels[9], 'labels are %s', labels)
     check(case.board.flag(0) == ROUNDS, 'an argument was evaluated %d times in %d records', case.board.flag(0), ROUNDS)
-    check(case.board.flag(1) == ROUNDS and case.board.flag(2) == 0, 'wm_enabled was true %d and %d times', case.board.flag(1),
+    check(case.board.flag(1) == ROUNDS and case.board.flag(2) == 0, 'wm_enabled was true %d and %d times',
+          case.board.flag(1),
           case.board.flag(2))
     return by_name
 
@@ -83,7 +89,8 @@ def every_type_in_cxx(case):
     check(only['name'] == 'a std::string' and number(only['shade']) == 2, 'recorded as %s', only)
     values = [r.fields['value'] for r in by_name['cxx:put']]
     check(values == [5, 2.5, 'boxed'], 'a template records %s', values)
-    check(by_name['cxx:in_lambda'][0].fields['name'] == 'a std::string', 'a lambda records %s', by_name['cxx:in_lambda'][0].fields)
+    check(by_name['cxx:in_lambda'][0].fields['name'] == 'a std::string', 'a lambda records %s',
+          by_name['cxx:in_lambda'][0].fields)
 
 
 def nothing_is_evaluated_when_disabled(case):

@@ -49,7 +49,8 @@ class Result:
         return self.summary['lost']
 
     def ok(self, status=0):
-        check(self.status == status, 'waymark record ended with status %s, not %s: %s', self.status, status, self.err[-1500:])
+        check(self.status == status, 'waymark record ended with status %s, not %s: %s', self.status, status,
+              self.err[-1500:])
         return self
 
     def trace(self):
@@ -81,7 +82,8 @@ class Case:
         argv += list(options) + ['--'] + list(command)
         out, err = self.path('out%d' % self.serial), self.path('err%d' % self.serial)
         with open(out, 'w') as o, open(err, 'w') as e:
-            child = subprocess.Popen(argv, env=dict(self.env, **(env or {})), stdout=o, stderr=e, stdin=subprocess.DEVNULL,
+            child = subprocess.Popen(argv, env=dict(self.env, **(env or {})), stdout=o, stderr=e,
+                                     stdin=subprocess.DEVNULL,
                                      start_new_session=True, **popen)
         child.wmk = (out, err, directory)
         self.started.append(child)
@@ -92,7 +94,8 @@ class Case:
             child.wait(timeout)
         except subprocess.TimeoutExpired:
             state = describe_group(child.pid)
-            raise Failure('waymark record did not end within %d s; %s; stderr: %s' % (timeout, state, slurp(child.wmk[1])[-800:]))
+            raise Failure('waymark record did not end within %d s; %s; stderr: %s' % (timeout, state,
+                    slurp(child.wmk[1])[-800:]))
         return Result(child.returncode, slurp(child.wmk[0]), slurp(child.wmk[1]), child.wmk[2])
 
     def record(self, command, options=(), timeout=60, **more):

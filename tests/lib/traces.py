@@ -221,7 +221,8 @@ def check_sequences(trace, board, lost=0, killed=False, missing_allowed=None):
         check(writer in begun, 'a record of writer %d, who never began: %s', writer, line)
         check(total == writer_sum(writer, seq), 'a torn record: %s', line)
         check(seq not in seen[writer], 'writer %d: number %d is there twice', writer, seq)
-        check(1 <= seq <= begun[writer][0], 'writer %d: number %d, but only %d were begun', writer, seq, begun[writer][0])
+        check(1 <= seq <= begun[writer][0], 'writer %d: number %d, but only %d were begun', writer, seq,
+              begun[writer][0])
         if m[2] == 'text' and m[9]:
             check(all(ord(c) - 97 == (seq + i) % 26 for i, c in enumerate(m[9][:2000])), 'a torn text: %s', line[:300])
         before = t0 if use_counter else mono

@@ -52,7 +52,8 @@ int main(int argc, char **argv)
 			return 4;
 		pass(3 * i + 2);
 		if (seen != i + 1) {
-			fprintf(stderr, "probed: after turn %llu the probe has seen %llu\n", (unsigned long long)i, (unsigned long long)seen);
+			fprintf(stderr, "probed: after turn %llu the probe has seen %llu\n", (unsigned long long)i,
+				(unsigned long long)seen);
 			return 5;
 		}
 	}

@@ -113,7 +113,8 @@ static int scan_file(uint64_t id)
 		if ((uint64_t)st.st_size - at < sizeof(k))
 			return wrong("a packet without a whole header", at);
 		memcpy(&k, data + at, sizeof(k));
-		if (k.magic != 0xc1fc1fc1 || k.packet_bits / 8 > (uint64_t)st.st_size - at || k.content_bits > k.packet_bits ||
+		if (k.magic != 0xc1fc1fc1 || k.packet_bits / 8 > (uint64_t)st.st_size - at ||
+		    k.content_bits > k.packet_bits ||
 		    k.content_bits / 8 < sizeof(k))
 			return wrong("no packet", at);
 		if (k.sequence != sequence || k.discarded < discarded || (!at && k.discarded))

@@ -82,7 +82,8 @@ static int steps(uint64_t base, uint64_t section, uint64_t size)
 	}
 	for (long i = 0; i < 2000000; i++) {
 		int status;
-		if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+		if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) || waitpid(pid, &status, 0) != pid ||
+		    !WIFSTOPPED(status))
 			return die("step");
 		siginfo_t info;
 		if (!ptrace(PTRACE_GETSIGINFO, pid, NULL, &info) && info.si_code <= 0)

@@ -17,7 +17,8 @@ struct task {
 };
 
 WAYMARK_EVENT(sched, switch, (struct task *prev, struct task *next),
-	      wm_field(int, prev_tid, prev->tid), wm_field(int, next_tid, next->tid), wm_named("comm", (const char *)next->comm));
+	      wm_field(int, prev_tid, prev->tid), wm_field(int, next_tid, next->tid), wm_named("comm",
+		      (const char *)next->comm));
 
 static int evaluated;
 
@@ -56,15 +57,18 @@ static void record_all(uint64_t i)
 	uint16_t fixed[3] = { 7, 8, (uint16_t)i };
 	double halves[2] = { 0.5, (double)i };
 	int after = 4711;
-	waymark(types, refs, string, nothing, wm_named("text", wm_text("0123456789", i % 11)), wm_named("blob", wm_bytes(bytes, i % 6)),
-		wm_named("seq", wm_seq(numbers, i % 5)), wm_named("fixed", wm_array(fixed, 3)), wm_named("halves", wm_array(halves, 2)),
+	waymark(types, refs, string, nothing, wm_named("text", wm_text("0123456789", i % 11)), wm_named("blob",
+		wm_bytes(bytes, i % 6)),
+		wm_named("seq", wm_seq(numbers, i % 5)), wm_named("fixed", wm_array(fixed, 3)), wm_named("halves",
+			wm_array(halves, 2)),
 		after);
 
 	uint16_t port = htons((uint16_t)(i * 257));
 	uint32_t address = htonl(0x7f000001u + (uint32_t)i);
 	int which = (int)(i % 10);
 	unsigned bits = (unsigned)(i % 8);
-	waymark(types, wrapped, wm_hex(u32), wm_oct(u16), wm_net(port), wm_named("peer", wm_net(address)), wm_enum(colour, which),
+	waymark(types, wrapped, wm_hex(u32), wm_oct(u16), wm_net(port), wm_named("peer", wm_net(address)),
+		wm_enum(colour, which),
 		wm_flags(mode, bits), wm_named("renamed", s32), wm_level(WARNING));
 
 	struct task one, *two = &one;
@@ -72,7 +76,8 @@ static void record_all(uint64_t i)
 	strcpy(one.comm, "worker");
 	waymark(types, names, one.tid, two->tid, i + 1, one.tid);
 	waymark_sched_switch(&one, two);
-	waymark_mark(plain, "count %d name %s ratio %f big %llx", (int)i, string, (double)i / 2, (unsigned long long)i << 33);
+	waymark_mark(plain, "count %d name %s ratio %f big %llx", (int)i, string, (double)i / 2,
+		     (unsigned long long)i << 33);
 	waymark_logf(INFO, "%s has %d items", string, (int)i);
 	waymark(types, nothing_at_all);
 	waymark(types, once, wm_named("value", costly((int)i)));
@@ -85,7 +90,8 @@ static void record_all(uint64_t i)
 static void record_many_fields(void)
 {
 	int a = 1;
-	waymark(types, many, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a);
+	waymark(types, many, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a,
+		a, a);
 }
 
 static int types_main(int argc, char **argv)

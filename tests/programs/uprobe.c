@@ -47,7 +47,8 @@ int main(int argc, char **argv)
 		waitpid(pid, &status, 0);
 		return 77;
 	}
-	if (write(ready[1], "", 1) != 1 || waitpid(pid, &status, 0) != pid || read(fd, &hits, sizeof(hits)) != sizeof(hits))
+	if (write(ready[1], "", 1) != 1 || waitpid(pid, &status, 0) != pid || read(fd, &hits,
+		sizeof(hits)) != sizeof(hits))
 		return 3;
 	printf("hits %llu\n", (unsigned long long)hits);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
