@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The same program, built in every way that people build programs: each time every event of it is recorded."""
+import collections
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import FEATURES, Skip, check, limit, main  # noqa: E402
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..'))
+BUILD = os.environ.get('WMK_BUILD', os.path.join(ROOT, 'build'))
+STRICT = ['-Wall', '-Wextra', '-Wshadow', '-Werror', '-D_GNU_SOURCE', '-I' + os.path.join(ROOT, 'include'),
+          '-I' + os.path.join(ROOT, 'tests', 'programs')]
+EVENTS = ['types:scalars', 'types:refs', 'types:wrapped', 'types:names', 'sched:switch', 'marker:plain', 'types:once',
+          'types:nothing_at_all']
+WAYS = {
+    'O0': ['-O0', '-g'], 'O1': ['-O1'], 'O2': ['-O2'], 'O3': ['-O3', '-march=native'], 'Os': ['-Os'],
+    'lto': ['-O2', '-flto'],
+    'sections': ['-O2', '-ffunction-sections', '-fdata-sections', '-Wl,--gc-sections'],
+    'hidden': ['-O2', '-fvisibility=hidden'], 'no_pie': ['-O2', '-fno-pie', '-no-pie'],
+    'pic': ['-O2', '-fPIC', '-fPIE', '-pie'], 'no_patch': ['-O2', '-DWAYMARK_NO_PATCH'], 'static': ['-O2', '-static'],
+    'now': ['-O2', '-Wl,-z,now,-z,relro'], 'address': ['-O1', '-fsanitize=address,undefined'], 'lld': ['-O2',
+            '-fuse-ld=lld'],
+}
+
+
+def library(name):
+    found = [p for p in glob.glob(os.path.join(BUILD, '**', name), recursive=True) if '.p' + os.sep not in p]
+    check(found, 'there is no %s below %s', name, BUILD)
+    return found[0]
+
+
+def compiled(case, compiler, source, flags, output):
+    link = [library('libwaymark.a')] if '-static' in flags else [
+        '-L' + os.path.dirname(library('libwaymark.so')), '-lwaymark',
+        '-Wl,-rpath,' + os.path.dirname(library('libwaymark.so'))]
+    path = case.path(output)
+    done = subprocess.run([compiler, *STRICT, *flags, source, '-o', path, *link, '-lpthread'], capture_output=True,
+                          text=True)
+    return path, done.stderr if done.returncode else ''
+
+
+def one_way(case, compiler, way, language=()):
+    source = os.path.join(ROOT, 'tests', 'programs', 'types_cxx.cc' if '++' in compiler else 'types.c')
+    name = '%s-%s-%s' % (compiler, way, '-'.join(language))
+    path, errors = compiled(case, compiler, source, [*language, *WAYS[way]], name)
+    if errors and re.search('cannot find -l(asan|ubsan|c$|gcc)|unable to find|invalid linker|libclang_rt|LLVMgold',
+                            errors):
+        return False
+    check(not errors, '%s: %s', name, errors[:1500])
+    case.board.__init__(case.board.path)
+    result = case.record([path, '3'], env={'ASAN_OPTIONS': 'detect_leaks=0'})
+    check(result.status == 0, '%s: status %d: %s', name, result.status, result.err[-800:])
+    count = collections.Counter(r.name for r in result.trace().records())
+    for event in EVENTS:
+        check(count[event] == 3, '%s: %d records of %s, not 3; there are %s', name, count[event], event, dict(count))
+    return True
+
+
+def every_way(case, compiler, ways=tuple(WAYS), languages=((),)):
+    if not shutil.which(compiler):
+        raise Skip(compiler + ' is not installed')
+    if 'sanitize' in FEATURES:
+        raise Skip('a sanitized library goes with sanitized programs only')
+    done = [(way, language) for way in ways for language in languages if one_way(case, compiler, way, language)]
+    check(len(done) >= len(ways) * len(languages) - 3, 'this machine can build only %s', done)
+
+
+@limit(100)
+def built_by_gcc(case):
+    every_way(case, 'gcc')
+
+
+@limit(100)
+def built_by_clang(case):
+    every_way(case, 'clang')
+
+
+@limit(100)
+def built_by_gxx(case):
+    every_way(case, 'g++', ('O0', 'O2'), (['-std=gnu++11'], ['-std=gnu++17'], ['-std=gnu++20']))
+    every_way(case, 'g++', ('lto', 'sections', 'no_patch', 'no_pie'))
+
+
+@limit(100)
+def built_by_clangxx(case):
+    every_way(case, 'clang++', ('O0', 'O2'), (['-std=gnu++11'], ['-std=gnu++20']))
+    every_way(case, 'clang++', ('sections', 'no_patch', 'no_pie'))
+
+
+if __name__ == '__main__':
+    main([built_by_gcc, built_by_clang, built_by_gxx, built_by_clangxx])
