@@ -56,7 +56,7 @@ struct waymark_ring_options {
 	uint32_t mode;             /* enum waymark_ring_mode */
 	uint32_t clock;            /* enum waymark_ring_clock */
 	int64_t block_us;          /* discard mode: wait this long for room; 0 never, -1 for ever */
-	uint64_t prefault;         /* bytes of the CPU rings to back at once, at most; the rest as CPUs begin to record */
+	uint64_t prefault;         /* bytes of the CPU rings to back at once, but at least a sub-buffer each; the rest as CPUs begin to record */
 	uint8_t uuid[16];
 };
 
@@ -92,7 +92,7 @@ struct waymark_ring_frag {
 
 /*
  * Record: 0, or -ENOSPC (lost, and counted), -EINVAL (n too large). Async-signal-safe, any thread, no allocation, no lock.
- * System calls only for the first touch of fresh memory, on claim rings (signal masking), to wake a sleeping reader at the
+ * System calls only at a process's first entry of a sub-buffer (mprotect), on claim rings (signal masking), to wake a sleeping reader at the
  * entry of a new sub-buffer, and where blocking was asked for.
  */
 int waymark_ring_record(struct waymark_ring_set *set, uint32_t id, const struct waymark_ring_frag *frags, unsigned n);
@@ -139,7 +139,7 @@ int waymark_ring_reader_resume(struct waymark_ring_reader *reader, uint64_t pos,
 int waymark_ring_reader_beacon(struct waymark_ring_reader *reader, uint64_t *floor);
 
 /*
- * Memory, once per look: backs with memory the sub-buffers that writers will enter next, in the rings that have begun to record.
+ * Memory, once per look: backs with memory the rings that have begun to record. Writers enter only what is backed: they never allocate.
  * Returns 0, or -ENOMEM/-ENOSPC (writers then lose records, cause memory, until a later call succeeds).
  */
 int waymark_ring_set_back(struct waymark_ring_set *set);

@@ -136,7 +136,9 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 		plan->pos = wmk_ring_load(&ring->ctl->write_pos);
 		plan->ts = wmk_ring_now(set);
 		plan->enter = NULL;
-		wmk_ring_carry(set, ring->ctl, plan);
+		wmk_ring_carry(ring->ctl, plan);
+		if (plan->ts < plan->last_ts)
+			plan->ts = plan->last_ts;
 		plan->header_len = wmk_ring_header(plan->header, id, plan->ts, plan->last_ts);
 		plan->new_pos = plan->pos + plan->header_len + total;
 		plan->dst = ring->data + (plan->pos & set->ring_mask);
@@ -151,6 +153,8 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 		enum waymark_ring_loss cause = wmk_ring_cause(err);
 
 		wmk_ring_set_to(&ring->ctl->lost[cause], wmk_ring_load(&ring->ctl->lost[cause]) + 1);
+		if (err == -ENOMEM)
+			wmk_ring_wake(set); /* it could back more */
 		return err;
 	}
 	commit(plan);

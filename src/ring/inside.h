@@ -35,15 +35,24 @@ static inline unsigned wmk_ring_header(uint64_t out[2], uint32_t id, uint64_t ts
  * -EMSGSIZE: too large for any sub-buffer.
  */
 int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct wmk_seq_plan *plan, uint32_t id, uint32_t total);
-/* The slot that carries the state of plan->pos; fills plan's next, records, last_ts, ts. */
-void wmk_ring_carry(struct waymark_ring_set *set, struct wmk_ring_ctl *ctl, struct wmk_seq_plan *plan);
+/* The slot that carries the state of plan->pos: fills plan's next, records, records_before, last_ts. */
+static inline void wmk_ring_carry(struct wmk_ring_ctl *ctl, struct wmk_seq_plan *plan)
+{
+	unsigned index = wmk_ring_load(&ctl->slot[0].tag) != plan->pos;
+
+	plan->last_ts = wmk_ring_load(&ctl->slot[index].last_ts);
+	plan->records_before = wmk_ring_load(&ctl->slot[index].records);
+	plan->records = plan->records_before + 1;
+	plan->next = &ctl->slot[!index];
+}
+
 /* -ENOSPC, -ENOMEM, -EMSGSIZE → why a record is lost. */
 static inline enum waymark_ring_loss wmk_ring_cause(int err)
 {
 	return err == -ENOMEM ? WAYMARK_LOST_MEMORY : err == -EMSGSIZE ? WAYMARK_LOST_SIZE : WAYMARK_LOST_FULL;
 }
 
-/* Memory for the sub-buffer at `sub`, and access to it. 0 or -errno; system calls on first touch only. */
+/* May the sub-buffer at `sub` be entered? Makes it accessible here (a system call, the first time). 0; -ENOMEM: it is not backed. */
 int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t sub);
 /* Wake the reader if it sleeps; after the commit that opened a sub-buffer. */
 void wmk_ring_wake(struct waymark_ring_set *set);
@@ -52,7 +61,7 @@ int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited);
 /* Count a loss on the ring of the CPU that runs here. -ENOSPC or -ESTALE. */
 int wmk_ring_lose(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, enum waymark_ring_loss cause);
 
-/* Back the first `bytes` of all CPU rings together. 0 or -errno. */
+/* Back the CPU rings, `bytes` altogether but at least a sub-buffer each, and the claim rings' first where that is cheap. 0 or -errno. */
 int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes);
 
 unsigned wmk_ring_grace_enter(void);

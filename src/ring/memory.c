@@ -2,6 +2,9 @@
 /*
  * memory.c - which of a ring's data is backed with memory (backed_pos, shared), and which of it a process may touch
  * (`accessible`, private: the rest is PROT_NONE, so that mlockall() does not fill it).
+ *
+ * Only the reader allocates. A writer enters only what is backed: in a memory control group at its limit any first touch of a page
+ * that is not there, by MADV_POPULATE_WRITE too, kills the toucher, and that would be the program.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,6 +15,8 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+
+#define CHEAP_SUBBUF (1u << 20) /* claim rings with sub-buffers up to this size are backed from the beginning */
 
 int wmk_ring_access(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t bytes)
 {
@@ -33,19 +38,13 @@ int wmk_ring_access(struct waymark_ring_set *set, struct wmk_ring_view *ring, ui
 int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t sub)
 {
 	uint64_t end = sub + set->subbuf_size, ring_size = set->ring_mask + 1;
-	int err;
 
 	if (end > ring_size) /* not the first lap: all of it has been entered, so all of it is backed */
-		return wmk_ring_load(&ring->accessible) >= ring_size ? 0 : wmk_ring_access(set, ring, ring_size);
-	if (wmk_ring_load(&ring->accessible) < end) {
-		err = wmk_ring_access(set, ring, end);
-		if (err < 0)
-			return err;
-	}
+		end = ring_size;
 	/* (F) acquire: pairs with the store-release of backed_pos behind the allocation. */
-	if (end <= __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE))
-		return 0;
-	return (int)wmk_ring_syscall(SYS_madvise, (long)(ring->data + sub), (long)set->subbuf_size, MADV_POPULATE_WRITE, 0, 0, 0);
+	else if (end > __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE))
+		return -ENOMEM;
+	return wmk_ring_load(&ring->accessible) >= end ? 0 : wmk_ring_access(set, ring, end);
 }
 
 void wmk_ring_set_map_ahead(struct waymark_ring_set *set)
@@ -65,54 +64,59 @@ void wmk_ring_set_map_ahead(struct waymark_ring_set *set)
 	}
 }
 
-/* Back ring `index` up to `end` bytes. */
-static int back_to(struct waymark_ring_set *set, uint32_t index, uint64_t have, uint64_t end)
+/* Back ring `index` up to `end` bytes, sub-buffer by sub-buffer, so that writers can go on meanwhile. */
+static int back_to(struct waymark_ring_set *set, uint32_t index, uint64_t end)
 {
-	struct wmk_ring_view *ring = &set->ring[index];
-	uint64_t ring_size = set->ring_mask + 1;
-	long offset = (long)((unsigned char *)ring->data - (unsigned char *)set->header);
-	long err;
+	struct wmk_ring_ctl *ctl = set->ring[index].ctl;
+	uint64_t ring_size = set->ring_mask + 1, have = wmk_ring_load(&ctl->backed_pos);
+	uint64_t offset = (uint64_t)(set->ring[index].data - (unsigned char *)set->header);
 
-	err = wmk_ring_syscall(SYS_fallocate, set->fd, 0, offset + (long)have, (long)(end - have), 0, 0);
-	if (err < 0)
-		return err == -ENOSPC ? -ENOSPC : -ENOMEM;
-	/* (F) release: the memory is there; pairs with wmk_ring_back()'s load. */
-	__atomic_store_n(&ring->ctl->backed_pos, end >= ring_size ? UINT64_MAX : end, __ATOMIC_RELEASE);
+	for (have &= ~(set->subbuf_size - 1); have < end && have < ring_size; have += set->subbuf_size) {
+		uint64_t now = have + set->subbuf_size;
+		long err = wmk_ring_syscall(SYS_fallocate, set->fd, 0, (long)(offset + have), (long)set->subbuf_size, 0, 0);
+
+		if (err < 0)
+			return err == -ENOSPC ? -ENOSPC : -ENOMEM;
+		/* (F) release: the memory is there; pairs with wmk_ring_back()'s load. */
+		__atomic_store_n(&ctl->backed_pos, now >= ring_size ? UINT64_MAX : now, __ATOMIC_RELEASE);
+	}
 	return 0;
 }
 
 int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes)
 {
-	uint64_t each = bytes / set->options.n_cpus & ~(set->subbuf_size - 1);
+	uint32_t cpus = set->options.n_cpus;
+	uint64_t each = bytes / cpus & ~(set->subbuf_size - 1), claims = WAYMARK_RING_CLAIMS * set->subbuf_size;
 	int err = 0;
 
-	if (each > set->ring_mask + 1)
-		each = set->ring_mask + 1;
-	for (uint32_t i = 0; i < set->options.n_cpus && each != 0 && err == 0; i++)
-		err = back_to(set, i, 0, each);
+	if (each < set->subbuf_size)
+		each = set->subbuf_size;
+	for (uint32_t i = 0; i < cpus && err == 0; i++)
+		err = back_to(set, i, each);
+	if (set->subbuf_size <= CHEAP_SUBBUF || claims + cpus * each <= bytes)
+		for (uint32_t i = 0; i < WAYMARK_RING_CLAIMS && err == 0; i++)
+			err = back_to(set, cpus + i, set->subbuf_size);
 	return err;
+}
+
+/* Does anybody record into it, or try to? */
+static int has_begun(const struct wmk_ring_ctl *ctl)
+{
+	return wmk_ring_load(&ctl->write_pos) != 0 || wmk_ring_load(&ctl->lost[WAYMARK_LOST_MEMORY]) != 0 || wmk_ring_load(&ctl->claims) != 0;
 }
 
 int waymark_ring_set_back(struct waymark_ring_set *set)
 {
-	uint64_t ring_size = set->ring_mask + 1;
-	int first_err = 0;
+	int first_err = 0, err;
 
 	if (set->fd < 0)
 		return -EINVAL;
 	for (uint32_t i = 0; i < set->n_rings; i++) {
 		struct wmk_ring_ctl *ctl = set->ring[i].ctl;
-		uint64_t backed = wmk_ring_load(&ctl->backed_pos), pos = wmk_ring_load(&ctl->write_pos), want;
-		int err;
 
-		if (pos == 0 || backed >= ring_size)
+		if (wmk_ring_load(&ctl->backed_pos) > set->ring_mask || !has_begun(ctl))
 			continue;
-		want = (pos & ~(set->subbuf_size - 1)) + 2 * set->subbuf_size;
-		if (pos >= ring_size || want > ring_size)
-			want = ring_size;
-		if (want <= backed)
-			continue;
-		err = back_to(set, i, backed & ~(set->subbuf_size - 1), want);
+		err = back_to(set, i, set->ring_mask + 1);
 		if (err < 0 && first_err == 0)
 			first_err = err;
 	}

@@ -92,8 +92,8 @@ int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us)
 	if (!any && timeout_us != 0) {
 		ts.tv_sec = (time_t)(timeout_us / 1000000);
 		ts.tv_nsec = (long)(timeout_us % 1000000) * 1000;
-		wmk_ring_syscall(SYS_futex, (long)waiting, FUTEX_WAIT, 1, (long)&ts, 0, 0);
-		any = moved(set);
+		any = wmk_ring_syscall(SYS_futex, (long)waiting, FUTEX_WAIT, 1, (long)&ts, 0, 0) == 0;
+		any |= moved(set);
 	}
 	__atomic_store_n(waiting, 0, __ATOMIC_RELAXED);
 	return any;

@@ -5,19 +5,7 @@
  */
 #include "ring/inside.h"
 
-void wmk_ring_carry(struct waymark_ring_set *set, struct wmk_ring_ctl *ctl, struct wmk_seq_plan *plan)
-{
-	unsigned index = wmk_ring_load(&ctl->slot[0].tag) != plan->pos;
-	uint64_t last = wmk_ring_load(&ctl->slot[index].last_ts);
-
-	(void)set;
-	plan->last_ts = last;
-	plan->records_before = wmk_ring_load(&ctl->slot[index].records);
-	plan->records = plan->records_before + 1;
-	plan->next = &ctl->slot[!index];
-	if (plan->ts < last)
-		plan->ts = last;
-}
+static const uint64_t always; /* a guard that never changes */
 
 static uint64_t sum_lost(const struct wmk_ring_ctl *ctl)
 {
@@ -87,12 +75,15 @@ wmk_ring_enter(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct 
 				wmk_ring_set_to(&ring->limit, plan->sequence * set->subbuf_size + set->usable);
 				wmk_ring_wake(set);
 			}
+		} else if (err == -ENOMEM) {
+			wmk_ring_wake(set); /* it could back more */
 		}
 	}
 	wmk_ring_grace_leave(phase);
 	return err;
 }
 
+/* One proposal, in full generality. */
 static int wmk_ring_attempt(struct waymark_ring_set *set, uint32_t cpu, const uint64_t *guard, uint64_t expect, uint32_t id,
 			    const struct waymark_ring_frag *frags, unsigned n, uint32_t total)
 {
@@ -109,7 +100,9 @@ static int wmk_ring_attempt(struct waymark_ring_set *set, uint32_t cpu, const ui
 	plan.frags = frags;
 	plan.frags_end = frags + n;
 	plan.enter = NULL;
-	wmk_ring_carry(set, ring->ctl, &plan);
+	wmk_ring_carry(ring->ctl, &plan);
+	if (plan.ts < plan.last_ts)
+		plan.ts = plan.last_ts;
 	plan.header_len = wmk_ring_header(plan.header, id, plan.ts, plan.last_ts);
 	plan.new_pos = plan.pos + plan.header_len + total;
 	offset = plan.pos & (set->subbuf_size - 1);
@@ -120,8 +113,9 @@ static int wmk_ring_attempt(struct waymark_ring_set *set, uint32_t cpu, const ui
 	return wmk_seq_record(set->rseq_offset, &plan);
 }
 
-int wmk_ring_write_general(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
-			   const struct waymark_ring_frag *frags, unsigned n, uint32_t total)
+static __attribute__((noinline, cold)) int
+write_patiently(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
+		const struct waymark_ring_frag *frags, unsigned n, uint32_t total)
 {
 	uint64_t waited = 0;
 	int attempts = 0;
@@ -144,6 +138,41 @@ int wmk_ring_write_general(struct waymark_ring_set *set, const uint64_t *guard, 
 		return wmk_ring_lose(set, guard, expect, wmk_ring_cause(err));
 	}
 	return wmk_ring_write_claim(set, guard, expect, id, frags, n, total);
+}
+
+int wmk_ring_write_general(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
+			   const struct waymark_ring_frag *frags, unsigned n, uint32_t total)
+{
+	uint32_t cpu = wmk_rseq_cpu(set->rseq_offset);
+
+	/* The common case, once: short header, fits into the open sub-buffer. All but the time is made ready before the clock is read. */
+	if (wmk_ring_likely(cpu < set->seq_cpus && id < WMK_RING_ID_SHORT && total <= WAYMARK_RING_SEQ_MAX)) {
+		struct wmk_ring_view *ring = &set->ring[cpu];
+		struct wmk_seq_plan plan;
+		uint64_t offset;
+
+		plan.cpu = cpu;
+		plan.ctl = ring->ctl;
+		plan.pos = *(volatile uint64_t *)&ring->ctl->write_pos;
+		plan.guard = guard;
+		plan.expect = expect;
+		plan.frags = frags;
+		plan.frags_end = frags + n;
+		plan.enter = NULL;
+		plan.header_len = 4;
+		wmk_ring_carry(ring->ctl, &plan);
+		plan.dst = ring->data + (plan.pos & set->ring_mask);
+		plan.new_pos = plan.pos + 4 + total;
+		offset = plan.pos & (set->subbuf_size - 1);
+		if (wmk_ring_likely(plan.new_pos <= wmk_ring_load(&ring->limit) && offset != 0 && offset + 4 + total <= set->usable)) {
+			plan.ts = wmk_ring_now(set);
+			plan.header[0] = (uint32_t)plan.ts << 5 | id;
+			if (wmk_ring_likely(plan.ts - plan.last_ts < 1ull << WMK_RING_TS_BITS &&
+					    wmk_seq_record(set->rseq_offset, &plan) == 0))
+				return 0;
+		}
+	}
+	return write_patiently(set, guard, expect, id, frags, n, total);
 }
 
 int wmk_ring_lose(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, enum waymark_ring_loss cause)
@@ -180,8 +209,6 @@ void wmk_ring_count_lost(struct waymark_ring_set *set)
 
 void wmk_ring_count_cut(struct waymark_ring_set *set, unsigned n)
 {
-	static const uint64_t always;
-
 	for (int i = 0; i < WMK_RING_ATTEMPTS; i++) {
 		uint32_t cpu = wmk_rseq_cpu(set->rseq_offset);
 
@@ -193,13 +220,10 @@ void wmk_ring_count_cut(struct waymark_ring_set *set, unsigned n)
 	__atomic_fetch_add(&set->ring[set->options.n_cpus].ctl->cut, n, __ATOMIC_RELAXED);
 }
 
-int waymark_ring_record(struct waymark_ring_set *set, uint32_t id, const struct waymark_ring_frag *frags, unsigned n)
+static __attribute__((noinline)) int record_any(struct waymark_ring_set *set, uint32_t id, const struct waymark_ring_frag *frags, unsigned n)
 {
-	static const uint64_t always;
 	uint64_t total = 0;
 
-	if (n == 1 && frags[0].kind == WAYMARK_FRAG_WORDS && frags[0].len <= WMK_RING_FAST_LEN)
-		return wmk_ring_write(set, &always, 0, id, frags, 1, frags[0].len);
 	if (n > WAYMARK_RING_MAX_FRAGS)
 		return -EINVAL;
 	for (unsigned i = 0; i < n; i++)
@@ -207,4 +231,11 @@ int waymark_ring_record(struct waymark_ring_set *set, uint32_t id, const struct 
 	if (total > UINT32_MAX)
 		return wmk_ring_lose(set, &always, 0, WAYMARK_LOST_SIZE);
 	return wmk_ring_write_general(set, &always, 0, id, frags, n, (uint32_t)total);
+}
+
+int waymark_ring_record(struct waymark_ring_set *set, uint32_t id, const struct waymark_ring_frag *frags, unsigned n)
+{
+	if (wmk_ring_likely(n == 1 && frags[0].kind == WAYMARK_FRAG_WORDS))
+		return wmk_ring_write(set, &always, 0, id, frags, 1, frags[0].len);
+	return record_any(set, id, frags, n);
 }

@@ -167,16 +167,25 @@ _Static_assert(offsetof(struct wmk_seq_plan, dst) == 48 && offsetof(struct wmk_s
 	"jmp 20b\n"
 
 #define WMK_SEQ_COPY_BYTES                                                             \
-	"subq $8, %%rcx\n\t"                                                            \
+	"subq $16, %%rcx\n\t"                                                           \
 	"jb 32f\n"                                                                      \
 	"31:\n\t"                                                                       \
+	"movups (%%rsi), %%xmm0\n\t"                                                    \
+	"movups %%xmm0, (%%rdi)\n\t"                                                    \
+	"addq $16, %%rsi\n\t"                                                           \
+	"addq $16, %%rdi\n\t"                                                           \
+	"subq $16, %%rcx\n\t"                                                           \
+	"jae 31b\n"                                                                     \
+	"32:\n\t"                                                                       \
+	"testb $15, %%cl\n\t"                                                           \
+	"jz 20b\n\t"                                                                    \
+	"testb $8, %%cl\n\t"                                                            \
+	"jz 35f\n\t"                                                                    \
 	"movq (%%rsi), %%rax\n\t"                                                       \
 	"movq %%rax, (%%rdi)\n\t"                                                       \
 	"addq $8, %%rsi\n\t"                                                            \
-	"addq $8, %%rdi\n\t"                                                            \
-	"subq $8, %%rcx\n\t"                                                            \
-	"jae 31b\n"                                                                     \
-	"32:\n\t"                                                                       \
+	"addq $8, %%rdi\n"                                                              \
+	"35:\n\t"                                                                       \
 	"testb $4, %%cl\n\t"                                                            \
 	"jz 33f\n\t"                                                                    \
 	"movl (%%rsi), %%eax\n\t"                                                       \
@@ -213,6 +222,8 @@ _Static_assert(offsetof(struct wmk_seq_plan, dst) == 48 && offsetof(struct wmk_s
 	"subq $16, %%rcx\n\t"                                                           \
 	"jae 41b\n"                                                                     \
 	"42:\n\t"                                                                       \
+	"testb $15, %%cl\n\t"                                                           \
+	"jz 46f\n\t"                                                                    \
 	"testb $8, %%cl\n\t"                                                            \
 	"jz 43f\n\t"                                                                    \
 	"movq (%%rsi), %%xmm0\n\t" WMK_SEQ_NUL                                          \
@@ -278,7 +289,7 @@ _Static_assert(offsetof(struct wmk_seq_plan, dst) == 48 && offsetof(struct wmk_s
 	"movq $0, 40(%%r10)\n\t"
 
 /* Record as planned. 0, -EAGAIN or -ESTALE as above. */
-static inline int wmk_seq_record(ptrdiff_t offset, const struct wmk_seq_plan *plan)
+static inline __attribute__((always_inline)) int wmk_seq_record(ptrdiff_t offset, const struct wmk_seq_plan *plan)
 {
 	__asm__ goto(WMK_SEQ_BEGIN
 		     "movl (%[p]), %%eax\n\t"

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/* test_ring.c - a ring set, one writer, one reader: what is written is read, what is not is counted. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ring_test.h"
+
+static void pin(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+}
+
+static void unpin(void)
+{
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all);
+}
+
+/* The ring that records go to, found by looking. */
+static struct waymark_ring_reader *busy(struct pair *p)
+{
+	for (uint32_t i = 0; i < p->n_rings; i++)
+		if (waymark_ring_reader_position(p->readers[i]) != 0)
+			return p->readers[i];
+	fail_msg("no ring has a record");
+	return NULL;
+}
+
+static void test_geometry(void **state)
+{
+	struct waymark_ring_options good = { .size = sizeof(good), .subbuf_size = 4096, .n_subbufs = 2, .header_room = 96 }, o;
+	struct waymark_ring_set *set;
+
+	(void)state;
+#define BAD(field, value) do { o = good; o.field = (value); assert_int_equal(waymark_ring_set_create(&o, &set), -EINVAL); } while (0)
+	BAD(subbuf_size, 0);
+	BAD(subbuf_size, 2048);
+	BAD(subbuf_size, 5000);
+	BAD(n_subbufs, 1);
+	BAD(n_subbufs, 3);
+	BAD(header_room, 4);
+	BAD(header_room, 2048);
+	BAD(mode, 2);
+	BAD(mode, WAYMARK_RING_OVERWRITE); /* two sub-buffers are too few */
+	BAD(clock, 9);
+	BAD(n_cpus, 100000);
+	BAD(block_us, -2);
+#undef BAD
+	assert_int_equal(waymark_ring_set_create(&good, &set), 0);
+	waymark_ring_set_close(set);
+}
+
+static void test_open_checks(void **state)
+{
+	struct waymark_ring_options o = { .size = sizeof(o), .subbuf_size = 4096, .n_subbufs = 2, .header_room = 96 };
+	struct waymark_ring_set *set, *other;
+	int fd = memfd_create("plain", MFD_ALLOW_SEALING);
+
+	(void)state;
+	assert_int_equal(waymark_ring_set_open(-1, &other), -EPERM);
+	assert_int_equal(waymark_ring_set_open(fd, &other), -EPERM);
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+	assert_int_equal(waymark_ring_set_open(fd, &other), -EINVAL);
+	close(fd);
+	assert_int_equal(waymark_ring_set_create(&o, &set), 0);
+	set->header->n_subbufs = 4;
+	assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(set), &other), -EINVAL);
+	set->header->n_subbufs = 2;
+	set->header->abi++;
+	assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(set), &other), -EPROTONOSUPPORT);
+	waymark_ring_set_close(set);
+}
+
+/* Every fragment kind, every length near the copy loops' edges, against memcpy. Sources end at an unreadable page. */
+static void test_fragments(void **state)
+{
+	unsigned char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *edge = pages + 4096;
+	struct pair p;
+
+	(void)state;
+	assert_int_equal(mprotect(edge, 4096, PROT_NONE), 0);
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 65536, .n_subbufs = 4, .mode = WAYMARK_RING_OVERWRITE });
+	pin();
+	for (unsigned kind = 0; kind < 4; kind++) {
+		for (unsigned len = 0; len <= 600; len += len < 80 ? 1 : 37) {
+			unsigned char *base = kind == WAYMARK_FRAG_WORDS ? edge - (len + 7) / 8 * 8 : edge - len, want[700];
+			struct waymark_ring_frag f[3] = { { "head    ", 5, WAYMARK_FRAG_WORDS }, { base, len, kind }, { "tail", 4, WAYMARK_FRAG_BYTES } };
+			struct waymark_ring_packet packet;
+			uint64_t ts;
+			const unsigned char *at;
+			unsigned n = 0;
+
+			for (unsigned i = 0; i < len; i++)
+				base[i] = (unsigned char)(i % 5 == 3 ? 0 : i * 7 + 1);
+			memcpy(want, "head", 5);
+			n = 5;
+			for (unsigned i = 0; i < len; i++)
+				want[n++] = kind >= WAYMARK_FRAG_TEXT && base[i] == 0 ? '#' : base[i];
+			if (kind == WAYMARK_FRAG_TEXT)
+				want[n++] = 0;
+			memcpy(want + n, "tail", 4);
+			n += 4;
+			want[4] = ' ';
+			assert_int_equal(waymark_ring_record(p.writer, 7, f, 3), 0);
+			assert_int_equal(waymark_ring_reader_next(busy(&p), WAYMARK_RING_FLUSH, &packet), 1);
+			at = packet.data;
+			ts = packet.begin_ts;
+			assert_int_equal(record_header(&at, at + packet.len, &ts), 7);
+			assert_int_equal(packet.len, n + (size_t)(at - (const unsigned char *)packet.data));
+			assert_memory_equal(at, want, n);
+			waymark_ring_reader_release(busy(&p), &packet);
+			/* and alone, the straight line */
+			assert_int_equal(waymark_ring_record(p.writer, 7, f + 1, 1), 0);
+			assert_int_equal(waymark_ring_reader_next(busy(&p), WAYMARK_RING_FLUSH, &packet), 1);
+			assert_memory_equal((const unsigned char *)packet.data + 4, want + 5, n - 9);
+			waymark_ring_reader_release(busy(&p), &packet);
+		}
+	}
+	unpin();
+	pair_close(&p);
+	munmap(pages, 8192);
+}
+
+static uint64_t fake_now;
+
+static uint64_t fake_clock(void)
+{
+	return fake_now;
+}
+
+/* Ids and gaps on both sides of each header's limits: times decode to what the clock said. */
+static void test_headers(void **state)
+{
+	static const uint32_t ids[] = { 0, 29, 30, 31, 65535, 65536, UINT32_MAX - 1 };
+	static const uint64_t gaps[] = { 0, 1, (1 << 27) - 1, 1 << 27, (1 << 27) + 1, 1ull << 40 };
+	static const unsigned lens[] = { 4, 4, 6, 6, 6, 13, 13 };
+	struct pair p;
+	struct waymark_ring_packet packet;
+	const unsigned char *at, *end;
+	uint64_t ts, expect = 1000;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 65536, .n_subbufs = 2, .clock = WAYMARK_CLOCK_PLUGIN });
+	wmk_ring_set_plugin_clock(p.writer, fake_clock);
+	pin();
+	fake_now = expect;
+	record_u64(p.writer, 0);
+	for (unsigned i = 0; i < 7; i++) {
+		for (unsigned g = 0; g < 6; g++) {
+			struct waymark_ring_frag f = { &fake_now, 8, WAYMARK_FRAG_WORDS };
+
+			fake_now += gaps[g];
+			assert_int_equal(waymark_ring_record(p.writer, ids[i], &f, 1), 0);
+		}
+	}
+	fake_now -= 5; /* a clock that goes back: the record takes the last one's time */
+	record_u64(p.writer, 0);
+	assert_int_equal(waymark_ring_reader_next(busy(&p), WAYMARK_RING_FLUSH, &packet), 1);
+	assert_int_equal(packet.begin_ts, 1000);
+	assert_int_equal(packet.end_ts, fake_now + 5);
+	at = packet.data;
+	end = at + packet.len;
+	ts = packet.begin_ts;
+	assert_int_equal(record_header(&at, end, &ts), 3);
+	at += 8;
+	for (unsigned i = 0; i < 7; i++) {
+		for (unsigned g = 0; g < 6; g++) {
+			const unsigned char *start = at;
+
+			assert_int_equal(record_header(&at, end, &ts), ids[i]);
+			assert_int_equal(at - start, gaps[g] < 1 << 27 ? lens[i] : 13);
+			assert_memory_equal(at, &ts, 8);
+			at += 8;
+		}
+	}
+	unpin();
+	pair_close(&p);
+}
+
+static void test_discard_exact(void **state)
+{
+	struct pair p;
+	struct waymark_ring_packet packet;
+	struct waymark_ring_reader *r;
+	uint64_t ok = 0, lost = 0, next = 0, by_cause[WAYMARK_LOST_CAUSES], read = 0;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4, .prefault = 1 << 30 });
+	pin();
+	for (int i = 0; i < 2000; i++) {
+		int rc = record_u64(p.writer, ok);
+
+		assert_true(rc == 0 || rc == -ENOSPC);
+		if (rc == 0)
+			ok++;
+		else
+			lost++;
+	}
+	assert_true(lost > 0);
+	r = busy(&p);
+	assert_int_equal(waymark_ring_reader_lost(r, by_cause), lost);
+	assert_int_equal(by_cause[WAYMARK_LOST_FULL], lost);
+	while (waymark_ring_reader_next(r, WAYMARK_RING_FLUSH, &packet) == 1) {
+		read += check_u64(&packet, &next);
+		assert_int_equal(packet.records, read);
+		assert_ptr_equal(packet.room, (const char *)packet.data - 96);
+		memset(packet.room, 0xee, 96);
+		assert_int_equal(waymark_ring_reader_release(r, &packet), 0);
+	}
+	assert_int_equal(read, ok);
+	assert_int_equal(packet.lost, lost);
+	/* There is room again. */
+	assert_int_equal(record_u64(p.writer, ok), 0);
+	assert_int_equal(waymark_ring_reader_next(r, WAYMARK_RING_FLUSH, &packet), 1);
+	assert_int_equal(check_u64(&packet, &next), 1);
+	unpin();
+	pair_close(&p);
+}
+
+static void test_overwrite_exact(void **state)
+{
+	struct pair p;
+	struct waymark_ring_packet packet;
+	struct waymark_ring_reader *r;
+	uint64_t read = 0, lost = 0, first = 1;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4, .mode = WAYMARK_RING_OVERWRITE, .prefault = 1 << 30 });
+	pin();
+	for (unsigned round = 0; round < 20; round++) {
+		uint64_t begun = read + lost, n = round * 173, next;
+
+		for (uint64_t i = 0; i < n; i++)
+			assert_int_equal(record_u64(p.writer, begun + i), 0);
+		r = n ? busy(&p) : p.readers[0];
+		while (waymark_ring_reader_next(r, WAYMARK_RING_FLUSH, &packet) == 1) {
+			next = packet.records + packet.lost - (packet.len / 12);
+			read += check_u64(&packet, &next);
+			lost = packet.lost;
+			assert_int_equal(packet.records, read);
+			assert_int_equal(next, read + lost); /* what was lost was lost before this piece */
+			waymark_ring_reader_release(r, &packet);
+			first = 0;
+		}
+		assert_int_equal(read + lost, begun + n);
+	}
+	assert_false(first);
+	assert_true(lost > 0);
+	unpin();
+	pair_close(&p);
+}
+
+/* Pieces of the current sub-buffer, of any size: nothing twice, nothing missing, times joined. */
+static void test_partial(void **state)
+{
+	struct pair p;
+	struct waymark_ring_packet packet;
+	uint64_t next = 0, last_end = 0, sequence = 0, v = 0;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 2, .prefault = 1 << 30 });
+	pin();
+	srand(1);
+	for (int i = 0; i < 500; i++) {
+		for (int k = rand() % 40; k >= 0; k--)
+			assert_int_equal(record_u64(p.writer, v++), 0);
+		while (waymark_ring_reader_next(busy(&p), WAYMARK_RING_FLUSH, &packet) == 1) {
+			assert_int_equal(packet.sequence, sequence++);
+			assert_true(packet.begin_ts >= last_end);
+			if (packet.room == NULL)
+				assert_int_equal(packet.begin_ts, last_end);
+			last_end = packet.end_ts;
+			assert_int_equal(check_u64(&packet, &next), packet.len / 12);
+			waymark_ring_reader_release(busy(&p), &packet);
+		}
+		assert_int_equal(next, v);
+		assert_int_equal(waymark_ring_reader_next(busy(&p), 0, &packet), 0);
+	}
+	unpin();
+	pair_close(&p);
+}
+
+static void test_resume(void **state)
+{
+	struct pair p;
+	struct waymark_ring_packet packet;
+	struct waymark_ring_reader *r, *again;
+	uint64_t next = 0, pos, seq, end;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4, .prefault = 1 << 30 });
+	pin();
+	for (uint64_t i = 0; i < 10; i++)
+		record_u64(p.writer, i);
+	r = busy(&p);
+	assert_int_equal(waymark_ring_reader_next(r, WAYMARK_RING_FLUSH, &packet), 1);
+	check_u64(&packet, &next);
+	pos = packet.begin_pos + packet.len;
+	seq = packet.sequence + 1;
+	end = packet.end_ts;
+	waymark_ring_reader_release(r, &packet);
+	for (uint64_t i = 10; i < 600; i++)
+		record_u64(p.writer, i);
+	assert_int_equal(waymark_ring_reader_open(p.reader, packet.ring, &again), 0);
+	assert_int_equal(waymark_ring_reader_resume(again, pos + 1000000, seq), -EINVAL);
+	assert_int_equal(waymark_ring_reader_resume(again, pos, seq), 0);
+	while (waymark_ring_reader_next(again, WAYMARK_RING_FLUSH, &packet) == 1) {
+		assert_int_equal(packet.sequence, seq++);
+		assert_true(packet.begin_ts >= end);
+		check_u64(&packet, &next);
+		waymark_ring_reader_release(again, &packet);
+	}
+	assert_int_equal(next, 600);
+	assert_int_equal(packet.records, 600);
+	waymark_ring_reader_close(again);
+	unpin();
+	pair_close(&p);
+}
+
+static void test_sizes(void **state)
+{
+	static unsigned char big[1 << 20];
+	struct pair p;
+	struct waymark_ring_packet packet;
+	uint64_t by_cause[WAYMARK_LOST_CAUSES];
+	struct waymark_ring_frag f = { big, 20000, WAYMARK_FRAG_BYTES }, many[WAYMARK_RING_MAX_FRAGS + 1] = { { 0 } };
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 65536, .n_subbufs = 4, .prefault = 1 << 30 });
+	pin();
+	assert_int_equal(waymark_ring_record(p.writer, 1, many, WAYMARK_RING_MAX_FRAGS + 1), -EINVAL);
+	/* too long for a sequence: a claim ring */
+	assert_int_equal(waymark_ring_record(p.writer, 1, &f, 1), 0);
+	for (uint32_t i = 0; i < p.n_cpus; i++)
+		assert_int_equal(waymark_ring_reader_position(p.readers[i]), 0);
+	assert_int_equal(waymark_ring_reader_next(busy(&p), WAYMARK_RING_FLUSH, &packet), 1);
+	assert_int_equal(packet.len, 20004);
+	assert_int_equal(waymark_ring_reader_lost(p.readers[packet.ring], by_cause), 0);
+	/* larger than a sub-buffer: lost, and said why */
+	f.len = 65536;
+	assert_int_equal(waymark_ring_record(p.writer, 1, &f, 1), -ENOSPC);
+	waymark_ring_reader_lost(p.readers[packet.ring], by_cause);
+	assert_int_equal(by_cause[WAYMARK_LOST_SIZE], 1);
+	/* the largest that fits */
+	f.len = 65536 - 64 - 96 - 8 - 4;
+	assert_int_equal(waymark_ring_record(p.writer, 1, &f, 1), 0);
+	/* nothing in it at all */
+	assert_int_equal(waymark_ring_record(p.writer, 1, NULL, 0), 0);
+	unpin();
+	pair_close(&p);
+}
+
+/* Only what is backed is entered; what is lost for that is counted, and more is backed on request. */
+static void test_memory(void **state)
+{
+	struct pair p;
+	struct waymark_ring_packet packet;
+	uint64_t by_cause[WAYMARK_LOST_CAUSES], ok = 0, lost = 0, next = 0;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4 });
+	pin();
+	for (int i = 0; i < 600; i++) {
+		if (record_u64(p.writer, ok) == 0)
+			ok++;
+		else
+			lost++;
+	}
+	assert_int_equal(ok, (4096 - 8 - 64 - 96) / 12);
+	waymark_ring_reader_lost(busy(&p), by_cause);
+	assert_int_equal(by_cause[WAYMARK_LOST_MEMORY], lost);
+	assert_int_equal(waymark_ring_set_back(p.reader), 0);
+	assert_int_equal(record_u64(p.writer, ok), 0);
+	while (waymark_ring_reader_next(busy(&p), WAYMARK_RING_FLUSH, &packet) == 1) {
+		check_u64(&packet, &next);
+		waymark_ring_reader_release(busy(&p), &packet);
+	}
+	assert_int_equal(next, ok + 1);
+	assert_int_equal(packet.lost, lost);
+	unpin();
+	pair_close(&p);
+}
+
+/* A process that maps late writes into sub-buffers that others opened. */
+static void test_late_joiner(void **state)
+{
+	struct pair p;
+	struct waymark_ring_set *late;
+	struct waymark_ring_packet packet;
+	uint64_t next = 0, v = 0;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 2, .prefault = 1 << 30 });
+	assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(p.reader), &late), 0);
+	pin();
+	for (int i = 0; i < 3000; i++) {
+		assert_int_equal(record_u64(i % 7 ? p.writer : late, v), 0);
+		v++;
+		if (i % 50 == 0)
+			wmk_ring_set_map_ahead(late);
+		while (waymark_ring_reader_next(busy(&p), 0, &packet) == 1) {
+			check_u64(&packet, &next);
+			waymark_ring_reader_release(busy(&p), &packet);
+		}
+	}
+	assert_true(next > 2000);
+	unpin();
+	waymark_ring_set_close(late);
+	pair_close(&p);
+}
+
+static void test_guard(void **state)
+{
+	struct pair p;
+	uint64_t guard = 5, v[2] = { 1, 2 };
+	struct waymark_ring_frag f[2] = { { v, 8, WAYMARK_FRAG_WORDS }, { v, 3, WAYMARK_FRAG_BYTES } };
+	struct waymark_ring_set *again;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 2, .prefault = 1 << 30 });
+	pin();
+	assert_int_equal(wmk_ring_write(p.writer, &guard, 4, 3, f, 1, 8), -ESTALE);
+	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 1, 8), 0);
+	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 2, 11), 0);
+	guard = 0;
+	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 1, 8), -ESTALE);
+	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 2, 11), -ESTALE);
+	assert_int_equal(wmk_ring_write_claim(p.writer, &guard, 5, 3, f, 2, 11), -ESTALE);
+	assert_int_equal(wmk_ring_grace(1000000), 0);
+	/* A recorder with a stale pointer finds zeros and a guard that has changed. */
+	wmk_ring_set_retire(p.writer);
+	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 1, 8), -ESTALE);
+	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 2, 11), -ESTALE);
+	wmk_ring_count_cut(p.writer, 1);
+	/* The next set of the same shape takes the place. */
+	assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(p.reader), &again), 0);
+	assert_ptr_equal(again, p.writer);
+	assert_int_equal(record_u64(again, 9), 0);
+	unpin();
+	pair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_geometry), cmocka_unit_test(test_open_checks), cmocka_unit_test(test_fragments),
+		cmocka_unit_test(test_headers), cmocka_unit_test(test_discard_exact), cmocka_unit_test(test_overwrite_exact),
+		cmocka_unit_test(test_partial), cmocka_unit_test(test_resume), cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_memory), cmocka_unit_test(test_late_joiner), cmocka_unit_test(test_guard),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
