@@ -85,17 +85,18 @@ static int back_to(struct waymark_ring_set *set, uint32_t index, uint64_t end)
 
 int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes)
 {
-	uint32_t cpus = set->options.n_cpus;
-	uint64_t each = bytes / cpus & ~(set->subbuf_size - 1), claims = WAYMARK_RING_CLAIMS * set->subbuf_size;
+	uint64_t ring_size = set->ring_mask + 1, cpus = set->options.n_cpus, n = cpus + WAYMARK_RING_CLAIMS;
+	uint64_t each = bytes / cpus & ~(set->subbuf_size - 1), claims = 0;
 	int err = 0;
 
 	if (each < set->subbuf_size)
 		each = set->subbuf_size;
-	for (uint32_t i = 0; i < cpus && err == 0; i++)
-		err = back_to(set, i, each);
-	if (set->subbuf_size <= CHEAP_SUBBUF || claims + cpus * each <= bytes)
-		for (uint32_t i = 0; i < WAYMARK_RING_CLAIMS && err == 0; i++)
-			err = back_to(set, cpus + i, set->subbuf_size);
+	if (n * ring_size <= bytes)
+		claims = ring_size;
+	else if (set->subbuf_size <= CHEAP_SUBBUF)
+		claims = set->subbuf_size;
+	for (uint32_t i = 0; i < n && err == 0; i++)
+		err = back_to(set, i, i < cpus ? each : claims);
 	return err;
 }
 

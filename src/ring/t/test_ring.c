@@ -89,7 +89,7 @@ static void test_fragments(void **state)
 
 	(void)state;
 	assert_int_equal(mprotect(edge, 4096, PROT_NONE), 0);
-	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 65536, .n_subbufs = 4, .mode = WAYMARK_RING_OVERWRITE });
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 65536, .n_subbufs = 4, .mode = WAYMARK_RING_OVERWRITE, .prefault = 1 << 30 });
 	pin();
 	for (unsigned kind = 0; kind < 4; kind++) {
 		for (unsigned len = 0; len <= 600; len += len < 80 ? 1 : 37) {
@@ -150,7 +150,7 @@ static void test_headers(void **state)
 	uint64_t ts, expect = 1000;
 
 	(void)state;
-	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 65536, .n_subbufs = 2, .clock = WAYMARK_CLOCK_PLUGIN });
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 65536, .n_subbufs = 2, .clock = WAYMARK_CLOCK_PLUGIN, .prefault = 1 << 30 });
 	wmk_ring_set_plugin_clock(p.writer, fake_clock);
 	pin();
 	fake_now = expect;
