@@ -248,6 +248,7 @@ int waymark_ring_set_retire_claims(struct waymark_ring_set *set)
 		if (!still || end >= set->n_rings)
 			continue;
 		if (__atomic_compare_exchange_n(&ring->ctl->claim, &expected, WMK_CLAIM_RETIRED, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			wmk_ring_back_first(set, end);
 			wmk_ring_set_to(&set->header->claims_end, end + 1);
 			n++;
 		}

@@ -64,6 +64,9 @@ int wmk_ring_lose(struct waymark_ring_set *set, const uint64_t *guard, uint64_t 
 /* Back the CPU rings, `bytes` altogether but at least a sub-buffer each, and the claim rings' first where that is cheap. 0 or -errno. */
 int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes);
 
+/* Back the first sub-buffer of a ring. */
+void wmk_ring_back_first(struct waymark_ring_set *set, uint32_t index);
+
 unsigned wmk_ring_grace_enter(void);
 void wmk_ring_grace_leave(unsigned phase);
 

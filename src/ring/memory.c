@@ -100,6 +100,11 @@ int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes)
 	return err;
 }
 
+void wmk_ring_back_first(struct waymark_ring_set *set, uint32_t index)
+{
+	(void)back_to(set, index, set->subbuf_size); /* if it fails, what is recorded there is lost and counted */
+}
+
 /* Does anybody record into it, or try to? */
 static int has_begun(const struct wmk_ring_ctl *ctl)
 {

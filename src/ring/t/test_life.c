@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/* test_life.c - the ring among processes: sleeping readers, full rings that are waited for, dead claimants, debuggers, timers. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ring_test.h"
+
+static uint64_t drain(struct pair *p, uint64_t *lost)
+{
+	struct waymark_ring_packet packet;
+	uint64_t n = 0;
+
+	*lost = 0;
+	for (uint32_t i = 0; i < p->n_rings; i++) {
+		int rc;
+
+		while ((rc = waymark_ring_reader_next(p->readers[i], WAYMARK_RING_FLUSH, &packet)) == 1) {
+			n += check_u64(&packet, NULL);
+			assert_int_equal(waymark_ring_reader_release(p->readers[i], &packet), 0);
+		}
+		assert_int_equal(rc, 0);
+		*lost += waymark_ring_reader_lost(p->readers[i], NULL);
+	}
+	return n;
+}
+
+/* ── waking ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct waker {
+	struct waymark_ring_set *set;
+	unsigned turns;
+	volatile unsigned turn; /* the reader is ready for this one */
+};
+
+static void *enter_sub_buffers(void *arg)
+{
+	struct waker *w = arg;
+	static const unsigned char fill[3900];
+	struct waymark_ring_frag f = { fill, sizeof(fill), WAYMARK_FRAG_BYTES };
+
+	for (unsigned i = 0; i < w->turns; i++) {
+		while (__atomic_load_n(&w->turn, __ATOMIC_ACQUIRE) <= i)
+			sched_yield();
+		waymark_ring_record(w->set, 3, &f, 1); /* fills a sub-buffer: each opens a new one */
+	}
+	return NULL;
+}
+
+/* A lost wake-up would cost a whole second. */
+static void test_wake(void **state)
+{
+	struct pair p;
+	struct waker w = { .turns = rounds(20000) };
+	struct waymark_ring_packet packet;
+	struct timespec a, b;
+	pthread_t thread;
+	unsigned late = 0;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4, .prefault = 1 << 30 });
+	w.set = p.writer;
+	assert_int_equal(waymark_ring_set_wait(p.reader, 1000), 0);
+	assert_int_equal(pthread_create(&thread, NULL, enter_sub_buffers, &w), 0);
+	for (unsigned i = 0; i < w.turns; i++) {
+		clock_gettime(CLOCK_MONOTONIC, &a);
+		__atomic_store_n(&w.turn, i + 1, __ATOMIC_RELEASE);
+		assert_int_equal(waymark_ring_set_wait(p.reader, 1000000), 1);
+		clock_gettime(CLOCK_MONOTONIC, &b);
+		late += (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 > 900;
+		for (uint32_t k = 0; k < p.n_rings; k++)
+			while (waymark_ring_reader_next(p.readers[k], WAYMARK_RING_FLUSH, &packet) == 1)
+				waymark_ring_reader_release(p.readers[k], &packet);
+	}
+	pthread_join(thread, NULL);
+	assert_int_equal(late, 0);
+	pair_close(&p);
+}
+
+/* ── beacons ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static volatile int stop;
+
+static void *record_always(void *arg)
+{
+	struct waymark_ring_set *set = arg;
+
+	for (uint64_t i = 0; !stop; i++)
+		record_u64(set, i);
+	return NULL;
+}
+
+static void test_beacon(void **state)
+{
+	struct pair p;
+	struct waymark_ring_packet packet;
+	pthread_t thread[2];
+	uint64_t floors[512] = { 0 }, behind[512] = { 0 }, checked = 0;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 65536, .n_subbufs = 4, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
+	assert_int_equal(waymark_ring_reader_beacon(p.readers[p.n_cpus], &floors[0]), -ENOTSUP);
+	stop = 0;
+	for (int i = 0; i < 2; i++)
+		pthread_create(&thread[i], NULL, record_always, p.writer);
+	for (unsigned round = 0; round < rounds(3000); round++) {
+		for (uint32_t i = 0; i < p.n_cpus; i++) {
+			while (waymark_ring_reader_next(p.readers[i], WAYMARK_RING_FLUSH, &packet) == 1) {
+				/* A sub-buffer begun behind the beacon: its first record is not older than the floor. */
+				if (packet.begin_pos > behind[i] && packet.room) {
+					assert_true(packet.begin_ts >= floors[i]);
+					checked++;
+				}
+				waymark_ring_reader_release(p.readers[i], &packet);
+			}
+			if (waymark_ring_reader_beacon(p.readers[i], &floors[i]) == 0)
+				behind[i] = waymark_ring_reader_position(p.readers[i]);
+		}
+	}
+	stop = 1;
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	if (p.writer->seq_cpus != 0)
+		assert_true(checked > 0);
+	pair_close(&p);
+}
+
+/* A floor in the future holds back whatever wants to be older; such records go to a claim ring, none is lost. */
+static void test_floor_holds(void **state)
+{
+	struct pair p;
+	uint64_t lost;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 2, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
+	for (uint32_t i = 0; i < p.n_cpus; i++)
+		p.reader->ring[i].ctl->floor_ts = UINT64_MAX;
+	assert_int_equal(record_u64(p.writer, 1), 0);
+	for (uint32_t i = 0; i < p.n_cpus; i++)
+		assert_int_equal(waymark_ring_reader_position(p.readers[i]), 0);
+	assert_int_equal(drain(&p, &lost), 1);
+	assert_int_equal(lost, 0);
+	pair_close(&p);
+}
+
+/* ── waiting for room ────────────────────────────────────────────────────────────────────────────────── */
+
+struct blocked {
+	struct waymark_ring_set *set;
+	uint64_t n, lost;
+};
+
+static void *record_n(void *arg)
+{
+	struct blocked *b = arg;
+
+	for (uint64_t i = 0; i < b->n; i++)
+		b->lost += record_u64(b->set, i) != 0;
+	return NULL;
+}
+
+static void test_block(void **state)
+{
+	struct pair p;
+	struct blocked b = { .n = rounds(200000) };
+	pthread_t thread;
+	uint64_t read = 0, lost;
+	struct timespec ms = { 0, 1000000 };
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 2, .block_us = -1, .prefault = 1 << 30 });
+	b.set = p.writer;
+	waymark_ring_set_heartbeat(p.reader);
+	pthread_create(&thread, NULL, record_n, &b);
+	while (read < b.n) {
+		waymark_ring_set_heartbeat(p.reader);
+		read += drain(&p, &lost);
+		assert_int_equal(lost, 0);
+		if (pthread_tryjoin_np(thread, NULL) == 0)
+			break;
+		nanosleep(&ms, NULL);
+	}
+	read += drain(&p, &lost);
+	assert_int_equal(b.lost, 0);
+	assert_int_equal(read, b.n);
+	pair_close(&p);
+}
+
+static void test_block_ends(void **state)
+{
+	struct pair p;
+	struct timespec a, b;
+	sigset_t usr1, old;
+	uint64_t lost;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 2, .block_us = 20000, .prefault = 1 << 30 });
+	waymark_ring_set_heartbeat(p.reader);
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	while (record_u64(p.writer, 1) == 0)
+		;
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	assert_true((b.tv_sec - a.tv_sec) * 1000000 + (b.tv_nsec - a.tv_nsec) / 1000 >= 20000); /* it waited */
+	/* With a signal blocked (as in a handler), not allowed, or with a reader that is silent, it does not wait. */
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	for (int how = 0; how < 3; how++) {
+		waymark_ring_set_heartbeat(p.reader);
+		if (how == 0)
+			sigprocmask(SIG_BLOCK, &usr1, &old);
+		if (how == 1)
+			wmk_ring_set_allow_blocking(p.writer, 0);
+		if (how == 2) {
+			wmk_ring_set_allow_blocking(p.writer, 1);
+			p.reader->header->heartbeat -= 2000000000;
+		}
+		uint64_t waited = 0;
+		assert_int_equal(wmk_ring_wait_room(p.writer, &waited), 0);
+		if (how == 0)
+			sigprocmask(SIG_SETMASK, &old, NULL);
+	}
+	drain(&p, &lost);
+	assert_true(lost >= 1);
+	pair_close(&p);
+}
+
+/* ── claims ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void test_claims(void **state)
+{
+	static const uint64_t zero;
+	struct pair p;
+	uint64_t v = 7, lost;
+	struct waymark_ring_frag f = { &v, 8, WAYMARK_FRAG_WORDS };
+	uint32_t first;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 2, .prefault = 1 << 30 });
+	first = p.n_cpus;
+	waymark_ring_set_identity(p.writer, 4, 1);
+	assert_int_equal(wmk_ring_write_claim(p.writer, &zero, 0, 3, &f, 1, 8), 0);
+	for (uint32_t i = 0; i < WAYMARK_RING_CLAIMS; i++)
+		assert_int_equal(p.reader->ring[first + i].ctl->claim, WMK_CLAIM_FREE); /* released */
+	/* All claimed, by two processes and somebody unknown: a loss. */
+	for (uint32_t i = 0; i < WAYMARK_RING_CLAIMS; i++)
+		p.reader->ring[first + i].ctl->claim = i < 3 ? WMK_CLAIM_NAMED | 1ull << 32 | 4 : i < 6 ? WMK_CLAIM_NAMED | 2ull << 32 | 4 : WMK_CLAIM_ANONYMOUS;
+	assert_int_equal(wmk_ring_write_claim(p.writer, &zero, 0, 3, &f, 1, 8), -ENOSPC);
+	assert_int_equal(waymark_ring_reader_lost(p.readers[first], NULL), 1);
+	/* The death of (4, 1) frees its three, and nobody else's. */
+	assert_int_equal(waymark_ring_set_free_claims(p.reader, 0, 0), -EINVAL);
+	assert_int_equal(waymark_ring_set_free_claims(p.reader, 4, 1), 3);
+	assert_int_equal(waymark_ring_set_free_claims(p.reader, 4, 1), 0);
+	assert_int_equal(wmk_ring_write_claim(p.writer, &zero, 0, 3, &f, 1, 8), 0);
+	assert_int_equal(waymark_ring_set_free_claims(p.reader, 4, 2), 3);
+	/* Anonymous ones are retired when they have stood still between two looks; others take their place. */
+	assert_int_equal(waymark_ring_set_retire_claims(p.reader), 0);
+	p.reader->ring[first + 6].ctl->claims++;
+	assert_int_equal(waymark_ring_set_retire_claims(p.reader), 1);
+	assert_int_equal(p.reader->ring[first + 6].ctl->claim, WMK_CLAIM_ANONYMOUS);
+	assert_int_equal(p.reader->ring[first + 7].ctl->claim, WMK_CLAIM_RETIRED);
+	assert_int_equal(p.reader->header->claims_end, first + WAYMARK_RING_CLAIMS + 1);
+	assert_int_equal(waymark_ring_set_retire_claims(p.reader), 1);
+	assert_int_equal(waymark_ring_set_back(p.reader), 0);
+	assert_int_equal(wmk_ring_write_claim(p.writer, &zero, 0, 3, &f, 1, 8), 0);
+	assert_int_equal(drain(&p, &lost), 3);
+	assert_int_equal(lost, 1);
+	pair_close(&p);
+}
+
+/* ── interference ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* A debugger steps through a record, instruction by instruction: it is recorded, in a claim ring. */
+static void test_single_step(void **state)
+{
+	struct pair p;
+	int status;
+	uint64_t lost, steps = 0;
+	pid_t pid;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 2, .prefault = 1 << 30 });
+	pid = fork();
+	if (pid == 0) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		raise(SIGSTOP);
+		_exit(record_u64(p.writer, 42) != 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSTOPPED(status));
+	while (!WIFEXITED(status)) {
+		assert_int_equal(ptrace(PTRACE_SINGLESTEP, pid, 0, 0), 0);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(++steps < 1000000);
+	}
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(drain(&p, &lost), 1);
+	assert_int_equal(lost, 0);
+	if (p.writer->seq_cpus != 0)
+		for (uint32_t i = 0; i < p.n_cpus; i++)
+			assert_int_equal(waymark_ring_reader_position(p.readers[i]), 0);
+	pair_close(&p);
+}
+
+static volatile unsigned ticks;
+
+static void on_timer(int sig)
+{
+	(void)sig;
+	ticks++;
+}
+
+static void test_long_under_timer(void **state)
+{
+	static unsigned char big[1 << 20];
+	struct pair p;
+	struct itimerval on = { { 0, 50 }, { 0, 50 } }, off = { { 0, 0 }, { 0, 0 } };
+	struct waymark_ring_frag f = { big, sizeof(big), WAYMARK_FRAG_BYTES }, text = { big, 16000, WAYMARK_FRAG_TEXT };
+	struct waymark_ring_packet packet;
+	unsigned n = 0;
+
+	(void)state;
+	memset(big, 'x', sizeof(big));
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4 << 20, .n_subbufs = 2, .prefault = 1 << 30 });
+	signal(SIGALRM, on_timer);
+	setitimer(ITIMER_REAL, &on, NULL);
+	for (int i = 0; i < 40; i++)
+		assert_int_equal(waymark_ring_record(p.writer, 3, i % 8 ? &text : &f, 1), 0);
+	setitimer(ITIMER_REAL, &off, NULL);
+	signal(SIGALRM, SIG_DFL);
+	assert_true(ticks > 0);
+	for (uint32_t i = 0; i < p.n_rings; i++) {
+		while (waymark_ring_reader_next(p.readers[i], WAYMARK_RING_FLUSH, &packet) == 1) {
+			const unsigned char *at = packet.data, *end = at + packet.len;
+			uint64_t ts = packet.begin_ts;
+
+			for (; at < end; n++) {
+				assert_int_equal(record_header(&at, end, &ts), 3);
+				size_t len = strnlen((const char *)at, (size_t)(end - at));
+
+				at += len > 16000 ? sizeof(big) : len + 1;
+				assert_true(len == 16000 || len >= sizeof(big));
+			}
+			assert_ptr_equal(at, end);
+			waymark_ring_reader_release(p.readers[i], &packet);
+		}
+	}
+	assert_int_equal(n, 40);
+	pair_close(&p);
+}
+
+/* mlockall() must not fill the rings. */
+static void test_mlockall(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 65536, .n_subbufs = 16 });
+	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0) {
+		pair_close(&p);
+		skip();
+	}
+	/* The reader's own mapping is filled by this; what counts is the writer's. */
+	assert_int_equal(mprotect(p.writer->ring[0].data, 65536, PROT_READ), 0);
+	FILE *f = fopen("/proc/self/smaps", "r");
+	char line[512], start[32];
+	long rss = -1;
+	int in = 0;
+
+	snprintf(start, sizeof(start), "%lx-", (unsigned long)p.writer->ring[0].data);
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, start, strlen(start)) == 0)
+			in = 1;
+		if (in && sscanf(line, "Rss: %ld", &rss) == 1)
+			break;
+	}
+	fclose(f);
+	munlockall();
+	assert_int_equal(rss, 0);
+	pair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wake), cmocka_unit_test(test_beacon), cmocka_unit_test(test_floor_holds),
+		cmocka_unit_test(test_block), cmocka_unit_test(test_block_ends), cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_single_step), cmocka_unit_test(test_long_under_timer), cmocka_unit_test(test_mlockall),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
