@@ -11,15 +11,14 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-# name | what meson is told | test setup | suites (empty: all)
-# Sanitizers that the dynamic loader must see first do not go with tests that inspect machine code or measure memory:
-# those suites say in their meson.build that they are skipped there.
+# name | what meson is told | test setup | suites (empty: all; -NAME: not that one)
+# Models and the tree itself do not depend on how the programs are built: once is enough.
 builds=(
 	"gcc-release|--buildtype=release||"
-	"gcc-testpoints|--buildtype=debugoptimized -Dtestpoints=true||"
-	"no-rseq|--buildtype=release|norseq|"
-	"clang|--buildtype=release|| "
-	"asan|--buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false|asan|"
+	"gcc-testpoints|--buildtype=debugoptimized -Dtestpoints=true||-model -tree"
+	"no-rseq|--buildtype=release|norseq|-model -tree"
+	"clang|--buildtype=release||-model -tree"
+	"asan|--buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false|asan|-model -tree"
 	"tsan|--buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false|tsan|base schema wire ring ctf store consumer session"
 )
 declare -A compiler=([clang]="clang clang++") share=([no-rseq]=gcc-release)
@@ -80,7 +79,12 @@ for build in "${builds[@]}"; do
 	args=(--no-rebuild --num-processes "$(nproc)" --logbase "testlog-$name")
 	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 2)
 	[ -n "$env" ] && args+=(--setup "$env")
-	for suite in $suites; do args+=(--suite "$suite"); done
+	for suite in $suites; do
+		case $suite in
+		-*) args+=(--no-suite "${suite#-}") ;;
+		*) args+=(--suite "$suite") ;;
+		esac
+	done
 	rm -f "$dir/meson-logs/testlog-$name"*
 	meson test -C "$dir" "${args[@]}" >>"$log" 2>&1
 	printf ' (%d s)\n' $((SECONDS - begun))

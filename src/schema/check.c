@@ -86,7 +86,7 @@ static int check_type(const struct wmk_type *type, unsigned depth)
 	case WMK_TYPE_ARRAY:
 		if (type->count == 0 || type->count > WMK_ARRAY_MAX)
 			return wmk_error(-EPROTO, "an array of %u elements (1 to %u may be)", type->count, WMK_ARRAY_MAX);
-		/* fall through */
+		__attribute__((fallthrough));
 	case WMK_TYPE_SEQUENCE:
 	case WMK_TYPE_OPTIONAL:
 		if (!type->elem || (type->is_text && (type->elem->kind != WMK_TYPE_INT || type->elem->width != 8)))

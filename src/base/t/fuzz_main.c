@@ -40,7 +40,7 @@ void __sanitizer_cov_trace_const_cmp4(uint32_t a, uint32_t b);
 void __sanitizer_cov_trace_const_cmp8(uint64_t a, uint64_t b);
 void __sanitizer_cov_trace_cmpf(float a, float b);
 void __sanitizer_cov_trace_cmpd(double a, double b);
-void __sanitizer_cov_trace_switch(uint64_t value, uint64_t *cases);
+void __sanitizer_cov_trace_switch(uint64_t value, void *cases);
 
 static struct input {
 	uint8_t *data;
@@ -95,10 +95,12 @@ void __sanitizer_cov_trace_const_cmp4(uint32_t a, uint32_t b) { operand(a, b); }
 void __sanitizer_cov_trace_const_cmp8(uint64_t a, uint64_t b) { operand(a, b); }
 void __sanitizer_cov_trace_cmpf(float a, float b) { (void)a; (void)b; }
 void __sanitizer_cov_trace_cmpd(double a, double b) { (void)a; (void)b; }
-void __sanitizer_cov_trace_switch(uint64_t value, uint64_t *cases)
+void __sanitizer_cov_trace_switch(uint64_t value, void *cases)
 {
-	for (uint64_t i = 0; i < cases[0]; i++)
-		operand(cases[2 + i], value);
+	const uint64_t *numbers = cases;
+
+	for (uint64_t i = 0; i < numbers[0]; i++)
+		operand(numbers[2 + i], value);
 }
 
 /* ── inputs ──────────────────────────────────────────────────────────────────────────────────────────── */
