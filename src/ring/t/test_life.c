@@ -92,7 +92,7 @@ static void *record_always(void *arg)
 {
 	struct waymark_ring_set *set = arg;
 
-	for (uint64_t i = 0; !stop; i++)
+	for (uint64_t i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++)
 		record_u64(set, i);
 	return NULL;
 }
@@ -107,7 +107,7 @@ static void test_beacon(void **state)
 	(void)state;
 	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 65536, .n_subbufs = 4, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
 	assert_int_equal(waymark_ring_reader_beacon(p.readers[p.n_cpus], &floors[0]), -ENOTSUP);
-	stop = 0;
+	__atomic_store_n(&stop, 0, __ATOMIC_RELAXED);
 	for (int i = 0; i < 2; i++)
 		pthread_create(&thread[i], NULL, record_always, p.writer);
 	for (unsigned round = 0; round < rounds(3000); round++) {
@@ -124,7 +124,7 @@ static void test_beacon(void **state)
 				behind[i] = waymark_ring_reader_position(p.readers[i]);
 		}
 	}
-	stop = 1;
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	for (int i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
 	if (p.writer->seq_cpus != 0)
