@@ -172,15 +172,6 @@ static void adapt(struct wmk_consumer *consumer, const struct wmk_look_result *s
 				us > consumer->options.max_us ? consumer->options.max_us : us;
 }
 
-/* Memory ahead of the writers; failure shows in the rings, as records lost for lack of it. */
-static void tend(struct wmk_consumer *consumer)
-{
-	for (size_t i = 0; i < consumer->n_sets; i++) {
-		waymark_ring_set_back(consumer->sets[i]);
-		waymark_ring_set_heartbeat(consumer->sets[i]);
-	}
-}
-
 /* Sleep as deep as it may be. Under `lock`, which it lets go. */
 static void rest(struct wmk_consumer *consumer)
 {
@@ -201,7 +192,7 @@ static void rest(struct wmk_consumer *consumer)
 static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *seen, uint64_t *published)
 {
 	pthread_mutex_lock(&consumer->streams_lock);
-	tend(consumer);
+	wmk_consumer_tend(consumer);
 	wmk_consumer_look(consumer, how, seen);
 	consumer->ended |= how == WMK_LOOK_END;
 	if (how != WMK_LOOK_WHOLE || now_ns() - *published > PUBLISH_NS) {
@@ -221,7 +212,7 @@ static void *run(void *arg)
 	while (!stop) {
 		if (consumer->options.at_stop_only) {
 			memset(&seen, 0, sizeof(seen));
-			tend(consumer);
+			wmk_consumer_tend(consumer);
 		} else {
 			look_and_publish(consumer, flush ? WMK_LOOK_FLUSH : WMK_LOOK_WHOLE, &seen, &published);
 		}

@@ -103,6 +103,14 @@ static void bury(struct wmk_consumer *consumer, struct wmk_stream *stream, int e
 		consumer->options.sink->ops->note(consumer->options.sink, words);
 }
 
+void wmk_consumer_tend(struct wmk_consumer *consumer)
+{
+	for (size_t i = 0; i < consumer->n_sets; i++) {
+		waymark_ring_set_back(consumer->sets[i]);
+		waymark_ring_set_heartbeat(consumer->sets[i]);
+	}
+}
+
 /* Take one packet. 1: taken, go on; 0: nothing; -errno: the sink refused, the packet stays. */
 static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_look how)
 {
@@ -134,6 +142,7 @@ static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum w
 	stream->end_pos = packet.end;
 	WMK_TESTPOINT(consumer_before_release);
 	stream->source->ops->release(stream->source, &packet);
+	wmk_consumer_tend(consumer);
 	return 1;
 }
 

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_full.c - a disk that is full, a file that may not grow: recording goes on, what was lost is counted to the record, the trace is whole.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "rig.h"
+#include "store/t/testdir.h"
+
+static const struct rig_shape shape = { .subbuf = 16384, .n_subbufs = 4 };
+
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes == RLIM_INFINITY ? limit.rlim_max : bytes;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* Wait until the statistics say that writing is stuck, or not; bounded. */
+static void wait_stuck(struct rig *rig, int stuck)
+{
+	struct timespec pause = { .tv_nsec = 5000000 };
+
+	for (unsigned i = 0; i < 2000; i++) {
+		wmk_consumer_stats(rig->consumer, &rig->stats);
+		if (rig->stats.stuck == stuck)
+			return;
+		nanosleep(&pause, NULL);
+	}
+	fail_msg("10 seconds, and the consumer is %s stuck", stuck ? "not" : "still");
+}
+
+/* Record until the rings are full: `n` numbers from `*next`. */
+static uint64_t record(struct rig *rig, uint64_t *next, uint64_t n)
+{
+	uint64_t done = rig_record(rig, 0, *next, *next + n);
+
+	*next += n;
+	return done;
+}
+
+/* Record until writing is stuck, then until the rings are full. */
+static uint64_t record_until_stuck(struct rig *rig, uint64_t *next)
+{
+	uint64_t done = 0;
+
+	do {
+		done += record(rig, next, 1000);
+		wmk_consumer_stats(rig->consumer, &rig->stats);
+	} while (!rig->stats.stuck && *next < 10000000);
+	wait_stuck(rig, 1);
+	return done + record(rig, next, 100000);
+}
+
+/* The obstacle comes, stays until the rings are full, and goes: the packets that failed are written after all. */
+static void check_passing(struct rig *rig, void (*go_away)(void *), void *arg)
+{
+	uint64_t next = 0, done = record_until_stuck(rig, &next);
+
+	wmk_consumer_stats(rig->consumer, &rig->stats);
+	assert_true(rig->stats.sink_error < 0);
+	assert_true(rig->stats.words[0] != '\0');
+	go_away(arg);
+	wait_stuck(rig, 0);
+	done += record(rig, &next, 10);
+	assert_int_equal(rig_stop(rig), 0);
+	rig_check(rig, next);
+	assert_int_equal(rig->stats.records, done);
+	assert_int_equal(rig->stats.unwritten, 0);
+	assert_int_equal(rig->stats.records + rig->stats.lost, next);
+	assert_int_equal(rig->lost, rig->stats.lost);
+	assert_true(rig->stats.lost > 0);
+	rig_babeltrace(rig, true);
+}
+
+/* The obstacle stays: what could not be written is counted, to the record. */
+static void check_lasting(struct rig *rig)
+{
+	uint64_t next = 0, done = record_until_stuck(rig, &next);
+
+	assert_true(rig_stop(rig) < 0);
+	rig_check(rig, next);
+	assert_true(rig->stats.unwritten > 0);
+	assert_int_equal(rig->stats.records + rig->stats.unwritten, done);
+	assert_int_equal(rig->stats.records + rig->stats.lost, next);
+}
+
+static void lift_limit(void *arg)
+{
+	(void)arg;
+	limit_files(RLIM_INFINITY);
+}
+
+static void test_limit_passing(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &shape);
+	limit_files(1000000);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	check_passing(&rig, lift_limit, NULL);
+	rig_close(&rig);
+}
+
+static void test_limit_lasting(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &shape);
+	limit_files(1000000);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	check_lasting(&rig);
+	limit_files(RLIM_INFINITY);
+	rig_babeltrace(&rig, rig.lost > 0);
+	rig_close(&rig);
+}
+
+/* Not even a stream's file can be made. */
+static void test_limit_nothing(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &shape);
+	limit_files(4);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	assert_int_equal(rig_record(&rig, 0, 0, 100), 100);
+	assert_true(rig_stop(&rig) < 0);
+	limit_files(RLIM_INFINITY);
+	rig_check(&rig, 100);
+	assert_int_equal(rig.stats.records, 0);
+	assert_int_equal(rig.stats.unwritten, 100);
+	assert_int_equal(rig.stats.lost, 100);
+	rig_close(&rig);
+}
+
+/* ── a file system of its own ────────────────────────────────────────────────────────────────────────── */
+
+static bool mount_small(char dir[256])
+{
+	testdir_make(dir);
+	if (mount("waymark-test", dir, "tmpfs", MS_NOSUID | MS_NODEV, "size=2m") == 0)
+		return true;
+	print_message("SKIPPED: no small file system to fill, mount says: %s\n", strerror(errno));
+	testdir_remove(dir);
+	return false;
+}
+
+static void unmount_small(const char *dir)
+{
+	assert_int_equal(umount2(dir, MNT_DETACH), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void remove_ballast(void *arg)
+{
+	assert_int_equal(unlink(arg), 0);
+}
+
+static void test_disk_passing(void **state)
+{
+	struct rig_shape there = shape;
+	char dir[256], ballast[300];
+	struct rig rig;
+	int fd;
+
+	(void)state;
+	if (!mount_small(dir))
+		skip();
+	there.dir = dir;
+	snprintf(ballast, sizeof(ballast), "%s/ballast", dir);
+	fd = open(ballast, O_CREAT | O_WRONLY, 0600);
+	assert_int_equal(posix_fallocate(fd, 0, 1500000), 0);
+	close(fd);
+	rig_open(&rig, &there);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	check_passing(&rig, remove_ballast, ballast);
+	rig_close(&rig);
+	unmount_small(dir);
+}
+
+static void test_disk_lasting(void **state)
+{
+	struct rig_shape there = shape;
+	char dir[256];
+	struct rig rig;
+
+	(void)state;
+	if (!mount_small(dir))
+		skip();
+	there.dir = dir;
+	rig_open(&rig, &there);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	check_lasting(&rig);
+	rig_babeltrace(&rig, rig.lost > 0);
+	rig_close(&rig);
+	unmount_small(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limit_passing), cmocka_unit_test(test_limit_lasting), cmocka_unit_test(test_limit_nothing),
+		cmocka_unit_test(test_disk_passing), cmocka_unit_test(test_disk_lasting),
+	};
+
+	signal(SIGXFSZ, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
