@@ -112,7 +112,6 @@ static void print_text(const struct wmk_record_result *result)
 	struct wmk_apps_stats apps;
 	char bytes[32], option[128], lost[320] = "";
 	const char *help = remedy(result, option, sizeof(option));
-	uint64_t others = stats->lost - stats->overwritten;
 
 	wmk_apps_stats(result->rec->apps, &apps);
 	if (apps.apps_seen + apps.apps_refused + apps.apps_dropped == 0 && result->follow->n == 0)
@@ -124,11 +123,13 @@ static void print_text(const struct wmk_record_result *result)
 	if (WIFSIGNALED(result->child->status))
 		wmk_cli_say("%s was killed by signal %d (%s)", result->program, WTERMSIG(result->child->status),
 			    strsignal(WTERMSIG(result->child->status)));
-	if (result->args->overwrite)
-		snprintf(lost, sizeof(lost), ", %" PRIu64 " older one%s overwritten", stats->overwritten, plural(stats->overwritten));
+	if (stats->overwritten)
+		snprintf(lost, sizeof(lost), " (%" PRIu64 " overwritten by newer ones", stats->overwritten);
 	if (help && stats->lost)
-		snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), " (%s would have helped)", help);
-	wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", stats->records, plural(stats->records), others, lost,
+		snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), "%s%s would have helped", lost[0] ? "; " : " (", help);
+	if (lost[0])
+		strcat(lost, ")");
+	wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", stats->records, plural(stats->records), stats->lost, lost,
 		    wmk_cli_bytes_text(stats->bytes, bytes, sizeof(bytes)), result->rec->path);
 }
 
@@ -198,7 +199,7 @@ static void print_json(const struct wmk_record_result *result)
 	fputs("{\"path\":", stdout);
 	wmk_cli_json_string(stdout, rec->path);
 	fprintf(stdout, ",\"records\":%" PRIu64 ",\"state_dump\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"overwritten\":%" PRIu64 ",\"unwritten\":%" PRIu64,
-		stats->records, rec->statedump_records, stats->lost - stats->overwritten, stats->overwritten, stats->unwritten);
+		stats->records, rec->statedump_records, stats->lost, stats->overwritten, stats->unwritten);
 	fprintf(stdout, ",\"lost_full\":%" PRIu64 ",\"lost_memory\":%" PRIu64 ",\"lost_size\":%" PRIu64 ",\"lost_retry\":%" PRIu64,
 		stats->lost_by_cause[WAYMARK_LOST_FULL], stats->lost_by_cause[WAYMARK_LOST_MEMORY],
 		stats->lost_by_cause[WAYMARK_LOST_SIZE], stats->lost_by_cause[WAYMARK_LOST_RETRY]);
