@@ -38,10 +38,23 @@ static struct span trim(struct span t)
 	return t;
 }
 
-/* The first argument of wm_something(...): false if `t` is not such a call from its first byte to its last. */
+static bool names_second(struct span t)
+{
+	static const char *const names[] = { "wm_field", "wm_enum", "wm_flags" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (t.len == strlen(names[i]) && strncmp(t.s, names[i], t.len) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * The argument of wm_something(...) that names the field: the first, the second of wm_field(type, name, ...), wm_enum(set, x) and
+ * wm_flags(set, x). False if `t` is not such a call from its first byte to its last.
+ */
 static bool wrapper_argument(struct span t, struct span *argument)
 {
-	size_t open = 0, comma = 0;
+	size_t open = 0, comma = 0, second = 0;
 	int depth = 0;
 	char quote = 0;
 
@@ -64,12 +77,19 @@ static bool wrapper_argument(struct span t, struct span *argument)
 		} else if (c == ')' || c == ']' || c == '}') {
 			if (--depth == 0 && i + 1 != t.len)
 				return false;
-		} else if (c == ',' && depth == 1 && !comma) {
-			comma = i;
+		} else if (c == ',' && depth == 1) {
+			if (!comma)
+				comma = i;
+			else if (!second)
+				second = i;
 		}
 	}
 	if (depth != 0)
 		return false;
+	if (comma && names_second((struct span){ t.s, open })) {
+		*argument = trim((struct span){ t.s + comma + 1, (second ? second : t.len - 1) - comma - 1 });
+		return true;
+	}
 	*argument = trim((struct span){ t.s + open + 1, (comma ? comma : t.len - 1) - open - 1 });
 	return true;
 }

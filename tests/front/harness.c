@@ -48,7 +48,7 @@ static unsigned width_of(unsigned type)
 	}
 }
 
-void waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs)
+void waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 {
 	unsigned run = 0, n_words = 0, n_refs = 0;
 
@@ -73,6 +73,7 @@ void waymark_record(struct waymark_desc *desc, const uint64_t *words, const stru
 	if (n_refs)
 		memcpy(harness.refs, refs, n_refs * sizeof(*refs));
 	harness.desc = desc;
+	harness.ip = ip ? ip : __builtin_return_address(0);
 	harness.n_records++;
 }
 

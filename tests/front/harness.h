@@ -19,6 +19,7 @@ struct harness {
 	struct waymark_module *modules[HARNESS_MODULES];
 	unsigned n_records;
 	struct waymark_desc *desc;         /* of the last record */
+	const void *ip;
 	uint64_t words[WAYMARK_MAX_FIELDS];
 	struct waymark_ref refs[WAYMARK_MAX_FIELDS];
 };

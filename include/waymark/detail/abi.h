@@ -56,7 +56,7 @@ enum waymark_level {
  * SEQ and ARRAY have the element's scalar type in `elem`.
  */
 enum waymark_type {
-	WAYMARK_T_NONE = 0,       /* not a field: an argument that was an attribute (wm_level). To be skipped; nothing is staged for it */
+	WAYMARK_T_NONE = 0,
 	WAYMARK_T_S8, WAYMARK_T_U8, WAYMARK_T_S16, WAYMARK_T_U16, WAYMARK_T_S32, WAYMARK_T_U32,
 	WAYMARK_T_S64, WAYMARK_T_U64,
 	WAYMARK_T_BOOL,           /* one byte, 0 or 1 */
@@ -123,7 +123,7 @@ struct waymark_desc {
 	const char *provider, *name;
 	const char *file, *function;
 	uint32_t line;
-	uint32_t n_fields;        /* entries of `fields` or `arg_types`, entries of type NONE included (at most 36, of which 32 are fields) */
+	uint32_t n_fields;
 	const struct waymark_field *fields;  /* n_fields of them; NULL for MARKER and TEXT */
 	const char *text;         /* MARKER, TEXT: the format string; else NULL */
 	/*
@@ -174,10 +174,11 @@ struct waymark_ref {
  *          (so: run of scalars | ref | run of scalars | ...; each run begins at a fresh word, the last word of a run is
  *          padded with zeros). Macros build whole words in registers, so that the copy into the ring reads what was
  *          stored with the same width;
- *   refs   one for each STRING, TEXT, BYTES, SEQ, ARRAY field, in order.
+ *   refs   one for each STRING, TEXT, BYTES, SEQ, ARRAY field, in order;
+ *   ip     an address in the enabled block, for the context `ip`; NULL: take the return address.
  * Any thread, any time, signal handlers included. Errno is preserved. Never fails the program.
  */
-void waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs);
+void waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip);
 
 /* Called by each module's constructor (priority 101) and destructor; the second call for one module is ignored. */
 void waymark_module_register(struct waymark_module *module);

@@ -57,6 +57,7 @@ struct wmk_code {
 #define WMK_CODE_ELEM(code) ((code) >> 8 & 0xff)
 #define WMK_CODE_FLAGS(code) ((code) >> 16 & 0xffff)
 #define WMK_CODE_COUNT(code) ((code) >> 32)
+#define WMK_CODE_IS_REF(code) (WMK_CODE_TYPE(code) >= WAYMARK_T_STRING && WMK_CODE_TYPE(code) <= WAYMARK_T_ARRAY)
 
 /* A value in the enabled block. */
 struct wmk_value {
@@ -139,7 +140,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 		return;
 	if (type == WAYMARK_T_ENUM || type == WAYMARK_T_FLAGS)
 		type = WMK_CODE_ELEM(code);
-	if (type >= WAYMARK_T_STRING && type <= WAYMARK_T_ARRAY)
+	if (WMK_CODE_IS_REF(type))
 		wmk_stage_ref(s, value.ref.base, value.ref.len);
 	else
 		wmk_stage_scalar(s, value.bits, wmk_code_width(type));
@@ -192,15 +193,21 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	}
 
 /* Parts of a descriptor, one argument each. */
-#define WMK_ONE(e, i, text, x) + (WMK_CODE_TYPE(sizeof(wmk_code_##i)) != 0)
+#define WMK_IS_FIELD(i) (WMK_CODE_TYPE(sizeof(wmk_code_##i)) != WAYMARK_T_NONE)
+#define WMK_ONE(e, i, text, x) + WMK_IS_FIELD(i)
 #define WMK_ONE_MANY + 99
+#define WMK_EACH(e, i, text, x) + 1
+#define WMK_EACH_MANY
+/* Where fields go: in order. An enumerator without a value is the one before it, plus 1. What is no field goes after them all. */
+#define WMK_PLACE(e, i, text, x) wmk_at_##i, wmk_end_##i = (int)wmk_at_##i - !WMK_IS_FIELD(i),
+#define WMK_PLACE_MANY
 #define WMK_TYPEDEF(e, i, text, x) \
 	_Static_assert(__builtin_classify_type(x) == 5 || __builtin_classify_type(x) == 1 || \
 		__builtin_classify_type(x) == 8 || __builtin_classify_type(x) == 3 || __builtin_classify_type(x) == 4, \
 		"waymark: an argument of this type cannot be a field"); \
 	__attribute__((unused)) typedef char wmk_code_##i[WMK_CODE(x)];
 #define WMK_TYPEDEF_MANY
-#define WMK_FIELD(e, i, text, x) { \
+#define WMK_FIELD(e, i, text, x) [WMK_IS_FIELD(i) ? (int)wmk_at_##i : (int)wmk_n_fields + (int)wmk_n - (i) - (int)wmk_at_##i] = { \
 	WMK_CODE_TYPE(sizeof(wmk_code_##i)), WMK_CODE_ELEM(sizeof(wmk_code_##i)), WMK_CODE_FLAGS(sizeof(wmk_code_##i)), \
 	WMK_CODE_COUNT(sizeof(wmk_code_##i)), text, WMK_CODE_LABELS(x), NULL, NULL },
 #define WMK_FIELD_MANY
@@ -209,8 +216,10 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 #define WMK_LEVEL_MANY
 #define WMK_STAGE(e, i, text, x) wmk_stage_value(&wmk_s, sizeof(wmk_code_##i), WMK_VALUE(x));
 #define WMK_STAGE_MANY
-#define WMK_COUNTED(e, i, text, x) + 1
-#define WMK_COUNTED_MANY
+#define WMK_SCALARS(e, i, text, x) + !WMK_CODE_IS_REF(sizeof(wmk_code_##i))
+#define WMK_SCALARS_MANY
+#define WMK_REFS(e, i, text, x) + WMK_CODE_IS_REF(sizeof(wmk_code_##i))
+#define WMK_REFS_MANY
 #define WMK_ARG_TYPE(e, i, text, x) WMK_CODE_TYPE(sizeof(wmk_code_##i)),
 #define WMK_ARG_TYPE_MANY
 
@@ -232,10 +241,10 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 
 /* Record what the arguments are. */
 #define WMK_ENABLED(map, e, ...) \
-	if (__builtin_expect(wmk_on, 0)) { \
+	if (__builtin_expect_with_probability(wmk_on, 0, 1.0)) { \
 		struct waymark_argument_context { char value[2]; }; \
-		uint64_t wmk_words[(0 map(WMK_COUNTED, e, e##__VA_ARGS__)) + 1]; \
-		struct waymark_ref wmk_refs[(0 map(WMK_COUNTED, e, e##__VA_ARGS__)) + 1]; \
+		uint64_t wmk_words[1 map(WMK_SCALARS, e, e##__VA_ARGS__)]; \
+		struct waymark_ref wmk_refs[1 map(WMK_REFS, e, e##__VA_ARGS__)]; \
 		struct wmk_stage wmk_s = { wmk_words, wmk_refs, 0, 0, 0, 0 }; \
 		map(WMK_STAGE, e, e##__VA_ARGS__) \
 		wmk_stage_record(&wmk_s, &wmk_desc); \
@@ -246,10 +255,12 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	struct waymark_argument_context { char constant[1]; }; \
 	map(WMK_TYPEDEF, e, e##__VA_ARGS__) \
 	WMK_LIMIT(map, e, e##__VA_ARGS__); \
-	static const struct waymark_field wmk_fields[] = { map(WMK_FIELD, e, e##__VA_ARGS__) { 0, 0, 0, 0, NULL, NULL, NULL, NULL } }; \
-	enum { wmk_level = 0 map(WMK_LEVEL, e, e##__VA_ARGS__) }; \
+	enum { wmk_n_fields = 0 map(WMK_ONE, e, e##__VA_ARGS__), wmk_n = 0 map(WMK_EACH, e, e##__VA_ARGS__), \
+		wmk_level = 0 map(WMK_LEVEL, e, e##__VA_ARGS__), wmk_begin = -1, map(WMK_PLACE, e, e##__VA_ARGS__) }; \
+	static const struct waymark_field wmk_fields[wmk_n + 1] = { map(WMK_FIELD, e, e##__VA_ARGS__) \
+		[wmk_n] = { 0, 0, 0, 0, NULL, NULL, NULL, NULL } }; \
 	WMK_DESC(WAYMARK_KIND_EVENT, (uint8_t)(wmk_level ? wmk_level - 1 : WAYMARK_LEVEL_DEBUG_LINE), provider, name, \
-		sizeof(wmk_fields) / sizeof(wmk_fields[0]) - 1, wmk_fields, NULL, NULL); \
+		wmk_n_fields, wmk_fields, NULL, NULL); \
 	WMK_SITE(&wmk_desc, wmk_byte, n, WMK_ASM_NOTE, provider, name); \
 	WMK_ENABLED(map, e, e##__VA_ARGS__); \
 } while (0)
@@ -267,7 +278,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 #define WMK_GUARD(provider, name, n) __extension__ ({ \
 	WMK_DESC(WAYMARK_KIND_GUARD, WAYMARK_LEVEL_DEBUG_LINE, provider, name, 0, NULL, NULL, NULL); \
 	WMK_SITE(&wmk_desc, wmk_byte, n, WMK_ASM_NO_NOTE, provider, name); \
-	__builtin_expect(wmk_on, 0); \
+	__builtin_expect_with_probability(wmk_on, 0, 1.0); \
 })
 
 #endif

@@ -228,12 +228,32 @@ template<class Void, class... A> struct arguments {
 };
 
 template<unsigned... i> struct indices { };
-template<unsigned n, unsigned... i> struct count_up : count_up<n - 1, n - 1, i...> { };
-template<unsigned... i> struct count_up<0, i...> { typedef indices<i...> type; };
+
+/* The arguments in the order of their entries: fields, then what is none. */
+template<unsigned n, class Fields, class Rest, class... A> struct order;
+template<unsigned n, unsigned... f, unsigned... r> struct order<n, indices<f...>, indices<r...> > { typedef indices<f..., r...> type; };
+template<bool is_field, unsigned n, class Fields, class Rest, class... A> struct order_next;
+template<unsigned n, unsigned... f, unsigned... r, class... A> struct order_next<true, n, indices<f...>, indices<r...>, A...> :
+	order<n + 1, indices<f..., n>, indices<r...>, A...> { };
+template<unsigned n, unsigned... f, unsigned... r, class... A> struct order_next<false, n, indices<f...>, indices<r...>, A...> :
+	order<n + 1, indices<f...>, indices<r..., n>, A...> { };
+template<unsigned n, class Fields, class Rest, class First, class... A> struct order<n, Fields, Rest, First, A...> :
+	order_next<static_cast<unsigned>(First::type) != WAYMARK_T_NONE, n, Fields, Rest, A...> { };
+
+template<unsigned n, class First, class... A> struct nth : nth<n - 1, A...> { };
+template<class First, class... A> struct nth<0, First, A...> { typedef First type; };
+
+template<class Arguments> struct order_of;
+template<class Void, class... A> struct order_of<arguments<Void, A...> > : order<0, indices<>, indices<>, A...> { };
+
+template<class A> constexpr waymark_field field(const char *text)
+{
+	return waymark_field{ A::type, A::elem, A::flags, A::count, text, A::labels(), nullptr, nullptr };
+}
 
 namespace {
 
-template<class Tag, class Arguments, class Indices = typename count_up<Arguments::n>::type> struct event;
+template<class Tag, class Arguments, class Order = typename order_of<Arguments>::type> struct event;
 template<class Tag, class Void, class... A, unsigned... i> struct event<Tag, arguments<Void, A...>, indices<i...> > {
 	static const waymark_field fields[sizeof...(A) + 1];
 	static const uint8_t types[sizeof...(A) + 1];
@@ -244,7 +264,7 @@ template<class Tag, class Void, class... A, unsigned... i> struct event<Tag, arg
 };
 template<class Tag, class Void, class... A, unsigned... i>
 const waymark_field event<Tag, arguments<Void, A...>, indices<i...> >::fields[sizeof...(A) + 1] = {
-	{ A::type, A::elem, A::flags, A::count, Tag::text(sizeof...(A) - i), A::labels(), nullptr, nullptr }...,
+	field<typename nth<i, A...>::type>(Tag::text(sizeof...(A) - i))...,
 	{ 0, 0, 0, 0, nullptr, nullptr, nullptr, nullptr }
 };
 template<class Tag, class Void, class... A, unsigned... i>
@@ -253,7 +273,7 @@ template<class Tag, class Void, class... A, unsigned... i>
 waymark_desc event<Tag, arguments<Void, A...>, indices<i...> >::desc = {
 	sizeof(waymark_desc), WAYMARK_ABI_VERSION, Tag::kind,
 	level_or(arguments<Void, A...>::level, Tag::level),
-	nullptr, nullptr, Tag::provider(), Tag::name(), Tag::file(), nullptr, Tag::line, sizeof...(A),
+	nullptr, nullptr, Tag::provider(), Tag::name(), Tag::file(), nullptr, Tag::line, arguments<Void, A...>::n_fields,
 	Tag::format() ? nullptr : fields, Tag::format(), Tag::format() ? types : nullptr
 };
 #if defined(WAYMARK_NO_PATCH)
@@ -263,12 +283,17 @@ __attribute__((section("waymark_bytes"))) unsigned char event<Tag, arguments<Voi
 
 }
 
+template<unsigned width> constexpr unsigned is_bits(const bits<width> *) { return 1; }
+constexpr unsigned is_bits(const void *) { return 0; }
+constexpr unsigned is_ref(const waymark_ref *) { return 1; }
+constexpr unsigned is_ref(const void *) { return 0; }
+
 /* A constructor, because values in braces are evaluated from left to right. */
 struct recorder {
 	template<class... V> WMK_CXX_INLINE explicit recorder(waymark_desc *desc, const V &... v)
 	{
-		uint64_t words[sizeof...(V) + 1];
-		waymark_ref refs[sizeof...(V) + 1];
+		uint64_t words[sum(1u, is_bits(static_cast<const V *>(nullptr))...)];
+		waymark_ref refs[sum(1u, is_ref(static_cast<const V *>(nullptr))...)];
 		wmk_stage s = { words, refs, 0, 0, 0, 0 };
 
 		stage_all(&s, v...);
@@ -346,7 +371,7 @@ struct recorder {
 
 #define WMK_EMIT_KIND(kind, level, provider, name, note_name, format, map, e, ...) do { \
 	WMK_EVENT_TYPE(kind, level, provider, name, note_name, format, WMK_ASM_NOTE, map, e, e##__VA_ARGS__); \
-	if (__builtin_expect(wmk_tag::enabled(), 0)) \
+	if (__builtin_expect_with_probability(wmk_tag::enabled(), 0, 1.0)) \
 		(void)::waymark_detail::recorder{ &::waymark_detail::event<wmk_tag, wmk_arguments>::desc \
 			map(WMK_EVALUATE, e, e##__VA_ARGS__) }; \
 } while (0)
@@ -360,7 +385,7 @@ struct recorder {
 #define WMK_GUARD(provider, name, n) __extension__ ({ \
 	WMK_EVENT_TYPE(WAYMARK_KIND_GUARD, WAYMARK_LEVEL_DEBUG_LINE, provider, name, name, nullptr, WMK_ASM_NO_NOTE, \
 		WMK_MAP_0, , ~); \
-	__builtin_expect(wmk_tag::enabled(), 0) != 0; \
+	__builtin_expect_with_probability(wmk_tag::enabled(), 0, 1.0) != 0; \
 })
 
 #endif

@@ -10,6 +10,7 @@
 #define WAYMARK_DETAIL_STAGE_H
 
 #include <waymark/detail/abi.h>
+#include <waymark/detail/call.h>
 
 #define WMK_INLINE static inline __attribute__((always_inline, unused))
 
@@ -55,7 +56,7 @@ WMK_INLINE void wmk_stage_ref(struct wmk_stage *s, const void *base, size_t len)
 WMK_INLINE void wmk_stage_record(struct wmk_stage *s, struct waymark_desc *desc)
 {
 	wmk_stage_flush(s);
-	waymark_record(desc, s->n_words ? s->words : (uint64_t *)0, s->n_refs ? s->refs : (struct waymark_ref *)0);
+	wmk_call_record(desc, s->n_words ? s->words : (uint64_t *)0, s->n_refs ? s->refs : (struct waymark_ref *)0);
 }
 
 /* Floating point values as their bits. */

@@ -39,6 +39,7 @@ static void test_names(void **state)
 		{ "1.f", "arg1" }, { "0x1.f", "arg1" }, { "\"text\"", "arg1" }, { "\"a.b\"", "arg1" }, { "(int)x", "arg1" }, { "", "arg1" },
 		{ "a::b", "arg1" }, { "a>b", "arg1" }, { "-> b", "arg1" }, { ".b", "arg1" },
 		{ "wm_hex(flags)", "flags" }, { "wm_hex(p->flags)", "flags" }, { "wm_bytes(payload, len)", "payload" },
+		{ "wm_field(int, prev_tid, prev->tid)", "prev_tid" }, { "wm_enum(states, o->state)", "state" },
 		{ "wm_named(\"peer\", ip)", "peer" }, { "wm_named(\"peer\", wm_hex(ip))", "peer" }, { "wm_hex(wm_be(x))", "x" },
 		{ "wm_named(\"a-b c\", ip)", "a_b_c" }, { "wm_named(\"9lives\", ip)", "_9lives" }, { "wm_text(f(a, b), n)", "arg1" },
 		{ "wm_text(g(')', \",)\").s, n)", "s" }, { "wm_hex(a) + wm_hex(b)", "arg1" }, { "wm_hex(a", "arg1" }, { "wm_x", "wm_x" },
