@@ -35,9 +35,9 @@ struct wmk_apps_channel {
 	uint32_t n_contexts;
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];   /* enum wmk_context, in the order of the stream's event context */
 	/*
-	 * Globs on `provider:name` (* ? [a-z]); a pattern without ':' means "provider:*" or "marker:", "text:" names, see
-	 * wmk_apps_pattern_check(). '!' in front excludes. An event is in when it matches one that includes (or there is
-	 * none that includes) and none that excludes. None at all: every event. Copied. An event goes to the first channel that wants it.
+	 * Globs on `provider:name` (* ? [a-z] [!a-z], \ before a character that is meant); one without ':' is also held against the
+	 * provider alone. '!' in front excludes. An event is in when it matches one that includes (or there is none that
+	 * includes) and none that excludes. None at all: every event. Copied. An event goes to the first channel that wants it.
 	 */
 	const char *const *patterns;
 	unsigned n_patterns;
@@ -50,9 +50,9 @@ struct wmk_app_info {
 	uid_t uid;
 	const char *name;                   /* from HELLO, non-printable bytes replaced */
 	uint32_t events;                    /* registered now or ever */
-	uint32_t enabled;                   /* of these, enabled in some channel */
+	uint32_t enabled;                   /* of these, enabled in some channel now or ever */
 	bool connected;                     /* its socket is open */
-	bool alive;                         /* the pidfd has not fired */
+	bool alive;                         /* the pidfd has not fired; false too for the refused, and after exec for the program before */
 	int error;                          /* 0, or why it was refused or dropped: a positive errno ... */
 	const char *why;                    /* ... in words, else NULL */
 };

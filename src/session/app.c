@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * app.c - one application: what it says and what it is told (see the dialogue in wire/wire.h). Nothing that it does blocks, and what
+ * it makes us keep is bounded; whoever breaks a bound or the protocol loses the connection, and records on as far as it was told.
+ */
+#include "session/internal.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FRAMES_AT_ONCE 64            /* receptions dealt with before the others have their turn */
+
+void wmk_app_notify(struct app *app)
+{
+	const struct wmk_apps_ops *ops = &app->apps->options.ops;
+
+	if (app->record && ops->on_app)
+		ops->on_app(ops->data, &app->record->info);
+}
+
+static void record_error(struct app *app, int err, const char *words)
+{
+	struct record *r = app->record;
+
+	if (!r || r->info.error)
+		return;
+	r->info.error = err < 0 ? -err : err;
+	snprintf(r->why, sizeof(r->why), "%s", words);
+	r->info.why = r->why;
+}
+
+static void events_free(struct app *app)
+{
+	free(app->events);
+	app->events = NULL;
+	app->n_events = app->cap_events = app->live_events = 0;
+}
+
+void wmk_app_close(struct app *app, int err)
+{
+	char words[256];
+
+	if (app->socket < 0)
+		return;
+	if (err < 0) {
+		record_error(app, err, wmk_error_text(words, sizeof(words)));
+		app->apps->stats.apps_dropped += app->state == APP_ADMITTED;
+	}
+	app->apps->stats.apps_connected -= app->state == APP_ADMITTED;
+	app->state = APP_CLOSED;
+	close(app->socket);              /* which takes it out of epoll */
+	app->socket = -1;
+	wmk_in_free(&app->in);
+	wmk_out_free(&app->out);
+	events_free(app);
+	if (app->record)
+		app->record->info.connected = false;
+	wmk_app_notify(app);
+}
+
+void wmk_app_flush(struct app *app)
+{
+	if (app->socket < 0)
+		return;
+	int sent = wmk_out_send(&app->out, app->socket);
+	if (sent < 0 && sent != -EPIPE && sent != -ECONNRESET) {
+		wmk_app_close(app, wmk_error(sent, "cannot send to the application"));
+		return;
+	}
+	/* A peer that is gone may have said something before: what it said is read, then comes the end of file. */
+	if (sent < 0)
+		wmk_out_free(&app->out);
+	if (sent == 0 && wmk_out_queued(&app->out) > app->apps->options.max_queue) {
+		wmk_app_close(app, wmk_error(-ENOBUFS, "the application does not read what it is told: %zu bytes are waiting",
+					     wmk_out_queued(&app->out)));
+		return;
+	}
+	bool writing = sent == 0;
+	if (writing != app->writing && wmk_apps_watch(app->apps, app->socket, &app->socket_source, false, writing) == 0)
+		app->writing = writing;
+}
+
+void wmk_app_refuse(struct app *app, uint32_t request, int err, const char *words)
+{
+	if (app->state == APP_SILENT)
+		app->apps->stats.apps_refused++;
+	record_error(app, err, words);
+	if (app->record)
+		app->record->info.alive = false;         /* it is not watched any more */
+	if (wmk_out_error(&app->out, WMK_MSG_REFUSED, request, err, words) == 0)
+		wmk_out_send(&app->out, app->socket);    /* into an empty socket buffer: it fits */
+	wmk_app_close(app, 0);
+}
+
+static int reply_error(struct app *app, uint32_t request, int err)
+{
+	char words[256];
+
+	return wmk_out_error(&app->out, WMK_MSG_ERROR, request, err, wmk_error_text(words, sizeof(words)));
+}
+
+/* ── HELLO ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void record_make(struct app *app, const struct wmk_hello *hello)
+{
+	struct wmk_apps *apps = app->apps;
+	struct record *r = apps->n_records < RECORDS_MAX ? calloc(1, sizeof(*r)) : NULL;
+
+	if (!r)
+		return;
+	snprintf(r->name, sizeof(r->name), "%s", hello->name);
+	for (char *c = r->name; *c; c++)
+		if (*c < 0x20 || *c > 0x7e)
+			*c = '?';
+	r->info = (struct wmk_app_info){ .pid = app->pid, .uid = app->uid, .name = r->name, .connected = true, .alive = !app->dead };
+	apps->records[apps->n_records++] = r;
+	app->record = r;
+	/* A new program in the same process (exec): the old one runs no more, though its pid lives. */
+	for (struct app *other = apps->app; other; other = other->next)
+		if (other != app && other->pid == app->pid && other->state == APP_CLOSED && other->record)
+			other->record->info.alive = false;
+}
+
+static int take_hello(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	struct wmk_apps *apps = app->apps;
+	struct wmk_welcome welcome = { .abi = WAYMARK_ABI_VERSION };
+	struct wmk_hello hello;
+	char words[256];
+
+	if (app->state != APP_SILENT)
+		return reply_error(app, frame->request, wmk_error(-EALREADY, "HELLO has been said"));
+	int err = wmk_hello_decode(body, frame->length, &hello);
+	if (err < 0)
+		return err;
+	record_make(app, &hello);
+	if (hello.abi != WAYMARK_ABI_VERSION || hello.word_bits != 64) {
+		snprintf(words, sizeof(words), "the program was built for interface %u with %u bits, this is interface %u with 64 bits",
+			 hello.abi, hello.word_bits, WAYMARK_ABI_VERSION);
+		wmk_app_refuse(app, frame->request, -EPROTONOSUPPORT, words);
+		return 0;
+	}
+	if (strcmp(hello.clock, apps->clock) != 0) {
+		snprintf(words, sizeof(words), "the program's clock is '%s', the session's is '%s'",
+			 hello.clock[0] ? hello.clock : "the machine's", apps->clock[0] ? apps->clock : "the machine's");
+		wmk_app_refuse(app, frame->request, -EINVAL, words);
+		return 0;
+	}
+	if (wmk_apps_slot_take(apps, &app->slot, &app->generation) < 0) {
+		wmk_app_refuse(app, frame->request, -EMFILE, "too many applications are traced already");
+		return 0;
+	}
+	welcome.slot = app->slot;
+	welcome.generation = app->generation;
+	app->state = APP_ADMITTED;
+	apps->stats.apps_seen++;
+	apps->stats.apps_connected++;
+	apps->stats.apps_alive += !app->dead;
+	err = wmk_out_frame(&app->out, WMK_MSG_WELCOME, frame->request, &welcome, sizeof(welcome), -1);
+	wmk_app_notify(app);
+	return err;
+}
+
+/* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int channel_send(struct app *app, uint32_t index)
+{
+	const struct wmk_apps_channel *given = &app->apps->channels[index].given;
+	struct wmk_channel_msg msg = { .channel = index, .field_limit = given->field_limit, .n_contexts = given->n_contexts };
+
+	if (app->channels_sent & 1u << index)
+		return 0;
+	memcpy(msg.contexts, given->contexts, sizeof(msg.contexts));
+	int err = wmk_out_frame(&app->out, WMK_MSG_CHANNEL, 0, &msg, sizeof(msg), waymark_ring_set_fd(given->set));
+	if (err == 0)
+		app->channels_sent |= 1u << index;
+	return err;
+}
+
+static int event_enable(struct app *app, uint32_t number, struct app_event *e)
+{
+	struct class *class = e->class;
+
+	if (wmk_class_declare(app->apps, class) != 0)
+		return 0;                /* not in the metadata: not enabled */
+	int err = channel_send(app, class->channel);
+	struct wmk_enable_msg msg = { class->channel, number, class->id };
+	if (err == 0)
+		err = wmk_out_frame(&app->out, WMK_MSG_ENABLE, 0, &msg, sizeof(msg), -1);
+	if (err == 0) {
+		e->enabled = true;
+		if (app->record && !class->own && !e->counted)
+			app->record->info.enabled++;
+		e->counted = true;
+	}
+	return err;
+}
+
+static int event_disable(struct app *app, uint32_t number, struct app_event *e)
+{
+	struct wmk_disable_msg msg = { e->class->channel, number };
+	int err = wmk_out_frame(&app->out, WMK_MSG_DISABLE, 0, &msg, sizeof(msg), -1);
+
+	if (err == 0)
+		e->enabled = false;
+	return err;
+}
+
+void wmk_app_event_update(struct app *app, uint32_t number)
+{
+	struct app_event *e = &app->events[number];
+	int err = 0;
+
+	if (!e->class || e->class->channel == NO_CHANNEL)
+		return;
+	bool on = app->apps->channels[e->class->channel].on;
+	if (on && !e->enabled)
+		err = event_enable(app, number, e);
+	else if (!on && e->enabled)
+		err = event_disable(app, number, e);
+	if (err < 0)
+		wmk_app_close(app, wmk_error_add(err, "cannot tell the application of an event"));
+}
+
+/* Room for event `number`; what it costs is in proportion to what was sent. */
+static int event_room(struct app *app, uint32_t number)
+{
+	if (number >= NUMBER_MAX || number >= app->n_events + NUMBER_GAP)
+		return wmk_error(-EPROTO, "event number %u: the next would be %u, and %u the end", number, app->n_events, NUMBER_MAX);
+	if (number >= app->cap_events) {
+		uint32_t cap = app->cap_events ? app->cap_events : 64;
+
+		while (cap <= number)
+			cap *= 2;
+		struct app_event *events = realloc(app->events, cap * sizeof(*events));
+		if (!events)
+			return wmk_error(-ENOMEM, "no memory for the events of an application");
+		memset(events + app->cap_events, 0, (cap - app->cap_events) * sizeof(*events));
+		app->events = events;
+		app->cap_events = cap;
+	}
+	if (app->events[number].class)
+		return wmk_error(-EPROTO, "event number %u is registered twice", number);
+	if (number >= app->n_events)
+		app->n_events = number + 1;
+	return 0;
+}
+
+static int take_event(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	const struct wmk_apps_options *o = &app->apps->options;
+	struct wmk_event_class *event;
+	const void *encoded;
+	size_t len;
+	uint32_t number;
+	int err = wmk_event_msg_decode(body, frame->length, &number, &encoded, &len);
+
+	if (err == 0)
+		err = event_room(app, number);
+	if (err < 0)
+		return err;
+	app->bytes += len;
+	if (app->live_events == o->max_events || app->bytes > o->max_bytes)
+		return wmk_error(-E2BIG, "the application registers more than %u events or %zu bytes", o->max_events, o->max_bytes);
+	err = wmk_event_decode(encoded, len, &event);
+	if (err < 0)                     /* this event cannot be traced, others can */
+		return reply_error(app, frame->request, wmk_error_add(err, "event number %u", number));
+	struct class *class = wmk_class_intern(app->apps, event);
+	if (!class)
+		return reply_error(app, frame->request, -ENOMEM);
+	app->events[number].class = class;
+	app->live_events++;
+	if (app->record && !class->own)
+		app->record->info.events++;
+	wmk_app_event_update(app, number);
+	return 0;
+}
+
+static int take_event_gone(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	uint32_t number;
+	int err = wmk_u32_decode(body, frame->length, &number);
+
+	if (err < 0)
+		return err;
+	if (number >= app->n_events || !app->events[number].class)
+		return wmk_error(-EPROTO, "event number %u is gone and never came", number);
+	app->events[number] = (struct app_event){ NULL, false, false };
+	app->live_events--;
+	return 0;
+}
+
+/* ── messages ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int take_end(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	uint32_t batch;
+	int err = wmk_u32_decode(body, frame->length, &batch);
+
+	return err < 0 ? err : wmk_out_u32(&app->out, WMK_MSG_DONE, batch);
+}
+
+static int take_synced(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	uint32_t sync;
+	int err = wmk_u32_decode(body, frame->length, &sync);
+
+	if (err == 0 && sync == app->sync_asked)
+		app->sync_answered = sync;
+	return err;
+}
+
+static int take_error(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	char words[256];
+	int number, err = wmk_error_msg_decode(body, frame->length, &number, words, sizeof(words));
+
+	if (err == 0)
+		record_error(app, number, words);
+	return err;
+}
+
+/* 0, or -errno: the connection ends. */
+static int take(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	if (app->state == APP_SILENT && frame->type != WMK_MSG_HELLO)
+		return reply_error(app, frame->request, wmk_error(-EPROTO, "message %u before HELLO", frame->type));
+	switch (frame->type) {
+	case WMK_MSG_HELLO:
+		return take_hello(app, frame, body);
+	case WMK_MSG_EVENT:
+		return take_event(app, frame, body);
+	case WMK_MSG_EVENTS_END:
+		return take_end(app, frame, body);
+	case WMK_MSG_SYNCED:
+		return take_synced(app, frame, body);
+	case WMK_MSG_EVENT_GONE:
+		return take_event_gone(app, frame, body);
+	case WMK_MSG_ERROR:
+		return take_error(app, frame, body);
+	default:
+		return reply_error(app, frame->request, wmk_error(-ENOSYS, "an application's message of type %u is unknown", frame->type));
+	}
+}
+
+static void frames_take(struct app *app)
+{
+	struct wmk_frame frame;
+	const void *body;
+	char words[256];
+	int fd, err;
+
+	while (app->socket >= 0 && (err = wmk_in_frame(&app->in, &frame, &body, &fd)) != 0) {
+		if (fd >= 0)
+			close(fd);       /* no message of an application brings one */
+		if (err == 1)
+			err = take(app, &frame, body);
+		else if (err == -EPROTONOSUPPORT)
+			wmk_app_refuse(app, frame.request, err, wmk_error_text(words, sizeof(words)));
+		if (err < 0)
+			wmk_app_close(app, err);
+	}
+}
+
+void wmk_app_readable(struct app *app)
+{
+	int came = 1;
+
+	for (int i = 0; i < FRAMES_AT_ONCE && came == 1 && app->socket >= 0; i++) {
+		came = wmk_in_receive(&app->in, app->socket);
+		if (came == 1)
+			frames_take(app);
+		/* What waits to be sent is bounded at every step, not only at the end. */
+		if (wmk_out_queued(&app->out) > 65536)
+			wmk_app_flush(app);
+	}
+	if (app->socket >= 0 && (came == 0 || (came < 0 && came != -EAGAIN)))
+		wmk_app_close(app, came == -ENOMEM ? came : 0);
+	wmk_app_flush(app);
+}
+
+void wmk_app_drain(struct app *app)
+{
+	/* The dead send no more: what there is, is what fits into a socket. Others may hold its end open; they get no more turns. */
+	for (int i = 0; i < FRAMES_AT_ONCE && app->socket >= 0; i++) {
+		if (wmk_in_receive(&app->in, app->socket) != 1)
+			break;
+		frames_take(app);
+		if (app->socket >= 0)
+			wmk_out_free(&app->out);
+	}
+	wmk_app_close(app, 0);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * apps.c - the listening socket, the loop, births and deaths of applications (see apps.h, internal.h).
+ */
+#include "session/internal.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77              /* Linux 6.5; the pidfd of the very process that connected */
+#endif
+#define EVENTS_AT_ONCE 64
+
+static uint64_t now_ms(void)
+{
+	return wmk_clock_monotonic() / 1000000;
+}
+
+int wmk_apps_watch(struct wmk_apps *apps, int fd, struct source *source, bool add, bool writing)
+{
+	struct epoll_event event = { .events = EPOLLIN | (writing ? EPOLLOUT : 0), .data.ptr = source };
+
+	if (epoll_ctl(apps->epoll, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) != 0)
+		return wmk_error(-errno, "cannot watch a descriptor");
+	return 0;
+}
+
+/* ── births and deaths ───────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_apps_slot_take(struct wmk_apps *apps, uint32_t *slot, uint32_t *generation)
+{
+	for (unsigned i = 0; i < apps->options.max_apps; i++)
+		if (!apps->slots[i].used) {
+			apps->slots[i].used = true;
+			apps->slots[i].generation = (apps->slots[i].generation + 1) & 0x1fffffff;
+			*slot = i + 1;
+			*generation = apps->slots[i].generation;
+			return 0;
+		}
+	return -EMFILE;
+}
+
+/* The process is dead: nobody stands in its claims any more. */
+static void app_died(struct app *app)
+{
+	struct wmk_apps *apps = app->apps;
+
+	wmk_app_drain(app);
+	close(app->pidfd);
+	app->pidfd = -1;
+	app->dead = true;
+	if (!app->slot)
+		return;
+	for (unsigned i = 0; i < apps->n_channels; i++) {
+		int freed = waymark_ring_set_free_claims(apps->channels[i].given.set, app->slot, app->generation);
+
+		apps->stats.claims_freed += freed > 0 ? (uint64_t)freed : 0;
+	}
+	apps->slots[app->slot - 1].used = false;
+	apps->stats.apps_alive--;
+	apps->stats.apps_dead++;
+	if (app->record)
+		app->record->info.alive = false;
+	wmk_app_notify(app);
+}
+
+/* Connections that are closed and whose process is dead, or that were never admitted. Between turns only: epoll may name them. */
+static void apps_sweep(struct wmk_apps *apps)
+{
+	for (struct app **at = &apps->app; *at;) {
+		struct app *app = *at;
+
+		if (app->socket >= 0 || (app->slot && !app->dead)) {
+			at = &app->next;
+			continue;
+		}
+		*at = app->next;
+		if (app->pidfd >= 0)
+			close(app->pidfd);
+		if (app->slot && apps->slots[app->slot - 1].generation == app->generation)
+			apps->slots[app->slot - 1].used = false;
+		apps->n_apps--;
+		free(app);
+	}
+}
+
+/* The descriptor of the process at the other end; -1 when it is dead or there is no way. */
+static int peer_pidfd(int socket, pid_t pid)
+{
+	int fd = -1;
+	socklen_t len = sizeof(fd);
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &len) == 0)
+		return fd;
+	if (errno != ENOPROTOOPT)
+		return -1;
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	/* Still connected: the number had not been given to another process when the descriptor was opened. */
+	struct pollfd pollfd = { .fd = socket, .events = POLLRDHUP };
+	if (fd >= 0 && poll(&pollfd, 1, 0) == 1 && (pollfd.revents & (POLLHUP | POLLRDHUP))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static void timer_arm(struct wmk_apps *apps)
+{
+	uint64_t first = UINT64_MAX, now = now_ms();
+	struct itimerspec when = { 0 };
+
+	for (const struct app *app = apps->app; app; app = app->next)
+		if (app->state == APP_SILENT && app->deadline < first)
+			first = app->deadline;
+	if (first != UINT64_MAX) {
+		uint64_t left = first > now ? first - now : 1;
+
+		when.it_value.tv_sec = (time_t)(left / 1000);
+		when.it_value.tv_nsec = (long)(left % 1000 * 1000000);
+	}
+	timerfd_settime(apps->timer, 0, &when, NULL);
+}
+
+static void timer_expired(struct wmk_apps *apps)
+{
+	uint64_t count, now = now_ms();
+
+	if (read(apps->timer, &count, sizeof(count)) < 0)
+		return;
+	for (struct app *app = apps->app; app; app = app->next)
+		if (app->state == APP_SILENT && app->deadline <= now)
+			wmk_app_close(app, 0);
+	timer_arm(apps);
+}
+
+static unsigned connections_of(const struct wmk_apps *apps, pid_t pid)
+{
+	unsigned n = 0;
+
+	for (const struct app *app = apps->app; app; app = app->next)
+		n += app->pid == pid && app->socket >= 0;
+	return n;
+}
+
+static int app_watch(struct app *app)
+{
+	int err = wmk_apps_watch(app->apps, app->socket, &app->socket_source, true, false);
+
+	if (err == 0 && app->pidfd >= 0)
+		err = wmk_apps_watch(app->apps, app->pidfd, &app->pidfd_source, true, false);
+	return err;
+}
+
+static void app_born(struct wmk_apps *apps, int socket)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+	struct app *app = NULL;
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0 || (app = calloc(1, sizeof(*app))) == NULL) {
+		close(socket);
+		return;
+	}
+	app->apps = apps;
+	app->socket_source = (struct source){ SOURCE_SOCKET, app };
+	app->pidfd_source = (struct source){ SOURCE_PIDFD, app };
+	app->socket = socket;
+	app->pid = cred.pid;
+	app->uid = cred.uid;
+	app->pidfd = peer_pidfd(socket, cred.pid);
+	app->dead = app->pidfd < 0;
+	app->deadline = now_ms() + apps->options.hello_ms;
+	bool too_many = apps->n_apps >= apps->options.max_apps || connections_of(apps, cred.pid) >= PER_PID_MAX;
+	app->next = apps->app;
+	apps->app = app;
+	apps->n_apps++;
+	if (too_many)
+		wmk_app_refuse(app, 0, -EMFILE, "too many applications are connected");
+	else if (app_watch(app) < 0)
+		wmk_app_close(app, -ENOMEM);
+	else
+		timer_arm(apps);
+}
+
+static void connections_accept(struct wmk_apps *apps)
+{
+	for (int i = 0; i < EVENTS_AT_ONCE; i++) {
+		int socket = accept4(apps->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (socket >= 0) {
+			app_born(apps, socket);
+			continue;
+		}
+		if (errno != EMFILE && errno != ENFILE)
+			return;
+		/* Without a descriptor to accept with, the loop would spin: one is kept, to turn the connection away with. */
+		close(apps->spare);
+		socket = accept4(apps->listener, NULL, NULL, SOCK_CLOEXEC);
+		if (socket >= 0)
+			close(socket);
+		apps->stats.apps_refused += socket >= 0;
+		apps->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (socket < 0)
+			return;
+	}
+}
+
+/* ── the loop ────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_apps_run_once(struct wmk_apps *apps, int timeout_ms)
+{
+	struct epoll_event events[EVENTS_AT_ONCE];
+	int n = epoll_wait(apps->epoll, events, EVENTS_AT_ONCE, timeout_ms);
+
+	if (n < 0)
+		return errno == EINTR ? 0 : wmk_error(-errno, "cannot wait for applications");
+	for (int i = 0; i < n; i++) {
+		const struct source *source = events[i].data.ptr;
+
+		switch (source->kind) {
+		case SOURCE_LISTEN:
+			connections_accept(apps);
+			break;
+		case SOURCE_TIMER:
+			timer_expired(apps);
+			break;
+		case SOURCE_SOCKET:
+			if (source->app->socket >= 0 && (events[i].events & EPOLLOUT))
+				wmk_app_flush(source->app);
+			if (source->app->socket >= 0 && (events[i].events & ~(unsigned)EPOLLOUT))
+				wmk_app_readable(source->app);
+			break;
+		case SOURCE_PIDFD:
+			if (source->app->pidfd >= 0)
+				app_died(source->app);
+			break;
+		}
+	}
+	apps_sweep(apps);
+	return n;
+}
+
+int wmk_apps_fd(const struct wmk_apps *apps)
+{
+	return apps->epoll;
+}
+
+/* ── commands ────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_apps_channel_switch(struct wmk_apps *apps, unsigned channel, bool on)
+{
+	if (channel >= apps->n_channels)
+		return wmk_error(-EINVAL, "no channel has number %u", channel);
+	apps->channels[channel].on = on;
+	for (struct app *app = apps->app; app; app = app->next) {
+		for (uint32_t i = 0; app->state == APP_ADMITTED && i < app->n_events; i++)
+			if (app->events[i].class && app->events[i].class->channel == channel)
+				wmk_app_event_update(app, i);
+		wmk_app_flush(app);
+	}
+	return 0;
+}
+
+static bool answers(const struct app *app)
+{
+	return app->state != APP_ADMITTED || app->sync_answered == app->sync_asked;
+}
+
+static int count_unanswered(const struct wmk_apps *apps)
+{
+	int n = 0;
+
+	for (const struct app *app = apps->app; app; app = app->next)
+		n += !answers(app);
+	return n;
+}
+
+int wmk_apps_sync(struct wmk_apps *apps, int timeout_ms)
+{
+	uint64_t end = now_ms() + (timeout_ms > 0 ? (unsigned)timeout_ms : 0), now;
+	int left;
+
+	apps->sync++;
+	for (struct app *app = apps->app; app; app = app->next)
+		if (app->state == APP_ADMITTED && wmk_out_u32(&app->out, WMK_MSG_SYNC, apps->sync) == 0) {
+			app->sync_asked = apps->sync;
+			wmk_app_flush(app);
+		}
+	while ((left = count_unanswered(apps)) > 0) {
+		now = now_ms();
+		int err = wmk_apps_run_once(apps, timeout_ms < 0 ? -1 : now < end ? (int)(end - now) : 0);
+
+		if (err < 0)
+			return err;
+		if (timeout_ms >= 0 && now >= end)
+			break;           /* also while somebody keeps talking */
+	}
+	return count_unanswered(apps);
+}
+
+bool wmk_apps_unanswered(const struct wmk_apps *apps, unsigned i, struct wmk_app_info *info)
+{
+	for (const struct app *app = apps->app; app; app = app->next)
+		if (!answers(app) && i-- == 0) {
+			if (app->record)
+				*info = app->record->info;
+			else
+				*info = (struct wmk_app_info){ .pid = app->pid, .uid = app->uid, .name = "?", .connected = true, .alive = true };
+			return true;
+		}
+	return false;
+}
+
+void wmk_apps_stats(const struct wmk_apps *apps, struct wmk_apps_stats *stats)
+{
+	*stats = apps->stats;
+}
+
+bool wmk_apps_get(const struct wmk_apps *apps, unsigned i, struct wmk_app_info *info)
+{
+	if (i >= apps->n_records)
+		return false;
+	*info = apps->records[i]->info;
+	return true;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * open.c - making and unmaking of a wmk_apps: the runtime directory, the socket in it, the limits.
+ */
+#include "session/internal.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int options_take(struct wmk_apps *apps, const struct wmk_apps_options *given)
+{
+	struct wmk_apps_options *o = &apps->options;
+
+	if (given->size != sizeof(*given) || !given->rundir || !given->ops.on_event_class || given->n_channels == 0 ||
+	    given->n_channels > CHANNELS_MAX)
+		return wmk_error(-EINVAL, "the options have another version's size, no directory, no callback, or not 1 to %u channels",
+				 CHANNELS_MAX);
+	for (unsigned i = 0; i < given->n_channels; i++)
+		if (!given->channels[i].set || given->channels[i].n_contexts > WMK_WIRE_CONTEXTS_MAX || !given->channels[i].field_limit)
+			return wmk_error(-EINVAL, "channel %u has no rings, too many contexts or no field limit", i);
+	*o = *given;
+	o->max_apps = o->max_apps ? o->max_apps : 1024;
+	o->max_events = o->max_events ? o->max_events : 65536;
+	o->max_bytes = o->max_bytes ? o->max_bytes : 64u << 20;
+	o->max_queue = o->max_queue ? o->max_queue : 8u << 20;
+	o->hello_ms = o->hello_ms ? o->hello_ms : 5000;
+	snprintf(apps->clock, sizeof(apps->clock), "%s", given->clock ? given->clock : "");
+	apps->rundir = strdup(given->rundir);
+	apps->slots = calloc(o->max_apps, sizeof(*apps->slots));
+	apps->records = calloc(RECORDS_MAX, sizeof(struct record *));
+	if (!apps->rundir || !apps->slots || !apps->records)
+		return wmk_error(-ENOMEM, "no memory for the registry of applications");
+	return wmk_channels_copy(apps, given);
+}
+
+/* Ours and closed to others, or not used: who could write there could answer in our place. */
+static int rundir_open(struct wmk_apps *apps)
+{
+	struct stat st;
+
+	apps->made_rundir = mkdir(apps->rundir, 0700) == 0;
+	if (!apps->made_rundir && errno != EEXIST)
+		return wmk_error(-errno, "cannot create the runtime directory %s", apps->rundir);
+	apps->rundir_fd = open(apps->rundir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (apps->rundir_fd < 0 || fstat(apps->rundir_fd, &st) != 0)
+		return wmk_error(-errno, "cannot open the runtime directory %s", apps->rundir);
+	if (st.st_uid != geteuid() || (st.st_mode & 077))
+		return wmk_error(-EACCES, "the runtime directory %s belongs to user %u and has mode %04o: it must be yours, and 0700",
+				 apps->rundir, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
+	return 0;
+}
+
+static bool somebody_answers(const struct sockaddr_un *address)
+{
+	int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool answered = probe >= 0 && (connect(probe, (const struct sockaddr *)address, sizeof(*address)) == 0 || errno == EAGAIN);
+
+	if (probe >= 0)
+		close(probe);
+	return answered;
+}
+
+static int listener_open(struct wmk_apps *apps)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", apps->rundir, WMK_APP_SOCKET);
+
+	if (n < 0 || (size_t)n >= sizeof(address.sun_path))
+		return wmk_error(-ENAMETOOLONG, "the runtime directory's path %.80s is too long for a socket", apps->rundir);
+	apps->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (apps->listener < 0)
+		return wmk_error(-errno, "cannot create a socket");
+	if (bind(apps->listener, (const struct sockaddr *)&address, sizeof(address)) != 0) {
+		if (errno != EADDRINUSE)
+			return wmk_error(-errno, "cannot listen on %s", address.sun_path);
+		if (somebody_answers(&address))
+			return wmk_error(-EADDRINUSE, "somebody listens on %s already", address.sun_path);
+		unlinkat(apps->rundir_fd, WMK_APP_SOCKET, 0);
+		if (bind(apps->listener, (const struct sockaddr *)&address, sizeof(address)) != 0)
+			return wmk_error(-errno, "cannot listen on %s", address.sun_path);
+	}
+	apps->bound = true;
+	if (fchmodat(apps->rundir_fd, WMK_APP_SOCKET, 0600, 0) != 0 || listen(apps->listener, SOMAXCONN) != 0)
+		return wmk_error(-errno, "cannot listen on %s", address.sun_path);
+	return 0;
+}
+
+static int loop_open(struct wmk_apps *apps)
+{
+	apps->epoll = epoll_create1(EPOLL_CLOEXEC);
+	apps->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	apps->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (apps->epoll < 0 || apps->timer < 0 || apps->spare < 0)
+		return wmk_error(-errno, "cannot open the descriptors to wait for applications with");
+	apps->listen_source.kind = SOURCE_LISTEN;
+	apps->timer_source.kind = SOURCE_TIMER;
+	int err = wmk_apps_watch(apps, apps->listener, &apps->listen_source, true, false);
+	return err < 0 ? err : wmk_apps_watch(apps, apps->timer, &apps->timer_source, true, false);
+}
+
+int wmk_apps_open(const struct wmk_apps_options *options, struct wmk_apps **out)
+{
+	struct wmk_apps *apps = calloc(1, sizeof(*apps));
+	int err;
+
+	if (!apps)
+		return wmk_error(-ENOMEM, "no memory for the registry of applications");
+	apps->rundir_fd = apps->epoll = apps->listener = apps->timer = apps->spare = -1;
+	err = options_take(apps, options);
+	if (err == 0)
+		err = rundir_open(apps);
+	if (err == 0)
+		err = listener_open(apps);
+	if (err == 0)
+		err = loop_open(apps);
+	if (err < 0) {
+		wmk_apps_close(apps);
+		return wmk_error_add(err, "cannot open a place for applications to register");
+	}
+	*out = apps;
+	return 0;
+}
+
+static void close_if_open(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void wmk_apps_close(struct wmk_apps *apps)
+{
+	if (!apps)
+		return;
+	while (apps->app) {
+		struct app *app = apps->app;
+
+		apps->app = app->next;
+		close_if_open(app->socket);
+		close_if_open(app->pidfd);
+		wmk_in_free(&app->in);
+		wmk_out_free(&app->out);
+		free(app->events);
+		free(app);
+	}
+	close_if_open(apps->epoll);
+	close_if_open(apps->listener);
+	close_if_open(apps->timer);
+	close_if_open(apps->spare);
+	if (apps->bound)
+		unlinkat(apps->rundir_fd, WMK_APP_SOCKET, 0);
+	close_if_open(apps->rundir_fd);
+	if (apps->made_rundir)
+		rmdir(apps->rundir);
+	wmk_classes_free(apps);
+	wmk_channels_free(apps);
+	for (unsigned i = 0; i < apps->n_records; i++)
+		free(apps->records[i]);
+	free(apps->records);
+	free(apps->slots);
+	free(apps->rundir);
+	free(apps);
+}

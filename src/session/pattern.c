@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pattern.c - globs on `provider:name`: * ? [a-z] [!a-z] and \ before a character that stands for itself.
+ */
+#include "session/apps.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATTERN_MAX 511
+
+/* The set that begins behind '[': is `c` in it? Returns what follows the ']', NULL when there is none. */
+static const char *set_match(const char *p, char c, bool *in)
+{
+	bool negated = *p == '!' || *p == '^', found = false;
+
+	p += negated;
+	for (bool first = true; *p && (*p != ']' || first); first = false) {
+		unsigned char low = (unsigned char)*p++, high = low;
+
+		if (p[0] == '-' && p[1] && p[1] != ']') {
+			high = (unsigned char)p[1];
+			p += 2;
+		}
+		found = found || ((unsigned char)c >= low && (unsigned char)c <= high);
+	}
+	if (*p != ']')
+		return NULL;
+	*in = found != negated;
+	return p + 1;
+}
+
+/* One element of the pattern against one character. Returns the rest of the pattern, or NULL: no match. */
+static const char *one_match(const char *p, char c)
+{
+	bool in = false;
+
+	if (*p == '?')
+		return p + 1;
+	if (*p == '[') {
+		const char *rest = set_match(p + 1, c, &in);
+
+		return in ? rest : NULL;
+	}
+	if (*p == '\\' && p[1])
+		p++;
+	return *p == c ? p + 1 : NULL;
+}
+
+/* Only the latest '*' is ever gone back to, so the work is bounded by the product of the lengths. */
+static bool glob(const char *p, const char *s)
+{
+	const char *star = NULL, *from = NULL, *rest;
+
+	while (*s) {
+		if (*p == '*') {
+			star = ++p;
+			from = s;
+		} else if (*p && (rest = one_match(p, *s)) != NULL) {
+			p = rest;
+			s++;
+		} else if (star) {
+			p = star;
+			s = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (*p == '*')
+		p++;
+	return !*p;
+}
+
+bool wmk_apps_pattern_match(const char *pattern, const char *provider, const char *name)
+{
+	char full[2 * WMK_NAME_MAX + 2];
+
+	snprintf(full, sizeof(full), "%s:%s", provider, name);
+	return glob(pattern, full) || (!strchr(pattern, ':') && glob(pattern, provider));
+}
+
+int wmk_apps_pattern_check(const char *pattern)
+{
+	const char *p = pattern + (*pattern == '!');
+	bool in;
+
+	if (!*p)
+		return wmk_error(-EINVAL, "the pattern '%s' is empty", pattern);
+	if (strnlen(p, PATTERN_MAX + 1) > PATTERN_MAX)
+		return wmk_error(-EINVAL, "the pattern '%.40s...' has more than %u bytes", pattern, PATTERN_MAX);
+	while (*p) {
+		if (*p == '[') {
+			p = set_match(p + 1, 0, &in);
+			if (!p)
+				return wmk_error(-EINVAL, "the pattern '%s' has a [ without its ]", pattern);
+		} else if (*p == '\\' && !p[1]) {
+			return wmk_error(-EINVAL, "the pattern '%s' ends in a \\", pattern);
+		} else {
+			p += *p == '\\' ? 2 : 1;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client.h - an application of the tests: speaks the protocol through the same code as libwaymark, well or badly, and shares the thread
+ * with the wmk_apps, which it runs while it waits.
+ */
+#ifndef WMK_SESSION_T_CLIENT_H
+#define WMK_SESSION_T_CLIENT_H
+
+#include "session/apps.h"
+
+struct client {
+	int socket;
+	struct wmk_in in;
+	struct wmk_out out;
+	struct wmk_frame frame;          /* the latest, and its body and descriptor */
+	uint8_t body[4096];
+	int fd;
+};
+
+#define DECLARED_MAX 64
+
+/* A wmk_apps with two channels in a directory of its own, and what its callback was told. */
+struct place {
+	char rundir[64];
+	struct waymark_ring_set *sets[2];
+	struct wmk_apps_channel channels[2];
+	struct wmk_apps_options options;
+	struct wmk_apps *apps;
+	unsigned n_declared;
+	struct {
+		unsigned channel;
+		uint32_t id;
+		char name[64];
+		unsigned fields;
+	} declared[DECLARED_MAX];
+	int refuse;                      /* what the callback answers */
+	unsigned asked;
+};
+
+/* Fills everything but `apps`; the test may change options before place_open(). */
+void place_prepare(struct place *place);
+void place_open(struct place *place);
+void place_close(struct place *place);
+
+void client_connect(struct client *client, const struct place *place);
+void client_close(struct client *client);
+/* Queue and send. */
+void client_hello(struct client *client, const char *name);
+void client_event(struct client *client, uint32_t number, const char *provider, const char *name, unsigned n_fields);
+void client_u32(struct client *client, enum wmk_msg type, uint32_t value);
+void client_raw(struct client *client, const void *data, size_t len);
+/* Run the wmk_apps until a message comes, 5 s at most; its type, or 0: the connection was closed. */
+int client_next(struct client *client, struct place *place);
+/* hello, welcome, `n` events p:e0..., end, done: expects exactly that, each event enabled. */
+void client_register(struct client *client, struct place *place, const char *name, unsigned n);
+/* Run the wmk_apps until nothing happens any more. */
+void place_settle(struct place *place);
+
+#endif

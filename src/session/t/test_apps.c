@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/* test_apps.c - what well-behaved applications are told, what is counted, and what happens when they go. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "client.h"
+#include "ring/set.h"
+
+static void expect_enable(struct client *c, struct place *p, uint32_t channel, uint32_t event, uint32_t id)
+{
+	struct wmk_enable_msg enable;
+
+	assert_int_equal(client_next(c, p), WMK_MSG_ENABLE);
+	assert_int_equal(wmk_enable_decode(c->body, c->frame.length, &enable), 0);
+	assert_int_equal(enable.channel, channel);
+	assert_int_equal(enable.event, event);
+	assert_int_equal(enable.id, id);
+}
+
+static void expect_u32(struct client *c, struct place *p, int type, uint32_t expected)
+{
+	uint32_t value;
+
+	assert_int_equal(client_next(c, p), type);
+	assert_int_equal(wmk_u32_decode(c->body, c->frame.length, &value), 0);
+	assert_int_equal(value, expected);
+}
+
+static void test_dialogue(void **state)
+{
+	struct place p;
+	struct client a, b;
+	struct wmk_welcome welcome;
+	struct wmk_channel_msg channel;
+	struct waymark_ring_set *set;
+	struct wmk_apps_stats stats;
+	struct wmk_app_info info;
+
+	(void)state;
+	place_prepare(&p);
+	place_open(&p);
+	client_connect(&a, &p);
+	client_hello(&a, "first\n");
+	assert_int_equal(client_next(&a, &p), WMK_MSG_WELCOME);
+	assert_int_equal(wmk_welcome_decode(a.body, a.frame.length, &welcome), 0);
+	assert_int_equal(welcome.abi, WAYMARK_ABI_VERSION);
+	assert_true(welcome.slot > 0 && welcome.generation > 0);
+	uint32_t slot = welcome.slot;
+
+	client_event(&a, 0, "shop", "paid", 1);
+	client_event(&a, 1, "shop", "sent", 2);
+	client_u32(&a, WMK_MSG_EVENTS_END, 7);
+	assert_int_equal(client_next(&a, &p), WMK_MSG_CHANNEL);
+	assert_int_equal(wmk_channel_decode(a.body, a.frame.length, &channel), 0);
+	assert_int_equal(channel.field_limit, 256);
+	assert_int_equal(channel.n_contexts, 1);
+	assert_true(a.fd >= 0);
+	assert_int_equal(waymark_ring_set_open(a.fd, &set), 0);
+	waymark_ring_set_close(set);
+	expect_enable(&a, &p, 0, 0, 0);
+	expect_enable(&a, &p, 0, 1, 1);
+	expect_u32(&a, &p, WMK_MSG_DONE, 7);
+
+	/* Another program: one class is the same, one has other fields under the same name. */
+	client_connect(&b, &p);
+	client_hello(&b, "second");
+	assert_int_equal(client_next(&b, &p), WMK_MSG_WELCOME);
+	assert_int_equal(wmk_welcome_decode(b.body, b.frame.length, &welcome), 0);
+	assert_true(welcome.slot != slot);
+	client_event(&b, 5, "shop", "sent", 2);
+	client_event(&b, 2, "shop", "paid", 2);
+	client_u32(&b, WMK_MSG_EVENTS_END, 8);
+	assert_int_equal(client_next(&b, &p), WMK_MSG_CHANNEL);
+	expect_enable(&b, &p, 0, 5, 1);
+	expect_enable(&b, &p, 0, 2, 2);
+	expect_u32(&b, &p, WMK_MSG_DONE, 8);
+	assert_int_equal(p.n_declared, 3);
+	assert_string_equal(p.declared[2].name, "shop:paid");
+	assert_int_equal(p.declared[2].fields, 2);
+
+	/* More later, and gone again: the number is free for another. The channel is not sent twice. */
+	client_u32(&a, WMK_MSG_EVENT_GONE, 0);
+	client_event(&a, 0, "shop", "late", 0);
+	client_u32(&a, WMK_MSG_EVENTS_END, 9);
+	expect_enable(&a, &p, 0, 0, 3);
+	expect_u32(&a, &p, WMK_MSG_DONE, 9);
+
+	wmk_apps_stats(p.apps, &stats);
+	assert_int_equal(stats.apps_seen, 2);
+	assert_int_equal(stats.apps_connected, 2);
+	assert_int_equal(stats.apps_alive, 2);
+	assert_int_equal(stats.events_seen, 4);
+	assert_int_equal(stats.classes_enabled, 4);
+	assert_true(wmk_apps_get(p.apps, 0, &info));
+	assert_string_equal(info.name, "first?");
+	assert_int_equal(info.pid, getpid());
+	assert_int_equal(info.events, 3);
+	assert_int_equal(info.enabled, 3);
+	assert_true(wmk_apps_get(p.apps, 1, &info));
+	assert_false(wmk_apps_get(p.apps, 2, &info));
+	client_close(&a);
+	client_close(&b);
+	place_settle(&p);
+	wmk_apps_stats(p.apps, &stats);
+	assert_int_equal(stats.apps_connected, 0);
+	assert_int_equal(stats.apps_alive, 2);       /* a closed socket is no death */
+	place_close(&p);
+}
+
+static void test_patterns(void **state)
+{
+	static const char *const first[] = { "shop:*", "!*:secret", "nosuch:*" }, *const second[] = { "net" };
+	static const char *const events[][2] = { { "shop", "paid" }, { "shop", "secret" }, { "net", "rx" }, { "other", "x" },
+						 { WMK_STATEDUMP_PROVIDER, "bin_info" } };
+	struct place p;
+	struct client c;
+	struct wmk_apps_stats stats;
+	uint64_t matched;
+
+	(void)state;
+	place_prepare(&p);
+	p.options.n_channels = 2;
+	p.channels[0].patterns = first;
+	p.channels[0].n_patterns = 3;
+	p.channels[1].patterns = second;
+	p.channels[1].n_patterns = 1;
+	p.channels[1].statedump = true;
+	place_open(&p);
+	client_connect(&c, &p);
+	client_hello(&c, "x");
+	assert_int_equal(client_next(&c, &p), WMK_MSG_WELCOME);
+	for (uint32_t i = 0; i < 5; i++)
+		client_event(&c, i, events[i][0], events[i][1], 0);
+	client_u32(&c, WMK_MSG_EVENTS_END, 0);
+	assert_int_equal(client_next(&c, &p), WMK_MSG_CHANNEL);
+	expect_enable(&c, &p, 0, 0, 0);
+	assert_int_equal(client_next(&c, &p), WMK_MSG_CHANNEL);
+	expect_enable(&c, &p, 1, 2, 0);
+	expect_enable(&c, &p, 1, 4, 1);
+	expect_u32(&c, &p, WMK_MSG_DONE, 0);
+	assert_string_equal(wmk_apps_pattern(p.apps, 0, 0, &matched), "shop:*");
+	assert_int_equal(matched, 2);
+	assert_string_equal(wmk_apps_pattern(p.apps, 0, 1, &matched), "!*:secret");
+	assert_int_equal(matched, 1);
+	assert_string_equal(wmk_apps_pattern(p.apps, 0, 2, &matched), "nosuch:*");
+	assert_int_equal(matched, 0);
+	assert_null(wmk_apps_pattern(p.apps, 0, 3, &matched));
+	assert_null(wmk_apps_pattern(p.apps, 2, 0, &matched));
+	wmk_apps_stats(p.apps, &stats);
+	assert_int_equal(stats.events_seen, 4);          /* the tracer's own does not count */
+	assert_int_equal(stats.classes_enabled, 2);
+	client_close(&c);
+	place_close(&p);
+}
+
+static void test_nearest(void **state)
+{
+	static const char *const events[][2] = { { "shop", "order_paid" }, { "shop", "order_sent" }, { "net", "receive" }, { "net", "send" } };
+	struct place p;
+	struct client c;
+	const char *names[3];
+
+	(void)state;
+	place_prepare(&p);
+	place_open(&p);
+	client_connect(&c, &p);
+	client_hello(&c, "x");
+	for (uint32_t i = 0; i < 4; i++)
+		client_event(&c, i, events[i][0], events[i][1], 0);
+	client_event(&c, 4, "net", "send", 2);
+	place_settle(&p);
+	assert_int_equal(wmk_apps_nearest(p.apps, "shop:order_payd", names, 3), 2);
+	assert_string_equal(names[0], "shop:order_paid");
+	assert_string_equal(names[1], "shop:order_sent");
+	assert_int_equal(wmk_apps_nearest(p.apps, "nett:*", names, 3), 2);
+	assert_string_equal(names[0], "net:receive");
+	assert_string_equal(names[1], "net:send");
+	assert_int_equal(wmk_apps_nearest(p.apps, "recieve", names, 3), 1);
+	assert_string_equal(names[0], "net:receive");
+	assert_int_equal(wmk_apps_nearest(p.apps, "web:order_paid", names, 1), 1);
+	assert_string_equal(names[0], "shop:order_paid");
+	assert_int_equal(wmk_apps_nearest(p.apps, "!shp:order_paid", names, 1), 1);
+	assert_int_equal(wmk_apps_nearest(p.apps, "completely:different", names, 3), 0);
+	assert_int_equal(wmk_apps_nearest(p.apps, "*", names, 3), 0);
+	client_close(&c);
+	place_close(&p);
+}
+
+static void test_glob(void **state)
+{
+	(void)state;
+#define YES(p, q) assert_true(wmk_apps_pattern_match(p, "shop", q))
+#define NO(p, q) assert_false(wmk_apps_pattern_match(p, "shop", q))
+	YES("*", "paid"); YES("shop", "paid"); YES("shop:paid", "paid"); YES("sh?p:*", "paid"); YES("*paid", "paid"); YES("s*:p*d", "paid");
+	YES("shop:[a-q]aid", "paid"); YES("shop:[!a-c]aid", "paid"); YES("shop:[]p]aid", "paid"); YES("s*p*p*d", "paid"); YES("shop:\\paid", "paid");
+	YES("shop:a\\*", "a*"); YES("sho?", "x"); YES("*:*", "x");
+	NO("paid", "paid"); NO("shop:", "paid"); NO("shop:pai", "paid"); NO("shop:paid?", "paid"); NO("shop:[q-z]aid", "paid");
+	NO("shop:a\\*", "ab"); NO("sho", "paid"); NO("", "paid"); NO("shop:[p", "p");
+	assert_int_equal(wmk_apps_pattern_check("shop:*"), 0);
+	assert_int_equal(wmk_apps_pattern_check("!a[b-c]\\["), 0);
+	assert_int_equal(wmk_apps_pattern_check(""), -EINVAL);
+	assert_int_equal(wmk_apps_pattern_check("!"), -EINVAL);
+	assert_int_equal(wmk_apps_pattern_check("a[b"), -EINVAL);
+	assert_int_equal(wmk_apps_pattern_check("a\\"), -EINVAL);
+	char longer[600];
+	memset(longer, 'a', 599);
+	longer[599] = '\0';
+	assert_int_equal(wmk_apps_pattern_check(longer), -EINVAL);
+	/* the time for a pattern of many stars is bounded */
+	longer[200] = '\0';
+	assert_false(wmk_apps_pattern_match("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", longer, longer));
+}
+
+/* What cannot be declared is not enabled, and is asked again for the next that has it. */
+static void test_undeclared(void **state)
+{
+	struct place p;
+	struct client a, b;
+
+	(void)state;
+	place_prepare(&p);
+	place_open(&p);
+	p.refuse = -ENOSPC;
+	client_connect(&a, &p);
+	client_hello(&a, "x");
+	assert_int_equal(client_next(&a, &p), WMK_MSG_WELCOME);
+	client_event(&a, 0, "p", "e0", 1);
+	client_u32(&a, WMK_MSG_EVENTS_END, 1);
+	expect_u32(&a, &p, WMK_MSG_DONE, 1);
+	assert_int_equal(p.asked, 1);
+	p.refuse = 0;
+	client_register(&b, &p, "y", 1);
+	assert_int_equal(p.n_declared, 1);
+	assert_int_equal(p.declared[0].id, 0);
+	client_close(&a);
+	client_close(&b);
+	place_close(&p);
+}
+
+static void test_switch(void **state)
+{
+	struct place p;
+	struct client a, b;
+	struct wmk_app_info info;
+
+	(void)state;
+	place_prepare(&p);
+	place_open(&p);
+	client_register(&a, &p, "a", 2);
+	client_register(&b, &p, "b", 1);
+	assert_int_equal(wmk_apps_channel_switch(p.apps, 0, false), 0);
+	assert_int_equal(wmk_apps_sync(p.apps, 0), 2);
+	assert_true(wmk_apps_unanswered(p.apps, 1, &info));
+	assert_int_equal(client_next(&a, &p), WMK_MSG_DISABLE);
+	assert_int_equal(client_next(&a, &p), WMK_MSG_DISABLE);
+	assert_int_equal(client_next(&a, &p), WMK_MSG_SYNC);
+	client_u32(&a, WMK_MSG_SYNCED, 99);              /* not what was asked */
+	client_u32(&a, WMK_MSG_SYNCED, 1);
+	place_settle(&p);
+	assert_true(wmk_apps_unanswered(p.apps, 0, &info));
+	assert_string_equal(info.name, "b");
+	assert_false(wmk_apps_unanswered(p.apps, 1, &info));
+	client_u32(&a, WMK_MSG_SYNCED, 2);
+	client_u32(&b, WMK_MSG_SYNCED, 2);
+	assert_int_equal(wmk_apps_sync(p.apps, 5000), 0);
+	/* One that comes while the channel is off hears nothing; on again, all do, with the ids they had. */
+	client_close(&b);
+	client_connect(&b, &p);
+	client_hello(&b, "late");
+	assert_int_equal(client_next(&b, &p), WMK_MSG_WELCOME);
+	client_event(&b, 0, "p", "e1", 1);
+	client_u32(&b, WMK_MSG_EVENTS_END, 3);
+	expect_u32(&b, &p, WMK_MSG_DONE, 3);
+	assert_int_equal(wmk_apps_channel_switch(p.apps, 0, true), 0);
+	assert_int_equal(client_next(&b, &p), WMK_MSG_CHANNEL);
+	expect_enable(&b, &p, 0, 0, 1);
+	assert_int_equal(wmk_apps_channel_switch(p.apps, 1, true), -EINVAL);
+	/* an application that closes instead of answering is not waited for */
+	client_close(&a);
+	client_u32(&b, WMK_MSG_SYNCED, 3);
+	assert_int_equal(wmk_apps_sync(p.apps, 5000), 0);
+	client_close(&b);
+	place_close(&p);
+}
+
+/* A process that is killed while it stands in a claim: the pidfd says so, and the claim is free. */
+static void test_death(void **state)
+{
+	struct place p;
+	struct wmk_apps_stats stats;
+	struct wmk_app_info info;
+	int pipes[2], status;
+	char byte = 0;
+
+	(void)state;
+	place_prepare(&p);
+	place_open(&p);
+	assert_int_equal(pipe(pipes), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct client c;
+		struct wmk_channel_msg channel;
+		struct wmk_welcome welcome = { 0 };
+		struct waymark_ring_set *set;
+		const void *body;
+		int step = 0;
+
+		client_connect(&c, &p);
+		client_hello(&c, "victim");
+		client_event(&c, 0, "p", "e0", 1);
+		client_u32(&c, WMK_MSG_EVENTS_END, 1);
+		while (step < 2) {
+			while (wmk_in_frame(&c.in, &c.frame, &body, &c.fd) == 1) {
+				if (c.frame.type == WMK_MSG_WELCOME && wmk_welcome_decode(body, c.frame.length, &welcome) == 0)
+					step++;
+				if (c.frame.type == WMK_MSG_CHANNEL && wmk_channel_decode(body, c.frame.length, &channel) == 0) {
+					if (waymark_ring_set_open(c.fd, &set) != 0)
+						_exit(1);
+					waymark_ring_set_identity(set, welcome.slot, welcome.generation);
+					set->ring[waymark_ring_set_cpus(set)].ctl->claim = set->identity;
+					step++;
+				}
+			}
+			int came = wmk_in_receive(&c.in, c.socket);
+			if (came != 1 && came != -EAGAIN)
+				_exit(2);
+			usleep(1000);
+		}
+		if (write(pipes[1], "x", 1) != 1)
+			_exit(3);
+		pause();
+		_exit(4);
+	}
+	assert_true(pid > 0);
+	while (wmk_apps_get(p.apps, 0, &info) == false || info.enabled == 0)
+		assert_true(wmk_apps_run_once(p.apps, 5000) > 0);
+	place_settle(&p);
+	assert_int_equal(read(pipes[0], &byte, 1), 1);
+	wmk_apps_stats(p.apps, &stats);
+	assert_int_equal(stats.apps_dead, 0);
+	assert_true(info.alive);
+	assert_int_equal(info.pid, pid);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	place_settle(&p);
+	wmk_apps_stats(p.apps, &stats);
+	assert_int_equal(stats.apps_dead, 1);
+	assert_int_equal(stats.apps_alive, 0);
+	assert_int_equal(stats.claims_freed, 1);
+	assert_int_equal(p.sets[0]->ring[waymark_ring_set_cpus(p.sets[0])].ctl->claim, 0);
+	assert_true(wmk_apps_get(p.apps, 0, &info));
+	assert_false(info.alive);
+	assert_false(info.connected);
+	close(pipes[0]);
+	close(pipes[1]);
+	place_close(&p);
+}
+
+/* A program that registers and ends before we look is counted all the same. */
+static void test_short_life(void **state)
+{
+	struct place p;
+	struct wmk_apps_stats stats;
+	int status;
+
+	(void)state;
+	place_prepare(&p);
+	place_open(&p);
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct client c;
+
+		client_connect(&c, &p);
+		client_hello(&c, "short");
+		client_event(&c, 0, "p", "e0", 1);
+		client_u32(&c, WMK_MSG_EVENTS_END, 1);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	place_settle(&p);
+	wmk_apps_stats(p.apps, &stats);
+	assert_int_equal(stats.apps_seen, 1);
+	assert_int_equal(stats.events_seen, 1);
+	assert_int_equal(stats.apps_alive, 0);
+	assert_int_equal(stats.apps_connected, 0);
+	place_close(&p);
+}
+
+static void test_rundir(void **state)
+{
+	struct place p, q;
+
+	(void)state;
+	place_prepare(&p);
+	place_prepare(&q);
+	assert_int_equal(chmod(p.rundir, 0755), 0);
+	assert_int_equal(wmk_apps_open(&p.options, &p.apps), -EACCES);
+	assert_int_equal(chmod(p.rundir, 0700), 0);
+	place_open(&p);
+	/* occupied, and after the owner's death not */
+	q.options.rundir = p.rundir;
+	assert_int_equal(wmk_apps_open(&q.options, &q.apps), -EADDRINUSE);
+	char path[128];
+	snprintf(path, sizeof(path), "%s/%s", p.rundir, WMK_APP_SOCKET);
+	assert_int_equal(access(path, F_OK), 0);
+	wmk_apps_close(p.apps);
+	assert_int_equal(access(path, F_OK), -1);
+	pid_t pid = fork();
+	if (pid == 0) {
+		place_open(&p);
+		_exit(0);        /* leaves the socket behind */
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(access(path, F_OK), 0);
+	place_open(&p);
+	/* a directory that did not exist goes again */
+	char fresh[128];
+	snprintf(fresh, sizeof(fresh), "%s/fresh", q.rundir);
+	q.options.rundir = fresh;
+	place_open(&q);
+	assert_int_equal(access(fresh, F_OK), 0);
+	place_close(&q);
+	place_close(&p);
+	/* a link is not followed */
+	place_prepare(&p);
+	place_prepare(&q);
+	snprintf(path, sizeof(path), "%s/link", p.rundir);
+	assert_int_equal(symlink(q.rundir, path), 0);
+	p.options.rundir = path;
+	assert_int_equal(wmk_apps_open(&p.options, &p.apps), -ENOTDIR);
+	unlink(path);
+	p.apps = q.apps = NULL;
+	place_close(&p);
+	place_close(&q);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_glob), cmocka_unit_test(test_dialogue), cmocka_unit_test(test_patterns), cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_undeclared), cmocka_unit_test(test_switch), cmocka_unit_test(test_death),
+		cmocka_unit_test(test_short_life), cmocka_unit_test(test_rundir),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
