@@ -54,7 +54,7 @@ const struct wmk_cli_command *wmk_cli_find(const char *name);
 
 /*
  * Fill `args` from argv (without the command's name). Arguments that are no options are gathered, in order, at *rest .. *n_rest, within
- * argv. 0; 1: help was asked for (-h, --help); -EINVAL with a cause chain.
+ * argv, which ends in a NULL before and after. 0; 1: help was asked for (-h, --help); -EINVAL with a cause chain.
  */
 int wmk_cli_parse(const struct wmk_cli_command *command, char **argv, int argc, void *args, char ***rest, int *n_rest);
 

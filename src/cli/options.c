@@ -102,7 +102,8 @@ int wmk_cli_parse(const struct wmk_cli_command *command, char **argv, int argc, 
 			cursor.at++;
 		}
 	}
-	memmove(argv + n, argv + cursor.at, (size_t)(argc - cursor.at) * sizeof(*argv));
+	/* With the NULL behind them: they may become a program's. */
+	memmove(argv + n, argv + cursor.at, (size_t)(argc - cursor.at + 1) * sizeof(*argv));
 	*n_rest = n + argc - cursor.at;
 	return 0;
 }

@@ -51,6 +51,7 @@ static void test_options(void **state)
 	assert_int_equal(n, 3);
 	assert_string_equal(rest[0], "./prog");
 	assert_string_equal(rest[2], "--y");
+	assert_null(rest[3]);
 	/* `--` may be left out: the program's own options stay its own. */
 	assert_int_equal(parse(&args, "-e a:* prog --json -e x", &rest, &n), 0);
 	assert_false(args.json);
