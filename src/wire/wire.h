@@ -68,6 +68,7 @@ struct wmk_hello {
 
 /* Provider of the tracer's own events (loaded objects): not the program's, enabled by a channel's flag, not by a pattern. */
 #define WMK_STATEDUMP_PROVIDER "lttng_ust_statedump"
+#define WMK_LIBRARY_PROVIDER "lttng_ust_lib"
 
 struct wmk_welcome {
 	uint32_t abi;

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clock_plugin.h - replace the clock that stamps records, for machines with a better one (a hardware counter that several machines
+ * share, a simulator's time).
+ *
+ * A plug-in is a shared library, named by the environment variable WAYMARK_CLOCK_PLUGIN for the traced programs, that exports
+ *
+ *     int waymark_clock_plugin_init(struct waymark_clock_plugin *plugin)
+ *     {
+ *         if (plugin->version != WAYMARK_CLOCK_PLUGIN_VERSION)
+ *             return -1;
+ *         plugin->name = "ptp";
+ *         plugin->freq = 1000000000;
+ *         plugin->now = read_clock;
+ *         return 0;
+ *     }
+ *
+ * It is called once, before main, and the library stays loaded. Programs whose clock is not the session's are refused by it, in words. A
+ * set-id program loads none.
+ */
+#ifndef WAYMARK_CLOCK_PLUGIN_H
+#define WAYMARK_CLOCK_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WAYMARK_CLOCK_PLUGIN_VERSION 1
+
+struct waymark_clock_plugin {
+	size_t size;              /* sizeof(struct waymark_clock_plugin), set by the caller: later versions append */
+	uint32_t version;         /* WAYMARK_CLOCK_PLUGIN_VERSION, set by the caller */
+	uint32_t reserved;
+	const char *name;         /* an identifier, at most 31 bytes; static */
+	const char *uuid;         /* of the clock, so that traces made with it can be merged; or NULL; static */
+	uint64_t freq;            /* Hz, 1 to 100 GHz */
+	/*
+	 * The time, in cycles. Called for every record, in any thread and in signal handlers, in several processes: the same clock
+	 * for all of them, never going back, no lock, no allocation, errno preserved.
+	 */
+	uint64_t (*now)(void);
+};
+
+/* Exported by the plug-in. Fills *plugin and returns 0; anything else: the program runs with no plug-in. */
+int waymark_clock_plugin_init(struct waymark_clock_plugin *plugin);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conn.c - speaks with one controller (see conn.h, wire.h).
+ *
+ * A channel outlives its connection in two cases: in the child of a fork, which goes on recording before its own registration is
+ * answered, and around system calls that need a process without a helper. Such orphans are taken over when a controller sends a channel
+ * with the same ring set, enabler by enabler; what it has not confirmed by its first DONE is removed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "ring/writer.h"
+#include "tracer/clock.h"
+#include "tracer/conn.h"
+
+#define CHANNELS_MAX 64u
+
+static uint64_t process_start_time(void)
+{
+	char buf[1024], *at;
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, buf, sizeof(buf) - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	buf[n] = '\0';
+	at = strrchr(buf, ')');         /* the name may hold anything but is the last in parentheses */
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+static void process_name(char *name, size_t size)
+{
+	int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, name, size - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	name[n > 0 ? n : 0] = '\0';
+	name[strcspn(name, "\n")] = '\0';
+}
+
+static int say_hello(struct wmk_conn *conn)
+{
+	struct wmk_hello hello = {
+		.abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid(), .ppid = (uint32_t)getppid(),
+		.start_time = process_start_time(),
+	};
+
+	process_name(hello.name, sizeof(hello.name));
+	wmk_clock_describe(&hello);
+	return wmk_out_hello(&conn->out, &hello);
+}
+
+/* A socket of somebody who is neither root nor this user is none of ours. */
+static int check_peer(int sock)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+		return -errno;
+	return peer.uid == 0 || peer.uid == geteuid() ? 0 : -EPERM;
+}
+
+int wmk_conn_open(struct wmk_conn *conn, const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int err;
+
+	memset(conn, 0, sizeof(*conn));
+	conn->sock = -1;
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(addr.sun_path, path);
+	conn->sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (conn->sock < 0)
+		return -errno;
+	err = connect(conn->sock, (struct sockaddr *)&addr, sizeof(addr)) == 0 ? check_peer(conn->sock) : -errno;
+	if (err == 0)
+		err = say_hello(conn);
+	if (err < 0) {
+		close(conn->sock);
+		conn->sock = -1;
+	}
+	return err;
+}
+
+void wmk_conn_close(struct wmk_conn *conn, bool keep)
+{
+	struct wmk_channel *channel, *next;
+
+	if (conn->sock < 0)
+		return;
+	for (channel = wmk_tracer.channels; channel; channel = next) {
+		next = channel->next;
+		if (channel->conn != conn)
+			continue;
+		channel->conn = NULL;
+		if (!keep)
+			wmk_channel_remove(channel);
+	}
+	close(conn->sock);
+	wmk_out_free(&conn->out);
+	wmk_in_free(&conn->in);
+	free(conn->announced);
+	memset(conn, 0, sizeof(*conn));
+	conn->sock = -1;
+}
+
+void wmk_orphans_remove(void)
+{
+	struct wmk_channel *channel, *next;
+
+	for (channel = wmk_tracer.channels; channel; channel = next) {
+		next = channel->next;
+		if (!channel->conn)
+			wmk_channel_remove(channel);
+	}
+}
+
+/* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int send_event(struct wmk_conn *conn, const struct wmk_event *event)
+{
+	size_t need = 0;
+	long len = wmk_event_encode(event->class, NULL, 0, &need);
+	void *buf = malloc(need ? need : 1);
+	int err = buf ? 0 : -ENOMEM;
+
+	if (!err) {
+		len = wmk_event_encode(event->class, buf, need, &need);
+		err = len < 0 ? (int)len : wmk_out_event(&conn->out, event->number, buf, (size_t)len);
+	}
+	free(buf);
+	if (!err && event->untraceable)
+		err = wmk_out_error(&conn->out, WMK_MSG_ERROR, 0, EPERM, event->untraceable);
+	return err;
+}
+
+static int announce_event(struct wmk_conn *conn, struct wmk_event *event)
+{
+	uint32_t *told = &conn->announced[event->number];
+	uint32_t is = wmk_event_present(event) ? event->life + 1 : 0;
+	int err = 0;
+
+	if (*told == is)
+		return 0;
+	if (*told)
+		err = wmk_out_u32(&conn->out, WMK_MSG_EVENT_GONE, event->number);
+	if (!err && is)
+		err = send_event(conn, event);
+	if (!err)
+		*told = is;
+	return err;
+}
+
+int wmk_conn_announce(struct wmk_conn *conn)
+{
+	uint32_t n = wmk_tracer.n_events;
+	int err = 0;
+
+	if (!conn->welcomed || (conn->sent_any && conn->sent_batch == wmk_tracer.changes))
+		return 0;
+	if (n > conn->n_announced) {
+		uint32_t *more = realloc(conn->announced, n * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		memset(more + conn->n_announced, 0, (n - conn->n_announced) * sizeof(*more));
+		conn->announced = more;
+		conn->n_announced = n;
+	}
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = announce_event(conn, wmk_tracer.events[i]);
+	if (!err)
+		err = wmk_out_u32(&conn->out, WMK_MSG_EVENTS_END, wmk_tracer.changes);
+	conn->sent_batch = wmk_tracer.changes;
+	conn->sent_any = true;
+	return err;
+}
+
+/* ── commands ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct wmk_channel *channel_find(const struct wmk_conn *conn, uint32_t number)
+{
+	struct wmk_channel *channel;
+
+	for (channel = wmk_tracer.channels; channel; channel = channel->next)
+		if (channel->conn == conn && channel->number == number)
+			return channel;
+	return NULL;
+}
+
+/* An orphan with the same rings and the same layout of records. */
+static struct wmk_channel *channel_adopt(struct wmk_conn *conn, const struct wmk_channel_msg *msg, const uint8_t uuid[16])
+{
+	struct wmk_channel *channel;
+
+	for (channel = wmk_tracer.channels; channel; channel = channel->next)
+		if (!channel->conn && !memcmp(channel->uuid, uuid, 16) && channel->field_limit == msg->field_limit &&
+		    channel->n_contexts == msg->n_contexts && !memcmp(channel->contexts, msg->contexts, msg->n_contexts))
+			break;
+	if (!channel)
+		return NULL;
+	channel->conn = conn;
+	channel->number = msg->channel;
+	for (uint32_t i = 0; i < wmk_tracer.n_events; i++) {
+		struct waymark_enabler *e = wmk_enabler_find(wmk_tracer.events[i], channel);
+
+		if (e)
+			e->adopted = false;
+	}
+	return channel;
+}
+
+static int channel_check(const struct wmk_conn *conn, const struct wmk_channel_msg *msg)
+{
+	unsigned n = 0;
+
+	for (const struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
+		n += channel->conn == conn;
+	if (n >= CHANNELS_MAX)
+		return wmk_error(-EMFILE, "more than %u channels", CHANNELS_MAX);
+	if (channel_find(conn, msg->channel))
+		return wmk_error(-EEXIST, "channel %u exists", msg->channel);
+	if (msg->n_contexts > WMK_ENABLER_CONTEXTS)
+		return wmk_error(-E2BIG, "%u contexts, at most %d are possible", msg->n_contexts, WMK_ENABLER_CONTEXTS);
+	for (uint32_t i = 0; i < msg->n_contexts; i++)
+		if (!wmk_context_get(msg->contexts[i]))
+			return wmk_error(-EINVAL, "context %u is not known", msg->contexts[i]);
+	return 0;
+}
+
+static int channel_make(struct wmk_conn *conn, const struct wmk_channel_msg *msg, struct waymark_ring_set *set)
+{
+	struct wmk_channel *channel = calloc(1, sizeof(*channel));
+	const struct waymark_ring_options *options = waymark_ring_set_options(set);
+
+	if (!channel)
+		return wmk_error(-ENOMEM, "no memory for a channel");
+	if (options->clock == WAYMARK_CLOCK_PLUGIN) {
+		if (!wmk_clock_plugin_now()) {
+			free(channel);
+			return wmk_error(-ENOTSUP, "the channel's clock is a plug-in, and this program has none");
+		}
+		wmk_ring_set_plugin_clock(set, wmk_clock_plugin_now());
+	}
+	channel->conn = conn;
+	channel->set = set;
+	channel->number = msg->channel;
+	channel->field_limit = msg->field_limit;
+	channel->n_contexts = (uint8_t)msg->n_contexts;
+	memcpy(channel->contexts, msg->contexts, msg->n_contexts);
+	memcpy(channel->uuid, options->uuid, 16);
+	channel->next = wmk_tracer.channels;
+	wmk_tracer.channels = channel;
+	return 0;
+}
+
+static int on_channel(struct wmk_conn *conn, const void *body, size_t len, int fd)
+{
+	struct wmk_channel_msg msg;
+	struct waymark_ring_set *set;
+	int err = wmk_channel_decode(body, len, &msg);
+
+	if (err < 0)
+		return err;
+	err = fd < 0 ? wmk_error(-EPROTO, "channel %u came without its rings", msg.channel) : channel_check(conn, &msg);
+	if (err < 0)
+		return err;
+	err = waymark_ring_set_open(fd, &set);
+	if (err < 0)
+		return wmk_error_add(err, "cannot map the rings of channel %u", msg.channel);
+	struct wmk_channel *orphan = channel_adopt(conn, &msg, waymark_ring_set_options(set)->uuid);
+
+	if (orphan || (err = channel_make(conn, &msg, set)) < 0)
+		waymark_ring_set_close(set);
+	struct wmk_channel *channel = channel_find(conn, msg.channel);
+
+	if (channel) {
+		waymark_ring_set_identity(channel->set, conn->slot, conn->generation);
+		wmk_ring_set_allow_blocking(channel->set, wmk_tracer.allow_blocking);
+	}
+	return err;
+}
+
+static int on_channel_gone(struct wmk_conn *conn, const void *body, size_t len)
+{
+	uint32_t number;
+	int err = wmk_u32_decode(body, len, &number);
+	struct wmk_channel *channel = err < 0 ? NULL : channel_find(conn, number);
+
+	if (err < 0)
+		return err;
+	if (!channel)
+		return wmk_error(-ENOENT, "no channel %u", number);
+	wmk_channel_remove(channel);
+	return 0;
+}
+
+static int on_enable(struct wmk_conn *conn, const void *body, size_t len)
+{
+	struct wmk_enable_msg msg;
+	int err = wmk_enable_decode(body, len, &msg);
+
+	if (err < 0)
+		return err;
+	struct wmk_channel *channel = channel_find(conn, msg.channel);
+	struct wmk_event *event = msg.event < wmk_tracer.n_events ? wmk_tracer.events[msg.event] : NULL;
+
+	if (!channel || !event)
+		return wmk_error(-ENOENT, "no channel %u, or no event %u", msg.channel, msg.event);
+	if (!wmk_event_present(event))
+		return 0;               /* its library has gone meanwhile, and the controller is being told */
+	struct waymark_enabler *e = wmk_enabler_find(event, channel);
+
+	if (e && e->id == msg.id) {
+		e->adopted = true;
+		return 0;
+	}
+	if (e)
+		wmk_enabler_remove(e);
+	if (!wmk_enabler_add(event, channel, msg.id, NULL, NULL))
+		return wmk_error(-ENOMEM, "no memory to enable %s:%s", event->class->provider, event->class->name);
+	wmk_patch_later(event);
+	return 0;
+}
+
+static int on_disable(struct wmk_conn *conn, const void *body, size_t len)
+{
+	struct wmk_disable_msg msg;
+	int err = wmk_disable_decode(body, len, &msg);
+	struct wmk_channel *channel = err < 0 ? NULL : channel_find(conn, msg.channel);
+
+	if (err < 0)
+		return err;
+	if (!channel || msg.event >= wmk_tracer.n_events)
+		return wmk_error(-ENOENT, "no channel %u, or no event %u", msg.channel, msg.event);
+	struct waymark_enabler *e = wmk_enabler_find(wmk_tracer.events[msg.event], channel);
+
+	if (e)
+		wmk_enabler_remove(e);
+	return 0;
+}
+
+/* The first DONE: what was inherited and has not been confirmed is no longer wanted. */
+static void drop_unconfirmed(struct wmk_conn *conn)
+{
+	for (uint32_t i = 0; i < wmk_tracer.n_events; i++) {
+		struct waymark_enabler *e, *next;
+
+		for (e = wmk_tracer.events[i]->chain; e; e = next) {
+			next = e->next;
+			if (e->channel && e->channel->conn == conn && !e->adopted)
+				wmk_enabler_remove(e);
+		}
+	}
+}
+
+static int on_done(struct wmk_conn *conn, const void *body, size_t len)
+{
+	int err = wmk_u32_decode(body, len, &conn->done_batch);
+
+	if (err < 0)
+		return err;
+	if (!conn->done_any)
+		drop_unconfirmed(conn);
+	conn->done_any = true;
+	return 0;
+}
+
+static int on_welcome(struct wmk_conn *conn, const void *body, size_t len)
+{
+	struct wmk_welcome welcome;
+	int err = wmk_welcome_decode(body, len, &welcome);
+
+	if (err < 0)
+		return err;
+	if (welcome.abi != WAYMARK_ABI_VERSION || conn->welcomed)
+		return wmk_error(-EPROTO, "the controller speaks version %u, this is %d", welcome.abi, WAYMARK_ABI_VERSION);
+	conn->slot = welcome.slot;
+	conn->generation = welcome.generation;
+	conn->welcomed = true;
+	return 0;
+}
+
+/* 0; -EPROTO, -ECONNREFUSED: the connection is of no use; other errors concern the one message. */
+static int on_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const void *body, int fd)
+{
+	if (!conn->welcomed && frame->type != WMK_MSG_WELCOME && frame->type != WMK_MSG_REFUSED && frame->type != WMK_MSG_ERROR)
+		return wmk_error(-EPROTO, "message %u before welcome", frame->type);
+	switch (frame->type) {
+	case WMK_MSG_WELCOME:
+		return on_welcome(conn, body, frame->length);
+	case WMK_MSG_REFUSED:
+		return -ECONNREFUSED;
+	case WMK_MSG_CHANNEL:
+		return on_channel(conn, body, frame->length, fd);
+	case WMK_MSG_CHANNEL_GONE:
+		return on_channel_gone(conn, body, frame->length);
+	case WMK_MSG_ENABLE:
+		return on_enable(conn, body, frame->length);
+	case WMK_MSG_DISABLE:
+		return on_disable(conn, body, frame->length);
+	case WMK_MSG_DONE:
+		return on_done(conn, body, frame->length);
+	case WMK_MSG_SYNC:
+		conn->sync_wanted = true;
+		return wmk_u32_decode(body, frame->length, &conn->sync);
+	case WMK_MSG_ERROR:
+		return 0;
+	default:
+		return wmk_error(-EOPNOTSUPP, "message type %u is not known", frame->type);
+	}
+}
+
+int wmk_conn_input(struct wmk_conn *conn)
+{
+	struct wmk_frame frame;
+	const void *body;
+	int fd, err, got = wmk_in_receive(&conn->in, conn->sock);
+
+	if (got == -EAGAIN)
+		return 0;
+	if (got <= 0)
+		return got < 0 ? got : -ECONNRESET;
+	while ((got = wmk_in_frame(&conn->in, &frame, &body, &fd)) == 1) {
+		err = on_frame(conn, &frame, body, fd);
+		if (fd >= 0)
+			close(fd);
+		if (err == -EPROTO || err == -ECONNREFUSED)
+			return err;
+		if (err < 0) {
+			char words[WMK_ERROR_LEN * 2];
+
+			err = wmk_out_error(&conn->out, WMK_MSG_ERROR, frame.request, -err, wmk_error_text(words, sizeof(words)));
+			wmk_error_clear();
+			if (err < 0)
+				return err;
+		}
+	}
+	return got;
+}
+
+int wmk_conn_flush(struct wmk_conn *conn)
+{
+	return wmk_out_send(&conn->out, conn->sock);
+}
+
+int wmk_conn_synced(struct wmk_conn *conn)
+{
+	conn->sync_wanted = false;
+	return wmk_out_u32(&conn->out, WMK_MSG_SYNCED, conn->sync);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conn.h - one controller: a socket of the helper thread's, and what is agreed over it (see wire.h). Used by helper.c only.
+ *
+ * Messages change chains under the tracer's lock; the caller patches the sites afterwards, once for all that came.
+ */
+#ifndef WMK_TRACER_CONN_H
+#define WMK_TRACER_CONN_H
+
+#include "tracer/tracer.h"
+
+struct wmk_conn {
+	int sock;               /* -1: not connected */
+	bool welcomed;
+	bool sync_wanted;       /* answer `sync` when what was removed is out of use */
+	uint32_t sync;
+	uint32_t slot, generation;
+	uint32_t sent_batch, done_batch;
+	bool sent_any, done_any;
+	uint32_t *announced;    /* by event number: its `life` + 1 as told, or 0 */
+	uint32_t n_announced;
+	struct wmk_out out;
+	struct wmk_in in;
+};
+
+/* Connect and say hello. 0 or -errno; nobody there is -ECONNREFUSED or -ENOENT. */
+int wmk_conn_open(struct wmk_conn *conn, const char *path);
+/* `keep`: channels stay in force, as orphans that a later connection may take over. Lock held. */
+void wmk_conn_close(struct wmk_conn *conn, bool keep);
+/* Tell what has come and gone since the last time. 0 or -errno. Lock held. */
+int wmk_conn_announce(struct wmk_conn *conn);
+/* Deal with what has arrived. 0, or -errno: close it. Lock held. */
+int wmk_conn_input(struct wmk_conn *conn);
+/* Send what is queued. 1 all, 0 more to come, -errno. */
+int wmk_conn_flush(struct wmk_conn *conn);
+/* Answer a SYNC, now that everything is in force. */
+int wmk_conn_synced(struct wmk_conn *conn);
+/* Channels without a connection, and their enablers. Lock held. */
+void wmk_orphans_remove(void);
+
+#endif

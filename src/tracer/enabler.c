@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * enabler.c - chains of enablers, and the grace period after which what was taken out of them is used again.
+ *
+ * A chain changes while any number of threads and signal handlers walk it. They hold no lock and are not counted: an enabler's memory
+ * is never anything but an enabler (an arena that only grows), and what they read in one is used only if its guard still holds, which
+ * the ring checks at the instant of the commit.
+ *
+ *     remove:   unlink from every chain │ gen = 0 │ membarrier(RSEQ): sequences that saw the old gen start again
+ *               and now find 0 │ slow recorders and probes that counted themselves in have left │ reuse
+ */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ring/set.h"
+#include "ring/writer.h"
+#include "tracer/tracer.h"
+
+#define ARENA_BYTES 65536u
+
+static struct waymark_enabler *free_enablers;
+static uint64_t last_gen = 1;
+
+/* Removed since the last membarrier; and those that wait for slow recorders. */
+static struct waymark_enabler *removed, *waiting;
+static struct wmk_channel *removed_channels, *waiting_channels;
+
+static struct waymark_enabler *enabler_alloc(void)
+{
+	struct waymark_enabler *e = free_enablers;
+
+	if (!e) {
+		e = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (e == MAP_FAILED)
+			return NULL;
+		for (size_t i = 0; i < ARENA_BYTES / sizeof(*e); i++) {
+			e[i].next_free = free_enablers;
+			free_enablers = &e[i];
+		}
+		e = free_enablers;
+	}
+	free_enablers = e->next_free;
+	return e;
+}
+
+/* All descriptors of the event begin with the same enabler. */
+static void set_head(struct wmk_event *event, struct waymark_enabler *head)
+{
+	event->chain = head;
+	/* (T3) release: pairs with waymark_record()'s acquire of desc->chain */
+	for (uint32_t i = 0; i < event->n_descs; i++)
+		__atomic_store_n(&event->descs[i]->chain, head, __ATOMIC_RELEASE);
+}
+
+struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, waymark_probe_fn probe,
+					void *data)
+{
+	struct waymark_enabler *e = enabler_alloc(), **at;
+
+	if (!e)
+		return NULL;
+	e->event = event;
+	e->set = channel ? channel->set : NULL;
+	e->id = id;
+	e->run_bytes = event->run_bytes;
+	e->field_limit = channel ? channel->field_limit : 0;
+	e->n_contexts = channel ? channel->n_contexts : 0;
+	if (channel) {
+		memcpy(e->contexts, channel->contexts, channel->n_contexts);
+		channel->enabled++;
+	}
+	e->probe = probe;
+	e->data = data;
+	if (probe)
+		__atomic_store_n(&event->n_probes, event->n_probes + 1, __ATOMIC_RELAXED);
+	e->channel = channel;
+	e->adopted = true;
+	e->plain = channel && event->plain && channel->n_contexts == 0 ? event : NULL;
+	__atomic_store_n(&e->next, NULL, __ATOMIC_RELAXED);
+	/* (T4) release: all members are there before the guard holds; pairs with the acquire of gen on the recording path */
+	last_gen += 2;
+	__atomic_store_n(&e->gen, last_gen, __ATOMIC_RELEASE);
+
+	if (!event->chain) {
+		set_head(event, e);
+		return e;
+	}
+	for (at = &event->chain; *at; at = &(*at)->next)
+		;
+	__atomic_store_n(at, e, __ATOMIC_RELEASE); /* (T3) */
+	return e;
+}
+
+void wmk_enabler_remove(struct waymark_enabler *e)
+{
+	struct wmk_event *event = e->event;
+
+	if (event->chain == e) {
+		set_head(event, e->next);
+	} else {
+		struct waymark_enabler *before = event->chain;
+
+		while (before->next != e)
+			before = before->next;
+		__atomic_store_n(&before->next, e->next, __ATOMIC_RELEASE);
+	}
+	/* (T5) release: who finds 0 finds it unlinked, and may start again from the head; pairs with the acquire of gen */
+	__atomic_store_n(&e->gen, 0, __ATOMIC_RELEASE);
+	if (e->channel)
+		e->channel->enabled--;
+	if (e->probe)
+		__atomic_store_n(&event->n_probes, event->n_probes - 1, __ATOMIC_RELAXED);
+	e->next_free = removed;
+	removed = e;
+	wmk_patch_later(event);
+}
+
+struct waymark_enabler *wmk_enabler_find(struct wmk_event *event, const struct wmk_channel *channel)
+{
+	struct waymark_enabler *e;
+
+	for (e = event->chain; e; e = e->next)
+		if (e->channel == channel && !e->probe)
+			return e;
+	return NULL;
+}
+
+void wmk_channel_remove(struct wmk_channel *channel)
+{
+	struct wmk_channel **at;
+
+	for (uint32_t i = 0; i < wmk_tracer.n_events && channel->enabled; i++) {
+		struct waymark_enabler *e = wmk_enabler_find(wmk_tracer.events[i], channel);
+
+		if (e)
+			wmk_enabler_remove(e);
+	}
+	for (at = &wmk_tracer.channels; *at; at = &(*at)->next)
+		if (*at == channel) {
+			*at = channel->next;
+			break;
+		}
+	channel->next = removed_channels;
+	removed_channels = channel;
+}
+
+uint64_t wmk_channel_position(const struct wmk_channel *channel)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < waymark_ring_set_cpus(channel->set); i++)
+		sum += __atomic_load_n(&channel->set->ring[i].ctl->write_pos, __ATOMIC_RELAXED);
+	return sum;
+}
+
+int wmk_membarrier(int command, int registration)
+{
+	for (int i = 0; i < 2; i++) {
+		if (syscall(SYS_membarrier, command, 0, 0) == 0)
+			return 0;
+		if (errno != EPERM || syscall(SYS_membarrier, registration, 0, 0) != 0)
+			break;
+	}
+	return -errno;
+}
+
+static void free_waiting(void)
+{
+	while (waiting) {
+		struct waymark_enabler *e = waiting;
+
+		waiting = e->next_free;
+		e->next_free = free_enablers;
+		free_enablers = e;
+	}
+	while (waiting_channels) {
+		struct wmk_channel *channel = waiting_channels;
+
+		waiting_channels = channel->next;
+		if (channel->set)
+			wmk_ring_set_retire(channel->set);
+		free(channel);
+	}
+}
+
+bool wmk_reclaim(void)
+{
+	if (!waiting && !waiting_channels) {
+		if (!removed && !removed_channels)
+			return true;
+		waiting = removed;
+		waiting_channels = removed_channels;
+		removed = NULL;
+		removed_channels = NULL;
+		/* Without this command (before Linux 5.10) nothing can be known of the sequences: what was removed is kept for ever. */
+		if (wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) < 0) {
+			waiting = NULL;
+			waiting_channels = NULL;
+			return true;
+		}
+		wmk_epoch_start();
+	}
+	if (!wmk_epoch_passed() || wmk_ring_grace(0) < 0)
+		return false;
+	free_waiting();
+	return !removed && !removed_channels;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fork.h - tasks that share thread-local storage, and processes that are copies.
+ */
+#ifndef WMK_TRACER_FORK_H
+#define WMK_TRACER_FORK_H
+
+#include <stdbool.h>
+
+/* Is the thread-local storage that is marked the calling task's own? A system call: only for what is marked. */
+bool wmk_storage_is_own(void);
+/* In a child with a copy of the memory. Releases the lock that its parent held. */
+void wmk_fork_child_quiet(void);
+
+#endif

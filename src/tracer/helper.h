@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * helper.h - the helper thread, as the rest of libwaymark sees it: started, woken, halted, forgotten after a fork.
+ */
+#ifndef WMK_TRACER_HELPER_H
+#define WMK_TRACER_HELPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Is there anybody to talk to? Looks for sockets, a few system calls. Lock held. */
+bool wmk_helper_wanted(void);
+/* Start the thread, or wake it where it runs. 0 or -errno. Lock held. */
+int wmk_helper_start(void);
+/* Lock held. */
+void wmk_helper_wake(void);
+/*
+ * End it, and wait until the kernel has forgotten the thread. `keep`: what is enabled stays in force, for the next helper to take over;
+ * else it is disabled. True: it ran. Lock not held.
+ */
+bool wmk_helper_halt(bool keep);
+/*
+ * Start again what was halted. Where no thread can be made (in a new pid namespace there is none but for children), children start one.
+ * Lock not held.
+ */
+void wmk_helper_resume(void);
+/* waymark_helper_stop(): none is started any more. Lock held. */
+void wmk_helper_forbid(void);
+/* In the child of a fork, where the thread is not: what it held is given up. True: the parent had one. Lock held. */
+bool wmk_helper_after_fork(void);
+/* Wait until every controller has answered for what was registered up to `change`, bounded by the time that is left. Lock not held. */
+void wmk_helper_wait(uint32_t change);
+
+#endif

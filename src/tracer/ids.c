@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ids.c - the calls that make a process another user's. Rings belong to a user: after the call, the process leaves those that it has, and
+ * registers as its new self.
+ *
+ * Only in the shared library: in a static program these names are the C library's, and a program that changes its user goes on
+ * recording into the rings of the old one.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tracer/helper.h"
+#include "tracer/tracer.h"
+
+struct ids {
+	uid_t ruid, euid, suid;
+	gid_t rgid, egid, sgid;
+};
+
+static struct ids ids_now(void)
+{
+	struct ids ids = { 0 };
+
+	getresuid(&ids.ruid, &ids.euid, &ids.suid);
+	getresgid(&ids.rgid, &ids.egid, &ids.sgid);
+	return ids;
+}
+
+static bool ids_differ(const struct ids *a, const struct ids *b)
+{
+	return a->ruid != b->ruid || a->euid != b->euid || a->suid != b->suid || a->rgid != b->rgid || a->egid != b->egid ||
+	       a->sgid != b->sgid;
+}
+
+static void *next_function(const char *name, void *_Atomic *cache)
+{
+	void *function = atomic_load_explicit(cache, memory_order_relaxed);
+
+	if (!function) {
+		function = dlsym(RTLD_NEXT, name);
+		atomic_store_explicit(cache, function, memory_order_relaxed);
+	}
+	return function;
+}
+
+static void changed(const struct ids *before)
+{
+	struct ids now = ids_now();
+	int saved = errno;
+
+	/* a vfork child changes itself only: the memory, and so the helper, is its parent's */
+	if (wmk_thread.vforked == 0 && ids_differ(before, &now) && wmk_helper_halt(false))
+		wmk_helper_resume();
+	errno = saved;
+}
+
+#define SET_ID(name, parameters, arguments)                                     \
+	int WMK_EXPORT name parameters                                          \
+	{                                                                       \
+		static void *_Atomic cache;                                     \
+		int (*next) parameters;                                         \
+		struct ids before = ids_now();                                  \
+                                                                                \
+		*(void **)&next = next_function(#name, &cache);                 \
+		if (!next) {                                                    \
+			errno = ENOSYS;                                         \
+			return -1;                                              \
+		}                                                               \
+		int rc = next arguments;                                        \
+                                                                                \
+		changed(&before);                                               \
+		return rc;                                                      \
+	}
+
+SET_ID(setuid, (uid_t id), (id))
+SET_ID(setgid, (gid_t id), (id))
+SET_ID(seteuid, (uid_t id), (id))
+SET_ID(setegid, (gid_t id), (id))
+SET_ID(setreuid, (uid_t real, uid_t effective), (real, effective))
+SET_ID(setregid, (gid_t real, gid_t effective), (real, effective))
+SET_ID(setresuid, (uid_t real, uid_t effective, uid_t saved), (real, effective, saved))
+SET_ID(setresgid, (gid_t real, gid_t effective, gid_t saved), (real, effective, saved))

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * initial.c - was a module loaded with the program, or by dlopen()? A constructor that runs in dlopen() must wait for nothing.
+ *
+ * The loader does not say. But what is loaded with the program is what the program needs: the executable, and the closure of its
+ * DT_NEEDED entries. (What LD_PRELOAD adds counts as loaded by dlopen: it is not waited for.)
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "tracer/tracer.h"
+
+#define OBJECTS_MAX 512
+
+static const char *string_table(const struct link_map *map)
+{
+	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_STRTAB)
+			return (const char *)d->d_un.d_ptr;
+	return NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_called(const struct link_map *map, const char *needed)
+{
+	const char *strings = string_table(map);
+
+	if (!strcmp(base_name(map->l_name), base_name(needed)))
+		return true;
+	for (const ElfW(Dyn) *d = map->l_ld; strings && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_SONAME)
+			return !strcmp(strings + d->d_un.d_val, needed);
+	return false;
+}
+
+static bool needs(const struct link_map *map, const struct link_map *whom)
+{
+	const char *strings = string_table(map);
+
+	for (const ElfW(Dyn) *d = map->l_ld; strings && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_NEEDED && is_called(whom, strings + d->d_un.d_val))
+			return true;
+	return false;
+}
+
+/* Is `whom` in the closure of what the first of the list needs? */
+static bool is_needed(const struct link_map *first, const struct link_map *whom)
+{
+	const struct link_map *in[OBJECTS_MAX] = { first };
+	unsigned n = 1;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (in[i] == whom)
+			return true;
+		for (const struct link_map *map = first->l_next; map && n < OBJECTS_MAX; map = map->l_next) {
+			unsigned k = 0;
+
+			while (k < n && in[k] != map)
+				k++;
+			if (k == n && map->l_ld && needs(in[i], map))
+				in[n++] = map;
+		}
+	}
+	return false;
+}
+
+bool wmk_module_is_initial(const struct waymark_module *module)
+{
+	struct link_map *map = NULL, *first;
+	Dl_info info;
+
+	if (!dladdr1(module->anchor ? module->anchor : module, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+		return true;            /* a static program */
+	for (first = map; first->l_prev; first = first->l_prev)
+		;
+	return first == map || is_needed(first, map);
+}

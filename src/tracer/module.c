@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * module.c - executables and libraries that hold sites. A constructor in each hands its module over; with no controller about, linking it
+ * into a list is all that happens. The sites are turned into events when somebody wants to know them: the helper, or a probe.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "tracer/helper.h"
+#include "tracer/tracer.h"
+
+/* module->priv of one that has been scanned. */
+static char scanned;
+
+static struct waymark_desc *site_desc(const struct waymark_site *site)
+{
+	return (struct waymark_desc *)((uintptr_t)&site->desc + (uintptr_t)(intptr_t)site->desc);
+}
+
+static const char *check_desc(const struct waymark_desc *desc)
+{
+	if (desc->size < sizeof(*desc) || desc->version != WAYMARK_ABI_VERSION)
+		return "the event is of another version of the header";
+	if (desc->kind > WAYMARK_KIND_GUARD)
+		return "the event is of a kind that this version does not know";
+	if (!desc->provider || (!desc->name && desc->kind != WAYMARK_KIND_TEXT) || desc->n_fields > WAYMARK_MAX_FIELDS)
+		return "the event has no name, or too many fields";
+	if (desc->kind == WAYMARK_KIND_EVENT && desc->n_fields && !desc->fields)
+		return "the event's fields are missing";
+	if ((desc->kind == WAYMARK_KIND_MARKER || desc->kind == WAYMARK_KIND_TEXT) && (!desc->text || (desc->n_fields && !desc->arg_types)))
+		return "the event's format is missing";
+	return NULL;
+}
+
+static void scan_guard(struct waymark_desc *desc, const struct waymark_site *site)
+{
+	struct wmk_name *name = wmk_name_get(desc->provider, desc->name, true);
+
+	if (!name)
+		return;
+	if (wmk_name_add_guard(name, site) < 0)
+		return;
+	desc->event = name;
+	if (name->events)
+		wmk_patch_later(name->events);
+}
+
+static void scan_site(const struct waymark_site *site)
+{
+	struct waymark_desc *desc = site_desc(site);
+	const char *why = wmk_patch_check(site);
+
+	if (check_desc(desc))
+		return;
+	if (desc->kind == WAYMARK_KIND_GUARD) {
+		if (!why)
+			scan_guard(desc, site);
+		return;
+	}
+	struct wmk_event *event = desc->event;
+
+	if (!event) {
+		event = wmk_event_get(desc);
+		if (!event || wmk_event_add_desc(event, desc) < 0)
+			return;
+	}
+	if (why)
+		event->untraceable = why;
+	else if (wmk_event_add_site(event, site) == 0 && event->chain)
+		wmk_patch_later(event);
+}
+
+void wmk_modules_scan(void)
+{
+	for (struct waymark_module *m = wmk_tracer.modules; m; m = m->next) {
+		if (m->priv)
+			break;          /* newest first: the others have been seen */
+		for (const struct waymark_site *site = m->begin; site < m->end; site++)
+			scan_site(site);
+	}
+	for (struct waymark_module *m = wmk_tracer.modules; m && !m->priv; m = m->next)
+		m->priv = &scanned;
+}
+
+/* Take the module's sites out of an array that has no order. */
+static void drop_site(const struct waymark_site **sites, uint32_t *n, const struct waymark_module *m)
+{
+	for (uint32_t i = 0; i < *n;)
+		if (sites[i] >= m->begin && sites[i] < m->end)
+			sites[i] = sites[--*n];
+		else
+			i++;
+}
+
+static void forget_site(const struct waymark_module *m, const struct waymark_site *site)
+{
+	struct waymark_desc *desc = site_desc(site);
+
+	if (!desc->event)
+		return;         /* refused, or forgotten with an earlier site of the same descriptor */
+	if (desc->kind == WAYMARK_KIND_GUARD) {
+		struct wmk_name *name = desc->event;
+
+		drop_site(name->guards, &name->n_guards, m);
+		desc->event = NULL;
+	} else {
+		struct wmk_event *event = desc->event;
+
+		drop_site(event->sites, &event->n_sites, m);
+		wmk_event_drop_desc(event, desc);
+	}
+}
+
+void WMK_EXPORT waymark_module_register(struct waymark_module *m)
+{
+	wmk_tracer_init();
+	if (wmk_tracer.disabled || m->size < sizeof(*m) || m->version != WAYMARK_ABI_VERSION)
+		return;
+	wmk_lock();
+	for (struct waymark_module *at = wmk_tracer.modules; at; at = at->next)
+		if (at == m) {
+			wmk_unlock();
+			return;
+		}
+	m->priv = NULL;
+	m->next = wmk_tracer.modules;
+	wmk_tracer.modules = m;
+	if (wmk_tracer.n_probes) {
+		wmk_modules_scan();
+		wmk_patch_flush();
+	}
+	uint32_t change = ++wmk_tracer.changes;
+	bool wait = wmk_helper_wanted() && wmk_helper_start() == 0;
+
+	wmk_unlock();
+	if (wait && wmk_module_is_initial(m))
+		wmk_helper_wait(change);
+}
+
+void WMK_EXPORT waymark_module_unregister(struct waymark_module *m)
+{
+	struct waymark_module **at;
+
+	if (wmk_tracer.disabled)
+		return;
+	wmk_lock();
+	for (at = &wmk_tracer.modules; *at && *at != m; at = &(*at)->next)
+		;
+	if (*at) {
+		*at = m->next;
+		if (m->priv) {
+			for (const struct waymark_site *site = m->begin; site < m->end; site++)
+				forget_site(m, site);
+			wmk_patch_flush();
+			wmk_tracer.changes++;
+			wmk_helper_wake();
+		}
+	}
+	wmk_unlock();
+}

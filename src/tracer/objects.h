@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * objects.h - what is loaded in this process, found without the loader: /proc/self/maps says where, the headers in memory say what.
+ */
+#ifndef WMK_TRACER_OBJECTS_H
+#define WMK_TRACER_OBJECTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WMK_BUILD_ID_MAX 64
+
+struct wmk_object {
+	uint64_t base;          /* where it begins */
+	uint64_t memsz;         /* to the end of its last segment */
+	char *path;
+	bool is_pic;            /* a shared library, or a position-independent executable */
+	uint8_t build_id_len;
+	uint8_t build_id[WMK_BUILD_ID_MAX];
+	char debug_link[256];   /* or "" */
+	uint32_t debug_crc;
+};
+
+/* *objects is malloc'd, as are the paths. Returns how many, or -errno. */
+long wmk_objects_list(struct wmk_object **objects);
+void wmk_objects_free(struct wmk_object *objects, long n);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * patch.c - turns sites on and off: one byte of text on x86-64, one instruction on aarch64, or a byte of data.
+ *
+ * The text is written through /proc/self/mem, which needs no change of protection; where that is refused, through mprotect(), and the
+ * page is executable and not writable again before this returns. All sites of a batch, then one membarrier. Under the tracer's lock, which
+ * is held across fork, so that a child's text agrees with its tables.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tracer/tracer.h"
+
+#define SITE_POINTER(site, member) ((char *)((uintptr_t)&(site)->member + (uintptr_t)(intptr_t)(site)->member))
+
+struct writer {
+	int mem;                /* /proc/self/mem, or -1 */
+	bool changed_text;
+};
+
+#if defined(__x86_64__)
+
+#define INSTRUCTION 1u          /* bytes that change */
+#define TEST_EAX 0xa9u
+#define JMP_REL32 0xe9u
+
+static const char *check_code(const struct waymark_site *site)
+{
+	const unsigned char *code = (const unsigned char *)SITE_POINTER(site, code);
+	int32_t displacement;
+
+	if (code[0] != TEST_EAX && code[0] != JMP_REL32)
+		return "the code at the site is not the instruction that the header put there";
+	memcpy(&displacement, code + 1, sizeof(displacement));
+	if (code + 5 + displacement != (const unsigned char *)SITE_POINTER(site, target))
+		return "the instruction at the site leads somewhere else";
+	return NULL;
+}
+
+static uint32_t instruction(const struct waymark_site *site, bool on)
+{
+	(void)site;
+	return on ? JMP_REL32 : TEST_EAX;
+}
+
+#elif defined(__aarch64__)
+
+#define INSTRUCTION 4u
+#define NOP 0xd503201fu
+
+static uint32_t instruction(const struct waymark_site *site, bool on)
+{
+	intptr_t distance = SITE_POINTER(site, target) - SITE_POINTER(site, code);
+
+	return on ? 0x14000000u | (uint32_t)((uintptr_t)distance >> 2 & 0x3ffffffu) : NOP;
+}
+
+static const char *check_code(const struct waymark_site *site)
+{
+	intptr_t distance = SITE_POINTER(site, target) - SITE_POINTER(site, code);
+	uint32_t word;
+
+	memcpy(&word, SITE_POINTER(site, code), sizeof(word));
+	if (word != NOP && word != instruction(site, true))
+		return "the code at the site is not the instruction that the header put there";
+	if (distance < -(1 << 27) || distance >= 1 << 27)
+		return "the enabled block is too far away for a branch";
+	return NULL;
+}
+
+#else
+#error "sites are patched on x86-64 and aarch64 only"
+#endif
+
+const char *wmk_patch_check(const struct waymark_site *site)
+{
+	if (site->size < sizeof(*site) || site->version != WAYMARK_ABI_VERSION)
+		return "the site is of another version of the header";
+	switch (site->how) {
+	case WAYMARK_HOW_PATCH:
+		return check_code(site);
+	case WAYMARK_HOW_BYTE:
+		return NULL;
+	default:
+		return "the site is of a kind that this version does not know";
+	}
+}
+
+static bool write_protected(char *code, const void *bytes, size_t len)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *from = (char *)((uintptr_t)code & ~(page - 1));
+	size_t span = (size_t)(code + len - from);
+
+	if (mprotect(from, span, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+		return false;
+	if (len == 1)
+		__atomic_store_n(code, *(const char *)bytes, __ATOMIC_RELAXED);
+	else
+		__atomic_store_n((uint32_t *)(void *)code, *(const uint32_t *)bytes, __ATOMIC_RELAXED);
+	__builtin___clear_cache(code, code + len);
+	return mprotect(from, span, PROT_READ | PROT_EXEC) == 0;
+}
+
+static const char *write_text(struct writer *w, const struct waymark_site *site, bool on)
+{
+	char *code = SITE_POINTER(site, code);
+	uint32_t word = instruction(site, on);
+
+	if (memcmp(code, &word, INSTRUCTION) == 0)
+		return NULL;
+	w->changed_text = true;
+	if (w->mem >= 0 && pwrite(w->mem, &word, INSTRUCTION, (off_t)(uintptr_t)code) == (ssize_t)INSTRUCTION)
+		return NULL;
+	if (write_protected(code, &word, INSTRUCTION))
+		return NULL;
+	return "the program's text cannot be written: neither /proc/self/mem nor mprotect() is allowed here";
+}
+
+static const char *set_site(struct writer *w, const struct waymark_site *site, bool on)
+{
+	if (site->how == WAYMARK_HOW_BYTE) {
+		__atomic_store_n(SITE_POINTER(site, code), (char)on, __ATOMIC_RELAXED);
+		return NULL;
+	}
+	return write_text(w, site, on);
+}
+
+static void patch_event(struct writer *w, struct wmk_event *event)
+{
+	bool on = event->chain != NULL;
+
+	for (uint32_t i = 0; i < event->n_sites; i++) {
+		const char *why = set_site(w, event->sites[i], on);
+
+		if (why)
+			event->untraceable = why;
+	}
+	event->patched = on;
+}
+
+static void patch_guards(struct writer *w, struct wmk_name *name)
+{
+	bool on = false;
+
+	for (const struct wmk_event *event = name->events; event && !on; event = event->next_of_name)
+		on = event->chain != NULL;
+	for (uint32_t i = 0; i < name->n_guards; i++)
+		set_site(w, name->guards[i], on);
+}
+
+void wmk_patch_later(struct wmk_event *event)
+{
+	if (event->dirty)
+		return;
+	event->dirty = true;
+	event->next_dirty = wmk_tracer.dirty;
+	wmk_tracer.dirty = event;
+}
+
+void wmk_patch_flush(void)
+{
+	struct writer w = { .mem = -1 };
+
+	if (!wmk_tracer.dirty)
+		return;
+	w.mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	while (wmk_tracer.dirty) {
+		struct wmk_event *event = wmk_tracer.dirty;
+
+		wmk_tracer.dirty = event->next_dirty;
+		event->dirty = false;
+		patch_event(&w, event);
+		patch_guards(&w, event->name);
+	}
+	if (w.mem >= 0)
+		close(w.mem);
+	/* Where the kernel has no such command, other CPUs see the new instruction a little later: it is one store, whole or absent. */
+	if (w.changed_text)
+		wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan.c - from a descriptor's fields to the few operations that turn (words, refs) into fragments of a record.
+ *
+ * The compiler stages scalars in runs of whole words and passes everything else by reference (abi.h): the plan is the list of runs
+ * and references, in order. Made once per event, read by record.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "tracer/tracer.h"
+
+static uint32_t scalar_bytes(unsigned type)
+{
+	switch (type) {
+	case WAYMARK_T_S8: case WAYMARK_T_U8: case WAYMARK_T_BOOL:
+		return 1;
+	case WAYMARK_T_S16: case WAYMARK_T_U16:
+		return 2;
+	case WAYMARK_T_S32: case WAYMARK_T_U32: case WAYMARK_T_FLOAT:
+		return 4;
+	case WAYMARK_T_S64: case WAYMARK_T_U64: case WAYMARK_T_DOUBLE: case WAYMARK_T_POINTER:
+		return 8;
+	default:
+		return 0;
+	}
+}
+
+struct maker {
+	struct wmk_op ops[WMK_OPS_MAX];
+	unsigned n;
+};
+
+static int add_scalar(struct maker *m, unsigned type)
+{
+	uint32_t bytes = scalar_bytes(type);
+
+	if (!bytes)
+		return wmk_error(-EINVAL, "type %u is not a scalar", type);
+	if (m->n == 0 || m->ops[m->n - 1].kind != WMK_OP_RUN)
+		m->ops[m->n++] = (struct wmk_op){ .kind = WMK_OP_RUN };
+	struct wmk_op *op = &m->ops[m->n - 1];
+
+	op->bytes += bytes;
+	op->words = (uint16_t)((op->bytes + 7) / 8);
+	return 0;
+}
+
+static int add_elements(struct maker *m, unsigned type, unsigned elem, uint32_t count)
+{
+	uint32_t bytes = scalar_bytes(elem);
+
+	if (!bytes)
+		return wmk_error(-EINVAL, "elements of type %u are not scalars", elem);
+	if (type == WAYMARK_T_ARRAY) {
+		if (count > UINT32_MAX / bytes)
+			return wmk_error(-EINVAL, "an array of %u elements is too long", count);
+		m->ops[m->n++] = (struct wmk_op){ .kind = WMK_OP_ARRAY, .bytes = count * bytes };
+	} else {
+		m->ops[m->n++] = (struct wmk_op){ .kind = WMK_OP_SEQ, .bytes = bytes };
+	}
+	return 0;
+}
+
+static int add_field(struct maker *m, unsigned type, unsigned elem, uint32_t count)
+{
+	switch (type) {
+	case WAYMARK_T_STRING:
+		m->ops[m->n++] = (struct wmk_op){ .kind = WMK_OP_STRING };
+		return 0;
+	case WAYMARK_T_TEXT:
+		m->ops[m->n++] = (struct wmk_op){ .kind = WMK_OP_TEXT };
+		return 0;
+	case WAYMARK_T_BYTES:
+		m->ops[m->n++] = (struct wmk_op){ .kind = WMK_OP_BLOB, .bytes = 1 };
+		return 0;
+	case WAYMARK_T_SEQ:
+	case WAYMARK_T_ARRAY:
+		return add_elements(m, type, elem, count);
+	case WAYMARK_T_ENUM:
+	case WAYMARK_T_FLAGS:
+		return add_scalar(m, elem);
+	default:
+		return add_scalar(m, type);
+	}
+}
+
+int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc)
+{
+	struct maker m = { .n = 0 };
+	int err = 0;
+
+	if (desc->n_fields > WAYMARK_MAX_FIELDS)
+		return wmk_error(-EINVAL, "%u fields, at most %d are possible", desc->n_fields, WAYMARK_MAX_FIELDS);
+	if (desc->kind == WAYMARK_KIND_TEXT)
+		m.ops[m.n++] = (struct wmk_op){ .kind = WMK_OP_ZERO, .bytes = 1 };
+	for (uint32_t i = 0; i < desc->n_fields && !err; i++)
+		err = desc->kind == WAYMARK_KIND_EVENT
+			? add_field(&m, desc->fields[i].type, desc->fields[i].elem, desc->fields[i].count)
+			: add_field(&m, desc->arg_types[i], 0, 0);
+	if (err)
+		return err;
+	event->ops = calloc(m.n ? m.n : 1, sizeof(m.ops[0]));
+	if (!event->ops)
+		return wmk_error(-ENOMEM, "no memory for a plan of %u steps", m.n);
+	memcpy(event->ops, m.ops, m.n * sizeof(m.ops[0]));
+	event->n_ops = (uint16_t)m.n;
+	event->plain = m.n == 0 || (m.n == 1 && m.ops[0].kind == WMK_OP_RUN);
+	event->run_bytes = event->plain && m.n ? m.ops[0].bytes : 0;
+	return 0;
+}

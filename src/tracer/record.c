@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.c - the recording path: from a site's staged words and references into the rings of all channels that want the event.
+ *
+ *     waymark_record() ── one enabler, one run of words, no context ──► wmk_ring_write(), inlined: no lock, no call
+ *           └─ anything else ──► slow(): every enabler of the chain ──► stage contexts, build fragments ──► ring
+ *
+ * Any thread, any time, signal handlers included. Everything that is read before the ring's sequence is a proposal, which the guard
+ * (enabler.c) confirms or not. Nothing here allocates, locks or prints.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ring/writer.h"
+#include "tracer/fork.h"
+#include "tracer/tracer.h"
+
+#define FRAGS_FEW 24             /* enough for most events, and small on a signal stack */
+#define STAGE_WORDS 64           /* contexts and the first run */
+#define ELLIPSIS "\xe2\x80\xa6"
+#define ELLIPSIS_BYTES 3u
+
+/* What a NULL array is recorded as; never written, so it costs address space only. */
+static const uint64_t zeros[8192];
+
+struct build {
+	struct waymark_ring_frag *frags;
+	unsigned n;
+	uint32_t total;
+	unsigned cut;
+	unsigned n_lens;
+	uint64_t lens[WAYMARK_MAX_FIELDS];
+	uint64_t stage[STAGE_WORDS];
+};
+
+static inline void add(struct build *b, const void *base, uint32_t len, uint32_t kind)
+{
+	b->frags[b->n++] = (struct waymark_ring_frag){ base, len, kind };
+	b->total += len + (kind == WAYMARK_FRAG_TEXT);
+}
+
+/* How much of a text of `len` bytes goes before the ellipsis: not half a character of UTF-8. */
+static uint32_t cut_text(const char *text, uint32_t room)
+{
+	uint32_t at = room;
+
+	for (unsigned back = 0; at > 0 && back < 3 && ((unsigned char)text[at] & 0xc0) == 0x80; back++)
+		at--;
+	return ((unsigned char)text[at] & 0xc0) == 0x80 ? room : at;
+}
+
+/* The length is fixed here, once: what another thread does to the text meanwhile shifts no later field. */
+static void add_text(struct build *b, const struct waymark_ref *ref, uint32_t limit, bool measure)
+{
+	const char *text = ref->base;
+	size_t len = ref->len;
+
+	if (!text) {
+		add(b, "(null)", 6, WAYMARK_FRAG_TEXT);
+		return;
+	}
+	if (measure && len == SIZE_MAX)
+		len = strnlen(text, (size_t)limit + 1);
+	if (wmk_likely(len <= limit)) {
+		add(b, text, (uint32_t)len, WAYMARK_FRAG_TEXT);
+		return;
+	}
+	if (limit < ELLIPSIS_BYTES) {
+		add(b, text, cut_text(text, limit), WAYMARK_FRAG_TEXT);
+	} else {
+		add(b, text, cut_text(text, limit - ELLIPSIS_BYTES), WAYMARK_FRAG_TEXT_OPEN);
+		add(b, ELLIPSIS, ELLIPSIS_BYTES, WAYMARK_FRAG_TEXT);
+	}
+	b->cut++;
+}
+
+static void add_sequence(struct build *b, const struct waymark_ref *ref, uint32_t limit, uint32_t elem)
+{
+	size_t len = ref->base ? ref->len : 0;
+
+	if (wmk_unlikely(len > limit)) {
+		len = limit;
+		b->cut++;
+	}
+	uint32_t count = (uint32_t)(len / elem);
+
+	b->lens[b->n_lens] = count;
+	add(b, &b->lens[b->n_lens++], 4, WAYMARK_FRAG_WORDS);
+	if (count)
+		add(b, ref->base, count * elem, WAYMARK_FRAG_BYTES);
+}
+
+static bool add_array(struct build *b, const struct waymark_ref *ref, uint32_t bytes)
+{
+	if (wmk_unlikely(!ref->base)) {
+		if (bytes > sizeof(zeros))
+			return false;
+		add(b, zeros, bytes, WAYMARK_FRAG_BYTES);
+	} else if (bytes) {
+		add(b, ref->base, bytes, WAYMARK_FRAG_BYTES);
+	}
+	return true;
+}
+
+/* Contexts, and what follows them without a reference in between, are staged in one block: one fragment. */
+static unsigned stage(struct build *b, const struct waymark_enabler *e, const struct wmk_event *event, const uint64_t **words, const void *ip)
+{
+	char *to = (char *)b->stage;
+	unsigned op = 0;
+	uint32_t n_contexts = e->n_contexts;
+
+	for (uint32_t i = 0; i < n_contexts && i < WMK_ENABLER_CONTEXTS; i++) {
+		const struct wmk_context_desc *context = wmk_context_get(e->contexts[i]);
+
+		if (wmk_unlikely(!context))
+			continue;       /* it changed under our hands: the guard will say so */
+		context->fill(to, ip);
+		to += context->bytes;
+	}
+	if (op < event->n_ops && event->ops[op].kind == WMK_OP_ZERO) {
+		*to++ = 0;
+		op++;
+	}
+	if (to != (char *)b->stage && op < event->n_ops && event->ops[op].kind == WMK_OP_RUN) {
+		uint32_t bytes = event->ops[op].bytes;
+
+		/* whole words: what the program staged with wide stores is read with wide loads */
+		for (unsigned w = 0; w < event->ops[op].words; w++, to += 8)
+			memcpy(to, *words + w, 8);
+		to -= event->ops[op].words * 8u - bytes;
+		*words += event->ops[op].words;
+		op++;
+	}
+	if (to != (char *)b->stage)
+		add(b, b->stage, (uint32_t)(to - (char *)b->stage), WAYMARK_FRAG_WORDS);
+	return op;
+}
+
+static bool build(struct build *b, const struct waymark_enabler *e, const struct wmk_event *event, const uint64_t *words,
+		  const struct waymark_ref *refs, const void *ip)
+{
+	uint32_t limit = e->field_limit;
+
+	b->n = b->cut = b->n_lens = b->total = 0;
+	for (unsigned i = stage(b, e, event, &words, ip); i < event->n_ops; i++) {
+		const struct wmk_op *op = &event->ops[i];
+
+		switch (op->kind) {
+		case WMK_OP_RUN:
+			add(b, words, op->bytes, WAYMARK_FRAG_WORDS);
+			words += op->words;
+			break;
+		case WMK_OP_STRING:
+			add_text(b, refs++, limit, true);
+			break;
+		case WMK_OP_TEXT:
+			add_text(b, refs++, limit, false);
+			break;
+		case WMK_OP_BLOB:
+		case WMK_OP_SEQ:
+			add_sequence(b, refs++, limit, op->bytes);
+			break;
+		case WMK_OP_ARRAY:
+			if (!add_array(b, refs++, op->bytes))
+				return false;
+			break;
+		default:
+			break;
+		}
+	}
+	return true;
+}
+
+/* A loss that no ring has seen. The set may be given up at this moment: the epoch keeps its mapping. */
+static void lose(struct waymark_enabler *e, uint64_t gen)
+{
+	unsigned phase = wmk_epoch_enter();
+
+	if (__atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) == gen && e->set)
+		wmk_ring_count_lost(e->set);
+	wmk_epoch_leave(phase);
+}
+
+static inline __attribute__((always_inline)) int record_frags(struct build *b, struct waymark_enabler *e, uint64_t gen,
+							      const struct wmk_event *event, const uint64_t *words,
+							      const struct waymark_ref *refs, const void *ip)
+{
+	struct waymark_ring_set *set = e->set;
+	int rc;
+
+	if (wmk_unlikely(!set))
+		return -ESTALE;
+	if (wmk_unlikely(!build(b, e, event, words, refs, ip))) {
+		lose(e, gen);
+		return 0;
+	}
+	rc = wmk_ring_write(set, &e->gen, gen, e->id, b->frags, b->n, b->total);
+	if (wmk_unlikely(b->cut) && rc == 0)
+		wmk_ring_count_cut(set, b->cut);
+	return rc;
+}
+
+static __attribute__((noinline)) int record_few(struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event,
+						const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+{
+	struct waymark_ring_frag frags[FRAGS_FEW];
+	struct build b;
+
+	b.frags = frags;
+	return record_frags(&b, e, gen, event, words, refs, ip);
+}
+
+static __attribute__((noinline)) int record_many(struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event,
+						 const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+{
+	struct waymark_ring_frag frags[WAYMARK_RING_MAX_FRAGS];
+	struct build b;
+
+	b.frags = frags;
+	return record_frags(&b, e, gen, event, words, refs, ip);
+}
+
+static __attribute__((noinline, cold)) void one_probe(struct waymark_enabler *e, uint64_t gen, struct wmk_event *event,
+						       const uint64_t *words, const struct waymark_ref *refs)
+{
+	if (wmk_thread.in_probe)
+		return;
+	wmk_thread.in_probe++;
+	unsigned phase = wmk_epoch_enter();
+
+	if (__atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) == gen)
+		wmk_probe_call(event, e->probe, e->data, words, refs);
+	wmk_epoch_leave(phase);
+	wmk_thread.in_probe--;
+}
+
+static void one(struct waymark_enabler *e, uint64_t gen, struct wmk_event *event, const uint64_t *words,
+		const struct waymark_ref *refs, const void *ip, bool own)
+{
+	if (wmk_unlikely(!own))
+		lose(e, gen);
+	else if (e->probe)
+		one_probe(e, gen, event, words, refs);
+	else if (2u * event->n_ops + 1 <= FRAGS_FEW)
+		record_few(e, gen, event, words, refs, ip);
+	else
+		record_many(e, gen, event, words, refs, ip);
+}
+
+/* Every enabler once, in the order of generations; again from the head when one was taken out under its feet. */
+static void walk(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip, bool own, bool probes)
+{
+	uint64_t done = 0;
+	struct waymark_enabler *e;
+
+again:
+	e = __atomic_load_n(&desc->chain, __ATOMIC_ACQUIRE); /* (T3) */
+	while (e) {
+		uint64_t gen = __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE); /* (T4), (T5) */
+		struct wmk_event *event = desc->event;
+
+		if (gen == 0 || e->event != event)
+			goto again;
+		if (gen > done && probes == (e->probe != NULL))
+			one(e, gen, event, words, refs, ip, own);
+		if (gen > done)
+			done = gen;
+		struct waymark_enabler *next = __atomic_load_n(&e->next, __ATOMIC_ACQUIRE);
+
+		if (wmk_unlikely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) != gen))
+			goto again;
+		e = next;
+	}
+}
+
+/* Probes first: they see an event before its record is written. */
+static __attribute__((noinline)) void slow(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+{
+	int saved = errno;
+	bool own = wmk_likely(wmk_thread.mark == 0) || wmk_storage_is_own();
+	const struct wmk_event *event = desc->event;
+
+	if (own && event && wmk_unlikely(__atomic_load_n(&event->n_probes, __ATOMIC_RELAXED)))
+		walk(desc, words, refs, ip, own, true);
+	walk(desc, words, refs, ip, own, false);
+	errno = saved;
+}
+
+void wmk_record_at(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+{
+	slow(desc, words, refs, ip);
+}
+
+void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs)
+{
+	struct waymark_enabler *e = __atomic_load_n(&desc->chain, __ATOMIC_ACQUIRE); /* (T3) */
+
+	if (wmk_unlikely(!e))
+		return;
+	uint64_t gen = __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) | 1; /* (T4); a dead one's 0 becomes 1, which no guard ever is */
+
+	if (wmk_likely(e->plain == desc->event && !e->next && wmk_thread.mark == 0)) {
+		struct waymark_ring_frag frag = { words, e->run_bytes, WAYMARK_FRAG_WORDS };
+
+		if (wmk_likely(wmk_ring_write(e->set, &e->gen, gen, e->id, &frag, 1, frag.len) != -ESTALE))
+			return;
+	}
+	slow(desc, words, refs, __builtin_return_address(0));
+}

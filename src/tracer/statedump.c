@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * statedump.c - records the loaded objects as events, by the names and fields that Trace Compass and babeltrace know from LTTng-UST:
+ *
+ *     lttng_ust_statedump:start │ bin_info, build_id, debug_link for each object │ end
+ *     lttng_ust_lib:load, build_id, debug_link, unload                              when libraries come and go
+ *
+ * They are ordinary run-time events, recorded by the helper thread.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/objects.h"
+#include "tracer/statedump.h"
+#include "tracer/tracer.h"
+
+#define NAMED(kind, text) { .type = WAYMARK_T_##kind, .name = text, .flags = WAYMARK_F_NAMED }
+
+static const struct waymark_field bin_info_fields[] = {
+	NAMED(POINTER, "baddr"), NAMED(U64, "memsz"), NAMED(STRING, "path"), NAMED(U8, "is_pic"), NAMED(U8, "has_build_id"),
+	NAMED(U8, "has_debug_link"),
+};
+static const struct waymark_field build_id_fields[] = {
+	NAMED(POINTER, "baddr"), { .type = WAYMARK_T_SEQ, .elem = WAYMARK_T_U8, .name = "build_id", .flags = WAYMARK_F_NAMED | WAYMARK_F_HEX },
+};
+static const struct waymark_field debug_link_fields[] = { NAMED(POINTER, "baddr"), NAMED(U32, "crc"), NAMED(STRING, "filename") };
+static const struct waymark_field load_fields[] = {
+	NAMED(POINTER, "baddr"), NAMED(U64, "memsz"), NAMED(STRING, "path"), NAMED(U8, "has_build_id"), NAMED(U8, "has_debug_link"),
+};
+static const struct waymark_field base_fields[] = { NAMED(POINTER, "baddr") };
+
+#define SCHEMA(p, n, f, count) \
+	{ .size = sizeof(struct waymark_schema), .provider = p, .name = n, .level = WAYMARK_LEVEL_DEBUG_SYSTEM, .fields = f, .n_fields = count }
+
+enum { START, BIN_INFO, BUILD_ID, DEBUG_LINK, END, LOAD, LOAD_BUILD_ID, LOAD_DEBUG_LINK, UNLOAD, EVENTS };
+
+static const struct waymark_schema schemas[EVENTS] = {
+	[START] = SCHEMA(WMK_STATEDUMP_PROVIDER, "start", NULL, 0),
+	[BIN_INFO] = SCHEMA(WMK_STATEDUMP_PROVIDER, "bin_info", bin_info_fields, 6),
+	[BUILD_ID] = SCHEMA(WMK_STATEDUMP_PROVIDER, "build_id", build_id_fields, 2),
+	[DEBUG_LINK] = SCHEMA(WMK_STATEDUMP_PROVIDER, "debug_link", debug_link_fields, 3),
+	[END] = SCHEMA(WMK_STATEDUMP_PROVIDER, "end", NULL, 0),
+	[LOAD] = SCHEMA(WMK_LIBRARY_PROVIDER, "load", load_fields, 5),
+	[LOAD_BUILD_ID] = SCHEMA(WMK_LIBRARY_PROVIDER, "build_id", build_id_fields, 2),
+	[LOAD_DEBUG_LINK] = SCHEMA(WMK_LIBRARY_PROVIDER, "debug_link", debug_link_fields, 3),
+	[UNLOAD] = SCHEMA(WMK_LIBRARY_PROVIDER, "unload", base_fields, 1),
+};
+
+static struct waymark_event *events[EVENTS];
+static struct wmk_object *known;
+static long n_known;
+static bool dumped;
+static uint32_t seen_changes;
+
+void wmk_statedump_register(void)
+{
+	for (int i = 0; i < EVENTS; i++)
+		if (!events[i])
+			events[i] = waymark_event_register(&schemas[i]);
+}
+
+void wmk_statedump_after_fork(void)
+{
+	dumped = false;
+}
+
+static void record_object(const struct wmk_object *o, int info, int id, int link)
+{
+	union waymark_value v[6] = { { .u64 = o->base }, { .u64 = o->memsz }, { .ref = { o->path, SIZE_MAX } } };
+	unsigned n = 3;
+
+	if (info == BIN_INFO)
+		v[n++].u64 = o->is_pic;
+	v[n++].u64 = o->build_id_len != 0;
+	v[n++].u64 = o->debug_link[0] != '\0';
+	waymark_event_record(events[info], v, n);
+	if (o->build_id_len) {
+		v[1].ref = (struct waymark_ref){ o->build_id, o->build_id_len };
+		waymark_event_record(events[id], v, 2);
+	}
+	if (o->debug_link[0]) {
+		v[1].u64 = o->debug_crc;
+		v[2].ref = (struct waymark_ref){ o->debug_link, SIZE_MAX };
+		waymark_event_record(events[link], v, 3);
+	}
+}
+
+static bool has(const struct wmk_object *objects, long n, const struct wmk_object *wanted)
+{
+	for (long i = 0; i < n; i++)
+		if (objects[i].base == wanted->base && !strcmp(objects[i].path, wanted->path))
+			return true;
+	return false;
+}
+
+static void record_changes(const struct wmk_object *objects, long n)
+{
+	for (long i = 0; i < n_known; i++)
+		if (!has(objects, n, &known[i]))
+			waymark_event_record(events[UNLOAD], &(union waymark_value){ .u64 = known[i].base }, 1);
+	for (long i = 0; i < n; i++)
+		if (!has(known, n_known, &objects[i]))
+			record_object(&objects[i], LOAD, LOAD_BUILD_ID, LOAD_DEBUG_LINK);
+}
+
+static void record_all(const struct wmk_object *objects, long n)
+{
+	waymark_event_record(events[START], NULL, 0);
+	for (long i = 0; i < n; i++)
+		record_object(&objects[i], BIN_INFO, BUILD_ID, DEBUG_LINK);
+	waymark_event_record(events[END], NULL, 0);
+}
+
+void wmk_statedump_turn(void)
+{
+	bool wanted = waymark_event_enabled(events[BIN_INFO]);
+	uint32_t changes = __atomic_load_n(&wmk_tracer.changes, __ATOMIC_RELAXED);
+	struct wmk_object *objects;
+
+	if (!wanted)
+		dumped = false;
+	if (!wanted || (dumped && changes == seen_changes))
+		return;
+	long n = wmk_objects_list(&objects);
+
+	if (n < 0)
+		return;
+	if (!dumped)
+		record_all(objects, n);
+	else
+		record_changes(objects, n);
+	wmk_objects_free(known, n_known);
+	known = objects;
+	n_known = n;
+	dumped = true;
+	seen_changes = changes;
+}

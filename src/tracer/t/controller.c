@@ -1,0 +1,620 @@
+/* SPDX-License-Identifier: MIT */
+/* controller.c - see controller.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ctf/writer.h"
+#include "tracer/t/controller.h"
+
+#define APPS_MAX 64
+#define CHANNEL 7
+
+struct app {
+	int sock;
+	struct wmk_in in;
+	struct wmk_out out;
+	struct { uint32_t number; uint32_t id; bool there; } *events;
+	unsigned n_events;
+	uint32_t synced;
+	bool done;
+};
+
+struct controller {
+	struct controller_options options;
+	struct sockaddr_un addr;
+	int listener, stop[2];
+	pthread_t thread;
+	pthread_mutex_t lock;
+	struct waymark_ring_set *set;
+	struct wmk_event_class *classes[4096];
+	unsigned n_classes;
+	struct app apps[APPS_MAX];
+	unsigned n_apps;
+	uint32_t sync;
+};
+
+static void die(const char *what)
+{
+	perror(what);
+	abort();
+}
+
+static uint32_t class_id(struct controller *c, struct wmk_event_class *class)
+{
+	for (unsigned i = 0; i < c->n_classes; i++)
+		if (wmk_event_same(c->classes[i], class)) {
+			wmk_event_class_free(class);
+			return i;
+		}
+	if (c->n_classes == 4096)
+		abort();
+	c->classes[c->n_classes] = class;
+	return c->n_classes++;
+}
+
+static bool wanted(const struct controller *c, const struct wmk_event_class *class)
+{
+	char name[600];
+
+	snprintf(name, sizeof(name), "%s:%s", class->provider, class->name);
+	return !c->options.prefix || !strncmp(name, c->options.prefix, strlen(c->options.prefix));
+}
+
+static void send_channel(struct controller *c, struct app *app)
+{
+	struct wmk_channel_msg msg = { .channel = CHANNEL, .field_limit = c->options.field_limit, .n_contexts = c->options.n_contexts };
+
+	memcpy(msg.contexts, c->options.contexts, c->options.n_contexts);
+	wmk_out_frame(&app->out, WMK_MSG_CHANNEL, 0, &msg, sizeof(msg), waymark_ring_set_fd(c->set));
+}
+
+static void send_enable(struct app *app, unsigned i, bool on)
+{
+	struct wmk_enable_msg enable = { CHANNEL, app->events[i].number, app->events[i].id };
+	struct wmk_disable_msg disable = { CHANNEL, app->events[i].number };
+
+	if (on)
+		wmk_out_frame(&app->out, WMK_MSG_ENABLE, 0, &enable, sizeof(enable), -1);
+	else
+		wmk_out_frame(&app->out, WMK_MSG_DISABLE, 0, &disable, sizeof(disable), -1);
+}
+
+static void on_event(struct controller *c, struct app *app, const void *body, size_t len)
+{
+	struct wmk_event_class *class;
+	const void *encoded;
+	size_t encoded_len;
+	uint32_t number;
+
+	if (wmk_event_msg_decode(body, len, &number, &encoded, &encoded_len) < 0 || wmk_event_decode(encoded, encoded_len, &class) < 0)
+		abort();
+	bool want = wanted(c, class);
+	uint32_t id = class_id(c, class);
+
+	if (!want)
+		return;
+	app->events = realloc(app->events, (app->n_events + 1) * sizeof(*app->events));
+	app->events[app->n_events].number = number;
+	app->events[app->n_events].id = id;
+	app->events[app->n_events].there = true;
+	send_enable(app, app->n_events++, true);
+}
+
+static void on_frame(struct controller *c, struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	struct wmk_welcome welcome = { WAYMARK_ABI_VERSION, (uint32_t)(app - c->apps), 1 };
+	uint32_t value = 0;
+
+	switch (frame->type) {
+	case WMK_MSG_HELLO:
+		if (c->options.silent)
+			break;
+		wmk_out_frame(&app->out, WMK_MSG_WELCOME, 0, &welcome, sizeof(welcome), -1);
+		send_channel(c, app);
+		break;
+	case WMK_MSG_EVENT:
+		on_event(c, app, body, frame->length);
+		break;
+	case WMK_MSG_EVENT_GONE:
+		wmk_u32_decode(body, frame->length, &value);
+		for (unsigned i = 0; i < app->n_events; i++)
+			if (app->events[i].number == value)
+				app->events[i].there = false;
+		break;
+	case WMK_MSG_EVENTS_END:
+		wmk_u32_decode(body, frame->length, &value);
+		wmk_out_u32(&app->out, WMK_MSG_DONE, value);
+		app->done = true;
+		break;
+	case WMK_MSG_SYNCED:
+		wmk_u32_decode(body, frame->length, &app->synced);
+		break;
+	case WMK_MSG_ERROR: {
+		char text[200];
+		int err;
+
+		wmk_error_msg_decode(body, frame->length, &err, text, sizeof(text));
+		fprintf(stderr, "application says: %s\n", text);
+		break;
+	}
+	default:
+		fprintf(stderr, "unexpected message %u\n", frame->type);
+		abort();
+	}
+}
+
+static void serve(struct controller *c, struct app *app)
+{
+	struct wmk_frame frame;
+	const void *body;
+	int fd, got = wmk_in_receive(&app->in, app->sock);
+
+	while (got > 0 && (got = wmk_in_frame(&app->in, &frame, &body, &fd)) == 1) {
+		if (fd >= 0)
+			close(fd);
+		on_frame(c, app, &frame, body);
+	}
+	if (got < 0 && got != -EAGAIN)
+		fprintf(stderr, "controller: %s\n", strerror(-got));
+}
+
+static void app_close(struct app *app)
+{
+	close(app->sock);
+	app->sock = -1;
+	wmk_in_free(&app->in);
+	wmk_out_free(&app->out);
+}
+
+static bool hung_up(int sock)
+{
+	char byte;
+	ssize_t n = recv(sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	return n == 0 || (n < 0 && errno != EAGAIN);
+}
+
+static void *run(void *arg)
+{
+	struct controller *c = arg;
+	struct pollfd fds[APPS_MAX + 2];
+
+	for (;;) {
+		unsigned n = 2;
+		struct app *who[APPS_MAX + 2];
+
+		fds[0] = (struct pollfd){ .fd = c->stop[0], .events = POLLIN };
+		fds[1] = (struct pollfd){ .fd = c->listener, .events = POLLIN };
+		pthread_mutex_lock(&c->lock);
+		for (unsigned i = 0; i < c->n_apps; i++) {
+			struct app *app = &c->apps[i];
+
+			if (app->sock < 0)
+				continue;
+			int sent = wmk_out_send(&app->out, app->sock);
+
+			who[n] = app;
+			fds[n++] = (struct pollfd){ .fd = app->sock, .events = (short)(POLLIN | (sent == 0 ? POLLOUT : 0)) };
+		}
+		pthread_mutex_unlock(&c->lock);
+		poll(fds, n, 20);
+		if (fds[0].revents)
+			return NULL;
+		pthread_mutex_lock(&c->lock);
+		for (unsigned i = 2; i < n; i++)
+			if (fds[i].revents) {
+				if (hung_up(who[i]->sock))
+					app_close(who[i]);
+				else
+					serve(c, who[i]);
+			}
+		if (fds[1].revents && c->n_apps < APPS_MAX) {
+			int sock = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC);
+
+			if (sock >= 0)
+				c->apps[c->n_apps++] = (struct app){ .sock = sock };
+		}
+		pthread_mutex_unlock(&c->lock);
+	}
+}
+
+struct controller *controller_start(const char *dir, const struct controller_options *options)
+{
+	struct controller *c = calloc(1, sizeof(*c));
+	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = options->subbuf_size ? options->subbuf_size : 1 << 20,
+		.n_subbufs = options->n_subbufs ? options->n_subbufs : 8, .header_room = 96, .clock = WAYMARK_CLOCK_COUNTER, .prefault = UINT64_MAX };
+
+	c->options = *options;
+	if (!c->options.field_limit)
+		c->options.field_limit = 4096;
+	pthread_mutex_init(&c->lock, NULL);
+	memcpy(ring.uuid, &c, sizeof(c));
+	int err = waymark_ring_set_create(&ring, &c->set);
+
+	if (err < 0) {
+		fprintf(stderr, "ring set: %s\n", strerror(-err));
+		abort();
+	}
+	c->addr.sun_family = AF_UNIX;
+	snprintf(c->addr.sun_path, sizeof(c->addr.sun_path), "%s/" WMK_APP_SOCKET, dir);
+	unlink(c->addr.sun_path);
+	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&c->addr, sizeof(c->addr)) != 0 || listen(c->listener, 64) != 0 ||
+	    pipe2(c->stop, 02000000) != 0)
+		die("controller");
+	pthread_create(&c->thread, NULL, run, c);
+	return c;
+}
+
+void controller_stop(struct controller *c)
+{
+	if (c->listener < 0)
+		return;
+	if (write(c->stop[1], "", 1) != 1)
+		die("stop");
+	pthread_join(c->thread, NULL);
+	for (unsigned i = 0; i < c->n_apps; i++)
+		if (c->apps[i].sock >= 0)
+			app_close(&c->apps[i]);
+	close(c->listener);
+	close(c->stop[0]);
+	close(c->stop[1]);
+	unlink(c->addr.sun_path);
+	c->listener = -1;
+}
+
+void controller_free(struct controller *c)
+{
+	controller_stop(c);
+	waymark_ring_set_close(c->set);
+	for (unsigned i = 0; i < c->n_classes; i++)
+		wmk_event_class_free(c->classes[i]);
+	for (unsigned i = 0; i < c->n_apps; i++)
+		free(c->apps[i].events);
+	free(c);
+}
+
+static unsigned count(struct controller *c, bool (*is)(const struct app *, uint32_t), uint32_t value)
+{
+	unsigned n = 0;
+
+	pthread_mutex_lock(&c->lock);
+	for (unsigned i = 0; i < c->n_apps; i++)
+		n += is(&c->apps[i], value);
+	pthread_mutex_unlock(&c->lock);
+	return n;
+}
+
+static bool is_any(const struct app *app, uint32_t value)
+{
+	(void)app;
+	(void)value;
+	return true;
+}
+
+static bool is_connected(const struct app *app, uint32_t value)
+{
+	(void)value;
+	return app->sock >= 0;
+}
+
+static bool is_done(const struct app *app, uint32_t value)
+{
+	(void)value;
+	return app->done;
+}
+
+static bool is_behind(const struct app *app, uint32_t value)
+{
+	return app->sock >= 0 && app->synced != value;
+}
+
+unsigned controller_apps(struct controller *c)
+{
+	return count(c, is_any, 0);
+}
+
+unsigned controller_connected(struct controller *c)
+{
+	return count(c, is_connected, 0);
+}
+
+static void moment(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+bool controller_wait_done(struct controller *c, unsigned n)
+{
+	for (int i = 0; i < 10000 && count(c, is_done, 0) < n; i++)
+		moment();
+	return count(c, is_done, 0) >= n;
+}
+
+bool controller_sync(struct controller *c)
+{
+	uint32_t sync;
+
+	pthread_mutex_lock(&c->lock);
+	sync = ++c->sync;
+	for (unsigned i = 0; i < c->n_apps; i++)
+		if (c->apps[i].sock >= 0) {
+			wmk_out_u32(&c->apps[i].out, WMK_MSG_SYNC, sync);
+			wmk_out_send(&c->apps[i].out, c->apps[i].sock);
+		}
+	pthread_mutex_unlock(&c->lock);
+	for (int i = 0; i < 10000 && count(c, is_behind, sync); i++)
+		moment();
+	return count(c, is_behind, sync) == 0;
+}
+
+static void for_all_events(struct controller *c, bool on)
+{
+	pthread_mutex_lock(&c->lock);
+	for (unsigned i = 0; i < c->n_apps; i++)
+		for (unsigned k = 0; c->apps[i].sock >= 0 && k < c->apps[i].n_events; k++)
+			if (c->apps[i].events[k].there)
+				send_enable(&c->apps[i], k, on);
+	pthread_mutex_unlock(&c->lock);
+}
+
+bool controller_disable_all(struct controller *c)
+{
+	for_all_events(c, false);
+	return controller_sync(c);
+}
+
+bool controller_enable_all(struct controller *c)
+{
+	for_all_events(c, true);
+	return controller_sync(c);
+}
+
+bool controller_channel_gone(struct controller *c)
+{
+	pthread_mutex_lock(&c->lock);
+	for (unsigned i = 0; i < c->n_apps; i++)
+		if (c->apps[i].sock >= 0)
+			wmk_out_u32(&c->apps[i].out, WMK_MSG_CHANNEL_GONE, CHANNEL);
+	pthread_mutex_unlock(&c->lock);
+	return controller_sync(c);
+}
+
+bool controller_channel_again(struct controller *c)
+{
+	pthread_mutex_lock(&c->lock);
+	for (unsigned i = 0; i < c->n_apps; i++)
+		if (c->apps[i].sock >= 0)
+			send_channel(c, &c->apps[i]);
+	pthread_mutex_unlock(&c->lock);
+	return controller_enable_all(c);
+}
+
+struct waymark_ring_set *controller_set(struct controller *c)
+{
+	return c->set;
+}
+
+/* ── reading ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct cursor {
+	const unsigned char *at, *end;
+	char *out;
+	size_t left;
+	bool bad;
+};
+
+static void print(struct cursor *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void print(struct cursor *k, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	int n = vsnprintf(k->out, k->left, format, args);
+
+	va_end(args);
+	if (n < 0 || (size_t)n >= k->left)
+		n = (int)k->left - 1;
+	k->out += n;
+	k->left -= (size_t)n;
+}
+
+static const unsigned char *take(struct cursor *k, size_t n)
+{
+	static const unsigned char nothing[16];
+	const unsigned char *p = k->at;
+
+	if ((size_t)(k->end - k->at) < n) {
+		k->bad = true;
+		return nothing;
+	}
+	k->at += n;
+	return p;
+}
+
+static void show(struct cursor *k, const struct wmk_type *type);
+
+static void show_number(struct cursor *k, const struct wmk_type *type)
+{
+	unsigned bytes = type->width / 8u;
+	const unsigned char *p = take(k, bytes);
+	uint64_t u = 0;
+	float f;
+	double d;
+
+	for (unsigned i = 0; i < bytes; i++)
+		u |= (uint64_t)p[type->order == WMK_ORDER_BIG ? bytes - 1 - i : i] << (8 * i);
+	if (type->kind == WMK_TYPE_FLOAT) {
+		memcpy(&f, p, 4);
+		if (bytes == 8)
+			memcpy(&d, p, 8);
+		print(k, "%g", bytes == 8 ? d : (double)f);
+	} else if (type->is_signed) {
+		print(k, "%" PRId64, (int64_t)(u << (64 - type->width)) >> (64 - type->width));
+	} else if (type->base == 16) {
+		print(k, "0x%" PRIx64, u);
+	} else {
+		print(k, "%" PRIu64, u);
+	}
+}
+
+static void show_many(struct cursor *k, const struct wmk_type *elem, uint32_t n)
+{
+	print(k, "[");
+	for (uint32_t i = 0; i < n && !k->bad; i++) {
+		print(k, i ? "," : "");
+		show(k, elem);
+	}
+	print(k, "]");
+}
+
+static uint32_t length(struct cursor *k)
+{
+	uint32_t n;
+
+	memcpy(&n, take(k, 4), 4);
+	return k->bad ? 0 : n;
+}
+
+static void show(struct cursor *k, const struct wmk_type *type)
+{
+	static const struct wmk_type byte = { .kind = WMK_TYPE_INT, .width = 8, .base = 16 };
+	const unsigned char *p;
+	size_t len;
+
+	switch (type->kind) {
+	case WMK_TYPE_STRING:
+		len = strnlen((const char *)k->at, (size_t)(k->end - k->at));
+		p = take(k, len + 1);
+		print(k, "\"%s\"", k->bad ? "" : (const char *)p);
+		break;
+	case WMK_TYPE_ARRAY:
+		if (type->is_text) {
+			p = take(k, type->count);
+			print(k, "\"%.*s\"", (int)type->count, (const char *)p);
+		} else {
+			show_many(k, type->elem, type->count);
+		}
+		break;
+	case WMK_TYPE_SEQUENCE:
+		show_many(k, type->elem, length(k));
+		break;
+	case WMK_TYPE_BLOB:
+		show_many(k, &byte, length(k));
+		break;
+	default:
+		show_number(k, type);
+	}
+}
+
+static uint64_t header(struct cursor *k, uint32_t *id, uint64_t last)
+{
+	uint64_t raw = 0, ts;
+	unsigned first = k->at < k->end ? *k->at & 31 : 0;
+
+	if (first < 30) {
+		memcpy(&raw, take(k, 4), 4);
+		*id = first;
+		ts = raw >> 5;
+	} else if (first == 30) {
+		memcpy(&raw, take(k, 6), 6);
+		*id = (uint32_t)(raw >> 5 & 0xffff);
+		ts = raw >> 21;
+	} else {
+		take(k, 1);
+		memcpy(id, take(k, 4), 4);
+		memcpy(&ts, take(k, 8), 8);
+		return ts;
+	}
+	ts |= last & ~((1ull << 27) - 1);
+	return ts < last ? ts + (1ull << 27) : ts;
+}
+
+static bool show_record(struct controller *c, struct cursor *k, uint32_t id)
+{
+	if (id >= c->n_classes)
+		return false;
+	const struct wmk_event_class *class = c->classes[id];
+
+	if (c->options.n_contexts)
+		print(k, "{");
+	for (unsigned i = 0; i < c->options.n_contexts; i++) {
+		const struct wmk_ctf_context *context = wmk_ctf_context(c->options.contexts[i]);
+
+		print(k, "%s%s=", i ? " " : "", context->field.name);
+		show(k, &context->field.type);
+	}
+	print(k, "%s%s:%s", c->options.n_contexts ? "} " : "", class->provider, class->name);
+	for (unsigned i = 0; i < class->n_fields && !k->bad; i++) {
+		print(k, " %s=", class->fields[i].name);
+		show(k, &class->fields[i].type);
+	}
+	return !k->bad;
+}
+
+static long read_packet(struct controller *c, const struct waymark_ring_packet *packet, controller_record_fn fn, void *data, uint64_t *last)
+{
+	static char text[1 << 16];
+	struct cursor k = { .at = packet->data, .end = (const unsigned char *)packet->data + packet->len };
+	long n = 0;
+
+	*last = packet->begin_ts;
+	while (k.at < k.end) {
+		uint32_t id;
+
+		k.out = text;
+		k.left = sizeof(text);
+		*last = header(&k, &id, *last);
+		if (!show_record(c, &k, id))
+			return -1;
+		if (fn)
+			fn(data, packet->ring, *last, text);
+		n++;
+	}
+	return n;
+}
+
+long controller_read(struct controller *c, controller_record_fn fn, void *data, uint64_t *lost, uint64_t *cut)
+{
+	long total = 0;
+
+	if (lost)
+		*lost = 0;
+	if (cut)
+		*cut = 0;
+	for (uint32_t i = 0; i < waymark_ring_set_rings(c->set); i++) {
+		struct waymark_ring_reader *reader;
+		struct waymark_ring_packet packet = { 0 };
+		uint64_t last = 0;
+
+		if (waymark_ring_reader_open(c->set, i, &reader) < 0)
+			return -1;
+		while (waymark_ring_reader_next(reader, WAYMARK_RING_FLUSH, &packet) == 1) {
+			long n = read_packet(c, &packet, fn, data, &last);
+
+			if (n < 0)
+				total = -1;
+			else if (total >= 0)
+				total += n;
+			if (cut && packet.len)
+				*cut += 0;
+			waymark_ring_reader_release(reader, &packet);
+		}
+		if (lost)
+			*lost += waymark_ring_reader_lost(reader, NULL);
+		if (cut)
+			*cut += packet.cut;
+		waymark_ring_reader_close(reader);
+	}
+	return total;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* run.c - see run.h. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracer/t/run.h"
+
+static char dir[64];
+
+const char *run_make_dir(void)
+{
+	strcpy(dir, "/tmp/waymark-test-XXXXXX");
+	if (!mkdtemp(dir))
+		abort();
+	setenv("WAYMARK_RUNDIR", dir, 1);
+	return dir;
+}
+
+void run_remove_dir(void)
+{
+	rmdir(dir);
+	unsetenv("WAYMARK_RUNDIR");
+}
+
+pid_t run_start(const char *const *argv)
+{
+	char self[PATH_MAX], path[PATH_MAX + 64];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0)
+		abort();
+	self[n] = '\0';
+	*strrchr(self, '/') = '\0';
+	snprintf(path, sizeof(path), "%s/%s", self, argv[0]);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execv(path, (char *const *)(uintptr_t)argv);
+		_exit(127);
+	}
+	return pid;
+}
+
+int run_wait(pid_t pid)
+{
+	for (int i = 0; i < 60000; i++) {
+		int status;
+		pid_t got = waitpid(pid, &status, WNOHANG);
+
+		if (got == pid)
+			return status;
+		if (got < 0)
+			return -1;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	return -1;
+}
+
+int run_program(const char *name, const char *argument)
+{
+	return run_wait(run_start((const char *[]){ name, argument, NULL }));
+}
+
+void run_keep(void *data, uint32_t ring, uint64_t ts, const char *text)
+{
+	struct run_records *records = data;
+
+	(void)ring;
+	(void)ts;
+	if (records->n == records->cap) {
+		records->cap = records->cap ? records->cap * 2 : 64;
+		records->text = realloc(records->text, records->cap * sizeof(*records->text));
+	}
+	records->text[records->n++] = strdup(text);
+}
+
+unsigned run_count(const struct run_records *records, const char *text)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < records->n; i++)
+		n += !strcmp(records->text[i], text);
+	return n;
+}
+
+unsigned run_count_prefix(const struct run_records *records, const char *prefix)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < records->n; i++)
+		n += !strncmp(records->text[i], prefix, strlen(prefix));
+	return n;
+}
+
+void run_forget(struct run_records *records)
+{
+	for (unsigned i = 0; i < records->n; i++)
+		free(records->text[i]);
+	free(records->text);
+	memset(records, 0, sizeof(*records));
+}

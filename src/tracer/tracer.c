@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracer.c - the library's state, its lock, and what happens at the first use.
+ */
+#include <string.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#include "ring/writer.h"
+#include "tracer/clock.h"
+#include "tracer/fork.h"
+#include "tracer/helper.h"
+#include "tracer/statedump.h"
+#include "tracer/tracer.h"
+
+struct wmk_tracer wmk_tracer = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+void wmk_lock(void)
+{
+	pthread_mutex_lock(&wmk_tracer.lock);
+}
+
+void wmk_unlock(void)
+{
+	pthread_mutex_unlock(&wmk_tracer.lock);
+}
+
+static bool child_common(void)
+{
+	struct wmk_channel *channel;
+
+	wmk_context_after_fork();
+	wmk_ring_grace_after_fork();
+	if (!wmk_thread.in_probe)
+		wmk_epoch_after_fork();
+	for (channel = wmk_tracer.channels; channel; channel = channel->next)
+		waymark_ring_set_identity(channel->set, 0, 0);
+	wmk_statedump_after_fork();
+	return wmk_helper_after_fork();
+}
+
+/* The child records on at once, into the rings that it inherits, under its own names; then it registers as itself. */
+static void fork_child(void)
+{
+	if (child_common()) {
+		wmk_tracer.changes++;
+		wmk_helper_start();
+	}
+	wmk_unlock();
+}
+
+void wmk_fork_child_quiet(void)
+{
+	child_common();
+	wmk_unlock();
+}
+
+static bool flag(const char *name)
+{
+	const char *text = secure_getenv(name);
+
+	return text && *text && strcmp(text, "0") != 0;
+}
+
+static void init(void)
+{
+	wmk_tracer.secure = getauxval(AT_SECURE) != 0;
+	wmk_tracer.disabled = flag("WAYMARK_DISABLE");
+	if (wmk_tracer.disabled)
+		return;
+	wmk_tracer.allow_blocking = flag("WAYMARK_ALLOW_BLOCKING");
+	pthread_atfork(wmk_lock, wmk_unlock, fork_child);
+}
+
+void wmk_tracer_init(void)
+{
+	static _Atomic(bool) clock_loaded;
+
+	pthread_once(&once, init);
+	/* not within once: a plug-in may be instrumented, and its constructor comes here */
+	if (!wmk_tracer.disabled && !atomic_exchange(&clock_loaded, true))
+		wmk_clock_plugin_load();
+}

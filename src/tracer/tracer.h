@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracer.h - what the files of libwaymark share.
+ *
+ *     program's threads                     control (one lock, `wmk_tracer.lock`)           controller
+ *     ─────────────────                     ───────────────────────────────────             ──────────
+ *     constructor ──► module.c  modules ──► event.c  events, names ──► conn.c  EVENT ─────────►
+ *     waymark_record ◄── enabler.c  chains of enablers ◄───────────── conn.c ◄──── CHANNEL, ENABLE
+ *        record.c, context.c    patch.c  the sites' bytes               helper.c: the thread that runs conn.c
+ *
+ * Only record.c, context.c and probe.c run on the recording path; they take no lock and allocate nothing. What they may still look
+ * at after it was given up (enablers, events, ring sets) is type-stable: reused for the same kind of object, never unmapped.
+ */
+#ifndef WMK_TRACER_TRACER_H
+#define WMK_TRACER_TRACER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <waymark/detail/abi.h>
+#include <waymark/ring.h>
+#include <waymark/runtime.h>
+
+#include "schema/schema.h"
+#include "wire/wire.h"
+
+#define WMK_EXPORT __attribute__((visibility("default")))
+#define wmk_likely(x) __builtin_expect(!!(x), 1)
+#define wmk_unlikely(x) __builtin_expect(!!(x), 0)
+
+/* ── thread-local ────────────────────────────────────────────────────────────────────────────────────── */
+
+/*
+ * `mark` is zero in a thread whose thread-local storage is its own. The two halves are written by fork.c: `vforked` while a vfork
+ * child runs on it, `cloned` counts clone(CLONE_VM) children that share it.
+ */
+struct wmk_thread {
+	union {
+		struct {
+			uint32_t vforked;
+			uint32_t cloned;
+		};
+		uint64_t mark;
+	};
+	uint32_t tid;             /* 0: not asked yet, or a fork has made it another's */
+	uint32_t in_probe;        /* depth of probes that this thread runs */
+	char procname[16];
+};
+extern __thread struct wmk_thread wmk_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* How the recording path turns (words, refs) into fragments. */
+enum wmk_op_kind {
+	WMK_OP_RUN,       /* `bytes` of scalars, staged in `words` whole words */
+	WMK_OP_ZERO,      /* one byte 0: field `msg` of a text event, which the program does not stage */
+	WMK_OP_STRING,    /* a ref, NUL-terminated */
+	WMK_OP_TEXT,      /* a ref with a length, recorded as a string */
+	WMK_OP_BLOB,      /* a ref: u32 length, bytes */
+	WMK_OP_SEQ,       /* a ref: u32 count of elements of `bytes` each, elements */
+	WMK_OP_ARRAY,     /* a ref: `bytes` bytes, no length */
+};
+
+struct wmk_op {
+	uint8_t kind;
+	uint8_t reserved;
+	uint16_t words;
+	uint32_t bytes;
+};
+
+#define WMK_OPS_MAX (2 * WAYMARK_MAX_FIELDS + 2)
+
+struct wmk_name;
+
+/*
+ * An event: all descriptors with one provider, name and fields. Never freed: a library that is loaded again finds its event here,
+ * and a recorder may hold a pointer to it for as long as it likes.
+ */
+struct wmk_event {
+	uint16_t n_ops;
+	bool plain;                     /* one run, or no field at all: `run_bytes` */
+	uint32_t run_bytes;
+	struct wmk_op *ops;             /* n_ops of them */
+
+	struct waymark_enabler *chain;  /* what every descriptor's chain points to */
+	struct wmk_event_class *class;
+	struct wmk_name *name;
+	struct wmk_event *next_of_name;
+	uint32_t number;                /* its index in wmk_tracer.events, and on the wire */
+	struct waymark_desc **descs;
+	uint32_t n_descs, cap_descs;
+	const struct waymark_site **sites;
+	uint32_t n_sites, cap_sites;
+	uint32_t life;                  /* counts how often it has gone */
+	uint32_t n_probes;              /* in its chain */
+	struct waymark_field *probe_fields; /* what probes are shown; made when the first is connected */
+	bool patched;                   /* sites are on */
+	bool dirty;                     /* is in the list of events to patch */
+	struct wmk_event *next_dirty;
+	const char *untraceable;        /* why its sites cannot be patched, or NULL */
+};
+
+/* Everything of one provider:name; sites that only ask (wm_enabled) follow all its events. */
+struct wmk_name {
+	struct wmk_name *next;          /* in the hash bucket */
+	uint64_t hash;
+	char *provider, *name;
+	struct wmk_event *events;
+	const struct waymark_site **guards;
+	uint32_t n_guards, cap_guards;
+};
+
+/* ── channels and enablers ───────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_conn;
+struct wmk_channel {
+	struct wmk_channel *next;
+	struct wmk_conn *conn;          /* NULL: inherited over fork, or kept while the helper is stopped */
+	struct waymark_ring_set *set;
+	uint32_t number;
+	uint32_t field_limit;
+	uint8_t uuid[16];
+	uint8_t n_contexts;
+	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	uint32_t enabled;               /* enablers */
+	uint64_t looked;                /* bytes written when the helper looked last */
+};
+
+#define WMK_ENABLER_CONTEXTS 11
+
+/*
+ * Says that an event is recorded into a channel, or given to a probe. `gen` is the guard: 0 when dead, else an odd serial that is never
+ * used again; all other members are written while it is 0, so whoever still finds the same `gen` after reading them has read what
+ * belongs together. A ring commits a record only if `gen` still holds at that moment. A chain is sorted by `gen`.
+ */
+struct waymark_enabler {
+	uint64_t gen;
+	void *plain;                    /* the event if it is recorded by the straight path, else NULL */
+	struct waymark_ring_set *set;
+	uint32_t id;
+	uint32_t run_bytes;
+	struct waymark_enabler *next;
+	struct wmk_event *event;
+	uint32_t field_limit;
+	uint8_t n_contexts;
+	uint8_t contexts[WMK_ENABLER_CONTEXTS];
+	/* second line: probes */
+	waymark_probe_fn probe;
+	void *data;
+	/* control's own */
+	struct wmk_channel *channel;
+	struct waymark_enabler *next_free;
+	bool adopted;                   /* confirmed by the connection that took an inherited channel over */
+} __attribute__((aligned(128)));
+
+/* ── the tracer ──────────────────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_tracer {
+	pthread_mutex_t lock;           /* everything below, chains' changes, and text patching; held across fork */
+	bool disabled;                  /* WAYMARK_DISABLE=1 */
+	bool secure;                    /* AT_SECURE: nothing is taken from the environment */
+	bool allow_blocking;            /* WAYMARK_ALLOW_BLOCKING: recorders may wait for room where a channel asks for it */
+	struct waymark_module *modules; /* registered, newest first */
+	struct wmk_name **names;        /* hash table of n_buckets */
+	uint32_t n_buckets, n_names;
+	struct wmk_event **events;
+	uint32_t n_events, cap_events;
+	struct wmk_channel *channels;
+	struct wmk_event *dirty;
+	uint32_t changes;               /* counts registrations; a batch's number is its value when the batch was sent */
+	uint32_t n_probes;              /* connected: modules are scanned as they come */
+};
+extern struct wmk_tracer wmk_tracer __attribute__((visibility("hidden")));
+
+void wmk_lock(void);
+void wmk_unlock(void);
+/* First use of the library, by whatever way: environment, fork handlers. Idempotent, cheap. Lock not held. */
+void wmk_tracer_init(void);
+
+/* ── module.c: modules, sites, descriptors ───────────────────────────────────────────────────────────── */
+
+/* Turn the sites of modules that registered since the last call into events. Lock held. */
+void wmk_modules_scan(void);
+
+/* ── event.c ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* The event that `desc` declares, made if need be; NULL when the descriptor is refused (words in the cause chain). Lock held. */
+struct wmk_event *wmk_event_get(struct waymark_desc *desc);
+struct wmk_name *wmk_name_get(const char *provider, const char *name, bool make);
+int wmk_event_add_desc(struct wmk_event *event, struct waymark_desc *desc);
+int wmk_event_add_site(struct wmk_event *event, const struct waymark_site *site);
+int wmk_name_add_guard(struct wmk_name *name, const struct waymark_site *site);
+/* With its last descriptor, all that is enabled goes. The event stays, for the day that the library comes back. */
+void wmk_event_drop_desc(struct wmk_event *event, struct waymark_desc *desc);
+/* Is it there: has it a descriptor? */
+bool wmk_event_present(const struct wmk_event *event);
+
+/* ── plan.c ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Fill event->ops, n_ops, plain, run_bytes from the descriptor. 0, -EINVAL, -ENOMEM. */
+int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc);
+
+/* ── patch.c ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Is this site's code what its kind says? NULL, or why not. */
+const char *wmk_patch_check(const struct waymark_site *site);
+/* Remember that the event's sites may have to change; wmk_patch_flush() does all remembered ones, then one membarrier. Lock held. */
+void wmk_patch_later(struct wmk_event *event);
+void wmk_patch_flush(void);
+/* membarrier(2), registering at the first use. 0 or -errno. */
+int wmk_membarrier(int command, int registration);
+
+/* Bytes written into the channel's CPU rings, by anybody. */
+uint64_t wmk_channel_position(const struct wmk_channel *channel);
+
+/* ── enabler.c ───────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Append an enabler for the event to its chain. `channel` or `probe`. NULL: no memory. Lock held; the caller patches. */
+struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, waymark_probe_fn probe, void *data);
+/* Kill and unlink; its memory is reused after wmk_reclaim(). Lock held. */
+void wmk_enabler_remove(struct waymark_enabler *enabler);
+struct waymark_enabler *wmk_enabler_find(struct wmk_event *event, const struct wmk_channel *channel);
+/* All enablers of the channel, then the channel itself. Lock held. */
+void wmk_channel_remove(struct wmk_channel *channel);
+/*
+ * The grace period: after it no recorder uses what was removed before the call, and it is reused. True: all done. False: a recorder
+ * holds a claim or runs a probe; call again later. Lock held.
+ */
+bool wmk_reclaim(void);
+
+/* ── epoch.c: for recorders that no membarrier can restart (probes) ──────────────────────────────────── */
+
+unsigned wmk_epoch_enter(void);
+void wmk_epoch_leave(unsigned phase);
+/* Begin to wait for all who are inside now; wmk_epoch_passed() says when they have left. Lock held. */
+void wmk_epoch_start(void);
+bool wmk_epoch_passed(void);
+/* In the child of a fork: the other threads are not here. */
+void wmk_epoch_after_fork(void);
+
+/* ── context.c ───────────────────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_context_desc {
+	uint32_t bytes;                 /* as its type in src/ctf/context.c says */
+	void (*fill)(void *to, const void *ip);
+};
+/* By number (enum wmk_context); NULL for one that does not exist. */
+const struct wmk_context_desc *wmk_context_get(unsigned number);
+/* The calling thread is in a new process now (fork). */
+void wmk_context_after_fork(void);
+uint32_t wmk_context_tid(void);
+
+/* ── probe.c ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Attach the probes that were connected to this name before the event was there. Lock held. */
+void wmk_probes_attach(struct wmk_event *event);
+/* On the recording path, inside an epoch. */
+void wmk_probe_call(struct wmk_event *event, waymark_probe_fn fn, void *data, const uint64_t *words, const struct waymark_ref *refs);
+
+/* ── others ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Was the module loaded with the program, not by dlopen()? Asks the loader: lock not held. */
+bool wmk_module_is_initial(const struct waymark_module *module);
+/* waymark_record(), said to have been called from `ip`. */
+void wmk_record_at(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip);
+
+#endif
