@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ring/layout.h"
+#include "ring/plan.h"
 
 static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 {
@@ -119,34 +119,6 @@ again:
 stale:
 	return -ESTALE;
 }
-
-/* Everything that a record can be. Offsets are written out in the assembly below. */
-struct wmk_seq_plan {
-	uint64_t cpu;                  /* 0 */
-	struct wmk_ring_ctl *ctl;      /* 8 */
-	uint64_t pos;                  /* 16 */
-	const uint64_t *guard;         /* 24 */
-	uint64_t expect;               /* 32 */
-	uint64_t ts;                   /* 40 */
-	unsigned char *dst;            /* 48 */
-	uint64_t header[2];            /* 56 */
-	uint64_t header_len;           /* 72 */
-	const struct waymark_ring_frag *frags, *frags_end; /* 80, 88 */
-	struct wmk_ring_slot *next;    /* 96 */
-	uint64_t records;              /* 104: of the next slot */
-	uint64_t new_pos;              /* 112 */
-	struct wmk_ring_sub *enter;    /* 120: the sub-buffer to open, or NULL */
-	struct wmk_ring_sub *leave;    /* 128: the one to close, or NULL */
-	uint64_t content_end;          /* 136: of the one to close */
-	uint64_t last_ts;              /* 144 */
-	uint64_t lost;                 /* 152: up to now */
-	uint64_t sequence;             /* 160: of the one to open */
-	uint64_t records_before;       /* 168 */
-};
-
-_Static_assert(offsetof(struct wmk_seq_plan, dst) == 48 && offsetof(struct wmk_seq_plan, frags) == 80 &&
-	       offsetof(struct wmk_seq_plan, enter) == 120 && offsetof(struct wmk_seq_plan, records_before) == 168,
-	       "written out below");
 
 /* Put '#' where xmm0 has NUL. xmm1: zeros, xmm2: '#' in each byte. */
 #define WMK_SEQ_NUL                                                                    \
