@@ -14,6 +14,7 @@
 #include "ring/inside.h"
 
 #define SNAPSHOT_TRIES 100000
+#define STUCK_TRIES 100
 
 struct waymark_ring_reader {
 	struct waymark_ring_set *set;
@@ -44,17 +45,24 @@ static int lies(struct waymark_ring_reader *r)
 	return -EIO;
 }
 
-/* 0; -EAGAIN: the writer is too fast at the moment, or no slot fits. */
+/* 0; -EAGAIN: the writer is too fast at the moment; -EIO: no slot belongs to write_pos, though nobody moves it: no writer does that. */
 static int take_snapshot(const struct wmk_ring_ctl *ctl, struct snapshot *s)
 {
+	int stuck = 0;
+
 	for (int i = 0; i < SNAPSHOT_TRIES; i++) {
 		const struct wmk_ring_slot *slot;
 
 		/* (A) acquire: all that was stored before the commit is visible; pairs with the commit. */
 		s->pos = __atomic_load_n(&ctl->write_pos, __ATOMIC_ACQUIRE);
 		slot = &ctl->slot[wmk_ring_load(&ctl->slot[0].tag) != s->pos];
-		if (wmk_ring_load(&slot->tag) != s->pos)
+		if (wmk_ring_load(&slot->tag) != s->pos) {
+			__atomic_thread_fence(__ATOMIC_ACQUIRE); /* (D) */
+			stuck = wmk_ring_load(&ctl->write_pos) == s->pos ? stuck + 1 : 0;
+			if (stuck == STUCK_TRIES)
+				return -EIO;
 			continue;
+		}
 		s->last_ts = wmk_ring_load(&slot->last_ts);
 		s->records = wmk_ring_load(&slot->records);
 		/* (D) acquire fence: a time or count that is newer comes with the newer tag; pairs with the order of stores to a slot. */
@@ -128,12 +136,21 @@ struct piece {
 	uint32_t whole;
 };
 
+/* Does it lie within its sub-buffer? */
+static int piece_fits(const struct waymark_ring_reader *r, const struct piece *p)
+{
+#ifdef WMK_PLANTED_BUG
+	return p->end >= p->pos;
+#endif
+	return p->end >= p->pos && p->end - p->sub <= r->set->usable && p->pos - p->sub >= r->set->first;
+}
+
 /* Does the piece make sense behind what was read before? */
 static int piece_is_sane(const struct waymark_ring_reader *r, const struct piece *p)
 {
 	uint64_t n = p->records_end - r->next_records;
 
-	if (p->end < p->pos || p->end - p->sub > r->set->usable || p->pos - p->sub < r->set->first)
+	if (!piece_fits(r, p))
 		return 0;
 	if (p->begin_ts < r->last_ts || p->end_ts < p->begin_ts)
 		return 0;
@@ -191,8 +208,6 @@ static int describe(struct waymark_ring_reader *r, const struct snapshot *s, uns
 		p->end_ts = sub.end_ts;
 		p->records_end = sub.records_end;
 		p->lost = sub.lost_end;
-		if (sub.content_end > set->usable)
-			return -EIO;
 	} else {
 		p->end = s->pos;
 		p->end_ts = s->last_ts;
@@ -236,8 +251,8 @@ static int copy_piece(struct waymark_ring_reader *r, const struct piece *p)
 {
 	struct waymark_ring_set *set = r->set;
 
-	if (p->end < p->pos || p->end - p->sub > set->usable)
-		return 1; /* not sane: said by the caller */
+	if (!piece_fits(r, p))
+		return p->sub >= oldest(set, wmk_ring_load(&r->ctl->write_pos)); /* the caller says so */
 	copy_racing(r->copy + set->options.header_room, r->data + (p->pos & set->ring_mask), p->end - p->pos);
 	/* (C) load barrier between the copy and the second look; pairs with the writer's store barrier and its check of write_pos. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -290,6 +305,7 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct snaps
 int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, struct waymark_ring_packet *packet)
 {
 	struct snapshot s;
+	int rc;
 
 	if (r->broken)
 		return 0;
@@ -299,10 +315,9 @@ int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, stru
 	r->next_ts = r->last_ts;
 	r->next_records = r->records;
 	r->next_overwritten = r->overwritten;
-	if (take_snapshot(r->ctl, &s) < 0) {
-		/* No slot belongs to write_pos though nobody moves it: not a state that a writer makes. */
-		return waymark_ring_reader_position(r) == s.pos ? lies(r) : 0;
-	}
+	rc = take_snapshot(r->ctl, &s);
+	if (rc < 0)
+		return rc == -EIO ? lies(r) : 0;
 	if (s.pos < r->seen_pos || s.pos < r->pos || (s.pos & (r->set->subbuf_size - 1)) > r->set->usable ||
 	    (s.pos & (r->set->subbuf_size - 1)) < r->set->first)
 		return lies(r);

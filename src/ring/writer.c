@@ -226,6 +226,7 @@ static __attribute__((noinline)) int record_any(struct waymark_ring_set *set, ui
 
 	if (n > WAYMARK_RING_MAX_FRAGS)
 		return -EINVAL;
+	wmk_ring_window_count();
 	for (unsigned i = 0; i < n; i++)
 		total += (uint64_t)frags[i].len + (frags[i].kind == WAYMARK_FRAG_TEXT);
 	if (total > UINT32_MAX)

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "ring/set.h"
+#include "ring/window.h"
 
 #if defined(__x86_64__)
 #include "ring/arch/x86_64/commit.h"
@@ -75,6 +76,7 @@ wmk_ring_write(struct waymark_ring_set *set, const uint64_t *guard, uint64_t exp
 {
 	uint32_t cpu = wmk_rseq_cpu(set->rseq_offset);
 
+	wmk_ring_window_count();
 	if (wmk_ring_likely(cpu < set->seq_cpus && n == 1 && frags[0].kind == WAYMARK_FRAG_WORDS &&
 			    total - 1 < WMK_RING_FAST_LEN && id < WMK_RING_ID_SHORT)) {
 		struct wmk_ring_view *ring = &set->ring[cpu];

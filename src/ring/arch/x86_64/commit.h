@@ -57,12 +57,13 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	".popsection\n\t"
 
 /*
- * In a build for tests a window stands between any two stores: it reads a word that a test can make unreadable
- * (wmk_seq_window, a page of its own), so that exactly this place is hit by a signal, a stop or a kill.
+ * In a build for tests a window stands between any two stores: it reads a page that a test can make unreadable, so that
+ * exactly this place is hit by a signal (window.c).
  */
 #ifdef WMK_TESTPOINTS
-extern volatile unsigned char *wmk_seq_window;
-#define WMK_SEQ_WINDOW(n) "movq wmk_seq_window@GOTPCREL(%%rip), %%rax\n\tmovq (%%rax), %%rax\n\tmovb " #n "*4096(%%rax), %%al\n\t"
+#define WMK_SEQ_WINDOWS 14
+extern unsigned char wmk_seq_window[WMK_SEQ_WINDOWS * 4096] __attribute__((visibility("hidden")));
+#define WMK_SEQ_WINDOW(n) "movb wmk_seq_window+" #n "*4096(%%rip), %%al\n\t"
 #else
 #define WMK_SEQ_WINDOW(n) ""
 #endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_points.c - a writer is killed, or stopped, between any two stores of a record, in a sequence and on a claim ring; another
+ * process records on. Nothing is torn, the counts hold, times are in order. Compiled with the ring's sources and -DWMK_TESTPOINTS.
+ */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ring_test.h"
+
+#define RECORDS 400
+#define VICTIM 1ull
+#define OTHER 2ull
+
+struct progress {
+	volatile uint64_t begun, done;
+	volatile uint64_t read; /* by the test, so that nobody runs ahead of it */
+};
+
+static struct progress *victim, *other; /* shared */
+
+static void record_number(struct waymark_ring_set *set, uint64_t who, uint64_t i, struct progress *progress, int claims)
+{
+	static const uint64_t zero;
+	uint64_t word = who << 32 | i;
+	struct waymark_ring_frag f[2] = { { &word, 8, WAYMARK_FRAG_WORDS }, { "hello", 5, WAYMARK_FRAG_TEXT } };
+	unsigned n = i % 2 ? 2 : 1;
+	int rc;
+
+	progress->begun = i + 1;
+	if (claims)
+		rc = wmk_ring_write_claim(set, &zero, 0, 2 + n, f, n, n == 1 ? 8 : 14);
+	else
+		rc = waymark_ring_record(set, 2 + n, f, n);
+	progress->done += rc == 0;
+}
+
+static void to_cpu(unsigned cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+/* Read everything; every record is the next one of its writer and whole. */
+static void read_all(struct pair *p, uint64_t next[3])
+{
+	struct waymark_ring_packet packet;
+
+	for (uint32_t i = 0; i < p->n_rings; i++) {
+		int rc;
+
+		while ((rc = waymark_ring_reader_next(p->readers[i], WAYMARK_RING_FLUSH, &packet)) == 1) {
+			const unsigned char *at = packet.data, *end = at + packet.len;
+			uint64_t ts = packet.begin_ts, last = ts, word;
+
+			while (at < end) {
+				uint32_t id = record_header(&at, end, &ts);
+
+				assert_true(id == 3 || id == 4);
+				assert_true(ts >= last && ts <= packet.end_ts);
+				last = ts;
+				memcpy(&word, at, 8);
+				at += 8;
+				assert_true(word >> 32 == VICTIM || word >> 32 == OTHER);
+				assert_int_equal(word & 0xffffffff, next[word >> 32]++);
+				if (id == 4) {
+					assert_memory_equal(at, "hello", 6);
+					at += 6;
+				}
+			}
+			assert_int_equal(ts, packet.end_ts);
+			waymark_ring_reader_release(p->readers[i], &packet);
+		}
+		assert_int_equal(rc, 0);
+	}
+}
+
+static void wait_for(pid_t pid, int *status)
+{
+	for (int i = 0; i < 10000; i++) {
+		struct timespec ms = { 0, 1000000 };
+
+		if (waitpid(pid, status, WUNTRACED | WNOHANG) == pid)
+			return;
+		nanosleep(&ms, NULL);
+	}
+	fail_msg("the victim was neither killed nor stopped within 10 s");
+}
+
+/* `variable`=`value` says where and how. Victim and other share a CPU, so that they share a ring. */
+static void one_point(const char *variable, const char *value, int claims, int stops)
+{
+	struct pair p;
+	uint64_t next[3] = { 0 }, lost = 0;
+	int status;
+	pid_t pid, other_pid;
+
+	memset(victim, 0, 2 * sizeof(*victim));
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
+	/* The test itself never records: its children read the environment. */
+	to_cpu(0);
+	pid = fork();
+	if (pid == 0) {
+		waymark_ring_set_identity(p.writer, 1, 1);
+		setenv(variable, value, 1);
+		for (uint64_t i = 0; i < RECORDS; i++)
+			record_number(p.writer, VICTIM, i, victim, claims);
+		_exit(0);
+	}
+	wait_for(pid, &status);
+	if (stops)
+		assert_true(WIFSTOPPED(status));
+	else
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	assert_true(victim->begun < RECORDS);
+	/* Ten rings' worth, by another, through a running reader: nothing is lost. */
+	other_pid = fork();
+	if (other_pid == 0) {
+		waymark_ring_set_identity(p.writer, 2, 1);
+		for (uint64_t i = 0; i < 10 * 4 * 4096 / 15; i++) {
+			while (i - other->read > 500)
+				sched_yield();
+			record_number(p.writer, OTHER, i, other, claims);
+		}
+		_exit(0);
+	}
+	while (waitpid(other_pid, &status, WNOHANG) == 0) {
+		read_all(&p, next);
+		other->read = next[OTHER];
+		sched_yield();
+	}
+	assert_true(WIFEXITED(status));
+	assert_int_equal(other->done, other->begun);
+	if (stops) {
+		kill(pid, SIGCONT);
+		while (waitpid(pid, &status, WNOHANG) == 0) {
+			read_all(&p, next);
+			sched_yield();
+		}
+		assert_true(WIFEXITED(status));
+		assert_int_equal(victim->done, RECORDS);
+	} else {
+		waymark_ring_set_free_claims(p.reader, 1, 1);
+		for (uint32_t i = p.n_cpus; i < p.n_rings; i++)
+			assert_int_equal(p.reader->ring[i].ctl->claim, WMK_CLAIM_FREE);
+	}
+	read_all(&p, next);
+	for (uint32_t i = 0; i < p.n_rings; i++)
+		lost += waymark_ring_reader_lost(p.readers[i], NULL);
+	assert_int_equal(lost, 0);
+	assert_int_equal(next[OTHER], other->done);
+	assert_true(victim->done <= next[VICTIM] && next[VICTIM] <= victim->begun);
+	pair_close(&p);
+}
+
+static void test_sequence(void **state)
+{
+#ifdef WMK_SEQ_WINDOWS
+	struct waymark_ring_options o = { .size = sizeof(o), .subbuf_size = 4096, .n_subbufs = 2 };
+	struct waymark_ring_set *set;
+	int sequences;
+
+	(void)state;
+	assert_int_equal(waymark_ring_set_create(&o, &set), 0);
+	sequences = set->seq_cpus != 0;
+	waymark_ring_set_close(set);
+	if (!sequences)
+		skip();
+	for (int window = 0; window < WMK_SEQ_WINDOWS; window++) {
+		for (int stops = 0; stops < 2; stops++) {
+			/* 5 and 6 close a sub-buffer: reached with the second. */
+			static const int after[] = { 0, 1, 37, 200 };
+
+			for (int k = 0; k < 4; k++) {
+				char value[32];
+
+				snprintf(value, sizeof(value), "%d:%s:%d", window, stops ? "stop" : "kill", after[k]);
+				print_message("  window %s\n", value);
+				one_point("WMK_SEQ_POINT", value, 0, stops);
+			}
+		}
+	}
+#else
+	(void)state;
+	skip();
+#endif
+}
+
+static void test_claims(void **state)
+{
+	static const char *const names[] = { "claim_claimed", "claim_entered", "claim_copied", "claim_slot", "claim_committed" };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		for (int stops = 0; stops < 2; stops++) {
+			char value[64];
+
+			snprintf(value, sizeof(value), "%s=%s:%u", names[i], stops ? "stop" : "kill", 37 * i);
+			print_message("  point %s\n", value);
+			one_point("WMK_TESTPOINT", value, 1, stops);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sequence), cmocka_unit_test(test_claims) };
+
+	victim = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	other = victim + 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
