@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "consumer/internal.h"
+#include "store/store.h"
 
 #define MIN_US 1000u
 #define MAX_US 100000u
@@ -133,14 +134,20 @@ static void drop_stream(struct wmk_consumer *consumer)
 	free(stream);
 }
 
+uint32_t wmk_consumer_header_room(uint32_t subbuf_size)
+{
+	/* A sub-buffer begins at a page with 64 bytes of its own: the packet's header then begins at 512. */
+	return subbuf_size >= WMK_STORE_DIRECT_MIN ? WMK_STORE_ALIGN - 64 + WMK_CTF_PACKET_ROOM : WMK_CTF_PACKET_ROOM;
+}
+
 int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, const char *channel, uint32_t stream_id)
 {
 	size_t before;
 	uint32_t ring;
 	int err = 0;
 
-	if (waymark_ring_set_options(set)->header_room != WMK_CTF_PACKET_ROOM || strlen(channel) > WMK_STREAM_NAME - 32)
-		return wmk_error(-EINVAL, "channel %.60s: its name is too long, or its rings leave another room for headers", channel);
+	if (waymark_ring_set_options(set)->header_room < WMK_CTF_PACKET_ROOM || strlen(channel) > WMK_STREAM_NAME - 32)
+		return wmk_error(-EINVAL, "channel %.60s: its name is too long, or its rings leave no room for headers", channel);
 	pthread_mutex_lock(&consumer->streams_lock);
 	before = consumer->n_streams;
 	for (ring = 0; ring < waymark_ring_set_rings(set) && err >= 0; ring++)

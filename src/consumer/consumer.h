@@ -119,9 +119,15 @@ struct wmk_consumer_stats {
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **consumer);
 /*
  * Every ring of `set` becomes a stream `<channel>_<cpu>` or `<channel>_claim<k>` of stream class `stream_id`. The set stays the
- * caller's and must outlive the consumer. Its header_room must be WMK_CTF_PACKET_ROOM. Before or after start. -EINVAL, -ENOMEM.
+ * caller's and must outlive the consumer. Its header_room must be WMK_CTF_PACKET_ROOM at least; wmk_consumer_header_room() says what
+ * is best. Before or after start. -EINVAL, -ENOMEM.
  */
 int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, const char *channel, uint32_t stream_id);
+/*
+ * The header_room that lets packets of sub-buffers of this size go from the ring to the disk without a copy: aligned for direct writes in
+ * large ones, as little as possible in small ones.
+ */
+uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
 /* Another kind of source; owned by the consumer on success. `cpu`: WMK_CTF_CPU_NONE if none. */
 int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *source, const char *name, uint32_t stream_id,
 			    uint64_t instance, uint32_t cpu);

@@ -38,23 +38,26 @@ static int directory_stream_open(struct wmk_sink *sink, const char *name, struct
 	return 0;
 }
 
-static int directory_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
+static int directory_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *given, const struct wmk_packet *packet)
 {
-	static const uint8_t zeros[8];
+	static const uint8_t zeros[WMK_CTF_PAD_MAX + 8];
 	uint8_t own[WMK_CTF_PACKET_ROOM], *room = packet->room ? packet->room : own;
-	size_t pad = (size_t)(wmk_ctf_packet_size(head) - WMK_CTF_PACKET_ROOM) - packet->len;
+	struct wmk_ctf_packet head = *given;
 	struct iovec iov[3];
+	size_t pad;
 	int n = 0;
 
-	wmk_ctf_packet_encode(room, stream->sink->uuid, head);
+	wmk_store_stream_place(stream->file, &head);
+	wmk_ctf_packet_encode(room, stream->sink->uuid, &head);
 	iov[n++] = (struct iovec){ room, WMK_CTF_PACKET_ROOM };
 	if (packet->room)
 		iov[0].iov_len += packet->len;
 	else if (packet->len)
 		iov[n++] = (struct iovec){ (void *)(uintptr_t)packet->data, packet->len };
+	pad = (size_t)(wmk_ctf_packet_size(&head) - WMK_CTF_PACKET_ROOM) - packet->len;
 	if (pad)
 		iov[n++] = (struct iovec){ (void *)(uintptr_t)zeros, pad };
-	return wmk_store_stream_append(stream->file, iov, n, head);
+	return wmk_store_stream_append(stream->file, iov, n, &head);
 }
 
 static int directory_stream_close(struct wmk_sink_stream *stream)

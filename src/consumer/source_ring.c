@@ -12,6 +12,7 @@ struct ring_source {
 	struct wmk_source source;
 	struct waymark_ring_reader *reader;
 	struct waymark_ring_packet packet;         /* the one that was given out */
+	uint32_t header_room;
 };
 
 static struct ring_source *ring_of(struct wmk_source *source)
@@ -29,7 +30,10 @@ static int ring_next(struct wmk_source *source, int flush, struct wmk_packet *pa
 		return ret;
 	*packet = (struct wmk_packet){ .begin_ts = from->begin_ts, .end_ts = from->end_ts, .position = from->begin_pos,
 				       .end = from->begin_pos + from->len, .records = from->records, .lost = from->lost, .cut = from->cut,
-				       .data = from->data, .len = from->len, .room = from->room };
+				       .data = from->data, .len = from->len };
+	/* The room may be larger than a packet's header, for alignment; it ends where the data begin. */
+	if (from->room)
+		packet->room = (uint8_t *)from->room + ring->header_room - WMK_CTF_PACKET_ROOM;
 	return 1;
 }
 
@@ -67,6 +71,7 @@ int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory for a reader of ring %u", ring);
 	made->source.ops = &ring_ops;
+	made->header_room = waymark_ring_set_options(set)->header_room;
 	err = waymark_ring_reader_open(set, ring, &made->reader);
 	if (err < 0) {
 		free(made);

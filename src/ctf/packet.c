@@ -64,7 +64,7 @@ void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid
 
 int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16], struct wmk_ctf_packet *packet)
 {
-	uint64_t content = get64(room + AT_CONTENT);
+	uint64_t content = get64(room + AT_CONTENT), pad;
 
 	if (get32(room + AT_MAGIC) != WMK_CTF_MAGIC || memcmp(room + AT_UUID, uuid, 16) != 0)
 		return wmk_error(-EPROTO, "not a packet of this trace");
@@ -80,8 +80,11 @@ int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t
 	packet->lost = get64(room + AT_LOST);
 	packet->cpu = get32(room + AT_CPU);
 	packet->cut = get32(room + AT_CUT);
-	if (get64(room + AT_SIZE) != wmk_ctf_packet_size(packet) * 8)
+	packet->pad = 0;
+	pad = get64(room + AT_SIZE) / 8 - wmk_ctf_packet_size(packet);
+	if (get64(room + AT_SIZE) % 64 || pad >= WMK_CTF_PAD_MAX)
 		return wmk_error(-EPROTO, "a packet whose size and content disagree");
+	packet->pad = (uint32_t)pad;
 	return 0;
 }
 

@@ -114,12 +114,15 @@ struct wmk_ctf_packet {
 	uint64_t lost;             /* records lost since the stream's beginning */
 	uint32_t cpu;
 	uint32_t cut;              /* fields cut since the stream's beginning, modulo 2^32 */
+	uint32_t pad;              /* zero bytes behind the content, more than are needed for a multiple of 8; a multiple of 8, below 8192 */
 };
 
-/* Bytes that the packet takes in the file: header, content, and up to 7 zero bytes. */
+#define WMK_CTF_PAD_MAX 8192u
+
+/* Bytes that the packet takes in the file: header, content, up to 7 zero bytes, and `pad`. */
 static inline uint64_t wmk_ctf_packet_size(const struct wmk_ctf_packet *packet)
 {
-	return (WMK_CTF_PACKET_ROOM + packet->content + 7) & ~(uint64_t)7;
+	return ((WMK_CTF_PACKET_ROOM + packet->content + 7) & ~(uint64_t)7) + packet->pad;
 }
 
 /* Fill the header. `room` needs no alignment. */

@@ -67,6 +67,15 @@ int wmk_store_stream_create(struct wmk_store *store, const char *name, struct wm
 int wmk_store_stream_open(struct wmk_store *store, const char *name, const uint8_t uuid[16], struct wmk_store_stream **stream,
 			  struct wmk_ctf_packet *last);
 /*
+ * Decide how the next packet lies in the file: sets packet->pad, before its header is encoded. Packets of 256 kB and more end at a
+ * multiple of 4 kB, so that they can be written past the page cache, from the caller's memory to the disk with no copy, where the file
+ * system and the alignment of that memory (WMK_STORE_ALIGN) allow it. Smaller ones have no padding.
+ */
+void wmk_store_stream_place(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet);
+/* Alignment of the first iovec's base that direct writes want. */
+#define WMK_STORE_ALIGN 512u
+#define WMK_STORE_DIRECT_MIN (256u * 1024)
+/*
  * Append one packet: `iov` holds header, content and padding, wmk_ctf_packet_size() bytes in all. All of it or nothing: after a
  * failure (-ENOSPC, -EDQUOT, -EFBIG, -EIO) the file is cut back to the last whole packet and the same packet can be tried again.
  */

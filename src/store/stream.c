@@ -16,12 +16,14 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "store/direct.h"
 
 struct wmk_store_stream {
 	struct wmk_store *store;
 	char name[256];
 	int fd, index;             /* index: -1 once it could not be kept true */
 	uint64_t len, index_len;   /* of whole packets, of their entries */
+	struct wmk_direct direct;
 };
 
 uint64_t wmk_store_stream_bytes(const struct wmk_store_stream *stream)
@@ -66,7 +68,10 @@ static int index_write(struct wmk_store_stream *stream, const void *bytes, size_
 static int open_data(struct wmk_store_stream *stream, int flags)
 {
 	stream->fd = openat(stream->store->dir, stream->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
-	return stream->fd < 0 ? -errno : 0;
+	if (stream->fd < 0)
+		return -errno;
+	wmk_direct_open(&stream->direct, stream->store->dir, stream->name);
+	return 0;
 }
 
 /* An index that is there is written anew from the packets: they are few. */
@@ -94,7 +99,7 @@ static int stream_new(struct wmk_store *store, const char *name, struct wmk_stor
 	if (!stream)
 		return wmk_error(-ENOMEM, "no memory for stream %.100s", name);
 	stream->store = store;
-	stream->fd = stream->index = -1;
+	stream->fd = stream->index = stream->direct.fd = -1;
 	strcpy(stream->name, name);
 	*result = stream;
 	return 0;
@@ -106,6 +111,7 @@ static void stream_free(struct wmk_store_stream *stream)
 		close(stream->fd);
 	if (stream->index >= 0)
 		close(stream->index);
+	wmk_direct_close(&stream->direct);
 	free(stream);
 }
 
@@ -142,6 +148,16 @@ static int index_packet(struct wmk_store_stream *stream, const struct wmk_ctf_pa
 	return index_write(stream, entry, sizeof(entry));
 }
 
+void wmk_store_stream_place(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet)
+{
+	uint64_t end;
+
+	packet->pad = 0;
+	end = stream->len + wmk_ctf_packet_size(packet);
+	if (stream->direct.fd >= 0 && end - stream->len >= WMK_STORE_DIRECT_MIN)
+		packet->pad = (uint32_t)(-end & (WMK_DIRECT_BLOCK - 1));
+}
+
 int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n, const struct wmk_ctf_packet *packet)
 {
 	uint64_t size = wmk_ctf_packet_size(packet), given = 0;
@@ -151,7 +167,7 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 		given += iov[i].iov_len;
 	if (given != size)
 		return wmk_error(-EINVAL, "a packet of %llu bytes that says %llu", (unsigned long long)given, (unsigned long long)size);
-	err = wmk_store_write_whole(stream->fd, iov, n, stream->len);
+	err = wmk_direct_write(&stream->direct, stream->fd, iov, n, stream->len);
 	if (err < 0)
 		return wmk_error(err, "cannot write stream %.60s in %.60s: %s", stream->name, stream->store->path, strerror(-err));
 	if (index_packet(stream, packet) < 0)

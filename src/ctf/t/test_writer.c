@@ -18,7 +18,7 @@ static const struct wmk_ctf_packet sample = { .stream_id = 7, .instance = 0x1122
 static void test_packet(void **state)
 {
 	uint8_t room[WMK_CTF_PACKET_ROOM];
-	struct wmk_ctf_packet back = { 0 };
+	struct wmk_ctf_packet back = { 0 }, padded = sample;
 
 	(void)state;
 	wmk_ctf_packet_encode(room, uuid, &sample);
@@ -30,12 +30,19 @@ static void test_packet(void **state)
 	assert_int_equal(wmk_ctf_packet_decode(room, uuid, &back), 0);
 	assert_memory_equal(&back, &sample, sizeof(back));
 	assert_int_equal(wmk_ctf_packet_size(&sample), 112);
+	padded.pad = 4000;
+	wmk_ctf_packet_encode(room, uuid, &padded);
+	assert_int_equal(wmk_ctf_packet_decode(room, uuid, &back), 0);
+	assert_memory_equal(&back, &padded, sizeof(back));
+	padded.pad = WMK_CTF_PAD_MAX;
+	wmk_ctf_packet_encode(room, uuid, &padded);
+	assert_int_equal(wmk_ctf_packet_decode(room, uuid, &back), -EPROTO);
 }
 
 /* Each of these bytes, changed, makes it another trace's packet or an impossible one. */
 static void test_packet_torn(void **state)
 {
-	static const unsigned at[] = { 0, 3, 4, 19, 48, 49, 54, 55, 56, 63 };
+	static const unsigned at[] = { 0, 3, 4, 19, 48, 49, 54, 55, 58, 63 };
 	uint8_t room[WMK_CTF_PACKET_ROOM];
 	struct wmk_ctf_packet back;
 

@@ -261,6 +261,60 @@ static void test_torn_tail(void **state)
 	}
 }
 
+/*
+ * Large packets, some from aligned memory (which go past the page cache where that is possible), small ones between them: the file holds
+ * what was given, packet by packet, and large ones end at whole blocks.
+ */
+static void test_direct(void **state)
+{
+	const size_t sizes[] = { 300000, 400000, 10, 262144, 1000000, 299999, 262144, 0, 777777, 500000 };
+	uint8_t *memory = aligned_alloc(4096, 2 << 20), *bytes = memory;
+	struct wmk_store *store = create();
+	struct wmk_store_stream *stream;
+	struct wmk_ctf_packet packet = { 0 }, back;
+	size_t len, at = 0, i, j;
+	char *file;
+
+	(void)state;
+	assert_int_equal(wmk_store_stream_create(store, "app_0", &stream), 0);
+	for (i = 0; i < 40; i++) {
+		packet.content = sizes[i % 10];
+		packet.sequence = i;
+		bytes = memory + (i % 4 == 3 ? 64 : 512);
+		wmk_store_stream_place(stream, &packet);
+		memset(bytes, 0, WMK_CTF_PACKET_ROOM + packet.content + WMK_CTF_PAD_MAX + 8);
+		for (j = 0; j < packet.content; j++)
+			bytes[WMK_CTF_PACKET_ROOM + j] = (uint8_t)(i * 31 + j * 7 + j / 256);
+		wmk_ctf_packet_encode(bytes, uuid, &packet);
+		len = WMK_CTF_PACKET_ROOM + packet.content;
+		assert_int_equal(wmk_store_stream_append(stream, (struct iovec[]){ { bytes, len },
+				 { bytes + len, wmk_ctf_packet_size(&packet) - len } }, 2, &packet), 0);
+		if (packet.pad)
+			assert_int_equal(wmk_store_stream_bytes(stream) % 4096, 0);
+		if (packet.content < 1000)
+			assert_int_equal(packet.pad, 0);
+	}
+	assert_int_equal(wmk_store_stream_close(stream), 0);
+	file = testdir_slurp(in_dir("t/ust/uid/1/64-bit/app_0"), &len);
+	for (i = 0; i < 40; i++) {
+		assert_true(at + WMK_CTF_PACKET_ROOM <= len);
+		assert_int_equal(wmk_ctf_packet_decode((uint8_t *)file + at, uuid, &back), 0);
+		assert_int_equal(back.sequence, i);
+		assert_int_equal(back.content, sizes[i % 10]);
+		for (j = 0; j < back.content; j++)
+			if ((uint8_t)file[at + WMK_CTF_PACKET_ROOM + j] != (uint8_t)(i * 31 + j * 7 + j / 256))
+				fail_msg("packet %zu differs at byte %zu", i, j);
+		at += wmk_ctf_packet_size(&back);
+	}
+	assert_int_equal(at, len);
+	assert_int_equal(wmk_store_stream_open(store, "app_0", uuid, &stream, &back), 1);
+	assert_int_equal(back.sequence, 39);
+	wmk_store_stream_close(stream);
+	free(file);
+	free(memory);
+	wmk_store_close(store);
+}
+
 /* Another trace's packets are not ours to continue. */
 static void test_open_foreign(void **state)
 {
@@ -294,6 +348,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_metadata_cut_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_packet_cut_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_torn_tail, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_direct, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_open_foreign, setup, teardown),
 	};
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * direct.h - writes past the page cache (O_DIRECT), or through it, whichever is faster at the moment. Internal to src/store.
+ */
+#ifndef WMK_STORE_DIRECT_H
+#define WMK_STORE_DIRECT_H
+
+#include "store/store.h"
+
+#define WMK_DIRECT_BLOCK 4096u     /* direct writes begin and end at multiples of this in the file */
+
+struct wmk_direct {
+	int fd;                    /* -1: not possible here */
+	uint32_t turn;
+	double rate[2];            /* bytes per nanosecond lately: through the cache, past it; 0 unknown */
+};
+
+/* Sets direct->fd, to -1 where the file system has no direct writes. `name` exists in `dir`. */
+void wmk_direct_open(struct wmk_direct *direct, int dir, const char *name);
+void wmk_direct_close(struct wmk_direct *direct);
+/* Like wmk_store_write_whole() on `fd`; past the cache where that is possible and worth while. */
+int wmk_direct_write(struct wmk_direct *direct, int fd, const struct iovec *iov, int n, uint64_t offset);
+
+#endif
