@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_hostile.c - applications that lie, flood, fall silent or vanish. In every test a good application registers afterwards, or talks
+ * all along, and notices nothing; no descriptor is left behind.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "client.h"
+
+static int open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+struct scene {
+	struct place place;
+	struct client bad, good;
+	int fds;
+};
+
+/* `prepare` may narrow limits. The bad one has said HELLO when `name` is given. */
+static void scene_open(struct scene *s, const char *name, void (*prepare)(struct wmk_apps_options *))
+{
+	s->fds = open_fds();
+	place_prepare(&s->place);
+	if (prepare)
+		prepare(&s->place.options);
+	place_open(&s->place);
+	client_connect(&s->bad, &s->place);
+	if (name) {
+		client_hello(&s->bad, name);
+		assert_int_equal(client_next(&s->bad, &s->place), WMK_MSG_WELCOME);
+	}
+}
+
+/* The good one comes, is served, and everything is given back. */
+static void scene_close(struct scene *s)
+{
+	client_register(&s->good, &s->place, "good", 3);
+	client_close(&s->good);
+	client_close(&s->bad);
+	place_settle(&s->place);
+	place_close(&s->place);
+	assert_int_equal(open_fds(), s->fds);
+}
+
+static void assert_dropped(struct scene *s, int error, const char *words)
+{
+	struct wmk_app_info info;
+	struct wmk_apps_stats stats;
+
+	place_settle(&s->place);
+	wmk_apps_stats(s->place.apps, &stats);
+	assert_int_equal(stats.apps_dropped, 1);
+	assert_true(wmk_apps_get(s->place.apps, 0, &info));
+	assert_false(info.connected);
+	assert_int_equal(info.error, error);
+	assert_non_null(info.why);
+	if (!strstr(info.why, words))
+		fail_msg("'%s' says nothing of '%s'", info.why, words);
+}
+
+static void expect_error(struct scene *s, int type, int expected, const char *words)
+{
+	char text[256];
+	int err;
+
+	assert_int_equal(client_next(&s->bad, &s->place), type);
+	assert_int_equal(wmk_error_msg_decode(s->bad.body, s->bad.frame.length, &err, text, sizeof(text)), 0);
+	assert_int_equal(err, expected);
+	if (!strstr(text, words))
+		fail_msg("'%s' says nothing of '%s'", text, words);
+}
+
+static void test_oversized(void **state)
+{
+	const struct wmk_frame frame = { UINT32_MAX, WMK_MSG_EVENT, WMK_WIRE_VERSION, 0, 0 };
+	struct scene s;
+
+	(void)state;
+	scene_open(&s, "bad", NULL);
+	client_raw(&s.bad, &frame, sizeof(frame));
+	assert_dropped(&s, EPROTO, "bytes");
+	scene_close(&s);
+}
+
+static void test_half(void **state)
+{
+	const struct wmk_frame frame = { 1000000, WMK_MSG_EVENT, WMK_WIRE_VERSION, 0, 0 };
+	struct wmk_app_info info;
+	struct scene s;
+
+	(void)state;
+	scene_open(&s, "bad", NULL);
+	client_raw(&s.bad, &frame, sizeof(frame));
+	client_raw(&s.bad, "half", 4);
+	place_settle(&s.place);
+	assert_true(wmk_apps_get(s.place.apps, 0, &info));
+	assert_true(info.connected);                     /* it may be in a debugger; it costs nobody anything */
+	scene_close(&s);
+}
+
+static void short_hello(struct wmk_apps_options *o)
+{
+	o->hello_ms = 50;
+}
+
+/* A connection that says nothing, or half a HELLO, is closed in time, without a call of ours but on the epoll descriptor's word. */
+static void test_silent(void **state)
+{
+	const struct wmk_frame frame = { sizeof(struct wmk_hello), WMK_MSG_HELLO, WMK_WIRE_VERSION, 0, 0 };
+	struct scene s;
+
+	(void)state;
+	scene_open(&s, NULL, short_hello);
+	client_raw(&s.bad, &frame, sizeof(frame));
+	assert_int_equal(client_next(&s.bad, &s.place), 0);
+	scene_close(&s);
+}
+
+static void test_unknown(void **state)
+{
+	const struct wmk_frame unknown = { 4, 999, WMK_WIRE_VERSION, 77, 0 };
+	struct scene s;
+
+	(void)state;
+	scene_open(&s, NULL, NULL);
+	client_u32(&s.bad, WMK_MSG_EVENTS_END, 1);
+	expect_error(&s, WMK_MSG_ERROR, EPROTO, "before HELLO");
+	client_hello(&s.bad, "bad");
+	assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_WELCOME);
+	client_raw(&s.bad, &unknown, sizeof(unknown));
+	client_raw(&s.bad, "body", 4);
+	expect_error(&s, WMK_MSG_ERROR, ENOSYS, "999");
+	assert_int_equal(s.bad.frame.request, 77);
+	client_u32(&s.bad, WMK_MSG_WELCOME, 1);          /* not an application's to say */
+	expect_error(&s, WMK_MSG_ERROR, ENOSYS, "unknown");
+	client_hello(&s.bad, "again");
+	expect_error(&s, WMK_MSG_ERROR, EALREADY, "has been said");
+	client_u32(&s.bad, WMK_MSG_EVENTS_END, 5);       /* the connection lives */
+	assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_DONE);
+	scene_close(&s);
+}
+
+static void test_versions(void **state)
+{
+	const struct wmk_frame frame = { 0, WMK_MSG_HELLO, WMK_WIRE_VERSION + 1, 3, 0 };
+	struct wmk_hello hello = { .abi = WAYMARK_ABI_VERSION + 1, .word_bits = 64, .name = "newer" };
+	struct wmk_apps_stats stats;
+	struct wmk_app_info info;
+	struct scene s;
+
+	(void)state;
+	scene_open(&s, NULL, NULL);
+	client_raw(&s.bad, &frame, sizeof(frame));
+	expect_error(&s, WMK_MSG_REFUSED, EPROTONOSUPPORT, "version 2");
+	assert_int_equal(client_next(&s.bad, &s.place), 0);
+	client_close(&s.bad);
+	client_connect(&s.bad, &s.place);
+	assert_int_equal(wmk_out_hello(&s.bad.out, &hello), 0);
+	expect_error(&s, WMK_MSG_REFUSED, EPROTONOSUPPORT, "interface 2");
+	client_close(&s.bad);
+	client_connect(&s.bad, &s.place);
+	hello.abi = WAYMARK_ABI_VERSION;
+	hello.word_bits = 32;
+	assert_int_equal(wmk_out_hello(&s.bad.out, &hello), 0);
+	expect_error(&s, WMK_MSG_REFUSED, EPROTONOSUPPORT, "32 bits");
+	client_close(&s.bad);
+	client_connect(&s.bad, &s.place);
+	hello.word_bits = 64;
+	hello.clock_freq = 1;
+	strcpy(hello.clock, "mine");
+	assert_int_equal(wmk_out_hello(&s.bad.out, &hello), 0);
+	expect_error(&s, WMK_MSG_REFUSED, EINVAL, "clock is 'mine'");
+	wmk_apps_stats(s.place.apps, &stats);
+	assert_int_equal(stats.apps_refused, 4);
+	assert_int_equal(stats.apps_seen, 0);
+	assert_true(wmk_apps_get(s.place.apps, 0, &info));
+	assert_string_equal(info.name, "newer");
+	assert_int_equal(info.error, EPROTONOSUPPORT);
+	assert_false(info.alive);
+	scene_close(&s);
+}
+
+static void few_events(struct wmk_apps_options *o)
+{
+	o->max_events = 10;
+}
+
+static void few_bytes(struct wmk_apps_options *o)
+{
+	o->max_bytes = 500;
+}
+
+static void test_endless_events(void **state)
+{
+	struct scene s;
+	char name[16];
+
+	(void)state;
+	scene_open(&s, "bad", few_events);
+	for (uint32_t i = 0; i < 11; i++) {
+		snprintf(name, sizeof(name), "b%u", i);
+		client_event(&s.bad, i, "p", name, 1);
+	}
+	assert_dropped(&s, E2BIG, "more than 10 events");
+	scene_close(&s);
+}
+
+/* Registered and gone, over and over: what was described in a life is bounded, too. */
+static void test_churn(void **state)
+{
+	struct scene s;
+	char name[16];
+
+	(void)state;
+	scene_open(&s, "bad", few_bytes);
+	for (uint32_t i = 0; i < 30; i++) {
+		snprintf(name, sizeof(name), "b%u", i);
+		client_event(&s.bad, 0, "p", name, 1);
+		client_u32(&s.bad, WMK_MSG_EVENT_GONE, 0);
+	}
+	assert_dropped(&s, E2BIG, "500 bytes");
+	scene_close(&s);
+}
+
+static void test_numbers(void **state)
+{
+	static const uint32_t wild[] = { UINT32_MAX, 1u << 20, 5000 };
+	struct scene s;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		scene_open(&s, "bad", NULL);
+		client_event(&s.bad, wild[i], "p", "x", 1);
+		assert_dropped(&s, EPROTO, "event number");
+		scene_close(&s);
+	}
+	scene_open(&s, "bad", NULL);
+	client_event(&s.bad, 0, "p", "x", 1);
+	client_event(&s.bad, 0, "p", "y", 1);
+	assert_dropped(&s, EPROTO, "twice");
+	scene_close(&s);
+	scene_open(&s, "bad", NULL);
+	client_u32(&s.bad, WMK_MSG_EVENT_GONE, 3);
+	assert_dropped(&s, EPROTO, "never came");
+	scene_close(&s);
+}
+
+static void test_bad_event(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_open(&s, "bad", NULL);
+	assert_int_equal(wmk_out_event(&s.bad.out, 0, "nonsense", 8), 0);
+	expect_error(&s, WMK_MSG_ERROR, EPROTO, "event number 0");
+	client_event(&s.bad, 1, "p", "fine", 1);
+	assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_CHANNEL);
+	assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_ENABLE);
+	scene_close(&s);
+}
+
+/* Descriptors with messages that bring none are closed, however many. */
+static void test_descriptors(void **state)
+{
+	struct scene s;
+	int before;
+
+	(void)state;
+	scene_open(&s, "bad", NULL);
+	before = open_fds();
+	for (int i = 0; i < 300; i++) {
+		uint32_t batch = 1;
+
+		assert_int_equal(wmk_out_frame(&s.bad.out, WMK_MSG_EVENTS_END, 0, &batch, sizeof(batch), s.bad.socket), 0);
+		if (i % 2)
+			((struct wmk_frame *)(void *)s.bad.out.buf)->flags = 0;
+		assert_int_equal(wmk_out_send(&s.bad.out, s.bad.socket), 1);
+		assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_DONE);
+	}
+	place_settle(&s.place);
+	assert_int_equal(open_fds(), before);
+	scene_close(&s);
+}
+
+static void small_queue(struct wmk_apps_options *o)
+{
+	o->max_queue = 100000;
+}
+
+/* It asks and asks and never reads. Until it is dropped the good one is served at once. */
+static void test_not_reading(void **state)
+{
+	struct scene s;
+	struct wmk_app_info info = { .connected = true };
+	uint64_t worst = 0;
+	uint32_t batch = 0;
+
+	(void)state;
+	scene_open(&s, "bad", small_queue);
+	client_register(&s.good, &s.place, "good", 3);
+	for (int i = 0; i < 200000 && info.connected; i++) {
+		for (int k = 0; k < 100 && s.bad.out.len - s.bad.out.sent < 10000; k++)
+			assert_int_equal(wmk_out_u32(&s.bad.out, WMK_MSG_EVENTS_END, batch++), 0);
+		wmk_out_send(&s.bad.out, s.bad.socket);
+		uint64_t begin = wmk_clock_monotonic();
+		client_u32(&s.good, WMK_MSG_EVENTS_END, 9);
+		assert_int_equal(client_next(&s.good, &s.place), WMK_MSG_DONE);
+		uint64_t took = wmk_clock_monotonic() - begin;
+		worst = took > worst ? took : worst;
+		assert_true(wmk_apps_get(s.place.apps, 0, &info));
+	}
+	print_message("answers took %llu us at most\n", (unsigned long long)worst / 1000);
+	assert_true(worst < 1000000000u);
+	assert_dropped(&s, ENOBUFS, "does not read");
+	client_close(&s.good);
+	scene_close(&s);
+}
+
+/* A process may have some connections, not all that there are. */
+static void test_many_connections(void **state)
+{
+	struct scene s;
+	struct client more[20];
+	struct wmk_apps_stats stats;
+
+	(void)state;
+	scene_open(&s, NULL, NULL);
+	for (int i = 0; i < 20; i++)
+		client_connect(&more[i], &s.place);
+	place_settle(&s.place);
+	wmk_apps_stats(s.place.apps, &stats);
+	assert_int_equal(stats.apps_refused, 13);        /* 8 were taken, `bad` among them */
+	for (int i = 0; i < 20; i++)
+		client_close(&more[i]);
+	place_settle(&s.place);
+	scene_close(&s);
+}
+
+/* No descriptor left to accept with: connections are turned away, the loop rests, and those that are there are served. */
+static void test_no_descriptors(void **state)
+{
+	struct rlimit old, tight;
+	struct scene s;
+	struct client more;
+	int filler[512], n = 0;
+
+	(void)state;
+	scene_open(&s, "bad", NULL);
+	client_connect(&more, &s.place);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	tight = old;
+	tight.rlim_cur = (rlim_t)open_fds() + 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+	while (n < 512 && (filler[n] = dup(0)) >= 0)
+		n++;
+	assert_true(n < 512);
+	assert_int_equal(client_next(&more, &s.place), 0);
+	place_settle(&s.place);
+	client_u32(&s.bad, WMK_MSG_EVENTS_END, 5);
+	assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_DONE);
+	while (n)
+		close(filler[--n]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	client_close(&more);
+	scene_close(&s);
+}
+
+/* Bytes at random, from many that come and go. */
+static void test_noise(void **state)
+{
+	const char *seed_text = getenv("WMK_SEED"), *percent = getenv("WMK_ROUNDS_PERCENT");
+	unsigned seed = seed_text ? (unsigned)strtoul(seed_text, NULL, 0) : (unsigned)wmk_clock_monotonic();
+	int rounds = 20 * (percent ? atoi(percent) : 10);
+	struct scene s;
+	struct client noise;
+	unsigned char bytes[500];
+
+	(void)state;
+	print_message("seed %u, %d rounds\n", seed, rounds);
+	srandom(seed);
+	scene_open(&s, "bad", NULL);
+	for (int i = 0; i < rounds; i++) {
+		client_connect(&noise, &s.place);
+		if (random() % 2)
+			client_hello(&noise, "noise");
+		for (int k = 0; k < 5; k++) {
+			struct wmk_frame frame = { (uint32_t)random() % 500, (uint16_t)(random() % 16), WMK_WIRE_VERSION, 0, 0 };
+
+			for (size_t b = 0; b < sizeof(bytes); b++)
+				bytes[b] = (unsigned char)(random() % 4 ? 0 : random());
+			if (send(noise.socket, &frame, sizeof(frame), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
+			    send(noise.socket, bytes, frame.length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+				break;
+			wmk_apps_run_once(s.place.apps, 0);
+		}
+		client_close(&noise);
+		wmk_apps_run_once(s.place.apps, 0);
+	}
+	client_u32(&s.bad, WMK_MSG_EVENTS_END, 5);
+	assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_DONE);
+	scene_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_oversized), cmocka_unit_test(test_half), cmocka_unit_test(test_silent), cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_versions), cmocka_unit_test(test_endless_events), cmocka_unit_test(test_churn),
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_bad_event), cmocka_unit_test(test_descriptors),
+		cmocka_unit_test(test_not_reading), cmocka_unit_test(test_many_connections), cmocka_unit_test(test_no_descriptors),
+		cmocka_unit_test(test_noise),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
