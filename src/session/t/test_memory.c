@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_memory.c - every allocation of schema, wire and session fails once, and once together with all that follow it. What is
+ * asked then fails in words or works; nothing crashes, nothing leaks, and the next application is served as if nothing had been.
+ *
+ * Linked with --wrap for the allocating functions. Only the code under test is `armed`; the client and cmocka are not.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "client.h"
+
+static bool armed, all_after;
+static long countdown, live;
+static bool failed;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+char *__real_strdup(const char *s);
+void __real_free(void *p);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+char *__wrap_strdup(const char *s);
+void __wrap_free(void *p);
+
+static bool fails(void)
+{
+	if (!armed)
+		return false;
+	countdown--;
+	bool now = countdown == 0 || (all_after && countdown < 0);
+	failed = failed || now;
+	return now;
+}
+
+static void *counted(void *p)
+{
+	live += p != NULL;
+	return p;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : counted(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : counted(__real_calloc(n, size));
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	void *fresh = fails() ? NULL : __real_realloc(p, size);
+
+	live += fresh && !p;
+	return fresh;
+}
+
+char *__wrap_strdup(const char *s)
+{
+	return fails() ? NULL : counted(__real_strdup(s));
+}
+
+void __wrap_free(void *p)
+{
+	live -= p != NULL;
+	__real_free(p);
+}
+
+/* Runs `scene` with its first, second, ... allocation failing, until one run has no such allocation any more. */
+static void each(void (*scene)(void), long at_least)
+{
+	for (int mode = 0; mode < 2; mode++) {
+		long n = 0;
+
+		wmk_error(-EINVAL, "so that the thread's chain is allocated");
+		all_after = mode;
+		do {
+			long before = live;
+
+			failed = armed = false;
+			countdown = ++n;
+			scene();
+			assert_false(armed);
+			if (live != before)
+				fail_msg("allocation %ld failed, and %ld are left behind", n, live - before);
+		} while (failed);
+		print_message("%ld allocations\n", n - 1);
+		assert_true(n - 1 >= at_least);
+	}
+}
+
+/* ── schema ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void assert_memory_error(int err)
+{
+	assert_int_equal(err, -ENOMEM);
+	assert_non_null(wmk_error_get(0));
+}
+
+static void schema_scene(void)
+{
+	static const struct waymark_label label = { "one", 1, 1 };
+	static const struct waymark_labels labels = { "l", 1, 0, &label };
+	static const uint8_t types[] = { WAYMARK_T_S32, WAYMARK_T_STRING };
+	static const struct waymark_field fields[] = {
+		{ .type = WAYMARK_T_S32, .name = "a->b" }, { .type = WAYMARK_T_ENUM, .elem = WAYMARK_T_U8, .name = "e", .labels = &labels },
+		{ .type = WAYMARK_T_SEQ, .elem = WAYMARK_T_U16, .name = "wm_seq(x, n)" },
+	};
+	static const struct waymark_desc descs[] = {
+		{ .size = sizeof(descs[0]), .provider = "p", .name = "n", .n_fields = 3, .fields = fields },
+		{ .size = sizeof(descs[0]), .kind = WAYMARK_KIND_TEXT, .file = "a.c", .n_fields = 2, .text = "x %d y %s", .arg_types = types },
+	};
+
+	for (int i = 0; i < 2; i++) {
+		struct wmk_event_class *event = NULL, *again = NULL;
+		unsigned char buf[1024];
+
+		armed = true;
+		int err = wmk_event_from_desc(&descs[i], &event);
+		armed = false;
+		if (err) {
+			assert_memory_error(err);
+			continue;
+		}
+		long len = wmk_event_encode(event, buf, sizeof(buf), NULL);
+		assert_true(len > 0);
+		armed = true;
+		err = wmk_event_decode(buf, (size_t)len, &again);
+		armed = false;
+		if (err)
+			assert_memory_error(err);
+		else
+			assert_true(wmk_event_same(event, again));
+		wmk_event_class_free(event);
+		wmk_event_class_free(err ? NULL : again);
+	}
+}
+
+static void test_schema(void **state)
+{
+	(void)state;
+	each(schema_scene, 20);
+}
+
+/* ── wire ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void wire_scene(void)
+{
+	static char big[100000];
+	struct wmk_out out = { 0 };
+	struct wmk_in in = { 0 };
+	struct wmk_frame frame;
+	const void *body;
+	int pair[2], fd, taken = 0, queued = 0;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	armed = true;
+	for (int i = 0; i < 3; i++) {
+		int err = wmk_out_frame(&out, WMK_MSG_EVENT, 0, big, i * 45000u, i == 1 ? pair[0] : -1);
+
+		if (err)
+			assert_memory_error(err);
+		queued += err == 0;
+	}
+	for (int tries = 0; taken < queued && tries < 1000; tries++) {
+		assert_true(wmk_out_send(&out, pair[0]) >= 0);
+		int came = wmk_in_receive(&in, pair[1]);
+		if (came < 0 && came != -EAGAIN)
+			assert_memory_error(came);       /* and may be tried again */
+		while (in.buf && wmk_in_frame(&in, &frame, &body, &fd) == 1) {
+			taken++;
+			if (fd >= 0)
+				close(fd);
+		}
+		if (came == -ENOMEM && all_after)
+			break;
+	}
+	armed = false;
+	if (!all_after)
+		assert_int_equal(taken, queued);
+	wmk_out_free(&out);
+	wmk_in_free(&in);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static void test_wire(void **state)
+{
+	(void)state;
+	each(wire_scene, 4);
+}
+
+/* ── session ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static void settle_armed(struct place *p)
+{
+	armed = true;
+	for (int i = 0; i < 1000 && wmk_apps_run_once(p->apps, 0) > 0; i++)
+		;
+	armed = false;
+}
+
+static void session_scene(void)
+{
+	static const char *const patterns[] = { "p:*", "q*" };
+	struct place p;
+	struct client first, second, good;
+	int fds = open_fds();
+
+	place_prepare(&p);
+	p.channels[0].patterns = patterns;
+	p.channels[0].n_patterns = 2;
+	armed = true;
+	int err = wmk_apps_open(&p.options, &p.apps);
+	armed = false;
+	if (err) {
+		assert_memory_error(err);
+		p.apps = NULL;
+	} else {
+		client_connect(&first, &p);
+		client_hello(&first, "first");
+		for (uint32_t i = 0; i < 100; i++)
+			client_event(&first, i, "p", i % 2 ? "x" : "y", i % 3);
+		client_u32(&first, WMK_MSG_EVENTS_END, 1);
+		client_connect(&second, &p);
+		client_hello(&second, "second");
+		client_event(&second, 0, "p", "z", 2);
+		client_event(&second, 0, "p", "z", 2);           /* an error */
+		settle_armed(&p);
+		armed = true;
+		wmk_apps_channel_switch(p.apps, 0, false);
+		wmk_apps_channel_switch(p.apps, 0, true);
+		armed = false;
+		client_close(&first);
+		settle_armed(&p);
+		client_register(&good, &p, "good", 3);
+		client_close(&good);
+		client_close(&second);
+		place_settle(&p);
+	}
+	place_close(&p);
+	assert_int_equal(open_fds(), fds);
+}
+
+static void test_session(void **state)
+{
+	(void)state;
+	each(session_scene, 30);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_schema), cmocka_unit_test(test_wire), cmocka_unit_test(test_session) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
