@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * buffer.pml - what spin itself does not have: memory whose stores become visible late. Each CPU has a store buffer; a process of its
+ * own, drain(), carries the entries to memory at any time. CPUs and CELLS are defined by the model.
+ *
+ * As compiled, x86-64: first in, first out. With -DARM, aarch64: an entry may overtake others, but not one for the same
+ * address, nor a barrier; a release store goes only when all before it have gone (later ones may pass it).
+ * Loads are never late: where a model lets a load be early or late, it says so itself.
+ */
+#ifndef BUF
+#define BUF 5
+#endif
+
+#define PLAIN 0
+#define RELEASE 1
+#define BARRIER 2
+
+typedef buffer {
+	byte addr[BUF];
+	byte val[BUF];
+	byte kind[BUF];
+	byte n
+};
+
+byte mem[CELLS];
+buffer buf[CPUS];
+
+#define stored(c) (buf[c].n == 0)
+
+inline append(c, a, v, k) {
+	buf[c].n < BUF ->
+	buf[c].addr[buf[c].n] = a;
+	buf[c].val[buf[c].n] = v;
+	buf[c].kind[buf[c].n] = k;
+	buf[c].n++
+}
+
+#define store(c, a, v) atomic { append(c, a, v, PLAIN) }
+#define store_release(c, a, v) atomic { append(c, a, v, RELEASE) }
+#ifdef ARM
+/* dmb ishst */
+#define store_barrier(c) atomic { append(c, 255, 0, BARRIER) }
+#else
+#define store_barrier(c) skip
+#endif
+/* mfence, dmb ish: also what a locked instruction does */
+#define full_fence(c) stored(c)
+
+/* A load sees this CPU's own stores first. */
+inline load(c, a, into) {
+	d_step {
+		into = mem[a];
+		for (look : 0 .. BUF - 1) {
+			if
+			:: look < buf[c].n && buf[c].addr[look] == a && buf[c].kind[look] != BARRIER -> into = buf[c].val[look]
+			:: else
+			fi
+		}
+		look = 0
+	}
+}
+
+proctype drain(byte c) {
+	byte i, j;
+	bit stuck;
+
+end:
+	do
+	:: atomic {
+		buf[c].n > 0 ->
+		i = 0;
+		stuck = 0;
+#ifdef ARM
+		do
+		:: i + 1 < buf[c].n -> i++
+		:: true -> break
+		od;
+		j = 0;
+		do
+		:: j == i -> break
+		:: else ->
+			stuck = stuck || buf[c].kind[i] != PLAIN || buf[c].kind[j] == BARRIER || buf[c].addr[j] == buf[c].addr[i];
+			j++
+		od;
+#endif
+		if
+		:: stuck                                       /* not this one, now */
+		:: else ->
+			if
+			:: buf[c].kind[i] != BARRIER -> mem[buf[c].addr[i]] = buf[c].val[i]
+			:: else
+			fi;
+			do
+			:: i + 1 < buf[c].n ->
+				buf[c].addr[i] = buf[c].addr[i + 1];
+				buf[c].val[i] = buf[c].val[i + 1];
+				buf[c].kind[i] = buf[c].kind[i + 1];
+				i++
+			:: else -> break
+			od;
+			buf[c].addr[i] = 0;
+			buf[c].val[i] = 0;
+			buf[c].kind[i] = 0;
+			buf[c].n--
+		fi;
+		i = 0;
+		j = 0;
+		stuck = 0
+	}
+	od
+}
