@@ -56,7 +56,7 @@ static int make_set(struct wmk_recording *rec, unsigned channel, const struct wm
 		.size = sizeof(ring),
 		.subbuf_size = own ? options->subbuf_size : STATEDUMP_SUBBUF,
 		.n_subbufs = own ? options->n_subbufs : STATEDUMP_SUBBUFS,
-		.header_room = WMK_CTF_PACKET_ROOM,
+		.header_room = wmk_consumer_header_room(own ? options->subbuf_size : STATEDUMP_SUBBUF),
 		.mode = own && options->overwrite ? WAYMARK_RING_OVERWRITE : WAYMARK_RING_DISCARD,
 		.clock = (uint32_t)clock,
 		.prefault = own ? PREFAULT_MAX : 0,
