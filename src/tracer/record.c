@@ -288,12 +288,7 @@ static __attribute__((noinline)) void slow(struct waymark_desc *desc, const uint
 	errno = saved;
 }
 
-void wmk_record_at(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
-{
-	slow(desc, words, refs, ip);
-}
-
-void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs)
+void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 {
 	struct waymark_enabler *e = __atomic_load_n(&desc->chain, __ATOMIC_ACQUIRE); /* (T3) */
 
@@ -307,5 +302,5 @@ void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words,
 		if (wmk_likely(wmk_ring_write(e->set, &e->gen, gen, e->id, &frag, 1, frag.len) != -ESTALE))
 			return;
 	}
-	slow(desc, words, refs, __builtin_return_address(0));
+	slow(desc, words, refs, ip ? ip : __builtin_return_address(0));
 }

@@ -145,7 +145,7 @@ int WMK_EXPORT waymark_event_record(struct waymark_event *event, const union way
 	s.at = s.n_refs = 0;
 	for (unsigned i = 0; i < n; i++)
 		stage_value(&s, event->types[i], &values[i]);
-	wmk_record_at(&event->desc, s.words, s.refs, __builtin_return_address(0));
+	waymark_record(&event->desc, s.words, s.refs, __builtin_return_address(0));
 	return 0;
 }
 

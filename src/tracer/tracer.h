@@ -265,7 +265,5 @@ void wmk_probe_call(struct wmk_event *event, waymark_probe_fn fn, void *data, co
 
 /* Was the module loaded with the program, not by dlopen()? Asks the loader: lock not held. */
 bool wmk_module_is_initial(const struct waymark_module *module);
-/* waymark_record(), said to have been called from `ip`. */
-void wmk_record_at(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip);
 
 #endif

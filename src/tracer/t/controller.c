@@ -207,6 +207,7 @@ static void *run(void *arg)
 			fds[n++] = (struct pollfd){ .fd = app->sock, .events = (short)(POLLIN | (sent == 0 ? POLLOUT : 0)) };
 		}
 		pthread_mutex_unlock(&c->lock);
+		waymark_ring_set_back(c->set);
 		poll(fds, n, 20);
 		if (fds[0].revents)
 			return NULL;
