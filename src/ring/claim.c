@@ -134,6 +134,7 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 	do {
 		plan->ctl = ring->ctl;
 		plan->pos = wmk_ring_load(&ring->ctl->write_pos);
+		__asm__ __volatile__("" ::: "memory"); /* the clock is read behind the claim */
 		plan->ts = wmk_ring_now(set);
 		plan->enter = NULL;
 		wmk_ring_carry(ring->ctl, plan);
