@@ -16,6 +16,8 @@
 #define MIN_US 1000u
 #define MAX_US 100000u
 #define EMPTY_LOOKS 8u             /* at the longest interval, before the thread waits to be woken by a writer */
+#define TIMER_US 4000u             /* longer sleeps can be ended by a writer */
+#define MANY_SETS_US 10000u        /* who watches several sets has only the timer */
 #define DEEP_SLEEP_US 1000000u     /* a writer can be killed between its commit and the wake: look anyway */
 #define PUBLISH_NS 50000000u
 
@@ -179,28 +181,38 @@ static void adapt(struct wmk_consumer *consumer, const struct wmk_look_result *s
 				us > consumer->options.max_us ? consumer->options.max_us : us;
 }
 
-/* Sleep as deep as it may be. Under `lock`, which it lets go. */
+/*
+ * Until the next look, under `lock`, which it lets go. Short: by the timer, and writers make no system call. Longer: a writer that enters a
+ * sub-buffer ends it, or a burst would fill the rings meanwhile. That is one wake in a look at most.
+ */
 static void rest(struct wmk_consumer *consumer)
 {
-	struct waymark_ring_set *set = consumer->n_sets == 1 ? consumer->sets[0] : NULL;
+	uint64_t us = consumer->idle >= EMPTY_LOOKS ? DEEP_SLEEP_US : consumer->interval_us;
 
-	if (consumer->idle < EMPTY_LOOKS || !set || consumer->now.stuck) {
-		wait_us(consumer, consumer->interval_us);
+	if (consumer->many || !consumer->only || us <= TIMER_US || consumer->now.stuck) {
+		wait_us(consumer, consumer->many && us > MANY_SETS_US ? MANY_SETS_US : consumer->interval_us);
 		return;
 	}
-	consumer->asleep = true;
+	consumer->asleep = consumer->only;
 	pthread_mutex_unlock(&consumer->lock);
-	if (waymark_ring_set_wait(set, DEEP_SLEEP_US) > 0)
+	if (waymark_ring_set_wait(consumer->only, us) > 0) {
 		consumer->idle = 0;
+		consumer->interval_us = consumer->options.min_us;
+	}
 	pthread_mutex_lock(&consumer->lock);
-	consumer->asleep = false;
+	consumer->asleep = NULL;
 }
 
 static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *seen, uint64_t *published)
 {
 	pthread_mutex_lock(&consumer->streams_lock);
+	consumer->only = consumer->n_sets == 1 ? consumer->sets[0] : NULL;
+	consumer->many = consumer->n_sets > 1;
 	wmk_consumer_tend(consumer);
-	wmk_consumer_look(consumer, how, seen);
+	if (how == WMK_LOOK_WHOLE && consumer->options.at_stop_only)
+		memset(seen, 0, sizeof(*seen));
+	else
+		wmk_consumer_look(consumer, how, seen);
 	consumer->ended |= how == WMK_LOOK_END;
 	if (how != WMK_LOOK_WHOLE || now_ns() - *published > PUBLISH_NS) {
 		wmk_consumer_publish(consumer);
@@ -217,12 +229,7 @@ static void *run(void *arg)
 	bool stop = false;
 
 	while (!stop) {
-		if (consumer->options.at_stop_only) {
-			memset(&seen, 0, sizeof(seen));
-			wmk_consumer_tend(consumer);
-		} else {
-			look_and_publish(consumer, flush ? WMK_LOOK_FLUSH : WMK_LOOK_WHOLE, &seen, &published);
-		}
+		look_and_publish(consumer, flush ? WMK_LOOK_FLUSH : WMK_LOOK_WHOLE, &seen, &published);
 		adapt(consumer, &seen);
 		pthread_mutex_lock(&consumer->lock);
 		if (flush) {
@@ -265,7 +272,7 @@ static void nudge(struct wmk_consumer *consumer)
 {
 	pthread_cond_broadcast(&consumer->changed);
 	if (consumer->asleep)
-		waymark_ring_set_wake(consumer->sets[0]);
+		waymark_ring_set_wake(consumer->asleep);
 }
 
 int wmk_consumer_flush(struct wmk_consumer *consumer)

@@ -41,13 +41,16 @@ struct wmk_consumer {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	pthread_t thread;
-	bool running, stop, asleep;
+	bool running, stop;
+	struct waymark_ring_set *asleep;   /* the thread sleeps until a writer of this set wakes it */
 	uint64_t flush_wanted, flush_done;
 	int flush_err, stop_err;
 	struct wmk_consumer_stats stats;
 	/* The thread's own. */
 	struct wmk_consumer_stats now;
 	uint32_t interval_us, idle;
+	struct waymark_ring_set *only;     /* if there is one set */
+	bool many;
 };
 
 enum wmk_look { WMK_LOOK_WHOLE = 0, WMK_LOOK_FLUSH = 1, WMK_LOOK_END = 2 };
