@@ -156,7 +156,7 @@ static int measure_counter(struct wmk_clock *clock)
 		return wmk_error(-ENOTSUP, "the counter %s stands still", COUNTER_NAME);
 	bracket(CLOCK_REALTIME, &counter, &real);
 	wmk_clock_set_offset(clock, counter, real);
-	clock->precision = wmk_clock_skew(clock->freq);
+	clock->precision = wmk_clock_skew();
 	snprintf(clock->name, sizeof(clock->name), "%s", COUNTER_NAME);
 	snprintf(clock->description, sizeof(clock->description), "Counter of the processor (%s), %s", COUNTER_NAME, how);
 	return 0;

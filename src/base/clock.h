@@ -36,10 +36,11 @@ int wmk_clock_measure(enum wmk_clock_kind kind, struct wmk_clock *clock);
 /* Set offset_s and offset, given that the clock (freq is set) showed `value` at real time `real_ns`, nanoseconds since 1970. */
 void wmk_clock_set_offset(struct wmk_clock *clock, uint64_t value, uint64_t real_ns);
 /*
- * What the counters of two CPUs may stand apart, in cycles, measured between this CPU and up to 8 others that the thread may run on;
- * 0 when there is none, or none that answers in 5 ms. Moves the calling thread's affinity and sets it back.
+ * What the counters of two CPUs may stand apart at most, in cycles, measured between this CPU and up to 8 others that the thread may
+ * run on; 0 when there is none, or none that answers in 10 ms. On busy CPUs the bound is wide, but true. Moves the calling
+ * thread's affinity and sets it back.
  */
-uint64_t wmk_clock_skew(uint64_t freq);
+uint64_t wmk_clock_skew(void);
 
 static inline uint64_t wmk_clock_counter(void)
 {

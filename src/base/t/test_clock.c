@@ -40,7 +40,7 @@ static void check(enum wmk_clock_kind kind)
 	assert_int_equal(clock.kind, kind);
 	assert_true(clock.freq >= 1000000u);
 	assert_true(clock.offset < clock.freq);
-	assert_true(clock.precision < clock.freq / 1000);
+	assert_true(clock.precision < clock.freq / 10);
 	assert_int_equal(strlen(clock.uuid), 36);
 	assert_true(clock.name[0] && clock.description[0]);
 	/* A thread that is moved away between the two readings makes one comparison wrong, not 100. */
