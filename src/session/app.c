@@ -23,11 +23,12 @@ void wmk_app_notify(struct app *app)
 		ops->on_app(ops->data, &app->record->info);
 }
 
-static void record_error(struct app *app, int err, const char *words)
+/* `last`: the connection ends with this, which matters more than what was said before; else the first that was said is kept. */
+static void record_error(struct app *app, int err, const char *words, bool last)
 {
 	struct record *r = app->record;
 
-	if (!r || r->info.error)
+	if (!r || (r->info.error && !last))
 		return;
 	r->info.error = err < 0 ? -err : err;
 	snprintf(r->why, sizeof(r->why), "%s", words);
@@ -48,7 +49,7 @@ void wmk_app_close(struct app *app, int err)
 	if (app->socket < 0)
 		return;
 	if (err < 0) {
-		record_error(app, err, wmk_error_text(words, sizeof(words)));
+		record_error(app, err, wmk_error_text(words, sizeof(words)), true);
 		app->apps->stats.apps_dropped += app->state == APP_ADMITTED;
 	}
 	app->apps->stats.apps_connected -= app->state == APP_ADMITTED;
@@ -89,7 +90,7 @@ void wmk_app_refuse(struct app *app, uint32_t request, int err, const char *word
 {
 	if (app->state == APP_SILENT)
 		app->apps->stats.apps_refused++;
-	record_error(app, err, words);
+	record_error(app, err, words, true);
 	if (app->record)
 		app->record->info.alive = false;         /* it is not watched any more */
 	if (wmk_out_error(&app->out, WMK_MSG_REFUSED, request, err, words) == 0)
@@ -288,7 +289,11 @@ static int take_event_gone(struct app *app, const struct wmk_frame *frame, const
 
 	if (err < 0)
 		return err;
+#ifdef WMK_PLANTED_BUG_SESSION               /* the fuzzer must find this */
+	if (number > app->cap_events)
+#else
 	if (number >= app->n_events || !app->events[number].class)
+#endif
 		return wmk_error(-EPROTO, "event number %u is gone and never came", number);
 	app->events[number] = (struct app_event){ NULL, false, false };
 	app->live_events--;
@@ -321,7 +326,7 @@ static int take_error(struct app *app, const struct wmk_frame *frame, const void
 	int number, err = wmk_error_msg_decode(body, frame->length, &number, words, sizeof(words));
 
 	if (err == 0)
-		record_error(app, number, words);
+		record_error(app, number, words, false);
 	return err;
 }
 

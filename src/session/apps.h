@@ -53,7 +53,7 @@ struct wmk_app_info {
 	uint32_t enabled;                   /* of these, enabled in some channel now or ever */
 	bool connected;                     /* its socket is open */
 	bool alive;                         /* the pidfd has not fired; false too for the refused, and after exec for the program before */
-	int error;                          /* 0, or why it was refused or dropped: a positive errno ... */
+	int error;                          /* 0, or why it was refused or dropped, or what it complained of: a positive errno ... */
 	const char *why;                    /* ... in words, else NULL */
 };
 

@@ -27,6 +27,7 @@
 #define CRASH_STATUS 88
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+void fuzz_clean_up(void) __attribute__((weak));      /* the fuzzer may have one: called at the end, whatever end it is */
 const char *__asan_default_options(void);
 const char *__ubsan_default_options(void);
 void __sanitizer_cov_trace_pc(void);
@@ -237,6 +238,8 @@ static void leave_input(void)
 	char name[64];
 	FILE *f;
 
+	if (fuzz_clean_up)
+		fuzz_clean_up();
 	if (!leave)
 		return;
 	snprintf(name, sizeof(name), "crash-%llu", (unsigned long long)seed);
@@ -282,6 +285,8 @@ static void fuzz(double seconds)
 		if (fresh_edge)
 			corpus_add(current, current_len);
 	} while (++rounds % 64 || now() < end);
+	if (fuzz_clean_up)
+		fuzz_clean_up();
 	printf("%u files, %llu rounds, %u inputs kept\n", files, (unsigned long long)rounds, n_corpus - files);
 	for (unsigned i = 0; i < n_corpus; i++)
 		free(corpus[i].data);
