@@ -72,6 +72,8 @@ struct wmk_sink_ops {
 	int (*stream_open)(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream);
 	/* Whole packet or nothing; -errno may be passing (disk full): the same packet is offered again. */
 	int (*write)(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet);
+	/* There is no room for a packet with the final lost count: put it into the last one. May be NULL. */
+	int (*amend)(struct wmk_sink_stream *stream, uint64_t lost);
 	int (*stream_close)(struct wmk_sink_stream *stream);
 	/* A sentence that belongs to the trace: a stream's error. */
 	void (*note)(struct wmk_sink *sink, const char *words);

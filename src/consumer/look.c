@@ -168,8 +168,11 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 		if (err >= 0)
 			err = put_empty(consumer, stream, ts, stream->end_pos, lost);
 	}
-	if (err < 0)
+	if (err < 0) {
 		remember(consumer, err);
+		if (stream->out && consumer->options.sink->ops->amend && consumer->options.sink->ops->amend(stream->out, lost) < 0)
+			wmk_error_clear();
+	}
 	if (stream->out) {
 		int closed = consumer->options.sink->ops->stream_close(stream->out);
 

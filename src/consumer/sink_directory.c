@@ -60,6 +60,11 @@ static int directory_write(struct wmk_sink_stream *stream, const struct wmk_ctf_
 	return wmk_store_stream_append(stream->file, iov, n, &head);
 }
 
+static int directory_amend(struct wmk_sink_stream *stream, uint64_t lost)
+{
+	return wmk_store_stream_amend(stream->file, lost);
+}
+
 static int directory_stream_close(struct wmk_sink_stream *stream)
 {
 	int err = wmk_store_stream_close(stream->file);
@@ -89,8 +94,9 @@ static void directory_close(struct wmk_sink *sink)
 }
 
 static const struct wmk_sink_ops directory_ops = {
-	.stream_open = directory_stream_open, .write = directory_write, .stream_close = directory_stream_close, .note = directory_note,
-	.bytes = directory_bytes, .close = directory_close,
+	.stream_open = directory_stream_open, .write = directory_write, .amend = directory_amend,
+	.stream_close = directory_stream_close, .note = directory_note, .bytes = directory_bytes,
+	.close = directory_close,
 };
 
 int wmk_sink_directory_open(struct wmk_store *store, const uint8_t uuid[16], struct wmk_sink **sink)

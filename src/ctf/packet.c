@@ -14,7 +14,7 @@
 
 enum packet_at {
 	AT_MAGIC = 0, AT_UUID = 4, AT_STREAM = 20, AT_INSTANCE = 24, AT_BEGIN = 32, AT_END = 40, AT_CONTENT = 48, AT_SIZE = 56,
-	AT_SEQUENCE = 64, AT_POSITION = 72, AT_LOST = 80, AT_CPU = 88, AT_CUT = 92,
+	AT_SEQUENCE = 64, AT_POSITION = 72, AT_LOST = WMK_CTF_PACKET_LOST_AT, AT_CPU = 88, AT_CUT = 92,
 };
 
 _Static_assert(AT_CUT + 4 == WMK_CTF_PACKET_ROOM, "the packet header fills its room");
@@ -113,7 +113,7 @@ void wmk_ctf_index_encode(uint8_t entry[WMK_CTF_INDEX_ENTRY], uint64_t offset, c
 	put_be64(entry + 16, (WMK_CTF_PACKET_ROOM + packet->content) * 8);
 	put_be64(entry + 24, packet->begin_ts);
 	put_be64(entry + 32, packet->end_ts);
-	put_be64(entry + 40, packet->lost);
+	put_be64(entry + WMK_CTF_INDEX_LOST_AT, packet->lost);
 	put_be64(entry + 48, packet->stream_id);
 	put_be64(entry + 56, packet->instance);
 	put_be64(entry + 64, packet->sequence);

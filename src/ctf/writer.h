@@ -102,6 +102,8 @@ const struct wmk_ctf_context *wmk_ctf_context_find(const char *name);
 
 #define WMK_CTF_MAGIC 0xC1FC1FC1u
 #define WMK_CTF_PACKET_ROOM 96u        /* bytes: what waymark_ring_options.header_room must be */
+#define WMK_CTF_PACKET_LOST_AT 80u     /* where the lost count stands in it ... */
+#define WMK_CTF_INDEX_LOST_AT 40u      /* ... and, big-endian, in an index entry */
 #define WMK_CTF_CPU_NONE 0xffffffffu   /* cpu_id of a claim ring's stream */
 
 struct wmk_ctf_packet {

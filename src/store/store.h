@@ -80,6 +80,11 @@ void wmk_store_stream_place(struct wmk_store_stream *stream, struct wmk_ctf_pack
  * failure (-ENOSPC, -EDQUOT, -EFBIG, -EIO) the file is cut back to the last whole packet and the same packet can be tried again.
  */
 int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n, const struct wmk_ctf_packet *packet);
+/*
+ * Write another lost count into the last packet, in place: for a disk that has no room for one more packet, so that no loss is invisible.
+ * -ENOENT when there is no packet.
+ */
+int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost);
 uint64_t wmk_store_stream_bytes(const struct wmk_store_stream *stream);
 /* Writes out what is pending and closes. Returns the first error that was met on the way. */
 int wmk_store_stream_close(struct wmk_store_stream *stream);

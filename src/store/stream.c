@@ -7,6 +7,7 @@
  */
 #include "store/internal.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ struct wmk_store_stream {
 	char name[256];
 	int fd, index;             /* index: -1 once it could not be kept true */
 	uint64_t len, index_len;   /* of whole packets, of their entries */
+	uint64_t last;             /* where the last packet begins */
 	struct wmk_direct direct;
 };
 
@@ -172,8 +174,23 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 		return wmk_error(err, "cannot write stream %.60s in %.60s: %s", stream->name, stream->store->path, strerror(-err));
 	if (index_packet(stream, packet) < 0)
 		index_drop(stream);
+	stream->last = stream->len;
 	stream->len += size;
 	count_bytes(stream->store, size);
+	return 0;
+}
+
+int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost)
+{
+	uint64_t big = htobe64(lost);
+
+	if (!stream->len)
+		return wmk_error(-ENOENT, "stream %.60s has no packet", stream->name);
+	if (pwrite(stream->fd, &lost, sizeof(lost), (off_t)(stream->last + WMK_CTF_PACKET_LOST_AT)) != (ssize_t)sizeof(lost))
+		return wmk_error(-EIO, "cannot write a lost count into stream %.60s", stream->name);
+	if (stream->index >= 0 && pwrite(stream->index, &big, sizeof(big), (off_t)(stream->index_len - WMK_CTF_INDEX_ENTRY +
+					 WMK_CTF_INDEX_LOST_AT)) != (ssize_t)sizeof(big))
+		index_drop(stream);
 	return 0;
 }
 
@@ -194,6 +211,7 @@ static int scan(struct wmk_store_stream *stream, const uint8_t uuid[16], uint64_
 			break;
 		if (index_packet(stream, &packet) < 0)
 			index_drop(stream);
+		stream->last = stream->len;
 		stream->len += wmk_ctf_packet_size(&packet);
 		*last = packet;
 		found = 1;
