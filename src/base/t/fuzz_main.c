@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,7 +28,9 @@
 #define CRASH_STATUS 88
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-void fuzz_clean_up(void) __attribute__((weak));      /* the fuzzer may have one: called at the end, whatever end it is */
+/* A fuzzer may have these: called once each, before and after the process that fuzzes. */
+void fuzz_set_up(void) __attribute__((weak));
+void fuzz_clean_up(void) __attribute__((weak));
 const char *__asan_default_options(void);
 const char *__ubsan_default_options(void);
 void __sanitizer_cov_trace_pc(void);
@@ -50,11 +53,13 @@ static struct input {
 static unsigned n_corpus;
 static uint8_t edges[EDGES];
 static uint64_t operands[OPERANDS], n_operands;
-static bool fresh_edge, leave = true;
+static bool fresh_edge;
 static uintptr_t previous;
 static uint64_t seed, state;
-static uint8_t current[INPUT_MAX];
-static size_t current_len;
+static struct {
+	size_t len;
+	uint8_t data[INPUT_MAX];
+} *current;                      /* shared with the parent */
 
 /* ── hooks of the instrumentation, and of the sanitizers ─────────────────────────────────────────────── */
 
@@ -133,14 +138,14 @@ static void corpus_add(const uint8_t *data, size_t len)
 /* Run `current`. A copy of exactly its length, so that a read past the end is seen. */
 static void run(void)
 {
-	uint8_t *exact = malloc(current_len ? current_len : 1);
+	uint8_t *exact = malloc(current->len ? current->len : 1);
 
 	if (!exact)
 		exit(1);
-	memcpy(exact, current, current_len);
+	memcpy(exact, current->data, current->len);
 	fresh_edge = false;
 	previous = 0;
-	LLVMFuzzerTestOneInput(exact, current_len);
+	LLVMFuzzerTestOneInput(exact, current->len);
 	free(exact);
 }
 
@@ -159,9 +164,10 @@ static int corpus_read(const char *folder)
 		FILE *f = entry->d_name[0] == '.' ? NULL : fopen(path, "rb");
 		if (!f)
 			continue;
-		current_len = fread(current, 1, sizeof(current), f);
+		static uint8_t bytes[INPUT_MAX];
+		size_t len = fread(bytes, 1, sizeof(bytes), f);
 		fclose(f);
-		corpus_add(current, current_len);
+		corpus_add(bytes, len);
 	}
 	closedir(dir);
 	return 0;
@@ -175,33 +181,33 @@ static void value_put(size_t at)
 					       : odd[below(sizeof(odd) / sizeof(odd[0]))];
 	size_t width = (size_t)1 << below(4);
 
-	if (at + width <= current_len)
-		memcpy(current + at, &v, width);
+	if (at + width <= current->len)
+		memcpy(current->data + at, &v, width);
 }
 
 static void insert(size_t at, const uint8_t *from, size_t len)
 {
-	if (current_len + len > INPUT_MAX)
+	if (current->len + len > INPUT_MAX)
 		return;
-	memmove(current + at + len, current + at, current_len - at);
-	memcpy(current + at, from, len);
-	current_len += len;
+	memmove(current->data + at + len, current->data + at, current->len - at);
+	memcpy(current->data + at, from, len);
+	current->len += len;
 }
 
 static void mutate(void)
 {
 	const struct input *other = &corpus[below(n_corpus)];
 	uint8_t bytes[16];
-	size_t at = below(current_len + 1), len = below(16) + 1;
+	size_t at = below(current->len + 1), len = below(16) + 1;
 
 	switch (below(8)) {
 	case 0:
-		if (at < current_len)
-			current[at] ^= (uint8_t)(1u << below(8));
+		if (at < current->len)
+			current->data[at] ^= (uint8_t)(1u << below(8));
 		break;
 	case 1:
-		if (at < current_len)
-			current[at] = (uint8_t)dice();
+		if (at < current->len)
+			current->data[at] = (uint8_t)dice();
 		break;
 	case 2:
 	case 3:
@@ -213,9 +219,9 @@ static void mutate(void)
 		insert(at, bytes, len);
 		break;
 	case 5:
-		if (at + len <= current_len) {
-			memmove(current + at, current + at + len, current_len - at - len);
-			current_len -= len;
+		if (at + len <= current->len) {
+			memmove(current->data + at, current->data + at + len, current->len - at - len);
+			current->len -= len;
 		}
 		break;
 	case 6:
@@ -226,7 +232,7 @@ static void mutate(void)
 		}
 		break;
 	default:
-		current_len = at;
+		current->len = at;
 		break;
 	}
 }
@@ -238,21 +244,14 @@ static void leave_input(void)
 	char name[64];
 	FILE *f;
 
-	if (fuzz_clean_up)
-		fuzz_clean_up();
-	if (!leave)
-		return;
 	snprintf(name, sizeof(name), "crash-%llu", (unsigned long long)seed);
 	f = fopen(name, "wb");
 	if (f) {
-		fwrite(current, 1, current_len, f);
+		fwrite(current->data, 1, current->len, f);
 		fclose(f);
 	}
 	fprintf(stderr, "seed %llu: the input is in %s\n", (unsigned long long)seed, name);
 }
-
-/* The sanitizers' hook, called before the process ends. */
-void __sanitizer_set_death_callback(void (*callback)(void));
 
 static double now(void)
 {
@@ -268,50 +267,56 @@ static void fuzz(double seconds)
 	uint64_t rounds = 0;
 	unsigned files = n_corpus;
 
-	__sanitizer_set_death_callback(leave_input);
 	for (unsigned i = 0; i < files; i++) {
-		current_len = corpus[i].len;
-		memcpy(current, corpus[i].data, current_len);
+		current->len = corpus[i].len;
+		memcpy(current->data, corpus[i].data, current->len);
 		run();
 	}
 	do {
 		const struct input *base = &corpus[below(n_corpus)];
 
-		current_len = base->len;
-		memcpy(current, base->data, base->len);
+		current->len = base->len;
+		memcpy(current->data, base->data, base->len);
 		for (size_t n = below(5) + 1; n; n--)
 			mutate();
 		run();
 		if (fresh_edge)
-			corpus_add(current, current_len);
+			corpus_add(current->data, current->len);
 	} while (++rounds % 64 || now() < end);
-	if (fuzz_clean_up)
-		fuzz_clean_up();
 	printf("%u files, %llu rounds, %u inputs kept\n", files, (unsigned long long)rounds, n_corpus - files);
 	for (unsigned i = 0; i < n_corpus; i++)
 		free(corpus[i].data);
 	n_corpus = 0;
 }
 
-/* A child fuzzes; it must die of a sanitizer's finding. */
-static int fuzz_expect_crash(double seconds)
+/* A child fuzzes, so that whatever ends it leaves the input and the verdict to us. */
+static int fuzz_in_child(double seconds, bool expect_crash)
 {
 	int status;
-	pid_t pid = fork();
 
+	if (fuzz_set_up)
+		fuzz_set_up();
+	pid_t pid = fork();
 	if (pid == 0) {
-		leave = false;
 		fuzz(seconds);
 		exit(0);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return 1;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == CRASH_STATUS) {
-		printf("the planted bug was found\n");
-		return 0;
+	if (fuzz_clean_up)
+		fuzz_clean_up();
+	bool finding = WIFEXITED(status) && WEXITSTATUS(status) == CRASH_STATUS;
+	if (expect_crash) {
+		if (finding)
+			printf("the planted bug was found\n");
+		else
+			fprintf(stderr, "seed %llu: the planted bug was not found in %.0f s (status %#x)\n", (unsigned long long)seed, seconds,
+				(unsigned)status);
+		return !finding;
 	}
-	fprintf(stderr, "seed %llu: the planted bug was not found in %.0f s (status %#x)\n", (unsigned long long)seed, seconds,
-		(unsigned)status);
+	if (status == 0)
+		return 0;
+	leave_input();
 	return 1;
 }
 
@@ -337,8 +342,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "no corpus: nothing to start from\n");
 		return 1;
 	}
-	if (expect_crash)
-		return fuzz_expect_crash(seconds);
-	fuzz(seconds);
-	return 0;
+	current = mmap(NULL, sizeof(*current), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return current == MAP_FAILED ? 1 : fuzz_in_child(seconds, expect_crash);
 }

@@ -14,6 +14,7 @@
 #include "session/apps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+void fuzz_set_up(void);
 void fuzz_clean_up(void);
 
 static char rundir[] = "/tmp/waymark-fuzz-XXXXXX";
@@ -40,11 +41,16 @@ static void apps_restart(void)
 		abort();
 }
 
+void fuzz_set_up(void)
+{
+	if (!mkdtemp(rundir))
+		abort();
+}
+
 void fuzz_clean_up(void)
 {
 	char path[sizeof(rundir) + sizeof(WMK_APP_SOCKET) + 1];
 
-	/* Only the files: what is in memory may be what the sanitizer has just complained of. */
 	snprintf(path, sizeof(path), "%s/%s", rundir, WMK_APP_SOCKET);
 	unlink(path);
 	rmdir(rundir);
@@ -94,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2, .n_cpus = 1 };
 
 	if (!set) {
-		if (!mkdtemp(rundir) || waymark_ring_set_create(&ring, &set) != 0)
+		if (waymark_ring_set_create(&ring, &set) != 0)
 			abort();
 	}
 	if (inputs++ % 1000 == 0)
