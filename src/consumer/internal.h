@@ -23,6 +23,7 @@ struct wmk_stream {
 	uint64_t taken;                    /* records released from the source */
 	uint64_t written;                  /* of them, in the trace */
 	uint64_t source_lost;              /* greatest count that the source has told */
+	uint64_t causes[WAYMARK_LOST_CAUSES];
 	uint64_t shown;                    /* lost count of the last packet in the trace */
 	uint64_t cut;
 	bool dead;                         /* the source lies */

@@ -146,10 +146,10 @@ static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum w
 	return 1;
 }
 
-/* What the source has lost by now, never less than it has said before. */
-static uint64_t lost_now(struct wmk_stream *stream, uint64_t by_cause[WAYMARK_LOST_CAUSES])
+/* What the source has lost by now, never less than it has said before; a source that lies is not asked any more. */
+static uint64_t lost_now(struct wmk_stream *stream)
 {
-	uint64_t lost = stream->source->ops->lost(stream->source, by_cause);
+	uint64_t lost = stream->dead ? 0 : stream->source->ops->lost(stream->source, stream->causes);
 
 	if (lost > stream->source_lost)
 		stream->source_lost = lost;
@@ -159,7 +159,7 @@ static uint64_t lost_now(struct wmk_stream *stream, uint64_t by_cause[WAYMARK_LO
 /* The final count, in a packet of its own if the last one did not have it. */
 static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
-	uint64_t lost = lost_now(stream, NULL) + unwritten(stream);
+	uint64_t lost = lost_now(stream) + unwritten(stream);
 	uint64_t ts = stream->end_ts ? stream->end_ts : consumer->options.start_ts;
 	int err = 0;
 
@@ -249,18 +249,17 @@ void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, struct 
 void wmk_consumer_publish(struct wmk_consumer *consumer)
 {
 	struct wmk_consumer_stats *now = &consumer->now;
-	uint64_t by_cause[WAYMARK_LOST_CAUSES];
 	size_t i;
 
 	now->records = now->lost = now->overwritten = now->unwritten = now->cut = 0;
 	memset(now->lost_by_cause, 0, sizeof(now->lost_by_cause));
 	for (i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
-		uint64_t causes = 0, lost = lost_now(stream, by_cause);
+		uint64_t causes = 0, lost = lost_now(stream);
 
 		for (unsigned c = 0; c < WAYMARK_LOST_CAUSES; c++) {
-			now->lost_by_cause[c] += by_cause[c];
-			causes += by_cause[c];
+			now->lost_by_cause[c] += stream->causes[c];
+			causes += stream->causes[c];
 		}
 		now->records += stream->written;
 		now->unwritten += unwritten(stream);

@@ -48,7 +48,7 @@ void rig_open(struct rig *rig, const struct rig_shape *shape)
 	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = shape->subbuf, .n_subbufs = shape->n_subbufs,
 					     .header_room = wmk_consumer_header_room(shape->subbuf), .mode = shape->mode, .clock = WAYMARK_CLOCK_MONOTONIC,
 					     /* All of it, so that no record is lost for lack of memory. */
-					     .prefault = (uint64_t)shape->subbuf * shape->n_subbufs * 1024 };
+					     .prefault = shape->cold ? 0 : (uint64_t)shape->subbuf * shape->n_subbufs * 1024 };
 	struct wmk_consumer_options options = { .at_stop_only = shape->at_stop_only, .start_ts = wmk_clock_monotonic() };
 
 	memset(rig, 0, sizeof(*rig));

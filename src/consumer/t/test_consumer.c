@@ -244,6 +244,68 @@ static void test_killed(void **state)
 	}
 }
 
+/* Two channels, one consumer: two streams for a CPU, each with its own name and records. */
+static void test_two_sets(void **state)
+{
+	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .header_room = WMK_CTF_PACKET_ROOM,
+					     .clock = WAYMARK_CLOCK_MONOTONIC };
+	const uint64_t words[2] = { 1, 2 };
+	const struct waymark_ring_frag frag = { words, sizeof(words), WAYMARK_FRAG_WORDS };
+	struct waymark_ring_set *other, *mapped;
+	struct decoded one;
+	char name[32];
+	uint64_t found = 0;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &small);
+	assert_int_equal(waymark_ring_set_create(&ring, &other), 0);
+	assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(other), &mapped), 0);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	assert_int_equal(wmk_consumer_add_set(rig.consumer, other, "other", 1), 0);
+	assert_int_equal(waymark_ring_record(mapped, 3, &frag, 1), 0);
+	assert_int_equal(rig_record(&rig, 0, 0, 10), 10);
+	assert_int_equal(wmk_consumer_flush(rig.consumer), 0);
+	assert_int_equal(waymark_ring_record(mapped, 3, &frag, 1), 0);
+	assert_int_equal(rig_stop(&rig), 0);
+	assert_int_equal(rig.stats.records, 12);
+	for (uint32_t i = 0; i < waymark_ring_set_rings(other); i++) {
+		bool claim = i >= waymark_ring_set_cpus(other);
+
+		snprintf(name, sizeof(name), "other_%s%u", claim ? "claim" : "", claim ? i - waymark_ring_set_cpus(other) : i);
+		if (decode_stream(rig_path(&rig, name), rig.uuid, 16, &one, NULL, NULL) == 0)
+			found += one.records;
+	}
+	assert_int_equal(found, 2);
+	rig_close(&rig);
+	waymark_ring_set_close(mapped);
+	waymark_ring_set_close(other);
+}
+
+/* Rings without memory: the consumer backs them as they begin to record, and from then on nothing is lost for lack of it. */
+static void test_backing(void **state)
+{
+	const struct rig_shape shape = { .subbuf = 65536, .n_subbufs = 4, .cold = true };
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	uint64_t next = 0, turns;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &shape);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	/* A sixteenth of a ring at a time, and a look between: without memory each turn would lose. */
+	for (turns = 0; turns < 2000 && next < 64 * 800; turns++, next += 800) {
+		if (rig_record(&rig, 0, next, next + 800) < 800)
+			next = 0;
+		assert_int_equal(wmk_consumer_flush(rig.consumer), 0);
+		nanosleep(&pause, NULL);
+	}
+	if (next < 64 * 800)
+		fail_msg("records are still lost after %llu looks", (unsigned long long)turns);
+	assert_int_equal(rig_stop(&rig), 0);
+	rig_close(&rig);
+}
+
 /* A ring that holds nonsense ends its own stream, is named in the trace and the statistics, and harms no other. */
 static void test_lies(void **state)
 {
@@ -304,7 +366,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing), cmocka_unit_test(test_all), cmocka_unit_test(test_tiny), cmocka_unit_test(test_losses_only),
 		cmocka_unit_test(test_flush), cmocka_unit_test(test_stop_wakes), cmocka_unit_test(test_overwrite),
-		cmocka_unit_test(test_stop_under_fire), cmocka_unit_test(test_killed), cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_stop_under_fire), cmocka_unit_test(test_killed), cmocka_unit_test(test_two_sets), cmocka_unit_test(test_backing), cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_refused),
 	};
 
