@@ -78,8 +78,8 @@ static int push(void ***array, size_t *n, void *item)
 	return 0;
 }
 
-static int add_stream(struct wmk_consumer *consumer, struct wmk_source *source, const char *name, uint32_t stream_id, uint64_t instance,
-		      uint32_t cpu)
+static int add_stream(struct wmk_consumer *consumer, struct wmk_source *source, const char *name, uint32_t stream_id,
+		      uint64_t instance, uint32_t cpu)
 {
 	struct wmk_stream *stream;
 
@@ -100,8 +100,8 @@ static int add_stream(struct wmk_consumer *consumer, struct wmk_source *source, 
 	return 0;
 }
 
-int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *source, const char *name, uint32_t stream_id,
-			    uint64_t instance, uint32_t cpu)
+int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *source, const char *name,
+			    uint32_t stream_id, uint64_t instance, uint32_t cpu)
 {
 	int err;
 
@@ -111,7 +111,8 @@ int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *so
 	return err;
 }
 
-static int add_ring(struct wmk_consumer *consumer, struct waymark_ring_set *set, uint32_t ring, const char *channel, uint32_t stream_id)
+static int add_ring(struct wmk_consumer *consumer, struct waymark_ring_set *set, uint32_t ring, const char *channel,
+		    uint32_t stream_id)
 {
 	uint32_t cpus = waymark_ring_set_cpus(set);
 	bool claim = ring >= cpus;
@@ -142,14 +143,16 @@ uint32_t wmk_consumer_header_room(uint32_t subbuf_size)
 	return subbuf_size >= WMK_STORE_DIRECT_MIN ? WMK_STORE_ALIGN - 64 + WMK_CTF_PACKET_ROOM : WMK_CTF_PACKET_ROOM;
 }
 
-int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, const char *channel, uint32_t stream_id)
+int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, const char *channel,
+			 uint32_t stream_id)
 {
 	size_t before;
 	uint32_t ring;
 	int err = 0;
 
 	if (waymark_ring_set_options(set)->header_room < WMK_CTF_PACKET_ROOM || strlen(channel) > WMK_STREAM_NAME - 32)
-		return wmk_error(-EINVAL, "channel %.60s: its name is too long, or its rings leave no room for headers", channel);
+		return wmk_error(-EINVAL, "channel %.60s: its name is too long, or its rings leave no room for headers",
+				 channel);
 	pthread_mutex_lock(&consumer->streams_lock);
 	before = consumer->n_streams;
 	for (ring = 0; ring < waymark_ring_set_rings(set) && err >= 0; ring++)
@@ -182,8 +185,9 @@ static void adapt(struct wmk_consumer *consumer, const struct wmk_look_result *s
 }
 
 /*
- * Until the next look, under `lock`, which it lets go. Short: by the timer, and writers make no system call. Longer: a writer that enters a
- * sub-buffer ends it, or a burst would fill the rings meanwhile. That is one wake in a look at most.
+ * Until the next look, under `lock`, which it lets go. Short: by the timer, and writers make no system call. Longer:
+ * a writer that enters a sub-buffer ends it, or a burst would fill the rings meanwhile. That is one wake in a look at
+ * most.
  */
 static void rest(struct wmk_consumer *consumer)
 {
@@ -203,7 +207,8 @@ static void rest(struct wmk_consumer *consumer)
 	consumer->asleep = NULL;
 }
 
-static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *seen, uint64_t *published)
+static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *seen,
+			     uint64_t *published)
 {
 	pthread_mutex_lock(&consumer->streams_lock);
 	consumer->only = consumer->n_sets == 1 ? consumer->sets[0] : NULL;

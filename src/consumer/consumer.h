@@ -16,16 +16,19 @@
  *     wmk_consumer_stats(consumer, &stats);
  *     wmk_consumer_close(consumer);                        closes the sink; the sets stay the caller's
  *
- * While records come the thread looks at the rings on a timer that adapts (1 to 100 ms) to how fast they fill; after some empty looks it
- * sleeps until a writer enters a new sub-buffer (waymark_ring_set_wait()). Each look backs memory ahead of the writers and beats the
- * heart that blocking writers watch.
+ * While records come the thread looks at the rings on a timer that adapts (1 to 100 ms) to how fast they fill; after
+ * some empty looks it sleeps until a writer enters a new sub-buffer (waymark_ring_set_wait()). Each look backs memory
+ * ahead of the writers and beats the heart that blocking writers watch.
  *
- * A stream gets a file when it has its first record or loss; it begins with a lost count of 0 and ends with the final one.
+ * A stream gets a file when it has its first record or loss; it begins with a lost count of 0 and ends with the final
+ * one.
  *
- * A sink that fails (disk full) is reported in the statistics; the packet stays in the ring and is tried again, so the rings fill and
- * the writers count what they lose. At stop, what still cannot be written is counted as lost, to the record.
+ * A sink that fails (disk full) is reported in the statistics; the packet stays in the ring and is tried again, so
+ * the rings fill and the writers count what they lose. At stop, what still cannot be written is counted as lost, to
+ * the record.
  *
- * Errors are -errno with a cause chain. Functions are for one controlling thread, except wmk_consumer_stats(): any thread.
+ * Errors are -errno with a cause chain. Functions are for one controlling thread, except wmk_consumer_stats(): any
+ * thread.
  */
 #ifndef WMK_CONSUMER_CONSUMER_H
 #define WMK_CONSUMER_CONSUMER_H
@@ -53,10 +56,16 @@ struct wmk_packet {
 
 struct wmk_source;
 struct wmk_source_ops {
-	/* 1: *packet filled; 0: nothing now; -errno: the source lies or failed, it yields nothing more. flush: also unfinished parts. */
+	/*
+	 * 1: *packet filled; 0: nothing now; -errno: the source lies or failed, it yields nothing more. flush: also
+	 * unfinished parts.
+	 */
 	int (*next)(struct wmk_source *source, int flush, struct wmk_packet *packet);
 	int (*release)(struct wmk_source *source, const struct wmk_packet *packet);
-	/* Position up to which there are records now; a later one only grows. What is written by then is what a flush must take. */
+	/*
+	 * Position up to which there are records now; a later one only grows. What is written by then is what a flush
+	 * must take.
+	 */
 	uint64_t (*head)(struct wmk_source *source);
 	/* Records lost up to now; by cause if not NULL. */
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
@@ -71,7 +80,8 @@ struct wmk_sink_stream;        /* the sink's own, one per stream that it was giv
 struct wmk_sink_ops {
 	int (*stream_open)(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream);
 	/* Whole packet or nothing; -errno may be passing (disk full): the same packet is offered again. */
-	int (*write)(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet);
+	int (*write)(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head,
+		     const struct wmk_packet *packet);
 	/* There is no room for a packet with the final lost count: put it into the last one. May be NULL. */
 	int (*amend)(struct wmk_sink_stream *stream, uint64_t lost);
 	int (*stream_close)(struct wmk_sink_stream *stream);
@@ -85,7 +95,8 @@ struct wmk_sink {
 };
 
 /*
- * Sink into a trace directory. The store stays the caller's, who appends declarations with wmk_store_metadata(), and outlives the sink.
+ * Sink into a trace directory. The store stays the caller's, who appends declarations with wmk_store_metadata(), and
+ * outlives the sink.
  */
 int wmk_sink_directory_open(struct wmk_store *store, const uint8_t uuid[16], struct wmk_sink **sink);
 
@@ -120,25 +131,29 @@ struct wmk_consumer_stats {
 /* *consumer is the caller's: wmk_consumer_close(). */
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **consumer);
 /*
- * Every ring of `set` becomes a stream `<channel>_<cpu>` or `<channel>_claim<k>` of stream class `stream_id`. The set stays the
- * caller's and must outlive the consumer. Its header_room must be WMK_CTF_PACKET_ROOM at least; wmk_consumer_header_room() says what
- * is best. Before or after start. -EINVAL, -ENOMEM.
+ * Every ring of `set` becomes a stream `<channel>_<cpu>` or `<channel>_claim<k>` of stream class `stream_id`. The set
+ * stays the caller's and must outlive the consumer. Its header_room must be WMK_CTF_PACKET_ROOM at least;
+ * wmk_consumer_header_room() says what is best. Before or after start. -EINVAL, -ENOMEM.
  */
-int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, const char *channel, uint32_t stream_id);
+int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, const char *channel,
+			 uint32_t stream_id);
 /*
- * The header_room that lets packets of sub-buffers of this size go from the ring to the disk without a copy: aligned for direct writes in
- * large ones, as little as possible in small ones.
+ * The header_room that lets packets of sub-buffers of this size go from the ring to the disk without a copy: aligned
+ * for direct writes in large ones, as little as possible in small ones.
  */
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
 /* Another kind of source; owned by the consumer on success. `cpu`: WMK_CTF_CPU_NONE if none. */
-int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *source, const char *name, uint32_t stream_id,
-			    uint64_t instance, uint32_t cpu);
+int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *source, const char *name,
+			    uint32_t stream_id, uint64_t instance, uint32_t cpu);
 int wmk_consumer_start(struct wmk_consumer *consumer);
-/* Write what is there now, parts of sub-buffers too; returns when it has been done, or -errno if the sink refuses. Not with at_stop_only. */
+/*
+ * Write what is there now, parts of sub-buffers too; returns when it has been done, or -errno if the sink refuses.
+ * Not with at_stop_only.
+ */
 int wmk_consumer_flush(struct wmk_consumer *consumer);
 /*
- * Take everything that has been committed, end every stream, join the thread. 0, or the sink's -errno when something could not be written
- * (it is in the statistics). Idempotent.
+ * Take everything that has been committed, end every stream, join the thread. 0, or the sink's -errno when something
+ * could not be written (it is in the statistics). Idempotent.
  */
 int wmk_consumer_stop(struct wmk_consumer *consumer);
 void wmk_consumer_stats(struct wmk_consumer *consumer, struct wmk_consumer_stats *stats);

@@ -64,13 +64,13 @@ struct wmk_look_result {
 };
 
 /*
- * Look at all streams: WHOLE takes complete packets, FLUSH also parts, END gives up what cannot be written and ends the streams.
- * Under streams_lock.
+ * Look at all streams: WHOLE takes complete packets, FLUSH also parts, END gives up what cannot be written and ends
+ * the streams. Under streams_lock.
  */
 void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *result);
 /*
- * Memory ahead of the writers, and the heartbeat: at each look, and after each packet, since a slow disk can keep us for long. Memory that
- * cannot be had shows in the rings, as records lost for lack of it. Under streams_lock.
+ * Memory ahead of the writers, and the heartbeat: at each look, and after each packet, since a slow disk can keep us
+ * for long. Memory that cannot be had shows in the rings, as records lost for lack of it. Under streams_lock.
  */
 void wmk_consumer_tend(struct wmk_consumer *consumer);
 /* Sum up losses into consumer->now, copy it to consumer->stats. */

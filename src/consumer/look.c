@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * look.c - one look at all streams: take packets from sources, give them to the sink, keep the counts that make no loss invisible.
+ * look.c - one look at all streams: take packets from sources, give them to the sink, keep the counts that make no
+ * loss invisible.
  *
- * The lost count in a packet is what the source says, and what we ourselves could not write. Every stream begins with 0 and ends with the
- * final count: an empty packet says it where no packet with records does.
+ * The lost count in a packet is what the source says, and what we ourselves could not write. Every stream begins with
+ * 0 and ends with the final count: an empty packet says it where no packet with records does.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -32,10 +33,12 @@ static uint64_t unwritten(const struct wmk_stream *stream)
 	return stream->taken - stream->written;
 }
 
-static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, const struct wmk_packet *packet, uint64_t lost)
+static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, const struct wmk_packet *packet,
+		      uint64_t lost)
 {
 	const struct wmk_ctf_packet head = {
-		.stream_id = stream->stream_id, .instance = stream->instance, .begin_ts = packet->begin_ts, .end_ts = packet->end_ts,
+		.stream_id = stream->stream_id, .instance = stream->instance, .begin_ts = packet->begin_ts,
+		.end_ts = packet->end_ts,
 		.content = packet->len, .sequence = stream->sequence, .ring_position = packet->position, .lost = lost,
 		.cpu = stream->cpu, .cut = (uint32_t)packet->cut,
 	};
@@ -53,15 +56,18 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	return 0;
 }
 
-static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t position, uint64_t lost)
+static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t position,
+		     uint64_t lost)
 {
-	const struct wmk_packet packet = { .begin_ts = ts, .end_ts = ts, .position = position, .end = position, .cut = stream->cut };
+	const struct wmk_packet packet = { .begin_ts = ts, .end_ts = ts, .position = position, .end = position,
+					   .cut = stream->cut };
 
 	return put_packet(consumer, stream, &packet, lost);
 }
 
 /* Open the file if there is none yet; begin it with a lost count of 0 when the next packet would not. */
-static int begin(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t position, uint64_t lost)
+static int begin(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t position,
+		 uint64_t lost)
 {
 	int err = 0;
 
@@ -95,10 +101,11 @@ static void bury(struct wmk_consumer *consumer, struct wmk_stream *stream, int e
 
 	stream->dead = true;
 	consumer->now.errors++;
-	snprintf(words, sizeof(words), "stream %s: its ring holds nonsense (%s); nothing after this was read from it", stream->name,
-		 strerror(-err));
+	snprintf(words, sizeof(words), "stream %s: its ring holds nonsense (%s); nothing after this was read from it",
+		 stream->name, strerror(-err));
 	if (!consumer->now.words[0])
-		snprintf(consumer->now.words, sizeof(consumer->now.words), "%.*s", (int)sizeof(consumer->now.words) - 1, words);
+		snprintf(consumer->now.words, sizeof(consumer->now.words), "%.*s",
+			 (int)sizeof(consumer->now.words) - 1, words);
 	if (consumer->options.sink->ops->note)
 		consumer->options.sink->ops->note(consumer->options.sink, words);
 }
@@ -170,7 +177,8 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 	}
 	if (err < 0) {
 		remember(consumer, err);
-		if (stream->out && consumer->options.sink->ops->amend && consumer->options.sink->ops->amend(stream->out, lost) < 0)
+		if (stream->out && consumer->options.sink->ops->amend &&
+		    consumer->options.sink->ops->amend(stream->out, lost) < 0)
 			wmk_error_clear();
 	}
 	if (stream->out) {
@@ -186,7 +194,8 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 }
 
 /* Parts too: everything that is there when we come, and no more, or a fast writer would keep us for ever. */
-static int drain(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_look how, struct wmk_look_result *result)
+static int drain(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_look how,
+		 struct wmk_look_result *result)
 {
 	uint64_t head = stream->source->ops->head(stream->source);
 	int ret;
@@ -199,7 +208,8 @@ static int drain(struct wmk_consumer *consumer, struct wmk_stream *stream, enum 
 	return ret;
 }
 
-static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_look_result *result, bool *more)
+static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_look_result *result,
+		     bool *more)
 {
 	int i, ret = 1;
 
@@ -221,8 +231,8 @@ void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, struct 
 
 	memset(result, 0, sizeof(*result));
 	/*
-	 * A few turns at most: then memory has to be backed again. The first refusal ends a look at whole packets: a disk that is full is full
-	 * for all, and who waits is woken by nobody.
+	 * A few turns at most: then memory has to be backed again. The first refusal ends a look at whole packets: a
+	 * disk that is full is full for all, and who waits is woken by nobody.
 	 */
 	for (unsigned turn = 0; how == WMK_LOOK_WHOLE && (turn == 0 || (more && turn < 16)); turn++) {
 		more = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink_directory.c - a trace directory as a sink: a packet is one pwritev(), header in the sub-buffer's own room where there is one.
+ * sink_directory.c - a trace directory as a sink: a packet is one pwritev(), header in the sub-buffer's own room
+ * where there is one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +39,8 @@ static int directory_stream_open(struct wmk_sink *sink, const char *name, struct
 	return 0;
 }
 
-static int directory_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *given, const struct wmk_packet *packet)
+static int directory_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *given,
+			   const struct wmk_packet *packet)
 {
 	static const uint8_t zeros[WMK_CTF_PAD_MAX + 8];
 	uint8_t own[WMK_CTF_PACKET_ROOM], *room = packet->room ? packet->room : own;

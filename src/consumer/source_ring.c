@@ -29,7 +29,8 @@ static int ring_next(struct wmk_source *source, int flush, struct wmk_packet *pa
 	if (ret <= 0)
 		return ret;
 	*packet = (struct wmk_packet){ .begin_ts = from->begin_ts, .end_ts = from->end_ts, .position = from->begin_pos,
-				       .end = from->begin_pos + from->len, .records = from->records, .lost = from->lost, .cut = from->cut,
+				       .end = from->begin_pos + from->len, .records = from->records,
+				       .lost = from->lost, .cut = from->cut,
 				       .data = from->data, .len = from->len };
 	/* The room may be larger than a packet's header, for alignment; it ends where the data begin. */
 	if (from->room)

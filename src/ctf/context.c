@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * context.c - the contexts that a record can carry: number, name, type. To add one, add a line here and the code that fetches it
- * to the tracer's table; their numbers are the wire's (enum wmk_context).
+ * context.c - the contexts that a record can carry: number, name, type. To add one, add a line here and the code that
+ * fetches it to the tracer's table; their numbers are the wire's (enum wmk_context).
  */
 #include <string.h>
 

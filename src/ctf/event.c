@@ -2,9 +2,10 @@
 /*
  * event.c - event classes and field types as TSDL.
  *
- * A declaration is <type> <name><suffix>; where a field needs a helper before it (the length of a sequence, the presence of an optional)
- * the helper is a field of its own, with a name of its own. TSDL has arrays and sequences of any type, but readers differ on those
- * of arrays: an element that is not a scalar, a string or a structure is wrapped into a structure with one member.
+ * A declaration is <type> <name><suffix>; where a field needs a helper before it (the length of a sequence, the
+ * presence of an optional) the helper is a field of its own, with a name of its own. TSDL has arrays and sequences of
+ * any type, but readers differ on those of arrays: an element that is not a scalar, a string or a structure is
+ * wrapped into a structure with one member.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,8 +24,8 @@ struct scope {
 };
 
 /*
- * Taken? Readers take the first '_' off a name, and babeltrace2 holds a name as it is written against those before it as it shows them:
- * two names may not differ by one '_' in front only.
+ * Taken? Readers take the first '_' off a name, and babeltrace2 holds a name as it is written against those before it
+ * as it shows them: two names may not differ by one '_' in front only.
  */
 static bool scope_has(const struct scope *scope, const char *ident)
 {
@@ -75,14 +76,14 @@ static int put_float(struct wmk_ctf_text *out, const struct wmk_type *type)
 {
 	if (type->width != 32 && type->width != 64)
 		return wmk_error(-EINVAL, "a floating point number of %u bits", type->width);
-	wmk_ctf_put(out, "floating_point { exp_dig = %d; mant_dig = %d; align = 8; byte_order = %s; }", type->width == 32 ? 8 : 11,
-		    type->width == 32 ? 24 : 53, order_name(type->order));
+	wmk_ctf_put(out, "floating_point { exp_dig = %d; mant_dig = %d; align = 8; byte_order = %s; }",
+		    type->width == 32 ? 8 : 11, type->width == 32 ? 24 : 53, order_name(type->order));
 	return 0;
 }
 
 /*
- * The labels of an enumeration as the readers take them: in order, without overlap, and with one for every value of the container, because
- * babeltrace 1.5 warns of each record whose value has none.
+ * The labels of an enumeration as the readers take them: in order, without overlap, and with one for every value of
+ * the container, because babeltrace 1.5 warns of each record whose value has none.
  */
 #define OTHER_LABEL "(other)"
 
@@ -91,7 +92,9 @@ struct range {
 	uint64_t from, to;         /* moved so that unsigned order is the container's order */
 };
 
-/* A label's ends as positions in the container's values: 0 is the least one. False: no value of the container has it. */
+/*
+ * A label's ends as positions in the container's values: 0 is the least one. False: no value of the container has it.
+ */
 static bool range_of(const struct wmk_type *type, const struct wmk_label *label, struct range *range)
 {
 	const unsigned width = type->width;
@@ -121,7 +124,8 @@ static int range_order(const void *left, const void *right)
 	return a->from != b->from ? (a->from < b->from ? -1 : 1) : a->to != b->to ? (a->to < b->to ? -1 : 1) : 0;
 }
 
-static void put_range(struct wmk_ctf_text *out, const struct wmk_type *type, const char *label, uint64_t from, uint64_t to, bool first)
+static void put_range(struct wmk_ctf_text *out, const struct wmk_type *type, const char *label, uint64_t from,
+		      uint64_t to, bool first)
 {
 	const uint64_t low = type->is_signed ? (uint64_t)-1 << (type->width - 1) : 0;
 
@@ -156,7 +160,8 @@ static void put_ranges(struct wmk_ctf_text *out, const struct wmk_type *type, st
 			put_range(out, type, OTHER_LABEL, next, ranges[i].from - 1, first);
 			first = false;
 		}
-		put_range(out, type, ranges[i].label, ranges[i].from > next ? ranges[i].from : next, ranges[i].to, first);
+		put_range(out, type, ranges[i].label, ranges[i].from > next ? ranges[i].from : next, ranges[i].to,
+			  first);
 		first = false;
 		full = ranges[i].to == last;
 		next = ranges[i].to + 1;
@@ -197,7 +202,10 @@ static int put_enum(struct wmk_ctf_text *out, const struct wmk_type *type)
 	return 0;
 }
 
-/* A number in base 16; its labels stand in a comment (put_remarks()), since no enumeration can name combinations of bits. */
+/*
+ * A number in base 16; its labels stand in a comment (put_remarks()), since no enumeration can name combinations of
+ * bits.
+ */
 static int put_flags(struct wmk_ctf_text *out, const struct wmk_type *type)
 {
 	const struct wmk_type as_int = { .kind = WMK_TYPE_INT, .width = type->width, .order = type->order, .base = 16 };
@@ -208,14 +216,14 @@ static int put_flags(struct wmk_ctf_text *out, const struct wmk_type *type)
 static int put_bool(struct wmk_ctf_text *out, const struct wmk_type *type)
 {
 	static const struct wmk_label labels[] = { { "false", 0, 0 }, { "true", 1, 255 } };
-	const struct wmk_type as_enum = { .kind = WMK_TYPE_ENUM, .width = type->width ? type->width : 8, .order = type->order,
-					  .base = 10, .count = 2, .labels = labels };
+	const struct wmk_type as_enum = { .kind = WMK_TYPE_ENUM, .width = type->width ? type->width : 8,
+					  .order = type->order, .base = 10, .count = 2, .labels = labels };
 
 	return put_enum(out, &as_enum);
 }
 
-static int put_field(struct wmk_ctf_text *out, const struct wmk_type *type, const char *name, const char *ident, struct scope *scope,
-		     unsigned depth);
+static int put_field(struct wmk_ctf_text *out, const struct wmk_type *type, const char *name, const char *ident,
+		     struct scope *scope, unsigned depth);
 
 /* `struct { <members> }`, with a member for each field; no name. */
 static int put_struct(struct wmk_ctf_text *out, const struct wmk_field *members, uint32_t n, unsigned depth)
@@ -277,8 +285,8 @@ static int put_element(struct wmk_ctf_text *out, const struct wmk_type *elem, bo
 	return put_struct(out, &member, 1, depth);
 }
 
-static int put_sequence(struct wmk_ctf_text *out, const struct wmk_type *type, const char *name, const char *ident, struct scope *scope,
-			unsigned depth)
+static int put_sequence(struct wmk_ctf_text *out, const struct wmk_type *type, const char *name, const char *ident,
+			struct scope *scope, unsigned depth)
 {
 	static const struct wmk_type byte = { .kind = WMK_TYPE_INT, .width = 8, .base = 16 };
 	const struct wmk_type *elem = type->kind == WMK_TYPE_BLOB ? &byte : type->elem;
@@ -292,13 +300,14 @@ static int put_sequence(struct wmk_ctf_text *out, const struct wmk_type *type, c
 	return err;
 }
 
-static int put_optional(struct wmk_ctf_text *out, const struct wmk_type *type, const char *name, const char *ident, struct scope *scope,
-			unsigned depth)
+static int put_optional(struct wmk_ctf_text *out, const struct wmk_type *type, const char *name, const char *ident,
+			struct scope *scope, unsigned depth)
 {
 	const char *present = scope_add(scope, "__", name, "_present");
 	int err;
 
-	wmk_ctf_put(out, "enum : integer { size = 8; align = 8; signed = false; } { \"none\" = 0, \"some\" = 1 ... 255 } %s;\n", present);
+	wmk_ctf_put(out,
+		    "enum : integer { size = 8; align = 8; signed = false; } { \"none\" = 0, \"some\" = 1 ... 255 } %s;\n", present);
 	wmk_ctf_put_indent(out, depth);
 	wmk_ctf_put(out, "variant <%s> {\n", present);
 	wmk_ctf_put_indent(out, depth + 1);
@@ -311,8 +320,8 @@ static int put_optional(struct wmk_ctf_text *out, const struct wmk_type *type, c
 	return err;
 }
 
-static int put_field(struct wmk_ctf_text *out, const struct wmk_type *type, const char *name, const char *ident, struct scope *scope,
-		     unsigned depth)
+static int put_field(struct wmk_ctf_text *out, const struct wmk_type *type, const char *name, const char *ident,
+		     struct scope *scope, unsigned depth)
 {
 	int err;
 
@@ -382,14 +391,15 @@ static void put_remarks(struct wmk_ctf_text *out, const struct wmk_event_class *
 			wmk_ctf_comment_text(out, words);
 		}
 		for (j = 0; type->kind == WMK_TYPE_FLAGS && j < type->count && j < WMK_LABELS_MAX; j++) {
-			snprintf(words, sizeof(words), "%.255s: 0x%" PRIx64 " is %.255s", field->name, (uint64_t)type->labels[j].from,
-				 type->labels[j].name ? type->labels[j].name : "");
+			snprintf(words, sizeof(words), "%.255s: 0x%" PRIx64 " is %.255s", field->name,
+				 (uint64_t)type->labels[j].from, type->labels[j].name ? type->labels[j].name : "");
 			wmk_ctf_comment_text(out, words);
 		}
 	}
 }
 
-int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t event_id, const struct wmk_event_class *event)
+int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t event_id,
+		       const struct wmk_event_class *event)
 {
 	char full[2 * WMK_NAME_MAX + 2];
 	size_t start = out->len;
@@ -399,7 +409,8 @@ int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t ev
 	put_remarks(out, event);
 	wmk_ctf_put(out, "event {\n\tname = ");
 	wmk_ctf_put_quoted(out, full);
-	wmk_ctf_put(out, ";\n\tid = %" PRIu32 ";\n\tstream_id = %" PRIu32 ";\n\tloglevel = %u;\n\tfields := ", event_id, stream_id, event->level);
+	wmk_ctf_put(out, ";\n\tid = %" PRIu32 ";\n\tstream_id = %" PRIu32 ";\n\tloglevel = %u;\n\tfields := ",
+		    event_id, stream_id, event->level);
 	err = put_struct(out, event->fields, event->n_fields, 1);
 	if (err < 0) {
 		wmk_ctf_text_cut(out, start);

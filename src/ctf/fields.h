@@ -11,8 +11,8 @@
 #define WMK_CTF_DEPTH_MAX 64       /* levels of nested types */
 
 /*
- * Declare `n` fields, one per line, indented by `depth` tabs. Names are made identifiers, prefixed by '_', and unique. May leave a part
- * of them in `out` when it fails.
+ * Declare `n` fields, one per line, indented by `depth` tabs. Names are made identifiers, prefixed by '_', and
+ * unique. May leave a part of them in `out` when it fails.
  */
 int wmk_ctf_put_fields(struct wmk_ctf_text *out, const struct wmk_field *fields, uint32_t n, unsigned depth);
 

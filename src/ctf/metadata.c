@@ -2,7 +2,8 @@
 /*
  * metadata.c - the head of the metadata: trace, env, clock, stream classes. Event classes: event.c.
  *
- * The record header (4, 6 or 13 bytes) is an enumeration of 5 bits that selects one of three structures; see docs/trace-format.md.
+ * The record header (4, 6 or 13 bytes) is an enumeration of 5 bits that selects one of three structures; see
+ * docs/trace-format.md.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,8 +25,8 @@ static void put_types(struct wmk_ctf_text *out)
 	size_t i;
 
 	for (i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
-		wmk_ctf_put(out, "typealias integer { size = %u; align = %u; signed = false; } := uint%u_t;\n", widths[i],
-			    widths[i] == 5 ? 1 : 8, widths[i]);
+		wmk_ctf_put(out, "typealias integer { size = %u; align = %u; signed = false; } := uint%u_t;\n",
+			    widths[i], widths[i] == 5 ? 1 : 8, widths[i]);
 	/* In the middle header the id follows 5 bits: no alignment. */
 	wmk_ctf_put(out, "typealias integer { size = 16; align = 1; signed = false; } := uint16_bits_t;\n\n");
 }
@@ -35,9 +36,10 @@ static void put_trace(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trac
 	const uint8_t *u = trace->uuid;
 
 	wmk_ctf_put(out, "trace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = %s;\n", BYTE_ORDER_NAME);
-	wmk_ctf_put(out, "\tuuid = \"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x\";\n", u[0], u[1], u[2],
-		    u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
-	wmk_ctf_put(out, "\tpacket.header := struct {\n\t\tuint32_t magic;\n\t\tuint8_t uuid[16];\n\t\tuint32_t stream_id;\n"
+	wmk_ctf_put(out, "\tuuid = \"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x\";\n", u[0],
+		    u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+	wmk_ctf_put(out,
+		    "\tpacket.header := struct {\n\t\tuint32_t magic;\n\t\tuint8_t uuid[16];\n\t\tuint32_t stream_id;\n"
 			 "\t\tuint64_t stream_instance_id;\n\t};\n};\n\n");
 }
 
@@ -95,9 +97,12 @@ static void put_clock(struct wmk_ctf_text *out, const struct wmk_clock *clock)
 	wmk_ctf_put(out, "\tdescription = ");
 	wmk_ctf_put_quoted(out, clock->description);
 	wmk_ctf_put(out, ";\n\tfreq = %" PRIu64 ";\n\tprecision = %" PRIu64 ";\n", clock->freq, clock->precision);
-	wmk_ctf_put(out, "\toffset_s = %" PRId64 ";\n\toffset = %" PRIu64 ";\n\tabsolute = TRUE;\n};\n\n", clock->offset_s, clock->offset);
-	wmk_ctf_put(out, "typealias integer { size = 27; align = 1; signed = false; map = clock.%s.value; } := uint27_time_t;\n", name);
-	wmk_ctf_put(out, "typealias integer { size = 64; align = 8; signed = false; map = clock.%s.value; } := uint64_time_t;\n\n", name);
+	wmk_ctf_put(out, "\toffset_s = %" PRId64 ";\n\toffset = %" PRIu64 ";\n\tabsolute = TRUE;\n};\n\n",
+		    clock->offset_s, clock->offset);
+	wmk_ctf_put(out,
+		    "typealias integer { size = 27; align = 1; signed = false; map = clock.%s.value; } := uint27_time_t;\n", name);
+	wmk_ctf_put(out,
+		    "typealias integer { size = 64; align = 8; signed = false; map = clock.%s.value; } := uint64_time_t;\n\n", name);
 }
 
 static void put_headers(struct wmk_ctf_text *out)
@@ -118,8 +123,8 @@ int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *tra
 {
 	const struct wmk_clock *clock = trace->clock;
 
-	if (!clock || !clock->freq || clock->offset >= clock->freq || !clock->name[0] || !memchr(clock->name, 0, sizeof(clock->name)) ||
-	    !memchr(clock->description, 0, sizeof(clock->description)) || !memchr(clock->uuid, 0, sizeof(clock->uuid)))
+	if (!clock || !clock->freq || clock->offset >= clock->freq || !clock->name[0] ||
+	    !memchr(clock->name, 0, sizeof(clock->name)) || !memchr(clock->description, 0, sizeof(clock->description)) || !memchr(clock->uuid, 0, sizeof(clock->uuid)))
 		return wmk_error(-EINVAL, "the trace's clock has no name or no frequency");
 	wmk_ctf_put(out, "/* CTF 1.8 */\n\n");
 	put_types(out);
@@ -130,7 +135,8 @@ int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *tra
 	return out->err;
 }
 
-int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t id, const struct wmk_field *const *contexts, unsigned n_contexts)
+int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t id, const struct wmk_field *const *contexts,
+			unsigned n_contexts)
 {
 	struct wmk_field fields[WMK_CTF_CONTEXTS_MAX];
 	size_t start = out->len;

@@ -13,7 +13,8 @@
 #define CONTENT_MAX ((uint64_t)1 << 30)
 
 enum packet_at {
-	AT_MAGIC = 0, AT_UUID = 4, AT_STREAM = 20, AT_INSTANCE = 24, AT_BEGIN = 32, AT_END = 40, AT_CONTENT = 48, AT_SIZE = 56,
+	AT_MAGIC = 0, AT_UUID = 4, AT_STREAM = 20, AT_INSTANCE = 24, AT_BEGIN = 32, AT_END = 40, AT_CONTENT = 48,
+	AT_SIZE = 56,
 	AT_SEQUENCE = 64, AT_POSITION = 72, AT_LOST = WMK_CTF_PACKET_LOST_AT, AT_CPU = 88, AT_CUT = 92,
 };
 
@@ -45,7 +46,8 @@ static uint64_t get64(const uint8_t *at)
 	return value;
 }
 
-void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16], const struct wmk_ctf_packet *packet)
+void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
+			   const struct wmk_ctf_packet *packet)
 {
 	put32(room + AT_MAGIC, WMK_CTF_MAGIC);
 	memcpy(room + AT_UUID, uuid, 16);
@@ -62,7 +64,8 @@ void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid
 	put32(room + AT_CUT, packet->cut);
 }
 
-int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16], struct wmk_ctf_packet *packet)
+int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
+			  struct wmk_ctf_packet *packet)
 {
 	uint64_t content = get64(room + AT_CONTENT), pad;
 

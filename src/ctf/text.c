@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.c - growing text for the metadata. Names, labels and host names come from programs that we do not trust: everything that is
- * put between quotes passes wmk_ctf_put_quoted(), everything that becomes an identifier passes wmk_ctf_ident().
+ * text.c - growing text for the metadata. Names, labels and host names come from programs that we do not trust:
+ * everything that is put between quotes passes wmk_ctf_put_quoted(), everything that becomes an identifier passes
+ * wmk_ctf_ident().
  */
 #include "ctf/text.h"
 
@@ -96,7 +97,8 @@ static unsigned utf8_len(const unsigned char *s)
 			return 0;
 		code = code << 6 | (s[i] & 0x3f);
 	}
-	if ((len == 3 && code < 0x800) || (len == 4 && (code < 0x10000 || code > 0x10ffff)) || (code >= 0xd800 && code < 0xe000))
+	if ((len == 3 && code < 0x800) || (len == 4 && (code < 0x10000 || code > 0x10ffff)) ||
+	    (code >= 0xd800 && code < 0xe000))
 		return 0;
 	return len;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.h - growing text for the metadata, and the three ways in which foreign words get into it: quoted, as an identifier, as a comment.
- * Internal to src/ctf.
+ * text.h - growing text for the metadata, and the three ways in which foreign words get into it: quoted, as an
+ * identifier, as a comment. Internal to src/ctf.
  */
 #ifndef WMK_CTF_TEXT_H
 #define WMK_CTF_TEXT_H

@@ -2,7 +2,8 @@
 /*
  * writer.h - Common Trace Format 1.8 as bytes and as text: packet headers, index entries, TSDL metadata.
  *
- * Pure functions on memory: no file, no clock, no global state. The store puts what they make on disk, the consumer calls both.
+ * Pure functions on memory: no file, no clock, no global state. The store puts what they make on disk, the consumer
+ * calls both.
  *
  *     wmk_ctf_trace_text()    once: the trace, env, clock, common types      ─┐
  *     wmk_ctf_stream_text()   once per channel: header, context of events     ├─► metadata (src/store)
@@ -64,30 +65,36 @@ struct wmk_ctf_trace {
 int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trace);
 
 /*
- * Append a stream class: `id` is the channel's number. `contexts` are the fields that stand between header and payload of each record,
- * in this order (see wmk_ctf_context()).
+ * Append a stream class: `id` is the channel's number. `contexts` are the fields that stand between header and
+ * payload of each record, in this order (see wmk_ctf_context()).
  */
-int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t id, const struct wmk_field *const *contexts, unsigned n_contexts);
+int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t id, const struct wmk_field *const *contexts,
+			unsigned n_contexts);
 
 /*
- * Append an event class: `provider:name`, id `event_id` in stream `stream_id`, log level, fields. -EINVAL for a type that has no
- * TSDL form (an integer of 7 bits, ...), -E2BIG for more than 64 levels of nesting; then nothing has been appended.
+ * Append an event class: `provider:name`, id `event_id` in stream `stream_id`, log level, fields. -EINVAL for a type
+ * that has no TSDL form (an integer of 7 bits, ...), -E2BIG for more than 64 levels of nesting; then nothing has been
+ * appended.
  *
- * How each type shows: BOOL is an enumeration false/true; an ENUM has the label "(other)" for every value without one (a reader would warn);
- * FLAGS are a number in base 16, with the names of the bits in a comment; SEQUENCE and BLOB `x` are preceded by a field `_x_length` (made unique), OPTIONAL by
- * `_x_present`; a POINTER or hex integer is base 16. An array or sequence whose elements are not scalars or strings has them in
- * one-member structures.
+ * How each type shows: BOOL is an enumeration false/true; an ENUM has the label "(other)" for every value without one
+ * (a reader would warn); FLAGS are a number in base 16, with the names of the bits in a comment; SEQUENCE and BLOB
+ * `x` are preceded by a field `_x_length` (made unique), OPTIONAL by `_x_present`; a POINTER or hex integer is base
+ * 16. An array or sequence whose elements are not scalars or strings has them in one-member structures.
  */
-int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t event_id, const struct wmk_event_class *event);
+int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t event_id,
+		       const struct wmk_event_class *event);
 
-/* Append a comment line; what would end the comment is replaced. For errors that belong to the trace (a ring that lies). */
+/*
+ * Append a comment line; what would end the comment is replaced. For errors that belong to the trace (a ring that
+ * lies).
+ */
 int wmk_ctf_comment_text(struct wmk_ctf_text *out, const char *words);
 
 /* ── contexts ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * A context that the user can ask for: by number (enum wmk_context of wire.h: 1 vpid, 2 vtid, 3 procname, 4 cpu_id, 5 pthread_id,
- * 6 ip) and by name. NULL for an unknown one. Static storage.
+ * A context that the user can ask for: by number (enum wmk_context of wire.h: 1 vpid, 2 vtid, 3 procname, 4 cpu_id, 5
+ * pthread_id, 6 ip) and by name. NULL for an unknown one. Static storage.
  */
 struct wmk_ctf_context {
 	unsigned number;
@@ -128,12 +135,14 @@ static inline uint64_t wmk_ctf_packet_size(const struct wmk_ctf_packet *packet)
 }
 
 /* Fill the header. `room` needs no alignment. */
-void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16], const struct wmk_ctf_packet *packet);
+void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
+			   const struct wmk_ctf_packet *packet);
 /*
- * The header of a packet in a file of ours that is to be continued: fills *packet. -EPROTO when it is not one of this trace, or when
- * its sizes contradict each other. For cutting off a torn tail.
+ * The header of a packet in a file of ours that is to be continued: fills *packet. -EPROTO when it is not one of this
+ * trace, or when its sizes contradict each other. For cutting off a torn tail.
  */
-int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16], struct wmk_ctf_packet *packet);
+int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
+			  struct wmk_ctf_packet *packet);
 
 #define WMK_CTF_INDEX_HEAD 16u         /* magic 0xC1F1DCC1, major 1, minor 1, entry size; big-endian, as LTTng defines it */
 #define WMK_CTF_INDEX_ENTRY 72u

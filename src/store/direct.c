@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * direct.c - writes past the page cache. They cost no copy and leave the program's pages in the cache alone, and a fast disk takes twice as
- * much by them; but the cache swallows a burst that a slow disk cannot. So large packets are timed, and go past the cache unless
- * the cache takes them at more than twice the speed.
+ * direct.c - writes past the page cache. They cost no copy and leave the program's pages in the cache alone, and a
+ * fast disk takes twice as much by them; but the cache swallows a burst that a slow disk cannot. So large packets are
+ * timed, and go past the cache unless the cache takes them at more than twice the speed.
  */
 #include "store/direct.h"
 
@@ -40,8 +40,8 @@ static uint64_t now_ns(void)
 }
 
 /*
- * What direct writes take: the first iovec up to its last whole block in place, the rest in one aligned block of our own. The thread's
- * own: two streams may be written by two threads.
+ * What direct writes take: the first iovec up to its last whole block in place, the rest in one aligned block of our
+ * own. The thread's own: two streams may be written by two threads.
  */
 static int write_past(int fd, const struct iovec *iov, int n, uint64_t offset)
 {

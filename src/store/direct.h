@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * direct.h - writes past the page cache (O_DIRECT), or through it, whichever is faster at the moment. Internal to src/store.
+ * direct.h - writes past the page cache (O_DIRECT), or through it, whichever is faster at the moment. Internal to
+ * src/store.
  */
 #ifndef WMK_STORE_DIRECT_H
 #define WMK_STORE_DIRECT_H

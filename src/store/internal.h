@@ -22,8 +22,8 @@ struct wmk_store {
 };
 
 /*
- * Write all of `iov` at `offset`, or cut the file back to `offset` and return -errno. The iovecs are not changed. A signal or a short
- * write is continued.
+ * Write all of `iov` at `offset`, or cut the file back to `offset` and return -errno. The iovecs are not changed. A
+ * signal or a short write is continued.
  */
 int wmk_store_write_whole(int fd, const struct iovec *iov, int n, uint64_t offset);
 

@@ -2,9 +2,9 @@
 /*
  * store.c - the directories of a trace, and its metadata file.
  *
- * A path component at a time, with openat(O_DIRECTORY | O_NOFOLLOW) for everything that we make: somebody who may write to a parent
- * directory cannot redirect us by a link. Directories that exist already and lead to the trace may be links (a home directory often is
- * one); the trace directory itself and what is below it may not.
+ * A path component at a time, with openat(O_DIRECTORY | O_NOFOLLOW) for everything that we make: somebody who may
+ * write to a parent directory cannot redirect us by a link. Directories that exist already and lead to the trace may
+ * be links (a home directory often is one); the trace directory itself and what is below it may not.
  */
 #include "store/internal.h"
 
@@ -23,7 +23,8 @@
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 #define IOV_MAX_OURS 8
 
-int wmk_store_default_path(const char *trace_dir, const char *home, const char *session, int64_t realtime_s, char *path, size_t size)
+int wmk_store_default_path(const char *trace_dir, const char *home, const char *session, int64_t realtime_s,
+			   char *path, size_t size)
 {
 	char stamp[32];
 	struct tm tm;
@@ -52,7 +53,9 @@ int wmk_store_sub_uid(uid_t uid, char *sub, size_t size)
 	return len < 0 || (size_t)len >= size ? wmk_error(-ENAMETOOLONG, "no room for the directory's name") : 0;
 }
 
-/* Enter `name` beneath `at`, making it if it is missing. `follow`: an existing one may be a link. Returns a descriptor. */
+/*
+ * Enter `name` beneath `at`, making it if it is missing. `follow`: an existing one may be a link. Returns a descriptor.
+ */
 static int enter(int at, const char *name, bool follow)
 {
 	int fd;
@@ -64,8 +67,8 @@ static int enter(int at, const char *name, bool follow)
 }
 
 /*
- * Walk `path` from `at` (consumed), making what is missing. The last component is never a link; those before it may be if `follow`.
- * Returns a descriptor.
+ * Walk `path` from `at` (consumed), making what is missing. The last component is never a link; those before it may
+ * be if `follow`. Returns a descriptor.
  */
 static int walk(int at, const char *path, bool follow)
 {
@@ -148,7 +151,8 @@ static int open_metadata(struct wmk_store *store, bool fresh)
 {
 	struct stat st;
 
-	store->metadata = openat(store->dir, "metadata", O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (fresh ? O_CREAT | O_EXCL : 0), 0600);
+	store->metadata = openat(store->dir, "metadata",
+				 O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (fresh ? O_CREAT | O_EXCL : 0), 0600);
 	if (store->metadata < 0 || fstat(store->metadata, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
@@ -252,7 +256,10 @@ int wmk_store_write_whole(int fd, const struct iovec *iov, int n, uint64_t offse
 			continue;
 		if (done <= 0) {
 			err = done < 0 ? -errno : -ENOSPC;
-			/* If even this fails, the torn end is cut off by whoever opens the file to go on; the next try begins here again. */
+			/*
+			 * If even this fails, the torn end is cut off by whoever opens the file to go on; the next
+			 * try begins here again.
+			 */
 			if (ftruncate(fd, (off_t)offset) < 0)
 				(void)0;
 			return err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store.h - a trace directory on disk: made without following links, metadata that grows, stream files with their index.
+ * store.h - a trace directory on disk: made without following links, metadata that grows, stream files with their
+ * index.
  *
  *     <trace>/ust/uid/<uid>/64-bit/
  *         metadata                    wmk_store_metadata(): one write per declaration, cut back if it fails
@@ -8,8 +9,9 @@
  *         <channel>_claim<k>
  *         index/<stream>.idx          LTTng's format
  *
- * Directories are 0700, files 0600, owned by whoever runs this. Every step is openat(O_NOFOLLOW) from the directory before it.
- * Errors are -errno with a cause chain that names the path. One thread at a time per object, except where said.
+ * Directories are 0700, files 0600, owned by whoever runs this. Every step is openat(O_NOFOLLOW) from the directory
+ * before it. Errors are -errno with a cause chain that names the path. One thread at a time per object, except where
+ * said.
  */
 #ifndef WMK_STORE_STORE_H
 #define WMK_STORE_STORE_H
@@ -22,18 +24,19 @@
 #include "ctf/writer.h"
 
 /*
- * The default place of a trace: $WAYMARK_TRACE_DIR (`trace_dir`, may be NULL) or ~/waymark-traces, then <session>-<YYYYmmdd-HHMMSS>
- * in local time. Writes it to `path`. -ENAMETOOLONG; -ENOENT when there is neither a trace_dir nor a home; -EINVAL when the session's
- * name is empty, "." or "..", or holds '/'.
+ * The default place of a trace: $WAYMARK_TRACE_DIR (`trace_dir`, may be NULL) or ~/waymark-traces, then
+ * <session>-<YYYYmmdd-HHMMSS> in local time. Writes it to `path`. -ENAMETOOLONG; -ENOENT when there is neither a
+ * trace_dir nor a home; -EINVAL when the session's name is empty, "." or "..", or holds '/'.
  */
-int wmk_store_default_path(const char *trace_dir, const char *home, const char *session, int64_t realtime_s, char *path, size_t size);
+int wmk_store_default_path(const char *trace_dir, const char *home, const char *session, int64_t realtime_s,
+			   char *path, size_t size);
 
 struct wmk_store;
 
 /*
- * Make (or take, if it is an empty directory) `path`, its missing parents, and `sub` beneath it ("ust/uid/1000/64-bit" from
- * wmk_store_sub_uid()). -ENOTEMPTY when something is in it, -ENOTDIR, -ELOOP, -EACCES, ... . *store is the caller's:
- * wmk_store_close().
+ * Make (or take, if it is an empty directory) `path`, its missing parents, and `sub` beneath it
+ * ("ust/uid/1000/64-bit" from wmk_store_sub_uid()). -ENOTEMPTY when something is in it, -ENOTDIR, -ELOOP, -EACCES,
+ * ... . *store is the caller's: wmk_store_close().
  */
 int wmk_store_create(const char *path, const char *sub, struct wmk_store **store);
 /* Open a directory that wmk_store_create() made, to go on with it (metadata and streams are appended to). */
@@ -43,8 +46,8 @@ int wmk_store_sub_uid(uid_t uid, char *sub, size_t size);
 const char *wmk_store_path(const struct wmk_store *store);      /* of the whole trace, as given */
 
 /*
- * Append a declaration to the metadata, in one write. If it cannot be written whole the file is cut back, and -errno returned: the
- * trace stays readable without the declaration, so records of that event must not follow. Thread-safe.
+ * Append a declaration to the metadata, in one write. If it cannot be written whole the file is cut back, and -errno
+ * returned: the trace stays readable without the declaration, so records of that event must not follow. Thread-safe.
  */
 int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len);
 /* Bytes in all files: metadata, streams, indexes. Thread-safe. */
@@ -55,33 +58,38 @@ uint64_t wmk_store_bytes(const struct wmk_store *store);
 struct wmk_store_stream;
 
 /*
- * Create a stream's file and index. `name` ("app_0") must be a plain file name. -EEXIST; -ENOSPC etc. leave nothing behind.
- * *stream is the caller's: wmk_store_stream_close(); the store must outlive it.
+ * Create a stream's file and index. `name` ("app_0") must be a plain file name. -EEXIST; -ENOSPC etc. leave nothing
+ * behind. *stream is the caller's: wmk_store_stream_close(); the store must outlive it.
  */
 int wmk_store_stream_create(struct wmk_store *store, const char *name, struct wmk_store_stream **stream);
 /*
- * Open one that exists, to go on: reads its packets' headers, cuts off what follows the last whole packet, rewrites the index if it
- * does not agree. *last is the last whole packet (content, ring_position, sequence, lost ...); returns 1, or 0 when the file holds no
- * packet (then *last is zeros), or -errno; -EPROTO, and the file is left alone, when it begins with something else.
+ * Open one that exists, to go on: reads its packets' headers, cuts off what follows the last whole packet, rewrites
+ * the index if it does not agree. *last is the last whole packet (content, ring_position, sequence, lost ...);
+ * returns 1, or 0 when the file holds no packet (then *last is zeros), or -errno; -EPROTO, and the file is left
+ * alone, when it begins with something else.
  */
-int wmk_store_stream_open(struct wmk_store *store, const char *name, const uint8_t uuid[16], struct wmk_store_stream **stream,
-			  struct wmk_ctf_packet *last);
+int wmk_store_stream_open(struct wmk_store *store, const char *name, const uint8_t uuid[16],
+			  struct wmk_store_stream **stream, struct wmk_ctf_packet *last);
 /*
- * Decide how the next packet lies in the file: sets packet->pad, before its header is encoded. Packets of 256 kB and more end at a
- * multiple of 4 kB, so that they can be written past the page cache, from the caller's memory to the disk with no copy, where the file
- * system and the alignment of that memory (WMK_STORE_ALIGN) allow it. Smaller ones have no padding.
+ * Decide how the next packet lies in the file: sets packet->pad, before its header is encoded. Packets of 256 kB and
+ * more end at a multiple of 4 kB, so that they can be written past the page cache, from the caller's memory to the
+ * disk with no copy, where the file system and the alignment of that memory (WMK_STORE_ALIGN) allow it. Smaller ones
+ * have no padding.
  */
 void wmk_store_stream_place(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet);
 /* Alignment of the first iovec's base that direct writes want. */
 #define WMK_STORE_ALIGN 512u
 #define WMK_STORE_DIRECT_MIN (256u * 1024)
 /*
- * Append one packet: `iov` holds header, content and padding, wmk_ctf_packet_size() bytes in all. All of it or nothing: after a
- * failure (-ENOSPC, -EDQUOT, -EFBIG, -EIO) the file is cut back to the last whole packet and the same packet can be tried again.
+ * Append one packet: `iov` holds header, content and padding, wmk_ctf_packet_size() bytes in all. All of it or
+ * nothing: after a failure (-ENOSPC, -EDQUOT, -EFBIG, -EIO) the file is cut back to the last whole packet and the
+ * same packet can be tried again.
  */
-int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n, const struct wmk_ctf_packet *packet);
+int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n,
+			    const struct wmk_ctf_packet *packet);
 /*
- * Write another lost count into the last packet, in place: for a disk that has no room for one more packet, so that no loss is invisible.
+ * Write another lost count into the last packet, in place: for a disk that has no room for one more packet, so that
+ * no loss is invisible.
  * -ENOENT when there is no packet.
  */
 int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost);

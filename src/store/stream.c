@@ -2,8 +2,9 @@
 /*
  * stream.c - a stream's file and its index: whole packets, appended; found again and continued after a crash.
  *
- * The file is the truth, the index is made from it: an index that could not be written is completed when the stream is opened again,
- * and readers do without the entries that it lacks only if it is absent, so it is removed when it cannot be kept true.
+ * The file is the truth, the index is made from it: an index that could not be written is completed when the stream
+ * is opened again, and readers do without the entries that it lacks only if it is absent, so it is removed when it
+ * cannot be kept true.
  */
 #include "store/internal.h"
 
@@ -160,7 +161,8 @@ void wmk_store_stream_place(struct wmk_store_stream *stream, struct wmk_ctf_pack
 		packet->pad = (uint32_t)(-end & (WMK_DIRECT_BLOCK - 1));
 }
 
-int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n, const struct wmk_ctf_packet *packet)
+int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n,
+			    const struct wmk_ctf_packet *packet)
 {
 	uint64_t size = wmk_ctf_packet_size(packet), given = 0;
 	int i, err;
@@ -168,10 +170,12 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 	for (i = 0; i < n; i++)
 		given += iov[i].iov_len;
 	if (given != size)
-		return wmk_error(-EINVAL, "a packet of %llu bytes that says %llu", (unsigned long long)given, (unsigned long long)size);
+		return wmk_error(-EINVAL, "a packet of %llu bytes that says %llu", (unsigned long long)given,
+				 (unsigned long long)size);
 	err = wmk_direct_write(&stream->direct, stream->fd, iov, n, stream->len);
 	if (err < 0)
-		return wmk_error(err, "cannot write stream %.60s in %.60s: %s", stream->name, stream->store->path, strerror(-err));
+		return wmk_error(err, "cannot write stream %.60s in %.60s: %s", stream->name, stream->store->path,
+				 strerror(-err));
 	if (index_packet(stream, packet) < 0)
 		index_drop(stream);
 	stream->last = stream->len;
@@ -186,9 +190,11 @@ int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost)
 
 	if (!stream->len)
 		return wmk_error(-ENOENT, "stream %.60s has no packet", stream->name);
-	if (pwrite(stream->fd, &lost, sizeof(lost), (off_t)(stream->last + WMK_CTF_PACKET_LOST_AT)) != (ssize_t)sizeof(lost))
+	if (pwrite(stream->fd, &lost, sizeof(lost),
+		   (off_t)(stream->last + WMK_CTF_PACKET_LOST_AT)) != (ssize_t)sizeof(lost))
 		return wmk_error(-EIO, "cannot write a lost count into stream %.60s", stream->name);
-	if (stream->index >= 0 && pwrite(stream->index, &big, sizeof(big), (off_t)(stream->index_len - WMK_CTF_INDEX_ENTRY +
+	if (stream->index >= 0 && pwrite(stream->index, &big, sizeof(big),
+					 (off_t)(stream->index_len - WMK_CTF_INDEX_ENTRY +
 					 WMK_CTF_INDEX_LOST_AT)) != (ssize_t)sizeof(big))
 		index_drop(stream);
 	return 0;
@@ -236,8 +242,8 @@ static int check_ours(struct wmk_store_stream *stream, const uint8_t uuid[16], u
 	return wmk_ctf_packet_decode(room, uuid, &packet);
 }
 
-int wmk_store_stream_open(struct wmk_store *store, const char *name, const uint8_t uuid[16], struct wmk_store_stream **result,
-			  struct wmk_ctf_packet *last)
+int wmk_store_stream_open(struct wmk_store *store, const char *name, const uint8_t uuid[16],
+			  struct wmk_store_stream **result, struct wmk_ctf_packet *last)
 {
 	struct wmk_store_stream *stream;
 	uint64_t file_len;

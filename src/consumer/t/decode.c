@@ -70,15 +70,16 @@ static unsigned header(const uint8_t *at, uint64_t now, uint32_t *id, uint64_t *
 	return 4;
 }
 
-static void packet(const uint8_t *at, uint64_t len, size_t size, struct decoded *total, decode_record *record, void *arg)
+static void packet(const uint8_t *at, uint64_t len, size_t size, struct decoded *total, decode_record *record,
+		   void *arg)
 {
 	uint64_t begin = bits(at + 32, 8), end = bits(at + 40, 8), now = begin, ts;
 	const uint8_t *rest = at + 96, *stop = at + len;
 	uint32_t id;
 
 	if (begin < total->last_ts || end < begin)
-		fail_msg("packet %llu: %llu to %llu, after %llu", (unsigned long long)total->packets, (unsigned long long)begin,
-			 (unsigned long long)end, (unsigned long long)total->last_ts);
+		fail_msg("packet %llu: %llu to %llu, after %llu", (unsigned long long)total->packets,
+			 (unsigned long long)begin, (unsigned long long)end, (unsigned long long)total->last_ts);
 	while (rest < stop) {
 		rest += header(rest, now, &id, &ts);
 		if (ts < now || ts > end)
@@ -96,7 +97,8 @@ static void packet(const uint8_t *at, uint64_t len, size_t size, struct decoded 
 		assert_true(now == end);
 }
 
-int decode_stream(const char *path, const uint8_t uuid[16], size_t size, struct decoded *total, decode_record *record, void *arg)
+int decode_stream(const char *path, const uint8_t uuid[16], size_t size, struct decoded *total, decode_record *record,
+		  void *arg)
 {
 	size_t len, at = 0;
 	uint8_t *bytes = slurp(path, &len);
@@ -113,7 +115,8 @@ int decode_stream(const char *path, const uint8_t uuid[16], size_t size, struct 
 		assert_memory_equal(bytes + at + 4, uuid, 16);
 		content = bits(bytes + at + 48, 8);
 		all = bits(bytes + at + 56, 8);
-		assert_true(content % 8 == 0 && all % 64 == 0 && all >= content && all - content < 64 + 8 * 4096 && all / 8 <= len - at);
+		assert_true(content % 8 == 0 && all % 64 == 0 && all >= content && all - content < 64 + 8 * 4096 &&
+			    all / 8 <= len - at);
 		assert_int_equal(bits(bytes + at + 64, 8), total->packets);
 		lost = bits(bytes + at + 80, 8);
 		assert_true(lost >= total->lost);
@@ -131,7 +134,7 @@ int decode_stream(const char *path, const uint8_t uuid[16], size_t size, struct 
 
 void decode_index(const char *stream_path, const char *index_path)
 {
-	static const unsigned in_packet[] = { 56, 48, 32, 40, 80, 0, 24, 64 };
+	static const unsigned in_packet[] = { 56, 48, 32, 40, 80, 20, 24, 64 };
 	size_t len, index_len, at = 0;
 	uint8_t *bytes = slurp(stream_path, &len), *index = slurp(index_path, &index_len), *entry;
 	uint64_t be;
@@ -146,7 +149,7 @@ void decode_index(const char *stream_path, const char *index_path)
 		assert_int_equal(be64toh(be), at);
 		for (unsigned i = 0; i < 8; i++) {
 			memcpy(&be, entry + 8 + 8 * i, 8);
-			assert_int_equal(be64toh(be), i == 5 ? bits(bytes + at + 20, 4) : bits(bytes + at + in_packet[i], 8));
+			assert_int_equal(be64toh(be), bits(bytes + at + in_packet[i], i == 5 ? 4 : 8));
 		}
 		at += bits(bytes + at + 56, 8) / 8;
 	}

@@ -27,9 +27,12 @@ uint64_t rig_rounds(uint64_t all)
 
 static void declare(struct rig *rig)
 {
-	static const struct wmk_field fields[] = { { .name = "writer", .type = { .kind = WMK_TYPE_INT, .width = 64, .base = 10 } },
-						   { .name = "number", .type = { .kind = WMK_TYPE_INT, .width = 64, .base = 10 } } };
-	const struct wmk_event_class event = { .provider = "rig", .name = "tick", .level = 6, .n_fields = 2, .fields = fields };
+	static const struct wmk_field fields[] = { { .name = "writer", .type = { .kind = WMK_TYPE_INT, .width = 64,
+										 .base = 10 } },
+						   { .name = "number", .type = { .kind = WMK_TYPE_INT, .width = 64,
+										 .base = 10 } } };
+	const struct wmk_event_class event = { .provider = "rig", .name = "tick", .level = 6, .n_fields = 2,
+					       .fields = fields };
 	struct wmk_clock clock;
 	struct wmk_ctf_trace trace = { .name = "rig", .domain = "ust", .clock = &clock };
 	struct wmk_ctf_text text = { 0 };
@@ -45,11 +48,14 @@ static void declare(struct rig *rig)
 
 void rig_open(struct rig *rig, const struct rig_shape *shape)
 {
-	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = shape->subbuf, .n_subbufs = shape->n_subbufs,
-					     .header_room = wmk_consumer_header_room(shape->subbuf), .mode = shape->mode, .clock = WAYMARK_CLOCK_MONOTONIC,
+	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = shape->subbuf,
+					     .n_subbufs = shape->n_subbufs,
+					     .header_room = wmk_consumer_header_room(shape->subbuf),
+					     .mode = shape->mode, .clock = WAYMARK_CLOCK_MONOTONIC,
 					     /* All of it, so that no record is lost for lack of memory. */
 					     .prefault = shape->cold ? 0 : (uint64_t)shape->subbuf * shape->n_subbufs * 1024 };
-	struct wmk_consumer_options options = { .at_stop_only = shape->at_stop_only, .start_ts = wmk_clock_monotonic() };
+	struct wmk_consumer_options options = { .at_stop_only = shape->at_stop_only,
+						.start_ts = wmk_clock_monotonic() };
 
 	memset(rig, 0, sizeof(*rig));
 	testdir_make(rig->dir);
@@ -136,7 +142,8 @@ static void see(void *arg, uint32_t id, uint64_t ts, const uint8_t *payload)
 	assert_true(words[0] < RIG_WRITERS && words[1] < rig->max);
 	bit = (uint64_t)1 << (words[1] % 64);
 	if (rig->seen[words[0]][words[1] / 64] & bit)
-		fail_msg("writer %llu's record %llu is there twice", (unsigned long long)words[0], (unsigned long long)words[1]);
+		fail_msg("writer %llu's record %llu is there twice", (unsigned long long)words[0],
+			 (unsigned long long)words[1]);
 	rig->seen[words[0]][words[1] / 64] |= bit;
 	rig->count[words[0]]++;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rig.h - what the consumer's tests share: a ring set, a trace directory, a consumer between them, threads and processes that record.
+ * rig.h - what the consumer's tests share: a ring set, a trace directory, a consumer between them, threads and
+ * processes that record.
  *
- * Each record is {u64 writer, u64 number}: numbers of one writer count up, so that each is known to be there once, or lost.
+ * Each record is {u64 writer, u64 number}: numbers of one writer count up, so that each is known to be there once, or
+ * lost.
  */
 #ifndef WMK_CONSUMER_RIG_H
 #define WMK_CONSUMER_RIG_H
@@ -46,7 +48,10 @@ void rig_close(struct rig *rig);
 uint64_t rig_record(struct rig *rig, uint64_t writer, uint64_t from, uint64_t to);
 /* The same in `n` threads, writers 0..n-1; returns the sum. */
 uint64_t rig_record_threads(struct rig *rig, unsigned n, uint64_t each);
-/* Read everything back: each number of each writer at most once, indexes true, statistics true. `max`: numbers of a writer. */
+/*
+ * Read everything back: each number of each writer at most once, indexes true, statistics true. `max`: numbers of a
+ * writer.
+ */
 void rig_check(struct rig *rig, uint64_t max);
 /* Both readers, not a word but of lost events. Returns records that the last one showed. */
 uint64_t rig_babeltrace(struct rig *rig, bool lost);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_consumer.c - real rings, real threads, a real directory: what was recorded is in the trace once, and what is not is counted.
+ * test_consumer.c - real rings, real threads, a real directory: what was recorded is in the trace once, and what is
+ * not is counted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,8 @@
 #include "rig.h"
 #include "store/t/testdir.h"
 
-static const struct rig_shape small = { .subbuf = 4096, .n_subbufs = 4 }, roomy = { .subbuf = 1u << 20, .n_subbufs = 8 };
+static const struct rig_shape small = { .subbuf = 4096, .n_subbufs = 4 };
+static const struct rig_shape roomy = { .subbuf = 1u << 20, .n_subbufs = 8 };
 
 /* Nothing recorded: no stream, a trace of metadata alone. */
 static void test_nothing(void **state)
@@ -145,7 +147,8 @@ static void test_stop_wakes(void **state)
 /* Overwrite: nothing on disk before the end, then the newest records, the others counted. */
 static void test_overwrite(void **state)
 {
-	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .mode = WAYMARK_RING_OVERWRITE, .at_stop_only = 1 };
+	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .mode = WAYMARK_RING_OVERWRITE,
+					 .at_stop_only = 1 };
 	const uint64_t each = 20000;
 	struct rig rig;
 
@@ -186,7 +189,8 @@ static void test_stop_under_fire(void **state)
 {
 	(void)state;
 	for (unsigned mode = 0; mode < 2; mode++) {
-		const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .mode = mode, .at_stop_only = (int)mode };
+		const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .mode = mode,
+						 .at_stop_only = (int)mode };
 		struct endless endless = { 0 };
 		pthread_t thread;
 		struct rig rig;
@@ -247,8 +251,8 @@ static void test_killed(void **state)
 /* Two channels, one consumer: two streams for a CPU, each with its own name and records. */
 static void test_two_sets(void **state)
 {
-	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .header_room = WMK_CTF_PACKET_ROOM,
-					     .clock = WAYMARK_CLOCK_MONOTONIC };
+	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4,
+					     .header_room = WMK_CTF_PACKET_ROOM, .clock = WAYMARK_CLOCK_MONOTONIC };
 	const uint64_t words[2] = { 1, 2 };
 	const struct waymark_ring_frag frag = { words, sizeof(words), WAYMARK_FRAG_WORDS };
 	struct waymark_ring_set *other, *mapped;
@@ -272,7 +276,8 @@ static void test_two_sets(void **state)
 	for (uint32_t i = 0; i < waymark_ring_set_rings(other); i++) {
 		bool claim = i >= waymark_ring_set_cpus(other);
 
-		snprintf(name, sizeof(name), "other_%s%u", claim ? "claim" : "", claim ? i - waymark_ring_set_cpus(other) : i);
+		snprintf(name, sizeof(name), "other_%s%u", claim ? "claim" : "",
+			 claim ? i - waymark_ring_set_cpus(other) : i);
 		if (decode_stream(rig_path(&rig, name), rig.uuid, 16, &one, NULL, NULL) == 0)
 			found += one.records;
 	}
@@ -282,7 +287,10 @@ static void test_two_sets(void **state)
 	waymark_ring_set_close(other);
 }
 
-/* Rings without memory: the consumer backs them as they begin to record, and from then on nothing is lost for lack of it. */
+/*
+ * Rings without memory: the consumer backs them as they begin to record, and from then on nothing is lost for lack of
+ * it.
+ */
 static void test_backing(void **state)
 {
 	const struct rig_shape shape = { .subbuf = 65536, .n_subbufs = 4, .cold = true };
@@ -320,7 +328,10 @@ static void test_lies(void **state)
 	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
 	assert_int_equal(rig_record(&rig, 0, 0, 100), 100);
 	assert_int_equal(wmk_consumer_flush(rig.consumer), 0);
-	/* Somebody who has the memory writes over a write position: the first word of each control block, 512 bytes apart. */
+	/*
+	 * Somebody who has the memory writes over a write position: the first word of each control block, 512 bytes
+	 * apart.
+	 */
 	page = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, waymark_ring_set_fd(rig.set), 0);
 	assert_true(page != MAP_FAILED);
 	for (ring = 0; ring < waymark_ring_set_rings(rig.set) && !control && ring < 120; ring++)
@@ -343,7 +354,8 @@ static void test_lies(void **state)
 
 static void test_refused(void **state)
 {
-	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2, .header_room = 64 };
+	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2,
+					     .header_room = 64 };
 	const struct wmk_consumer_options none = { .sink = NULL };
 	struct wmk_consumer *consumer;
 	struct waymark_ring_set *set;
@@ -364,9 +376,11 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing), cmocka_unit_test(test_all), cmocka_unit_test(test_tiny), cmocka_unit_test(test_losses_only),
+		cmocka_unit_test(test_nothing), cmocka_unit_test(test_all), cmocka_unit_test(test_tiny),
+			cmocka_unit_test(test_losses_only),
 		cmocka_unit_test(test_flush), cmocka_unit_test(test_stop_wakes), cmocka_unit_test(test_overwrite),
-		cmocka_unit_test(test_stop_under_fire), cmocka_unit_test(test_killed), cmocka_unit_test(test_two_sets), cmocka_unit_test(test_backing), cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_stop_under_fire), cmocka_unit_test(test_killed),
+			cmocka_unit_test(test_two_sets), cmocka_unit_test(test_backing), cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_refused),
 	};
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_full.c - a disk that is full, a file that may not grow: recording goes on, what was lost is counted to the record, the trace is whole.
+ * test_full.c - a disk that is full, a file that may not grow: recording goes on, what was lost is counted to the
+ * record, the trace is whole.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -231,7 +232,8 @@ static int stay_here(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limit_passing), cmocka_unit_test(test_limit_lasting), cmocka_unit_test(test_limit_nothing),
+		cmocka_unit_test(test_limit_passing), cmocka_unit_test(test_limit_lasting),
+			cmocka_unit_test(test_limit_nothing),
 		cmocka_unit_test(test_disk_passing), cmocka_unit_test(test_disk_lasting),
 	};
 

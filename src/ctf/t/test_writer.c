@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_writer.c - packet headers, index entries, and what the metadata writer refuses. Whether readers take its text: store/t/test_readers.c.
+ * test_writer.c - packet headers, index entries, and what the metadata writer refuses. Whether readers take its text:
+ * store/t/test_readers.c.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -12,7 +13,8 @@
 #include "ctf/writer.h"
 
 static const uint8_t uuid[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
-static const struct wmk_ctf_packet sample = { .stream_id = 7, .instance = 0x1122334455667788, .begin_ts = 5, .end_ts = UINT64_MAX,
+static const struct wmk_ctf_packet sample = { .stream_id = 7, .instance = 0x1122334455667788, .begin_ts = 5,
+					      .end_ts = UINT64_MAX,
 	.content = 13, .sequence = 3, .ring_position = 1u << 20, .lost = 99, .cpu = WMK_CTF_CPU_NONE, .cut = 4 };
 
 static void test_packet(void **state)
@@ -64,7 +66,8 @@ static void test_index(void **state)
 	wmk_ctf_index_head(head);
 	assert_memory_equal(head, "\xc1\xf1\xdc\xc1\0\0\0\1\0\0\0\1\0\0\0\x48", 16);
 	wmk_ctf_index_encode(entry, 4096, &sample);
-	assert_memory_equal(entry, "\0\0\0\0\0\0\x10\0" "\0\0\0\0\0\0\x03\x80" "\0\0\0\0\0\0\x03\x68" "\0\0\0\0\0\0\0\x05"
+	assert_memory_equal(entry,
+			    "\0\0\0\0\0\0\x10\0" "\0\0\0\0\0\0\x03\x80" "\0\0\0\0\0\0\x03\x68" "\0\0\0\0\0\0\0\x05"
 			    "\xff\xff\xff\xff\xff\xff\xff\xff" "\0\0\0\0\0\0\0\x63" "\0\0\0\0\0\0\0\x07"
 			    "\x11\x22\x33\x44\x55\x66\x77\x88" "\0\0\0\0\0\0\0\x03", 72);
 }
@@ -73,7 +76,8 @@ static void test_index(void **state)
 static void test_refused(void **state)
 {
 	static const struct wmk_type narrow = { .kind = WMK_TYPE_INT, .width = 7 }, text = { .kind = WMK_TYPE_STRING };
-	const struct wmk_type bad[] = { narrow, { .kind = WMK_TYPE_INT, .width = 8, .base = 7 }, { .kind = WMK_TYPE_FLOAT, .width = 16 },
+	const struct wmk_type bad[] = { narrow, { .kind = WMK_TYPE_INT, .width = 8, .base = 7 },
+					{ .kind = WMK_TYPE_FLOAT, .width = 16 },
 		{ .kind = 200 }, { .kind = WMK_TYPE_ARRAY, .count = 3 }, { .kind = WMK_TYPE_SEQUENCE, .elem = &narrow },
 		{ .kind = WMK_TYPE_ARRAY, .count = 3, .elem = &text, .is_text = 1 }, { .kind = WMK_TYPE_OPTIONAL } };
 	struct wmk_type nest[80];
@@ -130,7 +134,8 @@ static void test_contexts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_packet), cmocka_unit_test(test_packet_torn), cmocka_unit_test(test_index), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_packet), cmocka_unit_test(test_packet_torn), cmocka_unit_test(test_index),
+			cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_clock_refused), cmocka_unit_test(test_contexts),
 	};
 

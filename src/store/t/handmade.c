@@ -31,7 +31,8 @@ void handmade_start(struct wmk_store *store, const unsigned *contexts)
 	const struct wmk_field *fields[8];
 	struct wmk_ctf_text text = { 0 };
 	struct wmk_clock clock;
-	struct wmk_ctf_trace trace = { .name = "hand \"made\"", .created = "20261120T234500+0000", .domain = "ust", .hostname = "here\\",
+	struct wmk_ctf_trace trace = { .name = "hand \"made\"", .created = "20261120T234500+0000", .domain = "ust",
+				       .hostname = "here\\",
 				       .buffering = "uid", .buffering_id = "0", .clock = &clock };
 	unsigned n = 0;
 

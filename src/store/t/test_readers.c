@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_readers.c - a trace with every kind of field, record header and hostile name, made by hand, read by babeltrace 1.5 and 2.0: not a
- * word on stderr, and the values that were put in.
+ * test_readers.c - a trace with every kind of field, record header and hostile name, made by hand, read by babeltrace
+ * 1.5 and 2.0: not a word on stderr, and the values that were put in.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -27,10 +27,14 @@ static const struct wmk_type text_type = { .kind = WMK_TYPE_STRING };
 static const struct wmk_type f64 = { .kind = WMK_TYPE_FLOAT, .width = 64 };
 static const struct wmk_type s16_pair = { .kind = WMK_TYPE_ARRAY, .count = 2, .elem = &s16 };
 static const struct wmk_type s16_seq = { .kind = WMK_TYPE_SEQUENCE, .elem = &s16 };
-static const struct wmk_label colours[] = { { "red", 0, 0 }, { "green", 1, 9 }, { "blue \"\\\n*/};", -5, -1 }, { "red", 20, 20 } };
+static const struct wmk_label colours[] = { { "red", 0, 0 }, { "green", 1, 9 }, { "blue \"\\\n*/};", -5, -1 },
+					    { "red", 20, 20 } };
 static const struct wmk_label bits[] = { { "READ", 1, 1 }, { "WRITE", 2, 2 }, { "TOP", INT64_MIN, INT64_MIN } };
-static const struct wmk_field point[] = { { .name = "x", .type = INT(32, 1, 10) }, { .name = "name", .type = { .kind = WMK_TYPE_STRING } },
-					  { .name = "tail", .type = { .kind = WMK_TYPE_SEQUENCE, .elem = &u8 } } };
+static const struct wmk_field point[] = {
+	{ .name = "x", .type = INT(32, 1, 10) },
+	{ .name = "name", .type = { .kind = WMK_TYPE_STRING } },
+	{ .name = "tail", .type = { .kind = WMK_TYPE_SEQUENCE, .elem = &u8 } },
+};
 
 struct run {
 	char dir[256], path[300];
@@ -78,7 +82,8 @@ static char *read_with(const struct run *run, const char *reader)
 	char command[512], *out, *err;
 	int status;
 
-	snprintf(command, sizeof(command), "%s %s --clock-cycles %s", reader, strcmp(reader, "babeltrace") == 0 ? "" : "convert", run->path);
+	snprintf(command, sizeof(command), "%s %s --clock-cycles %s", reader, strcmp(reader, "babeltrace") ? "convert" : "",
+		 run->path);
 	status = testdir_run(command, &out, &err);
 	if (status || err[0])
 		fail_msg("%s: exit status %d, says: %.2000s", command, status, err);
@@ -102,14 +107,23 @@ static unsigned lines(const char *out)
 }
 
 static const struct wmk_field scalars[] = {
-	{ .name = "s8", .type = INT(8, 1, 10) }, { .name = "u8", .type = INT(8, 0, 10) }, { .name = "s16", .type = INT(16, 1, 10) },
-	{ .name = "u16", .type = INT(16, 0, 10) }, { .name = "s32", .type = INT(32, 1, 10) }, { .name = "u32", .type = INT(32, 0, 10) },
-	{ .name = "s64", .type = INT(64, 1, 10) }, { .name = "u64", .type = INT(64, 0, 10) }, { .name = "hex", .type = INT(32, 0, 16) },
-	{ .name = "oct", .type = INT(16, 0, 8) }, { .name = "bin", .type = INT(8, 0, 2) },
+	{ .name = "s8", .type = INT(8, 1, 10) },
+	{ .name = "u8", .type = INT(8, 0, 10) },
+	{ .name = "s16", .type = INT(16, 1, 10) },
+	{ .name = "u16", .type = INT(16, 0, 10) },
+	{ .name = "s32", .type = INT(32, 1, 10) },
+	{ .name = "u32", .type = INT(32, 0, 10) },
+	{ .name = "s64", .type = INT(64, 1, 10) },
+	{ .name = "u64", .type = INT(64, 0, 10) },
+	{ .name = "hex", .type = INT(32, 0, 16) },
+	{ .name = "oct", .type = INT(16, 0, 8) },
+	{ .name = "bin", .type = INT(8, 0, 2) },
 	{ .name = "port", .type = { .kind = WMK_TYPE_INT, .width = 16, .base = 10, .order = WMK_ORDER_BIG } },
 	{ .name = "le", .type = { .kind = WMK_TYPE_INT, .width = 16, .base = 10, .order = WMK_ORDER_LITTLE } },
-	{ .name = "f", .type = { .kind = WMK_TYPE_FLOAT, .width = 32 } }, { .name = "d", .type = { .kind = WMK_TYPE_FLOAT, .width = 64 } },
-	{ .name = "yes", .type = { .kind = WMK_TYPE_BOOL, .width = 8 } }, { .name = "no", .type = { .kind = WMK_TYPE_BOOL, .width = 8 } },
+	{ .name = "f", .type = { .kind = WMK_TYPE_FLOAT, .width = 32 } },
+	{ .name = "d", .type = { .kind = WMK_TYPE_FLOAT, .width = 64 } },
+	{ .name = "yes", .type = { .kind = WMK_TYPE_BOOL, .width = 8 } },
+	{ .name = "no", .type = { .kind = WMK_TYPE_BOOL, .width = 8 } },
 	{ .name = "text", .type = { .kind = WMK_TYPE_STRING }, .unit = "words */ event {" },
 };
 
@@ -129,8 +143,10 @@ static void put_scalars(struct handmade *p)
 
 static void check_scalars(const char *reader, const char *out)
 {
-	static const char *const values[] = { "s8 = -128", "u8 = 255", "s16 = -32768", "u16 = 65535", "s32 = -2147483648", "u32 = 4294967295",
-		"s64 = -9223372036854775808", "u64 = 18446744073709551615", "hex = 0xDEADBEEF", "oct = 0777", "bin = 0b00000101",
+	static const char *const values[] = { "s8 = -128", "u8 = 255", "s16 = -32768", "u16 = 65535",
+					      "s32 = -2147483648", "u32 = 4294967295",
+		"s64 = -9223372036854775808", "u64 = 18446744073709551615", "hex = 0xDEADBEEF", "oct = 0777",
+			"bin = 0b00000101",
 		"port = 8080", "le = 36895", "f = 1.5", "d = -0.25", "yes = ( \"true\" : container = 1 )",
 		"no = ( \"false\" : container = 0 )", "text = \"na\xc3\xafve\"" };
 
@@ -140,7 +156,8 @@ static void check_scalars(const char *reader, const char *out)
 }
 
 static const struct wmk_field compounds[] = {
-	{ .name = "colour", .type = { .kind = WMK_TYPE_ENUM, .width = 32, .is_signed = 1, .count = 4, .labels = colours } },
+	{ .name = "colour", .type = { .kind = WMK_TYPE_ENUM, .width = 32, .is_signed = 1, .count = 4,
+				      .labels = colours } },
 	{ .name = "odd", .type = { .kind = WMK_TYPE_ENUM, .width = 8, .is_signed = 1, .count = 4, .labels = colours } },
 	{ .name = "none", .type = { .kind = WMK_TYPE_ENUM, .width = 8 } },
 	{ .name = "mode", .type = { .kind = WMK_TYPE_FLAGS, .width = 64, .count = 3, .labels = bits } },
@@ -193,11 +210,16 @@ static void put_compounds(struct handmade *p)
 
 static void check_compounds(const char *reader, const char *out)
 {
-	static const char *const values[] = { "colour = ( \"green\" : container = 5 )", "none = 7", "mode = 0x8000000000000000",
-		"*/};\" : container = -4 )", "vague = ( \"(other)\" : container = 65000 )", "both = 0x3", "pair = [ [0] = -1, [1] = 2 ]", "comm = \"init\"", "_list_length_2 = 2",
-		"list = [ [0] = 7, [1] = 8 ]", "empty = [ ]", "words = \"hello\"", "raw = [ [0] = 0xDE, [1] = 0xAD, [2] = 0x1 ]",
-		"x = -42", "name = \"home\"", "11 }, _never_present = ( \"none\" : container = 0 )", "names = [ [0] = \"a\", [1] = \"bc\" ]",
-		"grid = [ [0] = { value = [ [0] = 1, [1] = 2 ] }, [1] = { value = [ [0] = 3, [1] = 4 ] } ]", "_end = 98", "end_2 = 99", "raw_length = 12",
+	static const char *const values[] = { "colour = ( \"green\" : container = 5 )", "none = 7",
+					      "mode = 0x8000000000000000",
+		"*/};\" : container = -4 )", "vague = ( \"(other)\" : container = 65000 )", "both = 0x3",
+			"pair = [ [0] = -1, [1] = 2 ]", "comm = \"init\"", "_list_length_2 = 2",
+		"list = [ [0] = 7, [1] = 8 ]", "empty = [ ]", "words = \"hello\"",
+			"raw = [ [0] = 0xDE, [1] = 0xAD, [2] = 0x1 ]",
+		"x = -42", "name = \"home\"", "11 }, _never_present = ( \"none\" : container = 0 )",
+			"names = [ [0] = \"a\", [1] = \"bc\" ]",
+		"grid = [ [0] = { value = [ [0] = 1, [1] = 2 ] }, [1] = { value = [ [0] = 3, [1] = 4 ] } ]",
+			"_end = 98", "end_2 = 99", "raw_length = 12",
 		"_raw_length_2 = 3" };
 
 	for (size_t i = 0; i < N(values); i++)
@@ -209,9 +231,10 @@ static void test_types(void **state)
 {
 	static const unsigned no_contexts[] = { 0 };
 	struct run *run = *state;
-	const struct wmk_event_class first = { .provider = "types", .name = "scalars", .level = 6, .n_fields = N(scalars), .fields = scalars };
-	const struct wmk_event_class second = { .provider = "types", .name = "compounds", .level = 14, .n_fields = N(compounds),
-						.fields = compounds };
+	const struct wmk_event_class first = { .provider = "types", .name = "scalars", .level = 6,
+					       .n_fields = N(scalars), .fields = scalars };
+	const struct wmk_event_class second = { .provider = "types", .name = "compounds", .level = 14,
+						.n_fields = N(compounds), .fields = compounds };
 	const struct wmk_event_class third = { .provider = "types", .name = "nothing", .level = 0 };
 
 	handmade_start(run->store, no_contexts);
@@ -293,7 +316,8 @@ static void test_headers(void **state)
 		char *out = read_with(run, readers[i]), words[64];
 
 		assert_int_equal(lines(out), N(step));
-		expect(readers[i], out, "vpid = 1, vtid = 2, procname = \"thread name\", cpu_id = 0, pthread_id = 0x0, ip = 0x0");
+		expect(readers[i], out,
+		       "vpid = 1, vtid = 2, procname = \"thread name\", cpu_id = 0, pthread_id = 0x0, ip = 0x0");
 		expect(readers[i], out, "n = \"str\"");
 		for (unsigned n = 0; n < N(step); n++) {
 			assert_int_equal(cycles_of(out, n), times[n]);
@@ -346,7 +370,8 @@ static void test_hostile(void **state)
 	for (i = 0; i < N(names); i++) {
 		labels[i] = (struct wmk_label){ names[i], i, i };
 		fields[i] = (struct wmk_field){ .name = names[i], .unit = names[i] };
-		fields[i].type = (struct wmk_type){ .kind = WMK_TYPE_ENUM, .width = 8, .count = N(names), .labels = labels };
+		fields[i].type = (struct wmk_type){ .kind = WMK_TYPE_ENUM, .width = 8, .count = N(names),
+						    .labels = labels };
 	}
 	handmade_start(run->store, no_contexts);
 	handmade_packet(&run->packet, T0);
@@ -382,13 +407,16 @@ static void test_hostile_random(void **state)
 	static const unsigned no_contexts[] = { 0 };
 	static char name[32][WMK_NAME_MAX + 1];
 	const char *percent = getenv("WMK_ROUNDS_PERCENT"), *given = getenv("WMK_SEED");
-	unsigned seed = given ? (unsigned)atoi(given) : (unsigned)getpid(), n = percent && atoi(percent) < 100 ? 30 : 300;
+	unsigned seed = given ? (unsigned)atoi(given) : (unsigned)getpid(), n = 300;
 	struct wmk_label labels[2] = { { name[2], 0, 0 }, { name[3], 1, 1 } };
 	struct wmk_field fields[2] = { { .name = name[4] }, { .name = name[5] } };
-	struct wmk_event_class event = { .provider = name[0], .name = name[1], .level = 6, .n_fields = 2, .fields = fields };
+	struct wmk_event_class event = { .provider = name[0], .name = name[1], .level = 6, .n_fields = 2,
+					 .fields = fields };
 	struct run *run = *state;
 	char *out;
 
+	if (percent && atoi(percent) < 100)
+		n = 30;
 	print_message("seed %u, %u events\n", seed, n);
 	srandom(seed);
 	handmade_start(run->store, no_contexts);
@@ -402,7 +430,8 @@ static void test_hostile_random(void **state)
 				name[j][k] = random() % 3 ? (char)(1 + random() % 255) : "\"\\*/\n{};=["[random() % 10];
 		}
 		for (unsigned j = 0; j < 2; j++)
-			fields[j].type = (struct wmk_type){ .kind = WMK_TYPE_ENUM, .width = 8, .count = 2, .labels = labels };
+			fields[j].type = (struct wmk_type){ .kind = WMK_TYPE_ENUM, .width = 8, .count = 2,
+							    .labels = labels };
 		handmade_event(run->store, i, &event);
 		handmade_medium(&run->packet, i, T0 + i);
 		handmade_put(&run->packet, "\0\x01", 2);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_store.c - a trace's directories, metadata that is cut back when it cannot be written, streams that are continued after a crash.
+ * test_store.c - a trace's directories, metadata that is cut back when it cannot be written, streams that are
+ * continued after a crash.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -262,8 +263,8 @@ static void test_torn_tail(void **state)
 }
 
 /*
- * Large packets, some from aligned memory (which go past the page cache where that is possible), small ones between them: the file holds
- * what was given, packet by packet, and large ones end at whole blocks.
+ * Large packets, some from aligned memory (which go past the page cache where that is possible), small ones between
+ * them: the file holds what was given, packet by packet, and large ones end at whole blocks.
  */
 static void test_direct(void **state)
 {
@@ -327,7 +328,8 @@ static void test_open_foreign(void **state)
 	assert_int_equal(wmk_store_stream_create(store, "app_0", &stream), 0);
 	assert_int_equal(append(stream, &packet), 0);
 	wmk_store_stream_close(stream);
-	assert_int_equal(wmk_store_stream_open(store, "app_0", (const uint8_t *)"another trace's", &stream, &last), -EPROTO);
+	assert_int_equal(wmk_store_stream_open(store, "app_0", (const uint8_t *)"another trace's", &stream, &last),
+			 -EPROTO);
 	assert_int_equal(wmk_store_stream_open(store, "app_0", uuid, &stream, &last), 1);
 	wmk_store_stream_close(stream);
 	/* A first packet that is torn is no reason to refuse. */
