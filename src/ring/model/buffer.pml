@@ -92,10 +92,10 @@ end:
 			fi;
 			do
 			:: i + 1 < buf[c].n ->
-				buf[c].addr[i] = buf[c].addr[i + 1];
-				buf[c].val[i] = buf[c].val[i + 1];
-				buf[c].kind[i] = buf[c].kind[i + 1];
-				i++
+				buf[c].addr[i] = buf[c].addr[i + 1];  /* never: where BUF is 1 */
+				buf[c].val[i] = buf[c].val[i + 1];    /* never: likewise */
+				buf[c].kind[i] = buf[c].kind[i + 1];  /* never: likewise */
+				i++                                   /* never: likewise */
 			:: else -> break
 			od;
 			buf[c].addr[i] = 0;
