@@ -3,6 +3,7 @@
  * runtime.c - events that are declared at run time, with fields of every type.
  *
  *     runtime N      N records of script:all, whose values follow from their number; then an event more, registered late
+ *     runtime many N N events many:event_<i> with one field, one record of each
  */
 #include <errno.h>
 #include <stdio.h>
@@ -54,8 +55,27 @@ static void fill(union waymark_value *v, uint64_t i, int32_t *seq, uint16_t *arr
 	memcpy(&v[19].u64, wire, sizeof(wire));
 }
 
+static int many_events(uint64_t n)
+{
+	char name[64];
+	struct waymark_schema schema = { .size = sizeof(schema), .provider = "many", .name = name, .level = WAYMARK_LEVEL_INFO,
+		.fields = fields + 5, .n_fields = 1 };
+	for (uint64_t i = 0; i < n; i++) {
+		union waymark_value value = { .u64 = i };
+		snprintf(name, sizeof(name), "event_%llu", (unsigned long long)i);
+		struct waymark_event *event = waymark_event_register(&schema);
+		for (int k = 0; k < 10000 && event && !waymark_event_enabled(event); k++)
+			usleep(100);
+		if (!event || waymark_event_record(event, &value, 1))
+			return 3;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 2 && !strcmp(argv[1], "many"))
+		return many_events(strtoull(argv[2], NULL, 10));
 	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
 	static struct waymark_schema schema = { .size = sizeof(schema), .provider = "script", .name = "all",
 		.level = WAYMARK_LEVEL_INFO, .fields = fields, .n_fields = N_FIELDS };

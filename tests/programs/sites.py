@@ -1,21 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes a C program with many sites: sites.py COUNT PARTS OUTPUT (part 0 holds main; `sites.py 10000 4 a.c b.c c.c d.c`)."""
+"""Writes a C program with many sites: sites.py EVENTS COPIES OUTPUT. Each event's site is inlined COPIES times."""
 import sys
 
-count, outputs = int(sys.argv[1]), sys.argv[2:]
-each = count // len(outputs)
-for part, path in enumerate(outputs):
-    with open(path, 'w') as f:
-        f.write('#include <stdint.h>\n#include <waymark/trace.h>\nvoid part%d(uint32_t v);\n' % part)
-        f.write('void part%d(uint32_t v)\n{\n' % part)
-        for i in range(part * each, (part + 1) * each):
-            f.write('\twaymark(many, event_%d, v);\n' % i)
-        f.write('}\n')
-        if part == 0:
-            for other in range(1, len(outputs)):
-                f.write('void part%d(uint32_t v);\n' % other)
-            f.write('int main(void)\n{\n')
-            for any_part in range(len(outputs)):
-                f.write('\tpart%d(%d);\n' % (any_part, any_part))
-            f.write('\treturn 0;\n}\n')
+events, copies, output = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+with open(output, 'w') as f:
+    f.write('#include <stdint.h>\n#include <waymark/trace.h>\n')
+    for i in range(events):
+        f.write('static inline __attribute__((always_inline)) void emit%d(uint32_t copy)\n{\n'
+                '\twaymark(many, event_%d, copy);\n}\n' % (i, i))
+        f.write('static __attribute__((noinline)) void all%d(void)\n{\n' % i)
+        f.write(''.join('\temit%d(%d);\n' % (i, copy) for copy in range(copies)) + '}\n')
+    f.write('int main(void)\n{\n' + ''.join('\tall%d();\n' % i for i in range(events)) + '\treturn 0;\n}\n')
