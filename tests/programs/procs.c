@@ -65,7 +65,7 @@ static void do_fork(uint32_t w)
 
 static void do_vfork(uint32_t w, char *self)
 {
-	for (uint64_t i = 0; i < n; i++) {
+	for (volatile uint64_t i = 0; i < n; i++) {
 		uint32_t child_writer = writer_new();
 		pid_t pid = vfork();
 		if (!pid) {
