@@ -262,6 +262,8 @@ static int channel_make(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 	channel->n_contexts = (uint8_t)msg->n_contexts;
 	memcpy(channel->contexts, msg->contexts, msg->n_contexts);
 	memcpy(channel->uuid, options->uuid, 16);
+	channel->stamp_key = wmk_context_stamp_key(channel->contexts, channel->n_contexts, &channel->stamp_words);
+	channel->short_clock = options->clock == WAYMARK_CLOCK_COUNTER;
 	channel->next = wmk_tracer.channels;
 	wmk_tracer.channels = channel;
 	return 0;

@@ -32,6 +32,7 @@ void wmk_context_after_fork(void)
 {
 	atomic_store_explicit(&pid_cache, 0, memory_order_relaxed);
 	wmk_thread.tid = 0;
+	wmk_thread.stamp_key = 0;
 	wmk_thread.cloned = 0;
 }
 
@@ -105,15 +106,39 @@ static void fill_ip(void *to, const void *ip)
 }
 
 static const struct wmk_context_desc contexts[WMK_CTX_COUNT] = {
-	[WMK_CTX_VPID] = { 4, fill_vpid },
-	[WMK_CTX_VTID] = { 4, fill_vtid },
-	[WMK_CTX_PROCNAME] = { 16, fill_procname },
-	[WMK_CTX_CPU_ID] = { 4, fill_cpu_id },
-	[WMK_CTX_PTHREAD_ID] = { 8, fill_pthread_id },
-	[WMK_CTX_IP] = { 8, fill_ip },
+	[WMK_CTX_VPID] = { true, 4, fill_vpid },
+	[WMK_CTX_VTID] = { true, 4, fill_vtid },
+	[WMK_CTX_PROCNAME] = { true, 16, fill_procname },
+	[WMK_CTX_CPU_ID] = { false, 4, fill_cpu_id },
+	[WMK_CTX_PTHREAD_ID] = { true, 8, fill_pthread_id },
+	[WMK_CTX_IP] = { false, 8, fill_ip },
 };
 
 const struct wmk_context_desc *wmk_context_get(unsigned number)
 {
 	return number < WMK_CTX_COUNT && contexts[number].fill ? &contexts[number] : NULL;
+}
+
+uint16_t wmk_context_stamp_key(const uint8_t *list, unsigned n, uint8_t *words)
+{
+	static uint8_t known[32][WMK_ENABLER_CONTEXTS];
+	uint8_t padded[WMK_ENABLER_CONTEXTS] = { 0 };
+	uint32_t bytes = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (!contexts[list[i]].constant)
+			return 0;
+		bytes += contexts[list[i]].bytes;
+		padded[i] = list[i];
+	}
+	if (n == 0 || bytes % 8 || bytes > 8 * WMK_STAMP_WORDS)
+		return 0;
+	*words = (uint8_t)(bytes / 8);
+	for (uint16_t i = 0; i < 32; i++) {
+		if (known[i][0] == 0)
+			memcpy(known[i], padded, sizeof(padded));
+		if (!memcmp(known[i], padded, sizeof(padded)))
+			return (uint16_t)(i + 1);
+	}
+	return 0;
 }

@@ -57,6 +57,18 @@ static void set_head(struct wmk_event *event, struct waymark_enabler *head)
 		__atomic_store_n(&event->descs[i]->chain, head, __ATOMIC_RELEASE);
 }
 
+/* May its records go by the straight path of the ring, as they come or with the thread's stamp before them? */
+static void choose_path(struct waymark_enabler *e, struct wmk_event *event, const struct wmk_channel *channel)
+{
+	uint32_t total = channel ? event->run_bytes + 8u * channel->stamp_words : 0;
+	bool fits = channel && channel->short_clock && event->plain && e->id < WMK_RING_ID_SHORT && total - 1 < WMK_RING_FAST_LEN;
+
+	e->plain = fits && channel->n_contexts == 0 ? event : NULL;
+	e->stamp_key = fits ? channel->stamp_key : 0;
+	e->stamp_words = fits ? channel->stamp_words : 0;
+	e->run_words = fits ? (uint8_t)((event->run_bytes + 7) / 8) : 0;
+}
+
 struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, waymark_probe_fn probe,
 					void *data)
 {
@@ -80,7 +92,7 @@ struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_chan
 		__atomic_store_n(&event->n_probes, event->n_probes + 1, __ATOMIC_RELAXED);
 	e->channel = channel;
 	e->adopted = true;
-	e->plain = channel && event->plain && channel->n_contexts == 0 ? event : NULL;
+	choose_path(e, event, channel);
 	__atomic_store_n(&e->next, NULL, __ATOMIC_RELAXED);
 	/* (T4) release: all members are there before the guard holds; pairs with the acquire of gen on the recording path */
 	last_gen += 2;

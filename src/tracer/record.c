@@ -288,6 +288,75 @@ static __attribute__((noinline)) void slow(struct waymark_desc *desc, const uint
 	errno = saved;
 }
 
+/*
+ * Make wmk_thread.stamp the one of `e`. A signal handler may come at any point, with another list of contexts: while the stamp is
+ * being made, handlers do without.
+ */
+static __attribute__((noinline, cold)) int make_stamp(const struct waymark_enabler *e, uint64_t gen, uint16_t key)
+{
+	char *to = (char *)wmk_thread.stamp;
+	int err = 0;
+
+	if (wmk_thread.stamp_busy)
+		return -EAGAIN;
+	wmk_thread.stamp_busy = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	wmk_thread.stamp_key = 0;
+	for (unsigned i = 0; i < e->n_contexts && i < WMK_ENABLER_CONTEXTS && !err; i++) {
+		const struct wmk_context_desc *context = wmk_context_get(e->contexts[i]);
+
+		if (!context || to + context->bytes > (char *)(wmk_thread.stamp + WMK_STAMP_WORDS)) {
+			err = -ESTALE;
+		} else {
+			context->fill(to, NULL);
+			to += context->bytes;
+		}
+	}
+	if (!err && __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) == gen)
+		wmk_thread.stamp_key = key;
+	atomic_signal_fence(memory_order_seq_cst);
+	wmk_thread.stamp_busy = 0;
+	return wmk_thread.stamp_key == key ? 0 : -ESTALE;
+}
+
+/* Word by word: what was stored with 8 bytes is read fastest with 8 bytes, so the compiler must make no vectors of it. */
+static inline uint64_t *copy_words(uint64_t *to, const uint64_t *from, unsigned n)
+{
+	for (; n; n--) {
+		*to++ = *from++;
+		__asm__ __volatile__("" : : : "memory");
+	}
+	return to;
+}
+
+static inline int record_stamped(struct waymark_enabler *e, uint64_t gen, const uint64_t *words, uint16_t key)
+{
+	uint64_t block[WMK_STAMP_WORDS + WMK_RING_FAST_LEN / 8], *end;
+	unsigned n = e->stamp_words;
+
+	if (wmk_unlikely(wmk_thread.stamp_key != key) && make_stamp(e, gen, key) < 0)
+		return -EAGAIN;
+	end = copy_words(block, wmk_thread.stamp, n);
+	copy_words(end, words, e->run_words);
+	if (wmk_unlikely(*(volatile uint16_t *)&wmk_thread.stamp_key != key))
+		return -EAGAIN;
+	return wmk_ring_write_short(e->set, &e->gen, gen, e->id, block, e->run_bytes + 8 * n);
+}
+
+/* One channel wants it, and no probe: what follows the look at the chain need not walk. 0, or something else: walk after all. */
+static __attribute__((noinline)) int single(struct waymark_enabler *e, uint64_t gen, struct waymark_desc *desc, const uint64_t *words,
+					    const struct waymark_ref *refs, const void *ip)
+{
+	struct wmk_event *event = desc->event;
+	uint16_t key = e->stamp_key;
+
+	if (key)
+		return record_stamped(e, gen, words, key);
+	if (wmk_unlikely(2u * event->n_ops + 1 > FRAGS_FEW))
+		return -EAGAIN;
+	return record_few(e, gen, event, words, refs, ip) == -ESTALE;
+}
+
 void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 {
 	struct waymark_enabler *e = __atomic_load_n(&desc->chain, __ATOMIC_ACQUIRE); /* (T3) */
@@ -296,11 +365,14 @@ void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words,
 		return;
 	uint64_t gen = __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) | 1; /* (T4); a dead one's 0 becomes 1, which no guard ever is */
 
-	if (wmk_likely(e->plain == desc->event && !e->next && wmk_thread.mark == 0)) {
-		struct waymark_ring_frag frag = { words, e->run_bytes, WAYMARK_FRAG_WORDS };
-
-		if (wmk_likely(wmk_ring_write(e->set, &e->gen, gen, e->id, &frag, 1, frag.len) != -ESTALE))
-			return;
+	if (wmk_likely(!e->next && wmk_thread.mark == 0)) {
+		if (wmk_likely(e->plain == desc->event)) {
+			if (wmk_likely(wmk_ring_write_short(e->set, &e->gen, gen, e->id, words, e->run_bytes) == 0))
+				return;
+		} else if (!e->probe && e->event == desc->event) {
+			if (single(e, gen, desc, words, refs, ip ? ip : __builtin_return_address(0)) == 0)
+				return;
+		}
 	}
 	slow(desc, words, refs, ip ? ip : __builtin_return_address(0));
 }

@@ -34,6 +34,9 @@
 
 /* ── thread-local ────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Contexts that never change in a thread, as they stand in its records. */
+#define WMK_STAMP_WORDS 5
+
 /*
  * `mark` is zero in a thread whose thread-local storage is its own. The two halves are written by fork.c: `vforked` while a vfork
  * child runs on it, `cloned` counts clone(CLONE_VM) children that share it.
@@ -47,8 +50,11 @@ struct wmk_thread {
 		uint64_t mark;
 	};
 	uint32_t tid;             /* 0: not asked yet, or a fork has made it another's */
-	uint32_t in_probe;        /* depth of probes that this thread runs */
+	uint8_t in_probe;         /* depth of probes that this thread runs */
+	uint8_t stamp_busy;       /* `stamp` is being made */
+	uint16_t stamp_key;       /* which list of contexts `stamp` holds; 0: none */
 	char procname[16];
+	uint64_t stamp[WMK_STAMP_WORDS];
 };
 extern __thread struct wmk_thread wmk_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -126,11 +132,14 @@ struct wmk_channel {
 	uint8_t uuid[16];
 	uint8_t n_contexts;
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	uint16_t stamp_key;             /* see wmk_context_stamp_key() */
+	uint8_t stamp_words;
+	bool short_clock;               /* the rings' clock is the one that the straight path reads */
 	uint32_t enabled;               /* enablers */
 	uint64_t looked;                /* bytes written when the helper looked last */
 };
 
-#define WMK_ENABLER_CONTEXTS 11
+#define WMK_ENABLER_CONTEXTS 7
 
 /*
  * Says that an event is recorded into a channel, or given to a probe. `gen` is the guard: 0 when dead, else an odd serial that is never
@@ -142,10 +151,12 @@ struct waymark_enabler {
 	void *plain;                    /* the event if it is recorded by the straight path, else NULL */
 	struct waymark_ring_set *set;
 	uint32_t id;
-	uint32_t run_bytes;
+	uint32_t run_bytes;             /* of a plain event */
 	struct waymark_enabler *next;
 	struct wmk_event *event;
 	uint32_t field_limit;
+	uint16_t stamp_key;             /* contexts can be had from wmk_thread.stamp, for a short record; else 0 */
+	uint8_t stamp_words, run_words;
 	uint8_t n_contexts;
 	uint8_t contexts[WMK_ENABLER_CONTEXTS];
 	/* second line: probes */
@@ -245,11 +256,17 @@ void wmk_epoch_after_fork(void);
 /* ── context.c ───────────────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_context_desc {
+	bool constant;                  /* never changes in a thread */
 	uint32_t bytes;                 /* as its type in src/ctf/context.c says */
 	void (*fill)(void *to, const void *ip);
 };
 /* By number (enum wmk_context); NULL for one that does not exist. */
 const struct wmk_context_desc *wmk_context_get(unsigned number);
+/*
+ * A number for this list of contexts if it can be kept in wmk_thread.stamp (all constant, whole words, not too long), else 0; *words: how many.
+ * Lock held.
+ */
+uint16_t wmk_context_stamp_key(const uint8_t *contexts, unsigned n, uint8_t *words);
 /* The calling thread is in a new process now (fork). */
 void wmk_context_after_fork(void);
 uint32_t wmk_context_tid(void);
