@@ -66,10 +66,15 @@ enum wmk_clock_kind wmk_clock_detect(void)
 	return strcmp(source, COUNTER_SOURCE) == 0 && counter_invariant() ? WMK_CLOCK_COUNTER : WMK_CLOCK_MONOTONIC;
 }
 
-/* The rate with which the kernel itself converts the counter, from the page of a perf event that counts nothing. 0: it does not say. */
+/*
+ * The rate with which the kernel itself converts the counter, from the page of a perf event that counts nothing. 0:
+ * it does not say.
+ */
 static uint64_t freq_from_perf(void)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_DUMMY };
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
+					.config = PERF_COUNT_SW_DUMMY };
 	long page = sysconf(_SC_PAGESIZE);
 	uint64_t freq = 0;
 
@@ -158,7 +163,8 @@ static int measure_counter(struct wmk_clock *clock)
 	wmk_clock_set_offset(clock, counter, real);
 	clock->precision = wmk_clock_skew();
 	snprintf(clock->name, sizeof(clock->name), "%s", COUNTER_NAME);
-	snprintf(clock->description, sizeof(clock->description), "Counter of the processor (%s), %s", COUNTER_NAME, how);
+	snprintf(clock->description, sizeof(clock->description), "Counter of the processor (%s), %s", COUNTER_NAME,
+		 how);
 	return 0;
 }
 
@@ -167,7 +173,8 @@ static int measure_monotonic(struct wmk_clock *clock)
 	uint64_t best = UINT64_MAX, mono = 0, real = 0;
 
 	for (int i = 0; i < 100; i++) {
-		uint64_t before = wmk_clock_monotonic(), now = clock_now(CLOCK_REALTIME), width = wmk_clock_monotonic() - before;
+		uint64_t before = wmk_clock_monotonic(), now = clock_now(CLOCK_REALTIME),
+			 width = wmk_clock_monotonic() - before;
 
 		if (width < best) {
 			best = width;

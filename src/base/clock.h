@@ -2,8 +2,9 @@
 /*
  * clock.h - the trace clock: which one this machine has, its frequency, and its offset to real time.
  *
- * The time stamp counter where the kernel calls it invariant and uses it as its own clock source, else CLOCK_MONOTONIC. A record
- * holds the raw value; frequency and offset go into the metadata, measured once when a session starts.
+ * The time stamp counter where the kernel calls it invariant and uses it as its own clock source, else
+ * CLOCK_MONOTONIC. A record holds the raw value; frequency and offset go into the metadata, measured once when a
+ * session starts.
  */
 #ifndef WMK_BASE_CLOCK_H
 #define WMK_BASE_CLOCK_H
@@ -28,17 +29,20 @@ struct wmk_clock {
 /* The kind this machine's kernel vouches for. Reads sysfs; falls back to MONOTONIC, never fails. */
 enum wmk_clock_kind wmk_clock_detect(void);
 /*
- * Fill `clock` for `kind`: frequency, offset, precision. Takes a few milliseconds, 50 more when the frequency must be measured.
- * 0, or -errno with a cause chain.
+ * Fill `clock` for `kind`: frequency, offset, precision. Takes a few milliseconds, 50 more when the frequency must be
+ * measured. 0, or -errno with a cause chain.
  */
 int wmk_clock_measure(enum wmk_clock_kind kind, struct wmk_clock *clock);
 
-/* Set offset_s and offset, given that the clock (freq is set) showed `value` at real time `real_ns`, nanoseconds since 1970. */
+/*
+ * Set offset_s and offset, given that the clock (freq is set) showed `value` at real time `real_ns`, nanoseconds
+ * since 1970.
+ */
 void wmk_clock_set_offset(struct wmk_clock *clock, uint64_t value, uint64_t real_ns);
 /*
- * What the counters of two CPUs may stand apart at most, in cycles, measured between this CPU and up to 8 others that the thread may
- * run on; 0 when there is none, or none that answers in 10 ms. On busy CPUs the bound is wide, but true. Moves the calling
- * thread's affinity and sets it back.
+ * What the counters of two CPUs may stand apart at most, in cycles, measured between this CPU and up to 8 others that
+ * the thread may run on; 0 when there is none, or none that answers in 10 ms. On busy CPUs the bound is wide, but
+ * true. Moves the calling thread's affinity and sets it back.
  */
 uint64_t wmk_clock_skew(void);
 

@@ -2,9 +2,10 @@
 /*
  * clock_skew.c - how far the counters of two CPUs may stand apart.
  *
- * The calling thread and a thread on another CPU play ball: ask (reads its counter a), answer (reads its counter b), received (reads
- * a'). b was read between a and a' in true time, so the other counter is ahead by at least b - a' and at most b - a: the
- * narrowest of all rounds bounds the skew. Every wait is bounded; a CPU that does not answer in time is left out.
+ * The calling thread and a thread on another CPU play ball: ask (reads its counter a), answer (reads its counter b),
+ * received (reads a'). b was read between a and a' in true time, so the other counter is ahead by at least b - a' and
+ * at most b - a: the narrowest of all rounds bounds the skew. Every wait is bounded; a CPU that does not answer in
+ * time is left out.
  */
 #include "base/clock.h"
 
@@ -34,7 +35,10 @@ static bool pin(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set) == 0;
 }
 
-/* Wait until it is `turn`'s turn. The CPU is yielded now and then: the other side may need it, on a machine that is busy. */
+/*
+ * Wait until it is `turn`'s turn. The CPU is yielded now and then: the other side may need it, on a machine that is
+ * busy.
+ */
 static bool turn_wait(struct ball *ball, unsigned turn)
 {
 	for (unsigned i = 1;; i++) {
@@ -42,7 +46,8 @@ static bool turn_wait(struct ball *ball, unsigned turn)
 		if (atomic_load_explicit(&ball->turn, memory_order_acquire) == turn)
 			return true;
 		if (i % 256 == 0) {
-			if (atomic_load_explicit(&ball->over, memory_order_relaxed) || wmk_clock_monotonic() > ball->deadline)
+			if (atomic_load_explicit(&ball->over, memory_order_relaxed) ||
+			    wmk_clock_monotonic() > ball->deadline)
 				return false;
 			sched_yield();
 		}

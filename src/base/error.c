@@ -2,9 +2,10 @@
 /*
  * error.c - the thread's chain of causes (see error.h).
  *
- * A thread that has met no error holds one pointer, which costs 8 bytes of initial-exec thread-local storage: libwaymark is also
- * loaded by dlopen, where a whole chain would not fit into what the loader keeps for that, and its helper thread must not
- * end up in the loader's lazy allocation. The chain itself is allocated at the first error; without memory there are no words.
+ * A thread that has met no error holds one pointer, which costs 8 bytes of initial-exec thread-local storage:
+ * libwaymark is also loaded by dlopen, where a whole chain would not fit into what the loader keeps for that, and its
+ * helper thread must not end up in the loader's lazy allocation. The chain itself is allocated at the first error;
+ * without memory there are no words.
  */
 #include "base/error.h"
 
@@ -105,7 +106,10 @@ const char *wmk_error_get(unsigned index)
 	return index < have ? chain->text[(chain->n - 1 - index) % WMK_ERROR_DEPTH] : NULL;
 }
 
-/* The system's words for the innermost error, where they tell more than ours: who says EINVAL or EPROTO has said what is wrong. */
+/*
+ * The system's words for the innermost error, where they tell more than ours: who says EINVAL or EPROTO has said what
+ * is wrong.
+ */
 static const char *system_words(char *buf, size_t size)
 {
 	if (!chain || chain->n == 0 || chain->err == 0 || chain->err == -EINVAL || chain->err == -EPROTO)

@@ -8,9 +8,10 @@
  *     if (err < 0)
  *         return wmk_error_add(err, "cannot open session %s", name);               outer layers add to it
  *
- * The chain is an array of 8 sentences of at most 160 bytes for each thread; of more, the outermost 8 are kept. A caller that handles
- * an error calls wmk_error_clear(). Functions return the -errno given, so that each is one statement, and preserve errno.
- * The system's words for the error need not be in a sentence: wmk_error_text() adds them. Any thread; not async-signal-safe.
+ * The chain is an array of 8 sentences of at most 160 bytes for each thread; of more, the outermost 8 are kept. A
+ * caller that handles an error calls wmk_error_clear(). Functions return the -errno given, so that each is one
+ * statement, and preserve errno. The system's words for the error need not be in a sentence: wmk_error_text() adds
+ * them. Any thread; not async-signal-safe.
  */
 #ifndef WMK_BASE_ERROR_H
 #define WMK_BASE_ERROR_H
@@ -28,8 +29,8 @@ void wmk_error_clear(void);
 /* Sentences of the calling thread's chain: 0 is the outermost; NULL past the end. */
 const char *wmk_error_get(unsigned index);
 /*
- * All in one line, outermost first, joined by ": ", and at the end what the system says of the innermost error (unless that is
- * EINVAL or EPROTO, or stands there already). "" when there is no chain. Returns `buf`.
+ * All in one line, outermost first, joined by ": ", and at the end what the system says of the innermost error
+ * (unless that is EINVAL or EPROTO, or stands there already). "" when there is no chain. Returns `buf`.
  */
 const char *wmk_error_text(char *buf, size_t size);
 

@@ -29,8 +29,8 @@ void wmk_nearest_offer(struct wmk_nearest *near, const char *name);
 /* The names, joined by ", ". Returns `buf`. */
 const char *wmk_nearest_text(const struct wmk_nearest *near, char *buf, size_t size);
 /*
- * Letters to insert, delete, replace or swap with their neighbour to make one into the other, capitals not distinguished;
- * only the first 64 bytes count.
+ * Letters to insert, delete, replace or swap with their neighbour to make one into the other, capitals not
+ * distinguished; only the first 64 bytes count.
  */
 unsigned wmk_nearest_distance(const char *a, const char *b);
 

@@ -41,7 +41,10 @@ static enum action action_parse(const char *s, size_t len)
 	return ACTION_NONE;
 }
 
-/* One "name=action[:after[:arg]]" of `len` bytes. What cannot be read is left out: the test then misses its effect and says so. */
+/*
+ * One "name=action[:after[:arg]]" of `len` bytes. What cannot be read is left out: the test then misses its effect
+ * and says so.
+ */
 static void point_parse(const char *s, size_t len)
 {
 	const char *eq = memchr(s, '=', len);

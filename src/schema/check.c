@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.c - the rules that every event class keeps, whether a descriptor or a message declared it. What passes here can be printed
- * as metadata that every reader takes: names are identifiers or printable, no name stands twice in one structure, labels fit
- * their type. Texts that are only shown (labels, format, file, unit, media type) may hold any byte but NUL: the writer escapes them.
+ * check.c - the rules that every event class keeps, whether a descriptor or a message declared it. What passes here
+ * can be printed as metadata that every reader takes: names are identifiers or printable, no name stands twice in one
+ * structure, labels fit their type. Texts that are only shown (labels, format, file, unit, media type) may hold any
+ * byte but NUL: the writer escapes them.
  */
 #include "base/error.h"
 #include "schema/scratch.h"
@@ -48,10 +49,12 @@ static int check_labels(const struct wmk_type *type)
 					    : (uint64_t)l->from <= (uint64_t)l->to && (uint64_t)l->to <= most;
 
 		if (!l->name || !is_shown(l->name, WMK_NAME_MAX))
-			return wmk_error(-EPROTO, "label %u of an enumeration has no name, or one of more than %u bytes", i, WMK_NAME_MAX);
+			return wmk_error(-EPROTO,
+					 "label %u of an enumeration has no name, or one of more than %u bytes", i,
+					 WMK_NAME_MAX);
 		if (!fits)
-			return wmk_error(-EPROTO, "label '%.60s' (%lld to %lld) does not fit into %u bits", l->name, (long long)l->from,
-					 (long long)l->to, type->width);
+			return wmk_error(-EPROTO, "label '%.60s' (%lld to %lld) does not fit into %u bits", l->name,
+					 (long long)l->from, (long long)l->to, type->width);
 	}
 	return 0;
 }
@@ -85,7 +88,8 @@ static int check_type(const struct wmk_type *type, unsigned depth)
 		return 0;
 	case WMK_TYPE_ARRAY:
 		if (type->count == 0 || type->count > WMK_ARRAY_MAX)
-			return wmk_error(-EPROTO, "an array of %u elements (1 to %u may be)", type->count, WMK_ARRAY_MAX);
+			return wmk_error(-EPROTO, "an array of %u elements (1 to %u may be)", type->count,
+					 WMK_ARRAY_MAX);
 		__attribute__((fallthrough));
 	case WMK_TYPE_SEQUENCE:
 	case WMK_TYPE_OPTIONAL:
@@ -93,10 +97,13 @@ static int check_type(const struct wmk_type *type, unsigned depth)
 			return wmk_error(-EPROTO, "text whose elements are not bytes");
 		return check_type(type->elem, depth + 1);
 	case WMK_TYPE_BLOB:
-		return is_shown(type->media, WMK_NAME_MAX) ? 0 : wmk_error(-EPROTO, "a media type of more than %u bytes", WMK_NAME_MAX);
+		return is_shown(type->media, WMK_NAME_MAX)
+			       ? 0
+			       : wmk_error(-EPROTO, "a media type of more than %u bytes", WMK_NAME_MAX);
 	case WMK_TYPE_STRUCT:
 		if (type->count == 0 || type->count > WMK_MEMBERS_MAX || !type->members)
-			return wmk_error(-EPROTO, "a structure of %u members (1 to %u may be)", type->count, WMK_MEMBERS_MAX);
+			return wmk_error(-EPROTO, "a structure of %u members (1 to %u may be)", type->count,
+					 WMK_MEMBERS_MAX);
 		return check_fields(type->members, type->count, depth + 1);
 	default:
 		return wmk_error(-EPROTO, "no type has number %u", type->kind);
@@ -107,12 +114,14 @@ static int check_fields(const struct wmk_field *fields, size_t n, unsigned depth
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!is_identifier(fields[i].name))
-			return wmk_error(-EPROTO, "field %zu: its name is not an identifier of at most %u bytes", i + 1, WMK_NAME_MAX);
+			return wmk_error(-EPROTO, "field %zu: its name is not an identifier of at most %u bytes", i + 1,
+					 WMK_NAME_MAX);
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(fields[i].name, fields[j].name) == 0)
 				return wmk_error(-EPROTO, "two fields are named %s", fields[i].name);
 		if (!is_shown(fields[i].unit, WMK_NAME_MAX))
-			return wmk_error(-EPROTO, "field %s: a unit of more than %u bytes", fields[i].name, WMK_NAME_MAX);
+			return wmk_error(-EPROTO, "field %s: a unit of more than %u bytes", fields[i].name,
+					 WMK_NAME_MAX);
 		if (check_type(&fields[i].type, depth) < 0)
 			return wmk_error_add(-EPROTO, "field %s", fields[i].name);
 	}
@@ -122,10 +131,13 @@ static int check_fields(const struct wmk_field *fields, size_t n, unsigned depth
 int wmk_class_check(const struct wmk_event_class *event)
 {
 	if (!is_printable(event->provider, false))
-		return wmk_error(-EPROTO, "a provider's name is 1 to %u printable ASCII characters other than \" \\ :", WMK_NAME_MAX);
+		return wmk_error(-EPROTO, "a provider's name is 1 to %u printable ASCII characters other than \" \\ :",
+				 WMK_NAME_MAX);
 	if (!is_printable(event->name, true))
-		return wmk_error(-EPROTO, "an event's name is 1 to %u printable ASCII characters other than \" \\", WMK_NAME_MAX);
-	if (!is_shown(event->file, WMK_TEXT_MAX) || !is_shown(event->function, WMK_TEXT_MAX) || !is_shown(event->format, WMK_TEXT_MAX))
+		return wmk_error(-EPROTO, "an event's name is 1 to %u printable ASCII characters other than \" \\",
+				 WMK_NAME_MAX);
+	if (!is_shown(event->file, WMK_TEXT_MAX) || !is_shown(event->function, WMK_TEXT_MAX) ||
+	    !is_shown(event->format, WMK_TEXT_MAX))
 		return wmk_error(-EPROTO, "a file, function or format of more than %u bytes", WMK_TEXT_MAX);
 	if (event->kind > WAYMARK_KIND_TEXT)
 		return wmk_error(-EPROTO, "no kind of event has number %u", event->kind);

@@ -2,9 +2,11 @@
 /*
  * codec.c - event classes as bytes, between an application and its controller.
  *
- *     class  = u8 version, u8 kind, u8 level, u8 0, u32 line, text provider, name, file, function, format, u16 fields, field...
+ *     class  = u8 version, u8 kind, u8 level, u8 0, u32 line, text provider, name, file, function, format,
+ *              u16 fields, field...
  *     field  = text name, text unit, type
- *     type   = u8 kind, width, flags (1 signed, 2 text), order, base, then by kind: [u32 count] [type elem] [labels] [fields] [text media]
+ *     type   = u8 kind, width, flags (1 signed, 2 text), order, base,
+ *              then by kind: [u32 count] [type elem] [labels] [fields] [text media]
  *     label  = text name, s64 from, s64 to
  *     text   = u16 length (0xffff: none), bytes without a NUL
  *
@@ -117,8 +119,8 @@ long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t siz
 	if (need)
 		*need = out.len;
 	if (out.len > WMK_EVENT_MAX)
-		return wmk_error(-E2BIG, "event %s:%s: its description has %zu bytes, %u may be", event->provider, event->name, out.len,
-				 WMK_EVENT_MAX);
+		return wmk_error(-E2BIG, "event %s:%s: its description has %zu bytes, %u may be", event->provider,
+				 event->name, out.len, WMK_EVENT_MAX);
 	return out.len <= size ? (long)out.len : -ENOSPC;
 }
 
@@ -170,7 +172,10 @@ static const char *take_text(struct in *in)
 	return text;
 }
 
-/* Room for `n` things of `size`, of which each takes at least `least` bytes of what is left: a count that cannot be true costs nothing. */
+/*
+ * Room for `n` things of `size`, of which each takes at least `least` bytes of what is left: a count that cannot be
+ * true costs nothing.
+ */
 static void *take_room(struct in *in, size_t n, size_t size, size_t least)
 {
 	void *room = NULL;

@@ -49,8 +49,8 @@ static bool names_second(struct span t)
 }
 
 /*
- * The argument of wm_something(...) that names the field: the first, the second of wm_field(type, name, ...), wm_enum(set, x) and
- * wm_flags(set, x). False if `t` is not such a call from its first byte to its last.
+ * The argument of wm_something(...) that names the field: the first, the second of wm_field(type, name, ...),
+ * wm_enum(set, x) and wm_flags(set, x). False if `t` is not such a call from its first byte to its last.
  */
 static bool wrapper_argument(struct span t, struct span *argument)
 {
@@ -147,14 +147,14 @@ static bool name_taken(const struct wmk_field *fields, size_t n, const char *nam
 }
 
 /* Name fields[i]: `name` made an identifier, else argN; made unique by _2, _3, ... -ENOMEM. */
-static int field_name(struct wmk_scratch *scratch, struct wmk_field *fields, size_t i, unsigned number, struct span name,
-		      const char *suffix)
+static int field_name(struct wmk_scratch *scratch, struct wmk_field *fields, size_t i, unsigned number,
+		      struct span name, const char *suffix)
 {
 	char base[WMK_NAME_MAX + 1], unique[WMK_NAME_MAX + 1];
 
 	if (name.len)
-		snprintf(base, sizeof(base), "%s%.*s%s", is_letter(name.s[0]) ? "" : "_", (int)(name.len < 200 ? name.len : 200), name.s,
-			 suffix);
+		snprintf(base, sizeof(base), "%s%.*s%s", is_letter(name.s[0]) ? "" : "_",
+			 (int)(name.len < 200 ? name.len : 200), name.s, suffix);
 	else
 		snprintf(base, sizeof(base), "arg%u%s", number, suffix);
 	for (char *c = base; *c; c++)
@@ -240,7 +240,8 @@ static int take_type(struct wmk_scratch *scratch, const struct waymark_field *fr
 			return wmk_error(-EINVAL, "an enumeration of type %u", from->elem);
 		return take_labels(scratch, from, type);
 	default:
-		return scalar(from->type, from->flags, type) ? 0 : wmk_error(-EINVAL, "no type has number %u", from->type);
+		return scalar(from->type, from->flags, type) ? 0
+							     : wmk_error(-EINVAL, "no type has number %u", from->type);
 	}
 }
 
@@ -251,7 +252,8 @@ static int take_fields(struct wmk_scratch *scratch, const struct waymark_desc *d
 		struct span name = { NULL, 0 };
 
 		if (from->name)
-			name = from->flags & WAYMARK_F_NAMED ? (struct span){ from->name, strlen(from->name) } : name_of_argument(from->name);
+			name = from->flags & WAYMARK_F_NAMED ? (struct span){ from->name, strlen(from->name) }
+							     : name_of_argument(from->name);
 		int err = field_name(scratch, fields, i, i + 1, name, "");
 		if (err == 0)
 			err = take_type(scratch, from, &fields[i].type);
@@ -264,7 +266,10 @@ static int take_fields(struct wmk_scratch *scratch, const struct waymark_desc *d
 
 /* ── markers and text ────────────────────────────────────────────────────────────────────────────────── */
 
-/* What an argument of staged type `staged` is when `arg` prints it: the width is the argument's, sign and base are the format's. */
+/*
+ * What an argument of staged type `staged` is when `arg` prints it: the width is the argument's, sign and base are
+ * the format's.
+ */
 static int argument_type(const struct wmk_format_arg *arg, uint8_t staged, unsigned number, struct wmk_type *type)
 {
 	bool is_float = staged == WAYMARK_T_FLOAT || staged == WAYMARK_T_DOUBLE;
@@ -275,11 +280,15 @@ static int argument_type(const struct wmk_format_arg *arg, uint8_t staged, unsig
 		type->kind = WMK_TYPE_STRING;
 		return 0;
 	}
-	bool fits = arg->class == WMK_FORMAT_FLOAT ? is_float : arg->class == WMK_FORMAT_INT ? is_int : staged == WAYMARK_T_POINTER;
+	bool fits = arg->class == WMK_FORMAT_FLOAT ? is_float
+		    : arg->class == WMK_FORMAT_INT ? is_int
+						   : staged == WAYMARK_T_POINTER;
 	if (!fits)
-		return wmk_error(-EINVAL, arg->class == WMK_FORMAT_POINTER && is_string
-						  ? "argument %u is a char pointer that is printed by %%p: cast it to void *"
-						  : "argument %u is not of the type that the format prints", number);
+		return wmk_error(-EINVAL,
+				 arg->class == WMK_FORMAT_POINTER && is_string
+					 ? "argument %u is a char pointer that is printed by %%p: cast it to void *"
+					 : "argument %u is not of the type that the format prints",
+				 number);
 	scalar(staged, 0, type);
 	if (is_int && staged != WAYMARK_T_BOOL) {
 		type->is_signed = arg->is_signed;
@@ -288,7 +297,8 @@ static int argument_type(const struct wmk_format_arg *arg, uint8_t staged, unsig
 	return 0;
 }
 
-static int take_arguments(struct wmk_scratch *scratch, const struct waymark_desc *desc, struct wmk_field *fields, size_t first)
+static int take_arguments(struct wmk_scratch *scratch, const struct waymark_desc *desc, struct wmk_field *fields,
+			  size_t first)
 {
 	struct wmk_format_arg args[WAYMARK_MAX_FIELDS];
 	int n = wmk_format_parse(desc->text, args, WAYMARK_MAX_FIELDS);
@@ -309,7 +319,10 @@ static int take_arguments(struct wmk_scratch *scratch, const struct waymark_desc
 	return 0;
 }
 
-/* Field `msg`: one byte whose only value is labelled with the format (cut to what a label may have, not within a character). */
+/*
+ * Field `msg`: one byte whose only value is labelled with the format (cut to what a label may have, not within a
+ * character).
+ */
 static int message_field(struct wmk_scratch *scratch, const char *format, struct wmk_field *field)
 {
 	struct wmk_label *label = wmk_scratch_alloc(scratch, sizeof(*label));
@@ -375,8 +388,13 @@ static int take_desc(struct wmk_scratch *scratch, const struct waymark_desc *des
 int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class **event)
 {
 	struct wmk_scratch scratch = { NULL };
-	struct wmk_event_class draft = { .provider = desc->provider, .name = desc->name, .file = desc->file, .function = desc->function,
-					 .line = desc->line, .kind = desc->kind, .level = desc->level };
+	struct wmk_event_class draft = { .provider = desc->provider,
+					 .name = desc->name,
+					 .file = desc->file,
+					 .function = desc->function,
+					 .line = desc->line,
+					 .kind = desc->kind,
+					 .level = desc->level };
 	int err = 0;
 
 	if (desc->kind > WAYMARK_KIND_TEXT)
@@ -396,6 +414,7 @@ int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class 
 		err = wmk_class_clone(&draft, event);
 	wmk_scratch_free(&scratch);
 	if (err < 0)
-		wmk_error_add(err, "event %.60s:%.60s", draft.provider ? draft.provider : "?", desc->name ? desc->name : "?");
+		wmk_error_add(err, "event %.60s:%.60s", draft.provider ? draft.provider : "?",
+			      desc->name ? desc->name : "?");
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format.c - reads printf formats (see format.h). What the compiler's format check lets through and this does not know is refused
- * in words, never guessed: a wrong width would shift every field after it.
+ * format.c - reads printf formats (see format.h). What the compiler's format check lets through and this does not
+ * know is refused in words, never guessed: a wrong width would shift every field after it.
  */
 #include "schema/format.h"
 
@@ -36,7 +36,8 @@ static void name_find(const char *from, const char *to, struct wmk_format_arg *a
 	}
 }
 
-static struct wmk_format_arg *arg_add(struct parser *p, const char *percent, enum wmk_format_class class, const char *suffix)
+static struct wmk_format_arg *arg_add(struct parser *p, const char *percent, enum wmk_format_class class,
+				      const char *suffix)
 {
 #ifdef WMK_PLANTED_BUG
 	if (p->n > p->max)       /* the fuzzer must find this */
@@ -50,7 +51,10 @@ static struct wmk_format_arg *arg_add(struct parser *p, const char *percent, enu
 	return arg;
 }
 
-/* A number, or '*' that takes an argument. -1 none, -2 an argument, -3 no room for it. Numbers stop at UINT32_MAX - 1. */
+/*
+ * A number, or '*' that takes an argument. -1 none, -2 an argument, -3 no room for it. Numbers stop at UINT32_MAX -
+ * 1.
+ */
 static int64_t number(struct parser *p, const char *percent, const char *suffix)
 {
 	int64_t v = -1;
@@ -63,29 +67,50 @@ static int64_t number(struct parser *p, const char *percent, const char *suffix)
 		arg->is_signed = true;
 		return -2;
 	}
-	for (; *p->at >= '0' && *p->at <= '9'; p->at++)
-		v = v < 0 ? *p->at - '0' : v * 10 + (*p->at - '0') < (int64_t)UINT32_MAX ? v * 10 + (*p->at - '0') : UINT32_MAX - 1;
+	for (; *p->at >= '0' && *p->at <= '9'; p->at++) {
+		v = (v < 0 ? 0 : v * 10) + (*p->at - '0');
+		if (v >= (int64_t)UINT32_MAX)
+			v = (int64_t)UINT32_MAX - 1;
+	}
 	return v;
 }
 
 static int conversion_arg(struct parser *p, const char *percent, char c, int64_t precision)
 {
-	static const struct { char c; uint8_t class, base; bool is_signed; } table[] = {
-		{ 'd', WMK_FORMAT_INT, 10, true },  { 'i', WMK_FORMAT_INT, 10, true },  { 'u', WMK_FORMAT_INT, 10, false },
-		{ 'o', WMK_FORMAT_INT, 8, false },  { 'x', WMK_FORMAT_INT, 16, false }, { 'X', WMK_FORMAT_INT, 16, false },
-		{ 'c', WMK_FORMAT_INT, 10, true },  { 'C', WMK_FORMAT_INT, 10, false }, { 'p', WMK_FORMAT_POINTER, 16, false },
-		{ 's', WMK_FORMAT_STRING, 0, false }, { 'S', WMK_FORMAT_POINTER, 16, false },
-		{ 'a', WMK_FORMAT_FLOAT, 10, true }, { 'A', WMK_FORMAT_FLOAT, 10, true }, { 'e', WMK_FORMAT_FLOAT, 10, true },
-		{ 'E', WMK_FORMAT_FLOAT, 10, true }, { 'f', WMK_FORMAT_FLOAT, 10, true }, { 'F', WMK_FORMAT_FLOAT, 10, true },
-		{ 'g', WMK_FORMAT_FLOAT, 10, true }, { 'G', WMK_FORMAT_FLOAT, 10, true },
+	static const struct {
+		char c;
+		uint8_t class, base;
+		bool is_signed;
+	} table[] = {
+		{ 'd', WMK_FORMAT_INT, 10, true },
+		{ 'i', WMK_FORMAT_INT, 10, true },
+		{ 'u', WMK_FORMAT_INT, 10, false },
+		{ 'o', WMK_FORMAT_INT, 8, false },
+		{ 'x', WMK_FORMAT_INT, 16, false },
+		{ 'X', WMK_FORMAT_INT, 16, false },
+		{ 'c', WMK_FORMAT_INT, 10, true },
+		{ 'C', WMK_FORMAT_INT, 10, false },
+		{ 'p', WMK_FORMAT_POINTER, 16, false },
+		{ 's', WMK_FORMAT_STRING, 0, false },
+		{ 'S', WMK_FORMAT_POINTER, 16, false },
+		{ 'a', WMK_FORMAT_FLOAT, 10, true },
+		{ 'A', WMK_FORMAT_FLOAT, 10, true },
+		{ 'e', WMK_FORMAT_FLOAT, 10, true },
+		{ 'E', WMK_FORMAT_FLOAT, 10, true },
+		{ 'f', WMK_FORMAT_FLOAT, 10, true },
+		{ 'F', WMK_FORMAT_FLOAT, 10, true },
+		{ 'g', WMK_FORMAT_FLOAT, 10, true },
+		{ 'G', WMK_FORMAT_FLOAT, 10, true },
 	};
 	unsigned i = 0;
 
 	while (i < sizeof(table) / sizeof(table[0]) && table[i].c != c)
 		i++;
 	if (i == sizeof(table) / sizeof(table[0]))
-		return wmk_error(-EINVAL, c ? "format '%.60s': the conversion at %td cannot be recorded"
-					    : "format '%.60s': the conversion at %td is cut off", p->text, percent - p->text + 1);
+		return wmk_error(-EINVAL,
+				 c ? "format '%.60s': the conversion at %td cannot be recorded"
+				   : "format '%.60s': the conversion at %td is cut off",
+				 p->text, percent - p->text + 1);
 	struct wmk_format_arg *arg = arg_add(p, percent, table[i].class, "");
 	if (!arg)
 		return -E2BIG;

@@ -2,10 +2,12 @@
 /*
  * format.h - a printf format as a list of fields: what waymark_mark() and waymark_logf() record.
  *
- *     "prev_pid %d took %.*s"   ──►   prev_pid: signed int   took_precision: signed int   took: string, at most args[1] bytes
+ *     "prev_pid %d took %.*s"   ──►   prev_pid: signed int
+ *                                     took_precision: signed int
+ *                                     took: string, at most args[1] bytes
  *
- * The name of a field is the last word before its conversion, if that is an identifier. libwaymark also needs the bounds of strings,
- * since "%.*s" prints bytes that need not end in a NUL.
+ * The name of a field is the last word before its conversion, if that is an identifier. libwaymark also needs the
+ * bounds of strings, since "%.*s" prints bytes that need not end in a NUL.
  */
 #ifndef WMK_SCHEMA_FORMAT_H
 #define WMK_SCHEMA_FORMAT_H
@@ -28,8 +30,8 @@ struct wmk_format_arg {
 };
 
 /*
- * The arguments of `format` in order. Returns how many, or -EINVAL with a cause chain: more than `max`, a conversion that is unknown
- * or cannot be recorded (%n, positional %1$d), or that is cut off. "%%" and "%m" have no argument.
+ * The arguments of `format` in order. Returns how many, or -EINVAL with a cause chain: more than `max`, a conversion
+ * that is unknown or cannot be recorded (%n, positional %1$d), or that is cut off. "%%" and "%m" have no argument.
  */
 int wmk_format_parse(const char *format, struct wmk_format_arg *args, unsigned max);
 

@@ -163,9 +163,9 @@ static bool same_fields(const struct wmk_field *a, const struct wmk_field *b, si
 
 static bool same_type(const struct wmk_type *a, const struct wmk_type *b)
 {
-	if (a->kind != b->kind || a->width != b->width || a->is_signed != b->is_signed || a->order != b->order || a->base != b->base ||
-	    a->is_text != b->is_text || a->count != b->count || !same_text(a->media, b->media) || !a->elem != !b->elem ||
-	    !a->labels != !b->labels || !a->members != !b->members)
+	if (a->kind != b->kind || a->width != b->width || a->is_signed != b->is_signed || a->order != b->order ||
+	    a->base != b->base || a->is_text != b->is_text || a->count != b->count || !same_text(a->media, b->media) ||
+	    !a->elem != !b->elem || !a->labels != !b->labels || !a->members != !b->members)
 		return false;
 	for (uint32_t i = 0; a->labels && i < a->count; i++)
 		if (a->labels[i].from != b->labels[i].from || a->labels[i].to != b->labels[i].to ||
@@ -179,7 +179,8 @@ static bool same_type(const struct wmk_type *a, const struct wmk_type *b)
 static bool same_fields(const struct wmk_field *a, const struct wmk_field *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!same_text(a[i].name, b[i].name) || !same_text(a[i].unit, b[i].unit) || !same_type(&a[i].type, &b[i].type))
+		if (!same_text(a[i].name, b[i].name) || !same_text(a[i].unit, b[i].unit) ||
+		    !same_type(&a[i].type, &b[i].type))
 			return false;
 	return true;
 }
@@ -239,8 +240,9 @@ uint64_t wmk_event_hash(const struct wmk_event_class *event)
 const char *wmk_level_name(unsigned level)
 {
 	static const char *const names[] = {
-		"emerg", "alert", "crit", "err", "warning", "notice", "info", "debug_system", "debug_program", "debug_process",
-		"debug_module", "debug_unit", "debug_function", "debug_line", "debug",
+		"emerg", "alert", "crit", "err", "warning", "notice", "info",
+		"debug_system", "debug_program", "debug_process", "debug_module", "debug_unit", "debug_function",
+		"debug_line", "debug",
 	};
 
 	return level < sizeof(names) / sizeof(names[0]) ? names[level] : NULL;

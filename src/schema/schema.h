@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * schema.h - ONE description of field types and event classes. The site's descriptor becomes it, the application sends it when it
- * registers, the CTF writer prints it, and the CTF reader will build it.
+ * schema.h - ONE description of field types and event classes. The site's descriptor becomes it, the application
+ * sends it when it registers, the CTF writer prints it, and the CTF reader will build it.
  *
  *     struct waymark_desc ──wmk_event_from_desc()──► struct wmk_event_class ──wmk_event_encode()──► bytes on the wire
  *                                                     ▲                                                │
  *                                                     └───────────────wmk_event_decode()◄──────────────┘
  *
- * An event class is one allocation with everything in it (wmk_event_class_free() is free()); immutable once built; no locks.
+ * An event class is one allocation with everything in it (wmk_event_class_free() is free()); immutable once built; no
+ * locks.
  */
 #ifndef WMK_SCHEMA_SCHEMA_H
 #define WMK_SCHEMA_SCHEMA_H
@@ -37,7 +38,7 @@ struct wmk_field;
 
 struct wmk_type {
 	uint8_t kind;           /* enum wmk_type_kind */
-	uint8_t width;          /* bits: INT, FLOAT, BOOL, ENUM, FLAGS: 8, 16, 32, 64 (other widths are for the reader) */
+	uint8_t width; /* bits: INT, FLOAT, BOOL, ENUM, FLAGS: 8, 16, 32, 64 (other widths are for the reader) */
 	uint8_t is_signed;
 	uint8_t order;          /* enum wmk_byte_order */
 	uint8_t base;           /* 2, 8, 10, 16 */
@@ -73,10 +74,14 @@ struct wmk_event_class {
 
 /*
  * Build the class that a descriptor declares: names fields by the rule of instrumentation.md, makes repeated names
- * unique (_2, _3), parses a marker's or text's format string. *event is malloc'd. -EINVAL with a cause chain for what cannot be.
+ * unique (_2, _3), parses a marker's or text's format string. *event is malloc'd. -EINVAL with a cause chain for what
+ * cannot be.
  */
 int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class **event);
-/* Bytes to send; returns the length, or -ENOSPC when `size` is too small (call with 0 to ask: returns -ENOSPC and sets *need). */
+/*
+ * Bytes to send; returns the length, or -ENOSPC when `size` is too small (call with 0 to ask: returns -ENOSPC and
+ * sets *need).
+ */
 long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t size, size_t *need);
 /* Bounded, trusts nothing. *event is malloc'd. -EPROTO with a cause chain. */
 int wmk_event_decode(const void *buf, size_t size, struct wmk_event_class **event);

@@ -24,7 +24,10 @@ void wmk_scratch_free(struct wmk_scratch *scratch);
 
 /* A deep copy in one allocation, freed by free(). -ENOMEM. */
 int wmk_class_clone(const struct wmk_event_class *event, struct wmk_event_class **copy);
-/* Everything that a class must keep to, whoever made it: names, levels, widths, counts, labels, depth. -EPROTO with words. */
+/*
+ * Everything that a class must keep to, whoever made it: names, levels, widths, counts, labels, depth. -EPROTO with
+ * words.
+ */
 int wmk_class_check(const struct wmk_event_class *event);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * app.c - one application: what it says and what it is told (see the dialogue in wire/wire.h). Nothing that it does blocks, and what
- * it makes us keep is bounded; whoever breaks a bound or the protocol loses the connection, and records on as far as it was told.
+ * app.c - one application: what it says and what it is told (see the dialogue in wire/wire.h). Nothing that it does
+ * blocks, and what it makes us keep is bounded; whoever breaks a bound or the protocol loses the connection, and
+ * records on as far as it was told.
  */
 #include "session/internal.h"
 
@@ -23,7 +24,10 @@ void wmk_app_notify(struct app *app)
 		ops->on_app(ops->data, &app->record->info);
 }
 
-/* `last`: the connection ends with this, which matters more than what was said before; else the first that was said is kept. */
+/*
+ * `last`: the connection ends with this, which matters more than what was said before; else the first that was said
+ * is kept.
+ */
 static void record_error(struct app *app, int err, const char *words, bool last)
 {
 	struct record *r = app->record;
@@ -77,7 +81,8 @@ void wmk_app_flush(struct app *app)
 	if (sent < 0)
 		wmk_out_free(&app->out);
 	if (sent == 0 && wmk_out_queued(&app->out) > app->apps->options.max_queue) {
-		wmk_app_close(app, wmk_error(-ENOBUFS, "the application does not read what it is told: %zu bytes are waiting",
+		wmk_app_close(app, wmk_error(-ENOBUFS,
+					     "the application does not read what it is told: %zu bytes are waiting",
 					     wmk_out_queued(&app->out)));
 		return;
 	}
@@ -118,7 +123,9 @@ static void record_make(struct app *app, const struct wmk_hello *hello)
 	for (char *c = r->name; *c; c++)
 		if (*c < 0x20 || *c > 0x7e)
 			*c = '?';
-	r->info = (struct wmk_app_info){ .pid = app->pid, .uid = app->uid, .name = r->name, .connected = true, .alive = !app->dead };
+	r->info = (struct wmk_app_info){
+		.pid = app->pid, .uid = app->uid, .name = r->name, .connected = true, .alive = !app->dead
+	};
 	apps->records[apps->n_records++] = r;
 	app->record = r;
 	/* A new program in the same process (exec): the old one runs no more, though its pid lives. */
@@ -141,14 +148,16 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 		return err;
 	record_make(app, &hello);
 	if (hello.abi != WAYMARK_ABI_VERSION || hello.word_bits != 64) {
-		snprintf(words, sizeof(words), "the program was built for interface %u with %u bits, this is interface %u with 64 bits",
+		snprintf(words, sizeof(words),
+			 "the program was built for interface %u with %u bits, this is interface %u with 64 bits",
 			 hello.abi, hello.word_bits, WAYMARK_ABI_VERSION);
 		wmk_app_refuse(app, frame->request, -EPROTONOSUPPORT, words);
 		return 0;
 	}
 	if (strcmp(hello.clock, apps->clock) != 0) {
 		snprintf(words, sizeof(words), "the program's clock is '%s', the session's is '%s'",
-			 hello.clock[0] ? hello.clock : "the machine's", apps->clock[0] ? apps->clock : "the machine's");
+			 hello.clock[0] ? hello.clock : "the machine's",
+			 apps->clock[0] ? apps->clock : "the machine's");
 		wmk_app_refuse(app, frame->request, -EINVAL, words);
 		return 0;
 	}
@@ -172,7 +181,9 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 static int channel_send(struct app *app, uint32_t index)
 {
 	const struct wmk_apps_channel *given = &app->apps->channels[index].given;
-	struct wmk_channel_msg msg = { .channel = index, .field_limit = given->field_limit, .n_contexts = given->n_contexts };
+	struct wmk_channel_msg msg = { .channel = index,
+				       .field_limit = given->field_limit,
+				       .n_contexts = given->n_contexts };
 
 	if (app->channels_sent & 1u << index)
 		return 0;
@@ -232,7 +243,8 @@ void wmk_app_event_update(struct app *app, uint32_t number)
 static int event_room(struct app *app, uint32_t number)
 {
 	if (number >= NUMBER_MAX || number >= app->n_events + NUMBER_GAP)
-		return wmk_error(-EPROTO, "event number %u: the next would be %u, and %u the end", number, app->n_events, NUMBER_MAX);
+		return wmk_error(-EPROTO, "event number %u: the next would be %u, and %u the end", number,
+				 app->n_events, NUMBER_MAX);
 	if (number >= app->cap_events) {
 		uint32_t cap = app->cap_events ? app->cap_events : 64;
 
@@ -267,7 +279,8 @@ static int take_event(struct app *app, const struct wmk_frame *frame, const void
 		return err;
 	app->bytes += len;
 	if (app->live_events == o->max_events || app->bytes > o->max_bytes)
-		return wmk_error(-E2BIG, "the application registers more than %u events or %zu bytes", o->max_events, o->max_bytes);
+		return wmk_error(-E2BIG, "the application registers more than %u events or %zu bytes", o->max_events,
+				 o->max_bytes);
 	err = wmk_event_decode(encoded, len, &event);
 	if (err < 0)                     /* this event cannot be traced, others can */
 		return reply_error(app, frame->request, wmk_error_add(err, "event number %u", number));
@@ -349,7 +362,8 @@ static int take(struct app *app, const struct wmk_frame *frame, const void *body
 	case WMK_MSG_ERROR:
 		return take_error(app, frame, body);
 	default:
-		return reply_error(app, frame->request, wmk_error(-ENOSYS, "an application's message of type %u is unknown", frame->type));
+		return reply_error(app, frame->request,
+				   wmk_error(-ENOSYS, "an application's message of type %u is unknown", frame->type));
 	}
 }
 
@@ -391,7 +405,10 @@ void wmk_app_readable(struct app *app)
 
 void wmk_app_drain(struct app *app)
 {
-	/* The dead send no more: what there is, is what fits into a socket. Others may hold its end open; they get no more turns. */
+	/*
+	 * The dead send no more: what there is, is what fits into a socket. Others may hold its end open; they get no
+	 * more turns.
+	 */
 	for (int i = 0; i < FRAMES_AT_ONCE && app->socket >= 0; i++) {
 		if (wmk_in_receive(&app->in, app->socket) != 1)
 			break;

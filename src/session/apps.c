@@ -79,7 +79,10 @@ static void app_died(struct app *app)
 	wmk_app_notify(app);
 }
 
-/* Connections that are closed and whose process is dead, or that were never admitted. Between turns only: epoll may name them. */
+/*
+ * Connections that are closed and whose process is dead, or that were never admitted. Between turns only: epoll may
+ * name them.
+ */
 static void apps_sweep(struct wmk_apps *apps)
 {
 	for (struct app **at = &apps->app; *at;) {
@@ -208,7 +211,10 @@ static void connections_accept(struct wmk_apps *apps)
 		}
 		if (errno != EMFILE && errno != ENFILE)
 			return;
-		/* Without a descriptor to accept with, the loop would spin: one is kept, to turn the connection away with. */
+		/*
+		 * Without a descriptor to accept with, the loop would spin: one is kept, to turn the connection away
+		 * with.
+		 */
 		close(apps->spare);
 		socket = accept4(apps->listener, NULL, NULL, SOCK_CLOEXEC);
 		if (socket >= 0)
@@ -320,7 +326,9 @@ bool wmk_apps_unanswered(const struct wmk_apps *apps, unsigned i, struct wmk_app
 			if (app->record)
 				*info = app->record->info;
 			else
-				*info = (struct wmk_app_info){ .pid = app->pid, .uid = app->uid, .name = "?", .connected = true, .alive = true };
+				*info = (struct wmk_app_info){
+					.pid = app->pid, .uid = app->uid, .name = "?", .connected = true, .alive = true
+				};
 			return true;
 		}
 	return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classes.c - the distinct event classes of all applications: which channel wants each, its id there, and what people meant by a
- * pattern that matches none.
+ * classes.c - the distinct event classes of all applications: which channel wants each, its id there, and what people
+ * meant by a pattern that matches none.
  */
 #include "session/internal.h"
 
@@ -106,7 +106,8 @@ struct class *wmk_class_intern(struct wmk_apps *apps, struct wmk_event_class *ev
 	}
 	snprintf(full, size, "%s:%s", event->provider, event->name);
 	*class = (struct class){ .next = *bucket, .hash = hash, .event = event, .full = full,
-				 .own = strcmp(event->provider, WMK_STATEDUMP_PROVIDER) == 0 };
+				 .own = strcmp(event->provider, WMK_STATEDUMP_PROVIDER) == 0 ||
+					strcmp(event->provider, WMK_LIBRARY_PROVIDER) == 0 };
 	class->channel = channel_for(apps, class);
 	*bucket = class;
 	apps->stats.events_seen += !class->own;

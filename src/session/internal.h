@@ -131,7 +131,10 @@ void wmk_app_drain(struct app *app);
 void wmk_app_flush(struct app *app);
 /* Enable or disable one event, if its channel's switch and the event's state differ. */
 void wmk_app_event_update(struct app *app, uint32_t number);
-/* Close the connection because of an error (negative errno, words in the thread's chain); 0: it was closed by the application. */
+/*
+ * Close the connection because of an error (negative errno, words in the thread's chain); 0: it was closed by the
+ * application.
+ */
 void wmk_app_close(struct app *app, int err);
 /* Say why in words, then close. */
 void wmk_app_refuse(struct app *app, uint32_t request, int err, const char *words);

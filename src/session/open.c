@@ -24,10 +24,13 @@ static int options_take(struct wmk_apps *apps, const struct wmk_apps_options *gi
 
 	if (given->size != sizeof(*given) || !given->rundir || !given->ops.on_event_class || given->n_channels == 0 ||
 	    given->n_channels > CHANNELS_MAX)
-		return wmk_error(-EINVAL, "the options have another version's size, no directory, no callback, or not 1 to %u channels",
-				 CHANNELS_MAX);
+		return wmk_error(
+			-EINVAL,
+			"the options have another version's size, no directory, no callback, or not 1 to %u channels",
+			CHANNELS_MAX);
 	for (unsigned i = 0; i < given->n_channels; i++)
-		if (!given->channels[i].set || given->channels[i].n_contexts > WMK_WIRE_CONTEXTS_MAX || !given->channels[i].field_limit)
+		if (!given->channels[i].set || given->channels[i].n_contexts > WMK_WIRE_CONTEXTS_MAX ||
+		    !given->channels[i].field_limit)
 			return wmk_error(-EINVAL, "channel %u has no rings, too many contexts or no field limit", i);
 	*o = *given;
 	o->max_apps = o->max_apps ? o->max_apps : 1024;
@@ -56,15 +59,18 @@ static int rundir_open(struct wmk_apps *apps)
 	if (apps->rundir_fd < 0 || fstat(apps->rundir_fd, &st) != 0)
 		return wmk_error(-errno, "cannot open the runtime directory %s", apps->rundir);
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
-		return wmk_error(-EACCES, "the runtime directory %s belongs to user %u and has mode %04o: it must be yours, and 0700",
-				 apps->rundir, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
+		return wmk_error(
+			-EACCES,
+			"the runtime directory %s belongs to user %u and has mode %04o: it must be yours, and 0700",
+			apps->rundir, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
 	return 0;
 }
 
 static bool somebody_answers(const struct sockaddr_un *address)
 {
 	int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	bool answered = probe >= 0 && (connect(probe, (const struct sockaddr *)address, sizeof(*address)) == 0 || errno == EAGAIN);
+	bool answered = probe >= 0 &&
+			(connect(probe, (const struct sockaddr *)address, sizeof(*address)) == 0 || errno == EAGAIN);
 
 	if (probe >= 0)
 		close(probe);
@@ -77,7 +83,8 @@ static int listener_open(struct wmk_apps *apps)
 	int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", apps->rundir, WMK_APP_SOCKET);
 
 	if (n < 0 || (size_t)n >= sizeof(address.sun_path))
-		return wmk_error(-ENAMETOOLONG, "the runtime directory's path %.80s is too long for a socket", apps->rundir);
+		return wmk_error(-ENAMETOOLONG, "the runtime directory's path %.80s is too long for a socket",
+				 apps->rundir);
 	apps->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (apps->listener < 0)
 		return wmk_error(-errno, "cannot create a socket");

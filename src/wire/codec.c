@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codec.c - the bodies of messages (see wire.h). Bodies are the structures themselves, little-endian as the machines are; what comes in
- * is copied out and checked: length, ranges, termination.
+ * codec.c - the bodies of messages (see wire.h). Bodies are the structures themselves, little-endian as the machines
+ * are; what comes in is copied out and checked: length, ranges, termination.
  */
 #include "wire/wire.h"
 
@@ -28,11 +28,13 @@ static int terminated(const char *text, size_t size)
 
 int wmk_hello_decode(const void *body, size_t len, struct wmk_hello *hello)
 {
-	if (copy_out(body, len, hello, sizeof(*hello), "HELLO") < 0 || terminated(hello->name, sizeof(hello->name)) < 0 ||
-	    terminated(hello->clock, sizeof(hello->clock)) < 0 || terminated(hello->clock_uuid, sizeof(hello->clock_uuid)) < 0)
+	if (copy_out(body, len, hello, sizeof(*hello), "HELLO") < 0 ||
+	    terminated(hello->name, sizeof(hello->name)) < 0 || terminated(hello->clock, sizeof(hello->clock)) < 0 ||
+	    terminated(hello->clock_uuid, sizeof(hello->clock_uuid)) < 0)
 		return -EPROTO;
 	if (hello->clock[0] && hello->clock_offset >= hello->clock_freq)
-		return wmk_error(-EPROTO, "the clock of an application has a frequency of %llu Hz and an offset of %llu cycles",
+		return wmk_error(-EPROTO,
+				 "the clock of an application has a frequency of %llu Hz and an offset of %llu cycles",
 				 (unsigned long long)hello->clock_freq, (unsigned long long)hello->clock_offset);
 	return 0;
 }
@@ -47,8 +49,8 @@ int wmk_channel_decode(const void *body, size_t len, struct wmk_channel_msg *cha
 	if (copy_out(body, len, channel, sizeof(*channel), "CHANNEL") < 0)
 		return -EPROTO;
 	if (channel->n_contexts > WMK_WIRE_CONTEXTS_MAX || channel->reserved || channel->field_limit == 0)
-		return wmk_error(-EPROTO, "a channel with %u contexts and a field limit of %u bytes", channel->n_contexts,
-				 channel->field_limit);
+		return wmk_error(-EPROTO, "a channel with %u contexts and a field limit of %u bytes",
+				 channel->n_contexts, channel->field_limit);
 	for (uint32_t i = 0; i < channel->n_contexts; i++)
 		if (channel->contexts[i] == 0 || channel->contexts[i] >= WMK_CTX_COUNT)
 			return wmk_error(-EPROTO, "no context has number %u", channel->contexts[i]);
@@ -137,7 +139,8 @@ int wmk_out_u32(struct wmk_out *out, enum wmk_msg type, uint32_t value)
 int wmk_out_event(struct wmk_out *out, uint32_t number, const void *encoded, size_t encoded_len)
 {
 	if (encoded_len == 0 || encoded_len > WMK_EVENT_MAX)
-		return wmk_error(-EMSGSIZE, "an event's description of %zu bytes: 1 to %u may be", encoded_len, WMK_EVENT_MAX);
+		return wmk_error(-EMSGSIZE, "an event's description of %zu bytes: 1 to %u may be", encoded_len,
+				 WMK_EVENT_MAX);
 	return wmk_out_frame_parts(out, WMK_MSG_EVENT, &number, sizeof(number), encoded, encoded_len);
 }
 

@@ -2,8 +2,9 @@
 /*
  * frame.c - frames over a stream socket, and the descriptors that travel with them (see wire.h).
  *
- * The kernel hands over a descriptor no later than the first byte of the piece it was sent with, and a sender attaches it to the first
- * byte of its frame: when any byte of a frame with WMK_FRAME_FD is here, its descriptor is too. So descriptors are taken in order.
+ * The kernel hands over a descriptor no later than the first byte of the piece it was sent with, and a sender
+ * attaches it to the first byte of its frame: when any byte of a frame with WMK_FRAME_FD is here, its descriptor is
+ * too. So descriptors are taken in order.
  */
 #include "wire/wire.h"
 
@@ -68,7 +69,8 @@ static int out_fd(struct wmk_out *out, int fd)
 }
 
 /* The body is `a` and then `b`. */
-static int frame_append(struct wmk_out *out, struct wmk_frame *frame, const void *a, size_t a_len, const void *b, size_t b_len, int fd)
+static int frame_append(struct wmk_out *out, struct wmk_frame *frame, const void *a, size_t a_len, const void *b,
+			size_t b_len, int fd)
 {
 	if (a_len > WMK_FRAME_MAX || b_len > WMK_FRAME_MAX - a_len)
 		return wmk_error(-EMSGSIZE, "a message of %zu bytes: %u may be", a_len + b_len, WMK_FRAME_MAX);
@@ -94,7 +96,8 @@ int wmk_out_frame(struct wmk_out *out, enum wmk_msg type, uint32_t request, cons
 	return frame_append(out, &frame, body, length, NULL, 0, fd);
 }
 
-int wmk_out_frame_parts(struct wmk_out *out, enum wmk_msg type, const void *a, size_t a_len, const void *b, size_t b_len)
+int wmk_out_frame_parts(struct wmk_out *out, enum wmk_msg type, const void *a, size_t a_len, const void *b,
+			size_t b_len)
 {
 	struct wmk_frame frame = { .type = (uint16_t)type };
 
@@ -219,7 +222,9 @@ int wmk_in_receive(struct wmk_in *in, int sock)
 	if (err < 0)
 		return err;
 	struct iovec iov = { in->buf + in->len, in->cap - in->len };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)
+	};
 	ssize_t n;
 	do {
 		n = recvmsg(sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
@@ -248,8 +253,8 @@ int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, 
 		return 0;
 	memcpy(frame, in->buf + in->next, sizeof(*frame));
 	if (frame->version != WMK_WIRE_VERSION)
-		return wmk_error(-EPROTONOSUPPORT, "the other side speaks version %u of the protocol, this side %u", frame->version,
-				 WMK_WIRE_VERSION);
+		return wmk_error(-EPROTONOSUPPORT, "the other side speaks version %u of the protocol, this side %u",
+				 frame->version, WMK_WIRE_VERSION);
 	if (frame->flags & ~WMK_FRAME_FD)
 		return wmk_error(-EPROTO, "a message with unknown flags");
 #ifdef WMK_PLANTED_BUG                       /* the fuzzer must find this */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rundir.c - where an application and its controller meet (control.md, "Where things are"). From the uid alone: a program and its
- * daemon find the same place whatever their environments are; WAYMARK_RUNDIR overrides it, for private runs.
+ * rundir.c - where an application and its controller meet (control.md, "Where things are"). From the uid alone: a
+ * program and its daemon find the same place whatever their environments are; WAYMARK_RUNDIR overrides it, for
+ * private runs.
  */
 #include "wire/wire.h"
 
@@ -37,6 +38,7 @@ int wmk_rundir(uid_t uid, int getenv_ok, char *buf, size_t size)
 		n = snprintf(buf, size, "/tmp/waymark-%u", (unsigned)uid);
 	}
 	if (n < 0 || (size_t)n >= size || (size_t)n > RUNDIR_MAX)
-		return wmk_error(-ENAMETOOLONG, "the runtime directory's path %.60s... has more than %zu bytes", buf, RUNDIR_MAX);
+		return wmk_error(-ENAMETOOLONG, "the runtime directory's path %.60s... has more than %zu bytes", buf,
+				 RUNDIR_MAX);
 	return n;
 }

@@ -2,15 +2,16 @@
 /*
  * wire.h - frames, descriptor passing, and the messages between an application and its controller.
  *
- * One stream socket (AF_UNIX) per application and controller. A frame is a header and a body of fixed-width little-endian fields; at most
- * one file descriptor travels with a frame (SCM_RIGHTS). Every length and count is bounded before use.
+ * One stream socket (AF_UNIX) per application and controller. A frame is a header and a body of fixed-width
+ * little-endian fields; at most one file descriptor travels with a frame (SCM_RIGHTS). Every length and count is
+ * bounded before use.
  *
  *     application (libwaymark)                               controller (waymark record, later waymark-sessiond)
  *     HELLO {abi, word size, pid, ppid, start, name}   ───►
  *                                                      ◄───  WELCOME {slot, generation, abi} or REFUSED {errno, words}
  *     EVENT {event number, encoded class} ...          ───►      (any number; more later, when a library is loaded)
  *     EVENTS_END {batch}                               ───►
- *                                                      ◄───  CHANNEL {channel, block, field limit, contexts} + fd of the ring set
+ *                                                      ◄───  CHANNEL {channel, field limit, contexts} + fd of the ring set
  *                                                      ◄───  ENABLE {channel, event number, event id} ...
  *                                                      ◄───  DISABLE {channel, event number} ...
  *                                                      ◄───  CHANNEL_GONE {channel}
@@ -18,8 +19,9 @@
  *     SYNCED {sync}                                    ───►  answer to SYNC {sync}: all commands before it are in force
  *     EVENT_GONE {event number} ...                    ───►      (a library was unloaded)
  *
- * `event number` is the application's own (0, 1, ...); `event id` is the one in the trace, given by the controller per channel.
- * An unknown message type gets an ERROR reply, not a dropped connection. The closing of the socket is the end of the application.
+ * `event number` is the application's own (0, 1, ...); `event id` is the one in the trace, given by the controller
+ * per channel. An unknown message type gets an ERROR reply, not a dropped connection. The closing of the socket is
+ * the end of the application.
  */
 #ifndef WMK_WIRE_WIRE_H
 #define WMK_WIRE_WIRE_H
@@ -55,8 +57,8 @@ struct wmk_hello {
 	uint32_t pid, ppid;        /* as the application sees them; the controller's truth is SO_PEERCRED */
 	uint64_t start_time;       /* of the process, clock ticks since boot (/proc/self/stat field 22), 0 if unknown */
 	/*
-	 * A clock plug-in (WAYMARK_CLOCK_PLUGIN), if the application runs one: "" and zeros otherwise. The controller refuses an
-	 * application whose clock is not the session's. Real time = offset_s + (offset + value) / freq.
+	 * A clock plug-in (WAYMARK_CLOCK_PLUGIN), if the application runs one: "" and zeros otherwise. The controller
+	 * refuses an application whose clock is not the session's. Real time = offset_s + (offset + value) / freq.
 	 */
 	uint64_t clock_freq;       /* Hz */
 	int64_t clock_offset_s;
@@ -66,7 +68,10 @@ struct wmk_hello {
 	char name[WMK_WIRE_NAME_MAX + 1];
 };
 
-/* Provider of the tracer's own events (loaded objects): not the program's, enabled by a channel's flag, not by a pattern. */
+/*
+ * Provider of the tracer's own events (loaded objects): not the program's, enabled by a channel's flag, not by a
+ * pattern.
+ */
 #define WMK_STATEDUMP_PROVIDER "lttng_ust_statedump"
 #define WMK_LIBRARY_PROVIDER "lttng_ust_lib"
 
@@ -77,7 +82,12 @@ struct wmk_welcome {
 
 /* Contexts by number; the table with names and types is in tracer/context.h's table and is shared through schema. */
 enum wmk_context {
-	WMK_CTX_VPID = 1, WMK_CTX_VTID = 2, WMK_CTX_PROCNAME = 3, WMK_CTX_CPU_ID = 4, WMK_CTX_PTHREAD_ID = 5, WMK_CTX_IP = 6,
+	WMK_CTX_VPID = 1,
+	WMK_CTX_VTID = 2,
+	WMK_CTX_PROCNAME = 3,
+	WMK_CTX_CPU_ID = 4,
+	WMK_CTX_PTHREAD_ID = 5,
+	WMK_CTX_IP = 6,
 	WMK_CTX_COUNT
 };
 
@@ -99,14 +109,21 @@ struct wmk_disable_msg { uint32_t channel, event; };
 struct wmk_out {
 	uint8_t *buf;
 	size_t len, cap, sent;
-	struct { size_t at; int fd; } fds[WMK_WIRE_FDS];   /* descriptor `fd` (owned) goes with the frame that begins at `at` */
+	struct {
+		size_t at;
+		int fd;
+	} fds[WMK_WIRE_FDS]; /* descriptor `fd` (owned) goes with the frame that begins at `at` */
 	unsigned n_fds;
 };
 
-/* Append a frame. `fd` >= 0 is dup'd and travels with it. -ENOMEM, -EMSGSIZE, -EAGAIN (WMK_WIRE_FDS are queued), -errno of dup. */
+/*
+ * Append a frame. `fd` >= 0 is dup'd and travels with it. -ENOMEM, -EMSGSIZE, -EAGAIN (WMK_WIRE_FDS are queued),
+ * -errno of dup.
+ */
 int wmk_out_frame(struct wmk_out *out, enum wmk_msg type, uint32_t request, const void *body, size_t length, int fd);
 /* The same for a body in two parts, without a descriptor. */
-int wmk_out_frame_parts(struct wmk_out *out, enum wmk_msg type, const void *a, size_t a_len, const void *b, size_t b_len);
+int wmk_out_frame_parts(struct wmk_out *out, enum wmk_msg type, const void *a, size_t a_len, const void *b,
+			size_t b_len);
 /* Send what the socket takes (MSG_NOSIGNAL | MSG_DONTWAIT). 1: all sent; 0: more to send; -errno. */
 int wmk_out_send(struct wmk_out *out, int sock);
 void wmk_out_free(struct wmk_out *out);
@@ -120,14 +137,16 @@ struct wmk_in {
 };
 
 /*
- * Read what is there, once (MSG_DONTWAIT). 1: some bytes came; 0: end of file; -EAGAIN; -ENOBUFS: take the frames that are there first;
- * -errno. Memory grows with what comes, not with what a header promises. Starts from a zeroed structure.
+ * Read what is there, once (MSG_DONTWAIT). 1: some bytes came; 0: end of file; -EAGAIN; -ENOBUFS: take the frames
+ * that are there first; -errno. Memory grows with what comes, not with what a header promises. Starts from a zeroed
+ * structure.
  */
 int wmk_in_receive(struct wmk_in *in, int sock);
 /*
- * Take the next whole frame: 1, and *frame, *body (valid until the next receive), *fd (-1 or now the caller's); 0: not whole yet;
- * -EPROTO with a cause chain (too long, descriptor missing); -EPROTONOSUPPORT: another version (the header is whole in *frame).
- * After an error nothing more can be taken. Descriptors that no frame announced are closed.
+ * Take the next whole frame: 1, and *frame, *body (valid until the next receive), *fd (-1 or now the caller's); 0:
+ * not whole yet; -EPROTO with a cause chain (too long, descriptor missing); -EPROTONOSUPPORT: another version (the
+ * header is whole in *frame). After an error nothing more can be taken. Descriptors that no frame announced are
+ * closed.
  */
 int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, int *fd);
 void wmk_in_free(struct wmk_in *in);
@@ -145,7 +164,8 @@ int wmk_welcome_decode(const void *body, size_t len, struct wmk_welcome *welcome
 int wmk_channel_decode(const void *body, size_t len, struct wmk_channel_msg *channel);
 int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable);
 int wmk_disable_decode(const void *body, size_t len, struct wmk_disable_msg *disable);
-int wmk_u32_decode(const void *body, size_t len, uint32_t *value);   /* EVENTS_END, DONE, SYNC, SYNCED, CHANNEL_GONE, EVENT_GONE */
+int wmk_u32_decode(const void *body, size_t len,
+		   uint32_t *value); /* EVENTS_END, DONE, SYNC, SYNCED, CHANNEL_GONE, EVENT_GONE */
 /* EVENT: number, then an encoded class (wmk_event_decode). */
 int wmk_event_msg_decode(const void *body, size_t len, uint32_t *number, const void **encoded, size_t *encoded_len);
 /* REFUSED, ERROR: an errno (positive) and words, NUL-terminated into `text`. */
@@ -160,8 +180,9 @@ int wmk_out_error(struct wmk_out *out, enum wmk_msg type, uint32_t request, int 
 /* ── where things are ────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Runtime directory of `uid` (control.md "Where things are"); `getenv_ok` 0: ignore WAYMARK_RUNDIR (which set-id programs do anyway). Returns
- * the length, or -ENAMETOOLONG, -EINVAL (WAYMARK_RUNDIR is not an absolute path) with a cause chain. The directory need not exist.
+ * Runtime directory of `uid` (control.md "Where things are"); `getenv_ok` 0: ignore WAYMARK_RUNDIR (which set-id
+ * programs do anyway). Returns the length, or -ENAMETOOLONG, -EINVAL (WAYMARK_RUNDIR is not an absolute path) with a
+ * cause chain. The directory need not exist.
  */
 int wmk_rundir(uid_t uid, int getenv_ok, char *buf, size_t size);
 #define WMK_APP_SOCKET "app.sock"

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_main.c - a driver for LLVMFuzzerTestOneInput() that needs no compiler of its own: replays a corpus, then mutates it.
+ * fuzz_main.c - a driver for LLVMFuzzerTestOneInput() that needs no compiler of its own: replays a corpus, then
+ * mutates it.
  *
  *     fuzz-NAME [--seconds N] [--expect-crash] CORPUS-FOLDER...
  *
- * Seconds: --seconds, else 20 x WMK_ROUNDS_PERCENT / 100 (default 10 percent). Seed: WMK_SEED, else the time; printed. The code
- * under test is compiled with -fsanitize-coverage=trace-pc,trace-cmp, which calls the hooks below: an input that reaches a new edge
- * joins the corpus of this run, and the operands of comparisons become material for mutations. A failure aborts and
- * leaves the input in ./crash-<seed>. --expect-crash turns the verdict round: success is a crash within the time (a planted bug).
+ * Seconds: --seconds, else 20 x WMK_ROUNDS_PERCENT / 100 (default 10 percent). Seed: WMK_SEED, else the time;
+ * printed. The code under test is compiled with -fsanitize-coverage=trace-pc,trace-cmp, which calls the hooks below:
+ * an input that reaches a new edge joins the corpus of this run, and the operands of comparisons become material for
+ * mutations. A failure aborts and leaves the input in ./crash-<seed>. --expect-crash turns the verdict round: success
+ * is a crash within the time (a planted bug).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -175,8 +177,10 @@ static int corpus_read(const char *folder)
 
 static void value_put(size_t at)
 {
-	static const uint64_t odd[] = { 0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffffff, 0x80000000u, 0xffffffffu,
-		0x100000000u, INT64_MAX, UINT64_MAX };
+	static const uint64_t odd[] = {
+		0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffffff, 0x80000000u, 0xffffffffu,
+		0x100000000u, INT64_MAX, UINT64_MAX,
+	};
 	uint64_t v = dice() % 2 && n_operands ? operands[below(n_operands < OPERANDS ? n_operands : OPERANDS)]
 					       : odd[below(sizeof(odd) / sizeof(odd[0]))];
 	size_t width = (size_t)1 << below(4);
@@ -310,8 +314,8 @@ static int fuzz_in_child(double seconds, bool expect_crash)
 		if (finding)
 			printf("the planted bug was found\n");
 		else
-			fprintf(stderr, "seed %llu: the planted bug was not found in %.0f s (status %#x)\n", (unsigned long long)seed, seconds,
-				(unsigned)status);
+			fprintf(stderr, "seed %llu: the planted bug was not found in %.0f s (status %#x)\n",
+				(unsigned long long)seed, seconds, (unsigned)status);
 		return !finding;
 	}
 	if (status == 0)

@@ -97,7 +97,10 @@ static void test_plugin(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_monotonic), cmocka_unit_test(test_counter), cmocka_unit_test(test_offset), cmocka_unit_test(test_plugin),
+		cmocka_unit_test(test_monotonic),
+		cmocka_unit_test(test_counter),
+		cmocka_unit_test(test_offset),
+		cmocka_unit_test(test_plugin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

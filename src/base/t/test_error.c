@@ -86,7 +86,10 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order), cmocka_unit_test(test_bounds), cmocka_unit_test(test_errno), cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_errno),
+		cmocka_unit_test(test_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,10 @@ static void on_signal(int number)
 	signals++;
 }
 
-/* In a child with that environment: hits `other` 10 times and `place` twice, then exits with the number of signals that came. */
+/*
+ * In a child with that environment: hits `other` 10 times and `place` twice, then exits with the number of signals
+ * that came.
+ */
 static int child(const char *environment, int options, pid_t *pid)
 {
 	int status = 0;
@@ -93,7 +96,8 @@ static void test_delay(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_actions), cmocka_unit_test(test_stop), cmocka_unit_test(test_delay) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_actions), cmocka_unit_test(test_stop),
+					    cmocka_unit_test(test_delay) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

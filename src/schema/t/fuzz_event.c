@@ -17,9 +17,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	wmk_event_encode(event, NULL, 0, &need);
 	uint8_t *bytes = malloc(need);
-	if (!bytes || wmk_event_encode(event, bytes, need, NULL) != (long)need || need != size || memcmp(bytes, data, size) != 0)
+	if (!bytes || wmk_event_encode(event, bytes, need, NULL) != (long)need || need != size ||
+	    memcmp(bytes, data, size) != 0)
 		abort();
-	if (wmk_event_decode(bytes, need, &again) != 0 || !wmk_event_same(event, again) || wmk_event_hash(event) != wmk_event_hash(again))
+	if (wmk_event_decode(bytes, need, &again) != 0 || !wmk_event_same(event, again) ||
+	    wmk_event_hash(event) != wmk_event_hash(again))
 		abort();
 	wmk_event_class_free(event);
 	wmk_event_class_free(again);

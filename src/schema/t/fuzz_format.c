@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_format.c - any text as a format and as the text of an argument: what becomes of it is a class that can be sent and read. */
+/*
+ * fuzz_format.c - any text as a format and as the text of an argument: what becomes of it is a class that can be sent
+ * and read.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +21,8 @@ static void declare(const struct waymark_desc *desc)
 		return;
 	wmk_event_encode(event, NULL, 0, &need);
 	void *bytes = malloc(need);
-	if (!bytes || wmk_event_encode(event, bytes, need, NULL) != (long)need || wmk_event_decode(bytes, need, &again) != 0)
+	if (!bytes || wmk_event_encode(event, bytes, need, NULL) != (long)need ||
+	    wmk_event_decode(bytes, need, &again) != 0)
 		abort();
 	if (!wmk_event_same(event, again))
 		abort();
@@ -39,7 +43,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct wmk_format_arg *args = malloc(WAYMARK_MAX_FIELDS * sizeof(*args));
 	uint8_t types[WAYMARK_MAX_FIELDS];
 	char *text = malloc(size + 1);
-	struct waymark_desc desc = { .size = sizeof(desc), .version = WAYMARK_ABI_VERSION, .provider = "p", .name = "n" };
+	struct waymark_desc desc = {
+		.size = sizeof(desc), .version = WAYMARK_ABI_VERSION, .provider = "p", .name = "n"
+	};
 
 	if (!args || !text)
 		abort();
@@ -58,8 +64,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	desc.file = text;
 	declare(&desc);
 
-	const struct waymark_field fields[] = { { .type = WAYMARK_T_S32, .name = text }, { .type = WAYMARK_T_STRING, .name = text } };
-	const struct waymark_desc event = { .size = sizeof(desc), .provider = "p", .name = "n", .n_fields = 2, .fields = fields };
+	const struct waymark_field fields[] = { { .type = WAYMARK_T_S32, .name = text },
+						{ .type = WAYMARK_T_STRING, .name = text } };
+	const struct waymark_desc event = {
+		.size = sizeof(desc), .provider = "p", .name = "n", .n_fields = 2, .fields = fields
+	};
 	declare(&event);
 	free(args);
 	free(text);

@@ -30,8 +30,15 @@ static const struct wmk_field fields[] = {
 	{ "m", NULL, { .kind = WMK_TYPE_BLOB, .media = "image/png" } },
 	{ "s", NULL, { .kind = WMK_TYPE_STRUCT, .count = 2, .members = members } },
 };
-static const struct wmk_event_class everything = { .provider = "shop", .name = "paid", .file = "a.c", .line = 12, .kind = 1, .level = 6,
-	.format = "%d", .n_fields = 7, .fields = fields };
+static const struct wmk_event_class everything = { .provider = "shop",
+						   .name = "paid",
+						   .file = "a.c",
+						   .line = 12,
+						   .kind = 1,
+						   .level = 6,
+						   .format = "%d",
+						   .n_fields = 7,
+						   .fields = fields };
 
 static unsigned char *encoded(const struct wmk_event_class *event, size_t *len)
 {
@@ -133,8 +140,10 @@ static void test_refused(void **state)
 		deep[i] = (struct wmk_type){ .kind = WMK_TYPE_SEQUENCE, .elem = i < 9 ? &deep[i + 1] : &u8 };
 	assert_field_refused(&(const struct wmk_field){ "d", NULL, deep[0] }, 1, "deep");
 #define FIELD(...) &(const struct wmk_field){ "x", NULL, { __VA_ARGS__ } }
-	assert_field_refused(FIELD(.kind = WMK_TYPE_ENUM, .width = 8, .base = 10, .count = 1, .labels = &far), 1, "does not fit");
-	assert_field_refused(FIELD(.kind = WMK_TYPE_ENUM, .width = 8, .base = 10, .count = 1, .labels = &backwards), 1, "does not fit");
+	assert_field_refused(FIELD(.kind = WMK_TYPE_ENUM, .width = 8, .base = 10, .count = 1, .labels = &far), 1,
+			     "does not fit");
+	assert_field_refused(FIELD(.kind = WMK_TYPE_ENUM, .width = 8, .base = 10, .count = 1, .labels = &backwards), 1,
+			     "does not fit");
 	assert_field_refused(FIELD(.kind = WMK_TYPE_ENUM, .width = 8, .base = 10), 1, "0 labels");
 	assert_field_refused(FIELD(.kind = WMK_TYPE_INT, .width = 7, .base = 10), 1, "7 bits");
 	assert_field_refused(FIELD(.kind = WMK_TYPE_INT, .width = 8, .base = 3), 1, "base 3");
@@ -155,7 +164,9 @@ static void test_too_large(void **state)
 {
 	char *text = malloc(256);
 	struct wmk_label *many = calloc(4096, sizeof(*many));
-	struct wmk_field field = { "e", NULL, { .kind = WMK_TYPE_ENUM, .width = 32, .base = 10, .count = 4096, .labels = many } };
+	struct wmk_field field = { "e",
+				   NULL,
+				   { .kind = WMK_TYPE_ENUM, .width = 32, .base = 10, .count = 4096, .labels = many } };
 	const struct wmk_event_class event = { .provider = "p", .name = "n", .n_fields = 1, .fields = &field };
 	struct wmk_event_class *decoded;
 	size_t need;
@@ -207,8 +218,8 @@ static void test_identity(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round), cmocka_unit_test(test_damaged), cmocka_unit_test(test_refused), cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_identity),
+		cmocka_unit_test(test_round),	  cmocka_unit_test(test_damaged),  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_too_large), cmocka_unit_test(test_identity),
 	};
 
 	if (argc == 2) {         /* writes a file for corpus-event */

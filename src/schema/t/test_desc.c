@@ -14,8 +14,16 @@
 
 static struct wmk_event_class *build(const struct waymark_field *fields, unsigned n)
 {
-	const struct waymark_desc desc = { .size = sizeof(desc), .version = WAYMARK_ABI_VERSION, .level = WAYMARK_LEVEL_INFO,
-		.provider = "shop", .name = "paid", .file = "a.c", .function = "f", .line = 7, .n_fields = n, .fields = fields };
+	const struct waymark_desc desc = { .size = sizeof(desc),
+					   .version = WAYMARK_ABI_VERSION,
+					   .level = WAYMARK_LEVEL_INFO,
+					   .provider = "shop",
+					   .name = "paid",
+					   .file = "a.c",
+					   .function = "f",
+					   .line = 7,
+					   .n_fields = n,
+					   .fields = fields };
 	struct wmk_event_class *event = NULL;
 
 	return wmk_event_from_desc(&desc, &event) == 0 ? event : NULL;
@@ -34,15 +42,43 @@ static void assert_name(const char *text, const char *expected)
 static void test_names(void **state)
 {
 	static const char *const table[][2] = {
-		{ "order_id", "order_id" }, { "a.m", "m" }, { "a->m", "m" }, { "a -> b . c", "c" }, { "a[i].m", "m" }, { "f(x)->m", "m" },
-		{ "(*p).m", "m" }, { "a + b", "arg1" }, { "f(x)", "arg1" }, { "&x", "arg1" }, { "a[1]", "arg1" }, { "42", "arg1" },
-		{ "1.f", "arg1" }, { "0x1.f", "arg1" }, { "\"text\"", "arg1" }, { "\"a.b\"", "arg1" }, { "(int)x", "arg1" }, { "", "arg1" },
-		{ "a::b", "arg1" }, { "a>b", "arg1" }, { "-> b", "arg1" }, { ".b", "arg1" },
-		{ "wm_hex(flags)", "flags" }, { "wm_hex(p->flags)", "flags" }, { "wm_bytes(payload, len)", "payload" },
-		{ "wm_field(int, prev_tid, prev->tid)", "prev_tid" }, { "wm_enum(states, o->state)", "state" },
-		{ "wm_named(\"peer\", ip)", "peer" }, { "wm_named(\"peer\", wm_hex(ip))", "peer" }, { "wm_hex(wm_be(x))", "x" },
-		{ "wm_named(\"a-b c\", ip)", "a_b_c" }, { "wm_named(\"9lives\", ip)", "_9lives" }, { "wm_text(f(a, b), n)", "arg1" },
-		{ "wm_text(g(')', \",)\").s, n)", "s" }, { "wm_hex(a) + wm_hex(b)", "arg1" }, { "wm_hex(a", "arg1" }, { "wm_x", "wm_x" },
+		{ "order_id", "order_id" },
+		{ "a.m", "m" },
+		{ "a->m", "m" },
+		{ "a -> b . c", "c" },
+		{ "a[i].m", "m" },
+		{ "f(x)->m", "m" },
+		{ "(*p).m", "m" },
+		{ "a + b", "arg1" },
+		{ "f(x)", "arg1" },
+		{ "&x", "arg1" },
+		{ "a[1]", "arg1" },
+		{ "42", "arg1" },
+		{ "1.f", "arg1" },
+		{ "0x1.f", "arg1" },
+		{ "\"text\"", "arg1" },
+		{ "\"a.b\"", "arg1" },
+		{ "(int)x", "arg1" },
+		{ "", "arg1" },
+		{ "a::b", "arg1" },
+		{ "a>b", "arg1" },
+		{ "-> b", "arg1" },
+		{ ".b", "arg1" },
+		{ "wm_hex(flags)", "flags" },
+		{ "wm_hex(p->flags)", "flags" },
+		{ "wm_bytes(payload, len)", "payload" },
+		{ "wm_field(int, prev_tid, prev->tid)", "prev_tid" },
+		{ "wm_enum(states, o->state)", "state" },
+		{ "wm_named(\"peer\", ip)", "peer" },
+		{ "wm_named(\"peer\", wm_hex(ip))", "peer" },
+		{ "wm_hex(wm_be(x))", "x" },
+		{ "wm_named(\"a-b c\", ip)", "a_b_c" },
+		{ "wm_named(\"9lives\", ip)", "_9lives" },
+		{ "wm_text(f(a, b), n)", "arg1" },
+		{ "wm_text(g(')', \",)\").s, n)", "s" },
+		{ "wm_hex(a) + wm_hex(b)", "arg1" },
+		{ "wm_hex(a", "arg1" },
+		{ "wm_x", "wm_x" },
 		{ "wm_hex()", "arg1" },
 	};
 
@@ -54,9 +90,13 @@ static void test_names(void **state)
 static void test_repeated(void **state)
 {
 	const struct waymark_field fields[] = {
-		{ .type = WAYMARK_T_S32, .name = "x" }, { .type = WAYMARK_T_S32, .name = "a.x" }, { .type = WAYMARK_T_S32, .name = "x_2" },
-		{ .type = WAYMARK_T_S32, .name = "b->x" }, { .type = WAYMARK_T_S32, .name = "1 + 1" },
-		{ .type = WAYMARK_T_S32, .name = "the name.x", .flags = WAYMARK_F_NAMED }, { .type = WAYMARK_T_S32, .name = NULL },
+		{ .type = WAYMARK_T_S32, .name = "x" },
+		{ .type = WAYMARK_T_S32, .name = "a.x" },
+		{ .type = WAYMARK_T_S32, .name = "x_2" },
+		{ .type = WAYMARK_T_S32, .name = "b->x" },
+		{ .type = WAYMARK_T_S32, .name = "1 + 1" },
+		{ .type = WAYMARK_T_S32, .name = "the name.x", .flags = WAYMARK_F_NAMED },
+		{ .type = WAYMARK_T_S32, .name = NULL },
 	};
 	static const char *const names[] = { "x", "x_2", "x_2_2", "x_3", "arg5", "the_name_x", "arg7" };
 	struct wmk_event_class *event = build(fields, 7);
@@ -68,7 +108,8 @@ static void test_repeated(void **state)
 	wmk_event_class_free(event);
 }
 
-static void assert_type(const struct waymark_field *field, uint8_t kind, uint8_t width, uint8_t is_signed, uint8_t base, uint8_t order)
+static void assert_type(const struct waymark_field *field, uint8_t kind, uint8_t width, uint8_t is_signed, uint8_t base,
+			uint8_t order)
 {
 	struct wmk_event_class *event = build(field, 1);
 
@@ -92,7 +133,8 @@ static void test_types(void **state)
 	(void)state;
 	assert_type(TYPE(.type = WAYMARK_T_S8), WMK_TYPE_INT, 8, 1, 10, 0);
 	assert_type(TYPE(.type = WAYMARK_T_U64), WMK_TYPE_INT, 64, 0, 10, 0);
-	assert_type(TYPE(.type = WAYMARK_T_U16, .flags = WAYMARK_F_BE | WAYMARK_F_HEX), WMK_TYPE_INT, 16, 0, 16, WMK_ORDER_BIG);
+	assert_type(TYPE(.type = WAYMARK_T_U16, .flags = WAYMARK_F_BE | WAYMARK_F_HEX), WMK_TYPE_INT, 16, 0, 16,
+		    WMK_ORDER_BIG);
 	assert_type(TYPE(.type = WAYMARK_T_U32, .flags = WAYMARK_F_OCT), WMK_TYPE_INT, 32, 0, 8, 0);
 	assert_type(TYPE(.type = WAYMARK_T_BOOL), WMK_TYPE_BOOL, 8, 0, 10, 0);
 	assert_type(TYPE(.type = WAYMARK_T_FLOAT), WMK_TYPE_FLOAT, 32, 1, 10, 0);
@@ -103,8 +145,10 @@ static void test_types(void **state)
 	assert_type(TYPE(.type = WAYMARK_T_BYTES, .media = "image/png"), WMK_TYPE_BLOB, 0, 0, 0, 0);
 	assert_type(TYPE(.type = WAYMARK_T_SEQ, .elem = WAYMARK_T_S16), WMK_TYPE_SEQUENCE, 16, 1, 10, 0);
 	assert_type(TYPE(.type = WAYMARK_T_ARRAY, .elem = WAYMARK_T_DOUBLE, .count = 3), WMK_TYPE_ARRAY, 64, 1, 10, 0);
-	assert_type(TYPE(.type = WAYMARK_T_ENUM, .elem = WAYMARK_T_S32, .labels = &labels), WMK_TYPE_ENUM, 32, 1, 10, 0);
-	assert_type(TYPE(.type = WAYMARK_T_FLAGS, .elem = WAYMARK_T_U8, .labels = &labels), WMK_TYPE_FLAGS, 8, 0, 10, 0);
+	assert_type(TYPE(.type = WAYMARK_T_ENUM, .elem = WAYMARK_T_S32, .labels = &labels), WMK_TYPE_ENUM, 32, 1, 10,
+		    0);
+	assert_type(TYPE(.type = WAYMARK_T_FLAGS, .elem = WAYMARK_T_U8, .labels = &labels), WMK_TYPE_FLAGS, 8, 0, 10,
+		    0);
 	assert_type(TYPE(.type = WAYMARK_T_ENUM, .elem = WAYMARK_T_S32, .labels = &none), WMK_TYPE_INT, 32, 1, 10, 0);
 }
 
@@ -124,12 +168,17 @@ static void test_refused(void **state)
 	static const struct waymark_label big = { "big", 256, 256 };
 	static const struct waymark_labels labels = { "l", 1, 0, &big };
 	static const struct waymark_field fields[33] = { { .type = WAYMARK_T_S32, .name = "x" } },
-		none = { .type = WAYMARK_T_NONE, .name = "x" }, empty = { .type = WAYMARK_T_ARRAY, .elem = WAYMARK_T_U8, .name = "x" },
-		nested = { .type = WAYMARK_T_SEQ, .elem = WAYMARK_T_STRING, .name = "x" },
-		range = { .type = WAYMARK_T_ENUM, .elem = WAYMARK_T_U8, .name = "x", .labels = &labels };
+					  none = { .type = WAYMARK_T_NONE, .name = "x" },
+					  empty = { .type = WAYMARK_T_ARRAY, .elem = WAYMARK_T_U8, .name = "x" },
+					  nested = { .type = WAYMARK_T_SEQ, .elem = WAYMARK_T_STRING, .name = "x" },
+					  range = { .type = WAYMARK_T_ENUM,
+						    .elem = WAYMARK_T_U8,
+						    .name = "x",
+						    .labels = &labels };
 
 	(void)state;
-#define DESC(...) &(const struct waymark_desc){ .size = sizeof(struct waymark_desc), .provider = "p", .name = "n", __VA_ARGS__ }
+#define DESC(...)                                                                                                      \
+	&(const struct waymark_desc){ .size = sizeof(struct waymark_desc), .provider = "p", .name = "n", __VA_ARGS__ }
 	assert_refused(DESC(.n_fields = 33, .fields = fields), "33 fields");
 	assert_refused(DESC(.n_fields = 1, .fields = &none), "type");
 	assert_refused(DESC(.n_fields = 1, .fields = &empty), "array of 0");
@@ -151,10 +200,16 @@ static void test_refused(void **state)
 
 static void test_marker(void **state)
 {
-	static const uint8_t types[] = { WAYMARK_T_U32, WAYMARK_T_S64, WAYMARK_T_STRING, WAYMARK_T_BOOL, WAYMARK_T_FLOAT },
-		wrong[] = { WAYMARK_T_STRING }, pointer[] = { WAYMARK_T_POINTER };
-	struct waymark_desc desc = { .size = sizeof(desc), .kind = WAYMARK_KIND_MARKER, .provider = "marker", .name = "m",
-		.n_fields = 5, .arg_types = types, .text = "pid %d flags %lx name %s on %d x %f" };
+	static const uint8_t types[] = { WAYMARK_T_U32, WAYMARK_T_S64, WAYMARK_T_STRING, WAYMARK_T_BOOL,
+					 WAYMARK_T_FLOAT },
+			     wrong[] = { WAYMARK_T_STRING }, pointer[] = { WAYMARK_T_POINTER };
+	struct waymark_desc desc = { .size = sizeof(desc),
+				     .kind = WAYMARK_KIND_MARKER,
+				     .provider = "marker",
+				     .name = "m",
+				     .n_fields = 5,
+				     .arg_types = types,
+				     .text = "pid %d flags %lx name %s on %d x %f" };
 	struct wmk_event_class *event;
 
 	(void)state;
@@ -163,7 +218,8 @@ static void test_marker(void **state)
 	assert_string_equal(event->format, desc.text);
 	assert_string_equal(event->fields[0].name, "pid");
 	assert_true(event->fields[0].type.is_signed && event->fields[0].type.width == 32);
-	assert_true(!event->fields[1].type.is_signed && event->fields[1].type.width == 64 && event->fields[1].type.base == 16);
+	assert_true(!event->fields[1].type.is_signed && event->fields[1].type.width == 64 &&
+		    event->fields[1].type.base == 16);
 	assert_int_equal(event->fields[2].type.kind, WMK_TYPE_STRING);
 	assert_int_equal(event->fields[3].type.kind, WMK_TYPE_BOOL);
 	assert_int_equal(event->fields[4].type.width, 32);
@@ -187,8 +243,13 @@ static void test_text(void **state)
 {
 	static const uint8_t types[] = { WAYMARK_T_S32 };
 	char long_format[1000];
-	struct waymark_desc desc = { .size = sizeof(desc), .kind = WAYMARK_KIND_TEXT, .file = "/src/my file.c", .line = 12, .n_fields = 1,
-		.arg_types = types, .text = "msg %d" };
+	struct waymark_desc desc = { .size = sizeof(desc),
+				     .kind = WAYMARK_KIND_TEXT,
+				     .file = "/src/my file.c",
+				     .line = 12,
+				     .n_fields = 1,
+				     .arg_types = types,
+				     .text = "msg %d" };
 	struct wmk_event_class *event;
 
 	(void)state;
@@ -226,8 +287,9 @@ static void test_levels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names), cmocka_unit_test(test_repeated), cmocka_unit_test(test_types), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_marker), cmocka_unit_test(test_text), cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_names),	cmocka_unit_test(test_repeated), cmocka_unit_test(test_types),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_marker),	 cmocka_unit_test(test_text),
+		cmocka_unit_test(test_levels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,10 +25,12 @@ static const char *parsed(const char *format)
 		return n == -EINVAL && wmk_error_get(0) ? "refused" : "?";
 	text[0] = '\0';
 	for (int i = 0; i < n; i++) {
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s%s:%c", i ? " " : "", (int)args[i].name_len,
-					args[i].name ? args[i].name : "", args[i].suffix, "ifsp"[args[i].class]);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s%s:%c", i ? " " : "",
+					(int)args[i].name_len, args[i].name ? args[i].name : "", args[i].suffix,
+					"ifsp"[args[i].class]);
 		if (args[i].class == WMK_FORMAT_INT)
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%u%s", args[i].base, args[i].is_signed ? "s" : "");
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%u%s", args[i].base,
+						args[i].is_signed ? "s" : "");
 		if (args[i].max_is_arg)
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "*");
 		else if (args[i].max != UINT32_MAX)
@@ -81,7 +83,8 @@ static void test_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_names), cmocka_unit_test(test_conversions), cmocka_unit_test(test_refused) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_names), cmocka_unit_test(test_conversions),
+					    cmocka_unit_test(test_refused) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

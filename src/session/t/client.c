@@ -43,11 +43,15 @@ void place_prepare(struct place *place)
 	assert_non_null(mkdtemp(place->rundir));
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(waymark_ring_set_create(&ring, &place->sets[i]), 0);
-		place->channels[i] = (struct wmk_apps_channel){ .set = place->sets[i], .field_limit = 256, .n_contexts = 1,
-								.contexts = { WMK_CTX_VPID } };
+		place->channels[i] = (struct wmk_apps_channel){
+			.set = place->sets[i], .field_limit = 256, .n_contexts = 1, .contexts = { WMK_CTX_VPID }
+		};
 	}
-	place->options = (struct wmk_apps_options){ .size = sizeof(place->options), .rundir = place->rundir,
-		.channels = place->channels, .n_channels = 1, .ops = { .on_event_class = on_event_class, .data = place } };
+	place->options = (struct wmk_apps_options){ .size = sizeof(place->options),
+						    .rundir = place->rundir,
+						    .channels = place->channels,
+						    .n_channels = 1,
+						    .ops = { .on_event_class = on_event_class, .data = place } };
 }
 
 void place_open(struct place *place)
@@ -108,9 +112,12 @@ void client_hello(struct client *client, const char *name)
 void client_event(struct client *client, uint32_t number, const char *provider, const char *name, unsigned n_fields)
 {
 	static const struct wmk_field fields[2] = {
-		{ "a", NULL, { .kind = WMK_TYPE_INT, .width = 32, .base = 10 } }, { "b", NULL, { .kind = WMK_TYPE_STRING } },
+		{ "a", NULL, { .kind = WMK_TYPE_INT, .width = 32, .base = 10 } },
+		{ "b", NULL, { .kind = WMK_TYPE_STRING } },
 	};
-	const struct wmk_event_class event = { .provider = provider, .name = name, .n_fields = (uint16_t)n_fields, .fields = fields };
+	const struct wmk_event_class event = {
+		.provider = provider, .name = name, .n_fields = (uint16_t)n_fields, .fields = fields
+	};
 	unsigned char buf[1024];
 	long len = wmk_event_encode(&event, buf, sizeof(buf), NULL);
 

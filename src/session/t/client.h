@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client.h - an application of the tests: speaks the protocol through the same code as libwaymark, well or badly, and shares the thread
- * with the wmk_apps, which it runs while it waits.
+ * client.h - an application of the tests: speaks the protocol through the same code as libwaymark, well or badly, and
+ * shares the thread with the wmk_apps, which it runs while it waits.
  */
 #ifndef WMK_SESSION_T_CLIENT_H
 #define WMK_SESSION_T_CLIENT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_session.c - any bytes as an application, against the whole of the session's half: frames, codecs, classes, ids. Whatever it said,
- * an application that behaves is served next to it, and says so by its answer.
+ * fuzz_session.c - any bytes as an application, against the whole of the session's half: frames, codecs, classes,
+ * ids. Whatever it said, an application that behaves is served next to it, and says so by its answer.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -31,9 +31,17 @@ static int on_event_class(void *data, unsigned channel, uint32_t id, const struc
 static void apps_restart(void)
 {
 	static const char *const patterns[] = { "p:*", "!p:secret*" };
-	const struct wmk_apps_channel channel = { .set = set, .field_limit = 100, .patterns = patterns, .n_patterns = 2 };
-	const struct wmk_apps_options options = { .size = sizeof(options), .rundir = rundir, .channels = &channel, .n_channels = 1,
-		.max_events = 100, .max_bytes = 100000, .max_queue = 20000, .ops = { .on_event_class = on_event_class } };
+	const struct wmk_apps_channel channel = {
+		.set = set, .field_limit = 100, .patterns = patterns, .n_patterns = 2
+	};
+	const struct wmk_apps_options options = { .size = sizeof(options),
+						  .rundir = rundir,
+						  .channels = &channel,
+						  .n_channels = 1,
+						  .max_events = 100,
+						  .max_bytes = 100000,
+						  .max_queue = 20000,
+						  .ops = { .on_event_class = on_event_class } };
 
 	wmk_apps_close(apps);
 	apps = NULL;
@@ -82,7 +90,8 @@ static void good_application(void)
 	const void *body;
 	int fd, sock = connected(), done = 0;
 
-	if (wmk_out_hello(&out, &hello) != 0 || wmk_out_u32(&out, WMK_MSG_EVENTS_END, 1) != 0 || wmk_out_send(&out, sock) != 1)
+	if (wmk_out_hello(&out, &hello) != 0 || wmk_out_u32(&out, WMK_MSG_EVENTS_END, 1) != 0 ||
+	    wmk_out_send(&out, sock) != 1)
 		abort();
 	rest();
 	while (wmk_in_receive(&in, sock) == 1)
@@ -97,7 +106,9 @@ static void good_application(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2, .n_cpus = 1 };
+	const struct waymark_ring_options ring = {
+		.size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2, .n_cpus = 1
+	};
 
 	if (!set) {
 		if (waymark_ring_set_create(&ring, &set) != 0)

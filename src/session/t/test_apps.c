@@ -124,8 +124,12 @@ static void test_dialogue(void **state)
 static void test_patterns(void **state)
 {
 	static const char *const first[] = { "shop:*", "!*:secret", "nosuch:*" }, *const second[] = { "net" };
-	static const char *const events[][2] = { { "shop", "paid" }, { "shop", "secret" }, { "net", "rx" }, { "other", "x" },
-						 { WMK_STATEDUMP_PROVIDER, "bin_info" } };
+	static const char *const events[][2] = { { "shop", "paid" },
+						 { "shop", "secret" },
+						 { "net", "rx" },
+						 { "other", "x" },
+						 { WMK_STATEDUMP_PROVIDER, "bin_info" },
+						 { WMK_LIBRARY_PROVIDER, "load" } };
 	struct place p;
 	struct client c;
 	struct wmk_apps_stats stats;
@@ -143,7 +147,7 @@ static void test_patterns(void **state)
 	client_connect(&c, &p);
 	client_hello(&c, "x");
 	assert_int_equal(client_next(&c, &p), WMK_MSG_WELCOME);
-	for (uint32_t i = 0; i < 5; i++)
+	for (uint32_t i = 0; i < 6; i++)
 		client_event(&c, i, events[i][0], events[i][1], 0);
 	client_u32(&c, WMK_MSG_EVENTS_END, 0);
 	assert_int_equal(client_next(&c, &p), WMK_MSG_CHANNEL);
@@ -151,6 +155,7 @@ static void test_patterns(void **state)
 	assert_int_equal(client_next(&c, &p), WMK_MSG_CHANNEL);
 	expect_enable(&c, &p, 1, 2, 0);
 	expect_enable(&c, &p, 1, 4, 1);
+	expect_enable(&c, &p, 1, 5, 2);
 	expect_u32(&c, &p, WMK_MSG_DONE, 0);
 	assert_string_equal(wmk_apps_pattern(p.apps, 0, 0, &matched), "shop:*");
 	assert_int_equal(matched, 2);
@@ -169,7 +174,9 @@ static void test_patterns(void **state)
 
 static void test_nearest(void **state)
 {
-	static const char *const events[][2] = { { "shop", "order_paid" }, { "shop", "order_sent" }, { "net", "receive" }, { "net", "send" } };
+	static const char *const events[][2] = {
+		{ "shop", "order_paid" }, { "shop", "order_sent" }, { "net", "receive" }, { "net", "send" }
+	};
 	struct place p;
 	struct client c;
 	const char *names[3];
@@ -205,10 +212,23 @@ static void test_glob(void **state)
 	(void)state;
 #define YES(p, q) assert_true(wmk_apps_pattern_match(p, "shop", q))
 #define NO(p, q) assert_false(wmk_apps_pattern_match(p, "shop", q))
-	YES("*", "paid"); YES("shop", "paid"); YES("shop:paid", "paid"); YES("sh?p:*", "paid"); YES("*paid", "paid"); YES("s*:p*d", "paid");
-	YES("shop:[a-q]aid", "paid"); YES("shop:[!a-c]aid", "paid"); YES("shop:[]p]aid", "paid"); YES("s*p*p*d", "paid"); YES("shop:\\paid", "paid");
+	YES("*", "paid");
+	YES("shop", "paid");
+	YES("shop:paid", "paid");
+	YES("sh?p:*", "paid");
+	YES("*paid", "paid");
+	YES("s*:p*d", "paid");
+	YES("shop:[a-q]aid", "paid");
+	YES("shop:[!a-c]aid", "paid");
+	YES("shop:[]p]aid", "paid");
+	YES("s*p*p*d", "paid");
+	YES("shop:\\paid", "paid");
 	YES("shop:a\\*", "a*"); YES("sho?", "x"); YES("*:*", "x");
-	NO("paid", "paid"); NO("shop:", "paid"); NO("shop:pai", "paid"); NO("shop:paid?", "paid"); NO("shop:[q-z]aid", "paid");
+	NO("paid", "paid");
+	NO("shop:", "paid");
+	NO("shop:pai", "paid");
+	NO("shop:paid?", "paid");
+	NO("shop:[q-z]aid", "paid");
 	NO("shop:a\\*", "ab"); NO("sho", "paid"); NO("", "paid"); NO("shop:[p", "p");
 	assert_int_equal(wmk_apps_pattern_check("shop:*"), 0);
 	assert_int_equal(wmk_apps_pattern_check("!a[b-c]\\["), 0);
@@ -325,9 +345,11 @@ static void test_death(void **state)
 		client_u32(&c, WMK_MSG_EVENTS_END, 1);
 		while (step < 2) {
 			while (wmk_in_frame(&c.in, &c.frame, &body, &c.fd) == 1) {
-				if (c.frame.type == WMK_MSG_WELCOME && wmk_welcome_decode(body, c.frame.length, &welcome) == 0)
+				if (c.frame.type == WMK_MSG_WELCOME &&
+				    wmk_welcome_decode(body, c.frame.length, &welcome) == 0)
 					step++;
-				if (c.frame.type == WMK_MSG_CHANNEL && wmk_channel_decode(body, c.frame.length, &channel) == 0) {
+				if (c.frame.type == WMK_MSG_CHANNEL &&
+				    wmk_channel_decode(body, c.frame.length, &channel) == 0) {
 					if (waymark_ring_set_open(c.fd, &set) != 0)
 						_exit(1);
 					waymark_ring_set_identity(set, welcome.slot, welcome.generation);
@@ -451,9 +473,9 @@ static void test_rundir(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_glob), cmocka_unit_test(test_dialogue), cmocka_unit_test(test_patterns), cmocka_unit_test(test_nearest),
-		cmocka_unit_test(test_undeclared), cmocka_unit_test(test_switch), cmocka_unit_test(test_death),
-		cmocka_unit_test(test_short_life), cmocka_unit_test(test_rundir),
+		cmocka_unit_test(test_glob),	cmocka_unit_test(test_dialogue),   cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_nearest), cmocka_unit_test(test_undeclared), cmocka_unit_test(test_switch),
+		cmocka_unit_test(test_death),	cmocka_unit_test(test_short_life), cmocka_unit_test(test_rundir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_hostile.c - applications that lie, flood, fall silent or vanish. In every test a good application registers afterwards, or talks
- * all along, and notices nothing; no descriptor is left behind.
+ * test_hostile.c - applications that lie, flood, fall silent or vanish. In every test a good application registers
+ * afterwards, or talks all along, and notices nothing; no descriptor is left behind.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -128,7 +128,10 @@ static void short_hello(struct wmk_apps_options *o)
 	o->hello_ms = 50;
 }
 
-/* A connection that says nothing, or half a HELLO, is closed in time, without a call of ours but on the epoll descriptor's word. */
+/*
+ * A connection that says nothing, or half a HELLO, is closed in time, without a call of ours but on the epoll
+ * descriptor's word.
+ */
 static void test_silent(void **state)
 {
 	const struct wmk_frame frame = { sizeof(struct wmk_hello), WMK_MSG_HELLO, WMK_WIRE_VERSION, 0, 0 };
@@ -296,7 +299,8 @@ static void test_descriptors(void **state)
 	for (int i = 0; i < 300; i++) {
 		uint32_t batch = 1;
 
-		assert_int_equal(wmk_out_frame(&s.bad.out, WMK_MSG_EVENTS_END, 0, &batch, sizeof(batch), s.bad.socket), 0);
+		assert_int_equal(wmk_out_frame(&s.bad.out, WMK_MSG_EVENTS_END, 0, &batch, sizeof(batch), s.bad.socket),
+				 0);
 		if (i % 2)
 			((struct wmk_frame *)(void *)s.bad.out.buf)->flags = 0;
 		assert_int_equal(wmk_out_send(&s.bad.out, s.bad.socket), 1);
@@ -361,7 +365,10 @@ static void test_many_connections(void **state)
 	scene_close(&s);
 }
 
-/* No descriptor left to accept with: connections are turned away, the loop rests, and those that are there are served. */
+/*
+ * No descriptor left to accept with: connections are turned away, the loop rests, and those that are there are
+ * served.
+ */
 static void test_no_descriptors(void **state)
 {
 	struct rlimit old, tight;
@@ -409,7 +416,8 @@ static void test_noise(void **state)
 		if (random() % 2)
 			client_hello(&noise, "noise");
 		for (int k = 0; k < 5; k++) {
-			struct wmk_frame frame = { (uint32_t)random() % 500, (uint16_t)(random() % 16), WMK_WIRE_VERSION, 0, 0 };
+			struct wmk_frame frame = { (uint32_t)random() % 500, (uint16_t)(random() % 16),
+						   WMK_WIRE_VERSION, 0, 0 };
 
 			for (size_t b = 0; b < sizeof(bytes); b++)
 				bytes[b] = (unsigned char)(random() % 4 ? 0 : random());
@@ -429,11 +437,13 @@ static void test_noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_oversized), cmocka_unit_test(test_half), cmocka_unit_test(test_silent), cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_versions), cmocka_unit_test(test_endless_events), cmocka_unit_test(test_churn),
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_bad_event), cmocka_unit_test(test_descriptors),
-		cmocka_unit_test(test_not_reading), cmocka_unit_test(test_many_connections), cmocka_unit_test(test_no_descriptors),
-		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_oversized),      cmocka_unit_test(test_half),
+		cmocka_unit_test(test_silent),	       cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_versions),       cmocka_unit_test(test_endless_events),
+		cmocka_unit_test(test_churn),	       cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_bad_event),      cmocka_unit_test(test_descriptors),
+		cmocka_unit_test(test_not_reading),    cmocka_unit_test(test_many_connections),
+		cmocka_unit_test(test_no_descriptors), cmocka_unit_test(test_noise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_memory.c - every allocation of schema, wire and session fails once, and once together with all that follow it. What is
- * asked then fails in words or works; nothing crashes, nothing leaks, and the next application is served as if nothing had been.
+ * test_memory.c - every allocation of schema, wire and session fails once, and once together with all that follow it.
+ * What is asked then fails in words or works; nothing crashes, nothing leaks, and the next application is served as
+ * if nothing had been.
  *
  * Linked with --wrap for the allocating functions. Only the code under test is `armed`; the client and cmocka are not.
  */
@@ -119,12 +120,18 @@ static void schema_scene(void)
 	static const struct waymark_labels labels = { "l", 1, 0, &label };
 	static const uint8_t types[] = { WAYMARK_T_S32, WAYMARK_T_STRING };
 	static const struct waymark_field fields[] = {
-		{ .type = WAYMARK_T_S32, .name = "a->b" }, { .type = WAYMARK_T_ENUM, .elem = WAYMARK_T_U8, .name = "e", .labels = &labels },
+		{ .type = WAYMARK_T_S32, .name = "a->b" },
+		{ .type = WAYMARK_T_ENUM, .elem = WAYMARK_T_U8, .name = "e", .labels = &labels },
 		{ .type = WAYMARK_T_SEQ, .elem = WAYMARK_T_U16, .name = "wm_seq(x, n)" },
 	};
 	static const struct waymark_desc descs[] = {
 		{ .size = sizeof(descs[0]), .provider = "p", .name = "n", .n_fields = 3, .fields = fields },
-		{ .size = sizeof(descs[0]), .kind = WAYMARK_KIND_TEXT, .file = "a.c", .n_fields = 2, .text = "x %d y %s", .arg_types = types },
+		{ .size = sizeof(descs[0]),
+		  .kind = WAYMARK_KIND_TEXT,
+		  .file = "a.c",
+		  .n_fields = 2,
+		  .text = "x %d y %s",
+		  .arg_types = types },
 	};
 
 	for (int i = 0; i < 2; i++) {
@@ -284,7 +291,8 @@ static void test_session(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_schema), cmocka_unit_test(test_wire), cmocka_unit_test(test_session) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_schema), cmocka_unit_test(test_wire),
+					    cmocka_unit_test(test_session) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,8 +16,10 @@ static void hello(const uint8_t *body, size_t len)
 
 	if (wmk_hello_decode(body, len, &message) < 0)
 		return;
-	if (wmk_out_hello(&out, &message) != 0 || wmk_hello_decode(out.buf + sizeof(struct wmk_frame), len, &again) != 0 ||
-	    strcmp(again.name, message.name) != 0 || strcmp(again.clock, message.clock) != 0 || again.pid != message.pid)
+	if (wmk_out_hello(&out, &message) != 0 ||
+	    wmk_hello_decode(out.buf + sizeof(struct wmk_frame), len, &again) != 0 ||
+	    strcmp(again.name, message.name) != 0 || strcmp(again.clock, message.clock) != 0 ||
+	    again.pid != message.pid)
 		abort();
 	wmk_out_free(&out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_frame.c - any bytes on a connection, cut into any pieces, with descriptors anywhere: frames come out, or an error, and every
- * descriptor is taken or closed.
+ * fuzz_frame.c - any bytes on a connection, cut into any pieces, with descriptors anywhere: frames come out, or an
+ * error, and every descriptor is taken or closed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,9 @@ static void send_with_fd(int sock, const uint8_t *data, size_t len, int fd)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = { 0 };
 	struct iovec iov = { (void *)(uintptr_t)data, len };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)
+	};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
 	c->cmsg_level = SOL_SOCKET;

@@ -15,8 +15,18 @@
 
 static void test_hello(void **state)
 {
-	struct wmk_hello hello = { .abi = 1, .word_bits = 64, .pid = 7, .ppid = 6, .start_time = 5, .clock_freq = 100, .clock_offset_s = -1,
-				   .clock_offset = 99, .clock = "mine", .clock_uuid = "u", .name = "program" }, got;
+	struct wmk_hello hello = { .abi = 1,
+				   .word_bits = 64,
+				   .pid = 7,
+				   .ppid = 6,
+				   .start_time = 5,
+				   .clock_freq = 100,
+				   .clock_offset_s = -1,
+				   .clock_offset = 99,
+				   .clock = "mine",
+				   .clock_uuid = "u",
+				   .name = "program" },
+			 got;
 	struct wmk_out out = { 0 };
 
 	(void)state;
@@ -39,7 +49,11 @@ static void test_hello(void **state)
 
 static void test_channel(void **state)
 {
-	struct wmk_channel_msg channel = { .channel = 1, .field_limit = 4096, .n_contexts = 2, .contexts = { WMK_CTX_VPID, WMK_CTX_IP } }, got;
+	struct wmk_channel_msg channel = { .channel = 1,
+					   .field_limit = 4096,
+					   .n_contexts = 2,
+					   .contexts = { WMK_CTX_VPID, WMK_CTX_IP } },
+			       got;
 
 	(void)state;
 	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), 0);
@@ -128,8 +142,8 @@ static void test_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hello), cmocka_unit_test(test_channel), cmocka_unit_test(test_small), cmocka_unit_test(test_event),
-		cmocka_unit_test(test_error),
+		cmocka_unit_test(test_hello), cmocka_unit_test(test_channel), cmocka_unit_test(test_small),
+		cmocka_unit_test(test_event), cmocka_unit_test(test_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,7 +104,8 @@ static void test_descriptors(void **state)
 			if (fd >= 0)
 				assert_int_equal(ftruncate(fd, queued + 1), 0);
 			memcpy(filler, &queued, sizeof(queued));
-			assert_int_equal(wmk_out_frame(&l->out, WMK_MSG_CHANNEL, queued, filler, 4 + queued * 5, fd), 0);
+			assert_int_equal(wmk_out_frame(&l->out, WMK_MSG_CHANNEL, queued, filler, 4 + queued * 5, fd),
+					 0);
 			if (fd >= 0)
 				close(fd);
 			queued++;
@@ -196,7 +197,10 @@ static void test_hostile(void **state)
 	(void)state;
 }
 
-/* Descriptors that no frame announces: closed, at latest when everything has been taken, and never more than a bound are kept. */
+/*
+ * Descriptors that no frame announces: closed, at latest when everything has been taken, and never more than a bound
+ * are kept.
+ */
 static void test_strays(void **state)
 {
 	struct link *l = *state;
@@ -246,9 +250,12 @@ static void test_bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_order, setup, teardown), cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_sizes, setup, teardown), cmocka_unit_test(test_hostile),
-		cmocka_unit_test_setup_teardown(test_strays, setup, teardown), cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test_setup_teardown(test_strays, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
