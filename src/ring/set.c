@@ -261,6 +261,7 @@ void wmk_ring_set_retire(struct waymark_ring_set *set)
 	 */
 	mmap(shared, control, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 	mmap(shared + control, set->shared_len - control, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	/* Release: pairs with the exchange in take_retired(). */
 	set->next_retired = __atomic_load_n(&retired, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(&retired, &set->next_retired, set, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		;
