@@ -75,7 +75,6 @@ proctype writer(byte me) {
 #ifndef WEAK_ACQUIRE
 	pos = mem[POS0 + mine];
 #endif
-	MAY_DIE;
 	atomic {
 		append(me, POS0 + mine, pos + 1, RELEASE);
 		must_not(record_overwritten, pos != position[mine]);
