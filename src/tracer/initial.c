@@ -14,11 +14,12 @@
 
 #define OBJECTS_MAX 512
 
+/* The loader relocates DT_STRTAB where it may write; in the vDSO (glibc: in any read-only section) it stays an offset. */
 static const char *string_table(const struct link_map *map)
 {
 	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++)
 		if (d->d_tag == DT_STRTAB)
-			return (const char *)d->d_un.d_ptr;
+			return (const char *)(d->d_un.d_ptr < map->l_addr ? map->l_addr + d->d_un.d_ptr : d->d_un.d_ptr);
 	return NULL;
 }
 
