@@ -66,7 +66,7 @@ static uint64_t record_until_stuck(struct rig *rig, uint64_t *next)
 		wmk_consumer_stats(rig->consumer, &rig->stats);
 	} while (!rig->stats.stuck && *next < 10000000);
 	wait_stuck(rig, 1);
-	return done + record(rig, next, 100000);
+	return done + record(rig, next, 300000);
 }
 
 /* The obstacle comes, stays until the rings are full, and goes: the packets that failed are written after all. */
@@ -117,6 +117,20 @@ static void test_limit_passing(void **state)
 	(void)state;
 	rig_open(&rig, &shape);
 	limit_files(1000000);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	check_passing(&rig, lift_limit, NULL);
+	rig_close(&rig);
+}
+
+/* Packets so large that they go past the page cache, where the file system has that. */
+static void test_limit_large(void **state)
+{
+	const struct rig_shape large = { .subbuf = 1u << 20, .n_subbufs = 4 };
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &large);
+	limit_files(5000000);
 	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
 	check_passing(&rig, lift_limit, NULL);
 	rig_close(&rig);
@@ -232,7 +246,7 @@ static int stay_here(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limit_passing), cmocka_unit_test(test_limit_lasting),
+		cmocka_unit_test(test_limit_passing), cmocka_unit_test(test_limit_large), cmocka_unit_test(test_limit_lasting),
 			cmocka_unit_test(test_limit_nothing),
 		cmocka_unit_test(test_disk_passing), cmocka_unit_test(test_disk_lasting),
 	};
