@@ -176,12 +176,12 @@ template<unsigned type, unsigned elem = 0, unsigned count = 0> struct block : wr
 	WMK_CXX_INLINE block(const volatile void *base, size_t len) : ref{ const_cast<const void *>(base), len } { }
 	WMK_CXX_INLINE waymark_ref get() const { return ref; }
 };
-template<class T> WMK_CXX_INLINE block<WAYMARK_T_SEQ, argument<T>::type> seq(const T *p, size_t n)
+template<class T> WMK_CXX_INLINE block<WAYMARK_T_SEQ, argument<T>::type> seq(const volatile T *p, size_t n)
 {
 	static_assert(argument<T>::is_number, "waymark: wm_seq takes a pointer to numbers");
 	return block<WAYMARK_T_SEQ, argument<T>::type>(p, n * sizeof(T));
 }
-template<unsigned n, class T> WMK_CXX_INLINE block<WAYMARK_T_ARRAY, argument<T>::type, n> array(const T *p)
+template<unsigned n, class T> WMK_CXX_INLINE block<WAYMARK_T_ARRAY, argument<T>::type, n> array(const volatile T *p)
 {
 	static_assert(argument<T>::is_number, "waymark: wm_array takes a pointer to numbers");
 	return block<WAYMARK_T_ARRAY, argument<T>::type, n>(p, n * sizeof(T));
@@ -271,9 +271,9 @@ template<class Tag, class Void, class... A, unsigned... i>
 const uint8_t event<Tag, arguments<Void, A...>, indices<i...> >::types[sizeof...(A) + 1] = { A::type..., 0 };
 template<class Tag, class Void, class... A, unsigned... i>
 waymark_desc event<Tag, arguments<Void, A...>, indices<i...> >::desc = {
-	sizeof(waymark_desc), WAYMARK_ABI_VERSION, Tag::kind,
-	level_or(arguments<Void, A...>::level, Tag::level),
-	nullptr, nullptr, Tag::provider(), Tag::name(), Tag::file(), nullptr, Tag::line, arguments<Void, A...>::n_fields,
+	sizeof(waymark_desc), WAYMARK_ABI_VERSION, Tag::wmk_kind,
+	level_or(arguments<Void, A...>::level, Tag::wmk_level),
+	nullptr, nullptr, Tag::provider(), Tag::name(), Tag::file(), nullptr, Tag::wmk_line, arguments<Void, A...>::n_fields,
 	Tag::format() ? nullptr : fields, Tag::format(), Tag::format() ? types : nullptr
 };
 #if defined(WAYMARK_NO_PATCH)
@@ -353,7 +353,7 @@ struct recorder {
 	static_assert((0 map(WMK_ONE, e, e##__VA_ARGS__)) + wmk_arguments::n_fields <= WAYMARK_MAX_FIELDS, \
 		"waymark: at most 32 fields"); \
 	struct wmk_tag { \
-		enum : unsigned { kind = kind_, level = level_, line = __LINE__ }; \
+		enum : unsigned { wmk_kind = kind_, wmk_level = level_, wmk_line = __LINE__ }; \
 		static constexpr const char *provider() { return provider_; } \
 		static constexpr const char *name() { return name_; } \
 		static constexpr const char *file() { return __FILE__; } \

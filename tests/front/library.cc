@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#define FUNCTION in_library
+#include "other.h"

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#define FUNCTION other_unit
+#include "other.h"

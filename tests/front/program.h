@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program.h - what the macros make, held against what they must make, in the language that includes it (program.c, program.cc).
+ * matrix.py builds it in all ways; it says what is wrong and exits with 1.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness.h"
+#include "inlined.h"
+
+static int failures;
+
+#define CHECK(condition, ...) do { \
+	if (!(condition)) { \
+		failures++; \
+		printf("%s:%d: ", __FILE__, __LINE__); \
+		printf(__VA_ARGS__); \
+		printf("\n"); \
+	} \
+} while (0)
+
+/* Bytes that the runs of scalars must be: text of hexadecimal digits, `|` where a reference stands. */
+static void check_words(const char *expected, int line)
+{
+	const unsigned char *have = (const unsigned char *)harness.words;
+	size_t at = 0;
+
+	for (const char *c = expected; *c;) {
+		unsigned byte;
+
+		if (*c == ' ') {
+			c++;
+		} else if (*c == '|') {
+			for (; at % 8; at++)
+				CHECK(!have[at], "line %d: byte %zu after the run is %02x", line, at, have[at]);
+			c++;
+		} else if (sscanf(c, "%2x", &byte) == 1) {
+			CHECK(have[at] == byte, "line %d: byte %zu is %02x, not %02x", line, at, have[at], byte);
+			at++;
+			c += 2;
+		}
+	}
+	for (; at % 8; at++)
+		CHECK(!have[at], "line %d: byte %zu after the run is %02x", line, at, have[at]);
+}
+#define WORDS(text) check_words(text, __LINE__)
+
+static void check_field(unsigned i, unsigned type, const char *name, int line)
+{
+	CHECK(harness.desc->fields[i].type == type, "line %d: field %u has type %u, not %u", line, i, harness.desc->fields[i].type, type);
+	CHECK(!strcmp(harness.desc->fields[i].name, name), "line %d: field %u is \"%s\", not \"%s\"", line, i,
+	      harness.desc->fields[i].name, name);
+}
+#define FIELD(i, type, name) check_field(i, WAYMARK_T_##type, name, __LINE__)
+
+static void check_ref(unsigned i, const void *base, size_t len, int line)
+{
+	CHECK(harness.refs[i].base == base && harness.refs[i].len == len, "line %d: reference %u is %p + %zu, not %p + %zu", line, i,
+	      harness.refs[i].base, harness.refs[i].len, base, len);
+}
+#define REF(i, base, len) check_ref(i, base, len, __LINE__)
+
+/* All sites on; `statement` must record once, as provider:name with n fields. */
+#define RECORDS(provider_, name_, n, statement) do { \
+	unsigned before_ = harness.n_records; \
+	statement; \
+	CHECK(harness.n_records == before_ + 1, "%u records", harness.n_records - before_); \
+	CHECK(!strcmp(harness.desc->provider, provider_) && harness.desc->name && !strcmp(harness.desc->name, name_), \
+	      "%s:%s was recorded", harness.desc->provider, harness.desc->name ? harness.desc->name : ""); \
+	CHECK(harness.desc->n_fields == (n), "%u fields, not %u", harness.desc->n_fields, (unsigned)(n)); \
+} while (0)
+
+static int evaluated;
+
+static int costly(int value)
+{
+	evaluated++;
+	return value;
+}
+
+static void scalars(void)
+{
+	bool yes = true;
+	signed char s8 = -2;
+	unsigned char u8 = 0xfe;
+	short s16 = -3;
+	unsigned short u16 = 0x1234;
+	int s32 = -4;
+	unsigned u32 = 0x12345678;
+	long s64 = -5;
+	unsigned long long u64 = 0x1122334455667788ull;
+	float f = 1.0f;
+	double d = -2.0;
+	volatile int vol = 9;
+	const int con = 10;
+
+	RECORDS("front", "integers", 9, waymark(front, integers, yes, s8, u8, s16, u16, s32, u32, s64, u64));
+	FIELD(0, BOOL, "yes"); FIELD(1, S8, "s8"); FIELD(2, U8, "u8"); FIELD(3, S16, "s16"); FIELD(4, U16, "u16");
+	FIELD(5, S32, "s32"); FIELD(6, U32, "u32"); FIELD(7, S64, "s64"); FIELD(8, U64, "u64");
+	WORDS("01 fe fe fdff 3412 fcffffff 78563412 fbffffffffffffff 8877665544332211");
+	RECORDS("front", "floats", 3, waymark(front, floats, f, d, u8));
+	FIELD(0, FLOAT, "f"); FIELD(1, DOUBLE, "d");
+	WORDS("0000803f 00000000000000c0 fe");
+	RECORDS("front", "qualified", 3, waymark(front, qualified, vol, con, (short)1));
+	FIELD(0, S32, "vol"); FIELD(1, S32, "con"); FIELD(2, S16, "(short)1");
+	WORDS("09000000 0a000000 0100");
+	RECORDS("front", "character", 1, waymark(front, character, "xyz"[0]));
+	CHECK(harness.desc->fields[0].type == ((char)-1 < 0 ? WAYMARK_T_S8 : WAYMARK_T_U8), "char has type %u",
+	      harness.desc->fields[0].type);
+	RECORDS("front", "one", 1, waymark(front, one, u32));
+	WORDS("78563412");
+	RECORDS("front", "empty", 0, waymark(front, empty));
+	CHECK(harness.desc->level == WAYMARK_LEVEL_DEBUG_LINE, "the default level is %u", harness.desc->level);
+}
+
+static void pointers_and_texts(void)
+{
+	struct { unsigned low : 3; bool flag : 1; long wide : 40; char name[4]; } s = { 5, true, -7, "abc" };
+	const char *string = "text", *nothing = NULL;
+	char array[8] = "array";
+	void *pointer = array;
+	unsigned char bytes[3] = { 1, 2, 3 };
+	const volatile int numbers[3] = { 1, 2, 3 };
+	double halves[2] = { 0.5, 1.5 };
+
+	RECORDS("front", "texts", 7, waymark(front, texts, costly(1), string, nothing, array, s.name, "literal", costly(2)));
+	FIELD(1, STRING, "string"); FIELD(4, STRING, "s.name"); FIELD(5, STRING, "\"literal\"");
+	WORDS("01000000 | 02000000");
+	REF(0, string, SIZE_MAX); REF(1, NULL, SIZE_MAX); REF(2, array, SIZE_MAX); REF(3, s.name, SIZE_MAX);
+	RECORDS("front", "pointers", 4, waymark(front, pointers, pointer, bytes, &halves, (char **)NULL));
+	FIELD(0, POINTER, "pointer"); FIELD(1, POINTER, "bytes"); FIELD(2, POINTER, "&halves");
+	CHECK(harness.words[0] == (uintptr_t)pointer && harness.words[1] == (uintptr_t)bytes, "pointers are not what they were");
+	RECORDS("front", "bits", 3, waymark(front, bits, s.low, s.flag, s.wide));
+	CHECK((harness.words[0] & 0xff) == 5, "a bit-field is %llx", (unsigned long long)harness.words[0]);
+	FIELD(1, BOOL, "s.flag"); FIELD(2, S64, "s.wide");
+	RECORDS("front", "blocks", 6, waymark(front, blocks, wm_text(string, 2), wm_bytes(bytes, sizeof(bytes)), wm_seq(numbers, 2),
+		wm_array(halves, 2), wm_seq(bytes, 0), (unsigned short)0x1234));
+	FIELD(0, TEXT, "wm_text(string, 2)"); FIELD(1, BYTES, "wm_bytes(bytes, sizeof(bytes))"); FIELD(2, SEQ, "wm_seq(numbers, 2)");
+	FIELD(3, ARRAY, "wm_array(halves, 2)"); FIELD(5, U16, "(unsigned short)0x1234");
+	REF(0, string, 2); REF(1, bytes, 3); REF(2, (const void *)(uintptr_t)numbers, 8); REF(3, halves, 16); REF(4, bytes, 0);
+	CHECK(harness.desc->fields[2].elem == WAYMARK_T_S32 && harness.desc->fields[3].elem == WAYMARK_T_DOUBLE &&
+	      harness.desc->fields[3].count == 2, "elements are not described");
+	WORDS("3412");
+}
+
+static void wrapped(void)
+{
+	unsigned short port = 0x5000;
+	int which = 1;
+	const struct waymark_field *fields;
+
+	errno = 3;
+	RECORDS("linux", "unix", 8, waymark(linux, unix, wm_level(ERR), wm_hex(which), wm_oct(which), wm_net(port), wm_enum(fruit, which),
+		wm_flags(fruit, port), wm_named("peer", wm_hex(port)), errno, wm_named("half", 0.5)));
+	fields = harness.desc->fields;
+	CHECK(harness.desc->level == WAYMARK_LEVEL_ERR, "the level is %u", harness.desc->level);
+	CHECK(fields[0].flags == WAYMARK_F_HEX && fields[1].flags == WAYMARK_F_OCT && fields[2].flags == WAYMARK_F_BE, "flags");
+	FIELD(0, S32, "wm_hex(which)"); FIELD(2, U16, "wm_net(port)"); FIELD(3, ENUM, "wm_enum(fruit, which)");
+	FIELD(4, FLAGS, "wm_flags(fruit, port)"); FIELD(5, U16, "wm_named(\"peer\", wm_hex(port))"); FIELD(6, S32, "errno");
+	CHECK(fields[3].elem == WAYMARK_T_S32 && fields[4].elem == WAYMARK_T_U16, "underlying types");
+	CHECK(fields[3].labels && fields[3].labels->count == 3 && !strcmp(fields[3].labels->label[2].name, "linux") &&
+	      fields[3].labels->label[2].from == 3 && fields[3].labels->label[2].to == 9, "labels");
+	WORDS("01000000 01000000 0050 01000000 0050 0050 03000000 000000000000e03f");
+}
+
+static void other_ways(void)
+{
+	int value = 0x11;
+	const char *text = "t";
+	void *pointer = &value;
+
+	RECORDS("front", "shared", 3, waymark_front_shared(&value, text));
+	FIELD(0, S64, "wm_field(long, value, *value)"); FIELD(1, STRING, "wm_field(const char *, text, text)");
+	WORDS("1100000000000000 | 11000000");
+	RECORDS("marker", "mark", 4, waymark_mark(mark, "value %d text %s p %p c %c", value, text, pointer, 'c'));
+	CHECK(harness.desc->kind == WAYMARK_KIND_MARKER && !strcmp(harness.desc->text, "value %d text %s p %p c %c") &&
+	      !harness.desc->fields && harness.desc->arg_types[0] == WAYMARK_T_S32 && harness.desc->arg_types[1] == WAYMARK_T_STRING &&
+	      harness.desc->arg_types[2] == WAYMARK_T_POINTER, "a marker is not described");
+	RECORDS("marker", "plain", 0, waymark_mark(plain, "100%%"));
+	unsigned before = harness.n_records, line = __LINE__ + 1;
+	waymark_logf(NOTICE, "%s" "=%u", text, 7u);
+	CHECK(harness.n_records == before + 1 && harness.desc->kind == WAYMARK_KIND_TEXT && !harness.desc->name &&
+	      harness.desc->level == WAYMARK_LEVEL_NOTICE && !strcmp(harness.desc->text, "%s=%u") && harness.desc->line == line,
+	      "a text is not described");
+	REF(0, text, SIZE_MAX);
+	WORDS("07000000");
+}
+
+static void limits(void)
+{
+	unsigned char a = 1;
+
+	RECORDS("front", "many", 32, waymark(front, many, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a,
+		a, a, a, a, wm_level(INFO)));
+	WORDS("0101010101010101 0101010101010101 0101010101010101 0101010101010101");
+	CHECK(harness.desc->level == WAYMARK_LEVEL_INFO, "the level behind 32 fields is lost");
+}
+
+static void once(bool enabled)
+{
+	unsigned records = harness.n_records;
+
+	evaluated = 0;
+	waymark(front, once, costly(1));
+	CHECK(evaluated == enabled, "an argument was evaluated %d times", evaluated);
+	waymark_mark(once_mark, "x %d", costly(1));
+	CHECK(evaluated == 2 * enabled, "a marker's argument was evaluated %d times", evaluated - 1);
+	CHECK(harness.n_records == records + 2 * enabled, "%u records", harness.n_records - records);
+	CHECK(wm_enabled(front, guarded) == enabled, "a guard says %d", !enabled);
+}
+
+/* Values that live in registers across an enabled site: all of them must survive it. */
+static __attribute__((noinline)) double survivors(const long *v, const double *x)
+{
+	long a = v[0], b = v[1], c = v[2], d = v[3], e = v[4], f = v[5], g = v[6], h = v[7], i = v[8], j = v[9], k = v[10], l = v[11];
+	double p = x[0], q = x[1], r = x[2];
+	long double y = (long double)x[3] * 3;
+
+	waymark(front, survivors, a, b, p);
+	waymark(front, survivors_text, "text", l);
+	return (double)(a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j + 11 * k + 12 * l) + p + 2 * q + 3 * r +
+	       (double)y;
+}
+
+#ifdef __cplusplus
+#include <string>
+
+static void cxx(void)
+{
+	enum class colour : short { red = 1, blue = -1 } c = colour::blue;
+	std::string text = "a string";
+	const int &reference = 4;
+	with_members m;
+
+	RECORDS("front", "cxx", 5, waymark(front, cxx, c, text, reference, nullptr, (std::string("temp") + "orary").c_str()));
+	FIELD(0, S16, "c"); FIELD(1, TEXT, "text"); FIELD(2, S32, "reference"); FIELD(3, POINTER, "nullptr");
+	REF(0, text.data(), text.size());
+	WORDS("ffff | 04000000 0000000000000000");
+	unsigned before = harness.n_records;
+	CHECK(template_function<short>(3) == 3 && template_function<double>(0.5) == 0.5, "templates");
+	CHECK(harness.n_records == before + 2 && harness.desc->fields[0].type == WAYMARK_T_DOUBLE, "each instance has its own fields");
+	CHECK(m.method(2) == 2 && !strcmp(harness.desc->name, "lambda"), "members");
+	WORDS("07000000 02000000");
+}
+#endif
+
+static void sites(void)
+{
+	const struct waymark_site *site;
+	unsigned n = 0;
+
+	for (; (site = harness_site(n)); n++)
+		CHECK(harness_site_is_sane(site), "site %u is not what it must be", n);
+	CHECK(n >= 20, "only %u sites", n);
+}
+
+int main(void)
+{
+	static const long v[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+	static const double x[4] = { 0.5, 0.25, 0.125, 7 };
+	unsigned modules = 1;
+	double expected;
+
+#ifdef WITH_LIBRARY
+	modules = 2;
+#endif
+	CHECK(harness.n_modules == modules, "%u modules", harness.n_modules);
+	sites();
+	once(false);
+	expected = survivors(v, x);
+	CHECK(harness.n_records == 0, "a disabled site recorded");
+	CHECK(other_unit(3) == 4, "another unit");
+	harness_switch(NULL, NULL, 1);
+	scalars();
+	pointers_and_texts();
+	wrapped();
+	other_ways();
+	limits();
+	once(true);
+	CHECK(survivors(v, x) == expected, "registers did not survive a record");
+	unsigned before = harness.n_records;
+	CHECK(other_unit(3) == 4 && harness.n_records > before, "another unit records");
+#ifdef WITH_LIBRARY
+	before = harness.n_records;
+	CHECK(in_library(3) == 4 && harness.n_records > before, "a library records");
+#endif
+#ifdef __cplusplus
+	cxx();
+#endif
+	harness_switch(NULL, NULL, 0);
+	sites();
+	once(false);
+	if (!failures)
+		printf("ok: %u sites in %u modules\n", harness_sites(NULL), harness.n_modules);
+	return failures != 0;
+}
