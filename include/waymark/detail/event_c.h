@@ -25,10 +25,16 @@ struct wmk_code {
 
 #define WMK_CODE_CHAR ((char)-1 < 0 ? WAYMARK_T_S8 : WAYMARK_T_U8)
 
-/* What gcc calls a type of its own: a bit-field. Promotion gives it a name, if it is not wider than int; all others are pointers. */
-#define WMK_CODE_ODD(x) _Generic(1 ? (x) : 0, \
-	int: WAYMARK_T_S32, unsigned: WAYMARK_T_U32, long: WAYMARK_T_S64, unsigned long: WAYMARK_T_U64, \
-	default: (__builtin_classify_type(x) == 1 ? WAYMARK_T_S64 : WAYMARK_T_POINTER))
+/*
+ * What is none of the types below. Class 1 of __builtin_classify_type: an integer, that is, a bit-field, which is a type of its own to
+ * gcc; promotion gives it a name, if it is not wider than int. All others are pointers, or refused (WMK_IS_VALUE).
+ */
+#define WMK_PROMOTED(x) (1 ? __builtin_choose_expr(__builtin_classify_type(x) == 1, (x), 0) : 0)
+#define WMK_CODE_ODD(x) (__builtin_classify_type(x) != 1 ? WAYMARK_T_POINTER : _Generic(WMK_PROMOTED(x), \
+	int: WAYMARK_T_S32, unsigned: WAYMARK_T_U32, unsigned long: WAYMARK_T_U64, default: WAYMARK_T_S64))
+/* Integer, enumeration, bool, pointer, floating point. */
+#define WMK_IS_VALUE(x) (__builtin_classify_type(x) == 1 || __builtin_classify_type(x) == 3 || __builtin_classify_type(x) == 4 || \
+	__builtin_classify_type(x) == 5 || __builtin_classify_type(x) == 8)
 
 #define WMK_CODE(x) sizeof(**_Generic((x), \
 	struct wmk_code (*const *)[]: 1 ? 0 : (x), \
@@ -105,10 +111,9 @@ WMK_INLINE struct wmk_value wmk_value_wrapped(const struct wmk_value *value)
 	return *value;
 }
 
-#define WMK_VALUE_ODD(x) _Generic(1 ? (x) : 0, \
-	int: wmk_value_s64, unsigned: wmk_value_u64, long: wmk_value_s64, unsigned long: wmk_value_u64, \
-	default: _Generic((const char (*)[__builtin_classify_type(x)])0, \
-		const char (*)[1]: wmk_value_s64, default: wmk_value_pointer))
+#define WMK_VALUE_ODD(x) _Generic((const char (*)[__builtin_classify_type(x) == 1 ? 1 : 2])0, \
+	const char (*)[1]: _Generic(WMK_PROMOTED(x), unsigned: wmk_value_u64, unsigned long: wmk_value_u64, default: wmk_value_s64), \
+	default: wmk_value_pointer)
 
 #define WMK_VALUE(x) _Generic((x), \
 	struct wmk_value *: wmk_value_wrapped, \
@@ -169,7 +174,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 #define wm_bytes(p, len) WMK_WRAPPER(WAYMARK_T_BYTES, NULL, wmk_value_ref(p, len))
 #define WMK_ELEMENTS(type, p, n, count, who) \
 	WMK_WRAPPER((type) | WMK_CODE(*(p)) << 8 | (size_t)(n) << 32 | \
-		WMK_REQUIRE(WMK_CODE_IS_ELEM(WMK_CODE(*(p))), "waymark: " who " takes a pointer to numbers"), NULL, \
+		WMK_REQUIRE(WMK_IS_VALUE(*(p)) && WMK_CODE_IS_ELEM(WMK_CODE(*(p))), "waymark: " who " takes a pointer to numbers"), NULL, \
 		wmk_value_ref(p, (size_t)(count) * sizeof(*(p))))
 #define wm_seq(p, n) WMK_ELEMENTS(WAYMARK_T_SEQ, p, 0, n, "wm_seq")
 #define wm_array(p, n) WMK_ELEMENTS(WAYMARK_T_ARRAY, p, n, n, "wm_array")
@@ -202,9 +207,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 #define WMK_PLACE(e, i, text, x) wmk_at_##i, wmk_end_##i = (int)wmk_at_##i - !WMK_IS_FIELD(i),
 #define WMK_PLACE_MANY
 #define WMK_TYPEDEF(e, i, text, x) \
-	_Static_assert(__builtin_classify_type(x) == 5 || __builtin_classify_type(x) == 1 || \
-		__builtin_classify_type(x) == 8 || __builtin_classify_type(x) == 3 || __builtin_classify_type(x) == 4, \
-		"waymark: an argument of this type cannot be a field"); \
+	_Static_assert(WMK_IS_VALUE(x), "waymark: an argument of this type cannot be a field"); \
 	__attribute__((unused)) typedef char wmk_code_##i[WMK_CODE(x)];
 #define WMK_TYPEDEF_MANY
 #define WMK_FIELD(e, i, text, x) [WMK_IS_FIELD(i) ? (int)wmk_at_##i : (int)wmk_n_fields + (int)wmk_n - (i) - (int)wmk_at_##i] = { \

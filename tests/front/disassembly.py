@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A disabled site is the named instructions and nothing else.
+
+  disassembly.py SOURCE_ROOT [--bytes]
+
+Each function of disassembly.c is compiled with its site and without. What runs while the event is disabled (from the entry, never
+taking the path that only an enabled site takes) must be the same instructions, plus `nop` and `test $disp32,%eax`. The same check must fail for a WAYMARK_NO_PATCH build, whose site is a load and a branch; --bytes shows that it does."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+EQUAL = {'gcc': ['constant', 'argument', 'several', 'stored'], 'clang': ['constant', 'argument', 'stored']}
+# clang moves what will be returned into %rax before the site, where without it an instruction with three operands does both.
+COMPILERS = ['gcc', 'clang', 'g++', 'clang++']
+
+
+def disassemble(compiler, root, level, more):
+    source = os.path.join(root, 'tests', 'front', 'disassembly.c')
+    language = ['-x', 'c++', '-std=c++11'] if '++' in compiler else ['-std=c11']
+    with tempfile.TemporaryDirectory() as place:
+        target = os.path.join(place, 'out.o')
+        subprocess.run([compiler, *language, level, '-fno-asynchronous-unwind-tables', '-fcf-protection=none', *more,
+                        '-I' + os.path.join(root, 'include'), '-c', source, '-o', target], check=True)
+        text = subprocess.run(['objdump', '-d', '-C', '--no-show-raw-insn', target], stdout=subprocess.PIPE, text=True, check=True).stdout
+    functions, name = {}, None
+    for line in text.splitlines():
+        start = re.match(r'[0-9a-f]+ <(\w+)(\(.*\))?>:$', line)
+        if start:
+            name = start.group(1)
+            functions[name] = []
+        elif name and re.match(r'\s+[0-9a-f]+:\t', line):
+            at, what = line.strip().split(':\t', 1)
+            functions[name].append((int(at, 16), re.sub(r'\s*#.*', '', ' '.join(what.split()))))
+    return functions
+
+
+def hot(instructions):
+    """The instructions up to the first return or jump: what runs while no conditional jump is taken."""
+    out = []
+    for _, what in instructions:
+        out.append(re.sub(r'^((?:j\w+|call) )[0-9a-f]+ <(\w+).*', r'\1\2', what))
+        if re.match(r'(ret|jmp)\b', what):
+            break
+    return out
+
+
+def is_site(what):
+    return what == 'nop' or re.match(r'test \$0x[0-9a-f]+,%eax$', what)
+
+
+def compare(compiler, root, level, more):
+    wrong = []
+    without = disassemble(compiler, root, level, more)
+    with_sites = disassemble(compiler, root, level, [*more, '-DSITES'])
+    for name in EQUAL['clang' if 'clang' in compiler else 'gcc']:
+        plain, sited = hot(without[name]), hot(with_sites[name])
+        # the site's instructions stand together: take them out once, the rest must be equal
+        left, removed, i = [], [], 0
+        while i < len(sited):
+            if sited[i] == 'nop' and i + 1 < len(sited) and is_site(sited[i + 1]) and not removed:
+                removed = sited[i:i + 2]
+                i += 2
+            else:
+                left.append(sited[i])
+                i += 1
+        if len(removed) != 2 or not removed[1].startswith('test') or sorted(left) != sorted(plain):
+            wrong.append('%s %s, %s():\n  without: %s\n  with:    %s' % (compiler, level, name, '; '.join(plain), '; '.join(sited)))
+    return wrong
+
+
+def main():
+    root = os.path.abspath(sys.argv[1])
+    with_bytes = '--bytes' in sys.argv
+    wrong, done = [], 0
+    for compiler in COMPILERS:
+        if not shutil.which(compiler):
+            continue
+        for level in ('-O2', '-O3'):
+            for more in ([], ['-fPIC']):
+                done += 1
+                found = compare(compiler, root, level, [*more, '-DWAYMARK_NO_PATCH'] if with_bytes else more)
+                if with_bytes and not found:
+                    wrong.append('%s %s: a site that loads a byte passed for one that costs nothing' % (compiler, level))
+                elif not with_bytes:
+                    wrong += found
+    for w in wrong:
+        print(w)
+    print('%d builds, %d wrong' % (done, len(wrong)))
+    return bool(wrong) or done == 0
+
+
+if os.uname().machine != 'x86_64':
+    print('not x86-64: left out')
+    sys.exit(77)
+sys.exit(main())

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs that must not compile, each with its message; and its twin, one token different, that must.
+
+  refusals.py SOURCE_ROOT"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PREFIX = '''#include <waymark/trace.h>
+struct record { int a; };
+WAYMARK_LABELS(states, (NEW, 0), (PAID, 1));
+WAYMARK_EVENT(shop, paid, (int id, const char *who), wm_field(int, id, id), wm_field(const char *, who, who));
+extern struct record r;
+extern int x, *p; extern const char *s; extern double d; extern unsigned char c; extern __int128 wide;
+void f(void);
+void f(void) { %s; }
+'''
+THIRTY = ', '.join(['x'] * 30)
+# languages, what must not compile, the token to change, its replacement, the message
+CASES = [
+    ('c c++', 'waymark(a, b, %s, x, x, x)' % THIRTY, ', x, x, x)', ', x, x)', 'waymark: at most 32 fields'),
+    ('c c++', 'waymark(a, b, %s, %s, %s)' % (THIRTY, THIRTY, 'x'), ', %s, x)' % THIRTY, ', x)', 'waymark: at most 32 fields'),
+    ('c c++', 'waymark(a, b, %s, x, x, wm_level(ERR), x)' % THIRTY, ', wm_level(ERR), x)', ', wm_level(ERR))', 'waymark: at most 32 fields'),
+    ('c c++', 'waymark(a, b, r)', 'r)', 'r.a)', 'waymark: an argument of this type cannot be a field'),
+    ('c c++', 'waymark(a, b, wm_hex(d))', 'd)', 'x)', 'waymark: wm_hex takes an integer'),
+    ('c c++', 'waymark(a, b, wm_oct(s))', 's)', 'x)', 'waymark: wm_oct takes an integer'),
+    ('c c++', 'waymark(a, b, wm_net(c))', '(c)', '(x)', 'waymark: wm_net takes an integer of 16, 32 or 64 bits'),
+    ('c c++', 'waymark(a, b, wm_seq(&s, 1))', '&s', '&x', 'waymark: wm_seq takes a pointer to numbers'),
+    ('c c++', 'waymark(a, b, wm_array(&s, 1))', '&s', '&x', 'waymark: wm_array takes a pointer to numbers'),
+    ('c c++', 'waymark(a, b, wm_enum(states, d))', 'd)', 'x)', 'waymark: wm_enum takes an integer'),
+    ('c c++', 'waymark(a, b, wm_flags(states, d))', 'd)', 'x)', 'waymark: wm_flags takes an integer'),
+    ('c c++', 'waymark(a, b, wm_enum(unknown, x))', 'unknown', 'states', 'unknown'),
+    ('c c++', 'waymark(a, b, x, wm_level(LOUD))', 'LOUD', 'ERR', 'WAYMARK_LEVEL_LOUD'),
+    ('c c++', 'waymark_mark(m, "a %d", s)', '%d', '%s', 'format'),
+    ('c c++', 'waymark_mark(m, "a %d b %d", x)', ', x', ', x, x', 'format'),
+    ('c c++', 'waymark_mark(m, s)', 's)', '"s")', 's'),
+    ('c c++', 'waymark_logf(INFO, "%s", d)', '%s', '%f', 'format'),
+    ('c c++', 'waymark_logf(LOUD, "%d", x)', 'LOUD', 'INFO', 'WAYMARK_LEVEL_LOUD'),
+    ('c c++', 'waymark_shop_paid(s, s)', '(s,', '(x,', 'waymark_shop_paid|conversion'),
+    ('c c++', 'waymark_shop_paid(x)', '(x)', '(x, s)', 'waymark_shop_paid|too few arguments'),
+    ('c', 'x = (int)(wm_hex(x))', 'wm_hex(x)', 'x', 'waymark_argument_context'),
+]
+COMPILERS = {'c': ['gcc', 'clang'], 'c++': ['g++', 'clang++']}
+
+
+def compile_it(compiler, root, text, suffix):
+    with tempfile.TemporaryDirectory() as place:
+        source = os.path.join(place, 'refused' + suffix)
+        with open(source, 'w', encoding='utf-8') as out:
+            out.write(PREFIX.replace('%s; }', '@; }').replace('@', text))
+        standard = '-std=gnu++11' if suffix == '.cc' else '-std=gnu11'
+        done = subprocess.run([compiler, standard, '-Wall', '-Werror', '-I' + os.path.join(root, 'include'), '-c', source, '-o',
+                               os.path.join(place, 'refused.o')], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        return done.returncode, done.stdout
+
+
+def main():
+    root = os.path.abspath(sys.argv[1])
+    failed = done = 0
+    for languages, text, token, instead, message in CASES:
+        assert text.count(token) >= 1, text
+        head, _, tail = text.rpartition(token)
+        twin = head + instead + tail
+        for language in languages.split():
+            for compiler in COMPILERS[language]:
+                if not shutil.which(compiler):
+                    continue
+                done += 1
+                suffix = '.cc' if language == 'c++' else '.c'
+                code, said = compile_it(compiler, root, text, suffix)
+                errors = '\n'.join(line for line in said.splitlines() if 'error' in line)
+                if code == 0 or not re.search(message, errors):
+                    failed += 1
+                    print('%s: %s\n  must be refused with "%s", and was %s:\n%s' % (
+                        compiler, text, message, 'refused with' if code else 'accepted', errors[:1500]))
+                code, said = compile_it(compiler, root, twin, suffix)
+                if code:
+                    failed += 1
+                    print('%s: the twin must compile: %s\n%s' % (compiler, twin, said[:1500]))
+    print('%d refusals with their twins, %d wrong' % (done, failed))
+    return failed != 0 or done == 0
+
+
+sys.exit(main())
