@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 COMPILERS = ['gcc', 'clang', 'g++', 'clang++']
+ARM = ['aarch64-linux-gnu-gcc', 'aarch64-linux-gnu-g++']  # static, run by qemu-aarch64
 LEVELS = ['-O0', '-O1', '-O2', '-O3', '-Os']
 POSITIONS = ['pic', 'pie', 'no-pie']
 WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wcast-qual', '-Wundef', '-Wpointer-arith', '-Wformat=2',
@@ -81,6 +82,12 @@ def combinations(long):
     return out
 
 
+def on_arm(long):
+    static = next(e for e in EXTRAS if e[0] == 'static-gc')
+    no_patch = ('no-patch', ['-DWAYMARK_NO_PATCH', '-static'], True)
+    return [(c, o, 'no-pie', e) for c in ARM for o in (LEVELS if long else ['-O0', '-O2']) for e in (static, no_patch)]
+
+
 class Failure(Exception):
     pass
 
@@ -126,7 +133,7 @@ def one(root, scratch, combination):
         program = os.path.join(place, 'program')
         run([compiler, *link_flags, '-rdynamic', *objects, *([library, '-Wl,-rpath,' + place] if library else []), '-o', program],
             cwd=place)
-        said = run([program], cwd=place)
+        said = run([*(['qemu-aarch64'] if compiler in ARM else []), program], cwd=place)
         if 'ok:' not in said:
             raise Failure(said)
         if extra[0] in ('plain', 'lto', 'gc-sections', 'lld-gc'):
@@ -142,11 +149,12 @@ def one(root, scratch, combination):
 def main():
     root, scratch = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     only = [a for a in sys.argv[3:] if not a.startswith('-')]
-    compilers = [c for c in COMPILERS if shutil.which(c)]
-    for c in COMPILERS:
+    compilers = [c for c in COMPILERS + ARM if shutil.which(c) and (c not in ARM or shutil.which('qemu-aarch64'))]
+    for c in COMPILERS + ARM:
         if c not in compilers:
             print('not here: ' + c)
-    todo = [c for c in combinations(int(os.environ.get('WMK_ROUNDS_PERCENT', '10')) >= 100)
+    long = int(os.environ.get('WMK_ROUNDS_PERCENT', '10')) >= 100
+    todo = [c for c in combinations(long) + on_arm(long)
             if c[0] in compilers and (not only or c[3][0] in only or c[0] in only)]
     failed = done = left_out = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
