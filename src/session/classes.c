@@ -152,6 +152,8 @@ const char *wmk_apps_pattern(const struct wmk_apps *apps, unsigned channel, unsi
 
 /* ── nearest names ───────────────────────────────────────────────────────────────────────────────────── */
 
+#define HALF_RIGHT 100u      /* more than any sum of distances that are near */
+
 /* `len` bytes of a pattern without what is not meant literally. */
 static void literal(const char *pattern, size_t len, char *buf, size_t size)
 {
@@ -192,7 +194,7 @@ static unsigned class_distance(const char *pattern, const struct wmk_event_class
 		return UINT32_MAX;
 	/* The right name with a wrong provider, or the other way round, is near too, though less so. */
 	if (a == UINT32_MAX || b == UINT32_MAX)
-		return (second[0] && b == 0) || (first[0] && a == 0) ? 100 : UINT32_MAX;
+		return (second[0] && b == 0) || (first[0] && a == 0) ? HALF_RIGHT : UINT32_MAX;
 	return a + b;
 }
 
@@ -221,5 +223,8 @@ unsigned wmk_apps_nearest(const struct wmk_apps *apps, const char *pattern, cons
 			best[at] = d;
 			names[at] = class->full;
 		}
+	/* Half right is better than nothing, and only than that. */
+	while (n > 1 && best[n - 1] == HALF_RIGHT && best[0] < HALF_RIGHT)
+		n--;
 	return n;
 }

@@ -196,6 +196,8 @@ static void test_nearest(void **state)
 	assert_int_equal(wmk_apps_nearest(p.apps, "nett:*", names, 3), 2);
 	assert_string_equal(names[0], "net:receive");
 	assert_string_equal(names[1], "net:send");
+	assert_int_equal(wmk_apps_nearest(p.apps, "net:sned", names, 3), 1);
+	assert_string_equal(names[0], "net:send");
 	assert_int_equal(wmk_apps_nearest(p.apps, "recieve", names, 3), 1);
 	assert_string_equal(names[0], "net:receive");
 	assert_int_equal(wmk_apps_nearest(p.apps, "web:order_paid", names, 1), 1);
