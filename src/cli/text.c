@@ -39,14 +39,14 @@ int wmk_cli_size(const char *what, const char *text, uint64_t *size)
 
 const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size)
 {
-	static const char letters[] = { 'k', 'M', 'G' };
+	static const char *const letters[] = { "", "k", "M", "G" };
 	unsigned unit = 0;
 
 	while (unit < 3 && size && size % 1024 == 0) {
 		size /= 1024;
 		unit++;
 	}
-	snprintf(buf, buf_size, "%" PRIu64 "%.1s", size, unit ? &letters[unit - 1] : "");
+	snprintf(buf, buf_size, "%" PRIu64 "%s", size, letters[unit]);
 	return buf;
 }
 

@@ -100,7 +100,7 @@ static void find_debug_link(const char *path, struct wmk_object *object)
 				continue;
 			memcpy(&object->debug_crc, link + s->sh_size - 4, 4);
 			link[s->sh_size - 4] = '\0';
-			snprintf(object->debug_link, sizeof(object->debug_link), "%s", link);
+			snprintf(object->debug_link, sizeof(object->debug_link), "%.*s", (int)sizeof(object->debug_link) - 1, link);
 			break;
 		}
 	free(sections);
