@@ -35,7 +35,8 @@ def megabytes_under_a_timer(case):
         seq = int(line.split(' seq = ')[1].split(',')[0])
         values = set(v.rstrip(' ]}') for v in line.split('[0] = ')[1].replace(', [', '\0').split('\0'))
         values = set(v.split('= ')[-1] for v in values)
-        check(values == {str(seq & 0x7f)}, 'record %d holds %s', seq, sorted(values)[:5])
+        values = {int(v, 0) for v in values}
+        check(values == {seq & 0x7f}, 'record %d holds %s', seq, sorted(values)[:5])
         check(line.count('] = ') in (1 << 20, 65536, 4096) or '_length' in line, 'record %d has %d bytes', seq,
               line.count('] = '))
         seen += 1
@@ -99,7 +100,8 @@ def memory_group(case, limit_bytes):
 def memory_group_at_its_limit(case):
     """The program alone is in the group, not the consumer: it fills the group, then records; it must live, losses are counted."""
     with memory_group(case, 32 << 20) as group:
-        script = 'echo $$ >%s/cgroup.procs && exec %s hog 200000' % (group, case.program('hard'))
+        script = 'echo $$ >%s/cgroup.procs && exec %s hog 200000 %d %s/memory.usage_in_bytes' % (
+            group, case.program('hard'), 32 << 20, group)
         result, trace, _ = case.checked(['sh', '-c', script], ['--subbuf-size', '4M', '--num-subbuf', '8'])
         check(case.board.flag(0) > 0, 'the group was never full')
         check(trace.count() > 10, 'only %d records', trace.count())

@@ -37,7 +37,8 @@ def ten_thousand_events(case):
     count = rounds(10000)
     result = case.record([case.program('runtime'), 'many', str(count)], timeout=100).ok()
     values = [(r.name, r.fields['u32']) for r in result.trace().records() if r.name.startswith('many:')]
-    check(values == [('many:event_%d' % i, i) for i in range(count)], '%d of %d records, or in another order', len(values), count)
+    check(values == [('many:event_%d' % i, i) for i in range(count)], '%d of %d records, or in another order',
+          len(values), count)
     check(result.lost == 0, '%d lost', result.lost)
 
 
@@ -166,7 +167,8 @@ def no_thread_no_descriptor_when_disabled(case):
 
 if __name__ == '__main__':
     sanitized = 'sanitize' in FEATURES
-    main([ten_thousand_sites, one_of_many, ten_thousand_events, redeclared_with_other_fields, events_declared_at_run_time,
+    main([ten_thousand_sites, one_of_many, ten_thousand_events, redeclared_with_other_fields,
+          events_declared_at_run_time,
           probes_see_what_they_should, probes_beside_a_session]
          + ([] if sanitized else [uprobe_while_toggled, gdb_breakpoint_while_toggled,
                                   no_thread_no_descriptor_when_disabled]))

@@ -18,8 +18,8 @@ import traceback
 
 from traces import Board, Failure, Trace, check, check_sequences  # noqa: F401 (cases take them from here)
 
-WAYMARK = os.environ.get('WMK_WAYMARK', 'build/src/cli/waymark')
-PROGRAMS = os.environ.get('WMK_PROGRAMS', 'build/tests')
+WAYMARK = os.path.abspath(os.environ.get('WMK_WAYMARK', 'build/src/cli/waymark'))
+PROGRAMS = os.path.abspath(os.environ.get('WMK_PROGRAMS', 'build/tests'))
 FEATURES = set(os.environ.get('WMK_FEATURES', '').split())
 PERCENT = int(os.environ.get('WMK_ROUNDS_PERCENT', '10'))
 SEED = int(os.environ.get('WMK_SEED', '0')) or random.SystemRandom().randrange(1, 1 << 31)
@@ -200,7 +200,8 @@ def main(cases):
     """Run the cases named on the command line (default: all)."""
     wanted = sys.argv[1:]
     cases = [c for c in cases if not wanted or c.__name__ in wanted]
-    scratch = os.path.join(os.environ.get('WMK_SCRATCH', 'build/tests/scratch'), os.path.basename(sys.argv[0]))
+    scratch = os.path.join(os.path.abspath(os.environ.get('WMK_SCRATCH', 'build/tests/scratch')),
+                           os.path.basename(sys.argv[0]))
     os.makedirs(scratch, exist_ok=True)
     print('# seed %d (repeat with WMK_SEED), rounds %d %%' % (SEED, PERCENT))
     print('1..%d' % len(cases), flush=True)

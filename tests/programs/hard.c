@@ -7,12 +7,11 @@
  *     hard mega N BYTES   records of BYTES bytes each, under a 50 us timer
  *     hard edit N         a thread edits a string while it is recorded
  *     hard null N         NULL strings
- *     hard hog N          fills memory up to what its control group allows, then records
+ *     hard hog N LIMIT F  fills memory until its control group (usage in file F) is at LIMIT bytes, nearly, then records
  *     hard text N BYTES   strings of BYTES bytes
  *
  * Flag 0: turns of the timer's handler, or of the editor.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -148,18 +147,30 @@ static int do_text(uint32_t w)
 	return 0;
 }
 
+static const char *usage_file;
+
+static size_t used_bytes(void)
+{
+	unsigned long used = 0;
+	FILE *f = fopen(usage_file, "r");
+	if (!f || fscanf(f, "%lu", &used) != 1)
+		exit(6);
+	fclose(f);
+	return used;
+}
+
 static int do_hog(uint32_t w)
 {
-	/* Leave no page to the group: what the tracer touches now for the first time cannot be had, or must be reclaimed. */
+	/*
+	 * Leave the group no more than 256 kB: what the tracer touches now for the first time cannot be had. (More would call the
+	 * out-of-memory killer upon ourselves, which says nothing about the tracer.)
+	 */
 	emit_many(w, 10);
-	size_t piece = 1 << 20;
-	for (int i = 0; i < 4096; i++) {
+	for (size_t piece = 64 << 10; used_bytes() + piece + (256 << 10) < size; board->flag[0]++) {
 		char *at = mmap(NULL, piece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (at == MAP_FAILED || madvise(at, piece, 23 /* MADV_POPULATE_WRITE */)) {
-			board->flag[0] = (uint64_t)i;
-			board->flag[4] = (uint64_t)errno;
-			break;
-		}
+		if (at == MAP_FAILED)
+			return 3;
+		memset(at, 1, piece);
 	}
 	emit_many(w, n);
 	return 0;
@@ -173,6 +184,7 @@ int main(int argc, char **argv)
 	};
 	n = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 	size = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
+	usage_file = argc > 4 ? argv[4] : "/nowhere";
 	board_map();
 	uint32_t w = writer_new();
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)

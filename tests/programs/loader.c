@@ -36,12 +36,12 @@ int main(int argc, char **argv)
 		int which = argc > 4 ? (int)(i % (uint64_t)(argc - 3)) : 0;
 		const char *path = which ? argv[3 + which] : argv[1];
 		void *library = dlopen(path, i % 2 ? RTLD_NOW : RTLD_LAZY | RTLD_GLOBAL);
-		void (*emit)(uint32_t, uint64_t) = NULL;
+		void (*emit)(uint32_t, int) = NULL;
 		if (!library || !(*(void **)&emit = dlsym(library, "plugin_emit"))) {
 			fprintf(stderr, "loader: %s\n", dlerror());
 			return 4;
 		}
-		emit(w, 20);
+		emit((uint32_t)i, i % 4 == 0);
 		if (dlclose(library))
 			return 5;
 		writer_emit(w);
