@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "schema/format.h"
 #include "tracer/tracer.h"
 
 static uint32_t scalar_bytes(unsigned type)
@@ -87,6 +88,44 @@ static int add_field(struct maker *m, unsigned type, unsigned elem, uint32_t cou
 	}
 }
 
+/*
+ * A string that the format bounds is read no further, as printf would: it need not end in a NUL. With "%.*s" the bound is
+ * the argument before it, an int, which ends the latest run.
+ */
+static int bound_string(struct maker *m, const struct wmk_format_arg *arg, uint8_t type_before)
+{
+	struct wmk_op *op = &m->ops[m->n - 1];
+
+	if (arg->max_is_arg) {
+		if (type_before != WAYMARK_T_S32 && type_before != WAYMARK_T_U32)
+			return wmk_error(-EINVAL, "the precision of a string is not an int");
+		op->kind = WMK_OP_STRING_ARG;
+		op->bytes = op[-1].words * 8u - op[-1].bytes + 4;
+	} else if (arg->max != UINT32_MAX) {
+		op->kind = WMK_OP_STRING_MAX;
+		op->bytes = arg->max;
+	}
+	return 0;
+}
+
+/* Markers and text: the staged types, and of the format what bounds strings. */
+static int add_arguments(struct maker *m, const struct waymark_desc *desc)
+{
+	struct wmk_format_arg args[WAYMARK_MAX_FIELDS];
+	int err = 0, n = desc->text ? wmk_format_parse(desc->text, args, WAYMARK_MAX_FIELDS) : -EINVAL;
+
+	if (n < 0)
+		return n;
+	if ((uint32_t)n != desc->n_fields)
+		return wmk_error(-EINVAL, "the format has %d arguments, the call has %u", n, desc->n_fields);
+	for (int i = 0; i < n && !err; i++) {
+		err = add_field(m, desc->arg_types[i], 0, 0);
+		if (!err && m->ops[m->n - 1].kind == WMK_OP_STRING)
+			err = bound_string(m, &args[i], i ? desc->arg_types[i - 1] : WAYMARK_T_NONE);
+	}
+	return err;
+}
+
 int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc)
 {
 	struct maker m = { .n = 0 };
@@ -96,10 +135,11 @@ int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc)
 		return wmk_error(-EINVAL, "%u fields, at most %d are possible", desc->n_fields, WAYMARK_MAX_FIELDS);
 	if (desc->kind == WAYMARK_KIND_TEXT)
 		m.ops[m.n++] = (struct wmk_op){ .kind = WMK_OP_ZERO, .bytes = 1 };
-	for (uint32_t i = 0; i < desc->n_fields && !err; i++)
-		err = desc->kind == WAYMARK_KIND_EVENT
-			? add_field(&m, desc->fields[i].type, desc->fields[i].elem, desc->fields[i].count)
-			: add_field(&m, desc->arg_types[i], 0, 0);
+	bool by_format = desc->kind == WAYMARK_KIND_MARKER || desc->kind == WAYMARK_KIND_TEXT;
+	if (by_format)
+		err = add_arguments(&m, desc);
+	for (uint32_t i = 0; !by_format && i < desc->n_fields && !err; i++)
+		err = add_field(&m, desc->fields[i].type, desc->fields[i].elem, desc->fields[i].count);
 	if (err)
 		return err;
 	event->ops = calloc(m.n ? m.n : 1, sizeof(m.ops[0]));

@@ -51,8 +51,8 @@ static uint32_t cut_text(const char *text, uint32_t room)
 	return ((unsigned char)text[at] & 0xc0) == 0x80 ? room : at;
 }
 
-/* The length is fixed here, once: what another thread does to the text meanwhile shifts no later field. */
-static void add_text(struct build *b, const struct waymark_ref *ref, uint32_t limit, bool measure)
+/* At most `max` bytes of the text are there to be read. The length is fixed here, once: what another thread does to the text meanwhile shifts no later field. */
+static void add_text(struct build *b, const struct waymark_ref *ref, uint32_t limit, size_t max)
 {
 	const char *text = ref->base;
 	size_t len = ref->len;
@@ -61,8 +61,10 @@ static void add_text(struct build *b, const struct waymark_ref *ref, uint32_t li
 		add(b, "(null)", 6, WAYMARK_FRAG_TEXT);
 		return;
 	}
-	if (measure && len == SIZE_MAX)
-		len = strnlen(text, (size_t)limit + 1);
+	if (len == SIZE_MAX)
+		len = strnlen(text, max <= limit ? max : (size_t)limit + 1);
+	else if (len > max)
+		len = max;
 	if (wmk_likely(len <= limit)) {
 		add(b, text, (uint32_t)len, WAYMARK_FRAG_TEXT);
 		return;
@@ -138,6 +140,15 @@ static unsigned stage(struct build *b, const struct waymark_enabler *e, const st
 	return op;
 }
 
+/* The argument of "%.*s"; a negative one bounds nothing. */
+static size_t precision(const uint64_t *words, uint32_t before)
+{
+	int32_t value;
+
+	memcpy(&value, (const char *)words - before, sizeof(value));
+	return value < 0 ? SIZE_MAX : (size_t)value;
+}
+
 static bool build(struct build *b, const struct waymark_enabler *e, const struct wmk_event *event, const uint64_t *words,
 		  const struct waymark_ref *refs, const void *ip)
 {
@@ -153,10 +164,16 @@ static bool build(struct build *b, const struct waymark_enabler *e, const struct
 			words += op->words;
 			break;
 		case WMK_OP_STRING:
-			add_text(b, refs++, limit, true);
+			add_text(b, refs++, limit, SIZE_MAX);
+			break;
+		case WMK_OP_STRING_MAX:
+			add_text(b, refs++, limit, op->bytes);
+			break;
+		case WMK_OP_STRING_ARG:
+			add_text(b, refs++, limit, precision(words, op->bytes));
 			break;
 		case WMK_OP_TEXT:
-			add_text(b, refs++, limit, false);
+			add_text(b, refs++, limit, SIZE_MAX);
 			break;
 		case WMK_OP_BLOB:
 		case WMK_OP_SEQ:

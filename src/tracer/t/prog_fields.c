@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,6 +56,19 @@ static void scalars(void)
 	waymark(t, labels, wm_named("c", wm_enum(colour, 2)));
 }
 
+/* Strings without a NUL, behind which no memory is. */
+static void bounded(void)
+{
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *end = page + 4096;
+
+	if (page == MAP_FAILED || mprotect(end, 4096, PROT_NONE) != 0)
+		abort();
+	memcpy(end - 4, "abcd", 4);
+	waymark_mark(bound, "n %d s %.*s c %.3s w %*d", 1, 4, end - 4, end - 4, 5, 9);
+	waymark_mark(unbound, "s %.*s", -1, "whole");
+	munmap(page, 8192);
+}
+
 static void references(void)
 {
 	static const int numbers[] = { 1, -2, 3 };
@@ -71,6 +85,7 @@ static void references(void)
 	waymark(t, utf8, wm_named("text", "aaaaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"));
 	waymark_mark(mark, "count %d name %s", 5, "five");
 	waymark_logf(INFO, "%s has %d", "it", 3);
+	bounded();
 	free(large);
 }
 

@@ -49,6 +49,8 @@ static void every_type(void **state)
 		/* 35 bytes do not fit into 32: 29 and the ellipsis */
 		"t:utf8 text=\"aaaaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa4\xe2\x80\xa6\"",
 		"marker:mark count=5 name=\"five\"",
+		"marker:bound n=1 s_precision=4 s=\"abcd\" c=\"abc\" w_width=5 w=9",
+		"marker:unbound s_precision=-1 s=\"whole\"",
 		"t:run_time a=9 s=\"run\" b=-9",
 	};
 	struct controller_options options = { .field_limit = 32 };
