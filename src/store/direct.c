@@ -2,7 +2,7 @@
 /*
  * direct.c - writes past the page cache. They cost no copy and leave the program's pages in the cache alone, and a
  * fast disk takes twice as much by them; but the cache swallows a burst that a slow disk cannot. So large packets are
- * timed, and go past the cache unless the cache takes them at more than twice the speed.
+ * timed, and go past the cache unless the cache takes them at more than four times the speed.
  */
 #include "store/direct.h"
 
@@ -15,12 +15,12 @@
 
 #include "store/internal.h"
 
-#define CACHE_BIAS 2.0
+#define CACHE_BIAS 4u
 #define TRY_OTHER 32u              /* one packet in so many goes the other way, to see how fast that is now */
 
-void wmk_direct_open(struct wmk_direct *direct, int dir, const char *name)
+void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, int dir, const char *name)
 {
-	memset(direct, 0, sizeof(*direct));
+	direct->rates = rates;
 	direct->fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_DIRECT);
 }
 
@@ -60,21 +60,37 @@ static int write_past(int fd, const struct iovec *iov, int n, uint64_t offset)
 	return wmk_store_write_whole(fd, aligned, len ? 2 : 1, offset);
 }
 
+static uint64_t rate_of(const struct wmk_direct *direct, bool past)
+{
+	return atomic_load_explicit(&direct->rates->rate[past], memory_order_relaxed);
+}
+
+/* The first large packet goes past the cache, the second one through it; then it is known which is better. */
 static bool go_past(struct wmk_direct *direct, const struct iovec *iov, size_t size, uint64_t offset)
 {
-	bool past = direct->rate[0] <= CACHE_BIAS * direct->rate[1];
+	const uint64_t cached = rate_of(direct, false), direct_rate = rate_of(direct, true);
+	uint32_t turn;
+	bool past = direct_rate == 0 || (cached != 0 && cached <= CACHE_BIAS * direct_rate);
 
 	if (direct->fd < 0 || size < WMK_STORE_DIRECT_MIN || offset % WMK_DIRECT_BLOCK || size % WMK_DIRECT_BLOCK ||
 	    (uintptr_t)iov[0].iov_base % WMK_STORE_ALIGN)
 		return false;
-	return ++direct->turn % TRY_OTHER ? past : !past;
+	turn = atomic_fetch_add_explicit(&direct->rates->turn, 1, memory_order_relaxed);
+	return turn % TRY_OTHER == TRY_OTHER - 1 ? !past : past;
+}
+
+static void learn(struct wmk_direct *direct, bool past, size_t size, uint64_t ns)
+{
+	uint64_t rate = (uint64_t)size * 1000000 / (ns + 1), before = rate_of(direct, past);
+
+	atomic_store_explicit(&direct->rates->rate[past], before ? (3 * before + rate) / 4 : rate,
+			      memory_order_relaxed);
 }
 
 int wmk_direct_write(struct wmk_direct *direct, int fd, const struct iovec *iov, int n, uint64_t offset)
 {
 	size_t size = 0;
 	uint64_t start;
-	double rate;
 	bool past;
 	int i, err;
 
@@ -90,7 +106,6 @@ int wmk_direct_write(struct wmk_direct *direct, int fd, const struct iovec *iov,
 	}
 	if (err < 0 || !start)
 		return err;
-	rate = (double)size / (double)(now_ns() - start + 1);
-	direct->rate[past] = direct->rate[past] > 0 ? 0.75 * direct->rate[past] + 0.25 * rate : rate;
+	learn(direct, past, size, now_ns() - start);
 	return 0;
 }

@@ -6,18 +6,25 @@
 #ifndef WMK_STORE_DIRECT_H
 #define WMK_STORE_DIRECT_H
 
+#include <stdatomic.h>
+
 #include "store/store.h"
 
 #define WMK_DIRECT_BLOCK 4096u     /* direct writes begin and end at multiples of this in the file */
 
-struct wmk_direct {
-	int fd;                    /* -1: not possible here */
-	uint32_t turn;
-	double rate[2];            /* bytes per nanosecond lately: through the cache, past it; 0 unknown */
+/* What large packets of a trace have taken lately: one disk, all its streams. Hints for each other: relaxed. */
+struct wmk_direct_rates {
+	_Atomic uint32_t turn;
+	_Atomic uint64_t rate[2];  /* kB/s: through the cache, past it; 0 unknown */
 };
 
-/* Sets direct->fd, to -1 where the file system has no direct writes. `name` exists in `dir`. */
-void wmk_direct_open(struct wmk_direct *direct, int dir, const char *name);
+struct wmk_direct {
+	int fd;                    /* -1: not possible here */
+	struct wmk_direct_rates *rates;
+};
+
+/* Sets direct->fd, to -1 where the file system has no direct writes. `name` exists in `dir`; `rates` is the store's. */
+void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, int dir, const char *name);
 void wmk_direct_close(struct wmk_direct *direct);
 /* Like wmk_store_write_whole() on `fd`; past the cache where that is possible and worth while. */
 int wmk_direct_write(struct wmk_direct *direct, int fd, const struct iovec *iov, int n, uint64_t offset);

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "store/direct.h"
 #include "store/store.h"
 
 struct wmk_store {
@@ -18,6 +19,7 @@ struct wmk_store {
 	int metadata;
 	uint64_t metadata_len;     /* of whole declarations */
 	pthread_mutex_t lock;      /* metadata, metadata_len */
+	struct wmk_direct_rates rates;
 	_Atomic uint64_t bytes;    /* in all files; a count for people: relaxed */
 };
 

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "store/direct.h"
 
 struct wmk_store_stream {
 	struct wmk_store *store;
@@ -73,7 +72,7 @@ static int open_data(struct wmk_store_stream *stream, int flags)
 	stream->fd = openat(stream->store->dir, stream->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
 	if (stream->fd < 0)
 		return -errno;
-	wmk_direct_open(&stream->direct, stream->store->dir, stream->name);
+	wmk_direct_open(&stream->direct, &stream->store->rates, stream->store->dir, stream->name);
 	return 0;
 }
 
