@@ -134,7 +134,7 @@ static const struct wmk_cli_option record_options[] = {
 	{ 0, "num-subbuf", "N", "Sub-buffers for each CPU, rounded up to a power of two. The default is 8.", set_num_subbuf, false },
 	{ 0, "overwrite", NULL, "Keep the newest records when the buffers are full, not the oldest: a flight recorder. Nothing is written "
 	  "until the program has ended, then what the buffers hold.", set_overwrite, false },
-	{ 0, "json", NULL, "Print the summary as one line of JSON on standard output, after whatever the command printed there.", set_json, false },
+	{ 0, "json", NULL, "Print the figures as one line of JSON on standard output, after whatever the command printed there. Warnings still go to standard error.", set_json, false },
 };
 
 /* ── the run ─────────────────────────────────────────────────────────────────────────────────────────── */

@@ -35,7 +35,7 @@ struct wmk_record_result {
 	unsigned running;                        /* programs that were recorded and had not ended */
 };
 
-/* For people on standard error, or as one line of JSON on standard output. */
+/* Warnings and figures on standard error; with --json, the figures as one line of JSON on standard output instead. */
 void wmk_record_summary(const struct wmk_record_result *result);
 
 #endif

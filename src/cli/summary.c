@@ -106,12 +106,10 @@ static void say_trouble(const struct wmk_record_result *result)
 			     rec->stats.cut == 1 ? " was" : "s were");
 }
 
-static void print_text(const struct wmk_record_result *result)
+/* What the user should know besides the figures; for programs it is in the JSON too. */
+static void print_warnings(const struct wmk_record_result *result)
 {
-	const struct wmk_consumer_stats *stats = &result->rec->stats;
 	struct wmk_apps_stats apps;
-	char bytes[32], option[128], lost[320] = "";
-	const char *help = remedy(result, option, sizeof(option));
 
 	wmk_apps_stats(result->rec->apps, &apps);
 	if (apps.apps_seen + apps.apps_refused + apps.apps_dropped == 0 && result->follow->n == 0)
@@ -123,6 +121,14 @@ static void print_text(const struct wmk_record_result *result)
 	if (WIFSIGNALED(result->child->status))
 		wmk_cli_say("%s was killed by signal %d (%s)", result->program, WTERMSIG(result->child->status),
 			    strsignal(WTERMSIG(result->child->status)));
+}
+
+static void print_text(const struct wmk_record_result *result)
+{
+	const struct wmk_consumer_stats *stats = &result->rec->stats;
+	char bytes[32], option[128], lost[320] = "";
+	const char *help = remedy(result, option, sizeof(option));
+
 	if (stats->overwritten)
 		snprintf(lost, sizeof(lost), " (%" PRIu64 " overwritten by newer ones", stats->overwritten);
 	if (help && stats->lost)
@@ -218,6 +224,7 @@ static void print_json(const struct wmk_record_result *result)
 
 void wmk_record_summary(const struct wmk_record_result *result)
 {
+	print_warnings(result);
 	if (result->args->json) {
 		print_json(result);
 		fflush(stdout);
