@@ -450,6 +450,49 @@ static void test_guard(void **state)
 	pair_close(&p);
 }
 
+/* One lie at a time, told between a good record and a look: -EIO, once; the other rings are read on. */
+static void test_lies(void **state)
+{
+	enum { FAR, BACK, ODD, SLOTS, END, SEQUENCE, BEGIN, RECORDS, TIME, LIES };
+
+	(void)state;
+	for (int mode = 0; mode < 2; mode++) {
+		for (int lie = 0; lie < LIES; lie++) {
+			struct pair p;
+			struct waymark_ring_packet packet;
+			struct wmk_ring_ctl *ctl;
+			struct wmk_ring_sub *sub;
+			uint32_t ring;
+
+			pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4, .mode = (uint32_t)mode, .prefault = 1 << 30 });
+			pin();
+			for (uint64_t i = 0; i < 800; i++)
+				assert_int_equal(record_u64(p.writer, i), 0);
+			assert_int_equal(waymark_ring_reader_next(busy(&p), 0, &packet), 1);
+			ring = packet.ring;
+			assert_int_equal(waymark_ring_reader_release(busy(&p), &packet), 0);
+			ctl = p.reader->ring[ring].ctl;
+			sub = (struct wmk_ring_sub *)(void *)(p.reader->ring[ring].data + 4096);
+			switch (lie) {
+			case FAR: ctl->write_pos += 1 << 20; ctl->slot[0].tag = ctl->write_pos + (mode ? 1 : 0); break;
+			case BACK: ctl->write_pos = 200; ctl->slot[0].tag = 200; break;
+			case ODD: ctl->write_pos = 3 * 4096 - 4; ctl->slot[0].tag = ctl->write_pos; break;
+			case SLOTS: ctl->slot[0].tag = ctl->slot[1].tag = 7; break;
+			case END: sub->content_end = 4096; break;
+			case SEQUENCE: sub->sequence++; break;
+			case BEGIN: sub->begin_ts = 1; break;
+			case RECORDS: sub->records_end += 2000; break;
+			case TIME: sub->end_ts = sub->begin_ts - 1; break;
+			}
+			assert_int_equal(waymark_ring_reader_next(p.readers[ring], WAYMARK_RING_FLUSH, &packet), -EIO);
+			assert_int_equal(waymark_ring_reader_next(p.readers[ring], WAYMARK_RING_FLUSH, &packet), 0);
+			assert_int_equal(waymark_ring_reader_next(p.readers[ring + 1], WAYMARK_RING_FLUSH, &packet), 0);
+			unpin();
+			pair_close(&p);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -457,6 +500,7 @@ int main(void)
 		cmocka_unit_test(test_headers), cmocka_unit_test(test_discard_exact), cmocka_unit_test(test_overwrite_exact),
 		cmocka_unit_test(test_partial), cmocka_unit_test(test_resume), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_memory), cmocka_unit_test(test_late_joiner), cmocka_unit_test(test_guard),
+		cmocka_unit_test(test_lies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

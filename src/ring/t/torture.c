@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -38,7 +39,8 @@ struct payload {
 
 struct writer {
 	volatile uint64_t begun, done, lost;
-	char pad[104];
+	volatile pid_t tid;
+	char pad[96];
 };
 
 static struct writer *writers; /* shared */
@@ -113,6 +115,7 @@ static void *write_records(void *arg)
 	pthread_t self = pthread_self();
 
 	my_writer = (uint32_t)(uintptr_t)arg;
+	writers[my_writer].tid = (pid_t)syscall(SYS_gettid);
 	my_random = seed ^ ((uint64_t)(my_writer + 1) << 32) ^ 0x9e3779b97f4a7c15ull;
 	for (unsigned i = 0; i < config.records; i++) {
 		uint32_t r = next_random(&my_random);
@@ -128,6 +131,7 @@ static void *write_records(void *arg)
 			pthread_kill(self, SIGUSR1);
 		record_one(my_writer, next_random(&my_random));
 	}
+	writers[my_writer].tid = 0;
 	return NULL;
 }
 
@@ -319,6 +323,22 @@ static void draw(uint64_t *random)
 	fflush(stdout);
 }
 
+/* Move writers from one CPU to another, wherever in a record they are. */
+static void move_writers(uint64_t *random)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	for (unsigned w = 0; w < MAX_WRITERS; w += 2) {
+		cpu_set_t one;
+
+		if (writers[w].tid == 0)
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(next_random(random) % (unsigned)cpus, &one);
+		sched_setaffinity(writers[w].tid, sizeof(one), &one);
+	}
+}
+
 static int watch(struct waymark_ring_reader **readers, pid_t *pids, uint64_t *random)
 {
 	unsigned left = config.procs;
@@ -330,6 +350,9 @@ static int watch(struct waymark_ring_reader **readers, pid_t *pids, uint64_t *ra
 
 		if (drain(readers, next_random(random) % 2 ? WAYMARK_RING_FLUSH : 0) < 0)
 			return -1;
+		if (config.move)
+			for (int i = 0; i < 20; i++)
+				move_writers(random);
 		if (config.kill && next_random(random) % 8 == 0)
 			kill(pids[next_random(random) % config.procs], SIGKILL);
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
