@@ -2,7 +2,8 @@
 /*
  * runtime.h - events that are declared while the program runs, and probes within the process.
  *
- * For languages and programs that cannot use the macros of trace.h: describe an event, get a handle, record through it.
+ * For languages and programs that cannot use the macros of trace.h: describe an event, get a handle, record through
+ * it.
  *
  *     static const struct waymark_field fields[] = {
  *         { .type = WAYMARK_T_U32, .flags = WAYMARK_F_NAMED, .name = "code" },
@@ -50,7 +51,8 @@ struct waymark_event;
  *   DOUBLE                 f64
  *   POINTER                pointer
  *   STRING, TEXT, BYTES, SEQ, ARRAY  ref: base and length in bytes; len SIZE_MAX (STRING only): the library measures.
- *                          For ARRAY, len is ignored: `count` elements are read. A NULL base with STRING is recorded as "(null)".
+ *                          For ARRAY, len is ignored: `count` elements are read. A NULL base with STRING is recorded
+ *                          as "(null)".
  */
 union waymark_value {
 	int64_t s64;
@@ -64,11 +66,13 @@ union waymark_value {
 /*
  * Declare an event. The schema and all that it points to are copied; the caller may free them.
  * Returns a handle that stays valid until waymark_event_unregister(); or NULL with errno
- *   EINVAL   a name that is not an identifier, a type that does not exist, an element type that is not a scalar, a size not known
+ *   EINVAL   a name that is not an identifier, a type that does not exist, an element type that is not a scalar,
+ *            a size not known
  *   E2BIG    more than WAYMARK_MAX_FIELDS fields
  *   ENOMEM
- * Any thread. Not to be called from a signal handler (it takes a lock and memory). If a session wants the event already, it
- * may be enabled by the time that the call returns, but need not be: registering does not wait for a controller.
+ * Any thread. Not to be called from a signal handler (it takes a lock and memory). If a session wants the event
+ * already, it may be enabled by the time that the call returns, but need not be: registering does not wait for a
+ * controller.
  */
 struct waymark_event *waymark_event_register(const struct waymark_schema *schema);
 
@@ -103,31 +107,32 @@ struct waymark_probe_record {
 };
 
 /*
- * A callback of an event. It runs in the thread that came to the site, in signal handlers too if they have sites, before the
- * record is written. Events that it passes itself are recorded, but call no probe.
+ * A callback of an event. It runs in the thread that came to the site, in signal handlers too if they have sites,
+ * before the record is written. Events that it passes itself are recorded, but call no probe.
  */
 typedef void (*waymark_probe_fn)(const struct waymark_probe_record *record, void *data);
 
 /*
- * Call `fn(record, data)` each time an event is passed. `event` is "provider:name"; it need not exist yet (a library that is
- * loaded later may bring it). One pair (fn, data) can be connected once to an event; different pairs as often as one likes.
- * Enables the event's sites even when no session records it.
+ * Call `fn(record, data)` each time an event is passed. `event` is "provider:name"; it need not exist yet (a library
+ * that is loaded later may bring it). One pair (fn, data) can be connected once to an event; different pairs as often
+ * as one likes. Enables the event's sites even when no session records it.
  * Returns 0, -EINVAL (not of the form "provider:name", fn NULL), -EEXIST (connected already), -ENOMEM.
  * Any thread, not from a signal handler, not from a probe.
  */
 int waymark_connect(const char *event, waymark_probe_fn fn, void *data);
 
 /*
- * Undo waymark_connect() with the same three arguments. When it returns, no thread runs fn with data, nor will: data may be
- * freed. It therefore waits for probes that are running. Returns 0, -ENOENT (not connected), -EINVAL.
+ * Undo waymark_connect() with the same three arguments. When it returns, no thread runs fn with data, nor will: data
+ * may be freed. It therefore waits for probes that are running. Returns 0, -ENOENT (not connected), -EINVAL.
  * Any thread, not from a signal handler, not from a probe (-EDEADLK).
  */
 int waymark_disconnect(const char *event, waymark_probe_fn fn, void *data);
 
 /*
- * End the library's helper thread, close its descriptors, and disable what sessions have enabled. Probes stay. For programs that must have
- * one thread only (before unshare(CLONE_NEWUSER), or a check for leaked threads). It does not come back in this process;
- * a child made with fork has its own. Returns 0; a second call does nothing. Any thread, not from a signal handler.
+ * End the library's helper thread, close its descriptors, and disable what sessions have enabled. Probes stay. For
+ * programs that must have one thread only (before unshare(CLONE_NEWUSER), or a check for leaked threads). It does not
+ * come back in this process; a child made with fork has its own. Returns 0; a second call does nothing. Any thread,
+ * not from a signal handler.
  */
 int waymark_helper_stop(void);
 

@@ -5,13 +5,15 @@
  *     waymark(shop, order_paid, order_id, customer, amount);          an event, declared where it happens
  *     WAYMARK_EVENT(sched, switch, (struct task *prev, struct task *next),
  *                   wm_field(int, prev_tid, prev->tid),
- *                   wm_field(int, next_tid, next->tid));              declared once; then waymark_sched_switch(prev, next)
+ *                   wm_field(int, next_tid, next->tid));
+ *     waymark_sched_switch(prev, next);                               ... declared once, and called as a function
  *     waymark_mark(kernel_sched, "prev_pid %d next_pid %d", p, n);    fields from a format; recorded in binary
  *     waymark_logf(INFO, "%s has %d items", name, n);                 text; only the arguments are recorded
  *     if (wm_enabled(shop, order_paid)) ...                           guard what is dear to compute
  *
- * A site that is not enabled is one instruction that does nothing. Arguments are evaluated only while the event is enabled, and then once.
- * All of these may be used in any thread, in signal handlers, in inline functions and templates, in executables and libraries.
+ * A site that is not enabled is one instruction that does nothing. Arguments are evaluated only while the event is
+ * enabled, and then once. All of these may be used in any thread, in signal handlers, in inline functions and
+ * templates, in executables and libraries.
  */
 #ifndef WAYMARK_TRACE_H
 #define WAYMARK_TRACE_H
@@ -23,8 +25,8 @@
 #endif
 
 /*
- * `, ##__VA_ARGS__` is the one way to hand all arguments on unexpanded (pp.h); it is an extension that both compilers know,
- * and that they mention when asked to be pedantic.
+ * `, ##__VA_ARGS__` is the one way to hand all arguments on unexpanded (pp.h); it is an extension that both compilers
+ * know, and that they mention when asked to be pedantic.
  */
 #if defined(__clang__)
 #pragma clang diagnostic push
@@ -34,38 +36,42 @@
 /*
  * waymark(provider, name, argument...): record the event provider:name.
  *
- * Up to 32 arguments become fields: integers, bool, float, double, char * (text up to its NUL; NULL is recorded as "(null)"),
- * other pointers (hexadecimal), in C++ also enumerations and std::string; and wrappers:
+ * Up to 32 arguments become fields: integers, bool, float, double, char * (text up to its NUL; NULL is recorded as
+ * "(null)"), other pointers (hexadecimal), in C++ also enumerations and std::string; and wrappers:
  *   wm_hex(x), wm_oct(x)     an integer, shown in base 16 or 8
  *   wm_net(x)                an integer of 16, 32 or 64 bits that is in network byte order
  *   wm_text(p, len)          len bytes of text
  *   wm_bytes(p, len)         len bytes
- *   wm_seq(p, n)             n numbers, n known when the program runs; p points to integers, floats, doubles, bools or pointers
+ *   wm_seq(p, n)             n numbers, n known when the program runs; p points to integers, floats, doubles,
+ *                            bools or pointers
  *   wm_array(p, n)           n numbers, n a constant
  *   wm_enum(set, x)          an integer that has labels (WAYMARK_LABELS)
  *   wm_flags(set, x)         an integer whose bits have labels
  *   wm_named("name", x)      x, any of the above, under a name of your own
- *   wm_level(LEVEL)          no field: the event's log level, EMERG ... DEBUG as in enum waymark_level; default DEBUG_LINE
+ *   wm_level(LEVEL)          no field: the event's log level, EMERG ... DEBUG as in enum waymark_level; default
+ *                            DEBUG_LINE
  * A field's name is the argument's text if that is an identifier, its last member if it ends in .m or ->m, else argN.
  * A statement. errno is preserved.
  */
 #define waymark(provider, ...) WMK_EVENT(#provider, __COUNTER__, , ##__VA_ARGS__, ~)
 
 /*
- * WAYMARK_EVENT(provider, name, (parameters), field...): define the inline function waymark_<provider>_<name>(parameters), which records
- * the event. At file or namespace scope, in a header too. A field is wm_field(type, name, expression) or an argument of waymark().
+ * WAYMARK_EVENT(provider, name, (parameters), field...): define the inline function
+ * waymark_<provider>_<name>(parameters), which records the event. At file or namespace scope, in a header too. A
+ * field is wm_field(type, name, expression) or an argument of waymark().
  */
 #define WAYMARK_EVENT(provider, ...) WMK_FUNCTION(provider, #provider, __COUNTER__, , ##__VA_ARGS__, ~)
 
 /*
- * waymark_mark(name, "format", argument...): record marker:<name>. The format, a literal, names and types the fields: each is a
- * word before a conversion of printf. The compiler checks it. A statement.
+ * waymark_mark(name, "format", argument...): record marker:<name>. The format, a literal, names and types the fields:
+ * each is a word before a conversion of printf. The compiler checks it. A statement.
  */
 #define waymark_mark(name, ...) WMK_MARK(#name, __COUNTER__, , ##__VA_ARGS__, ~)
 
 /*
- * waymark_logf(LEVEL, "format", argument...): record a line of text as the event text:<file>_<line>. The format, a literal, is kept in
- * the trace's description once; only the arguments are recorded. LEVEL as in wm_level(). A statement.
+ * waymark_logf(LEVEL, "format", argument...): record a line of text as the event text:<file>_<line>. The format, a
+ * literal, is kept in the trace's description once; only the arguments are recorded. LEVEL as in wm_level(). A
+ * statement.
  */
 #define waymark_logf(level, ...) WMK_LOGF(WAYMARK_LEVEL_##level, __COUNTER__, , ##__VA_ARGS__, ~)
 
@@ -73,8 +79,8 @@
 #define wm_enabled(provider, name) WMK_ENABLED_GUARD(#provider, #name, __COUNTER__)
 
 /*
- * WAYMARK_LABELS(set, (LABEL), (LABEL, value), (LABEL, from, to)...): labels for wm_enum(set, x) and wm_flags(set, x). With the
- * name alone, it is a constant of that name. Up to 36. At file or namespace scope.
+ * WAYMARK_LABELS(set, (LABEL), (LABEL, value), (LABEL, from, to)...): labels for wm_enum(set, x) and wm_flags(set,
+ * x). With the name alone, it is a constant of that name. Up to 36. At file or namespace scope.
  */
 #define WAYMARK_LABELS(set, ...) WMK_LABELS(set, , ##__VA_ARGS__, ~)
 
@@ -120,8 +126,8 @@ __attribute__((format(printf, 1, 2), unused)) static inline void wmk_check_forma
 #define WMK_LABEL_MANY
 #define WMK_COUNT_3(...) WMK_COUNT_3_(__VA_ARGS__, 3, 2, 1, ~)
 #define WMK_COUNT_3_(a, b, c, n, ...) n
-#define WMK_LABEL_1(label) { #label, (int64_t)(label), (int64_t)(label) }
-#define WMK_LABEL_2(label, value) { #label, (int64_t)(value), (int64_t)(value) }
-#define WMK_LABEL_3(label, from, to) { #label, (int64_t)(from), (int64_t)(to) }
+#define WMK_LABEL_1(label) { #label, WMK_INT64(label), WMK_INT64(label) }
+#define WMK_LABEL_2(label, value) { #label, WMK_INT64(value), WMK_INT64(value) }
+#define WMK_LABEL_3(label, from, to) { #label, WMK_INT64(from), WMK_INT64(to) }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.h - what the macros make, held against what they must make, in the language that includes it (program.c, program.cc).
- * matrix.py builds it in all ways; it says what is wrong and exits with 1.
+ * program.h - what the macros make, held against what they must make, in the language that includes it (program.c,
+ * program.cc). matrix.py builds it in all ways; it says what is wrong and exits with 1.
  */
 #include <errno.h>
 #include <stdbool.h>

@@ -2,10 +2,10 @@
 /*
  * call.h - the call of waymark_record() that leaves the function around it as it was.
  *
- * An ordinary call clobbers nine registers, needs an aligned stack, and ends the use of the red zone: the compiler would pay for
- * that at the entry of the function (push, sub, mov), although the call is not made while the event is disabled. So on
- * x86-64 the enabled block *jumps* to a stub of the module, with the arguments in a structure whose address may be in any
- * register. The stub saves all general registers, calls, and jumps back. It costs about 0.3 ns.
+ * An ordinary call clobbers nine registers, needs an aligned stack, and ends the use of the red zone: the compiler
+ * would pay for that at the entry of the function (push, sub, mov), although the call is not made while the event is
+ * disabled. So on x86-64 the enabled block *jumps* to a stub of the module, with the arguments in a structure whose
+ * address may be in any register. The stub saves all general registers, calls, and jumps back. It costs about 0.3 ns.
  *
  *     enabled block                    wmk_keep_<register>                    wmk_keep
  *     lea 1f -> call.ip; jmp ────────► skip the red zone; call ─────────────► save; align; call waymark_record()
@@ -30,8 +30,8 @@ struct wmk_call {
 #if defined(__x86_64__)
 
 /*
- * One entry for each register that may hold the address of the call. Unwinding: the caller's stack pointer is ours as we came;
- * the return address is at register + 24 (DW_CFA_expression of column 16: DW_OP_breg<n> 24).
+ * One entry for each register that may hold the address of the call. Unwinding: the caller's stack pointer is ours as
+ * we came; the return address is at register + 24 (DW_CFA_expression of column 16: DW_OP_breg<n> 24).
  */
 #define WMK_KEEP_BEGIN(symbol) \
 	"\t.ifndef " symbol "\n" \

@@ -3,11 +3,12 @@
  * event_c.h - C11: from an argument to a field's type, and to a value.
  *
  * An argument is looked at twice, and a wrapper such as wm_hex(x) must be something else each time:
- *   - in the descriptor, a constant: its *type* is a pointer to a constant pointer to an array whose length is the code (WMK_CODE), its
+ *   - in the descriptor, a constant: its *type* is a pointer to a constant pointer to an array whose length is the
+ *   code (WMK_CODE), its
  *     *value* is the address of the labels, if there are any. It is never evaluated;
  *   - in the enabled block, a value.
- * Which of the two is meant, a wrapper learns from the size of `struct waymark_argument_context`, a tag that each block
- * declares anew (tags do not shadow variables); where there is none, a wrapper does not compile.
+ * Which of the two is meant, a wrapper learns from the size of `struct waymark_argument_context`, a tag that each
+ * block declares anew (tags do not shadow variables); where there is none, a wrapper does not compile.
  */
 #ifndef WAYMARK_DETAIL_EVENT_C_H
 #define WAYMARK_DETAIL_EVENT_C_H
@@ -26,15 +27,17 @@ struct wmk_code {
 #define WMK_CODE_CHAR ((char)-1 < 0 ? WAYMARK_T_S8 : WAYMARK_T_U8)
 
 /*
- * What is none of the types below. Class 1 of __builtin_classify_type: an integer, that is, a bit-field, which is a type of its own to
- * gcc; promotion gives it a name, if it is not wider than int. All others are pointers, or refused (WMK_IS_VALUE).
+ * What is none of the types below. Class 1 of __builtin_classify_type: an integer, that is, a bit-field, which is a
+ * type of its own to gcc; promotion gives it a name, if it is not wider than int. All others are pointers, or refused
+ * (WMK_IS_VALUE).
  */
-#define WMK_PROMOTED(x) (1 ? __builtin_choose_expr(__builtin_classify_type(x) == 1, (x), 0) : 0)
-#define WMK_CODE_ODD(x) (__builtin_classify_type(x) != 1 ? WAYMARK_T_POINTER : _Generic(WMK_PROMOTED(x), \
+#define WMK_CLASS(x) __builtin_classify_type(_Generic((x), float: 0, default: (x)))  /* a float would be promoted, with a warning */
+#define WMK_PROMOTED(x) (1 ? __builtin_choose_expr(WMK_CLASS(x) == 1, (x), 0) : 0)
+#define WMK_CODE_ODD(x) (WMK_CLASS(x) != 1 ? WAYMARK_T_POINTER : _Generic(WMK_PROMOTED(x), \
 	int: WAYMARK_T_S32, unsigned: WAYMARK_T_U32, unsigned long: WAYMARK_T_U64, default: WAYMARK_T_S64))
 /* Integer, enumeration, bool, pointer, floating point. */
-#define WMK_IS_VALUE(x) (__builtin_classify_type(x) == 1 || __builtin_classify_type(x) == 3 || __builtin_classify_type(x) == 4 || \
-	__builtin_classify_type(x) == 5 || __builtin_classify_type(x) == 8)
+#define WMK_IS_VALUE(x) (WMK_CLASS(x) == 1 || WMK_CLASS(x) == 3 || WMK_CLASS(x) == 4 || \
+	WMK_CLASS(x) == 5 || WMK_CLASS(x) == 8)
 
 #define WMK_CODE(x) sizeof(**_Generic((x), \
 	struct wmk_code (*const *)[]: 1 ? 0 : (x), \
@@ -111,7 +114,7 @@ WMK_INLINE struct wmk_value wmk_value_wrapped(const struct wmk_value *value)
 	return *value;
 }
 
-#define WMK_VALUE_ODD(x) _Generic((const char (*)[__builtin_classify_type(x) == 1 ? 1 : 2])0, \
+#define WMK_VALUE_ODD(x) _Generic((const char (*)[WMK_CLASS(x) == 1 ? 1 : 2])0, \
 	const char (*)[1]: _Generic(WMK_PROMOTED(x), unsigned: wmk_value_u64, unsigned long: wmk_value_u64, default: wmk_value_s64), \
 	default: wmk_value_pointer)
 

@@ -2,10 +2,11 @@
 /*
  * event_cxx.h - C++11 and later: from an argument to a field's type, and to a value.
  *
- * Each use of a macro declares a local type (wmk_tag) that carries its texts; the descriptor is a static member of a template
- * over that tag and the types of the arguments, in an unnamed namespace: so it is a local symbol, whose address assembly can
- * name in inline functions and templates too, and it is initialised by the compiler, not when the program starts.
- * Arguments are evaluated within one full expression, together with the call of waymark_record(): temporaries live that long.
+ * Each use of a macro declares a local type (wmk_tag) that carries its texts; the descriptor is a static member of a
+ * template over that tag and the types of the arguments, in an unnamed namespace: so it is a local symbol, whose
+ * address assembly can name in inline functions and templates too, and it is initialised by the compiler, not when
+ * the program starts. Arguments are evaluated within one full expression, together with the call of waymark_record():
+ * temporaries live that long.
  */
 #ifndef WAYMARK_DETAIL_EVENT_CXX_H
 #define WAYMARK_DETAIL_EVENT_CXX_H
@@ -345,8 +346,8 @@ struct recorder {
 #define WMK_ONE_MANY + 99
 
 /*
- * The site is in a function of its own, which is inlined: clang before 18 takes a jump out of one `asm goto` for a jump to the
- * labels of all others in a function, past the initialisations between them.
+ * The site is in a function of its own, which is inlined: clang before 18 takes a jump out of one `asm goto` for a
+ * jump to the labels of all others in a function, past the initialisations between them.
  */
 #define WMK_EVENT_TYPE(kind_, level_, provider_, name_, note_name, format_, note, map, e, ...) \
 	typedef ::waymark_detail::arguments<void map(WMK_ARGUMENT, e, e##__VA_ARGS__)> wmk_arguments; \

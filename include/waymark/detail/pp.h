@@ -2,9 +2,9 @@
 /*
  * pp.h - lists of macro arguments: count them, apply a macro to each, keep their text unexpanded.
  *
- * An argument that is substituted next to ## or # is not expanded. `e` is always an empty argument: e##__VA_ARGS__ passes a
- * list on as it was written, so that `#a` at the end still is what the programmer wrote (`errno`, not what errno expands to).
- * Each list ends in an extra `~`, so that it never is empty (C11 wants an argument for each `...`).
+ * An argument that is substituted next to ## or # is not expanded. `e` is always an empty argument: e##__VA_ARGS__
+ * passes a list on as it was written, so that `#a` at the end still is what the programmer wrote (`errno`, not what
+ * errno expands to). Each list ends in an extra `~`, so that it never is empty (C11 wants an argument for each `...`).
  *
  * WMK_MAP_<n>(f, e, a1, ..., an, ~) is f(e, n, "a1", a1) f(e, n - 1, "a2", a2) ... f(e, 1, "an", an).
  * A list that is longer than any event may be gives f##_MANY.
@@ -16,6 +16,15 @@
 #define WMK_CAT(a, b) WMK_CAT_(a, b)
 #define WMK_STR_(a) #a
 #define WMK_STR(a) WMK_STR_(a)
+
+/* Spelt so that C++ compilers that are asked to do not mention casts and null pointers of C. */
+#if defined(__cplusplus)
+#define WMK_NULL nullptr
+#define WMK_INT64(x) static_cast<int64_t>(x)
+#else
+#define WMK_NULL NULL
+#define WMK_INT64(x) ((int64_t)(x))
+#endif
 
 /* The macro that maps a list of this length; WMK_MAP_MANY when it is longer than any event may be. */
 #define WMK_MAP_FOR(e, ...) WMK_CAT(WMK_MAP_, WMK_COUNT(e, e##__VA_ARGS__))

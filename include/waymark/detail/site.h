@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site.h - the instruction that is patched, its entry in the table of sites, its SystemTap note; the module that holds them.
+ * site.h - the instruction that is patched, its entry in the table of sites, its SystemTap note; the module that
+ * holds them.
  *
  *     .text            nop                      a place for gdb, perf and bpftrace (.note.stapsdt points here)
  *                      test $disp32, %eax       A9 disp32: does nothing. Enabled: E9 disp32, jmp to the enabled block
  *     waymark_sites    struct waymark_site      where, and to which descriptor
  *
- * Entries are written by the assembler with references relative to themselves. Flag "?" puts them into the section group of
- * the function that they are in, if it is in one: when the linker drops a second copy of an inline function, its entries go
- * too. Flag "R" keeps them when sections are collected.
+ * Entries are written by the assembler with references relative to themselves. Flag "?" puts them into the section
+ * group of the function that they are in, if it is in one: when the linker drops a second copy of an inline function,
+ * its entries go too. Flag "R" keeps them when sections are collected.
  *
  * WAYMARK_NO_PATCH, and architectures for which nothing else is written: a byte in a section of its own is tested.
  */
@@ -16,6 +17,7 @@
 #define WAYMARK_DETAIL_SITE_H
 
 #include <waymark/detail/abi.h>
+#include <waymark/detail/pp.h>
 
 #if !defined(WAYMARK_NO_PATCH) && !defined(__x86_64__) && !defined(__aarch64__)
 #define WAYMARK_NO_PATCH 1
@@ -70,8 +72,9 @@
 #endif
 
 /*
- * Statements that leave `wmk_on` true when the site is enabled. `desc` is the address of the descriptor, `byte` an lvalue for
- * WAYMARK_NO_PATCH, `n` a number of this site within the translation unit (labels belong to the whole function).
+ * Statements that leave `wmk_on` true when the site is enabled. `desc` is the address of the descriptor, `byte` an
+ * lvalue for WAYMARK_NO_PATCH, `n` a number of this site within the translation unit (labels belong to the whole
+ * function).
  */
 #if defined(WAYMARK_NO_PATCH)
 #define WMK_SITE(desc, byte, n, note, provider, name) \
@@ -106,7 +109,7 @@ extern const struct waymark_site __stop_waymark_sites[] __attribute__((weak, vis
 extern struct waymark_module wmk_module_v1;
 __attribute__((weak, visibility("hidden"))) struct waymark_module wmk_module_v1 = {
 	sizeof(struct waymark_module), WAYMARK_ABI_VERSION, __start_waymark_sites, __stop_waymark_sites,
-	&wmk_module_v1, NULL, NULL,
+	&wmk_module_v1, WMK_NULL, WMK_NULL,
 };
 
 /* Before the constructors of the program, after its destructors. Each object file calls; the library ignores all calls but one. */

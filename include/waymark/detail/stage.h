@@ -3,14 +3,15 @@
  * stage.h - collect a record's values in the form that waymark_record() takes: whole words, and references.
  *
  * All of this is inlined into the enabled block. Positions depend on types only, so an optimiser folds every shift and
- * every test: a u32, a u64 and a double become two full-word stores, without a byte-wise copy that a later wide load would
- * have to wait for.
+ * every test: a u32, a u64 and a double become two full-word stores, without a byte-wise copy that a later wide load
+ * would have to wait for.
  */
 #ifndef WAYMARK_DETAIL_STAGE_H
 #define WAYMARK_DETAIL_STAGE_H
 
 #include <waymark/detail/abi.h>
 #include <waymark/detail/call.h>
+#include <waymark/detail/pp.h>
 
 #define WMK_INLINE static inline __attribute__((always_inline, unused))
 
@@ -25,7 +26,7 @@ struct wmk_stage {
 WMK_INLINE void wmk_stage_scalar(struct wmk_stage *s, uint64_t value, unsigned width)
 {
 	if (width < 64)
-		value &= ((uint64_t)1 << (width & 63)) - 1;
+		value &= (UINT64_C(1) << (width & 63)) - 1;
 	s->acc |= value << s->bits;
 	if (s->bits + width < 64) {
 		s->bits += width;
@@ -56,7 +57,7 @@ WMK_INLINE void wmk_stage_ref(struct wmk_stage *s, const void *base, size_t len)
 WMK_INLINE void wmk_stage_record(struct wmk_stage *s, struct waymark_desc *desc)
 {
 	wmk_stage_flush(s);
-	wmk_call_record(desc, s->n_words ? s->words : (uint64_t *)0, s->n_refs ? s->refs : (struct waymark_ref *)0);
+	wmk_call_record(desc, s->n_words ? s->words : WMK_NULL, s->n_refs ? s->refs : WMK_NULL);
 }
 
 /* Floating point values as their bits. */
