@@ -169,13 +169,15 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 /* One try, with signals blocked and counted in. 0; -ESTALE; -ENOSPC: full (counted unless may_wait); others: lost, and counted. */
 static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *plan, uint32_t id, uint32_t total, int may_wait)
 {
-	uint64_t who = wmk_ring_load(&set->identity), mask = BLOCKED, old = 0;
+	uint64_t who, mask = BLOCKED, old = 0;
 	struct wmk_ring_view *ring;
-	unsigned phase;
+	struct wmk_ring_inside inside;
 	int err = -ESTALE;
 
 	wmk_ring_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&mask, (long)&old, sizeof(mask), 0, 0);
-	phase = wmk_ring_grace_enter();
+	/* Now that no signal handler of this thread can fork: the child would claim in the parent's name. */
+	who = wmk_ring_load(&set->identity);
+	inside = wmk_ring_grace_enter();
 	if (__atomic_load_n(plan->guard, __ATOMIC_SEQ_CST) == plan->expect) { /* (E) */
 		err = -EBUSY;
 		ring = claim(set, who);
@@ -187,7 +189,7 @@ static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *pl
 			wmk_ring_count_lost(set);
 		}
 	}
-	wmk_ring_grace_leave(phase);
+	wmk_ring_grace_leave(inside);
 	wmk_ring_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&old, 0, sizeof(old), 0, 0);
 	return err;
 }

@@ -67,8 +67,11 @@ int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes);
 /* Back the first sub-buffer of a ring. */
 void wmk_ring_back_first(struct waymark_ring_set *set, uint32_t index);
 
-unsigned wmk_ring_grace_enter(void);
-void wmk_ring_grace_leave(unsigned phase);
+struct wmk_ring_inside {
+	uint32_t phase, fork;
+};
+struct wmk_ring_inside wmk_ring_grace_enter(void);
+void wmk_ring_grace_leave(struct wmk_ring_inside inside);
 
 /* Raw system calls: no errno, no cancellation point, nothing interposed. Return -errno. */
 long wmk_ring_syscall(long nr, long a, long b, long c, long d, long e, long f);

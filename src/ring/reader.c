@@ -26,6 +26,7 @@ struct waymark_ring_reader {
 	uint64_t last_ts;      /* of the last record released */
 	uint64_t records;      /* committed before pos */
 	uint64_t overwritten;  /* unread, before pos */
+	uint64_t lost;         /* greatest count said: what a sub-buffer's header says can be older than what a part's said */
 	uint64_t sequence;
 	uint64_t seen_pos;     /* greatest write_pos seen */
 	/* Of the piece that was handed out. */
@@ -170,13 +171,15 @@ static void hand_out(struct waymark_ring_reader *r, const struct piece *p, struc
 	r->next_pos = p->whole ? p->sub + set->subbuf_size : p->end;
 	r->next_ts = p->end > p->pos ? p->end_ts : r->last_ts;
 	r->next_records = p->records_end;
+	if (r->lost < p->lost)
+		r->lost = p->lost;
 	*packet = (struct waymark_ring_packet) {
 		.begin_ts = p->begin_ts,
 		.end_ts = p->end_ts,
 		.begin_pos = p->pos,
 		.sequence = r->sequence,
 		.records = r->next_records - r->next_overwritten,
-		.lost = p->lost + r->next_overwritten,
+		.lost = r->lost + r->next_overwritten,
 		.cut = wmk_ring_load(&r->ctl->cut),
 		.data = data,
 		.len = p->end - p->pos,
@@ -246,17 +249,20 @@ static uint64_t oldest(const struct waymark_ring_set *set, uint64_t write_pos)
 	return current > behind ? current - behind : 0;
 }
 
-/* 1: copied, and the writer was not there; 0: it was. */
+/* Has the writer come near what has just been read of the sub-buffer at `sub`? Then that counts for nothing. */
+static int overtaken(const struct waymark_ring_reader *r, uint64_t sub)
+{
+	/* (C) load barrier between what was read and the second look; pairs with the writer's store barrier and its check of write_pos. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return sub < oldest(r->set, wmk_ring_load(&r->ctl->write_pos));
+}
+
+/* 1: copied (if it fits at all: the caller looks), and the writer was not there; 0: it was. */
 static int copy_piece(struct waymark_ring_reader *r, const struct piece *p)
 {
-	struct waymark_ring_set *set = r->set;
-
-	if (!piece_fits(r, p))
-		return p->sub >= oldest(set, wmk_ring_load(&r->ctl->write_pos)); /* the caller says so */
-	copy_racing(r->copy + set->options.header_room, r->data + (p->pos & set->ring_mask), p->end - p->pos);
-	/* (C) load barrier between the copy and the second look; pairs with the writer's store barrier and its check of write_pos. */
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return p->sub >= oldest(set, wmk_ring_load(&r->ctl->write_pos));
+	if (piece_fits(r, p))
+		copy_racing(r->copy + r->set->options.header_room, r->data + (p->pos & r->set->ring_mask), p->end - p->pos);
+	return !overtaken(r, p->sub);
 }
 
 static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct snapshot *s, struct waymark_ring_packet *packet)
@@ -278,7 +284,7 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct snaps
 		}
 		if (rc == 0)
 			return 0;
-		if ((rc > 0 && !copy_piece(r, &p)) || (rc < 0 && p.sub < oldest(r->set, wmk_ring_load(&r->ctl->write_pos)))) {
+		if ((rc > 0 && !copy_piece(r, &p)) || (rc < 0 && overtaken(r, p.sub))) {
 			/* Overtaken: once more, from what is the oldest now. */
 			if (take_snapshot(r->ctl, s) < 0)
 				return 0;
@@ -340,9 +346,13 @@ int waymark_ring_reader_release(struct waymark_ring_reader *r, const struct waym
 	r->records = r->next_records;
 	r->overwritten = r->next_overwritten;
 	r->sequence++;
+	/* A reader that is killed in here must not leave the old position with the new counts: no position is UINT64_MAX. */
+	wmk_ring_set_to(&ctl->read_pos, UINT64_MAX);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	wmk_ring_set_to(&ctl->read_ts, r->last_ts);
 	wmk_ring_set_to(&ctl->read_records, r->records);
 	wmk_ring_set_to(&ctl->read_lost, r->overwritten);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	wmk_ring_set_to(&ctl->read_pos, r->pos);
 	if (packet->whole)
 		/* (B) release: our reads of the sub-buffer come before; pairs with the writer's load-acquire. */

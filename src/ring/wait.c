@@ -152,24 +152,34 @@ int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited)
 
 /* ── grace ───────────────────────────────────────────────────────────────────────────────────────────── */
 
+/*
+ * Each counter holds how many are inside and, above, how often this process is a fork of the one that loaded the library. A recorder
+ * that a signal handler's fork() carried into the child was counted in the parent; it must not count itself out in the child.
+ */
+#define GRACE_FORK (1ull << 32)
+
 static struct {
 	uint32_t phase;
-	uint32_t inside[2];
+	uint64_t inside[2];
 } grace;
 
-unsigned wmk_ring_grace_enter(void)
+struct wmk_ring_inside wmk_ring_grace_enter(void)
 {
-	unsigned phase = __atomic_load_n(&grace.phase, __ATOMIC_RELAXED) & 1;
+	struct wmk_ring_inside in = { .phase = __atomic_load_n(&grace.phase, __ATOMIC_RELAXED) & 1 };
 
 	/* (E) full, see wmk_ring_enter(). */
-	__atomic_fetch_add(&grace.inside[phase], 1, __ATOMIC_SEQ_CST);
-	return phase;
+	in.fork = (uint32_t)(__atomic_fetch_add(&grace.inside[in.phase], 1, __ATOMIC_SEQ_CST) / GRACE_FORK);
+	return in;
 }
 
-void wmk_ring_grace_leave(unsigned phase)
+void wmk_ring_grace_leave(struct wmk_ring_inside in)
 {
+	uint64_t *inside = &grace.inside[in.phase], now = __atomic_load_n(inside, __ATOMIC_RELAXED);
+
 	/* (E) release: what was done inside comes before; pairs with wmk_ring_grace()'s acquire. */
-	__atomic_fetch_sub(&grace.inside[phase], 1, __ATOMIC_RELEASE);
+	while (now / GRACE_FORK == in.fork &&
+	       !__atomic_compare_exchange_n(inside, &now, now - 1, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		continue;
 }
 
 int wmk_ring_grace(uint64_t timeout_us)
@@ -183,7 +193,7 @@ int wmk_ring_grace(uint64_t timeout_us)
 	for (int turn = 0; turn < 2; turn++) {
 		unsigned old = __atomic_fetch_add(&grace.phase, 1, __ATOMIC_SEQ_CST) & 1; /* (E) */
 
-		while (__atomic_load_n(&grace.inside[old], __ATOMIC_SEQ_CST) != 0) { /* (E) */
+		while (__atomic_load_n(&grace.inside[old], __ATOMIC_SEQ_CST) % GRACE_FORK != 0) { /* (E) */
 			if (wmk_clock_monotonic() >= end)
 				return -ETIMEDOUT;
 			sleep_ns(SLICE_FIRST_NS);
@@ -194,5 +204,6 @@ int wmk_ring_grace(uint64_t timeout_us)
 
 void wmk_ring_grace_after_fork(void)
 {
-	grace.inside[0] = grace.inside[1] = 0;
+	for (int i = 0; i < 2; i++)
+		grace.inside[i] = (grace.inside[i] / GRACE_FORK + 1) * GRACE_FORK;
 }

@@ -61,7 +61,7 @@ int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, str
 static __attribute__((noinline, cold)) int
 wmk_ring_enter(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct wmk_seq_plan *plan, uint32_t id, uint32_t total)
 {
-	unsigned phase = wmk_ring_grace_enter();
+	struct wmk_ring_inside inside = wmk_ring_grace_enter();
 	int err = -ESTALE;
 
 	/* (E) full: counted in before the guard is looked at; pairs with wmk_ring_grace()'s reading of the counters. */
@@ -79,7 +79,7 @@ wmk_ring_enter(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct 
 			wmk_ring_wake(set); /* it could back more */
 		}
 	}
-	wmk_ring_grace_leave(phase);
+	wmk_ring_grace_leave(inside);
 	return err;
 }
 
@@ -177,7 +177,7 @@ int wmk_ring_write_general(struct waymark_ring_set *set, const uint64_t *guard, 
 
 int wmk_ring_lose(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, enum waymark_ring_loss cause)
 {
-	unsigned phase;
+	struct wmk_ring_inside inside;
 	int err = -ESTALE;
 
 	for (int i = 0; i < WMK_RING_ATTEMPTS; i++) {
@@ -191,13 +191,13 @@ int wmk_ring_lose(struct waymark_ring_set *set, const uint64_t *guard, uint64_t 
 		if (err == -ESTALE)
 			return err;
 	}
-	phase = wmk_ring_grace_enter();
+	inside = wmk_ring_grace_enter();
 	err = -ESTALE;
 	if (__atomic_load_n(guard, __ATOMIC_SEQ_CST) == expect) { /* (E) */
 		wmk_ring_count_lost(set);
 		err = -ENOSPC;
 	}
-	wmk_ring_grace_leave(phase);
+	wmk_ring_grace_leave(inside);
 	return err;
 }
 
