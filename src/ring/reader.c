@@ -348,11 +348,11 @@ int waymark_ring_reader_release(struct waymark_ring_reader *r, const struct waym
 	r->sequence++;
 	/* A reader that is killed in here must not leave the old position with the new counts: no position is UINT64_MAX. */
 	wmk_ring_set_to(&ctl->read_pos, UINT64_MAX);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__asm__ __volatile__("" : : : "memory");
 	wmk_ring_set_to(&ctl->read_ts, r->last_ts);
 	wmk_ring_set_to(&ctl->read_records, r->records);
 	wmk_ring_set_to(&ctl->read_lost, r->overwritten);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__asm__ __volatile__("" : : : "memory");
 	wmk_ring_set_to(&ctl->read_pos, r->pos);
 	if (packet->whole)
 		/* (B) release: our reads of the sub-buffer come before; pairs with the writer's load-acquire. */
