@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* lib_loaded.c - a library with sites, which test programs load and unload. */
+#include <waymark/trace.h>
+
+void loaded_hit(unsigned n);
+void loaded_hit(unsigned n)
+{
+	waymark(t, loaded, n);
+}

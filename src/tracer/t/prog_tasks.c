@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* prog_tasks.c - processes and tasks of every kind that record. What comes out is in test_tasks.c. */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <waymark/runtime.h>
+#include <waymark/trace.h>
+
+static void mark(const char *where)
+{
+	waymark(t, mark, where, wm_named("pid", (int)syscall(SYS_getpid)));
+}
+
+static int wait_ok(pid_t pid)
+{
+	int status = -1;
+
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+}
+
+static int do_fork(void)
+{
+	mark("before");
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		mark("child");
+		pid = fork();
+		if (pid == 0) {
+			mark("grandchild");
+			exit(0);
+		}
+		exit(wait_ok(pid));
+	}
+	int rc = wait_ok(pid);
+
+	mark("after");
+	return rc;
+}
+
+static int do_vfork(void)
+{
+	for (volatile int i = 0; i < 5; i++) {
+		mark("before");
+		pid_t pid = vfork();
+
+		if (pid == 0) {
+			mark("lost");
+			mark("lost");
+			if (i == 4)
+				execl("/nonexistent", "x", (char *)NULL);
+			_exit(7);
+		}
+		if (wait_ok(pid) != 7)
+			return 1;
+		mark("after");
+	}
+	return 0;
+}
+
+static int in_clone(void *arg)
+{
+	int *pipe_end = arg;
+	char byte;
+
+	mark("lost");
+	/* lives until its parent has recorded beside it */
+	return read(*pipe_end, &byte, 1) == 1 ? 5 : 6;
+}
+
+static int do_clone(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	int ends[2];
+
+	if (pipe(ends) != 0)
+		return 1;
+	mark("before");
+	pid_t pid = clone(in_clone, stack + sizeof(stack), CLONE_VM | SIGCHLD, &ends[0]);
+
+	for (int i = 0; i < 100; i++)
+		mark("beside");
+	if (write(ends[1], "", 1) != 1 || wait_ok(pid) != 5)
+		return 1;
+	mark("after");
+	return 0;
+}
+
+static int in_copy(void *arg)
+{
+	(void)arg;
+	mark("copy");
+	return 3;
+}
+
+static int do_clone_copy(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+
+	mark("before");
+	return wait_ok(clone(in_copy, stack + sizeof(stack), SIGCHLD, NULL)) == 3 ? 0 : 1;
+}
+
+/* Descriptors that the program can see: none but its own; closing all of them harms nothing. */
+static int do_descriptors(void)
+{
+	mark("before");
+	for (int fd = 3; fd < 1024; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			return 1;
+	if (syscall(SYS_close_range, 3u, ~0u, 0) != 0)
+		return 2;
+	int fd = open("/dev/null", O_RDONLY);
+
+	if (fd != 3)
+		return 3;
+	mark("after");
+	return 0;
+}
+
+static int do_unshare(void)
+{
+	mark("before");
+	if (unshare(CLONE_NEWUSER) != 0)
+		return 77;
+	mark("after");
+	return 0;
+}
+
+static int do_setuid(void)
+{
+	mark("before");
+	if (setresuid(12345, 12345, 12345) != 0)
+		return 77;
+	/* another user now: the rings are left, and its own controller is not there */
+	mark("not recorded");
+	return 0;
+}
+
+static int do_stop(void)
+{
+	mark("before");
+	waymark_helper_stop();
+	waymark_helper_stop();
+	mark("not recorded");
+	return wm_enabled(t, mark) ? 1 : 0;
+}
+
+static int do_exec(void)
+{
+	mark("before");
+	execl("/proc/self/exe", "prog_tasks", "simple", (char *)NULL);
+	return 1;
+}
+
+static int do_simple(void)
+{
+	mark("simple");
+	return wm_enabled(t, mark) ? 0 : 88;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct { const char *name; int (*run)(void); } kinds[] = {
+		{ "fork", do_fork }, { "vfork", do_vfork }, { "clone", do_clone }, { "clone_copy", do_clone_copy },
+		{ "descriptors", do_descriptors }, { "unshare", do_unshare }, { "setuid", do_setuid }, { "stop", do_stop },
+		{ "exec", do_exec }, { "simple", do_simple },
+	};
+
+	for (size_t i = 0; argc > 1 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(argv[1], kinds[i].name))
+			return kinds[i].run();
+	return 90;
+}

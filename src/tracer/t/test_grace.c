@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_grace.c - events are enabled and disabled, the channel is destroyed and made again, a library comes and goes, probes are connected
+ * and disconnected, all while sixteen threads record. The program lives, and every record that comes out is one that went in.
+ */
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "tracer/t/controller.h"
+#include "tracer/t/run.h"
+
+struct seen {
+	unsigned long small, text, loaded, handler, wrong;
+};
+
+static void look(void *data, uint32_t ring, uint64_t ts, const char *text)
+{
+	struct seen *seen = data;
+	unsigned long me, n;
+	char word[20];
+	int end = 0;
+
+	(void)ring;
+	(void)ts;
+	if (sscanf(text, "t:small me=%lu n=%lu%n", &me, &n, &end) == 2 && me < 16 && !text[end])
+		seen->small++;
+	else if (sscanf(text, "t:text me=%lu text=\"%19[a-z ]\" n=%lu%n", &me, word, &n, &end) == 3 && !strcmp(word, "some text") && !text[end])
+		seen->text++;
+	else if (sscanf(text, "t:loaded n=%lu%n", &n, &end) == 1 && !text[end])
+		seen->loaded++;
+	else if (!strcmp(text, "t:in_handler number=14"))
+		seen->handler++;
+	else if (seen->wrong++ < 5)
+		fprintf(stderr, "not what was recorded: %s\n", text);
+}
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
+}
+
+static unsigned rounds(unsigned full)
+{
+	const char *percent = getenv("WMK_ROUNDS_PERCENT");
+	unsigned n = full * (percent ? (unsigned)atoi(percent) : 10) / 100;
+
+	return n ? n : 1;
+}
+
+static void while_recording(void **state)
+{
+	struct controller_options options = { .prefix = "t:", .subbuf_size = 1 << 20, .n_subbufs = 32 };
+	struct controller *c = controller_start(run_make_dir(), &options);
+	struct seen seen = { 0 };
+	char self[PATH_MAX], library[PATH_MAX + 32];
+	int ends[2];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	(void)state;
+	assert_true(len > 0);
+	self[len] = '\0';
+	*strrchr(self, '/') = '\0';
+	snprintf(library, sizeof(library), "%s/libloaded.so", self);
+	assert_int_equal(pipe(ends), 0);
+	int saved = dup(0);
+
+	dup2(ends[0], 0);
+	pid_t pid = run_start((const char *[]){ "prog_busy", library, NULL });
+
+	dup2(saved, 0);
+	close(saved);
+	close(ends[0]);
+	assert_true(controller_wait_done(c, 1));
+	for (unsigned i = 0; i < rounds(300); i++) {
+		assert_true(controller_disable_all(c));
+		assert_true(controller_enable_all(c));
+		pause_ms(2);
+		assert_true(controller_channel_gone(c));
+		assert_true(controller_channel_again(c));
+		pause_ms(2);
+		assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+		assert_true(controller_read(c, look, &seen, NULL, NULL) >= 0);
+	}
+	close(ends[1]);
+	assert_int_equal(run_wait(pid), 0);
+	assert_true(controller_read(c, look, &seen, NULL, NULL) >= 0);
+	assert_int_equal(seen.wrong, 0);
+	assert_true(seen.small > 0 && seen.text > 0 && seen.handler > 0 && seen.loaded > 0);
+	controller_free(c);
+	run_remove_dir();
+}
+
+/* The controller dies: what it wanted is over, the program goes on. */
+static void controller_dies(void **state)
+{
+	struct controller_options options = { .prefix = "t:", .subbuf_size = 1 << 16, .n_subbufs = 4 };
+	struct controller *c = controller_start(run_make_dir(), &options);
+	char library[PATH_MAX];
+	int ends[2];
+
+	(void)state;
+	ssize_t len = readlink("/proc/self/exe", library, sizeof(library) - 32);
+
+	library[len] = '\0';
+	strcpy(strrchr(library, '/'), "/libloaded.so");
+	assert_int_equal(pipe(ends), 0);
+	int saved = dup(0);
+
+	dup2(ends[0], 0);
+	pid_t pid = run_start((const char *[]){ "prog_busy", library, NULL });
+
+	dup2(saved, 0);
+	close(saved);
+	close(ends[0]);
+	assert_true(controller_wait_done(c, 1));
+	pause_ms(20);
+	controller_stop(c);
+	pause_ms(50);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+	close(ends[1]);
+	assert_int_equal(run_wait(pid), 0);
+	controller_free(c);
+	run_remove_dir();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(while_recording), cmocka_unit_test(controller_dies) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* test_tasks.c - fork, vfork, clone, exec, namespaces, users, descriptors: each records what it should, and loses what it must, counted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "tracer/t/controller.h"
+#include "tracer/t/run.h"
+
+struct outcome {
+	struct run_records records;
+	uint64_t lost;
+	int status;
+	unsigned apps;
+};
+
+static struct outcome run_kind(const char *kind)
+{
+	struct controller_options options = { .prefix = "t:", .n_contexts = 1, .contexts = { WMK_CTX_VPID } };
+	struct controller *c = controller_start(run_make_dir(), &options);
+	struct outcome o = { .status = run_program("prog_tasks", kind) };
+
+	assert_true(o.status >= 0);
+	assert_true(controller_read(c, run_keep, &o.records, &o.lost, NULL) >= 0);
+	o.apps = controller_apps(c);
+	controller_free(c);
+	run_remove_dir();
+	if (WIFEXITED(o.status) && WEXITSTATUS(o.status) == 77)
+		skip();         /* not allowed here */
+	assert_int_equal(o.status, 0);
+	return o;
+}
+
+/* Records whose `where` is this; each has the vpid context of the process that it names. */
+static unsigned where(const struct outcome *o, const char *place)
+{
+	char wanted[64];
+	unsigned n = 0;
+
+	snprintf(wanted, sizeof(wanted), "} t:mark where=\"%s\" pid=", place);
+	for (unsigned i = 0; i < o->records.n; i++) {
+		const char *at = strstr(o->records.text[i], wanted);
+		int vpid, pid;
+
+		if (!at)
+			continue;
+		assert_int_equal(sscanf(o->records.text[i], "{vpid=%d", &vpid), 1);
+		assert_int_equal(sscanf(at + strlen(wanted), "%d", &pid), 1);
+		assert_int_equal(vpid, pid);
+		n++;
+	}
+	return n;
+}
+
+static void forks(void **state)
+{
+	struct outcome o = run_kind("fork");
+
+	(void)state;
+	assert_int_equal(where(&o, "before"), 1);
+	assert_int_equal(where(&o, "child"), 1);
+	assert_int_equal(where(&o, "grandchild"), 1);
+	assert_int_equal(where(&o, "after"), 1);
+	assert_int_equal(o.records.n, 4);
+	assert_int_equal(o.lost, 0);
+	run_forget(&o.records);
+}
+
+static void vforks(void **state)
+{
+	struct outcome o = run_kind("vfork");
+
+	(void)state;
+	assert_int_equal(where(&o, "before"), 5);
+	assert_int_equal(where(&o, "after"), 5);
+	assert_int_equal(o.records.n, 10);
+	assert_int_equal(o.lost, 10);
+	run_forget(&o.records);
+}
+
+static void clones(void **state)
+{
+	struct outcome o = run_kind("clone");
+
+	(void)state;
+	assert_int_equal(where(&o, "beside"), 100);
+	assert_int_equal(o.records.n, 102);
+	assert_int_equal(o.lost, 1);
+	run_forget(&o.records);
+}
+
+static void clones_with_memory_of_their_own(void **state)
+{
+	struct outcome o = run_kind("clone_copy");
+
+	(void)state;
+	assert_int_equal(where(&o, "copy"), 1);
+	assert_int_equal(o.lost, 0);
+	run_forget(&o.records);
+}
+
+static void descriptors(void **state)
+{
+	struct outcome o = run_kind("descriptors");
+
+	(void)state;
+	assert_int_equal(where(&o, "after"), 1);
+	run_forget(&o.records);
+}
+
+static void user_namespace(void **state)
+{
+	struct outcome o = run_kind("unshare");
+
+	(void)state;
+	assert_int_equal(where(&o, "before"), 1);
+	assert_int_equal(where(&o, "after"), 1);
+	assert_int_equal(o.lost, 0);
+	run_forget(&o.records);
+}
+
+static void other_user(void **state)
+{
+	struct outcome o = run_kind("setuid");
+
+	(void)state;
+	assert_int_equal(where(&o, "before"), 1);
+	assert_int_equal(o.records.n, 1);
+	run_forget(&o.records);
+}
+
+static void helper_stopped(void **state)
+{
+	struct outcome o = run_kind("stop");
+
+	(void)state;
+	assert_int_equal(where(&o, "before"), 1);
+	assert_int_equal(o.records.n, 1);
+	run_forget(&o.records);
+}
+
+static void executes(void **state)
+{
+	struct outcome o = run_kind("exec");
+
+	(void)state;
+	assert_int_equal(where(&o, "before"), 1);
+	assert_int_equal(where(&o, "simple"), 1);
+	assert_int_equal(o.apps, 2);
+	run_forget(&o.records);
+}
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* A controller that accepts and is silent costs what WAYMARK_REGISTER_TIMEOUT says; WAYMARK_DISABLE does not even ask. */
+static void silent_controller(void **state)
+{
+	struct controller_options options = { .silent = true };
+	struct controller *c = controller_start(run_make_dir(), &options);
+	double begin = seconds();
+
+	(void)state;
+	setenv("WAYMARK_REGISTER_TIMEOUT", "300", 1);
+	assert_int_equal(WEXITSTATUS(run_program("prog_tasks", "simple")), 88);
+	assert_true(seconds() - begin >= 0.3);
+	assert_int_equal(controller_apps(c), 1);
+	begin = seconds();
+	setenv("WAYMARK_REGISTER_TIMEOUT", "0", 1);
+	assert_int_equal(WEXITSTATUS(run_program("prog_tasks", "simple")), 88);
+	unsetenv("WAYMARK_REGISTER_TIMEOUT");
+	setenv("WAYMARK_DISABLE", "1", 1);
+	unsigned before = controller_apps(c);
+
+	assert_int_equal(WEXITSTATUS(run_program("prog_tasks", "simple")), 88);
+	unsetenv("WAYMARK_DISABLE");
+	assert_int_equal(controller_apps(c), before);
+	controller_free(c);
+	run_remove_dir();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(forks), cmocka_unit_test(vforks), cmocka_unit_test(clones), cmocka_unit_test(clones_with_memory_of_their_own),
+		cmocka_unit_test(descriptors), cmocka_unit_test(user_namespace), cmocka_unit_test(other_user),
+		cmocka_unit_test(helper_stopped), cmocka_unit_test(executes), cmocka_unit_test(silent_controller),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
