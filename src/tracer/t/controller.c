@@ -41,6 +41,7 @@ struct controller {
 	struct app apps[APPS_MAX];
 	unsigned n_apps;
 	uint32_t sync;
+	bool channel_away;          /* controller_channel_gone() was called */
 };
 
 static void die(const char *what)
@@ -107,7 +108,9 @@ static void on_event(struct controller *c, struct app *app, const void *body, si
 	app->events[app->n_events].number = number;
 	app->events[app->n_events].id = id;
 	app->events[app->n_events].there = true;
-	send_enable(app, app->n_events++, true);
+	app->n_events++;
+	if (!c->channel_away)
+		send_enable(app, app->n_events - 1, true);
 }
 
 static void on_frame(struct controller *c, struct app *app, const struct wmk_frame *frame, const void *body)
@@ -384,6 +387,7 @@ bool controller_enable_all(struct controller *c)
 bool controller_channel_gone(struct controller *c)
 {
 	pthread_mutex_lock(&c->lock);
+	c->channel_away = true;
 	for (unsigned i = 0; i < c->n_apps; i++)
 		if (c->apps[i].sock >= 0)
 			wmk_out_u32(&c->apps[i].out, WMK_MSG_CHANNEL_GONE, CHANNEL);
@@ -394,6 +398,7 @@ bool controller_channel_gone(struct controller *c)
 bool controller_channel_again(struct controller *c)
 {
 	pthread_mutex_lock(&c->lock);
+	c->channel_away = false;
 	for (unsigned i = 0; i < c->n_apps; i++)
 		if (c->apps[i].sock >= 0)
 			send_channel(c, &c->apps[i]);

@@ -59,7 +59,7 @@ static unsigned rounds(unsigned full)
 
 static void while_recording(void **state)
 {
-	struct controller_options options = { .prefix = "t:", .subbuf_size = 1 << 20, .n_subbufs = 32 };
+	struct controller_options options = { .prefix = "t:", .subbuf_size = 1 << 15, .n_subbufs = 8 };
 	struct controller *c = controller_start(run_make_dir(), &options);
 	struct seen seen = { 0 };
 	char self[PATH_MAX], library[PATH_MAX + 32];
@@ -81,7 +81,7 @@ static void while_recording(void **state)
 	close(saved);
 	close(ends[0]);
 	assert_true(controller_wait_done(c, 1));
-	for (unsigned i = 0; i < rounds(300); i++) {
+	for (unsigned i = 0; i < rounds(100); i++) {
 		assert_true(controller_disable_all(c));
 		assert_true(controller_enable_all(c));
 		pause_ms(2);
