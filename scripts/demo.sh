@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 scripts/setup.sh
 [ -f build/build.ninja ] || meson setup build --buildtype=release
-ninja -C build
+ninja -C build src/cli/waymark examples/shop
 
 trace=$(mktemp -d)/shop
 trap 'rm -rf "${trace%/shop}"' EXIT
