@@ -89,8 +89,8 @@ static int make_store(struct wmk_recording *rec, const struct wmk_recording_opti
 	return wmk_store_create(rec->path, sub, &rec->store);
 }
 
-/* Whose objects they are, whatever the user asked for. */
-static const uint8_t statedump_contexts[] = { WMK_CTX_VPID, WMK_CTX_PROCNAME };
+/* Whose objects they are, whatever the user asked for. (The thread that says it is libwaymark's own: its name tells nothing.) */
+static const uint8_t statedump_contexts[] = { WMK_CTX_VPID };
 
 static int stream_text(struct wmk_ctf_text *text, unsigned channel, const uint8_t *numbers, unsigned n)
 {
