@@ -72,11 +72,14 @@ def places(case):
     inside = set()
     for begin, end in re.findall(r'^sequence (\w+) (\w+)', text, re.M):
         low, high = int(begin, 16), int(end, 16)
-        # Only those that a record comes to: one of its instructions before the first one was stepped.
+        # Only those that a record comes to: its first instruction is where the step stands before the abort.
+        if low not in stepped:
+            continue
         listing = subprocess.run(['objdump', '-d', '--start-address=0x%x' % low, '--stop-address=0x%x' % (high + 1),
                                   path],
                                  capture_output=True, text=True).stdout
         inside |= {int(x, 16) for x in re.findall(r'^\s+([0-9a-f]+):\t', listing, re.M)}
+    check(inside, 'the record entered none of the sequences of %s: %s', path, text[:300])
     check(stepped, 'not one instruction of %s was stepped: %s', path, text[:300])
     return os.path.basename(path), sorted(stepped), sorted(inside)
 
