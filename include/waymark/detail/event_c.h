@@ -36,8 +36,7 @@ struct wmk_code {
 #define WMK_CODE_ODD(x) (WMK_CLASS(x) != 1 ? WAYMARK_T_POINTER : _Generic(WMK_PROMOTED(x), \
 	int: WAYMARK_T_S32, unsigned: WAYMARK_T_U32, unsigned long: WAYMARK_T_U64, default: WAYMARK_T_S64))
 /* Integer, enumeration, bool, pointer, floating point. */
-#define WMK_IS_VALUE(x) (WMK_CLASS(x) == 1 || WMK_CLASS(x) == 3 || WMK_CLASS(x) == 4 || \
-	WMK_CLASS(x) == 5 || WMK_CLASS(x) == 8)
+#define WMK_IS_VALUE(x) (0x13a >> WMK_CLASS(x) & 1)  /* classes 1, 3, 4, 5, 8; x once: it is long when expanded */
 
 #define WMK_CODE(x) sizeof(**_Generic((x), \
 	struct wmk_code (*const *)[]: 1 ? 0 : (x), \
@@ -162,8 +161,8 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 /* 0, or a refusal in words. */
 #define WMK_REQUIRE(condition, message) (sizeof(struct { _Static_assert(condition, message); char c; }) - 1)
 
-#define WMK_CODE_IS_INT(code) ((code) >= WAYMARK_T_S8 && (code) <= WAYMARK_T_U64)
-#define WMK_CODE_IS_ELEM(code) ((code) >= WAYMARK_T_S8 && (code) <= WAYMARK_T_POINTER)
+#define WMK_CODE_IS_INT(code) ((code) - WAYMARK_T_S8 <= WAYMARK_T_U64 - WAYMARK_T_S8)
+#define WMK_CODE_IS_ELEM(code) ((code) - WAYMARK_T_S8 <= WAYMARK_T_POINTER - WAYMARK_T_S8)
 
 #define WMK_INTEGER(x, flag, who) \
 	WMK_WRAPPER(WMK_CODE(x) | (size_t)(flag) << 16 | \
