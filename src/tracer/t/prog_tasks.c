@@ -161,6 +161,19 @@ static int do_exec(void)
 	return 1;
 }
 
+/* Sites are on, and no page is both writable and executable. */
+static int do_text(void)
+{
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	mark("before");
+	while (maps && fgets(line, sizeof(line), maps))
+		if (strstr(line, " rwx"))
+			return 2;
+	return maps && wm_enabled(t, mark) ? 0 : 1;
+}
+
 static int do_simple(void)
 {
 	mark("simple");
@@ -172,7 +185,7 @@ int main(int argc, char **argv)
 	static const struct { const char *name; int (*run)(void); } kinds[] = {
 		{ "fork", do_fork }, { "vfork", do_vfork }, { "clone", do_clone }, { "clone_copy", do_clone_copy },
 		{ "descriptors", do_descriptors }, { "unshare", do_unshare }, { "setuid", do_setuid }, { "stop", do_stop },
-		{ "exec", do_exec }, { "simple", do_simple },
+		{ "exec", do_exec }, { "text", do_text }, { "simple", do_simple },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(kinds) / sizeof(kinds[0]); i++)

@@ -44,8 +44,8 @@ static void every_type(void **state)
 		"t:labels c=2",
 		"t:strings text=\"hello\" null=\"(null)\" part=\"abc\" last=7",
 		"t:blobs raw=[0x1,0x2,0xff] seq=[1,-2] arr=[1,-2,3] none=[]",
-		"t:cut before=1 large=\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxx\xe2\x80\xa6\" "
-		"seq=[2021161080,2021161080,2021161080,2021161080,2021161080,2021161080,2021161080,2021161080] after=2",
+		("t:cut before=1 large=\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxx\xe2\x80\xa6\" "
+		"seq=[2021161080,2021161080,2021161080,2021161080,2021161080,2021161080,2021161080,2021161080] after=2"),
 		/* 35 bytes do not fit into 32: 29 and the ellipsis */
 		"t:utf8 text=\"aaaaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa4\xe2\x80\xa6\"",
 		"marker:mark count=5 name=\"five\"",

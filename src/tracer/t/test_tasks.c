@@ -158,6 +158,15 @@ static void executes(void **state)
 	run_forget(&o.records);
 }
 
+static void text_is_not_writable(void **state)
+{
+	struct outcome o = run_kind("text");
+
+	(void)state;
+	assert_int_equal(where(&o, "before"), 1);
+	run_forget(&o.records);
+}
+
 static double seconds(void)
 {
 	struct timespec ts;
@@ -197,7 +206,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forks), cmocka_unit_test(vforks), cmocka_unit_test(clones), cmocka_unit_test(clones_with_memory_of_their_own),
 		cmocka_unit_test(descriptors), cmocka_unit_test(user_namespace), cmocka_unit_test(other_user),
-		cmocka_unit_test(helper_stopped), cmocka_unit_test(executes), cmocka_unit_test(silent_controller),
+		cmocka_unit_test(helper_stopped), cmocka_unit_test(executes), cmocka_unit_test(text_is_not_writable),
+		cmocka_unit_test(silent_controller),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
