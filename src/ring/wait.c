@@ -3,13 +3,16 @@
  * wait.c - who waits for whom: the reader for a new sub-buffer (futex, woken by writers), writers for room (slices, given up
  * when the reader's heartbeat stops), the reclaimer for recorders on the slow path (two counters).
  */
-#include <linux/futex.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "ring/inside.h"
+
+/* Of <linux/futex.h>, which musl's compiler wrapper does not find. */
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
 
 #define SLICE_FIRST_NS 50000ull
 #define SLICE_MAX_NS 5000000ull
