@@ -4,8 +4,8 @@
  *
  *     cc ring.c $(pkg-config --cflags --libs waymark-ring) && ./a.out
  *
- * The parent creates a set and reads it. The children map it (here they inherit the descriptor; it can as well be passed over a socket)
- * and record a number each time. Every number must come back exactly once.
+ * The parent creates a set and reads it. The children map it (here they inherit the descriptor; it can as well be
+ * passed over a socket) and record a number each time. Every number must come back exactly once.
  */
 #include <stdio.h>
 #include <string.h>
@@ -112,7 +112,8 @@ int main(void)
 	if (read_all(set, WAYMARK_RING_FLUSH, sums, counts) < 0)
 		return 1;
 	for (unsigned i = 0; i < WRITERS; i++) {
-		printf("writer %u: %llu numbers, sum %llu\n", i, (unsigned long long)counts[i], (unsigned long long)sums[i]);
+		printf("writer %u: %llu numbers, sum %llu\n", i, (unsigned long long)counts[i],
+		       (unsigned long long)sums[i]);
 		failed |= counts[i] != NUMBERS || sums[i] != (uint64_t)NUMBERS * (NUMBERS - 1) / 2;
 	}
 	waymark_ring_set_close(set);

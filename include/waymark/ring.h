@@ -12,11 +12,12 @@
  *            └────────►│        │        │        │   threads without restartable sequences, very long records
  *                      └────────┴────────┴────────┘
  *
- * A *set* holds one ring for each possible CPU, then claim rings. An event record is wholly in its ring or not at all: it becomes visible by
- * one store at the end of a restartable sequence (rseq(2)). A writer that is killed leaves nothing behind. See docs/ring.md.
+ * A *set* holds one ring for each possible CPU, then claim rings. An event record is wholly in its ring or not at
+ * all: it becomes visible by one store at the end of a restartable sequence (rseq(2)). A writer that is killed leaves
+ * nothing behind. See docs/ring.md.
  *
- * Each record is <header><payload>: the header is 4, 6 or 13 bytes and holds the id and the time (struct event_header in
- * docs/trace-format.md); the payload is the fragments, back to back.
+ * Each record is <header><payload>: the header is 4, 6 or 13 bytes and holds the id and the time (struct event_header
+ * in docs/trace-format.md); the payload is the fragments, back to back.
  *
  * Errors are negative errno values. Nothing here prints, exits, or keeps global state.
  */
@@ -36,7 +37,11 @@ extern "C" {
 #define WAYMARK_RING_SEQ_MAX 16384u    /* longest payload that a restartable sequence carries, in bytes */
 
 enum waymark_ring_mode { WAYMARK_RING_DISCARD = 0, WAYMARK_RING_OVERWRITE = 1 };
-enum waymark_ring_clock { WAYMARK_CLOCK_MONOTONIC = 0, WAYMARK_CLOCK_COUNTER = 1 /* rdtsc, cntvct_el0 */, WAYMARK_CLOCK_PLUGIN = 2 };
+enum waymark_ring_clock {
+	WAYMARK_CLOCK_MONOTONIC = 0,
+	WAYMARK_CLOCK_COUNTER = 1, /* rdtsc, cntvct_el0 */
+	WAYMARK_CLOCK_PLUGIN = 2,
+};
 
 /* Why a record was lost. Σ over causes is the ring's loss. */
 enum waymark_ring_loss {
@@ -56,7 +61,7 @@ struct waymark_ring_options {
 	uint32_t mode;             /* enum waymark_ring_mode */
 	uint32_t clock;            /* enum waymark_ring_clock */
 	int64_t block_us;          /* discard mode: wait this long for room; 0 never, -1 for ever */
-	uint64_t prefault;         /* bytes of the CPU rings to back at once, but at least a sub-buffer each; the rest as CPUs begin to record */
+	uint64_t prefault;         /* bytes of the CPU rings to back at once, at least a sub-buffer each */
 	uint8_t uuid[16];
 };
 
@@ -64,7 +69,10 @@ struct waymark_ring_set;
 
 /* Create a set in a sealed memfd and map it as its reader. The caller owns *set; waymark_ring_set_close() frees it. */
 int waymark_ring_set_create(const struct waymark_ring_options *options, struct waymark_ring_set **set);
-/* Map a set that another process created, to write. `fd` stays the caller's. Seals, size, magic, version and geometry are checked. */
+/*
+ * Map a set that another process created, to write. `fd` stays the caller's. Seals, size, magic, version and geometry
+ * are checked.
+ */
 int waymark_ring_set_open(int fd, struct waymark_ring_set **set);
 /* The memfd, owned by the set; -1 in one that was opened to write. */
 int waymark_ring_set_fd(const struct waymark_ring_set *set);
@@ -78,9 +86,9 @@ const struct waymark_ring_options *waymark_ring_set_options(const struct waymark
 /* ── writing ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 enum waymark_ring_frag_kind {
-	WAYMARK_FRAG_WORDS = 0,    /* 8-byte aligned, readable in whole words: up to 7 bytes past `len` are read, not recorded */
+	WAYMARK_FRAG_WORDS = 0,    /* 8-byte aligned; up to 7 bytes past `len` are read, not recorded */
 	WAYMARK_FRAG_BYTES = 1,    /* exactly `len` bytes are read */
-	WAYMARK_FRAG_TEXT = 2,     /* exactly `len` bytes are read; a NUL among them becomes '#'; one NUL is added behind */
+	WAYMARK_FRAG_TEXT = 2,     /* `len` bytes are read; a NUL among them becomes '#'; one is added behind */
 	WAYMARK_FRAG_TEXT_OPEN = 3 /* the same, without the NUL behind */
 };
 
@@ -91,9 +99,9 @@ struct waymark_ring_frag {
 };
 
 /*
- * Record: 0, or -ENOSPC (lost, and counted), -EINVAL (n too large). Async-signal-safe, any thread, no allocation, no lock.
- * System calls only at a process's first entry of a sub-buffer (mprotect), on claim rings (signal masking), to wake a sleeping reader at the
- * entry of a new sub-buffer, and where blocking was asked for.
+ * Record: 0, or -ENOSPC (lost, and counted), -EINVAL (n too large). Async-signal-safe, any thread, no allocation, no
+ * lock. System calls only at a process's first entry of a sub-buffer (mprotect), on claim rings (signal masking), to
+ * wake a sleeping reader at the entry of a new sub-buffer, and where blocking was asked for.
  */
 int waymark_ring_record(struct waymark_ring_set *set, uint32_t id, const struct waymark_ring_frag *frags, unsigned n);
 
@@ -106,12 +114,12 @@ struct waymark_ring_packet {
 	uint64_t begin_ts, end_ts;  /* of the records within; a continuation begins at the end of the previous piece */
 	uint64_t begin_pos;         /* ring position of the first byte of `data` (monotonic) */
 	uint64_t sequence;          /* of pieces read from this ring, from 0 */
-	uint64_t records;           /* records from the ring's beginning to the end of this piece (lost ones not counted) */
-	uint64_t lost;              /* records lost from the ring's beginning to the end of this piece: all causes and overwritten ones */
+	uint64_t records;           /* from the ring's beginning to the end of this piece, lost ones not counted */
+	uint64_t lost;              /* likewise: all causes and overwritten ones */
 	uint64_t cut;               /* fields cut to the channel's limit, so far */
-	const void *data;           /* records, readable until release; in the mapping (discard) or a checked copy (overwrite) */
+	const void *data;           /* until release; in the mapping (discard) or a checked copy (overwrite) */
 	size_t len;                 /* bytes of `data`; may be 0 */
-	void *room;                 /* header_room writable bytes that end exactly at `data`, or NULL: write the header elsewhere */
+	void *room;                 /* header_room writable bytes that end at `data`; NULL: write elsewhere */
 	uint64_t file_offset;       /* of `data` in the set's fd, for splice; UINT64_MAX when data is a copy */
 	uint32_t whole;             /* 1: the sub-buffer is complete, the next piece starts a new one */
 	uint32_t ring;
@@ -122,32 +130,45 @@ struct waymark_ring_packet {
 /* The reader trusts nothing in shared memory: geometry is the set's own, every offset, count and time is checked. */
 int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct waymark_ring_reader **reader);
 void waymark_ring_reader_close(struct waymark_ring_reader *reader);
-/* 1: *packet is filled; 0: nothing (yet); -EIO: this ring lies (said once; it yields nothing more), others are unharmed. */
+/*
+ * 1: *packet is filled; 0: nothing (yet); -EIO: this ring lies (said once; it yields nothing more), others are
+ * unharmed.
+ */
 int waymark_ring_reader_next(struct waymark_ring_reader *reader, unsigned flags, struct waymark_ring_packet *packet);
 /* The piece has been dealt with; its room in the ring is given back to the writers when its sub-buffer is complete. */
 int waymark_ring_reader_release(struct waymark_ring_reader *reader, const struct waymark_ring_packet *packet);
-/* What has been lost in the ring up to now, by cause (may be NULL). The sum includes `overwritten` as the reader knows it. */
+/*
+ * What has been lost in the ring up to now, by cause (may be NULL). The sum includes `overwritten` as the reader
+ * knows it.
+ */
 uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *reader, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 /* Bytes committed so far; a cheap look whether there is anything to do. */
 uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *reader);
 /* Go on where an earlier reader stopped: the next piece begins at `pos`, with sequence number `sequence`. */
 int waymark_ring_reader_resume(struct waymark_ring_reader *reader, uint64_t pos, uint64_t sequence);
 /*
- * Beacon: moves the calling thread to the ring's CPU (and back), after which *floor is a time below which no further record
- * will come from this ring. -ENOTSUP for claim rings, -EPERM/-EINVAL for a CPU that this thread may not run on.
+ * Beacon: moves the calling thread to the ring's CPU (and back), after which *floor is a time below which no further
+ * record will come from this ring. -ENOTSUP for claim rings, -EPERM/-EINVAL for a CPU that this thread may not run
+ * on.
  */
 int waymark_ring_reader_beacon(struct waymark_ring_reader *reader, uint64_t *floor);
 
 /*
- * Memory, once per look: backs with memory the rings that have begun to record. Writers enter only what is backed: they never allocate.
- * Returns 0, or -ENOMEM/-ENOSPC (writers then lose records, cause memory, until a later call succeeds).
+ * Memory, once per look: backs with memory the rings that have begun to record. Writers enter only what is backed:
+ * they never allocate. Returns 0, or -ENOMEM/-ENOSPC (writers then lose records, cause memory, until a later call
+ * succeeds).
  */
 int waymark_ring_set_back(struct waymark_ring_set *set);
 /* Says that the reader is alive (writers that block for room give up when this stops). */
 void waymark_ring_set_heartbeat(struct waymark_ring_set *set);
-/* Sleep until a writer enters a new sub-buffer of any ring, `timeout_us` at most (<= 1 s). 1: woken, 0: time is over. */
+/*
+ * Sleep until a writer enters a new sub-buffer of any ring, `timeout_us` at most (<= 1 s). 1: woken, 0: time is over.
+ */
 int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us);
-/* Ends a sleep in waymark_ring_set_wait() of another thread of the reader's process. A sleep that has not begun yet is not affected. */
+/*
+ * Ends a sleep in waymark_ring_set_wait() of another thread of the reader's process. A sleep that has not begun yet
+ * is not affected.
+ */
 void waymark_ring_set_wake(struct waymark_ring_set *set);
 
 /* ── claim rings: who may claim, and who died ────────────────────────────────────────────────────────── */
@@ -156,7 +177,10 @@ void waymark_ring_set_wake(struct waymark_ring_set *set);
 void waymark_ring_set_identity(struct waymark_ring_set *set, uint32_t slot, uint32_t generation);
 /* The process with that identity is dead (pidfd says so): frees its claims. Returns how many. */
 int waymark_ring_set_free_claims(struct waymark_ring_set *set, uint32_t slot, uint32_t generation);
-/* Anonymous claims that made no progress since the last call are retired, fresh rings take their place. Returns how many. */
+/*
+ * Anonymous claims that made no progress since the last call are retired, fresh rings take their place. Returns how
+ * many.
+ */
 int waymark_ring_set_retire_claims(struct waymark_ring_set *set);
 
 #ifdef __cplusplus

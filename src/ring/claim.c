@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * claim.c - recording without restartable sequences: a thread blocks its signals, claims a ring for itself, writes, commits,
- * releases. And the other side: claims of the dead are freed, those of nobody in particular retired.
+ * claim.c - recording without restartable sequences: a thread blocks its signals, claims a ring for itself, writes,
+ * commits, releases. And the other side: claims of the dead are freed, those of nobody in particular retired.
  */
 #include <signal.h>
 #include <string.h>
@@ -11,11 +11,12 @@
 #include "ring/inside.h"
 
 /*
- * All but those that the processor raises: blocking them would make the kernel kill, or reset the handler of, a program that
- * expects them (a garbage collector's guard pages, a debugger's single steps).
+ * All but those that the processor raises: blocking them would make the kernel kill, or reset the handler of, a
+ * program that expects them (a garbage collector's guard pages, a debugger's single steps).
  */
 #define SIGBIT(n) (1ull << ((n) - 1))
-#define BLOCKED (~(SIGBIT(SIGSEGV) | SIGBIT(SIGBUS) | SIGBIT(SIGFPE) | SIGBIT(SIGILL) | SIGBIT(SIGTRAP) | SIGBIT(SIGSYS)))
+#define BLOCKED                                                                                                        \
+	(~(SIGBIT(SIGSEGV) | SIGBIT(SIGBUS) | SIGBIT(SIGFPE) | SIGBIT(SIGILL) | SIGBIT(SIGTRAP) | SIGBIT(SIGSYS)))
 
 static uint32_t claims_end(const struct waymark_ring_set *set)
 {
@@ -37,7 +38,8 @@ static struct wmk_ring_view *claim(struct waymark_ring_set *set, uint64_t who)
 		if (wmk_ring_load(&ring->ctl->claim) != WMK_CLAIM_FREE)
 			continue;
 		/* (H) acquire: pairs with the release in unclaim() and in waymark_ring_set_free_claims(). */
-		if (__atomic_compare_exchange_n(&ring->ctl->claim, &expected, who, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		if (__atomic_compare_exchange_n(&ring->ctl->claim, &expected, who, 0, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED)) {
 			wmk_ring_set_to(&ring->ctl->claims, wmk_ring_load(&ring->ctl->claims) + 1);
 			return ring;
 		}
@@ -125,8 +127,8 @@ static void commit(struct wmk_seq_plan *plan)
 	WMK_TESTPOINT(claim_committed);
 }
 
-static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct wmk_seq_plan *plan, uint32_t id,
-			 uint32_t total, int may_wait)
+static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct wmk_seq_plan *plan,
+			 uint32_t id, uint32_t total, int may_wait)
 {
 	uint64_t offset;
 	int err;
@@ -145,7 +147,8 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 		plan->dst = ring->data + (plan->pos & set->ring_mask);
 		offset = plan->pos & (set->subbuf_size - 1);
 		err = 0;
-		if (plan->new_pos > wmk_ring_load(&ring->limit) || offset == 0 || offset + plan->header_len + total > set->usable)
+		if (plan->new_pos > wmk_ring_load(&ring->limit) || offset == 0 ||
+		    offset + plan->header_len + total > set->usable)
 			err = wmk_ring_place(set, ring, plan, id, total);
 	} while (err == 1);
 	if (err == -ENOSPC && may_wait)
@@ -166,8 +169,12 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 	return 0;
 }
 
-/* One try, with signals blocked and counted in. 0; -ESTALE; -ENOSPC: full (counted unless may_wait); others: lost, and counted. */
-static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *plan, uint32_t id, uint32_t total, int may_wait)
+/*
+ * One try, with signals blocked and counted in. 0; -ESTALE; -ENOSPC: full (counted unless may_wait); others: lost,
+ * and counted.
+ */
+static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *plan, uint32_t id, uint32_t total,
+			   int may_wait)
 {
 	uint64_t who, mask = BLOCKED, old = 0;
 	struct wmk_ring_view *ring;
@@ -211,7 +218,8 @@ int wmk_ring_write_claim(struct waymark_ring_set *set, const uint64_t *guard, ui
 
 static uint64_t identity(uint32_t slot, uint32_t generation)
 {
-	return slot == 0 && generation == 0 ? WMK_CLAIM_ANONYMOUS : WMK_CLAIM_NAMED | (uint64_t)(generation & 0x1fffffff) << 32 | slot;
+	return slot == 0 && generation == 0 ? WMK_CLAIM_ANONYMOUS
+					    : WMK_CLAIM_NAMED | (uint64_t)(generation & 0x1fffffff) << 32 | slot;
 }
 
 void waymark_ring_set_identity(struct waymark_ring_set *set, uint32_t slot, uint32_t generation)
@@ -230,8 +238,8 @@ int waymark_ring_set_free_claims(struct waymark_ring_set *set, uint32_t slot, ui
 		uint64_t expected = who;
 
 		/* (H) release, on behalf of the dead: its stores are visible, the kernel saw it die before we did. */
-		freed += __atomic_compare_exchange_n(&set->ring[i].ctl->claim, &expected, WMK_CLAIM_FREE, 0, __ATOMIC_ACQ_REL,
-						     __ATOMIC_RELAXED);
+		freed += __atomic_compare_exchange_n(&set->ring[i].ctl->claim, &expected, WMK_CLAIM_FREE, 0,
+						     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	}
 	return freed;
 }
@@ -250,7 +258,8 @@ int waymark_ring_set_retire_claims(struct waymark_ring_set *set)
 		ring->seen_claims = wmk_ring_load(&ring->ctl->claim) == WMK_CLAIM_ANONYMOUS ? claims + 1 : 0;
 		if (!still || end >= set->n_rings)
 			continue;
-		if (__atomic_compare_exchange_n(&ring->ctl->claim, &expected, WMK_CLAIM_RETIRED, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+		if (__atomic_compare_exchange_n(&ring->ctl->claim, &expected, WMK_CLAIM_RETIRED, 0, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED)) {
 			wmk_ring_back_first(set, end);
 			wmk_ring_set_to(&set->header->claims_end, end + 1);
 			n++;

@@ -7,7 +7,10 @@
 
 #define wmk_ring_set_to(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 
-/* Encode the record header that makes `ts` decodable after a record of time `last_ts`. Returns its length: 4, 6 or 13. */
+/*
+ * Encode the record header that makes `ts` decodable after a record of time `last_ts`. Returns its length: 4, 6 or
+ * 13.
+ */
 static inline unsigned wmk_ring_header(uint64_t out[2], uint32_t id, uint64_t ts, uint64_t last_ts)
 {
 	unsigned char *p = (unsigned char *)out;
@@ -30,11 +33,12 @@ static inline unsigned wmk_ring_header(uint64_t out[2], uint32_t id, uint64_t ts
 }
 
 /*
- * Decide where a record goes that does not fit behind plan->pos, or whose sub-buffer is not accessible here: fills plan's new_pos, dst and
- * what is to be closed and opened. 0; 1: only accessibility was missing, look again; -ENOSPC: full; -ENOMEM: no memory;
- * -EMSGSIZE: too large for any sub-buffer.
+ * Decide where a record goes that does not fit behind plan->pos, or whose sub-buffer is not accessible here: fills
+ * plan's new_pos, dst and what is to be closed and opened. 0; 1: only accessibility was missing, look again; -ENOSPC:
+ * full; -ENOMEM: no memory; -EMSGSIZE: too large for any sub-buffer.
  */
-int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct wmk_seq_plan *plan, uint32_t id, uint32_t total);
+int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct wmk_seq_plan *plan, uint32_t id,
+		   uint32_t total);
 /* The slot that carries the state of plan->pos: fills plan's next, records, records_before, last_ts. */
 static inline void wmk_ring_carry(struct wmk_ring_ctl *ctl, struct wmk_seq_plan *plan)
 {
@@ -52,16 +56,25 @@ static inline enum waymark_ring_loss wmk_ring_cause(int err)
 	return err == -ENOMEM ? WAYMARK_LOST_MEMORY : err == -EMSGSIZE ? WAYMARK_LOST_SIZE : WAYMARK_LOST_FULL;
 }
 
-/* May the sub-buffer at `sub` be entered? Makes it accessible here (a system call, the first time). 0; -ENOMEM: it is not backed. */
+/*
+ * May the sub-buffer at `sub` be entered? Makes it accessible here (a system call, the first time). 0; -ENOMEM: it is
+ * not backed.
+ */
 int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t sub);
 /* Wake the reader if it sleeps; after the commit that opened a sub-buffer. */
 void wmk_ring_wake(struct waymark_ring_set *set);
-/* Wait for room, where that was asked for and is allowed. 1: look again; 0: no. `waited`: 0 at first, kept by the caller. */
+/*
+ * Wait for room, where that was asked for and is allowed. 1: look again; 0: no. `waited`: 0 at first, kept by the
+ * caller.
+ */
 int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited);
 /* Count a loss on the ring of the CPU that runs here. -ENOSPC or -ESTALE. */
 int wmk_ring_lose(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, enum waymark_ring_loss cause);
 
-/* Back the CPU rings, `bytes` altogether but at least a sub-buffer each, and the claim rings' first where that is cheap. 0 or -errno. */
+/*
+ * Back the CPU rings, `bytes` altogether but at least a sub-buffer each, and the claim rings' first where that is
+ * cheap. 0 or -errno.
+ */
 int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes);
 
 /* Back the first sub-buffer of a ring. */

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.h - what lies in a ring set's shared memory. An ABI between processes: changed only with WAYMARK_RING_ABI_VERSION.
+ * layout.h - what lies in a ring set's shared memory. An ABI between processes: changed only with
+ * WAYMARK_RING_ABI_VERSION.
  *
  *     page 0           struct wmk_set_header
  *     page 1 ..        struct wmk_ring_ctl × n_rings, rounded up to whole pages
  *     data_offset ..   data of ring 0, of ring 1, ...: n_subbufs × subbuf_size bytes each
  *
- * The control blocks lie together, so that a set is mapped with two system calls however many CPUs there are; the creator
- * allocates them at once. The data is sparse.
+ * The control blocks lie together, so that a set is mapped with two system calls however many CPUs there are; the
+ * creator allocates them at once. The data is sparse.
  *
- *     sub-buffer       struct wmk_ring_sub | header_room bytes for the reader | records ... | at least WMK_RING_SLACK bytes
+ *     sub-buffer       struct wmk_ring_sub | header_room bytes for the reader | records ... | at least WMK_RING_SLACK
+ *     bytes
  *
- * Positions count bytes from the beginning of time, sub-buffer headers included; (position & (ring size - 1)) is the place
- * in the ring's data. A position with offset 0 in its sub-buffer means that the sub-buffer is not opened yet: the first record
- * opens it.
+ * Positions count bytes from the beginning of time, sub-buffer headers included; (position & (ring size - 1)) is the
+ * place in the ring's data. A position with offset 0 in its sub-buffer means that the sub-buffer is not opened yet:
+ * the first record opens it.
  */
 #ifndef WMK_RING_LAYOUT_H
 #define WMK_RING_LAYOUT_H

@@ -3,8 +3,8 @@
  * memory.c - which of a ring's data is backed with memory (backed_pos, shared), and which of it a process may touch
  * (`accessible`, private: the rest is PROT_NONE, so that mlockall() does not fill it).
  *
- * Only the reader allocates. A writer enters only what is backed: in a memory control group at its limit any first touch of a page
- * that is not there, by MADV_POPULATE_WRITE too, kills the toucher, and that would be the program.
+ * Only the reader allocates. A writer enters only what is backed: in a memory control group at its limit any first
+ * touch of a page that is not there, by MADV_POPULATE_WRITE too, kills the toucher, and that would be the program.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -25,7 +25,8 @@ int wmk_ring_access(struct waymark_ring_set *set, struct wmk_ring_view *ring, ui
 
 	(void)set;
 	while (have < bytes) {
-		err = wmk_ring_syscall(SYS_mprotect, (long)(ring->data + have), (long)(bytes - have), PROT_READ | PROT_WRITE, 0, 0, 0);
+		err = wmk_ring_syscall(SYS_mprotect, (long)(ring->data + have), (long)(bytes - have),
+				       PROT_READ | PROT_WRITE, 0, 0, 0);
 		if (err < 0)
 			return (int)err;
 		/* Relaxed: the call has taken effect for every thread when it returns; the value only saves calls. */
@@ -51,7 +52,8 @@ void wmk_ring_set_map_ahead(struct waymark_ring_set *set)
 {
 	for (uint32_t i = 0; i < set->options.n_cpus; i++) {
 		struct wmk_ring_view *ring = &set->ring[i];
-		uint64_t have = wmk_ring_load(&ring->accessible), backed = __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE); /* (F) */
+		uint64_t have = wmk_ring_load(&ring->accessible),
+			 backed = __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE); /* (F) */
 
 		if (backed > set->ring_mask)
 			backed = set->ring_mask + 1;
@@ -60,7 +62,8 @@ void wmk_ring_set_map_ahead(struct waymark_ring_set *set)
 		backed &= ~(set->subbuf_size - 1);
 		if (have >= backed || wmk_ring_access(set, ring, backed) < 0)
 			continue;
-		wmk_ring_syscall(SYS_madvise, (long)(ring->data + have), (long)(backed - have), MADV_POPULATE_WRITE, 0, 0, 0);
+		wmk_ring_syscall(SYS_madvise, (long)(ring->data + have), (long)(backed - have), MADV_POPULATE_WRITE, 0,
+				 0, 0);
 	}
 }
 
@@ -73,7 +76,8 @@ static int back_to(struct waymark_ring_set *set, uint32_t index, uint64_t end)
 
 	for (have &= ~(set->subbuf_size - 1); have < end && have < ring_size; have += set->subbuf_size) {
 		uint64_t now = have + set->subbuf_size;
-		long err = wmk_ring_syscall(SYS_fallocate, set->fd, 0, (long)(offset + have), (long)set->subbuf_size, 0, 0);
+		long err = wmk_ring_syscall(SYS_fallocate, set->fd, 0, (long)(offset + have), (long)set->subbuf_size, 0,
+					    0);
 
 		if (err < 0)
 			return err == -ENOSPC ? -ENOSPC : -ENOMEM;
@@ -108,7 +112,8 @@ void wmk_ring_back_first(struct waymark_ring_set *set, uint32_t index)
 /* Does anybody record into it, or try to? */
 static int has_begun(const struct wmk_ring_ctl *ctl)
 {
-	return wmk_ring_load(&ctl->write_pos) != 0 || wmk_ring_load(&ctl->lost[WAYMARK_LOST_MEMORY]) != 0 || wmk_ring_load(&ctl->claims) != 0;
+	return wmk_ring_load(&ctl->write_pos) != 0 || wmk_ring_load(&ctl->lost[WAYMARK_LOST_MEMORY]) != 0 ||
+	       wmk_ring_load(&ctl->claims) != 0;
 }
 
 int waymark_ring_set_back(struct waymark_ring_set *set)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.h - a record that is ready to be committed: what the C of the writers hands to the sequence of arch/, or to commit() of claim.c. */
+/*
+ * plan.h - a record that is ready to be committed: what the C of the writers hands to the sequence of arch/, or to
+ * commit() of claim.c.
+ */
 #ifndef WMK_RING_PLAN_H
 #define WMK_RING_PLAN_H
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.c - reading a ring that may be written at this moment, by programs that may be broken or malicious. Geometry is the set's
- * own; every position, offset, count and time read from shared memory is copied once, checked, and only then used.
+ * reader.c - reading a ring that may be written at this moment, by programs that may be broken or malicious. Geometry
+ * is the set's own; every position, offset, count and time read from shared memory is copied once, checked, and only
+ * then used.
  *
  *     discard    pieces are read in place; the sub-buffer is given back by consumed_pos
- *     overwrite  pieces are copied, then write_pos is looked at again: the copy counts only if the writer had not come near
+ *     overwrite  pieces are copied, then write_pos is looked at again: the copy counts only if the writer had not
+ *     come near
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -26,7 +28,7 @@ struct waymark_ring_reader {
 	uint64_t last_ts;      /* of the last record released */
 	uint64_t records;      /* committed before pos */
 	uint64_t overwritten;  /* unread, before pos */
-	uint64_t lost;         /* greatest count said: what a sub-buffer's header says can be older than what a part's said */
+	uint64_t lost; /* greatest count said: what a sub-buffer's header says can be older than what a part's said */
 	uint64_t sequence;
 	uint64_t seen_pos;     /* greatest write_pos seen */
 	/* Of the piece that was handed out. */
@@ -46,7 +48,10 @@ static int lies(struct waymark_ring_reader *r)
 	return -EIO;
 }
 
-/* 0; -EAGAIN: the writer is too fast at the moment; -EIO: no slot belongs to write_pos, though nobody moves it: no writer does that. */
+/*
+ * 0; -EAGAIN: the writer is too fast at the moment; -EIO: no slot belongs to write_pos, though nobody moves it: no
+ * writer does that.
+ */
 static int take_snapshot(const struct wmk_ring_ctl *ctl, struct snapshot *s)
 {
 	int stuck = 0;
@@ -66,7 +71,10 @@ static int take_snapshot(const struct wmk_ring_ctl *ctl, struct snapshot *s)
 		}
 		s->last_ts = wmk_ring_load(&slot->last_ts);
 		s->records = wmk_ring_load(&slot->records);
-		/* (D) acquire fence: a time or count that is newer comes with the newer tag; pairs with the order of stores to a slot. */
+		/*
+		 * (D) acquire fence: a time or count that is newer comes with the newer tag; pairs with the order of
+		 * stores to a slot.
+		 */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (wmk_ring_load(&slot->tag) == s->pos)
 			return 0;
@@ -220,7 +228,8 @@ static int describe(struct waymark_ring_reader *r, const struct snapshot *s, uns
 	return 1;
 }
 
-static int next_in_place(struct waymark_ring_reader *r, unsigned flags, const struct snapshot *s, struct waymark_ring_packet *packet)
+static int next_in_place(struct waymark_ring_reader *r, unsigned flags, const struct snapshot *s,
+			 struct waymark_ring_packet *packet)
 {
 	struct piece p;
 	int rc;
@@ -252,7 +261,10 @@ static uint64_t oldest(const struct waymark_ring_set *set, uint64_t write_pos)
 /* Has the writer come near what has just been read of the sub-buffer at `sub`? Then that counts for nothing. */
 static int overtaken(const struct waymark_ring_reader *r, uint64_t sub)
 {
-	/* (C) load barrier between what was read and the second look; pairs with the writer's store barrier and its check of write_pos. */
+	/*
+	 * (C) load barrier between what was read and the second look; pairs with the writer's store barrier and its
+	 * check of write_pos.
+	 */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return sub < oldest(r->set, wmk_ring_load(&r->ctl->write_pos));
 }
@@ -261,11 +273,13 @@ static int overtaken(const struct waymark_ring_reader *r, uint64_t sub)
 static int copy_piece(struct waymark_ring_reader *r, const struct piece *p)
 {
 	if (piece_fits(r, p))
-		copy_racing(r->copy + r->set->options.header_room, r->data + (p->pos & r->set->ring_mask), p->end - p->pos);
+		copy_racing(r->copy + r->set->options.header_room, r->data + (p->pos & r->set->ring_mask),
+			    p->end - p->pos);
 	return !overtaken(r, p->sub);
 }
 
-static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct snapshot *s, struct waymark_ring_packet *packet)
+static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct snapshot *s,
+		     struct waymark_ring_packet *packet)
 {
 	struct piece p;
 	int rc;
@@ -346,7 +360,10 @@ int waymark_ring_reader_release(struct waymark_ring_reader *r, const struct waym
 	r->records = r->next_records;
 	r->overwritten = r->next_overwritten;
 	r->sequence++;
-	/* A reader that is killed in here must not leave the old position with the new counts: no position is UINT64_MAX. */
+	/*
+	 * A reader that is killed in here must not leave the old position with the new counts: no position is
+	 * UINT64_MAX.
+	 */
 	wmk_ring_set_to(&ctl->read_pos, UINT64_MAX);
 	__asm__ __volatile__("" : : : "memory");
 	wmk_ring_set_to(&ctl->read_ts, r->last_ts);
@@ -394,7 +411,8 @@ void waymark_ring_reader_close(struct waymark_ring_reader *r)
 
 int waymark_ring_reader_resume(struct waymark_ring_reader *r, uint64_t pos, uint64_t sequence)
 {
-	uint64_t offset = pos & (r->set->subbuf_size - 1), write_pos = __atomic_load_n(&r->ctl->write_pos, __ATOMIC_ACQUIRE); /* (A) */
+	uint64_t offset = pos & (r->set->subbuf_size - 1),
+		 write_pos = __atomic_load_n(&r->ctl->write_pos, __ATOMIC_ACQUIRE); /* (A) */
 	struct wmk_ring_sub sub;
 
 	if (pos > write_pos || (offset != 0 && (offset < r->set->first || offset > r->set->usable)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * set.c - ring sets: create, open, retire, close. The reader maps everything; a writer maps the data PROT_NONE and makes
- * accessible what it enters.
+ * set.c - ring sets: create, open, retire, close. The reader maps everything; a writer maps the data PROT_NONE and
+ * makes accessible what it enters.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -55,13 +55,14 @@ static uint32_t possible_cpus(void)
 /* Bounds of everything that the layout is computed from. */
 static int check_geometry(const struct waymark_ring_options *o, uint64_t page)
 {
-	if (!power_of_two(o->subbuf_size) || o->subbuf_size < WMK_RING_MIN_SUBBUF || o->subbuf_size > WMK_RING_MAX_SUBBUF ||
-	    o->subbuf_size < page)
+	if (!power_of_two(o->subbuf_size) || o->subbuf_size < WMK_RING_MIN_SUBBUF ||
+	    o->subbuf_size > WMK_RING_MAX_SUBBUF || o->subbuf_size < page)
 		return -EINVAL;
 	if (!power_of_two(o->n_subbufs) || o->n_subbufs < (o->mode == WAYMARK_RING_OVERWRITE ? 4u : 2u) ||
 	    (uint64_t)o->n_subbufs * o->subbuf_size > WMK_RING_MAX_SIZE)
 		return -EINVAL;
-	if (o->n_cpus == 0 || o->n_cpus > WMK_RING_MAX_CPUS || o->header_room % 8 != 0 || o->header_room > WMK_RING_MAX_ROOM)
+	if (o->n_cpus == 0 || o->n_cpus > WMK_RING_MAX_CPUS || o->header_room % 8 != 0 ||
+	    o->header_room > WMK_RING_MAX_ROOM)
 		return -EINVAL;
 	if (o->mode > WAYMARK_RING_OVERWRITE || o->clock > WAYMARK_CLOCK_PLUGIN || o->block_us < -1)
 		return -EINVAL;
@@ -75,7 +76,10 @@ static uint64_t data_offset(uint32_t n_rings, uint64_t page)
 
 static struct waymark_ring_set *take_retired(size_t private_len, size_t shared_len)
 {
-	/* Acquire: pairs with the release that put them there. Taken whole, so that no element can come back meanwhile. */
+	/*
+	 * Acquire: pairs with the release that put them there. Taken whole, so that no element can come back
+	 * meanwhile.
+	 */
 	struct waymark_ring_set *list = __atomic_exchange_n(&retired, NULL, __ATOMIC_ACQ_REL), *found = NULL, *next;
 
 	for (; list; list = next) {
@@ -85,7 +89,8 @@ static struct waymark_ring_set *take_retired(size_t private_len, size_t shared_l
 			continue;
 		}
 		list->next_retired = __atomic_load_n(&retired, __ATOMIC_RELAXED);
-		while (!__atomic_compare_exchange_n(&retired, &list->next_retired, list, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		while (!__atomic_compare_exchange_n(&retired, &list->next_retired, list, 0, __ATOMIC_ACQ_REL,
+						    __ATOMIC_RELAXED))
 			;
 	}
 	return found;
@@ -103,14 +108,16 @@ static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, 
 	int rseq = &__rseq_size && __rseq_size != 0;
 
 	if (!set) {
-		base = mmap(NULL, private_len + shared_len + GUARD_LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		base = mmap(NULL, private_len + shared_len + GUARD_LEN, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (base == MAP_FAILED)
 			return -errno;
 		if (mprotect(base, private_len, PROT_READ | PROT_WRITE) < 0)
 			goto unmap;
 	}
 	shared = base + private_len;
-	if (mmap(shared, shared_len, is_reader ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
+	if (mmap(shared, shared_len, is_reader ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_SHARED | MAP_FIXED, fd, 0) ==
+		    MAP_FAILED ||
 	    (!is_reader && mprotect(shared, offset, PROT_READ | PROT_WRITE) < 0))
 		goto unmap;
 	madvise(shared, shared_len, MADV_DONTDUMP);
@@ -244,8 +251,10 @@ int waymark_ring_set_open(int fd, struct waymark_ring_set **set)
 	err = check_geometry(&o, page);
 	if (err < 0)
 		return err;
-	if (h.n_rings != o.n_cpus + WAYMARK_RING_CLAIMS + WMK_RING_SPARES || h.data_offset != data_offset(h.n_rings, page) ||
-	    (uint64_t)st.st_size != h.data_offset + (uint64_t)h.n_rings * o.subbuf_size * o.n_subbufs || h.total_size != (uint64_t)st.st_size)
+	if (h.n_rings != o.n_cpus + WAYMARK_RING_CLAIMS + WMK_RING_SPARES ||
+	    h.data_offset != data_offset(h.n_rings, page) ||
+	    (uint64_t)st.st_size != h.data_offset + (uint64_t)h.n_rings * o.subbuf_size * o.n_subbufs ||
+	    h.total_size != (uint64_t)st.st_size)
 		return -EINVAL;
 	return map_set(fd, &o, 0, set);
 }
@@ -256,11 +265,12 @@ void wmk_ring_set_retire(struct waymark_ring_set *set)
 	uint64_t control = (uint64_t)(set->ring[0].data - shared);
 
 	/*
-	 * A recorder with a stale pointer reads zeros; its sequence fails on the guard. Counts may still be written (count_cut), so
-	 * the control blocks stay writable; the data needs no access.
+	 * A recorder with a stale pointer reads zeros; its sequence fails on the guard. Counts may still be written
+	 * (count_cut), so the control blocks stay writable; the data needs no access.
 	 */
 	mmap(shared, control, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-	mmap(shared + control, set->shared_len - control, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	mmap(shared + control, set->shared_len - control, PROT_NONE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 	/* Release: pairs with the exchange in take_retired(). */
 	set->next_retired = __atomic_load_n(&retired, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(&retired, &set->next_retired, set, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

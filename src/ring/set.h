@@ -20,9 +20,9 @@ struct wmk_ring_view {
 	struct wmk_ring_ctl *ctl;
 	unsigned char *data;
 	/*
-	 * A record that ends at or below this position goes into a sub-buffer that is open and accessible here. Everything else
-	 * takes the slow path, which sets it. Relaxed: a stale value costs a trip through the slow path, and the sequence's
-	 * check of write_pos rejects a proposal made with one.
+	 * A record that ends at or below this position goes into a sub-buffer that is open and accessible here.
+	 * Everything else takes the slow path, which sets it. Relaxed: a stale value costs a trip through the slow
+	 * path, and the sequence's check of write_pos rejects a proposal made with one.
 	 */
 	uint64_t limit;
 	uint64_t accessible;   /* bytes from the beginning of `data` that are readable and writable in this mapping */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait.c - who waits for whom: the reader for a new sub-buffer (futex, woken by writers), writers for room (slices, given up
- * when the reader's heartbeat stops), the reclaimer for recorders on the slow path (two counters).
+ * wait.c - who waits for whom: the reader for a new sub-buffer (futex, woken by writers), writers for room (slices,
+ * given up when the reader's heartbeat stops), the reclaimer for recorders on the slow path (two counters).
  */
 #include <signal.h>
 #include <sys/syscall.h>
@@ -57,7 +57,8 @@ void wmk_ring_wake(struct waymark_ring_set *set)
 	uint32_t *waiting = &set->header->waiting;
 
 	/*
-	 * (G) full fence: the commit before, the flag behind; pairs with the reader's store of the flag, fence, and look at the
+	 * (G) full fence: the commit before, the flag behind; pairs with the reader's store of the flag, fence, and
+	 *     look at the
 	 * positions. One of the two sees the other.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -120,8 +121,8 @@ void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow)
 }
 
 /*
- * A signal handler must not wait: it runs with its own signal blocked, as a thread normally runs with none. A thread that blocks signals
- * on its own account does not wait either.
+ * A signal handler must not wait: it runs with its own signal blocked, as a thread normally runs with none. A thread
+ * that blocks signals on its own account does not wait either.
  */
 static int signals_blocked(void)
 {
@@ -140,7 +141,8 @@ int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited)
 		return 0;
 	beat = wmk_ring_load(&set->header->heartbeat);
 	if (beat > now || now - beat > HEARTBEAT_NS)
-		return beat > now && beat - now < HEARTBEAT_NS; /* the reader's clock may be read a moment later than ours */
+		return beat > now &&
+		       beat - now < HEARTBEAT_NS; /* the reader's clock may be read a moment later than ours */
 	if (limit_us > 0 && *waited >= (uint64_t)limit_us * 1000)
 		return 0;
 	if (*waited == 0 && signals_blocked())
@@ -156,8 +158,9 @@ int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited)
 /* ── grace ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Each counter holds how many are inside and, above, how often this process is a fork of the one that loaded the library. A recorder
- * that a signal handler's fork() carried into the child was counted in the parent; it must not count itself out in the child.
+ * Each counter holds how many are inside and, above, how often this process is a fork of the one that loaded the
+ * library. A recorder that a signal handler's fork() carried into the child was counted in the parent; it must not
+ * count itself out in the child.
  */
 #define GRACE_FORK (1ull << 32)
 

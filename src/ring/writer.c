@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer.c - recording, where the straight line of writer.h does not lead: several fragments, long headers, a new sub-buffer,
- * losses. Runs in signal handlers and in programs that know nothing of it: no locks, no allocation, no errno.
+ * writer.c - recording, where the straight line of writer.h does not lead: several fragments, long headers, a new
+ * sub-buffer, losses. Runs in signal handlers and in programs that know nothing of it: no locks, no allocation, no
+ * errno.
  */
 #include "ring/inside.h"
 
@@ -16,7 +17,8 @@ static uint64_t sum_lost(const struct wmk_ring_ctl *ctl)
 	return sum;
 }
 
-int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct wmk_seq_plan *plan, uint32_t id, uint32_t total)
+int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct wmk_seq_plan *plan, uint32_t id,
+		   uint32_t total)
 {
 	struct wmk_ring_ctl *ctl = ring->ctl;
 	uint64_t offset = plan->pos & (set->subbuf_size - 1), sub = plan->pos - offset, consumed;
@@ -25,7 +27,8 @@ int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, str
 	plan->header_len = wmk_ring_header(plan->header, id, plan->ts, plan->last_ts);
 	if (offset != 0 && offset + plan->header_len + total <= set->usable) {
 		/* Open, but not here: another process opened it. Its memory is there. */
-		err = wmk_ring_access(set, ring, plan->pos > set->ring_mask ? set->ring_mask + 1 : sub + set->subbuf_size);
+		err = wmk_ring_access(set, ring,
+				      plan->pos > set->ring_mask ? set->ring_mask + 1 : sub + set->subbuf_size);
 		if (err < 0)
 			return -ENOMEM;
 		wmk_ring_set_to(&ring->limit, sub + set->usable);
@@ -42,7 +45,10 @@ int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, str
 		sub += set->subbuf_size;
 	}
 	if (set->options.mode == WAYMARK_RING_DISCARD) {
-		/* (B) acquire: pairs with the reader's store-release of consumed_pos; no store of ours to that memory comes earlier. */
+		/*
+		 * (B) acquire: pairs with the reader's store-release of consumed_pos; no store of ours to that memory
+		 * comes earlier.
+		 */
 		consumed = __atomic_load_n(&ctl->consumed_pos, __ATOMIC_ACQUIRE);
 		if (sub + set->subbuf_size - consumed > set->ring_mask + 1)
 			return -ENOSPC;
@@ -58,8 +64,8 @@ int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, str
 }
 
 /* A record that opens a sub-buffer. 0, -EAGAIN, -ESTALE, or as wmk_ring_place(). */
-static __attribute__((noinline, cold)) int
-wmk_ring_enter(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct wmk_seq_plan *plan, uint32_t id, uint32_t total)
+static __attribute__((noinline, cold)) int wmk_ring_enter(struct waymark_ring_set *set, struct wmk_ring_view *ring,
+							  struct wmk_seq_plan *plan, uint32_t id, uint32_t total)
 {
 	struct wmk_ring_inside inside = wmk_ring_grace_enter();
 	int err = -ESTALE;
@@ -84,8 +90,8 @@ wmk_ring_enter(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct 
 }
 
 /* One proposal, in full generality. */
-static int wmk_ring_attempt(struct waymark_ring_set *set, uint32_t cpu, const uint64_t *guard, uint64_t expect, uint32_t id,
-			    const struct waymark_ring_frag *frags, unsigned n, uint32_t total)
+static int wmk_ring_attempt(struct waymark_ring_set *set, uint32_t cpu, const uint64_t *guard, uint64_t expect,
+			    uint32_t id, const struct waymark_ring_frag *frags, unsigned n, uint32_t total)
 {
 	struct wmk_ring_view *ring = &set->ring[cpu];
 	struct wmk_seq_plan plan;
@@ -145,7 +151,10 @@ int wmk_ring_write_general(struct waymark_ring_set *set, const uint64_t *guard, 
 {
 	uint32_t cpu = wmk_rseq_cpu(set->rseq_offset);
 
-	/* The common case, once: short header, fits into the open sub-buffer. All but the time is made ready before the clock is read. */
+	/*
+	 * The common case, once: short header, fits into the open sub-buffer. All but the time is made ready before
+	 * the clock is read.
+	 */
 	if (wmk_ring_likely(cpu < set->seq_cpus && id < WMK_RING_ID_SHORT && total <= WAYMARK_RING_SEQ_MAX)) {
 		struct wmk_ring_view *ring = &set->ring[cpu];
 		struct wmk_seq_plan plan;
@@ -164,7 +173,8 @@ int wmk_ring_write_general(struct waymark_ring_set *set, const uint64_t *guard, 
 		plan.dst = ring->data + (plan.pos & set->ring_mask);
 		plan.new_pos = plan.pos + 4 + total;
 		offset = plan.pos & (set->subbuf_size - 1);
-		if (wmk_ring_likely(plan.new_pos <= wmk_ring_load(&ring->limit) && offset != 0 && offset + 4 + total <= set->usable)) {
+		if (wmk_ring_likely(plan.new_pos <= wmk_ring_load(&ring->limit) && offset != 0 &&
+				    offset + 4 + total <= set->usable)) {
 			plan.ts = wmk_ring_now(set);
 			plan.header[0] = (uint32_t)plan.ts << 5 | id;
 			if (wmk_ring_likely(plan.ts - plan.last_ts < 1ull << WMK_RING_TS_BITS &&
@@ -220,7 +230,8 @@ void wmk_ring_count_cut(struct waymark_ring_set *set, unsigned n)
 	__atomic_fetch_add(&set->ring[set->options.n_cpus].ctl->cut, n, __ATOMIC_RELAXED);
 }
 
-static __attribute__((noinline)) int record_any(struct waymark_ring_set *set, uint32_t id, const struct waymark_ring_frag *frags, unsigned n)
+static __attribute__((noinline)) int record_any(struct waymark_ring_set *set, uint32_t id,
+						const struct waymark_ring_frag *frags, unsigned n)
 {
 	uint64_t total = 0;
 

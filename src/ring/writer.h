@@ -2,10 +2,10 @@
 /*
  * writer.h - the writing half, for those who inline it (libwaymark's record path, writer.c).
  *
- *     wmk_ring_write()           straight line: one fragment of whole words that fits into the open sub-buffer, short header
- *       └─ wmk_ring_write_general()    any fragments, any header; up to 64 attempts          (writer.c)
- *            ├─ enter a sub-buffer: policy, memory, wake                                       (enter.c)
- *            └─ wmk_ring_write_claim()  without restartable sequences, or too long             (claim.c)
+ *     wmk_ring_write()    straight line: one fragment of whole words that fits into the open sub-buffer, short header
+ *       └─ wmk_ring_write_general()    any fragments, any header; up to 64 attempts   (writer.c)
+ *            ├─ enter a sub-buffer: policy, memory, wake                                (writer.c)
+ *            └─ wmk_ring_write_claim()  without restartable sequences, or too long      (claim.c)
  *
  * What is read before the sequence is a proposal. The sequence checks that it still holds, and ends in one store.
  */
@@ -66,12 +66,13 @@ int wmk_ring_grace(uint64_t timeout_us);
 void wmk_ring_grace_after_fork(void);
 
 /*
- * The straight line alone, for who has checked before: the clock is the counter, id < WMK_RING_ID_SHORT, 1 <= total <= WMK_RING_FAST_LEN,
- * `words` are whole and aligned. 0; else nothing was done and nothing counted: go by wmk_ring_write_general().
+ * The straight line alone, for who has checked before: the clock is the counter, id < WMK_RING_ID_SHORT, 1 <= total
+ * <= WMK_RING_FAST_LEN, `words` are whole and aligned. 0; else nothing was done and nothing counted: go by
+ * wmk_ring_write_general().
  */
 static inline __attribute__((always_inline)) int
-wmk_ring_write_short(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id, const uint64_t *words,
-		     uint32_t total)
+wmk_ring_write_short(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
+		     const uint64_t *words, uint32_t total)
 {
 	uint64_t cpu = wmk_rseq_cpu(set->rseq_offset);
 
@@ -83,22 +84,23 @@ wmk_ring_write_short(struct waymark_ring_set *set, const uint64_t *guard, uint64
 		uint64_t ts = wmk_clock_counter(); /* after pos, in program order */
 		uint64_t new_pos = pos + 4 + total;
 		struct wmk_ring_slot *cur = &ctl->slot[wmk_ring_load(&ctl->slot[0].tag) != pos];
-		struct wmk_ring_slot *next = (struct wmk_ring_slot *)((uintptr_t)&ctl->slot[0] + (uintptr_t)&ctl->slot[1] -
-								       (uintptr_t)cur);
+		struct wmk_ring_slot *next =
+			(struct wmk_ring_slot *)((uintptr_t)&ctl->slot[0] + (uintptr_t)&ctl->slot[1] - (uintptr_t)cur);
 
 		if (wmk_ring_likely(new_pos <= wmk_ring_load(&ring->limit) &&
 				    ts - wmk_ring_load(&cur->last_ts) < 1ull << WMK_RING_TS_BITS))
-			return wmk_seq_words(set->rseq_offset, (uint32_t)cpu, ctl, pos, guard, expect, ts, (uint32_t)ts << 5 | id,
-					     ring->data + (new_pos & set->ring_mask), (const unsigned char *)words + total, total, next,
+			return wmk_seq_words(set->rseq_offset, (uint32_t)cpu, ctl, pos, guard, expect, ts,
+					     (uint32_t)ts << 5 | id, ring->data + (new_pos & set->ring_mask),
+					     (const unsigned char *)words + total, total, next,
 					     wmk_ring_load(&cur->records) + 1, new_pos);
 	}
 	return -EAGAIN;
 }
 
 /*
- * One record under a guard: committed only if *guard == expect inside the sequence. `total`: bytes recorded, those NULs included that
- * TEXT fragments add. 0; -ENOSPC: lost, and counted; -ESTALE: the guard has changed (nothing recorded, nothing counted).
- * Async-signal-safe. The caller sees to it that errno is preserved where that matters.
+ * One record under a guard: committed only if *guard == expect inside the sequence. `total`: bytes recorded, those
+ * NULs included that TEXT fragments add. 0; -ENOSPC: lost, and counted; -ESTALE: the guard has changed (nothing
+ * recorded, nothing counted). Async-signal-safe. The caller sees to it that errno is preserved where that matters.
  */
 static inline __attribute__((always_inline)) int
 wmk_ring_write(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
@@ -115,8 +117,8 @@ wmk_ring_write(struct waymark_ring_set *set, const uint64_t *guard, uint64_t exp
 		uint64_t ts = wmk_ring_now(set); /* after pos, in program order */
 		uint64_t new_pos = pos + 4 + total;
 		struct wmk_ring_slot *cur = &ctl->slot[wmk_ring_load(&ctl->slot[0].tag) != pos];
-		struct wmk_ring_slot *next = (struct wmk_ring_slot *)((uintptr_t)&ctl->slot[0] + (uintptr_t)&ctl->slot[1] -
-								       (uintptr_t)cur);
+		struct wmk_ring_slot *next =
+			(struct wmk_ring_slot *)((uintptr_t)&ctl->slot[0] + (uintptr_t)&ctl->slot[1] - (uintptr_t)cur);
 
 		if (wmk_ring_likely(new_pos <= wmk_ring_load(&ring->limit) &&
 				    ts - wmk_ring_load(&cur->last_ts) < 1ull << WMK_RING_TS_BITS)) {

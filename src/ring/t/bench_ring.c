@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_ring.c - nanoseconds per record through the shared library, beside a bare clock read, interleaved. Not a test. */
+/*
+ * bench_ring.c - nanoseconds per record through the shared library, beside a bare clock read, interleaved. Not a
+ * test.
+ */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,8 +53,13 @@ static double batch(int which, struct waymark_ring_set *set)
 int main(void)
 {
 	static double ns[CASES][RUNS];
-	struct waymark_ring_options o = { .size = sizeof(o), .subbuf_size = 1 << 20, .n_subbufs = 4, .header_room = 96,
-					  .mode = WAYMARK_RING_OVERWRITE, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1ull << 30 };
+	struct waymark_ring_options o = { .size = sizeof(o),
+					  .subbuf_size = 1 << 20,
+					  .n_subbufs = 4,
+					  .header_room = 96,
+					  .mode = WAYMARK_RING_OVERWRITE,
+					  .clock = WAYMARK_CLOCK_COUNTER,
+					  .prefault = 1ull << 30 };
 	struct waymark_ring_set *reader, *set;
 	cpu_set_t cpus;
 
@@ -65,7 +73,8 @@ int main(void)
 			ns[c][run] = batch(c, set);
 	for (int c = 0; c < CASES; c++) {
 		qsort(ns[c], RUNS, sizeof(double), by_value);
-		printf("%-14s median %6.2f min %6.2f ns  (+%.2f)\n", names[c], ns[c][RUNS / 2], ns[c][0], ns[c][RUNS / 2] - ns[CLOCK][RUNS / 2]);
+		printf("%-14s median %6.2f min %6.2f ns  (+%.2f)\n", names[c], ns[c][RUNS / 2], ns[c][0],
+		       ns[c][RUNS / 2] - ns[CLOCK][RUNS / 2]);
 	}
 	waymark_ring_set_close(set);
 	waymark_ring_set_close(reader);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_ring.c - arbitrary bytes as a ring. The input is laid over a ring's control block, then over the head of its data, and read; what is left
- * of it is laid over again between two reads, as a hostile writer would. Whatever the reader hands out must lie within the ring.
+ * fuzz_ring.c - arbitrary bytes as a ring. The input is laid over a ring's control block, then over the head of its
+ * data, and read; what is left of it is laid over again between two reads, as a hostile writer would. Whatever the
+ * reader hands out must lie within the ring.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -53,7 +54,9 @@ static void check(const struct waymark_ring_set *set, const struct waymark_ring_
 
 static void init(void)
 {
-	struct waymark_ring_options o = { .size = sizeof(o), .subbuf_size = SUBBUF, .n_subbufs = SUBBUFS, .n_cpus = 1, .header_room = ROOM };
+	struct waymark_ring_options o = {
+		.size = sizeof(o), .subbuf_size = SUBBUF, .n_subbufs = SUBBUFS, .n_cpus = 1, .header_room = ROOM
+	};
 
 	for (int mode = 0; mode < 2; mode++) {
 		o.mode = (uint32_t)mode;
@@ -99,7 +102,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		if (take(&data, &size, ctl, 56) == 0 && rc <= 0)
 			break;
-		take(&data, &size, set->ring[0].data + (ctl->write_pos & (SUBBUF * SUBBUFS - 1) & ~(SUBBUF - 1u)), sizeof(struct wmk_ring_sub));
+		take(&data, &size, set->ring[0].data + (ctl->write_pos & (SUBBUF * SUBBUFS - 1) & ~(SUBBUF - 1u)),
+		     sizeof(struct wmk_ring_sub));
 	}
 	waymark_ring_reader_close(reader);
 	return 0;

@@ -43,7 +43,10 @@ static inline void pair_close(struct pair *p)
 	waymark_ring_set_close(p->reader);
 }
 
-/* Decode one record header at *at; *ts is the time before, and then its own. Returns the id, or UINT32_MAX past the end. */
+/*
+ * Decode one record header at *at; *ts is the time before, and then its own. Returns the id, or UINT32_MAX past the
+ * end.
+ */
 static inline uint32_t record_header(const unsigned char **at, const unsigned char *end, uint64_t *ts)
 {
 	const uint64_t mask = (1ull << 27) - 1;
@@ -74,7 +77,10 @@ static inline uint32_t record_header(const unsigned char **at, const unsigned ch
 	return id;
 }
 
-/* Go through all records of a packet that hold one u64 each (id 3); returns how many. Times must rise and end at the packet's. */
+/*
+ * Go through all records of a packet that hold one u64 each (id 3); returns how many. Times must rise and end at the
+ * packet's.
+ */
 static inline uint64_t check_u64(const struct waymark_ring_packet *p, uint64_t *next)
 {
 	const unsigned char *at = p->data, *end = at + p->len;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_life.c - the ring among processes: sleeping readers, full rings that are waited for, dead claimants, debuggers, timers. */
+/*
+ * test_life.c - the ring among processes: sleeping readers, full rings that are waited for, dead claimants,
+ * debuggers, timers.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -113,7 +116,9 @@ static void test_beacon(void **state)
 	uint64_t floors[512] = { 0 }, behind[512] = { 0 }, checked = 0;
 
 	(void)state;
-	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 65536, .n_subbufs = 4, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
+	pair_open(&p,
+		  (struct waymark_ring_options){
+			  .subbuf_size = 65536, .n_subbufs = 4, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
 	assert_int_equal(waymark_ring_reader_beacon(p.readers[p.n_cpus], &floors[0]), -ENOTSUP);
 	__atomic_store_n(&stop, 0, __ATOMIC_RELAXED);
 	for (int i = 0; i < 2; i++)
@@ -121,7 +126,9 @@ static void test_beacon(void **state)
 	for (unsigned round = 0; round < rounds(3000); round++) {
 		for (uint32_t i = 0; i < p.n_cpus; i++) {
 			while (waymark_ring_reader_next(p.readers[i], WAYMARK_RING_FLUSH, &packet) == 1) {
-				/* A sub-buffer begun behind the beacon: its first record is not older than the floor. */
+				/*
+				 * A sub-buffer begun behind the beacon: its first record is not older than the floor.
+				 */
 				if (packet.begin_pos > behind[i] && packet.room) {
 					assert_true(packet.begin_ts >= floors[i]);
 					checked++;
@@ -140,7 +147,10 @@ static void test_beacon(void **state)
 	pair_close(&p);
 }
 
-/* A floor in the future holds back whatever would be older, by each way; such records go to a claim ring, none is lost. */
+/*
+ * A floor in the future holds back whatever would be older, by each way; such records go to a claim ring, none is
+ * lost.
+ */
 static void test_floor_holds(void **state)
 {
 	struct pair p;
@@ -148,7 +158,9 @@ static void test_floor_holds(void **state)
 	struct waymark_ring_frag two[2] = { { &v, 4, WAYMARK_FRAG_WORDS }, { &v, 4, WAYMARK_FRAG_BYTES } };
 
 	(void)state;
-	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 2, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
+	pair_open(&p,
+		  (struct waymark_ring_options){
+			  .subbuf_size = 4096, .n_subbufs = 2, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(record_u64(p.writer, 1), 0); /* sub-buffers are open: the straight line is open too */
 	for (uint32_t i = 0; i < p.n_cpus; i++) {
@@ -191,7 +203,8 @@ static void test_block(void **state)
 	struct timespec ms = { 0, 1000000 };
 
 	(void)state;
-	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 2, .block_us = -1, .prefault = 1 << 30 });
+	pair_open(&p, (struct waymark_ring_options){
+			      .subbuf_size = 4096, .n_subbufs = 2, .block_us = -1, .prefault = 1 << 30 });
 	b.set = p.writer;
 	waymark_ring_set_heartbeat(p.reader);
 	pthread_create(&thread, NULL, record_n, &b);
@@ -218,7 +231,8 @@ static void test_block_ends(void **state)
 	uint64_t lost;
 
 	(void)state;
-	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 2, .block_us = 20000, .prefault = 1 << 30 });
+	pair_open(&p, (struct waymark_ring_options){
+			      .subbuf_size = 4096, .n_subbufs = 2, .block_us = 20000, .prefault = 1 << 30 });
 	waymark_ring_set_heartbeat(p.reader);
 	clock_gettime(CLOCK_MONOTONIC, &a);
 	while (record_u64(p.writer, 1) == 0)
@@ -267,7 +281,9 @@ static void test_claims(void **state)
 		assert_int_equal(p.reader->ring[first + i].ctl->claim, WMK_CLAIM_FREE); /* released */
 	/* All claimed, by two processes and somebody unknown: a loss. */
 	for (uint32_t i = 0; i < WAYMARK_RING_CLAIMS; i++)
-		p.reader->ring[first + i].ctl->claim = i < 3 ? WMK_CLAIM_NAMED | 1ull << 32 | 4 : i < 6 ? WMK_CLAIM_NAMED | 2ull << 32 | 4 : WMK_CLAIM_ANONYMOUS;
+		p.reader->ring[first + i].ctl->claim = i < 3   ? WMK_CLAIM_NAMED | 1ull << 32 | 4
+						       : i < 6 ? WMK_CLAIM_NAMED | 2ull << 32 | 4
+							       : WMK_CLAIM_ANONYMOUS;
 	assert_int_equal(wmk_ring_write_claim(p.writer, &zero, 0, 3, &f, 1, 8), -ENOSPC);
 	assert_int_equal(waymark_ring_reader_lost(p.readers[first], NULL), 1);
 	/* The death of (4, 1) frees its three, and nobody else's. */
@@ -409,9 +425,11 @@ static void test_mlockall(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wake), cmocka_unit_test(test_beacon), cmocka_unit_test(test_floor_holds),
-		cmocka_unit_test(test_block), cmocka_unit_test(test_block_ends), cmocka_unit_test(test_claims),
-		cmocka_unit_test(test_single_step), cmocka_unit_test(test_long_under_timer), cmocka_unit_test(test_mlockall),
+		cmocka_unit_test(test_wake),	    cmocka_unit_test(test_beacon),
+		cmocka_unit_test(test_floor_holds), cmocka_unit_test(test_block),
+		cmocka_unit_test(test_block_ends),  cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_single_step), cmocka_unit_test(test_long_under_timer),
+		cmocka_unit_test(test_mlockall),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

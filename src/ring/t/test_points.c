@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_points.c - a writer is killed, or stopped, between any two stores of a record, in a sequence and on a claim ring; another
- * process records on. Nothing is torn, the counts hold, times are in order. Compiled with the ring's sources and -DWMK_TESTPOINTS.
+ * test_points.c - a writer is killed, or stopped, between any two stores of a record, in a sequence and on a claim
+ * ring; another process records on. Nothing is torn, the counts hold, times are in order. Compiled with the ring's
+ * sources and -DWMK_TESTPOINTS.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -103,7 +104,9 @@ static void one_point(const char *variable, const char *value, int claims, int s
 	pid_t pid, other_pid;
 
 	memset(victim, 0, 2 * sizeof(*victim));
-	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
+	pair_open(&p,
+		  (struct waymark_ring_options){
+			  .subbuf_size = 4096, .n_subbufs = 4, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
 	/* The test itself never records: its children read the environment. */
 	to_cpu(0);
 	pid = fork();
@@ -195,7 +198,8 @@ static void test_sequence(void **state)
 
 static void test_claims(void **state)
 {
-	static const char *const names[] = { "claim_claimed", "claim_entered", "claim_copied", "claim_slot", "claim_committed" };
+	static const char *const names[] = { "claim_claimed", "claim_entered", "claim_copied", "claim_slot",
+					     "claim_committed" };
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {

@@ -37,11 +37,20 @@ static struct waymark_ring_reader *busy(struct pair *p)
 
 static void test_geometry(void **state)
 {
-	struct waymark_ring_options good = { .size = sizeof(good), .subbuf_size = 4096, .n_subbufs = 2, .header_room = 96 }, o;
+	struct waymark_ring_options good = { .size = sizeof(good),
+					     .subbuf_size = 4096,
+					     .n_subbufs = 2,
+					     .header_room = 96 },
+				    o;
 	struct waymark_ring_set *set;
 
 	(void)state;
-#define BAD(field, value) do { o = good; o.field = (value); assert_int_equal(waymark_ring_set_create(&o, &set), -EINVAL); } while (0)
+#define BAD(field, value)                                                                                              \
+	do {                                                                                                           \
+		o = good;                                                                                              \
+		o.field = (value);                                                                                     \
+		assert_int_equal(waymark_ring_set_create(&o, &set), -EINVAL);                                          \
+	} while (0)
 	BAD(subbuf_size, 0);
 	BAD(subbuf_size, 2048);
 	BAD(subbuf_size, 5000);
@@ -84,17 +93,23 @@ static void test_open_checks(void **state)
 /* Every fragment kind, every length near the copy loops' edges, against memcpy. Sources end at an unreadable page. */
 static void test_fragments(void **state)
 {
-	unsigned char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *edge = pages + 4096;
+	unsigned char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+		      *edge = pages + 4096;
 	struct pair p;
 
 	(void)state;
 	assert_int_equal(mprotect(edge, 4096, PROT_NONE), 0);
-	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 65536, .n_subbufs = 4, .mode = WAYMARK_RING_OVERWRITE, .prefault = 1 << 30 });
+	pair_open(&p,
+		  (struct waymark_ring_options){
+			  .subbuf_size = 65536, .n_subbufs = 4, .mode = WAYMARK_RING_OVERWRITE, .prefault = 1 << 30 });
 	pin();
 	for (unsigned kind = 0; kind < 4; kind++) {
 		for (unsigned len = 0; len <= 600; len += len < 80 ? 1 : 37) {
-			unsigned char *base = kind == WAYMARK_FRAG_WORDS ? edge - (len + 7) / 8 * 8 : edge - len, want[700];
-			struct waymark_ring_frag f[3] = { { "head    ", 5, WAYMARK_FRAG_WORDS }, { base, len, kind }, { "tail", 4, WAYMARK_FRAG_BYTES } };
+			unsigned char *base = kind == WAYMARK_FRAG_WORDS ? edge - (len + 7) / 8 * 8 : edge - len,
+				      want[700];
+			struct waymark_ring_frag f[3] = { { "head    ", 5, WAYMARK_FRAG_WORDS },
+							  { base, len, kind },
+							  { "tail", 4, WAYMARK_FRAG_BYTES } };
 			struct waymark_ring_packet packet;
 			uint64_t ts;
 			const unsigned char *at;
@@ -150,7 +165,9 @@ static void test_headers(void **state)
 	uint64_t ts, expect = 1000;
 
 	(void)state;
-	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 65536, .n_subbufs = 2, .clock = WAYMARK_CLOCK_PLUGIN, .prefault = 1 << 30 });
+	pair_open(&p,
+		  (struct waymark_ring_options){
+			  .subbuf_size = 65536, .n_subbufs = 2, .clock = WAYMARK_CLOCK_PLUGIN, .prefault = 1 << 30 });
 	wmk_ring_set_plugin_clock(p.writer, fake_clock);
 	pin();
 	fake_now = expect;
@@ -235,7 +252,9 @@ static void test_overwrite_exact(void **state)
 	uint64_t read = 0, lost = 0, first = 1;
 
 	(void)state;
-	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4, .mode = WAYMARK_RING_OVERWRITE, .prefault = 1 << 30 });
+	pair_open(&p,
+		  (struct waymark_ring_options){
+			  .subbuf_size = 4096, .n_subbufs = 4, .mode = WAYMARK_RING_OVERWRITE, .prefault = 1 << 30 });
 	pin();
 	for (unsigned round = 0; round < 20; round++) {
 		uint64_t begun = read + lost, n = round * 173, next;
@@ -464,7 +483,10 @@ static void test_lies(void **state)
 			struct wmk_ring_sub *sub;
 			uint32_t ring;
 
-			pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4, .mode = (uint32_t)mode, .prefault = 1 << 30 });
+			pair_open(&p, (struct waymark_ring_options){ .subbuf_size = 4096,
+								     .n_subbufs = 4,
+								     .mode = (uint32_t)mode,
+								     .prefault = 1 << 30 });
 			pin();
 			for (uint64_t i = 0; i < 800; i++)
 				assert_int_equal(record_u64(p.writer, i), 0);
@@ -496,10 +518,12 @@ static void test_lies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_geometry), cmocka_unit_test(test_open_checks), cmocka_unit_test(test_fragments),
-		cmocka_unit_test(test_headers), cmocka_unit_test(test_discard_exact), cmocka_unit_test(test_overwrite_exact),
-		cmocka_unit_test(test_partial), cmocka_unit_test(test_resume), cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_memory), cmocka_unit_test(test_late_joiner), cmocka_unit_test(test_guard),
+		cmocka_unit_test(test_geometry),      cmocka_unit_test(test_open_checks),
+		cmocka_unit_test(test_fragments),     cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_discard_exact), cmocka_unit_test(test_overwrite_exact),
+		cmocka_unit_test(test_partial),	      cmocka_unit_test(test_resume),
+		cmocka_unit_test(test_sizes),	      cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_late_joiner),   cmocka_unit_test(test_guard),
 		cmocka_unit_test(test_lies),
 	};
 

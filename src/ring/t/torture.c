@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * torture.c - processes × threads × signals × migrations × kills on tiny rings, in all modes, from a seed; every record is
- * checked by content, by count, and by its time.
+ * torture.c - processes × threads × signals × migrations × kills on tiny rings, in all modes, from a seed; every
+ * record is checked by content, by count, and by its time.
  *
  *     torture [SEED [ROUNDS]]      prints the seed; exit status 1 and a sentence where something is wrong
  *
- * Each writer (a thread, or the signal handler of a thread) numbers its records and publishes begun, done and lost in memory that outlives
- * it. A record carries {writer, number, time before the call, length, kind} and that many bytes that follow from the number.
+ * Each writer (a thread, or the signal handler of a thread) numbers its records and publishes begun, done and lost in
+ * memory that outlives it. A record carries {writer, number, time before the call, length, kind} and that many bytes
+ * that follow from the number.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -77,7 +78,8 @@ static unsigned char pattern(uint32_t number, uint32_t i, uint32_t kind)
 static void record_one(uint32_t writer, uint32_t random)
 {
 	struct writer *w = &writers[writer];
-	struct payload p = { writer, (uint32_t)w->begun, 0, random % 3 == 0 ? 0 : random / 3 % MAX_EXTRA, random >> 20 & 3 };
+	struct payload p = { writer, (uint32_t)w->begun, 0, random % 3 == 0 ? 0 : random / 3 % MAX_EXTRA,
+			     random >> 20 & 3 };
 	uint64_t buf[MAX_EXTRA / 8 + 1];
 	unsigned char *bytes = (unsigned char *)buf;
 	struct waymark_ring_frag f[2] = { { &p, sizeof(p), WAYMARK_FRAG_WORDS }, { bytes, p.len, p.kind } };
@@ -195,7 +197,8 @@ static int check_record(const struct payload *p, const unsigned char *bytes, siz
 {
 	size_t nul = p->len != 0 && p->kind == WAYMARK_FRAG_TEXT;
 
-	if (p->writer >= MAX_WRITERS || p->number >= MAX_RECORDS || p->len >= MAX_EXTRA || p->kind > 3 || p->len + nul > room)
+	if (p->writer >= MAX_WRITERS || p->number >= MAX_RECORDS || p->len >= MAX_EXTRA || p->kind > 3 ||
+	    p->len + nul > room)
 		return fail("a record's head is not one that was written", p->writer, p->number);
 	for (uint32_t i = 0; i < p->len; i++) {
 		unsigned char want = pattern(p->number, i, p->kind);
@@ -284,7 +287,8 @@ static int check_end(struct waymark_ring_reader **readers)
 			if (seen[w][n].ts == 0)
 				continue;
 			if (seen[w][n].before < last)
-				return fail("a record's time is later than its writer's next call (number, by)", n, last - seen[w][n].before);
+				return fail("a record's time is later than its writer's next call (number, by)", n,
+					    last - seen[w][n].before);
 			last = seen[w][n].ts;
 		}
 	}
@@ -292,8 +296,8 @@ static int check_end(struct waymark_ring_reader **readers)
 		return fail("returned <= read + lost <= begun does not hold", n_read + overwritten + counted, begun);
 	if (!config.kill && (n_read + overwritten != done || counted != lost))
 		return fail("read and recorded differ", n_read + overwritten, done);
-	printf("    begun %llu read %llu overwritten %llu lost %llu\n", (unsigned long long)begun, (unsigned long long)n_read,
-	       (unsigned long long)overwritten, (unsigned long long)counted);
+	printf("    begun %llu read %llu overwritten %llu lost %llu\n", (unsigned long long)begun,
+	       (unsigned long long)n_read, (unsigned long long)overwritten, (unsigned long long)counted);
 	return 0;
 }
 
@@ -305,9 +309,14 @@ static void draw(uint64_t *random)
 	unsigned mode = next_random(random) % 3;
 
 	memset(&config, 0, sizeof(config));
-	config.options = (struct waymark_ring_options) {
-		.size = sizeof(config.options), .subbuf_size = sizes[next_random(random) % 4], .n_subbufs = 4u << next_random(random) % 3,
-		.header_room = 96, .mode = mode == 1, .clock = WAYMARK_CLOCK_COUNTER, .block_us = mode == 2 ? -1 : 0,
+	config.options = (struct waymark_ring_options){
+		.size = sizeof(config.options),
+		.subbuf_size = sizes[next_random(random) % 4],
+		.n_subbufs = 4u << next_random(random) % 3,
+		.header_room = 96,
+		.mode = mode == 1,
+		.clock = WAYMARK_CLOCK_COUNTER,
+		.block_us = mode == 2 ? -1 : 0,
 		.prefault = next_random(random) % 4 ? 1 << 30 : 0,
 	};
 	config.procs = 1 + next_random(random) % MAX_PROCS;
@@ -317,9 +326,10 @@ static void draw(uint64_t *random)
 	config.move = next_random(random) % 2 == 0;
 	config.nested = next_random(random) % 2 == 0;
 	config.kill = mode != 2 && next_random(random) % 3 == 0;
-	printf("  mode %u, %u × %u bytes, %u processes × %u threads × %u records, timer %u us%s%s%s\n", mode, config.options.n_subbufs,
-	       config.options.subbuf_size, config.procs, config.threads, config.records, config.timer_us, config.move ? ", moving" : "",
-	       config.nested ? ", nested" : "", config.kill ? ", killed" : "");
+	printf("  mode %u, %u × %u bytes, %u processes × %u threads × %u records, timer %u us%s%s%s\n", mode,
+	       config.options.n_subbufs, config.options.subbuf_size, config.procs, config.threads, config.records,
+	       config.timer_us, config.move ? ", moving" : "", config.nested ? ", nested" : "",
+	       config.kill ? ", killed" : "");
 	fflush(stdout);
 }
 
@@ -364,7 +374,8 @@ static int watch(struct waymark_ring_reader **readers, pid_t *pids, uint64_t *ra
 					pids[i] = 0;
 			}
 			left--;
-			if (!(WIFEXITED(status) && WEXITSTATUS(status) == 0) && !(config.kill && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+			if (!(WIFEXITED(status) && WEXITSTATUS(status) == 0) &&
+			    !(config.kill && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
 				return fail("a writer died", (uint64_t)status, 0);
 		}
 		if (waymark_ring_set_wait(reader_set, 1000) == 0)

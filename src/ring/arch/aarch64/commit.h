@@ -3,9 +3,11 @@
  * commit.h (aarch64) - the one primitive: in a restartable sequence, check, copy, store, commit.
  *
  *   (A) stlr of write_pos: pairs with the reader's load-acquire of write_pos (reader.c);
- *   (C) ldar of write_pos (no store of this record is visible before the previous commit is), and dmb ishst before the stores
- *       to a sub-buffer's header: pair with the overwrite reader's copy, load barrier, load of write_pos (reader.c);
- *   (D) dmb ishst between a slot's tag and the rest of it: pairs with the reader's load of tag, time, count, tag (reader.c).
+ *   (C) ldar of write_pos (no store of this record is visible before the previous commit is), and dmb ishst before
+ *       the stores to a sub-buffer's header: pair with the overwrite reader's copy, load barrier, load of write_pos
+ *       (reader.c);
+ *   (D) dmb ishst between a slot's tag and the rest of it: pairs with the reader's load of tag, time, count, tag
+ *       (reader.c).
  */
 #ifndef WMK_RING_COMMIT_H
 #define WMK_RING_COMMIT_H
@@ -26,7 +28,10 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	return *(volatile uint32_t *)(void *)(wmk_rseq_area(offset) + 4);
 }
 
-/* The descriptor that the kernel reads, and the way into the sequence. Label 1: begin, 2: behind the commit, 4: abort. */
+/*
+ * The descriptor that the kernel reads, and the way into the sequence. Label 1: begin, 2: behind the commit, 4:
+ * abort.
+ */
 #define WMK_SEQ_BEGIN                                                                  \
 	".pushsection __rseq_cs, \"aw\"\n\t"                                            \
 	".balign 32\n"                                                                  \
@@ -213,10 +218,14 @@ stale:
 	return -ESTALE;
 }
 
-/* The straight line of writer.h: a header of 4 bytes and `len` bytes of whole words that end at src_end, into what ends at dst_end. */
-static inline int wmk_seq_words(ptrdiff_t offset, uint32_t cpu, struct wmk_ring_ctl *ctl, uint64_t pos, const uint64_t *guard,
-				uint64_t expect, uint64_t ts, uint32_t header, unsigned char *dst_end, const unsigned char *src_end,
-				uint64_t len, struct wmk_ring_slot *next, uint64_t records, uint64_t new_pos)
+/*
+ * The straight line of writer.h: a header of 4 bytes and `len` bytes of whole words that end at src_end, into what
+ * ends at dst_end.
+ */
+static inline int
+wmk_seq_words(ptrdiff_t offset, uint32_t cpu, struct wmk_ring_ctl *ctl, uint64_t pos, const uint64_t *guard,
+	      uint64_t expect, uint64_t ts, uint32_t header, unsigned char *dst_end, const unsigned char *src_end,
+	      uint64_t len, struct wmk_ring_slot *next, uint64_t records, uint64_t new_pos)
 {
 	const struct waymark_ring_frag frag = { src_end - len, (uint32_t)len, WAYMARK_FRAG_WORDS };
 	struct wmk_seq_plan plan;
@@ -257,7 +266,8 @@ static inline int wmk_seq_add(ptrdiff_t offset, uint32_t cpu, uint64_t *counter,
 		     "str x9, [%[counter]]\n"
 		     WMK_SEQ_END
 		     : /* no outputs */
-		     : [area] "r"(area), [cpu] "r"(cpu), [guard] "r"(guard), [expect] "r"(expect), [n] "r"(n), [counter] "r"(counter)
+		     : [area] "r"(area), [cpu] "r"(cpu), [guard] "r"(guard), [expect] "r"(expect), [n] "r"(n),
+		       [counter] "r"(counter)
 		     : "memory", "cc", "x9"
 		     : again, stale);
 	return 0;

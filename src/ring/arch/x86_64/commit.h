@@ -27,7 +27,10 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	return cpu;
 }
 
-/* The descriptor that the kernel reads, and the way into the sequence. Label 1: begin, 2: behind the commit, 4: abort. */
+/*
+ * The descriptor that the kernel reads, and the way into the sequence. Label 1: begin, 2: behind the commit, 4:
+ * abort.
+ */
 #define WMK_SEQ_BEGIN                                                                  \
 	".pushsection __rseq_cs, \"aw\"\n\t"                                            \
 	".balign 32\n"                                                                  \
@@ -69,13 +72,13 @@ extern unsigned char wmk_seq_window[WMK_SEQ_WINDOWS * 4096] __attribute__((visib
 #endif
 
 /*
- * The straight line: a header of 4 bytes and `len` bytes (1..64) of whole words that end at src_end, into what ends at dst_end.
- * 0; -EAGAIN: not the state that was proposed for, or aborted; -ESTALE: the guard has changed.
+ * The straight line: a header of 4 bytes and `len` bytes (1..64) of whole words that end at src_end, into what ends
+ * at dst_end. 0; -EAGAIN: not the state that was proposed for, or aborted; -ESTALE: the guard has changed.
  */
 static inline __attribute__((always_inline)) int
-wmk_seq_words(ptrdiff_t offset, uint32_t cpu, struct wmk_ring_ctl *ctl, uint64_t pos, const uint64_t *guard, uint64_t expect,
-	      uint64_t ts, uint32_t header, unsigned char *dst_end, const unsigned char *src_end, uint64_t len,
-	      struct wmk_ring_slot *next, uint64_t records, uint64_t new_pos)
+wmk_seq_words(ptrdiff_t offset, uint32_t cpu, struct wmk_ring_ctl *ctl, uint64_t pos, const uint64_t *guard,
+	      uint64_t expect, uint64_t ts, uint32_t header, unsigned char *dst_end, const unsigned char *src_end,
+	      uint64_t len, struct wmk_ring_slot *next, uint64_t records, uint64_t new_pos)
 {
 	__asm__ goto(WMK_SEQ_BEGIN
 		     "movl %%fs:4(%[off]), %%eax\n\t"
@@ -110,8 +113,8 @@ wmk_seq_words(ptrdiff_t offset, uint32_t cpu, struct wmk_ring_ctl *ctl, uint64_t
 		     : /* no outputs */
 		     : [off] "r"(offset), [cpu] "rm"(cpu), [guard] "m"(*guard), [expect] "rme"(expect), [pos] "rm"(pos),
 		       [write_pos] "m"(ctl->write_pos), [floor] "m"(ctl->floor_ts), [ts] "r"(ts), [len] "rme"(len),
-		       [header] "r"(header), [dst] "r"(dst_end), [src] "r"(src_end), [next] "r"(next), [records] "r"(records),
-		       [new_pos] "r"(new_pos)
+		       [header] "r"(header), [dst] "r"(dst_end), [src] "r"(src_end), [next] "r"(next),
+		       [records] "r"(records), [new_pos] "r"(new_pos)
 		     : "memory", "cc", "rax", "rcx"
 		     : again, stale);
 	return 0;
@@ -333,7 +336,8 @@ static inline __attribute__((always_inline)) int wmk_seq_record(ptrdiff_t offset
 		     WMK_SEQ_END
 		     : /* no outputs */
 		     : [off] "r"(offset), [p] "r"(plan)
-		     : "memory", "cc", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3"
+		     : "memory", "cc", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11",
+		       "xmm0", "xmm1", "xmm2", "xmm3"
 		     : again, stale);
 	return 0;
 again:
