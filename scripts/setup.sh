@@ -70,8 +70,8 @@ fi
 
 # The arm64 kernel runs in an emulated machine, never on this one: it is unpacked here, not installed.
 if [ -n "${kernel:-}" ]; then
-	dir=$(cd "$(dirname "$0")/.." && pwd)/build-tests/arm64-kernel
-	if compgen -G "$dir/boot/vmlinuz-*" >/dev/null; then
+	dir=$(cd "$(dirname "$0")/.." && pwd)/build-tests/arm64
+	if compgen -G "$dir/root/boot/vmlinuz-*" >/dev/null; then
 		echo "setup: the arm64 kernel is in $dir"
 	else
 		echo "setup: unpacking Debian's arm64 kernel into $dir"
@@ -85,7 +85,7 @@ if [ -n "${kernel:-}" ]; then
 		image=$(apt-cache "${apt[@]}" depends linux-image-arm64 | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -1)
 		[ -n "$image" ] || { echo "setup: no arm64 kernel in the package lists" >&2; exit 1; }
 		(cd "$dir" && apt-get "${apt[@]}" download "$image")
-		dpkg-deb -x "$dir"/linux-image-*.deb "$dir"
+		dpkg-deb -x "$dir"/linux-image-*.deb "$dir/root"
 		rm -rf "$dir"/linux-image-*.deb "$dir/lists"
 		echo "setup: unpacked $image"
 	fi
