@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -24,6 +25,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
 
 #include "ring/writer.h"
 #include "tracer/conn.h"
@@ -310,6 +314,20 @@ void wmk_helper_wake(void)
 		syscall(SYS_tgkill, getpid(), helper.tid, WAKE_SIGNAL);
 }
 
+/*
+ * What patching and grace periods use later. With one thread the kernel only notes it; with several it waits for a grace period of
+ * its own, 10 ms and more, which a program that starts under a session would feel.
+ */
+static void register_membarriers(void)
+{
+#if __has_include(<sys/single_threaded.h>)
+	if (!__libc_single_threaded)
+		return;
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
+#endif
+}
+
 static int start_thread(void)
 {
 	pthread_attr_t attr;
@@ -317,6 +335,7 @@ static int start_thread(void)
 	sigset_t all, before;
 	int err = EAGAIN;
 
+	register_membarriers();
 	/* the mask is inherited, and so in force from the thread's first instruction */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
