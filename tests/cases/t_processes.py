@@ -98,7 +98,7 @@ def set_id_child_is_said(case):
     mount = subprocess.run(['findmnt', '-no', 'OPTIONS', '-T', place], capture_output=True, text=True).stdout
     if 'nosuid' in mount:
         raise Skip('the build folder is mounted nosuid')
-    result = case.record(['sh', '-c', '%s leaf 5; %s leaf 5' % (case.program('procs'), child)]).ok()
+    result = case.record(['sh', '-c', '%s leaf 5; %s leaf 10000000' % (case.program('procs'), child)]).ok()
     check('not followed' in (result.err + result.out).lower() or result.summary.get('not_followed'),
           'nothing says that a set-id child was not followed: %s %s', result.out[-500:], result.err[-500:])
 
