@@ -111,6 +111,8 @@ static int do_edit(uint32_t w)
 	pthread_t thread;
 	if (pthread_create(&thread, NULL, editor, NULL))
 		return 3;
+	while (!__atomic_load_n(&board->flag[0], __ATOMIC_RELAXED))
+		usleep(100);
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t seq = writer_begin(w);
 		uint32_t writer = w, sum = writer_sum(w, seq);
