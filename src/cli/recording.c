@@ -20,6 +20,7 @@
 /* The state dump is a few hundred short records for each program. */
 #define STATEDUMP_SUBBUF 65536u
 #define STATEDUMP_SUBBUFS 4u
+#define SAME_SECOND_MAX 10000u
 
 static const char *const channel_names[] = { "channel0", "statedump" };
 
@@ -69,23 +70,36 @@ static int make_set(struct wmk_recording *rec, unsigned channel, const struct wm
 				   ring.subbuf_size, strerror(-err)) : 0;
 }
 
+/* The default name tells the second: who is not the first in it gets a number after it. */
+static int make_default_store(struct wmk_recording *rec, const struct wmk_recording_options *options, const char *sub)
+{
+	size_t len;
+	int err = wmk_store_default_path(getenv("WAYMARK_TRACE_DIR"), getenv("HOME"), options->name, time(NULL), rec->path,
+					 sizeof(rec->path));
+
+	if (err < 0)
+		return err;
+	len = strlen(rec->path);
+	err = wmk_store_create(rec->path, sub, &rec->store);
+	for (unsigned i = 2; (err == -ENOTEMPTY || err == -EEXIST) && i <= SAME_SECOND_MAX; i++) {
+		if ((size_t)snprintf(rec->path + len, sizeof(rec->path) - len, "-%u", i) >= sizeof(rec->path) - len)
+			return wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
+		err = wmk_store_create(rec->path, sub, &rec->store);
+	}
+	return err;
+}
+
 static int make_store(struct wmk_recording *rec, const struct wmk_recording_options *options)
 {
 	char sub[64];
-	int err;
+	int err = wmk_store_sub_uid(getuid(), sub, sizeof(sub));
 
-	if (options->output) {
-		if ((size_t)snprintf(rec->path, sizeof(rec->path), "%s", options->output) >= sizeof(rec->path))
-			return wmk_error(-ENAMETOOLONG, "the name of the trace directory is too long");
-	} else {
-		err = wmk_store_default_path(getenv("WAYMARK_TRACE_DIR"), getenv("HOME"), options->name, time(NULL), rec->path,
-					     sizeof(rec->path));
-		if (err < 0)
-			return err;
-	}
-	err = wmk_store_sub_uid(getuid(), sub, sizeof(sub));
 	if (err < 0)
 		return err;
+	if (!options->output)
+		return make_default_store(rec, options, sub);
+	if ((size_t)snprintf(rec->path, sizeof(rec->path), "%s", options->output) >= sizeof(rec->path))
+		return wmk_error(-ENAMETOOLONG, "the name of the trace directory is too long");
 	return wmk_store_create(rec->path, sub, &rec->store);
 }
 

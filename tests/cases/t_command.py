@@ -203,10 +203,23 @@ def default_directory(case):
           summary['path'])
 
 
+def default_directories_of_one_second(case):
+    """Runs that begin in the same second, side by side and one after the other: each has a trace of its own."""
+    env = dict(case.env, WAYMARK_TRACE_DIR=case.path('many'))
+    command = [WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '5']
+    children = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(8)]
+    paths = set()
+    for child in children:
+        out, err = child.communicate(timeout=60)
+        check(child.returncode == 0, 'status %d: %s', child.returncode, err)
+        paths.add(json.loads(out[out.index('{'):])['path'])
+    check(len(paths) == len(children), '%d traces of %d runs', len(paths), len(children))
+
+
 if __name__ == '__main__':
     main([status_of_the_program, killed_program_gives_its_signal, one_summary_line, summary_for_programs,
           loss_names_the_option,
           interrupt_goes_to_the_program, interrupt_of_record_alone, program_not_found, program_not_executable,
           program_not_instrumented, directory_not_writable, directory_not_empty, directory_empty_is_taken, modes_of_the_files,
           pattern_that_matches_nothing, patterns_choose, sizes_are_rounded_and_said, usage_errors, nothing_is_left_behind,
-          disabled_by_the_environment, default_directory])
+          disabled_by_the_environment, default_directory, default_directories_of_one_second])
