@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# machine.sh SOURCE-ROOT WORK-DIR - the ring's restartable sequences on aarch64: torture on two emulated CPUs under Debian's own kernel.
+# machine.sh SOURCE-ROOT WORK-DIR - the ring's restartable sequences on aarch64: torture on two emulated CPUs under Debian's own kernel, then
+# the claim rings there.
 # In the long run only (WMK_LONG); exit status 77 otherwise, or when there is no cross compiler, emulator or kernel.
 set -eu
 root=$1 work=$2
@@ -10,4 +11,5 @@ mkdir -p "$work"
 aarch64-linux-gnu-gcc -std=gnu11 -O2 -Wall -Wextra -Werror -fno-strict-aliasing -D_GNU_SOURCE -DWMK_RSEQ_CLEAR -static -pthread \
 	-I"$root/include" -I"$root/src" -o "$work/torture" "$root/src/ring/t/torture.c" "$root"/src/ring/*.c
 exec python3 "$root/tests/arm64/qemu.py" --cache "$root/build-tests/arm64" --file "$work/torture" --timeout 1800 \
-	--test "/torture ${WMK_SEED:-1} 2"
+	--test "WMK_ROUNDS_PERCENT=20 /torture ${WMK_SEED:-1} 5" \
+	--test "WMK_ROUNDS_PERCENT=20 GLIBC_TUNABLES=glibc.pthread.rseq=0 /torture ${WMK_SEED:-1} 5"

@@ -32,28 +32,9 @@ def run(command, **options):
 
 
 def kernel(cache):
-    """Path of Debian's arm64 kernel, fetched with apt into `cache` when it is not there yet."""
+    """Path of Debian's arm64 kernel, which scripts/setup.sh --long unpacks into `cache`."""
     found = glob.glob(os.path.join(cache, "root/boot/vmlinuz-*"))
-    if found:
-        return found[0]
-    lists = os.path.join(cache, "lists")
-    os.makedirs(os.path.join(lists, "partial"), exist_ok=True)
-    options = ["-oAPT::Architecture=arm64", "-oAPT::Architectures=arm64", "-oDir::State::Lists=" + os.path.abspath(lists),
-               "-oAPT::Sandbox::User=root"]
-    answer = run(["apt-get", *options, "update"])
-    if answer.returncode:
-        skip("no package lists for arm64: " + answer.stdout.strip()[-200:])
-    answer = run(["apt-cache", *options, "depends", "linux-image-arm64"])
-    names = [line.split()[1] for line in answer.stdout.splitlines() if "Depends: linux-image" in line]
-    if not names:
-        skip("Debian's arm64 kernel is not in the package lists")
-    answer = run(["apt-get", *options, "download", names[0]], cwd=cache)
-    packages = glob.glob(os.path.join(cache, names[0] + "_*.deb"))
-    if answer.returncode or not packages:
-        skip("cannot download %s: %s" % (names[0], answer.stdout.strip()[-200:]))
-    run(["dpkg", "-x", packages[0], os.path.join(cache, "root")], check=True)
-    found = glob.glob(os.path.join(cache, "root/boot/vmlinuz-*"))
-    return found[0] if found else skip("no kernel image in " + names[0])
+    return found[0] if found else skip("no arm64 kernel in %s: run scripts/setup.sh --long" % cache)
 
 
 def cpio_entry(name, mode, data, number):
@@ -85,7 +66,6 @@ def main():
     for tool in ("qemu-system-aarch64", CC):
         if not shutil.which(tool):
             skip(tool + " is not installed")
-    os.makedirs(args.cache, exist_ok=True)
     image = kernel(args.cache)
     init = os.path.join(args.cache, "init")
     subprocess.run([CC, "-static", "-O2", "-o", init, os.path.join(HERE, "init.c")], check=True)
