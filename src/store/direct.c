@@ -2,7 +2,9 @@
 /*
  * direct.c - writes past the page cache. They cost no copy and leave the program's pages in the cache alone, and a
  * fast disk takes twice as much by them; but the cache swallows a burst that a slow disk cannot. So large packets are
- * timed, and go past the cache unless the cache takes them at more than four times the speed.
+ * timed, and go past the cache unless the cache takes them at more than four times the speed, or, when whoever writes
+ * falls behind, at any higher speed. A cache that has no more room is slower than the disk, by much: it is tried with
+ * small pieces, and not while time is short.
  */
 #include "store/direct.h"
 
@@ -16,7 +18,13 @@
 #include "store/internal.h"
 
 #define CACHE_BIAS 4u
-#define TRY_OTHER 32u              /* one packet in so many goes the other way, to see how fast that is now */
+#define TRY_OTHER 32u              /* one packet in so many goes in part the other way, to see how fast that is now */
+#define TRY_PRESSED 4u             /* the same, when this way does not do */
+#define RELAXED 25u                /* percent of a ring that wait to be written: time to try something */
+#define PRESSED 50u                /* more than that: the faster way, whatever it costs */
+#define CACHE_CHUNK (512u * 1024)
+#define DIRECT_CHUNK (1024u * 1024)
+#define WMK_DIRECT_IOV 4
 
 void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, int dir, const char *name)
 {
@@ -65,47 +73,116 @@ static uint64_t rate_of(const struct wmk_direct *direct, bool past)
 	return atomic_load_explicit(&direct->rates->rate[past], memory_order_relaxed);
 }
 
-/* The first large packet goes past the cache, the second one through it; then it is known which is better. */
-static bool go_past(struct wmk_direct *direct, const struct iovec *iov, size_t size, uint64_t offset)
+static bool can_go_past(const struct wmk_direct *direct, const struct iovec *iov, size_t size, uint64_t offset)
 {
-	const uint64_t cached = rate_of(direct, false), direct_rate = rate_of(direct, true);
-	uint32_t turn;
-	bool past = direct_rate == 0 || (cached != 0 && cached <= CACHE_BIAS * direct_rate);
-
-	if (direct->fd < 0 || size < WMK_STORE_DIRECT_MIN || offset % WMK_DIRECT_BLOCK || size % WMK_DIRECT_BLOCK ||
-	    (uintptr_t)iov[0].iov_base % WMK_STORE_ALIGN)
-		return false;
-	turn = atomic_fetch_add_explicit(&direct->rates->turn, 1, memory_order_relaxed);
-	return turn % TRY_OTHER == TRY_OTHER - 1 ? !past : past;
+	return direct->fd >= 0 && size >= WMK_STORE_DIRECT_MIN && offset % WMK_DIRECT_BLOCK == 0 &&
+	       size % WMK_DIRECT_BLOCK == 0 && (uintptr_t)iov[0].iov_base % WMK_STORE_ALIGN == 0;
 }
 
+/*
+ * How much of a packet the other way gets, to see how fast that is now. Nothing when the caller has no time to lose
+ * and this way is known to do; often when this way falls behind.
+ */
+static size_t trial(struct wmk_direct *direct, bool past)
+{
+	const uint32_t turn = atomic_fetch_add_explicit(&direct->rates->turn, 1, memory_order_relaxed) + 1;
+	const uint32_t pressure = atomic_load_explicit(&direct->rates->pressure, memory_order_relaxed);
+	const bool unknown = rate_of(direct, !past) == 0;
+
+	if (rate_of(direct, past) == 0)
+		return 0;
+	if (pressure <= RELAXED ? unknown || turn % TRY_OTHER == 0 : pressure > PRESSED && turn % TRY_PRESSED == 0)
+		return past ? CACHE_CHUNK : DIRECT_CHUNK;
+	return 0;
+}
+
+static bool prefer_past(const struct wmk_direct *direct)
+{
+	const uint64_t cached = rate_of(direct, false), past = rate_of(direct, true);
+	const uint32_t pressure = atomic_load_explicit(&direct->rates->pressure, memory_order_relaxed);
+
+	return past == 0 || cached <= (pressure > PRESSED ? 1 : CACHE_BIAS) * past;
+}
+
+/* A short look weighs less than a whole packet. */
 static void learn(struct wmk_direct *direct, bool past, size_t size, uint64_t ns)
 {
 	uint64_t rate = (uint64_t)size * 1000000 / (ns + 1), before = rate_of(direct, past);
 
-	atomic_store_explicit(&direct->rates->rate[past], before ? (3 * before + rate) / 4 : rate,
-			      memory_order_relaxed);
+	atomic_store_explicit(&direct->rates->rate[past], before ? (before + rate) / 2 : rate, memory_order_relaxed);
+}
+
+/* `size` bytes from `at` on, at the beginning of the first iovec: one way, and timed. */
+static int write_piece(struct wmk_direct *direct, int fd, bool past, uint8_t *at, size_t size, uint64_t offset)
+{
+	const struct iovec iov = { at, size };
+	uint64_t start = now_ns();
+	int err = wmk_store_write_whole(past ? direct->fd : fd, &iov, 1, offset);
+
+	if (err >= 0)
+		learn(direct, past, size, now_ns() - start);
+	return err;
+}
+
+/* What is left of the packet when `done` bytes of its first iovec have been written. */
+static int write_rest(struct wmk_direct *direct, int fd, bool past, const struct iovec *iov, int n, size_t done,
+		      size_t size, uint64_t offset)
+{
+	struct iovec rest[WMK_DIRECT_IOV];
+	uint64_t start = now_ns();
+	int err;
+
+	memcpy(rest, iov, (size_t)n * sizeof(*iov));
+	rest[0].iov_base = (uint8_t *)rest[0].iov_base + done;
+	rest[0].iov_len -= done;
+	err = past ? write_past(direct->fd, rest, n, offset + done) :
+		     wmk_store_write_whole(fd, rest, n, offset + done);
+	if (err >= 0)
+		learn(direct, past, size - done, now_ns() - start);
+	return err;
+}
+
+/*
+ * A packet that can go either way: perhaps a piece the other way, to see; then this way. Through the cache it goes in
+ * pieces: a writer that the kernel holds back, because too much of the cache waits for the disk, finds out soon.
+ */
+static int write_either(struct wmk_direct *direct, int fd, const struct iovec *iov, int n, size_t size,
+			uint64_t offset)
+{
+	bool past = prefer_past(direct);
+	size_t done = trial(direct, past), whole = iov[0].iov_len & ~(size_t)(WMK_DIRECT_BLOCK - 1);
+	int err = 0;
+
+	if (done && done < whole)
+		err = write_piece(direct, fd, !past, iov[0].iov_base, done, offset);
+	else
+		done = 0;
+	past = prefer_past(direct);
+	while (err >= 0 && !past && whole - done > CACHE_CHUNK) {
+		err = write_piece(direct, fd, false, (uint8_t *)iov[0].iov_base + done, CACHE_CHUNK, offset + done);
+		done += CACHE_CHUNK;
+		past = prefer_past(direct);
+	}
+	return err < 0 ? err : write_rest(direct, fd, past, iov, n, done, size, offset);
 }
 
 int wmk_direct_write(struct wmk_direct *direct, int fd, const struct iovec *iov, int n, uint64_t offset)
 {
 	size_t size = 0;
-	uint64_t start;
-	bool past;
 	int i, err;
 
 	for (i = 0; i < n; i++)
 		size += iov[i].iov_len;
-	past = go_past(direct, iov, size, offset);
-	start = size < WMK_STORE_DIRECT_MIN ? 0 : now_ns();
-	err = past ? write_past(direct->fd, iov, n, offset) : wmk_store_write_whole(fd, iov, n, offset);
-	if (err == -EINVAL && past) {
+	if (n > WMK_DIRECT_IOV || !can_go_past(direct, iov, size, offset))
+		return wmk_store_write_whole(fd, iov, n, offset);
+	err = write_either(direct, fd, iov, n, size, offset);
+	if (err == -EINVAL) {
 		/* The file system opens files that way, but wants another alignment: not past the cache then. */
 		wmk_direct_close(direct);
 		return wmk_store_write_whole(fd, iov, n, offset);
 	}
-	if (err < 0 || !start)
-		return err;
-	learn(direct, past, size, now_ns() - start);
-	return 0;
+	/* A piece that failed was cut off; the pieces before it go too. If that fails, the next try begins here. */
+	if (err < 0 && ftruncate(fd, (off_t)offset) < 0)
+		(void)0;
+	return err;
 }

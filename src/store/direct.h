@@ -15,6 +15,7 @@
 /* What large packets of a trace have taken lately: one disk, all its streams. Hints for each other: relaxed. */
 struct wmk_direct_rates {
 	_Atomic uint32_t turn;
+	_Atomic uint32_t pressure; /* percent: how much of its buffer whoever writes still has to write */
 	_Atomic uint64_t rate[2];  /* kB/s: through the cache, past it; 0 unknown */
 };
 

@@ -77,6 +77,12 @@ int wmk_store_stream_open(struct wmk_store *store, const char *name, const uint8
  * have no padding.
  */
 void wmk_store_stream_place(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet);
+/*
+ * How full the buffers are that are written to this stream, in percent: with time to spare it is tried out whether
+ * packets are faster past the page cache or through it; without, the faster way is taken. A hint, for all streams of
+ * the trace.
+ */
+void wmk_store_stream_pressure(struct wmk_store_stream *stream, uint32_t percent);
 /* Alignment of the first iovec's base that direct writes want. */
 #define WMK_STORE_ALIGN 512u
 #define WMK_STORE_DIRECT_MIN (256u * 1024)

@@ -150,6 +150,11 @@ static int index_packet(struct wmk_store_stream *stream, const struct wmk_ctf_pa
 	return index_write(stream, entry, sizeof(entry));
 }
 
+void wmk_store_stream_pressure(struct wmk_store_stream *stream, uint32_t percent)
+{
+	atomic_store_explicit(&stream->store->rates.pressure, percent, memory_order_relaxed);
+}
+
 void wmk_store_stream_place(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet)
 {
 	uint64_t end;
