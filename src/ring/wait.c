@@ -16,7 +16,7 @@
 
 #define SLICE_FIRST_NS 50000ull
 #define SLICE_MAX_NS 5000000ull
-#define HEARTBEAT_NS 1000000000ull
+#define HEARTBEAT_NS 2000000000ull /* a reader sleeps for 1 s at most, and may have to wait for a CPU then */
 #define WAIT_MAX_US 1000000ull
 
 long wmk_ring_syscall(long nr, long a, long b, long c, long d, long e, long f)

@@ -250,7 +250,7 @@ static void test_block_ends(void **state)
 			wmk_ring_set_allow_blocking(p.writer, 0);
 		if (how == 2) {
 			wmk_ring_set_allow_blocking(p.writer, 1);
-			p.reader->header->heartbeat -= 2000000000;
+			p.reader->header->heartbeat -= 3000000000;
 		}
 		uint64_t waited = 0;
 		assert_int_equal(wmk_ring_wait_room(p.writer, &waited), 0);
