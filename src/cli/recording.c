@@ -284,6 +284,7 @@ static void add_stats(struct wmk_recording *rec, unsigned channel)
 	sum->unwritten += one.unwritten;
 	sum->cut += one.cut;
 	sum->packets += one.packets;
+	sum->writing_us += one.writing_us;
 	sum->streams += one.streams;
 	if (!sum->words[0])
 		memcpy(sum->words, one.words, sizeof(sum->words));

@@ -210,6 +210,7 @@ static void print_json(const struct wmk_record_result *result)
 		stats->lost_by_cause[WAYMARK_LOST_FULL], stats->lost_by_cause[WAYMARK_LOST_MEMORY],
 		stats->lost_by_cause[WAYMARK_LOST_SIZE], stats->lost_by_cause[WAYMARK_LOST_RETRY]);
 	json_member("remedy", stats->lost ? remedy(result, option, sizeof(option)) : NULL);
+	fprintf(stdout, ",\"writing_ms\":%" PRIu64, stats->writing_us / 1000);
 	fprintf(stdout, ",\"cut\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"packets\":%" PRIu64 ",\"streams\":%u,\"events\":%" PRIu64
 		",\"instrumented\":%s", stats->cut, stats->bytes, stats->packets, stats->streams, apps.classes_enabled,
 		apps.apps_seen + apps.apps_refused + apps.apps_dropped ? "true" : "false");

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/error.h"
@@ -20,20 +21,13 @@
 #define MANY_SETS_US 10000u        /* who watches several sets has only the timer */
 #define DEEP_SLEEP_US 1000000u     /* a writer can be killed between its commit and the wake: look anyway */
 #define PUBLISH_NS 50000000u
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
+#define NICE (-10)
 
 /* Wait for a change of state, under `lock`. */
 static void wait_us(struct wmk_consumer *consumer, uint64_t us)
 {
 	struct timespec ts;
-	uint64_t end = now_ns() + us * 1000;
+	uint64_t end = wmk_consumer_now_ns() + us * 1000;
 
 	ts.tv_sec = (time_t)(end / 1000000000u);
 	ts.tv_nsec = (long)(end % 1000000000u);
@@ -61,6 +55,7 @@ int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_con
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&consumer->changed, &attr);
+	pthread_cond_init(&consumer->pulse, &attr);
 	pthread_condattr_destroy(&attr);
 	*result = consumer;
 	return 0;
@@ -157,8 +152,10 @@ int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set 
 	before = consumer->n_streams;
 	for (ring = 0; ring < waymark_ring_set_rings(set) && err >= 0; ring++)
 		err = add_ring(consumer, set, ring, channel, stream_id);
+	pthread_mutex_lock(&consumer->lock); /* the heart looks at the sets */
 	if (err >= 0 && push((void ***)&consumer->sets, &consumer->n_sets, set) < 0)
 		err = wmk_error(-ENOMEM, "no memory for another ring set");
+	pthread_mutex_unlock(&consumer->lock);
 	while (err < 0 && consumer->n_streams > before)
 		drop_stream(consumer);
 	pthread_mutex_unlock(&consumer->streams_lock);
@@ -179,6 +176,8 @@ static void adapt(struct wmk_consumer *consumer, const struct wmk_look_result *s
 	} else if (!seen->packets) {
 		us *= 2;
 	}
+	if (seen->more)
+		us = 0;
 	consumer->idle = seen->packets ? 0 : consumer->idle + (us >= consumer->options.max_us);
 	consumer->interval_us = us < consumer->options.min_us ? consumer->options.min_us :
 				us > consumer->options.max_us ? consumer->options.max_us : us;
@@ -191,13 +190,16 @@ static void adapt(struct wmk_consumer *consumer, const struct wmk_look_result *s
  */
 static void rest(struct wmk_consumer *consumer)
 {
-	uint64_t us = consumer->idle >= EMPTY_LOOKS ? DEEP_SLEEP_US : consumer->interval_us;
+	const bool deep = consumer->idle >= EMPTY_LOOKS;
+	const uint64_t us = deep ? DEEP_SLEEP_US : consumer->interval_us;
 
 	if (consumer->many || !consumer->only || us <= TIMER_US || consumer->now.stuck) {
 		wait_us(consumer, consumer->many && us > MANY_SETS_US ? MANY_SETS_US : consumer->interval_us);
 		return;
 	}
 	consumer->asleep = consumer->only;
+	if (deep)
+		wmk_consumer_heart_rest(consumer, true);
 	pthread_mutex_unlock(&consumer->lock);
 	if (waymark_ring_set_wait(consumer->only, us) > 0) {
 		consumer->idle = 0;
@@ -205,6 +207,8 @@ static void rest(struct wmk_consumer *consumer)
 	}
 	pthread_mutex_lock(&consumer->lock);
 	consumer->asleep = NULL;
+	if (deep)
+		wmk_consumer_heart_rest(consumer, false);
 }
 
 static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *seen,
@@ -219,9 +223,9 @@ static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, s
 	else
 		wmk_consumer_look(consumer, how, seen);
 	consumer->ended |= how == WMK_LOOK_END;
-	if (how != WMK_LOOK_WHOLE || now_ns() - *published > PUBLISH_NS) {
+	if (how != WMK_LOOK_WHOLE || wmk_consumer_now_ns() - *published > PUBLISH_NS) {
 		wmk_consumer_publish(consumer);
-		*published = now_ns();
+		*published = wmk_consumer_now_ns();
 	}
 	pthread_mutex_unlock(&consumer->streams_lock);
 }
@@ -233,6 +237,9 @@ static void *run(void *arg)
 	uint64_t flush = 0, published = 0;
 	bool stop = false;
 
+	/* Of this thread alone. Where it is not permitted, we have the share that everybody has. */
+	if (getpriority(PRIO_PROCESS, 0) > NICE)
+		setpriority(PRIO_PROCESS, 0, NICE);
 	while (!stop) {
 		look_and_publish(consumer, flush ? WMK_LOOK_FLUSH : WMK_LOOK_WHOLE, &seen, &published);
 		adapt(consumer, &seen);
@@ -242,7 +249,7 @@ static void *run(void *arg)
 			consumer->flush_err = seen.err;
 			pthread_cond_broadcast(&consumer->changed);
 		}
-		if (!consumer->stop && consumer->flush_wanted == consumer->flush_done)
+		if (!consumer->stop && consumer->flush_wanted == consumer->flush_done && !seen.more)
 			rest(consumer);
 		stop = consumer->stop;
 		flush = consumer->flush_wanted == consumer->flush_done ? 0 : consumer->flush_wanted;
@@ -263,10 +270,14 @@ int wmk_consumer_start(struct wmk_consumer *consumer)
 	/* Signals are for the thread that started us. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&consumer->thread, NULL, run, consumer);
+	err = wmk_consumer_heart_start(consumer);
+	if (err >= 0 && (err = -pthread_create(&consumer->thread, NULL, run, consumer)) < 0) {
+		wmk_consumer_heart_stop(consumer);
+		wmk_error(err, "cannot start the consumer's thread: %s", strerror(-err));
+	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (err)
-		return wmk_error(-err, "cannot start the consumer's thread: %s", strerror(err));
+	if (err < 0)
+		return err;
 	pthread_setname_np(consumer->thread, "wmk-consumer");
 	consumer->running = true;
 	return 0;
@@ -314,6 +325,7 @@ static void stop_thread(struct wmk_consumer *consumer)
 		ts.tv_sec += (time_t)(end / 1000000000u);
 		ts.tv_nsec = (long)(end % 1000000000u);
 	} while (pthread_timedjoin_np(consumer->thread, NULL, &ts) == ETIMEDOUT);
+	wmk_consumer_heart_stop(consumer);
 	consumer->running = false;
 }
 
@@ -355,6 +367,7 @@ void wmk_consumer_close(struct wmk_consumer *consumer)
 	}
 	consumer->options.sink->ops->close(consumer->options.sink);
 	pthread_cond_destroy(&consumer->changed);
+	pthread_cond_destroy(&consumer->pulse);
 	pthread_mutex_destroy(&consumer->lock);
 	pthread_mutex_destroy(&consumer->streams_lock);
 	free(consumer->streams);

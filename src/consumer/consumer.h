@@ -18,7 +18,11 @@
  *
  * While records come the thread looks at the rings on a timer that adapts (1 to 100 ms) to how fast they fill; after
  * some empty looks it sleeps until a writer enters a new sub-buffer (waymark_ring_set_wait()). Each look backs memory
- * ahead of the writers and beats the heart that blocking writers watch.
+ * ahead of the writers. A second thread beats the heart that blocking writers watch, so that one long write does not
+ * look like a consumer that died.
+ *
+ * Where that is permitted (root, or RLIMIT_NICE) the thread runs at nice -10: against eight threads that record all
+ * the time, one with an equal share of the CPU comes too late to empty the rings.
  *
  * A stream gets a file when it has its first record or loss; it begins with a lost count of 0 and ends with the final
  * one.
@@ -51,6 +55,7 @@ struct wmk_packet {
 	uint64_t records, lost, cut;
 	const void *data;          /* len bytes of records, until release */
 	size_t len;
+	uint32_t pressure;         /* percent of the source that waits to be taken, this packet included */
 	uint8_t *room;             /* WMK_CTF_PACKET_ROOM writable bytes that end at `data`, or NULL */
 };
 
@@ -122,6 +127,7 @@ struct wmk_consumer_stats {
 	uint64_t packets;
 	uint32_t streams;                             /* with a file */
 	uint32_t errors;                              /* streams that lied */
+	uint64_t writing_us;                          /* time that the sink took */
 	uint32_t sink_errors;                         /* failed attempts to write */
 	int sink_error;                               /* the last one, -errno; 0: never failed */
 	int stuck;                                    /* 1: the last attempt failed, writing waits for room */

@@ -6,6 +6,7 @@
 #define WMK_CONSUMER_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "consumer/consumer.h"
@@ -26,6 +27,7 @@ struct wmk_stream {
 	uint64_t causes[WAYMARK_LOST_CAUSES];
 	uint64_t shown;                    /* lost count of the last packet in the trace */
 	uint64_t cut;
+	uint64_t packets;                  /* taken in this look */
 	bool dead;                         /* the source lies */
 };
 
@@ -47,8 +49,14 @@ struct wmk_consumer {
 	uint64_t flush_wanted, flush_done;
 	int flush_err, stop_err;
 	struct wmk_consumer_stats stats;
+	/* The heart: a thread of its own, on `lock`. */
+	pthread_t heart;
+	pthread_cond_t pulse;
+	bool beating, heart_stop;          /* beating: the consumer's thread is not in its deep sleep */
+	_Atomic uint64_t alive_ns;         /* when that thread last did something */
 	/* The thread's own. */
 	struct wmk_consumer_stats now;
+	uint64_t writing_ns;
 	uint32_t interval_us, idle;
 	struct waymark_ring_set *only;     /* if there is one set */
 	bool many;
@@ -60,6 +68,7 @@ enum wmk_look { WMK_LOOK_WHOLE = 0, WMK_LOOK_FLUSH = 1, WMK_LOOK_END = 2 };
 struct wmk_look_result {
 	uint64_t packets;
 	uint64_t most;             /* packets of the stream that had most */
+	bool more;                 /* there is more to take at once */
 	int err;                   /* the sink's, 0 if everything was written */
 };
 
@@ -69,10 +78,16 @@ struct wmk_look_result {
  */
 void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *result);
 /*
- * Memory ahead of the writers, and the heartbeat: at each look, and after each packet, since a slow disk can keep us
+ * Memory ahead of the writers, and a sign of life: at each look, and after each packet, since a slow disk can keep us
  * for long. Memory that cannot be had shows in the rings, as records lost for lack of it. Under streams_lock.
  */
 void wmk_consumer_tend(struct wmk_consumer *consumer);
+/* heart.c: started and stopped with the consumer's thread. 0 or -errno; under no lock. */
+int wmk_consumer_heart_start(struct wmk_consumer *consumer);
+void wmk_consumer_heart_stop(struct wmk_consumer *consumer);
+/* The consumer's thread goes to its deep sleep, or comes back. Under `lock`. */
+void wmk_consumer_heart_rest(struct wmk_consumer *consumer, bool rest);
+uint64_t wmk_consumer_now_ns(void);
 /* Sum up losses into consumer->now, copy it to consumer->stats. */
 void wmk_consumer_publish(struct wmk_consumer *consumer);
 

@@ -14,8 +14,10 @@
 #include "base/testpoint.h"
 #include "consumer/internal.h"
 
-/* Packets of one stream before the others have their turn. */
+/* Of one stream before the others have their turn: large packets one by one, small ones by the handful. */
 #define TURN 4
+#define TURN_BYTES (1u << 20)
+#define TURNS 16                   /* then it is time to hear commands */
 
 static void remember(struct wmk_consumer *consumer, int err)
 {
@@ -42,10 +44,12 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 		.content = packet->len, .sequence = stream->sequence, .ring_position = packet->position, .lost = lost,
 		.cpu = stream->cpu, .cut = (uint32_t)packet->cut,
 	};
+	const uint64_t start = wmk_consumer_now_ns();
 	int err;
 
 	WMK_TESTPOINT(consumer_before_write);
 	err = consumer->options.sink->ops->write(stream->out, &head, packet);
+	consumer->writing_ns += wmk_consumer_now_ns() - start;
 	WMK_TESTPOINT(consumer_after_write);
 	if (err < 0)
 		return err;
@@ -116,6 +120,7 @@ void wmk_consumer_tend(struct wmk_consumer *consumer)
 		waymark_ring_set_back(consumer->sets[i]);
 		waymark_ring_set_heartbeat(consumer->sets[i]);
 	}
+	atomic_store_explicit(&consumer->alive_ns, wmk_consumer_now_ns(), memory_order_relaxed);
 }
 
 /* Take one packet. 1: taken, go on; 0: nothing; -errno: the sink refused, the packet stays. */
@@ -208,38 +213,43 @@ static int drain(struct wmk_consumer *consumer, struct wmk_stream *stream, enum 
 	return ret;
 }
 
-static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_look_result *result,
-		     bool *more)
+static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_look_result *result)
 {
-	int i, ret = 1;
+	const uint64_t begin = stream->end_pos;
+	int ret = 1;
 
-	for (i = 0; i < TURN && ret > 0; i++)
+	for (int i = 0; i < TURN && ret > 0 && stream->end_pos - begin < TURN_BYTES; i++) {
 		ret = take(consumer, stream, WMK_LOOK_WHOLE);
-	i -= ret <= 0;
-	result->packets += (uint64_t)i;
-	if ((uint64_t)i > result->most)
-		result->most = (uint64_t)i;
-	*more |= i == TURN;
+		if (ret <= 0)
+			break;
+		result->packets++;
+		stream->packets++;
+	}
+	if (stream->packets > result->most)
+		result->most = stream->packets;
+	result->more |= ret > 0;
 	return ret;
 }
 
 void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *result)
 {
-	bool more = false;
 	size_t i;
 	int err;
 
 	memset(result, 0, sizeof(*result));
+	for (i = 0; i < consumer->n_streams; i++)
+		consumer->streams[i]->packets = 0;
 	/*
 	 * A few turns at most: then memory has to be backed again. The first refusal ends a look at whole packets: a
 	 * disk that is full is full for all, and who waits is woken by nobody.
 	 */
-	for (unsigned turn = 0; how == WMK_LOOK_WHOLE && (turn == 0 || (more && turn < 16)); turn++) {
-		more = false;
+	for (unsigned turn = 0; how == WMK_LOOK_WHOLE && (turn == 0 || (result->more && turn < TURNS)); turn++) {
+		result->more = false;
 		for (i = 0; i < consumer->n_streams; i++) {
-			err = take_turn(consumer, consumer->streams[i], result, &more);
+			err = take_turn(consumer, consumer->streams[i], result);
 			if (err < 0) {
 				result->err = err;
+				result->more = false;
 				return;
 			}
 		}
@@ -279,6 +289,7 @@ void wmk_consumer_publish(struct wmk_consumer *consumer)
 	}
 	if (consumer->options.sink->ops->bytes)
 		now->bytes = consumer->options.sink->ops->bytes(consumer->options.sink);
+	now->writing_us = consumer->writing_ns / 1000;
 	pthread_mutex_lock(&consumer->lock);
 	consumer->stats = *now;
 	pthread_mutex_unlock(&consumer->lock);

@@ -49,6 +49,7 @@ static int directory_write(struct wmk_sink_stream *stream, const struct wmk_ctf_
 	size_t pad;
 	int n = 0;
 
+	wmk_store_stream_pressure(stream->file, packet->pressure);
 	wmk_store_stream_place(stream->file, &head);
 	wmk_ctf_packet_encode(room, stream->sink->uuid, &head);
 	iov[n++] = (struct iovec){ room, WMK_CTF_PACKET_ROOM };

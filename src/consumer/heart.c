@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heart.c - beats for the consumer while its thread is busy. One write to a disk that others use can take seconds;
+ * writers that wait for room would take the consumer for dead and lose what they record. A thread of its own says that
+ * the process lives; it stops when the consumer's thread has done nothing for long, and rests while that one rests.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "consumer/internal.h"
+
+#define BEAT_NS 250000000u
+#define HUNG_NS 60000000000ull     /* nothing done for so long: whoever waits for us waits in vain */
+#define STACK (64u * 1024)
+
+uint64_t wmk_consumer_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void *heart(void *arg)
+{
+	struct wmk_consumer *consumer = arg;
+	struct timespec ts;
+	uint64_t next;
+
+	pthread_mutex_lock(&consumer->lock);
+	while (!consumer->heart_stop) {
+		if (!consumer->beating) {
+			pthread_cond_wait(&consumer->pulse, &consumer->lock);
+			continue;
+		}
+		/* Relaxed: how long ago, nothing else is read because of it. */
+		if (wmk_consumer_now_ns() - atomic_load_explicit(&consumer->alive_ns, memory_order_relaxed) < HUNG_NS)
+			for (size_t i = 0; i < consumer->n_sets; i++)
+				waymark_ring_set_heartbeat(consumer->sets[i]);
+		next = wmk_consumer_now_ns() + BEAT_NS;
+		ts.tv_sec = (time_t)(next / 1000000000u);
+		ts.tv_nsec = (long)(next % 1000000000u);
+		pthread_cond_timedwait(&consumer->pulse, &consumer->lock, &ts);
+	}
+	pthread_mutex_unlock(&consumer->lock);
+	return NULL;
+}
+
+int wmk_consumer_heart_start(struct wmk_consumer *consumer)
+{
+	pthread_attr_t attr;
+	int err;
+
+	consumer->heart_stop = false;
+	consumer->beating = true;
+	atomic_store_explicit(&consumer->alive_ns, wmk_consumer_now_ns(), memory_order_relaxed);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	err = pthread_create(&consumer->heart, &attr, heart, consumer);
+	pthread_attr_destroy(&attr);
+	if (err)
+		return wmk_error(-err, "cannot start the consumer's second thread: %s", strerror(err));
+	pthread_setname_np(consumer->heart, "wmk-heart");
+	return 0;
+}
+
+void wmk_consumer_heart_stop(struct wmk_consumer *consumer)
+{
+	pthread_mutex_lock(&consumer->lock);
+	consumer->heart_stop = true;
+	pthread_cond_signal(&consumer->pulse);
+	pthread_mutex_unlock(&consumer->lock);
+	pthread_join(consumer->heart, NULL);
+}
+
+void wmk_consumer_heart_rest(struct wmk_consumer *consumer, bool rest)
+{
+	/* The thread that sleeps deep beats when it wakes, in time. */
+	consumer->beating = !rest;
+	if (!rest)
+		pthread_cond_signal(&consumer->pulse);
+}
