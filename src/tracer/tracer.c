@@ -13,8 +13,12 @@
 #include "tracer/statedump.h"
 #include "tracer/tracer.h"
 
-struct wmk_tracer wmk_tracer = { .lock = PTHREAD_MUTEX_INITIALIZER };
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* Beside what the loader has written to already: no page more is touched in a program that nobody traces. */
+#define WMK_FIRST_PAGE __attribute__((section(".data")))
+
+WMK_FIRST_PAGE struct wmk_tracer wmk_tracer = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static WMK_FIRST_PAGE pthread_once_t once = PTHREAD_ONCE_INIT;
+static WMK_FIRST_PAGE _Atomic(bool) clock_loaded;
 
 void wmk_lock(void)
 {
@@ -75,8 +79,6 @@ static void init(void)
 
 void wmk_tracer_init(void)
 {
-	static _Atomic(bool) clock_loaded;
-
 	pthread_once(&once, init);
 	/* not within once: a plug-in may be instrumented, and its constructor comes here */
 	if (!wmk_tracer.disabled && !atomic_exchange(&clock_loaded, true))
