@@ -63,6 +63,19 @@ int wmk_child_find(const char *name, char *path, size_t size)
 			 access(name, X_OK) == 0 ? name : "");
 }
 
+/* Each traced program costs two descriptors, and the usual 1024 are for programs that use select(2). */
+static void more_files(struct wmk_child *child)
+{
+	struct rlimit more;
+
+	if (getrlimit(RLIMIT_NOFILE, &child->old_files) < 0) {
+		child->old_files = (struct rlimit){ RLIM_INFINITY, RLIM_INFINITY };
+		return;
+	}
+	more = (struct rlimit){ child->old_files.rlim_max, child->old_files.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &more);
+}
+
 int wmk_child_open(struct wmk_child *child)
 {
 	struct sigaction normal = { .sa_handler = SIG_DFL }, ignore = { .sa_handler = SIG_IGN };
@@ -76,6 +89,9 @@ int wmk_child_open(struct wmk_child *child)
 	/* A parent that ignores SIGCHLD would make our child's status vanish. */
 	sigaction(SIGCHLD, &normal, &child->old_chld);
 	sigaction(SIGPIPE, &ignore, &child->old_pipe);
+	/* A limit on the size of files is an error of ours to report, not our death. */
+	sigaction(SIGXFSZ, &ignore, &child->old_xfsz);
+	more_files(child);
 	pthread_sigmask(SIG_BLOCK, &set, &child->old_mask);
 	child->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (child->signals < 0)
@@ -95,6 +111,8 @@ static void become(const struct wmk_child *child, char *path, char **argv, char 
 
 	sigaction(SIGCHLD, &child->old_chld, NULL);
 	sigaction(SIGPIPE, &child->old_pipe, NULL);
+	sigaction(SIGXFSZ, &child->old_xfsz, NULL);
+	setrlimit(RLIMIT_NOFILE, &child->old_files);
 	pthread_sigmask(SIG_SETMASK, &child->old_mask, NULL);
 	execv(path, argv);
 	/* A script without a first line that names its interpreter: what shells do, and execvp(3). */
@@ -124,12 +142,33 @@ static char **shell_arguments(char *path, char **argv)
 	return shell;
 }
 
+/* Has somebody asked us to end before there was a program to pass it on to? */
+static int interrupted(const struct wmk_child *child)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	sigset_t pending;
+
+	sigpending(&pending);
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		struct sigaction action;
+
+		if (sigismember(&pending, ends[i]) == 1 && sigismember(&child->old_mask, ends[i]) == 0 &&
+		    sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			return ends[i];
+	}
+	return 0;
+}
+
 int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char *rundir)
 {
 	char **shell = shell_arguments(path, argv);
 	int fds[2], err = 0;
 	ssize_t n;
 
+	if (interrupted(child)) {
+		free(shell);
+		return wmk_error(-EINTR, "interrupted before %s was started", argv[0]);
+	}
 	if (!shell || setenv("WAYMARK_RUNDIR", rundir, 1) < 0 || pipe2(fds, O_CLOEXEC) < 0) {
 		err = errno;
 		free(shell);
@@ -172,6 +211,36 @@ static void reap(struct wmk_child *child)
 	}
 }
 
+static pid_t parent_of(pid_t pid)
+{
+	char path[32], stat[512], *end;
+	pid_t parent = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, stat, sizeof(stat) - 1);
+	close(fd);
+	stat[n > 0 ? n : 0] = '\0';
+	end = strrchr(stat, ')');
+	return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static bool descends_from_us(pid_t pid)
+{
+	pid_t us = getpid();
+
+	for (unsigned i = 0; pid > 1 && i < 256; i++) {
+		pid = parent_of(pid);
+		if (pid == us)
+			return true;
+	}
+	return false;
+}
+
 void wmk_child_look(struct wmk_child *child)
 {
 	struct signalfd_siginfo info;
@@ -179,7 +248,7 @@ void wmk_child_look(struct wmk_child *child)
 	while (read(child->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			reap(child);
-		else if (info.ssi_code <= 0 && child->pid && !child->ended && (pid_t)info.ssi_pid != child->pid)
+		else if (info.ssi_code <= 0 && child->pid && !child->ended && !descends_from_us((pid_t)info.ssi_pid))
 			kill(child->pid, (int)info.ssi_signo);   /* from a process; the kernel's own went to our whole group */
 	}
 }

@@ -3,7 +3,8 @@
  * child.h - the program that is recorded: found, started, sent the signals that were meant for it, waited for.
  *
  * Signals. Those of the terminal (Ctrl-C) reach the program from the terminal itself, since it stays in our process group; those that
- * somebody sends to us alone are passed on. We live until the program has ended, and its status becomes ours.
+ * somebody sends to us alone are passed on. What the program or one of its descendants sends comes to us because we are in their group, or
+ * by mistake: it is not passed on, or the program would get it twice. We live until the program has ended, and its status becomes ours.
  *
  * One thread; wmk_child_open() comes before any other thread starts, so that all of them have the signals blocked.
  */
@@ -12,6 +13,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct wmk_child {
@@ -20,7 +22,8 @@ struct wmk_child {
 	bool ended;
 	int status;              /* as wait(2) tells it, once ended */
 	sigset_t old_mask;       /* the program starts with what we started with */
-	struct sigaction old_chld, old_pipe;
+	struct sigaction old_chld, old_pipe, old_xfsz;
+	struct rlimit old_files;
 };
 
 /* Where `name` is: as given if it holds a slash, else by PATH. 0, or -ENOENT, -EACCES, ... with a cause chain. */

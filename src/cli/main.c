@@ -3,8 +3,10 @@
  * main.c - `waymark`: finds the command in the table, reads its options, runs it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "cli/command.h"
@@ -37,12 +39,24 @@ static int run(const struct wmk_cli_command *command, char **argv, int argc)
 	return status;
 }
 
+/*
+ * A closed standard descriptor must not become the number of a file of ours, into which a message would be printed. What stands in for it
+ * works as little as a closed one does, and closes itself before the program that we run sees it.
+ */
+static void hold_standard_descriptors(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0)
+			return;
+}
+
 int main(int argc, char **argv)
 {
 	const struct wmk_cli_command *command;
 	const char *name = argc > 1 ? argv[1] : NULL;
 	int status;
 
+	hold_standard_descriptors();
 	if (!name) {
 		wmk_cli_overview(stderr);
 		return WMK_CLI_USAGE;
@@ -57,10 +71,11 @@ int main(int argc, char **argv)
 		return WMK_CLI_USAGE;
 	}
 	status = run(command, argv + 2, argc - 2);
-	if (fflush(stdout) == EOF && status == 0) {
+	errno = EIO;
+	if (fflush(stdout) == EOF || ferror(stdout)) {
 		wmk_error(-errno, "cannot write to standard output: %s", strerror(errno));
 		wmk_cli_print_error();
-		status = WMK_CLI_FAILED;
+		status = status ? status : WMK_CLI_FAILED;
 	}
 	return status;
 }

@@ -20,6 +20,7 @@
 /* The state dump is a few hundred short records for each program. */
 #define STATEDUMP_SUBBUF 65536u
 #define STATEDUMP_SUBBUFS 4u
+#define APPS_MAX 16384u
 #define SAME_SECOND_MAX 10000u
 
 static const char *const channel_names[] = { "channel0", "statedump" };
@@ -221,6 +222,7 @@ static int open_apps(struct wmk_recording *rec, const struct wmk_recording_optio
 		.rundir = rec->rundir,
 		.channels = channels,
 		.n_channels = WMK_RECORDING_CHANNELS,
+		.max_apps = APPS_MAX,
 		.ops = { .on_event_class = declare_event, .on_app = report_app, .data = rec },
 	};
 

@@ -75,6 +75,7 @@ static void say_unmatched(const struct wmk_record_result *result)
 static void say_programs(const struct wmk_record_result *result)
 {
 	const struct wmk_follow *follow = result->follow;
+	struct wmk_apps_stats apps;
 	struct wmk_app_info info;
 
 	for (unsigned i = 0; wmk_apps_get(result->rec->apps, i, &info); i++)
@@ -86,6 +87,10 @@ static void say_programs(const struct wmk_record_result *result)
 			     wmk_follow_why_text(follow->list[i].why));
 	if (follow->n > WMK_FOLLOW_MAX)
 		wmk_cli_warn("%u more programs were not followed", follow->n - WMK_FOLLOW_MAX);
+	wmk_apps_stats(result->rec->apps, &apps);
+	if (apps.turned_away)
+		wmk_cli_warn("%" PRIu64 " connection%s of programs could not be taken for want of file descriptors (`ulimit -Hn`): what they "
+			     "recorded is missing", apps.turned_away, plural(apps.turned_away));
 	if (result->running)
 		wmk_cli_warn("%u program%s went on when %s ended, and %s recorded until then", result->running,
 			     plural(result->running), result->program, result->running == 1 ? "was" : "were");
@@ -175,8 +180,10 @@ static void json_patterns(const struct wmk_record_result *result)
 static void json_programs(const struct wmk_record_result *result)
 {
 	const struct wmk_follow *follow = result->follow;
+	struct wmk_apps_stats apps;
 	struct wmk_app_info info;
 
+	wmk_apps_stats(result->rec->apps, &apps);
 	fputs(",\"programs\":[", stdout);
 	for (unsigned i = 0; wmk_apps_get(result->rec->apps, i, &info); i++) {
 		fprintf(stdout, "%s{\"pid\":%d,\"name\":", i ? "," : "", info.pid);
@@ -191,7 +198,8 @@ static void json_programs(const struct wmk_record_result *result)
 		wmk_cli_json_string(stdout, follow->list[i].name);
 		fprintf(stdout, ",\"why\":\"%s\"}", follow->list[i].why == WMK_FOLLOW_SET_ID ? "set-id" : "environment");
 	}
-	fprintf(stdout, "],\"not_followed_count\":%u,\"still_running\":%u", follow->n, result->running);
+	fprintf(stdout, "],\"not_followed_count\":%u,\"still_running\":%u,\"turned_away\":%" PRIu64, follow->n,
+		result->running, apps.turned_away);
 }
 
 static void print_json(const struct wmk_record_result *result)
@@ -226,10 +234,8 @@ static void print_json(const struct wmk_record_result *result)
 void wmk_record_summary(const struct wmk_record_result *result)
 {
 	print_warnings(result);
-	if (result->args->json) {
+	if (result->args->json)
 		print_json(result);
-		fflush(stdout);
-	} else {
+	else
 		print_text(result);
-	}
 }

@@ -220,6 +220,7 @@ static void connections_accept(struct wmk_apps *apps)
 		if (socket >= 0)
 			close(socket);
 		apps->stats.apps_refused += socket >= 0;
+		apps->stats.turned_away += socket >= 0;
 		apps->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (socket < 0)
 			return;

@@ -125,6 +125,7 @@ struct wmk_apps_stats {
 	uint64_t apps_seen;                 /* said a HELLO that was accepted */
 	uint64_t apps_connected, apps_alive;
 	uint64_t apps_refused;              /* other version, other clock, too many */
+	uint64_t turned_away;               /* of these, without a word: there was no descriptor to hear them with */
 	uint64_t apps_dropped;              /* broke the protocol or a limit */
 	uint64_t apps_dead;                 /* pidfd */
 	uint64_t claims_freed;

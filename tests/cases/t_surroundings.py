@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What `waymark record` inherits may be odd: descriptors, limits, signals. It copes, and hands on to the program what it got."""
+import json
+import os
+import pty
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import WAYMARK, Skip, check, check_sequences, main, slurp, wait_for  # noqa: E402
+
+INHERITED = """
+import os, resource, signal, sys
+keep = ('Umask', 'SigBlk', 'SigIgn', 'SigCgt', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb', 'NoNewPrivs', 'Seccomp', 'Cpus_allowed',
+        'Mems_allowed', 'THP_enabled', 'NSsid')
+with open('/proc/self/status') as f:
+    found = [line.rstrip() for line in f if line.split(':')[0] in keep]
+found += ['%s %s' % (n, resource.getrlimit(getattr(resource, n))) for n in dir(resource) if n.startswith('RLIMIT_')]
+for name in ('oom_score_adj', 'timerslack_ns', 'coredump_filter', 'personality', 'cgroup'):
+    with open('/proc/self/' + name) as f:
+        found.append(name + ' ' + f.read())
+found += [str(os.getpriority(os.PRIO_PROCESS, 0)), str(os.sched_getscheduler(0)), str(sorted(os.sched_getaffinity(0)))]
+with open(sys.argv[1], 'w') as out:
+    for fd in range(256):
+        try:
+            link = os.readlink('/proc/self/fd/%d' % fd)
+        except OSError:
+            continue
+        if fd != out.fileno():
+            found.append('%d %s' % (fd, link))
+    found += ['%s=%s' % item for item in sorted(os.environ.items()) if item[0] != 'WAYMARK_RUNDIR']
+    out.write('\\n'.join(found))
+"""
+
+
+def odd_inheritance():
+    """In the child, before exec: everything that can be inherited, set to something unusual."""
+    os.umask(0o027)
+    os.nice(3)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (77, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    for sig in (signal.SIGCHLD, signal.SIGHUP, signal.SIGXFSZ):
+        signal.signal(sig, signal.SIG_IGN)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM, signal.SIGRTMIN})
+
+
+def program_inherits_the_same(case):
+    """Descriptors, mask, dispositions, limits, priorities, environment: as without `waymark record`."""
+    script = case.path('inherited.py')
+    with open(script, 'w') as f:
+        f.write(INHERITED)
+    found = []
+    for n, before in enumerate(([], [WAYMARK, 'record', '-o', case.path('trace'), '--'])):
+        out = case.path('found%d' % n)
+        subprocess.run(before + [sys.executable, script, out], env=case.env, preexec_fn=odd_inheritance, timeout=60,
+                       restore_signals=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        found.append(slurp(out).splitlines())
+    check(len(found[0]) > 20, 'too little was looked at: %s', found[0])
+    check(found[0] == found[1], 'without, then with: %s', [pair for pair in zip(*found) if pair[0] != pair[1]])
+
+
+def standard_descriptors_are_closed(case):
+    """Our messages go into no file of ours, and the program finds closed what was closed."""
+    for closed in ((0,), (1,), (2,), (0, 1, 2)):
+        out = case.path('fds')
+        place = case.path('closed%d' % len(os.listdir(case.directory)))
+        command = ['sh', '-c', 'ls -l /proc/self/fd > %s; exec %s leaf 5' % (out, case.program('procs'))]
+        child = subprocess.Popen([WAYMARK, 'record', '--json', '-e', '*', '-e', 'no:such', '-o', place, '--'] + command, env=case.env,
+                                 close_fds=True, preexec_fn=lambda: [os.close(fd) for fd in closed],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        child.wait(60)
+        check(child.returncode == (1 if 1 in closed else 0), 'closed %s: status %d', closed, child.returncode)
+        check('waymark-record' not in slurp(out) and 'memfd' not in slurp(out) and place not in slurp(out),
+              'closed %s: the program got %s', closed, slurp(out))
+        for top, _, names in os.walk(place):
+            for name in names:
+                with open(os.path.join(top, name), 'rb') as f:
+                    text = f.read()
+                check(b'warning:' not in text and b'"records":' not in text, 'a message stands in %s', name)
+        read = subprocess.run(['babeltrace2', place], capture_output=True, text=True)
+        check(read.returncode == 0 and not read.stderr, 'closed %s: %s', closed, read.stderr)
+
+
+def standard_output_is_full(case):
+    """Figures that could not be printed: said, and the status tells it unless the program's does."""
+    for status, expected in ((0, 1), (3, 3)):
+        with open('/dev/full', 'w') as full:
+            done = subprocess.run([WAYMARK, 'record', '--json', '-o', case.path('full%d' % status), '--', 'sh', '-c', 'exit %d' % status],
+                                  stdout=full, stderr=subprocess.PIPE, text=True, env=case.env, timeout=60)
+        check(done.returncode == expected, 'status %d, not %d', done.returncode, expected)
+        check('standard output' in done.stderr, 'it does not say so: %s', done.stderr)
+
+
+def files_may_not_grow(case):
+    """RLIMIT_FSIZE holds for ring buffers too: an error in words, not the death of `waymark record`."""
+    done = subprocess.run([WAYMARK, 'record', '-o', case.path('small'), '--', 'true'], env=case.env, stderr=subprocess.PIPE, timeout=60,
+                          text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536)))
+    check(done.returncode == 1 and 'ring buffers' in done.stderr, 'status %d: %s', done.returncode, done.stderr)
+
+
+def more_programs_than_descriptors(case):
+    """The soft limit on descriptors is for programs that use select(2): the command takes what the hard one allows."""
+    n = 60
+
+    def few():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (40, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    child = case.start(['sh', '-c', 'ulimit -n >%s; for i in $(seq %d); do %s forever & done; wait' % (
+        case.path('limit'), n, case.program('procs'))], preexec_fn=few)
+    wait_for(lambda: len([w for w in case.board.read() if w]) >= n, 'all programs to record')
+    check(slurp(case.path('limit')).strip() == '40', 'the program got another limit: %s', slurp(case.path('limit')))
+    os.killpg(child.pid, signal.SIGTERM)
+    result = case.finish(child)
+    check(len(result.summary['programs']) == n and result.summary['turned_away'] == 0, '%d of %d programs registered',
+          len(result.summary['programs']), n)
+
+
+def fewer_descriptors_than_programs(case):
+    """Where even the hard limit is too low, what is missing is said."""
+    child = case.start(['sh', '-c', 'for i in $(seq 60); do %s forever & done; wait' % case.program('procs')],
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)))
+    wait_for(lambda: len([w for w in case.board.read() if w]) >= 60, 'all programs to run')
+    os.killpg(child.pid, signal.SIGTERM)
+    result = case.finish(child)
+    check(result.summary['turned_away'] > 0 and 'ulimit' in result.err, 'it does not say so: %s', result.err)
+
+
+COUNTER = """
+import os, signal, subprocess, sys
+count = 0
+def one(*_):
+    global count
+    count += 1
+def two(*_):
+    os._exit(count)
+signal.signal(signal.SIGUSR1, one)
+signal.signal(signal.SIGUSR2, two)
+other = subprocess.Popen(['sh', '-c', 'trap : USR1; read go; kill -USR1 0'], stdin=subprocess.PIPE)
+os.setpgid(0, 0)
+other.communicate(b'go')
+open(sys.argv[1], 'w').close()
+while True:
+    signal.pause()
+"""
+
+
+def signal_of_a_descendant_is_not_passed_on(case):
+    """What a descendant sends to the whole group reaches those in it. (Here the program is not: two of a kind may come as one.)"""
+    ready = case.path('ready')
+    child = case.start([sys.executable, '-c', COUNTER, ready])
+    wait_for(lambda: os.path.exists(ready), 'the program')
+    os.kill(child.pid, signal.SIGUSR2)      # passed on after what came before it
+    case.finish(child).ok(0)
+
+
+def interrupt_before_the_start(case):
+    """Ctrl-C while we prepare: there is no program yet that could get it, so there will be none."""
+    for attempt in range(20):
+        mark = case.path('started%d' % attempt)
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(WAYMARK, [WAYMARK, 'record', '-o', case.path('early%d' % attempt), '--', 'sh', '-c',
+                                'echo > %s; sleep 1' % mark], case.env)
+        ours = 1 << (signal.SIGINT - 1)
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            blocked = slurp('/proc/%d/status' % pid).split('SigBlk:')[1].split()[0]
+            if int(blocked, 16) & ours:
+                break
+        os.write(terminal, b'\x03')
+        _, status = os.waitpid(pid, 0)
+        os.close(terminal)
+        check(os.WIFEXITED(status) and os.WEXITSTATUS(status) != 0, 'Ctrl-C was swallowed: status %x', status)
+        if not os.path.exists(mark):
+            return
+    raise Skip('Ctrl-C always came too late')
+
+
+if __name__ == '__main__':
+    main([program_inherits_the_same, standard_descriptors_are_closed, standard_output_is_full, files_may_not_grow,
+          more_programs_than_descriptors, fewer_descriptors_than_programs, signal_of_a_descendant_is_not_passed_on,
+          interrupt_before_the_start])
