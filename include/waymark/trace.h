@@ -42,12 +42,14 @@
  *   wm_net(x)                an integer of 16, 32 or 64 bits that is in network byte order
  *   wm_text(p, len)          len bytes of text
  *   wm_bytes(p, len)         len bytes
+ *   wm_media("type", p, len) len bytes of a media type, "image/png"
  *   wm_seq(p, n)             n numbers, n known when the program runs; p points to integers, floats, doubles,
  *                            bools or pointers
  *   wm_array(p, n)           n numbers, n a constant
  *   wm_enum(set, x)          an integer that has labels (WAYMARK_LABELS)
  *   wm_flags(set, x)         an integer whose bits have labels
  *   wm_named("name", x)      x, any of the above, under a name of your own
+ *   wm_unit("unit", x)       x, any of the above, in that unit, "ms"
  *   wm_level(LEVEL)          no field: the event's log level, EMERG ... DEBUG as in enum waymark_level; default
  *                            DEBUG_LINE
  * A field's name is the argument's text if that is an identifier, its last member if it ends in .m or ->m, else argN.

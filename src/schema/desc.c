@@ -38,21 +38,18 @@ static struct span trim(struct span t)
 	return t;
 }
 
-static bool names_second(struct span t)
+static bool is_text(struct span t, const char *text)
 {
-	static const char *const names[] = { "wm_field", "wm_enum", "wm_flags" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (t.len == strlen(names[i]) && strncmp(t.s, names[i], t.len) == 0)
-			return true;
-	return false;
+	return t.len == strlen(text) && strncmp(t.s, text, t.len) == 0;
 }
 
-/*
- * The argument of wm_something(...) that names the field: the first, the second of wm_field(type, name, ...),
- * wm_enum(set, x) and wm_flags(set, x). False if `t` is not such a call from its first byte to its last.
- */
-static bool wrapper_argument(struct span t, struct span *argument)
+/* wm_something(first, second, ...) in parts. */
+struct wrapper {
+	struct span name, first, second;   /* second: empty if there is none */
+};
+
+/* Take `t` apart. False if it is not such a call from its first byte to its last. */
+static bool take_wrapper(struct span t, struct wrapper *wrapper)
 {
 	size_t open = 0, comma = 0, second = 0;
 	int depth = 0;
@@ -86,12 +83,31 @@ static bool wrapper_argument(struct span t, struct span *argument)
 	}
 	if (depth != 0)
 		return false;
-	if (comma && names_second((struct span){ t.s, open })) {
-		*argument = trim((struct span){ t.s + comma + 1, (second ? second : t.len - 1) - comma - 1 });
-		return true;
-	}
-	*argument = trim((struct span){ t.s + open + 1, (comma ? comma : t.len - 1) - open - 1 });
+	wrapper->name = (struct span){ t.s, open };
+	wrapper->first = trim((struct span){ t.s + open + 1, (comma ? comma : t.len - 1) - open - 1 });
+	wrapper->second = (struct span){ NULL, 0 };
+	if (comma)
+		wrapper->second = trim((struct span){ t.s + comma + 1, (second ? second : t.len - 1) - comma - 1 });
 	return true;
+}
+
+/* The argument of a wrapper that names the field: the first, or the second of those whose first is no value. */
+static struct span naming_argument(const struct wrapper *wrapper)
+{
+	static const char *const names[] = { "wm_field", "wm_enum", "wm_flags", "wm_unit", "wm_media" };
+
+	for (size_t i = 0; wrapper->second.len && i < sizeof(names) / sizeof(names[0]); i++)
+		if (is_text(wrapper->name, names[i]))
+			return wrapper->second;
+	return wrapper->first;
+}
+
+/* What is between the quotes of a literal; empty if `t` is none. */
+static struct span unquoted(struct span t)
+{
+	const char *end = t.len >= 2 && t.s[0] == '"' ? memchr(t.s + 1, '"', t.len - 1) : NULL;
+
+	return end ? (struct span){ t.s + 1, (size_t)(end - t.s) - 1 } : (struct span){ NULL, 0 };
 }
 
 /* The identifier that ends `t`, if it is all of it or a member; empty otherwise. */
@@ -125,17 +141,36 @@ static struct span last_member(struct span t)
 static struct span name_of_argument(const char *text)
 {
 	struct span t = trim((struct span){ text, strnlen(text, WMK_TEXT_MAX) });
+	struct wrapper wrapper;
 
 	for (int depth = 0; depth < WMK_DEPTH_MAX; depth++) {
-		if (t.len >= 2 && t.s[0] == '"' && depth > 0) {      /* wm_named("peer", ...) */
-			const char *end = memchr(t.s + 1, '"', t.len - 1);
-
-			return end ? (struct span){ t.s + 1, (size_t)(end - t.s) - 1 } : (struct span){ NULL, 0 };
-		}
-		if (!wrapper_argument(t, &t))
+		if (t.len >= 2 && t.s[0] == '"' && depth > 0)      /* wm_named("peer", ...) */
+			return unquoted(t);
+		if (!take_wrapper(t, &wrapper))
 			return last_member(t);
+		t = naming_argument(&wrapper);
 	}
 	return (struct span){ NULL, 0 };
+}
+
+/*
+ * What the text of an argument says in wm_unit("ms", ...) or wm_media("image/png", ...), whichever `which` names; NULL with
+ * nothing said or no memory: neither is worth the event.
+ */
+static const char *said_in_argument(struct wmk_scratch *scratch, const char *text, const char *which)
+{
+	struct span t = trim((struct span){ text, strnlen(text, WMK_TEXT_MAX) });
+	struct wrapper wrapper;
+
+	for (int depth = 0; depth < WMK_DEPTH_MAX && take_wrapper(t, &wrapper); depth++) {
+		if (is_text(wrapper.name, which)) {
+			struct span said = unquoted(wrapper.first);
+
+			return said.len && said.len <= WMK_NAME_MAX ? wmk_scratch_text(scratch, said.s, said.len) : NULL;
+		}
+		t = is_text(wrapper.name, "wm_named") ? wrapper.second : naming_argument(&wrapper);
+	}
+	return NULL;
 }
 
 static bool name_taken(const struct wmk_field *fields, size_t n, const char *name)
@@ -260,6 +295,12 @@ static int take_fields(struct wmk_scratch *scratch, const struct waymark_desc *d
 		if (err < 0)
 			return wmk_error_add(err, "field %u", i + 1);
 		fields[i].unit = from->unit;
+		if (!from->name || from->flags & WAYMARK_F_NAMED)
+			continue;
+		if (!from->unit)
+			fields[i].unit = said_in_argument(scratch, from->name, "wm_unit");
+		if (from->type == WAYMARK_T_BYTES && !from->media)
+			fields[i].type.media = said_in_argument(scratch, from->name, "wm_media");
 	}
 	return 0;
 }

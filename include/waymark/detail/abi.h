@@ -93,7 +93,8 @@ struct waymark_labels {
  * One field. `name` is the argument's source text, from which the library derives the field's name by the
  * rule of instrumentation.md (identifier; last member of a.m or a->m; else argN; the first argument's or the quoted
  * name within wm_named("x", v), wm_hex(v), ... wrappers; the second argument of wm_field(type, name, expr)), unless
- * WAYMARK_F_NAMED is set.
+ * WAYMARK_F_NAMED is set. Where `unit` and `media` are NULL, the library takes them too from this text, from
+ * wm_unit("ms", v) and wm_media("image/png", p, len).
  */
 struct waymark_field {
 	uint8_t type;      /* enum waymark_type */

@@ -185,7 +185,10 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 		WMK_REQUIRE(WMK_CODE_IS_INT(WMK_CODE(x)), "waymark: " who " takes an integer"), &(set), WMK_VALUE(x))
 #define wm_enum(labels, x) WMK_LABELED(WAYMARK_T_ENUM, wmk_labels_##labels, x, "wm_enum")
 #define wm_flags(labels, x) WMK_LABELED(WAYMARK_T_FLAGS, wmk_labels_##labels, x, "wm_flags")
+/* Texts that the library reads in the argument as it was written. */
 #define wm_named(name, x) (x)
+#define wm_unit(unit, x) (x)
+#define wm_media(type, p, len) wm_bytes(p, len)
 #define wm_level(level) \
 	WMK_WRAPPER(WAYMARK_T_NONE | (size_t)WAYMARK_LEVEL_##level << 8 | (size_t)WMK_CODE_LEVEL << 16, NULL, wmk_value_u64(0))
 /* The compiler converts expr to type, as in an assignment. */

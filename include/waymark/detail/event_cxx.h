@@ -320,7 +320,10 @@ struct recorder {
 #define wm_array(p, n) ::waymark_detail::array<(n)>(p)
 #define wm_enum(labels, x) ::waymark_detail::labeled_enum<wmk_labelset_##labels>(x)
 #define wm_flags(labels, x) ::waymark_detail::labeled_flags<wmk_labelset_##labels>(x)
+/* Texts that the library reads in the argument as it was written. */
 #define wm_named(name, x) (x)
+#define wm_unit(unit, x) (x)
+#define wm_media(type, p, len) wm_bytes(p, len)
 #define wm_level(severity) ::waymark_detail::level<WAYMARK_LEVEL_##severity>()
 #define wm_field(type, name, expr) ::waymark_detail::as<type>(expr)
 

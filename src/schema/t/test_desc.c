@@ -72,6 +72,9 @@ static void test_names(void **state)
 		{ "wm_named(\"peer\", ip)", "peer" },
 		{ "wm_named(\"peer\", wm_hex(ip))", "peer" },
 		{ "wm_hex(wm_be(x))", "x" },
+		{ "wm_unit(\"ms\", took)", "took" },
+		{ "wm_unit(\"ms\", wm_field(long, took, end - begin))", "took" },
+		{ "wm_media(\"image/png\", o->icon, len)", "icon" },
 		{ "wm_named(\"a-b c\", ip)", "a_b_c" },
 		{ "wm_named(\"9lives\", ip)", "_9lives" },
 		{ "wm_text(f(a, b), n)", "arg1" },
@@ -85,6 +88,40 @@ static void test_names(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		assert_name(table[i][0], table[i][1]);
+}
+
+static void test_said(void **state)
+{
+	static const struct {
+		uint8_t type;
+		const char *text, *unit, *media;
+	} table[] = {
+		{ WAYMARK_T_S32, "wm_unit(\"ms\", took)", "ms", NULL },
+		{ WAYMARK_T_S32, "wm_named(\"a\", wm_unit(\"KiB/s\", wm_hex(x)))", "KiB/s", NULL },
+		{ WAYMARK_T_ENUM, "wm_unit(\"\", x)", NULL, NULL },
+		{ WAYMARK_T_S32, "wm_unit(ms, x)", NULL, NULL },
+		{ WAYMARK_T_S32, "wm_unit(\"ms\", x) + 1", NULL, NULL },
+		{ WAYMARK_T_S32, "f(\"wm_unit(\", x)", NULL, NULL },
+		{ WAYMARK_T_BYTES, "wm_media(\"image/png\", p, n)", NULL, "image/png" },
+		{ WAYMARK_T_BYTES, "wm_named(\"i\", wm_unit(\"px\", wm_media(\"a/b\", p, n)))", "px", "a/b" },
+		{ WAYMARK_T_S32, "wm_media(\"image/png\", p, n)", NULL, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct waymark_field field = { .type = table[i].type, .elem = WAYMARK_T_S32, .name = table[i].text };
+		struct wmk_event_class *event = build(&field, 1);
+		const char *unit, *media;
+
+		assert_non_null(event);
+		unit = event->fields[0].unit;
+		media = event->fields[0].type.kind == WMK_TYPE_BLOB ? event->fields[0].type.media : NULL;
+		assert_int_equal(unit != NULL, table[i].unit != NULL);
+		assert_int_equal(media != NULL, table[i].media != NULL);
+		assert_true(!unit || strcmp(unit, table[i].unit) == 0);
+		assert_true(!media || strcmp(media, table[i].media) == 0);
+		wmk_event_class_free(event);
+	}
 }
 
 static void test_repeated(void **state)
@@ -287,7 +324,7 @@ static void test_levels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),	cmocka_unit_test(test_repeated), cmocka_unit_test(test_types),
+		cmocka_unit_test(test_names),	cmocka_unit_test(test_said), cmocka_unit_test(test_repeated), cmocka_unit_test(test_types),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_marker),	 cmocka_unit_test(test_text),
 		cmocka_unit_test(test_levels),
 	};
