@@ -183,7 +183,7 @@ def bench_size(b):
 def bench_startup(b):
     """From exec to exit, less the same program without a tracer; the floor is what that program takes."""
     cases = []
-    none, ours, rival = (b.program('hello_' + x) for x in ('none', 'waymark', 'lttng'))
+    none, ours, rival = (b.program('hello_' + x) for x in ('none', 'started', 'lttng'))
     for name, session in (('no_session', False), ('active_session', True)):
         runs = []
         started = 'startup%d' % b.serial
