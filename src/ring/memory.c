@@ -17,6 +17,7 @@
 #endif
 
 #define CHEAP_SUBBUF (1u << 20) /* claim rings with sub-buffers up to this size are backed from the beginning */
+#define FIRST_CLAIMS 2u         /* of larger ones so many: most programs hold one claim at a time, if any */
 
 int wmk_ring_access(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t bytes)
 {
@@ -99,8 +100,11 @@ int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes)
 		claims = ring_size;
 	else if (set->subbuf_size <= CHEAP_SUBBUF)
 		claims = set->subbuf_size;
-	for (uint32_t i = 0; i < n && err == 0; i++)
-		err = back_to(set, i, i < cpus ? each : claims);
+	for (uint32_t i = 0; i < n && err == 0; i++) {
+		if (i == cpus + FIRST_CLAIMS && claims == 0)
+			break;
+		err = back_to(set, i, i < cpus ? each : claims ? claims : FIRST_CLAIMS * set->subbuf_size <= bytes ? set->subbuf_size : 0);
+	}
 	return err;
 }
 

@@ -127,7 +127,8 @@ void WMK_EXPORT waymark_module_register(struct waymark_module *m)
 	m->priv = NULL;
 	m->next = wmk_tracer.modules;
 	wmk_tracer.modules = m;
-	if (wmk_tracer.n_probes) {
+	/* Where somebody has asked before, events that are on already are on here too when the constructor returns. */
+	if (wmk_tracer.n_probes || wmk_tracer.n_events) {
 		wmk_modules_scan();
 		wmk_patch_flush();
 	}
