@@ -405,7 +405,7 @@ void wmk_helper_forbid(void)
 	helper.never = true;
 }
 
-bool wmk_helper_after_fork(void)
+bool wmk_helper_after_fork(bool may_free)
 {
 	bool had = helper.running || helper.missed;
 	struct wmk_channel *channel;
@@ -413,9 +413,11 @@ bool wmk_helper_after_fork(void)
 	for (channel = wmk_tracer.channels; channel; channel = channel->next)
 		channel->conn = NULL;
 	for (unsigned i = 0; i < helper.n_conns; i++) {
-		free(helper.conns[i].announced);
-		free(helper.conns[i].out.buf);
-		free(helper.conns[i].in.buf);
+		if (may_free) {
+			free(helper.conns[i].announced);
+			free(helper.conns[i].out.buf);
+			free(helper.conns[i].in.buf);
+		}
 		memset(&helper.conns[i], 0, sizeof(helper.conns[i]));
 		helper.conns[i].sock = -1;
 	}

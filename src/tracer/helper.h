@@ -26,8 +26,11 @@ bool wmk_helper_halt(bool keep);
 void wmk_helper_resume(void);
 /* waymark_helper_stop(): none is started any more. Lock held. */
 void wmk_helper_forbid(void);
-/* In the child of a fork, where the thread is not: what it held is given up. True: the parent had one. Lock held. */
-bool wmk_helper_after_fork(void);
+/*
+ * In the child of a fork, where the thread is not: what it held is given up, its memory too if `may_free`. True: the parent had one.
+ * Lock held.
+ */
+bool wmk_helper_after_fork(bool may_free);
 /* Wait until every controller has answered for what was registered up to `change`, bounded by the time that is left. Lock not held. */
 void wmk_helper_wait(uint32_t change);
 

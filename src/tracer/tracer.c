@@ -30,7 +30,8 @@ void wmk_unlock(void)
 	pthread_mutex_unlock(&wmk_tracer.lock);
 }
 
-static bool child_common(void)
+/* `prepared`: by the C library, as fork() does. Without that its heap may be locked for ever, by a thread that is not here. */
+static bool child_common(bool prepared)
 {
 	struct wmk_channel *channel;
 
@@ -41,13 +42,13 @@ static bool child_common(void)
 	for (channel = wmk_tracer.channels; channel; channel = channel->next)
 		waymark_ring_set_identity(channel->set, 0, 0);
 	wmk_statedump_after_fork();
-	return wmk_helper_after_fork();
+	return wmk_helper_after_fork(prepared);
 }
 
 /* The child records on at once, into the rings that it inherits, under its own names; then it registers as itself. */
 static void fork_child(void)
 {
-	if (child_common()) {
+	if (child_common(true)) {
 		wmk_tracer.changes++;
 		wmk_helper_start();
 	}
@@ -56,7 +57,7 @@ static void fork_child(void)
 
 void wmk_fork_child_quiet(void)
 {
-	child_common();
+	child_common(false);
 	wmk_unlock();
 }
 
