@@ -144,8 +144,16 @@ int waymark_ring_reader_release(struct waymark_ring_reader *reader, const struct
 uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *reader, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 /* Bytes committed so far; a cheap look whether there is anything to do. */
 uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *reader);
-/* Go on where an earlier reader stopped: the next piece begins at `pos`, with sequence number `sequence`. */
-int waymark_ring_reader_resume(struct waymark_ring_reader *reader, uint64_t pos, uint64_t sequence);
+/*
+ * Go on where an earlier reader stopped, before the first waymark_ring_reader_next(): all before `pos` (the end of any
+ * piece, begin_pos + len) has been dealt with; the next piece has sequence number `sequence`, and no record in it is
+ * older than `last_ts` (end_ts of the last piece). The caller knows these from what it wrote; *records (may be NULL)
+ * becomes the number of records before `pos`. 0; 1: the same, but *records counts only to the beginning of the
+ * sub-buffer, until the next piece tells; -EINVAL: no such position; -ESTALE: what follows `pos` has been given back
+ * to the writers.
+ */
+int waymark_ring_reader_resume(struct waymark_ring_reader *reader, uint64_t pos, uint64_t sequence, uint64_t last_ts,
+			       uint64_t *records);
 /*
  * Beacon: moves the calling thread to the ring's CPU (and back), after which *floor is a time below which no further
  * record will come from this ring. -ENOTSUP for claim rings, -EPERM/-EINVAL for a CPU that this thread may not run

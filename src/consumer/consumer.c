@@ -106,6 +106,37 @@ int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *so
 	return err;
 }
 
+/* Where the trace says that an earlier consumer was. What that one released but did not write is not to be had. */
+static int resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
+{
+	const struct wmk_sink_ops *ops = consumer->options.sink->ops;
+	struct wmk_ctf_packet last = { 0 };
+	int err, found = -ENOENT;
+
+	if (ops->stream_resume)
+		found = ops->stream_resume(consumer->options.sink, stream->name, &stream->out, &last);
+	if (found == -ENOENT)
+		wmk_error_clear();
+	else if (found < 0)
+		return found;
+	consumer->now.streams += stream->out != NULL;
+	if (found == 1) {
+		if (last.stream_id != stream->stream_id || last.instance != stream->instance)
+			return wmk_error(-EPROTO, "stream %.60s belongs to another ring", stream->name);
+		stream->sequence = last.sequence + 1;
+		stream->end_ts = last.end_ts;
+		stream->end_pos = last.ring_position + last.content;
+		stream->shown = stream->source_lost = last.lost;
+		stream->cut = last.cut;
+		consumer->now.packets += stream->sequence;
+	}
+	err = stream->source->ops->resume ? stream->source->ops->resume(stream->source, &last, &stream->taken) : 0;
+	stream->written = stream->taken;
+	if (err < 0)
+		wmk_consumer_bury(consumer, stream, "the trace lacks the end of what was read from its ring", err);
+	return 0;
+}
+
 static int add_ring(struct wmk_consumer *consumer, struct waymark_ring_set *set, uint32_t ring, const char *channel,
 		    uint32_t stream_id)
 {
@@ -121,6 +152,8 @@ static int add_ring(struct wmk_consumer *consumer, struct waymark_ring_set *set,
 	err = add_stream(consumer, source, name, stream_id, ring, claim ? WMK_CTF_CPU_NONE : ring);
 	if (err < 0)
 		source->ops->close(source);
+	else if (consumer->options.resume)
+		err = resume_stream(consumer, consumer->streams[consumer->n_streams - 1]);
 	return err;
 }
 
@@ -128,6 +161,8 @@ static void drop_stream(struct wmk_consumer *consumer)
 {
 	struct wmk_stream *stream = consumer->streams[--consumer->n_streams];
 
+	if (stream->out)
+		consumer->options.sink->ops->stream_close(stream->out);
 	stream->source->ops->close(stream->source);
 	free(stream);
 }
@@ -358,13 +393,8 @@ void wmk_consumer_close(struct wmk_consumer *consumer)
 		return;
 	if (consumer->running)
 		stop_thread(consumer);
-	while (consumer->n_streams) {
-		struct wmk_stream *stream = consumer->streams[consumer->n_streams - 1];
-
-		if (stream->out)
-			consumer->options.sink->ops->stream_close(stream->out);
+	while (consumer->n_streams)
 		drop_stream(consumer);
-	}
 	consumer->options.sink->ops->close(consumer->options.sink);
 	pthread_cond_destroy(&consumer->changed);
 	pthread_cond_destroy(&consumer->pulse);

@@ -72,6 +72,11 @@ struct wmk_source_ops {
 	 * must take.
 	 */
 	uint64_t (*head)(struct wmk_source *source);
+	/*
+	 * Go on behind `last`, the last packet that an earlier consumer put into the trace (all zeros: none). *records:
+	 * those before. 0; -ESTALE: more has been released than that; -errno. May be NULL: it begins where it begins.
+	 */
+	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records);
 	/* Records lost up to now; by cause if not NULL. */
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 	void (*close)(struct wmk_source *source);
@@ -84,6 +89,13 @@ struct wmk_sink;
 struct wmk_sink_stream;        /* the sink's own, one per stream that it was given */
 struct wmk_sink_ops {
 	int (*stream_open)(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream);
+	/*
+	 * Go on with a stream of an earlier consumer: what is not a whole packet at its end is cut off. 1: *last is its
+	 * last packet; 0: there is none yet; -ENOENT: no such stream, it is opened when it has something. May be NULL:
+	 * then there are never such streams.
+	 */
+	int (*stream_resume)(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream,
+			     struct wmk_ctf_packet *last);
 	/* Whole packet or nothing; -errno may be passing (disk full): the same packet is offered again. */
 	int (*write)(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head,
 		     const struct wmk_packet *packet);
@@ -112,6 +124,12 @@ struct wmk_consumer;
 struct wmk_consumer_options {
 	struct wmk_sink *sink;     /* owned by the consumer from a successful wmk_consumer_open() on */
 	int at_stop_only;          /* 1: overwrite mode, `--overwrite`: nothing is written until stop, then what the rings hold */
+	/*
+	 * 1: another consumer of the same sets and the same trace has died: each stream goes on where its last whole
+	 * packet ended, no record is written twice or left out. Statistics are those of the whole trace. A stream that
+	 * cannot be continued is named in the trace, and the others go on.
+	 */
+	int resume;
 	uint32_t min_us, max_us;   /* bounds of the timer; 0: 1000 and 100000 */
 	uint64_t start_ts;         /* the clock's value now: time of an empty packet in a stream that never had a record */
 };

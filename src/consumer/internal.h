@@ -88,6 +88,8 @@ void wmk_consumer_heart_stop(struct wmk_consumer *consumer);
 /* The consumer's thread goes to its deep sleep, or comes back. Under `lock`. */
 void wmk_consumer_heart_rest(struct wmk_consumer *consumer, bool rest);
 uint64_t wmk_consumer_now_ns(void);
+/* The source lies, or cannot be continued (`what`): its stream ends here, the others go on. Under streams_lock. */
+void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err);
 /* Sum up losses into consumer->now, copy it to consumer->stats. */
 void wmk_consumer_publish(struct wmk_consumer *consumer);
 

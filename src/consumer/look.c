@@ -98,15 +98,14 @@ static int write_packet(struct wmk_consumer *consumer, struct wmk_stream *stream
 	return err;
 }
 
-/* The source lies: its stream ends here, the others go on. */
-static void bury(struct wmk_consumer *consumer, struct wmk_stream *stream, int err)
+void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err)
 {
 	char words[WMK_STREAM_NAME + 100];
 
 	stream->dead = true;
 	consumer->now.errors++;
-	snprintf(words, sizeof(words), "stream %s: its ring holds nonsense (%s); nothing after this was read from it",
-		 stream->name, strerror(-err));
+	snprintf(words, sizeof(words), "stream %s: %s (%s); nothing after this was read from it", stream->name, what,
+		 strerror(-err));
 	if (!consumer->now.words[0])
 		snprintf(consumer->now.words, sizeof(consumer->now.words), "%.*s",
 			 (int)sizeof(consumer->now.words) - 1, words);
@@ -134,7 +133,7 @@ static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum w
 		return 0;
 	ret = stream->source->ops->next(stream->source, how != WMK_LOOK_WHOLE, &packet);
 	if (ret < 0)
-		bury(consumer, stream, ret);
+		wmk_consumer_bury(consumer, stream, "its ring holds nonsense", ret);
 	if (ret <= 0)
 		return 0;
 	err = packet.len ? write_packet(consumer, stream, &packet) : 0;

@@ -39,6 +39,23 @@ static int directory_stream_open(struct wmk_sink *sink, const char *name, struct
 	return 0;
 }
 
+static int directory_stream_resume(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream,
+				   struct wmk_ctf_packet *last)
+{
+	struct wmk_sink_stream *made = calloc(1, sizeof(*made));
+	int found;
+
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory for stream %.100s", name);
+	made->sink = (struct directory_sink *)sink;
+	found = wmk_store_stream_open(made->sink->store, name, made->sink->uuid, &made->file, last);
+	if (found < 0)
+		free(made);
+	else
+		*stream = made;
+	return found;
+}
+
 static int directory_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *given,
 			   const struct wmk_packet *packet)
 {
@@ -97,7 +114,7 @@ static void directory_close(struct wmk_sink *sink)
 }
 
 static const struct wmk_sink_ops directory_ops = {
-	.stream_open = directory_stream_open, .write = directory_write, .amend = directory_amend,
+	.stream_open = directory_stream_open, .stream_resume = directory_stream_resume, .write = directory_write, .amend = directory_amend,
 	.stream_close = directory_stream_close, .note = directory_note, .bytes = directory_bytes,
 	.close = directory_close,
 };

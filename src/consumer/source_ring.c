@@ -51,6 +51,14 @@ static uint64_t ring_head(struct wmk_source *source)
 	return waymark_ring_reader_position(ring_of(source)->reader);
 }
 
+static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records)
+{
+	int err = waymark_ring_reader_resume(ring_of(source)->reader, last->ring_position + last->content, 0,
+					     last->end_ts, records);
+
+	return err < 0 ? err : 0;
+}
+
 static uint64_t ring_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
 	return waymark_ring_reader_lost(ring_of(source)->reader, by_cause);
@@ -63,7 +71,7 @@ static void ring_close(struct wmk_source *source)
 }
 
 static const struct wmk_source_ops ring_ops = {
-	.next = ring_next, .release = ring_release, .head = ring_head, .lost = ring_lost, .close = ring_close,
+	.next = ring_next, .release = ring_release, .head = ring_head, .resume = ring_resume, .lost = ring_lost, .close = ring_close,
 };
 
 int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk_source **source)

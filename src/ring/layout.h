@@ -63,7 +63,10 @@ struct wmk_ring_ctl {
 	uint64_t read_ts;      /* of the last record before read_pos */
 	uint64_t read_records; /* records committed before read_pos */
 	uint64_t read_lost;    /* overwritten unread before read_pos */
-	uint64_t reserved3[12];
+	uint64_t given_pos;    /* end of the piece that was given out last; the same counts before it */
+	uint64_t given_records;
+	uint64_t given_lost;
+	uint64_t reserved3[9];
 };
 
 struct wmk_ring_sub {

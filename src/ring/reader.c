@@ -24,6 +24,7 @@ struct waymark_ring_reader {
 	unsigned char *data;
 	uint32_t ring;
 	int broken;            /* -EIO has been said */
+	int unsure;            /* resumed: `records` was counted at the beginning of the sub-buffer */
 	uint64_t pos;          /* everything before has been released */
 	uint64_t last_ts;      /* of the last record released */
 	uint64_t records;      /* committed before pos */
@@ -157,13 +158,15 @@ static int piece_fits(const struct waymark_ring_reader *r, const struct piece *p
 /* Does the piece make sense behind what was read before? */
 static int piece_is_sane(const struct waymark_ring_reader *r, const struct piece *p)
 {
-	uint64_t n = p->records_end - r->next_records;
+	uint64_t n = p->records_end - r->next_records, from = r->unsure ? p->sub + r->set->first : p->pos;
 
 	if (!piece_fits(r, p))
 		return 0;
 	if (p->begin_ts < r->last_ts || p->end_ts < p->begin_ts)
 		return 0;
-	if (p->records_end < r->next_records || n > (p->end - p->pos) / 4 || (n == 0) != (p->end == p->pos))
+	if (p->records_end < r->next_records || n > (p->end - from) / 4)
+		return 0;
+	if (!r->unsure && (n == 0) != (p->end == p->pos))
 		return 0;
 	return 1;
 }
@@ -179,6 +182,13 @@ static void hand_out(struct waymark_ring_reader *r, const struct piece *p, struc
 	r->next_pos = p->whole ? p->sub + set->subbuf_size : p->end;
 	r->next_ts = p->end > p->pos ? p->end_ts : r->last_ts;
 	r->next_records = p->records_end;
+	/* For who takes over when we die before release. A position is never UINT64_MAX. */
+	wmk_ring_set_to(&r->ctl->given_pos, UINT64_MAX);
+	__asm__ __volatile__("" : : : "memory");
+	wmk_ring_set_to(&r->ctl->given_records, r->next_records);
+	wmk_ring_set_to(&r->ctl->given_lost, r->next_overwritten);
+	__asm__ __volatile__("" : : : "memory");
+	wmk_ring_set_to(&r->ctl->given_pos, p->end);
 	if (r->lost < p->lost)
 		r->lost = p->lost;
 	*packet = (struct waymark_ring_packet) {
@@ -359,6 +369,7 @@ int waymark_ring_reader_release(struct waymark_ring_reader *r, const struct waym
 	r->last_ts = r->next_ts;
 	r->records = r->next_records;
 	r->overwritten = r->next_overwritten;
+	r->unsure = 0;
 	r->sequence++;
 	/*
 	 * A reader that is killed in here must not leave the old position with the new counts: no position is
@@ -409,29 +420,76 @@ void waymark_ring_reader_close(struct waymark_ring_reader *r)
 	free(r);
 }
 
-int waymark_ring_reader_resume(struct waymark_ring_reader *r, uint64_t pos, uint64_t sequence)
+/* The counts at `pos`, from what the earlier reader left in its lines. 1: found. */
+static int recall(struct waymark_ring_reader *r, uint64_t pos)
 {
-	uint64_t offset = pos & (r->set->subbuf_size - 1),
-		 write_pos = __atomic_load_n(&r->ctl->write_pos, __ATOMIC_ACQUIRE); /* (A) */
-	struct wmk_ring_sub sub;
+	const struct wmk_ring_ctl *ctl = r->ctl;
 
-	if (pos > write_pos || (offset != 0 && (offset < r->set->first || offset > r->set->usable)))
-		return -EINVAL;
-	r->pos = pos;
-	r->sequence = sequence;
-	if (wmk_ring_load(&r->ctl->read_pos) == pos) {
-		r->last_ts = wmk_ring_load(&r->ctl->read_ts);
-		r->records = wmk_ring_load(&r->ctl->read_records);
-		r->overwritten = wmk_ring_load(&r->ctl->read_lost);
-	} else if (offset <= r->set->first) {
-		/* Read before, but its end was lost: the sub-buffer's own header tells. */
-		read_sub(r, pos - offset, &sub);
-		r->records = sub.records_start;
-		r->last_ts = pos < write_pos ? sub.begin_ts : 0;
-	} else {
-		return -ESTALE;
+	r->overwritten = wmk_ring_load(&ctl->read_lost);
+	if (wmk_ring_load(&ctl->read_pos) == pos) {
+		r->records = wmk_ring_load(&ctl->read_records);
+		return 1;
+	}
+	if (wmk_ring_load(&ctl->given_pos) == pos) {
+		r->records = wmk_ring_load(&ctl->given_records);
+		r->overwritten = wmk_ring_load(&ctl->given_lost);
+		return 1;
 	}
 	return 0;
+}
+
+/* The counts at `pos`, from the sub-buffer's own header. 1: they are those of its beginning; -ESTALE: it is gone. */
+static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct snapshot *s)
+{
+	uint64_t offset = pos & (r->set->subbuf_size - 1), sub = pos - offset;
+	struct wmk_ring_sub header;
+
+	if (s->pos == pos) {
+		r->records = s->records;
+		return 0;
+	}
+	read_sub(r, sub, &header);
+	if (header.sequence != sub / r->set->subbuf_size)
+		return r->set->options.mode == WAYMARK_RING_OVERWRITE ? 1 : -ESTALE;
+	r->records = header.records_start;
+	if (offset <= r->set->first)
+		return 0;
+	if (s->pos - sub > r->set->subbuf_size && header.content_end == offset) {
+		r->records = header.records_end;
+		return 0;
+	}
+	return 1;
+}
+
+int waymark_ring_reader_resume(struct waymark_ring_reader *r, uint64_t pos, uint64_t sequence, uint64_t last_ts,
+			       uint64_t *records)
+{
+	const uint64_t size = r->set->subbuf_size, offset = pos & (size - 1);
+	uint64_t consumed = wmk_ring_load(&r->ctl->consumed_pos); /* of readers: no order is needed */
+	struct snapshot s;
+	int rc = take_snapshot(r->ctl, &s);
+
+	if (rc < 0)
+		return rc;
+	if (pos > s.pos || (offset != 0 && (offset < r->set->first || offset > r->set->usable)) ||
+	    (consumed & (size - 1)) != 0)
+		return -EINVAL;
+	if (r->set->options.mode == WAYMARK_RING_DISCARD && consumed > pos) {
+		/* Read to its end and given back: the next one then. */
+		if (offset == 0 || consumed - pos > size - offset || consumed > s.pos)
+			return -ESTALE;
+		pos = consumed;
+	}
+	rc = recall(r, pos) ? 0 : infer(r, pos, &s);
+	if (rc < 0)
+		return rc;
+	r->pos = pos;
+	r->sequence = sequence;
+	r->last_ts = last_ts;
+	r->unsure = rc;
+	if (records)
+		*records = r->records;
+	return rc;
 }
 
 int waymark_ring_reader_beacon(struct waymark_ring_reader *r, uint64_t *floor)

@@ -52,6 +52,7 @@ void rig_open(struct rig *rig, const struct rig_shape *shape)
 					     .n_subbufs = shape->n_subbufs,
 					     .header_room = wmk_consumer_header_room(shape->subbuf),
 					     .mode = shape->mode, .clock = WAYMARK_CLOCK_MONOTONIC,
+					     .block_us = shape->block_us,
 					     /* All of it, so that no record is lost for lack of memory. */
 					     .prefault = shape->cold ? 0 : (uint64_t)shape->subbuf * shape->n_subbufs * 1024 };
 	struct wmk_consumer_options options = { .at_stop_only = shape->at_stop_only,

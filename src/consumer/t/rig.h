@@ -36,6 +36,7 @@ struct rig {
 struct rig_shape {
 	uint32_t subbuf, n_subbufs, mode;
 	int at_stop_only;
+	int64_t block_us;                          /* writers wait so long for room */
 	bool cold;                                 /* memory only as it is needed */
 	const char *dir;                           /* where the trace goes, or NULL: a directory of the test's */
 };

@@ -309,14 +309,15 @@ static void test_partial(void **state)
 	pair_close(&p);
 }
 
+static char forgotten; /* a state: what the earlier reader left is gone */
+
 static void test_resume(void **state)
 {
 	struct pair p;
 	struct waymark_ring_packet packet;
 	struct waymark_ring_reader *r, *again;
-	uint64_t next = 0, pos, seq, end;
+	uint64_t next = 0, pos, seq, end, records = 0;
 
-	(void)state;
 	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4, .prefault = 1 << 30 });
 	pin();
 	for (uint64_t i = 0; i < 10; i++)
@@ -328,19 +329,31 @@ static void test_resume(void **state)
 	seq = packet.sequence + 1;
 	end = packet.end_ts;
 	waymark_ring_reader_release(r, &packet);
-	for (uint64_t i = 10; i < 600; i++)
+	for (uint64_t i = 10; i < 1000; i++)
 		record_u64(p.writer, i);
 	assert_int_equal(waymark_ring_reader_open(p.reader, packet.ring, &again), 0);
-	assert_int_equal(waymark_ring_reader_resume(again, pos + 1000000, seq), -EINVAL);
-	assert_int_equal(waymark_ring_reader_resume(again, pos, seq), 0);
+	assert_int_equal(waymark_ring_reader_resume(again, pos + 1000000, seq, end, NULL), -EINVAL);
+	if (*state) {
+		/* Nothing of what the earlier reader left: the sub-buffer's own header tells, as far as it goes. */
+		p.reader->ring[packet.ring].ctl->read_pos = p.reader->ring[packet.ring].ctl->given_pos = 1;
+		assert_int_equal(waymark_ring_reader_resume(again, pos, seq, end, &records), 1);
+		assert_int_equal(records, 0);
+	} else {
+		assert_int_equal(waymark_ring_reader_resume(again, pos, seq, end, &records), 0);
+		assert_int_equal(records, 10);
+	}
 	while (waymark_ring_reader_next(again, WAYMARK_RING_FLUSH, &packet) == 1) {
 		assert_int_equal(packet.sequence, seq++);
 		assert_true(packet.begin_ts >= end);
 		check_u64(&packet, &next);
 		waymark_ring_reader_release(again, &packet);
 	}
-	assert_int_equal(next, 600);
-	assert_int_equal(packet.records, 600);
+	waymark_ring_reader_close(again);
+	/* All but the last sub-buffer has been given back to the writers. */
+	assert_int_equal(waymark_ring_reader_open(p.reader, packet.ring, &again), 0);
+	assert_int_equal(waymark_ring_reader_resume(again, pos, seq, end, NULL), -ESTALE);
+	assert_int_equal(next, 1000);
+	assert_int_equal(packet.records, 1000);
 	waymark_ring_reader_close(again);
 	unpin();
 	pair_close(&p);
@@ -522,6 +535,7 @@ int main(void)
 		cmocka_unit_test(test_fragments),     cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_discard_exact), cmocka_unit_test(test_overwrite_exact),
 		cmocka_unit_test(test_partial),	      cmocka_unit_test(test_resume),
+		cmocka_unit_test_prestate(test_resume, &forgotten),
 		cmocka_unit_test(test_sizes),	      cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_late_joiner),   cmocka_unit_test(test_guard),
 		cmocka_unit_test(test_lies),

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_resume.c - consumers are killed at every moment, under load, and the next one goes on: no record is lost, none
+ * is there twice, and both readers read the trace without a word. Writers wait for room meanwhile.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "rig.h"
+
+#define WRITERS 4
+#define PATIENCE_NS 30000000000ull
+
+/* ── a sink that dies ────────────────────────────────────────────────────────────────────────────────── */
+
+enum death { BEFORE, TORN_HEAD, TORN, LACKS_LAST, AFTER, DEATHS };
+
+/* Passes everything on to the directory, but dies at the write that it was told. */
+static struct {
+	struct wmk_sink sink;
+	struct wmk_sink *inner;
+	enum death how;
+	uint64_t left;
+	const struct rig *rig;
+	unsigned n;
+	struct {
+		struct wmk_sink_stream *stream;
+		char name[64];
+	} streams[64];
+} mortal;
+
+static void know(struct wmk_sink_stream *stream, const char *name)
+{
+	assert_true(mortal.n < 64);
+	mortal.streams[mortal.n].stream = stream;
+	snprintf(mortal.streams[mortal.n++].name, 64, "%s", name);
+}
+
+static int mortal_open(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream)
+{
+	int err = mortal.inner->ops->stream_open(mortal.inner, name, stream);
+
+	(void)sink;
+	if (err >= 0)
+		know(*stream, name);
+	return err;
+}
+
+static int mortal_resume(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream,
+			 struct wmk_ctf_packet *last)
+{
+	int found = mortal.inner->ops->stream_resume(mortal.inner, name, stream, last);
+
+	(void)sink;
+	if (found >= 0)
+		know(*stream, name);
+	return found;
+}
+
+static void die(void)
+{
+	kill(getpid(), SIGKILL);
+	for (;;)
+		pause();
+}
+
+/* The packet's first bytes reach the file, as if we had been killed within the write. */
+static void tear(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
+{
+	uint8_t room[WMK_CTF_PACKET_ROOM];
+	size_t len = mortal.how == TORN_HEAD ? 0 : mortal.how == TORN ? packet->len / 2 : packet->len - 1;
+	unsigned i = 0;
+	int fd;
+
+	while (i < mortal.n && mortal.streams[i].stream != stream)
+		i++;
+	fd = open(rig_path(mortal.rig, mortal.streams[i].name), O_WRONLY | O_APPEND | O_CLOEXEC);
+	wmk_ctf_packet_encode(room, mortal.rig->uuid, head);
+	if (fd < 0 || write(fd, room, mortal.how == TORN_HEAD ? 50 : sizeof(room)) < 0 ||
+	    write(fd, packet->data, len) != (ssize_t)len)
+		_exit(1);
+	die();
+}
+
+static int mortal_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head,
+			const struct wmk_packet *packet)
+{
+	const bool now = mortal.left-- == 0;
+	int err;
+
+	if (now && mortal.how == BEFORE)
+		die();
+	if (now && mortal.how != AFTER && packet->len)
+		tear(stream, head, packet);
+	err = mortal.inner->ops->write(stream, head, packet);
+	if (now)
+		die();
+	return err;
+}
+
+static int mortal_stream_close(struct wmk_sink_stream *stream)
+{
+	return mortal.inner->ops->stream_close(stream);
+}
+
+static void mortal_close(struct wmk_sink *sink)
+{
+	(void)sink;
+	mortal.inner->ops->close(mortal.inner);
+}
+
+static const struct wmk_sink_ops mortal_ops = {
+	.stream_open = mortal_open, .stream_resume = mortal_resume, .write = mortal_write,
+	.stream_close = mortal_stream_close, .close = mortal_close,
+};
+
+/* ── consumers one after the other ───────────────────────────────────────────────────────────────────── */
+
+/* In a process of its own: goes on with the trace and dies at its `left`th write. Flushes, so that parts occur too. */
+static void consume_and_die(struct rig *rig, bool first, enum death how, uint64_t left)
+{
+	struct wmk_consumer_options options = { .resume = !first, .start_ts = wmk_clock_monotonic() };
+	struct timespec pause = { .tv_nsec = 300000 };
+	struct wmk_consumer *consumer;
+	struct wmk_store *store;
+
+	mortal.sink.ops = &mortal_ops;
+	mortal.how = how;
+	mortal.left = left;
+	mortal.rig = rig;
+	options.sink = &mortal.sink;
+	if (wmk_store_open(rig->trace, rig->sub, &store) < 0 ||
+	    wmk_sink_directory_open(store, rig->uuid, &mortal.inner) < 0 ||
+	    wmk_consumer_open(&options, &consumer) < 0 || wmk_consumer_add_set(consumer, rig->set, "app", 0) < 0 ||
+	    wmk_consumer_start(consumer) < 0)
+		_exit(2);
+	for (;;) {
+		wmk_consumer_flush(consumer);
+		nanosleep(&pause, NULL);
+	}
+}
+
+struct load {
+	struct rig *rig;
+	uint64_t each, done;
+	_Atomic bool ended;
+};
+
+static void *record_all(void *arg)
+{
+	struct load *load = arg;
+
+	load->done = rig_record_threads(load->rig, WRITERS, load->each);
+	load->ended = true;
+	return NULL;
+}
+
+/* The last one lives, and ends the trace. */
+static void finish(struct rig *rig)
+{
+	struct wmk_consumer_options options = { .resume = 1, .start_ts = wmk_clock_monotonic() };
+
+	wmk_consumer_close(rig->consumer);
+	wmk_store_close(rig->store);
+	assert_int_equal(wmk_store_open(rig->trace, rig->sub, &rig->store), 0);
+	assert_int_equal(wmk_sink_directory_open(rig->store, rig->uuid, &options.sink), 0);
+	assert_int_equal(wmk_consumer_open(&options, &rig->consumer), 0);
+	assert_int_equal(wmk_consumer_add_set(rig->consumer, rig->set, "app", 0), 0);
+	assert_int_equal(wmk_consumer_start(rig->consumer), 0);
+}
+
+/* Who supervises a consumer beats for it while there is none. Returns false if it did not die in time. */
+static bool wait_for_death(struct rig *rig, pid_t pid, uint64_t kill_after_ns, const struct load *load)
+{
+	const uint64_t start = wmk_clock_monotonic();
+	const struct timespec pause = { .tv_nsec = 100000 };
+	uint64_t now;
+	int status;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		now = wmk_clock_monotonic();
+		waymark_ring_set_heartbeat(rig->set);
+		if (now - start > kill_after_ns || load->ended)
+			kill(pid, SIGKILL);
+		if (now - start > PATIENCE_NS)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	waymark_ring_set_heartbeat(rig->set);
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+		fail_msg("a consumer ended by itself: status %x", (unsigned)status);
+	return true;
+}
+
+static void kill_consumers(const struct rig_shape *shape, unsigned rounds, uint64_t each, unsigned writes)
+{
+	struct rig rig;
+	struct load load = { .rig = &rig, .each = each };
+	pthread_t thread;
+	unsigned deaths = 0;
+
+	rig_open(&rig, shape);
+	for (unsigned i = 0; i < rounds && !load.ended; i++, deaths++) {
+		/* Every sixth is killed from outside, wherever it is. */
+		bool chance = i % (DEATHS + 1) == DEATHS;
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (pid == 0)
+			consume_and_die(&rig, i == 0, i % (DEATHS + 1), chance ? UINT64_MAX : i * 7 % writes);
+		/* Behind the first fork: a thread of ours must not be in the allocator at that time. */
+		if (i == 0)
+			assert_int_equal(pthread_create(&thread, NULL, record_all, &load), 0);
+		assert_true(wait_for_death(&rig, pid, chance ? 1000000 + i * 97003 % 9000000 : PATIENCE_NS, &load));
+	}
+	finish(&rig);
+	pthread_join(thread, NULL);
+	assert_int_equal(rig_stop(&rig), 0);
+	rig_check(&rig, each);
+	print_message("%u consumers died\n", deaths);
+	assert_int_equal(load.done, WRITERS * each);
+	assert_int_equal(rig.stats.lost, 0);
+	assert_int_equal(rig.stats.errors, 0);
+	assert_int_equal(rig.stats.records, WRITERS * each);
+	for (unsigned i = 0; i < WRITERS; i++)
+		assert_int_equal(rig.count[i], each);
+	rig_babeltrace(&rig, false);
+	rig_close(&rig);
+}
+
+static void test_small(void **state)
+{
+	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .block_us = -1 };
+
+	(void)state;
+	kill_consumers(&shape, (unsigned)rig_rounds(600), 50000, 23);
+}
+
+/* Packets that are written past the page cache, and that a process can be killed in. */
+static void test_large(void **state)
+{
+	const struct rig_shape shape = { .subbuf = 1u << 20, .n_subbufs = 4, .block_us = -1 };
+
+	(void)state;
+	kill_consumers(&shape, (unsigned)rig_rounds(200), 400000, 4);
+}
+
+/* A ring whose content has been given back behind what the trace has: named, and the other streams go on. */
+static void test_lacks(void **state)
+{
+	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 4, .block_us = -1 };
+	uint32_t stream = 0;
+	struct rig rig;
+	char name[64];
+
+	(void)state;
+	rig_open(&rig, &shape);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	assert_int_equal(rig_record_threads(&rig, WRITERS, 2000), WRITERS * 2000);
+	assert_int_equal(wmk_consumer_flush(rig.consumer), 0);
+	/* Somebody truncates a stream's file. */
+	do
+		snprintf(name, sizeof(name), "app_%u", stream++);
+	while (access(rig_path(&rig, name), F_OK) < 0 && stream < waymark_ring_set_cpus(rig.set));
+	assert_int_equal(truncate(rig_path(&rig, name), 0), 0);
+	finish(&rig);
+	rig_stop(&rig);
+	assert_int_equal(rig.stats.errors, 1);
+	assert_non_null(strstr(rig.stats.words, name));
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_small),
+		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_lacks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
