@@ -41,7 +41,7 @@ void wmk_follow_close(struct wmk_follow *follow)
 
 const char *wmk_follow_why_text(enum wmk_follow_why why)
 {
-	return why == WMK_FOLLOW_SET_ID ? "is set-id" : "cleared its environment";
+	return why == WMK_FOLLOW_SET_ID ? "is set-id" : why == WMK_FOLLOW_USER ? "runs as another user" : "cleared its environment";
 }
 
 /* All of /proc/PID/FILE, at most `max` bytes, NUL-terminated; NULL when it cannot be read. free() it. */
@@ -134,6 +134,15 @@ static bool is_set_id(const char *status)
 	return false;
 }
 
+/* Its own user from now on, as a server that gave up root: our runtime directory is closed to it. */
+static bool is_other_user(const char *status)
+{
+	const char *p = strstr(status, "\nUid:");
+	unsigned real;
+
+	return p && sscanf(p + 5, "%u", &real) == 1 && real != getuid();
+}
+
 static void note(struct wmk_follow *follow, pid_t pid, enum wmk_follow_why why)
 {
 	struct wmk_unfollowed one = { .pid = pid, .why = why };
@@ -164,14 +173,15 @@ static void look_at(struct wmk_follow *follow, pid_t pid)
 {
 	size_t len;
 	char *status = read_proc(pid, "status", 65536, &len), *environment, *maps;
-	bool set_id;
+	bool set_id, other_user;
 
 	if (!status)
 		return;
 	set_id = is_set_id(status);
+	other_user = is_other_user(status);
 	free(status);
 	environment = read_proc(pid, "environ", ENVIRONMENT_MAX, &len);
-	if (!set_id && (!environment || has_entry(environment, len, follow->entry))) {
+	if (!set_id && !other_user && (!environment || has_entry(environment, len, follow->entry))) {
 		free(environment);
 		return;
 	}
@@ -179,7 +189,7 @@ static void look_at(struct wmk_follow *follow, pid_t pid)
 	/* What set-id programs map is not for everyone to see: then they may well be instrumented. */
 	maps = read_proc(pid, "maps", ENVIRONMENT_MAX, &len);
 	if (maps ? strstr(maps, "/libwaymark.so") || elf_has_sites(pid) : set_id)
-		note(follow, pid, set_id ? WMK_FOLLOW_SET_ID : WMK_FOLLOW_ENVIRONMENT);
+		note(follow, pid, set_id ? WMK_FOLLOW_SET_ID : other_user ? WMK_FOLLOW_USER : WMK_FOLLOW_ENVIRONMENT);
 	free(maps);
 }
 

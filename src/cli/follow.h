@@ -16,7 +16,7 @@
 
 #define WMK_FOLLOW_MAX 32
 
-enum wmk_follow_why { WMK_FOLLOW_ENVIRONMENT, WMK_FOLLOW_SET_ID };
+enum wmk_follow_why { WMK_FOLLOW_ENVIRONMENT, WMK_FOLLOW_SET_ID, WMK_FOLLOW_USER };
 
 struct wmk_unfollowed {
 	pid_t pid;

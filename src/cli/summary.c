@@ -179,6 +179,9 @@ static void json_patterns(const struct wmk_record_result *result)
 
 static void json_programs(const struct wmk_record_result *result)
 {
+	static const char *const words[] = {
+		[WMK_FOLLOW_ENVIRONMENT] = "environment", [WMK_FOLLOW_SET_ID] = "set-id", [WMK_FOLLOW_USER] = "user",
+	};
 	const struct wmk_follow *follow = result->follow;
 	struct wmk_apps_stats apps;
 	struct wmk_app_info info;
@@ -196,7 +199,7 @@ static void json_programs(const struct wmk_record_result *result)
 	for (unsigned i = 0; i < follow->n && i < WMK_FOLLOW_MAX; i++) {
 		fprintf(stdout, "%s{\"pid\":%d,\"name\":", i ? "," : "", follow->list[i].pid);
 		wmk_cli_json_string(stdout, follow->list[i].name);
-		fprintf(stdout, ",\"why\":\"%s\"}", follow->list[i].why == WMK_FOLLOW_SET_ID ? "set-id" : "environment");
+		fprintf(stdout, ",\"why\":\"%s\"}", words[follow->list[i].why]);
 	}
 	fprintf(stdout, "],\"not_followed_count\":%u,\"still_running\":%u,\"turned_away\":%" PRIu64, follow->n,
 		result->running, apps.turned_away);

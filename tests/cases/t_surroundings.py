@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What `waymark record` inherits may be odd: descriptors, limits, signals. It copes, and hands on to the program what it got."""
-import json
 import os
 import pty
 import resource
@@ -11,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import WAYMARK, Skip, check, check_sequences, main, slurp, wait_for  # noqa: E402
+from harness import WAYMARK, Skip, check, main, need, slurp, wait_for  # noqa: E402
 
 INHERITED = """
 import os, resource, signal, sys
@@ -129,6 +128,22 @@ def fewer_descriptors_than_programs(case):
     check(result.summary['turned_away'] > 0 and 'ulimit' in result.err, 'it does not say so: %s', result.err)
 
 
+def program_of_another_user(case):
+    """Root's program gives up root: it cannot reach our runtime directory any more, which is said."""
+    if os.getuid() != 0:
+        raise Skip('only root can become another user')
+    need('setpriv')
+    os.chmod(case.directory, 0o755)
+    os.chmod(case.board.path, 0o666)
+    child = case.start(['setpriv', '--reuid', '65534', '--clear-groups', case.program('procs'), 'forever'])
+    wait_for(lambda: case.board.flag(0), 'the program to run')
+    wait_for(lambda: case.board.begun() > 1000, 'the program to have run for a while')
+    os.killpg(child.pid, signal.SIGINT)
+    result = case.finish(child).ok(7)
+    check('another user' in result.err and result.summary['not_followed'][0]['why'] == 'user', 'it does not say so: %s %s', result.err,
+          result.summary)
+
+
 COUNTER = """
 import os, signal, subprocess, sys
 count = 0
@@ -182,5 +197,5 @@ def interrupt_before_the_start(case):
 
 if __name__ == '__main__':
     main([program_inherits_the_same, standard_descriptors_are_closed, standard_output_is_full, files_may_not_grow,
-          more_programs_than_descriptors, fewer_descriptors_than_programs, signal_of_a_descendant_is_not_passed_on,
+          more_programs_than_descriptors, fewer_descriptors_than_programs, program_of_another_user, signal_of_a_descendant_is_not_passed_on,
           interrupt_before_the_start])
