@@ -9,6 +9,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,27 @@ static void record_make(struct app *app, const struct wmk_hello *hello)
 			other->record->info.alive = false;
 }
 
+/*
+ * A process that registers again (after exec, or as another user) goes on with the slot and the pidfd that it has: each would be kept until
+ * it dies, and a server that changes its user for every request would use up all there are.
+ */
+static bool take_over(struct app *app)
+{
+	for (struct app *old = app->apps->app; old; old = old->next) {
+		struct pollfd death = { .fd = old->pidfd, .events = POLLIN };
+
+		if (old == app || old->pid != app->pid || old->state != APP_CLOSED || !old->slot || old->dead || old->pidfd < 0 ||
+		    poll(&death, 1, 0) != 0)
+			continue;
+		app->slot = old->slot;
+		app->generation = old->generation;
+		old->slot = 0;           /* swept after this turn */
+		app->apps->stats.apps_alive--;
+		return true;
+	}
+	return false;
+}
+
 static int take_hello(struct app *app, const struct wmk_frame *frame, const void *body)
 {
 	struct wmk_apps *apps = app->apps;
@@ -161,7 +183,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 		wmk_app_refuse(app, frame->request, -EINVAL, words);
 		return 0;
 	}
-	if (wmk_apps_slot_take(apps, &app->slot, &app->generation) < 0) {
+	if (!take_over(app) && wmk_apps_slot_take(apps, &app->slot, &app->generation) < 0) {
 		wmk_app_refuse(app, frame->request, -EMFILE, "too many applications are traced already");
 		return 0;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_apps.c - what well-behaved applications are told, what is counted, and what happens when they go. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -394,6 +395,42 @@ static void test_death(void **state)
 	place_close(&p);
 }
 
+static unsigned count_descriptors(void)
+{
+	unsigned n = 0;
+
+	for (int fd = 0; fd < 4096; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* A process that registers again and again (exec, seteuid) costs no more than once. */
+static void test_again(void **state)
+{
+	struct place p;
+	struct client c;
+	struct wmk_apps_stats stats;
+	unsigned before = 0;
+
+	(void)state;
+	place_prepare(&p);
+	p.options.max_apps = 3;
+	place_open(&p);
+	for (int i = 0; i < 20; i++) {
+		client_register(&c, &p, "again", 1);
+		client_close(&c);
+		place_settle(&p);
+		if (i == 0)
+			before = count_descriptors();
+	}
+	assert_int_equal(count_descriptors(), before);
+	wmk_apps_stats(p.apps, &stats);
+	assert_int_equal(stats.apps_seen, 20);
+	assert_int_equal(stats.apps_alive, 1);
+	assert_int_equal(stats.apps_refused, 0);
+	place_close(&p);
+}
+
 /* A program that registers and ends before we look is counted all the same. */
 static void test_short_life(void **state)
 {
@@ -477,7 +514,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_glob),	cmocka_unit_test(test_dialogue),   cmocka_unit_test(test_patterns),
 		cmocka_unit_test(test_nearest), cmocka_unit_test(test_undeclared), cmocka_unit_test(test_switch),
-		cmocka_unit_test(test_death),	cmocka_unit_test(test_short_life), cmocka_unit_test(test_rundir),
+		cmocka_unit_test(test_death),	cmocka_unit_test(test_again), cmocka_unit_test(test_short_life), cmocka_unit_test(test_rundir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
