@@ -153,6 +153,9 @@ static bool parse_line(char *line, uint64_t *start, char **path)
 
 	if (deleted)
 		*deleted = '\0';
+	/* Reading a mapped device is an access to the device. */
+	if (!strncmp(*path, "/dev/", 5) && strncmp(*path, "/dev/shm/", 9))
+		return false;
 	return offset == 0 && inode != 0 && perms[0] == 'r' && **path == '/';
 }
 
