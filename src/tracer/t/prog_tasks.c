@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* prog_tasks.c - processes and tasks of every kind that record. What comes out is in test_tasks.c. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -120,6 +121,13 @@ static int in_copy(void *arg)
 	return 3;
 }
 
+static int in_other(void *pipe_end)
+{
+	char byte;
+
+	return read(*(int *)pipe_end, &byte, 1) == 1 ? 3 : 4;
+}
+
 static int do_clone_copy(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
@@ -194,6 +202,48 @@ static int do_text(void)
 	return maps && wm_enabled(t, mark) ? 0 : 1;
 }
 
+/* The thread that is not the first. */
+static int helper_tid(void)
+{
+	struct dirent *entry;
+	DIR *tasks = opendir("/proc/self/task");
+	int tid = 0;
+
+	while (tasks && (entry = readdir(tasks)))
+		if (atoi(entry->d_name) > 0 && atoi(entry->d_name) != getpid())
+			tid = atoi(entry->d_name);
+	if (tasks)
+		closedir(tasks);
+	return tid;
+}
+
+/* Into another pid namespace, from where no thread can be started: the helper is still the same one. */
+static int do_setns(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	int ends[2], before = helper_tid(), rc = 0;
+	char path[64];
+
+	if (pipe(ends) != 0)
+		return 1;
+	mark("before");
+	pid_t pid = clone(in_other, stack + sizeof(stack), CLONE_NEWPID | SIGCHLD, &ends[0]);
+
+	if (pid < 0)
+		return 77;
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (setns(fd, 0) != 0)
+		rc = 77;
+	else if (before == 0 || helper_tid() != before)
+		rc = 2;
+	mark("after");
+	if (write(ends[1], "", 1) != 1 || wait_ok(pid) != 3)
+		return 3;
+	return rc;
+}
+
 static int do_simple(void)
 {
 	mark("simple");
@@ -205,7 +255,7 @@ int main(int argc, char **argv)
 	static const struct { const char *name; int (*run)(void); } kinds[] = {
 		{ "fork", do_fork }, { "vfork", do_vfork }, { "clone", do_clone }, { "clone_copy", do_clone_copy },
 		{ "descriptors", do_descriptors }, { "unshare", do_unshare }, { "setuid", do_setuid }, { "stop", do_stop },
-		{ "exec", do_exec }, { "text", do_text }, { "simple", do_simple },
+		{ "exec", do_exec }, { "text", do_text }, { "simple", do_simple }, { "setns", do_setns },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(kinds) / sizeof(kinds[0]); i++)

@@ -127,6 +127,16 @@ static void user_namespace(void **state)
 	run_forget(&o.records);
 }
 
+static void other_pid_namespace(void **state)
+{
+	struct outcome o = run_kind("setns");
+
+	(void)state;
+	assert_int_equal(where(&o, "after"), 1);
+	assert_int_equal(o.lost, 0);
+	run_forget(&o.records);
+}
+
 static void other_user(void **state)
 {
 	struct outcome o = run_kind("setuid");
@@ -205,7 +215,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forks), cmocka_unit_test(vforks), cmocka_unit_test(clones), cmocka_unit_test(clones_with_memory_of_their_own),
-		cmocka_unit_test(descriptors), cmocka_unit_test(user_namespace), cmocka_unit_test(other_user),
+		cmocka_unit_test(descriptors), cmocka_unit_test(user_namespace), cmocka_unit_test(other_pid_namespace),
+		cmocka_unit_test(other_user),
 		cmocka_unit_test(helper_stopped), cmocka_unit_test(executes), cmocka_unit_test(text_is_not_writable),
 		cmocka_unit_test(silent_controller),
 	};
