@@ -84,7 +84,7 @@ static int clone_copy(int (*fn)(void *), void *stack, int flags, void *arg, pid_
 	struct start start = { fn, arg };
 	int pid;
 
-	wmk_lock();
+	wmk_fork_begin();
 	pid = __clone(start_copy, stack, flags, &start, ptid, tls, ctid);
 	wmk_unlock();
 	return pid;

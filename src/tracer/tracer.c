@@ -30,10 +30,25 @@ void wmk_unlock(void)
 	pthread_mutex_unlock(&wmk_tracer.lock);
 }
 
+static bool forker_is_own;     /* under the lock, which is held from before the fork to after it */
+
+void wmk_fork_begin(void)
+{
+	wmk_lock();
+	forker_is_own = wmk_thread.mark == 0 || wmk_storage_is_own();
+}
+
 /* `prepared`: by the C library, as fork() does. Without that its heap may be locked for ever, by a thread that is not here. */
 static bool child_common(bool prepared)
 {
 	struct wmk_channel *channel;
+
+	/*
+	 * A task on another's storage has no restartable sequences, and neither has its copy: what looks like an area of its own is never
+	 * written by the kernel again. It records nothing, ever, and that is counted.
+	 */
+	if (!forker_is_own)
+		wmk_thread.vforked = 1;
 
 	wmk_context_after_fork();
 	wmk_ring_grace_after_fork();
@@ -75,7 +90,7 @@ static void init(void)
 	if (wmk_tracer.disabled)
 		return;
 	wmk_tracer.allow_blocking = flag("WAYMARK_ALLOW_BLOCKING");
-	pthread_atfork(wmk_lock, wmk_unlock, fork_child);
+	pthread_atfork(wmk_fork_begin, wmk_unlock, fork_child);
 }
 
 void wmk_tracer_init(void)

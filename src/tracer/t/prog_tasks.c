@@ -96,6 +96,32 @@ static int in_clone(void *arg)
 	return read(*pipe_end, &byte, 1) == 1 ? 5 : 6;
 }
 
+/* A copy of a task that has no restartable sequences has none either, however its storage looks. */
+static int in_clone_that_forks(void *arg)
+{
+	(void)arg;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		mark("lost");
+		_exit(0);
+	}
+	return wait_ok(pid) == 0 ? 5 : 6;
+}
+
+static int do_clone_fork(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+
+	mark("before");
+	pid_t pid = clone(in_clone_that_forks, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+
+	if (wait_ok(pid) != 5)
+		return 1;
+	mark("after");
+	return 0;
+}
+
 static int do_clone(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
@@ -256,6 +282,7 @@ int main(int argc, char **argv)
 		{ "fork", do_fork }, { "vfork", do_vfork }, { "clone", do_clone }, { "clone_copy", do_clone_copy },
 		{ "descriptors", do_descriptors }, { "unshare", do_unshare }, { "setuid", do_setuid }, { "stop", do_stop },
 		{ "exec", do_exec }, { "text", do_text }, { "simple", do_simple }, { "setns", do_setns },
+		{ "clone_fork", do_clone_fork },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(kinds) / sizeof(kinds[0]); i++)

@@ -107,6 +107,17 @@ static void clones_with_memory_of_their_own(void **state)
 	run_forget(&o.records);
 }
 
+static void copies_of_clones(void **state)
+{
+	struct outcome o = run_kind("clone_fork");
+
+	(void)state;
+	assert_int_equal(where(&o, "lost"), 0);
+	assert_int_equal(o.records.n, 2);
+	assert_int_equal(o.lost, 1);
+	run_forget(&o.records);
+}
+
 static void descriptors(void **state)
 {
 	struct outcome o = run_kind("descriptors");
@@ -215,7 +226,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forks), cmocka_unit_test(vforks), cmocka_unit_test(clones), cmocka_unit_test(clones_with_memory_of_their_own),
-		cmocka_unit_test(descriptors), cmocka_unit_test(user_namespace), cmocka_unit_test(other_pid_namespace),
+		cmocka_unit_test(copies_of_clones), cmocka_unit_test(descriptors), cmocka_unit_test(user_namespace), cmocka_unit_test(other_pid_namespace),
 		cmocka_unit_test(other_user),
 		cmocka_unit_test(helper_stopped), cmocka_unit_test(executes), cmocka_unit_test(text_is_not_writable),
 		cmocka_unit_test(silent_controller),
