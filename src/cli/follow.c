@@ -158,6 +158,10 @@ static void note(struct wmk_follow *follow, pid_t pid, enum wmk_follow_why why)
 				      &one.start) == 1;
 	if (known)
 		snprintf(one.name, sizeof(one.name), "%.*s", (int)(end - name - 1), name + 1);
+	/* A process names itself as it likes: nothing that a terminal would obey is printed. */
+	for (char *c = one.name; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
 	free(stat);
 	for (unsigned i = 0; i < follow->n && i < WMK_FOLLOW_MAX; i++)
 		if (follow->list[i].pid == one.pid && follow->list[i].start == one.start)

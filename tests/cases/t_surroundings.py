@@ -144,6 +144,17 @@ def program_of_another_user(case):
           result.summary)
 
 
+def name_that_a_terminal_obeys(case):
+    """Programs name themselves: what a terminal would obey is not printed."""
+    program = case.path('\x1b[31mred')
+    os.symlink(case.program('procs'), program)
+    child = case.start(['env', '-i', 'WMK_TEST_BOARD=' + case.board.path, program, 'forever'], json_summary=False)
+    wait_for(lambda: case.board.begun() > 1000, 'the program to have run for a while')
+    os.killpg(child.pid, signal.SIGINT)
+    result = case.finish(child).ok(7)
+    check('[31mred' in result.err and '\x1b' not in result.err, 'it says: %r', result.err)
+
+
 COUNTER = """
 import os, signal, subprocess, sys
 count = 0
@@ -197,5 +208,6 @@ def interrupt_before_the_start(case):
 
 if __name__ == '__main__':
     main([program_inherits_the_same, standard_descriptors_are_closed, standard_output_is_full, files_may_not_grow,
-          more_programs_than_descriptors, fewer_descriptors_than_programs, program_of_another_user, signal_of_a_descendant_is_not_passed_on,
+          more_programs_than_descriptors, fewer_descriptors_than_programs, program_of_another_user,
+          name_that_a_terminal_obeys, signal_of_a_descendant_is_not_passed_on,
           interrupt_before_the_start])
