@@ -112,8 +112,14 @@ __attribute__((format(printf, 1, 2), unused)) static inline void wmk_check_forma
 #define WMK_MARK(name, n, e, format, ...) \
 	WMK_FORMAT(WAYMARK_KIND_MARKER, WAYMARK_LEVEL_DEBUG_LINE, "marker", name, name, n, WMK_MAP_FOR(e, e##__VA_ARGS__), \
 		e, format, e##__VA_ARGS__)
+/* The last part of the source's path, for the SystemTap note. Compilers that cannot tell: the line alone. */
+#if defined(__FILE_NAME__)
+#define WMK_FILE_NAME __FILE_NAME__
+#else
+#define WMK_FILE_NAME "line"
+#endif
 #define WMK_LOGF(level, n, e, format, ...) \
-	WMK_FORMAT(WAYMARK_KIND_TEXT, level, "text", NULL, "line_" WMK_STR(__LINE__), n, WMK_MAP_FOR(e, e##__VA_ARGS__), \
+	WMK_FORMAT(WAYMARK_KIND_TEXT, level, "text", NULL, WMK_FILE_NAME "_" WMK_STR(__LINE__), n, WMK_MAP_FOR(e, e##__VA_ARGS__), \
 		e, format, e##__VA_ARGS__)
 #define WMK_FORMAT(kind, level, provider, name, note, n, map, e, format, ...) do { \
 	if (0) \

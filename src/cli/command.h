@@ -60,8 +60,8 @@ int wmk_cli_parse(const struct wmk_cli_command *command, char **argv, int argc, 
 
 /* ── text (text.c) ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* "512", "64k", "4M", "1G". -EINVAL, -ERANGE with a cause chain that names `what`. */
-int wmk_cli_size(const char *what, const char *text, uint64_t *size);
+/* "512", "64k", "4M", "1G". -EINVAL, -ERANGE with a cause chain. */
+int wmk_cli_size(const char *text, uint64_t *size);
 /* The shortest exact spelling: 4194304 is "4M". */
 const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size);
 /* For people, three digits or so: "1.5 MB" (powers of ten). */

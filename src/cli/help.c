@@ -2,6 +2,7 @@
 /*
  * help.c - usage and help, printed from the table of commands; and the commands `help` and `version`.
  */
+#include <errno.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -98,10 +99,10 @@ const struct wmk_cli_command *wmk_cli_find(const char *name)
 		wmk_nearest_offer(&near, wmk_cli_commands[i]->name);
 	}
 	if (near.n)
-		wmk_error(-1, "there is no command \"%.40s\"; did you mean: %s?", name,
+		wmk_error(-EINVAL, "there is no command \"%.40s\"; did you mean: %s?", name,
 			  wmk_nearest_text(&near, names, sizeof(names)));
 	else
-		wmk_error(-1, "there is no command \"%.40s\"; `waymark help` lists them", name);
+		wmk_error(-EINVAL, "there is no command \"%.40s\"; `waymark help` lists them", name);
 	return NULL;
 }
 

@@ -77,12 +77,12 @@ static int power_of_two(const char *what, const char *value, uint64_t max, uint6
 {
 	char from[32], to[32];
 	uint64_t size, power = 1;
-	int err = wmk_cli_size(what, value, &size);
+	int err = wmk_cli_size(value, &size);
 
 	if (err < 0)
 		return err;
 	if (size == 0 || size > max)
-		return wmk_error(-ERANGE, "%s is from 1 to %s", what, wmk_cli_size_text(max, to, sizeof(to)));
+		return wmk_error(-EINVAL, "%.40s is not from 1 to %s", value, wmk_cli_size_text(max, to, sizeof(to)));
 	while (power < size)
 		power *= 2;
 	if (power != size)

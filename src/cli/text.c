@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 
-int wmk_cli_size(const char *what, const char *text, uint64_t *size)
+int wmk_cli_size(const char *text, uint64_t *size)
 {
 	static const struct { char letter; unsigned shift; } units[] = {
 		{ '\0', 0 }, { 'k', 10 }, { 'K', 10 }, { 'M', 20 }, { 'G', 30 },
@@ -21,20 +21,20 @@ int wmk_cli_size(const char *what, const char *text, uint64_t *size)
 	uint64_t n;
 
 	if (text[0] < '0' || text[0] > '9')
-		return wmk_error(-EINVAL, "%s: \"%.40s\" is not a number", what, text);
+		return wmk_error(-EINVAL, "\"%.40s\" is not a number", text);
 	errno = 0;
 	n = strtoull(text, &end, 10);
 	if (errno)
-		return wmk_error(-ERANGE, "%s: %.40s is too large", what, text);
+		return wmk_error(-ERANGE, "%.40s is too large", text);
 	for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (*end != units[i].letter || (*end && end[1]))
 			continue;
 		if (n > UINT64_MAX >> units[i].shift)
-			return wmk_error(-ERANGE, "%s: %.40s is too large", what, text);
+			return wmk_error(-ERANGE, "%.40s is too large", text);
 		*size = n << units[i].shift;
 		return 0;
 	}
-	return wmk_error(-EINVAL, "%s: \"%.40s\" is not a size; write a number, or a number with k, M or G", what, text);
+	return wmk_error(-EINVAL, "\"%.40s\" is not a size; write a number, or a number with k, M or G", text);
 }
 
 const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size)

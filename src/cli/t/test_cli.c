@@ -100,11 +100,11 @@ static void test_sizes(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_int_equal(wmk_cli_size("it", good[i].text, &size), 0);
+		assert_int_equal(wmk_cli_size(good[i].text, &size), 0);
 		assert_int_equal(size, good[i].size);
 	}
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		if (wmk_cli_size("it", bad[i], &size) == 0)
+		if (wmk_cli_size(bad[i], &size) == 0)
 			fail_msg("'%s' was taken as %llu", bad[i], (unsigned long long)size);
 	assert_string_equal(wmk_cli_size_text(4 << 20, buf, sizeof(buf)), "4M");
 	assert_string_equal(wmk_cli_size_text(1536, buf, sizeof(buf)), "1536");
