@@ -6,14 +6,20 @@
 
 #ifdef SITES
 #define SITE(...) waymark(__VA_ARGS__)
+#define TEXT(...) waymark_logf(__VA_ARGS__)
 #else
 #define SITE(...) (void)0
+#define TEXT(...) (void)0
 #endif
 
 int constant(void);
 int argument(int x);
 long several(long a, long b, const char *s);
 void stored(int *to, int x);
+int text(const char *s);
+int called(int x);
+void chosen(int *to, int x, int y);
+int callee(int x);
 
 int constant(void)
 {
@@ -38,4 +44,28 @@ void stored(int *to, int x)
 {
 	SITE(disassembly, stored, to, x, "a text");
 	*to = x;
+}
+
+int text(const char *s)
+{
+	TEXT(INFO, "said %s", s);
+	return s[0];
+}
+
+/* The call at the end is a jump, with the site as without. */
+int called(int x)
+{
+	SITE(disassembly, called, x);
+	return callee(x + 1);
+}
+
+/* The site is on one of two ways. */
+void chosen(int *to, int x, int y)
+{
+	if (x > y) {
+		SITE(disassembly, chosen, x, y);
+		to[0] = x;
+		return;
+	}
+	to[1] = y;
 }

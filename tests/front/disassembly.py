@@ -4,8 +4,8 @@
 
   disassembly.py SOURCE_ROOT [--bytes]
 
-Each function of disassembly.c is compiled with its site and without. What runs while the event is disabled (from the entry, never
-taking the path that only an enabled site takes) must be the same instructions, plus `nop` and `test $disp32,%eax`. The same check must fail for a WAYMARK_NO_PATCH build, whose site is a load and a branch; --bytes shows that it does."""
+Each function of disassembly.c is compiled with its site and without. What can run while the event is disabled (all but the
+block that only an enabled site jumps to) must be the same instructions, plus `nop` and `test $disp32,%eax`. The same check must fail for a WAYMARK_NO_PATCH build, whose site is a load and a branch; --bytes shows that it does."""
 import os
 import re
 import shutil
@@ -13,8 +13,10 @@ import subprocess
 import sys
 import tempfile
 
-EQUAL = {'gcc': ['constant', 'argument', 'several', 'stored'], 'clang': ['constant', 'argument', 'stored']}
-# clang moves what will be returned into %rax before the site, where without it an instruction with three operands does both.
+EQUAL = {'gcc': ['constant', 'argument', 'several', 'stored', 'text', 'called', 'chosen'],
+         'clang': ['constant', 'argument', 'stored', 'text', 'chosen']}
+# clang moves what will be returned into %rax before the site, where without it an instruction with three operands does both (several),
+# and makes no tail call once the address of a local object has been given to assembly, though the object is dead by then (called).
 COMPILERS = ['gcc', 'clang', 'g++', 'clang++']
 
 
@@ -25,13 +27,17 @@ def disassemble(compiler, root, level, more):
         target = os.path.join(place, 'out.o')
         subprocess.run([compiler, *language, level, '-fno-asynchronous-unwind-tables', '-fcf-protection=none', *more,
                         '-I' + os.path.join(root, 'include'), '-c', source, '-o', target], check=True)
-        text = subprocess.run(['objdump', '-d', '-C', '--no-show-raw-insn', target], stdout=subprocess.PIPE, text=True, check=True).stdout
+        text = subprocess.run(['objdump', '-dr', '-C', '--no-show-raw-insn', target], stdout=subprocess.PIPE, text=True, check=True).stdout
     functions, name = {}, None
     for line in text.splitlines():
         start = re.match(r'[0-9a-f]+ <(\w+)(\(.*\))?>:$', line)
         if start:
             name = start.group(1)
             functions[name] = []
+        elif name and re.match(r'\s+[0-9a-f]+: R_', line):
+            # a jump or a call out of the object: to a name, not to the address that stands there until it is linked
+            at, what = functions[name][-1]
+            functions[name][-1] = (at, re.sub(r'^(j\w+|call) .*', r'\1 ' + re.split(r'[-+]', line.split()[2])[0], what))
         elif name and re.match(r'\s+[0-9a-f]+:\t', line):
             at, what = line.strip().split(':\t', 1)
             functions[name].append((int(at, 16), re.sub(r'\s*#.*', '', ' '.join(what.split()))))
@@ -39,13 +45,24 @@ def disassemble(compiler, root, level, more):
 
 
 def hot(instructions):
-    """The instructions up to the first return or jump: what runs while no conditional jump is taken."""
-    out = []
-    for _, what in instructions:
-        out.append(re.sub(r'^((?:j\w+|call) )[0-9a-f]+ <(\w+).*', r'\1\2', what))
-        if re.match(r'(ret|jmp)\b', what):
-            break
-    return out
+    """What can run from the entry on, either way of each conditional jump: all but what only an enabled site jumps to.
+    Which of the two ways comes first is the compiler's choice: a condition reads like its opposite."""
+    at = {address: i for i, (address, _) in enumerate(instructions)}
+    seen, todo = set(), [0]
+    while todo:
+        i = todo.pop()
+        if i in seen or i >= len(instructions):
+            continue
+        seen.add(i)
+        what = instructions[i][1]
+        jump = re.match(r'j\w+ ([0-9a-f]+) <', what)
+        if jump and int(jump.group(1), 16) in at:
+            todo.append(at[int(jump.group(1), 16)])
+        if not re.match(r'(ret|jmp)\b', what):
+            todo.append(i + 1)
+    named = [re.sub(r'^((?:j\w+|call) )[0-9a-f]+ <(\w+).*', r'\1\2', instructions[i][1]) for i in sorted(seen)]
+    return [re.sub(r'^j(?!mp)n?(\w+)', lambda m: 'j ' + {'ge': 'l', 'g': 'le', 'ae': 'b', 'a': 'be'}.get(m.group(1), m.group(1)), what)
+            for what in named]
 
 
 def is_site(what):

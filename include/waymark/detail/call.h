@@ -115,13 +115,18 @@ __asm__(
 static inline __attribute__((always_inline, unused)) void wmk_call_record(struct waymark_desc *desc, const uint64_t *words,
 								   const struct waymark_ref *refs)
 {
-	volatile struct wmk_call call;  /* volatile: one store for each member, at once read back one by one */
+	struct wmk_call call;
+	/*
+	 * Stores are volatile: one for each member, at once read back one by one. The object is not: gcc ends the life of no volatile
+	 * object, and while it may live, a call after the site is no tail call.
+	 */
+	volatile struct wmk_call *stored = &call;
 	void *ip;
 
-	call.desc = desc;
-	call.words = words;
-	call.refs = refs;
-	call.record = waymark_record;
+	stored->desc = desc;
+	stored->words = words;
+	stored->refs = refs;
+	stored->record = waymark_record;
 
 	__asm__ volatile(
 		"leaq 1f(%%rip), %0\n\t"
