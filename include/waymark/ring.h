@@ -142,6 +142,8 @@ int waymark_ring_reader_release(struct waymark_ring_reader *reader, const struct
  * knows it.
  */
 uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *reader, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
+/* Fields cut to the channel's limit in the ring, up to now. */
+uint64_t waymark_ring_reader_cut(const struct waymark_ring_reader *reader);
 /* Bytes committed so far; a cheap look whether there is anything to do. */
 uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *reader);
 /*

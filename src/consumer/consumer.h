@@ -79,6 +79,8 @@ struct wmk_source_ops {
 	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records);
 	/* Records lost up to now; by cause if not NULL. */
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
+	/* Fields cut up to now; NULL: what the packets say is all. */
+	uint64_t (*cut)(struct wmk_source *source);
 	void (*close)(struct wmk_source *source);
 };
 struct wmk_source {

@@ -26,7 +26,7 @@ struct wmk_stream {
 	uint64_t source_lost;              /* greatest count that the source has told */
 	uint64_t causes[WAYMARK_LOST_CAUSES];
 	uint64_t shown;                    /* lost count of the last packet in the trace */
-	uint64_t cut;
+	uint64_t cut, cut_shown;           /* fields, up to now; as the last packet in the trace says */
 	uint64_t packets;                  /* taken in this look */
 	bool dead;                         /* the source lies */
 };

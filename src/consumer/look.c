@@ -55,6 +55,7 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 		return err;
 	stream->sequence++;
 	stream->shown = lost;
+	stream->cut_shown = packet->cut;
 	consumer->now.packets++;
 	consumer->now.stuck = 0;
 	return 0;
@@ -167,14 +168,22 @@ static uint64_t lost_now(struct wmk_stream *stream)
 	return stream->source_lost;
 }
 
-/* The final count, in a packet of its own if the last one did not have it. */
+/* What was counted since the last packet was taken, or where no packet ever came. */
+static void cut_now(struct wmk_stream *stream)
+{
+	if (!stream->dead && stream->source->ops->cut)
+		stream->cut = stream->source->ops->cut(stream->source);
+}
+
+/* The final counts, in a packet of its own if the last one did not have them. */
 static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	uint64_t lost = lost_now(stream) + unwritten(stream);
 	uint64_t ts = stream->end_ts ? stream->end_ts : consumer->options.start_ts;
 	int err = 0;
 
-	if (lost != stream->shown) {
+	cut_now(stream);
+	if (lost != stream->shown || stream->cut != stream->cut_shown) {
 		err = begin(consumer, stream, ts, stream->end_pos, lost);
 		if (err >= 0)
 			err = put_empty(consumer, stream, ts, stream->end_pos, lost);

@@ -64,6 +64,11 @@ static uint64_t ring_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_L
 	return waymark_ring_reader_lost(ring_of(source)->reader, by_cause);
 }
 
+static uint64_t ring_cut(struct wmk_source *source)
+{
+	return waymark_ring_reader_cut(ring_of(source)->reader);
+}
+
 static void ring_close(struct wmk_source *source)
 {
 	waymark_ring_reader_close(ring_of(source)->reader);
@@ -71,7 +76,8 @@ static void ring_close(struct wmk_source *source)
 }
 
 static const struct wmk_source_ops ring_ops = {
-	.next = ring_next, .release = ring_release, .head = ring_head, .resume = ring_resume, .lost = ring_lost, .close = ring_close,
+	.next = ring_next, .release = ring_release, .head = ring_head, .resume = ring_resume, .lost = ring_lost,
+	.cut = ring_cut, .close = ring_close,
 };
 
 int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk_source **source)

@@ -25,11 +25,21 @@ static uint32_t claims_end(const struct waymark_ring_set *set)
 	return end < set->options.n_cpus || end > set->n_rings ? set->n_rings : end;
 }
 
+/* Which of `n` claim rings a thread tries first. */
+static uint32_t first_choice(uint32_t n)
+{
+	return n ? (uint32_t)((uintptr_t)__builtin_thread_pointer() >> 12) % n : 0;
+}
+
+struct wmk_ring_view *wmk_ring_claim_home(struct waymark_ring_set *set)
+{
+	return &set->ring[set->options.n_cpus + first_choice(claims_end(set) - set->options.n_cpus)];
+}
+
 /* A free claim ring, now this thread's own; or NULL. */
 static struct wmk_ring_view *claim(struct waymark_ring_set *set, uint64_t who)
 {
-	uint32_t end = claims_end(set), n = end - set->options.n_cpus;
-	uint32_t start = n ? (uint32_t)((uintptr_t)__builtin_thread_pointer() >> 12) % n : 0;
+	uint32_t end = claims_end(set), n = end - set->options.n_cpus, start = first_choice(n);
 
 	/* Those that have memory first: another's first record would be lost. */
 	for (uint32_t i = 0; i < 2 * n; i++) {

@@ -68,6 +68,8 @@ void wmk_ring_wake(struct waymark_ring_set *set);
  * caller.
  */
 int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited);
+/* The claim ring that the calling thread tries first: the home of what it counts without a ring of a CPU. */
+struct wmk_ring_view *wmk_ring_claim_home(struct waymark_ring_set *set);
 /* Count a loss on the ring of the CPU that runs here. -ENOSPC or -ESTALE. */
 int wmk_ring_lose(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, enum waymark_ring_loss cause);
 
@@ -79,12 +81,6 @@ int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes);
 
 /* Back the first sub-buffer of a ring. */
 void wmk_ring_back_first(struct waymark_ring_set *set, uint32_t index);
-
-struct wmk_ring_inside {
-	uint32_t phase, fork;
-};
-struct wmk_ring_inside wmk_ring_grace_enter(void);
-void wmk_ring_grace_leave(struct wmk_ring_inside inside);
 
 /* Raw system calls: no errno, no cancellation point, nothing interposed. Return -errno. */
 long wmk_ring_syscall(long nr, long a, long b, long c, long d, long e, long f);

@@ -118,6 +118,11 @@ uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *r, uint64_t by_cau
 	return count_lost(r, by_cause) + r->overwritten;
 }
 
+uint64_t waymark_ring_reader_cut(const struct waymark_ring_reader *r)
+{
+	return wmk_ring_load(&r->ctl->cut);
+}
+
 uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *r)
 {
 	/* Relaxed: a look only; waymark_ring_reader_next() loads again, (A). */

@@ -227,7 +227,7 @@ void wmk_ring_count_cut(struct waymark_ring_set *set, unsigned n)
 		if (wmk_seq_add(set->rseq_offset, cpu, &set->ring[cpu].ctl->cut, n, &always, 0) == 0)
 			return;
 	}
-	__atomic_fetch_add(&set->ring[set->options.n_cpus].ctl->cut, n, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&wmk_ring_claim_home(set)->ctl->cut, n, __ATOMIC_RELAXED);
 }
 
 static __attribute__((noinline)) int record_any(struct waymark_ring_set *set, uint32_t id,

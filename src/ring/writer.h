@@ -51,17 +51,33 @@ int wmk_ring_write_general(struct waymark_ring_set *set, const uint64_t *guard, 
 int wmk_ring_write_claim(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
 			 const struct waymark_ring_frag *frags, unsigned n, uint32_t total);
 
-/* `n` fields were cut to the channel's limit: shown with the ring of the CPU that runs here. */
+/*
+ * `n` fields were cut to the channel's limit: shown with the ring of the CPU that runs here, or, of a thread without
+ * sequences, with the claim ring that it tries first. At the latest at the end of the stream.
+ */
 void wmk_ring_count_cut(struct waymark_ring_set *set, unsigned n);
 /* A record was lost without a ring: a word in the set header, shown in the first claim ring's stream. */
 void wmk_ring_count_lost(struct waymark_ring_set *set);
 
 /*
- * Grace: recorders on the slow path (sub-buffer entry, claim rings) count themselves in; the fast path needs
- * membarrier(PRIVATE_EXPEDITED_RSEQ) instead. After the guard has changed: returns 0 when every recorder that may have
- * seen the old value has left, -ETIMEDOUT after `timeout_us` (leave the set alone then). One caller at a time.
+ * Grace: recorders on the slow path (sub-buffer entry, claim rings), and whatever else a user of this library runs under
+ * a guard, count themselves in; the fast path needs membarrier(PRIVATE_EXPEDITED_RSEQ) instead. After the guard has
+ * changed: returns 0 when every recorder that may have seen the old value has left, -ETIMEDOUT after `timeout_us`
+ * (leave the set alone then). One caller at a time, for these three functions together.
  */
 int wmk_ring_grace(uint64_t timeout_us);
+/* The same without waiting: begin, then ask until it is over. Beginning anew forgets the one before. */
+void wmk_ring_grace_begin(void);
+int wmk_ring_grace_over(void);
+/*
+ * Count in, look at the guard (a load that comes after, as of __ATOMIC_SEQ_CST), use what it guards, count out. Nests.
+ * Async-signal-safe.
+ */
+struct wmk_ring_inside {
+	uint32_t phase, fork;
+};
+struct wmk_ring_inside wmk_ring_grace_enter(void);
+void wmk_ring_grace_leave(struct wmk_ring_inside inside);
 /* In the child of fork(): the other threads, and what they counted, are not here. */
 void wmk_ring_grace_after_fork(void);
 

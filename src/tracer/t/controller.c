@@ -612,14 +612,12 @@ long controller_read(struct controller *c, controller_record_fn fn, void *data, 
 				total = -1;
 			else if (total >= 0)
 				total += n;
-			if (cut && packet.len)
-				*cut += 0;
 			waymark_ring_reader_release(reader, &packet);
 		}
 		if (lost)
 			*lost += waymark_ring_reader_lost(reader, NULL);
 		if (cut)
-			*cut += packet.cut;
+			*cut += waymark_ring_reader_cut(reader);
 		waymark_ring_reader_close(reader);
 	}
 	return total;
