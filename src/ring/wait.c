@@ -166,6 +166,8 @@ int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited)
 
 static struct {
 	uint32_t phase;
+	uint32_t old;     /* the reclaimer's own: the counter that it waits for ... */
+	int turns;        /* ... and how many turns are still to come */
 	uint64_t inside[2];
 } grace;
 
@@ -188,22 +190,42 @@ void wmk_ring_grace_leave(struct wmk_ring_inside in)
 		continue;
 }
 
+static void turn(void)
+{
+	grace.old = __atomic_fetch_add(&grace.phase, 1, __ATOMIC_SEQ_CST) & 1; /* (E) */
+	grace.turns--;
+}
+
+void wmk_ring_grace_begin(void)
+{
+	/*
+	 * Two turns: a recorder may have read the phase before a turn and count itself in after it. Once both counters
+	 * have been seen at 0 behind the change of the guard, whoever is inside has seen the new guard. Newcomers count
+	 * on the other counter than the one that is waited for, so that it falls to 0 however many there are.
+	 */
+	grace.turns = 2;
+	turn();
+}
+
+int wmk_ring_grace_over(void)
+{
+	while (__atomic_load_n(&grace.inside[grace.old], __ATOMIC_SEQ_CST) % GRACE_FORK == 0) { /* (E) */
+		if (grace.turns == 0)
+			return 1;
+		turn();
+	}
+	return 0;
+}
+
 int wmk_ring_grace(uint64_t timeout_us)
 {
 	uint64_t end = wmk_clock_monotonic() + timeout_us * 1000;
 
-	/*
-	 * Two turns: a recorder may have read the phase before a turn and count itself in after it. Once both counters
-	 * have been seen at 0 behind the change of the guard, whoever is inside has seen the new guard.
-	 */
-	for (int turn = 0; turn < 2; turn++) {
-		unsigned old = __atomic_fetch_add(&grace.phase, 1, __ATOMIC_SEQ_CST) & 1; /* (E) */
-
-		while (__atomic_load_n(&grace.inside[old], __ATOMIC_SEQ_CST) % GRACE_FORK != 0) { /* (E) */
-			if (wmk_clock_monotonic() >= end)
-				return -ETIMEDOUT;
-			sleep_ns(SLICE_FIRST_NS);
-		}
+	wmk_ring_grace_begin();
+	while (!wmk_ring_grace_over()) {
+		if (wmk_clock_monotonic() >= end)
+			return -ETIMEDOUT;
+		sleep_ns(SLICE_FIRST_NS);
 	}
 	return 0;
 }

@@ -215,9 +215,9 @@ bool wmk_reclaim(void)
 			waiting_channels = NULL;
 			return true;
 		}
-		wmk_epoch_start();
+		wmk_ring_grace_begin();
 	}
-	if (!wmk_epoch_passed() || wmk_ring_grace(0) < 0)
+	if (!wmk_ring_grace_over())
 		return false;
 	free_waiting();
 	return !removed && !removed_channels;

@@ -190,14 +190,14 @@ static bool build(struct build *b, const struct waymark_enabler *e, const struct
 	return true;
 }
 
-/* A loss that no ring has seen. The set may be given up at this moment: the epoch keeps its mapping. */
+/* A loss that no ring has seen. The set may be given up at this moment: who is counted in keeps its mapping. */
 static void lose(struct waymark_enabler *e, uint64_t gen)
 {
-	unsigned phase = wmk_epoch_enter();
+	struct wmk_ring_inside inside = wmk_ring_grace_enter();
 
-	if (__atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) == gen && e->set)
+	if (__atomic_load_n(&e->gen, __ATOMIC_SEQ_CST) == gen && e->set)
 		wmk_ring_count_lost(e->set);
-	wmk_epoch_leave(phase);
+	wmk_ring_grace_leave(inside);
 }
 
 static inline __attribute__((always_inline)) int record_frags(struct build *b, struct waymark_enabler *e, uint64_t gen,
@@ -245,11 +245,11 @@ static __attribute__((noinline, cold)) void one_probe(struct waymark_enabler *e,
 	if (wmk_thread.in_probe)
 		return;
 	wmk_thread.in_probe++;
-	unsigned phase = wmk_epoch_enter();
+	struct wmk_ring_inside inside = wmk_ring_grace_enter();
 
-	if (__atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) == gen)
+	if (__atomic_load_n(&e->gen, __ATOMIC_SEQ_CST) == gen)
 		wmk_probe_call(event, e->probe, e->data, words, refs);
-	wmk_epoch_leave(phase);
+	wmk_ring_grace_leave(inside);
 	wmk_thread.in_probe--;
 }
 

@@ -52,8 +52,6 @@ static bool child_common(bool prepared)
 
 	wmk_context_after_fork();
 	wmk_ring_grace_after_fork();
-	if (!wmk_thread.in_probe)
-		wmk_epoch_after_fork();
 	for (channel = wmk_tracer.channels; channel; channel = channel->next)
 		waymark_ring_set_identity(channel->set, 0, 0);
 	wmk_statedump_after_fork();

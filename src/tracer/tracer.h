@@ -245,16 +245,6 @@ void wmk_channel_remove(struct wmk_channel *channel);
  */
 bool wmk_reclaim(void);
 
-/* ── epoch.c: for recorders that no membarrier can restart (probes) ──────────────────────────────────── */
-
-unsigned wmk_epoch_enter(void);
-void wmk_epoch_leave(unsigned phase);
-/* Begin to wait for all who are inside now; wmk_epoch_passed() says when they have left. Lock held. */
-void wmk_epoch_start(void);
-bool wmk_epoch_passed(void);
-/* In the child of a fork: the other threads are not here. */
-void wmk_epoch_after_fork(void);
-
 /* ── context.c ───────────────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_context_desc {
@@ -277,7 +267,7 @@ uint32_t wmk_context_tid(void);
 
 /* Attach the probes that were connected to this name before the event was there. Lock held. */
 void wmk_probes_attach(struct wmk_event *event);
-/* On the recording path, inside an epoch. */
+/* On the recording path, counted in (wmk_ring_grace_enter()). */
 void wmk_probe_call(struct wmk_event *event, waymark_probe_fn fn, void *data, const uint64_t *words, const struct waymark_ref *refs);
 
 /* ── others ──────────────────────────────────────────────────────────────────────────────────────────── */
