@@ -169,6 +169,8 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	if (err < 0)
 		return err;
 	record_make(app, &hello);
+	app->image = hello.image;
+	wmk_apps_replaced(apps, app);
 	if (hello.abi != WAYMARK_ABI_VERSION || hello.word_bits != 64) {
 		snprintf(words, sizeof(words),
 			 "the program was built for interface %u with %u bits, this is interface %u with 64 bits",

@@ -55,28 +55,45 @@ int wmk_apps_slot_take(struct wmk_apps *apps, uint32_t *slot, uint32_t *generati
 	return -EMFILE;
 }
 
-/* The process is dead: nobody stands in its claims any more. */
-static void app_died(struct app *app)
+/* Nobody stands in its claims any more. */
+static void app_ended(struct app *app)
 {
 	struct wmk_apps *apps = app->apps;
 
-	wmk_app_drain(app);
-	close(app->pidfd);
-	app->pidfd = -1;
-	app->dead = true;
-	if (!app->slot)
-		return;
 	for (unsigned i = 0; i < apps->n_channels; i++) {
 		int freed = waymark_ring_set_free_claims(apps->channels[i].given.set, app->slot, app->generation);
 
 		apps->stats.claims_freed += freed > 0 ? (uint64_t)freed : 0;
 	}
 	apps->slots[app->slot - 1].used = false;
+	app->slot = 0;
 	apps->stats.apps_alive--;
 	apps->stats.apps_dead++;
 	if (app->record)
 		app->record->info.alive = false;
 	wmk_app_notify(app);
+}
+
+static void app_died(struct app *app)
+{
+	wmk_app_drain(app);
+	close(app->pidfd);
+	app->pidfd = -1;
+	app->dead = true;
+	if (app->slot)
+		app_ended(app);
+}
+
+void wmk_apps_replaced(struct wmk_apps *apps, const struct app *by)
+{
+	/* 0: it is in a pid namespace where we see nobody; any number of processes show so. */
+	for (struct app *old = by->pid ? apps->app : NULL; old; old = old->next) {
+		if (old == by || old->pid != by->pid || !old->slot || old->dead || !old->image || !by->image ||
+		    old->image == by->image)
+			continue;
+		wmk_app_drain(old);
+		app_ended(old);
+	}
 }
 
 /*
@@ -95,7 +112,7 @@ static void apps_sweep(struct wmk_apps *apps)
 		*at = app->next;
 		if (app->pidfd >= 0)
 			close(app->pidfd);
-		if (app->slot && apps->slots[app->slot - 1].generation == app->generation)
+		if (app->slot)
 			apps->slots[app->slot - 1].used = false;
 		apps->n_apps--;
 		free(app);

@@ -127,7 +127,7 @@ struct wmk_apps_stats {
 	uint64_t apps_refused;              /* other version, other clock, too many */
 	uint64_t turned_away;               /* of these, without a word: there was no descriptor to hear them with */
 	uint64_t apps_dropped;              /* broke the protocol or a limit */
-	uint64_t apps_dead;                 /* pidfd */
+	uint64_t apps_dead;                 /* the pidfd says so, or another program runs in the process (exec) */
 	uint64_t claims_freed;
 	uint64_t events_seen; /* distinct provider:name with distinct fields, the tracer's own not counted */
 	uint64_t classes_enabled;           /* ids given, in all channels, the tracer's own not counted */

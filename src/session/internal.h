@@ -76,6 +76,7 @@ struct app {
 	pid_t pid;
 	uid_t uid;
 	uint32_t slot, generation;       /* 0: none */
+	uint64_t image;                  /* what it said in HELLO */
 	struct wmk_in in;
 	struct wmk_out out;
 	bool writing;                    /* epoll watches for room to send */
@@ -142,6 +143,8 @@ void wmk_app_notify(struct app *app);
 
 /* ── apps.c ── */
 int wmk_apps_watch(struct wmk_apps *apps, int fd, struct source *source, bool add, bool writing);
+/* Another program runs in this process now (exec): of those that ran there before, nobody stands in a claim any more. */
+void wmk_apps_replaced(struct wmk_apps *apps, const struct app *by);
 int wmk_apps_slot_take(struct wmk_apps *apps, uint32_t *slot, uint32_t *generation);
 
 #endif

@@ -23,6 +23,8 @@ struct wmk_conn {
 	struct wmk_in in;
 };
 
+/* The name of the process: of its main thread, as it is now; empty where /proc is missing. */
+void wmk_process_name(char *name, size_t size);
 /* Connect and say hello. 0 or -errno; nobody there is -ECONNREFUSED or -ENOENT. */
 int wmk_conn_open(struct wmk_conn *conn, const char *path);
 /* `keep`: channels stay in force, as orphans that a later connection may take over. Lock held. */

@@ -4,7 +4,8 @@
  * here, its name and type in src/ctf/context.c, and a number in wire.h.
  *
  * The functions run on the recording path, in signal handlers too: what costs a system call is asked once and kept, per process or in
- * initial-exec thread-local storage. A name that is set later by prctl(PR_SET_NAME) is not seen in a thread that has recorded before.
+ * initial-exec thread-local storage. A name that a thread gives itself after its first record (prctl(PR_SET_NAME), pthread_setname_np())
+ * is not seen: to notice it would cost every record a system call. It is a new name after exec, and in threads that are started then.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/conn.h"
 #include "tracer/objects.h"
 #include "tracer/statedump.h"
 #include "tracer/tracer.h"
@@ -62,6 +63,14 @@ void wmk_statedump_register(void)
 void wmk_statedump_after_fork(void)
 {
 	dumped = false;
+}
+
+/* The helper records, but in the name of the program: the context is that of the main thread, as it is called now. */
+static void take_name(void)
+{
+	memset(wmk_thread.procname, 0, sizeof(wmk_thread.procname));
+	wmk_process_name(wmk_thread.procname, sizeof(wmk_thread.procname));
+	wmk_thread.stamp_key = 0;
 }
 
 static void record_object(const struct wmk_object *o, int info, int id, int link)
@@ -125,6 +134,7 @@ void wmk_statedump_turn(void)
 
 	if (n < 0)
 		return;
+	take_name();
 	if (!dumped)
 		record_all(objects, n);
 	else

@@ -122,6 +122,7 @@ int wmk_out_hello(struct wmk_out *out, const struct wmk_hello *hello)
 	body.pid = hello->pid;
 	body.ppid = hello->ppid;
 	body.start_time = hello->start_time;
+	body.image = hello->image;
 	body.clock_freq = hello->clock_freq;
 	body.clock_offset_s = hello->clock_offset_s;
 	body.clock_offset = hello->clock_offset;

@@ -57,6 +57,11 @@ struct wmk_hello {
 	uint32_t pid, ppid;        /* as the application sees them; the controller's truth is SO_PEERCRED */
 	uint64_t start_time;       /* of the process, clock ticks since boot (/proc/self/stat field 22), 0 if unknown */
 	/*
+	 * The same for all that runs in a process between one exec and the next, and another after it; 0 if unknown. A
+	 * process that shows a new one has no threads of the old one any more.
+	 */
+	uint64_t image;
+	/*
 	 * A clock plug-in (WAYMARK_CLOCK_PLUGIN), if the application runs one: "" and zeros otherwise. The controller
 	 * refuses an application whose clock is not the session's. Real time = offset_s + (offset + value) / freq.
 	 */

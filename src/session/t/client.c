@@ -102,7 +102,14 @@ void client_close(struct client *client)
 
 void client_hello(struct client *client, const char *name)
 {
-	struct wmk_hello hello = { .abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid() };
+	client_hello_image(client, name, 0);
+}
+
+void client_hello_image(struct client *client, const char *name, uint64_t image)
+{
+	struct wmk_hello hello = {
+		.abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid(), .image = image
+	};
 
 	snprintf(hello.name, sizeof(hello.name), "%s", name);
 	assert_int_equal(wmk_out_hello(&client->out, &hello), 0);

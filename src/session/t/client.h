@@ -46,6 +46,7 @@ void client_connect(struct client *client, const struct place *place);
 void client_close(struct client *client);
 /* Queue and send. */
 void client_hello(struct client *client, const char *name);
+void client_hello_image(struct client *client, const char *name, uint64_t image);
 void client_event(struct client *client, uint32_t number, const char *provider, const char *name, unsigned n_fields);
 void client_u32(struct client *client, enum wmk_msg type, uint32_t value);
 void client_raw(struct client *client, const void *data, size_t len);

@@ -431,6 +431,60 @@ static void test_again(void **state)
 	place_close(&p);
 }
 
+/*
+ * Another program in the same process: what the one before held (a thread of it was in a claim when another one called
+ * exec) is free, though the pid lives. The same program again, on another connection, changes nothing.
+ */
+static void test_exec(void **state)
+{
+	struct place p;
+	struct client first, again, next;
+	struct wmk_apps_stats stats;
+	struct waymark_ring_set *set;
+	struct wmk_welcome welcome;
+	struct wmk_app_info info;
+
+	(void)state;
+	place_prepare(&p);
+	place_open(&p);
+	client_connect(&first, &p);
+	client_hello_image(&first, "before", 5);
+	assert_int_equal(client_next(&first, &p), WMK_MSG_WELCOME);
+	assert_int_equal(wmk_welcome_decode(first.body, first.frame.length, &welcome), 0);
+	assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(p.sets[0]), &set), 0);
+	waymark_ring_set_identity(set, welcome.slot, welcome.generation);
+	uint64_t *claim = &p.sets[0]->ring[waymark_ring_set_cpus(set) + 3].ctl->claim;
+	*claim = set->identity;
+
+	client_connect(&again, &p);
+	client_hello_image(&again, "before", 5);
+	assert_int_equal(client_next(&again, &p), WMK_MSG_WELCOME);
+	wmk_apps_stats(p.apps, &stats);
+	assert_int_equal(stats.claims_freed, 0);
+	assert_int_equal(*claim, set->identity);
+	assert_int_equal(stats.apps_alive, 2);
+
+	client_connect(&next, &p);
+	client_hello_image(&next, "after", 6);
+	assert_int_equal(client_next(&next, &p), WMK_MSG_WELCOME);
+	wmk_apps_stats(p.apps, &stats);
+	assert_int_equal(stats.claims_freed, 1);
+	assert_int_equal(*claim, 0);
+	assert_int_equal(stats.apps_alive, 1);
+	assert_int_equal(stats.apps_dead, 2);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_true(wmk_apps_get(p.apps, i, &info));
+		assert_int_equal(info.alive, i == 2);
+		assert_int_equal(info.connected, i == 2);
+	}
+	client_close(&first);
+	client_close(&again);
+	client_close(&next);
+	place_settle(&p);
+	waymark_ring_set_close(set);
+	place_close(&p);
+}
+
 /* A program that registers and ends before we look is counted all the same. */
 static void test_short_life(void **state)
 {
@@ -514,7 +568,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_glob),	cmocka_unit_test(test_dialogue),   cmocka_unit_test(test_patterns),
 		cmocka_unit_test(test_nearest), cmocka_unit_test(test_undeclared), cmocka_unit_test(test_switch),
-		cmocka_unit_test(test_death),	cmocka_unit_test(test_again), cmocka_unit_test(test_short_life), cmocka_unit_test(test_rundir),
+		cmocka_unit_test(test_death),	cmocka_unit_test(test_again), cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_short_life), cmocka_unit_test(test_rundir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

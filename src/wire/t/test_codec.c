@@ -20,6 +20,7 @@ static void test_hello(void **state)
 				   .pid = 7,
 				   .ppid = 6,
 				   .start_time = 5,
+				   .image = 9,
 				   .clock_freq = 100,
 				   .clock_offset_s = -1,
 				   .clock_offset = 99,
