@@ -10,9 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/clock_plugin.h"
 #include "base/error.h"
 #include "cli/recording.h"
+#include "ring/set.h"
 
 #define FIELD_LIMIT 65536u
 /* Memory that is there before the program starts; the rest follows as CPUs begin to record. */
@@ -51,6 +52,26 @@ static int make_uuid(uint8_t uuid[16])
 	return 0;
 }
 
+/*
+ * The machine's clock; or the plug-in's, for which the programs get the same variable. They announce its name when they register, and
+ * who has another clock is refused.
+ */
+static int choose_clock(struct wmk_recording *rec, struct wmk_clock *clock)
+{
+	const char *path = secure_getenv("WAYMARK_CLOCK_PLUGIN");
+	struct waymark_clock_plugin plugin;
+
+	if (!path || !*path)
+		return wmk_clock_measure(wmk_clock_detect(), clock);
+	int err = wmk_clock_plugin_open(path, &plugin);
+
+	if (err < 0)
+		return wmk_error_add(err, "WAYMARK_CLOCK_PLUGIN names a clock that cannot be used");
+	wmk_clock_plugin_measure(&plugin, clock);
+	rec->plugin_clock = plugin.now;
+	return 0;
+}
+
 static int make_set(struct wmk_recording *rec, unsigned channel, const struct wmk_recording_options *options, enum wmk_clock_kind clock)
 {
 	bool own = channel == WMK_RECORDING_PROGRAM;
@@ -67,6 +88,8 @@ static int make_set(struct wmk_recording *rec, unsigned channel, const struct wm
 
 	memcpy(ring.uuid, rec->uuid, sizeof(ring.uuid));
 	err = waymark_ring_set_create(&ring, &rec->channels[channel].set);
+	if (err == 0)
+		wmk_ring_set_plugin_clock(rec->channels[channel].set, rec->plugin_clock);
 	return err < 0 ? wmk_error(err, "cannot make ring buffers of %u x %u bytes for each CPU: %s", ring.n_subbufs,
 				   ring.subbuf_size, strerror(-err)) : 0;
 }
@@ -155,7 +178,8 @@ static int start_consumer(struct wmk_recording *rec, unsigned channel, const str
 	struct wmk_recording_channel *ch = &rec->channels[channel];
 	struct wmk_consumer_options consumer = {
 		.at_stop_only = options->overwrite,
-		.start_ts = clock->kind == WMK_CLOCK_COUNTER ? wmk_clock_counter() : wmk_clock_monotonic(),
+		.start_ts = rec->plugin_clock ? rec->plugin_clock() :
+			    clock->kind == WMK_CLOCK_COUNTER ? wmk_clock_counter() : wmk_clock_monotonic(),
 	};
 	int err = wmk_sink_directory_open(rec->store, rec->uuid, &consumer.sink);
 
@@ -197,7 +221,7 @@ static void report_app(void *data, const struct wmk_app_info *info)
 		rec->options->on_app(rec->options->data, info);
 }
 
-static int open_apps(struct wmk_recording *rec, const struct wmk_recording_options *options)
+static int open_apps(struct wmk_recording *rec, const struct wmk_recording_options *options, const struct wmk_clock *clock)
 {
 	static const char *const nothing[] = { "!*" };
 	struct wmk_apps_channel channels[WMK_RECORDING_CHANNELS] = {
@@ -223,6 +247,7 @@ static int open_apps(struct wmk_recording *rec, const struct wmk_recording_optio
 		.channels = channels,
 		.n_channels = WMK_RECORDING_CHANNELS,
 		.max_apps = APPS_MAX,
+		.clock = rec->plugin_clock ? clock->name : "",
 		.ops = { .on_event_class = declare_event, .on_app = report_app, .data = rec },
 	};
 
@@ -234,7 +259,7 @@ static int open_apps(struct wmk_recording *rec, const struct wmk_recording_optio
 static int open_parts(struct wmk_recording *rec, const struct wmk_recording_options *options)
 {
 	struct wmk_clock clock;
-	int err = wmk_clock_measure(wmk_clock_detect(), &clock);
+	int err = choose_clock(rec, &clock);
 
 	if (err < 0)
 		return err;
@@ -250,7 +275,7 @@ static int open_parts(struct wmk_recording *rec, const struct wmk_recording_opti
 	for (unsigned i = 0; i < WMK_RECORDING_CHANNELS && err >= 0; i++)
 		err = start_consumer(rec, i, options, &clock);
 	if (err >= 0)
-		err = open_apps(rec, options);
+		err = open_apps(rec, options, &clock);
 	return err;
 }
 

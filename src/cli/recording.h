@@ -51,6 +51,7 @@ struct wmk_recording {
 	char rundir[64];                 /* empty: not made yet */
 	char path[4096];                 /* of the trace */
 	uint8_t uuid[16];
+	uint64_t (*plugin_clock)(void);  /* NULL: the machine's own */
 	struct wmk_store *store;
 	struct wmk_apps *apps;
 	struct wmk_recording_channel {

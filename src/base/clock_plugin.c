@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* clock_plugin.c - see clock_plugin.h. */
+#include "base/clock_plugin.h"
+
+#include "base/error.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FREQ_MAX 100000000000u
+#define READINGS 16
+
+static bool is_name(const char *name)
+{
+	size_t len = name ? strnlen(name, 32) : 0;
+
+	if (len == 0 || len > 31)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (name[i] <= ' ' || name[i] > '~')
+			return false;
+	return true;
+}
+
+int wmk_clock_plugin_open(const char *path, struct waymark_clock_plugin *plugin)
+{
+	struct waymark_clock_plugin candidate = { .size = sizeof(candidate), .version = WAYMARK_CLOCK_PLUGIN_VERSION };
+	int (*init)(struct waymark_clock_plugin *) = NULL;
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	int err;
+
+	if (!library)
+		return wmk_error(-ENOENT, "cannot load the clock plug-in %.200s: %s", path, dlerror());
+	*(void **)&init = dlsym(library, "waymark_clock_plugin_init");
+	if (!init)
+		err = wmk_error(-ENOEXEC, "%.200s is no clock plug-in: it has no waymark_clock_plugin_init()", path);
+	else if (init(&candidate) != 0)
+		err = wmk_error(-ENOTSUP, "the clock plug-in %.200s refuses interface %d", path, WAYMARK_CLOCK_PLUGIN_VERSION);
+	else if (!candidate.now || !is_name(candidate.name) || candidate.freq == 0 || candidate.freq > FREQ_MAX)
+		err = wmk_error(-EINVAL, "the clock plug-in %.200s has no function, no name of 1 to 31 characters, or a frequency that "
+				"is not from 1 Hz to 100 GHz", path);
+	else
+		err = 0;
+	if (err < 0)
+		dlclose(library);
+	else
+		*plugin = candidate;
+	return err;
+}
+
+static uint64_t realtime_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void wmk_clock_plugin_measure(const struct waymark_clock_plugin *plugin, struct wmk_clock *clock)
+{
+	uint64_t best = UINT64_MAX, at_ns = 0, value = 0;
+
+	memset(clock, 0, sizeof(*clock));
+	clock->kind = WMK_CLOCK_PLUGIN;
+	clock->freq = plugin->freq;
+	clock->precision = 1;
+	snprintf(clock->name, sizeof(clock->name), "%s", plugin->name);
+	snprintf(clock->uuid, sizeof(clock->uuid), "%.36s", plugin->uuid ? plugin->uuid : "");
+	snprintf(clock->description, sizeof(clock->description), "Clock plug-in %s", plugin->name);
+	/* the closest of some pairs of readings */
+	for (int i = 0; i < READINGS; i++) {
+		uint64_t before = realtime_ns(), v = plugin->now(), after = realtime_ns();
+
+		if (after - before < best) {
+			best = after - before;
+			at_ns = before + best / 2;
+			value = v;
+		}
+	}
+	wmk_clock_set_offset(clock, value, at_ns);
+}
