@@ -79,7 +79,9 @@ static void say_programs(const struct wmk_record_result *result)
 	struct wmk_app_info info;
 
 	for (unsigned i = 0; wmk_apps_get(result->rec->apps, i, &info); i++)
-		if (info.error)
+		if (info.error && info.complained)
+			wmk_cli_warn("%s (pid %d): %s", info.name, info.pid, info.why ? info.why : strerror(info.error));
+		else if (info.error)
 			wmk_cli_warn("%s (pid %d) was not recorded%s: %s", info.name, info.pid, info.connected ? "" : " to its end",
 				     info.why ? info.why : strerror(info.error));
 	for (unsigned i = 0; i < follow->n && i < WMK_FOLLOW_MAX; i++)

@@ -70,7 +70,7 @@ int wmk_ring_grace(uint64_t timeout_us);
 void wmk_ring_grace_begin(void);
 int wmk_ring_grace_over(void);
 /*
- * Count in, look at the guard (a load that comes after, as of __ATOMIC_SEQ_CST), use what it guards, count out. Nests.
+ * Count in, look at the guard (sequentially consistent, as the counts are), use what it guards, count out. Nests.
  * Async-signal-safe.
  */
 struct wmk_ring_inside {

@@ -35,6 +35,7 @@ static void record_error(struct app *app, int err, const char *words, bool last)
 
 	if (!r || (r->info.error && !last))
 		return;
+	r->info.complained = false;
 	r->info.error = err < 0 ? -err : err;
 	snprintf(r->why, sizeof(r->why), "%s", words);
 	r->info.why = r->why;
@@ -362,8 +363,10 @@ static int take_error(struct app *app, const struct wmk_frame *frame, const void
 	char words[256];
 	int number, err = wmk_error_msg_decode(body, frame->length, &number, words, sizeof(words));
 
-	if (err == 0)
+	if (err == 0 && app->record && !app->record->info.error) {
 		record_error(app, number, words, false);
+		app->record->info.complained = true;
+	}
 	return err;
 }
 

@@ -58,6 +58,7 @@ struct wmk_app_info {
 	bool alive; /* the pidfd has not fired; false too for the refused, and after exec for the program before */
 	int error; /* 0, or why it was refused or dropped, or what it complained of: a positive errno ... */
 	const char *why;                    /* ... in words, else NULL */
+	bool complained;                    /* the error is what the application said itself; it goes on */
 };
 
 struct wmk_apps_ops {

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -46,7 +47,10 @@ void wmk_process_name(char *name, size_t size)
 
 	if (fd >= 0)
 		close(fd);
-	name[n > 0 ? n : 0] = '\0';
+	if (n > 0)
+		name[n] = '\0';
+	else
+		snprintf(name, size, "%s", program_invocation_short_name);
 	name[strcspn(name, "\n")] = '\0';
 }
 
@@ -160,8 +164,6 @@ static int send_event(struct wmk_conn *conn, const struct wmk_event *event)
 		err = len < 0 ? (int)len : wmk_out_event(&conn->out, event->number, buf, (size_t)len);
 	}
 	free(buf);
-	if (!err && event->untraceable)
-		err = wmk_out_error(&conn->out, WMK_MSG_ERROR, 0, EPERM, event->untraceable);
 	return err;
 }
 
@@ -204,6 +206,30 @@ int wmk_conn_announce(struct wmk_conn *conn)
 		err = wmk_out_u32(&conn->out, WMK_MSG_EVENTS_END, wmk_tracer.changes);
 	conn->sent_batch = wmk_tracer.changes;
 	conn->sent_any = true;
+	return err;
+}
+
+/* Some: where one cannot be, all cannot, as a rule. */
+#define COMPLAINTS_MAX 16u
+
+int wmk_conn_complain(struct wmk_conn *conn)
+{
+	uint32_t from = conn->complained;
+	int err = 0;
+
+	if (!conn->welcomed || from == wmk_tracer.n_untraceable)
+		return 0;
+	conn->complained = wmk_tracer.n_untraceable;
+	for (uint32_t i = 0; i < wmk_tracer.n_events && from < COMPLAINTS_MAX && !err; i++) {
+		const struct wmk_event *event = wmk_tracer.events[i];
+		char words[512];
+
+		if (event->untraceable_serial <= from || event->untraceable_serial > COMPLAINTS_MAX)
+			continue;
+		snprintf(words, sizeof(words), "%.120s:%.120s cannot be traced: %s", event->class->provider, event->class->name,
+			 event->untraceable);
+		err = wmk_out_error(&conn->out, WMK_MSG_ERROR, 0, EPERM, words);
+	}
 	return err;
 }
 

@@ -226,7 +226,7 @@ static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 
 		if (conn->sock < 0)
 			continue;
-		if ((conn->sync_wanted && reclaimed && wmk_conn_synced(conn) < 0) || (sent = wmk_conn_flush(conn)) < 0) {
+		if (wmk_conn_complain(conn) < 0 || (conn->sync_wanted && reclaimed && wmk_conn_synced(conn) < 0) || (sent = wmk_conn_flush(conn)) < 0) {
 			wmk_conn_close(conn, false);
 			continue;
 		}

@@ -67,7 +67,7 @@ static void scan_site(const struct waymark_site *site)
 			return;
 	}
 	if (why)
-		event->untraceable = why;
+		wmk_event_untraceable(event, why);
 	else if (wmk_event_add_site(event, site) == 0 && event->chain)
 		wmk_patch_later(event);
 }

@@ -130,6 +130,13 @@ static const char *set_site(struct writer *w, const struct waymark_site *site, b
 	return write_text(w, site, on);
 }
 
+void wmk_event_untraceable(struct wmk_event *event, const char *why)
+{
+	if (!event->untraceable)
+		event->untraceable_serial = ++wmk_tracer.n_untraceable;
+	event->untraceable = why;
+}
+
 static void patch_event(struct writer *w, struct wmk_event *event)
 {
 	bool on = event->chain != NULL;
@@ -138,7 +145,7 @@ static void patch_event(struct writer *w, struct wmk_event *event)
 		const char *why = set_site(w, event->sites[i], on);
 
 		if (why)
-			event->untraceable = why;
+			wmk_event_untraceable(event, why);
 	}
 	event->patched = on;
 }

@@ -109,7 +109,8 @@ struct wmk_event {
 	bool patched;                   /* sites are on */
 	bool dirty;                     /* is in the list of events to patch */
 	struct wmk_event *next_dirty;
-	const char *untraceable;        /* why its sites cannot be patched, or NULL */
+	const char *untraceable;        /* why its sites cannot be patched, or NULL ... */
+	uint32_t untraceable_serial;    /* ... and the how many-eth event it is of which that is so */
 };
 
 /* Everything of one provider:name; sites that only ask (wm_enabled) follow all its events. */
@@ -185,6 +186,7 @@ struct wmk_tracer {
 	struct wmk_channel *channels;
 	struct wmk_event *dirty;
 	uint32_t changes;               /* counts registrations; a batch's number is its value when the batch was sent */
+	uint32_t n_untraceable;         /* events that were found to be */
 	uint32_t n_probes;              /* connected: modules are scanned as they come */
 };
 extern struct wmk_tracer wmk_tracer __attribute__((visibility("hidden")));
@@ -219,6 +221,8 @@ int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc);
 
 /* ── patch.c ─────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Remember that a site of the event cannot be patched, and why; controllers are told. Lock held. */
+void wmk_event_untraceable(struct wmk_event *event, const char *why);
 /* Is this site's code what its kind says? NULL, or why not. */
 const char *wmk_patch_check(const struct waymark_site *site);
 /* Remember that the event's sites may have to change; wmk_patch_flush() does all remembered ones, then one membarrier. Lock held. */

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The edges of a program's life, and of what libwaymark may do in it: other clocks, text that cannot be written, other users."""
+import collections
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import FEATURES, Skip, check, limit, main, need, rounds  # noqa: E402
+from traces import metadata_text  # noqa: E402
+
+
+def marks(result):
+    """{where: how often} of edge:mark."""
+    return collections.Counter(r.fields['where'] for r in result.trace().records('edge:mark'))
+
+
+def clock_plugin(case):
+    """The metadata declares the plug-in's clock; its times are the plug-in's, and real time comes out right."""
+    plugin = case.program('libclock.so')
+    begun = time.time()
+    result = case.record([case.program('procs'), 'leaf', '50'], env={'WAYMARK_CLOCK_PLUGIN': plugin}).ok()
+    ended = time.time()
+    text = metadata_text(result.directory)[0]
+    clock = re.search(r'clock \{.*?\}', text, re.S).group(0)
+    for line in ('name = "plugin_an_hour_on"', 'freq = 10000000', '01234567-89ab-cdef-0123-456789abcdef'):
+        check(line in clock, 'no %s in %s', line, clock)
+    records = list(result.trace().records('test:seq'))
+    count = case.board.begun()
+    check(len(records) == count >= 50, '%d records, not %d', len(records), count)
+    for a, b in zip(records, records[1:] + [None]):
+        # read before the call, in nanoseconds
+        least = (a.fields['mono'] + 3600 * 10**9) // 100
+        most = (b.fields['mono'] + 3600 * 10**9) // 100 + 1 if b else least + 600 * 10**7
+        check(least <= a.time <= most, 'recorded at %d, not between %d and %d', a.time, least, most)
+    out = subprocess.run(['babeltrace2', '--clock-seconds', '--no-delta', result.directory], capture_output=True,
+                         text=True).stdout
+    times = [float(s) for s in re.findall(r'^\[(\d+\.\d+)\].*test:seq', out, re.M)]
+    check(len(times) == count and all(begun - 1 <= t <= ended + 1 for t in times), 'real times are not from %f to %f: %s',
+          begun, ended, times[:3])
+
+
+def other_clock_is_refused(case):
+    """A program that has not the session's clock is not recorded, and the summary says which each has."""
+    script = '%s leaf 3; env -u WAYMARK_CLOCK_PLUGIN %s leaf 5' % ((case.program('procs'),) * 2)
+    result = case.record(['sh', '-c', script], env={'WAYMARK_CLOCK_PLUGIN': case.program('libclock.so')}).ok()
+    seen = collections.Counter(r.fields['writer'] for r in result.trace().records('test:seq'))
+    begun = case.board.read()
+    check(seen == {1: begun[1][0]} and len(begun) == 2, 'recorded %s, begun %s', dict(seen), begun)
+    check("clock is 'the machine's', the session's is 'an_hour_on'" in result.err, 'nothing is said of it: %s', result.err)
+
+
+def bad_clock_is_said(case):
+    for plugin, words in ((case.path('none.so'), 'cannot load the clock plug-in'),
+                          (case.program('libplugin.so'), 'it has no waymark_clock_plugin_init()')):
+        result = case.record([case.program('procs'), 'leaf', '3'], env={'WAYMARK_CLOCK_PLUGIN': plugin})
+        check(result.status == 1 and words in result.err, 'status %s: %s', result.status, result.err)
+
+
+def libraries_come_and_go(case):
+    """lttng_ust_lib:load and :unload, of the very library, at the address that the load said."""
+    plugin = case.program('libplugin.so')
+    result = case.record([case.program('lives'), 'library', plugin, '10']).ok()
+    loads, unloads = collections.Counter(), collections.Counter()
+    for r in result.trace().records():
+        if r.name == 'lttng_ust_lib:load' and r.fields['path'].endswith('/libplugin.so'):
+            loads[r.fields['baddr']] += 1
+            check(r.fields['memsz'] > 0, 'a library without size: %s', r.fields)
+        if r.name == 'lttng_ust_lib:unload':
+            unloads[r.fields['baddr']] += 1
+    # what comes and goes between two looks of the helper is not seen; with 20 ms in between some are
+    check(sum(loads.values()) >= 2, 'only %s loaded', dict(loads))
+    gone = sum(n for address, n in unloads.items() if address in loads)
+    check(gone >= 2, 'loaded %s, unloaded %s', dict(loads), dict(unloads))
+    check(loads.keys() >= unloads.keys(), 'unloaded what was never loaded: %s of %s', dict(unloads), dict(loads))
+
+
+def without_proc(case, how):
+    """Run `lives nomem` or `lives nowhere`. Without /proc the loader does not know where it is: the library's place is told."""
+    if os.geteuid():
+        raise Skip('needs root')
+    text = subprocess.run(['ldd', case.program('lives')], capture_output=True, text=True).stdout
+    library = re.search(r'(/\S*)/libwaymark\.so', text)
+    result = case.record([case.program('lives'), how], env={'LD_LIBRARY_PATH': library.group(1)} if library else {})
+    if result.status == 77:
+        raise Skip('no mount namespaces or seccomp filters here')
+    return result.ok()
+
+
+def text_written_by_mprotect(case):
+    """/proc/self/mem is refused: every event is recorded all the same."""
+    result = without_proc(case, 'nomem')
+    check(marks(result) == {'again': 1}, 'recorded: %s', marks(result))
+
+
+def text_cannot_be_written(case):
+    """Neither way is open: the program lives, nothing is recorded of its sites, and the summary says why."""
+    result = without_proc(case, 'nowhere')
+    check(not marks(result), 'recorded: %s', marks(result))
+    check(re.search(r"lives \(pid \d+\): edge:\w+ cannot be traced: the program's text cannot be written", result.err), 'the summary does not say why: %s', result.err)
+
+
+@limit(60)
+def threads_cancelled(case):
+    result = case.record([case.program('lives'), 'cancel', str(rounds(2000))]).ok()
+    check(marks(result)['cancelled'] == 1, 'recorded: %s', marks(result))
+
+
+@limit(60)
+def ids_set_by_threads(case):
+    """setuid() makes every thread act, the helper too: none may hang."""
+    result = case.record([case.program('lives'), 'users', str(rounds(500))]).ok()
+    check(marks(result)['users'] == 1, 'recorded: %s', marks(result))
+
+
+@limit(60)
+def sudden_ends(case):
+    for how, status, expected in (('_exit', 0, {'before': 1}), ('abort', 134, {'before': 1}),
+                                  ('exec', 0, {'before': 1, 'again': 1}), ('thread_exec', 0, {'before': 1, 'again': 1})):
+        for _ in range(rounds(50)):
+            result = case.record([case.program('lives'), 'exit', how]).ok(status)
+            check(marks(result) == expected, '%s: recorded %s', how, dict(marks(result)))
+        # with a greeting that nobody waits for: whatever is recorded, the program ends as it would
+        for _ in range(rounds(50)):
+            case.record([case.program('lives'), 'exit', how], env={'WAYMARK_REGISTER_TIMEOUT': '0'}).ok(status)
+
+
+def double_fork(case):
+    """Parent and child are gone at once; `waymark record` waits for the main program, and the grandchild's record is there."""
+    flag = case.path('flag')
+    script = '%s daemon %s; while [ ! -e %s ]; do sleep 0.01; done' % (case.program('lives'), flag, flag)
+    result = case.record(['sh', '-c', script]).ok()
+    check(marks(result) == {'before': 1, 'daemon': 1}, 'recorded: %s', dict(marks(result)))
+
+
+@limit(100)
+def forks_of_a_busy_program(case):
+    count = rounds(1000)
+    result = case.record([case.program('lives'), 'forks', str(count)]).ok()
+    check(marks(result) == {'child': count, 'forks': 1}, 'recorded: %s', dict(marks(result)))
+    check(result.lost == 0, '%d lost', result.lost)
+
+
+def set_id_copy(case):
+    """A set-id copy of `lives`, in a place that others reach, with a libwaymark that the loader finds there."""
+    place = case.path('setid')
+    os.mkdir(place)
+    os.chmod(case.directory, 0o755)
+    need('gcc')
+    text = subprocess.run(['ldd', case.program('lives')], capture_output=True, text=True).stdout
+    library = re.search(r'(/\S*libwaymark\.so\S*)', text)
+    if not library:
+        raise Skip('the program has libwaymark within')
+    child, root = os.path.join(place, 'lives'), os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+    shutil.copy(os.path.realpath(library.group(1)), os.path.join(place, 'libwaymark.so.0'))
+    done = subprocess.run(['gcc', '-O1', '-D_GNU_SOURCE', '-I' + os.path.join(root, 'include'),
+                           os.path.join(root, 'tests', 'programs', 'lives.c'), '-o', child,
+                           os.path.join(place, 'libwaymark.so.0'), '-Wl,-rpath,' + place, '-lpthread'], capture_output=True, text=True)
+    check(done.returncode == 0, 'cannot be compiled: %s', done.stderr[:800])
+    os.chown(child, 65534, 65534)
+    os.chmod(child, 0o6755)
+    mount = subprocess.run(['findmnt', '-no', 'OPTIONS', '-T', place], capture_output=True, text=True).stdout
+    if 'nosuid' in mount:
+        raise Skip('the build folder is mounted nosuid')
+    return child
+
+
+def set_id_program_takes_nothing_from_the_environment(case):
+    """Run by another user than its file's: it asks root's directory alone, opens no plug-in, reads no variable."""
+    if os.geteuid():
+        raise Skip('needs root')
+    need('strace')
+    child, trace = set_id_copy(case), case.path('strace')
+    place = case.path('run')
+    os.mkdir(place)
+    environment = dict(case.env, WAYMARK_RUNDIR=place, WAYMARK_CLOCK_PLUGIN=case.program('libclock.so'),
+                       WAYMARK_DISABLE='1', WAYMARK_REGISTER_TIMEOUT='77')
+    # strace as root lets the set-id bit work (an unprivileged one would not); the program runs for uid 0, as uid 65534
+    done = subprocess.run(['strace', '-f', '-o', trace, child, 'again'], env=environment, capture_output=True, text=True,
+                          timeout=60)
+    if 'ptrace' in done.stderr:
+        raise Skip('strace cannot trace here')
+    check(done.returncode == 0, 'status %d: %s', done.returncode, done.stderr)
+    with open(trace, errors='replace') as f:
+        calls = f.read()
+    used = [line for line in calls.splitlines() if 'execve(' not in line and ('waymark' in line or 'libclock' in line)
+            and place + '/lib' not in line and '/setid/' not in line]
+    check(not any(place in line for line in used), 'it looked into WAYMARK_RUNDIR: %s', used)
+    check('libclock' not in ''.join(used), 'it looked for the plug-in: %s', used)
+    check(used and all('/run/waymark' in line for line in used), 'it asked not for root\'s directory alone: %s', used)
+
+
+if __name__ == '__main__':
+    sanitized = 'sanitize' in FEATURES
+    main([clock_plugin, other_clock_is_refused, bad_clock_is_said, libraries_come_and_go, threads_cancelled,
+          ids_set_by_threads, sudden_ends, double_fork, forks_of_a_busy_program]
+         + ([] if sanitized else [text_written_by_mprotect, text_cannot_be_written,
+                                  set_id_program_takes_nothing_from_the_environment]))
