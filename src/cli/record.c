@@ -270,6 +270,7 @@ static const char *const details[] = {
 	"At the end one line on standard error tells how many event records there are, how many were lost and which option would have "
 	"avoided it, how many bytes, and where. Programs that go on in the background are no longer recorded once COMMAND has ended. "
 	"Programs that were started with another environment, or set-id ones, cannot be followed; those are named.",
+	"WAYMARK_CLOCK_PLUGIN names a library whose clock stamps the records, in place of the machine's.",
 	NULL
 };
 

@@ -79,6 +79,15 @@ def libraries_come_and_go(case):
     check(loads.keys() >= unloads.keys(), 'unloaded what was never loaded: %s of %s', dict(unloads), dict(loads))
 
 
+def preloaded_library(case):
+    """Its events are known, and the program that it was put into records as before."""
+    result = case.record(['env', 'LD_PRELOAD=' + case.program('libplugin.so'), case.program('procs'), 'leaf', '50'],
+                         ['-e', 'plugin:called', '-e', 'test:seq']).ok()
+    check('no event matched' not in result.err, 'the library is not known: %s', result.err)
+    seen = sum(1 for _ in result.trace().records('test:seq'))
+    check(seen == case.board.begun() >= 50, '%d records, %d begun', seen, case.board.begun())
+
+
 def without_proc(case, how):
     """Run `lives nomem` or `lives nowhere`. Without /proc the loader does not know where it is: the library's place is told."""
     if os.geteuid():
@@ -197,6 +206,6 @@ def set_id_program_takes_nothing_from_the_environment(case):
 if __name__ == '__main__':
     sanitized = 'sanitize' in FEATURES
     main([clock_plugin, other_clock_is_refused, bad_clock_is_said, libraries_come_and_go, threads_cancelled,
-          ids_set_by_threads, sudden_ends, double_fork, forks_of_a_busy_program]
+          preloaded_library, ids_set_by_threads, sudden_ends, double_fork, forks_of_a_busy_program]
          + ([] if sanitized else [text_written_by_mprotect, text_cannot_be_written,
                                   set_id_program_takes_nothing_from_the_environment]))
