@@ -270,9 +270,14 @@ static void test_lacks(void **state)
 	assert_int_equal(rig_record_threads(&rig, WRITERS, 2000), WRITERS * 2000);
 	assert_int_equal(wmk_consumer_flush(rig.consumer), 0);
 	/* Somebody truncates a stream's file. */
-	do
-		snprintf(name, sizeof(name), "app_%u", stream++);
-	while (access(rig_path(&rig, name), F_OK) < 0 && stream < waymark_ring_set_cpus(rig.set));
+	do {
+		bool claim = stream >= waymark_ring_set_cpus(rig.set);
+
+		assert_true(stream < waymark_ring_set_rings(rig.set));
+		snprintf(name, sizeof(name), "app_%s%u", claim ? "claim" : "",
+			 claim ? stream - waymark_ring_set_cpus(rig.set) : stream);
+		stream++;
+	} while (access(rig_path(&rig, name), F_OK) < 0);
 	assert_int_equal(truncate(rig_path(&rig, name), 0), 0);
 	finish(&rig);
 	rig_stop(&rig);
