@@ -352,6 +352,66 @@ static void test_lies(void **state)
 	rig_close(&rig);
 }
 
+/* A disk on which one write takes longer than writers wait for a consumer that is silent. */
+static struct {
+	struct wmk_sink sink, *inner;
+	unsigned writes;
+} slow;
+
+static int slow_stream_open(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream)
+{
+	(void)sink;
+	return slow.inner->ops->stream_open(slow.inner, name, stream);
+}
+
+static int slow_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head,
+		      const struct wmk_packet *packet)
+{
+	const struct timespec long_enough = { .tv_sec = 3 };
+
+	if (slow.writes++ == 0)
+		nanosleep(&long_enough, NULL);
+	return slow.inner->ops->write(stream, head, packet);
+}
+
+static int slow_stream_close(struct wmk_sink_stream *stream)
+{
+	return slow.inner->ops->stream_close(stream);
+}
+
+static void slow_close(struct wmk_sink *sink)
+{
+	(void)sink;
+	slow.inner->ops->close(slow.inner);
+}
+
+/* Writers that may wait for room do so for as long as a write takes: the consumer lives. */
+static void test_slow_write(void **state)
+{
+	static const struct wmk_sink_ops ops = { .stream_open = slow_stream_open, .write = slow_write,
+						 .stream_close = slow_stream_close, .close = slow_close };
+	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 2, .block_us = -1 };
+	struct wmk_consumer_options options = { .sink = &slow.sink, .start_ts = wmk_clock_monotonic() };
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &shape);
+	wmk_consumer_close(rig.consumer);
+	slow.sink.ops = &ops;
+	slow.writes = 0;
+	assert_int_equal(wmk_sink_directory_open(rig.store, rig.uuid, &slow.inner), 0);
+	assert_int_equal(wmk_consumer_open(&options, &rig.consumer), 0);
+	assert_int_equal(wmk_consumer_add_set(rig.consumer, rig.set, "app", 0), 0);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	assert_int_equal(rig_record_threads(&rig, 2, 5000), 2 * 5000);
+	assert_int_equal(rig_stop(&rig), 0);
+	assert_true(slow.writes > 10);
+	assert_true(rig.stats.writing_us >= 3000000);
+	assert_int_equal(rig.stats.records, 2 * 5000);
+	assert_int_equal(rig.stats.lost, 0);
+	rig_close(&rig);
+}
+
 static void test_refused(void **state)
 {
 	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2,
@@ -381,7 +441,7 @@ int main(void)
 		cmocka_unit_test(test_flush), cmocka_unit_test(test_stop_wakes), cmocka_unit_test(test_overwrite),
 		cmocka_unit_test(test_stop_under_fire), cmocka_unit_test(test_killed),
 			cmocka_unit_test(test_two_sets), cmocka_unit_test(test_backing), cmocka_unit_test(test_lies),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_slow_write), cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
