@@ -312,6 +312,8 @@ static void add_stats(struct wmk_recording *rec, unsigned channel)
 	sum->cut += one.cut;
 	sum->packets += one.packets;
 	sum->writing_us += one.writing_us;
+	sum->behind_us += one.behind_us;
+	sum->behind_bytes += one.behind_bytes;
 	sum->streams += one.streams;
 	if (!sum->words[0])
 		memcpy(sum->words, one.words, sizeof(sum->words));

@@ -108,6 +108,8 @@ static void say_trouble(const struct wmk_record_result *result)
 		wmk_cli_warn("%s", rec->stats.words);
 	if (rec->failure[0] && strcmp(rec->failure, rec->stats.words) != 0)
 		wmk_cli_warn("not all could be written: %s", rec->failure);
+	if (rec->stats.lost_by_cause[WAYMARK_LOST_FULL] && rec->stats.behind_us / 1000)
+		wmk_cli_warn("when the rings ran full the disk took %" PRIu64 " MB/s", rec->stats.behind_bytes / rec->stats.behind_us);
 	if (rec->stats.cut)
 		wmk_cli_warn("%" PRIu64 " string%s or sequence%s cut to 64k", rec->stats.cut, plural(rec->stats.cut),
 			     rec->stats.cut == 1 ? " was" : "s were");
@@ -223,7 +225,8 @@ static void print_json(const struct wmk_record_result *result)
 		stats->lost_by_cause[WAYMARK_LOST_FULL], stats->lost_by_cause[WAYMARK_LOST_MEMORY],
 		stats->lost_by_cause[WAYMARK_LOST_SIZE], stats->lost_by_cause[WAYMARK_LOST_RETRY]);
 	json_member("remedy", stats->lost ? remedy(result, option, sizeof(option)) : NULL);
-	fprintf(stdout, ",\"writing_ms\":%" PRIu64, stats->writing_us / 1000);
+	fprintf(stdout, ",\"writing_ms\":%" PRIu64 ",\"behind_ms\":%" PRIu64 ",\"behind_bytes\":%" PRIu64,
+		stats->writing_us / 1000, stats->behind_us / 1000, stats->behind_bytes);
 	fprintf(stdout, ",\"cut\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"packets\":%" PRIu64 ",\"streams\":%u,\"events\":%" PRIu64
 		",\"instrumented\":%s", stats->cut, stats->bytes, stats->packets, stats->streams, apps.classes_enabled,
 		apps.apps_seen + apps.apps_refused + apps.apps_dropped ? "true" : "false");

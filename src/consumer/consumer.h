@@ -148,6 +148,7 @@ struct wmk_consumer_stats {
 	uint32_t streams;                             /* with a file */
 	uint32_t errors;                              /* streams that lied */
 	uint64_t writing_us;                          /* time that the sink took */
+	uint64_t behind_us, behind_bytes;             /* of it, and of the records: while more than half of a ring waited */
 	uint32_t sink_errors;                         /* failed attempts to write */
 	int sink_error;                               /* the last one, -errno; 0: never failed */
 	int stuck;                                    /* 1: the last attempt failed, writing waits for room */

@@ -56,7 +56,7 @@ struct wmk_consumer {
 	_Atomic uint64_t alive_ns;         /* when that thread last did something */
 	/* The thread's own. */
 	struct wmk_consumer_stats now;
-	uint64_t writing_ns;
+	uint64_t writing_ns, behind_ns;
 	uint32_t interval_us, idle;
 	struct waymark_ring_set *only;     /* if there is one set */
 	bool many;

@@ -17,6 +17,7 @@
 /* Of one stream before the others have their turn: large packets one by one, small ones by the handful. */
 #define TURN 4
 #define TURN_BYTES (1u << 20)
+#define BEHIND 50u                 /* percent of a source */
 #define TURNS 16                   /* then it is time to hear commands */
 
 static void remember(struct wmk_consumer *consumer, int err)
@@ -45,11 +46,17 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 		.cpu = stream->cpu, .cut = (uint32_t)packet->cut,
 	};
 	const uint64_t start = wmk_consumer_now_ns();
+	uint64_t took;
 	int err;
 
 	WMK_TESTPOINT(consumer_before_write);
 	err = consumer->options.sink->ops->write(stream->out, &head, packet);
-	consumer->writing_ns += wmk_consumer_now_ns() - start;
+	took = wmk_consumer_now_ns() - start;
+	consumer->writing_ns += took;
+	if (packet->pressure > BEHIND) {
+		consumer->behind_ns += took;
+		consumer->now.behind_bytes += err < 0 ? 0 : packet->len;
+	}
 	WMK_TESTPOINT(consumer_after_write);
 	if (err < 0)
 		return err;
@@ -298,6 +305,7 @@ void wmk_consumer_publish(struct wmk_consumer *consumer)
 	if (consumer->options.sink->ops->bytes)
 		now->bytes = consumer->options.sink->ops->bytes(consumer->options.sink);
 	now->writing_us = consumer->writing_ns / 1000;
+	now->behind_us = consumer->behind_ns / 1000;
 	pthread_mutex_lock(&consumer->lock);
 	consumer->stats = *now;
 	pthread_mutex_unlock(&consumer->lock);
