@@ -21,6 +21,7 @@
 #define LOOK_NS 50000000ull      /* now and then */
 #define HURRY_NS 3000000ull      /* after something has happened: so long ... */
 #define HURRY_STEP_NS 200000ull  /* ... and so often */
+#define COSTLY_NS 20000000ull  /* a look that took longer has many to look at */
 #define WATCHED_MAX 16
 #define ENVIRONMENT_MAX (4u << 20)
 
@@ -173,11 +174,28 @@ static void note(struct wmk_follow *follow, pid_t pid, enum wmk_follow_why why)
 	follow->n++;
 }
 
+/*
+ * An empty environment was seen. In the middle of exec a process has none yet, and at its end none any more: asked of one whose program has
+ * been mapped and still is, the answer is true.
+ */
+static bool is_cleared(const struct wmk_follow *follow, pid_t pid)
+{
+	size_t len;
+	char *environment = read_proc(pid, "environ", ENVIRONMENT_MAX, &len);
+	bool cleared = environment && !has_entry(environment, len, follow->entry), told = environment && len > 0;
+	char *maps = cleared && !told ? read_proc(pid, "maps", ENVIRONMENT_MAX, &len) : NULL;
+
+	cleared = cleared && (told || (maps && len > 0));
+	free(maps);
+	free(environment);
+	return cleared;
+}
+
 static void look_at(struct wmk_follow *follow, pid_t pid)
 {
 	size_t len;
 	char *status = read_proc(pid, "status", 65536, &len), *environment, *maps;
-	bool set_id, other_user;
+	bool set_id, other_user, certain;
 
 	if (!status)
 		return;
@@ -189,10 +207,11 @@ static void look_at(struct wmk_follow *follow, pid_t pid)
 		free(environment);
 		return;
 	}
+	certain = set_id || other_user || len > 0;
 	free(environment);
 	/* What set-id programs map is not for everyone to see: then they may well be instrumented. */
 	maps = read_proc(pid, "maps", ENVIRONMENT_MAX, &len);
-	if (maps ? strstr(maps, "/libwaymark.so") || elf_has_sites(pid) : set_id)
+	if (maps ? (strstr(maps, "/libwaymark.so") || elf_has_sites(pid)) && (certain || is_cleared(follow, pid)) : set_id)
 		note(follow, pid, set_id ? WMK_FOLLOW_SET_ID : other_user ? WMK_FOLLOW_USER : WMK_FOLLOW_ENVIRONMENT);
 	free(maps);
 }
@@ -271,15 +290,20 @@ void wmk_follow_registered(struct wmk_follow *follow, pid_t pid)
 uint64_t wmk_follow_look(struct wmk_follow *follow)
 {
 	char events[4096];
-	uint64_t now;
+	uint64_t now, due;
 
 	if (follow->opened >= 0 && read(follow->opened, events, sizeof(events)) > 0)
 		wmk_follow_gone(follow);
 	now = wmk_clock_monotonic();
-	if (now >= follow->next) {
+	if (now >= follow->next && now >= follow->earliest) {
+		uint64_t begin = now;
+
 		look(follow);
 		now = wmk_clock_monotonic();
 		follow->next = now + (now < follow->hurry ? HURRY_STEP_NS : LOOK_NS);
+		/* Thousands of processes take long to look at, and those that register meanwhile wait for this thread. */
+		follow->earliest = now - begin > COSTLY_NS ? now + 4 * (now - begin) : now;
 	}
-	return follow->next - now;
+	due = follow->next > follow->earliest ? follow->next : follow->earliest;
+	return due > now ? due - now : 0;
 }

@@ -29,7 +29,8 @@ struct wmk_follow {
 	int opened;                      /* inotify: somebody opened libwaymark; poll it, then wmk_follow_look() */
 	int watched;                     /* files that are watched */
 	uint64_t hurry;                  /* until this time, monotonic ns, look again at once */
-	uint64_t next;                   /* time of the next look */
+	uint64_t next;                   /* time of the next look ... */
+	uint64_t earliest;               /* ... but not before this, lest looking takes all the time */
 	char entry[80];                  /* "WAYMARK_RUNDIR=..." that a child that follows has */
 	unsigned n;                      /* all that were noted; the first WMK_FOLLOW_MAX are kept */
 	struct wmk_unfollowed list[WMK_FOLLOW_MAX];
