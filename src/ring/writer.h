@@ -28,6 +28,7 @@
 
 #define WMK_RING_ATTEMPTS 64
 #define WMK_RING_FAST_LEN 64u
+#define WMK_RING_TAIL_MAX 1024u
 #define WMK_RING_TS_BITS 27
 #define WMK_RING_ID_SHORT 30u    /* ids below have a header of 4 bytes */
 #define WMK_RING_ID_EXTENDED 31u
@@ -110,6 +111,48 @@ wmk_ring_write_short(struct waymark_ring_set *set, const uint64_t *guard, uint64
 					     (const unsigned char *)words + total, total, next,
 					     wmk_ring_load(&cur->records) + 1, new_pos);
 	}
+	return -EAGAIN;
+}
+
+/*
+ * The same for words and then one run of bytes that is not staged: `len` bytes of whole words (0..64), `n` bytes from
+ * `tail` on and, where it is a text, a NUL. What wmk_ring_write_short() asks for holds, and n <= WMK_RING_TAIL_MAX.
+ */
+static inline __attribute__((always_inline)) int
+wmk_ring_write_tail(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
+		    const uint64_t *words, uint32_t len, const void *tail, uint32_t n, int is_text)
+{
+#ifdef WMK_SEQ_HAS_TAIL
+	uint64_t cpu = wmk_rseq_cpu(set->rseq_offset);
+
+	wmk_ring_window_count();
+	if (wmk_ring_likely(cpu < set->seq_cpus)) {
+		struct wmk_ring_view *ring = &set->ring[cpu];
+		struct wmk_ring_ctl *ctl = ring->ctl;
+		uint64_t pos = *(volatile uint64_t *)&ctl->write_pos;
+		uint64_t ts = wmk_clock_counter(); /* after pos, in program order */
+		uint64_t new_pos = pos + 4 + len + n + !!is_text;
+		struct wmk_ring_slot *cur = &ctl->slot[wmk_ring_load(&ctl->slot[0].tag) != pos];
+		struct wmk_ring_slot *next =
+			(struct wmk_ring_slot *)((uintptr_t)&ctl->slot[0] + (uintptr_t)&ctl->slot[1] - (uintptr_t)cur);
+		unsigned char *at = ring->data + ((pos + 4) & set->ring_mask) + len;
+
+		if (wmk_ring_likely(new_pos <= wmk_ring_load(&ring->limit) &&
+				    ts - wmk_ring_load(&cur->last_ts) < 1ull << WMK_RING_TS_BITS)) {
+			const unsigned char *end = (const unsigned char *)words + len;
+			uint32_t header = (uint32_t)ts << 5 | id;
+			uint64_t records = wmk_ring_load(&cur->records) + 1;
+
+			if (is_text)
+				return wmk_seq_tail_text(set->rseq_offset, (uint32_t)cpu, ctl, pos, guard, expect, ts, header,
+							 at, end, len, tail, n, next, records, new_pos);
+			return wmk_seq_tail_bytes(set->rseq_offset, (uint32_t)cpu, ctl, pos, guard, expect, ts, header, at,
+						  end, len, tail, n, next, records, new_pos);
+		}
+	}
+#else
+	(void)set, (void)guard, (void)expect, (void)id, (void)words, (void)len, (void)tail, (void)n, (void)is_text;
+#endif
 	return -EAGAIN;
 }
 

@@ -57,16 +57,22 @@ static void set_head(struct wmk_event *event, struct waymark_enabler *head)
 		__atomic_store_n(&event->descs[i]->chain, head, __ATOMIC_RELEASE);
 }
 
-/* May its records go by the straight path of the ring, as they come or with the thread's stamp before them? */
+/*
+ * May its records go by the straight path of the ring, as they come or with the thread's stamp before them? A length may have to be
+ * staged as well.
+ */
 static void choose_path(struct waymark_enabler *e, struct wmk_event *event, const struct wmk_channel *channel)
 {
-	uint32_t total = channel ? event->run_bytes + 8u * channel->stamp_words : 0;
-	bool fits = channel && channel->short_clock && event->plain && e->id < WMK_RING_ID_SHORT && total - 1 < WMK_RING_FAST_LEN;
+	uint32_t staged = channel ? event->run_bytes + 8u * channel->stamp_words : 0;
+	bool fits = channel && channel->short_clock && e->id < WMK_RING_ID_SHORT && (channel->n_contexts == 0 || channel->stamp_key);
+	bool tail = fits && event->tail != WMK_OP_RUN && staged + 4 <= WMK_RING_FAST_LEN;
 
+	fits = fits && event->plain && staged - 1 < WMK_RING_FAST_LEN;
 	e->plain = fits && channel->n_contexts == 0 ? event : NULL;
-	e->stamp_key = fits ? channel->stamp_key : 0;
-	e->stamp_words = fits ? channel->stamp_words : 0;
-	e->run_words = fits ? (uint8_t)((event->run_bytes + 7) / 8) : 0;
+	e->stamp_key = fits || tail ? channel->stamp_key : 0;
+	e->stamp_words = fits || tail ? channel->stamp_words : 0;
+	e->run_words = fits || tail ? (uint8_t)((event->run_bytes + 7) / 8) : 0;
+	e->tail = tail;
 }
 
 struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, waymark_probe_fn probe,

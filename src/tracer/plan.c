@@ -126,6 +126,22 @@ static int add_arguments(struct maker *m, const struct waymark_desc *desc)
 	return err;
 }
 
+/* One run at most, and one reference at its end: record.c has a short way for it. */
+static void find_tail(struct wmk_event *event, const struct wmk_op *ops, unsigned n)
+{
+	bool run = n > 0 && ops[0].kind == WMK_OP_RUN;
+	const struct wmk_op *last = &ops[run];
+
+	event->run_bytes = run ? ops[0].bytes : 0;
+	event->tail = WMK_OP_RUN;
+	if (n != 1u + run || (last->kind != WMK_OP_STRING && last->kind != WMK_OP_TEXT && last->kind != WMK_OP_BLOB &&
+			      last->kind != WMK_OP_SEQ && last->kind != WMK_OP_ARRAY))
+		return;
+	event->tail = last->kind;
+	event->tail_bytes = last->bytes;
+	event->tail_shift = last->kind == WMK_OP_SEQ ? (uint8_t)__builtin_ctz(last->bytes) : 0;
+}
+
 int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc)
 {
 	struct maker m = { .n = 0 };
@@ -148,6 +164,6 @@ int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc)
 	memcpy(event->ops, m.ops, m.n * sizeof(m.ops[0]));
 	event->n_ops = (uint16_t)m.n;
 	event->plain = m.n == 0 || (m.n == 1 && m.ops[0].kind == WMK_OP_RUN);
-	event->run_bytes = event->plain && m.n ? m.ops[0].bytes : 0;
+	find_tail(event, m.ops, m.n);
 	return 0;
 }

@@ -11,6 +11,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 #include <unistd.h>
 
 #include "ring/writer.h"
@@ -360,6 +363,100 @@ static inline int record_stamped(struct waymark_enabler *e, uint64_t gen, const 
 	return wmk_ring_write_short(e->set, &e->gen, gen, e->id, block, e->run_bytes + 8 * n);
 }
 
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define WMK_SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define WMK_SANITIZED 1
+#endif
+
+/*
+ * Up to 63 bytes are measured here, with aligned loads, which never reach a page that the text does not. Only where sequences run:
+ * not under a memory checker that holds each byte against what was allocated.
+ */
+#if defined(__x86_64__) && !defined(WMK_SANITIZED)
+static inline size_t measure(const char *text, size_t max)
+{
+	const __m128i zero = _mm_setzero_si128(), *at = (const __m128i *)((uintptr_t)text & ~(uintptr_t)15);
+	unsigned skip = (unsigned)(uintptr_t)text & 15;
+	uint64_t found = 0;
+
+	if (wmk_unlikely(((uintptr_t)at & 4095) > 4096 - 64))
+		return strnlen(text, max);
+	for (unsigned i = 0; i < 4; i++)
+		found |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_load_si128(at + i), zero)) << (16 * i);
+	found >>= skip;
+	if (wmk_unlikely(!found))
+		return strnlen(text, max);
+	return (size_t)__builtin_ctzll(found) < max ? (size_t)__builtin_ctzll(found) : max;
+}
+#else
+#define measure strnlen
+#endif
+
+/* The run's words, if any, and behind them a count of 4 bytes: composed in registers, so that it is read as it was stored. */
+static inline void append_count(uint64_t *to, const uint64_t *words, unsigned bytes, uint32_t count)
+{
+	unsigned last = bytes / 8, shift = bytes % 8 * 8;
+	uint64_t word = shift ? words[last] & ((1ull << shift) - 1) : 0;
+
+	to = copy_words(to, words, last);
+	to[0] = word | (uint64_t)count << shift;
+	if (shift > 32)
+		to[1] = (uint64_t)count >> (64 - shift);
+}
+
+/*
+ * A run, and a reference behind it: short, whole and not NULL. -ESTALE, or -EAGAIN: build it after all. What the program's references
+ * are is the event's to say: `e` can have become another event's by now, which only the guard will tell.
+ */
+static inline int record_tail(struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words,
+			      const struct waymark_ref *ref, uint16_t key)
+{
+	uint64_t block[WMK_STAMP_WORDS + WMK_RING_FAST_LEN / 8 + 2], *to = block;
+	struct waymark_ring_set *set = e->set;
+	size_t max = e->field_limit < WMK_RING_TAIL_MAX ? e->field_limit : WMK_RING_TAIL_MAX, n = ref->len;
+	uint32_t len = event->run_bytes;
+	unsigned kind = event->tail;
+	bool counted = kind == WMK_OP_BLOB || kind == WMK_OP_SEQ;
+
+	if (wmk_unlikely(!ref->base || !set || len > WMK_RING_FAST_LEN))
+		return -EAGAIN;
+	if (kind == WMK_OP_ARRAY) {
+		n = event->tail_bytes;
+		max = WMK_RING_TAIL_MAX;
+	} else if (!counted && n == SIZE_MAX) {
+		if (wmk_unlikely(wmk_rseq_cpu(set->rseq_offset) >= set->seq_cpus))
+			return -EAGAIN;
+		n = measure(ref->base, max + 1);
+	}
+	if (wmk_unlikely(n > max))
+		return -EAGAIN;
+	if (key) {
+		if (wmk_unlikely(wmk_thread.stamp_key != key) && make_stamp(e, gen, key) < 0)
+			return -EAGAIN;
+		to = copy_words(to, wmk_thread.stamp, e->stamp_words);
+	}
+	if (counted) {
+		uint32_t count = (uint32_t)n >> event->tail_shift;
+
+		n = (size_t)count << event->tail_shift;
+		append_count(to, words, len, count);
+		len += 4;
+	} else if (key) {
+		copy_words(to, words, (len + 7) / 8);
+	}
+	if (key && wmk_unlikely(*(volatile uint16_t *)&wmk_thread.stamp_key != key))
+		return -EAGAIN;
+	if (key || counted)
+		words = block;
+	len += (uint32_t)((char *)to - (char *)block);
+	if (kind == WMK_OP_STRING || kind == WMK_OP_TEXT)
+		return wmk_ring_write_tail(set, &e->gen, gen, e->id, words, len, ref->base, (uint32_t)n, 1);
+	return wmk_ring_write_tail(set, &e->gen, gen, e->id, words, len, ref->base, (uint32_t)n, 0);
+}
+
 /* One channel wants it, and no probe: what follows the look at the chain need not walk. 0, or something else: walk after all. */
 static __attribute__((noinline)) int single(struct waymark_enabler *e, uint64_t gen, struct waymark_desc *desc, const uint64_t *words,
 					    const struct waymark_ref *refs, const void *ip)
@@ -367,8 +464,14 @@ static __attribute__((noinline)) int single(struct waymark_enabler *e, uint64_t 
 	struct wmk_event *event = desc->event;
 	uint16_t key = e->stamp_key;
 
-	if (key)
+	if (e->tail && event->tail != WMK_OP_RUN) {
+		int rc = record_tail(e, gen, event, words, refs, key);
+
+		if (wmk_likely(rc != -EAGAIN))
+			return rc;
+	} else if (key) {
 		return record_stamped(e, gen, words, key);
+	}
 	if (wmk_unlikely(2u * event->n_ops + 1 > FRAGS_FEW))
 		return -EAGAIN;
 	return record_few(e, gen, event, words, refs, ip) == -ESTALE;

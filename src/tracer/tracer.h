@@ -90,8 +90,11 @@ struct wmk_name;
  */
 struct wmk_event {
 	uint16_t n_ops;
-	bool plain;                     /* one run, or no field at all: `run_bytes` */
-	uint32_t run_bytes;
+	bool plain;                     /* one run, or no field at all */
+	uint8_t tail;                   /* at most one run and this at its end (enum wmk_op_kind), or WMK_OP_RUN: not so */
+	uint32_t run_bytes;             /* of the first run, 0 if there is none */
+	uint32_t tail_bytes;            /* `bytes` of that op */
+	uint8_t tail_shift;             /* of a sequence: its elements' size as a power of two */
 	struct wmk_op *ops;             /* n_ops of them */
 
 	struct waymark_enabler *chain;  /* what every descriptor's chain points to */
@@ -154,7 +157,7 @@ struct waymark_enabler {
 	void *plain;                    /* the event if it is recorded by the straight path, else NULL */
 	struct waymark_ring_set *set;
 	uint32_t id;
-	uint32_t run_bytes;             /* of a plain event */
+	uint32_t run_bytes;             /* as the event's */
 	struct waymark_enabler *next;
 	struct wmk_event *event;
 	uint32_t field_limit;
@@ -165,6 +168,7 @@ struct waymark_enabler {
 	/* second line: probes */
 	waymark_probe_fn probe;
 	void *data;
+	bool tail;                      /* the event ends in its only reference, and what is staged before it is short enough */
 	/* control's own */
 	struct wmk_channel *channel;
 	struct waymark_enabler *next_free;

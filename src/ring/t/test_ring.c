@@ -154,6 +154,61 @@ static uint64_t fake_clock(void)
 }
 
 /* Ids and gaps on both sides of each header's limits: times decode to what the clock said. */
+/* Words and a tail, in the straight line: heads and tails of all lengths, at an unreadable page; against memcpy. */
+static void test_tails(void **state)
+{
+	static const uint64_t zero, head[8] = { 0x0807060504030201, 9, 10, 11, 12, 13, 14, 0x1716151413121110 };
+	unsigned char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+		      *edge = pages + 4096;
+	unsigned straight = 0, sequences;
+	struct pair p;
+
+	(void)state;
+	assert_int_equal(mprotect(edge, 4096, PROT_NONE), 0);
+	pair_open(&p,
+		  (struct waymark_ring_options){
+			  .subbuf_size = 65536, .n_subbufs = 4, .mode = WAYMARK_RING_OVERWRITE,
+			  .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
+	pin();
+	sequences = p.writer->seq_cpus;
+	for (unsigned text = 0; text < 2; text++) {
+		for (unsigned len = 0; len <= WMK_RING_TAIL_MAX; len += len < 80 ? 1 : 59) {
+			struct waymark_ring_packet packet;
+			unsigned char *tail = edge - len, want[64 + WMK_RING_TAIL_MAX + 1];
+			unsigned h = len * 5 % 65, n = h + len + text;
+			struct waymark_ring_frag f[2] = { { head, h, WAYMARK_FRAG_WORDS },
+							  { tail, len, text ? WAYMARK_FRAG_TEXT : WAYMARK_FRAG_BYTES } };
+
+			memcpy(want, head, h);
+			for (unsigned i = 0; i < len; i++) {
+				tail[i] = (unsigned char)(i % 5 == 3 ? 0 : i * 7 + 1);
+				want[h + i] = text && tail[i] == 0 ? '#' : tail[i];
+			}
+			want[h + len] = 0;
+			if (wmk_ring_write_tail(p.writer, &zero, 0, 7, head, h, tail, len, (int)text) == 0)
+				straight++;
+			else
+				assert_int_equal(wmk_ring_write_general(p.writer, &zero, 0, 7, f, 2, n), 0);
+			assert_int_equal(waymark_ring_reader_next(busy(&p), WAYMARK_RING_FLUSH, &packet), 1);
+			assert_int_equal(packet.len, 4 + n);
+			assert_int_equal(*(const unsigned char *)packet.data & 31, 7);
+			assert_memory_equal((const unsigned char *)packet.data + 4, want, n);
+			waymark_ring_reader_release(busy(&p), &packet);
+			assert_int_equal(wmk_ring_write_tail(p.writer, &zero, 1, 7, head, h, tail, len, (int)text) == 0, 0);
+		}
+	}
+#ifdef WMK_SEQ_HAS_TAIL
+	if (sequences)
+		assert_in_range(straight, 150, 1000);
+	else
+		assert_int_equal(straight, 0);
+#else
+	assert_true(sequences == 0 || straight == 0);
+#endif
+	pair_close(&p);
+	munmap(pages, 8192);
+}
+
 static void test_headers(void **state)
 {
 	static const uint32_t ids[] = { 0, 29, 30, 31, 65535, 65536, UINT32_MAX - 1 };
@@ -532,7 +587,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_geometry),      cmocka_unit_test(test_open_checks),
-		cmocka_unit_test(test_fragments),     cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_fragments),     cmocka_unit_test(test_tails),
+		cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_discard_exact), cmocka_unit_test(test_overwrite_exact),
 		cmocka_unit_test(test_partial),	      cmocka_unit_test(test_resume),
 		cmocka_unit_test_prestate(test_resume, &forgotten),

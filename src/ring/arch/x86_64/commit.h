@@ -131,6 +131,122 @@ stale:
 	"pand %%xmm2, %%xmm3\n\t"                                                       \
 	"por %%xmm3, %%xmm0\n\t"
 
+/*
+ * Head and tail: as wmk_seq_words(), with `len` bytes of whole words (0..64) that end at src_end, then `n` bytes from
+ * `tail` to dst_end on, 16 at a time; the last 16 overlap those before. NUL: what is done to xmm0 on the way. END: what
+ * comes behind the tail.
+ */
+#define WMK_SEQ_TAIL(name, SETUP, NUL, END)                                            \
+	static inline __attribute__((always_inline)) int                                \
+	name(ptrdiff_t offset, uint32_t cpu, struct wmk_ring_ctl *ctl, uint64_t pos, const uint64_t *guard,             \
+	     uint64_t expect, uint64_t ts, uint32_t header, unsigned char *dst_end, const unsigned char *src_end,       \
+	     uint64_t len, const unsigned char *tail, uint64_t n, struct wmk_ring_slot *next, uint64_t records,         \
+	     uint64_t new_pos)                                                          \
+	{                                                                               \
+		__asm__ goto(WMK_SEQ_BEGIN                                              \
+			     "movl %%fs:4(%[off]), %%eax\n\t"                           \
+			     "cmpl %[cpu], %%eax\n\t"                                   \
+			     "jne %l[again]\n\t"                                        \
+			     "movq %[expect], %%rax\n\t"                                \
+			     "cmpq %%rax, %[guard]\n\t"                                 \
+			     "jne %l[stale]\n\t"                                        \
+			     "movq %[pos], %%rax\n\t"                                   \
+			     "cmpq %%rax, %[write_pos]\n\t"                             \
+			     "jne %l[again]\n\t"                                        \
+			     "cmpq %[floor], %[ts]\n\t"                                 \
+			     "jb %l[again]\n\t"                                         \
+			     SETUP                                                      \
+			     "movq %[len], %%rcx\n\t"                                   \
+			     "movl %[header], %%eax\n\t"                                \
+			     "negq %%rcx\n\t"                                           \
+			     "movl %%eax, -4(%[dst], %%rcx)\n\t"                        \
+			     WMK_SEQ_WINDOW(0)                                          \
+			     "jz 11f\n\t"                                               \
+			     "10:\n\t"                                                  \
+			     "movq (%[src], %%rcx), %%rax\n\t"                          \
+			     "movq %%rax, (%[dst], %%rcx)\n\t"                          \
+			     "addq $8, %%rcx\n\t"                                       \
+			     "js 10b\n"                                                 \
+			     "11:\n\t"                                                  \
+			     "movq %[n], %%rcx\n\t"                                     \
+			     "subq $16, %%rcx\n\t"                                      \
+			     "jb 14f\n\t"                                               \
+			     "xorl %%eax, %%eax\n"                                      \
+			     "12:\n\t"                                                  \
+			     "cmpq %%rcx, %%rax\n\t"                                    \
+			     "jae 13f\n\t"                                              \
+			     "movdqu (%[tail], %%rax), %%xmm0\n\t" NUL                  \
+			     "movdqu %%xmm0, (%[dst], %%rax)\n\t"                       \
+			     "addq $16, %%rax\n\t"                                      \
+			     "jmp 12b\n"                                                \
+			     "13:\n\t"                                                  \
+			     "movdqu (%[tail], %%rcx), %%xmm0\n\t" NUL                  \
+			     "movdqu %%xmm0, (%[dst], %%rcx)\n\t"                       \
+			     "jmp 19f\n"                                                \
+			     "14:\n\t"                                                  \
+			     "addq $16, %%rcx\n\t"                                      \
+			     "testb $8, %%cl\n\t"                                       \
+			     "jz 15f\n\t"                                               \
+			     "movq (%[tail]), %%xmm0\n\t" NUL                           \
+			     "movq %%xmm0, (%[dst])\n\t"                                \
+			     "movq -8(%[tail], %%rcx), %%xmm0\n\t" NUL                  \
+			     "movq %%xmm0, -8(%[dst], %%rcx)\n\t"                       \
+			     "jmp 19f\n"                                                \
+			     "15:\n\t"                                                  \
+			     "testb $4, %%cl\n\t"                                       \
+			     "jz 17f\n\t"                                               \
+			     "movd (%[tail]), %%xmm0\n\t" NUL                           \
+			     "movd %%xmm0, (%[dst])\n\t"                                \
+			     "movd -4(%[tail], %%rcx), %%xmm0\n\t" NUL                  \
+			     "movd %%xmm0, -4(%[dst], %%rcx)\n\t"                       \
+			     "jmp 19f\n"                                                \
+			     "16:\n\t"                                                  \
+			     "movzbl -1(%[tail], %%rcx), %%eax\n\t"                     \
+			     "movd %%eax, %%xmm0\n\t" NUL                               \
+			     "movd %%xmm0, %%eax\n\t"                                   \
+			     "movb %%al, -1(%[dst], %%rcx)\n\t"                         \
+			     "decq %%rcx\n"                                             \
+			     "17:\n\t"                                                  \
+			     "testq %%rcx, %%rcx\n\t"                                   \
+			     "jnz 16b\n"                                                \
+			     "19:\n\t" END                                              \
+			     WMK_SEQ_WINDOW(1)                                          \
+			     "movq %[new_pos], (%[next])\n\t" /* (D) */                 \
+			     WMK_SEQ_WINDOW(2)                                          \
+			     "movq %[ts], 8(%[next])\n\t"                               \
+			     WMK_SEQ_WINDOW(3)                                          \
+			     "movq %[records], %%rax\n\t"                               \
+			     "movq %%rax, 16(%[next])\n\t"                              \
+			     WMK_SEQ_WINDOW(4)                                          \
+			     "movq %[new_pos], %[write_pos]\n" /* (A) */                \
+			     WMK_SEQ_END                                                \
+			     : /* no outputs */                                         \
+			     : [off] "r"(offset), [cpu] "rm"(cpu), [guard] "m"(*guard), [expect] "rme"(expect),         \
+			       [pos] "rm"(pos), [write_pos] "m"(ctl->write_pos), [floor] "m"(ctl->floor_ts),            \
+			       [ts] "r"(ts), [header] "rm"(header), [len] "rm"(len), [dst] "r"(dst_end),                \
+			       [src] "r"(src_end), [tail] "r"(tail), [n] "rm"(n), [next] "r"(next),                     \
+			       [records] "rm"(records), [new_pos] "r"(new_pos)          \
+			     : "memory", "cc", "rax", "rcx", "xmm0", "xmm1", "xmm2", "xmm3"                             \
+			     : again, stale);                                           \
+		return 0;                                                               \
+	again:                                                                          \
+		return -EAGAIN;                                                         \
+	stale:                                                                          \
+		return -ESTALE;                                                         \
+	}
+
+#define WMK_SEQ_NUL_SETUP                                                              \
+	"pxor %%xmm1, %%xmm1\n\t"                                                       \
+	"movl $0x23232323, %%eax\n\t"                                                   \
+	"movd %%eax, %%xmm2\n\t"                                                        \
+	"pshufd $0, %%xmm2, %%xmm2\n\t"
+
+WMK_SEQ_TAIL(wmk_seq_tail_bytes, "", "", "")
+WMK_SEQ_TAIL(wmk_seq_tail_text, WMK_SEQ_NUL_SETUP, WMK_SEQ_NUL,
+	     "movq %[n], %%rcx\n\t"
+	     "movb $0, (%[dst], %%rcx)\n\t")
+#define WMK_SEQ_HAS_TAIL 1
+
 /* rsi → rdi, rcx bytes; back to 20. */
 #define WMK_SEQ_COPY_WORDS                                                             \
 	"movq (%%rsi), %%rax\n\t"                                                       \
@@ -184,10 +300,7 @@ stale:
 	"jmp 20b\n"
 
 #define WMK_SEQ_COPY_TEXT                                                              \
-	"pxor %%xmm1, %%xmm1\n\t"                                                       \
-	"movl $0x23232323, %%eax\n\t"                                                   \
-	"movd %%eax, %%xmm2\n\t"                                                        \
-	"pshufd $0, %%xmm2, %%xmm2\n\t"                                                 \
+	WMK_SEQ_NUL_SETUP                                                               \
 	"subq $16, %%rcx\n\t"                                                           \
 	"jb 42f\n"                                                                      \
 	"41:\n\t"                                                                       \
