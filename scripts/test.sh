@@ -19,7 +19,7 @@ builds=(
 	"no-rseq|--buildtype=release|norseq|-model -tree"
 	"clang|--buildtype=release||-model -tree"
 	"asan|--buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false|asan|-model -tree"
-	"tsan|--buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false|tsan|base schema wire ring ctf store consumer session"
+	"tsan|--buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false|tsan|base schema wire ring ctf store consumer session tracer-threads"
 )
 declare -A compiler=([clang]="clang clang++") share=([no-rseq]=gcc-release)
 

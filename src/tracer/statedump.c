@@ -123,9 +123,12 @@ static void record_all(const struct wmk_object *objects, long n)
 void wmk_statedump_turn(void)
 {
 	bool wanted = waymark_event_enabled(events[BIN_INFO]);
-	uint32_t changes = __atomic_load_n(&wmk_tracer.changes, __ATOMIC_RELAXED);
 	struct wmk_object *objects;
+	uint32_t changes;
 
+	wmk_lock();
+	changes = wmk_tracer.changes;
+	wmk_unlock();
 	if (!wanted)
 		dumped = false;
 	if (!wanted || (dumped && changes == seen_changes))

@@ -598,13 +598,17 @@ long controller_read(struct controller *c, controller_record_fn fn, void *data, 
 		*lost = 0;
 	if (cut)
 		*cut = 0;
+	/* the classes are the thread's that serves applications */
+	pthread_mutex_lock(&c->lock);
 	for (uint32_t i = 0; i < waymark_ring_set_rings(c->set); i++) {
 		struct waymark_ring_reader *reader;
 		struct waymark_ring_packet packet = { 0 };
 		uint64_t last = 0;
 
-		if (waymark_ring_reader_open(c->set, i, &reader) < 0)
-			return -1;
+		if (waymark_ring_reader_open(c->set, i, &reader) < 0) {
+			total = -1;
+			break;
+		}
 		while (waymark_ring_reader_next(reader, WAYMARK_RING_FLUSH, &packet) == 1) {
 			long n = read_packet(c, &packet, fn, data, &last);
 
@@ -620,5 +624,6 @@ long controller_read(struct controller *c, controller_record_fn fn, void *data, 
 			*cut += waymark_ring_reader_cut(reader);
 		waymark_ring_reader_close(reader);
 	}
+	pthread_mutex_unlock(&c->lock);
 	return total;
 }
