@@ -173,9 +173,13 @@ def two(*_):
     os._exit(count)
 signal.signal(signal.SIGUSR1, one)
 signal.signal(signal.SIGUSR2, two)
-other = subprocess.Popen(['sh', '-c', 'trap : USR1; read go; kill -USR1 0'], stdin=subprocess.PIPE)
+# It lives on: who asks whence a signal came must find its sender.
+other = subprocess.Popen(['sh', '-c', 'trap : USR1; read go; kill -USR1 0; echo done; read end'], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE)
 os.setpgid(0, 0)
-other.communicate(b'go')
+other.stdin.write(b'go\\n')
+other.stdin.flush()
+other.stdout.readline()
 open(sys.argv[1], 'w').close()
 while True:
     signal.pause()
