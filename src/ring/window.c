@@ -17,6 +17,7 @@
 unsigned char wmk_seq_window[WMK_SEQ_WINDOWS * 4096] __attribute__((aligned(4096)));
 
 static int number = -2; /* -2: the environment has not been read; -1: nothing to do (any more) */
+static int wanted; /* a window is armed, or will be */
 static int kills;
 static long left;
 
@@ -45,7 +46,22 @@ static void read_environment(void)
 	if (s && sscanf(s, "%d:%7[a-z]:%ld", &n, action, &left) >= 2 && n >= 0 && n < WMK_SEQ_WINDOWS) {
 		kills = strcmp(action, "kill") == 0;
 		number = n;
+		wanted = 1;
 	}
+}
+
+/* The window is open to every thread, and a fault in one that blocks the signal ends the program without a handler. */
+static void unblock(void)
+{
+	static __thread int done __attribute__((tls_model("initial-exec")));
+	sigset_t fault;
+
+	if (done)
+		return;
+	done = 1;
+	sigemptyset(&fault);
+	sigaddset(&fault, SIGSEGV);
+	pthread_sigmask(SIG_UNBLOCK, &fault, NULL);
 }
 
 void wmk_ring_window_count(void)
@@ -54,6 +70,8 @@ void wmk_ring_window_count(void)
 
 	if (number == -2)
 		read_environment();
+	if (wanted)
+		unblock();
 	if (number < 0 || left-- > 0)
 		return;
 	sigaction(SIGSEGV, &sa, NULL);

@@ -16,6 +16,7 @@
 #endif
 #include <unistd.h>
 
+#include "base/testpoint.h"
 #include "ring/writer.h"
 #include "tracer/fork.h"
 #include "tracer/tracer.h"
@@ -198,8 +199,10 @@ static void lose(struct waymark_enabler *e, uint64_t gen)
 {
 	struct wmk_ring_inside inside = wmk_ring_grace_enter();
 
+	WMK_TESTPOINT(record_losing);
 	if (__atomic_load_n(&e->gen, __ATOMIC_SEQ_CST) == gen && e->set)
 		wmk_ring_count_lost(e->set);
+	WMK_TESTPOINT(record_lost);
 	wmk_ring_grace_leave(inside);
 }
 
@@ -217,8 +220,10 @@ static inline __attribute__((always_inline)) int record_frags(struct build *b, s
 		return 0;
 	}
 	rc = wmk_ring_write(set, &e->gen, gen, e->id, b->frags, b->n, b->total);
-	if (wmk_unlikely(b->cut) && rc == 0)
+	if (wmk_unlikely(b->cut) && rc == 0) {
+		WMK_TESTPOINT(record_cut);
 		wmk_ring_count_cut(set, b->cut);
+	}
 	return rc;
 }
 
@@ -250,8 +255,10 @@ static __attribute__((noinline, cold)) void one_probe(struct waymark_enabler *e,
 	wmk_thread.in_probe++;
 	struct wmk_ring_inside inside = wmk_ring_grace_enter();
 
+	WMK_TESTPOINT(record_probing);
 	if (__atomic_load_n(&e->gen, __ATOMIC_SEQ_CST) == gen)
 		wmk_probe_call(event, e->probe, e->data, words, refs);
+	WMK_TESTPOINT(record_probed);
 	wmk_ring_grace_leave(inside);
 	wmk_thread.in_probe--;
 }
@@ -304,7 +311,9 @@ static __attribute__((noinline)) void slow(struct waymark_desc *desc, const uint
 
 	if (own && event && wmk_unlikely(__atomic_load_n(&event->n_probes, __ATOMIC_RELAXED)))
 		walk(desc, words, refs, ip, own, true);
+	WMK_TESTPOINT(record_walking);
 	walk(desc, words, refs, ip, own, false);
+	WMK_TESTPOINT(record_walked);
 	errno = saved;
 }
 

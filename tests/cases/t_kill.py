@@ -145,40 +145,6 @@ def stopped_at_every_instruction(case):
     check(reached > 0, 'not one place was reached')
 
 
-def test_points():
-    """Names of the test points on the recording path, from the sources."""
-    found = set()
-    for folder in ('src/ring', 'src/tracer', 'include/waymark'):
-        for top, _, files in os.walk(os.path.join(ROOT, folder)):
-            if os.sep + 't' in top or 'model' in top:
-                continue
-            for name in files:
-                if name.endswith(('.c', '.h')):
-                    found |= set(re.findall(r'WMK_TESTPOINT\((\w+)\)', slurp(os.path.join(top, name))))
-    return sorted(found)
-
-
-def killed_at_each_test_point(case):
-    if 'testpoints' not in FEATURES:
-        raise Skip('needs a build with -Dtestpoints=true')
-    names = test_points()
-    check(names, 'the recording path has no test point')
-    for name in names:
-        for after in (0, 3, 40):
-            case.board.__init__(case.board.path)
-            script = '%s until 1 20 & WMK_TESTPOINT=%s=kill:%d %s leaf 500; echo done >%s; wait' % (
-                case.program('busy'), name, after, case.program('procs'), case.path('dead'))
-            if os.path.exists(case.path('dead')):
-                os.unlink(case.path('dead'))
-            child = case.start(['sh', '-c', script], ['--subbuf-size', '64k'])
-            wait_for(lambda: os.path.exists(case.path('dead')), 'the program to end at ' + name)
-            begun = case.board.begun()
-            wait_for(lambda: case.board.begun() > begun + 500, 'the other program to record on (killed at %s)' % name)
-            case.board.set_flag(1, 1)
-            result = case.finish(child).ok()
-            check_sequences(result.trace(), case.board, result.lost, killed=True)
-
-
 if __name__ == '__main__':
     print('# killing with seed %d' % SEED)
-    main([killed_at_random, killed_at_every_instruction, stopped_at_every_instruction, killed_at_each_test_point])
+    main([killed_at_random, killed_at_every_instruction, stopped_at_every_instruction])

@@ -7,6 +7,7 @@
  *     busy texts THREADS N            N records each with strings of 0 to 300 bytes
  *     busy wander THREADS N           N records each, moving from CPU to CPU all the time
  *     busy paced THREADS N USEC       N records each, USEC microseconds of sleep after every 64
+ *     busy large THREADS N USEC       N records each with strings of 2000 bytes, USEC microseconds of sleep after each
  *
  * Flag 0 counts the threads that have begun, flag 2 those that have ended.
  */
@@ -16,7 +17,7 @@
 #include <string.h>
 #include "board.h"
 
-static uint64_t count, spin_turns, pause_us;
+static uint64_t count, spin_turns, pause_us, pause_every = 64;
 static const char *mode;
 
 static void spin(uint64_t turns)
@@ -39,7 +40,7 @@ static void wander(uint64_t i)
 static void *thread(void *arg)
 {
 	uint32_t w = writer_new();
-	char buffer[304];
+	char buffer[2001];
 	(void)arg;
 	__atomic_add_fetch(&board->flag[0], 1, __ATOMIC_RELAXED);
 	if (!strcmp(mode, "until")) {
@@ -51,12 +52,14 @@ static void *thread(void *arg)
 		for (uint64_t i = 0; i < count; i++) {
 			if (!strcmp(mode, "texts"))
 				writer_emit_text(w, buffer, (size_t)(i * 7 % 301));
+			else if (!strcmp(mode, "large"))
+				writer_emit_text(w, buffer, 2000);
 			else
 				writer_emit(w);
 			if (!strcmp(mode, "wander"))
 				wander(i);
 			spin(spin_turns);
-			if (pause_us && i % 64 == 63)
+			if (pause_us && i % pause_every == pause_every - 1)
 				usleep((useconds_t)pause_us);
 		}
 	}
@@ -76,7 +79,9 @@ int main(int argc, char **argv)
 		spin_turns = strtoull(argv[3], NULL, 10);
 	} else {
 		count = strtoull(argv[3], NULL, 10);
-		if (argc > 4 && !strcmp(mode, "paced"))
+		if (!strcmp(mode, "large"))
+			pause_every = 1;
+		if (argc > 4 && (!strcmp(mode, "paced") || !strcmp(mode, "large")))
 			pause_us = strtoull(argv[4], NULL, 10);
 		else if (argc > 4)
 			spin_turns = strtoull(argv[4], NULL, 10);
