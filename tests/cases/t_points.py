@@ -64,7 +64,9 @@ def points():
 def assignments(point, action, after):
     """The point's environment as words for `env`."""
     _, _, env, variable, form = point
-    return ' '.join('%s=%s' % item for item in [*env.items(), (variable, form % (action, after))])
+    # The tracer's own thread may be the one that comes there, while the program waits to hear of its events.
+    return ' '.join('%s=%s' % item for item in [*env.items(), (variable, form % (action, after)),
+                                                ('WAYMARK_REGISTER_TIMEOUT', '600000')])
 
 
 def killed_once(case, point, after):
@@ -117,12 +119,13 @@ def stopped(case, places):
     os.mkfifo(case.path('go'))
     ring, text, writers = 8 * (128 << 10), 2000, 4
     each = 10 * ring // text // writers + 1
-    lines, turns = ['cd ' + case.directory], dict.fromkeys(TURNS, 6)
-    turns['edge'] = 18
+    lines, turns = ['cd ' + case.directory], {'records': 30, 'edge': 24, 'cut': 6, 'lose': 6, 'probe': 30}
     for point in places:
         # Few turns: what all of them record before and after shares the rings with the others' records.
+        name, mode, *_ = point
         lines.append('taskset -c $CPU env %s %s %s %d & echo "$! %s" >>pids' % (
-            assignments(point, 'stop', 2), case.program('points'), point[1], turns[point[1]], point[0]))
+            assignments(point, 'stop', min(turns[mode] // 3, AFTER[mode])), case.program('points'), mode, turns[mode],
+            name))
     busy = 'taskset -c $CPU %s' % case.program('busy')
     lines += ['echo ready >>pids', 'read word <go',
               '%s large %d %d 2000 || echo others >>failed' % (busy, writers, each), 'echo >done', 'read word <go',
