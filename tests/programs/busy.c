@@ -7,6 +7,7 @@
  *     busy texts THREADS N            N records each with strings of 0 to 300 bytes
  *     busy wander THREADS N           N records each, moving from CPU to CPU all the time
  *     busy paced THREADS N USEC       N records each, USEC microseconds of sleep after every 64
+ *     busy steady THREADS N RATE      N records each, RATE a second of all together, and arithmetic all the rest of the time
  *     busy large THREADS N USEC       N records each with strings of 2000 bytes, USEC microseconds of sleep after each
  *
  * Flag 0 counts the threads that have begun, flag 2 those that have ended.
@@ -17,13 +18,21 @@
 #include <string.h>
 #include "board.h"
 
-static uint64_t count, spin_turns, pause_us, pause_every = 64;
+static uint64_t count, spin_turns, pause_us, pause_every = 64, rate_of_each;
 static const char *mode;
 
 static void spin(uint64_t turns)
 {
 	for (uint64_t i = 0; i < turns; i++)
 		__asm__ __volatile__("" ::: "memory");
+}
+
+/* Compute until the record number `i` is due. A thread that had no CPU for a while is behind, and makes up for it. */
+static void steady(uint64_t i, uint64_t start)
+{
+	if (i % 64 == 0)
+		while (i * 1000000000u > (clock_nsec(CLOCK_MONOTONIC) - start) * rate_of_each)
+			spin(500);
 }
 
 static void wander(uint64_t i)
@@ -42,6 +51,7 @@ static void *thread(void *arg)
 	uint32_t w = writer_new();
 	char buffer[2001];
 	(void)arg;
+	uint64_t start = clock_nsec(CLOCK_MONOTONIC);
 	__atomic_add_fetch(&board->flag[0], 1, __ATOMIC_RELAXED);
 	if (!strcmp(mode, "until")) {
 		while (!__atomic_load_n(&board->flag[1], __ATOMIC_RELAXED)) {
@@ -50,6 +60,8 @@ static void *thread(void *arg)
 		}
 	} else {
 		for (uint64_t i = 0; i < count; i++) {
+			if (rate_of_each)
+				steady(i, start);
 			if (!strcmp(mode, "texts"))
 				writer_emit_text(w, buffer, (size_t)(i * 7 % 301));
 			else if (!strcmp(mode, "large"))
@@ -83,6 +95,8 @@ int main(int argc, char **argv)
 			pause_every = 1;
 		if (argc > 4 && (!strcmp(mode, "paced") || !strcmp(mode, "large")))
 			pause_us = strtoull(argv[4], NULL, 10);
+		else if (argc > 4 && !strcmp(mode, "steady"))
+			rate_of_each = strtoull(argv[4], NULL, 10) / (uint64_t)n;
 		else if (argc > 4)
 			spin_turns = strtoull(argv[4], NULL, 10);
 	}
