@@ -122,18 +122,28 @@ static int has_begun(const struct wmk_ring_ctl *ctl)
 
 int waymark_ring_set_back(struct waymark_ring_set *set)
 {
-	int first_err = 0, err;
+	int first_err = 0, more = 1;
 
 	if (set->fd < 0)
 		return -EINVAL;
-	for (uint32_t i = 0; i < set->n_rings; i++) {
-		struct wmk_ring_ctl *ctl = set->ring[i].ctl;
+	/*
+	 * A sub-buffer for each in turn: a ring that begins must not wait for the whole of another one. So often and no
+	 * more: who writes nonsense into backed_pos must not keep us here.
+	 */
+	for (uint32_t turn = 0; turn < set->options.n_subbufs && more && first_err == 0; turn++) {
+		more = 0;
+		for (uint32_t i = 0; i < set->n_rings; i++) {
+			struct wmk_ring_ctl *ctl = set->ring[i].ctl;
+			uint64_t have = wmk_ring_load(&ctl->backed_pos);
+			int err;
 
-		if (wmk_ring_load(&ctl->backed_pos) > set->ring_mask || !has_begun(ctl))
-			continue;
-		err = back_to(set, i, set->ring_mask + 1);
-		if (err < 0 && first_err == 0)
-			first_err = err;
+			if (have > set->ring_mask || !has_begun(ctl))
+				continue;
+			err = back_to(set, i, (have & ~(set->subbuf_size - 1)) + set->subbuf_size);
+			if (err < 0 && first_err == 0)
+				first_err = err;
+			more = 1;
+		}
 	}
 	return first_err;
 }
