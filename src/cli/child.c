@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -96,18 +95,20 @@ int wmk_child_open(struct wmk_child *child)
 	child->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (child->signals < 0)
 		return wmk_error(-errno, "cannot receive signals: %s", strerror(errno));
-	/* Orphans of the program become our children instead of init's, so that we can say which of them were not followed. */
-	prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
 	return 0;
 }
 
 /*
- * In the new process: only what is safe after fork() in a program with threads. `shell` is what runs `path` as a script of the shell.
- * Does not return.
+ * In the new process: only what is safe after fork() in a program with threads. `shell` is what runs `path` as a script of the shell,
+ * `go` ends when it is time, `report` is for what goes wrong. Does not return.
  */
-static void become(const struct wmk_child *child, char *path, char **argv, char **shell, int report)
+static void become(const struct wmk_child *child, char *path, char **argv, char **shell, int go, int report)
 {
+	char word;
 	int err;
+
+	if (read(go, &word, 1) != 1)
+		_exit(127);              /* who started us is gone */
 
 	sigaction(SIGCHLD, &child->old_chld, NULL);
 	sigaction(SIGPIPE, &child->old_pipe, NULL);
@@ -159,38 +160,49 @@ static int interrupted(const struct wmk_child *child)
 	return 0;
 }
 
-int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char *rundir)
+/* What the new process reports: 0, or why it could not become the program. The pipe closes by itself when it does. */
+static int hear_report(int fd)
+{
+	int err = 0;
+	ssize_t n;
+
+	do {
+		n = read(fd, &err, sizeof(err));
+	} while (n < 0 && errno == EINTR);
+	return n == sizeof(err) ? err : 0;
+}
+
+int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char *rundir, void (*before)(void *data, pid_t pid),
+		    void *data)
 {
 	char **shell = shell_arguments(path, argv);
-	int fds[2], err = 0;
-	ssize_t n;
+	int go[2] = { -1, -1 }, report[2] = { -1, -1 }, err = 0;
 
 	if (interrupted(child)) {
 		free(shell);
 		return wmk_error(-EINTR, "interrupted before %s was started", argv[0]);
 	}
-	if (!shell || setenv("WAYMARK_RUNDIR", rundir, 1) < 0 || pipe2(fds, O_CLOEXEC) < 0) {
+	if (!shell || setenv("WAYMARK_RUNDIR", rundir, 1) < 0 || pipe2(go, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0)
 		err = errno;
-		free(shell);
-		return wmk_error(-err, "cannot start %s: %s", argv[0], strerror(err));
+	child->pid = err ? -1 : fork();
+	if (child->pid == 0) {
+		close(go[1]);
+		become(child, path, argv, shell, go[0], report[1]);
 	}
-	child->pid = fork();
-	if (child->pid == 0)
-		become(child, path, argv, shell, fds[1]);
-	err = child->pid < 0 ? errno : 0;
+	if (!err && child->pid < 0)
+		err = errno;
 	free(shell);
-	close(fds[1]);
+	close(go[0]);
+	close(report[1]);
 	if (!err) {
-		/* The pipe closes by itself when the program runs. */
-		do {
-			n = read(fds[0], &err, sizeof(err));
-		} while (n < 0 && errno == EINTR);
-		if (n != sizeof(err))
-			err = 0;
-		else
+		before(data, child->pid);
+		if (write(go[1], "", 1) == 1)
+			err = hear_report(report[0]);
+		if (err)
 			waitpid(child->pid, &child->status, 0);
 	}
-	close(fds[0]);
+	close(go[1]);
+	close(report[0]);
 	if (err) {
 		child->pid = 0;
 		return wmk_error(-err, "cannot run %s: %s", path, strerror(err));

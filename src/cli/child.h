@@ -29,8 +29,12 @@ struct wmk_child {
 /* Where `name` is: as given if it holds a slash, else by PATH. 0, or -ENOENT, -EACCES, ... with a cause chain. */
 int wmk_child_find(const char *name, char *path, size_t size);
 int wmk_child_open(struct wmk_child *child);
-/* Run it, with WAYMARK_RUNDIR in its environment. 0, or -errno with a cause chain when it could not be executed. */
-int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char *rundir);
+/*
+ * Run it, with WAYMARK_RUNDIR in its environment. `before` is called when the process is there and waits to become the program. 0, or
+ * -errno with a cause chain when it could not be executed.
+ */
+int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char *rundir, void (*before)(void *data, pid_t pid),
+		    void *data);
 /* Deal with the signals that came: pass on, reap. */
 void wmk_child_look(struct wmk_child *child);
 /* What we exit with: the program's status, 128 + n when signal n killed it. */

@@ -1,309 +1,412 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * follow.c - see follow.h. Everything read here belongs to other processes, which may end or lie at any moment: a read that fails is
- * a process that is gone.
+ * follow.c - see follow.h. What /proc shows belongs to other processes, which may end, or become another program, at any moment: it is
+ * believed only where the kernel's account says afterwards that nothing of the kind had happened.
  */
-#include <ctype.h>
-#include <dirent.h>
-#include <elf.h>
-#include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "cli/follow.h"
+#include "cli/look.h"
 
-#define PROCESSES_MAX 4096
-#define LOOK_NS 50000000ull      /* now and then */
-#define HURRY_NS 3000000ull      /* after something has happened: so long ... */
-#define HURRY_STEP_NS 200000ull  /* ... and so often */
-#define COSTLY_NS 20000000ull  /* a look that took longer has many to look at */
-#define WATCHED_MAX 16
-#define ENVIRONMENT_MAX (4u << 20)
+#define LOOKS_AT_ONCE 8
+#define LOOKS_MAX 200             /* at one process, which is in the middle of exec */
+#define LIBRARY "libwaymark.so"
+
+struct wmk_follow_process {
+	struct wmk_follow_process *next;
+	pid_t pid;
+	unsigned threads;
+	uint64_t serial;                 /* of the program that it is: another after exec */
+	char name[16];
+	bool own;                        /* an exec, or a library of its own, made it a program; else it is its parent's */
+	bool shown;                      /* the kernel has told what it maps */
+	bool uses;                       /* libwaymark */
+	bool sites;                      /* a file that it maps has some: then it registers, unless something keeps it from that */
+	bool registered;
+	bool told;                       /* in the list while it lives */
+	unsigned looks;                  /* that came too early */
+	bool looked;                     /* at its environment */
+	enum wmk_follow_why why;
+};
+
+struct wmk_follow_ended {
+	struct wmk_follow_ended *next;
+	uint64_t round;
+	struct wmk_unfollowed one;
+};
 
 void wmk_follow_init(struct wmk_follow *follow, const char *rundir)
 {
 	memset(follow, 0, sizeof(*follow));
-	snprintf(follow->entry, sizeof(follow->entry), "WAYMARK_RUNDIR=%s", rundir);
-	/* Without it (too many instances of this user) we look now and then only. */
-	follow->opened = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	follow->watch.fd = -1;
+	snprintf(follow->rundir, sizeof(follow->rundir), "%s", rundir);
+}
+
+/* ── processes ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct wmk_follow_process **place(struct wmk_follow *follow, pid_t pid)
+{
+	struct wmk_follow_process **at = &follow->table[(unsigned)pid % WMK_FOLLOW_BUCKETS];
+
+	while (*at && (*at)->pid != pid)
+		at = &(*at)->next;
+	return at;
+}
+
+static struct wmk_follow_process *add(struct wmk_follow *follow, pid_t pid)
+{
+	struct wmk_follow_process **at = place(follow, pid), *process = *at;
+
+	if (!process) {
+		process = calloc(1, sizeof(*process));
+		if (!process) {
+			follow->watch.lost++;
+			return NULL;
+		}
+		*at = process;
+		follow->living++;
+	}
+	*process = (struct wmk_follow_process){ .next = process->next, .pid = pid, .threads = 1, .serial = ++follow->serial };
+	return process;
+}
+
+static void drop(struct wmk_follow *follow, pid_t pid)
+{
+	struct wmk_follow_process **at = place(follow, pid), *process = *at;
+
+	if (!process)
+		return;
+	*at = process->next;
+	follow->living--;
+	free(process);
+}
+
+static void add_note(struct wmk_follow *follow, const struct wmk_unfollowed *one)
+{
+	if (follow->n < WMK_FOLLOW_MAX)
+		follow->list[follow->n] = *one;
+	follow->n++;
+}
+
+static void take_name(struct wmk_follow_process *process, const char *name)
+{
+	snprintf(process->name, sizeof(process->name), "%.15s", name);
+	for (char *c = process->name; *c; c++)
+		if (*c > 0 && (*c < 0x20 || *c == 0x7f))
+			*c = '?';
+}
+
+/* Without events of its own a program that links libwaymark has no reason to register: then silence means nothing. */
+static bool missing(const struct wmk_follow_process *process, enum wmk_follow_why why)
+{
+	if (!process->own || !process->uses || process->registered)
+		return false;
+	return process->sites || (why != WMK_FOLLOW_UNKNOWN && why != WMK_FOLLOW_SILENT);
+}
+
+/* The program is no more, by its end or by exec. Did it register? That is known when wmk_apps has heard all that it said. */
+static void end_program(struct wmk_follow *follow, const struct wmk_follow_process *process, enum wmk_follow_why why)
+{
+	struct wmk_follow_ended *ended;
+
+	if (!missing(process, why))
+		return;
+	ended = calloc(1, sizeof(*ended));
+	if (!ended) {
+		follow->watch.lost++;
+		return;
+	}
+	ended->round = follow->round;
+	ended->one = (struct wmk_unfollowed){ .pid = process->pid, .ended = true, .why = why };
+	memcpy(ended->one.name, process->name, sizeof(process->name));
+	ended->next = follow->ended;
+	follow->ended = ended;
+}
+
+/* ── what the kernel tells ───────────────────────────────────────────────────────────────────────────── */
+
+static void take_fork(struct wmk_follow *follow, const struct wmk_watch_event *event)
+{
+	struct wmk_follow_process *parent = *place(follow, event->parent), *process;
+
+	if (event->pid == event->parent) {
+		if (parent)
+			parent->threads++;
+		return;
+	}
+	process = add(follow, event->pid);
+	if (process && parent) {
+		memcpy(process->name, parent->name, sizeof(process->name));
+		process->uses = parent->uses;
+		process->sites = parent->sites;
+	}
+}
+
+static void take_exec(struct wmk_follow *follow, const struct wmk_watch_event *event)
+{
+	struct wmk_follow_process *process = *place(follow, event->pid);
+
+	if (process)
+		end_program(follow, process, process->why);
+	process = add(follow, event->pid);
+	if (!process)
+		return;
+	process->own = true;
+	take_name(process, event->name);
+}
+
+static void take_map(struct wmk_follow *follow, const struct wmk_watch_event *event)
+{
+	struct wmk_follow_process *process = *place(follow, event->pid);
+	const char *slash = strrchr(event->name, '/');
+	bool library = slash && strncmp(slash + 1, LIBRARY, sizeof(LIBRARY) - 1) == 0, first;
+
+	if (!process || process->registered)
+		return;
+	first = !process->shown && process->own;
+	process->shown = true;
+	/* (libwaymark has sites too: those of its state dump.) */
+	if (!library && !process->sites)
+		process->sites = wmk_look_file_has_sites(event->name, event->major, event->minor, event->inode);
+	/* A program's own file comes first: one with sites and without the library has libwaymark.a in it. */
+	if (process->uses || !(library || (first && process->sites)))
+		return;
+	/* It may be the first to use it though it was forked: by dlopen(). */
+	process->own = process->uses = true;
+	follow->to_look = true;
+}
+
+/* The kernel stops to show programs that are set-id, or that their user may not read; these go on after what looks like their end. */
+static void take_hidden(struct wmk_follow *follow, const struct wmk_follow_process *process, enum wmk_look_life life)
+{
+	struct wmk_follow_process program = *process;
+	enum wmk_look_use use;
+
+	if (life == WMK_LOOK_GONE) {
+		program.uses = true;
+		end_program(follow, &program, WMK_FOLLOW_HIDDEN);
+		return;
+	}
+	/* It may have ended in the meantime, but is the same process: a zombie has its ids still, its file no more. */
+	use = wmk_look_use(process->pid);
+	program.uses = use != WMK_LOOK_UNUSED;
+	if (life == WMK_LOOK_SET_ID)
+		end_program(follow, &program, WMK_FOLLOW_SET_ID);
+}
+
+static void take_exit(struct wmk_follow *follow, const struct wmk_watch_event *event)
+{
+	struct wmk_follow_process *process = *place(follow, event->pid);
+
+	if (!process || --process->threads > 0)
+		return;
+	if (process->own && !process->shown)
+		take_hidden(follow, process, wmk_look_life(process->pid));
+	else
+		end_program(follow, process, process->why);
+	drop(follow, event->pid);
+}
+
+static void take(void *data, const struct wmk_watch_event *event)
+{
+	switch (event->kind) {
+	case WMK_WATCH_FORK:
+		take_fork(data, event);
+		break;
+	case WMK_WATCH_EXEC:
+		take_exec(data, event);
+		break;
+	case WMK_WATCH_MAP:
+		take_map(data, event);
+		break;
+	case WMK_WATCH_EXIT:
+		take_exit(data, event);
+		break;
+	}
+}
+
+/* ── environments ────────────────────────────────────────────────────────────────────────────────────── */
+
+static enum wmk_follow_why why_of(const struct wmk_follow *follow, const struct wmk_look_environment *environment)
+{
+	if (environment->other_user)
+		return WMK_FOLLOW_USER;
+	if (environment->disabled)
+		return WMK_FOLLOW_DISABLED;
+	if (!environment->has_rundir)
+		return WMK_FOLLOW_ENVIRONMENT;
+	return strcmp(environment->rundir, follow->rundir) == 0 ? WMK_FOLLOW_SILENT : WMK_FOLLOW_ELSEWHERE;
+}
+
+/*
+ * The environment that was read is this program's if the process has libwaymark mapped after the reading, and had not become another
+ * program, nor ended, by then.
+ */
+static void look_at(struct wmk_follow *follow, pid_t pid, uint64_t serial)
+{
+	struct wmk_look_environment environment;
+	bool read = wmk_look_environment(pid, &environment);
+	struct wmk_follow_process *process;
+
+	wmk_watch_read(&follow->watch, take, follow);
+	process = *place(follow, pid);
+	if (!process || process->serial != serial)
+		return;
+	if (read)
+		process->why = why_of(follow, &environment);
+	process->looked = !environment.early || ++process->looks == LOOKS_MAX;
+}
+
+static struct wmk_follow_process *next_to_look(struct wmk_follow *follow)
+{
+	for (unsigned i = 0; i < WMK_FOLLOW_BUCKETS; i++)
+		for (struct wmk_follow_process *process = follow->table[i]; process; process = process->next)
+			if (process->own && process->uses && !process->registered && !process->looked)
+				return process;
+	return NULL;
+}
+
+void wmk_follow_look(struct wmk_follow *follow)
+{
+	struct wmk_follow_process *process;
+
+	wmk_watch_read(&follow->watch, take, follow);
+	/* When thousands start at once, those that register wait for this thread: the rest is for the next time. */
+	for (int i = 0; follow->to_look && i < LOOKS_AT_ONCE; i++) {
+		process = next_to_look(follow);
+		follow->to_look = process != NULL;
+		if (process)
+			look_at(follow, process->pid, process->serial);
+	}
+}
+
+/* ── judgement ───────────────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_follow_registered(struct wmk_follow *follow, pid_t pid)
+{
+	struct wmk_follow_process *process;
+
+	/* Which program of the process it is: whatever it said, it said after what we hear now. */
+	wmk_watch_read(&follow->watch, take, follow);
+	process = *place(follow, pid);
+	if (process)
+		process->registered = true;
+	/* One that has ended just now may be the one that spoke: nothing is said of it, unless it cannot have been. */
+	for (struct wmk_follow_ended **at = &follow->ended, *ended; (ended = *at);) {
+		if (ended->one.pid == pid && (ended->one.why == WMK_FOLLOW_UNKNOWN || ended->one.why == WMK_FOLLOW_SILENT ||
+					      ended->one.why == WMK_FOLLOW_HIDDEN)) {
+			*at = ended->next;
+			free(ended);
+		} else {
+			at = &ended->next;
+		}
+	}
+}
+
+void wmk_follow_left(struct wmk_follow *follow, pid_t pid)
+{
+	struct wmk_follow_process *process = *place(follow, pid);
+	struct wmk_unfollowed one = { .pid = pid, .why = WMK_FOLLOW_USER };
+	uint64_t serial = process ? process->serial : 0;
+
+	if (!process || !wmk_look_other_user(pid))
+		return;
+	wmk_watch_read(&follow->watch, take, follow);
+	process = *place(follow, pid);
+	if (!process || process->serial != serial || !process->registered || process->told)
+		return;
+	process->told = true;
+	memcpy(one.name, process->name, sizeof(process->name));
+	add_note(follow, &one);
+}
+
+void wmk_follow_judge(struct wmk_follow *follow)
+{
+	for (struct wmk_follow_ended **at = &follow->ended, *ended; (ended = *at);) {
+		if (ended->round == follow->round) {
+			at = &ended->next;
+			continue;
+		}
+		add_note(follow, &ended->one);
+		*at = ended->next;
+		free(ended);
+	}
+	follow->round++;
+}
+
+void wmk_follow_finish(struct wmk_follow *follow)
+{
+	for (unsigned i = 0; i < WMK_FOLLOW_BUCKETS; i++)
+		for (const struct wmk_follow_process *process = follow->table[i]; process; process = process->next) {
+			struct wmk_unfollowed one = { .pid = process->pid, .why = process->why };
+
+			memcpy(one.name, process->name, sizeof(process->name));
+			if (missing(process, process->why))
+				add_note(follow, &one);
+		}
+}
+
+bool wmk_follow_incomplete(const struct wmk_follow *follow)
+{
+	return follow->error || follow->watch.lost;
+}
+
+void wmk_follow_start(struct wmk_follow *follow, pid_t pid)
+{
+	follow->error = wmk_watch_open(&follow->watch, pid);
+	if (!follow->error)
+		add(follow, pid);
 }
 
 void wmk_follow_close(struct wmk_follow *follow)
 {
-	if (follow->opened >= 0)
-		close(follow->opened);
-	follow->opened = -1;
-}
+	for (unsigned i = 0; i < WMK_FOLLOW_BUCKETS; i++)
+		while (follow->table[i])
+			drop(follow, follow->table[i]->pid);
+	while (follow->ended) {
+		struct wmk_follow_ended *next = follow->ended->next;
 
-const char *wmk_follow_why_text(enum wmk_follow_why why)
-{
-	return why == WMK_FOLLOW_SET_ID ? "is set-id" : why == WMK_FOLLOW_USER ? "runs as another user" : "cleared its environment";
-}
-
-/* All of /proc/PID/FILE, at most `max` bytes, NUL-terminated; NULL when it cannot be read. free() it. */
-static char *read_proc(pid_t pid, const char *file, size_t max, size_t *len)
-{
-	char path[64], *buf = NULL;
-	size_t cap = 0;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	*len = 0;
-	for (;;) {
-		ssize_t n;
-
-		if (cap - *len < 4096) {
-			char *more = cap < max ? realloc(buf, cap + 65536 + 1) : NULL;
-
-			if (!more)
-				break;
-			buf = more;
-			cap += 65536;
-		}
-		n = read(fd, buf + *len, cap - *len);
-		if (n < 0) {
-			free(buf);
-			buf = NULL;
-		}
-		if (n <= 0)
-			break;
-		*len += (size_t)n;
+		free(follow->ended);
+		follow->ended = next;
 	}
-	close(fd);
-	if (buf)
-		buf[*len] = '\0';
-	return buf;
+	wmk_watch_close(&follow->watch);
 }
 
-/* Is the entry one of the NUL-separated strings? */
-static bool has_entry(const char *environment, size_t len, const char *entry)
+/* ── words ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+const char *wmk_follow_why_text(const struct wmk_unfollowed *one)
 {
-	size_t n = strlen(entry) + 1;
-
-	for (const char *p = environment; p < environment + len; p += strlen(p) + 1)
-		if ((size_t)(environment + len - p) >= n - 1 && strncmp(p, entry, n) == 0)
-			return true;
-	return false;
-}
-
-/* Does the ELF file hold sites of its own? So does a program into which libwaymark was linked statically. */
-static bool elf_has_sites(pid_t pid)
-{
-	char path[64], names[65536];
-	Elf64_Ehdr head;
-	Elf64_Shdr strings;
-	bool found = false;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	if (pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
-	    head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_shentsize == sizeof(strings) && head.e_shoff < INT64_MAX / 2 &&
-	    pread(fd, &strings, sizeof(strings), (off_t)(head.e_shoff + (uint64_t)head.e_shstrndx * sizeof(strings))) ==
-	    (ssize_t)sizeof(strings) && strings.sh_offset < INT64_MAX / 2) {
-		size_t size = strings.sh_size < sizeof(names) ? strings.sh_size : sizeof(names);
-		ssize_t n = pread(fd, names, size, (off_t)strings.sh_offset);
-
-		found = n > 0 && memmem(names, (size_t)n, "waymark_sites", 13);
-	}
-	close(fd);
-	return found;
-}
-
-/* What /proc/PID/status says of the process: real and effective ids differ, in either kind. */
-static bool is_set_id(const char *status)
-{
-	static const char *const lines[] = { "\nUid:", "\nGid:" };
-
-	for (unsigned i = 0; i < 2; i++) {
-		const char *p = strstr(status, lines[i]);
-		unsigned real, effective;
-
-		if (p && sscanf(p + 5, "%u %u", &real, &effective) == 2 && real != effective)
-			return true;
-	}
-	return false;
-}
-
-/* Its own user from now on, as a server that gave up root: our runtime directory is closed to it. */
-static bool is_other_user(const char *status)
-{
-	const char *p = strstr(status, "\nUid:");
-	unsigned real;
-
-	return p && sscanf(p + 5, "%u", &real) == 1 && real != getuid();
-}
-
-static void note(struct wmk_follow *follow, pid_t pid, enum wmk_follow_why why)
-{
-	struct wmk_unfollowed one = { .pid = pid, .why = why };
-	size_t len;
-	char *stat = read_proc(pid, "stat", 4096, &len), *name, *end;
-	bool known;
-
-	if (!stat)
-		return;
-	name = strchr(stat, '(');
-	end = strrchr(stat, ')');
-	known = name && end && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-				      &one.start) == 1;
-	if (known)
-		snprintf(one.name, sizeof(one.name), "%.*s", (int)(end - name - 1), name + 1);
-	/* A process names itself as it likes: nothing that a terminal would obey is printed. */
-	for (char *c = one.name; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
-	free(stat);
-	for (unsigned i = 0; i < follow->n && i < WMK_FOLLOW_MAX; i++)
-		if (follow->list[i].pid == one.pid && follow->list[i].start == one.start)
-			return;
-	if (!known)
-		return;
-	if (follow->n < WMK_FOLLOW_MAX)
-		follow->list[follow->n] = one;
-	follow->n++;
-}
-
-/*
- * An empty environment was seen. In the middle of exec a process has none yet, and at its end none any more: asked of one whose program has
- * been mapped and still is, the answer is true.
- */
-static bool is_cleared(const struct wmk_follow *follow, pid_t pid)
-{
-	size_t len;
-	char *environment = read_proc(pid, "environ", ENVIRONMENT_MAX, &len);
-	bool cleared = environment && !has_entry(environment, len, follow->entry), told = environment && len > 0;
-	char *maps = cleared && !told ? read_proc(pid, "maps", ENVIRONMENT_MAX, &len) : NULL;
-
-	cleared = cleared && (told || (maps && len > 0));
-	free(maps);
-	free(environment);
-	return cleared;
-}
-
-static void look_at(struct wmk_follow *follow, pid_t pid)
-{
-	size_t len;
-	char *status = read_proc(pid, "status", 65536, &len), *environment, *maps;
-	bool set_id, other_user, certain;
-
-	if (!status)
-		return;
-	set_id = is_set_id(status);
-	other_user = is_other_user(status);
-	free(status);
-	environment = read_proc(pid, "environ", ENVIRONMENT_MAX, &len);
-	if (!set_id && !other_user && (!environment || has_entry(environment, len, follow->entry))) {
-		free(environment);
-		return;
-	}
-	certain = set_id || other_user || len > 0;
-	free(environment);
-	/* What set-id programs map is not for everyone to see: then they may well be instrumented. */
-	maps = read_proc(pid, "maps", ENVIRONMENT_MAX, &len);
-	if (maps ? (strstr(maps, "/libwaymark.so") || elf_has_sites(pid)) && (certain || is_cleared(follow, pid)) : set_id)
-		note(follow, pid, set_id ? WMK_FOLLOW_SET_ID : other_user ? WMK_FOLLOW_USER : WMK_FOLLOW_ENVIRONMENT);
-	free(maps);
-}
-
-/* Appends the children of all of a process's threads to pids[n...]; returns the new n. */
-static unsigned add_children(pid_t pid, pid_t *pids, unsigned n)
-{
-	char path[64];
-	struct dirent *entry;
-	DIR *tasks;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	tasks = opendir(path);
-	if (!tasks)
-		return n;
-	while ((entry = readdir(tasks))) {
-		char file[300], *list, *p, *end;
-		size_t len;
-
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		snprintf(file, sizeof(file), "task/%s/children", entry->d_name);
-		list = read_proc(pid, file, 1u << 20, &len);
-		if (!list)
-			continue;
-		for (p = list; n < PROCESSES_MAX; p = end) {
-			long child = strtol(p, &end, 10);
-
-			if (end == p)
-				break;
-			pids[n++] = (pid_t)child;
-		}
-		free(list);
-	}
-	closedir(tasks);
-	return n;
-}
-
-static void look(struct wmk_follow *follow)
-{
-	pid_t pids[PROCESSES_MAX];
-	unsigned n = add_children(getpid(), pids, 0);
-
-	for (unsigned i = 0; i < n; i++) {
-		look_at(follow, pids[i]);
-		n = add_children(pids[i], pids, n);
+	switch (one->why) {
+	case WMK_FOLLOW_ENVIRONMENT:
+		return "was started with an environment without WAYMARK_RUNDIR";
+	case WMK_FOLLOW_ELSEWHERE:
+		return "was started with another WAYMARK_RUNDIR in its environment";
+	case WMK_FOLLOW_DISABLED:
+		return "was started with WAYMARK_DISABLE in its environment";
+	case WMK_FOLLOW_USER:
+		return "runs as another user";
+	case WMK_FOLLOW_SET_ID:
+		return "is set-id";
+	case WMK_FOLLOW_HIDDEN:
+		return "did not register, and the kernel does not show what it was, as with programs that are set-id";
+	case WMK_FOLLOW_SILENT:
+		return one->ended ? "ended without having registered" : "has not registered";
+	default:
+		return one->ended ? "ended without having registered, before its environment could be read"
+				  : "has not registered, and its environment cannot be read";
 	}
 }
 
-void wmk_follow_gone(struct wmk_follow *follow)
+const char *wmk_follow_why_word(const struct wmk_unfollowed *one)
 {
-	follow->hurry = wmk_clock_monotonic() + HURRY_NS;
-	follow->next = 0;
-}
+	static const char *const words[] = {
+		[WMK_FOLLOW_UNKNOWN] = "unknown", [WMK_FOLLOW_SILENT] = "unregistered", [WMK_FOLLOW_ENVIRONMENT] = "environment",
+		[WMK_FOLLOW_ELSEWHERE] = "other-rundir", [WMK_FOLLOW_DISABLED] = "disabled", [WMK_FOLLOW_USER] = "user",
+		[WMK_FOLLOW_SET_ID] = "set-id", [WMK_FOLLOW_HIDDEN] = "hidden",
+	};
 
-void wmk_follow_registered(struct wmk_follow *follow, pid_t pid)
-{
-	char *maps, *name, *end;
-	size_t len;
-
-	if (follow->opened < 0 || follow->watched == WATCHED_MAX)
-		return;
-	maps = read_proc(pid, "maps", ENVIRONMENT_MAX, &len);
-	name = maps ? strstr(maps, "/libwaymark.so") : NULL;
-	if (name) {
-		end = name + strcspn(name, "\n");
-		*end = '\0';
-		while (name > maps && name[-1] != ' ')
-			name--;
-		/* The same file gives the same number again. */
-		follow->watched = inotify_add_watch(follow->opened, name, IN_OPEN);
-	}
-	free(maps);
-}
-
-uint64_t wmk_follow_look(struct wmk_follow *follow)
-{
-	char events[4096];
-	uint64_t now, due;
-
-	if (follow->opened >= 0 && read(follow->opened, events, sizeof(events)) > 0)
-		wmk_follow_gone(follow);
-	now = wmk_clock_monotonic();
-	if (now >= follow->next && now >= follow->earliest) {
-		uint64_t begin = now;
-
-		look(follow);
-		now = wmk_clock_monotonic();
-		follow->next = now + (now < follow->hurry ? HURRY_STEP_NS : LOOK_NS);
-		/* Thousands of processes take long to look at, and those that register meanwhile wait for this thread. */
-		follow->earliest = now - begin > COSTLY_NS ? now + 4 * (now - begin) : now;
-	}
-	due = follow->next > follow->earliest ? follow->next : follow->earliest;
-	return due > now ? due - now : 0;
+	return words[one->why];
 }

@@ -1,50 +1,80 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * follow.h - which descendants of the program could have been recorded, but do not know where to register.
+ * follow.h - which descendants of the program use libwaymark and were not recorded, and why.
  *
- * A child finds us by WAYMARK_RUNDIR in its environment. One that was started with another environment, or that is set-id (there
- * libwaymark reads no environment), records nothing. Each look walks our descendants in /proc and notes those of them that carry
- * libwaymark. We look now and then, and several times at once when something has happened after which such a child may run: somebody
- * opened libwaymark's file, or a program that was registered closed its socket and lives on. One that lives and dies between
- * two looks is missed.
+ * The kernel tells of every exec, of every mapping of libwaymark (or of a program that holds it, linked statically), and of every exit,
+ * in order (watch.h). A program that ends, or execs another, without having registered was not followed: that is certain. The reason
+ * is what its environment said, if that could be read while the program lived, else it is not known. Processes that a program forks,
+ * and that exec nothing, are the same program and not counted again.
+ *
+ * What is certain takes the order of things: look, let wmk_apps run until it has nothing more to do, judge. Then whatever a program
+ * said before its end has been heard.
  */
 #ifndef WMK_CLI_FOLLOW_H
 #define WMK_CLI_FOLLOW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define WMK_FOLLOW_MAX 32
+#include "cli/watch.h"
 
-enum wmk_follow_why { WMK_FOLLOW_ENVIRONMENT, WMK_FOLLOW_SET_ID, WMK_FOLLOW_USER };
+#define WMK_FOLLOW_MAX 32
+#define WMK_FOLLOW_BUCKETS 256u
+
+enum wmk_follow_why {
+	WMK_FOLLOW_UNKNOWN,              /* its environment could not be read in time */
+	WMK_FOLLOW_SILENT,               /* its environment is as it should be */
+	WMK_FOLLOW_ENVIRONMENT,          /* no WAYMARK_RUNDIR */
+	WMK_FOLLOW_ELSEWHERE,            /* another WAYMARK_RUNDIR */
+	WMK_FOLLOW_DISABLED,             /* WAYMARK_DISABLE */
+	WMK_FOLLOW_USER,                 /* another user than we: our runtime directory is closed to it */
+	WMK_FOLLOW_SET_ID,
+	WMK_FOLLOW_HIDDEN,               /* the kernel stopped to show it, and it was gone before we could look */
+};
 
 struct wmk_unfollowed {
 	pid_t pid;
-	unsigned long long start;        /* clock ticks since boot: with the pid, one process */
-	char name[32];
+	char name[16];
+	bool ended;
 	enum wmk_follow_why why;
 };
 
+struct wmk_follow_ended;
+struct wmk_follow_process;
+
 struct wmk_follow {
-	int opened;                      /* inotify: somebody opened libwaymark; poll it, then wmk_follow_look() */
-	int watched;                     /* files that are watched */
-	uint64_t hurry;                  /* until this time, monotonic ns, look again at once */
-	uint64_t next;                   /* time of the next look ... */
-	uint64_t earliest;               /* ... but not before this, lest looking takes all the time */
-	char entry[80];                  /* "WAYMARK_RUNDIR=..." that a child that follows has */
-	unsigned n;                      /* all that were noted; the first WMK_FOLLOW_MAX are kept */
+	struct wmk_watch watch;          /* watch.fd: poll it, then wmk_follow_look() */
+	int error;                       /* why there is no watch, -errno; 0: there is one */
+	char rundir[64];
+	uint64_t serial;                 /* of programs */
+	uint64_t round;                  /* of judgement */
+	unsigned living;                 /* processes in the table */
+	struct wmk_follow_process *table[WMK_FOLLOW_BUCKETS];
+	struct wmk_follow_ended *ended;  /* not judged yet */
+	bool to_look;                    /* at environments */
+	unsigned n;                      /* all that were not followed; the first WMK_FOLLOW_MAX are kept */
 	struct wmk_unfollowed list[WMK_FOLLOW_MAX];
 };
 
 void wmk_follow_init(struct wmk_follow *follow, const char *rundir);
-void wmk_follow_close(struct wmk_follow *follow);
-/* A program registered: from now on, watch the file from which it has libwaymark. */
+/* Watch `pid`, forked and not yet the program that it will be. Where the kernel does not let us, nothing will be known: error. */
+void wmk_follow_start(struct wmk_follow *follow, pid_t pid);
+/* A program registered, or was refused: it was followed, or its error is told elsewhere. */
 void wmk_follow_registered(struct wmk_follow *follow, pid_t pid);
-/* A program closed its socket without having ended: it may be another program by now. */
-void wmk_follow_gone(struct wmk_follow *follow);
-/* Look, if it is time to. Returns in how many ns it will be time again, while nothing happens. */
-uint64_t wmk_follow_look(struct wmk_follow *follow);
-/* "cleared its environment", "is set-id" */
-const char *wmk_follow_why_text(enum wmk_follow_why why);
+/* A process closed its connection and lives: it became another program, or another user. */
+void wmk_follow_left(struct wmk_follow *follow, pid_t pid);
+/* Hear what has happened. */
+void wmk_follow_look(struct wmk_follow *follow);
+/* wmk_apps has nothing more to do since the latest wmk_follow_look(): decide about those that had ended by then. */
+void wmk_follow_judge(struct wmk_follow *follow);
+/* After the last judgement: those that still run and have not registered. */
+void wmk_follow_finish(struct wmk_follow *follow);
+/* True when nothing, or not all, is known about who was not followed. */
+bool wmk_follow_incomplete(const struct wmk_follow *follow);
+void wmk_follow_close(struct wmk_follow *follow);
+/* What is to be said after "it "; the short word for programs. */
+const char *wmk_follow_why_text(const struct wmk_unfollowed *one);
+const char *wmk_follow_why_word(const struct wmk_unfollowed *one);
 
 #endif

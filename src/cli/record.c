@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -21,6 +20,8 @@
 #define N_SUBBUFS_MAX (1u << 20)
 /* Programs that end together with the main one get this long to do so, and those that go on to stop recording. */
 #define GRACE_MS 200
+/* Programs that talk all the time do not keep us from the rest. */
+#define TURNS_MAX 1000
 
 /* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -152,43 +153,57 @@ static unsigned count_running(const struct wmk_apps *apps)
 
 static void on_app(void *data, const struct wmk_app_info *info)
 {
-	struct wmk_follow *follow = data;
-
-	if (info->connected && info->alive)
-		wmk_follow_registered(follow, info->pid);
+	/* Not when a socket closes: by then the process may be another program. */
+	if (info->connected || (info->error && !info->alive))
+		wmk_follow_registered(data, info->pid);
 	else if (info->alive)
-		wmk_follow_gone(follow);
+		wmk_follow_left(data, info->pid);
 }
 
-/* Serve registrations, signals, and look for children that do not follow, until the program has ended. */
+/* Hear what the kernel and the programs say, in the order in which one can be told by the other (follow.h). */
+static void hear(struct wmk_recording *rec, struct wmk_follow *follow, int ms)
+{
+	wmk_follow_look(follow);
+	for (int turn = 0; wmk_apps_run_once(rec->apps, turn ? 0 : ms) > 0; turn++)
+		if (turn == TURNS_MAX)
+			return;          /* judged another time */
+	wmk_follow_judge(follow);
+}
+
+/* Serve registrations, signals, and what the kernel tells, until the program has ended. */
 static void run_until_end(struct wmk_recording *rec, struct wmk_child *child, struct wmk_follow *follow)
 {
 	struct pollfd fds[] = {
 		{ .fd = wmk_apps_fd(rec->apps), .events = POLLIN },
 		{ .fd = child->signals, .events = POLLIN },
-		{ .fd = follow->opened, .events = POLLIN },
+		{ .fd = follow->watch.fd, .events = POLLIN },
 	};
 
 	while (!child->ended) {
-		struct timespec timeout = { .tv_nsec = (long)wmk_follow_look(follow) };
-
-		ppoll(fds, sizeof(fds) / sizeof(fds[0]), &timeout, NULL);
-		wmk_apps_run_once(rec->apps, 0);
+		poll(fds, sizeof(fds) / sizeof(fds[0]), follow->to_look ? 0 : -1);
+		hear(rec, follow, 0);
 		wmk_child_look(child);
 	}
 }
 
 /* Those that end with the main program shall have ended, those that go on are counted. */
-static unsigned wait_for_rest(struct wmk_recording *rec, struct wmk_child *child)
+static unsigned wait_for_rest(struct wmk_recording *rec, struct wmk_child *child, struct wmk_follow *follow)
 {
 	uint64_t end = wmk_clock_monotonic() / 1000000 + GRACE_MS;
 	unsigned running;
 
 	while ((running = count_running(rec->apps)) && wmk_clock_monotonic() / 1000000 < end) {
-		wmk_apps_run_once(rec->apps, 10);
+		hear(rec, follow, 10);
 		wmk_child_look(child);
 	}
+	hear(rec, follow, 0);
+	wmk_follow_finish(follow);
 	return running;
+}
+
+static void before_exec(void *data, pid_t pid)
+{
+	wmk_follow_start(data, pid);
 }
 
 static int record(const struct wmk_record_args *args, struct wmk_recording_options *options, char *path, char **argv)
@@ -205,7 +220,7 @@ static int record(const struct wmk_record_args *args, struct wmk_recording_optio
 		err = wmk_recording_open(options, &rec);
 	if (err >= 0) {
 		wmk_follow_init(&follow, rec->rundir);
-		err = wmk_child_start(&child, path, argv, rec->rundir);
+		err = wmk_child_start(&child, path, argv, rec->rundir, before_exec, &follow);
 		if (err < 0)
 			wmk_follow_close(&follow);
 	}
@@ -216,7 +231,7 @@ static int record(const struct wmk_record_args *args, struct wmk_recording_optio
 		return WMK_CLI_FAILED;
 	}
 	run_until_end(rec, &child, &follow);
-	result.running = wait_for_rest(rec, &child);
+	result.running = wait_for_rest(rec, &child, &follow);
 	wmk_recording_stop(rec, GRACE_MS);
 	result.rec = rec;
 	wmk_record_summary(&result);
@@ -269,7 +284,7 @@ static const char *const details[] = {
 	"was used wrongly. Ctrl-C goes to the command, and the trace is whole.",
 	"At the end one line on standard error tells how many event records there are, how many were lost and which option would have "
 	"avoided it, how many bytes, and where. Programs that go on in the background are no longer recorded once COMMAND has ended. "
-	"Programs that were started with another environment, or set-id ones, cannot be followed; those are named.",
+	"Programs that use libwaymark and could not be followed, such as those that were started with another environment, or set-id ones, are named.",
 	"WAYMARK_CLOCK_PLUGIN names a library whose clock stamps the records, in place of the machine's.",
 	NULL
 };

@@ -86,13 +86,18 @@ static void say_programs(const struct wmk_record_result *result)
 				     info.why ? info.why : strerror(info.error));
 	for (unsigned i = 0; i < follow->n && i < WMK_FOLLOW_MAX; i++)
 		wmk_cli_warn("%s (pid %d) was not followed: it %s", follow->list[i].name, follow->list[i].pid,
-			     wmk_follow_why_text(follow->list[i].why));
+			     wmk_follow_why_text(&follow->list[i]));
 	if (follow->n > WMK_FOLLOW_MAX)
 		wmk_cli_warn("%u more programs were not followed", follow->n - WMK_FOLLOW_MAX);
 	wmk_apps_stats(result->rec->apps, &apps);
 	if (apps.turned_away)
 		wmk_cli_warn("%" PRIu64 " connection%s of programs could not be taken for want of file descriptors (`ulimit -Hn`): what they "
 			     "recorded is missing", apps.turned_away, plural(apps.turned_away));
+	if (follow->error)
+		wmk_cli_warn("if a program was not followed, it is not named: the kernel does not tell what programs are started: %s",
+			     strerror(-follow->error));
+	else if (wmk_follow_incomplete(follow))
+		wmk_cli_warn("so many programs were started that not all that were not followed may be named");
 	if (result->running)
 		wmk_cli_warn("%u program%s went on when %s ended, and %s recorded until then", result->running,
 			     plural(result->running), result->program, result->running == 1 ? "was" : "were");
@@ -183,9 +188,6 @@ static void json_patterns(const struct wmk_record_result *result)
 
 static void json_programs(const struct wmk_record_result *result)
 {
-	static const char *const words[] = {
-		[WMK_FOLLOW_ENVIRONMENT] = "environment", [WMK_FOLLOW_SET_ID] = "set-id", [WMK_FOLLOW_USER] = "user",
-	};
 	const struct wmk_follow *follow = result->follow;
 	struct wmk_apps_stats apps;
 	struct wmk_app_info info;
@@ -203,10 +205,10 @@ static void json_programs(const struct wmk_record_result *result)
 	for (unsigned i = 0; i < follow->n && i < WMK_FOLLOW_MAX; i++) {
 		fprintf(stdout, "%s{\"pid\":%d,\"name\":", i ? "," : "", follow->list[i].pid);
 		wmk_cli_json_string(stdout, follow->list[i].name);
-		fprintf(stdout, ",\"why\":\"%s\"}", words[follow->list[i].why]);
+		fprintf(stdout, ",\"why\":\"%s\"}", wmk_follow_why_word(&follow->list[i]));
 	}
-	fprintf(stdout, "],\"not_followed_count\":%u,\"still_running\":%u,\"turned_away\":%" PRIu64, follow->n,
-		result->running, apps.turned_away);
+	fprintf(stdout, "],\"not_followed_count\":%u,\"not_followed_complete\":%s,\"still_running\":%u,\"turned_away\":%" PRIu64, follow->n,
+		wmk_follow_incomplete(follow) ? "false" : "true", result->running, apps.turned_away);
 }
 
 static void print_json(const struct wmk_record_result *result)

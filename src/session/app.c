@@ -21,8 +21,13 @@ void wmk_app_notify(struct app *app)
 {
 	const struct wmk_apps_ops *ops = &app->apps->options.ops;
 
-	if (app->record && ops->on_app)
+	if (!ops->on_app)
+		return;
+	if (app->record)
 		ops->on_app(ops->data, &app->record->info);
+	else if (app->slot)              /* of those past RECORDS_MAX, no more is kept */
+		ops->on_app(ops->data, &(struct wmk_app_info){ .pid = app->pid, .uid = app->uid, .name = "?",
+							       .connected = app->socket >= 0, .alive = !app->dead });
 }
 
 /*

@@ -68,7 +68,10 @@ struct wmk_apps_ops {
 	 * it.
 	 */
 	int (*on_event_class)(void *data, unsigned channel, uint32_t id, const struct wmk_event_class *event);
-	/* Optional. An application was admitted, refused, dropped, closed its socket, or died: look at info. */
+	/*
+	 * Optional. An application was admitted, refused, dropped, closed its socket, or died: look at info. Of those that
+	 * are not kept (past the first 4096) it tells pid, uid, connected and alive.
+	 */
 	void (*on_app)(void *data, const struct wmk_app_info *info);
 	void *data;
 };
