@@ -8,7 +8,7 @@
  * many records (0). kill: SIGKILL at that place. stop: SIGSTOP there, once. Compiled only with -DWMK_TESTPOINTS, for
  * x86-64.
  *
- *     straight line   0 header stored  1 payload  2 slot's tag  3 its time  4 its count (next: the commit)
+ *     straight lines  0 header stored  1 payload  2 slot's tag  3 its time  4 its count (next: the commit)
  *     general         5 old sub-buffer half closed  6 closed  7 new one half opened  8 opened  9 before each fragment
  *     and behind
  *                     10 payload stored  11 tag  12 time  13 count (next: the commit)

@@ -3,6 +3,7 @@
  * writer.h - the writing half, for those who inline it (libwaymark's record path, writer.c).
  *
  *     wmk_ring_write()    straight line: one fragment of whole words that fits into the open sub-buffer, short header
+ *     wmk_ring_write_tail()    the same with bytes or a text behind the words, for libwaymark
  *       └─ wmk_ring_write_general()    any fragments, any header; up to 64 attempts   (writer.c)
  *            ├─ enter a sub-buffer: policy, memory, wake                                (writer.c)
  *            └─ wmk_ring_write_claim()  without restartable sequences, or too long      (claim.c)

@@ -3,6 +3,7 @@
  * record.c - the recording path: from a site's staged words and references into the rings of all channels that want the event.
  *
  *     waymark_record() ── one enabler, one run of words, no context ──► wmk_ring_write(), inlined: no lock, no call
+ *           ├─ one enabler, one run, one reference behind it ──► record_tail() ──► wmk_ring_write_tail(), likewise
  *           └─ anything else ──► slow(): every enabler of the chain ──► stage contexts, build fragments ──► ring
  *
  * Any thread, any time, signal handlers included. Everything that is read before the ring's sequence is a proposal, which the guard
