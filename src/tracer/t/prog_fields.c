@@ -99,7 +99,10 @@ static void run_time(void)
 	struct waymark_event *event = waymark_event_register(&schema);
 	union waymark_value values[3] = { { .u64 = 9 }, { .ref = { "run", SIZE_MAX } }, { .s64 = -9 } };
 
-	/* registering waits for nobody: a controller that wants all events has said so in a moment; one that does not has had its state dump */
+	/*
+	 * Registering waits for nobody: a controller that wants all events has said so in a moment; of one that does not, the state dump is
+	 * done by then.
+	 */
 	for (int i = 0; i < (wm_enabled(t, large) ? 5000 : 500) && !waymark_event_enabled(event); i++)
 		usleep(1000);
 	waymark_event_record(event, values, 3);
