@@ -37,7 +37,13 @@ static const char *remedy(const struct wmk_record_result *result, char *buf, siz
 		snprintf(buf, size, "--subbuf-size %s", wmk_cli_size_text(2ull * result->options->subbuf_size, text, sizeof(text)));
 		return buf;
 	case WAYMARK_LOST_MEMORY:
-		snprintf(buf, size, "--num-subbuf %u, if there is no more memory,", result->options->n_subbufs / 2);
+		/* What there was not enough of: buffers that ask for less. */
+		if (result->options->n_subbufs / 2 >= (result->options->overwrite ? 4u : 2u))
+			snprintf(buf, size, "--num-subbuf %u", result->options->n_subbufs / 2);
+		else if (result->options->subbuf_size / 2 >= 4096)
+			snprintf(buf, size, "--subbuf-size %s", wmk_cli_size_text(result->options->subbuf_size / 2, text, sizeof(text)));
+		else
+			return NULL;
 		return buf;
 	case WAYMARK_LOST_RETRY:
 		return NULL;
