@@ -230,6 +230,7 @@ static int record(const struct wmk_record_args *args, struct wmk_recording_optio
 		wmk_child_close(&child);
 		return WMK_CLI_FAILED;
 	}
+	rec->keep = true;
 	run_until_end(rec, &child, &follow);
 	result.running = wait_for_rest(rec, &child, &follow);
 	wmk_recording_stop(rec, GRACE_MS);

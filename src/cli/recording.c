@@ -3,6 +3,7 @@
  * recording.c - puts ring set, store, consumer and registration together, and takes them apart in the order that loses nothing.
  */
 #include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,7 @@ static int make_default_store(struct wmk_recording *rec, const struct wmk_record
 	if (err < 0)
 		return err;
 	len = strlen(rec->path);
+	rec->made = true;
 	err = wmk_store_create(rec->path, sub, &rec->store);
 	for (unsigned i = 2; (err == -ENOTEMPTY || err == -EEXIST) && i <= SAME_SECOND_MAX; i++) {
 		if ((size_t)snprintf(rec->path + len, sizeof(rec->path) - len, "-%u", i) >= sizeof(rec->path) - len)
@@ -124,6 +126,7 @@ static int make_store(struct wmk_recording *rec, const struct wmk_recording_opti
 		return make_default_store(rec, options, sub);
 	if ((size_t)snprintf(rec->path, sizeof(rec->path), "%s", options->output) >= sizeof(rec->path))
 		return wmk_error(-ENAMETOOLONG, "the name of the trace directory is too long");
+	rec->made = access(rec->path, F_OK) < 0;
 	return wmk_store_create(rec->path, sub, &rec->store);
 }
 
@@ -339,6 +342,21 @@ unsigned wmk_recording_stop(struct wmk_recording *rec, int ms)
 	return unanswered > 0 ? (unsigned)unanswered : 0;
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	(void)st;
+	(void)type;
+	return where->level ? remove(path) : 0;
+}
+
+/* The program did not run: no almost empty trace stays behind. All that is in the directory is ours, since it was empty. */
+static void discard(const struct wmk_recording *rec)
+{
+	nftw(rec->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	if (rec->made)
+		rmdir(rec->path);
+}
+
 void wmk_recording_close(struct wmk_recording *rec)
 {
 	if (!rec)
@@ -351,8 +369,11 @@ void wmk_recording_close(struct wmk_recording *rec)
 		wmk_consumer_stop(rec->channels[i].consumer);
 		wmk_consumer_close(rec->channels[i].consumer);
 	}
-	if (rec->store)
+	if (rec->store) {
 		wmk_store_close(rec->store);
+		if (!rec->keep)
+			discard(rec);
+	}
 	for (unsigned i = 0; i < WMK_RECORDING_CHANNELS; i++)
 		if (rec->channels[i].set)
 			waymark_ring_set_close(rec->channels[i].set);

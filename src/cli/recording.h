@@ -48,6 +48,8 @@ struct wmk_recording_options {
 
 struct wmk_recording {
 	const struct wmk_recording_options *options;   /* the caller's, until wmk_recording_close() */
+	bool keep;                       /* set it when there is something to record: else closing removes what was written */
+	bool made;                       /* the trace's directory is ours, not an empty one that was there */
 	char rundir[64];                 /* empty: not made yet */
 	char path[4096];                 /* of the trace */
 	uint8_t uuid[16];

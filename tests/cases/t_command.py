@@ -107,6 +107,21 @@ def directory_not_writable(case):
     says(result, '/proc/nowhere|/proc')
 
 
+def no_interpreter_no_trace(case):
+    """A program that cannot be executed after all: said so, and no trace stays behind."""
+    script = case.path('script')
+    with open(script, 'w') as f:
+        f.write('#!/nowhere/interpreter\n')
+    os.chmod(script, 0o755)
+    result = case.record([script])
+    check(result.status == 1, 'status %d', result.status)
+    says(result, 'cannot run')
+    check(not os.path.exists(result.directory), '%s stayed behind', result.directory)
+    os.mkdir(case.path('there'))
+    result = case.record([script], output=case.path('there'))
+    check(os.listdir(case.path('there')) == [], 'in the directory: %s', os.listdir(case.path('there')))
+
+
 def directory_not_empty(case):
     place = case.path('used')
     os.mkdir(place)
@@ -220,6 +235,7 @@ if __name__ == '__main__':
     main([status_of_the_program, killed_program_gives_its_signal, one_summary_line, summary_for_programs,
           loss_names_the_option,
           interrupt_goes_to_the_program, interrupt_of_record_alone, program_not_found, program_not_executable,
-          program_not_instrumented, directory_not_writable, directory_not_empty, directory_empty_is_taken, modes_of_the_files,
+          program_not_instrumented, directory_not_writable,
+          no_interpreter_no_trace, directory_not_empty, directory_empty_is_taken, modes_of_the_files,
           pattern_that_matches_nothing, patterns_choose, sizes_are_rounded_and_said, usage_errors, nothing_is_left_behind,
           disabled_by_the_environment, default_directory, default_directories_of_one_second])
