@@ -114,11 +114,24 @@ class Case:
         return result, trace, numbers
 
     def close(self):
+        """End what still runs; returns in words what the case has left behind of itself, or ''."""
+        left = []
         for child in self.started:
             if child.poll() is None:
                 with contextlib.suppress(OSError):
                     os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
+                continue
+            # What is only about to end gets the time to.
+            deadline = time.monotonic() + 5
+            while session_of(child.pid) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            for pid, name in session_of(child.pid):
+                left.append('process %d %s' % (pid, name))
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+        left += ['mount ' + line.split()[1] for line in slurp('/proc/self/mounts').splitlines() if self.directory in line]
+        return ', '.join(left)
 
 
 def slurp(path):
@@ -126,16 +139,21 @@ def slurp(path):
         return f.read()
 
 
-def describe_group(pgid):
-    """The processes of a session, for a message about one that hangs."""
+def session_of(leader):
+    """[(pid, name and state)] of the processes of a session that are not dead yet."""
     found = []
     for pid in filter(str.isdigit, os.listdir('/proc')):
         with contextlib.suppress(OSError, IndexError, ValueError):
             stat = slurp('/proc/%s/stat' % pid)
             name, rest = stat.split('(', 1)[1].rsplit(')', 1)
-            if int(rest.split()[3]) == pgid:
-                found.append('%s %s %s' % (pid, name, rest.split()[0]))
-    return 'alive: ' + ', '.join(found)
+            if int(rest.split()[3]) == leader and rest.split()[0] not in 'ZX':
+                found.append((int(pid), '%s %s' % (name, rest.split()[0])))
+    return found
+
+
+def describe_group(leader):
+    """The processes of a session, for a message about one that hangs."""
+    return 'alive: ' + ', '.join('%d %s' % p for p in session_of(leader))
 
 
 def wait_for(condition, words, timeout=20):
@@ -182,7 +200,9 @@ def run_case(function, scratch):
         verdict, words = 'not ok', traceback.format_exc()
     finally:
         signal.alarm(0)
-        case.close()
+        left = case.close()
+        if left and verdict != 'not ok':
+            verdict, words = 'not ok', 'left behind: ' + left
     if verdict != 'not ok':
         shutil.rmtree(directory, ignore_errors=True)
     return verdict, words, time.monotonic() - begun
