@@ -185,7 +185,7 @@ def stopped_at_all_points(case):
 def stopped_at_each_point(case):
     """One after the other; in short runs some."""
     places = points()
-    for point in places if PERCENT >= 100 else case.random.sample(places, 4):
+    for point in places if PERCENT >= 100 else case.random.sample(places, 2):
         stopped(case, [point])
 
 
