@@ -243,6 +243,19 @@ static int describe(struct waymark_ring_reader *r, const struct snapshot *s, uns
 	return 1;
 }
 
+/* 1: the piece is *packet; -EIO; 0: it is empty and dealt with, the rest of a sub-buffer that was read to its end before it was left. */
+static int deliver(struct waymark_ring_reader *r, const struct piece *p, struct waymark_ring_packet *packet)
+{
+	if (!piece_is_sane(r, p))
+		return lies(r);
+	hand_out(r, p, packet);
+	if (packet->len != 0 || !p->whole)
+		return 1;
+	waymark_ring_reader_release(r, packet);
+	r->sequence--;
+	return 0;
+}
+
 static int next_in_place(struct waymark_ring_reader *r, unsigned flags, const struct snapshot *s,
 			 struct waymark_ring_packet *packet)
 {
@@ -253,14 +266,9 @@ static int next_in_place(struct waymark_ring_reader *r, unsigned flags, const st
 		rc = describe(r, s, flags, &p);
 		if (rc <= 0)
 			return rc < 0 ? lies(r) : 0;
-		if (!piece_is_sane(r, &p))
-			return lies(r);
-		hand_out(r, &p, packet);
-		if (packet->len != 0 || !p.whole)
-			return 1;
-		/* The rest of a sub-buffer that was read to its end before it was left: nothing to show. */
-		waymark_ring_reader_release(r, packet);
-		r->sequence--;
+		rc = deliver(r, &p, packet);
+		if (rc != 0)
+			return rc;
 	}
 }
 
@@ -327,13 +335,9 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct snaps
 			r->next_overwritten += sub.records_start - r->next_records;
 			r->next_records = sub.records_start;
 		}
-		if (!piece_is_sane(r, &p))
-			return lies(r);
-		hand_out(r, &p, packet);
-		if (packet->len != 0 || !p.whole)
-			return 1;
-		waymark_ring_reader_release(r, packet);
-		r->sequence--;
+		rc = deliver(r, &p, packet);
+		if (rc != 0)
+			return rc;
 	}
 }
 

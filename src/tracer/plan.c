@@ -13,7 +13,7 @@
 #include "schema/format.h"
 #include "tracer/tracer.h"
 
-static uint32_t scalar_bytes(unsigned type)
+uint32_t wmk_scalar_bytes(unsigned type)
 {
 	switch (type) {
 	case WAYMARK_T_S8: case WAYMARK_T_U8: case WAYMARK_T_BOOL:
@@ -36,7 +36,7 @@ struct maker {
 
 static int add_scalar(struct maker *m, unsigned type)
 {
-	uint32_t bytes = scalar_bytes(type);
+	uint32_t bytes = wmk_scalar_bytes(type);
 
 	if (!bytes)
 		return wmk_error(-EINVAL, "type %u is not a scalar", type);
@@ -51,7 +51,7 @@ static int add_scalar(struct maker *m, unsigned type)
 
 static int add_elements(struct maker *m, unsigned type, unsigned elem, uint32_t count)
 {
-	uint32_t bytes = scalar_bytes(elem);
+	uint32_t bytes = wmk_scalar_bytes(elem);
 
 	if (!bytes)
 		return wmk_error(-EINVAL, "elements of type %u are not scalars", elem);

@@ -28,20 +28,6 @@ static unsigned scalar_type(const struct waymark_field *field)
 	return field->type == WAYMARK_T_ENUM || field->type == WAYMARK_T_FLAGS ? field->elem : field->type;
 }
 
-static unsigned scalar_bytes(unsigned type)
-{
-	switch (type) {
-	case WAYMARK_T_S8: case WAYMARK_T_U8: case WAYMARK_T_BOOL:
-		return 1;
-	case WAYMARK_T_S16: case WAYMARK_T_U16:
-		return 2;
-	case WAYMARK_T_S32: case WAYMARK_T_U32: case WAYMARK_T_FLOAT:
-		return 4;
-	default:
-		return 8;
-	}
-}
-
 static bool is_ref(unsigned type)
 {
 	return type == WAYMARK_T_STRING || type == WAYMARK_T_TEXT || type == WAYMARK_T_BYTES || type == WAYMARK_T_SEQ ||
@@ -69,7 +55,7 @@ static void load_scalar(union waymark_value *value, unsigned type, const void *f
 		value->s64 = s32;
 		break;
 	default:
-		memcpy(value, from, scalar_bytes(type));
+		memcpy(value, from, wmk_scalar_bytes(type));
 	}
 }
 
@@ -94,7 +80,7 @@ void wmk_probe_call(struct wmk_event *event, waymark_probe_fn fn, void *data, co
 			at = (const char *)words + ((size_t)(at - (const char *)words + 7) & ~(size_t)7);
 		} else {
 			load_scalar(&values[i], type, at);
-			at += scalar_bytes(type);
+			at += wmk_scalar_bytes(type);
 		}
 	}
 	fn(&record, data);
