@@ -23,7 +23,7 @@ def killed_at_random(case):
     """kill -9 at a random moment, one program of two; the other one's records are all there."""
     for turn in range(rounds(100)):
         case.board.__init__(case.board.path)
-        script = '%s until 2 50 & victim=$!; %s until 1 50 & other=$!; echo $victim >%s; wait $victim; wait $other' % (
+        script = '%s until 2 3000 & victim=$!; %s until 1 3000 & other=$!; echo $victim >%s; wait $victim; wait $other' % (
             case.program('busy'), case.program('busy'), case.path('victim'))
         child = case.start(['sh', '-c', script], ['--subbuf-size', '1M'])
         wait_for(lambda: case.board.flag(0) == 3, 'three threads to record')
