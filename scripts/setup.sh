@@ -10,8 +10,8 @@ set -euo pipefail
 packages=(
 	# build
 	meson ninja-build gcc g++ libc6-dev pkg-config python3
-	# unit tests; models; the independent readers of traces; a debugger that single-steps
-	libcmocka-dev spin babeltrace babeltrace2 gdb
+	# unit tests; models; the independent readers of traces; a debugger that single-steps; a look at system calls
+	libcmocka-dev spin babeltrace babeltrace2 gdb strace
 	# the other compiler, its linker and its sanitizers
 	clang lld libclang-rt-14-dev
 	# aarch64 by emulation, and a C library without restartable sequences
