@@ -180,8 +180,24 @@ static void finish(struct rig *rig)
 	assert_int_equal(wmk_consumer_start(rig->consumer), 0);
 }
 
-/* Who supervises a consumer beats for it while there is none. Returns false if it did not die in time. */
-static bool wait_for_death(struct rig *rig, pid_t pid, uint64_t kill_after_ns, const struct load *load)
+/* Who supervises consumers beats for them while there is none. Never in the allocator, so that fork() may come at any time. */
+struct heart {
+	struct waymark_ring_set *set;
+	_Atomic bool ended;
+};
+
+static void *beat(void *arg)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	struct heart *heart = arg;
+
+	for (; !heart->ended; nanosleep(&pause, NULL))
+		waymark_ring_set_heartbeat(heart->set);
+	return NULL;
+}
+
+/* Returns false if it did not die in time. */
+static bool wait_for_death(pid_t pid, uint64_t kill_after_ns, const struct load *load)
 {
 	const uint64_t start = wmk_clock_monotonic();
 	const struct timespec pause = { .tv_nsec = 100000 };
@@ -190,14 +206,12 @@ static bool wait_for_death(struct rig *rig, pid_t pid, uint64_t kill_after_ns, c
 
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		now = wmk_clock_monotonic();
-		waymark_ring_set_heartbeat(rig->set);
 		if (now - start > kill_after_ns || load->ended)
 			kill(pid, SIGKILL);
 		if (now - start > PATIENCE_NS)
 			return false;
 		nanosleep(&pause, NULL);
 	}
-	waymark_ring_set_heartbeat(rig->set);
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
 		fail_msg("a consumer ended by itself: status %x", (unsigned)status);
 	return true;
@@ -207,10 +221,13 @@ static void kill_consumers(const struct rig_shape *shape, unsigned rounds, uint6
 {
 	struct rig rig;
 	struct load load = { .rig = &rig, .each = each };
-	pthread_t thread;
+	struct heart heart = { 0 };
+	pthread_t thread, beater;
 	unsigned deaths = 0;
 
 	rig_open(&rig, shape);
+	heart.set = rig.set;
+	assert_int_equal(pthread_create(&beater, NULL, beat, &heart), 0);
 	for (unsigned i = 0; i < rounds && !load.ended; i++, deaths++) {
 		/* Every sixth is killed from outside, wherever it is. */
 		bool chance = i % (DEATHS + 1) == DEATHS;
@@ -222,13 +239,18 @@ static void kill_consumers(const struct rig_shape *shape, unsigned rounds, uint6
 		/* Behind the first fork: a thread of ours must not be in the allocator at that time. */
 		if (i == 0)
 			assert_int_equal(pthread_create(&thread, NULL, record_all, &load), 0);
-		assert_true(wait_for_death(&rig, pid, chance ? 1000000 + i * 97003 % 9000000 : PATIENCE_NS, &load));
+		assert_true(wait_for_death(pid, chance ? 1000000 + i * 97003 % 9000000 : PATIENCE_NS, &load));
 	}
 	finish(&rig);
+	heart.ended = true;
+	pthread_join(beater, NULL);
 	pthread_join(thread, NULL);
 	assert_int_equal(rig_stop(&rig), 0);
 	rig_check(&rig, each);
-	print_message("%u consumers died\n", deaths);
+	print_message("%u consumers died; lost %llu full, %llu for want of memory, %llu retried in vain\n", deaths,
+		      (unsigned long long)rig.stats.lost_by_cause[WAYMARK_LOST_FULL],
+		      (unsigned long long)rig.stats.lost_by_cause[WAYMARK_LOST_MEMORY],
+		      (unsigned long long)rig.stats.lost_by_cause[WAYMARK_LOST_RETRY]);
 	assert_int_equal(load.done, WRITERS * each);
 	assert_int_equal(rig.stats.lost, 0);
 	assert_int_equal(rig.stats.errors, 0);
