@@ -58,8 +58,8 @@ def places(case):
         raise Skip('x86-64 only')
     if 'sanitize' in FEATURES:
         raise Skip('a sanitizer build has other instructions')
-    if 'testpoints' in FEATURES and PERCENT < 100:
-        raise Skip('the instructions of a release build count; this one has its test points (t_points.py)')
+    if PERCENT < 100:
+        raise Skip('instructions are for the long run; the short one has the test points between all stores (t_points.py)')
     need('readelf', 'objdump')
     path = module()
     sections = subprocess.run(['readelf', '-SW', path], capture_output=True, text=True).stdout
@@ -89,19 +89,11 @@ def places(case):
     return os.path.basename(path), sorted(stepped), sorted(inside)
 
 
-def choose(case, stepped, inside):
-    """In long runs every place; in short ones a sample, mostly of the sequences."""
-    if PERCENT >= 100:
-        return inside + stepped
-    sample = case.random.sample(inside, min(len(inside), 12)) + case.random.sample(stepped, min(len(stepped), 4))
-    return sample
-
-
 @limit(100)
 def killed_at_every_instruction(case):
     name, stepped, inside = places(case)
     reached = 0
-    for place in choose(case, stepped, inside):
+    for place in inside + stepped:
         case.board.__init__(case.board.path)
         script = '%s until 1 20 & "$@"; kill -0 $! || exit 98; echo done >%s; wait' % (case.program('busy'),
                 case.path('dead'))
@@ -127,7 +119,7 @@ def stopped_at_every_instruction(case):
     name, stepped, inside = places(case)
     ring = 4 * (64 << 10)
     reached = 0
-    for place in choose(case, stepped, inside)[:8 if PERCENT < 100 else None]:
+    for place in inside + stepped:
         case.board.__init__(case.board.path)
         each = 10 * ring // 36 + 1
         # The others on the CPU of the stopped one, and on all others.

@@ -40,7 +40,7 @@ static void *record(void *arg)
 static void *load(void *arg)
 {
 	const char *path = arg;
-	unsigned long n = 0;
+	unsigned long n = 0, loads = 0;
 
 	while (!stop) {
 		void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -53,7 +53,7 @@ static void *load(void *arg)
 		*(void **)&hit = dlsym(library, "loaded_hit");
 		for (int i = 0; i < 200; i++, n++)
 			hit((unsigned)n);
-		usleep(500);
+		usleep(++loads % 4 ? 500 : 20000); /* now and then long enough for a busy controller to enable it */
 		for (int i = 0; i < 200; i++, n++)
 			hit((unsigned)n);
 		dlclose(library);

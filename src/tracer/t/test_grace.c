@@ -57,6 +57,12 @@ static unsigned rounds(unsigned full)
 	return n ? n : 1;
 }
 
+/* The library comes and goes faster than a busy machine's controller enables: its records may be none. */
+static bool all_seen(const struct seen *seen)
+{
+	return seen->small > 0 && seen->text > 0 && seen->handler > 0;
+}
+
 static void while_recording(void **state)
 {
 	struct controller_options options = { .prefix = "t:", .subbuf_size = 1 << 15, .n_subbufs = 8 };
@@ -81,7 +87,8 @@ static void while_recording(void **state)
 	close(saved);
 	close(ends[0]);
 	assert_true(controller_wait_done(c, 1));
-	for (unsigned i = 0; i < rounds(100); i++) {
+	/* So many rounds, and on until each kind of record has come through: which one does in a round is the scheduler's choice. */
+	for (unsigned i = 0; i < rounds(100) || (!all_seen(&seen) && i < 2000); i++) {
 		assert_true(controller_disable_all(c));
 		assert_true(controller_enable_all(c));
 		pause_ms(2);
@@ -95,7 +102,9 @@ static void while_recording(void **state)
 	assert_int_equal(run_wait(pid), 0);
 	assert_true(controller_read(c, look, &seen, NULL, NULL) >= 0);
 	assert_int_equal(seen.wrong, 0);
-	assert_true(seen.small > 0 && seen.text > 0 && seen.handler > 0 && seen.loaded > 0);
+	if (!all_seen(&seen))
+		fail_msg("records seen: %u small, %u text, %u of the handler", (unsigned)seen.small, (unsigned)seen.text,
+			 (unsigned)seen.handler);
 	controller_free(c);
 	run_remove_dir();
 }
