@@ -98,7 +98,7 @@ int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes)
 		each = set->subbuf_size;
 	if (n * ring_size <= bytes)
 		claims = ring_size;
-	else if (set->subbuf_size <= CHEAP_SUBBUF)
+	else if (set->subbuf_size <= CHEAP_SUBBUF || WAYMARK_RING_CLAIMS * set->subbuf_size <= bytes)
 		claims = set->subbuf_size;
 	for (uint32_t i = 0; i < n && err == 0; i++) {
 		if (i == cpus + FIRST_CLAIMS && claims == 0)

@@ -10,10 +10,18 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from harness import check, limit, main, rounds  # noqa: E402
 
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '8']
+# Without restartable sequences a record needs one of 8 claim rings, which a preempted thread keeps meanwhile: with as many threads and
+# more some find none. That is counted, and the sums must still be right.
+CLAIMS = 'rseq=0' in os.environ.get('GLIBC_TUNABLES', '')
 
 
-def busy(case, threads, total, options=LARGE, lost=0, mode='count', extra=()):
+def none_lost(threads):
+    return None if CLAIMS and threads >= 8 else 0
+
+
+def busy(case, threads, total, options=LARGE, mode='count', extra=()):
     each = max(1, total // threads)
+    lost = none_lost(threads)
     _, trace, numbers = case.checked([case.program('busy'), mode, str(threads), str(each), *extra], options, lost=lost)
     check(len(numbers) == threads, '%d writers in the trace, not %d', len(numbers), threads)
     return trace
@@ -31,7 +39,7 @@ def steadily(case, threads):
     scan(case, result)
     rings = 8 * (4 << 20) * os.cpu_count()
     check(result.summary['bytes'] > 4 * rings, 'only %d bytes, the rings hold %d', result.summary['bytes'], rings)
-    check(result.lost == 0, '%d of %d records lost: %s', result.lost, each * threads, result.err[-500:])
+    check(result.lost == 0 or none_lost(threads) is None, '%d of %d records lost: %s', result.lost, each * threads, result.err[-500:])
 
 
 def eight_busy_threads(case):
