@@ -7,3 +7,10 @@ void loaded_hit(unsigned n)
 {
 	waymark(t, loaded, n);
 }
+
+/* Has a controller enabled it in the meantime? A library that is loaded waits for nobody. */
+int loaded_on(void);
+int loaded_on(void)
+{
+	return wm_enabled(t, loaded);
+}

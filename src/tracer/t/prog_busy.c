@@ -16,6 +16,8 @@
 #include <waymark/trace.h>
 
 static volatile int stop;
+/* The others rest: what they record fills the rings at once, and of a library's few records none might find room. */
+static volatile int quiet;
 
 static void on_timer(int number)
 {
@@ -31,8 +33,11 @@ static void *record(void *arg)
 		waymark(t, small, me, n);
 		waymark(t, text, me, text, n);
 		n++;
-		if (n % 64 == 0)
-			usleep(100);
+		/* Two rest for no other reason; the others leave the processors to the controller and to each other. */
+		if (me >= 2 && n % 64 == 0)
+			usleep(500);
+		while (quiet && !stop)
+			usleep(1000);
 	}
 	return (void *)n;
 }
@@ -45,17 +50,26 @@ static void *load(void *arg)
 	while (!stop) {
 		void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 		void (*hit)(unsigned);
+		int (*on)(void);
 
 		if (!library) {
 			fprintf(stderr, "%s\n", dlerror());
 			exit(9);
 		}
 		*(void **)&hit = dlsym(library, "loaded_hit");
+		*(void **)&on = dlsym(library, "loaded_on");
 		for (int i = 0; i < 200; i++, n++)
 			hit((unsigned)n);
-		usleep(++loads % 4 ? 500 : 20000); /* now and then long enough for a busy controller to enable it */
-		for (int i = 0; i < 200; i++, n++)
+		/* Now and then it stays until a controller has enabled it, be that slow, and on; else it goes at any moment. */
+		quiet = ++loads % 64 == 2;
+		while (quiet && !on() && !stop)
+			usleep(200);
+		for (int i = 0; i < 200; i++, n++) {
 			hit((unsigned)n);
+			if (quiet || i == 0)
+				usleep(500);
+		}
+		quiet = 0;
 		dlclose(library);
 	}
 	return (void *)n;
