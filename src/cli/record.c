@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/testpoint.h"
 #include "cli/command.h"
 #include "cli/record.h"
 
@@ -182,6 +183,7 @@ static void run_until_end(struct wmk_recording *rec, struct wmk_child *child, st
 	while (!child->ended) {
 		poll(fds, sizeof(fds) / sizeof(fds[0]), follow->to_look ? 0 : -1);
 		hear(rec, follow, 0);
+		WMK_TESTPOINT(record_heard);
 		wmk_child_look(child);
 	}
 }
@@ -196,6 +198,8 @@ static unsigned wait_for_rest(struct wmk_recording *rec, struct wmk_child *child
 		hear(rec, follow, 10);
 		wmk_child_look(child);
 	}
+	/* Twice: of a program whose end is heard only now, the judgement comes with the next turn (follow.h). */
+	hear(rec, follow, 0);
 	hear(rec, follow, 0);
 	wmk_follow_finish(follow);
 	return running;

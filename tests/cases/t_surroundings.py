@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import WAYMARK, Skip, check, main, need, rounds, slurp, wait_for  # noqa: E402
+from harness import FEATURES, WAYMARK, Skip, check, main, need, rounds, slurp, wait_for  # noqa: E402
 
 INHERITED = """
 import os, resource, signal, sys
@@ -155,6 +155,15 @@ def name_that_a_terminal_obeys(case):
     check('[31mred' in result.err and '\x1b' not in result.err, 'it says: %r', result.err)
 
 
+def end_is_heard_last(case):
+    """The program's end comes after the latest look at what the kernel told, and before that at the children: it is judged all the same."""
+    if 'testpoints' not in FEATURES:
+        raise Skip('needs a build with -Dtestpoints=true')
+    result = case.record(['env', '-i', 'WMK_TEST_BOARD=' + case.board.path, case.program('procs'), 'leaf', '5'],
+                         env={'WMK_TESTPOINT': 'record_heard=delay:0:200000'}).ok()
+    check([one['name'] for one in result.summary['not_followed']] == ['procs'], 'not followed: %s', result.summary['not_followed'])
+
+
 def short_lives_are_not_called_unfollowed(case):
     """Many programs at once, looked at in the middle of exec and at their ends: none is said to have cleared its environment."""
     for _ in range(rounds(50)):
@@ -221,5 +230,5 @@ def interrupt_before_the_start(case):
 if __name__ == '__main__':
     main([program_inherits_the_same, standard_descriptors_are_closed, standard_output_is_full, files_may_not_grow,
           more_programs_than_descriptors, fewer_descriptors_than_programs, program_of_another_user,
-          name_that_a_terminal_obeys, short_lives_are_not_called_unfollowed, signal_of_a_descendant_is_not_passed_on,
-          interrupt_before_the_start])
+          name_that_a_terminal_obeys, end_is_heard_last, short_lives_are_not_called_unfollowed,
+          signal_of_a_descendant_is_not_passed_on, interrupt_before_the_start])
