@@ -74,7 +74,8 @@ static uint64_t data_offset(uint32_t n_rings, uint64_t page)
 	return round_up(WMK_RING_HEADER_SIZE, page) + round_up((uint64_t)n_rings * sizeof(struct wmk_ring_ctl), page);
 }
 
-static struct waymark_ring_set *take_retired(size_t private_len, size_t shared_len)
+/* One in which every ring lies where it would in a new one. */
+static struct waymark_ring_set *take_retired(uint32_t n_rings, uint64_t ring_size)
 {
 	/*
 	 * Acquire: pairs with the release that put them there. Taken whole, so that no element can come back
@@ -84,7 +85,7 @@ static struct waymark_ring_set *take_retired(size_t private_len, size_t shared_l
 
 	for (; list; list = next) {
 		next = list->next_retired;
-		if (!found && list->private_len == private_len && list->shared_len == shared_len) {
+		if (!found && list->n_rings == n_rings && list->ring_mask + 1 == ring_size) {
 			found = list;
 			continue;
 		}
@@ -103,8 +104,8 @@ static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, 
 	uint32_t n_rings = o->n_cpus + WAYMARK_RING_CLAIMS + WMK_RING_SPARES;
 	uint64_t offset = data_offset(n_rings, page), shared_len = offset + n_rings * ring_size;
 	size_t private_len = round_up(sizeof(struct waymark_ring_set) + n_rings * sizeof(struct wmk_ring_view), page);
-	struct waymark_ring_set *set = is_reader ? NULL : take_retired(private_len, shared_len);
-	unsigned char *base = (unsigned char *)set, *shared;
+	struct waymark_ring_set *set = is_reader ? NULL : take_retired(n_rings, ring_size);
+	unsigned char *base = (unsigned char *)set, *shared, *controls;
 	int rseq = &__rseq_size && __rseq_size != 0;
 
 	if (!set) {
@@ -116,9 +117,10 @@ static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, 
 			goto unmap;
 	}
 	shared = base + private_len;
-	if (mmap(shared, shared_len, is_reader ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_SHARED | MAP_FIXED, fd, 0) ==
-		    MAP_FAILED ||
-	    (!is_reader && mprotect(shared, offset, PROT_READ | PROT_WRITE) < 0))
+	/* In a set that is used again, recorders with a stale pointer still look at the control blocks: never without access. */
+	if (mmap(shared, offset, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
+	    mmap(shared + offset, shared_len - offset, is_reader ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_SHARED | MAP_FIXED, fd,
+		 (off_t)offset) == MAP_FAILED)
 		goto unmap;
 	madvise(shared, shared_len, MADV_DONTDUMP);
 	set = (struct waymark_ring_set *)base;
@@ -137,12 +139,16 @@ static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, 
 	set->private_len = private_len;
 	set->shared_len = shared_len;
 	set->options = *o;
+	controls = shared + round_up(WMK_RING_HEADER_SIZE, page);
 	for (uint32_t i = 0; i < n_rings; i++) {
-		set->ring[i] = (struct wmk_ring_view) {
-			.ctl = (struct wmk_ring_ctl *)(shared + round_up(WMK_RING_HEADER_SIZE, page)) + i,
-			.data = shared + offset + i * ring_size,
-			.accessible = is_reader ? ring_size : 0,
-		};
+		struct wmk_ring_view *ring = &set->ring[i];
+
+		/* One store each: in a set that is used again these are what they were, and a recorder may look at any moment. */
+		__atomic_store_n(&ring->ctl, (struct wmk_ring_ctl *)controls + i, __ATOMIC_RELAXED);
+		__atomic_store_n(&ring->data, shared + offset + i * ring_size, __ATOMIC_RELAXED);
+		wmk_ring_set_to(&ring->limit, 0);
+		wmk_ring_set_to(&ring->accessible, is_reader ? ring_size : 0);
+		ring->seen = ring->seen_claims = 0;
 	}
 	set->seq_cpus = rseq ? o->n_cpus : 0;
 	*out = set;
@@ -151,7 +157,10 @@ unmap:
 	{
 		int err = -errno;
 
-		munmap(base, private_len + shared_len + GUARD_LEN);
+		if (set)
+			wmk_ring_set_retire(set);
+		else
+			munmap(base, private_len + shared_len + GUARD_LEN);
 		return err;
 	}
 }

@@ -83,7 +83,9 @@ struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_chan
 	if (!e)
 		return NULL;
 	e->event = event;
-	e->set = channel ? channel->set : NULL;
+	/* Never NULL again: who still has this enabler as it was before looks into the set before its guard tells. */
+	if (channel)
+		e->set = channel->set;
 	e->id = id;
 	e->run_bytes = event->run_bytes;
 	e->field_limit = channel ? channel->field_limit : 0;

@@ -422,9 +422,52 @@ static void test_mlockall(void **state)
 	pair_close(&p);
 }
 
+struct stale {
+	struct waymark_ring_set *set;
+	uint64_t guard;
+	int stop;
+};
+
+/* Holds on to a set that is retired and used again: it never loses its footing, and never records. */
+static void *record_stale(void *arg)
+{
+	struct stale *stale = arg;
+	const uint64_t words[2] = { 7, 7 };
+	const struct waymark_ring_frag f[] = { { &words[0], 8, WAYMARK_FRAG_WORDS }, { "bytes", 5, WAYMARK_FRAG_BYTES } };
+
+	while (!__atomic_load_n(&stale->stop, __ATOMIC_RELAXED)) {
+		assert_int_equal(wmk_ring_write(stale->set, &stale->guard, 5, 3, f, 1, 8), -ESTALE);
+		assert_int_equal(wmk_ring_write(stale->set, &stale->guard, 5, 3, f, 2, 13), -ESTALE);
+		wmk_ring_count_cut(stale->set, 0);
+	}
+	return NULL;
+}
+
+static void test_reopen_under_recorder(void **state)
+{
+	struct waymark_ring_set *again;
+	struct stale stale;
+	pthread_t thread;
+	struct pair p;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4, .prefault = 1 << 30 });
+	stale = (struct stale){ .set = p.writer };
+	assert_int_equal(pthread_create(&thread, NULL, record_stale, &stale), 0);
+	for (unsigned i = 0; i < rounds(50000); i++) {
+		wmk_ring_set_retire(p.writer);
+		assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(p.reader), &again), 0);
+		assert_ptr_equal(again, p.writer);
+	}
+	__atomic_store_n(&stale.stop, 1, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	pair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reopen_under_recorder),
 		cmocka_unit_test(test_wake),	    cmocka_unit_test(test_beacon),
 		cmocka_unit_test(test_floor_holds), cmocka_unit_test(test_block),
 		cmocka_unit_test(test_block_ends),  cmocka_unit_test(test_claims),

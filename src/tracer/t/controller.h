@@ -44,7 +44,7 @@ bool controller_wait_done(struct controller *c, unsigned n);
 
 /* One record, as text: "provider:name a=1 b="x" c=[1,2]"; contexts first, in braces. `ring` as in ring.h. */
 typedef void (*controller_record_fn)(void *data, uint32_t ring, uint64_t ts, const char *text);
-/* All that the rings hold. Returns records read; *lost (may be NULL) as the rings say, *cut likewise. -1: a record could not be decoded. */
+/* All that the rings hold and an earlier call has not read. Returns records read; *lost (may be NULL) as the rings say, *cut likewise. -1: a record could not be decoded, or a ring not be read. */
 long controller_read(struct controller *c, controller_record_fn fn, void *data, uint64_t *lost, uint64_t *cut);
 struct waymark_ring_set *controller_set(struct controller *c);
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* controller_inside.h - what controller.c and controller_read.c share. */
+#ifndef WMK_TRACER_T_CONTROLLER_INSIDE_H
+#define WMK_TRACER_T_CONTROLLER_INSIDE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/un.h>
+
+#include "tracer/t/controller.h"
+
+#define APPS_MAX 64
+#define CHANNEL 7
+
+struct app {
+	int sock;
+	struct wmk_in in;
+	struct wmk_out out;
+	struct { uint32_t number; uint32_t id; bool there; } *events;
+	unsigned n_events;
+	uint32_t synced;
+	bool done;
+};
+
+struct controller {
+	struct controller_options options;
+	struct sockaddr_un addr;
+	int listener, stop[2];
+	pthread_t thread;
+	pthread_mutex_t lock;
+	struct waymark_ring_set *set;
+	struct wmk_event_class *classes[4096];
+	unsigned n_classes;
+	struct app apps[APPS_MAX];
+	unsigned n_apps;
+	uint32_t sync;
+	bool channel_away;          /* controller_channel_gone() was called */
+	struct waymark_ring_reader **readers; /* of every ring, from the first controller_read() on */
+};
+
+#endif
