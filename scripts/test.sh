@@ -11,15 +11,16 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-# name | what meson is told | test setup | suites (empty: all; -NAME: not that one)
-# Models and the tree itself do not depend on how the programs are built: once is enough.
+# name | what meson is told | test setup | suites (empty: all; -NAME: not that one) of the short run; --long runs all of all but tsan
+# What does not depend on how the programs are built, or is compiled anew by its test, runs once: models, the tree, the header's matrix.
+# A build runs those suites that it can make fail: in no-rseq the rings and all that records, in tsan what has threads and no assembly.
 builds=(
 	"gcc-release|--buildtype=release||"
-	"gcc-testpoints|--buildtype=debugoptimized -Dtestpoints=true||-model -tree"
-	"no-rseq|--buildtype=release|norseq|-model -tree"
-	"clang|--buildtype=release||-model -tree"
-	"asan|--buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false|asan|-model -tree"
-	"tsan|--buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false|tsan|base schema wire ring ctf store consumer session tracer-threads"
+	"gcc-testpoints|--buildtype=debugoptimized -Dtestpoints=true||base ring consumer tracer tests"
+	"no-rseq|--buildtype=release|norseq|ring consumer tracer tests"
+	"clang|--buildtype=release||-model -tree -front"
+	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false|asan|-model -tree -front -builds"
+	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|base schema wire ring ctf store consumer session tracer-threads"
 )
 declare -A compiler=([clang]="clang clang++") share=([no-rseq]=gcc-release)
 
@@ -79,6 +80,7 @@ for build in "${builds[@]}"; do
 	args=(--no-rebuild --num-processes "$(nproc)" --logbase "testlog-$name")
 	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 2)
 	[ -n "$env" ] && args+=(--setup "$env")
+	[ $long = 1 ] && [ "$name" != gcc-release ] && [ "$name" != tsan ] && suites="-model -tree -front"
 	for suite in $suites; do
 		case $suite in
 		-*) args+=(--no-suite "${suite#-}") ;;

@@ -68,11 +68,12 @@ static void choose_path(struct waymark_enabler *e, struct wmk_event *event, cons
 	bool tail = fits && event->tail != WMK_OP_RUN && staged + 4 <= WMK_RING_FAST_LEN;
 
 	fits = fits && event->plain && staged - 1 < WMK_RING_FAST_LEN;
-	e->plain = fits && channel->n_contexts == 0 ? event : NULL;
-	e->stamp_key = fits || tail ? channel->stamp_key : 0;
-	e->stamp_words = fits || tail ? channel->stamp_words : 0;
-	e->run_words = fits || tail ? (uint8_t)((event->run_bytes + 7) / 8) : 0;
-	e->tail = tail;
+	/* (T7) release: the set comes before; pairs with waymark_record()'s acquire */
+	__atomic_store_n(&e->plain, fits && channel->n_contexts == 0 ? event : NULL, __ATOMIC_RELEASE);
+	wmk_propose(e->stamp_key, fits || tail ? channel->stamp_key : 0);
+	wmk_propose(e->stamp_words, fits || tail ? channel->stamp_words : 0);
+	wmk_propose(e->run_words, fits || tail ? (uint8_t)((event->run_bytes + 7) / 8) : 0);
+	wmk_propose(e->tail, tail);
 }
 
 struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, waymark_probe_fn probe,
@@ -82,20 +83,20 @@ struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_chan
 
 	if (!e)
 		return NULL;
-	e->event = event;
+	wmk_propose(e->event, event);
 	/* Never NULL again: who still has this enabler as it was before looks into the set before its guard tells. */
 	if (channel)
-		e->set = channel->set;
-	e->id = id;
-	e->run_bytes = event->run_bytes;
-	e->field_limit = channel ? channel->field_limit : 0;
-	e->n_contexts = channel ? channel->n_contexts : 0;
-	if (channel) {
-		memcpy(e->contexts, channel->contexts, channel->n_contexts);
+		wmk_propose(e->set, channel->set);
+	wmk_propose(e->id, id);
+	wmk_propose(e->run_bytes, event->run_bytes);
+	wmk_propose(e->field_limit, channel ? channel->field_limit : 0);
+	wmk_propose(e->n_contexts, channel ? channel->n_contexts : 0);
+	for (unsigned i = 0; channel && i < channel->n_contexts; i++)
+		wmk_propose(e->contexts[i], channel->contexts[i]);
+	if (channel)
 		channel->enabled++;
-	}
-	e->probe = probe;
-	e->data = data;
+	wmk_propose(e->probe, probe);
+	wmk_propose(e->data, data);
 	if (probe)
 		__atomic_store_n(&event->n_probes, event->n_probes + 1, __ATOMIC_RELAXED);
 	e->channel = channel;

@@ -116,10 +116,10 @@ static unsigned stage(struct build *b, const struct waymark_enabler *e, const st
 {
 	char *to = (char *)b->stage;
 	unsigned op = 0;
-	uint32_t n_contexts = e->n_contexts;
+	uint32_t n_contexts = wmk_proposed(e->n_contexts);
 
 	for (uint32_t i = 0; i < n_contexts && i < WMK_ENABLER_CONTEXTS; i++) {
-		const struct wmk_context_desc *context = wmk_context_get(e->contexts[i]);
+		const struct wmk_context_desc *context = wmk_context_get(wmk_proposed(e->contexts[i]));
 
 		if (wmk_unlikely(!context))
 			continue;       /* it changed under our hands: the guard will say so */
@@ -157,7 +157,7 @@ static size_t precision(const uint64_t *words, uint32_t before)
 static bool build(struct build *b, const struct waymark_enabler *e, const struct wmk_event *event, const uint64_t *words,
 		  const struct waymark_ref *refs, const void *ip)
 {
-	uint32_t limit = e->field_limit;
+	uint32_t limit = wmk_proposed(e->field_limit);
 
 	b->n = b->cut = b->n_lens = b->total = 0;
 	for (unsigned i = stage(b, e, event, &words, ip); i < event->n_ops; i++) {
@@ -201,8 +201,8 @@ static void lose(struct waymark_enabler *e, uint64_t gen)
 	struct wmk_ring_inside inside = wmk_ring_grace_enter();
 
 	WMK_TESTPOINT(record_losing);
-	if (__atomic_load_n(&e->gen, __ATOMIC_SEQ_CST) == gen && e->set)
-		wmk_ring_count_lost(e->set);
+	if (__atomic_load_n(&e->gen, __ATOMIC_SEQ_CST) == gen && wmk_proposed(e->set))
+		wmk_ring_count_lost(wmk_proposed(e->set));
 	WMK_TESTPOINT(record_lost);
 	wmk_ring_grace_leave(inside);
 }
@@ -211,7 +211,7 @@ static inline __attribute__((always_inline)) int record_frags(struct build *b, s
 							      const struct wmk_event *event, const uint64_t *words,
 							      const struct waymark_ref *refs, const void *ip)
 {
-	struct waymark_ring_set *set = e->set;
+	struct waymark_ring_set *set = wmk_proposed(e->set);
 	int rc;
 
 	if (wmk_unlikely(!set))
@@ -220,7 +220,7 @@ static inline __attribute__((always_inline)) int record_frags(struct build *b, s
 		lose(e, gen);
 		return 0;
 	}
-	rc = wmk_ring_write(set, &e->gen, gen, e->id, b->frags, b->n, b->total);
+	rc = wmk_ring_write(set, &e->gen, gen, wmk_proposed(e->id), b->frags, b->n, b->total);
 	if (wmk_unlikely(b->cut) && rc == 0) {
 		WMK_TESTPOINT(record_cut);
 		wmk_ring_count_cut(set, b->cut);
@@ -258,7 +258,7 @@ static __attribute__((noinline, cold)) void one_probe(struct waymark_enabler *e,
 
 	WMK_TESTPOINT(record_probing);
 	if (__atomic_load_n(&e->gen, __ATOMIC_SEQ_CST) == gen)
-		wmk_probe_call(event, e->probe, e->data, words, refs);
+		wmk_probe_call(event, wmk_proposed(e->probe), wmk_proposed(e->data), words, refs);
 	WMK_TESTPOINT(record_probed);
 	wmk_ring_grace_leave(inside);
 	wmk_thread.in_probe--;
@@ -269,7 +269,7 @@ static void one(struct waymark_enabler *e, uint64_t gen, struct wmk_event *event
 {
 	if (wmk_unlikely(!own))
 		lose(e, gen);
-	else if (e->probe)
+	else if (wmk_proposed(e->probe))
 		one_probe(e, gen, event, words, refs);
 	else if (2u * event->n_ops + 1 <= FRAGS_FEW)
 		record_few(e, gen, event, words, refs, ip);
@@ -289,9 +289,9 @@ again:
 		uint64_t gen = __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE); /* (T4), (T5) */
 		struct wmk_event *event = desc->event;
 
-		if (gen == 0 || e->event != event)
+		if (gen == 0 || wmk_proposed(e->event) != event)
 			goto again;
-		if (gen > done && probes == (e->probe != NULL))
+		if (gen > done && probes == (wmk_proposed(e->probe) != NULL))
 			one(e, gen, event, words, refs, ip, own);
 		if (gen > done)
 			done = gen;
@@ -332,8 +332,8 @@ static __attribute__((noinline, cold)) int make_stamp(const struct waymark_enabl
 	wmk_thread.stamp_busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	wmk_thread.stamp_key = 0;
-	for (unsigned i = 0; i < e->n_contexts && i < WMK_ENABLER_CONTEXTS && !err; i++) {
-		const struct wmk_context_desc *context = wmk_context_get(e->contexts[i]);
+	for (unsigned i = 0; i < wmk_proposed(e->n_contexts) && i < WMK_ENABLER_CONTEXTS && !err; i++) {
+		const struct wmk_context_desc *context = wmk_context_get(wmk_proposed(e->contexts[i]));
 
 		if (!context || to + context->bytes > (char *)(wmk_thread.stamp + WMK_STAMP_WORDS)) {
 			err = -ESTALE;
@@ -362,15 +362,16 @@ static inline uint64_t *copy_words(uint64_t *to, const uint64_t *from, unsigned 
 static inline int record_stamped(struct waymark_enabler *e, uint64_t gen, const uint64_t *words, uint16_t key)
 {
 	uint64_t block[WMK_STAMP_WORDS + WMK_RING_FAST_LEN / 8], *end;
-	unsigned n = e->stamp_words;
+	struct waymark_ring_set *set = wmk_proposed(e->set);
+	unsigned n = wmk_proposed(e->stamp_words);
 
-	if (wmk_unlikely(wmk_thread.stamp_key != key) && make_stamp(e, gen, key) < 0)
+	if (wmk_unlikely(!set) || (wmk_unlikely(wmk_thread.stamp_key != key) && make_stamp(e, gen, key) < 0))
 		return -EAGAIN;
 	end = copy_words(block, wmk_thread.stamp, n);
-	copy_words(end, words, e->run_words);
+	copy_words(end, words, wmk_proposed(e->run_words));
 	if (wmk_unlikely(*(volatile uint16_t *)&wmk_thread.stamp_key != key))
 		return -EAGAIN;
-	return wmk_ring_write_short(e->set, &e->gen, gen, e->id, block, e->run_bytes + 8 * n);
+	return wmk_ring_write_short(set, &e->gen, gen, wmk_proposed(e->id), block, wmk_proposed(e->run_bytes) + 8 * n);
 }
 
 #ifdef __has_feature
@@ -425,8 +426,8 @@ static inline int record_tail(struct waymark_enabler *e, uint64_t gen, const str
 			      const struct waymark_ref *ref, uint16_t key)
 {
 	uint64_t block[WMK_STAMP_WORDS + WMK_RING_FAST_LEN / 8 + 2], *to = block;
-	struct waymark_ring_set *set = e->set;
-	size_t max = e->field_limit < WMK_RING_TAIL_MAX ? e->field_limit : WMK_RING_TAIL_MAX, n = ref->len;
+	struct waymark_ring_set *set = wmk_proposed(e->set);
+	size_t limit = wmk_proposed(e->field_limit), max = limit < WMK_RING_TAIL_MAX ? limit : WMK_RING_TAIL_MAX, n = ref->len;
 	uint32_t len = event->run_bytes;
 	unsigned kind = event->tail;
 	bool counted = kind == WMK_OP_BLOB || kind == WMK_OP_SEQ;
@@ -446,7 +447,7 @@ static inline int record_tail(struct waymark_enabler *e, uint64_t gen, const str
 	if (key) {
 		if (wmk_unlikely(wmk_thread.stamp_key != key) && make_stamp(e, gen, key) < 0)
 			return -EAGAIN;
-		to = copy_words(to, wmk_thread.stamp, e->stamp_words);
+		to = copy_words(to, wmk_thread.stamp, wmk_proposed(e->stamp_words));
 	}
 	if (counted) {
 		uint32_t count = (uint32_t)n >> event->tail_shift;
@@ -463,8 +464,8 @@ static inline int record_tail(struct waymark_enabler *e, uint64_t gen, const str
 		words = block;
 	len += (uint32_t)((char *)to - (char *)block);
 	if (kind == WMK_OP_STRING || kind == WMK_OP_TEXT)
-		return wmk_ring_write_tail(set, &e->gen, gen, e->id, words, len, ref->base, (uint32_t)n, 1);
-	return wmk_ring_write_tail(set, &e->gen, gen, e->id, words, len, ref->base, (uint32_t)n, 0);
+		return wmk_ring_write_tail(set, &e->gen, gen, wmk_proposed(e->id), words, len, ref->base, (uint32_t)n, 1);
+	return wmk_ring_write_tail(set, &e->gen, gen, wmk_proposed(e->id), words, len, ref->base, (uint32_t)n, 0);
 }
 
 /* One channel wants it, and no probe: what follows the look at the chain need not walk. 0, or something else: walk after all. */
@@ -472,9 +473,9 @@ static __attribute__((noinline)) int single(struct waymark_enabler *e, uint64_t 
 					    const struct waymark_ref *refs, const void *ip)
 {
 	struct wmk_event *event = desc->event;
-	uint16_t key = e->stamp_key;
+	uint16_t key = wmk_proposed(e->stamp_key);
 
-	if (e->tail && event->tail != WMK_OP_RUN) {
+	if (wmk_proposed(e->tail) && event->tail != WMK_OP_RUN) {
 		int rc = record_tail(e, gen, event, words, refs, key);
 
 		if (wmk_likely(rc != -EAGAIN))
@@ -495,11 +496,13 @@ void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words,
 		return;
 	uint64_t gen = __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) | 1; /* (T4); a dead one's 0 becomes 1, which no guard ever is */
 
-	if (wmk_likely(!e->next && wmk_thread.mark == 0)) {
-		if (wmk_likely(e->plain == desc->event)) {
-			if (wmk_likely(wmk_ring_write_short(e->set, &e->gen, gen, e->id, words, e->run_bytes) == 0))
+	if (wmk_likely(!wmk_proposed(e->next) && wmk_thread.mark == 0)) {
+		/* (T7) acquire: where it is plain there is a set; pairs with choose_path()'s store, and no later use of `e` has none */
+		if (wmk_likely(__atomic_load_n(&e->plain, __ATOMIC_ACQUIRE) == desc->event)) {
+			if (wmk_likely(wmk_ring_write_short(wmk_proposed(e->set), &e->gen, gen, wmk_proposed(e->id), words,
+							    wmk_proposed(e->run_bytes)) == 0))
 				return;
-		} else if (!e->probe && e->event == desc->event) {
+		} else if (!wmk_proposed(e->probe) && wmk_proposed(e->event) == desc->event) {
 			if (single(e, gen, desc, words, refs, ip ? ip : __builtin_return_address(0)) == 0)
 				return;
 		}

@@ -148,6 +148,13 @@ struct wmk_channel {
 #define WMK_ENABLER_CONTEXTS 7
 
 /*
+ * A recorder reads an enabler while it may become another's: relaxed, each member by itself; whether they belong together is the guard's
+ * to say.
+ */
+#define wmk_proposed(member) __atomic_load_n(&(member), __ATOMIC_RELAXED)
+#define wmk_propose(member, value) __atomic_store_n(&(member), (value), __ATOMIC_RELAXED)
+
+/*
  * Says that an event is recorded into a channel, or given to a probe. `gen` is the guard: 0 when dead, else an odd serial that is never
  * used again; all other members are written while it is 0, so whoever still finds the same `gen` after reading them has read what
  * belongs together. A ring commits a record only if `gen` still holds at that moment. A chain is sorted by `gen`.

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,9 @@
 #include <waymark/runtime.h>
 #include <waymark/trace.h>
 
-static volatile int stop;
+static atomic_int stop;
 /* The others rest: what they record fills the rings at once, and of a library's few records none might find room. */
-static volatile int quiet;
+static atomic_int quiet;
 
 static void on_timer(int number)
 {

@@ -18,6 +18,14 @@
 #ifndef __has_feature
 #define __has_feature(x) 0
 #endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+/* Its search for leaks needs a /proc that shows this process, which another PID namespace has not. */
+const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+#endif
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !__has_feature(address_sanitizer) && \
 	!__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer)
 /* In a child that the C library did not prepare, the heap may be locked by a thread that is not there. */
