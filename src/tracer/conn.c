@@ -212,13 +212,25 @@ int wmk_conn_announce(struct wmk_conn *conn)
 /* Some: where one cannot be, all cannot, as a rule. */
 #define COMPLAINTS_MAX 16u
 
-int wmk_conn_complain(struct wmk_conn *conn)
+static int complain_late(struct wmk_conn *conn, uint32_t late_ms)
+{
+	char words[200];
+
+	conn->told_late = true;
+	snprintf(words, sizeof(words), "its registration took longer than the %u ms that it waits (WAYMARK_REGISTER_TIMEOUT): "
+		 "the first of what it recorded may be missing", late_ms);
+	return wmk_out_error(&conn->out, WMK_MSG_ERROR, 0, ETIMEDOUT, words);
+}
+
+int wmk_conn_complain(struct wmk_conn *conn, uint32_t late_ms)
 {
 	uint32_t from = conn->complained;
 	int err = 0;
 
-	if (!conn->welcomed || from == wmk_tracer.n_untraceable)
-		return 0;
+	if (conn->welcomed && late_ms && !conn->told_late)
+		err = complain_late(conn, late_ms);
+	if (err < 0 || !conn->welcomed || from == wmk_tracer.n_untraceable)
+		return err;
 	conn->complained = wmk_tracer.n_untraceable;
 	for (uint32_t i = 0; i < wmk_tracer.n_events && from < COMPLAINTS_MAX && !err; i++) {
 		const struct wmk_event *event = wmk_tracer.events[i];

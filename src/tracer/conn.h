@@ -18,6 +18,7 @@ struct wmk_conn {
 	uint32_t sent_batch, done_batch;
 	bool sent_any, done_any;
 	uint32_t complained;    /* of events that cannot be traced: up to which serial they have been named */
+	bool told_late;         /* that the program did not wait for the answer */
 	uint32_t *announced;    /* by event number: its `life` + 1 as told, or 0 */
 	uint32_t n_announced;
 	struct wmk_out out;
@@ -32,8 +33,8 @@ int wmk_conn_open(struct wmk_conn *conn, const char *path);
 void wmk_conn_close(struct wmk_conn *conn, bool keep);
 /* Tell what has come and gone since the last time. 0 or -errno. Lock held. */
 int wmk_conn_announce(struct wmk_conn *conn);
-/* Name the events that turned out not to be traceable. 0 or -errno. Lock held. */
-int wmk_conn_complain(struct wmk_conn *conn);
+/* Name the events that turned out not to be traceable; tell that a constructor waited `late_ms` in vain, if not 0. 0 or -errno. Lock held. */
+int wmk_conn_complain(struct wmk_conn *conn, uint32_t late_ms);
 /* Deal with what has arrived. 0, or -errno: close it. Lock held. */
 int wmk_conn_input(struct wmk_conn *conn);
 /* Send what is queued. 1 all, 0 more to come, -errno. */

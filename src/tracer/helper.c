@@ -50,6 +50,7 @@ static struct {
 	bool missed;            /* halted, and could not be started again: children try */
 	bool never;             /* waymark_helper_stop() was called */
 	_Atomic(uint32_t) done; /* the batch for which all controllers have answered */
+	_Atomic(uint32_t) late; /* a constructor has waited in vain for so many ms, and the program recorded on */
 	struct wmk_conn conns[MAX_CONNS];
 	unsigned n_conns;
 } helper;
@@ -226,7 +227,7 @@ static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 
 		if (conn->sock < 0)
 			continue;
-		if (wmk_conn_complain(conn) < 0 || (conn->sync_wanted && reclaimed && wmk_conn_synced(conn) < 0) || (sent = wmk_conn_flush(conn)) < 0) {
+		if (wmk_conn_complain(conn, atomic_load_explicit(&helper.late, memory_order_relaxed)) < 0 || (conn->sync_wanted && reclaimed && wmk_conn_synced(conn) < 0) || (sent = wmk_conn_flush(conn)) < 0) {
 			wmk_conn_close(conn, false);
 			continue;
 		}
@@ -424,6 +425,7 @@ bool wmk_helper_after_fork(bool may_free)
 	helper.n_conns = 0;
 	helper.running = helper.missed = false;
 	helper.tid = 0;
+	atomic_store_explicit(&helper.late, 0, memory_order_relaxed);   /* told, or to be told, by the parent */
 	return had;
 }
 
@@ -445,8 +447,11 @@ void wmk_helper_wait(uint32_t change)
 		wait_budget_ms = register_timeout_ms();
 	while ((int32_t)((done = atomic_load_explicit(&helper.done, memory_order_acquire)) - change) < 0) { /* (T6) */
 		left = wait_budget_ms - (now_ms() - begin);
-		if (left <= 0)
+		if (left <= 0) {
+			/* (who waits for nothing has asked for that) */
+			atomic_store_explicit(&helper.late, (uint32_t)register_timeout_ms(), memory_order_relaxed);
 			break;
+		}
 		futex_wait(&helper.done, done, left);
 	}
 	left = wait_budget_ms - (now_ms() - begin);

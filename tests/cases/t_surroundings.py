@@ -164,6 +164,19 @@ def end_is_heard_last(case):
     check([one['name'] for one in result.summary['not_followed']] == ['procs'], 'not followed: %s', result.summary['not_followed'])
 
 
+def registration_comes_late(case):
+    """Who did not wait long enough goes on, and the summary says that the first records may be missing."""
+    if 'testpoints' not in FEATURES:
+        raise Skip('needs a build with -Dtestpoints=true')
+    child = case.start([case.program('procs'), 'forever'],
+                       env={'WMK_TESTPOINT': 'record_heard=delay:0:200000', 'WAYMARK_REGISTER_TIMEOUT': '20'})
+    wait_for(lambda: case.board.begun() > 6000, 'the program to have run for a while')
+    os.killpg(child.pid, signal.SIGINT)
+    result = case.finish(child).ok(7)
+    check('longer than the 20 ms' in result.err, 'it does not say so: %s', result.err)
+    check(0 < result.summary['records'] < case.board.begun(), '%d records of %d', result.summary['records'], case.board.begun())
+
+
 def short_lives_are_not_called_unfollowed(case):
     """Many programs at once, looked at in the middle of exec and at their ends: none is said to have cleared its environment."""
     for _ in range(rounds(50)):
@@ -230,5 +243,5 @@ def interrupt_before_the_start(case):
 if __name__ == '__main__':
     main([program_inherits_the_same, standard_descriptors_are_closed, standard_output_is_full, files_may_not_grow,
           more_programs_than_descriptors, fewer_descriptors_than_programs, program_of_another_user,
-          name_that_a_terminal_obeys, end_is_heard_last, short_lives_are_not_called_unfollowed,
+          name_that_a_terminal_obeys, end_is_heard_last, registration_comes_late, short_lives_are_not_called_unfollowed,
           signal_of_a_descendant_is_not_passed_on, interrupt_before_the_start])
