@@ -17,9 +17,9 @@ cd "$(dirname "$0")/.."
 builds=(
 	"gcc-release|--buildtype=release||"
 	"gcc-testpoints|--buildtype=debugoptimized -Dtestpoints=true||base ring consumer tracer tests"
-	"no-rseq|--buildtype=release|norseq|ring consumer tracer tests"
-	"clang|--buildtype=release||-model -tree -front"
-	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false|asan|-model -tree -front -builds"
+	"no-rseq|--buildtype=release|norseq|ring consumer tracer tests threads"
+	"clang|--buildtype=release||-model -tree -front -machines -threads"
+	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false|asan|-model -tree -front -machines -builds"
 	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|base schema wire ring ctf store consumer session tracer-threads"
 )
 declare -A compiler=([clang]="clang clang++") share=([no-rseq]=gcc-release)
@@ -80,7 +80,7 @@ for build in "${builds[@]}"; do
 	args=(--no-rebuild --num-processes "$(nproc)" --logbase "testlog-$name")
 	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 2)
 	[ -n "$env" ] && args+=(--setup "$env")
-	[ $long = 1 ] && [ "$name" != gcc-release ] && [ "$name" != tsan ] && suites="-model -tree -front"
+	[ $long = 1 ] && [ "$name" != gcc-release ] && [ "$name" != tsan ] && suites="-model -tree -front -machines"
 	for suite in $suites; do
 		case $suite in
 		-*) args+=(--no-suite "${suite#-}") ;;
