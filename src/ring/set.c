@@ -74,8 +74,16 @@ static uint64_t data_offset(uint32_t n_rings, uint64_t page)
 	return round_up(WMK_RING_HEADER_SIZE, page) + round_up((uint64_t)n_rings * sizeof(struct wmk_ring_ctl), page);
 }
 
-/* One in which every ring lies where it would in a new one. */
-static struct waymark_ring_set *take_retired(uint32_t n_rings, uint64_t ring_size)
+/* Alike in all that a recorder with a stale pointer may still look at, so that nothing of it changes. */
+static int same_shape(const struct waymark_ring_set *set, const struct waymark_ring_options *o)
+{
+	const struct waymark_ring_options *is = &set->options;
+
+	return is->n_cpus == o->n_cpus && is->subbuf_size == o->subbuf_size && is->n_subbufs == o->n_subbufs &&
+	       is->header_room == o->header_room && is->mode == o->mode && is->clock == o->clock && is->block_us == o->block_us;
+}
+
+static struct waymark_ring_set *take_retired(const struct waymark_ring_options *o)
 {
 	/*
 	 * Acquire: pairs with the release that put them there. Taken whole, so that no element can come back
@@ -85,7 +93,7 @@ static struct waymark_ring_set *take_retired(uint32_t n_rings, uint64_t ring_siz
 
 	for (; list; list = next) {
 		next = list->next_retired;
-		if (!found && list->n_rings == n_rings && list->ring_mask + 1 == ring_size) {
+		if (!found && same_shape(list, o)) {
 			found = list;
 			continue;
 		}
@@ -97,35 +105,30 @@ static struct waymark_ring_set *take_retired(uint32_t n_rings, uint64_t ring_siz
 	return found;
 }
 
-/* Reserve (or reuse) the address range, map, fill the private side. */
-static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, struct waymark_ring_set **out)
+/* A range of addresses for a set of this shape, and all of the private side that never changes. */
+static int reserve(const struct waymark_ring_options *o, int is_reader, struct waymark_ring_set **out)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), ring_size = (uint64_t)o->subbuf_size * o->n_subbufs;
 	uint32_t n_rings = o->n_cpus + WAYMARK_RING_CLAIMS + WMK_RING_SPARES;
 	uint64_t offset = data_offset(n_rings, page), shared_len = offset + n_rings * ring_size;
 	size_t private_len = round_up(sizeof(struct waymark_ring_set) + n_rings * sizeof(struct wmk_ring_view), page);
-	struct waymark_ring_set *set = is_reader ? NULL : take_retired(n_rings, ring_size);
-	unsigned char *base = (unsigned char *)set, *shared, *controls;
+	unsigned char *shared, *base = mmap(NULL, private_len + shared_len + GUARD_LEN, PROT_NONE,
+					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct waymark_ring_set *set = (struct waymark_ring_set *)base;
 	int rseq = &__rseq_size && __rseq_size != 0;
 
-	if (!set) {
-		base = mmap(NULL, private_len + shared_len + GUARD_LEN, PROT_NONE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (base == MAP_FAILED)
-			return -errno;
-		if (mprotect(base, private_len, PROT_READ | PROT_WRITE) < 0)
-			goto unmap;
+	if (base == MAP_FAILED)
+		return -errno;
+	if (mprotect(base, private_len, PROT_READ | PROT_WRITE) < 0) {
+		int err = -errno;
+
+		munmap(base, private_len + shared_len + GUARD_LEN);
+		return err;
 	}
 	shared = base + private_len;
-	/* In a set that is used again, recorders with a stale pointer still look at the control blocks: never without access. */
-	if (mmap(shared, offset, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
-	    mmap(shared + offset, shared_len - offset, is_reader ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_SHARED | MAP_FIXED, fd,
-		 (off_t)offset) == MAP_FAILED)
-		goto unmap;
-	madvise(shared, shared_len, MADV_DONTDUMP);
-	set = (struct waymark_ring_set *)base;
 	set->header = (struct wmk_set_header *)shared;
 	set->rseq_offset = rseq ? __rseq_offset : 0;
+	set->seq_cpus = rseq ? o->n_cpus : 0;
 	set->clock = o->clock;
 	set->ring_mask = ring_size - 1;
 	set->subbuf_size = o->subbuf_size;
@@ -133,36 +136,57 @@ static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, 
 	set->first = sizeof(struct wmk_ring_sub) + o->header_room;
 	set->n_rings = n_rings;
 	set->fd = -1;
-	set->identity = WMK_CLAIM_ANONYMOUS;
-	set->may_block = 1;
 	set->is_reader = (uint32_t)is_reader;
 	set->private_len = private_len;
 	set->shared_len = shared_len;
 	set->options = *o;
-	controls = shared + round_up(WMK_RING_HEADER_SIZE, page);
 	for (uint32_t i = 0; i < n_rings; i++) {
-		struct wmk_ring_view *ring = &set->ring[i];
-
-		/* One store each: in a set that is used again these are what they were, and a recorder may look at any moment. */
-		__atomic_store_n(&ring->ctl, (struct wmk_ring_ctl *)controls + i, __ATOMIC_RELAXED);
-		__atomic_store_n(&ring->data, shared + offset + i * ring_size, __ATOMIC_RELAXED);
-		wmk_ring_set_to(&ring->limit, 0);
-		wmk_ring_set_to(&ring->accessible, is_reader ? ring_size : 0);
-		ring->seen = ring->seen_claims = 0;
+		set->ring[i].ctl = (struct wmk_ring_ctl *)(shared + round_up(WMK_RING_HEADER_SIZE, page)) + i;
+		set->ring[i].data = shared + offset + i * ring_size;
 	}
-	set->seq_cpus = rseq ? o->n_cpus : 0;
 	*out = set;
 	return 0;
-unmap:
-	{
-		int err = -errno;
+}
 
-		if (set)
-			wmk_ring_set_retire(set);
+/* What a set that is used again has anew. */
+static void renew(struct waymark_ring_set *set, const struct waymark_ring_options *o)
+{
+	memcpy(set->options.uuid, o->uuid, sizeof(o->uuid));
+	wmk_ring_set_to(&set->identity, WMK_CLAIM_ANONYMOUS);
+	wmk_ring_set_to(&set->may_block, 1);
+	for (uint32_t i = 0; i < set->n_rings; i++) {
+		wmk_ring_set_to(&set->ring[i].limit, 0);
+		wmk_ring_set_to(&set->ring[i].accessible, set->is_reader ? set->ring_mask + 1 : 0);
+	}
+}
+
+/* Reserve (or reuse) the address range, map, fill the private side. */
+static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, struct waymark_ring_set **out)
+{
+	struct waymark_ring_set *set = is_reader ? NULL : take_retired(o);
+	unsigned char *shared;
+	uint64_t control;
+	int err = set ? 0 : reserve(o, is_reader, &set);
+
+	if (err < 0)
+		return err;
+	shared = (unsigned char *)set->header;
+	control = (uint64_t)(set->ring[0].data - shared);
+	/* In a set that is used again, recorders with a stale pointer still look at the control blocks: never without access. */
+	if (mmap(shared, control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
+	    mmap(shared + control, set->shared_len - control, is_reader ? PROT_READ | PROT_WRITE : PROT_NONE,
+		 MAP_SHARED | MAP_FIXED, fd, (off_t)control) == MAP_FAILED) {
+		err = -errno;
+		if (is_reader)
+			waymark_ring_set_close(set);
 		else
-			munmap(base, private_len + shared_len + GUARD_LEN);
+			wmk_ring_set_retire(set);
 		return err;
 	}
+	madvise(shared, set->shared_len, MADV_DONTDUMP);
+	renew(set, o);
+	*out = set;
+	return 0;
 }
 
 static void fill_header(struct waymark_ring_set *set, uint64_t page)

@@ -451,6 +451,9 @@ static void test_reopen_under_recorder(void **state)
 	struct pair p;
 
 	(void)state;
+#ifdef __SANITIZE_THREAD__
+	skip();                 /* for it, a mapping that takes the place of another is a store to all of that */
+#endif
 	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4, .prefault = 1 << 30 });
 	stale = (struct stale){ .set = p.writer };
 	assert_int_equal(pthread_create(&thread, NULL, record_stale, &stale), 0);
