@@ -78,7 +78,7 @@ for build in "${builds[@]}"; do
 	fi
 	printf ', testing'
 	args=(--no-rebuild --num-processes "$(nproc)" --logbase "testlog-$name")
-	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 2)
+	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 4)
 	[ -n "$env" ] && args+=(--setup "$env")
 	[ $long = 1 ] && [ "$name" != gcc-release ] && [ "$name" != tsan ] && suites="-model -tree -front -machines"
 	for suite in $suites; do

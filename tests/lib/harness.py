@@ -25,6 +25,11 @@ PERCENT = int(os.environ.get('WMK_ROUNDS_PERCENT', '10'))
 SEED = int(os.environ.get('WMK_SEED', '0')) or random.SystemRandom().randrange(1, 1 << 31)
 
 
+# How long anything may take that takes milliseconds. Linux 6.18 with sched_autogroup was seen to keep whole sessions from the CPUs for a minute
+# and more while another one's threads slept and woke thousands of times a second.
+WAIT_S = 150
+
+
 class Skip(Exception):
     """This machine, or this build, cannot run the case; the text says why."""
 
@@ -94,7 +99,7 @@ class Case:
         self.started.append(child)
         return child
 
-    def finish(self, child, timeout=60):
+    def finish(self, child, timeout=WAIT_S):
         try:
             child.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -103,10 +108,10 @@ class Case:
                     slurp(child.wmk[1])[-800:]))
         return Result(child.returncode, slurp(child.wmk[0]), slurp(child.wmk[1]), child.wmk[2])
 
-    def record(self, command, options=(), timeout=60, **more):
+    def record(self, command, options=(), timeout=WAIT_S, **more):
         return self.finish(self.start(command, options, **more), timeout)
 
-    def checked(self, command, options=(), status=0, killed=False, timeout=60, lost=None, **more):
+    def checked(self, command, options=(), status=0, killed=False, timeout=WAIT_S, lost=None, **more):
         """record(), then read by both readers and hold every record against the board. Returns (result, trace, numbers)."""
         result = self.record(command, options, timeout, **more).ok(status)
         trace = result.trace()
@@ -161,7 +166,7 @@ def describe_group(leader):
     return 'alive: ' + ', '.join('%d %s' % p for p in session_of(leader))
 
 
-def wait_for(condition, words, timeout=20):
+def wait_for(condition, words, timeout=WAIT_S):
     """Until condition() is true; fails in words after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while True:
@@ -193,7 +198,7 @@ def run_case(function, scratch):
     case = Case(directory, '%d %s' % (SEED, name))
     begun = time.monotonic()
     signal.signal(signal.SIGALRM, _alarm)
-    signal.alarm(getattr(function, 'limit', 120) * (10 if PERCENT >= 100 else 2))
+    signal.alarm(getattr(function, 'limit', 120) * (10 if PERCENT >= 100 else 4))
     try:
         function(case)
         verdict, words = 'ok', ''
@@ -214,7 +219,7 @@ def run_case(function, scratch):
 
 
 def limit(seconds):
-    """Decorator: how long a case may take (twice that in short runs, ten times in long ones)."""
+    """Decorator: how long a case may take (four times that in short runs, ten times in long ones)."""
     def mark(function):
         function.limit = seconds
         return function
