@@ -281,6 +281,7 @@ void wmk_follow_look(struct wmk_follow *follow)
 		if (process)
 			look_at(follow, process->pid, process->serial);
 	}
+	follow->round++;
 }
 
 /* ── judgement ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -327,14 +328,13 @@ void wmk_follow_judge(struct wmk_follow *follow)
 {
 	for (struct wmk_follow_ended **at = &follow->ended, *ended; (ended = *at);) {
 		if (ended->round == follow->round) {
-			at = &ended->next;
+			at = &ended->next;       /* heard since: what it said may not have been */
 			continue;
 		}
 		add_note(follow, &ended->one);
 		*at = ended->next;
 		free(ended);
 	}
-	follow->round++;
 }
 
 void wmk_follow_finish(struct wmk_follow *follow)

@@ -48,7 +48,7 @@ struct wmk_follow {
 	int error;                       /* why there is no watch, -errno; 0: there is one */
 	char rundir[64];
 	uint64_t serial;                 /* of programs */
-	uint64_t round;                  /* of judgement */
+	uint64_t round;                  /* of looking */
 	unsigned living;                 /* processes in the table */
 	struct wmk_follow_process *table[WMK_FOLLOW_BUCKETS];
 	struct wmk_follow_ended *ended;  /* not judged yet */

@@ -198,8 +198,6 @@ static unsigned wait_for_rest(struct wmk_recording *rec, struct wmk_child *child
 		hear(rec, follow, 10);
 		wmk_child_look(child);
 	}
-	/* Twice: of a program whose end is heard only now, the judgement comes with the next turn (follow.h). */
-	hear(rec, follow, 0);
 	hear(rec, follow, 0);
 	wmk_follow_finish(follow);
 	return running;
