@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,6 +102,24 @@ static inline uint64_t check_u64(const struct waymark_ring_packet *p, uint64_t *
 	}
 	assert_int_equal(ts, p->end_ts);
 	return n;
+}
+
+/* Stay on the CPU that runs here. */
+static inline void pin(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+}
+
+static inline void unpin(void)
+{
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all);
 }
 
 static inline int record_u64(struct waymark_ring_set *set, uint64_t v)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_life.c - the ring among processes: sleeping readers, full rings that are waited for, dead claimants,
- * debuggers, timers.
+ * debuggers, timers; guards, and sets that are given up and used again.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -422,6 +422,37 @@ static void test_mlockall(void **state)
 	pair_close(&p);
 }
 
+static void test_guard(void **state)
+{
+	struct pair p;
+	uint64_t guard = 5, v[2] = { 1, 2 };
+	struct waymark_ring_frag f[2] = { { v, 8, WAYMARK_FRAG_WORDS }, { v, 3, WAYMARK_FRAG_BYTES } };
+	struct waymark_ring_set *again;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 2, .prefault = 1 << 30 });
+	pin();
+	assert_int_equal(wmk_ring_write(p.writer, &guard, 4, 3, f, 1, 8), -ESTALE);
+	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 1, 8), 0);
+	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 2, 11), 0);
+	guard = 0;
+	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 1, 8), -ESTALE);
+	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 2, 11), -ESTALE);
+	assert_int_equal(wmk_ring_write_claim(p.writer, &guard, 5, 3, f, 2, 11), -ESTALE);
+	assert_int_equal(wmk_ring_grace(1000000), 0);
+	/* A recorder with a stale pointer finds zeros and a guard that has changed. */
+	wmk_ring_set_retire(p.writer);
+	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 1, 8), -ESTALE);
+	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 2, 11), -ESTALE);
+	wmk_ring_count_cut(p.writer, 1);
+	/* The next set of the same shape takes the place. */
+	assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(p.reader), &again), 0);
+	assert_ptr_equal(again, p.writer);
+	assert_int_equal(record_u64(again, 9), 0);
+	unpin();
+	pair_close(&p);
+}
+
 struct stale {
 	struct waymark_ring_set *set;
 	uint64_t guard;
@@ -470,7 +501,7 @@ static void test_reopen_under_recorder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reopen_under_recorder),
+		cmocka_unit_test(test_guard),	    cmocka_unit_test(test_reopen_under_recorder),
 		cmocka_unit_test(test_wake),	    cmocka_unit_test(test_beacon),
 		cmocka_unit_test(test_floor_holds), cmocka_unit_test(test_block),
 		cmocka_unit_test(test_block_ends),  cmocka_unit_test(test_claims),

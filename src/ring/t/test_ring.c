@@ -8,23 +8,6 @@
 
 #include "ring_test.h"
 
-static void pin(void)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-}
-
-static void unpin(void)
-{
-	cpu_set_t all;
-
-	memset(&all, 0xff, sizeof(all));
-	sched_setaffinity(0, sizeof(all), &all);
-}
-
 /* The ring that records go to, found by looking. */
 static struct waymark_ring_reader *busy(struct pair *p)
 {
@@ -506,37 +489,6 @@ static void test_late_joiner(void **state)
 	pair_close(&p);
 }
 
-static void test_guard(void **state)
-{
-	struct pair p;
-	uint64_t guard = 5, v[2] = { 1, 2 };
-	struct waymark_ring_frag f[2] = { { v, 8, WAYMARK_FRAG_WORDS }, { v, 3, WAYMARK_FRAG_BYTES } };
-	struct waymark_ring_set *again;
-
-	(void)state;
-	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 2, .prefault = 1 << 30 });
-	pin();
-	assert_int_equal(wmk_ring_write(p.writer, &guard, 4, 3, f, 1, 8), -ESTALE);
-	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 1, 8), 0);
-	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 2, 11), 0);
-	guard = 0;
-	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 1, 8), -ESTALE);
-	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 2, 11), -ESTALE);
-	assert_int_equal(wmk_ring_write_claim(p.writer, &guard, 5, 3, f, 2, 11), -ESTALE);
-	assert_int_equal(wmk_ring_grace(1000000), 0);
-	/* A recorder with a stale pointer finds zeros and a guard that has changed. */
-	wmk_ring_set_retire(p.writer);
-	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 1, 8), -ESTALE);
-	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 2, 11), -ESTALE);
-	wmk_ring_count_cut(p.writer, 1);
-	/* The next set of the same shape takes the place. */
-	assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(p.reader), &again), 0);
-	assert_ptr_equal(again, p.writer);
-	assert_int_equal(record_u64(again, 9), 0);
-	unpin();
-	pair_close(&p);
-}
-
 /* One lie at a time, told between a good record and a look: -EIO, once; the other rings are read on. */
 static void test_lies(void **state)
 {
@@ -593,7 +545,7 @@ int main(void)
 		cmocka_unit_test(test_partial),	      cmocka_unit_test(test_resume),
 		cmocka_unit_test_prestate(test_resume, &forgotten),
 		cmocka_unit_test(test_sizes),	      cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_late_joiner),   cmocka_unit_test(test_guard),
+		cmocka_unit_test(test_late_joiner),
 		cmocka_unit_test(test_lies),
 	};
 
