@@ -11,7 +11,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-# name | what meson is told | test setup | suites (empty: all; -NAME: not that one) of the short run; --long runs all of all but tsan
+# name | what meson is told | test setup | suites (empty: all; -NAME: not that one) of the short run; --long runs more in all but tsan
 # What does not depend on how the programs are built, or is compiled anew by its test, runs once: models, the tree, the header's matrix.
 # A build runs those suites that it can make fail: in no-rseq the rings and all that records, in tsan what has threads and no assembly.
 builds=(

@@ -227,7 +227,8 @@ static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 
 		if (conn->sock < 0)
 			continue;
-		if (wmk_conn_complain(conn, atomic_load_explicit(&helper.late, memory_order_relaxed)) < 0 || (conn->sync_wanted && reclaimed && wmk_conn_synced(conn) < 0) || (sent = wmk_conn_flush(conn)) < 0) {
+		if (wmk_conn_complain(conn, atomic_load_explicit(&helper.late, memory_order_relaxed)) < 0 ||
+		    (conn->sync_wanted && reclaimed && wmk_conn_synced(conn) < 0) || (sent = wmk_conn_flush(conn)) < 0) {
 			wmk_conn_close(conn, false);
 			continue;
 		}

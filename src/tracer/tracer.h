@@ -227,9 +227,9 @@ bool wmk_event_present(const struct wmk_event *event);
 
 /* ── plan.c ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Fill event->ops, n_ops, plain, run_bytes from the descriptor. 0, -EINVAL, -ENOMEM. */
 /* Bytes of a scalar type as staged; 0 for what is passed by reference. */
 uint32_t wmk_scalar_bytes(unsigned type);
+/* Fill event->ops, n_ops, plain, run_bytes from the descriptor. 0, -EINVAL, -ENOMEM. */
 int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc);
 
 /* ── patch.c ─────────────────────────────────────────────────────────────────────────────────────────── */
