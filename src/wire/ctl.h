@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctl.h - the messages between a client (libwaymark-ctl) and the session daemon, and the objects in them.
+ *
+ *     client                                  session daemon (<rundir>/ctl.sock)
+ *     REQUEST type, request number, object ──►
+ *                                          ◄── WMK_CTL_REPLY, same number, object; or WMK_CTL_ERROR {errno, words}
+ *
+ * One table (wmk_ctl_commands) names each request with its two objects. A type that is not in it gets an error, not a dropped connection.
+ * Who the client is, the kernel says (SO_PEERCRED). Strings are UTF-8 or whatever the user typed; the daemon checks what it uses.
+ */
+#ifndef WMK_WIRE_CTL_H
+#define WMK_WIRE_CTL_H
+
+#include "wire/object.h"
+
+#define WMK_CTL_SOCKET "ctl.sock"
+#define WMK_CTL_NAME_MAX 255u      /* bytes of a session's or channel's name: no '/', no control characters, not "." or ".." */
+
+enum wmk_ctl_type {
+	WMK_CTL_REPLY = 0x100, WMK_CTL_ERROR,
+	WMK_CTL_VERSION = 0x110, WMK_CTL_CREATE, WMK_CTL_DESTROY, WMK_CTL_START, WMK_CTL_STOP, WMK_CTL_LIST_SESSIONS, WMK_CTL_LIST_APPS,
+	WMK_CTL_ENABLE_CHANNEL, WMK_CTL_DISABLE_CHANNEL, WMK_CTL_ENABLE_EVENT, WMK_CTL_DISABLE_EVENT, WMK_CTL_ADD_CONTEXT,
+	WMK_CTL_TRACK, WMK_CTL_UNTRACK, WMK_CTL_CLEAR, WMK_CTL_REGENERATE, WMK_CTL_SHUTDOWN,
+};
+
+/* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
+
+enum wmk_ctl_domain_kind { WMK_DOMAIN_USER, WMK_DOMAIN_PID, WMK_DOMAIN_EXEC };
+struct wmk_ctl_domain {
+	uint32_t kind;               /* enum wmk_ctl_domain_kind */
+	bool follow;                 /* PID, EXEC: descendants too */
+	uint64_t pid;                /* PID */
+	uint64_t start_time;         /* PID: which process of that number (clock ticks since boot); the daemon's to fill */
+	const char *exec;            /* EXEC: base name, or path when it holds a '/' */
+};
+
+enum wmk_ctl_mode { WMK_MODE_DISCARD, WMK_MODE_OVERWRITE };
+enum wmk_ctl_buffers { WMK_BUFFERS_UID, WMK_BUFFERS_PID };
+
+/* What became of records so far. */
+struct wmk_ctl_counts {
+	uint64_t records, lost, lost_full, lost_memory, lost_size, lost_retry, overwritten, unwritten, cut, bytes;
+};
+
+enum wmk_ctl_level_op { WMK_LEVEL_ANY, WMK_LEVEL_AT_LEAST /* as severe or more */, WMK_LEVEL_EXACTLY, WMK_LEVEL_BETWEEN };
+
+/* Events of a channel: those that match the pattern, none of the exclusions, and the level. */
+struct wmk_ctl_rule {
+	const char *pattern;         /* glob on provider:name, or on provider (see session/apps.h) */
+	struct wmk_list exclusions;  /* of const char *: globs */
+	uint32_t level_op;           /* enum wmk_ctl_level_op */
+	uint32_t level, level_to;    /* enum waymark_level; BETWEEN: both ends are in */
+	bool enabled;
+	uint64_t matched;            /* distinct events seen so far that it matches; the daemon's to fill */
+};
+
+struct wmk_ctl_channel {
+	const char *name;
+	struct wmk_ctl_domain domain;
+	uint32_t mode;               /* enum wmk_ctl_mode */
+	uint32_t buffers;            /* enum wmk_ctl_buffers */
+	uint64_t subbuf_size, n_subbufs;   /* powers of two; 0: the default (1 MiB, 8) */
+	int64_t blocking_us;         /* discard mode: wait for room; 0 never, -1 for ever */
+	uint64_t field_limit;        /* bytes; 0: the default (64 KiB) */
+	uint64_t tracefile_size, tracefile_count;   /* 0: no limit */
+	struct wmk_list contexts;    /* of const char * */
+	struct wmk_list rules;       /* of struct wmk_ctl_rule */
+	bool enabled;
+	struct wmk_ctl_counts counts;
+};
+
+/* Of each kind: nothing tracked is everything. */
+struct wmk_ctl_trackers {
+	bool pid, uid, gid;          /* narrowed: only those of the list, which may be empty */
+	struct wmk_list pids, uids, gids;   /* of uint64_t */
+};
+
+struct wmk_ctl_session {
+	const char *name;
+	const char *path;            /* of the trace */
+	uint64_t uid, gid;           /* owner */
+	uint64_t created;            /* seconds since 1970 */
+	bool active;
+	bool started;                /* was active once */
+	struct wmk_list channels;    /* of struct wmk_ctl_channel */
+	struct wmk_ctl_trackers trackers;
+	struct wmk_ctl_counts counts;
+};
+
+struct wmk_ctl_field {
+	const char *name, *type, *unit;    /* type in words: "u32", "string", "enum color", "u8[16]" */
+};
+
+struct wmk_ctl_event {
+	const char *provider, *name;
+	uint32_t kind;               /* enum waymark_kind */
+	uint32_t level;              /* enum waymark_level */
+	const char *file;
+	uint32_t line;
+	bool enabled;                /* in a session that records */
+	struct wmk_list fields;      /* of struct wmk_ctl_field */
+};
+
+struct wmk_ctl_app {
+	uint64_t pid, uid, gid, start_time;
+	const char *name, *exe;
+	bool connected;
+	uint32_t n_events;           /* also when they are not listed */
+	const char *why;             /* what is wrong with it, "" if nothing */
+	struct wmk_list events;      /* of struct wmk_ctl_event */
+};
+
+/* ── requests and replies ────────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_ctl_nothing { uint32_t reserved; };
+
+struct wmk_ctl_version_reply {
+	const char *version;
+	uint64_t pid, uid, started;
+	const char *rundir;
+};
+
+/* What every command over applications answers. */
+struct wmk_ctl_outcome {
+	struct wmk_list unanswered;  /* of struct wmk_ctl_app (no events): have not confirmed in time; they will when they can */
+	struct wmk_list warnings;    /* of const char *: sentences for people */
+	struct wmk_list sessions;    /* of struct wmk_ctl_session: those that the command was about, as they are now */
+};
+
+struct wmk_ctl_create {
+	const char *name;            /* "": a name is made from the time */
+	const char *path;            /* absolute; "": the default place under the client's home, which it names: */
+	const char *home;            /* directory in which the default place is */
+};
+struct wmk_ctl_which { const char *session; };             /* DESTROY, START, STOP, CLEAR; "": all of the client's (DESTROY, STOP) */
+struct wmk_ctl_list_sessions { const char *session; };     /* "": all that the client may see */
+struct wmk_ctl_sessions { struct wmk_list sessions; };
+struct wmk_ctl_list_apps { bool events; const char *pattern; uint64_t pid; };   /* pattern "": all; pid 0: all */
+struct wmk_ctl_apps { struct wmk_list apps; };
+/* A channel that exists is enabled again; options that differ from what it has are refused. Its rules and contexts are added. */
+struct wmk_ctl_enable_channel { const char *session; struct wmk_ctl_channel channel; };
+struct wmk_ctl_disable_channel { const char *session, *channel; struct wmk_ctl_domain domain; };
+/* channel "": the only one of the domain, or "channel0", made if need be. */
+struct wmk_ctl_enable_event { const char *session, *channel; struct wmk_ctl_domain domain; struct wmk_list rules; };
+struct wmk_ctl_disable_event { const char *session, *channel; struct wmk_ctl_domain domain; struct wmk_list patterns; };   /* empty: all */
+struct wmk_ctl_add_context { const char *session, *channel; struct wmk_ctl_domain domain; struct wmk_list contexts; };
+enum wmk_ctl_track_kind { WMK_TRACK_PID, WMK_TRACK_UID, WMK_TRACK_GID };
+struct wmk_ctl_track { const char *session; uint32_t kind; bool all; struct wmk_list ids; };   /* TRACK, UNTRACK */
+enum wmk_ctl_regenerate_what { WMK_REGENERATE_METADATA, WMK_REGENERATE_STATEDUMP };
+struct wmk_ctl_regenerate { const char *session; uint32_t what; };
+
+struct wmk_ctl_command {
+	uint16_t type;               /* enum wmk_ctl_type */
+	const char *name;            /* "enable-event" */
+	const struct wmk_object *request, *reply;
+};
+extern const struct wmk_ctl_command wmk_ctl_commands[];
+extern const unsigned wmk_ctl_n_commands;
+const struct wmk_ctl_command *wmk_ctl_command_find(uint16_t type);
+
+/* CREATE, DESTROY, START, STOP, *_CHANNEL, *_EVENT, ADD_CONTEXT, TRACK, UNTRACK, CLEAR, REGENERATE reply wmk_ctl_outcome_object. */
+extern const struct wmk_object wmk_ctl_session_object, wmk_ctl_channel_object, wmk_ctl_rule_object, wmk_ctl_app_object,
+	wmk_ctl_event_object, wmk_ctl_outcome_object, wmk_ctl_sessions_object, wmk_ctl_apps_object, wmk_ctl_nothing_object,
+	wmk_ctl_version_reply_object, wmk_ctl_counts_object, wmk_ctl_domain_object, wmk_ctl_trackers_object;
+
+#endif
