@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracing.h - what is to be recorded: sessions, their channels and rules; and what comes of it for each owner of buffers.
+ *
+ *     wmk_tracing ─┬─ sessions (by name, read under RCU)
+ *                  │    session (a lock) ─┬─ channels ── rules, contexts
+ *                  │                      └─ traces, one for each user (or process) that records: directory, metadata
+ *                  │                             └─ rings, one set for each channel: event ids
+ *                  ├─ classes of all events that were ever seen (lock-free table)
+ *                  └─ shards (apps.h): each application belongs to one, and so to one thread
+ *
+ *     a command's thread                                      a shard's thread
+ *     session = wmk_session_get(tracing, "s")                 an application registers, or an update is posted:
+ *     wmk_session_lock(session)                               for each session: lock, copy what applies to the application
+ *     wmk_session_rule_add(...)  changes the session          (shadow.c), unlock
+ *     wmk_session_unlock(session)
+ *     wmk_tracing_update(tracing, session, ...)  then the applications
+ *
+ * Commands change the session first and the applications second; a registration enters the registry first and copies the sessions
+ * second: whoever comes second finds what the first has done, so an event is enabled whatever the order.
+ *
+ * Locks: a session's own; nothing is called with two of them held. Every thread that calls anything here is registered with RCU
+ * (wmk_tracing_thread_begin()). Errors are -errno with a cause chain.
+ */
+#ifndef WMK_SESSION_TRACING_H
+#define WMK_SESSION_TRACING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <waymark/ring.h>
+
+#include "base/clock.h"
+#include "schema/schema.h"
+#include "wire/ctl.h"
+
+struct wmk_tracing;
+struct wmk_session;
+struct wmk_session_channel;
+
+/* ── where records go ────────────────────────────────────────────────────────────────────────────────── */
+
+/* One trace: what one owner of buffers records in one session. */
+struct wmk_trace_info {
+	const char *session, *path;      /* of the session; path of its directory */
+	const char *sub;                 /* beneath it: "ust/uid/1000/64-bit", "ust/pid/NAME-PID-DATE/64-bit" */
+	uid_t uid;                       /* who owns the files: the session's owner */
+	gid_t gid;
+	uint8_t uuid[16];
+};
+
+struct wmk_rings_info {
+	uint64_t id;                     /* never used again in this daemon's life */
+	const char *channel;             /* streams are called after it */
+	uint32_t stream_id;
+	const struct wmk_ctl_channel *options;
+	uint64_t start_ts;               /* the trace clock's value now */
+};
+
+/*
+ * Where a trace's rings are emptied and its metadata stands: a consumer in this process (waymark record), or the consumer daemon.
+ * Called with the session's lock held; must not call back.
+ */
+struct wmk_outlet_ops {
+	int (*trace_open)(void *data, const struct wmk_trace_info *info, void **trace);
+	/* Append to the metadata: whole and on its way to disk when it returns 0. Otherwise nothing of it is there. */
+	int (*metadata)(void *trace, const char *text, size_t len);
+	int (*rings_open)(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings);
+	/* Write what is there now. */
+	int (*rings_flush)(void *rings);
+	/* Write all that was committed, with the final counts; nothing is consumed any more. */
+	int (*rings_stop)(void *rings);
+	int (*rings_clear)(void *rings);
+	void (*rings_counts)(void *rings, struct wmk_ctl_counts *counts);
+	/* Somebody who wrote into them has died: look at once. */
+	void (*rings_poke)(void *rings);
+	void (*rings_close)(void *rings);
+	void (*trace_close)(void *trace);
+};
+
+/* ── everything ──────────────────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_tracing_options {
+	size_t size;                     /* sizeof(struct wmk_tracing_options) */
+	const struct wmk_outlet_ops *outlet;
+	void *outlet_data;
+	const struct wmk_clock *clock;   /* of all traces; copied */
+	uint64_t (*plugin_clock)(void);  /* NULL: the machine's own clock */
+	/* Limits; 0: the default in parentheses. */
+	unsigned max_apps;               /* connected or alive at a time (16384) */
+	unsigned max_sessions;           /* of one user (64) */
+	unsigned max_channels;           /* of one session (32) */
+	unsigned max_rules;              /* of one channel (1024) */
+	uint64_t max_ring_bytes;         /* of one user, in all rings (1/4 of the machine's memory) */
+	/*
+	 * Optional. A class was enabled for the first time in these rings, and has stood in the metadata since before; for who keeps ids
+	 * across restarts. Under the session's lock.
+	 */
+	void (*on_id)(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event);
+	/* Optional. Something of the session ended by itself (a process with rings of its own died): call wmk_session_reap() soon, elsewhere. */
+	void (*on_ended)(void *data, struct wmk_session *session);
+	void *data;
+};
+
+int wmk_tracing_open(const struct wmk_tracing_options *options, struct wmk_tracing **tracing);
+/* All shards are closed already. Sessions that are still there end as by wmk_session_destroy(). */
+void wmk_tracing_close(struct wmk_tracing *tracing);
+void wmk_tracing_thread_begin(void);
+void wmk_tracing_thread_end(void);
+
+/*
+ * Bring every application in line with the session as it is now, in all shards, and wait until all have confirmed, or those that are
+ * left are stopped (a debugger, SIGSTOP), or `timeout_ms` is over. Not from a shard's thread, no lock held. Appends to `unanswered` (of
+ * struct wmk_ctl_app, in the arena; may be NULL) who has not confirmed. 0 or -errno.
+ */
+int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session, int timeout_ms, struct wmk_list *unanswered,
+		       struct wmk_arena *arena);
+/* What there is of applications, asked of all shards. `who`: (uid_t)-1 for all, else only those of that user. */
+int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t who, struct wmk_list *apps,
+			  struct wmk_arena *arena);
+
+/* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_session_options {
+	const char *name, *path;
+	uid_t uid;
+	gid_t gid;
+	bool all_users;                  /* programs of every user are recorded; else only those of `uid` */
+	bool statedump;                  /* also loaded objects, in a channel of their own */
+	const char *trace_name;          /* in the metadata; NULL: the session's name */
+};
+
+/* -EEXIST; -EINVAL for a name that cannot be one; -E2BIG. *session is a reference: wmk_session_put(). Not active. */
+int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **session);
+/* By name: a reference, or NULL. */
+struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, const char *name);
+/* References to all sessions at this moment: malloc'd array at *sessions, their number returned, or -ENOMEM. */
+int wmk_session_get_all(struct wmk_tracing *tracing, struct wmk_session ***sessions);
+void wmk_session_put(struct wmk_session *session);
+/* The lock of those who change it. -ENOENT: it was destroyed meanwhile (not locked). */
+int wmk_session_lock(struct wmk_session *session);
+void wmk_session_unlock(struct wmk_session *session);
+/* Constant: */
+const char *wmk_session_name(const struct wmk_session *session);
+uid_t wmk_session_uid(const struct wmk_session *session);
+gid_t wmk_session_gid(const struct wmk_session *session);
+
+/* Below: locked. What they change is in force for applications after wmk_tracing_update(). */
+
+/* The session as the protocol shows it, counts included: in the arena. */
+int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
+/* name NULL or "": the domain's only channel; -ENOTUNIQ when there are several. -ENOENT. The tracer's own channel is not found. */
+int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_domain *domain, const char *name,
+			     struct wmk_session_channel **channel);
+/*
+ * New, enabled, with its contexts and rules. Sizes are rounded up to powers of two. -EEXIST, -EINVAL (words say which option), -E2BIG.
+ * In a session that records already it takes part at once.
+ */
+int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_channel *options, struct wmk_session_channel **channel);
+void wmk_session_channel_switch(struct wmk_session_channel *channel, bool on);
+/* As it was given, defaults filled in. */
+const struct wmk_ctl_channel *wmk_session_channel_options(const struct wmk_session_channel *channel);
+/* The same rule again is enabled again (and counts as done). -EINVAL: pattern or level. */
+int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule);
+/* All rules with this pattern; NULL: all rules. Returns how many were enabled, 0: none had it. */
+unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const char *pattern);
+/* -EINVAL: no such context; -EEXIST is no error; -EBUSY: the channel has recorded, its packets' layout is fixed. */
+int wmk_session_context_add(struct wmk_session_channel *channel, const char *name);
+int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *track, bool add);
+/* Begin, go on. -EALREADY when active; -ENODATA: has no channel. */
+int wmk_session_start(struct wmk_session *session);
+/* -EALREADY when not active. After the update: wmk_session_flush(). */
+int wmk_session_stop(struct wmk_session *session);
+/* Everything committed is on disk. The first error, after all was tried. */
+int wmk_session_flush(struct wmk_session *session);
+int wmk_session_clear(struct wmk_session *session);
+/* Metadata written anew from what is known. */
+int wmk_session_regenerate_metadata(struct wmk_session *session);
+/* Applications dump their loaded objects again at the next update. */
+void wmk_session_regenerate_statedump(struct wmk_session *session);
+/* Rings of processes that ended: written out and freed. */
+void wmk_session_reap(struct wmk_session *session);
+/*
+ * Ends it: not found any more, nobody may lock it. In this order: destroy (stops it as well), unlock, update, wmk_session_finish() (not
+ * locked), put.
+ */
+void wmk_session_destroy(struct wmk_session *session);
+/* After the update that followed the destruction: all is written, rings and traces are closed. The final state at *last if not NULL. */
+int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last, struct wmk_arena *arena);
+
+/* ── patterns ────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* -EINVAL with words when `pattern` cannot be one (empty, too long, unclosed '['). */
+int wmk_pattern_check(const char *pattern);
+/* Globs on `provider:name` (* ? [a-z] [!a-z], \ before a character that is meant); one without ':' is also held against the provider alone. */
+bool wmk_pattern_match(const char *pattern, const char *provider, const char *name);
+/*
+ * The `provider:name` that were seen in any program and are nearest to `pattern`, best first; returns how many (<= max). Strings live as
+ * long as `tracing`.
+ */
+unsigned wmk_tracing_nearest(struct wmk_tracing *tracing, const char *pattern, const char **names, unsigned max);
+
+#endif
