@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * consumerd.h - the messages between the session daemon and waymark-consumerd, and the objects in them.
+ *
+ *     session daemon (session/consumerd.h)        waymark-consumerd (consumer/server.h), <rundir>/consumer.sock
+ *                                             ◄── HELLO {version, pid}         it is ready
+ *     request, number, object [+ descriptor] ──►
+ *                                             ◄── REPLY, same number, object; or ERROR {errno, words}
+ *                                             ◄── HELD, same number, object + descriptor ...   answers to LIST, before its REPLY
+ *                                             ◄── REPLACED                     another session daemon has come; the connection ends
+ *
+ * Requests are answered when they are done, not in the order in which they came. An unknown type is answered with an error. Who the peer
+ * is, the kernel says (SO_PEERCRED): the same user.
+ *
+ * Nothing here changes what it finds done: adding what is there (the same identity) and removing what is not there succeed, so that a
+ * request can be repeated after a connection broke.
+ */
+#ifndef WMK_WIRE_CONSUMERD_H
+#define WMK_WIRE_CONSUMERD_H
+
+#include "wire/object.h"
+
+#define WMK_CONSUMERD_SOCKET "consumer.sock"
+#define WMK_CONSUMERD_CHANNELS_MAX 4096u     /* in one trace */
+
+enum wmk_consumerd_type {
+	WMK_CONSUMERD_REPLY = 0x200, WMK_CONSUMERD_ERROR, WMK_CONSUMERD_HELLO, WMK_CONSUMERD_HELD, WMK_CONSUMERD_REPLACED,
+	WMK_CONSUMERD_TRACE_ADD = 0x210, WMK_CONSUMERD_TRACE_REMOVE, WMK_CONSUMERD_RINGS_ADD, WMK_CONSUMERD_RINGS_REMOVE,
+	WMK_CONSUMERD_STOP, WMK_CONSUMERD_FLUSH, WMK_CONSUMERD_CLEAR, WMK_CONSUMERD_STATS, WMK_CONSUMERD_POKE, WMK_CONSUMERD_LIST,
+	WMK_CONSUMERD_SHUTDOWN,
+};
+
+struct wmk_consumerd_hello {
+	const char *version;
+	uint64_t pid;
+};
+
+/* What became of records, since the trace began or was cleared. */
+struct wmk_consumerd_stats {
+	uint64_t records;            /* in the trace */
+	uint64_t lost;               /* all of the following five and unwritten */
+	uint64_t lost_full, lost_memory, lost_size, lost_retry;
+	uint64_t overwritten;        /* overwrite mode: the oldest, by design */
+	uint64_t unwritten;          /* taken from the rings but never written: there was no room at the end */
+	uint64_t cut;                /* fields cut to the channel's limit */
+	uint64_t bytes;              /* of stream files that are there */
+	uint64_t packets;
+	uint64_t writing_us;         /* time that writing took */
+	uint64_t behind_us, behind_bytes;   /* of it, and of the records: while more than half of a ring waited */
+	uint32_t streams;            /* with a file */
+	uint32_t errors;             /* streams that lied or could not be continued */
+	uint32_t sink_errors;        /* failed attempts to write */
+	uint32_t sink_error;         /* the last one, a positive errno; 0: never failed */
+	bool stuck;                  /* the last attempt failed: writing waits for room */
+	const char *words;           /* what went wrong first, for people; "" if nothing did */
+};
+
+/* Of one channel: the rings that are there and those that were removed. */
+struct wmk_consumerd_channel {
+	const char *channel;
+	struct wmk_consumerd_stats stats;
+};
+
+/* One CTF trace: a directory with its own metadata, which the session daemon writes. */
+struct wmk_consumerd_trace {
+	uint64_t trace;              /* its number, the session daemon's choice, not 0 */
+	const char *path;            /* absolute; the directory is there: the session daemon made it */
+	const char *sub;             /* beneath it, as in store/store.h */
+	uint64_t uid, gid;           /* owner: with whose rights files are made */
+	uint8_t uuid[16];            /* in every packet */
+	struct wmk_list gone;        /* of struct wmk_consumerd_channel: counts of rings that were removed (LIST, and adding again) */
+};
+
+struct wmk_consumerd_rings {
+	uint64_t trace;
+	uint64_t rings;              /* its number, the session daemon's choice, unique within the trace, not 0 */
+	const char *channel;         /* streams are named <channel>_<cpu>, <channel>_claim<k> */
+	uint32_t stream_id;          /* stream class */
+	bool at_stop_only;           /* overwrite mode: nothing is written before STOP or RINGS_REMOVE */
+	bool resume;                 /* streams of these rings may be in the trace: go on where they end */
+	uint64_t tracefile_size;     /* bytes of a stream's file at most (whole packets, at least one); 0: no limit */
+	uint64_t tracefile_count;    /* files of a stream at most, then the oldest is replaced; 0: no limit. Only with tracefile_size */
+	uint64_t start_ts;           /* the clock's value when recording began: time of an empty packet in a stream without records */
+	uint8_t uuid[16];            /* the ring set's own (waymark_ring_options.uuid); held against the set that comes with it */
+};
+
+/* Whom a request is about. */
+struct wmk_consumerd_target {
+	uint64_t trace;              /* 0: all (POKE, FLUSH) */
+	uint64_t rings;              /* 0: all of the trace */
+};
+
+/* Reply to RINGS_REMOVE, TRACE_REMOVE, STOP, STATS. */
+struct wmk_consumerd_report {
+	struct wmk_list channels;    /* of struct wmk_consumerd_channel; of one rings: one */
+};
+
+/* HELD: a trace (rings.rings is 0, no descriptor), then each of its rings with the descriptor of its set. */
+struct wmk_consumerd_held {
+	struct wmk_consumerd_trace trace;
+	struct wmk_consumerd_rings rings;
+};
+
+struct wmk_consumerd_nothing { uint32_t reserved; };
+
+/* The object of each request and of its reply; NULL past the end of what there is. */
+const struct wmk_object *wmk_consumerd_request(uint16_t type);
+const struct wmk_object *wmk_consumerd_reply(uint16_t type);
+extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_object, wmk_consumerd_rings_object,
+	wmk_consumerd_target_object, wmk_consumerd_report_object, wmk_consumerd_held_object, wmk_consumerd_nothing_object;
+
+#endif
