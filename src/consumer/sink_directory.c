@@ -98,8 +98,9 @@ static void directory_note(struct wmk_sink *sink, const char *words)
 {
 	struct wmk_ctf_text text = { 0 };
 
-	if (wmk_ctf_comment_text(&text, words) == 0)
-		wmk_store_metadata(((struct directory_sink *)sink)->store, text.text, text.len);
+	if (wmk_ctf_comment_text(&text, words) == 0 &&
+	    wmk_store_metadata(((struct directory_sink *)sink)->store, text.text, text.len) < 0)
+		wmk_error_clear();
 	wmk_ctf_text_free(&text);
 }
 

@@ -62,7 +62,8 @@ static int enter(int at, const char *name, bool follow)
 
 	if (mkdirat(at, name, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	fd = openat(at, name, DIR_FLAGS | (follow ? 0 : O_NOFOLLOW));
+	/* To pass through a directory one need not be allowed to list it. */
+	fd = openat(at, name, O_PATH | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
 	return fd < 0 ? -errno : fd;
 }
 
@@ -143,14 +144,20 @@ static int sentence(int err, const char *path)
 	case -ELOOP:
 		return wmk_error(err, "%.100s is not a directory, or is a link", path);
 	default:
-		return wmk_error(err, "cannot create trace directory %.80s: %s", path, strerror(-err));
+		return wmk_error(err, "cannot make or open trace directory %.80s: %s", path, strerror(-err));
 	}
 }
 
-static int open_metadata(struct wmk_store *store, bool fresh)
+/* What is expected of the directory. */
+enum expect { CREATE, ADD, OPEN, STREAMS };
+
+static int open_metadata(struct wmk_store *store, enum expect how)
 {
+	const bool fresh = how == CREATE || how == ADD;
 	struct stat st;
 
+	if (how == STREAMS)
+		return 0;
 	store->metadata = openat(store->dir, "metadata",
 				 O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (fresh ? O_CREAT | O_EXCL : 0), 0600);
 	if (store->metadata < 0 || fstat(store->metadata, &st) < 0)
@@ -162,7 +169,7 @@ static int open_metadata(struct wmk_store *store, bool fresh)
 	return 0;
 }
 
-static int open_store(const char *path, const char *sub, bool fresh, struct wmk_store **result)
+static int open_store(const char *path, const char *sub, enum expect how, struct wmk_store **result)
 {
 	struct wmk_store *store = calloc(1, sizeof(*store));
 	int top, err;
@@ -173,7 +180,8 @@ static int open_store(const char *path, const char *sub, bool fresh, struct wmk_
 	}
 	pthread_mutex_init(&store->lock, NULL);
 	store->dir = store->index_dir = store->metadata = -1;
-	top = path[0] ? open_top(path, fresh) : -ENOENT;
+	store->rights = wmk_rights_take();
+	top = path[0] ? open_top(path, how == CREATE) : -ENOENT;
 	if (top < 0) {
 		err = sentence(top, path);
 		goto fail;
@@ -181,9 +189,9 @@ static int open_store(const char *path, const char *sub, bool fresh, struct wmk_
 	store->dir = walk(top, sub, false);
 	if (store->dir >= 0)
 		store->index_dir = enter(store->dir, "index", false);
-	err = store->dir < 0 ? store->dir : store->index_dir < 0 ? store->index_dir : open_metadata(store, fresh);
+	err = store->dir < 0 ? store->dir : store->index_dir < 0 ? store->index_dir : open_metadata(store, how);
 	if (err < 0) {
-		err = wmk_error(err, "cannot create %.80s/%.40s/metadata: %s", path, sub, strerror(-err));
+		err = wmk_error(err, "cannot %s %.80s/%.40s: %s", how == CREATE || how == ADD ? "create" : "open", path, sub, strerror(-err));
 		goto fail;
 	}
 	*result = store;
@@ -195,12 +203,22 @@ fail:
 
 int wmk_store_create(const char *path, const char *sub, struct wmk_store **store)
 {
-	return open_store(path, sub, true, store);
+	return open_store(path, sub, CREATE, store);
+}
+
+int wmk_store_add(const char *path, const char *sub, struct wmk_store **store)
+{
+	return open_store(path, sub, ADD, store);
 }
 
 int wmk_store_open(const char *path, const char *sub, struct wmk_store **store)
 {
-	return open_store(path, sub, false, store);
+	return open_store(path, sub, OPEN, store);
+}
+
+int wmk_store_open_streams(const char *path, const char *sub, struct wmk_store **store)
+{
+	return open_store(path, sub, STREAMS, store);
 }
 
 void wmk_store_close(struct wmk_store *store)
@@ -211,6 +229,7 @@ void wmk_store_close(struct wmk_store *store)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	pthread_mutex_destroy(&store->lock);
+	wmk_rights_drop(store->rights);
 	free(store->path);
 	free(store);
 }
@@ -275,6 +294,8 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)text, .iov_len = len };
 	int err;
 
+	if (store->metadata < 0)
+		return wmk_error(-EBADF, "the metadata of %.80s is not ours to write", store->path);
 	pthread_mutex_lock(&store->lock);
 	err = wmk_store_write_whole(store->metadata, &iov, 1, store->metadata_len);
 	if (err >= 0) {

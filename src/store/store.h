@@ -9,7 +9,7 @@
  *         <channel>_claim<k>
  *         index/<stream>.idx          LTTng's format
  *
- * Directories are 0700, files 0600, owned by whoever runs this. Every step is openat(O_NOFOLLOW) from the directory
+ * Directories are 0700, files 0600, owned by whoever runs this, or for whom (wmk_store_as()). Every step is openat(O_NOFOLLOW) from the directory
  * before it. Errors are -errno with a cause chain that names the path. One thread at a time per object, except where
  * said.
  */
@@ -39,8 +39,12 @@ struct wmk_store;
  * ... . *store is the caller's: wmk_store_close().
  */
 int wmk_store_create(const char *path, const char *sub, struct wmk_store **store);
+/* One more `sub` in a trace that is there (another user's, another program's). -EEXIST when it is there too. */
+int wmk_store_add(const char *path, const char *sub, struct wmk_store **store);
 /* Open a directory that wmk_store_create() made, to go on with it (metadata and streams are appended to). */
 int wmk_store_open(const char *path, const char *sub, struct wmk_store **store);
+/* The same for streams alone: somebody else writes the metadata, and wmk_store_metadata() gives -EBADF. */
+int wmk_store_open_streams(const char *path, const char *sub, struct wmk_store **store);
 void wmk_store_close(struct wmk_store *store);
 int wmk_store_sub_uid(uid_t uid, char *sub, size_t size);
 const char *wmk_store_path(const struct wmk_store *store);      /* of the whole trace, as given */
@@ -52,6 +56,15 @@ const char *wmk_store_path(const struct wmk_store *store);      /* of the whole 
 int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len);
 /* Bytes in all files: metadata, streams, indexes. Thread-safe. */
 uint64_t wmk_store_bytes(const struct wmk_store *store);
+
+/*
+ * For root's daemons: until wmk_store_as_end() the calling thread makes, opens and removes files with the rights of `uid` (his groups are
+ * looked up; `gid` is the first of them), and they are his. A store that is made or opened meanwhile keeps these rights: it takes them
+ * again by itself, in any thread, whenever it opens or removes a file. Nothing to do when `uid` is who we are. -EPERM: we may not; -EBUSY:
+ * this thread acts for somebody already.
+ */
+int wmk_store_as(uid_t uid, gid_t gid);
+void wmk_store_as_end(void);
 
 /* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
 

@@ -46,9 +46,12 @@ static void index_name(const struct wmk_store_stream *stream, char name[272])
 static void index_drop(struct wmk_store_stream *stream)
 {
 	char name[272];
+	int entered = wmk_rights_enter(stream->store->rights);
 
 	index_name(stream, name);
-	unlinkat(stream->store->index_dir, name, 0);
+	if (entered >= 0)
+		unlinkat(stream->store->index_dir, name, 0);
+	wmk_rights_leave(entered);
 	close(stream->index);
 	stream->index = -1;
 	atomic_fetch_sub_explicit(&stream->store->bytes, stream->index_len, memory_order_relaxed);
@@ -117,7 +120,7 @@ static void stream_free(struct wmk_store_stream *stream)
 	free(stream);
 }
 
-int wmk_store_stream_create(struct wmk_store *store, const char *name, struct wmk_store_stream **result)
+static int stream_create(struct wmk_store *store, const char *name, struct wmk_store_stream **result)
 {
 	struct wmk_store_stream *stream;
 	int err = stream_new(store, name, &stream);
@@ -138,6 +141,15 @@ int wmk_store_stream_create(struct wmk_store *store, const char *name, struct wm
 	}
 	*result = stream;
 	return 0;
+}
+
+int wmk_store_stream_create(struct wmk_store *store, const char *name, struct wmk_store_stream **stream)
+{
+	int entered = wmk_rights_enter(store->rights);
+	int err = entered < 0 ? entered : stream_create(store, name, stream);
+
+	wmk_rights_leave(entered);
+	return err;
 }
 
 static int index_packet(struct wmk_store_stream *stream, const struct wmk_ctf_packet *packet)
@@ -246,8 +258,8 @@ static int check_ours(struct wmk_store_stream *stream, const uint8_t uuid[16], u
 	return wmk_ctf_packet_decode(room, uuid, &packet);
 }
 
-int wmk_store_stream_open(struct wmk_store *store, const char *name, const uint8_t uuid[16],
-			  struct wmk_store_stream **result, struct wmk_ctf_packet *last)
+static int stream_open(struct wmk_store *store, const char *name, const uint8_t uuid[16], struct wmk_store_stream **result,
+		       struct wmk_ctf_packet *last)
 {
 	struct wmk_store_stream *stream;
 	uint64_t file_len;
@@ -272,6 +284,16 @@ int wmk_store_stream_open(struct wmk_store *store, const char *name, const uint8
 	}
 	count_bytes(store, stream->len);
 	*result = stream;
+	return found;
+}
+
+int wmk_store_stream_open(struct wmk_store *store, const char *name, const uint8_t uuid[16], struct wmk_store_stream **stream,
+			  struct wmk_ctf_packet *last)
+{
+	int entered = wmk_rights_enter(store->rights);
+	int found = entered < 0 ? entered : stream_open(store, name, uuid, stream, last);
+
+	wmk_rights_leave(entered);
 	return found;
 }
 

@@ -340,6 +340,85 @@ static void test_open_foreign(void **state)
 	wmk_store_close(store);
 }
 
+/* Root's daemon makes a user's files: with his rights, they are his, and the thread is root's again behind each step. */
+static void test_rights(void **state)
+{
+	const uid_t user = 61234;
+	const gid_t group = 61235;
+	struct wmk_ctf_packet packet = { .content = 10 }, last;
+	struct wmk_store *store, *streams;
+	struct wmk_store_stream *stream;
+	struct stat st;
+	gid_t groups[64];
+	int n = getgroups(64, groups);
+
+	(void)state;
+	if (geteuid() != 0) {
+		assert_int_equal(wmk_store_as(geteuid(), getegid()), 0);
+		wmk_store_as_end();
+		assert_int_equal(wmk_store_as(geteuid() + 1, getegid()), -EPERM);
+		return;
+	}
+	/* Where he may not write, root does not write for him. */
+	assert_int_equal(chmod(dir, 0711), 0);
+	assert_int_equal(wmk_store_as(user, group), 0);
+	assert_int_equal(wmk_store_as(user, group), -EBUSY);
+	assert_int_equal(wmk_store_create(in_dir("t"), "ust", &store), -EACCES);
+	wmk_store_as_end();
+	assert_int_equal(mkdir(in_dir("his"), 0700), 0);
+	assert_int_equal(chown(in_dir("his"), user, group), 0);
+	assert_int_equal(wmk_store_as(user, group), 0);
+	assert_int_equal(wmk_store_create(in_dir("his/t"), "ust", &store), 0);
+	assert_int_equal(wmk_store_add(in_dir("his/t"), "ust", &streams), -EEXIST);
+	assert_int_equal(wmk_store_open_streams(in_dir("his/t"), "ust", &streams), 0);
+	wmk_store_as_end();
+	wmk_store_as_end();
+	assert_int_equal(geteuid(), 0);
+	assert_int_equal(getgroups(64, groups + 0), n);
+	assert_int_equal(wmk_store_metadata(store, "x", 1), 0);
+	assert_int_equal(wmk_store_metadata(streams, "x", 1), -EBADF);
+	/* The store remembers. */
+	assert_int_equal(wmk_store_stream_create(streams, "app_0", &stream), 0);
+	assert_int_equal(append(stream, &packet), 0);
+	wmk_store_stream_close(stream);
+	assert_int_equal(wmk_store_stream_open(streams, "app_0", uuid, &stream, &last), 1);
+	wmk_store_stream_close(stream);
+	for (unsigned i = 0; i < 4; i++) {
+		static const char *const names[] = { "his/t/ust", "his/t/ust/app_0", "his/t/ust/index/app_0.idx", "his/t/ust/metadata" };
+
+		assert_int_equal(lstat(in_dir(names[i]), &st), 0);
+		assert_int_equal(st.st_uid, user);
+		assert_int_equal(st.st_gid, group);
+		assert_int_equal(st.st_mode & 0777, i ? 0600 : 0700);
+	}
+	/* He takes his directory away from himself: root does not write there either. */
+	assert_int_equal(chmod(in_dir("his/t/ust"), 0500), 0);
+	assert_int_equal(wmk_store_stream_create(streams, "app_1", &stream), -EACCES);
+	/* Links lead nowhere, though root could follow them. */
+	assert_int_equal(symlink("/etc", in_dir("his/link")), 0);
+	assert_int_equal(wmk_store_as(user, group), 0);
+	assert_true(wmk_store_open_streams(in_dir("his/link"), "ust", &streams) < 0);
+	wmk_store_as_end();
+	wmk_store_close(streams);
+	wmk_store_close(store);
+	chmod(in_dir("his/t/ust"), 0700);
+}
+
+/* A trace of two users: the second finds it there. */
+static void test_add(void **state)
+{
+	struct wmk_store *one = create(), *two;
+
+	(void)state;
+	assert_int_equal(wmk_store_create(in_dir("t"), "ust/uid/2/64-bit", &two), -ENOTEMPTY);
+	assert_int_equal(wmk_store_add(in_dir("t"), "ust/uid/2/64-bit", &two), 0);
+	assert_int_equal(wmk_store_metadata(two, "y", 1), 0);
+	wmk_store_close(two);
+	assert_int_equal(wmk_store_add(in_dir("t"), "ust/uid/1/64-bit", &two), -EEXIST);
+	assert_int_equal(wmk_store_add(in_dir("none"), "ust/uid/1/64-bit", &two), -ENOENT);
+	wmk_store_close(one);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +431,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_torn_tail, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_direct, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_open_foreign, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_add, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rights, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
