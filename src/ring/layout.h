@@ -66,7 +66,12 @@ struct wmk_ring_ctl {
 	uint64_t given_pos;    /* end of the piece that was given out last; the same counts before it */
 	uint64_t given_records;
 	uint64_t given_lost;
-	uint64_t reserved3[9];
+	uint64_t base_pos;     /* where counting begins, and what was counted by then; UINT64_MAX: while it changes */
+	uint64_t base_ts;      /* of the last record before */
+	uint64_t base_records;
+	uint64_t base_overwritten;
+	uint64_t base_cut;
+	uint64_t base_lost[WAYMARK_LOST_CAUSES];
 };
 
 struct wmk_ring_sub {
@@ -100,13 +105,19 @@ struct wmk_set_header {
 	/* Line 1: the reader's. */
 	uint32_t waiting;      /* futex: 1 while the reader sleeps */
 	uint32_t reserved1;
-	uint64_t heartbeat;    /* CLOCK_MONOTONIC, ns */
+	uint64_t heartbeat;    /* CLOCK_MONOTONIC, ns; or WMK_HEART_RESTS */
 	uint32_t claims_end;   /* rings n_cpus .. claims_end-1 may be claimed */
 	uint32_t reserved2[27];
 	/* Line 2: everybody's. */
 	uint64_t lost_without_ring;
 	uint64_t reserved3[15];
 };
+
+/*
+ * The reader sleeps until a writer wakes it. A writer that waits for room takes it for alive once: it puts the time there, and whom
+ * it woke beats on. If nobody does, nobody lives.
+ */
+#define WMK_HEART_RESTS UINT64_MAX
 
 #define WMK_CLAIM_FREE 0ull
 #define WMK_CLAIM_ANONYMOUS (1ull << 63)

@@ -7,41 +7,18 @@
  *     discard    pieces are read in place; the sub-buffer is given back by consumed_pos
  *     overwrite  pieces are copied, then write_pos is looked at again: the copy counts only if the writer had not
  *     come near
+ *
+ * Where a reader takes over from another, and where counting begins anew: resume.c.
  */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "ring/inside.h"
+#include "ring/reader.h"
 
 #define SNAPSHOT_TRIES 100000
 #define STUCK_TRIES 100
-
-struct waymark_ring_reader {
-	struct waymark_ring_set *set;
-	struct wmk_ring_ctl *ctl;
-	unsigned char *data;
-	uint32_t ring;
-	int broken;            /* -EIO has been said */
-	int unsure;            /* resumed: `records` was counted at the beginning of the sub-buffer */
-	uint64_t pos;          /* everything before has been released */
-	uint64_t last_ts;      /* of the last record released */
-	uint64_t records;      /* committed before pos */
-	uint64_t overwritten;  /* unread, before pos */
-	uint64_t lost; /* greatest count said: what a sub-buffer's header says can be older than what a part's said */
-	uint64_t sequence;
-	uint64_t seen_pos;     /* greatest write_pos seen */
-	/* Of the piece that was handed out. */
-	uint64_t next_pos, next_ts, next_records, next_overwritten;
-	uint64_t copied_from, copied_to; /* overwrite: what `copy` holds */
-	unsigned char *copy;   /* header_room bytes, then a sub-buffer */
-};
-
-/* The writer's state at one write_pos. */
-struct snapshot {
-	uint64_t pos, last_ts, records;
-};
 
 static int lies(struct waymark_ring_reader *r)
 {
@@ -49,11 +26,7 @@ static int lies(struct waymark_ring_reader *r)
 	return -EIO;
 }
 
-/*
- * 0; -EAGAIN: the writer is too fast at the moment; -EIO: no slot belongs to write_pos, though nobody moves it: no
- * writer does that.
- */
-static int take_snapshot(const struct wmk_ring_ctl *ctl, struct snapshot *s)
+int wmk_ring_snapshot(const struct wmk_ring_ctl *ctl, struct wmk_ring_snapshot *s)
 {
 	int stuck = 0;
 
@@ -83,7 +56,7 @@ static int take_snapshot(const struct wmk_ring_ctl *ctl, struct snapshot *s)
 	return -EAGAIN;
 }
 
-static void read_sub(const struct waymark_ring_reader *r, uint64_t sub, struct wmk_ring_sub *out)
+void wmk_ring_read_sub(const struct waymark_ring_reader *r, uint64_t sub, struct wmk_ring_sub *out)
 {
 	const struct wmk_ring_sub *in = (const struct wmk_ring_sub *)(r->data + (sub & r->set->ring_mask));
 
@@ -95,32 +68,6 @@ static void read_sub(const struct waymark_ring_reader *r, uint64_t sub, struct w
 	out->content_end = wmk_ring_load(&in->content_end);
 	out->records_end = wmk_ring_load(&in->records_end);
 	out->lost_end = wmk_ring_load(&in->lost_end);
-}
-
-static uint64_t count_lost(const struct waymark_ring_reader *r, uint64_t by_cause[WAYMARK_LOST_CAUSES])
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++) {
-		uint64_t v = wmk_ring_load(&r->ctl->lost[i]);
-
-		if (i == WAYMARK_LOST_RETRY && r->ring == r->set->options.n_cpus)
-			v += wmk_ring_load(&r->set->header->lost_without_ring);
-		if (by_cause)
-			by_cause[i] = v;
-		sum += v;
-	}
-	return sum;
-}
-
-uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *r, uint64_t by_cause[WAYMARK_LOST_CAUSES])
-{
-	return count_lost(r, by_cause) + r->overwritten;
-}
-
-uint64_t waymark_ring_reader_cut(const struct waymark_ring_reader *r)
-{
-	return wmk_ring_load(&r->ctl->cut);
 }
 
 uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *r)
@@ -181,6 +128,7 @@ static void hand_out(struct waymark_ring_reader *r, const struct piece *p, struc
 	const struct waymark_ring_set *set = r->set;
 	int is_copy = set->options.mode == WAYMARK_RING_OVERWRITE, first = p->pos - p->sub == set->first;
 	unsigned char *data = r->data + (p->pos & set->ring_mask);
+	uint64_t lost;
 
 	if (is_copy)
 		data = r->copy + set->options.header_room;
@@ -194,16 +142,17 @@ static void hand_out(struct waymark_ring_reader *r, const struct piece *p, struc
 	wmk_ring_set_to(&r->ctl->given_lost, r->next_overwritten);
 	__asm__ __volatile__("" : : : "memory");
 	wmk_ring_set_to(&r->ctl->given_pos, p->end);
-	if (r->lost < p->lost)
-		r->lost = p->lost;
+	lost = wmk_ring_since(p->lost, wmk_ring_base_lost(r));
+	if (r->lost < lost)
+		r->lost = lost;
 	*packet = (struct waymark_ring_packet) {
 		.begin_ts = p->begin_ts,
 		.end_ts = p->end_ts,
 		.begin_pos = p->pos,
 		.sequence = r->sequence,
-		.records = r->next_records - r->next_overwritten,
-		.lost = r->lost + r->next_overwritten,
-		.cut = wmk_ring_load(&r->ctl->cut),
+		.records = wmk_ring_since(r->next_records - r->next_overwritten, r->base.records - r->base.overwritten),
+		.lost = r->lost + wmk_ring_since(r->next_overwritten, r->base.overwritten),
+		.cut = waymark_ring_reader_cut(r),
 		.data = data,
 		.len = p->end - p->pos,
 		.room = is_copy || first ? data - set->options.header_room : NULL,
@@ -214,7 +163,7 @@ static void hand_out(struct waymark_ring_reader *r, const struct piece *p, struc
 }
 
 /* Describe the piece at r->next_pos up to the writer's position `s`. 1: something; 0: nothing; -EIO. */
-static int describe(struct waymark_ring_reader *r, const struct snapshot *s, unsigned flags, struct piece *p)
+static int describe(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, unsigned flags, struct piece *p)
 {
 	const struct waymark_ring_set *set = r->set;
 	uint64_t offset = r->next_pos & (set->subbuf_size - 1);
@@ -225,7 +174,7 @@ static int describe(struct waymark_ring_reader *r, const struct snapshot *s, uns
 	p->whole = s->pos - p->sub > set->subbuf_size;
 	if (s->pos == r->next_pos || (!p->whole && !(flags & WAYMARK_RING_FLUSH)))
 		return 0;
-	read_sub(r, p->sub, &sub);
+	wmk_ring_read_sub(r, p->sub, &sub);
 	if (sub.sequence != p->sub / set->subbuf_size)
 		return -EIO;
 	p->begin_ts = p->pos - p->sub == set->first ? sub.begin_ts : r->last_ts;
@@ -238,7 +187,7 @@ static int describe(struct waymark_ring_reader *r, const struct snapshot *s, uns
 		p->end = s->pos;
 		p->end_ts = s->last_ts;
 		p->records_end = s->records;
-		p->lost = count_lost(r, NULL);
+		p->lost = wmk_ring_sum_lost(r, NULL);
 	}
 	return 1;
 }
@@ -256,7 +205,7 @@ static int deliver(struct waymark_ring_reader *r, const struct piece *p, struct 
 	return 0;
 }
 
-static int next_in_place(struct waymark_ring_reader *r, unsigned flags, const struct snapshot *s,
+static int next_in_place(struct waymark_ring_reader *r, unsigned flags, const struct wmk_ring_snapshot *s,
 			 struct waymark_ring_packet *packet)
 {
 	struct piece p;
@@ -301,7 +250,7 @@ static int copy_piece(struct waymark_ring_reader *r, const struct piece *p)
 	return !overtaken(r, p->sub);
 }
 
-static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct snapshot *s,
+static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_ring_snapshot *s,
 		     struct waymark_ring_packet *packet)
 {
 	struct piece p;
@@ -314,7 +263,7 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct snaps
 
 		if (skipped) {
 			r->next_pos = first;
-			read_sub(r, first, &sub);
+			wmk_ring_read_sub(r, first, &sub);
 			rc = describe(r, s, flags, &p);
 		} else {
 			rc = describe(r, s, flags, &p);
@@ -323,7 +272,7 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct snaps
 			return 0;
 		if ((rc > 0 && !copy_piece(r, &p)) || (rc < 0 && overtaken(r, p.sub))) {
 			/* Overtaken: once more, from what is the oldest now. */
-			if (take_snapshot(r->ctl, s) < 0)
+			if (wmk_ring_snapshot(r->ctl, s) < 0)
 				return 0;
 			continue;
 		}
@@ -343,7 +292,7 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct snaps
 
 int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, struct waymark_ring_packet *packet)
 {
-	struct snapshot s;
+	struct wmk_ring_snapshot s;
 	int rc;
 
 	if (r->broken)
@@ -354,7 +303,7 @@ int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, stru
 	r->next_ts = r->last_ts;
 	r->next_records = r->records;
 	r->next_overwritten = r->overwritten;
-	rc = take_snapshot(r->ctl, &s);
+	rc = wmk_ring_snapshot(r->ctl, &s);
 	if (rc < 0)
 		return rc == -EIO ? lies(r) : 0;
 	if (s.pos < r->seen_pos || s.pos < r->pos || (s.pos & (r->set->subbuf_size - 1)) > r->set->usable ||
@@ -370,8 +319,6 @@ int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, stru
 
 int waymark_ring_reader_release(struct waymark_ring_reader *r, const struct waymark_ring_packet *packet)
 {
-	struct wmk_ring_ctl *ctl = r->ctl;
-
 	if (packet->ring != r->ring || packet->sequence != r->sequence)
 		return -EINVAL;
 	r->pos = r->next_pos;
@@ -380,20 +327,10 @@ int waymark_ring_reader_release(struct waymark_ring_reader *r, const struct waym
 	r->overwritten = r->next_overwritten;
 	r->unsure = 0;
 	r->sequence++;
-	/*
-	 * A reader that is killed in here must not leave the old position with the new counts: no position is
-	 * UINT64_MAX.
-	 */
-	wmk_ring_set_to(&ctl->read_pos, UINT64_MAX);
-	__asm__ __volatile__("" : : : "memory");
-	wmk_ring_set_to(&ctl->read_ts, r->last_ts);
-	wmk_ring_set_to(&ctl->read_records, r->records);
-	wmk_ring_set_to(&ctl->read_lost, r->overwritten);
-	__asm__ __volatile__("" : : : "memory");
-	wmk_ring_set_to(&ctl->read_pos, r->pos);
+	wmk_ring_leave_word(r);
 	if (packet->whole)
 		/* (B) release: our reads of the sub-buffer come before; pairs with the writer's load-acquire. */
-		__atomic_store_n(&ctl->consumed_pos, r->pos, __ATOMIC_RELEASE);
+		__atomic_store_n(&r->ctl->consumed_pos, r->pos, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -417,6 +354,7 @@ int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct
 			return -ENOMEM;
 		}
 	}
+	wmk_ring_base_load(r);
 	*reader = r;
 	return 0;
 }
@@ -427,78 +365,6 @@ void waymark_ring_reader_close(struct waymark_ring_reader *r)
 		return;
 	free(r->copy);
 	free(r);
-}
-
-/* The counts at `pos`, from what the earlier reader left in its lines. 1: found. */
-static int recall(struct waymark_ring_reader *r, uint64_t pos)
-{
-	const struct wmk_ring_ctl *ctl = r->ctl;
-
-	r->overwritten = wmk_ring_load(&ctl->read_lost);
-	if (wmk_ring_load(&ctl->read_pos) == pos) {
-		r->records = wmk_ring_load(&ctl->read_records);
-		return 1;
-	}
-	if (wmk_ring_load(&ctl->given_pos) == pos) {
-		r->records = wmk_ring_load(&ctl->given_records);
-		r->overwritten = wmk_ring_load(&ctl->given_lost);
-		return 1;
-	}
-	return 0;
-}
-
-/* The counts at `pos`, from the sub-buffer's own header. 1: they are those of its beginning; -ESTALE: it is gone. */
-static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct snapshot *s)
-{
-	uint64_t offset = pos & (r->set->subbuf_size - 1), sub = pos - offset;
-	struct wmk_ring_sub header;
-
-	if (s->pos == pos) {
-		r->records = s->records;
-		return 0;
-	}
-	read_sub(r, sub, &header);
-	if (header.sequence != sub / r->set->subbuf_size)
-		return r->set->options.mode == WAYMARK_RING_OVERWRITE ? 1 : -ESTALE;
-	r->records = header.records_start;
-	if (offset <= r->set->first)
-		return 0;
-	if (s->pos - sub > r->set->subbuf_size && header.content_end == offset) {
-		r->records = header.records_end;
-		return 0;
-	}
-	return 1;
-}
-
-int waymark_ring_reader_resume(struct waymark_ring_reader *r, uint64_t pos, uint64_t sequence, uint64_t last_ts,
-			       uint64_t *records)
-{
-	const uint64_t size = r->set->subbuf_size, offset = pos & (size - 1);
-	uint64_t consumed = wmk_ring_load(&r->ctl->consumed_pos); /* of readers: no order is needed */
-	struct snapshot s;
-	int rc = take_snapshot(r->ctl, &s);
-
-	if (rc < 0)
-		return rc;
-	if (pos > s.pos || (offset != 0 && (offset < r->set->first || offset > r->set->usable)) ||
-	    (consumed & (size - 1)) != 0)
-		return -EINVAL;
-	if (r->set->options.mode == WAYMARK_RING_DISCARD && consumed > pos) {
-		/* Read to its end and given back: the next one then. */
-		if (offset == 0 || consumed - pos > size - offset || consumed > s.pos)
-			return -ESTALE;
-		pos = consumed;
-	}
-	rc = recall(r, pos) ? 0 : infer(r, pos, &s);
-	if (rc < 0)
-		return rc;
-	r->pos = pos;
-	r->sequence = sequence;
-	r->last_ts = last_ts;
-	r->unsure = rc;
-	if (records)
-		*records = r->records;
-	return rc;
 }
 
 int waymark_ring_reader_beacon(struct waymark_ring_reader *r, uint64_t *floor)

@@ -257,7 +257,8 @@ int waymark_ring_set_create(const struct waymark_ring_options *options, struct w
 	return 0;
 }
 
-int waymark_ring_set_open(int fd, struct waymark_ring_set **set)
+/* What is in `fd` is held against itself and against what a set can be. */
+static int open_checked(int fd, int is_reader, struct waymark_ring_set **set)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct waymark_ring_options o = { .size = sizeof(o) };
@@ -289,7 +290,27 @@ int waymark_ring_set_open(int fd, struct waymark_ring_set **set)
 	    (uint64_t)st.st_size != h.data_offset + (uint64_t)h.n_rings * o.subbuf_size * o.n_subbufs ||
 	    h.total_size != (uint64_t)st.st_size)
 		return -EINVAL;
-	return map_set(fd, &o, 0, set);
+	return map_set(fd, &o, is_reader, set);
+}
+
+int waymark_ring_set_open(int fd, struct waymark_ring_set **set)
+{
+	return open_checked(fd, 0, set);
+}
+
+int waymark_ring_set_open_reader(int fd, struct waymark_ring_set **set)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3), err;
+
+	if (own < 0)
+		return -errno;
+	err = open_checked(own, 1, set);
+	if (err < 0) {
+		close(own);
+		return err;
+	}
+	(*set)->fd = own;
+	return 0;
 }
 
 void wmk_ring_set_retire(struct waymark_ring_set *set)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * wait.c - who waits for whom: the reader for a new sub-buffer (futex, woken by writers), writers for room (slices,
- * given up when the reader's heartbeat stops), the reclaimer for recorders on the slow path (two counters).
+ * given up when the reader's heartbeat stops;
+ * one that rests is woken by writers, and beats then), the reclaimer for recorders on the slow path (two counters).
  */
+#include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -13,11 +15,21 @@
 /* Of <linux/futex.h>, which musl's compiler wrapper does not find. */
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
+#define FUTEX_32 2
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+/* As the kernel lays it out; its header may be older than the kernel. */
+struct futex_word {
+	uint64_t value, address;
+	uint32_t flags, reserved;
+};
 
 #define SLICE_FIRST_NS 50000ull
 #define SLICE_MAX_NS 5000000ull
 #define HEARTBEAT_NS 2000000000ull /* a reader sleeps for 1 s at most, and may have to wait for a CPU then */
 #define WAIT_MAX_US 1000000ull
+#define WORDS_MAX 128u
 
 long wmk_ring_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
@@ -58,8 +70,7 @@ void wmk_ring_wake(struct waymark_ring_set *set)
 
 	/*
 	 * (G) full fence: the commit before, the flag behind; pairs with the reader's store of the flag, fence, and
-	 *     look at the
-	 * positions. One of the two sees the other.
+	 * look at the positions. One of the two sees the other.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (wmk_ring_load(waiting) != 0 && __atomic_exchange_n(waiting, 0, __ATOMIC_RELAXED) != 0)
@@ -103,6 +114,58 @@ int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us)
 	return any;
 }
 
+static void say_waiting(struct waymark_ring_set *const *sets, unsigned n, uint32_t value)
+{
+	for (unsigned i = 0; i < n; i++)
+		__atomic_store_n(&sets[i]->header->waiting, value, __ATOMIC_RELAXED);
+}
+
+static int any_moved(struct waymark_ring_set *const *sets, unsigned n)
+{
+	int any = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		any |= moved(sets[i]);
+	return any;
+}
+
+/* Sleeps until one of the words changes. Negative when the kernel does not know how. */
+static long sleep_on(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value, int64_t timeout_us)
+{
+	uint64_t end = wmk_clock_monotonic() + (uint64_t)timeout_us * 1000;
+	struct timespec ts = { (time_t)(end / 1000000000), (long)(end % 1000000000) };
+	struct futex_word words[WORDS_MAX];
+	long rc;
+
+	words[0] = (struct futex_word){ value, (uintptr_t)word, FUTEX_32, 0 };
+	for (unsigned i = 0; i < n; i++)
+		words[i + 1] = (struct futex_word){ 1, (uintptr_t)&sets[i]->header->waiting, FUTEX_32, 0 };
+	rc = wmk_ring_syscall(SYS_futex_waitv, (long)words, n + 1, 0, timeout_us < 0 ? 0 : (long)&ts, CLOCK_MONOTONIC, 0);
+	return rc == -EAGAIN || rc == -EINTR || rc == -ETIMEDOUT ? 0 : rc;
+}
+
+int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value, int64_t timeout_us)
+{
+	long rc = 0;
+	int any;
+
+	if (n > WAYMARK_RING_WAIT_SETS)
+		return -ENOTSUP;
+	say_waiting(sets, n, 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* (G) */
+	any = any_moved(sets, n);
+	if (!any && timeout_us != 0) {
+		for (unsigned i = 0; i < n; i++)
+			wmk_ring_set_to(&sets[i]->header->heartbeat, WMK_HEART_RESTS);
+		rc = sleep_on(sets, n, word, value, timeout_us);
+		for (unsigned i = 0; i < n; i++)
+			waymark_ring_set_heartbeat(sets[i]);
+		any = any_moved(sets, n);
+	}
+	say_waiting(sets, n, 0);
+	return any ? 1 : rc < 0 ? -ENOTSUP : 0;
+}
+
 void waymark_ring_set_wake(struct waymark_ring_set *set)
 {
 	if (__atomic_exchange_n(&set->header->waiting, 0, __ATOMIC_RELAXED) != 0)
@@ -140,6 +203,11 @@ int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited)
 	if (limit_us == 0 || !wmk_ring_load(&set->may_block))
 		return 0;
 	beat = wmk_ring_load(&set->header->heartbeat);
+	if (beat == WMK_HEART_RESTS) {
+		/* Relaxed: a time and nothing else. Whoever comes first says it. */
+		__atomic_compare_exchange_n(&set->header->heartbeat, &beat, now, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		beat = now;
+	}
 	if (beat > now || now - beat > HEARTBEAT_NS)
 		return beat > now &&
 		       beat - now < HEARTBEAT_NS; /* the reader's clock may be read a moment later than ours */

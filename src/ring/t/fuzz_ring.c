@@ -89,6 +89,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		wrong();
 	if (flags & 2)
 		waymark_ring_reader_resume(reader, ctl->read_pos, 1, flags & 8 ? ctl->read_ts : 0, NULL);
+	if (flags & 16)
+		waymark_ring_reader_clear(reader);
 	for (int i = 0; i < 40; i++) {
 		int rc = waymark_ring_reader_next(reader, flags >> 2 & 1, &packet);
 

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resume.c - where reading and counting begin: behind an earlier reader, or where a reader threw everything away.
+ *
+ * A ring outlives its readers. Each leaves its position and counts in the ring's control block; the next one trusts the trace first, and
+ * these lines where they fit it.
+ */
+#include <string.h>
+
+#include "ring/reader.h"
+
+uint64_t wmk_ring_sum_lost(const struct waymark_ring_reader *r, uint64_t by_cause[WAYMARK_LOST_CAUSES])
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++) {
+		uint64_t v = wmk_ring_load(&r->ctl->lost[i]);
+
+		if (i == WAYMARK_LOST_RETRY && r->ring == r->set->options.n_cpus)
+			v += wmk_ring_load(&r->set->header->lost_without_ring);
+		if (by_cause)
+			by_cause[i] = v;
+		sum += v;
+	}
+	return sum;
+}
+
+uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *r, uint64_t by_cause[WAYMARK_LOST_CAUSES])
+{
+	uint64_t own[WAYMARK_LOST_CAUSES], sum = 0;
+
+	wmk_ring_sum_lost(r, own);
+	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++) {
+		own[i] = wmk_ring_since(own[i], r->base.lost[i]);
+		if (by_cause)
+			by_cause[i] = own[i];
+		sum += own[i];
+	}
+	return sum + wmk_ring_since(r->overwritten, r->base.overwritten);
+}
+
+uint64_t waymark_ring_reader_cut(const struct waymark_ring_reader *r)
+{
+	return wmk_ring_since(wmk_ring_load(&r->ctl->cut), r->base.cut);
+}
+
+void wmk_ring_leave_word(struct waymark_ring_reader *r)
+{
+	struct wmk_ring_ctl *ctl = r->ctl;
+
+	/*
+	 * A reader that is killed in here must not leave the old position with the new counts: no position is
+	 * UINT64_MAX.
+	 */
+	wmk_ring_set_to(&ctl->read_pos, UINT64_MAX);
+	__asm__ __volatile__("" : : : "memory");
+	wmk_ring_set_to(&ctl->read_ts, r->last_ts);
+	wmk_ring_set_to(&ctl->read_records, r->records);
+	wmk_ring_set_to(&ctl->read_lost, r->overwritten);
+	__asm__ __volatile__("" : : : "memory");
+	wmk_ring_set_to(&ctl->read_pos, r->pos);
+}
+
+/* ── a new beginning ─────────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_ring_base_load(struct waymark_ring_reader *r)
+{
+	const struct wmk_ring_ctl *ctl = r->ctl;
+
+	memset(&r->base, 0, sizeof(r->base));
+	if (wmk_ring_load(&ctl->base_pos) == UINT64_MAX)
+		return;
+	r->base.pos = wmk_ring_load(&ctl->base_pos);
+	r->base.ts = wmk_ring_load(&ctl->base_ts);
+	r->base.records = wmk_ring_load(&ctl->base_records);
+	r->base.overwritten = wmk_ring_load(&ctl->base_overwritten);
+	r->base.cut = wmk_ring_load(&ctl->base_cut);
+	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++)
+		r->base.lost[i] = wmk_ring_load(&ctl->base_lost[i]);
+}
+
+static void base_store(const struct waymark_ring_reader *r)
+{
+	struct wmk_ring_ctl *ctl = r->ctl;
+
+	wmk_ring_set_to(&ctl->base_pos, UINT64_MAX);
+	__asm__ __volatile__("" : : : "memory");
+	wmk_ring_set_to(&ctl->base_ts, r->base.ts);
+	wmk_ring_set_to(&ctl->base_records, r->base.records);
+	wmk_ring_set_to(&ctl->base_overwritten, r->base.overwritten);
+	wmk_ring_set_to(&ctl->base_cut, r->base.cut);
+	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++)
+		wmk_ring_set_to(&ctl->base_lost[i], r->base.lost[i]);
+	__asm__ __volatile__("" : : : "memory");
+	wmk_ring_set_to(&ctl->base_pos, r->base.pos);
+}
+
+int waymark_ring_reader_clear(struct waymark_ring_reader *r)
+{
+	const uint64_t size = r->set->subbuf_size;
+	struct wmk_ring_snapshot s;
+	uint64_t consumed;
+	int rc;
+
+	if (r->broken)
+		return -EIO;
+	rc = wmk_ring_snapshot(r->ctl, &s);
+	if (rc < 0)
+		return rc;
+	if (s.pos < r->pos || s.pos < r->seen_pos || s.records < r->records)
+		return -EIO;
+	/* The counts first: what is lost from here on belongs to what comes. */
+	r->base.pos = s.pos;
+	r->base.ts = s.last_ts;
+	r->base.records = s.records;
+	r->base.overwritten = r->overwritten;
+	r->base.cut = wmk_ring_load(&r->ctl->cut);
+	wmk_ring_sum_lost(r, r->base.lost);
+	base_store(r);
+	r->pos = r->seen_pos = s.pos;
+	r->last_ts = s.last_ts;
+	r->records = s.records;
+	r->lost = 0;
+	r->unsure = 0;
+	r->sequence = 0;
+	wmk_ring_leave_word(r);
+	consumed = s.pos & ~(size - 1);
+	if (r->set->options.mode == WAYMARK_RING_DISCARD && consumed > wmk_ring_load(&r->ctl->consumed_pos))
+		/* (B) release: nothing of what is given back is read any more; pairs with the writer's load-acquire. */
+		__atomic_store_n(&r->ctl->consumed_pos, consumed, __ATOMIC_RELEASE);
+	return 0;
+}
+
+uint64_t waymark_ring_reader_base(const struct waymark_ring_reader *r, uint64_t *ts)
+{
+	if (ts)
+		*ts = r->base.ts;
+	return r->base.pos;
+}
+
+/* ── behind an earlier reader ────────────────────────────────────────────────────────────────────────── */
+
+/* The counts at `pos`, from what the earlier reader left in its lines. 1: found. */
+static int recall(struct waymark_ring_reader *r, uint64_t pos)
+{
+	const struct wmk_ring_ctl *ctl = r->ctl;
+
+	r->overwritten = wmk_ring_load(&ctl->read_lost);
+	if (wmk_ring_load(&ctl->read_pos) == pos) {
+		r->records = wmk_ring_load(&ctl->read_records);
+		return 1;
+	}
+	if (wmk_ring_load(&ctl->given_pos) == pos) {
+		r->records = wmk_ring_load(&ctl->given_records);
+		r->overwritten = wmk_ring_load(&ctl->given_lost);
+		return 1;
+	}
+	return 0;
+}
+
+/* The counts at `pos`, from the sub-buffer's own header. 1: they are those of its beginning; -ESTALE: it is gone. */
+static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_ring_snapshot *s)
+{
+	uint64_t offset = pos & (r->set->subbuf_size - 1), sub = pos - offset;
+	struct wmk_ring_sub header;
+
+	if (s->pos == pos) {
+		r->records = s->records;
+		return 0;
+	}
+	wmk_ring_read_sub(r, sub, &header);
+	if (header.sequence != sub / r->set->subbuf_size)
+		return r->set->options.mode == WAYMARK_RING_OVERWRITE ? 1 : -ESTALE;
+	r->records = header.records_start;
+	if (offset <= r->set->first)
+		return 0;
+	if (s->pos - sub > r->set->subbuf_size && header.content_end == offset) {
+		r->records = header.records_end;
+		return 0;
+	}
+	return 1;
+}
+
+int waymark_ring_reader_resume(struct waymark_ring_reader *r, uint64_t pos, uint64_t sequence, uint64_t last_ts,
+			       uint64_t *records)
+{
+	const uint64_t size = r->set->subbuf_size, offset = pos & (size - 1);
+	uint64_t consumed = wmk_ring_load(&r->ctl->consumed_pos); /* of readers: no order is needed */
+	struct wmk_ring_snapshot s;
+	int rc = wmk_ring_snapshot(r->ctl, &s);
+
+	if (rc < 0)
+		return rc;
+	if (pos > s.pos || (offset != 0 && (offset < r->set->first || offset > r->set->usable)) ||
+	    (consumed & (size - 1)) != 0)
+		return -EINVAL;
+	if (r->set->options.mode == WAYMARK_RING_DISCARD && consumed > pos) {
+		/* Read to its end and given back: the next one then. */
+		if (offset == 0 || consumed - pos > size - offset || consumed > s.pos)
+			return -ESTALE;
+		pos = consumed;
+	}
+	rc = recall(r, pos) ? 0 : infer(r, pos, &s);
+	if (rc < 0)
+		return rc;
+	r->pos = pos;
+	r->sequence = sequence;
+	r->last_ts = last_ts;
+	r->unsure = rc;
+	if (records)
+		*records = wmk_ring_since(r->records - r->overwritten, r->base.records - r->base.overwritten);
+	return rc;
+}

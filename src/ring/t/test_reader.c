@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_reader.c - a reader that is not the creator: it maps the set from its descriptor, backs memory, takes pieces; another goes on
+ * where one was killed; what a reader clears stays cleared for the next; sleeping on several sets at once.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ring_test.h"
+
+#define N 20000u
+
+/* Of one piece: numbers that were never seen before. */
+static void take(const struct waymark_ring_packet *packet, unsigned char *seen, uint64_t *records)
+{
+	const unsigned char *at = packet->data, *end = at + packet->len;
+	uint64_t ts = packet->begin_ts, v;
+
+	while (at < end) {
+		if (record_header(&at, end, &ts) != 3 || end - at < 8)
+			_exit(3);
+		memcpy(&v, at, 8);
+		at += 8;
+		if (v >= N || seen[v]++)
+			_exit(4);
+		(*records)++;
+	}
+}
+
+/* In a process that has nothing but the descriptor. Reads until there are N records, or so many that it is to die. */
+static void read_all(int fd, unsigned char *seen, uint64_t *records, uint64_t until)
+{
+	struct waymark_ring_set *set;
+	struct waymark_ring_reader *readers[512];
+	struct waymark_ring_packet packet;
+
+	if (waymark_ring_set_open_reader(fd, &set) < 0 || waymark_ring_set_fd(set) < 0)
+		_exit(1);
+	for (uint32_t i = 0; i < waymark_ring_set_rings(set); i++) {
+		if (waymark_ring_reader_open(set, i, &readers[i]) < 0)
+			_exit(2);
+		if (*records) {
+			const struct wmk_ring_ctl *ctl = set->ring[i].ctl;
+
+			if (waymark_ring_reader_resume(readers[i], ctl->read_pos, 0, ctl->read_ts, NULL) < 0)
+				_exit(5);
+		}
+	}
+	while (*records < until) {
+		waymark_ring_set_back(set);
+		waymark_ring_set_heartbeat(set);
+		for (uint32_t i = 0; i < waymark_ring_set_rings(set); i++) {
+			while (*records < until && waymark_ring_reader_next(readers[i], WAYMARK_RING_FLUSH, &packet) == 1) {
+				take(&packet, seen, records);
+				waymark_ring_reader_release(readers[i], &packet);
+			}
+		}
+		waymark_ring_set_wait(set, 1000);
+	}
+	_exit(0);
+}
+
+static void *record_all(void *arg)
+{
+	for (uint64_t i = 0; i < N; i++)
+		while (record_u64(arg, i) < 0) /* until the reader has backed the next sub-buffer */
+			sched_yield();
+	return NULL;
+}
+
+static void test_other_process(void **state)
+{
+	struct waymark_ring_options options = { .size = sizeof(options), .subbuf_size = 4096, .n_subbufs = 4, .header_room = 96,
+						.block_us = -1 };
+	unsigned char *seen = mmap(NULL, N, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t *records = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct waymark_ring_set *creator, *writer;
+	pthread_t thread;
+	int status;
+
+	(void)state;
+	assert_int_equal(waymark_ring_set_create(&options, &creator), 0);
+	assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(creator), &writer), 0);
+	for (unsigned turn = 0; turn < 3; turn++) {
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (pid == 0)
+			read_all(waymark_ring_set_fd(creator), seen, records, turn == 2 ? N : (turn + 1) * 3000);
+		if (turn == 0)
+			assert_int_equal(pthread_create(&thread, NULL, record_all, writer), 0);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		if (status != 0)
+			fail_msg("reader %u ended with status %x", turn, (unsigned)status);
+	}
+	pthread_join(thread, NULL);
+	assert_int_equal(*records, N);
+	/* The creator frees what the dead held, a reader that is not the creator too. */
+	struct waymark_ring_set *reader;
+	uint32_t cpus = waymark_ring_set_cpus(creator);
+
+	assert_int_equal(waymark_ring_set_open_reader(waymark_ring_set_fd(creator), &reader), 0);
+	writer->ring[cpus].ctl->claim = WMK_CLAIM_NAMED | 1ull << 32 | 7;
+	writer->ring[cpus + 1].ctl->claim = WMK_CLAIM_NAMED | 1ull << 32 | 8;
+	assert_int_equal(waymark_ring_set_free_claims(creator, 7, 1), 1);
+	assert_int_equal(waymark_ring_set_free_claims(reader, 8, 1), 1);
+	waymark_ring_set_close(reader);
+	waymark_ring_set_close(writer);
+	waymark_ring_set_close(creator);
+	munmap(records, 4096);
+	munmap(seen, N);
+}
+
+static void test_refused(void **state)
+{
+	struct waymark_ring_set *set;
+	int fd = memfd_create("no set", MFD_ALLOW_SEALING), null = open("/dev/null", O_RDWR);
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 1 << 20), 0);
+	assert_int_equal(waymark_ring_set_open_reader(fd, &set), -EPERM);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+	assert_int_equal(waymark_ring_set_open_reader(fd, &set), -EINVAL);
+	assert_int_equal(waymark_ring_set_open_reader(null, &set), -EPERM);
+	assert_int_equal(waymark_ring_set_open_reader(-1, &set), -EBADF);
+	close(fd);
+	close(null);
+}
+
+/* ── clearing ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static uint64_t drain_all(struct pair *p, uint64_t *first, uint64_t *records, uint64_t *lost)
+{
+	struct waymark_ring_packet packet;
+	uint64_t read = 0, ts;
+
+	*first = UINT64_MAX;
+	*records = *lost = 0;
+	for (uint32_t i = 0; i < p->n_rings; i++) {
+		uint64_t of_ring = 0;
+
+		while (waymark_ring_reader_next(p->readers[i], WAYMARK_RING_FLUSH, &packet) == 1) {
+			const unsigned char *at = packet.data, *end = at + packet.len;
+
+			ts = packet.begin_ts;
+			while (record_header(&at, end, &ts) == 3) {
+				uint64_t v;
+
+				memcpy(&v, at, 8);
+				*first = v < *first ? v : *first;
+				at += 8;
+				read++;
+			}
+			of_ring = packet.records;
+			waymark_ring_reader_release(p->readers[i], &packet);
+		}
+		*records += of_ring;
+		*lost += waymark_ring_reader_lost(p->readers[i], NULL);
+	}
+	return read;
+}
+
+static void clear_all(struct pair *p)
+{
+	for (uint32_t i = 0; i < p->n_rings; i++)
+		assert_int_equal(waymark_ring_reader_clear(p->readers[i]), 0);
+}
+
+static void test_clear(void **state)
+{
+	uint64_t first, records, lost, done = 0, ts;
+	struct pair p;
+
+	(void)state;
+	for (unsigned mode = 0; mode < 2; mode++) {
+		pair_open(&p, (struct waymark_ring_options){ .subbuf_size = 4096, .n_subbufs = 4, .mode = mode, .prefault = 1 << 30 });
+		/* More than there is room for. Partly read, in the middle of a sub-buffer. */
+		for (uint64_t i = 0; i < 100; i++)
+			record_u64(p.writer, i);
+		assert_int_equal(drain_all(&p, &first, &records, &lost), 100);
+		for (uint64_t i = 0; i < 5000; i++)
+			record_u64(p.writer, i);
+		clear_all(&p);
+		assert_int_equal(drain_all(&p, &first, &records, &lost), 0);
+		assert_int_equal(lost, 0);
+		/* There is room again, all of it but what is begun. Counts begin at zero. */
+		for (uint64_t i = 0; i < 300; i++)
+			assert_int_equal(record_u64(p.writer, 10000 + i), 0);
+		assert_int_equal(drain_all(&p, &first, &records, &lost), 300);
+		assert_int_equal(first, 10000);
+		assert_int_equal(records, 300);
+		assert_int_equal(lost, 0);
+		/* A reader that takes over counts from there too: from the position that it is told. */
+		for (uint32_t i = 0; i < p.n_rings; i++) {
+			const uint64_t pos = p.reader->ring[i].ctl->read_pos;
+
+			if (waymark_ring_reader_base(p.readers[i], &ts) != 0)
+				assert_true(ts > 0);
+			waymark_ring_reader_close(p.readers[i]);
+			assert_int_equal(waymark_ring_reader_open(p.reader, i, &p.readers[i]), 0);
+			assert_int_equal(waymark_ring_reader_resume(p.readers[i], pos, 0, ts, &records), 0);
+			done += records;
+		}
+		assert_int_equal(done, 300);
+		done = 0;
+		for (uint64_t i = 0; i < 5000; i++)
+			done += record_u64(p.writer, i) == 0;
+		first = drain_all(&p, &first, &records, &lost);
+		assert_int_equal(first + lost, 5000);
+		assert_int_equal(records, mode ? 300 + first : 300 + done);
+		done = 0;
+		pair_close(&p);
+	}
+}
+
+/* ── several sets ────────────────────────────────────────────────────────────────────────────────────── */
+
+struct sleeper {
+	struct waymark_ring_set *sets[3];
+	uint32_t word;
+	int result;
+	uint32_t done;
+};
+
+static void *sleep_once(void *arg)
+{
+	struct sleeper *s = arg;
+
+	s->result = waymark_ring_sets_wait(s->sets, 3, &s->word, 0, -1);
+	__atomic_store_n(&s->done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void test_sets_wait(void **state)
+{
+	struct pair p[3];
+	struct sleeper s = { 0 };
+	struct waymark_ring_packet packet;
+	pthread_t thread;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		pair_open(&p[i], (struct waymark_ring_options){ .subbuf_size = 4096, .n_subbufs = 2, .block_us = -1, .prefault = 1 << 30 });
+		s.sets[i] = p[i].reader;
+	}
+	if (waymark_ring_sets_wait(s.sets, 3, &s.word, 0, 1000) == -ENOTSUP) {
+		print_message("this kernel cannot wait for several words\n");
+		goto out;
+	}
+	assert_int_equal(waymark_ring_sets_wait(s.sets, 3, &s.word, 1, -1), 0);
+	for (unsigned i = 0; i < 30; i++) {
+		struct waymark_ring_set *writer = p[i % 3].writer;
+
+		s.word = s.done = 0;
+		assert_int_equal(pthread_create(&thread, NULL, sleep_once, &s), 0);
+		/* Half of them sleep already (or what came late woke them), the others are on their way. */
+		while (i % 2 && !__atomic_load_n(&s.done, __ATOMIC_ACQUIRE) &&
+		       __atomic_load_n(&p[2].reader->header->heartbeat, __ATOMIC_RELAXED) != WMK_HEART_RESTS)
+			sched_yield();
+		if (i % 5 == 4) {
+			__atomic_store_n(&s.word, 1, __ATOMIC_RELEASE);
+			syscall(SYS_futex, &s.word, FUTEX_WAKE, 1, NULL, NULL, 0);
+		} else {
+			while (record_u64(writer, i) == 0 && !__atomic_load_n(&s.done, __ATOMIC_ACQUIRE))
+				;
+		}
+		pthread_join(thread, NULL);
+		assert_true(s.result == 1 || i % 5 == 4);
+		for (unsigned k = 0; k < 3; k++) {
+			assert_int_equal(p[k].reader->header->waiting, 0);
+			for (uint32_t r = 0; r < p[k].n_rings; r++)
+				while (waymark_ring_reader_next(p[k].readers[r], WAYMARK_RING_FLUSH, &packet) == 1)
+					waymark_ring_reader_release(p[k].readers[r], &packet);
+		}
+	}
+	assert_int_equal(waymark_ring_sets_wait(s.sets, WAYMARK_RING_WAIT_SETS + 1, &s.word, 0, 0), -ENOTSUP);
+out:
+	for (unsigned i = 0; i < 3; i++)
+		pair_close(&p[i]);
+}
+
+/* A writer waits for a reader that rests, and gives up when that one does not come. */
+static void test_resting(void **state)
+{
+	struct pair p;
+	uint64_t waited = 0;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options){ .subbuf_size = 4096, .n_subbufs = 2, .block_us = -1, .prefault = 1 << 30 });
+	p.reader->header->heartbeat = WMK_HEART_RESTS;
+	assert_int_equal(wmk_ring_wait_room(p.writer, &waited), 1);
+	assert_true(p.reader->header->heartbeat != WMK_HEART_RESTS);
+	p.reader->header->heartbeat -= 3000000000;
+	assert_int_equal(wmk_ring_wait_room(p.writer, &waited), 0);
+	pair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_other_process), cmocka_unit_test(test_refused), cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_sets_wait),     cmocka_unit_test(test_resting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
