@@ -6,6 +6,7 @@
  *     REQUEST type, request number, object ──►
  *                                          ◄── WMK_CTL_REPLY, same number, object; or WMK_CTL_ERROR {errno, words}
  *
+ * A reply that is larger than a frame comes in several (see wmk_object_send()); requests are one frame.
  * One table (wmk_ctl_commands) names each request with its two objects. A type that is not in it gets an error, not a dropped connection.
  * Who the client is, the kernel says (SO_PEERCRED). Strings are UTF-8 or whatever the user typed; the daemon checks what it uses.
  */
@@ -15,6 +16,7 @@
 #include "wire/object.h"
 
 #define WMK_CTL_SOCKET "ctl.sock"
+#define WMK_CTL_PATTERN_MAX 511u   /* bytes */
 #define WMK_CTL_NAME_MAX 255u      /* bytes of a session's or channel's name: no '/', no control characters, not "." or ".." */
 
 enum wmk_ctl_type {
@@ -50,7 +52,7 @@ struct wmk_ctl_rule {
 	const char *pattern;         /* glob on provider:name, or on provider (see session/apps.h) */
 	struct wmk_list exclusions;  /* of const char *: globs */
 	uint32_t level_op;           /* enum wmk_ctl_level_op */
-	uint32_t level, level_to;    /* enum waymark_level; BETWEEN: both ends are in */
+	uint32_t level, level_to;    /* enum waymark_level; BETWEEN: both ends are in, level is the more severe one */
 	bool enabled;
 	uint64_t matched;            /* distinct events seen so far that it matches; the daemon's to fill */
 };

@@ -36,6 +36,7 @@ enum wmk_member_kind {
 
 #define WMK_OBJECT_TEXT_MAX 4096u
 #define WMK_OBJECT_DEPTH_MAX 8u
+#define WMK_OBJECT_MAX (16u << 20)  /* bytes of an encoded object */
 
 struct wmk_list {
 	void *items;         /* an array of `n` elements, in place */
@@ -61,6 +62,29 @@ struct wmk_object {
 	unsigned n_members;
 };
 
+/* Entries of a table; the compiler holds the member's type against the kind. */
+#define WMK_MEMBER_AT(s, m, type) \
+	(offsetof(struct s, m) + 0 * sizeof(char[__builtin_types_compatible_p(__typeof__(((struct s *)0)->m), type) ? 1 : -1]))
+#define WMK_MEMBER_OF_U32(s, m) { .name = #m, .kind = WMK_MEMBER_U32, .offset = WMK_MEMBER_AT(s, m, uint32_t) }
+#define WMK_MEMBER_OF_U64(s, m) { .name = #m, .kind = WMK_MEMBER_U64, .offset = WMK_MEMBER_AT(s, m, uint64_t) }
+#define WMK_MEMBER_OF_I64(s, m) { .name = #m, .kind = WMK_MEMBER_I64, .offset = WMK_MEMBER_AT(s, m, int64_t) }
+#define WMK_MEMBER_OF_BOOL(s, m) { .name = #m, .kind = WMK_MEMBER_BOOL, .offset = WMK_MEMBER_AT(s, m, bool) }
+#define WMK_MEMBER_OF_ENUM(s, m, w) \
+	{ .name = #m, .kind = WMK_MEMBER_ENUM, .offset = WMK_MEMBER_AT(s, m, uint32_t), .words = (w), .n_words = sizeof(w) / sizeof((w)[0]) }
+#define WMK_MEMBER_OF_TEXT(s, m, max) \
+	{ .name = #m, .kind = WMK_MEMBER_TEXT, .offset = WMK_MEMBER_AT(s, m, const char *), .limit = (max) }
+#define WMK_MEMBER_OF_UUID(s, m) { .name = #m, .kind = WMK_MEMBER_UUID, .offset = WMK_MEMBER_AT(s, m, uint8_t[16]) }
+#define WMK_MEMBER_OF_OBJECT(s, m, type, object) \
+	{ .name = #m, .kind = WMK_MEMBER_OBJECT, .offset = WMK_MEMBER_AT(s, m, struct type), .of = &(object) }
+#define WMK_MEMBER_OF_LIST(s, m, object, max) \
+	{ .name = #m, .kind = WMK_MEMBER_LIST, .offset = WMK_MEMBER_AT(s, m, struct wmk_list), .limit = (max), .of = &(object) }
+#define WMK_MEMBER_OF_TEXTS(s, m, max) \
+	{ .name = #m, .kind = WMK_MEMBER_TEXTS, .offset = WMK_MEMBER_AT(s, m, struct wmk_list), .limit = (max) }
+#define WMK_MEMBER_OF_NUMBERS(s, m, max) \
+	{ .name = #m, .kind = WMK_MEMBER_NUMBERS, .offset = WMK_MEMBER_AT(s, m, struct wmk_list), .limit = (max) }
+#define WMK_OBJECT_OF(words, s, members_) \
+	{ .name = (words), .size = sizeof(struct s), .members = (members_), .n_members = sizeof(members_) / sizeof((members_)[0]) }
+
 /* All that was decoded. Starts from zeros. Its limit is on the sum of what it holds: a small message cannot unfold into a large one. */
 struct wmk_arena {
 	struct wmk_arena_piece *pieces;
@@ -71,16 +95,27 @@ struct wmk_arena {
 void *wmk_arena_alloc(struct wmk_arena *arena, size_t size);
 /* A copy; NULL with a cause chain. */
 const char *wmk_arena_text(struct wmk_arena *arena, const char *text);
-/* Room for one more element of `size` bytes at the end of the list: zeroed; NULL with a cause chain. Amortised: lists grow by doubling. */
+/*
+ * Room for one more element of `size` bytes at the end of the list: zeroed; NULL with a cause chain. Amortised: lists grow by doubling, and
+ * a list that comes from here, from decoding or from copying has room up to the next power of two; no other list may be given.
+ */
 void *wmk_arena_append(struct wmk_arena *arena, struct wmk_list *list, size_t size);
 void wmk_arena_free(struct wmk_arena *arena);
 
 struct wmk_out;
-/* Append a frame of `type` whose body is `object`. 0, -ENOMEM, -EMSGSIZE (a limit of the table, or the frame's), with a cause chain. */
+/*
+ * Append a frame of `type` whose body is `object`. 0, -ENOMEM, -EMSGSIZE (a limit of the table, or WMK_OBJECT_MAX), -EINVAL (a number that
+ * is none of its words'), with a cause chain that names the member. An object that is larger than one frame goes in several: all but the
+ * last have the type WMK_OBJECT_PART, and the receiver joins the bodies before it decodes.
+ */
+#define WMK_OBJECT_PART 0x10fu
 int wmk_object_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is, const void *object);
 /* Bytes: malloc'd at *bytes, the length returned; or -errno as above. */
 long wmk_object_encode(const struct wmk_object *is, const void *object, uint8_t **bytes);
-/* Fill `object` (is->size bytes) from the whole of `body`. 0; -EPROTO, -ENOMEM, with a cause chain that names the member. */
+/*
+ * Fill `object` (is->size bytes) from the whole of `body`. 0; -EPROTO, -ENOMEM, with a cause chain that names the member: then `object` is
+ * all zeros, and what was decoded lies unused in the arena.
+ */
 int wmk_object_decode(const struct wmk_object *is, const void *body, size_t len, void *object, struct wmk_arena *arena);
 /* A deep copy. 0 or -ENOMEM. */
 int wmk_object_copy(const struct wmk_object *is, const void *from, void *to, struct wmk_arena *arena);

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctl.c - the tables of what travels between a client and the session daemon (see ctl.h). The names are those that JSON files have, so a
+ * member that is renamed makes saved sessions unreadable. The limits protect both sides; what a machine can bear is the daemon's to say.
+ */
+#include "wire/ctl.h"
+
+#define PATH_BYTES WMK_OBJECT_TEXT_MAX
+#define SENTENCE 1024u
+#define TYPE_BYTES 512u
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const char *const domain_kinds[] = { "user", "pid", "exec" };
+static const char *const modes[] = { "discard", "overwrite" };
+static const char *const buffers[] = { "uid", "pid" };
+static const char *const level_ops[] = { "any", "at-least", "exactly", "between" };
+static const char *const levels[] = {
+	"emerg", "alert", "crit", "err", "warning", "notice", "info", "debug_system", "debug_program", "debug_process", "debug_module",
+	"debug_unit", "debug_function", "debug_line", "debug",
+};
+static const char *const event_kinds[] = { "event", "marker", "text", "guard" };
+static const char *const track_kinds[] = { "pid", "uid", "gid" };
+static const char *const regenerate_whats[] = { "metadata", "statedump" };
+
+/* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
+
+static const struct wmk_member domain_members[] = {
+	WMK_MEMBER_OF_ENUM(wmk_ctl_domain, kind, domain_kinds),
+	WMK_MEMBER_OF_BOOL(wmk_ctl_domain, follow),
+	WMK_MEMBER_OF_U64(wmk_ctl_domain, pid),
+	WMK_MEMBER_OF_U64(wmk_ctl_domain, start_time),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_domain, exec, PATH_BYTES),
+};
+const struct wmk_object wmk_ctl_domain_object = WMK_OBJECT_OF("domain", wmk_ctl_domain, domain_members);
+
+static const struct wmk_member counts_members[] = {
+	WMK_MEMBER_OF_U64(wmk_ctl_counts, records),
+	WMK_MEMBER_OF_U64(wmk_ctl_counts, lost),
+	WMK_MEMBER_OF_U64(wmk_ctl_counts, lost_full),
+	WMK_MEMBER_OF_U64(wmk_ctl_counts, lost_memory),
+	WMK_MEMBER_OF_U64(wmk_ctl_counts, lost_size),
+	WMK_MEMBER_OF_U64(wmk_ctl_counts, lost_retry),
+	WMK_MEMBER_OF_U64(wmk_ctl_counts, overwritten),
+	WMK_MEMBER_OF_U64(wmk_ctl_counts, unwritten),
+	WMK_MEMBER_OF_U64(wmk_ctl_counts, cut),
+	WMK_MEMBER_OF_U64(wmk_ctl_counts, bytes),
+};
+const struct wmk_object wmk_ctl_counts_object = WMK_OBJECT_OF("counts", wmk_ctl_counts, counts_members);
+
+static const struct wmk_member rule_members[] = {
+	WMK_MEMBER_OF_TEXT(wmk_ctl_rule, pattern, WMK_CTL_PATTERN_MAX),
+	WMK_MEMBER_OF_TEXTS(wmk_ctl_rule, exclusions, 64),
+	WMK_MEMBER_OF_ENUM(wmk_ctl_rule, level_op, level_ops),
+	WMK_MEMBER_OF_ENUM(wmk_ctl_rule, level, levels),
+	WMK_MEMBER_OF_ENUM(wmk_ctl_rule, level_to, levels),
+	WMK_MEMBER_OF_BOOL(wmk_ctl_rule, enabled),
+	WMK_MEMBER_OF_U64(wmk_ctl_rule, matched),
+};
+const struct wmk_object wmk_ctl_rule_object = WMK_OBJECT_OF("rule", wmk_ctl_rule, rule_members);
+
+static const struct wmk_member channel_members[] = {
+	WMK_MEMBER_OF_TEXT(wmk_ctl_channel, name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_OBJECT(wmk_ctl_channel, domain, wmk_ctl_domain, wmk_ctl_domain_object),
+	WMK_MEMBER_OF_ENUM(wmk_ctl_channel, mode, modes),
+	WMK_MEMBER_OF_ENUM(wmk_ctl_channel, buffers, buffers),
+	WMK_MEMBER_OF_U64(wmk_ctl_channel, subbuf_size),
+	WMK_MEMBER_OF_U64(wmk_ctl_channel, n_subbufs),
+	WMK_MEMBER_OF_I64(wmk_ctl_channel, blocking_us),
+	WMK_MEMBER_OF_U64(wmk_ctl_channel, field_limit),
+	WMK_MEMBER_OF_U64(wmk_ctl_channel, tracefile_size),
+	WMK_MEMBER_OF_U64(wmk_ctl_channel, tracefile_count),
+	WMK_MEMBER_OF_TEXTS(wmk_ctl_channel, contexts, 32),
+	WMK_MEMBER_OF_LIST(wmk_ctl_channel, rules, wmk_ctl_rule_object, 4096),
+	WMK_MEMBER_OF_BOOL(wmk_ctl_channel, enabled),
+	WMK_MEMBER_OF_OBJECT(wmk_ctl_channel, counts, wmk_ctl_counts, wmk_ctl_counts_object),
+};
+const struct wmk_object wmk_ctl_channel_object = WMK_OBJECT_OF("channel", wmk_ctl_channel, channel_members);
+
+static const struct wmk_member trackers_members[] = {
+	WMK_MEMBER_OF_BOOL(wmk_ctl_trackers, pid),
+	WMK_MEMBER_OF_BOOL(wmk_ctl_trackers, uid),
+	WMK_MEMBER_OF_BOOL(wmk_ctl_trackers, gid),
+	WMK_MEMBER_OF_NUMBERS(wmk_ctl_trackers, pids, 16384),
+	WMK_MEMBER_OF_NUMBERS(wmk_ctl_trackers, uids, 16384),
+	WMK_MEMBER_OF_NUMBERS(wmk_ctl_trackers, gids, 16384),
+};
+const struct wmk_object wmk_ctl_trackers_object = WMK_OBJECT_OF("trackers", wmk_ctl_trackers, trackers_members);
+
+static const struct wmk_member session_members[] = {
+	WMK_MEMBER_OF_TEXT(wmk_ctl_session, name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_session, path, PATH_BYTES),
+	WMK_MEMBER_OF_U64(wmk_ctl_session, uid),
+	WMK_MEMBER_OF_U64(wmk_ctl_session, gid),
+	WMK_MEMBER_OF_U64(wmk_ctl_session, created),
+	WMK_MEMBER_OF_BOOL(wmk_ctl_session, active),
+	WMK_MEMBER_OF_BOOL(wmk_ctl_session, started),
+	WMK_MEMBER_OF_LIST(wmk_ctl_session, channels, wmk_ctl_channel_object, 1024),
+	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
+	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, counts, wmk_ctl_counts, wmk_ctl_counts_object),
+};
+const struct wmk_object wmk_ctl_session_object = WMK_OBJECT_OF("session", wmk_ctl_session, session_members);
+
+static const struct wmk_member field_members[] = {
+	WMK_MEMBER_OF_TEXT(wmk_ctl_field, name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_field, type, TYPE_BYTES),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_field, unit, WMK_CTL_NAME_MAX),
+};
+static const struct wmk_object field_object = WMK_OBJECT_OF("field", wmk_ctl_field, field_members);
+
+static const struct wmk_member event_members[] = {
+	WMK_MEMBER_OF_TEXT(wmk_ctl_event, provider, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_event, name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_ENUM(wmk_ctl_event, kind, event_kinds),
+	WMK_MEMBER_OF_ENUM(wmk_ctl_event, level, levels),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_event, file, PATH_BYTES),
+	WMK_MEMBER_OF_U32(wmk_ctl_event, line),
+	WMK_MEMBER_OF_BOOL(wmk_ctl_event, enabled),
+	WMK_MEMBER_OF_LIST(wmk_ctl_event, fields, field_object, 1024),
+};
+const struct wmk_object wmk_ctl_event_object = WMK_OBJECT_OF("event", wmk_ctl_event, event_members);
+
+static const struct wmk_member app_members[] = {
+	WMK_MEMBER_OF_U64(wmk_ctl_app, pid),
+	WMK_MEMBER_OF_U64(wmk_ctl_app, uid),
+	WMK_MEMBER_OF_U64(wmk_ctl_app, gid),
+	WMK_MEMBER_OF_U64(wmk_ctl_app, start_time),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_app, name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_app, exe, PATH_BYTES),
+	WMK_MEMBER_OF_BOOL(wmk_ctl_app, connected),
+	WMK_MEMBER_OF_U32(wmk_ctl_app, n_events),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_app, why, SENTENCE),
+	WMK_MEMBER_OF_LIST(wmk_ctl_app, events, wmk_ctl_event_object, 1u << 20),
+};
+const struct wmk_object wmk_ctl_app_object = WMK_OBJECT_OF("app", wmk_ctl_app, app_members);
+
+/* ── replies ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static const struct wmk_member nothing_members[] = { WMK_MEMBER_OF_U32(wmk_ctl_nothing, reserved) };
+const struct wmk_object wmk_ctl_nothing_object = WMK_OBJECT_OF("nothing", wmk_ctl_nothing, nothing_members);
+
+static const struct wmk_member version_reply_members[] = {
+	WMK_MEMBER_OF_TEXT(wmk_ctl_version_reply, version, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_U64(wmk_ctl_version_reply, pid),
+	WMK_MEMBER_OF_U64(wmk_ctl_version_reply, uid),
+	WMK_MEMBER_OF_U64(wmk_ctl_version_reply, started),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_version_reply, rundir, PATH_BYTES),
+};
+const struct wmk_object wmk_ctl_version_reply_object = WMK_OBJECT_OF("version reply", wmk_ctl_version_reply, version_reply_members);
+
+static const struct wmk_member outcome_members[] = {
+	WMK_MEMBER_OF_LIST(wmk_ctl_outcome, unanswered, wmk_ctl_app_object, 65536),
+	WMK_MEMBER_OF_TEXTS(wmk_ctl_outcome, warnings, 256),
+	WMK_MEMBER_OF_LIST(wmk_ctl_outcome, sessions, wmk_ctl_session_object, 1024),
+};
+const struct wmk_object wmk_ctl_outcome_object = WMK_OBJECT_OF("outcome", wmk_ctl_outcome, outcome_members);
+
+static const struct wmk_member sessions_members[] = {
+	WMK_MEMBER_OF_LIST(wmk_ctl_sessions, sessions, wmk_ctl_session_object, 1024),
+};
+const struct wmk_object wmk_ctl_sessions_object = WMK_OBJECT_OF("sessions", wmk_ctl_sessions, sessions_members);
+
+static const struct wmk_member apps_members[] = { WMK_MEMBER_OF_LIST(wmk_ctl_apps, apps, wmk_ctl_app_object, 65536) };
+const struct wmk_object wmk_ctl_apps_object = WMK_OBJECT_OF("apps", wmk_ctl_apps, apps_members);
+
+/* ── requests ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static const struct wmk_member create_members[] = {
+	WMK_MEMBER_OF_TEXT(wmk_ctl_create, name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_create, path, PATH_BYTES),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_create, home, PATH_BYTES),
+};
+static const struct wmk_object create_object = WMK_OBJECT_OF("create", wmk_ctl_create, create_members);
+
+static const struct wmk_member which_members[] = { WMK_MEMBER_OF_TEXT(wmk_ctl_which, session, WMK_CTL_NAME_MAX) };
+static const struct wmk_object which_object = WMK_OBJECT_OF("which", wmk_ctl_which, which_members);
+
+static const struct wmk_member list_sessions_members[] = { WMK_MEMBER_OF_TEXT(wmk_ctl_list_sessions, session, WMK_CTL_NAME_MAX) };
+static const struct wmk_object list_sessions_object = WMK_OBJECT_OF("list sessions", wmk_ctl_list_sessions, list_sessions_members);
+
+static const struct wmk_member list_apps_members[] = {
+	WMK_MEMBER_OF_BOOL(wmk_ctl_list_apps, events),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_list_apps, pattern, WMK_CTL_PATTERN_MAX),
+	WMK_MEMBER_OF_U64(wmk_ctl_list_apps, pid),
+};
+static const struct wmk_object list_apps_object = WMK_OBJECT_OF("list apps", wmk_ctl_list_apps, list_apps_members);
+
+static const struct wmk_member enable_channel_members[] = {
+	WMK_MEMBER_OF_TEXT(wmk_ctl_enable_channel, session, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_OBJECT(wmk_ctl_enable_channel, channel, wmk_ctl_channel, wmk_ctl_channel_object),
+};
+static const struct wmk_object enable_channel_object = WMK_OBJECT_OF("enable channel", wmk_ctl_enable_channel, enable_channel_members);
+
+/* What all requests on a channel begin with. */
+#define ON_CHANNEL(s) \
+	WMK_MEMBER_OF_TEXT(s, session, WMK_CTL_NAME_MAX), \
+	WMK_MEMBER_OF_TEXT(s, channel, WMK_CTL_NAME_MAX), \
+	WMK_MEMBER_OF_OBJECT(s, domain, wmk_ctl_domain, wmk_ctl_domain_object)
+
+static const struct wmk_member disable_channel_members[] = { ON_CHANNEL(wmk_ctl_disable_channel) };
+static const struct wmk_object disable_channel_object = WMK_OBJECT_OF("disable channel", wmk_ctl_disable_channel, disable_channel_members);
+
+static const struct wmk_member enable_event_members[] = {
+	ON_CHANNEL(wmk_ctl_enable_event),
+	WMK_MEMBER_OF_LIST(wmk_ctl_enable_event, rules, wmk_ctl_rule_object, 4096),
+};
+static const struct wmk_object enable_event_object = WMK_OBJECT_OF("enable event", wmk_ctl_enable_event, enable_event_members);
+
+static const struct wmk_member disable_event_members[] = {
+	ON_CHANNEL(wmk_ctl_disable_event),
+	WMK_MEMBER_OF_TEXTS(wmk_ctl_disable_event, patterns, 4096),
+};
+static const struct wmk_object disable_event_object = WMK_OBJECT_OF("disable event", wmk_ctl_disable_event, disable_event_members);
+
+static const struct wmk_member add_context_members[] = {
+	ON_CHANNEL(wmk_ctl_add_context),
+	WMK_MEMBER_OF_TEXTS(wmk_ctl_add_context, contexts, 32),
+};
+static const struct wmk_object add_context_object = WMK_OBJECT_OF("add context", wmk_ctl_add_context, add_context_members);
+
+static const struct wmk_member track_members[] = {
+	WMK_MEMBER_OF_TEXT(wmk_ctl_track, session, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_ENUM(wmk_ctl_track, kind, track_kinds),
+	WMK_MEMBER_OF_BOOL(wmk_ctl_track, all),
+	WMK_MEMBER_OF_NUMBERS(wmk_ctl_track, ids, 16384),
+};
+static const struct wmk_object track_object = WMK_OBJECT_OF("track", wmk_ctl_track, track_members);
+
+static const struct wmk_member regenerate_members[] = {
+	WMK_MEMBER_OF_TEXT(wmk_ctl_regenerate, session, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_ENUM(wmk_ctl_regenerate, what, regenerate_whats),
+};
+static const struct wmk_object regenerate_object = WMK_OBJECT_OF("regenerate", wmk_ctl_regenerate, regenerate_members);
+
+/* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
+
+const struct wmk_ctl_command wmk_ctl_commands[] = {
+	{ WMK_CTL_VERSION, "version", &wmk_ctl_nothing_object, &wmk_ctl_version_reply_object },
+	{ WMK_CTL_CREATE, "create", &create_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_DESTROY, "destroy", &which_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_START, "start", &which_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_STOP, "stop", &which_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_LIST_SESSIONS, "list-sessions", &list_sessions_object, &wmk_ctl_sessions_object },
+	{ WMK_CTL_LIST_APPS, "list-apps", &list_apps_object, &wmk_ctl_apps_object },
+	{ WMK_CTL_ENABLE_CHANNEL, "enable-channel", &enable_channel_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_DISABLE_CHANNEL, "disable-channel", &disable_channel_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_ENABLE_EVENT, "enable-event", &enable_event_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_DISABLE_EVENT, "disable-event", &disable_event_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_ADD_CONTEXT, "add-context", &add_context_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_TRACK, "track", &track_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_UNTRACK, "untrack", &track_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_CLEAR, "clear", &which_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_REGENERATE, "regenerate", &regenerate_object, &wmk_ctl_outcome_object },
+	{ WMK_CTL_SHUTDOWN, "shutdown", &wmk_ctl_nothing_object, &wmk_ctl_nothing_object },
+};
+const unsigned wmk_ctl_n_commands = COUNT(wmk_ctl_commands);
+
+const struct wmk_ctl_command *wmk_ctl_command_find(uint16_t type)
+{
+	for (unsigned i = 0; i < wmk_ctl_n_commands; i++)
+		if (wmk_ctl_commands[i].type == type)
+			return &wmk_ctl_commands[i];
+	return NULL;
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * object.c - structures as bytes, by their tables (see object.h). Encoding, decoding and copying are one walk over the table each. A walk
+ * keeps the path to the member that it is at, so that an error can name it: channels[2].rules[0].pattern.
+ */
+#include "wire/object.h"
+
+#include "base/error.h"
+#include "wire/wire.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are sent as they lie in memory");
+
+/* Where a walk is: the members that it went through, and in lists the element. */
+struct path {
+	struct {
+		const char *name;
+		long element;        /* -1: none */
+	} steps[WMK_OBJECT_DEPTH_MAX + 1];
+	unsigned depth;
+};
+
+static int path_push(struct path *path, const char *name, int err)
+{
+	if (path->depth == WMK_OBJECT_DEPTH_MAX)
+		return wmk_error(err, "an object in more than %u others, at its member %s", WMK_OBJECT_DEPTH_MAX, name);
+	path->steps[path->depth].name = name;
+	path->steps[path->depth++].element = -1;
+	return 0;
+}
+
+static void path_element(struct path *path, uint32_t element)
+{
+	path->steps[path->depth - 1].element = element;
+}
+
+static void path_pop(struct path *path)
+{
+	path->depth--;
+}
+
+static int path_error(const struct path *path, const char *name, int err, const char *what, unsigned long long number,
+		      unsigned long long limit)
+{
+	char text[100];
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (unsigned i = 0; i < path->depth && len < sizeof(text); i++) {
+		int n = path->steps[i].element < 0 ?
+			snprintf(text + len, sizeof(text) - len, "%s.", path->steps[i].name) :
+			snprintf(text + len, sizeof(text) - len, "%s[%ld].", path->steps[i].name, path->steps[i].element);
+
+		len += n > 0 ? (size_t)n : 0;
+	}
+	return wmk_error(err, "%s%s: %s: %llu, and %llu may be", text, name, what, number, limit);
+}
+
+static const struct wmk_list *list_at(const void *object, const struct wmk_member *m)
+{
+	return (const void *)((const uint8_t *)object + m->offset);
+}
+
+static const char *text_at(const void *object, size_t offset)
+{
+	const char *text;
+
+	memcpy(&text, (const uint8_t *)object + offset, sizeof(text));
+	return text ? text : "";
+}
+
+/* Bytes of a member that is a number. */
+static size_t number_size(uint8_t kind)
+{
+	switch (kind) {
+	case WMK_MEMBER_U32:
+	case WMK_MEMBER_ENUM:
+		return sizeof(uint32_t);
+	case WMK_MEMBER_BOOL:
+		return sizeof(bool);
+	case WMK_MEMBER_UUID:
+		return 16;
+	default:
+		return sizeof(uint64_t);
+	}
+}
+
+/* Bytes in memory of an element of a list. */
+static size_t element_size(const struct wmk_member *m)
+{
+	return m->kind == WMK_MEMBER_LIST ? m->of->size : m->kind == WMK_MEMBER_TEXTS ? sizeof(const char *) : sizeof(uint64_t);
+}
+
+/* ── encoding ────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct writer {
+	uint8_t *bytes;
+	size_t len, cap;
+	struct path path;
+};
+
+static int put(struct writer *w, const void *data, size_t size)
+{
+	if (size > WMK_OBJECT_MAX - w->len)
+		return wmk_error(-EMSGSIZE, "the message is larger than %u bytes", WMK_OBJECT_MAX);
+	if (size > w->cap - w->len) {
+		size_t cap = w->cap ? w->cap : 256;
+
+		while (cap - w->len < size)
+			cap *= 2;
+		uint8_t *bytes = realloc(w->bytes, cap);
+		if (!bytes)
+			return wmk_error(-ENOMEM, "no memory for a message of %zu bytes", cap);
+		w->bytes = bytes;
+		w->cap = cap;
+	}
+	if (size)
+		memcpy(w->bytes + w->len, data, size);
+	w->len += size;
+	return 0;
+}
+
+static int put_text(struct writer *w, const struct wmk_member *m, const char *text, size_t limit)
+{
+	size_t len = strnlen(text, limit + 1);
+	uint32_t length = (uint32_t)len;
+
+	if (len > limit)
+		return path_error(&w->path, m->name, -EMSGSIZE, "bytes of text", strlen(text), limit);
+	int err = put(w, &length, sizeof(length));
+	return err < 0 ? err : put(w, text, len);
+}
+
+static int put_object(struct writer *w, const struct wmk_object *is, const void *object);
+
+static int put_list(struct writer *w, const struct wmk_member *m, const struct wmk_list *list)
+{
+	if (list->n > m->limit)
+		return path_error(&w->path, m->name, -EMSGSIZE, "elements", list->n, m->limit);
+	int err = put(w, &list->n, sizeof(list->n));
+	if (err == 0 && m->kind == WMK_MEMBER_NUMBERS)
+		return put(w, list->items, list->n * sizeof(uint64_t));
+	if (err == 0)
+		err = path_push(&w->path, m->name, -EMSGSIZE);
+	if (err < 0)
+		return err;
+	for (uint32_t i = 0; err == 0 && i < list->n; i++) {
+		path_element(&w->path, i);
+		err = m->kind == WMK_MEMBER_LIST ? put_object(w, m->of, (const uint8_t *)list->items + i * m->of->size) :
+			put_text(w, m, text_at(list->items, i * sizeof(const char *)), WMK_OBJECT_TEXT_MAX);
+	}
+	path_pop(&w->path);
+	return err;
+}
+
+static int put_number(struct writer *w, const struct wmk_member *m, const uint8_t *at)
+{
+	uint32_t word;
+
+	if (m->kind == WMK_MEMBER_ENUM) {
+		memcpy(&word, at, sizeof(word));
+		if (word >= m->n_words)
+			return path_error(&w->path, m->name, -EINVAL, "number of a word", word, m->n_words - 1);
+	}
+	return put(w, at, number_size(m->kind));
+}
+
+static int put_member(struct writer *w, const struct wmk_member *m, const void *object)
+{
+	switch (m->kind) {
+	case WMK_MEMBER_TEXT:
+		return put_text(w, m, text_at(object, m->offset), m->limit);
+	case WMK_MEMBER_LIST:
+	case WMK_MEMBER_TEXTS:
+	case WMK_MEMBER_NUMBERS:
+		return put_list(w, m, list_at(object, m));
+	case WMK_MEMBER_OBJECT: {
+		int err = path_push(&w->path, m->name, -EMSGSIZE);
+
+		if (err < 0)
+			return err;
+		err = put_object(w, m->of, (const uint8_t *)object + m->offset);
+		path_pop(&w->path);
+		return err;
+	}
+	default:
+		return put_number(w, m, (const uint8_t *)object + m->offset);
+	}
+}
+
+static int put_object(struct writer *w, const struct wmk_object *is, const void *object)
+{
+	int err = 0;
+
+	for (unsigned i = 0; err == 0 && i < is->n_members; i++)
+		err = put_member(w, &is->members[i], object);
+	return err;
+}
+
+long wmk_object_encode(const struct wmk_object *is, const void *object, uint8_t **bytes)
+{
+	struct writer w = { 0 };
+	int err = put(&w, "", 0);
+
+	if (err == 0)
+		err = put_object(&w, is, object);
+	if (err == 0) {
+		*bytes = w.bytes;
+		return (long)w.len;
+	}
+	free(w.bytes);
+	*bytes = NULL;
+	return wmk_error_add(err, "the object '%s' cannot be sent", is->name);
+}
+
+int wmk_object_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is, const void *object)
+{
+	uint8_t *bytes;
+	long len = wmk_object_encode(is, object, &bytes);
+	size_t before = wmk_out_queued(out), at = 0;
+	int err = 0;
+
+	if (len < 0)
+		return (int)len;
+	for (; err == 0 && (size_t)len - at > WMK_FRAME_MAX; at += WMK_FRAME_MAX)
+		err = wmk_out_frame(out, (enum wmk_msg)WMK_OBJECT_PART, request, bytes + at, WMK_FRAME_MAX, -1);
+	if (err == 0)
+		err = wmk_out_frame(out, (enum wmk_msg)type, request, bytes + at, (size_t)len - at, -1);
+	if (err < 0)
+		out->len = out->sent + before;   /* no half of an object */
+	free(bytes);
+	return err;
+}
+
+/* ── decoding ────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct reader {
+	const uint8_t *at;
+	size_t left;
+	struct wmk_arena *arena;
+	struct path path;
+};
+
+static int get(struct reader *r, const struct wmk_member *m, void *to, size_t size)
+{
+	if (size > r->left)
+		return path_error(&r->path, m->name, -EPROTO, "bytes that are missing in the message", size, r->left);
+	memcpy(to, r->at, size);
+	r->at += size;
+	r->left -= size;
+	return 0;
+}
+
+static int get_text(struct reader *r, const struct wmk_member *m, uint8_t *to, size_t limit)
+{
+	const char *empty = "";
+	uint32_t len = 0;
+	int err = get(r, m, &len, sizeof(len));
+
+	if (err < 0)
+		return err;
+#ifndef WMK_PLANTED_BUG_OBJECT           /* the fuzzer must find this */
+	if (len > r->left)
+		return path_error(&r->path, m->name, -EPROTO, "bytes of text in the message", len, r->left);
+#endif
+	if (len > limit)
+		return path_error(&r->path, m->name, -EPROTO, "bytes of text", len, limit);
+	if (len == 0) {
+		memcpy(to, &empty, sizeof(empty));
+		return 0;
+	}
+	if (memchr(r->at, '\0', len))
+		return path_error(&r->path, m->name, -EPROTO, "bytes of zero in a text", 1, 0);
+	char *text = wmk_arena_alloc(r->arena, (size_t)len + 1);
+	if (!text)
+		return -ENOMEM;
+	err = get(r, m, text, len);
+	memcpy(to, &text, sizeof(text));
+	return err;
+}
+
+/* The fewest bytes that an object of the table is encoded in. */
+static size_t least_size(const struct wmk_object *is)
+{
+	size_t size = 0;
+
+	for (unsigned i = 0; i < is->n_members; i++) {
+		const struct wmk_member *m = &is->members[i];
+
+		if (m->kind == WMK_MEMBER_OBJECT)
+			size += least_size(m->of);
+		else if (m->kind == WMK_MEMBER_TEXT || m->kind == WMK_MEMBER_LIST || m->kind == WMK_MEMBER_TEXTS ||
+			 m->kind == WMK_MEMBER_NUMBERS)
+			size += sizeof(uint32_t);
+		else
+			size += number_size(m->kind);
+	}
+	return size ? size : 1;
+}
+
+static size_t element_least(const struct wmk_member *m)
+{
+	return m->kind == WMK_MEMBER_LIST ? least_size(m->of) : m->kind == WMK_MEMBER_TEXTS ? sizeof(uint32_t) : sizeof(uint64_t);
+}
+
+/* Zeroed elements, `n` of them and room up to the next power of two; -ENOMEM. */
+static int list_room(struct wmk_arena *arena, struct wmk_list *list, uint32_t n, size_t size)
+{
+	size_t room = 1;
+
+	if (n == 0)
+		return 0;
+	while (room < n)
+		room *= 2;
+	if (size > WMK_ARENA_MAX / room)
+		return wmk_error(-ENOMEM, "%u elements of %zu bytes are more than %u bytes", n, size, WMK_ARENA_MAX);
+	list->items = wmk_arena_alloc(arena, room * size);
+	if (!list->items)
+		return -ENOMEM;
+	list->n = n;
+	return 0;
+}
+
+static int get_object(struct reader *r, const struct wmk_object *is, uint8_t *object);
+
+static int get_list(struct reader *r, const struct wmk_member *m, struct wmk_list *list)
+{
+	uint32_t n = 0;
+	int err = get(r, m, &n, sizeof(n));
+
+	if (err < 0)
+		return err;
+	if (n > m->limit)
+		return path_error(&r->path, m->name, -EPROTO, "elements", n, m->limit);
+	if (n > r->left / element_least(m))
+		return path_error(&r->path, m->name, -EPROTO, "elements in the message", n, r->left / element_least(m));
+	err = list_room(r->arena, list, n, element_size(m));
+	if (err == 0)
+		err = path_push(&r->path, m->name, -EPROTO);
+	if (err < 0)
+		return err;
+	uint8_t *items = list->items;
+	for (uint32_t i = 0; err == 0 && i < n; i++) {
+		path_element(&r->path, i);
+		if (m->kind == WMK_MEMBER_LIST)
+			err = get_object(r, m->of, items + i * m->of->size);
+		else if (m->kind == WMK_MEMBER_TEXTS)
+			err = get_text(r, m, items + i * sizeof(const char *), WMK_OBJECT_TEXT_MAX);
+		else
+			err = get(r, m, items + i * sizeof(uint64_t), sizeof(uint64_t));
+	}
+	path_pop(&r->path);
+	return err;
+}
+
+static int get_number(struct reader *r, const struct wmk_member *m, uint8_t *to)
+{
+	uint8_t bytes[16];
+	uint32_t word;
+	int err = get(r, m, bytes, number_size(m->kind));
+
+	if (err < 0)
+		return err;
+	memcpy(&word, bytes, sizeof(word));
+	if (m->kind == WMK_MEMBER_BOOL && bytes[0] > 1)
+		return path_error(&r->path, m->name, -EPROTO, "truth", bytes[0], 1);
+	if (m->kind == WMK_MEMBER_ENUM && word >= m->n_words)
+		return path_error(&r->path, m->name, -EPROTO, "number of a word", word, m->n_words - 1);
+	memcpy(to, bytes, number_size(m->kind));
+	return 0;
+}
+
+static int get_member(struct reader *r, const struct wmk_member *m, uint8_t *object)
+{
+	switch (m->kind) {
+	case WMK_MEMBER_TEXT:
+		return get_text(r, m, object + m->offset, m->limit);
+	case WMK_MEMBER_LIST:
+	case WMK_MEMBER_TEXTS:
+	case WMK_MEMBER_NUMBERS:
+		return get_list(r, m, (void *)(object + m->offset));
+	case WMK_MEMBER_OBJECT: {
+		int err = path_push(&r->path, m->name, -EPROTO);
+
+		if (err < 0)
+			return err;
+		err = get_object(r, m->of, object + m->offset);
+		path_pop(&r->path);
+		return err;
+	}
+	default:
+		return get_number(r, m, object + m->offset);
+	}
+}
+
+static int get_object(struct reader *r, const struct wmk_object *is, uint8_t *object)
+{
+	int err = 0;
+
+	for (unsigned i = 0; err == 0 && i < is->n_members; i++)
+		err = get_member(r, &is->members[i], object);
+	return err;
+}
+
+int wmk_object_decode(const struct wmk_object *is, const void *body, size_t len, void *object, struct wmk_arena *arena)
+{
+	struct reader r = { .at = body, .left = len, .arena = arena };
+
+	memset(object, 0, is->size);
+	if (len > WMK_OBJECT_MAX)
+		return wmk_error(-EPROTO, "a message of %zu bytes: %u may be", len, WMK_OBJECT_MAX);
+	int err = get_object(&r, is, object);
+	if (err == 0 && r.left)
+		err = wmk_error(-EPROTO, "%zu bytes are left over", r.left);
+	if (err < 0) {
+		memset(object, 0, is->size);
+		wmk_error_add(err, "the object '%s' cannot be read", is->name);
+	}
+	return err;
+}
+
+/* ── copying ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int copy_text(const char *from, uint8_t *to, struct wmk_arena *arena)
+{
+	const char *text = wmk_arena_text(arena, from);
+
+	memcpy(to, &text, sizeof(text));
+	return text ? 0 : -ENOMEM;
+}
+
+static int copy_list(const struct wmk_member *m, const struct wmk_list *from, struct wmk_list *to, struct wmk_arena *arena)
+{
+	int err = list_room(arena, to, from->n, element_size(m));
+	const uint8_t *source = from->items;
+	uint8_t *items = to->items;
+
+	if (err == 0 && from->n && m->kind == WMK_MEMBER_NUMBERS)
+		memcpy(items, source, from->n * sizeof(uint64_t));
+	else if (m->kind != WMK_MEMBER_NUMBERS)
+		for (uint32_t i = 0; err == 0 && i < from->n; i++)
+			err = m->kind == WMK_MEMBER_LIST ?
+				wmk_object_copy(m->of, source + i * m->of->size, items + i * m->of->size, arena) :
+				copy_text(text_at(source, i * sizeof(const char *)), items + i * sizeof(const char *), arena);
+	return err;
+}
+
+int wmk_object_copy(const struct wmk_object *is, const void *from, void *to, struct wmk_arena *arena)
+{
+	int err = 0;
+
+	memset(to, 0, is->size);
+	for (unsigned i = 0; err == 0 && i < is->n_members; i++) {
+		const struct wmk_member *m = &is->members[i];
+		const uint8_t *source = (const uint8_t *)from + m->offset;
+		uint8_t *target = (uint8_t *)to + m->offset;
+
+		switch (m->kind) {
+		case WMK_MEMBER_TEXT:
+			err = copy_text(text_at(from, m->offset), target, arena);
+			break;
+		case WMK_MEMBER_LIST:
+		case WMK_MEMBER_TEXTS:
+		case WMK_MEMBER_NUMBERS:
+			err = copy_list(m, list_at(from, m), (void *)target, arena);
+			break;
+		case WMK_MEMBER_OBJECT:
+			err = wmk_object_copy(m->of, source, target, arena);
+			break;
+		default:
+			memcpy(target, source, number_size(m->kind));
+		}
+	}
+	return err;
+}
