@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "cli/child.h"
+#include "cli/look.h"
 
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
@@ -223,30 +224,12 @@ static void reap(struct wmk_child *child)
 	}
 }
 
-static pid_t parent_of(pid_t pid)
-{
-	char path[32], stat[512], *end;
-	pid_t parent = 0;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, stat, sizeof(stat) - 1);
-	close(fd);
-	stat[n > 0 ? n : 0] = '\0';
-	end = strrchr(stat, ')');
-	return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
-}
-
 static bool descends_from_us(pid_t pid)
 {
 	pid_t us = getpid();
 
 	for (unsigned i = 0; pid > 1 && i < 256; i++) {
-		pid = parent_of(pid);
+		pid = wmk_look_parent(pid);
 		if (pid == us)
 			return true;
 	}

@@ -66,21 +66,36 @@ bool wmk_look_other_user(pid_t pid)
 	return other;
 }
 
+/* A number of /proc/PID/stat, counted from 1 as in proc(5), behind the name (2), which may hold anything. False: no such process. */
+static bool stat_number(pid_t pid, int number, uint64_t *value)
+{
+	size_t len;
+	char *stat = read_proc(pid, "stat", &len), *p = stat ? strrchr(stat, ')') : NULL;
+
+	for (int field = 2; p && field < number; field++)
+		p = strchr(p + 1, ' ');
+	if (p)
+		*value = strtoull(p + 1, NULL, 10);
+	free(stat);
+	return p != NULL;
+}
+
+pid_t wmk_look_parent(pid_t pid)
+{
+	uint64_t parent;
+
+	return stat_number(pid, 4, &parent) ? (pid_t)parent : 0;
+}
+
 /*
  * In the middle of exec a process has no environment yet: its end (the 51st field of /proc/PID/stat) is 0.
  * So it is when it is not for us to see.
  */
 static bool text_is_there(pid_t pid)
 {
-	size_t len;
-	char *stat = read_proc(pid, "stat", &len), *p = stat ? strrchr(stat, ')') : NULL;
-	bool there;
+	uint64_t end;
 
-	for (int field = 2; p && field < 51; field++)
-		p = strchr(p + 1, ' ');
-	there = p && strtoull(p + 1, NULL, 10) != 0;
-	free(stat);
-	return there;
+	return stat_number(pid, 51, &end) && end != 0;
 }
 
 bool wmk_look_environment(pid_t pid, struct wmk_look_environment *environment)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * look.h - what /proc and a program's file show about a process, for follow.c. All of it may be another process's a moment later.
+ * look.h - what /proc and a program's file show about a process, for follow.c and child.c. All of it may be another process's a moment later.
  */
 #ifndef WMK_CLI_LOOK_H
 #define WMK_CLI_LOOK_H
@@ -17,6 +17,9 @@ struct wmk_look_environment {
 
 /* The environment with which the program was started. False when the process did not have libwaymark mapped after it was read. */
 bool wmk_look_environment(pid_t pid, struct wmk_look_environment *environment);
+
+/* Who started it, or who took it over; 0 when there is no such process. */
+pid_t wmk_look_parent(pid_t pid);
 
 /* Is its real user another than ours? */
 bool wmk_look_other_user(pid_t pid);
