@@ -5,10 +5,10 @@
  *     commands[] (table.c)──┬─► dispatch: waymark NAME OPTIONS ARGUMENTS ──► wmk_cli_parse() ──► run()
  *                           ├─► waymark help [NAME], usage errors             (help.c)
  *                           ├─► man pages: waymark help --man [NAME]          (manual.c)
- *                           └─► completion: waymark help --completion         (manual.c)
+ *                           └─► completion: waymark help --completion SHELL   (complete.c)
  *
- * A command is one file that defines one `struct wmk_cli_command`. It prints for people unless it was asked for JSON; its exit status is
- * 0, WMK_CLI_FAILED or WMK_CLI_USAGE. One thread.
+ * A command, or a small family, is one file that defines its `struct wmk_cli_command`. It prints for people unless it was asked for JSON;
+ * its exit status is 0, WMK_CLI_FAILED or WMK_CLI_USAGE. One thread.
  */
 #ifndef WMK_CLI_COMMAND_H
 #define WMK_CLI_COMMAND_H
@@ -24,7 +24,8 @@
 struct wmk_cli_option {
 	char letter;             /* 0: has none */
 	const char *name;        /* without the dashes */
-	const char *value;       /* what the value is called in help; NULL: the option takes none */
+	/* What the value is called in help, which also says how shells complete it; NULL: the option takes none. In brackets: may be left out. */
+	const char *value;
 	const char *help;        /* one or more sentences */
 	/* Store it in the command's arguments. `value` is NULL for an option without one. 0 or -errno with a cause chain. */
 	int (*set)(void *args, const char *value);
@@ -41,14 +42,20 @@ struct wmk_cli_command {
 	size_t args_size;        /* bytes of the zeroed structure that the options fill */
 	bool takes_command;      /* options end at the first argument that is none; `--` before it may be left out */
 	int (*run)(void *args, char **rest, int n_rest);
+	void (*done)(void *args);     /* frees what the options allocated; NULL: nothing. Called whether run() was or not */
 };
+
+/* -n, --no-sessiond before the command: talk to the daemon that runs, but start none. */
+extern bool wmk_cli_no_sessiond;
 
 extern const struct wmk_cli_command *const wmk_cli_commands[];
 extern const unsigned wmk_cli_n_commands;
 
-extern const struct wmk_cli_command wmk_cli_record, wmk_cli_help, wmk_cli_version;
+extern const struct wmk_cli_command wmk_cli_record, wmk_cli_help, wmk_cli_version, wmk_cli_view, wmk_cli_calibrate;
 
 const struct wmk_cli_command *wmk_cli_find(const char *name);
+/* As wmk_cli_find(), without a cause chain when there is none. */
+const struct wmk_cli_command *wmk_cli_look_up(const char *name);
 
 /* ── options (options.c) ─────────────────────────────────────────────────────────────────────────────── */
 
@@ -58,8 +65,64 @@ const struct wmk_cli_command *wmk_cli_find(const char *name);
  */
 int wmk_cli_parse(const struct wmk_cli_command *command, char **argv, int argc, void *args, char ***rest, int *n_rest);
 
+/*
+ * What most commands are told. The arguments of a command that uses one of the options below begin with it. Strings are the command
+ * line's own.
+ */
+struct wmk_cli_common {
+	bool json;
+	const char *session;     /* NULL: the current one */
+	const char *channel;     /* NULL: the only one there is */
+	bool userspace;
+	uint64_t pid;            /* 0: not narrowed to a process */
+	const char *exec;        /* NULL: not narrowed to a program */
+	bool follow;
+};
+
+/* For the tables of options. */
+#define WMK_CLI_OPTION_JSON { 0, "json", NULL, "Print JSON, for programs. Warnings still go to standard error.", wmk_cli_set_json, false }
+#define WMK_CLI_OPTION_SESSION { 's', "session", "SESSION", "The session. Without it, the current one (`waymark status` shows which).", \
+	wmk_cli_set_session, false }
+#define WMK_CLI_OPTION_CHANNEL(help) { 'c', "channel", "CHANNEL", help, wmk_cli_set_channel, false }
+#define WMK_CLI_OPTIONS_DOMAIN \
+	{ 'u', "userspace", NULL, "The user domain: programs. The only one there is, so it may be left out.", wmk_cli_set_userspace, false }, \
+	{ 0, "pid", "PID", "Narrow it to this process. Ends with the process; another one that gets its number is not meant.", \
+	  wmk_cli_set_pid, false }, \
+	{ 0, "exec", "NAME", "Narrow it to the programs of this name, or path if it holds a '/'.", wmk_cli_set_exec, false }, \
+	{ 0, "follow", NULL, "With --pid or --exec: also the processes that these start, and so on.", wmk_cli_set_follow, false }
+
+int wmk_cli_set_json(void *common, const char *value);
+int wmk_cli_set_session(void *common, const char *value);
+int wmk_cli_set_channel(void *common, const char *value);
+int wmk_cli_set_userspace(void *common, const char *value);
+int wmk_cli_set_pid(void *common, const char *value);
+int wmk_cli_set_exec(void *common, const char *value);
+int wmk_cli_set_follow(void *common, const char *value);
+/* Do the domain's options go together? -EINVAL with a cause chain. */
+int wmk_cli_check_domain(const struct wmk_cli_common *common);
+/* The one argument that may stand for -s: rest[0]. -EINVAL: more than one, or both. */
+int wmk_cli_session_argument(struct wmk_cli_common *common, char **rest, int n_rest);
+
+/* Words that options and arguments gather; "a,b" is two of them. Starts from zeros. */
+struct wmk_cli_words {
+	char **items;
+	unsigned n;
+};
+#define WMK_CLI_WORDS_MAX 4096u
+/* -EINVAL (an empty one), -E2BIG, -ENOMEM, with a cause chain. */
+int wmk_cli_words_add(struct wmk_cli_words *words, const char *list);
+void wmk_cli_words_free(struct wmk_cli_words *words);
+
+/* ── what failed ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Print the cause chain; return the exit status. */
+int wmk_cli_failed(void);
+int wmk_cli_misused(const struct wmk_cli_command *command);
+
 /* ── text (text.c) ───────────────────────────────────────────────────────────────────────────────────── */
 
+/* A number of digits alone, at most `max`. -EINVAL, -ERANGE with a cause chain. */
+int wmk_cli_number(const char *text, uint64_t max, uint64_t *number);
 /* "512", "64k", "4M", "1G". -EINVAL, -ERANGE with a cause chain. */
 int wmk_cli_size(const char *text, uint64_t *size);
 /* The shortest exact spelling: 4194304 is "4M". */
@@ -68,6 +131,19 @@ const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size);
 const char *wmk_cli_bytes_text(uint64_t bytes, char *buf, size_t buf_size);
 /* A string as JSON, with quotes; bytes that are no UTF-8 become U+FFFD. */
 void wmk_cli_json_string(FILE *out, const char *text);
+
+/* Members and elements of JSON, with the commas between them. `name` is NULL in arrays and for the outermost. Starts from { .out = file }. */
+struct wmk_cli_json {
+	FILE *out;
+	bool comma;              /* something stands before */
+};
+void wmk_cli_json_open(struct wmk_cli_json *json, const char *name, char bracket);      /* '{' or '[' */
+void wmk_cli_json_close(struct wmk_cli_json *json, char bracket);                       /* '}' or ']' */
+void wmk_cli_json_text(struct wmk_cli_json *json, const char *name, const char *text);  /* NULL: null */
+void wmk_cli_json_u64(struct wmk_cli_json *json, const char *name, uint64_t number);
+void wmk_cli_json_i64(struct wmk_cli_json *json, const char *name, int64_t number);
+void wmk_cli_json_double(struct wmk_cli_json *json, const char *name, double number);
+void wmk_cli_json_bool(struct wmk_cli_json *json, const char *name, bool yes);
 
 enum wmk_cli_color { WMK_CLI_PLAIN, WMK_CLI_BOLD, WMK_CLI_RED, WMK_CLI_YELLOW };
 /* The escape sequence for `color`, or "" when `out` is no terminal, or NO_COLOR is set, or TERM is dumb. */
@@ -78,15 +154,20 @@ void wmk_cli_print_error(void);
 void wmk_cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void wmk_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* ── help (help.c, manual.c) ─────────────────────────────────────────────────────────────────────────── */
+/* ── help (help.c, manual.c, complete.c) ────────────────────────────────────────────────────────────────────── */
 
 /* "waymark record [-e PATTERN]... -- COMMAND [ARGUMENT...]" */
 void wmk_cli_synopsis(FILE *out, const struct wmk_cli_command *command);
+/* "usage: ", the synopsis on as many lines as it needs, and a newline. */
+void wmk_cli_usage(FILE *out, const struct wmk_cli_command *command);
+/* What stands behind the option's name: "", " VALUE", "[=VALUE]". */
+const char *wmk_cli_value_text(const struct wmk_cli_option *option, char *buf, size_t size);
 void wmk_cli_overview(FILE *out);
 void wmk_cli_describe(FILE *out, const struct wmk_cli_command *command);
 /* A man page in roff: of `command`, or of the whole program when NULL. */
 void wmk_cli_man(FILE *out, const struct wmk_cli_command *command);
-void wmk_cli_completion(FILE *out);
+/* What makes a shell ("bash", "zsh") complete. -EINVAL with a cause chain: another shell. */
+int wmk_cli_completion(FILE *out, const char *shell);
 /* Paragraph, folded at 78 columns, each line indented. */
 void wmk_cli_fold(FILE *out, const char *text, unsigned indent);
 

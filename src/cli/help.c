@@ -35,41 +35,78 @@ void wmk_cli_fold(FILE *out, const char *text, unsigned indent)
 	fputc('\n', out);
 }
 
-void wmk_cli_synopsis(FILE *out, const struct wmk_cli_command *command)
+const char *wmk_cli_value_text(const struct wmk_cli_option *option, char *buf, size_t size)
 {
-	char line[512];
-	size_t len = (size_t)snprintf(line, sizeof(line), "waymark %s", command->name);
+	const char *value = option->value;
 
+	if (!value)
+		return "";
+	if (value[0] == '[')
+		snprintf(buf, size, "[=%s", value + 1);
+	else
+		snprintf(buf, size, " %s", value);
+	return buf;
+}
+
+/* A piece of the synopsis, on a new line when it would stand past `columns`. */
+static void piece(FILE *out, const char *text, unsigned columns, unsigned *column)
+{
+	unsigned len = (unsigned)strlen(text);
+
+	if (columns && *column + 1 + len > columns) {
+		fputs("\n       ", out);
+		*column = 7;
+	}
+	fprintf(out, " %s", text);
+	*column += 1 + len;
+}
+
+/* Folded at `columns` (0: not), the first line beginning at `column`. */
+static void synopsis(FILE *out, const struct wmk_cli_command *command, unsigned columns, unsigned column)
+{
+	char text[160], value[64];
+
+	column += (unsigned)fprintf(out, "waymark %s", command->name);
 	for (unsigned i = 0; i < command->n_options; i++) {
 		const struct wmk_cli_option *option = &command->options[i];
-		char dashed[64];
+		const char *repeats = option->repeats ? "..." : "";
 
 		if (option->letter)
-			snprintf(dashed, sizeof(dashed), "-%c", option->letter);
+			snprintf(text, sizeof(text), "[-%c%s]%s", option->letter, wmk_cli_value_text(option, value, sizeof(value)), repeats);
 		else
-			snprintf(dashed, sizeof(dashed), "--%s", option->name);
-		len += (size_t)snprintf(line + len, sizeof(line) - len, " [%s%s%s]%s", dashed, option->value ? " " : "",
-					option->value ? option->value : "", option->repeats ? "..." : "");
+			snprintf(text, sizeof(text), "[--%s%s]%s", option->name, wmk_cli_value_text(option, value, sizeof(value)), repeats);
+		piece(out, text, columns, &column);
 	}
-	snprintf(line + len, sizeof(line) - len, "%s%s", command->arguments[0] ? " " : "", command->arguments);
-	fputs(line, out);
+	if (command->arguments[0])
+		piece(out, command->arguments, columns, &column);
+}
+
+void wmk_cli_synopsis(FILE *out, const struct wmk_cli_command *command)
+{
+	synopsis(out, command, 0, 0);
+}
+
+void wmk_cli_usage(FILE *out, const struct wmk_cli_command *command)
+{
+	fputs("usage: ", out);
+	synopsis(out, command, COLUMNS, 7);
+	fputc('\n', out);
 }
 
 void wmk_cli_overview(FILE *out)
 {
-	fputs("usage: waymark COMMAND [OPTION]... [ARGUMENT]...\n\n", out);
+	fputs("usage: waymark [-n] COMMAND [OPTION]... [ARGUMENT]...\n\n", out);
 	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
-		fprintf(out, "  %-10s %s\n", wmk_cli_commands[i]->name, wmk_cli_commands[i]->summary);
-	fputs("\n`waymark help COMMAND` says more.\n", out);
+		fprintf(out, "  %-17s %s\n", wmk_cli_commands[i]->name, wmk_cli_commands[i]->summary);
+	fputs("\n-n, --no-sessiond: do not start the session daemon.\n`waymark help COMMAND` says more.\n", out);
 }
 
 void wmk_cli_describe(FILE *out, const struct wmk_cli_command *command)
 {
 	const char *bold = wmk_cli_color(out, WMK_CLI_BOLD), *plain = *bold ? wmk_cli_color(out, WMK_CLI_PLAIN) : "";
 
-	fputs("usage: ", out);
-	wmk_cli_synopsis(out, command);
-	fprintf(out, "\n\n%s.\n", command->summary);
+	wmk_cli_usage(out, command);
+	fprintf(out, "\n%s.\n", command->summary);
 	for (unsigned i = 0; command->details && command->details[i]; i++) {
 		fputc('\n', out);
 		wmk_cli_fold(out, command->details[i], 0);
@@ -78,26 +115,35 @@ void wmk_cli_describe(FILE *out, const struct wmk_cli_command *command)
 		fputc('\n', out);
 	for (unsigned i = 0; i < command->n_options; i++) {
 		const struct wmk_cli_option *option = &command->options[i];
+		char value[64];
 
 		fprintf(out, "  %s", bold);
 		if (option->letter)
 			fprintf(out, "-%c, ", option->letter);
-		fprintf(out, "--%s%s%s%s\n", option->name, plain, option->value ? " " : "", option->value ? option->value : "");
+		fprintf(out, "--%s%s%s\n", option->name, plain, wmk_cli_value_text(option, value, sizeof(value)));
 		wmk_cli_fold(out, option->help, 6);
 	}
 }
 
+const struct wmk_cli_command *wmk_cli_look_up(const char *name)
+{
+	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
+		if (strcmp(wmk_cli_commands[i]->name, name) == 0)
+			return wmk_cli_commands[i];
+	return NULL;
+}
+
 const struct wmk_cli_command *wmk_cli_find(const char *name)
 {
+	const struct wmk_cli_command *command = wmk_cli_look_up(name);
 	struct wmk_nearest near;
 	char names[160];
 
+	if (command)
+		return command;
 	wmk_nearest_init(&near, name);
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
-		if (strcmp(wmk_cli_commands[i]->name, name) == 0)
-			return wmk_cli_commands[i];
+	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
 		wmk_nearest_offer(&near, wmk_cli_commands[i]->name);
-	}
 	if (near.n)
 		wmk_error(-EINVAL, "there is no command \"%.40s\"; did you mean: %s?", name,
 			  wmk_nearest_text(&near, names, sizeof(names)));
@@ -109,7 +155,8 @@ const struct wmk_cli_command *wmk_cli_find(const char *name)
 /* ── waymark help ────────────────────────────────────────────────────────────────────────────────────── */
 
 struct help_args {
-	bool man, completion;
+	bool man;
+	const char *completion;
 };
 
 static int set_man(void *args, const char *value)
@@ -121,8 +168,7 @@ static int set_man(void *args, const char *value)
 
 static int set_completion(void *args, const char *value)
 {
-	(void)value;
-	((struct help_args *)args)->completion = true;
+	((struct help_args *)args)->completion = value;
 	return 0;
 }
 
@@ -132,9 +178,8 @@ static int run_help(void *data, char **rest, int n_rest)
 	const struct wmk_cli_command *command = NULL;
 
 	if (n_rest > 1) {
-		wmk_error(-1, "help takes the name of one command");
-		wmk_cli_print_error();
-		return WMK_CLI_USAGE;
+		wmk_error(-EINVAL, "help takes the name of one command");
+		return wmk_cli_misused(&wmk_cli_help);
 	}
 	if (n_rest == 1) {
 		command = wmk_cli_find(rest[0]);
@@ -143,9 +188,11 @@ static int run_help(void *data, char **rest, int n_rest)
 			return WMK_CLI_USAGE;
 		}
 	}
+	if (args->completion && wmk_cli_completion(stdout, args->completion) < 0)
+		return wmk_cli_misused(&wmk_cli_help);
 	if (args->completion)
-		wmk_cli_completion(stdout);
-	else if (args->man)
+		return 0;
+	if (args->man)
 		wmk_cli_man(stdout, command);
 	else if (command)
 		wmk_cli_describe(stdout, command);
@@ -156,7 +203,8 @@ static int run_help(void *data, char **rest, int n_rest)
 
 static const struct wmk_cli_option help_options[] = {
 	{ 0, "man", NULL, "Print the man page (roff) instead: of the command, or of waymark itself.", set_man, false },
-	{ 0, "completion", NULL, "Print what makes bash complete commands and options, to be sourced.", set_completion, false },
+	{ 0, "completion", "SHELL", "Print what makes a shell complete commands, options, and names of sessions, channels and events: bash or zsh.",
+	  set_completion, false },
 };
 
 const struct wmk_cli_command wmk_cli_help = {
@@ -188,9 +236,8 @@ static int run_version(void *data, char **rest, int n_rest)
 
 	(void)rest;
 	if (n_rest) {
-		wmk_error(-1, "version takes no arguments");
-		wmk_cli_print_error();
-		return WMK_CLI_USAGE;
+		wmk_error(-EINVAL, "version takes no arguments");
+		return wmk_cli_misused(&wmk_cli_version);
 	}
 	printf(args->json ? "{\"version\":\"%s\"}\n" : "waymark %s\n", WAYMARK_VERSION);
 	return 0;

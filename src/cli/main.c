@@ -19,22 +19,19 @@ static int run(const struct wmk_cli_command *command, char **argv, int argc)
 
 	if (!args) {
 		wmk_error(-ENOMEM, "no memory");
-		wmk_cli_print_error();
-		return WMK_CLI_FAILED;
+		return wmk_cli_failed();
 	}
 	status = wmk_cli_parse(command, argv, argc, args, &rest, &n_rest);
 	if (status < 0) {
-		wmk_cli_print_error();
-		fputs("usage: ", stderr);
-		wmk_cli_synopsis(stderr, command);
-		fputc('\n', stderr);
-		status = WMK_CLI_USAGE;
+		status = wmk_cli_misused(command);
 	} else if (status > 0) {
 		wmk_cli_describe(stdout, command);
 		status = 0;
 	} else {
 		status = command->run(args, rest, n_rest);
 	}
+	if (command->done)
+		command->done(args);
 	free(args);
 	return status;
 }
@@ -53,10 +50,16 @@ static void hold_standard_descriptors(void)
 int main(int argc, char **argv)
 {
 	const struct wmk_cli_command *command;
-	const char *name = argc > 1 ? argv[1] : NULL;
+	const char *name;
 	int status;
 
 	hold_standard_descriptors();
+	while (argc > 1 && (strcmp(argv[1], "-n") == 0 || strcmp(argv[1], "--no-sessiond") == 0)) {
+		wmk_cli_no_sessiond = true;
+		argv++;
+		argc--;
+	}
+	name = argc > 1 ? argv[1] : NULL;
 	if (!name) {
 		wmk_cli_overview(stderr);
 		return WMK_CLI_USAGE;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * manual.c - man pages and shell completion, from the table of commands.
+ * manual.c - man pages, from the table of commands.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -43,35 +44,67 @@ static void exit_status(FILE *out)
 	fputs(".SH EXIT STATUS\n0: done. 1: failed. 2: used wrongly.\n", out);
 }
 
+static void environment(FILE *out)
+{
+	static const struct { const char *name, *text; } variables[] = {
+		{ "NO_COLOR", "When set and not empty, nothing is coloured." },
+		{ "WAYMARK_HOME", "In place of the home directory: where .waymark/session keeps which session is the current one, and where "
+		  "traces go by default." },
+		{ "WAYMARK_RUNDIR", "In place of the directory where the session daemon's sockets are." },
+		{ "WAYMARK_TRACE_DIR", "Where `waymark record` puts traces by default, in place of ~/waymark-traces." },
+	};
+
+	fputs(".SH ENVIRONMENT\n", out);
+	for (unsigned i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		fprintf(out, ".TP\n.B %s\n", variables[i].name);
+		roff(out, variables[i].text);
+		fputc('\n', out);
+	}
+}
+
+/* Pages are made of commands that have more to say than their summary; those alone are named. */
 static void man_of_program(FILE *out)
 {
 	head(out, "WAYMARK", "waymark", "record what programs do");
-	fputs(".B waymark\nCOMMAND [OPTION]... [ARGUMENT]...\n.SH DESCRIPTION\n", out);
+	fputs(".B waymark\n[\\-n] COMMAND [OPTION]... [ARGUMENT]...\n.SH DESCRIPTION\n", out);
 	roff(out, "Waymark records events of instrumented programs into a trace in the Common Trace Format. A program is instrumented by "
 		  "including <waymark/trace.h> and linking what `pkg-config --libs waymark` prints.\n");
 	fputs(".SH COMMANDS\n", out);
 	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
-		fprintf(out, ".TP\n.B %s\n", wmk_cli_commands[i]->name);
+		fputs(".TP\n.B ", out);
+		roff(out, wmk_cli_commands[i]->name);
+		fputc('\n', out);
 		roff(out, wmk_cli_commands[i]->summary);
 		fprintf(out, ".\n");
 	}
+	fputs(".SH OPTIONS\n.TP\n.BR \\-n \", \" \\-\\-no\\-sessiond\nDo not start the session daemon when none runs.\n", out);
 	exit_status(out);
-	fputs(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nWhen set and not empty, nothing is coloured.\n.SH SEE ALSO\n", out);
+	environment(out);
+	fputs(".SH SEE ALSO\n", out);
 	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
-		if (wmk_cli_commands[i]->details)
-			fprintf(out, ".BR waymark\\-%s (1)\n", wmk_cli_commands[i]->name);
+		if (wmk_cli_commands[i]->details) {
+			fputs(".BR waymark\\-", out);
+			roff(out, wmk_cli_commands[i]->name);
+			fputs(" (1),\n", out);
+		}
 	fputs(".BR babeltrace2 (1)\n", out);
 }
 
 static void man_of_command(FILE *out, const struct wmk_cli_command *command)
 {
-	char title[64];
-	size_t len = (size_t)snprintf(title, sizeof(title), "waymark-%s", command->name);
+	char title[64], *line = NULL;
+	size_t len;
+	FILE *text = open_memstream(&line, &len);
 
+	snprintf(title, sizeof(title), "waymark-%s", command->name);
 	head(out, title, title, command->summary);
-	(void)len;
 	fputs(".nh\n", out);
-	wmk_cli_synopsis(out, command);
+	if (text) {
+		wmk_cli_synopsis(text, command);
+		fclose(text);
+		roff(out, line);
+	}
+	free(line);
 	fputs("\n.hy\n.SH DESCRIPTION\n", out);
 	roff(out, command->summary);
 	fputs(".\n", out);
@@ -81,6 +114,7 @@ static void man_of_command(FILE *out, const struct wmk_cli_command *command)
 		fputs(".SH OPTIONS\n", out);
 	for (unsigned i = 0; i < command->n_options; i++) {
 		const struct wmk_cli_option *option = &command->options[i];
+		char value[64];
 
 		fputs(".TP\n", out);
 		if (option->letter)
@@ -88,7 +122,7 @@ static void man_of_command(FILE *out, const struct wmk_cli_command *command)
 		fputs("\\fB", out);
 		roff(out, "--");
 		roff(out, option->name);
-		fprintf(out, "\\fR%s%s\n", option->value ? " " : "", option->value ? option->value : "");
+		fprintf(out, "\\fR%s\n", wmk_cli_value_text(option, value, sizeof(value)));
 		roff(out, option->help);
 		fputc('\n', out);
 	}
@@ -103,33 +137,4 @@ void wmk_cli_man(FILE *out, const struct wmk_cli_command *command)
 		man_of_command(out, command);
 	else
 		man_of_program(out);
-}
-
-void wmk_cli_completion(FILE *out)
-{
-	fputs("# bash completion for waymark, made by `waymark help --completion`\n"
-	      "_waymark() {\n"
-	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words i\n"
-	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-	      "\t\tcommand= words='", out);
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
-		fprintf(out, "%s%s", i ? " " : "", wmk_cli_commands[i]->name);
-	fputs("'\n\tfi\n\tcase $command in\n", out);
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
-		const struct wmk_cli_command *command = wmk_cli_commands[i];
-
-		fprintf(out, "\t%s)\n\t\twords='--help", command->name);
-		for (unsigned k = 0; k < command->n_options; k++)
-			fprintf(out, " --%s", command->options[k].name);
-		fputs("'\n", out);
-		if (command->takes_command)
-			fputs("\t\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
-			      "\t\t\tif [ \"${COMP_WORDS[i]}\" = -- ]; then\n"
-			      "\t\t\t\tCOMPREPLY=($(compgen -c -f -- \"$cur\"))\n"
-			      "\t\t\t\treturn\n"
-			      "\t\t\tfi\n"
-			      "\t\tdone\n", out);
-		fputs("\t\t;;\n", out);
-	}
-	fputs("\tesac\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o default -F _waymark waymark\n", out);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * options.c - reads a command's options by its row of the table: -x, -xVALUE, -x VALUE, --name, --name=VALUE, --name VALUE.
+ * And the options that most commands have.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -45,6 +47,12 @@ struct cursor {
 	int argc, at;
 };
 
+/* Does a value stand there, for an option whose value may be left out? */
+static bool is_value(const struct cursor *cursor)
+{
+	return cursor->at < cursor->argc && cursor->argv[cursor->at][0] != '-';
+}
+
 /* One option at cursor->at, with its value; leaves the cursor behind them. 0, 1 (help), -EINVAL. */
 static int parse_one(const struct wmk_cli_command *command, struct cursor *cursor, void *args)
 {
@@ -67,7 +75,7 @@ static int parse_one(const struct wmk_cli_command *command, struct cursor *curso
 		return unknown(command, arg);
 	if (!option->value && value)
 		return wmk_error(-EINVAL, "option --%s takes no value", option->name);
-	if (option->value && !value) {
+	if (option->value && !value && !(option->value[0] == '[' && !is_value(cursor))) {
 		if (cursor->at >= cursor->argc)
 			return wmk_error(-EINVAL, "option --%s needs a value: %s", option->name, option->value);
 		value = cursor->argv[cursor->at++];
@@ -106,4 +114,126 @@ int wmk_cli_parse(const struct wmk_cli_command *command, char **argv, int argc, 
 	memmove(argv + n, argv + cursor.at, (size_t)(argc - cursor.at + 1) * sizeof(*argv));
 	*n_rest = n + argc - cursor.at;
 	return 0;
+}
+
+/* ── what most commands are told ─────────────────────────────────────────────────────────────────────── */
+
+int wmk_cli_set_json(void *common, const char *value)
+{
+	(void)value;
+	((struct wmk_cli_common *)common)->json = true;
+	return 0;
+}
+
+int wmk_cli_set_session(void *common, const char *value)
+{
+	if (!*value)
+		return wmk_error(-EINVAL, "the name of a session is missing");
+	((struct wmk_cli_common *)common)->session = value;
+	return 0;
+}
+
+int wmk_cli_set_channel(void *common, const char *value)
+{
+	if (!*value)
+		return wmk_error(-EINVAL, "the name of a channel is missing");
+	((struct wmk_cli_common *)common)->channel = value;
+	return 0;
+}
+
+int wmk_cli_set_userspace(void *common, const char *value)
+{
+	(void)value;
+	((struct wmk_cli_common *)common)->userspace = true;
+	return 0;
+}
+
+int wmk_cli_set_pid(void *common, const char *value)
+{
+	uint64_t pid;
+	int err = wmk_cli_number(value, INT32_MAX, &pid);
+
+	if (err == 0 && pid == 0)
+		err = wmk_error(-EINVAL, "there is no process 0");
+	if (err == 0)
+		((struct wmk_cli_common *)common)->pid = pid;
+	return err;
+}
+
+int wmk_cli_set_exec(void *common, const char *value)
+{
+	if (!*value)
+		return wmk_error(-EINVAL, "the name of a program is missing");
+	((struct wmk_cli_common *)common)->exec = value;
+	return 0;
+}
+
+int wmk_cli_set_follow(void *common, const char *value)
+{
+	(void)value;
+	((struct wmk_cli_common *)common)->follow = true;
+	return 0;
+}
+
+int wmk_cli_check_domain(const struct wmk_cli_common *common)
+{
+	if (common->pid && common->exec)
+		return wmk_error(-EINVAL, "--pid and --exec do not go together");
+	if (common->follow && !common->pid && !common->exec)
+		return wmk_error(-EINVAL, "--follow needs --pid or --exec: whose children?");
+	return 0;
+}
+
+int wmk_cli_session_argument(struct wmk_cli_common *common, char **rest, int n_rest)
+{
+	if (n_rest > 1)
+		return wmk_error(-EINVAL, "one session at a time; what is \"%.40s\"?", rest[1]);
+	if (n_rest == 1 && common->session)
+		return wmk_error(-EINVAL, "the session is named twice: \"%.40s\", \"%.40s\"", common->session, rest[0]);
+	return n_rest ? wmk_cli_set_session(common, rest[0]) : 0;
+}
+
+int wmk_cli_words_add(struct wmk_cli_words *words, const char *list)
+{
+	for (;;) {
+		size_t len = strcspn(list, ",");
+		char **more;
+
+		if (!len)
+			return wmk_error(-EINVAL, "an empty word in a list");
+		if (words->n == WMK_CLI_WORDS_MAX)
+			return wmk_error(-E2BIG, "more than %u words", WMK_CLI_WORDS_MAX);
+		more = realloc(words->items, (words->n + 1) * sizeof(*more));
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory");
+		words->items = more;
+		words->items[words->n] = strndup(list, len);
+		if (!words->items[words->n])
+			return wmk_error(-ENOMEM, "no memory");
+		words->n++;
+		list += len;
+		if (!*list++)
+			return 0;
+	}
+}
+
+void wmk_cli_words_free(struct wmk_cli_words *words)
+{
+	for (unsigned i = 0; i < words->n; i++)
+		free(words->items[i]);
+	free(words->items);
+	*words = (struct wmk_cli_words){ NULL, 0 };
+}
+
+int wmk_cli_failed(void)
+{
+	wmk_cli_print_error();
+	return WMK_CLI_FAILED;
+}
+
+int wmk_cli_misused(const struct wmk_cli_command *command)
+{
+	wmk_cli_print_error();
+	wmk_cli_usage(stderr, command);
+	return WMK_CLI_USAGE;
 }

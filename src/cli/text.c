@@ -12,6 +12,21 @@
 #include "base/error.h"
 #include "cli/command.h"
 
+int wmk_cli_number(const char *text, uint64_t max, uint64_t *number)
+{
+	char *end;
+
+	if (text[0] < '0' || text[0] > '9')
+		return wmk_error(-EINVAL, "\"%.40s\" is not a number", text);
+	errno = 0;
+	*number = strtoull(text, &end, 10);
+	if (*end)
+		return wmk_error(-EINVAL, "\"%.40s\" is not a number", text);
+	if (errno || *number > max)
+		return wmk_error(-ERANGE, "%.40s is too large: at most %" PRIu64, text, max);
+	return 0;
+}
+
 int wmk_cli_size(const char *text, uint64_t *size)
 {
 	static const struct { char letter; unsigned shift; } units[] = {
@@ -112,6 +127,63 @@ void wmk_cli_json_string(FILE *out, const char *text)
 		}
 	}
 	fputc('"', out);
+}
+
+static void json_name(struct wmk_cli_json *json, const char *name)
+{
+	if (json->comma)
+		fputc(',', json->out);
+	json->comma = true;
+	if (name) {
+		wmk_cli_json_string(json->out, name);
+		fputc(':', json->out);
+	}
+}
+
+void wmk_cli_json_open(struct wmk_cli_json *json, const char *name, char bracket)
+{
+	json_name(json, name);
+	fputc(bracket, json->out);
+	json->comma = false;
+}
+
+void wmk_cli_json_close(struct wmk_cli_json *json, char bracket)
+{
+	fputc(bracket, json->out);
+	json->comma = true;
+}
+
+void wmk_cli_json_text(struct wmk_cli_json *json, const char *name, const char *text)
+{
+	json_name(json, name);
+	if (text)
+		wmk_cli_json_string(json->out, text);
+	else
+		fputs("null", json->out);
+}
+
+void wmk_cli_json_u64(struct wmk_cli_json *json, const char *name, uint64_t number)
+{
+	json_name(json, name);
+	fprintf(json->out, "%" PRIu64, number);
+}
+
+void wmk_cli_json_i64(struct wmk_cli_json *json, const char *name, int64_t number)
+{
+	json_name(json, name);
+	fprintf(json->out, "%" PRId64, number);
+}
+
+void wmk_cli_json_double(struct wmk_cli_json *json, const char *name, double number)
+{
+	json_name(json, name);
+	fprintf(json->out, "%.3f", number);
+}
+
+void wmk_cli_json_bool(struct wmk_cli_json *json, const char *name, bool yes)
+{
+	json_name(json, name);
+	fputs(yes ? "true" : "false", json->out);
 }
 
 const char *wmk_cli_color(FILE *out, enum wmk_cli_color color)

@@ -74,18 +74,33 @@ def check_program(root, env, flags, extra, work):
 
 
 def check_manual(root, waymark, env):
-    """The pages are there, troff has nothing to say against them, and every option of the table is in them."""
-    for name in ('waymark.1', 'waymark-record.1'):
-        page = find(root, name)
+    """There is a page for waymark and for each command, troff has nothing to say against it, every option of the table is in it."""
+    commands = re.findall(r'^  (\S+) ', run([waymark, 'help'], env=env), re.M)
+    for name in [''] + ['-' + c for c in commands if c not in ('help', 'version')]:
+        page = find(root, 'waymark%s.1' % name)
         if shutil.which('groff'):
             said = subprocess.run(['groff', '-man', '-Tascii', '-ww', page], capture_output=True, text=True)
             if said.stderr:
                 sys.exit('%s: %s' % (name, said.stderr))
-    with open(find(root, 'waymark-record.1')) as f:
-        manual = f.read().replace('\\-', '-')
-    for option in re.findall(r'--[a-z-]{2,}', run([waymark, 'help', 'record'], env=env)):
-        if option not in manual:
-            sys.exit('waymark-record.1 does not have ' + option)
+        with open(page) as f:
+            manual = f.read().replace('\\-', '-')
+        for option in re.findall(r'--[a-z-]{2,}', run([waymark, 'help'] + [name[1:]] * bool(name), env=env)):
+            if option not in manual:
+                sys.exit('waymark%s.1 does not have %s' % (name, option))
+
+
+def check_completion(root, env):
+    """The shells can parse it, and bash completes commands and options by it."""
+    script = find(root, 'waymark.bash')
+    run(['bash', '-n', script])
+    if shutil.which('zsh'):
+        run(['zsh', '-n', find(root, '_waymark')])
+    for line, wanted in (('waymark rec', 'record'), ('waymark -n rec', 'record'), ('waymark record --over', '--overwrite'),
+                         ('waymark help vi', 'view'), ('waymark help --completion=z', 'zsh'), ('waymark record -- wc', 'wc')):
+        got = run(['bash', '-c', '. "$1"; COMP_LINE=$2 COMP_POINT=${#2}; _waymark; printf "%s\\n" "${COMPREPLY[@]}"', 'bash', script, line],
+                  env=env).split()
+        if wanted not in got:
+            sys.exit('bash completes "%s" to %s, not %s' % (line, got, wanted))
 
 
 def main(build):
@@ -108,6 +123,10 @@ def main(build):
         static = run(['pkg-config', '--cflags', 'waymark'], env=env).split() + [find(root, 'libwaymark.a'), '-pthread']
         check_program(root, env, static, ['-static'], work)
         check_manual(root, waymark, env)
+        check_completion(root, env)
+        cost = json.loads(run([waymark, 'calibrate', '--json'], env=env))
+        if not [r for r in cost['results'] if r['what'] == 'record_4' and r['median_ns'] > 0]:
+            sys.exit('waymark calibrate measured nothing: %s' % cost)
     print('installed, compiled against it, recorded: all as it should be')
 
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_cli.c - the table of commands, options, sizes, JSON strings, nearest names, the search for programs.
+ * test_cli.c - the table of commands, options, sizes, JSON, nearest names, the current session, the search for programs.
  */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,19 +16,27 @@
 #include "base/error.h"
 #include "cli/child.h"
 #include "cli/command.h"
+#include "cli/current.h"
+#include "cli/look.h"
 #include "cli/record.h"
+
+static int split(char *line, char **argv)
+{
+	int argc = 0;
+
+	for (char *word = strtok(line, " "); word; word = strtok(NULL, " "))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	return argc;
+}
 
 static int parse(struct wmk_record_args *args, const char *line, char ***rest, int *n_rest)
 {
 	static char buf[512], *argv[32];
-	int argc = 0;
 
 	memset(args, 0, sizeof(*args));
 	snprintf(buf, sizeof(buf), "%s", line);
-	for (char *word = strtok(buf, " "); word; word = strtok(NULL, " "))
-		argv[argc++] = word;
-	argv[argc] = NULL;
-	return wmk_cli_parse(&wmk_cli_record, argv, argc, args, rest, n_rest);
+	return wmk_cli_parse(&wmk_cli_record, argv, split(buf, argv), args, rest, n_rest);
 }
 
 static void test_options(void **state)
@@ -184,6 +193,154 @@ static void test_table(void **state)
 	}
 }
 
+/* Words in lists, numbers, options whose value may be left out. */
+static void test_words(void **state)
+{
+	struct wmk_cli_words words = { NULL, 0 };
+	uint64_t number;
+
+	(void)state;
+	assert_int_equal(wmk_cli_words_add(&words, "a:*,b"), 0);
+	assert_int_equal(wmk_cli_words_add(&words, "c"), 0);
+	assert_int_equal(words.n, 3);
+	assert_string_equal(words.items[0], "a:*");
+	assert_string_equal(words.items[2], "c");
+	assert_int_equal(wmk_cli_words_add(&words, ""), -EINVAL);
+	assert_int_equal(wmk_cli_words_add(&words, "d,"), -EINVAL);
+	assert_int_equal(wmk_cli_words_add(&words, ",d"), -EINVAL);
+	wmk_cli_words_free(&words);
+	assert_int_equal(wmk_cli_number("12", 12, &number), 0);
+	assert_int_equal(number, 12);
+	assert_int_equal(wmk_cli_number("13", 12, &number), -ERANGE);
+	assert_int_equal(wmk_cli_number("99999999999999999999", UINT64_MAX, &number), -ERANGE);
+	assert_int_equal(wmk_cli_number("1k", 12, &number), -EINVAL);
+	assert_int_equal(wmk_cli_number("-1", 12, &number), -EINVAL);
+	assert_int_equal(wmk_cli_number("", 12, &number), -EINVAL);
+}
+
+static void test_common(void **state)
+{
+	static const char *const bad[][2] = {
+		{ "--pid 0", "no process 0" }, { "--pid x", "not a number" }, { "--pid 1 --exec a", "do not go together" }, { "--follow", "whose" },
+	};
+	static const struct wmk_cli_option options[] = {
+		WMK_CLI_OPTION_JSON, WMK_CLI_OPTION_SESSION, WMK_CLI_OPTION_CHANNEL("The channel."), WMK_CLI_OPTIONS_DOMAIN,
+	};
+	static const struct wmk_cli_command command = {
+		.name = "test", .arguments = "", .options = options, .n_options = sizeof(options) / sizeof(options[0]),
+	};
+	struct wmk_cli_common common = { false };
+	char line[128], *argv[16], **rest, text[1280];
+	int argc, n, err;
+
+	(void)state;
+	strcpy(line, "-s one -u --pid=12 --follow --channel two --json");
+	argc = split(line, argv);
+	assert_int_equal(wmk_cli_parse(&command, argv, argc, &common, &rest, &n), 0);
+	assert_int_equal(wmk_cli_check_domain(&common), 0);
+	assert_string_equal(common.session, "one");
+	assert_string_equal(common.channel, "two");
+	assert_int_equal(common.pid, 12);
+	assert_true(common.json && common.userspace && common.follow && !common.exec);
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		memset(&common, 0, sizeof(common));
+		strcpy(line, bad[i][0]);
+		argc = split(line, argv);
+		err = wmk_cli_parse(&command, argv, argc, &common, &rest, &n);
+		err = err < 0 ? err : wmk_cli_check_domain(&common);
+		assert_int_equal(err, -EINVAL);
+		assert_non_null(strstr(wmk_error_text(text, sizeof(text)), bad[i][1]));
+	}
+}
+
+static void mode_of(const char *home, const char *file, mode_t mode)
+{
+	char path[128];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/.waymark%s", home, file);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, mode);
+}
+
+/* The current session: kept, replaced, forgotten; no links, nobody else's directory. */
+static void test_current(void **state)
+{
+	char home[] = "/tmp/waymark-cli-XXXXXX", name[256], path[64], victim[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(home));
+	setenv("WAYMARK_HOME", home, 1);
+	assert_int_equal(wmk_current_get(name, sizeof(name)), -ENOENT);
+	assert_int_equal(wmk_current_forget(NULL), 0);
+	umask(0);
+	assert_int_equal(wmk_current_set("first"), 0);
+	umask(022);
+	mode_of(home, "", 0700);
+	mode_of(home, "/session", 0600);
+	assert_int_equal(wmk_current_set("second one"), 0);
+	assert_int_equal(wmk_current_get(name, sizeof(name)), 0);
+	assert_string_equal(name, "second one");
+	assert_int_equal(wmk_current_forget("first"), 0);
+	assert_int_equal(wmk_current_get(name, sizeof(name)), 0);
+	assert_int_equal(wmk_current_forget("second one"), 0);
+	assert_int_equal(wmk_current_get(name, sizeof(name)), -ENOENT);
+	/* A link is not read through, and is replaced when it is written. */
+	snprintf(path, sizeof(path), "%s/.waymark/session", home);
+	snprintf(victim, sizeof(victim), "%s/victim", home);
+	assert_int_equal(symlink(victim, path), 0);
+	assert_int_equal(wmk_current_get(name, sizeof(name)), -ELOOP);
+	assert_int_equal(wmk_current_set("third"), 0);
+	assert_int_equal(access(victim, F_OK), -1);
+	assert_int_equal(wmk_current_get(name, sizeof(name)), 0);
+	/* A directory in which others write is not trusted. */
+	snprintf(path, sizeof(path), "%s/.waymark", home);
+	chmod(path, 0777);
+	assert_int_equal(wmk_current_get(name, sizeof(name)), -EPERM);
+	assert_int_equal(wmk_current_set("fourth"), -EPERM);
+	chmod(path, 0700);
+	assert_int_equal(wmk_current_forget(NULL), 0);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(symlink("/", path), 0);
+	assert_true(wmk_current_set("fifth") < 0);
+	unlink(path);
+	rmdir(home);
+	unsetenv("WAYMARK_HOME");
+}
+
+static void test_json_members(void **state)
+{
+	char *buf;
+	size_t len;
+	struct wmk_cli_json json = { .out = open_memstream(&buf, &len) };
+
+	(void)state;
+	wmk_cli_json_open(&json, NULL, '{');
+	wmk_cli_json_open(&json, "none", '[');
+	wmk_cli_json_close(&json, ']');
+	wmk_cli_json_open(&json, "list", '[');
+	wmk_cli_json_u64(&json, NULL, UINT64_MAX);
+	wmk_cli_json_i64(&json, NULL, -1);
+	wmk_cli_json_open(&json, NULL, '{');
+	wmk_cli_json_text(&json, "a", NULL);
+	wmk_cli_json_bool(&json, "b", true);
+	wmk_cli_json_close(&json, '}');
+	wmk_cli_json_close(&json, ']');
+	wmk_cli_json_double(&json, "d", 0.5);
+	wmk_cli_json_close(&json, '}');
+	fclose(json.out);
+	assert_string_equal(buf, "{\"none\":[],\"list\":[18446744073709551615,-1,{\"a\":null,\"b\":true}],\"d\":0.500}");
+	free(buf);
+}
+
+static void test_look(void **state)
+{
+	(void)state;
+	prctl(PR_SET_NAME, "x) R 1 (");
+	assert_int_equal(wmk_look_parent(getpid()), getppid());
+	assert_int_equal(wmk_look_parent(0), 0);
+}
+
 static void test_find_program(void **state)
 {
 	char dir[] = "/tmp/waymark-cli-XXXXXX", path[4096], file[128], *old = strdup(getenv("PATH"));
@@ -216,7 +373,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_options), cmocka_unit_test(test_refused), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_json), cmocka_unit_test(test_commands), cmocka_unit_test(test_table),
-		cmocka_unit_test(test_find_program),
+		cmocka_unit_test(test_find_program), cmocka_unit_test(test_words), cmocka_unit_test(test_common),
+		cmocka_unit_test(test_current), cmocka_unit_test(test_json_members), cmocka_unit_test(test_look),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calibrate_work.c - the program that `waymark calibrate` records, again and again: it measures its own sites.
+ *
+ *     waymark-calibrate all         the clock, a loop without and with a site that nobody records, records of 4 and 64 bytes
+ *     waymark-calibrate record      records of 4 bytes alone
+ *
+ * Prints a line for each: its name, then lower quartile, median and upper quartile of the CPU time of one, in nanoseconds, over ROUNDS
+ * batches on one CPU. The first of the rings' memory is passed before.
+ */
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <waymark/trace.h>
+
+#include "base/clock.h"
+
+#define ROUNDS 41
+#define BATCH 20000u
+#define ONCE_AROUND (1u << 20)   /* bytes of the CPU's ring */
+
+static uint64_t volatile sink;
+
+/* What stands around what is measured, so that no loop is empty. */
+static inline uint64_t turn(uint64_t x)
+{
+	x ^= x << 13;
+	x ^= x >> 7;
+	return x ^ x << 17;
+}
+
+static __attribute__((noinline)) void loop_plain(unsigned n)
+{
+	uint64_t x = 88172645463325252ull;
+
+	for (unsigned i = 0; i < n; i++)
+		x = turn(x);
+	sink = x;
+}
+
+static __attribute__((noinline)) void loop_site(unsigned n)
+{
+	uint64_t x = 88172645463325252ull;
+
+	for (unsigned i = 0; i < n; i++) {
+		x = turn(x);
+		waymark(calibrate, disabled, x);
+	}
+	sink = x;
+}
+
+static __attribute__((noinline)) void loop_counter(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		sink = wmk_clock_counter();
+}
+
+static __attribute__((noinline)) void loop_monotonic(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		sink = wmk_clock_monotonic();
+}
+
+static __attribute__((noinline)) void loop_record_4(unsigned n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		waymark(calibrate, record_4, i);
+}
+
+static __attribute__((noinline)) void loop_record_64(unsigned n)
+{
+	for (uint64_t a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7; a < n; a++)
+		waymark(calibrate, record_64, a, b, c, d, e, f, g, h);
+}
+
+static uint64_t cpu_time(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void measure(const char *name, void (*loop)(unsigned))
+{
+	double ns[ROUNDS];
+
+	loop(BATCH);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		uint64_t begin = cpu_time();
+
+		loop(BATCH);
+		ns[i] = (double)(cpu_time() - begin) / BATCH;
+	}
+	qsort(ns, ROUNDS, sizeof(ns[0]), by_value);
+	printf("%s %.3f %.3f %.3f\n", name, ns[ROUNDS / 4], ns[ROUNDS / 2], ns[3 * ROUNDS / 4]);
+}
+
+int main(int argc, char **argv)
+{
+	cpu_set_t set;
+	int cpu = sched_getcpu();
+
+	if (argc != 2 || (strcmp(argv[1], "all") != 0 && strcmp(argv[1], "record") != 0)) {
+		fprintf(stderr, "usage: %s all|record    (`waymark calibrate` runs this)\n", argv[0]);
+		return 2;
+	}
+	if (!wm_enabled(calibrate, record_4)) {
+		fputs("waymark-calibrate: nobody records it; `waymark calibrate` runs this\n", stderr);
+		return 1;
+	}
+	if (cpu >= 0) {
+		CPU_ZERO(&set);
+		CPU_SET((unsigned)cpu, &set);
+		sched_setaffinity(0, sizeof(set), &set);
+	}
+	loop_record_64(2 * ONCE_AROUND / 64);
+	if (strcmp(argv[1], "all") == 0) {
+		if (wmk_clock_detect() == WMK_CLOCK_COUNTER)
+			measure("clock", loop_counter);
+		else
+			measure("clock", loop_monotonic);
+		measure("plain", loop_plain);
+		measure("site", loop_site);
+		measure("record_64", loop_record_64);
+	}
+	measure("record_4", loop_record_4);
+	return 0;
+}

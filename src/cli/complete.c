@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * complete.c - shell completion, from the table of commands.
+ *
+ * What an option's value is called says how it is completed (kinds[]): names of sessions, channels, events, contexts and levels come from
+ * `waymark list --names`, which starts no daemon. Names are other programs' words: the shells get them as words, never to evaluate.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/command.h"
+
+/* `names` is what `waymark list --names` is asked for; NULL: what the shell knows itself, as `shell` says. */
+static const struct kind {
+	const char *value, *names, *shell;
+} kinds[] = {
+	{ "SESSION", "sessions", "" }, { "CHANNEL", "channels", "" }, { "EVENT", "events", "" }, { "PATTERN", "events", "" },
+	{ "CONTEXT", "contexts", "" }, { "LEVEL", "levels", "" }, { "DIR", NULL, "directories" }, { "FILE", NULL, "files" },
+	{ "COMMAND", NULL, "commands" }, { "SHELL", NULL, "shells" },
+};
+
+/* By the first word in capitals of "[EVENT[,EVENT]...]"; NULL: nothing is known of it. */
+static const struct kind *kind_of(const char *value)
+{
+	size_t len;
+
+	while (value && *value && !isupper((unsigned char)*value))
+		value++;
+	for (len = 0; value && isupper((unsigned char)value[len]); len++)
+		;
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && len; i++)
+		if (strlen(kinds[i].value) == len && strncmp(kinds[i].value, value, len) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+/* ── bash ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static const char bash_head[] =
+	"# bash completion for waymark, made by `waymark help --completion bash`\n"
+	"\n"
+	"# What `waymark list --names` prints, as candidates for the last part of a list with commas.\n"
+	"_waymark_names() {\n"
+	"\tlocal name tail=${cur##*,}\n"
+	"\tlocal head=${cur%\"$tail\"}\n"
+	"\twhile IFS= read -r name; do\n"
+	"\t\tif [[ $name == \"$tail\"* ]]; then\n"
+	"\t\t\tprintf -v name %q \"$name\"\n"
+	"\t\t\tCOMPREPLY+=(\"$head$name\")\n"
+	"\t\tfi\n"
+	"\tdone < <(\"$waymark\" -n list --names \"$1\" \"${session[@]}\" 2>/dev/null)\n"
+	"}\n"
+	"\n"
+	"_waymark() {\n"
+	"\tlocal line=${COMP_LINE:0:COMP_POINT} cur prev command= options= what= i=1 k cut waymark\n"
+	"\tlocal -a words session=()\n"
+	"\tCOMPREPLY=()\n"
+	"\t# As typed: bash itself cuts words at ':' and '='.\n"
+	"\tread -ra words <<<\"$line\"\n"
+	"\t[[ $line == *[[:space:]] ]] && words+=('')\n"
+	"\tlocal last=$((${#words[@]} - 1))\n"
+	"\twaymark=${words[0]/#\\~/$HOME} cur=${words[last]} prev=${words[last - 1]}\n"
+	"\twhile ((i < last)) && [[ ${words[i]} == -n || ${words[i]} == --no-sessiond ]]; do ((i++)); done\n"
+	"\t((i < last)) && command=${words[i]}\n"
+	"\tfor ((k = i + 1; k < last - 1; k++)); do\n"
+	"\t\t[[ ${words[k]} == -s || ${words[k]} == --session ]] && session=(\"${words[k + 1]}\")\n"
+	"\tdone\n"
+	"\t[[ $cur == --*=* ]] && prev=${cur%%=*} cur=${cur#*=}\n"
+	"\tlocal commands='";
+
+static const char bash_tail[] =
+	"\tesac\n"
+	"\tcase $what in\n"
+	"\t'') ;;\n"
+	"\tfiles) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); compopt -o filenames 2>/dev/null ;;\n"
+	"\tdirectories) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\"); compopt -o filenames 2>/dev/null ;;\n"
+	"\tprograms) mapfile -t COMPREPLY < <(compgen -c -f -- \"$cur\") ;;\n"
+	"\tcommands) options=$commands ;;\n"
+	"\tshells) options='bash zsh' ;;\n"
+	"\t*) _waymark_names \"$what\" ;;\n"
+	"\tesac\n"
+	"\tCOMPREPLY+=($(compgen -W \"$options\" -- \"$cur\"))\n"
+	"\t# bash replaces only what stands behind the last ':'.\n"
+	"\tif [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then\n"
+	"\t\tcut=${cur%\"${cur##*:}\"}\n"
+	"\t\tCOMPREPLY=(\"${COMPREPLY[@]#\"$cut\"}\")\n"
+	"\tfi\n"
+	"}\n"
+	"complete -o default -F _waymark waymark\n";
+
+static const char *bash_what(const struct kind *kind)
+{
+	return !kind ? "" : kind->names ? kind->names : kind->shell;
+}
+
+static void bash_command(FILE *out, const struct wmk_cli_command *command)
+{
+	fprintf(out, "\t%s)\n\t\tcase $prev in\n", command->name);
+	for (unsigned i = 0; i < command->n_options; i++) {
+		const struct wmk_cli_option *option = &command->options[i];
+
+		if (!option->value)
+			continue;
+		fputs("\t\t", out);
+		if (option->letter)
+			fprintf(out, "-%c | ", option->letter);
+		fprintf(out, "--%s) what=%s ;;\n", option->name, bash_what(kind_of(option->value)));
+	}
+	fputs("\t\t*)\n\t\t\tif [[ $cur == -* ]]; then\n\t\t\t\toptions='--help", out);
+	for (unsigned i = 0; i < command->n_options; i++)
+		fprintf(out, " --%s", command->options[i].name);
+	fprintf(out, "'\n\t\t\telse\n\t\t\t\twhat=%s\n\t\t\tfi\n\t\t\t;;\n\t\tesac\n",
+		command->takes_command ? "" : bash_what(kind_of(command->arguments)));
+	if (command->takes_command)
+		fputs("\t\tfor ((k = i + 1; k < last; k++)); do\n"
+		      "\t\t\t[[ ${words[k]} == -- ]] && what=programs options=\n"
+		      "\t\tdone\n", out);
+	fputs("\t\t;;\n", out);
+}
+
+static void bash(FILE *out)
+{
+	fputs(bash_head, out);
+	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
+		fprintf(out, "%s%s", i ? " " : "", wmk_cli_commands[i]->name);
+	fputs("'\n\tcase $command in\n\t'') what=commands ;;\n", out);
+	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
+		bash_command(out, wmk_cli_commands[i]);
+	fputs(bash_tail, out);
+}
+
+/* ── zsh ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static const char zsh_head[] =
+	"#compdef waymark\n"
+	"# zsh completion for waymark, made by `waymark help --completion zsh`\n"
+	"\n"
+	"# What `waymark list --names` prints, as candidates for the last part of a list with commas.\n"
+	"_waymark_names() {\n"
+	"\tlocal -a names session\n"
+	"\tlocal s=${opt_args[-s]:-${opt_args[--session]}}\n"
+	"\t[[ -n $s ]] && session=(\"$s\")\n"
+	"\tnames=(${(f)\"$(${_waymark_command:-waymark} -n list --names $1 $session 2>/dev/null)\"})\n"
+	"\tcompset -P '*,'\n"
+	"\tcompadd -a names\n"
+	"}\n"
+	"\n";
+
+/* One sentence within '[...]' of a quoted specification. */
+static void zsh_text(FILE *out, const char *text)
+{
+	for (; *text && !(text[0] == '.' && (text[1] == ' ' || !text[1])); text++) {
+		if (*text == '\'')
+			fputs("'\\''", out);
+		else if (*text == '[' || *text == ']' || *text == ':' || *text == '\\')
+			fprintf(out, "\\%c", *text);
+		else
+			fputc(*text, out);
+	}
+}
+
+static void zsh_action(FILE *out, const char *value)
+{
+	const struct kind *kind = kind_of(value);
+	const char *action = !kind ? " " : kind->names ? NULL : strcmp(kind->shell, "directories") == 0 ? "_files -/" :
+			     strcmp(kind->shell, "files") == 0 ? "_files" : strcmp(kind->shell, "shells") == 0 ? "(bash zsh)" :
+			     "_waymark_commands";
+
+	fprintf(out, ":%s:", kind ? kind->value : "value");
+	if (action)
+		fputs(action, out);
+	else
+		fprintf(out, "_waymark_names %s", kind->names);
+}
+
+static void zsh_option(FILE *out, const struct wmk_cli_option *option)
+{
+	const char *equals = !option->value ? "" : option->value[0] == '[' ? "=-" : "=";
+
+	if (option->letter && !option->repeats)
+		fprintf(out, " \\\n\t\t\t'(-%c --%s)'{-%c%s,--%s%s}'[", option->letter, option->name, option->letter,
+			option->value ? "+" : "", option->name, equals);
+	else if (option->letter)
+		fprintf(out, " \\\n\t\t\t'*'{-%c%s,--%s%s}'[", option->letter, option->value ? "+" : "", option->name, equals);
+	else
+		fprintf(out, " \\\n\t\t\t'%s--%s%s[", option->repeats ? "*" : "", option->name, equals);
+	zsh_text(out, option->help);
+	fputc(']', out);
+	if (option->value && option->value[0] == '[')
+		fputc(':', out);
+	if (option->value)
+		zsh_action(out, option->value);
+	fputc('\'', out);
+}
+
+static void zsh(FILE *out)
+{
+	fputs(zsh_head, out);
+	fputs("_waymark_commands() {\n\tlocal -a commands=(", out);
+	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
+		fprintf(out, "\n\t\t'%s:", wmk_cli_commands[i]->name);
+		zsh_text(out, wmk_cli_commands[i]->summary);
+		fputc('\'', out);
+	}
+	fputs("\n\t)\n\t_describe command commands\n}\n\n_waymark() {\n"
+	      "\tlocal curcontext=$curcontext state line _waymark_command=$words[1]\n"
+	      "\tlocal -A opt_args\n"
+	      "\t_arguments -C '(-n --no-sessiond)'{-n,--no-sessiond}'[do not start the session daemon]' \\\n"
+	      "\t\t'1:command:_waymark_commands' '*::argument:->argument' && return\n"
+	      "\tcase $words[1] in\n", out);
+	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
+		const struct wmk_cli_command *command = wmk_cli_commands[i];
+
+		fprintf(out, "\t%s)\n\t\t_arguments -s -S '(- *)'{-h,--help}'[say what it does]'", command->name);
+		for (unsigned k = 0; k < command->n_options; k++)
+			zsh_option(out, &command->options[k]);
+		if (command->takes_command) {
+			fputs(" \\\n\t\t\t'*::program:_normal'", out);
+		} else if (kind_of(command->arguments)) {
+			fputs(" \\\n\t\t\t'*", out);
+			zsh_action(out, command->arguments);
+			fputc('\'', out);
+		}
+		fputs("\n\t\t;;\n", out);
+	}
+	fputs("\tesac\n}\n\n_waymark \"$@\"\n", out);
+}
+
+int wmk_cli_completion(FILE *out, const char *shell)
+{
+	if (strcmp(shell, "bash") == 0)
+		bash(out);
+	else if (strcmp(shell, "zsh") == 0)
+		zsh(out);
+	else
+		return wmk_error(-EINVAL, "there is no completion for the shell \"%.40s\": bash and zsh have one", shell);
+	return 0;
+}

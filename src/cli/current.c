@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * current.c - see current.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/current.h"
+
+#define DIRECTORY ".waymark"
+#define FILE_NAME "session"
+#define NAME_MAX_BYTES 255
+
+int wmk_current_home(char *buf, size_t size)
+{
+	const char *home = secure_getenv("WAYMARK_HOME");
+
+	if (!home || !*home)
+		home = secure_getenv("HOME");
+	if (!home || !*home) {
+		const struct passwd *user = getpwuid(geteuid());
+
+		home = user ? user->pw_dir : NULL;
+	}
+	if (!home || home[0] != '/')
+		return wmk_error(-ENOENT, "where is your home directory? Set HOME, or WAYMARK_HOME, to an absolute path");
+	if ((size_t)snprintf(buf, size, "%s", home) >= size)
+		return wmk_error(-ENAMETOOLONG, "the path of the home directory is too long");
+	return 0;
+}
+
+/* ~/.waymark, made if `make`: a descriptor, or -errno with a cause chain (-ENOENT: there is none). */
+static int open_directory(bool make)
+{
+	char home[4096];
+	struct stat st;
+	int err = wmk_current_home(home, sizeof(home)), at, fd;
+
+	if (err < 0)
+		return err;
+	at = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (at < 0)
+		return wmk_error(-errno, "cannot open the home directory %s", home);
+	if (make && mkdirat(at, DIRECTORY, 0700) < 0 && errno != EEXIST) {
+		err = errno;
+		close(at);
+		return wmk_error(-err, "cannot make %s/" DIRECTORY, home);
+	}
+	fd = openat(at, DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	err = errno;
+	close(at);
+	if (fd < 0)
+		return wmk_error(-err, "cannot open %s/" DIRECTORY, home);
+	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 022)) {
+		close(fd);
+		return wmk_error(-EPERM, "%s/" DIRECTORY " belongs to another user, or others may write in it; set HOME, or WAYMARK_HOME, "
+				 "to a directory of your own", home);
+	}
+	return fd;
+}
+
+/* The name in the file `at`/session. */
+static int read_name(int at, char *name, size_t size)
+{
+	char text[NAME_MAX_BYTES + 2];
+	struct stat st;
+	int fd = openat(at, FILE_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return wmk_error(-errno, "cannot open ~/" DIRECTORY "/" FILE_NAME);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		err = EPERM;
+	else
+		err = (n = read(fd, text, sizeof(text) - 1)) < 0 ? errno : 0;
+	close(fd);
+	if (err)
+		return wmk_error(-err, "cannot read ~/" DIRECTORY "/" FILE_NAME);
+	text[n] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (!text[0] || strlen(text) > NAME_MAX_BYTES || strlen(text) >= size)
+		return wmk_error(-ENOENT, "~/" DIRECTORY "/" FILE_NAME " holds no name of a session");
+	memcpy(name, text, strlen(text) + 1);
+	return 0;
+}
+
+int wmk_current_get(char *name, size_t size)
+{
+	int at = open_directory(false), err;
+
+	if (at < 0)
+		return at;
+	err = read_name(at, name, size);
+	close(at);
+	return err;
+}
+
+/* A new file with the name in it, then in the place of the old one. */
+static int replace(int at, const char *name)
+{
+	char temporary[32];
+	size_t len = strlen(name);
+	int fd, err = 0;
+
+	snprintf(temporary, sizeof(temporary), FILE_NAME ".%d", getpid());
+	fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST && unlinkat(at, temporary, 0) == 0)      /* of a process of this number that was killed */
+		fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return wmk_error(-errno, "cannot write ~/" DIRECTORY "/" FILE_NAME);
+	errno = ENOSPC;
+	if (fchmod(fd, 0600) < 0 || write(fd, name, len) != (ssize_t)len || write(fd, "\n", 1) != 1)
+		err = errno;
+	if (close(fd) < 0 && !err)
+		err = errno;
+	if (!err && renameat(at, temporary, at, FILE_NAME) < 0)
+		err = errno;
+	if (!err)
+		return 0;
+	unlinkat(at, temporary, 0);
+	return wmk_error(-err, "cannot write ~/" DIRECTORY "/" FILE_NAME);
+}
+
+int wmk_current_set(const char *name)
+{
+	int at = open_directory(true), err;
+
+	if (at < 0)
+		return at;
+	err = replace(at, name);
+	close(at);
+	return err;
+}
+
+int wmk_current_forget(const char *name)
+{
+	char is[NAME_MAX_BYTES + 1];
+	int at = open_directory(false), err = 0;
+
+	if (at < 0) {
+		if (at == -ENOENT)
+			wmk_error_clear();
+		return at == -ENOENT ? 0 : at;
+	}
+	if (name) {
+		err = read_name(at, is, sizeof(is));
+		if (err == 0 && strcmp(is, name) != 0)
+			err = -ENOENT;           /* another one */
+	}
+	if (err == 0 && unlinkat(at, FILE_NAME, 0) < 0)
+		err = errno == ENOENT ? -ENOENT : wmk_error(-errno, "cannot remove ~/" DIRECTORY "/" FILE_NAME);
+	close(at);
+	if (err == -ENOENT)
+		wmk_error_clear();
+	return err == -ENOENT ? 0 : err;
+}
