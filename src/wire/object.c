@@ -142,6 +142,8 @@ static int put_list(struct writer *w, const struct wmk_member *m, const struct w
 	if (list->n > m->limit)
 		return path_error(&w->path, m->name, -EMSGSIZE, "elements", list->n, m->limit);
 	int err = put(w, &list->n, sizeof(list->n));
+	if (list->n == 0)
+		return err;
 	if (err == 0 && m->kind == WMK_MEMBER_NUMBERS)
 		return put(w, list->items, list->n * sizeof(uint64_t));
 	if (err == 0)
@@ -332,7 +334,7 @@ static int get_list(struct reader *r, const struct wmk_member *m, struct wmk_lis
 	uint32_t n = 0;
 	int err = get(r, m, &n, sizeof(n));
 
-	if (err < 0)
+	if (err < 0 || n == 0)
 		return err;
 	if (n > m->limit)
 		return path_error(&r->path, m->name, -EPROTO, "elements", n, m->limit);

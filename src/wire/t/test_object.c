@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_object.c - structures as bytes and back: every kind of member, every limit, and messages that are cut, too long, or promise more
+ * than they hold.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "wire/ctl.h"
+#include "wire/wire.h"
+
+struct leaf {
+	const char *text;
+	uint32_t word;
+};
+
+struct all {
+	uint32_t u32;
+	uint64_t u64;
+	int64_t i64;
+	bool truth;
+	uint32_t word;
+	const char *text;
+	uint8_t uuid[16];
+	struct leaf leaf;
+	struct wmk_list leaves, texts, numbers;
+};
+
+static const char *const words[] = { "red", "green", "blue" };
+static const struct wmk_member leaf_members[] = { WMK_MEMBER_OF_TEXT(leaf, text, 10), WMK_MEMBER_OF_ENUM(leaf, word, words) };
+static const struct wmk_object leaf_object = WMK_OBJECT_OF("leaf", leaf, leaf_members);
+static const struct wmk_member all_members[] = {
+	WMK_MEMBER_OF_U32(all, u32), WMK_MEMBER_OF_U64(all, u64), WMK_MEMBER_OF_I64(all, i64), WMK_MEMBER_OF_BOOL(all, truth),
+	WMK_MEMBER_OF_ENUM(all, word, words), WMK_MEMBER_OF_TEXT(all, text, 20), WMK_MEMBER_OF_UUID(all, uuid),
+	WMK_MEMBER_OF_OBJECT(all, leaf, leaf, leaf_object), WMK_MEMBER_OF_LIST(all, leaves, leaf_object, 3),
+	WMK_MEMBER_OF_TEXTS(all, texts, 3), WMK_MEMBER_OF_NUMBERS(all, numbers, 3),
+};
+static const struct wmk_object all_object = WMK_OBJECT_OF("everything", all, all_members);
+
+static struct leaf leaves[4] = { { "one", 0 }, { "", 1 }, { NULL, 2 } };
+static const char *texts[4] = { "a", NULL, "ccc" };
+static uint64_t numbers[4] = { 0, 1, UINT64_MAX };
+
+static struct all example(void)
+{
+	return (struct all){
+		.u32 = 0xfffffffe, .u64 = 0xfffffffffffffffd, .i64 = -5, .truth = true, .word = 2, .text = "twenty bytes of text",
+		.uuid = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 }, .leaf = { "ten bytes!", 1 },
+		.leaves = { leaves, 3 }, .texts = { texts, 3 }, .numbers = { numbers, 3 },
+	};
+}
+
+static void assert_example(const struct all *a)
+{
+	const struct leaf *l = a->leaves.items;
+	const char *const *t = a->texts.items;
+
+	assert_int_equal(a->u32, 0xfffffffe);
+	assert_true(a->u64 == 0xfffffffffffffffd && a->i64 == -5 && a->truth && a->word == 2);
+	assert_string_equal(a->text, "twenty bytes of text");
+	for (unsigned i = 0; i < 16; i++)
+		assert_int_equal(a->uuid[i], i + 1);
+	assert_string_equal(a->leaf.text, "ten bytes!");
+	assert_int_equal(a->leaf.word, 1);
+	assert_int_equal(a->leaves.n, 3);
+	assert_string_equal(l[0].text, "one");
+	assert_string_equal(l[1].text, "");
+	assert_string_equal(l[2].text, "");
+	assert_int_equal(l[2].word, 2);
+	assert_int_equal(a->texts.n, 3);
+	assert_string_equal(t[0], "a");
+	assert_string_equal(t[1], "");
+	assert_string_equal(t[2], "ccc");
+	assert_int_equal(a->numbers.n, 3);
+	assert_memory_equal(a->numbers.items, numbers, 3 * sizeof(*numbers));
+}
+
+static void assert_says(const char *what)
+{
+	char text[600];
+
+	if (!strstr(wmk_error_text(text, sizeof(text)), what))
+		fail_msg("'%s' does not say '%s'", text, what);
+}
+
+static size_t encoded(const struct all *a, uint8_t **bytes)
+{
+	long len = wmk_object_encode(&all_object, a, bytes);
+
+	assert_true(len > 0);
+	return (size_t)len;
+}
+
+static int decode(const void *bytes, size_t len)
+{
+	/* In memory of its own size, so that the address sanitizer sees every look past it. */
+	uint8_t *exact = malloc(len ? len : 1);
+	struct wmk_arena arena = { 0 };
+	struct all a, zero;
+
+	memset(&zero, 0, sizeof(zero));
+	if (len)
+		memcpy(exact, bytes, len);
+	int err = wmk_object_decode(&all_object, exact, len, &a, &arena);
+	if (err < 0)
+		assert_memory_equal(&a, &zero, sizeof(a));
+	wmk_arena_free(&arena);
+	assert_int_equal(arena.used, 0);
+	free(exact);
+	return err;
+}
+
+static void test_round_trip(void **state)
+{
+	struct wmk_arena arena = { 0 };
+	struct all a = example(), b, c;
+	uint8_t *bytes, *again;
+	size_t len = encoded(&a, &bytes);
+
+	(void)state;
+	assert_int_equal(wmk_object_decode(&all_object, bytes, len, &b, &arena), 0);
+	assert_example(&b);
+	assert_int_equal(wmk_object_copy(&all_object, &a, &c, &arena), 0);
+	assert_example(&c);
+	assert_ptr_not_equal(c.text, a.text);
+	assert_ptr_not_equal(c.leaves.items, a.leaves.items);
+	assert_int_equal(encoded(&c, &again), len);
+	assert_memory_equal(bytes, again, len);
+	free(bytes);
+	free(again);
+	/* What is absent is empty, never NULL. */
+	memset(&a, 0, sizeof(a));
+	len = encoded(&a, &bytes);
+	assert_int_equal(wmk_object_decode(&all_object, bytes, len, &b, &arena), 0);
+	assert_string_equal(b.text, "");
+	assert_string_equal(b.leaf.text, "");
+	assert_int_equal(b.leaves.n + b.texts.n + b.numbers.n, 0);
+	assert_int_equal(wmk_object_copy(&all_object, &a, &c, &arena), 0);
+	assert_string_equal(c.text, "");
+	free(bytes);
+	wmk_arena_free(&arena);
+}
+
+/* What may not be sent, and what the error says. */
+static void test_limits_out(void **state)
+{
+	uint8_t *bytes;
+	char *large = malloc(WMK_OBJECT_TEXT_MAX + 2);
+	uint8_t kept = 0;
+	struct all a;
+
+	(void)state;
+#define REFUSED(change, errno_, says) do { \
+	a = example(); \
+	bytes = &kept; \
+	change; \
+	assert_int_equal(wmk_object_encode(&all_object, &a, &bytes), errno_); \
+	assert_null(bytes); \
+	assert_says(says); \
+} while (0)
+	REFUSED(a.text = "twenty-one bytes long", -EMSGSIZE, "text: bytes of text: 21, and 20 may be");
+	REFUSED(a.leaf.text = "eleven byte", -EMSGSIZE, "leaf.text: bytes of text: 11");
+	REFUSED(a.word = 3, -EINVAL, "word: number of a word: 3, and 2 may be");
+	REFUSED(a.leaves.n = 4, -EMSGSIZE, "leaves: elements: 4, and 3 may be");
+	REFUSED(a.texts.n = 4, -EMSGSIZE, "texts: elements: 4");
+	REFUSED(a.numbers.n = 4, -EMSGSIZE, "numbers: elements: 4");
+	leaves[1].word = 7;
+	REFUSED((void)0, -EINVAL, "leaves[1].word: number of a word: 7");
+	leaves[1].word = 1;
+	memset(large, 'x', WMK_OBJECT_TEXT_MAX + 1);
+	large[WMK_OBJECT_TEXT_MAX + 1] = '\0';
+	texts[2] = large;
+	REFUSED((void)0, -EMSGSIZE, "bytes of text: 4097");
+	large[WMK_OBJECT_TEXT_MAX] = '\0';
+	a = example();
+	assert_true(encoded(&a, &bytes) > WMK_OBJECT_TEXT_MAX);
+	texts[2] = "ccc";
+	free(large);
+	free(bytes);
+}
+
+static void test_cut_and_long(void **state)
+{
+	struct all a = example();
+	uint8_t *bytes;
+	size_t len = encoded(&a, &bytes);
+
+	(void)state;
+	for (size_t cut = 0; cut < len; cut++)
+		assert_int_equal(decode(bytes, cut), -EPROTO);
+	assert_int_equal(decode(bytes, len), 0);
+	bytes = realloc(bytes, len + 1);
+	bytes[len] = 0;
+	assert_int_equal(decode(bytes, len + 1), -EPROTO);
+	assert_says("1 bytes are left over");
+	free(bytes);
+}
+
+/* Where things lie in the encoded example: changed there, it must be refused. */
+static void test_lies(void **state)
+{
+	enum {
+		TRUTH = 4 + 8 + 8, WORD = TRUTH + 1, TEXT = WORD + 4, LEAF = TEXT + 4 + 20 + 16, LEAVES = LEAF + 4 + 10 + 4,
+		TEXTS = LEAVES + 4 + (4 + 3 + 4) + (4 + 4) + (4 + 4), NUMBERS = TEXTS + 4 + (4 + 1) + 4 + (4 + 3), END = NUMBERS + 4 + 24,
+	};
+	static const struct {
+		size_t at;
+		uint32_t value;
+		const char *says;
+	} lies[] = {
+		{ TRUTH, 2, "truth: truth: 2, and 1 may be" },
+		{ WORD, 3, "word: number of a word: 3, and 2 may be" },
+		{ WORD, UINT32_MAX, "word: number of a word" },
+		{ TEXT, 21, "text: bytes of text: 21, and 20 may be" },
+		{ TEXT, UINT32_MAX, "text: bytes of text" },
+		{ TEXT + 4, 0, "text: bytes of zero" },
+		{ LEAF, 11, "leaf.text: bytes of text: 11, and 10 may be" },
+		{ LEAVES, 4, "leaves: elements: 4, and 3 may be" },
+		{ LEAVES, UINT32_MAX, "leaves: elements" },
+		{ LEAVES + 4 + 4 + 3, 3, "leaves[0].word: number of a word: 3" },
+		{ TEXTS, 4, "texts: elements: 4" },
+		{ TEXTS + 4, 4097, "texts[0].texts: bytes of text" },
+		{ NUMBERS, 4, "numbers: elements: 4" },
+	};
+	struct all a = example();
+	uint8_t *bytes;
+	size_t len = encoded(&a, &bytes);
+
+	(void)state;
+	assert_int_equal(len, END);
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		uint8_t was[4];
+		size_t n = lies[i].at == TRUTH ? 1 : 4;
+
+		memcpy(was, bytes + lies[i].at, n);
+		memcpy(bytes + lies[i].at, &lies[i].value, n);
+		assert_int_equal(decode(bytes, len), -EPROTO);
+		assert_says(lies[i].says);
+		memcpy(bytes + lies[i].at, was, n);
+	}
+	/* Counts within the limit that the rest cannot hold: nothing is allocated for them. */
+	uint32_t three = 3;
+	memcpy(bytes + NUMBERS, &three, 4);
+	assert_int_equal(decode(bytes, NUMBERS + 4 + 16), -EPROTO);
+	assert_says("numbers: elements in the message: 3, and 2 may be");
+	assert_int_equal(decode(bytes, TEXTS + 4 + 8), -EPROTO);
+	assert_says("texts: elements in the message: 3, and 2 may be");
+	assert_int_equal(decode(bytes, LEAVES + 4 + 8), -EPROTO);
+	assert_says("leaves: elements in the message: 3, and 1 may be");
+	free(bytes);
+}
+
+/* ── depth ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct nest {
+	uint32_t number;
+	struct wmk_list inner;
+};
+static const struct wmk_object nest_object;
+static const struct wmk_member nest_members[] = { WMK_MEMBER_OF_U32(nest, number), WMK_MEMBER_OF_LIST(nest, inner, nest_object, 1) };
+static const struct wmk_object nest_object = WMK_OBJECT_OF("nest", nest, nest_members);
+
+static void test_depth(void **state)
+{
+	struct nest nests[WMK_OBJECT_DEPTH_MAX + 2], back;
+	struct wmk_arena arena = { 0 };
+	uint32_t *body;
+	uint8_t *bytes;
+
+	(void)state;
+	memset(nests, 0, sizeof(nests));
+	for (unsigned i = 0; i < WMK_OBJECT_DEPTH_MAX; i++)
+		nests[i].inner = (struct wmk_list){ &nests[i + 1], 1 };
+	long len = wmk_object_encode(&nest_object, &nests[0], &bytes);
+	assert_int_equal(len, 8 * (WMK_OBJECT_DEPTH_MAX + 1));
+	assert_int_equal(wmk_object_decode(&nest_object, bytes, (size_t)len, &back, &arena), 0);
+	free(bytes);
+	nests[WMK_OBJECT_DEPTH_MAX].inner = (struct wmk_list){ &nests[WMK_OBJECT_DEPTH_MAX + 1], 1 };
+	assert_int_equal(wmk_object_encode(&nest_object, &nests[0], &bytes), -EMSGSIZE);
+	assert_says("in more than 8 others");
+	body = calloc(64, 2 * sizeof(*body));
+	for (unsigned i = 0; i < 63; i++)
+		body[2 * i + 1] = 1;
+	assert_int_equal(wmk_object_decode(&nest_object, body, 64 * 8, &back, &arena), -EPROTO);
+	assert_says("in more than 8 others");
+	free(body);
+	wmk_arena_free(&arena);
+}
+
+/* ── the arena ───────────────────────────────────────────────────────────────────────────────────────── */
+
+struct wide {
+	const char *texts[40];
+};
+static const struct wmk_member wide_members[] = {
+	{ .name = "one", .kind = WMK_MEMBER_BOOL, .offset = 0 },
+};
+static const struct wmk_object wide_object = WMK_OBJECT_OF("wide", wide, wide_members);
+struct many {
+	struct wmk_list wide;
+};
+static const struct wmk_member many_members[] = { WMK_MEMBER_OF_LIST(many, wide, wide_object, UINT32_MAX) };
+static const struct wmk_object many_object = WMK_OBJECT_OF("many", many, many_members);
+
+/* One byte each in the message, 320 in memory. */
+static void test_arena_limit(void **state)
+{
+	uint32_t n = WMK_ARENA_MAX / sizeof(struct wide) + 1;
+	uint8_t *body = calloc(1, 4 + n);
+	struct wmk_arena arena = { 0 };
+	struct many many;
+
+	(void)state;
+	memcpy(body, &n, 4);
+	assert_int_equal(wmk_object_decode(&many_object, body, 4 + n, &many, &arena), -ENOMEM);
+	assert_int_equal(arena.used, 0);
+	assert_null(wmk_arena_alloc(&arena, WMK_ARENA_MAX + 1));
+	assert_null(wmk_arena_alloc(&arena, SIZE_MAX));
+	assert_non_null(wmk_arena_alloc(&arena, WMK_ARENA_MAX / 2));
+	assert_null(wmk_arena_alloc(&arena, WMK_ARENA_MAX / 2 + 1));
+	assert_says("unfolds into more than");
+	wmk_arena_free(&arena);
+	free(body);
+}
+
+static void test_arena(void **state)
+{
+	struct wmk_arena arena = { 0 };
+	struct wmk_list list = { 0 };
+	struct all a = example(), copy;
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++) {
+		uint64_t *element = wmk_arena_append(&arena, &list, sizeof(*element));
+
+		assert_non_null(element);
+		assert_true(*element == 0);
+		*element = i;
+		uint8_t *other = wmk_arena_alloc(&arena, i);
+		assert_non_null(other);
+		assert_true((uintptr_t)other % _Alignof(max_align_t) == 0);
+		memset(other, 0xff, i);
+	}
+	assert_int_equal(list.n, 1000);
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_true(((uint64_t *)list.items)[i] == i);
+	/* A copied list of three has room for the fourth, and grows after it. */
+	assert_int_equal(wmk_object_copy(&all_object, &a, &copy, &arena), 0);
+	for (unsigned i = 3; i < 6; i++)
+		*(uint64_t *)wmk_arena_append(&arena, &copy.numbers, sizeof(uint64_t)) = i;
+	assert_int_equal(copy.numbers.n, 6);
+	assert_memory_equal(copy.numbers.items, numbers, 3 * sizeof(*numbers));
+	assert_true(((uint64_t *)copy.numbers.items)[5] == 5);
+	const char *text = wmk_arena_text(&arena, "words");
+	assert_string_equal(text, "words");
+	assert_string_equal(wmk_arena_text(&arena, NULL), "");
+	wmk_arena_free(&arena);
+}
+
+/* ── frames ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void test_send(void **state)
+{
+	struct wmk_out out = { 0 };
+	struct all a = example();
+	struct wmk_frame frame;
+
+	(void)state;
+	assert_int_equal(wmk_object_send(&out, WMK_CTL_REPLY, 7, &all_object, &a), 0);
+	memcpy(&frame, out.buf, sizeof(frame));
+	assert_int_equal(frame.type, WMK_CTL_REPLY);
+	assert_int_equal(frame.request, 7);
+	assert_int_equal(out.len, sizeof(frame) + frame.length);
+	assert_int_equal(decode(out.buf + sizeof(frame), frame.length), 0);
+	size_t before = out.len;
+	a.word = 3;
+	assert_int_equal(wmk_object_send(&out, WMK_CTL_REPLY, 7, &all_object, &a), -EINVAL);
+	assert_int_equal(out.len, before);
+	wmk_out_free(&out);
+}
+
+struct dot {
+	bool dot;
+};
+static const struct wmk_member dot_members[] = { WMK_MEMBER_OF_BOOL(dot, dot) };
+static const struct wmk_object dot_object = WMK_OBJECT_OF("dot", dot, dot_members);
+struct dots {
+	struct wmk_list dots;
+};
+static const struct wmk_member dots_members[] = { WMK_MEMBER_OF_LIST(dots, dots, dot_object, UINT32_MAX) };
+static const struct wmk_object dots_object = WMK_OBJECT_OF("dots", dots, dots_members);
+
+/* An object of 2.5 frames goes in three, one that is too large in none. */
+static void test_parts(void **state)
+{
+	uint32_t n = WMK_FRAME_MAX * 2 + WMK_FRAME_MAX / 2, joined = 0;
+	struct dots dots = { { calloc(WMK_OBJECT_MAX, 1), n } };
+	struct wmk_out out = { 0 };
+	size_t at = 0;
+
+	(void)state;
+	assert_int_equal(wmk_object_send(&out, WMK_CTL_REPLY, 9, &dots_object, &dots), 0);
+	for (unsigned i = 0; at < out.len; i++) {
+		struct wmk_frame frame;
+
+		memcpy(&frame, out.buf + at, sizeof(frame));
+		assert_int_equal(frame.type, i < 2 ? WMK_OBJECT_PART : WMK_CTL_REPLY);
+		assert_int_equal(frame.request, 9);
+		joined += frame.length;
+		at += sizeof(frame) + frame.length;
+	}
+	assert_int_equal(joined, 4 + n);
+	size_t before = out.len;
+	dots.dots.n = WMK_OBJECT_MAX - 3;
+	assert_int_equal(wmk_object_send(&out, WMK_CTL_REPLY, 9, &dots_object, &dots), -EMSGSIZE);
+	assert_int_equal(out.len, before);
+	dots.dots.n--;
+	assert_int_equal(wmk_object_send(&out, WMK_CTL_REPLY, 9, &dots_object, &dots), 0);
+	wmk_out_free(&out);
+	free(dots.dots.items);
+}
+
+/* Every request and reply there is: zeros travel, and the tables are whole. */
+static void check_table(const struct wmk_object *is, unsigned depth)
+{
+	assert_true(is->n_members > 0 && depth <= WMK_OBJECT_DEPTH_MAX);
+	for (unsigned i = 0; i < is->n_members; i++) {
+		const struct wmk_member *m = &is->members[i];
+
+		assert_true(m->offset < is->size);
+		if (m->kind == WMK_MEMBER_OBJECT || m->kind == WMK_MEMBER_LIST)
+			check_table(m->of, depth + 1);
+		if (m->kind == WMK_MEMBER_TEXT)
+			assert_true(m->limit > 0 && m->limit <= WMK_OBJECT_TEXT_MAX);
+		if (m->kind == WMK_MEMBER_LIST || m->kind == WMK_MEMBER_TEXTS || m->kind == WMK_MEMBER_NUMBERS)
+			assert_true(m->limit > 0);
+		for (unsigned j = 0; j < m->n_words; j++)
+			assert_non_null(m->words[j]);
+		for (unsigned j = 0; j < i; j++)
+			assert_string_not_equal(is->members[j].name, m->name);
+	}
+}
+
+static void test_commands(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < wmk_ctl_n_commands; i++) {
+		const struct wmk_ctl_command *c = &wmk_ctl_commands[i];
+		const struct wmk_object *both[] = { c->request, c->reply };
+
+		assert_ptr_equal(wmk_ctl_command_find(c->type), c);
+		for (unsigned j = 0; j < 2; j++) {
+			void *object = calloc(1, both[j]->size), *back = malloc(both[j]->size);
+			struct wmk_arena arena = { 0 };
+			uint8_t *bytes;
+			long len = wmk_object_encode(both[j], object, &bytes);
+
+			check_table(both[j], 0);
+			assert_true(len > 0);
+			assert_int_equal(wmk_object_decode(both[j], bytes, (size_t)len, back, &arena), 0);
+			free(bytes);
+			free(object);
+			free(back);
+			wmk_arena_free(&arena);
+		}
+	}
+	assert_int_equal(wmk_ctl_n_commands, WMK_CTL_SHUTDOWN - WMK_CTL_VERSION + 1);
+	assert_null(wmk_ctl_command_find(WMK_CTL_REPLY));
+	assert_null(wmk_ctl_command_find(WMK_OBJECT_PART));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_limits_out), cmocka_unit_test(test_cut_and_long),
+		cmocka_unit_test(test_lies), cmocka_unit_test(test_depth), cmocka_unit_test(test_arena_limit), cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_send), cmocka_unit_test(test_parts), cmocka_unit_test(test_commands),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
