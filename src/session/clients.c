@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clients.c - the thread that talks with clients (see clients.h).
+ *
+ * A client is in one of three states: read from, at work, written to. Its socket is watched for one thing and once (EPOLLONESHOT), so one
+ * that is at work and hangs up wakes nobody, and no event of a client can come after it was freed.
+ */
+#include "session/clients.h"
+
+#include "base/error.h"
+#include "wire/ctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define EVENTS_AT_ONCE 32
+#define ACCEPTED_AT_ONCE 32
+
+struct wmk_client {
+	struct wmk_client *next;
+	int socket;
+	bool writing;
+	bool known;                      /* whether they may, has been found out */
+	bool last;                       /* closed when what is queued has been sent */
+	struct wmk_peer peer;
+	struct wmk_in in;
+	struct wmk_out out;
+	struct wmk_job job;
+};
+
+struct wmk_clients {
+	struct wmk_clients_options options;      /* defaults filled in */
+	struct wmk_workers *workers;
+	int epoll, stop, spare;
+	struct wmk_client *client;       /* list */
+	unsigned n;
+	pthread_t thread;
+	bool started;
+};
+
+/* ── a worker's side ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void answer_error(struct wmk_out *out, uint32_t request, int err)
+{
+	char words[1024];
+
+	wmk_out_error(out, (enum wmk_msg)WMK_CTL_ERROR, request, err, wmk_error_text(words, sizeof(words)));
+}
+
+static void work(void *data, struct wmk_job *job)
+{
+	const struct wmk_clients *clients = data;
+	struct wmk_client *client = job->client;
+
+	if (!client->known) {
+		if (clients->options.daemon == 0 && client->peer.uid != 0)
+			wmk_peer_member(client->socket, &client->peer);
+		int err = wmk_peer_admit(&client->peer, clients->options.daemon);
+		if (err < 0) {
+			answer_error(&client->out, job->frame.request, err);
+			client->last = true;
+			return;
+		}
+		client->known = true;
+	}
+	clients->options.ops.command(clients->options.ops.data, &client->peer, &job->frame, job->body, &client->out);
+}
+
+static void worker_begins(void *data)
+{
+	const struct wmk_clients_ops *ops = &((struct wmk_clients *)data)->options.ops;
+
+	if (ops->thread_begin)
+		ops->thread_begin(ops->data);
+}
+
+static void worker_ends(void *data)
+{
+	const struct wmk_clients_ops *ops = &((struct wmk_clients *)data)->options.ops;
+
+	if (ops->thread_end)
+		ops->thread_end(ops->data);
+}
+
+/* ── one client ──────────────────────────────────────────────────────────────────────────────────────── */
+
+static void client_close(struct wmk_clients *clients, struct wmk_client *client)
+{
+	struct wmk_client **at = &clients->client;
+
+	while (*at != client)
+		at = &(*at)->next;
+	*at = client->next;
+	clients->n--;
+	close(client->socket);           /* which takes it out of epoll */
+	wmk_in_free(&client->in);
+	wmk_out_free(&client->out);
+	free(client);
+}
+
+static void client_watch(struct wmk_clients *clients, struct wmk_client *client, uint32_t what)
+{
+	struct epoll_event event = { .events = what | EPOLLONESHOT, .data.ptr = client };
+
+	client->writing = what == EPOLLOUT;
+	if (epoll_ctl(clients->epoll, EPOLL_CTL_MOD, client->socket, &event) != 0)
+		client_close(clients, client);
+}
+
+/* True: all is sent, and the client is read from again; else it is taken care of, maybe gone. */
+static bool client_send(struct wmk_clients *clients, struct wmk_client *client)
+{
+	int sent = wmk_out_send(&client->out, client->socket);
+
+	if (sent == 0) {
+		client_watch(clients, client, EPOLLOUT);
+		return false;
+	}
+	if (sent < 0 || client->last) {
+		client_close(clients, client);
+		return false;
+	}
+	return true;
+}
+
+/* Read until there is a request to work on, or nothing more. */
+static void client_read(struct wmk_clients *clients, struct wmk_client *client)
+{
+	struct wmk_job *job = &client->job;
+
+	for (;;) {
+		int fd, got = wmk_in_frame(&client->in, &job->frame, &job->body, &fd);
+
+		if (fd >= 0)
+			close(fd);       /* no request has one */
+		if (got == 1) {
+			wmk_workers_give(clients->workers, job);
+			return;
+		}
+		if (got < 0) {
+			answer_error(&client->out, 0, got);
+			client->last = true;
+			client_send(clients, client);
+			return;
+		}
+		got = wmk_in_receive(&client->in, client->socket);
+		if (got == -EAGAIN) {
+			client_watch(clients, client, EPOLLIN);
+			return;
+		}
+		if (got != 1) {
+			client_close(clients, client);
+			return;
+		}
+	}
+}
+
+static void client_worked(struct wmk_clients *clients, struct wmk_client *client)
+{
+	if (wmk_out_queued(&client->out) == 0)
+		client->last = true;
+	if (client_send(clients, client))
+		client_read(clients, client);
+}
+
+/* ── births ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* What fits into an empty socket buffer is sent without waiting. */
+static void turn_away(int socket, int err)
+{
+	struct wmk_out out = { 0 };
+
+	answer_error(&out, 0, err);
+	wmk_out_send(&out, socket);
+	wmk_out_free(&out);
+	close(socket);
+}
+
+static unsigned clients_of(const struct wmk_clients *clients, uid_t uid)
+{
+	unsigned n = 0;
+
+	for (const struct wmk_client *client = clients->client; client; client = client->next)
+		n += client->peer.uid == uid;
+	return n;
+}
+
+static int client_check(const struct wmk_clients *clients, int socket, struct wmk_peer *peer)
+{
+	int err = wmk_peer_get(socket, peer);
+
+	if (err < 0)
+		return err;
+	if (clients->n >= clients->options.max_clients)
+		return wmk_error(-EAGAIN, "%u clients are connected: no more may be", clients->n);
+	unsigned n = clients_of(clients, peer->uid);
+	if (n >= clients->options.max_of_uid)
+		return wmk_error(-EAGAIN, "%u clients of user %u are connected: no more may be", n, (unsigned)peer->uid);
+	return 0;
+}
+
+static void client_born(struct wmk_clients *clients, int socket)
+{
+	struct wmk_peer peer;
+	int err = client_check(clients, socket, &peer);
+	struct wmk_client *client = err == 0 ? calloc(1, sizeof(*client)) : NULL;
+	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, .data.ptr = client };
+
+	if (err == 0 && !client)
+		err = wmk_error(-ENOMEM, "no memory for a client");
+	if (err == 0 && epoll_ctl(clients->epoll, EPOLL_CTL_ADD, socket, &event) != 0)
+		err = wmk_error(-errno, "cannot watch a client");
+	if (err < 0) {
+		free(client);
+		turn_away(socket, err);
+		wmk_error_clear();
+		return;
+	}
+	client->socket = socket;
+	client->peer = peer;
+	client->job.client = client;
+	client->job.uid = peer.uid;
+	client->next = clients->client;
+	clients->client = client;
+	clients->n++;
+}
+
+static void clients_accept(struct wmk_clients *clients)
+{
+	for (int i = 0; i < ACCEPTED_AT_ONCE; i++) {
+		int socket = accept4(clients->options.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (socket >= 0) {
+			client_born(clients, socket);
+			continue;
+		}
+		if (errno != EMFILE && errno != ENFILE)
+			return;
+		/* The one descriptor that is kept for this turns somebody away: else the loop would spin. */
+		close(clients->spare);
+		socket = accept4(clients->options.listener, NULL, NULL, SOCK_CLOEXEC);
+		if (socket >= 0)
+			turn_away(socket, wmk_error(-EMFILE, "the session daemon has no descriptor left"));
+		wmk_error_clear();
+		clients->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (socket < 0)
+			return;
+	}
+}
+
+/* ── the loop ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void workers_answered(struct wmk_clients *clients)
+{
+	struct wmk_job *job = wmk_workers_done(clients->workers);
+
+	while (job) {
+		struct wmk_job *next = job->next;
+
+		client_worked(clients, job->client);
+		job = next;
+	}
+}
+
+static void client_ready(struct wmk_clients *clients, struct wmk_client *client)
+{
+	if (client->writing && !client_send(clients, client))
+		return;
+	client->writing = false;
+	client_read(clients, client);
+	wmk_error_clear();
+}
+
+static void *clients_run(void *data)
+{
+	struct wmk_clients *clients = data;
+	struct epoll_event events[EVENTS_AT_ONCE];
+
+	for (;;) {
+		int n = epoll_wait(clients->epoll, events, EVENTS_AT_ONCE, -1);
+
+		for (int i = 0; i < n; i++) {
+			void *what = events[i].data.ptr;
+
+			if (what == &clients->stop)
+				return NULL;
+			if (what == &clients->workers)
+				workers_answered(clients);
+			else if (what == &clients->options)
+				clients_accept(clients);
+			else
+				client_ready(clients, what);
+		}
+	}
+}
+
+/* ── making and unmaking ─────────────────────────────────────────────────────────────────────────────── */
+
+static int watch(struct wmk_clients *clients, int fd, void *what)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
+
+	return epoll_ctl(clients->epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : wmk_error(-errno, "cannot watch a descriptor");
+}
+
+static int loop_open(struct wmk_clients *clients)
+{
+	if (clients->epoll < 0 || clients->stop < 0 || clients->spare < 0)
+		return wmk_error(-errno, "cannot open the descriptors to wait for clients with");
+	int err = watch(clients, clients->stop, &clients->stop);
+	if (err == 0)
+		err = watch(clients, clients->options.listener, &clients->options);
+	return err == 0 ? watch(clients, wmk_workers_fd(clients->workers), &clients->workers) : err;
+}
+
+static int thread_start(struct wmk_clients *clients)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);                /* signals are the main thread's */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int err = pthread_create(&clients->thread, NULL, clients_run, clients);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	clients->started = err == 0;
+	return err ? wmk_error(-err, "cannot start the thread that clients talk to") : 0;
+}
+
+int wmk_clients_open(const struct wmk_clients_options *options, struct wmk_clients **out)
+{
+	struct wmk_clients *clients;
+
+	if (options->size != sizeof(*options) || !options->ops.command)
+		return wmk_error(-EINVAL, "the clients' options have another version's size, or no callback");
+	clients = calloc(1, sizeof(*clients));
+	if (!clients)
+		return wmk_error(-ENOMEM, "no memory for the clients");
+	struct wmk_clients_options *o = &clients->options;
+	*o = *options;
+	o->max_clients = o->max_clients ? o->max_clients : 256;
+	o->max_of_uid = o->max_of_uid ? o->max_of_uid : 32;
+	o->workers = o->workers ? o->workers : 4;
+	if (o->max_at_work == 0)         /* where there are other users, one worker is left for them */
+		o->max_at_work = o->daemon == 0 && o->workers > 1 ? o->workers - 1 : o->workers;
+	clients->epoll = epoll_create1(EPOLL_CLOEXEC);
+	clients->stop = eventfd(0, EFD_CLOEXEC);
+	clients->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	const struct wmk_workers_ops ops = { work, worker_begins, worker_ends, clients };
+	int err = wmk_workers_open(o->workers, o->max_at_work, &ops, &clients->workers);
+	if (err == 0)
+		err = loop_open(clients);
+	if (err == 0)
+		err = thread_start(clients);
+	if (err < 0) {
+		wmk_clients_close(clients);
+		return err;
+	}
+	*out = clients;
+	return 0;
+}
+
+void wmk_clients_close(struct wmk_clients *clients)
+{
+	const uint64_t one = 1;
+
+	if (!clients)
+		return;
+	if (clients->started) {
+		if (write(clients->stop, &one, sizeof(one)) < 0)
+			abort();         /* an eventfd of ours takes a one */
+		pthread_join(clients->thread, NULL);
+	}
+	wmk_workers_close(clients->workers);
+	while (clients->client) {
+		wmk_out_send(&clients->client->out, clients->client->socket);
+		client_close(clients, clients->client);
+	}
+	int fds[] = { clients->epoll, clients->stop, clients->spare };
+	for (unsigned i = 0; i < 3; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	free(clients);
+}

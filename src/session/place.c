@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * place.c - the runtime directory of a session daemon and what stands in it (see place.h).
+ *
+ * The lock comes first: a socket that is found afterwards belongs to nobody, and is replaced without asking who answers there (a daemon
+ * that is being killed loses its lock before its sockets).
+ */
+#include "session/place.h"
+
+#include "base/error.h"
+#include "wire/ctl.h"
+#include "wire/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define LOCK_TRIES 16
+
+static const char *const socket_names[WMK_PLACE_SOCKETS] = { WMK_APP_SOCKET, WMK_CTL_SOCKET };
+
+static int dir_open(struct wmk_place *place)
+{
+	const mode_t others = place->everybody ? 022 : 077;
+	struct stat st;
+
+	place->made_dir = mkdir(place->path, 0700) == 0;
+	if (!place->made_dir && errno != EEXIST)
+		return wmk_error(-errno, "cannot create the runtime directory %s", place->path);
+	place->dir = open(place->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (place->dir < 0 || fstat(place->dir, &st) != 0)
+		return wmk_error(-errno, "cannot open the runtime directory %s", place->path);
+	if (st.st_uid != geteuid() || (st.st_mode & others))
+		return wmk_error(-EACCES, "the runtime directory %s belongs to user %u and has mode %04o: it must be yours, and %s",
+				 place->path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777, place->everybody ? "0755" : "0700");
+	if (place->made_dir && place->everybody && fchmod(place->dir, 0755) != 0)
+		return wmk_error(-errno, "cannot open the runtime directory %s to everybody", place->path);
+	return 0;
+}
+
+/* ── the lock ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int lock_refused(const struct wmk_place *place, int fd)
+{
+	char text[24] = "";
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	long pid = n > 0 ? strtol(text, NULL, 10) : 0;
+
+	if (pid > 0)
+		return wmk_error(-EBUSY, "a session daemon of this user runs in %s already: process %ld", place->path, pid);
+	return wmk_error(-EBUSY, "a session daemon of this user is about to run in %s", place->path);
+}
+
+/* 1: locked; 0: what was locked is not the file any more (its owner removed it), once more; -errno. */
+static int lock_try(struct wmk_place *place)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct stat st, there;
+	int fd = openat(place->dir, WMK_PLACE_PID_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		int err = wmk_error(-errno, "cannot open %s/%s", place->path, WMK_PLACE_PID_FILE);
+
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	int err = 0;
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink > 1)
+		err = wmk_error(-EACCES, "%s/%s is not a plain file of yours: remove it", place->path, WMK_PLACE_PID_FILE);
+	else if (fcntl(fd, F_OFD_SETLK, &whole) != 0)
+		err = errno == EAGAIN || errno == EACCES ? lock_refused(place, fd) :
+							   wmk_error(-errno, "cannot lock %s/%s", place->path, WMK_PLACE_PID_FILE);
+	if (err == 0 && fstatat(place->dir, WMK_PLACE_PID_FILE, &there, AT_SYMLINK_NOFOLLOW) == 0 && there.st_ino == st.st_ino &&
+	    there.st_dev == st.st_dev) {
+		place->lock = fd;
+		return 1;
+	}
+	close(fd);
+	return err;
+}
+
+static int lock_take(struct wmk_place *place)
+{
+	char text[24];
+	int err = 0;
+
+	for (int i = 0; i < LOCK_TRIES && err == 0; i++)
+		err = lock_try(place);
+	if (err == 0)
+		err = wmk_error(-EBUSY, "%s/%s is removed as often as it is made", place->path, WMK_PLACE_PID_FILE);
+	if (err < 0)
+		return err;
+	int n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+	if (fchmod(place->lock, 0600) != 0 || ftruncate(place->lock, 0) != 0 || pwrite(place->lock, text, (size_t)n, 0) != n)
+		return wmk_error(-errno, "cannot write %s/%s", place->path, WMK_PLACE_PID_FILE);
+	return 0;
+}
+
+/* ── the sockets ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* -1: there is no such group. */
+static gid_t control_group(void)
+{
+	struct group group, *found = NULL;
+	char buf[16384];
+
+	return getgrnam_r(WMK_PLACE_GROUP, &group, buf, sizeof(buf), &found) == 0 && found ? found->gr_gid : (gid_t)-1;
+}
+
+/* Between bind() and listen() nobody can connect: nobody comes before the mode is right. */
+static int socket_modes(const struct wmk_place *place, enum wmk_place_socket which)
+{
+	const char *name = socket_names[which];
+	gid_t group = which == WMK_PLACE_CTL && place->everybody ? control_group() : (gid_t)-1;
+	mode_t mode = 0600;
+
+	if (which == WMK_PLACE_APP && place->everybody)
+		mode = 0666;
+	if (group != (gid_t)-1) {
+		mode = 0660;
+		if (fchownat(place->dir, name, (uid_t)-1, group, AT_SYMLINK_NOFOLLOW) != 0)
+			return wmk_error(-errno, "cannot give %s/%s to the group %s", place->path, name, WMK_PLACE_GROUP);
+	}
+	if (fchmodat(place->dir, name, mode, 0) != 0)
+		return wmk_error(-errno, "cannot set the mode of %s/%s", place->path, name);
+	return 0;
+}
+
+static int socket_open(struct wmk_place *place, enum wmk_place_socket which)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", place->path, socket_names[which]);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	place->sockets[which] = fd;
+	if (fd < 0)
+		return wmk_error(-errno, "cannot create a socket");
+	if (n < 0 || (size_t)n >= sizeof(address.sun_path))
+		return wmk_error(-ENAMETOOLONG, "the runtime directory's path %.80s is too long for a socket", place->path);
+	unlinkat(place->dir, socket_names[which], 0);
+	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+		return wmk_error(-errno, "cannot listen on %s", address.sun_path);
+	place->made[which] = true;
+	int err = socket_modes(place, which);
+	if (err == 0 && listen(fd, SOMAXCONN) != 0)
+		err = wmk_error(-errno, "cannot listen on %s", address.sun_path);
+	return err;
+}
+
+int wmk_place_open(const char *rundir, const int handed[WMK_PLACE_SOCKETS], struct wmk_place *place)
+{
+	size_t len = strlen(rundir);
+
+	memset(place, 0, sizeof(*place));
+	place->dir = place->lock = -1;
+	for (unsigned i = 0; i < WMK_PLACE_SOCKETS; i++)
+		place->sockets[i] = handed[i];
+	place->everybody = geteuid() == 0;
+	int err = 0;
+	if (len >= sizeof(place->path))
+		err = wmk_error(-ENAMETOOLONG, "the runtime directory's path %.80s is too long", rundir);
+	else
+		memcpy(place->path, rundir, len + 1);
+	if (err == 0)
+		err = dir_open(place);
+	if (err == 0)
+		err = lock_take(place);
+	for (unsigned i = 0; i < WMK_PLACE_SOCKETS && err == 0; i++)
+		if (place->sockets[i] < 0)
+			err = socket_open(place, i);
+	if (err < 0)
+		wmk_place_close(place);
+	return err;
+}
+
+void wmk_place_close(struct wmk_place *place)
+{
+	for (unsigned i = 0; i < WMK_PLACE_SOCKETS; i++) {
+		if (place->made[i])
+			unlinkat(place->dir, socket_names[i], 0);
+		if (place->sockets[i] >= 0)
+			close(place->sockets[i]);
+		place->sockets[i] = -1;
+		place->made[i] = false;
+	}
+	if (place->lock >= 0) {
+		unlinkat(place->dir, WMK_PLACE_PID_FILE, 0);     /* while it is locked: whoever waits for it looks again */
+		close(place->lock);
+	}
+	if (place->dir >= 0)
+		close(place->dir);
+	if (place->made_dir)
+		rmdir(place->path);
+	place->lock = place->dir = -1;
+	place->made_dir = false;
+}
