@@ -41,20 +41,29 @@ int wmk_hello_decode(const void *body, size_t len, struct wmk_hello *hello)
 
 int wmk_welcome_decode(const void *body, size_t len, struct wmk_welcome *welcome)
 {
-	return copy_out(body, len, welcome, sizeof(*welcome), "WELCOME");
+	if (copy_out(body, len, welcome, sizeof(*welcome), "WELCOME") < 0)
+		return -EPROTO;
+	if (welcome->flags & ~WMK_WELCOME_PERSIST)
+		return wmk_error(-EPROTO, "a message WELCOME has flags 0x%x", welcome->flags);
+	return 0;
 }
 
 int wmk_channel_decode(const void *body, size_t len, struct wmk_channel_msg *channel)
 {
 	if (copy_out(body, len, channel, sizeof(*channel), "CHANNEL") < 0)
 		return -EPROTO;
-	if (channel->n_contexts > WMK_WIRE_CONTEXTS_MAX || channel->reserved || channel->field_limit == 0)
-		return wmk_error(-EPROTO, "a channel with %u contexts and a field limit of %u bytes",
-				 channel->n_contexts, channel->field_limit);
+	if (channel->n_contexts > WMK_WIRE_CONTEXTS_MAX || channel->flags & ~WMK_CHANNEL_PRIVATE || channel->field_limit == 0)
+		return wmk_error(-EPROTO, "a channel with %u contexts, a field limit of %u bytes, flags 0x%x",
+				 channel->n_contexts, channel->field_limit, channel->flags);
 	for (uint32_t i = 0; i < channel->n_contexts; i++)
 		if (channel->contexts[i] == 0 || channel->contexts[i] >= WMK_CTX_COUNT)
 			return wmk_error(-EPROTO, "no context has number %u", channel->contexts[i]);
 	return 0;
+}
+
+int wmk_rings_decode(const void *body, size_t len, struct wmk_rings_msg *rings)
+{
+	return copy_out(body, len, rings, sizeof(*rings), "RINGS");
 }
 
 int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable)
@@ -70,6 +79,11 @@ int wmk_disable_decode(const void *body, size_t len, struct wmk_disable_msg *dis
 int wmk_u32_decode(const void *body, size_t len, uint32_t *value)
 {
 	return copy_out(body, len, value, sizeof(*value), "of one number");
+}
+
+int wmk_empty_decode(size_t len)
+{
+	return len == 0 ? 0 : wmk_error(-EPROTO, "a message without a body has %zu bytes", len);
 }
 
 int wmk_event_msg_decode(const void *body, size_t len, uint32_t *number, const void **encoded, size_t *encoded_len)

@@ -6,22 +6,24 @@
  * little-endian fields; at most one file descriptor travels with a frame (SCM_RIGHTS). Every length and count is
  * bounded before use.
  *
- *     application (libwaymark)                               controller (waymark record, later waymark-sessiond)
+ *     application (libwaymark)                               controller (waymark record, waymark-sessiond)
  *     HELLO {abi, word size, pid, ppid, start, name}   ───►
- *                                                      ◄───  WELCOME {slot, generation, abi} or REFUSED {errno, words}
+ *                                                      ◄───  WELCOME {slot, generation, abi, flags} or REFUSED {errno, words}
+ *     RINGS {uuid} + fd of the ring set ...            ───►      (after PERSIST: what it holds of the controller before)
  *     EVENT {event number, encoded class} ...          ───►      (any number; more later, when a library is loaded)
  *     EVENTS_END {batch}                               ───►
- *                                                      ◄───  CHANNEL {channel, field limit, contexts} + fd of the ring set
+ *                                                      ◄───  CHANNEL {channel, field limit, flags, contexts} + fd of the ring set
  *                                                      ◄───  ENABLE {channel, event number, event id} ...
  *                                                      ◄───  DISABLE {channel, event number} ...
  *                                                      ◄───  CHANNEL_GONE {channel}
  *                                                      ◄───  DONE {batch}     everything that batch needs has been sent
  *     SYNCED {sync}                                    ───►  answer to SYNC {sync}: all commands before it are in force
  *     EVENT_GONE {event number} ...                    ───►      (a library was unloaded)
+ *                                                      ◄───  STATEDUMP      record the loaded objects again
  *
  * `event number` is the application's own (0, 1, ...); `event id` is the one in the trace, given by the controller
  * per channel. An unknown message type gets an ERROR reply, not a dropped connection. The closing of the socket is
- * the end of the application.
+ * the end of the application; to the application it is the end of what the controller enabled, unless that said PERSIST.
  */
 #ifndef WMK_WIRE_WIRE_H
 #define WMK_WIRE_WIRE_H
@@ -39,7 +41,7 @@
 enum wmk_msg {
 	WMK_MSG_HELLO = 1, WMK_MSG_WELCOME, WMK_MSG_REFUSED, WMK_MSG_EVENT, WMK_MSG_EVENTS_END, WMK_MSG_CHANNEL,
 	WMK_MSG_CHANNEL_GONE, WMK_MSG_ENABLE, WMK_MSG_DISABLE, WMK_MSG_DONE, WMK_MSG_SYNC, WMK_MSG_SYNCED,
-	WMK_MSG_EVENT_GONE, WMK_MSG_ERROR,
+	WMK_MSG_EVENT_GONE, WMK_MSG_ERROR, WMK_MSG_RINGS, WMK_MSG_STATEDUMP,
 };
 
 struct wmk_frame {             /* as it travels, 16 bytes */
@@ -83,7 +85,15 @@ struct wmk_hello {
 struct wmk_welcome {
 	uint32_t abi;
 	uint32_t slot, generation; /* identity for claim rings */
+	uint32_t flags;            /* WMK_WELCOME_PERSIST; all else 0 */
 };
+
+/*
+ * This controller may die and be replaced: its channels stay in force when the connection closes, and the next one to
+ * say so at the same place gets the rings back (RINGS). What it has not confirmed (CHANNEL with the same rings, ENABLE
+ * with the same id) by its first DONE is removed.
+ */
+#define WMK_WELCOME_PERSIST 1u
 
 /* Contexts by number; the table with names and types is in tracer/context.h's table and is shared through schema. */
 enum wmk_context {
@@ -100,11 +110,18 @@ struct wmk_channel_msg {
 	uint32_t channel;          /* number, unique on this connection */
 	uint32_t field_limit;      /* bytes; longer strings and sequences are cut */
 	uint32_t n_contexts;
-	uint32_t reserved;
+	uint32_t flags;            /* WMK_CHANNEL_PRIVATE; all else 0 */
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];   /* enum wmk_context, in the order of the stream's event context */
 	/* ring geometry, mode, clock and blocking stand in the set's own header */
 };
 
+/*
+ * The rings are this process's alone: the child of a fork records nothing into them, and waits for the answer to its own
+ * registration before fork() returns there. Without this flag the child goes on recording into the same rings.
+ */
+#define WMK_CHANNEL_PRIVATE 1u
+
+struct wmk_rings_msg { uint8_t uuid[16]; };   /* as in the set's header; the set's descriptor travels along */
 struct wmk_enable_msg { uint32_t channel, event, id; };
 struct wmk_disable_msg { uint32_t channel, event; };
 
@@ -167,10 +184,12 @@ static inline size_t wmk_out_queued(const struct wmk_out *out)
 int wmk_hello_decode(const void *body, size_t len, struct wmk_hello *hello);
 int wmk_welcome_decode(const void *body, size_t len, struct wmk_welcome *welcome);
 int wmk_channel_decode(const void *body, size_t len, struct wmk_channel_msg *channel);
+int wmk_rings_decode(const void *body, size_t len, struct wmk_rings_msg *rings);
 int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable);
 int wmk_disable_decode(const void *body, size_t len, struct wmk_disable_msg *disable);
 int wmk_u32_decode(const void *body, size_t len,
 		   uint32_t *value); /* EVENTS_END, DONE, SYNC, SYNCED, CHANNEL_GONE, EVENT_GONE */
+int wmk_empty_decode(size_t len); /* STATEDUMP */
 /* EVENT: number, then an encoded class (wmk_event_decode). */
 int wmk_event_msg_decode(const void *body, size_t len, uint32_t *number, const void **encoded, size_t *encoded_len);
 /* REFUSED, ERROR: an errno (positive) and words, NUL-terminated into `text`. */

@@ -86,7 +86,7 @@ static void on_event(struct controller *c, struct app *app, const void *body, si
 
 static void on_frame(struct controller *c, struct app *app, const struct wmk_frame *frame, const void *body)
 {
-	struct wmk_welcome welcome = { WAYMARK_ABI_VERSION, (uint32_t)(app - c->apps), 1 };
+	struct wmk_welcome welcome = { .abi = WAYMARK_ABI_VERSION, .slot = (uint32_t)(app - c->apps), .generation = 1 };
 	uint32_t value = 0;
 
 	switch (frame->type) {

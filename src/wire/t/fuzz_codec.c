@@ -30,6 +30,8 @@ static void channel(const uint8_t *body, size_t len)
 
 	if (wmk_channel_decode(body, len, &message) < 0)
 		return;
+	if (message.flags > WMK_CHANNEL_PRIVATE)
+		abort();
 	for (uint32_t i = 0; i < message.n_contexts; i++)
 		if (message.contexts[i] == 0 || message.contexts[i] >= WMK_CTX_COUNT)
 			abort();
@@ -67,6 +69,7 @@ static void event(const uint8_t *body, size_t len)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct wmk_welcome welcome;
+	struct wmk_rings_msg rings;
 	struct wmk_enable_msg enable;
 	struct wmk_disable_msg disable;
 	uint32_t value;
@@ -75,12 +78,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	const uint8_t *body = data + 1;
 	size_t len = size - 1;
-	switch (data[0] % 8) {
+	switch (data[0] % 9) {
 	case 0:
 		hello(body, len);
 		break;
 	case 1:
-		wmk_welcome_decode(body, len, &welcome);
+		if (wmk_welcome_decode(body, len, &welcome) == 0 && welcome.flags > WMK_WELCOME_PERSIST)
+			abort();
 		break;
 	case 2:
 		channel(body, len);
@@ -96,6 +100,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 6:
 		event(body, len);
+		break;
+	case 8:
+		if (wmk_rings_decode(body, len, &rings) == 0 && memcmp(&rings, body, len) != 0)
+			abort();
 		break;
 	default:
 		words(body, len);

@@ -60,6 +60,12 @@ static void test_channel(void **state)
 	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), 0);
 	assert_memory_equal(&got, &channel, sizeof(got));
 	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel) - 1, &got), -EPROTO);
+	channel.flags = WMK_CHANNEL_PRIVATE;
+	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), 0);
+	assert_int_equal(got.flags, WMK_CHANNEL_PRIVATE);
+	channel.flags = 2;
+	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), -EPROTO);
+	channel.flags = 0;
 	channel.contexts[1] = WMK_CTX_COUNT;
 	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), -EPROTO);
 	channel.contexts[1] = 0;
@@ -75,7 +81,9 @@ static void test_small(void **state)
 {
 	const struct wmk_enable_msg enable = { 1, 2, 3 };
 	const struct wmk_disable_msg disable = { 1, 2 };
-	const struct wmk_welcome welcome = { 1, 2, 3 };
+	struct wmk_welcome welcome = { 1, 2, 3, WMK_WELCOME_PERSIST };
+	const struct wmk_rings_msg rings = { "fifteen letters" };
+	struct wmk_rings_msg r;
 	struct wmk_enable_msg e;
 	struct wmk_disable_msg d;
 	struct wmk_welcome w;
@@ -91,6 +99,14 @@ static void test_small(void **state)
 	assert_int_equal(wmk_welcome_decode(&welcome, sizeof(welcome), &w), 0);
 	assert_memory_equal(&w, &welcome, sizeof(w));
 	assert_int_equal(wmk_welcome_decode(&welcome, 0, &w), -EPROTO);
+	welcome.flags = 2;
+	assert_int_equal(wmk_welcome_decode(&welcome, sizeof(welcome), &w), -EPROTO);
+	assert_int_equal(wmk_rings_decode(&rings, sizeof(rings), &r), 0);
+	assert_memory_equal(&r, &rings, sizeof(r));
+	assert_int_equal(wmk_rings_decode(&rings, 15, &r), -EPROTO);
+	assert_int_equal(wmk_rings_decode(&welcome, 17, &r), -EPROTO);
+	assert_int_equal(wmk_empty_decode(0), 0);
+	assert_int_equal(wmk_empty_decode(1), -EPROTO);
 	assert_int_equal(wmk_u32_decode(&enable, 4, &value), 0);
 	assert_int_equal(value, 1);
 	assert_int_equal(wmk_u32_decode(&enable, 3, &value), -EPROTO);
