@@ -114,7 +114,7 @@ static int resume_stream(struct wmk_consumer *consumer, struct wmk_stream *strea
 	int err, found = -ENOENT;
 
 	if (ops->stream_resume)
-		found = ops->stream_resume(consumer->options.sink, stream->name, &stream->out, &last);
+		found = ops->stream_resume(consumer->options.sink, stream->name, NULL, &stream->out, &last);
 	if (found == -ENOENT)
 		wmk_error_clear();
 	else if (found < 0)

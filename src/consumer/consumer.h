@@ -45,6 +45,7 @@
 #include "ctf/writer.h"
 
 struct wmk_store;
+struct wmk_store_limits;           /* store/store.h */
 
 /* ── vtables ─────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -90,20 +91,25 @@ struct wmk_source {
 struct wmk_sink;
 struct wmk_sink_stream;        /* the sink's own, one per stream that it was given */
 struct wmk_sink_ops {
-	int (*stream_open)(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream);
+	/* `limits`: of its files' size and number, NULL: one file. */
+	int (*stream_open)(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
+			   struct wmk_sink_stream **stream);
 	/*
 	 * Go on with a stream of an earlier consumer: what is not a whole packet at its end is cut off. 1: *last is its
 	 * last packet; 0: there is none yet; -ENOENT: no such stream, it is opened when it has something. May be NULL:
 	 * then there are never such streams.
 	 */
-	int (*stream_resume)(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream,
-			     struct wmk_ctf_packet *last);
+	int (*stream_resume)(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
+			     struct wmk_sink_stream **stream, struct wmk_ctf_packet *last);
 	/* Whole packet or nothing; -errno may be passing (disk full): the same packet is offered again. */
 	int (*write)(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head,
 		     const struct wmk_packet *packet);
 	/* There is no room for a packet with the final lost count: put it into the last one. May be NULL. */
 	int (*amend)(struct wmk_sink_stream *stream, uint64_t lost);
 	int (*stream_close)(struct wmk_sink_stream *stream);
+	/* What was written of it goes; it is not open. May be NULL: then nothing can be cleared. */
+	int (*stream_remove)(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits);
+	uint64_t (*stream_bytes)(const struct wmk_sink_stream *stream);    /* that are there; may be NULL */
 	/* A sentence that belongs to the trace: a stream's error. */
 	void (*note)(struct wmk_sink *sink, const char *words);
 	uint64_t (*bytes)(struct wmk_sink *sink);      /* written so far; any thread */

@@ -84,7 +84,7 @@ static int begin(struct wmk_consumer *consumer, struct wmk_stream *stream, uint6
 	int err = 0;
 
 	if (!stream->out) {
-		err = consumer->options.sink->ops->stream_open(consumer->options.sink, stream->name, &stream->out);
+		err = consumer->options.sink->ops->stream_open(consumer->options.sink, stream->name, NULL, &stream->out);
 		if (err < 0)
 			return err;
 		consumer->now.streams++;

@@ -22,7 +22,8 @@ struct wmk_sink_stream {
 	struct wmk_store_stream *file;
 };
 
-static int directory_stream_open(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream)
+static int directory_stream_open(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
+				 struct wmk_sink_stream **stream)
 {
 	struct wmk_sink_stream *made = calloc(1, sizeof(*made));
 	int err;
@@ -30,7 +31,7 @@ static int directory_stream_open(struct wmk_sink *sink, const char *name, struct
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory for stream %.100s", name);
 	made->sink = (struct directory_sink *)sink;
-	err = wmk_store_stream_create(made->sink->store, name, &made->file);
+	err = wmk_store_stream_create(made->sink->store, name, limits, &made->file);
 	if (err < 0) {
 		free(made);
 		return err;
@@ -39,8 +40,8 @@ static int directory_stream_open(struct wmk_sink *sink, const char *name, struct
 	return 0;
 }
 
-static int directory_stream_resume(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream,
-				   struct wmk_ctf_packet *last)
+static int directory_stream_resume(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
+				   struct wmk_sink_stream **stream, struct wmk_ctf_packet *last)
 {
 	struct wmk_sink_stream *made = calloc(1, sizeof(*made));
 	int found;
@@ -48,7 +49,7 @@ static int directory_stream_resume(struct wmk_sink *sink, const char *name, stru
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory for stream %.100s", name);
 	made->sink = (struct directory_sink *)sink;
-	found = wmk_store_stream_open(made->sink->store, name, made->sink->uuid, &made->file, last);
+	found = wmk_store_stream_open(made->sink->store, name, limits, made->sink->uuid, &made->file, last);
 	if (found < 0)
 		free(made);
 	else
@@ -93,6 +94,16 @@ static int directory_stream_close(struct wmk_sink_stream *stream)
 	return err;
 }
 
+static int directory_stream_remove(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits)
+{
+	return wmk_store_stream_remove(((struct directory_sink *)sink)->store, name, limits);
+}
+
+static uint64_t directory_stream_bytes(const struct wmk_sink_stream *stream)
+{
+	return wmk_store_stream_bytes(stream->file);
+}
+
 /* A comment in the metadata: every reader skips it, every person finds it. */
 static void directory_note(struct wmk_sink *sink, const char *words)
 {
@@ -115,8 +126,10 @@ static void directory_close(struct wmk_sink *sink)
 }
 
 static const struct wmk_sink_ops directory_ops = {
-	.stream_open = directory_stream_open, .stream_resume = directory_stream_resume, .write = directory_write, .amend = directory_amend,
-	.stream_close = directory_stream_close, .note = directory_note, .bytes = directory_bytes,
+	.stream_open = directory_stream_open, .stream_resume = directory_stream_resume, .write = directory_write,
+	.amend = directory_amend, .stream_close = directory_stream_close, .stream_remove = directory_stream_remove,
+	.stream_bytes = directory_stream_bytes,
+	.note = directory_note, .bytes = directory_bytes,
 	.close = directory_close,
 };
 

@@ -26,6 +26,35 @@ struct wmk_store {
 	_Atomic uint64_t bytes;    /* in all files; a count for people: relaxed */
 };
 
+#define WMK_STORE_NAME 288
+#define WMK_STORE_STREAM_NAME_MAX 220u
+
+struct wmk_store_stream {
+	struct wmk_store *store;
+	char name[WMK_STORE_STREAM_NAME_MAX + 1];
+	struct wmk_store_limits limits;   /* size 0: one file */
+	uint64_t number;           /* of the file that is written to */
+	uint64_t others, others_index;    /* bytes of its other files; of their indexes when it was opened */
+	bool full;                 /* the next packet begins a new file: decided when it was placed */
+	int fd, index;             /* index: -1 once it could not be kept true */
+	uint64_t len, index_len;   /* of whole packets, of their entries */
+	uint64_t last;             /* where the last packet begins */
+	struct wmk_direct direct;
+};
+
+/* files.c: the files of one stream. `name`: WMK_STORE_NAME bytes. */
+void wmk_store_file_name(const struct wmk_store_stream *stream, uint64_t number, char *name);
+void wmk_store_index_name(const struct wmk_store_stream *stream, uint64_t number, char *name);
+/* Removes a file and its index, if they are there; returns how long the file was. The store's bytes are less then. */
+uint64_t wmk_store_file_remove(struct wmk_store_stream *stream, uint64_t number);
+/* All of them. 0 or the first -errno. */
+int wmk_store_files_remove(struct wmk_store_stream *stream);
+/*
+ * Which file was written last: stream->number, and the bytes of the others. A newer one without a packet is removed. -ENOENT: there is
+ * none; -EPROTO: it is another trace's.
+ */
+int wmk_store_newest(struct wmk_store_stream *stream, const uint8_t uuid[16]);
+
 /*
  * Write all of `iov` at `offset`, or cut the file back to `offset` and return -errno. The iovecs are not changed. A
  * signal or a short write is continued.

@@ -6,7 +6,7 @@
  *     <trace>/ust/uid/<uid>/64-bit/
  *         metadata                    wmk_store_metadata(): one write per declaration, cut back if it fails
  *         <channel>_<cpu>             wmk_store_stream_*(): whole packets only
- *         <channel>_claim<k>
+ *         <channel>_claim<k>          or <channel>_<cpu>_0, _1, ... where their size is limited
  *         index/<stream>.idx          LTTng's format
  *
  * Directories are 0700, files 0600, owned by whoever runs this, or for whom (wmk_store_as()). Every step is openat(O_NOFOLLOW) from the directory
@@ -71,18 +71,29 @@ void wmk_store_as_end(void);
 struct wmk_store_stream;
 
 /*
+ * A stream in several files, <name>_0, <name>_1, ...: each of whole packets, and no more than `size` bytes of them unless one alone is
+ * larger. At most `count` files: the oldest makes room for the next. 0: no limit; NULL or no size: one file, <name>.
+ */
+struct wmk_store_limits {
+	uint64_t size, count;
+};
+
+/*
  * Create a stream's file and index. `name` ("app_0") must be a plain file name. -EEXIST; -ENOSPC etc. leave nothing
  * behind. *stream is the caller's: wmk_store_stream_close(); the store must outlive it.
  */
-int wmk_store_stream_create(struct wmk_store *store, const char *name, struct wmk_store_stream **stream);
+int wmk_store_stream_create(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
+			    struct wmk_store_stream **stream);
 /*
  * Open one that exists, to go on: reads its packets' headers, cuts off what follows the last whole packet, rewrites
  * the index if it does not agree. *last is the last whole packet (content, ring_position, sequence, lost ...);
  * returns 1, or 0 when the file holds no packet (then *last is zeros), or -errno; -EPROTO, and the file is left
  * alone, when it begins with something else.
  */
-int wmk_store_stream_open(struct wmk_store *store, const char *name, const uint8_t uuid[16],
+int wmk_store_stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits, const uint8_t uuid[16],
 			  struct wmk_store_stream **stream, struct wmk_ctf_packet *last);
+/* Remove a stream's files and indexes; none is open for writing. It may be that there are none. */
+int wmk_store_stream_remove(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits);
 /*
  * Decide how the next packet lies in the file: sets packet->pad, before its header is encoded. Packets of 256 kB and
  * more end at a multiple of 4 kB, so that they can be written past the page cache, from the caller's memory to the
@@ -112,6 +123,7 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
  * -ENOENT when there is no packet.
  */
 int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost);
+/* Of all its files. */
 uint64_t wmk_store_stream_bytes(const struct wmk_store_stream *stream);
 /* Writes out what is pending and closes. Returns the first error that was met on the way. */
 int wmk_store_stream_close(struct wmk_store_stream *stream);

@@ -19,18 +19,9 @@
 
 #include "base/error.h"
 
-struct wmk_store_stream {
-	struct wmk_store *store;
-	char name[256];
-	int fd, index;             /* index: -1 once it could not be kept true */
-	uint64_t len, index_len;   /* of whole packets, of their entries */
-	uint64_t last;             /* where the last packet begins */
-	struct wmk_direct direct;
-};
-
 uint64_t wmk_store_stream_bytes(const struct wmk_store_stream *stream)
 {
-	return stream->len;
+	return stream->len + stream->others;
 }
 
 static void count_bytes(struct wmk_store *store, uint64_t more)
@@ -38,17 +29,12 @@ static void count_bytes(struct wmk_store *store, uint64_t more)
 	atomic_fetch_add_explicit(&store->bytes, more, memory_order_relaxed);
 }
 
-static void index_name(const struct wmk_store_stream *stream, char name[272])
-{
-	snprintf(name, 272, "%s.idx", stream->name);
-}
-
 static void index_drop(struct wmk_store_stream *stream)
 {
-	char name[272];
+	char name[WMK_STORE_NAME];
 	int entered = wmk_rights_enter(stream->store->rights);
 
-	index_name(stream, name);
+	wmk_store_index_name(stream, stream->number, name);
 	if (entered >= 0)
 		unlinkat(stream->store->index_dir, name, 0);
 	wmk_rights_leave(entered);
@@ -72,20 +58,23 @@ static int index_write(struct wmk_store_stream *stream, const void *bytes, size_
 
 static int open_data(struct wmk_store_stream *stream, int flags)
 {
-	stream->fd = openat(stream->store->dir, stream->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+	char name[WMK_STORE_NAME];
+
+	wmk_store_file_name(stream, stream->number, name);
+	stream->fd = openat(stream->store->dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
 	if (stream->fd < 0)
 		return -errno;
-	wmk_direct_open(&stream->direct, &stream->store->rates, stream->store->dir, stream->name);
+	wmk_direct_open(&stream->direct, &stream->store->rates, stream->store->dir, name);
 	return 0;
 }
 
 /* An index that is there is written anew from the packets: they are few. */
 static int open_index(struct wmk_store_stream *stream, int flags)
 {
-	char name[272];
+	char name[WMK_STORE_NAME];
 	uint8_t head[WMK_CTF_INDEX_HEAD];
 
-	index_name(stream, name);
+	wmk_store_index_name(stream, stream->number, name);
 	stream->index = openat(stream->store->index_dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_CREAT | flags, 0600);
 	if (stream->index < 0 || ftruncate(stream->index, 0) < 0)
 		return -errno;
@@ -93,11 +82,12 @@ static int open_index(struct wmk_store_stream *stream, int flags)
 	return index_write(stream, head, sizeof(head));
 }
 
-static int stream_new(struct wmk_store *store, const char *name, struct wmk_store_stream **result)
+static int stream_new(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
+		      struct wmk_store_stream **result)
 {
 	struct wmk_store_stream *stream;
 
-	if (!name[0] || strchr(name, '/') || name[0] == '.' || strlen(name) > 250 || strcmp(name, "metadata") == 0 ||
+	if (!name[0] || strchr(name, '/') || name[0] == '.' || strlen(name) > WMK_STORE_STREAM_NAME_MAX || strcmp(name, "metadata") == 0 ||
 	    strcmp(name, "index") == 0)
 		return wmk_error(-EINVAL, "'%.100s' cannot name a stream", name);
 	stream = calloc(1, sizeof(*stream));
@@ -106,6 +96,8 @@ static int stream_new(struct wmk_store *store, const char *name, struct wmk_stor
 	stream->store = store;
 	stream->fd = stream->index = stream->direct.fd = -1;
 	strcpy(stream->name, name);
+	if (limits && limits->size)
+		stream->limits = *limits;
 	*result = stream;
 	return 0;
 }
@@ -120,22 +112,39 @@ static void stream_free(struct wmk_store_stream *stream)
 	free(stream);
 }
 
-static int stream_create(struct wmk_store *store, const char *name, struct wmk_store_stream **result)
+/* What we made, we take away: the name can be tried again when there is room. */
+static void unmake(struct wmk_store_stream *stream)
+{
+	char name[WMK_STORE_NAME];
+
+	if (stream->index >= 0)
+		index_drop(stream);
+	wmk_store_file_name(stream, stream->number, name);
+	if (stream->fd >= 0)
+		unlinkat(stream->store->dir, name, 0);
+}
+
+static int make(struct wmk_store_stream *stream)
+{
+	int err = open_data(stream, O_CREAT | O_EXCL);
+
+	if (err >= 0)
+		err = open_index(stream, O_EXCL);
+	if (err < 0)
+		unmake(stream);
+	return err;
+}
+
+static int stream_create(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
+			 struct wmk_store_stream **result)
 {
 	struct wmk_store_stream *stream;
-	int err = stream_new(store, name, &stream);
+	int err = stream_new(store, name, limits, &stream);
 
 	if (err < 0)
 		return err;
-	err = open_data(stream, O_CREAT | O_EXCL);
-	if (err >= 0)
-		err = open_index(stream, O_EXCL);
+	err = make(stream);
 	if (err < 0) {
-		/* What we made, we take away: the name can be tried again when there is room. */
-		if (stream->index >= 0)
-			index_drop(stream);
-		if (stream->fd >= 0)
-			unlinkat(store->dir, name, 0);
 		stream_free(stream);
 		return wmk_error(err, "cannot create stream %.60s in %.60s: %s", name, store->path, strerror(-err));
 	}
@@ -143,10 +152,52 @@ static int stream_create(struct wmk_store *store, const char *name, struct wmk_s
 	return 0;
 }
 
-int wmk_store_stream_create(struct wmk_store *store, const char *name, struct wmk_store_stream **stream)
+int wmk_store_stream_create(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
+			    struct wmk_store_stream **stream)
 {
 	int entered = wmk_rights_enter(store->rights);
-	int err = entered < 0 ? entered : stream_create(store, name, stream);
+	int err = entered < 0 ? entered : stream_create(store, name, limits, stream);
+
+	wmk_rights_leave(entered);
+	return err;
+}
+
+/* The next file of the stream, in the place of the oldest when there are enough. The old one is left when the new one is there. */
+static int next_file(struct wmk_store_stream *stream)
+{
+	struct wmk_store_stream fresh = *stream;
+	int err;
+
+	fresh.number = stream->number + 1;
+	fresh.others = stream->others + stream->len;
+	if (stream->limits.count && fresh.number >= stream->limits.count)
+		fresh.number = 0;
+	fresh.others -= wmk_store_file_remove(stream, fresh.number);
+	fresh.fd = fresh.index = fresh.direct.fd = -1;
+	fresh.len = fresh.index_len = fresh.last = 0;
+	err = make(&fresh);
+	if (err < 0) {
+		if (fresh.fd >= 0)
+			close(fresh.fd);
+		if (fresh.index >= 0)
+			close(fresh.index);
+		wmk_direct_close(&fresh.direct);
+		stream->others = fresh.others - stream->len;
+		return wmk_error(err, "cannot create another file of stream %.60s in %.60s: %s", stream->name, stream->store->path,
+				 strerror(-err));
+	}
+	close(stream->fd);
+	if (stream->index >= 0)
+		close(stream->index);
+	wmk_direct_close(&stream->direct);
+	*stream = fresh;
+	return 0;
+}
+
+static int leave_full(struct wmk_store_stream *stream)
+{
+	int entered = wmk_rights_enter(stream->store->rights);
+	int err = entered < 0 ? entered : next_file(stream);
 
 	wmk_rights_leave(entered);
 	return err;
@@ -167,14 +218,27 @@ void wmk_store_stream_pressure(struct wmk_store_stream *stream, uint32_t percent
 	atomic_store_explicit(&stream->store->rates.pressure, percent, memory_order_relaxed);
 }
 
+static uint32_t padding(const struct wmk_store_stream *stream, const struct wmk_ctf_packet *packet, uint64_t at)
+{
+	const uint64_t end = at + wmk_ctf_packet_size(packet);
+
+	return stream->direct.fd >= 0 && end - at >= WMK_STORE_DIRECT_MIN ? (uint32_t)(-end & (WMK_DIRECT_BLOCK - 1)) : 0;
+}
+
+static bool is_full(const struct wmk_store_stream *stream, const struct wmk_ctf_packet *packet)
+{
+	return stream->limits.size && stream->len && stream->len + wmk_ctf_packet_size(packet) > stream->limits.size;
+}
+
 void wmk_store_stream_place(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet)
 {
-	uint64_t end;
-
 	packet->pad = 0;
-	end = stream->len + wmk_ctf_packet_size(packet);
-	if (stream->direct.fd >= 0 && end - stream->len >= WMK_STORE_DIRECT_MIN)
-		packet->pad = (uint32_t)(-end & (WMK_DIRECT_BLOCK - 1));
+	packet->pad = padding(stream, packet, stream->len);
+	stream->full = is_full(stream, packet);
+	if (!stream->full)
+		return;
+	packet->pad = 0;
+	packet->pad = padding(stream, packet, 0);
 }
 
 int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n,
@@ -188,6 +252,10 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 	if (given != size)
 		return wmk_error(-EINVAL, "a packet of %llu bytes that says %llu", (unsigned long long)given,
 				 (unsigned long long)size);
+	err = stream->full || is_full(stream, packet) ? leave_full(stream) : 0;
+	if (err < 0)
+		return err;
+	stream->full = false;
 	err = wmk_direct_write(&stream->direct, stream->fd, iov, n, stream->len);
 	if (err < 0)
 		return wmk_error(err, "cannot write stream %.60s in %.60s: %s", stream->name, stream->store->path,
@@ -258,43 +326,68 @@ static int check_ours(struct wmk_store_stream *stream, const uint8_t uuid[16], u
 	return wmk_ctf_packet_decode(room, uuid, &packet);
 }
 
-static int stream_open(struct wmk_store *store, const char *name, const uint8_t uuid[16], struct wmk_store_stream **result,
-		       struct wmk_ctf_packet *last)
+/* One file, to go on with it: 1 or 0 as scan(), or -errno. */
+static int open_file(struct wmk_store_stream *stream, const uint8_t uuid[16], struct wmk_ctf_packet *last)
 {
-	struct wmk_store_stream *stream;
 	uint64_t file_len;
-	int err = stream_new(store, name, &stream), found = 0;
+	int err = open_data(stream, 0), found;
 
-	if (err < 0)
-		return err;
-	memset(last, 0, sizeof(*last));
-	err = open_data(stream, 0);
 	if (err >= 0)
 		err = check_ours(stream, uuid, &file_len);
 	if (err >= 0)
 		err = open_index(stream, 0);
-	if (err >= 0) {
-		found = scan(stream, uuid, file_len, last);
-		if (ftruncate(stream->fd, (off_t)stream->len) < 0)
-			err = -errno;
-	}
+	if (err < 0)
+		return err;
+	found = scan(stream, uuid, file_len, last);
+	if (ftruncate(stream->fd, (off_t)stream->len) < 0)
+		return -errno;
+	return found;
+}
+
+static int stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits, const uint8_t uuid[16],
+		       struct wmk_store_stream **result, struct wmk_ctf_packet *last)
+{
+	struct wmk_store_stream *stream;
+	int err = stream_new(store, name, limits, &stream), found = 0;
+
+	if (err < 0)
+		return err;
+	memset(last, 0, sizeof(*last));
+	if (stream->limits.size)
+		err = wmk_store_newest(stream, uuid);
+	if (err >= 0)
+		err = found = open_file(stream, uuid, last);
 	if (err < 0) {
 		stream_free(stream);
 		return wmk_error(err, "cannot go on with stream %.60s in %.60s: %s", name, store->path, strerror(-err));
 	}
-	count_bytes(store, stream->len);
+	count_bytes(store, stream->len + stream->others + stream->others_index);
 	*result = stream;
 	return found;
 }
 
-int wmk_store_stream_open(struct wmk_store *store, const char *name, const uint8_t uuid[16], struct wmk_store_stream **stream,
-			  struct wmk_ctf_packet *last)
+int wmk_store_stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits, const uint8_t uuid[16],
+			  struct wmk_store_stream **stream, struct wmk_ctf_packet *last)
 {
 	int entered = wmk_rights_enter(store->rights);
-	int found = entered < 0 ? entered : stream_open(store, name, uuid, stream, last);
+	int found = entered < 0 ? entered : stream_open(store, name, limits, uuid, stream, last);
 
 	wmk_rights_leave(entered);
 	return found;
+}
+
+int wmk_store_stream_remove(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits)
+{
+	struct wmk_store_stream *stream;
+	int err = stream_new(store, name, limits, &stream), entered;
+
+	if (err < 0)
+		return err;
+	entered = wmk_rights_enter(store->rights);
+	err = entered < 0 ? entered : wmk_store_files_remove(stream);
+	wmk_rights_leave(entered);
+	stream_free(stream);
+	return err < 0 ? wmk_error(err, "cannot remove stream %.60s in %.60s: %s", name, store->path, strerror(-err)) : 0;
 }
 
 int wmk_store_stream_close(struct wmk_store_stream *stream)

@@ -355,10 +355,11 @@ static struct {
 	unsigned writes;
 } slow;
 
-static int slow_stream_open(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream)
+static int slow_stream_open(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
+			    struct wmk_sink_stream **stream)
 {
 	(void)sink;
-	return slow.inner->ops->stream_open(slow.inner, name, stream);
+	return slow.inner->ops->stream_open(slow.inner, name, limits, stream);
 }
 
 static int slow_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head,

@@ -47,9 +47,10 @@ static void know(struct wmk_sink_stream *stream, const char *name)
 	snprintf(mortal.streams[mortal.n++].name, 64, "%s", name);
 }
 
-static int mortal_open(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream)
+static int mortal_open(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
+		       struct wmk_sink_stream **stream)
 {
-	int err = mortal.inner->ops->stream_open(mortal.inner, name, stream);
+	int err = mortal.inner->ops->stream_open(mortal.inner, name, limits, stream);
 
 	(void)sink;
 	if (err >= 0)
@@ -57,10 +58,10 @@ static int mortal_open(struct wmk_sink *sink, const char *name, struct wmk_sink_
 	return err;
 }
 
-static int mortal_resume(struct wmk_sink *sink, const char *name, struct wmk_sink_stream **stream,
-			 struct wmk_ctf_packet *last)
+static int mortal_resume(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
+			 struct wmk_sink_stream **stream, struct wmk_ctf_packet *last)
 {
-	int found = mortal.inner->ops->stream_resume(mortal.inner, name, stream, last);
+	int found = mortal.inner->ops->stream_resume(mortal.inner, name, limits, stream, last);
 
 	(void)sink;
 	if (found >= 0)

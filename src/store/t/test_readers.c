@@ -53,7 +53,7 @@ static int setup(void **state)
 	snprintf(run->path, sizeof(run->path), "%s/trace", run->dir);
 	assert_int_equal(wmk_store_sub_uid(getuid(), sub, sizeof(sub)), 0);
 	assert_int_equal(wmk_store_create(run->path, sub, &run->store), 0);
-	assert_int_equal(wmk_store_stream_create(run->store, "app_0", &run->stream), 0);
+	assert_int_equal(wmk_store_stream_create(run->store, "app_0", NULL, &run->stream), 0);
 	*state = run;
 	return 0;
 }

@@ -71,7 +71,7 @@ static void test_layout(void **state)
 	(void)state;
 	assert_int_equal(wmk_store_create(in_dir("a/b/t"), "ust/uid/1/64-bit", &store), 0);
 	assert_string_equal(wmk_store_path(store), in_dir("a/b/t"));
-	assert_int_equal(wmk_store_stream_create(store, "app_0", &stream), 0);
+	assert_int_equal(wmk_store_stream_create(store, "app_0", NULL, &stream), 0);
 	assert_int_equal(wmk_store_stream_close(stream), 0);
 	wmk_store_close(store);
 	umask(before);
@@ -124,9 +124,9 @@ static void test_stream_names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		assert_int_equal(wmk_store_stream_create(store, names[i], &stream), -EINVAL);
-	assert_int_equal(wmk_store_stream_create(store, "app_0", &stream), 0);
-	assert_int_equal(wmk_store_stream_create(store, "app_0", &other), -EEXIST);
+		assert_int_equal(wmk_store_stream_create(store, names[i], NULL, &stream), -EINVAL);
+	assert_int_equal(wmk_store_stream_create(store, "app_0", NULL, &stream), 0);
+	assert_int_equal(wmk_store_stream_create(store, "app_0", NULL, &other), -EEXIST);
 	wmk_store_stream_close(stream);
 	wmk_store_close(store);
 }
@@ -201,7 +201,7 @@ static void test_packet_cut_back(void **state)
 	struct stat st;
 
 	(void)state;
-	assert_int_equal(wmk_store_stream_create(store, "app_0", &stream), 0);
+	assert_int_equal(wmk_store_stream_create(store, "app_0", NULL, &stream), 0);
 	assert_int_equal(append(stream, &packet), 0);
 	packet.sequence = 1;
 	limit_files(1500);
@@ -215,7 +215,7 @@ static void test_packet_cut_back(void **state)
 	wmk_store_stream_close(stream);
 	/* Less than a packet says is not one. */
 	packet.content = 8;
-	assert_int_equal(wmk_store_stream_create(store, "app_1", &stream), 0);
+	assert_int_equal(wmk_store_stream_create(store, "app_1", NULL, &stream), 0);
 	assert_int_equal(wmk_store_stream_append(stream, &(struct iovec){ &packet, 8 }, 1, &packet), -EINVAL);
 	wmk_store_stream_close(stream);
 	wmk_store_close(store);
@@ -235,7 +235,7 @@ static void test_torn_tail(void **state)
 		struct wmk_store_stream *stream;
 
 		packet = (struct wmk_ctf_packet){ .content = 1000 };
-		assert_int_equal(wmk_store_stream_create(store, "app_0", &stream), 0);
+		assert_int_equal(wmk_store_stream_create(store, "app_0", NULL, &stream), 0);
 		for (; packet.sequence < 3; packet.sequence++) {
 			packet.ring_position = packet.sequence * 1000;
 			assert_int_equal(append(stream, &packet), 0);
@@ -245,7 +245,7 @@ static void test_torn_tail(void **state)
 		wmk_store_close(store);
 		assert_int_equal(truncate(in_dir("t/ust/uid/1/64-bit/app_0"), cuts[i]), 0);
 		assert_int_equal(wmk_store_open(in_dir("t"), "ust/uid/1/64-bit", &store), 0);
-		assert_int_equal(wmk_store_stream_open(store, "app_0", uuid, &stream, &last), 1);
+		assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &last), 1);
 		assert_int_equal(last.sequence, 1);
 		assert_int_equal(last.ring_position, 1000);
 		assert_int_equal(wmk_store_stream_bytes(stream), 2192);
@@ -277,7 +277,7 @@ static void test_direct(void **state)
 	char *file;
 
 	(void)state;
-	assert_int_equal(wmk_store_stream_create(store, "app_0", &stream), 0);
+	assert_int_equal(wmk_store_stream_create(store, "app_0", NULL, &stream), 0);
 	for (i = 0; i < 40; i++) {
 		packet.content = sizes[i % 10];
 		packet.sequence = i;
@@ -308,7 +308,7 @@ static void test_direct(void **state)
 		at += wmk_ctf_packet_size(&back);
 	}
 	assert_int_equal(at, len);
-	assert_int_equal(wmk_store_stream_open(store, "app_0", uuid, &stream, &back), 1);
+	assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &back), 1);
 	assert_int_equal(back.sequence, 39);
 	wmk_store_stream_close(stream);
 	free(file);
@@ -324,17 +324,17 @@ static void test_open_foreign(void **state)
 	struct wmk_store_stream *stream;
 
 	(void)state;
-	assert_int_equal(wmk_store_stream_open(store, "app_0", uuid, &stream, &last), -ENOENT);
-	assert_int_equal(wmk_store_stream_create(store, "app_0", &stream), 0);
+	assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &last), -ENOENT);
+	assert_int_equal(wmk_store_stream_create(store, "app_0", NULL, &stream), 0);
 	assert_int_equal(append(stream, &packet), 0);
 	wmk_store_stream_close(stream);
-	assert_int_equal(wmk_store_stream_open(store, "app_0", (const uint8_t *)"another trace's", &stream, &last),
+	assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, (const uint8_t *)"another trace's", &stream, &last),
 			 -EPROTO);
-	assert_int_equal(wmk_store_stream_open(store, "app_0", uuid, &stream, &last), 1);
+	assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &last), 1);
 	wmk_store_stream_close(stream);
 	/* A first packet that is torn is no reason to refuse. */
 	assert_int_equal(truncate(in_dir("t/ust/uid/1/64-bit/app_0"), 100), 0);
-	assert_int_equal(wmk_store_stream_open(store, "app_0", uuid, &stream, &last), 0);
+	assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &last), 0);
 	assert_int_equal(wmk_store_stream_bytes(stream), 0);
 	wmk_store_stream_close(stream);
 	wmk_store_close(store);
@@ -378,10 +378,10 @@ static void test_rights(void **state)
 	assert_int_equal(wmk_store_metadata(store, "x", 1), 0);
 	assert_int_equal(wmk_store_metadata(streams, "x", 1), -EBADF);
 	/* The store remembers. */
-	assert_int_equal(wmk_store_stream_create(streams, "app_0", &stream), 0);
+	assert_int_equal(wmk_store_stream_create(streams, "app_0", NULL, &stream), 0);
 	assert_int_equal(append(stream, &packet), 0);
 	wmk_store_stream_close(stream);
-	assert_int_equal(wmk_store_stream_open(streams, "app_0", uuid, &stream, &last), 1);
+	assert_int_equal(wmk_store_stream_open(streams, "app_0", NULL, uuid, &stream, &last), 1);
 	wmk_store_stream_close(stream);
 	for (unsigned i = 0; i < 4; i++) {
 		static const char *const names[] = { "his/t/ust", "his/t/ust/app_0", "his/t/ust/index/app_0.idx", "his/t/ust/metadata" };
@@ -393,7 +393,7 @@ static void test_rights(void **state)
 	}
 	/* He takes his directory away from himself: root does not write there either. */
 	assert_int_equal(chmod(in_dir("his/t/ust"), 0500), 0);
-	assert_int_equal(wmk_store_stream_create(streams, "app_1", &stream), -EACCES);
+	assert_int_equal(wmk_store_stream_create(streams, "app_1", NULL, &stream), -EACCES);
 	/* Links lead nowhere, though root could follow them. */
 	assert_int_equal(symlink("/etc", in_dir("his/link")), 0);
 	assert_int_equal(wmk_store_as(user, group), 0);
@@ -419,6 +419,77 @@ static void test_add(void **state)
 	wmk_store_close(one);
 }
 
+static off_t size_of(const char *name)
+{
+	struct stat st;
+
+	return lstat(in_dir(name), &st) < 0 ? -1 : st.st_size;
+}
+
+/* Whole packets in files of a limited size; the oldest is replaced; a store that is opened again goes on with the newest. */
+static void test_several_files(void **state)
+{
+	const struct wmk_store_limits three = { 500, 3 }, endless = { 500, 0 }, one = { 500, 1 };
+	struct wmk_ctf_packet packet = { .content = 64 }, last;
+	const uint64_t size = wmk_ctf_packet_size(&packet);      /* three fit into a file */
+	struct wmk_store_stream *stream;
+	struct wmk_store *store = create();
+
+	(void)state;
+	assert_int_equal(size, 160);
+	assert_int_equal(wmk_store_stream_create(store, "a_0", &three, &stream), 0);
+	for (packet.sequence = 0; packet.sequence < 11; packet.sequence++)
+		assert_int_equal(append(stream, &packet), 0);
+	/* 0-2 replaced by 9, 10; then 3-5, 6-8. */
+	assert_int_equal(size_of("t/ust/uid/1/64-bit/a_0_0"), 2 * size);
+	assert_int_equal(size_of("t/ust/uid/1/64-bit/a_0_1"), 3 * size);
+	assert_int_equal(size_of("t/ust/uid/1/64-bit/a_0_2"), 3 * size);
+	assert_int_equal(size_of("t/ust/uid/1/64-bit/a_0_3"), -1);
+	assert_int_equal(size_of("t/ust/uid/1/64-bit/a_0"), -1);
+	assert_int_equal(size_of("t/ust/uid/1/64-bit/index/a_0_0.idx"), 16 + 2 * 72);
+	assert_int_equal(wmk_store_stream_bytes(stream), 8 * size);
+	assert_int_equal(wmk_store_bytes(store), 8 * size + 3 * 16 + 8 * 72);
+	wmk_store_stream_close(stream);
+	/* A torn tail in the newest; then the newest has nothing but that. */
+	for (unsigned turn = 0; turn < 2; turn++) {
+		wmk_store_close(store);
+		assert_int_equal(truncate(in_dir("t/ust/uid/1/64-bit/a_0_0"), (off_t)(turn ? 100 : 2 * size - 1)), 0);
+		assert_int_equal(wmk_store_open(in_dir("t"), "ust/uid/1/64-bit", &store), 0);
+		assert_int_equal(wmk_store_stream_open(store, "a_0", &three, uuid, &stream, &last), 1);
+		assert_int_equal(last.sequence, turn ? 8 : 9);
+		assert_int_equal(wmk_store_stream_bytes(stream), (turn ? 6 : 7) * size);
+		assert_int_equal(wmk_store_bytes(store), (turn ? 6 : 7) * (size + 72) + (turn ? 2 : 3) * 16);
+		wmk_store_stream_close(stream);
+	}
+	assert_int_equal(wmk_store_stream_open(store, "a_0", &three, uuid, &stream, &last), 1);
+	packet.sequence = 9;
+	assert_int_equal(append(stream, &packet), 0);
+	assert_int_equal(size_of("t/ust/uid/1/64-bit/a_0_0"), size);
+	wmk_store_stream_close(stream);
+	assert_int_equal(wmk_store_stream_remove(store, "a_0", &three), 0);
+	assert_int_equal(wmk_store_stream_remove(store, "a_0", &three), 0);
+	assert_int_equal(wmk_store_stream_open(store, "a_0", &three, uuid, &stream, &last), -ENOENT);
+	assert_int_equal(size_of("t/ust/uid/1/64-bit/index/a_0_1.idx"), -1);
+	/* Without a limit of their number; and a single one. A packet larger than the limit has a file of its own. */
+	assert_int_equal(wmk_store_stream_create(store, "b", &endless, &stream), 0);
+	for (unsigned i = 0; i < 7; i++, packet.sequence++, packet.content = i == 3 ? 1000 : 64)
+		assert_int_equal(append(stream, &packet), 0);
+	assert_int_equal(size_of("t/ust/uid/1/64-bit/b_0"), 3 * size);
+	assert_int_equal(size_of("t/ust/uid/1/64-bit/b_1"), wmk_ctf_packet_size(&(struct wmk_ctf_packet){ .content = 1000 }));
+	assert_int_equal(size_of("t/ust/uid/1/64-bit/b_2"), 3 * size);
+	wmk_store_stream_close(stream);
+	assert_int_equal(wmk_store_stream_open(store, "b", &endless, uuid, &stream, &last), 1);
+	assert_int_equal(last.sequence, packet.sequence - 1);
+	wmk_store_stream_close(stream);
+	assert_int_equal(wmk_store_stream_create(store, "c", &one, &stream), 0);
+	for (unsigned i = 0; i < 7; i++)
+		assert_int_equal(append(stream, &packet), 0);
+	assert_int_equal(size_of("t/ust/uid/1/64-bit/c_0"), size);
+	assert_int_equal(wmk_store_stream_bytes(stream), size);
+	wmk_store_stream_close(stream);
+	wmk_store_close(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -431,6 +502,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_torn_tail, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_direct, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_open_foreign, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_several_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_add, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rights, setup, teardown),
 	};

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * files.c - the files of one stream: one, or several of limited size, as LTTng names them:
+ *
+ *     app_0_0  app_0_1  app_0_2 ...       numbered in the order in which they were made; with a limited count they begin again at 0, each
+ *                                         in the place of the oldest
+ *
+ * Numbers have no gaps but one: where a file was removed and its follower could not be made.
+ */
+#include "store/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+void wmk_store_file_name(const struct wmk_store_stream *stream, uint64_t number, char *name)
+{
+	if (stream->limits.size)
+		snprintf(name, WMK_STORE_NAME, "%s_%llu", stream->name, (unsigned long long)number);
+	else
+		snprintf(name, WMK_STORE_NAME, "%s", stream->name);
+}
+
+void wmk_store_index_name(const struct wmk_store_stream *stream, uint64_t number, char *name)
+{
+	if (stream->limits.size)
+		snprintf(name, WMK_STORE_NAME, "%s_%llu.idx", stream->name, (unsigned long long)number);
+	else
+		snprintf(name, WMK_STORE_NAME, "%s.idx", stream->name);
+}
+
+/* Bytes of a file, or -errno. */
+static int64_t size_of(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? st.st_size : -EINVAL;
+}
+
+static int64_t remove_one(struct wmk_store *store, int dir, const char *name)
+{
+	int64_t size = size_of(dir, name);
+
+	if (unlinkat(dir, name, 0) < 0)
+		return -errno;
+	if (size > 0)
+		atomic_fetch_sub_explicit(&store->bytes, (uint64_t)size, memory_order_relaxed);
+	return size;
+}
+
+static int64_t file_remove(struct wmk_store_stream *stream, uint64_t number)
+{
+	char name[WMK_STORE_NAME];
+	int64_t err;
+
+	wmk_store_index_name(stream, number, name);
+	err = remove_one(stream->store, stream->store->index_dir, name);
+	if (err < 0 && err != -ENOENT)
+		return err;
+	wmk_store_file_name(stream, number, name);
+	return remove_one(stream->store, stream->store->dir, name);
+}
+
+uint64_t wmk_store_file_remove(struct wmk_store_stream *stream, uint64_t number)
+{
+	int64_t size = file_remove(stream, number);
+
+	return size > 0 ? (uint64_t)size : 0;
+}
+
+static bool is_there(const struct wmk_store_stream *stream, uint64_t number)
+{
+	char name[WMK_STORE_NAME];
+
+	wmk_store_file_name(stream, number, name);
+	return size_of(stream->store->dir, name) >= 0;
+}
+
+/* Numbers of the stream's files are below this. */
+static uint64_t end_of(const struct wmk_store_stream *stream)
+{
+	uint64_t end = 0;
+
+	if (!stream->limits.size)
+		return is_there(stream, 0);
+	while (is_there(stream, end) || is_there(stream, end + 1))
+		end++;
+	return end;
+}
+
+int wmk_store_files_remove(struct wmk_store_stream *stream)
+{
+	const uint64_t end = end_of(stream);
+	int64_t err, first = 0;
+
+	for (uint64_t i = 0; i < end; i++) {
+		err = file_remove(stream, i);
+		if (err < 0 && err != -ENOENT && first == 0)
+			first = err;
+	}
+	return (int)first;
+}
+
+/* 1: the file has a packet, the first of them is *first; 0: not one; -errno. */
+static int first_packet(const struct wmk_store_stream *stream, uint64_t number, const uint8_t uuid[16], struct wmk_ctf_packet *first)
+{
+	uint8_t room[WMK_CTF_PACKET_ROOM];
+	char name[WMK_STORE_NAME];
+	ssize_t len;
+	int fd;
+
+	wmk_store_file_name(stream, number, name);
+	fd = openat(stream->store->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	len = pread(fd, room, sizeof(room), 0);
+	close(fd);
+	if (len < (ssize_t)sizeof(room))
+		return len < 0 ? -EIO : 0;
+	len = wmk_ctf_packet_decode(room, uuid, first);
+	if (len < 0)
+		return (int)len;
+	/* Torn within it? */
+	return size_of(stream->store->dir, name) >= (int64_t)wmk_ctf_packet_size(first);
+}
+
+/* It was never counted in the store's bytes. */
+static void drop_torn(const struct wmk_store_stream *stream, uint64_t number)
+{
+	char name[WMK_STORE_NAME];
+
+	wmk_store_index_name(stream, number, name);
+	unlinkat(stream->store->index_dir, name, 0);
+	wmk_store_file_name(stream, number, name);
+	unlinkat(stream->store->dir, name, 0);
+}
+
+int wmk_store_newest(struct wmk_store_stream *stream, const uint8_t uuid[16])
+{
+	const uint64_t end = end_of(stream);
+	struct wmk_ctf_packet first;
+	uint64_t newest = UINT64_MAX, sequence = 0;
+	char name[WMK_STORE_NAME];
+	int64_t size;
+
+	if (end == 0)
+		return -ENOENT;
+	for (uint64_t i = 0; i < end; i++) {
+		int found = first_packet(stream, i, uuid, &first);
+
+		if (found < 0 && found != -ENOENT)
+			return found;
+		if (found == 0 && end > 1)
+			drop_torn(stream, i);
+		if (found > 0 && (newest == UINT64_MAX || first.sequence >= sequence)) {
+			newest = i;
+			sequence = first.sequence;
+		}
+	}
+	stream->number = newest == UINT64_MAX ? 0 : newest;
+	for (uint64_t i = 0; i < end; i++) {
+		if (i == stream->number)
+			continue;
+		wmk_store_file_name(stream, i, name);
+		size = size_of(stream->store->dir, name);
+		stream->others += size > 0 ? (uint64_t)size : 0;
+		wmk_store_index_name(stream, i, name);
+		size = size_of(stream->store->index_dir, name);
+		stream->others_index += size > 0 ? (uint64_t)size : 0;
+	}
+	/* All of them were torn. */
+	return newest == UINT64_MAX && end > 1 ? -ENOENT : 0;
+}
