@@ -29,7 +29,7 @@
 static int set_event(void *data, const char *value)
 {
 	struct wmk_record_args *args = data;
-	int err = wmk_apps_pattern_check(value);
+	int err = wmk_pattern_check(value);
 
 	if (err < 0)
 		return err;

@@ -7,25 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock_plugin.h"
 #include "base/error.h"
 #include "cli/recording.h"
-#include "ring/set.h"
 
-#define FIELD_LIMIT 65536u
-/* Memory that is there before the program starts; the rest follows as CPUs begin to record. */
-#define PREFAULT_MAX (64ull << 20)
-/* The state dump is a few hundred short records for each program. */
-#define STATEDUMP_SUBBUF 65536u
-#define STATEDUMP_SUBBUFS 4u
+#define PROGRAM_CHANNEL "channel0"
 #define APPS_MAX 16384u
 #define SAME_SECOND_MAX 10000u
-
-static const char *const channel_names[] = { "channel0", "statedump" };
 
 static int make_rundir(struct wmk_recording *rec)
 {
@@ -44,21 +35,13 @@ static int make_rundir(struct wmk_recording *rec)
 	return 0;
 }
 
-static int make_uuid(uint8_t uuid[16])
-{
-	if (getrandom(uuid, 16, 0) != 16)
-		return wmk_error(-errno, "no random numbers: %s", strerror(errno));
-	uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x40);
-	uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
-	return 0;
-}
-
 /*
  * The machine's clock; or the plug-in's, for which the programs get the same variable. They announce its name when they register, and
  * who has another clock is refused.
  */
-static int choose_clock(struct wmk_recording *rec, struct wmk_clock *clock)
+static int choose_clock(struct wmk_recording *rec)
 {
+	struct wmk_clock *clock = &rec->clock;
 	const char *path = secure_getenv("WAYMARK_CLOCK_PLUGIN");
 	struct waymark_clock_plugin plugin;
 
@@ -71,28 +54,6 @@ static int choose_clock(struct wmk_recording *rec, struct wmk_clock *clock)
 	wmk_clock_plugin_measure(&plugin, clock);
 	rec->plugin_clock = plugin.now;
 	return 0;
-}
-
-static int make_set(struct wmk_recording *rec, unsigned channel, const struct wmk_recording_options *options, enum wmk_clock_kind clock)
-{
-	bool own = channel == WMK_RECORDING_PROGRAM;
-	struct waymark_ring_options ring = {
-		.size = sizeof(ring),
-		.subbuf_size = own ? options->subbuf_size : STATEDUMP_SUBBUF,
-		.n_subbufs = own ? options->n_subbufs : STATEDUMP_SUBBUFS,
-		.header_room = wmk_consumer_header_room(own ? options->subbuf_size : STATEDUMP_SUBBUF),
-		.mode = own && options->overwrite ? WAYMARK_RING_OVERWRITE : WAYMARK_RING_DISCARD,
-		.clock = (uint32_t)clock,
-		.prefault = own ? PREFAULT_MAX : 0,
-	};
-	int err;
-
-	memcpy(ring.uuid, rec->uuid, sizeof(ring.uuid));
-	err = waymark_ring_set_create(&ring, &rec->channels[channel].set);
-	if (err == 0)
-		wmk_ring_set_plugin_clock(rec->channels[channel].set, rec->plugin_clock);
-	return err < 0 ? wmk_error(err, "cannot make ring buffers of %u x %u bytes for each CPU: %s", ring.n_subbufs,
-				   ring.subbuf_size, strerror(-err)) : 0;
 }
 
 /* The default name tells the second: who is not the first in it gets a number after it. */
@@ -130,156 +91,187 @@ static int make_store(struct wmk_recording *rec, const struct wmk_recording_opti
 	return wmk_store_create(rec->path, sub, &rec->store);
 }
 
-/* Whose objects they are, whatever the user asked for. (The thread that says it is libwaymark's own: its name tells nothing.) */
-static const uint8_t statedump_contexts[] = { WMK_CTX_VPID };
+/* ── the outlet: a consumer for each channel, in this process ────────────────────────────────────────── */
 
-static int stream_text(struct wmk_ctf_text *text, unsigned channel, const uint8_t *numbers, unsigned n)
+static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
 {
-	const struct wmk_field *contexts[WMK_WIRE_CONTEXTS_MAX];
+	struct wmk_recording *rec = data;
 
-	for (unsigned i = 0; i < n; i++)
-		contexts[i] = &wmk_ctf_context(numbers[i])->field;
-	return wmk_ctf_stream_text(text, channel, contexts, n);
+	if (info->uid != getuid() || rec->traced)
+		return wmk_error(-EPERM, "one user's programs are recorded here, user %u's", (unsigned)getuid());
+	memcpy(rec->uuid, info->uuid, sizeof(rec->uuid));
+	rec->traced = true;
+	*trace = rec;
+	return 0;
 }
 
-static int write_metadata(struct wmk_recording *rec, const struct wmk_recording_options *options, const struct wmk_clock *clock)
+static int metadata(void *trace, const char *text, size_t len)
 {
-	char created[32], host[65] = "", uid[16];
-	struct wmk_ctf_trace trace = {
-		.name = options->name,
-		.created = created,
-		.domain = "ust",
-		.hostname = host,
-		.buffering = "uid",
-		.buffering_id = uid,
-		.clock = clock,
-	};
-	struct wmk_ctf_text text = { 0 };
-	time_t now = time(NULL);
-	struct tm tm;
-	int err;
-
-	memcpy(trace.uuid, rec->uuid, sizeof(trace.uuid));
-	snprintf(uid, sizeof(uid), "%u", (unsigned)getuid());
-	gethostname(host, sizeof(host) - 1);
-	localtime_r(&now, &tm);
-	strftime(created, sizeof(created), "%Y%m%dT%H%M%S%z", &tm);
-	err = wmk_ctf_trace_text(&text, &trace);
-	if (err >= 0)
-		err = stream_text(&text, WMK_RECORDING_PROGRAM, options->contexts, options->n_contexts);
-	if (err >= 0)
-		err = stream_text(&text, WMK_RECORDING_STATEDUMP, statedump_contexts, sizeof(statedump_contexts));
-	if (err >= 0)
-		err = wmk_store_metadata(rec->store, text.text, text.len);
-	wmk_ctf_text_free(&text);
-	return err < 0 ? err : 0;
+	return wmk_store_metadata(((struct wmk_recording *)trace)->store, text, len);
 }
 
-static int start_consumer(struct wmk_recording *rec, unsigned channel, const struct wmk_recording_options *options,
-			  const struct wmk_clock *clock)
+static int rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
 {
-	struct wmk_recording_channel *ch = &rec->channels[channel];
-	struct wmk_consumer_options consumer = {
-		.at_stop_only = options->overwrite,
-		.start_ts = rec->plugin_clock ? rec->plugin_clock() :
-			    clock->kind == WMK_CLOCK_COUNTER ? wmk_clock_counter() : wmk_clock_monotonic(),
-	};
-	int err = wmk_sink_directory_open(rec->store, rec->uuid, &consumer.sink);
+	struct wmk_recording *rec = trace;
+	struct wmk_consumer_options options = { .at_stop_only = rec->options->overwrite, .start_ts = info->start_ts };
+	struct wmk_consumer *consumer;
+	int err = wmk_sink_directory_open(rec->store, rec->uuid, &options.sink);
 
 	if (err < 0)
 		return err;
-	err = wmk_consumer_open(&consumer, &ch->consumer);
+	err = wmk_consumer_open(&options, &consumer);
 	if (err < 0) {
-		consumer.sink->ops->close(consumer.sink);
+		options.sink->ops->close(options.sink);
 		return err;
 	}
-	err = wmk_consumer_add_set(ch->consumer, ch->set, channel_names[channel], channel);
-	return err < 0 ? err : wmk_consumer_start(ch->consumer);
-}
-
-/* An event is on disk before any program hears of its id. */
-static int declare_event(void *data, unsigned channel, uint32_t id, const struct wmk_event_class *event)
-{
-	struct wmk_recording *rec = data;
-	struct wmk_ctf_text text = { 0 };
-	int err = wmk_ctf_event_text(&text, channel, id, event);
-
-	if (err >= 0)
-		err = wmk_store_metadata(rec->store, text.text, text.len);
-	wmk_ctf_text_free(&text);
-	if (err < 0 && !rec->metadata_error) {
-		rec->metadata_error = err;
-		snprintf(rec->metadata_words, sizeof(rec->metadata_words), "%s:%s is not recorded: ", event->provider, event->name);
-		wmk_error_text(rec->metadata_words + strlen(rec->metadata_words),
-			       sizeof(rec->metadata_words) - strlen(rec->metadata_words));
+	err = wmk_consumer_add_set(consumer, set, info->channel, info->stream_id);
+	if (err == 0)
+		err = wmk_consumer_start(consumer);
+	if (err < 0) {
+		wmk_consumer_close(consumer);
+		return err;
 	}
-	return err < 0 ? err : 0;
+	*rings = rec->consumers[info->stream_id] = consumer;
+	return 0;
 }
 
-static void report_app(void *data, const struct wmk_app_info *info)
+static int rings_flush(void *rings)
 {
-	const struct wmk_recording *rec = data;
-
-	if (rec->options->on_app)
-		rec->options->on_app(rec->options->data, info);
+	return wmk_consumer_flush(rings);
 }
 
-static int open_apps(struct wmk_recording *rec, const struct wmk_recording_options *options, const struct wmk_clock *clock)
+static int rings_stop(void *rings)
 {
-	static const char *const nothing[] = { "!*" };
-	struct wmk_apps_channel channels[WMK_RECORDING_CHANNELS] = {
-		[WMK_RECORDING_PROGRAM] = {
-			.set = rec->channels[WMK_RECORDING_PROGRAM].set,
-			.field_limit = FIELD_LIMIT,
-			.n_contexts = options->n_contexts,
-			.patterns = options->patterns,
-			.n_patterns = options->n_patterns,
-		},
-		[WMK_RECORDING_STATEDUMP] = {
-			.set = rec->channels[WMK_RECORDING_STATEDUMP].set,
-			.field_limit = FIELD_LIMIT,
-			.n_contexts = sizeof(statedump_contexts),
-			.patterns = nothing,
-			.n_patterns = 1,
-			.statedump = true,
-		},
-	};
-	struct wmk_apps_options apps = {
-		.size = sizeof(apps),
-		.rundir = rec->rundir,
-		.channels = channels,
-		.n_channels = WMK_RECORDING_CHANNELS,
-		.max_apps = APPS_MAX,
-		.clock = rec->plugin_clock ? clock->name : "",
-		.ops = { .on_event_class = declare_event, .on_app = report_app, .data = rec },
-	};
+	return wmk_consumer_stop(rings);
+}
 
-	memcpy(channels[WMK_RECORDING_PROGRAM].contexts, options->contexts, sizeof(channels[0].contexts));
-	memcpy(channels[WMK_RECORDING_STATEDUMP].contexts, statedump_contexts, sizeof(statedump_contexts));
-	return wmk_apps_open(&apps, &rec->apps);
+static int rings_clear(void *rings)
+{
+	(void)rings;
+	return wmk_error(-ENOTSUP, "what is recorded of one program's run is not cleared on the way");
+}
+
+static void rings_counts(void *rings, struct wmk_ctl_counts *counts)
+{
+	struct wmk_consumer_stats stats;
+
+	wmk_consumer_stats(rings, &stats);
+	counts->records += stats.records;
+	counts->lost += stats.lost;
+}
+
+static void rings_poke(void *rings)
+{
+	(void)rings;                     /* it looks by itself, and once more at the end */
+}
+
+static void rings_close(void *rings)
+{
+	wmk_consumer_close(rings);
+}
+
+static void trace_close(void *trace)
+{
+	((struct wmk_recording *)trace)->traced = false;
+}
+
+static const struct wmk_outlet_ops outlet_ops = {
+	.trace_open = trace_open, .metadata = metadata, .rings_open = rings_open, .rings_flush = rings_flush, .rings_stop = rings_stop,
+	.rings_clear = rings_clear, .rings_counts = rings_counts, .rings_poke = rings_poke, .rings_close = rings_close,
+	.trace_close = trace_close,
+};
+
+/* ── the session ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Patterns with a '!' in front are excluded from what all others name. */
+static int add_rules(struct wmk_session_channel *channel, const struct wmk_recording_options *options)
+{
+	const char **excluded = calloc(options->n_patterns + 1, sizeof(*excluded));
+	struct wmk_ctl_rule rule = { .exclusions = { excluded, 0 } };
+	bool any = false;
+	int err = excluded ? 0 : wmk_error(-ENOMEM, "no memory for the patterns");
+
+	for (unsigned i = 0; err == 0 && i < options->n_patterns; i++)
+		if (options->patterns[i][0] == '!')
+			excluded[rule.exclusions.n++] = options->patterns[i] + 1;
+	for (unsigned i = 0; err == 0 && i < options->n_patterns; i++) {
+		rule.pattern = options->patterns[i];
+		if (rule.pattern[0] == '!')
+			continue;
+		err = wmk_session_rule_add(channel, &rule);
+		any = true;
+	}
+	rule.pattern = "*";
+	if (err == 0 && !any)
+		err = wmk_session_rule_add(channel, &rule);
+	free(excluded);
+	return err;
+}
+
+/* Locked. */
+static int fill_session(struct wmk_recording *rec, const struct wmk_recording_options *options)
+{
+	const char *contexts[WMK_WIRE_CONTEXTS_MAX];
+	const struct wmk_ctl_channel given = {
+		.name = PROGRAM_CHANNEL, .mode = options->overwrite ? WMK_MODE_OVERWRITE : WMK_MODE_DISCARD,
+		.subbuf_size = options->subbuf_size, .n_subbufs = options->n_subbufs, .contexts = { contexts, options->n_contexts },
+	};
+	struct wmk_session_channel *channel;
+
+	for (unsigned i = 0; i < options->n_contexts; i++)
+		contexts[i] = wmk_ctf_context(options->contexts[i])->field.name;
+	int err = wmk_session_channel_add(rec->session, &given, &channel);
+
+	if (err == 0)
+		err = add_rules(channel, options);
+	if (err == 0)
+		err = wmk_session_start(rec->session);
+	/* before the program runs: what cannot be made is said, and its first record finds memory */
+	return err < 0 ? err : wmk_session_prepare(rec->session, getuid());
+}
+
+static int open_session(struct wmk_recording *rec, const struct wmk_recording_options *options)
+{
+	char path[sizeof(rec->path)];
+	const struct wmk_session_options session = {
+		.name = "record", .path = realpath(rec->path, path), .uid = getuid(), .gid = getgid(), .statedump = true,
+		.trace_name = options->name,
+	};
+	int err = session.path ? wmk_session_create(rec->tracing, &session, &rec->session) :
+				 wmk_error(-errno, "cannot find %.200s: %s", rec->path, strerror(errno));
+
+	if (err < 0)
+		return err;
+	err = wmk_session_lock(rec->session);
+	if (err == 0) {
+		err = fill_session(rec, options);
+		wmk_session_unlock(rec->session);
+	}
+	return err;
 }
 
 static int open_parts(struct wmk_recording *rec, const struct wmk_recording_options *options)
 {
-	struct wmk_clock clock;
-	int err = choose_clock(rec, &clock);
+	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = rec, .clock = &rec->clock };
+	struct wmk_apps_options apps = { .size = sizeof(apps), .keep = true, .on_app = options->on_app, .data = options->data };
+	int err = choose_clock(rec);
 
-	if (err < 0)
-		return err;
-	err = make_uuid(rec->uuid);
 	if (err >= 0)
 		err = make_rundir(rec);
-	for (unsigned i = 0; i < WMK_RECORDING_CHANNELS && err >= 0; i++)
-		err = make_set(rec, i, options, clock.kind);
 	if (err >= 0)
 		err = make_store(rec, options);
+	if (err < 0)
+		return err;
+	tracing.plugin_clock = rec->plugin_clock;
+	tracing.max_apps = APPS_MAX;
+	tracing.max_ring_bytes = UINT64_MAX;     /* what was asked for is tried */
+	err = wmk_tracing_open(&tracing, &rec->tracing);
 	if (err >= 0)
-		err = write_metadata(rec, options, &clock);
-	for (unsigned i = 0; i < WMK_RECORDING_CHANNELS && err >= 0; i++)
-		err = start_consumer(rec, i, options, &clock);
-	if (err >= 0)
-		err = open_apps(rec, options, &clock);
-	return err;
+		err = open_session(rec, options);
+	apps.tracing = rec->tracing;
+	apps.rundir = rec->rundir;
+	apps.max_apps = APPS_MAX;
+	return err < 0 ? err : wmk_apps_open(&apps, &rec->apps);
 }
 
 int wmk_recording_open(const struct wmk_recording_options *options, struct wmk_recording **out)
@@ -290,6 +282,7 @@ int wmk_recording_open(const struct wmk_recording_options *options, struct wmk_r
 	if (!rec)
 		return wmk_error(-ENOMEM, "no memory for a recording");
 	rec->options = options;
+	wmk_tracing_thread_begin();
 	err = open_parts(rec, options);
 	if (err < 0) {
 		wmk_recording_close(rec);
@@ -303,7 +296,7 @@ static void add_stats(struct wmk_recording *rec, unsigned channel)
 {
 	struct wmk_consumer_stats one, *sum = &rec->stats;
 
-	wmk_consumer_stats(rec->channels[channel].consumer, &one);
+	wmk_consumer_stats(rec->consumers[channel], &one);
 	if (channel == WMK_RECORDING_STATEDUMP)
 		rec->statedump_records = one.records;
 	sum->records += one.records;
@@ -322,19 +315,31 @@ static void add_stats(struct wmk_recording *rec, unsigned channel)
 		memcpy(sum->words, one.words, sizeof(sum->words));
 }
 
-unsigned wmk_recording_stop(struct wmk_recording *rec, int ms)
+/* Nothing is recorded any more, as far as programs answer. */
+static int stop_session(struct wmk_recording *rec, int ms)
 {
 	struct wmk_apps_stats apps;
 	int unanswered = 0;
 
 	wmk_apps_stats(rec->apps, &apps);
+	if (wmk_session_lock(rec->session) < 0)
+		return 0;
+	wmk_session_stop(rec->session);
+	rec->metadata_error = wmk_session_trouble(rec->session, rec->metadata_words, sizeof(rec->metadata_words));
+	wmk_session_unlock(rec->session);
 	if (apps.apps_connected) {
-		for (unsigned i = 0; i < WMK_RECORDING_CHANNELS; i++)
-			wmk_apps_channel_switch(rec->apps, i, false);
+		wmk_apps_update(rec->apps, rec->session);
 		unanswered = wmk_apps_sync(rec->apps, ms);
 	}
+	return unanswered;
+}
+
+unsigned wmk_recording_stop(struct wmk_recording *rec, int ms)
+{
+	int unanswered = stop_session(rec, ms);
+
 	for (unsigned i = 0; i < WMK_RECORDING_CHANNELS; i++) {
-		if (wmk_consumer_stop(rec->channels[i].consumer) < 0 && !rec->failure[0])
+		if (wmk_consumer_stop(rec->consumers[i]) < 0 && !rec->failure[0])
 			wmk_error_text(rec->failure, sizeof(rec->failure));
 		add_stats(rec, i);
 	}
@@ -361,22 +366,15 @@ void wmk_recording_close(struct wmk_recording *rec)
 {
 	if (!rec)
 		return;
-	if (rec->apps)
-		wmk_apps_close(rec->apps);
-	for (unsigned i = 0; i < WMK_RECORDING_CHANNELS; i++) {
-		if (!rec->channels[i].consumer)
-			continue;
-		wmk_consumer_stop(rec->channels[i].consumer);
-		wmk_consumer_close(rec->channels[i].consumer);
-	}
+	wmk_apps_close(rec->apps);
+	wmk_session_put(rec->session);
+	wmk_tracing_close(rec->tracing);
+	wmk_tracing_thread_end();
 	if (rec->store) {
 		wmk_store_close(rec->store);
 		if (!rec->keep)
 			discard(rec);
 	}
-	for (unsigned i = 0; i < WMK_RECORDING_CHANNELS; i++)
-		if (rec->channels[i].set)
-			waymark_ring_set_close(rec->channels[i].set);
 	if (rec->rundir[0])
 		rmdir(rec->rundir);
 	free(rec);

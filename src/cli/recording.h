@@ -2,9 +2,9 @@
 /*
  * recording.h - one recording in this process: buffers, trace, consumer, and the door at which programs register.
  *
- *     programs ──registration──► wmk_apps (the caller's thread) ──event classes──► metadata ─┐
- *        │                                                                                   ├─► trace directory
- *        └──────records─────────► ring set ────► consumer (a thread of its own) ──streams────┘
+ *     programs ──registration──► wmk_apps (the caller's thread) ──► session ──event classes──► metadata ─┐
+ *        │                                                              │                                ├─► trace directory
+ *        └──────records──────────────────────────────────────────────► rings ──► consumers ──streams─────┘
  *
  * The libraries are those that the daemons are made of. The runtime directory is private (made here, 0700, gone at the end), so
  * that a running daemon neither sees nor disturbs it.
@@ -28,7 +28,7 @@
 #include "store/store.h"
 
 /*
- * Two channels: what the program records, and libwaymark's own events about it (loaded objects). Apart, so that a flight recorder
+ * One session with two channels: what the program records, and libwaymark's own events about it (loaded objects). Apart, so that a flight recorder
  * does not overwrite what makes its addresses readable, and each of its records says whose it is.
  */
 enum { WMK_RECORDING_PROGRAM, WMK_RECORDING_STATEDUMP, WMK_RECORDING_CHANNELS };
@@ -53,13 +53,14 @@ struct wmk_recording {
 	char rundir[64];                 /* empty: not made yet */
 	char path[4096];                 /* of the trace */
 	uint8_t uuid[16];
+	bool traced;                     /* the session has begun its trace */
 	uint64_t (*plugin_clock)(void);  /* NULL: the machine's own */
+	struct wmk_clock clock;
 	struct wmk_store *store;
+	struct wmk_tracing *tracing;
+	struct wmk_session *session;
 	struct wmk_apps *apps;
-	struct wmk_recording_channel {
-		struct waymark_ring_set *set;
-		struct wmk_consumer *consumer;
-	} channels[WMK_RECORDING_CHANNELS];
+	struct wmk_consumer *consumers[WMK_RECORDING_CHANNELS];   /* by stream class */
 	struct wmk_consumer_stats stats; /* after wmk_recording_stop(), of both channels together */
 	uint64_t statedump_records;      /* of these, libwaymark's own */
 	int metadata_error;              /* the first -errno with which an event could not be declared; 0: none */

@@ -62,16 +62,17 @@ static void say_not_instrumented(const struct wmk_record_result *result)
 
 static void say_unmatched(const struct wmk_record_result *result)
 {
-	const char *pattern, *names[NEAREST_MAX];
-	uint64_t matched;
+	const char *names[NEAREST_MAX];
 
-	for (unsigned i = 0; (pattern = wmk_apps_pattern(result->rec->apps, 0, i, &matched)); i++) {
+	for (unsigned i = 0; i < result->options->n_patterns; i++) {
+		const char *pattern = result->options->patterns[i];
+		uint64_t matched = wmk_tracing_matching(result->rec->tracing, pattern);
 		char list[512] = "";
 		unsigned n;
 
 		if (matched)
 			continue;
-		n = wmk_apps_nearest(result->rec->apps, pattern, names, NEAREST_MAX);
+		n = wmk_tracing_nearest(result->rec->tracing, pattern, names, NEAREST_MAX);
 		for (unsigned k = 0; k < n; k++)
 			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", k ? ", " : "; did you mean: ", names[k]);
 		wmk_cli_warn("no event matched -e '%s'%s%s", pattern, list, n ? "?" : "");
@@ -172,12 +173,13 @@ static void json_member(const char *name, const char *text)
 
 static void json_patterns(const struct wmk_record_result *result)
 {
-	const char *pattern, *names[NEAREST_MAX], *comma = "";
-	uint64_t matched;
+	const char *names[NEAREST_MAX], *comma = "";
 
 	fputs(",\"patterns\":[", stdout);
-	for (unsigned i = 0; (pattern = wmk_apps_pattern(result->rec->apps, 0, i, &matched)); i++) {
-		unsigned n = matched ? 0 : wmk_apps_nearest(result->rec->apps, pattern, names, NEAREST_MAX);
+	for (unsigned i = 0; i < result->options->n_patterns; i++) {
+		const char *pattern = result->options->patterns[i];
+		uint64_t matched = wmk_tracing_matching(result->rec->tracing, pattern);
+		unsigned n = matched ? 0 : wmk_tracing_nearest(result->rec->tracing, pattern, names, NEAREST_MAX);
 
 		fprintf(stdout, "%s{\"pattern\":", comma);
 		wmk_cli_json_string(stdout, pattern);

@@ -19,15 +19,15 @@
 
 void wmk_app_notify(struct app *app)
 {
-	const struct wmk_apps_ops *ops = &app->apps->options.ops;
+	const struct wmk_apps_options *o = &app->apps->options;
 
-	if (!ops->on_app)
+	if (!o->on_app)
 		return;
 	if (app->record)
-		ops->on_app(ops->data, &app->record->info);
+		o->on_app(o->data, &app->record->info);
 	else if (app->slot)              /* of those past RECORDS_MAX, no more is kept */
-		ops->on_app(ops->data, &(struct wmk_app_info){ .pid = app->pid, .uid = app->uid, .name = "?",
-							       .connected = app->socket >= 0, .alive = !app->dead });
+		o->on_app(o->data, &(struct wmk_app_info){ .pid = app->pid, .uid = app->uid, .name = "?",
+							   .connected = app->socket >= 0, .alive = !app->dead });
 }
 
 /*
@@ -49,8 +49,10 @@ static void record_error(struct app *app, int err, const char *words, bool last)
 static void events_free(struct app *app)
 {
 	free(app->events);
+	free(app->fresh);
 	app->events = NULL;
-	app->n_events = app->cap_events = app->live_events = 0;
+	app->fresh = NULL;
+	app->n_events = app->cap_events = app->live_events = app->n_fresh = app->cap_fresh = 0;
 }
 
 void wmk_app_close(struct app *app, int err)
@@ -119,26 +121,32 @@ static int reply_error(struct app *app, uint32_t request, int err)
 
 /* ── HELLO ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void record_make(struct app *app, const struct wmk_hello *hello)
+static void record_make(struct app *app)
 {
 	struct wmk_apps *apps = app->apps;
-	struct record *r = apps->n_records < RECORDS_MAX ? calloc(1, sizeof(*r)) : NULL;
+	struct record *r = !apps->options.keep || apps->n_records < RECORDS_MAX ? calloc(1, sizeof(*r)) : NULL;
 
 	if (!r)
 		return;
-	snprintf(r->name, sizeof(r->name), "%s", hello->name);
-	for (char *c = r->name; *c; c++)
-		if (*c < 0x20 || *c > 0x7e)
-			*c = '?';
+	memcpy(r->name, app->name, sizeof(r->name));
 	r->info = (struct wmk_app_info){
 		.pid = app->pid, .uid = app->uid, .name = r->name, .connected = true, .alive = !app->dead
 	};
-	apps->records[apps->n_records++] = r;
+	if (apps->options.keep)
+		apps->records[apps->n_records++] = r;
 	app->record = r;
 	/* A new program in the same process (exec): the old one runs no more, though its pid lives. */
 	for (struct app *other = apps->app; other; other = other->next)
 		if (other != app && other->pid == app->pid && other->state == APP_CLOSED && other->record)
 			other->record->info.alive = false;
+}
+
+static void name_take(struct app *app, const char *name)
+{
+	snprintf(app->name, sizeof(app->name), "%s", name);
+	for (char *c = app->name; *c; c++)
+		if (*c < 0x20 || *c > 0x7e)
+			*c = '?';
 }
 
 /*
@@ -155,6 +163,7 @@ static bool take_over(struct app *app)
 			continue;
 		app->slot = old->slot;
 		app->generation = old->generation;
+		wmk_shadow_inherit(app, old);
 		old->slot = 0;           /* swept after this turn */
 		app->apps->stats.apps_alive--;
 		return true;
@@ -165,6 +174,8 @@ static bool take_over(struct app *app)
 static int take_hello(struct app *app, const struct wmk_frame *frame, const void *body)
 {
 	struct wmk_apps *apps = app->apps;
+	const struct wmk_tracing *tracing = apps->tracing;
+	const char *clock = tracing->options.plugin_clock ? tracing->clock.name : "";
 	struct wmk_welcome welcome = { .abi = WAYMARK_ABI_VERSION };
 	struct wmk_hello hello;
 	char words[256];
@@ -174,7 +185,8 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	int err = wmk_hello_decode(body, frame->length, &hello);
 	if (err < 0)
 		return err;
-	record_make(app, &hello);
+	name_take(app, hello.name);
+	record_make(app);
 	app->image = hello.image;
 	wmk_apps_replaced(apps, app);
 	if (hello.abi != WAYMARK_ABI_VERSION || hello.word_bits != 64) {
@@ -184,14 +196,14 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 		wmk_app_refuse(app, frame->request, -EPROTONOSUPPORT, words);
 		return 0;
 	}
-	if (strcmp(hello.clock, apps->clock) != 0) {
+	if (strcmp(hello.clock, clock) != 0) {
 		snprintf(words, sizeof(words), "the program's clock is '%s', the session's is '%s'",
 			 hello.clock[0] ? hello.clock : "the machine's",
-			 apps->clock[0] ? apps->clock : "the machine's");
+			 clock[0] ? clock : "the machine's");
 		wmk_app_refuse(app, frame->request, -EINVAL, words);
 		return 0;
 	}
-	if (!take_over(app) && wmk_apps_slot_take(apps, &app->slot, &app->generation) < 0) {
+	if (!take_over(app) && wmk_slot_take(apps->tracing, &app->slot, &app->generation) < 0) {
 		wmk_app_refuse(app, frame->request, -EMFILE, "too many applications are traced already");
 		return 0;
 	}
@@ -207,67 +219,6 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 }
 
 /* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
-
-static int channel_send(struct app *app, uint32_t index)
-{
-	const struct wmk_apps_channel *given = &app->apps->channels[index].given;
-	struct wmk_channel_msg msg = { .channel = index,
-				       .field_limit = given->field_limit,
-				       .n_contexts = given->n_contexts };
-
-	if (app->channels_sent & 1u << index)
-		return 0;
-	memcpy(msg.contexts, given->contexts, sizeof(msg.contexts));
-	int err = wmk_out_frame(&app->out, WMK_MSG_CHANNEL, 0, &msg, sizeof(msg), waymark_ring_set_fd(given->set));
-	if (err == 0)
-		app->channels_sent |= 1u << index;
-	return err;
-}
-
-static int event_enable(struct app *app, uint32_t number, struct app_event *e)
-{
-	struct class *class = e->class;
-
-	if (wmk_class_declare(app->apps, class) != 0)
-		return 0;                /* not in the metadata: not enabled */
-	int err = channel_send(app, class->channel);
-	struct wmk_enable_msg msg = { class->channel, number, class->id };
-	if (err == 0)
-		err = wmk_out_frame(&app->out, WMK_MSG_ENABLE, 0, &msg, sizeof(msg), -1);
-	if (err == 0) {
-		e->enabled = true;
-		if (app->record && !class->own && !e->counted)
-			app->record->info.enabled++;
-		e->counted = true;
-	}
-	return err;
-}
-
-static int event_disable(struct app *app, uint32_t number, struct app_event *e)
-{
-	struct wmk_disable_msg msg = { e->class->channel, number };
-	int err = wmk_out_frame(&app->out, WMK_MSG_DISABLE, 0, &msg, sizeof(msg), -1);
-
-	if (err == 0)
-		e->enabled = false;
-	return err;
-}
-
-void wmk_app_event_update(struct app *app, uint32_t number)
-{
-	struct app_event *e = &app->events[number];
-	int err = 0;
-
-	if (!e->class || e->class->channel == NO_CHANNEL)
-		return;
-	bool on = app->apps->channels[e->class->channel].on;
-	if (on && !e->enabled)
-		err = event_enable(app, number, e);
-	else if (!on && e->enabled)
-		err = event_disable(app, number, e);
-	if (err < 0)
-		wmk_app_close(app, wmk_error_add(err, "cannot tell the application of an event"));
-}
 
 /* Room for event `number`; what it costs is in proportion to what was sent. */
 static int event_room(struct app *app, uint32_t number)
@@ -289,6 +240,14 @@ static int event_room(struct app *app, uint32_t number)
 	}
 	if (app->events[number].class)
 		return wmk_error(-EPROTO, "event number %u is registered twice", number);
+	if (app->n_fresh == app->cap_fresh) {
+		uint32_t cap = app->cap_fresh ? 2 * app->cap_fresh : 64, *fresh = realloc(app->fresh, cap * sizeof(*fresh));
+
+		if (!fresh)
+			return wmk_error(-ENOMEM, "no memory for the events of an application");
+		app->fresh = fresh;
+		app->cap_fresh = cap;
+	}
 	if (number >= app->n_events)
 		app->n_events = number + 1;
 	return 0;
@@ -314,14 +273,14 @@ static int take_event(struct app *app, const struct wmk_frame *frame, const void
 	err = wmk_event_decode(encoded, len, &event);
 	if (err < 0)                     /* this event cannot be traced, others can */
 		return reply_error(app, frame->request, wmk_error_add(err, "event number %u", number));
-	struct class *class = wmk_class_intern(app->apps, event);
+	struct class *class = wmk_class_intern(app->apps->tracing, event);
 	if (!class)
 		return reply_error(app, frame->request, -ENOMEM);
 	app->events[number].class = class;
+	app->fresh[app->n_fresh++] = number;
 	app->live_events++;
 	if (app->record && !class->own)
 		app->record->info.events++;
-	wmk_app_event_update(app, number);
 	return 0;
 }
 
@@ -338,7 +297,8 @@ static int take_event_gone(struct app *app, const struct wmk_frame *frame, const
 	if (number >= app->n_events || !app->events[number].class)
 #endif
 		return wmk_error(-EPROTO, "event number %u is gone and never came", number);
-	app->events[number] = (struct app_event){ NULL, false, false };
+	app->events[number] = (struct app_event){ NULL, false };
+	wmk_shadow_event_gone(app, number);
 	app->live_events--;
 	return 0;
 }
@@ -350,7 +310,29 @@ static int take_end(struct app *app, const struct wmk_frame *frame, const void *
 	uint32_t batch;
 	int err = wmk_u32_decode(body, frame->length, &batch);
 
-	return err < 0 ? err : wmk_out_u32(&app->out, WMK_MSG_DONE, batch);
+	if (err < 0)
+		return err;
+	app->complete = true;
+	wmk_shadow_apply_fresh(app);
+	return app->socket < 0 ? 0 : wmk_out_u32(&app->out, WMK_MSG_DONE, batch);
+}
+
+int wmk_app_ask(struct app *app, uint32_t number)
+{
+	int err = wmk_out_u32(&app->out, WMK_MSG_SYNC, number);
+
+	if (err < 0)
+		return err;
+	app->sync_asked = number;
+	app->sync_first = app->sync_first ? app->sync_first : number;
+	app->told = false;
+	wmk_app_flush(app);
+	return 0;
+}
+
+bool wmk_app_answers(const struct app *app, uint32_t number)
+{
+	return app->state != APP_ADMITTED || app->sync_first == 0 || app->sync_first > number;
 }
 
 static int take_synced(struct app *app, const struct wmk_frame *frame, const void *body)
@@ -358,9 +340,12 @@ static int take_synced(struct app *app, const struct wmk_frame *frame, const voi
 	uint32_t sync;
 	int err = wmk_u32_decode(body, frame->length, &sync);
 
-	if (err == 0 && sync == app->sync_asked)
-		app->sync_answered = sync;
-	return err;
+	/* An answer is for all that was asked before. What was never asked answers nothing. */
+	if (err < 0 || app->sync_first == 0 || sync < app->sync_first || sync > app->sync_asked)
+		return err;
+	app->sync_answered = sync;
+	app->sync_first = sync == app->sync_asked ? 0 : sync + 1;
+	return 0;
 }
 
 static int take_error(struct app *app, const struct wmk_frame *frame, const void *body)
@@ -449,4 +434,20 @@ void wmk_app_drain(struct app *app)
 			wmk_out_free(&app->out);
 	}
 	wmk_app_close(app, 0);
+}
+
+void wmk_app_free(struct app *app)
+{
+	if (app->socket >= 0)
+		close(app->socket);
+	if (app->pidfd >= 0)
+		close(app->pidfd);
+	wmk_in_free(&app->in);
+	wmk_out_free(&app->out);
+	events_free(app);
+	wmk_shadow_free(app);
+	if (!app->apps->options.keep)
+		free(app->record);
+	free(app->exe);
+	free(app);
 }

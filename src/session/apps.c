@@ -42,30 +42,13 @@ int wmk_apps_watch(struct wmk_apps *apps, int fd, struct source *source, bool ad
 
 /* ── births and deaths ───────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_apps_slot_take(struct wmk_apps *apps, uint32_t *slot, uint32_t *generation)
-{
-	for (unsigned i = 0; i < apps->options.max_apps; i++)
-		if (!apps->slots[i].used) {
-			apps->slots[i].used = true;
-			apps->slots[i].generation = (apps->slots[i].generation + 1) & 0x1fffffff;
-			*slot = i + 1;
-			*generation = apps->slots[i].generation;
-			return 0;
-		}
-	return -EMFILE;
-}
-
 /* Nobody stands in its claims any more. */
 static void app_ended(struct app *app)
 {
 	struct wmk_apps *apps = app->apps;
 
-	for (unsigned i = 0; i < apps->n_channels; i++) {
-		int freed = waymark_ring_set_free_claims(apps->channels[i].given.set, app->slot, app->generation);
-
-		apps->stats.claims_freed += freed > 0 ? (uint64_t)freed : 0;
-	}
-	apps->slots[app->slot - 1].used = false;
+	apps->stats.claims_freed += wmk_shadow_free_claims(app);
+	wmk_slot_give(apps->tracing, app->slot);
 	app->slot = 0;
 	apps->stats.apps_alive--;
 	apps->stats.apps_dead++;
@@ -110,12 +93,10 @@ static void apps_sweep(struct wmk_apps *apps)
 			continue;
 		}
 		*at = app->next;
-		if (app->pidfd >= 0)
-			close(app->pidfd);
 		if (app->slot)
-			apps->slots[app->slot - 1].used = false;
+			wmk_slot_give(apps->tracing, app->slot);
 		apps->n_apps--;
-		free(app);
+		wmk_app_free(app);
 	}
 }
 
@@ -186,7 +167,7 @@ static int app_watch(struct app *app)
 	return err;
 }
 
-static void app_born(struct wmk_apps *apps, int socket)
+void wmk_apps_born(struct wmk_apps *apps, int socket)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
@@ -202,6 +183,7 @@ static void app_born(struct wmk_apps *apps, int socket)
 	app->socket = socket;
 	app->pid = cred.pid;
 	app->uid = cred.uid;
+	app->gid = cred.gid;
 	app->pidfd = peer_pidfd(socket, cred.pid);
 	app->dead = app->pidfd < 0;
 	app->deadline = now_ms() + apps->options.hello_ms;
@@ -223,7 +205,7 @@ static void connections_accept(struct wmk_apps *apps)
 		int socket = accept4(apps->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (socket >= 0) {
-			app_born(apps, socket);
+			wmk_apps_born(apps, socket);
 			continue;
 		}
 		if (errno != EMFILE && errno != ENFILE)
@@ -263,6 +245,9 @@ int wmk_apps_run_once(struct wmk_apps *apps, int timeout_ms)
 		case SOURCE_TIMER:
 			timer_expired(apps);
 			break;
+		case SOURCE_JOBS:
+			wmk_apps_jobs_run(apps);
+			break;
 		case SOURCE_SOCKET:
 			if (source->app->socket >= 0 && (events[i].events & EPOLLOUT))
 				wmk_app_flush(source->app);
@@ -275,8 +260,9 @@ int wmk_apps_run_once(struct wmk_apps *apps, int timeout_ms)
 			break;
 		}
 	}
+	wmk_updates_turn(apps);
 	apps_sweep(apps);
-	return n;
+	return apps->stop ? -ESHUTDOWN : n;
 }
 
 int wmk_apps_fd(const struct wmk_apps *apps)
@@ -286,23 +272,12 @@ int wmk_apps_fd(const struct wmk_apps *apps)
 
 /* ── commands ────────────────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_apps_channel_switch(struct wmk_apps *apps, unsigned channel, bool on)
+void wmk_apps_update(struct wmk_apps *apps, struct wmk_session *session)
 {
-	if (channel >= apps->n_channels)
-		return wmk_error(-EINVAL, "no channel has number %u", channel);
-	apps->channels[channel].on = on;
 	for (struct app *app = apps->app; app; app = app->next) {
-		for (uint32_t i = 0; app->state == APP_ADMITTED && i < app->n_events; i++)
-			if (app->events[i].class && app->events[i].class->channel == channel)
-				wmk_app_event_update(app, i);
+		wmk_shadow_apply(app, session);
 		wmk_app_flush(app);
 	}
-	return 0;
-}
-
-static bool answers(const struct app *app)
-{
-	return app->state != APP_ADMITTED || app->sync_answered == app->sync_asked;
 }
 
 static int count_unanswered(const struct wmk_apps *apps)
@@ -310,7 +285,7 @@ static int count_unanswered(const struct wmk_apps *apps)
 	int n = 0;
 
 	for (const struct app *app = apps->app; app; app = app->next)
-		n += !answers(app);
+		n += !wmk_app_answers(app, apps->sync);
 	return n;
 }
 
@@ -321,10 +296,8 @@ int wmk_apps_sync(struct wmk_apps *apps, int timeout_ms)
 
 	apps->sync++;
 	for (struct app *app = apps->app; app; app = app->next)
-		if (app->state == APP_ADMITTED && wmk_out_u32(&app->out, WMK_MSG_SYNC, apps->sync) == 0) {
-			app->sync_asked = apps->sync;
-			wmk_app_flush(app);
-		}
+		if (app->state == APP_ADMITTED)
+			wmk_app_ask(app, apps->sync);
 	while ((left = count_unanswered(apps)) > 0) {
 		now = now_ms();
 		int err = wmk_apps_run_once(apps, timeout_ms < 0 ? -1 : now < end ? (int)(end - now) : 0);
@@ -340,7 +313,7 @@ int wmk_apps_sync(struct wmk_apps *apps, int timeout_ms)
 bool wmk_apps_unanswered(const struct wmk_apps *apps, unsigned i, struct wmk_app_info *info)
 {
 	for (const struct app *app = apps->app; app; app = app->next)
-		if (!answers(app) && i-- == 0) {
+		if (!wmk_app_answers(app, apps->sync) && i-- == 0) {
 			if (app->record)
 				*info = app->record->info;
 			else
@@ -352,9 +325,83 @@ bool wmk_apps_unanswered(const struct wmk_apps *apps, unsigned i, struct wmk_app
 	return false;
 }
 
+/* ── from other threads ──────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_apps_post(struct wmk_apps *apps, struct wmk_apps_job *job)
+{
+	const uint64_t one = 1;
+
+	cds_wfcq_node_init(&job->node);
+	WMK_TELL_TSAN_RELEASE(job);
+	/* The first into an empty queue wakes; the consumer empties it whole. */
+	if (!cds_wfcq_enqueue(&apps->jobs_head, &apps->jobs_tail, &job->node) && write(apps->wake, &one, sizeof(one)) < 0)
+		abort();                 /* an eventfd that nobody closes takes this */
+}
+
+void wmk_apps_jobs_run(struct wmk_apps *apps)
+{
+	struct cds_wfcq_node *node;
+	uint64_t count;
+
+	/* before the queue is looked at: whoever comes after wakes again */
+	if (read(apps->wake, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		abort();
+	while ((node = __cds_wfcq_dequeue_blocking(&apps->jobs_head, &apps->jobs_tail)) != NULL) {
+		struct wmk_apps_job *job = caa_container_of(node, struct wmk_apps_job, node);
+
+		WMK_TELL_TSAN_ACQUIRE(job);
+		job->run(apps, job);
+	}
+}
+
+struct take_job {
+	struct wmk_apps_job job;
+	int socket;
+};
+
+static void take_run(struct wmk_apps *apps, struct wmk_apps_job *job)
+{
+	struct take_job *take = caa_container_of(job, struct take_job, job);
+
+	wmk_apps_born(apps, take->socket);
+	free(take);
+}
+
+int wmk_apps_take(struct wmk_apps *apps, int socket)
+{
+	struct take_job *take = malloc(sizeof(*take));
+
+	if (!take) {
+		close(socket);
+		return wmk_error(-ENOMEM, "no memory for a connection");
+	}
+	take->job.run = take_run;
+	take->socket = socket;
+	wmk_apps_post(apps, &take->job);
+	return 0;
+}
+
+static void stop_run(struct wmk_apps *apps, struct wmk_apps_job *job)
+{
+	apps->stop = true;
+	free(job);
+}
+
+void wmk_apps_stop(struct wmk_apps *apps)
+{
+	struct wmk_apps_job *job = malloc(sizeof(*job));
+
+	if (!job)
+		abort();                 /* nothing else can end the thread */
+	job->run = stop_run;
+	wmk_apps_post(apps, job);
+}
+
 void wmk_apps_stats(const struct wmk_apps *apps, struct wmk_apps_stats *stats)
 {
 	*stats = apps->stats;
+	stats->events_seen = atomic_load_explicit(&apps->tracing->events_seen, memory_order_relaxed);
+	stats->classes_enabled = atomic_load_explicit(&apps->tracing->classes_enabled, memory_order_relaxed);
 }
 
 bool wmk_apps_get(const struct wmk_apps *apps, unsigned i, struct wmk_app_info *info)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classes.c - the distinct event classes of all applications: which channel wants each, its id there, and what people
- * meant by a pattern that matches none.
+ * classes.c - the distinct event classes of all applications, in one lock-free table; and what people meant by a pattern that matches
+ * none.
+ *
+ * A class is one (provider, name, fields, level). Those that differ in the level alone are kin: rules may tell them apart, traces do not.
+ * Look-ups hold no lock. Classes are added under the tracing's, so that serials are dense and kin is found; they stay until the end, as
+ * their number is bounded by what applications may register.
  */
 #include "session/internal.h"
 
@@ -13,144 +17,145 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ── channels and their patterns ─────────────────────────────────────────────────────────────────────── */
+#define CLASS_BUCKETS 8192u          /* never resized: that would take a thread */
 
-int wmk_channels_copy(struct wmk_apps *apps, const struct wmk_apps_options *options)
+int wmk_classes_init(struct wmk_tracing *tracing)
 {
-	for (unsigned i = 0; i < options->n_channels; i++) {
-		struct channel *c = &apps->channels[i];
-		const struct wmk_apps_channel *given = &options->channels[i];
-
-		c->given = *given;
-		c->on = true;
-		c->patterns = calloc(given->n_patterns + 1, sizeof(*c->patterns));
-		apps->n_channels = i + 1;
-		if (!c->patterns)
-			return wmk_error(-ENOMEM, "no memory for the patterns of a channel");
-		for (unsigned p = 0; p < given->n_patterns; p++) {
-			int err = wmk_apps_pattern_check(given->patterns[p]);
-
-			if (err < 0)
-				return err;
-			c->patterns[p].text = strdup(given->patterns[p]);
-			if (!c->patterns[p].text)
-				return wmk_error(-ENOMEM, "no memory for the patterns of a channel");
-			c->n_patterns++;
-			c->n_includes += given->patterns[p][0] != '!';
-		}
-	}
-	return 0;
+	tracing->classes = cds_lfht_new_flavor(CLASS_BUCKETS, CLASS_BUCKETS, CLASS_BUCKETS, 0, &urcu_memb_flavor, NULL);
+	return tracing->classes ? 0 : wmk_error(-ENOMEM, "no memory for the table of events");
 }
 
-void wmk_channels_free(struct wmk_apps *apps)
+struct wanted {
+	const struct wmk_event_class *event;
+	struct class *kin;
+};
+
+/* Also notes kin. (Called for all of one hash, until one is equal.) */
+static int class_equals(struct cds_lfht_node *node, const void *key)
 {
-	for (unsigned i = 0; i < apps->n_channels; i++) {
-		for (unsigned p = 0; p < apps->channels[i].n_patterns; p++)
-			free(apps->channels[i].patterns[p].text);
-		free(apps->channels[i].patterns);
-	}
+	struct class *class = caa_container_of(node, struct class, node);
+	struct wanted *wanted = (struct wanted *)(uintptr_t)key;
+
+	if (!wmk_event_same(class->event, wanted->event))
+		return 0;
+	wanted->kin = class;
+	return class->event->level == wanted->event->level;
 }
 
-/* Does the channel want this event of the program? Counts what each pattern matches. */
-static bool channel_wants(struct channel *c, const struct wmk_event_class *event)
+static struct class *class_find(struct wmk_tracing *tracing, unsigned long hash, struct wanted *wanted)
 {
-	bool in = c->n_includes == 0, out = false;
+	struct cds_lfht_iter iter;
+	struct cds_lfht_node *node;
 
-	for (unsigned p = 0; p < c->n_patterns; p++) {
-		bool exclude = c->patterns[p].text[0] == '!';
-
-		if (!wmk_apps_pattern_match(c->patterns[p].text + exclude, event->provider, event->name))
-			continue;
-		c->patterns[p].matched++;
-		in = in || !exclude;
-		out = out || exclude;
-	}
-	return in && !out;
+	urcu_memb_read_lock();
+	WMK_TELL_TSAN_ACQUIRE(tracing->classes);
+	cds_lfht_lookup(tracing->classes, hash, class_equals, wanted, &iter);
+	node = cds_lfht_iter_get_node(&iter);
+	urcu_memb_read_unlock();
+	return node ? caa_container_of(node, struct class, node) : NULL;
 }
 
-static uint32_t channel_for(struct wmk_apps *apps, const struct class *class)
+static struct class *class_make(struct wmk_event_class *event)
 {
-	uint32_t found = NO_CHANNEL;
-
-	for (unsigned i = 0; i < apps->n_channels; i++) {
-		struct channel *c = &apps->channels[i];
-		bool wants = class->own ? c->given.statedump : channel_wants(c, class->event);
-
-		if (wants && found == NO_CHANNEL)
-			found = i;
-	}
-	return found;
-}
-
-/* ── classes ─────────────────────────────────────────────────────────────────────────────────────────── */
-
-struct class *wmk_class_intern(struct wmk_apps *apps, struct wmk_event_class *event)
-{
-	uint64_t hash = wmk_event_hash(event);
-	struct class **bucket = &apps->classes[hash % CLASS_BUCKETS], *class;
 	size_t size = strlen(event->provider) + strlen(event->name) + 2;
+	struct class *class = calloc(1, sizeof(*class));
 
-	for (class = *bucket; class; class = class->next)
-		if (class->hash == hash && wmk_event_same(class->event, event)) {
-			wmk_event_class_free(event);
-			return class;
-		}
-	class = calloc(1, sizeof(*class));
-	char *full = malloc(size);
-	if (!class || !full) {
+	if (class)
+		class->full = malloc(size);
+	if (!class || !class->full) {
 		wmk_error(-ENOMEM, "no memory for event %s:%s", event->provider, event->name);
 		free(class);
-		free(full);
-		wmk_event_class_free(event);
 		return NULL;
 	}
-	snprintf(full, size, "%s:%s", event->provider, event->name);
-	*class = (struct class){ .next = *bucket, .hash = hash, .event = event, .full = full,
-				 .own = strcmp(event->provider, WMK_STATEDUMP_PROVIDER) == 0 ||
-					strcmp(event->provider, WMK_LIBRARY_PROVIDER) == 0 };
-	class->channel = channel_for(apps, class);
-	*bucket = class;
-	apps->stats.events_seen += !class->own;
+	snprintf(class->full, size, "%s:%s", event->provider, event->name);
+	class->event = event;
+	class->own = strcmp(event->provider, WMK_STATEDUMP_PROVIDER) == 0 || strcmp(event->provider, WMK_LIBRARY_PROVIDER) == 0;
 	return class;
 }
 
-int wmk_class_declare(struct wmk_apps *apps, struct class *class)
+static struct class *class_add(struct wmk_tracing *tracing, unsigned long hash, struct wanted *wanted, struct wmk_event_class *event)
 {
-	struct channel *c = &apps->channels[class->channel];
+	struct class *class = tracing->n_classes < CLASSES_MAX ? class_make(event) :
+			      (wmk_error(-ENOSPC, "more than %u different events have been registered", CLASSES_MAX), NULL);
 
-	if (class->declared)
-		return 0;
-	int err = apps->options.ops.on_event_class(apps->options.ops.data, class->channel, c->next_id, class->event);
-	if (err)
-		return err;
-	class->id = c->next_id++;
-	class->declared = true;
-	apps->stats.classes_enabled += !class->own;
-	return 0;
-}
-
-void wmk_classes_free(struct wmk_apps *apps)
-{
-	for (unsigned i = 0; i < CLASS_BUCKETS; i++)
-		while (apps->classes[i]) {
-			struct class *class = apps->classes[i];
-
-			apps->classes[i] = class->next;
-			wmk_event_class_free(class->event);
-			free(class->full);
-			free(class);
-		}
-}
-
-const char *wmk_apps_pattern(const struct wmk_apps *apps, unsigned channel, unsigned i, uint64_t *matched)
-{
-	if (channel >= apps->n_channels || i >= apps->channels[channel].n_patterns)
+	if (!class)
 		return NULL;
-	*matched = apps->channels[channel].patterns[i].matched;
-	return apps->channels[channel].patterns[i].text;
+	class->serial = tracing->n_classes;
+	class->kin = wanted->kin ? wanted->kin->kin : class->serial;
+	__atomic_store_n(&tracing->n_classes, class->serial + 1, __ATOMIC_RELAXED);
+	if (!class->own && !wanted->kin)
+		atomic_fetch_add_explicit(&tracing->events_seen, 1, memory_order_relaxed);
+	urcu_memb_read_lock();
+	WMK_TELL_TSAN_RELEASE(tracing->classes);
+	cds_lfht_add(tracing->classes, hash, &class->node);
+	urcu_memb_read_unlock();
+	return class;
 }
 
-/* ── nearest names ───────────────────────────────────────────────────────────────────────────────────── */
+struct class *wmk_class_intern(struct wmk_tracing *tracing, struct wmk_event_class *event)
+{
+	unsigned long hash = (unsigned long)wmk_event_hash(event);
+	struct wanted wanted = { event, NULL };
+	struct class *class = class_find(tracing, hash, &wanted);
+
+	if (!class) {
+		pthread_mutex_lock(&tracing->lock);
+		wanted.kin = NULL;
+		class = class_find(tracing, hash, &wanted);      /* somebody may have been faster */
+		if (!class)
+			class = class_add(tracing, hash, &wanted, event);
+		pthread_mutex_unlock(&tracing->lock);
+	}
+	if (!class || class->event != event)
+		wmk_event_class_free(event);
+	return class;
+}
+
+void wmk_classes_free(struct wmk_tracing *tracing)
+{
+	struct class *class, *dead = NULL;
+	struct cds_lfht_iter iter;
+	struct cds_lfht_node *node;
+
+	if (!tracing->classes)
+		return;
+	urcu_memb_read_lock();
+	cds_lfht_for_each(tracing->classes, &iter, node) {
+		class = caa_container_of(node, struct class, node);
+		cds_lfht_del(tracing->classes, &class->node);
+		class->dead = dead;
+		dead = class;
+	}
+	urcu_memb_read_unlock();
+	cds_lfht_destroy(tracing->classes, NULL);
+	while (dead) {
+		class = dead;
+		dead = class->dead;
+		wmk_event_class_free(class->event);
+		free(class->full);
+		free(class);
+	}
+}
+
+/* ── what matches, what is near ──────────────────────────────────────────────────────────────────────── */
+
+uint64_t wmk_tracing_matching(struct wmk_tracing *tracing, const char *pattern)
+{
+	struct cds_lfht_iter iter;
+	struct cds_lfht_node *node;
+	uint64_t n = 0;
+
+	pattern += *pattern == '!';
+	urcu_memb_read_lock();
+	cds_lfht_for_each(tracing->classes, &iter, node) {
+		const struct class *class = caa_container_of(node, struct class, node);
+
+		n += !class->own && class->kin == class->serial &&
+		     wmk_pattern_match(pattern, class->event->provider, class->event->name);
+	}
+	urcu_memb_read_unlock();
+	return n;
+}
 
 #define HALF_RIGHT 100u      /* more than any sum of distances that are near */
 
@@ -198,33 +203,51 @@ static unsigned class_distance(const char *pattern, const struct wmk_event_class
 	return a + b;
 }
 
-unsigned wmk_apps_nearest(const struct wmk_apps *apps, const char *pattern, const char **names, unsigned max)
+#define NEAREST_MAX 16u
+
+struct nearest {
+	const char **names;
+	unsigned best[NEAREST_MAX];
+	unsigned n, max;
+};
+
+static void nearest_offer(struct nearest *near, unsigned d, const char *name)
 {
-	unsigned best[16], n = 0;
+	unsigned at = near->n;
 
-	if (max > sizeof(best) / sizeof(best[0]))
-		max = sizeof(best) / sizeof(best[0]);
+	for (unsigned k = 0; k < near->n; k++)
+		if (strcmp(near->names[k], name) == 0)
+			return;              /* declared twice with different fields */
+	while (at > 0 && (near->best[at - 1] > d || (near->best[at - 1] == d && strcmp(near->names[at - 1], name) > 0)))
+		at--;
+	if (at == near->max)
+		return;
+	near->n += near->n < near->max;
+	memmove(&near->best[at + 1], &near->best[at], (near->n - at - 1) * sizeof(near->best[0]));
+	memmove(&near->names[at + 1], &near->names[at], (near->n - at - 1) * sizeof(near->names[0]));
+	near->best[at] = d;
+	near->names[at] = name;
+}
+
+unsigned wmk_tracing_nearest(struct wmk_tracing *tracing, const char *pattern, const char **names, unsigned max)
+{
+	struct nearest near = { .names = names, .max = max < NEAREST_MAX ? max : NEAREST_MAX };
+	struct cds_lfht_iter iter;
+	struct cds_lfht_node *node;
+	struct class *class;
+
 	pattern += *pattern == '!';
-	for (unsigned i = 0; i < CLASS_BUCKETS; i++)
-		for (const struct class *class = apps->classes[i]; class; class = class->next) {
-			unsigned d = class->own ? UINT32_MAX : class_distance(pattern, class->event), at = n;
+	urcu_memb_read_lock();
+	cds_lfht_for_each(tracing->classes, &iter, node) {
+		class = caa_container_of(node, struct class, node);
+		unsigned d = class->own ? UINT32_MAX : class_distance(pattern, class->event);
 
-			for (unsigned k = 0; k < n; k++)
-				if (strcmp(names[k], class->full) == 0)
-					d = UINT32_MAX;      /* declared twice with different fields */
-			while (at > 0 && d != UINT32_MAX &&
-			       (best[at - 1] > d || (best[at - 1] == d && strcmp(names[at - 1], class->full) > 0)))
-				at--;
-			if (d == UINT32_MAX || at == max)
-				continue;
-			n += n < max;
-			memmove(&best[at + 1], &best[at], (n - at - 1) * sizeof(best[0]));
-			memmove(&names[at + 1], &names[at], (n - at - 1) * sizeof(names[0]));
-			best[at] = d;
-			names[at] = class->full;
-		}
+		if (d != UINT32_MAX)
+			nearest_offer(&near, d, class->full);
+	}
+	urcu_memb_read_unlock();
 	/* Half right is better than nothing, and only than that. */
-	while (n > 1 && best[n - 1] == HALF_RIGHT && best[0] < HALF_RIGHT)
-		n--;
-	return n;
+	while (near.n > 1 && near.best[near.n - 1] == HALF_RIGHT && near.best[0] < HALF_RIGHT)
+		near.n--;
+	return near.n;
 }

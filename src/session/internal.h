@@ -1,49 +1,216 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * internal.h - private to src/session: what a wmk_apps is made of.
+ * internal.h - private to src/session: what tracing.h and apps.h are made of.
  *
- *     wmk_apps ── listening socket, epoll, timer of silent connections
- *        ├── app ...      one connection; outlives it until the pidfd says that the process is dead
- *        │     └── events[number] ──► class
- *        ├── class ...    one distinct (provider, name, fields); belongs to one channel at most, where it has an id
- *        └── record ...   what is known of each application that was ever admitted or refused (accounting)
+ *     wmk_tracing ── sessions (by name) ── channels, traces ── rings ◄────── counted ───────┐
+ *        ├── classes: one for each distinct (provider, name, fields, level)                 │
+ *        └── shards: wmk_apps ── listening socket (or none), epoll, jobs from other threads │
+ *               ├── app ...      one connection; outlives it until the pidfd says that the process is dead
+ *               │     ├── events[number] ──► class
+ *               │     └── channels[] ── which events are enabled ───────────────────────────┘
+ *               └── record ...   what is known of each application that was ever admitted or refused (accounting)
  */
 #ifndef WMK_SESSION_INTERNAL_H
 #define WMK_SESSION_INTERNAL_H
 
-#include "session/apps.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <urcu/urcu-memb.h>
+#include <urcu/rculfhash.h>
+#include <urcu/wfcqueue.h>
 
-#define CHANNELS_MAX 32u
+#include "session/apps.h"
+#include "session/tracing.h"
+
+/* The thread sanitizer does not see what liburcu's queues and tables order: their adding, and their finding. */
+#ifdef __SANITIZE_THREAD__
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+#define WMK_TELL_TSAN_ACQUIRE(address) __tsan_acquire(address)
+#define WMK_TELL_TSAN_RELEASE(address) __tsan_release(address)
+#else
+#define WMK_TELL_TSAN_ACQUIRE(address) ((void)(address))
+#define WMK_TELL_TSAN_RELEASE(address) ((void)(address))
+#endif
+
+#define CHANNELS_MAX 64u             /* on one connection, which the application allows */
 #define RECORDS_MAX 4096u
-#define CLASS_BUCKETS 4096u          /* power of two */
 #define PER_PID_MAX 8u               /* connections of one process */
 #define NUMBER_MAX (1u << 20)        /* event numbers of one application, gone ones included ... */
 #define NUMBER_GAP 4096u             /* ... of which it may leave out so many at a time */
-#define NO_CHANNEL UINT32_MAX
+#define CLASSES_MAX (1u << 20)
+#define NO_ID UINT32_MAX
 
+struct app;
+
+/* ── classes (classes.c) ─────────────────────────────────────────────────────────────────────────────── */
+
+/* Never freed before the wmk_tracing. */
 struct class {
-	struct class *next;              /* in its bucket */
-	uint64_t hash;
+	struct cds_lfht_node node;
 	struct wmk_event_class *event;
 	char *full;                      /* provider:name */
-	uint32_t channel;                /* index, or NO_CHANNEL */
-	uint32_t id;
-	bool declared;                   /* it has its id */
+	uint32_t serial;
+	uint32_t kin;                    /* serial of the first that is the same but for its level: they share their ids */
 	bool own;                        /* the tracer's own */
+	struct class *dead;              /* at the end: the next to free */
 };
 
-struct pattern {
-	char *text;
-	uint64_t matched;
+/* The class that is the same as *event, which it takes over or frees. NULL with a cause chain. Any thread. */
+struct class *wmk_class_intern(struct wmk_tracing *tracing, struct wmk_event_class *event);
+int wmk_classes_init(struct wmk_tracing *tracing);
+void wmk_classes_free(struct wmk_tracing *tracing);
+
+/* ── rings (rings.c) ─────────────────────────────────────────────────────────────────────────────────── */
+
+struct trace {
+	struct trace *next;
+	struct wmk_session *session;
+	uid_t uid;                       /* whose programs record */
+	pid_t pid;                       /* of rings that belong to one process; else 0 */
+	uint64_t start_time;             /* of that process */
+	bool ended;                      /* it is dead */
+	uint8_t uuid[16];
+	char sub[192];
+	void *outlet;
+	uint64_t declared;               /* channels whose stream class is in the metadata, by index */
 };
 
-struct channel {
-	struct wmk_apps_channel given;   /* patterns in it are the copies below */
-	struct pattern *patterns;
-	unsigned n_patterns, n_includes;
-	uint32_t next_id;
-	bool on;
+/* A channel's rings for one owner. Counted: the session holds one, and each application that has them. */
+struct rings {
+	atomic_uint refs;
+	struct rings *next;              /* of the session */
+	struct wmk_session *session;     /* counted */
+	struct trace *trace;             /* dead after wmk_session_finish(); for those under the session's lock */
+	struct wmk_session_channel *channel;
+	struct waymark_ring_set *set;
+	void *outlet;
+	uint64_t id;
+	/* As in the channel, for messages. */
+	uint32_t field_limit, n_contexts;
+	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	bool private;                    /* of one process */
+	/* Under the session's lock: ids by the classes' kin, NO_ID if it has none. */
+	uint32_t *ids, n_ids, next_id;
+	bool closed;                     /* at the outlet */
 };
+
+/* The channel's rings for this application, made if need be; a reference is the session's. Locked. NULL with a cause chain, told once. */
+struct rings *wmk_rings_for(struct wmk_session_channel *channel, const struct app *app);
+struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid);
+/* The class's id in these rings, declared if need be. NO_ID: it cannot be. Locked. */
+uint32_t wmk_rings_id(struct rings *rings, struct class *class);
+void wmk_rings_get(struct rings *rings);
+void wmk_rings_put(struct rings *rings);
+/* Flush, stop, clear all of the session, or only what belongs to processes that ended. Locked. */
+int wmk_rings_each(struct wmk_session *session, int (*what)(void *outlet));
+/* Out of the session: counts are added to the channel's, and it is closed at the outlet. */
+int wmk_rings_close(struct wmk_session *session, bool ended_only);
+/* The metadata of all traces, made anew. */
+int wmk_traces_declare_again(struct wmk_session *session);
+void wmk_counts_add(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *one);
+/* Of its rings that are open, and of those that were. */
+void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_ctl_counts *sum);
+uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *options);
+
+/* ── sessions (session.c, channel.c, describe.c) ─────────────────────────────────────────────────────── */
+
+/* A process of a narrowed channel with `follow`. */
+struct member {
+	pid_t pid;
+	uint64_t start_time;
+};
+
+struct wmk_session_channel {
+	struct wmk_session *session;
+	struct wmk_arena arena;          /* of `is` */
+	struct wmk_ctl_channel is;
+	uint32_t index;                  /* stream class id */
+	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	uint32_t n_contexts;
+	bool own;                        /* the tracer's own events, and nothing else */
+	bool laid_out;                   /* has rings, or had: contexts are fixed */
+	struct wmk_ctl_counts past;      /* of rings that are closed */
+	uint8_t *verdicts;               /* by the classes' serial: enum verdict; forgotten when rules change */
+	uint32_t n_verdicts;
+	struct member *members;
+	unsigned n_members;
+};
+
+struct wmk_session {
+	atomic_uint refs;
+	struct cds_lfht_node node;
+	struct rcu_head rcu;
+	struct wmk_tracing *tracing;
+	char *name, *path, *trace_name;
+	uid_t uid;
+	gid_t gid;
+	bool all_users, statedump;
+	uint64_t created;
+	pthread_mutex_t lock;            /* what follows */
+	bool gone, active, started;
+	struct wmk_session_channel **channels;
+	unsigned n_channels;
+	struct trace *traces;
+	struct rings *rings;
+	struct wmk_arena arena;          /* of the trackers */
+	struct wmk_ctl_trackers trackers;
+	uint32_t statedump_round;
+	int trouble;
+	char trouble_words[320];
+};
+
+enum verdict { VERDICT_UNKNOWN, VERDICT_OUT, VERDICT_IN };
+
+bool wmk_channel_wants(struct wmk_session_channel *channel, const struct class *class);
+void wmk_channel_free(struct wmk_session_channel *channel);
+/* Same domain: an event belongs to one channel of it. */
+bool wmk_domain_same(const struct wmk_ctl_domain *a, const struct wmk_ctl_domain *b);
+/* Is the application's process of the channel's domain? Remembers who follows. */
+bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app);
+/* By user and trackers. */
+bool wmk_session_tracks(const struct wmk_session *session, const struct app *app);
+/* Parent and time of start (clock ticks since boot), as /proc tells. False: it is gone, or hidden. */
+bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *state);
+int wmk_name_check(const char *what, const char *name);
+void wmk_session_worry(struct wmk_session *session, int err, const char *what);
+int wmk_session_add_own_channel(struct wmk_session *session);
+/* tracing.c: one more reference; the table of names. */
+void wmk_session_hold(struct wmk_session *session);
+unsigned long wmk_session_hash(const char *name);
+int wmk_session_enter(struct wmk_tracing *tracing, struct wmk_session *session);
+void wmk_session_leave(struct wmk_session *session);
+
+/* ── tracing.c ───────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Identities for claim rings. A generation is never used twice with its slot. */
+struct slot {
+	uint32_t generation;
+	bool used;
+};
+
+struct wmk_tracing {
+	struct wmk_tracing_options options;
+	struct wmk_clock clock;
+	pthread_mutex_t lock;            /* of all below but the tables */
+	struct cds_lfht *sessions, *classes;
+	uint32_t n_classes;              /* also read without the lock: relaxed */
+	atomic_uint_fast64_t events_seen, classes_enabled;
+	atomic_uint_fast64_t rings_made;
+	struct slot *slots;
+	unsigned slots_used, slot_next;
+	struct wmk_apps **shards;
+	bool closing;                    /* one thread is left */
+	atomic_bool deferred;            /* call_rcu() was used */
+	unsigned n_shards;
+};
+
+int wmk_slot_take(struct wmk_tracing *tracing, uint32_t *slot, uint32_t *generation);
+void wmk_slot_give(struct wmk_tracing *tracing, uint32_t slot);
+int wmk_shard_add(struct wmk_tracing *tracing, struct wmk_apps *apps);
+void wmk_shard_remove(struct wmk_tracing *tracing, struct wmk_apps *apps);
+
+/* ── a shard ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct record {
 	struct wmk_app_info info;
@@ -51,11 +218,9 @@ struct record {
 	char why[256];
 };
 
-struct app;
-
-/* What epoll reports: a listening socket, a timer, an application's socket or its pidfd. */
+/* What epoll reports: a listening socket, a timer, jobs from other threads, an application's socket or its pidfd. */
 struct source {
-	enum { SOURCE_LISTEN, SOURCE_TIMER, SOURCE_SOCKET, SOURCE_PIDFD } kind;
+	enum { SOURCE_LISTEN, SOURCE_TIMER, SOURCE_JOBS, SOURCE_SOCKET, SOURCE_PIDFD } kind;
 	struct app *app;
 };
 
@@ -63,8 +228,16 @@ enum app_state { APP_SILENT /* no HELLO yet */, APP_ADMITTED, APP_CLOSED };
 
 struct app_event {
 	struct class *class;             /* NULL: no such event */
-	bool enabled;
 	bool counted;                    /* in the record: enabled once */
+};
+
+/* Rings that the application was told of. */
+struct app_channel {
+	struct rings *rings;             /* counted; NULL: the number is free */
+	uint64_t *enabled;               /* bits, by event number */
+	uint32_t n_words;
+	uint32_t statedump_round;
+	bool sent;
 };
 
 struct app {
@@ -73,56 +246,57 @@ struct app {
 	struct source socket_source, pidfd_source;
 	enum app_state state;
 	int socket, pidfd;               /* -1: closed */
+	char name[WMK_WIRE_NAME_MAX + 1];   /* from HELLO, non-printable bytes replaced */
 	pid_t pid;
 	uid_t uid;
+	gid_t gid;
 	uint32_t slot, generation;       /* 0: none */
 	uint64_t image;                  /* what it said in HELLO */
+	uint64_t start_time;             /* 0: not asked yet (wmk_app_origin()) */
+	char *exe;
 	struct wmk_in in;
 	struct wmk_out out;
 	bool writing;                    /* epoll watches for room to send */
 	bool dead;                       /* pid is, or cannot be watched */
+	bool complete;                   /* has said EVENTS_END */
 	uint64_t deadline;               /* APP_SILENT: say HELLO by then (ms, CLOCK_MONOTONIC) */
 	struct app_event *events;
 	uint32_t n_events, cap_events, live_events;
+	uint32_t *fresh, n_fresh, cap_fresh;   /* numbers that came since the latest EVENTS_END */
 	size_t bytes;                    /* of descriptions that came */
-	uint32_t channels_sent;          /* bit mask */
-	uint32_t sync_asked, sync_answered;
+	struct app_channel *channels;
+	uint32_t n_channels;
+	uint32_t sync_first, sync_asked, sync_answered;   /* first: that is not answered; 0: all are */
+	bool told;                       /* something was queued since the latest SYNC */
 	struct record *record;           /* NULL before HELLO, and past RECORDS_MAX */
 };
 
-struct slot {
-	uint32_t generation;
-	bool used;
+/* One round of a command over the applications of a shard (update.c). */
+struct update_part {
+	struct update_part *next;        /* in its shard */
+	struct update *update;
+	uint32_t number;                 /* of the SYNC */
 };
 
 struct wmk_apps {
 	struct wmk_apps_options options; /* defaults filled in */
-	char clock[32];
+	struct wmk_tracing *tracing;
 	char *rundir;
 	int rundir_fd;
 	bool made_rundir, bound;
-	int epoll, listener, timer, spare;
-	struct source listen_source, timer_source;
-	struct channel channels[CHANNELS_MAX];
-	unsigned n_channels;
+	int epoll, listener, timer, spare, wake;
+	struct source listen_source, timer_source, jobs_source;
+	struct cds_wfcq_head jobs_head;
+	struct cds_wfcq_tail jobs_tail;
+	bool stop;
 	struct app *app;                 /* list */
 	unsigned n_apps;
-	struct slot *slots;
-	struct class *classes[CLASS_BUCKETS];
 	struct record **records;
 	unsigned n_records;
 	struct wmk_apps_stats stats;
 	uint32_t sync;
+	struct update_part *updates;
 };
-
-/* ── classes.c ── */
-/* The class that is the same as *event, which it takes over or frees. NULL without memory. */
-struct class *wmk_class_intern(struct wmk_apps *apps, struct wmk_event_class *event);
-/* Give it an id and have it declared, if that is not done. 0, or what the callback says. */
-int wmk_class_declare(struct wmk_apps *apps, struct class *class);
-void wmk_classes_free(struct wmk_apps *apps);
-int wmk_channels_copy(struct wmk_apps *apps, const struct wmk_apps_options *options);
-void wmk_channels_free(struct wmk_apps *apps);
 
 /* ── app.c ── */
 /* Deal with what the socket has, and send what is queued. The application may be closed afterwards, never freed. */
@@ -130,8 +304,6 @@ void wmk_app_readable(struct app *app);
 /* All that the socket still holds, after the death of the process. */
 void wmk_app_drain(struct app *app);
 void wmk_app_flush(struct app *app);
-/* Enable or disable one event, if its channel's switch and the event's state differ. */
-void wmk_app_event_update(struct app *app, uint32_t number);
 /*
  * Close the connection because of an error (negative errno, words in the thread's chain); 0: it was closed by the
  * application.
@@ -140,11 +312,45 @@ void wmk_app_close(struct app *app, int err);
 /* Say why in words, then close. */
 void wmk_app_refuse(struct app *app, uint32_t request, int err, const char *words);
 void wmk_app_notify(struct app *app);
+/* In words; its events if `what` asks for them. */
+int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, struct wmk_ctl_app *is, struct wmk_arena *arena);
+/* Ask the kernel when it began and what it executes, once. */
+void wmk_app_origin(struct app *app);
+void wmk_app_free(struct app *app);
+
+/* ── shadow.c ── */
+/* Bring the application in line with one session. The connection may be closed by it. */
+void wmk_shadow_apply(struct app *app, struct wmk_session *session);
+/* The events that are fresh, with all sessions. */
+void wmk_shadow_apply_fresh(struct app *app);
+/* Event `number` is not there any more. */
+void wmk_shadow_event_gone(struct app *app, uint32_t number);
+bool wmk_shadow_enabled(const struct app *app, uint32_t number);
+/* Frees the claims that the dead process stood in; returns how many. */
+unsigned wmk_shadow_free_claims(struct app *app);
+/* The same process registers again: its claims in these rings are this application's to free. */
+void wmk_shadow_inherit(struct app *app, struct app *old);
+void wmk_shadow_free(struct app *app);
+
+/* ── update.c ── */
+/* After each turn: who has answered? */
+void wmk_updates_turn(struct wmk_apps *apps);
+void wmk_updates_abandon(struct wmk_apps *apps);
 
 /* ── apps.c ── */
 int wmk_apps_watch(struct wmk_apps *apps, int fd, struct source *source, bool add, bool writing);
+void wmk_apps_born(struct wmk_apps *apps, int socket);
 /* Another program runs in this process now (exec): of those that ran there before, nobody stands in a claim any more. */
 void wmk_apps_replaced(struct wmk_apps *apps, const struct app *by);
-int wmk_apps_slot_take(struct wmk_apps *apps, uint32_t *slot, uint32_t *generation);
+int wmk_app_ask(struct app *app, uint32_t number);
+bool wmk_app_answers(const struct app *app, uint32_t number);
+
+/* Run in the shard's thread, in order; `job` is the caller's until then. Any thread. */
+struct wmk_apps_job {
+	struct cds_wfcq_node node;
+	void (*run)(struct wmk_apps *apps, struct wmk_apps_job *job);
+};
+void wmk_apps_post(struct wmk_apps *apps, struct wmk_apps_job *job);
+void wmk_apps_jobs_run(struct wmk_apps *apps);
 
 #endif

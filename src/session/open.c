@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
@@ -22,29 +23,19 @@ static int options_take(struct wmk_apps *apps, const struct wmk_apps_options *gi
 {
 	struct wmk_apps_options *o = &apps->options;
 
-	if (given->size != sizeof(*given) || !given->rundir || !given->ops.on_event_class || given->n_channels == 0 ||
-	    given->n_channels > CHANNELS_MAX)
-		return wmk_error(
-			-EINVAL,
-			"the options have another version's size, no directory, no callback, or not 1 to %u channels",
-			CHANNELS_MAX);
-	for (unsigned i = 0; i < given->n_channels; i++)
-		if (!given->channels[i].set || given->channels[i].n_contexts > WMK_WIRE_CONTEXTS_MAX ||
-		    !given->channels[i].field_limit)
-			return wmk_error(-EINVAL, "channel %u has no rings, too many contexts or no field limit", i);
+	if (given->size != sizeof(*given) || !given->tracing)
+		return wmk_error(-EINVAL, "the options have another version's size, or there is nothing to trace for");
 	*o = *given;
-	o->max_apps = o->max_apps ? o->max_apps : 1024;
+	o->max_apps = o->max_apps ? o->max_apps : 16384;
 	o->max_events = o->max_events ? o->max_events : 65536;
 	o->max_bytes = o->max_bytes ? o->max_bytes : 64u << 20;
 	o->max_queue = o->max_queue ? o->max_queue : 8u << 20;
 	o->hello_ms = o->hello_ms ? o->hello_ms : 5000;
-	snprintf(apps->clock, sizeof(apps->clock), "%s", given->clock ? given->clock : "");
-	apps->rundir = strdup(given->rundir);
-	apps->slots = calloc(o->max_apps, sizeof(*apps->slots));
-	apps->records = calloc(RECORDS_MAX, sizeof(struct record *));
-	if (!apps->rundir || !apps->slots || !apps->records)
-		return wmk_error(-ENOMEM, "no memory for the registry of applications");
-	return wmk_channels_copy(apps, given);
+	apps->rundir = given->rundir ? strdup(given->rundir) : NULL;
+	apps->records = given->keep ? calloc(RECORDS_MAX, sizeof(struct record *)) : NULL;
+	if ((given->rundir && !apps->rundir) || (given->keep && !apps->records))
+		return wmk_error(-ENOMEM, "no memory for a shard of applications");
+	return 0;
 }
 
 /* Ours and closed to others, or not used: who could write there could answer in our place. */
@@ -107,13 +98,18 @@ static int loop_open(struct wmk_apps *apps)
 {
 	apps->epoll = epoll_create1(EPOLL_CLOEXEC);
 	apps->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	apps->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	apps->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (apps->epoll < 0 || apps->timer < 0 || apps->spare < 0)
+	if (apps->epoll < 0 || apps->timer < 0 || apps->wake < 0 || apps->spare < 0)
 		return wmk_error(-errno, "cannot open the descriptors to wait for applications with");
 	apps->listen_source.kind = SOURCE_LISTEN;
 	apps->timer_source.kind = SOURCE_TIMER;
-	int err = wmk_apps_watch(apps, apps->listener, &apps->listen_source, true, false);
-	return err < 0 ? err : wmk_apps_watch(apps, apps->timer, &apps->timer_source, true, false);
+	apps->jobs_source.kind = SOURCE_JOBS;
+	int err = apps->listener >= 0 ? wmk_apps_watch(apps, apps->listener, &apps->listen_source, true, false) : 0;
+
+	if (err == 0)
+		err = wmk_apps_watch(apps, apps->timer, &apps->timer_source, true, false);
+	return err < 0 ? err : wmk_apps_watch(apps, apps->wake, &apps->jobs_source, true, false);
 }
 
 int wmk_apps_open(const struct wmk_apps_options *options, struct wmk_apps **out)
@@ -122,15 +118,19 @@ int wmk_apps_open(const struct wmk_apps_options *options, struct wmk_apps **out)
 	int err;
 
 	if (!apps)
-		return wmk_error(-ENOMEM, "no memory for the registry of applications");
-	apps->rundir_fd = apps->epoll = apps->listener = apps->timer = apps->spare = -1;
+		return wmk_error(-ENOMEM, "no memory for a shard of applications");
+	apps->rundir_fd = apps->epoll = apps->listener = apps->timer = apps->spare = apps->wake = -1;
+	apps->tracing = options->tracing;
+	cds_wfcq_init(&apps->jobs_head, &apps->jobs_tail);
 	err = options_take(apps, options);
-	if (err == 0)
+	if (err == 0 && apps->rundir)
 		err = rundir_open(apps);
-	if (err == 0)
+	if (err == 0 && apps->rundir)
 		err = listener_open(apps);
 	if (err == 0)
 		err = loop_open(apps);
+	if (err == 0)
+		err = wmk_shard_add(apps->tracing, apps);
 	if (err < 0) {
 		wmk_apps_close(apps);
 		return wmk_error_add(err, "cannot open a place for applications to register");
@@ -145,36 +145,43 @@ static void close_if_open(int fd)
 		close(fd);
 }
 
+/* What other threads still wait for. */
+static void jobs_end(struct wmk_apps *apps)
+{
+	if (!apps->tracing || apps->wake < 0)
+		return;
+	wmk_shard_remove(apps->tracing, apps);
+	wmk_apps_jobs_run(apps);
+	wmk_updates_abandon(apps);
+	wmk_apps_jobs_run(apps);         /* a look may have been posted in between; after the reports none is */
+}
+
 void wmk_apps_close(struct wmk_apps *apps)
 {
 	if (!apps)
 		return;
+	jobs_end(apps);
 	while (apps->app) {
 		struct app *app = apps->app;
 
 		apps->app = app->next;
-		close_if_open(app->socket);
-		close_if_open(app->pidfd);
-		wmk_in_free(&app->in);
-		wmk_out_free(&app->out);
-		free(app->events);
-		free(app);
+		if (app->slot)
+			wmk_slot_give(apps->tracing, app->slot);
+		wmk_app_free(app);
 	}
 	close_if_open(apps->epoll);
 	close_if_open(apps->listener);
 	close_if_open(apps->timer);
 	close_if_open(apps->spare);
+	close_if_open(apps->wake);
 	if (apps->bound)
 		unlinkat(apps->rundir_fd, WMK_APP_SOCKET, 0);
 	close_if_open(apps->rundir_fd);
 	if (apps->made_rundir)
 		rmdir(apps->rundir);
-	wmk_classes_free(apps);
-	wmk_channels_free(apps);
 	for (unsigned i = 0; i < apps->n_records; i++)
 		free(apps->records[i]);
 	free(apps->records);
-	free(apps->slots);
 	free(apps->rundir);
 	free(apps);
 }

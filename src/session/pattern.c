@@ -2,7 +2,7 @@
 /*
  * pattern.c - globs on `provider:name`: * ? [a-z] [!a-z] and \ before a character that stands for itself.
  */
-#include "session/apps.h"
+#include "session/tracing.h"
 
 #include "base/error.h"
 
@@ -74,7 +74,7 @@ static bool glob(const char *p, const char *s)
 	return !*p;
 }
 
-bool wmk_apps_pattern_match(const char *pattern, const char *provider, const char *name)
+bool wmk_pattern_match(const char *pattern, const char *provider, const char *name)
 {
 	char full[2 * WMK_NAME_MAX + 2];
 
@@ -82,7 +82,7 @@ bool wmk_apps_pattern_match(const char *pattern, const char *provider, const cha
 	return glob(pattern, full) || (!strchr(pattern, ':') && glob(pattern, provider));
 }
 
-int wmk_apps_pattern_check(const char *pattern)
+int wmk_pattern_check(const char *pattern)
 {
 	const char *p = pattern + (*pattern == '!');
 	bool in;

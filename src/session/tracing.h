@@ -95,10 +95,11 @@ struct wmk_tracing_options {
 	unsigned max_rules;              /* of one channel (1024) */
 	uint64_t max_ring_bytes;         /* of one user, in all rings (1/4 of the machine's memory) */
 	/*
-	 * Optional. A class was enabled for the first time in these rings, and has stood in the metadata since before; for who keeps ids
-	 * across restarts. Under the session's lock.
+	 * Optional. A class is about to get this id in these rings: for who keeps ids across restarts; then it is declared in the metadata.
+	 * Non-zero: it gets none now. When the declaration fails, the same id is given out again: the latest is right. Under the session's
+	 * lock.
 	 */
-	void (*on_id)(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event);
+	int (*on_id)(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event);
 	/* Optional. Something of the session ended by itself (a process with rings of its own died): call wmk_session_reap() soon, elsewhere. */
 	void (*on_ended)(void *data, struct wmk_session *session);
 	void *data;
@@ -168,9 +169,14 @@ int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_c
 unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const char *pattern);
 /* -EINVAL: no such context; -EEXIST is no error; -EBUSY: the channel has recorded, its packets' layout is fixed. */
 int wmk_session_context_add(struct wmk_session_channel *channel, const char *name);
+/* Tracked: everything of a kind (add, `all`), or nothing (not add, `all`), or what the list says is added or taken away. */
 int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *track, bool add);
 /* Begin, go on. -EALREADY when active; -ENODATA: has no channel. */
 int wmk_session_start(struct wmk_session *session);
+/* Make the user's trace and rings of an active session now, not when the first program comes. */
+int wmk_session_prepare(struct wmk_session *session, uid_t uid);
+/* What went wrong first with traces, rings, and declarations: -errno and words (cut to fit), 0: nothing. */
+int wmk_session_trouble(const struct wmk_session *session, char *words, size_t size);
 /* -EALREADY when not active. After the update: wmk_session_flush(). */
 int wmk_session_stop(struct wmk_session *session);
 /* Everything committed is on disk. The first error, after all was tried. */
@@ -196,6 +202,8 @@ int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last
 int wmk_pattern_check(const char *pattern);
 /* Globs on `provider:name` (* ? [a-z] [!a-z], \ before a character that is meant); one without ':' is also held against the provider alone. */
 bool wmk_pattern_match(const char *pattern, const char *provider, const char *name);
+/* How many distinct events that were seen in any program, the tracer's own not counted, match `pattern` (a '!' in front is skipped). */
+uint64_t wmk_tracing_matching(struct wmk_tracing *tracing, const char *pattern);
 /*
  * The `provider:name` that were seen in any program and are nearest to `pattern`, best first; returns how many (<= max). Strings live as
  * long as `tracing`.

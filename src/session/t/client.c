@@ -17,15 +17,86 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-static int on_event_class(void *data, unsigned channel, uint32_t id, const struct wmk_event_class *event)
+/* ── where records would go ──────────────────────────────────────────────────────────────────────────── */
+
+static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
 {
 	struct place *place = data;
 
+	assert_non_null(info->sub);
+	place->traces_open++;
+	*trace = place;
+	return 0;
+}
+
+static int metadata(void *trace, const char *text, size_t len)
+{
+	struct place *place = trace;
+
+	if (len < sizeof(place->metadata) - place->metadata_len) {
+		memcpy(place->metadata + place->metadata_len, text, len);
+		place->metadata_len += len;
+	}
+	return 0;
+}
+
+static int rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
+{
+	struct place *place = trace;
+
+	assert_non_null(set);
+	if (info->stream_id < 4) {
+		place->rings_id[info->stream_id] = info->id;
+		place->sets[info->stream_id] = set;
+	}
+	place->rings_open++;
+	*rings = place;
+	return 0;
+}
+
+static int nothing(void *rings)
+{
+	(void)rings;
+	return 0;
+}
+
+static void rings_counts(void *rings, struct wmk_ctl_counts *counts)
+{
+	(void)rings;
+	counts->records += 1;
+}
+
+static void rings_poke(void *rings)
+{
+	((struct place *)rings)->pokes++;
+}
+
+static void rings_close(void *rings)
+{
+	((struct place *)rings)->rings_closed++;
+}
+
+static void trace_close(void *trace)
+{
+	((struct place *)trace)->traces_closed++;
+}
+
+static const struct wmk_outlet_ops outlet_ops = {
+	.trace_open = trace_open, .metadata = metadata, .rings_open = rings_open, .rings_flush = nothing, .rings_stop = nothing,
+	.rings_clear = nothing, .rings_counts = rings_counts, .rings_poke = rings_poke, .rings_close = rings_close,
+	.trace_close = trace_close,
+};
+
+static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
+{
+	struct place *place = data;
+
+	(void)session;
 	place->asked++;
 	if (place->refuse)
 		return place->refuse;
 	if (place->n_declared < DECLARED_MAX) {
-		place->declared[place->n_declared].channel = channel;
+		place->declared[place->n_declared].channel = rings_id != place->rings_id[0];
 		place->declared[place->n_declared].id = id;
 		place->declared[place->n_declared].fields = event->n_fields;
 		snprintf(place->declared[place->n_declared].name, 64, "%.30s:%.30s", event->provider, event->name);
@@ -34,38 +105,98 @@ static int on_event_class(void *data, unsigned channel, uint32_t id, const struc
 	return 0;
 }
 
+/* ── the place ───────────────────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_list place_rules(const struct wmk_ctl_rule *rules, uint32_t n)
+{
+	return (struct wmk_list){ (void *)(uintptr_t)rules, n };
+}
+
+/* Once for the test's thread: a test that fails leaves its place open. */
+static bool registered;
+
 void place_prepare(struct place *place)
 {
-	const struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2 };
+	static const struct wmk_ctl_rule all = { .pattern = "*" };
+	static const char *const vpid[] = { "vpid" };
 
 	memset(place, 0, sizeof(*place));
 	strcpy(place->rundir, "/tmp/waymark-test-XXXXXX");
 	assert_non_null(mkdtemp(place->rundir));
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(waymark_ring_set_create(&ring, &place->sets[i]), 0);
-		place->channels[i] = (struct wmk_apps_channel){
-			.set = place->sets[i], .field_limit = 256, .n_contexts = 1, .contexts = { WMK_CTX_VPID }
+	for (int i = 0; i < 2; i++)
+		place->given[i] = (struct wmk_ctl_channel){
+			.name = i ? "second" : "first", .subbuf_size = 4096, .n_subbufs = 2, .field_limit = 256,
+			.contexts = { (void *)(uintptr_t)vpid, 1 }, .rules = place_rules(&all, 1),
 		};
-	}
-	place->options = (struct wmk_apps_options){ .size = sizeof(place->options),
-						    .rundir = place->rundir,
-						    .channels = place->channels,
-						    .n_channels = 1,
-						    .ops = { .on_event_class = on_event_class, .data = place } };
+	place->n_channels = 1;
+	place->clock = (struct wmk_clock){ .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" };
+	place->options = (struct wmk_apps_options){ .size = sizeof(place->options), .rundir = place->rundir, .keep = true };
+	if (!registered)
+		wmk_tracing_thread_begin();
+	registered = true;
+}
+
+static int session_open(struct place *place)
+{
+	const struct wmk_session_options session = {
+		.name = "test", .path = "/nowhere", .uid = getuid(), .gid = getgid(), .statedump = place->statedump
+	};
+	int err = wmk_session_create(place->tracing, &session, &place->session);
+
+	if (err == 0)
+		err = wmk_session_lock(place->session);
+	if (err < 0)
+		return err;
+	for (unsigned i = 0; err == 0 && i < place->n_channels; i++)
+		err = wmk_session_channel_add(place->session, &place->given[i], &place->channels[i]);
+	if (err == 0)
+		err = wmk_session_start(place->session);
+	wmk_session_unlock(place->session);
+	return err;
+}
+
+int place_try(struct place *place)
+{
+	const struct wmk_tracing_options tracing = {
+		.size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = place, .clock = &place->clock, .max_apps = place->max_apps,
+		.on_id = on_id, .data = place
+	};
+	int err = wmk_tracing_open(&tracing, &place->tracing);
+
+	if (err == 0)
+		err = session_open(place);
+	place->options.tracing = place->tracing;
+	if (err == 0)
+		err = wmk_apps_open(&place->options, &place->apps);
+	return err;
 }
 
 void place_open(struct place *place)
 {
-	if (wmk_apps_open(&place->options, &place->apps) != 0)
+	if (place_try(place) != 0)
 		fail_msg("%s", wmk_error_get(0));
 }
 
 void place_close(struct place *place)
 {
+	char words[320];
+
+	if (!place->refuse && place->session && wmk_session_trouble(place->session, words, sizeof(words)))
+		print_message("the session says: %s\n", words);
 	wmk_apps_close(place->apps);
-	for (int i = 0; i < 2; i++)
-		waymark_ring_set_close(place->sets[i]);
+	wmk_session_put(place->session);
+	wmk_tracing_close(place->tracing);
+	assert_int_equal(place->rings_open, place->rings_closed);
+	assert_int_equal(place->traces_open, place->traces_closed);
 	assert_int_equal(rmdir(place->rundir), 0);       /* nothing was left in it */
+}
+
+void place_switch(struct place *place, bool on)
+{
+	assert_int_equal(wmk_session_lock(place->session), 0);
+	wmk_session_channel_switch(place->channels[0], on);
+	wmk_session_unlock(place->session);
+	wmk_apps_update(place->apps, place->session);
 }
 
 void place_settle(struct place *place)

@@ -19,13 +19,24 @@ struct client {
 
 #define DECLARED_MAX 64
 
-/* A wmk_apps with two channels in a directory of its own, and what its callback was told. */
+/* A session with one channel or two and a shard, in a directory of its own; where its records would go, and what it was told. */
 struct place {
 	char rundir[64];
-	struct waymark_ring_set *sets[2];
-	struct wmk_apps_channel channels[2];
+	struct wmk_clock clock;
+	struct wmk_tracing *tracing;
+	struct wmk_session *session;
+	struct wmk_ctl_channel given[2];
+	struct wmk_session_channel *channels[2];
+	unsigned n_channels;
+	bool statedump;
+	unsigned max_apps;
 	struct wmk_apps_options options;
 	struct wmk_apps *apps;
+	uint64_t rings_id[4];            /* by stream class */
+	struct waymark_ring_set *sets[4];
+	unsigned rings_open, rings_closed, pokes, traces_open, traces_closed;
+	size_t metadata_len;
+	char metadata[65536];
 	unsigned n_declared;
 	struct {
 		unsigned channel;
@@ -33,14 +44,20 @@ struct place {
 		char name[64];
 		unsigned fields;
 	} declared[DECLARED_MAX];
-	int refuse;                      /* what the callback answers */
+	int refuse;                      /* what is answered to a new id */
 	unsigned asked;
 };
 
-/* Fills everything but `apps`; the test may change options before place_open(). */
+/* One rule, in the caller's memory: for place->given[].rules. */
+struct wmk_list place_rules(const struct wmk_ctl_rule *rules, uint32_t n);
+/* Fills everything but what place_open() makes; the test may change options and channels before that. All events go to channel 0. */
 void place_prepare(struct place *place);
 void place_open(struct place *place);
+/* The same, for those that expect an error. */
+int place_try(struct place *place);
 void place_close(struct place *place);
+/* Channel 0 on or off, in all applications. */
+void place_switch(struct place *place, bool on);
 
 void client_connect(struct client *client, const struct place *place);
 void client_close(struct client *client);

@@ -18,33 +18,101 @@ void fuzz_set_up(void);
 void fuzz_clean_up(void);
 
 static char rundir[] = "/tmp/waymark-fuzz-XXXXXX";
-static struct waymark_ring_set *set;
+static struct wmk_tracing *tracing;
+static struct wmk_session *session;
+static struct wmk_session_channel *channel;
 static struct wmk_apps *apps;
 static unsigned inputs;
 
-static int on_event_class(void *data, unsigned channel, uint32_t id, const struct wmk_event_class *event)
+static int something_open(void *data, const struct wmk_trace_info *info, void **trace)
 {
-	(void)data;
-	return channel != 0 || id > 1000000 || !event->provider;
+	(void)info;
+	*trace = &inputs;
+	return data != NULL;
 }
 
+static int metadata(void *trace, const char *text, size_t len)
+{
+	(void)trace;
+	return len == 0 || memchr(text, 0, len) ? -1 : 0;
+}
+
+static int rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
+{
+	(void)info;
+	*rings = trace;
+	return set == NULL;
+}
+
+static int nothing(void *rings)
+{
+	return rings == NULL;
+}
+
+static void no_counts(void *rings, struct wmk_ctl_counts *counts)
+{
+	(void)rings;
+	(void)counts;
+}
+
+static void no_answer(void *rings)
+{
+	if (!rings)
+		abort();
+}
+
+static const struct wmk_outlet_ops outlet = {
+	.trace_open = something_open, .metadata = metadata, .rings_open = rings_open, .rings_flush = nothing, .rings_stop = nothing,
+	.rings_clear = nothing, .rings_counts = no_counts, .rings_poke = no_answer, .rings_close = no_answer, .trace_close = no_answer,
+};
+
+static int on_id(void *data, struct wmk_session *of, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
+{
+	(void)data;
+	return of != session || rings_id == 0 || id > 1000000 || !event->provider;
+}
+
+static void session_make(void)
+{
+	static const struct wmk_session_options options = { .name = "fuzz", .path = "/nowhere" };
+	static const char *const secret[] = { "p:secret*" };
+	static const struct wmk_ctl_rule rule = { .pattern = "p:*", .exclusions = { (void *)(uintptr_t)secret, 1 } };
+	const struct wmk_ctl_channel given = { .name = "c", .subbuf_size = 4096, .n_subbufs = 2, .field_limit = 100,
+					       .rules = { (void *)(uintptr_t)&rule, 1 } };
+	struct wmk_session_options mine = options;
+
+	mine.uid = getuid();
+	if (wmk_session_create(tracing, &mine, &session) != 0 || wmk_session_lock(session) != 0 ||
+	    wmk_session_channel_add(session, &given, &channel) != 0 || wmk_session_start(session) != 0)
+		abort();
+	wmk_session_unlock(session);
+}
+
+static void channel_switch(bool on)
+{
+	if (wmk_session_lock(session) != 0)
+		abort();
+	wmk_session_channel_switch(channel, on);
+	wmk_session_unlock(session);
+	wmk_apps_update(apps, session);
+}
+
+/* Classes stay as long as the tracing: it is made anew now and then. */
 static void apps_restart(void)
 {
-	static const char *const patterns[] = { "p:*", "!p:secret*" };
-	const struct wmk_apps_channel channel = {
-		.set = set, .field_limit = 100, .patterns = patterns, .n_patterns = 2
-	};
-	const struct wmk_apps_options options = { .size = sizeof(options),
-						  .rundir = rundir,
-						  .channels = &channel,
-						  .n_channels = 1,
-						  .max_events = 100,
-						  .max_bytes = 100000,
-						  .max_queue = 20000,
-						  .ops = { .on_event_class = on_event_class } };
+	static const struct wmk_clock clock = { .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" };
+	const struct wmk_tracing_options trace = { .size = sizeof(trace), .outlet = &outlet, .clock = &clock, .on_id = on_id };
+	struct wmk_apps_options options = { .size = sizeof(options), .rundir = rundir, .max_events = 100, .max_bytes = 100000,
+					    .max_queue = 20000 };
 
 	wmk_apps_close(apps);
+	wmk_session_put(session);
+	wmk_tracing_close(tracing);
 	apps = NULL;
+	if (wmk_tracing_open(&trace, &tracing) != 0)
+		abort();
+	session_make();
+	options.tracing = tracing;
 	if (wmk_apps_open(&options, &apps) != 0)
 		abort();
 }
@@ -53,6 +121,7 @@ void fuzz_set_up(void)
 {
 	if (!mkdtemp(rundir))
 		abort();
+	wmk_tracing_thread_begin();
 }
 
 void fuzz_clean_up(void)
@@ -106,14 +175,6 @@ static void good_application(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct waymark_ring_options ring = {
-		.size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2, .n_cpus = 1
-	};
-
-	if (!set) {
-		if (waymark_ring_set_create(&ring, &set) != 0)
-			abort();
-	}
 	if (inputs++ % 1000 == 0)
 		apps_restart();
 	int sock = connected();
@@ -126,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		at += (size_t)n;
 	}
 	if (inputs % 16 == 0) {
-		wmk_apps_channel_switch(apps, 0, inputs & 16);
+		channel_switch(inputs & 16);
 		good_application();
 	}
 	close(sock);

@@ -124,7 +124,10 @@ static void test_dialogue(void **state)
 
 static void test_patterns(void **state)
 {
-	static const char *const first[] = { "shop:*", "!*:secret", "nosuch:*" }, *const second[] = { "net" };
+	static const char *const secret[] = { "*:secret" };
+	static const struct wmk_ctl_rule first[] = { { .pattern = "shop:*", .exclusions = { (void *)(uintptr_t)secret, 1 } },
+						     { .pattern = "nosuch:*" } },
+					 second[] = { { .pattern = "net" }, { .pattern = "shop:paid" } };
 	static const char *const events[][2] = { { "shop", "paid" },
 						 { "shop", "secret" },
 						 { "net", "rx" },
@@ -134,16 +137,13 @@ static void test_patterns(void **state)
 	struct place p;
 	struct client c;
 	struct wmk_apps_stats stats;
-	uint64_t matched;
 
 	(void)state;
 	place_prepare(&p);
-	p.options.n_channels = 2;
-	p.channels[0].patterns = first;
-	p.channels[0].n_patterns = 3;
-	p.channels[1].patterns = second;
-	p.channels[1].n_patterns = 1;
-	p.channels[1].statedump = true;
+	p.n_channels = 2;
+	p.given[0].rules = place_rules(first, 2);
+	p.given[1].rules = place_rules(second, 2);       /* what the first wants is the first's */
+	p.statedump = true;
 	place_open(&p);
 	client_connect(&c, &p);
 	client_hello(&c, "x");
@@ -152,20 +152,17 @@ static void test_patterns(void **state)
 		client_event(&c, i, events[i][0], events[i][1], 0);
 	client_u32(&c, WMK_MSG_EVENTS_END, 0);
 	assert_int_equal(client_next(&c, &p), WMK_MSG_CHANNEL);
-	expect_enable(&c, &p, 0, 0, 0);
+	expect_enable(&c, &p, 0, 4, 0);
+	expect_enable(&c, &p, 0, 5, 1);
 	assert_int_equal(client_next(&c, &p), WMK_MSG_CHANNEL);
-	expect_enable(&c, &p, 1, 2, 0);
-	expect_enable(&c, &p, 1, 4, 1);
-	expect_enable(&c, &p, 1, 5, 2);
+	expect_enable(&c, &p, 1, 0, 0);
+	assert_int_equal(client_next(&c, &p), WMK_MSG_CHANNEL);
+	expect_enable(&c, &p, 2, 2, 0);
 	expect_u32(&c, &p, WMK_MSG_DONE, 0);
-	assert_string_equal(wmk_apps_pattern(p.apps, 0, 0, &matched), "shop:*");
-	assert_int_equal(matched, 2);
-	assert_string_equal(wmk_apps_pattern(p.apps, 0, 1, &matched), "!*:secret");
-	assert_int_equal(matched, 1);
-	assert_string_equal(wmk_apps_pattern(p.apps, 0, 2, &matched), "nosuch:*");
-	assert_int_equal(matched, 0);
-	assert_null(wmk_apps_pattern(p.apps, 0, 3, &matched));
-	assert_null(wmk_apps_pattern(p.apps, 2, 0, &matched));
+	assert_int_equal(wmk_tracing_matching(p.tracing, "shop:*"), 2);
+	assert_int_equal(wmk_tracing_matching(p.tracing, "!*:secret"), 1);
+	assert_int_equal(wmk_tracing_matching(p.tracing, "nosuch:*"), 0);
+	assert_int_equal(wmk_tracing_matching(p.tracing, "*"), 4);
 	wmk_apps_stats(p.apps, &stats);
 	assert_int_equal(stats.events_seen, 4);          /* the tracer's own does not count */
 	assert_int_equal(stats.classes_enabled, 2);
@@ -191,21 +188,21 @@ static void test_nearest(void **state)
 		client_event(&c, i, events[i][0], events[i][1], 0);
 	client_event(&c, 4, "net", "send", 2);
 	place_settle(&p);
-	assert_int_equal(wmk_apps_nearest(p.apps, "shop:order_payd", names, 3), 2);
+	assert_int_equal(wmk_tracing_nearest(p.tracing, "shop:order_payd", names, 3), 2);
 	assert_string_equal(names[0], "shop:order_paid");
 	assert_string_equal(names[1], "shop:order_sent");
-	assert_int_equal(wmk_apps_nearest(p.apps, "nett:*", names, 3), 2);
+	assert_int_equal(wmk_tracing_nearest(p.tracing, "nett:*", names, 3), 2);
 	assert_string_equal(names[0], "net:receive");
 	assert_string_equal(names[1], "net:send");
-	assert_int_equal(wmk_apps_nearest(p.apps, "net:sned", names, 3), 1);
+	assert_int_equal(wmk_tracing_nearest(p.tracing, "net:sned", names, 3), 1);
 	assert_string_equal(names[0], "net:send");
-	assert_int_equal(wmk_apps_nearest(p.apps, "recieve", names, 3), 1);
+	assert_int_equal(wmk_tracing_nearest(p.tracing, "recieve", names, 3), 1);
 	assert_string_equal(names[0], "net:receive");
-	assert_int_equal(wmk_apps_nearest(p.apps, "web:order_paid", names, 1), 1);
+	assert_int_equal(wmk_tracing_nearest(p.tracing, "web:order_paid", names, 1), 1);
 	assert_string_equal(names[0], "shop:order_paid");
-	assert_int_equal(wmk_apps_nearest(p.apps, "!shp:order_paid", names, 1), 1);
-	assert_int_equal(wmk_apps_nearest(p.apps, "completely:different", names, 3), 0);
-	assert_int_equal(wmk_apps_nearest(p.apps, "*", names, 3), 0);
+	assert_int_equal(wmk_tracing_nearest(p.tracing, "!shp:order_paid", names, 1), 1);
+	assert_int_equal(wmk_tracing_nearest(p.tracing, "completely:different", names, 3), 0);
+	assert_int_equal(wmk_tracing_nearest(p.tracing, "*", names, 3), 0);
 	client_close(&c);
 	place_close(&p);
 }
@@ -213,8 +210,8 @@ static void test_nearest(void **state)
 static void test_glob(void **state)
 {
 	(void)state;
-#define YES(p, q) assert_true(wmk_apps_pattern_match(p, "shop", q))
-#define NO(p, q) assert_false(wmk_apps_pattern_match(p, "shop", q))
+#define YES(p, q) assert_true(wmk_pattern_match(p, "shop", q))
+#define NO(p, q) assert_false(wmk_pattern_match(p, "shop", q))
 	YES("*", "paid");
 	YES("shop", "paid");
 	YES("shop:paid", "paid");
@@ -233,19 +230,19 @@ static void test_glob(void **state)
 	NO("shop:paid?", "paid");
 	NO("shop:[q-z]aid", "paid");
 	NO("shop:a\\*", "ab"); NO("sho", "paid"); NO("", "paid"); NO("shop:[p", "p");
-	assert_int_equal(wmk_apps_pattern_check("shop:*"), 0);
-	assert_int_equal(wmk_apps_pattern_check("!a[b-c]\\["), 0);
-	assert_int_equal(wmk_apps_pattern_check(""), -EINVAL);
-	assert_int_equal(wmk_apps_pattern_check("!"), -EINVAL);
-	assert_int_equal(wmk_apps_pattern_check("a[b"), -EINVAL);
-	assert_int_equal(wmk_apps_pattern_check("a\\"), -EINVAL);
+	assert_int_equal(wmk_pattern_check("shop:*"), 0);
+	assert_int_equal(wmk_pattern_check("!a[b-c]\\["), 0);
+	assert_int_equal(wmk_pattern_check(""), -EINVAL);
+	assert_int_equal(wmk_pattern_check("!"), -EINVAL);
+	assert_int_equal(wmk_pattern_check("a[b"), -EINVAL);
+	assert_int_equal(wmk_pattern_check("a\\"), -EINVAL);
 	char longer[600];
 	memset(longer, 'a', 599);
 	longer[599] = '\0';
-	assert_int_equal(wmk_apps_pattern_check(longer), -EINVAL);
+	assert_int_equal(wmk_pattern_check(longer), -EINVAL);
 	/* the time for a pattern of many stars is bounded */
 	longer[200] = '\0';
-	assert_false(wmk_apps_pattern_match("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", longer, longer));
+	assert_false(wmk_pattern_match("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", longer, longer));
 }
 
 /* What cannot be declared is not enabled, and is asked again for the next that has it. */
@@ -285,7 +282,7 @@ static void test_switch(void **state)
 	place_open(&p);
 	client_register(&a, &p, "a", 2);
 	client_register(&b, &p, "b", 1);
-	assert_int_equal(wmk_apps_channel_switch(p.apps, 0, false), 0);
+	place_switch(&p, false);
 	assert_int_equal(wmk_apps_sync(p.apps, 0), 2);
 	assert_true(wmk_apps_unanswered(p.apps, 1, &info));
 	assert_int_equal(client_next(&a, &p), WMK_MSG_DISABLE);
@@ -308,10 +305,9 @@ static void test_switch(void **state)
 	client_event(&b, 0, "p", "e1", 1);
 	client_u32(&b, WMK_MSG_EVENTS_END, 3);
 	expect_u32(&b, &p, WMK_MSG_DONE, 3);
-	assert_int_equal(wmk_apps_channel_switch(p.apps, 0, true), 0);
+	place_switch(&p, true);
 	assert_int_equal(client_next(&b, &p), WMK_MSG_CHANNEL);
 	expect_enable(&b, &p, 0, 0, 1);
-	assert_int_equal(wmk_apps_channel_switch(p.apps, 1, true), -EINVAL);
 	/* an application that closes instead of answering is not waited for */
 	client_close(&a);
 	client_u32(&b, WMK_MSG_SYNCED, 3);
@@ -414,7 +410,7 @@ static void test_again(void **state)
 
 	(void)state;
 	place_prepare(&p);
-	p.options.max_apps = 3;
+	p.options.max_apps = p.max_apps = 3;
 	place_open(&p);
 	for (int i = 0; i < 20; i++) {
 		client_register(&c, &p, "again", 1);
@@ -451,6 +447,11 @@ static void test_exec(void **state)
 	client_hello_image(&first, "before", 5);
 	assert_int_equal(client_next(&first, &p), WMK_MSG_WELCOME);
 	assert_int_equal(wmk_welcome_decode(first.body, first.frame.length, &welcome), 0);
+	client_event(&first, 0, "p", "e0", 1);
+	client_u32(&first, WMK_MSG_EVENTS_END, 1);
+	assert_int_equal(client_next(&first, &p), WMK_MSG_CHANNEL);
+	assert_int_equal(client_next(&first, &p), WMK_MSG_ENABLE);
+	assert_int_equal(client_next(&first, &p), WMK_MSG_DONE);
 	assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(p.sets[0]), &set), 0);
 	waymark_ring_set_identity(set, welcome.slot, welcome.generation);
 	uint64_t *claim = &p.sets[0]->ring[waymark_ring_set_cpus(set) + 3].ctl->claim;
@@ -523,12 +524,12 @@ static void test_rundir(void **state)
 	place_prepare(&p);
 	place_prepare(&q);
 	assert_int_equal(chmod(p.rundir, 0755), 0);
-	assert_int_equal(wmk_apps_open(&p.options, &p.apps), -EACCES);
+	assert_int_equal(place_try(&p), -EACCES);
 	assert_int_equal(chmod(p.rundir, 0700), 0);
 	place_open(&p);
 	/* occupied, and after the owner's death not */
 	q.options.rundir = p.rundir;
-	assert_int_equal(wmk_apps_open(&q.options, &q.apps), -EADDRINUSE);
+	assert_int_equal(place_try(&q), -EADDRINUSE);
 	char path[128];
 	snprintf(path, sizeof(path), "%s/%s", p.rundir, WMK_APP_SOCKET);
 	assert_int_equal(access(path, F_OK), 0);
@@ -556,7 +557,7 @@ static void test_rundir(void **state)
 	snprintf(path, sizeof(path), "%s/link", p.rundir);
 	assert_int_equal(symlink(q.rundir, path), 0);
 	p.options.rundir = path;
-	assert_int_equal(wmk_apps_open(&p.options, &p.apps), -ENOTDIR);
+	assert_int_equal(place_try(&p), -ENOTDIR);
 	unlink(path);
 	p.apps = q.apps = NULL;
 	place_close(&p);

@@ -282,6 +282,7 @@ static void test_bad_event(void **state)
 	assert_int_equal(wmk_out_event(&s.bad.out, 0, "nonsense", 8), 0);
 	expect_error(&s, WMK_MSG_ERROR, EPROTO, "event number 0");
 	client_event(&s.bad, 1, "p", "fine", 1);
+	client_u32(&s.bad, WMK_MSG_EVENTS_END, 1);
 	assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_CHANNEL);
 	assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_ENABLE);
 	scene_close(&s);

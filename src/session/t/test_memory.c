@@ -243,20 +243,18 @@ static void settle_armed(struct place *p)
 
 static void session_scene(void)
 {
-	static const char *const patterns[] = { "p:*", "q*" };
+	static const struct wmk_ctl_rule rules[] = { { .pattern = "p:*" }, { .pattern = "q*" } };
 	struct place p;
 	struct client first, second, good;
 	int fds = open_fds();
 
 	place_prepare(&p);
-	p.channels[0].patterns = patterns;
-	p.channels[0].n_patterns = 2;
+	p.given[0].rules = place_rules(rules, 2);
 	armed = true;
-	int err = wmk_apps_open(&p.options, &p.apps);
+	int err = place_try(&p);
 	armed = false;
 	if (err) {
 		assert_memory_error(err);
-		p.apps = NULL;
 	} else {
 		client_connect(&first, &p);
 		client_hello(&first, "first");
@@ -269,8 +267,8 @@ static void session_scene(void)
 		client_event(&second, 0, "p", "z", 2);           /* an error */
 		settle_armed(&p);
 		armed = true;
-		wmk_apps_channel_switch(p.apps, 0, false);
-		wmk_apps_channel_switch(p.apps, 0, true);
+		place_switch(&p, false);
+		place_switch(&p, true);
 		armed = false;
 		client_close(&first);
 		settle_armed(&p);

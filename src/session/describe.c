@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * describe.c - sessions, programs and events as the protocol shows them (wire/ctl.h).
+ */
+#include "session/internal.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int channel_describe(const struct wmk_session_channel *channel, struct wmk_ctl_channel *is, struct wmk_arena *arena)
+{
+	int err = wmk_object_copy(&wmk_ctl_channel_object, &channel->is, is, arena);
+
+	if (err < 0)
+		return err;
+	for (uint32_t i = 0; i < is->rules.n; i++) {
+		struct wmk_ctl_rule *rule = (struct wmk_ctl_rule *)is->rules.items + i;
+
+		rule->matched = wmk_tracing_matching(channel->session->tracing, rule->pattern);
+	}
+	wmk_channel_counts(channel, &is->counts);
+	return 0;
+}
+
+int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena)
+{
+	struct wmk_ctl_session bare = {
+		.name = session->name, .path = session->path, .uid = session->uid, .gid = session->gid, .created = session->created,
+		.active = session->active, .started = session->started, .trackers = session->trackers,
+	};
+	int err = wmk_object_copy(&wmk_ctl_session_object, &bare, is, arena);
+
+	for (unsigned i = 0; err == 0 && i < session->n_channels; i++) {
+		struct wmk_ctl_counts own = { 0 };
+
+		if (session->channels[i]->own) {         /* not the user's, but loss is loss */
+			wmk_channel_counts(session->channels[i], &own);
+			wmk_counts_add(&is->counts, &own);
+			continue;
+		}
+		struct wmk_ctl_channel *channel = wmk_arena_append(arena, &is->channels, sizeof(*channel));
+
+		err = channel ? channel_describe(session->channels[i], channel, arena) : -ENOMEM;
+		if (err == 0)
+			wmk_counts_add(&is->counts, &channel->counts);
+	}
+	return err;
+}
+
+/* ── programs and their events ───────────────────────────────────────────────────────────────────────── */
+
+static void scalar_text(const struct wmk_type *type, char *buf, size_t size)
+{
+	const char *order = type->order == WMK_ORDER_BIG ? "be" : "";
+
+	switch (type->kind) {
+	case WMK_TYPE_INT:
+		snprintf(buf, size, "%s%u%s%s", type->is_signed ? "s" : "u", type->width, order, type->base == 16 ? " (hex)" : "");
+		break;
+	case WMK_TYPE_FLOAT:
+		snprintf(buf, size, "%s", type->width == 32 ? "float" : "double");
+		break;
+	case WMK_TYPE_BOOL:
+		snprintf(buf, size, "bool");
+		break;
+	case WMK_TYPE_ENUM:
+		snprintf(buf, size, "enum of %u", type->count);
+		break;
+	case WMK_TYPE_FLAGS:
+		snprintf(buf, size, "flags of %u", type->count);
+		break;
+	default:
+		snprintf(buf, size, "%s", type->kind == WMK_TYPE_STRING ? "string" : type->kind == WMK_TYPE_BLOB ? "bytes" : "structure");
+	}
+}
+
+static void type_text(const struct wmk_type *type, char *buf, size_t size)
+{
+	char elem[64];
+
+	if (type->kind != WMK_TYPE_ARRAY && type->kind != WMK_TYPE_SEQUENCE) {
+		scalar_text(type, buf, size);
+		return;
+	}
+	scalar_text(type->elem, elem, sizeof(elem));
+	if (type->kind == WMK_TYPE_ARRAY)
+		snprintf(buf, size, "%s[%u]", elem, type->count);
+	else
+		snprintf(buf, size, "%s[]", elem);
+}
+
+static int fields_describe(const struct wmk_event_class *event, struct wmk_ctl_event *is, struct wmk_arena *arena)
+{
+	char text[96];
+
+	for (unsigned i = 0; i < event->n_fields; i++) {
+		struct wmk_ctl_field *field = wmk_arena_append(arena, &is->fields, sizeof(*field));
+
+		if (!field)
+			return -ENOMEM;
+		type_text(&event->fields[i].type, text, sizeof(text));
+		field->name = wmk_arena_text(arena, event->fields[i].name);
+		field->type = wmk_arena_text(arena, text);
+		field->unit = wmk_arena_text(arena, event->fields[i].unit ? event->fields[i].unit : "");
+		if (!field->name || !field->type || !field->unit)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int event_describe(const struct app *app, uint32_t number, const char *pattern, struct wmk_ctl_app *is, struct wmk_arena *arena)
+{
+	const struct class *class = app->events[number].class;
+	const struct wmk_event_class *event = class ? class->event : NULL;
+	struct wmk_ctl_event *made;
+
+	if (!class || class->own || (pattern && *pattern && !wmk_pattern_match(pattern, event->provider, event->name)))
+		return 0;
+	made = wmk_arena_append(arena, &is->events, sizeof(*made));
+	if (!made)
+		return -ENOMEM;
+	made->provider = wmk_arena_text(arena, event->provider);
+	made->name = wmk_arena_text(arena, event->name);
+	made->file = wmk_arena_text(arena, event->file ? event->file : "");
+	made->kind = event->kind;
+	made->level = event->level;
+	made->line = event->line;
+	made->enabled = wmk_shadow_enabled(app, number);
+	return made->provider && made->name && made->file ? fields_describe(event, made, arena) : -ENOMEM;
+}
+
+int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, struct wmk_ctl_app *is, struct wmk_arena *arena)
+{
+	int err = 0;
+
+	wmk_app_origin(app);
+	*is = (struct wmk_ctl_app){
+		.pid = (uint64_t)app->pid, .uid = app->uid, .gid = app->gid, .start_time = app->start_time,
+		.name = wmk_arena_text(arena, app->name), .exe = wmk_arena_text(arena, app->exe ? app->exe : ""),
+		.connected = app->socket >= 0,
+		.why = wmk_arena_text(arena, app->record && app->record->info.why ? app->record->info.why : ""),
+	};
+	if (!is->name || !is->exe || !is->why)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < app->n_events; i++)
+		is->n_events += app->events[i].class && !app->events[i].class->own;
+	for (uint32_t i = 0; what && what->events && err == 0 && i < app->n_events; i++)
+		err = event_describe(app, i, what->pattern, is, arena);
+	return err;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * domain.c - which programs a session is about: domains narrowed to a process or an executable, with those that descend from it, and
+ * trackers, which narrow a whole session.
+ *
+ * Who follows is remembered with the channel (members): a descendant is one whose parent, or parent's parent, ... is the process itself or
+ * a member, when it registers. A process is known by its number and its time of start.
+ */
+#include "session/internal.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MEMBERS_MAX 65536u
+#define TRACKED_MAX 4096u
+#define ANCESTORS_MAX 64
+
+bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *state)
+{
+	char path[40], buf[1024], *at;
+	int fd, field;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? read(fd, buf, sizeof(buf) - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	at = strrchr(buf, ')');          /* the name may hold anything but is the last in parentheses */
+	if (!at || sscanf(at, ") %c %d", state, parent) != 2)
+		return false;
+	for (field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	*start_time = at ? strtoull(at + 1, NULL, 10) : 0;
+	return at != NULL;
+}
+
+void wmk_app_origin(struct app *app)
+{
+	char path[40], exe[4096];
+	pid_t parent;
+	char state;
+
+	if (app->exe)
+		return;
+	if (!wmk_process_stat(app->pid, &parent, &app->start_time, &state))
+		app->start_time = 0;
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)app->pid);
+	ssize_t n = readlink(path, exe, sizeof(exe) - 1);
+
+	exe[n > 0 ? n : 0] = '\0';
+	app->exe = strdup(exe);
+}
+
+static bool exec_is(const char *wanted, const char *exe)
+{
+	const char *base = strrchr(exe, '/');
+
+	return strcmp(wanted, strchr(wanted, '/') || !base ? exe : base + 1) == 0;
+}
+
+static bool is_member(const struct wmk_session_channel *channel, pid_t pid, uint64_t start_time)
+{
+	for (unsigned i = 0; i < channel->n_members; i++)
+		if (channel->members[i].pid == pid && channel->members[i].start_time == start_time)
+			return true;
+	return false;
+}
+
+static void member_add(struct wmk_session_channel *channel, pid_t pid, uint64_t start_time)
+{
+	unsigned n = channel->n_members;
+
+	if (is_member(channel, pid, start_time) || n == MEMBERS_MAX)
+		return;
+	if ((n & (n - 1)) == 0) {
+		struct member *more = realloc(channel->members, (n ? 2 * n : 1) * sizeof(*more));
+
+		if (!more)
+			return;
+		channel->members = more;
+	}
+	channel->members[channel->n_members++] = (struct member){ pid, start_time };
+}
+
+static bool root_is(const struct wmk_ctl_domain *domain, pid_t pid, uint64_t start_time, const char *exe)
+{
+	if (domain->kind == WMK_DOMAIN_PID)
+		return (uint64_t)pid == domain->pid && (!domain->start_time || start_time == domain->start_time);
+	return exe && *exe && exec_is(domain->exec, exe);
+}
+
+static bool descends(const struct wmk_session_channel *channel, pid_t pid)
+{
+	const struct wmk_ctl_domain *domain = &channel->is.domain;
+	uint64_t start_time;
+	pid_t parent;
+	char state;
+
+	for (int i = 0; i < ANCESTORS_MAX && wmk_process_stat(pid, &parent, &start_time, &state) && parent > 1; i++) {
+		pid = parent;
+		if (!wmk_process_stat(pid, &parent, &start_time, &state))
+			return false;
+		if (is_member(channel, pid, start_time) || (domain->kind == WMK_DOMAIN_PID && root_is(domain, pid, start_time, NULL)))
+			return true;
+	}
+	return false;
+}
+
+bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app)
+{
+	const struct wmk_ctl_domain *domain = &channel->is.domain;
+
+	if (domain->kind == WMK_DOMAIN_USER)
+		return true;
+	wmk_app_origin(app);
+	bool in = root_is(domain, app->pid, app->start_time, app->exe);
+
+	if (!domain->follow)
+		return in;
+	in = in || is_member(channel, app->pid, app->start_time) || descends(channel, app->pid);
+	if (in)
+		member_add(channel, app->pid, app->start_time);
+	return in;
+}
+
+/* ── trackers ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool list_has(const struct wmk_list *list, uint64_t id)
+{
+	const uint64_t *ids = list->items;
+
+	for (uint32_t i = 0; i < list->n; i++)
+		if (ids[i] == id)
+			return true;
+	return false;
+}
+
+bool wmk_session_tracks(const struct wmk_session *session, const struct app *app)
+{
+	const struct wmk_ctl_trackers *t = &session->trackers;
+
+	return (session->all_users || app->uid == session->uid) && (!t->pid || list_has(&t->pids, (uint64_t)app->pid)) &&
+	       (!t->uid || list_has(&t->uids, app->uid)) && (!t->gid || list_has(&t->gids, app->gid));
+}
+
+static int list_change(struct wmk_arena *arena, struct wmk_list *list, uint64_t id, bool add)
+{
+	uint64_t *ids = list->items;
+
+	if (add && !list_has(list, id)) {
+		uint64_t *at = list->n < TRACKED_MAX ? wmk_arena_append(arena, list, sizeof(*at)) : NULL;
+
+		if (!at)
+			return wmk_error(-E2BIG, "more than %u are tracked", TRACKED_MAX);
+		*at = id;
+	}
+	for (uint32_t i = 0; !add && i < list->n; i++)
+		if (ids[i] == id)
+			ids[i--] = ids[--list->n];
+	return 0;
+}
+
+int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *track, bool add)
+{
+	struct wmk_ctl_trackers *t = &session->trackers;
+	struct wmk_list *const lists[] = { &t->pids, &t->uids, &t->gids };
+	bool *const narrowed[] = { &t->pid, &t->uid, &t->gid };
+	int err = 0;
+
+	if (track->kind > WMK_TRACK_GID)
+		return wmk_error(-EINVAL, "what is tracked is a pid, a uid or a gid");
+	struct wmk_list *list = lists[track->kind];
+
+	if (track->all) {
+		list->n = 0;
+		*narrowed[track->kind] = !add;
+		return 0;
+	}
+	/* the first that is tracked is the only one; of everything, none can be left out */
+	if (!add && !*narrowed[track->kind])
+		return wmk_error(-EINVAL, "all are tracked: say first which (track), or that none are (untrack --all)");
+	*narrowed[track->kind] = true;
+	for (uint32_t i = 0; err == 0 && i < track->ids.n; i++)
+		err = list_change(&session->arena, list, ((const uint64_t *)track->ids.items)[i], add);
+	return err;
+}

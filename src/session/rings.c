@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rings.c - what a session's channels become for each owner of buffers: a trace with its metadata, rings, event ids.
+ *
+ *     session ── traces: one for each user (or process) ── metadata: trace, stream classes, event classes, as they come
+ *             └─ rings: channel × owner ── ids[class]
+ *
+ * All under the session's lock, but the counting of references. What cannot be made is told once (wmk_session_worry()), and tried
+ * again for the next program that has something to record there.
+ */
+#include "session/internal.h"
+
+#include "base/error.h"
+#include "consumer/consumer.h"
+#include "ctf/writer.h"
+#include "ring/set.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Memory that is there before a program starts; the rest follows as CPUs begin to record. */
+#define PREFAULT_MAX (64ull << 20)
+
+static int make_uuid(uint8_t uuid[16])
+{
+	if (getrandom(uuid, 16, 0) != 16)
+		return wmk_error(-errno, "no random numbers: %s", strerror(errno));
+	uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x40);
+	uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
+	return 0;
+}
+
+/* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int head_text(const struct trace *trace, struct wmk_session *session, struct wmk_ctf_text *text)
+{
+	char created[32], host[65] = "", id[16];
+	struct wmk_ctf_trace head = {
+		.name = session->trace_name ? session->trace_name : session->name,
+		.created = created,
+		.domain = "ust",
+		.hostname = host,
+		.buffering = trace->pid ? "pid" : "uid",
+		.buffering_id = id,
+		.clock = session->tracing->options.clock,
+	};
+	time_t at = (time_t)session->created;
+	struct tm tm;
+
+	memcpy(head.uuid, trace->uuid, sizeof(head.uuid));
+	snprintf(id, sizeof(id), "%u", trace->pid ? (unsigned)trace->pid : (unsigned)trace->uid);
+	gethostname(host, sizeof(host) - 1);
+	localtime_r(&at, &tm);
+	strftime(created, sizeof(created), "%Y%m%dT%H%M%S%z", &tm);
+	return wmk_ctf_trace_text(text, &head);
+}
+
+static int append(struct trace *trace, struct wmk_session *session, struct wmk_ctf_text *text, int err)
+{
+	if (err >= 0)
+		err = session->tracing->options.outlet->metadata(trace->outlet, text->text, text->len);
+	wmk_ctf_text_free(text);
+	return err < 0 ? err : 0;
+}
+
+/* A name for a directory from one that a process gave itself. */
+static void plain_name(const char *name, char *to, size_t size)
+{
+	snprintf(to, size, "%s", name && *name ? name : "process");
+	for (char *c = to; *c; c++)
+		if (*c == '/' || *c <= ' ' || *c > '~')
+			*c = '_';
+	if (to[0] == '.')
+		to[0] = '_';
+}
+
+static void trace_place(struct trace *trace, const struct wmk_session *session, const char *name)
+{
+	char when[32], plain[WMK_WIRE_NAME_MAX + 1];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	(void)session;
+	if (!trace->pid) {
+		snprintf(trace->sub, sizeof(trace->sub), "ust/uid/%u/64-bit", (unsigned)trace->uid);
+		return;
+	}
+	plain_name(name, plain, sizeof(plain));
+	localtime_r(&now, &tm);
+	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
+	snprintf(trace->sub, sizeof(trace->sub), "ust/pid/%s-%d-%s/64-bit", plain, (int)trace->pid, when);
+}
+
+static struct trace *trace_make(struct wmk_session *session, uid_t uid, pid_t pid, uint64_t start_time, const char *name)
+{
+	const struct wmk_outlet_ops *outlet = session->tracing->options.outlet;
+	struct trace *trace = calloc(1, sizeof(*trace));
+	struct wmk_ctf_text text = { 0 };
+
+	if (!trace) {
+		wmk_error(-ENOMEM, "no memory for a trace");
+		return NULL;
+	}
+	trace->uid = uid;
+	trace->pid = pid;
+	trace->start_time = start_time;
+	trace_place(trace, session, name);
+	int err = make_uuid(trace->uuid);
+
+	if (err == 0) {
+		struct wmk_trace_info info = { .session = session->name, .path = session->path, .sub = trace->sub,
+					       .uid = session->uid, .gid = session->gid };
+
+		memcpy(info.uuid, trace->uuid, sizeof(info.uuid));
+		err = outlet->trace_open(session->tracing->options.outlet_data, &info, &trace->outlet);
+	}
+	if (err == 0) {
+		err = append(trace, session, &text, head_text(trace, session, &text));
+		if (err < 0)
+			outlet->trace_close(trace->outlet);
+	}
+	if (err < 0) {
+		free(trace);
+		return NULL;
+	}
+	trace->next = session->traces;
+	session->traces = trace;
+	return trace;
+}
+
+static struct trace *trace_get(struct wmk_session *session, uid_t uid, pid_t pid, uint64_t start_time, const char *name)
+{
+	for (struct trace *trace = session->traces; trace; trace = trace->next)
+		if (!trace->ended && trace->uid == uid && trace->pid == pid && trace->start_time == start_time)
+			return trace;
+	return trace_make(session, uid, pid, start_time, name);
+}
+
+static int declare_stream(struct trace *trace, struct wmk_session_channel *channel)
+{
+	const struct wmk_field *contexts[WMK_WIRE_CONTEXTS_MAX];
+	struct wmk_ctf_text text = { 0 };
+
+	if (trace->declared & 1ull << channel->index)
+		return 0;
+	for (unsigned i = 0; i < channel->n_contexts; i++)
+		contexts[i] = &wmk_ctf_context(channel->contexts[i])->field;
+	int err = append(trace, channel->session, &text, wmk_ctf_stream_text(&text, channel->index, contexts, channel->n_contexts));
+
+	if (err == 0)
+		trace->declared |= 1ull << channel->index;
+	return err;
+}
+
+static int declare_event(struct rings *rings, uint32_t id, const struct wmk_event_class *event)
+{
+	struct wmk_ctf_text text = { 0 };
+
+	return append(rings->trace, rings->session, &text, wmk_ctf_event_text(&text, rings->channel->index, id, event));
+}
+
+/* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *is)
+{
+	return is->subbuf_size * is->n_subbufs * (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+}
+
+static int check_memory(const struct wmk_session *session, const struct wmk_ctl_channel *is)
+{
+	uint64_t all = wmk_rings_bytes(is), max = session->tracing->options.max_ring_bytes;
+
+	for (const struct rings *r = session->rings; r; r = r->next)
+		all += wmk_rings_bytes(&r->channel->is);
+	return all <= max ? 0 : wmk_error(-ENOBUFS, "the session's rings would take %llu MB, and %llu MB are the limit: fewer or smaller "
+					  "sub-buffers (--num-subbuf, --subbuf-size)", (unsigned long long)(all >> 20),
+					  (unsigned long long)(max >> 20));
+}
+
+static int make_set(struct rings *rings, const struct wmk_ctl_channel *is)
+{
+	const struct wmk_tracing_options *o = &rings->session->tracing->options;
+	struct waymark_ring_options ring = {
+		.size = sizeof(ring),
+		.subbuf_size = (uint32_t)is->subbuf_size,
+		.n_subbufs = (uint32_t)is->n_subbufs,
+		.header_room = wmk_consumer_header_room((uint32_t)is->subbuf_size),
+		.mode = is->mode == WMK_MODE_OVERWRITE ? WAYMARK_RING_OVERWRITE : WAYMARK_RING_DISCARD,
+		.clock = (uint32_t)o->clock->kind,
+		.block_us = is->mode == WMK_MODE_OVERWRITE ? 0 : is->blocking_us,
+		.prefault = rings->channel->own ? 0 : PREFAULT_MAX,
+	};
+	int err = make_uuid(ring.uuid);
+
+	if (err == 0)
+		err = waymark_ring_set_create(&ring, &rings->set);
+	if (err < 0)
+		return wmk_error(err, "cannot make ring buffers of %u x %u bytes for each CPU: %s", ring.n_subbufs, ring.subbuf_size,
+				 strerror(-err));
+	wmk_ring_set_plugin_clock(rings->set, o->plugin_clock);
+	return 0;
+}
+
+static uint64_t clock_now(const struct wmk_tracing *tracing)
+{
+	if (tracing->options.plugin_clock)
+		return tracing->options.plugin_clock();
+	return tracing->clock.kind == WMK_CLOCK_COUNTER ? wmk_clock_counter() : wmk_clock_monotonic();
+}
+
+static int rings_open(struct rings *rings)
+{
+	struct wmk_session_channel *channel = rings->channel;
+	struct wmk_tracing *tracing = rings->session->tracing;
+	struct wmk_rings_info info = {
+		/* relaxed: only that no two are alike */
+		.id = atomic_fetch_add_explicit(&tracing->rings_made, 1, memory_order_relaxed) + 1,
+		.channel = channel->is.name, .stream_id = channel->index, .options = &channel->is, .start_ts = clock_now(tracing),
+	};
+	int err = check_memory(rings->session, &channel->is);
+
+	rings->id = info.id;
+	if (err == 0)
+		err = make_set(rings, &channel->is);
+	if (err == 0)
+		err = declare_stream(rings->trace, channel);
+	return err < 0 ? err : tracing->options.outlet->rings_open(rings->trace->outlet, &info, rings->set, &rings->outlet);
+}
+
+static struct rings *rings_make(struct wmk_session_channel *channel, struct trace *trace)
+{
+	struct rings *rings = calloc(1, sizeof(*rings));
+
+	if (!rings) {
+		wmk_error(-ENOMEM, "no memory for the rings of a channel");
+		return NULL;
+	}
+	atomic_init(&rings->refs, 1);
+	rings->session = channel->session;
+	rings->trace = trace;
+	rings->channel = channel;
+	rings->field_limit = (uint32_t)channel->is.field_limit;
+	rings->n_contexts = channel->n_contexts;
+	memcpy(rings->contexts, channel->contexts, sizeof(rings->contexts));
+	rings->private = trace->pid != 0 || (channel->is.domain.kind != WMK_DOMAIN_USER && !channel->is.domain.follow);
+	wmk_session_hold(rings->session);
+	if (rings_open(rings) < 0) {
+		wmk_rings_put(rings);
+		return NULL;
+	}
+	channel->laid_out = true;
+	rings->next = channel->session->rings;
+	channel->session->rings = rings;
+	return rings;
+}
+
+static struct rings *rings_get(struct wmk_session_channel *channel, uid_t uid, pid_t pid, uint64_t start_time, const char *name)
+{
+	struct wmk_session *session = channel->session;
+	struct rings *rings;
+
+	for (rings = session->rings; rings; rings = rings->next)
+		if (rings->channel == channel && !rings->trace->ended && rings->trace->uid == uid && rings->trace->pid == pid &&
+		    rings->trace->start_time == start_time)
+			return rings;
+	struct trace *trace = trace_get(session, uid, pid, start_time, name);
+
+	rings = trace ? rings_make(channel, trace) : NULL;
+	if (!rings)
+		wmk_session_worry(session, -EIO, NULL);
+	return rings;
+}
+
+struct rings *wmk_rings_for(struct wmk_session_channel *channel, const struct app *app)
+{
+	bool own = channel->is.buffers == WMK_BUFFERS_PID;
+
+	return rings_get(channel, app->uid, own ? app->pid : 0, own ? app->start_time : 0, app->name);
+}
+
+struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid)
+{
+	return rings_get(channel, uid, 0, 0, NULL);
+}
+
+void wmk_rings_get(struct rings *rings)
+{
+	atomic_fetch_add_explicit(&rings->refs, 1, memory_order_relaxed);
+}
+
+void wmk_rings_put(struct rings *rings)
+{
+	/* (S1) */
+	if (!rings || atomic_fetch_sub_explicit(&rings->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	waymark_ring_set_close(rings->set);
+	free(rings->ids);
+	wmk_session_put(rings->session);
+	free(rings);
+}
+
+/* ── ids ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int ids_room(struct rings *rings, uint32_t kin)
+{
+	uint32_t n = rings->n_ids ? rings->n_ids : 64, *ids;
+
+	while (n <= kin)
+		n *= 2;
+	if (n == rings->n_ids)
+		return 0;
+	ids = realloc(rings->ids, n * sizeof(*ids));
+	if (!ids)
+		return wmk_error(-ENOMEM, "no memory for the ids of events");
+	memset(ids + rings->n_ids, 0xff, (n - rings->n_ids) * sizeof(*ids));
+	rings->ids = ids;
+	rings->n_ids = n;
+	return 0;
+}
+
+uint32_t wmk_rings_id(struct rings *rings, struct class *class)
+{
+	const struct wmk_tracing_options *o = &rings->session->tracing->options;
+	char what[600];
+
+	if (class->kin < rings->n_ids && rings->ids[class->kin] != NO_ID)
+		return rings->ids[class->kin];
+	int err = ids_room(rings, class->kin);
+
+	/* on disk before any program hears of it */
+	if (err == 0 && o->on_id)
+		err = o->on_id(o->data, rings->session, rings->id, rings->next_id, class->event);
+	if (err == 0)
+		err = declare_event(rings, rings->next_id, class->event);
+	if (err < 0) {
+		snprintf(what, sizeof(what), "%s is not recorded", class->full);
+		wmk_session_worry(rings->session, err, what);
+		return NO_ID;
+	}
+	rings->ids[class->kin] = rings->next_id++;
+	if (!class->own)
+		atomic_fetch_add_explicit(&rings->session->tracing->classes_enabled, 1, memory_order_relaxed);
+	return rings->ids[class->kin];
+}
+
+/* ── all of a session ────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_rings_each(struct wmk_session *session, int (*what)(void *outlet))
+{
+	int first = 0;
+
+	for (struct rings *rings = session->rings; rings; rings = rings->next) {
+		int err = what(rings->outlet);
+
+		if (err < 0 && first == 0)
+			first = err;
+	}
+	return first;
+}
+
+void wmk_counts_add(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *one)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)one;
+
+	_Static_assert(sizeof(*sum) == 10 * sizeof(uint64_t), "counts are ten numbers");
+	for (unsigned i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_ctl_counts *sum)
+{
+	const struct wmk_session *session = channel->session;
+	struct wmk_ctl_counts one;
+
+	wmk_counts_add(sum, &channel->past);
+	for (const struct rings *rings = session->rings; rings; rings = rings->next) {
+		if (rings->channel != channel)
+			continue;
+		memset(&one, 0, sizeof(one));
+		session->tracing->options.outlet->rings_counts(rings->outlet, &one);
+		wmk_counts_add(sum, &one);
+	}
+}
+
+static int rings_close(struct rings *rings)
+{
+	const struct wmk_outlet_ops *outlet = rings->session->tracing->options.outlet;
+	struct wmk_ctl_counts counts = { 0 };
+	int err = outlet->rings_stop(rings->outlet);
+
+	outlet->rings_counts(rings->outlet, &counts);
+	wmk_counts_add(&rings->channel->past, &counts);
+	outlet->rings_close(rings->outlet);
+	rings->closed = true;
+	wmk_rings_put(rings);
+	return err;
+}
+
+int wmk_rings_close(struct wmk_session *session, bool ended_only)
+{
+	int first = 0;
+
+	for (struct rings **at = &session->rings; *at;) {
+		struct rings *rings = *at;
+
+		if (ended_only && !rings->trace->ended) {
+			at = &rings->next;
+			continue;
+		}
+		*at = rings->next;
+		int err = rings_close(rings);
+
+		if (err < 0 && first == 0)
+			first = err;
+	}
+	for (struct trace **at = &session->traces; *at;) {
+		struct trace *trace = *at;
+
+		if (ended_only && !trace->ended) {
+			at = &trace->next;
+			continue;
+		}
+		*at = trace->next;
+		session->tracing->options.outlet->trace_close(trace->outlet);
+		free(trace);
+	}
+	return first;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c - the life of a session: made, started, stopped, destroyed.
+ *
+ * Only what is under its lock changes here; applications hear of it by the update that follows (update.c, shadow.c).
+ */
+#include "session/internal.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ── made ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Names become names of directories and files, and are shown on terminals. */
+int wmk_name_check(const char *what, const char *name)
+{
+	size_t len = name ? strnlen(name, WMK_CTL_NAME_MAX + 1) : 0;
+
+	if (len == 0 || len > WMK_CTL_NAME_MAX)
+		return wmk_error(-EINVAL, "a %s's name has 1 to %u bytes", what, WMK_CTL_NAME_MAX);
+	for (const char *c = name; *c; c++)
+		if (*c == '/' || (unsigned char)*c < ' ' || *c == 0x7f)
+			return wmk_error(-EINVAL, "a %s's name holds no '/' and no control characters", what);
+	if (name[0] == '.')
+		return wmk_error(-EINVAL, "a %s's name does not begin with a '.'", what);
+	return 0;
+}
+
+static int count_sessions(struct wmk_tracing *tracing, uid_t uid)
+{
+	struct wmk_session **all = NULL;
+	int n = wmk_session_get_all(tracing, &all), of_user = 0;
+
+	for (int i = 0; i < n; i++) {
+		of_user += all[i]->uid == uid;
+		wmk_session_put(all[i]);
+	}
+	free(all);
+	return n < 0 ? n : of_user;
+}
+
+static int session_fill(struct wmk_session *session, const struct wmk_session_options *options)
+{
+	session->uid = options->uid;
+	session->gid = options->gid;
+	session->all_users = options->all_users;
+	session->statedump = options->statedump;
+	session->created = (uint64_t)time(NULL);
+	session->name = strdup(options->name);
+	session->path = strdup(options->path);
+	session->trace_name = options->trace_name ? strdup(options->trace_name) : NULL;
+	if (!session->name || !session->path || (options->trace_name && !session->trace_name))
+		return wmk_error(-ENOMEM, "no memory for a session");
+	return 0;
+}
+
+int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **out)
+{
+	struct wmk_session *session;
+	int err = wmk_name_check("session", options->name), n = 0;
+
+	if (err == 0 && (!options->path || options->path[0] != '/'))
+		err = wmk_error(-EINVAL, "the path of a trace begins with '/'");
+	if (err == 0)
+		err = n = count_sessions(tracing, options->uid);
+	if (err < 0)
+		return err;
+	if ((unsigned)n >= tracing->options.max_sessions)
+		return wmk_error(-E2BIG, "the user has %d sessions, and %u are the limit", n, tracing->options.max_sessions);
+	session = calloc(1, sizeof(*session));
+	if (!session)
+		return wmk_error(-ENOMEM, "no memory for a session");
+	session->tracing = tracing;
+	pthread_mutex_init(&session->lock, NULL);
+	atomic_init(&session->refs, 2);  /* the table's, and the caller's */
+	err = session_fill(session, options);
+	if (err == 0)
+		err = wmk_session_enter(tracing, session);
+	if (err < 0) {
+		atomic_init(&session->refs, 1);
+		wmk_session_put(session);
+		return err;
+	}
+	*out = session;
+	return 0;
+}
+
+const char *wmk_session_name(const struct wmk_session *session)
+{
+	return session->name;
+}
+
+uid_t wmk_session_uid(const struct wmk_session *session)
+{
+	return session->uid;
+}
+
+gid_t wmk_session_gid(const struct wmk_session *session)
+{
+	return session->gid;
+}
+
+void wmk_session_worry(struct wmk_session *session, int err, const char *what)
+{
+	char words[256];
+
+	if (session->trouble)
+		return;
+	session->trouble = err;
+	wmk_error_text(words, sizeof(words));
+	snprintf(session->trouble_words, sizeof(session->trouble_words), "%.200s%s%.200s", what ? what : "", what ? ": " : "", words);
+}
+
+int wmk_session_trouble(const struct wmk_session *session, char *words, size_t size)
+{
+	if (size)
+		snprintf(words, size, "%s", session->trouble_words);
+	return session->trouble;
+}
+
+/* ── started, stopped ────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_session_start(struct wmk_session *session)
+{
+	if (session->active)
+		return wmk_error(-EALREADY, "the session '%s' is active already", session->name);
+	if (session->n_channels == 0)
+		return wmk_error(-ENODATA, "the session '%s' records nothing yet: enable an event first", session->name);
+	if (session->statedump && !session->started) {
+		int err = wmk_session_add_own_channel(session);
+
+		if (err < 0)
+			return err;
+	}
+	session->active = session->started = true;
+	session->trouble = 0;
+	return 0;
+}
+
+int wmk_session_prepare(struct wmk_session *session, uid_t uid)
+{
+	for (unsigned i = 0; i < session->n_channels; i++)
+		if (session->channels[i]->is.buffers == WMK_BUFFERS_UID && !wmk_rings_of_user(session->channels[i], uid))
+			return session->trouble < 0 ? session->trouble : -EIO;
+	return 0;
+}
+
+int wmk_session_stop(struct wmk_session *session)
+{
+	if (!session->active)
+		return wmk_error(-EALREADY, "the session '%s' is not active", session->name);
+	session->active = false;
+	return 0;
+}
+
+int wmk_session_flush(struct wmk_session *session)
+{
+	return wmk_rings_each(session, session->tracing->options.outlet->rings_flush);
+}
+
+int wmk_session_clear(struct wmk_session *session)
+{
+	for (unsigned i = 0; i < session->n_channels; i++)
+		memset(&session->channels[i]->past, 0, sizeof(session->channels[i]->past));
+	return wmk_rings_each(session, session->tracing->options.outlet->rings_clear);
+}
+
+void wmk_session_regenerate_statedump(struct wmk_session *session)
+{
+	session->statedump_round++;
+}
+
+void wmk_session_reap(struct wmk_session *session)
+{
+	wmk_rings_close(session, true);
+}
+
+void wmk_session_destroy(struct wmk_session *session)
+{
+	session->active = false;
+	session->gone = true;
+	wmk_session_leave(session);
+}
+
+int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last, struct wmk_arena *arena)
+{
+	pthread_mutex_lock(&session->lock);      /* nobody else takes it any more, but a shard may be at its end of it */
+	int err = wmk_rings_close(session, false);
+
+	if (last && wmk_session_describe(session, last, arena) < 0 && err == 0)
+		err = -ENOMEM;
+	pthread_mutex_unlock(&session->lock);
+	wmk_session_put(session);                /* the table's */
+	return err;
+}

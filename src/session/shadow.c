@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow.c - what sessions want of one application: compared with what it was told, and the difference sent.
+ *
+ *     session's channels that apply to the program, its rules  ──┐
+ *                                                                ├──► CHANNEL, ENABLE, DISABLE, CHANNEL_GONE
+ *     app->channels[]: rings that it has, bits of its events   ──┘
+ *
+ * Of a session that was changed all events are looked at; of an application that registers more, only those that are fresh: what its
+ * messages cost is in proportion to them.
+ *
+ * In the shard's thread; each session under its lock, one after the other. Messages are queued, nothing waits for the application.
+ */
+#include "session/internal.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SESSION_CHANNELS_MAX 40u
+
+static bool bit(const struct app_channel *ch, uint32_t n)
+{
+	return n / 64 < ch->n_words && ch->enabled[n / 64] >> n % 64 & 1;
+}
+
+static int bit_set(struct app_channel *ch, uint32_t n)
+{
+	if (n / 64 >= ch->n_words) {
+		uint32_t words = ch->n_words ? ch->n_words : 1;
+
+		while (words <= n / 64)
+			words *= 2;
+		uint64_t *more = realloc(ch->enabled, words * sizeof(*more));
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for the events of an application");
+		memset(more + ch->n_words, 0, (words - ch->n_words) * sizeof(*more));
+		ch->enabled = more;
+		ch->n_words = words;
+	}
+	ch->enabled[n / 64] |= 1ull << n % 64;
+	return 0;
+}
+
+static void bit_clear(struct app_channel *ch, uint32_t n)
+{
+	if (n / 64 < ch->n_words)
+		ch->enabled[n / 64] &= ~(1ull << n % 64);
+}
+
+bool wmk_shadow_enabled(const struct app *app, uint32_t number)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		if (app->channels[i].rings && bit(&app->channels[i], number))
+			return true;
+	return false;
+}
+
+void wmk_shadow_event_gone(struct app *app, uint32_t number)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		bit_clear(&app->channels[i], number);
+}
+
+/* ── the application's channels ──────────────────────────────────────────────────────────────────────── */
+
+/* Its number on the connection, or -errno. */
+static int channel_number(struct app *app, struct rings *rings)
+{
+	uint32_t at = app->n_channels;
+
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		if (app->channels[i].rings == rings)
+			return (int)i;
+		if (!app->channels[i].rings && at == app->n_channels)
+			at = i;
+	}
+	if (at == CHANNELS_MAX)
+		return wmk_error(-EMFILE, "more than %u channels apply to one application", CHANNELS_MAX);
+	if (at == app->n_channels) {
+		struct app_channel *more = realloc(app->channels, (at + 1) * sizeof(*more));
+
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for an application's channels");
+		app->channels = more;
+		app->n_channels++;
+	}
+	app->channels[at] = (struct app_channel){ .rings = rings };
+	wmk_rings_get(rings);
+	return (int)at;
+}
+
+static int channel_tell(struct app *app, uint32_t number)
+{
+	struct app_channel *ch = &app->channels[number];
+	const struct rings *rings = ch->rings;
+	struct wmk_channel_msg msg = { .channel = number, .field_limit = rings->field_limit, .n_contexts = rings->n_contexts };
+
+	if (ch->sent)
+		return 0;
+	memcpy(msg.contexts, rings->contexts, sizeof(msg.contexts));
+	int err = wmk_out_frame(&app->out, WMK_MSG_CHANNEL, 0, &msg, sizeof(msg), waymark_ring_set_fd(rings->set));
+
+	if (err == 0)
+		ch->sent = true;
+	return err;
+}
+
+/* The session is gone, and with it the rings. */
+static int channel_drop(struct app *app, uint32_t number)
+{
+	struct app_channel *ch = &app->channels[number];
+	int err = ch->sent ? wmk_out_u32(&app->out, WMK_MSG_CHANNEL_GONE, number) : 0;
+
+	app->told = app->told || ch->sent;
+	free(ch->enabled);
+	wmk_rings_put(ch->rings);
+	*ch = (struct app_channel){ NULL };
+	return err;
+}
+
+static int event_enable(struct app *app, uint32_t number, uint32_t event)
+{
+	struct app_channel *ch = &app->channels[number];
+	struct app_event *e = &app->events[event];
+	uint32_t id = wmk_rings_id(ch->rings, e->class);
+
+	if (id == NO_ID)
+		return 0;                /* not in the metadata: not enabled */
+	struct wmk_enable_msg msg = { number, event, id };
+	int err = channel_tell(app, number);
+
+	if (err == 0)
+		err = wmk_out_frame(&app->out, WMK_MSG_ENABLE, 0, &msg, sizeof(msg), -1);
+	if (err == 0)
+		err = bit_set(ch, event);
+	app->told = true;
+	if (err == 0 && app->record && !e->class->own && !e->counted) {
+		app->record->info.enabled++;
+		e->counted = true;
+	}
+	return err;
+}
+
+static int event_disable(struct app *app, uint32_t number, uint32_t event)
+{
+	struct wmk_disable_msg msg = { number, event };
+	int err = wmk_out_frame(&app->out, WMK_MSG_DISABLE, 0, &msg, sizeof(msg), -1);
+
+	bit_clear(&app->channels[number], event);
+	app->told = true;
+	return err;
+}
+
+/* ── one session ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* An event belongs to the first channel of its domain that wants it. */
+static bool wanted_before(const struct wmk_session *session, const bool *in, unsigned channel, const struct class *class)
+{
+	for (unsigned i = 0; i < channel; i++)
+		if (in[i] && session->channels[i]->is.enabled &&
+		    wmk_domain_same(&session->channels[i]->is.domain, &session->channels[channel]->is.domain) &&
+		    wmk_channel_wants(session->channels[i], class))
+			return true;
+	return false;
+}
+
+static int find_number(const struct app *app, const struct wmk_session_channel *channel)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		if (app->channels[i].rings && app->channels[i].rings->channel == channel)
+			return (int)i;
+	return -1;
+}
+
+/* One event. *number is the channel's, or -1 as long as the application has not been told of it. */
+static int event_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, uint32_t n, int *number)
+{
+	struct wmk_session_channel *channel = session->channels[index];
+	bool on = session->active && channel->is.enabled && in[index];
+	struct class *class = app->events[n].class;
+	bool want = on && class && wmk_channel_wants(channel, class) && !wanted_before(session, in, index, class);
+	bool have = *number >= 0 && bit(&app->channels[*number], n);
+
+	if (have && !want)
+		return event_disable(app, (uint32_t)*number, n);
+	if (have || !want)
+		return 0;
+	if (*number < 0) {
+		struct rings *rings = wmk_rings_for(channel, app);
+
+		if (!rings)
+			return 1;                /* told with the session; the next event would fare no better */
+		*number = channel_number(app, rings);
+		if (*number < 0)
+			return *number;
+	}
+	return event_enable(app, (uint32_t)*number, n);
+}
+
+static int channel_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, bool fresh)
+{
+	int number = find_number(app, session->channels[index]), err = 0;
+
+	if (number < 0 && !(session->active && session->channels[index]->is.enabled && in[index]))
+		return 0;
+	for (uint32_t i = 0; fresh && i < app->n_fresh && err == 0; i++)
+		err = event_apply(app, session, in, index, app->fresh[i], &number);
+	for (uint32_t n = 0; !fresh && n < app->n_events && err == 0; n++)
+		err = event_apply(app, session, in, index, n, &number);
+	return err < 0 ? err : 0;
+}
+
+static int session_leave(struct app *app, const struct wmk_session *session)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < app->n_channels && err == 0; i++)
+		if (app->channels[i].rings && app->channels[i].rings->session == session)
+			err = channel_drop(app, i);
+	return err;
+}
+
+static int session_apply(struct app *app, struct wmk_session *session, bool fresh)
+{
+	bool in[SESSION_CHANNELS_MAX];
+	int err = 0;
+
+	if (session->gone)
+		return session_leave(app, session);
+	bool tracked = wmk_session_tracks(session, app);
+
+	/* asked of all, also while nothing is recorded: who follows is seen when it begins, or never */
+	for (unsigned i = 0; i < session->n_channels; i++)
+		in[i] = wmk_domain_has(session->channels[i], app) && tracked;
+	/* the tracer's own first: it dumps the loaded objects before it hears the rest, and with it that main() may start */
+	for (int own = 1; own >= 0; own--)
+		for (unsigned i = 0; i < session->n_channels && err == 0; i++)
+			if (session->channels[i]->own == own)
+				err = channel_apply(app, session, in, i, fresh);
+	return err;
+}
+
+static void apply(struct app *app, struct wmk_session *session, bool fresh)
+{
+	if (app->state != APP_ADMITTED || !app->complete)
+		return;                  /* what it has not told yet is looked at when it has */
+	pthread_mutex_lock(&session->lock);
+	int err = session_apply(app, session, fresh);
+
+	pthread_mutex_unlock(&session->lock);
+	if (err < 0)
+		wmk_app_close(app, wmk_error_add(err, "cannot tell the application of an event"));
+}
+
+void wmk_shadow_apply(struct app *app, struct wmk_session *session)
+{
+	apply(app, session, false);
+}
+
+void wmk_shadow_apply_fresh(struct app *app)
+{
+	struct wmk_session **all = NULL;
+	int n = wmk_session_get_all(app->apps->tracing, &all);
+
+	if (n < 0)
+		wmk_app_close(app, n);
+	for (int i = 0; i < n; i++) {
+		apply(app, all[i], true);
+		wmk_session_put(all[i]);
+	}
+	free(all);
+	app->n_fresh = 0;
+}
+
+/* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Rings of its own have nobody who writes any more; others may have been left in the middle of something. */
+static void rings_left(struct app *app, struct rings *rings)
+{
+	const struct wmk_tracing_options *o = &app->apps->tracing->options;
+	struct wmk_session *session = rings->session;
+	bool ended = false;
+
+	pthread_mutex_lock(&session->lock);
+	if (!rings->closed) {
+		ended = rings->trace->pid == app->pid && rings->trace->pid != 0;
+		rings->trace->ended = rings->trace->ended || ended;
+		o->outlet->rings_poke(rings->outlet);
+	}
+	pthread_mutex_unlock(&session->lock);
+	if (ended && o->on_ended)
+		o->on_ended(o->data, session);
+}
+
+unsigned wmk_shadow_free_claims(struct app *app)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		struct rings *rings = app->channels[i].rings;
+
+		if (!rings)
+			continue;
+		int freed = waymark_ring_set_free_claims(rings->set, app->slot, app->generation);
+
+		n += freed > 0 ? (unsigned)freed : 0;
+		rings_left(app, rings);
+	}
+	return n;
+}
+
+void wmk_shadow_inherit(struct app *app, struct app *old)
+{
+	for (uint32_t i = 0; i < old->n_channels; i++)
+		if (old->channels[i].rings)
+			channel_number(app, old->channels[i].rings);     /* without memory: a claim of the dead stays taken */
+}
+
+void wmk_shadow_free(struct app *app)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		free(app->channels[i].enabled);
+		wmk_rings_put(app->channels[i].rings);
+	}
+	free(app->channels);
+	app->channels = NULL;
+	app->n_channels = 0;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracing.c - making and unmaking of a wmk_tracing; its table of sessions, its slots, its shards.
+ */
+#include "session/internal.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SESSION_BUCKETS 64u
+
+void wmk_tracing_thread_begin(void)
+{
+	urcu_memb_register_thread();
+}
+
+void wmk_tracing_thread_end(void)
+{
+	urcu_memb_unregister_thread();
+}
+
+static uint64_t quarter_of_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 4 : 1u << 30;
+}
+
+static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_options *given)
+{
+	struct wmk_tracing_options *o = &tracing->options;
+
+	if (given->size != sizeof(*given) || !given->outlet || !given->clock)
+		return wmk_error(-EINVAL, "the options have another version's size, no outlet or no clock");
+	*o = *given;
+	tracing->clock = *given->clock;
+	o->clock = &tracing->clock;
+	o->max_apps = o->max_apps ? o->max_apps : 16384;
+	o->max_sessions = o->max_sessions ? o->max_sessions : 64;
+	o->max_channels = o->max_channels && o->max_channels < 32 ? o->max_channels : 32;
+	o->max_rules = o->max_rules ? o->max_rules : 1024;
+	o->max_ring_bytes = o->max_ring_bytes ? o->max_ring_bytes : quarter_of_memory();
+	tracing->slots = calloc(o->max_apps, sizeof(*tracing->slots));
+	tracing->sessions = cds_lfht_new_flavor(SESSION_BUCKETS, SESSION_BUCKETS, SESSION_BUCKETS, 0, &urcu_memb_flavor, NULL);
+	if (!tracing->slots || !tracing->sessions)
+		return wmk_error(-ENOMEM, "no memory for sessions and applications");
+	return wmk_classes_init(tracing);
+}
+
+int wmk_tracing_open(const struct wmk_tracing_options *options, struct wmk_tracing **out)
+{
+	struct wmk_tracing *tracing = calloc(1, sizeof(*tracing));
+
+	if (!tracing)
+		return wmk_error(-ENOMEM, "no memory for sessions and applications");
+	pthread_mutex_init(&tracing->lock, NULL);
+	int err = options_take(tracing, options);
+
+	if (err < 0) {
+		wmk_tracing_close(tracing);
+		return err;
+	}
+	*out = tracing;
+	return 0;
+}
+
+static void sessions_end(struct wmk_tracing *tracing)
+{
+	struct wmk_session **all = NULL;
+	int n = wmk_session_get_all(tracing, &all);
+
+	tracing->closing = true;
+	for (int i = 0; i < n; i++) {
+		if (wmk_session_lock(all[i]) == 0) {
+			wmk_session_destroy(all[i]);
+			wmk_session_unlock(all[i]);
+			wmk_session_finish(all[i], NULL, NULL);
+		}
+		wmk_session_put(all[i]);
+	}
+	free(all);
+}
+
+void wmk_tracing_close(struct wmk_tracing *tracing)
+{
+	if (!tracing)
+		return;
+	if (tracing->sessions) {
+		sessions_end(tracing);
+		if (tracing->deferred)
+			urcu_memb_barrier();
+		cds_lfht_destroy(tracing->sessions, NULL);
+	}
+	wmk_classes_free(tracing);
+	pthread_mutex_destroy(&tracing->lock);
+	free(tracing->slots);
+	free(tracing->shards);
+	free(tracing);
+}
+
+/* ── slots ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_slot_take(struct wmk_tracing *tracing, uint32_t *slot, uint32_t *generation)
+{
+	unsigned max = tracing->options.max_apps, i;
+	int err = -EMFILE;
+
+	pthread_mutex_lock(&tracing->lock);
+	for (unsigned tried = 0; tracing->slots_used < max && tried < max; tried++) {
+		i = tracing->slot_next;
+		tracing->slot_next = (i + 1) % max;
+		if (tracing->slots[i].used)
+			continue;
+		tracing->slots[i].used = true;
+		tracing->slots[i].generation = (tracing->slots[i].generation + 1) & 0x1fffffff;
+		tracing->slots_used++;
+		*slot = i + 1;
+		*generation = tracing->slots[i].generation;
+		err = 0;
+		break;
+	}
+	pthread_mutex_unlock(&tracing->lock);
+	return err;
+}
+
+void wmk_slot_give(struct wmk_tracing *tracing, uint32_t slot)
+{
+	pthread_mutex_lock(&tracing->lock);
+	tracing->slots[slot - 1].used = false;
+	tracing->slots_used--;
+	pthread_mutex_unlock(&tracing->lock);
+}
+
+/* ── shards ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_shard_add(struct wmk_tracing *tracing, struct wmk_apps *apps)
+{
+	struct wmk_apps **more;
+
+	pthread_mutex_lock(&tracing->lock);
+	more = realloc(tracing->shards, (tracing->n_shards + 1) * sizeof(struct wmk_apps *));
+	if (more) {
+		more[tracing->n_shards++] = apps;
+		tracing->shards = more;
+	}
+	pthread_mutex_unlock(&tracing->lock);
+	return more ? 0 : wmk_error(-ENOMEM, "no memory for one more shard of applications");
+}
+
+void wmk_shard_remove(struct wmk_tracing *tracing, struct wmk_apps *apps)
+{
+	pthread_mutex_lock(&tracing->lock);
+	for (unsigned i = 0; i < tracing->n_shards; i++)
+		if (tracing->shards[i] == apps) {
+			tracing->shards[i] = tracing->shards[--tracing->n_shards];
+			break;
+		}
+	pthread_mutex_unlock(&tracing->lock);
+}
+
+/* ── sessions by name ────────────────────────────────────────────────────────────────────────────────── */
+
+/* False: it is being freed. */
+static bool session_ref(struct wmk_session *session)
+{
+	unsigned refs = atomic_load_explicit(&session->refs, memory_order_relaxed);
+
+	do {
+		if (refs == 0)
+			return false;
+		/* (S1) acquire, release: counts, as in any reference counter: who frees has seen what all others did */
+	} while (!atomic_compare_exchange_weak_explicit(&session->refs, &refs, refs + 1, memory_order_acq_rel, memory_order_relaxed));
+	return true;
+}
+
+static int session_is_called(struct cds_lfht_node *node, const void *name)
+{
+	return strcmp(caa_container_of(node, struct wmk_session, node)->name, name) == 0;
+}
+
+unsigned long wmk_session_hash(const char *name)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 0x100000001b3u;
+	return (unsigned long)(h ^ h >> 29);
+}
+
+struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, const char *name)
+{
+	struct cds_lfht_iter iter;
+	struct wmk_session *session = NULL;
+
+	urcu_memb_read_lock();
+	WMK_TELL_TSAN_ACQUIRE(tracing->sessions);
+	cds_lfht_lookup(tracing->sessions, wmk_session_hash(name), session_is_called, name, &iter);
+	if (cds_lfht_iter_get_node(&iter)) {
+		session = caa_container_of(cds_lfht_iter_get_node(&iter), struct wmk_session, node);
+		if (!session_ref(session))
+			session = NULL;
+	}
+	urcu_memb_read_unlock();
+	return session;
+}
+
+/* At its place in the table: -EEXIST when there is one of that name. The table's reference is the caller's. */
+int wmk_session_enter(struct wmk_tracing *tracing, struct wmk_session *session)
+{
+	struct cds_lfht_node *node;
+
+	urcu_memb_read_lock();
+	WMK_TELL_TSAN_RELEASE(tracing->sessions);
+	node = cds_lfht_add_unique(tracing->sessions, wmk_session_hash(session->name), session_is_called, session->name, &session->node);
+	urcu_memb_read_unlock();
+	return node == &session->node ? 0 : wmk_error(-EEXIST, "there is a session '%s' already", session->name);
+}
+
+void wmk_session_leave(struct wmk_session *session)
+{
+	urcu_memb_read_lock();
+	cds_lfht_del(session->tracing->sessions, &session->node);
+	urcu_memb_read_unlock();
+}
+
+int wmk_session_get_all(struct wmk_tracing *tracing, struct wmk_session ***out)
+{
+	struct wmk_session **all = NULL, **more, *session;
+	struct cds_lfht_iter iter;
+	struct cds_lfht_node *node;
+	int n = 0, cap = 0;
+
+	urcu_memb_read_lock();
+	cds_lfht_for_each(tracing->sessions, &iter, node) {
+		session = caa_container_of(node, struct wmk_session, node);
+		if (n == cap) {
+			cap = cap ? 2 * cap : 16;
+			more = realloc(all, (size_t)cap * sizeof(struct wmk_session *));
+			if (!more)
+				break;
+			all = more;
+		}
+		if (session_ref(session))
+			all[n++] = session;
+	}
+	/* The iteration ends early only without memory. */
+	bool whole = !cds_lfht_iter_get_node(&iter);
+
+	urcu_memb_read_unlock();
+	if (!whole) {
+		for (int i = 0; i < n; i++)
+			wmk_session_put(all[i]);
+		free(all);
+		return wmk_error(-ENOMEM, "no memory to list the sessions");
+	}
+	*out = all;
+	return n;
+}
+
+static void session_free(struct rcu_head *head)
+{
+	struct wmk_session *session = caa_container_of(head, struct wmk_session, rcu);
+
+	for (unsigned i = 0; i < session->n_channels; i++)
+		wmk_channel_free(session->channels[i]);
+	free(session->channels);
+	wmk_arena_free(&session->arena);
+	pthread_mutex_destroy(&session->lock);
+	free(session->name);
+	free(session->path);
+	free(session->trace_name);
+	free(session);
+}
+
+void wmk_session_put(struct wmk_session *session)
+{
+	/* (S1) */
+	if (!session || atomic_fetch_sub_explicit(&session->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	if (session->tracing->closing) {
+		session_free(&session->rcu);     /* nobody else is there to look at it */
+		return;
+	}
+	atomic_store_explicit(&session->tracing->deferred, true, memory_order_relaxed);
+	urcu_memb_call_rcu(&session->rcu, session_free);
+}
+
+void wmk_session_hold(struct wmk_session *session)
+{
+	atomic_fetch_add_explicit(&session->refs, 1, memory_order_relaxed);
+}
+
+int wmk_session_lock(struct wmk_session *session)
+{
+	pthread_mutex_lock(&session->lock);
+	if (!session->gone)
+		return 0;
+	/* found before it was destroyed, locked after */
+	pthread_mutex_unlock(&session->lock);
+	return wmk_error(-ENOENT, "the session '%s' is gone", session->name);
+}
+
+void wmk_session_unlock(struct wmk_session *session)
+{
+	pthread_mutex_unlock(&session->lock);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * update.c - a command's round over the applications of all shards (see tracing.h: session first, applications second).
+ *
+ *     command's thread                       shard's thread
+ *     post to each shard ──────────────────► compare each application with the session, ask those that were told something: SYNC
+ *     wait, a moment at a time               count who has answered, after each turn
+ *        nothing new: look ────────────────► are those that are left stopped? then nobody waits for them
+ *
+ * The round ends when every shard has reported. What is shared (struct update) is under its own lock, taken for moments only.
+ */
+#include "session/internal.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LOOK_MS 20
+
+struct update {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct wmk_session *session;
+	unsigned left;                   /* shards that have not reported */
+	unsigned looking;                /* jobs on their way */
+	bool late;                       /* the deadline is over: report as it is */
+	struct wmk_list *unanswered;
+	struct wmk_arena *arena;
+};
+
+struct shard_round {
+	struct wmk_apps_job apply, look;
+	struct wmk_apps *apps;
+	struct update_part part;
+	bool reported;                   /* under the update's lock */
+};
+
+static struct shard_round *round_of(struct update_part *part)
+{
+	return caa_container_of(part, struct shard_round, part);
+}
+
+/* ── in the shard ────────────────────────────────────────────────────────────────────────────────────── */
+
+static void report(struct update_part *part)
+{
+	struct update *u = part->update;
+
+	pthread_mutex_lock(&u->lock);
+	round_of(part)->reported = true;
+	u->left--;
+	pthread_cond_signal(&u->changed);
+	pthread_mutex_unlock(&u->lock);
+}
+
+static bool all_answered(const struct wmk_apps *apps, uint32_t number)
+{
+	for (const struct app *app = apps->app; app; app = app->next)
+		if (!wmk_app_answers(app, number))
+			return false;
+	return true;
+}
+
+static void part_remove(struct wmk_apps *apps, struct update_part *part)
+{
+	struct update_part **at = &apps->updates;
+
+	while (*at != part)
+		at = &(*at)->next;
+	*at = part->next;
+}
+
+void wmk_updates_turn(struct wmk_apps *apps)
+{
+	for (struct update_part *part = apps->updates, *next; part; part = next) {
+		next = part->next;
+		if (all_answered(apps, part->number)) {
+			part_remove(apps, part);
+			report(part);
+		}
+	}
+}
+
+static void apply_run(struct wmk_apps *apps, struct wmk_apps_job *job)
+{
+	struct shard_round *round = caa_container_of(job, struct shard_round, apply);
+	uint32_t number = ++apps->sync;
+
+	wmk_apps_update(apps, round->part.update->session);
+	for (struct app *app = apps->app; app; app = app->next)
+		if (app->told || app->sync_first)
+			wmk_app_ask(app, number);
+	round->part.number = number;
+	round->part.next = apps->updates;
+	apps->updates = &round->part;
+	wmk_updates_turn(apps);
+}
+
+static bool is_stopped(const struct app *app)
+{
+	uint64_t start_time;
+	pid_t parent;
+	char state = 0;
+
+	return wmk_process_stat(app->pid, &parent, &start_time, &state) && (state == 'T' || state == 't');
+}
+
+/* Those that have not answered: true if one of them may soon. Lists them if `list`. */
+static bool somebody_is_left(struct wmk_apps *apps, struct update *u, uint32_t number, bool list)
+{
+	bool left = false;
+
+	for (struct app *app = apps->app; app; app = app->next) {
+		struct wmk_ctl_app *is;
+
+		if (wmk_app_answers(app, number))
+			continue;
+		left = left || !is_stopped(app);
+		if (list && u->unanswered && (is = wmk_arena_append(u->arena, u->unanswered, sizeof(*is))) != NULL &&
+		    wmk_app_describe(app, NULL, is, u->arena) < 0)
+			u->unanswered->n--;
+	}
+	return left;
+}
+
+static void look_run(struct wmk_apps *apps, struct wmk_apps_job *job)
+{
+	struct shard_round *round = caa_container_of(job, struct shard_round, look);
+	struct update *u = round->part.update;
+
+	pthread_mutex_lock(&u->lock);
+	if (!round->reported && (u->late || !somebody_is_left(apps, u, round->part.number, false))) {
+		somebody_is_left(apps, u, round->part.number, true);
+		part_remove(apps, &round->part);
+		round->reported = true;
+		u->left--;
+	}
+	u->looking--;
+	pthread_cond_signal(&u->changed);
+	pthread_mutex_unlock(&u->lock);  /* from here on the command's thread may go on, and the round with it */
+}
+
+void wmk_updates_abandon(struct wmk_apps *apps)
+{
+	while (apps->updates) {
+		struct update_part *part = apps->updates;
+
+		apps->updates = part->next;
+		report(part);
+	}
+}
+
+/* ── in the command's thread ─────────────────────────────────────────────────────────────────────────── */
+
+static struct shard_round *rounds_post(struct wmk_tracing *tracing, struct update *u, unsigned *n)
+{
+	struct shard_round *rounds;
+
+	pthread_mutex_lock(&tracing->lock);      /* no shard goes meanwhile */
+	*n = tracing->n_shards;
+	rounds = calloc(*n + 1, sizeof(*rounds));
+	u->left = *n;
+	for (unsigned i = 0; rounds && i < *n; i++) {
+		rounds[i].apply.run = apply_run;
+		rounds[i].look.run = look_run;
+		rounds[i].apps = tracing->shards[i];
+		rounds[i].part.update = u;
+		wmk_apps_post(rounds[i].apps, &rounds[i].apply);
+	}
+	pthread_mutex_unlock(&tracing->lock);
+	return rounds;
+}
+
+/* Under the update's lock, which is given up meanwhile. False: nothing changed for a moment. */
+static bool wait_a_moment(struct update *u)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	ts.tv_nsec += LOOK_MS * 1000000;
+	if (ts.tv_nsec >= 1000000000) {
+		ts.tv_sec++;
+		ts.tv_nsec -= 1000000000;
+	}
+	return pthread_cond_timedwait(&u->changed, &u->lock, &ts) == 0;
+}
+
+static void look_at_all(struct update *u, struct shard_round *rounds, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!rounds[i].reported) {       /* its shard cannot go before it has */
+			u->looking++;
+			wmk_apps_post(rounds[i].apps, &rounds[i].look);
+		}
+}
+
+int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session, int timeout_ms, struct wmk_list *unanswered,
+		       struct wmk_arena *arena)
+{
+	struct update u = { .lock = PTHREAD_MUTEX_INITIALIZER, .session = session, .unanswered = unanswered, .arena = arena };
+	uint64_t end = wmk_clock_monotonic() + (uint64_t)timeout_ms * 1000000;
+	pthread_condattr_t attr;
+	unsigned n;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&u.changed, &attr);
+	pthread_condattr_destroy(&attr);
+	struct shard_round *rounds = rounds_post(tracing, &u, &n);
+
+	pthread_mutex_lock(&u.lock);
+	while (rounds && (u.left > 0 || u.looking > 0)) {
+		if (wait_a_moment(&u) || u.looking > 0)
+			continue;
+		u.late = wmk_clock_monotonic() >= end;
+		look_at_all(&u, rounds, n);
+	}
+	pthread_mutex_unlock(&u.lock);
+	pthread_mutex_destroy(&u.lock);
+	pthread_cond_destroy(&u.changed);
+	free(rounds);
+	return rounds ? 0 : wmk_error(-ENOMEM, "no memory to ask the applications");
+}
+
+/* ── lists ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct listing {
+	pthread_mutex_t lock;
+	pthread_cond_t done;
+	unsigned left;
+	int err;
+	const struct wmk_ctl_list_apps *what;
+	uid_t who;
+	struct wmk_list *apps;
+	struct wmk_arena *arena;
+};
+
+struct list_job {
+	struct wmk_apps_job job;
+	struct listing *listing;
+};
+
+static int list_one(struct listing *l, struct app *app)
+{
+	struct wmk_ctl_app *is;
+
+	if (app->state != APP_ADMITTED || (l->who != (uid_t)-1 && app->uid != l->who) ||
+	    (l->what->pid && l->what->pid != (uint64_t)app->pid))
+		return 0;
+	is = wmk_arena_append(l->arena, l->apps, sizeof(*is));
+	if (!is)
+		return -ENOMEM;
+	int err = wmk_app_describe(app, l->what, is, l->arena);
+
+	if (err < 0 || (l->what->pattern && *l->what->pattern && is->events.n == 0))
+		l->apps->n--;
+	return err;
+}
+
+static void list_run(struct wmk_apps *apps, struct wmk_apps_job *job)
+{
+	struct listing *l = caa_container_of(job, struct list_job, job)->listing;
+
+	pthread_mutex_lock(&l->lock);
+	for (struct app *app = apps->app; app && l->err == 0; app = app->next)
+		l->err = list_one(l, app);
+	l->left--;
+	pthread_cond_signal(&l->done);
+	pthread_mutex_unlock(&l->lock);
+}
+
+int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t who, struct wmk_list *apps,
+			  struct wmk_arena *arena)
+{
+	struct listing l = { .lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .what = what, .who = who,
+			     .apps = apps, .arena = arena };
+	struct list_job *jobs;
+
+	pthread_mutex_lock(&tracing->lock);
+	jobs = calloc(tracing->n_shards + 1, sizeof(*jobs));
+	l.left = jobs ? tracing->n_shards : 0;
+	for (unsigned i = 0; i < l.left; i++) {
+		jobs[i].job.run = list_run;
+		jobs[i].listing = &l;
+	}
+	for (unsigned i = 0; jobs && i < tracing->n_shards; i++)
+		wmk_apps_post(tracing->shards[i], &jobs[i].job);
+	pthread_mutex_unlock(&tracing->lock);
+	pthread_mutex_lock(&l.lock);
+	while (l.left > 0)
+		pthread_cond_wait(&l.done, &l.lock);
+	pthread_mutex_unlock(&l.lock);
+	pthread_mutex_destroy(&l.lock);
+	pthread_cond_destroy(&l.done);
+	free(jobs);
+	return jobs ? l.err : wmk_error(-ENOMEM, "no memory to list the applications");
+}
