@@ -9,7 +9,7 @@ set -euo pipefail
 
 packages=(
 	# build
-	meson ninja-build gcc g++ libc6-dev pkg-config python3 liburcu-dev
+	meson ninja-build gcc g++ libc6-dev pkg-config python3 liburcu-dev libjson-c-dev
 	# unit tests; models; the independent readers of traces; a debugger that single-steps; a look at system calls
 	libcmocka-dev spin babeltrace babeltrace2 gdb strace
 	# the other compiler, its linker and its sanitizers
