@@ -229,10 +229,39 @@ static unsigned line_of(const char *text, size_t at)
 	return line;
 }
 
+/* json-c takes the nearest number that it can hold for one that is too large: find those here. */
+static int numbers_check(const char *text, size_t len)
+{
+	uint64_t number = 0;
+	bool quoted = false, minus = false;
+
+	for (size_t at = 0; at < len; at++) {
+		char c = text[at];
+
+		if (quoted && c == '\\') {
+			at++;                    /* the next one ends no text */
+		} else if (c == '"') {
+			quoted = !quoted;
+		} else if (!quoted && c >= '0' && c <= '9') {
+			bool first = at == 0 || text[at - 1] < '0' || text[at - 1] > '9';
+
+			if (first)
+				minus = at && text[at - 1] == '-';
+			if (__builtin_mul_overflow(first ? 0 : number, 10, &number) || __builtin_add_overflow(number, c - '0', &number) ||
+			    (minus && number > (uint64_t)INT64_MAX + 1))
+				return wmk_error(-EINVAL, "line %u has a number of too many digits", line_of(text, at));
+		}
+	}
+	return 0;
+}
+
 static int parse(const char *text, size_t len, json_object **tree)
 {
-	struct json_tokener *tokener = json_tokener_new_ex(BRACKETS_MAX);
+	int err = numbers_check(text, len);
+	struct json_tokener *tokener = err < 0 ? NULL : json_tokener_new_ex(BRACKETS_MAX);
 
+	if (err < 0)
+		return err;
 	if (!tokener)
 		return wmk_error(-ENOMEM, "no memory to read JSON");
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
