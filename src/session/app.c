@@ -176,7 +176,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	struct wmk_apps *apps = app->apps;
 	const struct wmk_tracing *tracing = apps->tracing;
 	const char *clock = tracing->options.plugin_clock ? tracing->clock.name : "";
-	struct wmk_welcome welcome = { .abi = WAYMARK_ABI_VERSION };
+	struct wmk_welcome welcome = { .abi = WAYMARK_ABI_VERSION, .flags = apps->options.persist ? WMK_WELCOME_PERSIST : 0 };
 	struct wmk_hello hello;
 	char words[256];
 
@@ -348,6 +348,20 @@ static int take_synced(struct app *app, const struct wmk_frame *frame, const voi
 	return 0;
 }
 
+/* Rings of a daemon before this one: who wants them back knows their number. */
+static int take_rings(struct app *app, const struct wmk_frame *frame, const void *body, int fd)
+{
+	const struct wmk_tracing_options *o = &app->apps->tracing->options;
+	struct wmk_rings_msg rings;
+	int err = wmk_rings_decode(body, frame->length, &rings);
+
+	if (err == 0 && fd < 0)
+		err = wmk_error(-EPROTO, "a message RINGS came without its descriptor");
+	if (err == 0 && o->on_rings)
+		o->on_rings(o->data, app->uid, rings.uuid, fd);
+	return err;
+}
+
 static int take_error(struct app *app, const struct wmk_frame *frame, const void *body)
 {
 	char words[256];
@@ -361,7 +375,7 @@ static int take_error(struct app *app, const struct wmk_frame *frame, const void
 }
 
 /* 0, or -errno: the connection ends. */
-static int take(struct app *app, const struct wmk_frame *frame, const void *body)
+static int take(struct app *app, const struct wmk_frame *frame, const void *body, int fd)
 {
 	if (app->state == APP_SILENT && frame->type != WMK_MSG_HELLO)
 		return reply_error(app, frame->request, wmk_error(-EPROTO, "message %u before HELLO", frame->type));
@@ -378,6 +392,8 @@ static int take(struct app *app, const struct wmk_frame *frame, const void *body
 		return take_event_gone(app, frame, body);
 	case WMK_MSG_ERROR:
 		return take_error(app, frame, body);
+	case WMK_MSG_RINGS:
+		return take_rings(app, frame, body, fd);
 	default:
 		return reply_error(app, frame->request,
 				   wmk_error(-ENOSYS, "an application's message of type %u is unknown", frame->type));
@@ -392,12 +408,12 @@ static void frames_take(struct app *app)
 	int fd, err;
 
 	while (app->socket >= 0 && (err = wmk_in_frame(&app->in, &frame, &body, &fd)) != 0) {
-		if (fd >= 0)
-			close(fd);       /* no message of an application brings one */
 		if (err == 1)
-			err = take(app, &frame, body);
+			err = take(app, &frame, body, fd);
 		else if (err == -EPROTONOSUPPORT)
 			wmk_app_refuse(app, frame.request, err, wmk_error_text(words, sizeof(words)));
+		if (fd >= 0)
+			close(fd);       /* whether the message brings one or not */
 		if (err < 0)
 			wmk_app_close(app, err);
 	}

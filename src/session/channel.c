@@ -285,6 +285,14 @@ static int channel_fill(struct wmk_session_channel *channel, const struct wmk_ct
 	return err;
 }
 
+struct wmk_session_channel *wmk_session_channel_by_index(const struct wmk_session *session, uint32_t index)
+{
+	for (unsigned i = 0; i < session->n_channels; i++)
+		if (session->channels[i]->index == index)
+			return session->channels[i];
+	return NULL;
+}
+
 static int channel_append(struct wmk_session *session, struct wmk_session_channel *channel)
 {
 	struct wmk_session_channel **more = realloc(session->channels, (session->n_channels + 1) * sizeof(struct wmk_session_channel *));
@@ -292,7 +300,8 @@ static int channel_append(struct wmk_session *session, struct wmk_session_channe
 	if (!more)
 		return wmk_error(-ENOMEM, "no memory for a channel");
 	session->channels = more;
-	channel->index = session->n_channels;
+	for (channel->index = 0; wmk_session_channel_by_index(session, channel->index); channel->index++)
+		;
 	more[session->n_channels++] = channel;
 	return 0;
 }

@@ -100,6 +100,8 @@ struct rings *wmk_rings_for(struct wmk_session_channel *channel, const struct ap
 struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid);
 /* The class's id in these rings, declared if need be. NO_ID: it cannot be. Locked. */
 uint32_t wmk_rings_id(struct rings *rings, struct class *class);
+/* As an earlier daemon gave it. */
+int wmk_rings_id_restore(struct rings *rings, const struct class *class, uint32_t id);
 void wmk_rings_get(struct rings *rings);
 void wmk_rings_put(struct rings *rings);
 /* Flush, stop, clear all of the session, or only what belongs to processes that ended. Locked. */
@@ -175,6 +177,10 @@ bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *stat
 int wmk_name_check(const char *what, const char *name);
 void wmk_session_worry(struct wmk_session *session, int err, const char *what);
 int wmk_session_add_own_channel(struct wmk_session *session);
+struct wmk_session_channel *wmk_session_channel_by_index(const struct wmk_session *session, uint32_t index);
+/* Two references, and in no table yet; gives both back. */
+int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **session);
+void wmk_session_unmake(struct wmk_session *session);
 /* tracing.c: one more reference; the table of names. */
 void wmk_session_hold(struct wmk_session *session);
 unsigned long wmk_session_hash(const char *name);

@@ -96,6 +96,15 @@ static void trace_place(struct trace *trace, const struct wmk_session *session, 
 	snprintf(trace->sub, sizeof(trace->sub), "ust/pid/%s-%d-%s/64-bit", plain, (int)trace->pid, when);
 }
 
+static int trace_open(struct wmk_session *session, struct trace *trace, bool restored)
+{
+	struct wmk_trace_info info = { .session = session->name, .path = session->path, .sub = trace->sub,
+				       .uid = session->uid, .gid = session->gid, .restored = restored };
+
+	memcpy(info.uuid, trace->uuid, sizeof(info.uuid));
+	return session->tracing->options.outlet->trace_open(session->tracing->options.outlet_data, &info, &trace->outlet);
+}
+
 static struct trace *trace_make(struct wmk_session *session, uid_t uid, pid_t pid, uint64_t start_time, const char *name)
 {
 	const struct wmk_outlet_ops *outlet = session->tracing->options.outlet;
@@ -112,13 +121,8 @@ static struct trace *trace_make(struct wmk_session *session, uid_t uid, pid_t pi
 	trace_place(trace, session, name);
 	int err = make_uuid(trace->uuid);
 
-	if (err == 0) {
-		struct wmk_trace_info info = { .session = session->name, .path = session->path, .sub = trace->sub,
-					       .uid = session->uid, .gid = session->gid };
-
-		memcpy(info.uuid, trace->uuid, sizeof(info.uuid));
-		err = outlet->trace_open(session->tracing->options.outlet_data, &info, &trace->outlet);
-	}
+	if (err == 0)
+		err = trace_open(session, trace, false);
 	if (err == 0) {
 		err = append(trace, session, &text, head_text(trace, session, &text));
 		if (err < 0)
@@ -232,7 +236,8 @@ static int rings_open(struct rings *rings)
 	return err < 0 ? err : tracing->options.outlet->rings_open(rings->trace->outlet, &info, rings->set, &rings->outlet);
 }
 
-static struct rings *rings_make(struct wmk_session_channel *channel, struct trace *trace)
+/* Not open yet, and not the session's. */
+static struct rings *rings_alloc(struct wmk_session_channel *channel, struct trace *trace)
 {
 	struct rings *rings = calloc(1, sizeof(*rings));
 
@@ -249,14 +254,102 @@ static struct rings *rings_make(struct wmk_session_channel *channel, struct trac
 	memcpy(rings->contexts, channel->contexts, sizeof(rings->contexts));
 	rings->private = trace->pid != 0 || (channel->is.domain.kind != WMK_DOMAIN_USER && !channel->is.domain.follow);
 	wmk_session_hold(rings->session);
+	return rings;
+}
+
+static void rings_link(struct rings *rings)
+{
+	rings->channel->laid_out = true;
+	rings->next = rings->session->rings;
+	rings->session->rings = rings;
+}
+
+static struct rings *rings_make(struct wmk_session_channel *channel, struct trace *trace)
+{
+	struct rings *rings = rings_alloc(channel, trace);
+
+	if (!rings)
+		return NULL;
 	if (rings_open(rings) < 0) {
 		wmk_rings_put(rings);
 		return NULL;
 	}
-	channel->laid_out = true;
-	rings->next = channel->session->rings;
-	channel->session->rings = rings;
+	rings_link(rings);
 	return rings;
+}
+
+/* ── restored ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct trace *trace_restore(struct wmk_session *session, const struct wmk_restored_rings *is)
+{
+	struct trace *trace;
+
+	for (trace = session->traces; trace; trace = trace->next)
+		if (memcmp(trace->uuid, is->uuid, sizeof(trace->uuid)) == 0)
+			return trace;
+	if (strlen(is->sub) >= sizeof(trace->sub) || strncmp(is->sub, "ust/", 4) != 0 || strstr(is->sub, "..")) {
+		wmk_error(-EINVAL, "a trace at '%.60s'", is->sub);
+		return NULL;
+	}
+	trace = calloc(1, sizeof(*trace));
+	if (!trace) {
+		wmk_error(-ENOMEM, "no memory for a trace");
+		return NULL;
+	}
+	trace->uid = is->uid;
+	trace->pid = is->pid;
+	trace->start_time = is->start_time;
+	memcpy(trace->uuid, is->uuid, sizeof(trace->uuid));
+	strcpy(trace->sub, is->sub);
+	if (trace_open(session, trace, true) < 0) {
+		free(trace);
+		return NULL;
+	}
+	trace->next = session->traces;
+	session->traces = trace;
+	return trace;
+}
+
+int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd)
+{
+	struct wmk_session_channel *channel = wmk_session_channel_by_index(session, is->stream_id);
+	struct trace *trace = channel ? trace_restore(session, is) : NULL;
+	struct rings *rings = trace ? rings_alloc(channel, trace) : NULL;
+
+	if (!rings)
+		return channel ? -EINVAL : wmk_error(-ENOENT, "no channel has number %u", is->stream_id);
+	struct wmk_rings_info info = { .id = is->id, .channel = channel->is.name, .stream_id = channel->index, .options = &channel->is,
+				       .start_ts = clock_now(session->tracing), .restored = true };
+	int err = waymark_ring_set_open_reader(fd, &rings->set);
+
+	rings->id = is->id;
+	if (err < 0)
+		wmk_error(err, "cannot map the rings of channel '%s'", channel->is.name);
+	else
+		err = session->tracing->options.outlet->rings_open(trace->outlet, &info, rings->set, &rings->outlet);
+	if (err < 0) {
+		wmk_rings_put(rings);
+		return err;
+	}
+	trace->declared |= 1ull << channel->index;
+	rings_link(rings);
+	return 0;
+}
+
+int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, const struct wmk_restored_rings *is), void *data)
+{
+	int err = 0;
+
+	for (const struct rings *rings = session->rings; rings && err == 0; rings = rings->next) {
+		const struct trace *trace = rings->trace;
+		struct wmk_restored_rings is = { .id = rings->id, .stream_id = rings->channel->index, .uid = trace->uid, .pid = trace->pid,
+						 .start_time = trace->start_time, .sub = trace->sub };
+
+		memcpy(is.uuid, trace->uuid, sizeof(is.uuid));
+		if (!trace->ended)
+			err = one(data, &is);
+	}
+	return err;
 }
 
 static struct rings *rings_get(struct wmk_session_channel *channel, uid_t uid, pid_t pid, uint64_t start_time, const char *name)
@@ -298,7 +391,8 @@ void wmk_rings_put(struct rings *rings)
 	/* (S1) */
 	if (!rings || atomic_fetch_sub_explicit(&rings->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	waymark_ring_set_close(rings->set);
+	if (rings->set)
+		waymark_ring_set_close(rings->set);
 	free(rings->ids);
 	wmk_session_put(rings->session);
 	free(rings);
@@ -320,6 +414,18 @@ static int ids_room(struct rings *rings, uint32_t kin)
 	memset(ids + rings->n_ids, 0xff, (n - rings->n_ids) * sizeof(*ids));
 	rings->ids = ids;
 	rings->n_ids = n;
+	return 0;
+}
+
+int wmk_rings_id_restore(struct rings *rings, const struct class *class, uint32_t id)
+{
+	int err = ids_room(rings, class->kin);
+
+	if (err < 0)
+		return err;
+	rings->ids[class->kin] = id;
+	if (id >= rings->next_id)
+		rings->next_id = id + 1;
 	return 0;
 }
 

@@ -59,7 +59,7 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 	return 0;
 }
 
-int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **out)
+int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **out)
 {
 	struct wmk_session *session;
 	int err = wmk_name_check("session", options->name), n = 0;
@@ -79,11 +79,30 @@ int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_opt
 	pthread_mutex_init(&session->lock, NULL);
 	atomic_init(&session->refs, 2);  /* the table's, and the caller's */
 	err = session_fill(session, options);
-	if (err == 0)
-		err = wmk_session_enter(tracing, session);
 	if (err < 0) {
-		atomic_init(&session->refs, 1);
-		wmk_session_put(session);
+		wmk_session_unmake(session);
+		return err;
+	}
+	*out = session;
+	return 0;
+}
+
+void wmk_session_unmake(struct wmk_session *session)
+{
+	wmk_session_put(session);
+	wmk_session_put(session);
+}
+
+int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **out)
+{
+	struct wmk_session *session;
+	int err = wmk_session_make(tracing, options, &session);
+
+	if (err < 0)
+		return err;
+	err = wmk_session_enter(tracing, session);
+	if (err < 0) {
+		wmk_session_unmake(session);
 		return err;
 	}
 	*out = session;

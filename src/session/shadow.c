@@ -96,7 +96,8 @@ static int channel_tell(struct app *app, uint32_t number)
 {
 	struct app_channel *ch = &app->channels[number];
 	const struct rings *rings = ch->rings;
-	struct wmk_channel_msg msg = { .channel = number, .field_limit = rings->field_limit, .n_contexts = rings->n_contexts };
+	struct wmk_channel_msg msg = { .channel = number, .field_limit = rings->field_limit, .n_contexts = rings->n_contexts,
+				       .flags = rings->private ? WMK_CHANNEL_PRIVATE : 0 };
 
 	if (ch->sent)
 		return 0;
@@ -167,11 +168,15 @@ static bool wanted_before(const struct wmk_session *session, const bool *in, uns
 	return false;
 }
 
+/* (What it has inherited may be another user's, which it was before.) */
 static int find_number(const struct app *app, const struct wmk_session_channel *channel)
 {
-	for (uint32_t i = 0; i < app->n_channels; i++)
-		if (app->channels[i].rings && app->channels[i].rings->channel == channel)
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		const struct rings *rings = app->channels[i].rings;
+
+		if (rings && rings->channel == channel && !rings->closed && rings->trace->uid == app->uid)
 			return (int)i;
+	}
 	return -1;
 }
 
@@ -200,9 +205,22 @@ static int event_apply(struct app *app, const struct wmk_session *session, const
 	return event_enable(app, (uint32_t)*number, n);
 }
 
+/* Who dumped its loaded objects before somebody asked for that again does so again. */
+static int statedump_apply(struct app *app, const struct wmk_session *session, uint32_t number)
+{
+	struct app_channel *ch = &app->channels[number];
+
+	if (ch->statedump_round == session->statedump_round || !session->active)
+		return 0;
+	ch->statedump_round = session->statedump_round;
+	app->told = true;
+	return wmk_out_frame(&app->out, WMK_MSG_STATEDUMP, 0, NULL, 0, -1);
+}
+
 static int channel_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, bool fresh)
 {
 	int number = find_number(app, session->channels[index]), err = 0;
+	bool known = number >= 0 && app->channels[number].sent;
 
 	if (number < 0 && !(session->active && session->channels[index]->is.enabled && in[index]))
 		return 0;
@@ -210,7 +228,9 @@ static int channel_apply(struct app *app, const struct wmk_session *session, con
 		err = event_apply(app, session, in, index, app->fresh[i], &number);
 	for (uint32_t n = 0; !fresh && n < app->n_events && err == 0; n++)
 		err = event_apply(app, session, in, index, n, &number);
-	return err < 0 ? err : 0;
+	if (number >= 0 && !known)
+		app->channels[number].statedump_round = session->statedump_round;
+	return err < 0 ? err : number >= 0 && session->channels[index]->own ? statedump_apply(app, session, (uint32_t)number) : 0;
 }
 
 static int session_leave(struct app *app, const struct wmk_session *session)

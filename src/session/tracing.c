@@ -39,6 +39,7 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 	*o = *given;
 	tracing->clock = *given->clock;
 	o->clock = &tracing->clock;
+	atomic_init(&tracing->rings_made, o->first_rings_id);
 	o->max_apps = o->max_apps ? o->max_apps : 16384;
 	o->max_sessions = o->max_sessions ? o->max_sessions : 64;
 	o->max_channels = o->max_channels && o->max_channels < 32 ? o->max_channels : 32;

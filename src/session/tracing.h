@@ -49,6 +49,7 @@ struct wmk_trace_info {
 	uid_t uid;                       /* who owns the files: the session's owner */
 	gid_t gid;
 	uint8_t uuid[16];
+	bool restored;                   /* an earlier daemon's: directory and metadata are there */
 };
 
 struct wmk_rings_info {
@@ -57,6 +58,7 @@ struct wmk_rings_info {
 	uint32_t stream_id;
 	const struct wmk_ctl_channel *options;
 	uint64_t start_ts;               /* the trace clock's value now */
+	bool restored;                   /* an earlier daemon's: whoever consumes goes on with it */
 };
 
 /*
@@ -93,13 +95,19 @@ struct wmk_tracing_options {
 	unsigned max_sessions;           /* of one user (64) */
 	unsigned max_channels;           /* of one session (32) */
 	unsigned max_rules;              /* of one channel (1024) */
-	uint64_t max_ring_bytes;         /* of one user, in all rings (1/4 of the machine's memory) */
+	uint64_t max_ring_bytes;         /* of one session, in all rings (1/4 of the machine's memory) */
+	uint64_t first_rings_id;         /* numbers of rings begin behind this one */
 	/*
 	 * Optional. A class is about to get this id in these rings: for who keeps ids across restarts; then it is declared in the metadata.
 	 * Non-zero: it gets none now. When the declaration fails, the same id is given out again: the latest is right. Under the session's
 	 * lock.
 	 */
 	int (*on_id)(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event);
+	/*
+	 * Optional, from a shard's thread. A program of this user records into rings that an earlier daemon gave it (a controller that
+	 * persists): `fd`, valid within the call, is what it says to be their descriptor. Nothing of it can be trusted.
+	 */
+	void (*on_rings)(void *data, uid_t uid, const uint8_t uuid[16], int fd);
 	/* Optional. Something of the session ended by itself (a process with rings of its own died): call wmk_session_reap() soon, elsewhere. */
 	void (*on_ended)(void *data, struct wmk_session *session);
 	void *data;
@@ -195,6 +203,38 @@ void wmk_session_reap(struct wmk_session *session);
 void wmk_session_destroy(struct wmk_session *session);
 /* After the update that followed the destruction: all is written, rings and traces are closed. The final state at *last if not NULL. */
 int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last, struct wmk_arena *arena);
+
+/* ── across daemons ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* Rings as a daemon's state tells them to the next. */
+struct wmk_restored_rings {
+	uint64_t id;
+	uint32_t stream_id;              /* of the channel */
+	uid_t uid;
+	pid_t pid;                       /* of rings that belong to one process, else 0 */
+	uint64_t start_time;
+	uint8_t uuid[16];                /* of the trace */
+	const char *sub;
+};
+
+/* Locked. Stops at the first that is not 0, and returns it. */
+int wmk_session_each_channel(struct wmk_session *session, int (*one)(void *data, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own),
+			     void *data);
+int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, const struct wmk_restored_rings *is), void *data);
+
+/*
+ * Make a session as it was, before any application comes: restore, its channels, its rings, the ids in them, end. What is given is
+ * checked as if a user had typed it. *session is a reference, and locked until wmk_session_restore_end(), which enters it into the table
+ * of names and unlocks it, whatever it returns (-EEXIST; put it then).
+ */
+int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_options *options, const struct wmk_ctl_session *is,
+			struct wmk_session **session);
+int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own);
+/* `fd` of the ring set: the caller's. -ENOENT: no channel has that number. */
+int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd);
+/* Takes the class over. */
+int wmk_session_restore_id(struct wmk_session *session, uint64_t rings_id, uint32_t id, struct wmk_event_class *event);
+int wmk_session_restore_end(struct wmk_session *session);
 
 /* ── patterns ────────────────────────────────────────────────────────────────────────────────────────── */
 
