@@ -108,8 +108,10 @@ void wmk_rings_put(struct rings *rings);
 int wmk_rings_each(struct wmk_session *session, int (*what)(void *outlet));
 /* Out of the session: counts are added to the channel's, and it is closed at the outlet. */
 int wmk_rings_close(struct wmk_session *session, bool ended_only);
-/* The metadata of all traces, made anew. */
-int wmk_traces_declare_again(struct wmk_session *session);
+/* Append what the metadata says of a trace, and of a channel. */
+struct wmk_ctf_text;
+int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, struct wmk_ctf_text *text);
+int wmk_channel_text(const struct wmk_session_channel *channel, struct wmk_ctf_text *text);
 void wmk_counts_add(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *one);
 /* Of its rings that are open, and of those that were. */
 void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_ctl_counts *sum);

@@ -37,7 +37,7 @@ static int make_uuid(uint8_t uuid[16])
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int head_text(const struct trace *trace, struct wmk_session *session, struct wmk_ctf_text *text)
+int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, struct wmk_ctf_text *text)
 {
 	char created[32], host[65] = "", id[16];
 	struct wmk_ctf_trace head = {
@@ -124,7 +124,7 @@ static struct trace *trace_make(struct wmk_session *session, uid_t uid, pid_t pi
 	if (err == 0)
 		err = trace_open(session, trace, false);
 	if (err == 0) {
-		err = append(trace, session, &text, head_text(trace, session, &text));
+		err = append(trace, session, &text, wmk_trace_text(trace, session, &text));
 		if (err < 0)
 			outlet->trace_close(trace->outlet);
 	}
@@ -145,16 +145,22 @@ static struct trace *trace_get(struct wmk_session *session, uid_t uid, pid_t pid
 	return trace_make(session, uid, pid, start_time, name);
 }
 
-static int declare_stream(struct trace *trace, struct wmk_session_channel *channel)
+int wmk_channel_text(const struct wmk_session_channel *channel, struct wmk_ctf_text *text)
 {
 	const struct wmk_field *contexts[WMK_WIRE_CONTEXTS_MAX];
+
+	for (unsigned i = 0; i < channel->n_contexts; i++)
+		contexts[i] = &wmk_ctf_context(channel->contexts[i])->field;
+	return wmk_ctf_stream_text(text, channel->index, contexts, channel->n_contexts);
+}
+
+static int declare_stream(struct trace *trace, struct wmk_session_channel *channel)
+{
 	struct wmk_ctf_text text = { 0 };
 
 	if (trace->declared & 1ull << channel->index)
 		return 0;
-	for (unsigned i = 0; i < channel->n_contexts; i++)
-		contexts[i] = &wmk_ctf_context(channel->contexts[i])->field;
-	int err = append(trace, channel->session, &text, wmk_ctf_stream_text(&text, channel->index, contexts, channel->n_contexts));
+	int err = append(trace, channel->session, &text, wmk_channel_text(channel, &text));
 
 	if (err == 0)
 		trace->declared |= 1ull << channel->index;

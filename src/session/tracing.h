@@ -69,6 +69,8 @@ struct wmk_outlet_ops {
 	int (*trace_open)(void *data, const struct wmk_trace_info *info, void **trace);
 	/* Append to the metadata: whole and on its way to disk when it returns 0. Otherwise nothing of it is there. */
 	int (*metadata)(void *trace, const char *text, size_t len);
+	/* This instead of all that is there: whole, or what was there before. Optional. */
+	int (*metadata_replace)(void *trace, const char *text, size_t len);
 	int (*rings_open)(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings);
 	/* Write what is there now. */
 	int (*rings_flush)(void *rings);
@@ -190,7 +192,7 @@ int wmk_session_stop(struct wmk_session *session);
 /* Everything committed is on disk. The first error, after all was tried. */
 int wmk_session_flush(struct wmk_session *session);
 int wmk_session_clear(struct wmk_session *session);
-/* Metadata written anew from what is known. */
+/* Metadata written anew from what is known. -ENOTSUP: the outlet cannot. */
 int wmk_session_regenerate_metadata(struct wmk_session *session);
 /* Applications dump their loaded objects again at the next update. */
 void wmk_session_regenerate_statedump(struct wmk_session *session);

@@ -22,6 +22,7 @@
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 #define IOV_MAX_OURS 8
+#define METADATA_NEW ".metadata.new"
 
 int wmk_store_default_path(const char *trace_dir, const char *home, const char *session, int64_t realtime_s,
 			   char *path, size_t size)
@@ -306,4 +307,42 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
 	if (err < 0)
 		return wmk_error(err, "cannot write the metadata of %.80s: %s", store->path, strerror(-err));
 	return 0;
+}
+
+/* A file of its own that takes the name when it is whole: -errno, or its descriptor. */
+static int metadata_made(const struct wmk_store *store, const struct iovec *iov)
+{
+	unlinkat(store->dir, METADATA_NEW, 0);   /* of one who was killed here */
+	int fd = openat(store->dir, METADATA_NEW, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int err = fd < 0 ? -errno : wmk_store_write_whole(fd, iov, 1, 0);
+
+	if (err == 0 && renameat(store->dir, METADATA_NEW, store->dir, "metadata") != 0)
+		err = -errno;
+	if (err < 0 && fd >= 0) {
+		unlinkat(store->dir, METADATA_NEW, 0);
+		close(fd);
+	}
+	return err < 0 ? err : fd;
+}
+
+int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t len)
+{
+	const struct iovec iov = { .iov_base = (void *)(uintptr_t)text, .iov_len = len };
+
+	if (store->metadata < 0)
+		return wmk_error(-EBADF, "the metadata of %.80s is not ours to write", store->path);
+	int entered = wmk_rights_enter(store->rights);
+	if (entered < 0)
+		return entered;
+	pthread_mutex_lock(&store->lock);
+	int fd = metadata_made(store, &iov);
+	if (fd >= 0) {
+		close(store->metadata);
+		store->metadata = fd;
+		atomic_fetch_add_explicit(&store->bytes, len - store->metadata_len, memory_order_relaxed);
+		store->metadata_len = len;
+	}
+	pthread_mutex_unlock(&store->lock);
+	wmk_rights_leave(entered);
+	return fd < 0 ? wmk_error(fd, "cannot write the metadata of %.80s anew: %s", store->path, strerror(-fd)) : 0;
 }

@@ -54,6 +54,8 @@ const char *wmk_store_path(const struct wmk_store *store);      /* of the whole 
  * returned: the trace stays readable without the declaration, so records of that event must not follow. Thread-safe.
  */
 int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len);
+/* This instead of what the file holds: whole, or nothing has changed. Thread-safe. */
+int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t len);
 /* Bytes in all files: metadata, streams, indexes. Thread-safe. */
 uint64_t wmk_store_bytes(const struct wmk_store *store);
 

@@ -158,6 +158,30 @@ static void limit_files(rlim_t bytes)
 }
 
 /* Half a declaration makes readers refuse the trace: a declaration that does not fit is cut back. */
+/* All of it, or what was there before; and what follows is appended to the new one. */
+static void test_metadata_replaced(void **state)
+{
+	struct wmk_store *store = create();
+	char *text;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(wmk_store_metadata(store, "damaged;", 8), 0);
+	assert_int_equal(wmk_store_metadata_replace(store, "new;", 4), 0);
+	assert_int_equal(wmk_store_metadata(store, "two;", 4), 0);
+	assert_int_equal(wmk_store_bytes(store), 8);
+	signal(SIGXFSZ, SIG_IGN);
+	limit_files(6);
+	assert_int_equal(wmk_store_metadata_replace(store, "too long;", 9), -EFBIG);
+	limit_files(RLIM_INFINITY);
+	text = testdir_slurp(in_dir("t/ust/uid/1/64-bit/metadata"), &len);
+	assert_string_equal(text, "new;two;");
+	free(text);
+	assert_int_equal(mode_of("t/ust/uid/1/64-bit/metadata"), S_IFREG | 0600);
+	assert_int_equal(access(in_dir("t/ust/uid/1/64-bit/.metadata.new"), F_OK), -1);
+	wmk_store_close(store);
+}
+
 static void test_metadata_cut_back(void **state)
 {
 	struct wmk_store *store = create();
@@ -497,6 +521,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stream_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_default_path, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_metadata_replaced, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_metadata_cut_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_packet_cut_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_torn_tail, setup, teardown),
