@@ -166,8 +166,6 @@ void wmk_channel_remove(struct wmk_channel *channel)
 			*at = channel->next;
 			break;
 		}
-	if (channel->fd >= 0)
-		close(channel->fd);
 	channel->next = removed_channels;
 	removed_channels = channel;
 }

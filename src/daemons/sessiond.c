@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sessiond.c - waymark-sessiond: options and environment of the session daemon; session/server.h is the daemon.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "session/server.h"
+#include "wire/wire.h"
+
+static const char usage[] =
+	"usage: waymark-sessiond [--rundir DIRECTORY] [--consumerd PROGRAM] [--background]\n"
+	"       waymark-sessiond --version | --help\n"
+	"\n"
+	"Where programs that are instrumented and those who trace them meet: one for each user, root's for all.\n"
+	"\n"
+	"  --rundir DIRECTORY     where its sockets are ($WAYMARK_RUNDIR, else /run/waymark for root, /run/user/UID/waymark,\n"
+	"                         /tmp/waymark-UID)\n"
+	"  --consumerd PROGRAM    the consumer daemon (waymark-consumerd, next to this program)\n"
+	"  --background           return when it listens, and go on without a terminal\n";
+
+struct options {
+	const char *rundir, *consumerd;
+	bool background;
+};
+
+/* The directory is left: a path means the same before and after. */
+static bool is_relative(const char *path)
+{
+	return path && *path != '/';
+}
+
+static const char *value_of(char **argv, int *i, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (strncmp(argv[*i], name, len) != 0)
+		return NULL;
+	if (argv[*i][len] == '=')
+		return argv[*i] + len + 1;
+	return argv[*i][len] == '\0' && argv[*i + 1] ? argv[++*i] : NULL;
+}
+
+/* 0: go on; else the exit status, negative for 0. */
+static int options_take(char **argv, struct options *options)
+{
+	const char *value;
+
+	for (int i = 1; argv[i]; i++) {
+		if ((value = value_of(argv, &i, "--rundir")) != NULL)
+			options->rundir = value;
+		else if ((value = value_of(argv, &i, "--consumerd")) != NULL)
+			options->consumerd = value;
+		else if (strcmp(argv[i], "--background") == 0)
+			options->background = true;
+		else if (strcmp(argv[i], "--version") == 0)
+			return printf("waymark-sessiond %s\n", WAYMARK_VERSION) > 0 ? -1 : 1;
+		else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return fputs(usage, stdout) >= 0 ? -1 : 1;
+		else {
+			fprintf(stderr, "waymark-sessiond: '%s' is no option, or has no value\n%s", argv[i], usage);
+			return 2;
+		}
+	}
+	if (is_relative(options->rundir) || is_relative(options->consumerd)) {
+		fputs("waymark-sessiond: --rundir and --consumerd take absolute paths\n", stderr);
+		return 2;
+	}
+	return 0;
+}
+
+static int beside_us(char *path, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", path, size - 1);
+	char *slash;
+
+	if (n <= 0)
+		return wmk_error(-errno, "cannot tell where this program is: say where the consumer daemon is (--consumerd)");
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash || (size_t)(slash + 1 - path) + sizeof("waymark-consumerd") > size)
+		return wmk_error(-ENAMETOOLONG, "the path of this program is too long");
+	strcpy(slash + 1, "waymark-consumerd");
+	return 0;
+}
+
+static void say(void *data, const char *words)
+{
+	(void)data;
+	fprintf(stderr, "waymark-sessiond: %s\n", words);
+}
+
+/* The parent waits until the child listens, and says what the child says. Returns in the child; the parent's exit status is in *status. */
+static bool background(struct wmk_place_starter *starter, int *status)
+{
+	char text[1024];
+	int ends[2];
+
+	*status = 1;
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return false;
+	pid_t pid = fork();
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+		close(ends[0]);
+		setsid();
+		if (null >= 0 && (dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0))
+			return false;
+		if (starter->ready >= 0)
+			close(starter->ready);
+		starter->ready = ends[1];
+		return true;
+	}
+	close(ends[1]);
+	size_t n = 0;
+	ssize_t got;
+	while (pid > 0 && n < sizeof(text) - 1 && (got = read(ends[0], text + n, sizeof(text) - 1 - n)) != 0)
+		if (got > 0)
+			n += (size_t)got;
+		else if (errno != EINTR)
+			break;
+	text[n] = '\0';
+	if (text[0] == '+')
+		*status = 0;
+	else
+		say(NULL, text[0] == '!' ? text + 1 : "it ended before it listened");
+	wmk_place_tell(starter, NULL, *status ? (text[0] == '!' ? text + 1 : "it ended before it listened") : NULL);
+	return false;
+}
+
+static int run(const struct options *options, struct wmk_place_starter *starter)
+{
+	char rundir[PATH_MAX], consumerd[PATH_MAX];
+	int handed[WMK_PLACE_SOCKETS];
+	struct wmk_server_options server = {
+		.size = sizeof(server), .rundir = options->rundir, .version = WAYMARK_VERSION, .consumerd = options->consumerd,
+		.handed = handed, .starter = starter, .say = options->background ? NULL : say,
+	};
+	int err = wmk_place_handed(handed);
+
+	if (err == 0 && !server.rundir) {
+		err = wmk_rundir(geteuid(), 1, rundir, sizeof(rundir));
+		server.rundir = rundir;
+	}
+	if (err >= 0 && !server.consumerd) {
+		err = beside_us(consumerd, sizeof(consumerd));
+		server.consumerd = consumerd;
+	}
+	return err < 0 ? err : wmk_server_run(&server);
+}
+
+int main(int argc, char **argv)
+{
+	struct wmk_place_starter starter;
+	struct options options = { NULL, NULL, false };
+	char words[1024];
+	int status = options_take(argv, &options);
+
+	(void)argc;
+	if (status != 0)
+		return status < 0 ? 0 : status;
+	wmk_place_starter(&starter);
+	umask(077);
+	if (chdir("/") != 0)
+		return 1;
+	if (options.background && !background(&starter, &status))
+		return status;
+	int err = run(&options, &starter);
+	if (err < 0) {
+		wmk_error_text(words, sizeof(words));
+		wmk_place_tell(&starter, NULL, words);   /* if that is not done yet */
+		say(NULL, words);
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * command_channel.c - commands over what a session records: channels, events, contexts, trackers.
+ */
+#include "session/command_inside.h"
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "ctf/writer.h"
+#include "session/internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_CHANNEL "channel0"
+
+/* Which process of that number: another that gets it later is not meant. */
+static int domain_complete(struct wmk_ctl_domain *domain)
+{
+	uint64_t start_time;
+	pid_t parent;
+	char state;
+
+	domain->start_time = 0;
+	if (domain->kind != WMK_DOMAIN_PID)
+		return 0;
+	if (domain->pid == 0 || domain->pid > INT32_MAX || !wmk_process_stat((pid_t)domain->pid, &parent, &start_time, &state))
+		return wmk_error(-ESRCH, "there is no process %" PRIu64, domain->pid);
+	domain->start_time = start_time;
+	return 0;
+}
+
+/* ── channels ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static const char *differs(const struct wmk_ctl_channel *given, const struct wmk_ctl_channel *has)
+{
+	if (given->mode != has->mode)
+		return "its mode";
+	if (given->buffers != has->buffers)
+		return "whose its buffers are";
+	if ((given->subbuf_size && given->subbuf_size != has->subbuf_size) || (given->n_subbufs && given->n_subbufs != has->n_subbufs))
+		return "its sub-buffers";
+	if (given->blocking_us != has->blocking_us)
+		return "its blocking timeout";
+	if (given->field_limit && given->field_limit != has->field_limit)
+		return "its limit for fields";
+	if (given->tracefile_size != has->tracefile_size || given->tracefile_count != has->tracefile_count)
+		return "its trace files";
+	return NULL;
+}
+
+static void warn_rounded(struct call *call, const struct wmk_ctl_channel *given, const struct wmk_ctl_channel *has)
+{
+	if (given->subbuf_size && given->subbuf_size != has->subbuf_size)
+		wmk_call_warn(call, "channel %.100s: sub-buffers of %" PRIu64 " bytes were rounded up to %" PRIu64, has->name, given->subbuf_size,
+			      has->subbuf_size);
+	if (given->n_subbufs && given->n_subbufs != has->n_subbufs)
+		wmk_call_warn(call, "channel %.100s: the number of sub-buffers was rounded up from %" PRIu64 " to %" PRIu64, has->name,
+			      given->n_subbufs, has->n_subbufs);
+}
+
+static int rules_check(const struct wmk_list *rules)
+{
+	for (uint32_t i = 0; i < rules->n; i++) {
+		int err = wmk_pattern_check(((const struct wmk_ctl_rule *)rules->items + i)->pattern);
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int contexts_check(const struct wmk_list *contexts)
+{
+	struct wmk_nearest near;
+	char names[200];
+
+	for (uint32_t i = 0; i < contexts->n; i++) {
+		const char *name = wmk_list_text(contexts, i);
+
+		if (wmk_ctf_context_find(name))
+			continue;
+		wmk_nearest_init(&near, name);
+		for (unsigned number = 1; wmk_ctf_context(number); number++)
+			wmk_nearest_offer(&near, wmk_ctf_context(number)->field.name);
+		wmk_nearest_text(&near, names, sizeof(names));
+		return wmk_error(-EINVAL, "there is no context '%.40s'%s%.80s", name, names[0] ? ": is it one of these? " : "", names);
+	}
+	return 0;
+}
+
+/* All or nothing as far as it can be told before: then one by one. */
+static int fill(struct wmk_session_channel *channel, const struct wmk_list *rules, const struct wmk_list *contexts)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; contexts && i < contexts->n && err == 0; i++)
+		err = wmk_session_context_add(channel, wmk_list_text(contexts, i));
+	for (uint32_t i = 0; rules && i < rules->n && err == 0; i++)
+		err = wmk_session_rule_add(channel, (const struct wmk_ctl_rule *)rules->items + i);
+	return err;
+}
+
+/* The channel that is there is enabled again, if nothing else was asked of it than it has. */
+static int again(struct wmk_session_channel *channel, const struct wmk_ctl_channel *given)
+{
+	const struct wmk_ctl_channel *has = wmk_session_channel_options(channel);
+	const char *what = differs(given, has);
+
+	if (what)
+		return wmk_error(-EEXIST, "there is a channel '%.60s' already, and %s cannot be changed: destroy the session, or take another name",
+				 has->name, what);
+	int err = fill(channel, &given->rules, &given->contexts);
+	if (err == 0)
+		wmk_session_channel_switch(channel, true);
+	return err;
+}
+
+/* Locked, found or not: `err` of what was done decides what follows. Unlocks and gives back. */
+static int changed(struct call *call, struct wmk_session *session, int err)
+{
+	if (err >= 0)
+		wmk_call_changed(call, session);
+	wmk_session_unlock(session);
+	if (err >= 0)
+		err = wmk_call_update(call, session);
+	wmk_session_put(session);
+	return err;
+}
+
+int wmk_command_enable_channel(struct call *call)
+{
+	const struct wmk_ctl_enable_channel *request = call->request;
+	struct wmk_ctl_channel given = request->channel;
+	struct wmk_session_channel *channel;
+	struct wmk_session *session;
+	int err = domain_complete(&given.domain);
+
+	if (!*given.name)
+		given.name = DEFAULT_CHANNEL;
+	if (err == 0)
+		err = rules_check(&given.rules);
+	if (err == 0)
+		err = contexts_check(&given.contexts);
+	if (err == 0)
+		err = wmk_call_enter(call, request->session, &session);
+	if (err < 0)
+		return err;
+	err = wmk_session_channel_find(session, &given.domain, given.name, &channel);
+	if (err == 0) {
+		err = again(channel, &given);
+	} else if (err == -ENOENT) {
+		wmk_error_clear();
+		err = wmk_session_channel_add(session, &given, &channel);
+		if (err == 0)
+			warn_rounded(call, &given, wmk_session_channel_options(channel));
+	}
+	return changed(call, session, err);
+}
+
+int wmk_command_disable_channel(struct call *call)
+{
+	const struct wmk_ctl_disable_channel *request = call->request;
+	struct wmk_ctl_domain domain = request->domain;
+	struct wmk_session_channel *channel;
+	struct wmk_session *session;
+	int err = wmk_call_enter(call, request->session, &session);
+
+	if (err < 0)
+		return err;
+	domain.start_time = 0;           /* the process may be gone: its channel is found by its number */
+	err = wmk_session_channel_find(session, &domain, request->channel, &channel);
+	if (err == 0)
+		wmk_session_channel_switch(channel, false);
+	return changed(call, session, err);
+}
+
+/* The channel that the request means; the default one is made if need be. Locked. */
+static int channel_for(struct wmk_session *session, const struct wmk_ctl_domain *domain, const char *name,
+		       struct wmk_session_channel **channel)
+{
+	struct wmk_ctl_domain complete = *domain;
+	int err = domain_complete(&complete);
+
+	if (err == 0)
+		err = wmk_session_channel_find(session, &complete, name, channel);
+	if (err != -ENOENT || *name)
+		return err;
+	wmk_error_clear();
+	for (unsigned i = 0;; i++) {     /* names are the session's, whatever the domain */
+		char text[32];
+		const struct wmk_ctl_channel given = { .name = text, .domain = complete };
+
+		snprintf(text, sizeof(text), "channel%u", i);
+		err = wmk_session_channel_add(session, &given, channel);
+		if (err != -EEXIST)
+			return err;
+		wmk_error_clear();
+	}
+}
+
+/* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* A pattern that matches nothing may be for programs to come; or a slip. */
+static void warn_unmatched(struct call *call, const char *pattern)
+{
+	struct wmk_tracing *tracing = call->commands->tracing;
+	const char *near[3];
+
+	if (wmk_tracing_matching(tracing, pattern) > 0)
+		return;
+	unsigned n = wmk_tracing_nearest(tracing, pattern, near, 3);
+	if (n == 0)
+		wmk_call_warn(call, "no event that was seen so far matches '%.100s': it is enabled in programs to come", pattern);
+	else
+		wmk_call_warn(call, "no event that was seen so far matches '%.100s' (near: %.150s%s%.150s%s%.150s): it is enabled in programs to come",
+			      pattern, near[0], n > 1 ? ", " : "", n > 1 ? near[1] : "", n > 2 ? ", " : "", n > 2 ? near[2] : "");
+}
+
+int wmk_command_enable_event(struct call *call)
+{
+	const struct wmk_ctl_enable_event *request = call->request;
+	struct wmk_session_channel *channel;
+	struct wmk_session *session;
+	int err = request->rules.n ? rules_check(&request->rules) : wmk_error(-EINVAL, "the request names no event");
+
+	if (err == 0)
+		err = wmk_call_enter(call, request->session, &session);
+	if (err < 0)
+		return err;
+	err = channel_for(session, &request->domain, request->channel, &channel);
+	if (err == 0)
+		err = fill(channel, &request->rules, NULL);
+	for (uint32_t i = 0; err == 0 && i < request->rules.n; i++)
+		warn_unmatched(call, ((const struct wmk_ctl_rule *)request->rules.items + i)->pattern);
+	return changed(call, session, err);
+}
+
+static int no_rule(const struct wmk_session_channel *channel, const char *pattern)
+{
+	const struct wmk_ctl_channel *is = wmk_session_channel_options(channel);
+	struct wmk_nearest near;
+	char names[300];
+
+	wmk_nearest_init(&near, pattern);
+	for (uint32_t i = 0; i < is->rules.n; i++)
+		wmk_nearest_offer(&near, ((const struct wmk_ctl_rule *)is->rules.items + i)->pattern);
+	wmk_nearest_text(&near, names, sizeof(names));
+	return wmk_error(-ENOENT, "nothing was enabled by '%.40s' in the channel '%.30s'%s%.60s", pattern, is->name,
+			 names[0] ? "; is it one of these? " : "", names);
+}
+
+static int disable(struct wmk_session_channel *channel, const struct wmk_list *patterns)
+{
+	if (patterns->n == 0)
+		wmk_session_rule_disable(channel, NULL);
+	for (uint32_t i = 0; i < patterns->n; i++)
+		if (wmk_session_rule_disable(channel, wmk_list_text(patterns, i)) == 0)
+			return no_rule(channel, wmk_list_text(patterns, i));
+	return 0;
+}
+
+int wmk_command_disable_event(struct call *call)
+{
+	const struct wmk_ctl_disable_event *request = call->request;
+	struct wmk_ctl_domain domain = request->domain;
+	struct wmk_session_channel *channel;
+	struct wmk_session *session;
+	int err = wmk_call_enter(call, request->session, &session), disabled;
+
+	if (err < 0)
+		return err;
+	domain.start_time = 0;
+	err = wmk_session_channel_find(session, &domain, request->channel, &channel);
+	if (err < 0)
+		return changed(call, session, err);
+	/* One that is not there leaves those before it disabled: the applications hear of it in any case. */
+	disabled = disable(channel, &request->patterns);
+	char words[800];
+	wmk_error_text(words, sizeof(words));
+	err = changed(call, session, 0);
+	return disabled < 0 ? wmk_error(disabled, "%.150s", words) : err;
+}
+
+/* ── contexts, trackers ──────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_command_add_context(struct call *call)
+{
+	const struct wmk_ctl_add_context *request = call->request;
+	struct wmk_session_channel *channel;
+	struct wmk_session *session;
+	int err = request->contexts.n ? contexts_check(&request->contexts) : wmk_error(-EINVAL, "the request names no context");
+
+	if (err == 0)
+		err = wmk_call_enter(call, request->session, &session);
+	if (err < 0)
+		return err;
+	err = channel_for(session, &request->domain, request->channel, &channel);
+	if (err == 0)
+		err = fill(channel, NULL, &request->contexts);
+	return changed(call, session, err);
+}
+
+static int track(struct call *call, bool add)
+{
+	const struct wmk_ctl_track *request = call->request;
+	struct wmk_session *session;
+	int err = wmk_call_enter(call, request->session, &session);
+
+	return err < 0 ? err : changed(call, session, wmk_session_track(session, request, add));
+}
+
+int wmk_command_track(struct call *call)
+{
+	return track(call, true);
+}
+
+int wmk_command_untrack(struct call *call)
+{
+	return track(call, false);
+}

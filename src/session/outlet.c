@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * outlet.c - traces and rings of sessions, given to the consumer daemon (see outlet.h).
+ *
+ * Everything is called with the lock of one session held, so each trace and its rings are used by one thread at a time. A request that the
+ * consumer does not answer in time (it is being replaced) is done when it can be, the link sees to that: it is no error here.
+ */
+#include "session/outlet.h"
+
+#include "base/error.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define START_MS 10000
+#define ASK_MS 5000
+#define WRITE_MS 60000               /* everything that was committed goes to disk */
+
+struct wmk_outlet {
+	struct wmk_outlet_options options;       /* strings are copies */
+	char *rundir, *program;
+	pthread_mutex_t lock;            /* of `link` being made */
+	struct wmk_consumer_link *link;
+	atomic_uint_fast64_t numbers;    /* of traces and rings, never twice; above all that was adopted */
+	bool leaving;                    /* set when one thread is left */
+};
+
+struct out_trace {
+	struct wmk_outlet *outlet;
+	uint64_t number;
+	struct wmk_store *store;
+	struct out_rings *rings;         /* list */
+};
+
+struct out_rings {
+	struct out_rings *next;
+	struct out_trace *trace;
+	uint64_t number;
+	bool stopped;                    /* the consumer has it no more */
+	struct wmk_ctl_counts counts;    /* as they were told last */
+};
+
+static uint64_t number_new(struct wmk_outlet *outlet)
+{
+	/* relaxed: only that no two are alike */
+	return atomic_fetch_add_explicit(&outlet->numbers, 1, memory_order_relaxed) + 1;
+}
+
+static void number_taken(struct wmk_outlet *outlet, uint64_t number)
+{
+	uint64_t now = atomic_load_explicit(&outlet->numbers, memory_order_relaxed);
+
+	while (now < number && !atomic_compare_exchange_weak_explicit(&outlet->numbers, &now, number, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+/* ── the link ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void consumer_changed(void *data, pid_t pid, const char *words)
+{
+	const struct wmk_outlet *outlet = data;
+	char text[400];
+
+	if (!outlet->options.on_change)
+		return;
+	if (pid)
+		snprintf(text, sizeof(text), "the consumer daemon runs, process %ld", (long)pid);
+	else
+		snprintf(text, sizeof(text), "the consumer daemon has died: %.300s", words ? words : "");
+	outlet->options.on_change(outlet->options.data, text);
+}
+
+static void consumer_ended(void *data, int err, const char *words)
+{
+	const struct wmk_outlet *outlet = data;
+	char text[400];
+
+	(void)err;
+	snprintf(text, sizeof(text), "there will be no consumer daemon any more: %.300s", words ? words : "");
+	if (outlet->options.on_change)
+		outlet->options.on_change(outlet->options.data, text);
+}
+
+struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet *outlet)
+{
+	const struct wmk_consumer_link_options options = {
+		.size = sizeof(options), .rundir = outlet->rundir, .program = outlet->program,
+		.on_change = consumer_changed, .on_end = consumer_ended, .data = outlet,
+	};
+
+	pthread_mutex_lock(&outlet->lock);
+	if (!outlet->link && wmk_consumer_link_open(&options, START_MS, &outlet->link) < 0)
+		outlet->link = NULL;
+	struct wmk_consumer_link *link = outlet->link;
+	pthread_mutex_unlock(&outlet->lock);
+	return link;
+}
+
+bool wmk_outlet_has_consumer(const struct wmk_outlet *outlet)
+{
+	char path[160];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", outlet->rundir, WMK_CONSUMERD_SOCKET);
+	return lstat(path, &st) == 0;
+}
+
+int wmk_outlet_open(const struct wmk_outlet_options *options, struct wmk_outlet **out)
+{
+	struct wmk_outlet *outlet = calloc(1, sizeof(*outlet));
+
+	if (outlet && options->size == sizeof(*options)) {
+		outlet->options = *options;
+		outlet->rundir = strdup(options->rundir);
+		outlet->program = strdup(options->program);
+		pthread_mutex_init(&outlet->lock, NULL);
+	}
+	if (!outlet || !outlet->rundir || !outlet->program) {
+		if (outlet)
+			wmk_outlet_close(outlet);
+		return wmk_error(-ENOMEM, "no memory for the outlet, or options of another version");
+	}
+	*out = outlet;
+	return 0;
+}
+
+void wmk_outlet_leave(struct wmk_outlet *outlet)
+{
+	outlet->leaving = true;
+}
+
+int wmk_outlet_shutdown(struct wmk_outlet *outlet)
+{
+	return outlet->link ? wmk_consumer_link_shutdown(outlet->link, WRITE_MS) : 0;
+}
+
+void wmk_outlet_close(struct wmk_outlet *outlet)
+{
+	if (outlet->link)
+		wmk_consumer_link_close(outlet->link);
+	if (outlet->rundir)
+		pthread_mutex_destroy(&outlet->lock);
+	free(outlet->rundir);
+	free(outlet->program);
+	free(outlet);
+}
+
+/* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* A time that is over is no failure: it is done later. */
+static int in_time(int err)
+{
+	if (err != -ETIMEDOUT)
+		return err;
+	wmk_error_clear();
+	return 0;
+}
+
+static struct out_trace *trace_new(struct wmk_outlet *outlet, uint64_t number)
+{
+	struct out_trace *trace = calloc(1, sizeof(*trace));
+
+	if (!trace) {
+		wmk_error(-ENOMEM, "no memory for a trace");
+		return NULL;
+	}
+	trace->outlet = outlet;
+	trace->number = number;
+	return trace;
+}
+
+/* The session's first trace makes its directory, the others find it there. */
+static int store_make(const struct wmk_trace_info *info, struct wmk_store **store)
+{
+	int err = wmk_store_as(info->uid, info->gid);
+
+	if (err < 0)
+		return err;
+	err = wmk_store_add(info->path, info->sub, store);
+	if (err == -ENOENT) {
+		wmk_error_clear();
+		err = wmk_store_create(info->path, info->sub, store);
+	}
+	wmk_store_as_end();
+	return err;
+}
+
+static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
+{
+	struct wmk_outlet *outlet = data;
+	struct wmk_consumer_link *link = wmk_outlet_link(outlet);
+	struct out_trace *trace = link ? trace_new(outlet, number_new(outlet)) : NULL;
+
+	if (!trace)
+		return wmk_error_add(link ? -ENOMEM : -EIO, "cannot open the trace %.100s", info->path);
+	struct wmk_consumerd_trace told = {
+		.trace = trace->number, .path = info->path, .sub = info->sub, .uid = info->uid, .gid = info->gid,
+	};
+	memcpy(told.uuid, info->uuid, sizeof(told.uuid));
+	int err = store_make(info, &trace->store);
+	if (err == 0) {
+		err = in_time(wmk_consumer_link_trace_add(link, &told, ASK_MS));
+		if (err < 0)
+			wmk_store_close(trace->store);
+	}
+	if (err < 0) {
+		free(trace);
+		return err;
+	}
+	*out = trace;
+	return 0;
+}
+
+int wmk_outlet_trace_adopt(struct wmk_outlet *outlet, const struct wmk_trace_info *info, uint64_t number, void **out)
+{
+	struct out_trace *trace = trace_new(outlet, number);
+	int err = trace ? wmk_store_as(info->uid, info->gid) : -ENOMEM;
+
+	if (err == 0) {
+		err = wmk_store_open(info->path, info->sub, &trace->store);
+		wmk_store_as_end();
+	}
+	if (err < 0) {
+		free(trace);
+		return err;
+	}
+	number_taken(outlet, number);
+	*out = trace;
+	return 0;
+}
+
+static int metadata(void *data, const char *text, size_t len)
+{
+	const struct out_trace *trace = data;
+
+	return wmk_store_metadata(trace->store, text, len);
+}
+
+static int metadata_replace(void *data, const char *text, size_t len)
+{
+	const struct out_trace *trace = data;
+
+	return wmk_store_metadata_replace(trace->store, text, len);
+}
+
+static void trace_close(void *data)
+{
+	struct out_trace *trace = data;
+	struct wmk_outlet *outlet = trace->outlet;
+
+	if (!outlet->leaving && wmk_consumer_link_trace_remove(outlet->link, trace->number, WRITE_MS, NULL, NULL) < 0)
+		wmk_error_clear();       /* its rings were removed before, and what went wrong was told then */
+	wmk_store_close(trace->store);
+	free(trace);
+}
+
+/* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct out_rings *rings_new(struct out_trace *trace, uint64_t number)
+{
+	struct out_rings *rings = calloc(1, sizeof(*rings));
+
+	if (!rings) {
+		wmk_error(-ENOMEM, "no memory for rings");
+		return NULL;
+	}
+	rings->trace = trace;
+	rings->number = number;
+	rings->next = trace->rings;
+	trace->rings = rings;
+	return rings;
+}
+
+static void rings_free(struct out_rings *rings)
+{
+	struct out_rings **at = &rings->trace->rings;
+
+	while (*at != rings)
+		at = &(*at)->next;
+	*at = rings->next;
+	free(rings);
+}
+
+static int rings_open(void *data, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **out)
+{
+	struct out_trace *trace = data;
+	struct wmk_outlet *outlet = trace->outlet;
+	struct out_rings *rings = rings_new(trace, number_new(outlet));
+	struct wmk_consumerd_rings told = {
+		.trace = trace->number, .rings = rings ? rings->number : 0, .channel = info->channel, .stream_id = info->stream_id,
+		.at_stop_only = info->options->mode == WMK_MODE_OVERWRITE, .tracefile_size = info->options->tracefile_size,
+		.tracefile_count = info->options->tracefile_count, .start_ts = info->start_ts,
+	};
+
+	if (!rings)
+		return -ENOMEM;
+	memcpy(told.uuid, waymark_ring_set_options(set)->uuid, sizeof(told.uuid));
+	int err = in_time(wmk_consumer_link_rings_add(outlet->link, &told, waymark_ring_set_fd(set), ASK_MS));
+	if (err < 0) {
+		rings_free(rings);
+		return err;
+	}
+	*out = rings;
+	return 0;
+}
+
+int wmk_outlet_rings_adopt(void *data, uint64_t number, void **out)
+{
+	struct out_trace *trace = data;
+	struct out_rings *rings = rings_new(trace, number);
+
+	if (!rings)
+		return -ENOMEM;
+	number_taken(trace->outlet, number);
+	*out = rings;
+	return 0;
+}
+
+static void counts_keep(struct out_rings *rings, const struct wmk_consumerd_report *report)
+{
+	struct wmk_ctl_counts sum = { 0 };
+
+	for (uint32_t i = 0; i < report->channels.n; i++) {
+		const struct wmk_consumerd_stats *s = &((const struct wmk_consumerd_channel *)report->channels.items + i)->stats;
+
+		sum.records += s->records;
+		sum.lost += s->lost;
+		sum.lost_full += s->lost_full;
+		sum.lost_memory += s->lost_memory;
+		sum.lost_size += s->lost_size;
+		sum.lost_retry += s->lost_retry;
+		sum.overwritten += s->overwritten;
+		sum.unwritten += s->unwritten;
+		sum.cut += s->cut;
+		sum.bytes += s->bytes;
+	}
+	rings->counts = sum;
+}
+
+/* One of the link's functions that answer with a report. */
+typedef int asking(struct wmk_consumer_link *, uint64_t, uint64_t, int, struct wmk_arena *, struct wmk_consumerd_report *);
+
+static int ask(struct out_rings *rings, asking *function, int ms)
+{
+	struct wmk_consumerd_report report = { { NULL, 0 } };
+	struct wmk_arena arena = { 0 };
+	int err = function(rings->trace->outlet->link, rings->trace->number, rings->number, ms, &arena, &report);
+
+	if (report.channels.n)
+		counts_keep(rings, &report);
+	wmk_arena_free(&arena);
+	return err;
+}
+
+static int rings_flush(void *data)
+{
+	return ask(data, wmk_consumer_link_stop, WRITE_MS);
+}
+
+static int rings_stop(void *data)
+{
+	struct out_rings *rings = data;
+
+	if (rings->stopped || rings->trace->outlet->leaving)
+		return 0;
+	rings->stopped = true;
+	return ask(rings, wmk_consumer_link_rings_remove, WRITE_MS);
+}
+
+/* The consumer clears whole traces: once is enough for all rings of one. */
+static int rings_clear(void *data)
+{
+	struct out_rings *rings = data;
+
+	memset(&rings->counts, 0, sizeof(rings->counts));
+	return rings == rings->trace->rings ? wmk_consumer_link_clear(rings->trace->outlet->link, rings->trace->number, WRITE_MS) : 0;
+}
+
+/* When the consumer does not answer: what it said last. */
+static void rings_counts(void *data, struct wmk_ctl_counts *counts)
+{
+	struct out_rings *rings = data;
+
+	if (!rings->stopped && !rings->trace->outlet->leaving && ask(rings, wmk_consumer_link_stats, ASK_MS) < 0)
+		wmk_error_clear();
+	*counts = rings->counts;
+}
+
+static void rings_poke(void *data)
+{
+	const struct out_rings *rings = data;
+
+	wmk_consumer_link_poke(rings->trace->outlet->link, rings->trace->number);
+}
+
+static void rings_close(void *data)
+{
+	if (rings_stop(data) < 0)
+		wmk_error_clear();
+	rings_free(data);
+}
+
+uint64_t wmk_outlet_trace_number(const void *trace)
+{
+	return ((const struct out_trace *)trace)->number;
+}
+
+uint64_t wmk_outlet_rings_number(const void *rings)
+{
+	return ((const struct out_rings *)rings)->number;
+}
+
+const struct wmk_outlet_ops wmk_outlet_ops = {
+	.trace_open = trace_open, .metadata = metadata, .metadata_replace = metadata_replace, .rings_open = rings_open, .rings_flush = rings_flush, .rings_stop = rings_stop,
+	.rings_clear = rings_clear, .rings_counts = rings_counts, .rings_poke = rings_poke, .rings_close = rings_close,
+	.trace_close = trace_close,
+};

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * outlet.h - where the session daemon's sessions go: metadata is written here, with the rights of the session's owner; rings are emptied by
+ * the consumer daemon (consumerd.h).
+ *
+ *     wmk_tracing ──wmk_outlet_ops──► wmk_outlet ─┬─ metadata: store, in this process
+ *                                                 └─ rings: link ──► waymark-consumerd
+ *
+ * The consumer daemon is started when the first trace is opened, or at once when one runs already. When the session daemon goes and recording
+ * goes on (wmk_outlet_leave()), everything stays with the consumer; the next session daemon takes it over (restore.h).
+ */
+#ifndef WMK_SESSION_OUTLET_H
+#define WMK_SESSION_OUTLET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session/consumerd.h"
+#include "session/tracing.h"
+
+struct wmk_outlet;
+
+struct wmk_outlet_options {
+	size_t size;                     /* sizeof(struct wmk_outlet_options) */
+	const char *rundir;
+	const char *program;             /* path of waymark-consumerd */
+	/* Optional: the consumer died, is there again, or will not come back: words for people. Must not call the outlet. */
+	void (*on_change)(void *data, const char *words);
+	void *data;
+};
+
+extern const struct wmk_outlet_ops wmk_outlet_ops;       /* its `data` is a struct wmk_outlet */
+
+int wmk_outlet_open(const struct wmk_outlet_options *options, struct wmk_outlet **outlet);
+/* From here on what is closed is let go, not ended: the consumer goes on. */
+void wmk_outlet_leave(struct wmk_outlet *outlet);
+/* The consumer writes all and exits. */
+int wmk_outlet_shutdown(struct wmk_outlet *outlet);
+void wmk_outlet_close(struct wmk_outlet *outlet);
+
+/* ── taking over what a session daemon before this one left ──────────────────────────────────────────── */
+
+/* The link, made if need be (the consumer is started); NULL with a cause chain. */
+struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet *outlet);
+/* Does a consumer run, as far as can be told without starting one? */
+bool wmk_outlet_has_consumer(const struct wmk_outlet *outlet);
+/* A trace that the consumer holds, with its number there: as trace_open() gives it, its metadata is appended to. */
+int wmk_outlet_trace_adopt(struct wmk_outlet *outlet, const struct wmk_trace_info *info, uint64_t number, void **trace);
+int wmk_outlet_rings_adopt(void *trace, uint64_t number, void **rings);
+/* Numbers that are written down, so that they are found again. */
+uint64_t wmk_outlet_trace_number(const void *trace);
+uint64_t wmk_outlet_rings_number(const void *rings);
+
+#endif

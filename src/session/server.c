@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server.c - a session daemon from its beginning to its end (see server.h).
+ *
+ *     beginning: lock, sockets (nobody is heard yet) ─► consumer's link ─► sessions ─► what the daemon before left ─► shards ─► gate, clients
+ *                ─► the wait page tells all programs
+ *     end: the same backwards
+ */
+#include "session/server.h"
+
+#include "base/clock.h"
+#include "base/clock_plugin.h"
+#include "base/error.h"
+#include "session/clients.h"
+#include "session/command.h"
+#include "session/gate.h"
+#include "session/outlet.h"
+#include "session/shards.h"
+#include "wire/wait.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+struct server {
+	const struct wmk_server_options *options;
+	struct wmk_place place;
+	bool placed;
+	struct wmk_wait_page *page;
+	struct wmk_outlet *outlet;
+	struct wmk_reaper *reaper;
+	struct wmk_tracing *tracing;
+	struct wmk_shards *shards;
+	struct wmk_gate *gate;
+	struct wmk_clients *clients;
+	struct wmk_commands commands;
+	int signals, end;                /* signalfd; eventfd: WMK_CTL_SHUTDOWN */
+	bool everything;                 /* ends, the consumer too */
+};
+
+/* ── what the parts tell ─────────────────────────────────────────────────────────────────────────────── */
+
+static void say(void *data, const char *words)
+{
+	const struct server *server = data;
+
+	if (server->options->say)
+		server->options->say(server->options->data, words);
+}
+
+static void on_ended(void *data, struct wmk_session *session)
+{
+	const struct server *server = data;
+
+	wmk_reaper_tell(server->reaper, wmk_session_name(session));
+}
+
+static void on_shutdown(void *data)
+{
+	const struct server *server = data;
+	const uint64_t one = 1;
+
+	if (write(server->end, &one, sizeof(one)) < 0)
+		abort();                 /* an eventfd of ours takes a one */
+}
+
+static void command(void *data, const struct wmk_peer *peer, const struct wmk_frame *frame, const void *body, struct wmk_out *out)
+{
+	const struct server *server = data;
+
+	wmk_commands_run(&server->commands, peer, frame, body, out);
+}
+
+static void thread_begin(void *data)
+{
+	(void)data;
+	wmk_tracing_thread_begin();
+}
+
+static void thread_end(void *data)
+{
+	(void)data;
+	wmk_tracing_thread_end();
+}
+
+/* ── the beginning ───────────────────────────────────────────────────────────────────────────────────── */
+
+static int process_prepare(struct server *server)
+{
+	struct rlimit files;
+	sigset_t set;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = files.rlim_max;         /* one descriptor for each program, and one for its death */
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+		return wmk_error(-errno, "cannot mask signals");
+	server->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	server->end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (server->signals < 0 || server->end < 0)
+		return wmk_error(-errno, "cannot open the descriptors to wait with");
+	return 0;
+}
+
+/* The machine's clock; or the plug-in's, and programs that announce another are refused. */
+static int clock_choose(struct wmk_clock *clock, uint64_t (**now)(void))
+{
+	const char *path = secure_getenv("WAYMARK_CLOCK_PLUGIN");
+	struct waymark_clock_plugin plugin;
+
+	*now = NULL;
+	if (!path || !*path)
+		return wmk_clock_measure(wmk_clock_detect(), clock);
+	int err = wmk_clock_plugin_open(path, &plugin);
+	if (err < 0)
+		return wmk_error_add(err, "WAYMARK_CLOCK_PLUGIN names a clock that cannot be used");
+	wmk_clock_plugin_measure(&plugin, clock);
+	*now = plugin.now;
+	return 0;
+}
+
+static int sessions_open(struct server *server)
+{
+	const struct wmk_outlet_options outlet = { .size = sizeof(outlet), .rundir = server->place.path,
+						   .program = server->options->consumerd, .on_change = say, .data = server };
+	struct wmk_clock clock;
+	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &wmk_outlet_ops, .clock = &clock, .on_ended = on_ended,
+					       .data = server };
+	int err = clock_choose(&clock, &tracing.plugin_clock);
+
+	if (err == 0)
+		err = wmk_outlet_open(&outlet, &server->outlet);
+	if (err == 0)
+		err = wmk_reaper_open(NULL, NULL, &server->reaper);
+	tracing.outlet_data = server->outlet;
+	if (err == 0)
+		err = wmk_tracing_open(&tracing, &server->tracing);
+	return err == 0 ? wmk_reaper_start(server->reaper, server->tracing) : err;
+}
+
+static int doors_open(struct server *server)
+{
+	const uid_t uid = geteuid();
+	const struct wmk_gate_options gate = {
+		.size = sizeof(gate), .listener = server->place.sockets[WMK_PLACE_APP], .only = uid == 0 ? (uid_t)-1 : uid,
+		.n_shards = wmk_shards_default(), .take = wmk_shards_take, .data = server->shards,
+	};
+	const struct wmk_clients_options clients = {
+		.size = sizeof(clients), .listener = server->place.sockets[WMK_PLACE_CTL], .daemon = uid,
+		.ops = { .command = command, .thread_begin = thread_begin, .thread_end = thread_end, .data = server },
+	};
+
+	server->commands = (struct wmk_commands){
+		.tracing = server->tracing, .daemon = uid, .version = server->options->version, .rundir = server->place.path,
+		.started = (uint64_t)time(NULL), .shutdown = on_shutdown, .data = server,
+	};
+	int err = wmk_gate_open(&gate, &server->gate);
+	return err == 0 ? wmk_clients_open(&clients, &server->clients) : err;
+}
+
+/* Clock ticks since boot; 0 when /proc does not say. */
+static uint64_t own_start_time(void)
+{
+	char buf[1024], *at;
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, buf, sizeof(buf) - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	buf[n] = '\0';
+	at = strrchr(buf, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+static int server_open(struct server *server)
+{
+	int err = process_prepare(server);
+
+	if (err == 0) {
+		err = wmk_place_open(server->options->rundir, server->options->handed, &server->place);
+		server->placed = err == 0;
+	}
+	if (err == 0)
+		err = wmk_wait_create(server->place.dir, &server->page);
+	if (err == 0)
+		err = sessions_open(server);
+	if (err == 0)
+		err = wmk_shards_open(server->tracing, wmk_shards_default(), &server->shards);
+	if (err == 0)
+		err = doors_open(server);
+	if (err == 0)
+		wmk_wait_announce(server->page, getpid(), own_start_time());
+	return err;
+}
+
+/* ── until the end ───────────────────────────────────────────────────────────────────────────────────── */
+
+static void server_wait(struct server *server)
+{
+	struct pollfd fds[2] = { { .fd = server->signals, .events = POLLIN }, { .fd = server->end, .events = POLLIN } };
+
+	while (poll(fds, 2, -1) < 0)
+		;
+	server->everything = (fds[1].revents & POLLIN) != 0;
+}
+
+static void server_close(struct server *server)
+{
+	if (server->page)
+		wmk_wait_retire(server->page);
+	wmk_clients_close(server->clients);
+	wmk_gate_close(server->gate);
+	wmk_shards_close(server->shards);
+	wmk_reaper_close(server->reaper);
+	if (server->outlet && !server->everything)
+		wmk_outlet_leave(server->outlet);
+	wmk_tracing_close(server->tracing);
+	if (server->outlet && server->everything && wmk_outlet_shutdown(server->outlet) < 0)
+		wmk_error_clear();       /* it is not there any more, or ends by itself when it has nothing */
+	if (server->outlet)
+		wmk_outlet_close(server->outlet);
+	if (server->page)
+		wmk_wait_destroy(server->page);
+	if (server->placed)
+		wmk_place_close(&server->place);
+	if (server->signals >= 0)
+		close(server->signals);
+	if (server->end >= 0)
+		close(server->end);
+}
+
+int wmk_server_run(const struct wmk_server_options *options)
+{
+	struct server server = { .options = options, .signals = -1, .end = -1 };
+	char words[1024];
+
+	if (options->size != sizeof(*options))
+		return wmk_error(-EINVAL, "the server's options have another version's size");
+	wmk_tracing_thread_begin();
+	int err = server_open(&server);
+	if (err == 0) {
+		wmk_place_tell(options->starter, "READY=1", NULL);
+		server_wait(&server);
+		wmk_place_tell(options->starter, "STOPPING=1", NULL);
+	} else {
+		wmk_place_tell(options->starter, NULL, wmk_error_text(words, sizeof(words)));
+	}
+	server_close(&server);
+	wmk_tracing_thread_end();
+	return err;
+}

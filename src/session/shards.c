@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shards.c - threads that run shards, and the one that reaps (see shards.h).
+ */
+#include "session/shards.h"
+
+#include "base/error.h"
+#include "session/apps.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct wmk_shards {
+	unsigned n;
+	struct {
+		struct wmk_apps *apps;
+		pthread_t thread;
+		bool started;
+	} shard[WMK_SHARDS_MAX];
+};
+
+/* Signals are the main thread's. */
+static int thread_start(pthread_t *thread, void *(*run)(void *), void *data)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int err = pthread_create(thread, NULL, run, data);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err ? wmk_error(-err, "cannot start a thread") : 0;
+}
+
+/* ── shards ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+unsigned wmk_shards_default(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus < 1 ? 1 : cpus > (long)WMK_SHARDS_MAX ? WMK_SHARDS_MAX : (unsigned)cpus;
+}
+
+static void *shard_run(void *data)
+{
+	struct wmk_apps *apps = data;
+
+	wmk_tracing_thread_begin();
+	while (wmk_apps_run_once(apps, -1) != -ESHUTDOWN)
+		wmk_error_clear();
+	wmk_tracing_thread_end();
+	return NULL;
+}
+
+int wmk_shards_open(struct wmk_tracing *tracing, unsigned n, struct wmk_shards **out)
+{
+	const struct wmk_apps_options options = { .size = sizeof(options), .tracing = tracing, .persist = true };
+	struct wmk_shards *shards = calloc(1, sizeof(*shards));
+	int err = 0;
+
+	if (!shards)
+		return wmk_error(-ENOMEM, "no memory for the shards");
+	for (unsigned i = 0; i < n && i < WMK_SHARDS_MAX && err == 0; i++) {
+		err = wmk_apps_open(&options, &shards->shard[i].apps);
+		if (err < 0)
+			break;
+		shards->n++;
+		err = thread_start(&shards->shard[i].thread, shard_run, shards->shard[i].apps);
+		shards->shard[i].started = err == 0;
+	}
+	if (err < 0) {
+		wmk_shards_close(shards);
+		return err;
+	}
+	*out = shards;
+	return 0;
+}
+
+void wmk_shards_close(struct wmk_shards *shards)
+{
+	if (!shards)
+		return;
+	for (unsigned i = 0; i < shards->n; i++)
+		if (shards->shard[i].started)
+			wmk_apps_stop(shards->shard[i].apps);
+	for (unsigned i = 0; i < shards->n; i++) {
+		if (shards->shard[i].started)
+			pthread_join(shards->shard[i].thread, NULL);
+		wmk_apps_close(shards->shard[i].apps);
+	}
+	free(shards);
+}
+
+int wmk_shards_take(void *data, unsigned shard, int socket)
+{
+	const struct wmk_shards *shards = data;
+
+	return wmk_apps_take(shards->shard[shard].apps, socket);
+}
+
+/* ── the reaper ──────────────────────────────────────────────────────────────────────────────────────── */
+
+struct told {
+	struct told *next;
+	char name[];
+};
+
+struct wmk_reaper {
+	void (*reaped)(void *data, struct wmk_session *session);
+	void *data;
+	struct wmk_tracing *tracing;
+	pthread_mutex_t lock;            /* of all below */
+	pthread_cond_t some;
+	struct told *told;               /* each name once */
+	bool ending, started;
+	pthread_t thread;
+};
+
+static void reap(struct wmk_reaper *reaper, const char *name)
+{
+	struct wmk_session *session = wmk_session_get(reaper->tracing, name);
+
+	if (!session)
+		return;
+	if (wmk_session_lock(session) == 0) {
+		wmk_session_reap(session);
+		if (reaper->reaped)
+			reaper->reaped(reaper->data, session);
+		wmk_session_unlock(session);
+	}
+	wmk_session_put(session);
+	wmk_error_clear();
+}
+
+static void *reaper_run(void *data)
+{
+	struct wmk_reaper *reaper = data;
+
+	wmk_tracing_thread_begin();
+	pthread_mutex_lock(&reaper->lock);
+	while (!reaper->ending) {
+		struct told *told = reaper->told;
+
+		if (!told) {
+			pthread_cond_wait(&reaper->some, &reaper->lock);
+			continue;
+		}
+		reaper->told = told->next;
+		pthread_mutex_unlock(&reaper->lock);
+		reap(reaper, told->name);
+		free(told);
+		pthread_mutex_lock(&reaper->lock);
+	}
+	pthread_mutex_unlock(&reaper->lock);
+	wmk_tracing_thread_end();
+	return NULL;
+}
+
+int wmk_reaper_open(void (*reaped)(void *data, struct wmk_session *session), void *data, struct wmk_reaper **out)
+{
+	struct wmk_reaper *reaper = calloc(1, sizeof(*reaper));
+
+	if (!reaper)
+		return wmk_error(-ENOMEM, "no memory for the reaper");
+	reaper->reaped = reaped;
+	reaper->data = data;
+	pthread_mutex_init(&reaper->lock, NULL);
+	pthread_cond_init(&reaper->some, NULL);
+	*out = reaper;
+	return 0;
+}
+
+void wmk_reaper_tell(struct wmk_reaper *reaper, const char *session)
+{
+	size_t len = strlen(session) + 1;
+	struct told **at = &reaper->told, *told;
+
+	pthread_mutex_lock(&reaper->lock);
+	while (*at && strcmp((*at)->name, session) != 0)
+		at = &(*at)->next;
+	/* Without memory: it is reaped with the next that ends, or when the session does. */
+	if (!*at && (told = malloc(sizeof(*told) + len)) != NULL) {
+		told->next = NULL;
+		memcpy(told->name, session, len);
+		*at = told;
+		pthread_cond_signal(&reaper->some);
+	}
+	pthread_mutex_unlock(&reaper->lock);
+}
+
+int wmk_reaper_start(struct wmk_reaper *reaper, struct wmk_tracing *tracing)
+{
+	reaper->tracing = tracing;
+	int err = thread_start(&reaper->thread, reaper_run, reaper);
+	reaper->started = err == 0;
+	return err;
+}
+
+void wmk_reaper_close(struct wmk_reaper *reaper)
+{
+	if (!reaper)
+		return;
+	pthread_mutex_lock(&reaper->lock);
+	reaper->ending = true;
+	pthread_cond_signal(&reaper->some);
+	pthread_mutex_unlock(&reaper->lock);
+	if (reaper->started)
+		pthread_join(reaper->thread, NULL);
+	while (reaper->told) {
+		struct told *told = reaper->told;
+
+		reaper->told = told->next;
+		free(told);
+	}
+	pthread_cond_destroy(&reaper->some);
+	pthread_mutex_destroy(&reaper->lock);
+	free(reaper);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shards.h - the threads of a session daemon's registry: one for each shard of applications (apps.h), and one that clears up after
+ * processes that had rings of their own and ended.
+ */
+#ifndef WMK_SESSION_SHARDS_H
+#define WMK_SESSION_SHARDS_H
+
+#include "session/tracing.h"
+
+#define WMK_SHARDS_MAX 8u
+
+struct wmk_shards;
+struct wmk_reaper;
+
+/* As many as there are CPUs, WMK_SHARDS_MAX at most. */
+unsigned wmk_shards_default(void);
+int wmk_shards_open(struct wmk_tracing *tracing, unsigned n, struct wmk_shards **shards);
+/* Ends the threads, closes the connections: programs record on, and register with the next daemon. */
+void wmk_shards_close(struct wmk_shards *shards);
+/* As wmk_gate_options.take, with the struct wmk_shards as `data`. Any thread. */
+int wmk_shards_take(void *shards, unsigned shard, int socket);
+
+/*
+ * Sessions of which something ended by itself are looked after elsewhere than where it was noticed: wmk_session_reap(), then `reaped` (may be
+ * NULL), locked.
+ */
+int wmk_reaper_open(void (*reaped)(void *data, struct wmk_session *session), void *data, struct wmk_reaper **reaper);
+/* As wmk_tracing_options.on_ended. Any thread, the session may be locked. */
+void wmk_reaper_tell(struct wmk_reaper *reaper, const char *session);
+/* Begins: what was told before is looked at, too. */
+int wmk_reaper_start(struct wmk_reaper *reaper, struct wmk_tracing *tracing);
+void wmk_reaper_close(struct wmk_reaper *reaper);
+
+#endif

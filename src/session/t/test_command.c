@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_command.c - the commands over a real core: who may what, defaults, warnings, refusals, and an application that does as it is told. What
+ * is recorded goes to a list in memory instead of a consumer.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "session/command.h"
+#include "session/shards.h"
+#include "wire/ctl.h"
+
+/* ── an outlet ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct {
+	int traces, rings, flushes, clears, replaced, refuse;
+	uint64_t lost;
+} outlet;
+
+static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
+{
+	(void)data;
+	(void)info;
+	if (outlet.refuse)
+		return wmk_error(outlet.refuse, "the test wants no trace");
+	__atomic_fetch_add(&outlet.traces, 1, __ATOMIC_RELAXED);
+	*trace = &outlet;
+	return 0;
+}
+
+static int metadata(void *trace, const char *text, size_t len)
+{
+	(void)trace;
+	(void)text;
+	(void)len;
+	return 0;
+}
+
+static int metadata_replace(void *trace, const char *text, size_t len)
+{
+	(void)trace;
+	outlet.replaced += len > 100 && strstr(text, "shop:sold") && strstr(text, "shop:stocked");
+	return 0;
+}
+
+static int rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
+{
+	(void)trace;
+	(void)info;
+	(void)set;
+	__atomic_fetch_add(&outlet.rings, 1, __ATOMIC_RELAXED);
+	*rings = &outlet;
+	return 0;
+}
+
+static int rings_flush(void *rings) { (void)rings; outlet.flushes++; return 0; }
+static int rings_stop(void *rings) { (void)rings; return 0; }
+static int rings_clear(void *rings) { (void)rings; outlet.clears++; return 0; }
+static void rings_counts(void *rings, struct wmk_ctl_counts *counts) { (void)rings; counts->lost = counts->lost_full = outlet.lost; }
+static void rings_poke(void *rings) { (void)rings; }
+static void rings_close(void *rings) { (void)rings; __atomic_fetch_sub(&outlet.rings, 1, __ATOMIC_RELAXED); }
+static void trace_close(void *trace) { (void)trace; __atomic_fetch_sub(&outlet.traces, 1, __ATOMIC_RELAXED); }
+
+static const struct wmk_outlet_ops ops = {
+	.trace_open = trace_open, .metadata = metadata, .metadata_replace = metadata_replace, .rings_open = rings_open, .rings_flush = rings_flush, .rings_stop = rings_stop,
+	.rings_clear = rings_clear, .rings_counts = rings_counts, .rings_poke = rings_poke, .rings_close = rings_close,
+	.trace_close = trace_close,
+};
+
+/* ── a daemon without doors ──────────────────────────────────────────────────────────────────────────── */
+
+static struct {
+	char home[64];
+	struct wmk_tracing *tracing;
+	struct wmk_shards *shards;
+	struct wmk_commands commands;
+	struct wmk_peer peer;
+	struct wmk_arena arena;
+	int changes, ends, shutdowns;
+	int err;                         /* of the latest request: 0, or a positive errno and words */
+	char words[1024];
+} scene;
+
+static int changed(void *data, struct wmk_session *session, bool gone)
+{
+	(void)data;
+	(void)session;
+	*(gone ? &scene.ends : &scene.changes) += 1;
+	return 0;
+}
+
+static void shut_down(void *data)
+{
+	(void)data;
+	scene.shutdowns++;
+}
+
+static int scene_open(void **state)
+{
+	struct wmk_clock clock;
+	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clock = &clock, .max_sessions = 4 };
+
+	(void)state;
+	memset(&scene, 0, sizeof(scene));
+	memset(&outlet, 0, sizeof(outlet));
+	strcpy(scene.home, "/tmp/waymark-command-XXXXXX");
+	assert_non_null(mkdtemp(scene.home));
+	wmk_tracing_thread_begin();
+	assert_int_equal(wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clock), 0);
+	assert_int_equal(wmk_tracing_open(&options, &scene.tracing), 0);
+	assert_int_equal(wmk_shards_open(scene.tracing, 2, &scene.shards), 0);
+	scene.commands = (struct wmk_commands){
+		.tracing = scene.tracing, .daemon = geteuid(), .version = "0.test", .rundir = "/nowhere", .started = 1,
+		.changed = changed, .shutdown = shut_down,
+	};
+	scene.peer = (struct wmk_peer){ .pid = getpid(), .uid = geteuid(), .gid = getegid() };
+	return 0;
+}
+
+static int scene_close(void **state)
+{
+	(void)state;
+	wmk_shards_close(scene.shards);
+	wmk_tracing_close(scene.tracing);
+	wmk_tracing_thread_end();
+	wmk_arena_free(&scene.arena);
+	assert_int_equal(outlet.traces, 0);
+	assert_int_equal(outlet.rings, 0);
+	return rmdir(scene.home);
+}
+
+/* Send a request; its reply, or NULL and scene.err. */
+static const void *ask(uint16_t type, const void *object)
+{
+	const struct wmk_ctl_command *command = wmk_ctl_command_find(type);
+	struct wmk_out in = { 0 }, out = { 0 };
+	struct wmk_frame frame;
+
+	assert_int_equal(wmk_object_send(&in, type, 77, command->request, object), 0);
+	memcpy(&frame, in.buf, sizeof(frame));
+	wmk_commands_run(&scene.commands, &scene.peer, &frame, in.buf + sizeof(frame), &out);
+	wmk_out_free(&in);
+	assert_true(out.len >= sizeof(frame));
+	memcpy(&frame, out.buf, sizeof(frame));
+	assert_int_equal(frame.length, out.len - sizeof(frame));
+	assert_int_equal(frame.request, 77);
+	void *reply = NULL;
+	scene.err = 0;
+	scene.words[0] = '\0';
+	if (frame.type == WMK_CTL_ERROR) {
+		assert_int_equal(wmk_error_msg_decode(out.buf + sizeof(frame), frame.length, &scene.err, scene.words, sizeof(scene.words)), 0);
+	} else {
+		assert_int_equal(frame.type, WMK_CTL_REPLY);
+		reply = wmk_arena_alloc(&scene.arena, command->reply->size);
+		assert_int_equal(wmk_object_decode(command->reply, out.buf + sizeof(frame), frame.length, reply, &scene.arena), 0);
+	}
+	wmk_out_free(&out);
+	return reply;
+}
+
+static void refused(uint16_t type, const void *object, int err, const char *words)
+{
+	assert_null(ask(type, object));
+	if (scene.err != err || !strstr(scene.words, words))
+		fail_msg("error %d, not %d; '%s' should be in: %s", scene.err, err, words, scene.words);
+}
+
+static const struct wmk_ctl_outcome *done(uint16_t type, const void *object)
+{
+	const struct wmk_ctl_outcome *outcome = ask(type, object);
+
+	if (!outcome)
+		fail_msg("error %d: %s", scene.err, scene.words);
+	return outcome;
+}
+
+static const struct wmk_ctl_session *session_in(const struct wmk_ctl_outcome *outcome, unsigned i)
+{
+	assert_true(i < outcome->sessions.n);
+	return (const struct wmk_ctl_session *)outcome->sessions.items + i;
+}
+
+static bool warned(const struct wmk_ctl_outcome *outcome, const char *words)
+{
+	for (uint32_t i = 0; i < outcome->warnings.n; i++)
+		if (strstr(((const char *const *)outcome->warnings.items)[i], words))
+			return true;
+	return false;
+}
+
+static const struct wmk_ctl_outcome *create(const char *name)
+{
+	return done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = name, .home = scene.home });
+}
+
+static const struct wmk_ctl_outcome *which(uint16_t type, const char *name)
+{
+	return done(type, &(struct wmk_ctl_which){ name });
+}
+
+static const struct wmk_ctl_outcome *enable(const char *session, const char *channel, const char *pattern)
+{
+	struct wmk_ctl_rule rule = { .pattern = pattern };
+
+	return done(WMK_CTL_ENABLE_EVENT,
+		    &(struct wmk_ctl_enable_event){ .session = session, .channel = channel, .rules = { &rule, 1 } });
+}
+
+/* ── an application ──────────────────────────────────────────────────────────────────────────────────── */
+
+struct application {
+	int socket;
+	pthread_t thread;
+	int enabled, disabled;
+};
+
+static void event_send(struct wmk_out *out, uint32_t number, const char *name)
+{
+	const struct wmk_event_class event = { .provider = "shop", .name = name, .kind = 0, .level = 6 };
+	uint8_t bytes[1024];
+	long n = wmk_event_encode(&event, bytes, sizeof(bytes), NULL);
+
+	assert_true(n > 0);
+	assert_int_equal(wmk_out_event(out, number, bytes, (size_t)n), 0);
+}
+
+static void *application_run(void *data)
+{
+	struct application *app = data;
+	struct wmk_in in = { 0 };
+	struct wmk_out out = { 0 };
+	struct wmk_frame frame;
+	const void *body;
+	int fd;
+
+	for (;;) {
+		struct pollfd pollfd = { .fd = app->socket, .events = POLLIN };
+
+		poll(&pollfd, 1, -1);
+		if (wmk_in_receive(&in, app->socket) != 1)
+			break;
+		while (wmk_in_frame(&in, &frame, &body, &fd) == 1) {
+			uint32_t sync;
+
+			if (fd >= 0)
+				close(fd);
+			app->enabled += frame.type == WMK_MSG_ENABLE;
+			app->disabled += frame.type == WMK_MSG_DISABLE;
+			if (frame.type == WMK_MSG_SYNC && wmk_u32_decode(body, frame.length, &sync) == 0)
+				wmk_out_u32(&out, WMK_MSG_SYNCED, sync);
+		}
+		wmk_out_send(&out, app->socket);
+	}
+	wmk_in_free(&in);
+	wmk_out_free(&out);
+	return NULL;
+}
+
+/* Registers with two events, and answers. */
+static void application_open(struct application *app)
+{
+	struct wmk_hello hello = { .abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid(), .name = "shopkeeper" };
+	const struct wmk_ctl_list_apps all = { .pattern = "" };
+	const struct wmk_ctl_apps *apps;
+	struct wmk_out out = { 0 };
+	int ends[2];
+
+	memset(app, 0, sizeof(*app));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+	app->socket = ends[0];
+	assert_int_equal(wmk_shards_take(scene.shards, 1, ends[1]), 0);
+	assert_int_equal(wmk_out_hello(&out, &hello), 0);
+	event_send(&out, 0, "sold");
+	event_send(&out, 1, "stocked");
+	assert_int_equal(wmk_out_u32(&out, WMK_MSG_EVENTS_END, 1), 0);
+	assert_int_equal(wmk_out_send(&out, app->socket), 1);
+	wmk_out_free(&out);
+	assert_int_equal(pthread_create(&app->thread, NULL, application_run, app), 0);
+	do {                             /* until it has registered */
+		apps = ask(WMK_CTL_LIST_APPS, &all);
+		assert_non_null(apps);
+	} while (apps->apps.n == 0 || ((const struct wmk_ctl_app *)apps->apps.items)->n_events < 2);
+}
+
+static void application_close(struct application *app)
+{
+	shutdown(app->socket, SHUT_RDWR);
+	pthread_join(app->thread, NULL);
+	close(app->socket);
+}
+
+/* ── tests ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void what_is_not_known_is_told(void **state)
+{
+	const struct wmk_frame frame = { .type = 0x7777, .length = 0, .request = 3 };
+	struct wmk_frame reply;
+	struct wmk_out out = { 0 };
+	int err;
+
+	(void)state;
+	wmk_commands_run(&scene.commands, &scene.peer, &frame, "", &out);
+	memcpy(&reply, out.buf, sizeof(reply));
+	assert_int_equal(reply.type, WMK_CTL_ERROR);
+	assert_int_equal(reply.request, 3);
+	assert_int_equal(wmk_error_msg_decode(out.buf + sizeof(reply), reply.length, &err, scene.words, sizeof(scene.words)), 0);
+	assert_int_equal(err, ENOSYS);
+	wmk_out_free(&out);
+	const struct wmk_ctl_version_reply *version = ask(WMK_CTL_VERSION, &(struct wmk_ctl_nothing){ 0 });
+	assert_string_equal(version->version, "0.test");
+	assert_int_equal(version->pid, getpid());
+}
+
+static void names_and_places(void **state)
+{
+	char place[128];
+
+	(void)state;
+	const struct wmk_ctl_session *is = session_in(create("one"), 0);
+	snprintf(place, sizeof(place), "%s/waymark-traces/one-20", scene.home);
+	assert_memory_equal(is->path, place, strlen(place));
+	assert_false(is->active);
+	is = session_in(create(""), 0);
+	assert_memory_equal(is->name, "auto-20", 7);
+	snprintf(place, sizeof(place), "%s/waymark-traces/%s", scene.home, is->name);
+	assert_string_equal(is->path, place);
+	is = session_in(create(""), 0);  /* the same second, most often */
+	assert_memory_equal(is->name, "auto-20", 7);
+	assert_int_equal(scene.changes, 3);
+
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "one", .home = scene.home }, EEXIST, "already");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "a/b", .home = scene.home }, EINVAL, "holds no '/'");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "..", .home = scene.home }, EINVAL, "..");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two" }, EINVAL, "home");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = "relative" }, EINVAL, "absolute");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = "/tmp" }, ENOTEMPTY, "not empty");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = "/dev/null" }, ENOTDIR, "not a directory");
+	snprintf(place, sizeof(place), "%s///", scene.home);
+	is = session_in(done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = place }), 0);
+	assert_string_equal(is->path, scene.home);
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "five", .home = scene.home }, E2BIG, "limit");
+	refused(WMK_CTL_START, &(struct wmk_ctl_which){ "tow" }, ENOENT, "two");
+	refused(WMK_CTL_START, &(struct wmk_ctl_which){ "two" }, ENODATA, "enable an event first");
+	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 4);
+	assert_int_equal(scene.ends, 4);
+	refused(WMK_CTL_START, &(struct wmk_ctl_which){ "two" }, ENOENT, "create one");
+}
+
+static void channels(void **state)
+{
+	struct wmk_ctl_enable_channel big = { .session = "s", .channel = { .name = "big", .subbuf_size = 5000, .n_subbufs = 3 } };
+	struct wmk_ctl_enable_channel narrow = { .session = "s", .channel = { .name = "p", .domain = { .kind = WMK_DOMAIN_PID } } };
+	const struct wmk_ctl_outcome *outcome;
+
+	(void)state;
+	create("s");
+	outcome = done(WMK_CTL_ENABLE_CHANNEL, &big);
+	assert_true(warned(outcome, "rounded up to 8192"));
+	assert_true(warned(outcome, "from 3 to 4"));
+	const struct wmk_ctl_channel *channel = session_in(outcome, 0)->channels.items;
+	assert_int_equal(channel->subbuf_size, 8192);
+	done(WMK_CTL_DISABLE_CHANNEL, &(struct wmk_ctl_disable_channel){ .session = "s", .channel = "big" });
+	big.channel.subbuf_size = big.channel.n_subbufs = 0;
+	outcome = done(WMK_CTL_ENABLE_CHANNEL, &big);
+	channel = session_in(outcome, 0)->channels.items;
+	assert_true(channel->enabled);
+	big.channel.mode = WMK_MODE_OVERWRITE;
+	refused(WMK_CTL_ENABLE_CHANNEL, &big, EEXIST, "its mode cannot be changed");
+
+	refused(WMK_CTL_ENABLE_CHANNEL, &narrow, ESRCH, "no process 0");
+	narrow.channel.domain.pid = (uint64_t)getpid();
+	outcome = done(WMK_CTL_ENABLE_CHANNEL, &narrow);
+	channel = (const struct wmk_ctl_channel *)session_in(outcome, 0)->channels.items + 1;
+	assert_true(channel->domain.start_time > 0);
+
+	outcome = enable("s", "", "a:*");        /* the only channel of its domain */
+	assert_int_equal(session_in(outcome, 0)->channels.n, 2);
+	assert_true(warned(outcome, "no event that was seen so far matches 'a:*'"));
+	refused(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = "s", .channel = "none",
+		.rules = { &(struct wmk_ctl_rule){ .pattern = "x" }, 1 } }, ENOENT, "none");
+	refused(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = "s",
+		.rules = { &(struct wmk_ctl_rule){ .pattern = "a[" }, 1 } }, EINVAL, "[");
+	refused(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = "s" }, EINVAL, "names no event");
+	const char *context = "vpdi";
+	refused(WMK_CTL_ADD_CONTEXT, &(struct wmk_ctl_add_context){ .session = "s", .channel = "big", .contexts = { &context, 1 } }, EINVAL,
+		"vpid");
+	context = "vtid";
+	done(WMK_CTL_ADD_CONTEXT, &(struct wmk_ctl_add_context){ .session = "s", .channel = "big", .contexts = { &context, 1 } });
+	const char *pattern = "a:b";
+	refused(WMK_CTL_DISABLE_EVENT, &(struct wmk_ctl_disable_event){ .session = "s", .channel = "big", .patterns = { &pattern, 1 } }, ENOENT,
+		"a:*");
+	done(WMK_CTL_DISABLE_EVENT, &(struct wmk_ctl_disable_event){ .session = "s", .channel = "big" });
+}
+
+static void an_application_is_told(void **state)
+{
+	struct application app;
+
+	(void)state;
+	application_open(&app);
+	create("s");
+	const struct wmk_ctl_outcome *outcome = enable("s", "", "shop:slod");
+	assert_true(warned(outcome, "near: shop:sold"));
+	outcome = enable("s", "", "shop:*");
+	assert_int_equal(outcome->warnings.n, 0);
+	assert_string_equal(((const struct wmk_ctl_channel *)session_in(outcome, 0)->channels.items)->name, "channel0");
+	outcome = which(WMK_CTL_START, "s");
+	assert_true(session_in(outcome, 0)->active);
+	assert_int_equal(outcome->unanswered.n, 0);
+	assert_int_equal(__atomic_load_n(&app.enabled, __ATOMIC_RELAXED), 2);
+	refused(WMK_CTL_START, &(struct wmk_ctl_which){ "s" }, EALREADY, "active already");
+	which(WMK_CTL_CLEAR, "s");
+	assert_true(outlet.clears > 0);
+	done(WMK_CTL_REGENERATE, &(struct wmk_ctl_regenerate){ .session = "s", .what = WMK_REGENERATE_METADATA });
+	assert_int_equal(outlet.replaced, 1);
+	done(WMK_CTL_REGENERATE, &(struct wmk_ctl_regenerate){ .session = "s", .what = WMK_REGENERATE_STATEDUMP });
+
+	const struct wmk_ctl_apps *apps = ask(WMK_CTL_LIST_APPS, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "shop:s*" });
+	const struct wmk_ctl_app *is = apps->apps.items;
+	assert_int_equal(apps->apps.n, 1);
+	assert_string_equal(is->name, "shopkeeper");
+	assert_int_equal(is->events.n, 2);
+	assert_true(((const struct wmk_ctl_event *)is->events.items)->enabled);
+
+	/* Everything of other processes, which is none of it. */
+	uint64_t other = 1;
+	done(WMK_CTL_TRACK, &(struct wmk_ctl_track){ .session = "s", .kind = WMK_TRACK_PID, .ids = { &other, 1 } });
+	assert_int_equal(__atomic_load_n(&app.disabled, __ATOMIC_RELAXED), 2);
+	done(WMK_CTL_TRACK, &(struct wmk_ctl_track){ .session = "s", .kind = WMK_TRACK_PID, .all = true });
+	assert_int_equal(__atomic_load_n(&app.enabled, __ATOMIC_RELAXED), 4);
+	done(WMK_CTL_UNTRACK, &(struct wmk_ctl_track){ .session = "s", .kind = WMK_TRACK_PID, .all = true });
+
+	outlet.lost = 5;
+	outcome = which(WMK_CTL_STOP, "");
+	assert_true(warned(outcome, "records lost that found no free sub-buffer"));
+	assert_true(warned(outcome, "--num-subbuf"));
+	assert_true(outlet.flushes > 0);
+	refused(WMK_CTL_STOP, &(struct wmk_ctl_which){ "s" }, EALREADY, "not active");
+	assert_int_equal(which(WMK_CTL_STOP, "")->sessions.n, 0);
+	outcome = which(WMK_CTL_DESTROY, "s");
+	assert_int_equal(outcome->sessions.n, 1);
+	assert_true(warned(outcome, "records lost"));
+	application_close(&app);
+}
+
+static void what_cannot_be_recorded_is_told(void **state)
+{
+	struct application app;
+
+	(void)state;
+	application_open(&app);
+	create("s");
+	enable("s", "", "shop:*");
+	outlet.refuse = -EACCES;
+	if (scene.commands.daemon != 0)  /* whose programs will record is known: it does not start at all */
+		refused(WMK_CTL_START, &(struct wmk_ctl_which){ "s" }, EACCES, "the test wants no trace");
+	else
+		assert_true(warned(which(WMK_CTL_START, "s"), "the test wants no trace"));
+	outlet.refuse = 0;
+	if (scene.commands.daemon == 0)
+		which(WMK_CTL_STOP, "s");
+	assert_int_equal(which(WMK_CTL_START, "s")->warnings.n, 0);
+	assert_int_equal(__atomic_load_n(&app.enabled, __ATOMIC_RELAXED), 2);
+	which(WMK_CTL_DESTROY, "s");
+	application_close(&app);
+}
+
+/* Root's daemon: members have sessions of their own, and see no others. */
+static void who_may_what(void **state)
+{
+	const struct wmk_ctl_list_sessions all = { "" };
+	const struct wmk_ctl_sessions *sessions;
+
+	(void)state;
+	scene.commands.daemon = 0;
+	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 0 };
+	done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "roots", .path = "/tmp/waymark-command-none/a" });
+	if (geteuid() != 0)              /* the rights of others cannot be tried */
+		skip();
+	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 1000, .gid = 1000, .member = true };
+	const struct wmk_ctl_session *is =
+		session_in(done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "mine", .path = "/tmp/waymark-command-none/b" }), 0);
+	assert_int_equal(is->uid, 1000);
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "x", .path = "/root/x" }, EACCES, "cannot use /root/x");
+	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
+	assert_int_equal(sessions->sessions.n, 1);
+	refused(WMK_CTL_LIST_SESSIONS, &(struct wmk_ctl_list_sessions){ "roots" }, ENOENT, "no session 'roots'");
+	assert_null(strstr(scene.words, "one of these"));
+	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_which){ "roots" }, ENOENT, "roots");
+	refused(WMK_CTL_SHUTDOWN, &(struct wmk_ctl_nothing){ 0 }, EACCES, "only root");
+	scene.peer.uid = 1001;
+	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_which){ "mine" }, ENOENT, "mine");
+	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 0);
+	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 1000 };         /* a member no more */
+	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_which){ "mine" }, ENOENT, "mine");
+	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 0 };
+	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
+	assert_int_equal(sessions->sessions.n, 2);
+	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 1);     /* his own; not those of others */
+	assert_non_null(ask(WMK_CTL_SHUTDOWN, &(struct wmk_ctl_nothing){ 0 }));
+	assert_int_equal(scene.shutdowns, 1);
+	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
+	assert_int_equal(sessions->sessions.n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_is_not_known_is_told, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(names_and_places, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(channels, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(an_application_is_told, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(what_cannot_be_recorded_is_told, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(who_may_what, scene_open, scene_close),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
