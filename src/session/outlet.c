@@ -17,9 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define START_MS 10000
 #define ASK_MS 5000
+#define NO_STREAM UINT32_MAX
 #define WRITE_MS 60000               /* everything that was committed goes to disk */
 
 struct wmk_outlet {
@@ -29,6 +31,17 @@ struct wmk_outlet {
 	struct wmk_consumer_link *link;
 	atomic_uint_fast64_t numbers;    /* of traces and rings, never twice; above all that was adopted */
 	bool leaving;                    /* set when one thread is left */
+	struct held *held;               /* what an earlier daemon left with the consumer; while one thread is there */
+	unsigned n_held;
+};
+
+/* A trace (`rings` 0), or rings in it. */
+struct held {
+	uint64_t trace, rings;
+	uint8_t uuid[16];                /* of the trace */
+	uint32_t stream_id;
+	int fd;                          /* of rings */
+	bool opened;
 };
 
 struct out_trace {
@@ -87,7 +100,8 @@ static void consumer_ended(void *data, int err, const char *words)
 		outlet->options.on_change(outlet->options.data, text);
 }
 
-struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet *outlet)
+/* Made if need be; NULL with a cause chain. */
+static struct wmk_consumer_link *link_get(struct wmk_outlet *outlet)
 {
 	const struct wmk_consumer_link_options options = {
 		.size = sizeof(options), .rundir = outlet->rundir, .program = outlet->program,
@@ -142,6 +156,10 @@ int wmk_outlet_shutdown(struct wmk_outlet *outlet)
 
 void wmk_outlet_close(struct wmk_outlet *outlet)
 {
+	for (unsigned i = 0; i < outlet->n_held; i++)
+		if (outlet->held[i].fd >= 0)
+			close(outlet->held[i].fd);
+	free(outlet->held);
 	if (outlet->link)
 		wmk_consumer_link_close(outlet->link);
 	if (outlet->rundir)
@@ -149,6 +167,73 @@ void wmk_outlet_close(struct wmk_outlet *outlet)
 	free(outlet->rundir);
 	free(outlet->program);
 	free(outlet);
+}
+
+/* ── what an earlier daemon left ─────────────────────────────────────────────────────────────────────── */
+
+/* stream_id NO_STREAM: the trace itself. */
+static struct held *held_find(const struct wmk_outlet *outlet, const uint8_t uuid[16], uint32_t stream_id)
+{
+	for (unsigned i = 0; i < outlet->n_held; i++) {
+		struct held *held = &outlet->held[i];
+
+		if (memcmp(held->uuid, uuid, sizeof(held->uuid)) == 0 &&
+		    (stream_id == NO_STREAM ? held->rings == 0 : held->rings != 0 && held->stream_id == stream_id))
+			return held;
+	}
+	return NULL;
+}
+
+static int held_add(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings, int fd)
+{
+	struct wmk_outlet *outlet = data;
+	struct held *more = realloc(outlet->held, (outlet->n_held + 1) * sizeof(*more));
+
+	if (!more) {
+		if (fd >= 0)
+			close(fd);
+		return wmk_error(-ENOMEM, "no memory for what the consumer daemon holds");
+	}
+	outlet->held = more;
+	more[outlet->n_held] = (struct held){ .trace = trace->trace, .rings = rings->rings, .stream_id = rings->stream_id, .fd = fd };
+	memcpy(more[outlet->n_held++].uuid, trace->uuid, sizeof(more->uuid));
+	number_taken(outlet, trace->trace);
+	number_taken(outlet, rings->rings);
+	return 0;
+}
+
+int wmk_outlet_take_over(struct wmk_outlet *outlet)
+{
+	struct wmk_consumer_link *link = link_get(outlet);
+
+	return link ? wmk_consumer_link_list(link, START_MS, held_add, outlet) : -EIO;
+}
+
+int wmk_outlet_held(const struct wmk_outlet *outlet, const uint8_t trace_uuid[16], uint32_t stream_id)
+{
+	const struct held *held = held_find(outlet, trace_uuid, stream_id);
+
+	return held && !held->opened ? held->fd : -1;
+}
+
+void wmk_outlet_taken_over(struct wmk_outlet *outlet)
+{
+	for (unsigned i = 0; i < outlet->n_held; i++) {
+		const struct held *held = &outlet->held[i];
+		int err = 0;
+
+		if (held->fd >= 0)
+			close(held->fd);
+		if (!held->opened && held->rings)
+			err = wmk_consumer_link_rings_remove(outlet->link, held->trace, held->rings, ASK_MS, NULL, NULL);
+		else if (!held->opened)
+			err = wmk_consumer_link_trace_remove(outlet->link, held->trace, ASK_MS, NULL, NULL);
+		if (err < 0)
+			wmk_error_clear();       /* it went with its trace, or is on its way out */
+	}
+	free(outlet->held);
+	outlet->held = NULL;
+	outlet->n_held = 0;
 }
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -191,10 +276,35 @@ static int store_make(const struct wmk_trace_info *info, struct wmk_store **stor
 	return err;
 }
 
+/* One that the consumer holds already: its metadata is appended to. */
+static int trace_reopen(struct wmk_outlet *outlet, const struct wmk_trace_info *info, void **out)
+{
+	struct held *held = held_find(outlet, info->uuid, NO_STREAM);
+	struct out_trace *trace = held ? trace_new(outlet, held->trace) : NULL;
+
+	if (!trace)
+		return held ? -ENOMEM : wmk_error(-ENOENT, "the consumer daemon holds nothing of %.100s", info->path);
+	int err = wmk_store_as(info->uid, info->gid);
+	if (err == 0) {
+		err = wmk_store_open(info->path, info->sub, &trace->store);
+		wmk_store_as_end();
+	}
+	if (err < 0) {
+		free(trace);
+		return err;
+	}
+	held->opened = true;
+	*out = trace;
+	return 0;
+}
+
 static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 {
 	struct wmk_outlet *outlet = data;
-	struct wmk_consumer_link *link = wmk_outlet_link(outlet);
+
+	if (info->restored)
+		return trace_reopen(outlet, info, out);
+	struct wmk_consumer_link *link = link_get(outlet);
 	struct out_trace *trace = link ? trace_new(outlet, number_new(outlet)) : NULL;
 
 	if (!trace)
@@ -213,24 +323,6 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 		free(trace);
 		return err;
 	}
-	*out = trace;
-	return 0;
-}
-
-int wmk_outlet_trace_adopt(struct wmk_outlet *outlet, const struct wmk_trace_info *info, uint64_t number, void **out)
-{
-	struct out_trace *trace = trace_new(outlet, number);
-	int err = trace ? wmk_store_as(info->uid, info->gid) : -ENOMEM;
-
-	if (err == 0) {
-		err = wmk_store_open(info->path, info->sub, &trace->store);
-		wmk_store_as_end();
-	}
-	if (err < 0) {
-		free(trace);
-		return err;
-	}
-	number_taken(outlet, number);
 	*out = trace;
 	return 0;
 }
@@ -287,10 +379,33 @@ static void rings_free(struct out_rings *rings)
 	free(rings);
 }
 
+static int rings_reopen(struct out_trace *trace, const struct wmk_rings_info *info, void **out)
+{
+	struct wmk_outlet *outlet = trace->outlet;
+	struct out_rings *rings;
+
+	for (unsigned i = 0; i < outlet->n_held; i++) {
+		struct held *held = &outlet->held[i];
+
+		if (held->trace != trace->number || held->rings == 0 || held->stream_id != info->stream_id || held->opened)
+			continue;
+		rings = rings_new(trace, held->rings);
+		if (!rings)
+			return -ENOMEM;
+		held->opened = true;
+		*out = rings;
+		return 0;
+	}
+	return wmk_error(-ENOENT, "the consumer daemon does not hold the rings of channel '%.60s'", info->channel);
+}
+
 static int rings_open(void *data, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **out)
 {
 	struct out_trace *trace = data;
 	struct wmk_outlet *outlet = trace->outlet;
+
+	if (info->restored)
+		return rings_reopen(trace, info, out);
 	struct out_rings *rings = rings_new(trace, number_new(outlet));
 	struct wmk_consumerd_rings told = {
 		.trace = trace->number, .rings = rings ? rings->number : 0, .channel = info->channel, .stream_id = info->stream_id,
@@ -306,18 +421,6 @@ static int rings_open(void *data, const struct wmk_rings_info *info, struct waym
 		rings_free(rings);
 		return err;
 	}
-	*out = rings;
-	return 0;
-}
-
-int wmk_outlet_rings_adopt(void *data, uint64_t number, void **out)
-{
-	struct out_trace *trace = data;
-	struct out_rings *rings = rings_new(trace, number);
-
-	if (!rings)
-		return -ENOMEM;
-	number_taken(trace->outlet, number);
 	*out = rings;
 	return 0;
 }
@@ -404,16 +507,6 @@ static void rings_close(void *data)
 	if (rings_stop(data) < 0)
 		wmk_error_clear();
 	rings_free(data);
-}
-
-uint64_t wmk_outlet_trace_number(const void *trace)
-{
-	return ((const struct out_trace *)trace)->number;
-}
-
-uint64_t wmk_outlet_rings_number(const void *rings)
-{
-	return ((const struct out_rings *)rings)->number;
 }
 
 const struct wmk_outlet_ops wmk_outlet_ops = {

@@ -7,7 +7,7 @@
  *                                                 └─ rings: link ──► waymark-consumerd
  *
  * The consumer daemon is started when the first trace is opened, or at once when one runs already. When the session daemon goes and recording
- * goes on (wmk_outlet_leave()), everything stays with the consumer; the next session daemon takes it over (restore.h).
+ * goes on (wmk_outlet_leave()), everything stays with the consumer; the next session daemon takes it over (state.h).
  */
 #ifndef WMK_SESSION_OUTLET_H
 #define WMK_SESSION_OUTLET_H
@@ -41,15 +41,16 @@ void wmk_outlet_close(struct wmk_outlet *outlet);
 
 /* ── taking over what a session daemon before this one left ──────────────────────────────────────────── */
 
-/* The link, made if need be (the consumer is started); NULL with a cause chain. */
-struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet *outlet);
 /* Does a consumer run, as far as can be told without starting one? */
 bool wmk_outlet_has_consumer(const struct wmk_outlet *outlet);
-/* A trace that the consumer holds, with its number there: as trace_open() gives it, its metadata is appended to. */
-int wmk_outlet_trace_adopt(struct wmk_outlet *outlet, const struct wmk_trace_info *info, uint64_t number, void **trace);
-int wmk_outlet_rings_adopt(void *trace, uint64_t number, void **rings);
-/* Numbers that are written down, so that they are found again. */
-uint64_t wmk_outlet_trace_number(const void *trace);
-uint64_t wmk_outlet_rings_number(const void *rings);
+/*
+ * Ask the consumer what it holds (it is started if none runs). Traces and rings that are opened as `restored` from then on are found there, by
+ * the UUID of the trace and the number of the channel.
+ */
+int wmk_outlet_take_over(struct wmk_outlet *outlet);
+/* The descriptor of rings that the consumer holds, the outlet's; -1: it does not. */
+int wmk_outlet_held(const struct wmk_outlet *outlet, const uint8_t trace_uuid[16], uint32_t stream_id);
+/* What nobody opened again is ended, the rest forgotten here. */
+void wmk_outlet_taken_over(struct wmk_outlet *outlet);
 
 #endif

@@ -16,6 +16,7 @@
 #include "session/gate.h"
 #include "session/outlet.h"
 #include "session/shards.h"
+#include "session/state.h"
 #include "wire/wait.h"
 
 #include <errno.h>
@@ -38,6 +39,7 @@ struct server {
 	bool placed;
 	struct wmk_wait_page *page;
 	struct wmk_outlet *outlet;
+	struct wmk_state *state;
 	struct wmk_reaper *reaper;
 	struct wmk_tracing *tracing;
 	struct wmk_shards *shards;
@@ -63,6 +65,33 @@ static void on_ended(void *data, struct wmk_session *session)
 	const struct server *server = data;
 
 	wmk_reaper_tell(server->reaper, wmk_session_name(session));
+}
+
+static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
+{
+	const struct server *server = data;
+
+	return wmk_state_id(server->state, session, rings_id, id, event);
+}
+
+static int on_changed(void *data, struct wmk_session *session, bool gone)
+{
+	const struct server *server = data;
+
+	return wmk_state_changed(server->state, session, gone);
+}
+
+static void on_reaped(void *data, struct wmk_session *session)
+{
+	if (on_changed(data, session, false) < 0)
+		wmk_error_clear();       /* what is written down has rings that the consumer has no more: they are passed over */
+}
+
+static int on_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id)
+{
+	const struct server *server = data;
+
+	return wmk_outlet_held(server->outlet, trace_uuid, stream_id);
 }
 
 static void on_shutdown(void *data)
@@ -140,18 +169,40 @@ static int sessions_open(struct server *server)
 	const struct wmk_outlet_options outlet = { .size = sizeof(outlet), .rundir = server->place.path,
 						   .program = server->options->consumerd, .on_change = say, .data = server };
 	struct wmk_clock clock;
-	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &wmk_outlet_ops, .clock = &clock, .on_ended = on_ended,
-					       .data = server };
+	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &wmk_outlet_ops, .clock = &clock, .on_id = on_id,
+					       .on_ended = on_ended, .data = server };
 	int err = clock_choose(&clock, &tracing.plugin_clock);
 
 	if (err == 0)
 		err = wmk_outlet_open(&outlet, &server->outlet);
 	if (err == 0)
-		err = wmk_reaper_open(NULL, NULL, &server->reaper);
-	tracing.outlet_data = server->outlet;
+		err = wmk_state_open(server->place.dir, say, server, &server->state);
 	if (err == 0)
-		err = wmk_tracing_open(&tracing, &server->tracing);
+		err = wmk_reaper_open(on_reaped, server, &server->reaper);
+	if (err < 0)
+		return err;
+	tracing.outlet_data = server->outlet;
+	tracing.first_rings_id = wmk_state_last_rings(server->state);
+	err = wmk_tracing_open(&tracing, &server->tracing);
 	return err == 0 ? wmk_reaper_start(server->reaper, server->tracing) : err;
+}
+
+/* A daemon without a past, and without a consumer that has one, needs none yet. */
+static void take_over(struct server *server)
+{
+	char words[600];
+
+	if (wmk_state_sessions(server->state) == 0 && !wmk_outlet_has_consumer(server->outlet))
+		return;
+	int err = wmk_outlet_take_over(server->outlet);
+	if (err < 0) {
+		snprintf(words, sizeof(words), "what an earlier session daemon recorded cannot be taken over: ");
+		wmk_error_text(words + strlen(words), sizeof(words) - strlen(words));
+		say(server, words);
+		wmk_error_clear();
+	}
+	wmk_state_restore(server->state, server->tracing, on_held, server);
+	wmk_outlet_taken_over(server->outlet);
 }
 
 static int doors_open(struct server *server)
@@ -168,7 +219,8 @@ static int doors_open(struct server *server)
 
 	server->commands = (struct wmk_commands){
 		.tracing = server->tracing, .daemon = uid, .version = server->options->version, .rundir = server->place.path,
-		.started = (uint64_t)time(NULL), .shutdown = on_shutdown, .data = server,
+		.started = (uint64_t)time(NULL), .changed = on_changed, .shutdown = on_shutdown,
+		.data = server,
 	};
 	int err = wmk_gate_open(&gate, &server->gate);
 	return err == 0 ? wmk_clients_open(&clients, &server->clients) : err;
@@ -205,6 +257,8 @@ static int server_open(struct server *server)
 	if (err == 0)
 		err = sessions_open(server);
 	if (err == 0)
+		take_over(server);
+	if (err == 0)
 		err = wmk_shards_open(server->tracing, wmk_shards_default(), &server->shards);
 	if (err == 0)
 		err = doors_open(server);
@@ -239,6 +293,7 @@ static void server_close(struct server *server)
 		wmk_error_clear();       /* it is not there any more, or ends by itself when it has nothing */
 	if (server->outlet)
 		wmk_outlet_close(server->outlet);
+	wmk_state_close(server->state);
 	if (server->page)
 		wmk_wait_destroy(server->page);
 	if (server->placed)

@@ -4,8 +4,6 @@
  * is recorded goes to a list in memory instead of a consumer.
  */
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,13 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "program.h"
 #include "session/command.h"
 #include "session/shards.h"
 #include "wire/ctl.h"
@@ -220,89 +218,6 @@ static const struct wmk_ctl_outcome *enable(const char *session, const char *cha
 		    &(struct wmk_ctl_enable_event){ .session = session, .channel = channel, .rules = { &rule, 1 } });
 }
 
-/* ── an application ──────────────────────────────────────────────────────────────────────────────────── */
-
-struct application {
-	int socket;
-	pthread_t thread;
-	int enabled, disabled;
-};
-
-static void event_send(struct wmk_out *out, uint32_t number, const char *name)
-{
-	const struct wmk_event_class event = { .provider = "shop", .name = name, .kind = 0, .level = 6 };
-	uint8_t bytes[1024];
-	long n = wmk_event_encode(&event, bytes, sizeof(bytes), NULL);
-
-	assert_true(n > 0);
-	assert_int_equal(wmk_out_event(out, number, bytes, (size_t)n), 0);
-}
-
-static void *application_run(void *data)
-{
-	struct application *app = data;
-	struct wmk_in in = { 0 };
-	struct wmk_out out = { 0 };
-	struct wmk_frame frame;
-	const void *body;
-	int fd;
-
-	for (;;) {
-		struct pollfd pollfd = { .fd = app->socket, .events = POLLIN };
-
-		poll(&pollfd, 1, -1);
-		if (wmk_in_receive(&in, app->socket) != 1)
-			break;
-		while (wmk_in_frame(&in, &frame, &body, &fd) == 1) {
-			uint32_t sync;
-
-			if (fd >= 0)
-				close(fd);
-			app->enabled += frame.type == WMK_MSG_ENABLE;
-			app->disabled += frame.type == WMK_MSG_DISABLE;
-			if (frame.type == WMK_MSG_SYNC && wmk_u32_decode(body, frame.length, &sync) == 0)
-				wmk_out_u32(&out, WMK_MSG_SYNCED, sync);
-		}
-		wmk_out_send(&out, app->socket);
-	}
-	wmk_in_free(&in);
-	wmk_out_free(&out);
-	return NULL;
-}
-
-/* Registers with two events, and answers. */
-static void application_open(struct application *app)
-{
-	struct wmk_hello hello = { .abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid(), .name = "shopkeeper" };
-	const struct wmk_ctl_list_apps all = { .pattern = "" };
-	const struct wmk_ctl_apps *apps;
-	struct wmk_out out = { 0 };
-	int ends[2];
-
-	memset(app, 0, sizeof(*app));
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
-	app->socket = ends[0];
-	assert_int_equal(wmk_shards_take(scene.shards, 1, ends[1]), 0);
-	assert_int_equal(wmk_out_hello(&out, &hello), 0);
-	event_send(&out, 0, "sold");
-	event_send(&out, 1, "stocked");
-	assert_int_equal(wmk_out_u32(&out, WMK_MSG_EVENTS_END, 1), 0);
-	assert_int_equal(wmk_out_send(&out, app->socket), 1);
-	wmk_out_free(&out);
-	assert_int_equal(pthread_create(&app->thread, NULL, application_run, app), 0);
-	do {                             /* until it has registered */
-		apps = ask(WMK_CTL_LIST_APPS, &all);
-		assert_non_null(apps);
-	} while (apps->apps.n == 0 || ((const struct wmk_ctl_app *)apps->apps.items)->n_events < 2);
-}
-
-static void application_close(struct application *app)
-{
-	shutdown(app->socket, SHUT_RDWR);
-	pthread_join(app->thread, NULL);
-	close(app->socket);
-}
-
 /* ── tests ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void what_is_not_known_is_told(void **state)
@@ -408,10 +323,10 @@ static void channels(void **state)
 
 static void an_application_is_told(void **state)
 {
-	struct application app;
+	struct program app;
 
 	(void)state;
-	application_open(&app);
+	program_open(&app, scene.shards);
 	create("s");
 	const struct wmk_ctl_outcome *outcome = enable("s", "", "shop:slod");
 	assert_true(warned(outcome, "near: shop:sold"));
@@ -421,7 +336,7 @@ static void an_application_is_told(void **state)
 	outcome = which(WMK_CTL_START, "s");
 	assert_true(session_in(outcome, 0)->active);
 	assert_int_equal(outcome->unanswered.n, 0);
-	assert_int_equal(__atomic_load_n(&app.enabled, __ATOMIC_RELAXED), 2);
+	assert_int_equal(program_enabled(&app), 2);
 	refused(WMK_CTL_START, &(struct wmk_ctl_which){ "s" }, EALREADY, "active already");
 	which(WMK_CTL_CLEAR, "s");
 	assert_true(outlet.clears > 0);
@@ -439,9 +354,9 @@ static void an_application_is_told(void **state)
 	/* Everything of other processes, which is none of it. */
 	uint64_t other = 1;
 	done(WMK_CTL_TRACK, &(struct wmk_ctl_track){ .session = "s", .kind = WMK_TRACK_PID, .ids = { &other, 1 } });
-	assert_int_equal(__atomic_load_n(&app.disabled, __ATOMIC_RELAXED), 2);
+	assert_int_equal(program_disabled(&app), 2);
 	done(WMK_CTL_TRACK, &(struct wmk_ctl_track){ .session = "s", .kind = WMK_TRACK_PID, .all = true });
-	assert_int_equal(__atomic_load_n(&app.enabled, __ATOMIC_RELAXED), 4);
+	assert_int_equal(program_enabled(&app), 4);
 	done(WMK_CTL_UNTRACK, &(struct wmk_ctl_track){ .session = "s", .kind = WMK_TRACK_PID, .all = true });
 
 	outlet.lost = 5;
@@ -454,15 +369,15 @@ static void an_application_is_told(void **state)
 	outcome = which(WMK_CTL_DESTROY, "s");
 	assert_int_equal(outcome->sessions.n, 1);
 	assert_true(warned(outcome, "records lost"));
-	application_close(&app);
+	program_close(&app);
 }
 
 static void what_cannot_be_recorded_is_told(void **state)
 {
-	struct application app;
+	struct program app;
 
 	(void)state;
-	application_open(&app);
+	program_open(&app, scene.shards);
 	create("s");
 	enable("s", "", "shop:*");
 	outlet.refuse = -EACCES;
@@ -474,9 +389,9 @@ static void what_cannot_be_recorded_is_told(void **state)
 	if (scene.commands.daemon == 0)
 		which(WMK_CTL_STOP, "s");
 	assert_int_equal(which(WMK_CTL_START, "s")->warnings.n, 0);
-	assert_int_equal(__atomic_load_n(&app.enabled, __ATOMIC_RELAXED), 2);
+	assert_int_equal(program_enabled(&app), 2);
 	which(WMK_CTL_DESTROY, "s");
-	application_close(&app);
+	program_close(&app);
 }
 
 /* Root's daemon: members have sessions of their own, and see no others. */

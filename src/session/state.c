@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state.c - sessions written down (see state.h). A file is written beside the old one and takes its name when it is whole; ids are appended
+ * in one write each. That outlives the process, however it ends. (After the machine's end there are no rings to go on with.)
+ */
+#include "session/state_inside.h"
+
+#include "base/error.h"
+#include "ctl/json.h"
+#include "session/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ── as objects ──────────────────────────────────────────────────────────────────────────────────────── */
+
+static const struct wmk_member channel_members[] = {
+	WMK_MEMBER_OF_U32(state_channel, stream_id),
+	WMK_MEMBER_OF_BOOL(state_channel, own),
+	WMK_MEMBER_OF_OBJECT(state_channel, channel, wmk_ctl_channel, wmk_ctl_channel_object),
+};
+static const struct wmk_object channel_object = WMK_OBJECT_OF("channel", state_channel, channel_members);
+
+static const struct wmk_member rings_members[] = {
+	WMK_MEMBER_OF_U64(state_rings, id),
+	WMK_MEMBER_OF_U64(state_rings, uid),
+	WMK_MEMBER_OF_U64(state_rings, pid),
+	WMK_MEMBER_OF_U64(state_rings, start_time),
+	WMK_MEMBER_OF_U32(state_rings, stream_id),
+	WMK_MEMBER_OF_UUID(state_rings, uuid),
+	WMK_MEMBER_OF_TEXT(state_rings, sub, 255),
+};
+static const struct wmk_object rings_object = WMK_OBJECT_OF("rings", state_rings, rings_members);
+
+static const struct wmk_member session_members[] = {
+	WMK_MEMBER_OF_TEXT(state_session, name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_TEXT(state_session, path, WMK_OBJECT_TEXT_MAX),
+	WMK_MEMBER_OF_TEXT(state_session, trace_name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_U64(state_session, uid),
+	WMK_MEMBER_OF_U64(state_session, gid),
+	WMK_MEMBER_OF_U64(state_session, created),
+	WMK_MEMBER_OF_BOOL(state_session, active),
+	WMK_MEMBER_OF_BOOL(state_session, started),
+	WMK_MEMBER_OF_BOOL(state_session, all_users),
+	WMK_MEMBER_OF_BOOL(state_session, statedump),
+	WMK_MEMBER_OF_OBJECT(state_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
+	WMK_MEMBER_OF_LIST(state_session, channels, channel_object, 64),
+	WMK_MEMBER_OF_LIST(state_session, rings, rings_object, 65536),
+};
+const struct wmk_object state_session_object = WMK_OBJECT_OF("session", state_session, session_members);
+
+/* ── what both halves use ────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_state_file(char name[STATE_NAME], uint64_t number, const char *kind)
+{
+	snprintf(name, STATE_NAME, "%" PRIu64 ".%s", number, kind);
+}
+
+void wmk_state_say(const struct wmk_state *state, const char *format, ...)
+{
+	char words[600];
+	va_list args;
+
+	if (!state->say)
+		return;
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	state->say(state->data, words);
+}
+
+void wmk_state_entry_free(struct state_entry *entry)
+{
+	if (entry->ids >= 0)
+		close(entry->ids);
+	wmk_arena_free(&entry->arena);
+	free(entry->name);
+	free(entry);
+}
+
+void wmk_state_forget(struct wmk_state *state, struct state_entry *entry)
+{
+	char name[STATE_NAME];
+
+	wmk_state_file(name, entry->number, "json");
+	unlinkat(state->dir, name, 0);
+	wmk_state_file(name, entry->number, "ids");
+	unlinkat(state->dir, name, 0);
+	wmk_state_entry_free(entry);
+}
+
+/* ── a session's file ────────────────────────────────────────────────────────────────────────────────── */
+
+struct gathering {
+	struct state_session *is;
+	struct wmk_arena *arena;
+	uint64_t last_rings;
+};
+
+static int gather_channel(void *data, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own)
+{
+	struct gathering *g = data;
+	struct state_channel *made = wmk_arena_append(g->arena, &g->is->channels, sizeof(*made));
+
+	if (!made)
+		return -ENOMEM;
+	made->stream_id = stream_id;
+	made->own = own;
+	made->channel = *is;             /* what it points to is the session's, which is locked */
+	return 0;
+}
+
+static int gather_rings(void *data, const struct wmk_restored_rings *is)
+{
+	struct gathering *g = data;
+	struct state_rings *made = wmk_arena_append(g->arena, &g->is->rings, sizeof(*made));
+
+	if (!made)
+		return -ENOMEM;
+	*made = (struct state_rings){ .id = is->id, .uid = is->uid, .pid = (uint64_t)is->pid, .start_time = is->start_time,
+				      .stream_id = is->stream_id, .sub = is->sub };
+	memcpy(made->uuid, is->uuid, sizeof(made->uuid));
+	if (is->id > g->last_rings)
+		g->last_rings = is->id;
+	return 0;
+}
+
+static int file_write(const struct wmk_state *state, uint64_t number, const char *text)
+{
+	char name[STATE_NAME], fresh[STATE_NAME];
+	size_t len = strlen(text), done = 0;
+
+	wmk_state_file(name, number, "json");
+	wmk_state_file(fresh, number, "new");
+	int fd = openat(state->dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return wmk_error(-errno, "cannot write the session's state");
+	while (done < len) {
+		ssize_t n = write(fd, text + done, len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			int err = n < 0 ? -errno : -ENOSPC;
+
+			close(fd);
+			unlinkat(state->dir, fresh, 0);
+			return wmk_error(err, "cannot write the session's state");
+		}
+		done += (size_t)n;
+	}
+	close(fd);
+	return renameat(state->dir, fresh, state->dir, name) == 0 ? 0 : wmk_error(-errno, "cannot write the session's state");
+}
+
+int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session)
+{
+	struct state_session is = {
+		.name = session->name, .path = session->path, .trace_name = session->trace_name, .uid = session->uid, .gid = session->gid,
+		.created = session->created, .active = session->active, .started = session->started, .all_users = session->all_users,
+		.statedump = session->statedump, .trackers = session->trackers,
+	};
+	struct wmk_arena arena = { 0 };
+	struct gathering g = { &is, &arena, entry->last_rings };
+	char *text = NULL;
+	int err = wmk_session_each_channel(session, gather_channel, &g);
+
+	if (err == 0)
+		err = wmk_session_each_rings(session, gather_rings, &g);
+	if (err == 0)
+		err = wmk_json_text(&state_session_object, &is, WMK_JSON_SPARSE, &text);
+	if (err == 0)
+		err = file_write(state, entry->number, text);
+	if (err == 0)
+		entry->last_rings = g.last_rings;
+	free(text);
+	wmk_arena_free(&arena);
+	return err;
+}
+
+/* ── changes ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct state_entry **find(struct wmk_state *state, const char *name)
+{
+	struct state_entry **at = &state->entries;
+
+	while (*at && (!(*at)->name || strcmp((*at)->name, name) != 0))
+		at = &(*at)->next;
+	return at;
+}
+
+static struct state_entry *entry_make(struct wmk_state *state, const char *name)
+{
+	struct state_entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry || !(entry->name = strdup(name))) {
+		free(entry);
+		wmk_error(-ENOMEM, "no memory for a session's state");
+		return NULL;
+	}
+	entry->ids = -1;
+	entry->number = state->next++;
+	entry->next = state->entries;
+	state->entries = entry;
+	return entry;
+}
+
+/* NULL with a cause chain. */
+static struct state_entry *entry_for(struct wmk_state *state, const char *name)
+{
+	pthread_mutex_lock(&state->lock);
+	struct state_entry *entry = *find(state, name);
+	if (!entry)
+		entry = entry_make(state, name);
+	pthread_mutex_unlock(&state->lock);
+	return entry;
+}
+
+int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool gone)
+{
+	const char *name = wmk_session_name(session);
+	struct state_entry *entry;
+
+	if (!gone) {
+		entry = entry_for(state, name);
+		return entry ? wmk_state_write(state, entry, session) : -ENOMEM;
+	}
+	pthread_mutex_lock(&state->lock);
+	struct state_entry **at = find(state, name);
+	entry = *at;
+	if (entry)
+		*at = entry->next;
+	pthread_mutex_unlock(&state->lock);
+	if (entry)
+		wmk_state_forget(state, entry);
+	return 0;
+}
+
+static int ids_open(struct wmk_state *state, struct state_entry *entry)
+{
+	char name[STATE_NAME];
+
+	wmk_state_file(name, entry->number, "ids");
+	entry->ids = openat(state->dir, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return entry->ids >= 0 ? 0 : wmk_error(-errno, "cannot write down the ids of events");
+}
+
+static int id_append(struct state_entry *entry, const void *record, size_t len)
+{
+	struct stat st;
+
+	if (fstat(entry->ids, &st) != 0)
+		return wmk_error(-errno, "cannot write down the ids of events");
+	ssize_t n = write(entry->ids, record, len);
+	if (n == (ssize_t)len)
+		return 0;
+	int err = n < 0 ? -errno : -ENOSPC;
+	if (ftruncate(entry->ids, st.st_size) != 0)      /* half of one would hide all that follow */
+		return wmk_error(err, "cannot write down the ids of events, nor undo half of it");
+	return wmk_error(err, "cannot write down the id of an event");
+}
+
+int wmk_state_id(struct wmk_state *state, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
+{
+	struct state_entry *entry = entry_for(state, wmk_session_name(session));
+	struct state_id head = { 0, id, rings_id };
+	size_t need = 0;
+	int err = entry ? 0 : -ENOMEM;
+
+	if (err == 0 && rings_id > entry->last_rings)    /* rings that were made since: known before a program writes into them */
+		err = wmk_state_write(state, entry, session);
+	if (err == 0 && entry->ids < 0)
+		err = ids_open(state, entry);
+	if (err < 0)
+		return err;
+	wmk_event_encode(event, NULL, 0, &need);
+	uint8_t *record = need && need <= WMK_EVENT_MAX ? malloc(sizeof(head) + need) : NULL;
+	if (!record)
+		return wmk_error(-ENOMEM, "no memory to write down the id of an event");
+	head.len = (uint32_t)need;
+	memcpy(record, &head, sizeof(head));
+	long n = wmk_event_encode(event, record + sizeof(head), need, NULL);
+	err = n < 0 ? (int)n : id_append(entry, record, sizeof(head) + need);
+	free(record);
+	return err;
+}
+
+/* ── making and unmaking ─────────────────────────────────────────────────────────────────────────────── */
+
+static int dir_open(int rundir, int *dir)
+{
+	struct stat st;
+
+	if (mkdirat(rundir, STATE_DIR, 0700) != 0 && errno != EEXIST)
+		return wmk_error(-errno, "cannot make the directory for what is to be kept");
+	*dir = openat(rundir, STATE_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (*dir < 0 || fstat(*dir, &st) != 0)
+		return wmk_error(-errno, "cannot open the directory of what is kept");
+	if (st.st_uid != geteuid() || (st.st_mode & 077))
+		return wmk_error(-EACCES, "the directory of what is kept belongs to user %u and has mode %04o: it must be yours, and 0700",
+				 (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
+	return 0;
+}
+
+int wmk_state_open(int rundir, void (*say)(void *data, const char *words), void *data, struct wmk_state **out)
+{
+	struct wmk_state *state = calloc(1, sizeof(*state));
+
+	if (!state)
+		return wmk_error(-ENOMEM, "no memory for the state");
+	pthread_mutex_init(&state->lock, NULL);
+	state->dir = -1;
+	state->say = say;
+	state->data = data;
+	state->next = 1;
+	int err = dir_open(rundir, &state->dir);
+	if (err == 0)
+		err = wmk_state_read_all(state);
+	if (err < 0) {
+		wmk_state_close(state);
+		return err;
+	}
+	*out = state;
+	return 0;
+}
+
+void wmk_state_close(struct wmk_state *state)
+{
+	if (!state)
+		return;
+	while (state->entries) {
+		struct state_entry *entry = state->entries;
+
+		state->entries = entry->next;
+		wmk_state_entry_free(entry);
+	}
+	if (state->dir >= 0)
+		close(state->dir);
+	pthread_mutex_destroy(&state->lock);
+	free(state);
+}
+
+unsigned wmk_state_sessions(const struct wmk_state *state)
+{
+	unsigned n = 0;
+
+	for (const struct state_entry *entry = state->entries; entry; entry = entry->next)
+		n++;
+	return n;
+}
+
+uint64_t wmk_state_last_rings(const struct wmk_state *state)
+{
+	uint64_t last = 0;
+
+	for (const struct state_entry *entry = state->entries; entry; entry = entry->next)
+		if (entry->last_rings > last)
+			last = entry->last_rings;
+	return last;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state.h - what a session daemon writes down, so that the next one goes on with the sessions that it had.
+ *
+ *     <rundir>/state/                 0700
+ *         N.json                      a session: options, channels, rules, trackers, which rings it has; written whole at every change
+ *         N.ids                       ids of events in its rings, appended before any program hears of them
+ *
+ * The rings themselves are the consumer daemon's to keep (and the programs'). What is read is trusted no more than what a client says: the core
+ * checks it again. Any thread; what is about one session is called with its lock held.
+ */
+#ifndef WMK_SESSION_STATE_H
+#define WMK_SESSION_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session/tracing.h"
+
+struct wmk_state;
+
+/* Make or open the directory in `rundir`, and read what is there. What cannot be read is told to `say` (may be NULL), and left. */
+int wmk_state_open(int rundir, void (*say)(void *data, const char *words), void *data, struct wmk_state **state);
+/* Nothing that was read is kept but what was restored; the files stay. */
+void wmk_state_close(struct wmk_state *state);
+/* How many sessions were read, and the highest number of any rings in them (for wmk_tracing_options.first_rings_id). */
+unsigned wmk_state_sessions(const struct wmk_state *state);
+uint64_t wmk_state_last_rings(const struct wmk_state *state);
+
+/* The descriptor of the rings' memory, which stays the callback's; -1: nobody has it any more. */
+typedef int wmk_state_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id);
+/*
+ * Make all sessions again, before any program comes. A session that recorded, and of whose rings nothing is left, ends: it is told, and
+ * forgotten. Returns how many were made again.
+ */
+unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing, wmk_state_held *held, void *data);
+
+/* As wmk_commands.changed and wmk_tracing_options.on_id. */
+int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool gone);
+int wmk_state_id(struct wmk_state *state, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state_inside.h - private to state*.c: a session as it stands in a file.
+ */
+#ifndef WMK_SESSION_STATE_INSIDE_H
+#define WMK_SESSION_STATE_INSIDE_H
+
+#include <pthread.h>
+
+#include "session/state.h"
+#include "wire/ctl.h"
+
+#define STATE_DIR "state"
+#define STATE_NAME 40                /* "18446744073709551615.json" */
+
+struct state_channel {
+	uint32_t stream_id;
+	bool own;
+	struct wmk_ctl_channel channel;
+};
+
+struct state_rings {
+	uint64_t id, uid, pid, start_time;
+	uint32_t stream_id;
+	uint8_t uuid[16];
+	const char *sub;
+};
+
+struct state_session {
+	const char *name, *path, *trace_name;
+	uint64_t uid, gid, created;
+	bool active, started, all_users, statedump;
+	struct wmk_ctl_trackers trackers;
+	struct wmk_list channels;        /* of struct state_channel */
+	struct wmk_list rings;           /* of struct state_rings */
+};
+extern const struct wmk_object state_session_object;
+
+/* In N.ids, followed by `len` bytes of an encoded event class. */
+struct state_id {
+	uint32_t len, id;
+	uint64_t rings;
+};
+
+/* A session with files: one that was read and not restored yet (`is`), or one that is there. */
+struct state_entry {
+	struct state_entry *next;
+	uint64_t number;
+	char *name;                      /* of the session; NULL: not restored yet */
+	int ids;                         /* N.ids, to append to; -1: not open */
+	uint64_t last_rings;             /* the highest number that stands in N.json */
+	struct state_session *is;        /* in the arena */
+	struct wmk_arena arena;
+};
+
+struct wmk_state {
+	int dir;
+	void (*say)(void *data, const char *words);
+	void *data;
+	pthread_mutex_t lock;            /* of the list and of `next`; an entry is its session's lock's */
+	struct state_entry *entries;
+	uint64_t next;
+};
+
+/* ── state.c ── */
+void wmk_state_file(char name[STATE_NAME], uint64_t number, const char *kind);
+/* Its files go, and it. Out of the list already. */
+void wmk_state_forget(struct wmk_state *state, struct state_entry *entry);
+/* Write N.json. Locked. */
+int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session);
+void wmk_state_say(const struct wmk_state *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void wmk_state_entry_free(struct state_entry *entry);
+
+/* ── state_read.c ── */
+int wmk_state_read_all(struct wmk_state *state);
+
+#endif

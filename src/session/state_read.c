@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state_read.c - sessions made again from what an earlier daemon wrote down (see state.h).
+ */
+#include "session/state_inside.h"
+
+#include "base/error.h"
+#include "ctl/json.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define IDS_MAX (256u << 20)         /* bytes of N.ids */
+
+/* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* All of a plain file, malloc'd; its length, or -errno. */
+static long slurp(const struct wmk_state *state, const char *name, size_t max, uint8_t **bytes)
+{
+	struct stat st;
+	int fd = openat(state->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	long len = 0;
+
+	*bytes = NULL;
+	if (fd < 0 || fstat(fd, &st) != 0)
+		len = wmk_error(-errno, "cannot open %s", name);
+	else if (!S_ISREG(st.st_mode) || st.st_size < 0 || (uint64_t)st.st_size > max)
+		len = wmk_error(-EINVAL, "%s is no plain file, or too long", name);
+	else if ((*bytes = malloc((size_t)st.st_size + 1)) == NULL)
+		len = wmk_error(-ENOMEM, "no memory to read %s", name);
+	while (*bytes && len < st.st_size) {
+		ssize_t n = read(fd, *bytes + len, (size_t)(st.st_size - len));
+
+		if (n <= 0)
+			break;
+		len += n;
+	}
+	if (fd >= 0)
+		close(fd);
+	return len;
+}
+
+static int entry_read(struct wmk_state *state, uint64_t number, struct state_entry **out)
+{
+	struct state_entry *entry = calloc(1, sizeof(*entry));
+	char name[STATE_NAME];
+	uint8_t *text = NULL;
+
+	if (!entry)
+		return wmk_error(-ENOMEM, "no memory for a session's state");
+	entry->number = number;
+	entry->ids = -1;
+	wmk_state_file(name, number, "json");
+	long len = slurp(state, name, WMK_JSON_MAX, &text);
+	entry->is = wmk_arena_alloc(&entry->arena, sizeof(*entry->is));
+	int err = len < 0 ? (int)len : entry->is ? wmk_json_read(&state_session_object, (const char *)text, (size_t)len, entry->is, &entry->arena) :
+						   -ENOMEM;
+	free(text);
+	if (err < 0) {
+		wmk_state_entry_free(entry);
+		return err;
+	}
+	for (uint32_t i = 0; i < entry->is->rings.n; i++) {
+		const struct state_rings *rings = (const struct state_rings *)entry->is->rings.items + i;
+
+		if (rings->id > entry->last_rings && rings->id < UINT64_MAX / 2)
+			entry->last_rings = rings->id;
+	}
+	*out = entry;
+	return 0;
+}
+
+/* The number of "N.json", 0: it is none. */
+static uint64_t number_in(const char *name, const char *kind)
+{
+	char *end, again[STATE_NAME];
+
+	errno = 0;
+	unsigned long long number = strtoull(name, &end, 10);
+	if (errno || number == 0 || number >= UINT64_MAX / 2)
+		return 0;
+	wmk_state_file(again, number, kind);
+	return strcmp(name, again) == 0 ? number : 0;
+}
+
+int wmk_state_read_all(struct wmk_state *state)
+{
+	int fd = openat(state->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *file;
+	char words[400];
+
+	if (!dir) {
+		int err = wmk_error(-errno, "cannot list what is kept");
+
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while ((file = readdir(dir)) != NULL) {
+		uint64_t number = number_in(file->d_name, "json"), ids = number_in(file->d_name, "ids");
+		struct state_entry *entry = NULL;
+
+		if (number >= state->next)
+			state->next = number + 1;
+		if (ids >= state->next)
+			state->next = ids + 1;
+		if (number == 0)
+			continue;
+		if (entry_read(state, number, &entry) < 0) {
+			wmk_state_say(state, "%s is not understood and left aside: %s", file->d_name, wmk_error_text(words, sizeof(words)));
+			wmk_error_clear();
+			continue;
+		}
+		entry->next = state->entries;
+		state->entries = entry;
+	}
+	closedir(dir);
+	return 0;
+}
+
+/* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int channels_restore(const struct state_session *is, struct wmk_session *session)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < is->channels.n && err == 0; i++) {
+		const struct state_channel *c = (const struct state_channel *)is->channels.items + i;
+
+		err = wmk_session_restore_channel(session, &c->channel, c->stream_id, c->own);
+	}
+	return err;
+}
+
+/* How many are there again. */
+static unsigned rings_restore(const struct wmk_state *state, const struct state_session *is, struct wmk_session *session, wmk_state_held *held,
+			      void *data)
+{
+	unsigned n = 0;
+	char words[400];
+
+	for (uint32_t i = 0; i < is->rings.n; i++) {
+		const struct state_rings *r = (const struct state_rings *)is->rings.items + i;
+		struct wmk_restored_rings rings = { .id = r->id, .stream_id = r->stream_id, .uid = (uid_t)r->uid, .pid = (pid_t)r->pid,
+						    .start_time = r->start_time, .sub = r->sub };
+		int fd = r->uid < UINT32_MAX && r->pid <= INT32_MAX ? held(data, r->uuid, r->stream_id) : -1;
+
+		memcpy(rings.uuid, r->uuid, sizeof(rings.uuid));
+		if (fd < 0)
+			continue;
+		if (wmk_session_restore_rings(session, &rings, fd) == 0) {
+			n++;
+			continue;
+		}
+		wmk_state_say(state, "session %.100s: rings of its trace %.100s cannot be taken over: %s", is->name, r->sub,
+			      wmk_error_text(words, sizeof(words)));
+		wmk_error_clear();
+	}
+	return n;
+}
+
+static int id_restore(struct wmk_session *session, const struct state_id *head, const uint8_t *bytes)
+{
+	struct wmk_event_class *event;
+	int err = wmk_event_decode(bytes, head->len, &event);
+
+	return err < 0 ? err : wmk_session_restore_id(session, head->rings, head->id, event);
+}
+
+/*
+ * Of two records with one id in the same rings the later is right. They follow each other as far as these rings are concerned: so a record
+ * is taken when the next one of its rings is seen, or the end.
+ */
+static bool superseded(const uint8_t *bytes, size_t len, const struct state_id *head)
+{
+	struct state_id next;
+
+	while (len >= sizeof(next)) {
+		memcpy(&next, bytes, sizeof(next));
+		if (next.len > WMK_EVENT_MAX || next.len > len - sizeof(next))
+			return false;
+		if (next.rings == head->rings)
+			return next.id == head->id;
+		bytes += sizeof(next) + next.len;
+		len -= sizeof(next) + next.len;
+	}
+	return false;
+}
+
+/* Up to the first that is not whole: who wrote it was killed there, and no program heard of it. Cut off, so that others can follow. */
+static int ids_restore(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session)
+{
+	char name[STATE_NAME];
+	uint8_t *bytes;
+	size_t at = 0;
+	int err = 0;
+
+	wmk_state_file(name, entry->number, "ids");
+	long len = slurp(state, name, IDS_MAX, &bytes);
+	if (len == -ENOENT) {
+		wmk_error_clear();
+		return 0;
+	}
+	while (len > 0 && (size_t)len - at >= sizeof(struct state_id)) {
+		struct state_id head;
+
+		memcpy(&head, bytes + at, sizeof(head));
+		if (head.len > WMK_EVENT_MAX || head.len > (size_t)len - at - sizeof(head))
+			break;
+		const uint8_t *event = bytes + at + sizeof(head);
+		at += sizeof(head) + head.len;
+		int one = superseded(bytes + at, (size_t)len - at, &head) ? 0 : id_restore(session, &head, event);
+		if (one == -ENOENT)      /* of rings that are gone */
+			wmk_error_clear();
+		else if (one < 0 && err == 0)
+			err = one;
+	}
+	free(bytes);
+	if (len >= 0) {
+		entry->ids = openat(state->dir, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+		if (entry->ids < 0 || ((size_t)len > at && ftruncate(entry->ids, (off_t)at) != 0))
+			err = wmk_error(-errno, "cannot go on writing %s", name);
+	}
+	return len < 0 ? (int)len : err;
+}
+
+/* What was made so far ends. */
+static void give_up(struct wmk_tracing *tracing, struct wmk_session *session)
+{
+	(void)tracing;
+	if (wmk_session_restore_end(session) == 0 && wmk_session_lock(session) == 0) {
+		wmk_session_destroy(session);
+		wmk_session_unlock(session);
+		wmk_session_finish(session, NULL, NULL);
+	}
+}
+
+static int session_restore(struct wmk_state *state, struct state_entry *entry, struct wmk_tracing *tracing, wmk_state_held *held, void *data)
+{
+	const struct state_session *is = entry->is;
+	const struct wmk_session_options options = {
+		.name = is->name, .path = is->path, .uid = (uid_t)is->uid, .gid = (gid_t)is->gid, .all_users = is->all_users,
+		.statedump = is->statedump, .trace_name = *is->trace_name ? is->trace_name : NULL,
+	};
+	const struct wmk_ctl_session as = { .created = is->created, .active = is->active, .started = is->started, .trackers = is->trackers };
+	struct wmk_session *session;
+	int err = is->uid >= UINT32_MAX || is->gid >= UINT32_MAX ? wmk_error(-EINVAL, "its owner is nobody") :
+		  wmk_session_restore(tracing, &options, &as, &session);
+
+	if (err < 0)
+		return err;
+	err = channels_restore(is, session);
+	if (err == 0 && rings_restore(state, is, session, held, data) == 0 && is->rings.n)
+		err = wmk_error(-ENOENT, "of the rings that it recorded into, nothing is left");
+	if (err == 0)
+		err = ids_restore(state, entry, session);
+	if (err == 0 && (entry->name = strdup(is->name)) == NULL)
+		err = -ENOMEM;
+	if (err == 0)
+		err = wmk_state_write(state, entry, session);
+	if (err < 0) {
+		char words[400];
+
+		wmk_error_text(words, sizeof(words));
+		give_up(tracing, session);
+		wmk_error(err, "%.150s", words);
+	} else {
+		err = wmk_session_restore_end(session);
+	}
+	wmk_session_put(session);
+	return err;
+}
+
+unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing, wmk_state_held *held, void *data)
+{
+	char words[400];
+	unsigned n = 0;
+
+	for (struct state_entry **at = &state->entries; *at;) {
+		struct state_entry *entry = *at;
+
+		if (!entry->is || session_restore(state, entry, tracing, held, data) == 0) {
+			n += entry->is != NULL;
+			entry->is = NULL;
+			wmk_arena_free(&entry->arena);
+			at = &entry->next;
+			continue;
+		}
+		wmk_state_say(state, "session %.100s cannot be taken over, and ends: %s", entry->is->name, wmk_error_text(words, sizeof(words)));
+		wmk_error_clear();
+		*at = entry->next;
+		wmk_state_forget(state, entry);
+	}
+	return n;
+}

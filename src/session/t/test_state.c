@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_state.c - what one daemon writes down, the next goes on with: sessions, channels, rules, rings, ids; and whatever stands in the files,
+ * nothing but sessions comes of it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "program.h"
+#include "session/state.h"
+#include "wire/ctl.h"
+
+/* ── an outlet that keeps the rings, as a consumer daemon does ───────────────────────────────────────── */
+
+#define KEPT_MAX 8u
+
+static struct {
+	struct kept {
+		uint8_t uuid[16];
+		uint32_t stream_id;
+		int fd;
+	} rings[KEPT_MAX];
+	unsigned n;
+	unsigned reopened;
+	uint8_t uuid[16];                /* of the latest trace */
+	char text[65536];
+} outlet;
+
+static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
+{
+	(void)data;
+	memcpy(outlet.uuid, info->uuid, sizeof(outlet.uuid));
+	*trace = &outlet;
+	return 0;
+}
+
+static int metadata(void *trace, const char *text, size_t len)
+{
+	(void)trace;
+	size_t at = strlen(outlet.text);
+
+	assert_true(at + len < sizeof(outlet.text));
+	memcpy(outlet.text + at, text, len);
+	outlet.text[at + len] = '\0';
+	return 0;
+}
+
+static int rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
+{
+	(void)trace;
+	*rings = &outlet;
+	if (info->restored) {
+		outlet.reopened++;
+		return 0;
+	}
+	if (outlet.n == KEPT_MAX)
+		abort();
+	struct kept *kept = &outlet.rings[outlet.n++];
+	memcpy(kept->uuid, outlet.uuid, sizeof(kept->uuid));
+	kept->stream_id = info->stream_id;
+	kept->fd = fcntl(waymark_ring_set_fd(set), F_DUPFD_CLOEXEC, 3);
+	return 0;
+}
+
+static int rings_nothing(void *rings) { (void)rings; return 0; }
+static void rings_counts(void *rings, struct wmk_ctl_counts *counts) { (void)rings; (void)counts; }
+static void rings_done(void *rings) { (void)rings; }
+
+static const struct wmk_outlet_ops ops = {
+	.trace_open = trace_open, .metadata = metadata, .rings_open = rings_open, .rings_flush = rings_nothing, .rings_stop = rings_nothing,
+	.rings_clear = rings_nothing, .rings_counts = rings_counts, .rings_poke = rings_done, .rings_close = rings_done,
+	.trace_close = rings_done,
+};
+
+static int held(void *data, const uint8_t uuid[16], uint32_t stream_id)
+{
+	(void)data;
+	for (unsigned i = 0; i < outlet.n; i++)
+		if (memcmp(outlet.rings[i].uuid, uuid, 16) == 0 && outlet.rings[i].stream_id == stream_id)
+			return outlet.rings[i].fd;
+	return -1;
+}
+
+static int held_nothing(void *data, const uint8_t uuid[16], uint32_t stream_id)
+{
+	(void)data;
+	(void)uuid;
+	(void)stream_id;
+	return -1;
+}
+
+/* ── a daemon ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct {
+	char dir[64];
+	int fd;
+	struct wmk_state *state;
+	struct wmk_tracing *tracing;
+	struct wmk_shards *shards;
+	unsigned said, restored;
+} scene;
+
+static void say(void *data, const char *words)
+{
+	(void)data;
+	(void)words;
+	scene.said++;
+}
+
+static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
+{
+	(void)data;
+	return wmk_state_id(scene.state, session, rings_id, id, event);
+}
+
+static void daemon_open(wmk_state_held *holding)
+{
+	struct wmk_clock clock;
+	struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clock = &clock, .on_id = on_id };
+
+	assert_int_equal(wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clock), 0);
+	assert_int_equal(wmk_state_open(scene.fd, say, NULL, &scene.state), 0);
+	options.first_rings_id = wmk_state_last_rings(scene.state);
+	assert_int_equal(wmk_tracing_open(&options, &scene.tracing), 0);
+	scene.restored = wmk_state_restore(scene.state, scene.tracing, holding, NULL);
+	assert_int_equal(wmk_shards_open(scene.tracing, 1, &scene.shards), 0);
+}
+
+static void daemon_close(void)
+{
+	wmk_shards_close(scene.shards);
+	wmk_tracing_close(scene.tracing);
+	wmk_state_close(scene.state);
+}
+
+static int scene_open(void **state)
+{
+	(void)state;
+	memset(&scene, 0, sizeof(scene));
+	memset(&outlet, 0, sizeof(outlet));
+	strcpy(scene.dir, "/tmp/waymark-state-XXXXXX");
+	assert_non_null(mkdtemp(scene.dir));
+	scene.fd = open(scene.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	wmk_tracing_thread_begin();
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	(void)st;
+	(void)type;
+	(void)where;
+	return remove(path);
+}
+
+static int scene_close(void **state)
+{
+	(void)state;
+	wmk_tracing_thread_end();
+	close(scene.fd);
+	for (unsigned i = 0; i < outlet.n; i++)
+		close(outlet.rings[i].fd);
+	return nftw(scene.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A session with a channel for shop:*, recording. */
+static struct wmk_session *session_make(const char *name)
+{
+	const struct wmk_session_options options = { .name = name, .path = "/nowhere", .uid = geteuid(), .gid = getegid(), .statedump = true };
+	const struct wmk_ctl_rule rule = { .pattern = "shop:*", .level_op = WMK_LEVEL_AT_LEAST, .level = 6 };
+	const char *context = "vtid";
+	const struct wmk_ctl_channel channel = {
+		.name = "goods", .subbuf_size = 8192, .n_subbufs = 4, .contexts = { &context, 1 }, .rules = { (void *)(uintptr_t)&rule, 1 },
+	};
+	uint64_t pid = (uint64_t)getpid();
+	const struct wmk_ctl_track track = { .kind = WMK_TRACK_PID, .ids = { &pid, 1 } };
+	struct wmk_session_channel *made;
+	struct wmk_session *session;
+
+	assert_int_equal(wmk_session_create(scene.tracing, &options, &session), 0);
+	assert_int_equal(wmk_session_lock(session), 0);
+	assert_int_equal(wmk_session_channel_add(session, &channel, &made), 0);
+	assert_int_equal(wmk_session_track(session, &track, true), 0);
+	assert_int_equal(wmk_session_start(session), 0);
+	assert_int_equal(wmk_state_changed(scene.state, session, false), 0);
+	wmk_session_unlock(session);
+	assert_int_equal(wmk_tracing_update(scene.tracing, session, 5000, NULL, NULL), 0);
+	return session;
+}
+
+static int files(void)
+{
+	char path[128];
+	int n = 0;
+
+	for (int i = 1; i < 20; i++)
+		for (int kind = 0; kind < 3; kind++) {
+			static const char *const kinds[] = { "json", "ids", "new" };
+
+			snprintf(path, sizeof(path), "%s/state/%d.%s", scene.dir, i, kinds[kind]);
+			n += access(path, F_OK) == 0;
+		}
+	return n;
+}
+
+/* ── tests ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void the_next_daemon_goes_on(void **state)
+{
+	struct wmk_arena arena = { 0 };
+	struct wmk_ctl_session is;
+	struct program program;
+	uint32_t ids[2];
+
+	(void)state;
+	daemon_open(held);
+	assert_int_equal(scene.restored, 0);
+	wmk_session_put(session_make("busy"));
+	program_open(&program, scene.shards);
+	assert_int_equal(program_enabled(&program), 2);
+	memcpy(ids, program.ids, sizeof(ids));
+	assert_int_not_equal(ids[0], ids[1]);
+	program_close(&program);
+	unsigned rings = outlet.n;
+	size_t text = strlen(outlet.text);
+
+	for (int round = 0; round < 3; round++) {
+		daemon_close();
+		outlet.reopened = 0;
+		daemon_open(held);
+		assert_int_equal(scene.restored, 1);
+		assert_int_equal(outlet.reopened, rings);
+		program_open(&program, scene.shards);
+		assert_int_equal(program_enabled(&program), 2);
+		assert_memory_equal(program.ids, ids, sizeof(ids));
+		program_close(&program);
+		assert_int_equal(outlet.n, rings);               /* no new ones */
+		assert_int_equal(strlen(outlet.text), text);     /* and nothing declared again */
+	}
+	struct wmk_session *session = wmk_session_get(scene.tracing, "busy");
+	assert_non_null(session);
+	assert_int_equal(wmk_session_lock(session), 0);
+	assert_int_equal(wmk_session_describe(session, &is, &arena), 0);
+	assert_true(is.active && is.started && is.trackers.pid);
+	assert_int_equal(is.channels.n, 1);
+	const struct wmk_ctl_channel *channel = is.channels.items;
+	assert_string_equal(channel->name, "goods");
+	assert_int_equal(channel->subbuf_size, 8192);
+	assert_string_equal(*(const char *const *)channel->contexts.items, "vtid");
+	const struct wmk_ctl_rule *rule = channel->rules.items;
+	assert_string_equal(rule->pattern, "shop:*");
+	assert_int_equal(rule->level_op, WMK_LEVEL_AT_LEAST);
+	wmk_session_destroy(session);
+	wmk_session_unlock(session);
+	wmk_session_finish(session, NULL, NULL);
+	assert_int_equal(wmk_state_changed(scene.state, session, true), 0);
+	wmk_session_put(session);
+	wmk_arena_free(&arena);
+	assert_int_equal(files(), 0);
+	assert_int_equal(scene.said, 0);
+	daemon_close();
+	daemon_open(held);
+	assert_int_equal(scene.restored, 0);
+	daemon_close();
+}
+
+static void what_nobody_holds_ends(void **state)
+{
+	struct program program;
+
+	(void)state;
+	daemon_open(held);
+	wmk_session_put(session_make("lost"));
+	program_open(&program, scene.shards);
+	program_close(&program);
+	daemon_close();
+	daemon_open(held_nothing);
+	assert_int_equal(scene.restored, 0);
+	assert_int_equal(scene.said, 1);
+	assert_null(wmk_session_get(scene.tracing, "lost"));
+	assert_int_equal(files(), 0);
+	/* One that has recorded nothing yet is there again. */
+	wmk_session_put(session_make("fresh"));
+	daemon_close();
+	daemon_open(held_nothing);
+	assert_int_equal(scene.restored, 1);
+	daemon_close();
+}
+
+static void damage(const char *name, long at, const void *bytes, size_t len, long cut)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/state/%s", scene.dir, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	if (at < 0)
+		at = lseek(fd, 0, SEEK_END);
+	assert_int_equal(pwrite(fd, bytes, len, at), (ssize_t)len);
+	if (cut >= 0)
+		assert_int_equal(ftruncate(fd, cut), 0);
+	close(fd);
+}
+
+/* Who wrote the last id was killed in the middle of it; then the next daemon writes on behind the last whole one. */
+static void half_an_id(void **state)
+{
+	static const uint8_t half[20] = { 100, 0, 0, 0, 2 };
+	struct program program;
+	uint32_t ids[2];
+
+	(void)state;
+	daemon_open(held);
+	wmk_session_put(session_make("busy"));
+	program_open(&program, scene.shards);
+	memcpy(ids, program.ids, sizeof(ids));
+	program_close(&program);
+	for (int round = 0; round < 2; round++) {
+		daemon_close();
+		damage("1.ids", -1, half, sizeof(half), -1);
+		daemon_open(held);
+		assert_int_equal(scene.restored, 1);
+		program_open(&program, scene.shards);
+		assert_memory_equal(program.ids, ids, sizeof(ids));
+		program_close(&program);
+	}
+	daemon_close();
+}
+
+/* Lies in the files: the daemon starts, and nothing of them comes true. */
+static void lies(void **state)
+{
+	static const char *const files_with_lies[] = {
+		"", "{", "[]", "{\"name\": 5}", "{\"name\": \"../../etc\", \"path\": \"/x\"}", "{\"name\": \"x\", \"path\": \"relative\"}",
+		"{\"name\": \"x\", \"path\": \"/x\", \"uid\": 4294967295}", "{\"name\": \"x\", \"path\": \"/x\", \"unknown\": 1}",
+		"{\"name\": \"x\", \"path\": \"/x\", \"channels\": [{\"stream_id\": 5000, \"channel\": {\"name\": \"c\"}}]}",
+		"{\"name\": \"x\", \"path\": \"/x\", \"channels\": [{\"channel\": {\"name\": \"c\"}}, {\"channel\": {\"name\": \"d\"}}]}",
+		"{\"name\": \"x\", \"path\": \"/x\", \"rings\": [{\"id\": 1, \"sub\": \"../..\"}]}",
+		"{\"name\": \"x\", \"path\": \"/x\", \"rings\": [{\"id\": 18446744073709551615, \"pid\": 99999999999}]}",
+	};
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/state", scene.dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (unsigned i = 0; i < sizeof(files_with_lies) / sizeof(files_with_lies[0]); i++) {
+		scene.said = 0;
+		damage("7.json", 0, files_with_lies[i], strlen(files_with_lies[i]), (long)strlen(files_with_lies[i]));
+		daemon_open(held_nothing);
+		if (scene.restored || scene.said != 1)
+			fail_msg("%u sessions came of, and %u words were said to: %s", scene.restored, scene.said, files_with_lies[i]);
+		daemon_close();
+	}
+	damage("7.json", 0, "{", 1, 1);
+	damage("18446744073709551616.json", 0, "{}", 2, 2);
+	damage("-1.json", 0, "{}", 2, 2);
+	daemon_open(held_nothing);
+	wmk_session_put(session_make("beside"));         /* takes no number that is taken */
+	daemon_close();
+	daemon_open(held_nothing);
+	assert_int_equal(scene.restored, 1);
+	daemon_close();
+	assert_int_equal(chmod(path, 0755), 0);
+	assert_int_equal(wmk_state_open(scene.fd, NULL, NULL, &scene.state), -EACCES);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_next_daemon_goes_on, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(what_nobody_holds_ends, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(half_an_id, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(lies, scene_open, scene_close),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
