@@ -1,81 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * conn.c - speaks with one controller (see conn.h, wire.h).
- *
- * A channel outlives its connection in two cases: in the child of a fork, which goes on recording before its own registration is
- * answered, and around system calls that need a process without a helper. Such orphans are taken over when a controller sends a channel
- * with the same ring set, enabler by enabler; what it has not confirmed by its first DONE is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "ring/writer.h"
+#include "tracer/channel.h"
 #include "tracer/clock.h"
-#include "tracer/conn.h"
-
-#define CHANNELS_MAX 64u
-
-static uint64_t process_start_time(void)
-{
-	char buf[1024], *at;
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, buf, sizeof(buf) - 1) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return 0;
-	buf[n] = '\0';
-	at = strrchr(buf, ')');         /* the name may hold anything but is the last in parentheses */
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at + 1, NULL, 10) : 0;
-}
-
-void wmk_process_name(char *name, size_t size)
-{
-	int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, name, size - 1) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	if (n > 0)
-		name[n] = '\0';
-	else
-		snprintf(name, size, "%s", program_invocation_short_name);
-	name[strcspn(name, "\n")] = '\0';
-}
-
-/* The kernel gives 16 random bytes to each program that it starts: the same for every copy of this library in it, others after exec. */
-static uint64_t image(void)
-{
-	uint64_t random[2] = { 0 };
-	const void *bytes = (const void *)getauxval(AT_RANDOM);
-
-	if (!bytes)
-		return 0;
-	memcpy(random, bytes, sizeof(random));
-	/* mixed: the C library makes its secrets of them */
-	for (int i = 0; i < 4; i++) {
-		random[0] = (random[0] ^ random[0] >> 29) * 0xbf58476d1ce4e5b9u + random[1];
-		random[1] = (random[1] ^ random[1] >> 32) * 0x94d049bb133111ebu + random[0];
-	}
-	return (random[0] ^ random[1]) | 1;
-}
+#include "tracer/process.h"
+#include "tracer/statedump.h"
 
 static int say_hello(struct wmk_conn *conn)
 {
 	struct wmk_hello hello = {
 		.abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid(), .ppid = (uint32_t)getppid(),
-		.start_time = process_start_time(), .image = image(),
+		.start_time = wmk_process_start_time(), .image = wmk_process_image(),
 	};
 
 	wmk_process_name(hello.name, sizeof(hello.name));
@@ -84,30 +30,32 @@ static int say_hello(struct wmk_conn *conn)
 }
 
 /* A socket of somebody who is neither root nor this user is none of ours. */
-static int check_peer(int sock)
+static int check_peer(struct wmk_conn *conn)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 
-	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+	if (getsockopt(conn->sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
 		return -errno;
+	conn->peer = peer.pid;
 	return peer.uid == 0 || peer.uid == geteuid() ? 0 : -EPERM;
 }
 
-int wmk_conn_open(struct wmk_conn *conn, const char *path)
+int wmk_conn_open(struct wmk_conn *conn, const char *path, unsigned place)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int err;
 
 	memset(conn, 0, sizeof(*conn));
 	conn->sock = -1;
+	conn->place = (uint8_t)place;
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
 	strcpy(addr.sun_path, path);
 	conn->sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (conn->sock < 0)
 		return -errno;
-	err = connect(conn->sock, (struct sockaddr *)&addr, sizeof(addr)) == 0 ? check_peer(conn->sock) : -errno;
+	err = connect(conn->sock, (struct sockaddr *)&addr, sizeof(addr)) == 0 ? check_peer(conn) : -errno;
 	if (err == 0)
 		err = say_hello(conn);
 	if (err < 0) {
@@ -119,35 +67,15 @@ int wmk_conn_open(struct wmk_conn *conn, const char *path)
 
 void wmk_conn_close(struct wmk_conn *conn, bool keep)
 {
-	struct wmk_channel *channel, *next;
-
 	if (conn->sock < 0)
 		return;
-	for (channel = wmk_tracer.channels; channel; channel = next) {
-		next = channel->next;
-		if (channel->conn != conn)
-			continue;
-		channel->conn = NULL;
-		if (!keep)
-			wmk_channel_remove(channel);
-	}
+	wmk_channels_leave(conn, keep);
 	close(conn->sock);
 	wmk_out_free(&conn->out);
 	wmk_in_free(&conn->in);
 	free(conn->announced);
 	memset(conn, 0, sizeof(*conn));
 	conn->sock = -1;
-}
-
-void wmk_orphans_remove(void)
-{
-	struct wmk_channel *channel, *next;
-
-	for (channel = wmk_tracer.channels; channel; channel = next) {
-		next = channel->next;
-		if (!channel->conn)
-			wmk_channel_remove(channel);
-	}
 }
 
 /* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -212,23 +140,28 @@ int wmk_conn_announce(struct wmk_conn *conn)
 /* Some: where one cannot be, all cannot, as a rule. */
 #define COMPLAINTS_MAX 16u
 
-static int complain_late(struct wmk_conn *conn, uint32_t late_ms)
+static int complain_late(struct wmk_conn *conn)
 {
 	char words[200];
 
-	conn->told_late = true;
-	snprintf(words, sizeof(words), "its registration took longer than the %u ms that it waits (WAYMARK_REGISTER_TIMEOUT): "
-		 "the first of what it recorded may be missing", late_ms);
+	if (conn->late_ms)
+		snprintf(words, sizeof(words), "its registration took longer than the %u ms that it waits (WAYMARK_REGISTER_TIMEOUT): "
+			 "the first of what it recorded may be missing", conn->late_ms);
+	else
+		snprintf(words, sizeof(words), "it did not wait for its registration, because the session daemon was stopped then: "
+			 "the first of what it recorded may be missing");
+	conn->late_ms = 0;
+	conn->passed_by = false;
 	return wmk_out_error(&conn->out, WMK_MSG_ERROR, 0, ETIMEDOUT, words);
 }
 
-int wmk_conn_complain(struct wmk_conn *conn, uint32_t late_ms)
+int wmk_conn_complain(struct wmk_conn *conn)
 {
 	uint32_t from = conn->complained;
 	int err = 0;
 
-	if (conn->welcomed && late_ms && !conn->told_late)
-		err = complain_late(conn, late_ms);
+	if (conn->welcomed && (conn->late_ms || conn->passed_by))
+		err = complain_late(conn);
 	if (err < 0 || !conn->welcomed || from == wmk_tracer.n_untraceable)
 		return err;
 	conn->complained = wmk_tracer.n_untraceable;
@@ -247,116 +180,19 @@ int wmk_conn_complain(struct wmk_conn *conn, uint32_t late_ms)
 
 /* ── commands ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static struct wmk_channel *channel_find(const struct wmk_conn *conn, uint32_t number)
-{
-	struct wmk_channel *channel;
-
-	for (channel = wmk_tracer.channels; channel; channel = channel->next)
-		if (channel->conn == conn && channel->number == number)
-			return channel;
-	return NULL;
-}
-
-/* An orphan with the same rings and the same layout of records. */
-static struct wmk_channel *channel_adopt(struct wmk_conn *conn, const struct wmk_channel_msg *msg, const uint8_t uuid[16])
-{
-	struct wmk_channel *channel;
-
-	for (channel = wmk_tracer.channels; channel; channel = channel->next)
-		if (!channel->conn && !memcmp(channel->uuid, uuid, 16) && channel->field_limit == msg->field_limit &&
-		    channel->n_contexts == msg->n_contexts && !memcmp(channel->contexts, msg->contexts, msg->n_contexts))
-			break;
-	if (!channel)
-		return NULL;
-	channel->conn = conn;
-	channel->number = msg->channel;
-	for (uint32_t i = 0; i < wmk_tracer.n_events; i++) {
-		struct waymark_enabler *e = wmk_enabler_find(wmk_tracer.events[i], channel);
-
-		if (e)
-			e->adopted = false;
-	}
-	return channel;
-}
-
-static int channel_check(const struct wmk_conn *conn, const struct wmk_channel_msg *msg)
-{
-	unsigned n = 0;
-
-	for (const struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
-		n += channel->conn == conn;
-	if (n >= CHANNELS_MAX)
-		return wmk_error(-EMFILE, "more than %u channels", CHANNELS_MAX);
-	if (channel_find(conn, msg->channel))
-		return wmk_error(-EEXIST, "channel %u exists", msg->channel);
-	if (msg->n_contexts > WMK_ENABLER_CONTEXTS)
-		return wmk_error(-E2BIG, "%u contexts, at most %d are possible", msg->n_contexts, WMK_ENABLER_CONTEXTS);
-	for (uint32_t i = 0; i < msg->n_contexts; i++)
-		if (!wmk_context_get(msg->contexts[i]))
-			return wmk_error(-EINVAL, "context %u is not known", msg->contexts[i]);
-	return 0;
-}
-
-static int channel_make(struct wmk_conn *conn, const struct wmk_channel_msg *msg, struct waymark_ring_set *set)
-{
-	struct wmk_channel *channel = calloc(1, sizeof(*channel));
-	const struct waymark_ring_options *options = waymark_ring_set_options(set);
-
-	if (!channel)
-		return wmk_error(-ENOMEM, "no memory for a channel");
-	if (options->clock == WAYMARK_CLOCK_PLUGIN) {
-		if (!wmk_clock_plugin_now()) {
-			free(channel);
-			return wmk_error(-ENOTSUP, "the channel's clock is a plug-in, and this program has none");
-		}
-		wmk_ring_set_plugin_clock(set, wmk_clock_plugin_now());
-	}
-	channel->conn = conn;
-	channel->set = set;
-	channel->number = msg->channel;
-	channel->field_limit = msg->field_limit;
-	channel->n_contexts = (uint8_t)msg->n_contexts;
-	memcpy(channel->contexts, msg->contexts, msg->n_contexts);
-	memcpy(channel->uuid, options->uuid, 16);
-	channel->stamp_key = wmk_context_stamp_key(channel->contexts, channel->n_contexts, &channel->stamp_words);
-	channel->short_clock = options->clock == WAYMARK_CLOCK_COUNTER;
-	channel->next = wmk_tracer.channels;
-	wmk_tracer.channels = channel;
-	return 0;
-}
-
-static int on_channel(struct wmk_conn *conn, const void *body, size_t len, int fd)
+static int on_channel(struct wmk_conn *conn, const void *body, size_t len, int *fd)
 {
 	struct wmk_channel_msg msg;
-	struct waymark_ring_set *set;
 	int err = wmk_channel_decode(body, len, &msg);
 
-	if (err < 0)
-		return err;
-	err = fd < 0 ? wmk_error(-EPROTO, "channel %u came without its rings", msg.channel) : channel_check(conn, &msg);
-	if (err < 0)
-		return err;
-	err = waymark_ring_set_open(fd, &set);
-	if (err < 0)
-		return wmk_error_add(err, "cannot map the rings of channel %u", msg.channel);
-	struct wmk_channel *orphan = channel_adopt(conn, &msg, waymark_ring_set_options(set)->uuid);
-
-	if (orphan || (err = channel_make(conn, &msg, set)) < 0)
-		waymark_ring_set_close(set);
-	struct wmk_channel *channel = channel_find(conn, msg.channel);
-
-	if (channel) {
-		waymark_ring_set_identity(channel->set, conn->slot, conn->generation);
-		wmk_ring_set_allow_blocking(channel->set, wmk_tracer.allow_blocking);
-	}
-	return err;
+	return err < 0 ? err : wmk_channel_take(conn, &msg, fd);
 }
 
 static int on_channel_gone(struct wmk_conn *conn, const void *body, size_t len)
 {
 	uint32_t number;
 	int err = wmk_u32_decode(body, len, &number);
-	struct wmk_channel *channel = err < 0 ? NULL : channel_find(conn, number);
+	struct wmk_channel *channel = err < 0 ? NULL : wmk_channel_find(conn, number);
 
 	if (err < 0)
 		return err;
@@ -373,7 +209,7 @@ static int on_enable(struct wmk_conn *conn, const void *body, size_t len)
 
 	if (err < 0)
 		return err;
-	struct wmk_channel *channel = channel_find(conn, msg.channel);
+	struct wmk_channel *channel = wmk_channel_find(conn, msg.channel);
 	struct wmk_event *event = msg.event < wmk_tracer.n_events ? wmk_tracer.events[msg.event] : NULL;
 
 	if (!channel || !event)
@@ -398,7 +234,7 @@ static int on_disable(struct wmk_conn *conn, const void *body, size_t len)
 {
 	struct wmk_disable_msg msg;
 	int err = wmk_disable_decode(body, len, &msg);
-	struct wmk_channel *channel = err < 0 ? NULL : channel_find(conn, msg.channel);
+	struct wmk_channel *channel = err < 0 ? NULL : wmk_channel_find(conn, msg.channel);
 
 	if (err < 0)
 		return err;
@@ -411,20 +247,6 @@ static int on_disable(struct wmk_conn *conn, const void *body, size_t len)
 	return 0;
 }
 
-/* The first DONE: what was inherited and has not been confirmed is no longer wanted. */
-static void drop_unconfirmed(struct wmk_conn *conn)
-{
-	for (uint32_t i = 0; i < wmk_tracer.n_events; i++) {
-		struct waymark_enabler *e, *next;
-
-		for (e = wmk_tracer.events[i]->chain; e; e = next) {
-			next = e->next;
-			if (e->channel && e->channel->conn == conn && !e->adopted)
-				wmk_enabler_remove(e);
-		}
-	}
-}
-
 static int on_done(struct wmk_conn *conn, const void *body, size_t len)
 {
 	int err = wmk_u32_decode(body, len, &conn->done_batch);
@@ -432,7 +254,7 @@ static int on_done(struct wmk_conn *conn, const void *body, size_t len)
 	if (err < 0)
 		return err;
 	if (!conn->done_any)
-		drop_unconfirmed(conn);
+		wmk_channels_confirmed(conn);
 	conn->done_any = true;
 	return 0;
 }
@@ -448,12 +270,13 @@ static int on_welcome(struct wmk_conn *conn, const void *body, size_t len)
 		return wmk_error(-EPROTO, "the controller speaks version %u, this is %d", welcome.abi, WAYMARK_ABI_VERSION);
 	conn->slot = welcome.slot;
 	conn->generation = welcome.generation;
+	conn->persist = (welcome.flags & WMK_WELCOME_PERSIST) != 0;
 	conn->welcomed = true;
-	return 0;
+	return conn->persist ? wmk_channels_hand_back(conn) : 0;
 }
 
 /* 0; -EPROTO, -ECONNREFUSED: the connection is of no use; other errors concern the one message. */
-static int on_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const void *body, int fd)
+static int on_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const void *body, int *fd)
 {
 	if (!conn->welcomed && frame->type != WMK_MSG_WELCOME && frame->type != WMK_MSG_REFUSED && frame->type != WMK_MSG_ERROR)
 		return wmk_error(-EPROTO, "message %u before welcome", frame->type);
@@ -475,6 +298,11 @@ static int on_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const 
 	case WMK_MSG_SYNC:
 		conn->sync_wanted = true;
 		return wmk_u32_decode(body, frame->length, &conn->sync);
+	case WMK_MSG_STATEDUMP:
+		if (wmk_empty_decode(frame->length) < 0)
+			return -EPROTO;
+		wmk_statedump_again();
+		return 0;
 	case WMK_MSG_ERROR:
 		return 0;
 	default:
@@ -493,7 +321,7 @@ int wmk_conn_input(struct wmk_conn *conn)
 	if (got <= 0)
 		return got < 0 ? got : -ECONNRESET;
 	while ((got = wmk_in_frame(&conn->in, &frame, &body, &fd)) == 1) {
-		err = on_frame(conn, &frame, body, fd);
+		err = on_frame(conn, &frame, body, &fd);
 		if (fd >= 0)
 			close(fd);
 		if (err == -EPROTO || err == -ECONNREFUSED)

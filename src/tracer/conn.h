@@ -9,39 +9,44 @@
 
 #include "tracer/tracer.h"
 
+/* Where controllers may be: root's, and the user's own. */
+#define WMK_PLACES 2u
+
 struct wmk_conn {
 	int sock;               /* -1: not connected */
+	uint8_t place;          /* < WMK_PLACES */
 	bool welcomed;
+	bool persist;           /* its channels outlive the connection */
+	bool silent;            /* cannot answer as things are: nobody waits for it ... */
+	bool passed_by;         /* ... and somebody would have */
+	pid_t peer;             /* who listens there; 0: of another pid namespace */
+	int64_t opened, judge;  /* ms: when, and when to look next whether it can answer */
 	bool sync_wanted;       /* answer `sync` when what was removed is out of use */
 	uint32_t sync;
 	uint32_t slot, generation;
 	uint32_t sent_batch, done_batch;
 	bool sent_any, done_any;
 	uint32_t complained;    /* of events that cannot be traced: up to which serial they have been named */
-	bool told_late;         /* that the program did not wait for the answer */
+	uint32_t late_ms;       /* a constructor waited so long for its answer and went on: to be told */
 	uint32_t *announced;    /* by event number: its `life` + 1 as told, or 0 */
 	uint32_t n_announced;
 	struct wmk_out out;
 	struct wmk_in in;
 };
 
-/* The name of the process: of its main thread, as it is now; where /proc is missing, as it was called. */
-void wmk_process_name(char *name, size_t size);
 /* Connect and say hello. 0 or -errno; nobody there is -ECONNREFUSED or -ENOENT. */
-int wmk_conn_open(struct wmk_conn *conn, const char *path);
+int wmk_conn_open(struct wmk_conn *conn, const char *path, unsigned place);
 /* `keep`: channels stay in force, as orphans that a later connection may take over. Lock held. */
 void wmk_conn_close(struct wmk_conn *conn, bool keep);
 /* Tell what has come and gone since the last time. 0 or -errno. Lock held. */
 int wmk_conn_announce(struct wmk_conn *conn);
-/* Name the events that turned out not to be traceable; tell that a constructor waited `late_ms` in vain, if not 0. 0 or -errno. Lock held. */
-int wmk_conn_complain(struct wmk_conn *conn, uint32_t late_ms);
+/* Name the events that turned out not to be traceable; tell that a constructor did not wait to the end. 0 or -errno. Lock held. */
+int wmk_conn_complain(struct wmk_conn *conn);
 /* Deal with what has arrived. 0, or -errno: close it. Lock held. */
 int wmk_conn_input(struct wmk_conn *conn);
 /* Send what is queued. 1 all, 0 more to come, -errno. */
 int wmk_conn_flush(struct wmk_conn *conn);
 /* Answer a SYNC, now that everything is in force. */
 int wmk_conn_synced(struct wmk_conn *conn);
-/* Channels without a connection, and their enablers. Lock held. */
-void wmk_orphans_remove(void);
 
 #endif

@@ -166,6 +166,8 @@ void wmk_channel_remove(struct wmk_channel *channel)
 			*at = channel->next;
 			break;
 		}
+	if (channel->fd >= 0)
+		close(channel->fd);
 	channel->next = removed_channels;
 	removed_channels = channel;
 }

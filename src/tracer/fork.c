@@ -86,7 +86,7 @@ static int clone_copy(int (*fn)(void *), void *stack, int flags, void *arg, pid_
 
 	wmk_fork_begin();
 	pid = __clone(start_copy, stack, flags, &start, ptid, tls, ctid);
-	wmk_unlock();
+	wmk_fork_end();
 	return pid;
 }
 

@@ -9,8 +9,9 @@
 
 /* Is the thread-local storage that is marked the calling task's own? A system call: only for what is marked. */
 bool wmk_storage_is_own(void);
-/* Before a process is copied: takes the lock, and notes whose storage the calling task runs on. */
+/* Before a process is copied: takes the lock, and notes whose storage the calling task runs on. wmk_fork_end(): after it, in the parent. */
 void wmk_fork_begin(void);
+void wmk_fork_end(void);
 /* In a child with a copy of the memory. Releases the lock that its parent held. */
 void wmk_fork_child_quiet(void);
 

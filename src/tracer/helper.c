@@ -2,10 +2,13 @@
 /*
  * helper.c - the one thread of the library in a program: it owns the sockets, in a descriptor table of its own.
  *
- *     started by a constructor, a fork's child, a run-time event ──► connects ──► sleeps in ppoll() on its sockets
- *     woken by a controller's message, or by tgkill(helper, 32): that signal is the C library's own, blocked here and nowhere sent to
- *     the process as a whole, so that a signalfd sees those that are meant for this thread and takes none of the program's
- *     ends when the last controller is gone; the next one who needs it starts another
+ *     started by a constructor, a fork's child, a run-time event
+ *       nobody there:  sleeps on the controllers' wait pages and on `word` (place.h); a moment on `word` alone first, so that a program that
+ *                      starts and ends pays for no more than the thread
+ *       connected:     sleeps in poll() on its sockets; another controller's page is looked at whenever it wakes, every 10 s at least
+ *     woken by a controller, by `word`, and in poll() by tgkill(helper, 32): that signal is the C library's own, blocked here and nowhere
+ *     sent to the process as a whole, so that a signalfd sees those that are meant for this thread and takes none of the program's
+ *     ends when it is told to
  *
  * It makes no call of the loader and takes none of its locks: a constructor in dlopen() may hold those and wait for nothing.
  */
@@ -30,29 +33,36 @@
 #endif
 
 #include "ring/writer.h"
-#include "tracer/conn.h"
+#include "tracer/channel.h"
 #include "tracer/helper.h"
+#include "tracer/place.h"
 #include "tracer/statedump.h"
 
 #define WAKE_SIGNAL 32
 #define STACK_BYTES (128u * 1024)
-#define MAX_CONNS 2
 #define LOOK_MIN_MS 1
 #define LOOK_MAX_MS 100
 #define RECLAIM_MS 5
+#define NAP_MS 20
 
-/* Under the tracer's lock, but for `done`, which is a futex too. */
+/* Under the tracer's lock, but for the atomic ones. */
 static struct {
 	bool running;
-	pid_t tid;              /* 0: it does not listen to signals yet */
+	pid_t tid;              /* 0: it has not begun */
+	bool hurry;             /* somebody is there, as far as is known: do not rest first */
+	bool kicked;            /* try every place now */
+	bool polling;           /* connected: a signal wakes it */
 	bool halt;              /* end now ... */
 	bool keep;              /* ... and keep channels as orphans */
 	bool missed;            /* halted, and could not be started again: children try */
 	bool never;             /* waymark_helper_stop() was called */
-	_Atomic(uint32_t) done; /* the batch for which all controllers have answered */
+	_Atomic(uint32_t) word; /* a futex: counts what it has to hear */
+	uint32_t heard;         /* its value before this turn */
+	_Atomic(uint32_t) done; /* a futex: the batch for which all controllers have answered */
 	_Atomic(uint32_t) late; /* a constructor has waited in vain for so many ms, and the program recorded on */
-	struct wmk_conn conns[MAX_CONNS];
-	unsigned n_conns;
+	_Atomic(uint32_t) waiting; /* threads in wmk_helper_wait() */
+	struct wmk_place places[WMK_PLACES];
+	unsigned n_places;
 } helper;
 /* What is left of WAYMARK_REGISTER_TIMEOUT, for all constructors together. */
 static int64_t wait_budget_ms = -1;
@@ -77,38 +87,25 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* ── where controllers are ───────────────────────────────────────────────────────────────────────────── */
-
-#define PATH_BYTES 108
-
-/* The socket of the i-th possible controller: false past the last. WAYMARK_RUNDIR leaves one; a set-id program has root's only. */
-static bool controller_path(unsigned i, char path[PATH_BYTES])
+static int64_t register_timeout_ms(void)
 {
-	const char *dir = wmk_tracer.secure ? NULL : secure_getenv("WAYMARK_RUNDIR");
-	uid_t uid = geteuid();
-	uid_t whose = dir || i == 1 ? uid : 0;
+	const char *text = wmk_tracer.secure ? NULL : secure_getenv("WAYMARK_REGISTER_TIMEOUT");
+	char *end;
+	long ms = text ? strtol(text, &end, 10) : 3000;
 
-	if (i > 1 || (i == 1 && (dir || uid == 0 || wmk_tracer.secure)))
-		return false;
-	int len = wmk_rundir(whose, dir != NULL, path, PATH_BYTES);
-
-	if (len < 0 || (size_t)len + sizeof("/" WMK_APP_SOCKET) > PATH_BYTES)
-		path[0] = '\0';
-	else
-		strcat(path, "/" WMK_APP_SOCKET);
-	return true;
+	return text && (end == text || *end || ms < 0) ? 3000 : ms > 3600000 ? 3600000 : ms;
 }
 
 bool wmk_helper_wanted(void)
 {
-	char path[PATH_BYTES];
+	struct wmk_place place;
 
 	if (helper.never)
 		return false;
-	if (helper.running)
+	if (helper.polling)
 		return true;
-	for (unsigned i = 0; controller_path(i, path); i++)
-		if (path[0] && access(path, F_OK) == 0)
+	for (unsigned i = 0; wmk_place_find(i, &place); i++)
+		if (wmk_place_has_socket(&place))
 			return true;
 	return false;
 }
@@ -168,11 +165,16 @@ static void publish_done(void)
 {
 	uint32_t done = wmk_tracer.changes;
 
-	for (unsigned i = 0; i < helper.n_conns; i++) {
-		const struct wmk_conn *conn = &helper.conns[i];
+	for (unsigned i = 0; i < helper.n_places; i++) {
+		struct wmk_conn *conn = &helper.places[i].conn;
 
 		if (conn->sock < 0)
 			continue;
+		if (!conn->done_any && conn->silent) {
+			/* relaxed: at worst it is told of a wait that has just ended */
+			conn->passed_by |= atomic_load_explicit(&helper.waiting, memory_order_relaxed) != 0;
+			continue;
+		}
 		if (!conn->done_any)
 			return;
 		if ((int32_t)(conn->done_batch - done) < 0)
@@ -188,116 +190,223 @@ static void publish_done(void)
 /* The last thing that the thread does under the lock: from here on another one may be started. */
 static void finish(void)
 {
-	for (unsigned i = 0; i < helper.n_conns; i++)
-		wmk_conn_close(&helper.conns[i], helper.keep);
+	for (unsigned i = 0; i < helper.n_places; i++) {
+		wmk_conn_close(&helper.places[i].conn, helper.keep);
+		wmk_place_close(&helper.places[i]);
+	}
+	wmk_channels_forget_fds(true);
 	if (!helper.keep)
-		wmk_orphans_remove();
+		wmk_orphans_remove(WMK_PLACES, true);
 	wmk_patch_flush();
 	wmk_reclaim();
-	helper.running = false;
+	helper.running = helper.polling = false;
 	helper.tid = 0;
-	helper.n_conns = 0;
+	helper.n_places = 0;
 	publish_done();
+}
+
+/* It is here. True: in a hurry. */
+static bool begin(void)
+{
+	wmk_lock();
+	helper.tid = (pid_t)syscall(SYS_gettid);
+	helper.heard = atomic_load_explicit(&helper.word, memory_order_relaxed);
+	bool hurry = helper.hurry || helper.halt || helper.kicked;
+
+	wmk_unlock();
+	return hurry;
+}
+
+/* Whatever is said from now on ends its next rest. */
+static void hear(void)
+{
+	wmk_lock();
+	helper.heard = atomic_load_explicit(&helper.word, memory_order_relaxed);
+	wmk_unlock();
+}
+
+static void find_places(void)
+{
+	wmk_lock();
+	helper.n_places = 0;
+	while (helper.n_places < WMK_PLACES && wmk_place_find(helper.n_places, &helper.places[helper.n_places])) {
+		struct wmk_place *place = &helper.places[helper.n_places++];
+
+		place->again = place->backoff = 0;
+		place->conn.sock = -1;
+	}
+	wmk_unlock();
+}
+
+/* True: there is a new connection. */
+static bool try_places(int64_t now)
+{
+	bool connected = false;
+
+	wmk_lock();
+	for (unsigned i = 0; i < helper.n_places && !helper.halt; i++) {
+		struct wmk_place *place = &helper.places[i];
+
+		if (helper.kicked && place->conn.sock < 0)
+			place->again = 0;
+		if (wmk_place_is_due(place, now))
+			connected |= wmk_place_try(place, now);
+	}
+	helper.kicked = false;
+	wmk_unlock();
+	return connected;
+}
+
+static void place_input(struct wmk_place *place, bool ready, uint32_t late, int64_t now)
+{
+	struct wmk_conn *conn = &place->conn;
+	int err = ready ? wmk_conn_input(conn) : 0;
+
+	if (late)
+		conn->late_ms = late;
+	if (err == -ECONNREFUSED)
+		wmk_orphans_remove(place->index, true);        /* that is an answer: it wants nothing */
+	if (err < 0 || wmk_conn_announce(conn) < 0)
+		wmk_place_lost(place, now);
+	else if (!conn->done_any)
+		wmk_place_judge(place, now, register_timeout_ms());
+}
+
+/* What is to be told. True: it is still connected; *events: what to poll for. */
+static bool place_output(struct wmk_place *place, bool reclaimed, short *events, int64_t now)
+{
+	struct wmk_conn *conn = &place->conn;
+	int sent = 0;
+
+	if (wmk_conn_complain(conn) < 0 || (conn->sync_wanted && reclaimed && wmk_conn_synced(conn) < 0) ||
+	    (sent = wmk_conn_flush(conn)) < 0) {
+		wmk_place_lost(place, now);
+		return false;
+	}
+	*events = (short)(POLLIN | (sent == 0 ? POLLOUT : 0));
+	return true;
+}
+
+/* How long the places let it sleep, in ms; INT64_MAX: until something comes. */
+static int64_t places_sleep(int64_t now)
+{
+	int64_t until = INT64_MAX;
+
+	for (unsigned i = 0; i < helper.n_places; i++) {
+		const struct wmk_place *place = &helper.places[i];
+		int64_t at = place->conn.sock < 0 ? place->again : place->conn.done_any ? INT64_MAX : place->conn.judge;
+
+		if (!place->dir[0])
+			continue;
+		/* in poll() nobody hears the page */
+		if (place->conn.sock < 0 && helper.polling && at > now + WMK_PLACE_LOOK_MS)
+			at = now + WMK_PLACE_LOOK_MS;
+		until = at < until ? at : until;
+	}
+	return until == INT64_MAX ? until : until > now ? until - now : 0;
 }
 
 /* Everything that needs the lock, once a turn. Returns how long to sleep, in ms; -1: until something comes; -2: end. */
 static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 {
-	bool live = false, reclaimed;
+	uint32_t late = atomic_exchange_explicit(&helper.late, 0, memory_order_relaxed);
 	int64_t now = now_ms();
+	bool reclaimed;
 
 	wmk_lock();
-	wmk_modules_scan();
-	for (unsigned i = 0; i < helper.n_conns; i++) {
-		struct wmk_conn *conn = &helper.conns[i];
-
-		if (conn->sock < 0)
-			continue;
-		bool hungup = fds[i].revents && wmk_conn_input(conn) < 0;
-
-		if (hungup || wmk_conn_announce(conn) < 0)
-			wmk_conn_close(conn, false);
+	if (helper.polling || wmk_tracer.channels)
+		wmk_modules_scan();
+	for (unsigned i = 0; i < helper.n_places; i++) {
+		if (helper.places[i].conn.sock >= 0)
+			place_input(&helper.places[i], fds[i].revents != 0, late, now);
 		fds[i].revents = 0;
 	}
 	wmk_patch_flush();
 	reclaimed = wmk_reclaim() || wmk_reclaim();
-	for (unsigned i = 0; i < helper.n_conns; i++) {
-		struct wmk_conn *conn = &helper.conns[i];
-		int sent = 0;
-
-		if (conn->sock < 0)
-			continue;
-		if (wmk_conn_complain(conn, atomic_load_explicit(&helper.late, memory_order_relaxed)) < 0 ||
-		    (conn->sync_wanted && reclaimed && wmk_conn_synced(conn) < 0) || (sent = wmk_conn_flush(conn)) < 0) {
-			wmk_conn_close(conn, false);
-			continue;
-		}
-		live = true;
-		fds[i].events = (short)(POLLIN | (sent == 0 ? POLLOUT : 0));
-	}
+	helper.polling = false;
+	for (unsigned i = 0; i < helper.n_places; i++)
+		if (helper.places[i].conn.sock >= 0)
+			helper.polling |= place_output(&helper.places[i], reclaimed, &fds[i].events, now);
 	publish_done();
 	if (now >= *next_look || *period < 0) {
 		*period = look(*period);
 		*next_look = now + *period;
 	}
-	bool end = helper.halt || !live;
+	bool end = helper.halt;
+	int64_t sleep = places_sleep(now);
 
+	if (*period >= 0 && sleep > *next_look - now)
+		sleep = *next_look - now;
+	if (!reclaimed && sleep > RECLAIM_MS)
+		sleep = RECLAIM_MS;
 	if (end)
 		finish();
 	wmk_unlock();
-	if (end)
-		return -2;
-	int sleep = *period < 0 ? -1 : (int)(*next_look - now);
-
-	return !reclaimed && (sleep < 0 || sleep > RECLAIM_MS) ? RECLAIM_MS : sleep;
+	return end ? -2 : sleep == INT64_MAX ? -1 : (int)sleep;
 }
 
-static void connect_all(void)
+/* Until a controller, another thread or the time has something for it. */
+static void rest(struct pollfd *fds, int sleep)
 {
-	char path[PATH_BYTES];
+	struct wmk_wait_for pages[WMK_WAIT_PAGES] = { { 0 } };
+	struct signalfd_siginfo info;
 
-	wmk_lock();
-	helper.tid = (pid_t)syscall(SYS_gettid);
-	helper.n_conns = 0;
-	for (unsigned i = 0; i < MAX_CONNS && controller_path(i, path); i++)
-		if (!path[0] || wmk_conn_open(&helper.conns[helper.n_conns++], path) < 0)
-			helper.n_conns--;
-	wmk_unlock();
+	if (!helper.polling) {
+		for (unsigned i = 0; i < helper.n_places; i++)
+			pages[i] = helper.places[i].wait;
+		wmk_wait_on(pages, &helper.word, helper.heard, sleep);
+		return;
+	}
+	for (unsigned i = 0; i < WMK_PLACES; i++)
+		fds[i].fd = i < helper.n_places ? helper.places[i].conn.sock : -1;
+	/* relaxed: who counted before this was a polling thread has done it under the lock; later ones send a signal too */
+	if (atomic_load_explicit(&helper.word, memory_order_relaxed) != helper.heard)
+		sleep = 0;
+	if (poll(fds, WMK_PLACES + 1, sleep) < 0)
+		for (unsigned i = 0; i <= WMK_PLACES; i++)
+			fds[i].revents = 0;
+	if (fds[WMK_PLACES].revents)
+		while (read(fds[WMK_PLACES].fd, &info, sizeof(info)) > 0)
+			;
 }
 
 static void run(void)
 {
-	struct pollfd fds[MAX_CONNS + 1];
-	struct signalfd_siginfo info;
+	static const struct wmk_wait_for no_page[WMK_WAIT_PAGES];
+	struct pollfd fds[WMK_PLACES + 1];
 	uint64_t wake = 1ull << (WAKE_SIGNAL - 1);
-	int period = -1, sleep, sfd;
+	int period = -1, sleep;
 	int64_t next_look = 0;
+	bool registered = false;
 
 	/* raw: the C library does not let its own signals be named */
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &wake, NULL, sizeof(wake));
+	if (!begin())
+		wmk_wait_on(no_page, &helper.word, helper.heard, NAP_MS);
 	if (!private_descriptors()) {
 		wmk_lock();
 		finish();
 		wmk_unlock();
 		return;
 	}
-	sfd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake), SFD_NONBLOCK | SFD_CLOEXEC);
-	wmk_statedump_register();
-	connect_all();
 	memset(fds, 0, sizeof(fds));
-	for (unsigned i = 0; i < MAX_CONNS; i++)
-		fds[i] = (struct pollfd){ .fd = i < helper.n_conns ? helper.conns[i].sock : -1, .events = POLLIN };
-	fds[MAX_CONNS] = (struct pollfd){ .fd = sfd, .events = POLLIN };
-	while ((sleep = turn(fds, &period, &next_look)) != -2) {
-		wmk_statedump_turn();
-		for (unsigned i = 0; i < MAX_CONNS; i++)
-			fds[i].fd = i < helper.n_conns ? helper.conns[i].sock : -1;
-		if (poll(fds, MAX_CONNS + 1, sleep) < 0)
-			memset(&fds[0].revents, 0, sizeof(fds[0].revents));
-		if (fds[MAX_CONNS].revents)
-			while (read(sfd, &info, sizeof(info)) > 0)
-				;
-	}
+	for (unsigned i = 0; i <= WMK_PLACES; i++)
+		fds[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
+	find_places();
+	do {
+		hear();
+		if (try_places(now_ms()) && !registered) {
+			fds[WMK_PLACES].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake), SFD_NONBLOCK | SFD_CLOEXEC);
+			wmk_statedump_register();
+			registered = true;
+		}
+		sleep = turn(fds, &period, &next_look);
+		if (sleep == -2)
+			break;
+		if (registered)
+			wmk_statedump_turn();
+		rest(fds, sleep);
+	} while (true);
 }
 
 static void *helper_main(void *arg)
@@ -312,8 +421,14 @@ static void *helper_main(void *arg)
 
 void wmk_helper_wake(void)
 {
-	if (helper.tid)
+	/* (with nobody to tell it to, and nothing to do, it need not know) */
+	if (!helper.running || (!helper.polling && !helper.halt && !helper.kicked && !wmk_tracer.channels))
+		return;
+	atomic_fetch_add_explicit(&helper.word, 1, memory_order_relaxed);
+	if (helper.polling)
 		syscall(SYS_tgkill, getpid(), helper.tid, WAKE_SIGNAL);
+	else
+		futex_wake(&helper.word);
 }
 
 /*
@@ -337,7 +452,8 @@ static int start_thread(void)
 	sigset_t all, before;
 	int err = EAGAIN;
 
-	register_membarriers();
+	if (helper.hurry)
+		register_membarriers();
 	/* the mask is inherited, and so in force from the thread's first instruction */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -353,15 +469,17 @@ static int start_thread(void)
 	return -err;
 }
 
-int wmk_helper_start(void)
+int wmk_helper_start(bool somebody)
 {
 	if (helper.never)
 		return -ESHUTDOWN;
 	if (helper.running) {
+		helper.kicked |= somebody && !helper.polling;
 		wmk_helper_wake();
 		return 0;
 	}
-	helper.halt = helper.keep = false;
+	helper.halt = helper.keep = helper.kicked = false;
+	helper.hurry = somebody;
 	helper.running = true;
 	int err = start_thread();
 
@@ -398,7 +516,7 @@ bool wmk_helper_halt(bool keep)
 void wmk_helper_resume(void)
 {
 	wmk_lock();
-	helper.missed = wmk_helper_start() < 0 && !helper.never;
+	helper.missed = wmk_helper_start(true) < 0 && !helper.never;
 	wmk_unlock();
 }
 
@@ -407,36 +525,36 @@ void wmk_helper_forbid(void)
 	helper.never = true;
 }
 
-bool wmk_helper_after_fork(bool may_free)
+bool wmk_helper_after_fork(bool may_free, bool *somebody)
 {
 	bool had = helper.running || helper.missed;
 	struct wmk_channel *channel;
 
+	*somebody = helper.polling || wmk_tracer.channels;
 	for (channel = wmk_tracer.channels; channel; channel = channel->next)
 		channel->conn = NULL;
-	for (unsigned i = 0; i < helper.n_conns; i++) {
+	wmk_channels_forget_fds(false);
+	for (unsigned i = 0; i < helper.n_places; i++) {
+		struct wmk_conn *conn = &helper.places[i].conn;
+
 		if (may_free) {
-			free(helper.conns[i].announced);
-			free(helper.conns[i].out.buf);
-			free(helper.conns[i].in.buf);
+			free(conn->announced);
+			free(conn->out.buf);
+			free(conn->in.buf);
 		}
-		memset(&helper.conns[i], 0, sizeof(helper.conns[i]));
-		helper.conns[i].sock = -1;
+		memset(conn, 0, sizeof(*conn));
+		conn->sock = -1;
+		wmk_place_close(&helper.places[i]);
 	}
-	helper.n_conns = 0;
-	helper.running = helper.missed = false;
+	helper.n_places = 0;
+	helper.running = helper.missed = helper.polling = helper.kicked = false;
 	helper.tid = 0;
 	atomic_store_explicit(&helper.late, 0, memory_order_relaxed);   /* told, or to be told, by the parent */
+	atomic_store_explicit(&helper.waiting, 0, memory_order_relaxed);
+	/* the time is the child's own, where the parent's has not been waited for in vain */
+	if (wait_budget_ms != 0)
+		wait_budget_ms = -1;
 	return had;
-}
-
-static int64_t register_timeout_ms(void)
-{
-	const char *text = wmk_tracer.secure ? NULL : secure_getenv("WAYMARK_REGISTER_TIMEOUT");
-	char *end;
-	long ms = text ? strtol(text, &end, 10) : 3000;
-
-	return text && (end == text || *end || ms < 0) ? 3000 : ms > 3600000 ? 3600000 : ms;
 }
 
 void wmk_helper_wait(uint32_t change)
@@ -446,6 +564,7 @@ void wmk_helper_wait(uint32_t change)
 
 	if (wait_budget_ms < 0)
 		wait_budget_ms = register_timeout_ms();
+	atomic_fetch_add_explicit(&helper.waiting, 1, memory_order_relaxed);
 	while ((int32_t)((done = atomic_load_explicit(&helper.done, memory_order_acquire)) - change) < 0) { /* (T6) */
 		left = wait_budget_ms - (now_ms() - begin);
 		if (left <= 0) {
@@ -455,6 +574,7 @@ void wmk_helper_wait(uint32_t change)
 		}
 		futex_wait(&helper.done, done, left);
 	}
+	atomic_fetch_sub_explicit(&helper.waiting, 1, memory_order_relaxed);
 	left = wait_budget_ms - (now_ms() - begin);
 	wait_budget_ms = left > 0 ? left : 0;
 }

@@ -10,8 +10,8 @@
 
 /* Is there anybody to talk to? Looks for sockets, a few system calls. Lock held. */
 bool wmk_helper_wanted(void);
-/* Start the thread, or wake it where it runs. 0 or -errno. Lock held. */
-int wmk_helper_start(void);
+/* Start the thread, or wake it where it runs; `somebody`: there may be a controller to talk to, now. 0 or -errno. Lock held. */
+int wmk_helper_start(bool somebody);
 /* Lock held. */
 void wmk_helper_wake(void);
 /*
@@ -28,9 +28,9 @@ void wmk_helper_resume(void);
 void wmk_helper_forbid(void);
 /*
  * In the child of a fork, where the thread is not: what it held is given up, its memory too if `may_free`. True: the parent had one.
- * Lock held.
+ * *somebody: it had a controller, or what one gave. Lock held.
  */
-bool wmk_helper_after_fork(bool may_free);
+bool wmk_helper_after_fork(bool may_free, bool *somebody);
 /* Wait until every controller has answered for what was registered up to `change`, bounded by the time that is left. Lock not held. */
 void wmk_helper_wait(uint32_t change);
 

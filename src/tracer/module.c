@@ -133,8 +133,9 @@ void WMK_EXPORT waymark_module_register(struct waymark_module *m)
 		wmk_patch_flush();
 	}
 	uint32_t change = ++wmk_tracer.changes;
-	bool wait = wmk_helper_wanted() && wmk_helper_start() == 0;
+	bool wait = wmk_helper_wanted();
 
+	wait = wmk_helper_start(wait) == 0 && wait;
 	wmk_unlock();
 	if (wait && wmk_module_is_initial(m))
 		wmk_helper_wait(change);

@@ -91,8 +91,7 @@ struct waymark_event WMK_EXPORT *waymark_event_register(const struct waymark_sch
 	if (err == 0) {
 		wmk_patch_flush();
 		wmk_tracer.changes++;
-		if (wmk_helper_wanted())
-			wmk_helper_start();
+		wmk_helper_start(wmk_helper_wanted());
 	}
 	wmk_unlock();
 	if (err < 0) {

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/conn.h"
 #include "tracer/objects.h"
+#include "tracer/process.h"
 #include "tracer/statedump.h"
 #include "tracer/tracer.h"
 
@@ -61,6 +61,11 @@ void wmk_statedump_register(void)
 }
 
 void wmk_statedump_after_fork(void)
+{
+	dumped = false;
+}
+
+void wmk_statedump_again(void)
 {
 	dumped = false;
 }

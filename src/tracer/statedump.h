@@ -9,6 +9,8 @@
 void wmk_statedump_register(void);
 /* Record what is new: everything when the events have been enabled, else what was loaded or unloaded since. Lock not held. */
 void wmk_statedump_turn(void);
+/* At the next turn, record everything again. By the helper. */
+void wmk_statedump_again(void);
 /* In the child of a fork: it dumps for itself. */
 void wmk_statedump_after_fork(void);
 

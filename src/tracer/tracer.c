@@ -2,11 +2,13 @@
 /*
  * tracer.c - the library's state, its lock, and what happens at the first use.
  */
-#include <string.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 
 #include "ring/writer.h"
+#include "tracer/channel.h"
 #include "tracer/clock.h"
 #include "tracer/fork.h"
 #include "tracer/helper.h"
@@ -30,18 +32,47 @@ void wmk_unlock(void)
 	pthread_mutex_unlock(&wmk_tracer.lock);
 }
 
-static bool forker_is_own;     /* under the lock, which is held from before the fork to after it */
+/* Under the lock, which is held from before the fork to after it. */
+static bool forker_is_own;
+static bool signals_blocked;
+static sigset_t signals_before;
 
 void wmk_fork_begin(void)
 {
+	sigset_t all;
+
 	wmk_lock();
 	forker_is_own = wmk_thread.mark == 0 || wmk_storage_is_own();
+	/* a handler in the child must not record before the child has left what is its parent's alone */
+	signals_blocked = wmk_channels_any_private();
+	if (signals_blocked) {
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &signals_before);
+	}
 }
 
+void wmk_fork_end(void)
+{
+	sigset_t before = signals_before;
+	bool restore = signals_blocked;
+
+	wmk_unlock();
+	if (restore)
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* What a child is to its controllers. */
+struct child {
+	bool registers;         /* its parent had a helper */
+	bool somebody;          /* with somebody to talk to */
+	bool waits;             /* it has left rings that were its parent's alone: others are to come */
+};
+
 /* `prepared`: by the C library, as fork() does. Without that its heap may be locked for ever, by a thread that is not here. */
-static bool child_common(bool prepared)
+static struct child child_common(bool prepared)
 {
 	struct wmk_channel *channel;
+	struct child child;
 
 	/*
 	 * A task on another's storage has no restartable sequences, and neither has its copy: what looks like an area of its own is never
@@ -55,23 +86,34 @@ static bool child_common(bool prepared)
 	for (channel = wmk_tracer.channels; channel; channel = channel->next)
 		waymark_ring_set_identity(channel->set, 0, 0);
 	wmk_statedump_after_fork();
-	return wmk_helper_after_fork(prepared);
+	child.registers = wmk_helper_after_fork(prepared, &child.somebody);
+	child.waits = wmk_channels_leave_private();
+	return child;
 }
 
-/* The child records on at once, into the rings that it inherits, under its own names; then it registers as itself. */
+/*
+ * The child records on at once, into the rings that it inherits, under its own names; then it registers as itself. From rings that were its
+ * parent's alone it has parted: it waits for its own, bounded as a constructor is.
+ */
 static void fork_child(void)
 {
-	if (child_common(true)) {
-		wmk_tracer.changes++;
-		wmk_helper_start();
+	struct child child = child_common(true);
+	uint32_t change = 0;
+	bool waits = false;
+
+	if (child.registers) {
+		change = ++wmk_tracer.changes;
+		waits = wmk_helper_start(child.somebody) == 0 && child.waits;
 	}
-	wmk_unlock();
+	wmk_fork_end();
+	if (waits)
+		wmk_helper_wait(change);
 }
 
 void wmk_fork_child_quiet(void)
 {
 	child_common(false);
-	wmk_unlock();
+	wmk_fork_end();
 }
 
 static bool flag(const char *name)
@@ -88,7 +130,7 @@ static void init(void)
 	if (wmk_tracer.disabled)
 		return;
 	wmk_tracer.allow_blocking = flag("WAYMARK_ALLOW_BLOCKING");
-	pthread_atfork(wmk_fork_begin, wmk_unlock, fork_child);
+	pthread_atfork(wmk_fork_begin, wmk_fork_end, fork_child);
 }
 
 void wmk_tracer_init(void)

@@ -131,8 +131,12 @@ struct wmk_name {
 struct wmk_conn;
 struct wmk_channel {
 	struct wmk_channel *next;
-	struct wmk_conn *conn;          /* NULL: inherited over fork, or kept while the helper is stopped */
+	struct wmk_conn *conn;          /* NULL: an orphan (see channel.h) */
 	struct waymark_ring_set *set;
+	int fd;                         /* the set's, in the helper's table, to be handed to the next controller; or -1 */
+	uint8_t place;                  /* whose it is, with a connection or without */
+	bool persist;                   /* as an orphan it waits for the next controller */
+	bool is_private;                /* not for the child of a fork */
 	uint32_t number;
 	uint32_t field_limit;
 	uint8_t uuid[16];

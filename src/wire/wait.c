@@ -87,6 +87,15 @@ static struct wmk_wait_page *open_present(int dir, bool *good)
 	return page;
 }
 
+/* Who has tried at the last generation of a page that is lost must not take this page's for the same. */
+static uint32_t first_generation(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint32_t)ts.tv_sec * 1000003u ^ (uint32_t)ts.tv_nsec;
+}
+
 /* A whole page, which gets its name when it is ready. */
 static int make_new(int dir, struct wmk_wait_page **out)
 {
@@ -106,6 +115,7 @@ static int make_new(int dir, struct wmk_wait_page **out)
 	if (err == 0) {
 		page->magic = WMK_WAIT_MAGIC;
 		page->version = WMK_WAIT_VERSION;
+		atomic_store_explicit(&page->generation, first_generation(), memory_order_relaxed);
 		if (fchmod(fd, 0644) < 0 || renameat(dir, TEMPORARY, dir, WMK_WAIT_FILE) < 0)
 			err = -errno;
 	}

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,7 +46,8 @@ static bool wanted(const struct controller *c, const struct wmk_event_class *cla
 
 static void send_channel(struct controller *c, struct app *app)
 {
-	struct wmk_channel_msg msg = { .channel = CHANNEL, .field_limit = c->options.field_limit, .n_contexts = c->options.n_contexts };
+	struct wmk_channel_msg msg = { .channel = CHANNEL, .field_limit = c->options.field_limit, .n_contexts = c->options.n_contexts,
+		.flags = c->options.private_rings ? WMK_CHANNEL_PRIVATE : 0 };
 
 	memcpy(msg.contexts, c->options.contexts, c->options.n_contexts);
 	wmk_out_frame(&app->out, WMK_MSG_CHANNEL, 0, &msg, sizeof(msg), waymark_ring_set_fd(c->set));
@@ -70,6 +73,7 @@ static void on_event(struct controller *c, struct app *app, const void *body, si
 
 	if (wmk_event_msg_decode(body, len, &number, &encoded, &encoded_len) < 0 || wmk_event_decode(encoded, encoded_len, &class) < 0)
 		abort();
+	app->n_heard++;
 	bool want = wanted(c, class);
 	uint32_t id = class_id(c, class);
 
@@ -84,17 +88,35 @@ static void on_event(struct controller *c, struct app *app, const void *body, si
 		send_enable(app, app->n_events - 1, true);
 }
 
-static void on_frame(struct controller *c, struct app *app, const struct wmk_frame *frame, const void *body)
+/* It comes before any event, with the descriptor of the very set. */
+static void on_rings(struct controller *c, struct app *app, const void *body, size_t len, int fd)
 {
-	struct wmk_welcome welcome = { .abi = WAYMARK_ABI_VERSION, .slot = (uint32_t)(app - c->apps), .generation = 1 };
+	struct wmk_rings_msg msg;
+	struct stat theirs, ours;
+
+	if (wmk_rings_decode(body, len, &msg) < 0 || fd < 0 || app->n_heard || fstat(fd, &theirs) != 0 ||
+	    fstat(waymark_ring_set_fd(c->set), &ours) != 0 || theirs.st_ino != ours.st_ino ||
+	    memcmp(msg.uuid, waymark_ring_set_options(c->set)->uuid, sizeof(msg.uuid)) != 0)
+		abort();
+	c->rings_back++;
+}
+
+static void on_frame(struct controller *c, struct app *app, const struct wmk_frame *frame, const void *body, int fd)
+{
+	struct wmk_welcome welcome = { .abi = WAYMARK_ABI_VERSION, .slot = (uint32_t)(app - c->apps), .generation = 1,
+		.flags = c->options.persist ? WMK_WELCOME_PERSIST : 0 };
 	uint32_t value = 0;
 
 	switch (frame->type) {
 	case WMK_MSG_HELLO:
-		if (c->options.silent)
+		if (c->options.silent || (c->options.first_only && app != c->apps))
 			break;
 		wmk_out_frame(&app->out, WMK_MSG_WELCOME, 0, &welcome, sizeof(welcome), -1);
-		send_channel(c, app);
+		if (!c->channel_away)
+			send_channel(c, app);
+		break;
+	case WMK_MSG_RINGS:
+		on_rings(c, app, body, frame->length, fd);
 		break;
 	case WMK_MSG_EVENT:
 		on_event(c, app, body, frame->length);
@@ -134,9 +156,9 @@ static void serve(struct controller *c, struct app *app)
 	int fd, got = wmk_in_receive(&app->in, app->sock);
 
 	while (got > 0 && (got = wmk_in_frame(&app->in, &frame, &body, &fd)) == 1) {
+		on_frame(c, app, &frame, body, fd);
 		if (fd >= 0)
 			close(fd);
-		on_frame(c, app, &frame, body);
 	}
 	if (got < 0 && got != -EAGAIN)
 		fprintf(stderr, "controller: %s\n", strerror(-got));
@@ -222,19 +244,31 @@ struct controller *controller_start(const char *dir, const struct controller_opt
 	}
 	c->addr.sun_family = AF_UNIX;
 	snprintf(c->addr.sun_path, sizeof(c->addr.sun_path), "%s/" WMK_APP_SOCKET, dir);
-	unlink(c->addr.sun_path);
-	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&c->addr, sizeof(c->addr)) != 0 || listen(c->listener, 64) != 0 ||
-	    pipe2(c->stop, 02000000) != 0)
-		die("controller");
-	pthread_create(&c->thread, NULL, run, c);
+	if (options->page) {
+		int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd < 0 || wmk_wait_create(fd, &c->page) < 0)
+			die("wait page");
+		close(fd);
+	}
+	controller_again(c);
 	return c;
 }
 
-void controller_stop(struct controller *c)
+void controller_again(struct controller *c)
 {
-	if (c->listener < 0)
-		return;
+	unlink(c->addr.sun_path);
+	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&c->addr, sizeof(c->addr)) != 0 || listen(c->listener, 64) != 0 ||
+	    chmod(c->addr.sun_path, 0777) != 0 || pipe2(c->stop, 02000000) != 0)
+		die("controller");
+	if (c->page)
+		wmk_wait_announce(c->page, getpid(), 0);
+	pthread_create(&c->thread, NULL, run, c);
+}
+
+void controller_kill(struct controller *c)
+{
 	if (write(c->stop[1], "", 1) != 1)
 		die("stop");
 	pthread_join(c->thread, NULL);
@@ -244,8 +278,24 @@ void controller_stop(struct controller *c)
 	close(c->listener);
 	close(c->stop[0]);
 	close(c->stop[1]);
-	unlink(c->addr.sun_path);
 	c->listener = -1;
+}
+
+void controller_stop(struct controller *c)
+{
+	char page[sizeof(c->addr.sun_path)];
+
+	if (c->listener >= 0)
+		controller_kill(c);
+	unlink(c->addr.sun_path);
+	if (c->page) {
+		wmk_wait_retire(c->page);
+		wmk_wait_destroy(c->page);
+		c->page = NULL;
+		strcpy(page, c->addr.sun_path);
+		strcpy(strrchr(page, '/') + 1, WMK_WAIT_FILE);
+		unlink(page);
+	}
 }
 
 void controller_free(struct controller *c)
@@ -295,6 +345,29 @@ static bool is_done(const struct app *app, uint32_t value)
 static bool is_behind(const struct app *app, uint32_t value)
 {
 	return app->sock >= 0 && app->synced != value;
+}
+
+unsigned controller_rings_back(struct controller *c)
+{
+	pthread_mutex_lock(&c->lock);
+	unsigned n = c->rings_back;
+
+	pthread_mutex_unlock(&c->lock);
+	return n;
+}
+
+void controller_forget_channel(struct controller *c)
+{
+	c->channel_away = true;
+}
+
+void controller_statedump(struct controller *c)
+{
+	pthread_mutex_lock(&c->lock);
+	for (unsigned i = 0; i < c->n_apps; i++)
+		if (c->apps[i].sock >= 0)
+			wmk_out_frame(&c->apps[i].out, WMK_MSG_STATEDUMP, 0, NULL, 0, -1);
+	pthread_mutex_unlock(&c->lock);
 }
 
 unsigned controller_apps(struct controller *c)

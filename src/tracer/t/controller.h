@@ -22,13 +22,26 @@ struct controller_options {
 	unsigned n_contexts;
 	uint32_t field_limit;
 	uint32_t subbuf_size, n_subbufs;
-	bool silent;                /* accept, and never answer */
+	bool silent;                /* accept, and never answer ... */
+	bool first_only;            /* ... but the first one */
+	bool page;                  /* has a wait page */
+	bool persist;               /* says PERSIST */
+	bool private_rings;         /* says that the rings are one process's (they are all the same) */
 };
 
 struct controller *controller_start(const char *dir, const struct controller_options *options);
 /* Ends the thread, closes sockets. Sets stay until controller_free(). */
 void controller_stop(struct controller *c);
 void controller_free(struct controller *c);
+/* As if it had been killed: sockets close, and the socket's name and the page stay as they are. Then another one in its place, same rings. */
+void controller_kill(struct controller *c);
+void controller_again(struct controller *c);
+/* Ring sets that applications have handed back so far, each the right one. */
+unsigned controller_rings_back(struct controller *c);
+/* From now on it has no channel for those who register. */
+void controller_forget_channel(struct controller *c);
+/* Ask all for a dump of the loaded objects. */
+void controller_statedump(struct controller *c);
 /* Applications that have said hello so far; those that are connected. */
 unsigned controller_apps(struct controller *c);
 unsigned controller_connected(struct controller *c);

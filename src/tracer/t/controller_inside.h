@@ -9,6 +9,7 @@
 #include <sys/un.h>
 
 #include "tracer/t/controller.h"
+#include "wire/wait.h"
 
 #define APPS_MAX 64
 #define CHANNEL 7
@@ -18,7 +19,7 @@ struct app {
 	struct wmk_in in;
 	struct wmk_out out;
 	struct { uint32_t number; uint32_t id; bool there; } *events;
-	unsigned n_events;
+	unsigned n_events, n_heard; /* that are wanted; all */
 	uint32_t synced;
 	bool done;
 };
@@ -36,6 +37,8 @@ struct controller {
 	unsigned n_apps;
 	uint32_t sync;
 	bool channel_away;          /* controller_channel_gone() was called */
+	struct wmk_wait_page *page; /* or NULL */
+	unsigned rings_back;
 	struct waymark_ring_reader **readers; /* of every ring, from the first controller_read() on */
 };
 

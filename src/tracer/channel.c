@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* channel.c - see channel.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "ring/writer.h"
+#include "tracer/channel.h"
+#include "tracer/clock.h"
+
+#define CHANNELS_MAX 64u        /* of a connection, and of what is kept of a place */
+
+struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t number)
+{
+	struct wmk_channel *channel;
+
+	for (channel = wmk_tracer.channels; channel; channel = channel->next)
+		if (channel->conn == conn && channel->number == number)
+			return channel;
+	return NULL;
+}
+
+/* An orphan with the same rings and the same layout of records. */
+static struct wmk_channel *channel_adopt(struct wmk_conn *conn, const struct wmk_channel_msg *msg, const uint8_t uuid[16])
+{
+	struct wmk_channel *channel;
+
+	for (channel = wmk_tracer.channels; channel; channel = channel->next)
+		if (!channel->conn && channel->place == conn->place && !memcmp(channel->uuid, uuid, 16) &&
+		    channel->field_limit == msg->field_limit && channel->n_contexts == msg->n_contexts &&
+		    !memcmp(channel->contexts, msg->contexts, msg->n_contexts))
+			break;
+	if (!channel)
+		return NULL;
+	channel->conn = conn;
+	channel->number = msg->channel;
+	channel->is_private = (msg->flags & WMK_CHANNEL_PRIVATE) != 0;
+	for (uint32_t i = 0; i < wmk_tracer.n_events; i++) {
+		struct waymark_enabler *e = wmk_enabler_find(wmk_tracer.events[i], channel);
+
+		if (e)
+			e->adopted = false;
+	}
+	return channel;
+}
+
+static int channel_check(const struct wmk_conn *conn, const struct wmk_channel_msg *msg)
+{
+	unsigned n = 0;
+
+	for (const struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
+		n += channel->conn == conn;
+	if (n >= CHANNELS_MAX)
+		return wmk_error(-EMFILE, "more than %u channels", CHANNELS_MAX);
+	if (wmk_channel_find(conn, msg->channel))
+		return wmk_error(-EEXIST, "channel %u exists", msg->channel);
+	if (msg->n_contexts > WMK_ENABLER_CONTEXTS)
+		return wmk_error(-E2BIG, "%u contexts, at most %d are possible", msg->n_contexts, WMK_ENABLER_CONTEXTS);
+	for (uint32_t i = 0; i < msg->n_contexts; i++)
+		if (!wmk_context_get(msg->contexts[i]))
+			return wmk_error(-EINVAL, "context %u is not known", msg->contexts[i]);
+	return 0;
+}
+
+static int channel_make(struct wmk_conn *conn, const struct wmk_channel_msg *msg, struct waymark_ring_set *set)
+{
+	struct wmk_channel *channel = calloc(1, sizeof(*channel));
+	const struct waymark_ring_options *options = waymark_ring_set_options(set);
+
+	if (!channel)
+		return wmk_error(-ENOMEM, "no memory for a channel");
+	if (options->clock == WAYMARK_CLOCK_PLUGIN) {
+		if (!wmk_clock_plugin_now()) {
+			free(channel);
+			return wmk_error(-ENOTSUP, "the channel's clock is a plug-in, and this program has none");
+		}
+		wmk_ring_set_plugin_clock(set, wmk_clock_plugin_now());
+	}
+	channel->conn = conn;
+	channel->place = conn->place;
+	channel->set = set;
+	channel->fd = -1;
+	channel->number = msg->channel;
+	channel->is_private = (msg->flags & WMK_CHANNEL_PRIVATE) != 0;
+	channel->field_limit = msg->field_limit;
+	channel->n_contexts = (uint8_t)msg->n_contexts;
+	memcpy(channel->contexts, msg->contexts, msg->n_contexts);
+	memcpy(channel->uuid, options->uuid, 16);
+	channel->stamp_key = wmk_context_stamp_key(channel->contexts, channel->n_contexts, &channel->stamp_words);
+	channel->short_clock = options->clock == WAYMARK_CLOCK_COUNTER;
+	channel->next = wmk_tracer.channels;
+	wmk_tracer.channels = channel;
+	return 0;
+}
+
+
+int wmk_channel_take(struct wmk_conn *conn, const struct wmk_channel_msg *msg, int *fd)
+{
+	struct waymark_ring_set *set;
+	int err = *fd < 0 ? wmk_error(-EPROTO, "channel %u came without its rings", msg->channel) : channel_check(conn, msg);
+
+	if (err < 0)
+		return err;
+	err = waymark_ring_set_open(*fd, &set);
+	if (err < 0)
+		return wmk_error_add(err, "cannot map the rings of channel %u", msg->channel);
+	/* (a set that is not wanted may have been used before, and stale recorders look at it: it is not unmapped) */
+	if (channel_adopt(conn, msg, waymark_ring_set_options(set)->uuid))
+		wmk_ring_set_retire(set);
+	else if ((err = channel_make(conn, msg, set)) < 0) {
+		wmk_ring_set_retire(set);
+		return err;
+	}
+	struct wmk_channel *channel = wmk_channel_find(conn, msg->channel);
+
+	channel->persist = conn->persist;
+	if (conn->persist && channel->fd < 0) {
+		channel->fd = *fd;
+		*fd = -1;
+	}
+	waymark_ring_set_identity(channel->set, conn->slot, conn->generation);
+	wmk_ring_set_allow_blocking(channel->set, wmk_tracer.allow_blocking);
+	return 0;
+}
+
+void wmk_channels_leave(struct wmk_conn *conn, bool keep)
+{
+	struct wmk_channel *channel, *next;
+	unsigned n = 0;
+
+	for (channel = wmk_tracer.channels; channel; channel = channel->next)
+		n += channel->place == conn->place;
+	/* those of the controller before, which this one did not confirm, make room first */
+	for (channel = wmk_tracer.channels; channel; channel = next) {
+		next = channel->next;
+		if (!channel->conn && channel->place == conn->place && n > CHANNELS_MAX) {
+			wmk_channel_remove(channel);
+			n--;
+		}
+	}
+	for (channel = wmk_tracer.channels; channel; channel = next) {
+		next = channel->next;
+		if (channel->conn != conn)
+			continue;
+		channel->conn = NULL;
+		if (!keep)
+			wmk_channel_remove(channel);
+	}
+}
+
+int wmk_channels_hand_back(struct wmk_conn *conn)
+{
+	int err = 0;
+
+	for (struct wmk_channel *channel = wmk_tracer.channels; channel && !err; channel = channel->next) {
+		struct wmk_rings_msg msg;
+
+		if (channel->conn || channel->place != conn->place || channel->fd < 0)
+			continue;
+		memcpy(msg.uuid, channel->uuid, sizeof(msg.uuid));
+		err = wmk_out_frame(&conn->out, WMK_MSG_RINGS, 0, &msg, sizeof(msg), channel->fd);
+	}
+	return err;
+}
+
+void wmk_channels_confirmed(struct wmk_conn *conn)
+{
+	for (uint32_t i = 0; i < wmk_tracer.n_events; i++) {
+		struct waymark_enabler *e, *next;
+
+		for (e = wmk_tracer.events[i]->chain; e; e = next) {
+			next = e->next;
+			if (e->channel && e->channel->conn == conn && !e->adopted)
+				wmk_enabler_remove(e);
+		}
+	}
+	wmk_orphans_remove(conn->place, true);
+}
+
+void wmk_orphans_remove(unsigned place, bool persistent)
+{
+	struct wmk_channel *channel, *next;
+
+	for (channel = wmk_tracer.channels; channel; channel = next) {
+		next = channel->next;
+		if (!channel->conn && (place == WMK_PLACES || channel->place == place) && (persistent || !channel->persist))
+			wmk_channel_remove(channel);
+	}
+}
+
+void wmk_channels_forget_fds(bool close_them)
+{
+	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next) {
+		if (close_them && channel->fd >= 0)
+			close(channel->fd);
+		channel->fd = -1;
+	}
+}
+
+bool wmk_channels_any_private(void)
+{
+	for (const struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
+		if (channel->is_private)
+			return true;
+	return false;
+}
+
+bool wmk_channels_leave_private(void)
+{
+	struct wmk_channel *channel, *next;
+	bool any = false;
+
+	for (channel = wmk_tracer.channels; channel; channel = next) {
+		next = channel->next;
+		if (channel->is_private) {
+			wmk_channel_remove(channel);
+			any = true;
+		}
+	}
+	if (any)
+		wmk_patch_flush();
+	return any;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* place.c - see place.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "tracer/channel.h"
+#include "tracer/place.h"
+#include "tracer/process.h"
+
+#define BACKOFF_MIN_MS 10u
+#define BACKOFF_MAX_MS 1000u
+#define JUDGE_MS 100
+
+bool wmk_place_find(unsigned index, struct wmk_place *place)
+{
+	const char *dir = wmk_tracer.secure ? NULL : secure_getenv("WAYMARK_RUNDIR");
+	uid_t uid = geteuid();
+
+	if (index > 1 || (index == 1 && (dir || uid == 0 || wmk_tracer.secure)))
+		return false;
+	place->index = index;
+	place->owner = dir || index == 1 ? uid : 0;
+	int len = wmk_rundir(place->owner, dir != NULL, place->dir, sizeof(place->dir));
+
+	if (len < 0 || (size_t)len + sizeof("/" WMK_APP_SOCKET) > sizeof(place->dir)) {
+		wmk_error_clear();
+		place->dir[0] = '\0';
+	}
+	return true;
+}
+
+static void socket_path(const struct wmk_place *place, char path[WMK_PLACE_BYTES])
+{
+	strcpy(path, place->dir);
+	strcat(path, "/" WMK_APP_SOCKET);
+}
+
+bool wmk_place_has_socket(const struct wmk_place *place)
+{
+	char path[WMK_PLACE_BYTES];
+
+	if (!place->dir[0])
+		return false;
+	socket_path(place, path);
+	return access(path, F_OK) == 0;
+}
+
+void wmk_place_close(struct wmk_place *place)
+{
+	wmk_wait_close(place->wait.page);
+	place->wait.page = NULL;
+}
+
+/* Anew each time: the page that was mapped may not be the one that has the name now. */
+static void look_at_page(struct wmk_place *place)
+{
+	wmk_place_close(place);
+	if (wmk_wait_open(place->dir, place->owner, &place->wait.page) < 0 &&
+	    (place->owner == 0 || wmk_wait_open(place->dir, 0, &place->wait.page) < 0))
+		place->wait.page = NULL;
+	wmk_error_clear();
+	if (place->wait.page)
+		place->wait.generation = wmk_wait_generation(place->wait.page);
+}
+
+bool wmk_place_is_due(const struct wmk_place *place, int64_t now)
+{
+	if (!place->dir[0] || place->conn.sock >= 0)
+		return false;
+	return now >= place->again || (place->wait.page && wmk_wait_generation(place->wait.page) != place->wait.generation);
+}
+
+bool wmk_place_try(struct wmk_place *place, int64_t now)
+{
+	char path[WMK_PLACE_BYTES];
+	int err;
+
+	look_at_page(place);
+	socket_path(place, path);
+	err = wmk_conn_open(&place->conn, path, place->index);
+	if (err == 0) {
+		place->conn.opened = now;
+		place->conn.judge = now + JUDGE_MS;
+		place->backoff = 0;
+		place->again = INT64_MAX;
+		return true;
+	}
+	wmk_error_clear();
+	wmk_orphans_remove(place->index, false);
+	if (err == -EAGAIN) {
+		/* somebody is there, and many have come before us */
+		place->backoff = place->backoff ? place->backoff * 2 : BACKOFF_MIN_MS;
+		if (place->backoff > BACKOFF_MAX_MS)
+			place->backoff = BACKOFF_MAX_MS;
+		place->again = now + place->backoff;
+		return false;
+	}
+	place->backoff = 0;
+	place->again = place->wait.page && (err == -ENOENT || err == -ECONNREFUSED || err == -EPERM) ? INT64_MAX : now + WMK_PLACE_LOOK_MS;
+	return false;
+}
+
+void wmk_place_lost(struct wmk_place *place, int64_t now)
+{
+	uint32_t tried = place->wait.generation;
+	bool had = place->wait.page != NULL;
+
+	wmk_conn_close(&place->conn, place->conn.persist);
+	look_at_page(place);
+	place->again = !place->wait.page ? now + WMK_PLACE_LOOK_MS : had && place->wait.generation == tried ? INT64_MAX : now;
+}
+
+void wmk_place_judge(struct wmk_place *place, int64_t now, int64_t until_ms)
+{
+	struct wmk_conn *conn = &place->conn;
+	const struct wmk_wait_page *page = place->wait.page;
+
+	if (now < conn->judge)
+		return;
+	conn->judge = now - conn->opened < until_ms ? now + JUDGE_MS : INT64_MAX;
+	/* (who listens in another pid namespace cannot be judged from here) */
+	conn->silent = conn->peer && wmk_process_is_stuck(conn->peer, 0);
+	if (conn->peer && page && !conn->silent) {
+		/* relaxed: of one daemon or the next, both is no more than a hint */
+		uint32_t pid = atomic_load_explicit(&page->pid, memory_order_relaxed);
+
+		conn->silent = pid && wmk_process_is_stuck((pid_t)pid, atomic_load_explicit(&page->start, memory_order_relaxed));
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * place.h - where a controller may be: a runtime directory with its wait page, and the connection if there is one. Used by helper.c only.
+ *
+ *     nobody there ──► page: sleep on the generation that was loaded before connect()
+ *                      no page: look again every 10 s
+ *     connection ends ──► another generation: try at once, else the same again
+ */
+#ifndef WMK_TRACER_PLACE_H
+#define WMK_TRACER_PLACE_H
+
+#include "tracer/conn.h"
+#include "wire/wait.h"
+
+#define WMK_PLACE_BYTES 108
+#define WMK_PLACE_LOOK_MS 10000
+
+struct wmk_place {
+	unsigned index;
+	char dir[WMK_PLACE_BYTES];      /* of the runtime directory; "": cannot be */
+	uid_t owner;                    /* who may have made its page; root may too */
+	struct wmk_wait_for wait;       /* its page, and the generation that was tried; no page: NULL */
+	int64_t again;                  /* when to look again; INT64_MAX: when the page says so */
+	uint32_t backoff;               /* ms; its queue was full */
+	struct wmk_conn conn;
+};
+
+/* The index-th possible place: false past the last. WAYMARK_RUNDIR leaves one; a set-id program has root's only. */
+bool wmk_place_find(unsigned index, struct wmk_place *place);
+/* Does a controller's socket exist there? Says nothing of whether somebody listens. */
+bool wmk_place_has_socket(const struct wmk_place *place);
+/* Is it time to look whether a controller is there? */
+bool wmk_place_is_due(const struct wmk_place *place, int64_t now);
+/* Look: load the page's generation, connect. True: connected. Lock held. */
+bool wmk_place_try(struct wmk_place *place, int64_t now);
+/* Its connection is of no use any more: close it, and be ready for the next. Lock held. */
+void wmk_place_lost(struct wmk_place *place, int64_t now);
+/* The controller has not answered yet: can it? Sets conn.silent; looks every 100 ms until `until_ms` after the beginning. */
+void wmk_place_judge(struct wmk_place *place, int64_t now, int64_t until_ms);
+/* Unmap the page. */
+void wmk_place_close(struct wmk_place *place);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.h - what the kernel says of this process, and of the one that should answer it.
+ */
+#ifndef WMK_TRACER_PROCESS_H
+#define WMK_TRACER_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The name of the process: of its main thread, as it is now; where /proc is missing, as it was called. */
+void wmk_process_name(char *name, size_t size);
+/* Clock ticks since boot; 0 where /proc does not say. */
+uint64_t wmk_process_start_time(void);
+/* A number for what runs in this process since its last exec: the same for every copy of this library in it; 0 if it cannot be had. */
+uint64_t wmk_process_image(void);
+/*
+ * Will this process not answer as things are: is it stopped, or a zombie, or gone, or, if `start` is not 0, another one of the same number?
+ * False where that cannot be known.
+ */
+bool wmk_process_is_stuck(pid_t pid, uint64_t start);
+
+#endif

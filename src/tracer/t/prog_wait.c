@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* prog_wait.c - programs that outlive their controllers, or were there before them. What comes out is in test_daemon.c. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <waymark/runtime.h>
+#include <waymark/trace.h>
+
+#define THREADS 4
+
+static atomic_int stop;
+
+static void moment(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+/* 0, or 3: not within 30 s. */
+static int wait_enabled(int wanted)
+{
+	for (int i = 0; i < 30000; i++) {
+		if (wm_enabled(t, mark) == wanted)
+			return 0;
+		moment();
+	}
+	return 3;
+}
+
+static void *tick(void *arg)
+{
+	unsigned long me = (unsigned long)arg, n = 0;
+
+	while (!stop) {
+		waymark(t, tick, me, n);
+		if (++n % 16 == 0)
+			usleep(300);
+	}
+	waymark(t, end, me, n);
+	return NULL;
+}
+
+static void until_input_ends(void)
+{
+	char byte;
+
+	while (read(0, &byte, 1) > 0)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc > 1 ? argv[1] : "";
+	pthread_t threads[THREADS];
+
+	if (!strcmp(kind, "ticks")) {
+		for (unsigned long i = 0; i < THREADS; i++)
+			pthread_create(&threads[i], NULL, tick, (void *)i);
+		until_input_ends();
+		stop = 1;
+		for (int i = 0; i < THREADS; i++)
+			pthread_join(threads[i], NULL);
+		return 0;
+	}
+	if (!strcmp(kind, "on")) {
+		/* enabled when it starts, or later; then disabled, if the test says so by an argument */
+		int rc = wait_enabled(1);
+
+		waymark(t, mark, wm_named("pid", (int)getpid()));
+		return rc ? rc : argc > 2 ? wait_enabled(0) : 0;
+	}
+	if (!strcmp(kind, "idle")) {
+		until_input_ends();
+		return 0;
+	}
+	return 90;
+}

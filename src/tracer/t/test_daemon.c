@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_daemon.c - controllers that come after their programs, die and are replaced under them, are stopped, are two; and pages that are
+ * none.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "tracer/t/controller.h"
+#include "tracer/t/run.h"
+#include "wire/wait.h"
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
+}
+
+/* A program whose standard input is a pipe; *end: the pipe's other end. */
+static pid_t start_with_input(const char *kind, int *end)
+{
+	int ends[2], saved = dup(0);
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	dup2(ends[0], 0);
+	pid_t pid = run_start((const char *[]){ "prog_wait", kind, NULL });
+
+	dup2(saved, 0);
+	close(saved);
+	close(ends[0]);
+	*end = ends[1];
+	return pid;
+}
+
+/* The thread that is not the first, once it is asleep; -1: none, or not so within 10 s. */
+static int helper_of(pid_t pid)
+{
+	char path[64], text[256], state;
+	struct dirent *entry;
+
+	for (int i = 0; i < 10000; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/task", pid);
+		DIR *tasks = opendir(path);
+		int tid = 0;
+
+		while (tasks && (entry = readdir(tasks)))
+			if (atoi(entry->d_name) > 0 && atoi(entry->d_name) != pid)
+				tid = atoi(entry->d_name);
+		if (tasks)
+			closedir(tasks);
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+		FILE *stat = tid ? fopen(path, "r") : NULL;
+		size_t n = stat ? fread(text, 1, sizeof(text) - 1, stat) : 0;
+
+		if (stat)
+			fclose(stat);
+		text[n] = '\0';
+		if (n && sscanf(strrchr(text, ')'), ") %c", &state) == 1 && state == 'S')
+			return tid;
+		pause_ms(1);
+	}
+	return -1;
+}
+
+static long switches(pid_t pid, int tid)
+{
+	char path[64], line[128];
+	long n = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+	FILE *status = fopen(path, "r");
+
+	while (status && fgets(line, sizeof(line), status))
+		sscanf(line, "voluntary_ctxt_switches: %ld", &n);
+	if (status)
+		fclose(status);
+	return n;
+}
+
+static struct wmk_wait_page *page_make(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct wmk_wait_page *page;
+
+	assert_int_equal(wmk_wait_create(fd, &page), 0);
+	close(fd);
+	return page;
+}
+
+/* Twenty programs wait on a page; each is there when the controller is, and does nothing before. */
+static void comes_later(void **state)
+{
+	enum { N = 20 };
+	struct controller_options options = { .prefix = "t:", .page = true };
+	const char *dir = run_make_dir();
+	struct wmk_wait_page *page = page_make(dir);
+	struct run_records records = { 0 };
+	pid_t pids[N];
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		pids[i] = run_start((const char *[]){ "prog_wait", "on", NULL });
+	assert_true(helper_of(pids[0]) > 0);
+	pause_ms(60);
+	struct controller *c = controller_start(dir, &options);
+
+	for (int i = 0; i < N; i++)
+		assert_int_equal(run_wait(pids[i]), 0);
+	assert_true(controller_read(c, run_keep, &records, NULL, NULL) >= 0);
+	assert_int_equal(run_count_prefix(&records, "t:mark pid="), N);
+	assert_int_equal(controller_apps(c), N);
+	run_forget(&records);
+	controller_free(c);
+	wmk_wait_destroy(page);
+	run_remove_dir();
+}
+
+/* Asleep is asleep: before a controller comes, and under one that wants nothing. */
+static void sleeps(void **state)
+{
+	struct controller_options options = { .prefix = "none:", .page = true };
+	const char *dir = run_make_dir();
+	struct wmk_wait_page *page = page_make(dir);
+	int input;
+	pid_t pid = start_with_input("idle", &input);
+
+	(void)state;
+	pause_ms(300);          /* past its first look */
+	int tid = helper_of(pid);
+
+	assert_true(tid > 0);
+	long before = switches(pid, tid);
+
+	assert_true(before >= 0);
+	pause_ms(1200);
+	assert_int_equal(switches(pid, tid), before);
+	struct controller *c = controller_start(dir, &options);
+
+	assert_true(controller_wait_done(c, 1));
+	assert_true(controller_sync(c));
+	pause_ms(200);
+	assert_int_equal(helper_of(pid), tid);
+	before = switches(pid, tid);
+	pause_ms(1200);
+	assert_int_equal(switches(pid, tid), before);
+	close(input);
+	assert_int_equal(run_wait(pid), 0);
+	controller_free(c);
+	wmk_wait_destroy(page);
+	run_remove_dir();
+}
+
+struct ticks {
+	unsigned long n[4], total[4], wrong;
+};
+
+static void count_tick(void *data, uint32_t ring, uint64_t ts, const char *text)
+{
+	struct ticks *ticks = data;
+	unsigned long me, n;
+
+	(void)ring;
+	(void)ts;
+	if (sscanf(text, "t:tick me=%lu n=%lu", &me, &n) == 2 && me < 4)
+		ticks->n[me]++;
+	else if (sscanf(text, "t:end me=%lu n=%lu", &me, &n) == 2 && me < 4)
+		ticks->total[me] = n;
+	else if (strncmp(text, "t:mark", 6) != 0)
+		ticks->wrong++;
+}
+
+/* Killed and replaced twenty times while threads record: each gets the rings back, and no record is missing. */
+static void replaced(void **state)
+{
+	enum { ROUNDS = 20 };
+	struct controller_options options = { .prefix = "t:", .page = true, .persist = true };
+	struct controller *c = controller_start(run_make_dir(), &options);
+	struct ticks ticks = { 0 };
+	unsigned seed = (unsigned)getpid();
+	uint64_t lost = 0;
+	int input;
+	pid_t pid = start_with_input("ticks", &input);
+
+	(void)state;
+	print_message("seed %u\n", seed);
+	assert_true(controller_wait_done(c, 1));
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		pause_ms(rand_r(&seed) % 20);
+		controller_kill(c);
+		assert_int_equal(controller_connected(c), 0);
+		pause_ms(rand_r(&seed) % 20);
+		controller_again(c);
+		assert_true(controller_wait_done(c, i + 2));
+		if (i % 5 == 0)
+			assert_true(controller_read(c, count_tick, &ticks, &lost, NULL) >= 0);
+	}
+	assert_int_equal(controller_rings_back(c), ROUNDS);
+	close(input);
+	assert_int_equal(run_wait(pid), 0);
+	assert_true(controller_read(c, count_tick, &ticks, &lost, NULL) >= 0);
+	assert_int_equal(lost, 0);
+	assert_int_equal(ticks.wrong, 0);
+	for (int i = 0; i < 4; i++) {
+		assert_true(ticks.total[i] > 0);
+		assert_int_equal(ticks.n[i], ticks.total[i]);
+	}
+	controller_free(c);
+	run_remove_dir();
+}
+
+/* What the next controller does not want is disabled; what a controller that does not persist has enabled goes with it. */
+static void not_confirmed(void **state)
+{
+	struct controller_options options = { .prefix = "t:", .page = true };
+
+	(void)state;
+	for (int persist = 0; persist < 2; persist++) {
+		options.persist = persist;
+		struct controller *c = controller_start(run_make_dir(), &options);
+		pid_t pid = run_start((const char *[]){ "prog_wait", "on", "then off", NULL });
+
+		assert_true(controller_wait_done(c, 1));
+		controller_kill(c);
+		if (persist) {
+			pause_ms(100);
+			assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+			controller_forget_channel(c);
+			controller_again(c);
+		}
+		assert_int_equal(run_wait(pid), 0);
+		assert_int_equal(controller_rings_back(c), persist);
+		controller_free(c);
+		run_remove_dir();
+	}
+}
+
+static unsigned forks_with(const struct controller_options *options, const char *where, unsigned *apps)
+{
+	struct controller *c = controller_start(run_make_dir(), options);
+	struct run_records records = { 0 };
+	char text[64];
+
+	assert_int_equal(run_program("prog_tasks", "fork"), 0);
+	assert_true(controller_read(c, run_keep, &records, NULL, NULL) >= 0);
+	snprintf(text, sizeof(text), "t:mark where=\"%s\" ", where);
+	unsigned n = run_count_prefix(&records, text);
+
+	assert_int_equal(run_count_prefix(&records, "t:mark where=\"after\" "), 1);
+	*apps = controller_apps(c);
+	run_forget(&records);
+	controller_free(c);
+	run_remove_dir();
+	return n;
+}
+
+/* A child records into its parent's own rings never, and from its first record on into those that it is given. */
+static void private_rings(void **state)
+{
+	struct controller_options options = { .prefix = "t:", .private_rings = true };
+	unsigned apps;
+
+	(void)state;
+	assert_int_equal(forks_with(&options, "child", &apps), 1);
+	assert_int_equal(apps, 3);
+	assert_int_equal(forks_with(&options, "grandchild", &apps), 1);
+	options.persist = true;
+	assert_int_equal(forks_with(&options, "grandchild", &apps), 1);
+	options.first_only = true;
+	setenv("WAYMARK_REGISTER_TIMEOUT", "100", 1);
+	assert_int_equal(forks_with(&options, "child", &apps), 0);
+	assert_int_equal(forks_with(&options, "grandchild", &apps), 0);
+	/* rings that are shared wait for nobody's answer */
+	options.private_rings = false;
+	assert_int_equal(forks_with(&options, "child", &apps), 1);
+	unsetenv("WAYMARK_REGISTER_TIMEOUT");
+}
+
+/* A controller that is stopped is not waited for. */
+static void stopped(void **state)
+{
+	struct controller_options options = { .prefix = "t:", .page = true };
+	const char *dir = run_make_dir();
+	int ends[2];
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		controller_start(dir, &options);
+		if (write(ends[1], "", 1) == 1)
+			for (;;)
+				pause();
+		_exit(1);
+	}
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	close(ends[0]);
+	close(ends[1]);
+	assert_int_equal(run_program("prog_tasks", "simple"), 0);
+	kill(pid, SIGSTOP);
+	assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+	setenv("WAYMARK_REGISTER_TIMEOUT", "30000", 1);
+	double begin = seconds();
+
+	assert_int_equal(WEXITSTATUS(run_program("prog_tasks", "simple")), 88);
+	assert_true(seconds() - begin < 15);
+	unsetenv("WAYMARK_REGISTER_TIMEOUT");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	/* nobody listens any more, though all names are there */
+	assert_int_equal(WEXITSTATUS(run_program("prog_tasks", "simple")), 88);
+	/* the next one takes the page over */
+	struct controller *c = controller_start(dir, &options);
+
+	assert_int_equal(run_program("prog_tasks", "simple"), 0);
+	controller_free(c);
+	run_remove_dir();
+}
+
+/* What stands in the page's place does not hinder, stop or kill a program. */
+static void hostile_pages(void **state)
+{
+	enum { FIFO, LINK, SHORT, WRITABLE, FOREIGN, DIRECTORY, KINDS };
+	struct controller_options options = { .prefix = "t:" };
+	char path[128];
+
+	(void)state;
+	for (int kind = 0; kind < KINDS; kind++) {
+		const char *dir = run_make_dir();
+		struct wmk_wait_page *page = kind >= WRITABLE && kind != DIRECTORY ? page_make(dir) : NULL;
+		int input, rc = 0;
+
+		snprintf(path, sizeof(path), "%s/" WMK_WAIT_FILE, dir);
+		if (kind == FIFO)
+			rc = mkfifo(path, 0644);
+		else if (kind == LINK)
+			rc = symlink("/dev/zero", path);
+		else if (kind == SHORT)
+			close(open(path, O_CREAT | O_WRONLY, 0644));
+		else if (kind == WRITABLE)
+			rc = chmod(path, 0666);
+		else if (kind == FOREIGN)
+			rc = geteuid() == 0 ? chown(path, 12345, 12345) : 0;
+		else
+			rc = mkdir(path, 0755);
+		assert_int_equal(rc, 0);
+		pid_t pid = start_with_input("idle", &input);
+
+		pause_ms(60);
+		assert_true(helper_of(pid) > 0);
+		if (page && !(kind == FOREIGN && geteuid() != 0)) {
+			assert_int_equal(truncate(path, 0), 0);
+			pause_ms(20);
+		}
+		struct controller *c = controller_start(dir, &options);
+
+		assert_int_equal(run_program("prog_tasks", "simple"), 0);
+		close(input);
+		assert_int_equal(run_wait(pid), 0);
+		controller_free(c);
+		if (page)
+			wmk_wait_destroy(page);
+		remove(path);
+		run_remove_dir();
+	}
+}
+
+static void count_start(void *data, uint32_t ring, uint64_t ts, const char *text)
+{
+	(void)ring;
+	(void)ts;
+	*(unsigned *)data += !strcmp(text, "lttng_ust_statedump:start");
+}
+
+static void dumps_again(void **state)
+{
+	struct controller_options options = { .prefix = "lttng_ust_statedump:" };
+	struct controller *c = controller_start(run_make_dir(), &options);
+	unsigned dumps = 0;
+	int input;
+	pid_t pid = start_with_input("idle", &input);
+
+	(void)state;
+	assert_true(controller_wait_done(c, 1));
+	for (unsigned wanted = 1; wanted <= 3; wanted++) {
+		for (int i = 0; i < 10000 && dumps < wanted; i++) {
+			assert_true(controller_read(c, count_start, &dumps, NULL, NULL) >= 0);
+			pause_ms(1);
+		}
+		assert_int_equal(dumps, wanted);
+		if (wanted < 3)
+			controller_statedump(c);
+	}
+	close(input);
+	assert_int_equal(run_wait(pid), 0);
+	controller_free(c);
+	run_remove_dir();
+}
+
+/* In a namespace of its own, where /run is ours: root's controller and a user's, over a user's program. */
+static int two_in_namespace(void)
+{
+	struct controller_options options = { .prefix = "t:", .page = true, .persist = true };
+	struct ticks roots = { 0 }, users = { 0 };
+	int input;
+
+	if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount("none", "/run", "tmpfs", 0, "mode=755") != 0 || mkdir("/run/waymark", 0755) != 0 || mkdir("/run/user", 0755) != 0 ||
+	    mkdir("/run/user/12345", 0755) != 0 || mkdir("/run/user/12345/waymark", 0755) != 0)
+		return 77;
+	struct controller *root = controller_start("/run/waymark", &options);
+	struct controller *user = controller_start("/run/user/12345/waymark", &options);
+	pid_t pid;
+	int ends[2], status;
+
+	if (pipe2(ends, O_CLOEXEC) != 0 || dup2(ends[0], 0) != 0)
+		return 1;
+	input = ends[1];
+	close(ends[0]);
+	/* (the program is the user's from its exec on) */
+	if (setresuid(12345, 12345, 0) != 0)
+		return 77;
+	pid = run_start((const char *[]){ "prog_wait", "ticks", NULL });
+	if (setresuid(0, 0, 0) != 0)
+		return 2;
+	for (int i = 0; i < 10000 && !controller_connected(root); i++) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return 77;      /* may not be executed by others here */
+		pause_ms(1);
+	}
+	if (!controller_wait_done(root, 1) || !controller_wait_done(user, 1))
+		return 3;
+	for (unsigned i = 0; i < 6; i++) {
+		struct controller *c = i & 1 ? root : user;
+
+		controller_kill(c);
+		pause_ms(10);
+		controller_again(c);
+		if (!controller_wait_done(c, i / 2 + 2))
+			return 4;
+	}
+	if (controller_rings_back(root) != 3 || controller_rings_back(user) != 3)
+		return 5;
+	close(input);
+	if (run_wait(pid) != 0 || controller_read(root, count_tick, &roots, NULL, NULL) < 0 ||
+	    controller_read(user, count_tick, &users, NULL, NULL) < 0)
+		return 6;
+	for (int i = 0; i < 4; i++)
+		if (roots.total[i] == 0 || roots.n[i] != roots.total[i] || users.total[i] == 0 || users.n[i] != users.total[i])
+			return 7;
+	controller_free(root);
+	controller_free(user);
+	return 0;
+}
+
+static void two(void **state)
+{
+	int status;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		unsetenv("WAYMARK_RUNDIR");
+		_exit(two_in_namespace());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(comes_later), cmocka_unit_test(sleeps), cmocka_unit_test(replaced), cmocka_unit_test(not_confirmed),
+		cmocka_unit_test(private_rings), cmocka_unit_test(stopped), cmocka_unit_test(hostile_pages), cmocka_unit_test(dumps_again),
+		cmocka_unit_test(two),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
