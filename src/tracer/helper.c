@@ -56,6 +56,7 @@ static struct {
 	bool keep;              /* ... and keep channels as orphans */
 	bool missed;            /* halted, and could not be started again: children try */
 	bool never;             /* waymark_helper_stop() was called */
+	bool left;              /* the first thread has left: no more helper in this process */
 	_Atomic(uint32_t) word; /* a futex: counts what it has to hear */
 	uint32_t heard;         /* its value before this turn */
 	_Atomic(uint32_t) done; /* a futex: the batch for which all controllers have answered */
@@ -100,7 +101,7 @@ bool wmk_helper_wanted(void)
 {
 	struct wmk_place place;
 
-	if (helper.never)
+	if (helper.never || helper.left)
 		return false;
 	if (helper.polling)
 		return true;
@@ -471,7 +472,7 @@ static int start_thread(void)
 
 int wmk_helper_start(bool somebody)
 {
-	if (helper.never)
+	if (helper.never || helper.left)
 		return -ESHUTDOWN;
 	if (helper.running) {
 		helper.kicked |= somebody && !helper.polling;
@@ -516,7 +517,7 @@ bool wmk_helper_halt(bool keep)
 void wmk_helper_resume(void)
 {
 	wmk_lock();
-	helper.missed = wmk_helper_start(true) < 0 && !helper.never;
+	helper.missed = wmk_helper_start(true) < 0 && !helper.never && !helper.left;
 	wmk_unlock();
 }
 
@@ -525,9 +526,17 @@ void wmk_helper_forbid(void)
 	helper.never = true;
 }
 
+void wmk_helper_leave(void)
+{
+	wmk_lock();
+	helper.left = true;
+	wmk_unlock();
+	wmk_helper_halt(true);
+}
+
 bool wmk_helper_after_fork(bool may_free, bool *somebody)
 {
-	bool had = helper.running || helper.missed;
+	bool had = helper.running || helper.missed || helper.left;
 	struct wmk_channel *channel;
 
 	*somebody = helper.polling || wmk_tracer.channels;
@@ -547,7 +556,7 @@ bool wmk_helper_after_fork(bool may_free, bool *somebody)
 		wmk_place_close(&helper.places[i]);
 	}
 	helper.n_places = 0;
-	helper.running = helper.missed = helper.polling = helper.kicked = false;
+	helper.running = helper.missed = helper.left = helper.polling = helper.kicked = false;
 	helper.tid = 0;
 	atomic_store_explicit(&helper.late, 0, memory_order_relaxed);   /* told, or to be told, by the parent */
 	atomic_store_explicit(&helper.waiting, 0, memory_order_relaxed);

@@ -26,6 +26,8 @@ bool wmk_helper_halt(bool keep);
 void wmk_helper_resume(void);
 /* waymark_helper_stop(): none is started any more. Lock held. */
 void wmk_helper_forbid(void);
+/* The first thread leaves: the helper ends, what is enabled stays, none is started in this process any more. Lock not held. */
+void wmk_helper_leave(void);
 /*
  * In the child of a fork, where the thread is not: what it held is given up, its memory too if `may_free`. True: the parent had one.
  * *somebody: it had a controller, or what one gave. Lock held.

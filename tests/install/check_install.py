@@ -116,7 +116,7 @@ def main(build):
         version = run([waymark, 'version'], env=env).split()[-1]
         if run(['pkg-config', '--modversion', 'waymark'], env=env).strip() != version:
             sys.exit('waymark.pc and `waymark version` differ')
-        check_symbols(root, 'libwaymark.so.0', r'waymark_|WAYMARK|v?fork$|clone$|unshare$|setns$|set[a-z]*id$|setgroups$|initgroups$')
+        check_symbols(root, 'libwaymark.so.0', r'waymark_|WAYMARK|v?fork$|clone$|unshare$|setns$|pthread_exit$|thrd_exit$|set[a-z]*id$|setgroups$|initgroups$')
         check_symbols(root, 'libwaymark-ring.so.0', r'waymark_ring_|WAYMARK')
         flags = run(['pkg-config', '--cflags', '--libs', 'waymark'], env=env).split()
         check_program(root, env, flags, [], work)

@@ -2,6 +2,7 @@
 /* prog_tasks.c - processes and tasks of every kind that record. What comes out is in test_tasks.c. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,6 +279,36 @@ static int do_setns(void)
 	return rc;
 }
 
+static void *outlive(void *arg)
+{
+	char path[64], state = 0;
+
+	(void)arg;
+	/* until the first thread has gone */
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
+	for (int i = 0; i < 30000 && state != 'Z'; i++) {
+		FILE *stat = fopen(path, "r");
+
+		if (!stat || fscanf(stat, "%*d %*s %c", &state) != 1)
+			exit(1);
+		fclose(stat);
+		usleep(1000);
+	}
+	mark("after");
+	return NULL;
+}
+
+/* The first thread leaves; the program ends with the other. */
+static int do_leave(void)
+{
+	pthread_t thread;
+
+	mark("before");
+	if (pthread_create(&thread, NULL, outlive, NULL) != 0)
+		return 1;
+	pthread_exit(NULL);
+}
+
 static int do_simple(void)
 {
 	mark("simple");
@@ -290,7 +321,7 @@ int main(int argc, char **argv)
 		{ "fork", do_fork }, { "vfork", do_vfork }, { "clone", do_clone }, { "clone_copy", do_clone_copy },
 		{ "descriptors", do_descriptors }, { "unshare", do_unshare }, { "setuid", do_setuid }, { "stop", do_stop },
 		{ "exec", do_exec }, { "text", do_text }, { "simple", do_simple }, { "setns", do_setns },
-		{ "clone_fork", do_clone_fork },
+		{ "clone_fork", do_clone_fork }, { "leave", do_leave },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(kinds) / sizeof(kinds[0]); i++)

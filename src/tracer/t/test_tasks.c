@@ -158,6 +158,20 @@ static void other_user(void **state)
 	run_forget(&o.records);
 }
 
+static void first_thread_leaves(void **state)
+{
+	struct outcome o = run_kind("leave");
+
+	(void)state;
+	assert_int_equal(where(&o, "before"), 1);
+	assert_int_equal(where(&o, "after"), 1);
+	run_forget(&o.records);
+	/* with nobody there it ends too */
+	run_make_dir();
+	assert_int_equal(run_program("prog_tasks", "leave"), 0);
+	run_remove_dir();
+}
+
 static void helper_stopped(void **state)
 {
 	struct outcome o = run_kind("stop");
@@ -228,7 +242,7 @@ int main(void)
 		cmocka_unit_test(forks), cmocka_unit_test(vforks), cmocka_unit_test(clones), cmocka_unit_test(clones_with_memory_of_their_own),
 		cmocka_unit_test(copies_of_clones), cmocka_unit_test(descriptors), cmocka_unit_test(user_namespace), cmocka_unit_test(other_pid_namespace),
 		cmocka_unit_test(other_user),
-		cmocka_unit_test(helper_stopped), cmocka_unit_test(executes), cmocka_unit_test(text_is_not_writable),
+		cmocka_unit_test(first_thread_leaves), cmocka_unit_test(helper_stopped), cmocka_unit_test(executes), cmocka_unit_test(text_is_not_writable),
 		cmocka_unit_test(silent_controller),
 	};
 
