@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * commands.c - a function for each request (see waymark/ctl.h): options become the object that travels. What is wrong with them the daemon
+ * says, which knows; here is checked what this side must, to put them together.
+ */
+#include "ctl/internal.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *text(const char *given)
+{
+	return given ? given : "";
+}
+
+/* Arrays go out as they are; the codec only reads them. */
+static struct wmk_list list(const void *items, unsigned n)
+{
+	return (struct wmk_list){ (void *)(uintptr_t)items, items ? n : 0 };
+}
+
+const char *waymark_ctl_level_name(uint32_t level)
+{
+	for (unsigned i = 0; i < wmk_ctl_event_object.n_members; i++) {
+		const struct wmk_member *m = &wmk_ctl_event_object.members[i];
+
+		if (strcmp(m->name, "level") == 0)
+			return level < m->n_words ? m->words[level] : NULL;
+	}
+	return NULL;
+}
+
+int wmk_ctl_home(char *buf, size_t size)
+{
+	const char *home = secure_getenv("HOME");
+	char strings[4096];
+	struct passwd entry, *found = NULL;
+
+	if (!home || *home != '/') {
+		getpwuid_r(geteuid(), &entry, strings, sizeof(strings), &found);
+		home = found ? found->pw_dir : NULL;
+	}
+	if (!home || *home != '/')
+		return wmk_error(-ENOENT, "it is not known where your home is: set HOME");
+	if (strlen(home) >= size)
+		return wmk_error(-ENAMETOOLONG, "the path of your home has more than %zu bytes", size - 1);
+	strcpy(buf, home);
+	return 0;
+}
+
+/* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */
+
+int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_options *given, struct waymark_ctl_result **result)
+{
+	struct waymark_ctl_create_options o;
+	char home[WMK_OBJECT_TEXT_MAX + 1];
+
+	if (result)
+		*result = NULL;
+	int err = WMK_CTL_OPTIONS(&o, given, "create");
+	if (err == 0 && !o.home)
+		err = wmk_ctl_home(home, sizeof(home));
+	if (err < 0)
+		return err;
+	const struct wmk_ctl_create request = { .name = o.name, .path = o.path, .home = o.home ? o.home : home };
+	return wmk_ctl_request(ctl, WMK_CTL_CREATE, &request, result);
+}
+
+static int on_session(struct waymark_ctl *ctl, uint16_t type, const char *session, struct waymark_ctl_result **result)
+{
+	const struct wmk_ctl_which request = { .session = session };
+
+	return wmk_ctl_request(ctl, type, &request, result);
+}
+
+int waymark_ctl_destroy(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result)
+{
+	return on_session(ctl, WMK_CTL_DESTROY, session, result);
+}
+
+int waymark_ctl_start(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result)
+{
+	return on_session(ctl, WMK_CTL_START, session, result);
+}
+
+int waymark_ctl_stop(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result)
+{
+	return on_session(ctl, WMK_CTL_STOP, session, result);
+}
+
+int waymark_ctl_clear(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result)
+{
+	return on_session(ctl, WMK_CTL_CLEAR, session, result);
+}
+
+int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result)
+{
+	const struct wmk_ctl_list_sessions request = { .session = session };
+
+	return wmk_ctl_request(ctl, WMK_CTL_LIST_SESSIONS, &request, result);
+}
+
+int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_t what, struct waymark_ctl_result **result)
+{
+	const struct wmk_ctl_regenerate request = { .session = session, .what = what };
+
+	return wmk_ctl_request(ctl, WMK_CTL_REGENERATE, &request, result);
+}
+
+static int tracking(struct waymark_ctl *ctl, uint16_t type, const char *what, const struct waymark_ctl_track_options *given,
+		    struct waymark_ctl_result **result)
+{
+	struct waymark_ctl_track_options o;
+
+	if (result)
+		*result = NULL;
+	int err = WMK_CTL_OPTIONS(&o, given, what);
+	if (err < 0)
+		return err;
+	const struct wmk_ctl_track request = { .session = o.session, .kind = o.kind, .all = o.all, .ids = list(o.ids, o.n_ids) };
+	return wmk_ctl_request(ctl, type, &request, result);
+}
+
+int waymark_ctl_track(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options, struct waymark_ctl_result **result)
+{
+	return tracking(ctl, WMK_CTL_TRACK, "track", options, result);
+}
+
+int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options, struct waymark_ctl_result **result)
+{
+	return tracking(ctl, WMK_CTL_UNTRACK, "untrack", options, result);
+}
+
+/* ── channels and events ─────────────────────────────────────────────────────────────────────────────── */
+
+/* NULL: the user domain. */
+static int domain_make(const struct waymark_ctl_domain *given, const char *what, struct wmk_ctl_domain *domain)
+{
+	struct waymark_ctl_domain d = { 0 };
+	int err = given ? WMK_CTL_OPTIONS(&d, given, what) : 0;
+
+	*domain = (struct wmk_ctl_domain){ .kind = d.kind, .follow = d.follow, .pid = d.pid, .exec = d.exec };
+	return err;
+}
+
+int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl_channel_options *given,
+			       struct waymark_ctl_result **result)
+{
+	struct waymark_ctl_channel_options o;
+	struct wmk_ctl_enable_channel request;
+
+	if (result)
+		*result = NULL;
+	int err = WMK_CTL_OPTIONS(&o, given, "enable-channel");
+	if (err == 0)
+		err = domain_make(o.domain, "enable-channel", &request.channel.domain);
+	if (err < 0)
+		return err;
+	request = (struct wmk_ctl_enable_channel){
+		.session = o.session,
+		.channel = {
+			.name = *text(o.name) ? o.name : "channel0", .domain = request.channel.domain, .mode = o.mode, .buffers = o.buffers,
+			.subbuf_size = o.subbuf_size, .n_subbufs = o.n_subbufs, .blocking_us = o.blocking_us,
+			.field_limit = o.field_limit, .tracefile_size = o.tracefile_size, .tracefile_count = o.tracefile_count,
+			.contexts = list(o.contexts, o.n_contexts), .enabled = true,
+		},
+	};
+	return wmk_ctl_request(ctl, WMK_CTL_ENABLE_CHANNEL, &request, result);
+}
+
+int waymark_ctl_disable_channel(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *given,
+				struct waymark_ctl_result **result)
+{
+	struct waymark_ctl_events_options o;
+	struct wmk_ctl_domain domain;
+
+	if (result)
+		*result = NULL;
+	int err = WMK_CTL_OPTIONS(&o, given, "disable-channel");
+	if (err == 0)
+		err = domain_make(o.domain, "disable-channel", &domain);
+	if (err < 0)
+		return err;
+	const struct wmk_ctl_disable_channel request = { o.session, o.channel, domain };
+	return wmk_ctl_request(ctl, WMK_CTL_DISABLE_CHANNEL, &request, result);
+}
+
+/* Elements are as large as the first says. */
+static int rules_make(const struct waymark_ctl_events_options *o, struct wmk_list *rules, struct wmk_arena *arena)
+{
+	const uint8_t *at = (const void *)o->rules;
+
+	for (unsigned i = 0; i < o->n_rules && at; i++) {
+		struct waymark_ctl_rule r;
+		int err = WMK_CTL_OPTIONS(&r, (const void *)(at + i * o->rules->size), "enable-event");
+		struct wmk_ctl_rule *to = err < 0 ? NULL : wmk_arena_append(arena, rules, sizeof(*to));
+
+		if (err == 0 && r.size != o->rules->size)
+			err = wmk_error(-EINVAL, "enable-event: the rules have different sizes");
+		if (err < 0 || !to)
+			return err < 0 ? err : -ENOMEM;
+		bool swap = r.level_op == WAYMARK_CTL_BETWEEN && r.level > r.level_to;   /* the more severe one is the smaller */
+		*to = (struct wmk_ctl_rule){
+			.pattern = r.pattern, .exclusions = list(r.exclusions, r.n_exclusions), .level_op = r.level_op,
+			.level = swap ? r.level_to : r.level, .level_to = swap ? r.level : r.level_to, .enabled = true,
+		};
+	}
+	return 0;
+}
+
+int waymark_ctl_enable_event(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *given, struct waymark_ctl_result **result)
+{
+	struct waymark_ctl_events_options o;
+	struct wmk_ctl_enable_event request = { 0 };
+	struct wmk_arena arena = { 0 };
+
+	if (result)
+		*result = NULL;
+	int err = WMK_CTL_OPTIONS(&o, given, "enable-event");
+	if (err == 0 && o.n_rules > 0 && !o.rules)
+		err = wmk_error(-EINVAL, "enable-event: there are no rules");
+	if (err == 0)
+		err = domain_make(o.domain, "enable-event", &request.domain);
+	if (err == 0)
+		err = rules_make(&o, &request.rules, &arena);
+	if (err == 0) {
+		request.session = o.session;
+		request.channel = o.channel;
+		err = wmk_ctl_request(ctl, WMK_CTL_ENABLE_EVENT, &request, result);
+	}
+	wmk_arena_free(&arena);
+	return err;
+}
+
+int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *given, struct waymark_ctl_result **result)
+{
+	struct waymark_ctl_events_options o;
+	struct wmk_ctl_domain domain;
+
+	if (result)
+		*result = NULL;
+	int err = WMK_CTL_OPTIONS(&o, given, "disable-event");
+	if (err == 0)
+		err = domain_make(o.domain, "disable-event", &domain);
+	if (err < 0)
+		return err;
+	const struct wmk_ctl_disable_event request = { o.session, o.channel, domain, list(o.patterns, o.n_patterns) };
+	return wmk_ctl_request(ctl, WMK_CTL_DISABLE_EVENT, &request, result);
+}
+
+int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *given, struct waymark_ctl_result **result)
+{
+	struct waymark_ctl_events_options o;
+	struct wmk_ctl_domain domain;
+
+	if (result)
+		*result = NULL;
+	int err = WMK_CTL_OPTIONS(&o, given, "add-context");
+	if (err == 0)
+		err = domain_make(o.domain, "add-context", &domain);
+	if (err < 0)
+		return err;
+	const struct wmk_ctl_add_context request = { o.session, o.channel, domain, list(o.contexts, o.n_contexts) };
+	return wmk_ctl_request(ctl, WMK_CTL_ADD_CONTEXT, &request, result);
+}
+
+/* ── programs, the daemon ────────────────────────────────────────────────────────────────────────────── */
+
+int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps_options *given, struct waymark_ctl_result **result)
+{
+	struct waymark_ctl_apps_options o = { 0 };
+
+	if (result)
+		*result = NULL;
+	int err = given ? WMK_CTL_OPTIONS(&o, given, "list-apps") : 0;
+	if (err < 0)
+		return err;
+	const struct wmk_ctl_list_apps request = { .events = o.events, .pattern = o.pattern, .pid = o.pid };
+	return wmk_ctl_request(ctl, WMK_CTL_LIST_APPS, &request, result);
+}
+
+int waymark_ctl_version(struct waymark_ctl *ctl, struct waymark_ctl_result **result)
+{
+	const struct wmk_ctl_nothing request = { 0 };
+
+	return wmk_ctl_request(ctl, WMK_CTL_VERSION, &request, result);
+}
+
+int waymark_ctl_shutdown(struct waymark_ctl *ctl)
+{
+	const struct wmk_ctl_nothing request = { 0 };
+
+	int err = wmk_ctl_request(ctl, WMK_CTL_SHUTDOWN, &request, NULL);
+	return err < 0 ? err : wmk_ctl_hang_up(ctl);
+}

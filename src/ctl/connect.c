@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * connect.c - to which session daemon, and the words for what went wrong in this thread (see waymark/ctl.h).
+ *
+ *     rundir named, or $WAYMARK_RUNDIR ──► that one alone
+ *     else root's, when it lets us in  ──► else the user's own
+ *
+ * Who is at the other end is the kernel's word: root, or the user. Anybody else could have put a socket there.
+ */
+#include "ctl/internal.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *waymark_ctl_error(unsigned index)
+{
+	return wmk_error_get(index);
+}
+
+const char *waymark_ctl_error_text(char *buf, size_t size)
+{
+	return wmk_error_text(buf, size);
+}
+
+const char *waymark_ctl_library_version(void)
+{
+	return WMK_VERSION;
+}
+
+/* ── one try ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int peer_check(int sock, const char *path, bool named)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+		return wmk_error(-errno, "cannot find out who listens on %s", path);
+	if (peer.uid == 0 || peer.uid == geteuid() || (named && geteuid() == 0))
+		return 0;
+	return wmk_error(-EACCES, "on %s user %u listens, neither root nor you", path, (unsigned)peer.uid);
+}
+
+/* A connected socket, or -errno. */
+static int socket_connect(const char *rundir, bool named, uint64_t deadline)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int left = wmk_ctl_left(deadline);
+	struct timeval patience = { left / 1000, left % 1000 * 1000 };       /* AF_UNIX: for connect() too, when many wait there */
+
+	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s/" WMK_CTL_SOCKET, rundir) >= (int)sizeof(address.sun_path))
+		return wmk_error(-ENAMETOOLONG, "the path %.60s.../" WMK_CTL_SOCKET " is too long for a socket", rundir);
+	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (sock < 0)
+		return wmk_error(-errno, "cannot make a socket");
+	int err = left == 0 ? wmk_error(-ETIMEDOUT, "no time is left to connect to %s", address.sun_path) : 0;
+	if (err == 0 && left > 0 && setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0)
+		err = wmk_error(-errno, "cannot bound the time to connect");
+	if (err == 0 && connect(sock, (const struct sockaddr *)&address, sizeof(address)) != 0)
+		err = wmk_error(errno == EAGAIN || errno == EINPROGRESS ? -ETIMEDOUT : -errno, "cannot connect to %s", address.sun_path);
+	if (err == 0)
+		err = peer_check(sock, address.sun_path, named);
+	if (err == 0)
+		return sock;
+	close(sock);
+	return err;
+}
+
+/* Nobody listens there. */
+static bool is_nobody(int err)
+{
+	return err == -ENOENT || err == -ECONNREFUSED;
+}
+
+/* ── where ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct where {
+	const char *named;           /* as named by the caller, NULL: not */
+	bool only;                   /* named, by the caller or the environment */
+	char own[128];               /* that one, or the user's own */
+};
+
+static int where_find(struct where *where, const char *rundir)
+{
+	const char *environment = secure_getenv("WAYMARK_RUNDIR");
+
+	where->named = rundir && *rundir ? rundir : NULL;
+	where->only = where->named || (environment && *environment);
+	if (!where->named) {
+		int len = wmk_rundir(geteuid(), 1, where->own, sizeof(where->own));
+
+		return len < 0 ? len : 0;
+	}
+	if (*rundir != '/' || strlen(rundir) >= sizeof(where->own))
+		return wmk_error(-EINVAL, "the runtime directory '%.60s' is not an absolute path of less than %zu bytes", rundir,
+				 sizeof(where->own));
+	strcpy(where->own, rundir);
+	return 0;
+}
+
+/* Root's daemon, where another's may be used and root's lets us in. A socket, or -1. */
+static int connect_root(struct waymark_ctl *ctl, const struct where *where, uint64_t deadline)
+{
+	if (where->only || geteuid() == 0 || wmk_rundir(0, 0, ctl->rundir, sizeof(ctl->rundir)) < 0)
+		return -1;
+	int sock = socket_connect(ctl->rundir, false, deadline);
+	return sock < 0 ? -1 : sock;
+}
+
+/* A daemon that somebody else started at the same time is as good as ours: it holds the lock, and listens at any moment. */
+static int connect_other(const struct where *where, uint64_t deadline, int err)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	char words[600];
+
+	waymark_ctl_error_text(words, sizeof(words));
+	for (int i = 0; i < 10; i++) {
+		int sock = socket_connect(where->own, where->named, deadline);
+
+		if (sock >= 0)
+			return sock;
+		if (!is_nobody(sock))
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return wmk_ctl_words(err, words);
+}
+
+static int connect_own(struct waymark_ctl *ctl, const struct waymark_ctl_connect_options *options, const struct where *where,
+		       uint64_t deadline)
+{
+	strcpy(ctl->rundir, where->own);
+	int sock = socket_connect(ctl->rundir, where->named, deadline);
+	if (sock >= 0 || !is_nobody(sock))
+		return sock;
+	if (options->start != WAYMARK_CTL_START_IF_NONE)
+		return wmk_error_add(sock, "no session daemon runs");
+	int err = wmk_ctl_daemon_start(options->program, where->named, deadline);
+	if (err == -ECHILD)
+		return connect_other(where, deadline, err);
+	if (err < 0)
+		return err;
+	ctl->started = true;
+	sock = socket_connect(ctl->rundir, where->named, deadline);
+	return sock < 0 ? wmk_error_add(sock, "a session daemon was started, but not for this place") : sock;
+}
+
+/* The first request: says in words what would else be said of the first command. */
+static int greet(struct waymark_ctl *ctl)
+{
+	const struct wmk_ctl_nothing nothing = { 0 };
+
+	return wmk_ctl_request(ctl, WMK_CTL_VERSION, &nothing, NULL);
+}
+
+static void drop(struct waymark_ctl *ctl)
+{
+	if (ctl->socket >= 0)
+		close(ctl->socket);
+	ctl->socket = -1;
+	wmk_in_free(&ctl->in);
+	wmk_out_free(&ctl->out);
+}
+
+static int connect_any(struct waymark_ctl *ctl, const struct waymark_ctl_connect_options *options, uint64_t deadline)
+{
+	struct where where;
+	int err = where_find(&where, options->rundir);
+
+	if (err < 0)
+		return err;
+	ctl->socket = connect_root(ctl, &where, deadline);
+	if (ctl->socket >= 0) {
+		err = greet(ctl);
+		if (err != -EACCES)
+			return err;
+		drop(ctl);               /* it lets others in, not us */
+	}
+	ctl->socket = connect_own(ctl, options, &where, deadline);
+	return ctl->socket < 0 ? ctl->socket : greet(ctl);
+}
+
+int waymark_ctl_connect(const struct waymark_ctl_connect_options *given, struct waymark_ctl **out)
+{
+	struct waymark_ctl_connect_options options = { 0 };
+	int err = 0;
+
+	*out = NULL;
+	wmk_error_clear();
+	if (given)
+		err = WMK_CTL_OPTIONS(&options, given, "connect");
+	if (err == 0 && (options.start > WAYMARK_CTL_START_NEVER || options.timeout_ms < -1))
+		err = wmk_error(-EINVAL, "connect: there is no such way to start a daemon, or no such time");
+	if (err < 0)
+		return err;
+	struct waymark_ctl *ctl = calloc(1, sizeof(*ctl));
+	if (!ctl)
+		return wmk_error(-ENOMEM, "no memory for a connection");
+	ctl->socket = -1;
+	ctl->timeout_ms = options.timeout_ms ? options.timeout_ms : TIMEOUT_MS;
+	err = connect_any(ctl, &options, wmk_ctl_deadline(ctl->timeout_ms));
+	if (err < 0) {
+		waymark_ctl_close(ctl);
+		return wmk_error_add(err, "cannot connect to a session daemon");
+	}
+	*out = ctl;
+	return 0;
+}
+
+void waymark_ctl_close(struct waymark_ctl *ctl)
+{
+	if (!ctl)
+		return;
+	drop(ctl);
+	free(ctl);
+}
+
+const char *waymark_ctl_rundir(const struct waymark_ctl *ctl)
+{
+	return ctl->rundir;
+}
+
+bool waymark_ctl_started(const struct waymark_ctl *ctl)
+{
+	return ctl->started;
+}
+
+void waymark_ctl_set_timeout(struct waymark_ctl *ctl, int timeout_ms)
+{
+	ctl->timeout_ms = timeout_ms > 0 || timeout_ms == -1 ? timeout_ms : TIMEOUT_MS;
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * load.c - sessions from files (see waymark/ctl.h): every file is read before the first request is made, then each session is put together
+ * by the requests that a user would give.
+ *
+ *     CREATE ─► TRACK of each narrowed kind ─► for each channel: ENABLE_CHANNEL with contexts and rules, then what is disabled
+ *
+ * A file may have been written by hand: what is in it is checked like any other input, by the table and by the daemon.
+ */
+#include "ctl/internal.h"
+
+#include "base/error.h"
+#include "ctl/json.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SUFFIX ".json"
+#define FILES_MAX 4096u
+#define WORDS (WMK_ERROR_DEPTH * WMK_ERROR_LEN)
+
+struct loading {
+	struct waymark_ctl *ctl;
+	const struct waymark_ctl_load_options *options;
+	struct waymark_ctl_result *result;
+	struct wmk_ctl_filed *filed;         /* the object of `result` */
+	struct wmk_arena arena;
+	struct wmk_list sessions;            /* of struct wmk_ctl_session: read, not yet made */
+};
+
+/* ── reading ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int text_read(int fd, char **text, size_t *len)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return wmk_error(-errno, "cannot look at it");
+	if (!S_ISREG(st.st_mode))
+		return wmk_error(-EINVAL, "it is no regular file");
+	if (st.st_size > WMK_JSON_MAX)
+		return wmk_error(-EFBIG, "it has %lld bytes: %u may be", (long long)st.st_size, WMK_JSON_MAX);
+	size_t room = (size_t)st.st_size + 1;
+	*text = malloc(room);
+	*len = 0;
+	if (!*text)
+		return wmk_error(-ENOMEM, "no memory for %zu bytes", room);
+	while (*len < room) {
+		ssize_t n = read(fd, *text + *len, room - *len);
+
+		if (n < 0 && errno != EINTR)
+			return wmk_error(-errno, "cannot read it");
+		if (n == 0)
+			return 0;
+		*len += n > 0 ? (size_t)n : 0;
+	}
+	return wmk_error(-EAGAIN, "it is being written to");
+}
+
+static int saved_read(struct loading *l, const char *text, size_t len)
+{
+	struct wmk_ctl_session *session;
+	struct wmk_ctl_saved saved;
+	int err = wmk_json_read(&wmk_ctl_saved_object, text, len, &saved, &l->arena);
+
+	if (err < 0)
+		return wmk_error_add(err, "it is no saved session");
+	if (saved.version != WMK_CTL_SAVED_VERSION)
+		return wmk_error(-EINVAL, "it is a saved session of version %u: this library reads version %u", saved.version,
+				 WMK_CTL_SAVED_VERSION);
+	err = wmk_ctl_name_check(saved.session.name);
+	if (err == 0 && l->options->session && *l->options->session && strcmp(saved.session.name, l->options->session) != 0)
+		err = wmk_error(-ENOENT, "it holds session '%s', not '%s'", saved.session.name, l->options->session);
+	if (err < 0)
+		return err;
+	session = wmk_arena_append(&l->arena, &l->sessions, sizeof(*session));
+	if (!session)
+		return -ENOMEM;
+	*session = saved.session;
+	return 0;
+}
+
+/* `shown`: how the file is called in messages. */
+static int file_read(struct loading *l, int fd, const char *shown)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int err = fd < 0 ? wmk_error(-errno, "cannot open it") : text_read(fd, &text, &len);
+
+	if (err == 0)
+		err = saved_read(l, text, len);
+	if (err == 0)
+		err = wmk_ctl_filed_text(l->result, &l->filed->files, shown);
+	free(text);
+	if (fd >= 0)
+		close(fd);
+	return err < 0 ? wmk_error_add(err, "cannot load %s", shown) : 0;
+}
+
+static int entry_read(struct loading *l, int dir, const char *path, const char *name)
+{
+	char shown[WMK_OBJECT_TEXT_MAX + NAME_MAX + 2];
+
+	snprintf(shown, sizeof(shown), "%s/%s", path, name);
+	return file_read(l, openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW), shown);
+}
+
+static int is_saved(const struct dirent *entry)
+{
+	size_t len = strlen(entry->d_name);
+
+	return entry->d_name[0] != '.' && len > strlen(SUFFIX) && strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+static int directory_read(struct loading *l, int dir, const char *path)
+{
+	char name[WMK_CTL_NAME_MAX + sizeof(SUFFIX)];
+	struct dirent **entries;
+	int err = 0;
+
+	if (l->options->session && *l->options->session) {
+		err = wmk_ctl_name_check(l->options->session);
+		if (err < 0)
+			return err;
+		snprintf(name, sizeof(name), "%s" SUFFIX, l->options->session);
+		return entry_read(l, dir, path, name);
+	}
+	int n = scandirat(dir, ".", &entries, is_saved, alphasort);
+	if (n < 0)
+		return wmk_error(-errno, "cannot read the directory %s", path);
+	if (n == 0)
+		err = wmk_error(-ENOENT, "there are no saved sessions in %s", path);
+	if (n > (int)FILES_MAX)
+		err = wmk_error(-E2BIG, "%s holds %d sessions: %u may be", path, n, FILES_MAX);
+	for (int i = 0; i < n; i++) {
+		if (err == 0)
+			err = entry_read(l, dir, path, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	return err;
+}
+
+static int all_read(struct loading *l)
+{
+	char path[WMK_OBJECT_TEXT_MAX];
+	const char *named = l->options->path;
+	struct stat st;
+	int fd;
+
+	if (!named || !*named) {
+		fd = wmk_ctl_sessions_dir(false, path, sizeof(path));
+	} else {
+		if (strlen(named) >= sizeof(path))
+			return wmk_error(-ENAMETOOLONG, "the path to load from has more than %zu bytes", sizeof(path) - 1);
+		strcpy(path, named);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd < 0 || fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode))
+			return file_read(l, fd, path);
+	}
+	if (fd < 0)
+		return fd;
+	int err = directory_read(l, fd, path);
+	close(fd);
+	return err;
+}
+
+/* ── what may have changed since ─────────────────────────────────────────────────────────────────────── */
+
+/* When the process started, in clock ticks since boot; 0: it is not there, or does not say. */
+static uint64_t start_time_of(uint64_t pid)
+{
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "/proc/%llu/stat", (unsigned long long)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (len <= 0)
+		return 0;
+	text[len] = '\0';
+	const char *at = strrchr(text, ')');             /* field 2 may hold anything; field 22 is the 20th after it */
+	for (unsigned field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+/* A process has a number only while it lives: another one may have it by now. */
+static int process_check(struct wmk_ctl_channel *channel)
+{
+	struct wmk_ctl_domain *d = &channel->domain;
+
+	if (d->kind == WMK_DOMAIN_PID && d->start_time && start_time_of(d->pid) != d->start_time)
+		return wmk_error(-ESRCH, "process %llu, which channel '%s' was for, is gone", (unsigned long long)d->pid, channel->name);
+	d->start_time = 0;
+	return 0;
+}
+
+static bool holds_something(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	bool any = false;
+
+	if (!dir)
+		return errno != ENOENT;
+	while (!any && (entry = readdir(dir)) != NULL)
+		any = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	closedir(dir);
+	return any;
+}
+
+/* ── making ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int ask(struct loading *l, uint16_t type, const void *request)
+{
+	struct waymark_ctl_result *answer;
+	int err = wmk_ctl_request(l->ctl, type, request, &answer);
+
+	if (err == 0)
+		err = wmk_ctl_filed_outcome(l->result, answer);
+	waymark_ctl_result_free(answer);
+	return err;
+}
+
+static int make_trackers(struct loading *l, const struct wmk_ctl_session *s)
+{
+	const struct {
+		bool narrowed;
+		const struct wmk_list *ids;
+	} kinds[] = {
+		[WMK_TRACK_PID] = { s->trackers.pid, &s->trackers.pids },
+		[WMK_TRACK_UID] = { s->trackers.uid, &s->trackers.uids },
+		[WMK_TRACK_GID] = { s->trackers.gid, &s->trackers.gids },
+	};
+	int err = 0;
+
+	for (uint32_t i = 0; err == 0 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const struct wmk_ctl_track request = {
+			.session = s->name, .kind = i, .all = kinds[i].ids->n == 0, .ids = *kinds[i].ids,
+		};
+
+		if (kinds[i].narrowed)       /* to nothing: all are taken out */
+			err = ask(l, kinds[i].ids->n ? WMK_CTL_TRACK : WMK_CTL_UNTRACK, &request);
+	}
+	return err;
+}
+
+/* Patterns of rules that are disabled, but for those that another rule of the channel has enabled: no request can tell the two apart. */
+static int disabled_find(struct loading *l, const struct wmk_ctl_channel *c, struct wmk_list *patterns)
+{
+	const struct wmk_ctl_rule *rules = c->rules.items;
+	char words[WMK_CTL_PATTERN_MAX + 200];
+	int err = 0;
+
+	for (uint32_t i = 0; err == 0 && i < c->rules.n; i++) {
+		bool twin = false;
+
+		for (uint32_t j = 0; !rules[i].enabled && j < c->rules.n; j++)
+			twin |= rules[j].enabled && strcmp(rules[i].pattern, rules[j].pattern) == 0;
+		if (rules[i].enabled)
+			continue;
+		if (twin) {
+			snprintf(words, sizeof(words), "'%s' was disabled with some levels or exclusions: all of it is enabled", rules[i].pattern);
+			err = wmk_ctl_filed_text(l->result, &l->filed->warnings, words);
+			continue;
+		}
+		const char **pattern = wmk_arena_append(&l->arena, patterns, sizeof(*pattern));
+		if (!pattern)
+			return -ENOMEM;
+		*pattern = rules[i].pattern;
+	}
+	return err;
+}
+
+static int make_channel(struct loading *l, const char *session, struct wmk_ctl_channel *c)
+{
+	struct wmk_ctl_enable_channel enable = { session, *c };
+	struct wmk_ctl_disable_event events = { session, c->name, c->domain, { 0 } };
+	const struct wmk_ctl_disable_channel disable = { session, c->name, c->domain };
+	struct wmk_ctl_rule *rules = c->rules.items;
+	int err = disabled_find(l, c, &events.patterns);
+
+	for (uint32_t i = 0; i < c->rules.n; i++)
+		rules[i].enabled = true;
+	enable.channel.enabled = true;
+	if (err == 0)
+		err = ask(l, WMK_CTL_ENABLE_CHANNEL, &enable);
+	if (err == 0 && events.patterns.n)
+		err = ask(l, WMK_CTL_DISABLE_EVENT, &events);
+	if (err == 0 && !c->enabled)
+		err = ask(l, WMK_CTL_DISABLE_CHANNEL, &disable);
+	return err < 0 ? wmk_error_add(err, "cannot make channel '%s'", c->name) : 0;
+}
+
+static int make_whole(struct loading *l, struct wmk_ctl_session *s)
+{
+	struct wmk_ctl_channel *channels = s->channels.items;
+	int err = make_trackers(l, s);
+
+	for (uint32_t i = 0; err == 0 && i < s->channels.n; i++)
+		err = make_channel(l, s->name, &channels[i]);
+	return err;
+}
+
+/* One of that name that is there. */
+static int destroy_old(struct loading *l, const char *name)
+{
+	const struct wmk_ctl_which which = { name };
+	struct waymark_ctl_result *there;
+	int err = waymark_ctl_list_sessions(l->ctl, name, &there);
+
+	if (err == 0 && there->n_sessions)
+		err = ask(l, WMK_CTL_DESTROY, &which);
+	waymark_ctl_result_free(there);
+	return err == -ENOENT ? 0 : err;
+}
+
+static int path_choose(struct loading *l, struct wmk_ctl_session *s)
+{
+	char words[WMK_OBJECT_TEXT_MAX + 200];
+
+	if (l->options->output)
+		s->path = l->options->output;
+	if (l->options->default_output)
+		s->path = "";
+	if (!*s->path || l->options->output || !holds_something(s->path))
+		return 0;
+	snprintf(words, sizeof(words), "%s holds a trace already: session '%s' writes to the default place", s->path, s->name);
+	s->path = "";
+	return wmk_ctl_filed_text(l->result, &l->filed->warnings, words);
+}
+
+static int add_made(struct loading *l, const char *name)
+{
+	struct waymark_ctl_result *listed;
+	int err = waymark_ctl_list_sessions(l->ctl, name, &listed);
+
+	if (err < 0)
+		return err;
+	const struct wmk_list *sessions = &((const struct wmk_ctl_sessions *)listed->object)->sessions;
+	for (uint32_t i = 0; err == 0 && i < sessions->n; i++) {
+		struct wmk_ctl_session *to = wmk_arena_append(&l->result->objects, &l->filed->sessions, sizeof(*to));
+
+		err = to ? wmk_object_copy(&wmk_ctl_session_object, (const struct wmk_ctl_session *)sessions->items + i, to,
+					   &l->result->objects) : -ENOMEM;
+	}
+	waymark_ctl_result_free(listed);
+	return err;
+}
+
+static int make_session(struct loading *l, struct wmk_ctl_session *s)
+{
+	struct wmk_ctl_channel *channels = s->channels.items;
+	char home[WMK_OBJECT_TEXT_MAX + 1], words[WORDS];
+	int err = wmk_ctl_home(home, sizeof(home));
+
+	if (l->options->name)
+		s->name = l->options->name;
+	for (uint32_t i = 0; err == 0 && i < s->channels.n; i++)
+		err = process_check(&channels[i]);
+	if (err == 0 && l->options->replace)
+		err = destroy_old(l, s->name);
+	if (err == 0)
+		err = path_choose(l, s);
+	if (err < 0)
+		return err;
+	const struct wmk_ctl_create create = { s->name, s->path, home };
+	err = ask(l, WMK_CTL_CREATE, &create);
+	if (err < 0)
+		return err;
+	err = make_whole(l, s);
+	if (err == 0)
+		return add_made(l, s->name);
+	/* Not left half made. Its error is what the caller wants to read. */
+	const struct wmk_ctl_which which = { s->name };
+	waymark_ctl_error_text(words, sizeof(words));
+	wmk_ctl_request(l->ctl, WMK_CTL_DESTROY, &which, NULL);
+	return wmk_ctl_words(err, words);
+}
+
+static int load(struct loading *l)
+{
+	int err = all_read(l);
+	struct wmk_ctl_session *sessions = l->sessions.items;
+
+	if (err == 0 && l->sessions.n != 1 && (l->options->name || l->options->output))
+		err = wmk_error(-EINVAL, "load: %u sessions cannot all have one name, or one path: name the session", l->sessions.n);
+	for (uint32_t i = 0; err == 0 && i < l->sessions.n; i++) {
+		err = make_session(l, &sessions[i]);
+		if (err < 0)
+			wmk_error_add(err, "cannot load session '%s'", sessions[i].name);
+	}
+	return err;
+}
+
+int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_options *given, struct waymark_ctl_result **out)
+{
+	struct waymark_ctl_load_options o;
+	struct loading l = { .ctl = ctl, .options = &o };
+
+	if (out)
+		*out = NULL;
+	int err = WMK_CTL_OPTIONS(&o, given, "load");
+	if (err == 0 && o.output && o.default_output)
+		err = wmk_error(-EINVAL, "load: a path for the trace is given, and the default place asked for");
+	if (err < 0)
+		return err;
+	l.result = wmk_ctl_result_new(&wmk_ctl_filed_object);
+	if (!l.result)
+		return -ENOMEM;
+	l.filed = l.result->object;
+	err = load(&l);
+	if (err == 0)
+		err = wmk_ctl_result_finish(l.result);
+	wmk_arena_free(&l.arena);
+	if (err == 0 && out)
+		*out = l.result;
+	else
+		waymark_ctl_result_free(l.result);
+	return err;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * request.c - one request and its reply over the connection (see wire/ctl.h). The daemon is not trusted further than the socket's owner: what
+ * it sends is bounded, and what makes no sense ends the connection with words.
+ *
+ * A reply that comes after its time is up belongs to a number that nobody waits for any more, and is passed over.
+ */
+#include "ctl/internal.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NEVER UINT64_MAX
+
+uint64_t wmk_ctl_deadline(int timeout_ms)
+{
+	struct timespec now;
+
+	if (timeout_ms < 0)
+		return NEVER;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000 + (uint64_t)timeout_ms + 1;
+}
+
+int wmk_ctl_left(uint64_t deadline)
+{
+	uint64_t now = wmk_ctl_deadline(0) - 1;
+
+	return deadline == NEVER ? -1 : now >= deadline ? 0 : (int)(deadline - now);
+}
+
+/* What follows on this connection cannot be understood any more. */
+static int broken(struct waymark_ctl *ctl, int err)
+{
+	if (ctl->socket >= 0)
+		close(ctl->socket);
+	ctl->socket = -1;
+	return err;
+}
+
+static int wait_for(struct waymark_ctl *ctl, short events, uint64_t deadline)
+{
+	struct pollfd p = { .fd = ctl->socket, .events = events };
+
+	for (;;) {
+		int left = wmk_ctl_left(deadline), n = left == 0 ? 0 : poll(&p, 1, left);
+
+		if (n > 0)
+			return 0;
+		if (n == 0)
+			return wmk_error(-ETIMEDOUT, "the session daemon has not answered within %d ms", ctl->timeout_ms);
+		if (errno != EINTR)
+			return wmk_error(-errno, "cannot wait for the session daemon");
+	}
+}
+
+static int send_all(struct waymark_ctl *ctl, uint64_t deadline)
+{
+	for (;;) {
+		int sent = wmk_out_send(&ctl->out, ctl->socket);
+
+		/* A daemon that has hung up may have said why before. */
+		if (sent == 1 || sent == -EPIPE || sent == -ECONNRESET)
+			return 0;
+		if (sent < 0)
+			return broken(ctl, wmk_error(sent, "cannot send to the session daemon"));
+		int err = wait_for(ctl, POLLOUT, deadline);
+		if (err < 0)
+			return broken(ctl, err);         /* half a request is out */
+	}
+}
+
+/* ── receiving ───────────────────────────────────────────────────────────────────────────────────────── */
+
+/* The next frame that belongs to the request. -ETIMEDOUT leaves the connection as it is, any other error breaks it. */
+static int receive_frame(struct waymark_ctl *ctl, uint64_t deadline, struct wmk_frame *frame, const void **body)
+{
+	for (;;) {
+		int fd, got = wmk_in_frame(&ctl->in, frame, body, &fd);
+
+		if (fd >= 0)
+			close(fd);               /* we asked for none */
+		if (got < 0)
+			return broken(ctl, got);
+		if (got == 1 && (frame->request == ctl->request || (frame->request == 0 && frame->type == WMK_CTL_ERROR)))
+			return 0;
+		if (got == 1 && (int32_t)(ctl->request - frame->request) > 0)
+			continue;                /* the late answer to an earlier one */
+		if (got == 1)
+			return broken(ctl, wmk_error(-EPROTO, "the session daemon answers request %u, which was not made", frame->request));
+		int err = wait_for(ctl, POLLIN, deadline);
+		if (err < 0)
+			return err;
+		got = wmk_in_receive(&ctl->in, ctl->socket);
+		if (got == 0)
+			return broken(ctl, wmk_error(-ECONNRESET, "the session daemon has closed the connection"));
+		if (got < 0 && got != -EAGAIN)
+			return broken(ctl, wmk_error(got, "cannot receive from the session daemon"));
+	}
+}
+
+int wmk_ctl_words(int err, char *words)
+{
+	bool first = true;
+
+	for (char *end = words + strlen(words); end > words || first; first = false) {
+		char *at = end;
+
+		while (at > words && !(at[0] == ':' && at[1] == ' '))
+			at--;
+		(first ? wmk_error : wmk_error_add)(err, "%s", at > words ? at + 2 : *at ? at : "the session daemon does not say why");
+		*at = '\0';
+		end = at;
+	}
+	return err;
+}
+
+static int daemon_error(struct waymark_ctl *ctl, const void *body, size_t len)
+{
+	char text[1100];
+	int number, err = wmk_error_msg_decode(body, len, &number, text, sizeof(text));
+
+	return err < 0 ? broken(ctl, err) : wmk_ctl_words(-number, text);
+}
+
+struct joined {
+	uint8_t *bytes;
+	size_t len;
+};
+
+static int join(struct waymark_ctl *ctl, struct joined *joined, const void *body, size_t len)
+{
+	if (len > WMK_OBJECT_MAX - joined->len)
+		return broken(ctl, wmk_error(-EPROTO, "the session daemon's answer has more than %u bytes", WMK_OBJECT_MAX));
+	uint8_t *bytes = realloc(joined->bytes, joined->len + len + 1);
+	if (!bytes)
+		return broken(ctl, wmk_error(-ENOMEM, "no memory for an answer of %zu bytes", joined->len + len));
+	if (len)
+		memcpy(bytes + joined->len, body, len);
+	joined->bytes = bytes;
+	joined->len += len;
+	return 0;
+}
+
+static int take_reply(struct waymark_ctl *ctl, const struct wmk_ctl_command *command, const struct joined *reply,
+		      struct waymark_ctl_result **out)
+{
+	struct waymark_ctl_result *result = wmk_ctl_result_new(command->reply);
+
+	if (!result)
+		return -ENOMEM;
+	int err = wmk_object_decode(command->reply, reply->bytes, reply->len, result->object, &result->objects);
+	if (err == -EPROTO)
+		broken(ctl, err);
+	if (err == 0)
+		err = wmk_ctl_result_finish(result);
+	if (err == 0 && out)
+		*out = result;
+	else
+		waymark_ctl_result_free(result);
+	return err;
+}
+
+static int receive_reply(struct waymark_ctl *ctl, const struct wmk_ctl_command *command, uint64_t deadline,
+			 struct waymark_ctl_result **result)
+{
+	struct joined joined = { 0 };
+	struct wmk_frame frame;
+	const void *body;
+	int err;
+
+	do {
+		err = receive_frame(ctl, deadline, &frame, &body);
+		if (err == 0 && frame.type == WMK_CTL_ERROR)
+			err = daemon_error(ctl, body, frame.length);
+		else if (err == 0 && frame.type != WMK_CTL_REPLY && frame.type != WMK_OBJECT_PART)
+			err = broken(ctl, wmk_error(-EPROTO, "the session daemon answers with a message of type %u", frame.type));
+		else if (err == 0)
+			err = join(ctl, &joined, body, frame.length);
+	} while (err == 0 && frame.type == WMK_OBJECT_PART);
+	if (err == 0)
+		err = take_reply(ctl, command, &joined, result);
+	free(joined.bytes);
+	return err;
+}
+
+int wmk_ctl_request(struct waymark_ctl *ctl, uint16_t type, const void *request, struct waymark_ctl_result **result)
+{
+	const struct wmk_ctl_command *command = wmk_ctl_command_find(type);
+	uint64_t deadline = wmk_ctl_deadline(ctl->timeout_ms);
+	uint8_t *bytes;
+
+	if (result)
+		*result = NULL;
+	wmk_error_clear();
+	if (ctl->socket < 0)
+		return wmk_error(-ENOTCONN, "the connection to the session daemon was lost before: connect again");
+	long len = wmk_object_encode(command->request, request, &bytes);
+	if (len < 0)
+		return (int)len;
+	if (++ctl->request == 0)
+		ctl->request = 1;        /* 0 is the daemon's, for what it says unasked */
+	int err = wmk_out_frame(&ctl->out, (enum wmk_msg)type, ctl->request, bytes, (size_t)len, -1);
+	free(bytes);
+	if (err == 0)
+		err = send_all(ctl, deadline);
+	if (err == 0)
+		err = receive_reply(ctl, command, deadline, result);
+	return err < 0 ? wmk_error_add(err, "the command '%s' failed", command->name) : 0;
+}
+
+int wmk_ctl_hang_up(struct waymark_ctl *ctl)
+{
+	uint64_t deadline = wmk_ctl_deadline(ctl->timeout_ms);
+	char rest[256];
+	ssize_t n;
+
+	do {
+		int err = wait_for(ctl, POLLIN, deadline);
+
+		if (err < 0)
+			return wmk_error_add(err, "the session daemon has not ended yet");
+		n = recv(ctl->socket, rest, sizeof(rest), MSG_DONTWAIT);
+	} while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
+	return broken(ctl, 0);
+}
+
+int wmk_ctl_options(void *to, size_t size, const void *from, const char *what)
+{
+	size_t given;
+
+	memset(to, 0, size);
+	if (!from)
+		return wmk_error(-EINVAL, "%s: no options were given", what);
+	memcpy(&given, from, sizeof(given));
+	if (given < sizeof(given) || given > 65536)
+		return wmk_error(-EINVAL, "%s: the options do not begin with their size", what);
+	for (size_t i = size; i < given; i++)
+		if (((const uint8_t *)from)[i])
+			return wmk_error(-EINVAL, "%s: options are set that this version of the library does not know", what);
+	memcpy(to, from, given < size ? given : size);
+	return 0;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * save.c - sessions as files (see waymark/ctl.h): what the daemon lists, without what became of records, as JSON.
+ *
+ * A file is written under a name of its own and then given its place: it is there whole or not at all, and a link that somebody put at that
+ * name is replaced, not followed. Below $HOME no directory that is a link is entered: $HOME may be another user's when root saves.
+ */
+#include "ctl/internal.h"
+
+#include "base/error.h"
+#include "ctl/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SUFFIX ".json"
+
+static const struct wmk_member saved_members[] = {
+	WMK_MEMBER_OF_U32(wmk_ctl_saved, version),
+	WMK_MEMBER_OF_OBJECT(wmk_ctl_saved, session, wmk_ctl_session, wmk_ctl_session_object),
+};
+const struct wmk_object wmk_ctl_saved_object = WMK_OBJECT_OF("saved session", wmk_ctl_saved, saved_members);
+
+/* ── where ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_ctl_name_check(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len == 0 || len > WMK_CTL_NAME_MAX || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return wmk_error(-EINVAL, "a session cannot be called '%.40s'", name);
+	for (const char *c = name; *c; c++)
+		if (*c == '/' || (unsigned char)*c < 0x20 || *c == 0x7f)
+			return wmk_error(-EINVAL, "a session's name may not hold a '/' or control characters");
+	return 0;
+}
+
+static int dir_enter(int at, const char *name, bool make, int flags)
+{
+	if (make && mkdirat(at, name, 0700) != 0 && errno != EEXIST)
+		return wmk_error(-errno, "cannot make the directory %s", name);
+	int dir = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+	return dir < 0 ? wmk_error(-errno, "cannot open the directory %s", name) : dir;
+}
+
+int wmk_ctl_sessions_dir(bool make, char *path, size_t size)
+{
+	static const char *const below[] = { ".waymark", "sessions" };
+	char home[4096];
+	int dir = wmk_ctl_home(home, sizeof(home));
+
+	if (dir < 0)
+		return dir;
+	if (snprintf(path, size, "%s/.waymark/sessions", home) >= (int)size)
+		return wmk_error(-ENAMETOOLONG, "the path of your home is too long");
+	dir = dir_enter(AT_FDCWD, home, false, 0);
+	for (unsigned i = 0; i < 2 && dir >= 0; i++) {
+		int inner = dir_enter(dir, below[i], make, O_NOFOLLOW);
+
+		close(dir);
+		dir = inner;
+	}
+	return dir < 0 ? wmk_error_add(dir, "%s", path) : dir;
+}
+
+struct place {
+	int dir;
+	char path[WMK_OBJECT_TEXT_MAX];  /* of the directory */
+	const char *file;                /* within it, when the caller named one */
+};
+
+static bool ends_in_json(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > strlen(SUFFIX) && strcmp(path + len - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+static int place_open(struct place *place, const char *path)
+{
+	place->file = NULL;
+	if (!path || !*path) {
+		place->dir = wmk_ctl_sessions_dir(true, place->path, sizeof(place->path));
+		return place->dir < 0 ? place->dir : 0;
+	}
+	if (strlen(path) >= sizeof(place->path))
+		return wmk_error(-ENAMETOOLONG, "the path to save to has more than %zu bytes", sizeof(place->path) - 1);
+	strcpy(place->path, path);
+	if (ends_in_json(path)) {
+		const char *slash = strrchr(path, '/');
+
+		place->file = slash ? slash + 1 : path;
+		strcpy(place->path, ".");
+		if (slash)
+			snprintf(place->path, sizeof(place->path), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	}
+	place->dir = dir_enter(AT_FDCWD, place->path, !place->file, 0);
+	return place->dir < 0 ? place->dir : 0;
+}
+
+/* ── the file ────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* A new file under a name that nobody else has. A descriptor, or -errno. */
+static int temporary_open(int dir, char *name, size_t size)
+{
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(name, size, ".waymark-%ld-%u.tmp", (long)getpid(), i);
+		int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0 || errno != EEXIST)
+			return fd < 0 ? wmk_error(-errno, "cannot make a file") : fd;
+	}
+	return wmk_error(-EEXIST, "too many files that were not finished are there (.waymark-*.tmp)");
+}
+
+static int write_all(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, text, len);
+
+		if (n < 0 && errno != EINTR)
+			return wmk_error(-errno, "cannot write the file");
+		text += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	return fsync(fd) == 0 ? 0 : wmk_error(-errno, "cannot write the file");
+}
+
+static int give_place(int dir, const char *temporary, const char *name, bool replace)
+{
+	if (replace)
+		return renameat(dir, temporary, dir, name) == 0 ? 0 : wmk_error(-errno, "cannot replace the file");
+	if (renameat2(dir, temporary, dir, name, RENAME_NOREPLACE) == 0)
+		return 0;
+	/* A file system that does not know that may know this. */
+	if ((errno == EINVAL || errno == ENOSYS) && linkat(dir, temporary, dir, name, 0) == 0) {
+		unlinkat(dir, temporary, 0);
+		return 0;
+	}
+	return wmk_error(-errno, errno == EEXIST ? "a file is there; save with 'replace' to write over it" : "cannot name the file");
+}
+
+static int file_write(int dir, const char *name, const char *text, bool replace)
+{
+	char temporary[64];
+	int fd = temporary_open(dir, temporary, sizeof(temporary));
+
+	if (fd < 0)
+		return fd;
+	int err = write_all(fd, text, strlen(text));
+	if (close(fd) != 0 && err == 0)
+		err = wmk_error(-errno, "cannot write the file");
+	if (err == 0)
+		err = give_place(dir, temporary, name, replace);
+	if (err < 0)
+		unlinkat(dir, temporary, 0);
+	else
+		fsync(dir);              /* if it cannot, the name may be lost with the power, not the file's wholeness */
+	return err;
+}
+
+/* ── the session ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* What it is, without what it did. */
+static void forget_deeds(struct wmk_ctl_session *s)
+{
+	struct wmk_ctl_channel *channels = s->channels.items;
+
+	s->uid = s->gid = s->created = 0;
+	s->active = s->started = false;
+	memset(&s->counts, 0, sizeof(s->counts));
+	for (uint32_t i = 0; i < s->channels.n; i++) {
+		struct wmk_ctl_rule *rules = channels[i].rules.items;
+
+		memset(&channels[i].counts, 0, sizeof(channels[i].counts));
+		for (uint32_t j = 0; j < channels[i].rules.n; j++)
+			rules[j].matched = 0;
+	}
+}
+
+static int session_save(const struct wmk_ctl_session *session, const struct place *place, bool replace, struct waymark_ctl_result *result)
+{
+	struct wmk_ctl_filed *filed = result->object;
+	struct wmk_ctl_saved saved = { .version = WMK_CTL_SAVED_VERSION };
+	struct wmk_arena arena = { 0 };
+	char name[WMK_CTL_NAME_MAX + sizeof(SUFFIX)], path[WMK_OBJECT_TEXT_MAX + sizeof(name) + 1];
+	char *text = NULL;
+	int err = wmk_ctl_name_check(session->name);
+
+	if (err < 0)
+		return err;
+	snprintf(name, sizeof(name), "%s" SUFFIX, session->name);
+	snprintf(path, sizeof(path), "%s/%s", place->path, place->file ? place->file : name);
+	err = wmk_object_copy(&wmk_ctl_session_object, session, &saved.session, &arena);
+	if (err == 0) {
+		forget_deeds(&saved.session);
+		err = wmk_json_text(&wmk_ctl_saved_object, &saved, WMK_JSON_SPARSE, &text);
+	}
+	if (err == 0)
+		err = file_write(place->dir, place->file ? place->file : name, text, replace);
+	if (err == 0)
+		err = wmk_ctl_filed_text(result, &filed->files, path);
+	if (err == 0) {
+		struct wmk_ctl_session *to = wmk_arena_append(&result->objects, &filed->sessions, sizeof(*to));
+
+		err = to ? wmk_object_copy(&wmk_ctl_session_object, session, to, &result->objects) : -ENOMEM;
+	}
+	free(text);
+	wmk_arena_free(&arena);
+	return err < 0 ? wmk_error_add(err, "cannot save session '%s' as %s", session->name, path) : 0;
+}
+
+static int save_all(const struct wmk_list *sessions, const struct waymark_ctl_save_options *o, struct waymark_ctl_result *result)
+{
+	const struct wmk_ctl_session *session = sessions->items;
+	struct place place;
+	int err = place_open(&place, o->path);
+
+	if (err < 0)
+		return err;
+	if (place.file && sessions->n != 1)
+		err = wmk_error(-EINVAL, "there are %u sessions, and %s is one file: name a session, or a directory", sessions->n, o->path);
+	for (uint32_t i = 0; err == 0 && i < sessions->n; i++)
+		err = session_save(&session[i], &place, o->replace, result);
+	close(place.dir);
+	return err;
+}
+
+int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_options *given, struct waymark_ctl_result **out)
+{
+	struct waymark_ctl_result *listed = NULL, *result = NULL;
+	struct waymark_ctl_save_options o;
+
+	if (out)
+		*out = NULL;
+	int err = WMK_CTL_OPTIONS(&o, given, "save");
+	if (err == 0)
+		err = waymark_ctl_list_sessions(ctl, o.session, &listed);
+	if (err == 0 && listed->n_sessions == 0)
+		err = wmk_error(-ENOENT, "there is no session to save");
+	if (err == 0 && !(result = wmk_ctl_result_new(&wmk_ctl_filed_object)))
+		err = -ENOMEM;
+	if (err == 0)
+		err = save_all(&((struct wmk_ctl_sessions *)listed->object)->sessions, &o, result);
+	if (err == 0)
+		err = wmk_ctl_result_finish(result);
+	waymark_ctl_result_free(listed);
+	if (err == 0 && out)
+		*out = result;
+	else
+		waymark_ctl_result_free(result);
+	return err;
+}

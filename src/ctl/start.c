@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.c - start a session daemon where none runs, and wait until it listens.
+ *
+ *     caller ──_Fork──► child ──_Fork──► session of its own, no terminal, exec
+ *        │                └─ ends at once: no child of ours stays behind, nobody else's wait() sees one
+ *        └◄── pipe, whose number is $WAYMARK_READY_FD: a byte when it listens; '!' and words when it failed; its end: it died
+ *
+ * The children run in a copy of a program that may have threads: they call nothing that is not async-signal-safe. (_Fork() also leaves out
+ * the handlers of pthread_atfork(), which are for children that go on.)
+ */
+#include "ctl/internal.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PROGRAM "waymark-sessiond"
+#define READY_FD 3
+#define WORDS_MAX 1024
+#define FDS_MAX 4096
+
+/* ── which program ───────────────────────────────────────────────────────────────────────────────────── */
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+static bool beside_us(char *buf, size_t size)
+{
+	ssize_t len = readlink("/proc/self/exe", buf, size - 1);
+
+	if (len <= 0)
+		return false;
+	buf[len] = '\0';
+	char *slash = strrchr(buf, '/');
+	if (!slash || (size_t)(slash - buf) + sizeof("/" PROGRAM) > size)
+		return false;
+	strcpy(slash + 1, PROGRAM);
+	return is_program(buf);
+}
+
+static bool in_path(char *buf, size_t size)
+{
+	const char *path = secure_getenv("PATH");
+
+	for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
+		size_t len = strcspn(at, ":");
+
+		/* Empty and relative ones depend on where we are: a daemon is not taken from there. */
+		if (*at == '/' && snprintf(buf, size, "%.*s/" PROGRAM, (int)len, at) < (int)size && is_program(buf))
+			return true;
+		at += len + (at[len] == ':');
+	}
+	return false;
+}
+
+/* `buf` has PATH_MAX bytes. */
+static int program_find(const char *named, char *buf, size_t size)
+{
+	const char *environment = secure_getenv("WAYMARK_SESSIOND");
+
+	if (!named || !*named)
+		named = environment && *environment ? environment : NULL;
+	if (named) {
+		/* It is started in another directory. */
+		if (!realpath(named, buf))
+			return wmk_error(-errno, "cannot start the session daemon %s", named);
+		return is_program(buf) ? 0 : wmk_error(-EACCES, "cannot start the session daemon %s: it is no program", named);
+	}
+	if (beside_us(buf, size) || in_path(buf, size))
+		return 0;
+	return wmk_error(-ENOENT, "no session daemon runs, and no " PROGRAM " to start is beside this program or in PATH; install it, or name "
+			 "it in WAYMARK_SESSIOND");
+}
+
+/* ── its environment ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* Ours, without what was meant for this process alone. NULL: no memory. The strings `added` are not copied. */
+static char **environment_make(char *const *added, unsigned n_added, bool own_rundir)
+{
+	static const char *const dropped[] = { "WAYMARK_READY_FD=", "NOTIFY_SOCKET=", "LISTEN_PID=", "LISTEN_FDS=", "LISTEN_FDNAMES=",
+					       "WAYMARK_RUNDIR=" };
+	size_t n = 0, kept = 0;
+
+	while (environ && environ[n])
+		n++;
+	char **environment = calloc(n + n_added + 1, sizeof(*environment));
+	for (size_t i = 0; environment && i < n; i++) {
+		bool drop = false;
+
+		for (unsigned j = 0; j < sizeof(dropped) / sizeof(dropped[0]) - !own_rundir; j++)
+			drop |= strncmp(environ[i], dropped[j], strlen(dropped[j])) == 0;
+		if (!drop)
+			environment[kept++] = environ[i];
+	}
+	for (unsigned i = 0; environment && i < n_added; i++)
+		environment[kept++] = added[i];
+	return environment;
+}
+
+/* ── the children ────────────────────────────────────────────────────────────────────────────────────── */
+
+struct launch {
+	const char *program;
+	char **environment;
+	int null, pipe;              /* what the daemon gets: stdin to stderr, READY_FD */
+	sigset_t none;
+};
+
+static void complain(int fd, const char *what, int number)
+{
+	const char *words = strerrordesc_np(number);
+	const char *parts[] = { "!", what, ": ", words ? words : "unknown error" };
+
+	for (unsigned i = 0; i < 4; i++)
+		if (write(fd, parts[i], strlen(parts[i])) < 0)
+			return;
+}
+
+static void close_later(void)
+{
+	if (close_range(READY_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
+		return;
+	for (int fd = READY_FD + 1; fd < FDS_MAX; fd++)  /* before Linux 5.11 */
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+/* In the grandchild. Does not return. */
+static void daemon_become(const struct launch *l)
+{
+	struct sigaction normal = { .sa_handler = SIG_DFL };
+	char *argv[] = { (char *)(uintptr_t)l->program, NULL };
+
+	for (int sig = 1; sig < 65; sig++)
+		sigaction(sig, &normal, NULL);
+	sigprocmask(SIG_SETMASK, &l->none, NULL);
+	/* Both are above READY_FD (see launch_open()), so that neither is overwritten before it is copied. */
+	if (chdir("/") == 0 && dup2(l->null, 0) >= 0 && dup2(l->null, 1) >= 0 && dup2(l->null, 2) >= 0 && dup2(l->pipe, READY_FD) >= 0) {
+		close_later();
+		execve(l->program, argv, l->environment);
+	}
+	complain(READY_FD, "cannot run the session daemon", errno);
+	_exit(127);
+}
+
+static int launch(const struct launch *l)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);            /* no handler of the program's runs in a child */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid_t child = _Fork();
+	if (child == 0) {
+		setsid();
+		pid_t daemon = _Fork();
+		if (daemon == 0)
+			daemon_become(l);
+		if (daemon < 0)
+			complain(l->pipe, "cannot make a process for the session daemon", errno);
+		_exit(0);
+	}
+	int err = child < 0 ? -errno : 0;
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;                        /* ECHILD, where SIGCHLD is ignored: it has been reaped */
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err < 0 ? wmk_error(err, "cannot make a process for the session daemon") : 0;
+}
+
+/* ── waiting ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Reads until the pipe ends, the first byte is not '!', or `words` is full. The number of bytes, or -ETIMEDOUT. */
+static ssize_t ready_read(int fd, char *words, size_t size, uint64_t deadline)
+{
+	size_t len = 0;
+
+	while (len < size && (len == 0 || words[0] == '!')) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		int left = wmk_ctl_left(deadline), n = left == 0 ? 0 : poll(&p, 1, left);
+
+		if (n == 0)
+			return -ETIMEDOUT;
+		ssize_t got = n < 0 ? -1 : read(fd, words + len, size - len);
+		if (got == 0)
+			break;
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		len += got > 0 ? (size_t)got : 0;
+	}
+	return (ssize_t)len;
+}
+
+static int ready_wait(int fd, const char *program, uint64_t deadline)
+{
+	char words[WORDS_MAX];
+	ssize_t len = ready_read(fd, words, sizeof(words) - 1, deadline);
+
+	if (len == -ETIMEDOUT)
+		return wmk_error(-ETIMEDOUT, "the session daemon %s has not said that it listens", program);
+	if (len < 0)
+		return wmk_error((int)len, "cannot wait for the session daemon %s", program);
+	if (len > 0 && words[0] != '!')
+		return 0;
+	words[len] = '\0';
+	for (ssize_t i = 0; i < len; i++)
+		if ((unsigned char)words[i] < 0x20 || words[i] == 0x7f)
+			words[i] = ' ';
+	if (len > 1)
+		return wmk_error_add(wmk_error(-ECHILD, "%s", words + 1), "the session daemon %s did not start", program);
+	return wmk_error(-ECHILD, "the session daemon %s ended before it listened, without a word", program);
+}
+
+/* Descriptors above READY_FD, whatever this program has closed. */
+static int above(int fd)
+{
+	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, READY_FD + 1);
+
+	if (fd >= 0)
+		close(fd);
+	return copy;
+}
+
+int wmk_ctl_daemon_start(const char *program, const char *rundir, uint64_t deadline)
+{
+	char path[PATH_MAX], where[PATH_MAX];
+	char number[] = "WAYMARK_READY_FD=3";
+	char *added[] = { number, where };
+	struct launch l = { .program = path, .null = -1, .pipe = -1 };
+	int ready[2] = { -1, -1 };
+
+	sigemptyset(&l.none);
+	int err = program_find(program, path, sizeof(path));
+	if (err < 0)
+		return err;
+	snprintf(where, sizeof(where), "WAYMARK_RUNDIR=%s", rundir ? rundir : "");
+	l.environment = environment_make(added, rundir ? 2 : 1, rundir);
+	l.null = above(open("/dev/null", O_RDWR | O_CLOEXEC));
+	if (pipe2(ready, O_CLOEXEC) == 0)
+		l.pipe = above(ready[1]);
+	if (!l.environment || l.null < 0 || l.pipe < 0)
+		err = wmk_error(l.environment ? -errno : -ENOMEM, "cannot start a session daemon");
+	if (err == 0)
+		err = launch(&l);
+	if (l.pipe >= 0)
+		close(l.pipe);           /* its end is to be heard */
+	if (err == 0)
+		err = ready_wait(ready[0], path, deadline);
+	if (l.null >= 0)
+		close(l.null);
+	if (ready[0] >= 0)
+		close(ready[0]);
+	free(l.environment);
+	return err;
+}
