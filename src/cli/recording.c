@@ -162,7 +162,7 @@ static void rings_counts(void *rings, struct wmk_ctl_counts *counts)
 
 static void rings_poke(void *rings)
 {
-	(void)rings;                     /* it looks by itself, and once more at the end */
+	wmk_consumer_poke(rings);
 }
 
 static void rings_close(void *rings)

@@ -1,38 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer.c - the consumer's thread and its commands: when to look (look.c does it), when to sleep, how deep.
+ * consumer.c - what a consumer consists of: groups of streams, added, continued behind an earlier consumer, removed.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "consumer/internal.h"
-#include "store/store.h"
 
 #define MIN_US 1000u
 #define MAX_US 100000u
-#define EMPTY_LOOKS 8u             /* at the longest interval, before the thread waits to be woken by a writer */
-#define TIMER_US 4000u             /* longer sleeps can be ended by a writer */
-#define MANY_SETS_US 10000u        /* who watches several sets has only the timer */
-#define DEEP_SLEEP_US 1000000u     /* a writer can be killed between its commit and the wake: look anyway */
-#define PUBLISH_NS 50000000u
-#define NICE (-10)
-
-/* Wait for a change of state, under `lock`. */
-static void wait_us(struct wmk_consumer *consumer, uint64_t us)
-{
-	struct timespec ts;
-	uint64_t end = wmk_consumer_now_ns() + us * 1000;
-
-	ts.tv_sec = (time_t)(end / 1000000000u);
-	ts.tv_nsec = (long)(end % 1000000000u);
-	pthread_cond_timedwait(&consumer->changed, &consumer->lock, &ts);
-}
 
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **result)
 {
@@ -50,6 +29,7 @@ int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_con
 	if (!consumer->options.max_us)
 		consumer->options.max_us = consumer->options.min_us > MAX_US ? consumer->options.min_us : MAX_US;
 	consumer->interval_us = consumer->options.min_us;
+	consumer->calls_end = &consumer->calls;
 	pthread_mutex_init(&consumer->streams_lock, NULL);
 	pthread_mutex_init(&consumer->lock, NULL);
 	pthread_condattr_init(&attr);
@@ -73,8 +53,42 @@ static int push(void ***array, size_t *n, void *item)
 	return 0;
 }
 
-static int add_stream(struct wmk_consumer *consumer, struct wmk_source *source, const char *name, uint32_t stream_id,
-		      uint64_t instance, uint32_t cpu)
+static void pull(void **array, size_t *n, const void *item)
+{
+	size_t i = 0;
+
+	while (i < *n && array[i] != item)
+		i++;
+	if (i == *n)
+		return;
+	memmove(&array[i], &array[i + 1], (*n - i - 1) * sizeof(*array));
+	(*n)--;
+}
+
+struct wmk_group *wmk_consumer_group(struct wmk_consumer *consumer, const struct waymark_ring_set *set)
+{
+	for (size_t i = 0; i < consumer->n_groups; i++)
+		if (consumer->groups[i]->set == set)
+			return consumer->groups[i];
+	return NULL;
+}
+
+static struct wmk_group *add_group(struct wmk_consumer *consumer, struct waymark_ring_set *set)
+{
+	struct wmk_group *group = calloc(1, sizeof(*group));
+
+	if (!group || push((void ***)&consumer->groups, &consumer->n_groups, group) < 0) {
+		free(group);
+		wmk_error(-ENOMEM, "no memory for another ring set");
+		return NULL;
+	}
+	group->set = set;
+	group->start_ts = consumer->options.start_ts;
+	return group;
+}
+
+static int add_stream(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source, const char *name,
+		      uint32_t stream_id, uint64_t instance, uint32_t cpu)
 {
 	struct wmk_stream *stream;
 
@@ -88,6 +102,7 @@ static int add_stream(struct wmk_consumer *consumer, struct wmk_source *source, 
 		return wmk_error(-ENOMEM, "no memory for stream %.60s", name);
 	}
 	strcpy(stream->name, name);
+	stream->group = group;
 	stream->source = source;
 	stream->stream_id = stream_id;
 	stream->instance = instance;
@@ -98,28 +113,89 @@ static int add_stream(struct wmk_consumer *consumer, struct wmk_source *source, 
 int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *source, const char *name,
 			    uint32_t stream_id, uint64_t instance, uint32_t cpu)
 {
+	struct wmk_group *group;
 	int err;
 
 	pthread_mutex_lock(&consumer->streams_lock);
-	err = add_stream(consumer, source, name, stream_id, instance, cpu);
+	group = wmk_consumer_group(consumer, NULL);
+	if (!group)
+		group = add_group(consumer, NULL);
+	if (group)
+		group->at_stop_only = consumer->options.at_stop_only;
+	err = group ? add_stream(consumer, group, source, name, stream_id, instance, cpu) : -ENOMEM;
 	pthread_mutex_unlock(&consumer->streams_lock);
 	return err;
 }
 
+static void forget_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
+{
+	if (stream->out)
+		consumer->options.sink->ops->stream_close(stream->out);
+	stream->source->ops->close(stream->source);
+	free(stream);
+}
+
+void wmk_consumer_drop_group(struct wmk_consumer *consumer, struct wmk_group *group)
+{
+	struct wmk_consumer_stats last;
+	size_t kept = 0;
+
+	wmk_consumer_sum(consumer, group, &last);
+	last.bytes = 0; /* the sink counts them */
+	wmk_consumer_stats_add(&consumer->gone, &last);
+	for (size_t i = 0; i < consumer->n_streams; i++) {
+		if (consumer->streams[i]->group == group)
+			forget_stream(consumer, consumer->streams[i]);
+		else
+			consumer->streams[kept++] = consumer->streams[i];
+	}
+	consumer->n_streams = kept;
+	pthread_mutex_lock(&consumer->lock);
+	pull((void **)consumer->sets, &consumer->n_sets, group->set);
+	pthread_mutex_unlock(&consumer->lock);
+	pull((void **)consumer->groups, &consumer->n_groups, group);
+	free(group);
+}
+
+/* ── behind an earlier consumer ──────────────────────────────────────────────────────────────────────── */
+
+int wmk_consumer_restart_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
+{
+	const struct wmk_sink_ops *ops = consumer->options.sink->ops;
+	int err;
+
+	if (!stream->source->ops->clear || !ops->stream_remove)
+		return wmk_error(-ENOTSUP, "stream %.60s cannot be cleared", stream->name);
+	if (stream->out)
+		ops->stream_close(stream->out);
+	stream->out = NULL;
+	stream->sequence = stream->taken = stream->written = 0;
+	stream->source_lost = stream->shown = 0;
+	stream->cut = stream->cut_shown = stream->bytes = 0;
+	memset(stream->causes, 0, sizeof(stream->causes));
+	/* The ring first: whoever goes on behind us if we die in between finds out that the files are older. */
+	err = stream->dead ? 0 : stream->source->ops->clear(stream->source, &stream->end_pos, &stream->end_ts);
+	if (err < 0)
+		wmk_consumer_bury(consumer, stream, "its ring cannot be cleared", err);
+	return ops->stream_remove(consumer->options.sink, stream->name, &stream->group->limits);
+}
+
 /* Where the trace says that an earlier consumer was. What that one released but did not write is not to be had. */
-static int resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
+static int resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, bool clear)
 {
 	const struct wmk_sink_ops *ops = consumer->options.sink->ops;
 	struct wmk_ctf_packet last = { 0 };
 	int err, found = -ENOENT;
 
 	if (ops->stream_resume)
-		found = ops->stream_resume(consumer->options.sink, stream->name, NULL, &stream->out, &last);
+		found = ops->stream_resume(consumer->options.sink, stream->name, &stream->group->limits, &stream->out, &last);
 	if (found == -ENOENT)
 		wmk_error_clear();
 	else if (found < 0)
 		return found;
-	consumer->now.streams += stream->out != NULL;
+	if (clear)
+		return wmk_consumer_restart_stream(consumer, stream);
+	stream->group->now.streams += stream->out != NULL;
 	if (found == 1) {
 		if (last.stream_id != stream->stream_id || last.instance != stream->instance)
 			return wmk_error(-EPROTO, "stream %.60s belongs to another ring", stream->name);
@@ -127,8 +203,8 @@ static int resume_stream(struct wmk_consumer *consumer, struct wmk_stream *strea
 		stream->end_ts = last.end_ts;
 		stream->end_pos = last.ring_position + last.content;
 		stream->shown = stream->source_lost = last.lost;
-		stream->cut = last.cut;
-		consumer->now.packets += stream->sequence;
+		stream->cut = stream->cut_shown = last.cut;
+		stream->group->now.packets += stream->sequence;
 	}
 	err = stream->source->ops->resume ? stream->source->ops->resume(stream->source, &last, &stream->taken) : 0;
 	stream->written = stream->taken;
@@ -137,34 +213,25 @@ static int resume_stream(struct wmk_consumer *consumer, struct wmk_stream *strea
 	return 0;
 }
 
-static int add_ring(struct wmk_consumer *consumer, struct waymark_ring_set *set, uint32_t ring, const char *channel,
-		    uint32_t stream_id)
+/* ── sets ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int add_ring(struct wmk_consumer *consumer, struct wmk_group *group, uint32_t ring, const struct wmk_consumer_set *how)
 {
-	uint32_t cpus = waymark_ring_set_cpus(set);
+	uint32_t cpus = waymark_ring_set_cpus(group->set);
 	bool claim = ring >= cpus;
 	struct wmk_source *source;
 	char name[WMK_STREAM_NAME];
-	int err = wmk_source_ring_open(set, ring, &source);
+	int err = wmk_source_ring_open(group->set, ring, &source);
 
 	if (err < 0)
 		return err;
-	snprintf(name, sizeof(name), "%s_%s%u", channel, claim ? "claim" : "", claim ? ring - cpus : ring);
-	err = add_stream(consumer, source, name, stream_id, ring, claim ? WMK_CTF_CPU_NONE : ring);
+	snprintf(name, sizeof(name), "%s_%s%u", how->channel, claim ? "claim" : "", claim ? ring - cpus : ring);
+	err = add_stream(consumer, group, source, name, how->stream_id, ring, claim ? WMK_CTF_CPU_NONE : ring);
 	if (err < 0)
 		source->ops->close(source);
-	else if (consumer->options.resume)
-		err = resume_stream(consumer, consumer->streams[consumer->n_streams - 1]);
+	else if (how->resume)
+		err = resume_stream(consumer, consumer->streams[consumer->n_streams - 1], how->clear);
 	return err;
-}
-
-static void drop_stream(struct wmk_consumer *consumer)
-{
-	struct wmk_stream *stream = consumer->streams[--consumer->n_streams];
-
-	if (stream->out)
-		consumer->options.sink->ops->stream_close(stream->out);
-	stream->source->ops->close(stream->source);
-	free(stream);
 }
 
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size)
@@ -173,234 +240,73 @@ uint32_t wmk_consumer_header_room(uint32_t subbuf_size)
 	return subbuf_size >= WMK_STORE_DIRECT_MIN ? WMK_STORE_ALIGN - 64 + WMK_CTF_PACKET_ROOM : WMK_CTF_PACKET_ROOM;
 }
 
-int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, const char *channel,
-			 uint32_t stream_id)
+static int add_rings(struct wmk_consumer *consumer, struct waymark_ring_set *set, const struct wmk_consumer_set *how)
 {
-	size_t before;
-	uint32_t ring;
-	int err = 0;
+	struct wmk_group *group = add_group(consumer, set);
+	const struct wmk_consumer_stats before = consumer->gone;
+	int err = group ? 0 : -ENOMEM;
 
-	if (waymark_ring_set_options(set)->header_room < WMK_CTF_PACKET_ROOM || strlen(channel) > WMK_STREAM_NAME - 32)
-		return wmk_error(-EINVAL, "channel %.60s: its name is too long, or its rings leave no room for headers",
-				 channel);
-	pthread_mutex_lock(&consumer->streams_lock);
-	before = consumer->n_streams;
-	for (ring = 0; ring < waymark_ring_set_rings(set) && err >= 0; ring++)
-		err = add_ring(consumer, set, ring, channel, stream_id);
+	if (!group)
+		return err;
+	group->at_stop_only = how->at_stop_only;
+	group->start_ts = how->start_ts;
+	if (how->limits)
+		group->limits = *how->limits;
+	for (uint32_t ring = 0; ring < waymark_ring_set_rings(set) && err >= 0; ring++)
+		err = add_ring(consumer, group, ring, how);
 	pthread_mutex_lock(&consumer->lock); /* the heart looks at the sets */
 	if (err >= 0 && push((void ***)&consumer->sets, &consumer->n_sets, set) < 0)
 		err = wmk_error(-ENOMEM, "no memory for another ring set");
 	pthread_mutex_unlock(&consumer->lock);
-	while (err < 0 && consumer->n_streams > before)
-		drop_stream(consumer);
-	pthread_mutex_unlock(&consumer->streams_lock);
-	return err < 0 ? wmk_error_add(err, "cannot consume channel %.60s", channel) : 0;
+	if (err >= 0 && consumer->running && waymark_ring_set_options(set)->block_us != 0)
+		err = wmk_consumer_heart_start(consumer);
+	if (err < 0) {
+		wmk_consumer_drop_group(consumer, group);
+		consumer->gone = before;
+	}
+	return err;
 }
 
-/* ── the thread ──────────────────────────────────────────────────────────────────────────────────────── */
-
-/* How long until the next look: half as long when rings fill fast, twice as long when nothing comes. */
-static void adapt(struct wmk_consumer *consumer, const struct wmk_look_result *seen)
+int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set, const struct wmk_consumer_set *how)
 {
-	uint32_t us = consumer->interval_us;
+	int err;
 
-	if (seen->err < 0) {
-		us = consumer->options.max_us;
-	} else if (seen->most > 1) {
-		us /= 2;
-	} else if (!seen->packets) {
-		us *= 2;
-	}
-	if (seen->more)
-		us = 0;
-	consumer->idle = seen->packets ? 0 : consumer->idle + (us >= consumer->options.max_us);
-	consumer->interval_us = us < consumer->options.min_us ? consumer->options.min_us :
-				us > consumer->options.max_us ? consumer->options.max_us : us;
-}
-
-/*
- * Until the next look, under `lock`, which it lets go. Short: by the timer, and writers make no system call. Longer:
- * a writer that enters a sub-buffer ends it, or a burst would fill the rings meanwhile. That is one wake in a look at
- * most.
- */
-static void rest(struct wmk_consumer *consumer)
-{
-	const bool deep = consumer->idle >= EMPTY_LOOKS;
-	const uint64_t us = deep ? DEEP_SLEEP_US : consumer->interval_us;
-
-	if (consumer->many || !consumer->only || us <= TIMER_US || consumer->now.stuck) {
-		wait_us(consumer, consumer->many && us > MANY_SETS_US ? MANY_SETS_US : consumer->interval_us);
-		return;
-	}
-	consumer->asleep = consumer->only;
-	if (deep)
-		wmk_consumer_heart_rest(consumer, true);
-	pthread_mutex_unlock(&consumer->lock);
-	if (waymark_ring_set_wait(consumer->only, us) > 0) {
-		consumer->idle = 0;
-		consumer->interval_us = consumer->options.min_us;
-	}
-	pthread_mutex_lock(&consumer->lock);
-	consumer->asleep = NULL;
-	if (deep)
-		wmk_consumer_heart_rest(consumer, false);
-}
-
-static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *seen,
-			     uint64_t *published)
-{
+	if (waymark_ring_set_options(set)->header_room < WMK_CTF_PACKET_ROOM || strlen(how->channel) > WMK_STREAM_NAME - 32)
+		return wmk_error(-EINVAL, "channel %.60s: its name is too long, or its rings leave no room for headers",
+				 how->channel);
 	pthread_mutex_lock(&consumer->streams_lock);
-	consumer->only = consumer->n_sets == 1 ? consumer->sets[0] : NULL;
-	consumer->many = consumer->n_sets > 1;
-	wmk_consumer_tend(consumer);
-	if (how == WMK_LOOK_WHOLE && consumer->options.at_stop_only)
-		memset(seen, 0, sizeof(*seen));
-	else
-		wmk_consumer_look(consumer, how, seen);
-	consumer->ended |= how == WMK_LOOK_END;
-	if (how != WMK_LOOK_WHOLE || wmk_consumer_now_ns() - *published > PUBLISH_NS) {
-		wmk_consumer_publish(consumer);
-		*published = wmk_consumer_now_ns();
-	}
+	err = add_rings(consumer, set, how);
 	pthread_mutex_unlock(&consumer->streams_lock);
+	wmk_consumer_nudge(consumer);
+	return err < 0 ? wmk_error_add(err, "cannot consume channel %.60s", how->channel) : 0;
 }
 
-static void *run(void *arg)
+int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, const char *channel,
+			 uint32_t stream_id)
 {
-	struct wmk_consumer *consumer = arg;
-	struct wmk_look_result seen;
-	uint64_t flush = 0, published = 0;
-	bool stop = false;
+	const struct wmk_consumer_set how = {
+		.channel = channel, .stream_id = stream_id, .at_stop_only = consumer->options.at_stop_only,
+		.resume = consumer->options.resume, .start_ts = consumer->options.start_ts,
+	};
 
-	/* Of this thread alone. Where it is not permitted, we have the share that everybody has. */
-	if (getpriority(PRIO_PROCESS, 0) > NICE)
-		setpriority(PRIO_PROCESS, 0, NICE);
-	while (!stop) {
-		look_and_publish(consumer, flush ? WMK_LOOK_FLUSH : WMK_LOOK_WHOLE, &seen, &published);
-		adapt(consumer, &seen);
-		pthread_mutex_lock(&consumer->lock);
-		if (flush) {
-			consumer->flush_done = flush;
-			consumer->flush_err = seen.err;
-			pthread_cond_broadcast(&consumer->changed);
-		}
-		if (!consumer->stop && consumer->flush_wanted == consumer->flush_done && !seen.more)
-			rest(consumer);
-		stop = consumer->stop;
-		flush = consumer->flush_wanted == consumer->flush_done ? 0 : consumer->flush_wanted;
-		pthread_mutex_unlock(&consumer->lock);
-	}
-	look_and_publish(consumer, WMK_LOOK_END, &seen, &published);
-	consumer->stop_err = seen.err;
-	return NULL;
-}
-
-int wmk_consumer_start(struct wmk_consumer *consumer)
-{
-	sigset_t all, before;
-	int err;
-
-	if (consumer->running || consumer->ended)
-		return wmk_error(-EINVAL, "the consumer has been started before");
-	/* Signals are for the thread that started us. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = wmk_consumer_heart_start(consumer);
-	if (err >= 0 && (err = -pthread_create(&consumer->thread, NULL, run, consumer)) < 0) {
-		wmk_consumer_heart_stop(consumer);
-		wmk_error(err, "cannot start the consumer's thread: %s", strerror(-err));
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (err < 0)
-		return err;
-	pthread_setname_np(consumer->thread, "wmk-consumer");
-	consumer->running = true;
-	return 0;
-}
-
-/* Under `lock`: have the thread see a command, wherever it sleeps. */
-static void nudge(struct wmk_consumer *consumer)
-{
-	pthread_cond_broadcast(&consumer->changed);
-	if (consumer->asleep)
-		waymark_ring_set_wake(consumer->asleep);
-}
-
-int wmk_consumer_flush(struct wmk_consumer *consumer)
-{
-	uint64_t mine;
-	int err;
-
-	if (!consumer->running || consumer->options.at_stop_only)
-		return wmk_error(-EINVAL, "this consumer does not write before it is stopped");
-	pthread_mutex_lock(&consumer->lock);
-	mine = ++consumer->flush_wanted;
-	while (consumer->flush_done < mine) {
-		nudge(consumer);
-		wait_us(consumer, MIN_US);
-	}
-	err = consumer->flush_err;
-	pthread_mutex_unlock(&consumer->lock);
-	return err < 0 ? wmk_error(err, "not everything could be written: %s", strerror(-err)) : 0;
-}
-
-static void stop_thread(struct wmk_consumer *consumer)
-{
-	struct timespec ts;
-	uint64_t end;
-
-	do {
-		pthread_mutex_lock(&consumer->lock);
-		consumer->stop = true;
-		nudge(consumer);
-		pthread_mutex_unlock(&consumer->lock);
-		/* It may have been on its way to sleep: nudge until it has gone. */
-		clock_gettime(CLOCK_REALTIME, &ts);
-		end = (uint64_t)ts.tv_nsec + MIN_US * 1000u;
-		ts.tv_sec += (time_t)(end / 1000000000u);
-		ts.tv_nsec = (long)(end % 1000000000u);
-	} while (pthread_timedjoin_np(consumer->thread, NULL, &ts) == ETIMEDOUT);
-	wmk_consumer_heart_stop(consumer);
-	consumer->running = false;
-}
-
-int wmk_consumer_stop(struct wmk_consumer *consumer)
-{
-	struct wmk_look_result seen;
-	uint64_t published = 0;
-
-	if (consumer->running) {
-		stop_thread(consumer);
-	} else if (!consumer->ended) {
-		look_and_publish(consumer, WMK_LOOK_END, &seen, &published);
-		consumer->stop_err = seen.err;
-	}
-	if (consumer->stop_err < 0)
-		return wmk_error(consumer->stop_err, "the trace is incomplete: %s", strerror(-consumer->stop_err));
-	return 0;
-}
-
-void wmk_consumer_stats(struct wmk_consumer *consumer, struct wmk_consumer_stats *stats)
-{
-	pthread_mutex_lock(&consumer->lock);
-	*stats = consumer->stats;
-	pthread_mutex_unlock(&consumer->lock);
+	return wmk_consumer_add(consumer, set, &how);
 }
 
 void wmk_consumer_close(struct wmk_consumer *consumer)
 {
 	if (!consumer)
 		return;
-	if (consumer->running)
-		stop_thread(consumer);
-	while (consumer->n_streams)
-		drop_stream(consumer);
+	wmk_consumer_halt(consumer);
+	while (consumer->n_groups)
+		wmk_consumer_drop_group(consumer, consumer->groups[0]);
 	consumer->options.sink->ops->close(consumer->options.sink);
 	pthread_cond_destroy(&consumer->changed);
 	pthread_cond_destroy(&consumer->pulse);
 	pthread_mutex_destroy(&consumer->lock);
 	pthread_mutex_destroy(&consumer->streams_lock);
 	free(consumer->streams);
+	free(consumer->groups);
 	free(consumer->sets);
+	free(consumer->watched);
 	free(consumer);
 }

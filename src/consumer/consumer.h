@@ -17,9 +17,10 @@
  *     wmk_consumer_close(consumer);                        closes the sink; the sets stay the caller's
  *
  * While records come the thread looks at the rings on a timer that adapts (1 to 100 ms) to how fast they fill; after
- * some empty looks it sleeps until a writer enters a new sub-buffer (waymark_ring_set_wait()). Each look backs memory
- * ahead of the writers. A second thread beats the heart that blocking writers watch, so that one long write does not
- * look like a consumer that died.
+ * some empty looks it sleeps until a writer enters a new sub-buffer of any set (waymark_ring_sets_wait()), for ever: a
+ * writer that is killed before it wakes anybody is for wmk_consumer_poke(). (With more than 127 sets, or a kernel older
+ * than 5.16, it looks every 100 ms.) Each look backs memory ahead of the writers. Where writers wait for room, a second
+ * thread beats the heart that they watch, so that one long write does not look like a consumer that died.
  *
  * Where that is permitted (root, or RLIMIT_NICE) the thread runs at nice -10: against eight threads that record all
  * the time, one with an equal share of the CPU comes too late to empty the rings.
@@ -31,8 +32,11 @@
  * the rings fill and the writers count what they lose. At stop, what still cannot be written is counted as lost, to
  * the record.
  *
- * Errors are -errno with a cause chain. Functions are for one controlling thread, except wmk_consumer_stats(): any
- * thread.
+ * Commands (flush, settle, clear, a set's removal) are carried out by the consumer's thread, between looks: a thread
+ * that calls one waits for it; who must not wait has wmk_consumer_call().
+ *
+ * Errors are -errno with a cause chain. wmk_consumer_stats(), wmk_consumer_call() and wmk_consumer_poke() are for any
+ * thread, all else for one controlling thread and for functions that wmk_consumer_call() was given.
  */
 #ifndef WMK_CONSUMER_CONSUMER_H
 #define WMK_CONSUMER_CONSUMER_H
@@ -80,6 +84,11 @@ struct wmk_source_ops {
 	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records);
 	/* Records lost up to now; by cause if not NULL. */
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
+	/*
+	 * Throw away what there is, count from zero. *position, *ts: where and when that was. May be NULL: it cannot be
+	 * cleared.
+	 */
+	int (*clear)(struct wmk_source *source, uint64_t *position, uint64_t *ts);
 	/* Fields cut up to now; NULL: what the packets say is all. */
 	uint64_t (*cut)(struct wmk_source *source);
 	void (*close)(struct wmk_source *source);
@@ -165,11 +174,27 @@ struct wmk_consumer_stats {
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **consumer);
 /*
  * Every ring of `set` becomes a stream `<channel>_<cpu>` or `<channel>_claim<k>` of stream class `stream_id`. The set
- * stays the caller's and must outlive the consumer. Its header_room must be WMK_CTF_PACKET_ROOM at least;
- * wmk_consumer_header_room() says what is best. Before or after start. -EINVAL, -ENOMEM.
+ * stays the caller's and must outlive the consumer, or its removal. Its header_room must be WMK_CTF_PACKET_ROOM at
+ * least; wmk_consumer_header_room() says what is best. Before or after start. -EINVAL, -ENOMEM.
  */
 int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, const char *channel,
 			 uint32_t stream_id);
+
+/* The same, with all that can be different from set to set. */
+struct wmk_consumer_set {
+	const char *channel;
+	uint32_t stream_id;
+	int at_stop_only, resume;          /* as in the consumer's options */
+	int clear;                         /* with resume: throw away what was recorded up to now, in the trace too */
+	uint64_t start_ts;
+	const struct wmk_store_limits *limits;     /* of the streams' files; copied; NULL: none */
+};
+int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set, const struct wmk_consumer_set *how);
+/*
+ * Take everything committed in the set, end its streams, forget it; what cannot be written is counted as lost. 0, or
+ * the sink's -errno: it is removed all the same. *stats (may be NULL): the final counts of this set. -ENOENT.
+ */
+int wmk_consumer_remove_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, struct wmk_consumer_stats *stats);
 /*
  * The header_room that lets packets of sub-buffers of this size go from the ring to the disk without a copy: aligned
  * for direct writes in large ones, as little as possible in small ones.
@@ -181,15 +206,37 @@ int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *so
 int wmk_consumer_start(struct wmk_consumer *consumer);
 /*
  * Write what is there now, parts of sub-buffers too; returns when it has been done, or -errno if the sink refuses.
- * Not with at_stop_only.
+ * Not what is for the stop only: -EINVAL when there is nothing else.
  */
 int wmk_consumer_flush(struct wmk_consumer *consumer);
+/*
+ * Of a set, NULL: of all, those for the stop too: write what is there now, and the lost counts as they are. They go on
+ * behind it. 0, or the sink's -errno: what could not be written stays in the rings.
+ */
+int wmk_consumer_settle(struct wmk_consumer *consumer, struct waymark_ring_set *set);
+/*
+ * Throw away everything recorded up to now, in the rings and in the trace (not the metadata); all counts, and the
+ * streams, begin anew. 0, or the first -errno; the rest is cleared.
+ */
+int wmk_consumer_clear(struct wmk_consumer *consumer);
+/* Look at all rings now: a writer may have died before it woke anybody. Never waits. */
+void wmk_consumer_poke(struct wmk_consumer *consumer);
+/*
+ * Have the consumer's thread call function(arg), soon, in the order of the calls; it may use all of the above. While
+ * the thread does not run, it is called at once. -ENOMEM.
+ */
+int wmk_consumer_call(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg);
 /*
  * Take everything that has been committed, end every stream, join the thread. 0, or the sink's -errno when something
  * could not be written (it is in the statistics). Idempotent.
  */
 int wmk_consumer_stop(struct wmk_consumer *consumer);
+/* As they were at one of the last looks, removed sets included. */
 void wmk_consumer_stats(struct wmk_consumer *consumer, struct wmk_consumer_stats *stats);
+/* Of one set, as they are now; `bytes` are those of its stream files. -ENOENT. */
+int wmk_consumer_set_stats(struct wmk_consumer *consumer, struct waymark_ring_set *set, struct wmk_consumer_stats *stats);
+/* Add the counts of `more` to `sum`. */
+void wmk_consumer_stats_add(struct wmk_consumer_stats *sum, const struct wmk_consumer_stats *more);
 void wmk_consumer_close(struct wmk_consumer *consumer);
 
 #endif

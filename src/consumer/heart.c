@@ -52,34 +52,46 @@ static void *heart(void *arg)
 int wmk_consumer_heart_start(struct wmk_consumer *consumer)
 {
 	pthread_attr_t attr;
+	sigset_t all, before;
 	int err;
 
+	if (consumer->has_heart)
+		return 0;
 	consumer->heart_stop = false;
 	consumer->beating = true;
 	atomic_store_explicit(&consumer->alive_ns, wmk_consumer_now_ns(), memory_order_relaxed);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&consumer->heart, &attr, heart, consumer);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	if (err)
 		return wmk_error(-err, "cannot start the consumer's second thread: %s", strerror(err));
 	pthread_setname_np(consumer->heart, "wmk-heart");
+	consumer->has_heart = true;
 	return 0;
 }
 
 void wmk_consumer_heart_stop(struct wmk_consumer *consumer)
 {
+	if (!consumer->has_heart)
+		return;
 	pthread_mutex_lock(&consumer->lock);
 	consumer->heart_stop = true;
 	pthread_cond_signal(&consumer->pulse);
 	pthread_mutex_unlock(&consumer->lock);
 	pthread_join(consumer->heart, NULL);
+	consumer->has_heart = false;
 }
 
 void wmk_consumer_heart_rest(struct wmk_consumer *consumer, bool rest)
 {
-	/* The thread that sleeps deep beats when it wakes, in time. */
+	/* The thread that sleeps deep says that it rests, and beats when it wakes. */
+	pthread_mutex_lock(&consumer->lock);
 	consumer->beating = !rest;
 	if (!rest)
 		pthread_cond_signal(&consumer->pulse);
+	pthread_mutex_unlock(&consumer->lock);
 }

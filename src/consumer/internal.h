@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * internal.h - shared by the files of src/consumer: a stream, and what one look at all of them does.
+ * internal.h - shared by the files of src/consumer: a stream, a group of streams, and what one look at all of them does.
+ *
+ *     consumer.c   what there is: sets, groups, streams; added and removed
+ *     thread.c     the thread: when to look, when to sleep, how deep; commands
+ *     look.c       a look: packets from sources into the sink
+ *     counts.c     what became of the records
+ *     heart.c      a second thread, where writers wait for room
  */
 #ifndef WMK_CONSUMER_INTERNAL_H
 #define WMK_CONSUMER_INTERNAL_H
@@ -10,11 +16,23 @@
 #include <stdbool.h>
 
 #include "consumer/consumer.h"
+#include "store/store.h"
 
 #define WMK_STREAM_NAME 160
 
+/* What came in together: a set, or (set NULL) all sources that were added alone. */
+struct wmk_group {
+	struct waymark_ring_set *set;
+	bool at_stop_only;
+	uint64_t start_ts;
+	struct wmk_store_limits limits;
+	struct wmk_consumer_stats now;     /* counts that grow here; the rest is summed up from the streams */
+	uint64_t writing_ns, behind_ns;
+};
+
 struct wmk_stream {
 	char name[WMK_STREAM_NAME];
+	struct wmk_group *group;
 	struct wmk_source *source;         /* owned */
 	struct wmk_sink_stream *out;       /* NULL until there is something to write */
 	uint32_t stream_id, cpu;
@@ -27,39 +45,49 @@ struct wmk_stream {
 	uint64_t causes[WAYMARK_LOST_CAUSES];
 	uint64_t shown;                    /* lost count of the last packet in the trace */
 	uint64_t cut, cut_shown;           /* fields, up to now; as the last packet in the trace says */
+	uint64_t bytes;                    /* when it was closed */
 	uint64_t packets;                  /* taken in this look */
 	bool dead;                         /* the source lies */
 };
 
+struct wmk_call {
+	void (*function)(void *arg);
+	void *arg;
+	struct wmk_call *next;
+};
+
 struct wmk_consumer {
 	struct wmk_consumer_options options;
-	/* Held during a look, and by who adds streams. */
+	/* Held during a look, and by who adds or removes streams. */
 	pthread_mutex_t streams_lock;
 	struct wmk_stream **streams;
 	size_t n_streams;
-	struct waymark_ring_set **sets;
+	struct wmk_group **groups;
+	size_t n_groups;
+	struct waymark_ring_set **sets;    /* changed under `lock` too: the heart looks at them */
 	size_t n_sets;
+	struct wmk_consumer_stats gone;    /* of sets that were removed */
 	bool ended;                        /* the last look has been taken */
+	bool unbacked;                     /* memory was not to be had at the last look */
 	/* Below: commands and what is published, under `lock`. */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	pthread_cond_t changed;            /* a call has been carried out */
 	pthread_t thread;
 	bool running, stop;
-	struct waymark_ring_set *asleep;   /* the thread sleeps until a writer of this set wakes it */
-	uint64_t flush_wanted, flush_done;
-	int flush_err, stop_err;
+	struct wmk_call *calls, **calls_end;
+	uint32_t word;                     /* atomic; changes when there is something for the thread: what it sleeps on */
+	int stop_err;
 	struct wmk_consumer_stats stats;
 	/* The heart: a thread of its own, on `lock`. */
 	pthread_t heart;
 	pthread_cond_t pulse;
-	bool beating, heart_stop;          /* beating: the consumer's thread is not in its deep sleep */
+	bool has_heart, beating, heart_stop;       /* beating: the consumer's thread is not in its deep sleep */
 	_Atomic uint64_t alive_ns;         /* when that thread last did something */
 	/* The thread's own. */
-	struct wmk_consumer_stats now;
-	uint64_t writing_ns, behind_ns;
+	struct waymark_ring_set **watched; /* what it sleeps on: a copy of `sets` */
+	unsigned n_watched;
 	uint32_t interval_us, idle;
-	struct waymark_ring_set *only;     /* if there is one set */
-	bool many;
+	bool stuck;                        /* writing waits for room */
 };
 
 enum wmk_look { WMK_LOOK_WHOLE = 0, WMK_LOOK_FLUSH = 1, WMK_LOOK_END = 2 };
@@ -73,10 +101,12 @@ struct wmk_look_result {
 };
 
 /*
- * Look at all streams: WHOLE takes complete packets, FLUSH also parts, END gives up what cannot be written and ends
- * the streams. Under streams_lock.
+ * Look at all streams, or those of `group`: WHOLE takes complete packets, FLUSH also parts, END gives up what cannot be
+ * written and ends the streams. What is for the stop only is left out of the first two unless it is asked for by
+ * `settle`, which also writes the lost counts as they are. Under streams_lock.
  */
-void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *result);
+void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, const struct wmk_group *group, bool settle,
+		       struct wmk_look_result *result);
 /*
  * Memory ahead of the writers, and a sign of life: at each look, and after each packet, since a slow disk can keep us
  * for long. Memory that cannot be had shows in the rings, as records lost for lack of it. Under streams_lock.
@@ -85,13 +115,32 @@ void wmk_consumer_tend(struct wmk_consumer *consumer);
 /* heart.c: started and stopped with the consumer's thread. 0 or -errno; under no lock. */
 int wmk_consumer_heart_start(struct wmk_consumer *consumer);
 void wmk_consumer_heart_stop(struct wmk_consumer *consumer);
-/* The consumer's thread goes to its deep sleep, or comes back. Under `lock`. */
+/* The consumer's thread goes to its deep sleep, or comes back. Takes `lock`. */
 void wmk_consumer_heart_rest(struct wmk_consumer *consumer, bool rest);
 uint64_t wmk_consumer_now_ns(void);
 /* The source lies, or cannot be continued (`what`): its stream ends here, the others go on. Under streams_lock. */
 void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err);
-/* Sum up losses into consumer->now, copy it to consumer->stats. */
+/* What the source has lost by now, never less than it has said before; a source that lies is not asked any more. */
+uint64_t wmk_stream_lost(struct wmk_stream *stream);
+/* Records that were taken from the source but are in no packet. */
+static inline uint64_t wmk_stream_unwritten(const struct wmk_stream *stream)
+{
+	return stream->taken - stream->written;
+}
+/* Sum up a group, as it is now. Under streams_lock. */
+void wmk_consumer_sum(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_consumer_stats *sum);
+/* Sum up everything, copy it to consumer->stats. Under streams_lock. */
 void wmk_consumer_publish(struct wmk_consumer *consumer);
+/* What the trace has of a stream goes, and what its source holds: it begins anew. 0 or -errno. Under streams_lock. */
+int wmk_consumer_restart_stream(struct wmk_consumer *consumer, struct wmk_stream *stream);
+/* The group of a set, or NULL. Under streams_lock. */
+struct wmk_group *wmk_consumer_group(struct wmk_consumer *consumer, const struct waymark_ring_set *set);
+/* Throw away a group with its streams; their counts go to consumer->gone. Under streams_lock. */
+void wmk_consumer_drop_group(struct wmk_consumer *consumer, struct wmk_group *group);
+/* Join the thread, if it runs. */
+void wmk_consumer_halt(struct wmk_consumer *consumer);
+/* Have the consumer's thread look at its commands, wherever it sleeps. */
+void wmk_consumer_nudge(struct wmk_consumer *consumer);
 
 int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk_source **source);
 

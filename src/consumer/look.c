@@ -20,20 +20,16 @@
 #define BEHIND 50u                 /* percent of a source */
 #define TURNS 16                   /* then it is time to hear commands */
 
-static void remember(struct wmk_consumer *consumer, int err)
+static void remember(struct wmk_stream *stream, int err)
 {
-	consumer->now.sink_errors++;
-	consumer->now.sink_error = err;
-	consumer->now.stuck = 1;
-	if (!consumer->now.words[0])
-		wmk_error_text(consumer->now.words, sizeof(consumer->now.words));
-	wmk_error_clear();
-}
+	struct wmk_consumer_stats *now = &stream->group->now;
 
-/* Records that were taken from the source but are in no packet. */
-static uint64_t unwritten(const struct wmk_stream *stream)
-{
-	return stream->taken - stream->written;
+	now->sink_errors++;
+	now->sink_error = err;
+	now->stuck = 1;
+	if (!now->words[0])
+		wmk_error_text(now->words, sizeof(now->words));
+	wmk_error_clear();
 }
 
 static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, const struct wmk_packet *packet,
@@ -52,10 +48,10 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	WMK_TESTPOINT(consumer_before_write);
 	err = consumer->options.sink->ops->write(stream->out, &head, packet);
 	took = wmk_consumer_now_ns() - start;
-	consumer->writing_ns += took;
+	stream->group->writing_ns += took;
 	if (packet->pressure > BEHIND) {
-		consumer->behind_ns += took;
-		consumer->now.behind_bytes += err < 0 ? 0 : packet->len;
+		stream->group->behind_ns += took;
+		stream->group->now.behind_bytes += err < 0 ? 0 : packet->len;
 	}
 	WMK_TESTPOINT(consumer_after_write);
 	if (err < 0)
@@ -63,8 +59,8 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	stream->sequence++;
 	stream->shown = lost;
 	stream->cut_shown = packet->cut;
-	consumer->now.packets++;
-	consumer->now.stuck = 0;
+	stream->group->now.packets++;
+	stream->group->now.stuck = 0;
 	return 0;
 }
 
@@ -84,10 +80,10 @@ static int begin(struct wmk_consumer *consumer, struct wmk_stream *stream, uint6
 	int err = 0;
 
 	if (!stream->out) {
-		err = consumer->options.sink->ops->stream_open(consumer->options.sink, stream->name, NULL, &stream->out);
+		err = consumer->options.sink->ops->stream_open(consumer->options.sink, stream->name, &stream->group->limits, &stream->out);
 		if (err < 0)
 			return err;
-		consumer->now.streams++;
+		stream->group->now.streams++;
 	}
 	if (stream->sequence == 0 && lost)
 		err = put_empty(consumer, stream, ts, position, 0);
@@ -99,7 +95,7 @@ static int write_packet(struct wmk_consumer *consumer, struct wmk_stream *stream
 	uint64_t lost = stream->source_lost > packet->lost ? stream->source_lost : packet->lost;
 	int err;
 
-	lost += unwritten(stream);
+	lost += wmk_stream_unwritten(stream);
 	err = begin(consumer, stream, packet->begin_ts, packet->position, lost);
 	if (err >= 0)
 		err = put_packet(consumer, stream, packet, lost);
@@ -111,20 +107,21 @@ void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream,
 	char words[WMK_STREAM_NAME + 100];
 
 	stream->dead = true;
-	consumer->now.errors++;
+	stream->group->now.errors++;
 	snprintf(words, sizeof(words), "stream %s: %s (%s); nothing after this was read from it", stream->name, what,
 		 strerror(-err));
-	if (!consumer->now.words[0])
-		snprintf(consumer->now.words, sizeof(consumer->now.words), "%.*s",
-			 (int)sizeof(consumer->now.words) - 1, words);
+	if (!stream->group->now.words[0])
+		snprintf(stream->group->now.words, sizeof(stream->group->now.words), "%.*s",
+			 (int)sizeof(stream->group->now.words) - 1, words);
 	if (consumer->options.sink->ops->note)
 		consumer->options.sink->ops->note(consumer->options.sink, words);
 }
 
 void wmk_consumer_tend(struct wmk_consumer *consumer)
 {
+	consumer->unbacked = false;
 	for (size_t i = 0; i < consumer->n_sets; i++) {
-		waymark_ring_set_back(consumer->sets[i]);
+		consumer->unbacked |= waymark_ring_set_back(consumer->sets[i]) < 0;
 		waymark_ring_set_heartbeat(consumer->sets[i]);
 	}
 	atomic_store_explicit(&consumer->alive_ns, wmk_consumer_now_ns(), memory_order_relaxed);
@@ -146,7 +143,7 @@ static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum w
 		return 0;
 	err = packet.len ? write_packet(consumer, stream, &packet) : 0;
 	if (err < 0) {
-		remember(consumer, err);
+		remember(stream, err);
 		if (how != WMK_LOOK_END)
 			return err;
 	}
@@ -165,16 +162,6 @@ static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum w
 	return 1;
 }
 
-/* What the source has lost by now, never less than it has said before; a source that lies is not asked any more. */
-static uint64_t lost_now(struct wmk_stream *stream)
-{
-	uint64_t lost = stream->dead ? 0 : stream->source->ops->lost(stream->source, stream->causes);
-
-	if (lost > stream->source_lost)
-		stream->source_lost = lost;
-	return stream->source_lost;
-}
-
 /* What was counted since the last packet was taken, or where no packet ever came. */
 static void cut_now(struct wmk_stream *stream)
 {
@@ -182,11 +169,11 @@ static void cut_now(struct wmk_stream *stream)
 		stream->cut = stream->source->ops->cut(stream->source);
 }
 
-/* The final counts, in a packet of its own if the last one did not have them. */
-static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
+/* The counts as they are, in a packet of its own if the last one did not have them. */
+static int say_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
-	uint64_t lost = lost_now(stream) + unwritten(stream);
-	uint64_t ts = stream->end_ts ? stream->end_ts : consumer->options.start_ts;
+	uint64_t lost = wmk_stream_lost(stream) + wmk_stream_unwritten(stream);
+	uint64_t ts = stream->end_ts ? stream->end_ts : stream->group->start_ts;
 	int err = 0;
 
 	cut_now(stream);
@@ -195,22 +182,27 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 		if (err >= 0)
 			err = put_empty(consumer, stream, ts, stream->end_pos, lost);
 	}
-	if (err < 0) {
-		remember(consumer, err);
-		if (stream->out && consumer->options.sink->ops->amend &&
-		    consumer->options.sink->ops->amend(stream->out, lost) < 0)
-			wmk_error_clear();
-	}
-	if (stream->out) {
-		int closed = consumer->options.sink->ops->stream_close(stream->out);
-
-		stream->out = NULL;
-		if (closed < 0) {
-			remember(consumer, closed);
-			err = closed;
-		}
-	}
+	if (err < 0)
+		remember(stream, err);
 	return err;
+}
+
+static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
+{
+	const struct wmk_sink_ops *ops = consumer->options.sink->ops;
+	int err = say_counts(consumer, stream), closed;
+
+	if (err < 0 && stream->out && ops->amend &&
+	    ops->amend(stream->out, wmk_stream_lost(stream) + wmk_stream_unwritten(stream)) < 0)
+		wmk_error_clear();
+	if (!stream->out)
+		return err;
+	stream->bytes = ops->stream_bytes ? ops->stream_bytes(stream->out) : 0;
+	closed = ops->stream_close(stream->out);
+	stream->out = NULL;
+	if (closed < 0)
+		remember(stream, closed);
+	return closed < 0 ? closed : err;
 }
 
 /* Parts too: everything that is there when we come, and no more, or a fast writer would keep us for ever. */
@@ -246,22 +238,21 @@ static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, s
 	return ret;
 }
 
-void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *result)
+/*
+ * A few turns at most: then memory has to be backed again. The first refusal ends a look at whole packets: a disk that
+ * is full is full for all, and who waits is woken by nobody.
+ */
+static void look_whole(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_look_result *result)
 {
-	size_t i;
-	int err;
-
-	memset(result, 0, sizeof(*result));
-	for (i = 0; i < consumer->n_streams; i++)
-		consumer->streams[i]->packets = 0;
-	/*
-	 * A few turns at most: then memory has to be backed again. The first refusal ends a look at whole packets: a
-	 * disk that is full is full for all, and who waits is woken by nobody.
-	 */
-	for (unsigned turn = 0; how == WMK_LOOK_WHOLE && (turn == 0 || (result->more && turn < TURNS)); turn++) {
+	for (unsigned turn = 0; turn == 0 || (result->more && turn < TURNS); turn++) {
 		result->more = false;
-		for (i = 0; i < consumer->n_streams; i++) {
-			err = take_turn(consumer, consumer->streams[i], result);
+		for (size_t i = 0; i < consumer->n_streams; i++) {
+			struct wmk_stream *stream = consumer->streams[i];
+			int err;
+
+			if ((group && stream->group != group) || stream->group->at_stop_only)
+				continue;
+			err = take_turn(consumer, stream, result);
 			if (err < 0) {
 				result->err = err;
 				result->more = false;
@@ -269,44 +260,37 @@ void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, struct 
 			}
 		}
 	}
-	for (i = 0; how != WMK_LOOK_WHOLE && i < consumer->n_streams; i++) {
-		err = drain(consumer, consumer->streams[i], how, result);
+}
+
+void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, const struct wmk_group *group, bool settle,
+		       struct wmk_look_result *result)
+{
+	size_t i;
+	int err;
+
+	memset(result, 0, sizeof(*result));
+	for (i = 0; i < consumer->n_streams; i++)
+		consumer->streams[i]->packets = 0;
+	if (how == WMK_LOOK_WHOLE) {
+		look_whole(consumer, group, result);
+		return;
+	}
+	for (i = 0; i < consumer->n_streams; i++) {
+		struct wmk_stream *stream = consumer->streams[i];
+
+		if ((group && stream->group != group) || (how == WMK_LOOK_FLUSH && !settle && stream->group->at_stop_only))
+			continue;
+		err = drain(consumer, stream, how, result);
 		if (err < 0)
 			result->err = err;
 	}
-	for (i = 0; how == WMK_LOOK_END && i < consumer->n_streams; i++) {
-		err = end_stream(consumer, consumer->streams[i]);
-		if (err < 0 || unwritten(consumer->streams[i]))
-			result->err = err < 0 ? err : consumer->now.sink_error;
-	}
-}
-
-void wmk_consumer_publish(struct wmk_consumer *consumer)
-{
-	struct wmk_consumer_stats *now = &consumer->now;
-	size_t i;
-
-	now->records = now->lost = now->overwritten = now->unwritten = now->cut = 0;
-	memset(now->lost_by_cause, 0, sizeof(now->lost_by_cause));
-	for (i = 0; i < consumer->n_streams; i++) {
+	for (i = 0; i < consumer->n_streams && (how == WMK_LOOK_END || settle); i++) {
 		struct wmk_stream *stream = consumer->streams[i];
-		uint64_t causes = 0, lost = lost_now(stream);
 
-		for (unsigned c = 0; c < WAYMARK_LOST_CAUSES; c++) {
-			now->lost_by_cause[c] += stream->causes[c];
-			causes += stream->causes[c];
-		}
-		now->records += stream->written;
-		now->unwritten += unwritten(stream);
-		now->overwritten += lost > causes ? lost - causes : 0;
-		now->lost += lost + unwritten(stream);
-		now->cut += stream->cut;
+		if (group && stream->group != group)
+			continue;
+		err = how == WMK_LOOK_END ? end_stream(consumer, stream) : say_counts(consumer, stream);
+		if (err < 0 || (how == WMK_LOOK_END && wmk_stream_unwritten(stream)))
+			result->err = err < 0 ? err : stream->group->now.sink_error;
 	}
-	if (consumer->options.sink->ops->bytes)
-		now->bytes = consumer->options.sink->ops->bytes(consumer->options.sink);
-	now->writing_us = consumer->writing_ns / 1000;
-	now->behind_us = consumer->behind_ns / 1000;
-	pthread_mutex_lock(&consumer->lock);
-	consumer->stats = *now;
-	pthread_mutex_unlock(&consumer->lock);
 }

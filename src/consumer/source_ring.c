@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "consumer/internal.h"
 
+#define CLEAR_TRIES 1000           /* a writer that is faster than our look at it must pause at some time */
+
 struct ring_source {
 	struct wmk_source source;
 	struct waymark_ring_reader *reader;
@@ -53,15 +55,31 @@ static uint64_t ring_head(struct wmk_source *source)
 
 static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records)
 {
-	int err = waymark_ring_reader_resume(ring_of(source)->reader, last->ring_position + last->content, 0,
-					     last->end_ts, records);
+	struct waymark_ring_reader *reader = ring_of(source)->reader;
+	uint64_t position = last->ring_position + last->content, ts = last->end_ts;
+	int err;
 
+	/* The trace has nothing yet: then it begins where the ring was cleared last. */
+	if (position == 0)
+		position = waymark_ring_reader_base(reader, &ts);
+	err = waymark_ring_reader_resume(reader, position, 0, ts, records);
 	return err < 0 ? err : 0;
 }
 
 static uint64_t ring_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
 	return waymark_ring_reader_lost(ring_of(source)->reader, by_cause);
+}
+
+static int ring_clear(struct wmk_source *source, uint64_t *position, uint64_t *ts)
+{
+	int err, tries = 0;
+
+	do {
+		err = waymark_ring_reader_clear(ring_of(source)->reader);
+	} while (err == -EAGAIN && tries++ < CLEAR_TRIES);
+	*position = waymark_ring_reader_base(ring_of(source)->reader, ts);
+	return err;
 }
 
 static uint64_t ring_cut(struct wmk_source *source)
@@ -77,7 +95,7 @@ static void ring_close(struct wmk_source *source)
 
 static const struct wmk_source_ops ring_ops = {
 	.next = ring_next, .release = ring_release, .head = ring_head, .resume = ring_resume, .lost = ring_lost,
-	.cut = ring_cut, .close = ring_close,
+	.clear = ring_clear, .cut = ring_cut, .close = ring_close,
 };
 
 int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk_source **source)

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * counts.c - what became of the records: summed up stream by stream, group by group.
+ */
+#include <string.h>
+
+#include "consumer/internal.h"
+
+uint64_t wmk_stream_lost(struct wmk_stream *stream)
+{
+	uint64_t lost = stream->dead ? 0 : stream->source->ops->lost(stream->source, stream->causes);
+
+	if (lost > stream->source_lost)
+		stream->source_lost = lost;
+	return stream->source_lost;
+}
+
+void wmk_consumer_stats_add(struct wmk_consumer_stats *sum, const struct wmk_consumer_stats *more)
+{
+	sum->records += more->records;
+	sum->lost += more->lost;
+	for (unsigned c = 0; c < WAYMARK_LOST_CAUSES; c++)
+		sum->lost_by_cause[c] += more->lost_by_cause[c];
+	sum->overwritten += more->overwritten;
+	sum->unwritten += more->unwritten;
+	sum->cut += more->cut;
+	sum->bytes += more->bytes;
+	sum->packets += more->packets;
+	sum->streams += more->streams;
+	sum->errors += more->errors;
+	sum->writing_us += more->writing_us;
+	sum->behind_us += more->behind_us;
+	sum->behind_bytes += more->behind_bytes;
+	sum->sink_errors += more->sink_errors;
+	if (more->sink_error)
+		sum->sink_error = more->sink_error;
+	sum->stuck |= more->stuck;
+	if (!sum->words[0])
+		memcpy(sum->words, more->words, sizeof(sum->words));
+}
+
+static void sum_stream(struct wmk_stream *stream, const struct wmk_sink_ops *ops, struct wmk_consumer_stats *sum)
+{
+	uint64_t causes = 0, lost = wmk_stream_lost(stream);
+
+	for (unsigned c = 0; c < WAYMARK_LOST_CAUSES; c++) {
+		sum->lost_by_cause[c] += stream->causes[c];
+		causes += stream->causes[c];
+	}
+	sum->records += stream->written;
+	sum->unwritten += wmk_stream_unwritten(stream);
+	sum->overwritten += lost > causes ? lost - causes : 0;
+	sum->lost += lost + wmk_stream_unwritten(stream);
+	sum->cut += stream->cut;
+	sum->bytes += stream->out && ops->stream_bytes ? ops->stream_bytes(stream->out) : stream->bytes;
+}
+
+void wmk_consumer_sum(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_consumer_stats *sum)
+{
+	*sum = group->now;
+	sum->writing_us = group->writing_ns / 1000;
+	sum->behind_us = group->behind_ns / 1000;
+	for (size_t i = 0; i < consumer->n_streams; i++)
+		if (consumer->streams[i]->group == group)
+			sum_stream(consumer->streams[i], consumer->options.sink->ops, sum);
+}
+
+void wmk_consumer_publish(struct wmk_consumer *consumer)
+{
+	struct wmk_consumer_stats all = consumer->gone, one;
+
+	for (size_t i = 0; i < consumer->n_groups; i++) {
+		wmk_consumer_sum(consumer, consumer->groups[i], &one);
+		wmk_consumer_stats_add(&all, &one);
+	}
+	if (consumer->options.sink->ops->bytes)
+		all.bytes = consumer->options.sink->ops->bytes(consumer->options.sink);
+	pthread_mutex_lock(&consumer->lock);
+	consumer->stats = all;
+	pthread_mutex_unlock(&consumer->lock);
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_sets.c - a consumer with several sets: it sleeps while nothing happens, wakes for each of them, lets single ones go, settles,
+ * and forgets what was recorded when it is told to.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "rig.h"
+#include "ring/set.h"
+#include "store/t/testdir.h"
+
+#define SETS 3
+#define PATIENCE_MS 20000
+
+static const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 4 };
+
+/* The rig's set is number 0. */
+struct sets {
+	struct rig rig;
+	struct waymark_ring_set *sets[SETS], *writers[SETS];
+};
+
+static void sets_open(struct sets *s, int64_t block_us, const struct wmk_consumer_set *how)
+{
+	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .header_room = WMK_CTF_PACKET_ROOM,
+					     .clock = WAYMARK_CLOCK_MONOTONIC, .block_us = block_us, .prefault = 1u << 30,
+					     .mode = how && how->at_stop_only ? WAYMARK_RING_OVERWRITE : WAYMARK_RING_DISCARD };
+
+	rig_open(&s->rig, &shape);
+	s->sets[0] = s->rig.set;
+	s->writers[0] = s->rig.mapped;
+	for (unsigned i = 1; i < SETS; i++) {
+		char channel[16];
+		struct wmk_consumer_set mine = { .start_ts = wmk_clock_monotonic() };
+
+		if (how)
+			mine = *how;
+		snprintf(channel, sizeof(channel), "more%u", i);
+		mine.channel = channel;
+		assert_int_equal(waymark_ring_set_create(&ring, &s->sets[i]), 0);
+		assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(s->sets[i]), &s->writers[i]), 0);
+		assert_int_equal(wmk_consumer_add(s->rig.consumer, s->sets[i], &mine), 0);
+	}
+}
+
+static void sets_close(struct sets *s)
+{
+	wmk_consumer_stop(s->rig.consumer);
+	for (unsigned i = 1; i < SETS; i++)
+		waymark_ring_set_close(s->writers[i]);
+	rig_close(&s->rig);
+	for (unsigned i = 1; i < SETS; i++)
+		waymark_ring_set_close(s->sets[i]);
+}
+
+static uint64_t record(struct waymark_ring_set *writer, uint64_t from, uint64_t to)
+{
+	uint64_t words[2] = { 7, from }, done = 0;
+	const struct waymark_ring_frag frag = { words, sizeof(words), WAYMARK_FRAG_WORDS };
+
+	for (; words[1] < to; words[1]++)
+		done += waymark_ring_record(writer, 3, &frag, 1) == 0;
+	return done;
+}
+
+static void pause_ms(unsigned ms)
+{
+	const struct timespec ts = { (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+/* Voluntary context switches of the process's other threads. */
+static uint64_t switches(void)
+{
+	struct dirent *entry;
+	DIR *tasks = opendir("/proc/self/task");
+	uint64_t sum = 0, n;
+	char path[300], line[200];
+
+	assert_non_null(tasks);
+	while ((entry = readdir(tasks)) != NULL) {
+		FILE *status;
+
+		if (entry->d_name[0] == '.' || atoi(entry->d_name) == getpid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+		status = fopen(path, "re");
+		while (status && fgets(line, sizeof(line), status))
+			if (sscanf(line, "voluntary_ctxt_switches: %llu", (unsigned long long *)&n) == 1)
+				sum += n;
+		if (status)
+			fclose(status);
+	}
+	closedir(tasks);
+	return sum;
+}
+
+/* The consumer is in its deep sleep: longer than any other of its threads' sleeps. */
+static void wait_for_rest(const struct sets *s)
+{
+	uint64_t before = switches(), now;
+	unsigned calm = 0;
+
+	for (unsigned ms = 0; calm < 400; ms += 20) {
+		if (ms > PATIENCE_MS)
+			fail_msg("the consumer does not come to rest");
+		pause_ms(20);
+		now = switches();
+		calm = now == before ? calm + 20 : 0;
+		before = now;
+	}
+	for (unsigned i = 0; i < SETS; i++)
+		assert_int_equal(__atomic_load_n(&s->sets[i]->header->heartbeat, __ATOMIC_RELAXED), WMK_HEART_RESTS);
+}
+
+static void wait_for_records(const struct sets *s, uint64_t n)
+{
+	struct wmk_consumer_stats stats;
+
+	for (unsigned ms = 0;; ms++) {
+		wmk_consumer_stats(s->rig.consumer, &stats);
+		if (stats.records >= n)
+			return;
+		if (ms > PATIENCE_MS)
+			fail_msg("%llu records are in the trace, %llu should be", (unsigned long long)stats.records, (unsigned long long)n);
+		pause_ms(1);
+	}
+}
+
+/* ── sleeping ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void test_rest(void **state)
+{
+	struct sets s;
+
+	(void)state;
+	for (int blocking = 0; blocking < 2; blocking++) {
+		sets_open(&s, -blocking, NULL);
+		assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
+		record(s.writers[0], 0, 10);
+		wait_for_rest(&s);
+		const uint64_t before = switches();
+		/* Not a condition: the time in which nothing happens. */
+		pause_ms(1000);
+		assert_int_equal(switches(), before);
+		sets_close(&s);
+	}
+}
+
+/* Each set wakes it; losing nothing, though writers wait for nobody. */
+static void test_wakes(void **state)
+{
+	struct sets s;
+	uint64_t sum = 0;
+
+	(void)state;
+	sets_open(&s, 0, NULL);
+	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
+	for (unsigned i = 0; i < SETS; i++) {
+		wait_for_rest(&s);
+		/* Two sub-buffers at least, of which one is whole. */
+		assert_int_equal(record(s.writers[i], 0, 300), 300);
+		sum += 150;
+		wait_for_records(&s, sum);
+	}
+	sets_close(&s);
+}
+
+/* A writer that dies between its commit and the wake. */
+static void test_poke(void **state)
+{
+	struct sets s;
+
+	(void)state;
+	sets_open(&s, 0, NULL);
+	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
+	wait_for_rest(&s);
+	/* As long as the flag is down nobody is woken. */
+	__atomic_store_n(&s.sets[1]->header->waiting, 0, __ATOMIC_RELAXED);
+	assert_int_equal(record(s.writers[1], 0, 300), 300);
+	wmk_consumer_poke(s.rig.consumer);
+	wait_for_records(&s, 150);
+	sets_close(&s);
+}
+
+static void test_blocking_writer(void **state)
+{
+	struct sets s;
+
+	(void)state;
+	sets_open(&s, -1, NULL);
+	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
+	wait_for_rest(&s);
+	/* Many times what a ring holds: whoever finds the consumer resting waits for it. */
+	assert_int_equal(record(s.writers[1], 0, 20000), 20000);
+	sets_close(&s);
+}
+
+/* ── commands ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static uint64_t records_in(struct rig *rig, const char *channel, struct waymark_ring_set *set, uint64_t *lost)
+{
+	const uint32_t cpus = waymark_ring_set_cpus(set);
+	struct decoded one;
+	uint64_t sum = 0;
+	char name[64];
+
+	*lost = 0;
+	for (uint32_t i = 0; i < waymark_ring_set_rings(set); i++) {
+		snprintf(name, sizeof(name), "%s_%s%u", channel, i < cpus ? "" : "claim", i < cpus ? i : i - cpus);
+		if (decode_stream(rig_path(rig, name), rig->uuid, 16, &one, NULL, NULL) < 0)
+			continue;
+		assert_int_equal(one.first_lost, 0);
+		sum += one.records;
+		*lost += one.lost;
+	}
+	return sum;
+}
+
+static void test_remove(void **state)
+{
+	struct wmk_consumer_stats one, all;
+	struct sets s;
+	uint64_t lost, kept;
+
+	(void)state;
+	for (int running = 0; running < 2; running++) {
+		sets_open(&s, 0, NULL);
+		if (running)
+			assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
+		kept = record(s.writers[1], 0, 3000);
+		assert_int_equal(record(s.writers[2], 0, 10), 10);
+		assert_int_equal(wmk_consumer_remove_set(s.rig.consumer, s.sets[1], &one), 0);
+		assert_int_equal(one.records, kept);
+		assert_int_equal(one.lost, 3000 - kept);
+		assert_int_equal(records_in(&s.rig, "more1", s.sets[1], &lost), kept);
+		assert_int_equal(lost, one.lost);
+		assert_true(one.bytes > kept * 20);
+		assert_int_equal(wmk_consumer_remove_set(s.rig.consumer, s.sets[1], &one), -ENOENT);
+		/* It is not looked at any more; the others are, and all counts are there. */
+		record(s.writers[1], 0, 100);
+		assert_int_equal(wmk_consumer_settle(s.rig.consumer, NULL), 0);
+		wmk_consumer_stats(s.rig.consumer, &all);
+		assert_int_equal(all.records, kept + 10);
+		assert_int_equal(all.lost, 3000 - kept);
+		assert_int_equal(wmk_consumer_set_stats(s.rig.consumer, s.sets[2], &one), 0);
+		assert_int_equal(one.records, 10);
+		assert_int_equal(wmk_consumer_set_stats(s.rig.consumer, s.sets[1], &one), -ENOENT);
+		sets_close(&s);
+	}
+}
+
+/* Stop and start, again and again: each time everything is there, with the lost counts; also what is for the stop only. */
+static void test_settle(void **state)
+{
+	const struct wmk_consumer_set flight = { .at_stop_only = 1 };
+	struct wmk_consumer_stats one;
+	struct sets s;
+	uint64_t lost, sum = 0, all = 0;
+
+	(void)state;
+	sets_open(&s, 0, &flight);
+	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
+	for (unsigned turn = 0; turn < 4; turn++) {
+		const uint64_t n = turn % 2 ? 2000 : 20;
+
+		record(s.writers[0], 0, n);
+		record(s.writers[1], all, all + n);
+		all += n;
+		assert_int_equal(wmk_consumer_flush(s.rig.consumer), 0);
+		assert_int_equal(records_in(&s.rig, "more1", s.sets[1], &lost), sum);
+		assert_int_equal(wmk_consumer_settle(s.rig.consumer, turn < 2 ? NULL : s.sets[1]), 0);
+		sum = records_in(&s.rig, "more1", s.sets[1], &lost);
+		assert_int_equal(sum + lost, all);
+		assert_int_equal(wmk_consumer_set_stats(s.rig.consumer, s.sets[1], &one), 0);
+		assert_int_equal(one.records, sum);
+		assert_int_equal(one.overwritten, lost);
+	}
+	assert_int_equal(wmk_consumer_settle(s.rig.consumer, s.writers[1]), -ENOENT);
+	sets_close(&s);
+}
+
+/* What was before is nowhere, what comes after is all there, counts and lost counts begin at zero. */
+static void test_clear(void **state)
+{
+	struct sets s;
+
+	(void)state;
+	for (int running = 0; running < 2; running++) {
+		sets_open(&s, 0, NULL);
+		if (running)
+			assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
+		for (unsigned turn = 0; turn < 3; turn++) {
+			/* More than fits, partly in the trace already. */
+			for (unsigned i = 0; i < SETS; i++)
+				record(s.writers[i], 0, 3000);
+			if (turn)
+				assert_int_equal(wmk_consumer_settle(s.rig.consumer, NULL), 0);
+			for (unsigned i = 0; i < SETS; i++)
+				record(s.writers[i], 0, 50);
+			assert_int_equal(wmk_consumer_clear(s.rig.consumer), 0);
+			wmk_consumer_stats(s.rig.consumer, &s.rig.stats);
+			assert_int_equal(s.rig.stats.records + s.rig.stats.lost + s.rig.stats.packets + s.rig.stats.streams, 0);
+		}
+		assert_int_equal(rig_record(&s.rig, 3, 0, 77), 77);
+		assert_int_equal(record(s.writers[1], 0, 3000) < 3000, 1);
+		assert_int_equal(wmk_consumer_remove_set(s.rig.consumer, s.sets[1], NULL), 0);
+		assert_int_equal(wmk_consumer_remove_set(s.rig.consumer, s.sets[2], NULL), 0);
+		assert_int_equal(access(rig_path(&s.rig, "more2_0"), F_OK), -1);
+		assert_int_equal(rig_stop(&s.rig), 0);
+		wmk_consumer_stats(s.rig.consumer, &s.rig.stats);
+		assert_int_equal(s.rig.stats.records + s.rig.stats.lost, 77 + 3000);
+		sets_close(&s);
+	}
+}
+
+/* A consumer that died behind a clear: the next one counts from there too. */
+static void test_clear_resume(void **state)
+{
+	struct wmk_consumer_options options = { .resume = 1, .start_ts = wmk_clock_monotonic() };
+	struct rig rig;
+
+	(void)state;
+	for (unsigned written = 0; written < 3; written++) {
+		rig_open(&rig, &shape);
+		record(rig.mapped, 0, 3000);
+		assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
+		assert_int_equal(wmk_consumer_clear(rig.consumer), 0);
+		assert_int_equal(rig_record(&rig, 1, 0, 20), 20);
+		if (written)
+			assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
+		/* Closed without a stop, as a death is. */
+		wmk_consumer_close(rig.consumer);
+		wmk_store_close(rig.store);
+		assert_int_equal(wmk_store_open(rig.trace, rig.sub, &rig.store), 0);
+		assert_int_equal(wmk_sink_directory_open(rig.store, rig.uuid, &options.sink), 0);
+		assert_int_equal(wmk_consumer_open(&options, &rig.consumer), 0);
+		if (written == 2) {
+			const struct wmk_consumer_set again = { .channel = "app", .resume = 1, .clear = 1 };
+
+			assert_int_equal(wmk_consumer_add(rig.consumer, rig.set, &again), 0);
+		} else {
+			assert_int_equal(wmk_consumer_add_set(rig.consumer, rig.set, "app", 0), 0);
+		}
+		assert_int_equal(rig_record(&rig, 1, 20, 60), 40);
+		assert_int_equal(rig_stop(&rig), 0);
+		assert_int_equal(rig.stats.records, written == 2 ? 40 : 60);
+		assert_int_equal(rig.stats.lost, 0);
+		rig_check(&rig, 100);
+		rig_babeltrace(&rig, false);
+		rig_close(&rig);
+	}
+}
+
+/* ── files of limited size ───────────────────────────────────────────────────────────────────────────── */
+
+static void test_limits(void **state)
+{
+	const struct wmk_store_limits limits = { 20000, 3 };
+	const struct wmk_consumer_set how = { .limits = &limits };
+	char name[64], command[400], *out, *err;
+	uint64_t sum = 0, lines = 0;
+	struct sets s;
+
+	(void)state;
+	sets_open(&s, -1, &how);
+	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
+	assert_int_equal(record(s.writers[1], 0, 30000), 30000);
+	assert_int_equal(wmk_consumer_stop(s.rig.consumer), 0);
+	for (uint32_t ring = 0; ring < waymark_ring_set_rings(s.sets[1]); ring++) {
+		for (unsigned i = 0; i < 4; i++) {
+			const uint32_t cpus = waymark_ring_set_cpus(s.sets[1]);
+			struct stat st;
+
+			snprintf(name, sizeof(name), "more1_%s%u_%u", ring < cpus ? "" : "claim", ring < cpus ? ring : ring - cpus, i);
+			if (stat(rig_path(&s.rig, name), &st) < 0)
+				continue;
+			assert_true(i < 3 && st.st_size <= 20000);
+			sum += (uint64_t)st.st_size;
+		}
+	}
+	assert_true(sum > 20000);
+	/* A reader sees one stream in the files that are left: nothing lost, nothing out of order. */
+	snprintf(command, sizeof(command), "babeltrace2 convert %s", s.rig.trace);
+	if (testdir_run(command, &out, &err) != 0 || err[0])
+		fail_msg("%s says: %.2000s", command, err);
+	for (const char *at = out; *at; at++)
+		lines += *at == '\n';
+	assert_true(lines > sum / 40 && lines < 30000);
+	free(out);
+	free(err);
+	sets_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rest),   cmocka_unit_test(test_wakes),  cmocka_unit_test(test_poke),
+		cmocka_unit_test(test_blocking_writer), cmocka_unit_test(test_remove), cmocka_unit_test(test_settle),
+		cmocka_unit_test(test_clear),  cmocka_unit_test(test_clear_resume), cmocka_unit_test(test_limits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

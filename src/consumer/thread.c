@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.c - the consumer's thread and its commands: when to look (look.c does it), when to sleep, how deep.
+ *
+ * The thread sleeps on one word for commands (`word`, changed by wmk_consumer_nudge()) and on the rings of all sets. It reads the word
+ * before it looks at the commands and sleeps only while the word is the same: no command waits for a sleep to end.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "consumer/internal.h"
+
+#define EMPTY_LOOKS 8u             /* at the longest interval, before the thread waits to be woken by a writer */
+#define TIMER_US 4000u             /* longer sleeps can be ended by a writer */
+#define TIMER_DEEP_US 100000u      /* where no writer can wake us */
+#define RETRY_US 1000000           /* memory that could not be had, a disk that was full */
+#define PUBLISH_NS 50000000u
+#define STACK (256u * 1024)
+#define NICE (-10)
+
+void wmk_consumer_nudge(struct wmk_consumer *consumer)
+{
+	/* Release: the command before; pairs with the thread's acquire before it looks at the commands. */
+	__atomic_fetch_add(&consumer->word, 1, __ATOMIC_RELEASE);
+	/* Not a private one: the same word is waited for together with those of the rings. */
+	syscall(SYS_futex, &consumer->word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void sleep_on_word(struct wmk_consumer *consumer, uint32_t value, uint64_t us)
+{
+	struct timespec ts = { (time_t)(us / 1000000), (long)(us % 1000000) * 1000 };
+
+	syscall(SYS_futex, &consumer->word, FUTEX_WAIT, value, &ts, NULL, 0);
+}
+
+/* How long until the next look: half as long when rings fill fast, twice as long when nothing comes. */
+static void adapt(struct wmk_consumer *consumer, const struct wmk_look_result *seen)
+{
+	uint32_t us = consumer->interval_us;
+
+	if (seen->err < 0) {
+		us = consumer->options.max_us;
+	} else if (seen->most > 1) {
+		us /= 2;
+	} else if (!seen->packets) {
+		us *= 2;
+	}
+	if (seen->more)
+		us = 0;
+	consumer->idle = seen->packets ? 0 : consumer->idle + (us >= consumer->options.max_us);
+	consumer->interval_us = us < consumer->options.min_us ? consumer->options.min_us :
+				us > consumer->options.max_us ? consumer->options.max_us : us;
+}
+
+/* The whole of what a command or a writer can end. Returns false where writers cannot. */
+static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t us)
+{
+	const uint64_t begin = wmk_consumer_now_ns();
+	int woken = waymark_ring_sets_wait(consumer->watched, consumer->n_watched, &consumer->word, word, us);
+
+	if (woken > 0) {
+		consumer->idle = 0;
+		consumer->interval_us = consumer->options.min_us;
+	} else if (woken == 0 && us < 0 && wmk_consumer_now_ns() - begin < TIMER_US * 1000u &&
+		   __atomic_load_n(&consumer->word, __ATOMIC_RELAXED) == word) {
+		/* Somebody who may write to a ring set wakes us for nothing: not as often as he likes. */
+		sleep_on_word(consumer, word, TIMER_US);
+	}
+	return woken >= 0;
+}
+
+/*
+ * Until the next look. Short: by the timer, and writers make no system call. Longer: a writer that enters a sub-buffer
+ * ends it, or a burst would fill the rings meanwhile. That is one wake in a look at most.
+ */
+static void rest(struct wmk_consumer *consumer, uint32_t word)
+{
+	const bool deep = consumer->idle >= EMPTY_LOOKS;
+	bool slept;
+
+	if (consumer->stuck || (!deep && consumer->interval_us <= TIMER_US)) {
+		sleep_on_word(consumer, word, consumer->interval_us);
+		return;
+	}
+	if (deep)
+		wmk_consumer_heart_rest(consumer, true);
+	slept = sleep_on_rings(consumer, word, !deep ? (int64_t)consumer->interval_us : consumer->unbacked ? RETRY_US : -1);
+	if (deep)
+		wmk_consumer_heart_rest(consumer, false);
+	if (!slept)
+		sleep_on_word(consumer, word, deep ? TIMER_DEEP_US : consumer->interval_us);
+}
+
+/* The sets to sleep on; if there is no memory for the list, as if there were too many. */
+static void watch(struct wmk_consumer *consumer)
+{
+	struct waymark_ring_set **grown = realloc(consumer->watched, (consumer->n_sets + 1) * sizeof(*grown));
+
+	consumer->n_watched = WAYMARK_RING_WAIT_SETS + 1;
+	if (!grown)
+		return;
+	consumer->watched = grown;
+	if (consumer->n_sets)
+		memcpy(grown, consumer->sets, consumer->n_sets * sizeof(*grown));
+	consumer->n_watched = (unsigned)consumer->n_sets;
+}
+
+static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, struct wmk_look_result *seen,
+			     uint64_t *published)
+{
+	pthread_mutex_lock(&consumer->streams_lock);
+	wmk_consumer_tend(consumer);
+	wmk_consumer_look(consumer, how, NULL, false, seen);
+	watch(consumer);
+	consumer->stuck = seen->err < 0;
+	consumer->ended |= how == WMK_LOOK_END;
+	if (how != WMK_LOOK_WHOLE || wmk_consumer_now_ns() - *published > PUBLISH_NS) {
+		wmk_consumer_publish(consumer);
+		*published = wmk_consumer_now_ns();
+	}
+	pthread_mutex_unlock(&consumer->streams_lock);
+}
+
+/* Carry out what has been asked for by now. */
+static void answer_calls(struct wmk_consumer *consumer)
+{
+	struct wmk_call *calls, *next;
+
+	pthread_mutex_lock(&consumer->lock);
+	calls = consumer->calls;
+	consumer->calls = NULL;
+	consumer->calls_end = &consumer->calls;
+	pthread_mutex_unlock(&consumer->lock);
+	for (; calls; calls = next) {
+		next = calls->next;
+		calls->function(calls->arg);
+		free(calls);
+	}
+}
+
+static void *run(void *arg)
+{
+	struct wmk_consumer *consumer = arg;
+	struct wmk_look_result seen;
+	uint64_t published = 0;
+	uint32_t word;
+
+	/* Of this thread alone. Where it is not permitted, we have the share that everybody has. */
+	if (getpriority(PRIO_PROCESS, 0) > NICE)
+		setpriority(PRIO_PROCESS, 0, NICE);
+	for (;;) {
+		/* Acquire: pairs with the release of wmk_consumer_nudge(). */
+		word = __atomic_load_n(&consumer->word, __ATOMIC_ACQUIRE);
+		answer_calls(consumer);
+		pthread_mutex_lock(&consumer->lock);
+		bool stop = consumer->stop;
+		pthread_mutex_unlock(&consumer->lock);
+		if (stop)
+			break;
+		look_and_publish(consumer, WMK_LOOK_WHOLE, &seen, &published);
+		adapt(consumer, &seen);
+		if (!seen.more)
+			rest(consumer, word);
+	}
+	look_and_publish(consumer, WMK_LOOK_END, &seen, &published);
+	consumer->stop_err = seen.err;
+	return NULL;
+}
+
+static bool needs_heart(struct wmk_consumer *consumer)
+{
+	bool needs = false;
+
+	for (size_t i = 0; i < consumer->n_sets; i++)
+		needs |= waymark_ring_set_options(consumer->sets[i])->block_us != 0;
+	return needs;
+}
+
+int wmk_consumer_start(struct wmk_consumer *consumer)
+{
+	pthread_attr_t attr;
+	sigset_t all, before;
+	int err = 0;
+
+	if (consumer->running || consumer->ended)
+		return wmk_error(-EINVAL, "the consumer has been started before");
+	/* Signals are for the thread that started us. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (needs_heart(consumer))
+		err = wmk_consumer_heart_start(consumer);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	if (err >= 0 && (err = -pthread_create(&consumer->thread, &attr, run, consumer)) < 0) {
+		wmk_consumer_heart_stop(consumer);
+		wmk_error(err, "cannot start the consumer's thread: %s", strerror(-err));
+	}
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err < 0)
+		return err;
+	pthread_setname_np(consumer->thread, "wmk-consumer");
+	consumer->running = true;
+	return 0;
+}
+
+void wmk_consumer_halt(struct wmk_consumer *consumer)
+{
+	if (!consumer->running)
+		return;
+	pthread_mutex_lock(&consumer->lock);
+	consumer->stop = true;
+	pthread_mutex_unlock(&consumer->lock);
+	wmk_consumer_nudge(consumer);
+	pthread_join(consumer->thread, NULL);
+	consumer->running = false;
+	wmk_consumer_heart_stop(consumer);
+	/* What came too late for the thread. */
+	answer_calls(consumer);
+}
+
+int wmk_consumer_stop(struct wmk_consumer *consumer)
+{
+	struct wmk_look_result seen;
+	uint64_t published = 0;
+
+	if (consumer->running) {
+		wmk_consumer_halt(consumer);
+	} else if (!consumer->ended) {
+		look_and_publish(consumer, WMK_LOOK_END, &seen, &published);
+		consumer->stop_err = seen.err;
+	}
+	if (consumer->stop_err < 0)
+		return wmk_error(consumer->stop_err, "the trace is incomplete: %s", strerror(-consumer->stop_err));
+	return 0;
+}
+
+void wmk_consumer_stats(struct wmk_consumer *consumer, struct wmk_consumer_stats *stats)
+{
+	pthread_mutex_lock(&consumer->lock);
+	*stats = consumer->stats;
+	pthread_mutex_unlock(&consumer->lock);
+}
+
+void wmk_consumer_poke(struct wmk_consumer *consumer)
+{
+	wmk_consumer_nudge(consumer);
+}
+
+/* ── commands ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int queue(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg)
+{
+	struct wmk_call *call = calloc(1, sizeof(*call));
+
+	if (!call)
+		return wmk_error(-ENOMEM, "no memory for a command to the consumer");
+	call->function = function;
+	call->arg = arg;
+	pthread_mutex_lock(&consumer->lock);
+	*consumer->calls_end = call;
+	consumer->calls_end = &call->next;
+	pthread_mutex_unlock(&consumer->lock);
+	wmk_consumer_nudge(consumer);
+	return 0;
+}
+
+int wmk_consumer_call(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg)
+{
+	if (consumer->running)
+		return queue(consumer, function, arg);
+	function(arg);
+	return 0;
+}
+
+struct command {
+	struct wmk_consumer *consumer;
+	int (*carry_out)(struct command *command);         /* under streams_lock */
+	struct waymark_ring_set *set;
+	struct wmk_consumer_stats *stats;
+	int err;
+	bool done;
+};
+
+static void carry_out(void *arg)
+{
+	struct command *command = arg;
+	struct wmk_consumer *consumer = command->consumer;
+	int err;
+
+	pthread_mutex_lock(&consumer->streams_lock);
+	wmk_consumer_tend(consumer);
+	err = command->carry_out(command);
+	wmk_consumer_publish(consumer);
+	pthread_mutex_unlock(&consumer->streams_lock);
+	pthread_mutex_lock(&consumer->lock);
+	command->err = err;
+	command->done = true;
+	pthread_cond_broadcast(&consumer->changed);
+	pthread_mutex_unlock(&consumer->lock);
+}
+
+/* In the consumer's thread, if there is one and we are not it. */
+static int command(struct command *command)
+{
+	struct wmk_consumer *consumer = command->consumer;
+	int err;
+
+	if (!consumer->running || pthread_equal(pthread_self(), consumer->thread)) {
+		carry_out(command);
+		return command->err;
+	}
+	err = queue(consumer, carry_out, command);
+	if (err < 0)
+		return err;
+	pthread_mutex_lock(&consumer->lock);
+	while (!command->done)
+		pthread_cond_wait(&consumer->changed, &consumer->lock);
+	pthread_mutex_unlock(&consumer->lock);
+	return command->err;
+}
+
+static int incomplete(int err)
+{
+	return err < 0 ? wmk_error(err, "not everything could be written: %s", strerror(-err)) : 0;
+}
+
+static int do_flush(struct command *command)
+{
+	struct wmk_look_result seen;
+
+	wmk_consumer_look(command->consumer, WMK_LOOK_FLUSH, NULL, false, &seen);
+	return seen.err;
+}
+
+int wmk_consumer_flush(struct wmk_consumer *consumer)
+{
+	struct command flush = { .consumer = consumer, .carry_out = do_flush };
+
+	if (!consumer->running || consumer->options.at_stop_only)
+		return wmk_error(-EINVAL, "this consumer does not write before it is stopped");
+	return incomplete(command(&flush));
+}
+
+static int do_settle(struct command *command)
+{
+	const struct wmk_group *group = command->set ? wmk_consumer_group(command->consumer, command->set) : NULL;
+	struct wmk_look_result seen;
+
+	if (command->set && !group)
+		return -ENOENT;
+	wmk_consumer_look(command->consumer, WMK_LOOK_FLUSH, group, true, &seen);
+	return seen.err;
+}
+
+static int unknown(void)
+{
+	return wmk_error(-ENOENT, "this ring set is not consumed here");
+}
+
+int wmk_consumer_settle(struct wmk_consumer *consumer, struct waymark_ring_set *set)
+{
+	struct command settle = { .consumer = consumer, .carry_out = do_settle, .set = set };
+	int err = command(&settle);
+
+	return err == -ENOENT ? unknown() : incomplete(err);
+}
+
+static int do_remove(struct command *command)
+{
+	struct wmk_group *group = wmk_consumer_group(command->consumer, command->set);
+	struct wmk_look_result seen;
+
+	if (!group)
+		return -ENOENT;
+	wmk_consumer_look(command->consumer, WMK_LOOK_END, group, false, &seen);
+	if (command->stats)
+		wmk_consumer_sum(command->consumer, group, command->stats);
+	wmk_consumer_drop_group(command->consumer, group);
+	/* The thread does not sleep on what is not there. */
+	watch(command->consumer);
+	return seen.err;
+}
+
+int wmk_consumer_remove_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, struct wmk_consumer_stats *stats)
+{
+	struct command remove = { .consumer = consumer, .carry_out = do_remove, .set = set, .stats = stats };
+	int err = command(&remove);
+
+	return err == -ENOENT ? unknown() : incomplete(err);
+}
+
+static int do_clear(struct command *command)
+{
+	struct wmk_consumer *consumer = command->consumer;
+	int first = 0;
+
+	memset(&consumer->gone, 0, sizeof(consumer->gone));
+	for (size_t i = 0; i < consumer->n_groups; i++) {
+		memset(&consumer->groups[i]->now, 0, sizeof(consumer->groups[i]->now));
+		consumer->groups[i]->writing_ns = consumer->groups[i]->behind_ns = 0;
+	}
+	for (size_t i = 0; i < consumer->n_streams; i++) {
+		int err = wmk_consumer_restart_stream(consumer, consumer->streams[i]);
+
+		if (err < 0 && first == 0)
+			first = err;
+	}
+	return first;
+}
+
+int wmk_consumer_clear(struct wmk_consumer *consumer)
+{
+	struct command clear = { .consumer = consumer, .carry_out = do_clear };
+	int err = command(&clear);
+
+	return err < 0 ? wmk_error(err, "not everything could be cleared: %s", strerror(-err)) : 0;
+}
+
+static int do_sum(struct command *command)
+{
+	const struct wmk_group *group = wmk_consumer_group(command->consumer, command->set);
+
+	if (!group)
+		return -ENOENT;
+	wmk_consumer_sum(command->consumer, group, command->stats);
+	return 0;
+}
+
+int wmk_consumer_set_stats(struct wmk_consumer *consumer, struct waymark_ring_set *set, struct wmk_consumer_stats *stats)
+{
+	struct command sum = { .consumer = consumer, .carry_out = do_sum, .set = set, .stats = stats };
+
+	return command(&sum) < 0 ? unknown() : 0;
+}
