@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/* test_files.c - sessions saved as files and loaded from them, against a fake daemon. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <waymark/ctl.h>
+
+#include "fake.h"
+
+static const char *contexts[] = { "vpid" }, *excluded[] = { "a:x" };
+static uint64_t pids[] = { 4, 5 };
+static struct wmk_ctl_rule rules[] = {
+	{ .pattern = "a:*", .exclusions = { excluded, 1 }, .enabled = true, .matched = 12 },
+	{ .pattern = "b:*", .level_op = WMK_LEVEL_EXACTLY, .level = 6 },
+	{ .pattern = "c:*" }, { .pattern = "c:*", .level_op = WMK_LEVEL_AT_LEAST, .enabled = true },
+};
+static struct wmk_ctl_channel channels[] = {
+	{ .name = "c", .mode = WMK_MODE_OVERWRITE, .subbuf_size = 4096, .contexts = { contexts, 1 }, .rules = { rules, 4 }, .enabled = true,
+	  .counts = { .records = 9 } },
+	{ .name = "d", .domain = { .kind = WMK_DOMAIN_EXEC, .exec = "shop" } },
+};
+static struct wmk_ctl_session sessions[] = {
+	{ .name = "one", .path = "/nowhere/one", .uid = 1, .created = 2, .active = true, .started = true, .channels = { channels, 2 },
+	  .trackers = { .pid = true, .uid = true, .pids = { pids, 2 } }, .counts = { .lost = 3 } },
+	{ .name = "two" },
+};
+
+static const char saved_one[] =
+	"{\n"
+	"\t\"version\": 1,\n"
+	"\t\"session\": {\n"
+	"\t\t\"name\": \"one\",\n"
+	"\t\t\"path\": \"/nowhere/one\",\n"
+	"\t\t\"channels\": [\n"
+	"\t\t\t{\n"
+	"\t\t\t\t\"name\": \"c\",\n"
+	"\t\t\t\t\"mode\": \"overwrite\",\n"
+	"\t\t\t\t\"subbuf_size\": 4096,\n"
+	"\t\t\t\t\"contexts\": [\"vpid\"],\n"
+	"\t\t\t\t\"rules\": [\n"
+	"\t\t\t\t\t{\n"
+	"\t\t\t\t\t\t\"pattern\": \"a:*\",\n"
+	"\t\t\t\t\t\t\"exclusions\": [\"a:x\"],\n"
+	"\t\t\t\t\t\t\"enabled\": true\n"
+	"\t\t\t\t\t},\n";
+
+struct rig {
+	struct fake fake;
+	struct waymark_ctl *ctl;
+	char home[64];
+};
+
+static int setup(void **state)
+{
+	struct rig *rig = calloc(1, sizeof(*rig));
+	struct waymark_ctl_connect_options options = { .size = sizeof(options), .start = WAYMARK_CTL_START_NEVER };
+
+	*state = rig;
+	strcpy(rig->home, "/tmp/wmk-home-XXXXXX");
+	assert_non_null(mkdtemp(rig->home));
+	setenv("HOME", rig->home, 1);
+	fake_open(&rig->fake, (uid_t)-1);
+	rig->fake.sessions = (struct wmk_list){ sessions, 2 };
+	options.rundir = rig->fake.dir;
+	return waymark_ctl_connect(&options, &rig->ctl);
+}
+
+static int teardown(void **state)
+{
+	struct rig *rig = *state;
+	char command[100];
+
+	waymark_ctl_close(rig->ctl);
+	fake_close(&rig->fake);
+	snprintf(command, sizeof(command), "rm -rf %s", rig->home);
+	int status = system(command);
+	free(rig);
+	return status;
+}
+
+static void assert_says(const char *what)
+{
+	char text[1400];
+
+	if (!strstr(waymark_ctl_error_text(text, sizeof(text)), what))
+		fail_msg("'%s' does not say '%s'", text, what);
+}
+
+/* The path of a file below the home, in one of a few buffers. */
+static const char *at_home(const struct rig *rig, const char *name)
+{
+	static char paths[4][200];
+	static unsigned next;
+	char *path = paths[next++ % 4];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", rig->home, name);
+	return path;
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fputs(text, file) < 0, 0);
+	fclose(file);
+}
+
+static void assert_holds(const char *path, const char *beginning)
+{
+	char text[8192] = "";
+	struct stat st;
+	FILE *file = fopen(path, "r");
+
+	assert_non_null(file);
+	assert_int_equal(fstat(fileno(file), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	if (strncmp(text, beginning, strlen(beginning)) != 0)
+		fail_msg("%s holds %s", path, text);
+	assert_null(strstr(text, "matched"));
+	assert_null(strstr(text, "counts"));
+	assert_null(strstr(text, "active"));
+	assert_null(strstr(text, "uid\": 1"));
+}
+
+static int save(struct rig *rig, const char *session, const char *path, bool replace, struct waymark_ctl_result **result)
+{
+	const struct waymark_ctl_save_options options = { .size = sizeof(options), .session = session, .path = path, .replace = replace };
+
+	return waymark_ctl_save(rig->ctl, &options, result);
+}
+
+static void test_save(void **state)
+{
+	struct rig *rig = *state;
+	const struct waymark_ctl_session_info *const *saved;
+	struct waymark_ctl_result *result;
+	const char *const *files;
+
+	assert_int_equal(save(rig, NULL, NULL, false, &result), 0);
+	assert_int_equal(waymark_ctl_result_files(result, &files), 2);
+	assert_string_equal(files[0], at_home(rig, ".waymark/sessions/one.json"));
+	assert_string_equal(files[1], at_home(rig, ".waymark/sessions/two.json"));
+	assert_int_equal(waymark_ctl_result_sessions(result, &saved), 2);
+	assert_true(saved[0]->active && saved[0]->channels[0]->rules[0]->matched == 12);
+	assert_holds(files[0], saved_one);
+	assert_holds(files[1], "{\n\t\"version\": 1,\n\t\"session\": {\n\t\t\"name\": \"two\"\n\t}\n}\n");
+	waymark_ctl_result_free(result);
+	/* What is there is written over only when asked. */
+	assert_int_equal(save(rig, "one", NULL, false, NULL), -EEXIST);
+	assert_says("a file is there");
+	assert_int_equal(save(rig, "one", NULL, true, NULL), 0);
+	/* A file by name; a directory, which is made. */
+	assert_int_equal(save(rig, "two", at_home(rig, "my.json"), false, NULL), 0);
+	assert_holds(at_home(rig, "my.json"), "{\n\t\"version\": 1,");
+	assert_int_equal(save(rig, NULL, at_home(rig, "made"), false, NULL), 0);
+	assert_holds(at_home(rig, "made/one.json"), saved_one);
+	assert_int_equal(save(rig, NULL, at_home(rig, "all.json"), false, NULL), -EINVAL);
+	assert_says("there are 2 sessions, and");
+	assert_int_equal(save(rig, "three", NULL, false, NULL), -ENOENT);
+	rig->fake.sessions.n = 0;
+	assert_int_equal(save(rig, NULL, NULL, false, NULL), -ENOENT);
+	assert_int_equal(access(at_home(rig, ".waymark/sessions/.waymark-1-0.tmp"), F_OK), -1);
+}
+
+/* Links are not followed, and a daemon that lies about names writes nowhere else. */
+static void test_save_links(void **state)
+{
+	struct rig *rig = *state;
+	struct wmk_ctl_session liar = { .name = "../liar" };
+	struct stat st;
+
+	write_text(at_home(rig, "victim"), "untouched");
+	assert_int_equal(symlink(at_home(rig, "victim"), at_home(rig, "link.json")), 0);
+	assert_int_equal(save(rig, "two", at_home(rig, "link.json"), false, NULL), -EEXIST);
+	assert_int_equal(save(rig, "two", at_home(rig, "link.json"), true, NULL), 0);
+	assert_int_equal(lstat(at_home(rig, "link.json"), &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_int_equal(stat(at_home(rig, "victim"), &st), 0);
+	assert_int_equal(st.st_size, 9);
+	assert_int_equal(mkdir(at_home(rig, "elsewhere"), 0700), 0);
+	assert_int_equal(symlink("elsewhere", at_home(rig, ".waymark")), 0);
+	assert_int_equal(save(rig, "two", NULL, false, NULL), -ENOTDIR);
+	assert_says("cannot open the directory .waymark");
+	rig->fake.sessions = (struct wmk_list){ &liar, 1 };
+	assert_int_equal(save(rig, NULL, at_home(rig, "made"), false, NULL), -EINVAL);
+	assert_says("a session's name may not hold a '/'");
+	assert_int_equal(access(at_home(rig, "liar.json"), F_OK), -1);
+}
+
+/* ── loading ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void assert_asked(struct rig *rig, const char *const *lines)
+{
+	char home[100], want[500];
+
+	for (unsigned i = 0;; i++) {
+		char *line = fake_log(&rig->fake, i);
+
+		if (!lines[i]) {
+			assert_string_equal(line, "");
+			free(line);
+			return;
+		}
+		/* HOME in a line stands for where the default place is. */
+		snprintf(home, sizeof(home), "\"home\": \"%s\"", rig->home);
+		const char *mark = strstr(lines[i], "HOME");
+		snprintf(want, sizeof(want), "%.*s%s%s", mark ? (int)(mark - lines[i]) : 499, lines[i], mark ? home : "", mark ? mark + 4 : "");
+		assert_string_equal(line, want);
+		free(line);
+	}
+}
+
+static void test_load(void **state)
+{
+	static const char *const asked[] = {
+		"create {\"name\": \"one\",\"path\": \"/nowhere/one\",HOME}",
+		"track {\"session\": \"one\",\"ids\": [4, 5]}",
+		"untrack {\"session\": \"one\",\"kind\": \"uid\",\"all\": true}",
+		"enable-channel {\"session\": \"one\",\"channel\": {\"name\": \"c\",\"mode\": \"overwrite\",\"subbuf_size\": 4096,"
+		"\"contexts\": [\"vpid\"],\"rules\": [{\"pattern\": \"a:*\",\"exclusions\": [\"a:x\"],\"enabled\": true},"
+		"{\"pattern\": \"b:*\",\"level_op\": \"exactly\",\"level\": \"info\",\"enabled\": true},"
+		"{\"pattern\": \"c:*\",\"enabled\": true},{\"pattern\": \"c:*\",\"level_op\": \"at-least\",\"enabled\": true}],"
+		"\"enabled\": true}}",
+		"disable-event {\"session\": \"one\",\"channel\": \"c\",\"patterns\": [\"b:*\"]}",
+		"enable-channel {\"session\": \"one\",\"channel\": {\"name\": \"d\",\"domain\": {\"kind\": \"exec\",\"exec\": \"shop\"},"
+		"\"enabled\": true}}",
+		"disable-channel {\"session\": \"one\",\"channel\": \"d\",\"domain\": {\"kind\": \"exec\",\"exec\": \"shop\"}}",
+		"list-sessions {\"session\": \"one\"}",
+		"create {\"name\": \"two\",HOME}",
+		"list-sessions {\"session\": \"two\"}",
+		NULL,
+	};
+	struct waymark_ctl_load_options options = { .size = sizeof(options) };
+	struct rig *rig = *state;
+	const struct waymark_ctl_session_info *const *loaded;
+	struct waymark_ctl_result *result;
+	const char *const *texts;
+
+	assert_int_equal(save(rig, NULL, NULL, false, NULL), 0);
+	fake_log_clear(&rig->fake);
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, &result), 0);
+	assert_asked(rig, asked);
+	assert_int_equal(waymark_ctl_result_files(result, &texts), 2);
+	assert_int_equal(waymark_ctl_result_sessions(result, &loaded), 2);
+	assert_string_equal(loaded[1]->name, "two");
+	assert_int_equal(waymark_ctl_result_warnings(result, &texts), 1);
+	assert_non_null(strstr(texts[0], "'c:*' was disabled"));
+	waymark_ctl_result_free(result);
+}
+
+static void test_load_otherwise(void **state)
+{
+	static const char *const asked[] = {
+		"list-sessions {\"session\": \"new\"}", "create {\"name\": \"new\",\"path\": \"/other\",HOME}",
+		"list-sessions {\"session\": \"new\"}", NULL,
+	};
+	static const char *const replaced[] = {
+		"list-sessions {\"session\": \"two\"}", "destroy {\"session\": \"two\"}", "create {\"name\": \"two\",HOME}",
+		"list-sessions {\"session\": \"two\"}", NULL,
+	};
+	struct rig *rig = *state;
+	struct waymark_ctl_load_options options = {
+		.size = sizeof(options), .session = "two", .name = "new", .output = "/other", .replace = true,
+	};
+
+	assert_int_equal(save(rig, NULL, NULL, false, NULL), 0);
+	fake_log_clear(&rig->fake);
+	rig->fake.sessions = (struct wmk_list){ 0 };
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOENT);   /* the daemon denies what it has made */
+	assert_asked(rig, asked);
+	options.name = options.output = NULL;
+	rig->fake.sessions = (struct wmk_list){ sessions, 2 };
+	fake_log_clear(&rig->fake);
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), 0);
+	assert_asked(rig, replaced);
+	options.session = NULL;
+	options.name = "new";
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EINVAL);
+	assert_says("2 sessions cannot all have one name");
+	options.output = "/o";
+	options.default_output = true;
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EINVAL);
+}
+
+/* A trace that is there is not written into. */
+static void test_load_trace_there(void **state)
+{
+	struct rig *rig = *state;
+	struct waymark_ctl_load_options options = { .size = sizeof(options), .path = at_home(rig, "one.json") };
+	struct wmk_ctl_session there = { .name = "one", .path = at_home(rig, "trace") };
+	struct waymark_ctl_result *result;
+	const char *const *warnings;
+
+	rig->fake.sessions = (struct wmk_list){ &there, 1 };
+	assert_int_equal(save(rig, "one", options.path, false, NULL), 0);
+	assert_int_equal(mkdir(there.path, 0700), 0);
+	write_text(at_home(rig, "trace/metadata"), "");
+	fake_log_clear(&rig->fake);
+	rig->fake.refuse = WMK_CTL_LIST_SESSIONS;
+	rig->fake.refuse_errno = EIO;
+	rig->fake.refuse_words = "enough";
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EIO);
+	char *line = fake_log(&rig->fake, 0);
+	assert_null(strstr(line, "trace"));
+	free(line);
+	rig->fake.refuse = 0;
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, &result), 0);
+	assert_int_equal(waymark_ctl_result_warnings(result, &warnings), 1);
+	assert_non_null(strstr(warnings[0], "holds a trace already"));
+	waymark_ctl_result_free(result);
+}
+
+/* What cannot be made whole is not left half made, and why is what the user reads. */
+static void test_load_fails(void **state)
+{
+	struct rig *rig = *state;
+	struct waymark_ctl_load_options options = { .size = sizeof(options), .session = "one" };
+
+	assert_int_equal(save(rig, NULL, NULL, false, NULL), 0);
+	fake_log_clear(&rig->fake);
+	rig->fake.refuse = WMK_CTL_ENABLE_CHANNEL;
+	rig->fake.refuse_errno = ENOSPC;
+	rig->fake.refuse_words = "no room: not enough memory";
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOSPC);
+	assert_says("cannot load session 'one': cannot make channel 'c': the command 'enable-channel' failed: no room: not enough memory");
+	char *last = fake_log(&rig->fake, 4);
+	assert_string_equal(last, "destroy {\"session\": \"one\"}");
+	free(last);
+}
+
+static void test_load_refused(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "", "line 1 is not JSON" },
+		{ "{}", "a saved session of version 0" },
+		{ "{\"version\": 2}", "a saved session of version 2" },
+		{ "{\"version\": 1, \"session\": {\"nam\": \"x\"}}", "it is no saved session: in session: 'session' has no member 'nam' (perhaps: name" },
+		{ "{\"version\": 1, \"session\": {}}", "a session cannot be called ''" },
+		{ "{\"version\": 1, \"session\": {\"name\": \"a/b\"}}", "may not hold a '/'" },
+		{ "{\"version\": 1, \"session\": {\"name\": \"x\", \"channels\": [{\"name\": \"c\", \"domain\": {\"kind\": \"pid\", \"pid\": 1,"
+		  "\"start_time\": 999999999999}}]}}", "process 1, which channel 'c' was for, is gone" },
+	};
+	struct rig *rig = *state;
+	struct waymark_ctl_load_options options = { .size = sizeof(options), .path = at_home(rig, "bad.json") };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		write_text(options.path, bad[i].text);
+		assert_true(waymark_ctl_load(rig->ctl, &options, NULL) < 0);
+		assert_says(bad[i].says);
+	}
+	char *line = fake_log(&rig->fake, 0);
+	assert_string_equal(line, "");           /* nothing was asked for */
+	free(line);
+	options.session = "other";
+	write_text(options.path, "{\"version\": 1, \"session\": {\"name\": \"x\"}}");
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOENT);
+	assert_says("it holds session 'x', not 'other'");
+	options.session = NULL;
+	options.path = at_home(rig, "nothing");
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOENT);
+	options.path = rig->home;
+	unlink(at_home(rig, "bad.json"));
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOENT);
+	assert_says("there are no saved sessions in");
+	options.path = "/dev/zero";
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EINVAL);
+	assert_says("it is no regular file");
+	options.path = at_home(rig, "fifo.json");
+	assert_int_equal(mkfifo(options.path, 0600), 0);
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EINVAL);
+	options.path = at_home(rig, "large.json");
+	write_text(options.path, "");
+	assert_int_equal(truncate(options.path, 1 << 30), 0);
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EFBIG);
+}
+
+#define WITH_RIG(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_RIG(test_save), WITH_RIG(test_save_links), WITH_RIG(test_load), WITH_RIG(test_load_otherwise), WITH_RIG(test_load_trace_there),
+		WITH_RIG(test_load_fails), WITH_RIG(test_load_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
