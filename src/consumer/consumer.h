@@ -133,6 +133,7 @@ struct wmk_sink {
  * outlives the sink.
  */
 int wmk_sink_directory_open(struct wmk_store *store, const uint8_t uuid[16], struct wmk_sink **sink);
+extern const struct wmk_sink_ops wmk_sink_directory_ops;   /* its functions, for who stands in front of it */
 
 /* ── the consumer ────────────────────────────────────────────────────────────────────────────────────── */
 

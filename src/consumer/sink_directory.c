@@ -125,7 +125,7 @@ static void directory_close(struct wmk_sink *sink)
 	free(sink);
 }
 
-static const struct wmk_sink_ops directory_ops = {
+const struct wmk_sink_ops wmk_sink_directory_ops = {
 	.stream_open = directory_stream_open, .stream_resume = directory_stream_resume, .write = directory_write,
 	.amend = directory_amend, .stream_close = directory_stream_close, .stream_remove = directory_stream_remove,
 	.stream_bytes = directory_stream_bytes,
@@ -139,7 +139,7 @@ int wmk_sink_directory_open(struct wmk_store *store, const uint8_t uuid[16], str
 
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory to write a trace");
-	made->sink.ops = &directory_ops;
+	made->sink.ops = &wmk_sink_directory_ops;
 	made->store = store;
 	memcpy(made->uuid, uuid, sizeof(made->uuid));
 	*sink = &made->sink;

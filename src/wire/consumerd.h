@@ -19,6 +19,7 @@
 #define WMK_WIRE_CONSUMERD_H
 
 #include "wire/object.h"
+#include "wire/wire.h"
 
 #define WMK_CONSUMERD_SOCKET "consumer.sock"
 #define WMK_CONSUMERD_CHANNELS_MAX 4096u     /* in one trace */
@@ -78,6 +79,7 @@ struct wmk_consumerd_rings {
 	uint32_t stream_id;          /* stream class */
 	bool at_stop_only;           /* overwrite mode: nothing is written before STOP or RINGS_REMOVE */
 	bool resume;                 /* streams of these rings may be in the trace: go on where they end */
+	bool clear;                  /* with resume: throw away what was recorded up to now, in the trace too */
 	uint64_t tracefile_size;     /* bytes of a stream's file at most (whole packets, at least one); 0: no limit */
 	uint64_t tracefile_count;    /* files of a stream at most, then the oldest is replaced; 0: no limit. Only with tracefile_size */
 	uint64_t start_ts;           /* the clock's value when recording began: time of an empty packet in a stream without records */
@@ -103,10 +105,27 @@ struct wmk_consumerd_held {
 
 struct wmk_consumerd_nothing { uint32_t reserved; };
 
-/* The object of each request and of its reply; NULL past the end of what there is. */
+/* The object of a request and of its reply; NULL: there is no such request. */
 const struct wmk_object *wmk_consumerd_request(uint16_t type);
 const struct wmk_object *wmk_consumerd_reply(uint16_t type);
 extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_object, wmk_consumerd_rings_object,
 	wmk_consumerd_target_object, wmk_consumerd_report_object, wmk_consumerd_held_object, wmk_consumerd_nothing_object;
+
+/* Queue an object; `fd` >= 0 is duplicated and travels with it (then it must fit into one frame). 0 or -errno with a cause chain. */
+int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is, const void *object, int fd);
+
+/* What comes in, objects in several frames joined. Starts from zeros. */
+struct wmk_consumerd_in {
+	struct wmk_in frames;
+	uint8_t *joined;
+	size_t len, cap;
+	bool fresh;                  /* `joined` was given out */
+};
+/*
+ * The next whole message: as wmk_in_frame(), *len bytes at *body, valid until the next call. -EMSGSIZE: parts without an end. Receive with
+ * wmk_in_receive(&in->frames, ...).
+ */
+int wmk_consumerd_take(struct wmk_consumerd_in *in, struct wmk_frame *frame, const void **body, size_t *len, int *fd);
+void wmk_consumerd_in_free(struct wmk_consumerd_in *in);
 
 #endif

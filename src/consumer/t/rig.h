@@ -38,6 +38,7 @@ struct rig_shape {
 	int at_stop_only;
 	int64_t block_us;                          /* writers wait so long for room */
 	bool cold;                                 /* memory only as it is needed */
+	bool remote;                               /* without a consumer: that is in another process */
 	const char *dir;                           /* where the trace goes, or NULL: a directory of the test's */
 };
 
@@ -54,6 +55,8 @@ uint64_t rig_record_threads(struct rig *rig, unsigned n, uint64_t each);
  * writer.
  */
 void rig_check(struct rig *rig, uint64_t max);
+/* The same without statistics. */
+void rig_read(struct rig *rig, uint64_t max);
 /* Both readers, not a word but of lost events. Returns records that the last one showed. */
 uint64_t rig_babeltrace(struct rig *rig, bool lost);
 /* Path of a file of the trace. Static buffer. */

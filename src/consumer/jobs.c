@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jobs.c - what a trace's thread does for the server: opens the directory, takes rings in, lets them go, settles, clears, counts. Whatever
+ * may take long, a slow disk or a directory far away, keeps this trace alone.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "consumer/server_inside.h"
+
+/* ── the sink: opened by the first job, in the thread that writes ────────────────────────────────────── */
+
+static struct wmk_server_trace *trace_of(struct wmk_sink *sink)
+{
+	return (struct wmk_server_trace *)(void *)((char *)sink - offsetof(struct wmk_server_trace, sink));
+}
+
+static int sink_open(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits, struct wmk_sink_stream **stream)
+{
+	return trace_of(sink)->inner->ops->stream_open(trace_of(sink)->inner, name, limits, stream);
+}
+
+static int sink_resume(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits, struct wmk_sink_stream **stream,
+		       struct wmk_ctf_packet *last)
+{
+	return trace_of(sink)->inner->ops->stream_resume(trace_of(sink)->inner, name, limits, stream, last);
+}
+
+static int sink_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
+{
+	return wmk_sink_directory_ops.write(stream, head, packet);
+}
+
+static int sink_amend(struct wmk_sink_stream *stream, uint64_t lost)
+{
+	return wmk_sink_directory_ops.amend(stream, lost);
+}
+
+static int sink_stream_close(struct wmk_sink_stream *stream)
+{
+	return wmk_sink_directory_ops.stream_close(stream);
+}
+
+static int sink_remove(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits)
+{
+	return trace_of(sink)->inner->ops->stream_remove(trace_of(sink)->inner, name, limits);
+}
+
+static uint64_t sink_stream_bytes(const struct wmk_sink_stream *stream)
+{
+	return wmk_sink_directory_ops.stream_bytes(stream);
+}
+
+/* The metadata is the session daemon's to write: it finds the words in the counts. */
+static void sink_note(struct wmk_sink *sink, const char *words)
+{
+	wmk_server_log(trace_of(sink)->server, "%s: %s", trace_of(sink)->is.path, words);
+}
+
+static void sink_close(struct wmk_sink *sink)
+{
+	struct wmk_server_trace *trace = trace_of(sink);
+
+	if (trace->inner)
+		trace->inner->ops->close(trace->inner);
+	trace->inner = NULL;
+}
+
+const struct wmk_sink_ops wmk_server_sink_ops = {
+	.stream_open = sink_open, .stream_resume = sink_resume, .write = sink_write, .amend = sink_amend,
+	.stream_close = sink_stream_close, .stream_remove = sink_remove, .stream_bytes = sink_stream_bytes, .note = sink_note,
+	.close = sink_close,
+};
+
+static int open_trace(struct wmk_server_trace *trace)
+{
+	int err = wmk_store_as((uid_t)trace->is.uid, (gid_t)trace->is.gid);
+
+	if (err < 0)
+		return err;
+	err = wmk_store_open_streams(trace->is.path, trace->is.sub, &trace->store);
+	wmk_store_as_end();
+	if (err >= 0)
+		err = wmk_sink_directory_open(trace->store, trace->is.uuid, &trace->inner);
+	return err < 0 ? err : 0;
+}
+
+static int trace_add(struct wmk_server_job *job)
+{
+	struct wmk_server_trace *trace = job->trace;
+
+	if (trace->inner)
+		return 0;
+	trace->err = open_trace(trace);
+	return trace->err < 0 ? wmk_error_add(trace->err, "cannot write a trace in %.100s", trace->is.path) : 0;
+}
+
+/* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int rings_add(struct wmk_server_job *job)
+{
+	struct wmk_server_rings *rings = job->rings[0];
+	const struct wmk_consumerd_rings *is = &rings->is;
+	const struct wmk_store_limits limits = { is->tracefile_size, is->tracefile_count };
+	const struct wmk_consumer_set how = {
+		.channel = is->channel, .stream_id = is->stream_id, .at_stop_only = is->at_stop_only, .resume = is->resume || is->clear,
+		.clear = is->clear, .start_ts = is->start_ts, .limits = &limits,
+	};
+	struct waymark_ring_set *set;
+	int err;
+
+	if (rings->set)
+		return 0;
+	err = waymark_ring_set_open_reader(rings->fd, &set);
+	if (err < 0)
+		return wmk_error(err, "what came with channel %.60s is no ring set: %s", is->channel, strerror(-err));
+	if (memcmp(waymark_ring_set_options(set)->uuid, is->uuid, sizeof(is->uuid)) != 0)
+		err = wmk_error(-EINVAL, "the ring set of channel %.60s is another than it says", is->channel);
+	if (err >= 0)
+		err = wmk_consumer_add(job->trace->consumer, set, &how);
+	if (err < 0) {
+		waymark_ring_set_close(set);
+		return err;
+	}
+	rings->set = set;
+	return 0;
+}
+
+/* The first error counts; its words are kept. */
+static void note_error(struct wmk_server_job *job, int err)
+{
+	if (err >= 0 || job->err < 0)
+		return;
+	job->err = err;
+	wmk_error_text(job->words, sizeof(job->words));
+	wmk_error_clear();
+}
+
+static void rings_remove(struct wmk_server_job *job)
+{
+	for (unsigned i = 0; i < job->n_rings; i++) {
+		struct wmk_server_rings *rings = job->rings[i];
+
+		if (!rings->set)
+			continue;
+		note_error(job, wmk_consumer_remove_set(job->trace->consumer, rings->set, &job->stats[i]));
+		waymark_ring_set_close(rings->set);
+		rings->set = NULL;
+	}
+}
+
+static void settle(struct wmk_server_job *job)
+{
+	for (unsigned i = 0; i < job->n_rings; i++) {
+		struct wmk_server_rings *rings = job->rings[i];
+
+		if (!rings->set || (job->type == WMK_CONSUMERD_FLUSH && rings->is.at_stop_only))
+			continue;
+		note_error(job, wmk_consumer_settle(job->trace->consumer, rings->set));
+	}
+}
+
+static void count(struct wmk_server_job *job)
+{
+	for (unsigned i = 0; i < job->n_rings && job->stats; i++)
+		if (job->rings[i]->set)
+			wmk_consumer_set_stats(job->trace->consumer, job->rings[i]->set, &job->stats[i]);
+}
+
+static void carry_out(struct wmk_server_job *job)
+{
+	switch (job->type) {
+	case WMK_CONSUMERD_RINGS_ADD:
+		note_error(job, rings_add(job));
+		break;
+	case WMK_CONSUMERD_RINGS_REMOVE:
+	case WMK_CONSUMERD_TRACE_REMOVE:
+		rings_remove(job);
+		break;
+	case WMK_CONSUMERD_STOP:
+		settle(job);
+		count(job);
+		break;
+	case WMK_CONSUMERD_FLUSH:
+		settle(job);
+		break;
+	case WMK_CONSUMERD_CLEAR:
+		note_error(job, wmk_consumer_clear(job->trace->consumer));
+		break;
+	case WMK_CONSUMERD_STATS:
+		count(job);
+		break;
+	default:
+		break;
+	}
+}
+
+void wmk_server_job_run(void *arg)
+{
+	struct wmk_server_job *job = arg;
+	struct wmk_consumer_server *server = job->trace->server;
+
+	wmk_error_clear();
+	if (job->type == WMK_CONSUMERD_TRACE_ADD)
+		note_error(job, trace_add(job));
+	else if (job->trace->inner)
+		carry_out(job);
+	else if (job->type != WMK_CONSUMERD_TRACE_REMOVE)
+		note_error(job, wmk_error(job->trace->err < 0 ? job->trace->err : -ENOENT, "the trace %.100s could not be opened",
+					  job->trace->is.path));
+	pthread_mutex_lock(&server->lock_done);
+	*server->done_end = job;
+	server->done_end = &job->next;
+	pthread_mutex_unlock(&server->lock_done);
+	wmk_server_wake(server);
+}

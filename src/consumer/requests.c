@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * requests.c - what the session daemon asks for: traces and rings are found or made, the rest is a job for the trace's thread. Nothing here
+ * waits.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "consumer/server_inside.h"
+
+/* ── jobs ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void job_free(struct wmk_server_job *job)
+{
+	for (unsigned i = 0; i < job->n_rings; i++)
+		wmk_server_rings_drop(job->rings[i]);
+	free(job->rings);
+	free(job->stats);
+	free(job);
+}
+
+/* Fill in the rings that it is about. */
+static int job_rings(struct wmk_server_job *job)
+{
+	struct wmk_server_rings *rings;
+
+	job->rings = calloc(job->trace->n_rings + 1, sizeof(*job->rings));
+	if (!job->rings)
+		return -ENOMEM;
+	for (rings = job->trace->rings; rings; rings = rings->next) {
+		if (rings->removing || (job->target && rings->is.rings != job->target))
+			continue;
+		job->rings[job->n_rings++] = rings;
+		rings->users++;
+	}
+	job->stats = calloc(job->n_rings + 1, sizeof(*job->stats));
+	return job->stats ? 0 : -ENOMEM;
+}
+
+/* Make a job and give it to the trace's thread. 0 or -errno. */
+static int job_give(struct wmk_server_trace *trace, uint16_t type, uint64_t target, uint64_t connection, uint32_t request)
+{
+	struct wmk_consumer_server *server = trace->server;
+	struct wmk_server_job *job;
+	int err;
+
+	if (server->n_jobs >= WMK_SERVER_JOBS_MAX && connection)
+		return wmk_error(-EAGAIN, "%u requests are under way", WMK_SERVER_JOBS_MAX);
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return wmk_error(-ENOMEM, "no memory for a request");
+	job->trace = trace;
+	job->type = type;
+	job->target = target;
+	job->connection = connection;
+	job->request = request;
+	err = job_rings(job);
+	if (err >= 0) {
+		trace->jobs++;
+		server->n_jobs++;
+		err = wmk_consumer_call(trace->consumer, wmk_server_job_run, job);
+		if (err >= 0)
+			return 0;
+		trace->jobs--;
+		server->n_jobs--;
+	}
+	job_free(job);
+	return wmk_error(err, "no memory for a request");
+}
+
+/* ── what became of it ───────────────────────────────────────────────────────────────────────────────── */
+
+static void stats_out(const struct wmk_consumer_stats *from, struct wmk_consumerd_stats *to)
+{
+	*to = (struct wmk_consumerd_stats){
+		.records = from->records, .lost = from->lost, .lost_full = from->lost_by_cause[WAYMARK_LOST_FULL],
+		.lost_memory = from->lost_by_cause[WAYMARK_LOST_MEMORY], .lost_size = from->lost_by_cause[WAYMARK_LOST_SIZE],
+		.lost_retry = from->lost_by_cause[WAYMARK_LOST_RETRY], .overwritten = from->overwritten, .unwritten = from->unwritten,
+		.cut = from->cut, .bytes = from->bytes, .packets = from->packets, .writing_us = from->writing_us,
+		.behind_us = from->behind_us, .behind_bytes = from->behind_bytes, .streams = from->streams, .errors = from->errors,
+		.sink_errors = from->sink_errors, .sink_error = (uint32_t)-from->sink_error, .stuck = from->stuck, .words = from->words,
+	};
+}
+
+static void stats_sum(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more, struct wmk_arena *arena)
+{
+	sum->records += more->records;
+	sum->lost += more->lost;
+	sum->lost_full += more->lost_full;
+	sum->lost_memory += more->lost_memory;
+	sum->lost_size += more->lost_size;
+	sum->lost_retry += more->lost_retry;
+	sum->overwritten += more->overwritten;
+	sum->unwritten += more->unwritten;
+	sum->cut += more->cut;
+	sum->bytes += more->bytes;
+	sum->packets += more->packets;
+	sum->writing_us += more->writing_us;
+	sum->behind_us += more->behind_us;
+	sum->behind_bytes += more->behind_bytes;
+	sum->streams += more->streams;
+	sum->errors += more->errors;
+	sum->sink_errors += more->sink_errors;
+	if (more->sink_error)
+		sum->sink_error = more->sink_error;
+	sum->stuck |= more->stuck;
+	if ((!sum->words || !sum->words[0]) && more->words && more->words[0])
+		sum->words = wmk_arena_text(arena, more->words);
+}
+
+/* Add to the channel's counts in the list, which and whose strings are the arena's. Without memory they are lost. */
+static void channel_add(struct wmk_list *list, const char *channel, const struct wmk_consumerd_stats *stats, struct wmk_arena *arena)
+{
+	struct wmk_consumerd_channel *items = list->items;
+	uint32_t i = 0;
+
+	while (i < list->n && strcmp(items[i].channel, channel) != 0)
+		i++;
+	if (i == list->n) {
+		if (i == WMK_CONSUMERD_CHANNELS_MAX || !wmk_arena_append(arena, list, sizeof(*items))) {
+			wmk_error_clear();
+			return;
+		}
+		items = list->items;
+		items[i].channel = wmk_arena_text(arena, channel);
+		if (!items[i].channel) {
+			list->n--;
+			wmk_error_clear();
+			return;
+		}
+	}
+	stats_sum(&items[i].stats, stats, arena);
+}
+
+static void report(struct wmk_server_job *job)
+{
+	struct wmk_server_trace *trace = job->trace;
+	const struct wmk_consumerd_channel *gone = trace->is.gone.items;
+	struct wmk_consumerd_report answer = { 0 };
+	struct wmk_arena arena = { 0 };
+	struct wmk_consumerd_stats stats;
+
+	for (unsigned i = 0; i < job->n_rings; i++) {
+		stats_out(&job->stats[i], &stats);
+		channel_add(&answer.channels, job->rings[i]->is.channel, &stats, &arena);
+	}
+	for (uint32_t i = 0; i < trace->is.gone.n && !job->target; i++)
+		channel_add(&answer.channels, gone[i].channel, &gone[i].stats, &arena);
+	wmk_server_reply(trace->server, job->connection, job->request, &wmk_consumerd_report_object, &answer);
+	wmk_arena_free(&arena);
+}
+
+static void answer(struct wmk_server_job *job)
+{
+	static const struct wmk_consumerd_nothing nothing;
+
+	/* What could not be written is a part of the counts at the end, and an error where it may be tried again. */
+	const bool counts_matter = job->type == WMK_CONSUMERD_STATS || job->type == WMK_CONSUMERD_RINGS_REMOVE ||
+				   job->type == WMK_CONSUMERD_TRACE_REMOVE || job->type == WMK_CONSUMERD_STOP;
+
+	if (counts_matter && (job->err == 0 || job->trace->inner))
+		report(job);
+	else if (job->err < 0)
+		wmk_server_refuse(job->trace->server, job->connection, job->request, job->err, job->words);
+	else
+		wmk_server_reply(job->trace->server, job->connection, job->request, &wmk_consumerd_nothing_object, &nothing);
+}
+
+void wmk_server_done(struct wmk_server_job *job)
+{
+	struct wmk_server_trace *trace = job->trace;
+	struct wmk_consumer_server *server = trace->server;
+	struct wmk_consumerd_stats stats;
+
+	if (job->err < 0 && !job->connection)
+		wmk_server_log(server, "%s: %s", trace->is.path, job->words);
+	if (job->type == WMK_CONSUMERD_CLEAR && job->err == 0)
+		trace->is.gone.n = 0;
+	answer(job);
+	if (job->type == WMK_CONSUMERD_RINGS_REMOVE) {
+		for (unsigned i = 0; i < job->n_rings; i++) {
+			stats_out(&job->stats[i], &stats);
+			channel_add(&trace->is.gone, job->rings[i]->is.channel, &stats, &trace->arena);
+			wmk_server_rings_unlink(trace, job->rings[i]);
+		}
+	}
+	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err < 0)
+		wmk_server_rings_unlink(trace, job->rings[0]);
+	if (job->type == WMK_CONSUMERD_TRACE_REMOVE || (job->type == WMK_CONSUMERD_TRACE_ADD && job->err < 0))
+		trace->removing = true;
+	job_free(job);
+	server->n_jobs--;
+	if (--trace->jobs == 0 && trace->removing)
+		wmk_server_trace_free(trace);
+}
+
+void wmk_server_end(struct wmk_consumer_server *server)
+{
+	struct wmk_server_trace *trace, *next;
+
+	server->ending = true;
+	for (trace = server->traces; trace; trace = next) {
+		next = trace->next;
+		if (trace->removing)
+			continue;
+		trace->removing = true;
+		/* Without memory for a job: the consumer's own end does as much. */
+		if (job_give(trace, WMK_CONSUMERD_TRACE_REMOVE, 0, 0, 0) < 0 && trace->jobs == 0)
+			wmk_server_trace_free(trace);
+	}
+}
+
+/* ── requests ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool same_trace(const struct wmk_consumerd_trace *a, const struct wmk_consumerd_trace *b)
+{
+	return strcmp(a->path, b->path) == 0 && strcmp(a->sub, b->sub) == 0 && a->uid == b->uid && a->gid == b->gid &&
+	       memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0;
+}
+
+/* Beneath the trace, and nowhere else. */
+static bool is_beneath(const char *sub)
+{
+	size_t len;
+
+	if (!sub[0] || sub[0] == '/')
+		return false;
+	for (; *sub; sub += len + (sub[len] == '/')) {
+		len = strcspn(sub, "/");
+		if ((len == 1 && sub[0] == '.') || (len == 2 && sub[0] == '.' && sub[1] == '.'))
+			return false;
+	}
+	return true;
+}
+
+static int check_trace(const struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is)
+{
+	if (!is->trace || is->path[0] != '/' || !is_beneath(is->sub))
+		return wmk_error(-EINVAL, "a trace needs a number, an absolute path, and a place beneath it");
+	if (is->uid >= UINT32_MAX || is->gid >= UINT32_MAX)
+		return wmk_error(-EINVAL, "user %llu, group %llu: no such numbers", (unsigned long long)is->uid,
+				 (unsigned long long)is->gid);
+	if (is->uid != geteuid() && geteuid() != 0)
+		return wmk_error(-EPERM, "user %u cannot write a trace of user %llu", (unsigned)geteuid(), (unsigned long long)is->uid);
+	if (server->n_traces >= WMK_SERVER_TRACES_MAX)
+		return wmk_error(-ENOSPC, "%u traces are being written", WMK_SERVER_TRACES_MAX);
+	return 0;
+}
+
+static int add_trace(struct wmk_consumer_server *server, uint32_t request, const struct wmk_consumerd_trace *is)
+{
+	struct wmk_server_trace *trace = wmk_server_trace_find(server, is->trace);
+	int err;
+
+	if (trace && (trace->removing || !same_trace(&trace->is, is)))
+		return wmk_error(trace->removing ? -EBUSY : -EEXIST, "trace %llu is another one", (unsigned long long)is->trace);
+	if (trace)
+		return job_give(trace, WMK_CONSUMERD_TRACE_ADD, UINT64_MAX, server->connections, request);
+	err = check_trace(server, is);
+	if (err < 0)
+		return err;
+	trace = wmk_server_trace_new(server, is);
+	if (!trace)
+		return -ENOMEM;
+	err = job_give(trace, WMK_CONSUMERD_TRACE_ADD, UINT64_MAX, server->connections, request);
+	if (err < 0)
+		wmk_server_trace_free(trace);
+	return err;
+}
+
+static bool same_rings(const struct wmk_consumerd_rings *a, const struct wmk_consumerd_rings *b)
+{
+	return strcmp(a->channel, b->channel) == 0 && a->stream_id == b->stream_id && memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0;
+}
+
+static int add_rings(struct wmk_consumer_server *server, uint32_t request, const struct wmk_consumerd_rings *is, int fd)
+{
+	struct wmk_server_trace *trace = wmk_server_trace_find(server, is->trace);
+	struct wmk_server_rings *rings;
+	int err;
+
+	if (!is->rings || !is->channel[0] || is->channel[0] == '.' || strchr(is->channel, '/'))
+		return wmk_error(-EINVAL, "rings need a number and the name of a channel");
+	if (fd < 0)
+		return wmk_error(-EBADF, "no descriptor came with the rings of channel %.60s", is->channel);
+	if (!trace || trace->removing)
+		return wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
+	if (trace->n_rings >= WMK_SERVER_RINGS_MAX)
+		return wmk_error(-ENOSPC, "%u ring sets are in the trace", WMK_SERVER_RINGS_MAX);
+	rings = wmk_server_rings_find(trace, is->rings);
+	if (rings && !same_rings(&rings->is, is))
+		return wmk_error(-EEXIST, "rings %llu are others", (unsigned long long)is->rings);
+	if (rings)
+		return job_give(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, server->connections, request);
+	err = wmk_server_rings_new(trace, is, fd, &rings);
+	if (err < 0)
+		return err;
+	err = job_give(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, server->connections, request);
+	if (err < 0)
+		wmk_server_rings_unlink(trace, rings);
+	return err;
+}
+
+/* What is not there is removed. */
+static int remove_what(struct wmk_consumer_server *server, uint16_t type, uint32_t request, const struct wmk_consumerd_target *target)
+{
+	static const struct wmk_consumerd_report nothing;
+	struct wmk_server_trace *trace = wmk_server_trace_find(server, target->trace);
+	struct wmk_server_rings *rings = NULL;
+	int err;
+
+	if (trace && trace->removing)
+		trace = NULL;
+	if (trace && type == WMK_CONSUMERD_RINGS_REMOVE)
+		rings = wmk_server_rings_find(trace, target->rings);
+	if (!trace || (type == WMK_CONSUMERD_RINGS_REMOVE && !rings)) {
+		wmk_server_reply(server, server->connections, request, &wmk_consumerd_report_object, &nothing);
+		return 0;
+	}
+	err = job_give(trace, type, rings ? target->rings : 0, server->connections, request);
+	if (err < 0)
+		return err;
+	if (rings)
+		rings->removing = true;
+	else
+		trace->removing = true;
+	return 0;
+}
+
+/* ── the rest ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int poke(struct wmk_consumer_server *server, uint64_t number)
+{
+	for (struct wmk_server_trace *trace = server->traces; trace; trace = trace->next)
+		if (!number || trace->is.trace == number)
+			wmk_consumer_poke(trace->consumer);
+	return 1;
+}
+
+static int on_trace(struct wmk_consumer_server *server, const struct wmk_frame *frame, const struct wmk_consumerd_target *target)
+{
+	struct wmk_server_trace *trace = wmk_server_trace_find(server, target->trace);
+
+	if (!trace || trace->removing)
+		return wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)target->trace);
+	if (target->rings && !wmk_server_rings_find(trace, target->rings))
+		return wmk_error(-ENOENT, "there are no rings %llu", (unsigned long long)target->rings);
+	return job_give(trace, frame->type, frame->type == WMK_CONSUMERD_CLEAR ? 0 : target->rings, server->connections, frame->request);
+}
+
+static int shutdown_all(struct wmk_consumer_server *server, uint32_t request)
+{
+	server->shutdown_request = request;
+	server->shutdown_connection = server->connections;
+	wmk_server_end(server);
+	return 0;
+}
+
+/* 0: it is answered, or will be; 1: answer that it is done; -errno. */
+static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *object, int fd)
+{
+	if (server->ending)
+		return wmk_error(-ESHUTDOWN, "waymark-consumerd is about to end");
+	switch (frame->type) {
+	case WMK_CONSUMERD_TRACE_ADD:
+		return add_trace(server, frame->request, object);
+	case WMK_CONSUMERD_RINGS_ADD:
+		return add_rings(server, frame->request, object, fd);
+	case WMK_CONSUMERD_TRACE_REMOVE:
+	case WMK_CONSUMERD_RINGS_REMOVE:
+		return remove_what(server, frame->type, frame->request, object);
+	case WMK_CONSUMERD_POKE:
+		return poke(server, ((const struct wmk_consumerd_target *)object)->trace);
+	case WMK_CONSUMERD_LIST:
+		return wmk_server_list(server, frame->request);
+	case WMK_CONSUMERD_SHUTDOWN:
+		return shutdown_all(server, frame->request);
+	default:
+		return on_trace(server, frame, object);
+	}
+}
+
+void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *body, size_t len, int fd)
+{
+	static const struct wmk_consumerd_nothing nothing;
+	const struct wmk_object *is = wmk_consumerd_request(frame->type);
+	union {
+		struct wmk_consumerd_trace trace;
+		struct wmk_consumerd_rings rings;
+		struct wmk_consumerd_target target;
+		struct wmk_consumerd_nothing nothing;
+	} object;
+	struct wmk_arena arena = { 0 };
+	char words[512];
+	int err;
+
+	wmk_error_clear();
+	err = is ? wmk_object_decode(is, body, len, &object, &arena) :
+		   wmk_error(-EOPNOTSUPP, "a request of type %u is not known here", frame->type);
+	if (err >= 0)
+		err = dispatch(server, frame, &object, fd);
+	if (err == 1)
+		wmk_server_reply(server, server->connections, frame->request, &wmk_consumerd_nothing_object, &nothing);
+	if (err < 0) {
+		wmk_error_text(words, sizeof(words));
+		wmk_server_refuse(server, server->connections, frame->request, err, words);
+		wmk_error_clear();
+	}
+	wmk_arena_free(&arena);
+}

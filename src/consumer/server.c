@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server.c - waymark-consumerd's socket, its connection, and the loop of the server's thread.
+ */
+#include "consumer/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "consumer/server_inside.h"
+
+#define LOCK_FILE "consumer.pid"
+#define LAST_WORDS_MS 1000         /* for the answer to SHUTDOWN, to a session daemon that does not read */
+
+void wmk_server_log(struct wmk_consumer_server *server, const char *format, ...)
+{
+	char words[600];
+	va_list args;
+
+	if (!server->options.log)
+		return;
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	server->options.log(words);
+}
+
+void wmk_server_wake(struct wmk_consumer_server *server)
+{
+	const uint64_t one = 1;
+
+	/* Full is as good as written: it is readable. */
+	if (write(server->wake, &one, sizeof(one)) < 0)
+		return;
+}
+
+void wmk_consumer_server_stop(struct wmk_consumer_server *server)
+{
+	const int before = errno;
+
+	__atomic_store_n(&server->stop, 1, __ATOMIC_RELAXED);
+	wmk_server_wake(server);
+	errno = before;
+}
+
+/* ── the place ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static int check_rundir(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return wmk_error(-errno, "cannot make the runtime directory %.100s: %s", path, strerror(errno));
+	if (lstat(path, &st) < 0)
+		return wmk_error(-errno, "cannot look at %.100s", path);
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
+		return wmk_error(-EPERM, "%.100s is not a directory of ours alone", path);
+	return 0;
+}
+
+/* Held as long as the process lives. */
+static int lock_place(struct wmk_consumer_server *server)
+{
+	char path[sizeof(server->socket_path)], number[16];
+	int len;
+
+	snprintf(path, sizeof(path), "%s/" LOCK_FILE, server->options.rundir);
+	server->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (server->lock < 0)
+		return wmk_error(-errno, "cannot open %.100s: %s", path, strerror(errno));
+	if (flock(server->lock, LOCK_EX | LOCK_NB) < 0)
+		return wmk_error(errno == EWOULDBLOCK ? -EADDRINUSE : -errno, "another waymark-consumerd runs in %.100s",
+				 server->options.rundir);
+	len = snprintf(number, sizeof(number), "%d\n", (int)getpid());
+	if (ftruncate(server->lock, 0) < 0 || pwrite(server->lock, number, (size_t)len, 0) != len)
+		return wmk_error(-EIO, "cannot write %.100s", path);
+	return 0;
+}
+
+static int listen_there(struct wmk_consumer_server *server)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	mode_t before;
+	int rc;
+
+	memcpy(address.sun_path, server->socket_path, sizeof(server->socket_path));
+	server->listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (server->listening < 0)
+		return wmk_error(-errno, "no socket");
+	/* We have the lock: whoever made it is gone. */
+	unlink(address.sun_path);
+	before = umask(0177);
+	rc = bind(server->listening, (const struct sockaddr *)&address, sizeof(address));
+	umask(before);
+	if (rc < 0 || listen(server->listening, 8) < 0)
+		return wmk_error(-errno, "cannot listen on %.100s: %s", address.sun_path, strerror(errno));
+	return 0;
+}
+
+static int open_place(struct wmk_consumer_server *server)
+{
+	const char *rundir = server->options.rundir;
+	int len, err;
+
+	if (!rundir)
+		return 0;
+	len = snprintf(server->socket_path, sizeof(server->socket_path), "%s/" WMK_CONSUMERD_SOCKET, rundir);
+	if (rundir[0] != '/' || len >= (int)sizeof(server->socket_path))
+		return wmk_error(-EINVAL, "%.100s is not an absolute path, or too long a one", rundir);
+	err = check_rundir(rundir);
+	if (err >= 0)
+		err = lock_place(server);
+	return err < 0 ? err : listen_there(server);
+}
+
+/* ── the connection ──────────────────────────────────────────────────────────────────────────────────── */
+
+static void disconnect(struct wmk_consumer_server *server)
+{
+	if (server->connection < 0)
+		return;
+	close(server->connection);
+	server->connection = -1;
+	wmk_server_list_drop(server);
+	wmk_out_free(&server->out);
+	wmk_consumerd_in_free(&server->in);
+}
+
+/* What was queued in vain: who does not read is not served any more. */
+static void queue_or_disconnect(struct wmk_consumer_server *server, int err)
+{
+	char words[300];
+
+	if (err >= 0 && wmk_out_queued(&server->out) <= WMK_SERVER_QUEUE_MAX)
+		return;
+	wmk_server_log(server, "the session daemon is not answered any more: %s",
+		       err < 0 ? wmk_error_text(words, sizeof(words)) : "it does not read");
+	wmk_error_clear();
+	/* The loop finds it out and lets go of it: callers still look at the message. */
+	shutdown(server->connection, SHUT_RDWR);
+}
+
+void wmk_server_reply(struct wmk_consumer_server *server, uint64_t connection, uint32_t request, const struct wmk_object *is,
+		      const void *object)
+{
+	if (server->connection < 0 || connection != server->connections)
+		return;
+	queue_or_disconnect(server, wmk_consumerd_send(&server->out, WMK_CONSUMERD_REPLY, request, is, object, -1));
+}
+
+void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, uint32_t request, int err, const char *words)
+{
+	if (server->connection < 0 || connection != server->connections)
+		return;
+	queue_or_disconnect(server, wmk_out_error(&server->out, (enum wmk_msg)WMK_CONSUMERD_ERROR, request, err, words));
+}
+
+static void welcome(struct wmk_consumer_server *server, int connection)
+{
+	const struct wmk_consumerd_hello hello = { .version = server->options.version, .pid = (uint64_t)getpid() };
+	static const struct wmk_consumerd_nothing nothing;
+
+	if (server->connection >= 0) {
+		wmk_consumerd_send(&server->out, WMK_CONSUMERD_REPLACED, 0, &wmk_consumerd_nothing_object, &nothing, -1);
+		wmk_out_send(&server->out, server->connection);
+		disconnect(server);
+	}
+	server->connection = connection;
+	server->connections++;
+	server->was_connected = true;
+	queue_or_disconnect(server, wmk_consumerd_send(&server->out, WMK_CONSUMERD_HELLO, 0, &wmk_consumerd_hello_object, &hello, -1));
+}
+
+static void accept_one(struct wmk_consumer_server *server)
+{
+	int connection = accept4(server->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (connection < 0)
+		return;
+	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid()) {
+		wmk_server_log(server, "somebody else than user %u has connected, and is not heard", (unsigned)geteuid());
+		close(connection);
+		return;
+	}
+	welcome(server, connection);
+}
+
+/* Everything that came in. False: the connection is at its end. */
+static bool hear(struct wmk_consumer_server *server)
+{
+	struct wmk_frame frame;
+	const void *body;
+	size_t len;
+	char words[300];
+	int got = wmk_in_receive(&server->in.frames, server->connection), taken, fd;
+
+	if (got == -EAGAIN)
+		return true;
+	while ((taken = wmk_consumerd_take(&server->in, &frame, &body, &len, &fd)) == 1) {
+		wmk_server_request(server, &frame, body, len, fd);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (taken < 0) {
+		wmk_error_text(words, sizeof(words));
+		wmk_server_log(server, "what the session daemon says is not understood: %s", words);
+		wmk_server_refuse(server, server->connections, 0, taken, words);
+		wmk_out_send(&server->out, server->connection);
+		wmk_error_clear();
+		return false;
+	}
+	return got > 0;
+}
+
+/* ── the loop ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void take_done(struct wmk_consumer_server *server)
+{
+	struct wmk_server_job *job, *next;
+	uint64_t n;
+
+	if (read(server->wake, &n, sizeof(n)) < 0 && errno != EAGAIN)
+		return;
+	pthread_mutex_lock(&server->lock_done);
+	job = server->done;
+	server->done = NULL;
+	server->done_end = &server->done;
+	pthread_mutex_unlock(&server->lock_done);
+	for (; job; job = next) {
+		next = job->next;
+		wmk_server_done(job);
+	}
+	if (__atomic_load_n(&server->stop, __ATOMIC_RELAXED) && !server->ending)
+		wmk_server_end(server);
+}
+
+static bool is_over(const struct wmk_consumer_server *server)
+{
+	if (server->n_traces || server->n_jobs)
+		return false;
+	return server->ending || (server->was_connected && server->connection < 0);
+}
+
+/* What is queued goes out as far as the other side reads. */
+static void speak(struct wmk_consumer_server *server)
+{
+	int rc;
+
+	if (server->connection < 0)
+		return;
+	do {
+		wmk_server_list_more(server);
+		rc = wmk_out_send(&server->out, server->connection);
+	} while (rc == 1 && server->list.active);
+	if (rc < 0)
+		disconnect(server);
+}
+
+static int turn(struct wmk_consumer_server *server)
+{
+	struct pollfd fds[] = {
+		{ .fd = server->wake, .events = POLLIN },
+		{ .fd = server->listening, .events = POLLIN },
+		{ .fd = server->connection, .events = (short)(POLLIN | (wmk_out_queued(&server->out) ? POLLOUT : 0)) },
+	};
+
+	if (poll(fds, 3, -1) < 0)
+		return errno == EINTR ? 0 : wmk_error(-errno, "cannot wait for requests: %s", strerror(errno));
+	if (fds[0].revents)
+		take_done(server);
+	if (fds[2].revents & (POLLIN | POLLHUP | POLLERR) && server->connection == fds[2].fd && !hear(server))
+		disconnect(server);
+	if (fds[1].revents)
+		accept_one(server);
+	speak(server);
+	return 0;
+}
+
+/* The answer to who asked for the end. */
+static void last_words(struct wmk_consumer_server *server)
+{
+	static const struct wmk_consumerd_nothing nothing;
+	struct pollfd out;
+
+	if (server->shutdown_request)
+		wmk_server_reply(server, server->shutdown_connection, server->shutdown_request, &wmk_consumerd_nothing_object, &nothing);
+	while (server->connection >= 0 && wmk_out_queued(&server->out)) {
+		out = (struct pollfd){ .fd = server->connection, .events = POLLOUT };
+		if (wmk_out_send(&server->out, server->connection) != 0 || poll(&out, 1, LAST_WORDS_MS) <= 0)
+			return;
+	}
+}
+
+int wmk_consumer_server_run(struct wmk_consumer_server *server)
+{
+	int err = 0;
+
+	speak(server);
+	while (err >= 0 && !is_over(server))
+		err = turn(server);
+	last_words(server);
+	return err;
+}
+
+int wmk_consumer_server_open(const struct wmk_consumer_server_options *options, struct wmk_consumer_server **result)
+{
+	struct wmk_consumer_server *server = calloc(1, sizeof(*server));
+	int err;
+
+	if (!server)
+		return wmk_error(-ENOMEM, "no memory for a server");
+	server->options = *options;
+	server->done_end = &server->done;
+	server->lock = server->listening = server->connection = -1;
+	pthread_mutex_init(&server->lock_done, NULL);
+	server->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = server->wake < 0 ? wmk_error(-errno, "no descriptor for events") : open_place(server);
+	if (err < 0) {
+		if (server->listening >= 0)
+			close(server->listening);
+		server->listening = -1;
+		wmk_consumer_server_close(server);
+		return err;
+	}
+	if (options->connection >= 0)
+		welcome(server, options->connection);
+	*result = server;
+	return 0;
+}
+
+void wmk_consumer_server_close(struct wmk_consumer_server *server)
+{
+	if (!server)
+		return;
+	disconnect(server);
+	if (server->listening >= 0) {
+		unlink(server->socket_path);
+		close(server->listening);
+	}
+	if (server->lock >= 0)
+		close(server->lock);
+	if (server->wake >= 0)
+		close(server->wake);
+	pthread_mutex_destroy(&server->lock_done);
+	free(server);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server_inside.h - shared by server.c (socket, connection, the loop), requests.c (what is asked for), held.c (what there
+ * is), jobs.c (what a trace's thread does).
+ *
+ * All lists, and all that is not marked otherwise, belong to the server's thread. A job holds what it works on: it is made and freed by the
+ * server's thread, and carried out by the trace's, in the order in which jobs were made.
+ */
+#ifndef WMK_CONSUMER_SERVER_INSIDE_H
+#define WMK_CONSUMER_SERVER_INSIDE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "consumer/consumer.h"
+#include "consumer/server.h"
+#include "store/store.h"
+#include "wire/consumerd.h"
+
+#define WMK_SERVER_TRACES_MAX 16384u
+#define WMK_SERVER_RINGS_MAX 16384u      /* in a trace */
+#define WMK_SERVER_JOBS_MAX 65536u       /* not yet answered */
+#define WMK_SERVER_QUEUE_MAX (64u << 20) /* bytes that a session daemon leaves unread */
+
+struct wmk_server_trace;
+
+/* The rings of a set. Counted by the list and by jobs. */
+struct wmk_server_rings {
+	struct wmk_server_rings *next;
+	unsigned users;
+	bool removing;                   /* no request finds it any more */
+	struct wmk_consumerd_rings is;   /* in `arena` */
+	struct wmk_arena arena;
+	int fd;                          /* of the set, as it came */
+	struct waymark_ring_set *set;    /* the trace's thread's; NULL: not there (yet) */
+};
+
+struct wmk_server_trace {
+	struct wmk_server_trace *next;
+	struct wmk_consumer_server *server;
+	bool removing;
+	unsigned jobs;                   /* under way */
+	struct wmk_consumerd_trace is;   /* in `arena`; `gone` grows */
+	struct wmk_arena arena;
+	struct wmk_server_rings *rings;
+	unsigned n_rings;
+	struct wmk_consumer *consumer;
+	/* The trace's thread's. */
+	struct wmk_sink sink;            /* what the consumer writes to: `inner`, as soon as it is there */
+	struct wmk_sink *inner;
+	struct wmk_store *store;
+	int err;                         /* why it could not be opened */
+};
+
+struct wmk_server_job {
+	struct wmk_server_job *next;
+	struct wmk_server_trace *trace;
+	uint16_t type;                   /* enum wmk_consumerd_type */
+	uint32_t request;
+	uint64_t connection;             /* which asked; 0: nobody */
+	uint64_t target;                 /* rings, 0: all of the trace */
+	struct wmk_server_rings **rings; /* those that it is about */
+	unsigned n_rings;
+	/* What came of it. */
+	struct wmk_consumer_stats *stats;        /* of each of the rings, or NULL */
+	int err;
+	char words[512];
+};
+
+struct wmk_consumer_server {
+	struct wmk_consumer_server_options options;
+	char socket_path[108];
+	int lock, listening, wake;       /* wake: an eventfd */
+	struct wmk_server_trace *traces;
+	unsigned n_traces, n_jobs;
+	int connection;
+	uint64_t connections;            /* so far; the number of the present one */
+	struct wmk_out out;
+	struct wmk_consumerd_in in;
+	/* LIST: what remains to be sent. The descriptors are dups. */
+	struct {
+		struct wmk_consumerd_held *items;
+		int *fds;
+		size_t n, sent;
+		uint32_t request;
+		bool active;
+		struct wmk_arena arena;
+	} list;
+	bool ending, was_connected;
+	uint32_t shutdown_request;       /* 0: nobody asked */
+	uint64_t shutdown_connection;
+	/* Under `lock_done`: jobs that are done, in order. */
+	pthread_mutex_t lock_done;
+	struct wmk_server_job *done, **done_end;
+	int stop;                        /* atomic: end, as by SHUTDOWN */
+};
+
+/* server.c */
+void wmk_server_log(struct wmk_consumer_server *server, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Answers to who asked; nothing if that connection is gone. */
+void wmk_server_reply(struct wmk_consumer_server *server, uint64_t connection, uint32_t request, const struct wmk_object *is,
+		      const void *object);
+void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, uint32_t request, int err, const char *words);
+void wmk_server_wake(struct wmk_consumer_server *server);
+
+/* requests.c */
+void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *body, size_t len, int fd);
+/* A job that is done: answer, forget. */
+void wmk_server_done(struct wmk_server_job *job);
+/* End everything: the last answer to it is that there are no traces any more. */
+void wmk_server_end(struct wmk_consumer_server *server);
+
+/* held.c: NULL, or -errno with a cause chain, without memory. What is made is in its list. */
+struct wmk_server_trace *wmk_server_trace_find(struct wmk_consumer_server *server, uint64_t number);
+struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is);
+/* Closed, with all that it has; no job is under way. */
+void wmk_server_trace_free(struct wmk_server_trace *trace);
+struct wmk_server_rings *wmk_server_rings_find(struct wmk_server_trace *trace, uint64_t number);
+int wmk_server_rings_new(struct wmk_server_trace *trace, const struct wmk_consumerd_rings *is, int fd, struct wmk_server_rings **result);
+/* Out of the list; jobs may still have them. */
+void wmk_server_rings_unlink(struct wmk_server_trace *trace, struct wmk_server_rings *rings);
+void wmk_server_rings_drop(struct wmk_server_rings *rings);
+/* Begin to answer LIST; more of it, as much as there is room for in `out`; give it up. */
+int wmk_server_list(struct wmk_consumer_server *server, uint32_t request);
+void wmk_server_list_more(struct wmk_consumer_server *server);
+void wmk_server_list_drop(struct wmk_consumer_server *server);
+
+/* jobs.c */
+/* In the trace's thread: carry it out, then give it back to the server's thread. */
+void wmk_server_job_run(void *job);
+extern const struct wmk_sink_ops wmk_server_sink_ops;
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * consumerd.c - waymark-consumerd: empties rings into trace directories, commanded by a session daemon (consumer/server.h).
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "consumer/server.h"
+#include "wire/wire.h"
+
+static struct wmk_consumer_server *server;
+
+static void say(const char *words)
+{
+	fprintf(stderr, "waymark-consumerd: %s\n", words);
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	wmk_consumer_server_stop(server);
+}
+
+static void usage(FILE *out)
+{
+	fprintf(out, "usage: waymark-consumerd [--rundir DIR] [--connection FD]\n"
+		     "Empties rings into trace directories. The session daemon starts it; see waymark-consumerd(8).\n");
+}
+
+/* Each set of rings is a descriptor, each stream two or three. */
+static void raise_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
+/*
+ * Who writes for a user must not write past that user's quota, nor into the blocks that a file system keeps for root. Before there are
+ * threads: each has its own capabilities.
+ */
+static void obey_quotas(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return;
+	data[0].effective &= ~(1u << CAP_SYS_RESOURCE);
+	data[0].permitted &= ~(1u << CAP_SYS_RESOURCE);
+	if (syscall(SYS_capset, &header, data) < 0)
+		say("could not give up the right to exceed quotas");
+}
+
+static void catch_signals(void)
+{
+	const struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGTERM, &stop, NULL);
+	sigaction(SIGINT, &stop, NULL);
+	sigaction(SIGHUP, &ignore, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+	/* A file that may grow no further is an error of that write. */
+	sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+static int parse(int argc, char **argv, struct wmk_consumer_server_options *options)
+{
+	static const struct option known[] = {
+		{ "rundir", required_argument, NULL, 'r' }, { "connection", required_argument, NULL, 'c' },
+		{ "help", no_argument, NULL, 'h' },	    { "version", no_argument, NULL, 'V' }, { 0 },
+	};
+	char *end;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", known, NULL)) >= 0) {
+		switch (option) {
+		case 'r':
+			options->rundir = optarg;
+			break;
+		case 'c':
+			options->connection = (int)strtol(optarg, &end, 10);
+			if (!*optarg || *end || options->connection < 0)
+				return -1;
+			break;
+		case 'h':
+			usage(stdout);
+			exit(0);
+		case 'V':
+			printf("waymark-consumerd " WAYMARK_VERSION "\n");
+			exit(0);
+		default:
+			return -1;
+		}
+	}
+	return optind == argc ? 0 : -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct wmk_consumer_server_options options = { .size = sizeof(options), .connection = -1, .version = WAYMARK_VERSION, .log = say };
+	char rundir[128], words[600];
+	int err;
+
+	if (parse(argc, argv, &options) < 0) {
+		usage(stderr);
+		return 2;
+	}
+	if (!options.rundir) {
+		err = wmk_rundir(geteuid(), 1, rundir, sizeof(rundir));
+		options.rundir = rundir;
+	} else {
+		err = 0;
+	}
+	raise_limit();
+	obey_quotas();
+	if (err >= 0)
+		err = wmk_consumer_server_open(&options, &server);
+	if (err >= 0) {
+		catch_signals();
+		err = wmk_consumer_server_run(server);
+		wmk_consumer_server_close(server);
+	}
+	if (err < 0)
+		say(wmk_error_text(words, sizeof(words)));
+	return err < 0;
+}

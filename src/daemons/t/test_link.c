@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_link.c - the link of the session daemon and waymark-consumerd at its other end: requests, deadlines, several threads, several
+ * traces, a session daemon that goes and one that comes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "rig_link.h"
+#include "store/t/testdir.h"
+
+static const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .block_us = -1 };
+
+static uint64_t records_of(const struct wmk_consumerd_report *report, const char *channel)
+{
+	const struct wmk_consumerd_channel *channels = report->channels.items;
+
+	for (uint32_t i = 0; i < report->channels.n; i++)
+		if (strcmp(channels[i].channel, channel) == 0)
+			return channels[i].stats.records;
+	return UINT64_MAX;
+}
+
+/* Create, record, stop, record again, destroy. */
+static void test_life(void **state)
+{
+	struct wmk_consumerd_report report;
+	struct wmk_arena arena = { 0 };
+	struct rig_link r;
+
+	(void)state;
+	rig_link_open(&r, &shape);
+	rig_link_connect(&r);
+	rig_link_add(&r);
+	assert_int_equal(rig_record(&r.rig, 0, 0, 5000), 5000);
+	assert_int_equal(wmk_consumer_link_stop(r.link, 1, 0, LINK_MS, &arena, &report), 0);
+	assert_int_equal(records_of(&report, "app"), 5000);
+	assert_int_equal(rig_record(&r.rig, 0, 5000, 6000), 1000);
+	assert_int_equal(wmk_consumer_link_flush(r.link, 1, 1, LINK_MS), 0);
+	assert_int_equal(rig_link_counts(&r).records, 6000);
+	wmk_consumer_link_poke(r.link, 0);
+	wmk_consumer_link_poke(r.link, 1);
+	assert_int_equal(wmk_consumer_link_rings_remove(r.link, 1, 1, LINK_MS, &arena, &report), 0);
+	assert_int_equal(records_of(&report, "app"), 6000);
+	/* What is gone still counts. */
+	assert_int_equal(rig_link_counts(&r).records, 6000);
+	assert_int_equal(wmk_consumer_link_rings_remove(r.link, 1, 1, LINK_MS, NULL, NULL), 0);
+	assert_int_equal(wmk_consumer_link_trace_remove(r.link, 1, LINK_MS, &arena, &report), 0);
+	assert_int_equal(records_of(&report, "app"), 6000);
+	wmk_arena_free(&arena);
+	rig_read(&r.rig, 6000);
+	assert_int_equal(r.rig.count[0], 6000);
+	rig_babeltrace(&r.rig, false);
+	rig_link_close(&r);
+}
+
+static void test_clear(void **state)
+{
+	struct rig_link r;
+
+	(void)state;
+	rig_link_open(&r, &shape);
+	rig_link_connect(&r);
+	rig_link_add(&r);
+	assert_int_equal(rig_record(&r.rig, 0, 0, 5000), 5000);
+	assert_int_equal(wmk_consumer_link_clear(r.link, 1, LINK_MS), 0);
+	assert_int_equal(rig_link_counts(&r).records, 0);
+	assert_int_equal(rig_record(&r.rig, 1, 0, 70), 70);
+	assert_int_equal(wmk_consumer_link_trace_remove(r.link, 1, LINK_MS, NULL, NULL), 0);
+	rig_read(&r.rig, 5000);
+	assert_int_equal(r.rig.count[0], 0);
+	assert_int_equal(r.rig.count[1], 70);
+	rig_babeltrace(&r.rig, false);
+	rig_link_close(&r);
+}
+
+/* Each wrong request has its error and words; none harms what is there. */
+static void test_refused(void **state)
+{
+	struct wmk_consumerd_trace trace;
+	struct wmk_consumerd_rings rings;
+	struct rig_link r;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), set;
+
+	(void)state;
+	rig_link_open(&r, &shape);
+	set = waymark_ring_set_fd(r.rig.set);
+	rig_link_connect(&r);
+	assert_int_equal(wmk_consumer_link_rings_add(r.link, &r.rings, set, LINK_MS), -ENOENT);
+	trace = r.trace;
+	trace.path = "not/absolute";
+	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, LINK_MS), -EINVAL);
+	trace.path = "/nowhere/at/all";
+	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, LINK_MS), -ENOENT);
+	assert_non_null(strstr(wmk_error_get(0), "/nowhere/at/all"));
+	trace = r.trace;
+	trace.sub = "ust/../../..";
+	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, LINK_MS), -EINVAL);
+	rig_link_add(&r);
+	/* Again, and another of the same number. */
+	rig_link_add(&r);
+	trace = r.trace;
+	trace.uuid[0]++;
+	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, LINK_MS), -EEXIST);
+	rings = r.rings;
+	rings.channel = "other";
+	assert_int_equal(wmk_consumer_link_rings_add(r.link, &rings, set, LINK_MS), -EEXIST);
+	rings.rings = 2;
+	assert_int_equal(wmk_consumer_link_rings_add(r.link, &rings, null, LINK_MS), -EPERM);
+	rings.uuid[3] = 9;
+	assert_int_equal(wmk_consumer_link_rings_add(r.link, &rings, set, LINK_MS), -EINVAL);
+	rings = r.rings;
+	rings.rings = 3;
+	rings.channel = "up/and/away";
+	assert_int_equal(wmk_consumer_link_rings_add(r.link, &rings, set, LINK_MS), -EINVAL);
+	assert_int_equal(wmk_consumer_link_flush(r.link, 7, 0, LINK_MS), -ENOENT);
+	assert_int_equal(wmk_consumer_link_flush(r.link, 1, 7, LINK_MS), -ENOENT);
+	assert_int_equal(wmk_consumer_link_clear(r.link, 7, LINK_MS), -ENOENT);
+	assert_int_equal(rig_record(&r.rig, 0, 0, 10), 10);
+	assert_int_equal(wmk_consumer_link_stop(r.link, 1, 1, LINK_MS, NULL, NULL), 0);
+	assert_int_equal(rig_link_counts(&r).records, 10);
+	close(null);
+	rig_link_close(&r);
+}
+
+/* ── deadlines, threads ──────────────────────────────────────────────────────────────────────────────── */
+
+/* A consumer that does not run answers nobody, and nobody waits longer than he said; then it goes on. */
+static void test_deadline(void **state)
+{
+	struct timespec begin, end;
+	struct rig_link r;
+	pid_t pid;
+
+	(void)state;
+	rig_link_open(&r, &shape);
+	rig_link_connect(&r);
+	rig_link_add(&r);
+	pid = wmk_consumer_link_pid(r.link);
+	kill(pid, SIGSTOP);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	assert_int_equal(wmk_consumer_link_flush(r.link, 1, 0, 50), -ETIMEDOUT);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	assert_true((end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000 >= 50);
+	assert_int_equal(wmk_consumer_link_rings_remove(r.link, 1, 1, 0, NULL, NULL), -ETIMEDOUT);
+	wmk_consumer_link_poke(r.link, 0);
+	kill(pid, SIGCONT);
+	/* What was asked for is done. */
+	assert_int_equal(wmk_consumer_link_flush(r.link, 1, 0, LINK_MS), 0);
+	assert_int_equal(wmk_consumer_link_flush(r.link, 1, 1, LINK_MS), -ENOENT);
+	rig_link_close(&r);
+}
+
+struct job {
+	struct rig_link *r;
+	uint64_t number;
+	int err;
+};
+
+/* A trace of its own, beneath the rig's directory, with rings of its own. */
+static void *one_session(void *arg)
+{
+	struct job *job = arg;
+	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .header_room = WMK_CTF_PACKET_ROOM,
+					     .clock = WAYMARK_CLOCK_MONOTONIC, .prefault = 1u << 20 };
+	struct wmk_consumerd_trace trace = job->r->trace;
+	struct wmk_consumerd_rings rings = job->r->rings;
+	const uint64_t words[2] = { 1, 1 };
+	const struct waymark_ring_frag frag = { words, sizeof(words), WAYMARK_FRAG_WORDS };
+	struct waymark_ring_set *set = NULL, *writer = NULL;
+	struct wmk_consumerd_report report;
+	struct wmk_arena arena = { 0 };
+	struct wmk_store *store;
+	char path[400];
+
+	snprintf(path, sizeof(path), "%s/more%llu", job->r->rig.dir, (unsigned long long)job->number);
+	trace.path = path;
+	trace.trace = rings.trace = job->number;
+	job->err = wmk_store_create(path, trace.sub, &store);
+	if (job->err < 0)
+		return NULL;
+	wmk_store_close(store);
+	job->err = waymark_ring_set_create(&ring, &set);
+	if (job->err == 0)
+		job->err = waymark_ring_set_open(waymark_ring_set_fd(set), &writer);
+	if (job->err == 0)
+		job->err = wmk_consumer_link_trace_add(job->r->link, &trace, LINK_MS);
+	for (unsigned i = 0; i < 5 && job->err == 0; i++) {
+		job->err = wmk_consumer_link_rings_add(job->r->link, &rings, waymark_ring_set_fd(set), LINK_MS);
+		if (job->err == 0)
+			job->err = waymark_ring_record(writer, 3, &frag, 1);
+		if (job->err == 0)
+			job->err = wmk_consumer_link_rings_remove(job->r->link, trace.trace, rings.rings, LINK_MS, NULL, NULL);
+		/* The same rings go on where they were. */
+		rings.resume = true;
+		rings.rings++;
+	}
+	if (job->err == 0)
+		job->err = wmk_consumer_link_trace_remove(job->r->link, trace.trace, LINK_MS, &arena, &report);
+	/* Each time all that is in the trace is counted: 1 + 2 + 3 + 4 + 5. */
+	if (job->err == 0 && records_of(&report, "app") != 15)
+		job->err = -ERANGE;
+	wmk_arena_free(&arena);
+	waymark_ring_set_close(writer);
+	waymark_ring_set_close(set);
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	enum { N = 8 };
+	struct job jobs[N];
+	pthread_t threads[N];
+	struct rig_link r;
+
+	(void)state;
+	rig_link_open(&r, &shape);
+	rig_link_connect(&r);
+	for (unsigned i = 0; i < N; i++) {
+		jobs[i] = (struct job){ &r, 100 + i, 0 };
+		assert_int_equal(pthread_create(&threads[i], NULL, one_session, &jobs[i]), 0);
+	}
+	for (unsigned i = 0; i < N; i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(jobs[i].err, 0);
+	}
+	rig_link_close(&r);
+}
+
+/* ── session daemons that come and go ────────────────────────────────────────────────────────────────── */
+
+struct adopted {
+	struct rig_link *r;
+	unsigned traces, rings;
+	int fd;
+};
+
+static int adopt(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings, int fd)
+{
+	struct adopted *adopted = data;
+
+	assert_int_equal(trace->trace, 1);
+	assert_string_equal(trace->path, adopted->r->trace.path);
+	if (!rings->rings) {
+		assert_int_equal(fd, -1);
+		adopted->traces++;
+		return 0;
+	}
+	assert_true(fd >= 0);
+	adopted->rings++;
+	if (rings->rings == 1)
+		adopted->fd = fd;
+	else
+		close(fd);
+	return 0;
+}
+
+/* The session side is gone without a word; the next one finds everything, and ends it in good order. */
+static void test_adopt(void **state)
+{
+	struct waymark_ring_set *set;
+	struct adopted adopted;
+	struct rig_link r;
+	pid_t pid;
+
+	(void)state;
+	rig_link_open(&r, &shape);
+	rig_link_connect(&r);
+	rig_link_add(&r);
+	/* More descriptors than may be under way at a time. */
+	for (unsigned i = 2; i <= 80; i++) {
+		struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .n_cpus = 1,
+						     .header_room = WMK_CTF_PACKET_ROOM, .mode = WAYMARK_RING_OVERWRITE };
+		struct wmk_consumerd_rings more = r.rings;
+
+		more.rings = i;
+		more.channel = "more";
+		more.at_stop_only = true;
+		assert_int_equal(waymark_ring_set_create(&ring, &set), 0);
+		assert_int_equal(wmk_consumer_link_rings_add(r.link, &more, waymark_ring_set_fd(set), LINK_MS), 0);
+		waymark_ring_set_close(set);
+	}
+	pid = wmk_consumer_link_pid(r.link);
+	wmk_consumer_link_close(r.link);
+	assert_int_equal(rig_record(&r.rig, 0, 0, 20000), 20000);
+	rig_link_connect(&r);
+	assert_int_equal(wmk_consumer_link_pid(r.link), pid);
+	adopted = (struct adopted){ .r = &r, .fd = -1 };
+	assert_int_equal(wmk_consumer_link_list(r.link, LINK_MS, adopt, &adopted), 0);
+	assert_int_equal(adopted.traces, 1);
+	assert_int_equal(adopted.rings, 80);
+	assert_int_equal(waymark_ring_set_open_reader(adopted.fd, &set), 0);
+	assert_memory_equal(waymark_ring_set_options(set)->uuid, r.rings.uuid, 16);
+	waymark_ring_set_close(set);
+	close(adopted.fd);
+	for (unsigned i = 2; i <= 80; i++)
+		assert_int_equal(wmk_consumer_link_rings_remove(r.link, 1, i, LINK_MS, NULL, NULL), 0);
+	/* What was adopted is given to the next consumer too. */
+	kill(pid, SIGKILL);
+	assert_int_equal(rig_record(&r.rig, 0, 20000, 30000), 10000);
+	assert_int_equal(wmk_consumer_link_trace_remove(r.link, 1, LINK_MS, NULL, NULL), 0);
+	rig_read(&r.rig, 30000);
+	assert_int_equal(r.rig.count[0], 30000);
+	rig_link_close(&r);
+}
+
+/* A second session daemon takes over while the first is there: that one's link ends, for good. */
+static void test_replaced(void **state)
+{
+	struct rig_link r, second;
+	unsigned ms = 0;
+
+	(void)state;
+	rig_link_open(&r, &shape);
+	rig_link_connect(&r);
+	rig_link_add(&r);
+	memset(&second, 0, sizeof(second));
+	strcpy(second.rundir, r.rundir);
+	second.trace = r.trace;
+	rig_link_connect(&second);
+	while (!__atomic_load_n(&r.ends, __ATOMIC_ACQUIRE)) {
+		const struct timespec pause = { .tv_nsec = 1000000 };
+
+		if (ms++ > LINK_MS)
+			fail_msg("the first link does not end");
+		nanosleep(&pause, NULL);
+	}
+	assert_int_equal(r.end_err, -ECONNABORTED);
+	assert_int_equal(wmk_consumer_link_flush(r.link, 1, 0, LINK_MS), -ECONNABORTED);
+	wmk_consumer_link_close(r.link);
+	assert_int_equal(rig_record(&r.rig, 0, 0, 10), 10);
+	assert_int_equal(wmk_consumer_link_flush(second.link, 1, 0, LINK_MS), 0);
+	assert_int_equal(rig_link_counts(&second).records, 10);
+	r.link = second.link;
+	rig_link_close(&r);
+}
+
+/* It holds nothing and nobody is there: it ends. It holds something: it stays, and writes it when it is told to end. */
+static void test_alone(void **state)
+{
+	struct rig_link r;
+	pid_t pid;
+
+	(void)state;
+	rig_link_open(&r, &shape);
+	rig_link_connect(&r);
+	pid = wmk_consumer_link_pid(r.link);
+	wmk_consumer_link_close(r.link);
+	rig_wait_gone(pid);
+	rig_link_connect(&r);
+	rig_link_add(&r);
+	pid = wmk_consumer_link_pid(r.link);
+	wmk_consumer_link_close(r.link);
+	r.link = NULL;
+	assert_int_equal(rig_record(&r.rig, 0, 0, 1234), 1234);
+	assert_int_equal(kill(pid, SIGTERM), 0);
+	rig_wait_gone(pid);
+	rig_read(&r.rig, 2000);
+	assert_int_equal(r.rig.count[0], 1234);
+	rig_link_close(&r);
+}
+
+/* No such program, one that ends at once, one that says nothing: an error in time. */
+static void test_no_consumer(void **state)
+{
+	static const char *const programs[] = { "/nowhere/waymark-consumerd", "/bin/false", "/bin/cat" };
+	struct wmk_consumer_link_options options = { .size = sizeof(options) };
+	struct wmk_consumer_link *link;
+	char dir[256];
+
+	(void)state;
+	testdir_make(dir);
+	options.rundir = dir;
+	for (unsigned i = 0; i < 3; i++) {
+		options.program = programs[i];
+		assert_true(wmk_consumer_link_open(&options, i == 2 ? 200 : LINK_MS, &link) < 0);
+		assert_non_null(wmk_error_get(0));
+	}
+	testdir_remove(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_life),	cmocka_unit_test(test_clear),	 cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_deadline), cmocka_unit_test(test_threads), cmocka_unit_test(test_adopt),
+		cmocka_unit_test(test_replaced), cmocka_unit_test(test_alone),	 cmocka_unit_test(test_no_consumer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * consumerd_inside.h - shared by the files of the link to waymark-consumerd:
+ *
+ *     consumerd.c          what callers use: a request is made, sent, waited for
+ *     consumerd_thread.c   the link's thread: hears answers, connects, starts a consumer, starts another
+ *     consumerd_kept.c     what the consumer was given: given to the next one too
+ *
+ * All of struct wmk_consumer_link is under `lock`, but what is marked as the thread's.
+ */
+#ifndef WMK_SESSION_CONSUMERD_INSIDE_H
+#define WMK_SESSION_CONSUMERD_INSIDE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "session/consumerd.h"
+#include "wire/wire.h"
+
+/* Rings that the consumer was given. */
+struct wmk_kept_rings {
+	struct wmk_kept_rings *next;
+	struct wmk_consumerd_rings is;
+	struct wmk_arena arena;
+	int fd;
+};
+
+struct wmk_kept_trace {
+	struct wmk_kept_trace *next;
+	struct wmk_consumerd_trace is;
+	struct wmk_arena arena;
+	struct wmk_kept_rings *rings;
+	unsigned clearing;               /* CLEARs that are not answered yet */
+};
+
+struct wmk_link_held {
+	struct wmk_consumerd_held is;
+	int fd;
+};
+
+struct wmk_link_request {
+	struct wmk_link_request *next;
+	uint32_t number;
+	uint16_t type;
+	uint64_t trace, rings;
+	uint8_t *body;
+	size_t len;
+	int fd;                          /* goes with it; -1: none */
+	bool sent;
+	bool again;                      /* the link's own: the consumer is given what it had */
+	bool inserted;                   /* what it adds was not there before: it goes if that fails */
+	bool abandoned;                  /* nobody waits for it */
+	/* The answer. */
+	bool done;
+	int err;
+	char words[512];
+	uint8_t *reply;
+	size_t reply_len;
+	/* LIST */
+	struct wmk_link_held *held;
+	size_t n_held;
+	struct wmk_arena arena;
+	pthread_cond_t answered;
+};
+
+enum wmk_link_state { WMK_LINK_DOWN, WMK_LINK_UP, WMK_LINK_ENDED };
+
+struct wmk_consumer_link {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;          /* state */
+	char *rundir, *program;
+	struct wmk_consumer_link_options options;
+	enum wmk_link_state state;
+	bool closing, shut;              /* shut: it was asked to end, and said yes */
+	int end_err;
+	char end_words[300];
+	int wake;                        /* an eventfd */
+	pthread_t thread;
+	pid_t pid;                       /* of the consumer; 0: none */
+	struct wmk_kept_trace *traces;
+	struct wmk_link_request *requests, **requests_end;       /* unanswered, oldest first */
+	uint32_t numbers;
+	unsigned again;                  /* requests with that flag that are unanswered */
+	char again_words[300];           /* what the first of them that failed said */
+	int sock;
+	struct wmk_out out;
+	/* The thread's. */
+	struct wmk_consumerd_in in;
+	int pidfd;
+	pid_t child;                     /* started here and not waited for yet; 0: none */
+};
+
+/* ── consumerd.c; all under lock ─────────────────────────────────────────────────────────────────────── */
+
+/* A request, queued (first: before all others). The body is copied. NULL with a cause chain. */
+struct wmk_link_request *wmk_link_ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object,
+				      int fd, bool first);
+/* Send what has not been sent. */
+void wmk_link_pump(struct wmk_consumer_link *link);
+/* Out of the list; whoever waits is woken and frees it, else it is freed. */
+void wmk_link_answered(struct wmk_consumer_link *link, struct wmk_link_request *request);
+void wmk_link_request_free(struct wmk_link_request *request);
+void wmk_link_drop_held(struct wmk_link_request *request);
+
+/* ── consumerd_kept.c; all under lock ────────────────────────────────────────────────────────────────── */
+
+struct wmk_kept_trace *wmk_kept_find(struct wmk_consumer_link *link, uint64_t trace);
+/* 1: kept; 0: there is one of that number; -errno with a cause chain. `fd` is duplicated. */
+int wmk_kept_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *is);
+int wmk_kept_rings_add(struct wmk_consumer_link *link, const struct wmk_consumerd_rings *is, int fd);
+void wmk_kept_remove(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings);
+/* What is kept follows the answer. */
+void wmk_kept_answered(struct wmk_consumer_link *link, const struct wmk_link_request *request);
+/* Requests that give everything to a consumer that has nothing, in front of all others. 0 or -errno. */
+int wmk_kept_give(struct wmk_consumer_link *link);
+/* There is no consumer at the moment: beat for it, or writers that wait for room give up. */
+void wmk_kept_beat(struct wmk_consumer_link *link);
+
+/* ── consumerd_thread.c ──────────────────────────────────────────────────────────────────────────────── */
+
+void *wmk_link_run(void *link);
+/* The thread looks at what has changed. */
+void wmk_link_wake(struct wmk_consumer_link *link);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * consumerd_kept.c - what the consumer was given: traces, rings with their descriptors, the counts of rings that are gone. A consumer that
+ * takes the place of another is given it all, to go on where the trace ends.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <waymark/ring.h>
+
+#include "base/error.h"
+#include "session/consumerd_inside.h"
+
+struct wmk_kept_trace *wmk_kept_find(struct wmk_consumer_link *link, uint64_t number)
+{
+	struct wmk_kept_trace *trace = link->traces;
+
+	while (trace && trace->is.trace != number)
+		trace = trace->next;
+	return trace;
+}
+
+int wmk_kept_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *is)
+{
+	struct wmk_kept_trace *trace;
+
+	if (wmk_kept_find(link, is->trace))
+		return 0;
+	trace = calloc(1, sizeof(*trace));
+	if (!trace || wmk_object_copy(&wmk_consumerd_trace_object, is, &trace->is, &trace->arena) < 0) {
+		if (trace)
+			wmk_arena_free(&trace->arena);
+		free(trace);
+		return wmk_error(-ENOMEM, "no memory for trace %.60s", is->path);
+	}
+	trace->next = link->traces;
+	link->traces = trace;
+	return 1;
+}
+
+static struct wmk_kept_rings **rings_at(struct wmk_kept_trace *trace, uint64_t number)
+{
+	struct wmk_kept_rings **at = &trace->rings;
+
+	while (*at && (*at)->is.rings != number)
+		at = &(*at)->next;
+	return at;
+}
+
+static void rings_free(struct wmk_kept_rings *rings)
+{
+	if (rings->fd >= 0)
+		close(rings->fd);
+	wmk_arena_free(&rings->arena);
+	free(rings);
+}
+
+int wmk_kept_rings_add(struct wmk_consumer_link *link, const struct wmk_consumerd_rings *is, int fd)
+{
+	struct wmk_kept_trace *trace = wmk_kept_find(link, is->trace);
+	struct wmk_kept_rings *rings, **at;
+	int err;
+
+	if (!trace)
+		return wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
+	at = rings_at(trace, is->rings);
+	if (*at)
+		return 0;
+	rings = calloc(1, sizeof(*rings));
+	if (!rings)
+		return wmk_error(-ENOMEM, "no memory for rings");
+	rings->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	err = rings->fd < 0 ? wmk_error(-errno, "cannot keep the descriptor of channel %.60s: %s", is->channel, strerror(errno)) :
+			      wmk_object_copy(&wmk_consumerd_rings_object, is, &rings->is, &rings->arena);
+	if (err < 0) {
+		rings_free(rings);
+		return err;
+	}
+	*at = rings;
+	return 1;
+}
+
+void wmk_kept_remove(struct wmk_consumer_link *link, uint64_t number, uint64_t rings_number)
+{
+	struct wmk_kept_trace **at = &link->traces, *trace;
+	struct wmk_kept_rings **of, *rings;
+
+	while (*at && (*at)->is.trace != number)
+		at = &(*at)->next;
+	trace = *at;
+	if (!trace)
+		return;
+	for (of = rings_number ? rings_at(trace, rings_number) : &trace->rings; *of;) {
+		rings = *of;
+		*of = rings->next;
+		rings_free(rings);
+		if (rings_number)
+			return;
+	}
+	if (rings_number)
+		return;
+	*at = trace->next;
+	wmk_arena_free(&trace->arena);
+	free(trace);
+}
+
+static void add_counts(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more)
+{
+	sum->records += more->records;
+	sum->lost += more->lost;
+	sum->lost_full += more->lost_full;
+	sum->lost_memory += more->lost_memory;
+	sum->lost_size += more->lost_size;
+	sum->lost_retry += more->lost_retry;
+	sum->overwritten += more->overwritten;
+	sum->unwritten += more->unwritten;
+	sum->cut += more->cut;
+	sum->bytes += more->bytes;
+	sum->packets += more->packets;
+	sum->writing_us += more->writing_us;
+	sum->behind_us += more->behind_us;
+	sum->behind_bytes += more->behind_bytes;
+	sum->streams += more->streams;
+	sum->errors += more->errors;
+	sum->sink_errors += more->sink_errors;
+	if (more->sink_error)
+		sum->sink_error = more->sink_error;
+}
+
+/* The rings are gone, their counts stay: without memory they do not. */
+static void keep_counts(struct wmk_kept_trace *trace, const struct wmk_consumerd_channel *channel)
+{
+	struct wmk_consumerd_channel *items = trace->is.gone.items;
+	uint32_t i = 0;
+
+	while (i < trace->is.gone.n && strcmp(items[i].channel, channel->channel) != 0)
+		i++;
+	if (i == trace->is.gone.n) {
+		const char *name = wmk_arena_text(&trace->arena, channel->channel);
+
+		if (!name || i == WMK_CONSUMERD_CHANNELS_MAX || !wmk_arena_append(&trace->arena, &trace->is.gone, sizeof(*items))) {
+			wmk_error_clear();
+			return;
+		}
+		items = trace->is.gone.items;
+		items[i].channel = name;
+	}
+	add_counts(&items[i].stats, &channel->stats);
+	if ((!items[i].stats.words || !items[i].stats.words[0]) && channel->stats.words[0])
+		items[i].stats.words = wmk_arena_text(&trace->arena, channel->stats.words);
+}
+
+static void rings_are_gone(struct wmk_consumer_link *link, struct wmk_kept_trace *trace, const struct wmk_link_request *request)
+{
+	struct wmk_consumerd_report report;
+	const struct wmk_consumerd_channel *channels;
+	struct wmk_arena arena = { 0 };
+
+	/* Counted once: the rings may have gone with an earlier answer. */
+	if (*rings_at(trace, request->rings) &&
+	    wmk_object_decode(&wmk_consumerd_report_object, request->reply, request->reply_len, &report, &arena) == 0) {
+		channels = report.channels.items;
+		for (uint32_t i = 0; i < report.channels.n; i++)
+			keep_counts(trace, &channels[i]);
+	}
+	wmk_arena_free(&arena);
+	wmk_kept_remove(link, request->trace, request->rings);
+}
+
+void wmk_kept_answered(struct wmk_consumer_link *link, const struct wmk_link_request *request)
+{
+	struct wmk_kept_trace *trace = wmk_kept_find(link, request->trace);
+
+	if (!trace)
+		return;
+	switch (request->type) {
+	case WMK_CONSUMERD_TRACE_ADD:
+	case WMK_CONSUMERD_RINGS_ADD:
+		if (request->err < 0 && request->inserted)
+			wmk_kept_remove(link, request->trace, request->rings);
+		break;
+	case WMK_CONSUMERD_TRACE_REMOVE:
+		if (request->err == 0)
+			wmk_kept_remove(link, request->trace, 0);
+		break;
+	case WMK_CONSUMERD_RINGS_REMOVE:
+		if (request->err == 0)
+			rings_are_gone(link, trace, request);
+		break;
+	case WMK_CONSUMERD_CLEAR:
+		trace->clearing -= trace->clearing > 0;
+		if (request->err == 0)
+			trace->is.gone.n = 0;
+		break;
+	default:
+		break;
+	}
+}
+
+static int give_rings(struct wmk_consumer_link *link, const struct wmk_kept_trace *trace, const struct wmk_kept_rings *rings)
+{
+	struct wmk_consumerd_rings is = rings->is;
+	struct wmk_link_request *request;
+
+	is.resume = true;
+	/* Whether the consumer that died had cleared everything is not known: so all of it is cleared now. */
+	is.clear = trace->clearing > 0;
+	request = wmk_link_ask(link, WMK_CONSUMERD_RINGS_ADD, &wmk_consumerd_rings_object, &is, rings->fd, true);
+	if (!request)
+		return -ENOMEM;
+	request->trace = is.trace;
+	request->rings = is.rings;
+	request->again = request->abandoned = true;
+	link->again++;
+	return 0;
+}
+
+int wmk_kept_give(struct wmk_consumer_link *link)
+{
+	struct wmk_link_request *request;
+
+	/* Each goes in front of what is there: rings first, so that their trace is before them. */
+	for (struct wmk_kept_trace *trace = link->traces; trace; trace = trace->next) {
+		for (struct wmk_kept_rings *rings = trace->rings; rings; rings = rings->next)
+			if (give_rings(link, trace, rings) < 0)
+				return -ENOMEM;
+		request = wmk_link_ask(link, WMK_CONSUMERD_TRACE_ADD, &wmk_consumerd_trace_object, &trace->is, -1, true);
+		if (!request)
+			return -ENOMEM;
+		request->trace = trace->is.trace;
+		request->again = request->abandoned = true;
+		link->again++;
+	}
+	return 0;
+}
+
+void wmk_kept_beat(struct wmk_consumer_link *link)
+{
+	struct waymark_ring_set *set;
+
+	for (struct wmk_kept_trace *trace = link->traces; trace; trace = trace->next) {
+		for (struct wmk_kept_rings *rings = trace->rings; rings; rings = rings->next) {
+			if (waymark_ring_set_open_reader(rings->fd, &set) < 0)
+				continue;
+			waymark_ring_set_heartbeat(set);
+			waymark_ring_set_close(set);
+		}
+	}
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * consumerd.c - the tables of what travels between the session daemon and waymark-consumerd (see consumerd.h), and the joining of objects
+ * that do not fit into one frame.
+ */
+#include "wire/consumerd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#define NAME_BYTES 255u
+#define SENTENCE 1024u
+
+static const struct wmk_member hello_members[] = {
+	WMK_MEMBER_OF_TEXT(wmk_consumerd_hello, version, NAME_BYTES),
+	WMK_MEMBER_OF_U64(wmk_consumerd_hello, pid),
+};
+const struct wmk_object wmk_consumerd_hello_object = WMK_OBJECT_OF("hello", wmk_consumerd_hello, hello_members);
+
+static const struct wmk_member stats_members[] = {
+	WMK_MEMBER_OF_U64(wmk_consumerd_stats, records),
+	WMK_MEMBER_OF_U64(wmk_consumerd_stats, lost),
+	WMK_MEMBER_OF_U64(wmk_consumerd_stats, lost_full),
+	WMK_MEMBER_OF_U64(wmk_consumerd_stats, lost_memory),
+	WMK_MEMBER_OF_U64(wmk_consumerd_stats, lost_size),
+	WMK_MEMBER_OF_U64(wmk_consumerd_stats, lost_retry),
+	WMK_MEMBER_OF_U64(wmk_consumerd_stats, overwritten),
+	WMK_MEMBER_OF_U64(wmk_consumerd_stats, unwritten),
+	WMK_MEMBER_OF_U64(wmk_consumerd_stats, cut),
+	WMK_MEMBER_OF_U64(wmk_consumerd_stats, bytes),
+	WMK_MEMBER_OF_U64(wmk_consumerd_stats, packets),
+	WMK_MEMBER_OF_U64(wmk_consumerd_stats, writing_us),
+	WMK_MEMBER_OF_U64(wmk_consumerd_stats, behind_us),
+	WMK_MEMBER_OF_U64(wmk_consumerd_stats, behind_bytes),
+	WMK_MEMBER_OF_U32(wmk_consumerd_stats, streams),
+	WMK_MEMBER_OF_U32(wmk_consumerd_stats, errors),
+	WMK_MEMBER_OF_U32(wmk_consumerd_stats, sink_errors),
+	WMK_MEMBER_OF_U32(wmk_consumerd_stats, sink_error),
+	WMK_MEMBER_OF_BOOL(wmk_consumerd_stats, stuck),
+	WMK_MEMBER_OF_TEXT(wmk_consumerd_stats, words, SENTENCE),
+};
+static const struct wmk_object stats_object = WMK_OBJECT_OF("stats", wmk_consumerd_stats, stats_members);
+
+static const struct wmk_member channel_members[] = {
+	WMK_MEMBER_OF_TEXT(wmk_consumerd_channel, channel, NAME_BYTES),
+	WMK_MEMBER_OF_OBJECT(wmk_consumerd_channel, stats, wmk_consumerd_stats, stats_object),
+};
+static const struct wmk_object channel_object = WMK_OBJECT_OF("channel", wmk_consumerd_channel, channel_members);
+
+static const struct wmk_member trace_members[] = {
+	WMK_MEMBER_OF_U64(wmk_consumerd_trace, trace),
+	WMK_MEMBER_OF_TEXT(wmk_consumerd_trace, path, WMK_OBJECT_TEXT_MAX),
+	WMK_MEMBER_OF_TEXT(wmk_consumerd_trace, sub, NAME_BYTES),
+	WMK_MEMBER_OF_U64(wmk_consumerd_trace, uid),
+	WMK_MEMBER_OF_U64(wmk_consumerd_trace, gid),
+	WMK_MEMBER_OF_UUID(wmk_consumerd_trace, uuid),
+	WMK_MEMBER_OF_LIST(wmk_consumerd_trace, gone, channel_object, WMK_CONSUMERD_CHANNELS_MAX),
+};
+const struct wmk_object wmk_consumerd_trace_object = WMK_OBJECT_OF("trace", wmk_consumerd_trace, trace_members);
+
+static const struct wmk_member rings_members[] = {
+	WMK_MEMBER_OF_U64(wmk_consumerd_rings, trace),
+	WMK_MEMBER_OF_U64(wmk_consumerd_rings, rings),
+	WMK_MEMBER_OF_TEXT(wmk_consumerd_rings, channel, NAME_BYTES),
+	WMK_MEMBER_OF_U32(wmk_consumerd_rings, stream_id),
+	WMK_MEMBER_OF_BOOL(wmk_consumerd_rings, at_stop_only),
+	WMK_MEMBER_OF_BOOL(wmk_consumerd_rings, resume),
+	WMK_MEMBER_OF_BOOL(wmk_consumerd_rings, clear),
+	WMK_MEMBER_OF_U64(wmk_consumerd_rings, tracefile_size),
+	WMK_MEMBER_OF_U64(wmk_consumerd_rings, tracefile_count),
+	WMK_MEMBER_OF_U64(wmk_consumerd_rings, start_ts),
+	WMK_MEMBER_OF_UUID(wmk_consumerd_rings, uuid),
+};
+const struct wmk_object wmk_consumerd_rings_object = WMK_OBJECT_OF("rings", wmk_consumerd_rings, rings_members);
+
+static const struct wmk_member target_members[] = {
+	WMK_MEMBER_OF_U64(wmk_consumerd_target, trace),
+	WMK_MEMBER_OF_U64(wmk_consumerd_target, rings),
+};
+const struct wmk_object wmk_consumerd_target_object = WMK_OBJECT_OF("target", wmk_consumerd_target, target_members);
+
+static const struct wmk_member report_members[] = {
+	WMK_MEMBER_OF_LIST(wmk_consumerd_report, channels, channel_object, WMK_CONSUMERD_CHANNELS_MAX),
+};
+const struct wmk_object wmk_consumerd_report_object = WMK_OBJECT_OF("report", wmk_consumerd_report, report_members);
+
+static const struct wmk_member held_members[] = {
+	WMK_MEMBER_OF_OBJECT(wmk_consumerd_held, trace, wmk_consumerd_trace, wmk_consumerd_trace_object),
+	WMK_MEMBER_OF_OBJECT(wmk_consumerd_held, rings, wmk_consumerd_rings, wmk_consumerd_rings_object),
+};
+const struct wmk_object wmk_consumerd_held_object = WMK_OBJECT_OF("held", wmk_consumerd_held, held_members);
+
+static const struct wmk_member nothing_members[] = {
+	WMK_MEMBER_OF_U32(wmk_consumerd_nothing, reserved),
+};
+const struct wmk_object wmk_consumerd_nothing_object = WMK_OBJECT_OF("nothing", wmk_consumerd_nothing, nothing_members);
+
+static const struct {
+	uint16_t type;
+	const struct wmk_object *request, *reply;
+} requests[] = {
+	{ WMK_CONSUMERD_TRACE_ADD, &wmk_consumerd_trace_object, &wmk_consumerd_nothing_object },
+	{ WMK_CONSUMERD_TRACE_REMOVE, &wmk_consumerd_target_object, &wmk_consumerd_report_object },
+	{ WMK_CONSUMERD_RINGS_ADD, &wmk_consumerd_rings_object, &wmk_consumerd_nothing_object },
+	{ WMK_CONSUMERD_RINGS_REMOVE, &wmk_consumerd_target_object, &wmk_consumerd_report_object },
+	{ WMK_CONSUMERD_STOP, &wmk_consumerd_target_object, &wmk_consumerd_report_object },
+	{ WMK_CONSUMERD_FLUSH, &wmk_consumerd_target_object, &wmk_consumerd_nothing_object },
+	{ WMK_CONSUMERD_CLEAR, &wmk_consumerd_target_object, &wmk_consumerd_nothing_object },
+	{ WMK_CONSUMERD_STATS, &wmk_consumerd_target_object, &wmk_consumerd_report_object },
+	{ WMK_CONSUMERD_POKE, &wmk_consumerd_target_object, &wmk_consumerd_nothing_object },
+	{ WMK_CONSUMERD_LIST, &wmk_consumerd_nothing_object, &wmk_consumerd_nothing_object },
+	{ WMK_CONSUMERD_SHUTDOWN, &wmk_consumerd_nothing_object, &wmk_consumerd_nothing_object },
+};
+
+const struct wmk_object *wmk_consumerd_request(uint16_t type)
+{
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+		if (requests[i].type == type)
+			return requests[i].request;
+	return NULL;
+}
+
+const struct wmk_object *wmk_consumerd_reply(uint16_t type)
+{
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+		if (requests[i].type == type)
+			return requests[i].reply;
+	return NULL;
+}
+
+int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is, const void *object, int fd)
+{
+	uint8_t *bytes;
+	long len;
+	int err;
+
+	if (fd < 0)
+		return wmk_object_send(out, type, request, is, object);
+	len = wmk_object_encode(is, object, &bytes);
+	if (len < 0)
+		return (int)len;
+	err = wmk_out_frame(out, (enum wmk_msg)type, request, bytes, (size_t)len, fd);
+	free(bytes);
+	return err;
+}
+
+/* Append a body to what has come of its object. */
+static int join(struct wmk_consumerd_in *in, const void *body, size_t len)
+{
+	uint8_t *grown;
+
+	if (len > WMK_OBJECT_MAX - in->len)
+		return wmk_error(-EMSGSIZE, "an object of more than %u bytes", WMK_OBJECT_MAX);
+	if (in->len + len > in->cap) {
+		grown = realloc(in->joined, 2 * (in->len + len));
+		if (!grown)
+			return wmk_error(-ENOMEM, "no memory for a message");
+		in->joined = grown;
+		in->cap = 2 * (in->len + len);
+	}
+	if (len)
+		memcpy(in->joined + in->len, body, len);
+	in->len += len;
+	return 0;
+}
+
+int wmk_consumerd_take(struct wmk_consumerd_in *in, struct wmk_frame *frame, const void **body, size_t *len, int *fd)
+{
+	int got;
+
+	if (in->fresh) {
+		free(in->joined);
+		in->joined = NULL;
+		in->len = in->cap = 0;
+		in->fresh = false;
+	}
+	while ((got = wmk_in_frame(&in->frames, frame, body, fd)) == 1) {
+		*len = frame->length;
+		if (frame->type != WMK_OBJECT_PART && !in->len)
+			return 1;
+		got = join(in, *body, frame->length);
+		if (got < 0 || frame->type == WMK_OBJECT_PART) {
+			if (*fd >= 0)
+				close(*fd);
+			if (got < 0)
+				return got;
+			continue;
+		}
+		*body = in->joined;
+		*len = in->len;
+		in->fresh = true;
+		return 1;
+	}
+	return got;
+}
+
+void wmk_consumerd_in_free(struct wmk_consumerd_in *in)
+{
+	wmk_in_free(&in->frames);
+	free(in->joined);
+	memset(in, 0, sizeof(*in));
+}
