@@ -26,6 +26,11 @@ static int domain_complete(struct wmk_ctl_domain *domain)
 	domain->start_time = 0;
 	if (domain->kind != WMK_DOMAIN_PID)
 		return 0;
+#ifdef WMK_PLANTED_BUG_COMMAND               /* the fuzzer must find this */
+	static volatile char seen[64];
+	if (seen[domain->pid])
+		return 0;
+#endif
 	if (domain->pid == 0 || domain->pid > INT32_MAX || !wmk_process_stat((pid_t)domain->pid, &parent, &start_time, &state))
 		return wmk_error(-ESRCH, "there is no process %" PRIu64, domain->pid);
 	domain->start_time = start_time;
