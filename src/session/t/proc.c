@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/* proc.c - the fake applications of world.h: processes that do what they are bid. Nothing of cmocka in them: what is wrong is counted. */
+#include "world.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "schema/schema.h"
+
+const struct world_event world_events[WORLD_EVENTS] = {
+	{ "shop", "paid", WAYMARK_LEVEL_INFO, 1 }, { "shop", "sent", WAYMARK_LEVEL_WARNING, 1 }, { "shop", "lost", WAYMARK_LEVEL_ERR, 1 },
+	{ "net", "rx", WAYMARK_LEVEL_DEBUG, 0 }, { "net", "tx", WAYMARK_LEVEL_DEBUG, 0 }, { "net", "drop", WAYMARK_LEVEL_CRIT, 2 },
+	{ "disk", "read", WAYMARK_LEVEL_INFO, 2 }, { "disk", "write", WAYMARK_LEVEL_NOTICE, 2 },
+	{ "twin", "x", WAYMARK_LEVEL_ERR, 1 }, { "twin", "x", WAYMARK_LEVEL_DEBUG_LINE, 1 }, { "shop", "paid", WAYMARK_LEVEL_INFO, 2 },
+	{ "end", "all", WAYMARK_LEVEL_EMERG, 0 },
+};
+
+struct bid {
+	uint32_t verb, n;
+};
+
+static struct proc *procs;
+static int memory, controls[WORLD_PROCS][2];     /* [0] the test's, [1] the program's */
+static pid_t first;
+
+/* ── the life of a program ───────────────────────────────────────────────────────────────────────────── */
+
+static struct {
+	struct proc *is;
+	unsigned number;
+	int socket;
+	struct wmk_in in;
+	struct wmk_out out;
+	uint32_t batch, done;
+} me;
+
+static void disconnect(void)
+{
+	if (me.socket >= 0)
+		close(me.socket);
+	me.socket = -1;
+	wmk_in_free(&me.in);
+	wmk_out_free(&me.out);
+	memset(me.is->channels, 0, sizeof(me.is->channels));
+}
+
+static void told_channel(const void *body, size_t len, int fd)
+{
+	struct wmk_channel_msg msg;
+	struct stat st;
+
+	if (wmk_channel_decode(body, len, &msg) != 0 || msg.channel >= WORLD_CHANNELS || fd < 0 || fstat(fd, &st) != 0 ||
+	    msg.field_limit < 16 || me.is->channels[msg.channel].live) {
+		me.is->bad++;
+		return;
+	}
+	struct proc_channel *ch = &me.is->channels[msg.channel];
+
+	*ch = (struct proc_channel){ .live = true, .key = msg.field_limit - 16, .flags = msg.flags, .n_contexts = msg.n_contexts,
+				     .inode = (uint64_t)st.st_ino };
+	for (unsigned i = 0; i < WORLD_EVENTS; i++)
+		ch->ids[i] = WORLD_NO_ID;
+}
+
+static void told_event(uint32_t channel, uint32_t event, uint32_t id)
+{
+	if (channel >= WORLD_CHANNELS || event >= WORLD_EVENTS || !me.is->channels[channel].live ||
+	    (me.is->channels[channel].ids[event] == WORLD_NO_ID) == (id == WORLD_NO_ID))
+		me.is->bad++;                    /* nothing is told twice */
+	else
+		me.is->channels[channel].ids[event] = id;
+}
+
+static void told(const struct wmk_frame *frame, const void *body, int fd)
+{
+	struct wmk_enable_msg enable;
+	struct wmk_disable_msg disable;
+	uint32_t value = 0;
+	int err = 0;
+
+	switch (frame->type) {
+	case WMK_MSG_WELCOME: me.is->welcomes++; break;
+	case WMK_MSG_REFUSED: me.is->refused++; break;
+	case WMK_MSG_STATEDUMP: me.is->statedumps++; break;
+	case WMK_MSG_CHANNEL: told_channel(body, frame->length, fd); break;
+	case WMK_MSG_ENABLE:
+		err = wmk_enable_decode(body, frame->length, &enable);
+		if (err == 0)
+			told_event(enable.channel, enable.event, enable.id);
+		break;
+	case WMK_MSG_DISABLE:
+		err = wmk_disable_decode(body, frame->length, &disable);
+		if (err == 0)
+			told_event(disable.channel, disable.event, WORLD_NO_ID);
+		break;
+	case WMK_MSG_DONE: err = wmk_u32_decode(body, frame->length, &me.done); break;
+	case WMK_MSG_CHANNEL_GONE:
+		err = wmk_u32_decode(body, frame->length, &value);
+		if (err == 0 && value < WORLD_CHANNELS && me.is->channels[value].live) {
+			me.is->channels[value].live = false;
+			me.is->gone++;
+		} else {
+			me.is->bad++;
+		}
+		break;
+	case WMK_MSG_SYNC:
+		err = wmk_u32_decode(body, frame->length, &value);
+		me.is->syncs++;
+		if (err == 0 && !me.is->mute)    /* seq_cst like all of it: the test's before it asks */
+			err = wmk_out_u32(&me.out, WMK_MSG_SYNCED, value);
+		break;
+	default: me.is->bad++; break;
+	}
+	me.is->bad += err != 0;
+}
+
+/* What is there now. */
+static void listen_once(void)
+{
+	struct wmk_frame frame;
+	const void *body;
+	int came, fd;
+
+	if (me.socket < 0)
+		return;
+	do {
+		came = wmk_in_receive(&me.in, me.socket);
+		while (came == 1 && wmk_in_frame(&me.in, &frame, &body, &fd) == 1) {
+			told(&frame, body, fd);
+			if (fd >= 0)
+				close(fd);
+		}
+	} while (came == 1);
+	if (came == -EAGAIN)
+		came = wmk_out_send(&me.out, me.socket) < 0 ? 0 : 1;
+	if (came != 1)
+		disconnect();
+}
+
+static int wait_done(void)
+{
+	uint64_t end = wmk_clock_monotonic() + 8000000000u;
+
+	while (me.socket >= 0 && me.done != me.batch && wmk_clock_monotonic() < end) {
+		struct pollfd fd = { .fd = me.socket, .events = POLLIN };
+
+		poll(&fd, 1, 100);
+		listen_once();
+	}
+	return me.socket >= 0 && me.done == me.batch ? 0 : -1;
+}
+
+static void tell_events(uint32_t events)
+{
+	static const struct wmk_field fields[2] = {
+		{ "a", "ms", { .kind = WMK_TYPE_INT, .width = 32, .base = 10 } }, { "b", NULL, { .kind = WMK_TYPE_STRING } },
+	};
+	unsigned char buf[1024];
+
+	for (uint32_t i = 0; i < WORLD_EVENTS; i++) {
+		const struct wmk_event_class event = {
+			.provider = world_events[i].provider, .name = world_events[i].name, .level = world_events[i].level,
+			.file = "a.c", .line = i, .n_fields = world_events[i].n_fields, .fields = fields,
+		};
+		long len = events >> i & 1 ? wmk_event_encode(&event, buf, sizeof(buf), NULL) : 0;
+
+		if (len > 0)
+			wmk_out_event(&me.out, i, buf, (size_t)len);
+	}
+	wmk_out_u32(&me.out, WMK_MSG_EVENTS_END, ++me.batch);
+	wmk_out_send(&me.out, me.socket);
+}
+
+static int do_connect(uint32_t events)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct wmk_hello hello = { .abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid(), .image = me.is->image };
+
+	disconnect();
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", me.is->rundir, WMK_APP_SOCKET);
+	me.socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (me.socket < 0 || connect(me.socket, (struct sockaddr *)&address, sizeof(address)) != 0)
+		return -1;
+	snprintf(hello.name, sizeof(hello.name), "proc %u", me.number);
+	wmk_out_hello(&me.out, &hello);
+	tell_events(events);
+	return wait_done();
+}
+
+static void live(unsigned number);
+
+static int do_spawn(uint32_t n)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid > 0 ? 0 : -1;
+	if (me.socket >= 0)
+		close(me.socket);        /* the parent's; what is queued for it is left alone */
+	memset(&me, 0, sizeof(me));
+	live(n);
+	_exit(0);
+}
+
+static int do_exec(uint32_t other)
+{
+	char number[16], fd[16], self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0)
+		return -1;
+	self[n] = '\0';
+	snprintf(number, sizeof(number), "%u", me.number);
+	snprintf(fd, sizeof(fd), "%d", memory);
+	char *const args[] = { other ? me.is->other : self, (char *)(uintptr_t)"--live", number, fd, NULL };
+
+	disconnect();
+	execv(other ? me.is->other : "/proc/self/exe", args);
+	return -1;
+}
+
+static int obey(const struct bid *bid)
+{
+	switch (bid->verb) {
+	case PROC_SPAWN:
+		return do_spawn(bid->n);
+	case PROC_CONNECT:
+		return do_connect(bid->n);
+	case PROC_EVENTS:
+		tell_events(bid->n);
+		return wait_done();
+	case PROC_GONE:
+		wmk_out_u32(&me.out, WMK_MSG_EVENT_GONE, bid->n);
+		tell_events(0);
+		for (unsigned i = 0; i < WORLD_CHANNELS; i++)
+			me.is->channels[i].ids[bid->n] = WORLD_NO_ID;
+		return wait_done();
+	case PROC_CLOSE:
+		disconnect();
+		return 0;
+	case PROC_EXEC:
+		return do_exec(bid->n);  /* the next life answers */
+	default:
+		_exit(0);
+	}
+}
+
+static void live(unsigned number)
+{
+	int control = controls[number][1];
+	struct bid bid;
+	char answer;
+
+	signal(SIGCHLD, SIG_IGN);
+	me.is = &procs[number];
+	me.number = number;
+	me.socket = -1;
+	me.is->pid = getpid();
+	for (answer = 0;;) {
+		/* the first answer is to who bade us live */
+		if (send(control, &answer, 1, MSG_NOSIGNAL) != 1)
+			_exit(1);
+		for (;;) {
+			struct pollfd fds[2] = { { .fd = control, .events = POLLIN }, { .fd = me.socket, .events = POLLIN } };
+
+			poll(fds, 2, -1);
+			if (fds[1].revents)
+				listen_once();
+			if (fds[0].revents)
+				break;
+		}
+		if (recv(control, &bid, sizeof(bid), 0) != sizeof(bid))
+			_exit(0);        /* the test is gone */
+		answer = (char)obey(&bid);
+	}
+}
+
+/* ── the test's side ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void map(void)
+{
+	procs = mmap(NULL, sizeof(*procs) * WORLD_PROCS, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+	if (procs == MAP_FAILED)
+		abort();
+}
+
+/* The number of a control socket is the same in all lives. */
+static int control_fd(unsigned i)
+{
+	return 100 + (int)i;
+}
+
+void procs_begin(int argc, char **argv)
+{
+	if (argc == 4 && strcmp(argv[1], "--live") == 0) {
+		memory = atoi(argv[3]);
+		map();
+		for (unsigned i = 0; i < WORLD_PROCS; i++)
+			controls[i][1] = control_fd(i);
+		live((unsigned)atoi(argv[2]));
+	}
+	memory = memfd_create("procs", 0);
+	if (memory < 0 || ftruncate(memory, (off_t)(sizeof(*procs) * WORLD_PROCS)) != 0)
+		abort();
+	map();
+	for (unsigned i = 0; i < WORLD_PROCS; i++) {
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, controls[i]) != 0 || dup2(controls[i][1], control_fd(i)) < 0)
+			abort();
+		close(controls[i][1]);
+		controls[i][1] = control_fd(i);
+		fcntl(controls[i][0], F_SETFD, FD_CLOEXEC);
+	}
+	first = fork();
+	if (first == 0) {
+		for (unsigned i = 0; i < WORLD_PROCS; i++)
+			close(controls[i][0]);
+		live(0);
+	}
+	char answer = 1;
+	if (first < 0 || recv(controls[0][0], &answer, 1, 0) != 1 || answer != 0)
+		abort();
+}
+
+void procs_end(void)
+{
+	for (unsigned i = 0; i < WORLD_PROCS; i++)
+		close(controls[i][0]);
+	waitpid(first, NULL, 0);
+}
+
+struct proc *proc_at(unsigned i)
+{
+	return &procs[i];
+}
+
+static int answer_of(unsigned i)
+{
+	struct pollfd fd = { .fd = controls[i][0], .events = POLLIN };
+	char answer = 1;
+
+	if (poll(&fd, 1, 10000) != 1 || recv(controls[i][0], &answer, 1, 0) != 1)
+		fail_msg("process %u does not answer", i);
+	return answer;
+}
+
+int proc_bid(unsigned i, enum proc_verb verb, uint32_t n)
+{
+	const struct bid bid = { (uint32_t)verb, n };
+
+	if (verb == PROC_SPAWN) {
+		memset(&procs[n], 0, sizeof(procs[n]));
+		memcpy(procs[n].rundir, procs[0].rundir, sizeof(procs[n].rundir));
+		memcpy(procs[n].other, procs[0].other, sizeof(procs[n].other));
+	}
+	assert_int_equal(send(controls[i][0], &bid, sizeof(bid), MSG_NOSIGNAL), (ssize_t)sizeof(bid));
+	if (verb == PROC_QUIT)
+		return 0;
+	if (answer_of(i) != 0)
+		return -1;
+	return verb == PROC_SPAWN ? answer_of(n) : 0;
+}
+
+struct proc *proc_start(unsigned by, unsigned i, uint32_t events)
+{
+	assert_int_equal(proc_bid(by, PROC_SPAWN, i), 0);
+	assert_int_equal(proc_bid(i, PROC_CONNECT, events), 0);
+	return &procs[i];
+}
+
+void proc_kill(unsigned i)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, procs[i].pid, 0);
+	struct pollfd fd = { .fd = pidfd, .events = POLLIN };
+
+	assert_true(pidfd >= 0);
+	assert_int_equal(kill(procs[i].pid, SIGKILL), 0);
+	assert_int_equal(poll(&fd, 1, 10000), 1);
+	close(pidfd);
+}
+
+const struct proc_channel *proc_channel(unsigned i, uint32_t key)
+{
+	const struct proc_channel *found = NULL;
+
+	assert_int_equal(procs[i].bad, 0);
+	for (unsigned c = 0; c < WORLD_CHANNELS; c++)
+		if (procs[i].channels[c].live && procs[i].channels[c].key == key) {
+			if (found)
+				fail_msg("process %u has two channels of key %u", i, key);
+			found = &procs[i].channels[c];
+		}
+	return found;
+}
+
+uint32_t proc_enabled(unsigned i, uint32_t key)
+{
+	const struct proc_channel *channel = proc_channel(i, key);
+	uint32_t bits = 0;
+
+	for (unsigned e = 0; channel && e < WORLD_EVENTS; e++)
+		bits |= (uint32_t)(channel->ids[e] != WORLD_NO_ID) << e;
+	return bits;
+}

@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: MIT */
+/* test_tracing.c - sessions, channels, rules, limits, lists: what real processes are told by shards with threads of their own. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "world.h"
+
+#define locked(session, what) do { \
+		assert_int_equal(wmk_session_lock(session), 0); \
+		what; \
+		wmk_session_unlock(session); \
+	} while (0)
+
+static const struct wmk_ctl_domain user = { .kind = WMK_DOMAIN_USER };
+
+static struct wmk_session_channel *add(struct wmk_session *session, const char *name, uint32_t key, const char *pattern)
+{
+	struct wmk_ctl_channel options = world_channel_options(name, key);
+
+	return world_channel(session, &options, pattern);
+}
+
+static void assert_words(const char *part)
+{
+	char words[600];
+
+	wmk_error_text(words, sizeof(words));
+	if (!strstr(words, part))
+		fail_msg("'%s' does not say '%s'", words, part);
+}
+
+/* Each session has rings and ids of its own; what happens to one is nothing to the other. */
+static void test_several(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 2);
+	struct wmk_session *a = world_session(&w, "a"), *b = world_session(&w, "b");
+
+	add(a, "ch", 0, "shop");
+	add(b, "ch", 1, "*");
+	proc_start(0, 1, 0x0c);          /* lost, rx */
+	proc_start(0, 2, 0x07);          /* paid, sent, lost */
+	assert_null(proc_channel(1, 0));         /* nothing is told of what does not record */
+	world_start(&w, b);
+	world_start(&w, a);
+	assert_int_equal(proc_enabled(1, 0), 0x04);
+	assert_int_equal(proc_enabled(2, 0), 0x07);
+	assert_int_equal(proc_enabled(1, 1), 0x0c);
+	assert_int_equal(proc_enabled(2, 1), 0x07);
+	/* the same rings for both programs, others in the other session */
+	assert_int_equal(proc_channel(1, 0)->inode, proc_channel(2, 0)->inode);
+	assert_int_equal(proc_channel(1, 1)->inode, proc_channel(2, 1)->inode);
+	assert_int_not_equal(proc_channel(1, 0)->inode, proc_channel(1, 1)->inode);
+	assert_int_equal(proc_channel(1, 0)->ids[2], proc_channel(2, 0)->ids[2]);
+	/* dense from 0 in each */
+	uint32_t in_a = 0, in_b = 0;
+
+	for (unsigned e = 0; e < 3; e++) {
+		in_a |= 1u << proc_channel(2, 0)->ids[e];
+		in_b |= 1u << proc_channel(2, 1)->ids[e];
+	}
+	assert_int_equal(in_a, 7);
+	assert_int_equal(in_b | 1u << proc_channel(1, 1)->ids[3], 0xf);
+	assert_int_equal(w.ids_given, 3 + 4);
+	/* stop of one; on again with the ids it had */
+	uint32_t id = proc_channel(2, 0)->ids[1];
+
+	world_stop(&w, a);
+	assert_int_equal(world_rings(&w, "a", "ch", "uid")->flushed, 1);
+	assert_int_equal(world_rings(&w, "b", "ch", "uid")->flushed, 0);
+	assert_int_equal(proc_enabled(1, 0) | proc_enabled(2, 0), 0);
+	assert_int_equal(proc_enabled(2, 1), 0x07);
+	world_start(&w, a);
+	assert_int_equal(proc_channel(2, 0)->ids[1], id);
+	/* destruction of one */
+	world_destroy(&w, a);
+	assert_null(proc_channel(2, 0));
+	assert_int_equal(proc_at(2)->gone, 1);
+	assert_int_equal(proc_enabled(1, 1), 0x0c);
+	assert_true(world_rings(&w, "a", "ch", "uid")->closed);
+	assert_false(world_rings(&w, "b", "ch", "uid")->closed);
+	/* the same name, and nothing else of it */
+	a = world_session(&w, "a");
+	add(a, "ch", 2, "shop:sent");
+	world_start(&w, a);
+	assert_int_equal(proc_enabled(2, 2), 0x02);
+	assert_int_equal(proc_channel(2, 2)->ids[1], 0);
+	world_destroy(&w, a);
+	world_destroy(&w, b);
+	proc_kill(1);
+	proc_kill(2);
+	world_close(&w);
+}
+
+/* ── rules ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static uint32_t enabled_by(struct world *w, struct wmk_session *session, struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule)
+{
+	assert_int_equal(wmk_session_lock(session), 0);
+	wmk_session_rule_disable(channel, NULL);
+	if (wmk_session_rule_add(channel, rule) != 0)
+		fail_msg("%s: %s", rule->pattern, wmk_error_get(0));
+	wmk_session_unlock(session);
+	world_update(w, session);
+	return proc_enabled(1, 0);
+}
+
+static void test_rules(void **state)
+{
+	static const char *not_paid[] = { "shop:paid" }, *not_net[] = { "net", "*:write", "nothing:*" };
+	static const struct {
+		struct wmk_ctl_rule rule;
+		uint32_t enabled;
+	} table[] = {
+		{ { .pattern = "*" }, WORLD_ALL }, { { .pattern = "shop" }, 0x407 }, { { .pattern = "shop:*" }, 0x407 },
+		{ { .pattern = "shop:paid" }, 0x401 }, { { .pattern = "*:?x" }, 0x18 }, { { .pattern = "n*" }, 0x38 },
+		{ { .pattern = "[ds]*:[!l]*" }, 0x4c3 }, { { .pattern = "none" }, 0 },
+		{ { .pattern = "shop", .exclusions = { not_paid, 1 } }, 0x006 },
+		{ { .pattern = "*", .exclusions = { not_net, 3 } }, 0xf47 },
+		{ { .pattern = "*", .level_op = WMK_LEVEL_AT_LEAST, .level = WAYMARK_LEVEL_ERR }, 0x924 },
+		{ { .pattern = "*", .level_op = WMK_LEVEL_AT_LEAST, .level = WAYMARK_LEVEL_EMERG }, 0x800 },
+		{ { .pattern = "*", .level_op = WMK_LEVEL_EXACTLY, .level = WAYMARK_LEVEL_DEBUG }, 0x018 },
+		{ { .pattern = "*", .level_op = WMK_LEVEL_BETWEEN, .level = WAYMARK_LEVEL_WARNING, .level_to = WAYMARK_LEVEL_NOTICE }, 0x082 },
+		{ { .pattern = "shop", .level_op = WMK_LEVEL_BETWEEN, .level = WAYMARK_LEVEL_ERR, .level_to = WAYMARK_LEVEL_ERR }, 0x004 },
+		{ { .pattern = "twin", .level_op = WMK_LEVEL_EXACTLY, .level = WAYMARK_LEVEL_ERR }, 0x100 },
+	};
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *session = world_session(&w, "s");
+	struct wmk_session_channel *channel = add(session, "ch", 0, NULL);
+
+	proc_start(0, 1, WORLD_ALL);
+	world_start(&w, session);
+	assert_null(proc_channel(1, 0));         /* no rule, no rings */
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		uint32_t is = enabled_by(&w, session, channel, &table[i].rule);
+
+		if (is != table[i].enabled)
+			fail_msg("rule %u, %s: %#x instead of %#x", i, table[i].rule.pattern, is, table[i].enabled);
+	}
+	/* the same but for the level is one event of the trace; with other fields it is another */
+	assert_int_equal(enabled_by(&w, session, channel, &table[0].rule), WORLD_ALL);
+	assert_int_equal(proc_channel(1, 0)->ids[8], proc_channel(1, 0)->ids[9]);
+	assert_int_not_equal(proc_channel(1, 0)->ids[0], proc_channel(1, 0)->ids[10]);
+	assert_int_equal(w.ids_given, WORLD_EVENTS - 1);
+	world_destroy(&w, session);
+	proc_kill(1);
+	world_close(&w);
+}
+
+/* Off and on again, several at once, and what is no rule. */
+static void test_rules_again(void **state)
+{
+	static const struct wmk_ctl_rule shop = { .pattern = "shop" }, severe = { .pattern = "shop", .level_op = WMK_LEVEL_AT_LEAST,
+		.level = WAYMARK_LEVEL_WARNING }, net = { .pattern = "net:?x" };
+	struct wmk_ctl_rule bad = { .pattern = "*", .level_op = WMK_LEVEL_EXACTLY, .level = WAYMARK_LEVEL_DEBUG + 1 };
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+	struct wmk_session_channel *channel = add(s, "ch", 0, NULL);
+
+	proc_start(0, 1, WORLD_ALL);
+	world_start(&w, s);
+	locked(s, assert_int_equal(wmk_session_rule_add(channel, &shop), 0); assert_int_equal(wmk_session_rule_add(channel, &severe), 0);
+	       assert_int_equal(wmk_session_rule_add(channel, &net), 0));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x41f);
+	locked(s, assert_int_equal(wmk_session_rule_disable(channel, "net:?x"), 1);
+	       assert_int_equal(wmk_session_rule_disable(channel, "net:?x"), 0); assert_int_equal(wmk_session_rule_disable(channel, "n*"), 0));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	/* all with that pattern; then one of them again, and twice is once */
+	locked(s, assert_int_equal(wmk_session_rule_disable(channel, "shop"), 2); assert_int_equal(wmk_session_rule_add(channel, &severe), 0);
+	       assert_int_equal(wmk_session_rule_add(channel, &severe), 0));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x006);
+	assert_int_equal(wmk_session_channel_options(channel)->rules.n, 3);
+	locked(s, assert_int_equal(wmk_session_rule_disable(channel, NULL), 1));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0);
+	assert_int_equal(wmk_session_lock(s), 0);
+	assert_int_equal(wmk_session_rule_add(channel, &bad), -EINVAL);
+	assert_words("log levels");
+	bad = (struct wmk_ctl_rule){ .pattern = "*", .level_op = WMK_LEVEL_BETWEEN, .level = 6, .level_to = 5 };
+	assert_int_equal(wmk_session_rule_add(channel, &bad), -EINVAL);
+	bad = (struct wmk_ctl_rule){ .pattern = "*", .level_op = WMK_LEVEL_BETWEEN + 1 };
+	assert_int_equal(wmk_session_rule_add(channel, &bad), -EINVAL);
+	bad = (struct wmk_ctl_rule){ .pattern = "a[" };
+	assert_int_equal(wmk_session_rule_add(channel, &bad), -EINVAL);
+	assert_words("[");
+	bad = (struct wmk_ctl_rule){ .pattern = NULL };
+	assert_int_equal(wmk_session_rule_add(channel, &bad), -EINVAL);
+	bad = (struct wmk_ctl_rule){ .pattern = "*", .exclusions = { &bad.pattern, 65 } };
+	assert_int_equal(wmk_session_rule_add(channel, &bad), -E2BIG);
+	wmk_session_unlock(s);
+	/* events that come later, and go */
+	locked(s, assert_int_equal(wmk_session_rule_add(channel, &shop), 0));
+	world_update(&w, s);
+	proc_start(0, 2, 0x08);
+	assert_null(proc_channel(2, 0));
+	assert_int_equal(proc_bid(2, PROC_EVENTS, 0x15), 0);
+	assert_int_equal(proc_enabled(2, 0), 0x05);
+	assert_int_equal(proc_bid(2, PROC_GONE, 0), 0);
+	locked(s, wmk_session_rule_disable(channel, NULL));
+	world_update(&w, s);             /* nothing is told of what is gone */
+	assert_int_equal(proc_enabled(2, 0), 0);
+	locked(s, assert_int_equal(wmk_session_rule_add(channel, &shop), 0));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(2, 0), 0x04);
+	proc_kill(1);
+	proc_kill(2);
+	world_close(&w);
+}
+
+/* ── channels ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void test_channels(void **state)
+{
+	struct wmk_session_channel *found;
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+
+	assert_int_equal(wmk_session_lock(s), 0);
+	assert_int_equal(wmk_session_channel_find(s, &user, "", &found), -ENOENT);
+	assert_int_equal(wmk_session_start(s), -ENODATA);
+	wmk_session_unlock(s);
+	struct wmk_session_channel *one = add(s, "one", 0, "shop:*");
+
+	world_start(&w, s);
+	proc_start(0, 1, WORLD_ALL);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	/* more while it records: an event stays with the first that wants it */
+	struct wmk_session_channel *two = add(s, "two", 1, "*");
+
+	assert_null(proc_channel(1, 1));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	assert_int_equal(proc_enabled(1, 1), WORLD_ALL & ~0x407u);
+	locked(s, wmk_session_channel_switch(one, false));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0);
+	assert_int_equal(proc_enabled(1, 1), WORLD_ALL);
+	locked(s, wmk_session_channel_switch(one, true); wmk_session_channel_switch(two, false));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	assert_int_equal(proc_enabled(1, 1), 0);
+	assert_int_equal(wmk_session_lock(s), 0);
+	assert_int_equal(wmk_session_channel_find(s, &user, "two", &found), 0);
+	assert_ptr_equal(found, two);
+	assert_int_equal(wmk_session_channel_find(s, &user, NULL, &found), -ENOTUNIQ);
+	assert_int_equal(wmk_session_channel_find(s, &user, "three", &found), -ENOENT);
+	assert_words("three");
+	assert_int_equal(wmk_session_channel_find(s, &(struct wmk_ctl_domain){ .kind = WMK_DOMAIN_PID, .pid = 5 }, "one", &found), -ENOENT);
+	/* contexts: fixed once there are rings; the same again is no error */
+	assert_int_equal(wmk_session_context_add(two, "vpid"), -EBUSY);
+	assert_words("new channel");
+	assert_int_equal(wmk_session_context_add(two, "nonsense"), -EINVAL);
+	assert_int_equal(wmk_session_start(s), -EALREADY);
+	wmk_session_unlock(s);
+	struct wmk_session_channel *three = add(s, "three", 2, "net");
+
+	locked(s, assert_int_equal(wmk_session_context_add(three, "vpid"), 0); assert_int_equal(wmk_session_context_add(three, "cpu_id"), 0);
+	       assert_int_equal(wmk_session_context_add(three, "vpid"), 0));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 2), 0x38);
+	assert_int_equal(proc_channel(1, 2)->n_contexts, 2);
+	assert_int_equal(wmk_session_channel_options(three)->contexts.n, 2);
+	locked(s, assert_int_equal(wmk_session_context_add(three, "vpid"), 0); assert_int_equal(wmk_session_context_add(three, "vtid"), -EBUSY));
+	world_destroy(&w, s);
+	proc_kill(1);
+	world_close(&w);
+}
+
+/* What is given as options: refused with words, or rounded, or the default. */
+static void test_options(void **state)
+{
+	static const struct {
+		struct wmk_ctl_channel options;
+		int err;
+		const char *words;
+	} table[] = {
+		{ { .name = "" }, -EINVAL, "name" }, { { .name = "a/b" }, -EINVAL, "'/'" }, { { .name = ".x" }, -EINVAL, "'.'" },
+		{ { .name = "a\n" }, -EINVAL, "control" },
+		{ { .name = "x", .mode = 2 }, -EINVAL, "mode" }, { { .name = "x", .buffers = 2 }, -EINVAL, "buffers" },
+		{ { .name = "x", .domain.kind = 3 }, -EINVAL, "domain" },
+		{ { .name = "x", .subbuf_size = (1u << 30) + 1 }, -EINVAL, "sub-buffers" },
+		{ { .name = "x", .n_subbufs = UINT64_MAX }, -EINVAL, "sub-buffers" },
+		{ { .name = "x", .blocking_us = -2 }, -EINVAL, "blocking" },
+		{ { .name = "x", .mode = WMK_MODE_OVERWRITE, .blocking_us = 1 }, -EINVAL, "overwrites" },
+		{ { .name = "x", .field_limit = 15 }, -EINVAL, "limit" }, { { .name = "x", .field_limit = 65537 }, -EINVAL, "limit" },
+		{ { .name = "x", .tracefile_count = 1 }, -EINVAL, "--tracefile-size" },
+		{ { .name = "x", .subbuf_size = 8192, .tracefile_size = 4096 }, -EINVAL, "--tracefile-size" },
+		{ { .name = "x", .domain.kind = WMK_DOMAIN_EXEC }, -EINVAL, "executable" },
+		{ { .name = "x", .domain.kind = WMK_DOMAIN_PID }, -EINVAL, "pid" },
+		{ { .name = "x", .domain = { .kind = WMK_DOMAIN_PID, .pid = 1ull << 40 } }, -EINVAL, "pid" },
+	};
+	struct wmk_session_channel *channel;
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+
+	assert_int_equal(wmk_session_lock(s), 0);
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		wmk_error_clear();
+		if (wmk_session_channel_add(s, &table[i].options, &channel) != table[i].err)
+			fail_msg("option %u is not refused", i);
+		assert_words(table[i].words);
+	}
+	assert_int_equal(wmk_session_channel_add(s, &(struct wmk_ctl_channel){ .name = "x", .subbuf_size = 5000, .n_subbufs = 1,
+			 .mode = WMK_MODE_OVERWRITE }, &channel), 0);
+	assert_int_equal(wmk_session_channel_options(channel)->subbuf_size, 8192);
+	assert_int_equal(wmk_session_channel_options(channel)->n_subbufs, 4);
+	assert_true(wmk_session_channel_options(channel)->enabled);
+	assert_int_equal(wmk_session_channel_add(s, &(struct wmk_ctl_channel){ .name = "y" }, &channel), 0);
+	assert_int_equal(wmk_session_channel_options(channel)->subbuf_size, 1u << 20);
+	assert_int_equal(wmk_session_channel_options(channel)->n_subbufs, 8);
+	assert_int_equal(wmk_session_channel_options(channel)->field_limit, 65536);
+	assert_int_equal(wmk_session_channel_add(s, &(struct wmk_ctl_channel){ .name = "y", .domain = { .kind = WMK_DOMAIN_PID, .pid = 7 } },
+			 &channel), -EEXIST);
+	assert_words("'y'");
+	wmk_session_unlock(s);
+	wmk_session_put(s);
+	world_close(&w);
+}
+
+/* ── limits ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void assert_create(struct world *w, struct wmk_session_options options, int err, const char *words)
+{
+	struct wmk_session *session;
+
+	wmk_error_clear();
+	assert_int_equal(wmk_session_create(w->tracing, &options, &session), err);
+	if (err)
+		assert_words(words);
+	else
+		wmk_session_put(session);
+}
+
+static void test_limits(void **state)
+{
+	struct wmk_session_channel *channel;
+	char words[320];
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	w.options.max_sessions = 2;
+	w.options.max_channels = 3;
+	w.options.max_rules = 2;
+	w.options.max_ring_bytes = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2 * 2;       /* of two channels */
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s"), *t = world_session(&w, "t");
+	const struct wmk_session_options more = { .name = "u", .path = "/x", .uid = getuid() };
+
+	assert_create(&w, more, -E2BIG, "2 are the limit");
+	assert_create(&w, (struct wmk_session_options){ .name = "v", .path = "/x", .uid = getuid() + 1 }, 0, "");   /* another user */
+	assert_create(&w, (struct wmk_session_options){ .name = "s", .path = "/x", .uid = getuid() + 1 }, -EEXIST, "'s'");
+	assert_create(&w, (struct wmk_session_options){ .name = "a/b", .path = "/x" }, -EINVAL, "'/'");
+	assert_create(&w, (struct wmk_session_options){ .name = "", .path = "/x" }, -EINVAL, "name");
+	assert_create(&w, (struct wmk_session_options){ .name = "x", .path = "x" }, -EINVAL, "path");
+	world_destroy(&w, t);
+	assert_create(&w, more, 0, "");          /* there is room again */
+	struct wmk_session_channel *one = add(s, "one", 0, "shop");
+
+	add(s, "two", 1, "net");
+	add(s, "three", 2, "disk");
+	assert_int_equal(wmk_session_lock(s), 0);
+	const struct wmk_ctl_channel four = world_channel_options("four", 3);
+
+	assert_int_equal(wmk_session_channel_add(s, &four, &channel), -E2BIG);
+	assert_words("limit");
+	assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "a" }), 0);
+	assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "b" }), -E2BIG);
+	assert_words("limit");
+	assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "a" }), 0);
+	wmk_session_unlock(s);
+	/* what has no memory is not recorded, is told once, and hurts nothing else */
+	proc_start(0, 1, WORLD_ALL);
+	world_start(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	assert_int_equal(proc_enabled(1, 1), 0x38);
+	assert_null(proc_channel(1, 2));
+	assert_int_equal(wmk_session_lock(s), 0);
+	assert_true(wmk_session_trouble(s, words, sizeof(words)) < 0);
+	assert_non_null(strstr(words, "are the limit"));
+	assert_non_null(strstr(words, "--subbuf-size"));
+	wmk_session_unlock(s);
+	world_destroy(&w, s);
+	proc_kill(1);
+	world_close(&w);
+}
+
+/* ── the end of a session ────────────────────────────────────────────────────────────────────────────── */
+
+static void test_destroy(void **state)
+{
+	struct wmk_ctl_session last;
+	struct wmk_arena arena = { 0 };
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 2);
+	struct wmk_session *s = world_session(&w, "s"), *again, **all = NULL;
+
+	add(s, "ch", 0, "*");
+	world_start(&w, s);
+	proc_start(0, 1, 0x3);
+	struct wmk_session *stale = wmk_session_get(w.tracing, "s");
+
+	assert_ptr_equal(stale, s);
+	assert_int_equal(wmk_session_lock(s), 0);
+	wmk_session_destroy(s);
+	wmk_session_unlock(s);
+	assert_null(wmk_session_get(w.tracing, "s"));
+	assert_int_equal(wmk_session_lock(stale), -ENOENT);
+	assert_words("'s'");
+	/* a namesake, while the first is not even told to programs */
+	again = world_session(&w, "s");
+	add(again, "ch", 1, "*");
+	world_start(&w, again);
+	assert_int_equal(proc_enabled(1, 1), 0x3);
+	/* a program that comes in between knows nothing of the first */
+	proc_start(0, 2, 0x1);
+	assert_null(proc_channel(2, 0));
+	assert_int_equal(proc_enabled(2, 1), 0x1);
+	world_update(&w, s);
+	assert_null(proc_channel(1, 0));
+	assert_false(world_rings(&w, "s", "ch", "uid")->closed);
+	assert_int_equal(w.rings_open, 2);
+	assert_int_equal(wmk_session_finish(s, &last, &arena), 0);
+	assert_int_equal(w.rings_open, 1);
+	assert_string_equal(last.name, "s");
+	assert_false(last.active);
+	assert_true(last.started);
+	assert_int_equal(last.counts.records, 10);
+	assert_int_equal(last.channels.n, 1);
+	wmk_arena_free(&arena);
+	wmk_session_put(s);
+	assert_int_equal(wmk_session_lock(stale), -ENOENT);
+	assert_string_equal(wmk_session_name(stale), "s");
+	wmk_session_put(stale);
+	assert_int_equal(wmk_session_get_all(w.tracing, &all), 1);
+	assert_ptr_equal(all[0], again);
+	wmk_session_put(all[0]);
+	free(all);
+	wmk_session_put(again);
+	proc_kill(1);
+	proc_kill(2);
+	world_close(&w);                 /* which ends the other one */
+}
+
+/* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
+
+static void test_describe(void **state)
+{
+	static const char *not_sent[] = { "*:sent" };
+	const struct wmk_ctl_rule rule = { .pattern = "shop", .exclusions = { not_sent, 1 }, .level_op = WMK_LEVEL_AT_LEAST, .level = 6 };
+	struct wmk_ctl_channel pid = world_channel_options("pid", 1);
+	struct wmk_ctl_session is;
+	struct wmk_arena arena = { 0 };
+	struct world w;
+
+	(void)state;
+	pid.buffers = WMK_BUFFERS_PID;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+	struct wmk_session_channel *ch = add(s, "ch", 0, "t*");
+
+	world_channel(s, &pid, "net");
+	locked(s, assert_int_equal(wmk_session_rule_add(ch, &rule), 0); wmk_session_rule_disable(ch, "t*"));
+	world_start(&w, s);
+	proc_start(0, 1, WORLD_ALL);
+	proc_start(0, 2, WORLD_ALL);
+	proc_kill(1);
+	world_wait(&w, &w.ended, 1);
+	locked(s, assert_int_equal(wmk_session_describe(s, &is, &arena), 0));
+	assert_int_equal(is.counts.records, 30);
+	locked(s, wmk_session_reap(s));
+	assert_int_equal(w.rings_open, 2);
+	locked(s, assert_int_equal(wmk_session_describe(s, &is, &arena), 0));
+	assert_int_equal(is.counts.records, 30);         /* those of closed rings are kept */
+	assert_int_equal(is.counts.lost, 3);
+	assert_string_equal(is.path, "/nowhere");
+	assert_int_equal(is.uid, getuid());
+	assert_true(is.active && is.started && is.created > 0);
+	assert_int_equal(is.channels.n, 2);
+	const struct wmk_ctl_channel *channels = is.channels.items;
+
+	assert_string_equal(channels[0].name, "ch");
+	assert_int_equal(channels[0].counts.records, 10);
+	assert_int_equal(channels[1].counts.records, 20);
+	assert_int_equal(channels[1].buffers, WMK_BUFFERS_PID);
+	assert_int_equal(channels[0].rules.n, 2);
+	const struct wmk_ctl_rule *rules = channels[0].rules.items;
+
+	assert_false(rules[0].enabled);
+	assert_int_equal(rules[0].matched, 1);           /* twins are one */
+	assert_true(rules[1].enabled);
+	assert_int_equal(rules[1].matched, 4);
+	assert_string_equal(((const char *const *)rules[1].exclusions.items)[0], "*:sent");
+	assert_int_equal(rules[1].level, 6);
+	/* emptied: nothing was ever recorded, not even into what is closed */
+	locked(s, assert_int_equal(wmk_session_clear(s), 0); assert_int_equal(wmk_session_describe(s, &is, &arena), 0));
+	assert_int_equal(is.counts.records, 20);
+	assert_int_equal(world_rings(&w, "s", "ch", "uid")->cleared, 1);
+	wmk_arena_free(&arena);
+	wmk_session_put(s);
+	proc_kill(2);
+	world_close(&w);
+}
+
+static const struct wmk_ctl_app *app_of(const struct wmk_list *apps, unsigned i)
+{
+	for (uint32_t k = 0; k < apps->n; k++)
+		if (((const struct wmk_ctl_app *)apps->items)[k].pid == (uint64_t)proc_at(i)->pid)
+			return (const struct wmk_ctl_app *)apps->items + k;
+	return NULL;
+}
+
+static void test_list(void **state)
+{
+	struct wmk_ctl_list_apps all = { .events = true, .pattern = "" };
+	struct wmk_list apps = { NULL, 0 };
+	struct wmk_arena arena = { 0 };
+	struct world w;
+	const char *names[3];
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 3);
+	struct wmk_session *s = world_session(&w, "s");
+
+	add(s, "ch", 0, "shop:lost");
+	world_start(&w, s);
+	proc_start(0, 1, 0x424);         /* lost, drop, paid with two fields */
+	proc_start(0, 2, 0x1);
+	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, (uid_t)-1, &apps, &arena), 0);
+	assert_int_equal(apps.n, 2);
+	const struct wmk_ctl_app *app = app_of(&apps, 1);
+
+	assert_string_equal(app->name, "proc 1");
+	assert_non_null(strstr(app->exe, "test-session"));
+	assert_true(app->connected && app->start_time > 0);
+	assert_int_equal(app->uid, getuid());
+	assert_int_equal(app->gid, getgid());
+	assert_string_equal(app->why, "");
+	assert_int_equal(app->n_events, 3);
+	assert_int_equal(app->events.n, 3);
+	const struct wmk_ctl_event *events = app->events.items;
+
+	assert_string_equal(events[0].provider, "shop");
+	assert_string_equal(events[0].name, "lost");
+	assert_int_equal(events[0].level, WAYMARK_LEVEL_ERR);
+	assert_true(events[0].enabled);
+	assert_false(events[1].enabled);
+	assert_string_equal(events[1].file, "a.c");
+	assert_int_equal(events[2].line, 10);
+	assert_int_equal(events[2].fields.n, 2);
+	const struct wmk_ctl_field *fields = events[2].fields.items;
+
+	assert_string_equal(fields[0].name, "a");
+	assert_string_equal(fields[0].type, "u32");
+	assert_string_equal(fields[0].unit, "ms");
+	assert_string_equal(fields[1].type, "string");
+	assert_string_equal(fields[1].unit, "");
+	/* narrowed by pattern, pid, user */
+	apps.n = 0;
+	all.pattern = "net";
+	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, getuid(), &apps, &arena), 0);
+	assert_int_equal(apps.n, 1);
+	assert_int_equal(app_of(&apps, 1)->events.n, 1);
+	apps.n = 0;
+	all = (struct wmk_ctl_list_apps){ .pid = (uint64_t)proc_at(2)->pid };
+	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, (uid_t)-1, &apps, &arena), 0);
+	assert_int_equal(apps.n, 1);
+	assert_int_equal(app_of(&apps, 2)->n_events, 1);
+	assert_int_equal(app_of(&apps, 2)->events.n, 0);
+	apps.n = 0;
+	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, getuid() + 1, &apps, &arena), 0);
+	assert_int_equal(apps.n, 0);
+	wmk_arena_free(&arena);
+	/* of all programs, also those that are gone */
+	proc_kill(1);
+	world_wait(&w, &w.apps_gone, 1);
+	assert_int_equal(wmk_tracing_matching(w.tracing, "*"), 4);
+	assert_int_equal(wmk_tracing_matching(w.tracing, "!shop"), 3);
+	assert_int_equal(wmk_tracing_matching(w.tracing, "shp"), 0);
+	assert_int_equal(wmk_tracing_nearest(w.tracing, "shop:lots", names, 3), 1);
+	assert_string_equal(names[0], "shop:lost");
+	assert_int_equal(wmk_tracing_nearest(w.tracing, "shop:payd", names, 3), 1);      /* two classes, one name */
+	wmk_session_put(s);
+	proc_kill(2);
+	world_close(&w);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_several), cmocka_unit_test(test_rules), cmocka_unit_test(test_rules_again),
+		cmocka_unit_test(test_channels), cmocka_unit_test(test_options), cmocka_unit_test(test_limits), cmocka_unit_test(test_destroy),
+		cmocka_unit_test(test_describe), cmocka_unit_test(test_list),
+	};
+
+	procs_begin(argc, argv);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	procs_end();
+	return failed;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * world.h - sessions, shards and programs as a daemon has them, for tests: shards with threads of their own, an outlet that notes what it is
+ * told, and fake applications that are processes, do what they are bid, and keep in shared memory what they were told.
+ *
+ *     test ──bid──► process 0 ──forks──► process 1, 2, ...        (a control socket each; forked before there are threads)
+ *      │                                     │ app.sock
+ *      └─ wmk_tracing ── shards (threads) ◄──┘ handed over by a thread that accepts: by pid
+ *
+ * Channels are told apart by their field limit, on which nothing else depends: 16 + key.
+ */
+#ifndef WMK_SESSION_T_WORLD_H
+#define WMK_SESSION_T_WORLD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "session/apps.h"
+
+#define WORLD_KEYS 64u
+#define WORLD_EVENTS 12u
+#define WORLD_ALL ((1u << WORLD_EVENTS) - 1)
+#define WORLD_PROCS 24u
+#define WORLD_CHANNELS 64u
+#define WORLD_SHARDS 3u
+#define WORLD_NO_ID UINT32_MAX
+
+/* What programs may have, by their number. 8 and 9 differ in their level alone, 10 has the name of 0 and other fields. */
+struct world_event {
+	const char *provider, *name;
+	uint8_t level;
+	uint8_t n_fields;
+};
+extern const struct world_event world_events[WORLD_EVENTS];
+
+/* ── programs ────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct proc_channel {
+	bool live;
+	uint32_t key, flags, n_contexts;
+	uint64_t inode;                  /* of the rings */
+	uint32_t ids[WORLD_EVENTS];      /* WORLD_NO_ID: not enabled */
+};
+
+/* Shared: written by the program, read by the test when it has answered. */
+struct proc {
+	pid_t pid;
+	char rundir[64];
+	char other[80];                  /* the same program under another name */
+	uint64_t image;                  /* of HELLO; the test's */
+	_Atomic bool mute;               /* does not answer SYNC; the test's */
+	uint32_t welcomes, refused, syncs, gone, statedumps;
+	uint32_t bad;                    /* what it was told that cannot be */
+	struct proc_channel channels[WORLD_CHANNELS];
+};
+
+enum proc_verb {
+	PROC_SPAWN,      /* n: another one, as its child */
+	PROC_CONNECT,    /* n: events, as bits; ends when they are enabled, or it was refused */
+	PROC_EVENTS,     /* n: more of them */
+	PROC_GONE,       /* n: event */
+	PROC_CLOSE,
+	PROC_EXEC,       /* n: 0 this program, 1 under its other name; what was connected is closed */
+	PROC_QUIT,
+};
+
+/* First in main(): runs the life of a program if that is what it was started for, else begins process 0. */
+void procs_begin(int argc, char **argv);
+void procs_end(void);
+struct proc *proc_at(unsigned i);
+/* What it answers: 0 it did; waits 10 s at most. */
+int proc_bid(unsigned i, enum proc_verb verb, uint32_t n);
+/* A child of `by`, connected, with these events. */
+struct proc *proc_start(unsigned by, unsigned i, uint32_t events);
+/* Killed, and gone. */
+void proc_kill(unsigned i);
+/* Its live channel of that key; NULL: none. Fails when there are several. */
+const struct proc_channel *proc_channel(unsigned i, uint32_t key);
+/* Events enabled there, as bits. */
+uint32_t proc_enabled(unsigned i, uint32_t key);
+
+/* ── where records would go ──────────────────────────────────────────────────────────────────────────── */
+
+struct world_trace {
+	struct world_trace *next;
+	struct world *world;
+	char session[64], sub[200];
+	uint8_t uuid[16];
+	bool restored, closed;
+	size_t metadata_len;
+};
+
+struct world_rings {
+	struct world_rings *next;
+	struct world *world;
+	struct world_trace *trace;
+	uint64_t id, inode;
+	char channel[64];
+	int set_fd;                      /* the outlet's own */
+	bool restored, stopped, closed;
+	unsigned flushed, cleared, pokes;
+};
+
+struct world {
+	struct wmk_tracing_options options;
+	struct wmk_clock clock;
+	struct wmk_tracing *tracing;
+	char rundir[64];
+	unsigned n_shards;
+	struct wmk_apps *shards[WORLD_SHARDS];   /* NULL: closed */
+	pthread_t threads[WORLD_SHARDS], acceptor;
+	int listener, stop[2];
+	pthread_mutex_t lock;            /* of what follows */
+	pthread_cond_t changed;
+	struct world_trace *traces;
+	struct world_rings *rings;
+	unsigned traces_open, rings_open, ids_given, ended, apps_gone;
+	int refuse;                      /* what opening of rings answers */
+};
+
+/* Fills the options, which the test may change. */
+void world_prepare(struct world *w);
+void world_open(struct world *w, unsigned n_shards);
+/* All sessions were destroyed or end now; everything that was opened is closed, or the test fails. */
+void world_close(struct world *w);
+/* Its thread ends, and it is closed; its applications lose their connections. */
+void world_shard_close(struct world *w, unsigned i);
+/* Waits until the counter has this value, 10 s at most. */
+void world_wait(struct world *w, const unsigned *counter, unsigned value);
+/* The latest of this session, channel and part of sub; NULL: none. */
+struct world_rings *world_rings(struct world *w, const char *session, const char *channel, const char *sub);
+
+/* ── commands ────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_session *world_session(struct world *w, const char *name);
+/* One rule, or none for NULL; any domain, buffers: change *options (from world_channel_options()) before. */
+struct wmk_ctl_channel world_channel_options(const char *name, uint32_t key);
+struct wmk_session_channel *world_channel(struct wmk_session *session, const struct wmk_ctl_channel *options, const char *pattern);
+/* All programs have answered, or the test fails. */
+void world_update(struct world *w, struct wmk_session *session);
+void world_start(struct world *w, struct wmk_session *session);
+void world_stop(struct world *w, struct wmk_session *session);
+/* As tracing.h says, in order; the caller's reference too. */
+void world_destroy(struct world *w, struct wmk_session *session);
+
+#endif
