@@ -113,9 +113,10 @@ static int channel_tell(struct app *app, uint32_t number)
 static int channel_drop(struct app *app, uint32_t number)
 {
 	struct app_channel *ch = &app->channels[number];
-	int err = ch->sent ? wmk_out_u32(&app->out, WMK_MSG_CHANNEL_GONE, number) : 0;
+	bool tell = ch->sent && app->socket >= 0;
+	int err = tell ? wmk_out_u32(&app->out, WMK_MSG_CHANNEL_GONE, number) : 0;
 
-	app->told = app->told || ch->sent;
+	app->told = app->told || tell;
 	free(ch->enabled);
 	wmk_rings_put(ch->rings);
 	*ch = (struct app_channel){ NULL };
@@ -265,10 +266,11 @@ static int session_apply(struct app *app, struct wmk_session *session, bool fres
 
 static void apply(struct app *app, struct wmk_session *session, bool fresh)
 {
-	if (app->state != APP_ADMITTED || !app->complete)
-		return;                  /* what it has not told yet is looked at when it has */
+	/* What it has not told yet is looked at when it has. From what is gone it parts in any case: who is closed may live for long. */
+	bool talks = app->state == APP_ADMITTED && app->complete;
+
 	pthread_mutex_lock(&session->lock);
-	int err = session_apply(app, session, fresh);
+	int err = talks ? session_apply(app, session, fresh) : session->gone ? session_leave(app, session) : 0;
 
 	pthread_mutex_unlock(&session->lock);
 	if (err < 0)

@@ -479,6 +479,36 @@ static void test_destroy(void **state)
 	world_close(&w);                 /* which ends the other one */
 }
 
+/* A program whose connection is closed, but which lives on, does not keep the memory of a session that ended. */
+static void test_destroy_closed(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	for (int i = 0; i < 2; i++) {
+		struct wmk_session *s = world_session(&w, "s");
+
+		add(s, "ch", 0, "*");
+		world_start(&w, s);
+		proc_start(0, 1, 0x3);
+		if (i == 1)              /* and comes back: with what it had before */
+			assert_int_equal(proc_bid(1, PROC_CONNECT, 0x1), 0);
+		assert_int_equal(proc_bid(1, PROC_CLOSE, 0), 0);
+		world_destroy(&w, s);
+		struct stat st;
+		uint64_t inode = world_rings(&w, "s", "ch", "uid")->inode;
+
+		/* nobody has it open: none of our descriptors is it */
+		for (int fd = 3; fd < 300; fd++)
+			if (fstat(fd, &st) == 0 && (uint64_t)st.st_ino == inode)
+				fail_msg("the rings of a session that ended are still open");
+		proc_kill(1);
+	}
+	world_close(&w);
+}
+
 /* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
 
 static void test_describe(void **state)
@@ -629,7 +659,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_several), cmocka_unit_test(test_rules), cmocka_unit_test(test_rules_again),
 		cmocka_unit_test(test_channels), cmocka_unit_test(test_options), cmocka_unit_test(test_limits), cmocka_unit_test(test_destroy),
-		cmocka_unit_test(test_describe), cmocka_unit_test(test_list),
+		cmocka_unit_test(test_destroy_closed), cmocka_unit_test(test_describe), cmocka_unit_test(test_list),
 	};
 
 	procs_begin(argc, argv);
