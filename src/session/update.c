@@ -92,7 +92,7 @@ static void apply_run(struct wmk_apps *apps, struct wmk_apps_job *job)
 
 	wmk_apps_update(apps, round->part.update->session);
 	for (struct app *app = apps->app; app; app = app->next)
-		if (app->told || app->sync_first)
+		if (app->state == APP_ADMITTED && (app->told || app->sync_first))
 			wmk_app_ask(app, number);
 	round->part.number = number;
 	round->part.next = apps->updates;

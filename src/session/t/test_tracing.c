@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "session/internal.h"
 #include "world.h"
 
 #define locked(session, what) do { \
@@ -509,6 +510,40 @@ static void test_destroy_closed(void **state)
 	world_close(&w);
 }
 
+/* Who went without an answer is asked no more, and nothing is kept for it, though its process lives. */
+static void test_closed_unasked(void **state)
+{
+	struct wmk_ctl_list_apps all = { .pattern = "" };
+	struct wmk_list apps = { NULL, 0 };
+	struct wmk_arena arena = { 0 };
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+	struct wmk_session_channel *ch = add(s, "ch", 0, "*");
+
+	world_start(&w, s);
+	proc_start(0, 1, 0x3)->mute = true;
+	locked(s, wmk_session_channel_switch(ch, false));
+	assert_int_equal(wmk_tracing_update(w.tracing, s, 0, NULL, NULL), 0);
+	assert_int_equal(proc_bid(1, PROC_CLOSE, 0), 0);
+	for (int i = 0; i < 5; i++) {
+		locked(s, wmk_session_channel_switch(ch, i % 2 == 0));
+		world_update(&w, s);
+	}
+	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, (uid_t)-1, &apps, &arena), 0);
+	assert_int_equal(apps.n, 0);
+	/* nothing runs in the shard now */
+	assert_non_null(w.shards[0]->app);
+	assert_int_equal(wmk_out_queued(&w.shards[0]->app->out), 0);
+	wmk_arena_free(&arena);
+	wmk_session_put(s);
+	proc_kill(1);
+	world_close(&w);
+}
+
 /* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
 
 static void test_describe(void **state)
@@ -659,7 +694,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_several), cmocka_unit_test(test_rules), cmocka_unit_test(test_rules_again),
 		cmocka_unit_test(test_channels), cmocka_unit_test(test_options), cmocka_unit_test(test_limits), cmocka_unit_test(test_destroy),
-		cmocka_unit_test(test_destroy_closed), cmocka_unit_test(test_describe), cmocka_unit_test(test_list),
+		cmocka_unit_test(test_destroy_closed), cmocka_unit_test(test_closed_unasked), cmocka_unit_test(test_describe), cmocka_unit_test(test_list),
 	};
 
 	procs_begin(argc, argv);
