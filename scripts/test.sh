@@ -21,7 +21,7 @@ builds=(
 	"no-rseq|--buildtype=release|norseq|ring consumer tracer tests threads"
 	"clang|--buildtype=release||-model -tree -front -machines -threads"
 	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false|asan|-model -tree -front -machines -builds"
-	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|base schema wire ring ctf store consumer session tracer-threads"
+	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|base schema wire ring ctf store consumer ctl session tracer-threads"
 )
 declare -A compiler=([clang]="clang clang++") share=([no-rseq]=gcc-release)
 all_rounds=" gcc-release gcc-testpoints no-rseq "

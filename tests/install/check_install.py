@@ -23,6 +23,26 @@ int main(int argc, char **argv)
 }
 '''
 
+CONTROLLER = r'''
+#include <errno.h>
+#include <stdio.h>
+#include <waymark/ctl.h>
+#include <waymark/trace.h>
+int main(void)
+{
+	const struct waymark_ctl_connect_options options = {
+		.size = sizeof(options), .rundir = "/nowhere/at/all", .start = WAYMARK_CTL_START_NEVER,
+	};
+	struct waymark_ctl *ctl;
+	char why[500];
+
+	waymark(installed, controls, 1);
+	int err = waymark_ctl_connect(&options, &ctl);
+	printf("%s: %s\n", waymark_ctl_library_version(), waymark_ctl_error_text(why, sizeof(why)));
+	return err != -ENOENT;
+}
+'''
+
 
 def run(argv, **more):
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120, **more)
@@ -43,7 +63,7 @@ def exported(library):
     return [line.split()[-1].split('@')[0] for line in run(['nm', '-D', '--defined-only', library]).splitlines()]
 
 
-def check_symbols(root, name, allowed):
+def check_symbols(root, name, allowed, needs=r'libc\.|ld-linux'):
     library = os.path.realpath(find(root, name))
     versions = run(['readelf', '-V', library])
     if 'WAYMARK' not in versions.upper():
@@ -52,8 +72,8 @@ def check_symbols(root, name, allowed):
     if wrong:
         sys.exit('%s exports %s' % (name, ', '.join(wrong)))
     needed = re.findall(r'NEEDED.*\[(.*?)\]', run(['readelf', '-d', library]))
-    if [n for n in needed if not re.match(r'libc\.|ld-linux', n)]:
-        sys.exit('%s needs %s, not the C library alone' % (name, ', '.join(needed)))
+    if [n for n in needed if not re.match(needs, n)]:
+        sys.exit('%s needs %s, and may need %s alone' % (name, ', '.join(needed), needs))
 
 
 def check_program(root, env, flags, extra, work):
@@ -71,6 +91,17 @@ def check_program(root, env, flags, extra, work):
     n = text.count('installed:event')
     if n != 10 or summary['lost']:
         sys.exit('%d records of 10, %s' % (n, summary))
+
+
+def check_controller(env, flags, work, version):
+    """A program that controls tracing, and is traced: both libraries in one program, shared and static."""
+    source, program = os.path.join(work, 'controller.c'), os.path.join(work, 'controller')
+    with open(source, 'w') as f:
+        f.write(CONTROLLER)
+    run(os.environ.get('CC', 'cc').split() + ['-O2', '-Wall', '-Wextra', '-Werror', source, '-o', program] + flags)
+    out = run([program], env=env)
+    if not out.startswith(version + ': cannot connect') or '/nowhere/at/all/ctl.sock' not in out:
+        sys.exit('libwaymark-ctl says: ' + out)
 
 
 def check_manual(root, waymark, env):
@@ -122,6 +153,11 @@ def main(build):
         check_program(root, env, flags, [], work)
         static = run(['pkg-config', '--cflags', 'waymark'], env=env).split() + [find(root, 'libwaymark.a'), '-pthread']
         check_program(root, env, static, ['-static'], work)
+        check_symbols(root, 'libwaymark-ctl.so.0', r'waymark_ctl_|WAYMARK', r'libc\.|ld-linux|libjson-c\.')
+        check_controller(env, run(['pkg-config', '--cflags', '--libs', 'waymark', 'waymark-ctl'], env=env).split(), work, version)
+        json_c = run(['pkg-config', '--libs', 'json-c']).split()
+        check_controller(env, run(['pkg-config', '--cflags', 'waymark-ctl'], env=env).split() +
+                         [find(root, 'libwaymark.a'), find(root, 'libwaymark-ctl.a')] + json_c + ['-pthread'], work, version)
         check_manual(root, waymark, env)
         check_completion(root, env)
         cost = json.loads(run([waymark, 'calibrate', '--json'], env=env))
