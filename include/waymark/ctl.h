@@ -349,8 +349,8 @@ struct waymark_ctl_load_options {
 	bool default_output;         /* traces go to the default place, whatever the files say */
 };
 /*
- * Make the sessions; none is started. A trace that is there already is not written into: then the session's goes to the default place, which
- * a warning says. A session that cannot be made whole is not left half made; those before it stay.
+ * Make the sessions; none is started. A trace that is there already is not written into: then the session's goes to the default place,
+ * which a warning says. A session that cannot be made whole is not left half made; those before it stay.
  */
 int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_options *options, struct waymark_ctl_result **result);
 

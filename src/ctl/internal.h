@@ -3,7 +3,8 @@
  * internal.h - inside libwaymark-ctl.
  *
  *     commands.c   options of a public function ──► request object ─┐
- *     save.c, load.c   several of them                               ├─► request.c: one request, one reply ──► result.c: what users see of it
+ *     save.c, load.c   several of them                               ├─► request.c: one request, one reply ──► result.c: what users see
+ * of it
  *     connect.c    which daemon; start.c: there is none, start it ──┘
  */
 #ifndef WMK_CTL_INTERNAL_H
@@ -49,8 +50,8 @@ int wmk_ctl_left(uint64_t deadline);
 /* ── requests ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Ask and wait for the answer. `result` may be NULL. The daemon's own error comes back with its words; -ETIMEDOUT; -ECONNRESET, -EPROTO: the
- * connection is no more.
+ * Ask and wait for the answer. `result` may be NULL. The daemon's own error comes back with its words; -ETIMEDOUT; -ECONNRESET, -EPROTO:
+ * the connection is no more.
  */
 int wmk_ctl_request(struct waymark_ctl *ctl, uint16_t type, const void *request, struct waymark_ctl_result **result);
 /* Wait until the daemon closes the connection, as it does when it ends. 0, -ETIMEDOUT. */

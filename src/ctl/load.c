@@ -268,7 +268,8 @@ static int disabled_find(struct loading *l, const struct wmk_ctl_channel *c, str
 		if (rules[i].enabled)
 			continue;
 		if (twin) {
-			snprintf(words, sizeof(words), "'%s' was disabled with some levels or exclusions: all of it is enabled", rules[i].pattern);
+			snprintf(words, sizeof(words),
+				 "'%s' was disabled with some levels or exclusions: all of it is enabled", rules[i].pattern);
 			err = wmk_ctl_filed_text(l->result, &l->filed->warnings, words);
 			continue;
 		}

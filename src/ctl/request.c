@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * request.c - one request and its reply over the connection (see wire/ctl.h). The daemon is not trusted further than the socket's owner: what
- * it sends is bounded, and what makes no sense ends the connection with words.
+ * request.c - one request and its reply over the connection (see wire/ctl.h). The daemon is not trusted further than the socket's owner:
+ * what it sends is bounded, and what makes no sense ends the connection with words.
  *
  * A reply that comes after its time is up belongs to a number that nobody waits for any more, and is passed over.
  */

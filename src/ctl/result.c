@@ -25,8 +25,8 @@ const struct wmk_object wmk_ctl_filed_object = WMK_OBJECT_OF("files", wmk_ctl_fi
 typedef int (*fill)(struct wmk_arena *arena, const void *from, void *to);
 
 /*
- * For each element of the list (`from_size` bytes) a structure of `to_size` bytes, and an array of pointers to them. NULL for an empty list;
- * *err is set when there is no memory.
+ * For each element of the list (`from_size` bytes) a structure of `to_size` bytes, and an array of pointers to them. NULL for an empty
+ * list; *err is set when there is no memory.
  */
 static void *view_list(struct wmk_arena *arena, const struct wmk_list *list, size_t from_size, size_t to_size, fill one, int *err)
 {
@@ -134,7 +134,8 @@ static int view_event(struct wmk_arena *arena, const void *from, void *to)
 	*(struct waymark_ctl_event_info *)to = (struct waymark_ctl_event_info){
 		.provider = e->provider, .name = e->name, .kind = e->kind, .level = e->level, .file = e->file, .line = e->line,
 		.enabled = e->enabled, .n_fields = e->fields.n,
-		.fields = view_list(arena, &e->fields, sizeof(struct wmk_ctl_field), sizeof(struct waymark_ctl_field_info), view_field, &err),
+		.fields = view_list(arena, &e->fields, sizeof(struct wmk_ctl_field), sizeof(struct waymark_ctl_field_info),
+				    view_field, &err),
 	};
 	return err;
 }
@@ -147,7 +148,8 @@ static int view_app(struct wmk_arena *arena, const void *from, void *to)
 	*(struct waymark_ctl_app_info *)to = (struct waymark_ctl_app_info){
 		.pid = a->pid, .uid = a->uid, .gid = a->gid, .name = a->name, .exe = a->exe, .connected = a->connected,
 		.n_known = a->n_events, .why = a->why, .n_events = a->events.n,
-		.events = view_list(arena, &a->events, sizeof(struct wmk_ctl_event), sizeof(struct waymark_ctl_event_info), view_event, &err),
+		.events = view_list(arena, &a->events, sizeof(struct wmk_ctl_event), sizeof(struct waymark_ctl_event_info),
+				    view_event, &err),
 	};
 	return err;
 }

@@ -83,8 +83,8 @@ static int program_find(const char *named, char *buf, size_t size)
 	}
 	if (beside_us(buf, size) || in_path(buf, size))
 		return 0;
-	return wmk_error(-ENOENT, "no session daemon runs, and no " PROGRAM " to start is beside this program or in PATH; install it, or name "
-			 "it in WAYMARK_SESSIOND");
+	return wmk_error(-ENOENT, "no session daemon runs, and no " PROGRAM " to start is beside this program or in PATH; install it, or "
+			 "name it in WAYMARK_SESSIOND");
 }
 
 /* ── its environment ─────────────────────────────────────────────────────────────────────────────────── */

@@ -11,7 +11,8 @@
  * have the same version (the frame's header says it), so no names travel. Nothing that comes in is trusted: each length and count is held
  * against the table's limit and against what is left of the body before anything is allocated.
  *
- * Memory: decoding puts all into one arena, freed as a whole. Strings that are absent decode as "" (never NULL); encoding takes NULL for "".
+ * Memory: decoding puts all into one arena, freed as a whole. Strings that are absent decode as "" (never NULL); encoding takes NULL for
+ * "".
  */
 #ifndef WMK_WIRE_OBJECT_H
 #define WMK_WIRE_OBJECT_H

@@ -20,7 +20,8 @@ static void there_and_back(const struct wmk_object *is, const void *object, unsi
 	long n = wmk_object_encode(is, object, &x);
 
 	if (!again || n < 0 || wmk_json_text(is, object, flags, &text) != 0 ||
-	    wmk_json_read(is, text, strlen(text), again, arena) != 0 || wmk_object_encode(is, again, &y) != n || memcmp(x, y, (size_t)n) != 0)
+	    wmk_json_read(is, text, strlen(text), again, arena) != 0 || wmk_object_encode(is, again, &y) != n ||
+	    memcmp(x, y, (size_t)n) != 0)
 		abort();
 	free(x);
 	free(y);

@@ -218,7 +218,8 @@ static void assert_asked(struct rig *rig, const char *const *lines)
 		/* HOME in a line stands for where the default place is. */
 		snprintf(home, sizeof(home), "\"home\": \"%s\"", rig->home);
 		const char *mark = strstr(lines[i], "HOME");
-		snprintf(want, sizeof(want), "%.*s%s%s", mark ? (int)(mark - lines[i]) : 499, lines[i], mark ? home : "", mark ? mark + 4 : "");
+		snprintf(want, sizeof(want), "%.*s%s%s",
+			 mark ? (int)(mark - lines[i]) : 499, lines[i], mark ? home : "", mark ? mark + 4 : "");
 		assert_string_equal(line, want);
 		free(line);
 	}
@@ -395,8 +396,8 @@ static void test_load_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_RIG(test_save), WITH_RIG(test_save_links), WITH_RIG(test_load), WITH_RIG(test_load_otherwise), WITH_RIG(test_load_trace_there),
-		WITH_RIG(test_load_fails), WITH_RIG(test_load_refused),
+		WITH_RIG(test_save), WITH_RIG(test_save_links), WITH_RIG(test_load), WITH_RIG(test_load_otherwise),
+		WITH_RIG(test_load_trace_there), WITH_RIG(test_load_fails), WITH_RIG(test_load_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -293,7 +293,9 @@ static void test_turned_away(void **state)
 static void test_connect_fails(void **state)
 {
 	struct rig *rig = *state;
-	struct waymark_ctl_connect_options options = { .size = sizeof(options), .rundir = "/nowhere/at/all", .start = WAYMARK_CTL_START_NEVER };
+	struct waymark_ctl_connect_options options = {
+		.size = sizeof(options), .rundir = "/nowhere/at/all", .start = WAYMARK_CTL_START_NEVER,
+	};
 	char path[128], lengthy[300];
 	struct waymark_ctl *ctl = rig->ctl;
 
@@ -357,7 +359,8 @@ static void test_strangers_socket(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_RIG(test_misbehaves), WITH_RIG(test_descriptor), WITH_RIG(test_time), WITH_RIG(test_turned_away), WITH_RIG(test_connect_fails),
+		WITH_RIG(test_misbehaves), WITH_RIG(test_descriptor), WITH_RIG(test_time), WITH_RIG(test_turned_away),
+		WITH_RIG(test_connect_fails),
 		cmocka_unit_test(test_strangers_socket),
 	};
 
