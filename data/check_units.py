@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Has systemd check the units, tmpfiles.d and sysusers.d files, as they are installed. Skips what this machine has no tool for.
+
+usage: check_units.py DAEMON SERVICE ROOT.SOCKET USER.SOCKET TMPFILES SYSUSERS
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+
+def run(argv, wanted_silent=True):
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    if done.returncode or (wanted_silent and done.stderr.strip()):
+        sys.exit('%s: status %d\n%s%s' % (' '.join(argv), done.returncode, done.stdout, done.stderr))
+
+
+def main(daemon, service, root_socket, user_socket, tmpfiles, sysusers):
+    if not shutil.which('systemd-analyze'):
+        print('systemd-analyze is not there: nothing is checked')
+        sys.exit(77)
+    for socket, manager in (root_socket, '--system'), (user_socket, '--user'):
+        with tempfile.TemporaryDirectory() as units:
+            with open(service, encoding='utf-8') as f:
+                text = f.read()
+            line = next(l for l in text.splitlines() if l.startswith('ExecStart='))
+            with open(os.path.join(units, 'waymark-sessiond.service'), 'w', encoding='utf-8') as f:
+                f.write(text.replace(line, 'ExecStart=' + os.path.abspath(daemon)))
+            shutil.copy(socket, os.path.join(units, 'waymark-sessiond.socket'))
+            os.environ['XDG_RUNTIME_DIR'] = units
+            os.environ['SYSTEMD_UNIT_PATH'] = units + ':'
+            run(['systemd-analyze', manager, '--man=no', 'verify', os.path.join(units, 'waymark-sessiond.service'),
+                 os.path.join(units, 'waymark-sessiond.socket')])
+    with tempfile.TemporaryDirectory() as root:
+        if shutil.which('systemd-tmpfiles') and os.geteuid() == 0:
+            os.makedirs(os.path.join(root, 'etc'))
+            with open(os.path.join(root, 'etc', 'passwd'), 'w', encoding='utf-8') as f:
+                f.write('root:x:0:0::/root:/bin/sh\n')
+            with open(os.path.join(root, 'etc', 'group'), 'w', encoding='utf-8') as f:
+                f.write('root:x:0:\n')
+            run(['systemd-tmpfiles', '--root=' + root, '--create', os.path.abspath(tmpfiles)], False)
+            page = os.path.join(root, 'run/waymark/wait')
+            with open(page, 'rb') as f:
+                content = f.read()
+            if len(content) != 4096 or os.stat(page).st_mode & 0o777 != 0o644 or not content[8] or any(content[12:]):
+                sys.exit('the wait page that systemd-tmpfiles makes is not one: %d bytes, %r' % (len(content), content[:32]))
+        if shutil.which('systemd-sysusers'):
+            run(['systemd-sysusers', '--root=' + root, '--dry-run', os.path.abspath(sysusers)], False)
+
+
+main(*sys.argv[1:])
