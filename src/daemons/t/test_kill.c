@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_kill.c - waymark-consumerd is killed again and again while programs record and the session daemon asks for this and that: at the end
+ * every record is in the trace, once, and the counts are those of the whole trace. WMK_SEED repeats a run.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "rig_link.h"
+
+#define WRITERS 3
+
+static uint64_t state;
+
+static uint64_t random_below(uint64_t n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % n;
+}
+
+static void seed(void)
+{
+	const char *given = getenv("WMK_SEED");
+
+	state = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
+	print_message("seed %llu\n", (unsigned long long)state);
+	state |= 1;
+}
+
+/* Programs: processes of their own, killed when the test ends however it ends. */
+struct programs {
+	pid_t pids[WRITERS];
+	bool ended[WRITERS];
+};
+
+static void start_programs(struct programs *programs, struct rig *rig, uint64_t each)
+{
+	for (unsigned i = 0; i < WRITERS; i++) {
+		programs->ended[i] = false;
+		programs->pids[i] = fork();
+		assert_true(programs->pids[i] >= 0);
+		if (programs->pids[i] == 0)
+			_exit(rig_record(rig, i, 0, each) != each);
+	}
+}
+
+static bool programs_ended(struct programs *programs)
+{
+	bool all = true;
+	int status;
+
+	for (unsigned i = 0; i < WRITERS; i++) {
+		if (!programs->ended[i] && waitpid(programs->pids[i], &status, WNOHANG) == programs->pids[i]) {
+			programs->ended[i] = true;
+			if (status != 0)
+				fail_msg("program %u has lost records: status %x", i, (unsigned)status);
+		}
+		all &= programs->ended[i];
+	}
+	return all;
+}
+
+/* What a session daemon may ask for at any time; whatever becomes of the consumer, it is answered. */
+static void ask_something(struct rig_link *r)
+{
+	struct wmk_consumerd_stats counts;
+	char words[500];
+	int err = 0;
+
+	switch (random_below(6)) {
+	case 0:
+		err = wmk_consumer_link_flush(r->link, 1, 0, LINK_MS);
+		break;
+	case 1:
+		err = wmk_consumer_link_stop(r->link, 1, 0, LINK_MS, NULL, NULL);
+		break;
+	case 2:
+		counts = rig_link_counts(r);
+		assert_int_equal(counts.lost, 0);
+		assert_int_equal(counts.errors, 0);
+		break;
+	case 3:
+		wmk_consumer_link_poke(r->link, 0);
+		break;
+	case 4:
+		/* The rings go and come back under another number: the trace goes on. */
+		err = wmk_consumer_link_rings_remove(r->link, 1, r->rings.rings, LINK_MS, NULL, NULL);
+		r->rings.rings++;
+		r->rings.resume = true;
+		if (err >= 0)
+			err = wmk_consumer_link_rings_add(r->link, &r->rings, waymark_ring_set_fd(r->rig.set), LINK_MS);
+		break;
+	default:
+		break;
+	}
+	if (err < 0)
+		fail_msg("a request failed: %s", wmk_error_text(words, sizeof(words)));
+}
+
+static void *kill_often(void *arg)
+{
+	struct rig_link *r = arg;
+	uint64_t mine = state * 7 + 1;
+
+	while (!__atomic_load_n(&r->rig.max, __ATOMIC_RELAXED)) {
+		pid_t pid = wmk_consumer_link_pid(r->link);
+		struct timespec pause;
+
+		mine = mine * 6364136223846793005u + 1442695040888963407u;
+		/* Often while it starts and goes on with the trace, sometimes in the midst of its work. */
+		pause = (struct timespec){ .tv_nsec = (long)((mine >> 33) % ((mine >> 20) % 3 ? 3000000 : 30000000)) };
+		nanosleep(&pause, NULL);
+		if (pid > 0)
+			kill(pid, SIGKILL);
+	}
+	return NULL;
+}
+
+static void kill_and_ask(const struct rig_shape *shape, uint64_t each)
+{
+	struct programs programs;
+	struct wmk_consumerd_stats counts;
+	pthread_t killer;
+	struct rig_link r;
+
+	rig_link_open(&r, shape);
+	rig_link_connect(&r);
+	rig_link_add(&r);
+	start_programs(&programs, &r.rig, each);
+	assert_int_equal(pthread_create(&killer, NULL, kill_often, &r), 0);
+	while (!programs_ended(&programs))
+		ask_something(&r);
+	__atomic_store_n(&r.rig.max, 1, __ATOMIC_RELAXED);
+	pthread_join(killer, NULL);
+	assert_int_equal(wmk_consumer_link_stop(r.link, 1, 0, LINK_MS, NULL, NULL), 0);
+	counts = rig_link_counts(&r);
+	assert_int_equal(counts.lost, 0);
+	assert_int_equal(counts.errors, 0);
+	assert_int_equal(wmk_consumer_link_trace_remove(r.link, 1, LINK_MS, NULL, NULL), 0);
+	print_message("%u consumers died\n", __atomic_load_n(&r.deaths, __ATOMIC_RELAXED));
+	rig_read(&r.rig, each);
+	for (unsigned i = 0; i < WRITERS; i++)
+		assert_int_equal(r.rig.count[i], each);
+	rig_babeltrace(&r.rig, false);
+	rig_link_close(&r);
+}
+
+static void test_small(void **unused)
+{
+	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .block_us = -1 };
+
+	(void)unused;
+	kill_and_ask(&shape, rig_rounds(1000000));
+}
+
+static void test_large(void **unused)
+{
+	const struct rig_shape shape = { .subbuf = 1u << 18, .n_subbufs = 4, .block_us = -1 };
+
+	(void)unused;
+	kill_and_ask(&shape, rig_rounds(3000000));
+}
+
+/* A clear is whole or repeated, whenever the consumer dies: what is recorded behind it is there, what was before it is not. */
+static void test_clear(void **unused)
+{
+	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .block_us = -1 };
+	struct rig_link r;
+	uint64_t from = 0;
+
+	(void)unused;
+	rig_link_open(&r, &shape);
+	rig_link_connect(&r);
+	rig_link_add(&r);
+	for (unsigned turn = 0; turn < (unsigned)rig_rounds(300); turn++) {
+		pid_t pid = wmk_consumer_link_pid(r.link), child;
+
+		from += 500;
+		assert_int_equal(rig_record(&r.rig, 0, from - 500, from), 500);
+		child = fork();
+		if (child == 0) {
+			const struct timespec pause = { .tv_nsec = (long)random_below(1500000) };
+
+			nanosleep(&pause, NULL);
+			if (pid > 0)
+				kill(pid, SIGKILL);
+			_exit(0);
+		}
+		random_below(2);
+		assert_int_equal(wmk_consumer_link_clear(r.link, 1, LINK_MS), 0);
+		assert_int_equal(waitpid(child, NULL, 0), child);
+	}
+	assert_int_equal(rig_record(&r.rig, 1, 0, 300), 300);
+	assert_int_equal(wmk_consumer_link_stop(r.link, 1, 0, LINK_MS, NULL, NULL), 0);
+	assert_int_equal(rig_link_counts(&r).records, 300);
+	assert_int_equal(wmk_consumer_link_trace_remove(r.link, 1, LINK_MS, NULL, NULL), 0);
+	rig_read(&r.rig, from + 1);
+	assert_int_equal(r.rig.count[0], 0);
+	assert_int_equal(r.rig.count[1], 300);
+	rig_babeltrace(&r.rig, false);
+	rig_link_close(&r);
+}
+
+/* Session daemons come and go, consumers die: whoever is there last finds everything, and all of it is written. */
+static int adopt(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings, int fd)
+{
+	unsigned *n = data;
+
+	(void)trace;
+	(void)rings;
+	(*n)++;
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+static void test_session_daemons(void **unused)
+{
+	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .block_us = -1 };
+	const uint64_t each = rig_rounds(200000);
+	struct programs programs;
+	struct rig_link r;
+
+	(void)unused;
+	rig_link_open(&r, &shape);
+	rig_link_connect(&r);
+	rig_link_add(&r);
+	start_programs(&programs, &r.rig, each);
+	while (!programs_ended(&programs)) {
+		const struct timespec pause = { .tv_nsec = (long)random_below(20000000) };
+		unsigned n = 0;
+
+		wmk_consumer_link_close(r.link);
+		nanosleep(&pause, NULL);
+		rig_link_connect(&r);
+		assert_int_equal(wmk_consumer_link_list(r.link, LINK_MS, adopt, &n), 0);
+		assert_int_equal(n, 2);
+		pid_t pid = wmk_consumer_link_pid(r.link);
+
+		if (random_below(2) && pid > 0)
+			kill(pid, SIGKILL);
+		ask_something(&r);
+		/* Both at once is for the state that a session daemon keeps: here one of the two has everything. */
+		assert_int_equal(wmk_consumer_link_flush(r.link, 1, 0, LINK_MS), 0);
+	}
+	assert_int_equal(wmk_consumer_link_trace_remove(r.link, 1, LINK_MS, NULL, NULL), 0);
+	rig_read(&r.rig, each);
+	for (unsigned i = 0; i < WRITERS; i++)
+		assert_int_equal(r.rig.count[i], each);
+	rig_babeltrace(&r.rig, false);
+	rig_link_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_small),
+		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_session_daemons),
+	};
+
+	seed();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
