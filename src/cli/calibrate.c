@@ -312,12 +312,13 @@ static int run_calibrate(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"Measures, on the CPU on which it happens to run, what a record costs a program here: reading the clock, a site that nobody records, "
-	"records of two lengths, and what each context adds. A small program is recorded by `waymark record` for each context, three times over, which takes a "
-	"few seconds; nothing is written meanwhile, and a daemon is neither needed nor disturbed.",
-	"Times are CPU time of the recording thread: medians of 41 batches of 20,000, and between which two the middle half of the batches "
-	"lies. Where that half is wide, the machine is busy with something else: measure again. The column `more` is against a record of 4 bytes "
-	"measured in the same pass.",
+	"Measures, on the CPU on which it happens to run, what a record costs a program here: reading the clock, a site that nobody "
+	"records, records of two lengths, and what each context adds. A small program is recorded by `waymark record` for each "
+	"context, three times over, which takes a few seconds; nothing is written meanwhile, and a daemon is neither needed nor "
+	"disturbed.",
+	"Times are CPU time of the recording thread: medians of 41 batches of 20,000, and between which two the middle half of the "
+	"batches lies. Where that half is wide, the machine is busy with something else: measure again. The column `more` is against a "
+	"record of 4 bytes measured in the same pass.",
 	NULL
 };
 

@@ -24,7 +24,10 @@
 struct wmk_cli_option {
 	char letter;             /* 0: has none */
 	const char *name;        /* without the dashes */
-	/* What the value is called in help, which also says how shells complete it; NULL: the option takes none. In brackets: may be left out. */
+	/*
+	 * What the value is called in help, which also says how shells complete it; NULL: the option takes none. In brackets: it may be
+	 * left out.
+	 */
 	const char *value;
 	const char *help;        /* one or more sentences */
 	/* Store it in the command's arguments. `value` is NULL for an option without one. 0 or -errno with a cause chain. */
@@ -51,7 +54,10 @@ extern bool wmk_cli_no_sessiond;
 extern const struct wmk_cli_command *const wmk_cli_commands[];
 extern const unsigned wmk_cli_n_commands;
 
-extern const struct wmk_cli_command wmk_cli_record, wmk_cli_help, wmk_cli_version, wmk_cli_view, wmk_cli_calibrate;
+extern const struct wmk_cli_command wmk_cli_record, wmk_cli_create, wmk_cli_destroy, wmk_cli_start, wmk_cli_stop, wmk_cli_list,
+	wmk_cli_status, wmk_cli_set_session_command, wmk_cli_enable_channel, wmk_cli_disable_channel, wmk_cli_enable_event,
+	wmk_cli_disable_event, wmk_cli_add_context, wmk_cli_track, wmk_cli_untrack, wmk_cli_save, wmk_cli_load, wmk_cli_clear,
+	wmk_cli_regenerate, wmk_cli_calibrate, wmk_cli_view, wmk_cli_help, wmk_cli_version;
 
 const struct wmk_cli_command *wmk_cli_find(const char *name);
 /* As wmk_cli_find(), without a cause chain when there is none. */
@@ -81,11 +87,12 @@ struct wmk_cli_common {
 
 /* For the tables of options. */
 #define WMK_CLI_OPTION_JSON { 0, "json", NULL, "Print JSON, for programs. Warnings still go to standard error.", wmk_cli_set_json, false }
-#define WMK_CLI_OPTION_SESSION { 's', "session", "SESSION", "The session. Without it, the current one (`waymark status` shows which).", \
-	wmk_cli_set_session, false }
+#define WMK_CLI_OPTION_SESSION_NAMED(help) { 's', "session", "SESSION", help, wmk_cli_set_session, false }
+#define WMK_CLI_OPTION_SESSION WMK_CLI_OPTION_SESSION_NAMED("The session. Without it, the current one (`waymark status` shows which).")
 #define WMK_CLI_OPTION_CHANNEL(help) { 'c', "channel", "CHANNEL", help, wmk_cli_set_channel, false }
 #define WMK_CLI_OPTIONS_DOMAIN \
-	{ 'u', "userspace", NULL, "The user domain: programs. The only one there is, so it may be left out.", wmk_cli_set_userspace, false }, \
+	{ 'u', "userspace", NULL, "The user domain: programs. The only one there is, so it may be left out.", \
+	  wmk_cli_set_userspace, false }, \
 	{ 0, "pid", "PID", "Narrow it to this process. Ends with the process; another one that gets its number is not meant.", \
 	  wmk_cli_set_pid, false }, \
 	{ 0, "exec", "NAME", "Narrow it to the programs of this name, or path if it holds a '/'.", wmk_cli_set_exec, false }, \
@@ -125,14 +132,18 @@ int wmk_cli_misused(const struct wmk_cli_command *command);
 int wmk_cli_number(const char *text, uint64_t max, uint64_t *number);
 /* "512", "64k", "4M", "1G". -EINVAL, -ERANGE with a cause chain. */
 int wmk_cli_size(const char *text, uint64_t *size);
+/* The value of --option as a power of two, rounded up, which is said. -EINVAL, -ERANGE with a cause chain: not from 1 to `max`. */
+int wmk_cli_power_of_two(const char *option, const char *value, uint64_t max, uint64_t *out);
 /* The shortest exact spelling: 4194304 is "4M". */
 const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size);
 /* For people, three digits or so: "1.5 MB" (powers of ten). */
 const char *wmk_cli_bytes_text(uint64_t bytes, char *buf, size_t buf_size);
+/* For a terminal: control characters replaced by '?', cut to 500 bytes. Valid until the eighth next call. */
+const char *wmk_cli_clean(const char *text);
 /* A string as JSON, with quotes; bytes that are no UTF-8 become U+FFFD. */
 void wmk_cli_json_string(FILE *out, const char *text);
 
-/* Members and elements of JSON, with the commas between them. `name` is NULL in arrays and for the outermost. Starts from { .out = file }. */
+/* Members and elements of JSON, with commas between. `name` is NULL in arrays and for the outermost. Starts from { .out = file }. */
 struct wmk_cli_json {
 	FILE *out;
 	bool comma;              /* something stands before */

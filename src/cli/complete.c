@@ -142,9 +142,9 @@ static const char zsh_head[] =
 	"\tlocal -a names session\n"
 	"\tlocal s=${opt_args[-s]:-${opt_args[--session]}}\n"
 	"\t[[ -n $s ]] && session=(\"$s\")\n"
-	"\tnames=(${(f)\"$(${_waymark_command:-waymark} -n list --names $1 $session 2>/dev/null)\"})\n"
+	"\tnames=(${(f)\"$(${_waymark_command:-waymark} -n list --names $argv[-1] $session 2>/dev/null)\"})\n"
 	"\tcompset -P '*,'\n"
-	"\tcompadd -a names\n"
+	"\tcompadd \"${@[1,-2]}\" -a names\n"
 	"}\n"
 	"\n";
 

@@ -72,7 +72,8 @@ static void synopsis(FILE *out, const struct wmk_cli_command *command, unsigned 
 		const char *repeats = option->repeats ? "..." : "";
 
 		if (option->letter)
-			snprintf(text, sizeof(text), "[-%c%s]%s", option->letter, wmk_cli_value_text(option, value, sizeof(value)), repeats);
+			snprintf(text, sizeof(text), "[-%c%s]%s", option->letter, wmk_cli_value_text(option, value, sizeof(value)),
+				repeats);
 		else
 			snprintf(text, sizeof(text), "[--%s%s]%s", option->name, wmk_cli_value_text(option, value, sizeof(value)), repeats);
 		piece(out, text, columns, &column);
@@ -203,7 +204,8 @@ static int run_help(void *data, char **rest, int n_rest)
 
 static const struct wmk_cli_option help_options[] = {
 	{ 0, "man", NULL, "Print the man page (roff) instead: of the command, or of waymark itself.", set_man, false },
-	{ 0, "completion", "SHELL", "Print what makes a shell complete commands, options, and names of sessions, channels and events: bash or zsh.",
+	{ 0, "completion", "SHELL", "Print what makes a shell complete commands, options, and names of sessions, channels and events: "
+	  "bash or zsh.",
 	  set_completion, false },
 };
 

@@ -48,8 +48,8 @@ static void environment(FILE *out)
 {
 	static const struct { const char *name, *text; } variables[] = {
 		{ "NO_COLOR", "When set and not empty, nothing is coloured." },
-		{ "WAYMARK_HOME", "In place of the home directory: where .waymark/session keeps which session is the current one, and where "
-		  "traces go by default." },
+		{ "WAYMARK_HOME", "In place of the home directory: where .waymark/session keeps which session is the current one, and "
+		  "where traces go by default." },
 		{ "WAYMARK_RUNDIR", "In place of the directory where the session daemon's sockets are." },
 		{ "WAYMARK_TRACE_DIR", "Where `waymark record` puts traces by default, in place of ~/waymark-traces." },
 	};

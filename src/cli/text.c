@@ -52,6 +52,25 @@ int wmk_cli_size(const char *text, uint64_t *size)
 	return wmk_error(-EINVAL, "\"%.40s\" is not a size; write a number, or a number with k, M or G", text);
 }
 
+int wmk_cli_power_of_two(const char *option, const char *value, uint64_t max, uint64_t *out)
+{
+	char from[32], to[32];
+	uint64_t size, power = 1;
+	int err = wmk_cli_size(value, &size);
+
+	if (err < 0)
+		return err;
+	if (size == 0 || size > max)
+		return wmk_error(-EINVAL, "%.40s is not from 1 to %s", value, wmk_cli_size_text(max, to, sizeof(to)));
+	while (power < size)
+		power *= 2;
+	if (power != size)
+		wmk_cli_say("--%s %s: made %s, a power of two", option, wmk_cli_size_text(size, from, sizeof(from)),
+			    wmk_cli_size_text(power, to, sizeof(to)));
+	*out = power;
+	return 0;
+}
+
 const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size)
 {
 	static const char *const letters[] = { "", "k", "M", "G" };
@@ -76,6 +95,19 @@ const char *wmk_cli_bytes_text(uint64_t bytes, char *buf, size_t buf_size)
 		unit++;
 	}
 	snprintf(buf, buf_size, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return buf;
+}
+
+const char *wmk_cli_clean(const char *text)
+{
+	static char bufs[8][501];
+	static unsigned turn;
+	char *buf = bufs[turn++ % 8];
+
+	snprintf(buf, sizeof(bufs[0]), "%s", text);
+	for (char *p = buf; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
 	return buf;
 }
 

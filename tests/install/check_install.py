@@ -123,10 +123,12 @@ def check_manual(root, waymark, env):
 def check_completion(root, env):
     """The shells can parse it, and bash completes commands and options by it."""
     script = find(root, 'waymark.bash')
+    env = dict(env, PATH=os.path.dirname(find(root, 'waymark')) + ':' + env['PATH'])
     run(['bash', '-n', script])
     if shutil.which('zsh'):
         run(['zsh', '-n', find(root, '_waymark')])
     for line, wanted in (('waymark rec', 'record'), ('waymark -n rec', 'record'), ('waymark record --over', '--overwrite'),
+                         ('waymark add-context -t vpid,pro', 'vpid,procname'), ('waymark enable-event a --loglevel=wa', 'warning'),
                          ('waymark help vi', 'view'), ('waymark help --completion=z', 'zsh'), ('waymark record -- wc', 'wc')):
         got = run(['bash', '-c', '. "$1"; COMP_LINE=$2 COMP_POINT=${#2}; _waymark; printf "%s\\n" "${COMPREPLY[@]}"', 'bash', script, line],
                   env=env).split()

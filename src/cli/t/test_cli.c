@@ -221,7 +221,8 @@ static void test_words(void **state)
 static void test_common(void **state)
 {
 	static const char *const bad[][2] = {
-		{ "--pid 0", "no process 0" }, { "--pid x", "not a number" }, { "--pid 1 --exec a", "do not go together" }, { "--follow", "whose" },
+		{ "--pid 0", "no process 0" }, { "--pid x", "not a number" }, { "--pid 1 --exec a", "do not go together" },
+		  { "--follow", "whose" },
 	};
 	static const struct wmk_cli_option options[] = {
 		WMK_CLI_OPTION_JSON, WMK_CLI_OPTION_SESSION, WMK_CLI_OPTION_CHANNEL("The channel."), WMK_CLI_OPTIONS_DOMAIN,

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel.c - `waymark enable-channel`, `waymark disable-channel`.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/channel.h"
+#include "cli/daemon.h"
+
+#define SUBBUF_MIN 4096u
+#define SUBBUF_MAX (1u << 30)
+#define N_SUBBUFS_MAX (1u << 20)
+
+/* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int set_subbuf_size(void *data, const char *value)
+{
+	struct wmk_channel_args *args = data;
+	int err = wmk_cli_power_of_two("subbuf-size", value, SUBBUF_MAX, &args->subbuf_size);
+
+	if (err == 0 && args->subbuf_size < SUBBUF_MIN) {
+		wmk_cli_say("--subbuf-size %s: made 4k, the smallest there is", value);
+		args->subbuf_size = SUBBUF_MIN;
+	}
+	return err;
+}
+
+static int set_num_subbuf(void *data, const char *value)
+{
+	return wmk_cli_power_of_two("num-subbuf", value, N_SUBBUFS_MAX, &((struct wmk_channel_args *)data)->n_subbufs);
+}
+
+static int set_discard(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_channel_args *)data)->discard = true;
+	return 0;
+}
+
+static int set_overwrite(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_channel_args *)data)->overwrite = true;
+	return 0;
+}
+
+static int set_blocking_timeout(void *data, const char *value)
+{
+	struct wmk_channel_args *args = data;
+	uint64_t us;
+	int err;
+
+	if (strcmp(value, "inf") == 0) {
+		args->blocking_us = -1;
+		return 0;
+	}
+	err = wmk_cli_number(value, INT32_MAX, &us);
+	if (err < 0)
+		return wmk_error_add(err, "microseconds are wanted, or \"inf\"");
+	args->blocking_us = (int64_t)us;
+	return 0;
+}
+
+static int set_buffers_uid(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_channel_args *)data)->buffers_uid = true;
+	return 0;
+}
+
+static int set_buffers_pid(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_channel_args *)data)->buffers_pid = true;
+	return 0;
+}
+
+static int set_tracefile_size(void *data, const char *value)
+{
+	return wmk_cli_size(value, &((struct wmk_channel_args *)data)->tracefile_size);
+}
+
+static int set_tracefile_count(void *data, const char *value)
+{
+	return wmk_cli_number(value, UINT32_MAX, &((struct wmk_channel_args *)data)->tracefile_count);
+}
+
+int wmk_channel_check(const struct wmk_channel_args *args)
+{
+	uint64_t least = args->overwrite ? 4 : 2;
+
+	if (args->discard && args->overwrite)
+		return wmk_error(-EINVAL, "--discard and --overwrite do not go together");
+	if (args->buffers_uid && args->buffers_pid)
+		return wmk_error(-EINVAL, "--buffers-uid and --buffers-pid do not go together");
+	if (args->overwrite && args->blocking_us)
+		return wmk_error(-EINVAL, "--blocking-timeout and --overwrite do not go together: nobody waits for room that is taken "
+			"anyway");
+	if (args->n_subbufs && args->n_subbufs < least)
+		return wmk_error(-EINVAL, "--num-subbuf: at least %u%s", (unsigned)least, args->overwrite ? " with --overwrite" : "");
+	if (args->tracefile_count && !args->tracefile_size)
+		return wmk_error(-EINVAL, "--tracefile-count needs --tracefile-size: how long is each of the files?");
+	if (args->tracefile_size && args->subbuf_size > args->tracefile_size)
+		return wmk_error(-EINVAL, "--tracefile-size is less than --subbuf-size: a file holds at least one sub-buffer");
+	return wmk_cli_check_domain(&args->common);
+}
+
+/* ── enable-channel ──────────────────────────────────────────────────────────────────────────────────── */
+
+static const struct waymark_ctl_channel_info *find(const struct wmk_daemon *daemon, const char *name)
+{
+	const struct waymark_ctl_session_info *session = wmk_daemon_session(daemon);
+
+	for (unsigned i = 0; session && i < session->n_channels; i++)
+		if (strcmp(session->channels[i]->name, name) == 0)
+			return session->channels[i];
+	return NULL;
+}
+
+static void tell_enabled(const struct wmk_daemon *daemon, const char *name)
+{
+	const struct waymark_ctl_channel_info *channel = find(daemon, name);
+	char size[32];
+
+	if (channel)
+		printf("Channel %s of session %s is enabled: %llu sub-buffers of %s for each CPU and %s.\n", name, daemon->session,
+		       (unsigned long long)channel->n_subbufs, wmk_cli_size_text(channel->subbuf_size, size, sizeof(size)),
+		       channel->buffers == WAYMARK_CTL_PER_PID ? "process" : "user");
+}
+
+static int enable(struct wmk_daemon *daemon, const struct wmk_channel_args *args, char **names, unsigned n)
+{
+	struct waymark_ctl_domain domain = wmk_daemon_domain(&args->common);
+	struct waymark_ctl_channel_options options = {
+		.size = sizeof(options),
+		.session = daemon->session,
+		.domain = &domain,
+		.mode = args->overwrite ? WAYMARK_CTL_OVERWRITE : WAYMARK_CTL_DISCARD,
+		.buffers = args->buffers_pid ? WAYMARK_CTL_PER_PID : WAYMARK_CTL_PER_UID,
+		.subbuf_size = args->subbuf_size,
+		.n_subbufs = args->n_subbufs,
+		.blocking_us = args->blocking_us,
+		.tracefile_size = args->tracefile_size,
+		.tracefile_count = args->tracefile_count,
+	};
+	int err = 0;
+
+	for (unsigned i = 0; i < n && err == 0; i++) {
+		options.name = names[i];
+		wmk_daemon_drop(daemon);
+		err = wmk_daemon_did(daemon, waymark_ctl_enable_channel(daemon->ctl, &options, &daemon->result));
+		if (err == 0 && !args->common.json)
+			tell_enabled(daemon, names[i]);
+	}
+	return err;
+}
+
+/* Names of channels, of all arguments and of -c. */
+static int channel_names(const struct wmk_cli_common *common, char **rest, int n_rest, struct wmk_cli_words *names)
+{
+	int err = common->channel ? wmk_cli_words_add(names, common->channel) : 0;
+
+	for (int i = 0; i < n_rest && err == 0; i++)
+		err = wmk_cli_words_add(names, rest[i]);
+	if (err == 0 && !names->n)
+		return wmk_error(-EINVAL, "which channel?");
+	return err;
+}
+
+static int run_enable(void *data, char **rest, int n_rest)
+{
+	struct wmk_channel_args *args = data;
+	struct wmk_daemon daemon = { NULL };
+	struct wmk_cli_words names = { NULL, 0 };
+	int err = wmk_channel_check(args), status;
+
+	if (err == 0)
+		err = channel_names(&args->common, rest, n_rest, &names);
+	if (err < 0) {
+		wmk_cli_words_free(&names);
+		return wmk_cli_misused(&wmk_cli_enable_channel);
+	}
+	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
+	daemon.channel = NULL;           /* that it is not there yet is as it should be */
+	if (err == 0)
+		err = enable(&daemon, args, names.items, names.n);
+	status = wmk_daemon_close(&daemon, &args->common, err);
+	wmk_cli_words_free(&names);
+	return status;
+}
+
+static const char *const enable_details[] = {
+	"A channel is a set of buffers of one configuration, to which events and contexts belong. It is made when it is not there yet; "
+	"`waymark enable-event` makes channel0 by itself. A session that records already records through the new channel at once.",
+	"For each CPU there are --num-subbuf sub-buffers of --subbuf-size bytes: memory, multiplied by the CPUs and by the users (or, "
+	"with --buffers-pid, processes) whose programs record.",
+	"When all of a CPU's sub-buffers are full, new records are lost and counted (--discard); or the program waits "
+	"(--blocking-timeout); or the oldest records are given up (--overwrite), so that the buffers hold what happened last: a flight "
+	"recorder.",
+	NULL
+};
+
+static const struct wmk_cli_option enable_options[] = {
+	WMK_CLI_OPTIONS_DOMAIN,
+	WMK_CLI_OPTION_SESSION,
+	WMK_CLI_OPTION_CHANNEL("The channel's name, as well as by an argument."),
+	{ 0, "discard", NULL, "Lose new records when the buffers are full. The default.", set_discard, false },
+	{ 0, "overwrite", NULL, "Give up the oldest records when the buffers are full.", set_overwrite, false },
+	{ 0, "blocking-timeout", "USEC", "With --discard: a program waits so many microseconds for room before a record is lost; inf: "
+	  "for ever.",
+	  set_blocking_timeout, false },
+	{ 0, "subbuf-size", "SIZE", "Bytes of a sub-buffer, with k, M or G; rounded up to a power of two. The default is 1M.",
+	  set_subbuf_size, false },
+	{ 0, "num-subbuf", "N", "Sub-buffers for each CPU, rounded up to a power of two. The default is 8.", set_num_subbuf, false },
+	{ 0, "buffers-uid", NULL, "Buffers are shared by the programs of a user. The default.", set_buffers_uid, false },
+	{ 0, "buffers-pid", NULL, "Each process has buffers, and a trace, of its own.", set_buffers_pid, false },
+	{ 'C', "tracefile-size", "SIZE", "A stream goes on in a new file when its file has this size.", set_tracefile_size, false },
+	{ 'W', "tracefile-count", "N", "Keep so many files of a stream; the oldest are replaced. With --tracefile-size.",
+	  set_tracefile_count, false },
+	WMK_CLI_OPTION_JSON,
+};
+
+const struct wmk_cli_command wmk_cli_enable_channel = {
+	.name = "enable-channel",
+	.arguments = "CHANNEL[,CHANNEL]...",
+	.summary = "Make a channel, or enable it again",
+	.details = enable_details,
+	.options = enable_options,
+	.n_options = sizeof(enable_options) / sizeof(enable_options[0]),
+	.args_size = sizeof(struct wmk_channel_args),
+	.run = run_enable,
+};
+
+/* ── disable-channel ─────────────────────────────────────────────────────────────────────────────────── */
+
+static int disable(struct wmk_daemon *daemon, const struct wmk_channel_args *args, char **names, unsigned n)
+{
+	struct waymark_ctl_domain domain = wmk_daemon_domain(&args->common);
+	struct waymark_ctl_events_options options = { .size = sizeof(options), .session = daemon->session, .domain = &domain };
+	int err = 0;
+
+	for (unsigned i = 0; i < n && err == 0; i++) {
+		options.channel = daemon->channel = names[i];
+		wmk_daemon_drop(daemon);
+		err = wmk_daemon_did(daemon, waymark_ctl_disable_channel(daemon->ctl, &options, &daemon->result));
+		if (err == 0 && !args->common.json)
+			printf("Channel %s of session %s is disabled.\n", names[i], daemon->session);
+	}
+	return err;
+}
+
+static int run_disable(void *data, char **rest, int n_rest)
+{
+	struct wmk_channel_args *args = data;
+	struct wmk_daemon daemon = { NULL };
+	struct wmk_cli_words names = { NULL, 0 };
+	int err = wmk_cli_check_domain(&args->common), status;
+
+	if (err == 0)
+		err = channel_names(&args->common, rest, n_rest, &names);
+	if (err < 0) {
+		wmk_cli_words_free(&names);
+		return wmk_cli_misused(&wmk_cli_disable_channel);
+	}
+	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
+	if (err == 0)
+		err = disable(&daemon, args, names.items, names.n);
+	status = wmk_daemon_close(&daemon, &args->common, err);
+	wmk_cli_words_free(&names);
+	return status;
+}
+
+static const char *const disable_details[] = {
+	"Its events are recorded no longer. What it recorded stays in the trace; `waymark enable-channel` enables it again, with its "
+	"events.",
+	NULL
+};
+
+static const struct wmk_cli_option disable_options[] = {
+	WMK_CLI_OPTIONS_DOMAIN,
+	WMK_CLI_OPTION_SESSION,
+	WMK_CLI_OPTION_CHANNEL("The channel's name, as well as by an argument."),
+	WMK_CLI_OPTION_JSON,
+};
+
+const struct wmk_cli_command wmk_cli_disable_channel = {
+	.name = "disable-channel",
+	.arguments = "CHANNEL[,CHANNEL]...",
+	.summary = "Stop recording through a channel",
+	.details = disable_details,
+	.options = disable_options,
+	.n_options = sizeof(disable_options) / sizeof(disable_options[0]),
+	.args_size = sizeof(struct wmk_channel_args),
+	.run = run_disable,
+};

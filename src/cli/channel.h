@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel.h - what the options of enable-channel say.
+ */
+#ifndef WMK_CLI_CHANNEL_H
+#define WMK_CLI_CHANNEL_H
+
+#include "cli/command.h"
+
+struct wmk_channel_args {
+	struct wmk_cli_common common;
+	bool discard, overwrite, buffers_uid, buffers_pid;
+	uint64_t subbuf_size, n_subbufs;                 /* powers of two; 0: the default */
+	int64_t blocking_us;                             /* -1: for ever */
+	uint64_t tracefile_size, tracefile_count;        /* 0: no limit */
+};
+
+/* Do they go together? -EINVAL with a cause chain. */
+int wmk_channel_check(const struct wmk_channel_args *args);
+
+#endif

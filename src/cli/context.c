@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * context.c - `waymark add-context`.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "cli/context.h"
+#include "cli/daemon.h"
+#include "ctf/writer.h"
+
+/* -EINVAL with the nearest, or with all. */
+static int check_context(const char *name)
+{
+	const struct wmk_ctf_context *context;
+	struct wmk_nearest near;
+	char names[120];
+
+	if (wmk_ctf_context_find(name))
+		return 0;
+	wmk_nearest_init(&near, name);
+	for (unsigned i = 1; (context = wmk_ctf_context(i)); i++)
+		wmk_nearest_offer(&near, context->field.name);
+	if (near.n)
+		return wmk_error(-EINVAL, "there is no context \"%.40s\"; did you mean: %s?", name,
+				 wmk_nearest_text(&near, names, sizeof(names)));
+	return wmk_error(-EINVAL, "there is no context \"%.40s\"; `waymark add-context --list` shows which there are", name);
+}
+
+static int set_type(void *data, const char *value)
+{
+	struct wmk_context_args *args = data;
+	unsigned before = args->types.n;
+	int err = wmk_cli_words_add(&args->types, value);
+
+	for (unsigned i = before; i < args->types.n && err == 0; i++)
+		err = check_context(args->types.items[i]);
+	return err;
+}
+
+static int set_list(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_context_args *)data)->list = true;
+	return 0;
+}
+
+static int list_contexts(bool for_programs)
+{
+	struct wmk_cli_json json = { .out = stdout };
+	const struct wmk_ctf_context *context;
+
+	if (for_programs)
+		wmk_cli_json_open(&json, NULL, '[');
+	for (unsigned i = 1; (context = wmk_ctf_context(i)); i++) {
+		if (!for_programs) {
+			printf("%-12s %s\n", context->field.name, context->help);
+			continue;
+		}
+		wmk_cli_json_open(&json, NULL, '{');
+		wmk_cli_json_text(&json, "name", context->field.name);
+		wmk_cli_json_text(&json, "description", context->help);
+		wmk_cli_json_close(&json, '}');
+	}
+	if (for_programs) {
+		wmk_cli_json_close(&json, ']');
+		fputc('\n', stdout);
+	}
+	return 0;
+}
+
+static int run(void *data, char **rest, int n_rest)
+{
+	struct wmk_context_args *args = data;
+	struct wmk_daemon daemon;
+	int err = wmk_cli_check_domain(&args->common);
+
+	/* "-t vpid procname" is two, as in LTTng. */
+	for (int i = 0; i < n_rest && err == 0; i++)
+		err = set_type(args, rest[i]);
+	if (err == 0 && args->list)
+		return list_contexts(args->common.json);
+	if (err == 0 && !args->types.n)
+		err = wmk_error(-EINVAL, "which context? `waymark add-context --list` shows which there are");
+	if (err < 0)
+		return wmk_cli_misused(&wmk_cli_add_context);
+	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
+	if (err == 0) {
+		struct waymark_ctl_domain domain = wmk_daemon_domain(&args->common);
+		struct waymark_ctl_events_options options = {
+			.size = sizeof(options), .session = daemon.session, .channel = args->common.channel, .domain = &domain,
+			.contexts = (const char *const *)args->types.items, .n_contexts = args->types.n,
+		};
+
+		err = wmk_daemon_did(&daemon, waymark_ctl_add_context(daemon.ctl, &options, &daemon.result));
+	}
+	for (unsigned i = 0; i < args->types.n && err == 0 && !args->common.json; i++)
+		printf("Session %s: records carry %s\n", daemon.session, args->types.items[i]);
+	return wmk_daemon_close(&daemon, &args->common, err);
+}
+
+static void done(void *data)
+{
+	wmk_cli_words_free(&((struct wmk_context_args *)data)->types);
+}
+
+static const char *const details[] = {
+	"A context is a value that each record of a channel carries besides the event's own fields: who recorded it, where. It costs a "
+	"program some nanoseconds for each record (`waymark calibrate`) and the trace the bytes. Once a channel has recorded, what its "
+	"records carry is fixed: then make another channel.",
+	NULL
+};
+
+static const struct wmk_cli_option options[] = {
+	WMK_CLI_OPTIONS_DOMAIN,
+	WMK_CLI_OPTION_SESSION,
+	WMK_CLI_OPTION_CHANNEL("The channel. Without it, the only one that there is, or channel0, which is made if need be."),
+	{ 't', "type", "CONTEXT", "The context; several with commas, or by several options.", set_type, true },
+	{ 'l', "list", NULL, "Show which contexts there are, and what they hold.", set_list, false },
+	WMK_CLI_OPTION_JSON,
+};
+
+const struct wmk_cli_command wmk_cli_add_context = {
+	.name = "add-context",
+	.arguments = "[CONTEXT]...",
+	.summary = "Let records carry who made them, and where",
+	.details = details,
+	.options = options,
+	.n_options = sizeof(options) / sizeof(options[0]),
+	.args_size = sizeof(struct wmk_context_args),
+	.run = run,
+	.done = done,
+};

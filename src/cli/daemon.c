@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * daemon.c - see daemon.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "cli/current.h"
+#include "cli/daemon.h"
+
+#define UNANSWERED_MAX 8
+
+/* The library's sentences become our chain: innermost first, as they were said. */
+static int take_error(int err)
+{
+	char sentences[WMK_ERROR_DEPTH][WMK_ERROR_LEN];
+	unsigned n = 0;
+	const char *sentence;
+
+	while (n < WMK_ERROR_DEPTH && (sentence = waymark_ctl_error(n)))
+		snprintf(sentences[n++], WMK_ERROR_LEN, "%s", sentence);
+	if (!n)
+		return wmk_error(err, "the session daemon refused it");
+	wmk_error(err, "%s", sentences[--n]);
+	while (n)
+		wmk_error_add(err, "%s", sentences[--n]);
+	return err;
+}
+
+/* Which session is meant. */
+static int choose_session(struct wmk_daemon *daemon, const struct wmk_cli_common *args, enum wmk_daemon_need need)
+{
+	int err;
+
+	if (args->session) {
+		if ((size_t)snprintf(daemon->session, sizeof(daemon->session), "%s", args->session) >= sizeof(daemon->session))
+			return wmk_error(-ENAMETOOLONG, "the name of a session has at most %zu bytes", sizeof(daemon->session) - 1);
+		return 0;
+	}
+	if (need == WMK_DAEMON_ANY)
+		return 0;
+	err = wmk_current_get(daemon->session, sizeof(daemon->session));
+	if (err == -ENOENT)
+		return wmk_error(-EINVAL, "there is no current session: `waymark create` makes one, `waymark list` shows which there are, "
+				 "`waymark set-session` chooses one of them");
+	return err;
+}
+
+int wmk_daemon_open(struct wmk_daemon *daemon, const struct wmk_cli_common *args, enum wmk_daemon_need need)
+{
+	struct waymark_ctl_connect_options options = {
+		.size = sizeof(options),
+		.start = wmk_cli_no_sessiond ? WAYMARK_CTL_START_NEVER : WAYMARK_CTL_START_IF_NONE,
+	};
+	int err;
+
+	memset(daemon, 0, sizeof(*daemon));
+	daemon->channel = args->channel;
+	err = choose_session(daemon, args, need);
+	if (err < 0)
+		return err;
+	err = waymark_ctl_connect(&options, &daemon->ctl);
+	if (err < 0) {
+		daemon->ctl = NULL;
+		take_error(err);
+		if (wmk_cli_no_sessiond && (err == -ENOENT || err == -ECONNREFUSED))
+			wmk_error_add(err, "no session daemon runs, and -n says to start none");
+	}
+	return err;
+}
+
+/* ── what is there, when what was named is not ───────────────────────────────────────────────────────── */
+
+int wmk_daemon_check_channel(const struct waymark_ctl_session_info *session, const char *name)
+{
+	struct wmk_nearest near;
+	char names[80];
+
+	wmk_nearest_init(&near, name);
+	for (unsigned i = 0; i < session->n_channels; i++) {
+		if (strcmp(session->channels[i]->name, name) == 0)
+			return 0;
+		wmk_nearest_offer(&near, session->channels[i]->name);
+	}
+	if (near.n)
+		return wmk_error(-EINVAL, "session %.40s has no channel \"%.40s\"; did you mean: %s?", session->name, name,
+				 wmk_nearest_text(&near, names, sizeof(names)));
+	return wmk_error(-EINVAL, "session %.40s has no channel \"%.40s\"; `waymark list %.40s` shows those that it has", session->name,
+			 name, session->name);
+}
+
+/* A request failed with -ENOENT. The daemon says which session is not there; if it was the channel, the chain is made anew. */
+static void explain_missing(struct wmk_daemon *daemon)
+{
+	const struct waymark_ctl_session_info *const *sessions;
+	struct waymark_ctl_result *result;
+
+	if (!daemon->session[0] || !daemon->channel || waymark_ctl_list_sessions(daemon->ctl, daemon->session, &result) < 0)
+		return;
+	if (waymark_ctl_result_sessions(result, &sessions))
+		wmk_daemon_check_channel(sessions[0], daemon->channel);
+	waymark_ctl_result_free(result);
+}
+
+/* ── what came of it ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void say_unanswered(const struct waymark_ctl_result *result)
+{
+	const struct waymark_ctl_app_info *const *apps;
+	unsigned n = waymark_ctl_result_unanswered(result, &apps);
+	char list[1024] = "";
+	size_t len = 0;
+
+	if (!n)
+		return;
+	for (unsigned i = 0; i < n && i < UNANSWERED_MAX && len < sizeof(list); i++)
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%.64s (pid %llu)", i ? ", " : "", wmk_cli_clean(apps[i]->name),
+					(unsigned long long)apps[i]->pid);
+	if (n > UNANSWERED_MAX && len < sizeof(list))
+		snprintf(list + len, sizeof(list) - len, " and %u more", n - UNANSWERED_MAX);
+	wmk_cli_warn("%u program%s not answered yet, and will follow as soon as %s can: %s", n, n == 1 ? " has" : "s have",
+		     n == 1 ? "it" : "they", list);
+}
+
+int wmk_daemon_did(struct wmk_daemon *daemon, int rc)
+{
+	const char *const *warnings;
+	unsigned n;
+
+	if (rc < 0) {
+		daemon->result = NULL;
+		take_error(rc);
+		if (rc == -ENOENT)
+			explain_missing(daemon);
+		return rc;
+	}
+	if (!daemon->result)
+		return 0;
+	n = waymark_ctl_result_warnings(daemon->result, &warnings);
+	for (unsigned i = 0; i < n; i++)
+		wmk_cli_warn("%s", wmk_cli_clean(warnings[i]));
+	say_unanswered(daemon->result);
+	return 0;
+}
+
+void wmk_daemon_drop(struct wmk_daemon *daemon)
+{
+	waymark_ctl_result_free(daemon->result);
+	daemon->result = NULL;
+}
+
+int wmk_daemon_close(struct wmk_daemon *daemon, const struct wmk_cli_common *args, int err)
+{
+	char *text = NULL;
+
+	if (err >= 0 && args->json && daemon->result) {
+		err = waymark_ctl_result_json(daemon->result, &text);
+		if (err < 0)
+			take_error(err);
+		else
+			fputs(text, stdout);
+		free(text);
+	}
+	wmk_daemon_drop(daemon);
+	waymark_ctl_close(daemon->ctl);
+	daemon->ctl = NULL;
+	return err < 0 ? wmk_cli_failed() : 0;
+}
+
+const struct waymark_ctl_session_info *wmk_daemon_session(const struct wmk_daemon *daemon)
+{
+	const struct waymark_ctl_session_info *const *sessions;
+
+	return daemon->result && waymark_ctl_result_sessions(daemon->result, &sessions) ? sessions[0] : NULL;
+}
+
+struct waymark_ctl_domain wmk_daemon_domain(const struct wmk_cli_common *args)
+{
+	return (struct waymark_ctl_domain){
+		.size = sizeof(struct waymark_ctl_domain),
+		.kind = args->pid ? WAYMARK_CTL_PID : args->exec ? WAYMARK_CTL_EXEC : WAYMARK_CTL_USER,
+		.follow = args->follow,
+		.pid = args->pid,
+		.exec = args->exec,
+	};
+}

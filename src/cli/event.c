@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event.c - `waymark enable-event`, `waymark disable-event`.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/daemon.h"
+#include "cli/event.h"
+#include "cli/levels.h"
+
+/* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int set_all(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_event_args *)data)->all = true;
+	return 0;
+}
+
+static int set_exclude(void *data, const char *value)
+{
+	return wmk_cli_words_add(&((struct wmk_event_args *)data)->exclude, value);
+}
+
+static int one_condition(const struct wmk_event_args *args)
+{
+	return args->level_op == WAYMARK_CTL_ANY_LEVEL ? 0 : wmk_error(-EINVAL, "one condition on the level is enough");
+}
+
+static int set_loglevel(void *data, const char *value)
+{
+	struct wmk_event_args *args = data;
+	int range = one_condition(args);
+
+	if (range == 0)
+		range = wmk_cli_level_range(value, &args->level, &args->level_to);
+	if (range >= 0)
+		args->level_op = range ? WAYMARK_CTL_BETWEEN : WAYMARK_CTL_AT_LEAST;
+	return range < 0 ? range : 0;
+}
+
+static int set_loglevel_only(void *data, const char *value)
+{
+	struct wmk_event_args *args = data;
+	int err = one_condition(args);
+
+	if (err == 0)
+		err = wmk_cli_level(value, &args->level);
+	args->level_to = args->level;
+	args->level_op = WAYMARK_CTL_EXACTLY;
+	return err;
+}
+
+int wmk_event_arguments(struct wmk_event_args *args, char **rest, int n_rest)
+{
+	int err = wmk_cli_check_domain(&args->common);
+
+	for (int i = 0; i < n_rest && err == 0; i++)
+		err = wmk_cli_words_add(&args->patterns, rest[i]);
+	if (err < 0)
+		return err;
+	if (args->all && n_rest)
+		return wmk_error(-EINVAL, "--all and names of events do not go together");
+	if (!args->all && !n_rest)
+		return wmk_error(-EINVAL, "which events? Name them (provider:name, * stands for anything), or say --all");
+	return 0;
+}
+
+/* Words as ctl.h wants them. */
+static const char *const *strings(const struct wmk_cli_words *words)
+{
+	return (const char *const *)words->items;
+}
+
+static void done(void *data)
+{
+	struct wmk_event_args *args = data;
+
+	wmk_cli_words_free(&args->patterns);
+	wmk_cli_words_free(&args->exclude);
+}
+
+/* ── enable-event ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* The rule that was just enabled, among those of the session's channels; *channel: whose. */
+static const struct waymark_ctl_rule_info *find(const struct wmk_daemon *daemon, const char *pattern, const char **channel)
+{
+	const struct waymark_ctl_session_info *session = wmk_daemon_session(daemon);
+
+	for (unsigned i = 0; session && i < session->n_channels; i++) {
+		*channel = session->channels[i]->name;
+		if (daemon->channel && strcmp(*channel, daemon->channel) != 0)
+			continue;
+		for (unsigned k = 0; k < session->channels[i]->n_rules; k++)
+			if (strcmp(session->channels[i]->rules[k]->pattern, pattern) == 0)
+				return session->channels[i]->rules[k];
+	}
+	return NULL;
+}
+
+static void tell_enabled(const struct wmk_daemon *daemon, const char *pattern)
+{
+	const char *channel;
+	const struct waymark_ctl_rule_info *rule = find(daemon, pattern, &channel);
+
+	if (rule)
+		printf("Session %s, channel %s: %s enabled, %llu event%s so far\n", daemon->session, channel, wmk_cli_clean(pattern),
+		       (unsigned long long)rule->matched, rule->matched == 1 ? "" : "s");
+}
+
+static int enable(struct wmk_daemon *daemon, const struct wmk_event_args *args)
+{
+	static const char everything[] = "*";
+	struct waymark_ctl_domain domain = wmk_daemon_domain(&args->common);
+	unsigned n = args->all ? 1 : args->patterns.n;
+	struct waymark_ctl_rule *rules = calloc(n, sizeof(*rules));
+	struct waymark_ctl_events_options options = {
+		.size = sizeof(options), .session = daemon->session, .channel = args->common.channel, .domain = &domain, .rules = rules,
+			.n_rules = n,
+	};
+	int err;
+
+	if (!rules)
+		return wmk_error(-ENOMEM, "no memory");
+	for (unsigned i = 0; i < n; i++)
+		rules[i] = (struct waymark_ctl_rule){
+			.size = sizeof(rules[i]), .pattern = args->all ? everything : args->patterns.items[i],
+			.exclusions = strings(&args->exclude), .n_exclusions = args->exclude.n,
+			.level_op = args->level_op, .level = args->level, .level_to = args->level_to,
+		};
+	err = wmk_daemon_did(daemon, waymark_ctl_enable_event(daemon->ctl, &options, &daemon->result));
+	for (unsigned i = 0; i < n && err == 0 && !args->common.json; i++)
+		tell_enabled(daemon, rules[i].pattern);
+	free(rules);
+	return err;
+}
+
+static int run_enable(void *data, char **rest, int n_rest)
+{
+	struct wmk_event_args *args = data;
+	struct wmk_daemon daemon;
+	int err = wmk_event_arguments(args, rest, n_rest);
+
+	if (err < 0)
+		return wmk_cli_misused(&wmk_cli_enable_event);
+	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
+	if (err == 0)
+		err = enable(&daemon, args);
+	return wmk_daemon_close(&daemon, &args->common, err);
+}
+
+static const char *const enable_details[] = {
+	"An event is in when its provider:name matches a pattern, and no exclusion, and its level meets the condition. In patterns, * "
+	"stands for anything, ? for a character, [a-z] for one of them; a pattern without ':' is held against the provider as well. "
+	"Programs need not run yet: an event is recorded from the first line of a program that is started later. When the command "
+	"returns, every program that answered records the event at its next call; those that have not answered are named.",
+	"Levels are emerg (0), alert, crit, err, warning, notice, info, debug_system, debug_program, debug_process, debug_module, "
+	"debug_unit, debug_function, debug_line, debug (14). `waymark list --userspace` shows which events there are.",
+	NULL
+};
+
+static const struct wmk_cli_option enable_options[] = {
+	WMK_CLI_OPTIONS_DOMAIN,
+	WMK_CLI_OPTION_SESSION,
+	WMK_CLI_OPTION_CHANNEL("The channel. Without it, the only one that there is, or channel0, which is made if need be."),
+	{ 'a', "all", NULL, "Every event.", set_all, false },
+	{ 'x', "exclude", "PATTERN", "But not these; several with commas, or by several options.", set_exclude, true },
+	{ 0, "loglevel", "LEVEL", "Only those of this level or more severe; LEVEL..LEVEL: of these and those between.", set_loglevel,
+	  false },
+	{ 0, "loglevel-only", "LEVEL", "Only those of this level.", set_loglevel_only, false },
+	WMK_CLI_OPTION_JSON,
+};
+
+const struct wmk_cli_command wmk_cli_enable_event = {
+	.name = "enable-event",
+	.arguments = "EVENT[,EVENT]...",
+	.summary = "Record events",
+	.details = enable_details,
+	.options = enable_options,
+	.n_options = sizeof(enable_options) / sizeof(enable_options[0]),
+	.args_size = sizeof(struct wmk_event_args),
+	.run = run_enable,
+	.done = done,
+};
+
+/* ── disable-event ───────────────────────────────────────────────────────────────────────────────────── */
+
+static int run_disable(void *data, char **rest, int n_rest)
+{
+	struct wmk_event_args *args = data;
+	struct wmk_daemon daemon;
+	int err = wmk_event_arguments(args, rest, n_rest);
+
+	if (err < 0)
+		return wmk_cli_misused(&wmk_cli_disable_event);
+	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
+	if (err == 0) {
+		struct waymark_ctl_domain domain = wmk_daemon_domain(&args->common);
+		struct waymark_ctl_events_options options = {
+			.size = sizeof(options), .session = daemon.session, .channel = args->common.channel, .domain = &domain,
+			.patterns = strings(&args->patterns), .n_patterns = args->patterns.n,
+		};
+
+		err = wmk_daemon_did(&daemon, waymark_ctl_disable_event(daemon.ctl, &options, &daemon.result));
+	}
+	if (err == 0 && args->all && !args->common.json)
+		printf("Session %s: all events disabled\n", daemon.session);
+	for (unsigned i = 0; i < args->patterns.n && err == 0 && !args->common.json; i++)
+		printf("Session %s: %s disabled\n", daemon.session, wmk_cli_clean(args->patterns.items[i]));
+	return wmk_daemon_close(&daemon, &args->common, err);
+}
+
+static const char *const disable_details[] = {
+	"Takes back what `waymark enable-event` said: patterns are written as they were enabled, and end as a whole, whatever their "
+	"exclusions and levels. To leave out some of the events of a pattern, enable it anew with --exclude.",
+	NULL
+};
+
+static const struct wmk_cli_option disable_options[] = {
+	WMK_CLI_OPTIONS_DOMAIN,
+	WMK_CLI_OPTION_SESSION,
+	WMK_CLI_OPTION_CHANNEL("The channel. Without it, the only one that there is."),
+	{ 'a', "all-events", NULL, "Every pattern of the channel.", set_all, false },
+	WMK_CLI_OPTION_JSON,
+};
+
+const struct wmk_cli_command wmk_cli_disable_event = {
+	.name = "disable-event",
+	.arguments = "EVENT[,EVENT]...",
+	.summary = "Record events no longer",
+	.details = disable_details,
+	.options = disable_options,
+	.n_options = sizeof(disable_options) / sizeof(disable_options[0]),
+	.args_size = sizeof(struct wmk_event_args),
+	.run = run_disable,
+	.done = done,
+};

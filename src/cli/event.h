@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event.h - what the options of enable-event and disable-event say.
+ */
+#ifndef WMK_CLI_EVENT_H
+#define WMK_CLI_EVENT_H
+
+#include "cli/command.h"
+
+struct wmk_event_args {
+	struct wmk_cli_common common;
+	bool all;
+	struct wmk_cli_words patterns, exclude;
+	uint32_t level_op;               /* enum waymark_ctl_level_op */
+	uint32_t level, level_to;
+};
+
+/* Take the patterns from the arguments, and hold all against each other. -EINVAL, -ENOMEM with a cause chain. */
+int wmk_event_arguments(struct wmk_event_args *args, char **rest, int n_rest);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list.c - `waymark list`, `waymark status`: what there is.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/nearest.h"
+#include "cli/current.h"
+#include "cli/daemon.h"
+#include "cli/list.h"
+#include "cli/show.h"
+#include "ctf/writer.h"
+
+/* A daemon that was only just started is given this long to be found by the programs that run: until no more come for SETTLED_MS. */
+#define SETTLE_MS 2000
+#define SETTLED_MS 200
+#define LOOK_MS 50
+
+/* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int set_fields(void *data, const char *value)
+{
+	struct wmk_list_args *args = data;
+
+	(void)value;
+	args->fields = args->common.userspace = true;
+	return 0;
+}
+
+static const char *const name_kinds[] = { "sessions", "channels", "events", "contexts", "levels" };
+
+static int set_names(void *data, const char *value)
+{
+	struct wmk_nearest near;
+	char names[80];
+
+	wmk_nearest_init(&near, value);
+	for (unsigned i = 0; i < sizeof(name_kinds) / sizeof(name_kinds[0]); i++) {
+		wmk_nearest_offer(&near, name_kinds[i]);
+		if (strcmp(value, name_kinds[i]) == 0) {
+			((struct wmk_list_args *)data)->names = name_kinds[i];
+			return 0;
+		}
+	}
+	return wmk_error(-EINVAL, "there are no names of \"%.40s\"; there are those of: %s", value,
+			 near.n ? wmk_nearest_text(&near, names, sizeof(names)) : "sessions, channels, events, contexts, levels");
+}
+
+/* ── names, for completion ───────────────────────────────────────────────────────────────────────────── */
+
+static void print_events(const struct waymark_ctl_result *result)
+{
+	const struct waymark_ctl_app_info *const *apps;
+	unsigned n = waymark_ctl_result_apps(result, &apps);
+
+	/* Programs of one kind have the same: who completes sorts them out. */
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; k < apps[i]->n_events; k++)
+			printf("%s:%s\n", wmk_cli_clean(apps[i]->events[k]->provider), wmk_cli_clean(apps[i]->events[k]->name));
+}
+
+static void print_sessions(const struct waymark_ctl_result *result, const char *channels_of)
+{
+	const struct waymark_ctl_session_info *const *sessions;
+	unsigned n = waymark_ctl_result_sessions(result, &sessions);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (!channels_of)
+			puts(wmk_cli_clean(sessions[i]->name));
+		else if (strcmp(sessions[i]->name, channels_of) == 0)
+			for (unsigned k = 0; k < sessions[i]->n_channels; k++)
+				puts(wmk_cli_clean(sessions[i]->channels[k]->name));
+	}
+}
+
+static int print_names(const struct wmk_list_args *args)
+{
+	struct waymark_ctl_apps_options events = { .size = sizeof(events), .events = true };
+	bool channels = strcmp(args->names, "channels") == 0;
+	struct wmk_daemon daemon;
+	int err;
+
+	if (strcmp(args->names, "contexts") == 0) {
+		for (unsigned i = 1; wmk_ctf_context(i); i++)
+			puts(wmk_ctf_context(i)->field.name);
+		return 0;
+	}
+	if (strcmp(args->names, "levels") == 0) {
+		for (uint32_t i = 0; waymark_ctl_level_name(i); i++)
+			puts(waymark_ctl_level_name(i));
+		return 0;
+	}
+	err = wmk_daemon_open(&daemon, &args->common, channels ? WMK_DAEMON_SESSION : WMK_DAEMON_ANY);
+	if (err == 0 && strcmp(args->names, "events") == 0) {
+		err = wmk_daemon_did(&daemon, waymark_ctl_list_apps(daemon.ctl, &events, &daemon.result));
+		if (err == 0)
+			print_events(daemon.result);
+	} else if (err == 0) {
+		err = wmk_daemon_did(&daemon, waymark_ctl_list_sessions(daemon.ctl, NULL, &daemon.result));
+		if (err == 0)
+			print_sessions(daemon.result, channels ? daemon.session : NULL);
+	}
+	return wmk_daemon_close(&daemon, &args->common, err);
+}
+
+/* ── programs ────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Programs that run find a new daemon by themselves, but not at once. */
+static int let_programs_come(struct wmk_daemon *daemon)
+{
+	const struct waymark_ctl_app_info *const *apps;
+	unsigned n = 0, now, quiet = 0;
+
+	for (unsigned ms = 0; ms < SETTLE_MS && quiet < SETTLED_MS; ms += LOOK_MS, quiet += LOOK_MS) {
+		int err = wmk_daemon_did(daemon, waymark_ctl_list_apps(daemon->ctl, NULL, &daemon->result));
+
+		if (err < 0)
+			return err;
+		now = waymark_ctl_result_apps(daemon->result, &apps);
+		wmk_daemon_drop(daemon);
+		if (now != n)
+			quiet = 0;
+		n = now;
+		nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000L }, NULL);
+	}
+	return 0;
+}
+
+static int list_programs(const struct wmk_list_args *args)
+{
+	struct waymark_ctl_apps_options options = { .size = sizeof(options), .events = true, .pid = args->common.pid };
+	const struct waymark_ctl_app_info *const *apps;
+	struct wmk_daemon daemon;
+	unsigned n;
+	int err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
+
+	if (err == 0 && waymark_ctl_started(daemon.ctl))
+		err = let_programs_come(&daemon);
+	if (err == 0)
+		err = wmk_daemon_did(&daemon, waymark_ctl_list_apps(daemon.ctl, &options, &daemon.result));
+	if (err == 0 && !args->common.json) {
+		n = waymark_ctl_result_apps(daemon.result, &apps);
+		wmk_show_apps(apps, n, args->fields);
+	}
+	return wmk_daemon_close(&daemon, &args->common, err);
+}
+
+/* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int show_sessions(struct wmk_daemon *daemon, const char *channel)
+{
+	const struct waymark_ctl_session_info *const *sessions;
+	unsigned n = waymark_ctl_result_sessions(daemon->result, &sessions);
+	char current[256];
+
+	if (!daemon->session[0]) {
+		if (wmk_current_get(current, sizeof(current)) < 0) {
+			wmk_error_clear();
+			current[0] = '\0';
+		}
+		wmk_show_sessions(sessions, n, current);
+		return 0;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		int err = channel ? wmk_daemon_check_channel(sessions[i], channel) : 0;
+
+		if (err < 0)
+			return err;
+		wmk_show_session(sessions[i], channel);
+	}
+	return 0;
+}
+
+static int list_sessions(const struct wmk_cli_common *common, enum wmk_daemon_need need)
+{
+	struct wmk_daemon daemon;
+	int err = wmk_daemon_open(&daemon, common, need);
+
+	if (err == 0)
+		err = wmk_daemon_did(&daemon, waymark_ctl_list_sessions(daemon.ctl, daemon.session, &daemon.result));
+	if (err == 0 && !common->json)
+		err = show_sessions(&daemon, common->channel);
+	return wmk_daemon_close(&daemon, common, err);
+}
+
+static int run_list(void *data, char **rest, int n_rest)
+{
+	struct wmk_list_args *args = data;
+	int err = wmk_cli_session_argument(&args->common, rest, n_rest);
+
+	if (err == 0 && args->common.userspace && (args->common.session || args->common.channel))
+		err = wmk_error(-EINVAL, "--userspace lists programs: without a session or channel");
+	if (err == 0 && args->common.pid && !args->common.userspace)
+		err = wmk_error(-EINVAL, "--pid goes with --userspace");
+	if (err < 0)
+		return wmk_cli_misused(&wmk_cli_list);
+	if (args->names)
+		return print_names(args);
+	if (args->common.userspace)
+		return list_programs(args);
+	return list_sessions(&args->common, args->common.channel ? WMK_DAEMON_SESSION : WMK_DAEMON_ANY);
+}
+
+static const char *const list_details[] = {
+	"Without an argument: the sessions, the current one marked. With the name of a session: its channels, their events and "
+	"contexts, and what became of its records so far. With --userspace: the programs that run and are instrumented, and their "
+	"events with levels; with --fields also what is in these.",
+	NULL
+};
+
+static const struct wmk_cli_option list_options[] = {
+	WMK_CLI_OPTION_SESSION_NAMED("The session, as well as by the argument."),
+	WMK_CLI_OPTION_CHANNEL("This channel only, of the session that is named, or of the current one."),
+	{ 'u', "userspace", NULL, "Programs and their events.", wmk_cli_set_userspace, false },
+	{ 'f', "fields", NULL, "Programs and their events, with the fields.", set_fields, false },
+	{ 0, "pid", "PID", "With --userspace: this process only.", wmk_cli_set_pid, false },
+	{ 0, "names", "WHAT", "The names alone, one in a line, of sessions, channels, events, contexts or levels: what shells "
+	  "complete.", set_names, false },
+	WMK_CLI_OPTION_JSON,
+};
+
+const struct wmk_cli_command wmk_cli_list = {
+	.name = "list",
+	.arguments = "[SESSION]",
+	.summary = "Show sessions, or programs and their events",
+	.details = list_details,
+	.options = list_options,
+	.n_options = sizeof(list_options) / sizeof(list_options[0]),
+	.args_size = sizeof(struct wmk_list_args),
+	.run = run_list,
+};
+
+/* ── status ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int run_status(void *data, char **rest, int n_rest)
+{
+	const struct wmk_cli_common *args = data;
+
+	(void)rest;
+	if (n_rest) {
+		wmk_error(-EINVAL, "status takes no arguments; `waymark list SESSION` shows any session");
+		return wmk_cli_misused(&wmk_cli_status);
+	}
+	return list_sessions(args, WMK_DAEMON_SESSION);
+}
+
+static const char *const status_details[] = {
+	"What `waymark list` shows of the session that is the current one: the one that commands mean when they are not told which.",
+	NULL
+};
+
+static const struct wmk_cli_option status_options[] = { WMK_CLI_OPTION_JSON };
+
+const struct wmk_cli_command wmk_cli_status = {
+	.name = "status",
+	.arguments = "",
+	.summary = "Show the current session",
+	.details = status_details,
+	.options = status_options,
+	.n_options = sizeof(status_options) / sizeof(status_options[0]),
+	.args_size = sizeof(struct wmk_cli_common),
+	.run = run_status,
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * regenerate.c - `waymark regenerate`.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "cli/daemon.h"
+
+static const char *const words[] = { [WAYMARK_CTL_METADATA] = "metadata", [WAYMARK_CTL_STATEDUMP] = "statedump" };
+
+/* enum waymark_ctl_regenerate_what; -EINVAL with a cause chain. */
+static int what_of(char **rest, int n_rest)
+{
+	struct wmk_nearest near;
+	char names[80];
+
+	if (n_rest != 1)
+		return wmk_error(-EINVAL, "what? metadata or statedump");
+	wmk_nearest_init(&near, rest[0]);
+	for (int i = 0; i < (int)(sizeof(words) / sizeof(words[0])); i++) {
+		if (strcmp(rest[0], words[i]) == 0)
+			return i;
+		wmk_nearest_offer(&near, words[i]);
+	}
+	return wmk_error(-EINVAL, "\"%.40s\" cannot be regenerated; there are: %s", rest[0],
+			 near.n ? wmk_nearest_text(&near, names, sizeof(names)) : "metadata, statedump");
+}
+
+static int run(void *data, char **rest, int n_rest)
+{
+	const struct wmk_cli_common *args = data;
+	struct wmk_daemon daemon;
+	int what = what_of(rest, n_rest), err;
+
+	if (what < 0)
+		return wmk_cli_misused(&wmk_cli_regenerate);
+	err = wmk_daemon_open(&daemon, args, WMK_DAEMON_SESSION);
+	if (err == 0)
+		err = wmk_daemon_did(&daemon, waymark_ctl_regenerate(daemon.ctl, daemon.session, (uint32_t)what, &daemon.result));
+	if (err == 0 && !args->json)
+		printf("Session %s: %s regenerated\n", daemon.session, words[what]);
+	return wmk_daemon_close(&daemon, args, err);
+}
+
+static const char *const details[] = {
+	"metadata: writes the description of the trace anew, for one that was damaged or removed. statedump: lets every program record "
+	"again which libraries it has loaded, for a trace whose beginning was overwritten.",
+	NULL
+};
+
+static const struct wmk_cli_option options[] = { WMK_CLI_OPTION_SESSION, WMK_CLI_OPTION_JSON };
+
+const struct wmk_cli_command wmk_cli_regenerate = {
+	.name = "regenerate",
+	.arguments = "metadata | statedump",
+	.summary = "Write a trace's description, or the programs' state, once more",
+	.details = details,
+	.options = options,
+	.n_options = sizeof(options) / sizeof(options[0]),
+	.args_size = sizeof(struct wmk_cli_common),
+	.run = run,
+};

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c - `waymark create`, `destroy`, `start`, `stop`, `clear`, `set-session`: a session's life.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/current.h"
+#include "cli/daemon.h"
+#include "cli/session.h"
+#include "cli/show.h"
+
+static int set_all(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_session_args *)data)->all = true;
+	return 0;
+}
+
+/* The session of -s or of the one argument; with --all, none. */
+static int which(struct wmk_session_args *args, char **rest, int n_rest)
+{
+	int err = wmk_cli_session_argument(&args->common, rest, n_rest);
+
+	if (err == 0 && args->all && args->common.session)
+		return wmk_error(-EINVAL, "--all and the name of a session do not go together");
+	return err;
+}
+
+#define ARGUMENT "[SESSION]"
+#define OPTION_ALL(help) { 'a', "all", NULL, help, set_all, false }
+
+/* ── create ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int set_output(void *data, const char *value)
+{
+	if (!*value)
+		return wmk_error(-EINVAL, "the name of a directory is missing");
+	((struct wmk_session_args *)data)->output = value;
+	return 0;
+}
+
+int wmk_session_absolute(const char *path, char *buf, size_t size)
+{
+	char here[PATH_MAX] = "";
+
+	if (path[0] != '/' && !getcwd(here, sizeof(here)))
+		return wmk_error(-errno, "cannot tell the current directory");
+	if ((size_t)snprintf(buf, size, "%s%s%s", here, path[0] == '/' ? "" : "/", path) >= size)
+		return wmk_error(-ENAMETOOLONG, "the path is too long");
+	return 0;
+}
+
+static void make_current(const char *name)
+{
+	char text[8 * WMK_ERROR_LEN];
+
+	if (wmk_current_set(name) < 0)
+		wmk_cli_warn("%s; name the session by -s %s", wmk_error_text(text, sizeof(text)), name);
+}
+
+static int run_create(void *data, char **rest, int n_rest)
+{
+	struct wmk_session_args *args = data;
+	char home[PATH_MAX], output[PATH_MAX];
+	struct waymark_ctl_create_options options = { .size = sizeof(options), .home = home };
+	const struct waymark_ctl_session_info *session;
+	struct wmk_daemon daemon = { NULL };
+	int err = wmk_cli_session_argument(&args->common, rest, n_rest);
+
+	if (err < 0)
+		return wmk_cli_misused(&wmk_cli_create);
+	err = wmk_current_home(home, sizeof(home));
+	if (err == 0 && args->output)
+		err = wmk_session_absolute(args->output, output, sizeof(output));
+	options.path = args->output ? output : NULL;
+	options.name = args->common.session;
+	if (err == 0)
+		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
+	if (err == 0) {
+		daemon.session[0] = '\0';        /* that there is none of that name is as it should be */
+		err = wmk_daemon_did(&daemon, waymark_ctl_create(daemon.ctl, &options, &daemon.result));
+	}
+	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
+	if (session) {
+		make_current(session->name);
+		if (!args->common.json)
+			printf("Session %s: its trace will be in %s. `waymark enable-event` says what to record.\n", session->name,
+			       wmk_cli_clean(session->path));
+	}
+	return wmk_daemon_close(&daemon, &args->common, err);
+}
+
+static const char *const create_details[] = {
+	"A session is a name, a directory for its trace, and channels with events, which are enabled by other commands. Several "
+	"sessions record at once without seeing each other. The new one becomes the current session, which the other commands mean "
+	"when they are not told which; which one is current is kept for each user, in ~/.waymark/session.",
+	"Without a name, one is made from the time. The trace goes to ~/waymark-traces/NAME-YYYYmmdd-HHMMSS.",
+	NULL
+};
+
+static const struct wmk_cli_option create_options[] = {
+	{ 's', "session", "NAME", "The name, as well as by the argument.", wmk_cli_set_session, false },
+	{ 'o', "output", "DIR", "The trace's directory.", set_output, false },
+	WMK_CLI_OPTION_JSON,
+};
+
+const struct wmk_cli_command wmk_cli_create = {
+	.name = "create",
+	.arguments = "[NAME]",
+	.summary = "Make a session",
+	.details = create_details,
+	.options = create_options,
+	.n_options = sizeof(create_options) / sizeof(create_options[0]),
+	.args_size = sizeof(struct wmk_session_args),
+	.run = run_create,
+};
+
+/* ── destroy, stop ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* "Session one stopped: 120 records, 3 lost, 1.5 MB in PATH", and why they were lost. */
+static void tell_ends(const struct wmk_daemon *daemon, const char *what, bool print)
+{
+	const struct waymark_ctl_session_info *const *sessions;
+	unsigned n = waymark_ctl_result_sessions(daemon->result, &sessions);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (print) {
+			printf("Session %s %s: ", sessions[i]->name, what);
+			wmk_show_counts(sessions[i]);
+		}
+		wmk_show_loss(sessions[i]);
+	}
+	if (!n && print)
+		puts("There is no session.");
+}
+
+static int end(const struct wmk_cli_command *command, struct wmk_session_args *args, char **rest, int n_rest,
+	       int (*request)(struct waymark_ctl *, const char *, struct waymark_ctl_result **), const char *what, bool destroyed)
+{
+	struct wmk_daemon daemon;
+	int err = which(args, rest, n_rest);
+
+	if (err < 0)
+		return wmk_cli_misused(command);
+	err = wmk_daemon_open(&daemon, &args->common, args->all ? WMK_DAEMON_ANY : WMK_DAEMON_SESSION);
+	if (err == 0)
+		err = wmk_daemon_did(&daemon, request(daemon.ctl, args->all ? NULL : daemon.session, &daemon.result));
+	if (err == 0)
+		tell_ends(&daemon, what, !args->common.json);
+	if (err == 0 && destroyed && wmk_current_forget(args->all ? NULL : daemon.session) < 0)
+		wmk_error_clear();       /* it names one that is not there: the next command says so */
+	return wmk_daemon_close(&daemon, &args->common, err);
+}
+
+static int run_destroy(void *data, char **rest, int n_rest)
+{
+	return end(&wmk_cli_destroy, data, rest, n_rest, waymark_ctl_destroy, "destroyed", true);
+}
+
+static int run_stop(void *data, char **rest, int n_rest)
+{
+	return end(&wmk_cli_stop, data, rest, n_rest, waymark_ctl_stop, "stopped", false);
+}
+
+static const char *const destroy_details[] = {
+	"The session stops, all that was recorded is written, and the session is forgotten. Its trace stays.",
+	NULL
+};
+
+static const struct wmk_cli_option destroy_options[] = {
+	WMK_CLI_OPTION_SESSION, OPTION_ALL("All of your sessions."), WMK_CLI_OPTION_JSON,
+};
+
+const struct wmk_cli_command wmk_cli_destroy = {
+	.name = "destroy",
+	.arguments = ARGUMENT,
+	.summary = "End a session, and say what became of its records",
+	.details = destroy_details,
+	.options = destroy_options,
+	.n_options = sizeof(destroy_options) / sizeof(destroy_options[0]),
+	.args_size = sizeof(struct wmk_session_args),
+	.run = run_destroy,
+};
+
+static const char *const stop_details[] = {
+	"Programs record no longer, and all that was recorded is in the trace when the command returns. Tells how many records there "
+	"are, how many were lost, and which option would have avoided it. `waymark start` goes on.",
+	NULL
+};
+
+const struct wmk_cli_command wmk_cli_stop = {
+	.name = "stop",
+	.arguments = ARGUMENT,
+	.summary = "Stop recording, and say what became of the records",
+	.details = stop_details,
+	.options = destroy_options,
+	.n_options = sizeof(destroy_options) / sizeof(destroy_options[0]),
+	.args_size = sizeof(struct wmk_session_args),
+	.run = run_stop,
+};
+
+/* ── start, clear ────────────────────────────────────────────────────────────────────────────────────── */
+
+static int change(const struct wmk_cli_command *command, struct wmk_session_args *args, char **rest, int n_rest,
+		  int (*request)(struct waymark_ctl *, const char *, struct waymark_ctl_result **), const char *what)
+{
+	const struct waymark_ctl_session_info *session;
+	struct wmk_daemon daemon;
+	int err = which(args, rest, n_rest);
+
+	if (err < 0)
+		return wmk_cli_misused(command);
+	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
+	if (err == 0)
+		err = wmk_daemon_did(&daemon, request(daemon.ctl, daemon.session, &daemon.result));
+	if (err == -ENODATA)
+		wmk_error_add(err, "there is nothing to record: `waymark enable-event` says what");
+	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
+	if (session && !args->common.json)
+		printf("Session %s %s %s\n", session->name, what, wmk_cli_clean(session->path));
+	return wmk_daemon_close(&daemon, &args->common, err);
+}
+
+static int run_start(void *data, char **rest, int n_rest)
+{
+	return change(&wmk_cli_start, data, rest, n_rest, waymark_ctl_start, "records into");
+}
+
+static int run_clear(void *data, char **rest, int n_rest)
+{
+	return change(&wmk_cli_clear, data, rest, n_rest, waymark_ctl_clear, "has forgotten what was in");
+}
+
+static const char *const start_details[] = {
+	"Programs that run, and those that will be started, record the events that are enabled. Channels and events can be added "
+	"later.",
+	NULL
+};
+
+static const char *const clear_details[] = {
+	"Empties the buffers and the trace, and goes on: what is recorded afterwards is all that there will be.",
+	NULL
+};
+
+static const struct wmk_cli_option start_options[] = { WMK_CLI_OPTION_SESSION, WMK_CLI_OPTION_JSON };
+
+const struct wmk_cli_command wmk_cli_start = {
+	.name = "start",
+	.arguments = ARGUMENT,
+	.summary = "Begin to record, or go on",
+	.details = start_details,
+	.options = start_options,
+	.n_options = sizeof(start_options) / sizeof(start_options[0]),
+	.args_size = sizeof(struct wmk_session_args),
+	.run = run_start,
+};
+
+const struct wmk_cli_command wmk_cli_clear = {
+	.name = "clear",
+	.arguments = ARGUMENT,
+	.summary = "Forget what a session has recorded so far",
+	.details = clear_details,
+	.options = start_options,
+	.n_options = sizeof(start_options) / sizeof(start_options[0]),
+	.args_size = sizeof(struct wmk_session_args),
+	.run = run_clear,
+};
+
+/* ── set-session ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static int run_set_session(void *data, char **rest, int n_rest)
+{
+	struct wmk_session_args *args = data;
+	struct wmk_daemon daemon;
+	int err = wmk_cli_session_argument(&args->common, rest, n_rest);
+
+	if (err == 0 && !args->common.session)
+		err = wmk_error(-EINVAL, "which session?");
+	if (err < 0)
+		return wmk_cli_misused(&wmk_cli_set_session_command);
+	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
+	if (err == 0)
+		err = wmk_daemon_did(&daemon, waymark_ctl_list_sessions(daemon.ctl, daemon.session, &daemon.result));
+	if (err == 0)
+		err = wmk_current_set(daemon.session);
+	if (err == 0 && !args->common.json)
+		printf("The current session is %s.\n", daemon.session);
+	return wmk_daemon_close(&daemon, &args->common, err);
+}
+
+static const char *const set_session_details[] = {
+	"Commands that are not told which session they are about mean the current one. It is kept for each user, in "
+	"~/.waymark/session.",
+	NULL
+};
+
+static const struct wmk_cli_option set_session_options[] = { WMK_CLI_OPTION_JSON };
+
+const struct wmk_cli_command wmk_cli_set_session_command = {
+	.name = "set-session",
+	.arguments = "SESSION",
+	.summary = "Make a session the current one",
+	.details = set_session_details,
+	.options = set_session_options,
+	.n_options = sizeof(set_session_options) / sizeof(set_session_options[0]),
+	.args_size = sizeof(struct wmk_session_args),
+	.run = run_set_session,
+};

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * show.c - see show.h.
+ */
+#include <inttypes.h>
+#include <pwd.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/command.h"
+#include "cli/show.h"
+
+#define NAME_COLUMN_MAX 48u
+#define SUBBUF_MIN 4096u
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void heading(const char *text)
+{
+	const char *bold = wmk_cli_color(stdout, WMK_CLI_BOLD);
+
+	printf("%s%s%s", bold, text, *bold ? wmk_cli_color(stdout, WMK_CLI_PLAIN) : "");
+}
+
+/* ── loss ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Overwritten ones are not among them: that is what was asked for. */
+static uint64_t lost(const struct waymark_ctl_counts *counts)
+{
+	return counts->lost_full + counts->lost_memory + counts->lost_size + counts->lost_retry + counts->unwritten;
+}
+
+void wmk_show_counts(const struct waymark_ctl_session_info *session)
+{
+	const struct waymark_ctl_counts *counts = session->counts;
+	char bytes[32];
+
+	printf("%" PRIu64 " record%s, %" PRIu64 " lost", counts->records, plural(counts->records), lost(counts));
+	if (counts->overwritten)
+		printf(" (%" PRIu64 " overwritten by newer ones)", counts->overwritten);
+	printf(", %s in %s\n", wmk_cli_bytes_text(counts->bytes, bytes, sizeof(bytes)), wmk_cli_clean(session->path));
+}
+
+/* Why most were lost, and which option of enable-channel would have avoided it. */
+static const char *remedy(const struct waymark_ctl_channel_info *channel, char *buf, size_t size)
+{
+	const struct waymark_ctl_counts *counts = channel->counts;
+	uint64_t worst = counts->lost_full, least = channel->mode == WAYMARK_CTL_OVERWRITE ? 4 : 2;
+	char text[32];
+
+	snprintf(buf, size, "its buffers were full; --num-subbuf %" PRIu64 " or --subbuf-size %s would have helped", 2 * channel->n_subbufs,
+		 wmk_cli_size_text(2 * channel->subbuf_size, text, sizeof(text)));
+	if (counts->lost_size > worst) {
+		worst = counts->lost_size;
+		snprintf(buf, size, "they are larger than a sub-buffer; --subbuf-size %s would have helped",
+			 wmk_cli_size_text(2 * channel->subbuf_size, text, sizeof(text)));
+	}
+	if (counts->lost_memory > worst) {
+		worst = counts->lost_memory;
+		if (channel->n_subbufs / 2 >= least)
+			snprintf(buf, size, "there was no memory for its buffers; --num-subbuf %" PRIu64 " would have asked for less",
+				channel->n_subbufs / 2);
+		else
+			snprintf(buf, size, "there was no memory for its buffers; --subbuf-size %s would have asked for less",
+				 wmk_cli_size_text(channel->subbuf_size / 2 >= SUBBUF_MIN ? channel->subbuf_size / 2 : SUBBUF_MIN, text,
+					sizeof(text)));
+	}
+	if (counts->lost_retry > worst) {
+		worst = counts->lost_retry;
+		snprintf(buf, size, "the program was interrupted again and again; no option would have helped");
+	}
+	if (counts->unwritten > worst)
+		snprintf(buf, size, "they could not be written; `waymark create --output` with a directory where there is room would "
+			"have helped");
+	return buf;
+}
+
+void wmk_show_loss(const struct waymark_ctl_session_info *session)
+{
+	char words[160];
+
+	for (unsigned i = 0; i < session->n_channels; i++) {
+		const struct waymark_ctl_channel_info *channel = session->channels[i];
+		uint64_t n = lost(channel->counts);
+
+		if (n)
+			wmk_cli_warn("channel %s of session %s lost %" PRIu64 " record%s: %s", channel->name, session->name, n,
+				     plural(n), remedy(channel, words, sizeof(words)));
+		if (channel->counts->cut)
+			wmk_cli_warn("channel %s of session %s: %" PRIu64 " string%s or sequence%s cut", channel->name, session->name,
+				     channel->counts->cut, plural(channel->counts->cut), channel->counts->cut == 1 ? " was" : "s were");
+	}
+}
+
+/* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static const char *state_of(const struct waymark_ctl_session_info *session)
+{
+	return session->active ? "records" : session->started ? "stopped" : "not started";
+}
+
+static int width_of(size_t longest, const char *title)
+{
+	size_t least = strlen(title);
+
+	return (int)(longest < least ? least : longest > NAME_COLUMN_MAX ? NAME_COLUMN_MAX : longest);
+}
+
+void wmk_show_sessions(const struct waymark_ctl_session_info *const *sessions, unsigned n, const char *current)
+{
+	size_t longest = 0;
+	char title[160];
+	int width;
+
+	if (!n) {
+		puts("There is no session; `waymark create` makes one.");
+		return;
+	}
+	for (unsigned i = 0; i < n; i++)
+		longest = strlen(sessions[i]->name) > longest ? strlen(sessions[i]->name) : longest;
+	width = width_of(longest, "SESSION");
+	snprintf(title, sizeof(title), "  %-*s  %-11s  %8s  %12s  %8s  %s\n", width, "SESSION", "STATE", "CHANNELS", "RECORDS", "LOST",
+		"TRACE");
+	heading(title);
+	for (unsigned i = 0; i < n; i++) {
+		const struct waymark_ctl_session_info *session = sessions[i];
+
+		printf("%c %-*s  %-11s  %8u  %12" PRIu64 "  %8" PRIu64 "  %s\n", strcmp(session->name, current) == 0 ? '*' : ' ', width,
+		       session->name, state_of(session), session->n_channels, session->counts->records,
+		       lost(session->counts), wmk_cli_clean(session->path));
+	}
+}
+
+static void show_rule(const struct waymark_ctl_rule_info *rule)
+{
+	printf("    %-32s", wmk_cli_clean(rule->pattern));
+	for (unsigned i = 0; i < rule->n_exclusions; i++)
+		printf("%s%s", i ? "," : " but not ", wmk_cli_clean(rule->exclusions[i]));
+	if (rule->level_op == WAYMARK_CTL_AT_LEAST)
+		printf(" level %s or more severe", waymark_ctl_level_name(rule->level));
+	else if (rule->level_op == WAYMARK_CTL_EXACTLY)
+		printf(" level %s", waymark_ctl_level_name(rule->level));
+	else if (rule->level_op == WAYMARK_CTL_BETWEEN)
+		printf(" level %s to %s", waymark_ctl_level_name(rule->level), waymark_ctl_level_name(rule->level_to));
+	printf(" %s, %" PRIu64 " event%s matched\n", rule->enabled ? "enabled" : "disabled", rule->matched, plural(rule->matched));
+}
+
+static void show_domain(const struct waymark_ctl_channel_info *channel)
+{
+	if (channel->domain == WAYMARK_CTL_PID)
+		printf(", process %" PRIu64, channel->pid);
+	else if (channel->domain == WAYMARK_CTL_EXEC)
+		printf(", programs %s", wmk_cli_clean(channel->exec));
+	if (channel->domain != WAYMARK_CTL_USER && channel->follow)
+		fputs(" and what they start", stdout);
+}
+
+static void show_options(const struct waymark_ctl_channel_info *channel)
+{
+	char size[32], limit[32];
+
+	printf("    %" PRIu64 " sub-buffers of %s for each CPU and %s; ", channel->n_subbufs,
+	       wmk_cli_size_text(channel->subbuf_size, size, sizeof(size)), channel->buffers == WAYMARK_CTL_PER_PID ? "process" : "user");
+	if (channel->mode == WAYMARK_CTL_OVERWRITE)
+		fputs("overwrites the oldest records", stdout);
+	else if (channel->blocking_us < 0)
+		fputs("programs wait for room", stdout);
+	else if (channel->blocking_us)
+		printf("programs wait %" PRId64 " us for room, then records are lost", channel->blocking_us);
+	else
+		fputs("records are lost when full", stdout);
+	if (channel->tracefile_size)
+		printf("; files of %s", wmk_cli_size_text(channel->tracefile_size, limit, sizeof(limit)));
+	if (channel->tracefile_count)
+		printf(", the last %" PRIu64 " kept", channel->tracefile_count);
+	fputc('\n', stdout);
+}
+
+static void show_channel(const struct waymark_ctl_channel_info *channel)
+{
+	fputs("  ", stdout);
+	heading(channel->name);
+	printf(": %s", channel->enabled ? "enabled" : "disabled");
+	show_domain(channel);
+	printf("; %" PRIu64 " record%s, %" PRIu64 " lost\n", channel->counts->records, plural(channel->counts->records),
+	       lost(channel->counts));
+	show_options(channel);
+	for (unsigned i = 0; i < channel->n_contexts; i++)
+		printf("%s%s%s", i ? ", " : "    with ", channel->contexts[i], i + 1 == channel->n_contexts ? "\n" : "");
+	for (unsigned i = 0; i < channel->n_rules; i++)
+		show_rule(channel->rules[i]);
+	if (!channel->n_rules)
+		puts("    no events: `waymark enable-event` enables some");
+}
+
+static void show_tracker(const char *what, bool narrowed, const uint64_t *ids, unsigned n)
+{
+	if (!narrowed)
+		return;
+	printf("  only %s:", what);
+	for (unsigned i = 0; i < n; i++)
+		printf(" %" PRIu64, ids[i]);
+	puts(n ? "" : " none");
+}
+
+void wmk_show_session(const struct waymark_ctl_session_info *session, const char *channel)
+{
+	const struct waymark_ctl_trackers *trackers = session->trackers;
+	time_t created = (time_t)session->created;
+	char date[64] = "";
+	struct tm tm;
+
+	if (localtime_r(&created, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
+	heading(session->name);
+	printf(": %s, made %s\n  ", state_of(session), date);
+	wmk_show_counts(session);
+	show_tracker("processes", trackers->pid, trackers->pids, trackers->n_pids);
+	show_tracker("users", trackers->uid, trackers->uids, trackers->n_uids);
+	show_tracker("groups", trackers->gid, trackers->gids, trackers->n_gids);
+	for (unsigned i = 0; i < session->n_channels; i++)
+		if (!channel || strcmp(session->channels[i]->name, channel) == 0)
+			show_channel(session->channels[i]);
+	if (!session->n_channels)
+		puts("  no channels: `waymark enable-event` makes one");
+}
+
+/* ── programs ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void show_event(const struct waymark_ctl_event_info *event, int width, bool fields)
+{
+	const char *level = waymark_ctl_level_name(event->level);
+	char name[320], place[512] = "";
+	size_t longest = 0;
+
+	snprintf(name, sizeof(name), "%s:%s", event->provider, event->name);
+	if (event->file && event->file[0])
+		snprintf(place, sizeof(place), "%.480s:%" PRIu32, event->file, event->line);
+	printf("  %-*s  %-14s  %-8s  %s\n", width, wmk_cli_clean(name), level ? level : "?", event->enabled ? "enabled" : "",
+		wmk_cli_clean(place));
+	for (unsigned i = 0; fields && i < event->n_fields; i++)
+		longest = strlen(event->fields[i]->name) > longest ? strlen(event->fields[i]->name) : longest;
+	for (unsigned i = 0; fields && i < event->n_fields; i++) {
+		const struct waymark_ctl_field_info *field = event->fields[i];
+		bool unit = field->unit && field->unit[0];
+
+		printf("      %-*s  %s%s%s%s\n", width_of(longest, ""), wmk_cli_clean(field->name), wmk_cli_clean(field->type),
+		       unit ? " (" : "", unit ? wmk_cli_clean(field->unit) : "",
+		       unit ? ")" : "");
+	}
+}
+
+static void show_app(const struct waymark_ctl_app_info *app, bool fields)
+{
+	const struct passwd *user = getpwuid((uid_t)app->uid);
+	size_t longest = 0;
+
+	heading(wmk_cli_clean(app->name));
+	printf(" (pid %" PRIu64 ", user ", app->pid);
+	if (user)
+		fputs(user->pw_name, stdout);
+	else
+		printf("%" PRIu64, app->uid);
+	printf("%s%s): %u event%s%s%s\n", app->exe && app->exe[0] ? ", " : "", app->exe ? wmk_cli_clean(app->exe) : "", app->n_known,
+		plural(app->n_known),
+	       app->why && app->why[0] ? "; " : "", app->why ? wmk_cli_clean(app->why) : "");
+	for (unsigned i = 0; i < app->n_events; i++) {
+		size_t len = strlen(app->events[i]->provider) + 1 + strlen(app->events[i]->name);
+
+		longest = len > longest ? len : longest;
+	}
+	for (unsigned i = 0; i < app->n_events; i++)
+		show_event(app->events[i], width_of(longest, ""), fields);
+}
+
+void wmk_show_apps(const struct waymark_ctl_app_info *const *apps, unsigned n, bool fields)
+{
+	if (!n)
+		puts("No program that is instrumented runs.");
+	for (unsigned i = 0; i < n; i++)
+		show_app(apps[i], fields);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fake_ctl.h - libwaymark-ctl without a daemon: remembers what it was asked, answers what it was told to.
+ */
+#ifndef TESTS_FAKE_CTL_H
+#define TESTS_FAKE_CTL_H
+
+#include <waymark/ctl.h>
+
+#define FAKE_MAX 8
+
+struct fake {
+	/* What was asked: calls one after the other, "start one; enable-event one chan a:* -x c level 1 4 0; ". */
+	char asked[2048];
+	unsigned connects, starts;           /* of these, allowed to start a daemon */
+	/* What is answered. */
+	int rc;                              /* of requests other than lists */
+	const char *error;
+	const struct waymark_ctl_session_info *sessions[FAKE_MAX];
+	unsigned n_sessions;
+	const struct waymark_ctl_app_info *apps[FAKE_MAX], *unanswered[FAKE_MAX];
+	unsigned n_apps, n_unanswered;
+	const char *warnings[FAKE_MAX];
+	unsigned n_warnings;
+	unsigned results;                    /* that were not freed */
+};
+extern struct fake fake;
+
+#endif

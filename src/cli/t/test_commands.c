@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_commands.c - what each command asks of libwaymark-ctl, what it says of the answer, what it refuses; with fake_ctl.c in its place.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/current.h"
+#include "fake_ctl.h"
+
+static char home[] = "/tmp/waymark-cli-XXXXXX", said[16384];
+
+/* Standard output and error of what runs between. */
+static int capture(int fd[3])
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/said", home);
+	fflush(stdout);
+	fd[0] = dup(1);
+	fd[1] = dup(2);
+	fd[2] = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	return fd[2] >= 0 && dup2(fd[2], 1) == 1 && dup2(fd[2], 2) == 2 ? 0 : -1;
+}
+
+static void captured(int fd[3])
+{
+	ssize_t n;
+
+	fflush(stdout);
+	dup2(fd[0], 1);
+	dup2(fd[1], 2);
+	n = pread(fd[2], said, sizeof(said) - 1, 0);
+	said[n > 0 ? n : 0] = '\0';
+	for (unsigned i = 0; i < 3; i++)
+		close(fd[i]);
+}
+
+/* A command line, as main() runs it, without "waymark": the exit status. */
+static int run(const char *line)
+{
+	char text[512], *argv[40], **rest;
+	const struct wmk_cli_command *command;
+	int argc = 0, n_rest, fd[3], status;
+	void *args;
+
+	snprintf(text, sizeof(text), "%s", line);
+	for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	command = wmk_cli_look_up(argv[0]);
+	assert_non_null(command);
+	args = calloc(1, command->args_size);
+	memset(fake.asked, 0, sizeof(fake.asked));
+	assert_int_equal(capture(fd), 0);
+	status = wmk_cli_parse(command, argv + 1, argc - 1, args, &rest, &n_rest);
+	status = status < 0 ? wmk_cli_misused(command) : command->run(args, rest, n_rest);
+	captured(fd);
+	if (command->done)
+		command->done(args);
+	free(args);
+	assert_int_equal(fake.results, 0);
+	return status;
+}
+
+static void asks(const char *line, const char *asked)
+{
+	int status = run(line);
+
+	if (status != 0 || strcmp(fake.asked, asked) != 0)
+		fail_msg("`%s`: status %d, asked '%s', not '%s'; said '%s'", line, status, fake.asked, asked, said);
+}
+
+static void says(const char *words)
+{
+	if (!strstr(said, words))
+		fail_msg("it does not say '%s': '%s'", words, said);
+}
+
+static void refuses(const char *line, const char *words)
+{
+	int status = run(line);
+
+	if (status != WMK_CLI_USAGE || fake.asked[0] || !strstr(said, words) || !strstr(said, "usage: waymark"))
+		fail_msg("`%s`: status %d, asked '%s', said '%s', not '%s'", line, status, fake.asked, said, words);
+}
+
+static void fails(const char *line, const char *words)
+{
+	int status = run(line);
+
+	if (status != WMK_CLI_FAILED || !strstr(said, words))
+		fail_msg("`%s`: status %d, said '%s', not '%s'", line, status, said, words);
+}
+
+/* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
+
+static struct waymark_ctl_counts counts = { .records = 120, .lost = 3, .lost_full = 3, .bytes = 1500000 }, none;
+static const struct waymark_ctl_trackers trackers;
+static const char *const exclusions[] = { "a:b" }, *const contexts[] = { "vpid", "ip" };
+static const struct waymark_ctl_rule_info rule = {
+	.pattern = "a:*", .exclusions = exclusions, .n_exclusions = 1, .level_op = WAYMARK_CTL_AT_LEAST, .level = 4, .enabled = true,
+		.matched = 2,
+}, *const rules[] = { &rule };
+static struct waymark_ctl_channel_info channel = {
+	.name = "chan", .subbuf_size = 4096, .n_subbufs = 4, .enabled = true, .contexts = contexts, .n_contexts = 2, .rules = rules,
+		.n_rules = 1,
+	.counts = &counts,
+};
+static const struct waymark_ctl_channel_info *const channels[] = { &channel };
+static struct waymark_ctl_session_info one = {
+	.name = "one", .path = "/traces/one", .active = true, .started = true, .channels = channels, .n_channels = 1, .trackers = &trackers,
+	.counts = &counts,
+}, two = { .name = "two", .path = "/traces/two", .trackers = &trackers, .counts = &none };
+static const struct waymark_ctl_field_info field = { "amount", "f64", "EUR" }, *const fields[] = { &field };
+static const struct waymark_ctl_event_info event = {
+	.provider = "shop", .name = "pa\033id", .level = 6, .file = "shop.c", .line = 12, .enabled = true, .fields = fields, .n_fields = 1,
+}, *const app_events[] = { &event };
+static const struct waymark_ctl_app_info app = {
+	.pid = 77, .name = "shop", .exe = "/usr/bin/shop", .connected = true, .n_known = 1, .events = app_events, .n_events = 1, .why = "",
+};
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&fake, 0, sizeof(fake));
+	fake.sessions[0] = &one;
+	fake.sessions[1] = &two;
+	fake.n_sessions = 2;
+	return wmk_current_set("one");
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	if (!mkdtemp(home) || setenv("WAYMARK_HOME", home, 1) < 0 || setenv("COLUMNS", "80", 1) < 0)
+		return -1;
+	return 0;
+}
+
+static int end(void **state)
+{
+	char path[64];
+
+	(void)state;
+	wmk_current_forget(NULL);
+	snprintf(path, sizeof(path), "%s/said", home);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/.waymark", home);
+	rmdir(path);
+	return rmdir(home);
+}
+
+/* ── tests ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void test_lives(void **state)
+{
+	char asked[128], name[256];
+
+	(void)state;
+	snprintf(asked, sizeof(asked), "create two /there %s; ", home);
+	asks("create two -o /there", asked);
+	says("Session two: its trace will be in /traces/two");
+	assert_int_equal(wmk_current_get(name, sizeof(name)), 0);
+	assert_string_equal(name, "two");
+	asks("set-session one", "");
+	asks("start", "start one; ");
+	says("Session one records into /traces/one");
+	asks("start two", "start two; ");
+	asks("start -s two", "start two; ");
+	asks("stop", "stop one; ");
+	says("Session one stopped: 120 records, 3 lost, 1.5 MB in /traces/one");
+	says("channel chan of session one lost 3 records: its buffers were full; --num-subbuf 8 or --subbuf-size 8k would have helped");
+	asks("stop --all --json", "stop ALL; ");
+	says("{\"about\":\"\"}");
+	asks("clear two", "clear two; ");
+	asks("destroy two", "destroy two; ");
+	says("Session two destroyed: 0 records, 0 lost");
+	assert_int_equal(wmk_current_get(name, sizeof(name)), 0);
+	asks("destroy", "destroy one; ");
+	assert_int_equal(wmk_current_get(name, sizeof(name)), -ENOENT);
+	fails("start", "waymark create");
+	fake.error = "there is no session 'tow'";
+	fails("set-session tow", "there is no session 'tow'");
+	refuses("start a b", "one session at a time");
+	refuses("start a -s b", "named twice");
+	refuses("destroy a --all", "do not go together");
+	refuses("set-session", "which session");
+}
+
+static void test_channels(void **state)
+{
+	(void)state;
+	asks("enable-channel chan", "enable-channel one chan mode 0 buffers 0 0 x 0 block 0 files 0 x 0; ");
+	says("Channel chan of session one is enabled: 4 sub-buffers of 4k");
+	asks("enable-channel -u a,b -s two --overwrite --num-subbuf 3 --subbuf-size=6000 --buffers-pid -C 1M -W 5 --pid 12 --follow",
+	     "enable-channel two a pid 12 follow mode 1 buffers 1 4 x 8192 block 0 files 5 x 1048576; "
+	     "enable-channel two b pid 12 follow mode 1 buffers 1 4 x 8192 block 0 files 5 x 1048576; ");
+	says("made 8k, a power of two");
+	asks("enable-channel c --discard --blocking-timeout inf --exec sh", "enable-channel one c exec sh mode 0 buffers 0 0 x 0 block "
+		"-1 files 0 x 0; ");
+	asks("enable-channel c --blocking-timeout=100", "enable-channel one c mode 0 buffers 0 0 x 0 block 100 files 0 x 0; ");
+	asks("disable-channel chan -s one", "disable-channel one chan; ");
+	refuses("enable-channel", "which channel");
+	refuses("enable-channel c --overwrite --discard", "--discard and --overwrite");
+	refuses("enable-channel c --buffers-uid --buffers-pid", "--buffers-uid and --buffers-pid");
+	refuses("enable-channel c --overwrite --blocking-timeout 5", "do not go together");
+	refuses("enable-channel c --overwrite --num-subbuf 2", "at least 4");
+	refuses("enable-channel c --tracefile-count 2", "--tracefile-size");
+	refuses("enable-channel c --tracefile-size 4k --subbuf-size 1M", "at least one sub-buffer");
+	refuses("enable-channel c --blocking-timeout soon", "microseconds");
+	refuses("enable-channel c --subbuf-sise 1", "did you mean --subbuf-size");
+	refuses("enable-channel c --follow", "whose children");
+	fake.rc = -ENOENT;
+	fails("disable-channel cahn", "did you mean: chan?");
+}
+
+static void test_events(void **state)
+{
+	(void)state;
+	asks("enable-event a:*", "enable-event one - a:*; ");
+	says("Session one, channel chan: a:* enabled, 2 events so far");
+	asks("enable-event -u a:*,b d -c chan -x x,y --exclude z -s two", "enable-event two chan a:*!x!y!z b!x!y!z d!x!y!z; ");
+	asks("enable-event -a", "enable-event one - *; ");
+	asks("enable-event a --loglevel WARNING", "enable-event one - a level 1 4 4; ");
+	asks("enable-event a --loglevel=TRACE_INFO", "enable-event one - a level 1 6 6; ");
+	asks("enable-event a --loglevel-only 14", "enable-event one - a level 2 14 14; ");
+	asks("enable-event a --loglevel info..err --exec prog --follow", "enable-event one - exec prog follow a level 3 3 6; ");
+	asks("disable-event a:*,b -c chan", "disable-event one chan a:* b; ");
+	asks("disable-event --all-events", "disable-event one -; ");
+	refuses("enable-event", "--all");
+	refuses("enable-event -a x", "do not go together");
+	refuses("enable-event x,", "empty");
+	refuses("enable-event x --loglevel wraning", "warning");
+	refuses("enable-event x --loglevel 15", "from 0 (emerg) to 14 (debug)");
+	refuses("enable-event x --loglevel info..", "there is no level");
+	refuses("enable-event x --loglevel 1 --loglevel-only 2", "one condition");
+	refuses("enable-event x --pid 1 --exec a", "do not go together");
+	fake.unanswered[0] = &app;
+	fake.n_unanswered = 1;
+	fake.warnings[0] = "a sentence";
+	fake.n_warnings = 1;
+	asks("enable-event b --json", "enable-event one - b; ");
+	says("warning: a sentence");
+	says("1 program has not answered yet, and will follow as soon as it can: shop (pid 77)");
+	fake.rc = -ENOENT;
+	fails("enable-event a -c cahn", "did you mean: chan?");
+	fake.rc = -EACCES;
+	fake.error = "it is not yours";
+	fails("enable-event a", "it is not yours");
+}
+
+static void test_contexts_and_trackers(void **state)
+{
+	(void)state;
+	asks("add-context -t vpid -tvtid,ip procname -c chan", "add-context one chan vpid vtid ip procname; ");
+	asks("add-context --list", "");
+	says("vpid ");
+	asks("add-context --list --json", "");
+	says("[{\"name\":\"vpid\"");
+	refuses("add-context -t vpdi", "did you mean: vpid");
+	refuses("add-context -t vpid cpu_di", "did you mean: cpu_id");
+	refuses("add-context", "which context");
+	asks("track --pid 1,2 --uid root", "track one 0 1 2; track one 1 0; ");
+	asks("track --vpid=7", "track one 0 7; ");
+	asks("track --pid --all", "track one 0 all; ");
+	asks("untrack --gid --uid --all -s two", "untrack two 1 all; untrack two 2 all; ");
+	refuses("track", "by what");
+	refuses("track --pid", "which");
+	refuses("track --pid 1 --all", "not both");
+	refuses("track 12", "--pid");
+	fails("track --pid x", "not the number of a process");
+	fails("track --uid no-such-user", "no user");
+}
+
+static void test_saved(void **state)
+{
+	(void)state;
+	asks("save", "save ALL -; ");
+	says("saved /saved/one.json");
+	asks("save one -o /dir -f", "save one /dir replace; ");
+	asks("load two -i x.json --override-name three --override-output /there", "load two x.json name three output /there; ");
+	asks("load --all --default-output --force", "load ALL - replace name - output - default; ");
+	refuses("load --default-output --override-output x", "do not go together");
+	refuses("save one --all", "do not go together");
+	fake.rc = -EEXIST;
+	fails("save", "--force");
+	fails("load", "--override-name");
+	fake.rc = 0;
+	asks("regenerate metadata", "regenerate one 0; ");
+	asks("regenerate statedump -s two", "regenerate two 1; ");
+	refuses("regenerate", "metadata or statedump");
+	refuses("regenerate metadat", "there are: metadata");
+}
+
+static void test_lists(void **state)
+{
+	(void)state;
+	asks("list", "");
+	says("* one  ");
+	says("  two  ");
+	asks("status", "");
+	says("a:*                              but not a:b level warning or more severe enabled, 2 events matched");
+	says("with vpid, ip");
+	asks("list one -c chan", "");
+	asks("list --json", "");
+	says("{\"about\":\"\"}");
+	fails("list one -c chna", "did you mean: chan?");
+	fake.apps[0] = &app;
+	fake.n_apps = 1;
+	asks("list -u", "apps 1 0; ");
+	says("shop (pid 77, user root, /usr/bin/shop): 1 event");
+	says("shop:pa?id");
+	assert_null(strstr(said, "amount"));
+	asks("list -f --pid 77", "apps 1 77; ");
+	says("amount");
+	says("f64 (EUR)");
+	asks("list --names sessions", "");
+	assert_string_equal(said, "one\ntwo\n");
+	asks("list --names channels", "");
+	assert_string_equal(said, "chan\n");
+	asks("list --names events", "apps 1 0; ");
+	assert_string_equal(said, "shop:pa?id\n");
+	asks("list --names levels", "");
+	says("emerg\n");
+	refuses("list --names thing", "sessions");
+	refuses("list -u one", "without a session");
+	refuses("list --pid 1", "--userspace");
+	refuses("status one", "takes no arguments");
+	fake.n_sessions = 0;
+	asks("list", "");
+	says("waymark create");
+}
+
+/* -n goes before the command. */
+static void test_no_daemon(void **state)
+{
+	(void)state;
+	asks("list", "");
+	assert_int_equal(fake.starts, 1);
+	wmk_cli_no_sessiond = true;
+	asks("list", "");
+	wmk_cli_no_sessiond = false;
+	assert_int_equal(fake.connects, 2);
+	assert_int_equal(fake.starts, 1);
+}
+
+static void test_remedies(void **state)
+{
+	(void)state;
+	one.active = false;
+	counts = (struct waymark_ctl_counts){ .lost_size = 1 };
+	asks("stop", "stop one; ");
+	says("larger than a sub-buffer; --subbuf-size 8k would have helped");
+	counts = (struct waymark_ctl_counts){ .lost_memory = 1 };
+	asks("stop", "stop one; ");
+	says("--num-subbuf 2 would have asked for less");
+	counts = (struct waymark_ctl_counts){ .unwritten = 5, .overwritten = 7 };
+	asks("stop", "stop one; ");
+	says("5 lost (7 overwritten by newer ones)");
+	says("could not be written");
+	counts = (struct waymark_ctl_counts){ .records = 1, .cut = 2 };
+	asks("destroy", "destroy one; ");
+	says("1 record, 0 lost");
+	says("2 strings or sequences were cut");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_lives, setup), cmocka_unit_test_setup(test_channels, setup),
+			cmocka_unit_test_setup(test_events, setup),
+		cmocka_unit_test_setup(test_contexts_and_trackers, setup), cmocka_unit_test_setup(test_saved, setup),
+		cmocka_unit_test_setup(test_lists, setup), cmocka_unit_test_setup(test_no_daemon, setup),
+		cmocka_unit_test_setup(test_remedies, setup),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * track.c - `waymark track`, `waymark untrack`: whose programs a session records at all.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/daemon.h"
+#include "cli/track.h"
+
+static const char *const kind_names[WMK_TRACKED_KINDS] = { "pid", "uid", "gid" };
+
+static int set_kind(struct wmk_track_args *args, enum wmk_tracked kind, const char *list)
+{
+	args->given[kind] = true;
+	return list ? wmk_cli_words_add(&args->ids[kind], list) : 0;
+}
+
+static int set_pid(void *data, const char *value)
+{
+	return set_kind(data, WMK_TRACKED_PID, value);
+}
+
+static int set_uid(void *data, const char *value)
+{
+	return set_kind(data, WMK_TRACKED_UID, value);
+}
+
+static int set_gid(void *data, const char *value)
+{
+	return set_kind(data, WMK_TRACKED_GID, value);
+}
+
+static int set_all(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_track_args *)data)->all = true;
+	return 0;
+}
+
+int wmk_track_id(enum wmk_tracked kind, const char *word, uint64_t *id)
+{
+	const struct passwd *user = NULL;
+	const struct group *group = NULL;
+
+	if (word[0] >= '0' && word[0] <= '9')
+		return wmk_cli_number(word, kind == WMK_TRACKED_PID ? INT32_MAX : UINT32_MAX - 1, id);
+	if (kind == WMK_TRACKED_PID)
+		return wmk_error(-EINVAL, "\"%.40s\" is not the number of a process", word);
+	if (kind == WMK_TRACKED_UID)
+		user = getpwnam(word);
+	else
+		group = getgrnam(word);
+	if (!user && !group)
+		return wmk_error(-ENOENT, "there is no %s \"%.40s\"", kind == WMK_TRACKED_UID ? "user" : "group", word);
+	*id = user ? user->pw_uid : group->gr_gid;
+	return 0;
+}
+
+int wmk_track_arguments(const struct wmk_track_args *args, int n_rest)
+{
+	unsigned given = 0;
+
+	if (n_rest)
+		return wmk_error(-EINVAL, "processes and users are named by --pid, --uid, --gid");
+	for (unsigned i = 0; i < WMK_TRACKED_KINDS; i++) {
+		given += args->given[i];
+		if (args->given[i] && args->all == (args->ids[i].n > 0))
+			return wmk_error(-EINVAL, args->all ? "--%s with a list, or with --all, but not both" :
+					 "--%s: which? Give a list, or --all", kind_names[i]);
+	}
+	if (!given)
+		return wmk_error(-EINVAL, "by what? --pid, --uid or --gid");
+	return 0;
+}
+
+typedef int request(struct waymark_ctl *, const struct waymark_ctl_track_options *, struct waymark_ctl_result **);
+
+/* One kind: its words become numbers, its numbers a request. */
+static int ask(struct wmk_daemon *daemon, const struct wmk_track_args *args, enum wmk_tracked kind, request *what)
+{
+	const struct wmk_cli_words *words = &args->ids[kind];
+	uint64_t *ids = calloc(words->n + 1, sizeof(*ids));
+	struct waymark_ctl_track_options options = {
+		.size = sizeof(options), .session = daemon->session, .kind = (uint32_t)kind, .all = args->all, .ids = ids,
+			.n_ids = words->n,
+	};
+	int err = ids ? 0 : wmk_error(-ENOMEM, "no memory");
+
+	for (unsigned i = 0; i < words->n && err == 0; i++)
+		err = wmk_track_id(kind, words->items[i], &ids[i]);
+	if (err == 0) {
+		wmk_daemon_drop(daemon);
+		err = wmk_daemon_did(daemon, what(daemon->ctl, &options, &daemon->result));
+	}
+	free(ids);
+	return err;
+}
+
+static int run(const struct wmk_cli_command *command, struct wmk_track_args *args, int n_rest, request *what, const char *words)
+{
+	struct wmk_daemon daemon;
+	int err = wmk_track_arguments(args, n_rest);
+
+	if (err < 0)
+		return wmk_cli_misused(command);
+	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
+	for (int kind = 0; kind < WMK_TRACKED_KINDS && err == 0; kind++)
+		if (args->given[kind])
+			err = ask(&daemon, args, (enum wmk_tracked)kind, what);
+	for (int kind = 0; kind < WMK_TRACKED_KINDS && err == 0 && !args->common.json; kind++) {
+		if (!args->given[kind])
+			continue;
+		printf("Session %s %s %s", daemon.session, words, kind_names[kind]);
+		for (unsigned i = 0; i < args->ids[kind].n; i++)
+			printf(" %s", args->ids[kind].items[i]);
+		puts(args->all ? " of any number" : "");
+	}
+	return wmk_daemon_close(&daemon, &args->common, err);
+}
+
+static int run_track(void *data, char **rest, int n_rest)
+{
+	(void)rest;
+	return run(&wmk_cli_track, data, n_rest, waymark_ctl_track, "records");
+}
+
+static int run_untrack(void *data, char **rest, int n_rest)
+{
+	(void)rest;
+	return run(&wmk_cli_untrack, data, n_rest, waymark_ctl_untrack, "does not record");
+}
+
+static void done(void *data)
+{
+	struct wmk_track_args *args = data;
+
+	for (unsigned i = 0; i < WMK_TRACKED_KINDS; i++)
+		wmk_cli_words_free(&args->ids[i]);
+}
+
+static const char *const track_details[] = {
+	"A session records every program that has an event of its channels, until it is narrowed: `track` adds to the list of those "
+	"whose programs are recorded, `untrack` takes from it. Of each kind (processes, users, groups) the first `track` makes such a "
+	"list, and who is in none of a list is not recorded; `track --pid --all` ends the list again. `untrack --pid --all` makes it "
+	"empty: then none is recorded.",
+	"The number of a process is the one that the daemon sees. A process ends to be in the list when it ends.",
+	NULL
+};
+
+static const char *const untrack_details[] = {
+	"Takes from the lists that `waymark track` makes: see waymark-track(1).",
+	NULL
+};
+
+static const struct wmk_cli_option options[] = {
+	{ 'u', "userspace", NULL, "The user domain: programs. The only one there is, so it may be left out.", wmk_cli_set_userspace,
+	  false },
+	WMK_CLI_OPTION_SESSION,
+	{ 0, "pid", "[PID,...]", "Processes, by number.", set_pid, false },
+	{ 0, "vpid", "[PID,...]", "The same: LTTng's name for it.", set_pid, false },
+	{ 0, "uid", "[USER,...]", "Users, by name or number.", set_uid, false },
+	{ 0, "gid", "[GROUP,...]", "Groups, by name or number.", set_gid, false },
+	{ 'a', "all", NULL, "All of the kinds that are named without a list.", set_all, false },
+	WMK_CLI_OPTION_JSON,
+};
+
+const struct wmk_cli_command wmk_cli_track = {
+	.name = "track",
+	.arguments = "",
+	.summary = "Narrow a session to processes, users or groups",
+	.details = track_details,
+	.options = options,
+	.n_options = sizeof(options) / sizeof(options[0]),
+	.args_size = sizeof(struct wmk_track_args),
+	.run = run_track,
+	.done = done,
+};
+
+const struct wmk_cli_command wmk_cli_untrack = {
+	.name = "untrack",
+	.arguments = "",
+	.summary = "Take processes, users or groups from those that a session records",
+	.details = untrack_details,
+	.options = options,
+	.n_options = sizeof(options) / sizeof(options[0]),
+	.args_size = sizeof(struct wmk_track_args),
+	.run = run_untrack,
+	.done = done,
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * track.h - what the options of track and untrack say.
+ */
+#ifndef WMK_CLI_TRACK_H
+#define WMK_CLI_TRACK_H
+
+#include "cli/command.h"
+
+/* Values are those of enum waymark_ctl_track_kind. */
+enum wmk_tracked { WMK_TRACKED_PID, WMK_TRACKED_UID, WMK_TRACKED_GID, WMK_TRACKED_KINDS };
+
+struct wmk_track_args {
+	struct wmk_cli_common common;
+	bool all;
+	bool given[WMK_TRACKED_KINDS];
+	struct wmk_cli_words ids[WMK_TRACKED_KINDS];     /* as typed: wmk_track_id() reads them */
+};
+
+/* Do they go together? -EINVAL with a cause chain. */
+int wmk_track_arguments(const struct wmk_track_args *args, int n_rest);
+/* A number, or the name of a user or group. -EINVAL, -ERANGE, -ENOENT with a cause chain. */
+int wmk_track_id(enum wmk_tracked kind, const char *word, uint64_t *id);
+
+#endif
