@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Sessions through the daemon, by the command line, as they are typed."""
+import contextlib
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+sys.path.insert(0, os.path.join(TOP, 'tests', 'lib'))
+from control import Control  # noqa: E402
+from harness import PROGRAMS, Skip, Trace, check, limit, main, need, slurp, wait_for  # noqa: E402
+
+BUILD = os.environ.get('WMK_BUILD', 'build')
+
+
+@contextlib.contextmanager
+def control(case, *args, **more):
+    """A daemon of the case's own, which is gone afterwards."""
+    one = Control(case, *args, **more)
+    try:
+        yield one
+    finally:
+        one.close()
+
+
+def walk_through():
+    """The lines that the README says to type, of its section on sessions."""
+    section = re.search(r'^## A session\n(.*?)^## ', slurp(os.path.join(TOP, 'README.md')), re.M | re.S)
+    check(section, 'the README has no section "A session"')
+    lines = re.findall(r'^\$ (.*)$', section.group(1), re.M)
+    check(len(lines) >= 8, 'the README says to type only: %s', lines)
+    return [re.sub(r'\s+#.*', '', line) for line in lines]
+
+
+def programs_of_the_readme(directory):
+    """./shop, ./workers (forks) and ./plugins (loads a library)."""
+    os.symlink(os.path.join(os.path.abspath(BUILD), 'examples', 'shop'), os.path.join(directory, 'shop'))
+    for name, command in (('workers', 'procs fork 3'), ('plugins', 'loader %s 8 0' % os.path.join(PROGRAMS, 'libplugin.so'))):
+        path = os.path.join(directory, name)
+        with open(path, 'w') as f:
+            f.write('#!/bin/sh\nexec %s/%s\n' % (PROGRAMS, command))
+        os.chmod(path, 0o755)
+
+
+def walk(who, directory):
+    """Type it all; look at each answer and at the trace."""
+    programs_of_the_readme(directory)
+    said = {}
+    for line in walk_through():
+        words = line.split()
+        said[words[1] if words[0] == 'waymark' else words[0]] = who.shell(line, directory)
+        if words[:2] == ['waymark', 'stop']:
+            path = who('list', '--json').json['sessions'][0]['path']
+    check(' 0 lost' in said['stop'].out + said['stop'].err, 'stop does not tell the loss: %s', said['stop'].err + said['stop'].out)
+    check(' 0 lost' in said['destroy'].out + said['destroy'].err, 'destroy does not tell the loss')
+    for name in ('shop:order', 'test:seq', 'plugin:called'):
+        check(name in said['view'].out, '`waymark view` shows no %s: %s', name, said['view'].out[-1000:])
+    check(who('list', '--json').json['sessions'] == [], 'a session is left')
+    return path
+
+
+def check_walk(path):
+    """The records of the process that forked, of its three children and theirs, and of the one that loads a library."""
+    trace = Trace(path)
+    pids = {r.scopes['vpid'] for r in trace.records('test:seq')}
+    check(len(pids) == 8, 'records of %d processes, not 8', len(pids))
+    check(sum(1 for _ in trace.records('plugin:called')) >= 6, 'the library that was loaded is missing')
+    for top, directories, files in os.walk(path):
+        for name in directories:
+            check(os.stat(os.path.join(top, name)).st_mode & 0o77 == 0, '%s/%s is open to others', top, name)
+        for name in files:
+            check(os.stat(os.path.join(top, name)).st_mode & 0o77 == 0, '%s/%s is open to others', top, name)
+
+
+def readme_walk_through(case):
+    """What the README says to type, typed by whoever runs the tests."""
+    need('babeltrace2')
+    directory = case.path('here')
+    os.mkdir(directory)
+    with control(case) as who:
+        check_walk(walk(who, directory))
+        check(os.stat(os.path.join(who.home, '.waymark')).st_mode & 0o777 == 0o700, '~/.waymark is open to others')
+
+
+@contextlib.contextmanager
+def a_user():
+    """A user who exists for as long as the test."""
+    name = 'wmktest%d' % os.getpid()
+    subprocess.run(['useradd', '-M', '-s', '/bin/sh', name], check=True, capture_output=True, timeout=60)
+    try:
+        yield pwd.getpwnam(name)
+    finally:
+        subprocess.run(['userdel', name], capture_output=True, timeout=60)
+
+
+def readme_walk_through_as_a_user(case):
+    if os.geteuid():
+        raise Skip('needs root, to make a user')
+    need('useradd', 'userdel', 'babeltrace2')
+    with a_user() as user, tempfile.TemporaryDirectory(prefix='waymark-user-') as directory:
+        os.chmod(directory, 0o755)
+        case.directory, kept = directory, case.directory
+        try:
+            here = case.path('here')
+            os.mkdir(here)
+            os.chown(here, user.pw_uid, user.pw_gid)
+            if subprocess.run(['test', '-x', os.path.join(PROGRAMS, 'procs')], user=user.pw_uid, group=user.pw_gid).returncode:
+                raise Skip('another user cannot reach the programs of this build')
+            shutil.copy(case.board.path, case.path('board'))
+            os.chmod(case.path('board'), 0o666)
+            case.env['WMK_TEST_BOARD'] = case.path('board')
+            with control(case, user=user) as who:
+                path = walk(who, here)
+                check(os.stat(path).st_uid == user.pw_uid, 'the trace is not the user\'s')
+                check_walk(path)
+        finally:
+            case.directory = kept
+
+
+def events_and_their_conditions(case):
+    """Globs, exclusions, levels, several patterns; what is listed is what was asked for."""
+    with control(case) as who:
+        who('create', 'one')
+        who('enable-channel', 'small', '--subbuf-size', '64k', '--num-subbuf', '4')
+        who('enable-event', 'test:*,plugin:*', 'shop:order_paid', '--exclude', 'test:text', '-c', 'small')
+        who('enable-event', '-a', '--loglevel', 'WARNING..CRIT', '-c', 'small')
+        who('add-context', '-t', 'vpid,vtid', '-c', 'small')
+        channel = who('list', 'one', '--json').json['sessions'][0]['channels'][0]
+        check(channel['name'] == 'small' and channel['subbuf_size'] == 65536, 'the channel is %s', channel)
+        check({r['pattern'] for r in channel['rules']} >= {'test:*', 'plugin:*', 'shop:order_paid', '*'}, 'the rules are %s', channel)
+        check(channel['contexts'] == ['vpid', 'vtid'], 'the contexts are %s', channel['contexts'])
+        who('disable-event', 'plugin:*', '-c', 'small')
+        rules = {r['pattern']: r['enabled'] for r in who('list', 'one', '--json').json['sessions'][0]['channels'][0]['rules']}
+        check(rules['plugin:*'] is False and rules['test:*'] is True, 'after disable-event: %s', rules)
+        who('start')
+        who.shell('%s/busy texts 1 10' % PROGRAMS, who.home)
+        who.shell('%s/busy count 1 10 0' % PROGRAMS, who.home)
+        who('stop')
+        path = who('list', 'one', '--json').json['sessions'][0]['path']
+        trace = Trace(path)
+        check(sum(1 for _ in trace.records('test:seq')) == 10, 'test:seq was enabled')
+        check(not list(trace.records('test:text')), 'test:text was excluded')
+        who('destroy').says('0 lost')
+
+
+def save_and_load(case):
+    """A session that was saved and is loaded again is the same."""
+    with control(case) as who:
+        who('create', 'kept')
+        who('enable-channel', 'a', '--overwrite', '--num-subbuf', '4', '--subbuf-size', '8k')
+        who('enable-event', 'x:*', '-c', 'a', '--exclude', 'x:y', '--loglevel-only', 'INFO')
+        who('add-context', '-t', 'procname', '-c', 'a')
+        who('track', '--uid', os.getuid())
+        before = who('list', 'kept', '--json').json['sessions'][0]
+        who('save', 'kept')
+        who('save', 'kept', status=1).says('--force')
+        who('destroy', 'kept')
+        who('load', 'kept')
+        after = who('list', 'kept', '--json').json['sessions'][0]
+        for member in ('channels', 'trackers'):
+            check(before[member] == after[member], '%s was saved as %s, loaded as %s', member, before[member], after[member])
+
+
+def mistakes_are_explained(case):
+    with control(case) as who:
+        who('enable-event', 'a:b', status=1).says('waymark create')
+        who('craete', status=2).says('create')
+        who('create', 'one')
+        who('create', 'one', status=1).says('one')
+        who('start', 'oen', status=1).says('one')
+        who('enable-event', status=2).says('--all')
+        who('enable-event', 'a[b', status=1).says('a[b')
+        who('enable-event', 'a:b', '--loglevel', 'WRANING', status=2).says('WARNING')
+        who('add-context', '-t', 'vpdi', status=2).says('vpid')
+        who('enable-channel', 'c', '--overwrite', '--discard', status=2)
+        who('track', '--pid', status=2)
+        who('set-session', 'two', status=1).says('two')
+        who('enable-event', 'shop:order')
+        who('disable-event', 'shop:odrer', status=1).says('shop:order')
+        who('disable-event', 'shop:order', '-c', 'chanel0', status=1).says('channel0')
+
+
+def without_a_daemon(case):
+    """-n starts none, and says so."""
+    with control(case) as who:
+        who('-n', 'list', status=1).says('daemon')
+        check(not who.daemons(), 'a daemon was started: %s', who.daemons())
+        check(who('-n', 'list', '--names', 'contexts').out.split()[0] == 'vpid', 'names of contexts need no daemon')
+
+
+def loss_is_shown(case):
+    """At stop and destroy, with the option that would have avoided it."""
+    with control(case) as who:
+        who('create', 'lossy')
+        who('enable-channel', 'tiny', '--subbuf-size', '4k', '--num-subbuf', '2')
+        who('enable-event', '-a', '-c', 'tiny')
+        who('start')
+        who.shell('%s/busy count 2 100000 0' % PROGRAMS, who.home)
+        who('stop').says('lost', '--subbuf-size|--num-subbuf')
+        who('destroy').says('lost', '--subbuf-size|--num-subbuf')
+
+
+@limit(60)
+def stopped_program_is_named(case):
+    """A program that does not answer is named, and delays nobody for long."""
+    with control(case) as who:
+        who('create', 'one')
+        who('enable-event', 'other:*')
+        who('start')
+        child = subprocess.Popen([case.program('procs'), 'forever'], env=who.env, start_new_session=True)
+        try:
+            wait_for(lambda: any(a['pid'] == child.pid for a in who('list', '-u', '--json').json['apps']), 'the program to register')
+            os.kill(child.pid, 19)
+            who('enable-event', 'test:*').says('procs', str(child.pid))
+        finally:
+            os.kill(child.pid, 9)
+            child.wait()
+
+
+if __name__ == '__main__':
+    main([readme_walk_through, readme_walk_through_as_a_user, events_and_their_conditions, save_and_load, mistakes_are_explained,
+          without_a_daemon, loss_is_shown, stopped_program_is_named])

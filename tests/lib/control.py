@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""A session daemon of a test's own, in a runtime directory of its own, and the commands that are given to it."""
+import contextlib
+import json
+import os
+import shlex
+import signal
+import subprocess
+
+from harness import WAIT_S, WAYMARK, check, slurp, wait_for
+
+SESSIOND = os.path.abspath(os.environ.get('WMK_SESSIOND', 'build/src/daemons/waymark-sessiond'))
+ENDS_S = 30
+
+
+class Answer:
+    """What a command said."""
+
+    def __init__(self, argv, status, out, err):
+        self.argv, self.status, self.out, self.err = argv, status, out, err
+
+    def ok(self, status=0):
+        check(self.status == status, '`%s` ended with status %d, not %d: %s', shlex.join(self.argv), self.status, status,
+              (self.err + self.out)[-1500:])
+        return self
+
+    def says(self, *words):
+        """Each of the words (alternatives: a|b) is in what it said."""
+        text = (self.err + self.out).lower()
+        for word in words:
+            check(any(w in text for w in word.lower().split('|')), '`%s` does not say "%s": %s', shlex.join(self.argv), word,
+                  (self.err + self.out)[-1500:])
+        return self
+
+    @property
+    def json(self):
+        try:
+            return json.loads(self.out)
+        except ValueError:
+            check(False, '`%s` printed no JSON: %s', shlex.join(self.argv), (self.out + self.err)[-1500:])
+
+
+class Control:
+    """Commands of one user. With `user` (a pwd entry), as that user."""
+
+    def __init__(self, case, name='home', user=None):
+        self.home = case.path(name)
+        self.rundir = os.path.join(self.home, 'run')
+        self.user = user
+        for path in (self.home, self.rundir):
+            os.mkdir(path, 0o700)
+            if user:
+                os.chown(path, user.pw_uid, user.pw_gid)
+        self.env = dict(case.env, HOME=self.home, WAYMARK_RUNDIR=self.rundir, WAYMARK_SESSIOND=SESSIOND,
+                        PATH=os.path.dirname(WAYMARK) + ':' + case.env.get('PATH', ''))
+
+    @property
+    def as_user(self):
+        if not self.user:
+            return {}
+        return {'user': self.user.pw_uid, 'group': self.user.pw_gid, 'extra_groups': []}
+
+    def shell(self, line, cwd, status=0, timeout=WAIT_S):
+        """A line as it is typed."""
+        argv = ['bash', '-c', line]
+        done = subprocess.run(argv, env=self.env, cwd=cwd, capture_output=True, text=True, timeout=timeout,
+                              stdin=subprocess.DEVNULL, start_new_session=True, **self.as_user)
+        return Answer(argv, done.returncode, done.stdout, done.stderr).ok(status)
+
+    def __call__(self, *argv, status=0, timeout=WAIT_S):
+        """`waymark ARGV`, which shall end with that status."""
+        argv = [WAYMARK, *map(str, argv)]
+        done = subprocess.run(argv, env=self.env, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL,
+                              start_new_session=True, **self.as_user)
+        return Answer(argv, done.returncode, done.stdout, done.stderr).ok(status)
+
+    def daemons(self):
+        """{pid: name} of the daemons that belong to this runtime directory."""
+        found = {}
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            with contextlib.suppress(OSError):
+                name = slurp('/proc/%s/comm' % pid).strip()
+                if name.startswith('waymark-') and ('WAYMARK_RUNDIR=' + self.rundir) in slurp('/proc/%s/environ' % pid).split('\0'):
+                    found[int(pid)] = name
+        return found
+
+    def close(self):
+        """End the daemons; fails in words when one does not end."""
+        for sig, seconds in ((signal.SIGTERM, ENDS_S), (signal.SIGKILL, ENDS_S)):
+            left = self.daemons()
+            for pid in left:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, sig)
+            try:
+                wait_for(lambda: not self.daemons(), 'the daemons of %s to end: %s' % (self.rundir, left), seconds)
+                break
+            except Exception:
+                if sig == signal.SIGKILL:
+                    raise
+        check(sig == signal.SIGTERM, 'daemons did not end by SIGTERM: %s', left)
