@@ -44,21 +44,28 @@ bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *stat
 	return at != NULL;
 }
 
+/* Path of what it executes, "" if that is hidden, or it is gone. */
+static const char *exe_of(pid_t pid, char *exe, size_t size)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	ssize_t n = readlink(path, exe, size - 1);
+
+	exe[n > 0 ? n : 0] = '\0';
+	return exe;
+}
+
 void wmk_app_origin(struct app *app)
 {
-	char path[40], exe[4096];
+	char exe[4096], state;
 	pid_t parent;
-	char state;
 
 	if (app->exe)
 		return;
 	if (!wmk_process_stat(app->pid, &parent, &app->start_time, &state))
 		app->start_time = 0;
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)app->pid);
-	ssize_t n = readlink(path, exe, sizeof(exe) - 1);
-
-	exe[n > 0 ? n : 0] = '\0';
-	app->exe = strdup(exe);
+	app->exe = strdup(exe_of(app->pid, exe, sizeof(exe)));
 }
 
 static bool exec_is(const char *wanted, const char *exe)
@@ -102,15 +109,17 @@ static bool root_is(const struct wmk_ctl_domain *domain, pid_t pid, uint64_t sta
 static bool descends(const struct wmk_session_channel *channel, pid_t pid)
 {
 	const struct wmk_ctl_domain *domain = &channel->is.domain;
+	char exe[4096], state;
 	uint64_t start_time;
 	pid_t parent;
-	char state;
 
 	for (int i = 0; i < ANCESTORS_MAX && wmk_process_stat(pid, &parent, &start_time, &state) && parent > 1; i++) {
 		pid = parent;
 		if (!wmk_process_stat(pid, &parent, &start_time, &state))
 			return false;
-		if (is_member(channel, pid, start_time) || (domain->kind == WMK_DOMAIN_PID && root_is(domain, pid, start_time, NULL)))
+		/* the first of them need not be traced itself */
+		if (is_member(channel, pid, start_time) ||
+		    root_is(domain, pid, start_time, domain->kind == WMK_DOMAIN_EXEC ? exe_of(pid, exe, sizeof(exe)) : NULL))
 			return true;
 	}
 	return false;
@@ -153,16 +162,20 @@ bool wmk_session_tracks(const struct wmk_session *session, const struct app *app
 	       (!t->uid || list_has(&t->uids, app->uid)) && (!t->gid || list_has(&t->gids, app->gid));
 }
 
-static int list_change(struct wmk_arena *arena, struct wmk_list *list, uint64_t id, bool add)
+static int list_change(struct wmk_list *list, uint64_t id, bool add)
 {
 	uint64_t *ids = list->items;
 
 	if (add && !list_has(list, id)) {
-		uint64_t *at = list->n < TRACKED_MAX ? wmk_arena_append(arena, list, sizeof(*at)) : NULL;
-
-		if (!at)
+		if (list->n == TRACKED_MAX)
 			return wmk_error(-E2BIG, "more than %u are tracked", TRACKED_MAX);
-		*at = id;
+		if ((list->n & (list->n - 1)) == 0) {    /* 0 or a power of two: it may be full */
+			ids = realloc(ids, (list->n ? 2 * list->n : 1) * sizeof(*ids));
+			if (!ids)
+				return wmk_error(-ENOMEM, "no memory for what is tracked");
+			list->items = ids;
+		}
+		ids[list->n++] = id;
 	}
 	for (uint32_t i = 0; !add && i < list->n; i++)
 		if (ids[i] == id)
@@ -191,6 +204,6 @@ int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *t
 		return wmk_error(-EINVAL, "all are tracked: say first which (track), or that none are (untrack --all)");
 	*narrowed[track->kind] = true;
 	for (uint32_t i = 0; err == 0 && i < track->ids.n; i++)
-		err = list_change(&session->arena, list, ((const uint64_t *)track->ids.items)[i], add);
+		err = list_change(list, ((const uint64_t *)track->ids.items)[i], add);
 	return err;
 }

@@ -157,8 +157,7 @@ struct wmk_session {
 	unsigned n_channels;
 	struct trace *traces;
 	struct rings *rings;
-	struct wmk_arena arena;          /* of the trackers */
-	struct wmk_ctl_trackers trackers;
+	struct wmk_ctl_trackers trackers;   /* lists of its own, not an arena's: they grow and shrink for ever */
 	uint32_t statedump_round;
 	int trouble;
 	char trouble_words[320];

@@ -269,7 +269,9 @@ static void session_free(struct rcu_head *head)
 	for (unsigned i = 0; i < session->n_channels; i++)
 		wmk_channel_free(session->channels[i]);
 	free(session->channels);
-	wmk_arena_free(&session->arena);
+	free(session->trackers.pids.items);
+	free(session->trackers.uids.items);
+	free(session->trackers.gids.items);
 	pthread_mutex_destroy(&session->lock);
 	free(session->name);
 	free(session->path);
