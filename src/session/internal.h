@@ -96,7 +96,7 @@ struct rings {
 };
 
 /* The channel's rings for this application, made if need be; a reference is the session's. Locked. NULL with a cause chain, told once. */
-struct rings *wmk_rings_for(struct wmk_session_channel *channel, const struct app *app);
+struct rings *wmk_rings_for(struct wmk_session_channel *channel, struct app *app);
 struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid);
 /* The class's id in these rings, declared if need be. NO_ID: it cannot be. Locked. */
 uint32_t wmk_rings_id(struct rings *rings, struct class *class);

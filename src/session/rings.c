@@ -25,6 +25,7 @@
 
 /* Memory that is there before a program starts; the rest follows as CPUs begin to record. */
 #define PREFAULT_MAX (64ull << 20)
+#define SAME_SECOND_MAX 64u
 
 static int make_uuid(uint8_t uuid[16])
 {
@@ -96,13 +97,26 @@ static void trace_place(struct trace *trace, const struct wmk_session *session, 
 	snprintf(trace->sub, sizeof(trace->sub), "ust/pid/%s-%d-%s/64-bit", plain, (int)trace->pid, when);
 }
 
-static int trace_open(struct wmk_session *session, struct trace *trace, bool restored)
+static int trace_open_here(struct wmk_session *session, struct trace *trace, bool restored)
 {
 	struct wmk_trace_info info = { .session = session->name, .path = session->path, .sub = trace->sub,
 				       .uid = session->uid, .gid = session->gid, .restored = restored };
 
 	memcpy(info.uuid, trace->uuid, sizeof(info.uuid));
 	return session->tracing->options.outlet->trace_open(session->tracing->options.outlet_data, &info, &trace->outlet);
+}
+
+/* Another program in the same process (exec) may come in the same second: then it has a number behind the date. */
+static int trace_open(struct wmk_session *session, struct trace *trace)
+{
+	const size_t len = strlen(trace->sub) - strlen("/64-bit");
+	int err = trace_open_here(session, trace, false);
+
+	for (unsigned n = 2; err == -EEXIST && trace->pid && n <= SAME_SECOND_MAX; n++) {
+		snprintf(trace->sub + len, sizeof(trace->sub) - len, "-%u/64-bit", n);
+		err = trace_open_here(session, trace, false);
+	}
+	return err;
 }
 
 static struct trace *trace_make(struct wmk_session *session, uid_t uid, pid_t pid, uint64_t start_time, const char *name)
@@ -122,7 +136,7 @@ static struct trace *trace_make(struct wmk_session *session, uid_t uid, pid_t pi
 	int err = make_uuid(trace->uuid);
 
 	if (err == 0)
-		err = trace_open(session, trace, false);
+		err = trace_open(session, trace);
 	if (err == 0) {
 		err = append(trace, session, &text, wmk_trace_text(trace, session, &text));
 		if (err < 0)
@@ -232,11 +246,9 @@ static int rings_open(struct rings *rings)
 		.id = atomic_fetch_add_explicit(&tracing->rings_made, 1, memory_order_relaxed) + 1,
 		.channel = channel->is.name, .stream_id = channel->index, .options = &channel->is, .start_ts = clock_now(tracing),
 	};
-	int err = check_memory(rings->session, &channel->is);
+	int err = make_set(rings, &channel->is);
 
 	rings->id = info.id;
-	if (err == 0)
-		err = make_set(rings, &channel->is);
 	if (err == 0)
 		err = declare_stream(rings->trace, channel);
 	return err < 0 ? err : tracing->options.outlet->rings_open(rings->trace->outlet, &info, rings->set, &rings->outlet);
@@ -307,7 +319,7 @@ static struct trace *trace_restore(struct wmk_session *session, const struct wmk
 	trace->start_time = is->start_time;
 	memcpy(trace->uuid, is->uuid, sizeof(trace->uuid));
 	strcpy(trace->sub, is->sub);
-	if (trace_open(session, trace, true) < 0) {
+	if (trace_open_here(session, trace, true) < 0) {
 		free(trace);
 		return NULL;
 	}
@@ -358,6 +370,21 @@ int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, c
 	return err;
 }
 
+/* A process's own trace without rings: nobody would end it, as its process has nothing of it. */
+static void trace_unmake(struct wmk_session *session, struct trace *trace)
+{
+	struct trace **at = &session->traces;
+
+	for (const struct rings *rings = session->rings; rings; rings = rings->next)
+		if (rings->trace == trace)
+			return;
+	while (*at != trace)
+		at = &(*at)->next;
+	*at = trace->next;
+	session->tracing->options.outlet->trace_close(trace->outlet);
+	free(trace);
+}
+
 static struct rings *rings_get(struct wmk_session_channel *channel, uid_t uid, pid_t pid, uint64_t start_time, const char *name)
 {
 	struct wmk_session *session = channel->session;
@@ -367,18 +394,23 @@ static struct rings *rings_get(struct wmk_session_channel *channel, uid_t uid, p
 		if (rings->channel == channel && !rings->trace->ended && rings->trace->uid == uid && rings->trace->pid == pid &&
 		    rings->trace->start_time == start_time)
 			return rings;
-	struct trace *trace = trace_get(session, uid, pid, start_time, name);
+	/* asked first, so that no directory is made for what cannot be */
+	struct trace *trace = check_memory(session, &channel->is) == 0 ? trace_get(session, uid, pid, start_time, name) : NULL;
 
 	rings = trace ? rings_make(channel, trace) : NULL;
 	if (!rings)
 		wmk_session_worry(session, -EIO, NULL);
+	if (trace && !rings && pid)
+		trace_unmake(session, trace);
 	return rings;
 }
 
-struct rings *wmk_rings_for(struct wmk_session_channel *channel, const struct app *app)
+struct rings *wmk_rings_for(struct wmk_session_channel *channel, struct app *app)
 {
 	bool own = channel->is.buffers == WMK_BUFFERS_PID;
 
+	if (own)
+		wmk_app_origin(app);
 	return rings_get(channel, app->uid, own ? app->pid : 0, own ? app->start_time : 0, app->name);
 }
 
