@@ -221,18 +221,14 @@ static int do_spawn(uint32_t n)
 
 static int do_exec(uint32_t other)
 {
-	char number[16], fd[16], self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char number[16], fd[16];
 
-	if (n <= 0)
-		return -1;
-	self[n] = '\0';
 	snprintf(number, sizeof(number), "%u", me.number);
 	snprintf(fd, sizeof(fd), "%d", memory);
-	char *const args[] = { other ? me.is->other : self, (char *)(uintptr_t)"--live", number, fd, NULL };
+	char *const path = other ? me.is->other : me.is->self, *const args[] = { path, (char *)(uintptr_t)"--live", number, fd, NULL };
 
 	disconnect();
-	execv(other ? me.is->other : "/proc/self/exe", args);
+	execv(path, args);
 	return -1;
 }
 
@@ -320,6 +316,8 @@ void procs_begin(int argc, char **argv)
 	if (memory < 0 || ftruncate(memory, (off_t)(sizeof(*procs) * WORLD_PROCS)) != 0)
 		abort();
 	map();
+	if (readlink("/proc/self/exe", procs[0].self, sizeof(procs[0].self) - 1) <= 0)
+		abort();
 	for (unsigned i = 0; i < WORLD_PROCS; i++) {
 		if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, controls[i]) != 0 || dup2(controls[i][1], control_fd(i)) < 0)
 			abort();
@@ -367,6 +365,7 @@ int proc_bid(unsigned i, enum proc_verb verb, uint32_t n)
 	if (verb == PROC_SPAWN) {
 		memset(&procs[n], 0, sizeof(procs[n]));
 		memcpy(procs[n].rundir, procs[0].rundir, sizeof(procs[n].rundir));
+		memcpy(procs[n].self, procs[0].self, sizeof(procs[n].self));
 		memcpy(procs[n].other, procs[0].other, sizeof(procs[n].other));
 	}
 	assert_int_equal(send(controls[i][0], &bid, sizeof(bid), MSG_NOSIGNAL), (ssize_t)sizeof(bid));
@@ -393,6 +392,16 @@ void proc_kill(unsigned i)
 	assert_int_equal(kill(procs[i].pid, SIGKILL), 0);
 	assert_int_equal(poll(&fd, 1, 10000), 1);
 	close(pidfd);
+	procs[i].pid = 0;
+}
+
+int procs_kill(void **state)
+{
+	(void)state;
+	for (unsigned i = 1; i < WORLD_PROCS; i++)
+		if (procs[i].pid)
+			proc_kill(i);
+	return 0;
 }
 
 const struct proc_channel *proc_channel(unsigned i, uint32_t key)

@@ -692,9 +692,17 @@ static void test_list(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_several), cmocka_unit_test(test_rules), cmocka_unit_test(test_rules_again),
-		cmocka_unit_test(test_channels), cmocka_unit_test(test_options), cmocka_unit_test(test_limits), cmocka_unit_test(test_destroy),
-		cmocka_unit_test(test_destroy_closed), cmocka_unit_test(test_closed_unasked), cmocka_unit_test(test_describe), cmocka_unit_test(test_list),
+		cmocka_unit_test_teardown(test_several, procs_kill),
+		cmocka_unit_test_teardown(test_rules, procs_kill),
+		cmocka_unit_test_teardown(test_rules_again, procs_kill),
+		cmocka_unit_test_teardown(test_channels, procs_kill),
+		cmocka_unit_test_teardown(test_options, procs_kill),
+		cmocka_unit_test_teardown(test_limits, procs_kill),
+		cmocka_unit_test_teardown(test_destroy, procs_kill),
+		cmocka_unit_test_teardown(test_destroy_closed, procs_kill),
+		cmocka_unit_test_teardown(test_closed_unasked, procs_kill),
+		cmocka_unit_test_teardown(test_describe, procs_kill),
+		cmocka_unit_test_teardown(test_list, procs_kill),
 	};
 
 	procs_begin(argc, argv);

@@ -2,6 +2,7 @@
 /* world.c - see world.h: the outlet, the shards and their threads, commands. */
 #include "world.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -35,6 +36,12 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 	snprintf(trace->sub, sizeof(trace->sub), "%s", info->sub);
 	memcpy(trace->uuid, info->uuid, sizeof(trace->uuid));
 	pthread_mutex_lock(&w->lock);
+	for (const struct world_trace *old = w->traces; old && !info->restored; old = old->next)
+		if (strncmp(info->sub, "ust/pid", 7) == 0 && strcmp(old->session, info->session) == 0 && strcmp(old->sub, info->sub) == 0) {
+			pthread_mutex_unlock(&w->lock);
+			free(trace);
+			return wmk_error(-EEXIST, "there is a trace %s", info->sub);
+		}
 	trace->next = w->traces;
 	w->traces = trace;
 	w->traces_open++;

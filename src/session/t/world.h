@@ -46,7 +46,7 @@ struct proc_channel {
 struct proc {
 	pid_t pid;
 	char rundir[64];
-	char other[80];                  /* the same program under another name */
+	char self[512], other[80];       /* the program, and the same under another name */
 	uint64_t image;                  /* of HELLO; the test's */
 	_Atomic bool mute;               /* does not answer SYNC; the test's */
 	uint32_t welcomes, refused, syncs, gone, statedumps;
@@ -60,7 +60,7 @@ enum proc_verb {
 	PROC_EVENTS,     /* n: more of them */
 	PROC_GONE,       /* n: event */
 	PROC_CLOSE,
-	PROC_EXEC,       /* n: 0 this program, 1 under its other name; what was connected is closed */
+	PROC_EXEC,       /* n: 0 the program, 1 under its other name; what was connected is closed */
 	PROC_QUIT,
 };
 
@@ -74,6 +74,8 @@ int proc_bid(unsigned i, enum proc_verb verb, uint32_t n);
 struct proc *proc_start(unsigned by, unsigned i, uint32_t events);
 /* Killed, and gone. */
 void proc_kill(unsigned i);
+/* Those that a test left behind: its teardown. */
+int procs_kill(void **state);
 /* Its live channel of that key; NULL: none. Fails when there are several. */
 const struct proc_channel *proc_channel(unsigned i, uint32_t key);
 /* Events enabled there, as bits. */
