@@ -8,9 +8,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 PROGRAM = r'''
 #include <stdio.h>
@@ -136,6 +138,27 @@ def check_completion(root, env):
             sys.exit('bash completes "%s" to %s, not %s' % (line, got, wanted))
 
 
+def check_session(root, env, work):
+    """The daemons that were installed are found, and record the program that was compiled against the installed library."""
+    home = os.path.join(work, 'home')
+    os.mkdir(home, 0o700)
+    env = dict(env, HOME=home, WAYMARK_RUNDIR=os.path.join(home, 'run'), PATH=os.path.dirname(find(root, 'waymark')) + ':' + env['PATH'])
+    env.pop('WAYMARK_SESSIOND', None)
+    try:
+        out = run(['bash', '-ec', 'waymark create one >&2; waymark enable-event "installed:*" >&2; waymark start >&2; "$1"; waymark stop >&2; '
+                   'waymark view; waymark destroy >&2', 'bash', os.path.join(work, 'user')], env=env)
+    finally:
+        with open(os.path.join(home, 'run', 'sessiond.pid')) as f:
+            os.kill(int(f.read()), signal.SIGTERM)
+        deadline = time.monotonic() + 60
+        while os.path.exists(os.path.join(home, 'run', 'ctl.sock')):
+            if time.monotonic() > deadline:
+                sys.exit('the session daemon does not end by SIGTERM')
+            time.sleep(0.01)
+    if out.count('installed:event') != 10:
+        sys.exit('a session of the installed daemons: %s' % out[-2000:])
+
+
 def main(build):
     meson = shutil.which('meson')
     with tempfile.TemporaryDirectory(prefix='waymark-install-') as work:
@@ -162,6 +185,7 @@ def main(build):
                          [find(root, 'libwaymark.a'), find(root, 'libwaymark-ctl.a')] + json_c + ['-pthread'], work, version)
         check_manual(root, waymark, env)
         check_completion(root, env)
+        check_session(root, env, work)
         cost = json.loads(run([waymark, 'calibrate', '--json'], env=env))
         if not [r for r in cost['results'] if r['what'] == 'record_4' and r['median_ns'] > 0]:
             sys.exit('waymark calibrate measured nothing: %s' % cost)
