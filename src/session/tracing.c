@@ -13,6 +13,15 @@
 
 #define SESSION_BUCKETS 64u
 
+#ifdef __SANITIZE_THREAD__
+/* liburcu is not compiled for the checker, which sees its threads' memory but not what orders it. */
+const char *__tsan_default_suppressions(void);
+__attribute__((visibility("default"), used)) const char *__tsan_default_suppressions(void)
+{
+	return "race:liburcu*\ncalled_from_lib:liburcu.so\n";
+}
+#endif
+
 void wmk_tracing_thread_begin(void)
 {
 	urcu_memb_register_thread();
