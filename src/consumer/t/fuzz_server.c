@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_server.c - any bytes as a session daemon, against the whole of waymark-consumerd but its disk: frames, objects, traces, rings, jobs in
+ * their threads. A frame that says that a descriptor is with it gets one, of a ring set. At the end everything is let go.
+ */
+#include <ftw.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "consumer/consumer.h"
+#include "consumer/server.h"
+#include "store/store.h"
+#include "wire/consumerd.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+void fuzz_set_up(void);
+void fuzz_clean_up(void);
+int __wrap_wmk_store_open_streams(const char *path, const char *sub, struct wmk_store **store);
+int __real_wmk_store_open_streams(const char *path, const char *sub, struct wmk_store **store);
+
+static char dir[] = "/tmp/waymark-fuzz-XXXXXX";
+static struct waymark_ring_set *set;
+
+/* Whatever directory is asked for: this one, or none. */
+int __wrap_wmk_store_open_streams(const char *path, const char *sub, struct wmk_store **store)
+{
+	if (path[1] != 't' || !sub[0])
+		return wmk_error(-2, "no such directory");
+	return __real_wmk_store_open_streams(dir, "here", store);
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	return remove(path);
+}
+
+void fuzz_set_up(void)
+{
+	if (!mkdtemp(dir))
+		abort();
+}
+
+void fuzz_clean_up(void)
+{
+	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void *serve(void *server)
+{
+	if (wmk_consumer_server_run(server) < 0)
+		abort();
+	return NULL;
+}
+
+/* The bytes as they are; with each frame's header that has the flag, a descriptor. */
+static void say(int sock, const uint8_t *data, size_t size)
+{
+	while (size) {
+		struct wmk_out out = { 0 };
+		struct wmk_frame frame;
+		size_t len = size;
+
+		if (size >= sizeof(frame)) {
+			memcpy(&frame, data, sizeof(frame));
+			if (frame.length <= size - sizeof(frame))
+				len = sizeof(frame) + frame.length;
+			if ((frame.flags & WMK_FRAME_FD) && frame.version == WMK_WIRE_VERSION && len < size + 1 &&
+			    frame.length == len - sizeof(frame)) {
+				if (wmk_out_frame(&out, (enum wmk_msg)frame.type, frame.request, data + sizeof(frame), frame.length,
+						  waymark_ring_set_fd(set)) < 0 ||
+				    wmk_out_send(&out, sock) < 0)
+					len = size;
+				wmk_out_free(&out);
+				data += len;
+				size -= len;
+				continue;
+			}
+		}
+		if (send(sock, data, len, MSG_NOSIGNAL) < 0)
+			return;
+		data += len;
+		size -= len;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2, .n_cpus = 1,
+						   .header_room = WMK_CTF_PACKET_ROOM };
+	struct wmk_consumer_server_options options = { .size = sizeof(options), .version = "fuzz" };
+	struct wmk_consumer_server *server;
+	pthread_t thread;
+	uint8_t answer[4096];
+	int pair[2];
+
+	if (!set && waymark_ring_set_create(&ring, &set) != 0)
+		abort();
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		abort();
+	options.connection = pair[1];
+	if (wmk_consumer_server_open(&options, &server) < 0 || pthread_create(&thread, NULL, serve, server) != 0)
+		abort();
+	say(pair[0], data, size);
+	shutdown(pair[0], SHUT_WR);
+	/* Until it has heard everything. */
+	while (read(pair[0], answer, sizeof(answer)) > 0)
+		continue;
+	wmk_consumer_server_stop(server);
+	pthread_join(thread, NULL);
+	wmk_consumer_server_close(server);
+	close(pair[0]);
+	return 0;
+}
