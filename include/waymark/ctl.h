@@ -5,12 +5,17 @@
  *     struct waymark_ctl *ctl;
  *     struct waymark_ctl_rule rule = { .size = sizeof(rule), .pattern = "shop:*" };
  *     struct waymark_ctl_create_options create = { .size = sizeof(create), .name = "mine" };
- *     struct waymark_ctl_events_options events = { .size = sizeof(events), .session = "mine", .rules = &rule, .n_rules = 1 };
+ *     struct waymark_ctl_events_options events = {
+ *             .size = sizeof(events), .session = "mine", .rules = &rule, .n_rules = 1,
+ *     };
  *
- *     waymark_ctl_connect(NULL, &ctl)                             to the session daemon, which is started if there is none
- *     waymark_ctl_create(ctl, &create, NULL)
- *     waymark_ctl_enable_event(ctl, &events, NULL)
- *     waymark_ctl_start(ctl, "mine", NULL) ... waymark_ctl_stop(ctl, "mine", &result)
+ *     // to the session daemon, which is started if there is none
+ *     waymark_ctl_connect(NULL, &ctl);
+ *     waymark_ctl_create(ctl, &create, NULL);
+ *     waymark_ctl_enable_event(ctl, &events, NULL);
+ *     waymark_ctl_start(ctl, "mine", NULL);
+ *     ...
+ *     waymark_ctl_stop(ctl, "mine", &result);
  *
  * Functions return 0 or a negative errno; why is then told by waymark_ctl_error_text(), for each thread by itself. Nothing here prints,
  * exits or keeps global state but that text. A handle is used by one thread at a time; different handles by different threads. No function
@@ -19,6 +24,10 @@
  * Structures that the caller fills begin with their size, sizeof(the structure), and what is left zero has a default; an array of them
  * has elements of the size that its first one says. What is asked of the library, the library owns: structures come by pointer and may
  * have more members in a later version. Strings and arrays that go in are not kept.
+ */
+/*
+ * Sections are the manual's pages (scripts/man_from_header.py): the first of a name says what the page is about, a later one goes on with
+ * it. A comment that is followed by an empty line is about the whole page, another about what follows.
  */
 #ifndef WAYMARK_CTL_H
 #define WAYMARK_CTL_H
@@ -34,7 +43,7 @@ extern "C" {
 struct waymark_ctl;                  /* a connection */
 struct waymark_ctl_result;           /* what a request answered */
 
-/* ── errors ──────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── errors: why a call failed ───────────────────────────────────────────────────────────────────────────── */
 
 /*
  * Why the calling thread's latest failed call failed: one sentence for each layer, 0 the outermost, NULL past the end. Valid until the
@@ -44,13 +53,15 @@ const char *waymark_ctl_error(unsigned index);
 /* All in one line, outermost first, cut to `size` bytes; "" when nothing failed. Returns `buf`. */
 const char *waymark_ctl_error_text(char *buf, size_t size);
 
-/* ── the connection ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── connection: meet the session daemon, start it, end it ───────────────────────────────────────────────── */
 
+/* Whether a daemon may be started. */
 enum waymark_ctl_start {
 	WAYMARK_CTL_START_IF_NONE = 0,   /* a daemon is started when none runs */
 	WAYMARK_CTL_START_NEVER = 1,
 };
 
+/* What waymark_ctl_connect() is told. */
 struct waymark_ctl_connect_options {
 	size_t size;
 	/*
@@ -66,8 +77,8 @@ struct waymark_ctl_connect_options {
 };
 
 /*
- * Connect; options NULL: all defaults. *ctl is the caller's, waymark_ctl_close() frees it. -ENOENT, -ECONNREFUSED: no daemon runs, and none
- * was to be started; -EACCES: it is not ours to control; -ETIMEDOUT; -EPROTO: it is not a session daemon of this version.
+ * Connect; options NULL: all defaults. *ctl is the caller's, waymark_ctl_close() frees it. -ENOENT, -ECONNREFUSED: no daemon runs, and
+ * none was to be started; -EACCES: it is not ours to control; -ETIMEDOUT; -EPROTO: it is not a session daemon of this version.
  */
 int waymark_ctl_connect(const struct waymark_ctl_connect_options *options, struct waymark_ctl **ctl);
 /* NULL is allowed. Sessions go on. */
@@ -76,13 +87,33 @@ void waymark_ctl_close(struct waymark_ctl *ctl);
 const char *waymark_ctl_rundir(const struct waymark_ctl *ctl);
 /* Whether waymark_ctl_connect() started the daemon. */
 bool waymark_ctl_started(const struct waymark_ctl *ctl);
+/* From the next request on: as `timeout_ms` of the options. */
 void waymark_ctl_set_timeout(struct waymark_ctl *ctl, int timeout_ms);
 
-/* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── channel: the buffers in which programs record, and for whom they are ── */
 
+/*
+ * A channel is a set of ring buffers, with its own sizes, mode, contexts and rules. It belongs to a domain: all programs, one process,
+ * or all that run an executable. A session may have several. An event is recorded by the first channel of a domain that has a rule for
+ * it, and by one of each domain.
+ */
+
+
+/* Which programs: all, one process, or those that run an executable. */
 enum waymark_ctl_domain_kind { WAYMARK_CTL_USER = 0, WAYMARK_CTL_PID = 1, WAYMARK_CTL_EXEC = 2 };
+/* When all sub-buffers are full: newer records are lost, or the oldest are. */
 enum waymark_ctl_mode { WAYMARK_CTL_DISCARD = 0, WAYMARK_CTL_OVERWRITE = 1 };
+/* Who shares buffers: all programs of a user, or nobody: each process has its own, and a trace of its own. */
 enum waymark_ctl_buffers { WAYMARK_CTL_PER_UID = 0, WAYMARK_CTL_PER_PID = 1 };
+
+/* ── events: which events are recorded ── */
+
+/*
+ * Rules say which events a channel records: those that match the pattern, none of the exclusions, and the level. A rule stays in force
+ * for programs to come, until it is disabled.
+ */
+
+/* How a rule's level is meant. */
 enum waymark_ctl_level_op {
 	WAYMARK_CTL_ANY_LEVEL = 0, WAYMARK_CTL_AT_LEAST = 1 /* as severe or more */, WAYMARK_CTL_EXACTLY = 2, WAYMARK_CTL_BETWEEN = 3,
 };
@@ -91,17 +122,22 @@ enum waymark_ctl_level_op {
 /* "emerg", ... "debug"; NULL for what is none. */
 const char *waymark_ctl_level_name(uint32_t level);
 
+/* ── results: what a request answered, and what became of records ── */
+
 /* What became of records so far. */
 struct waymark_ctl_counts {
 	uint64_t records;            /* recorded */
-	uint64_t lost;               /* the sum of the four causes: */
+	uint64_t lost;               /* not in the trace: the sum of the six that follow */
 	uint64_t lost_full, lost_memory, lost_size, lost_retry;
-	uint64_t overwritten;        /* sub-buffers' records given up for newer ones, as asked for */
-	uint64_t unwritten;          /* recorded, but the trace could not be written */
+	uint64_t overwritten;        /* given up for newer ones, as asked for */
+	uint64_t unwritten;          /* was recorded, but could not be written */
 	uint64_t cut;                /* with a field that was cut to the limit */
 	uint64_t bytes;              /* of the trace */
 };
 
+/* ── events ── */
+
+/* A rule, as a channel has it. */
 struct waymark_ctl_rule_info {
 	const char *pattern;
 	const char *const *exclusions;
@@ -112,6 +148,9 @@ struct waymark_ctl_rule_info {
 	uint64_t matched;            /* distinct events seen so far */
 };
 
+/* ── channel ── */
+
+/* A channel, as a session has it. */
 struct waymark_ctl_channel_info {
 	const char *name;
 	uint32_t domain;             /* enum waymark_ctl_domain_kind, and what goes with it: */
@@ -132,6 +171,8 @@ struct waymark_ctl_channel_info {
 	const struct waymark_ctl_counts *counts;
 };
 
+/* ── trackers: narrow a session to some processes, users or groups ── */
+
 /* A list narrows a session when its flag is set, also when it is empty: then nothing of that kind is traced. */
 struct waymark_ctl_trackers {
 	bool pid, uid, gid;
@@ -139,6 +180,15 @@ struct waymark_ctl_trackers {
 	unsigned n_pids, n_uids, n_gids;
 };
 
+/* ── session: make, start, stop, list and destroy sessions ── */
+
+/*
+ * A session is what belongs together: channels with their rules, trackers, and one trace. It is its owner's: who made it, or the
+ * daemon's user where root made it. Only its owner and root see it. It records between waymark_ctl_start() and waymark_ctl_stop(), as
+ * often as one likes, and goes on when whoever made it has ended; waymark_ctl_destroy() ends it, and leaves the trace.
+ */
+
+/* A session, as the daemon has it. */
 struct waymark_ctl_session_info {
 	const char *name;
 	const char *path;            /* of the trace */
@@ -152,12 +202,21 @@ struct waymark_ctl_session_info {
 	const struct waymark_ctl_counts *counts;     /* of all channels together */
 };
 
+/* ── programs: which programs there are, and their events ── */
+
+/*
+ * Programs register with the daemon when they start, or when it does. They are listed whether or not anything is recorded: what can be
+ * recorded is known before it is asked for.
+ */
+
+/* A field of an event. */
 struct waymark_ctl_field_info {
 	const char *name;
 	const char *type;            /* in words: "u32", "string", "enum color", "u8[16]" */
 	const char *unit;            /* "" if none */
 };
 
+/* An event that a program has. */
 struct waymark_ctl_event_info {
 	const char *provider, *name;
 	uint32_t kind;               /* enum waymark_kind */
@@ -169,6 +228,7 @@ struct waymark_ctl_event_info {
 	unsigned n_fields;
 };
 
+/* A program: one process. */
 struct waymark_ctl_app_info {
 	uint64_t pid, uid, gid;
 	const char *name, *exe;
@@ -179,6 +239,9 @@ struct waymark_ctl_app_info {
 	unsigned n_events;
 };
 
+/* ── connection ── */
+
+/* The daemon. */
 struct waymark_ctl_version_info {
 	const char *version;         /* of the daemon; that of the library is waymark_ctl_library_version() */
 	uint64_t pid, uid;
@@ -186,16 +249,19 @@ struct waymark_ctl_version_info {
 	const char *rundir;
 };
 
+/* Of this library: a string constant. */
 const char *waymark_ctl_library_version(void);
 
-/* ── results ─────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── results ── */
 
 /*
- * A request that is given a `struct waymark_ctl_result **` puts there what came of it when it returns 0, and NULL when it fails; the caller
- * frees it. NULL in its place: the caller does not want to know. All that these functions return belongs to the result, and is valid until
- * that is freed. The result does not need the connection.
+ * A request that is given a `struct waymark_ctl_result **` puts there what came of it when it returns 0, and NULL when it fails; the
+ * caller frees it. NULL in its place: the caller does not want to know. All that these functions return belongs to the result, and is
+ * valid until that is freed. The result does not need the connection.
  */
-void waymark_ctl_result_free(struct waymark_ctl_result *result);     /* NULL is allowed */
+
+/* NULL is allowed. */
+void waymark_ctl_result_free(struct waymark_ctl_result *result);
 /* Sessions that were listed, or that a command was about, as they are now (after DESTROY: as they were at last). Returns how many. */
 unsigned waymark_ctl_result_sessions(const struct waymark_ctl_result *result, const struct waymark_ctl_session_info *const **sessions);
 /* Programs that were listed. */
@@ -211,29 +277,50 @@ const struct waymark_ctl_version_info *waymark_ctl_result_version(const struct w
 /* The whole result as JSON, indented, ending in a newline. *text is the caller's, to free(). */
 int waymark_ctl_result_json(const struct waymark_ctl_result *result, char **text);
 
-/* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── session ── */
 
+/* What waymark_ctl_create() is told. */
 struct waymark_ctl_create_options {
 	size_t size;
 	const char *name;            /* NULL or "": made from the time; see the result's session */
 	const char *path;            /* of the trace, absolute; NULL or "": the default place below ... */
 	const char *home;            /* ... this directory; NULL: $HOME, else the user's home */
 };
+/*
+ * Make a session; it does not record yet. -EEXIST: one has the name; -ENOTEMPTY: the trace's directory holds something; -EINVAL: the
+ * name or path cannot be one; -E2BIG: the user has as many as he may.
+ */
 int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_options *options, struct waymark_ctl_result **result);
-/* `session` NULL or "": all sessions of the user. */
+/*
+ * End a session: what was recorded is written, and the trace is whole when it returns. `session` NULL or "": all sessions of the user.
+ * -ENOENT: there is none of that name, or not one that the user may see; so it is with each function that is given a session.
+ */
 int waymark_ctl_destroy(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
+/* Record, or go on recording. -EALREADY: it does; -ENODATA: it has no channel. */
 int waymark_ctl_start(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
-/* `session` NULL or "": all sessions of the user. */
+/*
+ * Record no more; what was recorded is on disk when it returns. `session` NULL or "": all sessions of the user. -EALREADY: it does not
+ * record.
+ */
 int waymark_ctl_stop(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /* Forget what was recorded so far. */
 int waymark_ctl_clear(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /* `session` NULL or "": all that the user may see. -ENOENT when there is none of that name. */
 int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 
+/* What waymark_ctl_regenerate() makes anew. */
 enum waymark_ctl_regenerate_what { WAYMARK_CTL_METADATA = 0, WAYMARK_CTL_STATEDUMP = 1 };
+/*
+ * Write the trace's metadata anew, from what the daemon knows; or have programs record again which objects they have loaded. `what`: enum
+ * waymark_ctl_regenerate_what.
+ */
 int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_t what, struct waymark_ctl_result **result);
 
+/* ── trackers ── */
+
+/* What a list is of. */
 enum waymark_ctl_track_kind { WAYMARK_CTL_TRACK_PID = 0, WAYMARK_CTL_TRACK_UID = 1, WAYMARK_CTL_TRACK_GID = 2 };
+/* What waymark_ctl_track() and waymark_ctl_untrack() are told. */
 struct waymark_ctl_track_options {
 	size_t size;
 	const char *session;
@@ -242,10 +329,12 @@ struct waymark_ctl_track_options {
 	const uint64_t *ids;
 	unsigned n_ids;
 };
+/* Add to the list, which begins empty: with the first one, only what it holds is traced. */
 int waymark_ctl_track(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options, struct waymark_ctl_result **result);
+/* Take from the list. -EINVAL: there is none yet. */
 int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options, struct waymark_ctl_result **result);
 
-/* ── channels and events ─────────────────────────────────────────────────────────────────────────────── */
+/* ── channel ── */
 
 /* Which programs. NULL where one may be given: all of the user domain. */
 struct waymark_ctl_domain {
@@ -255,6 +344,8 @@ struct waymark_ctl_domain {
 	uint64_t pid;                /* PID */
 	const char *exec;            /* EXEC: base name, or path when it holds a '/' */
 };
+
+/* ── events ── */
 
 /* Events that match the pattern, none of the exclusions, and the level. */
 struct waymark_ctl_rule {
@@ -267,6 +358,9 @@ struct waymark_ctl_rule {
 	uint32_t level_to;           /* ... and the other; both are in */
 };
 
+/* ── channel ── */
+
+/* What waymark_ctl_enable_channel() is told. */
 struct waymark_ctl_channel_options {
 	size_t size;
 	const char *session;
@@ -279,14 +373,16 @@ struct waymark_ctl_channel_options {
 	int64_t blocking_us;         /* DISCARD: wait for room; 0 never, -1 for ever */
 	uint64_t field_limit;        /* bytes; 0: 64 KiB */
 	uint64_t tracefile_size, tracefile_count;   /* bytes, files; 0: no limit */
-	const char *const *contexts;
+	const char *const *contexts; /* names: see waymark_ctl_add_context() */
 	unsigned n_contexts;
 };
 /* Make it, or enable it again: options that differ from what it has are refused. */
 int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl_channel_options *options,
 			       struct waymark_ctl_result **result);
 
-/* What commands on events and contexts say. */
+/* ── events ── */
+
+/* What functions on events and contexts are told. */
 struct waymark_ctl_events_options {
 	size_t size;
 	const char *session;
@@ -299,19 +395,37 @@ struct waymark_ctl_events_options {
 	const char *const *contexts; /* add-context */
 	unsigned n_contexts;
 };
-/* `rules`, `patterns`, `contexts` are not looked at. */
+/* ── channel ── */
+
+/* Nothing is recorded into it until it is enabled again. `rules`, `patterns`, `contexts` are not looked at. -ENOENT. */
 int waymark_ctl_disable_channel(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 				 struct waymark_ctl_result **result);
+/* ── events ── */
+
 /* When it returns, every program that answered records the events by its next call. */
 int waymark_ctl_enable_event(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			     struct waymark_ctl_result **result);
+/* Disable rules by their patterns, as they were given. -ENOENT: no rule of the channel has such a pattern; those before it are disabled. */
 int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			      struct waymark_ctl_result **result);
+
+/* ── contexts: what each record of a channel carries besides its fields ── */
+
+/*
+ * "vpid", "vtid" (process and thread, as the program sees them), "procname" (name of the thread), "cpu_id", "pthread_id"
+ * (pthread_self()), "ip" (address of the trace point). Readers show them in each record.
+ */
+
+/*
+ * Add contexts to a channel. -EINVAL: there is no such context; -EBUSY: the channel has recorded, and the layout of its records is
+ * fixed; another channel can have them. What the channel has already is no error.
+ */
 int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			    struct waymark_ctl_result **result);
 
-/* ── programs, the daemon ────────────────────────────────────────────────────────────────────────────── */
+/* ── programs ── */
 
+/* What waymark_ctl_list_apps() is told. */
 struct waymark_ctl_apps_options {
 	size_t size;
 	bool events;                 /* list their events too, with the fields */
@@ -320,16 +434,22 @@ struct waymark_ctl_apps_options {
 };
 /* options NULL: all programs, without events. */
 int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps_options *options, struct waymark_ctl_result **result);
+
+/* ── connection ── */
+
+/* Ask the daemon who it is: see waymark_ctl_result_version(). */
 int waymark_ctl_version(struct waymark_ctl *ctl, struct waymark_ctl_result **result);
-/* Ends the daemon. */
+/* End the daemon: all sessions are destroyed, everything is written. -EACCES: root's daemon, and somebody else asks. */
 int waymark_ctl_shutdown(struct waymark_ctl *ctl);
 
-/* ── saved sessions ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── saving: keep sessions in files, and make them again ─────────────────────────────────────────────────── */
 
 /*
  * A saved session is a JSON file: the same members as in waymark_ctl_result_json(), without what became of records. It says what the
  * session is, not whether it records.
  */
+
+/* What waymark_ctl_save() is told. */
 struct waymark_ctl_save_options {
 	size_t size;
 	const char *session;         /* NULL or "": all of the user's */
@@ -339,6 +459,7 @@ struct waymark_ctl_save_options {
 /* Files are written whole or not at all, 0600; no symbolic link is followed at the last name. See the result's files. */
 int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_options *options, struct waymark_ctl_result **result);
 
+/* What waymark_ctl_load() is told. */
 struct waymark_ctl_load_options {
 	size_t size;
 	const char *session;         /* NULL or "": all that the file or directory holds */

@@ -184,6 +184,7 @@ def main(build):
         check_controller(env, run(['pkg-config', '--cflags', 'waymark-ctl'], env=env).split() +
                          [find(root, 'libwaymark.a'), find(root, 'libwaymark-ctl.a')] + json_c + ['-pthread'], work, version)
         check_manual(root, waymark, env)
+        find(root, 'waymark-ctl.7')
         check_completion(root, env)
         check_session(root, env, work)
         cost = json.loads(run([waymark, 'calibrate', '--json'], env=env))

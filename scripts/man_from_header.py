@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes man pages from a public header, so that what it says is written once.
+
+usage: man_from_header.py HEADER LIBRARY VERSION MAP DIRECTORY
+
+LIBRARY ("waymark-ctl") is the name for pkg-config; MAP, its version map, names the functions. Into DIRECTORY go LIBRARY.7 from the comment
+at the header's beginning; LIBRARY-SECTION.3 for each section; and for each function FUNCTION.3, which leads to its section's page.
+
+In the header, `/* -- NAME: what it is about -- */` (with lines in place of the hyphens) begins a section, `/* -- NAME -- */` goes on with
+one. A comment belongs to the declaration below it; one with an empty line below it, to the whole section. In a comment an empty line begins
+a paragraph, and lines indented by four and more are shown as they are.
+"""
+import os
+import re
+import sys
+import textwrap
+
+SECTION = re.compile(r'/\* ── (\w+)(?:: (.+?))? ─+ \*/\n')
+TOKEN = re.compile(r'/\*.*?\*/|[;,\n]|[^;,\n/]+|/', re.S)
+
+
+class Section:
+    def __init__(self, name, summary):
+        self.name, self.summary = name, summary
+        self.words, self.functions, self.types = [], [], []
+
+
+def said(comment):
+    """Paragraphs of a comment; one that is code is a list of lines."""
+    lines = [re.sub(r'^\s*\* ?', '', line).rstrip() for line in comment.strip()[2:-2].strip('* \n').split('\n')]
+    paragraphs = []
+    for block in re.split(r'\n(?:[ \t]*\n)+', '\n'.join(lines)):
+        rows = block.split('\n')
+        code = all(row.startswith('    ') for row in rows)
+        if code and paragraphs and isinstance(paragraphs[-1], list):
+            paragraphs[-1] += [''] + rows
+        else:
+            paragraphs.append(rows if code else ' '.join(row.strip() for row in rows))
+    return [p for p in paragraphs if p]
+
+
+def escape(text):
+    return text.replace('\\', '\\e').replace('-', '\\-')
+
+
+def line(text):
+    """One line of input: it is no request."""
+    return ('\\&' if text[:1] in ("'", '.') else '') + text + '\n'
+
+
+def roff(text, names):
+    """Running text, a sentence a line; names of functions and what stands in backquotes are set off."""
+    text = re.sub(r'`([^`]+)`', '\\\\fI\\1\\\\fR', escape(text))
+    text = re.sub(r'\b(%s)\b' % '|'.join(names), '\\\\fB\\1\\\\fR', text) if names else text
+    return ''.join(line(sentence) for sentence in re.split(r'(?<=[.;:]) (?=\S)', text))
+
+
+def paragraphs(words, names, between='.PP\n'):
+    out = []
+    for p in words:
+        if isinstance(p, list):
+            out.append('.RS 4\n.nf\n' + ''.join(line(escape(row)) for row in textwrap.dedent('\n'.join(p)).split('\n')) + '.fi\n.RE\n')
+        else:
+            out.append(roff(p, names))
+    return between.join(out)
+
+
+def prototype(text, width=76):
+    """Rows of a declaration, its parameters slanted."""
+    rows, row = [], ''
+    if len(text.split(',')[0]) >= width:             # then the type has a row of its own
+        before, name = re.match(r'(.*?\W)(\w+\()', text).groups()
+        rows, text = [before.rstrip()], name + text[len(before + name):]
+    for part in re.split(r'(?<=,) ', text):
+        if row and len(row) + len(part) >= width:
+            rows.append(row)
+            row = ' ' * 8 + part
+        else:
+            row += (' ' if row else '') + part
+    return ['\\fB' + re.sub(r'(\w+)([,)])', '\\\\fI\\1\\\\fB\\2', escape(r)).replace('\\fIvoid\\fB', 'void') + '\\fR' for r in rows + [row]]
+
+
+def members(body, end):
+    """[declaration, words] of a structure's or enumeration's body; a comment belongs to what stands before it on its line, or below."""
+    found, text, above, same_line = [], '', '', False
+    for token in TOKEN.findall(body):
+        if token.startswith('/*'):
+            if text.strip():
+                text += '\0' + token
+            elif same_line:
+                found[-1][1] += said(token)
+            else:
+                above = token
+        elif token == '\n':
+            same_line = same_line and bool(text.strip())
+            text += ' '
+        elif token == end:
+            name, *inside = text.split('\0')
+            comments = [c for c in [above] + [c[:c.index('*/') + 2] for c in inside] if c]
+            found.append([' '.join(name.split()), [p for c in comments for p in said(c)]])
+            text, above, same_line = '', '', True
+        else:
+            text += token
+    if text.strip():
+        found.append([' '.join(text.split('\0')[0].split()), said(above) if above else []])
+    return found
+
+
+def type_page(kind, name, body, words, names):
+    out = '.SS %s %s\n' % (kind, name) + paragraphs(words, names)
+    for declaration, comment in members(body, ',' if kind == 'enum' else ';'):
+        out += '.TP\n.B %s\n' % escape(declaration) + paragraphs(comment, names, '.IP\n')
+    return out
+
+
+def read(text):
+    """The words at the beginning, and sections by name."""
+    first = re.search(r'/\*\n \* \w+\.h - .*?\*/', text, re.S).group()
+    sections, at = {}, None
+    pieces = SECTION.split(text)
+    for name, summary, body in zip(pieces[1::3], pieces[2::3], pieces[3::3]):
+        if name in sections and summary or name not in sections and not summary:
+            sys.exit('section %s must say what it is about once, where it begins' % name)
+        at = sections.setdefault(name, Section(name, summary))
+        declarations(body.split('#ifdef')[0], at)
+    return said(first), sections
+
+
+DECLARATION = re.compile(r'(?P<comment>/\*.*?\*/)(?P<gap>[ \t]*\n\n)?|(?P<kind>struct|enum) (?P<name>\w+) \{(?P<body>.*?)\};|'
+                         r'#define (?P<define>[^\n]*)\n|(?P<function>[^;#/{]+\([^;]*\));', re.S)
+
+
+def declarations(text, section):
+    words = []
+    for m in DECLARATION.finditer(text):
+        if m['comment'] and m['gap']:
+            section.words += said(m['comment'])
+        elif m['comment']:
+            words = said(m['comment'])
+        elif m['kind']:
+            section.types.append((m['kind'], m['name'], m['body'], words))
+        elif m['define']:
+            section.types.append(('#define', m['define'], '', words))
+        else:
+            section.functions.append((' '.join(m['function'].split()), words))
+        if not m['comment']:
+            words = []
+
+
+def head(name, number, version, summary):
+    return '.\\" made from a header by man_from_header.py\n.TH "%s" %d "" "Waymark %s" "Waymark"\n.SH NAME\n%s \\- %s\n' % (
+        escape(name.upper()), number, version, escape(name), escape(summary))
+
+
+def see(names):
+    return '.SH SEE ALSO\n' + ',\n'.join('.BR %s (%s)' % (escape(n), s) for n, s in names) + '\n'
+
+
+def main(header, library, version, symbols, directory):
+    with open(header, encoding='utf-8') as f:
+        begin, sections = read(f.read())
+    with open(symbols, encoding='utf-8') as f:
+        names = re.findall(r'(\w+);', f.read().split('local:')[0])
+    pages = {}
+    declared = [re.search(r'(\w+)\(', f).group(1) for s in sections.values() for f, words in s.functions if words]
+    if sorted(declared) != sorted(names):
+        sys.exit('in no section, without a comment, or not exported: ' + ', '.join(sorted(set(declared) ^ set(names))))
+    include = '.B #include <waymark/%s>\n' % os.path.basename(header)
+    build = '.PP\n.nf\n\\fBcc\\fR ... \\fB$(pkg\\-config \\-\\-cflags \\-\\-libs %s)\\fR\n.fi\n' % escape(library)
+    summary = begin[0].split(' - ', 1)[1].rstrip('.').replace('`', '')
+    others = [(library + '-' + s, 3) for s in sections]
+    more = [('waymark', 1), ('waymark-sessiond', 8)]
+    pages[library + '.7'] = head(library, 7, version, re.sub(r' \([^)]*\)$', '', summary)) + '.SH SYNOPSIS\n' + include + build + \
+        '.SH DESCRIPTION\n' + paragraphs(begin[1:], names) + '.SH PAGES\n' + \
+        ''.join('.TP\n.BR %s (3)\n%s\n' % (escape(library + '-' + s.name), escape(s.summary)) for s in sections.values()) + \
+        see(others + more)
+    for s in sections.values():
+        page = head(library + '-' + s.name, 3, version, s.summary) + '.SH SYNOPSIS\n' + include + '.PP\n.nf\n' + \
+            '\n'.join('\n'.join(prototype(f)) for f, _ in s.functions) + '\n.fi\n' + build
+        page += '.SH DESCRIPTION\n' + paragraphs(s.words, names) if s.words else ''
+        page += '.SH FUNCTIONS\n' if s.functions else ''
+        for f, words in s.functions:
+            name = re.search(r'(\w+)\(', f).group(1)
+            page += '.TP\n.BR %s ()\n' % name + paragraphs(words, names, '.IP\n')
+            pages[name + '.3'] = '.so man3/%s-%s.3\n' % (library, s.name)
+        page += '.SH TYPES\n' + ''.join(type_page(*t, names) for t in s.types) if s.types else ''
+        pages['%s-%s.3' % (library, s.name)] = page + see([(library, 7)] + [o for o in others if o[0] != library + '-' + s.name] + more)
+    for name, text in pages.items():
+        with open(os.path.join(directory, name), 'w', encoding='utf-8') as f:
+            f.write(text)
+
+
+if __name__ == '__main__':
+    if len(sys.argv) != 6:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
