@@ -36,6 +36,7 @@ static int class_equals(struct cds_lfht_node *node, const void *key)
 	struct class *class = caa_container_of(node, struct class, node);
 	struct wanted *wanted = (struct wanted *)(uintptr_t)key;
 
+	WMK_TELL_TSAN_ACQUIRE(node);
 	if (!wmk_event_same(class->event, wanted->event))
 		return 0;
 	wanted->kin = class;
@@ -48,7 +49,6 @@ static struct class *class_find(struct wmk_tracing *tracing, unsigned long hash,
 	struct cds_lfht_node *node;
 
 	urcu_memb_read_lock();
-	WMK_TELL_TSAN_ACQUIRE(tracing->classes);
 	cds_lfht_lookup(tracing->classes, hash, class_equals, wanted, &iter);
 	node = cds_lfht_iter_get_node(&iter);
 	urcu_memb_read_unlock();
@@ -86,7 +86,7 @@ static struct class *class_add(struct wmk_tracing *tracing, unsigned long hash, 
 	if (!class->own && !wanted->kin)
 		atomic_fetch_add_explicit(&tracing->events_seen, 1, memory_order_relaxed);
 	urcu_memb_read_lock();
-	WMK_TELL_TSAN_RELEASE(tracing->classes);
+	WMK_TELL_TSAN_RELEASE(&class->node);
 	cds_lfht_add(tracing->classes, hash, &class->node);
 	urcu_memb_read_unlock();
 	return class;
@@ -148,6 +148,7 @@ uint64_t wmk_tracing_matching(struct wmk_tracing *tracing, const char *pattern)
 	pattern += *pattern == '!';
 	urcu_memb_read_lock();
 	cds_lfht_for_each(tracing->classes, &iter, node) {
+		WMK_TELL_TSAN_ACQUIRE(node);
 		const struct class *class = caa_container_of(node, struct class, node);
 
 		n += !class->own && class->kin == class->serial &&
@@ -239,6 +240,7 @@ unsigned wmk_tracing_nearest(struct wmk_tracing *tracing, const char *pattern, c
 	pattern += *pattern == '!';
 	urcu_memb_read_lock();
 	cds_lfht_for_each(tracing->classes, &iter, node) {
+		WMK_TELL_TSAN_ACQUIRE(node);
 		class = caa_container_of(node, struct class, node);
 		unsigned d = class->own ? UINT32_MAX : class_distance(pattern, class->event);
 

@@ -18,8 +18,8 @@ static int events_text(const struct rings *rings, struct wmk_ctf_text *text)
 	int err = 0;
 
 	urcu_memb_read_lock();
-	WMK_TELL_TSAN_ACQUIRE(classes);
 	cds_lfht_for_each(classes, &iter, node) {
+		WMK_TELL_TSAN_ACQUIRE(node);
 		const struct class *class = caa_container_of(node, struct class, node);
 
 		if (err == 0 && class->kin == class->serial && class->kin < rings->n_ids && rings->ids[class->kin] != NO_ID)

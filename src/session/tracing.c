@@ -18,7 +18,7 @@
 const char *__tsan_default_suppressions(void);
 __attribute__((visibility("default"), used)) const char *__tsan_default_suppressions(void)
 {
-	return "race:liburcu*\ncalled_from_lib:liburcu.so\n";
+	return "called_from_lib:liburcu.so\n";
 }
 #endif
 
@@ -103,6 +103,7 @@ void wmk_tracing_close(struct wmk_tracing *tracing)
 		sessions_end(tracing);
 		if (tracing->deferred)
 			urcu_memb_barrier();
+		WMK_TELL_TSAN_ACQUIRE(tracing);
 		cds_lfht_destroy(tracing->sessions, NULL);
 	}
 	wmk_classes_free(tracing);
@@ -189,6 +190,7 @@ static bool session_ref(struct wmk_session *session)
 
 static int session_is_called(struct cds_lfht_node *node, const void *name)
 {
+	WMK_TELL_TSAN_ACQUIRE(node);
 	return strcmp(caa_container_of(node, struct wmk_session, node)->name, name) == 0;
 }
 
@@ -207,13 +209,13 @@ struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, const char *nam
 	struct wmk_session *session = NULL;
 
 	urcu_memb_read_lock();
-	WMK_TELL_TSAN_ACQUIRE(tracing->sessions);
 	cds_lfht_lookup(tracing->sessions, wmk_session_hash(name), session_is_called, name, &iter);
 	if (cds_lfht_iter_get_node(&iter)) {
 		session = caa_container_of(cds_lfht_iter_get_node(&iter), struct wmk_session, node);
 		if (!session_ref(session))
 			session = NULL;
 	}
+	WMK_TELL_TSAN_RELEASE(tracing->sessions);
 	urcu_memb_read_unlock();
 	return session;
 }
@@ -224,8 +226,9 @@ int wmk_session_enter(struct wmk_tracing *tracing, struct wmk_session *session)
 	struct cds_lfht_node *node;
 
 	urcu_memb_read_lock();
-	WMK_TELL_TSAN_RELEASE(tracing->sessions);
+	WMK_TELL_TSAN_RELEASE(&session->node);
 	node = cds_lfht_add_unique(tracing->sessions, wmk_session_hash(session->name), session_is_called, session->name, &session->node);
+	WMK_TELL_TSAN_RELEASE(tracing->sessions);
 	urcu_memb_read_unlock();
 	return node == &session->node ? 0 : wmk_error(-EEXIST, "there is a session '%s' already", session->name);
 }
@@ -246,6 +249,7 @@ int wmk_session_get_all(struct wmk_tracing *tracing, struct wmk_session ***out)
 
 	urcu_memb_read_lock();
 	cds_lfht_for_each(tracing->sessions, &iter, node) {
+		WMK_TELL_TSAN_ACQUIRE(node);
 		session = caa_container_of(node, struct wmk_session, node);
 		if (n == cap) {
 			cap = cap ? 2 * cap : 16;
@@ -260,6 +264,7 @@ int wmk_session_get_all(struct wmk_tracing *tracing, struct wmk_session ***out)
 	/* The iteration ends early only without memory. */
 	bool whole = !cds_lfht_iter_get_node(&iter);
 
+	WMK_TELL_TSAN_RELEASE(tracing->sessions);
 	urcu_memb_read_unlock();
 	if (!whole) {
 		for (int i = 0; i < n; i++)
@@ -275,6 +280,9 @@ static void session_free(struct rcu_head *head)
 {
 	struct wmk_session *session = caa_container_of(head, struct wmk_session, rcu);
 
+	WMK_TELL_TSAN_ACQUIRE(head);
+	WMK_TELL_TSAN_ACQUIRE(session->tracing->sessions);     /* whoever looked at it has looked away */
+	WMK_TELL_TSAN_RELEASE(session->tracing);               /* whose end waits for this */
 	for (unsigned i = 0; i < session->n_channels; i++)
 		wmk_channel_free(session->channels[i]);
 	free(session->channels);
@@ -298,6 +306,7 @@ void wmk_session_put(struct wmk_session *session)
 		return;
 	}
 	atomic_store_explicit(&session->tracing->deferred, true, memory_order_relaxed);
+	WMK_TELL_TSAN_RELEASE(&session->rcu);
 	urcu_memb_call_rcu(&session->rcu, session_free);
 }
 
