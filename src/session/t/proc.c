@@ -245,9 +245,12 @@ static int obey(const struct bid *bid)
 	case PROC_GONE:
 		wmk_out_u32(&me.out, WMK_MSG_EVENT_GONE, bid->n);
 		tell_events(0);
+		/* until it is answered, it may still be told of the event by who does not know */
+		if (wait_done() != 0)
+			return -1;
 		for (unsigned i = 0; i < WORLD_CHANNELS; i++)
 			me.is->channels[i].ids[bid->n] = WORLD_NO_ID;
-		return wait_done();
+		return 0;
 	case PROC_CLOSE:
 		disconnect();
 		return 0;

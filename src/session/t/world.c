@@ -202,7 +202,7 @@ struct world_rings *world_rings(struct world *w, const char *session, const char
 	return rings;
 }
 
-void world_wait(struct world *w, const unsigned *counter, unsigned value)
+void world_wait(struct world *w, const _Atomic unsigned *counter, unsigned value)
 {
 	struct timespec end;
 

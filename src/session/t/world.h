@@ -49,7 +49,8 @@ struct proc {
 	char self[512], other[80];       /* the program, and the same under another name */
 	uint64_t image;                  /* of HELLO; the test's */
 	_Atomic bool mute;               /* does not answer SYNC; the test's */
-	uint32_t welcomes, refused, syncs, gone, statedumps;
+	uint32_t welcomes, refused, gone, statedumps;
+	_Atomic uint32_t syncs;
 	uint32_t bad;                    /* what it was told that cannot be */
 	struct proc_channel channels[WORLD_CHANNELS];
 };
@@ -112,11 +113,11 @@ struct world {
 	struct wmk_apps *shards[WORLD_SHARDS];   /* NULL: closed */
 	pthread_t threads[WORLD_SHARDS], acceptor;
 	int listener, stop[2];
-	pthread_mutex_t lock;            /* of what follows */
+	pthread_mutex_t lock;            /* of changes to what follows */
 	pthread_cond_t changed;
 	struct world_trace *traces;
 	struct world_rings *rings;
-	unsigned traces_open, rings_open, ids_given, ended, apps_gone;
+	_Atomic unsigned traces_open, rings_open, ids_given, ended, apps_gone;
 	int refuse;                      /* what opening of rings answers */
 };
 
@@ -128,7 +129,7 @@ void world_close(struct world *w);
 /* Its thread ends, and it is closed; its applications lose their connections. */
 void world_shard_close(struct world *w, unsigned i);
 /* Waits until the counter has this value, 10 s at most. */
-void world_wait(struct world *w, const unsigned *counter, unsigned value);
+void world_wait(struct world *w, const _Atomic unsigned *counter, unsigned value);
 /* The latest of this session, channel and part of sub; NULL: none. */
 struct world_rings *world_rings(struct world *w, const char *session, const char *channel, const char *sub);
 
