@@ -227,6 +227,7 @@ static void test_rules_again(void **state)
 	locked(s, assert_int_equal(wmk_session_rule_add(channel, &shop), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(2, 0), 0x04);
+	wmk_session_put(s);
 	proc_kill(1);
 	proc_kill(2);
 	world_close(&w);
