@@ -160,7 +160,7 @@ struct wmk_session {
 	struct wmk_ctl_trackers trackers;   /* lists of its own, not an arena's: they grow and shrink for ever */
 	uint32_t statedump_round;
 	int trouble;
-	char trouble_words[320];
+	char trouble_words[408];
 };
 
 enum verdict { VERDICT_UNKNOWN, VERDICT_OUT, VERDICT_IN };
