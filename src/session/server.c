@@ -147,6 +147,15 @@ static int process_prepare(struct server *server)
 	return 0;
 }
 
+/* What the next daemon needs cannot be written: whoever looks after the machine reads it, and this one goes on. */
+static void say_cause(struct server *server)
+{
+	char words[600];
+
+	say(server, wmk_error_text(words, sizeof(words)));
+	wmk_error_clear();
+}
+
 /* The machine's clock; or the plug-in's, and programs that announce another are refused. */
 static int clock_choose(struct wmk_clock *clock, uint64_t (**now)(void))
 {
@@ -181,6 +190,8 @@ static int sessions_open(struct server *server)
 		err = wmk_reaper_open(on_reaped, server, &server->reaper);
 	if (err < 0)
 		return err;
+	if (!tracing.plugin_clock && wmk_state_clock(server->state, &clock) < 0)
+		say_cause(server);
 	tracing.outlet_data = server->outlet;
 	tracing.first_rings_id = wmk_state_last_rings(server->state);
 	err = wmk_tracing_open(&tracing, &server->tracing);

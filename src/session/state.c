@@ -132,16 +132,12 @@ static int gather_rings(void *data, const struct wmk_restored_rings *is)
 	return 0;
 }
 
-static int file_write(const struct wmk_state *state, uint64_t number, const char *text)
+int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text)
 {
-	char name[STATE_NAME], fresh[STATE_NAME];
 	size_t len = strlen(text), done = 0;
-
-	wmk_state_file(name, number, "json");
-	wmk_state_file(fresh, number, "new");
 	int fd = openat(state->dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return wmk_error(-errno, "cannot write the session's state");
+		return wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
 	while (done < len) {
 		ssize_t n = write(fd, text + done, len - done);
 
@@ -152,12 +148,12 @@ static int file_write(const struct wmk_state *state, uint64_t number, const char
 
 			close(fd);
 			unlinkat(state->dir, fresh, 0);
-			return wmk_error(err, "cannot write the session's state");
+			return wmk_error(err, "cannot write down what the next session daemon needs (%s)", name);
 		}
 		done += (size_t)n;
 	}
 	close(fd);
-	return renameat(state->dir, fresh, state->dir, name) == 0 ? 0 : wmk_error(-errno, "cannot write the session's state");
+	return renameat(state->dir, fresh, state->dir, name) == 0 ? 0 : wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
 }
 
 int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session)
@@ -169,15 +165,17 @@ int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct w
 	};
 	struct wmk_arena arena = { 0 };
 	struct gathering g = { &is, &arena, entry->last_rings };
-	char *text = NULL;
+	char name[STATE_NAME], fresh[STATE_NAME], *text = NULL;
 	int err = wmk_session_each_channel(session, gather_channel, &g);
 
 	if (err == 0)
 		err = wmk_session_each_rings(session, gather_rings, &g);
 	if (err == 0)
 		err = wmk_json_text(&state_session_object, &is, WMK_JSON_SPARSE, &text);
+	wmk_state_file(name, entry->number, "json");
+	wmk_state_file(fresh, entry->number, "new");
 	if (err == 0)
-		err = file_write(state, entry->number, text);
+		err = wmk_state_file_write(state, name, fresh, text);
 	if (err == 0)
 		entry->last_rings = g.last_rings;
 	free(text);

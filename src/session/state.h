@@ -5,6 +5,7 @@
  *     <rundir>/state/                 0700
  *         N.json                      a session: options, channels, rules, trackers, which rings it has; written whole at every change
  *         N.ids                       ids of events in its rings, appended before any program hears of them
+ *         clock.json                  the trace clock as the first daemon measured it
  *
  * The rings themselves are the consumer daemon's to keep (and the programs'). What is read is trusted no more than what a client says: the core
  * checks it again. Any thread; what is about one session is called with its lock held.
@@ -27,6 +28,12 @@ void wmk_state_close(struct wmk_state *state);
 /* How many sessions were read, and the highest number of any rings in them (for wmk_tracing_options.first_rings_id). */
 unsigned wmk_state_sessions(const struct wmk_state *state);
 uint64_t wmk_state_last_rings(const struct wmk_state *state);
+
+/*
+ * The clock has just been measured. Where sessions were read, it becomes the one that they have recorded by: two measurements differ by
+ * microseconds, and traces of one session by two of them would not be in order. Else it is written down. 0 or -errno with a cause chain.
+ */
+int wmk_state_clock(struct wmk_state *state, struct wmk_clock *clock);
 
 /* The descriptor of the rings' memory, which stays the callback's; -1: nobody has it any more. */
 typedef int wmk_state_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id);

@@ -66,12 +66,16 @@ struct wmk_state {
 void wmk_state_file(char name[STATE_NAME], uint64_t number, const char *kind);
 /* Its files go, and it. Out of the list already. */
 void wmk_state_forget(struct wmk_state *state, struct state_entry *entry);
+/* All of the file `name` at once: by way of the file `fresh`. */
+int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text);
 /* Write N.json. Locked. */
 int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session);
 void wmk_state_say(const struct wmk_state *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void wmk_state_entry_free(struct state_entry *entry);
 
 /* ── state_read.c ── */
+/* All of a plain file of at most `max` bytes, malloc'd; its length, or -errno. */
+long wmk_state_slurp(const struct wmk_state *state, const char *name, size_t max, uint8_t **bytes);
 int wmk_state_read_all(struct wmk_state *state);
 
 #endif

@@ -21,8 +21,7 @@
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* All of a plain file, malloc'd; its length, or -errno. */
-static long slurp(const struct wmk_state *state, const char *name, size_t max, uint8_t **bytes)
+long wmk_state_slurp(const struct wmk_state *state, const char *name, size_t max, uint8_t **bytes)
 {
 	struct stat st;
 	int fd = openat(state->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -58,7 +57,7 @@ static int entry_read(struct wmk_state *state, uint64_t number, struct state_ent
 	entry->number = number;
 	entry->ids = -1;
 	wmk_state_file(name, number, "json");
-	long len = slurp(state, name, WMK_JSON_MAX, &text);
+	long len = wmk_state_slurp(state, name, WMK_JSON_MAX, &text);
 	entry->is = wmk_arena_alloc(&entry->arena, sizeof(*entry->is));
 	int err = len < 0 ? (int)len : entry->is ? wmk_json_read(&state_session_object, (const char *)text, (size_t)len, entry->is, &entry->arena) :
 						   -ENOMEM;
@@ -204,7 +203,7 @@ static int ids_restore(struct wmk_state *state, struct state_entry *entry, struc
 	int err = 0;
 
 	wmk_state_file(name, entry->number, "ids");
-	long len = slurp(state, name, IDS_MAX, &bytes);
+	long len = wmk_state_slurp(state, name, IDS_MAX, &bytes);
 	if (len == -ENOENT) {
 		wmk_error_clear();
 		return 0;

@@ -377,6 +377,47 @@ static void lies(void **state)
 	assert_int_equal(wmk_state_open(scene.fd, NULL, NULL, &scene.state), -EACCES);
 }
 
+/* What a daemon says the clock is that has just measured it as `measured`. */
+static struct wmk_clock clock_of(const struct wmk_clock *measured)
+{
+	struct wmk_clock clock = *measured;
+
+	assert_int_equal(wmk_state_open(scene.fd, say, NULL, &scene.state), 0);
+	assert_int_equal(wmk_state_clock(scene.state, &clock), 0);
+	wmk_state_close(scene.state);
+	return clock;
+}
+
+/* Sessions keep the clock of their first daemon, as long as it can be theirs; without sessions it is measured anew. */
+static void one_clock_for_a_session(void **state)
+{
+	static const char *const lies[] = {
+		"", "{}", "{\"kind\": 1, \"freq\": 0, \"uuid\": \"here\"}", "{\"kind\": 1, \"freq\": 2000000000, \"uuid\": \"here\"}",
+		"{\"kind\": 1, \"freq\": 1000000001, \"offset\": 1000000001, \"uuid\": \"here\"}",
+		"{\"kind\": 0, \"freq\": 1000000001, \"uuid\": \"here\"}", "{\"kind\": 1, \"freq\": 1000000001, \"uuid\": \"there\"}",
+	};
+	struct wmk_clock first = { .kind = WMK_CLOCK_COUNTER, .freq = 1000000001, .offset_s = -7, .offset = 8, .precision = 9, .uuid = "here" };
+	struct wmk_clock second = { .kind = WMK_CLOCK_COUNTER, .freq = 1000000002, .offset_s = 70, .offset = 80, .precision = 90, .uuid = "here" };
+
+	(void)state;
+	clock_of(&first);
+	assert_int_equal(clock_of(&second).freq, second.freq);
+	clock_of(&first);
+	daemon_open(held);
+	wmk_session_put(session_make("kept"));
+	daemon_close();
+	for (int i = 0; i < 2; i++) {
+		struct wmk_clock clock = clock_of(&second);
+
+		assert_memory_equal(&clock, &first, sizeof(clock));
+	}
+	for (unsigned i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		damage("clock.json", 0, lies[i], strlen(lies[i]), (long)strlen(lies[i]));
+		if (clock_of(&second).freq != second.freq)
+			fail_msg("believed: %s", lies[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +425,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_nobody_holds_ends, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(half_an_id, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(lies, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(one_clock_for_a_session, scene_open, scene_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
