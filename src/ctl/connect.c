@@ -21,6 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A daemon that takes a connection and hangs up before it has said anything is tried again. */
+#define GOING_TRIES 5u
+#define GOING_PAUSE_MS 20
+
 const char *waymark_ctl_error(unsigned index)
 {
 	return wmk_error_get(index);
@@ -185,8 +189,15 @@ static int connect_any(struct waymark_ctl *ctl, const struct waymark_ctl_connect
 			return err;
 		drop(ctl);               /* it lets others in, not us */
 	}
-	ctl->socket = connect_own(ctl, options, &where, deadline);
-	return ctl->socket < 0 ? ctl->socket : greet(ctl);
+	for (unsigned i = 0;; i++) {
+		ctl->socket = connect_own(ctl, options, &where, deadline);
+		err = ctl->socket < 0 ? ctl->socket : greet(ctl);
+		if (err != -ECONNRESET || i == GOING_TRIES)
+			return err;
+		/* It was about to end when we came. */
+		drop(ctl);
+		nanosleep(&(struct timespec){ .tv_nsec = GOING_PAUSE_MS * 1000000 }, NULL);
+	}
 }
 
 int waymark_ctl_connect(const struct waymark_ctl_connect_options *given, struct waymark_ctl **out)

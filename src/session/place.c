@@ -20,9 +20,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LOCK_TRIES 16
+#define LOCK_WAIT_MS 5000            /* for a daemon that is about to end, or to begin */
+#define LOCK_PAUSE_MS 10
 
 static const char *const socket_names[WMK_PLACE_SOCKETS] = { WMK_APP_SOCKET, WMK_CTL_SOCKET };
 
@@ -58,10 +61,41 @@ static int lock_refused(const struct wmk_place *place, int fd)
 	return wmk_error(-EBUSY, "a session daemon of this user is about to run in %s", place->path);
 }
 
+/* Does the daemon that has the lock take commands? If not, it has not begun, or is about to end. */
+static bool somebody_listens(const struct wmk_place *place)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", place->path, socket_names[WMK_PLACE_CTL]);
+	int fd = n > 0 && (size_t)n < sizeof(address.sun_path) ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
+
+	if (fd < 0)
+		return true;
+	bool listens = connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 || (errno != ENOENT && errno != ECONNREFUSED);
+	close(fd);
+	return listens;
+}
+
+/* 0 or -1 and errno, as fcntl(). */
+static int lock_wait(const struct wmk_place *place, int fd)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_MS * 1000000 };
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int rc = -1;
+
+	for (int ms = 0; (rc = fcntl(fd, F_OFD_SETLK, &whole)) != 0 && (errno == EAGAIN || errno == EACCES) && ms < LOCK_WAIT_MS;
+	     ms += LOCK_PAUSE_MS) {
+		if (somebody_listens(place)) {
+			errno = EAGAIN;
+			break;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return rc;
+}
+
 /* 1: locked; 0: what was locked is not the file any more (its owner removed it), once more; -errno. */
 static int lock_try(struct wmk_place *place)
 {
-	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct stat st, there;
 	int fd = openat(place->dir, WMK_PLACE_PID_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
@@ -75,7 +109,7 @@ static int lock_try(struct wmk_place *place)
 	int err = 0;
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink > 1)
 		err = wmk_error(-EACCES, "%s/%s is not a plain file of yours: remove it", place->path, WMK_PLACE_PID_FILE);
-	else if (fcntl(fd, F_OFD_SETLK, &whole) != 0)
+	else if (lock_wait(place, fd) != 0)
 		err = errno == EAGAIN || errno == EACCES ? lock_refused(place, fd) :
 							   wmk_error(-errno, "cannot lock %s/%s", place->path, WMK_PLACE_PID_FILE);
 	if (err == 0 && fstatat(place->dir, WMK_PLACE_PID_FILE, &there, AT_SYMLINK_NOFOLLOW) == 0 && there.st_ino == st.st_ino &&
@@ -181,15 +215,22 @@ int wmk_place_open(const char *rundir, const int handed[WMK_PLACE_SOCKETS], stru
 	return err;
 }
 
-void wmk_place_close(struct wmk_place *place)
+void wmk_place_hide(struct wmk_place *place)
 {
 	for (unsigned i = 0; i < WMK_PLACE_SOCKETS; i++) {
 		if (place->made[i])
 			unlinkat(place->dir, socket_names[i], 0);
+		place->made[i] = false;
+	}
+}
+
+void wmk_place_close(struct wmk_place *place)
+{
+	wmk_place_hide(place);
+	for (unsigned i = 0; i < WMK_PLACE_SOCKETS; i++) {
 		if (place->sockets[i] >= 0)
 			close(place->sockets[i]);
 		place->sockets[i] = -1;
-		place->made[i] = false;
 	}
 	if (place->lock >= 0) {
 		unlinkat(place->dir, WMK_PLACE_PID_FILE, 0);     /* while it is locked: whoever waits for it looks again */

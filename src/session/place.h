@@ -33,9 +33,11 @@ struct wmk_place {
 
 /*
  * Make the directory, or take the one that is there if nobody else can change it; lock; open the sockets. -EBUSY: a daemon runs there (the
- * words say which process). `handed`: sockets that somebody listens on already, -1 for none (see wmk_place_handed()); taken over in any case.
+ * words say which process); one that does not take commands, because it is about to end, is waited for, 5 s at most. `handed`: sockets that somebody listens on already, -1 for none (see wmk_place_handed()); taken over in any case.
  */
 int wmk_place_open(const char *rundir, const int handed[WMK_PLACE_SOCKETS], struct wmk_place *place);
+/* Nobody finds the sockets any more; who has connected is heard. The first thing of an end. */
+void wmk_place_hide(struct wmk_place *place);
 /* Removes what was made, but for the directory when something is left in it. */
 void wmk_place_close(struct wmk_place *place);
 

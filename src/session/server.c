@@ -291,6 +291,8 @@ static void server_wait(struct server *server)
 
 static void server_close(struct server *server)
 {
+	if (server->placed)
+		wmk_place_hide(&server->place);
 	if (server->page)
 		wmk_wait_retire(server->page);
 	wmk_clients_close(server->clients);
