@@ -12,6 +12,8 @@ import subprocess
 import sys
 import time
 
+import process
+
 IN_NAMESPACE = ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs none /run/lttng && exec "$@"', 'sh']
 NEEDED = ('lttng', 'lttng-sessiond', 'babeltrace2')
 
@@ -33,67 +35,79 @@ def private_namespace():
 class Daemon:
     """One lttng-sessiond, from construction to close()."""
 
-    def __init__(self, home):
+    def __init__(self, home, load=None):
+        """`load`: the sessions in this file are made and started when it begins."""
         self.home = os.path.abspath(home)
         os.makedirs(self.home, exist_ok=True)
         self.env = dict(os.environ, LTTNG_HOME=self.home, HOME=self.home)
-        self.log = open(os.path.join(self.home, 'sessiond.log'), 'w')
-        self.process = subprocess.Popen(['lttng-sessiond', '--no-kernel'], env=self.env,
-                                        stdout=self.log, stderr=self.log)
+        self.log = open(os.path.join(self.home, 'sessiond.log'), 'a')
+        self.begin(load)
+
+    def begin(self, load=None):
+        """Start it; self.began and self.ready are when, CLOCK_MONOTONIC in ns."""
+        self.ready = None
+
+        def on_ready(*_):
+            self.ready = time.monotonic_ns()
+        before = signal.signal(signal.SIGUSR1, on_ready)
+        self.began = time.monotonic_ns()
+        self.process = subprocess.Popen(['lttng-sessiond', '--no-kernel', '--sig-parent'] + (['--load=' + load] if load else []),
+                                        env=self.env, stdout=self.log, stderr=self.log)
         deadline = time.monotonic() + 20
-        while subprocess.run(['lttng', 'list'], env=self.env, capture_output=True).returncode:
+        while not self.ready:
             if time.monotonic() > deadline or self.process.poll() is not None:
                 self.close()
                 raise RuntimeError('lttng-sessiond does not answer; see ' + self.log.name)
-            time.sleep(0.1)
+            time.sleep(0.001)
+        signal.signal(signal.SIGUSR1, before)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def consumer_pid(self):
+        return next(iter(process.named('lttng-consumer', 'LTTNG_HOME=' + self.home)), None)
 
     def close(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(20)
+                self.process.wait(60)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
         self.log.close()
 
-    def lttng(self, *args):
+    def command(self, *args):
         done = subprocess.run(['lttng', *args], env=self.env, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError('lttng %s: %s' % (' '.join(args), done.stderr or done.stdout))
         return done.stdout + done.stderr
 
-    def start(self, name, output, overwrite=False, contexts=()):
-        """A session with one channel of 8 x 4 MB per CPU and user, every event of provider `bench`."""
+    def start(self, name, output, overwrite=False, contexts=(), events='bench:*', subbuf_size='4M', num_subbuf=8):
+        """A session with one channel per user, by default of 8 x 4 MB per CPU and with every event of provider `bench`."""
         where = ['--snapshot'] if overwrite else ['--output=' + os.path.abspath(output)]
-        self.lttng('create', name, *where)
-        self.lttng('enable-channel', '-u', '-s', name, '--overwrite' if overwrite else '--discard', '--subbuf-size=4M',
-                   '--num-subbuf=8', '--buffers-uid', 'channel')
+        self.command('create', name, *where)
+        self.command('enable-channel', '-u', '-s', name, '--overwrite' if overwrite else '--discard',
+                     '--subbuf-size=' + subbuf_size, '--num-subbuf=%d' % num_subbuf, '--buffers-uid', 'channel')
         if contexts:
-            self.lttng('add-context', '-u', '-s', name, '-c', 'channel', *['--type=' + c for c in contexts])
-        self.lttng('enable-event', '-u', '-s', name, '-c', 'channel', 'bench:*')
-        self.lttng('start', name)
+            self.command('add-context', '-u', '-s', name, '-c', 'channel', *['--type=' + c for c in contexts])
+        self.command('enable-event', '-u', '-s', name, '-c', 'channel', events)
+        self.command('start', name)
 
     def stop(self, name):
         """Stop and destroy; waits until everything is on disk."""
-        self.lttng('stop', name)
-        self.lttng('destroy', name)
+        self.command('stop', name)
+        self.command('destroy', name)
+
+    def listed(self):
+        """How many programs it lists."""
+        return len(re.findall(r'^PID: ', self.command('list', '-u'), re.M))
 
     def consumer_cpu(self):
         """CPU seconds that the user-space consumer has used so far."""
-        ticks = 0
-        for pid in filter(str.isdigit, os.listdir('/proc')):
-            try:
-                with open('/proc/%s/stat' % pid) as f:
-                    stat = f.read()
-                with open('/proc/%s/environ' % pid, 'rb') as f:
-                    ours = os.fsencode('LTTNG_HOME=' + self.home) in f.read()
-            except OSError:
-                continue
-            if '(lttng-consumerd' in stat and ours:
-                fields = stat.rsplit(')', 1)[1].split()
-                ticks += int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf('SC_CLK_TCK')
+        pid = self.consumer_pid()
+        return process.cpu_ns(pid) / 1e9 if pid else 0.0
 
 
 def counted(directory):

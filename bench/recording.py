@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""Benchmarks of recording: the cost of a record, of none, of a program's start; what a record takes on disk, and how many get there."""
+import mmap
+import os
+import sys
+import time
+
+import lttng_session
+from common import RIVAL, case, clean, show
+
+CONTEXTS = ('vpid', 'vtid', 'procname')
+RECORD_CASES = ('u32', 'int_long_double', 'int_str32', 'bytes64', 'ctx3')
+
+
+def bench_record(b):
+    """CPU time from the call site to the next instruction, rings in memory (flight recorder, both), warm."""
+    cases = []
+    for name in RECORD_CASES:
+        for suffix, cpus, env in (('', b.cpus[-1:], None), ('_2cpu', b.cpus[:2], None),
+                                  ('_claim', b.cpus[-1:], dict(os.environ, GLIBC_TUNABLES='glibc.pthread.rseq=0'))):
+            if suffix == '_2cpu' and len(cpus) < 2:
+                print('record %s_2cpu: left out, this machine has one CPU' % name)
+                continue
+            contexts = CONTEXTS if name == 'ctx3' else ()
+            args = ['record', name, ','.join(map(str, cpus)), '50000', '15', '50000']
+            session = 'record%d' % b.serial
+            if b.daemon:
+                b.daemon.start(session, None, overwrite=True, contexts=contexts)
+            runs = []
+            for _ in range(b.runs):
+                values, _, _ = b.ours(b.fresh('trace'), args, overwrite=True, contexts=contexts, env=env)
+                run = {'floor': values['rdtsc'], 'ours': values['record']}
+                if b.daemon:
+                    rival = b.values([b.program('work_lttng')] + args, dict(b.daemon.env, **(env or {})))
+                    run[RIVAL] = rival['record']
+                    run['floor'] = min(run['floor'], rival['rdtsc'])
+                runs.append(run)
+                clean(b)
+            if b.daemon:
+                b.daemon.stop(session)
+            cases.append(case(name + suffix, 'ns/record', runs))
+            show(cases[-1])
+    return cases
+
+
+def bench_disabled(b):
+    """A loop with a site that nobody has enabled; the floor is the same loop without."""
+    runs = []
+    args = ['disabled', str(b.cpus[-1]), '2000000', '15']
+    for _ in range(b.runs):
+        values = b.values([b.program('work_waymark')] + args)
+        run = {'floor': values['plain'], 'ours': values['site']}
+        if b.daemon:
+            run[RIVAL] = b.values([b.program('work_lttng')] + args)['site']
+        runs.append(run)
+    cases = [case('site', 'ns/iteration', runs)]
+    show(cases[-1])
+    return cases
+
+
+def tree_size(directory):
+    return sum(os.path.getsize(os.path.join(top, f)) for top, _, files in os.walk(directory) for f in files)
+
+
+def bench_size(b):
+    """All files of a trace of 10 million records with a 64-bit payload, divided by its records; the floor is the payload."""
+    runs, n = [], 10000000
+    args = ['count', 'u64', str(n), '20000']
+    for number in range(b.runs):
+        directory = b.fresh('trace')
+        _, summary, _ = b.ours(directory, args)
+        if summary['records'] - summary['state_dump'] + summary['lost'] != n:
+            sys.exit('size: %d records + %d lost, not %d' % (summary['records'], summary['lost'], n))
+        run = {'floor': 8.0, 'ours': tree_size(directory) / summary['records'], 'ours_lost': summary['lost']}
+        clean(b)
+        # Counting the rival's records takes babeltrace2 longer than all the rest, and the sizes hardly differ.
+        if b.daemon and number < 2:
+            directory, session = b.fresh('trace'), 'size%d' % b.serial
+            b.daemon.start(session, directory)
+            b.run([b.program('work_lttng')] + args, b.daemon.env)
+            b.daemon.stop(session)
+            records = lttng_session.counted(directory)
+            run[RIVAL] = tree_size(directory) / records
+            run[RIVAL + '_lost'] = n - records
+            clean(b)
+        runs.append(run)
+    cases = [case('u64', 'bytes/record', runs)]
+    show(cases[-1])
+    return cases
+
+
+def bench_startup(b):
+    """From exec to exit, less the same program without a tracer; the floor is what that program takes."""
+    cases = []
+    none, ours, rival = (b.program('hello_' + x) for x in ('none', 'started', 'lttng'))
+    for name, session in (('no_session', False), ('active_session', True)):
+        runs = []
+        started = 'startup%d' % b.serial
+        if session and b.daemon:
+            b.daemon.start(started, None, overwrite=True)
+        for _ in range(b.runs):
+            spawn = [b.program('spawn'), str(b.cpus[-1]), '30', none]
+            record = [b.waymark, 'record', '-o', b.fresh('trace'), '--'] if session else []
+            out = b.fresh('out')
+            b.run(record + ['sh', '-c', 'exec "$@" >' + out, 'sh'] + spawn + [ours])
+            with open(out) as f:
+                lines = [list(map(float, line.split())) for line in f.read().splitlines()]
+            run = {'floor': lines[0][0], 'ours': lines[1][1]}
+            if b.daemon:
+                # Without a session the rival is measured without a daemon too: a home and a /run where none lives.
+                env = b.daemon.env if session else dict(os.environ, LTTNG_HOME=b.fresh('nohome'))
+                alone = lttng_session.IN_NAMESPACE if not session and os.geteuid() == 0 else []
+                text, _ = b.run(alone + spawn + [rival], env)
+                run[RIVAL] = float(text.splitlines()[1].split()[1])
+            runs.append(run)
+            clean(b)
+        if session and b.daemon:
+            b.daemon.stop(started)
+        cases.append(case(name, 'us', runs))
+        show(cases[-1])
+    return cases
+
+
+def disk_rate(b):
+    """Bytes per second that the disk under the traces takes at its best: large blocks, past the page cache."""
+    block, total = mmap.mmap(-1, 8 << 20), 128 << 20
+    block.write(os.urandom(1 << 20) * 8)
+    path = b.fresh('trace')
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_DIRECT, 0o600)
+    except OSError:
+        return None             # a file system without
+    try:
+        begin = time.monotonic()
+        for _ in range(total // len(block)):
+            os.write(fd, block)
+        os.fdatasync(fd)
+        return total / (time.monotonic() - begin)
+    finally:
+        os.close(fd)
+        os.unlink(path)
+
+
+def bench_stream(b):
+    """Records per second that reach the disk, writers at full speed; the floor is what the disk takes at its best.
+
+    Each run also has what was begun and lost, the consumers' CPU seconds for a GB, and the disk's rate just before.
+    """
+    cases = []
+    for name in ('u32', 'bytes64'):
+        for suffix, cpus in (('_1w', b.cpus[-1:]), ('_2w', b.cpus[:2])):
+            if suffix == '_2w' and len(cpus) < 2:
+                continue
+            args = ['stream', name, ','.join(map(str, cpus)), '500']
+            runs = []
+            for _ in range(b.runs):
+                directory, rate = b.fresh('trace'), disk_rate(b)
+                values, summary, usage = b.ours(directory, args)
+                seconds, size = values['elapsed'] / 1e9, tree_size(directory)
+                consumer = usage.ru_utime + usage.ru_stime - values['cpu'] / 1e9
+                run = {'ours': summary['records'] / seconds, 'ours_lost': summary['lost'],
+                       'ours_begun': values['begun'],
+                       'ours_consumer_s_per_GB': round(consumer / (size / 1e9), 3), 'ours_bytes': size,
+                       'floor': rate and rate / (size / summary['records']), 'disk_bytes_per_s': rate}
+                clean(b)
+                if b.daemon:
+                    directory, session = b.fresh('trace'), 'stream%d' % b.serial
+                    b.daemon.start(session, directory)
+                    before = b.daemon.consumer_cpu()
+                    values = b.values([b.program('work_lttng')] + args, b.daemon.env)
+                    b.daemon.stop(session)
+                    records = lttng_session.counted(directory)
+                    size = tree_size(directory)
+                    used = b.daemon.consumer_cpu() - before
+                    run.update({RIVAL: records / (values['elapsed'] / 1e9), RIVAL + '_lost': values['begun'] - records,
+                                RIVAL + '_consumer_s_per_GB': round(used / (size / 1e9), 3)})
+                    clean(b)
+                runs.append(run)
+            cases.append(case(name + suffix, 'records/s', runs))
+            show(cases[-1])
+    return cases
