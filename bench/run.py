@@ -5,6 +5,7 @@
     bench/run.py [--build DIR] [--runs N] [name...]
 
     record disabled size startup stream      recording (recording.py)
+    register notify command idle             the session daemon (control.py)
 
 Ours and the rival run in turn, in the same minutes, on the same pinned CPU, with the same ring sizes and the same mode;
 each figure is the median over the runs. A rival that is not installed is said and left out.
@@ -20,10 +21,12 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lttng_session  # noqa: E402
 from common import RIVAL, Bench  # noqa: E402
+from control import bench_command, bench_idle, bench_notify, bench_register  # noqa: E402
 from recording import bench_disabled, bench_record, bench_size, bench_startup, bench_stream  # noqa: E402
 
 BENCHES = {'record': bench_record, 'disabled': bench_disabled, 'size': bench_size, 'startup': bench_startup,
-           'stream': bench_stream}
+           'stream': bench_stream, 'register': bench_register, 'notify': bench_notify, 'command': bench_command,
+           'idle': bench_idle}
 
 
 def versions():

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: MIT
+"""Benchmarks of the session daemon: programs register, wait for it, are commanded by the thousand; and nothing happens."""
+import contextlib
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+import lttng_session
+import process
+import waymark_session
+from common import RIVAL, case, clean, show
+from herd import Herd
+
+MANY = 1000
+SIZES = (1, 100, MANY)
+EVENTS = 32                     # of a member
+SESSION, CHANNEL, ALL = 'herd', 'channel', 'member:*'
+RINGS = {'subbuf_size': '256k', 'num_subbuf': 4}
+WAIT_S = 120
+IDLE_S = 60
+
+
+def fails(what, *args):
+    sys.exit(what % args)
+
+
+class Side:
+    """Ours or the rival: a session daemon with one session that wants `events` of all members."""
+
+    def __init__(self, b, name):
+        self.b, self.name = b, name
+        self.tracer = 'waymark' if name == 'ours' else 'lttng'
+        self.daemon = None
+
+    def begin(self, events=ALL):
+        b = self.b
+        self.daemon = waymark_session.Daemon(b.build) if self.name == 'ours' else lttng_session.Daemon(b.fresh('lttng-home'))
+        if events:
+            self.daemon.start(SESSION, b.fresh('trace'), events=events, **RINGS)
+
+    def close(self):
+        if self.daemon:
+            self.daemon.close()
+        self.daemon = None
+
+    def herd(self, n, in_turn=False):
+        return Herd(self.b, self.tracer, n, self.daemon.env, in_turn)
+
+
+@contextlib.contextmanager
+def sides(b, events=ALL):
+    """Both, each with a fresh daemon."""
+    b.rest()
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(files[1], 65536), files[1]))         # for the rival's; ours sees to it itself
+    both = [Side(b, 'ours')] + ([] if b.absent else [Side(b, RIVAL)])
+    try:
+        for side in both:
+            side.begin(events)
+        yield both
+    finally:
+        for side in both:
+            side.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, files)
+        clean(b)
+
+
+def turns(things, number):
+    """The same in another order every other time."""
+    return things if number % 2 == 0 else things[::-1]
+
+
+def runs_of(b, n):
+    return min(b.runs, 3) if n >= MANY else b.runs
+
+
+# ── register ────────────────────────────────────────────────────────────────────────────────────────────
+
+def check_all_on(side, run, herd):
+    """Programs that were not enabled in main() have not been measured: of ours that is an error, of the rival it is said."""
+    run[side.name + '_on'] = herd.begun['on']
+    if side.name == 'ours' and herd.begun['on'] != herd.n:
+        fails('register: only %d of %d programs were enabled when main() began', herd.begun['on'], herd.n)
+
+
+def register_protocol(b):
+    """From connect() to "done", without a tracer; and the daemon's CPU time for it."""
+    latency, cpu = [], []
+    for _ in range(b.runs):
+        with sides(b) as both:
+            ours = both[0].daemon
+            first = both[0].herd(1)          # see register_one()
+            before, n = process.settled_cpu_ns(ours.pid), 100
+            child = subprocess.Popen([b.program('registrar'), ours.rundir, str(n), str(EVENTS)], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, text=True)
+            words = child.stdout.readline().split()
+            if not words or float(words[5]) != EVENTS:
+                fails('register: the protocol client says: %s', words)
+            cpu.append({'ours': (process.settled_cpu_ns(ours.pid) - before) / 1e3 / n})
+            latency.append({'ours': int(words[1]) / 1e3, 'ours_p90': int(words[3]) / 1e3})
+            child.communicate()
+            first.close()
+    return [case('protocol', 'us', latency), case('protocol_cpu', 'us', cpu)]
+
+
+def register_one(b):
+    """20 programs, one after the other: the time that constructors take, which wait for "done"; and the daemon's CPU time for each."""
+    latency, cpu, n = [], [], 20
+    for number in range(b.runs):
+        run, used = {}, {}
+        with sides(b) as both:
+            for side in turns(both, number):
+                first = side.herd(1)         # what only the first one costs: rings, ids, metadata
+                before = process.settled_cpu_ns(side.daemon.pid)
+                herd = side.herd(n, in_turn=True)
+                check_all_on(side, run, herd)
+                run[side.name] = herd.begun['latency'] / 1e3
+                used[side.name] = (process.settled_cpu_ns(side.daemon.pid) - before) / 1e3 / n
+                herd.close()
+                first.close()
+            herd = Herd(b, 'none', n, in_turn=True)
+            run['floor'] = herd.begun['latency'] / 1e3
+            herd.close()
+        latency.append(run)
+        cpu.append(used)
+    return [case('constructors_1', 'us', latency), case('daemon_cpu_1', 'us/program', cpu)]
+
+
+def register_herd(side, n, run):
+    """Start n at once; everything that is measured of them goes into run[case]."""
+    daemon, name = side.daemon, side.name
+    first = side.herd(1)         # see register_one()
+    cpu = process.settled_cpu_ns(daemon.pid)
+    memory = process.status(daemon.pid, 'VmRSS', 'RssAnon')
+    herd = side.herd(n)
+    used = process.settled_cpu_ns(daemon.pid) - cpu
+    after = process.status(daemon.pid, 'VmRSS', 'RssAnon')
+    begin = time.monotonic_ns()
+    listed = daemon.listed()
+    took = (time.monotonic_ns() - begin) / 1e6
+    check_all_on(side, run['ready'], herd)
+    if name == 'ours' and listed != n + 1:
+        fails('register: %d programs are listed, not %d', listed, n + 1)
+    run['ready'][name] = herd.all_ready_ms
+    run['listed'][name] = herd.all_ready_ms + took
+    run['listed'][name + '_list_ms'] = took
+    run['daemon_cpu'][name] = used / 1e3 / n
+    run['rss'][name] = (after[0] - memory[0]) / n
+    run['rss'][name + '_anonymous'] = (after[1] - memory[1]) / n
+    herd.close()
+    first.close()
+
+
+def register_many(b, n):
+    units = {'ready': 'ms', 'listed': 'ms', 'daemon_cpu': 'us/program', 'rss': 'kB/program'}
+    runs = {what: [] for what in units}
+    for number in range(runs_of(b, n)):
+        run = {what: {} for what in units}
+        with sides(b) as both:
+            for side in turns(both, number):
+                register_herd(side, n, run)
+            herd = Herd(b, 'none', n)
+            run['ready']['floor'] = run['listed']['floor'] = herd.all_ready_ms
+            herd.close()
+        for what in units:
+            runs[what].append(run[what])
+    return [case('%s_%d' % (what, n), unit, runs[what]) for what, unit in units.items()]
+
+
+def bench_register(b):
+    """Programs with 32 events register while a session wants them all; the floor is the same programs without a tracer.
+
+    protocol: from connect() to "done", by a client of the protocol alone. constructors: from before the first constructor to main(), which
+    waits for "done". ready: from the start of the first to the main() of the last; listed: and until all have been listed.
+    """
+    cases = register_protocol(b)
+    for n in SIZES:
+        cases += register_one(b) if n == 1 else register_many(b, n)
+    for c in cases:
+        show(c)
+    return cases
+
+
+# ── notify ──────────────────────────────────────────────────────────────────────────────────────────────
+
+def notify_ours(side, n):
+    """The daemon dies with its session; programs start, and wait; it comes back."""
+    side.begin()
+    side.daemon.crash()
+    herd = side.herd(n)
+    time.sleep(1)               # so that all sleep
+    side.daemon.begin()
+    return herd, side.daemon
+
+
+def notify_rival(side, n):
+    """The rival's daemon keeps no sessions: it is told to load the same one from a file."""
+    side.begin()
+    path = side.b.fresh('saved')
+    side.daemon.command('save', SESSION, '--output-path=' + path)
+    side.close()
+    herd = Herd(side.b, side.tracer, n, dict(os.environ, LTTNG_HOME=side.b.fresh('lttng-home')))
+    time.sleep(1)
+    side.daemon = lttng_session.Daemon(herd_home(herd), load=os.path.join(path, SESSION + '.lttng'))
+    return herd, side.daemon
+
+
+def herd_home(herd):
+    with open('/proc/%d/environ' % herd.process.pid, 'rb') as f:
+        return next(os.fsdecode(v[len('LTTNG_HOME='):]) for v in f.read().split(b'\0') if v.startswith(b'LTTNG_HOME='))
+
+
+def bench_notify(b):
+    """Programs run first, then their daemon starts: from its "I listen" until the last of them is enabled.
+
+    from_start: the same from the daemon's exec (the rival says that it is ready when it has let in most of them).
+    """
+    cases = []
+    b.rest()
+    names = ['ours'] + ([] if b.absent else [RIVAL])
+    for n in SIZES:
+        runs, from_start = [], []
+        for number in range(runs_of(b, n)):
+            run, started = {}, {}
+            for name in turns(names, number):
+                side = Side(b, name)
+                herd, daemon = (notify_ours if name == 'ours' else notify_rival)(side, n)
+                came = herd.ask('on', WAIT_S)
+                if came['left'] and name == 'ours':
+                    fails('notify: %d of %d programs are not enabled after %d s', came['left'], n, WAIT_S)
+                run[name] = (came['at'] - daemon.ready) / 1e6 if not came['left'] else None
+                started[name] = (came['at'] - daemon.began) / 1e6 if not came['left'] else None
+                herd.close()
+                side.close()
+                clean(b)
+            runs.append(run)
+            from_start.append(started)
+        cases += [case('enabled_%d' % n, 'ms', runs), case('from_start_%d' % n, 'ms', from_start)]
+        show(cases[-2])
+        show(cases[-1])
+    return cases
+
+
+# ── command ─────────────────────────────────────────────────────────────────────────────────────────────
+
+def command_ms(side, verb='enable-event'):
+    """`enable-event` of two events that nobody has enabled yet, as a user runs it."""
+    begin = time.monotonic_ns()
+    side.daemon.command(verb, '-u', '-s', SESSION, '-c', CHANNEL, 'member:e3*')
+    return (time.monotonic_ns() - begin) / 1e6
+
+
+def command_run(side, herd, run, stop=None):
+    """One run; with `stop`, that member is stopped meanwhile. How many have not been enabled when the command returns is in `_left`."""
+    if stop is not None:
+        herd.ask('stop', stop)
+    run[side.name] = command_ms(side)
+    run[side.name + '_left'] = herd.ask('on', 0)['left']
+    if stop is not None:
+        herd.ask('cont', stop)
+        herd.ask('on', WAIT_S)
+    command_ms(side, 'disable-event')
+    herd.ask('off', WAIT_S)
+
+
+def bench_command(b):
+    """enable-event over 1000 programs, from the command's start to its end; the floor is ours with no program there.
+
+    one_stopped: the same while one of the programs is stopped (SIGSTOP).
+    """
+    cases, floor = [], []
+    with sides(b, 'member:e0*') as both:
+        for _ in range(b.runs):
+            floor.append(command_ms(both[0]))
+            command_ms(both[0], 'disable-event')
+        herds = [side.herd(MANY) for side in both]
+        for name, number_of_runs, stopped in (('enable_event', b.runs, False), ('enable_event_one_stopped', min(b.runs, 3), True)):
+            runs = []
+            for number in range(number_of_runs):
+                run = {'floor': statistics.median(floor)}
+                for side, herd in turns(list(zip(both, herds)), number):
+                    command_run(side, herd, run, MANY - 1 - number if stopped else None)
+                runs.append(run)
+            cases.append(case(name, 'ms', runs))
+            show(cases[-1])
+        for herd in herds:
+            herd.close()
+    return cases
+
+
+# ── idle ────────────────────────────────────────────────────────────────────────────────────────────────
+
+@contextlib.contextmanager
+def places_without_a_daemon(b):
+    """(tracer's name, environment) of programs that wait for a daemon. As root, the rival's find the one that there is."""
+    gone = waymark_session.Daemon(b.build)
+    gone.crash()
+    try:
+        yield [('ours', gone.env)] + ([(RIVAL, dict(os.environ, LTTNG_HOME=b.fresh('nowhere')))] if os.geteuid() and not b.absent else [])
+    finally:
+        gone.close()
+
+
+def watch_idle(b, both, places, herds):
+    """{(who, whose): switches in IDLE_S}"""
+    watched = {}
+    for side in both:
+        herds.append(side.herd(1))
+        watched['session_daemon', side.name] = side.daemon.pid
+        watched['consumer_daemon', side.name] = side.daemon.consumer_pid()
+        watched['program', side.name] = herds[-1].ask('pid', 0)['pid']
+    for name, env in places:
+        herds.append(Herd(b, 'waymark' if name == 'ours' else 'lttng', 1, env))
+        watched['waiting_program', name] = herds[-1].ask('pid', 0)['pid']
+    time.sleep(2)                   # what the beginning needs
+    before = {key: process.switches(pid) for key, pid in watched.items()}
+    time.sleep(IDLE_S)
+    return {key: process.switches(pid) - before[key] for key, pid in watched.items()}
+
+
+def bench_idle(b):
+    """How often who has nothing to do wakes up: voluntary context switches in 60 s, with a session that records.
+
+    waiting_program: one that has no daemon.
+    """
+    cases, herds = [], []
+    with sides(b) as both, places_without_a_daemon(b) as places:
+        found = watch_idle(b, both, places, herds)
+        for herd in herds:
+            herd.close()
+    for who in ('session_daemon', 'consumer_daemon', 'program', 'waiting_program'):
+        cases.append(case(who, 'switches/min', [{'floor': 0, **{whose: n for (w, whose), n in found.items() if w == who}}]))
+        show(cases[-1])
+    return cases

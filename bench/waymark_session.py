@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""A session daemon of Waymark's, of our own, in a runtime directory of its own; what lttng_session.Daemon is for the rival."""
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import process
+
+READY_S = 20
+
+
+class Daemon:
+    """One waymark-sessiond, from construction to close(); it may die and be begun again between."""
+
+    def __init__(self, build):
+        self.waymark = os.path.join(build, 'src', 'cli', 'waymark')
+        self.programs = os.path.join(build, 'src', 'daemons')
+        self.home = tempfile.mkdtemp(prefix='waymark-bench-')       # a socket's path is short
+        self.rundir = os.path.join(self.home, 'run')
+        os.mkdir(self.rundir, 0o700)
+        self.env = dict(os.environ, HOME=self.home, WAYMARK_RUNDIR=self.rundir, WAYMARK_REGISTER_TIMEOUT='60000')
+        self.log = open(os.path.join(self.home, 'sessiond.log'), 'a')
+        self.process = None
+        self.begin()
+
+    def begin(self):
+        """Start it; self.began and self.ready are when, CLOCK_MONOTONIC in ns."""
+        here, there = os.pipe()
+        self.began = time.monotonic_ns()
+        self.process = subprocess.Popen(
+            [os.path.join(self.programs, 'waymark-sessiond'), '--rundir', self.rundir, '--consumerd',
+             os.path.join(self.programs, 'waymark-consumerd')],
+            env=dict(self.env, WAYMARK_READY_FD=str(there)), pass_fds=[there], stdin=subprocess.DEVNULL, stdout=self.log,
+            stderr=self.log)
+        os.close(there)
+        said = os.read(here, 1000) if select.select([here], [], [], READY_S)[0] else b''
+        self.ready = time.monotonic_ns()
+        os.close(here)
+        if said[:1] != b'+':
+            raise RuntimeError('waymark-sessiond does not start: %s' % said[1:].decode(errors='replace'))
+
+    def crash(self):
+        """It dies at once; what it started goes on."""
+        self.process.kill()
+        self.process.wait()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def consumer_pid(self):
+        return next(iter(process.named('waymark-consume', 'WAYMARK_RUNDIR=' + self.rundir)), None)
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.crash()
+        for sig in (signal.SIGTERM, signal.SIGKILL):
+            consumers = process.named('waymark-consume', 'WAYMARK_RUNDIR=' + self.rundir)
+            for pid in consumers:
+                os.kill(pid, sig)
+            process.wait_gone(consumers, 10)
+        self.log.close()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def command(self, *args):
+        done = subprocess.run([self.waymark, *args], env=self.env, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError('waymark %s: %s' % (' '.join(args), done.stderr or done.stdout))
+        return done.stdout
+
+    def start(self, name, output, events, subbuf_size='256k', num_subbuf=4):
+        """A session with one channel, shared by the user's programs, and these events."""
+        self.command('create', name, '--output', os.path.abspath(output))
+        self.command('enable-channel', '-u', '-s', name, '--subbuf-size', subbuf_size, '--num-subbuf', str(num_subbuf), 'channel')
+        self.command('enable-event', '-u', '-s', name, '-c', 'channel', events)
+        self.command('start', name)
+
+    def stop(self, name):
+        self.command('stop', name)
+        self.command('destroy', name)
+
+    def listed(self):
+        """How many programs it lists."""
+        return len(json.loads(self.command('list', '-u', '--json'))['apps'])
