@@ -111,12 +111,19 @@ static void ask_something(struct rig_link *r)
 		fail_msg("a request failed: %s", wmk_error_text(words, sizeof(words)));
 }
 
+struct killer {
+	struct rig_link *r;
+	uint64_t seed;
+	_Atomic bool ended;
+};
+
 static void *kill_often(void *arg)
 {
-	struct rig_link *r = arg;
-	uint64_t mine = state * 7 + 1;
+	struct killer *killer = arg;
+	struct rig_link *r = killer->r;
+	uint64_t mine = killer->seed;
 
-	while (!__atomic_load_n(&r->rig.max, __ATOMIC_RELAXED)) {
+	while (!killer->ended) {
 		pid_t pid = wmk_consumer_link_pid(r->link);
 		struct timespec pause;
 
@@ -134,18 +141,19 @@ static void kill_and_ask(const struct rig_shape *shape, uint64_t each)
 {
 	struct programs programs;
 	struct wmk_consumerd_stats counts;
-	pthread_t killer;
 	struct rig_link r;
+	struct killer killer = { .r = &r, .seed = random_below(UINT64_MAX) };
+	pthread_t thread;
 
 	rig_link_open(&r, shape);
 	rig_link_connect(&r);
 	rig_link_add(&r);
 	start_programs(&programs, &r.rig, each);
-	assert_int_equal(pthread_create(&killer, NULL, kill_often, &r), 0);
+	assert_int_equal(pthread_create(&thread, NULL, kill_often, &killer), 0);
 	while (!programs_ended(&programs))
 		ask_something(&r);
-	__atomic_store_n(&r.rig.max, 1, __ATOMIC_RELAXED);
-	pthread_join(killer, NULL);
+	killer.ended = true;
+	pthread_join(thread, NULL);
 	assert_int_equal(wmk_consumer_link_stop(r.link, 1, 0, LINK_MS, NULL, NULL), 0);
 	counts = rig_link_counts(&r);
 	assert_int_equal(counts.lost, 0);
