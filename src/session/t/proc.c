@@ -361,6 +361,34 @@ static int answer_of(unsigned i)
 	return answer;
 }
 
+static int pidfd_of(unsigned i)
+{
+	int fd = (int)syscall(SYS_pidfd_open, procs[i].pid, 0);
+
+	if (fd < 0)
+		fail_msg("process %u is gone by itself", i);
+	return fd;
+}
+
+/* Before another one has its number, and its control socket. */
+static void wait_end(unsigned i, int pidfd)
+{
+	struct pollfd fd = { .fd = pidfd, .events = POLLIN };
+
+	procs[i].pid = 0;
+	if (poll(&fd, 1, 10000) != 1)
+		fail_msg("process %u does not end", i);
+	close(pidfd);
+}
+
+void proc_kill(unsigned i)
+{
+	int pidfd = pidfd_of(i);
+
+	assert_int_equal(kill(procs[i].pid, SIGKILL), 0);
+	wait_end(i, pidfd);
+}
+
 int proc_bid(unsigned i, enum proc_verb verb, uint32_t n)
 {
 	const struct bid bid = { (uint32_t)verb, n };
@@ -371,9 +399,13 @@ int proc_bid(unsigned i, enum proc_verb verb, uint32_t n)
 		memcpy(procs[n].self, procs[0].self, sizeof(procs[n].self));
 		memcpy(procs[n].other, procs[0].other, sizeof(procs[n].other));
 	}
+	int pidfd = verb == PROC_QUIT ? pidfd_of(i) : -1;
+
 	assert_int_equal(send(controls[i][0], &bid, sizeof(bid), MSG_NOSIGNAL), (ssize_t)sizeof(bid));
-	if (verb == PROC_QUIT)
+	if (verb == PROC_QUIT) {
+		wait_end(i, pidfd);
 		return 0;
+	}
 	if (answer_of(i) != 0)
 		return -1;
 	return verb == PROC_SPAWN ? answer_of(n) : 0;
@@ -384,18 +416,6 @@ struct proc *proc_start(unsigned by, unsigned i, uint32_t events)
 	assert_int_equal(proc_bid(by, PROC_SPAWN, i), 0);
 	assert_int_equal(proc_bid(i, PROC_CONNECT, events), 0);
 	return &procs[i];
-}
-
-void proc_kill(unsigned i)
-{
-	int pidfd = (int)syscall(SYS_pidfd_open, procs[i].pid, 0);
-	struct pollfd fd = { .fd = pidfd, .events = POLLIN };
-
-	assert_true(pidfd >= 0);
-	assert_int_equal(kill(procs[i].pid, SIGKILL), 0);
-	assert_int_equal(poll(&fd, 1, 10000), 1);
-	close(pidfd);
-	procs[i].pid = 0;
 }
 
 int procs_kill(void **state)

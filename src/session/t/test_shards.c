@@ -199,6 +199,7 @@ static void test_shard_closes(void **state)
 #define PEOPLE 9u
 #define STOPPED 9u                   /* the one that is stopped now and then */
 #define THREADS 4u
+#define PHASES 5u
 
 static const char *const not_paid[] = { "*:paid", "twin" };
 static const struct wmk_ctl_rule rules[RULES] = {
@@ -228,7 +229,7 @@ static struct {
 	struct model models[NAMES];
 	_Atomic unsigned left;           /* threads */
 	_Atomic(const char *) wrong;
-	_Atomic unsigned commands, updates;
+	_Atomic unsigned updates;
 	char exec[256];
 } storm;
 
@@ -386,9 +387,9 @@ static bool storm_change(struct wmk_session *session, unsigned name, uint64_t *s
 		return true;
 	}
 	if (what < 4)
-		storm_start_stop(session, m, dice(seed, 3) != 0);
+		storm_start_stop(session, m, dice(seed, 4) != 0);
 	else if (what < 6)
-		storm_track(session, m, dice(seed, 4) != 0);
+		storm_track(session, m, dice(seed, 6) != 0);
 	else if (what < 7)
 		wmk_session_reap(session);
 	else if (!channel || what < 8)
@@ -426,7 +427,7 @@ static unsigned rounds(void)
 {
 	const char *percent = getenv("WMK_ROUNDS_PERCENT");
 
-	return 250 * (percent ? (unsigned)atoi(percent) : 20) / 100 + 10;
+	return 50 * (percent ? (unsigned)atoi(percent) : 20) / 100 + 5;
 }
 
 static void *storm_run(void *data)
@@ -459,7 +460,6 @@ static void weather(uint64_t *seed)
 		people[i] = 0;
 	} else if (what < 3) {
 		proc_bid(i, PROC_QUIT, 0);
-		proc_at(i)->pid = 0;
 		people[i] = 0;
 	} else if (what < 5) {
 		assert_int_equal(proc_bid(i, PROC_CONNECT, events), 0);
@@ -493,31 +493,20 @@ static void storm_compare(unsigned i)
 		}
 }
 
-static void test_storm(void **state)
+static void storm_phase(uint64_t *seed)
 {
 	struct wmk_list apps = { NULL, 0 };
 	struct wmk_arena arena = { 0 };
 	pthread_t threads[THREADS];
-	uint64_t seeds[THREADS], seed;
-	const char *given = getenv("WMK_SEED");
+	uint64_t seeds[THREADS];
 
-	(void)state;
-	seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
-	print_message("WMK_SEED=%llu\n", (unsigned long long)seed);
-	world_prepare(&storm.w);
-	world_open(&storm.w, 3);
-	pthread_mutex_init(&storm.lock, NULL);
-	snprintf(storm.exec, sizeof(storm.exec), "%s", strrchr(proc_at(0)->self, '/') + 1);
-	for (unsigned i = 0; i < NAMES; i++)
-		storm.models[i].tracked = true;
-	storm.left = THREADS;
-	proc_start(0, STOPPED, people[STOPPED] = WORLD_ALL);
+	atomic_store(&storm.left, THREADS);
 	for (unsigned i = 0; i < THREADS; i++) {
-		seeds[i] = seed + i + 1;
+		seeds[i] = *seed + i + 1;
 		assert_int_equal(pthread_create(&threads[i], NULL, storm_run, &seeds[i]), 0);
 	}
 	for (unsigned i = 0; atomic_load(&storm.left) > 0; i++) {
-		weather(&seed);
+		weather(seed);
 		if (i % 8 == 0) {
 			assert_int_equal(wmk_tracing_list_apps(storm.w.tracing, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "" },
 					 (uid_t)-1, &apps, &arena), 0);
@@ -529,20 +518,47 @@ static void test_storm(void **state)
 		pthread_join(threads[i], NULL);
 	if (storm.wrong)
 		fail_msg("%s", storm.wrong);
+}
+
+/* All have come, and all have heard of all sessions. */
+static int storm_settle(void)
+{
+	struct wmk_session **all = NULL;
+	int n = wmk_session_get_all(storm.w.tracing, &all);
+
 	assert_int_equal(kill(proc_at(STOPPED)->pid, SIGCONT), 0);
 	for (unsigned i = 1; i <= PEOPLE; i++)
 		if (!people[i])
 			proc_start(0, i, people[i] = WORLD_ALL);
-	struct wmk_session **all = NULL;
-	int n = wmk_session_get_all(storm.w.tracing, &all);
-
 	for (int i = 0; i < n; i++) {
 		world_update(&storm.w, all[i]);
 		wmk_session_put(all[i]);
 	}
 	free(all);
-	for (unsigned i = 1; i <= PEOPLE; i++)
-		storm_compare(i);
+	return n;
+}
+
+static void test_storm(void **state)
+{
+	const char *given = getenv("WMK_SEED");
+	uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
+	int n = 0;
+
+	(void)state;
+	print_message("WMK_SEED=%llu\n", (unsigned long long)seed);
+	world_prepare(&storm.w);
+	world_open(&storm.w, 3);
+	pthread_mutex_init(&storm.lock, NULL);
+	snprintf(storm.exec, sizeof(storm.exec), "%s", strrchr(proc_at(0)->self, '/') + 1);
+	for (unsigned i = 0; i < NAMES; i++)
+		storm.models[i].tracked = true;
+	proc_start(0, STOPPED, people[STOPPED] = WORLD_ALL);
+	for (unsigned phase = 0; phase < PHASES; phase++) {
+		storm_phase(&seed);
+		n = storm_settle();
+		for (unsigned i = 1; i <= PEOPLE; i++)
+			storm_compare(i);
+	}
 	print_message("%u updates, %d sessions left, %u ids\n", storm.updates, n, storm.w.ids_given);
 	procs_kill(NULL);
 	world_close(&storm.w);
