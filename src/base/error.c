@@ -57,21 +57,38 @@ static void add(struct chain *c, const char *format, va_list args)
 	vsnprintf(text, WMK_ERROR_LEN, format, args);
 }
 
-int wmk_error(int err, const char *format, ...)
+static void begin(int err, int system, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
+static void begin(int err, int system, const char *format, va_list args)
 {
 	int saved = errno;       /* for %m, and for the caller */
 	struct chain *c = chain_get();
-	va_list args;
 
 	errno = saved;
 	if (!c)
-		return err;
+		return;
 	c->n = 0;
-	c->err = err;
-	va_start(args, format);
+	c->err = system ? err : 0;
 	add(c, format, args);
-	va_end(args);
 	errno = saved;
+}
+
+int wmk_error(int err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	begin(err, 1, format, args);
+	va_end(args);
+	return err;
+}
+
+int wmk_error_said(int err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	begin(err, 0, format, args);
+	va_end(args);
 	return err;
 }
 

@@ -23,6 +23,8 @@
 
 /* Start a new chain. Returns `err` (negative errno). */
 int wmk_error(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+/* The same where the sentence says it all, and `err` is only its number: the system's words for it are not added. */
+int wmk_error_said(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 /* Add the sentence of an outer layer. Returns `err`. */
 int wmk_error_add(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 void wmk_error_clear(void);

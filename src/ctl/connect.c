@@ -51,7 +51,7 @@ static int peer_check(int sock, const char *path, bool named)
 		return wmk_error(-errno, "cannot find out who listens on %s", path);
 	if (peer.uid == 0 || peer.uid == geteuid() || (named && geteuid() == 0))
 		return 0;
-	return wmk_error(-EACCES, "on %s user %u listens, neither root nor you", path, (unsigned)peer.uid);
+	return wmk_error_said(-EACCES, "on %s user %u listens, neither root nor you", path, (unsigned)peer.uid);
 }
 
 /* A connected socket, or -errno. */

@@ -60,7 +60,7 @@ static int text_read(int fd, char **text, size_t *len)
 			return 0;
 		*len += n > 0 ? (size_t)n : 0;
 	}
-	return wmk_error(-EAGAIN, "it is being written to");
+	return wmk_error_said(-EAGAIN, "it is being written to");
 }
 
 static int saved_read(struct loading *l, const char *text, size_t len)
@@ -76,7 +76,7 @@ static int saved_read(struct loading *l, const char *text, size_t len)
 				 WMK_CTL_SAVED_VERSION);
 	err = wmk_ctl_name_check(saved.session.name);
 	if (err == 0 && l->options->session && *l->options->session && strcmp(saved.session.name, l->options->session) != 0)
-		err = wmk_error(-ENOENT, "it holds session '%s', not '%s'", saved.session.name, l->options->session);
+		err = wmk_error_said(-ENOENT, "it holds session '%s', not '%s'", saved.session.name, l->options->session);
 	if (err < 0)
 		return err;
 	session = wmk_arena_append(&l->arena, &l->sessions, sizeof(*session));
@@ -135,9 +135,9 @@ static int directory_read(struct loading *l, int dir, const char *path)
 	if (n < 0)
 		return wmk_error(-errno, "cannot read the directory %s", path);
 	if (n == 0)
-		err = wmk_error(-ENOENT, "there are no saved sessions in %s", path);
+		err = wmk_error_said(-ENOENT, "there are no saved sessions in %s", path);
 	if (n > (int)FILES_MAX)
-		err = wmk_error(-E2BIG, "%s holds %d sessions: %u may be", path, n, FILES_MAX);
+		err = wmk_error_said(-E2BIG, "%s holds %d sessions: %u may be", path, n, FILES_MAX);
 	for (int i = 0; i < n; i++) {
 		if (err == 0)
 			err = entry_read(l, dir, path, entries[i]->d_name);

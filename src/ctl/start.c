@@ -79,11 +79,11 @@ static int program_find(const char *named, char *buf, size_t size)
 		/* It is started in another directory. */
 		if (!realpath(named, buf))
 			return wmk_error(-errno, "cannot start the session daemon %s", named);
-		return is_program(buf) ? 0 : wmk_error(-EACCES, "cannot start the session daemon %s: it is no program", named);
+		return is_program(buf) ? 0 : wmk_error_said(-EACCES, "cannot start the session daemon %s: it is no program", named);
 	}
 	if (beside_us(buf, size) || in_path(buf, size))
 		return 0;
-	return wmk_error(-ENOENT, "no session daemon runs, and no " PROGRAM " to start is beside this program or in PATH; install it, or "
+	return wmk_error_said(-ENOENT, "no session daemon runs, and no " PROGRAM " to start is beside this program or in PATH; install it, or "
 			 "name it in WAYMARK_SESSIOND");
 }
 

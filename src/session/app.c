@@ -90,7 +90,7 @@ void wmk_app_flush(struct app *app)
 	if (sent < 0)
 		wmk_out_free(&app->out);
 	if (sent == 0 && wmk_out_queued(&app->out) > app->apps->options.max_queue) {
-		wmk_app_close(app, wmk_error(-ENOBUFS,
+		wmk_app_close(app, wmk_error_said(-ENOBUFS,
 					     "the application does not read what it is told: %zu bytes are waiting",
 					     wmk_out_queued(&app->out)));
 		return;
@@ -181,7 +181,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	char words[256];
 
 	if (app->state != APP_SILENT)
-		return reply_error(app, frame->request, wmk_error(-EALREADY, "HELLO has been said"));
+		return reply_error(app, frame->request, wmk_error_said(-EALREADY, "HELLO has been said"));
 	int err = wmk_hello_decode(body, frame->length, &hello);
 	if (err < 0)
 		return err;
@@ -268,7 +268,7 @@ static int take_event(struct app *app, const struct wmk_frame *frame, const void
 		return err;
 	app->bytes += len;
 	if (app->live_events == o->max_events || app->bytes > o->max_bytes)
-		return wmk_error(-E2BIG, "the application registers more than %u events or %zu bytes", o->max_events,
+		return wmk_error_said(-E2BIG, "the application registers more than %u events or %zu bytes", o->max_events,
 				 o->max_bytes);
 	err = wmk_event_decode(encoded, len, &event);
 	if (err < 0)                     /* this event cannot be traced, others can */

@@ -116,7 +116,7 @@ static int rule_check(const struct wmk_ctl_rule *rule)
 	int err = wmk_pattern_check(rule->pattern ? rule->pattern : "");
 
 	if (err == 0 && rule->exclusions.n > EXCLUSIONS_MAX)
-		err = wmk_error(-E2BIG, "more than %u exclusions", EXCLUSIONS_MAX);
+		err = wmk_error_said(-E2BIG, "more than %u exclusions", EXCLUSIONS_MAX);
 	for (uint32_t i = 0; err == 0 && i < rule->exclusions.n; i++)
 		err = wmk_pattern_check(text_at(&rule->exclusions, i));
 	if (err < 0)
@@ -140,7 +140,7 @@ int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_c
 			return 0;
 		}
 	if (channel->is.rules.n >= channel->session->tracing->options.max_rules)
-		return wmk_error(-E2BIG, "the channel '%s' has %u rules, which is the limit", channel->is.name, channel->is.rules.n);
+		return wmk_error_said(-E2BIG, "the channel '%s' has %u rules, which is the limit", channel->is.name, channel->is.rules.n);
 	struct wmk_ctl_rule *made = wmk_arena_append(&channel->arena, &channel->is.rules, sizeof(*made));
 
 	if (!made)
@@ -181,10 +181,10 @@ int wmk_session_context_add(struct wmk_session_channel *channel, const char *nam
 		if (channel->contexts[i] == context->number)
 			return 0;
 	if (channel->laid_out)
-		return wmk_error(-EBUSY, "the channel '%s' has recorded already, and the layout of its records is fixed: add the context to a "
+		return wmk_error_said(-EBUSY, "the channel '%s' has recorded already, and the layout of its records is fixed: add the context to a "
 				 "new channel", channel->is.name);
 	if (channel->n_contexts == WMK_WIRE_CONTEXTS_MAX)
-		return wmk_error(-E2BIG, "more than %u contexts", WMK_WIRE_CONTEXTS_MAX);
+		return wmk_error_said(-E2BIG, "more than %u contexts", WMK_WIRE_CONTEXTS_MAX);
 	at = wmk_arena_append(&channel->arena, &channel->is.contexts, sizeof(*at));
 	if (!at)
 		return -ENOMEM;
@@ -217,12 +217,12 @@ int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_d
 		if (name && *name && strcmp(channel->is.name, name) != 0)
 			continue;
 		if (found)
-			return wmk_error(-ENOTUNIQ, "the session '%s' has several channels here: say which (-c)", session->name);
+			return wmk_error_said(-ENOTUNIQ, "the session '%s' has several channels here: say which (-c)", session->name);
 		found = channel;
 	}
 	if (!found)
-		return name && *name ? wmk_error(-ENOENT, "the session '%s' has no channel '%.100s' here", session->name, name) :
-				       wmk_error(-ENOENT, "the session '%s' has no channel here", session->name);
+		return name && *name ? wmk_error_said(-ENOENT, "the session '%s' has no channel '%.100s' here", session->name, name) :
+				       wmk_error_said(-ENOENT, "the session '%s' has no channel here", session->name);
 	*out = found;
 	return 0;
 }
@@ -315,11 +315,11 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 		return err;
 	for (unsigned i = 0; i < session->n_channels; i++)      /* its streams are called so, whatever its domain */
 		if (strcmp(session->channels[i]->is.name, options->name) == 0)
-			return wmk_error(-EEXIST, "the session '%s' has a channel '%s' already", session->name, options->name);
+			return wmk_error_said(-EEXIST, "the session '%s' has a channel '%s' already", session->name, options->name);
 	if (strcmp(options->name, STATEDUMP_CHANNEL) == 0 && session->statedump)
-		return wmk_error(-EEXIST, "the name '%s' is taken by the tracer's own channel", options->name);
+		return wmk_error_said(-EEXIST, "the name '%s' is taken by the tracer's own channel", options->name);
 	if (session->n_channels >= session->tracing->options.max_channels)
-		return wmk_error(-E2BIG, "the session '%s' has %u channels, which is the limit", session->name, session->n_channels);
+		return wmk_error_said(-E2BIG, "the session '%s' has %u channels, which is the limit", session->name, session->n_channels);
 	channel = calloc(1, sizeof(*channel));
 	if (!channel)
 		return wmk_error(-ENOMEM, "no memory for a channel");

@@ -200,10 +200,10 @@ static int client_check(const struct wmk_clients *clients, int socket, struct wm
 	if (err < 0)
 		return err;
 	if (clients->n >= clients->options.max_clients)
-		return wmk_error(-EAGAIN, "%u clients are connected: no more may be", clients->n);
+		return wmk_error_said(-EAGAIN, "%u clients are connected: no more may be", clients->n);
 	unsigned n = clients_of(clients, peer->uid);
 	if (n >= clients->options.max_of_uid)
-		return wmk_error(-EAGAIN, "%u clients of user %u are connected: no more may be", n, (unsigned)peer->uid);
+		return wmk_error_said(-EAGAIN, "%u clients of user %u are connected: no more may be", n, (unsigned)peer->uid);
 	return 0;
 }
 
@@ -248,7 +248,7 @@ static void clients_accept(struct wmk_clients *clients)
 		close(clients->spare);
 		socket = accept4(clients->options.listener, NULL, NULL, SOCK_CLOEXEC);
 		if (socket >= 0)
-			turn_away(socket, wmk_error(-EMFILE, "the session daemon has no descriptor left"));
+			turn_away(socket, wmk_error_said(-EMFILE, "the session daemon has no descriptor left"));
 		wmk_error_clear();
 		clients->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (socket < 0)

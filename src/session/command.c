@@ -116,24 +116,45 @@ static int no_session(struct call *call, const char *name)
 	if (n >= 0)
 		free(all);
 	if (n == 0)
-		return wmk_error(-ENOENT, "there is no session '%.60s', nor any other of yours: create one", name);
-	return wmk_error(-ENOENT, "there is no session '%.60s'%s%.70s", name, names[0] ? ": is it one of these? " : "", names);
+		return wmk_error_said(-ENOENT, "there is no session '%.60s', nor any other of yours: create one", name);
+	return wmk_error_said(-ENOENT, "there is no session '%.60s'%s%.70s", name, names[0] ? ": is it one of these? " : "", names);
+}
+
+/* Who may command others' sessions has his own first, then the first of that name. */
+static struct wmk_session *others_session(struct call *call, const char *name)
+{
+	struct wmk_session **all, *found = NULL;
+	int n = wmk_call_sessions(call, false, &all);
+
+	for (int i = 0; i < n; i++) {
+		if (!found && strcmp(wmk_session_name(all[i]), name) == 0)
+			found = all[i];
+		else
+			wmk_session_put(all[i]);
+	}
+	if (n >= 0)
+		free(all);
+	return found;
 }
 
 int wmk_call_session(struct call *call, const char *name, struct wmk_session **out)
 {
 	struct wmk_session *session;
+	uid_t uid;
+	gid_t gid;
 
 	if (!*name)
 		return wmk_error(-EINVAL, "the request does not say which session it is about");
-	session = wmk_session_get(call->commands->tracing, name);
-	if (session && may(call, session)) {
-		*out = session;
-		return 0;
-	}
-	if (session)
+	wmk_peer_owner(call->peer, call->commands->daemon, &uid, &gid);
+	session = wmk_session_get(call->commands->tracing, uid, name);
+	if (session && !may(call, session)) {
 		wmk_session_put(session);
-	return no_session(call, name);
+		session = NULL;
+	}
+	if (!session)
+		session = others_session(call, name);
+	*out = session;
+	return session ? 0 : no_session(call, name);
 }
 
 int wmk_call_enter(struct call *call, const char *name, struct wmk_session **out)
@@ -177,30 +198,6 @@ void wmk_call_warn_cause(struct call *call, const char *what)
 
 	wmk_call_warn(call, "%s: %s", what, wmk_error_text(words, sizeof(words)));
 	wmk_error_clear();
-}
-
-void wmk_call_warn_loss(struct call *call, const struct wmk_ctl_session *is)
-{
-	const struct wmk_ctl_counts *c = &is->counts;
-	const struct {
-		uint64_t n;
-		const char *why, *advice;
-	} causes[] = {
-		{ c->lost_full, "found no free sub-buffer", "more or larger sub-buffers avoid that (enable-channel --num-subbuf, --subbuf-size), "
-		  "or waiting for room (--blocking-timeout)" },
-		{ c->lost_memory, "found no memory behind their sub-buffer", "fewer or smaller sub-buffers may fit (enable-channel --num-subbuf, "
-		  "--subbuf-size)" },
-		{ c->lost_size, "were larger than a sub-buffer", "larger ones avoid that (enable-channel --subbuf-size)" },
-		{ c->lost_retry, "could not be committed in time", "there were more threads than claim rings: fewer threads at a time avoid that" },
-		{ c->unwritten, "could not be written to the disk", "there was no room in the end" },
-	};
-
-	if (c->lost == 0)
-		return;
-	for (unsigned i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
-		if (causes[i].n)
-			wmk_call_warn(call, "session %.100s: %llu records lost that %s; %s", is->name, (unsigned long long)causes[i].n,
-				      causes[i].why, causes[i].advice);
 }
 
 int wmk_call_describe(struct call *call, struct wmk_session *session)

@@ -115,7 +115,7 @@ static int again(struct wmk_session_channel *channel, const struct wmk_ctl_chann
 	const char *what = differs(given, has);
 
 	if (what)
-		return wmk_error(-EEXIST, "there is a channel '%.60s' already, and %s cannot be changed: destroy the session, or take another name",
+		return wmk_error_said(-EEXIST, "there is a channel '%.60s' already, and %s cannot be changed: destroy the session, or take another name",
 				 has->name, what);
 	int err = fill(channel, &given->rules, &given->contexts);
 	if (err == 0)
@@ -214,7 +214,8 @@ static void warn_unmatched(struct call *call, const char *pattern)
 	struct wmk_tracing *tracing = call->commands->tracing;
 	const char *near[3];
 
-	if (wmk_tracing_matching(tracing, pattern) > 0)
+	/* nobody means one event by a star */
+	if (strcmp(pattern, "*") == 0 || wmk_tracing_matching(tracing, pattern) > 0)
 		return;
 	unsigned n = wmk_tracing_nearest(tracing, pattern, near, 3);
 	if (n == 0)
@@ -253,7 +254,7 @@ static int no_rule(const struct wmk_session_channel *channel, const char *patter
 	for (uint32_t i = 0; i < is->rules.n; i++)
 		wmk_nearest_offer(&near, ((const struct wmk_ctl_rule *)is->rules.items + i)->pattern);
 	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error(-ENOENT, "nothing was enabled by '%.40s' in the channel '%.30s'%s%.60s", pattern, is->name,
+	return wmk_error_said(-ENOENT, "nothing was enabled by '%.40s' in the channel '%.30s'%s%.60s", pattern, is->name,
 			 names[0] ? "; is it one of these? " : "", names);
 }
 

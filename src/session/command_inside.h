@@ -37,8 +37,6 @@ int wmk_call_describe(struct call *call, struct wmk_session *session);
 void wmk_call_warn(struct call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The thread's cause chain as a warning, and cleared. */
 void wmk_call_warn_cause(struct call *call, const char *what);
-/* What was lost, and the option that would have avoided it. */
-void wmk_call_warn_loss(struct call *call, const struct wmk_ctl_session *is);
 
 static inline const char *wmk_list_text(const struct wmk_list *list, uint32_t i)
 {

@@ -181,9 +181,7 @@ static int destroy_one(struct call *call, struct wmk_session *session)
 	if (wmk_session_finish(session, last, &call->arena) < 0)
 		wmk_call_warn_cause(call, "not everything could be written");
 	/* Whatever went wrong above, its name and counts are known, or it is left out. */
-	if (last->name)
-		wmk_call_warn_loss(call, last);
-	else
+	if (!last->name)
 		outcome->sessions.n--;
 	if (c->changed && c->changed(c->data, session, true) < 0)
 		wmk_call_warn_cause(call, "the session's state could not be removed");
@@ -227,7 +225,7 @@ int wmk_command_shutdown(struct call *call)
 	void *reply = call->reply;
 
 	if (call->peer->uid != 0 && call->peer->uid != c->daemon)
-		return wmk_error(-EACCES, "only root ends root's session daemon");
+		return wmk_error_said(-EACCES, "only root ends root's session daemon");
 	call->reply = &outcome;          /* the answer has no room for it */
 	int err = destroy_all(call, false);
 	call->reply = reply;
@@ -298,8 +296,6 @@ static int stop_one(struct call *call, struct wmk_session *session)
 		wmk_call_warn_cause(call, "not everything could be written");
 	err = wmk_call_describe(call, session);
 	wmk_session_unlock(session);
-	if (err == 0)
-		wmk_call_warn_loss(call, (const struct wmk_ctl_session *)outcome->sessions.items + outcome->sessions.n - 1);
 	return err;
 }
 

@@ -65,7 +65,7 @@ int wmk_kept_rings_add(struct wmk_consumer_link *link, const struct wmk_consumer
 	int err;
 
 	if (!trace)
-		return wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
+		return wmk_error_said(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
 	at = rings_at(trace, is->rings);
 	if (*at)
 		return 0;

@@ -168,7 +168,7 @@ static int list_change(struct wmk_list *list, uint64_t id, bool add)
 
 	if (add && !list_has(list, id)) {
 		if (list->n == TRACKED_MAX)
-			return wmk_error(-E2BIG, "more than %u are tracked", TRACKED_MAX);
+			return wmk_error_said(-E2BIG, "more than %u are tracked", TRACKED_MAX);
 		if ((list->n & (list->n - 1)) == 0) {    /* 0 or a power of two: it may be full */
 			ids = realloc(ids, (list->n ? 2 * list->n : 1) * sizeof(*ids));
 			if (!ids)

@@ -182,9 +182,7 @@ struct wmk_session_channel *wmk_session_channel_by_index(const struct wmk_sessio
 /* Two references, and in no table yet; gives both back. */
 int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **session);
 void wmk_session_unmake(struct wmk_session *session);
-/* tracing.c: one more reference; the table of names. */
-void wmk_session_hold(struct wmk_session *session);
-unsigned long wmk_session_hash(const char *name);
+/* tracing.c: the table of names. */
 int wmk_session_enter(struct wmk_tracing *tracing, struct wmk_session *session);
 void wmk_session_leave(struct wmk_session *session);
 

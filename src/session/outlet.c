@@ -283,7 +283,7 @@ static int trace_reopen(struct wmk_outlet *outlet, const struct wmk_trace_info *
 	struct out_trace *trace = held ? trace_new(outlet, held->trace) : NULL;
 
 	if (!trace)
-		return held ? -ENOMEM : wmk_error(-ENOENT, "the consumer daemon holds nothing of %.100s", info->path);
+		return held ? -ENOMEM : wmk_error_said(-ENOENT, "the consumer daemon holds nothing of %.100s", info->path);
 	int err = wmk_store_as(info->uid, info->gid);
 	if (err == 0) {
 		err = wmk_store_open(info->path, info->sub, &trace->store);
@@ -396,7 +396,7 @@ static int rings_reopen(struct out_trace *trace, const struct wmk_rings_info *in
 		*out = rings;
 		return 0;
 	}
-	return wmk_error(-ENOENT, "the consumer daemon does not hold the rings of channel '%.60s'", info->channel);
+	return wmk_error_said(-ENOENT, "the consumer daemon does not hold the rings of channel '%.60s'", info->channel);
 }
 
 static int rings_open(void *data, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **out)

@@ -90,9 +90,9 @@ int wmk_peer_admit(const struct wmk_peer *peer, uid_t daemon)
 	if (peer->uid == 0 || peer->uid == daemon || (daemon == 0 && peer->member))
 		return 0;
 	if (daemon == 0)
-		return wmk_error(-EACCES, "root's session daemon takes commands from root and from members of the group %s only",
+		return wmk_error_said(-EACCES, "root's session daemon takes commands from root and from members of the group %s only",
 				 WMK_PLACE_GROUP);
-	return wmk_error(-EACCES, "this session daemon takes commands from user %u only", (unsigned)daemon);
+	return wmk_error_said(-EACCES, "this session daemon takes commands from user %u only", (unsigned)daemon);
 }
 
 bool wmk_peer_may(const struct wmk_peer *peer, uid_t daemon, uid_t owner)

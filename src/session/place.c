@@ -41,7 +41,7 @@ static int dir_open(struct wmk_place *place)
 	if (place->dir < 0 || fstat(place->dir, &st) != 0)
 		return wmk_error(-errno, "cannot open the runtime directory %s", place->path);
 	if (st.st_uid != geteuid() || (st.st_mode & others))
-		return wmk_error(-EACCES, "the runtime directory %s belongs to user %u and has mode %04o: it must be yours, and %s",
+		return wmk_error_said(-EACCES, "the runtime directory %s belongs to user %u and has mode %04o: it must be yours, and %s",
 				 place->path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777, place->everybody ? "0755" : "0700");
 	if (place->made_dir && place->everybody && fchmod(place->dir, 0755) != 0)
 		return wmk_error(-errno, "cannot open the runtime directory %s to everybody", place->path);
@@ -57,8 +57,8 @@ static int lock_refused(const struct wmk_place *place, int fd)
 	long pid = n > 0 ? strtol(text, NULL, 10) : 0;
 
 	if (pid > 0)
-		return wmk_error(-EBUSY, "a session daemon of this user runs in %s already: process %ld", place->path, pid);
-	return wmk_error(-EBUSY, "a session daemon of this user is about to run in %s", place->path);
+		return wmk_error_said(-EBUSY, "a session daemon of this user runs in %s already: process %ld", place->path, pid);
+	return wmk_error_said(-EBUSY, "a session daemon of this user is about to run in %s", place->path);
 }
 
 /* Does the daemon that has the lock take commands? If not, it has not begun, or is about to end. */
@@ -108,7 +108,7 @@ static int lock_try(struct wmk_place *place)
 	}
 	int err = 0;
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink > 1)
-		err = wmk_error(-EACCES, "%s/%s is not a plain file of yours: remove it", place->path, WMK_PLACE_PID_FILE);
+		err = wmk_error_said(-EACCES, "%s/%s is not a plain file of yours: remove it", place->path, WMK_PLACE_PID_FILE);
 	else if (lock_wait(place, fd) != 0)
 		err = errno == EAGAIN || errno == EACCES ? lock_refused(place, fd) :
 							   wmk_error(-errno, "cannot lock %s/%s", place->path, WMK_PLACE_PID_FILE);
@@ -129,7 +129,7 @@ static int lock_take(struct wmk_place *place)
 	for (int i = 0; i < LOCK_TRIES && err == 0; i++)
 		err = lock_try(place);
 	if (err == 0)
-		err = wmk_error(-EBUSY, "%s/%s is removed as often as it is made", place->path, WMK_PLACE_PID_FILE);
+		err = wmk_error_said(-EBUSY, "%s/%s is removed as often as it is made", place->path, WMK_PLACE_PID_FILE);
 	if (err < 0)
 		return err;
 	int n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());

@@ -52,7 +52,7 @@ int wmk_session_regenerate_metadata(struct wmk_session *session)
 	int first = 0;
 
 	if (!session->tracing->options.outlet->metadata_replace)
-		return wmk_error(-ENOTSUP, "metadata is not written anew here");
+		return wmk_error_said(-ENOTSUP, "metadata is not written anew here");
 	for (struct trace *trace = session->traces; trace; trace = trace->next) {
 		int err = trace_again(session, trace);
 

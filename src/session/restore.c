@@ -78,7 +78,7 @@ int wmk_session_restore_id(struct wmk_session *session, uint64_t rings_id, uint3
 	for (struct rings *rings = session->rings; rings; rings = rings->next)
 		if (rings->id == rings_id)
 			return wmk_rings_id_restore(rings, class, id);
-	return wmk_error(-ENOENT, "no rings have number %llu", (unsigned long long)rings_id);
+	return wmk_error_said(-ENOENT, "no rings have number %llu", (unsigned long long)rings_id);
 }
 
 int wmk_session_restore_end(struct wmk_session *session)

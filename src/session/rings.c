@@ -201,7 +201,7 @@ static int check_memory(const struct wmk_session *session, const struct wmk_ctl_
 
 	for (const struct rings *r = session->rings; r; r = r->next)
 		all += wmk_rings_bytes(&r->channel->is);
-	return all <= max ? 0 : wmk_error(-ENOBUFS, "the session's rings would take %llu MB, and %llu MB are the limit: fewer or smaller "
+	return all <= max ? 0 : wmk_error_said(-ENOBUFS, "the session's rings would take %llu MB, and %llu MB are the limit: fewer or smaller "
 					  "sub-buffers (--num-subbuf, --subbuf-size)", (unsigned long long)(all >> 20),
 					  (unsigned long long)(max >> 20));
 }
@@ -335,7 +335,7 @@ int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_rest
 	struct rings *rings = trace ? rings_alloc(channel, trace) : NULL;
 
 	if (!rings)
-		return channel ? -EINVAL : wmk_error(-ENOENT, "no channel has number %u", is->stream_id);
+		return channel ? -EINVAL : wmk_error_said(-ENOENT, "no channel has number %u", is->stream_id);
 	struct wmk_rings_info info = { .id = is->id, .channel = channel->is.name, .stream_id = channel->index, .options = &channel->is,
 				       .start_ts = clock_now(session->tracing), .restored = true };
 	int err = waymark_ring_set_open_reader(fd, &rings->set);

@@ -64,7 +64,7 @@ static void on_ended(void *data, struct wmk_session *session)
 {
 	const struct server *server = data;
 
-	wmk_reaper_tell(server->reaper, wmk_session_name(session));
+	wmk_reaper_tell(server->reaper, session);
 }
 
 static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
@@ -195,7 +195,7 @@ static int sessions_open(struct server *server)
 	tracing.outlet_data = server->outlet;
 	tracing.first_rings_id = wmk_state_last_rings(server->state);
 	err = wmk_tracing_open(&tracing, &server->tracing);
-	return err == 0 ? wmk_reaper_start(server->reaper, server->tracing) : err;
+	return err == 0 ? wmk_reaper_start(server->reaper) : err;
 }
 
 /* A daemon without a past, and without a consumer that has one, needs none yet. */

@@ -71,7 +71,7 @@ int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_optio
 	if (err < 0)
 		return err;
 	if ((unsigned)n >= tracing->options.max_sessions)
-		return wmk_error(-E2BIG, "the user has %d sessions, and %u are the limit", n, tracing->options.max_sessions);
+		return wmk_error_said(-E2BIG, "the user has %d sessions, and %u are the limit", n, tracing->options.max_sessions);
 	session = calloc(1, sizeof(*session));
 	if (!session)
 		return wmk_error(-ENOMEM, "no memory for a session");
@@ -147,9 +147,9 @@ int wmk_session_trouble(const struct wmk_session *session, char *words, size_t s
 int wmk_session_start(struct wmk_session *session)
 {
 	if (session->active)
-		return wmk_error(-EALREADY, "the session '%s' is active already", session->name);
+		return wmk_error_said(-EALREADY, "the session '%s' is active already", session->name);
 	if (session->n_channels == 0)
-		return wmk_error(-ENODATA, "the session '%s' records nothing yet: enable an event first", session->name);
+		return wmk_error_said(-ENODATA, "the session '%s' records nothing yet: enable an event first", session->name);
 	if (session->statedump && !session->started) {
 		int err = wmk_session_add_own_channel(session);
 
@@ -172,7 +172,7 @@ int wmk_session_prepare(struct wmk_session *session, uid_t uid)
 int wmk_session_stop(struct wmk_session *session)
 {
 	if (!session->active)
-		return wmk_error(-EALREADY, "the session '%s' is not active", session->name);
+		return wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
 	session->active = false;
 	return 0;
 }

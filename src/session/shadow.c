@@ -78,7 +78,7 @@ static int channel_number(struct app *app, struct rings *rings)
 			at = i;
 	}
 	if (at == CHANNELS_MAX)
-		return wmk_error(-EMFILE, "more than %u channels apply to one application", CHANNELS_MAX);
+		return wmk_error_said(-EMFILE, "more than %u channels apply to one application", CHANNELS_MAX);
 	if (at == app->n_channels) {
 		struct app_channel *more = realloc(app->channels, (at + 1) * sizeof(*more));
 

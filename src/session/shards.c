@@ -105,26 +105,21 @@ int wmk_shards_take(void *data, unsigned shard, int socket)
 
 struct told {
 	struct told *next;
-	char name[];
+	struct wmk_session *session;     /* a reference */
 };
 
 struct wmk_reaper {
 	void (*reaped)(void *data, struct wmk_session *session);
 	void *data;
-	struct wmk_tracing *tracing;
 	pthread_mutex_t lock;            /* of all below */
 	pthread_cond_t some;
-	struct told *told;               /* each name once */
+	struct told *told;               /* each session once */
 	bool ending, started;
 	pthread_t thread;
 };
 
-static void reap(struct wmk_reaper *reaper, const char *name)
+static void reap(struct wmk_reaper *reaper, struct wmk_session *session)
 {
-	struct wmk_session *session = wmk_session_get(reaper->tracing, name);
-
-	if (!session)
-		return;
 	if (wmk_session_lock(session) == 0) {
 		wmk_session_reap(session);
 		if (reaper->reaped)
@@ -150,7 +145,7 @@ static void *reaper_run(void *data)
 		}
 		reaper->told = told->next;
 		pthread_mutex_unlock(&reaper->lock);
-		reap(reaper, told->name);
+		reap(reaper, told->session);
 		free(told);
 		pthread_mutex_lock(&reaper->lock);
 	}
@@ -173,27 +168,26 @@ int wmk_reaper_open(void (*reaped)(void *data, struct wmk_session *session), voi
 	return 0;
 }
 
-void wmk_reaper_tell(struct wmk_reaper *reaper, const char *session)
+void wmk_reaper_tell(struct wmk_reaper *reaper, struct wmk_session *session)
 {
-	size_t len = strlen(session) + 1;
 	struct told **at = &reaper->told, *told;
 
 	pthread_mutex_lock(&reaper->lock);
-	while (*at && strcmp((*at)->name, session) != 0)
+	while (*at && (*at)->session != session)
 		at = &(*at)->next;
 	/* Without memory: it is reaped with the next that ends, or when the session does. */
-	if (!*at && (told = malloc(sizeof(*told) + len)) != NULL) {
+	if (!*at && (told = malloc(sizeof(*told))) != NULL) {
 		told->next = NULL;
-		memcpy(told->name, session, len);
+		told->session = session;
+		wmk_session_hold(session);
 		*at = told;
 		pthread_cond_signal(&reaper->some);
 	}
 	pthread_mutex_unlock(&reaper->lock);
 }
 
-int wmk_reaper_start(struct wmk_reaper *reaper, struct wmk_tracing *tracing)
+int wmk_reaper_start(struct wmk_reaper *reaper)
 {
-	reaper->tracing = tracing;
 	int err = thread_start(&reaper->thread, reaper_run, reaper);
 	reaper->started = err == 0;
 	return err;
@@ -213,6 +207,7 @@ void wmk_reaper_close(struct wmk_reaper *reaper)
 		struct told *told = reaper->told;
 
 		reaper->told = told->next;
+		wmk_session_put(told->session);
 		free(told);
 	}
 	pthread_cond_destroy(&reaper->some);

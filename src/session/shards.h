@@ -27,9 +27,9 @@ int wmk_shards_take(void *shards, unsigned shard, int socket);
  */
 int wmk_reaper_open(void (*reaped)(void *data, struct wmk_session *session), void *data, struct wmk_reaper **reaper);
 /* As wmk_tracing_options.on_ended. Any thread, the session may be locked. */
-void wmk_reaper_tell(struct wmk_reaper *reaper, const char *session);
+void wmk_reaper_tell(struct wmk_reaper *reaper, struct wmk_session *session);
 /* Begins: what was told before is looked at, too. */
-int wmk_reaper_start(struct wmk_reaper *reaper, struct wmk_tracing *tracing);
+int wmk_reaper_start(struct wmk_reaper *reaper);
 void wmk_reaper_close(struct wmk_reaper *reaper);
 
 #endif

@@ -185,24 +185,25 @@ int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct w
 
 /* ── changes ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static struct state_entry **find(struct wmk_state *state, const char *name)
+static struct state_entry **find(struct wmk_state *state, const struct wmk_session *session)
 {
 	struct state_entry **at = &state->entries;
 
-	while (*at && (!(*at)->name || strcmp((*at)->name, name) != 0))
+	while (*at && (!(*at)->name || (*at)->uid != wmk_session_uid(session) || strcmp((*at)->name, wmk_session_name(session)) != 0))
 		at = &(*at)->next;
 	return at;
 }
 
-static struct state_entry *entry_make(struct wmk_state *state, const char *name)
+static struct state_entry *entry_make(struct wmk_state *state, const struct wmk_session *session)
 {
 	struct state_entry *entry = calloc(1, sizeof(*entry));
 
-	if (!entry || !(entry->name = strdup(name))) {
+	if (!entry || !(entry->name = strdup(wmk_session_name(session)))) {
 		free(entry);
 		wmk_error(-ENOMEM, "no memory for a session's state");
 		return NULL;
 	}
+	entry->uid = wmk_session_uid(session);
 	entry->ids = -1;
 	entry->number = state->next++;
 	entry->next = state->entries;
@@ -211,27 +212,26 @@ static struct state_entry *entry_make(struct wmk_state *state, const char *name)
 }
 
 /* NULL with a cause chain. */
-static struct state_entry *entry_for(struct wmk_state *state, const char *name)
+static struct state_entry *entry_for(struct wmk_state *state, const struct wmk_session *session)
 {
 	pthread_mutex_lock(&state->lock);
-	struct state_entry *entry = *find(state, name);
+	struct state_entry *entry = *find(state, session);
 	if (!entry)
-		entry = entry_make(state, name);
+		entry = entry_make(state, session);
 	pthread_mutex_unlock(&state->lock);
 	return entry;
 }
 
 int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool gone)
 {
-	const char *name = wmk_session_name(session);
 	struct state_entry *entry;
 
 	if (!gone) {
-		entry = entry_for(state, name);
+		entry = entry_for(state, session);
 		return entry ? wmk_state_write(state, entry, session) : -ENOMEM;
 	}
 	pthread_mutex_lock(&state->lock);
-	struct state_entry **at = find(state, name);
+	struct state_entry **at = find(state, session);
 	entry = *at;
 	if (entry)
 		*at = entry->next;
@@ -267,7 +267,7 @@ static int id_append(struct state_entry *entry, const void *record, size_t len)
 
 int wmk_state_id(struct wmk_state *state, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
 {
-	struct state_entry *entry = entry_for(state, wmk_session_name(session));
+	struct state_entry *entry = entry_for(state, session);
 	struct state_id head = { 0, id, rings_id };
 	size_t need = 0;
 	int err = entry ? 0 : -ENOMEM;
@@ -302,7 +302,7 @@ static int dir_open(int rundir, int *dir)
 	if (*dir < 0 || fstat(*dir, &st) != 0)
 		return wmk_error(-errno, "cannot open the directory of what is kept");
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
-		return wmk_error(-EACCES, "the directory of what is kept belongs to user %u and has mode %04o: it must be yours, and 0700",
+		return wmk_error_said(-EACCES, "the directory of what is kept belongs to user %u and has mode %04o: it must be yours, and 0700",
 				 (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
 	return 0;
 }

@@ -47,6 +47,7 @@ struct state_entry {
 	struct state_entry *next;
 	uint64_t number;
 	char *name;                      /* of the session; NULL: not restored yet */
+	uid_t uid;                       /* its owner */
 	int ids;                         /* N.ids, to append to; -1: not open */
 	uint64_t last_rings;             /* the highest number that stands in N.json */
 	struct state_session *is;        /* in the arena */

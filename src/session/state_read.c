@@ -258,9 +258,10 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 		return err;
 	err = channels_restore(is, session);
 	if (err == 0 && rings_restore(state, is, session, held, data) == 0 && is->rings.n)
-		err = wmk_error(-ENOENT, "of the rings that it recorded into, nothing is left");
+		err = wmk_error_said(-ENOENT, "of the rings that it recorded into, nothing is left");
 	if (err == 0)
 		err = ids_restore(state, entry, session);
+	entry->uid = (uid_t)is->uid;
 	if (err == 0 && (entry->name = strdup(is->name)) == NULL)
 		err = -ENOMEM;
 	if (err == 0)

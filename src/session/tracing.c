@@ -188,13 +188,21 @@ static bool session_ref(struct wmk_session *session)
 	return true;
 }
 
-static int session_is_called(struct cds_lfht_node *node, const void *name)
+struct called {
+	uid_t uid;
+	const char *name;
+};
+
+static int session_is_called(struct cds_lfht_node *node, const void *key)
 {
+	const struct wmk_session *session = caa_container_of(node, struct wmk_session, node);
+	const struct called *called = key;
+
 	WMK_TELL_TSAN_ACQUIRE(node);
-	return strcmp(caa_container_of(node, struct wmk_session, node)->name, name) == 0;
+	return session->uid == called->uid && strcmp(session->name, called->name) == 0;
 }
 
-unsigned long wmk_session_hash(const char *name)
+static unsigned long session_hash(const char *name)
 {
 	uint64_t h = 0xcbf29ce484222325u;
 
@@ -203,13 +211,14 @@ unsigned long wmk_session_hash(const char *name)
 	return (unsigned long)(h ^ h >> 29);
 }
 
-struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, const char *name)
+struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, uid_t uid, const char *name)
 {
+	const struct called called = { uid, name };
 	struct cds_lfht_iter iter;
 	struct wmk_session *session = NULL;
 
 	urcu_memb_read_lock();
-	cds_lfht_lookup(tracing->sessions, wmk_session_hash(name), session_is_called, name, &iter);
+	cds_lfht_lookup(tracing->sessions, session_hash(name), session_is_called, &called, &iter);
 	if (cds_lfht_iter_get_node(&iter)) {
 		session = caa_container_of(cds_lfht_iter_get_node(&iter), struct wmk_session, node);
 		if (!session_ref(session))
@@ -223,14 +232,16 @@ struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, const char *nam
 /* At its place in the table: -EEXIST when there is one of that name. The table's reference is the caller's. */
 int wmk_session_enter(struct wmk_tracing *tracing, struct wmk_session *session)
 {
+	const struct called called = { session->uid, session->name };
 	struct cds_lfht_node *node;
 
 	urcu_memb_read_lock();
 	WMK_TELL_TSAN_RELEASE(&session->node);
-	node = cds_lfht_add_unique(tracing->sessions, wmk_session_hash(session->name), session_is_called, session->name, &session->node);
+	node = cds_lfht_add_unique(tracing->sessions, session_hash(session->name), session_is_called, &called,
+				   &session->node);
 	WMK_TELL_TSAN_RELEASE(tracing->sessions);
 	urcu_memb_read_unlock();
-	return node == &session->node ? 0 : wmk_error(-EEXIST, "there is a session '%s' already", session->name);
+	return node == &session->node ? 0 : wmk_error_said(-EEXIST, "there is a session '%s' already", session->name);
 }
 
 void wmk_session_leave(struct wmk_session *session)
@@ -322,7 +333,7 @@ int wmk_session_lock(struct wmk_session *session)
 		return 0;
 	/* found before it was destroyed, locked after */
 	pthread_mutex_unlock(&session->lock);
-	return wmk_error(-ENOENT, "the session '%s' is gone", session->name);
+	return wmk_error_said(-ENOENT, "the session '%s' is gone", session->name);
 }
 
 void wmk_session_unlock(struct wmk_session *session)

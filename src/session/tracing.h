@@ -143,12 +143,14 @@ struct wmk_session_options {
 	const char *trace_name;          /* in the metadata; NULL: the session's name */
 };
 
-/* -EEXIST; -EINVAL for a name that cannot be one; -E2BIG. *session is a reference: wmk_session_put(). Not active. */
+/* -EEXIST: the owner has one of that name; -EINVAL for a name that cannot be one; -E2BIG. *session is a reference: wmk_session_put(). Not active. */
 int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **session);
-/* By name: a reference, or NULL. */
-struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, const char *name);
+/* By its owner and name (two users may call theirs alike): a reference, or NULL. */
+struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, uid_t uid, const char *name);
 /* References to all sessions at this moment: malloc'd array at *sessions, their number returned, or -ENOMEM. */
 int wmk_session_get_all(struct wmk_tracing *tracing, struct wmk_session ***sessions);
+/* One more reference. */
+void wmk_session_hold(struct wmk_session *session);
 void wmk_session_put(struct wmk_session *session);
 /* The lock of those who change it. -ENOENT: it was destroyed meanwhile (not locked). */
 int wmk_session_lock(struct wmk_session *session);

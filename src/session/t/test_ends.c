@@ -57,13 +57,13 @@ static void test_destroy(void **state)
 	add(s, "ch", 0, "*");
 	world_start(&w, s);
 	proc_start(0, 1, 0x3);
-	struct wmk_session *stale = wmk_session_get(w.tracing, "s");
+	struct wmk_session *stale = wmk_session_get(w.tracing, getuid(), "s");
 
 	assert_ptr_equal(stale, s);
 	assert_int_equal(wmk_session_lock(s), 0);
 	wmk_session_destroy(s);
 	wmk_session_unlock(s);
-	assert_null(wmk_session_get(w.tracing, "s"));
+	assert_null(wmk_session_get(w.tracing, getuid(), "s"));
 	assert_int_equal(wmk_session_lock(stale), -ENOENT);
 	assert_words("'s'");
 	/* a namesake, while the first is not even told to programs */

@@ -404,7 +404,7 @@ static bool storm_change(struct wmk_session *session, unsigned name, uint64_t *s
 static void storm_command(unsigned name, uint64_t *seed)
 {
 	const char text[] = { (char)('a' + name), '\0' };
-	struct wmk_session *session = wmk_session_get(storm.w.tracing, text);
+	struct wmk_session *session = wmk_session_get(storm.w.tracing, getuid(), text);
 	int err = session ? wmk_session_lock(session) : -ENOENT;
 
 	if (!session)

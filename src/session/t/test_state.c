@@ -250,7 +250,7 @@ static void the_next_daemon_goes_on(void **state)
 		assert_int_equal(outlet.n, rings);               /* no new ones */
 		assert_int_equal(strlen(outlet.text), text);     /* and nothing declared again */
 	}
-	struct wmk_session *session = wmk_session_get(scene.tracing, "busy");
+	struct wmk_session *session = wmk_session_get(scene.tracing, getuid(), "busy");
 	assert_non_null(session);
 	assert_int_equal(wmk_session_lock(session), 0);
 	assert_int_equal(wmk_session_describe(session, &is, &arena), 0);
@@ -290,7 +290,7 @@ static void what_nobody_holds_ends(void **state)
 	daemon_open(held_nothing);
 	assert_int_equal(scene.restored, 0);
 	assert_int_equal(scene.said, 1);
-	assert_null(wmk_session_get(scene.tracing, "lost"));
+	assert_null(wmk_session_get(scene.tracing, getuid(), "lost"));
 	assert_int_equal(files(), 0);
 	/* One that has recorded nothing yet is there again. */
 	wmk_session_put(session_make("fresh"));

@@ -383,7 +383,10 @@ static void test_limits(void **state)
 
 	assert_create(&w, more, -E2BIG, "2 are the limit");
 	assert_create(&w, (struct wmk_session_options){ .name = "v", .path = "/x", .uid = getuid() + 1 }, 0, "");   /* another user */
-	assert_create(&w, (struct wmk_session_options){ .name = "s", .path = "/x", .uid = getuid() + 1 }, -EEXIST, "'s'");
+	assert_create(&w, (struct wmk_session_options){ .name = "s", .path = "/x", .uid = getuid() + 1 }, 0, "");   /* has one called alike */
+	assert_create(&w, (struct wmk_session_options){ .name = "w", .path = "/x", .uid = getuid() + 1 }, -E2BIG, "limit");
+	assert_create(&w, (struct wmk_session_options){ .name = "twin", .path = "/x", .uid = getuid() + 2 }, 0, "");
+	assert_create(&w, (struct wmk_session_options){ .name = "twin", .path = "/x", .uid = getuid() + 2 }, -EEXIST, "'twin'");
 	assert_create(&w, (struct wmk_session_options){ .name = "a/b", .path = "/x" }, -EINVAL, "'/'");
 	assert_create(&w, (struct wmk_session_options){ .name = "", .path = "/x" }, -EINVAL, "name");
 	assert_create(&w, (struct wmk_session_options){ .name = "x", .path = "x" }, -EINVAL, "path");
