@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #define SESSION_BUCKETS 64u
+#define GENERATION_MAX 0x1fffffffu
 
 #ifdef __SANITIZE_THREAD__
 /* liburcu is not compiled for the checker, which sees its threads' memory but not what orders it. */
@@ -42,6 +44,7 @@ static uint64_t quarter_of_memory(void)
 static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_options *given)
 {
 	struct wmk_tracing_options *o = &tracing->options;
+	uint32_t first;
 
 	if (given->size != sizeof(*given) || !given->outlet || !given->clock)
 		return wmk_error(-EINVAL, "the options have another version's size, no outlet or no clock");
@@ -58,6 +61,11 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 	tracing->sessions = cds_lfht_new_flavor(SESSION_BUCKETS, SESSION_BUCKETS, SESSION_BUCKETS, 0, &urcu_memb_flavor, NULL);
 	if (!tracing->slots || !tracing->sessions)
 		return wmk_error(-ENOMEM, "no memory for sessions and applications");
+	/* Not those of the daemon before: its programs may still stand in claims of rings that we take over. */
+	if (getrandom(&first, sizeof(first), 0) != sizeof(first))
+		return wmk_error(-errno, "no random numbers");
+	for (unsigned i = 0; i < o->max_apps; i++)
+		tracing->slots[i].generation = first & GENERATION_MAX;
 	return wmk_classes_init(tracing);
 }
 
@@ -127,7 +135,9 @@ int wmk_slot_take(struct wmk_tracing *tracing, uint32_t *slot, uint32_t *generat
 		if (tracing->slots[i].used)
 			continue;
 		tracing->slots[i].used = true;
-		tracing->slots[i].generation = (tracing->slots[i].generation + 1) & 0x1fffffff;
+		tracing->slots[i].generation = (tracing->slots[i].generation + 1) & GENERATION_MAX;
+		if (tracing->slots[i].generation == 0)
+			tracing->slots[i].generation = 1;
 		tracing->slots_used++;
 		*slot = i + 1;
 		*generation = tracing->slots[i].generation;
