@@ -298,6 +298,16 @@ static struct rings *rings_make(struct wmk_session_channel *channel, struct trac
 
 /* ── restored ────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* It may have ended while nobody looked. */
+static bool process_is(pid_t pid, uint64_t start_time)
+{
+	uint64_t started;
+	pid_t parent;
+	char state;
+
+	return wmk_process_stat(pid, &parent, &started, &state) && state != 'Z' && (!start_time || start_time == started);
+}
+
 static struct trace *trace_restore(struct wmk_session *session, const struct wmk_restored_rings *is)
 {
 	struct trace *trace;
@@ -319,6 +329,7 @@ static struct trace *trace_restore(struct wmk_session *session, const struct wmk
 	trace->start_time = is->start_time;
 	memcpy(trace->uuid, is->uuid, sizeof(trace->uuid));
 	strcpy(trace->sub, is->sub);
+	trace->ended = is->pid && !process_is(is->pid, is->start_time);
 	if (trace_open_here(session, trace, true) < 0) {
 		free(trace);
 		return NULL;
@@ -457,7 +468,7 @@ static int ids_room(struct rings *rings, uint32_t kin)
 
 int wmk_rings_id_restore(struct rings *rings, const struct class *class, uint32_t id)
 {
-	int err = ids_room(rings, class->kin);
+	int err = id < CLASSES_MAX ? ids_room(rings, class->kin) : wmk_error(-EINVAL, "an event with the id %u", id);
 
 	if (err < 0)
 		return err;

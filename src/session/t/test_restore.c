@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* test_restore.c - a session that one daemon had and the next makes again: the same rings, the same ids, for programs that lived on. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "schema/schema.h"
+#include "session/internal.h"
+#include "world.h"
+
+#define KEPT_MAX 8u
+#define IDS_MAX 64u
+
+/* What the first daemon leaves. */
+static struct {
+	struct wmk_arena arena;
+	struct wmk_ctl_session session;
+	struct {
+		struct wmk_ctl_channel is;
+		uint32_t stream_id;
+		bool own;
+	} channels[KEPT_MAX];
+	struct {
+		struct wmk_restored_rings is;
+		int fd;
+	} rings[KEPT_MAX];
+	struct {
+		uint64_t rings_id;
+		uint32_t id;
+		unsigned char bytes[512];
+		long len;
+	} ids[IDS_MAX];
+	unsigned n_channels, n_rings, n_ids;
+	uint64_t last_rings;
+} kept;
+
+static int keep_channel(void *data, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own)
+{
+	(void)data;
+	kept.channels[kept.n_channels].stream_id = stream_id;
+	kept.channels[kept.n_channels].own = own;
+	return wmk_object_copy(&wmk_ctl_channel_object, is, &kept.channels[kept.n_channels++].is, &kept.arena);
+}
+
+/* As a consumer does, it has the descriptor of the rings. */
+static int keep_rings(void *data, const struct wmk_restored_rings *is)
+{
+	struct world *w = data;
+
+	kept.rings[kept.n_rings].is = *is;
+	kept.rings[kept.n_rings].is.sub = wmk_arena_text(&kept.arena, is->sub);
+	kept.last_rings = is->id > kept.last_rings ? is->id : kept.last_rings;
+	for (const struct world_rings *rings = w->rings; rings; rings = rings->next)
+		if (rings->id == is->id)
+			kept.rings[kept.n_rings].fd = fcntl(rings->set_fd, F_DUPFD_CLOEXEC, 200);
+	kept.n_rings++;
+	return 0;
+}
+
+static int keep_id(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
+{
+	(void)data, (void)session;
+	if (kept.n_ids == IDS_MAX)
+		abort();
+	kept.ids[kept.n_ids].rings_id = rings_id;
+	kept.ids[kept.n_ids].id = id;
+	kept.ids[kept.n_ids].len = wmk_event_encode(event, kept.ids[kept.n_ids].bytes, sizeof(kept.ids[0].bytes), NULL);
+	kept.n_ids++;
+	return 0;
+}
+
+static void forget(void)
+{
+	for (unsigned i = 0; i < kept.n_rings; i++)
+		close(kept.rings[i].fd);
+	wmk_arena_free(&kept.arena);
+	memset(&kept, 0, sizeof(kept));
+}
+
+/* A session with a channel of each kind of buffers, one of its rules off, and the programs 1 and 2. */
+static void first_daemon(struct world *w)
+{
+	struct wmk_ctl_channel all = world_channel_options("all", 0), each = world_channel_options("each", 1);
+	static const char *contexts[] = { "vtid", "vpid" };
+	static uint64_t uids[1];
+
+	world_prepare(w);
+	w->options.on_id = keep_id;
+	world_open(w, 2);
+	struct wmk_session *s = world_session(w, "s");
+
+	each.buffers = WMK_BUFFERS_PID;
+	all.contexts = (struct wmk_list){ contexts, 2 };
+	struct wmk_session_channel *ch = world_channel(s, &all, "shop");
+
+	world_channel(s, &each, "net");
+	uids[0] = getuid();
+	assert_int_equal(wmk_session_lock(s), 0);
+	assert_int_equal(wmk_session_rule_add(ch, &(struct wmk_ctl_rule){ .pattern = "disk" }), 0);
+	assert_int_equal(wmk_session_rule_disable(ch, "disk"), 1);
+	assert_int_equal(wmk_session_track(s, &(struct wmk_ctl_track){ .kind = WMK_TRACK_UID, .ids = { uids, 1 } }, true), 0);
+	wmk_session_unlock(s);
+	world_start(w, s);
+	proc_start(0, 1, 0x27);
+	proc_start(0, 2, 0x32);
+	assert_int_equal(wmk_session_lock(s), 0);
+	assert_int_equal(wmk_session_describe(s, &kept.session, &kept.arena), 0);
+	assert_int_equal(wmk_session_each_channel(s, keep_channel, NULL), 0);
+	assert_int_equal(wmk_session_each_rings(s, keep_rings, w), 0);
+	wmk_session_unlock(s);
+	assert_int_equal(kept.n_channels, 2);
+	assert_int_equal(kept.n_rings, 3);
+	assert_int_equal(kept.n_ids, 3 + 1 + 2);
+	wmk_session_put(s);
+}
+
+static int restore_ids(struct wmk_session *session)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < kept.n_ids && err == 0; i++) {
+		struct wmk_event_class *event;
+
+		assert_int_equal(wmk_event_decode(kept.ids[i].bytes, (size_t)kept.ids[i].len, &event), 0);
+		err = wmk_session_restore_id(session, kept.ids[i].rings_id, kept.ids[i].id, event);
+	}
+	return err;
+}
+
+static int restore_begin(struct world *w, const char *name, struct wmk_session **session)
+{
+	const struct wmk_session_options options = { .name = name, .path = "/nowhere", .uid = getuid(), .gid = getgid() };
+
+	return wmk_session_restore(w->tracing, &options, &kept.session, session);
+}
+
+static struct wmk_session *restore(struct world *w)
+{
+	struct wmk_session *session;
+
+	assert_int_equal(restore_begin(w, "s", &session), 0);
+	for (unsigned i = 0; i < kept.n_channels; i++)
+		assert_int_equal(wmk_session_restore_channel(session, &kept.channels[i].is, kept.channels[i].stream_id, kept.channels[i].own), 0);
+	for (unsigned i = 0; i < kept.n_rings; i++)
+		if (wmk_session_restore_rings(session, &kept.rings[i].is, kept.rings[i].fd) != 0)
+			fail_msg("%s", wmk_error_get(0));
+	assert_int_equal(restore_ids(session), 0);
+	return session;
+}
+
+struct known {
+	uint64_t inode;
+	uint32_t ids[WORLD_EVENTS];
+};
+
+static struct known known(unsigned i, uint32_t key)
+{
+	struct known is = { .inode = proc_channel(i, key)->inode };
+
+	memcpy(is.ids, proc_channel(i, key)->ids, sizeof(is.ids));
+	return is;
+}
+
+static void assert_known(unsigned i, uint32_t key, const struct known *was)
+{
+	struct known is = known(i, key);
+
+	assert_int_equal(is.inode, was->inode);
+	assert_memory_equal(is.ids, was->ids, sizeof(is.ids));
+}
+
+static void test_again(void **state)
+{
+	struct wmk_ctl_session is;
+	struct wmk_arena arena = { 0 };
+	struct world w, next;
+	char sub[200];
+
+	(void)state;
+	first_daemon(&w);
+	const struct known was[] = { known(1, 0), known(1, 1), known(2, 0), known(2, 1) };
+
+	snprintf(sub, sizeof(sub), "%s", world_rings(&w, "s", "each", "pid/proc_1-")->trace->sub);
+	world_close(&w);
+	world_prepare(&next);
+	next.options.first_rings_id = kept.last_rings;
+	world_open(&next, 2);
+	struct wmk_session *s = restore(&next);
+
+	assert_null(wmk_session_get(next.tracing, "s"));
+	assert_int_equal(wmk_session_restore_end(s), 0);
+	assert_int_equal(next.rings_open, 3);
+	assert_int_equal(next.traces_open, 3);
+	assert_true(world_rings(&next, "s", "all", "uid")->restored);
+	assert_string_equal(world_rings(&next, "s", "each", "pid/proc_1-")->trace->sub, sub);
+	assert_int_equal(world_rings(&next, "s", "all", "uid")->trace->metadata_len, 0);
+	/* who lived on is told what it knows */
+	strcpy(proc_at(1)->rundir, next.rundir);
+	strcpy(proc_at(2)->rundir, next.rundir);
+	assert_int_equal(proc_bid(1, PROC_CONNECT, 0x27), 0);
+	assert_int_equal(proc_bid(2, PROC_CONNECT, 0x32), 0);
+	for (unsigned i = 0; i < 4; i++)
+		assert_known(1 + i / 2, i % 2, &was[i]);
+	assert_int_equal(next.ids_given, 0);
+	assert_int_equal(next.rings_open, 3);
+	/* an event of the same user that is new, and a program that is */
+	proc_start(0, 3, 0x421);
+	assert_int_equal(proc_enabled(3, 0), 0x401);
+	assert_int_equal(proc_channel(3, 0)->ids[0], was[0].ids[0]);
+	assert_int_equal(proc_channel(3, 0)->ids[10], 3);
+	assert_int_equal(proc_channel(3, 0)->n_contexts, 2);
+	assert_int_equal(proc_enabled(3, 1), 0x20);
+	assert_int_equal(world_rings(&next, "s", "each", "pid/proc_3-")->id, kept.last_rings + 1);
+	/* all of it as it was */
+	assert_int_equal(wmk_session_lock(s), 0);
+	assert_int_equal(wmk_session_describe(s, &is, &arena), 0);
+	assert_int_equal(is.created, kept.session.created);
+	assert_true(is.active && is.started && is.trackers.uid && !is.trackers.pid);
+	assert_int_equal(((const uint64_t *)is.trackers.uids.items)[0], getuid());
+	const struct wmk_ctl_channel *channels = is.channels.items;
+
+	assert_true(((const struct wmk_ctl_rule *)channels[0].rules.items)[0].enabled);
+	assert_false(((const struct wmk_ctl_rule *)channels[0].rules.items)[1].enabled);
+	wmk_session_unlock(s);
+	wmk_arena_free(&arena);
+	/* and their ends are seen */
+	proc_kill(1);
+	world_wait(&next, &next.ended, 1);
+	assert_int_equal(wmk_session_lock(s), 0);
+	wmk_session_reap(s);
+	wmk_session_unlock(s);
+	assert_true(world_rings(&next, "s", "each", "pid/proc_1-")->closed);
+	world_destroy(&next, s);
+	procs_kill(NULL);
+	world_close(&next);
+	forget();
+}
+
+/* Who died while there was no daemon: its own rings end with the first that looks. */
+static void test_died(void **state)
+{
+	struct world w, next;
+
+	(void)state;
+	first_daemon(&w);
+	world_close(&w);
+	proc_kill(2);
+	world_prepare(&next);
+	next.options.first_rings_id = kept.last_rings;
+	world_open(&next, 1);
+	struct wmk_session *s = restore(&next);
+
+	assert_int_equal(wmk_session_restore_end(s), 0);
+	assert_int_equal(next.ended, 1);
+	assert_int_equal(wmk_session_lock(s), 0);
+	wmk_session_reap(s);
+	wmk_session_unlock(s);
+	assert_true(world_rings(&next, "s", "each", "pid/proc_2-")->closed);
+	assert_false(world_rings(&next, "s", "each", "pid/proc_1-")->closed);
+	assert_int_equal(next.rings_open, 2);
+	wmk_session_put(s);
+	procs_kill(NULL);
+	world_close(&next);
+	forget();
+}
+
+static void refused(int err, int expected)
+{
+	if (err != expected)
+		fail_msg("%d instead of %d: %s", err, expected, err ? wmk_error_get(0) : "it was taken");
+}
+
+static void lie_rings(struct wmk_session *session, struct wmk_restored_rings lie, int fd, int expected)
+{
+	refused(wmk_session_restore_rings(session, &lie, fd), expected);
+}
+
+static void test_lies(void **state)
+{
+	struct wmk_session *session, *other;
+	struct wmk_event_class *event;
+	struct world w, next;
+	char longer[300];
+
+	(void)state;
+	first_daemon(&w);
+	world_close(&w);
+	procs_kill(NULL);
+	world_prepare(&next);
+	next.options.first_rings_id = kept.last_rings;
+	world_open(&next, 1);
+	refused(restore_begin(&next, "a/b", &session), -EINVAL);
+	refused(restore_begin(&next, "s", &session), 0);
+	struct wmk_ctl_channel bad = kept.channels[0].is;
+
+	bad.mode = 7;
+	refused(wmk_session_restore_channel(session, &bad, 0, false), -EINVAL);
+	refused(wmk_session_restore_channel(session, &kept.channels[0].is, 64, false), -EINVAL);
+	refused(wmk_session_restore_channel(session, &kept.channels[0].is, UINT32_MAX, false), -EINVAL);
+	refused(wmk_session_restore_channel(session, &kept.channels[0].is, 3, false), 0);        /* any number that is free */
+	refused(wmk_session_restore_channel(session, &kept.channels[1].is, 3, false), -EINVAL);
+	refused(wmk_session_restore_channel(session, &kept.channels[0].is, 1, false), -EEXIST);
+	struct wmk_restored_rings rings = kept.rings[0].is;
+
+	memset(longer, 'a', sizeof(longer) - 1);
+	memcpy(longer, "ust/", 4);
+	longer[sizeof(longer) - 1] = '\0';
+	rings.stream_id = 9;
+	lie_rings(session, rings, kept.rings[0].fd, -ENOENT);
+	rings.stream_id = 3;
+	rings.sub = "ust/../../etc";
+	lie_rings(session, rings, kept.rings[0].fd, -EINVAL);
+	rings.sub = longer;
+	lie_rings(session, rings, kept.rings[0].fd, -EINVAL);
+	rings.sub = "/etc";
+	lie_rings(session, rings, kept.rings[0].fd, -EINVAL);
+	rings.sub = "ust/uid/0/64-bit";
+	lie_rings(session, rings, -1, -EBADF);
+	int memory = memfd_create("lie", MFD_CLOEXEC);
+
+	assert_int_equal(ftruncate(memory, 1 << 20), 0);
+	assert_true(wmk_session_restore_rings(session, &rings, memory) < 0);
+	close(memory);
+	assert_int_equal(next.rings_open, 0);
+	lie_rings(session, rings, kept.rings[0].fd, 0);
+	assert_int_equal(wmk_event_decode(kept.ids[0].bytes, (size_t)kept.ids[0].len, &event), 0);
+	refused(wmk_session_restore_id(session, 12345, 0, event), -ENOENT);
+	assert_int_equal(wmk_event_decode(kept.ids[0].bytes, (size_t)kept.ids[0].len, &event), 0);
+	refused(wmk_session_restore_id(session, rings.id, UINT32_MAX, event), -EINVAL);
+	assert_int_equal(wmk_event_decode(kept.ids[0].bytes, (size_t)kept.ids[0].len, &event), 0);
+	refused(wmk_session_restore_id(session, rings.id, 7, event), 0);
+	/* a name that is taken meanwhile: it ends there and then */
+	other = world_session(&next, "s");
+	refused(wmk_session_restore_end(session), -EEXIST);
+	assert_int_equal(next.rings_open + next.traces_open, 0);
+	refused(wmk_session_lock(session), -ENOENT);
+	wmk_session_put(session);
+	wmk_session_put(other);
+	world_close(&next);
+	forget();
+}
+
+/* No identity of the daemon before is given out: programs of then may still stand in a claim. */
+static void test_identities(void **state)
+{
+	struct wmk_tracing *tracing[2];
+	uint32_t slot[2], generation[2];
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	wmk_tracing_thread_begin();
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(wmk_tracing_open(&w.options, &tracing[i]), 0);
+		assert_int_equal(wmk_slot_take(tracing[i], &slot[i], &generation[i]), 0);
+		wmk_slot_give(tracing[i], slot[i]);
+	}
+	assert_int_equal(slot[0], slot[1]);
+	assert_int_not_equal(generation[0], generation[1]);
+	for (int i = 0; i < 2; i++)
+		wmk_tracing_close(tracing[i]);
+	wmk_tracing_thread_end();
+	assert_int_equal(rmdir(w.rundir), 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_again, procs_kill), cmocka_unit_test_teardown(test_died, procs_kill),
+		cmocka_unit_test_teardown(test_lies, procs_kill), cmocka_unit_test_teardown(test_identities, procs_kill),
+	};
+
+	procs_begin(argc, argv);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	procs_end();
+	return failed;
+}
