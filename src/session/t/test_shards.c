@@ -83,7 +83,7 @@ static void test_unanswered(void **state)
 	assert_int_equal(kill(proc_at(4)->pid, SIGSTOP), 0);
 	wait_state(2, true);
 	wait_state(4, true);
-	assert_true(switch_on(&w, s, ch, false, 3000, &late) < 1000);
+	assert_true(switch_on(&w, s, ch, false, 30000, &late) < 10000);    /* 20 ms, were there nobody else on the machine */
 	assert_int_equal(late, 1u << 2 | 1u << 4);
 	for (unsigned i = 1; i < 7; i++)
 		if (!(late >> i & 1))
@@ -92,7 +92,7 @@ static void test_unanswered(void **state)
 	atomic_store(&proc_at(5)->mute, true);
 	unsigned ms = switch_on(&w, s, ch, true, 150, &late);
 
-	assert_true(ms >= 150 && ms < 1000);
+	assert_true(ms >= 150 && ms < 10000);
 	assert_int_equal(late, 1u << 2 | 1u << 4 | 1u << 5);
 	assert_int_equal(proc_enabled(1, 0), 0x7);
 	assert_int_equal(proc_enabled(5, 0), 0x7);
