@@ -198,7 +198,7 @@ static void test_again(void **state)
 	world_open(&next, 2);
 	struct wmk_session *s = restore(&next);
 
-	assert_null(wmk_session_get(next.tracing, "s"));
+	assert_null(wmk_session_get(next.tracing, getuid(), "s"));
 	assert_int_equal(wmk_session_restore_end(s), 0);
 	assert_int_equal(next.rings_open, 3);
 	assert_int_equal(next.traces_open, 3);
