@@ -161,6 +161,11 @@ int place_try(struct place *place)
 		.size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = place, .clock = &place->clock, .max_apps = place->max_apps,
 		.on_id = on_id, .data = place
 	};
+	/* tried before, or closed but for this */
+	wmk_session_put(place->session);
+	wmk_tracing_close(place->tracing);
+	place->session = NULL;
+	place->tracing = NULL;
 	int err = wmk_tracing_open(&tracing, &place->tracing);
 
 	if (err == 0)

@@ -90,7 +90,7 @@ struct world_trace {
 	char session[64], sub[200];
 	uint8_t uuid[16];
 	bool restored, closed;
-	size_t metadata_len;
+	_Atomic size_t metadata_len;
 };
 
 struct world_rings {
