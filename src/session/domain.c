@@ -199,6 +199,8 @@ int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *t
 		*narrowed[track->kind] = !add;
 		return 0;
 	}
+	if (track->ids.n == 0)
+		return wmk_error(-EINVAL, "say which are tracked; all of them: track --all, none of them: untrack --all");
 	/* the first that is tracked is the only one; of everything, none can be left out */
 	if (!add && !*narrowed[track->kind])
 		return wmk_error(-EINVAL, "all are tracked: say first which (track), or that none are (untrack --all)");

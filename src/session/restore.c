@@ -40,7 +40,8 @@ int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_op
 
 	for (uint32_t kind = 0; kind < 3 && err == 0; kind++)
 		if (narrowed[kind])
-			err = wmk_session_track(session, &(struct wmk_ctl_track){ .kind = kind, .ids = *lists[kind] }, true);
+			err = wmk_session_track(session, &(struct wmk_ctl_track){ .kind = kind, .all = lists[kind]->n == 0, .ids = *lists[kind] },
+						lists[kind]->n > 0);     /* narrowed to nobody: as by untrack --all */
 	if (err < 0) {
 		pthread_mutex_unlock(&session->lock);
 		wmk_session_unmake(session);

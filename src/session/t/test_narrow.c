@@ -244,6 +244,14 @@ static void test_trackers(void **state)
 	assert_int_equal(track(&w, s, WMK_TRACK_PID, EVERY, true), 0);
 	TRACKED(1, 1, 1);
 	assert_int_equal(track(&w, s, 3, uid, true), -EINVAL);
+	for (int add = 0; add < 2; add++) {      /* an empty list is no way to say nobody */
+		assert_int_equal(wmk_session_lock(s), 0);
+		assert_int_equal(wmk_session_track(s, &(struct wmk_ctl_track){ .kind = WMK_TRACK_UID }, add), -EINVAL);
+		assert_non_null(strstr(wmk_error_get(0), "untrack --all"));
+		wmk_session_unlock(s);
+	}
+	world_update(&w, s);
+	TRACKED(1, 1, 1);
 	/* as often as anybody likes: what is kept is bounded by what is tracked */
 	static uint64_t many[2049];
 
