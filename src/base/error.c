@@ -18,7 +18,8 @@
 #include <string.h>
 
 struct chain {
-	int err;                 /* the innermost error, negative errno */
+	int number;              /* the innermost error, negative errno */
+	bool said;               /* our sentence says it all */
 	unsigned n;              /* sentences ever added; the latest WMK_ERROR_DEPTH are there */
 	char text[WMK_ERROR_DEPTH][WMK_ERROR_LEN];
 };
@@ -67,7 +68,8 @@ static void begin(int err, int system, const char *format, va_list args)
 	if (!c)
 		return;
 	c->n = 0;
-	c->err = system ? err : 0;
+	c->number = err;
+	c->said = !system;
 	add(c, format, args);
 	errno = saved;
 }
@@ -101,8 +103,10 @@ int wmk_error_add(int err, const char *format, ...)
 	errno = saved;
 	if (!c)
 		return err;
-	if (c->n == 0)
-		c->err = err;
+	if (c->n == 0) {
+		c->number = err;
+		c->said = false;
+	}
 	va_start(args, format);
 	add(c, format, args);
 	va_end(args);
@@ -114,6 +118,11 @@ void wmk_error_clear(void)
 {
 	if (chain)
 		chain->n = 0;
+}
+
+int wmk_error_number(void)
+{
+	return chain && chain->n ? chain->number : 0;
 }
 
 const char *wmk_error_get(unsigned index)
@@ -129,9 +138,9 @@ const char *wmk_error_get(unsigned index)
  */
 static const char *system_words(char *buf, size_t size)
 {
-	if (!chain || chain->n == 0 || chain->err == 0 || chain->err == -EINVAL || chain->err == -EPROTO)
+	if (!chain || chain->n == 0 || chain->said || chain->number == 0 || chain->number == -EINVAL || chain->number == -EPROTO)
 		return NULL;
-	return strerror_r(-chain->err, buf, size);
+	return strerror_r(-chain->number, buf, size);
 }
 
 const char *wmk_error_text(char *buf, size_t size)

@@ -28,6 +28,8 @@ int wmk_error_said(int err, const char *format, ...) __attribute__((format(print
 /* Add the sentence of an outer layer. Returns `err`. */
 int wmk_error_add(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 void wmk_error_clear(void);
+/* The calling thread's innermost error (negative errno), whether the system's words for it are shown or not. 0: no chain. */
+int wmk_error_number(void);
 /* Sentences of the calling thread's chain: 0 is the outermost; NULL past the end. */
 const char *wmk_error_get(unsigned index);
 /*

@@ -25,13 +25,22 @@ static void test_order(void **state)
 	assert_string_equal(wmk_error_get(0), "cannot start");
 	assert_string_equal(wmk_error_get(1), "cannot open x");
 	assert_null(wmk_error_get(2));
+	assert_int_equal(wmk_error_number(), -ENOENT);           /* the real one, whatever the layers made of it */
 	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "cannot start: cannot open x: No such file or directory");
 	wmk_error(-EINVAL, "the name is empty");
 	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "the name is empty");
 	wmk_error(-ENOENT, "cannot open x: No such file or directory");
 	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "cannot open x: No such file or directory");
+	wmk_error_said(-ENOBUFS, "40 are the limit");
+	wmk_error_add(-EIO, "no rings");
+	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "no rings: 40 are the limit");
+	assert_int_equal(wmk_error_number(), -ENOBUFS);
 	wmk_error_clear();
 	assert_null(wmk_error_get(0));
+	assert_int_equal(wmk_error_number(), 0);
+	wmk_error_add(-EIO, "nobody said why");
+	assert_int_equal(wmk_error_number(), -EIO);
+	wmk_error_clear();
 }
 
 static void test_bounds(void **state)
