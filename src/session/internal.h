@@ -85,7 +85,7 @@ struct rings {
 	struct wmk_session_channel *channel;
 	struct waymark_ring_set *set;
 	void *outlet;
-	uint64_t id;
+	uint64_t id, bytes;              /* bytes: counted for the owner (owners.c), as long as they are mapped here */
 	/* As in the channel, for messages. */
 	uint32_t field_limit, n_contexts;
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
@@ -115,7 +115,6 @@ int wmk_channel_text(const struct wmk_session_channel *channel, struct wmk_ctf_t
 void wmk_counts_add(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *one);
 /* Of its rings that are open, and of those that were. */
 void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_ctl_counts *sum);
-uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *options);
 
 /* ── sessions (session.c, channel.c, describe.c) ─────────────────────────────────────────────────────── */
 
@@ -150,6 +149,7 @@ struct wmk_session {
 	uid_t uid;
 	gid_t gid;
 	bool all_users, statedump;
+	atomic_bool counted;             /* among its owner's (owners.c) */
 	uint64_t created;
 	pthread_mutex_t lock;            /* what follows */
 	bool gone, active, started;
@@ -186,6 +186,18 @@ void wmk_session_unmake(struct wmk_session *session);
 int wmk_session_enter(struct wmk_tracing *tracing, struct wmk_session *session);
 void wmk_session_leave(struct wmk_session *session);
 
+/* ── owners.c: what the sessions of one user take together ───────────────────────────────────────────── */
+
+/* One more session: 0; -E2BIG: the limit is reached. */
+int wmk_owner_session_take(struct wmk_tracing *tracing, uid_t uid);
+void wmk_owner_session_give(struct wmk_tracing *tracing, uid_t uid);
+/* Of one set of rings in such a channel. */
+uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *options);
+/* More memory for rings: 0; -ENOBUFS: the limit is reached. What is there already (restored) is counted in any case. */
+int wmk_owner_rings_take(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes, bool there_already);
+void wmk_owner_rings_give(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes);
+void wmk_owners_free(struct wmk_tracing *tracing);
+
 /* ── tracing.c ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Identities for claim rings. A generation is never used twice with its slot. */
@@ -204,6 +216,7 @@ struct wmk_tracing {
 	atomic_uint_fast64_t rings_made;
 	struct slot *slots;
 	unsigned slots_used, slot_next;
+	struct owner *owners;
 	struct wmk_apps **shards;
 	bool closing;                    /* one thread is left */
 	atomic_bool deferred;            /* call_rcu() was used */

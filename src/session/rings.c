@@ -27,6 +27,14 @@
 #define PREFAULT_MAX (64ull << 20)
 #define SAME_SECOND_MAX 64u
 
+/* What the chain of causes begins with. There is none when there was no memory for it. */
+static int real_error(void)
+{
+	int err = wmk_error_number();
+
+	return err < 0 ? err : -ENOMEM;
+}
+
 static int make_uuid(uint8_t uuid[16])
 {
 	if (getrandom(uuid, 16, 0) != 16)
@@ -190,22 +198,6 @@ static int declare_event(struct rings *rings, uint32_t id, const struct wmk_even
 
 /* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *is)
-{
-	return is->subbuf_size * is->n_subbufs * (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
-}
-
-static int check_memory(const struct wmk_session *session, const struct wmk_ctl_channel *is)
-{
-	uint64_t all = wmk_rings_bytes(is), max = session->tracing->options.max_ring_bytes;
-
-	for (const struct rings *r = session->rings; r; r = r->next)
-		all += wmk_rings_bytes(&r->channel->is);
-	return all <= max ? 0 : wmk_error_said(-ENOBUFS, "the session's rings would take %llu MB, and %llu MB are the limit: fewer or smaller "
-					  "sub-buffers (--num-subbuf, --subbuf-size)", (unsigned long long)(all >> 20),
-					  (unsigned long long)(max >> 20));
-}
-
 static int make_set(struct rings *rings, const struct wmk_ctl_channel *is)
 {
 	const struct wmk_tracing_options *o = &rings->session->tracing->options;
@@ -346,15 +338,18 @@ int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_rest
 	struct rings *rings = trace ? rings_alloc(channel, trace) : NULL;
 
 	if (!rings)
-		return channel ? -EINVAL : wmk_error_said(-ENOENT, "no channel has number %u", is->stream_id);
+		return channel ? real_error() : wmk_error_said(-ENOENT, "no channel has number %u", is->stream_id);
 	struct wmk_rings_info info = { .id = is->id, .channel = channel->is.name, .stream_id = channel->index, .options = &channel->is,
 				       .start_ts = clock_now(session->tracing), .restored = true };
-	int err = waymark_ring_set_open_reader(fd, &rings->set);
+	const uint64_t bytes = wmk_rings_bytes(&channel->is);
+	int err = wmk_owner_rings_take(session->tracing, session->uid, bytes, true), mapped;
 
 	rings->id = is->id;
-	if (err < 0)
-		wmk_error(err, "cannot map the rings of channel '%s'", channel->is.name);
-	else
+	rings->bytes = err == 0 ? bytes : 0;
+	mapped = err == 0 ? waymark_ring_set_open_reader(fd, &rings->set) : 0;
+	if (mapped < 0)
+		err = wmk_error(mapped, "cannot map the rings of channel '%s'", channel->is.name);
+	if (err == 0)
 		err = session->tracing->options.outlet->rings_open(trace->outlet, &info, rings->set, &rings->outlet);
 	if (err < 0) {
 		wmk_rings_put(rings);
@@ -405,12 +400,18 @@ static struct rings *rings_get(struct wmk_session_channel *channel, uid_t uid, p
 		if (rings->channel == channel && !rings->trace->ended && rings->trace->uid == uid && rings->trace->pid == pid &&
 		    rings->trace->start_time == start_time)
 			return rings;
+	const uint64_t bytes = wmk_rings_bytes(&channel->is);
 	/* asked first, so that no directory is made for what cannot be */
-	struct trace *trace = check_memory(session, &channel->is) == 0 ? trace_get(session, uid, pid, start_time, name) : NULL;
+	bool room = wmk_owner_rings_take(session->tracing, session->uid, bytes, false) == 0;
+	struct trace *trace = room ? trace_get(session, uid, pid, start_time, name) : NULL;
 
 	rings = trace ? rings_make(channel, trace) : NULL;
-	if (!rings)
-		wmk_session_worry(session, -EIO, NULL);
+	if (rings)
+		rings->bytes = bytes;
+	else
+		wmk_session_worry(session, real_error(), NULL);
+	if (room && !rings)
+		wmk_owner_rings_give(session->tracing, session->uid, bytes);
 	if (trace && !rings && pid)
 		trace_unmake(session, trace);
 	return rings;
@@ -442,6 +443,8 @@ void wmk_rings_put(struct rings *rings)
 		return;
 	if (rings->set)
 		waymark_ring_set_close(rings->set);
+	if (rings->bytes)
+		wmk_owner_rings_give(rings->session->tracing, rings->session->uid, rings->bytes);
 	free(rings->ids);
 	wmk_session_put(rings->session);
 	free(rings);

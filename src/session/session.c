@@ -31,17 +31,12 @@ int wmk_name_check(const char *what, const char *name)
 	return 0;
 }
 
-static int count_sessions(struct wmk_tracing *tracing, uid_t uid)
+/* Not among its owner's any more. */
+static void uncount(struct wmk_session *session)
 {
-	struct wmk_session **all = NULL;
-	int n = wmk_session_get_all(tracing, &all), of_user = 0;
-
-	for (int i = 0; i < n; i++) {
-		of_user += all[i]->uid == uid;
-		wmk_session_put(all[i]);
-	}
-	free(all);
-	return n < 0 ? n : of_user;
+	/* relaxed: only that it happens once */
+	if (atomic_exchange_explicit(&session->counted, false, memory_order_relaxed))
+		wmk_owner_session_give(session->tracing, session->uid);
 }
 
 static int session_fill(struct wmk_session *session, const struct wmk_session_options *options)
@@ -62,19 +57,20 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **out)
 {
 	struct wmk_session *session;
-	int err = wmk_name_check("session", options->name), n = 0;
+	int err = wmk_name_check("session", options->name);
 
 	if (err == 0 && (!options->path || options->path[0] != '/'))
 		err = wmk_error(-EINVAL, "the path of a trace begins with '/'");
 	if (err == 0)
-		err = n = count_sessions(tracing, options->uid);
+		err = wmk_owner_session_take(tracing, options->uid);
 	if (err < 0)
 		return err;
-	if ((unsigned)n >= tracing->options.max_sessions)
-		return wmk_error_said(-E2BIG, "the user has %d sessions, and %u are the limit", n, tracing->options.max_sessions);
 	session = calloc(1, sizeof(*session));
-	if (!session)
+	if (!session) {
+		wmk_owner_session_give(tracing, options->uid);
 		return wmk_error(-ENOMEM, "no memory for a session");
+	}
+	atomic_init(&session->counted, true);
 	session->tracing = tracing;
 	pthread_mutex_init(&session->lock, NULL);
 	atomic_init(&session->refs, 2);  /* the table's, and the caller's */
@@ -89,6 +85,7 @@ int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_optio
 
 void wmk_session_unmake(struct wmk_session *session)
 {
+	uncount(session);
 	wmk_session_put(session);
 	wmk_session_put(session);
 }
@@ -204,6 +201,7 @@ void wmk_session_destroy(struct wmk_session *session)
 	session->active = false;
 	session->gone = true;
 	wmk_session_leave(session);
+	uncount(session);
 }
 
 int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last, struct wmk_arena *arena)
@@ -211,6 +209,7 @@ int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last
 	pthread_mutex_lock(&session->lock);      /* nobody else takes it any more, but a shard may be at its end of it */
 	int err = wmk_rings_close(session, false);
 
+	uncount(session);                        /* one that could not be entered was not destroyed either */
 	if (last && wmk_session_describe(session, last, arena) < 0 && err == 0)
 		err = -ENOMEM;
 	pthread_mutex_unlock(&session->lock);

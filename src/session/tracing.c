@@ -115,6 +115,7 @@ void wmk_tracing_close(struct wmk_tracing *tracing)
 		cds_lfht_destroy(tracing->sessions, NULL);
 	}
 	wmk_classes_free(tracing);
+	wmk_owners_free(tracing);
 	pthread_mutex_destroy(&tracing->lock);
 	free(tracing->slots);
 	free(tracing->shards);

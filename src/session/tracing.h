@@ -19,7 +19,7 @@
  * Commands change the session first and the applications second; a registration enters the registry first and copies the sessions
  * second: whoever comes second finds what the first has done, so an event is enabled whatever the order.
  *
- * Locks: a session's own; nothing is called with two of them held. Every thread that calls anything here is registered with RCU
+ * Locks: a session's own, and within it that of the wmk_tracing; nothing is called with two sessions' held. Every thread that calls anything here is registered with RCU
  * (wmk_tracing_thread_begin()). Errors are -errno with a cause chain.
  */
 #ifndef WMK_SESSION_TRACING_H
@@ -97,7 +97,7 @@ struct wmk_tracing_options {
 	unsigned max_sessions;           /* of one user (64) */
 	unsigned max_channels;           /* of one session (32) */
 	unsigned max_rules;              /* of one channel (1024) */
-	uint64_t max_ring_bytes;         /* of one session, in all rings (1/4 of the machine's memory) */
+	uint64_t max_ring_bytes;         /* of all sessions of one owner, in all rings (1/4 of the machine's memory) */
 	uint64_t first_rings_id;         /* numbers of rings begin behind this one */
 	/*
 	 * Optional. A class is about to get this id in these rings: for who keeps ids across restarts; then it is declared in the metadata.
@@ -181,7 +181,7 @@ int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_c
 unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const char *pattern);
 /* -EINVAL: no such context; -EEXIST is no error; -EBUSY: the channel has recorded, its packets' layout is fixed. */
 int wmk_session_context_add(struct wmk_session_channel *channel, const char *name);
-/* Tracked: everything of a kind (add, `all`), or nothing (not add, `all`), or what the list says is added or taken away. */
+/* Tracked: everything of a kind (add, `all`), or nothing (not add, `all`), or what the list says is added or taken away. -EINVAL: an empty one. */
 int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *track, bool add);
 /* Begin, go on. -EALREADY when active; -ENODATA: has no channel. */
 int wmk_session_start(struct wmk_session *session);

@@ -351,6 +351,37 @@ static void test_lies(void **state)
 	forget();
 }
 
+/* Narrowed to nobody is not everybody; rings that are there are counted, more than the limit or not, and given back. */
+static void test_nobody(void **state)
+{
+	struct wmk_ctl_session is;
+	struct wmk_arena arena = { 0 };
+	struct world w, next;
+
+	(void)state;
+	first_daemon(&w);
+	world_close(&w);
+	world_prepare(&next);
+	next.options.first_rings_id = kept.last_rings;
+	next.options.max_ring_bytes = 1;
+	world_open(&next, 1);
+	kept.session.trackers.gid = true;
+	struct wmk_session *s = restore(&next);
+
+	assert_int_equal(wmk_session_restore_end(s), 0);
+	assert_int_equal(next.rings_open, 3);
+	assert_int_equal(wmk_session_lock(s), 0);
+	assert_int_equal(wmk_session_describe(s, &is, &arena), 0);
+	assert_true(is.trackers.gid && is.trackers.gids.n == 0 && is.trackers.uids.n == 1 && !is.trackers.pid);
+	wmk_session_unlock(s);
+	wmk_arena_free(&arena);
+	world_destroy(&next, s);
+	assert_null(next.tracing->owners);
+	procs_kill(NULL);
+	world_close(&next);
+	forget();
+}
+
 /* No identity of the daemon before is given out: programs of then may still stand in a claim. */
 static void test_identities(void **state)
 {
@@ -379,6 +410,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_again, procs_kill), cmocka_unit_test_teardown(test_died, procs_kill),
 		cmocka_unit_test_teardown(test_lies, procs_kill), cmocka_unit_test_teardown(test_identities, procs_kill),
+		cmocka_unit_test_teardown(test_nobody, procs_kill),
 	};
 
 	procs_begin(argc, argv);

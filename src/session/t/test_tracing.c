@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "session/internal.h"
 #include "world.h"
 
 #define locked(session, what) do { \
@@ -413,12 +414,114 @@ static void test_limits(void **state)
 	assert_int_equal(proc_enabled(1, 1), 0x38);
 	assert_null(proc_channel(1, 2));
 	assert_int_equal(wmk_session_lock(s), 0);
-	assert_true(wmk_session_trouble(s, words, sizeof(words)) < 0);
+	assert_int_equal(wmk_session_trouble(s, words, sizeof(words)), -ENOBUFS);
 	assert_non_null(strstr(words, "are the limit"));
 	assert_non_null(strstr(words, "--subbuf-size"));
 	wmk_session_unlock(s);
 	world_destroy(&w, s);
 	proc_kill(1);
+	world_close(&w);
+}
+
+/* The rings of all of a user's sessions are counted together, and no longer than they are there. */
+static void test_ring_bytes(void **state)
+{
+	char words[320];
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	w.options.max_ring_bytes = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2 * 2;       /* of two channels */
+	world_open(&w, 1);
+	const struct wmk_session_options other = { .name = "theirs", .path = "/x", .uid = getuid() + 1, .all_users = true };
+	struct wmk_session *s = world_session(&w, "s"), *t = world_session(&w, "t"), *theirs;
+
+	assert_int_equal(wmk_session_create(w.tracing, &other, &theirs), 0);
+	add(s, "one", 0, "shop");
+	add(s, "two", 1, "net");
+	add(t, "one", 2, "shop");
+	add(theirs, "one", 3, "shop");
+	proc_start(0, 1, WORLD_ALL);
+	world_start(&w, s);
+	world_start(&w, t);
+	world_start(&w, theirs);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	assert_int_equal(proc_enabled(1, 1), 0x38);
+	assert_null(proc_channel(1, 2));
+	assert_int_equal(proc_enabled(1, 3), 0x407);     /* another owner's */
+	assert_int_equal(wmk_session_lock(t), 0);
+	assert_int_equal(wmk_session_trouble(t, words, sizeof(words)), -ENOBUFS);
+	assert_non_null(strstr(words, "fewer sessions"));
+	wmk_session_unlock(t);
+	/* what ends gives its memory back */
+	world_destroy(&w, s);
+	world_update(&w, t);
+	assert_int_equal(proc_enabled(1, 2), 0x407);
+	world_destroy(&w, t);
+	world_destroy(&w, theirs);
+	proc_kill(1);
+	assert_null(w.tracing->owners);          /* nobody is remembered who has nothing */
+	world_close(&w);
+}
+
+#define CREATORS 4
+#define CREATED 8
+
+struct creator {
+	pthread_t thread;
+	struct world *w;
+	pthread_barrier_t *barrier;
+	unsigned number;
+	int made, refused;
+};
+
+static void *create_run(void *data)
+{
+	struct creator *c = data;
+	char name[16];
+
+	wmk_tracing_thread_begin();
+	pthread_barrier_wait(c->barrier);
+	for (unsigned i = 0; i < CREATED; i++) {
+		snprintf(name, sizeof(name), "s%u-%u", c->number, i);
+		const struct wmk_session_options options = { .name = name, .path = "/x", .uid = getuid() };
+		struct wmk_session *session;
+		int err = wmk_session_create(c->w->tracing, &options, &session);
+
+		if (err == 0)
+			wmk_session_put(session);
+		c->made += err == 0;
+		c->refused += err == -E2BIG;
+	}
+	wmk_tracing_thread_end();
+	return NULL;
+}
+
+/* Side by side, and no more than the limit. */
+static void test_sessions_at_once(void **state)
+{
+	struct creator creators[CREATORS];
+	pthread_barrier_t barrier;
+	int made = 0, refused = 0;
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	w.options.max_sessions = 10;
+	world_open(&w, 1);
+	pthread_barrier_init(&barrier, NULL, CREATORS);
+	for (unsigned i = 0; i < CREATORS; i++) {
+		creators[i] = (struct creator){ .w = &w, .barrier = &barrier, .number = i };
+		assert_int_equal(pthread_create(&creators[i].thread, NULL, create_run, &creators[i]), 0);
+	}
+	for (unsigned i = 0; i < CREATORS; i++) {
+		pthread_join(creators[i].thread, NULL);
+		made += creators[i].made;
+		refused += creators[i].refused;
+	}
+	pthread_barrier_destroy(&barrier);
+	assert_int_equal(made, 10);
+	assert_int_equal(refused, CREATORS * CREATED - 10);
 	world_close(&w);
 }
 
@@ -431,6 +534,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_channels, procs_kill),
 		cmocka_unit_test_teardown(test_options, procs_kill),
 		cmocka_unit_test_teardown(test_limits, procs_kill),
+		cmocka_unit_test_teardown(test_ring_bytes, procs_kill),
+		cmocka_unit_test_teardown(test_sessions_at_once, procs_kill),
 	};
 
 	procs_begin(argc, argv);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * owners.c - what the sessions of one user take together: their number, and the memory of their rings.
+ *
+ * Commands run side by side: what is to be made is counted before, and given back if it is not made after all. Under tracing->lock, which
+ * may be taken with a session's own held; never the other way round.
+ */
+#include "session/internal.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct owner {
+	struct owner *next;
+	uid_t uid;
+	unsigned sessions;
+	uint64_t ring_bytes;
+};
+
+static struct owner **find(struct wmk_tracing *tracing, uid_t uid)
+{
+	struct owner **at = &tracing->owners;
+
+	while (*at && (*at)->uid != uid)
+		at = &(*at)->next;
+	return at;
+}
+
+/* Locked. NULL with a cause chain. */
+static struct owner *owner_get(struct wmk_tracing *tracing, uid_t uid)
+{
+	struct owner **at = find(tracing, uid);
+
+	if (*at)
+		return *at;
+	*at = calloc(1, sizeof(**at));
+	if (*at)
+		(*at)->uid = uid;
+	else
+		wmk_error(-ENOMEM, "no memory to count a user's sessions");
+	return *at;
+}
+
+static void forget_if_nothing(struct owner **at)
+{
+	struct owner *owner = *at;
+
+	if (owner->sessions || owner->ring_bytes)
+		return;
+	*at = owner->next;
+	free(owner);
+}
+
+int wmk_owner_session_take(struct wmk_tracing *tracing, uid_t uid)
+{
+	const unsigned max = tracing->options.max_sessions;
+	int err = 0;
+
+	pthread_mutex_lock(&tracing->lock);
+	struct owner *owner = owner_get(tracing, uid);
+
+	if (!owner)
+		err = -ENOMEM;
+	else if (owner->sessions >= max)
+		err = wmk_error_said(-E2BIG, "the user has %u sessions, and %u are the limit: destroy one first", owner->sessions, max);
+	else
+		owner->sessions++;
+	pthread_mutex_unlock(&tracing->lock);
+	return err;
+}
+
+void wmk_owner_session_give(struct wmk_tracing *tracing, uid_t uid)
+{
+	pthread_mutex_lock(&tracing->lock);
+	struct owner **at = find(tracing, uid);
+
+	(*at)->sessions--;
+	forget_if_nothing(at);
+	pthread_mutex_unlock(&tracing->lock);
+}
+
+uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *is)
+{
+	return is->subbuf_size * is->n_subbufs * (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+}
+
+int wmk_owner_rings_take(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes, bool there_already)
+{
+	const uint64_t max = tracing->options.max_ring_bytes;
+	int err = 0;
+
+	pthread_mutex_lock(&tracing->lock);
+	struct owner *owner = owner_get(tracing, uid);
+
+	if (!owner)
+		err = -ENOMEM;
+	else if (!there_already && (owner->ring_bytes > max || bytes > max - owner->ring_bytes))
+		err = wmk_error_said(-ENOBUFS, "a user's rings would take %llu MB, and %llu MB are the limit: fewer or smaller sub-buffers "
+				     "(--num-subbuf, --subbuf-size), or fewer sessions", (unsigned long long)((owner->ring_bytes + bytes) >> 20),
+				     (unsigned long long)(max >> 20));
+	else
+		owner->ring_bytes += bytes;
+	if (owner)
+		forget_if_nothing(find(tracing, uid));
+	pthread_mutex_unlock(&tracing->lock);
+	return err;
+}
+
+void wmk_owner_rings_give(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes)
+{
+	pthread_mutex_lock(&tracing->lock);
+	struct owner **at = find(tracing, uid);
+
+	(*at)->ring_bytes -= bytes;
+	forget_if_nothing(at);
+	pthread_mutex_unlock(&tracing->lock);
+}
+
+void wmk_owners_free(struct wmk_tracing *tracing)
+{
+	while (tracing->owners) {
+		struct owner *owner = tracing->owners;
+
+		tracing->owners = owner->next;
+		free(owner);
+	}
+}
