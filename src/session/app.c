@@ -465,5 +465,6 @@ void wmk_app_free(struct app *app)
 	if (!app->apps->options.keep)
 		free(app->record);
 	free(app->exe);
+	free(app->strangers);
 	free(app);
 }

@@ -303,6 +303,8 @@ static int channel_append(struct wmk_session *session, struct wmk_session_channe
 	for (channel->index = 0; wmk_session_channel_by_index(session, channel->index); channel->index++)
 		;
 	more[session->n_channels++] = channel;
+	/* relaxed: only that no two are alike */
+	channel->serial = atomic_fetch_add_explicit(&session->tracing->channels_made, 1, memory_order_relaxed) + 1;
 	return 0;
 }
 
@@ -364,7 +366,7 @@ void wmk_channel_free(struct wmk_session_channel *channel)
 {
 	wmk_arena_free(&channel->arena);
 	free(channel->verdicts);
-	free(channel->members);
+	wmk_members_free(&channel->members);
 	free(channel);
 }
 

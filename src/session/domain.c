@@ -4,7 +4,7 @@
  * trackers, which narrow a whole session.
  *
  * Who follows is remembered with the channel (members): a descendant is one whose parent, or parent's parent, ... is the process itself or
- * a member, when it registers. A process is known by its number and its time of start.
+ * a member, when it registers. A process is known by its number and its time of start. The table of them is in members.c.
  */
 #include "session/internal.h"
 
@@ -12,14 +12,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#define MEMBERS_MAX 65536u
 #define TRACKED_MAX 4096u
 #define ANCESTORS_MAX 64
+#define STRANGERS 32u                /* remembered for each application: 256 bytes of it */
 
 bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *state)
 {
@@ -42,6 +44,24 @@ bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *stat
 		at = strchr(at + 1, ' ');
 	*start_time = at ? strtoull(at + 1, NULL, 10) : 0;
 	return at != NULL;
+}
+
+bool wmk_process_lives(pid_t pid, uint64_t start_time)
+{
+	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	struct pollfd death = { .fd = fd, .events = POLLIN };
+	uint64_t started;
+	pid_t parent;
+	char state;
+
+	if (fd < 0)
+		return pid <= 0 || (errno != ESRCH && errno != EINVAL && errno != ENOENT);      /* (a thread has the number now) */
+	/* Whoever has the number: not dead, and (if /proc tells) not younger than the one that is meant. */
+	bool lives = (!wmk_process_stat(pid, &parent, &started, &state) || !start_time || !started || started == start_time) &&
+		     poll(&death, 1, 0) != 1;
+
+	close(fd);
+	return lives;
 }
 
 /* Path of what it executes, "" if that is hidden, or it is gone. */
@@ -75,30 +95,6 @@ static bool exec_is(const char *wanted, const char *exe)
 	return strcmp(wanted, strchr(wanted, '/') || !base ? exe : base + 1) == 0;
 }
 
-static bool is_member(const struct wmk_session_channel *channel, pid_t pid, uint64_t start_time)
-{
-	for (unsigned i = 0; i < channel->n_members; i++)
-		if (channel->members[i].pid == pid && channel->members[i].start_time == start_time)
-			return true;
-	return false;
-}
-
-static void member_add(struct wmk_session_channel *channel, pid_t pid, uint64_t start_time)
-{
-	unsigned n = channel->n_members;
-
-	if (is_member(channel, pid, start_time) || n == MEMBERS_MAX)
-		return;
-	if ((n & (n - 1)) == 0) {
-		struct member *more = realloc(channel->members, (n ? 2 * n : 1) * sizeof(*more));
-
-		if (!more)
-			return;
-		channel->members = more;
-	}
-	channel->members[channel->n_members++] = (struct member){ pid, start_time };
-}
-
 static bool root_is(const struct wmk_ctl_domain *domain, pid_t pid, uint64_t start_time, const char *exe)
 {
 	if (domain->kind == WMK_DOMAIN_PID)
@@ -106,23 +102,43 @@ static bool root_is(const struct wmk_ctl_domain *domain, pid_t pid, uint64_t sta
 	return exe && *exe && exec_is(domain->exec, exe);
 }
 
-static bool descends(const struct wmk_session_channel *channel, pid_t pid)
+/* 1: it does; 0: it does not, nor will it ever; -1: not now, who is in between has just ended. */
+static int descends(const struct wmk_session_channel *channel, pid_t pid)
 {
 	const struct wmk_ctl_domain *domain = &channel->is.domain;
 	char exe[4096], state;
 	uint64_t start_time;
 	pid_t parent;
 
-	for (int i = 0; i < ANCESTORS_MAX && wmk_process_stat(pid, &parent, &start_time, &state) && parent > 1; i++) {
+	if (!wmk_process_stat(pid, &parent, &start_time, &state))
+		return -1;
+	for (int i = 0; i < ANCESTORS_MAX && parent > 1; i++) {
 		pid = parent;
 		if (!wmk_process_stat(pid, &parent, &start_time, &state))
-			return false;
+			return -1;
 		/* the first of them need not be traced itself */
-		if (is_member(channel, pid, start_time) ||
+		if (wmk_members_have(&channel->members, pid, start_time) ||
 		    root_is(domain, pid, start_time, domain->kind == WMK_DOMAIN_EXEC ? exe_of(pid, exe, sizeof(exe)) : NULL))
-			return true;
+			return 1;
 	}
-	return false;
+	return 0;
+}
+
+/*
+ * Who was found not to descend is not asked for again at each update: /proc is slow. A program in another image (exec), or a child, comes as
+ * another application. Few serials are remembered, each at its place; one that was driven out is asked for once more.
+ */
+static bool is_stranger(const struct app *app, const struct wmk_session_channel *channel)
+{
+	return app->strangers && channel->serial && app->strangers[channel->serial % STRANGERS] == channel->serial;
+}
+
+static void stranger_remember(struct app *app, const struct wmk_session_channel *channel)
+{
+	if (!app->strangers)
+		app->strangers = calloc(STRANGERS, sizeof(*app->strangers));
+	if (app->strangers)
+		app->strangers[channel->serial % STRANGERS] = channel->serial;
 }
 
 bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app)
@@ -136,9 +152,16 @@ bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app)
 
 	if (!domain->follow)
 		return in;
-	in = in || is_member(channel, app->pid, app->start_time) || descends(channel, app->pid);
+	in = in || wmk_members_have(&channel->members, app->pid, app->start_time);
+	if (!in && !is_stranger(app, channel)) {
+		int is = descends(channel, app->pid);
+
+		in = is == 1;
+		if (is == 0)
+			stranger_remember(app, channel);
+	}
 	if (in)
-		member_add(channel, app->pid, app->start_time);
+		wmk_members_add(&channel->members, app->pid, app->start_time);
 	return in;
 }
 

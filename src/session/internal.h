@@ -70,6 +70,7 @@ struct trace {
 	pid_t pid;                       /* of rings that belong to one process; else 0 */
 	uint64_t start_time;             /* of that process */
 	bool ended;                      /* it is dead */
+	bool restored;                   /* its process may never come again: who looks asks whether it lives */
 	uint8_t uuid[16];
 	char sub[192];
 	void *outlet;
@@ -104,6 +105,8 @@ uint32_t wmk_rings_id(struct rings *rings, struct class *class);
 int wmk_rings_id_restore(struct rings *rings, const struct class *class, uint32_t id);
 void wmk_rings_get(struct rings *rings);
 void wmk_rings_put(struct rings *rings);
+/* Restored traces of processes that have ended, which nobody watched, end: told by on_ended. Locked. */
+void wmk_traces_look(struct wmk_session *session);
 /* Flush, stop, clear all of the session, or only what belongs to processes that ended. Locked. */
 int wmk_rings_each(struct wmk_session *session, int (*what)(void *outlet));
 /* Out of the session: counts are added to the channel's, and it is closed at the outlet. */
@@ -120,9 +123,21 @@ void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_ct
 
 /* A process of a narrowed channel with `follow`. */
 struct member {
-	pid_t pid;
+	pid_t pid;                       /* 0: a free place */
+	bool ended;                      /* while the table is made anew */
 	uint64_t start_time;
 };
+
+/* members.c */
+struct members {
+	struct member *places;
+	unsigned n, n_places;
+	unsigned refused;
+};
+bool wmk_members_have(const struct members *members, pid_t pid, uint64_t start_time);
+/* Without memory, or when too many live, it is left out. */
+void wmk_members_add(struct members *members, pid_t pid, uint64_t start_time);
+void wmk_members_free(struct members *members);
 
 struct wmk_session_channel {
 	struct wmk_session *session;
@@ -136,8 +151,8 @@ struct wmk_session_channel {
 	struct wmk_ctl_counts past;      /* of rings that are closed */
 	uint8_t *verdicts;               /* by the classes' serial: enum verdict; forgotten when rules change */
 	uint32_t n_verdicts;
-	struct member *members;
-	unsigned n_members;
+	struct members members;
+	uint64_t serial;                 /* no other channel of this wmk_tracing ever has it, but for 0 */
 };
 
 struct wmk_session {
@@ -171,6 +186,11 @@ void wmk_channel_free(struct wmk_session_channel *channel);
 bool wmk_domain_same(const struct wmk_ctl_domain *a, const struct wmk_ctl_domain *b);
 /* Is the application's process of the channel's domain? Remembers who follows. */
 bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app);
+/*
+ * False: it has ended for sure, all its threads have. True when it cannot be known: hidden, or in a pid namespace where we see nobody.
+ * start_time 0: unknown, any process with that number will do.
+ */
+bool wmk_process_lives(pid_t pid, uint64_t start_time);
 /* By user and trackers. */
 bool wmk_session_tracks(const struct wmk_session *session, const struct app *app);
 /* Parent and time of start (clock ticks since boot), as /proc tells. False: it is gone, or hidden. */
@@ -213,7 +233,7 @@ struct wmk_tracing {
 	struct cds_lfht *sessions, *classes;
 	uint32_t n_classes;              /* also read without the lock: relaxed */
 	atomic_uint_fast64_t events_seen, classes_enabled;
-	atomic_uint_fast64_t rings_made;
+	atomic_uint_fast64_t rings_made, channels_made;
 	struct slot *slots;
 	unsigned slots_used, slot_next;
 	struct owner *owners;
@@ -272,6 +292,7 @@ struct app {
 	uint64_t image;                  /* what it said in HELLO */
 	uint64_t start_time;             /* 0: not asked yet (wmk_app_origin()) */
 	char *exe;
+	uint64_t *strangers;             /* serials of channels that it does not follow (domain.c); NULL: not asked yet */
 	struct wmk_in in;
 	struct wmk_out out;
 	bool writing;                    /* epoll watches for room to send */

@@ -182,6 +182,72 @@ static void test_exec(void **state)
 	world_close(&w);
 }
 
+/* The dead are forgotten when the table would grow, and the living are not. */
+static void test_members(void **state)
+{
+	struct members members = { 0 };
+
+	(void)state;
+	procs_kill(NULL);
+	assert_false(wmk_members_have(&members, 1, 1));
+	assert_int_equal(proc_bid(0, PROC_SPAWN, 1), 0);
+	const pid_t alive = proc_at(1)->pid, self = getpid();
+	const uint64_t since = born(1);
+
+	wmk_members_add(&members, alive, since);
+	wmk_members_add(&members, self, 0);      /* a start that is not known */
+	/* others that had our number, and numbers that nobody has */
+	for (uint64_t i = 0; i < 20000; i++)
+		wmk_members_add(&members, i % 2 ? alive : (1 << 30) - (pid_t)i, since + 1 + i);
+	assert_true(wmk_members_have(&members, alive, since));
+	assert_true(wmk_members_have(&members, self, 0));
+	assert_false(wmk_members_have(&members, alive, since + 2));
+	assert_in_range(members.n_places, 16, 64);
+	wmk_members_add(&members, alive, since);
+	assert_true(wmk_members_have(&members, alive, since));
+	proc_kill(1);
+	assert_false(wmk_process_lives(alive, since));
+	assert_false(wmk_process_lives(alive, 0));
+	wmk_members_free(&members);
+}
+
+/* Who does not follow is asked of /proc once, and again when it has become another program. */
+static void test_strangers(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	other_make(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+	struct wmk_session_channel *channel =
+		narrow(s, 0, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = "other-name", .follow = true });
+
+	proc_start(0, 1, 0x1);
+	proc_start(1, 2, 0x1);
+	world_start(&w, s);
+	assert_null(proc_channel(2, 0));
+	const struct app *app = w.shards[0]->app;
+
+	while (app->pid != proc_at(2)->pid)
+		app = app->next;
+	assert_int_equal(app->strangers[channel->serial % 32], channel->serial);
+	/* its parent becomes another program: it was there before, and does not descend from that */
+	assert_int_equal(proc_bid(1, PROC_EXEC, 1), 0);
+	world_update(&w, s);
+	assert_null(proc_channel(2, 0));
+	/* and when it registers anew, it does */
+	assert_int_equal(proc_bid(2, PROC_CLOSE, 0), 0);
+	assert_int_equal(proc_bid(2, PROC_CONNECT, 0x1), 0);
+	assert_int_equal(proc_enabled(2, 0), 0x1);
+	proc_kill(1);
+	proc_kill(2);
+	world_destroy(&w, s);
+	other_remove();
+	world_close(&w);
+}
+
 /* ── trackers ────────────────────────────────────────────────────────────────────────────────────────── */
 
 static int track(struct world *w, struct wmk_session *s, uint32_t kind, uint64_t id, bool add)
@@ -446,6 +512,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_pid, procs_kill),
 		cmocka_unit_test_teardown(test_exec, procs_kill),
+		cmocka_unit_test_teardown(test_members, procs_kill),
+		cmocka_unit_test_teardown(test_strangers, procs_kill),
 		cmocka_unit_test_teardown(test_trackers, procs_kill),
 		cmocka_unit_test_teardown(test_buffers, procs_kill),
 		cmocka_unit_test_teardown(test_buffers_exec, procs_kill),
