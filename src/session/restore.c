@@ -84,18 +84,14 @@ int wmk_session_restore_id(struct wmk_session *session, uint64_t rings_id, uint3
 
 int wmk_session_restore_end(struct wmk_session *session)
 {
-	const struct wmk_tracing_options *o = &session->tracing->options;
 	int err = wmk_session_enter(session->tracing, session);
-	bool ended = false;
 
-	for (const struct trace *trace = session->traces; trace; trace = trace->next)
-		ended = ended || trace->ended;
 	if (err < 0)
 		session->gone = true;            /* nobody finds it; its rings end with it */
+	else
+		wmk_traces_look(session);        /* processes whose end nobody saw */
 	pthread_mutex_unlock(&session->lock);
 	if (err < 0)
 		wmk_session_finish(session, NULL, NULL);
-	else if (ended && o->on_ended)
-		o->on_ended(o->data, session);   /* processes whose end nobody saw */
 	return err;
 }

@@ -290,16 +290,6 @@ static struct rings *rings_make(struct wmk_session_channel *channel, struct trac
 
 /* ── restored ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* It may have ended while nobody looked. */
-static bool process_is(pid_t pid, uint64_t start_time)
-{
-	uint64_t started;
-	pid_t parent;
-	char state;
-
-	return wmk_process_stat(pid, &parent, &started, &state) && state != 'Z' && (!start_time || start_time == started);
-}
-
 static struct trace *trace_restore(struct wmk_session *session, const struct wmk_restored_rings *is)
 {
 	struct trace *trace;
@@ -321,7 +311,7 @@ static struct trace *trace_restore(struct wmk_session *session, const struct wmk
 	trace->start_time = is->start_time;
 	memcpy(trace->uuid, is->uuid, sizeof(trace->uuid));
 	strcpy(trace->sub, is->sub);
-	trace->ended = is->pid && !process_is(is->pid, is->start_time);
+	trace->restored = true;
 	if (trace_open_here(session, trace, true) < 0) {
 		free(trace);
 		return NULL;
@@ -358,6 +348,18 @@ int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_rest
 	trace->declared |= 1ull << channel->index;
 	rings_link(rings);
 	return 0;
+}
+
+void wmk_traces_look(struct wmk_session *session)
+{
+	const struct wmk_tracing_options *o = &session->tracing->options;
+	bool ended = false;
+
+	for (struct trace *trace = session->traces; trace; trace = trace->next)
+		if (trace->restored && trace->pid && !trace->ended && !wmk_process_lives(trace->pid, trace->start_time))
+			trace->ended = ended = true;
+	if (ended && o->on_ended)
+		o->on_ended(o->data, session);
 }
 
 int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, const struct wmk_restored_rings *is), void *data)

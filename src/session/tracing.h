@@ -162,7 +162,7 @@ gid_t wmk_session_gid(const struct wmk_session *session);
 
 /* Below: locked. What they change is in force for applications after wmk_tracing_update(). */
 
-/* The session as the protocol shows it, counts included: in the arena. */
+/* The session as the protocol shows it, counts included: in the arena. (Restored rings of processes that have ended since, end.) */
 int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
 /* name NULL or "": the domain's only channel; -ENOTUNIQ when there are several. -ENOENT. The tracer's own channel is not found. */
 int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_domain *domain, const char *name,

@@ -275,6 +275,46 @@ static void test_died(void **state)
 	forget();
 }
 
+/* Who dies between that and registering again: its rings end with the next that looks. */
+static void test_died_later(void **state)
+{
+	struct wmk_ctl_session is;
+	struct wmk_arena arena = { 0 };
+	struct world w, next;
+
+	(void)state;
+	first_daemon(&w);
+	world_close(&w);
+	world_prepare(&next);
+	next.options.first_rings_id = kept.last_rings;
+	world_open(&next, 1);
+	struct wmk_session *s = restore(&next);
+
+	assert_int_equal(wmk_session_restore_end(s), 0);
+	assert_int_equal(next.ended, 0);
+	proc_kill(2);
+	assert_int_equal(wmk_session_lock(s), 0);
+	assert_int_equal(wmk_session_describe(s, &is, &arena), 0);
+	assert_int_equal(next.ended, 1);
+	wmk_session_reap(s);
+	assert_true(world_rings(&next, "s", "each", "pid/proc_2-")->closed);
+	assert_int_equal(next.rings_open, 2);
+	wmk_session_unlock(s);
+	proc_kill(1);
+	assert_int_equal(wmk_session_lock(s), 0);
+	assert_int_equal(wmk_session_stop(s), 0);
+	assert_int_equal(next.ended, 2);
+	assert_int_equal(wmk_session_describe(s, &is, &arena), 0);
+	assert_int_equal(next.ended, 2);         /* told once */
+	wmk_session_reap(s);
+	assert_int_equal(next.rings_open, 1);
+	wmk_session_unlock(s);
+	wmk_arena_free(&arena);
+	wmk_session_put(s);
+	world_close(&next);
+	forget();
+}
+
 static void refused(int err, int expected)
 {
 	if (err != expected)
@@ -410,7 +450,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_again, procs_kill), cmocka_unit_test_teardown(test_died, procs_kill),
 		cmocka_unit_test_teardown(test_lies, procs_kill), cmocka_unit_test_teardown(test_identities, procs_kill),
-		cmocka_unit_test_teardown(test_nobody, procs_kill),
+		cmocka_unit_test_teardown(test_died_later, procs_kill), cmocka_unit_test_teardown(test_nobody, procs_kill),
 	};
 
 	procs_begin(argc, argv);
