@@ -101,8 +101,11 @@ class Daemon:
         self.command('destroy', name)
 
     def listed(self):
-        """How many programs it lists."""
-        return len(re.findall(r'^PID: ', self.command('list', '-u'), re.M))
+        """How many programs it lists with their events, and the milliseconds that the command took."""
+        begin = time.monotonic_ns()
+        text = self.command('list', '-u')
+        took = (time.monotonic_ns() - begin) / 1e6
+        return len(re.findall(r'^PID: ', text, re.M)), took
 
     def consumer_cpu(self):
         """CPU seconds that the user-space consumer has used so far."""

@@ -89,5 +89,8 @@ class Daemon:
         self.command('destroy', name)
 
     def listed(self):
-        """How many programs it lists."""
-        return len(json.loads(self.command('list', '-u', '--json'))['apps'])
+        """How many programs it lists with their events, and the milliseconds that the command took."""
+        begin = time.monotonic_ns()
+        text = self.command('list', '-u', '--json')
+        took = (time.monotonic_ns() - begin) / 1e6
+        return len(json.loads(text)['apps']), took
