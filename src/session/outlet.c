@@ -425,6 +425,7 @@ static int rings_open(void *data, const struct wmk_rings_info *info, struct waym
 	return 0;
 }
 
+/* To clients what was lost is the sum of the four causes; to the consumer also what was overwritten, or could not be written. */
 static void counts_keep(struct out_rings *rings, const struct wmk_consumerd_report *report)
 {
 	struct wmk_ctl_counts sum = { 0 };
@@ -433,7 +434,7 @@ static void counts_keep(struct out_rings *rings, const struct wmk_consumerd_repo
 		const struct wmk_consumerd_stats *s = &((const struct wmk_consumerd_channel *)report->channels.items + i)->stats;
 
 		sum.records += s->records;
-		sum.lost += s->lost;
+		sum.lost += s->lost_full + s->lost_memory + s->lost_size + s->lost_retry;
 		sum.lost_full += s->lost_full;
 		sum.lost_memory += s->lost_memory;
 		sum.lost_size += s->lost_size;
