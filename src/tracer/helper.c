@@ -42,6 +42,7 @@
 #define STACK_BYTES (128u * 1024)
 #define LOOK_MIN_MS 1
 #define LOOK_MAX_MS 100
+#define LOOKS_IN_VAIN 8u
 #define RECLAIM_MS 5
 #define NAP_MS 20
 
@@ -59,6 +60,7 @@ static struct {
 	bool left;              /* the first thread has left: no more helper in this process */
 	_Atomic(uint32_t) word; /* a futex: counts what it has to hear */
 	uint32_t heard;         /* its value before this turn */
+	unsigned in_vain;       /* rare looks at the rings, one after the other, that found nothing new */
 	_Atomic(uint32_t) done; /* a futex: the batch for which all controllers have answered */
 	_Atomic(uint32_t) late; /* a constructor has waited in vain for so many ms, and the program recorded on */
 	_Atomic(uint32_t) waiting; /* threads in wmk_helper_wait() */
@@ -134,7 +136,11 @@ static bool private_descriptors(void)
 	return true;
 }
 
-/* One look at the rings: map what comes next. Looks more often while they fill, less while nothing comes. */
+/*
+ * One look at the rings: map what comes next. Looks more often while they fill, less while nothing comes, and after some looks in vain not
+ * any more: a program that does nothing is not to wake. Where it begins again after that, it faults pages in by itself, each once. Returns how
+ * long until the next look, in ms; -1: no look is needed until something else wakes us.
+ */
 static int look(int period)
 {
 	uint64_t filled = 0, room = 0;
@@ -151,7 +157,8 @@ static int look(int period)
 		room = waymark_ring_set_options(channel->set)->subbuf_size;
 		channel->looked = position;
 	}
-	if (!any)
+	helper.in_vain = filled || period < LOOK_MAX_MS ? 0 : helper.in_vain + 1;
+	if (!any || helper.in_vain > LOOKS_IN_VAIN)
 		return -1;
 	if (period < 0)
 		return LOOK_MIN_MS;
