@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Nothing is recorded too late: events that were enabled before a program began, or before its next call, while others change theirs."""
+import os
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World  # noqa: E402
+from harness import check, limit, main, rounds  # noqa: E402
+
+
+class Meddler:
+    """Another client, which enables and disables events: others of the same session, and the same ones in a session of its own."""
+
+    def __init__(self, world, session):
+        self.world, self.session, self.over, self.failure, self.turns = world, session, False, None, 0
+        self.thread = threading.Thread(target=self.meddle)
+
+    def meddle(self):
+        try:
+            while not self.over:
+                for session, pattern in ((self.session, 'other:*'), ('meddler', 'test:*'), (self.session, 'test:text')):
+                    self.world('enable-event', '-s', session, pattern)
+                    self.world('disable-event', '-s', session, pattern)
+                self.turns += 1
+        except Exception as failure:   # of a thread: told by __exit__
+            self.failure = failure
+
+    def __enter__(self):
+        self.world.begin('meddler', 'other:*')
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        self.over = True
+        self.thread.join()
+        if not kind:
+            if self.failure:
+                raise self.failure
+            check(self.turns > 0, 'the other client had no turn')
+            self.world('destroy', 'meddler')
+
+
+@limit(60)
+def constructors_and_the_first_line(case):
+    """The first record of a program's constructors, and of main: enabled before exec, recorded each time."""
+    times = rounds(1000)
+    with World(case) as w:
+        w.begin('early')
+        with Meddler(w, 'early'):
+            for _ in range(times):
+                w.wait_end(w.run([case.program('early')]))
+        _, _, numbers = w.finish('early', lost=0)
+        late = {writer: n for writer, n in numbers.items() if n != [1, 2, 3]}
+        check(not late and len(numbers) == times, '%d of %d programs recorded all; others: %s', len(numbers) - len(late), times, late)
+
+
+@limit(60)
+def the_next_call(case):
+    """An event whose enable-event returned is recorded by the next call, in programs that run, and no longer after disable-event."""
+    times = rounds(1000)
+    with World(case) as w:
+        program, other = w.obey(), w.obey()
+        w.begin('next', 'other:*')
+        with Meddler(w, 'next'):
+            for turn in range(times):
+                w('enable-event', '-s', 'next', 'test:seq', 'obey:late')
+                program('emit 1')
+                other('emit 1')
+                w('disable-event', '-s', 'next', 'obey:late', 'test:seq')
+                program('late 1')
+        program.end()
+        other.end()
+        _, trace, numbers = w.finish('next', lost=0)
+        for writer, found in numbers.items():
+            check(found == list(range(1, times + 1)), 'writer %d: of %d calls %d are recorded', writer, times, len(found))
+        check(len(numbers) == 2, '%d writers, not 2', len(numbers))
+        check(not list(trace.records('obey:late')), 'recorded after disable-event')
+
+
+def a_new_channel_at_once(case):
+    """The same for an event in a channel that is new, in a session that records."""
+    times = rounds(100)
+    with World(case) as w:
+        program = w.obey()
+        w.begin('grows', 'other:*')
+        for turn in range(min(times, 30)):
+            w('enable-channel', '-s', 'grows', 'c%d' % turn, '--subbuf-size', '4k', '--num-subbuf', '2')
+            w('enable-event', '-s', 'grows', '-c', 'c%d' % turn, 'test:seq')
+            program('emit 1')
+            w('disable-event', '-s', 'grows', '-c', 'c%d' % turn, 'test:seq')
+        program.end()
+        w.finish('grows', lost=0)
+
+
+if __name__ == '__main__':
+    main([constructors_and_the_first_line, the_next_call, a_new_channel_at_once])

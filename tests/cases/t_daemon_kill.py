@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""kill -9 of programs, of the consumer daemon, of the session daemon, at random moments under load: what was recorded is in the trace."""
+import contextlib
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World  # noqa: E402
+from harness import SEED, check, limit, main, rounds  # noqa: E402
+
+SIZES = ['--subbuf-size', '256k', '--num-subbuf', '8']
+# Arithmetic between two records: some thousands a second of each thread.
+SPIN = '300000'
+
+
+def kill(pid):
+    if not pid:
+        return
+    with contextlib.suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def killing(case, w, victim, private):
+    """Some of the three, in any order, the moments chosen by the seed. Returns their names."""
+    everybody = {'program': lambda: kill(victim.pid), 'consumer': lambda: kill(w.consumerd()), 'session': lambda: kill(w.sessiond())}
+    # Rings of one process are gone when it is, and both daemons.
+    names = case.random.sample(sorted(everybody), case.random.randrange(1, 3 if private else 4))
+    if {'consumer', 'session'} <= set(names):
+        names.remove('consumer')        # the programs alone would have the rings
+    for name in names:
+        time.sleep(case.random.random() * 0.03)         # the moment, not a condition
+        everybody[name]()
+    return names
+
+
+def check_all(case, words, numbers, lost):
+    """Nothing that returned is missing: none was lost, or as many as are counted."""
+    if lost:
+        return      # the sum has been checked
+    for writer, (_, returned) in case.board.read().items():
+        check(len(numbers.get(writer, [])) >= returned, '%s: writer %d: %d returned, %d read', words, writer, returned,
+              len(numbers.get(writer, [])))
+
+
+def one_round(case, w, turn):
+    case.board.__init__(case.board.path)
+    name, private = 'k%d' % turn, case.random.random() < 0.4
+    w.begin(name, channel=SIZES + (['--buffers-pid'] if private else []))
+    victim, other = w.run([case.program('busy'), 'until', '2', SPIN]), w.run([case.program('busy'), 'until', '1', SPIN])
+    w.wait(lambda: case.board.flag(0) == 3, 'three threads to record')
+    names = killing(case, w, victim, private)
+    words = 'turn %d, killed %s%s' % (turn, ' '.join(names), ', rings of processes' if private else '')
+    w.start_daemon()
+    there = [s for s in w('list', '--json').json['sessions'] if s['name'] == name]
+    check(there and there[0]['active'], '%s: the session %s', words, 'does not record any more' if there else 'is gone')
+    if 'program' in names:
+        w.wait_end(victim, None)
+        w.run([case.program('busy'), 'count', '1', '500', SPIN])
+    begun = case.board.begun()
+    w.wait(lambda: case.board.begun() > begun + 1000, words + ': the others to record on')
+    w('enable-event', '-s', name, '-c', name, 'test:*')     # everybody is there again
+    case.board.set_flag(1, 1)
+    for child in list(w.children):
+        w.wait_end(child)
+    try:
+        is_now, _, numbers = w.finish(name, killed='program' in names)
+    except Exception as failure:
+        raise type(failure)('%s: %s' % (words, failure)) from failure
+    check_all(case, words, numbers, is_now['counts']['lost'])
+    return names
+
+
+@limit(100)
+def killed_at_random(case):
+    with World(case) as w:
+        for turn in range(rounds(100)):
+            one_round(case, w, turn)
+
+
+@limit(60)
+def consumer_killed_again_and_again(case):
+    """One session, one program, many consumers: the trace goes on where it ended."""
+    with World(case) as w:
+        w.begin('many', channel=SIZES)
+        child = w.run([case.program('busy'), 'until', '2', SPIN])
+        w.wait(lambda: case.board.flag(0) == 2, 'two threads to record')
+        for _ in range(rounds(30)):
+            pid = w.wait(w.consumerd, 'another consumer daemon')
+            begun = case.board.begun()
+            w.wait(lambda: case.board.begun() > begun + case.random.randrange(200, 2000), 'the program to record on')
+            kill(pid)
+            w.wait(lambda: w.consumerd() not in (None, pid), 'another consumer daemon')
+        case.board.set_flag(1, 1)
+        w.wait_end(child)
+        is_now, _, numbers = w.finish('many')
+        check_all(case, 'consumers killed', numbers, is_now['counts']['lost'])
+
+
+def killed_while_stopping(case):
+    """The consumer, and the session daemon, in the middle of commands: who asks again gets what there was."""
+    with World(case) as w:
+        for turn in range(rounds(40)):
+            case.board.__init__(case.board.path)
+            name = 's%d' % turn
+            w.begin(name, channel=SIZES)
+            w.wait_end(w.run([case.program('busy'), 'count', '2', '2000', '0']))
+            stop = w.run([os.environ.get('WMK_WAYMARK', 'waymark'), 'stop', name])
+            time.sleep(case.random.random() * 0.02)         # the moment, not a condition
+            kill(case.random.choice((w.consumerd, w.sessiond))())
+            w.wait_end(stop, None)
+            w.start_daemon()
+            _, _, numbers = w.finish(name, lost=0)
+            check_all(case, 'turn %d' % turn, numbers, 0)
+
+
+if __name__ == '__main__':
+    print('# killing with seed %d' % SEED)
+    main([killed_at_random, consumer_killed_again_and_again, killed_while_stopping])

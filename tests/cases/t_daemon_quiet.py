@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Who does nothing costs nothing: programs that are stopped delay no command, and nobody wakes while nothing happens."""
+import os
+import re
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import SANITIZED, World, state  # noqa: E402
+from harness import PERCENT, Skip, check, limit, main, slurp  # noqa: E402
+
+# As long as a command would be, and more than any waits for a machine that is busy: who waited for the stopped one waits 3 s each time.
+TIMES, FACTOR, FLOOR_S = 10, 10, 1.5
+# The deadlines of the last command (3 s) and of a greeting (5 s) pass, even if nothing waits for them any more.
+SETTLE_S = 6
+
+
+def took(w, *argv):
+    """The time of the fastest of some commands: what is busy otherwise does not count."""
+    times = []
+    for _ in range(TIMES):
+        begun = time.monotonic()
+        answer = w(*argv)
+        times.append(time.monotonic() - begun)
+    return min(times), answer
+
+
+@limit(30)
+def stopped_programs_delay_nobody(case):
+    """Commands over others take as long as without it, and name it; it follows when it goes on."""
+    with World(case) as w:
+        programs = [w.obey() for _ in range(4)]
+        w.begin('all', 'other:*')
+        without, _ = took(w, 'enable-event', '-s', 'all', 'one:*')
+        stopped, others = programs[0], programs[1:]
+        os.kill(stopped.pid, signal.SIGSTOP)
+        w.wait(lambda: state(stopped.pid) == 'T', 'the program to stop')
+        with_it, _ = took(w, 'enable-event', '-s', 'all', 'two:*')
+        check(with_it < FACTOR * without + FLOOR_S, 'a command takes %.3f s with a stopped program, %.3f s without', with_it, without)
+        answer = w('enable-event', '-s', 'all', 'test:seq')
+        answer.says(str(stopped.pid), 'obey')
+        unanswered = w('enable-event', '-s', 'all', 'test:seq', '--json').json['unanswered']
+        check([a['pid'] for a in unanswered] == [stopped.pid], 'unanswered: %s', unanswered)
+        for program in others:
+            program('emit 5')
+        fresh = w.obey()                 # nor does it delay who begins
+        fresh('emit 5')
+        os.kill(stopped.pid, signal.SIGCONT)
+        w.wait(lambda: not w('enable-event', '-s', 'all', 'test:seq', '--json').json['unanswered'], 'the program to answer')
+        stopped('emit 5')
+        for program in programs + [fresh]:
+            program.end()
+        _, _, numbers = w.finish('all', lost=0)
+        check(sorted(map(len, numbers.values())) == [5] * 5, 'recorded: %s', numbers)
+
+
+def stopped_before_it_was_asked(case):
+    """A session is started, stopped and destroyed over a program that is stopped all the time; the program lives."""
+    with World(case) as w:
+        program = w.obey()
+        os.kill(program.pid, signal.SIGSTOP)
+        w.wait(lambda: state(program.pid) == 'T', 'the program to stop')
+        w.begin('short')
+        w.stop('short')
+        w('destroy', 'short')
+        os.kill(program.pid, signal.SIGCONT)
+        program('rest 1')
+        program.end()
+
+
+def switches(pid):
+    """Voluntary context switches of all threads of a process: {thread: (name, count)}."""
+    found = {}
+    for task in os.listdir('/proc/%d/task' % pid):
+        text = slurp('/proc/%d/task/%s/status' % (pid, task))
+        found[task] = (re.search(r'^Name:\s+(.*)', text, re.M).group(1), int(re.search(r'^voluntary_ctxt_switches:\s+(\d+)', text, re.M).group(1)))
+    return found
+
+
+def woken(before, after):
+    """{thread's name: how often it slept since}."""
+    return {'%s (%s)' % (name, task): count - before.get(task, (name, 0))[1] for task, (name, count) in after.items()
+            if count != before.get(task, (name, 0))[1]}
+
+
+@limit(30)
+def nobody_wakes(case):
+    """Session daemon, consumer daemon and a program that does nothing, in a session that records."""
+    if SANITIZED:
+        raise Skip('a sanitizer has threads of its own')
+    seconds = 60 if PERCENT >= 100 else 3
+    with World(case) as w:
+        program = w.obey()
+        w.begin('idle')
+        program('emit 10')
+        everybody = {'session daemon': w.sessiond(), 'consumer daemon': w.consumerd(), 'program': program.pid}
+
+        def count():
+            return {name: switches(pid) for name, pid in everybody.items()}
+
+        time.sleep(SETTLE_S)             # the time that commands and looks at rings have: then nothing is to be done
+        before = count()
+        time.sleep(seconds)              # the time that is measured
+        for name, after in count().items():
+            check(not woken(before[name], after), 'in %d s of nothing the %s wakes: %s', seconds, name, woken(before[name], after))
+        program.end()
+        w.finish('idle', lost=0)
+
+
+if __name__ == '__main__':
+    main([stopped_programs_delay_nobody, stopped_before_it_was_asked, nobody_wakes])

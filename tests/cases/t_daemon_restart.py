@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Session daemons that come and go, and come after their programs: they see them all, nobody waits in vain, and what recorded goes on."""
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World, state  # noqa: E402
+from harness import SEED, check, limit, main, rounds  # noqa: E402
+
+# What a program waits at most, and what a machine that is busy adds to anything.
+BOUND_S, SLACK_S = 3, 60
+
+
+class Orders:
+    """What a turn of the case below may do."""
+
+    def __init__(self, world, random):
+        self.world, self.random, self.programs, self.frozen = world, random, [], None
+
+    def pick(self):
+        return self.random.choice(self.programs) if self.programs else None
+
+    def start_program(self):
+        begun = time.monotonic()
+        # Not the harness's patience: the program's own.
+        self.programs.append(self.world.obey(env={'WAYMARK_REGISTER_TIMEOUT': str(BOUND_S * 1000)}))
+        took = time.monotonic() - begun
+        check(took < BOUND_S + SLACK_S, 'a program began after %.1f s', took)
+
+    def kill_program(self):
+        if self.programs:
+            self.programs.pop(self.random.randrange(len(self.programs))).kill()
+
+    def end_program(self):
+        if self.programs:
+            self.programs.pop(self.random.randrange(len(self.programs))).end()
+
+    def stop_program(self):
+        program = self.pick()
+        if program:
+            os.kill(program.pid, signal.SIGSTOP)
+            self.world.wait(lambda: state(program.pid) == 'T', 'the program to stop')
+            self.start_daemon()
+            os.kill(program.pid, signal.SIGCONT)
+
+    def start_daemon(self):
+        if self.frozen is None:
+            self.world.start_daemon()
+
+    def end_daemon(self, sig=signal.SIGTERM):
+        self.thaw()
+        pid = self.world.sessiond()
+        if pid:
+            os.kill(pid, sig)
+            if sig == signal.SIGKILL or self.random.random() < 0.5:
+                self.world.wait(lambda: self.world.sessiond() != pid, 'the session daemon to end')
+
+    def kill_daemon(self):
+        self.end_daemon(signal.SIGKILL)
+
+    def freeze(self):
+        """A daemon that does not answer: programs begin all the same."""
+        pid = self.world.sessiond()
+        if pid and self.frozen is None:
+            os.kill(pid, signal.SIGSTOP)
+            self.frozen = pid
+
+    def thaw(self):
+        if self.frozen is not None:
+            os.kill(self.frozen, signal.SIGCONT)
+            self.frozen = None
+
+    def turn(self):
+        actions = [self.start_program, self.start_program, self.kill_program, self.end_program, self.stop_program, self.start_daemon,
+                   self.end_daemon, self.kill_daemon, self.freeze, self.thaw]
+        chosen = [self.random.choice(actions) for _ in range(self.random.randrange(2, 7))]
+        try:
+            for action in chosen:
+                action()
+        finally:
+            self.thaw()
+        return [a.__name__ for a in chosen]
+
+
+@limit(60)
+def a_daemon_after_its_programs(case):
+    """In any order of start, stop and kill: all programs are seen, and record on in the session that was there from the beginning."""
+    with World(case, daemon=False) as w:
+        orders = Orders(w, case.random)
+        for _ in range(2):
+            orders.start_program()       # before there ever was a daemon, or a page to wait on
+        w.start_daemon()
+        w.wait_apps([p.pid for p in orders.programs], 'programs that were there first')
+        w.begin('all')
+        for turn in range(rounds(100)):
+            done = orders.turn()
+            if len(orders.programs) > 8:
+                orders.kill_program()
+            w.start_daemon()
+            alive = {p.pid for p in orders.programs}
+            w.wait(lambda: w.apps() == alive, 'turn %d (%s): programs %s to be seen, and no others' % (turn, ' '.join(done), sorted(alive)))
+            check(w.session('all')['active'], 'turn %d (%s): the session does not record any more', turn, ' '.join(done))
+            w('enable-event', '-s', 'all', 'test:*')      # when it returns, all have confirmed
+            for program in orders.programs:
+                program('emit 3')
+        for program in orders.programs:
+            program.end()
+        w.finish('all', lost=0)
+
+
+@limit(30)
+def programs_wait_no_longer_than_bounded(case):
+    """A daemon that is stopped, and one that is killed while a program waits for it: the program begins."""
+    with World(case) as w:
+        w.begin('any')
+        for how in (signal.SIGSTOP, signal.SIGKILL):
+            pid = w.sessiond()
+            os.kill(pid, signal.SIGSTOP)
+            begun = time.monotonic()
+            child = w.run([case.program('procs'), 'leaf', '3'], env={'WAYMARK_REGISTER_TIMEOUT': '1000'})
+            if how == signal.SIGKILL:
+                os.kill(pid, signal.SIGKILL)
+            w.wait_end(child)
+            check(time.monotonic() - begun < 1 + SLACK_S, 'the program took %.1f s', time.monotonic() - begun)
+            os.kill(pid, signal.SIGCONT) if how == signal.SIGSTOP else None
+        w.start_daemon()
+        w('destroy', 'any')
+
+
+def one_daemon_only(case):
+    """Commands that are given at the same time start one daemon; another is refused in words."""
+    with World(case, daemon=False) as w:
+        children = [w.run([os.environ.get('WMK_WAYMARK', 'waymark'), 'create', 's%d' % i]) for i in range(8)]
+        for child in children:
+            w.wait_end(child)
+        names = [name for name in w.daemons().values() if name.startswith('waymark-sess')]
+        check(len(names) == 1, 'daemons: %s', w.daemons())
+        check(len(w('list', '--json').json['sessions']) == 8, 'sessions were lost: %s', w('list').out)
+
+
+if __name__ == '__main__':
+    print('# any order with seed %d' % SEED)
+    main([a_daemon_after_its_programs, programs_wait_no_longer_than_bounded, one_daemon_only])

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Several sessions over the same programs, each with its own events, contexts and buffers; rings of processes; sessions that are narrowed."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World, numbers_of  # noqa: E402
+from harness import check, main  # noqa: E402
+
+
+def up_to(n, first=1):
+    return list(range(first, n + 1))
+
+
+def contexts_of(trace, event='test:seq'):
+    """The names of what each record of the event carries besides its fields."""
+    return {frozenset(r.scopes) & {'vpid', 'vtid', 'procname', 'ip', 'pthread_id'} for r in trace.records(event)}
+
+
+def different_events_contexts_and_modes(case):
+    """Three sessions; the end of one changes nothing for the others."""
+    with World(case) as w:
+        one, two = w.obey(), w.obey()
+        w('create', 'numbers')
+        w('add-context', '-s', 'numbers', '-t', 'vpid')
+        w('enable-event', '-s', 'numbers', 'test:seq')
+        w('create', 'flight')
+        w('enable-channel', '-s', 'flight', 'newest', '--overwrite', '--subbuf-size', '4k', '--num-subbuf', '4')
+        w('add-context', '-s', 'flight', '-c', 'newest', '-t', 'vtid,procname')
+        w('enable-event', '-s', 'flight', '-c', 'newest', 'test:text')
+        w('create', 'each')
+        w('enable-channel', '-s', 'each', 'own', '--buffers-pid')
+        w('enable-event', '-s', 'each', '-c', 'own', 'test:*')
+        for name in ('numbers', 'flight', 'each'):
+            w('start', name)
+        for program in (one, two):
+            for _ in range(50):
+                program('emit 10')
+                program('text 10')
+        _, trace = w.end('numbers', lost=0)
+        sequences = numbers_of(trace)
+        check(len(sequences) == 2 and all(len(n) == 500 for n in sequences.values()), 'numbers: %s', {k: len(v) for k, v in sequences.items()})
+        check(not list(trace.records('test:text')), 'numbers has another session\'s event')
+        check(contexts_of(trace) == {frozenset(['vpid'])}, 'numbers has the contexts %s', contexts_of(trace))
+        one('emit 20')
+        two('text 20')
+        is_now, trace = w.end('flight', lost=0)
+        texts = numbers_of(trace, 'test:text')
+        check(is_now['counts']['overwritten'] > 0, 'nothing was overwritten: the case is too small')
+        check(not list(trace.records('test:seq')), 'flight has another session\'s event')
+        check(contexts_of(trace, 'test:text') == {frozenset(['vtid', 'procname'])}, 'flight has the contexts %s',
+              contexts_of(trace, 'test:text'))
+        check(max(n[-1] for n in texts.values()) == 1020, 'flight has not the newest: %s', {k: v[-1] for k, v in texts.items()})
+        one('emit 1')
+        _, trace, numbers = w.finish('each', lost=0)
+        check(sorted(len(n) for n in numbers.values()) == [1020, 1021], 'each: %s', {k: len(v) for k, v in numbers.items()})
+        one.end()
+        two.end()
+
+
+def stop_and_start_again(case):
+    """A session that was stopped goes on in the same trace; what was in between is not there, nor counted."""
+    with World(case) as w:
+        program = w.obey()
+        w.begin('twice')
+        w.begin('always')
+        program('emit 10')
+        w.stop('twice')
+        program('emit 10')
+        w('start', 'twice')
+        program('emit 10')
+        _, trace = w.end('twice', lost=0)
+        check(list(numbers_of(trace).values()) == [up_to(10) + up_to(30, 21)], 'twice has %s', numbers_of(trace))
+        program.end()
+        w.finish('always', lost=0)
+
+
+def rings_of_each_process(case):
+    """--buffers-pid: a trace for each process, the child of a fork and what exec makes have their own; all are whole after their ends."""
+    with World(case) as w:
+        w.begin('own', channel=['--buffers-pid', '--subbuf-size', '64k'])
+        program = w.obey()
+        program('emit 5')
+        program('fork 7')
+        program('exec 9')
+        program('emit 5')
+        program.end()
+        is_now, trace, numbers = w.finish('own', lost=0)
+        check(sorted(len(n) for n in numbers.values()) == [7, 10, 10], 'numbers: %s', numbers)
+        places = os.listdir(os.path.join(is_now['path'], 'ust', 'pid'))
+        check(len(places) >= 3, 'traces of %d processes, not of 3: %s', len(places), places)
+        check(any(p.startswith('obey-%d' % program.pid) for p in places), 'no trace is called after obey-%d: %s', program.pid, places)
+
+
+def narrowed(w, name, options, program, others):
+    """What of a program, its fork, its exec (each in turn) and another program a session of these options records: 4 booleans."""
+    w('create', name)
+    w('enable-event', '-s', name, 'test:seq', *options)
+    w('start', name)
+    program('emit 3')
+    program('fork 4')
+    program('exec 5')
+    for other in others:
+        other('emit 7')
+    _, trace = w.end(name, lost=0)
+    sizes = {writer: len(n) for writer, n in numbers_of(trace).items()}
+    check(set(sizes.values()) <= {3, 4, 6, 7}, '%s: %s', name, sizes)
+    return tuple(size in sizes.values() for size in (3, 4, 6, 7))     # `procs leaf 5` makes one more
+
+
+def narrowed_to_a_process(case):
+    """--pid N; with --follow also what it forks and executes."""
+    with World(case) as w:
+        program, other = w.obey(), w.obey()
+        got = narrowed(w, 'pid', ['--pid', program.pid], program, [other])
+        check(got == (True, False, False, False), '--pid records (itself, its fork, its exec, another): %s', got)
+        got = narrowed(w, 'follow', ['--pid', program.pid, '--follow'], program, [other])
+        check(got == (True, True, True, False), '--pid --follow records (itself, its fork, its exec, another): %s', got)
+        w('create', 'gone')
+        w('enable-event', '-s', 'gone', 'test:seq', '--pid', '999999999', status=1).says('process|pid')
+        w('destroy', 'gone')
+        program.end()
+        other.end()
+
+
+def narrowed_to_an_executable(case):
+    """--exec NAME: all of that name, and their forks, which are the same; --follow: also what they execute."""
+    with World(case) as w:
+        program, other = w.obey(), w.run([case.program('procs'), 'forever'])
+        w.wait(lambda: case.board.flag(0), 'the other program to begin')
+        got = narrowed(w, 'exec', ['--exec', 'obey'], program, [])
+        check(got == (True, True, False, False), '--exec records (itself, its fork, its exec): %s', got)
+        got = narrowed(w, 'path', ['--exec', case.program('obey')], program, [])
+        check(got == (True, True, False, False), '--exec with a path records (itself, its fork, its exec): %s', got)
+        got = narrowed(w, 'follow', ['--exec', 'obey', '--follow'], program, [])
+        check(got == (True, True, True, False), '--exec --follow records (itself, its fork, its exec): %s', got)
+        program.end()
+        other.kill()
+        w.wait_end(other, None)
+
+
+def tracked(case):
+    """track narrows a whole session, untrack takes away again; each at once."""
+    with World(case) as w:
+        one, two = w.obey(), w.obey()
+        w.begin('some')
+        w('track', '-s', 'some', '--pid', one.pid)
+
+        def both():
+            one('emit 1')
+            two('emit 1')
+        both()                                            # 1: one
+        w('track', '-s', 'some', '--pid', two.pid)
+        both()                                            # 2: both
+        w('untrack', '-s', 'some', '--pid', one.pid)
+        both()                                            # 3: two
+        w('track', '-s', 'some', '--pid', '--all')
+        both()                                            # 4: both
+        w('track', '-s', 'some', '--uid', os.getuid() + 1)
+        both()                                            # 5: nobody
+        w('track', '-s', 'some', '--uid', os.getuid())
+        both()                                            # 6: both
+        w('untrack', '-s', 'some', '--pid', '--all')
+        both()                                            # 7: nobody
+        _, trace = w.end('some', lost=0)
+        found = sorted(numbers_of(trace).values())
+        check(found == [[1, 2, 4, 6], [2, 3, 4, 6]], 'recorded: %s', found)
+        one.end()
+        two.end()
+
+
+if __name__ == '__main__':
+    main([different_events_contexts_and_modes, stop_and_start_again, rings_of_each_process, narrowed_to_a_process,
+          narrowed_to_an_executable, tracked])

@@ -1,0 +1,413 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Users among each other: nobody sees, controls or disturbs what is another's. Run as root, which can be anybody."""
+import contextlib
+import grp
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import hostile  # noqa: E402
+from control import Answer  # noqa: E402
+from daemon import SANITIZED, World, numbers_of  # noqa: E402
+from harness import PERCENT, PROGRAMS, WAYMARK, Skip, check, limit, main, slurp  # noqa: E402
+from hostile import ALICE, BOB, as_user, refused  # noqa: E402
+from traces import Board  # noqa: E402
+
+
+@contextlib.contextmanager
+def open_to_all(case):
+    """The case's directory and board where other users may go."""
+    if os.geteuid():
+        raise Skip('needs root, to be somebody else')
+    for path in (WAYMARK, os.path.join(PROGRAMS, 'obey')):
+        if subprocess.run(['test', '-x', path], user=ALICE.pw_uid, group=ALICE.pw_gid, extra_groups=[]).returncode:
+            raise Skip('another user cannot reach %s' % path)
+    kept, kept_board, kept_env = case.directory, case.board, dict(case.env)
+    with tempfile.TemporaryDirectory(prefix='wmk-users-', dir='/tmp') as directory:
+        os.chmod(directory, 0o755)
+        case.directory = directory
+        case.board = Board(case.path('board'))
+        os.chmod(case.board.path, 0o666)
+        case.env['WMK_TEST_BOARD'] = case.board.path
+        for who, name in ((ALICE, 'alice'), (BOB, 'bob')):
+            os.mkdir(case.path(name), 0o700)
+            os.chown(case.path(name), *who)
+        try:
+            yield
+        finally:
+            case.directory, case.board, case.env = kept, kept_board, kept_env
+
+
+@contextlib.contextmanager
+def roots_world(case):
+    with open_to_all(case), World(case) as w:
+        os.chmod(w.place, 0o755)
+        yield w
+
+
+def tracing_group():
+    try:
+        return grp.getgrnam('tracing').gr_gid
+    except KeyError:
+        raise Skip('there is no group tracing')
+
+
+def command(w, who, *argv, groups=(), status=0):
+    """A command to root's daemon, given by somebody."""
+    home = w.case.path('alice' if who == ALICE else 'bob')
+    argv = [WAYMARK, '-n', *map(str, argv)]
+    try:
+        done = subprocess.run(argv, env=dict(w.env, HOME=home, WAYMARK_HOME=home), capture_output=True, text=True, timeout=120,
+                              stdin=subprocess.DEVNULL, user=who.pw_uid, group=who.pw_gid, extra_groups=list(groups))
+    except subprocess.TimeoutExpired:
+        w.stuck('%s did not end' % argv)
+    answer = Answer(argv, done.returncode, done.stdout, done.stderr)
+    return answer if status is None else answer.ok(status)
+
+
+def check_modes(path, uid):
+    """The whole trace is its owner's alone."""
+    for top, directories, files in os.walk(path):
+        for name in ['.'] + directories + files:
+            st = os.lstat(os.path.join(top, name))
+            wanted = 0o700 if stat.S_ISDIR(st.st_mode) else 0o600
+            check(stat.S_IMODE(st.st_mode) == wanted, '%s/%s has mode %o', top, name, st.st_mode)
+            check(st.st_uid == uid, '%s/%s belongs to %d, not to %d', top, name, st.st_uid, uid)
+
+
+def names(answer):
+    return sorted(s['name'] for s in answer.json['sessions'])
+
+
+def roots_daemon_traces_everybody(case):
+    """In rings that are each user's own; the files are root's."""
+    with roots_world(case) as w:
+        w.begin('all')
+        programs = [w.obey(user=who) for who in (ALICE, BOB, None)]
+        for program in programs:
+            program('emit 10')
+        for program in programs:
+            program.end()
+        is_now, _, numbers = w.finish('all', lost=0)
+        check(sorted(map(len, numbers.values())) == [10] * 3, 'recorded: %s', numbers)
+        check_modes(is_now['path'], 0)
+        there = sorted(os.listdir(os.path.join(is_now['path'], 'ust', 'uid')))
+        check(there == ['0', str(ALICE.pw_uid), str(BOB.pw_uid)], 'traces of the users %s', there)
+
+
+def who_is_nobody_commands_nothing(case):
+    """A user who is not in the group cannot even connect; a user's daemon is that user's."""
+    with roots_world(case) as w:
+        w.begin('roots')
+        for verb in (['list'], ['create', 'x'], ['stop', 'roots'], ['destroy', '--all'], ['list', '-u']):
+            command(w, ALICE, *verb, status=1).says('permission|may not|refuse|tracing')
+        check(names(w('list', '--json')) == ['roots'], 'root\'s sessions: %s', names(w('list', '--json')))
+        check(w.session('roots')['active'], 'somebody stopped root\'s session')
+        for name in ('ctl.sock', 'sessiond.pid', 'state', 'consumer.sock'):
+            if os.path.exists(os.path.join(w.rundir, name)):
+                st = os.stat(os.path.join(w.rundir, name))
+                check(not st.st_mode & 0o007, '%s is open to everybody: %o', name, st.st_mode)
+        w('destroy', 'roots')
+
+
+def members_of_the_group(case):
+    """Their own sessions over all programs, written with their own rights; not root's, nor each other's."""
+    group = tracing_group()
+    with roots_world(case) as w:
+        w.begin('roots')
+        program = w.obey(user=BOB)
+        member = {'groups': [group]}
+        command(w, ALICE, 'create', 'alices', **member)
+        command(w, ALICE, 'enable-event', '-s', 'alices', 'test:*', **member)
+        command(w, ALICE, 'start', 'alices', **member)
+        w.wait_apps([program.pid])
+        program('emit 10')
+        check(names(command(w, ALICE, 'list', '--json', **member)) == ['alices'], 'she sees others\' sessions')
+        check(names(command(w, BOB, 'list', '--json', **member)) == [], 'he sees others\' sessions')
+        for verb in ('stop', 'start', 'clear', 'destroy', 'list'):
+            for session in ('roots', 'alices'):
+                command(w, BOB, verb, session, status=1, **member).says('no session|not there|there is no')
+        command(w, BOB, 'enable-event', '-s', 'alices', 'other:*', status=1, **member)
+        command(w, BOB, 'track', '-s', 'alices', '--uid', '1', status=1, **member)
+        for verb in ('stop', 'destroy'):
+            command(w, BOB, verb, '--all', **member)
+        check(names(w('list', '--json')) == ['alices', 'roots'], 'sessions: %s', names(w('list', '--json')))
+        check(all(s['active'] for s in w('list', '--json').json['sessions']), 'somebody has stopped another\'s session')
+        is_now = command(w, ALICE, 'stop', 'alices', '--json', **member).json['sessions'][0]
+        check(is_now['path'].startswith(case.path('alice')), 'her trace is in %s', is_now['path'])
+        command(w, ALICE, 'destroy', 'alices', **member)
+        check_modes(is_now['path'], ALICE.pw_uid)
+        program('emit 5')
+        program.end()
+        _, _, numbers = w.finish('roots', lost=0)
+        check(list(map(len, numbers.values())) == [15], 'root\'s session has %s', numbers)
+
+
+def a_users_daemon_is_hers(case):
+    """Another user's program does not reach it, and root's does not talk to it; root may command it."""
+    with open_to_all(case), World(case, 'hers', user=ALICE) as w:
+        check(os.stat('/proc/%d' % w.sessiond()).st_uid == ALICE.pw_uid, 'the daemon is not hers')
+        w.begin('hers')
+        own, bobs, roots = w.obey(), w.obey(user=BOB), w.obey(user=hostile.Who(0, 0))
+        w.wait_apps([own.pid])
+        for program in (own, bobs, roots):
+            program('emit 10')
+        check(w.apps() == {own.pid}, 'her daemon knows %s, hers is %d', w.apps(), own.pid)
+        for name in os.listdir(w.rundir):
+            said = as_user(BOB, refused, os.listdir, w.rundir), as_user(BOB, refused, open, os.path.join(w.rundir, name))
+            check(said == ('True', 'True'), 'he can read %s', name)
+        check(as_user(BOB, refused, hostile.connect, os.path.join(w.rundir, 'app.sock')) == 'True', 'he can connect')
+        for program in (own, bobs, roots):
+            program.end()
+        is_now, trace = w.end('hers', lost=0)
+        check(list(map(len, numbers_of(trace).values())) == [10], 'her trace has %s', numbers_of(trace))
+        check_modes(is_now['path'], ALICE.pw_uid)
+
+
+def places_that_another_took(case):
+    """The default place of a user without /run/user is in /tmp: one that another made first, or a link, is not used, and that is said."""
+    place = '/tmp/waymark-%d' % ALICE.pw_uid
+    if os.path.lexists(place) or os.path.exists('/run/user/%d' % ALICE.pw_uid):
+        raise Skip('%s is there' % place)
+    with open_to_all(case):
+        env = {k: v for k, v in case.env.items() if k != 'WAYMARK_RUNDIR'}
+        env.update(HOME=case.path('alice'), WAYMARK_SESSIOND=os.environ.get('WMK_SESSIOND', ''), WAYMARK_REGISTER_TIMEOUT='1000')
+        os.mkdir(case.path('trap'), 0o777)
+        os.chown(case.path('trap'), *ALICE)
+        for make in (lambda: (os.mkdir(place, 0o777), os.chown(place, *BOB), os.chmod(place, 0o777)),
+                     lambda: os.symlink(case.path('trap'), place)):
+            make()
+            try:
+                # Root's daemon may run on this machine: it does not let her in, and hers is asked for next.
+                done = subprocess.run([WAYMARK, 'create', 'x'], env=env, capture_output=True, text=True, timeout=120, user=ALICE.pw_uid,
+                                      group=ALICE.pw_gid, extra_groups=[])
+                check(done.returncode == 1 and place in done.stderr, 'status %d: %s', done.returncode, done.stderr)
+                check(not os.listdir(case.path('trap')), 'something is made behind the link: %s', os.listdir(case.path('trap')))
+                subprocess.run([os.path.join(PROGRAMS, 'procs'), 'leaf', '3'], env=env, check=True, timeout=120, user=ALICE.pw_uid,
+                               group=ALICE.pw_gid, extra_groups=[])
+            finally:
+                os.unlink(place) if os.path.islink(place) else shutil.rmtree(place)
+
+
+def wait_pages_of_others(case):
+    """Root's page cannot be touched; one that others could have written is not looked at: nobody can kill a program through it."""
+    with roots_world(case) as w:
+        page = os.path.join(w.rundir, 'wait')
+        st = os.stat(page)
+        check(st.st_uid == 0 and stat.S_IMODE(st.st_mode) == 0o644, 'the page has mode %o', st.st_mode)
+        for act in ((os.truncate, page, 0), (open, page, 'r+'), (os.unlink, page), (os.rename, page, page + '2'),
+                    (open, os.path.join(w.rundir, 'new'), 'w')):
+            check(as_user(BOB, refused, *act) == 'True', 'he can %s', act)
+        good = open(page, 'rb').read()
+        for owner, mode in ((BOB, 0o644), (BOB, 0o666), (ALICE, 0o666)):
+            place = tempfile.mkdtemp(prefix='wmk-', dir='/tmp')
+            try:
+                os.chown(place, *owner)
+                os.chmod(place, 0o777)
+                with open(os.path.join(place, 'wait'), 'wb') as f:
+                    f.write(good)
+                os.chown(f.name, *owner)
+                os.chmod(f.name, mode)
+                program = w.obey(user=ALICE, env={'WAYMARK_RUNDIR': place})
+                program('rest 100')          # its helper has looked
+                check(place not in slurp('/proc/%d/maps' % program.pid), 'it has mapped a page of user %d, mode %o', owner.pw_uid, mode)
+                as_user(BOB, lambda: [os.truncate(f.name, n) for n in (0, 1, 1 << 20)] if owner == BOB or mode & 2 else None)
+                program('rest 100')
+                program('emit 1')
+                program.end()
+            finally:
+                shutil.rmtree(place)
+
+
+def links_in_the_way(case):
+    """Traces are written with the owner's rights, and no link is followed to where these do not reach, nor at the last name."""
+    group = tracing_group()
+    with roots_world(case) as w:
+        secret = case.path('secret')
+        os.mkdir(secret, 0o700)
+        home, member = case.path('alice'), {'groups': [group]}
+        os.symlink(secret, os.path.join(home, 'way'))
+        os.mkdir(os.path.join(home, 'other'))
+        os.chown(os.path.join(home, 'other'), *ALICE)
+        os.symlink(os.path.join(home, 'other'), os.path.join(home, 'last'))
+        program = w.obey(user=ALICE)
+
+        def attempt(name, path, between=lambda: None):
+            """However far it comes."""
+            command(w, ALICE, 'create', name, '-o', path, status=None, **member)
+            between()
+            command(w, ALICE, 'enable-event', '-s', name, 'test:*', status=None, **member)
+            command(w, ALICE, 'start', name, status=None, **member)
+            program('emit 5')
+            command(w, ALICE, 'stop', name, status=None, **member)
+            command(w, ALICE, 'destroy', name, status=None, **member)
+            check(os.listdir(secret) == [], '%s: written where she may not: %s', name, os.listdir(secret))
+            check(os.listdir(os.path.join(home, 'other')) == [], '%s: a link at the last name was followed', name)
+
+        attempt('direct', os.path.join(secret, 'trace'))
+        attempt('way', os.path.join(home, 'way', 'trace'))
+        attempt('last', os.path.join(home, 'last'))
+        late = os.path.join(home, 'late')
+
+        def replace(with_what):
+            if os.path.isdir(late) and not os.path.islink(late):
+                shutil.rmtree(late)
+            if not os.path.lexists(late):
+                os.symlink(with_what, late)
+        attempt('late', late, lambda: replace(secret))
+        # Once it records, a part of its own trace becomes a link.
+        command(w, ALICE, 'create', 'part', '-o', os.path.join(home, 'part'), **member)
+        command(w, ALICE, 'enable-channel', '-s', 'part', 'c', '--buffers-pid', **member)
+        command(w, ALICE, 'enable-event', '-s', 'part', '-c', 'c', 'test:*', **member)
+        command(w, ALICE, 'start', 'part', **member)
+        program('emit 5')
+        for name in ('ust/pid', 'ust'):
+            path = os.path.join(home, 'part', name)
+            if os.path.isdir(path):
+                os.rename(path, path + '.old')
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            if not os.path.lexists(path):
+                os.symlink(secret, path)
+            second = w.obey(user=BOB)        # has rings, and so a trace, of its own
+            second('emit 5')
+            second.end()
+        command(w, ALICE, 'stop', 'part', status=None, **member)
+        command(w, ALICE, 'destroy', 'part', status=None, **member)
+        check(os.listdir(secret) == [], 'written behind a link: %s', os.listdir(secret))
+        program.end()
+
+
+def resident_kb(pid):
+    return int(re.search(r'^VmRSS:\s+(\d+)', slurp('/proc/%d/status' % pid), re.M).group(1))
+
+
+def open_files(pid):
+    return len(os.listdir('/proc/%d/fd' % pid))
+
+
+def all_attacks(case, path):
+    random, megabytes = case.random, 400 if PERCENT >= 100 else 40
+    hostile.bytes_of_any_kind(path, random, 30)
+    hostile.frames_too_long(path)
+    held = hostile.frames_that_do_not_end(path)
+    one, _ = hostile.endless_messages(path, megabytes)
+    hostile.lying_registrations(path, random)
+    hostile.descriptors_that_lie(path)
+    for s in held + [one]:
+        s.close()
+    return 'done'
+
+
+@limit(60)
+def lies_floods_and_descriptors(case):
+    """On the programs' socket, by another user; a program records all along, commands are answered, nothing stays behind."""
+    with roots_world(case) as w:
+        w.begin('calm')
+        program = w.obey(user=ALICE)
+        program('threads 1')
+        first = w.obey(user=BOB)         # his rings are there
+        first('emit 10')
+        first.end()
+        pid, files, kept = w.sessiond(), open_files(w.sessiond()), resident_kb(w.sessiond())
+        as_user(BOB, all_attacks, case, os.path.join(w.rundir, 'app.sock'))
+        w('enable-event', '-s', 'calm', 'other:*')
+        program('emit 10')
+        fresh = w.obey(user=BOB)
+        fresh('emit 10')
+        check(w.sessiond() == pid, 'the session daemon has died')
+        fresh.end()
+        w.wait(lambda: open_files(pid) <= files + 2, 'descriptors to be closed: %d, before %d' % (open_files(pid), files))
+        if not SANITIZED:
+            check(resident_kb(pid) < kept + 100000, 'the daemon had %d kB, has %d', kept, resident_kb(pid))
+        shown = w('list', '-u').out
+        check('\x1b' not in shown, 'a program\'s name comes to the terminal as it is: %r', shown)
+        program.kill()
+        w.finish('calm', killed=True, lost=0)
+
+
+@limit(60)
+def floods_of_commands(case):
+    """The same on the socket of commands, by a member of the group."""
+    group = tracing_group()
+    with roots_world(case) as w:
+        w.begin('calm')
+        pid, files = w.sessiond(), open_files(w.sessiond())
+        path = os.path.join(w.rundir, 'ctl.sock')
+
+        def attack():
+            all_attacks(case, path)
+            held = [hostile.connect(path) for _ in range(200)]
+            for s in held:
+                hostile.send(s, hostile.frame(0x110, struct_nothing))
+            time.sleep(0.1)
+            return held and 'done'
+        struct_nothing = bytes(4)
+        as_user(BOB, attack, groups=[group])
+        command(w, ALICE, 'list', groups=[group])
+        check(w.sessiond() == pid and w.session('calm')['active'], 'the session daemon has died')
+        w.wait(lambda: open_files(pid) <= files + 2, 'descriptors to be closed: %d, before %d' % (open_files(pid), files))
+        w('destroy', 'calm')
+
+
+@limit(120)
+def thousands_of_connections(case):
+    """Another user's, all there at a time: a program registers and records, and commands are answered."""
+    count = 10000 if PERCENT >= 100 else 1000
+    with roots_world(case) as w:
+        w.begin('calm')
+        first = w.obey(user=ALICE)       # her rings are there
+        first('emit 10')
+        first.end()
+        pid = w.sessiond()
+        files = open_files(pid)
+        path = os.path.join(w.rundir, 'app.sock')
+        go = case.path('go')
+
+        def flood():
+            there, release = hostile.connections(path, count)
+            with open(os.path.join(case.path('bob'), 'there'), 'w') as f:
+                f.write(str(there))
+            os.rename(f.name, f.name + '.done')
+            deadline = time.monotonic() + 200
+            while not os.path.exists(go) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            release()
+            return there
+
+        child = os.fork()
+        if child == 0:
+            status = 1
+            with contextlib.suppress(BaseException):
+                as_user(BOB, flood, seconds=300)
+                status = 0
+            os._exit(status)
+        try:
+            w.wait(lambda: os.path.exists(case.path('bob/there.done')), '%d connections' % count)
+            there = int(slurp(case.path('bob/there.done')))
+            check(there == count, 'only %d connections were made', there)
+            program = w.obey(user=ALICE)
+            program('emit 10')
+            w('enable-event', '-s', 'calm', 'other:*')
+            program.end()
+        finally:
+            with open(go, 'w'):
+                pass
+            _, status = os.waitpid(child, 0)
+        check(status == 0, 'the flood ended with status %d', status)
+        check(w.sessiond() == pid, 'the session daemon has died')
+        w.wait(lambda: open_files(pid) <= files + 2, 'descriptors to be closed: %d, before %d' % (open_files(pid), files))
+        _, _, numbers = w.finish('calm', lost=0)
+        check(list(map(len, numbers.values())) == [10, 10], 'recorded: %s', numbers)
+
+
+if __name__ == '__main__':
+    main([roots_daemon_traces_everybody, who_is_nobody_commands_nothing, members_of_the_group, a_users_daemon_is_hers,
+          places_that_another_took, wait_pages_of_others, links_in_the_way, lies_floods_and_descriptors, floods_of_commands,
+          thousands_of_connections])

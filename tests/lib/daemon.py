@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: MIT
+"""A private world for tests of the session daemon: its own runtime directory, home and programs; at the end nothing of it is left.
+
+    with World(case) as w:
+        w('create', 'one'); w('enable-event', 'test:*'); w('start')
+        program = w.obey(); program('emit 3')
+        os.kill(w.consumerd(), 9)
+
+Leaving the block ends the programs and the daemons, and fails in words when a process is left, when somebody holds a ring of ours, or when
+the machine's shared memory is not back. Whatever waits too long fails with the stacks of all our processes.
+"""
+import contextlib
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from control import SESSIOND, Answer, Control
+from harness import FEATURES, WAIT_S, WAYMARK, Failure, Trace, check, check_sequences, slurp, wait_for
+
+SHMEM_KB = 1024
+# As the kernel cuts them.
+SESSIOND_COMM, CONSUMERD_COMM = 'waymark-sessiond'[:15], 'waymark-consumerd'[:15]
+RING = re.compile(r'/memfd:waymark-ring')
+
+
+def state(pid):
+    """The letter of /proc/PID/stat, or None."""
+    try:
+        return slurp('/proc/%d/stat' % pid).rsplit(')', 1)[1].split()[0]
+    except (OSError, IndexError):
+        return None
+
+
+def shmem_kb():
+    return int(re.search(r'^Shmem:\s+(\d+)', slurp('/proc/meminfo'), re.M).group(1))
+
+
+def stacks(pids):
+    """What each thread of these processes is doing, as text."""
+    found = []
+    for pid, name in sorted(pids.items()):
+        found.append('== %d %s (%s)' % (pid, name, state(pid)))
+        if not shutil.which('gdb') or state(pid) in ('Z', None):
+            continue
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            done = subprocess.run(['gdb', '-batch', '-nx', '-p', str(pid), '-ex', 'set pagination off', '-ex', 'thread apply all bt 24'],
+                                  capture_output=True, text=True, errors='replace', timeout=60, stdin=subprocess.DEVNULL)
+            found += [line[:200] for line in done.stdout.splitlines() if line.startswith(('#', 'Thread'))][:200]
+    return '\n'.join(found)
+
+
+def rings_of(pid):
+    """{(device, inode)} of the rings that a process has mapped or open."""
+    found = set()
+    with contextlib.suppress(OSError):
+        for line in slurp('/proc/%d/maps' % pid).splitlines():
+            if RING.search(line):
+                words = line.split()
+                major, minor = (int(x, 16) for x in words[3].split(':'))
+                found.add((os.makedev(major, minor), int(words[4])))
+    with contextlib.suppress(OSError):
+        for fd in os.listdir('/proc/%d/fd' % pid):
+            path = '/proc/%d/fd/%s' % (pid, fd)
+            with contextlib.suppress(OSError):
+                if RING.search(os.readlink(path)):
+                    st = os.stat(path)
+                    found.add((st.st_dev, st.st_ino))
+    return found
+
+
+def numbers_of(trace, event='test:seq'):
+    """{writer: its numbers in the trace, sorted}."""
+    found = {}
+    for r in trace.records(event):
+        found.setdefault(r.fields['writer'], []).append(r.fields['seq'])
+    return {w: sorted(n) for w, n in found.items()}
+
+
+def pids():
+    return [int(p) for p in os.listdir('/proc') if p.isdigit()]
+
+
+class Obey:
+    """A program that does what it is told (tests/programs/obey.c)."""
+
+    def __init__(self, world, env=None, user=None):
+        self.world = world
+        self.child = world.run([world.case.program('obey'), world.case.program('procs')], env=env, user=user, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.pid = self.child.pid
+        self.told = 'to begin'
+
+    def ready(self):
+        check(self.answer() == 'ready', 'obey did not begin')
+        return self
+
+    def tell(self, line):
+        self.told = line
+        self.child.stdin.write(line + '\n')
+        self.child.stdin.flush()
+
+    def answer(self, timeout=WAIT_S):
+        if not select.select([self.child.stdout], [], [], timeout)[0]:
+            self.world.stuck('program %d did not %s within %d s' % (self.pid, self.told, timeout))
+        return self.child.stdout.readline().strip()
+
+    def __call__(self, line):
+        self.tell(line)
+        said = self.answer()
+        check(said == 'ok', 'program %d, told "%s": %s', self.pid, line, said or 'it has ended')
+
+    def end(self):
+        """In good order."""
+        self.child.stdin.close()
+        try:
+            status = self.child.wait(WAIT_S)
+        except subprocess.TimeoutExpired:
+            self.world.stuck('program %d did not end within %d s' % (self.pid, WAIT_S))
+        self.child.stdout.close()
+        check(status == 0, 'program %d ended with status %d', self.pid, status)
+
+    def kill(self):
+        self.child.kill()
+        self.child.wait()
+        for stream in (self.child.stdin, self.child.stdout):
+            with contextlib.suppress(OSError):
+                stream.close()
+
+
+class World(Control):
+    """
+    See above. `user`: whose daemon (a pwd entry, or anything with pw_uid and pw_gid); else that of whoever runs the tests. With `daemon`, it
+    runs from the beginning: programs wait for it when they start, and have registered when they run.
+    """
+
+    def __init__(self, case, name='home', user=None, daemon=True):
+        super().__init__(case, name, user)
+        self.case, self.children, self.rings, self.wanted = case, [], set(), daemon
+        self.shmem = shmem_kb()
+        # A socket's path is short; a build folder's need not be.
+        self.place = tempfile.mkdtemp(prefix='wmk-', dir='/tmp')
+        if user:
+            os.chown(self.place, user.pw_uid, user.pw_gid)
+        self.rundir = os.path.join(self.place, 'run')
+        self.env['WAYMARK_RUNDIR'] = self.rundir
+        self.env['WAYMARK_HOME'] = self.home
+        self.log = os.path.join(self.home, 'said')
+        self.write_down_what_is_said()
+
+    def write_down_what_is_said(self):
+        """A daemon that a command starts says what it has to say to nobody: here, to a file, which failures show."""
+        path = os.path.join(self.home, 'sessiond')
+        with open(path, 'w') as f:
+            f.write('#!/bin/sh\nexec %s "$@" 2>>%s\n' % (SESSIOND, self.log))
+        os.chmod(path, 0o755)
+        self.env['WAYMARK_SESSIOND'] = path
+
+    # ── processes ───────────────────────────────────────────────────────────────────────────────────────
+
+    def run(self, argv, env=None, user=None, **popen):
+        """Start a program of this world; `user`: as somebody else."""
+        who = {'user': user.pw_uid, 'group': user.pw_gid, 'extra_groups': []} if user else self.as_user
+        popen.setdefault('stdin', subprocess.DEVNULL)
+        popen.setdefault('stdout', subprocess.DEVNULL)
+        child = subprocess.Popen(argv, env=dict(self.env, **(env or {})), start_new_session=True, **who, **popen)
+        self.children.append(child)
+        return child
+
+    def obey(self, **more):
+        return Obey(self, **more).ready()
+
+    def wait_end(self, child, status=0, timeout=WAIT_S):
+        try:
+            child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.stuck('program %d did not end within %d s' % (child.pid, timeout))
+        self.children.remove(child)
+        check(status is None or child.returncode == status, '%s ended with status %s, not %s', child.args, child.returncode, status)
+
+    def ours(self):
+        """{pid: name} of all processes of this world that live."""
+        found, mark = {}, ('WAYMARK_RUNDIR=' + self.rundir).encode()
+        for pid in pids():
+            with contextlib.suppress(OSError):
+                with open('/proc/%d/environ' % pid, 'rb') as f:
+                    if mark in f.read().split(b'\0') and pid != os.getpid():
+                        found[pid] = slurp('/proc/%d/comm' % pid).strip()
+        return found
+
+    def daemons(self):
+        return {pid: name for pid, name in self.ours().items() if name.startswith('waymark-')}
+
+    def daemon(self, comm):
+        found = [pid for pid, name in self.ours().items() if name == comm and state(pid) not in ('Z', None)]
+        return found[0] if found else None
+
+    def sessiond(self):
+        return self.daemon(SESSIOND_COMM)
+
+    def consumerd(self):
+        return self.daemon(CONSUMERD_COMM)
+
+    def stuck(self, words):
+        raise Failure(words + '\n' + stacks(self.ours()))
+
+    def wait(self, condition, words, timeout=WAIT_S):
+        """wait_for(), with stacks."""
+        try:
+            return wait_for(condition, words, timeout)
+        except Failure as failure:
+            self.stuck(str(failure))
+
+    def note(self):
+        """Remember the rings that our processes hold now, to look for them at the end."""
+        for pid in self.ours():
+            self.rings |= rings_of(pid)
+
+    # ── commands ────────────────────────────────────────────────────────────────────────────────────────
+
+    def __call__(self, *argv, status=0, timeout=WAIT_S):
+        argv = [WAYMARK, *map(str, argv)]
+        child = subprocess.Popen(argv, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 start_new_session=True, **self.as_user)
+        try:
+            out, err = child.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            try:
+                self.stuck('`%s` did not end within %d s' % (' '.join(argv), timeout))
+            finally:
+                child.kill()
+                child.communicate()
+        answer = Answer(argv, child.returncode, out, err)
+        return answer if status is None else answer.ok(status)
+
+    def start_daemon(self):
+        """As the command line does; returns its pid."""
+        self('list')
+        return self.sessiond()
+
+    def session(self, name):
+        return self('list', name, '--json').json['sessions'][0]
+
+    def apps(self):
+        """{pid} of the programs that are connected and have told their events."""
+        return {a['pid'] for a in self('list', '-u', '--json').json['apps'] if a['connected'] and a['events']}
+
+    def wait_apps(self, wanted, words='the programs to register'):
+        self.wait(lambda: set(wanted) <= self.apps(), '%s (%s)' % (words, sorted(wanted)))
+
+    def begin(self, name, *rules, channel=()):
+        """A session that records; `channel`: options of one of its own, which is called after it."""
+        self('create', name)
+        if channel:
+            self('enable-channel', '-s', name, name, *channel)
+        self('enable-event', '-s', name, *(rules or ('test:*',)), *(('-c', name) if channel else ()))
+        self('start', name)
+
+    def stop(self, name, **more):
+        """Stop it; the session as it is then."""
+        return self('stop', name, '--json', **more).json['sessions'][0]
+
+    def end(self, name, lost=None):
+        """Stop and destroy a session. Returns (session as it was, its trace as both readers see it)."""
+        self.note()
+        is_now = self.stop(name) if self.session(name)['active'] else self.session(name)
+        self('destroy', name)
+        counts = is_now['counts']
+        if lost is not None:
+            check(counts['lost'] == lost, '%s: %d records lost, not %d', name, counts['lost'], lost)
+        check(counts['unwritten'] == 0, '%s: %d records were not written', name, counts['unwritten'])
+        return is_now, Trace(is_now['path'], lossy=counts['lost'] + counts['overwritten'] > 0)
+
+    def finish(self, name, killed=False, lost=None):
+        """The same, and every record is held against the board. Returns (session, trace, {writer: numbers})."""
+        is_now, trace = self.end(name, lost)
+        return is_now, trace, check_sequences(trace, self.case.board, is_now['counts']['lost'], killed)
+
+    # ── the end ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def end_programs(self):
+        for child in self.children:
+            if child.poll() is None:
+                with contextlib.suppress(OSError):
+                    os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+            for stream in (child.stdin, child.stdout, child.stderr):
+                with contextlib.suppress(OSError, ValueError):
+                    if stream:
+                        stream.close()
+        self.children = []
+
+    def holders(self):
+        return {pid: slurp('/proc/%d/comm' % pid).strip() for pid in pids() if rings_of(pid) & self.rings}
+
+    def nothing_is_left(self):
+        self.wait(lambda: not self.ours(), 'our processes to be gone: %s' % self.ours())
+        left = self.holders()
+        check(not left, 'rings of ours are held by %s', left)
+        # What others do on this machine is not ours to count: it is asked only where nobody else has rings.
+        if any(rings_of(pid) for pid in pids()):
+            return
+        wait_for(lambda: shmem_kb() <= self.shmem + SHMEM_KB, 'Shmem to be back at %d kB, it is %d kB' % (self.shmem, shmem_kb()), 30)
+
+    def close(self):
+        self.note()
+        self.end_programs()
+        # Sessions that still record are theirs to keep over the death of a session daemon: only this ends everything.
+        if self.sessiond() and not [p for p in self.daemons() if state(p) == 'T']:
+            self('-n', 'destroy', '--all', status=None, timeout=60)
+        super().close()
+        self.nothing_is_left()
+
+    def __enter__(self):
+        if self.wanted:
+            self.start_daemon()
+        return self
+
+    def __exit__(self, kind, error, _traceback):
+        try:
+            if isinstance(error, Failure):
+                late = '\n' + stacks(self.ours()) if 'its time' in str(error) else ''
+                raise Failure(str(error) + late + self.said()) from None
+            if not kind:
+                self.close()
+        finally:
+            if self.daemons() or self.children:
+                self.abandon()
+            shutil.rmtree(self.place, ignore_errors=True)
+
+    def said(self):
+        return '\nthe daemons said: ' + slurp(self.log)[-2000:] if os.path.exists(self.log) and os.path.getsize(self.log) else ''
+
+    def abandon(self):
+        """After a failure: everything of ours goes, without questions."""
+        deadline = time.monotonic() + 30
+        self.end_programs()
+        while self.ours() and time.monotonic() < deadline:
+            for pid in self.ours():
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.02)
+
+
+SANITIZED = 'sanitize' in FEATURES

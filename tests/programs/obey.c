@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * obey.c - does what the lines on its standard input say, one after the other, and answers each with a line: "ok", or "no" and why.
+ *
+ *     emit N          N records of test:seq
+ *     text N          N records of test:text, strings of 10 bytes
+ *     late N          N records of obey:late, and nothing on the board
+ *     fork N          a child makes N records as a writer of its own, and ends
+ *     exec N          a child executes `procs leaf N`, whose path is the program's first argument
+ *     threads N       so many threads more, which make a record every millisecond until the program ends
+ *     rest N          sleep N ms without a record
+ *
+ * Says "ready" first. Ends when its input does.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include "board.h"
+
+static char *leaf;
+
+static int child_ended_well(pid_t pid)
+{
+	int status;
+
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static int do_fork(uint64_t n)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		uint32_t own = writer_new();
+
+		for (uint64_t i = 0; i < n; i++)
+			writer_emit(own);
+		_exit(0);
+	}
+	return child_ended_well(pid);
+}
+
+static int do_exec(char *n)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execl(leaf, leaf, "leaf", n, (char *)NULL);
+		_exit(127);
+	}
+	return child_ended_well(pid);
+}
+
+static void *thread(void *arg)
+{
+	uint32_t own = writer_new();
+
+	for (;;) {
+		writer_emit(own);
+		usleep(1000);
+	}
+	return arg;
+}
+
+static int do_threads(uint64_t n)
+{
+	pthread_t one;
+
+	for (uint64_t i = 0; i < n; i++)
+		if (pthread_create(&one, NULL, thread, NULL))
+			return 0;
+	return 1;
+}
+
+static int obey(uint32_t writer, const char *word, char *number)
+{
+	uint64_t n = strtoull(number, NULL, 10);
+	char text[11];
+
+	if (!strcmp(word, "emit"))
+		for (uint64_t i = 0; i < n; i++)
+			writer_emit(writer);
+	else if (!strcmp(word, "text"))
+		for (uint64_t i = 0; i < n; i++)
+			writer_emit_text(writer, text, 10);
+	else if (!strcmp(word, "late"))
+		for (uint64_t i = 0; i < n; i++)
+			waymark(obey, late, i);
+	else if (!strcmp(word, "fork"))
+		return do_fork(n);
+	else if (!strcmp(word, "exec"))
+		return do_exec(number);
+	else if (!strcmp(word, "threads"))
+		return do_threads(n);
+	else if (!strcmp(word, "rest"))
+		usleep((useconds_t)(n * 1000));
+	else
+		return 0;
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	char line[128], word[32], number[32];
+
+	leaf = argc > 1 ? argv[1] : NULL;
+	board_map();
+	uint32_t writer = writer_new();
+	printf("ready\n");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		int ok = sscanf(line, "%31s %31s", word, number) == 2 && obey(writer, word, number);
+
+		printf(ok ? "ok\n" : "no: %s", line);
+		fflush(stdout);
+	}
+	return 0;
+}
