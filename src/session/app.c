@@ -348,18 +348,18 @@ static int take_synced(struct app *app, const struct wmk_frame *frame, const voi
 	return 0;
 }
 
-/* Rings of a daemon before this one: who wants them back knows their number. */
+/* Rings of a daemon before this one. What is not what it says is refused, and the connection goes on. */
 static int take_rings(struct app *app, const struct wmk_frame *frame, const void *body, int fd)
 {
-	const struct wmk_tracing_options *o = &app->apps->tracing->options;
 	struct wmk_rings_msg rings;
 	int err = wmk_rings_decode(body, frame->length, &rings);
 
 	if (err == 0 && fd < 0)
 		err = wmk_error(-EPROTO, "a message RINGS came without its descriptor");
-	if (err == 0 && o->on_rings)
-		o->on_rings(o->data, app->uid, rings.uuid, fd);
-	return err;
+	if (err < 0)
+		return err;
+	err = wmk_app_hand_back(app, rings.uuid, fd);
+	return err < 0 ? reply_error(app, frame->request, err) : 0;
 }
 
 static int take_error(struct app *app, const struct wmk_frame *frame, const void *body)

@@ -200,6 +200,17 @@ void wmk_call_warn_cause(struct call *call, const char *what)
 	wmk_error_clear();
 }
 
+void wmk_call_warn_awaited(struct call *call, struct wmk_session *session)
+{
+	char words[300];
+	unsigned n = wmk_session_awaited(session, words, sizeof(words));
+
+	if (n)
+		wmk_call_warn(call, "session %.100s: no program has handed back %u ring set%s from before both daemons were killed (%s at most): "
+			      "records that were still in %s, and not in the trace yet, are lost with the programs that made them",
+			      wmk_session_name(session), n, n > 1 ? "s" : "", words, n > 1 ? "them" : "it");
+}
+
 int wmk_call_describe(struct call *call, struct wmk_session *session)
 {
 	struct wmk_ctl_outcome *outcome = call->reply;

@@ -37,6 +37,8 @@ int wmk_call_describe(struct call *call, struct wmk_session *session);
 void wmk_call_warn(struct call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The thread's cause chain as a warning, and cleared. */
 void wmk_call_warn_cause(struct call *call, const char *what);
+/* Rings of daemons before this one that nobody has handed back: what may be lost with them. Locked. */
+void wmk_call_warn_awaited(struct call *call, struct wmk_session *session);
 
 static inline const char *wmk_list_text(const struct wmk_list *list, uint32_t i)
 {

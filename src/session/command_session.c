@@ -174,6 +174,7 @@ static int destroy_one(struct call *call, struct wmk_session *session)
 	}
 	if (wmk_session_trouble(session, words, sizeof(words)) < 0)
 		wmk_call_warn(call, "session %.100s: %s", wmk_session_name(session), words);
+	wmk_call_warn_awaited(call, session);
 	wmk_session_destroy(session);
 	wmk_session_unlock(session);
 	if (wmk_tracing_update(c->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered, &call->arena) < 0)
@@ -294,6 +295,7 @@ static int stop_one(struct call *call, struct wmk_session *session)
 		return err;
 	if (wmk_session_flush(session) < 0)
 		wmk_call_warn_cause(call, "not everything could be written");
+	wmk_call_warn_awaited(call, session);
 	err = wmk_call_describe(call, session);
 	wmk_session_unlock(session);
 	return err;

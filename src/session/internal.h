@@ -73,9 +73,16 @@ struct trace {
 	bool restored;                   /* its process may never come again: who looks asks whether it lives */
 	uint8_t uuid[16];
 	char sub[192];
-	void *outlet;
+	void *outlet;                    /* NULL: an earlier daemon's, and nothing of it has been needed yet */
 	uint64_t declared;               /* channels whose stream class is in the metadata, by index */
 };
+
+/*
+ * Stream classes in a trace: a channel's index; a channel that gets rings beside those that nobody has handed back yet has them in class
+ * index + 64, and so on. Streams are called after the channel, and after the second and later rings: app_0, app~2_0.
+ */
+#define WMK_CHANNEL_STREAMS 64u
+#define WMK_RINGS_NAME (WMK_CTL_NAME_MAX + 16)
 
 /* A channel's rings for one owner. Counted: the session holds one, and each application that has them. */
 struct rings {
@@ -84,9 +91,12 @@ struct rings {
 	struct wmk_session *session;     /* counted */
 	struct trace *trace;             /* dead after wmk_session_finish(); for those under the session's lock */
 	struct wmk_session_channel *channel;
-	struct waymark_ring_set *set;
+	struct waymark_ring_set *set;    /* NULL: an earlier daemon's, which a program has to hand back (handback.c) */
 	void *outlet;
 	uint64_t id, bytes;              /* bytes: counted for the owner (owners.c), as long as they are mapped here */
+	uint32_t stream_id;              /* of the stream class */
+	uint64_t inode;                  /* of the set's memory: what a program cannot choose */
+	uint8_t uuid[16];                /* of the set */
 	/* As in the channel, for messages. */
 	uint32_t field_limit, n_contexts;
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
@@ -103,6 +113,15 @@ struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid);
 uint32_t wmk_rings_id(struct rings *rings, struct class *class);
 /* As an earlier daemon gave it. */
 int wmk_rings_id_restore(struct rings *rings, const struct class *class, uint32_t id);
+/* Pieces of making them, for those that are there already. */
+int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool restored);
+int wmk_rings_open_here(struct rings *rings, bool restored);
+struct rings *wmk_rings_alloc(struct wmk_session_channel *channel, struct trace *trace, uint32_t stream_id);
+void wmk_rings_link(struct rings **list, struct rings *rings);
+void wmk_rings_name(const struct wmk_session_channel *channel, uint32_t stream_id, char name[WMK_RINGS_NAME]);
+/* What a set of these rings has; n_cpus 0, no uuid. */
+void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *options);
+uint64_t wmk_tracing_now(const struct wmk_tracing *tracing);
 void wmk_rings_get(struct rings *rings);
 void wmk_rings_put(struct rings *rings);
 /* Restored traces of processes that have ended, which nobody watched, end: told by on_ended. Locked. */
@@ -114,10 +133,25 @@ int wmk_rings_close(struct wmk_session *session, bool ended_only);
 /* Append what the metadata says of a trace, and of a channel. */
 struct wmk_ctf_text;
 int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, struct wmk_ctf_text *text);
-int wmk_channel_text(const struct wmk_session_channel *channel, struct wmk_ctf_text *text);
+int wmk_channel_text(const struct wmk_session_channel *channel, uint32_t stream_id, struct wmk_ctf_text *text);
+/* regenerate.c: one trace's metadata, written anew. */
+int wmk_trace_again(struct trace *trace);
 void wmk_counts_add(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *one);
 /* Of its rings that are open, and of those that were. */
 void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_ctl_counts *sum);
+
+/* ── rings of an earlier daemon (handback.c) ─────────────────────────────────────────────────────────── */
+
+/* Open the trace at the outlet if it is not: one of an earlier daemon. Locked. */
+int wmk_trace_ready(struct trace *trace);
+/* Of a set that somebody holds: no longer awaited, or still so with the set in our hands. Locked. */
+int wmk_rings_regain(struct rings *rings, int fd);
+/* Those whose set was handed back while nobody could empty them: once more. Locked. */
+void wmk_rings_regain_again(struct wmk_session *session);
+/* The session ends, and with it the waiting. The first error of what could be written out. Locked. */
+int wmk_rings_give_up(struct wmk_session *session);
+/* A program says that it holds this set. 0 also when nobody asks for it; -errno: it is not what it says, or cannot be had. */
+int wmk_app_hand_back(struct app *app, const uint8_t uuid[16], int fd);
 
 /* ── sessions (session.c, channel.c, describe.c) ─────────────────────────────────────────────────────── */
 
@@ -148,6 +182,7 @@ struct wmk_session_channel {
 	uint32_t n_contexts;
 	bool own;                        /* the tracer's own events, and nothing else */
 	bool laid_out;                   /* has rings, or had: contexts are fixed */
+	uint32_t spent_stream;           /* stream classes past WMK_CHANNEL_STREAMS up to this may be declared without having rings */
 	struct wmk_ctl_counts past;      /* of rings that are closed */
 	uint8_t *verdicts;               /* by the classes' serial: enum verdict; forgotten when rules change */
 	uint32_t n_verdicts;
@@ -172,6 +207,7 @@ struct wmk_session {
 	unsigned n_channels;
 	struct trace *traces;
 	struct rings *rings;
+	struct rings *awaited;           /* an earlier daemon's: nobody has handed their sets back yet */
 	struct wmk_ctl_trackers trackers;   /* lists of its own, not an arena's: they grow and shrink for ever */
 	uint32_t statedump_round;
 	int trouble;
@@ -364,6 +400,8 @@ void wmk_shadow_apply(struct app *app, struct wmk_session *session);
 void wmk_shadow_apply_fresh(struct app *app);
 /* Event `number` is not there any more. */
 void wmk_shadow_event_gone(struct app *app, uint32_t number);
+/* The application has these rings from before: what it is told of their channel, it is told of these. */
+int wmk_shadow_expect(struct app *app, struct rings *rings);
 bool wmk_shadow_enabled(const struct app *app, uint32_t number);
 /* Frees the claims that the dead process stood in; returns how many. */
 unsigned wmk_shadow_free_claims(struct app *app);

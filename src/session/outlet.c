@@ -27,12 +27,14 @@
 struct wmk_outlet {
 	struct wmk_outlet_options options;       /* strings are copies */
 	char *rundir, *program;
-	pthread_mutex_t lock;            /* of `link` being made */
+	pthread_mutex_t lock;            /* of `link` being made, and of what the consumer held */
 	struct wmk_consumer_link *link;
+	bool listed;                     /* the consumer was asked what it holds */
 	atomic_uint_fast64_t numbers;    /* of traces and rings, never twice; above all that was adopted */
 	bool leaving;                    /* set when one thread is left */
-	struct held *held;               /* what an earlier daemon left with the consumer; while one thread is there */
+	struct held *held;               /* what an earlier daemon left with the consumer */
 	unsigned n_held;
+	bool held_any;                   /* when it was asked */
 };
 
 /* A trace (`rings` 0), or rings in it. */
@@ -100,6 +102,32 @@ static void consumer_ended(void *data, int err, const char *words)
 		outlet->options.on_change(outlet->options.data, text);
 }
 
+static int held_add(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings, int fd);
+
+static void held_drop(struct wmk_outlet *outlet)
+{
+	for (unsigned i = 0; i < outlet->n_held; i++)
+		if (outlet->held[i].fd >= 0)
+			close(outlet->held[i].fd);
+	free(outlet->held);
+	outlet->held = NULL;
+	outlet->n_held = 0;
+}
+
+/* Before it is given anything: rings that it reads already must not be given to it as others. Locked. */
+static void list_get(struct wmk_outlet *outlet)
+{
+	int err = wmk_consumer_link_list(outlet->link, START_MS, held_add, outlet);
+
+	outlet->listed = err == 0;
+	outlet->held_any = err == 0 && outlet->n_held;
+	if (err == 0)
+		return;
+	held_drop(outlet);
+	wmk_consumer_link_close(outlet->link);
+	outlet->link = NULL;
+}
+
 /* Made if need be; NULL with a cause chain. */
 static struct wmk_consumer_link *link_get(struct wmk_outlet *outlet)
 {
@@ -111,6 +139,8 @@ static struct wmk_consumer_link *link_get(struct wmk_outlet *outlet)
 	pthread_mutex_lock(&outlet->lock);
 	if (!outlet->link && wmk_consumer_link_open(&options, START_MS, &outlet->link) < 0)
 		outlet->link = NULL;
+	if (outlet->link && !outlet->listed)
+		list_get(outlet);
 	struct wmk_consumer_link *link = outlet->link;
 	pthread_mutex_unlock(&outlet->lock);
 	return link;
@@ -156,10 +186,7 @@ int wmk_outlet_shutdown(struct wmk_outlet *outlet)
 
 void wmk_outlet_close(struct wmk_outlet *outlet)
 {
-	for (unsigned i = 0; i < outlet->n_held; i++)
-		if (outlet->held[i].fd >= 0)
-			close(outlet->held[i].fd);
-	free(outlet->held);
+	held_drop(outlet);
 	if (outlet->link)
 		wmk_consumer_link_close(outlet->link);
 	if (outlet->rundir)
@@ -204,16 +231,14 @@ static int held_add(void *data, const struct wmk_consumerd_trace *trace, const s
 
 int wmk_outlet_take_over(struct wmk_outlet *outlet)
 {
-	struct wmk_consumer_link *link = link_get(outlet);
-
-	return link ? wmk_consumer_link_list(link, START_MS, held_add, outlet) : -EIO;
+	return link_get(outlet) ? 0 : -EIO;
 }
 
 int wmk_outlet_held(const struct wmk_outlet *outlet, const uint8_t trace_uuid[16], uint32_t stream_id)
 {
 	const struct held *held = held_find(outlet, trace_uuid, stream_id);
 
-	return held && !held->opened ? held->fd : -1;
+	return held && !held->opened ? held->fd : outlet->held_any ? -ENOENT : -ENODATA;
 }
 
 void wmk_outlet_taken_over(struct wmk_outlet *outlet)
@@ -222,8 +247,6 @@ void wmk_outlet_taken_over(struct wmk_outlet *outlet)
 		const struct held *held = &outlet->held[i];
 		int err = 0;
 
-		if (held->fd >= 0)
-			close(held->fd);
 		if (!held->opened && held->rings)
 			err = wmk_consumer_link_rings_remove(outlet->link, held->trace, held->rings, ASK_MS, NULL, NULL);
 		else if (!held->opened)
@@ -231,9 +254,7 @@ void wmk_outlet_taken_over(struct wmk_outlet *outlet)
 		if (err < 0)
 			wmk_error_clear();       /* it went with its trace, or is on its way out */
 	}
-	free(outlet->held);
-	outlet->held = NULL;
-	outlet->n_held = 0;
+	held_drop(outlet);
 }
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -276,46 +297,54 @@ static int store_make(const struct wmk_trace_info *info, struct wmk_store **stor
 	return err;
 }
 
-/* One that the consumer holds already: its metadata is appended to. */
-static int trace_reopen(struct wmk_outlet *outlet, const struct wmk_trace_info *info, void **out)
+/* Of an earlier daemon: its metadata is appended to. */
+static int store_reopen(const struct wmk_trace_info *info, struct wmk_store **store)
 {
-	struct held *held = held_find(outlet, info->uuid, NO_STREAM);
-	struct out_trace *trace = held ? trace_new(outlet, held->trace) : NULL;
-
-	if (!trace)
-		return held ? -ENOMEM : wmk_error_said(-ENOENT, "the consumer daemon holds nothing of %.100s", info->path);
 	int err = wmk_store_as(info->uid, info->gid);
-	if (err == 0) {
-		err = wmk_store_open(info->path, info->sub, &trace->store);
-		wmk_store_as_end();
-	}
-	if (err < 0) {
-		free(trace);
+
+	if (err < 0)
 		return err;
-	}
-	held->opened = true;
-	*out = trace;
-	return 0;
+	err = wmk_store_open(info->path, info->sub, store);
+	wmk_store_as_end();
+	return err;
+}
+
+/* The number that the consumer has it by; 0: it does not. `opened`: it is ours from now on. */
+static uint64_t trace_held(struct wmk_outlet *outlet, const struct wmk_trace_info *info, bool opened)
+{
+	uint64_t number;
+
+	pthread_mutex_lock(&outlet->lock);
+	struct held *held = info->restored ? held_find(outlet, info->uuid, NO_STREAM) : NULL;
+	number = held ? held->trace : 0;
+	if (held && opened)
+		held->opened = true;
+	pthread_mutex_unlock(&outlet->lock);
+	return number;
+}
+
+static int trace_give(struct wmk_consumer_link *link, const struct out_trace *trace, const struct wmk_trace_info *info)
+{
+	struct wmk_consumerd_trace told = {
+		.trace = trace->number, .path = info->path, .sub = info->sub, .uid = info->uid, .gid = info->gid,
+	};
+
+	memcpy(told.uuid, info->uuid, sizeof(told.uuid));
+	return in_time(wmk_consumer_link_trace_add(link, &told, ASK_MS));
 }
 
 static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 {
 	struct wmk_outlet *outlet = data;
-
-	if (info->restored)
-		return trace_reopen(outlet, info, out);
 	struct wmk_consumer_link *link = link_get(outlet);
-	struct out_trace *trace = link ? trace_new(outlet, number_new(outlet)) : NULL;
+	uint64_t held = link ? trace_held(outlet, info, false) : 0;
+	struct out_trace *trace = link ? trace_new(outlet, held ? held : number_new(outlet)) : NULL;
 
 	if (!trace)
 		return wmk_error_add(link ? -ENOMEM : -EIO, "cannot open the trace %.100s", info->path);
-	struct wmk_consumerd_trace told = {
-		.trace = trace->number, .path = info->path, .sub = info->sub, .uid = info->uid, .gid = info->gid,
-	};
-	memcpy(told.uuid, info->uuid, sizeof(told.uuid));
-	int err = store_make(info, &trace->store);
-	if (err == 0) {
-		err = in_time(wmk_consumer_link_trace_add(link, &told, ASK_MS));
+	int err = info->restored ? store_reopen(info, &trace->store) : store_make(info, &trace->store);
+	if (err == 0 && !held) {
+		err = trace_give(link, trace, info);
 		if (err < 0)
 			wmk_store_close(trace->store);
 	}
@@ -323,6 +352,8 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 		free(trace);
 		return err;
 	}
+	if (held)
+		trace_held(outlet, info, true);
 	*out = trace;
 	return 0;
 }
@@ -379,44 +410,46 @@ static void rings_free(struct out_rings *rings)
 	free(rings);
 }
 
-static int rings_reopen(struct out_trace *trace, const struct wmk_rings_info *info, void **out)
+/* The number that the consumer has them by, ours from now on; 0: it does not. */
+static uint64_t rings_held(struct wmk_outlet *outlet, uint64_t trace, uint32_t stream_id)
 {
-	struct wmk_outlet *outlet = trace->outlet;
-	struct out_rings *rings;
+	uint64_t number = 0;
 
-	for (unsigned i = 0; i < outlet->n_held; i++) {
+	pthread_mutex_lock(&outlet->lock);
+	for (unsigned i = 0; i < outlet->n_held && number == 0; i++) {
 		struct held *held = &outlet->held[i];
 
-		if (held->trace != trace->number || held->rings == 0 || held->stream_id != info->stream_id || held->opened)
+		if (held->trace != trace || held->rings == 0 || held->stream_id != stream_id || held->opened)
 			continue;
-		rings = rings_new(trace, held->rings);
-		if (!rings)
-			return -ENOMEM;
 		held->opened = true;
-		*out = rings;
-		return 0;
+		number = held->rings;
 	}
-	return wmk_error_said(-ENOENT, "the consumer daemon does not hold the rings of channel '%.60s'", info->channel);
+	pthread_mutex_unlock(&outlet->lock);
+	return number;
+}
+
+static int rings_give(const struct out_rings *rings, const struct wmk_rings_info *info, const struct waymark_ring_set *set)
+{
+	const struct out_trace *trace = rings->trace;
+	struct wmk_consumerd_rings told = {
+		.trace = trace->number, .rings = rings->number, .channel = info->channel, .stream_id = info->stream_id,
+		.at_stop_only = info->options->mode == WMK_MODE_OVERWRITE, .resume = info->restored,
+		.tracefile_size = info->options->tracefile_size, .tracefile_count = info->options->tracefile_count, .start_ts = info->start_ts,
+	};
+
+	memcpy(told.uuid, waymark_ring_set_options(set)->uuid, sizeof(told.uuid));
+	return in_time(wmk_consumer_link_rings_add(trace->outlet->link, &told, waymark_ring_set_fd(set), ASK_MS));
 }
 
 static int rings_open(void *data, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **out)
 {
 	struct out_trace *trace = data;
-	struct wmk_outlet *outlet = trace->outlet;
-
-	if (info->restored)
-		return rings_reopen(trace, info, out);
-	struct out_rings *rings = rings_new(trace, number_new(outlet));
-	struct wmk_consumerd_rings told = {
-		.trace = trace->number, .rings = rings ? rings->number : 0, .channel = info->channel, .stream_id = info->stream_id,
-		.at_stop_only = info->options->mode == WMK_MODE_OVERWRITE, .tracefile_size = info->options->tracefile_size,
-		.tracefile_count = info->options->tracefile_count, .start_ts = info->start_ts,
-	};
+	uint64_t held = info->restored ? rings_held(trace->outlet, trace->number, info->stream_id) : 0;
+	struct out_rings *rings = rings_new(trace, held ? held : number_new(trace->outlet));
 
 	if (!rings)
 		return -ENOMEM;
-	memcpy(told.uuid, waymark_ring_set_options(set)->uuid, sizeof(told.uuid));
-	int err = in_time(wmk_consumer_link_rings_add(outlet->link, &told, waymark_ring_set_fd(set), ASK_MS));
+	int err = held ? 0 : rings_give(rings, info, set);
 	if (err < 0) {
 		rings_free(rings);
 		return err;

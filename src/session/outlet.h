@@ -44,11 +44,15 @@ void wmk_outlet_close(struct wmk_outlet *outlet);
 /* Does a consumer run, as far as can be told without starting one? */
 bool wmk_outlet_has_consumer(const struct wmk_outlet *outlet);
 /*
- * Ask the consumer what it holds (it is started if none runs). Traces and rings that are opened as `restored` from then on are found there, by
- * the UUID of the trace and the number of the channel.
+ * Ask the consumer what it holds (it is started if none runs); when it cannot be reached, it is asked before it is given anything. Traces and
+ * rings that are opened as `restored` are found there, by the UUID of the trace and the number of the stream class. What it does not hold is
+ * given to it, and it goes on where the files end.
  */
 int wmk_outlet_take_over(struct wmk_outlet *outlet);
-/* The descriptor of rings that the consumer holds, the outlet's; -1: it does not. */
+/*
+ * The descriptor of rings that the consumer holds, the outlet's; -ENOENT: it does not, though it holds others; -ENODATA: it holds nothing at
+ * all, so it may be another than the one that had them.
+ */
 int wmk_outlet_held(const struct wmk_outlet *outlet, const uint8_t trace_uuid[16], uint32_t stream_id);
 /* What nobody opened again is ended, the rest forgotten here. */
 void wmk_outlet_taken_over(struct wmk_outlet *outlet);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regenerate.c - the metadata of a session's traces, made anew from what is known: for a file that somebody damaged, or lost.
+ * regenerate.c - the metadata of a session's traces, made anew from what is known: for a file that somebody damaged, or lost; and for one
+ * of a daemon that may have been killed when something was written down (state.h) and not declared yet, or the other way round.
  */
 #include "session/internal.h"
 
@@ -23,24 +24,41 @@ static int events_text(const struct rings *rings, struct wmk_ctf_text *text)
 		const struct class *class = caa_container_of(node, struct class, node);
 
 		if (err == 0 && class->kin == class->serial && class->kin < rings->n_ids && rings->ids[class->kin] != NO_ID)
-			err = wmk_ctf_event_text(text, rings->channel->index, rings->ids[class->kin], class->event);
+			err = wmk_ctf_event_text(text, rings->stream_id, rings->ids[class->kin], class->event);
 	}
 	urcu_memb_read_unlock();
 	return err;
 }
 
-static int trace_again(struct wmk_session *session, struct trace *trace)
+static int rings_text(const struct rings *list, const struct trace *trace, struct wmk_ctf_text *text)
 {
+	int err = 0;
+
+	for (const struct rings *rings = list; rings && err >= 0; rings = rings->next) {
+		if (rings->trace != trace)
+			continue;
+		if (rings->stream_id >= WMK_CHANNEL_STREAMS)
+			err = wmk_channel_text(rings->channel, rings->stream_id, text);
+		if (err >= 0)
+			err = events_text(rings, text);
+	}
+	return err;
+}
+
+int wmk_trace_again(struct trace *trace)
+{
+	struct wmk_session *session = trace->session;
 	const struct wmk_outlet_ops *outlet = session->tracing->options.outlet;
 	struct wmk_ctf_text text = { 0 };
 	int err = wmk_trace_text(trace, session, &text);
 
 	for (unsigned i = 0; i < session->n_channels && err >= 0; i++)
 		if (trace->declared & 1ull << session->channels[i]->index)
-			err = wmk_channel_text(session->channels[i], &text);
-	for (const struct rings *rings = session->rings; rings && err >= 0; rings = rings->next)
-		if (rings->trace == trace)
-			err = events_text(rings, &text);
+			err = wmk_channel_text(session->channels[i], session->channels[i]->index, &text);
+	if (err >= 0)
+		err = rings_text(session->rings, trace, &text);
+	if (err >= 0)
+		err = rings_text(session->awaited, trace, &text);
 	if (err >= 0)
 		err = outlet->metadata_replace(trace->outlet, text.text, text.len);
 	wmk_ctf_text_free(&text);
@@ -54,8 +72,10 @@ int wmk_session_regenerate_metadata(struct wmk_session *session)
 	if (!session->tracing->options.outlet->metadata_replace)
 		return wmk_error_said(-ENOTSUP, "metadata is not written anew here");
 	for (struct trace *trace = session->traces; trace; trace = trace->next) {
-		int err = trace_again(session, trace);
+		int err = wmk_trace_ready(trace);
 
+		if (err == 0)
+			err = wmk_trace_again(trace);
 		if (err < 0 && first == 0)
 			first = err;
 	}

@@ -2,8 +2,8 @@
 /*
  * restore.c - a session as an earlier daemon had it: told to whoever keeps it (each), and made again from that (restore).
  *
- * Rings are mapped from their descriptors (rings.c), with the numbers and ids that they had: programs that still record into them, and
- * the trace files that a consumer goes on with, agree with us from the first moment.
+ * Rings are mapped from their descriptors, with the numbers and ids that they had: programs that still record into them, and the trace
+ * files that a consumer goes on with, agree with us from the first moment. Those whose descriptor nobody has are awaited (handback.c).
  */
 #include "session/internal.h"
 
@@ -70,20 +70,135 @@ int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ct
 	return 0;
 }
 
+/* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Not open at the outlet yet. */
+static struct trace *trace_restore(struct wmk_session *session, const struct wmk_restored_rings *is)
+{
+	struct trace *trace;
+
+	for (trace = session->traces; trace; trace = trace->next)
+		if (memcmp(trace->uuid, is->uuid, sizeof(trace->uuid)) == 0)
+			return trace;
+	if (strlen(is->sub) >= sizeof(trace->sub) || strncmp(is->sub, "ust/", 4) != 0 || strstr(is->sub, "..")) {
+		wmk_error(-EINVAL, "a trace at '%.60s'", is->sub);
+		return NULL;
+	}
+	trace = calloc(1, sizeof(*trace));
+	if (!trace) {
+		wmk_error(-ENOMEM, "no memory for a trace");
+		return NULL;
+	}
+	trace->session = session;
+	trace->uid = is->uid;
+	trace->pid = is->pid;
+	trace->start_time = is->start_time;
+	memcpy(trace->uuid, is->uuid, sizeof(trace->uuid));
+	strcpy(trace->sub, is->sub);
+	trace->restored = true;
+	trace->next = session->traces;
+	session->traces = trace;
+	return trace;
+}
+
+/* The same number, or the same streams. */
+static bool is_there(const struct rings *list, const struct trace *trace, const struct wmk_restored_rings *is)
+{
+	while (list && list->id != is->id && (list->trace != trace || list->stream_id != is->stream_id))
+		list = list->next;
+	return list != NULL;
+}
+
+int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd)
+{
+	struct wmk_session_channel *channel = wmk_session_channel_by_index(session, is->stream_id % WMK_CHANNEL_STREAMS);
+	struct trace *trace = channel ? trace_restore(session, is) : NULL;
+
+	if (trace && (is_there(session->rings, trace, is) || is_there(session->awaited, trace, is)))
+		return wmk_error(-EEXIST, "rings %llu are there twice", (unsigned long long)is->id);
+	struct rings *rings = trace ? wmk_rings_alloc(channel, trace, is->stream_id) : NULL;
+
+	if (!channel)
+		return wmk_error_said(-ENOENT, "no channel has number %u", is->stream_id);
+	if (!rings)
+		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
+	rings->id = is->id;
+	rings->inode = is->inode;
+	memcpy(rings->uuid, is->set_uuid, sizeof(rings->uuid));
+	if (is->stream_id < WMK_CHANNEL_STREAMS)
+		trace->declared |= 1ull << is->stream_id;
+	wmk_rings_link(&session->awaited, rings);
+	return fd >= 0 ? wmk_rings_regain(rings, fd) : 0;
+}
+
+void wmk_traces_look(struct wmk_session *session)
+{
+	const struct wmk_tracing_options *o = &session->tracing->options;
+	bool ended = false;
+
+	for (struct trace *trace = session->traces; trace; trace = trace->next)
+		if (trace->restored && trace->outlet && trace->pid && !trace->ended && !wmk_process_lives(trace->pid, trace->start_time))
+			trace->ended = ended = true;
+	if (ended && o->on_ended)
+		o->on_ended(o->data, session);
+}
+
+static int each(const struct rings *list, int (*one)(void *data, const struct wmk_restored_rings *is), void *data)
+{
+	int err = 0;
+
+	for (const struct rings *rings = list; rings && err == 0; rings = rings->next) {
+		const struct trace *trace = rings->trace;
+		struct wmk_restored_rings is = { .id = rings->id, .stream_id = rings->stream_id, .uid = trace->uid, .pid = trace->pid,
+						 .start_time = trace->start_time, .sub = trace->sub, .inode = rings->inode };
+
+		memcpy(is.uuid, trace->uuid, sizeof(is.uuid));
+		memcpy(is.set_uuid, rings->uuid, sizeof(is.set_uuid));
+		if (!trace->ended)
+			err = one(data, &is);
+	}
+	return err;
+}
+
+int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, const struct wmk_restored_rings *is), void *data)
+{
+	int err = each(session->rings, one, data);
+
+	return err == 0 ? each(session->awaited, one, data) : err;
+}
+
+static struct rings *by_id(struct rings *list, uint64_t id)
+{
+	while (list && list->id != id)
+		list = list->next;
+	return list;
+}
+
 int wmk_session_restore_id(struct wmk_session *session, uint64_t rings_id, uint32_t id, struct wmk_event_class *event)
 {
 	struct class *class = wmk_class_intern(session->tracing, event);
+	struct rings *rings = by_id(session->rings, rings_id);
 
 	if (!class)
 		return -ENOMEM;
-	for (struct rings *rings = session->rings; rings; rings = rings->next)
-		if (rings->id == rings_id)
-			return wmk_rings_id_restore(rings, class, id);
-	return wmk_error_said(-ENOENT, "no rings have number %llu", (unsigned long long)rings_id);
+	if (!rings)
+		rings = by_id(session->awaited, rings_id);
+	return rings ? wmk_rings_id_restore(rings, class, id) : wmk_error_said(-ENOENT, "no rings have number %llu", (unsigned long long)rings_id);
+}
+
+/* Who was here before may have been killed between writing something down and declaring it, or in the other order. */
+static void declare_again(struct wmk_session *session)
+{
+	if (!session->tracing->options.outlet->metadata_replace)
+		return;
+	for (struct trace *trace = session->traces; trace; trace = trace->next)
+		if (trace->outlet && wmk_trace_again(trace) < 0)
+			wmk_error_clear();       /* then it is as it was */
 }
 
 int wmk_session_restore_end(struct wmk_session *session)
 {
+	declare_again(session);
 	int err = wmk_session_enter(session->tracing, session);
 
 	if (err < 0)

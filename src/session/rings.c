@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -105,7 +106,7 @@ static void trace_place(struct trace *trace, const struct wmk_session *session, 
 	snprintf(trace->sub, sizeof(trace->sub), "ust/pid/%s-%d-%s/64-bit", plain, (int)trace->pid, when);
 }
 
-static int trace_open_here(struct wmk_session *session, struct trace *trace, bool restored)
+int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool restored)
 {
 	struct wmk_trace_info info = { .session = session->name, .path = session->path, .sub = trace->sub,
 				       .uid = session->uid, .gid = session->gid, .restored = restored };
@@ -118,11 +119,11 @@ static int trace_open_here(struct wmk_session *session, struct trace *trace, boo
 static int trace_open(struct wmk_session *session, struct trace *trace)
 {
 	const size_t len = strlen(trace->sub) - strlen("/64-bit");
-	int err = trace_open_here(session, trace, false);
+	int err = wmk_trace_open_here(session, trace, false);
 
 	for (unsigned n = 2; err == -EEXIST && trace->pid && n <= SAME_SECOND_MAX; n++) {
 		snprintf(trace->sub + len, sizeof(trace->sub) - len, "-%u/64-bit", n);
-		err = trace_open_here(session, trace, false);
+		err = wmk_trace_open_here(session, trace, false);
 	}
 	return err;
 }
@@ -137,6 +138,7 @@ static struct trace *trace_make(struct wmk_session *session, uid_t uid, pid_t pi
 		wmk_error(-ENOMEM, "no memory for a trace");
 		return NULL;
 	}
+	trace->session = session;
 	trace->uid = uid;
 	trace->pid = pid;
 	trace->start_time = start_time;
@@ -161,31 +163,37 @@ static struct trace *trace_make(struct wmk_session *session, uid_t uid, pid_t pi
 
 static struct trace *trace_get(struct wmk_session *session, uid_t uid, pid_t pid, uint64_t start_time, const char *name)
 {
-	for (struct trace *trace = session->traces; trace; trace = trace->next)
-		if (!trace->ended && trace->uid == uid && trace->pid == pid && trace->start_time == start_time)
-			return trace;
+	for (struct trace *trace = session->traces; trace; trace = trace->next) {
+		if (trace->ended || trace->uid != uid || trace->pid != pid || trace->start_time != start_time)
+			continue;
+		/* (one of a process that does not go on with it stays as it is) */
+		if (!pid || trace->outlet)
+			return wmk_trace_ready(trace) == 0 ? trace : NULL;
+	}
 	return trace_make(session, uid, pid, start_time, name);
 }
 
-int wmk_channel_text(const struct wmk_session_channel *channel, struct wmk_ctf_text *text)
+int wmk_channel_text(const struct wmk_session_channel *channel, uint32_t stream_id, struct wmk_ctf_text *text)
 {
 	const struct wmk_field *contexts[WMK_WIRE_CONTEXTS_MAX];
 
 	for (unsigned i = 0; i < channel->n_contexts; i++)
 		contexts[i] = &wmk_ctf_context(channel->contexts[i])->field;
-	return wmk_ctf_stream_text(text, channel->index, contexts, channel->n_contexts);
+	return wmk_ctf_stream_text(text, stream_id, contexts, channel->n_contexts);
 }
 
-static int declare_stream(struct trace *trace, struct wmk_session_channel *channel)
+static int declare_stream(const struct rings *rings)
 {
+	struct trace *trace = rings->trace;
 	struct wmk_ctf_text text = { 0 };
+	const bool first = rings->stream_id < WMK_CHANNEL_STREAMS;
 
-	if (trace->declared & 1ull << channel->index)
+	if (first && trace->declared & 1ull << rings->stream_id)
 		return 0;
-	int err = append(trace, channel->session, &text, wmk_channel_text(channel, &text));
+	int err = append(trace, rings->session, &text, wmk_channel_text(rings->channel, rings->stream_id, &text));
 
-	if (err == 0)
-		trace->declared |= 1ull << channel->index;
+	if (err == 0 && first)
+		trace->declared |= 1ull << rings->stream_id;
 	return err;
 }
 
@@ -193,16 +201,18 @@ static int declare_event(struct rings *rings, uint32_t id, const struct wmk_even
 {
 	struct wmk_ctf_text text = { 0 };
 
-	return append(rings->trace, rings->session, &text, wmk_ctf_event_text(&text, rings->channel->index, id, event));
+	return append(rings->trace, rings->session, &text, wmk_ctf_event_text(&text, rings->stream_id, id, event));
 }
 
 /* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int make_set(struct rings *rings, const struct wmk_ctl_channel *is)
+void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *ring)
 {
 	const struct wmk_tracing_options *o = &rings->session->tracing->options;
-	struct waymark_ring_options ring = {
-		.size = sizeof(ring),
+	const struct wmk_ctl_channel *is = &rings->channel->is;
+
+	*ring = (struct waymark_ring_options){
+		.size = sizeof(*ring),
 		.subbuf_size = (uint32_t)is->subbuf_size,
 		.n_subbufs = (uint32_t)is->n_subbufs,
 		.header_room = wmk_consumer_header_room((uint32_t)is->subbuf_size),
@@ -211,43 +221,103 @@ static int make_set(struct rings *rings, const struct wmk_ctl_channel *is)
 		.block_us = is->mode == WMK_MODE_OVERWRITE ? 0 : is->blocking_us,
 		.prefault = rings->channel->own ? 0 : PREFAULT_MAX,
 	};
+}
+
+static int make_set(struct rings *rings)
+{
+	struct waymark_ring_options ring;
+	struct stat st;
+
+	wmk_rings_geometry(rings, &ring);
 	int err = make_uuid(ring.uuid);
 
 	if (err == 0)
 		err = waymark_ring_set_create(&ring, &rings->set);
+	if (err == 0 && fstat(waymark_ring_set_fd(rings->set), &st) != 0)
+		err = -errno;
 	if (err < 0)
 		return wmk_error(err, "cannot make ring buffers of %u x %u bytes for each CPU: %s", ring.n_subbufs, ring.subbuf_size,
 				 strerror(-err));
-	wmk_ring_set_plugin_clock(rings->set, o->plugin_clock);
+	rings->inode = st.st_ino;
+	memcpy(rings->uuid, ring.uuid, sizeof(rings->uuid));
+	wmk_ring_set_plugin_clock(rings->set, rings->session->tracing->options.plugin_clock);
 	return 0;
 }
 
-static uint64_t clock_now(const struct wmk_tracing *tracing)
+uint64_t wmk_tracing_now(const struct wmk_tracing *tracing)
 {
 	if (tracing->options.plugin_clock)
 		return tracing->options.plugin_clock();
 	return tracing->clock.kind == WMK_CLOCK_COUNTER ? wmk_clock_counter() : wmk_clock_monotonic();
 }
 
-static int rings_open(struct rings *rings)
+int wmk_rings_open_here(struct rings *rings, bool restored)
 {
-	struct wmk_session_channel *channel = rings->channel;
-	struct wmk_tracing *tracing = rings->session->tracing;
-	struct wmk_rings_info info = {
-		/* relaxed: only that no two are alike */
-		.id = atomic_fetch_add_explicit(&tracing->rings_made, 1, memory_order_relaxed) + 1,
-		.channel = channel->is.name, .stream_id = channel->index, .options = &channel->is, .start_ts = clock_now(tracing),
+	const struct wmk_session_channel *channel = rings->channel;
+	const struct wmk_tracing *tracing = rings->session->tracing;
+	char name[WMK_RINGS_NAME];
+	const struct wmk_rings_info info = {
+		.id = rings->id, .channel = name, .stream_id = rings->stream_id, .options = &channel->is, .start_ts = wmk_tracing_now(tracing),
+		.restored = restored,
 	};
-	int err = make_set(rings, &channel->is);
 
-	rings->id = info.id;
-	if (err == 0)
-		err = declare_stream(rings->trace, channel);
-	return err < 0 ? err : tracing->options.outlet->rings_open(rings->trace->outlet, &info, rings->set, &rings->outlet);
+	wmk_rings_name(channel, rings->stream_id, name);
+	return tracing->options.outlet->rings_open(rings->trace->outlet, &info, rings->set, &rings->outlet);
 }
 
-/* Not open yet, and not the session's. */
-static struct rings *rings_alloc(struct wmk_session_channel *channel, struct trace *trace)
+static int rings_open(struct rings *rings)
+{
+	struct wmk_tracing *tracing = rings->session->tracing;
+	int err = make_set(rings);
+
+	/* relaxed: only that no two are alike */
+	rings->id = atomic_fetch_add_explicit(&tracing->rings_made, 1, memory_order_relaxed) + 1;
+	if (err == 0)
+		err = declare_stream(rings);
+	return err < 0 ? err : wmk_rings_open_here(rings, false);
+}
+
+void wmk_rings_name(const struct wmk_session_channel *channel, uint32_t stream_id, char name[WMK_RINGS_NAME])
+{
+	const uint32_t before = stream_id / WMK_CHANNEL_STREAMS;
+
+	if (before)
+		snprintf(name, WMK_RINGS_NAME, "%s~%u", channel->is.name, before + 1);
+	else
+		snprintf(name, WMK_RINGS_NAME, "%s", channel->is.name);
+}
+
+static bool is_taken(const struct rings *list, const struct trace *trace, uint32_t stream_id, const char *name)
+{
+	char other[WMK_RINGS_NAME];
+
+	for (const struct rings *rings = list; rings; rings = rings->next) {
+		if (rings->trace != trace)
+			continue;
+		wmk_rings_name(rings->channel, rings->stream_id, other);
+		if (rings->stream_id == stream_id || strcmp(name, other) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The channel's, or behind those that the channel has in this trace already: a program may still hand them back. */
+static uint32_t stream_new(const struct wmk_session_channel *channel, const struct trace *trace)
+{
+	const struct wmk_session *session = channel->session;
+	uint32_t id = channel->index;
+	char name[WMK_RINGS_NAME];
+
+	wmk_rings_name(channel, id, name);
+	while (is_taken(session->rings, trace, id, name) || is_taken(session->awaited, trace, id, name) ||
+	       (id >= WMK_CHANNEL_STREAMS && id <= channel->spent_stream)) {
+		id += WMK_CHANNEL_STREAMS;
+		wmk_rings_name(channel, id, name);
+	}
+	return id;
+}
+
+struct rings *wmk_rings_alloc(struct wmk_session_channel *channel, struct trace *trace, uint32_t stream_id)
 {
 	struct rings *rings = calloc(1, sizeof(*rings));
 
@@ -259,6 +329,7 @@ static struct rings *rings_alloc(struct wmk_session_channel *channel, struct tra
 	rings->session = channel->session;
 	rings->trace = trace;
 	rings->channel = channel;
+	rings->stream_id = stream_id;
 	rings->field_limit = (uint32_t)channel->is.field_limit;
 	rings->n_contexts = channel->n_contexts;
 	memcpy(rings->contexts, channel->contexts, sizeof(rings->contexts));
@@ -267,115 +338,35 @@ static struct rings *rings_alloc(struct wmk_session_channel *channel, struct tra
 	return rings;
 }
 
-static void rings_link(struct rings *rings)
+void wmk_rings_link(struct rings **list, struct rings *rings)
 {
 	rings->channel->laid_out = true;
-	rings->next = rings->session->rings;
-	rings->session->rings = rings;
+	rings->next = *list;
+	*list = rings;
 }
 
 static struct rings *rings_make(struct wmk_session_channel *channel, struct trace *trace)
 {
-	struct rings *rings = rings_alloc(channel, trace);
+	struct rings *rings = wmk_rings_alloc(channel, trace, stream_new(channel, trace));
 
 	if (!rings)
 		return NULL;
 	if (rings_open(rings) < 0) {
+		channel->spent_stream = rings->stream_id;
 		wmk_rings_put(rings);
 		return NULL;
 	}
-	rings_link(rings);
+	wmk_rings_link(&rings->session->rings, rings);
 	return rings;
 }
 
-/* ── restored ────────────────────────────────────────────────────────────────────────────────────────── */
-
-static struct trace *trace_restore(struct wmk_session *session, const struct wmk_restored_rings *is)
+static bool is_awaited(const struct trace *trace)
 {
-	struct trace *trace;
+	const struct rings *rings = trace->session->awaited;
 
-	for (trace = session->traces; trace; trace = trace->next)
-		if (memcmp(trace->uuid, is->uuid, sizeof(trace->uuid)) == 0)
-			return trace;
-	if (strlen(is->sub) >= sizeof(trace->sub) || strncmp(is->sub, "ust/", 4) != 0 || strstr(is->sub, "..")) {
-		wmk_error(-EINVAL, "a trace at '%.60s'", is->sub);
-		return NULL;
-	}
-	trace = calloc(1, sizeof(*trace));
-	if (!trace) {
-		wmk_error(-ENOMEM, "no memory for a trace");
-		return NULL;
-	}
-	trace->uid = is->uid;
-	trace->pid = is->pid;
-	trace->start_time = is->start_time;
-	memcpy(trace->uuid, is->uuid, sizeof(trace->uuid));
-	strcpy(trace->sub, is->sub);
-	trace->restored = true;
-	if (trace_open_here(session, trace, true) < 0) {
-		free(trace);
-		return NULL;
-	}
-	trace->next = session->traces;
-	session->traces = trace;
-	return trace;
-}
-
-int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd)
-{
-	struct wmk_session_channel *channel = wmk_session_channel_by_index(session, is->stream_id);
-	struct trace *trace = channel ? trace_restore(session, is) : NULL;
-	struct rings *rings = trace ? rings_alloc(channel, trace) : NULL;
-
-	if (!rings)
-		return channel ? real_error() : wmk_error_said(-ENOENT, "no channel has number %u", is->stream_id);
-	struct wmk_rings_info info = { .id = is->id, .channel = channel->is.name, .stream_id = channel->index, .options = &channel->is,
-				       .start_ts = clock_now(session->tracing), .restored = true };
-	const uint64_t bytes = wmk_rings_bytes(&channel->is);
-	int err = wmk_owner_rings_take(session->tracing, session->uid, bytes, true), mapped;
-
-	rings->id = is->id;
-	rings->bytes = err == 0 ? bytes : 0;
-	mapped = err == 0 ? waymark_ring_set_open_reader(fd, &rings->set) : 0;
-	if (mapped < 0)
-		err = wmk_error(mapped, "cannot map the rings of channel '%s'", channel->is.name);
-	if (err == 0)
-		err = session->tracing->options.outlet->rings_open(trace->outlet, &info, rings->set, &rings->outlet);
-	if (err < 0) {
-		wmk_rings_put(rings);
-		return err;
-	}
-	trace->declared |= 1ull << channel->index;
-	rings_link(rings);
-	return 0;
-}
-
-void wmk_traces_look(struct wmk_session *session)
-{
-	const struct wmk_tracing_options *o = &session->tracing->options;
-	bool ended = false;
-
-	for (struct trace *trace = session->traces; trace; trace = trace->next)
-		if (trace->restored && trace->pid && !trace->ended && !wmk_process_lives(trace->pid, trace->start_time))
-			trace->ended = ended = true;
-	if (ended && o->on_ended)
-		o->on_ended(o->data, session);
-}
-
-int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, const struct wmk_restored_rings *is), void *data)
-{
-	int err = 0;
-
-	for (const struct rings *rings = session->rings; rings && err == 0; rings = rings->next) {
-		const struct trace *trace = rings->trace;
-		struct wmk_restored_rings is = { .id = rings->id, .stream_id = rings->channel->index, .uid = trace->uid, .pid = trace->pid,
-						 .start_time = trace->start_time, .sub = trace->sub };
-
-		memcpy(is.uuid, trace->uuid, sizeof(is.uuid));
-		if (!trace->ended)
-			err = one(data, &is);
-	}
-	return err;
+	while (rings && rings->trace != trace)
+		rings = rings->next;
+	return rings != NULL;
 }
 
 /* A process's own trace without rings: nobody would end it, as its process has nothing of it. */
@@ -386,6 +377,8 @@ static void trace_unmake(struct wmk_session *session, struct trace *trace)
 	for (const struct rings *rings = session->rings; rings; rings = rings->next)
 		if (rings->trace == trace)
 			return;
+	if (is_awaited(trace))
+		return;
 	while (*at != trace)
 		at = &(*at)->next;
 	*at = trace->next;
@@ -564,7 +557,7 @@ static int rings_close(struct rings *rings)
 
 int wmk_rings_close(struct wmk_session *session, bool ended_only)
 {
-	int first = 0;
+	int first = ended_only ? 0 : wmk_rings_give_up(session);
 
 	for (struct rings **at = &session->rings; *at;) {
 		struct rings *rings = *at;
@@ -582,12 +575,13 @@ int wmk_rings_close(struct wmk_session *session, bool ended_only)
 	for (struct trace **at = &session->traces; *at;) {
 		struct trace *trace = *at;
 
-		if (ended_only && !trace->ended) {
+		if (ended_only && (!trace->ended || is_awaited(trace))) {
 			at = &trace->next;
 			continue;
 		}
 		*at = trace->next;
-		session->tracing->options.outlet->trace_close(trace->outlet);
+		if (trace->outlet)
+			session->tracing->options.outlet->trace_close(trace->outlet);
 		free(trace);
 	}
 	return first;

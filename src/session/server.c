@@ -207,7 +207,7 @@ static void take_over(struct server *server)
 		return;
 	int err = wmk_outlet_take_over(server->outlet);
 	if (err < 0) {
-		snprintf(words, sizeof(words), "what an earlier session daemon recorded cannot be taken over: ");
+		snprintf(words, sizeof(words), "sessions of an earlier daemon wait for a consumer daemon: ");
 		wmk_error_text(words + strlen(words), sizeof(words) - strlen(words));
 		say(server, words);
 		wmk_error_clear();

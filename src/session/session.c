@@ -177,6 +177,7 @@ int wmk_session_stop(struct wmk_session *session)
 
 int wmk_session_flush(struct wmk_session *session)
 {
+	wmk_rings_regain_again(session);
 	return wmk_rings_each(session, session->tracing->options.outlet->rings_flush);
 }
 

@@ -92,6 +92,13 @@ static int channel_number(struct app *app, struct rings *rings)
 	return (int)at;
 }
 
+int wmk_shadow_expect(struct app *app, struct rings *rings)
+{
+	int number = channel_number(app, rings);
+
+	return number < 0 ? number : 0;
+}
+
 static int channel_tell(struct app *app, uint32_t number)
 {
 	struct app_channel *ch = &app->channels[number];

@@ -36,6 +36,8 @@ static const struct wmk_member rings_members[] = {
 	WMK_MEMBER_OF_U32(state_rings, stream_id),
 	WMK_MEMBER_OF_UUID(state_rings, uuid),
 	WMK_MEMBER_OF_TEXT(state_rings, sub, 255),
+	WMK_MEMBER_OF_UUID(state_rings, set),
+	WMK_MEMBER_OF_U64(state_rings, inode),
 };
 static const struct wmk_object rings_object = WMK_OBJECT_OF("rings", state_rings, rings_members);
 
@@ -125,8 +127,9 @@ static int gather_rings(void *data, const struct wmk_restored_rings *is)
 	if (!made)
 		return -ENOMEM;
 	*made = (struct state_rings){ .id = is->id, .uid = is->uid, .pid = (uint64_t)is->pid, .start_time = is->start_time,
-				      .stream_id = is->stream_id, .sub = is->sub };
+				      .stream_id = is->stream_id, .sub = is->sub, .inode = is->inode };
 	memcpy(made->uuid, is->uuid, sizeof(made->uuid));
+	memcpy(made->set, is->set_uuid, sizeof(made->set));
 	if (is->id > g->last_rings)
 		g->last_rings = is->id;
 	return 0;

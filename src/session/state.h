@@ -7,7 +7,7 @@
  *         N.ids                       ids of events in its rings, appended before any program hears of them
  *         clock.json                  the trace clock as the first daemon measured it
  *
- * The rings themselves are the consumer daemon's to keep (and the programs'). What is read is trusted no more than what a client says: the core
+ * The rings themselves are the consumer daemon's to keep, and the programs'. What is read is trusted no more than what a client says: the core
  * checks it again. Any thread; what is about one session is called with its lock held.
  */
 #ifndef WMK_SESSION_STATE_H
@@ -35,11 +35,15 @@ uint64_t wmk_state_last_rings(const struct wmk_state *state);
  */
 int wmk_state_clock(struct wmk_state *state, struct wmk_clock *clock);
 
-/* The descriptor of the rings' memory, which stays the callback's; -1: nobody has it any more. */
+/*
+ * The descriptor of the rings' memory, which stays the callback's; -ENOENT: who emptied them is there, and has them no more; else negative:
+ * nobody is left who had them.
+ */
 typedef int wmk_state_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id);
 /*
- * Make all sessions again, before any program comes. A session that recorded, and of whose rings nothing is left, ends: it is told, and
- * forgotten. Returns how many were made again.
+ * Make all sessions again, before any program comes. Rings that nobody has are awaited from programs (handback.c), but those of a process
+ * that ended are finished if whoever emptied them says so. A session of which nothing can be made again ends: it is told, and forgotten.
+ * Returns how many were made again.
  */
 unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing, wmk_state_held *held, void *data);
 

@@ -20,9 +20,9 @@ struct state_channel {
 };
 
 struct state_rings {
-	uint64_t id, uid, pid, start_time;
+	uint64_t id, uid, pid, start_time, inode;
 	uint32_t stream_id;
-	uint8_t uuid[16];
+	uint8_t uuid[16], set[16];
 	const char *sub;
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ctl/json.h"
+#include "session/internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -139,31 +140,60 @@ static int channels_restore(const struct state_session *is, struct wmk_session *
 	return err;
 }
 
-/* How many are there again. */
-static unsigned rings_restore(const struct wmk_state *state, const struct state_session *is, struct wmk_session *session, wmk_state_held *held,
-			      void *data)
+/* Of a process that is gone, and nobody has anything of its trace: it was written out, and we were killed before that was written down. */
+static bool is_over(const struct state_session *is, const struct state_rings *r, wmk_state_held *held, void *data)
 {
-	unsigned n = 0;
-	char words[400];
+	if (r->pid == 0 || wmk_process_lives((pid_t)r->pid, r->start_time))
+		return false;
+	for (uint32_t i = 0; i < is->rings.n; i++) {
+		const struct state_rings *other = (const struct state_rings *)is->rings.items + i;
+
+		if (memcmp(other->uuid, r->uuid, sizeof(r->uuid)) == 0 && held(data, other->uuid, other->stream_id) != -ENOENT)
+			return false;
+	}
+	return true;
+}
+
+static int rings_restore_one(const struct state_session *is, const struct state_rings *r, struct wmk_session *session, wmk_state_held *held,
+			     void *data)
+{
+	struct wmk_restored_rings rings = { .id = r->id, .stream_id = r->stream_id, .uid = (uid_t)r->uid, .pid = (pid_t)r->pid,
+					    .start_time = r->start_time, .sub = r->sub, .inode = r->inode };
+
+	memcpy(rings.uuid, r->uuid, sizeof(rings.uuid));
+	memcpy(rings.set_uuid, r->set, sizeof(rings.set_uuid));
+	if (r->uid >= UINT32_MAX || r->pid > INT32_MAX)
+		return wmk_error(-EINVAL, "user %llu, process %llu", (unsigned long long)r->uid, (unsigned long long)r->pid);
+	if (is_over(is, r, held, data))
+		return 0;
+	int fd = held(data, r->uuid, r->stream_id);
+	return wmk_session_restore_rings(session, &rings, fd >= 0 ? fd : -1);
+}
+
+/* -errno: none of them; the first error. What else cannot be is told, and the session goes on without it. */
+static int rings_restore(const struct wmk_state *state, const struct state_session *is, struct wmk_session *session, wmk_state_held *held,
+			 void *data)
+{
+	uint32_t failed = 0;
+	int first = 0;
+	char words[400] = "";
 
 	for (uint32_t i = 0; i < is->rings.n; i++) {
-		const struct state_rings *r = (const struct state_rings *)is->rings.items + i;
-		struct wmk_restored_rings rings = { .id = r->id, .stream_id = r->stream_id, .uid = (uid_t)r->uid, .pid = (pid_t)r->pid,
-						    .start_time = r->start_time, .sub = r->sub };
-		int fd = r->uid < UINT32_MAX && r->pid <= INT32_MAX ? held(data, r->uuid, r->stream_id) : -1;
+		int err = rings_restore_one(is, (const struct state_rings *)is->rings.items + i, session, held, data);
 
-		memcpy(rings.uuid, r->uuid, sizeof(rings.uuid));
-		if (fd < 0)
+		if (err >= 0)
 			continue;
-		if (wmk_session_restore_rings(session, &rings, fd) == 0) {
-			n++;
-			continue;
+		if (failed++ == 0) {
+			wmk_error_text(words, sizeof(words));
+			first = err;
 		}
-		wmk_state_say(state, "session %.100s: rings of its trace %.100s cannot be taken over: %s", is->name, r->sub,
-			      wmk_error_text(words, sizeof(words)));
 		wmk_error_clear();
 	}
-	return n;
+	if (failed && failed == is->rings.n)
+		return wmk_error(first, "of the rings that it recorded into, none can be taken over: %.200s", words);
+	if (failed)
+		wmk_state_say(state, "session %.100s: %u of its %u rings cannot be taken over: %s", is->name, failed, is->rings.n, words);
+	return 0;
 }
 
 static int id_restore(struct wmk_session *session, const struct state_id *head, const uint8_t *bytes)
@@ -257,8 +287,8 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 	if (err < 0)
 		return err;
 	err = channels_restore(is, session);
-	if (err == 0 && rings_restore(state, is, session, held, data) == 0 && is->rings.n)
-		err = wmk_error_said(-ENOENT, "of the rings that it recorded into, nothing is left");
+	if (err == 0)
+		err = rings_restore(state, is, session, held, data);
 	if (err == 0)
 		err = ids_restore(state, entry, session);
 	entry->uid = (uid_t)is->uid;

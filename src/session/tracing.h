@@ -105,11 +105,6 @@ struct wmk_tracing_options {
 	 * lock.
 	 */
 	int (*on_id)(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event);
-	/*
-	 * Optional, from a shard's thread. A program of this user records into rings that an earlier daemon gave it (a controller that
-	 * persists): `fd`, valid within the call, is what it says to be their descriptor. Nothing of it can be trusted.
-	 */
-	void (*on_rings)(void *data, uid_t uid, const uint8_t uuid[16], int fd);
 	/* Optional. Something of the session ended by itself (a process with rings of its own died): call wmk_session_reap() soon, elsewhere. */
 	void (*on_ended)(void *data, struct wmk_session *session);
 	void *data;
@@ -205,6 +200,11 @@ void wmk_session_reap(struct wmk_session *session);
  * locked), put.
  */
 void wmk_session_destroy(struct wmk_session *session);
+/*
+ * How many ring sets of daemons before this one no program has handed back, and in words which they are and how much they hold (cut to
+ * fit).
+ */
+unsigned wmk_session_awaited(struct wmk_session *session, char *words, size_t size);
 /* After the update that followed the destruction: all is written, rings and traces are closed. The final state at *last if not NULL. */
 int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last, struct wmk_arena *arena);
 
@@ -219,6 +219,8 @@ struct wmk_restored_rings {
 	uint64_t start_time;
 	uint8_t uuid[16];                /* of the trace */
 	const char *sub;
+	uint8_t set_uuid[16];            /* of the ring set (waymark_ring_options.uuid), and the inode of its memory: */
+	uint64_t inode;                  /* by these a program is believed that hands it back */
 };
 
 /* Locked. Stops at the first that is not 0, and returns it. */
@@ -234,7 +236,10 @@ int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, c
 int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_options *options, const struct wmk_ctl_session *is,
 			struct wmk_session **session);
 int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own);
-/* `fd` of the ring set: the caller's. -ENOENT: no channel has that number. */
+/*
+ * `fd` of the ring set: the caller's; -1: nobody has it, and it is awaited from programs: until one hands it back, new rings are made for
+ * those that record. -ENOENT: no channel has that number. After any other error with a descriptor it is awaited too.
+ */
 int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd);
 /* Takes the class over. */
 int wmk_session_restore_id(struct wmk_session *session, uint64_t rings_id, uint32_t id, struct wmk_event_class *event);

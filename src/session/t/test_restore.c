@@ -366,12 +366,22 @@ static void test_lies(void **state)
 	rings.sub = "/etc";
 	lie_rings(session, rings, kept.rings[0].fd, -EINVAL);
 	rings.sub = "ust/uid/0/64-bit";
-	lie_rings(session, rings, -1, -EBADF);
+	/* what nobody has, and what is no set, is awaited: each once */
+	struct wmk_restored_rings beside = rings;
+
+	beside.id += 100;
+	beside.stream_id += 64;
+	lie_rings(session, beside, -1, 0);
+	lie_rings(session, beside, -1, -EEXIST);
+	beside.id++;
+	lie_rings(session, beside, -1, -EEXIST);
+	beside.stream_id += 64;
 	int memory = memfd_create("lie", MFD_CLOEXEC);
 
 	assert_int_equal(ftruncate(memory, 1 << 20), 0);
-	assert_true(wmk_session_restore_rings(session, &rings, memory) < 0);
+	assert_true(wmk_session_restore_rings(session, &beside, memory) < 0);
 	close(memory);
+	assert_int_equal(wmk_session_awaited(session, NULL, 0), 2);
 	assert_int_equal(next.rings_open, 0);
 	lie_rings(session, rings, kept.rings[0].fd, 0);
 	assert_int_equal(wmk_event_decode(kept.ids[0].bytes, (size_t)kept.ids[0].len, &event), 0);

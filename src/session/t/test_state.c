@@ -277,26 +277,47 @@ static void the_next_daemon_goes_on(void **state)
 	daemon_close();
 }
 
-static void what_nobody_holds_ends(void **state)
+/* Of both daemons nothing is left: the sessions are there, and wait for their rings. */
+static void what_nobody_holds_is_awaited(void **state)
 {
+	struct wmk_session *session;
 	struct program program;
+	char words[300];
 
 	(void)state;
 	daemon_open(held);
 	wmk_session_put(session_make("lost"));
 	program_open(&program, scene.shards);
 	program_close(&program);
+	const unsigned made = outlet.n;
+	for (unsigned round = 1; round < 4; round++) {
+		daemon_close();
+		outlet.reopened = 0;
+		daemon_open(held_nothing);
+		assert_int_equal(scene.restored, 1);
+		assert_int_equal(outlet.reopened, 0);
+		session = wmk_session_get(scene.tracing, getuid(), "lost");
+		assert_non_null(session);
+		assert_int_equal(wmk_session_lock(session), 0);
+		assert_int_equal(wmk_session_awaited(session, words, sizeof(words)), made * round);
+		assert_non_null(strstr(words, "goods of user "));
+		wmk_session_unlock(session);
+		wmk_session_put(session);
+		/* Who has nothing of it gets others. */
+		program_open(&program, scene.shards);
+		assert_int_equal(program_enabled(&program), 2);
+		program_close(&program);
+		assert_int_equal(outlet.n, made * (round + 1));
+		assert_int_equal(outlet.rings[outlet.n - 1].stream_id / 64, round);
+	}
+	assert_int_equal(scene.said, 0);
 	daemon_close();
-	daemon_open(held_nothing);
-	assert_int_equal(scene.restored, 0);
-	assert_int_equal(scene.said, 1);
-	assert_null(wmk_session_get(scene.tracing, getuid(), "lost"));
-	assert_int_equal(files(), 0);
 	/* One that has recorded nothing yet is there again. */
+	daemon_open(held_nothing);
 	wmk_session_put(session_make("fresh"));
 	daemon_close();
 	daemon_open(held_nothing);
-	assert_int_equal(scene.restored, 1);
+	assert_int_equal(scene.restored, 2);
 	daemon_close();
 }
 
@@ -422,7 +443,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_next_daemon_goes_on, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(what_nobody_holds_ends, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(what_nobody_holds_is_awaited, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(half_an_id, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(lies, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(one_clock_for_a_session, scene_open, scene_close),
