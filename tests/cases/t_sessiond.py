@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: MIT
 """The session daemon as a process: one at a time, sockets handed over, idle, killed and ended while programs record."""
 import contextlib
+import fcntl
+import glob
 import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -44,6 +47,19 @@ class Daemon:
         done = subprocess.run([self.case.program('control'), *words], env=self.env, capture_output=True, text=True, timeout=120)
         check(done.returncode == status, 'control %s: status %d: %s', ' '.join(words), done.returncode, done.stderr)
         return json.loads(done.stdout) if done.stdout else done.stderr
+
+    def kill_both(self):
+        """In any order."""
+        pids = [self.process.pid, self.consumer()]
+        self.case.random.shuffle(pids)
+        for pid in filter(None, pids):
+            os.kill(pid, signal.SIGKILL)
+        self.process.wait(60)
+
+    def shut_down(self):
+        self.control('shutdown')
+        check(self.process.wait(60) == 0, 'it ended with %s', self.process.returncode)
+        wait_for(lambda: not self.consumer(), 'the consumer daemon to end')
 
     def consumer(self):
         with contextlib.suppress(OSError, ValueError):
@@ -136,6 +152,16 @@ def idle(case):
         d.process.wait(60)
 
 
+def programs_that_record(d):
+    """Those that have registered since the daemon started."""
+    return [app for app in d.control('apps').get('apps', []) if app.get('connected') and app.get('n_events')]
+
+
+def second_rings(trace):
+    """Streams of rings that were made beside those that were awaited."""
+    return [name for _, _, names in os.walk(trace) for name in names if '~' in name]
+
+
 def goes_on(case):
     """Killed and ended, started again, at random moments while programs record: every record is there, once."""
     need('babeltrace', 'babeltrace2')
@@ -159,9 +185,185 @@ def goes_on(case):
             last = d.control('destroy=s')['sessions'][0]['counts']
             check_sequences(Trace(trace), case.board, last.get('lost', 0))
             check(last.get('records', 0) >= 90000 and not last.get('lost'), 'the counts are %s', last)
-            d.control('shutdown')
-            check(d.process.wait(60) == 0, 'it ended with %s', d.process.returncode)
-            wait_for(lambda: not d.consumer(), 'the consumer daemon to end')
+            d.shut_down()
+
+
+def both_killed(case):
+    """Both daemons killed at the same moment, while programs record: what the programs hand back is recorded on, nothing is lost or twice."""
+    need('babeltrace', 'babeltrace2')
+    for turn in range(rounds(10)):
+        trace = case.path('trace%d' % turn)
+        case.board.__init__(case.board.path)
+        with daemon(case) as d:
+            check(d.start() == '+', 'it did not start')
+            d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
+            busy = [subprocess.Popen([case.program('busy'), 'paced', '2', '40000', '3000'], env=d.env, start_new_session=True) for _ in range(2)]
+            case.started += busy
+            wait_for(lambda: case.board.flag(0) == 4, 'four threads to record')
+            for _ in range(3):
+                wait_for(lambda: len(programs_that_record(d)) == 2, 'both programs to register')
+                time.sleep(case.random.random() * 0.15)          # the moment, not a condition
+                check(all(program.poll() is None for program in busy), 'the programs ended before it was tried')
+                d.kill_both()
+                time.sleep(case.random.random() * 0.1)
+                check(d.start() == '+', 'it did not start again: %s', slurp(case.path('sessiond.err')))
+                listed = d.control('list')
+                check(listed['sessions'] and listed['sessions'][0].get('active'), 'the session is not there: %s', listed)
+            for program in busy:
+                check(program.wait(120) == 0, 'a program ended with %s', program.returncode)
+            check(not second_rings(trace), 'they did not go on with the rings that they had: %s', second_rings(trace))
+            ended = d.control('destroy=s')
+            check(not ended.get('warnings'), 'it warns: %s', ended)
+            last = ended['sessions'][0]['counts']
+            check_sequences(Trace(trace), case.board, last.get('lost', 0))
+            check(last.get('records', 0) >= 160000 and not last.get('lost'), 'the counts are %s', last)
+            d.shut_down()
+
+
+def programs_ended_meanwhile(case):
+    """Rings that nobody hands back: those who come are recorded beside them, and it is told what may be missing."""
+    need('babeltrace', 'babeltrace2')
+    trace = case.path('trace')
+    with daemon(case) as d:
+        check(d.start() == '+', 'it did not start')
+        d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
+        for turn in range(3):
+            busy = subprocess.Popen([case.program('busy'), 'count', '2', '5000', '0'], env=d.env, start_new_session=True)
+            case.started.append(busy)
+            check(busy.wait(120) == 0, 'the program ended with %s', busy.returncode)
+            stopped = d.control('stop=s')                        # all is in the files; nothing is lost with the rings, which are lost
+            check(('handed back' in str(stopped.get('warnings'))) == (turn > 0), 'after %d ends of both daemons it said: %s', turn, stopped)
+            d.control('start=s')
+            d.kill_both()
+            check(d.start() == '+', 'it did not start again: %s', slurp(case.path('sessiond.err')))
+            check(d.control('list')['sessions'][0].get('active'), 'the session is not there')
+        check({n.split('~')[1][0] for n in second_rings(trace)} == {'2', '3'}, 'the streams are %s', second_rings(trace))
+        ended = d.control('destroy=s')
+        check('3 ring sets' in str(ended['warnings']) or '6 ring sets' in str(ended['warnings']), 'it said: %s', ended)
+        check_sequences(Trace(trace), case.board, 0)
+        d.shut_down()
+
+
+HELLO, WELCOME, EVENTS_END, DONE, ERROR, RINGS = 1, 2, 5, 10, 14, 15
+WITH_FD = 1
+
+
+class Liar:
+    """A client that speaks as a program does, by hand."""
+
+    def __init__(self, rundir):
+        self.socket, self.bytes = socket.socket(socket.AF_UNIX), b''
+        self.socket.settimeout(60)
+        self.socket.connect(os.path.join(rundir, 'app.sock'))
+        hello = struct.pack('<IIIIQQQqQ32s37s65s', 1, 64, os.getpid(), os.getppid(), 0, 7, 0, 0, 0, b'', b'', b'liar')
+        self.send(HELLO, hello + b'\0' * (-len(hello) % 8))
+        kind, _ = self.receive()
+        check(kind == WELCOME, 'the daemon said %d, not WELCOME', kind)
+
+    def send(self, kind, body, fd=None):
+        frame = struct.pack('<IHHII', len(body), kind, 1, 0, 0 if fd is None else WITH_FD) + body
+        socket.send_fds(self.socket, [frame], [] if fd is None else [fd])
+
+    def receive(self):
+        while True:
+            if len(self.bytes) >= 16:
+                length, kind = struct.unpack_from('<IH', self.bytes)
+                if len(self.bytes) >= 16 + length:
+                    body, self.bytes = self.bytes[16:16 + length], self.bytes[16 + length:]
+                    return kind, body
+            more, fds, _, _ = socket.recv_fds(self.socket, 65536, 64)
+            for fd in fds:
+                os.close(fd)
+            check(more, 'the daemon closed the connection')
+            self.bytes += more
+
+    def hand_back(self, uuid, fd):
+        """What it answers before DONE."""
+        self.send(RINGS, uuid, fd)
+        self.send(EVENTS_END, struct.pack('<I', 1))
+        answers = []
+        while not answers or answers[-1][0] != DONE:
+            answers.append(self.receive())
+        return [(kind, body[4:].decode(errors='replace')) for kind, body in answers[:-1]]
+
+
+def lie(rundir, uuid, fd, words=None, user=None):
+    """Hand it in from a process of its own, as `user`: it must be refused with these words, or without any."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            if user:
+                os.setgroups([])
+                os.setresgid(user, user, user)
+                os.setresuid(user, user, user)
+            answers = Liar(rundir).hand_back(uuid, fd)
+            status = 0 if (any(kind == ERROR and words in text for kind, text in answers) if words else not answers) else 2
+            if status:
+                print('# answered with %s' % answers, flush=True)
+        finally:
+            os._exit(status)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def false_sets(fd, other):
+    """(what it is, a descriptor that is not the set `fd` but looks like it)"""
+    size, header = os.fstat(fd).st_size, os.pread(fd, 4096, 0)
+    yield 'another set', other
+    yield 'no set', os.open('/dev/null', os.O_RDWR)
+    yield 'a socket', socket.socketpair()[0].detach()
+    for what, length, text, seals in (('a copy', size, header, 14), ('one without seals', size, header, 0), ('one that is too short', 8192, header, 14),
+                                      ('rubbish', size, b'\xff' * 4096, 14)):
+        fake = os.memfd_create('fake', os.MFD_ALLOW_SEALING)
+        os.ftruncate(fake, length)
+        os.pwrite(fake, text, 0)
+        if seals:
+            fcntl.fcntl(fake, 1033, seals & ~8)          # F_ADD_SEALS: shrink, grow
+        yield what, fake
+
+
+def programs_that_lie(case):
+    """What is handed in and is not the set that is awaited, or not from the user who recorded, changes nothing."""
+    if os.geteuid() != 0:
+        raise Skip('only root can be somebody else')
+    need('babeltrace', 'babeltrace2')
+    trace = case.path('trace')
+    for path in case.directory, os.path.dirname(case.directory):
+        if os.stat(path).st_mode & 1 == 0:
+            os.chmod(path, 0o711)
+    with daemon(case) as d:
+        d.start()
+        d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
+        busy = subprocess.Popen([case.program('busy'), 'paced', '2', '20000', '3000'], env=d.env, start_new_session=True)
+        case.started.append(busy)
+        wait_for(lambda: case.board.flag(0) == 2, 'two threads to record')
+        busy.send_signal(signal.SIGSTOP)                         # it hands nothing back before the liars had their turn
+        wait_for(lambda: ') T ' in slurp('/proc/%d/stat' % busy.pid), 'the program to stop')
+        d.kill_both()
+        kept = {r['inode']: bytes.fromhex(r['set'].replace('-', '')) for r in json.loads(slurp(d.rundir + '/state/1.json'))['rings']}
+        held = {}
+        for path in glob.glob('/proc/%d/task/*/fd/*' % busy.pid):        # the tracer's thread has a table of its own
+            with contextlib.suppress(OSError):
+                held[os.stat(path).st_ino] = path
+        (one, uuid), (other, _) = [(os.open(held[inode], os.O_RDWR), uuid) for inode, uuid in kept.items()]
+        check(d.start() == '+', 'it did not start again: %s', slurp(case.path('sessiond.err')))
+        check(lie(d.rundir, os.urandom(16), one), 'a uuid that nobody knows')
+        check(lie(d.rundir, uuid, one, user=65534), 'the right set, by another user')
+        for what, fake in false_sets(one, other):
+            check(lie(d.rundir, uuid, fake, 'is another file'), '%s was taken, or refused for another reason', what)
+            check(lie(d.rundir, uuid, fake, user=65534), '%s by another user', what)
+        header = os.pread(one, 4096, 0)
+        sizes = struct.unpack_from('<II', header, 16)
+        os.pwrite(one, struct.pack('<II', sizes[0] // 2, sizes[1] * 2), 16)
+        check(lie(d.rundir, uuid, one, 'another shape'), 'the right file, with another shape written into it')
+        os.pwrite(one, header, 0)
+        busy.send_signal(signal.SIGCONT)
+        check(busy.wait(120) == 0, 'the program ended with %s', busy.returncode)
+        check(not second_rings(trace), 'it did not go on with the rings that it had: %s', second_rings(trace))
+        ended = d.control('destroy=s')
+        check(not ended.get('warnings'), 'it warns: %s', ended)
+        check_sequences(Trace(trace), case.board, ended['sessions'][0]['counts'].get('lost', 0))
+        d.shut_down()
 
 
 def strangers(case):
@@ -181,4 +383,4 @@ def strangers(case):
         d.process.wait(60)
 
 
-main([one_at_a_time, sockets_handed_over, idle, goes_on, strangers])
+main([one_at_a_time, sockets_handed_over, idle, goes_on, both_killed, programs_ended_meanwhile, programs_that_lie, strangers])
