@@ -313,6 +313,7 @@ int wmk_consumer_server_run(struct wmk_consumer_server *server)
 	while (err >= 0 && !is_over(server))
 		err = turn(server);
 	last_words(server);
+	disconnect(server);              /* who waits for an answer hears that there is none */
 	return err;
 }
 

@@ -24,7 +24,7 @@ class Daemon:
     """waymark-sessiond in a directory of the case's own."""
 
     def __init__(self, case):
-        self.case, self.rundir, self.process = case, case.path('run'), None
+        self.case, self.rundir, self.process = case, case.short('run'), None
         self.env = dict(case.env, WAYMARK_RUNDIR=self.rundir)
 
     def start(self, **popen):

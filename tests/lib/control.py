@@ -44,7 +44,7 @@ class Control:
     """Commands of one user. With `user` (a pwd entry), as that user."""
 
     def __init__(self, case, name='home', user=None):
-        self.home = case.path(name)
+        self.home = case.short(name)
         self.rundir = os.path.join(self.home, 'run')
         self.user = user
         for path in (self.home, self.rundir):

@@ -67,6 +67,7 @@ class Case:
 
     def __init__(self, directory, seed):
         self.directory, self.random, self.started = directory, random.Random(seed), []
+        self.near = None
         self.board = Board(os.path.join(directory, 'board'))
         self.env = {k: v for k, v in os.environ.items() if not k.startswith('WAYMARK_')}
         # A machine whose disk or CPUs are busy may answer late; what is not recorded for that reason is no fault of a record.
@@ -79,6 +80,13 @@ class Case:
 
     def path(self, name):
         return os.path.join(self.directory, name)
+
+    def short(self, name):
+        """A path for what sockets are in: their names are short, a checkout's may not be. Everybody may come to it."""
+        if not self.near:
+            self.near = tempfile.mkdtemp(prefix='wm-', dir='/tmp')
+            os.chmod(self.near, 0o711)
+        return os.path.join(self.near, name)
 
     def program(self, name):
         return os.path.join(PROGRAMS, name)
@@ -215,6 +223,8 @@ def run_case(function, scratch):
             verdict, words = 'not ok', 'left behind: ' + left
     if verdict != 'not ok':
         shutil.rmtree(directory, ignore_errors=True)
+    if case.near:
+        shutil.rmtree(case.near, ignore_errors=True)
     return verdict, words, time.monotonic() - begun
 
 
