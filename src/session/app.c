@@ -95,6 +95,7 @@ void wmk_app_flush(struct app *app)
 					     wmk_out_queued(&app->out)));
 		return;
 	}
+	wmk_out_rest(&app->out);
 	bool writing = sent == 0;
 	if (writing != app->writing && wmk_apps_watch(app->apps, app->socket, &app->socket_source, false, writing) == 0)
 		app->writing = writing;
@@ -434,6 +435,7 @@ void wmk_app_readable(struct app *app)
 	if (app->socket >= 0 && (came == 0 || (came < 0 && came != -EAGAIN)))
 		wmk_app_close(app, came == -ENOMEM ? came : 0);
 	wmk_app_flush(app);
+	wmk_in_rest(&app->in);           /* a thousand programs that say nothing cost no buffers */
 }
 
 void wmk_app_drain(struct app *app)

@@ -134,6 +134,7 @@ static void timer_arm(struct wmk_apps *apps)
 		when.it_value.tv_sec = (time_t)(left / 1000);
 		when.it_value.tv_nsec = (long)(left % 1000 * 1000000);
 	}
+	apps->timer_armed = first != UINT64_MAX;
 	timerfd_settime(apps->timer, 0, &when, NULL);
 }
 
@@ -195,8 +196,8 @@ void wmk_apps_born(struct wmk_apps *apps, int socket)
 		wmk_app_refuse(app, 0, -EMFILE, "too many applications are connected");
 	else if (app_watch(app) < 0)
 		wmk_app_close(app, -ENOMEM);
-	else
-		timer_arm(apps);
+	else if (!apps->timer_armed)
+		timer_arm(apps);         /* (a later one does not come first) */
 }
 
 static void connections_accept(struct wmk_apps *apps)

@@ -363,7 +363,7 @@ struct wmk_apps {
 	struct source listen_source, timer_source, jobs_source;
 	struct cds_wfcq_head jobs_head;
 	struct cds_wfcq_tail jobs_tail;
-	bool stop;
+	bool stop, timer_armed;
 	struct app *app;                 /* list */
 	unsigned n_apps;
 	struct record **records;

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <time.h>
 
+#define LOOK_FIRST_MS 1
 #define LOOK_MS 20
 
 struct update {
@@ -176,12 +177,12 @@ static struct shard_round *rounds_post(struct wmk_tracing *tracing, struct updat
 }
 
 /* Under the update's lock, which is given up meanwhile. False: nothing changed for a moment. */
-static bool wait_a_moment(struct update *u)
+static bool wait_a_moment(struct update *u, unsigned ms)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_nsec += LOOK_MS * 1000000;
+	ts.tv_nsec += (long)ms * 1000000;
 	if (ts.tv_nsec >= 1000000000) {
 		ts.tv_sec++;
 		ts.tv_nsec -= 1000000000;
@@ -204,7 +205,7 @@ int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session,
 	struct update u = { .lock = PTHREAD_MUTEX_INITIALIZER, .session = session, .unanswered = unanswered, .arena = arena };
 	uint64_t end = wmk_clock_monotonic() + (uint64_t)timeout_ms * 1000000;
 	pthread_condattr_t attr;
-	unsigned n;
+	unsigned n, ms = LOOK_FIRST_MS;
 
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -214,8 +215,9 @@ int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session,
 
 	pthread_mutex_lock(&u.lock);
 	while (rounds && (u.left > 0 || u.looking > 0)) {
-		if (wait_a_moment(&u) || u.looking > 0)
+		if (wait_a_moment(&u, ms) || u.looking > 0)
 			continue;
+		ms = ms < LOOK_MS / 2 ? 2 * ms : LOOK_MS;
 		u.late = wmk_clock_monotonic() >= end;
 		look_at_all(&u, rounds, n);
 	}

@@ -155,6 +155,15 @@ int wmk_out_send(struct wmk_out *out, int sock)
 	return 1;
 }
 
+void wmk_out_rest(struct wmk_out *out)
+{
+	if (out->sent < out->len)
+		return;
+	free(out->buf);
+	out->buf = NULL;
+	out->cap = out->len = out->sent = 0;
+}
+
 void wmk_out_free(struct wmk_out *out)
 {
 	for (unsigned i = 0; i < out->n_fds; i++)
@@ -275,6 +284,15 @@ int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, 
 	*body = in->buf + in->next + sizeof(*frame);
 	in->next += sizeof(*frame) + frame->length;
 	return 1;
+}
+
+void wmk_in_rest(struct wmk_in *in)
+{
+	if (in->next < in->len || in->n_fds)
+		return;
+	free(in->buf);
+	in->buf = NULL;
+	in->cap = in->len = in->next = 0;
 }
 
 void wmk_in_free(struct wmk_in *in)
