@@ -159,6 +159,18 @@ static unsigned connections_of(const struct wmk_apps *apps, pid_t pid)
 	return n;
 }
 
+/* Has the user of the new one as many as one may have? Root, and who we run as, may take all there is. */
+static bool too_many_of(const struct wmk_apps *apps, uid_t uid)
+{
+	unsigned n = 0, max = apps->options.max_of_uid;
+
+	if (max == 0 || uid == 0 || uid == geteuid())
+		return false;
+	for (const struct app *app = apps->app; app; app = app->next)
+		n += app->uid == uid;
+	return n >= max;
+}
+
 static int app_watch(struct app *app)
 {
 	int err = wmk_apps_watch(app->apps, app->socket, &app->socket_source, true, false);
@@ -188,7 +200,8 @@ void wmk_apps_born(struct wmk_apps *apps, int socket)
 	app->pidfd = peer_pidfd(socket, cred.pid);
 	app->dead = app->pidfd < 0;
 	app->deadline = now_ms() + apps->options.hello_ms;
-	bool too_many = apps->n_apps >= apps->options.max_apps || connections_of(apps, cred.pid) >= PER_PID_MAX;
+	bool too_many = apps->n_apps >= apps->options.max_apps || connections_of(apps, cred.pid) >= PER_PID_MAX ||
+			too_many_of(apps, cred.uid);
 	app->next = apps->app;
 	apps->app = app;
 	apps->n_apps++;

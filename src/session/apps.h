@@ -50,6 +50,7 @@ struct wmk_apps_options {
 	bool persist;                       /* applications record on when this end is gone, and register with the next */
 	/* Limits; 0: the default in parentheses. */
 	unsigned max_apps;                  /* connected or alive at a time, of this shard (16384) */
+	unsigned max_of_uid;                /* of one user who is neither root nor the one that we run as, likewise (max_apps) */
 	unsigned max_events;                /* of one application (65536) */
 	size_t max_bytes; /* of event classes that one application may register in its life (64 MiB) */
 	size_t max_queue;                   /* bytes queued for one application (8 MiB) */

@@ -12,12 +12,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -37,6 +39,7 @@ struct wmk_gate {
 	struct cds_wfcq_tail tail;
 	int stop, arrived;               /* eventfds */
 	int spare;
+	int most;                        /* descriptors from this number on are for everything else: commands, rings, traces */
 	bool stopping;                   /* release in wmk_gate_close() pairs with acquire in dispatcher_run() */
 	pthread_t accepting, dispatcher;
 	bool started[2];
@@ -68,6 +71,12 @@ static void arrived(struct wmk_gate *gate, int socket)
 	struct arrival *arrival;
 	const uint64_t one = 1;
 
+	/* The kernel gives the lowest number that is free. */
+	if (socket >= gate->most) {
+		count(&gate->turned_away);
+		close(socket);
+		return;
+	}
 	count(&gate->accepted);
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0 || (arrival = malloc(sizeof(*arrival))) == NULL) {
 		close(socket);
@@ -186,6 +195,7 @@ static int threads_start(struct wmk_gate *gate)
 
 int wmk_gate_open(const struct wmk_gate_options *options, struct wmk_gate **out)
 {
+	struct rlimit files;
 	struct wmk_gate *gate;
 
 	if (options->size != sizeof(*options) || options->n_shards == 0 || !options->take)
@@ -194,6 +204,7 @@ int wmk_gate_open(const struct wmk_gate_options *options, struct wmk_gate **out)
 	if (!gate)
 		return wmk_error(-ENOMEM, "no memory for the gate");
 	gate->options = *options;
+	gate->most = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX ? (int)(files.rlim_cur - files.rlim_cur / 8) : INT_MAX;
 	cds_wfcq_init(&gate->head, &gate->tail);
 	gate->stop = eventfd(0, EFD_CLOEXEC);
 	gate->arrived = eventfd(0, EFD_CLOEXEC);

@@ -12,7 +12,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#define SHARE_MIN 64u                /* programs of one user in one shard */
+#define SHARE_MAX 4096u
 
 struct wmk_shards {
 	unsigned n;
@@ -55,9 +59,19 @@ static void *shard_run(void *data)
 	return NULL;
 }
 
+/* In each of `n` shards: a quarter of the descriptors for one user's programs, of which each takes two. */
+static unsigned share_of_a_user(unsigned n)
+{
+	struct rlimit files;
+	rlim_t share = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur / 8 / (n ? n : 1) : SHARE_MIN;
+
+	return share < SHARE_MIN ? SHARE_MIN : share > SHARE_MAX ? SHARE_MAX : (unsigned)share;
+}
+
 int wmk_shards_open(struct wmk_tracing *tracing, unsigned n, struct wmk_shards **out)
 {
-	const struct wmk_apps_options options = { .size = sizeof(options), .tracing = tracing, .persist = true };
+	const struct wmk_apps_options options = { .size = sizeof(options), .tracing = tracing, .persist = true,
+						  .max_of_uid = share_of_a_user(n < WMK_SHARDS_MAX ? n : WMK_SHARDS_MAX) };
 	struct wmk_shards *shards = calloc(1, sizeof(*shards));
 	int err = 0;
 

@@ -46,8 +46,8 @@ def open_to_all(case):
 
 
 @contextlib.contextmanager
-def roots_world(case):
-    with open_to_all(case), World(case) as w:
+def roots_world(case, **more):
+    with open_to_all(case), World(case, **more) as w:
         os.chmod(w.place, 0o755)
         yield w
 
@@ -360,7 +360,8 @@ def floods_of_commands(case):
 def thousands_of_connections(case):
     """Another user's, all there at a time: a program registers and records, and commands are answered."""
     count = 10000 if PERCENT >= 100 else 1000
-    with roots_world(case) as w:
+    # Each takes two descriptors: more than there are.
+    with roots_world(case, files=count * 2) as w:
         w.begin('calm')
         first = w.obey(user=ALICE)       # her rings are there
         first('emit 10')

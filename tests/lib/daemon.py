@@ -135,10 +135,10 @@ class Obey:
 class World(Control):
     """
     See above. `user`: whose daemon (a pwd entry, or anything with pw_uid and pw_gid); else that of whoever runs the tests. With `daemon`, it
-    runs from the beginning: programs wait for it when they start, and have registered when they run.
+    runs from the beginning: programs wait for it when they start, and have registered when they run. `files`: how many descriptors it may have.
     """
 
-    def __init__(self, case, name='home', user=None, daemon=True):
+    def __init__(self, case, name='home', user=None, daemon=True, files=None):
         super().__init__(case, name, user)
         self.case, self.children, self.rings, self.wanted = case, [], set(), daemon
         self.shmem = shmem_kb()
@@ -150,13 +150,13 @@ class World(Control):
         self.env['WAYMARK_RUNDIR'] = self.rundir
         self.env['WAYMARK_HOME'] = self.home
         self.log = os.path.join(self.home, 'said')
-        self.write_down_what_is_said()
+        self.wrap(files)
 
-    def write_down_what_is_said(self):
+    def wrap(self, files):
         """A daemon that a command starts says what it has to say to nobody: here, to a file, which failures show."""
         path = os.path.join(self.home, 'sessiond')
         with open(path, 'w') as f:
-            f.write('#!/bin/sh\nexec %s "$@" 2>>%s\n' % (SESSIOND, self.log))
+            f.write('#!/bin/sh\n%sexec %s "$@" 2>>%s\n' % ('ulimit -n %d; ' % files if files else '', SESSIOND, self.log))
         os.chmod(path, 0o755)
         self.env['WAYMARK_SESSIOND'] = path
 
