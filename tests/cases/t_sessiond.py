@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import Skip, check, check_sequences, main, need, rounds, slurp, wait_for  # noqa: E402
+from harness import FEATURES, Skip, check, check_sequences, main, need, rounds, slurp, wait_for  # noqa: E402
 from traces import Trace  # noqa: E402
 
 SESSIOND = os.environ['WMK_SESSIOND']
@@ -27,10 +27,10 @@ class Daemon:
         self.case, self.rundir, self.process = case, case.short('run'), None
         self.env = dict(case.env, WAYMARK_RUNDIR=self.rundir)
 
-    def start(self, **popen):
+    def start(self, *argv, **popen):
         ready, ours = os.pipe()
         with open(self.case.path('sessiond.err'), 'a', encoding='utf-8') as err:
-            self.process = subprocess.Popen([SESSIOND], env=dict(self.env, WAYMARK_READY_FD=str(ours)), pass_fds=[ours],
+            self.process = subprocess.Popen([SESSIOND, *argv], env=dict(self.env, WAYMARK_READY_FD=str(ours)), pass_fds=[ours],
                                             stdin=subprocess.DEVNULL, stdout=err, stderr=err, start_new_session=True, **popen)
         self.case.started.append(self.process)
         os.close(ours)
@@ -157,6 +157,11 @@ def programs_that_record(d):
     return [app for app in d.control('apps').get('apps', []) if app.get('connected') and app.get('n_events')]
 
 
+def pace():
+    """Microseconds between handfuls of records: so that few are there to be read when everything is slow."""
+    return '20000' if 'sanitize' in FEATURES else '6000'
+
+
 def second_rings(trace):
     """Streams of rings that were made beside those that were awaited."""
     return [name for _, _, names in os.walk(trace) for name in names if '~' in name]
@@ -197,18 +202,19 @@ def both_killed(case):
         with daemon(case) as d:
             check(d.start() == '+', 'it did not start')
             d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
-            busy = [subprocess.Popen([case.program('busy'), 'paced', '2', '40000', '3000'], env=d.env, start_new_session=True) for _ in range(2)]
+            busy = [subprocess.Popen([case.program('busy'), 'paced', '2', '10000000', pace()], env=d.env, start_new_session=True) for _ in range(2)]
             case.started += busy
             wait_for(lambda: case.board.flag(0) == 4, 'four threads to record')
             for _ in range(3):
                 wait_for(lambda: len(programs_that_record(d)) == 2, 'both programs to register')
                 time.sleep(case.random.random() * 0.15)          # the moment, not a condition
-                check(all(program.poll() is None for program in busy), 'the programs ended before it was tried')
                 d.kill_both()
                 time.sleep(case.random.random() * 0.1)
                 check(d.start() == '+', 'it did not start again: %s', slurp(case.path('sessiond.err')))
                 listed = d.control('list')
                 check(listed['sessions'] and listed['sessions'][0].get('active'), 'the session is not there: %s', listed)
+            wait_for(lambda: len(programs_that_record(d)) == 2, 'both programs to register')
+            case.board.set_flag(1, 1)
             for program in busy:
                 check(program.wait(120) == 0, 'a program ended with %s', program.returncode)
             check(not second_rings(trace), 'they did not go on with the rings that they had: %s', second_rings(trace))
@@ -216,7 +222,7 @@ def both_killed(case):
             check(not ended.get('warnings'), 'it warns: %s', ended)
             last = ended['sessions'][0]['counts']
             check_sequences(Trace(trace), case.board, last.get('lost', 0))
-            check(last.get('records', 0) >= 160000 and not last.get('lost'), 'the counts are %s', last)
+            check(last.get('records', 0) and not last.get('lost'), 'the counts are %s', last)
             d.shut_down()
 
 
@@ -241,6 +247,39 @@ def programs_ended_meanwhile(case):
         ended = d.control('destroy=s')
         check('3 ring sets' in str(ended['warnings']) or '6 ring sets' in str(ended['warnings']), 'it said: %s', ended)
         check_sequences(Trace(trace), case.board, 0)
+        d.shut_down()
+
+
+def consumer_cannot_start(case):
+    """Rings that come back while nobody can empty them are kept, and written out when somebody can."""
+    need('babeltrace', 'babeltrace2')
+    trace, late, may = case.path('trace'), case.path('late'), case.path('may')
+    with open(late, 'w', encoding='utf-8') as f:
+        f.write('#!/bin/sh\n[ -e %s ] && exec %s/waymark-consumerd "$@"\nexit 1\n' % (may, os.path.dirname(SESSIOND)))
+    os.chmod(late, 0o700)
+    with daemon(case) as d:
+        check(d.start() == '+', 'it did not start')
+        d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
+        busy = subprocess.Popen([case.program('busy'), 'paced', '2', '10000000', pace()], env=d.env, start_new_session=True)
+        case.started.append(busy)
+        wait_for(lambda: case.board.flag(0) == 2, 'two threads to record')
+        d.end(signal.SIGKILL)                                    # first: it would start another consumer
+        os.kill(d.consumer(), signal.SIGKILL)
+        wait_for(lambda: not d.consumer(), 'the consumer daemon to be gone')
+        check(d.start('--consumerd', late) == '+', 'it did not start again: %s', slurp(case.path('sessiond.err')))
+        wait_for(lambda: programs_that_record(d), 'the program to register')
+        with open(may, 'w', encoding='utf-8'):
+            pass
+        stopped = d.control('stop=s')
+        check('cannot open the trace' in str(stopped['warnings']) and 'handed back' not in str(stopped['warnings']), 'it says: %s', stopped)
+        before = stopped['sessions'][0]['counts']
+        check(before['records'] and not before['lost'], 'what was in the rings is not written: %s', before)
+        d.control('start=s')
+        case.board.set_flag(1, 1)
+        check(busy.wait(120) == 0, 'the program ended with %s', busy.returncode)
+        after = d.control('destroy=s')['sessions'][0]['counts']
+        check(after['records'] >= before['records'] and not after['lost'], 'the counts are %s, and were %s', after, before)
+        check(not second_rings(trace) and Trace(trace).count() == after['records'], 'the readers find %d records, not %s', Trace(trace).count(), after)
         d.shut_down()
 
 
@@ -383,4 +422,5 @@ def strangers(case):
         d.process.wait(60)
 
 
-main([one_at_a_time, sockets_handed_over, idle, goes_on, both_killed, programs_ended_meanwhile, programs_that_lie, strangers])
+main([one_at_a_time, sockets_handed_over, idle, goes_on, both_killed, programs_ended_meanwhile, consumer_cannot_start, programs_that_lie,
+      strangers])

@@ -10,7 +10,7 @@
  *     busy steady THREADS N RATE      N records each, RATE a second of all together, and arithmetic all the rest of the time
  *     busy large THREADS N USEC       N records each with strings of 2000 bytes, USEC microseconds of sleep after each
  *
- * Flag 0 counts the threads that have begun, flag 2 those that have ended.
+ * Flag 1 ends all of them early. Flag 0 counts the threads that have begun, flag 2 those that have ended.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -59,7 +59,7 @@ static void *thread(void *arg)
 			spin(spin_turns);
 		}
 	} else {
-		for (uint64_t i = 0; i < count; i++) {
+		for (uint64_t i = 0; i < count && !__atomic_load_n(&board->flag[1], __ATOMIC_RELAXED); i++) {
 			if (rate_of_each)
 				steady(i, start);
 			if (!strcmp(mode, "texts"))
