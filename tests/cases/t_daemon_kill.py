@@ -28,8 +28,6 @@ def killing(case, w, victim, private):
     everybody = {'program': lambda: kill(victim.pid), 'consumer': lambda: kill(w.consumerd()), 'session': lambda: kill(w.sessiond())}
     # Rings of one process are gone when it is, and both daemons.
     names = case.random.sample(sorted(everybody), case.random.randrange(1, 3 if private else 4))
-    if {'consumer', 'session'} <= set(names):
-        names.remove('consumer')        # the programs alone would have the rings
     for name in names:
         time.sleep(case.random.random() * 0.03)         # the moment, not a condition
         everybody[name]()
