@@ -230,6 +230,19 @@ static void replaced(void **state)
 	run_remove_dir();
 }
 
+static void wait_for_mark(struct controller *c)
+{
+	struct run_records records = { 0 };
+	uint64_t lost = 0;
+
+	for (int i = 0; i < 60000 && run_count_prefix(&records, "t:mark") == 0; i++) {
+		assert_true(controller_read(c, run_keep, &records, &lost, NULL) >= 0);
+		pause_ms(1);
+	}
+	assert_int_equal(run_count_prefix(&records, "t:mark"), 1);
+	run_forget(&records);
+}
+
 /* What the next controller does not want is disabled; what a controller that does not persist has enabled goes with it. */
 static void not_confirmed(void **state)
 {
@@ -242,6 +255,7 @@ static void not_confirmed(void **state)
 		pid_t pid = run_start((const char *[]){ "prog_wait", "on", "then off", NULL });
 
 		assert_true(controller_wait_done(c, 1));
+		wait_for_mark(c);                /* it has seen that it was on */
 		controller_kill(c);
 		if (persist) {
 			pause_ms(100);
