@@ -255,6 +255,17 @@ int waymark_ring_set_free_claims(struct waymark_ring_set *set, uint32_t slot, ui
 	return freed;
 }
 
+int wmk_ring_set_claimed_by(const struct waymark_ring_set *set, uint32_t ring, uint32_t *slot, uint32_t *generation)
+{
+	uint64_t who = wmk_ring_load(&set->ring[ring].ctl->claim);
+
+	if (who >> 61 != WMK_CLAIM_NAMED >> 61)
+		return 0;
+	*slot = (uint32_t)who;
+	*generation = (uint32_t)(who >> 32) & 0x1fffffff;
+	return 1;
+}
+
 int waymark_ring_set_retire_claims(struct waymark_ring_set *set)
 {
 	int n = 0;

@@ -57,6 +57,8 @@ void wmk_ring_set_retire(struct waymark_ring_set *set);
 void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow);
 /* The clock of kind WAYMARK_CLOCK_PLUGIN: async-signal-safe, never goes back. */
 void wmk_ring_set_plugin_clock(struct waymark_ring_set *set, uint64_t (*now)(void));
+/* Who stands in this claim ring at the moment: 1 and its identity; 0: nobody who was given one. */
+int wmk_ring_set_claimed_by(const struct waymark_ring_set *set, uint32_t ring, uint32_t *slot, uint32_t *generation);
 /*
  * Map what writers will enter next, so that faults on the recording path are rare. For a helper thread; never
  * allocates memory, only maps what is backed.

@@ -208,6 +208,11 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 		wmk_app_refuse(app, frame->request, -EMFILE, "too many applications are traced already");
 		return 0;
 	}
+	if (tracing->options.on_identity) {
+		wmk_app_origin(app);
+		tracing->options.on_identity(tracing->options.data, &(struct wmk_identity){ .slot = app->slot, .generation = app->generation,
+				      .pid = app->pid, .start_time = app->start_time });
+	}
 	welcome.slot = app->slot;
 	welcome.generation = app->generation;
 	app->state = APP_ADMITTED;

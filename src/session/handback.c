@@ -66,6 +66,7 @@ int wmk_rings_regain(struct rings *rings, int fd)
 		err = wmk_rings_open_here(rings, true);
 	if (err < 0)
 		return err;
+	rings->restored = true;
 	unlink_awaited(rings);
 	wmk_rings_link(&rings->session->rings, rings);
 	return 0;

@@ -40,6 +40,7 @@ void __tsan_release(void *address);
 #define NUMBER_GAP 4096u             /* ... of which it may leave out so many at a time */
 #define CLASSES_MAX (1u << 20)
 #define NO_ID UINT32_MAX
+#define WMK_GENERATION_MAX 0x1fffffffu
 
 struct app;
 
@@ -101,6 +102,7 @@ struct rings {
 	uint32_t field_limit, n_contexts;
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	bool private;                    /* of one process */
+	bool restored;                   /* programs of an earlier daemon may stand in its claims */
 	/* Under the session's lock: ids by the classes' kin, NO_ID if it has none. */
 	uint32_t *ids, n_ids, next_id;
 	bool closed;                     /* at the outlet */
@@ -124,8 +126,6 @@ void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *
 uint64_t wmk_tracing_now(const struct wmk_tracing *tracing);
 void wmk_rings_get(struct rings *rings);
 void wmk_rings_put(struct rings *rings);
-/* Restored traces of processes that have ended, which nobody watched, end: told by on_ended. Locked. */
-void wmk_traces_look(struct wmk_session *session);
 /* Flush, stop, clear all of the session, or only what belongs to processes that ended. Locked. */
 int wmk_rings_each(struct wmk_session *session, int (*what)(void *outlet));
 /* Out of the session: counts are added to the channel's, and it is closed at the outlet. */
@@ -242,6 +242,9 @@ void wmk_session_unmake(struct wmk_session *session);
 int wmk_session_enter(struct wmk_tracing *tracing, struct wmk_session *session);
 void wmk_session_leave(struct wmk_session *session);
 
+/* before.c: what an earlier daemon's programs that have ended left in restored rings goes; ends of traces are told by on_ended. Locked. */
+void wmk_session_look(struct wmk_session *session);
+
 /* ── owners.c: what the sessions of one user take together ───────────────────────────────────────────── */
 
 /* One more session: 0; -E2BIG: the limit is reached. */
@@ -272,6 +275,8 @@ struct wmk_tracing {
 	atomic_uint_fast64_t rings_made, channels_made;
 	struct slot *slots;
 	unsigned slots_used, slot_next;
+	struct wmk_identity *before;     /* of earlier daemons; constant once a session is restored */
+	unsigned n_before;
 	struct owner *owners;
 	struct wmk_apps **shards;
 	bool closing;                    /* one thread is left */

@@ -131,18 +131,6 @@ int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_rest
 	return fd >= 0 ? wmk_rings_regain(rings, fd) : 0;
 }
 
-void wmk_traces_look(struct wmk_session *session)
-{
-	const struct wmk_tracing_options *o = &session->tracing->options;
-	bool ended = false;
-
-	for (struct trace *trace = session->traces; trace; trace = trace->next)
-		if (trace->restored && trace->outlet && trace->pid && !trace->ended && !wmk_process_lives(trace->pid, trace->start_time))
-			trace->ended = ended = true;
-	if (ended && o->on_ended)
-		o->on_ended(o->data, session);
-}
-
 static int each(const struct rings *list, int (*one)(void *data, const struct wmk_restored_rings *is), void *data)
 {
 	int err = 0;
@@ -204,7 +192,7 @@ int wmk_session_restore_end(struct wmk_session *session)
 	if (err < 0)
 		session->gone = true;            /* nobody finds it; its rings end with it */
 	else
-		wmk_traces_look(session);        /* processes whose end nobody saw */
+		wmk_session_look(session);        /* processes whose end nobody saw */
 	pthread_mutex_unlock(&session->lock);
 	if (err < 0)
 		wmk_session_finish(session, NULL, NULL);

@@ -74,6 +74,13 @@ static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uin
 	return wmk_state_id(server->state, session, rings_id, id, event);
 }
 
+static void on_identity(void *data, const struct wmk_identity *is)
+{
+	const struct server *server = data;
+
+	wmk_state_identity(server->state, is);
+}
+
 static int on_changed(void *data, struct wmk_session *session, bool gone)
 {
 	const struct server *server = data;
@@ -179,7 +186,7 @@ static int sessions_open(struct server *server)
 						   .program = server->options->consumerd, .on_change = say, .data = server };
 	struct wmk_clock clock;
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &wmk_outlet_ops, .clock = &clock, .on_id = on_id,
-					       .on_ended = on_ended, .data = server };
+					       .on_ended = on_ended, .on_identity = on_identity, .data = server };
 	int err = clock_choose(&clock, &tracing.plugin_clock);
 
 	if (err == 0)
@@ -212,6 +219,8 @@ static void take_over(struct server *server)
 		say(server, words);
 		wmk_error_clear();
 	}
+	if (wmk_state_identities(server->state, server->tracing) < 0)
+		say_cause(server);
 	wmk_state_restore(server->state, server->tracing, on_held, server);
 	wmk_outlet_taken_over(server->outlet);
 }
@@ -267,8 +276,11 @@ static int server_open(struct server *server)
 		err = wmk_wait_create(server->place.dir, &server->page);
 	if (err == 0)
 		err = sessions_open(server);
-	if (err == 0)
+	if (err == 0) {
 		take_over(server);
+		if (wmk_state_identities_begin(server->state) < 0)
+			say_cause(server);
+	}
 	if (err == 0)
 		err = wmk_shards_open(server->tracing, wmk_shards_default(), &server->shards);
 	if (err == 0)

@@ -171,7 +171,7 @@ int wmk_session_stop(struct wmk_session *session)
 	if (!session->active)
 		return wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
 	session->active = false;
-	wmk_traces_look(session);
+	wmk_session_look(session);
 	return 0;
 }
 

@@ -135,14 +135,14 @@ static int gather_rings(void *data, const struct wmk_restored_rings *is)
 	return 0;
 }
 
-int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text)
+int wmk_state_bytes_write(const struct wmk_state *state, const char *name, const char *fresh, const void *bytes, size_t len)
 {
-	size_t len = strlen(text), done = 0;
+	size_t done = 0;
 	int fd = openat(state->dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
 	while (done < len) {
-		ssize_t n = write(fd, text + done, len - done);
+		ssize_t n = write(fd, (const char *)bytes + done, len - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -157,6 +157,11 @@ int wmk_state_file_write(const struct wmk_state *state, const char *name, const 
 	}
 	close(fd);
 	return renameat(state->dir, fresh, state->dir, name) == 0 ? 0 : wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
+}
+
+int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text)
+{
+	return wmk_state_bytes_write(state, name, fresh, text, strlen(text));
 }
 
 int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session)
@@ -317,7 +322,7 @@ int wmk_state_open(int rundir, void (*say)(void *data, const char *words), void 
 	if (!state)
 		return wmk_error(-ENOMEM, "no memory for the state");
 	pthread_mutex_init(&state->lock, NULL);
-	state->dir = -1;
+	state->dir = state->identities.fd = -1;
 	state->say = say;
 	state->data = data;
 	state->next = 1;
@@ -342,6 +347,7 @@ void wmk_state_close(struct wmk_state *state)
 		state->entries = entry->next;
 		wmk_state_entry_free(entry);
 	}
+	wmk_state_identities_free(state);
 	if (state->dir >= 0)
 		close(state->dir);
 	pthread_mutex_destroy(&state->lock);

@@ -5,6 +5,7 @@
  *     <rundir>/state/                 0700
  *         N.json                      a session: options, channels, rules, trackers, which rings it has; written whole at every change
  *         N.ids                       ids of events in its rings, appended before any program hears of them
+ *         identities                  by what identity each program stands in claims of rings; identities.old: those of earlier daemons
  *         clock.json                  the trace clock as the first daemon measured it
  *
  * The rings themselves are the consumer daemon's to keep, and the programs'. What is read is trusted no more than what a client says: the core
@@ -46,6 +47,16 @@ typedef int wmk_state_held(void *data, const uint8_t trace_uuid[16], uint32_t st
  * Returns how many were made again.
  */
 unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing, wmk_state_held *held, void *data);
+
+/*
+ * What identities earlier daemons gave, told to `tracing` before the sessions are restored; and afterwards, before any program comes: those of
+ * the dead are forgotten, those of this daemon's programs written down from here on. 0 or -errno with a cause chain: then claims of the dead
+ * stay taken, and nothing else is wrong.
+ */
+int wmk_state_identities(struct wmk_state *state, struct wmk_tracing *tracing);
+int wmk_state_identities_begin(struct wmk_state *state);
+/* As wmk_tracing_options.on_identity. */
+void wmk_state_identity(struct wmk_state *state, const struct wmk_identity *is);
 
 /* As wmk_commands.changed and wmk_tracing_options.on_id. */
 int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool gone);

@@ -54,6 +54,15 @@ struct state_entry {
 	struct wmk_arena arena;
 };
 
+/* state_identities.c */
+struct state_identity;
+struct state_identities {
+	struct state_identity *living;   /* of earlier daemons */
+	size_t n_living;
+	uint64_t space;
+	int fd;                          /* -1: not begun */
+};
+
 struct wmk_state {
 	int dir;
 	void (*say)(void *data, const char *words);
@@ -61,6 +70,7 @@ struct wmk_state {
 	pthread_mutex_t lock;            /* of the list and of `next`; an entry is its session's lock's */
 	struct state_entry *entries;
 	uint64_t next;
+	struct state_identities identities;
 };
 
 /* ── state.c ── */
@@ -68,11 +78,15 @@ void wmk_state_file(char name[STATE_NAME], uint64_t number, const char *kind);
 /* Its files go, and it. Out of the list already. */
 void wmk_state_forget(struct wmk_state *state, struct state_entry *entry);
 /* All of the file `name` at once: by way of the file `fresh`. */
+int wmk_state_bytes_write(const struct wmk_state *state, const char *name, const char *fresh, const void *bytes, size_t len);
 int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text);
 /* Write N.json. Locked. */
 int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session);
 void wmk_state_say(const struct wmk_state *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void wmk_state_entry_free(struct state_entry *entry);
+
+/* ── state_identities.c ── */
+void wmk_state_identities_free(struct wmk_state *state);
 
 /* ── state_read.c ── */
 /* All of a plain file of at most `max` bytes, malloc'd; its length, or -errno. */

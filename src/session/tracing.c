@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define SESSION_BUCKETS 64u
-#define GENERATION_MAX 0x1fffffffu
 
 #ifdef __SANITIZE_THREAD__
 /* liburcu is not compiled for the checker, which sees its threads' memory but not what orders it. */
@@ -65,7 +64,7 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 	if (getrandom(&first, sizeof(first), 0) != sizeof(first))
 		return wmk_error(-errno, "no random numbers");
 	for (unsigned i = 0; i < o->max_apps; i++)
-		tracing->slots[i].generation = first & GENERATION_MAX;
+		tracing->slots[i].generation = first & WMK_GENERATION_MAX;
 	return wmk_classes_init(tracing);
 }
 
@@ -118,6 +117,7 @@ void wmk_tracing_close(struct wmk_tracing *tracing)
 	wmk_owners_free(tracing);
 	pthread_mutex_destroy(&tracing->lock);
 	free(tracing->slots);
+	free(tracing->before);
 	free(tracing->shards);
 	free(tracing);
 }
@@ -136,7 +136,7 @@ int wmk_slot_take(struct wmk_tracing *tracing, uint32_t *slot, uint32_t *generat
 		if (tracing->slots[i].used)
 			continue;
 		tracing->slots[i].used = true;
-		tracing->slots[i].generation = (tracing->slots[i].generation + 1) & GENERATION_MAX;
+		tracing->slots[i].generation = (tracing->slots[i].generation + 1) & WMK_GENERATION_MAX;
 		if (tracing->slots[i].generation == 0)
 			tracing->slots[i].generation = 1;
 		tracing->slots_used++;

@@ -86,6 +86,13 @@ struct wmk_outlet_ops {
 
 /* ── everything ──────────────────────────────────────────────────────────────────────────────────────── */
 
+/* By what a process stands in claims of rings (waymark/ring.h), and which process that is. */
+struct wmk_identity {
+	uint32_t slot, generation;
+	pid_t pid;
+	uint64_t start_time;             /* 0: hidden */
+};
+
 struct wmk_tracing_options {
 	size_t size;                     /* sizeof(struct wmk_tracing_options) */
 	const struct wmk_outlet_ops *outlet;
@@ -105,6 +112,8 @@ struct wmk_tracing_options {
 	 * lock.
 	 */
 	int (*on_id)(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event);
+	/* Optional, from a shard's thread. A program is about to hear that this is its identity: for wmk_tracing_before() of the next daemon. */
+	void (*on_identity)(void *data, const struct wmk_identity *is);
 	/* Optional. Something of the session ended by itself (a process with rings of its own died): call wmk_session_reap() soon, elsewhere. */
 	void (*on_ended)(void *data, struct wmk_session *session);
 	void *data;
@@ -157,7 +166,7 @@ gid_t wmk_session_gid(const struct wmk_session *session);
 
 /* Below: locked. What they change is in force for applications after wmk_tracing_update(). */
 
-/* The session as the protocol shows it, counts included: in the arena. (Restored rings of processes that have ended since, end.) */
+/* The session as the protocol shows it, counts included: in the arena. (What restored rings have of processes that have ended since, ends.) */
 int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
 /* name NULL or "": the domain's only channel; -ENOTUNIQ when there are several. -ENOENT. The tracer's own channel is not found. */
 int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_domain *domain, const char *name,
@@ -209,6 +218,12 @@ unsigned wmk_session_awaited(struct wmk_session *session, char *words, size_t si
 int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last, struct wmk_arena *arena);
 
 /* ── across daemons ──────────────────────────────────────────────────────────────────────────────────── */
+
+/*
+ * An identity that an earlier daemon gave, before the first session is restored: where its process has ended, its claims in restored rings are
+ * freed, at wmk_session_restore_end() and whenever the session is stopped or described. -EINVAL, -E2BIG, -ENOMEM.
+ */
+int wmk_tracing_before(struct wmk_tracing *tracing, const struct wmk_identity *is);
 
 /* Rings as a daemon's state tells them to the next. */
 struct wmk_restored_rings {

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "ring/inside.h"
 #include "schema/schema.h"
 #include "session/internal.h"
 #include "world.h"
@@ -41,7 +42,8 @@ static struct {
 		unsigned char bytes[512];
 		long len;
 	} ids[IDS_MAX];
-	unsigned n_channels, n_rings, n_ids;
+	struct wmk_identity identities[KEPT_MAX];
+	unsigned n_channels, n_rings, n_ids, n_identities;
 	uint64_t last_rings;
 } kept;
 
@@ -80,6 +82,17 @@ static int keep_id(void *data, struct wmk_session *session, uint64_t rings_id, u
 	return 0;
 }
 
+static void keep_identity(void *data, const struct wmk_identity *is)
+{
+	struct world *w = data;
+
+	pthread_mutex_lock(&w->lock);
+	if (kept.n_identities == KEPT_MAX)
+		abort();
+	kept.identities[kept.n_identities++] = *is;
+	pthread_mutex_unlock(&w->lock);
+}
+
 static void forget(void)
 {
 	for (unsigned i = 0; i < kept.n_rings; i++)
@@ -97,6 +110,7 @@ static void first_daemon(struct world *w)
 
 	world_prepare(w);
 	w->options.on_id = keep_id;
+	w->options.on_identity = keep_identity;
 	world_open(w, 2);
 	struct wmk_session *s = world_session(w, "s");
 
@@ -315,6 +329,82 @@ static void test_died_later(void **state)
 	forget();
 }
 
+static const struct wmk_identity *identity_of(unsigned i)
+{
+	for (unsigned k = 0; k < kept.n_identities; k++)
+		if (kept.identities[k].pid == proc_at(i)->pid)
+			return &kept.identities[k];
+	fail_msg("process %u has no identity", i);
+	return NULL;
+}
+
+/* As that one would, in the first claim ring and so on of the rings of the user. */
+static uint64_t *claim(struct waymark_ring_set *set, unsigned ring, uint32_t slot, uint32_t generation)
+{
+	uint64_t *at = &set->ring[waymark_ring_set_cpus(set) + ring].ctl->claim;
+
+	waymark_ring_set_identity(set, slot, generation);
+	*at = set->identity;
+	return at;
+}
+
+/* Who died while there was no daemon, or before it registered again, stands in no claim any more; who lives does, and who is not known. */
+static void test_claims(void **state)
+{
+	struct waymark_ring_set *set = NULL;
+	struct wmk_identity lie = { .slot = 1, .generation = 1 };
+	struct wmk_ctl_session is;
+	struct wmk_arena arena = { 0 };
+	struct world w, next;
+	uint64_t *claims[4];
+
+	(void)state;
+	first_daemon(&w);
+	for (unsigned i = 0; i < kept.n_rings && !set; i++)
+		if (kept.rings[i].is.pid == 0)
+			assert_int_equal(waymark_ring_set_open(kept.rings[i].fd, &set), 0);
+	assert_non_null(set);
+	const struct wmk_identity one = *identity_of(1), two = *identity_of(2);
+
+	assert_true(one.start_time && two.start_time && one.slot != two.slot);
+	claims[0] = claim(set, 0, one.slot, one.generation);
+	claims[1] = claim(set, 1, two.slot, two.generation);
+	claims[2] = claim(set, 2, two.slot, two.generation + 1);
+	claims[3] = claim(set, 3, 0, 0);
+	world_close(&w);
+	proc_kill(2);
+	world_prepare(&next);
+	next.options.first_rings_id = kept.last_rings;
+	world_open(&next, 1);
+	assert_int_equal(wmk_tracing_before(next.tracing, &one), 0);
+	assert_int_equal(wmk_tracing_before(next.tracing, &two), 0);
+	assert_int_equal(wmk_tracing_before(next.tracing, &lie), -EINVAL);
+	struct wmk_session *s = restore(&next);
+
+	assert_int_equal(wmk_session_restore_end(s), 0);
+	assert_int_equal(*claims[1], 0);
+	assert_true(*claims[0] && *claims[2] && *claims[3]);
+	assert_int_equal(world_rings(&next, "s", "all", "uid")->pokes, 1);
+	/* with another identity now, it may still stand there by the old one: until it has ended, whoever looks */
+	strcpy(proc_at(1)->rundir, next.rundir);
+	assert_int_equal(proc_bid(1, PROC_CONNECT, 0x27), 0);
+	assert_int_equal(wmk_session_lock(s), 0);
+	assert_int_equal(wmk_session_describe(s, &is, &arena), 0);
+	wmk_session_unlock(s);
+	assert_true(*claims[0]);
+	proc_kill(1);
+	assert_int_equal(wmk_session_lock(s), 0);
+	assert_int_equal(wmk_session_describe(s, &is, &arena), 0);
+	wmk_session_unlock(s);
+	assert_int_equal(*claims[0], 0);
+	assert_true(*claims[2] && *claims[3]);
+	wmk_arena_free(&arena);
+	waymark_ring_set_close(set);
+	wmk_session_put(s);
+	world_close(&next);
+	forget();
+}
+
 static void refused(int err, int expected)
 {
 	if (err != expected)
@@ -460,7 +550,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_again, procs_kill), cmocka_unit_test_teardown(test_died, procs_kill),
 		cmocka_unit_test_teardown(test_lies, procs_kill), cmocka_unit_test_teardown(test_identities, procs_kill),
-		cmocka_unit_test_teardown(test_died_later, procs_kill), cmocka_unit_test_teardown(test_nobody, procs_kill),
+		cmocka_unit_test_teardown(test_died_later, procs_kill), cmocka_unit_test_teardown(test_claims, procs_kill),
+		cmocka_unit_test_teardown(test_nobody, procs_kill),
 	};
 
 	procs_begin(argc, argv);

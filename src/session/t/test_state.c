@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,12 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/error.h"
 #include "program.h"
+#include "session/internal.h"
 #include "session/state.h"
 #include "wire/ctl.h"
 
@@ -135,7 +138,9 @@ static void daemon_open(wmk_state_held *holding)
 	assert_int_equal(wmk_state_open(scene.fd, say, NULL, &scene.state), 0);
 	options.first_rings_id = wmk_state_last_rings(scene.state);
 	assert_int_equal(wmk_tracing_open(&options, &scene.tracing), 0);
+	assert_int_equal(wmk_state_identities(scene.state, scene.tracing), 0);
 	scene.restored = wmk_state_restore(scene.state, scene.tracing, holding, NULL);
+	assert_int_equal(wmk_state_identities_begin(scene.state), 0);
 	assert_int_equal(wmk_shards_open(scene.tracing, 1, &scene.shards), 0);
 }
 
@@ -398,6 +403,62 @@ static void lies(void **state)
 	assert_int_equal(wmk_state_open(scene.fd, NULL, NULL, &scene.state), -EACCES);
 }
 
+static void assert_identity(unsigned i, const struct wmk_identity *was)
+{
+	const struct wmk_identity *is = &scene.tracing->before[i];
+
+	assert_true(is->slot == was->slot && is->generation == was->generation && is->pid == was->pid && is->start_time == was->start_time);
+}
+
+/* Each daemon knows by what identities programs of those before it may stand in claims, and forgets those of the dead. */
+static void identities(void **state)
+{
+	uint64_t junk[64];
+	char process_state;
+	pid_t parent;
+
+	(void)state;
+	daemon_open(held);
+	assert_int_equal(scene.tracing->n_before, 0);
+	struct wmk_identity child = { .slot = 9, .generation = 5, .pid = fork() }, self = { .slot = 3, .generation = 7, .pid = getpid() };
+	if (child.pid == 0) {
+		alarm(20);               /* should the test fail before it kills us */
+		pause();
+		_exit(0);
+	}
+	assert_true(wmk_process_stat(child.pid, &parent, &child.start_time, &process_state));
+	assert_true(wmk_process_stat(self.pid, &parent, &self.start_time, &process_state));
+	wmk_state_identity(scene.state, &child);
+	wmk_state_identity(scene.state, &(struct wmk_identity){ .slot = 3, .generation = 6, .pid = child.pid, .start_time = 1 });
+	wmk_state_identity(scene.state, &self);          /* the slot's next */
+	daemon_close();
+	daemon_open(held);
+	assert_int_equal(scene.tracing->n_before, 2);
+	assert_identity(0, &self);
+	assert_identity(1, &child);
+	self.generation = 8;             /* and from this one as well */
+	wmk_state_identity(scene.state, &self);
+	assert_int_equal(kill(child.pid, SIGKILL), 0);
+	assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
+	daemon_close();
+	for (unsigned round = 0; round < 2; round++) {
+		daemon_open(held);       /* first told of who died since, then not any more */
+		assert_int_equal(scene.tracing->n_before, 3 - round);
+		assert_int_equal(scene.tracing->before[0].generation, 7);
+		assert_int_equal(scene.tracing->before[2 - round].generation, 8);
+		daemon_close();
+	}
+	/* whatever stands there */
+	memset(junk, 0xff, sizeof(junk));
+	damage("identities", 0, junk, sizeof(junk), (long)sizeof(junk));
+	memset(junk, 1, sizeof(junk));
+	damage("identities.old", 0, junk, sizeof(junk), (long)sizeof(junk) - 3);
+	daemon_open(held);
+	assert_int_equal(scene.tracing->n_before, 0);
+	daemon_close();
+	assert_int_equal(scene.said, 0);
+}
+
 /* What a daemon says the clock is that has just measured it as `measured`. */
 static struct wmk_clock clock_of(const struct wmk_clock *measured)
 {
@@ -446,6 +507,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_nobody_holds_is_awaited, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(half_an_id, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(lies, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(identities, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(one_clock_for_a_session, scene_open, scene_close),
 	};
 
