@@ -170,7 +170,7 @@ def no_thread_no_descriptor_when_disabled(case):
 
 
 if __name__ == '__main__':
-    sanitized = 'sanitize' in FEATURES or 'testpoints' in FEATURES
+    sanitized = 'sanitize' in FEATURES
     main([ten_thousand_sites, one_of_many, ten_thousand_events, redeclared_with_other_fields,
           events_declared_at_run_time,
           probes_see_what_they_should, probes_beside_a_session]
