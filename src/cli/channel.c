@@ -172,7 +172,7 @@ static int channel_names(const struct wmk_cli_common *common, char **rest, int n
 static int run_enable(void *data, char **rest, int n_rest)
 {
 	struct wmk_channel_args *args = data;
-	struct wmk_daemon daemon = { NULL };
+	struct wmk_daemon daemon = { 0 };
 	struct wmk_cli_words names = { NULL, 0 };
 	int err = wmk_channel_check(args), status;
 
@@ -254,7 +254,7 @@ static int disable(struct wmk_daemon *daemon, const struct wmk_channel_args *arg
 static int run_disable(void *data, char **rest, int n_rest)
 {
 	struct wmk_channel_args *args = data;
-	struct wmk_daemon daemon = { NULL };
+	struct wmk_daemon daemon = { 0 };
 	struct wmk_cli_words names = { NULL, 0 };
 	int err = wmk_cli_check_domain(&args->common), status;
 

@@ -156,7 +156,7 @@ static int run_load(void *data, char **rest, int n_rest)
 		.size = sizeof(options), .path = args->path, .replace = args->force, .name = args->name,
 		.output = args->output ? output : NULL, .default_output = args->default_output,
 	};
-	struct wmk_daemon daemon = { NULL };
+	struct wmk_daemon daemon = { 0 };
 	int err = check(args, rest, n_rest);
 
 	if (err < 0)

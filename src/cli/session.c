@@ -68,7 +68,7 @@ static int run_create(void *data, char **rest, int n_rest)
 	char home[PATH_MAX], output[PATH_MAX];
 	struct waymark_ctl_create_options options = { .size = sizeof(options), .home = home };
 	const struct waymark_ctl_session_info *session;
-	struct wmk_daemon daemon = { NULL };
+	struct wmk_daemon daemon = { 0 };
 	int err = wmk_cli_session_argument(&args->common, rest, n_rest);
 
 	if (err < 0)

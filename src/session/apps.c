@@ -361,7 +361,7 @@ void wmk_apps_jobs_run(struct wmk_apps *apps)
 	if (read(apps->wake, &count, sizeof(count)) < 0 && errno != EAGAIN)
 		abort();
 	while ((node = __cds_wfcq_dequeue_blocking(&apps->jobs_head, &apps->jobs_tail)) != NULL) {
-		struct wmk_apps_job *job = caa_container_of(node, struct wmk_apps_job, node);
+		struct wmk_apps_job *job = wmk_container_of(node, struct wmk_apps_job, node);
 
 		WMK_TELL_TSAN_ACQUIRE(job);
 		job->run(apps, job);
@@ -375,7 +375,7 @@ struct take_job {
 
 static void take_run(struct wmk_apps *apps, struct wmk_apps_job *job)
 {
-	struct take_job *take = caa_container_of(job, struct take_job, job);
+	struct take_job *take = wmk_container_of(job, struct take_job, job);
 
 	wmk_apps_born(apps, take->socket);
 	free(take);

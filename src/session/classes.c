@@ -33,7 +33,7 @@ struct wanted {
 /* Also notes kin. (Called for all of one hash, until one is equal.) */
 static int class_equals(struct cds_lfht_node *node, const void *key)
 {
-	struct class *class = caa_container_of(node, struct class, node);
+	struct class *class = wmk_container_of(node, struct class, node);
 	struct wanted *wanted = (struct wanted *)(uintptr_t)key;
 
 	WMK_TELL_TSAN_ACQUIRE(node);
@@ -52,7 +52,7 @@ static struct class *class_find(struct wmk_tracing *tracing, unsigned long hash,
 	cds_lfht_lookup(tracing->classes, hash, class_equals, wanted, &iter);
 	node = cds_lfht_iter_get_node(&iter);
 	urcu_memb_read_unlock();
-	return node ? caa_container_of(node, struct class, node) : NULL;
+	return node ? wmk_container_of(node, struct class, node) : NULL;
 }
 
 static struct class *class_make(struct wmk_event_class *event)
@@ -121,7 +121,7 @@ void wmk_classes_free(struct wmk_tracing *tracing)
 		return;
 	urcu_memb_read_lock();
 	cds_lfht_for_each(tracing->classes, &iter, node) {
-		class = caa_container_of(node, struct class, node);
+		class = wmk_container_of(node, struct class, node);
 		cds_lfht_del(tracing->classes, &class->node);
 		class->dead = dead;
 		dead = class;
@@ -149,7 +149,7 @@ uint64_t wmk_tracing_matching(struct wmk_tracing *tracing, const char *pattern)
 	urcu_memb_read_lock();
 	cds_lfht_for_each(tracing->classes, &iter, node) {
 		WMK_TELL_TSAN_ACQUIRE(node);
-		const struct class *class = caa_container_of(node, struct class, node);
+		const struct class *class = wmk_container_of(node, struct class, node);
 
 		n += !class->own && class->kin == class->serial &&
 		     wmk_pattern_match(pattern, class->event->provider, class->event->name);
@@ -241,7 +241,7 @@ unsigned wmk_tracing_nearest(struct wmk_tracing *tracing, const char *pattern, c
 	urcu_memb_read_lock();
 	cds_lfht_for_each(tracing->classes, &iter, node) {
 		WMK_TELL_TSAN_ACQUIRE(node);
-		class = caa_container_of(node, struct class, node);
+		class = wmk_container_of(node, struct class, node);
 		unsigned d = class->own ? UINT32_MAX : class_distance(pattern, class->event);
 
 		if (d != UINT32_MAX)

@@ -7,6 +7,7 @@
  */
 #include "session/gate.h"
 
+#include "base/container.h"
 #include "base/error.h"
 #include "wire/wire.h"
 
@@ -153,7 +154,7 @@ static void hand_out(struct wmk_gate *gate)
 	struct cds_wfcq_node *node;
 
 	while ((node = cds_wfcq_dequeue_blocking(&gate->head, &gate->tail)) != NULL) {
-		struct arrival *arrival = caa_container_of(node, struct arrival, node);
+		struct arrival *arrival = wmk_container_of(node, struct arrival, node);
 		int socket = __atomic_load_n(&arrival->socket, __ATOMIC_ACQUIRE);      /* pairs with arrived() */
 
 		gate->options.take(gate->options.data, shard_of(gate, arrival->pid), socket);

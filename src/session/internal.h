@@ -19,6 +19,7 @@
 #include <urcu/rculfhash.h>
 #include <urcu/wfcqueue.h>
 
+#include "base/container.h"
 #include "session/apps.h"
 #include "session/tracing.h"
 

@@ -21,7 +21,7 @@ static int events_text(const struct rings *rings, struct wmk_ctf_text *text)
 	urcu_memb_read_lock();
 	cds_lfht_for_each(classes, &iter, node) {
 		WMK_TELL_TSAN_ACQUIRE(node);
-		const struct class *class = caa_container_of(node, struct class, node);
+		const struct class *class = wmk_container_of(node, struct class, node);
 
 		if (err == 0 && class->kin == class->serial && class->kin < rings->n_ids && rings->ids[class->kin] != NO_ID)
 			err = wmk_ctf_event_text(text, rings->stream_id, rings->ids[class->kin], class->event);

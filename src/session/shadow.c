@@ -126,7 +126,7 @@ static int channel_drop(struct app *app, uint32_t number)
 	app->told = app->told || tell;
 	free(ch->enabled);
 	wmk_rings_put(ch->rings);
-	*ch = (struct app_channel){ NULL };
+	*ch = (struct app_channel){ 0 };
 	return err;
 }
 

@@ -206,7 +206,7 @@ struct called {
 
 static int session_is_called(struct cds_lfht_node *node, const void *key)
 {
-	const struct wmk_session *session = caa_container_of(node, struct wmk_session, node);
+	const struct wmk_session *session = wmk_container_of(node, struct wmk_session, node);
 	const struct called *called = key;
 
 	WMK_TELL_TSAN_ACQUIRE(node);
@@ -231,7 +231,7 @@ struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, uid_t uid, cons
 	urcu_memb_read_lock();
 	cds_lfht_lookup(tracing->sessions, session_hash(name), session_is_called, &called, &iter);
 	if (cds_lfht_iter_get_node(&iter)) {
-		session = caa_container_of(cds_lfht_iter_get_node(&iter), struct wmk_session, node);
+		session = wmk_container_of(cds_lfht_iter_get_node(&iter), struct wmk_session, node);
 		if (!session_ref(session))
 			session = NULL;
 	}
@@ -272,7 +272,7 @@ int wmk_session_get_all(struct wmk_tracing *tracing, struct wmk_session ***out)
 	urcu_memb_read_lock();
 	cds_lfht_for_each(tracing->sessions, &iter, node) {
 		WMK_TELL_TSAN_ACQUIRE(node);
-		session = caa_container_of(node, struct wmk_session, node);
+		session = wmk_container_of(node, struct wmk_session, node);
 		if (n == cap) {
 			cap = cap ? 2 * cap : 16;
 			more = realloc(all, (size_t)cap * sizeof(struct wmk_session *));
@@ -300,7 +300,7 @@ int wmk_session_get_all(struct wmk_tracing *tracing, struct wmk_session ***out)
 
 static void session_free(struct rcu_head *head)
 {
-	struct wmk_session *session = caa_container_of(head, struct wmk_session, rcu);
+	struct wmk_session *session = wmk_container_of(head, struct wmk_session, rcu);
 
 	WMK_TELL_TSAN_ACQUIRE(head);
 	WMK_TELL_TSAN_ACQUIRE(session->tracing->sessions);     /* whoever looked at it has looked away */

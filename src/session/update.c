@@ -42,7 +42,7 @@ struct shard_round {
 
 static struct shard_round *round_of(struct update_part *part)
 {
-	return caa_container_of(part, struct shard_round, part);
+	return wmk_container_of(part, struct shard_round, part);
 }
 
 /* ── in the shard ────────────────────────────────────────────────────────────────────────────────────── */
@@ -88,7 +88,7 @@ void wmk_updates_turn(struct wmk_apps *apps)
 
 static void apply_run(struct wmk_apps *apps, struct wmk_apps_job *job)
 {
-	struct shard_round *round = caa_container_of(job, struct shard_round, apply);
+	struct shard_round *round = wmk_container_of(job, struct shard_round, apply);
 	uint32_t number = ++apps->sync;
 
 	wmk_apps_update(apps, round->part.update->session);
@@ -130,7 +130,7 @@ static bool somebody_is_left(struct wmk_apps *apps, struct update *u, uint32_t n
 
 static void look_run(struct wmk_apps *apps, struct wmk_apps_job *job)
 {
-	struct shard_round *round = caa_container_of(job, struct shard_round, look);
+	struct shard_round *round = wmk_container_of(job, struct shard_round, look);
 	struct update *u = round->part.update;
 
 	pthread_mutex_lock(&u->lock);
@@ -265,7 +265,7 @@ static int list_one(struct listing *l, struct app *app)
 
 static void list_run(struct wmk_apps *apps, struct wmk_apps_job *job)
 {
-	struct listing *l = caa_container_of(job, struct list_job, job)->listing;
+	struct listing *l = wmk_container_of(job, struct list_job, job)->listing;
 
 	pthread_mutex_lock(&l->lock);
 	for (struct app *app = apps->app; app && l->err == 0; app = app->next)

@@ -144,7 +144,7 @@ struct queued {
 
 static void queued_run(struct wmk_apps *apps, struct wmk_apps_job *job)
 {
-	struct queued *queued = caa_container_of(job, struct queued, job);
+	struct queued *queued = wmk_container_of(job, struct queued, job);
 
 	for (const struct app *app = apps->app; app; app = app->next) {
 		queued->apps++;
