@@ -17,9 +17,9 @@ cd "$(dirname "$0")/.."
 # --long does all rounds in the builds that differ in how a record is made; another compiler and the sanitizers repeat a tenth.
 builds=(
 	"gcc-release|--buildtype=release||"
-	"gcc-testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||base ring consumer tracer points"
-	"no-rseq|--buildtype=release|norseq|ring tracer tests"
-	"clang|--buildtype=release -Dfuzz=false||base schema wire ring ctf store tracer ctl cli tests"
+	"gcc-testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||base ring tracer points"
+	"no-rseq|--buildtype=release|norseq|ring tracer threads"
+	"clang|--buildtype=release -Dfuzz=false||base schema wire ring ctf store tracer ctl cli session"
 	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=false|asan|-model -tree -front -machines -builds -threads"
 	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|base schema wire ring ctf store consumer ctl session tracer-threads"
 )
