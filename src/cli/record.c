@@ -74,30 +74,10 @@ static int set_output(void *data, const char *value)
 	return 0;
 }
 
-/* `value` as a power of two, rounded up; says so when it rounds. */
-static int power_of_two(const char *what, const char *value, uint64_t max, uint64_t *out)
-{
-	char from[32], to[32];
-	uint64_t size, power = 1;
-	int err = wmk_cli_size(value, &size);
-
-	if (err < 0)
-		return err;
-	if (size == 0 || size > max)
-		return wmk_error(-EINVAL, "%.40s is not from 1 to %s", value, wmk_cli_size_text(max, to, sizeof(to)));
-	while (power < size)
-		power *= 2;
-	if (power != size)
-		wmk_cli_say("--%s %s: made %s, a power of two", what, wmk_cli_size_text(size, from, sizeof(from)),
-			    wmk_cli_size_text(power, to, sizeof(to)));
-	*out = power;
-	return 0;
-}
-
 static int set_subbuf_size(void *data, const char *value)
 {
 	struct wmk_record_args *args = data;
-	int err = power_of_two("subbuf-size", value, SUBBUF_MAX, &args->subbuf_size);
+	int err = wmk_cli_power_of_two("subbuf-size", value, SUBBUF_MAX, &args->subbuf_size);
 
 	if (err == 0 && args->subbuf_size < SUBBUF_MIN) {
 		wmk_cli_say("--subbuf-size %s: made 4k, the smallest there is", value);
@@ -108,7 +88,7 @@ static int set_subbuf_size(void *data, const char *value)
 
 static int set_num_subbuf(void *data, const char *value)
 {
-	return power_of_two("num-subbuf", value, N_SUBBUFS_MAX, &((struct wmk_record_args *)data)->n_subbufs);
+	return wmk_cli_power_of_two("num-subbuf", value, N_SUBBUFS_MAX, &((struct wmk_record_args *)data)->n_subbufs);
 }
 
 static int set_overwrite(void *data, const char *value)
