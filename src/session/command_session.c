@@ -190,15 +190,16 @@ static int destroy_one(struct call *call, struct wmk_session *session)
 	return 0;
 }
 
-static int destroy_all(struct call *call, bool own)
+/* `one` gives the reference back. Somebody else may be quicker, and have stopped or destroyed it: no error of ours. The first that is. */
+static int each_session(struct call *call, bool own, int (*one)(struct call *call, struct wmk_session *session))
 {
 	struct wmk_session **all;
 	int n = wmk_call_sessions(call, own, &all), first = 0;
 
 	for (int i = 0; i < n; i++) {
-		int err = destroy_one(call, all[i]);
+		int err = one(call, all[i]);
 
-		if (err == -ENOENT)      /* somebody else was quicker */
+		if (err == -ENOENT || err == -EALREADY)
 			wmk_error_clear();
 		else if (err < 0 && first == 0)
 			first = err;
@@ -214,7 +215,7 @@ int wmk_command_destroy(struct call *call)
 	struct wmk_session *session;
 
 	if (!*request->session)
-		return destroy_all(call, true);
+		return each_session(call, true, destroy_one);
 	int err = wmk_call_session(call, request->session, &session);
 	return err < 0 ? err : destroy_one(call, session);
 }
@@ -228,7 +229,7 @@ int wmk_command_shutdown(struct call *call)
 	if (call->peer->uid != 0 && call->peer->uid != c->daemon)
 		return wmk_error_said(-EACCES, "only root ends root's session daemon");
 	call->reply = &outcome;          /* the answer has no room for it */
-	int err = destroy_all(call, false);
+	int err = each_session(call, false, destroy_one);
 	call->reply = reply;
 	if (err < 0)
 		return err;
@@ -301,23 +302,13 @@ static int stop_one(struct call *call, struct wmk_session *session)
 	return err;
 }
 
-static int stop_all(struct call *call)
+/* Takes the reference. */
+static int stop_and_put(struct call *call, struct wmk_session *session)
 {
-	struct wmk_session **all;
-	int n = wmk_call_sessions(call, true, &all), first = 0;
+	int err = stop_one(call, session);
 
-	for (int i = 0; i < n; i++) {
-		int err = stop_one(call, all[i]);
-
-		wmk_session_put(all[i]);
-		if (err == -EALREADY || err == -ENOENT)
-			wmk_error_clear();
-		else if (err < 0 && first == 0)
-			first = err;
-	}
-	if (n >= 0)
-		free(all);
-	return n < 0 ? n : first;
+	wmk_session_put(session);
+	return err;
 }
 
 int wmk_command_stop(struct call *call)
@@ -326,13 +317,9 @@ int wmk_command_stop(struct call *call)
 	struct wmk_session *session;
 
 	if (!*request->session)
-		return stop_all(call);
+		return each_session(call, true, stop_and_put);
 	int err = wmk_call_session(call, request->session, &session);
-	if (err < 0)
-		return err;
-	err = stop_one(call, session);
-	wmk_session_put(session);
-	return err;
+	return err < 0 ? err : stop_and_put(call, session);
 }
 
 int wmk_command_clear(struct call *call)
