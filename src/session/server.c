@@ -6,6 +6,7 @@
  *                ─► the wait page tells all programs
  *     end: the same backwards
  */
+#include "session/internal.h"
 #include "session/server.h"
 
 #include "base/clock.h"
@@ -249,19 +250,11 @@ static int doors_open(struct server *server)
 /* Clock ticks since boot; 0 when /proc does not say. */
 static uint64_t own_start_time(void)
 {
-	char buf[1024], *at;
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, buf, sizeof(buf) - 1) : -1;
+	uint64_t start_time;
+	pid_t parent;
+	char state;
 
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return 0;
-	buf[n] = '\0';
-	at = strrchr(buf, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at + 1, NULL, 10) : 0;
+	return wmk_process_stat(getpid(), &parent, &start_time, &state) ? start_time : 0;
 }
 
 static int server_open(struct server *server)
