@@ -88,25 +88,7 @@ static void stats_out(const struct wmk_consumer_stats *from, struct wmk_consumer
 
 static void stats_sum(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more, struct wmk_arena *arena)
 {
-	sum->records += more->records;
-	sum->lost += more->lost;
-	sum->lost_full += more->lost_full;
-	sum->lost_memory += more->lost_memory;
-	sum->lost_size += more->lost_size;
-	sum->lost_retry += more->lost_retry;
-	sum->overwritten += more->overwritten;
-	sum->unwritten += more->unwritten;
-	sum->cut += more->cut;
-	sum->bytes += more->bytes;
-	sum->packets += more->packets;
-	sum->writing_us += more->writing_us;
-	sum->behind_us += more->behind_us;
-	sum->behind_bytes += more->behind_bytes;
-	sum->streams += more->streams;
-	sum->errors += more->errors;
-	sum->sink_errors += more->sink_errors;
-	if (more->sink_error)
-		sum->sink_error = more->sink_error;
+	wmk_consumerd_stats_add(sum, more);
 	sum->stuck |= more->stuck;
 	if ((!sum->words || !sum->words[0]) && more->words && more->words[0])
 		sum->words = wmk_arena_text(arena, more->words);

@@ -107,29 +107,6 @@ void wmk_kept_remove(struct wmk_consumer_link *link, uint64_t number, uint64_t r
 	free(trace);
 }
 
-static void add_counts(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more)
-{
-	sum->records += more->records;
-	sum->lost += more->lost;
-	sum->lost_full += more->lost_full;
-	sum->lost_memory += more->lost_memory;
-	sum->lost_size += more->lost_size;
-	sum->lost_retry += more->lost_retry;
-	sum->overwritten += more->overwritten;
-	sum->unwritten += more->unwritten;
-	sum->cut += more->cut;
-	sum->bytes += more->bytes;
-	sum->packets += more->packets;
-	sum->writing_us += more->writing_us;
-	sum->behind_us += more->behind_us;
-	sum->behind_bytes += more->behind_bytes;
-	sum->streams += more->streams;
-	sum->errors += more->errors;
-	sum->sink_errors += more->sink_errors;
-	if (more->sink_error)
-		sum->sink_error = more->sink_error;
-}
-
 /* The rings are gone, their counts stay: without memory they do not. */
 static void keep_counts(struct wmk_kept_trace *trace, const struct wmk_consumerd_channel *channel)
 {
@@ -148,7 +125,7 @@ static void keep_counts(struct wmk_kept_trace *trace, const struct wmk_consumerd
 		items = trace->is.gone.items;
 		items[i].channel = name;
 	}
-	add_counts(&items[i].stats, &channel->stats);
+	wmk_consumerd_stats_add(&items[i].stats, &channel->stats);
 	if ((!items[i].stats.words || !items[i].stats.words[0]) && channel->stats.words[0])
 		items[i].stats.words = wmk_arena_text(&trace->arena, channel->stats.words);
 }

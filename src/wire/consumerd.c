@@ -204,3 +204,26 @@ void wmk_consumerd_in_free(struct wmk_consumerd_in *in)
 	free(in->joined);
 	memset(in, 0, sizeof(*in));
 }
+
+void wmk_consumerd_stats_add(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more)
+{
+	sum->records += more->records;
+	sum->lost += more->lost;
+	sum->lost_full += more->lost_full;
+	sum->lost_memory += more->lost_memory;
+	sum->lost_size += more->lost_size;
+	sum->lost_retry += more->lost_retry;
+	sum->overwritten += more->overwritten;
+	sum->unwritten += more->unwritten;
+	sum->cut += more->cut;
+	sum->bytes += more->bytes;
+	sum->packets += more->packets;
+	sum->writing_us += more->writing_us;
+	sum->behind_us += more->behind_us;
+	sum->behind_bytes += more->behind_bytes;
+	sum->streams += more->streams;
+	sum->errors += more->errors;
+	sum->sink_errors += more->sink_errors;
+	if (more->sink_error)
+		sum->sink_error = more->sink_error;
+}

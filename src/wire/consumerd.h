@@ -61,6 +61,8 @@ struct wmk_consumerd_channel {
 	const char *channel;
 	struct wmk_consumerd_stats stats;
 };
+/* Counts, and the latest error; not how it is at this moment (stuck), nor words. */
+void wmk_consumerd_stats_add(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more);
 
 /* One CTF trace: a directory with its own metadata, which the session daemon writes. */
 struct wmk_consumerd_trace {
