@@ -231,3 +231,43 @@ void fake_close(struct fake *fake)
 	unlink(path);
 	rmdir(fake->dir);
 }
+
+/* ── a test's rig ────────────────────────────────────────────────────────────────────────────────────── */
+
+void fake_rig_connect(struct fake_rig *rig, int timeout_ms)
+{
+	const struct waymark_ctl_connect_options options = {
+		.size = sizeof(options), .rundir = rig->fake.dir, .start = WAYMARK_CTL_START_NEVER, .timeout_ms = timeout_ms,
+	};
+
+	waymark_ctl_close(rig->ctl);
+	assert_int_equal(waymark_ctl_connect(&options, &rig->ctl), 0);
+}
+
+int fake_rig_open(void **state)
+{
+	struct fake_rig *rig = calloc(1, sizeof(*rig));
+
+	*state = rig;
+	fake_open(&rig->fake, (uid_t)-1);
+	fake_rig_connect(rig, 0);
+	return 0;
+}
+
+int fake_rig_close(void **state)
+{
+	struct fake_rig *rig = *state;
+
+	waymark_ctl_close(rig->ctl);
+	fake_close(&rig->fake);
+	free(rig);
+	return 0;
+}
+
+void fake_rig_says(const char *what)
+{
+	char text[1400];
+
+	if (!strstr(waymark_ctl_error_text(text, sizeof(text)), what))
+		fail_msg("'%s' does not say '%s'", text, what);
+}

@@ -6,6 +6,7 @@
 #ifndef WMK_CTL_T_FAKE_H
 #define WMK_CTL_T_FAKE_H
 
+#include <waymark/ctl.h>
 #include <pthread.h>
 #include <stdbool.h>
 
@@ -49,5 +50,17 @@ void fake_send(int sock, uint16_t type, uint32_t number, const struct wmk_object
 void fake_send_bytes(int sock, const void *bytes, size_t len);
 /* A listening <dir>/ctl.sock. */
 int fake_listen(const char *dir, uid_t uid);
+
+/* The library connected to a fake; state of a test, made and freed by its setup and teardown. */
+struct fake_rig {
+	struct fake fake;
+	struct waymark_ctl *ctl;
+};
+
+void fake_rig_connect(struct fake_rig *rig, int timeout_ms);
+int fake_rig_open(void **state);
+int fake_rig_close(void **state);
+/* The library's words of its latest error hold `what`. */
+void fake_rig_says(const char *what);
 
 #endif

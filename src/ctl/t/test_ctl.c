@@ -17,49 +17,6 @@
 
 #include "fake.h"
 
-struct rig {
-	struct fake fake;
-	struct waymark_ctl *ctl;
-};
-
-static void connect_to(struct rig *rig, int timeout_ms)
-{
-	const struct waymark_ctl_connect_options options = {
-		.size = sizeof(options), .rundir = rig->fake.dir, .start = WAYMARK_CTL_START_NEVER, .timeout_ms = timeout_ms,
-	};
-
-	waymark_ctl_close(rig->ctl);
-	assert_int_equal(waymark_ctl_connect(&options, &rig->ctl), 0);
-}
-
-static int setup(void **state)
-{
-	struct rig *rig = calloc(1, sizeof(*rig));
-
-	*state = rig;
-	fake_open(&rig->fake, (uid_t)-1);
-	connect_to(rig, 0);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct rig *rig = *state;
-
-	waymark_ctl_close(rig->ctl);
-	fake_close(&rig->fake);
-	free(rig);
-	return 0;
-}
-
-static void assert_says(const char *what)
-{
-	char text[1400];
-
-	if (!strstr(waymark_ctl_error_text(text, sizeof(text)), what))
-		fail_msg("'%s' does not say '%s'", text, what);
-}
-
 /* ── what is asked ───────────────────────────────────────────────────────────────────────────────────── */
 
 #define ASKS(call, line) do { \
@@ -72,7 +29,7 @@ static void assert_says(const char *what)
 
 static void test_asks_sessions(void **state)
 {
-	struct rig *rig = *state;
+	struct fake_rig *rig = *state;
 	struct waymark_ctl *ctl = rig->ctl;
 	const uint64_t ids[] = { 1, 18446744073709551615u };
 	struct wmk_ctl_session session = { .name = "s" };
@@ -101,14 +58,14 @@ static void test_asks_sessions(void **state)
 	     "track {\"session\": \"s\",\"kind\": \"uid\",\"ids\": [1, 18446744073709551615]}");
 	ASKS(waymark_ctl_untrack(ctl, &all, NULL), "untrack {\"session\": \"s\",\"all\": true}");
 	assert_int_equal(waymark_ctl_list_sessions(ctl, "t", NULL), -ENOENT);
-	assert_says("the command 'list-sessions' failed: there is no such session");
+	fake_rig_says("the command 'list-sessions' failed: there is no such session");
 	assert_int_equal(waymark_ctl_regenerate(ctl, "s", 2, NULL), -EINVAL);
-	assert_says("what: number of a word: 2");
+	fake_rig_says("what: number of a word: 2");
 }
 
 static void test_asks_events(void **state)
 {
-	struct rig *rig = *state;
+	struct fake_rig *rig = *state;
 	struct waymark_ctl *ctl = rig->ctl;
 	const char *const excluded[] = { "a:b", "a:c" };
 	const char *const contexts[] = { "vpid", "procname" };
@@ -154,7 +111,7 @@ static void test_asks_events(void **state)
 /* Options of an older caller, of a newer one, and of none. */
 static void test_options(void **state)
 {
-	struct rig *rig = *state;
+	struct fake_rig *rig = *state;
 	struct {
 		struct waymark_ctl_create_options known;
 		uint64_t later;
@@ -163,14 +120,14 @@ static void test_options(void **state)
 	ASKS(waymark_ctl_create(rig->ctl, &create.known, NULL), "create {\"name\": \"n\",\"home\": \"/h\"}");
 	create.later = 1;
 	assert_int_equal(waymark_ctl_create(rig->ctl, &create.known, NULL), -EINVAL);
-	assert_says("create: options are set that this version of the library does not know");
+	fake_rig_says("create: options are set that this version of the library does not know");
 	create.known.size = offsetof(struct waymark_ctl_create_options, path);
 	create.known.path = "not looked at";
 	setenv("HOME", "/hh", 1);
 	ASKS(waymark_ctl_create(rig->ctl, &create.known, NULL), "create {\"name\": \"n\",\"home\": \"/hh\"}");
 	create.known.size = 0;
 	assert_int_equal(waymark_ctl_create(rig->ctl, &create.known, NULL), -EINVAL);
-	assert_says("do not begin with their size");
+	fake_rig_says("do not begin with their size");
 	assert_int_equal(waymark_ctl_create(rig->ctl, NULL, NULL), -EINVAL);
 	struct {
 		struct waymark_ctl_rule known;
@@ -181,14 +138,14 @@ static void test_options(void **state)
 	     "enable-event {\"session\": \"s\",\"rules\": [{\"pattern\": \"a\",\"enabled\": true},{\"pattern\": \"b\",\"enabled\": true}]}");
 	rules[1].known.size = sizeof(rules[0].known);
 	assert_int_equal(waymark_ctl_enable_event(rig->ctl, &events, NULL), -EINVAL);
-	assert_says("the rules have different sizes");
+	fake_rig_says("the rules have different sizes");
 }
 
 /* ── what is answered ────────────────────────────────────────────────────────────────────────────────── */
 
 static void test_outcome(void **state)
 {
-	struct rig *rig = *state;
+	struct fake_rig *rig = *state;
 	const char *warnings[] = { "one", "two" }, *contexts[] = { "vpid" }, *excluded[] = { "x" };
 	uint64_t pids[] = { 4, 5 };
 	struct wmk_ctl_rule rule = { .pattern = "p", .exclusions = { excluded, 1 }, .level_op = 2, .level = 6, .level_to = 7, .enabled = true,
@@ -252,7 +209,7 @@ static void test_outcome(void **state)
 static void test_many_apps(void **state)
 {
 	enum { APPS = 300, EVENTS = 20 };
-	struct rig *rig = *state;
+	struct fake_rig *rig = *state;
 	struct wmk_ctl_field field = { "f", "u32", "ms" };
 	struct wmk_ctl_event events[EVENTS];
 	struct wmk_ctl_app *list = calloc(APPS, sizeof(*list));
@@ -287,7 +244,7 @@ static void test_many_apps(void **state)
 
 static void test_version_and_shutdown(void **state)
 {
-	struct rig *rig = *state;
+	struct fake_rig *rig = *state;
 	struct waymark_ctl_result *result;
 
 	assert_string_equal(waymark_ctl_rundir(rig->ctl), rig->fake.dir);
@@ -306,7 +263,7 @@ static void test_version_and_shutdown(void **state)
 /* The daemon's chain of causes is one here too. */
 static void test_daemon_error(void **state)
 {
-	struct rig *rig = *state;
+	struct fake_rig *rig = *state;
 	struct waymark_ctl_result *result = (void *)state;
 	char text[200];
 
@@ -323,11 +280,11 @@ static void test_daemon_error(void **state)
 			    "the command 'start' failed: cannot start 's': cannot write /t: No space left on device");
 	rig->fake.refuse_words = "";
 	assert_int_equal(waymark_ctl_start(rig->ctl, "s", &result), -ENOSPC);
-	assert_says("the session daemon does not say why");
+	fake_rig_says("the session daemon does not say why");
 	assert_int_equal(waymark_ctl_stop(rig->ctl, "s", NULL), 0);      /* it goes on */
 }
 
-#define WITH_RIG(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define WITH_RIG(f) cmocka_unit_test_setup_teardown(f, fake_rig_open, fake_rig_close)
 
 int main(void)
 {

@@ -17,49 +17,6 @@
 
 #include "fake.h"
 
-struct rig {
-	struct fake fake;
-	struct waymark_ctl *ctl;
-};
-
-static void connect_to(struct rig *rig, int timeout_ms)
-{
-	const struct waymark_ctl_connect_options options = {
-		.size = sizeof(options), .rundir = rig->fake.dir, .start = WAYMARK_CTL_START_NEVER, .timeout_ms = timeout_ms,
-	};
-
-	waymark_ctl_close(rig->ctl);
-	assert_int_equal(waymark_ctl_connect(&options, &rig->ctl), 0);
-}
-
-static int setup(void **state)
-{
-	struct rig *rig = calloc(1, sizeof(*rig));
-
-	*state = rig;
-	fake_open(&rig->fake, (uid_t)-1);
-	connect_to(rig, 0);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct rig *rig = *state;
-
-	waymark_ctl_close(rig->ctl);
-	fake_close(&rig->fake);
-	free(rig);
-	return 0;
-}
-
-static void assert_says(const char *what)
-{
-	char text[1400];
-
-	if (!strstr(waymark_ctl_error_text(text, sizeof(text)), what))
-		fail_msg("'%s' does not say '%s'", text, what);
-}
-
 /* ── a daemon that misbehaves ────────────────────────────────────────────────────────────────────────── */
 
 static void send_frame(int sock, uint32_t length, uint16_t type, uint16_t version, uint32_t number, uint32_t flags)
@@ -194,17 +151,17 @@ static void test_misbehaves(void **state)
 		{ endless_parts, -EPROTO, "answer has more than" },
 		{ promised_descriptor, -EPROTO, "without its descriptor" },
 	};
-	struct rig *rig = *state;
+	struct fake_rig *rig = *state;
 	struct waymark_ctl_result *result;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		connect_to(rig, 0);
+		fake_rig_connect(rig, 0);
 		rig->fake.handler = bad[i].handler;
 		assert_int_equal(waymark_ctl_start(rig->ctl, "s", &result), bad[i].err);
 		assert_null(result);
-		assert_says(bad[i].says);
+		fake_rig_says(bad[i].says);
 		assert_int_equal(waymark_ctl_start(rig->ctl, "s", &result), -ENOTCONN);
-		assert_says("connect again");
+		fake_rig_says("connect again");
 		fake_log_clear(&rig->fake);
 	}
 }
@@ -226,14 +183,14 @@ BAD(gives_descriptor)
 
 static void test_descriptor(void **state)
 {
-	struct rig *rig = *state;
+	struct fake_rig *rig = *state;
 	int before = dup(0);
 
 	close(before);
 	rig->fake.handler = gives_descriptor;
 	assert_int_equal(waymark_ctl_start(rig->ctl, "s", NULL), 0);
 	assert_int_equal(waymark_ctl_start(rig->ctl, "s", NULL), 0);
-	connect_to(rig, 0);                      /* the fake has nothing in hand any more */
+	fake_rig_connect(rig, 0);                      /* the fake has nothing in hand any more */
 	int after = dup(0);
 	assert_int_equal(after, before);
 	close(after);
@@ -258,12 +215,12 @@ BAD(answers_late)
 
 static void test_time(void **state)
 {
-	struct rig *rig = *state;
+	struct fake_rig *rig = *state;
 
 	rig->fake.handler = answers_late;
 	waymark_ctl_set_timeout(rig->ctl, 50);
 	assert_int_equal(waymark_ctl_start(rig->ctl, "s", NULL), -ETIMEDOUT);
-	assert_says("has not answered within 50 ms");
+	fake_rig_says("has not answered within 50 ms");
 	waymark_ctl_set_timeout(rig->ctl, -1);
 	assert_int_equal(waymark_ctl_stop(rig->ctl, "s", NULL), 0);
 }
@@ -281,18 +238,18 @@ BAD(turns_away)
 
 static void test_turned_away(void **state)
 {
-	struct rig *rig = *state;
+	struct fake_rig *rig = *state;
 
 	rig->fake.handler = turns_away;
 	assert_int_equal(waymark_ctl_stop(rig->ctl, "s", NULL), -EAGAIN);
-	assert_says("256 clients are connected: no more may be");
+	fake_rig_says("256 clients are connected: no more may be");
 }
 
 /* ── connecting ──────────────────────────────────────────────────────────────────────────────────────── */
 
 static void test_connect_fails(void **state)
 {
-	struct rig *rig = *state;
+	struct fake_rig *rig = *state;
 	struct waymark_ctl_connect_options options = {
 		.size = sizeof(options), .rundir = "/nowhere/at/all", .start = WAYMARK_CTL_START_NEVER,
 	};
@@ -301,7 +258,7 @@ static void test_connect_fails(void **state)
 
 	assert_int_equal(waymark_ctl_connect(&options, &ctl), -ENOENT);
 	assert_null(ctl);
-	assert_says("cannot connect to a session daemon: no session daemon runs: cannot connect to /nowhere/at/all/ctl.sock");
+	fake_rig_says("cannot connect to a session daemon: no session daemon runs: cannot connect to /nowhere/at/all/ctl.sock");
 	options.rundir = "relative";
 	assert_int_equal(waymark_ctl_connect(&options, &ctl), -EINVAL);
 	memset(lengthy, '/', 299);
@@ -318,7 +275,7 @@ static void test_connect_fails(void **state)
 	waymark_ctl_close(rig->ctl);
 	rig->ctl = NULL;
 	assert_int_equal(waymark_ctl_connect(&options, &ctl), -EACCES);
-	assert_says("you are not in the group");
+	fake_rig_says("you are not in the group");
 	setenv("WAYMARK_RUNDIR", rig->fake.dir, 1);
 	rig->fake.refuse = 0;
 	options.rundir = NULL;
@@ -346,7 +303,7 @@ static void test_strangers_socket(void **state)
 	fake_open(&fake, 65534);
 	setenv("WAYMARK_RUNDIR", fake.dir, 1);
 	assert_int_equal(waymark_ctl_connect(&options, &ctl), -EACCES);
-	assert_says("user 65534 listens, neither root nor you");
+	fake_rig_says("user 65534 listens, neither root nor you");
 	unsetenv("WAYMARK_RUNDIR");
 	options.rundir = fake.dir;
 	assert_int_equal(waymark_ctl_connect(&options, &ctl), 0);
@@ -354,7 +311,7 @@ static void test_strangers_socket(void **state)
 	fake_close(&fake);
 }
 
-#define WITH_RIG(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define WITH_RIG(f) cmocka_unit_test_setup_teardown(f, fake_rig_open, fake_rig_close)
 
 int main(void)
 {
