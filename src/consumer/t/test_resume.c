@@ -20,7 +20,7 @@
 #include "rig.h"
 
 #define WRITERS 4
-#define PATIENCE_NS 120000000000ull
+#define PATIENCE_NS 30000000000ull
 
 /* ── a sink that dies ────────────────────────────────────────────────────────────────────────────────── */
 
