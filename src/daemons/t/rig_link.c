@@ -20,14 +20,36 @@
 
 #include "base/error.h"
 
+/* The runtime directory of the rig that is open. A test that fails leaves it so, and a consumer that holds on to our output. */
+static char left[300];
+
+int rig_link_teardown(void **state)
+{
+	char path[sizeof(left) + 20];
+	FILE *file;
+	int pid;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/consumer.pid", left);
+	file = *left ? fopen(path, "re") : NULL;
+	if (file && fscanf(file, "%d", &pid) == 1 && pid > 0)
+		kill(pid, SIGKILL);
+	if (file)
+		fclose(file);
+	*left = '\0';
+	return 0;
+}
+
 void rig_link_open(struct rig_link *r, const struct rig_shape *shape)
 {
 	struct rig_shape remote = *shape;
 
+	rig_link_teardown(NULL);
 	memset(r, 0, sizeof(*r));
 	remote.remote = true;
 	rig_open(&r->rig, &remote);
 	snprintf(r->rundir, sizeof(r->rundir), "%s/run", r->rig.dir);
+	snprintf(left, sizeof(left), "%s", r->rundir);
 	r->trace = (struct wmk_consumerd_trace){ .trace = 1, .path = r->rig.trace, .sub = r->rig.sub, .uid = getuid(), .gid = getgid() };
 	memcpy(r->trace.uuid, r->rig.uuid, 16);
 	r->rings = (struct wmk_consumerd_rings){ .trace = 1, .rings = 1, .channel = "app", .start_ts = wmk_clock_monotonic() };
@@ -117,4 +139,5 @@ void rig_link_close(struct rig_link *r)
 		rig_wait_gone(pid);
 	}
 	rig_close(&r->rig);
+	*left = '\0';
 }

@@ -32,6 +32,8 @@ void rig_link_add(struct rig_link *r);
 struct wmk_consumerd_stats rig_link_counts(struct rig_link *r);
 /* Ends the consumer if there is a link; nothing of it may be left. */
 void rig_link_close(struct rig_link *r);
+/* For cmocka, behind the last test: the consumer that a failed test has left ends. */
+int rig_link_teardown(void **state);
 /* Wait until the process is gone; fails if it is not within LINK_MS. */
 void rig_wait_gone(pid_t pid);
 

@@ -283,5 +283,5 @@ int main(void)
 	};
 
 	seed();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, rig_link_teardown);
 }
