@@ -86,15 +86,20 @@ class Control:
 
     def close(self):
         """End the daemons; fails in words when one does not end."""
-        for sig, seconds in ((signal.SIGTERM, ENDS_S), (signal.SIGKILL, ENDS_S)):
-            left = self.daemons()
-            for pid in left:
-                with contextlib.suppress(OSError):
-                    os.kill(pid, sig)
-            try:
-                wait_for(lambda: not self.daemons(), 'the daemons of %s to end: %s' % (self.rundir, left), seconds)
-                break
-            except Exception:
-                if sig == signal.SIGKILL:
-                    raise
-        check(sig == signal.SIGTERM, 'daemons did not end by SIGTERM: %s', left)
+        # One after the other: a session daemon that still runs starts another consumer when its own has ended.
+        stayed = [name for name in ('waymark-session', 'waymark-consume') if not self.end(name, signal.SIGTERM)]
+        left = [name for name in stayed if not self.end(name, signal.SIGKILL)]
+        check(not stayed, 'daemons did not end by SIGTERM: %s%s', stayed, ', nor by SIGKILL' if left else '')
+
+    def end(self, name, sig):
+        """Whether the daemons of that name end by that signal."""
+        def alive():
+            return [pid for pid, comm in self.daemons().items() if comm.startswith(name)]
+        for pid in alive():
+            with contextlib.suppress(OSError):
+                os.kill(pid, sig)
+        try:
+            wait_for(lambda: not alive(), '%s to end' % name, ENDS_S)
+        except Exception:
+            return False
+        return True
