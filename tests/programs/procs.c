@@ -6,7 +6,7 @@
  *     procs leaf N                    N records, no children
  *     procs status CODE               one record, then exit with CODE
  *     procs forever                   records until it is killed; SIGINT ends it with status 7
- *     procs trapped N                 for trap.c: 50 records, SIGTRAP, N records, SIGTRAP
+ *     procs trapped N                 for trap.c: 50 records, SIGTRAP, N records of all shapes, SIGTRAP
  *     procs clearenv N                executes itself with an empty environment but for the board
  *
  * A child that shares its parent's memory (vfork, clone) uses slots that the parent took for it.
@@ -29,6 +29,20 @@ static void emit_many(uint32_t w, uint64_t times)
 {
 	for (uint64_t i = 0; i < times; i++)
 		writer_emit(w);
+}
+
+/* What takes each way through the recording path: short and long texts, a pause behind which a record needs the whole time. */
+static void emit_shapes(uint32_t w, uint64_t times)
+{
+	static char text[4096];
+	for (uint64_t i = 0; i < times; i++) {
+		if (i % 64 == 40)
+			usleep(150000);
+		if (i % 8 == 7)
+			writer_emit_text(w, text, i % 64 == 63 ? sizeof(text) - 1 : i % 32);
+		else
+			writer_emit(w);
+	}
 }
 
 static void reap(pid_t pid)
@@ -185,7 +199,7 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "trapped")) {
 		emit_many(w, 50);
 		raise(SIGTRAP);
-		emit_many(w, n);
+		emit_shapes(w, n);
 		raise(SIGTRAP);
 		return 0;
 	}

@@ -5,13 +5,15 @@
  *     trap kill  MODULE OFFSET AFTER -- PROGRAM ARGS...   SIGKILL when the instruction is reached for the (AFTER + 1)st time
  *     trap stop  MODULE OFFSET AFTER -- PROGRAM ARGS...   stays there until flag 7 of the board is set, then lets it go on
  *     trap steps MODULE SECTION SIZE -- PROGRAM ARGS...   prints what instructions a record consists of (see below)
+ *     trap reached MODULE FILE 0 -- PROGRAM ARGS...  of the instructions whose offsets the file lists, those that are executed
  *
  * The program (procs trapped) raises SIGTRAP when it is ready, and again at its end. OFFSET is relative to where MODULE (the
  * end of a mapped file's name) is loaded. A breakpoint is the one way to reach the inside of a restartable sequence: a
- * single step would restart it. Flag 6: 1 when the instruction was reached.
+ * single step would restart it. Flag 6: 1 when the instruction was reached, flag 8: 1 when the program ended without.
  *
  * `steps` single-steps from the first SIGTRAP to the second and prints `step OFFSET` for each instruction within MODULE, and
- * `sequence BEGIN END` for each descriptor of restartable sequences that it finds in the section at offset SECTION.
+ * `sequence BEGIN END` for each descriptor of restartable sequences that it finds in the section at offset SECTION. Stepped, a
+ * sequence is restarted at once, so what a record really executes is asked of `reached`: breakpoints everywhere, each gone when it is hit.
  */
 #include <errno.h>
 #include <signal.h>
@@ -102,6 +104,49 @@ static int set_byte(uint64_t address, uint64_t byte)
 	return (int)ptrace(PTRACE_POKETEXT, pid, (void *)address, (void *)((word & ~0xffull) | byte));
 }
 
+/* Prints `reached OFFSET` for each of the file's offsets that the program comes to between its two SIGTRAPs. */
+static int reached(uint64_t base, const char *path)
+{
+	static struct { uint64_t offset, byte; } places[8192];
+	struct user_regs_struct regs;
+	unsigned long offset;
+	unsigned n = 0, i;
+	FILE *f = fopen(path, "r");
+	while (f && n < 8192 && fscanf(f, "%lx", &offset) == 1)
+		places[n++].offset = offset;
+	if (!f || !n)
+		return die(path);
+	fclose(f);
+	for (i = 0; i < n; i++)
+		places[i].byte = peek(base + places[i].offset) & 0xff;
+	for (i = 0; i < n; i++)
+		if (set_byte(base + places[i].offset, 0xcc))
+			return die("breakpoint");
+	for (;;) {
+		ptrace(PTRACE_CONT, pid, NULL, NULL);
+		if (next_trap() || ptrace(PTRACE_GETREGS, pid, NULL, &regs))
+			return die("the program ended on its way");
+		for (i = 0; i < n && regs.rip != base + places[i].offset + 1; i++)
+			continue;
+		if (i == n)                           /* the program's own */
+			break;
+		set_byte(--regs.rip, places[i].byte);
+		ptrace(PTRACE_SETREGS, pid, NULL, &regs);
+		printf("reached %llx\n", (unsigned long long)places[i].offset);
+		places[i].offset = UINT64_MAX - base - 1;
+	}
+	for (i = 0; i < n; i++)
+		if (places[i].offset < UINT64_MAX - base - 1)
+			set_byte(base + places[i].offset, places[i].byte);
+	return ptrace(PTRACE_DETACH, pid, NULL, NULL) ? die("detach") : 0;
+}
+
+static int never_reached(void)
+{
+	__atomic_store_n(&board->flag[8], 1, __ATOMIC_RELEASE);
+	return ptrace(PTRACE_DETACH, pid, NULL, NULL) ? die("detach") : 0;
+}
+
 static int at_place(const char *mode, uint64_t address, uint64_t after)
 {
 	struct user_regs_struct regs;
@@ -117,7 +162,7 @@ static int at_place(const char *mode, uint64_t address, uint64_t after)
 		if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
 			return die("registers");
 		if (regs.rip != address + 1)          /* the program's own end: the place was never reached */
-			return ptrace(PTRACE_DETACH, pid, NULL, NULL) ? die("detach") : 0;
+			return never_reached();
 		regs.rip = address;
 		set_byte(address, byte);
 		if (hit == after)
@@ -169,6 +214,11 @@ int main(int argc, char **argv)
 		return die(argv[2]);
 	if (!strcmp(argv[1], "steps")) {
 		status = steps(base, strtoull(argv[3], NULL, 16), strtoull(argv[4], NULL, 16));
+		waitpid(pid, NULL, 0);
+		return status;
+	}
+	if (!strcmp(argv[1], "reached")) {
+		status = reached(base, argv[3]);
 		waitpid(pid, NULL, 0);
 		return status;
 	}
