@@ -87,11 +87,11 @@ class Control:
     def close(self):
         """End the daemons; fails in words when one does not end."""
         # One after the other: a session daemon that still runs starts another consumer when its own has ended.
-        stayed = [name for name in ('waymark-session', 'waymark-consume') if not self.end(name, signal.SIGTERM)]
-        left = [name for name in stayed if not self.end(name, signal.SIGKILL)]
+        stayed = [name for name in ('waymark-session', 'waymark-consume') if not self.end_daemons(name, signal.SIGTERM)]
+        left = [name for name in stayed if not self.end_daemons(name, signal.SIGKILL)]
         check(not stayed, 'daemons did not end by SIGTERM: %s%s', stayed, ', nor by SIGKILL' if left else '')
 
-    def end(self, name, sig):
+    def end_daemons(self, name, sig):
         """Whether the daemons of that name end by that signal."""
         def alive():
             return [pid for pid, comm in self.daemons().items() if comm.startswith(name)]
