@@ -11,7 +11,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-# name | what meson is told | test setup | suites of the short run (empty: all; -NAME: not that one); --long runs more
+# name | what meson is told | test setup | suites of the short run (empty: all; -NAME: not that one); --long runs more in all but tsan
 # What does not depend on how the programs are built, or is compiled anew by its test, runs once: models, the tree, the header's matrix.
 # A build runs those suites that it can make fail: in no-rseq the rings and all that records, in tsan what has threads and no assembly.
 # --long does all rounds in the builds that differ in how a record is made; another compiler and the sanitizers repeat a tenth.
@@ -21,7 +21,7 @@ builds=(
 	"no-rseq|--buildtype=release|norseq|ring tracer threads"
 	"clang|--buildtype=release -Dfuzz=false||base schema wire ring ctf store tracer ctl cli session"
 	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=false|asan|-model -tree -front -machines -builds -threads"
-	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|base schema wire ring ctf store consumer ctl session tracer-threads"
+	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|base schema wire ring ctf store consumer ctl session tracer-threads daemons tests-daemon"
 )
 declare -A compiler=([clang]="clang clang++") share=([no-rseq]=gcc-release)
 all_rounds=" gcc-release gcc-testpoints no-rseq "
@@ -82,11 +82,7 @@ for build in "${builds[@]}"; do
 	args=(--no-rebuild --num-processes "$(nproc)" --logbase "testlog-$name")
 	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 4)
 	[ -n "$env" ] && args+=(--setup "$env")
-	if [ $long = 1 ] && [ "$name" = tsan ]; then
-		suites+=" daemons tests-daemon"
-	elif [ $long = 1 ] && [ "$name" != gcc-release ]; then
-		suites="-model -tree -front -machines"
-	fi
+	[ $long = 1 ] && [ "$name" != gcc-release ] && [ "$name" != tsan ] && suites="-model -tree -front -machines"
 	for suite in $suites; do
 		case $suite in
 		-*) args+=(--no-suite "${suite#-}") ;;
