@@ -173,17 +173,17 @@ static int hear_report(int fd)
 	return n == sizeof(err) ? err : 0;
 }
 
-int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char *rundir, void (*before)(void *data, pid_t pid),
+int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char *rundir, int (*before)(void *data, pid_t pid),
 		    void *data)
 {
 	char **shell = shell_arguments(path, argv);
-	int go[2] = { -1, -1 }, report[2] = { -1, -1 }, err = 0;
+	int go[2] = { -1, -1 }, report[2] = { -1, -1 }, err = 0, refused = 0;
 
 	if (interrupted(child)) {
 		free(shell);
 		return wmk_error(-EINTR, "interrupted before %s was started", argv[0]);
 	}
-	if (!shell || setenv("WAYMARK_RUNDIR", rundir, 1) < 0 || pipe2(go, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0)
+	if (!shell || (rundir && setenv("WAYMARK_RUNDIR", rundir, 1) < 0) || pipe2(go, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0)
 		err = errno;
 	child->pid = err ? -1 : fork();
 	if (child->pid == 0) {
@@ -196,19 +196,19 @@ int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char
 	close(go[0]);
 	close(report[1]);
 	if (!err) {
-		before(data, child->pid);
-		if (write(go[1], "", 1) == 1)
+		refused = before(data, child->pid);
+		if (refused >= 0 && write(go[1], "", 1) == 1)
 			err = hear_report(report[0]);
-		if (err)
-			waitpid(child->pid, &child->status, 0);
 	}
 	close(go[1]);
+	if (child->pid > 0 && (err || refused < 0))
+		waitpid(child->pid, &child->status, 0);
 	close(report[0]);
-	if (err) {
+	if (err || refused < 0)
 		child->pid = 0;
+	if (err)
 		return wmk_error(-err, "cannot run %s: %s", path, strerror(err));
-	}
-	return 0;
+	return refused < 0 ? refused : 0;
 }
 
 static void reap(struct wmk_child *child)

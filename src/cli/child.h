@@ -30,10 +30,10 @@ struct wmk_child {
 int wmk_child_find(const char *name, char *path, size_t size);
 int wmk_child_open(struct wmk_child *child);
 /*
- * Run it, with WAYMARK_RUNDIR in its environment. `before` is called when the process is there and waits to become the program. 0, or
- * -errno with a cause chain when it could not be executed.
+ * Run it, with WAYMARK_RUNDIR in its environment (NULL: as it is). `before` is called when the process is there and waits to become the
+ * program; when it fails, the process ends. 0, or -errno with a cause chain when it could not be executed.
  */
-int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char *rundir, void (*before)(void *data, pid_t pid),
+int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char *rundir, int (*before)(void *data, pid_t pid),
 		    void *data);
 /* Deal with the signals that came: pass on, reap. */
 void wmk_child_look(struct wmk_child *child);

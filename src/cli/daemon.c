@@ -40,7 +40,7 @@ static int choose_session(struct wmk_daemon *daemon, const struct wmk_cli_common
 			return wmk_error(-ENAMETOOLONG, "the name of a session has at most %zu bytes", sizeof(daemon->session) - 1);
 		return 0;
 	}
-	if (need == WMK_DAEMON_ANY)
+	if (need != WMK_DAEMON_SESSION)
 		return 0;
 	err = wmk_current_get(daemon->session, sizeof(daemon->session));
 	if (err == -ENOENT)
@@ -53,7 +53,7 @@ int wmk_daemon_open(struct wmk_daemon *daemon, const struct wmk_cli_common *args
 {
 	struct waymark_ctl_connect_options options = {
 		.size = sizeof(options),
-		.start = wmk_cli_no_sessiond ? WAYMARK_CTL_START_NEVER : WAYMARK_CTL_START_IF_NONE,
+		.start = wmk_cli_no_sessiond || need == WMK_DAEMON_RUNNING ? WAYMARK_CTL_START_NEVER : WAYMARK_CTL_START_IF_NONE,
 	};
 	int err;
 

@@ -12,7 +12,7 @@
 #include "base/nearest.h"
 #include "base/testpoint.h"
 #include "cli/command.h"
-#include "cli/record.h"
+#include "cli/record_daemon.h"
 
 #define SUBBUF_DEFAULT (1u << 20)
 #define N_SUBBUFS_DEFAULT 8u
@@ -98,6 +98,13 @@ static int set_overwrite(void *data, const char *value)
 	return 0;
 }
 
+static int set_private(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_record_args *)data)->private = true;
+	return 0;
+}
+
 static int set_json(void *data, const char *value)
 {
 	(void)value;
@@ -116,6 +123,7 @@ static const struct wmk_cli_option record_options[] = {
 	{ 0, "num-subbuf", "N", "Sub-buffers for each CPU, rounded up to a power of two. The default is 8.", set_num_subbuf, false },
 	{ 0, "overwrite", NULL, "Keep the newest records when the buffers are full, not the oldest: a flight recorder. Nothing is written "
 	  "until the program has ended, then what the buffers hold.", set_overwrite, false },
+	{ 0, "private", NULL, "Record in this process, also when a session daemon runs, which then does not see the programs.", set_private, false },
 	{ 0, "json", NULL, "Print the figures as one line of JSON on standard output, after whatever the command printed there. Warnings still go to standard error.", set_json, false },
 };
 
@@ -183,9 +191,10 @@ static unsigned wait_for_rest(struct wmk_recording *rec, struct wmk_child *child
 	return running;
 }
 
-static void before_exec(void *data, pid_t pid)
+static int before_exec(void *data, pid_t pid)
 {
 	wmk_follow_start(data, pid);
+	return 0;
 }
 
 static int record(const struct wmk_record_args *args, struct wmk_recording_options *options, char *path, char **argv)
@@ -217,11 +226,32 @@ static int record(const struct wmk_record_args *args, struct wmk_recording_optio
 	result.running = wait_for_rest(rec, &child, &follow);
 	wmk_recording_stop(rec, GRACE_MS);
 	result.rec = rec;
+	result.stats = &rec->stats;
+	result.path = rec->path;
 	wmk_record_summary(&result);
 	wmk_recording_close(rec);
 	wmk_follow_close(&follow);
 	wmk_child_close(&child);
 	return wmk_child_exit_status(&child);
+}
+
+/* Is there a daemon that shall do it? Connects. */
+static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *daemon)
+{
+	const struct wmk_cli_common common = { 0 };
+	const char *clock = getenv("WAYMARK_CLOCK_PLUGIN");
+	char words[8 * WMK_ERROR_LEN];
+	int err;
+
+	/* The daemon has the clock that it was started with. */
+	if (args->private || (clock && *clock))
+		return false;
+	err = wmk_daemon_open(daemon, &common, WMK_DAEMON_RUNNING);
+	if (err < 0 && err != -ENOENT && err != -ECONNREFUSED)
+		wmk_cli_warn("the session daemon is not used: %s", wmk_error_text(words, sizeof(words)));
+	if (err < 0)
+		wmk_error_clear();
+	return err >= 0;
 }
 
 static int run_record(void *data, char **rest, int n_rest)
@@ -236,8 +266,11 @@ static int run_record(void *data, char **rest, int n_rest)
 		.n_subbufs = args->n_subbufs ? (uint32_t)args->n_subbufs : N_SUBBUFS_DEFAULT,
 		.overwrite = args->overwrite,
 	};
+	const struct wmk_cli_common common = { 0 };
 	uint32_t least = args->overwrite ? 4 : 2;
+	struct wmk_daemon daemon;
 	char path[4096], *slash;
+	int status;
 
 	if (n_rest == 0) {
 		wmk_error(-EINVAL, "what is to be recorded? Say `waymark record -- COMMAND`");
@@ -256,19 +289,25 @@ static int run_record(void *data, char **rest, int n_rest)
 	}
 	slash = strrchr(rest[0], '/');
 	recording.name = slash ? slash + 1 : rest[0];
-	return record(args, &recording, path, rest);
+	if (!wants_daemon(args, &daemon))
+		return record(args, &recording, path, rest);
+	status = wmk_record_through(&daemon, args, &recording, path, rest, GRACE_MS);
+	wmk_daemon_close(&daemon, &common, 0);
+	return status;
 }
 
 static const char *const details[] = {
-	"Runs COMMAND and records the events of it and of the programs that it starts, until it ends. No daemon is needed, and one that "
-	"runs is not disturbed. The programs are those that include <waymark/trace.h> and link libwaymark. The trace is in the Common "
+	"Runs COMMAND and records the events of it and of the programs that it starts, until it ends. No daemon is needed. Where a "
+	"session daemon runs, it records them in a session of its own for as long; --private does without it. The programs are those that include <waymark/trace.h> and link libwaymark. The trace is in the Common "
 	"Trace Format; babeltrace2 DIR prints it.",
 	"The exit status is the command's; 128 + N when signal N killed it; 1 when it could not be run or recorded; 2 when waymark itself "
 	"was used wrongly. Ctrl-C goes to the command, and the trace is whole.",
 	"At the end one line on standard error tells how many event records there are, how many were lost and which option would have "
 	"avoided it, how many bytes, and where. Programs that go on in the background are no longer recorded once COMMAND has ended. "
-	"Programs that use libwaymark and could not be followed, such as those that were started with another environment, or set-id ones, are named.",
-	"WAYMARK_CLOCK_PLUGIN names a library whose clock stamps the records, in place of the machine's.",
+	"Programs that use libwaymark and could not be followed, such as those that were started with another environment, or set-id ones, are "
+	"named; a session daemon follows these too.",
+	"WAYMARK_CLOCK_PLUGIN names a library whose clock stamps the records, in place of the machine's; a session daemon, which has its own, is "
+	"not used then.",
 	NULL
 };
 

@@ -12,6 +12,7 @@
 #include "cli/child.h"
 #include "cli/follow.h"
 #include "cli/recording.h"
+#include <waymark/ctl.h>
 
 #define WMK_RECORD_PATTERNS_MAX 256
 
@@ -22,20 +23,28 @@ struct wmk_record_args {
 	unsigned n_contexts;
 	const char *output;
 	uint64_t subbuf_size, n_subbufs;         /* 0: the default */
-	bool overwrite, json;
+	bool overwrite, json, private;
 };
 
 struct wmk_record_result {
 	const struct wmk_record_args *args;
 	const struct wmk_recording_options *options;
+	const struct wmk_consumer_stats *stats;
+	const char *path;                        /* of the trace */
+	/* Of a recording in this process; NULL: through a daemon. */
 	const struct wmk_recording *rec;
-	const struct wmk_child *child;
 	const struct wmk_follow *follow;
+	/* Through a daemon; NULL: in this process. */
+	const struct waymark_ctl_session_info *session;
+	const struct wmk_child *child;
 	const char *program;
 	unsigned running;                        /* programs that were recorded and had not ended */
 };
 
-/* Warnings and figures on standard error; with --json, the figures as one line of JSON on standard output instead. */
+/* Warnings, then the figures. Of a recording in this process. */
 void wmk_record_summary(const struct wmk_record_result *result);
+/* The parts of it: a warning; the figures, on standard error; with --json, as one line of JSON on standard output instead. */
+void wmk_record_not_instrumented(const struct wmk_record_result *result);
+void wmk_record_figures(const struct wmk_record_result *result);
 
 #endif

@@ -56,21 +56,28 @@ static int choose_clock(struct wmk_recording *rec)
 	return 0;
 }
 
+int wmk_recording_default_path(const char *program, time_t now, unsigned number, char *path, size_t size)
+{
+	int err = wmk_store_default_path(getenv("WAYMARK_TRACE_DIR"), getenv("HOME"), program, now, path, size);
+	size_t len = err < 0 ? 0 : strlen(path);
+
+	if (err >= 0 && number > 1 && (size_t)snprintf(path + len, size - len, "-%u", number) >= size - len)
+		return wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
+	return err;
+}
+
 /* The default name tells the second: who is not the first in it gets a number after it. */
 static int make_default_store(struct wmk_recording *rec, const struct wmk_recording_options *options, const char *sub)
 {
-	size_t len;
-	int err = wmk_store_default_path(getenv("WAYMARK_TRACE_DIR"), getenv("HOME"), options->name, time(NULL), rec->path,
-					 sizeof(rec->path));
+	const time_t now = time(NULL);
+	int err = -ENOTEMPTY;
 
-	if (err < 0)
-		return err;
-	len = strlen(rec->path);
-	rec->made = true;
-	err = wmk_store_create(rec->path, sub, &rec->store);
-	for (unsigned i = 2; (err == -ENOTEMPTY || err == -EEXIST) && i <= SAME_SECOND_MAX; i++) {
-		if ((size_t)snprintf(rec->path + len, sizeof(rec->path) - len, "-%u", i) >= sizeof(rec->path) - len)
-			return wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
+	for (unsigned i = 1; (err == -ENOTEMPTY || err == -EEXIST) && i <= SAME_SECOND_MAX; i++) {
+		int named = wmk_recording_default_path(options->name, now, i, rec->path, sizeof(rec->path));
+
+		if (named < 0)
+			return named;
+		rec->made = true;
 		err = wmk_store_create(rec->path, sub, &rec->store);
 	}
 	return err;

@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "consumer/consumer.h"
 #include "session/apps.h"
@@ -68,6 +69,8 @@ struct wmk_recording {
 	char failure[320];               /* why not everything could be written at the end, empty if it was */
 };
 
+/* Where the trace of `program` goes by default; `number` counts those of one second, from 1. 0 or -errno with a cause chain. */
+int wmk_recording_default_path(const char *program, time_t now, unsigned number, char *path, size_t size);
 int wmk_recording_open(const struct wmk_recording_options *options, struct wmk_recording **rec);
 /*
  * Programs that still run are told to stop recording and have `ms` to confirm it; then what the rings hold is written. Returns how many

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/record.h"
@@ -19,7 +20,7 @@ static const char *plural(uint64_t n)
 /* The option that would have avoided most of the loss, or NULL when none would. */
 static const char *remedy(const struct wmk_record_result *result, char *buf, size_t size)
 {
-	const struct wmk_consumer_stats *stats = &result->rec->stats;
+	const struct wmk_consumer_stats *stats = result->stats;
 	unsigned worst = 0;
 	char text[32];
 
@@ -54,7 +55,7 @@ static const char *remedy(const struct wmk_record_result *result, char *buf, siz
 	}
 }
 
-static void say_not_instrumented(const struct wmk_record_result *result)
+void wmk_record_not_instrumented(const struct wmk_record_result *result)
 {
 	wmk_cli_warn("%s is not instrumented: neither it nor a program that it started uses libwaymark. Include "
 		     "<waymark/trace.h> and link with -lwaymark (`pkg-config --cflags --libs waymark`)", result->program);
@@ -134,19 +135,16 @@ static void print_warnings(const struct wmk_record_result *result)
 
 	wmk_apps_stats(result->rec->apps, &apps);
 	if (apps.apps_seen + apps.apps_refused + apps.apps_dropped == 0 && result->follow->n == 0)
-		say_not_instrumented(result);
+		wmk_record_not_instrumented(result);
 	else
 		say_unmatched(result);
 	say_programs(result);
 	say_trouble(result);
-	if (WIFSIGNALED(result->child->status))
-		wmk_cli_say("%s was killed by signal %d (%s)", result->program, WTERMSIG(result->child->status),
-			    strsignal(WTERMSIG(result->child->status)));
 }
 
 static void print_text(const struct wmk_record_result *result)
 {
-	const struct wmk_consumer_stats *stats = &result->rec->stats;
+	const struct wmk_consumer_stats *stats = result->stats;
 	char bytes[32], option[128], lost[320] = "";
 	const char *help = remedy(result, option, sizeof(option));
 
@@ -156,8 +154,11 @@ static void print_text(const struct wmk_record_result *result)
 		snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), "%s%s would have helped", lost[0] ? "; " : " (", help);
 	if (lost[0])
 		strcat(lost, ")");
-	wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", stats->records, plural(stats->records), stats->lost, lost,
-		    wmk_cli_bytes_text(stats->bytes, bytes, sizeof(bytes)), result->rec->path);
+	if (access(result->path, F_OK) < 0)      /* a daemon makes it when the first program comes */
+		wmk_cli_say("%" PRIu64 " record%s: there is no trace", stats->records, plural(stats->records));
+	else
+		wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", stats->records, plural(stats->records), stats->lost, lost,
+			    wmk_cli_bytes_text(stats->bytes, bytes, sizeof(bytes)), result->path);
 }
 
 /* ── JSON ────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -219,41 +220,83 @@ static void json_programs(const struct wmk_record_result *result)
 		wmk_follow_incomplete(follow) ? "false" : "true", result->running, apps.turned_away);
 }
 
-static void print_json(const struct wmk_record_result *result)
+static void json_figures(const struct wmk_record_result *result)
 {
-	const struct wmk_recording *rec = result->rec;
-	const struct wmk_consumer_stats *stats = &rec->stats;
-	struct wmk_apps_stats apps;
+	const struct wmk_consumer_stats *stats = result->stats;
 	char option[128];
 
-	wmk_apps_stats(rec->apps, &apps);
 	fputs("{\"path\":", stdout);
-	wmk_cli_json_string(stdout, rec->path);
-	fprintf(stdout, ",\"records\":%" PRIu64 ",\"state_dump\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"overwritten\":%" PRIu64 ",\"unwritten\":%" PRIu64,
-		stats->records, rec->statedump_records, stats->lost, stats->overwritten, stats->unwritten);
+	wmk_cli_json_string(stdout, result->path);
+	fprintf(stdout, ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"overwritten\":%" PRIu64 ",\"unwritten\":%" PRIu64, stats->records,
+		stats->lost, stats->overwritten, stats->unwritten);
 	fprintf(stdout, ",\"lost_full\":%" PRIu64 ",\"lost_memory\":%" PRIu64 ",\"lost_size\":%" PRIu64 ",\"lost_retry\":%" PRIu64,
 		stats->lost_by_cause[WAYMARK_LOST_FULL], stats->lost_by_cause[WAYMARK_LOST_MEMORY],
 		stats->lost_by_cause[WAYMARK_LOST_SIZE], stats->lost_by_cause[WAYMARK_LOST_RETRY]);
 	json_member("remedy", stats->lost ? remedy(result, option, sizeof(option)) : NULL);
-	fprintf(stdout, ",\"writing_ms\":%" PRIu64 ",\"behind_ms\":%" PRIu64 ",\"behind_bytes\":%" PRIu64,
-		stats->writing_us / 1000, stats->behind_us / 1000, stats->behind_bytes);
-	fprintf(stdout, ",\"cut\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"packets\":%" PRIu64 ",\"streams\":%u,\"events\":%" PRIu64
-		",\"instrumented\":%s", stats->cut, stats->bytes, stats->packets, stats->streams, apps.classes_enabled,
-		apps.apps_seen + apps.apps_refused + apps.apps_dropped ? "true" : "false");
+	fprintf(stdout, ",\"cut\":%" PRIu64 ",\"bytes\":%" PRIu64, stats->cut, stats->bytes);
+}
+
+/* What only a recording in this process knows. */
+static void json_own(const struct wmk_record_result *result)
+{
+	const struct wmk_consumer_stats *stats = result->stats;
+	const struct wmk_recording *rec = result->rec;
+	struct wmk_apps_stats apps;
+
+	wmk_apps_stats(rec->apps, &apps);
+	fprintf(stdout, ",\"session\":null,\"state_dump\":%" PRIu64 ",\"writing_ms\":%" PRIu64 ",\"behind_ms\":%" PRIu64 ",\"behind_bytes\":%" PRIu64,
+		rec->statedump_records, stats->writing_us / 1000, stats->behind_us / 1000, stats->behind_bytes);
+	fprintf(stdout, ",\"packets\":%" PRIu64 ",\"streams\":%u,\"events\":%" PRIu64 ",\"instrumented\":%s", stats->packets, stats->streams,
+		apps.classes_enabled, apps.apps_seen + apps.apps_refused + apps.apps_dropped ? "true" : "false");
 	json_patterns(result);
 	json_programs(result);
 	json_member("error", rec->stats.words[0] ? rec->stats.words : rec->failure[0] ? rec->failure : rec->metadata_words);
+}
+
+/* What a session of the daemon knows. */
+static void json_session(const struct wmk_record_result *result)
+{
+	const struct waymark_ctl_session_info *session = result->session;
+	const char *comma = "";
+
+	json_member("session", session->name);
+	fputs(",\"patterns\":[", stdout);
+	for (unsigned c = 0; c < session->n_channels; c++) {
+		for (unsigned i = 0; i < session->channels[c]->n_rules; i++, comma = ",") {
+			fprintf(stdout, "%s{\"pattern\":", comma);
+			wmk_cli_json_string(stdout, session->channels[c]->rules[i]->pattern);
+			fprintf(stdout, ",\"matched\":%" PRIu64 "}", session->channels[c]->rules[i]->matched);
+		}
+	}
+	fprintf(stdout, "],\"still_running\":%u", result->running);
+}
+
+static void print_json(const struct wmk_record_result *result)
+{
+	json_figures(result);
+	if (result->session)
+		json_session(result);
+	else
+		json_own(result);
 	if (WIFSIGNALED(result->child->status))
 		fprintf(stdout, ",\"exit_status\":null,\"signal\":%d}\n", WTERMSIG(result->child->status));
 	else
 		fprintf(stdout, ",\"exit_status\":%d,\"signal\":null}\n", WEXITSTATUS(result->child->status));
 }
 
-void wmk_record_summary(const struct wmk_record_result *result)
+void wmk_record_figures(const struct wmk_record_result *result)
 {
-	print_warnings(result);
+	if (WIFSIGNALED(result->child->status))
+		wmk_cli_say("%s was killed by signal %d (%s)", result->program, WTERMSIG(result->child->status),
+			    strsignal(WTERMSIG(result->child->status)));
 	if (result->args->json)
 		print_json(result);
 	else
 		print_text(result);
+}
+
+void wmk_record_summary(const struct wmk_record_result *result)
+{
+	print_warnings(result);
+	wmk_record_figures(result);
 }

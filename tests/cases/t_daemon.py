@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Sessions through the daemon, by the command line, as they are typed."""
 import contextlib
+import json
 import os
 import pwd
 import re
@@ -13,7 +14,7 @@ import tempfile
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 sys.path.insert(0, os.path.join(TOP, 'tests', 'lib'))
 from control import Control  # noqa: E402
-from harness import PROGRAMS, Skip, Trace, check, limit, main, need, slurp, wait_for  # noqa: E402
+from harness import PROGRAMS, WAYMARK, Skip, Trace, check, check_sequences, limit, main, need, slurp, wait_for  # noqa: E402
 
 BUILD = os.environ.get('WMK_BUILD', 'build')
 
@@ -205,6 +206,49 @@ def loss_is_shown(case):
         who('destroy').says('lost', '--subbuf-size|--num-subbuf')
 
 
+def record_through_the_daemon(case):
+    """`waymark record` where a daemon runs: in a session of its own, beside others; programs without its environment are recorded too."""
+    with control(case) as who:
+        who('create', 'all')
+        who('enable-event', 'test:*')
+        who('start')
+        place = case.path('through')
+        done = who('record', '--json', '-e', 'test:*', '-e', '!test:text', '-c', 'vpid', '-o', place, '--', 'sh', '-c',
+                   '%s leaf 5; %s fork 3; env -u WAYMARK_RUNDIR true; exit 7' % (case.program('procs'), case.program('procs')), status=7)
+        figures = done.json
+        check(figures['path'] == place and figures['exit_status'] == 7 and figures['lost'] == 0, 'figures: %s', figures)
+        check([p['pattern'] for p in figures['patterns']] == ['test:*'] and figures['patterns'][0]['matched'], 'patterns: %s', figures)
+        check([s['name'] for s in who('list', '--json').json['sessions']] == ['all'], 'its session is still there')
+        recorded = check_sequences(Trace(place), case.board)
+        check(all('vpid = ' in line for line in Trace(place).lines if ' test:seq: ' in line), 'the context is missing')
+        # Beside it: another program, which only the session that was there records.
+        who.shell('%s leaf 4' % case.program('procs'), who.home)
+        path = who('stop', '--json').json['sessions'][0]['path']
+        both = check_sequences(Trace(path), case.board)
+        check(set(both) > set(recorded) and all(both[w] == recorded[w] for w in recorded), 'the sessions differ: %s, %s', recorded, both)
+        who('record', '-o', case.path('none'), '--', 'true').says('libwaymark|-lwaymark')
+        who('record', '-o', place, '--', 'true', status=1).says('not empty', '--private')
+        check(not who('record', '--private', '--json', '--', case.program('procs'), 'leaf', '2').json['session'], 'it was not private')
+
+
+def daemon_dies_while_it_records(case):
+    """The next one ends what the last one began: every record is there."""
+    with control(case) as who:
+        who('list')
+        recorder = subprocess.Popen([WAYMARK, 'record', '--json', '-o', case.path('trace'), '--', case.program('busy'), 'until', '2', '20000'],
+                                    env=who.env, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        wait_for(lambda: case.board.begun() > 100, 'the program to record')
+        for pid, name in who.daemons().items():
+            if name.startswith('waymark-session'):
+                os.kill(pid, 9)
+        begun = case.board.begun()
+        wait_for(lambda: case.board.begun() > begun + 100, 'the program to record on')
+        case.board.set_flag(1, 1)
+        out, _ = recorder.communicate(timeout=60)
+        check(recorder.returncode == 0, 'it ended with status %d', recorder.returncode)
+        check_sequences(Trace(case.path('trace')), case.board, json.loads(out)['lost'])
+
+
 @limit(60)
 def stopped_program_is_named(case):
     """A program that does not answer is named, and delays nobody for long."""
@@ -224,4 +268,4 @@ def stopped_program_is_named(case):
 
 if __name__ == '__main__':
     main([readme_walk_through, readme_walk_through_as_a_user, events_and_their_conditions, save_and_load, mistakes_are_explained,
-          without_a_daemon, loss_is_shown, stopped_program_is_named])
+          without_a_daemon, loss_is_shown, record_through_the_daemon, daemon_dies_while_it_records, stopped_program_is_named])

@@ -72,6 +72,7 @@ class Case:
         self.env = {k: v for k, v in os.environ.items() if not k.startswith('WAYMARK_')}
         # A machine whose disk or CPUs are busy may answer late; what is not recorded for that reason is no fault of a record.
         self.env['WAYMARK_REGISTER_TIMEOUT'] = '60000'
+        self.env['WAYMARK_RUNDIR'] = '/nowhere/waymark'      # a daemon that runs on this machine is none of our business
         self.env['WMK_TEST_BOARD'] = self.board.path
         if 'sanitize' in FEATURES:
             # Cancelled threads, other PID namespaces and libraries that are loaded later are nothing that the checker bears by itself.
@@ -95,7 +96,7 @@ class Case:
         """Start `waymark record` in a session of its own; finish() waits for it."""
         self.serial += 1
         directory = output or self.path('trace%d' % self.serial)
-        argv = [WAYMARK, 'record', '-o', directory]
+        argv = [WAYMARK, 'record', '--private', '-o', directory]
         argv += ['--json'] if json_summary else []
         argv += list(options) + ['--'] + list(command)
         out, err = self.path('out%d' % self.serial), self.path('err%d' % self.serial)
