@@ -427,10 +427,13 @@ static void frames_take(struct app *app)
 
 void wmk_app_readable(struct app *app)
 {
+	bool more = true;
 	int came = 1;
 
-	for (int i = 0; i < FRAMES_AT_ONCE && came == 1 && app->socket >= 0; i++) {
+	/* What did not fill the buffer was all for now: to hear so from the kernel once more costs every program a call. */
+	for (int i = 0; i < FRAMES_AT_ONCE && came == 1 && more && app->socket >= 0; i++) {
 		came = wmk_in_receive(&app->in, app->socket);
+		more = app->in.len == app->in.cap;
 		if (came == 1)
 			frames_take(app);
 		/* What waits to be sent is bounded at every step, not only at the end. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gate.h - where programs come in: one thread accepts, one hands out.
+ * gate.h - where programs come in: one thread accepts, and dispatches.
  *
- *     app.sock ──accept4()──► accepting thread ──wait-free queue──► dispatcher ──take(shard, socket)──► shard 0 .. n-1
+ *     app.sock ──accept4()──► accepting thread ──take(shard, socket): the shard's wait-free queue──► shard 0 .. n-1
  *
- * The accepting thread does nothing that can take long, so that a thousand programs that were woken at once find room in the listening
- * queue. All connections of one process go to the same shard. Threads sleep when nothing comes.
+ * It does nothing that can take long, so that a thousand programs that were woken at once find room in the listening queue. All connections
+ * of one process go to the same shard. The thread sleeps when nothing comes.
  */
 #ifndef WMK_SESSION_GATE_H
 #define WMK_SESSION_GATE_H
@@ -22,7 +22,7 @@ struct wmk_gate_options {
 	int listener;                    /* non-blocking; stays the caller's */
 	uid_t only;                      /* programs of this user, the others are refused in words; (uid_t)-1: of all */
 	unsigned n_shards;
-	/* Takes over the socket, whatever it returns. From the dispatcher's thread. */
+	/* Takes over the socket, whatever it returns. From the accepting thread: it must not block. */
 	int (*take)(void *data, unsigned shard, int socket);
 	void *data;
 };
