@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FREQ_MAX 100000000000u
@@ -81,4 +82,20 @@ void wmk_clock_plugin_measure(const struct waymark_clock_plugin *plugin, struct 
 		}
 	}
 	wmk_clock_set_offset(clock, value, at_ns);
+}
+
+int wmk_clock_choose(struct wmk_clock *clock, uint64_t (**now)(void))
+{
+	const char *path = secure_getenv("WAYMARK_CLOCK_PLUGIN");
+	struct waymark_clock_plugin plugin;
+
+	*now = NULL;
+	if (!path || !*path)
+		return wmk_clock_measure(wmk_clock_detect(), clock);
+	int err = wmk_clock_plugin_open(path, &plugin);
+	if (err < 0)
+		return wmk_error_add(err, "WAYMARK_CLOCK_PLUGIN names a clock that cannot be used");
+	wmk_clock_plugin_measure(&plugin, clock);
+	*now = plugin.now;
+	return 0;
 }

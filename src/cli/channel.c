@@ -9,27 +9,16 @@
 #include "cli/channel.h"
 #include "cli/daemon.h"
 
-#define SUBBUF_MIN 4096u
-#define SUBBUF_MAX (1u << 30)
-#define N_SUBBUFS_MAX (1u << 20)
-
 /* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static int set_subbuf_size(void *data, const char *value)
 {
-	struct wmk_channel_args *args = data;
-	int err = wmk_cli_power_of_two("subbuf-size", value, SUBBUF_MAX, &args->subbuf_size);
-
-	if (err == 0 && args->subbuf_size < SUBBUF_MIN) {
-		wmk_cli_say("--subbuf-size %s: made 4k, the smallest there is", value);
-		args->subbuf_size = SUBBUF_MIN;
-	}
-	return err;
+	return wmk_cli_subbuf_size(value, &((struct wmk_channel_args *)data)->subbuf_size);
 }
 
 static int set_num_subbuf(void *data, const char *value)
 {
-	return wmk_cli_power_of_two("num-subbuf", value, N_SUBBUFS_MAX, &((struct wmk_channel_args *)data)->n_subbufs);
+	return wmk_cli_num_subbuf(value, &((struct wmk_channel_args *)data)->n_subbufs);
 }
 
 static int set_discard(void *data, const char *value)

@@ -132,8 +132,10 @@ int wmk_cli_misused(const struct wmk_cli_command *command);
 int wmk_cli_number(const char *text, uint64_t max, uint64_t *number);
 /* "512", "64k", "4M", "1G". -EINVAL, -ERANGE with a cause chain. */
 int wmk_cli_size(const char *text, uint64_t *size);
-/* The value of --option as a power of two, rounded up, which is said. -EINVAL, -ERANGE with a cause chain: not from 1 to `max`. */
-int wmk_cli_power_of_two(const char *option, const char *value, uint64_t max, uint64_t *out);
+/* Values of --subbuf-size and --num-subbuf: a power of two, rounded up, which is said. -EINVAL, -ERANGE with a cause chain. */
+#define WMK_CLI_SUBBUF_MIN 4096u
+int wmk_cli_subbuf_size(const char *value, uint64_t *size);
+int wmk_cli_num_subbuf(const char *value, uint64_t *n);
 /* The shortest exact spelling: 4194304 is "4M". */
 const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size);
 /* For people, three digits or so: "1.5 MB" (powers of ten). */

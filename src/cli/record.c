@@ -16,9 +16,6 @@
 
 #define SUBBUF_DEFAULT (1u << 20)
 #define N_SUBBUFS_DEFAULT 8u
-#define SUBBUF_MIN 4096u
-#define SUBBUF_MAX (1u << 30)
-#define N_SUBBUFS_MAX (1u << 20)
 /* Programs that end together with the main one get this long to do so, and those that go on to stop recording. */
 #define GRACE_MS 200
 /* Programs that talk all the time do not keep us from the rest. */
@@ -76,19 +73,12 @@ static int set_output(void *data, const char *value)
 
 static int set_subbuf_size(void *data, const char *value)
 {
-	struct wmk_record_args *args = data;
-	int err = wmk_cli_power_of_two("subbuf-size", value, SUBBUF_MAX, &args->subbuf_size);
-
-	if (err == 0 && args->subbuf_size < SUBBUF_MIN) {
-		wmk_cli_say("--subbuf-size %s: made 4k, the smallest there is", value);
-		args->subbuf_size = SUBBUF_MIN;
-	}
-	return err;
+	return wmk_cli_subbuf_size(value, &((struct wmk_record_args *)data)->subbuf_size);
 }
 
 static int set_num_subbuf(void *data, const char *value)
 {
-	return wmk_cli_power_of_two("num-subbuf", value, N_SUBBUFS_MAX, &((struct wmk_record_args *)data)->n_subbufs);
+	return wmk_cli_num_subbuf(value, &((struct wmk_record_args *)data)->n_subbufs);
 }
 
 static int set_overwrite(void *data, const char *value)

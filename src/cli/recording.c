@@ -35,27 +35,6 @@ static int make_rundir(struct wmk_recording *rec)
 	return 0;
 }
 
-/*
- * The machine's clock; or the plug-in's, for which the programs get the same variable. They announce its name when they register, and
- * who has another clock is refused.
- */
-static int choose_clock(struct wmk_recording *rec)
-{
-	struct wmk_clock *clock = &rec->clock;
-	const char *path = secure_getenv("WAYMARK_CLOCK_PLUGIN");
-	struct waymark_clock_plugin plugin;
-
-	if (!path || !*path)
-		return wmk_clock_measure(wmk_clock_detect(), clock);
-	int err = wmk_clock_plugin_open(path, &plugin);
-
-	if (err < 0)
-		return wmk_error_add(err, "WAYMARK_CLOCK_PLUGIN names a clock that cannot be used");
-	wmk_clock_plugin_measure(&plugin, clock);
-	rec->plugin_clock = plugin.now;
-	return 0;
-}
-
 int wmk_recording_default_path(const char *program, time_t now, unsigned number, char *path, size_t size)
 {
 	int err = wmk_store_default_path(getenv("WAYMARK_TRACE_DIR"), getenv("HOME"), program, now, path, size);
@@ -261,7 +240,7 @@ static int open_parts(struct wmk_recording *rec, const struct wmk_recording_opti
 {
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = rec, .clock = &rec->clock };
 	struct wmk_apps_options apps = { .size = sizeof(apps), .keep = true, .on_app = options->on_app, .data = options->data };
-	int err = choose_clock(rec);
+	int err = wmk_clock_choose(&rec->clock, &rec->plugin_clock);
 
 	if (err >= 0)
 		err = make_rundir(rec);

@@ -11,7 +11,6 @@
 #include "cli/show.h"
 
 #define NAME_COLUMN_MAX 48u
-#define SUBBUF_MIN 4096u
 
 static const char *plural(uint64_t n)
 {
@@ -65,7 +64,7 @@ static const char *remedy(const struct waymark_ctl_channel_info *channel, char *
 				channel->n_subbufs / 2);
 		else
 			snprintf(buf, size, "there was no memory for its buffers; --subbuf-size %s would have asked for less",
-				 wmk_cli_size_text(channel->subbuf_size / 2 >= SUBBUF_MIN ? channel->subbuf_size / 2 : SUBBUF_MIN, text,
+				 wmk_cli_size_text(channel->subbuf_size / 2 >= WMK_CLI_SUBBUF_MIN ? channel->subbuf_size / 2 : WMK_CLI_SUBBUF_MIN, text,
 					sizeof(text)));
 	}
 	if (counts->lost_retry > worst) {

@@ -52,7 +52,10 @@ int wmk_cli_size(const char *text, uint64_t *size)
 	return wmk_error(-EINVAL, "\"%.40s\" is not a size; write a number, or a number with k, M or G", text);
 }
 
-int wmk_cli_power_of_two(const char *option, const char *value, uint64_t max, uint64_t *out)
+#define SUBBUF_MAX (1u << 30)
+#define N_SUBBUFS_MAX (1u << 20)
+
+static int power_of_two(const char *option, const char *value, uint64_t max, uint64_t *out)
 {
 	char from[32], to[32];
 	uint64_t size, power = 1;
@@ -69,6 +72,22 @@ int wmk_cli_power_of_two(const char *option, const char *value, uint64_t max, ui
 			    wmk_cli_size_text(power, to, sizeof(to)));
 	*out = power;
 	return 0;
+}
+
+int wmk_cli_subbuf_size(const char *value, uint64_t *size)
+{
+	int err = power_of_two("subbuf-size", value, SUBBUF_MAX, size);
+
+	if (err == 0 && *size < WMK_CLI_SUBBUF_MIN) {
+		wmk_cli_say("--subbuf-size %s: made 4k, the smallest there is", value);
+		*size = WMK_CLI_SUBBUF_MIN;
+	}
+	return err;
+}
+
+int wmk_cli_num_subbuf(const char *value, uint64_t *n)
+{
+	return power_of_two("num-subbuf", value, N_SUBBUFS_MAX, n);
 }
 
 const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size)

@@ -164,23 +164,6 @@ static void say_cause(struct server *server)
 	wmk_error_clear();
 }
 
-/* The machine's clock; or the plug-in's, and programs that announce another are refused. */
-static int clock_choose(struct wmk_clock *clock, uint64_t (**now)(void))
-{
-	const char *path = secure_getenv("WAYMARK_CLOCK_PLUGIN");
-	struct waymark_clock_plugin plugin;
-
-	*now = NULL;
-	if (!path || !*path)
-		return wmk_clock_measure(wmk_clock_detect(), clock);
-	int err = wmk_clock_plugin_open(path, &plugin);
-	if (err < 0)
-		return wmk_error_add(err, "WAYMARK_CLOCK_PLUGIN names a clock that cannot be used");
-	wmk_clock_plugin_measure(&plugin, clock);
-	*now = plugin.now;
-	return 0;
-}
-
 static int sessions_open(struct server *server)
 {
 	const struct wmk_outlet_options outlet = { .size = sizeof(outlet), .rundir = server->place.path,
@@ -188,7 +171,7 @@ static int sessions_open(struct server *server)
 	struct wmk_clock clock;
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &wmk_outlet_ops, .clock = &clock, .on_id = on_id,
 					       .on_ended = on_ended, .on_identity = on_identity, .data = server };
-	int err = clock_choose(&clock, &tracing.plugin_clock);
+	int err = wmk_clock_choose(&clock, &tracing.plugin_clock);
 
 	if (err == 0)
 		err = wmk_outlet_open(&outlet, &server->outlet);
