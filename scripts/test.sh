@@ -11,10 +11,11 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-# name | what meson is told | test setup | suites of the short run (empty: all; -NAME: not that one); --long runs more in all but tsan
+# name | what meson is told | test setup | suites of the short run (empty: all; -NAME: not that one); --long runs more
 # What does not depend on how the programs are built, or is compiled anew by its test, runs once: models, the tree, the header's matrix.
 # A build runs those suites that it can make fail: in no-rseq the rings and all that records, in tsan what has threads and no assembly.
-# --long does all rounds in the builds that differ in how a record is made; another compiler and the sanitizers repeat a tenth.
+# --long does all rounds in the builds that differ in how a record is made; another compiler and the sanitizers repeat a tenth. In the short
+# run, which does a tenth, the sanitizers, under which everything is slow, do a twentieth.
 builds=(
 	"gcc-release|--buildtype=release||"
 	"gcc-testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||base ring tracer points"
@@ -78,11 +79,16 @@ for build in "${builds[@]}"; do
 		rounds=${WMK_ROUNDS_PERCENT:-100} extra=1
 	else
 		rounds=${WMK_ROUNDS_PERCENT:-10} extra=
+		[ $long = 0 ] && [[ $name == ?san ]] && rounds=${WMK_ROUNDS_PERCENT:-5}
 	fi
 	args=(--no-rebuild --num-processes "$(nproc)" --logbase "testlog-$name")
 	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 4)
 	[ -n "$env" ] && args+=(--setup "$env")
-	[ $long = 1 ] && [ "$name" != gcc-release ] && [ "$name" != tsan ] && suites="-model -tree -front -machines"
+	if [ $long = 1 ] && [ "$name" = tsan ]; then
+		suites+=" tests"
+	elif [ $long = 1 ] && [ "$name" != gcc-release ]; then
+		suites="-model -tree -front -machines"
+	fi
 	for suite in $suites; do
 		case $suite in
 		-*) args+=(--no-suite "${suite#-}") ;;

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import (Failure, PERCENT, Skip, check, limit, main, need, rounds, wait_for)  # noqa: E402
+from harness import (Failure, PERCENT, Skip, check, limit, main, need, not_under_tsan, rounds, wait_for)  # noqa: E402
 
 MEMORY = '/sys/fs/cgroup/memory'
 
@@ -48,6 +48,7 @@ def megabytes_under_a_timer(case):
 
 def string_edited_while_recorded(case):
     """The fields behind it stay where they are, whatever the other thread does."""
+    not_under_tsan('the race is what is tested')
     result = case.record([case.program('hard'), 'edit', str(rounds(200000))], ['--subbuf-size', '4M']).ok()
     check(case.board.flag(0) > 0, 'the editor had no turn')
     trace = result.trace()
@@ -101,6 +102,7 @@ def memory_group(case, limit_bytes):
 
 def memory_group_at_its_limit(case):
     """The program alone is in the group, not the consumer: it fills the group, then records; it must live, losses are counted."""
+    not_under_tsan('it needs more memory than the group has')
     with memory_group(case, 32 << 20) as group:
         script = 'echo $$ >%s/cgroup.procs && exec %s hog 200000 %d %s/memory.usage_in_bytes' % (
             group, case.program('hard'), 32 << 20, group)

@@ -65,14 +65,17 @@ def wall_clock_is_true(case):
 
 
 def frequency_is_true(case):
-    """Over half a second: the trace's clock against the monotonic clock that the records carry."""
+    """Over half a second: the trace's clock against the monotonic clock that the records carry, read a moment before."""
     _, trace, _ = case.checked([case.program('busy'), 'paced', '1', '2000', '20000'], lost=0)
     records = list(trace.records('test:seq'))
-    first, last = records[0], records[-1]
-    traced = (last.time - first.time) / trace.frequency
-    real = (last.fields['mono'] - first.fields['mono']) / 1e9
+    real = (records[-1].fields['mono'] - records[0].fields['mono']) / 1e9
     check(real > 0.2, 'the program ended too early for this test: %f s', real)
-    check(abs(traced / real - 1) < 1e-3, 'the trace says %f s, the program %f s', traced, real)
+    # A thread may have to wait for a CPU between the two: of each third of the records the shortest moment counts.
+    third, origin = len(records) // 3, records[0]
+    def moments(some):
+        return [(r.time - origin.time) / trace.frequency - (r.fields['mono'] - origin.fields['mono']) / 1e9 for r in some]
+    drift = min(moments(records[-third:])) - min(moments(records[:third]))
+    check(abs(drift) < 1e-3 * real / 3, 'in %f s the trace went %f s ahead of the program', real, drift)
 
 
 if __name__ == '__main__':

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, WAYMARK, Result, Skip, check, main, need, rounds  # noqa: E402
+from harness import FEATURES, WAYMARK, Result, Skip, check, main, need, not_under_tsan, rounds  # noqa: E402
 
 
 def fork_children(case):
@@ -32,6 +32,7 @@ def vfork_children(case):
 
 
 def clone_children(case):
+    not_under_tsan('a child in the same memory that is no thread is more than it can bear')
     result, _, numbers = case.checked([case.program('procs'), 'clone', '12'])
     begun = case.board.read()
     check(numbers.get(1) == list(range(1, begun[1][0] + 1)), 'the parent lost records')

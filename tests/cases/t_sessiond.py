@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, Skip, check, check_sequences, main, need, rounds, slurp, wait_for  # noqa: E402
+from harness import FEATURES, Skip, check, check_sequences, main, need, not_under_tsan, rounds, slurp, wait_for  # noqa: E402
 from traces import Trace  # noqa: E402
 
 SESSIOND = os.environ['WMK_SESSIOND']
@@ -137,8 +137,7 @@ def switches(pid):
 
 def idle(case):
     """With a session that waits for programs, nothing wakes it."""
-    if 'TSAN_OPTIONS' in os.environ:
-        raise Skip("the thread sanitizer's own thread wakes ten times a second")
+    not_under_tsan('a thread of its own wakes ten times a second')
     with daemon(case) as d:
         d.start()
         d.control('create=s:' + case.path('trace'), 'events=s:*', 'start=s')

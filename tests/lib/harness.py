@@ -186,6 +186,12 @@ def wait_for(condition, words, timeout=WAIT_S):
         time.sleep(0.005)
 
 
+def not_under_tsan(why):
+    """The thread sanitizer cannot run it, or sees what is so by intent."""
+    if 'TSAN_OPTIONS' in os.environ:
+        raise Skip('not under the thread sanitizer: ' + why)
+
+
 def rounds(full):
     """How many of `full` rounds this run makes."""
     return max(1, full * PERCENT // 100)

@@ -21,7 +21,7 @@
 #include "board.h"
 
 static uint64_t n, size;
-static int volatile stop_now;
+static _Atomic int stop_now;
 static char edited[256];
 
 static void on_timer(int sig)
@@ -101,7 +101,7 @@ static void *editor(void *arg)
 		length = (length * 7 + 13) % (sizeof(edited) - 1);
 		for (size_t i = 0; i < sizeof(edited) - 1; i++)
 			((char volatile *)edited)[i] = i < length ? 'x' : 0;
-		board->flag[0]++;
+		__atomic_fetch_add(&board->flag[0], 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }

@@ -32,7 +32,7 @@
 #include <unistd.h>
 #include <waymark/trace.h>
 
-static volatile int stop;
+static _Atomic int stop;
 
 static void mark(const char *where)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include "board.h"
 
-static int volatile stop_now;
+static _Atomic int stop_now;
 
 static void *thread(void *arg)
 {

@@ -11,7 +11,7 @@
 #include <waymark/runtime.h>
 #include "board.h"
 
-static int volatile stop_now;
+static _Atomic int stop_now;
 static __thread uint64_t seen;
 
 static void on_pass(const struct waymark_probe_record *record, void *data)
