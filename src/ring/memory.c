@@ -17,6 +17,7 @@
 #endif
 
 #define CHEAP_SUBBUF (1u << 20) /* claim rings with sub-buffers up to this size are backed from the beginning */
+#define FIRST_PAGES (64u << 10) /* mapped for a program that may never record more; a power of two */
 #define FIRST_CLAIMS 2u         /* of larger ones so many: most programs hold one claim at a time, if any */
 
 int wmk_ring_access(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t bytes)
@@ -49,23 +50,38 @@ int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint
 	return wmk_ring_load(&ring->accessible) >= end ? 0 : wmk_ring_access(set, ring, end);
 }
 
+static void map_pages(struct wmk_ring_view *ring, uint64_t from, uint64_t to)
+{
+	if (from < to)
+		wmk_ring_syscall(SYS_madvise, (long)(ring->data + from), (long)(to - from), MADV_POPULATE_WRITE, 0, 0, 0);
+}
+
+static void map_ring_ahead(struct waymark_ring_set *set, struct wmk_ring_view *ring)
+{
+	uint64_t backed = __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE), pos = wmk_ring_load(&ring->ctl->write_pos), at; /* (F) */
+
+	if (backed > set->ring_mask)
+		backed = set->ring_mask + 1;
+	if (pos == 0 && backed > set->subbuf_size)
+		backed = set->subbuf_size; /* enough to begin with */
+	backed &= ~(set->subbuf_size - 1);
+	if (wmk_ring_load(&ring->accessible) < backed && wmk_ring_access(set, ring, backed) < 0)
+		return;
+	if (ring->mapped == 0) {
+		at = pos & set->ring_mask & ~(uint64_t)(FIRST_PAGES - 1);
+		map_pages(ring, at, at + FIRST_PAGES < backed ? at + FIRST_PAGES : backed);
+		ring->mapped = at == 0 && backed <= FIRST_PAGES ? backed : 1;
+	} else if (ring->mapped < backed && pos != ring->looked) {
+		map_pages(ring, ring->mapped & ~(uint64_t)(FIRST_PAGES - 1), backed);
+		ring->mapped = backed;
+	}
+	ring->looked = pos;
+}
+
 void wmk_ring_set_map_ahead(struct waymark_ring_set *set)
 {
-	for (uint32_t i = 0; i < set->options.n_cpus; i++) {
-		struct wmk_ring_view *ring = &set->ring[i];
-		uint64_t have = wmk_ring_load(&ring->accessible),
-			 backed = __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE); /* (F) */
-
-		if (backed > set->ring_mask)
-			backed = set->ring_mask + 1;
-		if (wmk_ring_load(&ring->ctl->write_pos) == 0 && backed > set->subbuf_size)
-			backed = set->subbuf_size; /* enough to begin with */
-		backed &= ~(set->subbuf_size - 1);
-		if (have >= backed || wmk_ring_access(set, ring, backed) < 0)
-			continue;
-		wmk_ring_syscall(SYS_madvise, (long)(ring->data + have), (long)(backed - have), MADV_POPULATE_WRITE, 0,
-				 0, 0);
-	}
+	for (uint32_t i = 0; i < set->options.n_cpus; i++)
+		map_ring_ahead(set, &set->ring[i]);
 }
 
 /* Back ring `index` up to `end` bytes, sub-buffer by sub-buffer, so that writers can go on meanwhile. */

@@ -157,6 +157,7 @@ static void renew(struct waymark_ring_set *set, const struct waymark_ring_option
 	for (uint32_t i = 0; i < set->n_rings; i++) {
 		wmk_ring_set_to(&set->ring[i].limit, 0);
 		wmk_ring_set_to(&set->ring[i].accessible, set->is_reader ? set->ring_mask + 1 : 0);
+		set->ring[i].mapped = set->ring[i].looked = 0;
 	}
 }
 

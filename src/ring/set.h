@@ -28,6 +28,8 @@ struct wmk_ring_view {
 	uint64_t accessible;   /* bytes from the beginning of `data` that are readable and writable in this mapping */
 	uint64_t seen;         /* reader: sub-buffer that waymark_ring_set_wait() saw last */
 	uint64_t seen_claims;  /* reader: see waymark_ring_set_retire_claims() */
+	uint64_t mapped;       /* wmk_ring_set_map_ahead(): bytes for which pages are there */
+	uint64_t looked;       /* ... and write_pos when it came last */
 } __attribute__((aligned(64)));
 
 struct waymark_ring_set {
@@ -60,8 +62,8 @@ void wmk_ring_set_plugin_clock(struct waymark_ring_set *set, uint64_t (*now)(voi
 /* Who stands in this claim ring at the moment: 1 and its identity; 0: nobody who was given one. */
 int wmk_ring_set_claimed_by(const struct waymark_ring_set *set, uint32_t ring, uint32_t *slot, uint32_t *generation);
 /*
- * Map what writers will enter next, so that faults on the recording path are rare. For a helper thread; never
- * allocates memory, only maps what is backed.
+ * Map what writers will enter next, so that faults on the recording path are rare: the first time a little, for most programs end before
+ * they need more, then, when a ring has moved, all of it. For a helper thread; never allocates memory, only maps what is backed.
  */
 void wmk_ring_set_map_ahead(struct waymark_ring_set *set);
 /* Make the first `bytes` of the ring's data readable and writable here. 0 or -errno. */
