@@ -17,7 +17,7 @@
 #define MAPS_MAX (8u << 20)
 #define OBJECTS_MAX 8192
 #define PHDRS_MAX 64
-#define SECTIONS_MAX 4096
+#define TABLE_MAX (1u << 20)       /* of sections, and of their names */
 #define NOTES_MAX 4096u
 
 static char *read_maps(void)
@@ -76,33 +76,55 @@ static void find_build_id(int mem, uint64_t at, uint64_t size, struct wmk_object
 	}
 }
 
-/* .gnu_debuglink: a file name, padding to 4, a checksum. Only the file has sections. */
+/* .gnu_debuglink: a file name, padding to 4, a checksum. */
+static void take_debug_link(int fd, const Elf64_Shdr *section, struct wmk_object *object)
+{
+	char link[sizeof(object->debug_link) + 8] = "";
+
+	if (section->sh_size < 8 || section->sh_size > sizeof(link) - 1 || !read_at(fd, section->sh_offset, link, section->sh_size))
+		return;
+	memcpy(&object->debug_crc, link + section->sh_size - 4, 4);
+	link[section->sh_size - 4] = '\0';
+	snprintf(object->debug_link, sizeof(object->debug_link), "%.*s", (int)sizeof(object->debug_link) - 1, link);
+}
+
+/* `size` bytes at `at`, to free(); NULL: they are not there, or too many. */
+static void *read_all(int fd, uint64_t at, uint64_t size)
+{
+	void *all = size && size <= TABLE_MAX ? malloc(size) : NULL;
+
+	if (all && read_at(fd, at, all, size))
+		return all;
+	free(all);
+	return NULL;
+}
+
+/* Only the file has sections. */
 static void find_debug_link(const char *path, struct wmk_object *object)
 {
+	static const char wanted[] = ".gnu_debuglink";
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	Elf64_Shdr *sections = NULL;
+	char *names = NULL;
 	Elf64_Ehdr head;
 	struct stat st;
-	char name[16], link[sizeof(object->debug_link) + 8] = "";
 
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && read_at(fd, 0, &head, sizeof(head)) && head.e_shentsize == sizeof(*sections) &&
-	    head.e_shnum < SECTIONS_MAX && head.e_shstrndx < head.e_shnum)
-		sections = malloc(head.e_shnum * sizeof(*sections));
-	if (sections && read_at(fd, head.e_shoff, sections, head.e_shnum * sizeof(*sections)))
-		for (unsigned i = 0; i < head.e_shnum; i++) {
-			const Elf64_Shdr *s = &sections[i];
+	    head.e_shstrndx < head.e_shnum)
+		sections = read_all(fd, head.e_shoff, head.e_shnum * sizeof(*sections));
+	if (sections)
+		names = read_all(fd, sections[head.e_shstrndx].sh_offset, sections[head.e_shstrndx].sh_size);
+	for (unsigned i = 0; names && i < head.e_shnum; i++) {
+		const uint64_t size = sections[head.e_shstrndx].sh_size, at = sections[i].sh_name;
 
-			if (s->sh_size < 8 || s->sh_size > sizeof(link) - 1 ||
-			    !read_at(fd, sections[head.e_shstrndx].sh_offset + s->sh_name, name, sizeof(".gnu_debuglink")) ||
-			    memcmp(name, ".gnu_debuglink", sizeof(".gnu_debuglink")) || !read_at(fd, s->sh_offset, link, s->sh_size))
-				continue;
-			memcpy(&object->debug_crc, link + s->sh_size - 4, 4);
-			link[s->sh_size - 4] = '\0';
-			snprintf(object->debug_link, sizeof(object->debug_link), "%.*s", (int)sizeof(object->debug_link) - 1, link);
+		if (at < size && size - at >= sizeof(wanted) && !memcmp(names + at, wanted, sizeof(wanted))) {
+			take_debug_link(fd, &sections[i], object);
 			break;
 		}
+	}
+	free(names);
 	free(sections);
 	close(fd);
 }

@@ -102,6 +102,33 @@ static void all_contexts(void **state)
 	run_forget(&records);
 }
 
+/* Of each loaded object that names a file with its debugging information, as binutils reads it, the name is recorded. */
+static void check_debug_links(const struct run_records *records)
+{
+	char path[256], command[400], name[256];
+	unsigned looked = 0;
+
+	for (unsigned i = 0; i < records->n; i++) {
+		const char *at = strstr(records->text[i], "bin_info") ? strstr(records->text[i], "path=\"") : NULL;
+		unsigned found = 0;
+
+		if (!at || sscanf(at, "path=\"%255[^\"]", path) != 1)
+			continue;
+		snprintf(command, sizeof(command), "readelf -p .gnu_debuglink '%s' 2>/dev/null | sed -n 's/^ *\\[ *0\\] *//p'", path);
+		FILE *readelf = popen(command, "re");
+
+		assert_non_null(readelf);
+		int got = fscanf(readelf, "%255s", name);
+
+		pclose(readelf);
+		for (unsigned k = 0; k < records->n && got == 1; k++)
+			found += strstr(records->text[k], "debug_link") && strstr(records->text[k], name);
+		assert_int_equal(found, got == 1);
+		looked++;
+	}
+	assert_true(looked >= 2);
+}
+
 /* The tracer's own account of what is loaded. */
 static void loaded_objects(void **state)
 {
@@ -117,6 +144,7 @@ static void loaded_objects(void **state)
 		program += strstr(records.text[i], "bin_info") && strstr(records.text[i], "/prog_fields\" is_pic=1");
 	assert_int_equal(program, 1);
 	assert_true(run_count_prefix(&records, "lttng_ust_statedump:build_id") >= 1);
+	check_debug_links(&records);
 	run_forget(&records);
 }
 
