@@ -14,8 +14,9 @@ cd "$(dirname "$0")/.."
 # name | what meson is told | test setup | suites of the short run (empty: all; -NAME: not that one); --long runs more
 # What does not depend on how the programs are built, or is compiled anew by its test, runs once: models, the tree, the header's matrix.
 # A build runs those suites that it can make fail: in no-rseq the rings and all that records, in tsan what has threads and no assembly.
-# --long does all rounds in the builds that differ in how a record is made; another compiler and the sanitizers repeat a tenth. In the short
-# run, which does a tenth, the sanitizers, under which everything is slow, do a twentieth.
+# --long does all rounds in gcc-release, and in gcc-testpoints of what needs test points. no-rseq, clang and the sanitizers then run all
+# suites that they can make fail, a tenth of the rounds. In the short run, which does a tenth, the sanitizers, under which everything is
+# slow, do a twentieth.
 builds=(
 	"gcc-release|--buildtype=release||"
 	"gcc-testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||base ring tracer points"
@@ -25,7 +26,7 @@ builds=(
 	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|base schema wire ring ctf store consumer ctl session tracer-threads daemons tests-daemon"
 )
 declare -A compiler=([clang]="clang clang++") share=([no-rseq]=gcc-release)
-all_rounds=" gcc-release gcc-testpoints no-rseq "
+all_rounds=" gcc-release gcc-testpoints "
 
 long=0 setup=1 only=()
 while [ $# -gt 0 ]; do
@@ -84,11 +85,10 @@ for build in "${builds[@]}"; do
 	args=(--no-rebuild --num-processes "$(nproc)" --logbase "testlog-$name")
 	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 4)
 	[ -n "$env" ] && args+=(--setup "$env")
-	if [ $long = 1 ] && [ "$name" = tsan ]; then
-		suites+=" tests"
-	elif [ $long = 1 ] && [ "$name" != gcc-release ]; then
-		suites="-model -tree -front -machines"
-	fi
+	case $long:$name in
+	1:no-rseq | 1:clang | 1:asan) suites="-model -tree -front -machines" ;;
+	1:tsan) suites+=" tests" ;;
+	esac
 	for suite in $suites; do
 		case $suite in
 		-*) args+=(--no-suite "${suite#-}") ;;
