@@ -295,7 +295,7 @@ static const char *const details[] = {
 	"At the end one line on standard error tells how many event records there are, how many were lost and which option would have "
 	"avoided it, how many bytes, and where. Programs that go on in the background are no longer recorded once COMMAND has ended. "
 	"Programs that use libwaymark and could not be followed, such as those that were started with another environment, or set-id ones, are "
-	"named; a session daemon follows these too.",
+	"named; a session daemon does not depend on the environment, and root's follows set-id ones.",
 	"WAYMARK_CLOCK_PLUGIN names a library whose clock stamps the records, in place of the machine's; a session daemon, which has its own, is "
 	"not used then.",
 	NULL

@@ -46,5 +46,7 @@ void wmk_record_summary(const struct wmk_record_result *result);
 /* The parts of it: a warning; the figures, on standard error; with --json, as one line of JSON on standard output instead. */
 void wmk_record_not_instrumented(const struct wmk_record_result *result);
 void wmk_record_figures(const struct wmk_record_result *result);
+/* The cause chain in place of the figures. */
+void wmk_record_failed(const struct wmk_record_result *result);
 
 #endif

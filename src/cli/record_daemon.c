@@ -2,7 +2,7 @@
 /*
  * record_daemon.c - `waymark record` where a session daemon runs: a session of its own there, narrowed to the program and what it starts.
  *
- *     fork ──► create, enable-channel --pid --follow, enable-event, start ──► exec ──► the program's end ──► stop, destroy
+ *     fork ──► create, enable-channel --pid --follow, enable-event, start ──► exec ──► the program's end ──► destroy
  *
  * Other sessions see the program meanwhile, and programs that were started with another environment, or set-id, are recorded too. A daemon
  * that ends meanwhile is started again at the end: the consumer has recorded on.
@@ -13,26 +13,60 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/current.h"
 #include "cli/record_daemon.h"
 #include "cli/session.h"
 
-#define PATHS_MAX 10000u           /* traces of programs of one name that began in one second */
+#define PLACES_MAX 10000u          /* traces of programs of one name that began in one second */
+#define TIMEOUT_MS 15000           /* for each request; the daemon's own deadlines are 10 s */
+#define COMES_BACK_MS 5000         /* root's daemon, when it has died */
+#define AGAIN_MS 50
 
 struct through {
 	const struct wmk_record_args *args;
 	const struct wmk_recording_options *options;
 	struct wmk_daemon *daemon;
-	pid_t pid;
-	bool made;                       /* the session is there */
+	char rundir[256];                /* of the daemon that has the session: no other will do */
+	bool made;                       /* the session is there, or may be */
+	bool made_place;                 /* the trace's directory was not there before */
 	char path[PATH_MAX];
 };
+
+/* ── the connection: before the program begins, and when it has ended, not in between: a user has a few only ── */
+
+static int connect_to(struct through *t, enum waymark_ctl_start start)
+{
+	const struct waymark_ctl_connect_options options = {
+		.size = sizeof(options), .rundir = t->rundir, .start = start, .timeout_ms = TIMEOUT_MS,
+	};
+	int err = waymark_ctl_connect(&options, &t->daemon->ctl);
+
+	if (err < 0)
+		t->daemon->ctl = NULL;
+	return wmk_daemon_did(t->daemon, err);
+}
+
+/* One of our own is started again when it is gone; root's comes by itself, if it does. */
+static int reconnect(struct through *t)
+{
+	const uint64_t end = wmk_clock_monotonic() + (uint64_t)COMES_BACK_MS * 1000000;
+	struct stat st;
+	const bool own = stat(t->rundir, &st) == 0 && st.st_uid == geteuid();
+	int err;
+
+	waymark_ctl_close(t->daemon->ctl);
+	while ((err = connect_to(t, own ? WAYMARK_CTL_START_IF_NONE : WAYMARK_CTL_START_NEVER)) < 0 && !own && wmk_clock_monotonic() < end) {
+		wmk_error_clear();
+		poll(NULL, 0, AGAIN_MS);
+	}
+	return err;
+}
 
 /* ── before the program begins ───────────────────────────────────────────────────────────────────────── */
 
@@ -45,25 +79,51 @@ static int did(struct through *t, int rc)
 	return 0;
 }
 
-static int create(struct through *t)
+/* The directory, with those above it that are missing: -EEXIST when it is there. */
+static int make_directory(char *path)
 {
-	struct waymark_ctl_create_options options = { .size = sizeof(options), .name = t->daemon->session, .path = t->path };
-	int rc = -ENOTEMPTY, err;
+	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		if (mkdir(path, 0700) < 0 && errno != EEXIST)
+			return wmk_error(-errno, "cannot make %.100s: %s", path, strerror(errno));
+		*at = '/';
+	}
+	return mkdir(path, 0700) == 0 ? 0 : errno == EEXIST ? -EEXIST : wmk_error(-errno, "cannot make %.100s: %s", path, strerror(errno));
+}
 
-	snprintf(t->daemon->session, sizeof(t->daemon->session), "record-%.64s-%d", wmk_cli_clean(t->options->name), (int)t->pid);
+/* Two that begin in one second get two directories: each takes its own by making it. */
+static int choose_place(struct through *t)
+{
+	const time_t now = time(NULL);
+	char path[PATH_MAX];
+	int err = -EEXIST;
+
 	if (t->args->output) {
 		err = wmk_session_absolute(t->args->output, t->path, sizeof(t->path));
-		if (err < 0)
-			return err;
-		rc = waymark_ctl_create(t->daemon->ctl, &options, &t->daemon->result);
+		t->made_place = err == 0 && access(t->path, F_OK) < 0;
+		return err;
 	}
-	for (unsigned i = 1; !t->args->output && rc == -ENOTEMPTY && i <= PATHS_MAX; i++) {
-		err = wmk_recording_default_path(t->options->name, time(NULL), i, t->path, sizeof(t->path));
-		if (err < 0)
-			return err;
-		rc = waymark_ctl_create(t->daemon->ctl, &options, &t->daemon->result);
+	for (unsigned i = 1; err == -EEXIST && i <= PLACES_MAX; i++) {
+		err = wmk_recording_default_path(t->options->name, now, i, path, sizeof(path));
+		if (err >= 0)
+			err = wmk_session_absolute(path, t->path, sizeof(t->path));
+		if (err >= 0)
+			err = make_directory(t->path);
 	}
-	t->made = rc >= 0;
+	t->made_place = err == 0;
+	return err;
+}
+
+static int create(struct through *t, pid_t pid)
+{
+	const struct waymark_ctl_create_options options = { .size = sizeof(options), .name = t->daemon->session, .path = t->path };
+	int rc = choose_place(t);
+
+	if (rc < 0)
+		return rc;
+	snprintf(t->daemon->session, sizeof(t->daemon->session), "record-%.64s-%d", wmk_cli_clean(t->options->name), (int)pid);
+	rc = waymark_ctl_create(t->daemon->ctl, &options, &t->daemon->result);
+	t->made = rc >= 0 || rc == -ETIMEDOUT;
 	return did(t, rc);
 }
 
@@ -106,29 +166,48 @@ static int enable_events(struct through *t, const struct waymark_ctl_domain *dom
 	return did(t, waymark_ctl_enable_event(t->daemon->ctl, &options, &t->daemon->result));
 }
 
+/*
+ * The domain is what descends from this very process: as a subreaper it stays an ancestor of all that the program starts, whoever of those
+ * in between has ended.
+ */
 static int begin(void *data, pid_t pid)
 {
 	struct through *t = data;
 	const struct waymark_ctl_domain domain = {
-		.size = sizeof(domain), .kind = WAYMARK_CTL_PID, .follow = true, .pid = (uint64_t)pid,
+		.size = sizeof(domain), .kind = WAYMARK_CTL_PID, .follow = true, .pid = (uint64_t)getpid(),
 	};
-	int err;
+	int err = create(t, pid);
 
-	t->pid = pid;
-	err = create(t);
 	if (err >= 0)
 		err = enable_channel(t, &domain);
 	if (err >= 0)
 		err = enable_events(t, &domain);
 	if (err >= 0)
 		err = did(t, waymark_ctl_start(t->daemon->ctl, t->daemon->session, &t->daemon->result));
-	return err < 0 ? wmk_error_add(err, "the session daemon does not record; --private does without it") : 0;
+	if (err < 0)
+		return wmk_error_add(err, "the session daemon does not record; --private does without it");
+	waymark_ctl_close(t->daemon->ctl);
+	t->daemon->ctl = NULL;
+	return 0;
+}
+
+/* It could not be run. */
+static void undo(struct through *t)
+{
+	char words[8 * WMK_ERROR_LEN];
+
+	if (t->made && ((!t->daemon->ctl && reconnect(t) < 0) ||
+			did(t, waymark_ctl_destroy(t->daemon->ctl, t->daemon->session, &t->daemon->result)) < 0))
+		wmk_cli_warn("the session %s is still there: `waymark destroy %s` ends it (%s)", t->daemon->session, t->daemon->session,
+			     wmk_error_text(words, sizeof(words)));
+	if (t->path[0] && (t->made || t->made_place))
+		wmk_recording_discard(t->path, t->made_place);
 }
 
 /* ── until it ends, and then ─────────────────────────────────────────────────────────────────────────── */
 
 /* Until the program has ended, and those that it started have too; these get a moment for it. True: some go on. */
-static bool run_until_end(struct wmk_child *child, int grace_ms)
+static bool run_until_end(struct wmk_child *child, bool had_children, int grace_ms)
 {
 	struct pollfd signals = { .fd = child->signals, .events = POLLIN };
 	uint64_t end;
@@ -139,8 +218,8 @@ static bool run_until_end(struct wmk_child *child, int grace_ms)
 		wmk_child_look(child);
 	}
 	end = wmk_clock_monotonic() + (uint64_t)grace_ms * 1000000;
-	/* Orphans are ours (see run()): as long as there are children, some program runs. */
-	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
+	/* As long as there are children, some program runs; unless they were there before. */
+	while (!had_children && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
 		const uint64_t now = wmk_clock_monotonic();
 
 		if (now >= end)
@@ -151,28 +230,17 @@ static bool run_until_end(struct wmk_child *child, int grace_ms)
 	return false;
 }
 
-/* daemon->result is then the session as it was at last. */
+/* Stopped and destroyed: daemon->result is then the session as it was at last. */
 static int end_session(struct through *t)
 {
 	struct wmk_daemon *daemon = t->daemon;
-	const struct wmk_cli_common common = { .session = daemon->session };
-	struct wmk_daemon again;
-	int err = wmk_daemon_did(daemon, waymark_ctl_stop(daemon->ctl, daemon->session, &daemon->result));
+	int err = reconnect(t);
 
-	if (err < 0 && err != -ENOENT && err != -EALREADY) {
-		/* The daemon is gone, perhaps; the next one knows what the last one did. */
-		err = wmk_daemon_open(&again, &common, WMK_DAEMON_SESSION);
-		if (err >= 0) {
-			waymark_ctl_close(daemon->ctl);
-			*daemon = again;
-			err = wmk_daemon_did(daemon, waymark_ctl_stop(daemon->ctl, daemon->session, &daemon->result));
-		}
-	}
-	if (err < 0 && err != -EALREADY)
-		return err;
-	wmk_error_clear();
-	wmk_daemon_drop(daemon);
-	return wmk_daemon_did(daemon, waymark_ctl_destroy(daemon->ctl, daemon->session, &daemon->result));
+	if (err >= 0)
+		err = wmk_daemon_did(daemon, waymark_ctl_destroy(daemon->ctl, daemon->session, &daemon->result));
+	if (err == -ENOENT)
+		return wmk_error(-ENOENT, "somebody else has destroyed the session %s", daemon->session);
+	return err < 0 ? wmk_error_add(err, "the session %s may still be there: `waymark destroy %s` ends it", daemon->session, daemon->session) : 0;
 }
 
 /* A program that uses libwaymark leaves records in any case: what it has loaded. */
@@ -182,7 +250,7 @@ static void say_matches(const struct wmk_record_result *result, const struct way
 		wmk_record_not_instrumented(result);
 		return;
 	}
-	for (unsigned c = 0; c < session->n_channels; c++)
+	for (unsigned c = 0; c < session->n_channels && result->args->n_patterns; c++)
 		for (unsigned i = 0; i < session->channels[c]->n_rules; i++)
 			if (!session->channels[c]->rules[i]->matched)
 				wmk_cli_warn("no event matched -e '%s'", wmk_cli_clean(session->channels[c]->rules[i]->pattern));
@@ -200,7 +268,6 @@ static void counts_in(const struct waymark_ctl_counts *counts, struct wmk_consum
 	stats->lost_by_cause[WAYMARK_LOST_RETRY] = counts->lost_retry;
 }
 
-/* 0 or -errno. */
 static int summarize(struct through *t, struct wmk_record_result *result)
 {
 	const struct waymark_ctl_session_info *session = wmk_daemon_session(t->daemon);
@@ -210,13 +277,11 @@ static int summarize(struct through *t, struct wmk_record_result *result)
 		return wmk_error(-EPROTO, "the session daemon does not say what became of %s", t->daemon->session);
 	counts_in(session->counts, &stats);
 	result->stats = &stats;
-	result->path = session->path;
 	result->session = session;
 	say_matches(result, session);
 	if (result->running)
-		wmk_cli_warn("a program that %s started went on when it ended, and was recorded until then", result->program);
+		wmk_cli_warn("a program that %s started went on when it ended, and is not recorded any more", result->program);
 	wmk_record_figures(result);
-	result->stats = NULL;
 	return 0;
 }
 
@@ -225,27 +290,29 @@ int wmk_record_through(struct wmk_daemon *daemon, const struct wmk_record_args *
 {
 	struct through t = { .args = args, .options = options, .daemon = daemon };
 	struct wmk_child child;
-	struct wmk_record_result result = { .args = args, .options = options, .child = &child, .program = argv[0] };
+	struct wmk_record_result result = { .args = args, .options = options, .child = &child, .program = argv[0], .path = t.path };
+	siginfo_t info;
+	const bool had_children = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 	int err = wmk_child_open(&child);
 
-	/* What the program leaves behind is ours to wait for. */
+	snprintf(t.rundir, sizeof(t.rundir), "%s", waymark_ctl_rundir(daemon->ctl));
+	waymark_ctl_set_timeout(daemon->ctl, TIMEOUT_MS);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (err >= 0)
 		err = wmk_child_start(&child, path, argv, NULL, begin, &t);
 	if (err < 0) {
 		wmk_cli_print_error();
-		if (t.made && waymark_ctl_destroy(daemon->ctl, daemon->session, &daemon->result) < 0)
-			wmk_cli_warn("the session %s is still there: `waymark destroy` ends it", daemon->session);
+		undo(&t);
 		wmk_child_close(&child);
 		return WMK_CLI_FAILED;
 	}
-	result.running = run_until_end(&child, grace_ms);
+	result.running = run_until_end(&child, had_children, grace_ms);
 	err = end_session(&t);
 	if (err >= 0)
 		err = summarize(&t, &result);
 	if (err < 0) {
-		wmk_error_add(err, "%s has ended, but what of it was recorded could not be completed", argv[0]);
-		wmk_cli_print_error();
+		wmk_error_add(err, "%s has ended, but what was recorded of it could not be completed", argv[0]);
+		wmk_record_failed(&result);
 	}
 	wmk_child_close(&child);
 	return wmk_child_exit_status(&child);

@@ -341,11 +341,11 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 }
 
 /* The program did not run: no almost empty trace stays behind. All that is in the directory is ours, since it was empty. */
-static void discard(const struct wmk_recording *rec)
+void wmk_recording_discard(const char *path, bool made)
 {
-	nftw(rec->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-	if (rec->made)
-		rmdir(rec->path);
+	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	if (made)
+		rmdir(path);
 }
 
 void wmk_recording_close(struct wmk_recording *rec)
@@ -359,7 +359,7 @@ void wmk_recording_close(struct wmk_recording *rec)
 	if (rec->store) {
 		wmk_store_close(rec->store);
 		if (!rec->keep)
-			discard(rec);
+			wmk_recording_discard(rec->path, rec->made);
 	}
 	if (rec->rundir[0])
 		rmdir(rec->rundir);

@@ -71,6 +71,8 @@ struct wmk_recording {
 
 /* Where the trace of `program` goes by default; `number` counts those of one second, from 1. 0 or -errno with a cause chain. */
 int wmk_recording_default_path(const char *program, time_t now, unsigned number, char *path, size_t size);
+/* Remove what was written there; the directory itself when it was made for it. */
+void wmk_recording_discard(const char *path, bool made);
 int wmk_recording_open(const struct wmk_recording_options *options, struct wmk_recording **rec);
 /*
  * Programs that still run are told to stop recording and have `ms` to confirm it; then what the rings hold is written. Returns how many

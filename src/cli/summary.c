@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "cli/command.h"
 #include "cli/record.h"
 
@@ -261,14 +262,22 @@ static void json_session(const struct wmk_record_result *result)
 
 	json_member("session", session->name);
 	fputs(",\"patterns\":[", stdout);
-	for (unsigned c = 0; c < session->n_channels; c++) {
+	for (unsigned c = 0; c < session->n_channels && result->args->n_patterns; c++) {
 		for (unsigned i = 0; i < session->channels[c]->n_rules; i++, comma = ",") {
 			fprintf(stdout, "%s{\"pattern\":", comma);
 			wmk_cli_json_string(stdout, session->channels[c]->rules[i]->pattern);
 			fprintf(stdout, ",\"matched\":%" PRIu64 "}", session->channels[c]->rules[i]->matched);
 		}
 	}
-	fprintf(stdout, "],\"still_running\":%u", result->running);
+	fprintf(stdout, "],\"still_running\":%u,\"error\":null", result->running);
+}
+
+static void json_end(const struct wmk_record_result *result)
+{
+	if (WIFSIGNALED(result->child->status))
+		fprintf(stdout, ",\"exit_status\":null,\"signal\":%d}\n", WTERMSIG(result->child->status));
+	else
+		fprintf(stdout, ",\"exit_status\":%d,\"signal\":null}\n", WEXITSTATUS(result->child->status));
 }
 
 static void print_json(const struct wmk_record_result *result)
@@ -278,10 +287,20 @@ static void print_json(const struct wmk_record_result *result)
 		json_session(result);
 	else
 		json_own(result);
-	if (WIFSIGNALED(result->child->status))
-		fprintf(stdout, ",\"exit_status\":null,\"signal\":%d}\n", WTERMSIG(result->child->status));
-	else
-		fprintf(stdout, ",\"exit_status\":%d,\"signal\":null}\n", WEXITSTATUS(result->child->status));
+	json_end(result);
+}
+
+void wmk_record_failed(const struct wmk_record_result *result)
+{
+	char words[8 * WMK_ERROR_LEN];
+
+	if (result->args->json) {
+		fputs("{\"path\":", stdout);
+		wmk_cli_json_string(stdout, result->path);
+		json_member("error", wmk_error_text(words, sizeof(words)));
+		json_end(result);
+	}
+	wmk_cli_print_error();
 }
 
 void wmk_record_figures(const struct wmk_record_result *result)

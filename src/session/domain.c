@@ -88,6 +88,8 @@ void wmk_app_origin(struct app *app)
 	app->exe = strdup(exe_of(app->pid, exe, sizeof(exe)));
 }
 
+#define LOOKS 3
+
 static bool exec_is(const char *wanted, const char *exe)
 {
 	const char *base = strrchr(exe, '/');
@@ -154,8 +156,11 @@ bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app)
 		return in;
 	in = in || wmk_members_have(&channel->members, app->pid, app->start_time);
 	if (!in && !is_stranger(app, channel)) {
-		int is = descends(channel, app->pid);
+		int is = -1;
 
+		/* Who has just ended has given its children away by now: to an ancestor that adopts them (a subreaper), or to init. */
+		for (int turn = 0; turn < LOOKS && is < 0; turn++)
+			is = descends(channel, app->pid);
 		in = is == 1;
 		if (is == 0)
 			stranger_remember(app, channel);

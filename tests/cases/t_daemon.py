@@ -226,6 +226,23 @@ def record_through_the_daemon(case):
         path = who('stop', '--json').json['sessions'][0]['path']
         both = check_sequences(Trace(path), case.board)
         check(set(both) > set(recorded) and all(both[w] == recorded[w] for w in recorded), 'the sessions differ: %s, %s', recorded, both)
+        # Whose parent has ended.
+        orphan = '( (%s leaf 6; touch ended) & ); while ! [ -e ended ]; do sleep 0.01; done' % case.program('procs')
+        done = who.shell('%s record --json -o %s -- sh -c "%s"' % (WAYMARK, case.path('orphan'), orphan), who.home)
+        found = sum(1 for _ in Trace(case.path('orphan')).records('test:seq'))
+        check(found == 7, '%d records of the orphan are in the trace', found)
+        # In one second, of one name: each has a place of its own.
+        both = [subprocess.Popen([WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '1'], env=dict(who.env, WAYMARK_TRACE_DIR=who.home),
+                                 stdout=subprocess.PIPE, text=True, start_new_session=True) for _ in range(4)]
+        places = [json.loads(child.communicate(timeout=60)[0])['path'] for child in both]
+        check(len(set(places)) == 4 and all(os.path.dirname(p) == who.home for p in places), 'places: %s', places)
+        # What cannot be run leaves nothing.
+        with open(case.path('script'), 'w') as f:
+            f.write('#!/nowhere\n')
+        os.chmod(case.path('script'), 0o755)
+        who('record', '-o', case.path('nothing'), '--', case.path('script'), status=1).says('cannot run')
+        check(not os.path.exists(case.path('nothing')), 'a trace of nothing is left')
+        check([s['name'] for s in who('list', '--json').json['sessions']] == ['all'], 'a session is left')
         who('record', '-o', case.path('none'), '--', 'true').says('libwaymark|-lwaymark')
         who('record', '-o', place, '--', 'true', status=1).says('not empty', '--private')
         check(not who('record', '--private', '--json', '--', case.program('procs'), 'leaf', '2').json['session'], 'it was not private')

@@ -166,9 +166,9 @@ def stopped_at_every_instruction(case):
     """A writer stopped in the middle of a record: the others write ten rings' worth through a running consumer, none lost."""
     def once(name, place):
         forget(case, 'go', 'done')
-        # The others on the CPU of the stopped one, and on all others.
-        script = '"$@" & stopped=$!; while ! [ -e %s ]; do sleep 0.01; done; %s paced 2 %d 500; echo done >%s; wait $stopped' % (
-            case.path('go'), case.program('busy'), 10 * RING // 36 + 1, case.path('done'))
+        # The others on the CPU of the stopped one, and on all others; slow enough for a consumer that has to wait for a CPU.
+        script = '"$@" & stopped=$!; while ! [ -e %s ]; do sleep 0.01; done; %s paced 2 %d 3000; echo done >%s; wait $stopped' % (
+            case.path('go'), case.program('busy'), 5 * RING // 36 + 1, case.path('done'))
         child = case.start(['sh', '-c', script, 'sh', case.program('trap'), 'stop', name, '%x' % place, '0', '--',
                             case.program('procs'), 'trapped', '200'], RINGS)
         wait_for(lambda: case.board.flag(6) or case.board.flag(8), 'the program to be stopped at %x' % place)

@@ -74,6 +74,18 @@ void waymark_ctl_close(struct waymark_ctl *ctl)
 	free(ctl);
 }
 
+const char *waymark_ctl_rundir(const struct waymark_ctl *ctl)
+{
+	(void)ctl;
+	return "/nowhere";
+}
+
+void waymark_ctl_set_timeout(struct waymark_ctl *ctl, int timeout_ms)
+{
+	(void)ctl;
+	(void)timeout_ms;
+}
+
 bool waymark_ctl_started(const struct waymark_ctl *ctl)
 {
 	(void)ctl;
