@@ -353,7 +353,7 @@ int wmk_clients_open(const struct wmk_clients_options *options, struct wmk_clien
 	clients->stop = eventfd(0, EFD_CLOEXEC);
 	clients->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	const struct wmk_workers_ops ops = { work, worker_begins, worker_ends, clients };
-	int err = wmk_workers_open(o->workers, o->max_at_work, &ops, &clients->workers);
+	int err = wmk_workers_open(o->workers + (o->daemon == 0), o->max_at_work, o->daemon == 0, &ops, &clients->workers);
 	if (err == 0)
 		err = loop_open(clients);
 	if (err == 0)

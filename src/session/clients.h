@@ -42,7 +42,7 @@ struct wmk_clients_options {
 	/* Limits; 0: the default in parentheses. */
 	unsigned max_clients;            /* (256) */
 	unsigned max_of_uid;             /* (32) */
-	unsigned workers;                /* (4) */
+	unsigned workers;                /* (4); in root's daemon one more, for root alone */
 	unsigned max_at_work;            /* requests of one user that are at work at a time (all workers, in root's daemon all but one) */
 	struct wmk_clients_ops ops;
 };
@@ -72,7 +72,8 @@ struct wmk_workers_ops {
 	void *data;
 };
 
-int wmk_workers_open(unsigned n, unsigned max_at_work, const struct wmk_workers_ops *ops, struct wmk_workers **workers);
+/* One user has `max_at_work` requests at work at most; `for_root`: one of the `n` is for root alone. */
+int wmk_workers_open(unsigned n, unsigned max_at_work, bool for_root, const struct wmk_workers_ops *ops, struct wmk_workers **workers);
 /* Ends when those at work have ended; jobs that still wait are dropped. */
 void wmk_workers_close(struct wmk_workers *workers);
 /* `job` stays the caller's memory, untouched until it comes back from wmk_workers_done(). */

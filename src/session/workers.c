@@ -23,6 +23,7 @@ struct wmk_workers {
 	struct wmk_job *waiting, *done;  /* waiting: oldest first */
 	uid_t at_work[WORKERS_MAX];      /* whose requests */
 	unsigned n_at_work, max_at_work;
+	bool for_root;
 	bool ending;
 	int eventfd;
 	pthread_t threads[WORKERS_MAX];
@@ -38,6 +39,12 @@ static unsigned at_work_of(const struct wmk_workers *w, uid_t uid)
 	return n;
 }
 
+/* Is the one that is free root's? All users together leave it, however many slow requests they have. */
+static bool is_for_root(const struct wmk_workers *w)
+{
+	return w->for_root && w->n_at_work + 1 >= w->n;
+}
+
 /* The oldest of those whose user has the fewest at work; NULL when every waiting one's user has enough. */
 static struct wmk_job *choose(struct wmk_workers *w)
 {
@@ -47,7 +54,7 @@ static struct wmk_job *choose(struct wmk_workers *w)
 	for (struct wmk_job **at = &w->waiting; *at; at = &(*at)->next) {
 		unsigned n = at_work_of(w, (*at)->uid);
 
-		if (n < fewest) {
+		if (n < fewest && ((*at)->uid == 0 || !is_for_root(w))) {
 			fewest = n;
 			best = at;
 		}
@@ -105,7 +112,7 @@ static void *worker_run(void *data)
 	return NULL;
 }
 
-int wmk_workers_open(unsigned n, unsigned max_at_work, const struct wmk_workers_ops *ops, struct wmk_workers **out)
+int wmk_workers_open(unsigned n, unsigned max_at_work, bool for_root, const struct wmk_workers_ops *ops, struct wmk_workers **out)
 {
 	struct wmk_workers *w = calloc(1, sizeof(*w));
 	sigset_t all, before;
@@ -115,6 +122,7 @@ int wmk_workers_open(unsigned n, unsigned max_at_work, const struct wmk_workers_
 		return wmk_error(-ENOMEM, "no memory for the workers");
 	w->ops = *ops;
 	w->max_at_work = max_at_work;
+	w->for_root = for_root;
 	w->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->some, NULL);
