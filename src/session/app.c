@@ -351,6 +351,7 @@ static int take_synced(struct app *app, const struct wmk_frame *frame, const voi
 		return err;
 	app->sync_answered = sync;
 	app->sync_first = sync == app->sync_asked ? 0 : sync + 1;
+	app->missed = false;
 	return 0;
 }
 

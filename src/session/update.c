@@ -110,7 +110,10 @@ static bool is_stopped(const struct app *app)
 	return wmk_process_stat(app->pid, &parent, &start_time, &state) && (state == 'T' || state == 't');
 }
 
-/* Those that have not answered: true if one of them may soon. Lists them if `list`. */
+/*
+ * Those that have not answered: true if one of them may soon. Who has missed a whole deadline is not waited for until it answers again: one
+ * that says nothing would delay every command. Lists them if `list`.
+ */
 static bool somebody_is_left(struct wmk_apps *apps, struct update *u, uint32_t number, bool list)
 {
 	bool left = false;
@@ -120,7 +123,8 @@ static bool somebody_is_left(struct wmk_apps *apps, struct update *u, uint32_t n
 
 		if (wmk_app_answers(app, number))
 			continue;
-		left = left || !is_stopped(app);
+		left = left || !(app->missed || is_stopped(app));
+		app->missed |= u->late;
 		if (list && u->unanswered && (is = wmk_arena_append(u->arena, u->unanswered, sizeof(*is))) != NULL &&
 		    wmk_app_describe(app, NULL, is, u->arena) < 0)
 			u->unanswered->n--;

@@ -4,10 +4,12 @@
 import os
 import re
 import signal
+import struct
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import hostile  # noqa: E402
 from daemon import SANITIZED, World, state  # noqa: E402
 from harness import PERCENT, Skip, check, limit, main, slurp  # noqa: E402
 
@@ -54,6 +56,24 @@ def stopped_programs_delay_nobody(case):
             program.end()
         _, _, numbers = w.finish('all', lost=0)
         check(sorted(map(len, numbers.values())) == [5] * 5, 'recorded: %s', numbers)
+
+
+@limit(30)
+def silent_program_delays_one_command(case):
+    """One that lives, registers an event that is recorded, and never answers: it is named each time, and waited for once."""
+    with World(case) as w:
+        w.begin('all', 'silent:*')
+        liar = hostile.connect(os.path.join(w.rundir, 'app.sock'))
+        hostile.send(liar, hostile.hello(b'silent') + hostile.event(0, b'silent', b'one') +
+                     hostile.frame(hostile.EVENTS_END, struct.pack('<I', 1)))
+        w.wait(lambda: any(a['name'] == 'silent' for a in w('list', '-u', '--json').json['apps']), 'it to register')
+        named = w('enable-event', '-s', 'all', 'one:*', '--json').json['unanswered']
+        check([a['name'] for a in named] == ['silent'], 'unanswered: %s', named)
+        fastest, answer = took(w, 'enable-event', '-s', 'all', 'two:*', '--json')
+        check(fastest < FLOOR_S, 'every command takes %.3f s', fastest)
+        check([a['name'] for a in answer.json['unanswered']] == ['silent'], 'unanswered: %s', answer.json['unanswered'])
+        liar.close()
+        w.finish('all', lost=0)
 
 
 def stopped_before_it_was_asked(case):
@@ -110,4 +130,4 @@ def nobody_wakes(case):
 
 
 if __name__ == '__main__':
-    main([stopped_programs_delay_nobody, stopped_before_it_was_asked, nobody_wakes])
+    main([stopped_programs_delay_nobody, silent_program_delays_one_command, stopped_before_it_was_asked, nobody_wakes])

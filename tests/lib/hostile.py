@@ -76,6 +76,13 @@ def hello(name=b'liar', pid=None, ppid=1, start=0, image=1, abi=1, bits=64):
     return frame(HELLO, body + bytes(-len(body) % 8))
 
 
+def event(number, provider, name):
+    """An event without fields, as a program tells of it."""
+    def text(t):
+        return struct.pack('<H', len(t)) + t
+    return frame(EVENT, struct.pack('<IHHI', number, 1, 7, 0) + text(provider) + text(name) + b'\xff' * 6 + struct.pack('<H', 0))
+
+
 def connect(path, seconds=30):
     """A connection; tried again while the queue is full."""
     deadline = time.monotonic() + seconds
