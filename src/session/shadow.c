@@ -258,11 +258,13 @@ static int session_apply(struct app *app, struct wmk_session *session, bool fres
 
 	if (session->gone)
 		return session_leave(app, session);
-	bool tracked = wmk_session_tracks(session, app);
+	bool tracked = wmk_session_tracks(session, app), any = false;
 
 	/* asked of all, also while nothing is recorded: who follows is seen when it begins, or never */
 	for (unsigned i = 0; i < session->n_channels; i++)
-		in[i] = wmk_domain_has(session->channels[i], app) && tracked;
+		any |= in[i] = wmk_domain_has(session->channels[i], app) && tracked && !session->channels[i]->own;
+	for (unsigned i = 0; i < session->n_channels; i++)
+		in[i] |= any && session->channels[i]->own;
 	/* the tracer's own first: it dumps the loaded objects before it hears the rest, and with it that main() may start */
 	for (int own = 1; own >= 0; own--)
 		for (unsigned i = 0; i < session->n_channels && err == 0; i++)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Several sessions over the same programs, each with its own events, contexts and buffers; rings of processes; sessions that are narrowed."""
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
@@ -104,6 +105,9 @@ def narrowed(w, name, options, program, others):
     for other in others:
         other('emit 7')
     _, trace = w.end(name, lost=0)
+    dumped = {int(m[1]) for m in (re.search(r' lttng_ust_statedump:start: .*\bvpid = (\d+)', line) for line in trace.lines) if m}
+    check(dumped, 'nobody tells what it has loaded')
+    check(not dumped & {other.pid for other in others}, 'programs that are not meant tell what they have loaded: %s', dumped)
     sizes = {writer: len(n) for writer, n in numbers_of(trace).items()}
     check(set(sizes.values()) <= {3, 4, 6, 7}, '%s: %s', name, sizes)
     return tuple(size in sizes.values() for size in (3, 4, 6, 7))     # `procs leaf 5` makes one more
