@@ -111,7 +111,7 @@ static bool rule_same(const struct wmk_ctl_rule *a, const struct wmk_ctl_rule *b
 	return true;
 }
 
-static int rule_check(const struct wmk_ctl_rule *rule)
+int wmk_session_rule_check(const struct wmk_ctl_rule *rule)
 {
 	int err = wmk_pattern_check(rule->pattern ? rule->pattern : "");
 
@@ -129,7 +129,7 @@ static int rule_check(const struct wmk_ctl_rule *rule)
 
 int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule)
 {
-	int err = rule_check(rule);
+	int err = wmk_session_rule_check(rule);
 
 	if (err < 0)
 		return err;

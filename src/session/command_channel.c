@@ -69,7 +69,7 @@ static void warn_rounded(struct call *call, const struct wmk_ctl_channel *given,
 static int rules_check(const struct wmk_list *rules)
 {
 	for (uint32_t i = 0; i < rules->n; i++) {
-		int err = wmk_pattern_check(((const struct wmk_ctl_rule *)rules->items + i)->pattern);
+		int err = wmk_session_rule_check((const struct wmk_ctl_rule *)rules->items + i);
 
 		if (err < 0)
 			return err;

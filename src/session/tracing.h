@@ -179,6 +179,8 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 void wmk_session_channel_switch(struct wmk_session_channel *channel, bool on);
 /* As it was given, defaults filled in. */
 const struct wmk_ctl_channel *wmk_session_channel_options(const struct wmk_session_channel *channel);
+/* Would it do? 0 or -errno with a cause chain. */
+int wmk_session_rule_check(const struct wmk_ctl_rule *rule);
 /* The same rule again is enabled again (and counts as done). -EINVAL: pattern or level. */
 int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule);
 /* All rules with this pattern; NULL: all rules. Returns how many were enabled, 0: none had it. */
