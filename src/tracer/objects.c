@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * objects.c - lists the loaded objects (see objects.h). Run by the helper, which must not call the loader and may not touch
- * memory that a dlclose() elsewhere unmaps meanwhile: it reads through /proc/self/mem, where that is an error and not a fault.
+ * memory that a dlclose() elsewhere unmaps meanwhile: it reads through the kernel, where that is an error and not a fault.
  */
 #include <elf.h>
 #include <errno.h>
@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "tracer/objects.h"
 
+#define MEMORY (-1)
 #define MAPS_MAX (8u << 20)
 #define OBJECTS_MAX 8192
 #define PHDRS_MAX 64
@@ -48,9 +50,14 @@ static char *read_maps(void)
 	return text;
 }
 
+/* `fd` MEMORY: of this process, where /proc/self/mem is another's: behind a setuid(). */
 static bool read_at(int fd, uint64_t at, void *to, size_t size)
 {
-	return pread(fd, to, size, (off_t)at) == (ssize_t)size;
+	if (fd != MEMORY)
+		return pread(fd, to, size, (off_t)at) == (ssize_t)size;
+	const struct iovec here = { to, size }, there = { (void *)(uintptr_t)at, size };
+
+	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
 static void find_build_id(int mem, uint64_t at, uint64_t size, struct wmk_object *object)
@@ -189,7 +196,7 @@ long wmk_objects_list(struct wmk_object **objects)
 	uint64_t start;
 
 	*objects = NULL;
-	for (line = mem >= 0 ? text : NULL; line && *line && n < OBJECTS_MAX; line = next) {
+	for (line = text; line && *line && n < OBJECTS_MAX; line = next) {
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
@@ -208,7 +215,7 @@ long wmk_objects_list(struct wmk_object **objects)
 	free(text);
 	if (mem >= 0)
 		close(mem);
-	return text && mem >= 0 ? n : -EACCES;
+	return text ? n : -EACCES;
 }
 
 void wmk_objects_free(struct wmk_object *objects, long n)

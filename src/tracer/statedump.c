@@ -50,7 +50,7 @@ static const struct waymark_schema schemas[EVENTS] = {
 static struct waymark_event *events[EVENTS];
 static struct wmk_object *known;
 static long n_known;
-static bool dumped;
+static bool dumped, failed;      /* failed: what is loaded cannot be told; asked again when it changes */
 static uint32_t seen_changes;
 
 void wmk_statedump_register(void)
@@ -62,12 +62,12 @@ void wmk_statedump_register(void)
 
 void wmk_statedump_after_fork(void)
 {
-	dumped = false;
+	dumped = failed = false;
 }
 
 void wmk_statedump_again(void)
 {
-	dumped = false;
+	dumped = failed = false;
 }
 
 /* The helper records, but in the name of the program: the context is that of the main thread, as it is called now. */
@@ -136,11 +136,13 @@ void wmk_statedump_turn(void)
 	wmk_unlock();
 	if (!wanted)
 		dumped = false;
-	if (!wanted || (dumped && changes == seen_changes))
+	if (!wanted || ((dumped || failed) && changes == seen_changes))
 		return;
 	long n = wmk_objects_list(&objects);
 
-	if (n < 0)
+	seen_changes = changes;
+	failed = n < 0;
+	if (failed)
 		return;
 	take_name();
 	if (!dumped)
@@ -151,5 +153,4 @@ void wmk_statedump_turn(void)
 	known = objects;
 	n_known = n;
 	dumped = true;
-	seen_changes = changes;
 }
