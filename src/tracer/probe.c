@@ -177,7 +177,7 @@ static struct connection **find_connection(const struct wmk_name *name, waymark_
 
 static int connect_locked(const char *event, waymark_probe_fn fn, void *data)
 {
-	int err;
+	int err, failed = 0;
 	struct wmk_name *name = find_name(event, true, &err);
 
 	if (!name)
@@ -194,11 +194,9 @@ static int connect_locked(const char *event, waymark_probe_fn fn, void *data)
 	wmk_tracer.n_probes++;
 	for (struct wmk_event *e = name->events; e; e = e->next_of_name)
 		if (attach(e, c) < 0)
-			err = -ENOMEM;
-		else
-			err = 0;
+			failed = -ENOMEM;
 	wmk_patch_flush();
-	return name->events ? err : 0;
+	return failed;
 }
 
 int WMK_EXPORT waymark_connect(const char *event, waymark_probe_fn fn, void *data)

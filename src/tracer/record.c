@@ -469,10 +469,9 @@ static inline int record_tail(struct waymark_enabler *e, uint64_t gen, const str
 }
 
 /* One channel wants it, and no probe: what follows the look at the chain need not walk. 0, or something else: walk after all. */
-static __attribute__((noinline)) int single(struct waymark_enabler *e, uint64_t gen, struct waymark_desc *desc, const uint64_t *words,
+static __attribute__((noinline)) int single(struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words,
 					    const struct waymark_ref *refs, const void *ip)
 {
-	struct wmk_event *event = desc->event;
 	uint16_t key = wmk_proposed(e->stamp_key);
 
 	if (wmk_proposed(e->tail) && event->tail != WMK_OP_RUN) {
@@ -494,6 +493,7 @@ void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words,
 
 	if (wmk_unlikely(!e))
 		return;
+	const struct wmk_event *event;
 	uint64_t gen = __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) | 1; /* (T4); a dead one's 0 becomes 1, which no guard ever is */
 
 	if (wmk_likely(!wmk_proposed(e->next) && wmk_thread.mark == 0)) {
@@ -502,8 +502,9 @@ void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words,
 			if (wmk_likely(wmk_ring_write_short(wmk_proposed(e->set), &e->gen, gen, wmk_proposed(e->id), words,
 							    wmk_proposed(e->run_bytes)) == 0))
 				return;
-		} else if (!wmk_proposed(e->probe) && wmk_proposed(e->event) == desc->event) {
-			if (single(e, gen, desc, words, refs, ip ? ip : __builtin_return_address(0)) == 0)
+		} else if (!wmk_proposed(e->probe) && (event = wmk_proposed(desc->event)) != NULL && wmk_proposed(e->event) == event) {
+			/* read once: at exit it becomes NULL */
+			if (single(e, gen, event, words, refs, ip ? ip : __builtin_return_address(0)) == 0)
 				return;
 		}
 	}
