@@ -41,9 +41,9 @@ struct wmk_consumer_link_options {
 	const char *program;         /* path of waymark-consumerd; copied */
 	/*
 	 * Optional, from the link's thread, which must not be kept: nothing in them may call the link.
-	 * on_change: the consumer has died (pid 0, `words` say how) or is there again (its pid), all that it had is back.
-	 * on_end: there will be no consumer any more: another session daemon took it over, or it could not be started several times in a
-	 * row; `words` say why.
+	 * on_change: the consumer has died, or still cannot be started (pid 0, `words` say how), or is there again (its pid), all that it
+	 * had is back.
+	 * on_end: there will be no consumer any more: another session daemon took it over; `words` say so.
 	 */
 	void (*on_change)(void *data, pid_t pid, const char *words);
 	void (*on_end)(void *data, int err, const char *words);

@@ -24,9 +24,10 @@
 #define HELLO_MS 10000             /* to be ready */
 #define DEATH_MS 2000              /* until a process whose socket has closed is gone */
 #define BEAT_MS 300                /* writers take a silent reader for dead after 2 s */
-#define FAILURES_MAX 30u           /* consumers in a row that did not do anything */
-#define FAILURES_AT_ONCE 3u        /* of these, without a pause between them */
+#define FAILURES_AT_ONCE 3u        /* consumers in a row that did not do anything: without a pause between them, or at the beginning at all */
+#define FAILURES_MANY 30u          /* then it is said, and tried less often */
 #define PAUSE_MAX_MS 500
+#define PAUSE_LONG_MS 5000
 #define CONNECTION_FD 3
 
 void wmk_link_wake(struct wmk_consumer_link *link)
@@ -423,17 +424,29 @@ static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 static void pause_for(struct wmk_consumer_link *link, unsigned failures)
 {
 	const unsigned shift = failures - FAILURES_AT_ONCE;
-	int left = failures <= FAILURES_AT_ONCE ? 0 : shift > 6 ? PAUSE_MAX_MS : 5 << shift;
+	int left = failures <= FAILURES_AT_ONCE ? 0 : failures > FAILURES_MANY ? PAUSE_LONG_MS : shift > 6 ? PAUSE_MAX_MS : 5 << shift;
 	struct pollfd wake = { .fd = link->wake, .events = POLLIN };
 
 	beat(link);
 	while (left > 0 && !is_closing(link)) {
 		const int64_t begin = now_ms();
 
-		if (poll(&wake, 1, left) > 0)
+		if (poll(&wake, 1, left < PAUSE_MAX_MS ? left : PAUSE_MAX_MS) > 0)
 			drain_wake(link);
+		else if (left > PAUSE_MAX_MS)
+			beat(link);
 		left -= (int)(now_ms() - begin);
 	}
+}
+
+/* Where there has been a consumer there will be one: its program is being replaced, or there are no processes to be had. */
+static void say_many(struct wmk_consumer_link *link, unsigned failures, const char *words)
+{
+	char text[400];
+
+	snprintf(text, sizeof(text), "there is no consumer yet, and it is tried again every %d s: %.300s", PAUSE_LONG_MS / 1000, words);
+	if (failures == FAILURES_MANY && link->options.on_change)
+		link->options.on_change(link->options.data, 0, text);
 }
 
 static bool was_shut(struct wmk_consumer_link *link)
@@ -458,10 +471,12 @@ static bool live(struct wmk_consumer_link *link, bool *lost, unsigned *failures)
 	if (err < 0) {
 		wmk_error_text(words, sizeof(words));
 		wmk_error_clear();
-		if (++*failures >= (*lost ? FAILURES_MAX : FAILURES_AT_ONCE)) {
-			end(link, err, words, *lost);
+		++*failures;
+		if (!*lost && *failures >= FAILURES_AT_ONCE) {
+			end(link, err, words, false);
 			return false;
 		}
+		say_many(link, *failures, words);
 		pause_for(link, *failures);
 		return true;
 	}
@@ -483,10 +498,7 @@ static bool live(struct wmk_consumer_link *link, bool *lost, unsigned *failures)
 	*failures = useful ? 0 : *failures + 1;
 	if (link->options.on_change)
 		link->options.on_change(link->options.data, 0, words);
-	if (*failures >= FAILURES_MAX) {
-		end(link, -ECHILD, words, true);
-		return false;
-	}
+	say_many(link, *failures, words);
 	if (*failures)
 		pause_for(link, *failures);
 	return true;

@@ -371,6 +371,39 @@ static void test_alone(void **state)
 	rig_link_close(&r);
 }
 
+/* For so long that it is tried less often, its program is not there; when it is again, all goes on. */
+static void test_gone_for_long(void **state)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	const char *program = getenv("WAYMARK_CONSUMERD");
+	char path[300];
+	struct rig_link r;
+
+	(void)state;
+	if (rig_rounds(100) < 100)
+		skip();                  /* it takes 15 s: for the long run */
+	rig_link_open(&r, &shape);
+	snprintf(path, sizeof(path), "%s/consumerd", r.rig.dir);
+	assert_int_equal(symlink(program, path), 0);
+	setenv("WAYMARK_CONSUMERD", path, 1);
+	rig_link_connect(&r);
+	rig_link_add(&r);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(kill(wmk_consumer_link_pid(r.link), SIGKILL), 0);
+	while (__atomic_load_n(&r.deaths, __ATOMIC_RELAXED) < 2)        /* the second says that there is still none */
+		nanosleep(&pause, NULL);
+	assert_int_equal(rig_record(&r.rig, 0, 0, 100), 100);
+	assert_int_equal(symlink(program, path), 0);
+	while (__atomic_load_n(&r.returns, __ATOMIC_RELAXED) < 1)
+		nanosleep(&pause, NULL);
+	assert_int_equal(__atomic_load_n(&r.ends, __ATOMIC_ACQUIRE), 0);
+	assert_int_equal(wmk_consumer_link_trace_remove(r.link, 1, LINK_MS, NULL, NULL), 0);
+	rig_read(&r.rig, 100);
+	assert_int_equal(r.rig.count[0], 100);
+	rig_link_close(&r);
+	setenv("WAYMARK_CONSUMERD", program, 1);
+}
+
 /* No such program, one that ends at once, one that says nothing: an error in time. */
 static void test_no_consumer(void **state)
 {
@@ -396,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_life),	cmocka_unit_test(test_clear),	 cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_deadline), cmocka_unit_test(test_threads), cmocka_unit_test(test_adopt),
 		cmocka_unit_test(test_replaced), cmocka_unit_test(test_alone),	 cmocka_unit_test(test_no_consumer),
+		cmocka_unit_test(test_gone_for_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, rig_link_teardown);
