@@ -63,8 +63,13 @@ static void put_env(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trace)
 	wmk_ctf_put(out, "env {\n");
 	put_env_text(out, "hostname", trace->hostname);
 	put_env_text(out, "domain", trace->domain);
-	put_env_text(out, "tracer_name", "waymark");
-	wmk_ctf_put(out, "\ttracer_major = 0;\n\ttracer_minor = 2;\n\ttracer_patchlevel = 0;\n");
+	/*
+	 * Trace Compass tells by this very name, and a version of at least 2.8, that events, contexts and the state dump are called as in
+	 * LTTng-UST's traces, as ours are: else it reads the trace, but its views of user space find nothing in it.
+	 */
+	put_env_text(out, "tracer_name", "lttng-ust");
+	wmk_ctf_put(out, "\ttracer_major = 2;\n\ttracer_minor = 13;\n\ttracer_patchlevel = 0;\n");
+	put_env_text(out, "made_by", "waymark");
 	put_env_text(out, "tracer_buffering_scheme", trace->buffering);
 	put_env_text(out, "tracer_buffering_id", trace->buffering_id);
 	wmk_ctf_put(out, "\tarchitecture_bit_width = 64;\n");

@@ -114,5 +114,20 @@ def log_levels_are_declared(case):
     check(False, 'no metadata')
 
 
+def environment_is_what_viewers_look_for(case):
+    """Trace Compass compares the tracer's name to the letter."""
+    result = case.record([case.program('types'), '1']).ok()
+    found = 0
+    for top, _, files in os.walk(result.directory):
+        if 'metadata' in files:
+            with open(os.path.join(top, 'metadata'), encoding='utf-8', errors='replace') as f:
+                env = dict(re.findall(r'^\t(\w+) = "?([^";]*)"?;$', re.search(r'^env \{(.*?)^\};', f.read(), re.S | re.M)[1], re.M))
+            check(env['tracer_name'] == 'lttng-ust' and env['domain'] == 'ust' and env['made_by'] == 'waymark', 'env: %s', env)
+            check((int(env['tracer_major']), int(env['tracer_minor'])) >= (2, 8), 'env: %s', env)
+            found += 1
+    check(found, 'no metadata')
+
+
 if __name__ == '__main__':
-    main([every_type_in_c, every_type_in_cxx, nothing_is_evaluated_when_disabled, log_levels_are_declared])
+    main([every_type_in_c, every_type_in_cxx, nothing_is_evaluated_when_disabled, log_levels_are_declared,
+          environment_is_what_viewers_look_for])
