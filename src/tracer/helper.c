@@ -543,7 +543,7 @@ void wmk_helper_leave(void)
 
 bool wmk_helper_after_fork(bool may_free, bool *somebody)
 {
-	bool had = helper.running || helper.missed || helper.left;
+	bool had = helper.running || helper.missed || helper.left || helper.never;
 	struct wmk_channel *channel;
 
 	*somebody = helper.polling || wmk_tracer.channels;
@@ -563,7 +563,7 @@ bool wmk_helper_after_fork(bool may_free, bool *somebody)
 		wmk_place_close(&helper.places[i]);
 	}
 	helper.n_places = 0;
-	helper.running = helper.missed = helper.left = helper.polling = helper.kicked = false;
+	helper.running = helper.missed = helper.left = helper.never = helper.polling = helper.kicked = false;
 	helper.tid = 0;
 	atomic_store_explicit(&helper.late, 0, memory_order_relaxed);   /* told, or to be told, by the parent */
 	atomic_store_explicit(&helper.waiting, 0, memory_order_relaxed);

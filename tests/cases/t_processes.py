@@ -31,6 +31,12 @@ def vfork_children(case):
     check(result.lost <= 40, '%d lost, more than the children made', result.lost)
 
 
+def child_of_a_stopped_helper(case):
+    """waymark_helper_stop() is for this process: a child has a helper of its own, and records."""
+    result, _, numbers = case.checked([case.program('procs'), 'stopped', '9'], lost=0)
+    check(numbers.get(2) == list(range(1, 10)), 'the child recorded %s', numbers.get(2))
+
+
 def clone_children(case):
     not_under_tsan('a child in the same memory that is no thread is more than it can bear')
     result, _, numbers = case.checked([case.program('procs'), 'clone', '12'])
@@ -183,7 +189,7 @@ def state_dump_names_the_objects(case):
 
 
 if __name__ == '__main__':
-    main([fork_children, vfork_children, clone_children, exec_again_and_again, posix_spawn_children,
+    main([fork_children, vfork_children, clone_children, child_of_a_stopped_helper, exec_again_and_again, posix_spawn_children,
           unshared_namespaces,
           storm_of_short_lives, several_programs_at_once, cleared_environment_is_said,
           every_short_life_is_counted, reasons_are_true,

@@ -7,6 +7,7 @@
  *     procs status CODE               one record, then exit with CODE
  *     procs forever                   records until it is killed; SIGINT ends it with status 7
  *     procs trapped N                 for trap.c: 50 records, SIGTRAP, N records of all shapes, SIGTRAP
+ *     procs stopped N                 stops the library's helper, then forks: the child makes N records
  *     procs clearenv N                executes itself with an empty environment but for the board
  *
  * A child that shares its parent's memory (vfork, clone) uses slots that the parent took for it.
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <waymark/runtime.h>
 #include "board.h"
 
 extern char **environ;
@@ -52,6 +54,22 @@ static void reap(pid_t pid)
 		fprintf(stderr, "procs: child %d: status %x\n", (int)pid, status);
 		exit(9);
 	}
+}
+
+static int do_stopped(void)
+{
+	pid_t pid;
+	waymark_helper_stop();
+	pid = fork();
+	if (!pid) {
+		uint32_t own = writer_new();
+		for (int i = 0; i < 20000 && !wm_enabled(test, seq); i++)
+			usleep(1000);
+		emit_many(own, n);
+		exit(0);
+	}
+	reap(pid);
+	return 0;
 }
 
 static void do_fork(uint32_t w)
@@ -204,6 +222,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	emit_many(w, n);
+	if (!strcmp(mode, "stopped"))
+		return do_stopped();
 	if (!strcmp(mode, "fork"))
 		do_fork(w);
 	else if (!strcmp(mode, "vfork"))
