@@ -156,8 +156,13 @@ static void patch_guards(struct writer *w, struct wmk_name *name)
 
 	for (const struct wmk_event *event = name->events; event && !on; event = event->next_of_name)
 		on = event->chain != NULL;
-	for (uint32_t i = 0; i < name->n_guards; i++)
-		set_site(w, name->guards[i], on);
+	for (uint32_t i = 0; i < name->n_guards; i++) {
+		const char *why = set_site(w, name->guards[i], on);
+
+		/* What it guards is not reached: as good as if the event could not be recorded. */
+		for (struct wmk_event *event = why ? name->events : NULL; event; event = event->next_of_name)
+			wmk_event_untraceable(event, why);
+	}
 }
 
 void wmk_patch_later(struct wmk_event *event)
