@@ -71,6 +71,11 @@ static int set_tracefile_size(void *data, const char *value)
 	return wmk_cli_size(value, &((struct wmk_channel_args *)data)->tracefile_size);
 }
 
+static int set_field_limit(void *data, const char *value)
+{
+	return wmk_cli_size(value, &((struct wmk_channel_args *)data)->field_limit);
+}
+
 static int set_tracefile_count(void *data, const char *value)
 {
 	return wmk_cli_number(value, UINT32_MAX, &((struct wmk_channel_args *)data)->tracefile_count);
@@ -89,6 +94,8 @@ int wmk_channel_check(const struct wmk_channel_args *args)
 			"anyway");
 	if (args->n_subbufs && args->n_subbufs < least)
 		return wmk_error(-EINVAL, "--num-subbuf: at least %u%s", (unsigned)least, args->overwrite ? " with --overwrite" : "");
+	if (args->field_limit && (args->field_limit < 16 || args->field_limit > 65536))
+		return wmk_error(-EINVAL, "--field-limit: from 16 to 64k");
 	if (args->tracefile_count && !args->tracefile_size)
 		return wmk_error(-EINVAL, "--tracefile-count needs --tracefile-size: how long is each of the files?");
 	if (args->tracefile_size && args->subbuf_size > args->tracefile_size)
@@ -131,6 +138,7 @@ static int enable(struct wmk_daemon *daemon, const struct wmk_channel_args *args
 		.subbuf_size = args->subbuf_size,
 		.n_subbufs = args->n_subbufs,
 		.blocking_us = args->blocking_us,
+		.field_limit = args->field_limit,
 		.tracefile_size = args->tracefile_size,
 		.tracefile_count = args->tracefile_count,
 	};
@@ -205,6 +213,8 @@ static const struct wmk_cli_option enable_options[] = {
 	{ 0, "num-subbuf", "N", "Sub-buffers for each CPU, rounded up to a power of two. The default is 8.", set_num_subbuf, false },
 	{ 0, "buffers-uid", NULL, "Buffers are shared by the programs of a user. The default.", set_buffers_uid, false },
 	{ 0, "buffers-pid", NULL, "Each process has buffers, and a trace, of its own.", set_buffers_pid, false },
+	{ 0, "field-limit", "SIZE", "Bytes of a string or sequence: what is longer is cut, and counted. 16 to 64k, which is the default.",
+	  set_field_limit, false },
 	{ 'C', "tracefile-size", "SIZE", "A stream goes on in a new file when its file has this size.", set_tracefile_size, false },
 	{ 'W', "tracefile-count", "N", "Keep so many files of a stream; the oldest are replaced. With --tracefile-size.",
 	  set_tracefile_count, false },

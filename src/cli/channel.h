@@ -12,6 +12,7 @@ struct wmk_channel_args {
 	bool discard, overwrite, buffers_uid, buffers_pid;
 	uint64_t subbuf_size, n_subbufs;                 /* powers of two; 0: the default */
 	int64_t blocking_us;                             /* -1: for ever */
+	uint64_t field_limit;                            /* 0: the default */
 	uint64_t tracefile_size, tracefile_count;        /* 0: no limit */
 };
 

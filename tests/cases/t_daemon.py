@@ -204,6 +204,17 @@ def loss_is_shown(case):
         who.shell('%s/busy count 2 100000 0' % PROGRAMS, who.home)
         who('stop').says('lost', '--subbuf-size|--num-subbuf')
         who('destroy').says('lost', '--subbuf-size|--num-subbuf')
+        who('create', 'brief')
+        who('enable-channel', 'wordy', '--field-limit', '8', status=2).says('16')
+        who('enable-channel', 'wordy', '--field-limit', '16')
+        who('enable-event', '-a', '-c', 'wordy')
+        who('start')
+        who.shell('%s/busy texts 1 300' % PROGRAMS, who.home)
+        who('stop').says('cut')
+        path = who('list', 'brief', '--json').json['sessions'][0]['path']
+        texts = [r.fields['text'] for r in Trace(path).records('test:text')]
+        check(len(texts) == 300 and max(map(len, texts)) <= 16, 'the longest of %d is of %d characters', len(texts), max(map(len, texts)))
+        who('destroy')
 
 
 def record_through_the_daemon(case):
