@@ -406,8 +406,9 @@ int wmk_command_list_apps(struct call *call)
 {
 	const struct wmk_ctl_list_apps *request = call->request;
 	struct wmk_ctl_apps *reply = call->reply;
+	const uid_t uid = call->peer->uid;
 	int err = *request->pattern ? wmk_pattern_check(request->pattern) : 0;
 
-	/* Whoever may command root's daemon records everybody's programs. */
-	return err < 0 ? err : wmk_tracing_list_apps(call->commands->tracing, request, (uid_t)-1, &reply->apps, &call->arena);
+	/* Whoever may command root's daemon records everybody's programs, but sees no session of others in them. */
+	return err < 0 ? err : wmk_tracing_list_apps(call->commands->tracing, request, (uid_t)-1, uid == 0 ? (uid_t)-1 : uid, &reply->apps, &call->arena);
 }

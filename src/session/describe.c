@@ -112,7 +112,7 @@ static int fields_describe(const struct wmk_event_class *event, struct wmk_ctl_e
 	return 0;
 }
 
-static int event_describe(const struct app *app, uint32_t number, const char *pattern, struct wmk_ctl_app *is, struct wmk_arena *arena)
+static int event_describe(const struct app *app, uint32_t number, const char *pattern, uid_t whose, struct wmk_ctl_app *is, struct wmk_arena *arena)
 {
 	const struct class *class = app->events[number].class;
 	const struct wmk_event_class *event = class ? class->event : NULL;
@@ -129,11 +129,11 @@ static int event_describe(const struct app *app, uint32_t number, const char *pa
 	made->kind = event->kind;
 	made->level = event->level;
 	made->line = event->line;
-	made->enabled = wmk_shadow_enabled(app, number);
+	made->enabled = wmk_shadow_enabled(app, number, whose);
 	return made->provider && made->name && made->file ? fields_describe(event, made, arena) : -ENOMEM;
 }
 
-int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, struct wmk_ctl_app *is, struct wmk_arena *arena)
+int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, uid_t whose, struct wmk_ctl_app *is, struct wmk_arena *arena)
 {
 	int err = 0;
 
@@ -149,6 +149,6 @@ int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, stru
 	for (uint32_t i = 0; i < app->n_events; i++)
 		is->n_events += app->events[i].class && !app->events[i].class->own;
 	for (uint32_t i = 0; what && what->events && err == 0 && i < app->n_events; i++)
-		err = event_describe(app, i, what->pattern, is, arena);
+		err = event_describe(app, i, what->pattern, whose, is, arena);
 	return err;
 }

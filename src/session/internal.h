@@ -395,7 +395,7 @@ void wmk_app_close(struct app *app, int err);
 void wmk_app_refuse(struct app *app, uint32_t request, int err, const char *words);
 void wmk_app_notify(struct app *app);
 /* In words; its events if `what` asks for them. */
-int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, struct wmk_ctl_app *is, struct wmk_arena *arena);
+int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, uid_t whose, struct wmk_ctl_app *is, struct wmk_arena *arena);
 /* Ask the kernel when it began and what it executes, once. */
 void wmk_app_origin(struct app *app);
 void wmk_app_free(struct app *app);
@@ -409,7 +409,8 @@ void wmk_shadow_apply_fresh(struct app *app);
 void wmk_shadow_event_gone(struct app *app, uint32_t number);
 /* The application has these rings from before: what it is told of their channel, it is told of these. */
 int wmk_shadow_expect(struct app *app, struct rings *rings);
-bool wmk_shadow_enabled(const struct app *app, uint32_t number);
+/* In a session of this user; (uid_t)-1: of anybody. */
+bool wmk_shadow_enabled(const struct app *app, uint32_t number, uid_t whose);
 /* Frees the claims that the dead process stood in; returns how many. */
 unsigned wmk_shadow_free_claims(struct app *app);
 /* The same process registers again: its claims in these rings are this application's to free. */

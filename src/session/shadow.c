@@ -50,11 +50,14 @@ static void bit_clear(struct app_channel *ch, uint32_t n)
 		ch->enabled[n / 64] &= ~(1ull << n % 64);
 }
 
-bool wmk_shadow_enabled(const struct app *app, uint32_t number)
+bool wmk_shadow_enabled(const struct app *app, uint32_t number, uid_t whose)
 {
-	for (uint32_t i = 0; i < app->n_channels; i++)
-		if (app->channels[i].rings && bit(&app->channels[i], number))
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		const struct rings *rings = app->channels[i].rings;
+
+		if (rings && (whose == (uid_t)-1 || rings->session->uid == whose) && bit(&app->channels[i], number))
 			return true;
+	}
 	return false;
 }
 

@@ -132,8 +132,11 @@ void wmk_tracing_thread_end(void);
  */
 int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session, int timeout_ms, struct wmk_list *unanswered,
 		       struct wmk_arena *arena);
-/* What there is of applications, asked of all shards. `who`: (uid_t)-1 for all, else only those of that user. */
-int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t who, struct wmk_list *apps,
+/*
+ * What there is of applications, asked of all shards. `who`: (uid_t)-1 for all, else only those of that user. Whether events are enabled
+ * is told of the sessions of `whose`, (uid_t)-1: of everybody's.
+ */
+int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t who, uid_t whose, struct wmk_list *apps,
 			  struct wmk_arena *arena);
 
 /* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */

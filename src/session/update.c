@@ -126,7 +126,7 @@ static bool somebody_is_left(struct wmk_apps *apps, struct update *u, uint32_t n
 		left = left || !(app->missed || is_stopped(app));
 		app->missed |= u->late;
 		if (list && u->unanswered && (is = wmk_arena_append(u->arena, u->unanswered, sizeof(*is))) != NULL &&
-		    wmk_app_describe(app, NULL, is, u->arena) < 0)
+		    wmk_app_describe(app, NULL, 0, is, u->arena) < 0)
 			u->unanswered->n--;
 	}
 	return left;
@@ -240,7 +240,7 @@ struct listing {
 	unsigned left;
 	int err;
 	const struct wmk_ctl_list_apps *what;
-	uid_t who;
+	uid_t who, whose;
 	struct wmk_list *apps;
 	struct wmk_arena *arena;
 };
@@ -260,7 +260,7 @@ static int list_one(struct listing *l, struct app *app)
 	is = wmk_arena_append(l->arena, l->apps, sizeof(*is));
 	if (!is)
 		return -ENOMEM;
-	int err = wmk_app_describe(app, l->what, is, l->arena);
+	int err = wmk_app_describe(app, l->what, l->whose, is, l->arena);
 
 	if (err < 0 || (l->what->pattern && *l->what->pattern && is->events.n == 0))
 		l->apps->n--;
@@ -279,10 +279,10 @@ static void list_run(struct wmk_apps *apps, struct wmk_apps_job *job)
 	pthread_mutex_unlock(&l->lock);
 }
 
-int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t who, struct wmk_list *apps,
+int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t who, uid_t whose, struct wmk_list *apps,
 			  struct wmk_arena *arena)
 {
-	struct listing l = { .lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .what = what, .who = who,
+	struct listing l = { .lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .what = what, .who = who, .whose = whose,
 			     .apps = apps, .arena = arena };
 	struct list_job *jobs;
 

@@ -131,6 +131,10 @@ def members_of_the_group(case):
         program('emit 10')
         check(names(command(w, ALICE, 'list', '--json', **member)) == ['alices'], 'she sees others\' sessions')
         check(names(command(w, BOB, 'list', '--json', **member)) == [], 'he sees others\' sessions')
+        def enabled(answer):
+            return {e['name'] for a in answer.json['apps'] for e in a['events'] if e['enabled']}
+        check('seq' in enabled(command(w, ALICE, 'list', '-u', '--json', **member)), 'she does not see what she records')
+        check(not enabled(command(w, BOB, 'list', '-u', '--json', **member)), 'he sees what others record')
         for verb in ('stop', 'start', 'clear', 'destroy', 'list'):
             for session in ('roots', 'alices'):
                 command(w, BOB, verb, session, status=1, **member).says('no session|not there|there is no')

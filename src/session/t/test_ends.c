@@ -176,7 +176,7 @@ static void test_closed_unasked(void **state)
 		locked(s, wmk_session_channel_switch(ch, i % 2 == 0));
 		world_update(&w, s);
 	}
-	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, (uid_t)-1, &apps, &arena), 0);
+	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, (uid_t)-1, (uid_t)-1, &apps, &arena), 0);
 	assert_int_equal(apps.n, 0);
 	struct queued queued = { .job.run = queued_run };
 
@@ -278,7 +278,7 @@ static void test_list(void **state)
 	world_start(&w, s);
 	proc_start(0, 1, 0x424);         /* lost, drop, paid with two fields */
 	proc_start(0, 2, 0x1);
-	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, (uid_t)-1, &apps, &arena), 0);
+	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, (uid_t)-1, (uid_t)-1, &apps, &arena), 0);
 	assert_int_equal(apps.n, 2);
 	const struct wmk_ctl_app *app = app_of(&apps, 1);
 
@@ -310,17 +310,17 @@ static void test_list(void **state)
 	/* narrowed by pattern, pid, user */
 	apps.n = 0;
 	all.pattern = "net";
-	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, getuid(), &apps, &arena), 0);
+	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, getuid(), (uid_t)-1, &apps, &arena), 0);
 	assert_int_equal(apps.n, 1);
 	assert_int_equal(app_of(&apps, 1)->events.n, 1);
 	apps.n = 0;
 	all = (struct wmk_ctl_list_apps){ .pid = (uint64_t)proc_at(2)->pid };
-	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, (uid_t)-1, &apps, &arena), 0);
+	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, (uid_t)-1, (uid_t)-1, &apps, &arena), 0);
 	assert_int_equal(apps.n, 1);
 	assert_int_equal(app_of(&apps, 2)->n_events, 1);
 	assert_int_equal(app_of(&apps, 2)->events.n, 0);
 	apps.n = 0;
-	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, getuid() + 1, &apps, &arena), 0);
+	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, getuid() + 1, (uid_t)-1, &apps, &arena), 0);
 	assert_int_equal(apps.n, 0);
 	wmk_arena_free(&arena);
 	/* of all programs, also those that are gone */

@@ -323,7 +323,7 @@ static void commands(struct place *p, struct wmk_session *session)
 	wmk_session_unlock(session);
 	armed = true;
 	err[6] = wmk_tracing_update(p->tracing, session, 1000, &late, &arena);
-	err[7] = wmk_tracing_list_apps(p->tracing, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "" }, (uid_t)-1, &apps, &arena);
+	err[7] = wmk_tracing_list_apps(p->tracing, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "" }, (uid_t)-1, (uid_t)-1, &apps, &arena);
 	armed = false;
 	/* without its channel it cannot begin; of rings no more is said than that */
 	for (int i = 0; i < 8; i++)
@@ -406,7 +406,7 @@ static void update_scene(void)
 	assert_int_equal(pthread_create(&thread, NULL, shard_run, &p), 0);
 	atomic_store(&shard_armed, true);
 	assert_int_equal(wmk_tracing_update(p.tracing, p.session, 0, &late, &arena), 0);
-	int err = wmk_tracing_list_apps(p.tracing, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "" }, (uid_t)-1, &apps, &arena);
+	int err = wmk_tracing_list_apps(p.tracing, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "" }, (uid_t)-1, (uid_t)-1, &apps, &arena);
 
 	atomic_store(&shard_armed, false);
 	assert_true(err == 0 || err == -ENOMEM);

@@ -390,7 +390,7 @@ static void test_buffers(void **state)
 	struct wmk_list apps = { NULL, 0 };
 	struct wmk_arena arena = { 0 };
 
-	assert_int_equal(wmk_tracing_list_apps(w.tracing, &(struct wmk_ctl_list_apps){ .pattern = "" }, (uid_t)-1, &apps, &arena), 0);
+	assert_int_equal(wmk_tracing_list_apps(w.tracing, &(struct wmk_ctl_list_apps){ .pattern = "" }, (uid_t)-1, (uid_t)-1, &apps, &arena), 0);
 	wmk_arena_free(&arena);
 	struct wmk_ctl_channel second = world_channel_options("second", 1);
 

@@ -509,7 +509,7 @@ static void storm_phase(uint64_t *seed)
 		weather(seed);
 		if (i % 8 == 0) {
 			assert_int_equal(wmk_tracing_list_apps(storm.w.tracing, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "" },
-					 (uid_t)-1, &apps, &arena), 0);
+					 (uid_t)-1, (uid_t)-1, &apps, &arena), 0);
 			apps = (struct wmk_list){ NULL, 0 };
 			wmk_arena_free(&arena);
 		}
