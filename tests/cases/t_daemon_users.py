@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import hostile  # noqa: E402
 from control import Answer  # noqa: E402
 from daemon import SANITIZED, World, numbers_of  # noqa: E402
-from harness import PERCENT, PROGRAMS, WAYMARK, Skip, check, limit, main, slurp  # noqa: E402
+from harness import PERCENT, PROGRAMS, WAYMARK, Skip, check, limit, main, need_other_users, slurp  # noqa: E402
 from hostile import ALICE, BOB, as_user, refused  # noqa: E402
 from traces import Board  # noqa: E402
 
@@ -24,11 +24,7 @@ from traces import Board  # noqa: E402
 @contextlib.contextmanager
 def open_to_all(case):
     """The case's directory and board where other users may go."""
-    if os.geteuid():
-        raise Skip('needs root, to be somebody else')
-    for path in (WAYMARK, os.path.join(PROGRAMS, 'obey')):
-        if subprocess.run(['test', '-x', path], user=ALICE.pw_uid, group=ALICE.pw_gid, extra_groups=[]).returncode:
-            raise Skip('another user cannot reach %s' % path)
+    need_other_users()
     kept, kept_board, kept_env = case.directory, case.board, dict(case.env)
     with tempfile.TemporaryDirectory(prefix='wmk-users-', dir='/tmp') as directory:
         os.chmod(directory, 0o755)

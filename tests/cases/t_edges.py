@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, Skip, check, limit, main, need, rounds  # noqa: E402
+from harness import FEATURES, Skip, check, limit, main, need, need_other_users, rounds  # noqa: E402
 from traces import metadata_text  # noqa: E402
 
 
@@ -180,8 +180,7 @@ def set_id_copy(case):
 
 def set_id_program_takes_nothing_from_the_environment(case):
     """Run by another user than its file's: it asks root's directory alone, opens no plug-in, reads no variable."""
-    if os.geteuid():
-        raise Skip('needs root')
+    need_other_users()
     need('strace')
     child, trace = set_id_copy(case), case.path('strace')
     place = case.path('run')

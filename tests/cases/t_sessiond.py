@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, Skip, check, check_sequences, main, need, not_under_tsan, rounds, slurp, wait_for  # noqa: E402
+from harness import FEATURES, Skip, check, check_sequences, main, need, need_other_users, not_under_tsan, rounds, slurp, wait_for  # noqa: E402
 from traces import Trace  # noqa: E402
 
 SESSIOND = os.environ['WMK_SESSIOND']
@@ -408,8 +408,7 @@ def programs_that_lie(case):
 
 def strangers(case):
     """Another user reaches neither the directory of a user's daemon nor the control socket of root's."""
-    if os.geteuid() != 0:
-        raise Skip('only root can be somebody else')
+    need_other_users()
     with daemon(case) as d:
         for path in case.directory, os.path.dirname(case.directory):
             if os.stat(path).st_mode & 1 == 0:

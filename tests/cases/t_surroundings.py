@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, WAYMARK, Skip, check, main, need, rounds, slurp, wait_for  # noqa: E402
+from harness import FEATURES, WAYMARK, Skip, check, main, need, need_other_users, rounds, slurp, wait_for  # noqa: E402
 
 INHERITED = """
 import os, resource, signal, sys
@@ -130,8 +130,7 @@ def fewer_descriptors_than_programs(case):
 
 def program_of_another_user(case):
     """Root's program gives up root: it cannot reach our runtime directory any more, which is said."""
-    if os.getuid() != 0:
-        raise Skip('only root can become another user')
+    need_other_users()
     need('setpriv')
     os.chmod(case.directory, 0o755)
     os.chmod(case.board.path, 0o666)

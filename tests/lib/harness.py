@@ -186,6 +186,15 @@ def wait_for(condition, words, timeout=WAIT_S):
         time.sleep(0.005)
 
 
+def need_other_users():
+    """We are root, and other users can come to this checkout."""
+    if os.geteuid():
+        raise Skip('needs root, to become another user')
+    for path in (WAYMARK, os.path.join(PROGRAMS, 'procs')):
+        if subprocess.run(['test', '-x', path], user=65534, group=65534, extra_groups=[]).returncode:
+            raise Skip('another user cannot reach %s' % path)
+
+
 def not_under_tsan(why):
     """The thread sanitizer cannot run it, or sees what is so by intent."""
     if 'TSAN_OPTIONS' in os.environ:
