@@ -8,6 +8,7 @@
 #include "session/outlet.h"
 
 #include "base/error.h"
+#include "ctf/writer.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -58,6 +59,7 @@ struct out_rings {
 	struct out_trace *trace;
 	uint64_t number;
 	bool stopped;                    /* the consumer has it no more */
+	bool named;                      /* the trace says which of its streams ended early */
 	struct wmk_ctl_counts counts;    /* as they were told last */
 };
 
@@ -458,6 +460,19 @@ static int rings_open(void *data, const struct wmk_rings_info *info, struct waym
 	return 0;
 }
 
+/* A ring that held nonsense: which stream ends there, and why, is a comment in the metadata. Readers skip it, people find it. */
+static void name_in_trace(struct out_rings *rings, const struct wmk_consumerd_stats *stats)
+{
+	struct wmk_ctf_text text = { 0 };
+
+	if (rings->named || !stats->errors || !stats->words || !stats->words[0])
+		return;
+	rings->named = true;
+	if (wmk_ctf_comment_text(&text, stats->words) < 0 || wmk_store_metadata(rings->trace->store, text.text, text.len) < 0)
+		wmk_error_clear();
+	wmk_ctf_text_free(&text);
+}
+
 /* To clients what was lost is the sum of the four causes; to the consumer also what was overwritten, or could not be written. */
 static void counts_keep(struct out_rings *rings, const struct wmk_consumerd_report *report)
 {
@@ -476,6 +491,7 @@ static void counts_keep(struct out_rings *rings, const struct wmk_consumerd_repo
 		sum.unwritten += s->unwritten;
 		sum.cut += s->cut;
 		sum.bytes += s->bytes;
+		name_in_trace(rings, s);
 	}
 	rings->counts = sum;
 }

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Sessions that change while they record, are cleared, written down and read again."""
+import contextlib
+import mmap
 import os
+import re
 import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of, state  # noqa: E402
-from harness import Trace, check, main  # noqa: E402
+from harness import Skip, Trace, check, main  # noqa: E402
 from traces import metadata_text  # noqa: E402
 
 
@@ -77,6 +80,40 @@ def cleared(case):
             check(list(numbers_of(trace).values()) == [list(range(111, 121))], '%s: after the second clear there are %s', name,
                   numbers_of(trace))
         program.end()
+
+
+def spoil_a_ring(consumer, content):
+    """A time of long ago where a sub-buffer that holds `content` says when it begins, in the memory of rings. How many times."""
+    spoilt = 0
+    for number in os.listdir('/proc/%d/fd' % consumer):
+        path = '/proc/%d/fd/%s' % (consumer, number)
+        with contextlib.suppress(OSError):
+            if 'memfd:' not in os.readlink(path):
+                continue
+            with open(path, 'r+b') as f, mmap.mmap(f.fileno(), 0) as memory:
+                at = memory.find(content)
+                while at >= 0:
+                    page = at & ~4095
+                    memory[page:page + 8] = (1).to_bytes(8, 'little')
+                    spoilt += 1
+                    at = memory.find(content, page + 4096)
+    return spoilt
+
+
+def ring_that_lies(case):
+    """Its stream ends there, which the trace itself says; the others are whole."""
+    if os.geteuid() != 0:
+        raise Skip('needs root: to open the memory of another process')
+    with World(case) as w:
+        w.begin('all', 'test:*', channel=['--overwrite', '--subbuf-size', '4k', '--num-subbuf', '4'])
+        program = w.run([case.program('busy'), 'texts', '1', '60'])
+        w.wait_end(program)
+        check(spoil_a_ring(w.consumerd(), b'abcdefgh'), 'no ring holds the texts')
+        is_now = w.stop('all')
+        said = '\n'.join(metadata_text(is_now['path']))
+        check(re.search(r'/\*[^*]*stream \S+: its ring holds nonsense', said), 'the metadata does not name the stream')
+        Trace(is_now['path'])
+        w('destroy', 'all')
 
 
 def fresh_daemon(w):
@@ -154,4 +191,4 @@ def regenerated(case):
 
 
 if __name__ == '__main__':
-    main([channels_and_events_while_it_records, contexts_once_it_has_recorded, cleared, saved_and_loaded, regenerated])
+    main([channels_and_events_while_it_records, contexts_once_it_has_recorded, cleared, ring_that_lies, saved_and_loaded, regenerated])
