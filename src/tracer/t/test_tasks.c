@@ -33,8 +33,10 @@ static struct outcome run_kind(const char *kind)
 	o.apps = controller_apps(c);
 	controller_free(c);
 	run_remove_dir();
-	if (WIFEXITED(o.status) && WEXITSTATUS(o.status) == 77)
+	if (WIFEXITED(o.status) && WEXITSTATUS(o.status) == 77) {
+		run_forget(&o.records);
 		skip();         /* not allowed here */
+	}
 	assert_int_equal(o.status, 0);
 	return o;
 }
