@@ -16,14 +16,14 @@ cd "$(dirname "$0")/.."
 # A build runs those suites that it can make fail: in no-rseq the rings and all that records, in tsan what has threads and no assembly.
 # --long does all rounds in gcc-release, and in gcc-testpoints of what needs test points. no-rseq, clang and the sanitizers then run all
 # suites that they can make fail, a tenth of the rounds. In the short run, which does a tenth, the sanitizers, under which everything is
-# slow, do a twentieth.
+# slow, do a twentieth or less.
 builds=(
 	"gcc-release|--buildtype=release||"
 	"gcc-testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||base ring tracer points"
 	"no-rseq|--buildtype=release|norseq|ring tracer threads"
 	"clang|--buildtype=release -Dfuzz=false||base schema wire ring ctf store tracer ctl cli session"
 	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=false|asan|-model -tree -front -machines -builds -threads"
-	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|base schema wire ring ctf store consumer ctl session tracer-threads daemons tests-daemon"
+	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|ring store consumer ctl session tracer-threads daemons tests-daemon"
 )
 declare -A compiler=([clang]="clang clang++") share=([no-rseq]=gcc-release)
 all_rounds=" gcc-release gcc-testpoints "
@@ -80,7 +80,10 @@ for build in "${builds[@]}"; do
 		rounds=${WMK_ROUNDS_PERCENT:-100} extra=1
 	else
 		rounds=${WMK_ROUNDS_PERCENT:-10} extra=
-		[ $long = 0 ] && [[ $name == ?san ]] && rounds=${WMK_ROUNDS_PERCENT:-5}
+		case $long:$name in
+		0:asan) rounds=${WMK_ROUNDS_PERCENT:-5} ;;
+		0:tsan) rounds=${WMK_ROUNDS_PERCENT:-3} ;;
+		esac
 	fi
 	args=(--no-rebuild --num-processes "$(nproc)" --logbase "testlog-$name")
 	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 4)
