@@ -79,18 +79,6 @@ static int did(struct through *t, int rc)
 	return 0;
 }
 
-/* The directory, with those above it that are missing: -EEXIST when it is there. */
-static int make_directory(char *path)
-{
-	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
-		*at = '\0';
-		if (mkdir(path, 0700) < 0 && errno != EEXIST)
-			return wmk_error(-errno, "cannot make %.100s: %s", path, strerror(errno));
-		*at = '/';
-	}
-	return mkdir(path, 0700) == 0 ? 0 : errno == EEXIST ? -EEXIST : wmk_error(-errno, "cannot make %.100s: %s", path, strerror(errno));
-}
-
 /* Two that begin in one second get two directories: each takes its own by making it. */
 static int choose_place(struct through *t)
 {
@@ -108,9 +96,11 @@ static int choose_place(struct through *t)
 		if (err >= 0)
 			err = wmk_session_absolute(path, t->path, sizeof(t->path));
 		if (err >= 0)
-			err = make_directory(t->path);
+			err = wmk_store_reserve(t->path);
 	}
 	t->made_place = err == 0;
+	if (err == 0)
+		wmk_error_clear();       /* of places that were taken */
 	return err;
 }
 

@@ -149,6 +149,31 @@ static int sentence(int err, const char *path)
 	}
 }
 
+int wmk_store_reserve(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	int start = open(path[0] == '/' ? "/" : ".", DIR_FLAGS | O_PATH), parent, err;
+	char *above;
+
+	/* "." behind it: the directory above may be a link, the place itself may not. */
+	if (asprintf(&above, "%.*s.", (int)(name - path), path) < 0)
+		above = NULL;
+	if (!above || start < 0) {
+		err = !above ? -ENOMEM : -errno;
+		if (start >= 0)
+			close(start);
+		free(above);
+		return sentence(err, path);
+	}
+	parent = walk(start, above, true);
+	free(above);
+	if (parent < 0)
+		return sentence(parent, path);
+	err = mkdirat(parent, name, 0700) < 0 ? -errno : 0;
+	close(parent);
+	return err < 0 ? sentence(err, path) : 0;
+}
+
 /* What is expected of the directory. */
 enum expect { CREATE, ADD, OPEN, STREAMS };
 

@@ -39,6 +39,8 @@ struct wmk_store;
  * ... . *store is the caller's: wmk_store_close().
  */
 int wmk_store_create(const char *path, const char *sub, struct wmk_store **store);
+/* Make the directory `path` alone, with its missing parents, for a trace that somebody else will make. -EEXIST when it is there. */
+int wmk_store_reserve(const char *path);
 /* One more `sub` in a trace that is there (another user's, another program's). -EEXIST when it is there too. */
 int wmk_store_add(const char *path, const char *sub, struct wmk_store **store);
 /* Open a directory that wmk_store_create() made, to go on with it (metadata and streams are appended to). */

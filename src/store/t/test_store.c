@@ -514,9 +514,30 @@ static void test_several_files(void **state)
 	wmk_store_close(store);
 }
 
+/* One of several takes a place; what is above it may be a link. */
+static void test_reserve(void **state)
+{
+	char path[300], over[300];
+	struct stat st;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/a/b/trace", dir);
+	assert_int_equal(wmk_store_reserve(path), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	assert_int_equal(wmk_store_reserve(path), -EEXIST);
+	snprintf(path, sizeof(path), "%s/a", dir);
+	snprintf(over, sizeof(over), "%s/link", dir);
+	assert_int_equal(symlink(path, over), 0);
+	assert_int_equal(wmk_store_reserve(over), -EEXIST);
+	snprintf(path, sizeof(path), "%s/link/other", dir);
+	assert_int_equal(wmk_store_reserve(path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_reserve, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_layout, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stream_names, setup, teardown),
