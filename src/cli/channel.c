@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cli/channel.h"
 #include "cli/daemon.h"
+#include "wire/ctl.h"
 
 /* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -94,8 +95,8 @@ int wmk_channel_check(const struct wmk_channel_args *args)
 			"anyway");
 	if (args->n_subbufs && args->n_subbufs < least)
 		return wmk_error(-EINVAL, "--num-subbuf: at least %u%s", (unsigned)least, args->overwrite ? " with --overwrite" : "");
-	if (args->field_limit && (args->field_limit < 16 || args->field_limit > 65536))
-		return wmk_error(-EINVAL, "--field-limit: from 16 to 64k");
+	if (args->field_limit && (args->field_limit < WMK_CTL_FIELD_LIMIT_MIN || args->field_limit > WMK_CTL_FIELD_LIMIT_MAX))
+		return wmk_error(-EINVAL, "--field-limit: from %u to %u bytes", WMK_CTL_FIELD_LIMIT_MIN, WMK_CTL_FIELD_LIMIT_MAX);
 	if (args->tracefile_count && !args->tracefile_size)
 		return wmk_error(-EINVAL, "--tracefile-count needs --tracefile-size: how long is each of the files?");
 	if (args->tracefile_size && args->subbuf_size > args->tracefile_size)

@@ -12,6 +12,9 @@
 #include "base/error.h"
 #include "cli/command.h"
 
+#define SUBBUF_MAX (1u << 30)
+#define N_SUBBUFS_MAX (1u << 20)
+
 int wmk_cli_number(const char *text, uint64_t max, uint64_t *number)
 {
 	char *end;
@@ -51,9 +54,6 @@ int wmk_cli_size(const char *text, uint64_t *size)
 	}
 	return wmk_error(-EINVAL, "\"%.40s\" is not a size; write a number, or a number with k, M or G", text);
 }
-
-#define SUBBUF_MAX (1u << 30)
-#define N_SUBBUFS_MAX (1u << 20)
 
 static int power_of_two(const char *option, const char *value, uint64_t max, uint64_t *out)
 {

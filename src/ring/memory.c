@@ -58,7 +58,7 @@ static void map_pages(struct wmk_ring_view *ring, uint64_t from, uint64_t to)
 
 static void map_ring_ahead(struct waymark_ring_set *set, struct wmk_ring_view *ring)
 {
-	uint64_t backed = __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE), pos = wmk_ring_load(&ring->ctl->write_pos), at; /* (F) */
+	uint64_t backed = __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE), pos = wmk_ring_load(&ring->ctl->write_pos), at, to; /* (F) */
 
 	if (backed > set->ring_mask)
 		backed = set->ring_mask + 1;
@@ -69,8 +69,9 @@ static void map_ring_ahead(struct waymark_ring_set *set, struct wmk_ring_view *r
 		return;
 	if (ring->mapped == 0) {
 		at = pos & set->ring_mask & ~(uint64_t)(FIRST_PAGES - 1);
-		map_pages(ring, at, at + FIRST_PAGES < backed ? at + FIRST_PAGES : backed);
-		ring->mapped = at == 0 && backed <= FIRST_PAGES ? backed : 1;
+		to = at + FIRST_PAGES < backed ? at + FIRST_PAGES : backed;
+		map_pages(ring, at, to);
+		ring->mapped = at == 0 ? to : 1; /* who comes late has nothing of the beginning */
 	} else if (ring->mapped < backed && pos != ring->looked) {
 		map_pages(ring, ring->mapped & ~(uint64_t)(FIRST_PAGES - 1), backed);
 		ring->mapped = backed;

@@ -28,7 +28,7 @@ struct wmk_ring_view {
 	uint64_t accessible;   /* bytes from the beginning of `data` that are readable and writable in this mapping */
 	uint64_t seen;         /* reader: sub-buffer that waymark_ring_set_wait() saw last */
 	uint64_t seen_claims;  /* reader: see waymark_ring_set_retire_claims() */
-	uint64_t mapped;       /* wmk_ring_set_map_ahead(): bytes for which pages are there */
+	uint64_t mapped;       /* wmk_ring_set_map_ahead(): bytes from the beginning for which pages are there; 0: it never came */
 	uint64_t looked;       /* ... and write_pos when it came last */
 } __attribute__((aligned(64)));
 

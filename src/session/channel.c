@@ -20,7 +20,6 @@
 #define SUBBUF_MIN 4096u
 #define SUBBUF_MAX (1u << 30)
 #define N_SUBBUFS_MAX (1u << 20)
-#define FIELD_LIMIT_DEFAULT 65536u
 #define EXCLUSIONS_MAX 64u
 /* The state dump is a few hundred short records for each program. */
 #define STATEDUMP_SUBBUF 65536u
@@ -253,9 +252,9 @@ static int options_check(struct wmk_ctl_channel *is)
 	if (is->blocking_us < -1 || (overwrite && is->blocking_us != 0))
 		return wmk_error(-EINVAL, overwrite ? "a channel that overwrites waits for nothing: no blocking timeout" :
 				 "a blocking timeout is a number of microseconds, 0 (never) or -1 (for ever)");
-	is->field_limit = is->field_limit ? is->field_limit : FIELD_LIMIT_DEFAULT;
-	if (is->field_limit < 16 || is->field_limit > FIELD_LIMIT_DEFAULT)
-		return wmk_error(-EINVAL, "a field's limit is 16 to %u bytes", FIELD_LIMIT_DEFAULT);
+	is->field_limit = is->field_limit ? is->field_limit : WMK_CTL_FIELD_LIMIT_MAX;
+	if (is->field_limit < WMK_CTL_FIELD_LIMIT_MIN || is->field_limit > WMK_CTL_FIELD_LIMIT_MAX)
+		return wmk_error(-EINVAL, "a field's limit is %u to %u bytes", WMK_CTL_FIELD_LIMIT_MIN, WMK_CTL_FIELD_LIMIT_MAX);
 	if (is->tracefile_count && !is->tracefile_size)
 		return wmk_error(-EINVAL, "a number of trace files (--tracefile-count) needs their size (--tracefile-size)");
 	if (is->tracefile_size && is->tracefile_size < is->subbuf_size)

@@ -21,6 +21,7 @@
 
 #define TRACKED_MAX 4096u
 #define ANCESTORS_MAX 64
+#define LOOKS 3                      /* at the ancestors, while one of them ends */
 #define STRANGERS 32u                /* remembered for each application: 256 bytes of it */
 
 bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *state)
@@ -87,8 +88,6 @@ void wmk_app_origin(struct app *app)
 		app->start_time = 0;
 	app->exe = strdup(exe_of(app->pid, exe, sizeof(exe)));
 }
-
-#define LOOKS 3
 
 static bool exec_is(const char *wanted, const char *exe)
 {

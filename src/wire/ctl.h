@@ -16,6 +16,8 @@
 #include "wire/object.h"
 
 #define WMK_CTL_SOCKET "ctl.sock"
+#define WMK_CTL_FIELD_LIMIT_MIN 16u   /* bytes of a string or sequence */
+#define WMK_CTL_FIELD_LIMIT_MAX 65536u
 #define WMK_CTL_PATTERN_MAX 511u   /* bytes */
 #define WMK_CTL_NAME_MAX 255u      /* bytes of a session's or channel's name: no '/', no control characters, not "." or ".." */
 
@@ -64,7 +66,7 @@ struct wmk_ctl_channel {
 	uint32_t buffers;            /* enum wmk_ctl_buffers */
 	uint64_t subbuf_size, n_subbufs;   /* powers of two; 0: the default (1 MiB, 8) */
 	int64_t blocking_us;         /* discard mode: wait for room; 0 never, -1 for ever */
-	uint64_t field_limit;        /* bytes; 0: the default (64 KiB) */
+	uint64_t field_limit;        /* bytes; 0: the default, which is the most */
 	uint64_t tracefile_size, tracefile_count;   /* 0: no limit */
 	struct wmk_list contexts;    /* of const char * */
 	struct wmk_list rules;       /* of struct wmk_ctl_rule */
