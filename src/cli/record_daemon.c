@@ -35,6 +35,7 @@ struct through {
 	char rundir[256];                /* of the daemon that has the session: no other will do */
 	bool made;                       /* the session is there, or may be */
 	bool made_place;                 /* the trace's directory was not there before */
+	bool ours;                       /* what is in it is the trace's: it was absent, or the daemon has found it empty */
 	char path[PATH_MAX];
 };
 
@@ -114,6 +115,7 @@ static int create(struct through *t, pid_t pid)
 	snprintf(t->daemon->session, sizeof(t->daemon->session), "record-%.64s-%d", wmk_cli_clean(t->options->name), (int)pid);
 	rc = waymark_ctl_create(t->daemon->ctl, &options, &t->daemon->result);
 	t->made = rc >= 0 || rc == -ETIMEDOUT;
+	t->ours = rc >= 0 || t->made_place;
 	return did(t, rc);
 }
 
@@ -190,7 +192,7 @@ static void undo(struct through *t)
 			did(t, waymark_ctl_destroy(t->daemon->ctl, t->daemon->session, &t->daemon->result)) < 0))
 		wmk_cli_warn("the session %s is still there: `waymark destroy %s` ends it (%s)", t->daemon->session, t->daemon->session,
 			     wmk_error_text(words, sizeof(words)));
-	if (t->path[0] && (t->made || t->made_place))
+	if (t->ours)
 		wmk_recording_discard(t->path, t->made_place);
 }
 

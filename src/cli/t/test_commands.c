@@ -375,6 +375,28 @@ static void test_remedies(void **state)
 	says("2 strings or sequences were cut");
 }
 
+/* A daemon that does not answer, and a directory that is somebody's: whatever is in it stays. */
+static void test_record_leaves_what_is_there(void **state)
+{
+	char dir[80], file[96], line[200];
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s/photos", home);
+	snprintf(file, sizeof(file), "%s/one", dir);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	assert_int_equal(mkdir(file, 0700), 0);
+	snprintf(line, sizeof(line), "record -o %s -- /bin/true", dir);
+	for (unsigned i = 0; i < 2; i++) {
+		fake.rc = i ? -ENOTEMPTY : -ETIMEDOUT;
+		assert_int_equal(run(line), WMK_CLI_FAILED);
+		assert_non_null(strstr(fake.asked, "create record-true-"));
+		assert_int_equal(access(file, F_OK), 0);
+	}
+	fake.rc = 0;
+	assert_int_equal(rmdir(file), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -382,7 +404,7 @@ int main(void)
 			cmocka_unit_test_setup(test_events, setup),
 		cmocka_unit_test_setup(test_contexts_and_trackers, setup), cmocka_unit_test_setup(test_saved, setup),
 		cmocka_unit_test_setup(test_lists, setup), cmocka_unit_test_setup(test_no_daemon, setup),
-		cmocka_unit_test_setup(test_remedies, setup),
+		cmocka_unit_test_setup(test_remedies, setup), cmocka_unit_test_setup(test_record_leaves_what_is_there, setup),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
