@@ -11,6 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from harness import FEATURES, PERCENT, Skip, check, limit, main  # noqa: E402
+from t_types import every_type  # noqa: E402
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..'))
 BUILD = os.environ.get('WMK_BUILD', os.path.join(ROOT, 'build'))
@@ -97,5 +98,24 @@ def built_by_clangxx(case):
     every_way(case, 'clang++', list(WAYS), (['-std=gnu++11'], ['-std=gnu++20']))
 
 
+@limit(100)
+def built_for_aarch64(case):
+    """The library itself, for another instruction set: its program, emulated, is recorded by this machine's `waymark`, value by value."""
+    compiler, emulator = 'aarch64-linux-gnu-gcc', 'qemu-aarch64'
+    for tool in (compiler, emulator):
+        if not shutil.which(tool):
+            raise Skip(tool + ' is not installed')
+    if 'sanitize' in FEATURES:
+        raise Skip('a sanitized waymark adds nothing to it')
+    parts = [path for folder in ('tracer', 'schema', 'wire', 'base', 'ring')
+             for path in sorted(glob.glob(os.path.join(ROOT, 'src', folder, '*.[cS]')))]
+    program = case.path('types-aarch64')
+    done = subprocess.run([compiler, '-std=gnu11', '-O2', *STRICT, '-fno-strict-aliasing', '-DWMK_RSEQ_CLEAR', '-ftls-model=initial-exec',
+                           '-I' + os.path.join(ROOT, 'src'), '-static', os.path.join(ROOT, 'tests', 'programs', 'types.c'), *parts,
+                           '-o', program, '-lpthread'], capture_output=True, text=True)
+    check(done.returncode == 0, '%s', done.stderr[-1500:])
+    every_type(case, [emulator, program])
+
+
 if __name__ == '__main__':
-    main([built_by_gcc, built_by_clang, built_by_gxx, built_by_clangxx])
+    main([built_by_gcc, built_by_clang, built_by_gxx, built_by_clangxx, built_for_aarch64])

@@ -48,8 +48,9 @@ def expectations(i):
     }
 
 
-def every_type(case, program):
-    result = case.record([case.program(program), str(ROUNDS)]).ok()
+def every_type(case, command):
+    """`command` makes the records of programs/types.c, or of its twin in C++; returns them by name."""
+    result = case.record([*command, str(ROUNDS)]).ok()
     trace = result.trace()
     by_name = {}
     for r in trace.records():
@@ -80,11 +81,11 @@ def every_type(case, program):
 
 
 def every_type_in_c(case):
-    every_type(case, 'types')
+    every_type(case, [case.program('types')])
 
 
 def every_type_in_cxx(case):
-    by_name = every_type(case, 'types_cxx')
+    by_name = every_type(case, [case.program('types_cxx')])
     only = by_name['cxx:only'][0].fields
     check(only['name'] == 'a std::string' and number(only['shade']) == 2, 'recorded as %s', only)
     values = [r.fields['value'] for r in by_name['cxx:put']]
