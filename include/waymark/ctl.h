@@ -417,8 +417,9 @@ int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_
  */
 
 /*
- * Add contexts to a channel. -EINVAL: there is no such context; -EBUSY: the channel has recorded, and the layout of its records is
- * fixed; another channel can have them. What the channel has already is no error.
+ * Add contexts to a channel. What it has already is no error. A channel that has recorded goes on, without losing or doubling a record, in
+ * streams of their own and in as much memory again (`warnings` say so): a stream's records have one layout. -EINVAL: there is no such context;
+ * -ENOBUFS: the memory would be more than the owner may have, and nothing has changed.
  */
 int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			    struct waymark_ctl_result **result);

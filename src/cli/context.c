@@ -108,8 +108,8 @@ static void done(void *data)
 
 static const char *const details[] = {
 	"A context is a value that each record of a channel carries besides the event's own fields: who recorded it, where. It costs a "
-	"program some nanoseconds for each record (`waymark calibrate`) and the trace the bytes. Once a channel has recorded, what its "
-	"records carry is fixed: then make another channel.",
+	"program some nanoseconds for each record (`waymark calibrate`) and the trace the bytes. A channel that has recorded goes on in other "
+	"streams, with rings of their own; no record is missing or twice there, and those made before stay as they are.",
 	NULL
 };
 

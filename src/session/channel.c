@@ -179,11 +179,11 @@ int wmk_session_context_add(struct wmk_session_channel *channel, const char *nam
 	for (uint32_t i = 0; i < channel->n_contexts; i++)
 		if (channel->contexts[i] == context->number)
 			return 0;
-	if (channel->laid_out)
-		return wmk_error_said(-EBUSY, "the channel '%s' has recorded already, and the layout of its records is fixed: add the context to a "
-				 "new channel", channel->is.name);
 	if (channel->n_contexts == WMK_WIRE_CONTEXTS_MAX)
 		return wmk_error_said(-E2BIG, "more than %u contexts", WMK_WIRE_CONTEXTS_MAX);
+	int err = channel->laid_out ? wmk_rings_new_layout(channel) : 0;
+	if (err < 0)
+		return err;
 	at = wmk_arena_append(&channel->arena, &channel->is.contexts, sizeof(*at));
 	if (!at)
 		return -ENOMEM;
@@ -301,6 +301,7 @@ static int channel_append(struct wmk_session *session, struct wmk_session_channe
 	session->channels = more;
 	for (channel->index = 0; wmk_session_channel_by_index(session, channel->index); channel->index++)
 		;
+	channel->first_stream = channel->index;
 	more[session->n_channels++] = channel;
 	/* relaxed: only that no two are alike */
 	channel->serial = atomic_fetch_add_explicit(&session->tracing->channels_made, 1, memory_order_relaxed) + 1;

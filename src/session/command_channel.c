@@ -108,8 +108,23 @@ static int fill(struct wmk_session_channel *channel, const struct wmk_list *rule
 	return err;
 }
 
+/* As fill(), for contexts of a channel that may have recorded: then it is told what becomes of its streams. */
+static int add_contexts(struct call *call, struct wmk_session_channel *channel, const struct wmk_list *contexts)
+{
+	const uint32_t before = channel->first_stream;
+	char name[WMK_RINGS_NAME];
+	int err = fill(channel, NULL, contexts);
+
+	if (channel->first_stream != before) {
+		wmk_rings_name(channel, channel->first_stream, name);
+		wmk_call_warn(call, "channel %.60s has recorded: with the new contexts it goes on in other streams (%.80s), in rings of their own",
+			      channel->is.name, name);
+	}
+	return err;
+}
+
 /* The channel that is there is enabled again, if nothing else was asked of it than it has. */
-static int again(struct wmk_session_channel *channel, const struct wmk_ctl_channel *given)
+static int again(struct call *call, struct wmk_session_channel *channel, const struct wmk_ctl_channel *given)
 {
 	const struct wmk_ctl_channel *has = wmk_session_channel_options(channel);
 	const char *what = differs(given, has);
@@ -117,7 +132,9 @@ static int again(struct wmk_session_channel *channel, const struct wmk_ctl_chann
 	if (what)
 		return wmk_error_said(-EEXIST, "there is a channel '%.60s' already, and %s cannot be changed: destroy the session, or take another name",
 				 has->name, what);
-	int err = fill(channel, &given->rules, &given->contexts);
+	int err = add_contexts(call, channel, &given->contexts);
+	if (err == 0)
+		err = fill(channel, &given->rules, NULL);
 	if (err == 0)
 		wmk_session_channel_switch(channel, true);
 	return err;
@@ -155,7 +172,7 @@ int wmk_command_enable_channel(struct call *call)
 		return err;
 	err = wmk_session_channel_find(session, &given.domain, given.name, &channel);
 	if (err == 0) {
-		err = again(channel, &given);
+		err = again(call, channel, &given);
 	} else if (err == -ENOENT) {
 		wmk_error_clear();
 		err = wmk_session_channel_add(session, &given, &channel);
@@ -305,7 +322,7 @@ int wmk_command_add_context(struct call *call)
 		return err;
 	err = channel_for(session, &request->domain, request->channel, &channel);
 	if (err == 0)
-		err = fill(channel, NULL, &request->contexts);
+		err = add_contexts(call, channel, &request->contexts);
 	return changed(call, session, err);
 }
 

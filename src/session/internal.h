@@ -80,8 +80,9 @@ struct trace {
 };
 
 /*
- * Stream classes in a trace: a channel's index; a channel that gets rings beside those that nobody has handed back yet has them in class
- * index + 64, and so on. Streams are called after the channel, and after the second and later rings: app_0, app~2_0.
+ * Stream classes in a trace: a channel's index; a channel that gets rings beside those that nobody has handed back yet, or that was given
+ * contexts after it had recorded, has them in class index + 64, and so on. Streams are called after the channel, and after the second and
+ * later rings: app_0, app~2_0.
  */
 #define WMK_CHANNEL_STREAMS 64u
 #define WMK_RINGS_NAME (WMK_CTL_NAME_MAX + 16)
@@ -99,7 +100,7 @@ struct rings {
 	uint32_t stream_id;              /* of the stream class */
 	uint64_t inode;                  /* of the set's memory: what a program cannot choose */
 	uint8_t uuid[16];                /* of the set */
-	/* As in the channel, for messages. */
+	/* As in the channel when they were made: of its contexts, which only grow, the first so many. */
 	uint32_t field_limit, n_contexts;
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	bool private;                    /* of one process */
@@ -131,10 +132,16 @@ void wmk_rings_put(struct rings *rings);
 int wmk_rings_each(struct wmk_session *session, int (*what)(void *outlet));
 /* Out of the session: counts are added to the channel's, and it is closed at the outlet. */
 int wmk_rings_close(struct wmk_session *session, bool ended_only);
-/* Append what the metadata says of a trace, and of a channel. */
+/* Append what the metadata says of a trace, and of the streams of rings. */
 struct wmk_ctf_text;
 int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, struct wmk_ctf_text *text);
-int wmk_channel_text(const struct wmk_session_channel *channel, uint32_t stream_id, struct wmk_ctf_text *text);
+int wmk_rings_text(const struct rings *rings, struct wmk_ctf_text *text);
+/* Their records have the channel's layout of today: what begins to be recorded goes into these. */
+bool wmk_rings_current(const struct rings *rings);
+/* The class for rings that are to be made: none that the channel has, or had, in this trace. */
+uint32_t wmk_rings_stream_new(const struct wmk_session_channel *channel, const struct trace *trace);
+/* Contexts are about to be added: the channel's later rings get stream classes that none of the earlier has. 0; -ENOBUFS: no room for them. */
+int wmk_rings_new_layout(struct wmk_session_channel *channel);
 /* regenerate.c: one trace's metadata, written anew. */
 int wmk_trace_again(struct trace *trace);
 void wmk_counts_add(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *one);
@@ -178,11 +185,12 @@ struct wmk_session_channel {
 	struct wmk_session *session;
 	struct wmk_arena arena;          /* of `is` */
 	struct wmk_ctl_channel is;
-	uint32_t index;                  /* stream class id */
+	uint32_t index;                  /* stream class id of its first layout */
+	uint32_t first_stream;           /* of today's: index, or that many times WMK_CHANNEL_STREAMS more */
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	uint32_t n_contexts;
 	bool own;                        /* the tracer's own events, and nothing else */
-	bool laid_out;                   /* has rings, or had: contexts are fixed */
+	bool laid_out;                   /* has rings, or had: more contexts are another layout */
 	uint32_t spent_stream;           /* stream classes past WMK_CHANNEL_STREAMS up to this may be declared without having rings */
 	struct wmk_ctl_counts past;      /* of rings that are closed */
 	uint8_t *verdicts;               /* by the classes' serial: enum verdict; forgotten when rules change */

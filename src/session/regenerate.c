@@ -30,15 +30,17 @@ static int events_text(const struct rings *rings, struct wmk_ctf_text *text)
 	return err;
 }
 
-static int rings_text(const struct rings *list, const struct trace *trace, struct wmk_ctf_text *text)
+/* Also notes which channels' first stream classes are in it. */
+static int rings_text(const struct rings *list, const struct trace *trace, struct wmk_ctf_text *text, uint64_t *declared)
 {
 	int err = 0;
 
 	for (const struct rings *rings = list; rings && err >= 0; rings = rings->next) {
 		if (rings->trace != trace)
 			continue;
-		if (rings->stream_id >= WMK_CHANNEL_STREAMS)
-			err = wmk_channel_text(rings->channel, rings->stream_id, text);
+		err = wmk_rings_text(rings, text);
+		if (rings->stream_id < WMK_CHANNEL_STREAMS)
+			*declared |= 1ull << rings->stream_id;
 		if (err >= 0)
 			err = events_text(rings, text);
 	}
@@ -50,17 +52,17 @@ int wmk_trace_again(struct trace *trace)
 	struct wmk_session *session = trace->session;
 	const struct wmk_outlet_ops *outlet = session->tracing->options.outlet;
 	struct wmk_ctf_text text = { 0 };
+	uint64_t declared = 0;
 	int err = wmk_trace_text(trace, session, &text);
 
-	for (unsigned i = 0; i < session->n_channels && err >= 0; i++)
-		if (trace->declared & 1ull << session->channels[i]->index)
-			err = wmk_channel_text(session->channels[i], session->channels[i]->index, &text);
 	if (err >= 0)
-		err = rings_text(session->rings, trace, &text);
+		err = rings_text(session->rings, trace, &text, &declared);
 	if (err >= 0)
-		err = rings_text(session->awaited, trace, &text);
+		err = rings_text(session->awaited, trace, &text, &declared);
 	if (err >= 0)
 		err = outlet->metadata_replace(trace->outlet, text.text, text.len);
+	if (err >= 0)
+		trace->declared = declared;
 	wmk_ctf_text_free(&text);
 	return err < 0 ? err : 0;
 }

@@ -62,7 +62,7 @@ int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ct
 	if (err < 0)
 		return err;
 	channel = session->channels[session->n_channels - 1];
-	channel->index = stream_id;
+	channel->index = channel->first_stream = stream_id;
 	channel->is.enabled = is->enabled || own;
 	/* rules were added enabled */
 	for (uint32_t i = 0; !own && i < channel->is.rules.n && i < is->rules.n; i++)
@@ -122,12 +122,19 @@ int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_rest
 		return wmk_error_said(-ENOENT, "no channel has number %u", is->stream_id);
 	if (!rings)
 		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
+	if (is->n_contexts > channel->n_contexts) {
+		wmk_rings_put(rings);
+		return wmk_error(-EINVAL, "rings with %u contexts of a channel that has %u", is->n_contexts, channel->n_contexts);
+	}
+	rings->n_contexts = is->n_contexts;
 	rings->id = is->id;
 	rings->inode = is->inode;
 	memcpy(rings->uuid, is->set_uuid, sizeof(rings->uuid));
 	if (is->stream_id < WMK_CHANNEL_STREAMS)
 		trace->declared |= 1ull << is->stream_id;
 	wmk_rings_link(&session->awaited, rings);
+	if (!wmk_rings_current(rings) && is->stream_id >= channel->first_stream)
+		channel->first_stream = is->stream_id + WMK_CHANNEL_STREAMS;
 	return fd >= 0 ? wmk_rings_regain(rings, fd) : 0;
 }
 
@@ -138,7 +145,8 @@ static int each(const struct rings *list, int (*one)(void *data, const struct wm
 	for (const struct rings *rings = list; rings && err == 0; rings = rings->next) {
 		const struct trace *trace = rings->trace;
 		struct wmk_restored_rings is = { .id = rings->id, .stream_id = rings->stream_id, .uid = trace->uid, .pid = trace->pid,
-						 .start_time = trace->start_time, .sub = trace->sub, .inode = rings->inode };
+						 .start_time = trace->start_time, .sub = trace->sub, .inode = rings->inode,
+						 .n_contexts = rings->n_contexts };
 
 		memcpy(is.uuid, trace->uuid, sizeof(is.uuid));
 		memcpy(is.set_uuid, rings->uuid, sizeof(is.set_uuid));

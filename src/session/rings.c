@@ -173,15 +173,6 @@ static struct trace *trace_get(struct wmk_session *session, uid_t uid, pid_t pid
 	return trace_make(session, uid, pid, start_time, name);
 }
 
-int wmk_channel_text(const struct wmk_session_channel *channel, uint32_t stream_id, struct wmk_ctf_text *text)
-{
-	const struct wmk_field *contexts[WMK_WIRE_CONTEXTS_MAX];
-
-	for (unsigned i = 0; i < channel->n_contexts; i++)
-		contexts[i] = &wmk_ctf_context(channel->contexts[i])->field;
-	return wmk_ctf_stream_text(text, stream_id, contexts, channel->n_contexts);
-}
-
 static int declare_stream(const struct rings *rings)
 {
 	struct trace *trace = rings->trace;
@@ -190,7 +181,7 @@ static int declare_stream(const struct rings *rings)
 
 	if (first && trace->declared & 1ull << rings->stream_id)
 		return 0;
-	int err = append(trace, rings->session, &text, wmk_channel_text(rings->channel, rings->stream_id, &text));
+	int err = append(trace, rings->session, &text, wmk_rings_text(rings, &text));
 
 	if (err == 0 && first)
 		trace->declared |= 1ull << rings->stream_id;
@@ -277,46 +268,6 @@ static int rings_open(struct rings *rings)
 	return err < 0 ? err : wmk_rings_open_here(rings, false);
 }
 
-void wmk_rings_name(const struct wmk_session_channel *channel, uint32_t stream_id, char name[WMK_RINGS_NAME])
-{
-	const uint32_t before = stream_id / WMK_CHANNEL_STREAMS;
-
-	if (before)
-		snprintf(name, WMK_RINGS_NAME, "%s~%u", channel->is.name, before + 1);
-	else
-		snprintf(name, WMK_RINGS_NAME, "%s", channel->is.name);
-}
-
-static bool is_taken(const struct rings *list, const struct trace *trace, uint32_t stream_id, const char *name)
-{
-	char other[WMK_RINGS_NAME];
-
-	for (const struct rings *rings = list; rings; rings = rings->next) {
-		if (rings->trace != trace)
-			continue;
-		wmk_rings_name(rings->channel, rings->stream_id, other);
-		if (rings->stream_id == stream_id || strcmp(name, other) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The channel's, or behind those that the channel has in this trace already: a program may still hand them back. */
-static uint32_t stream_new(const struct wmk_session_channel *channel, const struct trace *trace)
-{
-	const struct wmk_session *session = channel->session;
-	uint32_t id = channel->index;
-	char name[WMK_RINGS_NAME];
-
-	wmk_rings_name(channel, id, name);
-	while (is_taken(session->rings, trace, id, name) || is_taken(session->awaited, trace, id, name) ||
-	       (id >= WMK_CHANNEL_STREAMS && id <= channel->spent_stream)) {
-		id += WMK_CHANNEL_STREAMS;
-		wmk_rings_name(channel, id, name);
-	}
-	return id;
-}
-
 struct rings *wmk_rings_alloc(struct wmk_session_channel *channel, struct trace *trace, uint32_t stream_id)
 {
 	struct rings *rings = calloc(1, sizeof(*rings));
@@ -347,7 +298,7 @@ void wmk_rings_link(struct rings **list, struct rings *rings)
 
 static struct rings *rings_make(struct wmk_session_channel *channel, struct trace *trace)
 {
-	struct rings *rings = wmk_rings_alloc(channel, trace, stream_new(channel, trace));
+	struct rings *rings = wmk_rings_alloc(channel, trace, wmk_rings_stream_new(channel, trace));
 
 	if (!rings)
 		return NULL;
@@ -392,8 +343,8 @@ static struct rings *rings_get(struct wmk_session_channel *channel, uid_t uid, p
 	struct rings *rings;
 
 	for (rings = session->rings; rings; rings = rings->next)
-		if (rings->channel == channel && !rings->trace->ended && rings->trace->uid == uid && rings->trace->pid == pid &&
-		    rings->trace->start_time == start_time)
+		if (rings->channel == channel && wmk_rings_current(rings) && !rings->trace->ended && rings->trace->uid == uid &&
+		    rings->trace->pid == pid && rings->trace->start_time == start_time)
 			return rings;
 	const uint64_t bytes = wmk_rings_bytes(&channel->is);
 	/* asked first, so that no directory is made for what cannot be */

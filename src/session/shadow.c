@@ -133,7 +133,8 @@ static int channel_drop(struct app *app, uint32_t number)
 	return err;
 }
 
-static int event_enable(struct app *app, uint32_t number, uint32_t event)
+/* `before`: where it is enabled now, in another layout of the same channel; or -1. */
+static int event_enable(struct app *app, uint32_t number, uint32_t event, int before)
 {
 	struct app_channel *ch = &app->channels[number];
 	struct app_event *e = &app->events[event];
@@ -141,13 +142,18 @@ static int event_enable(struct app *app, uint32_t number, uint32_t event)
 
 	if (id == NO_ID)
 		return 0;                /* not in the metadata: not enabled */
-	struct wmk_enable_msg msg = { number, event, id };
+	const struct wmk_enable_msg msg = { number, event, id };
+	const struct wmk_move_msg move = { number, event, id, (uint32_t)before };
 	int err = channel_tell(app, number);
 
-	if (err == 0)
+	if (err == 0 && before < 0)
 		err = wmk_out_frame(&app->out, WMK_MSG_ENABLE, 0, &msg, sizeof(msg), -1);
+	else if (err == 0)
+		err = wmk_out_frame(&app->out, WMK_MSG_MOVE, 0, &move, sizeof(move), -1);
 	if (err == 0)
 		err = bit_set(ch, event);
+	if (before >= 0)
+		bit_clear(&app->channels[before], event);
 	app->told = true;
 	if (err == 0 && app->record && !e->class->own && !e->counted) {
 		app->record->info.enabled++;
@@ -185,10 +191,32 @@ static int find_number(const struct app *app, const struct wmk_session_channel *
 	for (uint32_t i = 0; i < app->n_channels; i++) {
 		const struct rings *rings = app->channels[i].rings;
 
-		if (rings && rings->channel == channel && !rings->closed && rings->trace->uid == app->uid)
+		if (rings && rings->channel == channel && !rings->closed && wmk_rings_current(rings) && rings->trace->uid == app->uid)
 			return (int)i;
 	}
 	return -1;
+}
+
+static bool is_earlier(const struct app_channel *ch, const struct wmk_session_channel *channel)
+{
+	return ch->rings && ch->rings->channel == channel && !wmk_rings_current(ch->rings);
+}
+
+/* Where the event is enabled in an earlier layout of the channel, or -1. */
+static int find_earlier(const struct app *app, const struct wmk_session_channel *channel, uint32_t event)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		if (is_earlier(&app->channels[i], channel) && bit(&app->channels[i], event))
+			return (int)i;
+	return -1;
+}
+
+static bool has_earlier(const struct app *app, const struct wmk_session_channel *channel)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		if (is_earlier(&app->channels[i], channel))
+			return true;
+	return false;
 }
 
 /* One event. *number is the channel's, or -1 as long as the application has not been told of it. */
@@ -199,21 +227,24 @@ static int event_apply(struct app *app, const struct wmk_session *session, const
 	struct class *class = app->events[n].class;
 	bool want = on && class && wmk_channel_wants(channel, class) && !wanted_before(session, in, index, class);
 	bool have = *number >= 0 && bit(&app->channels[*number], n);
+	int earlier = find_earlier(app, channel, n);
 
 	if (have && !want)
 		return event_disable(app, (uint32_t)*number, n);
+	if (earlier >= 0 && !want)
+		return event_disable(app, (uint32_t)earlier, n);
 	if (have || !want)
 		return 0;
 	if (*number < 0) {
 		struct rings *rings = wmk_rings_for(channel, app);
 
 		if (!rings)
-			return 1;                /* told with the session; the next event would fare no better */
+			return 1;                /* told with the session; the next event would fare no better, earlier ones stay */
 		*number = channel_number(app, rings);
 		if (*number < 0)
 			return *number;
 	}
-	return event_enable(app, (uint32_t)*number, n);
+	return event_enable(app, (uint32_t)*number, n, earlier);
 }
 
 /* Who dumped its loaded objects before somebody asked for that again does so again. */
@@ -230,10 +261,11 @@ static int statedump_apply(struct app *app, const struct wmk_session *session, u
 
 static int channel_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, bool fresh)
 {
-	int number = find_number(app, session->channels[index]), err = 0;
+	struct wmk_session_channel *channel = session->channels[index];
+	int number = find_number(app, channel), err = 0;
 	bool known = number >= 0 && app->channels[number].sent;
 
-	if (number < 0 && !(session->active && session->channels[index]->is.enabled && in[index]))
+	if (number < 0 && !has_earlier(app, channel) && !(session->active && channel->is.enabled && in[index]))
 		return 0;
 	for (uint32_t i = 0; fresh && i < app->n_fresh && err == 0; i++)
 		err = event_apply(app, session, in, index, app->fresh[i], &number);
@@ -241,7 +273,7 @@ static int channel_apply(struct app *app, const struct wmk_session *session, con
 		err = event_apply(app, session, in, index, n, &number);
 	if (number >= 0 && !known)
 		app->channels[number].statedump_round = session->statedump_round;
-	return err < 0 ? err : number >= 0 && session->channels[index]->own ? statedump_apply(app, session, (uint32_t)number) : 0;
+	return err < 0 ? err : number >= 0 && channel->own ? statedump_apply(app, session, (uint32_t)number) : 0;
 }
 
 static int session_leave(struct app *app, const struct wmk_session *session)

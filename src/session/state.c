@@ -34,6 +34,7 @@ static const struct wmk_member rings_members[] = {
 	WMK_MEMBER_OF_U64(state_rings, pid),
 	WMK_MEMBER_OF_U64(state_rings, start_time),
 	WMK_MEMBER_OF_U32(state_rings, stream_id),
+	WMK_MEMBER_OF_U32(state_rings, n_contexts),
 	WMK_MEMBER_OF_UUID(state_rings, uuid),
 	WMK_MEMBER_OF_TEXT(state_rings, sub, 255),
 	WMK_MEMBER_OF_UUID(state_rings, set),
@@ -127,7 +128,8 @@ static int gather_rings(void *data, const struct wmk_restored_rings *is)
 	if (!made)
 		return -ENOMEM;
 	*made = (struct state_rings){ .id = is->id, .uid = is->uid, .pid = (uint64_t)is->pid, .start_time = is->start_time,
-				      .stream_id = is->stream_id, .sub = is->sub, .inode = is->inode };
+				      .stream_id = is->stream_id, .sub = is->sub, .inode = is->inode,
+				      .n_contexts = is->n_contexts };
 	memcpy(made->uuid, is->uuid, sizeof(made->uuid));
 	memcpy(made->set, is->set_uuid, sizeof(made->set));
 	if (is->id > g->last_rings)

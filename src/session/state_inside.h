@@ -21,7 +21,7 @@ struct state_channel {
 
 struct state_rings {
 	uint64_t id, uid, pid, start_time, inode;
-	uint32_t stream_id;
+	uint32_t stream_id, n_contexts;
 	uint8_t uuid[16], set[16];
 	const char *sub;
 };

@@ -158,7 +158,7 @@ static int rings_restore_one(const struct state_session *is, const struct state_
 			     void *data)
 {
 	struct wmk_restored_rings rings = { .id = r->id, .stream_id = r->stream_id, .uid = (uid_t)r->uid, .pid = (pid_t)r->pid,
-					    .start_time = r->start_time, .sub = r->sub, .inode = r->inode };
+					    .start_time = r->start_time, .sub = r->sub, .inode = r->inode, .n_contexts = r->n_contexts };
 
 	memcpy(rings.uuid, r->uuid, sizeof(rings.uuid));
 	memcpy(rings.set_uuid, r->set, sizeof(rings.set_uuid));

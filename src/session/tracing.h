@@ -188,7 +188,10 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule);
 int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule);
 /* All rules with this pattern; NULL: all rules. Returns how many were enabled, 0: none had it. */
 unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const char *pattern);
-/* -EINVAL: no such context; -EEXIST is no error; -EBUSY: the channel has recorded, its packets' layout is fixed. */
+/*
+ * What it has already is no error. A channel that has rings gets others at the next update (layout.c): each event moves to them in one step.
+ * -EINVAL: no such context; -E2BIG: too many; -ENOBUFS: more memory than the owner may have.
+ */
 int wmk_session_context_add(struct wmk_session_channel *channel, const char *name);
 /* Tracked: everything of a kind (add, `all`), or nothing (not add, `all`), or what the list says is added or taken away. -EINVAL: an empty one. */
 int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *track, bool add);
@@ -234,6 +237,7 @@ int wmk_tracing_before(struct wmk_tracing *tracing, const struct wmk_identity *i
 struct wmk_restored_rings {
 	uint64_t id;
 	uint32_t stream_id;              /* of the channel */
+	uint32_t n_contexts;             /* of the channel's, as many as there were when they were made */
 	uid_t uid;
 	pid_t pid;                       /* of rings that belong to one process, else 0 */
 	uint64_t start_time;

@@ -202,6 +202,32 @@ static int on_channel_gone(struct wmk_conn *conn, const void *body, size_t len)
 	return 0;
 }
 
+/* In `from`'s stead, where the event is enabled there. */
+static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t id, const struct wmk_channel *from)
+{
+	struct waymark_enabler *e = wmk_enabler_find(event, channel), *before = from ? wmk_enabler_find(event, from) : NULL;
+	int err = 0;
+
+	if (!wmk_event_present(event))
+		return 0;               /* its library has gone meanwhile, and the controller is being told */
+	if (e && e->id == id) {
+		e->adopted = true;
+		if (before)
+			wmk_enabler_remove(before);
+		return 0;
+	}
+	if (e)
+		wmk_enabler_remove(e);
+	if (before)
+		err = wmk_enabler_replace(before, channel, id);
+	else
+		err = wmk_enabler_add(event, channel, id, NULL, NULL) ? 0 : -ENOMEM;
+	if (err < 0)
+		return wmk_error(err, "no memory to enable %s:%s", event->class->provider, event->class->name);
+	wmk_patch_later(event);
+	return 0;
+}
+
 static int on_enable(struct wmk_conn *conn, const void *body, size_t len)
 {
 	struct wmk_enable_msg msg;
@@ -210,24 +236,24 @@ static int on_enable(struct wmk_conn *conn, const void *body, size_t len)
 	if (err < 0)
 		return err;
 	struct wmk_channel *channel = wmk_channel_find(conn, msg.channel);
-	struct wmk_event *event = msg.event < wmk_tracer.n_events ? wmk_tracer.events[msg.event] : NULL;
 
-	if (!channel || !event)
+	if (!channel || msg.event >= wmk_tracer.n_events)
 		return wmk_error(-ENOENT, "no channel %u, or no event %u", msg.channel, msg.event);
-	if (!wmk_event_present(event))
-		return 0;               /* its library has gone meanwhile, and the controller is being told */
-	struct waymark_enabler *e = wmk_enabler_find(event, channel);
+	return enable(channel, wmk_tracer.events[msg.event], msg.id, NULL);
+}
 
-	if (e && e->id == msg.id) {
-		e->adopted = true;
-		return 0;
-	}
-	if (e)
-		wmk_enabler_remove(e);
-	if (!wmk_enabler_add(event, channel, msg.id, NULL, NULL))
-		return wmk_error(-ENOMEM, "no memory to enable %s:%s", event->class->provider, event->class->name);
-	wmk_patch_later(event);
-	return 0;
+static int on_move(struct wmk_conn *conn, const void *body, size_t len)
+{
+	struct wmk_move_msg msg;
+	int err = wmk_move_decode(body, len, &msg);
+
+	if (err < 0)
+		return err;
+	struct wmk_channel *channel = wmk_channel_find(conn, msg.channel), *from = wmk_channel_find(conn, msg.from);
+
+	if (!channel || !from || channel == from || msg.event >= wmk_tracer.n_events)
+		return wmk_error(-ENOENT, "no channels %u and %u, or no event %u", msg.channel, msg.from, msg.event);
+	return enable(channel, wmk_tracer.events[msg.event], msg.id, from);
 }
 
 static int on_disable(struct wmk_conn *conn, const void *body, size_t len)
@@ -293,6 +319,8 @@ static int on_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const 
 		return on_enable(conn, body, frame->length);
 	case WMK_MSG_DISABLE:
 		return on_disable(conn, body, frame->length);
+	case WMK_MSG_MOVE:
+		return on_move(conn, body, frame->length);
 	case WMK_MSG_DONE:
 		return on_done(conn, body, frame->length);
 	case WMK_MSG_SYNC:

@@ -76,10 +76,11 @@ static void choose_path(struct waymark_enabler *e, struct wmk_event *event, cons
 	wmk_propose(e->tail, tail);
 }
 
-struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, waymark_probe_fn probe,
-					void *data)
+/* In no chain yet: `next` of who follows it there. `order` 0: the last of its chain. */
+static struct waymark_enabler *enabler_make(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, waymark_probe_fn probe,
+					    void *data, uint64_t order, struct waymark_enabler *next)
 {
-	struct waymark_enabler *e = enabler_alloc(), **at;
+	struct waymark_enabler *e = enabler_alloc();
 
 	if (!e)
 		return NULL;
@@ -102,11 +103,21 @@ struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_chan
 	e->channel = channel;
 	e->adopted = true;
 	choose_path(e, event, channel);
-	__atomic_store_n(&e->next, NULL, __ATOMIC_RELAXED);
-	/* (T4) release: all members are there before the guard holds; pairs with the acquire of gen on the recording path */
 	last_gen += 2;
+	wmk_propose(e->order, order ? order : last_gen);
+	__atomic_store_n(&e->next, next, __ATOMIC_RELAXED);
+	/* (T4) release: all members are there before the guard holds; pairs with the acquire of gen on the recording path */
 	__atomic_store_n(&e->gen, last_gen, __ATOMIC_RELEASE);
+	return e;
+}
 
+struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, waymark_probe_fn probe,
+					void *data)
+{
+	struct waymark_enabler *e = enabler_make(event, channel, id, probe, data, 0, NULL), **at;
+
+	if (!e)
+		return NULL;
 	if (!event->chain) {
 		set_head(event, e);
 		return e;
@@ -117,18 +128,19 @@ struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_chan
 	return e;
 }
 
-void wmk_enabler_remove(struct waymark_enabler *e)
+/* The chain leads to `instead` where it led to `e`. */
+static void take_out(struct waymark_enabler *e, struct waymark_enabler *instead)
 {
 	struct wmk_event *event = e->event;
 
 	if (event->chain == e) {
-		set_head(event, e->next);
+		set_head(event, instead);
 	} else {
 		struct waymark_enabler *before = event->chain;
 
 		while (before->next != e)
 			before = before->next;
-		__atomic_store_n(&before->next, e->next, __ATOMIC_RELEASE);
+		__atomic_store_n(&before->next, instead, __ATOMIC_RELEASE); /* (T3) */
 	}
 	/* (T5) release: who finds 0 finds it unlinked, and may start again from the head; pairs with the acquire of gen */
 	__atomic_store_n(&e->gen, 0, __ATOMIC_RELEASE);
@@ -139,6 +151,25 @@ void wmk_enabler_remove(struct waymark_enabler *e)
 	e->next_free = removed;
 	removed = e;
 	wmk_patch_later(event);
+}
+
+void wmk_enabler_remove(struct waymark_enabler *e)
+{
+	take_out(e, e->next);
+}
+
+/*
+ * Who walks the chain meets the one or the other. What was not committed when the old one's guard fell is recorded by the new one; what was
+ * is not recorded again, as both have the same place in the order by which a walker knows what it has done.
+ */
+int wmk_enabler_replace(struct waymark_enabler *e, struct wmk_channel *channel, uint32_t id)
+{
+	struct waymark_enabler *instead = enabler_make(e->event, channel, id, NULL, NULL, e->order, e->next);
+
+	if (!instead)
+		return -ENOMEM;
+	take_out(e, instead);
+	return 0;
 }
 
 struct waymark_enabler *wmk_enabler_find(struct wmk_event *event, const struct wmk_channel *channel)

@@ -195,16 +195,19 @@ static bool build(struct build *b, const struct waymark_enabler *e, const struct
 	return true;
 }
 
-/* A loss that no ring has seen. The set may be given up at this moment: who is counted in keeps its mapping. */
-static void lose(struct waymark_enabler *e, uint64_t gen)
+/* A loss that no ring has seen. The set may be given up at this moment: who is counted in keeps its mapping. 0, or -ESTALE. */
+static int lose(struct waymark_enabler *e, uint64_t gen)
 {
 	struct wmk_ring_inside inside = wmk_ring_grace_enter();
 
 	WMK_TESTPOINT(record_losing);
-	if (__atomic_load_n(&e->gen, __ATOMIC_SEQ_CST) == gen && wmk_proposed(e->set))
+	bool there = __atomic_load_n(&e->gen, __ATOMIC_SEQ_CST) == gen && wmk_proposed(e->set);
+
+	if (there)
 		wmk_ring_count_lost(wmk_proposed(e->set));
 	WMK_TESTPOINT(record_lost);
 	wmk_ring_grace_leave(inside);
+	return there ? 0 : -ESTALE;
 }
 
 static inline __attribute__((always_inline)) int record_frags(struct build *b, struct waymark_enabler *e, uint64_t gen,
@@ -216,10 +219,8 @@ static inline __attribute__((always_inline)) int record_frags(struct build *b, s
 
 	if (wmk_unlikely(!set))
 		return -ESTALE;
-	if (wmk_unlikely(!build(b, e, event, words, refs, ip))) {
-		lose(e, gen);
-		return 0;
-	}
+	if (wmk_unlikely(!build(b, e, event, words, refs, ip)))
+		return lose(e, gen);
 	rc = wmk_ring_write(set, &e->gen, gen, wmk_proposed(e->id), b->frags, b->n, b->total);
 	if (wmk_unlikely(b->cut) && rc == 0) {
 		WMK_TESTPOINT(record_cut);
@@ -264,20 +265,20 @@ static __attribute__((noinline, cold)) void one_probe(struct waymark_enabler *e,
 	wmk_thread.in_probe--;
 }
 
-static void one(struct waymark_enabler *e, uint64_t gen, struct wmk_event *event, const uint64_t *words,
-		const struct waymark_ref *refs, const void *ip, bool own)
+/* -ESTALE: it was taken out before anything was recorded, and another may be in its place. */
+static int one(struct waymark_enabler *e, uint64_t gen, struct wmk_event *event, const uint64_t *words,
+	       const struct waymark_ref *refs, const void *ip, bool own)
 {
 	if (wmk_unlikely(!own))
-		lose(e, gen);
-	else if (wmk_proposed(e->probe))
+		return lose(e, gen);
+	if (wmk_proposed(e->probe)) {
 		one_probe(e, gen, event, words, refs);
-	else if (2u * event->n_ops + 1 <= FRAGS_FEW)
-		record_few(e, gen, event, words, refs, ip);
-	else
-		record_many(e, gen, event, words, refs, ip);
+		return 0;
+	}
+	return 2u * event->n_ops + 1 <= FRAGS_FEW ? record_few(e, gen, event, words, refs, ip) : record_many(e, gen, event, words, refs, ip);
 }
 
-/* Every enabler once, in the order of generations; again from the head when one was taken out under its feet. */
+/* Every place in the chain once, in their order; again from the head when an enabler was taken out under its feet. */
 static void walk(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip, bool own, bool probes)
 {
 	uint64_t done = 0;
@@ -291,10 +292,16 @@ again:
 
 		if (gen == 0 || wmk_proposed(e->event) != event)
 			goto again;
-		if (gen > done && probes == (wmk_proposed(e->probe) != NULL))
-			one(e, gen, event, words, refs, ip, own);
-		if (gen > done)
-			done = gen;
+		/* acquire: the generation is looked at again after it, so that the order is that one's (T5) */
+		uint64_t order = __atomic_load_n(&e->order, __ATOMIC_ACQUIRE);
+
+		if (wmk_unlikely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) != gen))
+			goto again;
+		if (order > done && probes == (wmk_proposed(e->probe) != NULL)) {
+			if (one(e, gen, event, words, refs, ip, own) == -ESTALE)
+				goto again;
+			done = order;
+		}
 		struct waymark_enabler *next = __atomic_load_n(&e->next, __ATOMIC_ACQUIRE);
 
 		if (wmk_unlikely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) != gen))

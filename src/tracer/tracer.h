@@ -179,6 +179,7 @@ struct waymark_enabler {
 	/* second line: probes */
 	waymark_probe_fn probe;
 	void *data;
+	uint64_t order;                 /* in its chain, ascending: whoever takes another's place has its order */
 	bool tail;                      /* the event ends in its only reference, and what is staged before it is short enough */
 	/* control's own */
 	struct wmk_channel *channel;
@@ -257,6 +258,8 @@ uint64_t wmk_channel_position(const struct wmk_channel *channel);
 struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, waymark_probe_fn probe, void *data);
 /* Kill and unlink; its memory is reused after wmk_reclaim(). Lock held. */
 void wmk_enabler_remove(struct waymark_enabler *enabler);
+/* Another channel's enabler in its place: each record goes to the one or to the other. 0 or -ENOMEM. Lock held. */
+int wmk_enabler_replace(struct waymark_enabler *enabler, struct wmk_channel *channel, uint32_t id);
 struct waymark_enabler *wmk_enabler_find(struct wmk_event *event, const struct wmk_channel *channel);
 /* All enablers of the channel, then the channel itself. Lock held. */
 void wmk_channel_remove(struct wmk_channel *channel);

@@ -76,6 +76,11 @@ int wmk_disable_decode(const void *body, size_t len, struct wmk_disable_msg *dis
 	return copy_out(body, len, disable, sizeof(*disable), "DISABLE");
 }
 
+int wmk_move_decode(const void *body, size_t len, struct wmk_move_msg *move)
+{
+	return copy_out(body, len, move, sizeof(*move), "MOVE");
+}
+
 int wmk_u32_decode(const void *body, size_t len, uint32_t *value)
 {
 	return copy_out(body, len, value, sizeof(*value), "of one number");

@@ -41,7 +41,7 @@
 enum wmk_msg {
 	WMK_MSG_HELLO = 1, WMK_MSG_WELCOME, WMK_MSG_REFUSED, WMK_MSG_EVENT, WMK_MSG_EVENTS_END, WMK_MSG_CHANNEL,
 	WMK_MSG_CHANNEL_GONE, WMK_MSG_ENABLE, WMK_MSG_DISABLE, WMK_MSG_DONE, WMK_MSG_SYNC, WMK_MSG_SYNCED,
-	WMK_MSG_EVENT_GONE, WMK_MSG_ERROR, WMK_MSG_RINGS, WMK_MSG_STATEDUMP,
+	WMK_MSG_EVENT_GONE, WMK_MSG_ERROR, WMK_MSG_RINGS, WMK_MSG_STATEDUMP, WMK_MSG_MOVE,
 };
 
 struct wmk_frame {             /* as it travels, 16 bytes */
@@ -124,6 +124,8 @@ struct wmk_channel_msg {
 struct wmk_rings_msg { uint8_t uuid[16]; };   /* as in the set's header; the set's descriptor travels along */
 struct wmk_enable_msg { uint32_t channel, event, id; };
 struct wmk_disable_msg { uint32_t channel, event; };
+/* DISABLE in `from` and ENABLE in `channel` at once: each record is in one of them. */
+struct wmk_move_msg { uint32_t channel, event, id, from; };
 
 /* ── frames ──────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -191,6 +193,7 @@ int wmk_channel_decode(const void *body, size_t len, struct wmk_channel_msg *cha
 int wmk_rings_decode(const void *body, size_t len, struct wmk_rings_msg *rings);
 int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable);
 int wmk_disable_decode(const void *body, size_t len, struct wmk_disable_msg *disable);
+int wmk_move_decode(const void *body, size_t len, struct wmk_move_msg *move);
 int wmk_u32_decode(const void *body, size_t len,
 		   uint32_t *value); /* EVENTS_END, DONE, SYNC, SYNCED, CHANNEL_GONE, EVENT_GONE */
 int wmk_empty_decode(size_t len); /* STATEDUMP */

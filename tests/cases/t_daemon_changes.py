@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Sessions that change while they record, are cleared, written down and read again."""
+import collections
 import contextlib
 import mmap
 import os
 import re
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of, state  # noqa: E402
-from harness import Skip, Trace, check, main  # noqa: E402
+from harness import PERCENT, WAYMARK, Skip, Trace, check, main  # noqa: E402
 from traces import metadata_text  # noqa: E402
 
 
@@ -36,25 +38,88 @@ def channels_and_events_while_it_records(case):
             check(r.scopes['vpid'] == program.pid, 'the new channel carries vpid %s', r.scopes)
 
 
-def contexts_once_it_has_recorded(case):
-    """Packets have one layout: refused in words that say what to do; nothing changes."""
+CONTEXTS = ['vpid', 'vtid', 'procname', 'pthread_id', 'ip']      # (packets have a cpu_id of their own)
+
+
+def contexts_while_it_records(case):
+    """
+    Threads and programs record all the time while a channel is given one context after the other: no record is missing, none is there twice
+    (finish()), and each that was made after a command had returned carries what the command added.
+    """
+    contexts = CONTEXTS if PERCENT >= 100 else case.random.sample(CONTEXTS, 3)
+    with World(case) as w:
+        programs = [w.obey(), w.obey()]
+        w.begin('grows', 'test:*')
+        programs[0]('threads 2')
+        made = [0, 0]
+
+        def emit(which):
+            programs[which]('emit 20')
+            made[which] += 20
+
+        had = [list(made)]
+        for context in contexts:
+            command = w.run([WAYMARK, 'add-context', '-s', 'grows', '-t', context], stderr=subprocess.PIPE, text=True)
+            while command.poll() is None:
+                emit(0)
+                emit(1)
+            said = command.stderr.read()
+            check('answered' not in said, 'a program has not answered: %s', said)
+            w.wait_end(command)
+            check('has recorded' in said and 'channel0~' in said, 'it is not said what becomes of the streams: %s', said)
+            had.append(list(made))
+            emit(0)
+            emit(1)
+        w('add-context', '-s', 'grows', '-t', contexts[0])               # is there already
+        os.kill(w.sessiond(), signal.SIGKILL)
+        w('list')
+        w.wait_apps([p.pid for p in programs])
+        emit(0)
+        late = w.obey()
+        late('emit 10')
+        late.end()
+        for program in programs:
+            program.end()
+        is_now, trace, numbers = w.finish('grows', lost=0)
+        check(is_now['channels'][0]['contexts'] == contexts, 'contexts: %s', is_now['channels'][0]['contexts'])
+        check(sum(len(n) for n in numbers.values()) >= sum(made), '%d records of %d', sum(len(n) for n in numbers.values()), sum(made))
+        writers = sorted(w for w, n in numbers_of(trace).items() if len(n) in (made[0], made[1]))
+        check(len(writers) == 2, 'writers: %s', {w: len(n) for w, n in numbers_of(trace).items()})
+        layouts = collections.Counter()
+        for r in trace.records('test:seq'):
+            layouts[tuple(c for c in contexts if c in r.scopes)] += 1
+            if r.fields['writer'] in writers:
+                bounds = [h[writers.index(r.fields['writer'])] for h in had]
+                sure = max(i for i, bound in enumerate(bounds) if bound <= r.fields['seq'])
+                check(all(c in r.scopes for c in contexts[:sure]), 'record %d, after %s, has %s', r.fields['seq'], contexts[:sure], r.scopes)
+        check(set(layouts) == {tuple(contexts[:n]) for n in range(len(contexts) + 1)}, 'layouts: %s', dict(layouts))
+        for r in trace.records('test:seq'):
+            if 'vpid' in r.scopes:
+                check(r.scopes['vpid'] in (programs[0].pid, programs[1].pid, late.pid), 'vpid %s', r.scopes)
+
+
+def contexts_of_one_process_and_stopped(case):
+    """Rings of a process; and between stop and start."""
     with World(case) as w:
         program = w.obey()
-        w('create', 'fixed')
-        w('enable-event', '-s', 'fixed', 'test:seq')
-        w('add-context', '-s', 'fixed', '-t', 'vpid')
-        w('start', 'fixed')
+        w.begin('own', 'test:seq', channel=['--buffers-pid', '--subbuf-size', '64k'])
         program('emit 5')
-        w('add-context', '-s', 'fixed', '-t', 'vtid', status=1).says('channel0|channel', 'recorded|layout')
-        w.stop('fixed')
-        w('add-context', '-s', 'fixed', '-t', 'vtid', status=1).says('channel0|channel')
-        w('add-context', '-s', 'fixed', '-t', 'vpid')            # is there already
-        w('start', 'fixed')
+        w('add-context', '-s', 'own', '-t', 'vpid')
         program('emit 5')
+        program('fork 5')
+        w.stop('own')
+        w('add-context', '-s', 'own', '-t', 'vtid')
+        w('start', 'own')
+        program('emit 5')
+        w('regenerate', 'metadata', '-s', 'own')
+        program('emit 5')
+        other = w.obey()
+        other('emit 5')
         program.end()
-        is_now, trace, _ = w.finish('fixed', lost=0)
-        check(is_now['channels'][0]['contexts'] == ['vpid'], 'contexts: %s', is_now['channels'][0]['contexts'])
-        check(all('vtid' not in r.scopes for r in trace.records('test:seq')), 'a context that was refused is recorded')
+        other.end()
+        _, trace, _ = w.finish('own', lost=0)
+        seen = collections.Counter(tuple(c for c in ('vpid', 'vtid') if c in r.scopes) for r in trace.records('test:seq'))
+        check(seen == {(): 5, ('vpid',): 10, ('vpid', 'vtid'): 15}, 'contexts of the records: %s', dict(seen))
 
 
 def cleared(case):
@@ -191,4 +256,5 @@ def regenerated(case):
 
 
 if __name__ == '__main__':
-    main([channels_and_events_while_it_records, contexts_once_it_has_recorded, cleared, ring_that_lies, saved_and_loaded, regenerated])
+    main([channels_and_events_while_it_records, contexts_while_it_records, contexts_of_one_process_and_stopped, cleared, ring_that_lies,
+          saved_and_loaded, regenerated])

@@ -88,10 +88,24 @@ static void told_event(uint32_t channel, uint32_t event, uint32_t id)
 		me.is->channels[channel].ids[event] = id;
 }
 
+/* Of one channel to another whose contexts begin with that one's. */
+static void told_move(const struct wmk_move_msg *move)
+{
+	if (move->from >= WORLD_CHANNELS || move->channel >= WORLD_CHANNELS || move->event >= WORLD_EVENTS ||
+	    me.is->channels[move->from].n_contexts >= me.is->channels[move->channel].n_contexts) {
+		me.is->bad++;
+		return;
+	}
+	me.is->moves++;
+	told_event(move->from, move->event, WORLD_NO_ID);
+	told_event(move->channel, move->event, move->id);
+}
+
 static void told(const struct wmk_frame *frame, const void *body, int fd)
 {
 	struct wmk_enable_msg enable;
 	struct wmk_disable_msg disable;
+	struct wmk_move_msg move;
 	uint32_t value = 0;
 	int err = 0;
 
@@ -109,6 +123,11 @@ static void told(const struct wmk_frame *frame, const void *body, int fd)
 		err = wmk_disable_decode(body, frame->length, &disable);
 		if (err == 0)
 			told_event(disable.channel, disable.event, WORLD_NO_ID);
+		break;
+	case WMK_MSG_MOVE:
+		err = wmk_move_decode(body, frame->length, &move);
+		if (err == 0)
+			told_move(&move);
 		break;
 	case WMK_MSG_DONE: err = wmk_u32_decode(body, frame->length, &me.done); break;
 	case WMK_MSG_CHANNEL_GONE:
@@ -434,9 +453,12 @@ const struct proc_channel *proc_channel(unsigned i, uint32_t key)
 	assert_int_equal(procs[i].bad, 0);
 	for (unsigned c = 0; c < WORLD_CHANNELS; c++)
 		if (procs[i].channels[c].live && procs[i].channels[c].key == key) {
-			if (found)
-				fail_msg("process %u has two channels of key %u", i, key);
-			found = &procs[i].channels[c];
+			const struct proc_channel *one = &procs[i].channels[c];
+
+			if (found && found->n_contexts == one->n_contexts)
+				fail_msg("process %u has two channels of key %u with %u contexts", i, key, one->n_contexts);
+			if (!found || one->n_contexts > found->n_contexts)
+				found = one;
 		}
 	return found;
 }

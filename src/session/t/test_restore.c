@@ -456,6 +456,9 @@ static void test_lies(void **state)
 	rings.sub = "/etc";
 	lie_rings(session, rings, kept.rings[0].fd, -EINVAL);
 	rings.sub = "ust/uid/0/64-bit";
+	rings.n_contexts = 7;
+	lie_rings(session, rings, kept.rings[0].fd, -EINVAL);
+	rings.n_contexts = 2;
 	/* what nobody has, and what is no set, is awaited: each once */
 	struct wmk_restored_rings beside = rings;
 

@@ -277,9 +277,6 @@ static void test_channels(void **state)
 	assert_int_equal(wmk_session_channel_find(s, &user, "three", &found), -ENOENT);
 	assert_words("three");
 	assert_int_equal(wmk_session_channel_find(s, &(struct wmk_ctl_domain){ .kind = WMK_DOMAIN_PID, .pid = 5 }, "one", &found), -ENOENT);
-	/* contexts: fixed once there are rings; the same again is no error */
-	assert_int_equal(wmk_session_context_add(two, "vpid"), -EBUSY);
-	assert_words("new channel");
 	assert_int_equal(wmk_session_context_add(two, "nonsense"), -EINVAL);
 	assert_int_equal(wmk_session_start(s), -EALREADY);
 	wmk_session_unlock(s);
@@ -291,7 +288,106 @@ static void test_channels(void **state)
 	assert_int_equal(proc_enabled(1, 2), 0x38);
 	assert_int_equal(proc_channel(1, 2)->n_contexts, 2);
 	assert_int_equal(wmk_session_channel_options(three)->contexts.n, 2);
-	locked(s, assert_int_equal(wmk_session_context_add(three, "vpid"), 0); assert_int_equal(wmk_session_context_add(three, "vtid"), -EBUSY));
+	world_destroy(&w, s);
+	proc_kill(1);
+	world_close(&w);
+}
+
+/* How many ring sets of the session a consumer has, by its streams' name. */
+static unsigned rings_named(const struct world *w, const char *name)
+{
+	unsigned n = 0;
+
+	for (const struct world_rings *rings = w->rings; rings; rings = rings->next)
+		n += strcmp(rings->channel, name) == 0;
+	return n;
+}
+
+/* A channel that has recorded is given contexts: each event that is enabled moves, each that comes later is enabled in the new rings. */
+static void test_layouts(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+	struct wmk_session_channel *one = add(s, "one", 0, "shop:*"), *two = add(s, "two", 1, "net");
+
+	locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));
+	world_start(&w, s);
+	proc_start(0, 1, 0x07);
+	assert_int_equal(proc_enabled(1, 0), 0x07);
+	const struct proc_channel was = *proc_channel(1, 0);
+
+	locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));            /* has it: nothing changes */
+	world_update(&w, s);
+	assert_int_equal(proc_channel(1, 0)->inode, was.inode);
+	/* two contexts are one change; what comes before the programs hear of it is not lost either */
+	locked(s, assert_int_equal(wmk_session_context_add(one, "vtid"), 0); assert_int_equal(wmk_session_context_add(one, "ip"), 0));
+	assert_int_equal(proc_channel(1, 0)->inode, was.inode);
+	world_update(&w, s);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 3);
+	assert_int_not_equal(proc_channel(1, 0)->inode, was.inode);
+	assert_int_equal(proc_enabled(1, 0), 0x07);
+	assert_int_equal(proc_at(1)->moves, 3);
+	assert_int_equal(rings_named(&w, "one"), 1);
+	assert_int_equal(rings_named(&w, "one~2"), 1);
+	/* later: an event, a program, another rule, an end of a rule */
+	assert_int_equal(proc_bid(1, PROC_EVENTS, 0x438), 0);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	proc_start(0, 2, WORLD_ALL);
+	assert_int_equal(proc_enabled(2, 0), 0x407);
+	assert_int_equal(proc_channel(2, 0)->inode, proc_channel(1, 0)->inode);
+	locked(s, assert_int_equal(wmk_session_rule_disable(one, NULL), 1));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0);
+	/* of a channel that no program records into */
+	locked(s, assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "disk:*" }), 0);
+	       assert_int_equal(wmk_session_context_add(one, "cpu_id"), 0));
+	world_update(&w, s);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 3);
+	assert_int_equal(proc_channel(2, 0)->n_contexts, 4);
+	assert_int_equal(proc_enabled(2, 0), 0xc0);
+	assert_int_equal(rings_named(&w, "one~3"), 1);
+	/* the other channel has nothing of it */
+	assert_int_equal(rings_named(&w, "two"), 1);
+	assert_int_equal(wmk_session_channel_options(two)->contexts.n, 0);
+	/* while it is stopped, and metadata written anew: what was declared is declared once */
+	locked(s, wmk_session_stop(s); assert_int_equal(wmk_session_context_add(two, "procname"), 0));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(2, 1), 0);
+	world_start(&w, s);
+	assert_int_equal(proc_enabled(2, 1), 0x38);
+	assert_int_equal(proc_channel(2, 1)->n_contexts, 1);
+	assert_int_equal(rings_named(&w, "two~2"), 1);
+	world_destroy(&w, s);
+	proc_kill(1);
+	proc_kill(2);
+	world_close(&w);
+}
+
+/* Rings of another layout are counted with the rest: what cannot have them is refused, and is as it was. */
+static void test_layout_without_room(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	w.options.max_ring_bytes = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2;           /* of one */
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+	struct wmk_session_channel *one = add(s, "one", 0, "shop:*");
+
+	world_start(&w, s);
+	proc_start(0, 1, WORLD_ALL);
+	locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), -ENOBUFS));
+	assert_words("are the limit");
+	assert_int_equal(wmk_session_channel_options(one)->contexts.n, 0);
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 0);
+	assert_int_equal(proc_at(1)->moves, 0);
 	world_destroy(&w, s);
 	proc_kill(1);
 	world_close(&w);
@@ -534,6 +630,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_channels, procs_kill),
 		cmocka_unit_test_teardown(test_options, procs_kill),
 		cmocka_unit_test_teardown(test_limits, procs_kill),
+		cmocka_unit_test_teardown(test_layouts, procs_kill), cmocka_unit_test_teardown(test_layout_without_room, procs_kill),
 		cmocka_unit_test_teardown(test_ring_bytes, procs_kill),
 		cmocka_unit_test_teardown(test_sessions_at_once, procs_kill),
 	};

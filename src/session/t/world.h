@@ -49,7 +49,7 @@ struct proc {
 	char self[512], other[80];       /* the program, and the same under another name */
 	uint64_t image;                  /* of HELLO; the test's */
 	_Atomic bool mute;               /* does not answer SYNC; the test's */
-	uint32_t welcomes, refused, gone, statedumps;
+	uint32_t welcomes, refused, gone, statedumps, moves;
 	_Atomic uint32_t syncs;
 	uint32_t bad;                    /* what it was told that cannot be */
 	struct proc_channel channels[WORLD_CHANNELS];
@@ -77,7 +77,7 @@ struct proc *proc_start(unsigned by, unsigned i, uint32_t events);
 void proc_kill(unsigned i);
 /* Those that a test left behind: its teardown. */
 int procs_kill(void **state);
-/* Its live channel of that key; NULL: none. Fails when there are several. */
+/* Its live channel of that key, of those the one with most contexts; NULL: none. Fails when two have as many. */
 const struct proc_channel *proc_channel(unsigned i, uint32_t key);
 /* Events enabled there, as bits. */
 uint32_t proc_enabled(unsigned i, uint32_t key);

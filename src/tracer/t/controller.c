@@ -44,9 +44,9 @@ static bool wanted(const struct controller *c, const struct wmk_event_class *cla
 	return !c->options.prefix || !strncmp(name, c->options.prefix, strlen(c->options.prefix));
 }
 
-static void send_channel(struct controller *c, struct app *app)
+static void send_channel(struct controller *c, struct app *app, uint32_t number)
 {
-	struct wmk_channel_msg msg = { .channel = CHANNEL, .field_limit = c->options.field_limit, .n_contexts = c->options.n_contexts,
+	struct wmk_channel_msg msg = { .channel = number, .field_limit = c->options.field_limit, .n_contexts = c->options.n_contexts,
 		.flags = c->options.private_rings ? WMK_CHANNEL_PRIVATE : 0 };
 
 	memcpy(msg.contexts, c->options.contexts, c->options.n_contexts);
@@ -113,7 +113,7 @@ static void on_frame(struct controller *c, struct app *app, const struct wmk_fra
 			break;
 		wmk_out_frame(&app->out, WMK_MSG_WELCOME, 0, &welcome, sizeof(welcome), -1);
 		if (!c->channel_away)
-			send_channel(c, app);
+			send_channel(c, app, CHANNEL);
 		break;
 	case WMK_MSG_RINGS:
 		on_rings(c, app, body, frame->length, fd);
@@ -448,9 +448,32 @@ bool controller_channel_again(struct controller *c)
 	c->channel_away = false;
 	for (unsigned i = 0; i < c->n_apps; i++)
 		if (c->apps[i].sock >= 0)
-			send_channel(c, &c->apps[i]);
+			send_channel(c, &c->apps[i], CHANNEL);
 	pthread_mutex_unlock(&c->lock);
 	return controller_enable_all(c);
+}
+
+bool controller_move(struct controller *c, unsigned times)
+{
+	pthread_mutex_lock(&c->lock);
+	for (unsigned i = 0; i < c->n_apps; i++) {
+		struct app *app = &c->apps[i];
+
+		if (app->sock < 0)
+			continue;
+		if (!app->has_too)
+			send_channel(c, app, CHANNEL_TOO);
+		app->has_too = true;
+		for (unsigned n = 0; n < 2 * times; n++)
+			for (unsigned k = 0; k < app->n_events; k++) {
+				const struct wmk_move_msg move = { n % 2 ? CHANNEL : CHANNEL_TOO, app->events[k].number, app->events[k].id,
+								   n % 2 ? CHANNEL_TOO : CHANNEL };
+
+				wmk_out_frame(&app->out, WMK_MSG_MOVE, 0, &move, sizeof(move), -1);
+			}
+	}
+	pthread_mutex_unlock(&c->lock);
+	return controller_sync(c);
 }
 
 struct waymark_ring_set *controller_set(struct controller *c)

@@ -51,6 +51,8 @@ bool controller_enable_all(struct controller *c);
 /* The channel goes, and comes again (with the same rings). */
 bool controller_channel_gone(struct controller *c);
 bool controller_channel_again(struct controller *c);
+/* Every event from one channel to another, so many times to and fro. Both have the same rings. */
+bool controller_move(struct controller *c, unsigned times);
 bool controller_sync(struct controller *c);
 /* Wait until `n` applications are registered ("done" sent), at most 10 s. */
 bool controller_wait_done(struct controller *c, unsigned n);

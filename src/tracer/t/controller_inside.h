@@ -13,6 +13,7 @@
 
 #define APPS_MAX 64
 #define CHANNEL 7
+#define CHANNEL_TOO 9      /* the same rings once more: controller_move() */
 
 struct app {
 	int sock;
@@ -21,7 +22,7 @@ struct app {
 	struct { uint32_t number; uint32_t id; bool there; } *events;
 	unsigned n_events, n_heard; /* that are wanted; all */
 	uint32_t synced;
-	bool done;
+	bool done, has_too;             /* CHANNEL_TOO */
 };
 
 struct controller {

@@ -72,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct wmk_rings_msg rings;
 	struct wmk_enable_msg enable;
 	struct wmk_disable_msg disable;
+	struct wmk_move_msg move;
 	uint32_t value;
 
 	if (size < 1)
@@ -91,6 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 3:
 		wmk_enable_decode(body, len, &enable);
+		wmk_move_decode(body, len, &move);
 		break;
 	case 4:
 		wmk_disable_decode(body, len, &disable);

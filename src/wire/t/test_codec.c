@@ -81,11 +81,13 @@ static void test_small(void **state)
 {
 	const struct wmk_enable_msg enable = { 1, 2, 3 };
 	const struct wmk_disable_msg disable = { 1, 2 };
+	const struct wmk_move_msg move = { 1, 2, 3, 4 };
 	struct wmk_welcome welcome = { 1, 2, 3, WMK_WELCOME_PERSIST };
 	const struct wmk_rings_msg rings = { "fifteen letters" };
 	struct wmk_rings_msg r;
 	struct wmk_enable_msg e;
 	struct wmk_disable_msg d;
+	struct wmk_move_msg m;
 	struct wmk_welcome w;
 	uint32_t value = 0;
 
@@ -96,6 +98,9 @@ static void test_small(void **state)
 	assert_int_equal(wmk_disable_decode(&disable, sizeof(disable), &d), 0);
 	assert_memory_equal(&d, &disable, sizeof(d));
 	assert_int_equal(wmk_disable_decode(&enable, sizeof(enable), &d), -EPROTO);
+	assert_int_equal(wmk_move_decode(&move, sizeof(move), &m), 0);
+	assert_memory_equal(&m, &move, sizeof(m));
+	assert_int_equal(wmk_move_decode(&enable, sizeof(enable), &m), -EPROTO);
 	assert_int_equal(wmk_welcome_decode(&welcome, sizeof(welcome), &w), 0);
 	assert_memory_equal(&w, &welcome, sizeof(w));
 	assert_int_equal(wmk_welcome_decode(&welcome, 0, &w), -EPROTO);

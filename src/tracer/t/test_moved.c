@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_moved.c - events are moved from one channel to another, to and fro, all while threads record by every path: each record is there once.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "tracer/t/controller.h"
+#include "tracer/t/moved.h"
+#include "tracer/t/run.h"
+
+static const char *const kinds[] = { "m:words", "m:text", "m:more", "m:probed" };
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static struct {
+	unsigned char count[KINDS][MOVED_THREADS][MOVED_RECORDS];
+	unsigned round, wrong;
+} seen;
+
+static void look(void *data, uint32_t ring, uint64_t ts, const char *text)
+{
+	unsigned me, n;
+
+	(void)data, (void)ring, (void)ts;
+	for (unsigned k = 0; k < KINDS; k++) {
+		size_t len = strlen(kinds[k]);
+
+		if (strncmp(text, kinds[k], len) == 0 && sscanf(text + len, " me=%u n=%u", &me, &n) == 2 && me < MOVED_THREADS &&
+		    n / MOVED_RECORDS == seen.round) {
+			seen.count[k][me][n % MOVED_RECORDS]++;
+			return;
+		}
+	}
+	if (seen.wrong++ < 5)
+		fprintf(stderr, "not what was recorded: %s\n", text);
+}
+
+static unsigned rounds(unsigned full)
+{
+	const char *percent = getenv("WMK_ROUNDS_PERCENT");
+	unsigned n = full * (percent ? (unsigned)atoi(percent) : 10) / 100;
+
+	return n ? n : 1;
+}
+
+/* The program with pipes: into *in, out of *out. */
+static pid_t start(int *in, int *out)
+{
+	int ends[2][2], saved[2] = { dup(0), dup(1) };
+
+	assert_int_equal(pipe(ends[0]), 0);
+	assert_int_equal(pipe(ends[1]), 0);
+	fflush(stdout);
+	dup2(ends[0][0], 0);
+	dup2(ends[1][1], 1);
+	pid_t pid = run_start((const char *[]){ "prog_moved", NULL });
+
+	for (int i = 0; i < 2; i++) {
+		dup2(saved[i], i);
+		close(saved[i]);
+	}
+	close(ends[0][0]);
+	close(ends[1][1]);
+	*in = ends[0][1];
+	*out = ends[1][0];
+	return pid;
+}
+
+static void check_round(struct controller *c)
+{
+	uint64_t lost = 0;
+
+	memset(seen.count, 0, sizeof(seen.count));
+	assert_true(controller_read(c, look, NULL, &lost, NULL) > 0);
+	assert_int_equal(lost, 0);
+	assert_int_equal(seen.wrong, 0);
+	for (unsigned k = 0; k < KINDS; k++)
+		for (unsigned t = 0; t < MOVED_THREADS; t++)
+			for (unsigned n = 0; n < MOVED_RECORDS; n++)
+				if (seen.count[k][t][n] != 1)
+					fail_msg("round %u: record %u of %s by thread %u is there %u times", seen.round, n, kinds[k], t,
+						 seen.count[k][t][n]);
+	seen.round++;
+}
+
+static void each_record_once(void **state)
+{
+	struct controller_options options = { .prefix = "m:", .subbuf_size = 1 << 20, .n_subbufs = 32 };
+	struct controller *c = controller_start(run_make_dir(), &options);
+	int in, out;
+	pid_t pid = start(&in, &out);
+	char byte = 'x';
+	unsigned moved = 0;
+
+	(void)state;
+	assert_true(controller_wait_done(c, 1));
+	for (unsigned i = 0; i < rounds(200); i++) {
+		struct pollfd done = { .fd = out, .events = POLLIN };
+
+		assert_int_equal(write(in, &byte, 1), 1);
+		for (; poll(&done, 1, 0) == 0; moved++)
+			assert_true(controller_move(c, 64));
+		assert_int_equal(read(out, &byte, 1), 1);
+		check_round(c);
+	}
+	assert_true(moved > 0);
+	close(in);
+	assert_int_equal(run_wait(pid), 0);
+	close(out);
+	controller_free(c);
+	run_remove_dir();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(each_record_once) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
