@@ -55,8 +55,8 @@ def module():
 
 
 # Like a program's records, the sub-buffers of these tests are small: one is entered every hundred records or so.
-RINGS = ['--subbuf-size', '16k', '--num-subbuf', '4']
-RING = 64 << 10
+RINGS = ['--subbuf-size', '16k', '--num-subbuf', '8']
+RING = 128 << 10
 # Executed by the tracer's own thread too, which nobody traces: a breakpoint there would end the program.
 SHARED = re.compile(r'^wmk_ring_(syscall|back|access)')
 
@@ -166,18 +166,20 @@ def stopped_at_every_instruction(case):
     """A writer stopped in the middle of a record: the others write ten rings' worth through a running consumer, none lost."""
     def once(name, place):
         forget(case, 'go', 'done')
-        # The others on the CPU of the stopped one, and on all others; slow enough for a consumer that has to wait for a CPU.
-        script = '"$@" & stopped=$!; while ! [ -e %s ]; do sleep 0.01; done; %s paced 2 %d 3000; echo done >%s; wait $stopped' % (
-            case.path('go'), case.program('busy'), 5 * RING // 36 + 1, case.path('done'))
+        # The others on the CPU of the stopped one, and on all others; as fast as the consumer, which may have to wait for a CPU.
+        output = case.path('stopped-%x' % place)
+        script = '"$@" & stopped=$!; while ! [ -e %s ]; do sleep 0.01; done; %s behind 2 %d %s; echo done >%s; wait $stopped' % (
+            case.path('go'), case.program('busy'), 5 * RING // 36 + 1, os.path.join(output, 'ust', 'uid', str(os.getuid()), '64-bit'),
+            case.path('done'))
         child = case.start(['sh', '-c', script, 'sh', case.program('trap'), 'stop', name, '%x' % place, '0', '--',
-                            case.program('procs'), 'trapped', '200'], RINGS)
+                            case.program('procs'), 'trapped', '200'], RINGS, output=output)
         wait_for(lambda: case.board.flag(6) or case.board.flag(8), 'the program to be stopped at %x' % place)
         with open(case.path('go'), 'w'):
             pass
         wait_for(lambda: os.path.exists(case.path('done')), 'the others to record on (stopped at %x)' % place, 60)
         case.board.set_flag(7, 1)
         result = case.finish(child).ok()
-        check(result.lost == 0, '%d records lost while a writer was stopped at %x', result.lost, place)
+        check(result.lost == 0, '%d records lost while a writer was stopped at %x: %s', result.lost, place, result.summary)
         check_sequences(result.trace(), case.board, 0)
         return case.board.flag(6)
     at_each(case, once)

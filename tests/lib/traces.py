@@ -252,6 +252,8 @@ def check_sequences(trace, board, lost=0, killed=False, missing_allowed=None):
     read = sum(map(len, seen.values()))
     sum_begun, sum_returned = sum(b for b, _ in begun.values()), sum(r for _, r in begun.values())
     words = 'returned %d, read %d + lost %d, begun %d' % (sum_returned, read, lost, sum_begun)
+    missing = [(w, n) for w, (_, returned) in sorted(begun.items()) for n in range(1, returned + 1) if n not in seen[w]]
+    words += '; missing (writer, number): %s' % missing[:20] if missing and not lost else ''
     check(sum_returned <= read + lost <= sum_begun, 'the sum is wrong: ' + words)
     if not killed:
         check(sum_returned == sum_begun, 'nobody was killed, yet calls did not return: ' + words)

@@ -7,19 +7,25 @@
  *     busy texts THREADS N            N records each with strings of 0 to 300 bytes
  *     busy wander THREADS N           N records each, moving from CPU to CPU all the time
  *     busy paced THREADS N USEC       N records each, USEC microseconds of sleep after every 64
+ *     busy behind THREADS N DIR       N records each, no more at a time than BEHIND_MAX bytes ahead of what stands in the trace's streams in DIR
  *     busy steady THREADS N RATE      N records each, RATE a second of all together, and arithmetic all the rest of the time
  *     busy large THREADS N USEC       N records each with strings of 2000 bytes, USEC microseconds of sleep after each
  *
  * Flag 1 ends all of them early. Flag 0 counts the threads that have begun, flag 2 those that have ended.
  */
+#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "board.h"
 
+#define RECORD 36u               /* bytes of a test:seq in a stream */
+#define BEHIND_MAX (64u << 10)   /* more than the sub-buffers of 16 kB that two CPUs have open, half of a ring of eight */
+
 static uint64_t count, spin_turns, pause_us, pause_every = 64, rate_of_each;
-static const char *mode;
+static const char *mode, *streams;
 
 static void spin(uint64_t turns)
 {
@@ -33,6 +39,31 @@ static void steady(uint64_t i, uint64_t start)
 	if (i % 64 == 0)
 		while (i * 1000000000u > (clock_nsec(CLOCK_MONOTONIC) - start) * rate_of_each)
 			spin(500);
+}
+
+static uint64_t written(void)
+{
+	struct dirent *entry;
+	uint64_t sum = 0;
+	struct stat st;
+	DIR *dir = opendir(streams);
+	while (dir && (entry = readdir(dir)) != NULL)
+		if (!strncmp(entry->d_name, "channel0_", 9) && !fstatat(dirfd(dir), entry->d_name, &st, 0))
+			sum += (uint64_t)st.st_size;
+	if (dir)
+		closedir(dir);
+	return sum;
+}
+
+/* Until the consumer has followed; it is not waited for for ever, as what is lost tells more than a test that hangs. */
+static void behind(uint64_t i)
+{
+	static uint64_t made;
+	if (i % 64 != 63)
+		return;
+	uint64_t all = __atomic_add_fetch(&made, 64, __ATOMIC_RELAXED) * RECORD;
+	for (int turn = 0; turn < 20000 && all > written() + BEHIND_MAX; turn++)
+		usleep(500);
 }
 
 static void wander(uint64_t i)
@@ -71,6 +102,8 @@ static void *thread(void *arg)
 			if (!strcmp(mode, "wander"))
 				wander(i);
 			spin(spin_turns);
+			if (streams)
+				behind(i);
 			if (pause_us && i % pause_every == pause_every - 1)
 				usleep((useconds_t)pause_us);
 		}
@@ -95,6 +128,8 @@ int main(int argc, char **argv)
 			pause_every = 1;
 		if (argc > 4 && (!strcmp(mode, "paced") || !strcmp(mode, "large")))
 			pause_us = strtoull(argv[4], NULL, 10);
+		else if (argc > 4 && !strcmp(mode, "behind"))
+			streams = argv[4];
 		else if (argc > 4 && !strcmp(mode, "steady"))
 			rate_of_each = strtoull(argv[4], NULL, 10) / (uint64_t)n;
 		else if (argc > 4)
