@@ -34,6 +34,7 @@ int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is
 	int err = wmk_object_copy(&wmk_ctl_session_object, &bare, is, arena);
 
 	wmk_session_look(session);
+	wmk_session_count(session);
 	for (unsigned i = 0; err == 0 && i < session->n_channels; i++) {
 		struct wmk_ctl_counts own = { 0 };
 

@@ -107,7 +107,8 @@ struct rings {
 	bool restored;                   /* programs of an earlier daemon may stand in its claims */
 	/* Under the session's lock: ids by the classes' kin, NO_ID if it has none. */
 	uint32_t *ids, n_ids, next_id;
-	bool closed;                     /* at the outlet */
+	bool closed;                     /* at the outlet, or about to be */
+	struct wmk_ctl_counts counts;    /* as they were asked for last */
 };
 
 /* The channel's rings for this application, made if need be; a reference is the session's. Locked. NULL with a cause chain, told once. */
@@ -128,10 +129,8 @@ void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *
 uint64_t wmk_tracing_now(const struct wmk_tracing *tracing);
 void wmk_rings_get(struct rings *rings);
 void wmk_rings_put(struct rings *rings);
-/* Flush, stop, clear all of the session, or only what belongs to processes that ended. Locked. */
-int wmk_rings_each(struct wmk_session *session, int (*what)(void *outlet));
-/* Out of the session: counts are added to the channel's, and it is closed at the outlet. */
-int wmk_rings_close(struct wmk_session *session, bool ended_only);
+/* Does somebody hold rings in it that nobody has handed back yet? Locked. */
+bool wmk_trace_awaited(const struct trace *trace);
 /* Append what the metadata says of a trace, and of the streams of rings. */
 struct wmk_ctf_text;
 int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, struct wmk_ctf_text *text);
@@ -144,8 +143,18 @@ uint32_t wmk_rings_stream_new(const struct wmk_session_channel *channel, const s
 int wmk_rings_new_layout(struct wmk_session_channel *channel);
 /* regenerate.c: one trace's metadata, written anew. */
 int wmk_trace_again(struct trace *trace);
+
+/* ── what the consumer is asked (written.c) ──────────────────────────────────────────────────────────── */
+
+/*
+ * All of the session's rings, or those of processes that ended, are written out, counted and closed at the outlet, and their traces. Locked,
+ * and given up meanwhile, as with wmk_session_flush().
+ */
+int wmk_rings_close(struct wmk_session *session, bool ended_only);
+/* Ask how many records there are by now; while somebody writes, what was told last will do. Locked, and given up meanwhile. */
+void wmk_session_count(struct wmk_session *session);
 void wmk_counts_add(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *one);
-/* Of its rings that are open, and of those that were. */
+/* Of its rings that are open, as counted last, and of those that were. */
 void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_ctl_counts *sum);
 
 /* ── rings of an earlier daemon (handback.c) ─────────────────────────────────────────────────────────── */
@@ -211,6 +220,8 @@ struct wmk_session {
 	atomic_bool counted;             /* among its owner's (owners.c) */
 	uint64_t created;
 	pthread_mutex_t lock;            /* what follows */
+	bool writing;                    /* somebody asks the consumer (written.c), unlocked */
+	pthread_cond_t written;          /* nobody does any more */
 	bool gone, active, started;
 	struct wmk_session_channel **channels;
 	unsigned n_channels;

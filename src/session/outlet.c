@@ -51,7 +51,8 @@ struct out_trace {
 	struct wmk_outlet *outlet;
 	uint64_t number;
 	struct wmk_store *store;
-	struct out_rings *rings;         /* list */
+	pthread_mutex_t lock;            /* of the metadata and the list: a ring that lied is named while others register */
+	struct out_rings *rings;
 };
 
 struct out_rings {
@@ -280,7 +281,14 @@ static struct out_trace *trace_new(struct wmk_outlet *outlet, uint64_t number)
 	}
 	trace->outlet = outlet;
 	trace->number = number;
+	pthread_mutex_init(&trace->lock, NULL);
 	return trace;
+}
+
+static void trace_free(struct out_trace *trace)
+{
+	pthread_mutex_destroy(&trace->lock);
+	free(trace);
 }
 
 /* The session's first trace makes its directory, the others find it there. */
@@ -351,7 +359,7 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 			wmk_store_close(trace->store);
 	}
 	if (err < 0) {
-		free(trace);
+		trace_free(trace);
 		return err;
 	}
 	if (held)
@@ -362,16 +370,24 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 
 static int metadata(void *data, const char *text, size_t len)
 {
-	const struct out_trace *trace = data;
+	struct out_trace *trace = data;
 
-	return wmk_store_metadata(trace->store, text, len);
+	pthread_mutex_lock(&trace->lock);
+	int err = wmk_store_metadata(trace->store, text, len);
+
+	pthread_mutex_unlock(&trace->lock);
+	return err;
 }
 
 static int metadata_replace(void *data, const char *text, size_t len)
 {
-	const struct out_trace *trace = data;
+	struct out_trace *trace = data;
 
-	return wmk_store_metadata_replace(trace->store, text, len);
+	pthread_mutex_lock(&trace->lock);
+	int err = wmk_store_metadata_replace(trace->store, text, len);
+
+	pthread_mutex_unlock(&trace->lock);
+	return err;
 }
 
 static void trace_close(void *data)
@@ -382,7 +398,7 @@ static void trace_close(void *data)
 	if (!outlet->leaving && wmk_consumer_link_trace_remove(outlet->link, trace->number, WRITE_MS, NULL, NULL) < 0)
 		wmk_error_clear();       /* its rings were removed before, and what went wrong was told then */
 	wmk_store_close(trace->store);
-	free(trace);
+	trace_free(trace);
 }
 
 /* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -397,18 +413,23 @@ static struct out_rings *rings_new(struct out_trace *trace, uint64_t number)
 	}
 	rings->trace = trace;
 	rings->number = number;
+	pthread_mutex_lock(&trace->lock);
 	rings->next = trace->rings;
 	trace->rings = rings;
+	pthread_mutex_unlock(&trace->lock);
 	return rings;
 }
 
 static void rings_free(struct out_rings *rings)
 {
-	struct out_rings **at = &rings->trace->rings;
+	struct out_trace *trace = rings->trace;
+	struct out_rings **at = &trace->rings;
 
+	pthread_mutex_lock(&trace->lock);
 	while (*at != rings)
 		at = &(*at)->next;
 	*at = rings->next;
+	pthread_mutex_unlock(&trace->lock);
 	free(rings);
 }
 
@@ -468,7 +489,7 @@ static void name_in_trace(struct out_rings *rings, const struct wmk_consumerd_st
 	if (rings->named || !stats->errors || !stats->words || !stats->words[0])
 		return;
 	rings->named = true;
-	if (wmk_ctf_comment_text(&text, stats->words) < 0 || wmk_store_metadata(rings->trace->store, text.text, text.len) < 0)
+	if (wmk_ctf_comment_text(&text, stats->words) < 0 || metadata(rings->trace, text.text, text.len) < 0)
 		wmk_error_clear();
 	wmk_ctf_text_free(&text);
 }
@@ -526,13 +547,13 @@ static int rings_stop(void *data)
 	return ask(rings, wmk_consumer_link_rings_remove, WRITE_MS);
 }
 
-/* The consumer clears whole traces: once is enough for all rings of one. */
+/* The consumer clears whole traces: once is enough for all rings of one, for those at the end of the list (others may come to its head). */
 static int rings_clear(void *data)
 {
 	struct out_rings *rings = data;
 
 	memset(&rings->counts, 0, sizeof(rings->counts));
-	return rings == rings->trace->rings ? wmk_consumer_link_clear(rings->trace->outlet->link, rings->trace->number, WRITE_MS) : 0;
+	return rings->next ? 0 : wmk_consumer_link_clear(rings->trace->outlet->link, rings->trace->number, WRITE_MS);
 }
 
 /* When the consumer does not answer: what it said last. */

@@ -311,7 +311,7 @@ static struct rings *rings_make(struct wmk_session_channel *channel, struct trac
 	return rings;
 }
 
-static bool is_awaited(const struct trace *trace)
+bool wmk_trace_awaited(const struct trace *trace)
 {
 	const struct rings *rings = trace->session->awaited;
 
@@ -328,7 +328,7 @@ static void trace_unmake(struct wmk_session *session, struct trace *trace)
 	for (const struct rings *rings = session->rings; rings; rings = rings->next)
 		if (rings->trace == trace)
 			return;
-	if (is_awaited(trace))
+	if (wmk_trace_awaited(trace))
 		return;
 	while (*at != trace)
 		at = &(*at)->next;
@@ -450,90 +450,4 @@ uint32_t wmk_rings_id(struct rings *rings, struct class *class)
 	if (!class->own)
 		atomic_fetch_add_explicit(&rings->session->tracing->classes_enabled, 1, memory_order_relaxed);
 	return rings->ids[class->kin];
-}
-
-/* ── all of a session ────────────────────────────────────────────────────────────────────────────────── */
-
-int wmk_rings_each(struct wmk_session *session, int (*what)(void *outlet))
-{
-	int first = 0;
-
-	for (struct rings *rings = session->rings; rings; rings = rings->next) {
-		int err = what(rings->outlet);
-
-		if (err < 0 && first == 0)
-			first = err;
-	}
-	return first;
-}
-
-void wmk_counts_add(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *one)
-{
-	uint64_t *to = (uint64_t *)sum;
-	const uint64_t *from = (const uint64_t *)one;
-
-	_Static_assert(sizeof(*sum) == 10 * sizeof(uint64_t), "counts are ten numbers");
-	for (unsigned i = 0; i < sizeof(*sum) / sizeof(*to); i++)
-		to[i] += from[i];
-}
-
-void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_ctl_counts *sum)
-{
-	const struct wmk_session *session = channel->session;
-	struct wmk_ctl_counts one;
-
-	wmk_counts_add(sum, &channel->past);
-	for (const struct rings *rings = session->rings; rings; rings = rings->next) {
-		if (rings->channel != channel)
-			continue;
-		memset(&one, 0, sizeof(one));
-		session->tracing->options.outlet->rings_counts(rings->outlet, &one);
-		wmk_counts_add(sum, &one);
-	}
-}
-
-static int rings_close(struct rings *rings)
-{
-	const struct wmk_outlet_ops *outlet = rings->session->tracing->options.outlet;
-	struct wmk_ctl_counts counts = { 0 };
-	int err = outlet->rings_stop(rings->outlet);
-
-	outlet->rings_counts(rings->outlet, &counts);
-	wmk_counts_add(&rings->channel->past, &counts);
-	outlet->rings_close(rings->outlet);
-	rings->closed = true;
-	wmk_rings_put(rings);
-	return err;
-}
-
-int wmk_rings_close(struct wmk_session *session, bool ended_only)
-{
-	int first = ended_only ? 0 : wmk_rings_give_up(session);
-
-	for (struct rings **at = &session->rings; *at;) {
-		struct rings *rings = *at;
-
-		if (ended_only && !rings->trace->ended) {
-			at = &rings->next;
-			continue;
-		}
-		*at = rings->next;
-		int err = rings_close(rings);
-
-		if (err < 0 && first == 0)
-			first = err;
-	}
-	for (struct trace **at = &session->traces; *at;) {
-		struct trace *trace = *at;
-
-		if (ended_only && (!trace->ended || is_awaited(trace))) {
-			at = &trace->next;
-			continue;
-		}
-		*at = trace->next;
-		if (trace->outlet)
-			session->tracing->options.outlet->trace_close(trace->outlet);
-		free(trace);
-	}
-	return first;
 }

@@ -73,6 +73,7 @@ int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_optio
 	atomic_init(&session->counted, true);
 	session->tracing = tracing;
 	pthread_mutex_init(&session->lock, NULL);
+	pthread_cond_init(&session->written, NULL);
 	atomic_init(&session->refs, 2);  /* the table's, and the caller's */
 	err = session_fill(session, options);
 	if (err < 0) {
@@ -173,19 +174,6 @@ int wmk_session_stop(struct wmk_session *session)
 	session->active = false;
 	wmk_session_look(session);
 	return 0;
-}
-
-int wmk_session_flush(struct wmk_session *session)
-{
-	wmk_rings_regain_again(session);
-	return wmk_rings_each(session, session->tracing->options.outlet->rings_flush);
-}
-
-int wmk_session_clear(struct wmk_session *session)
-{
-	for (unsigned i = 0; i < session->n_channels; i++)
-		memset(&session->channels[i]->past, 0, sizeof(session->channels[i]->past));
-	return wmk_rings_each(session, session->tracing->options.outlet->rings_clear);
 }
 
 void wmk_session_regenerate_statedump(struct wmk_session *session)

@@ -312,6 +312,7 @@ static void session_free(struct rcu_head *head)
 	free(session->trackers.uids.items);
 	free(session->trackers.gids.items);
 	pthread_mutex_destroy(&session->lock);
+	pthread_cond_destroy(&session->written);
 	free(session->name);
 	free(session->path);
 	free(session->trace_name);

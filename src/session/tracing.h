@@ -63,7 +63,8 @@ struct wmk_rings_info {
 
 /*
  * Where a trace's rings are emptied and its metadata stands: a consumer in this process (waymark record), or the consumer daemon.
- * Called with the session's lock held; must not call back.
+ * Must not call back. What opens, pokes and declares is called with the session's lock held. What writes, counts and closes is not, as it
+ * may take as long as a disk does: it is called by one thread of a session at a time, beside the others.
  */
 struct wmk_outlet_ops {
 	int (*trace_open)(void *data, const struct wmk_trace_info *info, void **trace);
@@ -203,7 +204,10 @@ int wmk_session_prepare(struct wmk_session *session, uid_t uid);
 int wmk_session_trouble(const struct wmk_session *session, char *words, size_t size);
 /* -EALREADY when not active. After the update: wmk_session_flush(). */
 int wmk_session_stop(struct wmk_session *session);
-/* Everything committed is on disk. The first error, after all was tried. */
+/*
+ * Everything committed is on disk; counts and files begin anew. The first error, after all was tried. These two, reap and describe give the
+ * lock up while they wait for whoever consumes: when they return, the session may have been changed, and destroyed, by others.
+ */
 int wmk_session_flush(struct wmk_session *session);
 int wmk_session_clear(struct wmk_session *session);
 /* Metadata written anew from what is known. -ENOTSUP: the outlet cannot. */

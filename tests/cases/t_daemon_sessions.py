@@ -3,11 +3,13 @@
 """Several sessions over the same programs, each with its own events, contexts and buffers; rings of processes; sessions that are narrowed."""
 import os
 import re
+import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of  # noqa: E402
-from harness import check, main  # noqa: E402
+from harness import WAYMARK, check, main  # noqa: E402
 
 
 def up_to(n, first=1):
@@ -174,6 +176,33 @@ def tracked(case):
         two.end()
 
 
+def a_consumer_that_hangs(case):
+    """While `stop` waits for what is written: its programs end and others begin, sessions are listed and changed. Then all of it is there."""
+    with World(case) as w:
+        one = w.obey()
+        w.begin('slow', 'test:*')
+        w.begin('other', 'test:*')
+        one('emit 100')
+        consumer = w.consumerd()
+        os.kill(consumer, signal.SIGSTOP)
+        command = w.run([WAYMARK, 'stop', 'slow'], stderr=subprocess.PIPE, text=True)
+        w.wait(lambda: not w.session('slow')['active'], 'the session to be stopped')
+        two = w.obey()
+        two('emit 100')
+        one.end()
+        w('enable-event', '-s', 'slow', 'obey:late')
+        check(command.poll() is None, '`stop` did not wait for the consumer: %s', command.poll())
+        check(w.apps() == {two.pid}, 'programs: %s', w.apps())
+        os.kill(consumer, signal.SIGCONT)
+        w.wait_end(command)
+        check('could not' not in command.stderr.read(), 'the stop tells of something')
+        two.end()
+        check(w.consumerd() == consumer, 'the consumer was replaced')
+        slow, other = w.end('slow', lost=0)[1], w.end('other', lost=0)[1]
+        check([len(n) for n in numbers_of(slow).values()] == [100], 'in the one that was stopped: %s', numbers_of(slow))
+        check(sorted(map(len, numbers_of(other).values())) == [100, 100], 'in the other: %s', numbers_of(other))
+
+
 if __name__ == '__main__':
     main([different_events_contexts_and_modes, stop_and_start_again, rings_of_each_process, narrowed_to_a_process,
-          narrowed_to_an_executable, tracked])
+          narrowed_to_an_executable, tracked, a_consumer_that_hangs])

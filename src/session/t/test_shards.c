@@ -390,8 +390,6 @@ static bool storm_change(struct wmk_session *session, unsigned name, uint64_t *s
 		storm_start_stop(session, m, dice(seed, 4) != 0);
 	else if (what < 6)
 		storm_track(session, m, dice(seed, 6) != 0);
-	else if (what < 7)
-		wmk_session_reap(session);
 	else if (!channel || what < 8)
 		storm_add(session, m, name, c, seed);
 	else if (what < 12)
@@ -410,6 +408,13 @@ static void storm_command(unsigned name, uint64_t *seed)
 	if (!session)
 		storm_create(name);
 	check(err == 0 || err == -ENOENT, "a lock");
+	if (err == 0 && dice(seed, 16) == 0) {
+		wmk_session_reap(session);       /* gives the lock up meanwhile, so not with the models' */
+		if (session->gone) {
+			wmk_session_unlock(session);
+			err = -ENOENT;
+		}
+	}
 	if (err == 0) {
 		pthread_mutex_lock(&storm.lock);
 		bool gone = storm_change(session, name, seed);

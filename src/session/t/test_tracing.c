@@ -294,12 +294,14 @@ static void test_channels(void **state)
 }
 
 /* How many ring sets of the session a consumer has, by its streams' name. */
-static unsigned rings_named(const struct world *w, const char *name)
+static unsigned rings_named(struct world *w, const char *name)
 {
 	unsigned n = 0;
 
+	pthread_mutex_lock(&w->lock);
 	for (const struct world_rings *rings = w->rings; rings; rings = rings->next)
 		n += strcmp(rings->channel, name) == 0;
+	pthread_mutex_unlock(&w->lock);
 	return n;
 }
 

@@ -92,28 +92,56 @@ static int rings_open(void *data, const struct wmk_rings_info *info, struct waym
 	return refuse ? wmk_error(refuse, "the outlet refuses") : 0;
 }
 
+void world_disk(struct world *w, bool hangs)
+{
+	pthread_mutex_lock(&w->lock);
+	w->disk_hangs = hangs;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static void at_disk(struct world *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->at_disk++;
+	pthread_cond_broadcast(&w->changed);
+	while (w->disk_hangs)
+		pthread_cond_wait(&w->changed, &w->lock);
+	w->at_disk--;
+	pthread_mutex_unlock(&w->lock);
+}
+
 static int rings_flush(void *data)
 {
-	((struct world_rings *)data)->flushed++;
+	struct world_rings *rings = data;
+
+	at_disk(rings->world);
+	rings->flushed++;
 	return 0;
 }
 
 static int rings_stop(void *data)
 {
-	((struct world_rings *)data)->stopped = true;
+	struct world_rings *rings = data;
+
+	at_disk(rings->world);
+	rings->stopped = true;
 	return 0;
 }
 
 static int rings_clear(void *data)
 {
-	((struct world_rings *)data)->cleared++;
+	struct world_rings *rings = data;
+
+	at_disk(rings->world);
+	rings->cleared++;
 	return 0;
 }
 
 /* Ten for each. */
 static void rings_counts(void *data, struct wmk_ctl_counts *counts)
 {
-	(void)data;
+	at_disk(((struct world_rings *)data)->world);
 	counts->records += 10;
 	counts->lost += 1;
 }

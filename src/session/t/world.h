@@ -119,6 +119,8 @@ struct world {
 	struct world_rings *rings;
 	_Atomic unsigned traces_open, rings_open, ids_given, ended, apps_gone;
 	int refuse;                      /* what opening of rings answers */
+	bool disk_hangs;                 /* what writes or counts waits ... */
+	_Atomic unsigned at_disk;        /* ... and so many do */
 };
 
 /* Fills the options, which the test may change. */
@@ -126,6 +128,8 @@ void world_prepare(struct world *w);
 void world_open(struct world *w, unsigned n_shards);
 /* All sessions were destroyed or end now; everything that was opened is closed, or the test fails. */
 void world_close(struct world *w);
+/* Whoever writes, counts or closes waits from now on, or no more. */
+void world_disk(struct world *w, bool hangs);
 /* Its thread ends, and it is closed; its applications lose their connections. */
 void world_shard_close(struct world *w, unsigned i);
 /* Waits until the counter has this value, 10 s at most. */

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * written.c - what is asked of the consumer about rings that are there: write them out, forget, count, end.
+ *
+ * That takes as long as a disk takes. Meanwhile the session's lock is given up, so that programs register and end, and other commands are
+ * answered. One thread at a time asks (session->writing; who comes next waits), and it alone takes rings out of the session's list:
+ *
+ *     lock ─ wait until nobody writes ─ writing = true ─┐ unlock      rings may come to the list's head meanwhile, and none goes;
+ *                                                       ├ ask, ask    those that are to end are out of it already, and `closed`
+ *     lock ─ keep what was counted ─ writing = false ◄──┘
+ *
+ * So whatever stands in a session's list is open at the outlet, and not closed, for all who hold the lock.
+ */
+#include "session/internal.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void begin(struct wmk_session *session)
+{
+	while (session->writing)
+		pthread_cond_wait(&session->written, &session->lock);
+	session->writing = true;
+}
+
+static void end(struct wmk_session *session)
+{
+	session->writing = false;
+	pthread_cond_broadcast(&session->written);
+}
+
+/* Begun; locked again when it returns. */
+static int each(struct wmk_session *session, int (*what)(void *outlet))
+{
+	struct rings *const rings = session->rings;
+	int first = 0;
+
+	pthread_mutex_unlock(&session->lock);
+	for (struct rings *one = rings; one; one = one->next) {
+		int err = what(one->outlet);
+
+		if (err < 0 && first == 0)
+			first = err;
+	}
+	pthread_mutex_lock(&session->lock);
+	return first;
+}
+
+int wmk_session_flush(struct wmk_session *session)
+{
+	begin(session);
+	wmk_rings_regain_again(session);
+	int err = each(session, session->tracing->options.outlet->rings_flush);
+
+	end(session);
+	return err;
+}
+
+int wmk_session_clear(struct wmk_session *session)
+{
+	begin(session);
+	for (unsigned i = 0; i < session->n_channels; i++)
+		memset(&session->channels[i]->past, 0, sizeof(session->channels[i]->past));
+	for (struct rings *rings = session->rings; rings; rings = rings->next)
+		memset(&rings->counts, 0, sizeof(rings->counts));
+	int err = each(session, session->tracing->options.outlet->rings_clear);
+
+	end(session);
+	return err;
+}
+
+/* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_counts_add(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *one)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)one;
+
+	_Static_assert(sizeof(*sum) == 10 * sizeof(uint64_t), "counts are ten numbers");
+	for (unsigned i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+/* What `old` was of the sum, `now` is. */
+static void counts_replace(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *old, const struct wmk_ctl_counts *now)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *less = (const uint64_t *)old, *more = (const uint64_t *)now;
+
+	for (unsigned i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += more[i] - less[i];
+}
+
+/* Unlocked; `into` is where they were counted last. */
+static void count(struct rings *rings, struct wmk_ctl_counts *into)
+{
+	struct wmk_session *session = rings->session;
+	struct wmk_ctl_counts now = { 0 };
+
+	session->tracing->options.outlet->rings_counts(rings->outlet, &now);
+	pthread_mutex_lock(&session->lock);
+	if (into)
+		counts_replace(into, &rings->counts, &now);
+	rings->counts = now;
+	pthread_mutex_unlock(&session->lock);
+}
+
+void wmk_session_count(struct wmk_session *session)
+{
+	struct rings *const rings = session->rings;
+
+	if (session->writing)
+		return;
+	begin(session);
+	pthread_mutex_unlock(&session->lock);
+	for (struct rings *one = rings; one; one = one->next)
+		count(one, NULL);
+	pthread_mutex_lock(&session->lock);
+	end(session);
+}
+
+void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_ctl_counts *sum)
+{
+	wmk_counts_add(sum, &channel->past);
+	for (const struct rings *rings = channel->session->rings; rings; rings = rings->next)
+		if (rings->channel == channel)
+			wmk_counts_add(sum, &rings->counts);
+}
+
+/* ── the end of rings ────────────────────────────────────────────────────────────────────────────────── */
+
+/* Nobody finds them any more. Until they are counted for good, what was counted last stands for them. */
+static struct rings *rings_leave(struct wmk_session *session, bool ended_only)
+{
+	struct rings *left = NULL;
+
+	for (struct rings **at = &session->rings; *at;) {
+		struct rings *rings = *at;
+
+		if (ended_only && !rings->trace->ended) {
+			at = &rings->next;
+			continue;
+		}
+		*at = rings->next;
+		rings->next = left;
+		rings->closed = true;
+		wmk_counts_add(&rings->channel->past, &rings->counts);
+		left = rings;
+	}
+	return left;
+}
+
+static struct trace *traces_leave(struct wmk_session *session, bool ended_only)
+{
+	struct trace *left = NULL;
+
+	for (struct trace **at = &session->traces; *at;) {
+		struct trace *trace = *at;
+
+		if (ended_only && (!trace->ended || wmk_trace_awaited(trace))) {
+			at = &trace->next;
+			continue;
+		}
+		*at = trace->next;
+		trace->next = left;
+		left = trace;
+	}
+	return left;
+}
+
+static int rings_end(struct rings *rings, const struct wmk_outlet_ops *outlet)
+{
+	int first = 0;
+
+	while (rings) {
+		struct rings *next = rings->next;
+		int err = outlet->rings_stop(rings->outlet);
+
+		if (err < 0 && first == 0)
+			first = err;
+		count(rings, &rings->channel->past);
+		outlet->rings_close(rings->outlet);
+		wmk_rings_put(rings);
+		rings = next;
+	}
+	return first;
+}
+
+static void traces_end(struct trace *trace, const struct wmk_outlet_ops *outlet)
+{
+	while (trace) {
+		struct trace *next = trace->next;
+
+		if (trace->outlet)
+			outlet->trace_close(trace->outlet);
+		free(trace);
+		trace = next;
+	}
+}
+
+int wmk_rings_close(struct wmk_session *session, bool ended_only)
+{
+	const struct wmk_outlet_ops *outlet = session->tracing->options.outlet;
+
+	begin(session);
+	int gave_up = ended_only ? 0 : wmk_rings_give_up(session);
+	struct rings *rings = rings_leave(session, ended_only);
+	struct trace *traces = traces_leave(session, ended_only);
+
+	pthread_mutex_unlock(&session->lock);
+	int err = rings_end(rings, outlet);
+
+	traces_end(traces, outlet);
+	pthread_mutex_lock(&session->lock);
+	end(session);
+	return gave_up < 0 ? gave_up : err;
+}
