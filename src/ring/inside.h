@@ -34,8 +34,8 @@ static inline unsigned wmk_ring_header(uint64_t out[2], uint32_t id, uint64_t ts
 
 /*
  * Decide where a record goes that does not fit behind plan->pos, or whose sub-buffer is not accessible here: fills
- * plan's new_pos, dst and what is to be closed and opened. 0; 1: only accessibility was missing, look again; -ENOSPC:
- * full; -ENOMEM: no memory; -EMSGSIZE: too large for any sub-buffer.
+ * plan's new_pos, dst and what is to be closed and opened. 0; 1: only accessibility was missing, look again; -EAGAIN:
+ * plan->pos is long past; -ENOSPC: full; -ENOMEM: no memory; -EMSGSIZE: too large for any sub-buffer.
  */
 int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct wmk_seq_plan *plan, uint32_t id,
 		   uint32_t total);

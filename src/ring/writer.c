@@ -4,6 +4,7 @@
  * sub-buffer, losses. Runs in signal handlers and in programs that know nothing of it: no locks, no allocation, no
  * errno.
  */
+#include "base/testpoint.h"
 #include "ring/inside.h"
 
 static const uint64_t always; /* a guard that never changes */
@@ -44,12 +45,16 @@ int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, str
 		plan->leave = (struct wmk_ring_sub *)(ring->data + (sub & set->ring_mask));
 		sub += set->subbuf_size;
 	}
+	WMK_TESTPOINT(ring_placing);
 	if (set->options.mode == WAYMARK_RING_DISCARD) {
 		/*
 		 * (B) acquire: pairs with the reader's store-release of consumed_pos; no store of ours to that memory
 		 * comes earlier.
 		 */
 		consumed = __atomic_load_n(&ctl->consumed_pos, __ATOMIC_ACQUIRE);
+		/* Who was stopped since the position was read: others have recorded here, and the reader is past it. */
+		if (consumed > sub)
+			return -EAGAIN;
 		if (sub + set->subbuf_size - consumed > set->ring_mask + 1)
 			return -ENOSPC;
 	}

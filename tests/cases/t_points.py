@@ -22,7 +22,7 @@ NAMED = {
     'claim_slot': ('records', CLAIM), 'claim_committed': ('records', CLAIM),
     'record_cut': ('cut', {}), 'record_losing': ('lose', {}), 'record_lost': ('lose', {}),
     'record_probing': ('probe', {}), 'record_probed': ('probe', {}), 'record_walking': ('probe', {}),
-    'record_walked': ('probe', {}),
+    'record_walked': ('probe', {}), 'ring_placing': ('edge', {}),
 }
 # Rings that hold a string of the longest that a field may have, and for long enough what a paced writer records.
 SIZES = ['--subbuf-size', '128k', '--num-subbuf', '16']
@@ -123,9 +123,10 @@ def stopped(case, places):
     for point in places:
         # Few turns: what all of them record before and after shares the rings with the others' records.
         name, mode, *_ = point
+        # (one point counts sub-buffers, of which there are few; the others records)
+        after = 0 if name == 'ring_placing' else min(turns[mode] // 3, AFTER[mode])
         lines.append('taskset -c $CPU env %s %s %s %d & echo "$! %s" >>pids' % (
-            assignments(point, 'stop', min(turns[mode] // 3, AFTER[mode])), case.program('points'), mode, turns[mode],
-            name))
+            assignments(point, 'stop', after), case.program('points'), mode, turns[mode], name))
     busy = 'taskset -c $CPU %s' % case.program('busy')
     lines += ['echo ready >>pids', 'read word <go',
               '%s large %d %d 2000 || echo others >>failed' % (busy, writers, each), 'echo >done', 'read word <go',

@@ -213,9 +213,25 @@ static void test_claims(void **state)
 	}
 }
 
+/* Before the sequence, on the way to a new sub-buffer: the position was read, and the reader's not yet. */
+static void test_placing(void **state)
+{
+	(void)state;
+	for (int after = 0; after < 2; after++)
+		for (int stops = 0; stops < 2; stops++) {
+			char value[64];
+
+			snprintf(value, sizeof(value), "ring_placing=%s:%d", stops ? "stop" : "kill", after);
+			print_message("  point %s\n", value);
+			one_point("WMK_TESTPOINT", value, 0, stops);
+			one_point("WMK_TESTPOINT", value, 1, stops);
+		}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sequence), cmocka_unit_test(test_claims) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sequence), cmocka_unit_test(test_claims),
+					    cmocka_unit_test(test_placing) };
 
 	victim = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	other = victim + 1;
