@@ -67,6 +67,7 @@ void wmk_app_close(struct app *app, int err)
 	}
 	app->apps->stats.apps_connected -= app->state == APP_ADMITTED;
 	app->state = APP_CLOSED;
+	app->apps->some_left = true;
 	close(app->socket);              /* which takes it out of epoll */
 	app->socket = -1;
 	wmk_in_free(&app->in);
@@ -137,8 +138,8 @@ static void record_make(struct app *app)
 		apps->records[apps->n_records++] = r;
 	app->record = r;
 	/* A new program in the same process (exec): the old one runs no more, though its pid lives. */
-	for (struct app *other = apps->app; other; other = other->next)
-		if (other != app && other->pid == app->pid && other->state == APP_CLOSED && other->record)
+	for (struct app *other = NULL; (other = wmk_registry_process(apps, app->pid, other)) != NULL;)
+		if (other != app && other->state == APP_CLOSED && other->record)
 			other->record->info.alive = false;
 }
 
@@ -156,16 +157,17 @@ static void name_take(struct app *app, const char *name)
  */
 static bool take_over(struct app *app)
 {
-	for (struct app *old = app->apps->app; old; old = old->next) {
+	for (struct app *old = NULL; (old = wmk_registry_process(app->apps, app->pid, old)) != NULL;) {
 		struct pollfd death = { .fd = old->pidfd, .events = POLLIN };
 
-		if (old == app || old->pid != app->pid || old->state != APP_CLOSED || !old->slot || old->dead || old->pidfd < 0 ||
+		if (old == app || old->state != APP_CLOSED || !old->slot || old->dead || old->pidfd < 0 ||
 		    poll(&death, 1, 0) != 0)
 			continue;
 		app->slot = old->slot;
 		app->generation = old->generation;
 		wmk_shadow_inherit(app, old);
-		old->slot = 0;           /* swept after this turn */
+		old->slot = 0;
+		app->apps->some_left = true;
 		app->apps->stats.apps_alive--;
 		return true;
 	}
@@ -208,11 +210,9 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 		wmk_app_refuse(app, frame->request, -EMFILE, "too many applications are traced already");
 		return 0;
 	}
-	if (tracing->options.on_identity) {
-		wmk_app_origin(app);
+	if (tracing->options.on_identity)
 		tracing->options.on_identity(tracing->options.data, &(struct wmk_identity){ .slot = app->slot, .generation = app->generation,
-				      .pid = app->pid, .start_time = app->start_time });
-	}
+				      .pid = app->pid, .start_time = wmk_app_began(app) });
 	welcome.slot = app->slot;
 	welcome.generation = app->generation;
 	app->state = APP_ADMITTED;

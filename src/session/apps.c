@@ -50,6 +50,7 @@ static void app_ended(struct app *app)
 	apps->stats.claims_freed += wmk_shadow_free_claims(app);
 	wmk_slot_give(apps->tracing, app->slot);
 	app->slot = 0;
+	apps->some_left = true;
 	apps->stats.apps_alive--;
 	apps->stats.apps_dead++;
 	if (app->record)
@@ -63,40 +64,19 @@ static void app_died(struct app *app)
 	close(app->pidfd);
 	app->pidfd = -1;
 	app->dead = true;
+	app->apps->some_left = true;
 	if (app->slot)
 		app_ended(app);
 }
 
 void wmk_apps_replaced(struct wmk_apps *apps, const struct app *by)
 {
-	/* 0: it is in a pid namespace where we see nobody; any number of processes show so. */
-	for (struct app *old = by->pid ? apps->app : NULL; old; old = old->next) {
-		if (old == by || old->pid != by->pid || !old->slot || old->dead || !old->image || !by->image ||
+	for (struct app *old = NULL; (old = wmk_registry_process(apps, by->pid, old)) != NULL;) {
+		if (old == by || !old->slot || old->dead || !old->image || !by->image ||
 		    old->image == by->image)
 			continue;
 		wmk_app_drain(old);
 		app_ended(old);
-	}
-}
-
-/*
- * Connections that are closed and whose process is dead, or that were never admitted. Between turns only: epoll may
- * name them.
- */
-static void apps_sweep(struct wmk_apps *apps)
-{
-	for (struct app **at = &apps->app; *at;) {
-		struct app *app = *at;
-
-		if (app->socket >= 0 || (app->slot && !app->dead)) {
-			at = &app->next;
-			continue;
-		}
-		*at = app->next;
-		if (app->slot)
-			wmk_slot_give(apps->tracing, app->slot);
-		apps->n_apps--;
-		wmk_app_free(app);
 	}
 }
 
@@ -150,25 +130,21 @@ static void timer_expired(struct wmk_apps *apps)
 	timer_arm(apps);
 }
 
-static unsigned connections_of(const struct wmk_apps *apps, pid_t pid)
+static unsigned connections_of(struct wmk_apps *apps, pid_t pid)
 {
 	unsigned n = 0;
 
-	for (const struct app *app = apps->app; app; app = app->next)
-		n += app->pid == pid && app->socket >= 0;
+	for (const struct app *app = NULL; (app = wmk_registry_process(apps, pid, app)) != NULL;)
+		n += app->socket >= 0;
 	return n;
 }
 
 /* Has the user of the new one as many as one may have? Root, and who we run as, may take all there is. */
 static bool too_many_of(const struct wmk_apps *apps, uid_t uid)
 {
-	unsigned n = 0, max = apps->options.max_of_uid;
+	const unsigned max = apps->options.max_of_uid;
 
-	if (max == 0 || uid == 0 || uid == geteuid())
-		return false;
-	for (const struct app *app = apps->app; app; app = app->next)
-		n += app->uid == uid;
-	return n >= max;
+	return max && uid != 0 && uid != geteuid() && wmk_registry_user(apps, uid) >= max;
 }
 
 static int app_watch(struct app *app)
@@ -202,9 +178,10 @@ void wmk_apps_born(struct wmk_apps *apps, int socket)
 	app->deadline = now_ms() + apps->options.hello_ms;
 	bool too_many = apps->n_apps >= apps->options.max_apps || connections_of(apps, cred.pid) >= PER_PID_MAX ||
 			too_many_of(apps, cred.uid);
-	app->next = apps->app;
-	apps->app = app;
-	apps->n_apps++;
+	if (wmk_registry_enter(apps, app) < 0) {
+		wmk_app_free(app);
+		return;
+	}
 	if (too_many)
 		wmk_app_refuse(app, 0, -EMFILE, "too many applications are connected");
 	else if (app_watch(app) < 0)
@@ -275,7 +252,7 @@ int wmk_apps_run_once(struct wmk_apps *apps, int timeout_ms)
 		}
 	}
 	wmk_updates_turn(apps);
-	apps_sweep(apps);
+	wmk_registry_sweep(apps, false);
 	return apps->stop ? -ESHUTDOWN : n;
 }
 

@@ -138,10 +138,9 @@ int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, uid_
 {
 	int err = 0;
 
-	wmk_app_origin(app);
 	*is = (struct wmk_ctl_app){
-		.pid = (uint64_t)app->pid, .uid = app->uid, .gid = app->gid, .start_time = app->start_time,
-		.name = wmk_arena_text(arena, app->name), .exe = wmk_arena_text(arena, app->exe ? app->exe : ""),
+		.pid = (uint64_t)app->pid, .uid = app->uid, .gid = app->gid, .start_time = wmk_app_began(app),
+		.name = wmk_arena_text(arena, app->name), .exe = wmk_arena_text(arena, wmk_app_exe(app)),
 		.connected = app->socket >= 0,
 		.why = wmk_arena_text(arena, app->record && app->record->info.why ? app->record->info.why : ""),
 	};

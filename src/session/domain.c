@@ -77,16 +77,24 @@ static const char *exe_of(pid_t pid, char *exe, size_t size)
 	return exe;
 }
 
-void wmk_app_origin(struct app *app)
+uint64_t wmk_app_began(struct app *app)
 {
-	char exe[4096], state;
 	pid_t parent;
+	char state;
 
-	if (app->exe)
-		return;
-	if (!wmk_process_stat(app->pid, &parent, &app->start_time, &state))
+	if (!app->began_asked && !wmk_process_stat(app->pid, &parent, &app->start_time, &state))
 		app->start_time = 0;
-	app->exe = strdup(exe_of(app->pid, exe, sizeof(exe)));
+	app->began_asked = true;
+	return app->start_time;
+}
+
+const char *wmk_app_exe(struct app *app)
+{
+	char exe[4096];
+
+	if (!app->exe)
+		app->exe = strdup(exe_of(app->pid, exe, sizeof(exe)));
+	return app->exe ? app->exe : "";
 }
 
 static bool exec_is(const char *wanted, const char *exe)
@@ -148,12 +156,12 @@ bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app)
 
 	if (domain->kind == WMK_DOMAIN_USER)
 		return true;
-	wmk_app_origin(app);
-	bool in = root_is(domain, app->pid, app->start_time, app->exe);
+	const uint64_t began = wmk_app_began(app);
+	bool in = root_is(domain, app->pid, began, domain->kind == WMK_DOMAIN_EXEC ? wmk_app_exe(app) : NULL);
 
 	if (!domain->follow)
 		return in;
-	in = in || wmk_members_have(&channel->members, app->pid, app->start_time);
+	in = in || wmk_members_have(&channel->members, app->pid, began);
 	if (!in && !is_stranger(app, channel)) {
 		int is = -1;
 
@@ -165,7 +173,7 @@ bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app)
 			stranger_remember(app, channel);
 	}
 	if (in)
-		wmk_members_add(&channel->members, app->pid, app->start_time);
+		wmk_members_add(&channel->members, app->pid, began);
 	return in;
 }
 

@@ -137,8 +137,7 @@ static bool is_for(const struct rings *rings, struct app *app, const uint8_t uui
 		return false;
 	if (!trace->pid)
 		return true;
-	wmk_app_origin(app);
-	return trace->pid == app->pid && trace->start_time == app->start_time;
+	return trace->pid == app->pid && trace->start_time == wmk_app_began(app);
 }
 
 static struct rings *find(struct rings *list, struct app *app, const uint8_t uuid[16])

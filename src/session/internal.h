@@ -340,7 +340,7 @@ struct app_channel {
 };
 
 struct app {
-	struct app *next;
+	struct app *next, *next_of_bucket;   /* registry.c */
 	struct wmk_apps *apps;
 	struct source socket_source, pidfd_source;
 	enum app_state state;
@@ -351,7 +351,8 @@ struct app {
 	gid_t gid;
 	uint32_t slot, generation;       /* 0: none */
 	uint64_t image;                  /* what it said in HELLO */
-	uint64_t start_time;             /* 0: not asked yet (wmk_app_origin()) */
+	uint64_t start_time;             /* wmk_app_began() */
+	bool began_asked;
 	char *exe;
 	uint64_t *strangers;             /* serials of channels that it does not follow (domain.c); NULL: not asked yet */
 	struct wmk_in in;
@@ -379,6 +380,10 @@ struct update_part {
 	uint32_t number;                 /* of the SYNC */
 };
 
+#define WMK_PID_BUCKETS 1024u
+
+struct shard_user;
+
 struct wmk_apps {
 	struct wmk_apps_options options; /* defaults filled in */
 	struct wmk_tracing *tracing;
@@ -391,13 +396,28 @@ struct wmk_apps {
 	struct cds_wfcq_tail jobs_tail;
 	bool stop, timer_armed;
 	struct app *app;                 /* list */
+	struct app *by_pid[WMK_PID_BUCKETS];
+	struct shard_user *users;
 	unsigned n_apps;
+	bool some_left;                  /* closed or dead, or given their place to others: to be swept after this turn */
 	struct record **records;
 	unsigned n_records;
 	struct wmk_apps_stats stats;
 	uint32_t sync;
 	struct update_part *updates;
 };
+
+/* ── registry.c ── */
+/* -ENOMEM with a cause chain. */
+int wmk_registry_enter(struct wmk_apps *apps, struct app *app);
+/* Free those that are closed and whose process is dead, or that were never admitted (or all). Between turns only: epoll may name them. */
+void wmk_registry_sweep(struct wmk_apps *apps, bool all);
+/*
+ * The next of this process behind `after`, or the first. NULL: there is none, or the process is in a PID namespace where we see nobody (0),
+ * as any number of others may be.
+ */
+struct app *wmk_registry_process(struct wmk_apps *apps, pid_t pid, const struct app *after);
+unsigned wmk_registry_user(const struct wmk_apps *apps, uid_t uid);
 
 /* ── app.c ── */
 /* Deal with what the socket has, and send what is queued. The application may be closed afterwards, never freed. */
@@ -415,8 +435,10 @@ void wmk_app_refuse(struct app *app, uint32_t request, int err, const char *word
 void wmk_app_notify(struct app *app);
 /* In words; its events if `what` asks for them. */
 int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, uid_t whose, struct wmk_ctl_app *is, struct wmk_arena *arena);
-/* Ask the kernel when it began and what it executes, once. */
-void wmk_app_origin(struct app *app);
+/* Ask the kernel, once: when it began (0: hidden), and what it executes. */
+uint64_t wmk_app_began(struct app *app);
+/* "": hidden, or gone. */
+const char *wmk_app_exe(struct app *app);
 void wmk_app_free(struct app *app);
 
 /* ── shadow.c ── */

@@ -161,14 +161,7 @@ void wmk_apps_close(struct wmk_apps *apps)
 	if (!apps)
 		return;
 	jobs_end(apps);
-	while (apps->app) {
-		struct app *app = apps->app;
-
-		apps->app = app->next;
-		if (app->slot)
-			wmk_slot_give(apps->tracing, app->slot);
-		wmk_app_free(app);
-	}
+	wmk_registry_sweep(apps, true);
 	close_if_open(apps->epoll);
 	close_if_open(apps->listener);
 	close_if_open(apps->timer);

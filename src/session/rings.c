@@ -367,9 +367,7 @@ struct rings *wmk_rings_for(struct wmk_session_channel *channel, struct app *app
 {
 	bool own = channel->is.buffers == WMK_BUFFERS_PID;
 
-	if (own)
-		wmk_app_origin(app);
-	return rings_get(channel, app->uid, own ? app->pid : 0, own ? app->start_time : 0, app->name);
+	return rings_get(channel, app->uid, own ? app->pid : 0, own ? wmk_app_began(app) : 0, app->name);
 }
 
 struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid)
