@@ -150,6 +150,14 @@ void wmk_channels_leave(struct wmk_conn *conn, bool keep)
 	}
 }
 
+bool wmk_channels_orphaned(unsigned place)
+{
+	for (const struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
+		if (!channel->conn && channel->place == place)
+			return true;
+	return false;
+}
+
 int wmk_channels_hand_back(struct wmk_conn *conn)
 {
 	int err = 0;

@@ -23,6 +23,8 @@ struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t numbe
 int wmk_channel_take(struct wmk_conn *conn, const struct wmk_channel_msg *msg, int *fd);
 /* The connection is about to close: its channels become orphans (at most as many as one connection may have), or go. */
 void wmk_channels_leave(struct wmk_conn *conn, bool keep);
+/* Is something of an earlier controller in this place kept, to be handed back to the next? Lock held. */
+bool wmk_channels_orphaned(unsigned place);
 /* Tell the controller of the sets that are here from the one before it: RINGS. 0 or -errno. */
 int wmk_channels_hand_back(struct wmk_conn *conn);
 /* The controller has sent all that it wants: what it has not confirmed goes. */

@@ -117,7 +117,8 @@ int wmk_conn_announce(struct wmk_conn *conn)
 	uint32_t n = wmk_tracer.n_events;
 	int err = 0;
 
-	if (!conn->welcomed || (conn->sent_any && conn->sent_batch == wmk_tracer.changes))
+	/* With HELLO, and one message is all that the controller has to read; but what is handed back comes first, and that asks for WELCOME. */
+	if ((!conn->welcomed && wmk_channels_orphaned(conn->place)) || (conn->sent_any && conn->sent_batch == wmk_tracer.changes))
 		return 0;
 	if (n > conn->n_announced) {
 		uint32_t *more = realloc(conn->announced, n * sizeof(*more));

@@ -322,7 +322,11 @@ static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 	bool reclaimed;
 
 	wmk_lock();
-	if (helper.polling || wmk_tracer.channels)
+	bool talks = wmk_tracer.channels != NULL;
+
+	for (unsigned i = 0; i < helper.n_places; i++)
+		talks |= helper.places[i].conn.sock >= 0;
+	if (talks)
 		wmk_modules_scan();
 	for (unsigned i = 0; i < helper.n_places; i++) {
 		if (helper.places[i].conn.sock >= 0)

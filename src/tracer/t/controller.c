@@ -107,10 +107,10 @@ static void on_frame(struct controller *c, struct app *app, const struct wmk_fra
 		.flags = c->options.persist ? WMK_WELCOME_PERSIST : 0 };
 	uint32_t value = 0;
 
+	if (c->options.silent || (c->options.first_only && app != c->apps))
+		return;
 	switch (frame->type) {
 	case WMK_MSG_HELLO:
-		if (c->options.silent || (c->options.first_only && app != c->apps))
-			break;
 		wmk_out_frame(&app->out, WMK_MSG_WELCOME, 0, &welcome, sizeof(welcome), -1);
 		if (!c->channel_away)
 			send_channel(c, app, CHANNEL);
