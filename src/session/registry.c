@@ -3,7 +3,7 @@
  * registry.c - the applications of a shard: all of them in a list, those of one process in a bucket, how many each user has.
  *
  * Only the shard's thread comes here (all connections of a process are in the same shard), so nothing of it needs to be lock-free.
- * Registration asks by process four times and by user once: walking through all applications cost a third of it when there were a thousand.
+ * Registration asks by process four times and by user once, and there may be thousands.
  */
 #include "session/internal.h"
 
