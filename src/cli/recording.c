@@ -137,13 +137,14 @@ static int rings_clear(void *rings)
 	return wmk_error(-ENOTSUP, "what is recorded of one program's run is not cleared on the way");
 }
 
-static void rings_counts(void *rings, struct wmk_ctl_counts *counts)
+static int rings_counts(void *rings, struct wmk_ctl_counts *counts)
 {
 	struct wmk_consumer_stats stats;
 
 	wmk_consumer_stats(rings, &stats);
 	counts->records += stats.records;
 	counts->lost += stats.lost;
+	return 0;
 }
 
 static void rings_poke(void *rings)

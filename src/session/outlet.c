@@ -22,6 +22,7 @@
 
 #define START_MS 10000
 #define ASK_MS 5000
+#define COUNT_MS 1000              /* who looks at a session does not wait for long: what was told last will do */
 #define NO_STREAM UINT32_MAX
 #define WRITE_MS 60000               /* everything that was committed goes to disk */
 
@@ -556,14 +557,15 @@ static int rings_clear(void *data)
 	return rings->next ? 0 : wmk_consumer_link_clear(rings->trace->outlet->link, rings->trace->number, WRITE_MS);
 }
 
-/* When the consumer does not answer: what it said last. */
-static void rings_counts(void *data, struct wmk_ctl_counts *counts)
+static int rings_counts(void *data, struct wmk_ctl_counts *counts)
 {
 	struct out_rings *rings = data;
+	int err = rings->stopped || rings->trace->outlet->leaving ? 0 : ask(rings, wmk_consumer_link_stats, COUNT_MS);
 
-	if (!rings->stopped && !rings->trace->outlet->leaving && ask(rings, wmk_consumer_link_stats, ASK_MS) < 0)
+	if (err < 0)
 		wmk_error_clear();
 	*counts = rings->counts;
+	return err;
 }
 
 static void rings_poke(void *data)

@@ -94,17 +94,19 @@ static void counts_replace(struct wmk_ctl_counts *sum, const struct wmk_ctl_coun
 }
 
 /* Unlocked; `into` is where they were counted last. */
-static void count(struct rings *rings, struct wmk_ctl_counts *into)
+static int count(struct rings *rings, struct wmk_ctl_counts *into)
 {
 	struct wmk_session *session = rings->session;
 	struct wmk_ctl_counts now = { 0 };
 
-	session->tracing->options.outlet->rings_counts(rings->outlet, &now);
+	int err = session->tracing->options.outlet->rings_counts(rings->outlet, &now);
+
 	pthread_mutex_lock(&session->lock);
 	if (into)
 		counts_replace(into, &rings->counts, &now);
 	rings->counts = now;
 	pthread_mutex_unlock(&session->lock);
+	return err;
 }
 
 void wmk_session_count(struct wmk_session *session)
@@ -115,8 +117,9 @@ void wmk_session_count(struct wmk_session *session)
 		return;
 	begin(session);
 	pthread_mutex_unlock(&session->lock);
-	for (struct rings *one = rings; one; one = one->next)
-		count(one, NULL);
+	/* where one is not answered for, the others would not be either */
+	for (struct rings *one = rings; one && count(one, NULL) == 0; one = one->next)
+		;
 	pthread_mutex_lock(&session->lock);
 	end(session);
 }

@@ -54,8 +54,8 @@ def contexts_while_it_records(case):
         made = [0, 0]
 
         def emit(which):
-            programs[which]('emit 20')
-            made[which] += 20
+            programs[which]('emit 5')
+            made[which] += 5
 
         had = [list(made)]
         for context in contexts:

@@ -60,10 +60,11 @@ static int nothing(void *rings)
 	return 0;
 }
 
-static void rings_counts(void *rings, struct wmk_ctl_counts *counts)
+static int rings_counts(void *rings, struct wmk_ctl_counts *counts)
 {
 	(void)rings;
 	counts->records += 1;
+	return 0;
 }
 
 static void rings_poke(void *rings)

@@ -42,7 +42,7 @@ static int rings_open(void *trace, const struct wmk_rings_info *info, struct way
 }
 
 static int nothing(void *rings) { (void)rings; return 0; }
-static void counts(void *rings, struct wmk_ctl_counts *sum) { (void)rings; (void)sum; }
+static int counts(void *rings, struct wmk_ctl_counts *sum) { (void)rings; (void)sum; return 0; }
 static void done(void *rings) { (void)rings; }
 
 static const struct wmk_outlet_ops ops = {

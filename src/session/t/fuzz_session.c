@@ -49,10 +49,11 @@ static int nothing(void *rings)
 	return rings == NULL;
 }
 
-static void no_counts(void *rings, struct wmk_ctl_counts *counts)
+static int no_counts(void *rings, struct wmk_ctl_counts *counts)
 {
 	(void)rings;
 	(void)counts;
+	return 0;
 }
 
 static void no_answer(void *rings)

@@ -139,11 +139,12 @@ static int rings_clear(void *data)
 }
 
 /* Ten for each. */
-static void rings_counts(void *data, struct wmk_ctl_counts *counts)
+static int rings_counts(void *data, struct wmk_ctl_counts *counts)
 {
 	at_disk(((struct world_rings *)data)->world);
 	counts->records += 10;
 	counts->lost += 1;
+	return 0;
 }
 
 static void rings_poke(void *data)

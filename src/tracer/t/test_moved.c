@@ -104,7 +104,7 @@ static void each_record_once(void **state)
 
 	(void)state;
 	assert_true(controller_wait_done(c, 1));
-	for (unsigned i = 0; i < rounds(200); i++) {
+	for (unsigned i = 0; i < rounds(100); i++) {
 		struct pollfd done = { .fd = out, .events = POLLIN };
 
 		assert_int_equal(write(in, &byte, 1), 1);
