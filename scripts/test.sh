@@ -22,7 +22,7 @@ builds=(
 	"gcc-testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||base ring tracer points"
 	"no-rseq|--buildtype=release|norseq|ring tracer threads"
 	"clang|--buildtype=release -Dfuzz=false||base schema wire ring ctf store tracer ctl cli session"
-	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=false|asan|-model -tree -front -machines -builds -threads"
+	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=false|asan|-model -tree -front -machines -builds -threads -ring-claims"
 	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|ring ring-claims store consumer ctl session tracer-threads daemons tests-daemon"
 )
 declare -A compiler=([clang]="clang clang++") share=([no-rseq]=gcc-release)
