@@ -318,7 +318,10 @@ static void test_clear(void **state)
 			assert_int_equal(s.rig.stats.records + s.rig.stats.lost + s.rig.stats.packets + s.rig.stats.streams, 0);
 		}
 		assert_int_equal(rig_record(&s.rig, 3, 0, 77), 77);
-		assert_int_equal(record(s.writers[1], 0, 3000) < 3000, 1);
+		/* (A consumer that runs may make room for all of them.) */
+		const uint64_t kept = record(s.writers[1], 0, 3000);
+
+		assert_true(running || kept < 3000);
 		assert_int_equal(wmk_consumer_remove_set(s.rig.consumer, s.sets[1], NULL), 0);
 		assert_int_equal(wmk_consumer_remove_set(s.rig.consumer, s.sets[2], NULL), 0);
 		assert_int_equal(access(rig_path(&s.rig, "more2_0"), F_OK), -1);
