@@ -13,20 +13,21 @@ cd "$(dirname "$0")/.."
 
 # name | what meson is told | test setup | suites of the short run (empty: all; -NAME: not that one); --long runs more
 # What does not depend on how the programs are built, or is compiled anew by its test, runs once: models, the tree, the header's matrix.
-# A build runs those suites that it can make fail: in no-rseq the rings and all that records, in tsan what has threads and no assembly.
-# --long does all rounds in gcc-release, and in gcc-testpoints of what needs test points. no-rseq, clang and the sanitizers then run all
+# A build runs those suites that it can make fail: in no-rseq the rings (which is what the suite ring-claims is) and all that records, in
+# tsan, also without sequences, what has threads and no assembly. The build with test points is clang's, with all that clang may compile
+# in another way.
+# --long does all rounds in gcc-release, and in testpoints of what needs them. no-rseq, clang's release and the sanitizers then run all
 # suites that they can make fail, a tenth of the rounds. In the short run, which does a tenth, the sanitizers, under which everything is
 # slow, do a twentieth or less.
 builds=(
-	"gcc-release|--buildtype=release||"
-	"gcc-testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||base ring tracer points"
+	"gcc-release|--buildtype=release||-ring-claims"
+	"testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||base schema wire ring ctf store tracer ctl cli session points"
 	"no-rseq|--buildtype=release|norseq|ring tracer threads"
-	"clang|--buildtype=release -Dfuzz=false||base schema wire ring ctf store tracer ctl cli session"
 	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=false|asan|-model -tree -front -machines -builds -threads -ring-claims"
-	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|ring ring-claims store consumer ctl session tracer-threads daemons tests-daemon"
+	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|ring store consumer ctl session tracer-threads daemons tests-daemon"
 )
-declare -A compiler=([clang]="clang clang++") share=([no-rseq]=gcc-release)
-all_rounds=" gcc-release gcc-testpoints "
+declare -A compiler=([testpoints]="clang clang++" [clang]="clang clang++") share=([no-rseq]=gcc-release)
+all_rounds=" gcc-release testpoints "
 
 long=0 setup=1 only=()
 while [ $# -gt 0 ]; do
@@ -45,6 +46,7 @@ unset WAYMARK_RUNDIR WAYMARK_TRACE_DIR WAYMARK_DISABLE WAYMARK_REGISTER_TIMEOUT 
 export LC_ALL=C.UTF-8
 
 started=$SECONDS
+[ $long = 1 ] && builds+=("clang|--buildtype=release -Dfuzz=false||-model -tree -front -machines")
 if [ $setup = 1 ]; then
 	args=()
 	[ $long = 1 ] && args+=(--long)
@@ -89,7 +91,8 @@ for build in "${builds[@]}"; do
 	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 4)
 	[ -n "$env" ] && args+=(--setup "$env")
 	case $long:$name in
-	1:no-rseq | 1:clang | 1:asan) suites="-model -tree -front -machines" ;;
+	1:gcc-release) suites= ;;
+	1:no-rseq | 1:asan) suites="-model -tree -front -machines" ;;
 	1:tsan) suites+=" tests" ;;
 	esac
 	for suite in $suites; do
