@@ -19,28 +19,6 @@
 #include "session/internal.h"
 #include "world.h"
 
-#define locked(session, what) do { \
-		assert_int_equal(wmk_session_lock(session), 0); \
-		what; \
-		wmk_session_unlock(session); \
-	} while (0)
-
-static struct wmk_session_channel *add(struct wmk_session *session, const char *name, uint32_t key, const char *pattern)
-{
-	struct wmk_ctl_channel options = world_channel_options(name, key);
-
-	return world_channel(session, &options, pattern);
-}
-
-static void assert_words(const char *part)
-{
-	char words[600];
-
-	wmk_error_text(words, sizeof(words));
-	if (!strstr(words, part))
-		fail_msg("'%s' does not say '%s'", words, part);
-}
-
 /* ── the end of a session ────────────────────────────────────────────────────────────────────────────── */
 
 static void test_destroy(void **state)
@@ -54,7 +32,7 @@ static void test_destroy(void **state)
 	world_open(&w, 2);
 	struct wmk_session *s = world_session(&w, "s"), *again, **all = NULL;
 
-	add(s, "ch", 0, "*");
+	world_add(s, "ch", 0, "*");
 	world_start(&w, s);
 	proc_start(0, 1, 0x3);
 	struct wmk_session *stale = wmk_session_get(w.tracing, getuid(), "s");
@@ -65,10 +43,10 @@ static void test_destroy(void **state)
 	wmk_session_unlock(s);
 	assert_null(wmk_session_get(w.tracing, getuid(), "s"));
 	assert_int_equal(wmk_session_lock(stale), -ENOENT);
-	assert_words("'s'");
+	world_words("'s'");
 	/* a namesake, while the first is not even told to programs */
 	again = world_session(&w, "s");
-	add(again, "ch", 1, "*");
+	world_add(again, "ch", 1, "*");
 	world_start(&w, again);
 	assert_int_equal(proc_enabled(1, 1), 0x3);
 	/* a program that comes in between knows nothing of the first */
@@ -112,7 +90,7 @@ static void test_destroy_closed(void **state)
 	for (int i = 0; i < 2; i++) {
 		struct wmk_session *s = world_session(&w, "s");
 
-		add(s, "ch", 0, "*");
+		world_add(s, "ch", 0, "*");
 		world_start(&w, s);
 		proc_start(0, 1, 0x3);
 		if (i == 1)              /* and comes back: with what it had before */
@@ -165,15 +143,15 @@ static void test_closed_unasked(void **state)
 	world_prepare(&w);
 	world_open(&w, 1);
 	struct wmk_session *s = world_session(&w, "s");
-	struct wmk_session_channel *ch = add(s, "ch", 0, "*");
+	struct wmk_session_channel *ch = world_add(s, "ch", 0, "*");
 
 	world_start(&w, s);
 	proc_start(0, 1, 0x3)->mute = true;
-	locked(s, wmk_session_channel_switch(ch, false));
+	world_locked(s, wmk_session_channel_switch(ch, false));
 	assert_int_equal(wmk_tracing_update(w.tracing, s, 0, NULL, NULL), 0);
 	assert_int_equal(proc_bid(1, PROC_CLOSE, 0), 0);
 	for (int i = 0; i < 5; i++) {
-		locked(s, wmk_session_channel_switch(ch, i % 2 == 0));
+		world_locked(s, wmk_session_channel_switch(ch, i % 2 == 0));
 		world_update(&w, s);
 	}
 	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, (uid_t)-1, (uid_t)-1, &apps, &arena), 0);
@@ -208,20 +186,20 @@ static void test_describe(void **state)
 	world_prepare(&w);
 	world_open(&w, 1);
 	struct wmk_session *s = world_session(&w, "s");
-	struct wmk_session_channel *ch = add(s, "ch", 0, "t*");
+	struct wmk_session_channel *ch = world_add(s, "ch", 0, "t*");
 
 	world_channel(s, &pid, "net");
-	locked(s, assert_int_equal(wmk_session_rule_add(ch, &rule), 0); wmk_session_rule_disable(ch, "t*"));
+	world_locked(s, assert_int_equal(wmk_session_rule_add(ch, &rule), 0); wmk_session_rule_disable(ch, "t*"));
 	world_start(&w, s);
 	proc_start(0, 1, WORLD_ALL);
 	proc_start(0, 2, WORLD_ALL);
 	proc_kill(1);
 	world_wait(&w, &w.ended, 1);
-	locked(s, assert_int_equal(wmk_session_describe(s, &is, &arena), 0));
+	world_locked(s, assert_int_equal(wmk_session_describe(s, &is, &arena), 0));
 	assert_int_equal(is.counts.records, 30);
-	locked(s, wmk_session_reap(s));
+	world_locked(s, wmk_session_reap(s));
 	assert_int_equal(w.rings_open, 2);
-	locked(s, assert_int_equal(wmk_session_describe(s, &is, &arena), 0));
+	world_locked(s, assert_int_equal(wmk_session_describe(s, &is, &arena), 0));
 	assert_int_equal(is.counts.records, 30);         /* those of closed rings are kept */
 	assert_int_equal(is.counts.lost, 3);
 	assert_string_equal(is.path, "/nowhere");
@@ -244,7 +222,7 @@ static void test_describe(void **state)
 	assert_string_equal(((const char *const *)rules[1].exclusions.items)[0], "*:sent");
 	assert_int_equal(rules[1].level, 6);
 	/* emptied: nothing was ever recorded, not even into what is closed */
-	locked(s, assert_int_equal(wmk_session_clear(s), 0); assert_int_equal(wmk_session_describe(s, &is, &arena), 0));
+	world_locked(s, assert_int_equal(wmk_session_clear(s), 0); assert_int_equal(wmk_session_describe(s, &is, &arena), 0));
 	assert_int_equal(is.counts.records, 20);
 	assert_int_equal(world_rings(&w, "s", "ch", "uid")->cleared, 1);
 	wmk_arena_free(&arena);
@@ -274,7 +252,7 @@ static void test_list(void **state)
 	world_open(&w, 3);
 	struct wmk_session *s = world_session(&w, "s");
 
-	add(s, "ch", 0, "shop:lost");
+	world_add(s, "ch", 0, "shop:lost");
 	world_start(&w, s);
 	proc_start(0, 1, 0x424);         /* lost, drop, paid with two fields */
 	proc_start(0, 2, 0x1);

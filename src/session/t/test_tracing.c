@@ -17,29 +17,7 @@
 #include "session/internal.h"
 #include "world.h"
 
-#define locked(session, what) do { \
-		assert_int_equal(wmk_session_lock(session), 0); \
-		what; \
-		wmk_session_unlock(session); \
-	} while (0)
-
 static const struct wmk_ctl_domain user = { .kind = WMK_DOMAIN_USER };
-
-static struct wmk_session_channel *add(struct wmk_session *session, const char *name, uint32_t key, const char *pattern)
-{
-	struct wmk_ctl_channel options = world_channel_options(name, key);
-
-	return world_channel(session, &options, pattern);
-}
-
-static void assert_words(const char *part)
-{
-	char words[600];
-
-	wmk_error_text(words, sizeof(words));
-	if (!strstr(words, part))
-		fail_msg("'%s' does not say '%s'", words, part);
-}
 
 /* Each session has rings and ids of its own; what happens to one is nothing to the other. */
 static void test_several(void **state)
@@ -51,8 +29,8 @@ static void test_several(void **state)
 	world_open(&w, 2);
 	struct wmk_session *a = world_session(&w, "a"), *b = world_session(&w, "b");
 
-	add(a, "ch", 0, "shop");
-	add(b, "ch", 1, "*");
+	world_add(a, "ch", 0, "shop");
+	world_add(b, "ch", 1, "*");
 	proc_start(0, 1, 0x0c);          /* lost, rx */
 	proc_start(0, 2, 0x07);          /* paid, sent, lost */
 	assert_null(proc_channel(1, 0));         /* nothing is told of what does not record */
@@ -96,7 +74,7 @@ static void test_several(void **state)
 	assert_false(world_rings(&w, "b", "ch", "uid")->closed);
 	/* the same name, and nothing else of it */
 	a = world_session(&w, "a");
-	add(a, "ch", 2, "shop:sent");
+	world_add(a, "ch", 2, "shop:sent");
 	world_start(&w, a);
 	assert_int_equal(proc_enabled(2, 2), 0x02);
 	assert_int_equal(proc_channel(2, 2)->ids[1], 0);
@@ -145,7 +123,7 @@ static void test_rules(void **state)
 	world_prepare(&w);
 	world_open(&w, 1);
 	struct wmk_session *session = world_session(&w, "s");
-	struct wmk_session_channel *channel = add(session, "ch", 0, NULL);
+	struct wmk_session_channel *channel = world_add(session, "ch", 0, NULL);
 
 	proc_start(0, 1, WORLD_ALL);
 	world_start(&w, session);
@@ -178,54 +156,54 @@ static void test_rules_again(void **state)
 	world_prepare(&w);
 	world_open(&w, 1);
 	struct wmk_session *s = world_session(&w, "s");
-	struct wmk_session_channel *channel = add(s, "ch", 0, NULL);
+	struct wmk_session_channel *channel = world_add(s, "ch", 0, NULL);
 
 	proc_start(0, 1, WORLD_ALL);
 	world_start(&w, s);
-	locked(s, assert_int_equal(wmk_session_rule_add(channel, &shop), 0); assert_int_equal(wmk_session_rule_add(channel, &severe), 0);
+	world_locked(s, assert_int_equal(wmk_session_rule_add(channel, &shop), 0); assert_int_equal(wmk_session_rule_add(channel, &severe), 0);
 	       assert_int_equal(wmk_session_rule_add(channel, &net), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x41f);
-	locked(s, assert_int_equal(wmk_session_rule_disable(channel, "net:?x"), 1);
+	world_locked(s, assert_int_equal(wmk_session_rule_disable(channel, "net:?x"), 1);
 	       assert_int_equal(wmk_session_rule_disable(channel, "net:?x"), 0); assert_int_equal(wmk_session_rule_disable(channel, "n*"), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x407);
 	/* all with that pattern; then one of them again, and twice is once */
-	locked(s, assert_int_equal(wmk_session_rule_disable(channel, "shop"), 2); assert_int_equal(wmk_session_rule_add(channel, &severe), 0);
+	world_locked(s, assert_int_equal(wmk_session_rule_disable(channel, "shop"), 2); assert_int_equal(wmk_session_rule_add(channel, &severe), 0);
 	       assert_int_equal(wmk_session_rule_add(channel, &severe), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x006);
 	assert_int_equal(wmk_session_channel_options(channel)->rules.n, 3);
-	locked(s, assert_int_equal(wmk_session_rule_disable(channel, NULL), 1));
+	world_locked(s, assert_int_equal(wmk_session_rule_disable(channel, NULL), 1));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0);
 	assert_int_equal(wmk_session_lock(s), 0);
 	assert_int_equal(wmk_session_rule_add(channel, &bad), -EINVAL);
-	assert_words("log levels");
+	world_words("log levels");
 	bad = (struct wmk_ctl_rule){ .pattern = "*", .level_op = WMK_LEVEL_BETWEEN, .level = 6, .level_to = 5 };
 	assert_int_equal(wmk_session_rule_add(channel, &bad), -EINVAL);
 	bad = (struct wmk_ctl_rule){ .pattern = "*", .level_op = WMK_LEVEL_BETWEEN + 1 };
 	assert_int_equal(wmk_session_rule_add(channel, &bad), -EINVAL);
 	bad = (struct wmk_ctl_rule){ .pattern = "a[" };
 	assert_int_equal(wmk_session_rule_add(channel, &bad), -EINVAL);
-	assert_words("[");
+	world_words("[");
 	bad = (struct wmk_ctl_rule){ .pattern = NULL };
 	assert_int_equal(wmk_session_rule_add(channel, &bad), -EINVAL);
 	bad = (struct wmk_ctl_rule){ .pattern = "*", .exclusions = { &bad.pattern, 65 } };
 	assert_int_equal(wmk_session_rule_add(channel, &bad), -E2BIG);
 	wmk_session_unlock(s);
 	/* events that come later, and go */
-	locked(s, assert_int_equal(wmk_session_rule_add(channel, &shop), 0));
+	world_locked(s, assert_int_equal(wmk_session_rule_add(channel, &shop), 0));
 	world_update(&w, s);
 	proc_start(0, 2, 0x08);
 	assert_null(proc_channel(2, 0));
 	assert_int_equal(proc_bid(2, PROC_EVENTS, 0x15), 0);
 	assert_int_equal(proc_enabled(2, 0), 0x05);
 	assert_int_equal(proc_bid(2, PROC_GONE, 0), 0);
-	locked(s, wmk_session_rule_disable(channel, NULL));
+	world_locked(s, wmk_session_rule_disable(channel, NULL));
 	world_update(&w, s);             /* nothing is told of what is gone */
 	assert_int_equal(proc_enabled(2, 0), 0);
-	locked(s, assert_int_equal(wmk_session_rule_add(channel, &shop), 0));
+	world_locked(s, assert_int_equal(wmk_session_rule_add(channel, &shop), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(2, 0), 0x04);
 	wmk_session_put(s);
@@ -250,23 +228,23 @@ static void test_channels(void **state)
 	assert_int_equal(wmk_session_channel_find(s, &user, "", &found), -ENOENT);
 	assert_int_equal(wmk_session_start(s), -ENODATA);
 	wmk_session_unlock(s);
-	struct wmk_session_channel *one = add(s, "one", 0, "shop:*");
+	struct wmk_session_channel *one = world_add(s, "one", 0, "shop:*");
 
 	world_start(&w, s);
 	proc_start(0, 1, WORLD_ALL);
 	assert_int_equal(proc_enabled(1, 0), 0x407);
 	/* more while it records: an event stays with the first that wants it */
-	struct wmk_session_channel *two = add(s, "two", 1, "*");
+	struct wmk_session_channel *two = world_add(s, "two", 1, "*");
 
 	assert_null(proc_channel(1, 1));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x407);
 	assert_int_equal(proc_enabled(1, 1), WORLD_ALL & ~0x407u);
-	locked(s, wmk_session_channel_switch(one, false));
+	world_locked(s, wmk_session_channel_switch(one, false));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0);
 	assert_int_equal(proc_enabled(1, 1), WORLD_ALL);
-	locked(s, wmk_session_channel_switch(one, true); wmk_session_channel_switch(two, false));
+	world_locked(s, wmk_session_channel_switch(one, true); wmk_session_channel_switch(two, false));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x407);
 	assert_int_equal(proc_enabled(1, 1), 0);
@@ -275,121 +253,19 @@ static void test_channels(void **state)
 	assert_ptr_equal(found, two);
 	assert_int_equal(wmk_session_channel_find(s, &user, NULL, &found), -ENOTUNIQ);
 	assert_int_equal(wmk_session_channel_find(s, &user, "three", &found), -ENOENT);
-	assert_words("three");
+	world_words("three");
 	assert_int_equal(wmk_session_channel_find(s, &(struct wmk_ctl_domain){ .kind = WMK_DOMAIN_PID, .pid = 5 }, "one", &found), -ENOENT);
 	assert_int_equal(wmk_session_context_add(two, "nonsense"), -EINVAL);
 	assert_int_equal(wmk_session_start(s), -EALREADY);
 	wmk_session_unlock(s);
-	struct wmk_session_channel *three = add(s, "three", 2, "net");
+	struct wmk_session_channel *three = world_add(s, "three", 2, "net");
 
-	locked(s, assert_int_equal(wmk_session_context_add(three, "vpid"), 0); assert_int_equal(wmk_session_context_add(three, "cpu_id"), 0);
+	world_locked(s, assert_int_equal(wmk_session_context_add(three, "vpid"), 0); assert_int_equal(wmk_session_context_add(three, "cpu_id"), 0);
 	       assert_int_equal(wmk_session_context_add(three, "vpid"), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 2), 0x38);
 	assert_int_equal(proc_channel(1, 2)->n_contexts, 2);
 	assert_int_equal(wmk_session_channel_options(three)->contexts.n, 2);
-	world_destroy(&w, s);
-	proc_kill(1);
-	world_close(&w);
-}
-
-/* How many ring sets of the session a consumer has, by its streams' name. */
-static unsigned rings_named(struct world *w, const char *name)
-{
-	unsigned n = 0;
-
-	pthread_mutex_lock(&w->lock);
-	for (const struct world_rings *rings = w->rings; rings; rings = rings->next)
-		n += strcmp(rings->channel, name) == 0;
-	pthread_mutex_unlock(&w->lock);
-	return n;
-}
-
-/* A channel that has recorded is given contexts: each event that is enabled moves, each that comes later is enabled in the new rings. */
-static void test_layouts(void **state)
-{
-	struct world w;
-
-	(void)state;
-	world_prepare(&w);
-	world_open(&w, 1);
-	struct wmk_session *s = world_session(&w, "s");
-	struct wmk_session_channel *one = add(s, "one", 0, "shop:*"), *two = add(s, "two", 1, "net");
-
-	locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));
-	world_start(&w, s);
-	proc_start(0, 1, 0x07);
-	assert_int_equal(proc_enabled(1, 0), 0x07);
-	const struct proc_channel was = *proc_channel(1, 0);
-
-	locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));            /* has it: nothing changes */
-	world_update(&w, s);
-	assert_int_equal(proc_channel(1, 0)->inode, was.inode);
-	/* two contexts are one change; what comes before the programs hear of it is not lost either */
-	locked(s, assert_int_equal(wmk_session_context_add(one, "vtid"), 0); assert_int_equal(wmk_session_context_add(one, "ip"), 0));
-	assert_int_equal(proc_channel(1, 0)->inode, was.inode);
-	world_update(&w, s);
-	assert_int_equal(proc_channel(1, 0)->n_contexts, 3);
-	assert_int_not_equal(proc_channel(1, 0)->inode, was.inode);
-	assert_int_equal(proc_enabled(1, 0), 0x07);
-	assert_int_equal(proc_at(1)->moves, 3);
-	assert_int_equal(rings_named(&w, "one"), 1);
-	assert_int_equal(rings_named(&w, "one~2"), 1);
-	/* later: an event, a program, another rule, an end of a rule */
-	assert_int_equal(proc_bid(1, PROC_EVENTS, 0x438), 0);
-	assert_int_equal(proc_enabled(1, 0), 0x407);
-	proc_start(0, 2, WORLD_ALL);
-	assert_int_equal(proc_enabled(2, 0), 0x407);
-	assert_int_equal(proc_channel(2, 0)->inode, proc_channel(1, 0)->inode);
-	locked(s, assert_int_equal(wmk_session_rule_disable(one, NULL), 1));
-	world_update(&w, s);
-	assert_int_equal(proc_enabled(1, 0), 0);
-	/* of a channel that no program records into */
-	locked(s, assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "disk:*" }), 0);
-	       assert_int_equal(wmk_session_context_add(one, "cpu_id"), 0));
-	world_update(&w, s);
-	assert_int_equal(proc_channel(1, 0)->n_contexts, 3);
-	assert_int_equal(proc_channel(2, 0)->n_contexts, 4);
-	assert_int_equal(proc_enabled(2, 0), 0xc0);
-	assert_int_equal(rings_named(&w, "one~3"), 1);
-	/* the other channel has nothing of it */
-	assert_int_equal(rings_named(&w, "two"), 1);
-	assert_int_equal(wmk_session_channel_options(two)->contexts.n, 0);
-	/* while it is stopped, and metadata written anew: what was declared is declared once */
-	locked(s, wmk_session_stop(s); assert_int_equal(wmk_session_context_add(two, "procname"), 0));
-	world_update(&w, s);
-	assert_int_equal(proc_enabled(2, 1), 0);
-	world_start(&w, s);
-	assert_int_equal(proc_enabled(2, 1), 0x38);
-	assert_int_equal(proc_channel(2, 1)->n_contexts, 1);
-	assert_int_equal(rings_named(&w, "two~2"), 1);
-	world_destroy(&w, s);
-	proc_kill(1);
-	proc_kill(2);
-	world_close(&w);
-}
-
-/* Rings of another layout are counted with the rest: what cannot have them is refused, and is as it was. */
-static void test_layout_without_room(void **state)
-{
-	struct world w;
-
-	(void)state;
-	world_prepare(&w);
-	w.options.max_ring_bytes = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2;           /* of one */
-	world_open(&w, 1);
-	struct wmk_session *s = world_session(&w, "s");
-	struct wmk_session_channel *one = add(s, "one", 0, "shop:*");
-
-	world_start(&w, s);
-	proc_start(0, 1, WORLD_ALL);
-	locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), -ENOBUFS));
-	assert_words("are the limit");
-	assert_int_equal(wmk_session_channel_options(one)->contexts.n, 0);
-	world_update(&w, s);
-	assert_int_equal(proc_enabled(1, 0), 0x407);
-	assert_int_equal(proc_channel(1, 0)->n_contexts, 0);
-	assert_int_equal(proc_at(1)->moves, 0);
 	world_destroy(&w, s);
 	proc_kill(1);
 	world_close(&w);
@@ -431,7 +307,7 @@ static void test_options(void **state)
 		wmk_error_clear();
 		if (wmk_session_channel_add(s, &table[i].options, &channel) != table[i].err)
 			fail_msg("option %u is not refused", i);
-		assert_words(table[i].words);
+		world_words(table[i].words);
 	}
 	assert_int_equal(wmk_session_channel_add(s, &(struct wmk_ctl_channel){ .name = "x", .subbuf_size = 5000, .n_subbufs = 1,
 			 .mode = WMK_MODE_OVERWRITE }, &channel), 0);
@@ -444,7 +320,7 @@ static void test_options(void **state)
 	assert_int_equal(wmk_session_channel_options(channel)->field_limit, 65536);
 	assert_int_equal(wmk_session_channel_add(s, &(struct wmk_ctl_channel){ .name = "y", .domain = { .kind = WMK_DOMAIN_PID, .pid = 7 } },
 			 &channel), -EEXIST);
-	assert_words("'y'");
+	world_words("'y'");
 	wmk_session_unlock(s);
 	wmk_session_put(s);
 	world_close(&w);
@@ -459,7 +335,7 @@ static void assert_create(struct world *w, struct wmk_session_options options, i
 	wmk_error_clear();
 	assert_int_equal(wmk_session_create(w->tracing, &options, &session), err);
 	if (err)
-		assert_words(words);
+		world_words(words);
 	else
 		wmk_session_put(session);
 }
@@ -491,18 +367,18 @@ static void test_limits(void **state)
 	assert_create(&w, (struct wmk_session_options){ .name = "x", .path = "x" }, -EINVAL, "path");
 	world_destroy(&w, t);
 	assert_create(&w, more, 0, "");          /* there is room again */
-	struct wmk_session_channel *one = add(s, "one", 0, "shop");
+	struct wmk_session_channel *one = world_add(s, "one", 0, "shop");
 
-	add(s, "two", 1, "net");
-	add(s, "three", 2, "disk");
+	world_add(s, "two", 1, "net");
+	world_add(s, "three", 2, "disk");
 	assert_int_equal(wmk_session_lock(s), 0);
 	const struct wmk_ctl_channel four = world_channel_options("four", 3);
 
 	assert_int_equal(wmk_session_channel_add(s, &four, &channel), -E2BIG);
-	assert_words("limit");
+	world_words("limit");
 	assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "a" }), 0);
 	assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "b" }), -E2BIG);
-	assert_words("limit");
+	world_words("limit");
 	assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "a" }), 0);
 	wmk_session_unlock(s);
 	/* what has no memory is not recorded, is told once, and hurts nothing else */
@@ -535,10 +411,10 @@ static void test_ring_bytes(void **state)
 	struct wmk_session *s = world_session(&w, "s"), *t = world_session(&w, "t"), *theirs;
 
 	assert_int_equal(wmk_session_create(w.tracing, &other, &theirs), 0);
-	add(s, "one", 0, "shop");
-	add(s, "two", 1, "net");
-	add(t, "one", 2, "shop");
-	add(theirs, "one", 3, "shop");
+	world_add(s, "one", 0, "shop");
+	world_add(s, "two", 1, "net");
+	world_add(t, "one", 2, "shop");
+	world_add(theirs, "one", 3, "shop");
 	proc_start(0, 1, WORLD_ALL);
 	world_start(&w, s);
 	world_start(&w, t);
@@ -632,7 +508,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_channels, procs_kill),
 		cmocka_unit_test_teardown(test_options, procs_kill),
 		cmocka_unit_test_teardown(test_limits, procs_kill),
-		cmocka_unit_test_teardown(test_layouts, procs_kill), cmocka_unit_test_teardown(test_layout_without_room, procs_kill),
 		cmocka_unit_test_teardown(test_ring_bytes, procs_kill),
 		cmocka_unit_test_teardown(test_sessions_at_once, procs_kill),
 	};

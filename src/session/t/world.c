@@ -421,6 +421,22 @@ struct wmk_session_channel *world_channel(struct wmk_session *session, const str
 	return channel;
 }
 
+struct wmk_session_channel *world_add(struct wmk_session *session, const char *name, uint32_t key, const char *pattern)
+{
+	struct wmk_ctl_channel options = world_channel_options(name, key);
+
+	return world_channel(session, &options, pattern);
+}
+
+void world_words(const char *part)
+{
+	char words[600];
+
+	wmk_error_text(words, sizeof(words));
+	if (!strstr(words, part))
+		fail_msg("'%s' does not say '%s'", words, part);
+}
+
 void world_update(struct world *w, struct wmk_session *session)
 {
 	struct wmk_list unanswered = { NULL, 0 };

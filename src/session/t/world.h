@@ -143,6 +143,15 @@ struct wmk_session *world_session(struct world *w, const char *name);
 /* One rule, or none for NULL; any domain, buffers: change *options (from world_channel_options()) before. */
 struct wmk_ctl_channel world_channel_options(const char *name, uint32_t key);
 struct wmk_session_channel *world_channel(struct wmk_session *session, const struct wmk_ctl_channel *options, const char *pattern);
+/* With the options that world_channel_options() gives. */
+struct wmk_session_channel *world_add(struct wmk_session *session, const char *name, uint32_t key, const char *pattern);
+#define world_locked(session, what) do { \
+		assert_int_equal(wmk_session_lock(session), 0); \
+		what; \
+		wmk_session_unlock(session); \
+	} while (0)
+/* The thread's causes say this, or the test fails. */
+void world_words(const char *part);
 /* All programs have answered, or the test fails. */
 void world_update(struct world *w, struct wmk_session *session);
 void world_start(struct world *w, struct wmk_session *session);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* test_layouts.c - contexts that a channel is given when it has recorded: rings of another layout, and everything that is enabled moves there. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "session/internal.h"
+#include "world.h"
+
+/* How many ring sets of the session a consumer has, by its streams' name. */
+static unsigned rings_named(struct world *w, const char *name)
+{
+	unsigned n = 0;
+
+	pthread_mutex_lock(&w->lock);
+	for (const struct world_rings *rings = w->rings; rings; rings = rings->next)
+		n += strcmp(rings->channel, name) == 0;
+	pthread_mutex_unlock(&w->lock);
+	return n;
+}
+
+/* A channel that has recorded is given contexts: each event that is enabled moves, each that comes later is enabled in the new rings. */
+static void test_layouts(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+	struct wmk_session_channel *one = world_add(s, "one", 0, "shop:*"), *two = world_add(s, "two", 1, "net");
+
+	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));
+	world_start(&w, s);
+	proc_start(0, 1, 0x07);
+	assert_int_equal(proc_enabled(1, 0), 0x07);
+	const struct proc_channel was = *proc_channel(1, 0);
+
+	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));            /* has it: nothing changes */
+	world_update(&w, s);
+	assert_int_equal(proc_channel(1, 0)->inode, was.inode);
+	/* two contexts are one change; what comes before the programs hear of it is not lost either */
+	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vtid"), 0); assert_int_equal(wmk_session_context_add(one, "ip"), 0));
+	assert_int_equal(proc_channel(1, 0)->inode, was.inode);
+	world_update(&w, s);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 3);
+	assert_int_not_equal(proc_channel(1, 0)->inode, was.inode);
+	assert_int_equal(proc_enabled(1, 0), 0x07);
+	assert_int_equal(proc_at(1)->moves, 3);
+	assert_int_equal(rings_named(&w, "one"), 1);
+	assert_int_equal(rings_named(&w, "one~2"), 1);
+	/* later: an event, a program, another rule, an end of a rule */
+	assert_int_equal(proc_bid(1, PROC_EVENTS, 0x438), 0);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	proc_start(0, 2, WORLD_ALL);
+	assert_int_equal(proc_enabled(2, 0), 0x407);
+	assert_int_equal(proc_channel(2, 0)->inode, proc_channel(1, 0)->inode);
+	world_locked(s, assert_int_equal(wmk_session_rule_disable(one, NULL), 1));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0);
+	/* of a channel that no program records into */
+	world_locked(s, assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "disk:*" }), 0);
+	       assert_int_equal(wmk_session_context_add(one, "cpu_id"), 0));
+	world_update(&w, s);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 3);
+	assert_int_equal(proc_channel(2, 0)->n_contexts, 4);
+	assert_int_equal(proc_enabled(2, 0), 0xc0);
+	assert_int_equal(rings_named(&w, "one~3"), 1);
+	/* the other channel has nothing of it */
+	assert_int_equal(rings_named(&w, "two"), 1);
+	assert_int_equal(wmk_session_channel_options(two)->contexts.n, 0);
+	/* while it is stopped, and metadata written anew: what was declared is declared once */
+	world_locked(s, wmk_session_stop(s); assert_int_equal(wmk_session_context_add(two, "procname"), 0));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(2, 1), 0);
+	world_start(&w, s);
+	assert_int_equal(proc_enabled(2, 1), 0x38);
+	assert_int_equal(proc_channel(2, 1)->n_contexts, 1);
+	assert_int_equal(rings_named(&w, "two~2"), 1);
+	world_destroy(&w, s);
+	proc_kill(1);
+	proc_kill(2);
+	world_close(&w);
+}
+
+/* Rings of another layout are counted with the rest: what cannot have them is refused, and is as it was. */
+static void test_layout_without_room(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	w.options.max_ring_bytes = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2;           /* of one */
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+	struct wmk_session_channel *one = world_add(s, "one", 0, "shop:*");
+
+	world_start(&w, s);
+	proc_start(0, 1, WORLD_ALL);
+	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), -ENOBUFS));
+	world_words("are the limit");
+	assert_int_equal(wmk_session_channel_options(one)->contexts.n, 0);
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 0);
+	assert_int_equal(proc_at(1)->moves, 0);
+	world_destroy(&w, s);
+	proc_kill(1);
+	world_close(&w);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_layouts, procs_kill),
+		cmocka_unit_test_teardown(test_layout_without_room, procs_kill),
+	};
+
+	procs_begin(argc, argv);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	procs_end();
+	return failed;
+}
