@@ -50,7 +50,7 @@ static int64_t remove_one(struct wmk_store *store, int dir, const char *name)
 	if (unlinkat(dir, name, 0) < 0)
 		return -errno;
 	if (size > 0)
-		atomic_fetch_sub_explicit(&store->bytes, (uint64_t)size, memory_order_relaxed);
+		wmk_store_count(store, -size);
 	return size;
 }
 
@@ -130,15 +130,23 @@ static int first_packet(const struct wmk_store_stream *stream, uint64_t number, 
 	return size_of(stream->store->dir, name) >= (int64_t)wmk_ctf_packet_size(first);
 }
 
+static void drop_found(struct wmk_store *store, int dir, const char *name)
+{
+	const int64_t size = size_of(dir, name);
+
+	if (unlinkat(dir, name, 0) == 0 && size > 0)
+		wmk_store_found(store, -size);
+}
+
 /* It was never counted in the store's bytes. */
 static void drop_torn(const struct wmk_store_stream *stream, uint64_t number)
 {
 	char name[WMK_STORE_NAME];
 
 	wmk_store_index_name(stream, number, name);
-	unlinkat(stream->store->index_dir, name, 0);
+	drop_found(stream->store, stream->store->index_dir, name);
 	wmk_store_file_name(stream, number, name);
-	unlinkat(stream->store->dir, name, 0);
+	drop_found(stream->store, stream->store->dir, name);
 }
 
 int wmk_store_newest(struct wmk_store_stream *stream, const uint8_t uuid[16])

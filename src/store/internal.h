@@ -24,6 +24,7 @@ struct wmk_store {
 	pthread_mutex_t lock;      /* metadata, metadata_len */
 	struct wmk_direct_rates rates;
 	_Atomic uint64_t bytes;    /* in all files; a count for people: relaxed */
+	struct wmk_store_budget *budget;  /* the caller's; NULL: no limit */
 };
 
 #define WMK_STORE_NAME 288
@@ -41,6 +42,13 @@ struct wmk_store_stream {
 	uint64_t last;             /* where the last packet begins */
 	struct wmk_direct direct;
 };
+
+/* budget.c: so many bytes more are there, or fewer. */
+void wmk_store_count(struct wmk_store *store, int64_t more);
+/* The same of what was there when the store was opened: the budget alone has it. */
+void wmk_store_found(struct wmk_store *store, int64_t more);
+/* Is there room for so many more? -EDQUOT. */
+int wmk_store_room(const struct wmk_store *store, uint64_t bytes);
 
 /* files.c: the files of one stream. `name`: WMK_STORE_NAME bytes. */
 void wmk_store_file_name(const struct wmk_store_stream *stream, uint64_t number, char *name);

@@ -265,11 +265,6 @@ const char *wmk_store_path(const struct wmk_store *store)
 	return store->path;
 }
 
-uint64_t wmk_store_bytes(const struct wmk_store *store)
-{
-	return atomic_load_explicit(&store->bytes, memory_order_relaxed);
-}
-
 /* Drop `done` bytes from the front of the vector. */
 static void advance(struct iovec **iov, int *n, size_t done)
 {
@@ -326,7 +321,7 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
 	err = wmk_store_write_whole(store->metadata, &iov, 1, store->metadata_len);
 	if (err >= 0) {
 		store->metadata_len += len;
-		atomic_fetch_add_explicit(&store->bytes, len, memory_order_relaxed);
+		wmk_store_count(store, (int64_t)len);
 	}
 	pthread_mutex_unlock(&store->lock);
 	if (err < 0)
@@ -364,7 +359,7 @@ int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t
 	if (fd >= 0) {
 		close(store->metadata);
 		store->metadata = fd;
-		atomic_fetch_add_explicit(&store->bytes, len - store->metadata_len, memory_order_relaxed);
+		wmk_store_count(store, (int64_t)(len - store->metadata_len));
 		store->metadata_len = len;
 	}
 	pthread_mutex_unlock(&store->lock);

@@ -16,6 +16,7 @@
 #ifndef WMK_STORE_STORE_H
 #define WMK_STORE_STORE_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -70,6 +71,23 @@ uint64_t wmk_store_bytes(const struct wmk_store *store);
 int wmk_store_as(uid_t uid, gid_t gid);
 void wmk_store_as_end(void);
 
+/*
+ * Bytes that what lies below one directory may have. Stores that share a budget count there what they write, and a packet with records that
+ * would make it more is refused: -EDQUOT. A packet without any, which tells how many were lost, is not: so much may be above. Where several
+ * threads write, each of them may be above by a packet. The budget is the caller's, and outlives the stores.
+ */
+struct wmk_store_budget {
+	uint64_t max;
+	_Atomic uint64_t used;           /* relaxed: a count */
+	/* From the writing thread, with each packet that is refused. */
+	void (*full)(void *data);
+	void *data;
+};
+/* For a store that has no stream open yet: what is there by now the caller has counted (wmk_store_usage()). */
+void wmk_store_share(struct wmk_store *store, struct wmk_store_budget *budget);
+/* Bytes of all plain files below `path`, which is there, with the rights of the calling thread; no link is followed. 0 or -errno. */
+int wmk_store_usage(const char *path, uint64_t *bytes);
+
 /* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_store_stream;
@@ -116,7 +134,7 @@ void wmk_store_stream_pressure(struct wmk_store_stream *stream, uint32_t percent
 #define WMK_STORE_DIRECT_MIN (256u * 1024)
 /*
  * Append one packet: `iov` holds header, content and padding, wmk_ctf_packet_size() bytes in all. All of it or
- * nothing: after a failure (-ENOSPC, -EDQUOT, -EFBIG, -EIO) the file is cut back to the last whole packet and the
+ * nothing: after a failure (-ENOSPC, -EDQUOT (also of the budget), -EFBIG, -EIO) the file is cut back to the last whole packet and the
  * same packet can be tried again.
  */
 int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n,

@@ -24,11 +24,6 @@ uint64_t wmk_store_stream_bytes(const struct wmk_store_stream *stream)
 	return stream->len + stream->others;
 }
 
-static void count_bytes(struct wmk_store *store, uint64_t more)
-{
-	atomic_fetch_add_explicit(&store->bytes, more, memory_order_relaxed);
-}
-
 static void index_drop(struct wmk_store_stream *stream)
 {
 	char name[WMK_STORE_NAME];
@@ -40,7 +35,7 @@ static void index_drop(struct wmk_store_stream *stream)
 	wmk_rights_leave(entered);
 	close(stream->index);
 	stream->index = -1;
-	atomic_fetch_sub_explicit(&stream->store->bytes, stream->index_len, memory_order_relaxed);
+	wmk_store_count(stream->store, -(int64_t)stream->index_len);
 	stream->index_len = 0;
 }
 
@@ -52,7 +47,7 @@ static int index_write(struct wmk_store_stream *stream, const void *bytes, size_
 	if (err < 0)
 		return err;
 	stream->index_len += len;
-	count_bytes(stream->store, len);
+	wmk_store_count(stream->store, (int64_t)len);
 	return 0;
 }
 
@@ -73,11 +68,13 @@ static int open_index(struct wmk_store_stream *stream, int flags)
 {
 	char name[WMK_STORE_NAME];
 	uint8_t head[WMK_CTF_INDEX_HEAD];
+	struct stat st;
 
 	wmk_store_index_name(stream, stream->number, name);
 	stream->index = openat(stream->store->index_dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_CREAT | flags, 0600);
-	if (stream->index < 0 || ftruncate(stream->index, 0) < 0)
+	if (stream->index < 0 || fstat(stream->index, &st) < 0 || ftruncate(stream->index, 0) < 0)
 		return -errno;
+	wmk_store_found(stream->store, -st.st_size);
 	wmk_ctf_index_head(head);
 	return index_write(stream, head, sizeof(head));
 }
@@ -256,6 +253,10 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 	if (err < 0)
 		return err;
 	stream->full = false;
+	/* Behind that: the oldest file may just have made room. */
+	err = packet->content ? wmk_store_room(stream->store, size + WMK_CTF_INDEX_ENTRY) : 0;
+	if (err < 0)
+		return err;
 	err = wmk_direct_write(&stream->direct, stream->fd, iov, n, stream->len);
 	if (err < 0)
 		return wmk_error(err, "cannot write stream %.60s in %.60s: %s", stream->name, stream->store->path,
@@ -264,7 +265,7 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 		index_drop(stream);
 	stream->last = stream->len;
 	stream->len += size;
-	count_bytes(stream->store, size);
+	wmk_store_count(stream->store, (int64_t)size);
 	return 0;
 }
 
@@ -341,6 +342,7 @@ static int open_file(struct wmk_store_stream *stream, const uint8_t uuid[16], st
 	found = scan(stream, uuid, file_len, last);
 	if (ftruncate(stream->fd, (off_t)stream->len) < 0)
 		return -errno;
+	wmk_store_found(stream->store, (int64_t)(stream->len - file_len));
 	return found;
 }
 
@@ -361,7 +363,9 @@ static int stream_open(struct wmk_store *store, const char *name, const struct w
 		stream_free(stream);
 		return wmk_error(err, "cannot go on with stream %.60s in %.60s: %s", name, store->path, strerror(-err));
 	}
-	count_bytes(store, stream->len + stream->others + stream->others_index);
+	/* The budget has them: they were there. */
+	wmk_store_count(store, (int64_t)(stream->len + stream->others + stream->others_index));
+	wmk_store_found(store, -(int64_t)(stream->len + stream->others + stream->others_index));
 	*result = stream;
 	return found;
 }

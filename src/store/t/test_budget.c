@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* test_budget.c - what stores below one directory may have together: counted as the files are, whatever is done to them; refused exactly. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "store/store.h"
+#include "testdir.h"
+
+#define STREAMS 4u
+#define SUBS 2u
+#define STEPS 4000u
+
+static const uint8_t uuid[16] = "0123456789abcdef";
+static const char *const subs[SUBS] = { "ust/uid/1/64-bit", "ust/uid/2/64-bit" };
+
+struct stage {
+	char dir[256], trace[300];
+	struct wmk_store_budget budget;
+	struct wmk_store *stores[SUBS];
+	struct wmk_store_stream *streams[SUBS][STREAMS];
+	uint64_t sequences[SUBS][STREAMS];
+	unsigned refused;
+	uint32_t seed;
+};
+
+static void refused(void *data)
+{
+	((struct stage *)data)->refused++;
+}
+
+static void stage_open(struct stage *s, uint64_t max)
+{
+	memset(s, 0, sizeof(*s));
+	testdir_make(s->dir);
+	snprintf(s->trace, sizeof(s->trace), "%s/t", s->dir);
+	s->budget = (struct wmk_store_budget){ .max = max, .full = refused, .data = s };
+	for (unsigned i = 0; i < SUBS; i++) {
+		assert_int_equal((i ? wmk_store_add : wmk_store_create)(s->trace, subs[i], &s->stores[i]), 0);
+		wmk_store_share(s->stores[i], &s->budget);
+	}
+}
+
+static void stage_close(struct stage *s)
+{
+	for (unsigned i = 0; i < SUBS; i++) {
+		for (unsigned j = 0; j < STREAMS; j++)
+			if (s->streams[i][j])
+				wmk_store_stream_close(s->streams[i][j]);
+		wmk_store_close(s->stores[i]);
+	}
+	testdir_remove(s->dir);
+}
+
+static void check_used(const struct stage *s, const char *after)
+{
+	uint64_t there;
+
+	assert_int_equal(wmk_store_usage(s->trace, &there), 0);
+	if (atomic_load(&s->budget.used) != there)
+		fail_msg("after %s, %llu bytes are counted and %llu are there", after, (unsigned long long)atomic_load(&s->budget.used),
+			 (unsigned long long)there);
+}
+
+static int append(struct wmk_store_stream *stream, uint64_t sequence, uint64_t content)
+{
+	static uint8_t bytes[65536];
+	struct wmk_ctf_packet packet = { .content = content, .sequence = sequence };
+	struct iovec iov;
+
+	wmk_store_stream_place(stream, &packet);
+	wmk_ctf_packet_encode(bytes, uuid, &packet);
+	iov = (struct iovec){ bytes, wmk_ctf_packet_size(&packet) };
+	return wmk_store_stream_append(stream, &iov, 1, &packet);
+}
+
+/* To the byte: the packet that just fits is written, the one after it is not, and leaves nothing behind; what only tells counts is. */
+static void test_exact(void **state)
+{
+	const uint64_t packet = wmk_ctf_packet_size(&(struct wmk_ctf_packet){ .content = 1000 }) + WMK_CTF_INDEX_ENTRY;
+	struct wmk_store_stream *stream;
+	struct stage s;
+	char words[300];
+
+	(void)state;
+	stage_open(&s, WMK_CTF_INDEX_HEAD + 3 * packet);
+	assert_int_equal(wmk_store_stream_create(s.stores[0], "app_0", NULL, &stream), 0);
+	s.streams[0][0] = stream;
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(append(stream, i, 1000), 0);
+	assert_int_equal(s.refused, 0);
+	assert_int_equal(s.budget.used, s.budget.max);
+	for (unsigned i = 1; i <= 3; i++) {
+		assert_int_equal(append(stream, 3, 8), -EDQUOT);
+		assert_int_equal(s.refused, i);
+	}
+	assert_non_null(strstr(wmk_error_text(words, sizeof(words)), "no room for"));
+	check_used(&s, "a refusal");
+	assert_int_equal(append(stream, 3, 0), 0);
+	check_used(&s, "a packet of counts");
+	/* the other store has the same budget; another budget is another matter */
+	assert_int_equal(wmk_store_stream_create(s.stores[1], "app_0", NULL, &s.streams[1][0]), 0);
+	assert_int_equal(append(s.streams[1][0], 0, 8), -EDQUOT);
+	wmk_store_share(s.stores[1], NULL);
+	assert_int_equal(append(s.streams[1][0], 0, 8), 0);
+	stage_close(&s);
+}
+
+/* The oldest file makes room for the next: a budget that holds all files of a stream is never exceeded, and nothing is refused. */
+static void test_rotation(void **state)
+{
+	const struct wmk_store_limits limits = { 5000, 3 };
+	struct stage s;
+
+	(void)state;
+	stage_open(&s, 3 * 5000 + 3 * 16 + 15 * WMK_CTF_INDEX_ENTRY);
+	assert_int_equal(wmk_store_stream_create(s.stores[0], "app_0", &limits, &s.streams[0][0]), 0);
+	for (unsigned i = 0; i < 100; i++) {
+		assert_int_equal(append(s.streams[0][0], i, 900), 0);
+		assert_true(s.budget.used <= s.budget.max);
+		check_used(&s, "a packet in rotation");
+	}
+	assert_int_equal(s.refused, 0);
+	/* Too small for all of them: each refusal is the same, and takes away no more than the one file whose turn it was. */
+	s.budget.max = 9000;
+	int err = 0;
+	for (unsigned i = 100; i < 110 && err == 0; i++)
+		err = append(s.streams[0][0], i, 900);
+	assert_int_equal(err, -EDQUOT);
+	const uint64_t left = s.budget.used;
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(append(s.streams[0][0], 110, 900), -EDQUOT);
+	assert_int_equal(s.budget.used, left);
+	check_used(&s, "refusals in rotation");
+	stage_close(&s);
+}
+
+/* ── anything, in any order ──────────────────────────────────────────────────────────────────────────── */
+
+static uint32_t any(struct stage *s, uint32_t below)
+{
+	s->seed = s->seed * 1664525u + 1013904223u;
+	return (s->seed >> 8) % below;
+}
+
+/* Half of the streams have files of limited size, and so many. */
+static const struct wmk_store_limits *limits_of(unsigned j)
+{
+	static const struct wmk_store_limits limits[] = { { 3000, 3 }, { 2000, 0 } };
+
+	return j < 2 ? NULL : &limits[j - 2];
+}
+
+/* As after a crash: a file of the stream ends anywhere. */
+static void tear(struct stage *s, unsigned i, unsigned j)
+{
+	char path[600];
+	struct stat st;
+
+	if (limits_of(j))
+		snprintf(path, sizeof(path), "%s/%s/app_%u_%u", s->trace, subs[i], j, any(s, 3));
+	else
+		snprintf(path, sizeof(path), "%s/%s/app_%u", s->trace, subs[i], j);
+	if (stat(path, &st) < 0 || st.st_size == 0)
+		return;
+	const off_t len = (off_t)any(s, (uint32_t)st.st_size + 1);
+
+	assert_int_equal(truncate(path, len), 0);
+	atomic_fetch_sub(&s->budget.used, (uint64_t)(st.st_size - len));
+}
+
+static const char *step(struct stage *s, unsigned i, unsigned j)
+{
+	struct wmk_store_stream **stream = &s->streams[i][j];
+	struct wmk_ctf_packet last;
+	char name[20];
+	int err;
+
+	snprintf(name, sizeof(name), "app_%u", j);
+	switch (*stream ? any(s, 12) : 12 + any(s, 5)) {
+	case 0:
+		wmk_store_stream_close(*stream);
+		*stream = NULL;
+		return "a close";
+	case 1:
+		assert_int_equal(wmk_store_metadata(s->stores[i], "/* more */\n", 11), 0);
+		return "a declaration";
+	case 2:
+		err = wmk_store_metadata_replace(s->stores[i], "/* anew */\n", 11);
+		assert_int_equal(err, 0);
+		return "metadata written anew";
+	case 12:
+		assert_int_equal(wmk_store_stream_remove(s->stores[i], name, limits_of(j)), 0);
+		return "a removal";
+	case 13:
+		tear(s, i, j);
+		return "a tear";
+	default:
+		if (*stream)
+			break;
+		err = wmk_store_stream_open(s->stores[i], name, limits_of(j), uuid, stream, &last);
+		if (err == -ENOENT)
+			err = wmk_store_stream_create(s->stores[i], name, limits_of(j), stream);
+		/* (Of several files, one that is torn in its middle cannot be told from another's.) */
+		assert_true(err >= 0);
+		s->sequences[i][j]++;
+		return "an opening";
+	}
+	err = append(*stream, s->sequences[i][j]++, any(s, 20) ? any(s, 1500) : any(s, 60000));
+	assert_true(err == 0 || err == -EDQUOT);
+	return err ? "a refusal" : "a packet";
+}
+
+static void test_any_order(void **state)
+{
+	const char *seed = getenv("WMK_SEED");
+	const uint32_t begin = seed ? (uint32_t)strtoul(seed, NULL, 10) : (uint32_t)getpid();
+	struct stage s;
+
+	(void)state;
+	print_message("seed %u\n", begin);
+	stage_open(&s, 400000);
+	s.seed = begin;
+	for (unsigned n = 0; n < STEPS; n++) {
+		const unsigned i = any(&s, SUBS), j = any(&s, STREAMS);
+
+		check_used(&s, step(&s, i, j));
+		/* what tells counts alone, and heads of files, may be above */
+		assert_true(s.budget.used <= s.budget.max + STEPS * 200);
+	}
+	assert_true(s.refused > 0);
+	stage_close(&s);
+}
+
+/* Links are not followed; what is not there is said. */
+static void test_usage(void **state)
+{
+	char path[600], words[300];
+	struct stage s;
+	uint64_t bytes;
+
+	(void)state;
+	stage_open(&s, 1000);
+	snprintf(path, sizeof(path), "%s/to-root", s.trace);
+	assert_int_equal(symlink("/", path), 0);
+	check_used(&s, "a link");
+	assert_int_equal(wmk_store_usage(path, &bytes), -ENOTDIR);
+	snprintf(path, sizeof(path), "%s/nothing", s.trace);
+	assert_int_equal(wmk_store_usage(path, &bytes), -ENOENT);
+	assert_non_null(strstr(wmk_error_text(words, sizeof(words)), "nothing"));
+	stage_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_exact), cmocka_unit_test(test_rotation), cmocka_unit_test(test_any_order), cmocka_unit_test(test_usage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
