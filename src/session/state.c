@@ -84,7 +84,6 @@ void wmk_state_entry_free(struct state_entry *entry)
 	if (entry->ids >= 0)
 		close(entry->ids);
 	wmk_arena_free(&entry->arena);
-	free(entry->name);
 	free(entry);
 }
 
@@ -199,7 +198,7 @@ static struct state_entry **find(struct wmk_state *state, const struct wmk_sessi
 {
 	struct state_entry **at = &state->entries;
 
-	while (*at && (!(*at)->name || (*at)->uid != wmk_session_uid(session) || strcmp((*at)->name, wmk_session_name(session)) != 0))
+	while (*at && (*at)->session != session)
 		at = &(*at)->next;
 	return at;
 }
@@ -208,12 +207,11 @@ static struct state_entry *entry_make(struct wmk_state *state, const struct wmk_
 {
 	struct state_entry *entry = calloc(1, sizeof(*entry));
 
-	if (!entry || !(entry->name = strdup(wmk_session_name(session)))) {
-		free(entry);
+	if (!entry) {
 		wmk_error(-ENOMEM, "no memory for a session's state");
 		return NULL;
 	}
-	entry->uid = wmk_session_uid(session);
+	entry->session = session;
 	entry->ids = -1;
 	entry->number = state->next++;
 	entry->next = state->entries;
@@ -236,6 +234,9 @@ int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool
 {
 	struct state_entry *entry;
 
+	/* Destroyed while the lock was given up: whoever destroyed it removes what is there. */
+	if (!gone && session->gone)
+		return 0;
 	if (!gone) {
 		entry = entry_for(state, session);
 		return entry ? wmk_state_write(state, entry, session) : -ENOMEM;

@@ -46,8 +46,7 @@ struct state_id {
 struct state_entry {
 	struct state_entry *next;
 	uint64_t number;
-	char *name;                      /* of the session; NULL: not restored yet */
-	uid_t uid;                       /* its owner */
+	const struct wmk_session *session;       /* NULL: not restored yet. (Not its name: another may have that while this one ends) */
 	int ids;                         /* N.ids, to append to; -1: not open */
 	uint64_t last_rings;             /* the highest number that stands in N.json */
 	struct state_session *is;        /* in the arena */

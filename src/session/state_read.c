@@ -90,6 +90,17 @@ static uint64_t number_in(const char *name, const char *kind)
 	return strcmp(name, again) == 0 ? number : 0;
 }
 
+/* The latest first: of two sessions of one name, the other was being destroyed when its daemon was killed. */
+static void entry_enter(struct wmk_state *state, struct state_entry *entry)
+{
+	struct state_entry **at = &state->entries;
+
+	while (*at && (*at)->number > entry->number)
+		at = &(*at)->next;
+	entry->next = *at;
+	*at = entry;
+}
+
 int wmk_state_read_all(struct wmk_state *state)
 {
 	int fd = openat(state->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -119,8 +130,7 @@ int wmk_state_read_all(struct wmk_state *state)
 			wmk_error_clear();
 			continue;
 		}
-		entry->next = state->entries;
-		state->entries = entry;
+		entry_enter(state, entry);
 	}
 	closedir(dir);
 	return 0;
@@ -291,9 +301,7 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 		err = rings_restore(state, is, session, held, data);
 	if (err == 0)
 		err = ids_restore(state, entry, session);
-	entry->uid = (uid_t)is->uid;
-	if (err == 0 && (entry->name = strdup(is->name)) == NULL)
-		err = -ENOMEM;
+	entry->session = session;
 	if (err == 0)
 		err = wmk_state_write(state, entry, session);
 	if (err < 0) {

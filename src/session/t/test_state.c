@@ -326,6 +326,64 @@ static void what_nobody_holds_is_awaited(void **state)
 	daemon_close();
 }
 
+/* A session ends, which takes a while; meanwhile another is made of its name, records, and is written down. The end of the first is not its end. */
+static void one_of_the_name_while_another_ends(void **state)
+{
+	struct wmk_session *old, *fresh;
+	struct program program;
+	uint32_t ids[2];
+
+	(void)state;
+	daemon_open(held);
+	old = session_make("same");
+	program_open(&program, scene.shards);
+	assert_int_equal(wmk_session_lock(old), 0);
+	wmk_session_destroy(old);
+	wmk_session_unlock(old);
+	assert_int_equal(wmk_tracing_update(scene.tracing, old, 5000, NULL, NULL), 0);
+	fresh = session_make("same");
+	assert_int_equal(program_enabled(&program), 4);           /* by either session */
+	memcpy(ids, program.ids, sizeof(ids));
+	assert_int_equal(files(), 4);
+	wmk_session_finish(old, NULL, NULL);
+	/* whoever had to wait for the lock meanwhile writes nothing down */
+	assert_int_equal(wmk_state_changed(scene.state, old, false), 0);
+	assert_int_equal(wmk_state_changed(scene.state, old, true), 0);
+	assert_int_equal(files(), 2);
+	assert_int_equal(wmk_state_changed(scene.state, old, false), 0);
+	assert_int_equal(files(), 2);
+	wmk_session_put(old);
+	wmk_session_put(fresh);
+	program_close(&program);
+	daemon_close();
+	daemon_open(held);
+	assert_int_equal(scene.restored, 1);
+	program_open(&program, scene.shards);
+	assert_int_equal(program_enabled(&program), 2);
+	assert_memory_equal(program.ids, ids, sizeof(ids));
+	program_close(&program);
+	/* Killed in the middle of it: both are written down, and the later one is the one that is. */
+	old = wmk_session_get(scene.tracing, getuid(), "same");
+	assert_int_equal(wmk_session_lock(old), 0);
+	wmk_session_destroy(old);
+	wmk_session_unlock(old);
+	fresh = session_make("same");
+	assert_int_equal(wmk_session_lock(fresh), 0);
+	assert_int_equal(wmk_session_stop(fresh), 0);
+	assert_int_equal(wmk_state_changed(scene.state, fresh, false), 0);
+	wmk_session_unlock(fresh);
+	wmk_session_put(fresh);
+	wmk_session_put(old);
+	daemon_close();
+	daemon_open(held);
+	assert_int_equal(scene.restored, 1);
+	assert_int_equal(scene.said, 1);
+	fresh = wmk_session_get(scene.tracing, getuid(), "same");
+	assert_int_equal(wmk_session_start(fresh), 0);           /* the one that was stopped */
+	wmk_session_put(fresh);
+	daemon_close();
+}
+
 static void damage(const char *name, long at, const void *bytes, size_t len, long cut)
 {
 	char path[128];
@@ -505,6 +563,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_next_daemon_goes_on, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(what_nobody_holds_is_awaited, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(one_of_the_name_while_another_ends, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(half_an_id, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(lies, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(identities, scene_open, scene_close),
