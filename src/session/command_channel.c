@@ -152,6 +152,19 @@ static int changed(struct call *call, struct wmk_session *session, int err)
 	return err;
 }
 
+/* What failed half way is in force as far as it came: written down, and told to the applications. The first error. */
+static int changed_in_part(struct call *call, struct wmk_session *session, int err)
+{
+	char words[800];
+
+	if (err >= 0)
+		return changed(call, session, err);
+	wmk_error_text(words, sizeof(words));
+	if (changed(call, session, 0) < 0)
+		wmk_error_clear();
+	return wmk_error_said(err, "%.150s", words);
+}
+
 int wmk_command_enable_channel(struct call *call)
 {
 	const struct wmk_ctl_enable_channel *request = call->request;
@@ -171,9 +184,9 @@ int wmk_command_enable_channel(struct call *call)
 	if (err < 0)
 		return err;
 	err = wmk_session_channel_find(session, &given.domain, given.name, &channel);
-	if (err == 0) {
-		err = again(call, channel, &given);
-	} else if (err == -ENOENT) {
+	if (err == 0)
+		return changed_in_part(call, session, again(call, channel, &given));
+	if (err == -ENOENT) {
 		wmk_error_clear();
 		err = wmk_session_channel_add(session, &given, &channel);
 		if (err == 0)
@@ -254,11 +267,12 @@ int wmk_command_enable_event(struct call *call)
 	if (err < 0)
 		return err;
 	err = channel_for(session, &request->domain, request->channel, &channel);
-	if (err == 0)
-		err = fill(channel, &request->rules, NULL);
+	if (err < 0)
+		return changed(call, session, err);
+	err = fill(channel, &request->rules, NULL);
 	for (uint32_t i = 0; err == 0 && i < request->rules.n; i++)
 		warn_unmatched(call, ((const struct wmk_ctl_rule *)request->rules.items + i)->pattern);
-	return changed(call, session, err);
+	return changed_in_part(call, session, err);
 }
 
 static int no_rule(const struct wmk_session_channel *channel, const char *pattern)
@@ -291,7 +305,7 @@ int wmk_command_disable_event(struct call *call)
 	struct wmk_ctl_domain domain = request->domain;
 	struct wmk_session_channel *channel;
 	struct wmk_session *session;
-	int err = wmk_call_enter(call, request->session, &session), disabled;
+	int err = wmk_call_enter(call, request->session, &session);
 
 	if (err < 0)
 		return err;
@@ -299,12 +313,8 @@ int wmk_command_disable_event(struct call *call)
 	err = wmk_session_channel_find(session, &domain, request->channel, &channel);
 	if (err < 0)
 		return changed(call, session, err);
-	/* One that is not there leaves those before it disabled: the applications hear of it in any case. */
-	disabled = disable(channel, &request->patterns);
-	char words[800];
-	wmk_error_text(words, sizeof(words));
-	err = changed(call, session, 0);
-	return disabled < 0 ? wmk_error(disabled, "%.150s", words) : err;
+	/* (one that is not there leaves those before it disabled) */
+	return changed_in_part(call, session, disable(channel, &request->patterns));
 }
 
 /* ── contexts, trackers ──────────────────────────────────────────────────────────────────────────────── */
@@ -321,9 +331,9 @@ int wmk_command_add_context(struct call *call)
 	if (err < 0)
 		return err;
 	err = channel_for(session, &request->domain, request->channel, &channel);
-	if (err == 0)
-		err = add_contexts(call, channel, &request->contexts);
-	return changed(call, session, err);
+	if (err < 0)
+		return changed(call, session, err);
+	return changed_in_part(call, session, add_contexts(call, channel, &request->contexts));
 }
 
 static int track(struct call *call, bool add)

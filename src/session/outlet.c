@@ -2,8 +2,9 @@
 /*
  * outlet.c - traces and rings of sessions, given to the consumer daemon (see outlet.h).
  *
- * Everything is called with the lock of one session held, so each trace and its rings are used by one thread at a time. A request that the
- * consumer does not answer in time (it is being replaced) is done when it can be, the link sees to that: it is no error here.
+ * What opens and declares is called with the session's lock held, what writes, counts and closes is not, but by one thread of a session at a
+ * time (tracing.h). A request that the consumer does not answer in time (it is being replaced) is done when it can be, the link sees to that:
+ * it is no error here.
  */
 #include "session/outlet.h"
 
@@ -61,7 +62,7 @@ struct out_rings {
 	struct out_trace *trace;
 	uint64_t number;
 	bool stopped;                    /* the consumer has it no more */
-	bool named;                      /* the trace says which of its streams ended early */
+	atomic_bool named;               /* the trace says which of its streams ended early */
 	struct wmk_ctl_counts counts;    /* as they were told last */
 };
 
@@ -387,6 +388,9 @@ static int metadata_replace(void *data, const char *text, size_t len)
 	pthread_mutex_lock(&trace->lock);
 	int err = wmk_store_metadata_replace(trace->store, text, len);
 
+	/* Rings that lied are named again when they are counted next. (relaxed, as whoever counts holds no lock: once too often does no harm) */
+	for (struct out_rings *rings = err == 0 ? trace->rings : NULL; rings; rings = rings->next)
+		atomic_store_explicit(&rings->named, false, memory_order_relaxed);
 	pthread_mutex_unlock(&trace->lock);
 	return err;
 }
@@ -487,10 +491,12 @@ static void name_in_trace(struct out_rings *rings, const struct wmk_consumerd_st
 {
 	struct wmk_ctf_text text = { 0 };
 
-	if (rings->named || !stats->errors || !stats->words || !stats->words[0])
+	if (atomic_load_explicit(&rings->named, memory_order_relaxed) || !stats->errors || !stats->words || !stats->words[0])
 		return;
-	rings->named = true;
-	if (wmk_ctf_comment_text(&text, stats->words) < 0 || metadata(rings->trace, text.text, text.len) < 0)
+	bool named = wmk_ctf_comment_text(&text, stats->words) == 0 && metadata(rings->trace, text.text, text.len) == 0;
+
+	atomic_store_explicit(&rings->named, named, memory_order_relaxed);
+	if (!named)
 		wmk_error_clear();
 	wmk_ctf_text_free(&text);
 }

@@ -185,6 +185,9 @@ static int declare_stream(const struct rings *rings)
 
 	if (err == 0 && first)
 		trace->declared |= 1ull << rings->stream_id;
+	/* Whether rings come of it or not: the metadata says from here on which contexts this class has. */
+	if (err == 0)
+		rings->channel->laid_out = true;
 	return err;
 }
 
@@ -303,7 +306,8 @@ static struct rings *rings_make(struct wmk_session_channel *channel, struct trac
 	if (!rings)
 		return NULL;
 	if (rings_open(rings) < 0) {
-		channel->spent_stream = rings->stream_id;
+		if (rings->stream_id > channel->spent_stream)
+			channel->spent_stream = rings->stream_id;
 		wmk_rings_put(rings);
 		return NULL;
 	}

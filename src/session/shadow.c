@@ -219,6 +219,23 @@ static bool has_earlier(const struct app *app, const struct wmk_session_channel 
 	return false;
 }
 
+/*
+ * Also in earlier layouts that it knows: a program that had no room for the rings of a later one, or whose library does not know MOVE,
+ * records there still.
+ */
+static int event_end(struct app *app, const struct wmk_session_channel *channel, uint32_t event)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < app->n_channels && err == 0; i++) {
+		struct app_channel *ch = &app->channels[i];
+
+		if (ch->rings && ch->rings->channel == channel && (bit(ch, event) || (ch->sent && is_earlier(ch, channel))))
+			err = event_disable(app, i, event);
+	}
+	return err;
+}
+
 /* One event. *number is the channel's, or -1 as long as the application has not been told of it. */
 static int event_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, uint32_t n, int *number)
 {
@@ -229,10 +246,8 @@ static int event_apply(struct app *app, const struct wmk_session *session, const
 	bool have = *number >= 0 && bit(&app->channels[*number], n);
 	int earlier = find_earlier(app, channel, n);
 
-	if (have && !want)
-		return event_disable(app, (uint32_t)*number, n);
-	if (earlier >= 0 && !want)
-		return event_disable(app, (uint32_t)earlier, n);
+	if ((have || earlier >= 0) && !want)
+		return event_end(app, channel, n);
 	if (have || !want)
 		return 0;
 	if (*number < 0) {
@@ -241,8 +256,10 @@ static int event_apply(struct app *app, const struct wmk_session *session, const
 		if (!rings)
 			return 1;                /* told with the session; the next event would fare no better, earlier ones stay */
 		*number = channel_number(app, rings);
-		if (*number < 0)
-			return *number;
+		if (*number < 0) {
+			wmk_session_worry(channel->session, *number, "a program does not record into a channel, or not with all contexts");
+			return 1;
+		}
 	}
 	return event_enable(app, (uint32_t)*number, n, earlier);
 }

@@ -78,7 +78,7 @@ struct wmk_outlet_ops {
 	/* Write all that was committed, with the final counts; nothing is consumed any more. */
 	int (*rings_stop)(void *rings);
 	int (*rings_clear)(void *rings);
-	/* As of now; -errno: nobody answered in time, and they are as they were told last. */
+	/* As of now; -errno: they are as they were told last (-ETIMEDOUT, -ECONNABORTED: nobody will tell of others either). */
 	int (*rings_counts)(void *rings, struct wmk_ctl_counts *counts);
 	/* Somebody who wrote into them has died: look at once. */
 	void (*rings_poke)(void *rings);

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,9 +118,11 @@ void wmk_session_count(struct wmk_session *session)
 		return;
 	begin(session);
 	pthread_mutex_unlock(&session->lock);
-	/* where one is not answered for, the others would not be either */
-	for (struct rings *one = rings; one && count(one, NULL) == 0; one = one->next)
-		;
+	/* where nobody answers in time, nobody would for the others either; what the consumer does not have says nothing about them */
+	int err = 0;
+
+	for (struct rings *one = rings; one && err != -ETIMEDOUT && err != -ECONNABORTED; one = one->next)
+		err = count(one, NULL);
 	pthread_mutex_lock(&session->lock);
 	end(session);
 }

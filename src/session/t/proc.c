@@ -79,13 +79,26 @@ static void told_channel(const void *body, size_t len, int fd)
 		ch->ids[i] = WORLD_NO_ID;
 }
 
+/* It was given rings of a later layout: an end is told there too, whether or not it has moved. */
+static bool is_earlier(const struct proc_channel *ch)
+{
+	for (uint32_t i = 0; i < WORLD_CHANNELS; i++)
+		if (me.is->channels[i].live && me.is->channels[i].key == ch->key && me.is->channels[i].n_contexts > ch->n_contexts)
+			return true;
+	return false;
+}
+
 static void told_event(uint32_t channel, uint32_t event, uint32_t id)
 {
-	if (channel >= WORLD_CHANNELS || event >= WORLD_EVENTS || !me.is->channels[channel].live ||
-	    (me.is->channels[channel].ids[event] == WORLD_NO_ID) == (id == WORLD_NO_ID))
-		me.is->bad++;                    /* nothing is told twice */
-	else
-		me.is->channels[channel].ids[event] = id;
+	struct proc_channel *ch = channel < WORLD_CHANNELS && me.is->channels[channel].live ? &me.is->channels[channel] : NULL;
+
+	if (!ch || event >= WORLD_EVENTS) {
+		me.is->bad++;
+		return;
+	}
+	/* nothing is told twice */
+	me.is->bad += (ch->ids[event] == WORLD_NO_ID) == (id == WORLD_NO_ID) && !(id == WORLD_NO_ID && (me.is->unmoved || is_earlier(ch)));
+	ch->ids[event] = id;
 }
 
 /* Of one channel to another whose contexts begin with that one's. */
@@ -97,6 +110,8 @@ static void told_move(const struct wmk_move_msg *move)
 		return;
 	}
 	me.is->moves++;
+	if (me.is->unmoved)
+		return;
 	told_event(move->from, move->event, WORLD_NO_ID);
 	told_event(move->channel, move->event, move->id);
 }

@@ -92,6 +92,107 @@ static void test_layouts(void **state)
 	world_close(&w);
 }
 
+/* A program that does not move (no room for the rings, an older library): what ends, ends where it still records. */
+static void test_unmoved(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+	struct wmk_session_channel *one = world_add(s, "one", 0, "shop:*");
+
+	world_start(&w, s);
+	proc_start(0, 1, WORLD_ALL);
+	proc_at(1)->unmoved = true;
+	for (unsigned i = 0; i < 2; i++) {
+		world_locked(s, assert_int_equal(wmk_session_context_add(one, i ? "vtid" : "vpid"), 0));
+		world_update(&w, s);
+	}
+	assert_int_equal(proc_at(1)->channels[0].n_contexts, 0);
+	assert_int_not_equal(proc_at(1)->channels[0].ids[0], WORLD_NO_ID);
+	world_locked(s, assert_int_equal(wmk_session_rule_disable(one, NULL), 1));
+	world_update(&w, s);
+	for (unsigned i = 0; i < WORLD_CHANNELS; i++)
+		for (unsigned n = 0; n < WORLD_EVENTS && proc_at(1)->channels[i].live; n++)
+			assert_int_equal(proc_at(1)->channels[i].ids[n], WORLD_NO_ID);
+	world_destroy(&w, s);
+	proc_kill(1);
+	world_close(&w);
+}
+
+/* A program has 64 channels at most: one more layout is told as trouble, and the program records on as it did. */
+static void test_layouts_many(void **state)
+{
+	static const char *const names[] = { "vpid", "vtid", "procname", "cpu_id", "pthread_id", "ip" };
+	struct wmk_session_channel *channels[12];
+	char name[16], words[400];
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+
+	for (unsigned i = 0; i < 12; i++) {
+		snprintf(name, sizeof(name), "ch%u", i);
+		channels[i] = world_add(s, name, i, i ? "net" : "shop");
+	}
+	world_start(&w, s);
+	proc_start(0, 1, WORLD_ALL);
+	const uint32_t before = proc_enabled(1, 0);
+	bool told = false;
+
+	assert_true(before != 0);
+	for (unsigned turn = 0; turn < 6; turn++) {
+		for (unsigned i = 0; i < 12; i++)
+			world_locked(s, assert_int_equal(wmk_session_context_add(channels[i], names[turn]), 0));
+		/* one after the other is the first that wants the events, and gets rings */
+		for (unsigned i = 1; i < 12; i++) {
+			world_locked(s, wmk_session_channel_switch(channels[i], true);
+				     for (unsigned j = 1; j < i; j++) wmk_session_channel_switch(channels[j], false));
+			world_update(&w, s);
+		}
+		world_locked(s, told |= wmk_session_trouble(s, words, sizeof(words)) == -EMFILE);
+		assert_int_equal(proc_enabled(1, 0), before);
+	}
+	assert_true(told);
+	assert_non_null(strstr(words, "64 channels"));
+	/* the last that was switched on, as it was before */
+	assert_int_equal(proc_channel(1, 11)->n_contexts, 5);
+	world_destroy(&w, s);
+	proc_kill(1);
+	world_close(&w);
+}
+
+/* Rings that could not be had: their stream class is declared, with the contexts of that time, and none that has others is called by it. */
+static void test_declared_in_vain(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+	struct wmk_session_channel *one = world_add(s, "one", 0, "shop:*");
+
+	world_start(&w, s);
+	w.refuse = -EMFILE;
+	proc_start(0, 1, WORLD_ALL);
+	assert_int_equal(proc_enabled(1, 0), 0);
+	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));
+	w.refuse = 0;
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 1);
+	assert_int_equal(rings_named(&w, "one"), 0);
+	assert_int_equal(rings_named(&w, "one~2"), 1);
+	world_destroy(&w, s);
+	proc_kill(1);
+	world_close(&w);
+}
+
 /* Rings of another layout are counted with the rest: what cannot have them is refused, and is as it was. */
 static void test_layout_without_room(void **state)
 {
@@ -122,6 +223,9 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_layouts, procs_kill),
+		cmocka_unit_test_teardown(test_unmoved, procs_kill),
+		cmocka_unit_test_teardown(test_layouts_many, procs_kill),
+		cmocka_unit_test_teardown(test_declared_in_vain, procs_kill),
 		cmocka_unit_test_teardown(test_layout_without_room, procs_kill),
 	};
 

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -212,10 +213,48 @@ static void test_close(void **state)
 	world_close(&w);
 }
 
+/* Rings that the consumer does not have say nothing about the others; that it does not answer does. */
+static void test_uncounted(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+
+	for (unsigned i = 0; i < 3; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "ch%u", i);
+		add(s, name, i, i == 0 ? "shop" : i == 1 ? "net" : "disk", WMK_BUFFERS_UID);
+	}
+	world_start(&w, s);
+	proc_start(0, 1, WORLD_ALL);
+	assert_int_equal(records(s), 30);
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned asked = w.counted;
+
+		snprintf(w.uncounted, sizeof(w.uncounted), "ch%u", i);
+		w.uncounted_err = -ENOENT;
+		records(s);
+		assert_int_equal(w.counted - asked, 3);
+	}
+	/* the latest rings are asked first */
+	unsigned asked = w.counted;
+	w.uncounted_err = -ETIMEDOUT;
+	records(s);
+	assert_int_equal(w.counted - asked, 1);
+	world_destroy(&w, s);
+	proc_kill(1);
+	world_close(&w);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_flush, procs_kill), cmocka_unit_test_teardown(test_close, procs_kill),
+		cmocka_unit_test_teardown(test_uncounted, procs_kill),
 	};
 
 	procs_begin(argc, argv);

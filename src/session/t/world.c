@@ -141,10 +141,13 @@ static int rings_clear(void *data)
 /* Ten for each. */
 static int rings_counts(void *data, struct wmk_ctl_counts *counts)
 {
-	at_disk(((struct world_rings *)data)->world);
+	struct world_rings *rings = data;
+
+	at_disk(rings->world);
+	rings->world->counted++;
 	counts->records += 10;
 	counts->lost += 1;
-	return 0;
+	return strcmp(rings->channel, rings->world->uncounted) == 0 ? rings->world->uncounted_err : 0;
 }
 
 static void rings_poke(void *data)

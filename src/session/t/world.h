@@ -49,6 +49,7 @@ struct proc {
 	char self[512], other[80];       /* the program, and the same under another name */
 	uint64_t image;                  /* of HELLO; the test's */
 	_Atomic bool mute;               /* does not answer SYNC; the test's */
+	_Atomic bool unmoved;            /* does not carry out MOVE; the test's */
 	uint32_t welcomes, refused, gone, statedumps, moves;
 	_Atomic uint32_t syncs;
 	uint32_t bad;                    /* what it was told that cannot be */
@@ -119,6 +120,9 @@ struct world {
 	struct world_rings *rings;
 	_Atomic unsigned traces_open, rings_open, ids_given, ended, apps_gone;
 	int refuse;                      /* what opening of rings answers */
+	char uncounted[16];              /* rings of that channel are not counted: */
+	int uncounted_err;
+	unsigned counted;                /* how often anybody asked */
 	bool disk_hangs;                 /* what writes or counts waits ... */
 	_Atomic unsigned at_disk;        /* ... and so many do */
 };
