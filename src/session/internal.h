@@ -337,6 +337,7 @@ struct app_channel {
 	uint32_t n_words;
 	uint32_t statedump_round;
 	bool sent;
+	bool returned;                   /* the program has just handed the rings back: it may record into them still */
 };
 
 struct app {

@@ -99,7 +99,10 @@ int wmk_shadow_expect(struct app *app, struct rings *rings)
 {
 	int number = channel_number(app, rings);
 
-	return number < 0 ? number : 0;
+	if (number < 0)
+		return number;
+	app->channels[number].returned = true;
+	return 0;
 }
 
 static int channel_tell(struct app *app, uint32_t number)
@@ -211,6 +214,22 @@ static int find_earlier(const struct app *app, const struct wmk_session_channel 
 	return -1;
 }
 
+/*
+ * Where the program, which has just come back, may record the event still: into rings of an earlier layout that it has handed back. Told that
+ * it is enabled there it goes on with what it has, and can be told to move it.
+ */
+static int find_returned(const struct app *app, const struct wmk_session_channel *channel, const struct class *class)
+{
+	for (uint32_t i = 0; i < app->n_channels; i++) {
+		const struct app_channel *ch = &app->channels[i];
+
+		if (ch->returned && is_earlier(ch, channel) && !ch->rings->closed && class->kin < ch->rings->n_ids &&
+		    ch->rings->ids[class->kin] != NO_ID)
+			return (int)i;
+	}
+	return -1;
+}
+
 static bool has_earlier(const struct app *app, const struct wmk_session_channel *channel)
 {
 	for (uint32_t i = 0; i < app->n_channels; i++)
@@ -250,6 +269,12 @@ static int event_apply(struct app *app, const struct wmk_session *session, const
 		return event_end(app, channel, n);
 	if (have || !want)
 		return 0;
+	if (earlier < 0 && (earlier = find_returned(app, channel, class)) >= 0) {
+		int err = event_enable(app, (uint32_t)earlier, n, -1);
+
+		if (err < 0)
+			return err;
+	}
 	if (*number < 0) {
 		struct rings *rings = wmk_rings_for(channel, app);
 
@@ -356,6 +381,8 @@ void wmk_shadow_apply_fresh(struct app *app)
 	}
 	free(all);
 	app->n_fresh = 0;
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		app->channels[i].returned = false;
 }
 
 /* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */

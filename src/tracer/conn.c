@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/testpoint.h"
 #include "tracer/channel.h"
 #include "tracer/clock.h"
 #include "tracer/process.h"
@@ -280,6 +281,7 @@ static int on_done(struct wmk_conn *conn, const void *body, size_t len)
 
 	if (err < 0)
 		return err;
+	WMK_TESTPOINT(helper_confirming);
 	if (!conn->done_any)
 		wmk_channels_confirmed(conn);
 	conn->done_any = true;

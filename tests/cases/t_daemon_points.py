@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What lasts for microseconds between a program and its daemon, made longer by test points."""
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World, numbers_of, state  # noqa: E402
+from harness import FEATURES, Skip, check, main  # noqa: E402
+
+CONTEXTS = ['vpid', 'vtid', 'procname']
+
+
+def contexts_for_programs_that_come_back(case):
+    """
+    The daemon is killed while a program stands still; the next one is told of a context before the program is back, with rings of the layout
+    before: it moves, and nothing that its threads record meanwhile is there twice, or not at all.
+    """
+    if 'testpoints' not in FEATURES:
+        raise Skip('needs a build with -Dtestpoints=true')
+    with World(case) as w:
+        program = w.obey(env={'WMK_TESTPOINT': 'helper_confirming=delay:0:20000'})
+        w.begin('back', 'test:*')
+        program('threads 4')
+        made, had = 0, [0]
+        for context in CONTEXTS:
+            program('emit 5')
+            made += 5
+            os.kill(program.pid, signal.SIGSTOP)
+            w.wait(lambda: state(program.pid) == 'T', 'the program to stand still')
+            os.kill(w.sessiond(), signal.SIGKILL)
+            w('add-context', '-s', 'back', '-t', context)
+            os.kill(program.pid, signal.SIGCONT)
+            w.wait_apps([program.pid])
+            had.append(made)
+        program('emit 5')
+        program.kill()
+        _, trace, _ = w.finish('back', killed=True, lost=0)
+        writer = [w for w, n in numbers_of(trace).items() if len(n) == made + 5]
+        check(len(writer) == 1, 'writers: %s', {w: len(n) for w, n in numbers_of(trace).items()})
+        for r in trace.records('test:seq'):
+            if r.fields['writer'] == writer[0]:
+                sure = max(i for i, bound in enumerate(had) if bound < r.fields['seq'])
+                check(list(c for c in CONTEXTS if c in r.scopes) == CONTEXTS[:sure], 'record %d, after %s, has %s', r.fields['seq'],
+                      CONTEXTS[:sure], r.scopes)
+
+
+if __name__ == '__main__':
+    main([contexts_for_programs_that_come_back])
