@@ -234,11 +234,21 @@ out:
 
 /* ── what is added ───────────────────────────────────────────────────────────────────────────────────── */
 
+/* Somebody has given up waiting for an answer that is to come yet: nobody waits for what can be done later. */
+static bool is_late(const struct wmk_consumer_link *link)
+{
+	const struct wmk_link_request *request = link->requests;
+
+	while (request && (!request->sent || !request->abandoned || request->type == WMK_CONSUMERD_POKE))
+		request = request->next;
+	return request != NULL;
+}
+
 /* With `kept` >= 0, what wmk_kept_*_add() said. */
 static int add(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object, uint64_t trace, uint64_t rings,
 	       int fd, int ms, int kept)
 {
-	const struct timespec end = deadline(ms);
+	const struct timespec end = deadline(is_late(link) ? 0 : ms);
 	struct wmk_link_request *request;
 	int err = kept;
 

@@ -60,6 +60,9 @@ int wmk_consumer_link_shutdown(struct wmk_consumer_link *link, int ms);
 pid_t wmk_consumer_link_pid(struct wmk_consumer_link *link);
 
 /*
+ * The two that add do not wait at all while an earlier request is not answered for which somebody waited in vain: a consumer that hangs costs
+ * one such time, not one for each.
+ *
  * The trace's directory must be there (made by the session daemon, wmk_store_create()). -EEXIST: the number is another
  * trace's. All that is in `trace` is copied. A failed add leaves nothing behind, except on -ETIMEDOUT: remove it then.
  */

@@ -23,6 +23,7 @@
 
 #define START_MS 10000
 #define ASK_MS 5000
+#define GIVE_MS 1000               /* a shard waits for that, and with it programs that begin */
 #define COUNT_MS 1000              /* who looks at a session does not wait for long: what was told last will do */
 #define NO_STREAM UINT32_MAX
 #define WRITE_MS 60000               /* everything that was committed goes to disk */
@@ -342,7 +343,7 @@ static int trace_give(struct wmk_consumer_link *link, const struct out_trace *tr
 	};
 
 	memcpy(told.uuid, info->uuid, sizeof(told.uuid));
-	return in_time(wmk_consumer_link_trace_add(link, &told, ASK_MS));
+	return in_time(wmk_consumer_link_trace_add(link, &told, GIVE_MS));
 }
 
 static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
@@ -466,7 +467,7 @@ static int rings_give(const struct out_rings *rings, const struct wmk_rings_info
 	};
 
 	memcpy(told.uuid, waymark_ring_set_options(set)->uuid, sizeof(told.uuid));
-	return in_time(wmk_consumer_link_rings_add(trace->outlet->link, &told, waymark_ring_set_fd(set), ASK_MS));
+	return in_time(wmk_consumer_link_rings_add(trace->outlet->link, &told, waymark_ring_set_fd(set), GIVE_MS));
 }
 
 static int rings_open(void *data, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **out)

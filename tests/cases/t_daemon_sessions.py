@@ -203,6 +203,26 @@ def a_consumer_that_hangs(case):
         check(sorted(map(len, numbers_of(other).values())) == [100, 100], 'in the other: %s', numbers_of(other))
 
 
+def a_consumer_that_hangs_while_programs_begin(case):
+    """Each of them needs rings that the consumer is told of: it is, when it can hear; their first records are all there."""
+    with World(case) as w:
+        w.begin('each', 'test:*', channel=['--buffers-pid'])
+        one = w.obey()
+        one('emit 100')
+        os.kill(w.consumerd(), signal.SIGSTOP)
+        more = [w.obey(env={'WAYMARK_REGISTER_TIMEOUT': '3000'}) for _ in range(4)]
+        for app in w('list', '-u', '--json').json['apps']:
+            check(not app.get('why'), 'program %d: %s', app['pid'], app.get('why'))
+        for program in more:
+            program('emit 100')
+        more[0].end()
+        os.kill(w.consumerd(), signal.SIGCONT)
+        for program in (one, *more[1:]):
+            program.end()
+        trace = w.end('each', lost=0)[1]
+        check([len(n) for n in numbers_of(trace).values()] == [100] * 5, 'in the trace: %s', numbers_of(trace))
+
+
 if __name__ == '__main__':
     main([different_events_contexts_and_modes, stop_and_start_again, rings_of_each_process, narrowed_to_a_process,
-          narrowed_to_an_executable, tracked, a_consumer_that_hangs])
+          narrowed_to_an_executable, tracked, a_consumer_that_hangs, a_consumer_that_hangs_while_programs_begin])
