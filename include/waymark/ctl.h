@@ -200,6 +200,8 @@ struct waymark_ctl_session_info {
 	unsigned n_channels;
 	const struct waymark_ctl_trackers *trackers;
 	const struct waymark_ctl_counts *counts;     /* of all channels together */
+	uint64_t max_size;           /* bytes that the trace may have; 0: no limit */
+	bool full;                   /* it has them: the session stopped by itself, and records again when it was cleared and started */
 };
 
 /* ── programs: which programs there are, and their events ── */
@@ -285,6 +287,7 @@ struct waymark_ctl_create_options {
 	const char *name;            /* NULL or "": made from the time; see the result's session */
 	const char *path;            /* of the trace, absolute; NULL or "": the default place below ... */
 	const char *home;            /* ... this directory; NULL: $HOME, else the user's home */
+	uint64_t max_size;           /* bytes that the trace may have: then the session stops by itself; 0: no limit */
 };
 /*
  * Make a session; it does not record yet. -EEXIST: one has the name; -ENOTEMPTY: the trace's directory holds something; -EINVAL: the
@@ -296,7 +299,7 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
  * -ENOENT: there is none of that name, or not one that the user may see; so it is with each function that is given a session.
  */
 int waymark_ctl_destroy(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
-/* Record, or go on recording. -EALREADY: it does; -ENODATA: it has no channel. */
+/* Record, or go on recording. -EALREADY: it does; -ENODATA: it has no channel; -EDQUOT: its trace has all that it may have: clear it. */
 int waymark_ctl_start(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /*
  * Record no more; what was recorded is on disk when it returns. `session` NULL or "": all sessions of the user. -EALREADY: it does not

@@ -43,6 +43,14 @@ static int set_output(void *data, const char *value)
 	return 0;
 }
 
+static int set_max_size(void *data, const char *value)
+{
+	uint64_t *max_size = &((struct wmk_session_args *)data)->max_size;
+	int err = wmk_cli_size(value, max_size);
+
+	return err == 0 && !*max_size ? wmk_error(-EINVAL, "--max-size 0: nothing could be recorded") : err;
+}
+
 int wmk_session_absolute(const char *path, char *buf, size_t size)
 {
 	char here[PATH_MAX] = "";
@@ -78,6 +86,7 @@ static int run_create(void *data, char **rest, int n_rest)
 		err = wmk_session_absolute(args->output, output, sizeof(output));
 	options.path = args->output ? output : NULL;
 	options.name = args->common.session;
+	options.max_size = args->max_size;
 	if (err == 0)
 		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
 	if (err == 0) {
@@ -99,12 +108,16 @@ static const char *const create_details[] = {
 	"sessions record at once without seeing each other. The new one becomes the current session, which the other commands mean "
 	"when they are not told which; which one is current is kept for each user, in ~/.waymark/session.",
 	"Without a name, one is made from the time. The trace goes to ~/waymark-traces/NAME-YYYYmmdd-HHMMSS.",
+	"With --max-size the session stops before its trace has more bytes, in all its files together but for what is added to the metadata. "
+	"`waymark clear` makes room, and `waymark start` goes on. To keep the latest records instead, give the channel --tracefile-size and "
+	"--tracefile-count, or --overwrite.",
 	NULL
 };
 
 static const struct wmk_cli_option create_options[] = {
 	{ 's', "session", "NAME", "The name, as well as by the argument.", wmk_cli_set_session, false },
 	{ 'o', "output", "DIR", "The trace's directory.", set_output, false },
+	{ 0, "max-size", "SIZE", "Bytes that the trace may have, with k, M or G: then the session stops by itself.", set_max_size, false },
 	WMK_CLI_OPTION_JSON,
 };
 

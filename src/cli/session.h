@@ -11,6 +11,7 @@ struct wmk_session_args {
 	struct wmk_cli_common common;
 	bool all;                        /* destroy, stop */
 	const char *output;              /* create */
+	uint64_t max_size;               /* create; 0: no limit */
 };
 
 /* `path`, beneath the current directory if it is relative. -ENAMETOOLONG, ... with a cause chain. */

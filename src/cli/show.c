@@ -98,7 +98,7 @@ void wmk_show_loss(const struct waymark_ctl_session_info *session)
 
 static const char *state_of(const struct waymark_ctl_session_info *session)
 {
-	return session->active ? "records" : session->started ? "stopped" : "not started";
+	return session->active ? "records" : session->full ? "full" : session->started ? "stopped" : "not started";
 }
 
 static int width_of(size_t longest, const char *title)
@@ -209,13 +209,16 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 {
 	const struct waymark_ctl_trackers *trackers = session->trackers;
 	time_t created = (time_t)session->created;
-	char date[64] = "";
+	char date[64] = "", size[32];
 	struct tm tm;
 
 	if (localtime_r(&created, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
 	heading(session->name);
 	printf(": %s, made %s\n  ", state_of(session), date);
+	if (session->max_size)
+		printf("its trace may have %s%s\n  ", wmk_cli_size_text(session->max_size, size, sizeof(size)),
+		       session->full ? ", and has: `waymark clear` makes room" : "");
 	wmk_show_counts(session);
 	show_tracker("processes", trackers->pid, trackers->pids, trackers->n_pids);
 	show_tracker("users", trackers->uid, trackers->uids, trackers->n_uids);

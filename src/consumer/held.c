@@ -73,6 +73,7 @@ void wmk_server_trace_free(struct wmk_server_trace *trace)
 	}
 	if (trace->store)
 		wmk_store_close(trace->store);
+	wmk_server_budget_leave(trace);
 	while (trace->rings)
 		wmk_server_rings_unlink(trace, trace->rings);
 	wmk_arena_free(&trace->arena);
@@ -93,6 +94,8 @@ struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server
 	trace->sink.ops = &wmk_server_sink_ops;
 	options.sink = &trace->sink;
 	err = wmk_object_copy(&wmk_consumerd_trace_object, is, &trace->is, &trace->arena);
+	if (err >= 0)
+		err = wmk_server_budget_join(trace);
 	if (err >= 0)
 		err = wmk_consumer_open(&options, &trace->consumer);
 	if (err >= 0)

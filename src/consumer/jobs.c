@@ -81,10 +81,20 @@ static int open_trace(struct wmk_server_trace *trace)
 	if (err < 0)
 		return err;
 	err = wmk_store_open_streams(trace->is.path, trace->is.sub, &trace->store);
+	if (err < 0)
+		trace->store = NULL;
+	else
+		err = wmk_server_budget_share(trace);
 	wmk_store_as_end();
 	if (err >= 0)
 		err = wmk_sink_directory_open(trace->store, trace->is.uuid, &trace->inner);
-	return err < 0 ? err : 0;
+	if (err >= 0)
+		return 0;
+	/* asked for once more, it is tried once more */
+	if (trace->store)
+		wmk_store_close(trace->store);
+	trace->store = NULL;
+	return err;
 }
 
 static int trace_add(struct wmk_server_job *job)

@@ -160,8 +160,10 @@ void wmk_server_done(struct wmk_server_job *job)
 
 	if (job->err < 0 && !job->connection)
 		wmk_server_log(server, "%s: %s", trace->is.path, job->words);
-	if (job->type == WMK_CONSUMERD_CLEAR && job->err == 0)
+	if (job->type == WMK_CONSUMERD_CLEAR && job->err == 0) {
 		trace->is.gone.n = 0;
+		wmk_server_budget_cleared(trace);
+	}
 	answer(job);
 	if (job->type == WMK_CONSUMERD_RINGS_REMOVE) {
 		for (unsigned i = 0; i < job->n_rings; i++) {

@@ -167,6 +167,14 @@ void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, 
 	queue_or_disconnect(server, wmk_out_error(&server->out, (enum wmk_msg)WMK_CONSUMERD_ERROR, request, err, words));
 }
 
+bool wmk_server_say(struct wmk_consumer_server *server, uint16_t type, const struct wmk_object *is, const void *object)
+{
+	if (server->connection < 0)
+		return false;
+	queue_or_disconnect(server, wmk_consumerd_send(&server->out, type, 0, is, object, -1));
+	return true;
+}
+
 static void welcome(struct wmk_consumer_server *server, int connection)
 {
 	const struct wmk_consumerd_hello hello = { .version = server->options.version, .pid = (uint64_t)getpid() };
@@ -181,6 +189,7 @@ static void welcome(struct wmk_consumer_server *server, int connection)
 	server->connections++;
 	server->was_connected = true;
 	queue_or_disconnect(server, wmk_consumerd_send(&server->out, WMK_CONSUMERD_HELLO, 0, &wmk_consumerd_hello_object, &hello, -1));
+	wmk_server_budgets_again(server);
 }
 
 static void accept_one(struct wmk_consumer_server *server)
@@ -286,6 +295,7 @@ static int turn(struct wmk_consumer_server *server)
 		disconnect(server);
 	if (fds[1].revents)
 		accept_one(server);
+	wmk_server_budgets_tell(server);
 	speak(server);
 	return 0;
 }

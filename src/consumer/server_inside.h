@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * server_inside.h - shared by server.c (socket, connection, the loop), requests.c (what is asked for), held.c (what there
- * is), jobs.c (what a trace's thread does).
+ * is), budgets.c (how much it may be), jobs.c (what a trace's thread does).
  *
  * All lists, and all that is not marked otherwise, belong to the server's thread. A job holds what it works on: it is made and freed by the
  * server's thread, and carried out by the trace's, in the order in which jobs were made.
@@ -23,6 +23,7 @@
 #define WMK_SERVER_QUEUE_MAX (64u << 20) /* bytes that a session daemon leaves unread */
 
 struct wmk_server_trace;
+struct wmk_server_budget;
 
 /* The rings of a set. Counted by the list and by jobs. */
 struct wmk_server_rings {
@@ -45,6 +46,7 @@ struct wmk_server_trace {
 	struct wmk_server_rings *rings;
 	unsigned n_rings;
 	struct wmk_consumer *consumer;
+	struct wmk_server_budget *budget;        /* NULL: no limit */
 	/* The trace's thread's. */
 	struct wmk_sink sink;            /* what the consumer writes to: `inner`, as soon as it is there */
 	struct wmk_sink *inner;
@@ -73,6 +75,7 @@ struct wmk_consumer_server {
 	int lock, listening, wake;       /* wake: an eventfd */
 	struct wmk_server_trace *traces;
 	unsigned n_traces, n_jobs;
+	struct wmk_server_budget *budgets;
 	int connection;
 	uint64_t connections;            /* so far; the number of the present one */
 	struct wmk_out out;
@@ -102,6 +105,8 @@ void wmk_server_reply(struct wmk_consumer_server *server, uint64_t connection, u
 		      const void *object);
 void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, uint32_t request, int err, const char *words);
 void wmk_server_wake(struct wmk_consumer_server *server);
+/* Unasked, to whoever is connected; false: nobody is. */
+bool wmk_server_say(struct wmk_consumer_server *server, uint16_t type, const struct wmk_object *is, const void *object);
 
 /* requests.c */
 void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *body, size_t len, int fd);
@@ -124,6 +129,19 @@ void wmk_server_rings_drop(struct wmk_server_rings *rings);
 int wmk_server_list(struct wmk_consumer_server *server, uint32_t request);
 void wmk_server_list_more(struct wmk_consumer_server *server);
 void wmk_server_list_drop(struct wmk_consumer_server *server);
+
+/* budgets.c */
+/* The server's thread. 0 or -ENOMEM. */
+int wmk_server_budget_join(struct wmk_server_trace *trace);
+/* Its store is closed. */
+void wmk_server_budget_leave(struct wmk_server_trace *trace);
+/* The trace's thread, acting for its owner: the store has just been opened. */
+int wmk_server_budget_share(struct wmk_server_trace *trace);
+/* The server's thread: there is room again. */
+void wmk_server_budget_cleared(struct wmk_server_trace *trace);
+/* What is full and has not been told is. And to who has just connected, all of it again. */
+void wmk_server_budgets_tell(struct wmk_consumer_server *server);
+void wmk_server_budgets_again(struct wmk_consumer_server *server);
 
 /* jobs.c */
 /* In the trace's thread: carry it out, then give it back to the server's thread. */

@@ -373,7 +373,7 @@ static int make_session(struct loading *l, struct wmk_ctl_session *s)
 		err = path_choose(l, s);
 	if (err < 0)
 		return err;
-	const struct wmk_ctl_create create = { s->name, s->path, home };
+	const struct wmk_ctl_create create = { s->name, s->path, home, s->max_size };
 	err = ask(l, WMK_CTL_CREATE, &create);
 	if (err < 0)
 		return err;

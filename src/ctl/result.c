@@ -112,7 +112,8 @@ static int view_session(struct wmk_arena *arena, const void *from, void *to)
 		.started = s->started, .n_channels = s->channels.n,
 		.channels = view_list(arena, &s->channels, sizeof(struct wmk_ctl_channel), sizeof(struct waymark_ctl_channel_info),
 				      view_channel, &err),
-		.trackers = view_trackers(arena, &s->trackers), .counts = view_counts(arena, &s->counts),
+		.trackers = view_trackers(arena, &s->trackers), .counts = view_counts(arena, &s->counts), .max_size = s->max_size,
+		.full = s->full,
 	};
 	return err < 0 || !view->trackers || !view->counts ? -ENOMEM : 0;
 }

@@ -43,9 +43,11 @@ struct wmk_consumer_link_options {
 	 * Optional, from the link's thread, which must not be kept: nothing in them may call the link.
 	 * on_change: the consumer has died, or still cannot be started (pid 0, `words` say how), or is there again (its pid), all that it
 	 * had is back.
+	 * on_full: what is below a trace's path has the bytes that it may have; nothing more is written there, and what comes stays in the rings.
 	 * on_end: there will be no consumer any more: another session daemon took it over; `words` say so.
 	 */
 	void (*on_change)(void *data, pid_t pid, const char *words);
+	void (*on_full)(void *data, const char *path);
 	void (*on_end)(void *data, int err, const char *words);
 	void *data;
 };

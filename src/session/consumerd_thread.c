@@ -349,6 +349,18 @@ static void held(struct wmk_consumer_link *link, const struct wmk_frame *frame, 
 	*fd = -1;
 }
 
+static void full(struct wmk_consumer_link *link, const void *body, size_t len)
+{
+	struct wmk_consumerd_full is;
+	struct wmk_arena arena = { 0 };
+
+	if (wmk_object_decode(&wmk_consumerd_full_object, body, len, &is, &arena) < 0)
+		wmk_error_clear();
+	else if (link->options.on_full)
+		link->options.on_full(link->options.data, is.path);
+	wmk_arena_free(&arena);
+}
+
 /* 0: go on; -errno: this connection is at its end (-ECONNABORTED: the link is). */
 static int hear(struct wmk_consumer_link *link)
 {
@@ -368,6 +380,8 @@ static int hear(struct wmk_consumer_link *link)
 		pthread_mutex_unlock(&link->lock);
 		if (fd >= 0)
 			close(fd);
+		if (frame.type == WMK_CONSUMERD_FULL)
+			full(link, body, len);
 		if (frame.type == WMK_CONSUMERD_REPLACED)
 			return -ECONNABORTED;
 	}

@@ -217,12 +217,14 @@ struct wmk_session {
 	uid_t uid;
 	gid_t gid;
 	bool all_users, statedump;
+	uint64_t max_size;
 	atomic_bool counted;             /* among its owner's (owners.c) */
 	uint64_t created;
 	pthread_mutex_t lock;            /* what follows */
 	bool writing;                    /* somebody asks the consumer (written.c), unlocked */
 	pthread_cond_t written;          /* nobody does any more */
 	bool gone, active, started;
+	bool full;                       /* its traces have max_size */
 	struct wmk_session_channel **channels;
 	unsigned n_channels;
 	struct trace *traces;

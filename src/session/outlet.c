@@ -88,13 +88,20 @@ static void consumer_changed(void *data, pid_t pid, const char *words)
 	const struct wmk_outlet *outlet = data;
 	char text[400];
 
-	if (!outlet->options.on_change)
-		return;
 	if (pid)
 		snprintf(text, sizeof(text), "the consumer daemon runs, process %ld", (long)pid);
 	else
 		snprintf(text, sizeof(text), "the consumer daemon has died: %.300s", words ? words : "");
-	outlet->options.on_change(outlet->options.data, text);
+	if (outlet->options.on_change)
+		outlet->options.on_change(outlet->options.data, text);
+}
+
+static void consumer_full(void *data, const char *path)
+{
+	const struct wmk_outlet *outlet = data;
+
+	if (outlet->options.on_full)
+		outlet->options.on_full(outlet->options.data, path);
 }
 
 static void consumer_ended(void *data, int err, const char *words)
@@ -139,7 +146,7 @@ static struct wmk_consumer_link *link_get(struct wmk_outlet *outlet)
 {
 	const struct wmk_consumer_link_options options = {
 		.size = sizeof(options), .rundir = outlet->rundir, .program = outlet->program,
-		.on_change = consumer_changed, .on_end = consumer_ended, .data = outlet,
+		.on_change = consumer_changed, .on_full = consumer_full, .on_end = consumer_ended, .data = outlet,
 	};
 
 	pthread_mutex_lock(&outlet->lock);
@@ -340,6 +347,7 @@ static int trace_give(struct wmk_consumer_link *link, const struct out_trace *tr
 {
 	struct wmk_consumerd_trace told = {
 		.trace = trace->number, .path = info->path, .sub = info->sub, .uid = info->uid, .gid = info->gid,
+		.max_size = info->max_size,
 	};
 
 	memcpy(told.uuid, info->uuid, sizeof(told.uuid));
@@ -377,7 +385,6 @@ static int metadata(void *data, const char *text, size_t len)
 
 	pthread_mutex_lock(&trace->lock);
 	int err = wmk_store_metadata(trace->store, text, len);
-
 	pthread_mutex_unlock(&trace->lock);
 	return err;
 }
@@ -388,7 +395,6 @@ static int metadata_replace(void *data, const char *text, size_t len)
 
 	pthread_mutex_lock(&trace->lock);
 	int err = wmk_store_metadata_replace(trace->store, text, len);
-
 	/* Rings that lied are named again when they are counted next. (relaxed, as whoever counts holds no lock: once too often does no harm) */
 	for (struct out_rings *rings = err == 0 ? trace->rings : NULL; rings; rings = rings->next)
 		atomic_store_explicit(&rings->named, false, memory_order_relaxed);
@@ -495,7 +501,6 @@ static void name_in_trace(struct out_rings *rings, const struct wmk_consumerd_st
 	if (atomic_load_explicit(&rings->named, memory_order_relaxed) || !stats->errors || !stats->words || !stats->words[0])
 		return;
 	bool named = wmk_ctf_comment_text(&text, stats->words) == 0 && metadata(rings->trace, text.text, text.len) == 0;
-
 	atomic_store_explicit(&rings->named, named, memory_order_relaxed);
 	if (!named)
 		wmk_error_clear();
@@ -525,7 +530,7 @@ static void counts_keep(struct out_rings *rings, const struct wmk_consumerd_repo
 	rings->counts = sum;
 }
 
-/* One of the link's functions that answer with a report. */
+/* Those of the link's functions that answer with a report. */
 typedef int asking(struct wmk_consumer_link *, uint64_t, uint64_t, int, struct wmk_arena *, struct wmk_consumerd_report *);
 
 static int ask(struct out_rings *rings, asking *function, int ms)

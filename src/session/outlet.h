@@ -27,6 +27,8 @@ struct wmk_outlet_options {
 	const char *program;             /* path of waymark-consumerd */
 	/* Optional: the consumer died, is there again, or will not come back: words for people. Must not call the outlet. */
 	void (*on_change)(void *data, const char *words);
+	/* Optional: the session whose directory this is has written what it may (wmk_trace_info.max_size). From a thread that must not be kept. */
+	void (*on_full)(void *data, const char *path);
 	void *data;
 };
 

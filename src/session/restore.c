@@ -34,6 +34,7 @@ int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_op
 	session->created = is->created;
 	session->active = is->active;
 	session->started = is->started || is->active;
+	session->full = is->full;
 	pthread_mutex_lock(&session->lock);
 	const struct wmk_list *const lists[] = { &is->trackers.pids, &is->trackers.uids, &is->trackers.gids };
 	const bool narrowed[] = { is->trackers.pid, is->trackers.uid, is->trackers.gid };

@@ -95,6 +95,51 @@ static void on_reaped(void *data, struct wmk_session *session)
 		wmk_error_clear();       /* what is written down has rings that the consumer has no more: they are passed over */
 }
 
+/* What the next daemon needs cannot be written: whoever looks after the machine reads it, and this one goes on. */
+static void say_cause(struct server *server)
+{
+	char words[600];
+
+	say(server, wmk_error_text(words, sizeof(words)));
+	wmk_error_clear();
+}
+
+static void on_full(void *data, const char *path)
+{
+	const struct server *server = data;
+
+	wmk_reaper_tell_full(server->reaper, path);
+}
+
+/* As the command `stop` does, without anybody who waits for it. */
+static void stop_full(void *data, const char *path)
+{
+	struct server *server = data;
+	struct wmk_session *session = wmk_session_of_path(server->tracing, path);
+	char words[400];
+
+	if (!session)
+		return;
+	int err = wmk_session_lock(session);
+	if (err == 0) {
+		err = wmk_session_full(session);
+		if (on_changed(server, session, false) < 0)
+			say_cause(server);
+		wmk_session_unlock(session);
+	}
+	if (err == 0) {
+		snprintf(words, sizeof(words), "session %.200s stops: its trace has all that it may have (--max-size)", wmk_session_name(session));
+		say(server, words);
+		wmk_tracing_update(server->tracing, session, WMK_COMMAND_UPDATE_MS, NULL, NULL);
+	}
+	if (err == 0 && wmk_session_lock(session) == 0) {
+		wmk_session_flush(session);      /* what tells counts is written yet */
+		wmk_session_unlock(session);
+	}
+	wmk_error_clear();
+	wmk_session_put(session);
+}
+
 static int on_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id)
 {
 	const struct server *server = data;
@@ -155,19 +200,12 @@ static int process_prepare(struct server *server)
 	return 0;
 }
 
-/* What the next daemon needs cannot be written: whoever looks after the machine reads it, and this one goes on. */
-static void say_cause(struct server *server)
-{
-	char words[600];
-
-	say(server, wmk_error_text(words, sizeof(words)));
-	wmk_error_clear();
-}
-
 static int sessions_open(struct server *server)
 {
 	const struct wmk_outlet_options outlet = { .size = sizeof(outlet), .rundir = server->place.path,
-						   .program = server->options->consumerd, .on_change = say, .data = server };
+						   .program = server->options->consumerd, .on_change = say, .on_full = on_full,
+						   .data = server };
+	const struct wmk_reaper_ops reaper = { .reaped = on_reaped, .full = stop_full, .data = server };
 	struct wmk_clock clock;
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &wmk_outlet_ops, .clock = &clock, .on_id = on_id,
 					       .on_ended = on_ended, .on_identity = on_identity, .data = server };
@@ -178,15 +216,14 @@ static int sessions_open(struct server *server)
 	if (err == 0)
 		err = wmk_state_open(server->place.dir, say, server, &server->state);
 	if (err == 0)
-		err = wmk_reaper_open(on_reaped, server, &server->reaper);
+		err = wmk_reaper_open(&reaper, &server->reaper);
 	if (err < 0)
 		return err;
 	if (!tracing.plugin_clock && wmk_state_clock(server->state, &clock) < 0)
 		say_cause(server);
 	tracing.outlet_data = server->outlet;
 	tracing.first_rings_id = wmk_state_last_rings(server->state);
-	err = wmk_tracing_open(&tracing, &server->tracing);
-	return err == 0 ? wmk_reaper_start(server->reaper) : err;
+	return wmk_tracing_open(&tracing, &server->tracing);
 }
 
 /* A daemon without a past, and without a consumer that has one, needs none yet. */
@@ -260,6 +297,8 @@ static int server_open(struct server *server)
 	if (err == 0)
 		err = wmk_shards_open(server->tracing, wmk_shards_default(), &server->shards);
 	if (err == 0)
+		err = wmk_reaper_start(server->reaper);
+	if (err == 0)
 		err = doors_open(server);
 	if (err == 0)
 		wmk_wait_announce(server->page, getpid(), own_start_time());
@@ -285,6 +324,7 @@ static void server_close(struct server *server)
 		wmk_wait_retire(server->page);
 	wmk_clients_close(server->clients);
 	wmk_gate_close(server->gate);
+	wmk_reaper_end(server->reaper);
 	wmk_shards_close(server->shards);
 	wmk_reaper_close(server->reaper);
 	if (server->outlet && !server->everything)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,7 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 	session->gid = options->gid;
 	session->all_users = options->all_users;
 	session->statedump = options->statedump;
+	session->max_size = options->max_size;
 	session->created = (uint64_t)time(NULL);
 	session->name = strdup(options->name);
 	session->path = strdup(options->path);
@@ -148,6 +150,13 @@ int wmk_session_start(struct wmk_session *session)
 		return wmk_error_said(-EALREADY, "the session '%s' is active already", session->name);
 	if (session->n_channels == 0)
 		return wmk_error_said(-ENODATA, "the session '%s' records nothing yet: enable an event first", session->name);
+	if (session->full)
+		return wmk_error_said(-EDQUOT, "the trace of session '%s' has the %" PRIu64 " bytes that it may have (--max-size): clear it first",
+				      session->name, session->max_size);
+	for (unsigned i = 0; i < session->n_channels && session->max_size; i++)
+		if (session->channels[i]->is.subbuf_size > session->max_size)
+			return wmk_error_said(-EINVAL, "the session's trace may have %" PRIu64 " bytes (--max-size), less than one sub-buffer of channel %.60s "
+					      "(--subbuf-size)", session->max_size, session->channels[i]->is.name);
 	if (session->statedump && !session->started) {
 		int err = wmk_session_add_own_channel(session);
 
@@ -170,10 +179,33 @@ int wmk_session_prepare(struct wmk_session *session, uid_t uid)
 int wmk_session_stop(struct wmk_session *session)
 {
 	if (!session->active)
-		return wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
+		return session->full ? 0 : wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
 	session->active = false;
 	wmk_session_look(session);
 	return 0;
+}
+
+struct wmk_session *wmk_session_of_path(struct wmk_tracing *tracing, const char *path)
+{
+	struct wmk_session **all = NULL, *found = NULL;
+	int n = wmk_session_get_all(tracing, &all);
+
+	for (int i = 0; i < n; i++) {
+		if (!found && strcmp(all[i]->path, path) == 0)
+			found = all[i];
+		else
+			wmk_session_put(all[i]);
+	}
+	free(all);
+	return found;
+}
+
+int wmk_session_full(struct wmk_session *session)
+{
+	const bool was = session->active;
+
+	session->full = true;
+	return was ? wmk_session_stop(session) : wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
 }
 
 void wmk_session_regenerate_statedump(struct wmk_session *session)

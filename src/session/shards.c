@@ -119,29 +119,35 @@ int wmk_shards_take(void *data, unsigned shard, int socket)
 
 struct told {
 	struct told *next;
-	struct wmk_session *session;     /* a reference */
+	struct wmk_session *session;     /* a reference; NULL: */
+	char *full;                      /* this directory is */
 };
 
 struct wmk_reaper {
-	void (*reaped)(void *data, struct wmk_session *session);
-	void *data;
+	struct wmk_reaper_ops ops;
 	pthread_mutex_t lock;            /* of all below */
 	pthread_cond_t some;
-	struct told *told;               /* each session once */
+	struct told *told;               /* each session once, each directory once */
 	bool ending, started;
 	pthread_t thread;
 };
 
+static void told_free(struct told *told)
+{
+	if (told->session)
+		wmk_session_put(told->session);
+	free(told->full);
+	free(told);
+}
+
 static void reap(struct wmk_reaper *reaper, struct wmk_session *session)
 {
-	if (wmk_session_lock(session) == 0) {
-		wmk_session_reap(session);
-		if (reaper->reaped)
-			reaper->reaped(reaper->data, session);
-		wmk_session_unlock(session);
-	}
-	wmk_session_put(session);
-	wmk_error_clear();
+	if (wmk_session_lock(session) < 0)
+		return;
+	wmk_session_reap(session);
+	if (reaper->ops.reaped)
+		reaper->ops.reaped(reaper->ops.data, session);
+	wmk_session_unlock(session);
 }
 
 static void *reaper_run(void *data)
@@ -159,8 +165,12 @@ static void *reaper_run(void *data)
 		}
 		reaper->told = told->next;
 		pthread_mutex_unlock(&reaper->lock);
-		reap(reaper, told->session);
-		free(told);
+		if (told->session)
+			reap(reaper, told->session);
+		else if (reaper->ops.full)
+			reaper->ops.full(reaper->ops.data, told->full);
+		wmk_error_clear();
+		told_free(told);
 		pthread_mutex_lock(&reaper->lock);
 	}
 	pthread_mutex_unlock(&reaper->lock);
@@ -168,36 +178,55 @@ static void *reaper_run(void *data)
 	return NULL;
 }
 
-int wmk_reaper_open(void (*reaped)(void *data, struct wmk_session *session), void *data, struct wmk_reaper **out)
+int wmk_reaper_open(const struct wmk_reaper_ops *ops, struct wmk_reaper **out)
 {
 	struct wmk_reaper *reaper = calloc(1, sizeof(*reaper));
 
 	if (!reaper)
 		return wmk_error(-ENOMEM, "no memory for the reaper");
-	reaper->reaped = reaped;
-	reaper->data = data;
+	reaper->ops = *ops;
 	pthread_mutex_init(&reaper->lock, NULL);
 	pthread_cond_init(&reaper->some, NULL);
 	*out = reaper;
 	return 0;
 }
 
-void wmk_reaper_tell(struct wmk_reaper *reaper, struct wmk_session *session)
+static bool is_same(const struct told *told, const struct wmk_session *session, const char *full)
+{
+	return session ? told->session == session : told->full && full && strcmp(told->full, full) == 0;
+}
+
+static void tell(struct wmk_reaper *reaper, struct wmk_session *session, const char *full)
 {
 	struct told **at = &reaper->told, *told;
 
 	pthread_mutex_lock(&reaper->lock);
-	while (*at && (*at)->session != session)
+	while (*at && !is_same(*at, session, full))
 		at = &(*at)->next;
+	told = *at ? NULL : calloc(1, sizeof(*told));
+	if (told && full && !(told->full = strdup(full))) {
+		free(told);
+		told = NULL;
+	}
 	/* Without memory: it is reaped with the next that ends, or when the session does. */
-	if (!*at && (told = malloc(sizeof(*told))) != NULL) {
-		told->next = NULL;
+	if (told) {
 		told->session = session;
-		wmk_session_hold(session);
+		if (session)
+			wmk_session_hold(session);
 		*at = told;
 		pthread_cond_signal(&reaper->some);
 	}
 	pthread_mutex_unlock(&reaper->lock);
+}
+
+void wmk_reaper_tell(struct wmk_reaper *reaper, struct wmk_session *session)
+{
+	tell(reaper, session, NULL);
+}
+
+void wmk_reaper_tell_full(struct wmk_reaper *reaper, const char *path)
+{
+	tell(reaper, NULL, path);
 }
 
 int wmk_reaper_start(struct wmk_reaper *reaper)
@@ -207,7 +236,7 @@ int wmk_reaper_start(struct wmk_reaper *reaper)
 	return err;
 }
 
-void wmk_reaper_close(struct wmk_reaper *reaper)
+void wmk_reaper_end(struct wmk_reaper *reaper)
 {
 	if (!reaper)
 		return;
@@ -217,12 +246,19 @@ void wmk_reaper_close(struct wmk_reaper *reaper)
 	pthread_mutex_unlock(&reaper->lock);
 	if (reaper->started)
 		pthread_join(reaper->thread, NULL);
+	reaper->started = false;
+}
+
+void wmk_reaper_close(struct wmk_reaper *reaper)
+{
+	if (!reaper)
+		return;
+	wmk_reaper_end(reaper);
 	while (reaper->told) {
 		struct told *told = reaper->told;
 
 		reaper->told = told->next;
-		wmk_session_put(told->session);
-		free(told);
+		told_free(told);
 	}
 	pthread_cond_destroy(&reaper->some);
 	pthread_mutex_destroy(&reaper->lock);

@@ -28,8 +28,8 @@ struct state_rings {
 
 struct state_session {
 	const char *name, *path, *trace_name;
-	uint64_t uid, gid, created;
-	bool active, started, all_users, statedump;
+	uint64_t uid, gid, created, max_size;
+	bool active, started, all_users, statedump, full;
 	struct wmk_ctl_trackers trackers;
 	struct wmk_list channels;        /* of struct state_channel */
 	struct wmk_list rings;           /* of struct state_rings */

@@ -49,6 +49,7 @@ struct wmk_trace_info {
 	uid_t uid;                       /* who owns the files: the session's owner */
 	gid_t gid;
 	uint8_t uuid[16];
+	uint64_t max_size;               /* bytes below `path`, of all traces there together; 0: no limit */
 	bool restored;                   /* an earlier daemon's: directory and metadata are there */
 };
 
@@ -149,6 +150,7 @@ struct wmk_session_options {
 	gid_t gid;
 	bool all_users;                  /* programs of every user are recorded; else only those of `uid` */
 	bool statedump;                  /* also loaded objects, in a channel of their own */
+	uint64_t max_size;               /* bytes that its traces may have together; 0: no limit */
 	const char *trace_name;          /* in the metadata; NULL: the session's name */
 };
 
@@ -197,14 +199,18 @@ unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const cha
 int wmk_session_context_add(struct wmk_session_channel *channel, const char *name);
 /* Tracked: everything of a kind (add, `all`), or nothing (not add, `all`), or what the list says is added or taken away. -EINVAL: an empty one. */
 int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *track, bool add);
-/* Begin, go on. -EALREADY when active; -ENODATA: has no channel. */
+/* Begin, go on. -EALREADY when active; -ENODATA: has no channel; -EDQUOT: its trace has what it may have. */
 int wmk_session_start(struct wmk_session *session);
 /* Make the user's trace and rings of an active session now, not when the first program comes. */
 int wmk_session_prepare(struct wmk_session *session, uid_t uid);
 /* What went wrong first with traces, rings, and declarations: -errno and words (cut to fit), 0: nothing. */
 int wmk_session_trouble(const struct wmk_session *session, char *words, size_t size);
-/* -EALREADY when not active. After the update: wmk_session_flush(). */
+/* -EALREADY when not active, and not stopped by wmk_session_full(). After the update: wmk_session_flush(). */
 int wmk_session_stop(struct wmk_session *session);
+/* The session whose traces are in this directory: a reference, or NULL. */
+struct wmk_session *wmk_session_of_path(struct wmk_tracing *tracing, const char *path);
+/* Its traces have what they may have: it is stopped as by wmk_session_stop(), and not started again before it is cleared. -EALREADY: it was. */
+int wmk_session_full(struct wmk_session *session);
 /*
  * Everything committed is on disk; counts and files begin anew. The first error, after all was tried. These two, reap and describe give the
  * lock up while they wait for whoever consumes: when they return, the session may have been changed, and destroyed, by others.

@@ -68,6 +68,7 @@ int wmk_session_clear(struct wmk_session *session)
 		memset(&rings->counts, 0, sizeof(rings->counts));
 	int err = each(session, session->tracing->options.outlet->rings_clear);
 
+	session->full = session->full && err < 0;
 	end(session);
 	return err;
 }

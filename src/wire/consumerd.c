@@ -58,6 +58,7 @@ static const struct wmk_member trace_members[] = {
 	WMK_MEMBER_OF_U64(wmk_consumerd_trace, uid),
 	WMK_MEMBER_OF_U64(wmk_consumerd_trace, gid),
 	WMK_MEMBER_OF_UUID(wmk_consumerd_trace, uuid),
+	WMK_MEMBER_OF_U64(wmk_consumerd_trace, max_size),
 	WMK_MEMBER_OF_LIST(wmk_consumerd_trace, gone, channel_object, WMK_CONSUMERD_CHANNELS_MAX),
 };
 const struct wmk_object wmk_consumerd_trace_object = WMK_OBJECT_OF("trace", wmk_consumerd_trace, trace_members);
@@ -93,6 +94,11 @@ static const struct wmk_member held_members[] = {
 	WMK_MEMBER_OF_OBJECT(wmk_consumerd_held, rings, wmk_consumerd_rings, wmk_consumerd_rings_object),
 };
 const struct wmk_object wmk_consumerd_held_object = WMK_OBJECT_OF("held", wmk_consumerd_held, held_members);
+
+static const struct wmk_member full_members[] = {
+	WMK_MEMBER_OF_TEXT(wmk_consumerd_full, path, WMK_OBJECT_TEXT_MAX),
+};
+const struct wmk_object wmk_consumerd_full_object = WMK_OBJECT_OF("full", wmk_consumerd_full, full_members);
 
 static const struct wmk_member nothing_members[] = {
 	WMK_MEMBER_OF_U32(wmk_consumerd_nothing, reserved),

@@ -7,6 +7,7 @@
  *     request, number, object [+ descriptor] ──►
  *                                             ◄── REPLY, same number, object; or ERROR {errno, words}
  *                                             ◄── HELD, same number, object + descriptor ...   answers to LIST, before its REPLY
+ *                                             ◄── FULL {path}                  a trace has what it may have; again to each that connects
  *                                             ◄── REPLACED                     another session daemon has come; the connection ends
  *
  * Requests are answered when they are done, not in the order in which they came. An unknown type is answered with an error. Who the peer
@@ -26,6 +27,7 @@
 
 enum wmk_consumerd_type {
 	WMK_CONSUMERD_REPLY = 0x200, WMK_CONSUMERD_ERROR, WMK_CONSUMERD_HELLO, WMK_CONSUMERD_HELD, WMK_CONSUMERD_REPLACED,
+	WMK_CONSUMERD_FULL,
 	WMK_CONSUMERD_TRACE_ADD = 0x210, WMK_CONSUMERD_TRACE_REMOVE, WMK_CONSUMERD_RINGS_ADD, WMK_CONSUMERD_RINGS_REMOVE,
 	WMK_CONSUMERD_STOP, WMK_CONSUMERD_FLUSH, WMK_CONSUMERD_CLEAR, WMK_CONSUMERD_STATS, WMK_CONSUMERD_POKE, WMK_CONSUMERD_LIST,
 	WMK_CONSUMERD_SHUTDOWN,
@@ -71,6 +73,7 @@ struct wmk_consumerd_trace {
 	const char *sub;             /* beneath it, as in store/store.h */
 	uint64_t uid, gid;           /* owner: with whose rights files are made */
 	uint8_t uuid[16];            /* in every packet */
+	uint64_t max_size;           /* bytes of all files below `path`, of all traces there together; 0: no limit */
 	struct wmk_list gone;        /* of struct wmk_consumerd_channel: counts of rings that were removed (LIST, and adding again) */
 };
 
@@ -105,13 +108,17 @@ struct wmk_consumerd_held {
 	struct wmk_consumerd_rings rings;
 };
 
+/* FULL: packets with records are refused there, and stay in their rings. Told again when it has been cleared and is full once more. */
+struct wmk_consumerd_full { const char *path; };
+
 struct wmk_consumerd_nothing { uint32_t reserved; };
 
 /* The object of a request and of its reply; NULL: there is no such request. */
 const struct wmk_object *wmk_consumerd_request(uint16_t type);
 const struct wmk_object *wmk_consumerd_reply(uint16_t type);
 extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_object, wmk_consumerd_rings_object,
-	wmk_consumerd_target_object, wmk_consumerd_report_object, wmk_consumerd_held_object, wmk_consumerd_nothing_object;
+	wmk_consumerd_target_object, wmk_consumerd_report_object, wmk_consumerd_held_object, wmk_consumerd_full_object,
+	wmk_consumerd_nothing_object;
 
 /* Queue an object; `fd` >= 0 is duplicated and travels with it (then it must fit into one frame). 0 or -errno with a cause chain. */
 int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is, const void *object, int fd);

@@ -87,6 +87,8 @@ struct wmk_ctl_session {
 	uint64_t created;            /* seconds since 1970 */
 	bool active;
 	bool started;                /* was active once */
+	uint64_t max_size;           /* bytes that its trace may have; 0: no limit */
+	bool full;                   /* it has them: stopped by itself */
 	struct wmk_list channels;    /* of struct wmk_ctl_channel */
 	struct wmk_ctl_trackers trackers;
 	struct wmk_ctl_counts counts;
@@ -136,6 +138,7 @@ struct wmk_ctl_create {
 	const char *name;            /* "": a name is made from the time */
 	const char *path;            /* absolute; "": the default place under the client's home, which it names: */
 	const char *home;            /* directory in which the default place is */
+	uint64_t max_size;           /* see struct wmk_ctl_session */
 };
 struct wmk_ctl_which { const char *session; };             /* DESTROY, START, STOP, CLEAR; "": all of the client's (DESTROY, STOP) */
 struct wmk_ctl_list_sessions { const char *session; };     /* "": all that the client may see */

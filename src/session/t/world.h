@@ -119,7 +119,7 @@ struct world {
 	struct world_trace *traces;
 	struct world_rings *rings;
 	_Atomic unsigned traces_open, rings_open, ids_given, ended, apps_gone;
-	int refuse;                      /* what opening of rings answers */
+	_Atomic int refuse;              /* what opening of rings answers */
 	char uncounted[16];              /* rings of that channel are not counted: */
 	int uncounted_err;
 	unsigned counted;                /* how often anybody asked */

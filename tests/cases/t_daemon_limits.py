@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""How much a session may write: it stops by itself, says so, and goes on when there is room."""
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World, numbers_of  # noqa: E402
+from harness import Trace, check, main  # noqa: E402
+
+KB = 200
+SMALL = ['--subbuf-size', '4k', '--num-subbuf', '8']
+
+
+def begin(w, name, *channel):
+    w('create', name, '--max-size', '%dk' % KB)
+    w('enable-channel', '-s', name, name, *(channel or SMALL))
+    w('enable-event', '-s', name, '-c', name, 'test:*')
+    w('start', name)
+
+
+def written(path):
+    """Bytes of streams and indexes."""
+    return sum(os.path.getsize(os.path.join(top, name)) for top, _, names in os.walk(path) for name in names if name != 'metadata')
+
+
+def fill(w, name, *programs):
+    """Record until the session has stopped."""
+    def full():
+        for program in programs:
+            program('emit 500')
+        return w.session(name)['full']
+    w.wait(full, 'the session to be full')
+    is_now = w.session(name)
+    check(not is_now['active'] and is_now['max_size'] == KB << 10, 'it is full and: %s', is_now)
+    # what tells counts may be above: a packet without records for each stream
+    room = (KB << 10) - written(is_now['path'])
+    check(-200 * 8 <= room < 2 * 4096 * len(programs) * (os.cpu_count() or 1), '%d bytes of room are left', room)
+    return is_now
+
+
+def whole(w, name):
+    """Stopped, and destroyed; the readers see as many records as were counted."""
+    stopped = w('stop', name, '--json')
+    is_now = stopped.json['sessions'][0]
+    w('destroy', name)
+    trace = Trace(is_now['path'], lossy=True)
+    there = sum(1 for _ in trace.records())
+    check(there == is_now['counts']['records'], '%d records are there, %d were counted', there, is_now['counts']['records'])
+    return trace, stopped.err
+
+
+def stops_when_its_trace_is_full(case):
+    with World(case) as w:
+        program = w.obey()
+        begin(w, 'small')
+        w.begin('other', 'test:*')
+        fill(w, 'small', program)
+        check('full' in w('list').out, 'list says: %s', w('list').out)
+        check('`waymark clear`' in w('list', 'small').out, 'list says: %s', w('list', 'small').out)
+        refused = w('start', 'small', status=1)
+        check('--max-size' in refused.err and 'clear' in refused.err, 'start says: %s', refused.err)
+        program('emit 10')               # into the other one alone
+        w('clear', '-s', 'small')
+        check(not w.session('small')['full'] and w.session('small')['counts']['records'] == 0, 'cleared, it is: %s', w.session('small'))
+        w('start', 'small')
+        program('emit 10')
+        is_now, trace = w.end('small', lost=0)
+        check([len(n) for n in numbers_of(trace).values()] == [10], 'after clear: %s', numbers_of(trace))
+        program.end()
+        w.finish('other', lost=0)
+
+
+def is_full_for_the_next_daemons_too(case):
+    """Whoever dies: what is there is measured, not remembered."""
+    with World(case) as w:
+        program = w.obey()
+        begin(w, 'small')
+        program('emit 500')
+        w('stop', 'small')
+        w('start', 'small')
+        before = w.consumerd()
+        os.kill(before, signal.SIGKILL)
+        w.wait(lambda: w.consumerd() not in (None, before), 'another consumer daemon')
+        path = fill(w, 'small', program)['path']
+        size = written(path)
+        before = w.consumerd()
+        os.kill(before, signal.SIGKILL)
+        w.wait(lambda: w.consumerd() not in (None, before), 'another consumer daemon')
+        os.kill(w.sessiond(), signal.SIGKILL)
+        check(w.session('small')['full'], 'the next daemon knows nothing of it: %s', w.session('small'))
+        w.wait_apps([program.pid])
+        check('--max-size' in w('start', 'small', status=1).err, 'it was started')
+        check(written(path) <= size + 200 * 8, 'it has grown from %d to %d bytes', size, written(path))
+        _, said = whole(w, 'small')
+        check('--max-size' in said, 'stop says: %s', said)
+        program.end()
+
+
+def a_daemon_that_is_not_there_when_it_fills(case):
+    """The consumer daemon writes no more than it may, and the next session daemon hears of it."""
+    with World(case) as w:
+        program = w.obey()
+        begin(w, 'small')
+        program('emit 100')
+        path = w.session('small')['path']
+        sessiond = w.sessiond()
+        os.kill(sessiond, signal.SIGKILL)
+        for _ in range(40):
+            program('emit 1000')
+        check(written(path) <= (KB << 10) + 200 * 8, '%d bytes are there', written(path))
+        w.start_daemon()
+        w.wait(lambda: w.session('small')['full'], 'the session to be full')
+        check(not w.session('small')['active'], 'it records')
+        whole(w, 'small')
+        program.end()
+
+
+def processes_share_it(case):
+    with World(case) as w:
+        programs = [w.obey() for _ in range(3)]
+        begin(w, 'small', '--buffers-pid', *SMALL)
+        programs[0]('emit 500')
+        programs[0].end()                # what it has written counts on
+        is_now = fill(w, 'small', *programs[1:])
+        check(len(os.listdir(os.path.join(is_now['path'], 'ust', 'pid'))) == 3, 'the trace has: %s', os.listdir(is_now['path']))
+        whole(w, 'small')
+        for program in programs[1:]:
+            program.end()
+
+
+def refused(case):
+    with World(case) as w:
+        check('--max-size' in w('create', 'x', '--max-size', '0', status=2).err, 'it says nothing')
+        check('size' in w('create', 'x', '--max-size', 'much', status=2).err, 'it says nothing')
+        w('create', 'x', '--max-size', '100k')
+        w('enable-event', '-s', 'x', 'test:*')
+        said = w('start', 'x', status=1).err
+        check('--max-size' in said and '--subbuf-size' in said, 'it says: %s', said)
+        w('save', '-s', 'x')
+        w('destroy', 'x')
+        w('load', '-s', 'x')
+        check(w.session('x')['max_size'] == 100 << 10, 'loaded: %s', w.session('x'))
+
+
+if __name__ == '__main__':
+    main([stops_when_its_trace_is_full, is_full_for_the_next_daemons_too, a_daemon_that_is_not_there_when_it_fills, processes_share_it,
+          refused])
