@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/size.h"
 #include "cli/channel.h"
 #include "cli/daemon.h"
 #include "wire/ctl.h"
@@ -69,12 +70,12 @@ static int set_buffers_pid(void *data, const char *value)
 
 static int set_tracefile_size(void *data, const char *value)
 {
-	return wmk_cli_size(value, &((struct wmk_channel_args *)data)->tracefile_size);
+	return wmk_size_parse(value, &((struct wmk_channel_args *)data)->tracefile_size);
 }
 
 static int set_field_limit(void *data, const char *value)
 {
-	return wmk_cli_size(value, &((struct wmk_channel_args *)data)->field_limit);
+	return wmk_size_parse(value, &((struct wmk_channel_args *)data)->field_limit);
 }
 
 static int set_tracefile_count(void *data, const char *value)

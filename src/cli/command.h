@@ -130,8 +130,6 @@ int wmk_cli_misused(const struct wmk_cli_command *command);
 
 /* A number of digits alone, at most `max`. -EINVAL, -ERANGE with a cause chain. */
 int wmk_cli_number(const char *text, uint64_t max, uint64_t *number);
-/* "512", "64k", "4M", "1G". -EINVAL, -ERANGE with a cause chain. */
-int wmk_cli_size(const char *text, uint64_t *size);
 /* Values of --subbuf-size and --num-subbuf: a power of two, rounded up, which is said. -EINVAL, -ERANGE with a cause chain. */
 #define WMK_CLI_SUBBUF_MIN 4096u
 int wmk_cli_subbuf_size(const char *value, uint64_t *size);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/size.h"
 #include "cli/current.h"
 #include "cli/daemon.h"
 #include "cli/session.h"
@@ -46,7 +47,7 @@ static int set_output(void *data, const char *value)
 static int set_max_size(void *data, const char *value)
 {
 	uint64_t *max_size = &((struct wmk_session_args *)data)->max_size;
-	int err = wmk_cli_size(value, max_size);
+	int err = wmk_size_parse(value, max_size);
 
 	return err == 0 && !*max_size ? wmk_error(-EINVAL, "--max-size 0: nothing could be recorded") : err;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/size.h"
 #include "cli/command.h"
 
 #define SUBBUF_MAX (1u << 30)
@@ -30,36 +31,11 @@ int wmk_cli_number(const char *text, uint64_t max, uint64_t *number)
 	return 0;
 }
 
-int wmk_cli_size(const char *text, uint64_t *size)
-{
-	static const struct { char letter; unsigned shift; } units[] = {
-		{ '\0', 0 }, { 'k', 10 }, { 'K', 10 }, { 'M', 20 }, { 'G', 30 },
-	};
-	char *end;
-	uint64_t n;
-
-	if (text[0] < '0' || text[0] > '9')
-		return wmk_error(-EINVAL, "\"%.40s\" is not a number", text);
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	if (errno)
-		return wmk_error(-ERANGE, "%.40s is too large", text);
-	for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (*end != units[i].letter || (*end && end[1]))
-			continue;
-		if (n > UINT64_MAX >> units[i].shift)
-			return wmk_error(-ERANGE, "%.40s is too large", text);
-		*size = n << units[i].shift;
-		return 0;
-	}
-	return wmk_error(-EINVAL, "\"%.40s\" is not a size; write a number, or a number with k, M or G", text);
-}
-
 static int power_of_two(const char *option, const char *value, uint64_t max, uint64_t *out)
 {
 	char from[32], to[32];
 	uint64_t size, power = 1;
-	int err = wmk_cli_size(value, &size);
+	int err = wmk_size_parse(value, &size);
 
 	if (err < 0)
 		return err;

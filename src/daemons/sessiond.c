@@ -16,7 +16,7 @@
 #include "wire/wire.h"
 
 static const char usage[] =
-	"usage: waymark-sessiond [--rundir DIRECTORY] [--consumerd PROGRAM] [--background]\n"
+	"usage: waymark-sessiond [--rundir DIRECTORY] [--consumerd PROGRAM] [--limits FILE] [--background]\n"
 	"       waymark-sessiond --version | --help\n"
 	"\n"
 	"Where programs that are instrumented and those who trace them meet: one for each user, root's for all.\n"
@@ -24,10 +24,11 @@ static const char usage[] =
 	"  --rundir DIRECTORY     where its sockets are ($WAYMARK_RUNDIR, else /run/waymark for root, /run/user/UID/waymark,\n"
 	"                         /tmp/waymark-UID)\n"
 	"  --consumerd PROGRAM    the consumer daemon (waymark-consumerd, next to this program)\n"
+	"  --limits FILE          what sessions may take, see waymark-sessiond(8) (" WAYMARK_LIMITS ", if it is there)\n"
 	"  --background           return when it listens, and go on without a terminal\n";
 
 struct options {
-	const char *rundir, *consumerd;
+	const char *rundir, *consumerd, *limits;
 	bool background;
 };
 
@@ -58,6 +59,8 @@ static int options_take(char **argv, struct options *options)
 			options->rundir = value;
 		else if ((value = value_of(argv, &i, "--consumerd")) != NULL)
 			options->consumerd = value;
+		else if ((value = value_of(argv, &i, "--limits")) != NULL)
+			options->limits = value;
 		else if (strcmp(argv[i], "--background") == 0)
 			options->background = true;
 		else if (strcmp(argv[i], "--version") == 0)
@@ -69,8 +72,8 @@ static int options_take(char **argv, struct options *options)
 			return 2;
 		}
 	}
-	if (is_relative(options->rundir) || is_relative(options->consumerd)) {
-		fputs("waymark-sessiond: --rundir and --consumerd take absolute paths\n", stderr);
+	if (is_relative(options->rundir) || is_relative(options->consumerd) || is_relative(options->limits)) {
+		fputs("waymark-sessiond: --rundir, --consumerd and --limits take absolute paths\n", stderr);
 		return 2;
 	}
 	return 0;
@@ -136,16 +139,30 @@ static bool background(struct wmk_place_starter *starter, int *status)
 	return false;
 }
 
+/* A file that is named must be there. */
+static int limits_take(const struct options *options, struct wmk_limits *limits)
+{
+	int err = wmk_limits_read(options->limits ? options->limits : WAYMARK_LIMITS, limits);
+
+	if (err != -ENOENT || options->limits)
+		return err;
+	wmk_error_clear();
+	return 0;
+}
+
 static int run(const struct options *options, struct wmk_place_starter *starter)
 {
 	char rundir[PATH_MAX], consumerd[PATH_MAX];
 	int handed[WMK_PLACE_SOCKETS];
+	struct wmk_limits limits;
 	struct wmk_server_options server = {
 		.size = sizeof(server), .rundir = options->rundir, .version = WAYMARK_VERSION, .consumerd = options->consumerd,
-		.handed = handed, .starter = starter, .say = options->background ? NULL : say,
+		.handed = handed, .limits = &limits, .starter = starter, .say = options->background ? NULL : say,
 	};
 	int err = wmk_place_handed(handed);
 
+	if (err == 0)
+		err = limits_take(options, &limits);
 	if (err == 0 && !server.rundir) {
 		err = wmk_rundir(geteuid(), 1, rundir, sizeof(rundir));
 		server.rundir = rundir;
@@ -160,7 +177,7 @@ static int run(const struct options *options, struct wmk_place_starter *starter)
 int main(int argc, char **argv)
 {
 	struct wmk_place_starter starter;
-	struct options options = { NULL, NULL, false };
+	struct options options = { NULL, NULL, NULL, false };
 	char words[1024];
 	int status = options_take(argv, &options);
 

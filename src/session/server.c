@@ -209,8 +209,17 @@ static int sessions_open(struct server *server)
 	struct wmk_clock clock;
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &wmk_outlet_ops, .clock = &clock, .on_id = on_id,
 					       .on_ended = on_ended, .on_identity = on_identity, .data = server };
+	const struct wmk_limits *limits = server->options->limits;
 	int err = wmk_clock_choose(&clock, &tracing.plugin_clock);
 
+	if (limits) {
+		tracing.max_sessions = (unsigned)limits->sessions;
+		tracing.max_channels = (unsigned)limits->channels;
+		tracing.max_rules = (unsigned)limits->rules;
+		tracing.max_apps = (unsigned)limits->programs;
+		tracing.max_ring_bytes = limits->ring_memory;
+		tracing.max_trace_size = limits->trace_size;
+	}
 	if (err == 0)
 		err = wmk_outlet_open(&outlet, &server->outlet);
 	if (err == 0)

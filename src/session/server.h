@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 
+#include "session/limits.h"
 #include "session/place.h"
 
 struct wmk_server_options {
@@ -20,6 +21,7 @@ struct wmk_server_options {
 	const char *rundir, *version;
 	const char *consumerd;           /* path of waymark-consumerd */
 	const int *handed;               /* see wmk_place_open() */
+	const struct wmk_limits *limits; /* NULL: the defaults */
 	struct wmk_place_starter *starter;   /* told when it listens, and when it ends */
 	/* Optional: something happened that whoever looks after the machine should read. Any thread. */
 	void (*say)(void *data, const char *words);

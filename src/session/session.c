@@ -46,7 +46,7 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 	session->gid = options->gid;
 	session->all_users = options->all_users;
 	session->statedump = options->statedump;
-	session->max_size = options->max_size;
+	session->max_size = options->max_size ? options->max_size : session->tracing->options.max_trace_size;
 	session->created = (uint64_t)time(NULL);
 	session->name = strdup(options->name);
 	session->path = strdup(options->path);
@@ -58,11 +58,14 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 
 int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **out)
 {
+	const uint64_t max = tracing->options.max_trace_size;
 	struct wmk_session *session;
 	int err = wmk_name_check("session", options->name);
 
 	if (err == 0 && (!options->path || options->path[0] != '/'))
 		err = wmk_error(-EINVAL, "the path of a trace begins with '/'");
+	if (err == 0 && max && options->max_size > max)
+		err = wmk_error_said(-EDQUOT, "a session's trace may have %" PRIu64 " bytes here, not %" PRIu64 " (--max-size)", max, options->max_size);
 	if (err == 0)
 		err = wmk_owner_session_take(tracing, options->uid);
 	if (err < 0)

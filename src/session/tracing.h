@@ -108,6 +108,7 @@ struct wmk_tracing_options {
 	unsigned max_channels;           /* of one session (32) */
 	unsigned max_rules;              /* of one channel (1024) */
 	uint64_t max_ring_bytes;         /* of all sessions of one owner, in all rings (1/4 of the machine's memory) */
+	uint64_t max_trace_size;         /* of each session's traces together (no limit) */
 	uint64_t first_rings_id;         /* numbers of rings begin behind this one */
 	/*
 	 * Optional. A class is about to get this id in these rings: for who keeps ids across restarts; then it is declared in the metadata.
@@ -154,7 +155,7 @@ struct wmk_session_options {
 	const char *trace_name;          /* in the metadata; NULL: the session's name */
 };
 
-/* -EEXIST: the owner has one of that name; -EINVAL for a name that cannot be one; -E2BIG. *session is a reference: wmk_session_put(). Not active. */
+/* -EEXIST: the owner has one of that name; -EINVAL for a name that cannot be one; -E2BIG: too many; -EDQUOT: max_size past the limit. *session is a reference: wmk_session_put(). Not active. */
 int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **session);
 /* By its owner and name (two users may call theirs alike): a reference, or NULL. */
 struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, uid_t uid, const char *name);

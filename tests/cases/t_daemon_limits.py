@@ -144,6 +144,44 @@ def refused(case):
         check(w.session('x')['max_size'] == 100 << 10, 'loaded: %s', w.session('x'))
 
 
+def what_an_administrator_allows(case):
+    """Each limit of the file holds, and its error names it."""
+    lines = 'sessions = 2 # of one user\nchannels = 3\nrules = 4\nring-memory = 4M\ntrace-size = %dk\n' % KB
+    with World(case, limits=lines) as w:
+        check('--max-size' in w('create', 'x', '--max-size', '1M', status=1).err, 'a trace larger than that was allowed')
+        w('create', 'one')
+        check(w.session('one')['max_size'] == KB << 10, 'its trace may have: %s', w.session('one'))
+        w('create', 'two', '--max-size', '100k')
+        check('2 are the limit' in w('create', 'three', status=1).err, 'a third session was allowed')
+        for name in ('a', 'b'):
+            w('enable-channel', '-s', 'one', name, *SMALL)
+        w('enable-channel', '-s', 'two', 'large', '--subbuf-size', '64k', '--num-subbuf', '64')
+        for n in range(4):
+            w('enable-event', '-s', 'one', '-c', 'a', 'test:%d' % n)
+        check('4' in w('enable-event', '-s', 'one', '-c', 'a', 'test:seq', status=1).err, 'a fifth rule was allowed')
+        w('enable-event', '-s', 'two', '-c', 'large', 'test:*')
+        program = w.obey()
+        said = w('start', 'two', status=None).err        # (root's daemon makes rings when a program comes, a user's at once)
+        check('4 MB are the limit' in said, 'more memory was allowed: %s', said)
+        w('enable-event', '-s', 'one', '-c', 'b', 'test:*')
+        w('start', 'one')
+        check('3' in w('enable-channel', '-s', 'one', 'c', status=1).err, 'the tracer\'s own channel is the third')
+        fill(w, 'one', program)
+        whole(w, 'one')
+        program.end()
+
+
+def limits_that_are_not_understood(case):
+    """The daemon does not begin, and whoever wanted it reads why."""
+    with World(case, limits='sessions = 2\nsesions = 3\n', daemon=False) as w:
+        said = w('list', status=1).err
+        check('line 2' in said and 'is it one of these? sessions' in said, 'it says: %s', said)
+        with open(w.limits, 'w') as f:
+            f.write('sessions = 2\n')
+        w('list')
+        w('create', 'x')
+
+
 if __name__ == '__main__':
     main([stops_when_its_trace_is_full, is_full_for_the_next_daemons_too, a_daemon_that_is_not_there_when_it_fills, processes_share_it,
-          refused])
+          refused, what_an_administrator_allows, limits_that_are_not_understood])

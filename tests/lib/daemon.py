@@ -136,9 +136,10 @@ class World(Control):
     """
     See above. `user`: whose daemon (a pwd entry, or anything with pw_uid and pw_gid); else that of whoever runs the tests. With `daemon`, it
     runs from the beginning: programs wait for it when they start, and have registered when they run. `files`: how many descriptors it may have.
+    `limits`: lines of a file of limits.
     """
 
-    def __init__(self, case, name='home', user=None, daemon=True, files=None):
+    def __init__(self, case, name='home', user=None, daemon=True, files=None, limits=None):
         super().__init__(case, name, user)
         self.case, self.children, self.rings, self.wanted = case, [], set(), daemon
         self.shmem = shmem_kb()
@@ -150,13 +151,19 @@ class World(Control):
         self.env['WAYMARK_RUNDIR'] = self.rundir
         self.env['WAYMARK_HOME'] = self.home
         self.log = os.path.join(self.home, 'said')
-        self.wrap(files)
+        self.wrap(files, limits)
 
-    def wrap(self, files):
+    def wrap(self, files, limits):
         """A daemon that a command starts says what it has to say to nobody: here, to a file, which failures show."""
         path = os.path.join(self.home, 'sessiond')
+        self.limits = os.path.join(self.home, 'limits.conf')
+        if limits is not None:
+            with open(self.limits, 'w') as f:
+                f.write(limits)
+            os.chmod(self.limits, 0o644)
         with open(path, 'w') as f:
-            f.write('#!/bin/sh\n%sexec %s "$@" 2>>%s\n' % ('ulimit -n %d; ' % files if files else '', SESSIOND, self.log))
+            f.write('#!/bin/sh\n%sexec %s "$@" %s 2>>%s\n' % ('ulimit -n %d; ' % files if files else '', SESSIOND,
+                                                            '--limits ' + self.limits if limits is not None else '', self.log))
         os.chmod(path, 0o755)
         self.env['WAYMARK_SESSIOND'] = path
 

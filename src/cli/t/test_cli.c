@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "base/size.h"
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/current.h"
@@ -109,11 +110,11 @@ static void test_sizes(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_int_equal(wmk_cli_size(good[i].text, &size), 0);
+		assert_int_equal(wmk_size_parse(good[i].text, &size), 0);
 		assert_int_equal(size, good[i].size);
 	}
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		if (wmk_cli_size(bad[i], &size) == 0)
+		if (wmk_size_parse(bad[i], &size) == 0)
 			fail_msg("'%s' was taken as %llu", bad[i], (unsigned long long)size);
 	assert_string_equal(wmk_cli_size_text(4 << 20, buf, sizeof(buf)), "4M");
 	assert_string_equal(wmk_cli_size_text(1536, buf, sizeof(buf)), "1536");

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * limits.h - what whoever looks after the machine lets sessions take: a file of lines "name = number".
+ *
+ *     # for all users
+ *     sessions = 8              of one user
+ *     channels = 4              of one session
+ *     rules = 100               of one channel
+ *     programs = 1000           connected to one daemon
+ *     ring-memory = 256M        of all sessions of one user
+ *     trace-size = 10G          of each session: create --max-size may be less, and is this where none is given
+ *
+ * What is not named keeps its default (session/tracing.h). Numbers are from 1, with k, M, G; '#' begins a comment.
+ */
+#ifndef WMK_SESSION_LIMITS_H
+#define WMK_SESSION_LIMITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WMK_LIMITS_FILE_MAX 65536u
+
+struct wmk_limits {
+	uint64_t sessions, channels, rules, programs, ring_memory, trace_size;   /* 0: not named */
+};
+
+/* The file's. 0; -ENOENT: there is none (then all are 0); -EINVAL, ...: the causes tell its line. */
+int wmk_limits_read(const char *path, struct wmk_limits *limits);
+/* The same of text that is called `path` in what goes wrong. */
+int wmk_limits_parse(const char *path, const char *text, size_t len, struct wmk_limits *limits);
+
+#endif
