@@ -103,7 +103,10 @@ void waymark_ctl_set_timeout(struct waymark_ctl *ctl, int timeout_ms);
 enum waymark_ctl_domain_kind { WAYMARK_CTL_USER = 0, WAYMARK_CTL_PID = 1, WAYMARK_CTL_EXEC = 2 };
 /* When all sub-buffers are full: newer records are lost, or the oldest are. */
 enum waymark_ctl_mode { WAYMARK_CTL_DISCARD = 0, WAYMARK_CTL_OVERWRITE = 1 };
-/* Who shares buffers: all programs of a user, or nobody: each process has its own, and a trace of its own. */
+/*
+ * Who shares buffers: all programs of a user, or nobody: each process has its own, and a trace of its own, which end with it. So it is
+ * always in a channel for one process without those that it starts.
+ */
 enum waymark_ctl_buffers { WAYMARK_CTL_PER_UID = 0, WAYMARK_CTL_PER_PID = 1 };
 
 /* ── events: which events are recorded ── */
@@ -306,7 +309,7 @@ int waymark_ctl_start(struct waymark_ctl *ctl, const char *session, struct wayma
  * record.
  */
 int waymark_ctl_stop(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
-/* Forget what was recorded so far. */
+/* Forget what was recorded so far, but for traces that processes with buffers of their own have left: those that ended stay. */
 int waymark_ctl_clear(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /* `session` NULL or "": all that the user may see. -ENOENT when there is none of that name. */
 int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);

@@ -194,7 +194,8 @@ static const char *const enable_details[] = {
 	"A channel is a set of buffers of one configuration, to which events and contexts belong. It is made when it is not there yet; "
 	"`waymark enable-event` makes channel0 by itself. A session that records already records through the new channel at once.",
 	"For each CPU there are --num-subbuf sub-buffers of --subbuf-size bytes: memory, multiplied by the CPUs and by the users (or, "
-	"with --buffers-pid, processes) whose programs record.",
+	"with --buffers-pid, processes) whose programs record. A channel that is for one process (--pid without --follow) has buffers "
+	"and a trace of that process's own, and they end with it.",
 	"When all of a CPU's sub-buffers are full, new records are lost and counted (--discard); or the program waits "
 	"(--blocking-timeout); or the oldest records are given up (--overwrite), so that the buffers hold what happened last: a flight "
 	"recorder.",

@@ -235,6 +235,11 @@ static uint64_t round_up(uint64_t value)
 	return up;
 }
 
+uint32_t wmk_channel_buffers(const struct wmk_ctl_channel *is)
+{
+	return is->domain.kind == WMK_DOMAIN_PID && !is->domain.follow ? WMK_BUFFERS_PID : is->buffers;
+}
+
 static int options_check(struct wmk_ctl_channel *is)
 {
 	bool overwrite = is->mode == WMK_MODE_OVERWRITE;
@@ -263,6 +268,7 @@ static int options_check(struct wmk_ctl_channel *is)
 		return wmk_error(-EINVAL, "a domain of an executable needs its name or path");
 	if (is->domain.kind == WMK_DOMAIN_PID && (is->domain.pid == 0 || is->domain.pid > INT32_MAX))
 		return wmk_error(-EINVAL, "a domain of a process needs its pid");
+	is->buffers = wmk_channel_buffers(is);
 	return 0;
 }
 

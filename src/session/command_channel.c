@@ -43,7 +43,7 @@ static const char *differs(const struct wmk_ctl_channel *given, const struct wmk
 {
 	if (given->mode != has->mode)
 		return "its mode";
-	if (given->buffers != has->buffers)
+	if (wmk_channel_buffers(given) != has->buffers)
 		return "whose its buffers are";
 	if ((given->subbuf_size && given->subbuf_size != has->subbuf_size) || (given->n_subbufs && given->n_subbufs != has->n_subbufs))
 		return "its sub-buffers";

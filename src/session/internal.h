@@ -240,6 +240,8 @@ enum verdict { VERDICT_UNKNOWN, VERDICT_OUT, VERDICT_IN };
 
 bool wmk_channel_wants(struct wmk_session_channel *channel, const struct class *class);
 void wmk_channel_free(struct wmk_session_channel *channel);
+/* Whose buffers are: those of a channel for one process end with it, like those that each process is to have for itself. */
+uint32_t wmk_channel_buffers(const struct wmk_ctl_channel *is);
 /* Same domain: an event belongs to one channel of it. */
 bool wmk_domain_same(const struct wmk_ctl_domain *a, const struct wmk_ctl_domain *b);
 /* Is the application's process of the channel's domain? Remembers who follows. */

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from daemon import World, numbers_of  # noqa: E402
+from daemon import World, numbers_of, rings_of  # noqa: E402
 from harness import WAYMARK, check, main  # noqa: E402
 
 
@@ -126,7 +126,21 @@ def narrowed_to_a_process(case):
         w('create', 'gone')
         w('enable-event', '-s', 'gone', 'test:seq', '--pid', '999999999', status=1).says('process|pid')
         w('destroy', 'gone')
+        # what a session of one process has ends with it: the buffers are freed, the trace is whole, and the other's goes on
+        w.begin('all', 'test:*')
+        w('create', 'its')
+        w('enable-event', '-s', 'its', 'test:*', '--pid', program.pid)
+        w('enable-event', '-s', 'its', 'test:*', '--pid', program.pid)
+        w('start', 'its')
+        program('emit 10')
+        before = len(rings_of(w.consumerd()))
         program.end()
+        w.wait(lambda: len(rings_of(w.consumerd())) < before, 'its buffers to be freed')
+        other('emit 1')
+        check(w.session('its')['counts']['records'] >= 10, 'counted: %s', w.session('its')['counts'])
+        its, everything = w.end('its', lost=0)[1], w.end('all', lost=0)[1]
+        check([len(n) for n in numbers_of(its).values()] == [10], 'of the one: %s', numbers_of(its))
+        check(sorted(len(n) for n in numbers_of(everything).values()) == [1, 10], 'of all: %s', numbers_of(everything))
         other.end()
 
 
