@@ -256,8 +256,8 @@ static const char *const start_details[] = {
 };
 
 static const char *const clear_details[] = {
-	"Empties the buffers and the trace, and goes on: what is recorded afterwards is all that there will be, but for the traces that processes "
-	"of their own buffers (--buffers-pid, --pid) have left: those stay when the process has ended.",
+	"Empties the buffers and the trace, and goes on: what is recorded afterwards is all that there will be, but for traces of processes that "
+	"have ended (--buffers-pid, --pid), which stay.",
 	NULL
 };
 
