@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -220,4 +221,27 @@ uint64_t rig_babeltrace(struct rig *rig, bool lost)
 		free(err);
 	}
 	return lines;
+}
+
+static void *beat(void *arg)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	struct rig_heart *heart = arg;
+
+	for (; !heart->ended; nanosleep(&pause, NULL))
+		waymark_ring_set_heartbeat(heart->set);
+	return NULL;
+}
+
+void rig_heart_begin(struct rig_heart *heart, struct waymark_ring_set *set)
+{
+	heart->set = set;
+	heart->ended = false;
+	assert_int_equal(pthread_create(&heart->thread, NULL, beat, heart), 0);
+}
+
+void rig_heart_end(struct rig_heart *heart)
+{
+	heart->ended = true;
+	assert_int_equal(pthread_join(heart->thread, NULL), 0);
 }

@@ -63,4 +63,16 @@ uint64_t rig_babeltrace(struct rig *rig, bool lost);
 const char *rig_path(const struct rig *rig, const char *name);
 uint64_t rig_rounds(uint64_t all);
 
+/*
+ * While nobody reads the rings, and somebody soon will: writers that wait for room must not take them for abandoned, as they do after 2 s.
+ * The thread is never in the allocator, so that fork() may come at any time.
+ */
+struct rig_heart {
+	struct waymark_ring_set *set;
+	pthread_t thread;
+	_Atomic bool ended;
+};
+void rig_heart_begin(struct rig_heart *heart, struct waymark_ring_set *set);
+void rig_heart_end(struct rig_heart *heart);
+
 #endif

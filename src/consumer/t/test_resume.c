@@ -181,22 +181,6 @@ static void finish(struct rig *rig)
 	assert_int_equal(wmk_consumer_start(rig->consumer), 0);
 }
 
-/* Who supervises consumers beats for them while there is none. Never in the allocator, so that fork() may come at any time. */
-struct heart {
-	struct waymark_ring_set *set;
-	_Atomic bool ended;
-};
-
-static void *beat(void *arg)
-{
-	const struct timespec pause = { .tv_nsec = 1000000 };
-	struct heart *heart = arg;
-
-	for (; !heart->ended; nanosleep(&pause, NULL))
-		waymark_ring_set_heartbeat(heart->set);
-	return NULL;
-}
-
 /* Returns false if it did not die in time. */
 static bool wait_for_death(pid_t pid, uint64_t kill_after_ns, const struct load *load)
 {
@@ -222,12 +206,11 @@ static void kill_consumers(const struct rig_shape *shape, unsigned rounds, uint6
 {
 	struct rig rig;
 	struct load load = { .rig = &rig, .each = each };
-	struct heart heart = { 0 };
-	pthread_t thread, beater;
+	struct rig_heart heart;
+	pthread_t thread;
 	unsigned deaths = 0;
 
 	rig_open(&rig, shape);
-	heart.set = rig.set;
 	for (unsigned i = 0; i < rounds && !load.ended; i++, deaths++) {
 		/* Every sixth is killed from outside, wherever it is. */
 		bool chance = i % (DEATHS + 1) == DEATHS;
@@ -238,14 +221,13 @@ static void kill_consumers(const struct rig_shape *shape, unsigned rounds, uint6
 			consume_and_die(&rig, i == 0, i % (DEATHS + 1), chance ? UINT64_MAX : i * 7 % writes);
 		/* Behind the first fork: a thread of ours must not be in the allocator at that time, nor begin (a sanitizer's allocates then). */
 		if (i == 0) {
-			assert_int_equal(pthread_create(&beater, NULL, beat, &heart), 0);
+			rig_heart_begin(&heart, rig.set);
 			assert_int_equal(pthread_create(&thread, NULL, record_all, &load), 0);
 		}
 		assert_true(wait_for_death(pid, chance ? 1000000 + i * 97003 % 9000000 : PATIENCE_NS, &load));
 	}
 	finish(&rig);
-	heart.ended = true;
-	pthread_join(beater, NULL);
+	rig_heart_end(&heart);
 	pthread_join(thread, NULL);
 	assert_int_equal(rig_stop(&rig), 0);
 	rig_check(&rig, each);

@@ -78,6 +78,7 @@ static bool programs_ended(struct programs *programs)
 static void ask_something(struct rig_link *r)
 {
 	struct wmk_consumerd_stats counts;
+	struct rig_heart heart;
 	char words[500];
 	int err = 0;
 
@@ -97,12 +98,17 @@ static void ask_something(struct rig_link *r)
 		wmk_consumer_link_poke(r->link, 0);
 		break;
 	case 4:
-		/* The rings go and come back under another number: the trace goes on. */
+		/*
+		 * The rings go and come back under another number: the trace goes on. In between they are nobody's, the link's neither, and
+		 * that lasts as long as killed consumers take to write everything.
+		 */
+		rig_heart_begin(&heart, r->rig.set);
 		err = wmk_consumer_link_rings_remove(r->link, 1, r->rings.rings, LINK_MS, NULL, NULL);
 		r->rings.rings++;
 		r->rings.resume = true;
 		if (err >= 0)
 			err = wmk_consumer_link_rings_add(r->link, &r->rings, waymark_ring_set_fd(r->rig.set), LINK_MS);
+		rig_heart_end(&heart);
 		break;
 	default:
 		break;
