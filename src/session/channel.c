@@ -138,7 +138,7 @@ int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_c
 			rule_at(channel, i)->enabled = true;
 			return 0;
 		}
-	if (channel->is.rules.n >= channel->session->tracing->options.max_rules)
+	if (channel->is.rules.n >= channel->session->tracing->options.max_rules && !channel->session->tracing->restoring)
 		return wmk_error_said(-E2BIG, "the channel '%s' has %u rules, which is the limit", channel->is.name, channel->is.rules.n);
 	struct wmk_ctl_rule *made = wmk_arena_append(&channel->arena, &channel->is.rules, sizeof(*made));
 
@@ -300,8 +300,12 @@ struct wmk_session_channel *wmk_session_channel_by_index(const struct wmk_sessio
 
 static int channel_append(struct wmk_session *session, struct wmk_session_channel *channel)
 {
-	struct wmk_session_channel **more = realloc(session->channels, (session->n_channels + 1) * sizeof(struct wmk_session_channel *));
+	struct wmk_session_channel **more;
 
+	/* Whatever somebody has written into the state of an earlier daemon. */
+	if (session->n_channels > WMK_SESSION_CHANNELS)
+		return wmk_error_said(-E2BIG, "the session '%s' has %u channels, and more there are not", session->name, session->n_channels);
+	more = realloc(session->channels, (session->n_channels + 1) * sizeof(struct wmk_session_channel *));
 	if (!more)
 		return wmk_error(-ENOMEM, "no memory for a channel");
 	session->channels = more;
@@ -326,7 +330,7 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 			return wmk_error_said(-EEXIST, "the session '%s' has a channel '%s' already", session->name, options->name);
 	if (strcmp(options->name, STATEDUMP_CHANNEL) == 0 && session->statedump)
 		return wmk_error_said(-EEXIST, "the name '%s' is taken by the tracer's own channel", options->name);
-	if (session->n_channels >= session->tracing->options.max_channels)
+	if (session->n_channels >= session->tracing->options.max_channels && !session->tracing->restoring)
 		return wmk_error_said(-E2BIG, "the session '%s' has %u channels, which is the limit", session->name, session->n_channels);
 	channel = calloc(1, sizeof(*channel));
 	if (!channel)

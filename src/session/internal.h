@@ -34,6 +34,7 @@ void __tsan_release(void *address);
 #define WMK_TELL_TSAN_RELEASE(address) ((void)(address))
 #endif
 
+#define WMK_SESSION_CHANNELS 32u     /* of a session at most, besides the tracer's own */
 #define CHANNELS_MAX 64u             /* on one connection, which the application allows */
 #define RECORDS_MAX 4096u
 #define PER_PID_MAX 8u               /* connections of one process */
@@ -304,6 +305,7 @@ struct wmk_tracing {
 	struct owner *owners;
 	struct wmk_apps **shards;
 	bool closing;                    /* one thread is left */
+	bool restoring;                  /* one thread is there yet: what was allowed once is, whatever the limits are by now */
 	atomic_bool deferred;            /* call_rcu() was used */
 	unsigned n_shards;
 };

@@ -64,7 +64,7 @@ int wmk_owner_session_take(struct wmk_tracing *tracing, uid_t uid)
 
 	if (!owner)
 		err = -ENOMEM;
-	else if (owner->sessions >= max)
+	else if (owner->sessions >= max && !tracing->restoring)
 		err = wmk_error_said(-E2BIG, "the user has %u sessions, and %u are the limit: destroy one first", owner->sessions, max);
 	else
 		owner->sessions++;

@@ -27,10 +27,14 @@ int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_op
 			struct wmk_session **out)
 {
 	struct wmk_session *session;
+
+	tracing->restoring = true;
 	int err = wmk_session_make(tracing, options, &session);
 
-	if (err < 0)
+	if (err < 0) {
+		tracing->restoring = false;
 		return err;
+	}
 	session->created = is->created;
 	session->active = is->active;
 	session->started = is->started || is->active;
@@ -44,6 +48,7 @@ int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_op
 			err = wmk_session_track(session, &(struct wmk_ctl_track){ .kind = kind, .all = lists[kind]->n == 0, .ids = *lists[kind] },
 						lists[kind]->n > 0);     /* narrowed to nobody: as by untrack --all */
 	if (err < 0) {
+		tracing->restoring = false;
 		pthread_mutex_unlock(&session->lock);
 		wmk_session_unmake(session);
 		return err;
@@ -195,6 +200,7 @@ static void declare_again(struct wmk_session *session)
 
 int wmk_session_restore_end(struct wmk_session *session)
 {
+	session->tracing->restoring = false;
 	declare_again(session);
 	int err = wmk_session_enter(session->tracing, session);
 

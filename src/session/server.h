@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#include "session/limits.h"
+#include "session/limits_file.h"
 #include "session/place.h"
 
 struct wmk_server_options {

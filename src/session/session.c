@@ -58,14 +58,11 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 
 int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **out)
 {
-	const uint64_t max = tracing->options.max_trace_size;
 	struct wmk_session *session;
 	int err = wmk_name_check("session", options->name);
 
 	if (err == 0 && (!options->path || options->path[0] != '/'))
 		err = wmk_error(-EINVAL, "the path of a trace begins with '/'");
-	if (err == 0 && max && options->max_size > max)
-		err = wmk_error_said(-EDQUOT, "a session's trace may have %" PRIu64 " bytes here, not %" PRIu64 " (--max-size)", max, options->max_size);
 	if (err == 0)
 		err = wmk_owner_session_take(tracing, options->uid);
 	if (err < 0)
@@ -98,8 +95,10 @@ void wmk_session_unmake(struct wmk_session *session)
 
 int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **out)
 {
+	const uint64_t max = tracing->options.max_trace_size;
 	struct wmk_session *session;
-	int err = wmk_session_make(tracing, options, &session);
+	int err = !max || options->max_size <= max ? wmk_session_make(tracing, options, &session) :
+		  wmk_error_said(-EDQUOT, "a session's trace may have %" PRIu64 " bytes here, not %" PRIu64 " (--max-size)", max, options->max_size);
 
 	if (err < 0)
 		return err;

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SESSION_CHANNELS_MAX 40u
+#define SESSION_CHANNELS_MAX (WMK_SESSION_CHANNELS + 1)
 
 static bool bit(const struct app_channel *ch, uint32_t n)
 {

@@ -53,7 +53,7 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 	atomic_init(&tracing->rings_made, o->first_rings_id);
 	o->max_apps = o->max_apps ? o->max_apps : 16384;
 	o->max_sessions = o->max_sessions ? o->max_sessions : 64;
-	o->max_channels = o->max_channels && o->max_channels < 32 ? o->max_channels : 32;
+	o->max_channels = o->max_channels && o->max_channels < WMK_SESSION_CHANNELS ? o->max_channels : WMK_SESSION_CHANNELS;
 	o->max_rules = o->max_rules ? o->max_rules : 1024;
 	o->max_ring_bytes = o->max_ring_bytes ? o->max_ring_bytes : quarter_of_memory();
 	tracing->slots = calloc(o->max_apps, sizeof(*tracing->slots));

@@ -41,10 +41,9 @@ def fill(w, name, *programs):
 
 
 def whole(w, name):
-    """Stopped, and destroyed; the readers see as many records as were counted."""
+    """Stopped, and destroyed; the readers see as many records as were counted. (What is left in the rings may find room yet, piece by piece.)"""
     stopped = w('stop', name, '--json')
-    is_now = stopped.json['sessions'][0]
-    w('destroy', name)
+    is_now = w('destroy', name, '--json').json['sessions'][0]
     trace = Trace(is_now['path'], lossy=True)
     there = sum(1 for _ in trace.records())
     check(there == is_now['counts']['records'], '%d records are there, %d were counted', there, is_now['counts']['records'])
@@ -171,6 +170,31 @@ def what_an_administrator_allows(case):
         program.end()
 
 
+def lowered_limits_end_nothing(case):
+    """What was allowed once goes on under the next daemon; what is new has to do with less."""
+    with World(case, limits='sessions = 3\n') as w:
+        program = w.obey()
+        for name in ('one', 'two'):
+            w('create', name, '--max-size', '10M')
+            w('enable-channel', '-s', name, name + 'a,' + name + 'b', *SMALL)
+            for pattern in ('test:*', 'obey:*'):
+                w('enable-event', '-s', name, '-c', name + 'a', pattern)
+            w('start', name)
+        with open(w.limits, 'w') as f:
+            f.write('sessions = 1\nchannels = 1\nrules = 1\ntrace-size = 64k\n')
+        os.kill(w.sessiond(), signal.SIGKILL)
+        w('list')
+        w.wait_apps([program.pid])
+        program('emit 10')
+        check('the limit' in w('create', 'three', status=1).err, 'a session was allowed')
+        check('the limit' in w('enable-channel', '-s', 'one', 'c', status=1).err, 'a channel was allowed')
+        for name in ('one', 'two'):
+            is_now, trace = w.end(name, lost=0)
+            check(is_now['max_size'] == 10 << 20 and len(is_now['channels']) == 2, 'it is: %s', is_now)
+            check([len(n) for n in numbers_of(trace).values()] == [10], '%s has: %s', name, numbers_of(trace))
+        program.end()
+
+
 def limits_that_are_not_understood(case):
     """The daemon does not begin, and whoever wanted it reads why."""
     with World(case, limits='sessions = 2\nsesions = 3\n', daemon=False) as w:
@@ -184,4 +208,4 @@ def limits_that_are_not_understood(case):
 
 if __name__ == '__main__':
     main([stops_when_its_trace_is_full, is_full_for_the_next_daemons_too, a_daemon_that_is_not_there_when_it_fills, processes_share_it,
-          refused, what_an_administrator_allows, limits_that_are_not_understood])
+          refused, what_an_administrator_allows, lowered_limits_end_nothing, limits_that_are_not_understood])

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "session/limits.h"
+#include "session/limits_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

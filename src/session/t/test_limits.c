@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "session/limits.h"
+#include "session/limits_file.h"
 
 static int parse(const char *text, struct wmk_limits *limits)
 {

@@ -448,6 +448,18 @@ static void lies(void **state)
 			fail_msg("%u sessions came of, and %u words were said to: %s", scene.restored, scene.said, files_with_lies[i]);
 		daemon_close();
 	}
+	/* more channels than there can be, each of them the tracer's own */
+	char many[8000] = "{\"name\": \"x\", \"path\": \"/x\", \"channels\": [";
+	for (unsigned i = 0; i < 40; i++)
+		snprintf(many + strlen(many), sizeof(many) - strlen(many), "%s{\"stream_id\": %u, \"own\": true, \"channel\": {\"name\": \"c%u\"}}",
+			 i ? ", " : "", i, i);
+	strcat(many, "]}");
+	scene.said = 0;
+	damage("7.json", 0, many, strlen(many), (long)strlen(many));
+	daemon_open(held_nothing);
+	assert_int_equal(scene.restored, 0);
+	assert_int_equal(scene.said, 1);
+	daemon_close();
 	damage("7.json", 0, "{", 1, 1);
 	damage("18446744073709551616.json", 0, "{}", 2, 2);
 	damage("-1.json", 0, "{}", 2, 2);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* limits.c - see limits.h. */
-#include "session/limits.h"
+/* limits_file.c - see limits_file.h. */
+#include "session/limits_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

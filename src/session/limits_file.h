@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limits.h - what whoever looks after the machine lets sessions take: a file of lines "name = number".
+ * limits_file.h - what whoever looks after the machine lets sessions take: a file of lines "name = number".
  *
  *     # for all users
  *     sessions = 8              of one user
@@ -12,8 +12,8 @@
  *
  * What is not named keeps its default (session/tracing.h). Numbers are from 1, with k, M, G; '#' begins a comment.
  */
-#ifndef WMK_SESSION_LIMITS_H
-#define WMK_SESSION_LIMITS_H
+#ifndef WMK_SESSION_LIMITS_FILE_H
+#define WMK_SESSION_LIMITS_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>
