@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds the source tree against its own rule: a folder includes the faces of earlier folders only.
+"""Holds the source tree against its own rule: a folder includes the faces of earlier folders only, and hides no system header.
 
 usage: check_order.py [ROOT]         check the tree; exit status 1 when an #include goes back
        check_order.py --self-test    plant edges that must be found, and twins that must not
@@ -24,6 +24,7 @@ ONLY = {
     'tracer': {'base', 'schema', 'ring', 'wire'},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+SYSTEM = re.compile(r'^\s*#\s*include\s*<([^>/]+)>', re.M)
 LONGEST = 600
 
 
@@ -64,14 +65,22 @@ def check(root):
             there = target_folder(path, match.group(1), src)
             if there is None or there == here:
                 continue
-            line = text.count('\n', 0, match.start()) + 1
+            line = line_of(text, match)
             if there not in ORDER:
                 wrong.append(f'{shown}:{line}: includes {match.group(1)}: folder {there} has no place in the order')
             elif ORDER.index(there) > ORDER.index(here):
                 wrong.append(f'{shown}:{line}: includes {match.group(1)}: {there} comes after {here}')
             elif here in ONLY and there not in ONLY[here] and '/t/' not in shown:
                 wrong.append(f'{shown}:{line}: includes {match.group(1)}: {here} may not see {there}')
+        # A build has the folder of what it compiles among those that it looks for headers in.
+        for match in SYSTEM.finditer(text):
+            if os.path.exists(os.path.join(src, here, match.group(1))):
+                wrong.append(f'{shown}:{line_of(text, match)}: <{match.group(1)}> is hidden by src/{here}/{match.group(1)}')
     return wrong
+
+
+def line_of(text, match):
+    return text.count('\n', 0, match.start()) + 1
 
 
 def long_files(root):
@@ -95,6 +104,9 @@ def self_test():
         ('src/ring/t/a.c', '#include "schema/s.h"\n', False),
         ('src/tracer/a.c', '#include "ctf/c.h"\n', True),
         ('src/tracer/b.c', '#include "wire/wire.h"\n#include "t.h"\n', False),
+        ('src/base/b.c', '#include <error.h>\n', True),
+        ('src/base/c.c', '#include <errno.h>\n', False),
+        ('src/wire/e.c', '#include <error.h>\n', False),
         ('src/newcomer/a.c', '\n', True),
         ('src/cli/a.c', '#include "newcomer/n.h"\n', True),
     ]
