@@ -6,7 +6,7 @@
  * time (tracing.h). A request that the consumer does not answer in time (it is being replaced) is done when it can be, the link sees to that:
  * it is no error here.
  */
-#include "session/outlet.h"
+#include "session/outlet_inside.h"
 
 #include "base/error.h"
 #include "ctf/writer.h"
@@ -21,34 +21,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define START_MS 10000
-#define ASK_MS 5000
 #define GIVE_MS 1000               /* a shard waits for that, and with it programs that begin */
 #define COUNT_MS 1000              /* who looks at a session does not wait for long: what was told last will do */
-#define NO_STREAM UINT32_MAX
-#define WRITE_MS 60000               /* everything that was committed goes to disk */
-
-struct wmk_outlet {
-	struct wmk_outlet_options options;       /* strings are copies */
-	char *rundir, *program;
-	pthread_mutex_t lock;            /* of `link` being made, and of what the consumer held */
-	struct wmk_consumer_link *link;
-	bool listed;                     /* the consumer was asked what it holds */
-	atomic_uint_fast64_t numbers;    /* of traces and rings, never twice; above all that was adopted */
-	bool leaving;                    /* set when one thread is left */
-	struct held *held;               /* what an earlier daemon left with the consumer */
-	unsigned n_held;
-	bool held_any;                   /* when it was asked */
-};
-
-/* A trace (`rings` 0), or rings in it. */
-struct held {
-	uint64_t trace, rings;
-	uint8_t uuid[16];                /* of the trace */
-	uint32_t stream_id;
-	int fd;                          /* of rings */
-	bool opened;
-};
+#define WRITE_MS 60000             /* everything that was committed goes to disk */
 
 struct out_trace {
 	struct wmk_outlet *outlet;
@@ -71,14 +46,6 @@ static uint64_t number_new(struct wmk_outlet *outlet)
 {
 	/* relaxed: only that no two are alike */
 	return atomic_fetch_add_explicit(&outlet->numbers, 1, memory_order_relaxed) + 1;
-}
-
-static void number_taken(struct wmk_outlet *outlet, uint64_t number)
-{
-	uint64_t now = atomic_load_explicit(&outlet->numbers, memory_order_relaxed);
-
-	while (now < number && !atomic_compare_exchange_weak_explicit(&outlet->numbers, &now, number, memory_order_relaxed, memory_order_relaxed))
-		;
 }
 
 /* ── the link ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -115,34 +82,7 @@ static void consumer_ended(void *data, int err, const char *words)
 		outlet->options.on_change(outlet->options.data, text);
 }
 
-static int held_add(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings, int fd);
-
-static void held_drop(struct wmk_outlet *outlet)
-{
-	for (unsigned i = 0; i < outlet->n_held; i++)
-		if (outlet->held[i].fd >= 0)
-			close(outlet->held[i].fd);
-	free(outlet->held);
-	outlet->held = NULL;
-	outlet->n_held = 0;
-}
-
-/* Before it is given anything: rings that it reads already must not be given to it as others. Locked. */
-static void list_get(struct wmk_outlet *outlet)
-{
-	int err = wmk_consumer_link_list(outlet->link, START_MS, held_add, outlet);
-
-	outlet->listed = err == 0;
-	outlet->held_any = err == 0 && outlet->n_held;
-	if (err == 0)
-		return;
-	held_drop(outlet);
-	wmk_consumer_link_close(outlet->link);
-	outlet->link = NULL;
-}
-
-/* Made if need be; NULL with a cause chain. */
-static struct wmk_consumer_link *link_get(struct wmk_outlet *outlet)
+struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet *outlet)
 {
 	const struct wmk_consumer_link_options options = {
 		.size = sizeof(options), .rundir = outlet->rundir, .program = outlet->program,
@@ -150,10 +90,10 @@ static struct wmk_consumer_link *link_get(struct wmk_outlet *outlet)
 	};
 
 	pthread_mutex_lock(&outlet->lock);
-	if (!outlet->link && wmk_consumer_link_open(&options, START_MS, &outlet->link) < 0)
+	if (!outlet->link && wmk_consumer_link_open(&options, WMK_OUTLET_START_MS, &outlet->link) < 0)
 		outlet->link = NULL;
 	if (outlet->link && !outlet->listed)
-		list_get(outlet);
+		wmk_held_ask(outlet);
 	struct wmk_consumer_link *link = outlet->link;
 	pthread_mutex_unlock(&outlet->lock);
 	return link;
@@ -199,7 +139,7 @@ int wmk_outlet_shutdown(struct wmk_outlet *outlet)
 
 void wmk_outlet_close(struct wmk_outlet *outlet)
 {
-	held_drop(outlet);
+	wmk_held_drop(outlet);
 	if (outlet->link)
 		wmk_consumer_link_close(outlet->link);
 	if (outlet->rundir)
@@ -207,67 +147,6 @@ void wmk_outlet_close(struct wmk_outlet *outlet)
 	free(outlet->rundir);
 	free(outlet->program);
 	free(outlet);
-}
-
-/* ── what an earlier daemon left ─────────────────────────────────────────────────────────────────────── */
-
-/* stream_id NO_STREAM: the trace itself. */
-static struct held *held_find(const struct wmk_outlet *outlet, const uint8_t uuid[16], uint32_t stream_id)
-{
-	for (unsigned i = 0; i < outlet->n_held; i++) {
-		struct held *held = &outlet->held[i];
-
-		if (memcmp(held->uuid, uuid, sizeof(held->uuid)) == 0 &&
-		    (stream_id == NO_STREAM ? held->rings == 0 : held->rings != 0 && held->stream_id == stream_id))
-			return held;
-	}
-	return NULL;
-}
-
-static int held_add(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings, int fd)
-{
-	struct wmk_outlet *outlet = data;
-	struct held *more = realloc(outlet->held, (outlet->n_held + 1) * sizeof(*more));
-
-	if (!more) {
-		if (fd >= 0)
-			close(fd);
-		return wmk_error(-ENOMEM, "no memory for what the consumer daemon holds");
-	}
-	outlet->held = more;
-	more[outlet->n_held] = (struct held){ .trace = trace->trace, .rings = rings->rings, .stream_id = rings->stream_id, .fd = fd };
-	memcpy(more[outlet->n_held++].uuid, trace->uuid, sizeof(more->uuid));
-	number_taken(outlet, trace->trace);
-	number_taken(outlet, rings->rings);
-	return 0;
-}
-
-int wmk_outlet_take_over(struct wmk_outlet *outlet)
-{
-	return link_get(outlet) ? 0 : -EIO;
-}
-
-int wmk_outlet_held(const struct wmk_outlet *outlet, const uint8_t trace_uuid[16], uint32_t stream_id)
-{
-	const struct held *held = held_find(outlet, trace_uuid, stream_id);
-
-	return held && !held->opened ? held->fd : outlet->held_any ? -ENOENT : -ENODATA;
-}
-
-void wmk_outlet_taken_over(struct wmk_outlet *outlet)
-{
-	for (unsigned i = 0; i < outlet->n_held; i++) {
-		const struct held *held = &outlet->held[i];
-		int err = 0;
-
-		if (!held->opened && held->rings)
-			err = wmk_consumer_link_rings_remove(outlet->link, held->trace, held->rings, ASK_MS, NULL, NULL);
-		else if (!held->opened)
-			err = wmk_consumer_link_trace_remove(outlet->link, held->trace, ASK_MS, NULL, NULL);
-		if (err < 0)
-			wmk_error_clear();       /* it went with its trace, or is on its way out */
-	}
-	held_drop(outlet);
 }
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -329,20 +208,6 @@ static int store_reopen(const struct wmk_trace_info *info, struct wmk_store **st
 	return err;
 }
 
-/* The number that the consumer has it by; 0: it does not. `opened`: it is ours from now on. */
-static uint64_t trace_held(struct wmk_outlet *outlet, const struct wmk_trace_info *info, bool opened)
-{
-	uint64_t number;
-
-	pthread_mutex_lock(&outlet->lock);
-	struct held *held = info->restored ? held_find(outlet, info->uuid, NO_STREAM) : NULL;
-	number = held ? held->trace : 0;
-	if (held && opened)
-		held->opened = true;
-	pthread_mutex_unlock(&outlet->lock);
-	return number;
-}
-
 static int trace_give(struct wmk_consumer_link *link, const struct out_trace *trace, const struct wmk_trace_info *info)
 {
 	struct wmk_consumerd_trace told = {
@@ -357,8 +222,8 @@ static int trace_give(struct wmk_consumer_link *link, const struct out_trace *tr
 static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 {
 	struct wmk_outlet *outlet = data;
-	struct wmk_consumer_link *link = link_get(outlet);
-	uint64_t held = link ? trace_held(outlet, info, false) : 0;
+	struct wmk_consumer_link *link = wmk_outlet_link(outlet);
+	uint64_t held = link ? wmk_held_trace(outlet, info, false) : 0;
 	struct out_trace *trace = link ? trace_new(outlet, held ? held : number_new(outlet)) : NULL;
 
 	if (!trace)
@@ -374,7 +239,7 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 		return err;
 	}
 	if (held)
-		trace_held(outlet, info, true);
+		wmk_held_trace(outlet, info, true);
 	*out = trace;
 	return 0;
 }
@@ -445,24 +310,6 @@ static void rings_free(struct out_rings *rings)
 	free(rings);
 }
 
-/* The number that the consumer has them by, ours from now on; 0: it does not. */
-static uint64_t rings_held(struct wmk_outlet *outlet, uint64_t trace, uint32_t stream_id)
-{
-	uint64_t number = 0;
-
-	pthread_mutex_lock(&outlet->lock);
-	for (unsigned i = 0; i < outlet->n_held && number == 0; i++) {
-		struct held *held = &outlet->held[i];
-
-		if (held->trace != trace || held->rings == 0 || held->stream_id != stream_id || held->opened)
-			continue;
-		held->opened = true;
-		number = held->rings;
-	}
-	pthread_mutex_unlock(&outlet->lock);
-	return number;
-}
-
 static int rings_give(const struct out_rings *rings, const struct wmk_rings_info *info, const struct waymark_ring_set *set)
 {
 	const struct out_trace *trace = rings->trace;
@@ -479,7 +326,7 @@ static int rings_give(const struct out_rings *rings, const struct wmk_rings_info
 static int rings_open(void *data, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **out)
 {
 	struct out_trace *trace = data;
-	uint64_t held = info->restored ? rings_held(trace->outlet, trace->number, info->stream_id) : 0;
+	uint64_t held = info->restored ? wmk_held_rings(trace->outlet, trace->number, info->stream_id) : 0;
 	struct out_rings *rings = rings_new(trace, held ? held : number_new(trace->outlet));
 
 	if (!rings)
@@ -530,6 +377,18 @@ static void counts_keep(struct out_rings *rings, const struct wmk_consumerd_repo
 	rings->counts = sum;
 }
 
+/* A ring that held nonsense, or could not be gone on with: to whoever stops or ends the session it is a failure. */
+static int lied(const struct wmk_consumerd_report *report)
+{
+	for (uint32_t i = 0; i < report->channels.n; i++) {
+		const struct wmk_consumerd_stats *s = &((const struct wmk_consumerd_channel *)report->channels.items + i)->stats;
+
+		if (s->errors && s->words && s->words[0])
+			return wmk_error_said(-EPROTO, "%.150s", s->words);
+	}
+	return 0;
+}
+
 /* Those of the link's functions that answer with a report. */
 typedef int asking(struct wmk_consumer_link *, uint64_t, uint64_t, int, struct wmk_arena *, struct wmk_consumerd_report *);
 
@@ -541,6 +400,8 @@ static int ask(struct out_rings *rings, asking *function, int ms)
 
 	if (report.channels.n)
 		counts_keep(rings, &report);
+	if (err == 0 && function != wmk_consumer_link_stats)
+		err = lied(&report);
 	wmk_arena_free(&arena);
 	return err;
 }

@@ -173,9 +173,16 @@ def ring_that_lies(case):
         program = w.run([case.program('busy'), 'texts', '1', '60'])
         w.wait_end(program)
         check(spoil_a_ring(w.consumerd(), b'abcdefgh'), 'no ring holds the texts')
-        is_now = w.stop('all')
-        said = '\n'.join(metadata_text(is_now['path']))
-        check(re.search(r'/\*[^*]*stream \S+: its ring holds nonsense', said), 'the metadata does not name the stream')
+        stopped = w('stop', 'all', '--json')
+        check(re.search(r'stream \S+: its ring holds nonsense', stopped.err), 'stop says: %s', stopped.err)
+        is_now = stopped.json['sessions'][0]
+
+        def named():
+            return re.search(r'/\*[^*]*stream \S+: its ring holds nonsense', '\n'.join(metadata_text(is_now['path'])))
+        check(named(), 'the metadata does not name the stream')
+        w('regenerate', 'metadata', '-s', 'all')
+        w('list', 'all')
+        check(named(), 'written anew, the metadata does not name the stream')
         Trace(is_now['path'])
         w('destroy', 'all')
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * outlet_inside.h - shared by outlet.c (traces and rings, given to the consumer daemon) and outlet_held.c (what it held before).
+ */
+#ifndef WMK_SESSION_OUTLET_INSIDE_H
+#define WMK_SESSION_OUTLET_INSIDE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "session/outlet.h"
+
+#define WMK_OUTLET_START_MS 10000    /* a consumer daemon is started, and tells what it holds */
+
+struct wmk_outlet {
+	struct wmk_outlet_options options;       /* strings are copies */
+	char *rundir, *program;
+	pthread_mutex_t lock;            /* of `link` being made, and of what the consumer held */
+	struct wmk_consumer_link *link;
+	bool listed;                     /* the consumer was asked what it holds */
+	atomic_uint_fast64_t numbers;    /* of traces and rings, never twice; above all that was adopted */
+	bool leaving;                    /* set when one thread is left */
+	struct held *held;               /* what an earlier daemon left with the consumer */
+	unsigned n_held;
+	bool held_any;                   /* when it was asked */
+};
+
+/* The consumer's, made if need be; NULL with a cause chain. */
+struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet *outlet);
+
+/* ── outlet_held.c ── */
+/* Before the consumer is given anything: rings that it reads already must not be given to it as others. Locked; without an answer no link is left. */
+void wmk_held_ask(struct wmk_outlet *outlet);
+void wmk_held_drop(struct wmk_outlet *outlet);
+/* The number that the consumer has the trace by; 0: it does not. `opened`: it is ours from now on. */
+uint64_t wmk_held_trace(struct wmk_outlet *outlet, const struct wmk_trace_info *info, bool opened);
+/* The same of rings, which are ours from now on. */
+uint64_t wmk_held_rings(struct wmk_outlet *outlet, uint64_t trace, uint32_t stream_id);
+
+#endif
