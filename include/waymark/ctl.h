@@ -309,7 +309,7 @@ int waymark_ctl_start(struct waymark_ctl *ctl, const char *session, struct wayma
  * record.
  */
 int waymark_ctl_stop(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
-/* Forget what was recorded so far. Traces of processes with buffers of their own that have ended stay. */
+/* Forget what was recorded so far. */
 int waymark_ctl_clear(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /* `session` NULL or "": all that the user may see. -ENOENT when there is none of that name. */
 int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);

@@ -256,8 +256,7 @@ static const char *const start_details[] = {
 };
 
 static const char *const clear_details[] = {
-	"Empties the buffers and the trace, and goes on: what is recorded afterwards is all that there will be, but for traces of processes that "
-	"have ended (--buffers-pid, --pid), which stay.",
+	"Empties the buffers and the trace, and goes on: what is recorded afterwards is all that there will be.",
 	NULL
 };
 

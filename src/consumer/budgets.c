@@ -104,6 +104,24 @@ int wmk_server_budget_share(struct wmk_server_trace *trace)
 	return err;
 }
 
+void wmk_server_budget_measure(struct wmk_server_trace *trace)
+{
+	struct wmk_server_budget *budget = trace->budget;
+	uint64_t before, there;
+
+	if (!budget || wmk_store_as((uid_t)trace->is.uid, (gid_t)trace->is.gid) < 0)
+		return;
+	pthread_mutex_lock(&budget->lock);
+	/* What others write meanwhile may be counted twice, never not at all. */
+	before = atomic_load_explicit(&budget->is.used, memory_order_relaxed);
+	if (wmk_store_usage(budget->path, &there) == 0)
+		atomic_fetch_add_explicit(&budget->is.used, there - before, memory_order_relaxed);
+	else
+		wmk_error_clear();
+	pthread_mutex_unlock(&budget->lock);
+	wmk_store_as_end();
+}
+
 void wmk_server_budget_cleared(struct wmk_server_trace *trace)
 {
 	if (!trace->budget)

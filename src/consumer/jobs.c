@@ -198,6 +198,7 @@ static void carry_out(struct wmk_server_job *job)
 		break;
 	case WMK_CONSUMERD_CLEAR:
 		note_error(job, wmk_consumer_clear(job->trace->consumer));
+		wmk_server_budget_measure(job->trace);
 		break;
 	case WMK_CONSUMERD_STATS:
 		count(job);

@@ -137,6 +137,8 @@ int wmk_server_budget_join(struct wmk_server_trace *trace);
 void wmk_server_budget_leave(struct wmk_server_trace *trace);
 /* The trace's thread, acting for its owner: the store has just been opened. */
 int wmk_server_budget_share(struct wmk_server_trace *trace);
+/* The trace's thread: files may have gone that it did not write itself. */
+void wmk_server_budget_measure(struct wmk_server_trace *trace);
 /* The server's thread: there is room again. */
 void wmk_server_budget_cleared(struct wmk_server_trace *trace);
 /* What is full and has not been told is. And to who has just connected, all of it again. */

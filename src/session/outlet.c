@@ -455,8 +455,51 @@ static void rings_close(void *data)
 	rings_free(data);
 }
 
+/* ── what processes have left ────────────────────────────────────────────────────────────────────────── */
+
+struct left {
+	int (*one)(void *data, const char *sub);
+	void *data;
+};
+
+static int left_tell(void *data, const char *name)
+{
+	const struct left *left = data;
+	char sub[300];
+
+	return (size_t)snprintf(sub, sizeof(sub), "ust/pid/%s/64-bit", name) < sizeof(sub) ? left->one(left->data, sub) : 0;
+}
+
+static int each_left(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub), void *one_data)
+{
+	struct left left = { one, one_data };
+	int err = wmk_store_as(session->uid, session->gid);
+
+	(void)data;
+	if (err < 0)
+		return err;
+	err = wmk_store_each_process(session->path, left_tell, &left);
+	wmk_store_as_end();
+	return err;
+}
+
+static int forget_left(void *data, const struct wmk_trace_info *info)
+{
+	const char *begin = info->sub + strlen("ust/pid/"), *end = strchr(begin, '/');
+	char name[256];
+	int err = wmk_store_as(info->uid, info->gid);
+
+	(void)data;
+	if (err < 0)
+		return err;
+	snprintf(name, sizeof(name), "%.*s", end ? (int)(end - begin) : 0, begin);
+	err = wmk_store_remove_process(info->path, name);
+	wmk_store_as_end();
+	return err;
+}
+
 const struct wmk_outlet_ops wmk_outlet_ops = {
 	.trace_open = trace_open, .metadata = metadata, .metadata_replace = metadata_replace, .rings_open = rings_open, .rings_flush = rings_flush, .rings_stop = rings_stop,
 	.rings_clear = rings_clear, .rings_counts = rings_counts, .rings_poke = rings_poke, .rings_close = rings_close,
-	.trace_close = trace_close,
+	.trace_close = trace_close, .each_left = each_left, .forget_left = forget_left,
 };

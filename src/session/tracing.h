@@ -85,6 +85,12 @@ struct wmk_outlet_ops {
 	void (*rings_poke)(void *rings);
 	void (*rings_close)(void *rings);
 	void (*trace_close)(void *trace);
+	/*
+	 * Optional, both. The traces that are in the session's directory for processes, by their `sub`; with the session's lock held. And the end
+	 * of one that nobody has open; without it.
+	 */
+	int (*each_left)(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub), void *one_data);
+	int (*forget_left)(void *data, const struct wmk_trace_info *info);
 };
 
 /* ── everything ──────────────────────────────────────────────────────────────────────────────────────── */

@@ -59,6 +59,55 @@ int wmk_session_flush(struct wmk_session *session)
 	return err;
 }
 
+/* ── forgotten ───────────────────────────────────────────────────────────────────────────────────────── */
+
+/* What processes with buffers of their own have left when they ended. */
+struct left {
+	const struct wmk_session *session;
+	struct wmk_arena arena;
+	struct wmk_list subs;            /* of const char * */
+};
+
+static int left_note(void *data, const char *sub)
+{
+	struct left *left = data;
+
+	for (const struct trace *trace = left->session->traces; trace; trace = trace->next)
+		if (strcmp(trace->sub, sub) == 0)
+			return 0;
+	const char **one = wmk_arena_append(&left->arena, &left->subs, sizeof(*one));
+	if (!one)
+		return -ENOMEM;
+	*one = wmk_arena_text(&left->arena, sub);
+	return *one ? 0 : -ENOMEM;
+}
+
+static struct wmk_trace_info info_of(const struct wmk_session *session, const char *sub)
+{
+	return (struct wmk_trace_info){ .session = session->name, .path = session->path, .sub = sub, .uid = session->uid, .gid = session->gid };
+}
+
+/* Begun; locked again when it returns. Their names are taken first: a process that begins meanwhile has another. */
+static int forget_left(struct wmk_session *session)
+{
+	const struct wmk_tracing_options *o = &session->tracing->options;
+	struct wmk_trace_info info = info_of(session, "");
+	struct left left = { .session = session };
+	int first = o->outlet->each_left ? o->outlet->each_left(o->outlet_data, &info, left_note, &left) : 0;
+
+	pthread_mutex_unlock(&session->lock);
+	for (uint32_t i = 0; i < left.subs.n; i++) {
+		info = info_of(session, ((const char **)left.subs.items)[i]);
+		int err = info.sub ? o->outlet->forget_left(o->outlet_data, &info) : 0;
+
+		if (err < 0 && first == 0)
+			first = err;
+	}
+	pthread_mutex_lock(&session->lock);
+	wmk_arena_free(&left.arena);
+	return first;
+}
+
 int wmk_session_clear(struct wmk_session *session)
 {
 	begin(session);
@@ -66,8 +115,10 @@ int wmk_session_clear(struct wmk_session *session)
 		memset(&session->channels[i]->past, 0, sizeof(session->channels[i]->past));
 	for (struct rings *rings = session->rings; rings; rings = rings->next)
 		memset(&rings->counts, 0, sizeof(rings->counts));
-	int err = each(session, session->tracing->options.outlet->rings_clear);
+	/* before the rest: whoever consumes measures then how much is left */
+	int left = forget_left(session), err = each(session, session->tracing->options.outlet->rings_clear);
 
+	err = left < 0 ? left : err;
 	session->full = session->full && err < 0;
 	end(session);
 	return err;

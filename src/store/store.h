@@ -88,6 +88,14 @@ void wmk_store_share(struct wmk_store *store, struct wmk_store_budget *budget);
 /* Bytes of all plain files below `path`, which is there, with the rights of the calling thread; no link is followed. 0 or -errno. */
 int wmk_store_usage(const char *path, uint64_t *bytes);
 
+/*
+ * The names of what is in `path`/ust/pid: traces of processes (<name>-<pid>-<date>), from the calling thread, with its rights. Returns 0, also
+ * when there is none; -errno; or the first value other than 0 that `one` returned.
+ */
+int wmk_store_each_process(const char *path, int (*one)(void *data, const char *name), void *data);
+/* Remove one of them, which nobody has open: its files and directories, and nothing that is no plain file. 0 also when it is not there. */
+int wmk_store_remove_process(const char *path, const char *name);
+
 /* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_store_stream;

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from daemon import World, numbers_of, state  # noqa: E402
+from daemon import World, numbers_of, rings_of, state  # noqa: E402
 from harness import PERCENT, WAYMARK, Skip, Trace, check, main  # noqa: E402
 from traces import metadata_text  # noqa: E402
 
@@ -164,6 +164,31 @@ def spoil_a_ring(consumer, content):
     return spoilt
 
 
+def cleared_of_what_processes_left(case):
+    """Those with buffers of their own, and one that has ended: nothing of it is there any more, and what comes is."""
+    with World(case) as w:
+        w.begin('own', channel=['--buffers-pid', '--subbuf-size', '64k'])
+        ended, program = w.obey(), w.obey()
+        ended('emit 30')
+        program('emit 20')
+        rings = len(rings_of(w.consumerd()))
+        ended.end()
+        w.wait(lambda: len(rings_of(w.consumerd())) < rings, 'what the process had to be written')
+        place = os.path.join(w.session('own')['path'], 'ust', 'pid')
+        check(len(os.listdir(place)) == 2, 'traces: %s', os.listdir(place))
+        w('clear', '-s', 'own')
+        check(len(os.listdir(place)) == 1, 'traces: %s', os.listdir(place))
+        check(w.session('own')['counts']['records'] == 0, 'counts: %s', w.session('own')['counts'])
+        program('emit 10')
+        late = w.obey()
+        late('emit 5')
+        late.end()
+        program.end()
+        is_now, trace = w.end('own', lost=0)
+        check(sorted(len(n) for n in numbers_of(trace).values()) == [5, 10], 'in the trace: %s', numbers_of(trace))
+        check(is_now['counts']['records'] == sum(1 for _ in trace.records()), 'counts: %s', is_now['counts'])
+
+
 def ring_that_lies(case):
     """Its stream ends there, which the trace itself says; the others are whole."""
     if os.geteuid() != 0:
@@ -262,5 +287,5 @@ def regenerated(case):
 
 
 if __name__ == '__main__':
-    main([channels_and_events_while_it_records, contexts_while_it_records, contexts_of_one_process_and_stopped, cleared, ring_that_lies,
-          saved_and_loaded, regenerated])
+    main([channels_and_events_while_it_records, contexts_while_it_records, contexts_of_one_process_and_stopped, cleared,
+          cleared_of_what_processes_left, ring_that_lies, saved_and_loaded, regenerated])

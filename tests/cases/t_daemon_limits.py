@@ -124,6 +124,10 @@ def processes_share_it(case):
         programs[0].end()                # what it has written counts on
         is_now = fill(w, 'small', *programs[1:])
         check(len(os.listdir(os.path.join(is_now['path'], 'ust', 'pid'))) == 3, 'the trace has: %s', os.listdir(is_now['path']))
+        # room is again for as much as before, also where the one that has ended had some
+        w('clear', '-s', 'small')
+        w('start', 'small')
+        check(fill(w, 'small', *programs[1:])['counts']['records'] > 0, 'nothing was recorded')
         whole(w, 'small')
         for program in programs[1:]:
             program.end()

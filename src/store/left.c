@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * left.c - traces that processes of their own buffers have left in a session's directory: which there are, and their end.
+ *
+ *     <trace>/ust/pid/<name>/64-bit/{metadata, streams, index/}
+ */
+#include "store/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+/* The directory that `names` lead to from `dir`, which is closed. A descriptor, or -errno. */
+static int descend(int dir, const char *const *names, unsigned n)
+{
+	for (unsigned i = 0; i < n && dir >= 0; i++) {
+		int inner = openat(dir, names[i], DIR_FLAGS), err = inner < 0 ? -errno : 0;
+
+		close(dir);
+		dir = err < 0 ? err : inner;
+	}
+	return dir;
+}
+
+static int open_processes(const char *path)
+{
+	static const char *const names[] = { "ust", "pid" };
+	int top = open(path, DIR_FLAGS);
+
+	return descend(top < 0 ? -errno : top, names, 2);
+}
+
+/* Each entry but "." and "..". Takes the descriptor; the first that is not 0 ends it. */
+static int each(int dir, int (*one)(void *data, int at, const char *name), void *data)
+{
+	DIR *entries = dir < 0 ? NULL : fdopendir(dir);
+	const struct dirent *entry;
+	int err = dir < 0 ? dir : entries ? 0 : -errno;
+
+	if (!entries && dir >= 0)
+		close(dir);
+	while (err == 0 && entries && (entry = readdir(entries)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			err = one(data, dir, entry->d_name);
+	if (entries)
+		closedir(entries);
+	return err;
+}
+
+struct telling {
+	int (*one)(void *data, const char *name);
+	void *data;
+};
+
+static int tell_directory(void *data, int at, const char *name)
+{
+	const struct telling *telling = data;
+	struct stat st;
+
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	return telling->one(telling->data, name);
+}
+
+int wmk_store_each_process(const char *path, int (*one)(void *data, const char *name), void *data)
+{
+	struct telling telling = { one, data };
+	int err = each(open_processes(path), tell_directory, &telling);
+
+	return err == -ENOENT ? 0 : err;
+}
+
+/* Plain files go; a directory is left, and found when the one that holds it is to go. */
+static int remove_file(void *data, int at, const char *name)
+{
+	struct stat st;
+
+	(void)data;
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
+		return 0;
+	return unlinkat(at, name, 0) == 0 || errno == ENOENT ? 0 : -errno;
+}
+
+/* The files in it, then the directory. What is not there is removed. */
+static int remove_directory(int parent, const char *name)
+{
+	int dir = openat(parent, name, DIR_FLAGS);
+
+	if (dir < 0)
+		return errno == ENOENT ? 0 : -errno;
+	int err = each(dir, remove_file, NULL);
+	return err == 0 && unlinkat(parent, name, AT_REMOVEDIR) != 0 ? -errno : err;
+}
+
+/* index/ first. */
+static int remove_trace(int at)
+{
+	int trace = openat(at, "64-bit", DIR_FLAGS), err = trace < 0 ? -errno : 0;
+
+	if (err == -ENOENT)
+		return 0;
+	if (err == 0)
+		err = remove_directory(trace, "index");
+	if (trace >= 0)
+		close(trace);
+	return err == 0 ? remove_directory(at, "64-bit") : err;
+}
+
+int wmk_store_remove_process(const char *path, const char *name)
+{
+	int processes, at, err;
+
+	if (!name[0] || strchr(name, '/') || name[0] == '.')
+		return wmk_error(-EINVAL, "'%.100s' names no process's trace", name);
+	processes = open_processes(path);
+	at = processes < 0 ? processes : openat(processes, name, DIR_FLAGS);
+	err = processes < 0 ? processes : at < 0 ? -errno : remove_trace(at);
+	if (at >= 0 && processes >= 0)
+		close(at);
+	if (err == 0 && unlinkat(processes, name, AT_REMOVEDIR) != 0)
+		err = -errno;
+	if (processes >= 0)
+		close(processes);
+	return err < 0 && err != -ENOENT ? wmk_error(err, "cannot remove the trace of process %.60s in %.80s", name, path) : 0;
+}
