@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Several sessions over the same programs, each with its own events, contexts and buffers; rings of processes; sessions that are narrowed."""
+import contextlib
 import os
 import re
 import signal
@@ -8,8 +9,13 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from daemon import World, numbers_of, rings_of  # noqa: E402
+from daemon import World, numbers_of, rings_of, state  # noqa: E402
 from harness import WAYMARK, check, main  # noqa: E402
+
+
+def kill(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def up_to(n, first=1):
@@ -160,6 +166,34 @@ def narrowed_to_an_executable(case):
         w.wait_end(other, None)
 
 
+def a_follower_whose_ancestors_have_ended(case):
+    """It follows under the next daemon too, which can see nobody from whom it descends."""
+    with World(case) as w, contextlib.ExitStack() as at_last:
+        go = case.path('go')
+        os.mkfifo(go)
+        shell = w.run(['sh', '-c', 'read x <%s; %s forever & read x <%s' % (go, case.program('procs'), go)])
+        w('create', 'follows')
+        w('enable-event', '-s', 'follows', 'test:*', '--pid', shell.pid, '--follow')
+        w('start', 'follows')
+        with open(go, 'w') as f:
+            f.write('\n')
+        w.wait(lambda: case.board.flag(0), 'the program to begin')
+        program = case.board.flag(0)
+        at_last.callback(kill, program)
+        w.wait_apps([program])
+        with open(go, 'w') as f:
+            f.write('\n')
+        w.wait_end(shell)
+        os.kill(w.sessiond(), signal.SIGKILL)
+        w('list')
+        w.wait_apps([program])
+        begun = case.board.begun()
+        w.wait(lambda: case.board.begun() > begun + 500, 'the program to record on')
+        kill(program)
+        w.wait(lambda: state(program) in (None, 'Z'), 'the program to end')
+        w.finish('follows', killed=True, lost=0)
+
+
 def tracked(case):
     """track narrows a whole session, untrack takes away again; each at once."""
     with World(case) as w:
@@ -239,4 +273,5 @@ def a_consumer_that_hangs_while_programs_begin(case):
 
 if __name__ == '__main__':
     main([different_events_contexts_and_modes, stop_and_start_again, rings_of_each_process, narrowed_to_a_process,
-          narrowed_to_an_executable, tracked, a_consumer_that_hangs, a_consumer_that_hangs_while_programs_begin])
+          narrowed_to_an_executable, a_follower_whose_ancestors_have_ended, tracked, a_consumer_that_hangs,
+          a_consumer_that_hangs_while_programs_begin])
