@@ -373,6 +373,7 @@ static void one_of_the_name_while_another_ends(void **state)
 	assert_int_equal(wmk_state_changed(scene.state, fresh, false), 0);
 	wmk_session_unlock(fresh);
 	wmk_session_put(fresh);
+	wmk_session_finish(old, NULL, NULL);     /* (its memory; that it has ended is not written down) */
 	wmk_session_put(old);
 	daemon_close();
 	daemon_open(held);
