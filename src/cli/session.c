@@ -109,7 +109,8 @@ static const char *const create_details[] = {
 	"sessions record at once without seeing each other. The new one becomes the current session, which the other commands mean "
 	"when they are not told which; which one is current is kept for each user, in ~/.waymark/session.",
 	"Without a name, one is made from the time. The trace goes to ~/waymark-traces/NAME-YYYYmmdd-HHMMSS.",
-	"With --max-size the session stops before its trace has more bytes, in all its files together but for what is added to the metadata. "
+	"With --max-size the session stops before its records take more bytes, in all files of the trace together. What is added to the metadata "
+	"meanwhile, and what tells how many records were lost, may come on top. "
 	"`waymark clear` makes room, and `waymark start` goes on. To keep the latest records instead, give the channel --tracefile-size and "
 	"--tracefile-count, or --overwrite.",
 	NULL

@@ -46,6 +46,7 @@ static struct wmk_server_budget *budget_new(struct wmk_consumer_server *server, 
 	budget->server = server;
 	budget->is = (struct wmk_store_budget){ .max = is->max_size, .full = on_full, .data = budget };
 	pthread_mutex_init(&budget->lock, NULL);
+	pthread_mutex_init(&budget->is.lock, NULL);
 	budget->next = server->budgets;
 	server->budgets = budget;
 	return budget;
@@ -78,6 +79,7 @@ void wmk_server_budget_leave(struct wmk_server_trace *trace)
 	while (*at != budget)
 		at = &(*at)->next;
 	*at = budget->next;
+	pthread_mutex_destroy(&budget->is.lock);
 	pthread_mutex_destroy(&budget->lock);
 	free(budget->path);
 	free(budget);
@@ -86,18 +88,14 @@ void wmk_server_budget_leave(struct wmk_server_trace *trace)
 int wmk_server_budget_share(struct wmk_server_trace *trace)
 {
 	struct wmk_server_budget *budget = trace->budget;
-	uint64_t there;
 	int err = 0;
 
 	if (!budget)
 		return 0;
 	pthread_mutex_lock(&budget->lock);
 	if (!budget->measured)
-		err = wmk_store_usage(budget->path, &there);
-	if (!budget->measured && err == 0) {
-		atomic_fetch_add_explicit(&budget->is.used, there, memory_order_relaxed);
-		budget->measured = true;
-	}
+		err = wmk_store_measure(&budget->is, budget->path);
+	budget->measured = err == 0;
 	pthread_mutex_unlock(&budget->lock);
 	if (err == 0)
 		wmk_store_share(trace->store, &budget->is);
@@ -107,18 +105,11 @@ int wmk_server_budget_share(struct wmk_server_trace *trace)
 void wmk_server_budget_measure(struct wmk_server_trace *trace)
 {
 	struct wmk_server_budget *budget = trace->budget;
-	uint64_t before, there;
 
 	if (!budget || wmk_store_as((uid_t)trace->is.uid, (gid_t)trace->is.gid) < 0)
 		return;
-	pthread_mutex_lock(&budget->lock);
-	/* What others write meanwhile may be counted twice, never not at all. */
-	before = atomic_load_explicit(&budget->is.used, memory_order_relaxed);
-	if (wmk_store_usage(budget->path, &there) == 0)
-		atomic_fetch_add_explicit(&budget->is.used, there - before, memory_order_relaxed);
-	else
+	if (wmk_store_measure(&budget->is, budget->path) < 0)
 		wmk_error_clear();
-	pthread_mutex_unlock(&budget->lock);
 	wmk_store_as_end();
 }
 

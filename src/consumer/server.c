@@ -188,7 +188,7 @@ static void welcome(struct wmk_consumer_server *server, int connection)
 	server->connection = connection;
 	server->connections++;
 	server->was_connected = true;
-	queue_or_disconnect(server, wmk_consumerd_send(&server->out, WMK_CONSUMERD_HELLO, 0, &wmk_consumerd_hello_object, &hello, -1));
+	wmk_server_say(server, WMK_CONSUMERD_HELLO, &wmk_consumerd_hello_object, &hello);
 	wmk_server_budgets_again(server);
 }
 

@@ -4,7 +4,6 @@
  */
 #include "store/internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -33,17 +32,57 @@ void wmk_store_count(struct wmk_store *store, int64_t more)
 	wmk_store_found(store, more);
 }
 
-int wmk_store_room(const struct wmk_store *store, uint64_t bytes)
+int wmk_store_take(struct wmk_store *store, uint64_t bytes)
 {
-	const struct wmk_store_budget *budget = store->budget;
-	uint64_t used = budget ? atomic_load_explicit(&budget->used, memory_order_relaxed) : 0;
+	struct wmk_store_budget *budget = store->budget;
 
-	if (!budget || (used <= budget->max && bytes <= budget->max - used))
+	if (!budget)
 		return 0;
+	/* (T) acquire: pairs with (G): a packet whose room is given back is among what is used. */
+	const uint64_t taken = atomic_fetch_add_explicit(&budget->taken, bytes, memory_order_acquire) + bytes;
+	const uint64_t used = atomic_load_explicit(&budget->used, memory_order_relaxed);
+
+	if (used <= budget->max && taken <= budget->max - used)
+		return 0;
+	wmk_store_give(store, bytes);
 	if (budget->full)
 		budget->full(budget->data);
 	return wmk_error_said(-EDQUOT, "the trace %.100s may have %llu bytes and has %llu: no room for %llu more", store->path,
-			 (unsigned long long)budget->max, (unsigned long long)used, (unsigned long long)bytes);
+			      (unsigned long long)budget->max, (unsigned long long)used, (unsigned long long)bytes);
+}
+
+void wmk_store_give(struct wmk_store *store, uint64_t bytes)
+{
+	if (store->budget)
+		/* (G) release: pairs with (T) */
+		atomic_fetch_sub_explicit(&store->budget->taken, bytes, memory_order_release);
+}
+
+void wmk_store_hold(struct wmk_store *store)
+{
+	if (store->budget)
+		pthread_mutex_lock(&store->budget->lock);
+}
+
+void wmk_store_let(struct wmk_store *store)
+{
+	if (store->budget)
+		pthread_mutex_unlock(&store->budget->lock);
+}
+
+int wmk_store_measure(struct wmk_store_budget *budget, const char *path)
+{
+	uint64_t before, there;
+
+	pthread_mutex_lock(&budget->lock);
+	before = atomic_load_explicit(&budget->used, memory_order_relaxed);
+	int err = wmk_store_usage(path, &there);
+
+	/* Nothing that is counted has gone meanwhile; what has come may be counted twice. */
+	if (err == 0)
+		atomic_fetch_add_explicit(&budget->used, there - before, memory_order_relaxed);
+	pthread_mutex_unlock(&budget->lock);
+	return err;
 }
 
 void wmk_store_share(struct wmk_store *store, struct wmk_store_budget *budget)
@@ -51,46 +90,39 @@ void wmk_store_share(struct wmk_store *store, struct wmk_store_budget *budget)
 	store->budget = budget;
 }
 
-/* Takes the descriptor. */
-static int usage(int dir, unsigned depth, uint64_t *bytes)
+struct usage {
+	unsigned depth;
+	uint64_t bytes;
+};
+
+static int usage_add(void *data, int at, const char *name)
 {
-	DIR *entries = fdopendir(dir);
-	const struct dirent *entry;
+	struct usage *usage = data;
 	struct stat st;
-	int err = 0;
 
-	if (!entries) {
-		err = -errno;
-		close(dir);
-		return err;
-	}
-	while (err == 0 && (entry = readdir(entries)) != NULL) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		/* What goes meanwhile is not there. */
-		if (fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		if (S_ISREG(st.st_mode))
-			*bytes += (uint64_t)st.st_size;
-		if (!S_ISDIR(st.st_mode) || depth == DEPTH_MAX)
-			continue;
-		int inner = openat(dir, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* What goes meanwhile is not there. */
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	if (S_ISREG(st.st_mode))
+		usage->bytes += (uint64_t)st.st_size;
+	if (!S_ISDIR(st.st_mode) || usage->depth == DEPTH_MAX)
+		return 0;
+	int inner = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-		if (inner >= 0)
-			err = usage(inner, depth + 1, bytes);
-		else if (errno != ENOENT)
-			err = -errno;
-	}
-	closedir(entries);
+	if (inner < 0)
+		return errno == ENOENT ? 0 : -errno;
+	usage->depth++;
+	int err = wmk_store_each_entry(inner, usage_add, usage);
+	usage->depth--;
 	return err;
 }
 
 int wmk_store_usage(const char *path, uint64_t *bytes)
 {
-	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err = dir < 0 ? -errno : 0;
+	struct usage usage = { 0, 0 };
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int err = wmk_store_each_entry(dir < 0 ? -errno : dir, usage_add, &usage);
 
-	*bytes = 0;
-	if (err == 0)
-		err = usage(dir, 0, bytes);
+	*bytes = usage.bytes;
 	return err < 0 ? wmk_error(err, "cannot tell how much is in %.100s", path) : 0;
 }

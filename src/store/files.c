@@ -45,13 +45,14 @@ static int64_t size_of(int dir, const char *name)
 
 static int64_t remove_one(struct wmk_store *store, int dir, const char *name)
 {
+	wmk_store_hold(store);
 	int64_t size = size_of(dir, name);
+	int err = unlinkat(dir, name, 0) < 0 ? -errno : 0;
 
-	if (unlinkat(dir, name, 0) < 0)
-		return -errno;
-	if (size > 0)
+	if (err == 0 && size > 0)
 		wmk_store_count(store, -size);
-	return size;
+	wmk_store_let(store);
+	return err < 0 ? err : size;
 }
 
 static int64_t file_remove(struct wmk_store_stream *stream, uint64_t number)

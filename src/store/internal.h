@@ -47,8 +47,15 @@ struct wmk_store_stream {
 void wmk_store_count(struct wmk_store *store, int64_t more);
 /* The same of what was there when the store was opened: the budget alone has it. */
 void wmk_store_found(struct wmk_store *store, int64_t more);
-/* Is there room for so many more? -EDQUOT. */
-int wmk_store_room(const struct wmk_store *store, uint64_t bytes);
+/* So many more may come, and nobody else gets that room before it is given back: once what came is counted. -EDQUOT. */
+int wmk_store_take(struct wmk_store *store, uint64_t bytes);
+void wmk_store_give(struct wmk_store *store, uint64_t bytes);
+/* What goes, or is looked at again, is not measured meanwhile. */
+void wmk_store_hold(struct wmk_store *store);
+void wmk_store_let(struct wmk_store *store);
+
+/* store.c: each entry but "." and "..". Takes the descriptor (or a -errno, which it returns); the first value that is not 0 ends it. */
+int wmk_store_each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data);
 
 /* files.c: the files of one stream. `name`: WMK_STORE_NAME bytes. */
 void wmk_store_file_name(const struct wmk_store_stream *stream, uint64_t number, char *name);

@@ -4,9 +4,8 @@
  *
  *     <trace>/ust/pid/<name>/64-bit/{metadata, streams, index/}
  */
-#include "store/store.h"
+#include "store/internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -37,23 +36,6 @@ static int open_processes(const char *path)
 	return descend(top < 0 ? -errno : top, names, 2);
 }
 
-/* Each entry but "." and "..". Takes the descriptor; the first that is not 0 ends it. */
-static int each(int dir, int (*one)(void *data, int at, const char *name), void *data)
-{
-	DIR *entries = dir < 0 ? NULL : fdopendir(dir);
-	const struct dirent *entry;
-	int err = dir < 0 ? dir : entries ? 0 : -errno;
-
-	if (!entries && dir >= 0)
-		close(dir);
-	while (err == 0 && entries && (entry = readdir(entries)) != NULL)
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			err = one(data, dir, entry->d_name);
-	if (entries)
-		closedir(entries);
-	return err;
-}
-
 struct telling {
 	int (*one)(void *data, const char *name);
 	void *data;
@@ -72,7 +54,7 @@ static int tell_directory(void *data, int at, const char *name)
 int wmk_store_each_process(const char *path, int (*one)(void *data, const char *name), void *data)
 {
 	struct telling telling = { one, data };
-	int err = each(open_processes(path), tell_directory, &telling);
+	int err = wmk_store_each_entry(open_processes(path), tell_directory, &telling);
 
 	return err == -ENOENT ? 0 : err;
 }
@@ -95,7 +77,7 @@ static int remove_directory(int parent, const char *name)
 
 	if (dir < 0)
 		return errno == ENOENT ? 0 : -errno;
-	int err = each(dir, remove_file, NULL);
+	int err = wmk_store_each_entry(dir, remove_file, NULL);
 	return err == 0 && unlinkat(parent, name, AT_REMOVEDIR) != 0 ? -errno : err;
 }
 

@@ -91,25 +91,35 @@ static int walk(int at, const char *path, bool follow)
 	return fd;
 }
 
+int wmk_store_each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data)
+{
+	DIR *entries = dir < 0 ? NULL : fdopendir(dir);
+	const struct dirent *entry;
+	int err = dir < 0 ? dir : entries ? 0 : -errno;
+
+	if (!entries && dir >= 0)
+		close(dir);
+	while (err == 0 && entries && (entry = readdir(entries)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			err = one(data, dir, entry->d_name);
+	if (entries)
+		closedir(entries);
+	return err;
+}
+
+static int is_entry(void *data, int at, const char *name)
+{
+	(void)data;
+	(void)at;
+	(void)name;
+	return -ENOTEMPTY;
+}
+
 static int check_empty(int dir)
 {
-	struct dirent *entry;
 	int fd = openat(dir, ".", DIR_FLAGS);
-	DIR *list;
-	int err = 0;
 
-	list = fd < 0 ? NULL : fdopendir(fd);
-	if (!list) {
-		err = -errno;
-		if (fd >= 0)
-			close(fd);
-		return err;
-	}
-	while ((entry = readdir(list)) != NULL)
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			err = -ENOTEMPTY;
-	closedir(list);
-	return err;
+	return wmk_store_each_entry(fd < 0 ? -errno : fd, is_entry, NULL);
 }
 
 /* From the root or the working directory to the trace. */

@@ -16,6 +16,7 @@
 #ifndef WMK_STORE_STORE_H
 #define WMK_STORE_STORE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -73,18 +74,25 @@ void wmk_store_as_end(void);
 
 /*
  * Bytes that what lies below one directory may have. Stores that share a budget count there what they write, and a packet with records that
- * would make it more is refused: -EDQUOT. A packet without any, which tells how many were lost, is not: so much may be above. Where several
- * threads write, each of them may be above by a packet. The budget is the caller's, and outlives the stores.
+ * would make it more is refused: -EDQUOT. A packet without any, which tells how many were lost, is not, nor the head of an index: so much may be
+ * above. The budget is the caller's, and outlives the stores.
  */
 struct wmk_store_budget {
 	uint64_t max;
-	_Atomic uint64_t used;           /* relaxed: a count */
+	_Atomic uint64_t used;           /* relaxed: a count of what is in the files */
+	_Atomic uint64_t taken;          /* by packets that are being written */
+	pthread_mutex_t lock;            /* the caller's to make: held while files go, and while what is there is measured */
 	/* From the writing thread, with each packet that is refused. */
 	void (*full)(void *data);
 	void *data;
 };
-/* For a store that has no stream open yet: what is there by now the caller has counted (wmk_store_usage()). */
+/* For a store that has no stream open yet: what is there by now the caller has measured. */
 void wmk_store_share(struct wmk_store *store, struct wmk_store_budget *budget);
+/*
+ * What is below `path` by now, with the rights of the calling thread, in the place of what was counted: the first time, and when files have
+ * gone that no store removed. What others write meanwhile may be counted twice, never not at all. 0 or -errno.
+ */
+int wmk_store_measure(struct wmk_store_budget *budget, const char *path);
 /* Bytes of all plain files below `path`, which is there, with the rights of the calling thread; no link is followed. 0 or -errno. */
 int wmk_store_usage(const char *path, uint64_t *bytes);
 

@@ -39,6 +39,14 @@ static void index_drop(struct wmk_store_stream *stream)
 	stream->index_len = 0;
 }
 
+/* The same where nobody holds the store. */
+static void index_give_up(struct wmk_store_stream *stream)
+{
+	wmk_store_hold(stream->store);
+	index_drop(stream);
+	wmk_store_let(stream->store);
+}
+
 static int index_write(struct wmk_store_stream *stream, const void *bytes, size_t len)
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = len };
@@ -115,7 +123,7 @@ static void unmake(struct wmk_store_stream *stream)
 	char name[WMK_STORE_NAME];
 
 	if (stream->index >= 0)
-		index_drop(stream);
+		index_give_up(stream);
 	wmk_store_file_name(stream, stream->number, name);
 	if (stream->fd >= 0)
 		unlinkat(stream->store->dir, name, 0);
@@ -238,10 +246,28 @@ void wmk_store_stream_place(struct wmk_store_stream *stream, struct wmk_ctf_pack
 	packet->pad = padding(stream, packet, 0);
 }
 
+static int write_packet(struct wmk_store_stream *stream, const struct iovec *iov, int n, const struct wmk_ctf_packet *packet)
+{
+	const uint64_t size = wmk_ctf_packet_size(packet);
+	int err = wmk_direct_write(&stream->direct, stream->fd, iov, n, stream->len);
+
+	if (err < 0)
+		return wmk_error(err, "cannot write stream %.60s in %.60s: %s", stream->name, stream->store->path,
+				 strerror(-err));
+	if (index_packet(stream, packet) < 0)
+		index_give_up(stream);
+	stream->last = stream->len;
+	stream->len += size;
+	wmk_store_count(stream->store, (int64_t)size);
+	return 0;
+}
+
 int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 			    const struct wmk_ctf_packet *packet)
 {
-	uint64_t size = wmk_ctf_packet_size(packet), given = 0;
+	const uint64_t size = wmk_ctf_packet_size(packet);
+	const uint64_t need = size + WMK_CTF_INDEX_ENTRY;
+	uint64_t given = 0;
 	int i, err;
 
 	for (i = 0; i < n; i++)
@@ -254,19 +280,13 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 		return err;
 	stream->full = false;
 	/* Behind that: the oldest file may just have made room. */
-	err = packet->content ? wmk_store_room(stream->store, size + WMK_CTF_INDEX_ENTRY) : 0;
+	err = packet->content ? wmk_store_take(stream->store, need) : 0;
 	if (err < 0)
 		return err;
-	err = wmk_direct_write(&stream->direct, stream->fd, iov, n, stream->len);
-	if (err < 0)
-		return wmk_error(err, "cannot write stream %.60s in %.60s: %s", stream->name, stream->store->path,
-				 strerror(-err));
-	if (index_packet(stream, packet) < 0)
-		index_drop(stream);
-	stream->last = stream->len;
-	stream->len += size;
-	wmk_store_count(stream->store, (int64_t)size);
-	return 0;
+	err = write_packet(stream, iov, n, packet);
+	if (packet->content)
+		wmk_store_give(stream->store, need);
+	return err;
 }
 
 int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost)
@@ -281,7 +301,7 @@ int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost)
 	if (stream->index >= 0 && pwrite(stream->index, &big, sizeof(big),
 					 (off_t)(stream->index_len - WMK_CTF_INDEX_ENTRY +
 					 WMK_CTF_INDEX_LOST_AT)) != (ssize_t)sizeof(big))
-		index_drop(stream);
+		index_give_up(stream);
 	return 0;
 }
 
@@ -363,9 +383,8 @@ static int stream_open(struct wmk_store *store, const char *name, const struct w
 		stream_free(stream);
 		return wmk_error(err, "cannot go on with stream %.60s in %.60s: %s", name, store->path, strerror(-err));
 	}
-	/* The budget has them: they were there. */
-	wmk_store_count(store, (int64_t)(stream->len + stream->others + stream->others_index));
-	wmk_store_found(store, -(int64_t)(stream->len + stream->others + stream->others_index));
+	/* (The budget has them: they were there.) */
+	atomic_fetch_add_explicit(&store->bytes, stream->len + stream->others + stream->others_index, memory_order_relaxed);
 	*result = stream;
 	return found;
 }
@@ -374,8 +393,10 @@ int wmk_store_stream_open(struct wmk_store *store, const char *name, const struc
 			  struct wmk_store_stream **stream, struct wmk_ctf_packet *last)
 {
 	int entered = wmk_rights_enter(store->rights);
+	wmk_store_hold(store);
 	int found = entered < 0 ? entered : stream_open(store, name, limits, uuid, stream, last);
 
+	wmk_store_let(store);
 	wmk_rights_leave(entered);
 	return found;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_budget.c - what stores below one directory may have together: counted as the files are, whatever is done to them; refused exactly. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ struct stage {
 
 static void refused(void *data)
 {
-	((struct stage *)data)->refused++;
+	__atomic_fetch_add(&((struct stage *)data)->refused, 1, __ATOMIC_RELAXED);
 }
 
 static void stage_open(struct stage *s, uint64_t max)
@@ -43,6 +44,7 @@ static void stage_open(struct stage *s, uint64_t max)
 	testdir_make(s->dir);
 	snprintf(s->trace, sizeof(s->trace), "%s/t", s->dir);
 	s->budget = (struct wmk_store_budget){ .max = max, .full = refused, .data = s };
+	pthread_mutex_init(&s->budget.lock, NULL);
 	for (unsigned i = 0; i < SUBS; i++) {
 		assert_int_equal((i ? wmk_store_add : wmk_store_create)(s->trace, subs[i], &s->stores[i]), 0);
 		wmk_store_share(s->stores[i], &s->budget);
@@ -72,7 +74,7 @@ static void check_used(const struct stage *s, const char *after)
 
 static int append(struct wmk_store_stream *stream, uint64_t sequence, uint64_t content)
 {
-	static uint8_t bytes[65536];
+	static _Thread_local uint8_t bytes[65536];
 	struct wmk_ctf_packet packet = { .content = content, .sequence = sequence };
 	struct iovec iov;
 
@@ -240,6 +242,66 @@ static void test_any_order(void **state)
 	stage_close(&s);
 }
 
+/* ── side by side ────────────────────────────────────────────────────────────────────────────────────── */
+
+struct writer {
+	struct stage *s;
+	unsigned i;
+	uint64_t put;
+};
+
+/* Until the budget is spent, with files in rotation in every second. */
+static void *write_on(void *arg)
+{
+	struct writer *writer = arg;
+	struct wmk_store_stream **stream = writer->s->streams[writer->i];
+
+	for (unsigned n = 0; n < 20000 && append(stream[0], n, 700) == 0; n++) {
+		writer->put++;
+		if (n % 4 == 0)
+			append(stream[2], n, 700);
+	}
+	return NULL;
+}
+
+/* Never a byte above while several write, and files go; and measured meanwhile, never less is counted than there is. */
+static void test_threads(void **state)
+{
+	const struct wmk_store_limits *rotating = limits_of(2);
+	struct writer writers[SUBS];
+	pthread_t threads[SUBS];
+	struct stage s;
+	uint64_t there;
+
+	(void)state;
+	for (unsigned turn = 0; turn < 20; turn++) {
+		stage_open(&s, 0);
+		for (unsigned i = 0; i < SUBS; i++) {
+			assert_int_equal(wmk_store_stream_create(s.stores[i], "app_0", NULL, &s.streams[i][0]), 0);
+			assert_int_equal(wmk_store_stream_create(s.stores[i], "app_2", rotating, &s.streams[i][2]), 0);
+		}
+		s.budget.max = s.budget.used + 300000;
+		const uint64_t heads = SUBS * 3 * WMK_CTF_INDEX_HEAD;    /* of the files in rotation, which are made when they may */
+
+		for (unsigned i = 0; i < SUBS; i++) {
+			writers[i] = (struct writer){ .s = &s, .i = i };
+			assert_int_equal(pthread_create(&threads[i], NULL, write_on, &writers[i]), 0);
+		}
+		for (unsigned n = 0; n < 50; n++)
+			assert_int_equal(wmk_store_measure(&s.budget, s.trace), 0);
+		for (unsigned i = 0; i < SUBS; i++) {
+			pthread_join(threads[i], NULL);
+			assert_true(writers[i].put > 0);
+		}
+		assert_int_equal(wmk_store_usage(s.trace, &there), 0);
+		assert_true(there <= s.budget.max + heads);
+		assert_true(there <= s.budget.used);
+		assert_int_equal(wmk_store_measure(&s.budget, s.trace), 0);
+		check_used(&s, "a measure with nobody beside it");
+		stage_close(&s);
+	}
+}
+
 /* Links are not followed; what is not there is said. */
 static void test_usage(void **state)
 {
@@ -262,7 +324,8 @@ static void test_usage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact), cmocka_unit_test(test_rotation), cmocka_unit_test(test_any_order), cmocka_unit_test(test_usage),
+		cmocka_unit_test(test_exact), cmocka_unit_test(test_rotation), cmocka_unit_test(test_any_order), cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_usage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
