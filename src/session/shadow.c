@@ -136,8 +136,41 @@ static int channel_drop(struct app *app, uint32_t number)
 	return err;
 }
 
-/* `before`: where it is enabled now, in another layout of the same channel; or -1. */
-static int event_enable(struct app *app, uint32_t number, uint32_t event, int before)
+static bool is_earlier(const struct app_channel *ch, const struct wmk_session_channel *channel)
+{
+	return ch->rings && ch->rings->channel == channel && !wmk_rings_current(ch->rings);
+}
+
+/*
+ * Out of the earlier layouts where it is enabled, and out of those that a program has just handed back, where it may be: what the daemon before
+ * told it is known to the program alone. MOVE does nothing where it is not. 1: it was known to be enabled, and nothing more is to be said: who
+ * could not obey records where it did, and not in both.
+ */
+static int earlier_move(struct app *app, const struct wmk_enable_msg *to)
+{
+	const struct rings *rings = app->channels[to->channel].rings;
+	const struct class *class = app->events[to->event].class;
+	bool known = false;
+	int err = 0;
+
+	for (uint32_t i = 0; i < app->n_channels && err == 0; i++) {
+		struct app_channel *ch = &app->channels[i];
+
+		if (i == to->channel || !is_earlier(ch, rings->channel) ||
+		    !(bit(ch, to->event) || (ch->returned && class->kin < ch->rings->n_ids && ch->rings->ids[class->kin] != NO_ID)))
+			continue;
+		const struct wmk_move_msg move = { to->channel, to->event, to->id, i };
+
+		err = channel_tell(app, i);
+		if (err == 0)
+			err = wmk_out_frame(&app->out, WMK_MSG_MOVE, 0, &move, sizeof(move), -1);
+		known |= bit(ch, to->event);
+		bit_clear(ch, to->event);
+	}
+	return err < 0 ? err : known;
+}
+
+static int event_enable(struct app *app, uint32_t number, uint32_t event)
 {
 	struct app_channel *ch = &app->channels[number];
 	struct app_event *e = &app->events[event];
@@ -146,17 +179,14 @@ static int event_enable(struct app *app, uint32_t number, uint32_t event, int be
 	if (id == NO_ID)
 		return 0;                /* not in the metadata: not enabled */
 	const struct wmk_enable_msg msg = { number, event, id };
-	const struct wmk_move_msg move = { number, event, id, (uint32_t)before };
 	int err = channel_tell(app, number);
 
-	if (err == 0 && before < 0)
-		err = wmk_out_frame(&app->out, WMK_MSG_ENABLE, 0, &msg, sizeof(msg), -1);
-	else if (err == 0)
-		err = wmk_out_frame(&app->out, WMK_MSG_MOVE, 0, &move, sizeof(move), -1);
 	if (err == 0)
+		err = earlier_move(app, &msg);
+	if (err == 0)
+		err = wmk_out_frame(&app->out, WMK_MSG_ENABLE, 0, &msg, sizeof(msg), -1);
+	if (err >= 0)
 		err = bit_set(ch, event);
-	if (before >= 0)
-		bit_clear(&app->channels[before], event);
 	app->told = true;
 	if (err == 0 && app->record && !e->class->own && !e->counted) {
 		app->record->info.enabled++;
@@ -200,34 +230,27 @@ static int find_number(const struct app *app, const struct wmk_session_channel *
 	return -1;
 }
 
-static bool is_earlier(const struct app_channel *ch, const struct wmk_session_channel *channel)
-{
-	return ch->rings && ch->rings->channel == channel && !wmk_rings_current(ch->rings);
-}
-
-/* Where the event is enabled in an earlier layout of the channel, or -1. */
-static int find_earlier(const struct app *app, const struct wmk_session_channel *channel, uint32_t event)
+static bool enabled_earlier(const struct app *app, const struct wmk_session_channel *channel, uint32_t event)
 {
 	for (uint32_t i = 0; i < app->n_channels; i++)
 		if (is_earlier(&app->channels[i], channel) && bit(&app->channels[i], event))
-			return (int)i;
-	return -1;
+			return true;
+	return false;
 }
 
-/*
- * Where the program, which has just come back, may record the event still: into rings of an earlier layout that it has handed back. Told that
- * it is enabled there it goes on with what it has, and can be told to move it.
- */
-static int find_returned(const struct app *app, const struct wmk_session_channel *channel, const struct class *class)
+/* Where a program that has just come back goes on if there are no rings of the channel's layout: the latest that it has handed back, or -1. */
+static int find_returned(const struct app *app, const struct wmk_session_channel *channel)
 {
+	int found = -1;
+
 	for (uint32_t i = 0; i < app->n_channels; i++) {
 		const struct app_channel *ch = &app->channels[i];
 
-		if (ch->returned && is_earlier(ch, channel) && !ch->rings->closed && class->kin < ch->rings->n_ids &&
-		    ch->rings->ids[class->kin] != NO_ID)
-			return (int)i;
+		if (ch->returned && is_earlier(ch, channel) && !ch->rings->closed &&
+		    (found < 0 || ch->rings->n_contexts > app->channels[found].rings->n_contexts))
+			found = (int)i;
 	}
-	return -1;
+	return found;
 }
 
 static bool has_earlier(const struct app *app, const struct wmk_session_channel *channel)
@@ -255,6 +278,17 @@ static int event_end(struct app *app, const struct wmk_session_channel *channel,
 	return err;
 }
 
+/* The channel's rings for this program. 1: there are none, which is told with the session. */
+static int number_get(struct app *app, struct wmk_session_channel *channel, int *number)
+{
+	struct rings *rings = wmk_rings_for(channel, app);
+
+	*number = rings ? channel_number(app, rings) : find_returned(app, channel);
+	if (*number < 0 && rings)
+		wmk_session_worry(channel->session, *number, "a program does not record into a channel, or not with all contexts");
+	return *number < 0;
+}
+
 /* One event. *number is the channel's, or -1 as long as the application has not been told of it. */
 static int event_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, uint32_t n, int *number)
 {
@@ -263,30 +297,14 @@ static int event_apply(struct app *app, const struct wmk_session *session, const
 	struct class *class = app->events[n].class;
 	bool want = on && class && wmk_channel_wants(channel, class) && !wanted_before(session, in, index, class);
 	bool have = *number >= 0 && bit(&app->channels[*number], n);
-	int earlier = find_earlier(app, channel, n);
 
-	if ((have || earlier >= 0) && !want)
-		return event_end(app, channel, n);
-	if (have || !want)
+	if (!want)
+		return have || enabled_earlier(app, channel, n) ? event_end(app, channel, n) : 0;
+	if (have)
 		return 0;
-	if (earlier < 0 && (earlier = find_returned(app, channel, class)) >= 0) {
-		int err = event_enable(app, (uint32_t)earlier, n, -1);
-
-		if (err < 0)
-			return err;
-	}
-	if (*number < 0) {
-		struct rings *rings = wmk_rings_for(channel, app);
-
-		if (!rings)
-			return 1;                /* told with the session; the next event would fare no better, earlier ones stay */
-		*number = channel_number(app, rings);
-		if (*number < 0) {
-			wmk_session_worry(channel->session, *number, "a program does not record into a channel, or not with all contexts");
-			return 1;
-		}
-	}
-	return event_enable(app, (uint32_t)*number, n, earlier);
+	if (*number < 0 && number_get(app, channel, number) != 0)
+		return 1;                /* the next event would fare no better, earlier ones stay */
+	return event_enable(app, (uint32_t)*number, n);
 }
 
 /* Who dumped its loaded objects before somebody asked for that again does so again. */

@@ -204,28 +204,37 @@ static int on_channel_gone(struct wmk_conn *conn, const void *body, size_t len)
 	return 0;
 }
 
-/* In `from`'s stead, where the event is enabled there. */
-static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t id, const struct wmk_channel *from)
+static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t id)
 {
-	struct waymark_enabler *e = wmk_enabler_find(event, channel), *before = from ? wmk_enabler_find(event, from) : NULL;
-	int err = 0;
+	struct waymark_enabler *e = wmk_enabler_find(event, channel);
 
 	if (!wmk_event_present(event))
 		return 0;               /* its library has gone meanwhile, and the controller is being told */
 	if (e && e->id == id) {
 		e->adopted = true;
-		if (before)
-			wmk_enabler_remove(before);
 		return 0;
 	}
 	if (e)
 		wmk_enabler_remove(e);
-	if (before)
-		err = wmk_enabler_replace(before, channel, id);
-	else
-		err = wmk_enabler_add(event, channel, id, NULL, NULL) ? 0 : -ENOMEM;
-	if (err < 0)
-		return wmk_error(err, "no memory to enable %s:%s", event->class->provider, event->class->name);
+	if (!wmk_enabler_add(event, channel, id, NULL, NULL))
+		return wmk_error(-ENOMEM, "no memory to enable %s:%s", event->class->provider, event->class->name);
+	wmk_patch_later(event);
+	return 0;
+}
+
+/* In `from`'s stead, if it is enabled there. */
+static int move(struct wmk_channel *channel, struct wmk_event *event, uint32_t id, const struct wmk_channel *from)
+{
+	struct waymark_enabler *before = wmk_enabler_find(event, from), *e = wmk_enabler_find(event, channel);
+
+	if (!before || !wmk_event_present(event))
+		return 0;
+	if (e) {
+		wmk_enabler_remove(before);
+		return enable(channel, event, id);
+	}
+	if (wmk_enabler_replace(before, channel, id) < 0)
+		return wmk_error(-ENOMEM, "no memory to move %s:%s", event->class->provider, event->class->name);
 	wmk_patch_later(event);
 	return 0;
 }
@@ -241,7 +250,7 @@ static int on_enable(struct wmk_conn *conn, const void *body, size_t len)
 
 	if (!channel || msg.event >= wmk_tracer.n_events)
 		return wmk_error(-ENOENT, "no channel %u, or no event %u", msg.channel, msg.event);
-	return enable(channel, wmk_tracer.events[msg.event], msg.id, NULL);
+	return enable(channel, wmk_tracer.events[msg.event], msg.id);
 }
 
 static int on_move(struct wmk_conn *conn, const void *body, size_t len)
@@ -255,7 +264,7 @@ static int on_move(struct wmk_conn *conn, const void *body, size_t len)
 
 	if (!channel || !from || channel == from || msg.event >= wmk_tracer.n_events)
 		return wmk_error(-ENOENT, "no channels %u and %u, or no event %u", msg.channel, msg.from, msg.event);
-	return enable(channel, wmk_tracer.events[msg.event], msg.id, from);
+	return move(channel, wmk_tracer.events[msg.event], msg.id, from);
 }
 
 static int on_disable(struct wmk_conn *conn, const void *body, size_t len)
@@ -281,7 +290,6 @@ static int on_done(struct wmk_conn *conn, const void *body, size_t len)
 
 	if (err < 0)
 		return err;
-	WMK_TESTPOINT(helper_confirming);
 	if (!conn->done_any)
 		wmk_channels_confirmed(conn);
 	conn->done_any = true;
@@ -309,6 +317,7 @@ static int on_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const 
 {
 	if (!conn->welcomed && frame->type != WMK_MSG_WELCOME && frame->type != WMK_MSG_REFUSED && frame->type != WMK_MSG_ERROR)
 		return wmk_error(-EPROTO, "message %u before welcome", frame->type);
+	WMK_TESTPOINT(helper_obeying);
 	switch (frame->type) {
 	case WMK_MSG_WELCOME:
 		return on_welcome(conn, body, frame->length);

@@ -124,7 +124,7 @@ struct wmk_channel_msg {
 struct wmk_rings_msg { uint8_t uuid[16]; };   /* as in the set's header; the set's descriptor travels along */
 struct wmk_enable_msg { uint32_t channel, event, id; };
 struct wmk_disable_msg { uint32_t channel, event; };
-/* DISABLE in `from` and ENABLE in `channel` at once: each record is in one of them. */
+/* DISABLE in `from` and ENABLE in `channel` at once: each record is in one of them. Nothing, where it is not enabled in `from`. */
 struct wmk_move_msg { uint32_t channel, event, id, from; };
 
 /* ── frames ──────────────────────────────────────────────────────────────────────────────────────────── */

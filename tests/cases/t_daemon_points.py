@@ -14,13 +14,14 @@ CONTEXTS = ['vpid', 'vtid', 'procname']
 
 def contexts_for_programs_that_come_back(case):
     """
-    The daemon is killed while a program stands still; the next one is told of a context before the program is back, with rings of the layout
-    before: it moves, and nothing that its threads record meanwhile is there twice, or not at all.
+    The daemon is killed while a program stands still; the next one is told of a context before the program is back, with the rings of all
+    layouts before: it moves, and nothing that its threads record meanwhile is there twice, or not at all. So it is for one that has been
+    moved already, which the next daemon cannot know.
     """
     if 'testpoints' not in FEATURES:
         raise Skip('needs a build with -Dtestpoints=true')
     with World(case) as w:
-        program = w.obey(env={'WMK_TESTPOINT': 'helper_confirming=delay:0:20000'})
+        program = w.obey(env={'WMK_TESTPOINT': 'helper_obeying=delay:0:20000'})
         w.begin('back', 'test:*')
         program('threads 4')
         made, had = 0, [0]
@@ -34,6 +35,9 @@ def contexts_for_programs_that_come_back(case):
             os.kill(program.pid, signal.SIGCONT)
             w.wait_apps([program.pid])
             had.append(made)
+            os.kill(w.sessiond(), signal.SIGKILL)
+            w('list')
+            w.wait_apps([program.pid])
         program('emit 5')
         program.kill()
         _, trace, _ = w.finish('back', killed=True, lost=0)

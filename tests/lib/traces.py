@@ -231,7 +231,7 @@ def check_sequences(trace, board, lost=0, killed=False, missing_allowed=None):
         time, writer, seq, t0, mono, total = int(m[1]), int(m[4]), int(m[5]), int(m[6]), int(m[7]), int(m[8])
         check(writer in begun, 'a record of writer %d, who never began: %s', writer, line)
         check(total == writer_sum(writer, seq), 'a torn record: %s', line)
-        check(seq not in seen[writer], 'writer %d: number %d is there twice', writer, seq)
+        check(seq not in seen[writer], 'writer %d: number %d is there twice, the second time as %s', writer, seq, line[:600])
         check(1 <= seq <= begun[writer][0], 'writer %d: number %d, but only %d were begun', writer, seq,
               begun[writer][0])
         if m[2] == 'text' and m[9]:
