@@ -92,18 +92,35 @@ static void test_layouts(void **state)
 	world_close(&w);
 }
 
+/* One session that records, with one channel, where rings have so many bytes at most (0: as many as they like). */
+static struct wmk_session *begin_one(struct world *w, uint64_t max_ring_bytes, struct wmk_session_channel **one)
+{
+	world_prepare(w);
+	if (max_ring_bytes)
+		w->options.max_ring_bytes = max_ring_bytes;
+	world_open(w, 1);
+	struct wmk_session *s = world_session(w, "s");
+
+	*one = world_add(s, "one", 0, "shop:*");
+	world_start(w, s);
+	return s;
+}
+
+static void end_one(struct world *w, struct wmk_session *s)
+{
+	world_destroy(w, s);
+	proc_kill(1);
+	world_close(w);
+}
+
 /* A program that does not move (no room for the rings, an older library): what ends, ends where it still records. */
 static void test_unmoved(void **state)
 {
+	struct wmk_session_channel *one;
 	struct world w;
+	struct wmk_session *s = begin_one(&w, 0, &one);
 
 	(void)state;
-	world_prepare(&w);
-	world_open(&w, 1);
-	struct wmk_session *s = world_session(&w, "s");
-	struct wmk_session_channel *one = world_add(s, "one", 0, "shop:*");
-
-	world_start(&w, s);
 	proc_start(0, 1, WORLD_ALL);
 	proc_at(1)->unmoved = true;
 	for (unsigned i = 0; i < 2; i++) {
@@ -117,9 +134,7 @@ static void test_unmoved(void **state)
 	for (unsigned i = 0; i < WORLD_CHANNELS; i++)
 		for (unsigned n = 0; n < WORLD_EVENTS && proc_at(1)->channels[i].live; n++)
 			assert_int_equal(proc_at(1)->channels[i].ids[n], WORLD_NO_ID);
-	world_destroy(&w, s);
-	proc_kill(1);
-	world_close(&w);
+	end_one(&w, s);
 }
 
 /* A program has 64 channels at most: one more layout is told as trouble, and the program records on as it did. */
@@ -161,23 +176,17 @@ static void test_layouts_many(void **state)
 	assert_non_null(strstr(words, "64 channels"));
 	/* the last that was switched on, as it was before */
 	assert_int_equal(proc_channel(1, 11)->n_contexts, 5);
-	world_destroy(&w, s);
-	proc_kill(1);
-	world_close(&w);
+	end_one(&w, s);
 }
 
 /* Rings that could not be had: their stream class is declared, with the contexts of that time, and none that has others is called by it. */
 static void test_declared_in_vain(void **state)
 {
+	struct wmk_session_channel *one;
 	struct world w;
+	struct wmk_session *s = begin_one(&w, 0, &one);
 
 	(void)state;
-	world_prepare(&w);
-	world_open(&w, 1);
-	struct wmk_session *s = world_session(&w, "s");
-	struct wmk_session_channel *one = world_add(s, "one", 0, "shop:*");
-
-	world_start(&w, s);
 	w.refuse = -EMFILE;
 	proc_start(0, 1, WORLD_ALL);
 	assert_int_equal(proc_enabled(1, 0), 0);
@@ -188,24 +197,17 @@ static void test_declared_in_vain(void **state)
 	assert_int_equal(proc_channel(1, 0)->n_contexts, 1);
 	assert_int_equal(rings_named(&w, "one"), 0);
 	assert_int_equal(rings_named(&w, "one~2"), 1);
-	world_destroy(&w, s);
-	proc_kill(1);
-	world_close(&w);
+	end_one(&w, s);
 }
 
 /* Rings of another layout are counted with the rest: what cannot have them is refused, and is as it was. */
 static void test_layout_without_room(void **state)
 {
+	struct wmk_session_channel *one;
 	struct world w;
+	struct wmk_session *s = begin_one(&w, (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2, &one);      /* of one */
 
 	(void)state;
-	world_prepare(&w);
-	w.options.max_ring_bytes = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2;           /* of one */
-	world_open(&w, 1);
-	struct wmk_session *s = world_session(&w, "s");
-	struct wmk_session_channel *one = world_add(s, "one", 0, "shop:*");
-
-	world_start(&w, s);
 	proc_start(0, 1, WORLD_ALL);
 	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), -ENOBUFS));
 	world_words("are the limit");
@@ -214,9 +216,7 @@ static void test_layout_without_room(void **state)
 	assert_int_equal(proc_enabled(1, 0), 0x407);
 	assert_int_equal(proc_channel(1, 0)->n_contexts, 0);
 	assert_int_equal(proc_at(1)->moves, 0);
-	world_destroy(&w, s);
-	proc_kill(1);
-	world_close(&w);
+	end_one(&w, s);
 }
 
 int main(int argc, char **argv)
