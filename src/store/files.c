@@ -133,10 +133,12 @@ static int first_packet(const struct wmk_store_stream *stream, uint64_t number, 
 
 static void drop_found(struct wmk_store *store, int dir, const char *name)
 {
+	wmk_store_hold(store);
 	const int64_t size = size_of(dir, name);
 
 	if (unlinkat(dir, name, 0) == 0 && size > 0)
 		wmk_store_found(store, -size);
+	wmk_store_let(store);
 }
 
 /* It was never counted in the store's bytes. */

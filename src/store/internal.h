@@ -50,7 +50,7 @@ void wmk_store_found(struct wmk_store *store, int64_t more);
 /* So many more may come, and nobody else gets that room before it is given back: once what came is counted. -EDQUOT. */
 int wmk_store_take(struct wmk_store *store, uint64_t bytes);
 void wmk_store_give(struct wmk_store *store, uint64_t bytes);
-/* What goes, or is looked at again, is not measured meanwhile. */
+/* What goes is not measured meanwhile. For as long as that takes: who holds it keeps others from rotating their files. */
 void wmk_store_hold(struct wmk_store *store);
 void wmk_store_let(struct wmk_store *store);
 

@@ -74,7 +74,7 @@ void wmk_store_as_end(void);
 
 /*
  * Bytes that what lies below one directory may have. Stores that share a budget count there what they write, and a packet with records that
- * would make it more is refused: -EDQUOT. A packet without any, which tells how many were lost, is not, nor the head of an index: so much may be
+ * would make it more is refused: -EDQUOT. (Where several threads write at the edge, one that would just have fitted may be.) A packet without any, which tells how many were lost, is not, nor the head of an index: so much may be
  * above. The budget is the caller's, and outlives the stores.
  */
 struct wmk_store_budget {
@@ -90,7 +90,7 @@ struct wmk_store_budget {
 void wmk_store_share(struct wmk_store *store, struct wmk_store_budget *budget);
 /*
  * What is below `path` by now, with the rights of the calling thread, in the place of what was counted: the first time, and when files have
- * gone that no store removed. What others write meanwhile may be counted twice, never not at all. 0 or -errno.
+ * gone that no store removed. What others write meanwhile may be counted twice, until the next measure, never not at all. 0 or -errno.
  */
 int wmk_store_measure(struct wmk_store_budget *budget, const char *path);
 /* Bytes of all plain files below `path`, which is there, with the rights of the calling thread; no link is followed. 0 or -errno. */

@@ -30,21 +30,15 @@ static void index_drop(struct wmk_store_stream *stream)
 	int entered = wmk_rights_enter(stream->store->rights);
 
 	wmk_store_index_name(stream, stream->number, name);
+	wmk_store_hold(stream->store);
 	if (entered >= 0)
 		unlinkat(stream->store->index_dir, name, 0);
+	wmk_store_count(stream->store, -(int64_t)stream->index_len);
+	wmk_store_let(stream->store);
 	wmk_rights_leave(entered);
 	close(stream->index);
 	stream->index = -1;
-	wmk_store_count(stream->store, -(int64_t)stream->index_len);
 	stream->index_len = 0;
-}
-
-/* The same where nobody holds the store. */
-static void index_give_up(struct wmk_store_stream *stream)
-{
-	wmk_store_hold(stream->store);
-	index_drop(stream);
-	wmk_store_let(stream->store);
 }
 
 static int index_write(struct wmk_store_stream *stream, const void *bytes, size_t len)
@@ -77,12 +71,17 @@ static int open_index(struct wmk_store_stream *stream, int flags)
 	char name[WMK_STORE_NAME];
 	uint8_t head[WMK_CTF_INDEX_HEAD];
 	struct stat st;
+	int err;
 
 	wmk_store_index_name(stream, stream->number, name);
+	wmk_store_hold(stream->store);
 	stream->index = openat(stream->store->index_dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_CREAT | flags, 0600);
-	if (stream->index < 0 || fstat(stream->index, &st) < 0 || ftruncate(stream->index, 0) < 0)
-		return -errno;
-	wmk_store_found(stream->store, -st.st_size);
+	err = stream->index < 0 || fstat(stream->index, &st) < 0 || ftruncate(stream->index, 0) < 0 ? -errno : 0;
+	if (err == 0)
+		wmk_store_found(stream->store, -st.st_size);
+	wmk_store_let(stream->store);
+	if (err < 0)
+		return err;
 	wmk_ctf_index_head(head);
 	return index_write(stream, head, sizeof(head));
 }
@@ -123,7 +122,7 @@ static void unmake(struct wmk_store_stream *stream)
 	char name[WMK_STORE_NAME];
 
 	if (stream->index >= 0)
-		index_give_up(stream);
+		index_drop(stream);
 	wmk_store_file_name(stream, stream->number, name);
 	if (stream->fd >= 0)
 		unlinkat(stream->store->dir, name, 0);
@@ -255,7 +254,7 @@ static int write_packet(struct wmk_store_stream *stream, const struct iovec *iov
 		return wmk_error(err, "cannot write stream %.60s in %.60s: %s", stream->name, stream->store->path,
 				 strerror(-err));
 	if (index_packet(stream, packet) < 0)
-		index_give_up(stream);
+		index_drop(stream);
 	stream->last = stream->len;
 	stream->len += size;
 	wmk_store_count(stream->store, (int64_t)size);
@@ -301,7 +300,7 @@ int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost)
 	if (stream->index >= 0 && pwrite(stream->index, &big, sizeof(big),
 					 (off_t)(stream->index_len - WMK_CTF_INDEX_ENTRY +
 					 WMK_CTF_INDEX_LOST_AT)) != (ssize_t)sizeof(big))
-		index_give_up(stream);
+		index_drop(stream);
 	return 0;
 }
 
@@ -360,10 +359,12 @@ static int open_file(struct wmk_store_stream *stream, const uint8_t uuid[16], st
 	if (err < 0)
 		return err;
 	found = scan(stream, uuid, file_len, last);
-	if (ftruncate(stream->fd, (off_t)stream->len) < 0)
-		return -errno;
-	wmk_store_found(stream->store, (int64_t)(stream->len - file_len));
-	return found;
+	wmk_store_hold(stream->store);
+	err = ftruncate(stream->fd, (off_t)stream->len) < 0 ? -errno : 0;
+	if (err == 0)
+		wmk_store_found(stream->store, (int64_t)(stream->len - file_len));
+	wmk_store_let(stream->store);
+	return err < 0 ? err : found;
 }
 
 static int stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits, const uint8_t uuid[16],
@@ -393,10 +394,8 @@ int wmk_store_stream_open(struct wmk_store *store, const char *name, const struc
 			  struct wmk_store_stream **stream, struct wmk_ctf_packet *last)
 {
 	int entered = wmk_rights_enter(store->rights);
-	wmk_store_hold(store);
 	int found = entered < 0 ? entered : stream_open(store, name, limits, uuid, stream, last);
 
-	wmk_store_let(store);
 	wmk_rights_leave(entered);
 	return found;
 }

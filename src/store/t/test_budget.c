@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,7 +248,7 @@ static void test_any_order(void **state)
 struct writer {
 	struct stage *s;
 	unsigned i;
-	uint64_t put;
+	atomic_uint *left;               /* who still writes */
 };
 
 /* Until the budget is spent, with files in rotation in every second. */
@@ -256,11 +257,10 @@ static void *write_on(void *arg)
 	struct writer *writer = arg;
 	struct wmk_store_stream **stream = writer->s->streams[writer->i];
 
-	for (unsigned n = 0; n < 20000 && append(stream[0], n, 700) == 0; n++) {
-		writer->put++;
+	for (unsigned n = 0; n < 20000 && append(stream[0], n, 700) == 0; n++)
 		if (n % 4 == 0)
 			append(stream[2], n, 700);
-	}
+	atomic_fetch_sub(writer->left, 1);
 	return NULL;
 }
 
@@ -281,18 +281,19 @@ static void test_threads(void **state)
 			assert_int_equal(wmk_store_stream_create(s.stores[i], "app_2", rotating, &s.streams[i][2]), 0);
 		}
 		s.budget.max = s.budget.used + 300000;
+		atomic_uint left = SUBS;
 		const uint64_t heads = SUBS * 3 * WMK_CTF_INDEX_HEAD;    /* of the files in rotation, which are made when they may */
 
 		for (unsigned i = 0; i < SUBS; i++) {
-			writers[i] = (struct writer){ .s = &s, .i = i };
+			writers[i] = (struct writer){ .s = &s, .i = i, .left = &left };
 			assert_int_equal(pthread_create(&threads[i], NULL, write_on, &writers[i]), 0);
 		}
-		for (unsigned n = 0; n < 50; n++)
+		do
 			assert_int_equal(wmk_store_measure(&s.budget, s.trace), 0);
-		for (unsigned i = 0; i < SUBS; i++) {
+		while (atomic_load(&left));
+		for (unsigned i = 0; i < SUBS; i++)
 			pthread_join(threads[i], NULL);
-			assert_true(writers[i].put > 0);
-		}
+		assert_true(s.refused > 0);
 		assert_int_equal(wmk_store_usage(s.trace, &there), 0);
 		assert_true(there <= s.budget.max + heads);
 		assert_true(there <= s.budget.used);
