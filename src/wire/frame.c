@@ -2,9 +2,9 @@
 /*
  * frame.c - frames over a stream socket, and the descriptors that travel with them (see wire.h).
  *
- * The kernel hands over a descriptor no later than the first byte of the piece it was sent with, and a sender
- * attaches it to the first byte of its frame: when any byte of a frame with WMK_FRAME_FD is here, its descriptor is
- * too. So descriptors are taken in order.
+ * The kernel hands over descriptors no later than the first byte of the piece that they were sent with, and a sender attaches them to a piece
+ * that begins with the first of their frames, or before: when any byte of a frame with WMK_FRAME_FD is here, its descriptor is too. So
+ * descriptors are taken in order. Short frames go in one piece, whatever descriptors they have: an answer is one message to whom it wakes.
  */
 #include "wire/wire.h"
 
@@ -20,6 +20,7 @@
 #define IN_START 16384u
 #define KEEP 65536u              /* a larger buffer goes back as soon as it is empty */
 #define FDS_AT_ONCE 16
+#define TOGETHER 2048u           /* bytes of a piece with several descriptors: the smallest socket buffer takes so many as a whole */
 
 /* ── out ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -104,35 +105,58 @@ int wmk_out_frame_parts(struct wmk_out *out, enum wmk_msg type, const void *a, s
 	return frame_append(out, &frame, a, a_len, b, b_len, -1);
 }
 
-/* One sendmsg(): what stands before the next descriptor's frame, or that frame with its descriptor. */
+struct piece {
+	size_t end;
+	unsigned n_fds;                  /* which travel along: all whose frames begin in it */
+};
+
+static struct piece piece_next(const struct wmk_out *out)
+{
+	struct piece piece = { .end = out->len };
+
+	if (out->n_fds == 0)
+		return piece;
+	while (piece.n_fds < out->n_fds && piece.n_fds < FDS_AT_ONCE && out->fds[piece.n_fds].at < out->sent + TOGETHER)
+		piece.n_fds++;
+	/* one that is at its beginning goes with however long a piece */
+	if (piece.n_fds > 1 || (piece.n_fds == 1 && out->fds[0].at > out->sent))
+		piece.end = out->len < out->sent + TOGETHER ? out->len : out->sent + TOGETHER;
+	if (piece.n_fds < out->n_fds && out->fds[piece.n_fds].at < piece.end)
+		piece.end = out->fds[piece.n_fds].at;
+	return piece;
+}
+
+/* One sendmsg(). */
 static ssize_t send_piece(struct wmk_out *out, int sock)
 {
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_SPACE(FDS_AT_ONCE * sizeof(int))];
 	} control;
-	unsigned with_fd = out->n_fds && out->fds[0].at == out->sent;
-	size_t end = out->n_fds > with_fd ? out->fds[with_fd].at : out->len;
-	struct iovec iov = { out->buf + out->sent, end - out->sent };
+	const struct piece piece = piece_next(out);
+	struct iovec iov = { out->buf + out->sent, piece.end - out->sent };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (with_fd) {
-		msg.msg_control = control.bytes;
-		msg.msg_controllen = sizeof(control.bytes);
+	if (piece.n_fds) {
 		memset(&control, 0, sizeof(control));
+		msg.msg_control = control.bytes;
+		msg.msg_controllen = CMSG_SPACE(piece.n_fds * sizeof(int));
 		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &out->fds[0].fd, sizeof(int));
+		c->cmsg_len = CMSG_LEN(piece.n_fds * sizeof(int));
+		for (unsigned i = 0; i < piece.n_fds; i++)
+			memcpy(CMSG_DATA(c) + i * sizeof(int), &out->fds[i].fd, sizeof(int));
 	}
 	ssize_t n;
 	do {
 		n = sendmsg(sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 	} while (n < 0 && errno == EINTR);
-	if (n > 0 && with_fd) {
-		close(out->fds[0].fd);
-		memmove(&out->fds[0], &out->fds[1], --out->n_fds * sizeof(out->fds[0]));
+	if (n > 0 && piece.n_fds) {
+		for (unsigned i = 0; i < piece.n_fds; i++)
+			close(out->fds[i].fd);
+		out->n_fds -= piece.n_fds;
+		memmove(&out->fds[0], &out->fds[piece.n_fds], out->n_fds * sizeof(out->fds[0]));
 	}
 	return n;
 }
@@ -242,6 +266,9 @@ int wmk_in_receive(struct wmk_in *in, int sock)
 		return -errno;
 	fds_take(in, &msg);
 	in->len += (size_t)n;
+	/* else the next one's descriptor would be taken for this one's */
+	if (msg.msg_flags & MSG_CTRUNC)
+		return wmk_error(-EMFILE, "descriptors were lost on the way: too many are open here, or came at once");
 	return n > 0;
 }
 
@@ -256,8 +283,8 @@ int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, 
 	size_t have = in->len - in->next;
 
 	*fd = -1;
-	if (have == 0)
-		fds_close(in);       /* nothing is left that could have announced them */
+	if (have == 0 && in->len < in->cap)
+		fds_close(in);       /* nothing is left that could have announced them (a full buffer may hold the beginning of a piece) */
 	if (have < sizeof(*frame))
 		return 0;
 	memcpy(frame, in->buf + in->next, sizeof(*frame));

@@ -164,7 +164,7 @@ struct wmk_in {
 
 /*
  * Read what is there, once (MSG_DONTWAIT). 1: some bytes came; 0: end of file; -EAGAIN; -ENOBUFS: take the frames
- * that are there first; -errno. Memory grows with what comes, not with what a header promises. Starts from a zeroed
+ * that are there first; -EMFILE: there is no room for the descriptors, nothing more can be taken; -errno. Memory grows with what comes, not with what a header promises. Starts from a zeroed
  * structure.
  */
 int wmk_in_receive(struct wmk_in *in, int sock);

@@ -131,6 +131,97 @@ static void test_descriptors(void **state)
 	}
 }
 
+/* A descriptor whose file is `n` + 1 bytes long. */
+static int numbered(uint32_t n)
+{
+	int fd = memfd_create("x", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, n + 1), 0);
+	return fd;
+}
+
+/* What came, in order, each frame with what it was sent with. */
+static uint32_t take_all(struct link *l, uint32_t got, const uint8_t *with_fd)
+{
+	struct wmk_frame frame;
+	const void *body;
+	struct stat st;
+	int fd, err;
+
+	while ((err = wmk_in_frame(&l->in, &frame, &body, &fd)) == 1) {
+		assert_int_equal(frame.request, got);
+		assert_int_equal(fd >= 0, with_fd[got]);
+		if (fd >= 0) {
+			assert_int_equal(fstat(fd, &st), 0);
+			assert_int_equal(st.st_size, got + 1);
+			close(fd);
+		}
+		got++;
+	}
+	assert_int_equal(err, 0);
+	return got;
+}
+
+/* Frames of any length, with and without, in sockets of any size, sent and received a piece now and then: each descriptor comes with its own. */
+static void test_any_pieces(void **state)
+{
+	enum { N = 400 };
+	static const unsigned longest[] = { 0, 40, 300, 5000, 20000 };
+	static char filler[20001];
+	unsigned seed = 1;
+
+	(void)state;
+	for (unsigned round = 0; round < 60; round++) {
+		uint8_t with_fd[N];
+		uint32_t queued = 0, got = 0;
+		struct link *l;
+		int small = 1;
+
+		assert_int_equal(setup((void **)&l), 0);
+		if (round % 3 == 0)      /* the least that the kernel gives */
+			assert_int_equal(setsockopt(l->pair[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
+		while (got < N) {
+			while (queued < N && l->out.n_fds < WMK_WIRE_FDS && wmk_out_queued(&l->out) < 30000 && rand_r(&seed) % 8) {
+				with_fd[queued] = rand_r(&seed) % (1 + round % 5) == 0;
+				int fd = with_fd[queued] ? numbered(queued) : -1;
+				unsigned len = (unsigned)rand_r(&seed) % (longest[round / 3 % 5] + 1);
+
+				assert_int_equal(wmk_out_frame(&l->out, WMK_MSG_CHANNEL, queued, filler, len, fd), 0);
+				queued++;
+				if (fd >= 0)
+					close(fd);
+			}
+			if (rand_r(&seed) % 2)
+				assert_true(wmk_out_send(&l->out, l->pair[0]) >= 0);
+			if (rand_r(&seed) % 2)
+				assert_in_range(wmk_in_receive(&l->in, l->pair[1]) + EAGAIN, 0, EAGAIN + 1);
+			got = take_all(l, got, with_fd);
+		}
+		assert_int_equal(l->in.n_fds, 0);
+		assert_int_equal(teardown((void **)&l), 0);
+	}
+}
+
+/* What one message is for who is woken by it: an answer, with the rings that it tells of. */
+static void test_together(void **state)
+{
+	struct link *l = *state;
+	const uint8_t with_fd[5] = { 0, 1, 0, 1, 0 };
+
+	for (uint32_t i = 0; i < 5; i++) {
+		int fd = with_fd[i] ? numbered(i) : -1;
+
+		assert_int_equal(wmk_out_frame(&l->out, WMK_MSG_CHANNEL, i, "body", 5, fd), 0);
+		if (fd >= 0)
+			close(fd);
+	}
+	assert_int_equal(wmk_out_send(&l->out, l->pair[0]), 1);
+	assert_int_equal(wmk_in_receive(&l->in, l->pair[1]), 1);
+	assert_int_equal(take_all(l, 0, with_fd), 5);
+	assert_int_equal(wmk_in_receive(&l->in, l->pair[1]), -EAGAIN);
+}
+
 /* A message of the largest size, a byte at a time at its beginning; one larger is not sent. */
 static void test_sizes(void **state)
 {
@@ -252,6 +343,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
+		cmocka_unit_test(test_any_pieces),
+		cmocka_unit_test_setup_teardown(test_together, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test_setup_teardown(test_strays, setup, teardown),
