@@ -262,7 +262,7 @@ static int event_room(struct app *app, uint32_t number)
 static int take_event(struct app *app, const struct wmk_frame *frame, const void *body)
 {
 	const struct wmk_apps_options *o = &app->apps->options;
-	struct wmk_event_class *event;
+	struct class *class;
 	const void *encoded;
 	size_t len;
 	uint32_t number;
@@ -276,12 +276,9 @@ static int take_event(struct app *app, const struct wmk_frame *frame, const void
 	if (app->live_events == o->max_events || app->bytes > o->max_bytes)
 		return wmk_error_said(-E2BIG, "the application registers more than %u events or %zu bytes", o->max_events,
 				 o->max_bytes);
-	err = wmk_event_decode(encoded, len, &event);
+	err = wmk_class_of(app->apps->tracing, encoded, len, &class);
 	if (err < 0)                     /* this event cannot be traced, others can */
 		return reply_error(app, frame->request, wmk_error_add(err, "event number %u", number));
-	struct class *class = wmk_class_intern(app->apps->tracing, event);
-	if (!class)
-		return reply_error(app, frame->request, -ENOMEM);
 	app->events[number].class = class;
 	app->fresh[app->n_fresh++] = number;
 	app->live_events++;

@@ -56,6 +56,7 @@ struct class {
 	uint32_t serial;
 	uint32_t kin;                    /* serial of the first that is the same but for its level: they share their ids */
 	bool own;                        /* the tracer's own */
+	atomic_uint encodings;           /* that are remembered; relaxed: a count */
 	struct class *dead;              /* at the end: the next to free */
 };
 
@@ -63,6 +64,11 @@ struct class {
 struct class *wmk_class_intern(struct wmk_tracing *tracing, struct wmk_event_class *event);
 int wmk_classes_init(struct wmk_tracing *tracing);
 void wmk_classes_free(struct wmk_tracing *tracing);
+
+/* encodings.c: the class that these bytes describe (wmk_event_encode()), decoded once for all who send the same. -errno with a cause chain. Any thread. */
+int wmk_class_of(struct wmk_tracing *tracing, const void *encoded, size_t len, struct class **class);
+int wmk_encodings_init(struct wmk_tracing *tracing);
+void wmk_encodings_free(struct wmk_tracing *tracing);
 
 /* ── rings (rings.c) ─────────────────────────────────────────────────────────────────────────────────── */
 
@@ -294,7 +300,9 @@ struct wmk_tracing {
 	struct wmk_tracing_options options;
 	struct wmk_clock clock;
 	pthread_mutex_t lock;            /* of all below but the tables */
-	struct cds_lfht *sessions, *classes;
+	struct cds_lfht *sessions, *classes, *encodings;
+	atomic_uint_fast64_t encoding_bytes;     /* relaxed: a count */
+	uint64_t encoding_secret[3];
 	uint32_t n_classes;              /* also read without the lock: relaxed */
 	atomic_uint_fast64_t events_seen, classes_enabled;
 	atomic_uint_fast64_t rings_made, channels_made;

@@ -65,7 +65,9 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 		return wmk_error(-errno, "no random numbers");
 	for (unsigned i = 0; i < o->max_apps; i++)
 		tracing->slots[i].generation = first & WMK_GENERATION_MAX;
-	return wmk_classes_init(tracing);
+	int err = wmk_classes_init(tracing);
+
+	return err < 0 ? err : wmk_encodings_init(tracing);
 }
 
 int wmk_tracing_open(const struct wmk_tracing_options *options, struct wmk_tracing **out)
@@ -113,6 +115,7 @@ void wmk_tracing_close(struct wmk_tracing *tracing)
 		WMK_TELL_TSAN_ACQUIRE(tracing);
 		cds_lfht_destroy(tracing->sessions, NULL);
 	}
+	wmk_encodings_free(tracing);
 	wmk_classes_free(tracing);
 	wmk_owners_free(tracing);
 	pthread_mutex_destroy(&tracing->lock);
