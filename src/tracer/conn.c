@@ -22,10 +22,10 @@ static int say_hello(struct wmk_conn *conn)
 {
 	struct wmk_hello hello = {
 		.abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid(), .ppid = (uint32_t)getppid(),
-		.start_time = wmk_process_start_time(), .image = wmk_process_image(),
+		.image = wmk_process_image(),
 	};
 
-	wmk_process_name(hello.name, sizeof(hello.name));
+	hello.start_time = wmk_process_describe(hello.name, sizeof(hello.name));
 	wmk_clock_describe(&hello);
 	return wmk_out_hello(&conn->out, &hello);
 }
@@ -261,7 +261,11 @@ static int on_move(struct wmk_conn *conn, const void *body, size_t len)
 	if (err < 0)
 		return err;
 	struct wmk_channel *channel = wmk_channel_find(conn, msg.channel), *from = wmk_channel_find(conn, msg.from);
+	struct waymark_enabler *stays = from && !channel && msg.event < wmk_tracer.n_events ?
+						wmk_enabler_find(wmk_tracer.events[msg.event], from) : NULL;
 
+	if (stays)
+		stays->adopted = true;  /* there was no room for the other's rings: what it has goes on */
 	if (!channel || !from || channel == from || msg.event >= wmk_tracer.n_events)
 		return wmk_error(-ENOENT, "no channels %u and %u, or no event %u", msg.channel, msg.from, msg.event);
 	return move(channel, wmk_tracer.events[msg.event], msg.id, from);

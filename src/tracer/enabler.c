@@ -24,6 +24,8 @@
 #define ARENA_BYTES 65536u
 
 static struct waymark_enabler *free_enablers;
+static struct waymark_enabler *fresh;   /* what nobody has had yet of the last piece of the arena: its pages come one by one */
+static size_t n_fresh;
 static uint64_t last_gen = 1;
 
 /* Removed since the last membarrier; and those that wait for slow recorders. */
@@ -34,18 +36,20 @@ static struct waymark_enabler *enabler_alloc(void)
 {
 	struct waymark_enabler *e = free_enablers;
 
-	if (!e) {
-		e = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (e == MAP_FAILED)
-			return NULL;
-		for (size_t i = 0; i < ARENA_BYTES / sizeof(*e); i++) {
-			e[i].next_free = free_enablers;
-			free_enablers = &e[i];
-		}
-		e = free_enablers;
+	if (e) {
+		free_enablers = e->next_free;
+		return e;
 	}
-	free_enablers = e->next_free;
-	return e;
+	if (n_fresh == 0) {
+		void *more = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (more == MAP_FAILED)
+			return NULL;
+		fresh = more;
+		n_fresh = ARENA_BYTES / sizeof(*fresh);
+	}
+	n_fresh--;
+	return fresh++;
 }
 
 /* All descriptors of the event begin with the same enabler. */

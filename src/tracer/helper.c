@@ -60,6 +60,7 @@ static struct {
 	bool left;              /* the first thread has left: no more helper in this process */
 	_Atomic(uint32_t) word; /* a futex: counts what it has to hear */
 	uint32_t heard;         /* its value before this turn */
+	uint32_t tried;         /* wmk_tracer.changes when the places were tried: later ones are for the next turn */
 	unsigned in_vain;       /* rare looks at the rings, one after the other, that found nothing new */
 	_Atomic(uint32_t) done; /* a futex: the batch for which all controllers have answered */
 	_Atomic(uint32_t) late; /* a constructor has waited in vain for so many ms, and the program recorded on */
@@ -130,26 +131,37 @@ static bool private_descriptors(void)
 		for (int fd = 0; fd < (max > 0 && max < 65536 ? max : 65536); fd++)
 			close(fd);
 	}
-	for (int fd = 0; fd < 3; fd++)
-		if (open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
-			return false;
-	return true;
+	return open("/dev/null", O_RDWR | O_CLOEXEC) == 0 && fcntl(0, F_DUPFD_CLOEXEC, 1) == 1 && fcntl(0, F_DUPFD_CLOEXEC, 2) == 2;
+}
+
+static bool records_any(void)
+{
+	const struct wmk_channel *channel = wmk_tracer.channels;
+
+	while (channel && !channel->enabled)
+		channel = channel->next;
+	return channel != NULL;
 }
 
 /*
  * One look at the rings: map what comes next. Looks more often while they fill, less while nothing comes, and after some looks in vain not
  * any more: a program that does nothing is not to wake. Where it begins again after that, it faults pages in by itself, each once. Returns how
- * long until the next look, in ms; -1: no look is needed until something else wakes us.
+ * long until the next look, in ms; -1: no look is needed until something else wakes us. The first comes a moment after what made it worth it:
+ * a program that ends at once does without.
  */
 static int look(int period)
 {
 	uint64_t filled = 0, room = 0;
-	bool any = false;
 
+	if (!records_any())
+		return -1;
+	if (period < 0) {
+		helper.in_vain = 0;
+		return LOOK_MIN_MS;
+	}
 	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next) {
 		if (!channel->enabled)
 			continue;
-		any = true;
 		wmk_ring_set_map_ahead(channel->set);
 		uint64_t position = wmk_channel_position(channel);
 
@@ -158,10 +170,8 @@ static int look(int period)
 		channel->looked = position;
 	}
 	helper.in_vain = filled || period < LOOK_MAX_MS ? 0 : helper.in_vain + 1;
-	if (!any || helper.in_vain > LOOKS_IN_VAIN)
+	if (helper.in_vain > LOOKS_IN_VAIN)
 		return -1;
-	if (period < 0)
-		return LOOK_MIN_MS;
 	if (filled > room / 2)
 		period /= 2;
 	else if (filled < room / 8)
@@ -171,7 +181,7 @@ static int look(int period)
 
 static void publish_done(void)
 {
-	uint32_t done = wmk_tracer.changes;
+	uint32_t done = helper.tried;
 
 	for (unsigned i = 0; i < helper.n_places; i++) {
 		struct wmk_conn *conn = &helper.places[i].conn;
@@ -210,6 +220,7 @@ static void finish(void)
 	helper.running = helper.polling = false;
 	helper.tid = 0;
 	helper.n_places = 0;
+	helper.tried = wmk_tracer.changes;
 	publish_done();
 }
 
@@ -261,6 +272,7 @@ static bool try_places(int64_t now)
 			connected |= wmk_place_try(place, now);
 	}
 	helper.kicked = false;
+	helper.tried = wmk_tracer.changes;
 	wmk_unlock();
 	return connected;
 }
@@ -339,7 +351,6 @@ static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 	for (unsigned i = 0; i < helper.n_places; i++)
 		if (helper.places[i].conn.sock >= 0)
 			helper.polling |= place_output(&helper.places[i], reclaimed, &fds[i].events, now);
-	publish_done();
 	if (now >= *next_look || *period < 0) {
 		*period = look(*period);
 		*next_look = now + *period;
@@ -415,8 +426,12 @@ static void run(void)
 		sleep = turn(fds, &period, &next_look);
 		if (sleep == -2)
 			break;
+		/* What is loaded is told before main() may start: a program may be killed at once, and its addresses are to have names. */
 		if (registered)
 			wmk_statedump_turn();
+		wmk_lock();
+		publish_done();
+		wmk_unlock();
 		rest(fds, sleep);
 	} while (true);
 }

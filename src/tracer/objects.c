@@ -2,6 +2,9 @@
 /*
  * objects.c - lists the loaded objects (see objects.h). Run by the helper, which must not call the loader and may not touch
  * memory that a dlclose() elsewhere unmaps meanwhile: it reads through the kernel, where that is an error and not a fault.
+ *
+ * main() waits for this. So what is mapped to be executed is read from its file, as long as the name still leads to the file that is mapped:
+ * its beginning (headers, notes) and its end (sections and their names) are two reads. All else is read where it lies.
  */
 #include <elf.h>
 #include <errno.h>
@@ -16,6 +19,8 @@
 #include "tracer/objects.h"
 
 #define MEMORY (-1)
+#define NOT_OPENED (-2)
+#define WINDOW 8192u               /* the sections of a C library, their names and its debug link are 5 kB */
 #define MAPS_MAX (8u << 20)
 #define OBJECTS_MAX 8192
 #define PHDRS_MAX 64
@@ -60,12 +65,68 @@ static bool read_at(int fd, uint64_t at, void *to, size_t size)
 	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
-static void find_build_id(int mem, uint64_t at, uint64_t size, struct wmk_object *object)
+/* A file, or a piece of memory, of which two parts are here already. */
+struct image {
+	int fd;
+	uint64_t base;                  /* in memory: where it begins */
+	bool is_file;
+	struct {
+		uint64_t at;
+		size_t len;
+		char bytes[WINDOW];
+	} window[2];
+};
+
+static void image_of(struct image *image, int fd, uint64_t base, bool is_file)
+{
+	image->fd = fd;
+	image->base = base;
+	image->is_file = is_file;
+	image->window[0].len = image->window[1].len = 0;
+}
+
+static bool image_read(const struct image *image, uint64_t at, void *to, size_t size)
+{
+	for (int i = 0; i < 2; i++)
+		if (size <= image->window[i].len && at >= image->window[i].at && at - image->window[i].at <= image->window[i].len - size) {
+			memcpy(to, image->window[i].bytes + (at - image->window[i].at), size);
+			return true;
+		}
+	return read_at(image->fd, image->base + at, to, size);
+}
+
+static void image_look(struct image *image, int i, uint64_t at)
+{
+	ssize_t n = pread(image->fd, image->window[i].bytes, WINDOW, (off_t)at);
+
+	image->window[i].at = at;
+	image->window[i].len = n > 0 ? (size_t)n : 0;
+}
+
+/* No device and no pipe is opened for longer than it takes to see that it is one. */
+static bool image_open(struct image *image, const char *path, uint64_t *inode)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return false;
+	}
+	*inode = st.st_ino;
+	image_of(image, fd, 0, true);
+	image_look(image, 0, 0);
+	return true;
+}
+
+static void find_build_id(const struct image *image, uint64_t at, uint64_t size, struct wmk_object *object)
 {
 	unsigned char notes[NOTES_MAX];
 	Elf64_Nhdr note;
 
-	if (size > sizeof(notes) || !read_at(mem, at, notes, size))
+	if (size > sizeof(notes) || !image_read(image, at, notes, size))
 		return;
 	for (uint64_t i = 0; i + sizeof(note) <= size;) {
 		memcpy(&note, notes + i, sizeof(note));
@@ -84,11 +145,11 @@ static void find_build_id(int mem, uint64_t at, uint64_t size, struct wmk_object
 }
 
 /* .gnu_debuglink: a file name, padding to 4, a checksum. */
-static void take_debug_link(int fd, const Elf64_Shdr *section, struct wmk_object *object)
+static void take_debug_link(const struct image *file, const Elf64_Shdr *section, struct wmk_object *object)
 {
 	char link[sizeof(object->debug_link) + 8] = "";
 
-	if (section->sh_size < 8 || section->sh_size > sizeof(link) - 1 || !read_at(fd, section->sh_offset, link, section->sh_size))
+	if (section->sh_size < 8 || section->sh_size > sizeof(link) - 1 || !image_read(file, section->sh_offset, link, section->sh_size))
 		return;
 	memcpy(&object->debug_crc, link + section->sh_size - 4, 4);
 	link[section->sh_size - 4] = '\0';
@@ -96,57 +157,55 @@ static void take_debug_link(int fd, const Elf64_Shdr *section, struct wmk_object
 }
 
 /* `size` bytes at `at`, to free(); NULL: they are not there, or too many. */
-static void *read_all(int fd, uint64_t at, uint64_t size)
+static void *read_all(const struct image *file, uint64_t at, uint64_t size)
 {
 	void *all = size && size <= TABLE_MAX ? malloc(size) : NULL;
 
-	if (all && read_at(fd, at, all, size))
+	if (all && image_read(file, at, all, size))
 		return all;
 	free(all);
 	return NULL;
 }
 
-/* Only the file has sections. */
-static void find_debug_link(const char *path, struct wmk_object *object)
+/* Only the file has sections. They, their names and the link stand at its end, as a rule. */
+static void find_debug_link(struct image *file, struct wmk_object *object)
 {
 	static const char wanted[] = ".gnu_debuglink";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	Elf64_Shdr *sections = NULL;
 	char *names = NULL;
 	Elf64_Ehdr head;
-	struct stat st;
 
-	if (fd < 0)
-		return;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && read_at(fd, 0, &head, sizeof(head)) && head.e_shentsize == sizeof(*sections) &&
-	    head.e_shstrndx < head.e_shnum)
-		sections = read_all(fd, head.e_shoff, head.e_shnum * sizeof(*sections));
+	if (image_read(file, 0, &head, sizeof(head)) && head.e_shentsize == sizeof(*sections) && head.e_shstrndx < head.e_shnum &&
+	    head.e_shoff < INT64_MAX - UINT32_MAX) {
+		const uint64_t end = head.e_shoff + head.e_shnum * sizeof(*sections);
+
+		image_look(file, 1, end > WINDOW ? end - WINDOW : 0);
+		sections = read_all(file, head.e_shoff, head.e_shnum * sizeof(*sections));
+	}
 	if (sections)
-		names = read_all(fd, sections[head.e_shstrndx].sh_offset, sections[head.e_shstrndx].sh_size);
+		names = read_all(file, sections[head.e_shstrndx].sh_offset, sections[head.e_shstrndx].sh_size);
 	for (unsigned i = 0; names && i < head.e_shnum; i++) {
 		const uint64_t size = sections[head.e_shstrndx].sh_size, at = sections[i].sh_name;
 
 		if (at < size && size - at >= sizeof(wanted) && !memcmp(names + at, wanted, sizeof(wanted))) {
-			take_debug_link(fd, &sections[i], object);
+			take_debug_link(file, &sections[i], object);
 			break;
 		}
 	}
 	free(names);
 	free(sections);
-	close(fd);
 }
 
-/* An object whose first page lies at `start`? */
-static bool describe(int mem, uint64_t start, const char *path, struct wmk_object *object)
+/* An object? Its extent and its build id. */
+static bool take_headers(const struct image *image, struct wmk_object *object)
 {
 	Elf64_Phdr phdrs[PHDRS_MAX];
 	uint64_t low = UINT64_MAX, high = 0;
 	Elf64_Ehdr head;
 
-	memset(object, 0, sizeof(*object));
-	if (!read_at(mem, start, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	if (!image_read(image, 0, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    (head.e_type != ET_EXEC && head.e_type != ET_DYN) || head.e_phnum == 0 || head.e_phnum > PHDRS_MAX ||
-	    head.e_phentsize != sizeof(phdrs[0]) || !read_at(mem, start + head.e_phoff, phdrs, head.e_phnum * sizeof(phdrs[0])))
+	    head.e_phentsize != sizeof(phdrs[0]) || !image_read(image, head.e_phoff, phdrs, head.e_phnum * sizeof(phdrs[0])))
 		return false;
 	for (unsigned i = 0; i < head.e_phnum; i++)
 		if (phdrs[i].p_type == PT_LOAD) {
@@ -156,66 +215,162 @@ static bool describe(int mem, uint64_t start, const char *path, struct wmk_objec
 	if (low >= high)
 		return false;
 	low &= ~4095ull;
-	object->base = start;
 	object->memsz = high - low;
 	object->is_pic = head.e_type == ET_DYN;
 	for (unsigned i = 0; i < head.e_phnum && !object->build_id_len; i++)
 		if (phdrs[i].p_type == PT_NOTE)
-			find_build_id(mem, start + (phdrs[i].p_vaddr - low), phdrs[i].p_filesz, object);
-	find_debug_link(path, object);
-	object->path = strdup(path);
-	return object->path != NULL;
+			find_build_id(image, image->is_file ? phdrs[i].p_offset : phdrs[i].p_vaddr - low, phdrs[i].p_filesz, object);
+	return true;
 }
 
-/* "start-end perms offset dev inode   path": true for the beginning of a file that may hold code or lead to it. */
-static bool parse_line(char *line, uint64_t *start, char **path)
+/* A line of /proc/self/maps: "start-end perms offset dev inode   path". */
+struct mapping {
+	uint64_t start, offset, inode;  /* (not the device: some file systems show another here than to stat()) */
+	char perms[5];
+	char *path;
+};
+
+static bool mapping_parse(char *line, struct mapping *m)
 {
 	unsigned long long from, to, offset, inode;
-	char perms[5];
 	int at = 0;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %*s %llu %n", &from, &to, perms, &offset, &inode, &at) < 5 || at == 0)
+	if (sscanf(line, "%llx-%llx %4s %llx %*s %llu %n", &from, &to, m->perms, &offset, &inode, &at) < 5 || at == 0)
 		return false;
-	*path = line + at;
-	*start = from;
-	char *deleted = strstr(*path, " (deleted)");
+	*m = (struct mapping){ .start = from, .offset = offset, .inode = inode, .path = line + at,
+			       .perms = { m->perms[0], m->perms[1], m->perms[2], m->perms[3] } };
+	return true;
+}
+
+/* The beginning of a file that may hold code or lead to it. What is shared no loader has mapped. */
+static bool is_beginning(struct mapping *m)
+{
+	char *deleted = strstr(m->path, " (deleted)");
 
 	if (deleted)
 		*deleted = '\0';
 	/* Reading a mapped device is an access to the device. */
-	if (!strncmp(*path, "/dev/", 5) && strncmp(*path, "/dev/shm/", 9))
+	if (!strncmp(m->path, "/dev/", 5) && strncmp(m->path, "/dev/shm/", 9))
 		return false;
-	return offset == 0 && inode != 0 && perms[0] == 'r' && **path == '/';
+	return m->offset == 0 && m->inode != 0 && m->perms[0] == 'r' && m->perms[3] == 'p' && *m->path == '/';
+}
+
+struct listing {
+	char *next;                     /* the line to look at */
+	int mem;
+	struct image image;             /* (large for a stack) */
+	struct wmk_object *objects;
+	long n, cap;
+};
+
+static char *line_take(char **next)
+{
+	char *line = *next, *end = line ? strchr(line, '\n') : NULL;
+
+	*next = end ? end + 1 : NULL;
+	if (end)
+		*end = '\0';
+	return line && *line ? line : NULL;
+}
+
+/* Is some of the file mapped to be executed, by this line or by those behind it up to the next beginning? */
+static bool is_executed(const struct mapping *first, const char *rest)
+{
+	char copy[512];
+	struct mapping m = *first;
+
+	while (m.inode == first->inode) {
+		if (m.perms[2] == 'x')
+			return true;
+		if (!rest || !*rest)
+			return false;
+		/* the path, which may be long, is not needed */
+		snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(rest, "\n"), rest);
+		if (!mapping_parse(copy, &m) || m.offset == 0)
+			return false;
+		rest = strchr(rest, '\n');
+		rest = rest ? rest + 1 : NULL;
+	}
+	return false;
+}
+
+/* From where it lies, and its debug link from a file that is the same by all that can be told. */
+static bool describe_memory(struct listing *l, const struct mapping *m, struct wmk_object *object)
+{
+	struct wmk_object file;
+	uint64_t inode;
+
+	if (l->mem == NOT_OPENED)
+		l->mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	image_of(&l->image, l->mem, m->start, false);
+	if (!take_headers(&l->image, object))
+		return false;
+	if (!image_open(&l->image, m->path, &inode))
+		return true;
+	memset(&file, 0, sizeof(file));
+	if (take_headers(&l->image, &file) && file.memsz == object->memsz && file.build_id_len == object->build_id_len &&
+	    !memcmp(file.build_id, object->build_id, file.build_id_len))
+		find_debug_link(&l->image, object);
+	close(l->image.fd);
+	return true;
+}
+
+static bool describe(struct listing *l, const struct mapping *m, struct wmk_object *object)
+{
+	uint64_t inode = 0;
+	bool is_file = is_executed(m, l->next) && image_open(&l->image, m->path, &inode), found = false;
+
+	memset(object, 0, sizeof(*object));
+	object->base = m->start;
+	if (is_file && inode == m->inode) {
+		found = take_headers(&l->image, object);
+		if (found)
+			find_debug_link(&l->image, object);
+	}
+	if (is_file)
+		close(l->image.fd);
+	if (!is_file || inode != m->inode)
+		found = describe_memory(l, m, object);
+	object->path = found ? strdup(m->path) : NULL;
+	return object->path != NULL;
+}
+
+static bool listing_room(struct listing *l)
+{
+	if (l->n < l->cap)
+		return true;
+	const long cap = l->cap ? l->cap * 2 : 16;
+	struct wmk_object *more = realloc(l->objects, (size_t)cap * sizeof(*more));
+
+	if (!more)
+		return false;
+	l->objects = more;
+	l->cap = cap;
+	return true;
 }
 
 long wmk_objects_list(struct wmk_object **objects)
 {
-	char *text = read_maps(), *line, *next, *path;
-	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-	long n = 0, cap = 0;
-	uint64_t start;
+	struct listing *l = calloc(1, sizeof(*l));
+	char *text = l ? read_maps() : NULL, *line;
+	long n = text ? 0 : -EACCES;
+	struct mapping m;
 
 	*objects = NULL;
-	for (line = text; line && *line && n < OBJECTS_MAX; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		if (!parse_line(line, &start, &path))
-			continue;
-		if (n == cap) {
-			struct wmk_object *more = realloc(*objects, (size_t)(cap = cap ? cap * 2 : 16) * sizeof(*more));
-
-			if (!more)
-				break;
-			*objects = more;
-		}
-		if (describe(mem, start, path, &(*objects)[n]))
-			n++;
+	if (text) {
+		l->next = text;
+		l->mem = NOT_OPENED;
+		while ((line = line_take(&l->next)) != NULL && l->n < OBJECTS_MAX && listing_room(l))
+			if (mapping_parse(line, &m) && is_beginning(&m) && describe(l, &m, &l->objects[l->n]))
+				l->n++;
+		if (l->mem >= 0)
+			close(l->mem);
+		*objects = l->objects;
+		n = l->n;
 	}
 	free(text);
-	if (mem >= 0)
-		close(mem);
-	return text ? n : -EACCES;
+	free(l);
+	return n;
 }
 
 void wmk_objects_free(struct wmk_object *objects, long n)

@@ -19,6 +19,7 @@
 
 struct writer {
 	int mem;                /* /proc/self/mem, or -1 */
+	bool tried;             /* to open it */
 	bool changed_text;
 };
 
@@ -114,6 +115,9 @@ static const char *write_text(struct writer *w, const struct waymark_site *site,
 	if (memcmp(code, &word, INSTRUCTION) == 0)
 		return NULL;
 	w->changed_text = true;
+	if (!w->tried)
+		w->mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	w->tried = true;
 	if (w->mem >= 0 && pwrite(w->mem, &word, INSTRUCTION, (off_t)(uintptr_t)code) == (ssize_t)INSTRUCTION)
 		return NULL;
 	if (write_protected(code, &word, INSTRUCTION))
@@ -180,7 +184,6 @@ void wmk_patch_flush(void)
 
 	if (!wmk_tracer.dirty)
 		return;
-	w.mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 	while (wmk_tracer.dirty) {
 		struct wmk_event *event = wmk_tracer.dirty;
 

@@ -11,63 +11,65 @@
 
 #include "tracer/process.h"
 
-/* State and start time as /proc/PID/stat has them. */
-static bool read_stat(const char *path, char *state, uint64_t *start)
+struct stat_line {
+	char bytes[1024];
+	const char *name;
+	size_t name_len;
+	char state;
+	uint64_t start;
+};
+
+/* What /proc/PID/stat has. */
+static bool read_stat(const char *path, struct stat_line *line)
 {
-	char buf[1024], *at;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, buf, sizeof(buf) - 1) : -1;
+	ssize_t n = fd >= 0 ? read(fd, line->bytes, sizeof(line->bytes) - 1) : -1;
 
 	if (fd >= 0)
 		close(fd);
 	if (n <= 0)
 		return false;
-	buf[n] = '\0';
-	at = strrchr(buf, ')');         /* the name may hold anything but is the last in parentheses */
-	if (!at || at[1] != ' ' || !at[2])
+	line->bytes[n] = '\0';
+	char *at = strrchr(line->bytes, ')');           /* the name may hold anything but is the last in parentheses */
+	const char *begin = strchr(line->bytes, '(');
+
+	if (!at || !begin || begin > at || at[1] != ' ' || !at[2])
 		return false;
-	*state = at[2];
+	line->name = begin + 1;
+	line->name_len = (size_t)(at - begin - 1);
+	line->state = at[2];
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
-	*start = at ? strtoull(at + 1, NULL, 10) : 0;
+	line->start = at ? strtoull(at + 1, NULL, 10) : 0;
 	return at != NULL;
-}
-
-uint64_t wmk_process_start_time(void)
-{
-	uint64_t start;
-	char state;
-
-	return read_stat("/proc/self/stat", &state, &start) ? start : 0;
 }
 
 bool wmk_process_is_stuck(pid_t pid, uint64_t start)
 {
-	char path[32], state;
-	uint64_t began;
+	struct stat_line line;
+	char path[32];
 
 	if (pid <= 0)
 		return false;
 	if (kill(pid, 0) != 0 && errno == ESRCH)
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (!read_stat(path, &state, &began))
+	if (!read_stat(path, &line))
 		return false;
-	return strchr("TtZX", state) || (start && began != start);
+	return strchr("TtZX", line.state) || (start && line.start != start);
 }
 
-void wmk_process_name(char *name, size_t size)
+uint64_t wmk_process_describe(char *name, size_t size)
 {
-	int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, name, size - 1) : -1;
+	struct stat_line line;
+	bool told = read_stat("/proc/self/stat", &line);
 
-	if (fd >= 0)
-		close(fd);
-	if (n > 0)
-		name[n] = '\0';
+	if (told)
+		snprintf(name, size, "%.*s", (int)line.name_len, line.name);
 	else
 		snprintf(name, size, "%s", program_invocation_short_name);
 	name[strcspn(name, "\n")] = '\0';
+	return told ? line.start : 0;
 }
 
 /* The kernel gives 16 random bytes to each program that it starts: the same for every copy of this library in it, others after exec. */

@@ -10,10 +10,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The name of the process: of its main thread, as it is now; where /proc is missing, as it was called. */
-void wmk_process_name(char *name, size_t size);
-/* Clock ticks since boot; 0 where /proc does not say. */
-uint64_t wmk_process_start_time(void);
+/*
+ * The name of the process: of its main thread, as it is now; where /proc is missing, as it was called. Returns when it started, in clock ticks
+ * since boot; 0 where /proc does not say.
+ */
+uint64_t wmk_process_describe(char *name, size_t size);
 /* A number for what runs in this process since its last exec: the same for every copy of this library in it; 0 if it cannot be had. */
 uint64_t wmk_process_image(void);
 /*

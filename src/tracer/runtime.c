@@ -65,7 +65,7 @@ static int declare(struct waymark_event *handle, const struct waymark_schema *sc
 	return wmk_event_add_desc(event, desc);
 }
 
-struct waymark_event WMK_EXPORT *waymark_event_register(const struct waymark_schema *schema)
+static struct waymark_event *event_register(const struct waymark_schema *schema, bool by_helper)
 {
 	struct waymark_event *handle;
 	int err = 0;
@@ -91,7 +91,8 @@ struct waymark_event WMK_EXPORT *waymark_event_register(const struct waymark_sch
 	if (err == 0) {
 		wmk_patch_flush();
 		wmk_tracer.changes++;
-		wmk_helper_start(wmk_helper_wanted());
+		if (!by_helper)
+			wmk_helper_start(wmk_helper_wanted());
 	}
 	wmk_unlock();
 	if (err < 0) {
@@ -100,6 +101,16 @@ struct waymark_event WMK_EXPORT *waymark_event_register(const struct waymark_sch
 		return NULL;
 	}
 	return handle;
+}
+
+struct waymark_event WMK_EXPORT *waymark_event_register(const struct waymark_schema *schema)
+{
+	return event_register(schema, false);
+}
+
+struct waymark_event *wmk_event_register_by_helper(const struct waymark_schema *schema)
+{
+	return event_register(schema, true);
 }
 
 int WMK_EXPORT waymark_event_enabled(const struct waymark_event *event)

@@ -57,7 +57,7 @@ void wmk_statedump_register(void)
 {
 	for (int i = 0; i < EVENTS; i++)
 		if (!events[i])
-			events[i] = waymark_event_register(&schemas[i]);
+			events[i] = wmk_event_register_by_helper(&schemas[i]);
 }
 
 void wmk_statedump_after_fork(void)
@@ -74,7 +74,7 @@ void wmk_statedump_again(void)
 static void take_name(void)
 {
 	memset(wmk_thread.procname, 0, sizeof(wmk_thread.procname));
-	wmk_process_name(wmk_thread.procname, sizeof(wmk_thread.procname));
+	wmk_process_describe(wmk_thread.procname, sizeof(wmk_thread.procname));
 	wmk_thread.stamp_key = 0;
 }
 
@@ -149,8 +149,14 @@ void wmk_statedump_turn(void)
 		record_all(objects, n);
 	else
 		record_changes(objects, n);
-	wmk_objects_free(known, n_known);
+	struct wmk_object *before = known;
+	const long n_before = n_known;
+
+	/* (a child that is forked while they are freed has nothing of them) */
+	wmk_lock();
 	known = objects;
 	n_known = n;
+	wmk_unlock();
+	wmk_objects_free(before, n_before);
 	dumped = true;
 }

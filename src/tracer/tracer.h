@@ -230,6 +230,11 @@ void wmk_event_drop_desc(struct wmk_event *event, struct waymark_desc *desc);
 /* Is it there: has it a descriptor? */
 bool wmk_event_present(const struct wmk_event *event);
 
+/* ── runtime.c ───────────────────────────────────────────────────────────────────────────────────────── */
+
+/* waymark_event_register() for the helper, which tells of it in its turn and need not be woken. */
+struct waymark_event *wmk_event_register_by_helper(const struct waymark_schema *schema);
+
 /* ── plan.c ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Bytes of a scalar type as staged; 0 for what is passed by reference. */
