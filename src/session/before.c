@@ -48,7 +48,7 @@ static bool has_ended(const struct wmk_tracing *tracing, uint32_t slot, uint32_t
 
 		if (is->slot != slot || is->generation != generation)
 			continue;
-		if (wmk_process_lives(is->pid, is->start_time))
+		if (wmk_process_lives(is->pid, is->birth))
 			return false;
 		ended = true;
 	}

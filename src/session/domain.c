@@ -16,9 +16,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#define PIDFS 0x50494446              /* the file system that pidfds are of, since Linux 6.9 */
+#define BY_PIDFD (1ull << 63)
 #define TRACKED_MAX 4096u
 #define ANCESTORS_MAX 64
 #define LOOKS 3                      /* at the ancestors, while one of them ends */
@@ -47,19 +51,50 @@ bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *stat
 	return at != NULL;
 }
 
-bool wmk_process_lives(pid_t pid, uint64_t start_time)
+uint64_t wmk_pidfd_birth(int pidfd)
 {
-	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-	struct pollfd death = { .fd = fd, .events = POLLIN };
+	static _Atomic int numbered;             /* relaxed: 0 not asked yet, 1 yes, -1 no; everyone finds the same */
+	int is = atomic_load_explicit(&numbered, memory_order_relaxed);
+	struct statfs fs;
+	struct stat st;
+
+	if (is == 0 && pidfd >= 0) {
+		is = fstatfs(pidfd, &fs) == 0 && fs.f_type == PIDFS ? 1 : -1;
+		atomic_store_explicit(&numbered, is, memory_order_relaxed);
+	}
+	return is > 0 && fstat(pidfd, &st) == 0 ? (uint64_t)st.st_ino | BY_PIDFD : 0;
+}
+
+uint64_t wmk_app_birth(struct app *app)
+{
+	const uint64_t birth = wmk_pidfd_birth(app->pidfd);
+
+	return birth ? birth : wmk_app_began(app);
+}
+
+/* Dead is seen elsewhere. Whoever has the number: not younger than the one that is meant, as far as is told. */
+static bool is_meant(pid_t pid, int pidfd, uint64_t birth)
+{
 	uint64_t started;
 	pid_t parent;
 	char state;
 
+	if (birth & BY_PIDFD) {
+		const uint64_t is = wmk_pidfd_birth(pidfd);
+
+		return is == 0 || is == birth;           /* (what cannot be told may be the one) */
+	}
+	return birth == 0 || !wmk_process_stat(pid, &parent, &started, &state) || started == 0 || started == birth;
+}
+
+bool wmk_process_lives(pid_t pid, uint64_t birth)
+{
+	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	struct pollfd death = { .fd = fd, .events = POLLIN };
+
 	if (fd < 0)
 		return pid <= 0 || (errno != ESRCH && errno != EINVAL && errno != ENOENT);      /* (a thread has the number now) */
-	/* Whoever has the number: not dead, and (if /proc tells) not younger than the one that is meant. */
-	bool lives = (!wmk_process_stat(pid, &parent, &started, &state) || !start_time || !started || started == start_time) &&
-		     poll(&death, 1, 0) != 1;
+	bool lives = is_meant(pid, fd, birth) && poll(&death, 1, 0) != 1;
 
 	close(fd);
 	return lives;

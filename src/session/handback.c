@@ -137,7 +137,10 @@ static bool is_for(const struct rings *rings, struct app *app, const uint8_t uui
 		return false;
 	if (!trace->pid)
 		return true;
-	return trace->pid == app->pid && trace->start_time == wmk_app_began(app);
+	const uint64_t began = trace->pid == app->pid ? wmk_app_began(app) : 0;
+
+	/* (0: it has just died. The random UUID says enough) */
+	return trace->pid == app->pid && (began == 0 || trace->start_time == began);
 }
 
 static struct rings *find(struct rings *list, struct app *app, const uint8_t uuid[16])

@@ -255,9 +255,9 @@ bool wmk_domain_same(const struct wmk_ctl_domain *a, const struct wmk_ctl_domain
 bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app);
 /*
  * False: it has ended for sure, all its threads have. True when it cannot be known: hidden, or in a pid namespace where we see nobody.
- * start_time 0: unknown, any process with that number will do.
+ * birth: wmk_app_birth(), or the time when it started; 0: unknown, any process with that number will do.
  */
-bool wmk_process_lives(pid_t pid, uint64_t start_time);
+bool wmk_process_lives(pid_t pid, uint64_t birth);
 /* By user and trackers. */
 bool wmk_session_tracks(const struct wmk_session *session, const struct app *app);
 /* Parent and time of start (clock ticks since boot), as /proc tells. False: it is gone, or hidden. */
@@ -450,6 +450,12 @@ void wmk_app_refuse(struct app *app, uint32_t request, int err, const char *word
 void wmk_app_notify(struct app *app);
 /* In words; its events if `what` asks for them. */
 int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, uid_t whose, struct wmk_ctl_app *is, struct wmk_arena *arena);
+/*
+ * Which process it is of all that ever have its number: since Linux 6.9 the kernel numbers pidfds, so that no two processes have the same until
+ * the next boot; before that, when it began. 0: hidden.
+ */
+uint64_t wmk_app_birth(struct app *app);
+uint64_t wmk_pidfd_birth(int pidfd);     /* 0: they have no numbers */
 /* Ask the kernel, once: when it began (0: hidden), and what it executes. */
 uint64_t wmk_app_began(struct app *app);
 /* "": hidden, or gone. */

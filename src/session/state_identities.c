@@ -5,7 +5,7 @@
  *     identities       of this daemon's programs, at the place of their slot: written before they hear of it
  *     identities.old   of those of the daemons before that live, in any order
  *
- * A process is its number and its time of start, in a namespace of processes: of another one nothing can be said, and it is left out.
+ * A process is its number and its birth (wmk_app_birth()), in a namespace of processes: of another one nothing can be said, and it is left out.
  */
 #include "session/state_inside.h"
 
@@ -27,7 +27,7 @@
 
 struct state_identity {
 	uint32_t slot, generation;       /* slot 0: nobody */
-	uint64_t pid, start_time, space;
+	uint64_t pid, birth, space;
 };
 
 /* The namespace that process numbers are of; 0: not to be told. */
@@ -42,7 +42,7 @@ static uint64_t space_now(void)
 static int identity_take(struct state_identities *all, struct wmk_tracing *tracing, const struct state_identity *is)
 {
 	const struct wmk_identity identity = { .slot = is->slot, .generation = is->generation, .pid = (pid_t)is->pid,
-					       .start_time = is->start_time };
+					       .birth = is->birth };
 
 	if (is->slot == 0 || is->pid == 0 || is->pid > INT32_MAX || is->space == 0 || is->space != space_now())
 		return 0;
@@ -51,7 +51,7 @@ static int identity_take(struct state_identities *all, struct wmk_tracing *traci
 		wmk_error_clear();
 		return 0;
 	}
-	if (err == 0 && wmk_process_lives(identity.pid, identity.start_time))
+	if (err == 0 && wmk_process_lives(identity.pid, identity.birth))
 		all->living[all->n_living++] = *is;
 	return err;
 }
@@ -115,7 +115,7 @@ int wmk_state_identities_begin(struct wmk_state *state)
 void wmk_state_identity(struct wmk_state *state, const struct wmk_identity *is)
 {
 	const struct state_identity record = { .slot = is->slot, .generation = is->generation, .pid = (uint64_t)is->pid,
-					       .start_time = is->start_time, .space = state->identities.space };
+					       .birth = is->birth, .space = state->identities.space };
 
 	/* Not written: claims that it stands in when it dies without a daemon stay taken. */
 	if (state->identities.fd >= 0 && is->pid > 0 &&

@@ -99,7 +99,7 @@ struct wmk_outlet_ops {
 struct wmk_identity {
 	uint32_t slot, generation;
 	pid_t pid;
-	uint64_t start_time;             /* 0: hidden */
+	uint64_t birth;                  /* which of that number: as its pidfd is numbered, or by its start time; 0: hidden */
 };
 
 struct wmk_tracing_options {

@@ -366,7 +366,7 @@ static void test_claims(void **state)
 	assert_non_null(set);
 	const struct wmk_identity one = *identity_of(1), two = *identity_of(2);
 
-	assert_true(one.start_time && two.start_time && one.slot != two.slot);
+	assert_true(one.birth && two.birth && one.slot != two.slot);
 	claims[0] = claim(set, 0, one.slot, one.generation);
 	claims[1] = claim(set, 1, two.slot, two.generation);
 	claims[2] = claim(set, 2, two.slot, two.generation + 1);

@@ -478,7 +478,7 @@ static void assert_identity(unsigned i, const struct wmk_identity *was)
 {
 	const struct wmk_identity *is = &scene.tracing->before[i];
 
-	assert_true(is->slot == was->slot && is->generation == was->generation && is->pid == was->pid && is->start_time == was->start_time);
+	assert_true(is->slot == was->slot && is->generation == was->generation && is->pid == was->pid && is->birth == was->birth);
 }
 
 /* Each daemon knows by what identities programs of those before it may stand in claims, and forgets those of the dead. */
@@ -497,10 +497,19 @@ static void identities(void **state)
 		pause();
 		_exit(0);
 	}
-	assert_true(wmk_process_stat(child.pid, &parent, &child.start_time, &process_state));
-	assert_true(wmk_process_stat(self.pid, &parent, &self.start_time, &process_state));
+	/* (a kernel that numbers pidfds knows them by that, any by when they began: both are taken for what they are) */
+	int pidfd = (int)syscall(SYS_pidfd_open, child.pid, 0);
+
+	assert_true(pidfd >= 0);
+	assert_true(wmk_process_stat(child.pid, &parent, &child.birth, &process_state));
+	if (wmk_pidfd_birth(pidfd))
+		child.birth = wmk_pidfd_birth(pidfd);
+	close(pidfd);
+	assert_true(wmk_process_stat(self.pid, &parent, &self.birth, &process_state));
+	assert_true(wmk_process_lives(child.pid, child.birth) && wmk_process_lives(self.pid, self.birth));
+	assert_false(wmk_process_lives(child.pid, child.birth ^ 1));
 	wmk_state_identity(scene.state, &child);
-	wmk_state_identity(scene.state, &(struct wmk_identity){ .slot = 3, .generation = 6, .pid = child.pid, .start_time = 1 });
+	wmk_state_identity(scene.state, &(struct wmk_identity){ .slot = 3, .generation = 6, .pid = child.pid, .birth = 1 });
 	wmk_state_identity(scene.state, &self);          /* the slot's next */
 	daemon_close();
 	daemon_open(held);
