@@ -187,8 +187,10 @@ int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct w
 	wmk_state_file(fresh, entry->number, "new");
 	if (err == 0)
 		err = wmk_state_file_write(state, name, fresh, text);
-	if (err == 0)
+	if (err == 0) {
 		entry->last_rings = g.last_rings;
+		wmk_state_ids_tidy(state, entry, &is);
+	}
 	free(text);
 	wmk_arena_free(&arena);
 	return err;
@@ -221,8 +223,7 @@ static struct state_entry *entry_make(struct wmk_state *state, const struct wmk_
 	return entry;
 }
 
-/* NULL with a cause chain. */
-static struct state_entry *entry_for(struct wmk_state *state, const struct wmk_session *session)
+struct state_entry *wmk_state_entry_for(struct wmk_state *state, const struct wmk_session *session)
 {
 	pthread_mutex_lock(&state->lock);
 	struct state_entry *entry = *find(state, session);
@@ -240,7 +241,7 @@ int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool
 	if (!gone && session->gone)
 		return 0;
 	if (!gone) {
-		entry = entry_for(state, session);
+		entry = wmk_state_entry_for(state, session);
 		return entry ? wmk_state_write(state, entry, session) : -ENOMEM;
 	}
 	pthread_mutex_lock(&state->lock);
@@ -252,55 +253,6 @@ int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool
 	if (entry)
 		wmk_state_forget(state, entry);
 	return 0;
-}
-
-static int ids_open(struct wmk_state *state, struct state_entry *entry)
-{
-	char name[STATE_NAME];
-
-	wmk_state_file(name, entry->number, "ids");
-	entry->ids = openat(state->dir, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return entry->ids >= 0 ? 0 : wmk_error(-errno, "cannot write down the ids of events");
-}
-
-static int id_append(struct state_entry *entry, const void *record, size_t len)
-{
-	struct stat st;
-
-	if (fstat(entry->ids, &st) != 0)
-		return wmk_error(-errno, "cannot write down the ids of events");
-	ssize_t n = write(entry->ids, record, len);
-	if (n == (ssize_t)len)
-		return 0;
-	int err = n < 0 ? -errno : -ENOSPC;
-	if (ftruncate(entry->ids, st.st_size) != 0)      /* half of one would hide all that follow */
-		return wmk_error(err, "cannot write down the ids of events, nor undo half of it");
-	return wmk_error(err, "cannot write down the id of an event");
-}
-
-int wmk_state_id(struct wmk_state *state, struct wmk_session *session, uint64_t rings_id, uint32_t id, const struct wmk_event_class *event)
-{
-	struct state_entry *entry = entry_for(state, session);
-	struct state_id head = { 0, id, rings_id };
-	size_t need = 0;
-	int err = entry ? 0 : -ENOMEM;
-
-	if (err == 0 && rings_id > entry->last_rings)    /* rings that were made since: known before a program writes into them */
-		err = wmk_state_write(state, entry, session);
-	if (err == 0 && entry->ids < 0)
-		err = ids_open(state, entry);
-	if (err < 0)
-		return err;
-	wmk_event_encode(event, NULL, 0, &need);
-	uint8_t *record = need && need <= WMK_EVENT_MAX ? malloc(sizeof(head) + need) : NULL;
-	if (!record)
-		return wmk_error(-ENOMEM, "no memory to write down the id of an event");
-	head.len = (uint32_t)need;
-	memcpy(record, &head, sizeof(head));
-	long n = wmk_event_encode(event, record + sizeof(head), need, NULL);
-	err = n < 0 ? (int)n : id_append(entry, record, sizeof(head) + need);
-	free(record);
-	return err;
 }
 
 /* ── making and unmaking ─────────────────────────────────────────────────────────────────────────────── */

@@ -48,6 +48,7 @@ struct state_entry {
 	uint64_t number;
 	const struct wmk_session *session;       /* NULL: not restored yet. (Not its name: another may have that while this one ends) */
 	int ids;                         /* N.ids, to append to; -1: not open */
+	off_t ids_kept;                  /* bytes of it that were needed when it was tidied */
 	uint64_t last_rings;             /* the highest number that stands in N.json */
 	struct state_session *is;        /* in the arena */
 	struct wmk_arena arena;
@@ -81,8 +82,17 @@ int wmk_state_bytes_write(const struct wmk_state *state, const char *name, const
 int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text);
 /* Write N.json. Locked. */
 int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session);
+/* NULL with a cause chain. */
+struct state_entry *wmk_state_entry_for(struct wmk_state *state, const struct wmk_session *session);
 void wmk_state_say(const struct wmk_state *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void wmk_state_entry_free(struct state_entry *entry);
+
+/* ── state_ids.c ── */
+#define IDS_MAX (256u << 20)         /* bytes of N.ids */
+/* The record that stands at `at`: its length, head and all; 0: no whole one. */
+size_t wmk_state_id_at(const uint8_t *bytes, size_t len, size_t at, struct state_id *head);
+/* N.json has just been written: what is not of its rings may go. Locked. */
+void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, const struct state_session *is);
 
 /* ── state_identities.c ── */
 void wmk_state_identities_free(struct wmk_state *state);

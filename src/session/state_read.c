@@ -18,8 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define IDS_MAX (256u << 20)         /* bytes of N.ids */
-
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 long wmk_state_slurp(const struct wmk_state *state, const char *name, size_t max, uint8_t **bytes)
@@ -47,6 +45,28 @@ long wmk_state_slurp(const struct wmk_state *state, const char *name, size_t max
 	return len;
 }
 
+/* Of rings: not given again. */
+static void number_seen(struct state_entry *entry, uint64_t rings)
+{
+	if (rings > entry->last_rings && rings < UINT64_MAX / 2)
+		entry->last_rings = rings;
+}
+
+/* Also of rings that are gone: what stands there of them must not be taken for others'. */
+static void ids_seen(const struct wmk_state *state, struct state_entry *entry)
+{
+	char name[STATE_NAME];
+	uint8_t *bytes;
+	struct state_id head;
+
+	wmk_state_file(name, entry->number, "ids");
+	long len = wmk_state_slurp(state, name, IDS_MAX, &bytes);
+	for (size_t at = 0, size; len > 0 && (size = wmk_state_id_at(bytes, (size_t)len, at, &head)) != 0; at += size)
+		number_seen(entry, head.rings);
+	free(bytes);
+	wmk_error_clear();
+}
+
 static int entry_read(struct wmk_state *state, uint64_t number, struct state_entry **out)
 {
 	struct state_entry *entry = calloc(1, sizeof(*entry));
@@ -67,12 +87,9 @@ static int entry_read(struct wmk_state *state, uint64_t number, struct state_ent
 		wmk_state_entry_free(entry);
 		return err;
 	}
-	for (uint32_t i = 0; i < entry->is->rings.n; i++) {
-		const struct state_rings *rings = (const struct state_rings *)entry->is->rings.items + i;
-
-		if (rings->id > entry->last_rings && rings->id < UINT64_MAX / 2)
-			entry->last_rings = rings->id;
-	}
+	for (uint32_t i = 0; i < entry->is->rings.n; i++)
+		number_seen(entry, ((const struct state_rings *)entry->is->rings.items)[i].id);
+	ids_seen(state, entry);
 	*out = entry;
 	return 0;
 }
@@ -222,15 +239,9 @@ static bool superseded(const uint8_t *bytes, size_t len, const struct state_id *
 {
 	struct state_id next;
 
-	while (len >= sizeof(next)) {
-		memcpy(&next, bytes, sizeof(next));
-		if (next.len > WMK_EVENT_MAX || next.len > len - sizeof(next))
-			return false;
+	for (size_t at = 0, size; (size = wmk_state_id_at(bytes, len, at, &next)) != 0; at += size)
 		if (next.rings == head->rings)
 			return next.id == head->id;
-		bytes += sizeof(next) + next.len;
-		len -= sizeof(next) + next.len;
-	}
 	return false;
 }
 
@@ -239,7 +250,8 @@ static int ids_restore(struct wmk_state *state, struct state_entry *entry, struc
 {
 	char name[STATE_NAME];
 	uint8_t *bytes;
-	size_t at = 0;
+	size_t at = 0, size;
+	struct state_id head;
 	int err = 0;
 
 	wmk_state_file(name, entry->number, "ids");
@@ -248,14 +260,10 @@ static int ids_restore(struct wmk_state *state, struct state_entry *entry, struc
 		wmk_error_clear();
 		return 0;
 	}
-	while (len > 0 && (size_t)len - at >= sizeof(struct state_id)) {
-		struct state_id head;
-
-		memcpy(&head, bytes + at, sizeof(head));
-		if (head.len > WMK_EVENT_MAX || head.len > (size_t)len - at - sizeof(head))
-			break;
+	while (len > 0 && (size = wmk_state_id_at(bytes, (size_t)len, at, &head)) != 0) {
 		const uint8_t *event = bytes + at + sizeof(head);
-		at += sizeof(head) + head.len;
+
+		at += size;
 		int one = superseded(bytes + at, (size_t)len - at, &head) ? 0 : id_restore(session, &head, event);
 		if (one == -ENOENT)      /* of rings that are gone */
 			wmk_error_clear();

@@ -282,6 +282,64 @@ static void the_next_daemon_goes_on(void **state)
 	daemon_close();
 }
 
+static off_t size_of_ids(void)
+{
+	char path[128];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/state/1.ids", scene.dir);
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_size;
+}
+
+/* What was written of rings that are gone goes; what is needed is there for the next daemon, and more can follow. */
+static void ids_of_rings_that_are_gone(void **state)
+{
+	static const struct wmk_event_class gone = { .provider = "shop", .name = "gone", .kind = 1, .level = 6 };
+	struct program program;
+	uint32_t ids[2];
+
+	(void)state;
+	daemon_open(held);
+	struct wmk_session *session = session_make("long");
+
+	program_open(&program, scene.shards);
+	assert_int_equal(program_enabled(&program), 2);
+	memcpy(ids, program.ids, sizeof(ids));
+	program_close(&program);
+	const off_t needed = size_of_ids();
+
+	assert_true(needed > 0);
+	for (unsigned round = 0; round < 3; round++) {
+		assert_int_equal(wmk_session_lock(session), 0);
+		assert_int_equal(wmk_state_id(scene.state, session, 0, 0, &gone), 0);
+		assert_int_equal(wmk_state_changed(scene.state, session, false), 0);
+		assert_true(size_of_ids() > needed);             /* not for so little */
+		for (uint32_t i = 0; size_of_ids() < (512 << 10); i++)
+			assert_int_equal(wmk_state_id(scene.state, session, 0, i, &gone), 0);
+		assert_int_equal(wmk_state_changed(scene.state, session, false), 0);
+		assert_int_equal(size_of_ids(), needed);
+		/* what is written from then on is in the same file; the number is not given to other rings */
+		assert_int_equal(wmk_state_id(scene.state, session, 1000 + round, 0, &gone), 0);
+		assert_true(size_of_ids() > needed);
+		wmk_session_unlock(session);
+		wmk_session_put(session);
+		daemon_close();
+		daemon_open(held);
+		assert_int_equal(scene.restored, 1);
+		session = wmk_session_get(scene.tracing, getuid(), "long");
+		assert_non_null(session);
+		program_open(&program, scene.shards);
+		assert_int_equal(program_enabled(&program), 2);
+		assert_memory_equal(program.ids, ids, sizeof(ids));
+		program_close(&program);
+		assert_true(wmk_state_last_rings(scene.state) >= 1000 + round);
+	}
+	wmk_session_put(session);
+	daemon_close();
+	assert_int_equal(scene.said, 0);
+}
+
 /* Of both daemons nothing is left: the sessions are there, and wait for their rings. */
 static void what_nobody_holds_is_awaited(void **state)
 {
@@ -584,6 +642,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_next_daemon_goes_on, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(ids_of_rings_that_are_gone, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(what_nobody_holds_is_awaited, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(one_of_the_name_while_another_ends, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(half_an_id, scene_open, scene_close),
