@@ -294,6 +294,16 @@ static int open_checked(int fd, int is_reader, struct waymark_ring_set **set)
 	return map_set(fd, &o, is_reader, set);
 }
 
+int wmk_ring_set_uuid(int fd, uint8_t uuid[16])
+{
+	struct wmk_set_header h;
+
+	if (pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) || h.magic != WMK_RING_MAGIC)
+		return -EINVAL;
+	memcpy(uuid, h.uuid, sizeof(h.uuid));
+	return 0;
+}
+
 int waymark_ring_set_open(int fd, struct waymark_ring_set **set)
 {
 	return open_checked(fd, 0, set);

@@ -53,6 +53,8 @@ struct waymark_ring_set {
 	struct wmk_ring_view ring[];
 };
 
+/* By which a set is known that is mapped already, without mapping it again. 0; -EINVAL: `fd` is none. */
+int wmk_ring_set_uuid(int fd, uint8_t uuid[16]);
 /* Anonymous zero pages take the place of the mapping; the structure stays for a later open of the same shape. */
 void wmk_ring_set_retire(struct waymark_ring_set *set);
 /* Whether threads of this process wait for room where the creator asked for that (block_us). On in a new set. */

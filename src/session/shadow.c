@@ -278,18 +278,25 @@ static int event_end(struct app *app, const struct wmk_session_channel *channel,
 	return err;
 }
 
-/* The channel's rings for this program. 1: there are none, which is told with the session. */
-static int number_get(struct app *app, struct wmk_session_channel *channel, int *number)
+#define NO_RINGS (-2)
+
+/* The channel's rings for this program. NO_RINGS: there are none, which is told with the session. */
+static int number_get(struct app *app, struct wmk_session_channel *channel)
 {
 	struct rings *rings = wmk_rings_for(channel, app);
+	int number = rings ? channel_number(app, rings) : NO_RINGS;
 
-	*number = rings ? channel_number(app, rings) : find_returned(app, channel);
-	if (*number < 0 && rings)
-		wmk_session_worry(channel->session, *number, "a program does not record into a channel, or not with all contexts");
-	return *number < 0;
+	if (number < 0 && rings)
+		wmk_session_worry(channel->session, number, "a program does not record into a channel, or not with all contexts");
+	if (number < 0)
+		number = find_returned(app, channel);
+	return number < 0 ? NO_RINGS : number;
 }
 
-/* One event. *number is the channel's, or -1 as long as the application has not been told of it. */
+/*
+ * One event. *number is the channel's, or -1 as long as the application has not been told of it. Where it has no rings the next event would
+ * fare no better, and those that it has in earlier layouts stay; what is not wanted any more ends all the same.
+ */
 static int event_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, uint32_t n, int *number)
 {
 	struct wmk_session_channel *channel = session->channels[index];
@@ -300,11 +307,9 @@ static int event_apply(struct app *app, const struct wmk_session *session, const
 
 	if (!want)
 		return have || enabled_earlier(app, channel, n) ? event_end(app, channel, n) : 0;
-	if (have)
-		return 0;
-	if (*number < 0 && number_get(app, channel, number) != 0)
-		return 1;                /* the next event would fare no better, earlier ones stay */
-	return event_enable(app, (uint32_t)*number, n);
+	if (*number == -1)
+		*number = number_get(app, channel);
+	return have || *number == NO_RINGS ? 0 : event_enable(app, (uint32_t)*number, n);
 }
 
 /* Who dumped its loaded objects before somebody asked for that again does so again. */

@@ -95,24 +95,31 @@ static int channel_make(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 	return 0;
 }
 
+static int channel_open(struct wmk_conn *conn, const struct wmk_channel_msg *msg, int fd)
+{
+	struct waymark_ring_set *set;
+	int err = waymark_ring_set_open(fd, &set);
+
+	if (err < 0)
+		return wmk_error_add(err, "cannot map the rings of channel %u", msg->channel);
+	err = channel_make(conn, msg, set);
+	/* (it may have been used before, and stale recorders look at it: it is not unmapped) */
+	if (err < 0)
+		wmk_ring_set_retire(set);
+	return err;
+}
 
 int wmk_channel_take(struct wmk_conn *conn, const struct wmk_channel_msg *msg, int *fd)
 {
-	struct waymark_ring_set *set;
+	uint8_t uuid[16];
 	int err = *fd < 0 ? wmk_error(-EPROTO, "channel %u came without its rings", msg->channel) : channel_check(conn, msg);
 
 	if (err < 0)
 		return err;
-	err = waymark_ring_set_open(*fd, &set);
+	if (wmk_ring_set_uuid(*fd, uuid) < 0 || !channel_adopt(conn, msg, uuid))
+		err = channel_open(conn, msg, *fd);
 	if (err < 0)
-		return wmk_error_add(err, "cannot map the rings of channel %u", msg->channel);
-	/* (a set that is not wanted may have been used before, and stale recorders look at it: it is not unmapped) */
-	if (channel_adopt(conn, msg, waymark_ring_set_options(set)->uuid))
-		wmk_ring_set_retire(set);
-	else if ((err = channel_make(conn, msg, set)) < 0) {
-		wmk_ring_set_retire(set);
 		return err;
-	}
 	struct wmk_channel *channel = wmk_channel_find(conn, msg->channel);
 
 	channel->persist = conn->persist;

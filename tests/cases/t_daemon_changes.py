@@ -6,13 +6,14 @@ import contextlib
 import mmap
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of, rings_of, state  # noqa: E402
-from harness import PERCENT, WAYMARK, Skip, Trace, check, main  # noqa: E402
+from harness import FEATURES, PERCENT, WAYMARK, Skip, Trace, check, main  # noqa: E402
 from traces import metadata_text  # noqa: E402
 
 
@@ -95,6 +96,38 @@ def contexts_while_it_records(case):
         for r in trace.records('test:seq'):
             if 'vpid' in r.scopes:
                 check(r.scopes['vpid'] in (programs[0].pid, programs[1].pid, late.pid), 'vpid %s', r.scopes)
+
+
+def vm_size(pid):
+    with open('/proc/%d/status' % pid) as f:
+        return next(int(line.split()[1]) << 10 for line in f if line.startswith('VmSize:'))
+
+
+def contexts_for_a_program_without_room(case):
+    """A program that comes back, and has no address space for the rings of the new layout, goes on in those that it has."""
+    if 'sanitize' in FEATURES:
+        raise Skip('a sanitizer has all of the address space')
+    with World(case) as w:
+        program = w.obey()
+        w.begin('tight', 'test:*')
+        program('emit 5')
+        os.kill(program.pid, signal.SIGSTOP)
+        w.wait(lambda: state(program.pid) == 'T', 'the program to stand still')
+        os.kill(w.sessiond(), signal.SIGKILL)
+        w('add-context', '-s', 'tight', '-t', 'vpid')
+        room = vm_size(program.pid) + (8 << 20)
+        resource.prlimit(program.pid, resource.RLIMIT_AS, (room, room))
+        os.kill(program.pid, signal.SIGCONT)
+        w.wait_apps([program.pid])
+        program('emit 5')
+        late = w.obey()
+        late('emit 7')
+        late.end()
+        program.end()
+        _, trace, numbers = w.finish('tight', lost=0)
+        check(sorted(map(len, numbers.values())) == [7, 10], 'records: %s', {n: len(of) for n, of in numbers.items()})
+        for r in trace.records('test:seq'):
+            check(('vpid' in r.scopes) == (len(numbers[r.fields['writer']]) == 7), 'a record: %s, %s', r.fields, r.scopes)
 
 
 def contexts_of_one_process_and_stopped(case):
@@ -287,5 +320,5 @@ def regenerated(case):
 
 
 if __name__ == '__main__':
-    main([channels_and_events_while_it_records, contexts_while_it_records, contexts_of_one_process_and_stopped, cleared,
-          cleared_of_what_processes_left, ring_that_lies, saved_and_loaded, regenerated])
+    main([channels_and_events_while_it_records, contexts_while_it_records, contexts_for_a_program_without_room,
+          contexts_of_one_process_and_stopped, cleared, cleared_of_what_processes_left, ring_that_lies, saved_and_loaded, regenerated])

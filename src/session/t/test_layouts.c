@@ -200,6 +200,32 @@ static void test_declared_in_vain(void **state)
 	end_one(&w, s);
 }
 
+/* No rings of the new layout: what is wanted stays where it is, and what is not wanted any more ends. */
+static void test_ended_without_rings(void **state)
+{
+	struct wmk_session_channel *one;
+	struct world w;
+	struct wmk_session *s = begin_one(&w, 0, &one);
+
+	(void)state;
+	proc_start(0, 1, WORLD_ALL);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	w.refuse = -EMFILE;
+	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x407);
+	world_locked(s, assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "shop:paid" }), 0);
+		     assert_int_equal(wmk_session_rule_disable(one, "shop:*"), 1));
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x401);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 0);
+	w.refuse = 0;
+	world_update(&w, s);
+	assert_int_equal(proc_enabled(1, 0), 0x401);
+	assert_int_equal(proc_channel(1, 0)->n_contexts, 1);
+	end_one(&w, s);
+}
+
 /* Rings of another layout are counted with the rest: what cannot have them is refused, and is as it was. */
 static void test_layout_without_room(void **state)
 {
@@ -226,6 +252,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_unmoved, procs_kill),
 		cmocka_unit_test_teardown(test_layouts_many, procs_kill),
 		cmocka_unit_test_teardown(test_declared_in_vain, procs_kill),
+		cmocka_unit_test_teardown(test_ended_without_rings, procs_kill),
 		cmocka_unit_test_teardown(test_layout_without_room, procs_kill),
 	};
 
