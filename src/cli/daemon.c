@@ -12,6 +12,7 @@
 #include "cli/daemon.h"
 
 #define UNANSWERED_MAX 8
+#define HERE_MS 2000                 /* to come in, and then to be answered: a daemon that can be done without */
 
 /* The library's sentences become our chain: innermost first, as they were said. */
 static int take_error(int err)
@@ -54,6 +55,7 @@ int wmk_daemon_open(struct wmk_daemon *daemon, const struct wmk_cli_common *args
 	struct waymark_ctl_connect_options options = {
 		.size = sizeof(options),
 		.start = wmk_cli_no_sessiond || need == WMK_DAEMON_RUNNING ? WAYMARK_CTL_START_NEVER : WAYMARK_CTL_START_IF_NONE,
+		.timeout_ms = need == WMK_DAEMON_RUNNING ? HERE_MS : 0,
 	};
 	int err;
 

@@ -30,7 +30,7 @@ struct wmk_daemon {
 enum wmk_daemon_need {
 	WMK_DAEMON_ANY,                          /* the session that is named, if one is */
 	WMK_DAEMON_SESSION,                      /* else the current one; there must be one */
-	WMK_DAEMON_RUNNING,                      /* as ANY, but none is started */
+	WMK_DAEMON_RUNNING,                      /* as ANY, but none is started; one that hangs is not waited for long */
 };
 
 /* Connect; a daemon is started when none runs, unless -n was given. In any case followed by wmk_daemon_close(). */

@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of, rings_of, state  # noqa: E402
-from harness import WAYMARK, check, main  # noqa: E402
+from harness import WAYMARK, Trace, check, check_sequences, main  # noqa: E402
 
 
 def kill(pid):
@@ -271,7 +271,22 @@ def a_consumer_that_hangs_while_programs_begin(case):
         check([len(n) for n in numbers_of(trace).values()] == [100] * 5, 'in the trace: %s', numbers_of(trace))
 
 
+def record_beside_a_daemon_that_hangs(case):
+    """`waymark record` does without it, and says so."""
+    with World(case) as w:
+        daemon = w.sessiond()
+        os.kill(daemon, signal.SIGSTOP)
+        try:
+            done = w('record', '--json', '-o', case.path('trace'), '--', case.program('procs'), 'leaf', '100', timeout=20)
+        finally:
+            os.kill(daemon, signal.SIGCONT)
+        done.says('session daemon is not used', 'has not answered')
+        check(not done.json['session'], 'it was recorded by %s', done.json['session'])
+        check(sum(map(len, check_sequences(Trace(case.path('trace')), case.board).values())) >= 100, 'not all is in the trace')
+        check(w.sessiond() == daemon, 'another daemon was started')
+
+
 if __name__ == '__main__':
     main([different_events_contexts_and_modes, stop_and_start_again, rings_of_each_process, narrowed_to_a_process,
           narrowed_to_an_executable, a_follower_whose_ancestors_have_ended, tracked, a_consumer_that_hangs,
-          a_consumer_that_hangs_while_programs_begin])
+          a_consumer_that_hangs_while_programs_begin, record_beside_a_daemon_that_hangs])
