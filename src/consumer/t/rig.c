@@ -5,6 +5,7 @@
 #include "rig.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -107,13 +108,16 @@ uint64_t rig_record(struct rig *rig, uint64_t writer, uint64_t from, uint64_t to
 struct job {
 	struct rig *rig;
 	uint64_t writer, each, done;
+	pthread_barrier_t *all;
 };
 
 static void *record_job(void *arg)
 {
 	struct job *job = arg;
 
+	job->rig->begun++;
 	job->done = rig_record(job->rig, job->writer, 0, job->each);
+	pthread_barrier_wait(job->all);
 	return NULL;
 }
 
@@ -121,18 +125,31 @@ uint64_t rig_record_threads(struct rig *rig, unsigned n, uint64_t each)
 {
 	struct job jobs[RIG_WRITERS];
 	pthread_t threads[RIG_WRITERS];
+	pthread_barrier_t all;
 	uint64_t done = 0;
 
 	assert_true(n <= RIG_WRITERS);
+	assert_int_equal(pthread_barrier_init(&all, NULL, n), 0);
+	rig->begun = 0;
 	for (unsigned i = 0; i < n; i++) {
-		jobs[i] = (struct job){ rig, i, each, 0 };
+		jobs[i] = (struct job){ rig, i, each, 0, &all };
 		assert_int_equal(pthread_create(&threads[i], NULL, record_job, &jobs[i]), 0);
 	}
+	rig->begun++;
 	for (unsigned i = 0; i < n; i++) {
 		pthread_join(threads[i], NULL);
 		done += jobs[i].done;
 	}
+	pthread_barrier_destroy(&all);
 	return done;
+}
+
+void rig_begun(const struct rig *rig, unsigned n)
+{
+	const struct timespec pause = { .tv_nsec = 100000 };
+
+	while (rig->begun <= n)
+		nanosleep(&pause, NULL);
 }
 
 static void see(void *arg, uint32_t id, uint64_t ts, const uint8_t *payload)
@@ -228,6 +245,7 @@ static void *beat(void *arg)
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	struct rig_heart *heart = arg;
 
+	heart->begun = true;
 	for (; !heart->ended; nanosleep(&pause, NULL))
 		waymark_ring_set_heartbeat(heart->set);
 	return NULL;
@@ -236,8 +254,10 @@ static void *beat(void *arg)
 void rig_heart_begin(struct rig_heart *heart, struct waymark_ring_set *set)
 {
 	heart->set = set;
-	heart->ended = false;
+	heart->begun = heart->ended = false;
 	assert_int_equal(pthread_create(&heart->thread, NULL, beat, heart), 0);
+	while (!heart->begun)
+		sched_yield();
 }
 
 void rig_heart_end(struct rig_heart *heart)

@@ -31,6 +31,7 @@ struct rig {
 	uint64_t *seen[RIG_WRITERS];               /* bit for each number */
 	uint64_t next[RIG_WRITERS], count[RIG_WRITERS];
 	uint64_t max;
+	_Atomic unsigned begun;                    /* threads of rig_record_threads(); one more when all have been made */
 };
 
 struct rig_shape {
@@ -48,8 +49,13 @@ int rig_stop(struct rig *rig);
 void rig_close(struct rig *rig);
 /* Record numbers from..to-1 of `writer`; returns how many were not lost. */
 uint64_t rig_record(struct rig *rig, uint64_t writer, uint64_t from, uint64_t to);
-/* The same in `n` threads, writers 0..n-1; returns the sum. */
+/*
+ * The same in `n` threads, writers 0..n-1; returns the sum. None ends before all have recorded: between rig_begun() and the end of all no thread
+ * of these is in an allocator, so that fork() may come at any time, also of sanitizers, whose children would inherit its locks.
+ */
 uint64_t rig_record_threads(struct rig *rig, unsigned n, uint64_t each);
+/* Waits for that. */
+void rig_begun(const struct rig *rig, unsigned n);
 /*
  * Read everything back: each number of each writer at most once, indexes true, statistics true. `max`: numbers of a
  * writer.
@@ -70,7 +76,7 @@ uint64_t rig_rounds(uint64_t all);
 struct rig_heart {
 	struct waymark_ring_set *set;
 	pthread_t thread;
-	_Atomic bool ended;
+	_Atomic bool begun, ended;
 };
 void rig_heart_begin(struct rig_heart *heart, struct waymark_ring_set *set);
 void rig_heart_end(struct rig_heart *heart);

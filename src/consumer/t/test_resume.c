@@ -219,10 +219,11 @@ static void kill_consumers(const struct rig_shape *shape, unsigned rounds, uint6
 		assert_true(pid >= 0);
 		if (pid == 0)
 			consume_and_die(&rig, i == 0, i % (DEATHS + 1), chance ? UINT64_MAX : i * 7 % writes);
-		/* Behind the first fork: a thread of ours must not be in the allocator at that time, nor begin (a sanitizer's allocates then). */
+		/* Behind the first fork and before the next: no thread of ours may be in the allocator at that time. */
 		if (i == 0) {
 			rig_heart_begin(&heart, rig.set);
 			assert_int_equal(pthread_create(&thread, NULL, record_all, &load), 0);
+			rig_begun(&rig, WRITERS);
 		}
 		assert_true(wait_for_death(pid, chance ? 1000000 + i * 97003 % 9000000 : PATIENCE_NS, &load));
 	}
