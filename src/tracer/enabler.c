@@ -72,8 +72,8 @@ static void choose_path(struct waymark_enabler *e, struct wmk_event *event, cons
 	bool tail = fits && event->tail != WMK_OP_RUN && staged + 4 <= WMK_RING_FAST_LEN;
 
 	fits = fits && event->plain && staged - 1 < WMK_RING_FAST_LEN;
-	/* (T7) release: the set comes before; pairs with waymark_record()'s acquire */
-	__atomic_store_n(&e->plain, fits && channel->n_contexts == 0 ? event : NULL, __ATOMIC_RELEASE);
+	/* (T7) release: the set comes before; pairs with waymark_record()'s acquire. Never NULL, which a descriptor's event is at exit. */
+	__atomic_store_n(&e->plain, fits && channel->n_contexts == 0 ? (void *)event : (void *)e, __ATOMIC_RELEASE);
 	wmk_propose(e->stamp_key, fits || tail ? channel->stamp_key : 0);
 	wmk_propose(e->stamp_words, fits || tail ? channel->stamp_words : 0);
 	wmk_propose(e->run_words, fits || tail ? (uint8_t)((event->run_bytes + 7) / 8) : 0);

@@ -165,7 +165,7 @@ struct wmk_channel {
  */
 struct waymark_enabler {
 	uint64_t gen;
-	void *plain;                    /* the event if it is recorded by the straight path, else NULL */
+	void *plain;                    /* the event if it is recorded by the straight path, else this enabler: no event at all */
 	struct waymark_ring_set *set;
 	uint32_t id;
 	uint32_t run_bytes;             /* as the event's */

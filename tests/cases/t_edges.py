@@ -114,6 +114,11 @@ def text_cannot_be_written(case):
 
 
 @limit(60)
+def recorded_while_it_is_taken(case):
+    """At exit() an event's descriptor loses its chain, then its event; a thread in between must not take one nothing for the other."""
+    case.record([case.program('lives'), 'taken']).ok()
+
+
 def threads_cancelled(case):
     result = case.record([case.program('lives'), 'cancel', str(rounds(2000))]).ok()
     check(marks(result)['cancelled'] == 1, 'recorded: %s', marks(result))
@@ -204,7 +209,7 @@ def set_id_program_takes_nothing_from_the_environment(case):
 
 if __name__ == '__main__':
     sanitized = 'sanitize' in FEATURES
-    main([clock_plugin, other_clock_is_refused, bad_clock_is_said, libraries_come_and_go, threads_cancelled,
+    main([clock_plugin, other_clock_is_refused, bad_clock_is_said, libraries_come_and_go, recorded_while_it_is_taken, threads_cancelled,
           preloaded_library, ids_set_by_threads, sudden_ends, double_fork, forks_of_a_busy_program]
          + ([] if sanitized else [text_written_by_mprotect, text_cannot_be_written,
                                   set_id_program_takes_nothing_from_the_environment]))

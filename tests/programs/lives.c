@@ -9,6 +9,7 @@
  *     lives daemon FILE   daemon(); the daemon records, then writes FILE
  *     lives forks N       N forks one after the other, from a process with threads that record
  *     lives library PATH N    loads and unloads the library N times
+ *     lives taken         records an event of which a library's end has taken half: its descriptor has a chain and no event any more
  *     lives nomem         executes itself where /proc is empty; needs root
  *     lives nowhere       the same, and mprotect() refuses memory that is writable and executable
  */
@@ -27,9 +28,11 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <waymark/runtime.h>
 #include <waymark/trace.h>
 
 static _Atomic int stop;
@@ -170,6 +173,44 @@ static int do_forks(int n)
 	return 0;
 }
 
+static struct waymark_desc *taken;
+
+static void take_rest(int signal)
+{
+	(void)signal;
+	__atomic_store_n(&taken->chain, NULL, __ATOMIC_RELEASE);
+}
+
+/* What a thread sees that has loaded the chain when another one is in exit(): here for as long as the alarm takes. */
+static int do_taken(void)
+{
+	static const struct waymark_field fields[] = { { .type = WAYMARK_T_STRING, .name = "text", .flags = WAYMARK_F_NAMED } };
+	static const struct waymark_schema schema = {
+		.size = sizeof(schema), .provider = "edge", .name = "taken", .level = WAYMARK_LEVEL_INFO, .fields = fields, .n_fields = 1,
+	};
+	const struct itimerval soon = { .it_value = { .tv_usec = 50000 } };
+	const struct waymark_ref ref = { "text", SIZE_MAX };
+	struct waymark_event *event = waymark_event_register(&schema);
+
+	while (event && !waymark_event_enabled(event))
+		usleep(1000);
+	if (!event)
+		return 3;
+	/* the straight path is taken where the CPU's ring is open */
+	cpu_set_t here;
+
+	CPU_ZERO(&here);
+	CPU_SET((unsigned)sched_getcpu(), &here);
+	sched_setaffinity(0, sizeof(here), &here);
+	mark("before");
+	taken = (struct waymark_desc *)(void *)event;           /* its first member */
+	signal(SIGALRM, take_rest);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	__atomic_store_n(&taken->event, NULL, __ATOMIC_RELEASE);
+	waymark_record(taken, NULL, &ref, NULL);
+	_exit(0);                        /* the library's own tables do not fit any more */
+}
+
 /* In a mount namespace of its own: nothing in /proc. */
 static int hide_proc(void)
 {
@@ -234,6 +275,8 @@ int main(int argc, char **argv)
 		return do_forks(atoi(how));
 	if (!strcmp(what, "library") && argc > 3)
 		return do_library(how, atoi(argv[3]));
+	if (!strcmp(what, "taken"))
+		return do_taken();
 	if (!strcmp(what, "nowhere") || !strcmp(what, "nomem"))
 		return do_refused(!strcmp(what, "nowhere"), argv[0]);
 	mark("again");
