@@ -117,7 +117,7 @@ static int first_packet(const struct wmk_store_stream *stream, uint64_t number, 
 	int fd;
 
 	wmk_store_file_name(stream, number, name);
-	fd = openat(stream->store->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(stream->store->dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	len = pread(fd, room, sizeof(room), 0);

@@ -194,8 +194,9 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 
 	if (how == STREAMS)
 		return 0;
+	/* O_NONBLOCK: the directory may be another user's, who could put a FIFO there for us to wait at */
 	store->metadata = openat(store->dir, "metadata",
-				 O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (fresh ? O_CREAT | O_EXCL : 0), 0600);
+				 O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | (fresh ? O_CREAT | O_EXCL : 0), 0600);
 	if (store->metadata < 0 || fstat(store->metadata, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))

@@ -338,6 +338,8 @@ static int check_ours(struct wmk_store_stream *stream, const uint8_t uuid[16], u
 
 	if (fstat(stream->fd, &st) < 0)
 		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
 	*file_len = (uint64_t)st.st_size;
 	if (*file_len < sizeof(room))
 		return 0;

@@ -340,6 +340,41 @@ static void test_direct(void **state)
 	wmk_store_close(store);
 }
 
+/* A FIFO where a file was: whoever waited there would wait for as long as its owner likes. */
+static void test_fifos(void **state)
+{
+	static const char metadata[] = "t/ust/uid/1/64-bit/metadata", first[] = "t/ust/uid/1/64-bit/app_0_0";
+	const struct wmk_store_limits rotating = { .size = 4096, .count = 2 };
+	struct wmk_store_stream *stream;
+	struct wmk_ctf_packet last;
+	struct wmk_store *store = create();
+
+	(void)state;
+	assert_int_equal(wmk_store_stream_create(store, "app_0", &rotating, &stream), 0);
+	wmk_store_stream_close(stream);
+	alarm(20);
+	for (int with_reader = 0; with_reader < 2; with_reader++) {
+		assert_int_equal(unlink(in_dir(first)), 0);
+		assert_int_equal(mkfifo(in_dir(first), 0600), 0);
+		int reader = with_reader ? open(in_dir(first), O_RDWR | O_CLOEXEC) : -1;
+
+		assert_true(wmk_store_stream_open(store, "app_0", &rotating, uuid, &stream, &last) < 0);
+		wmk_error_clear();
+		close(reader);
+	}
+	wmk_store_close(store);
+	assert_int_equal(unlink(in_dir(metadata)), 0);
+	assert_int_equal(mkfifo(in_dir(metadata), 0600), 0);
+	for (int with_reader = 0; with_reader < 2; with_reader++) {
+		int reader = with_reader ? open(in_dir(metadata), O_RDWR | O_CLOEXEC) : -1;
+
+		assert_true(wmk_store_open(in_dir("t"), "ust/uid/1/64-bit", &store) < 0);
+		wmk_error_clear();
+		close(reader);
+	}
+	alarm(0);
+}
+
 /* Another trace's packets are not ours to continue. */
 static void test_open_foreign(void **state)
 {
@@ -548,6 +583,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_torn_tail, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_direct, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_open_foreign, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fifos, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_several_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_add, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rights, setup, teardown),
