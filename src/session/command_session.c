@@ -332,8 +332,10 @@ int wmk_command_clear(struct call *call)
 	if (err < 0)
 		return err;
 	err = wmk_session_clear(session);
-	if (err == 0)
+	if (err == 0) {
+		wmk_call_changed(call, session);         /* it may have been full */
 		err = wmk_call_describe(call, session);
+	}
 	wmk_call_leave(session);
 	return err;
 }

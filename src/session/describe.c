@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define FILE_SHOWN 1000u             /* the last bytes of a source file's path */
+
 static int channel_describe(const struct wmk_session_channel *channel, struct wmk_ctl_channel *is, struct wmk_arena *arena)
 {
 	int err = wmk_object_copy(&wmk_ctl_channel_object, &channel->is, is, arena);
@@ -125,9 +127,13 @@ static int event_describe(const struct app *app, uint32_t number, const char *pa
 	made = wmk_arena_append(arena, &is->events, sizeof(*made));
 	if (!made)
 		return -ENOMEM;
+	/* One long path must not keep a list from whoever asks for it. */
+	const char *file = event->file ? event->file : "";
+	const size_t len = strlen(file);
+
 	made->provider = wmk_arena_text(arena, event->provider);
 	made->name = wmk_arena_text(arena, event->name);
-	made->file = wmk_arena_text(arena, event->file ? event->file : "");
+	made->file = wmk_arena_text(arena, len > FILE_SHOWN ? file + len - FILE_SHOWN : file);
 	made->kind = event->kind;
 	made->level = event->level;
 	made->line = event->line;

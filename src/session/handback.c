@@ -31,8 +31,8 @@ int wmk_trace_ready(struct trace *trace)
 		trace->outlet = NULL;
 		return err;
 	}
-	/* Where it cannot be, it is as the daemon before left it. */
-	if (trace->session->tracing->options.outlet->metadata_replace && wmk_trace_again(trace) < 0)
+	/* Where it cannot be, it is as the daemon before left it. (While a session is restored its ids are not known yet: it is done at the end.) */
+	if (!trace->session->tracing->restoring && trace->session->tracing->options.outlet->metadata_replace && wmk_trace_again(trace) < 0)
 		wmk_error_clear();
 	return 0;
 }

@@ -300,6 +300,7 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 	const struct wmk_ctl_session as = { .created = is->created, .active = is->active, .started = is->started, .full = is->full,
 					   .trackers = is->trackers };
 	struct wmk_session *session;
+	char words[400];
 	int err = is->uid >= UINT32_MAX || is->gid >= UINT32_MAX ? wmk_error(-EINVAL, "its owner is nobody") :
 		  wmk_session_restore(tracing, &options, &as, &session);
 
@@ -311,10 +312,12 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 	if (err == 0)
 		err = ids_restore(state, entry, session);
 	entry->session = session;
-	if (err == 0)
-		err = wmk_state_write(state, entry, session);
+	/* What cannot be written anew stands there as it was, and the session goes on. */
+	if (err == 0 && wmk_state_write(state, entry, session) < 0) {
+		wmk_state_say(state, "session %.100s goes on, but is not written down: %s", is->name, wmk_error_text(words, sizeof(words)));
+		wmk_error_clear();
+	}
 	if (err < 0) {
-		char words[400];
 
 		wmk_error_text(words, sizeof(words));
 		give_up(tracing, session);
