@@ -72,7 +72,7 @@ struct waymark_ctl_connect_options {
 	uint32_t start;              /* enum waymark_ctl_start */
 	/* The daemon's program. NULL: $WAYMARK_SESSIOND, else `waymark-sessiond` beside the running executable, else the one in PATH. */
 	const char *program;
-	/* For connecting, and for each request; 0: 30000, -1: for ever. Longer than the daemon's own deadlines, which are 10 s at most. */
+	/* For connecting, and for each request; 0: 30000, -1: for ever. A `stop` or `destroy` that waits for a slow disk may take longer: it goes on when nobody waits any more. */
 	int timeout_ms;
 };
 

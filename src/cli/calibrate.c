@@ -82,11 +82,11 @@ static void take_line(struct results *results, char *line, const char *context)
 static int start(const struct results *results, const char *context, pid_t *pid)
 {
 	char exe[] = "/proc/self/exe", trace[sizeof(results->dir) + 8], program[PATH_MAX], words[48];
-	char *argv[20] = { (char []){ "waymark" }, (char []){ "record" }, (char []){ "--json" }, (char []){ "--overwrite" },
+	char *argv[20] = { (char []){ "waymark" }, (char []){ "record" }, (char []){ "--json" }, (char []){ "--private" }, (char []){ "--overwrite" },
 			   (char []){ "--subbuf-size=256k" }, (char []){ "--num-subbuf=4" }, (char []){ "-ecalibrate:record_*" },
 			   (char []){ "-o" }, trace };
 	posix_spawn_file_actions_t actions;
-	int out[2], n = 9, err;
+	int out[2], n = 10, err;
 
 	snprintf(trace, sizeof(trace), "%s/trace", results->dir);
 	snprintf(program, sizeof(program), "%s", results->program);

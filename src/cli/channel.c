@@ -197,8 +197,10 @@ static const char *const enable_details[] = {
 	"with --buffers-pid, processes) whose programs record. A channel that is for one process (--pid without --follow) has buffers "
 	"and a trace of that process's own, and they end with it.",
 	"When all of a CPU's sub-buffers are full, new records are lost and counted (--discard); or the program waits "
-	"(--blocking-timeout); or the oldest records are given up (--overwrite), so that the buffers hold what happened last: a flight "
-	"recorder.",
+	"(--blocking-timeout), if it was started with WAYMARK_ALLOW_BLOCKING=1 in its environment; or the oldest records are given up "
+	"(--overwrite), so that the buffers hold what happened last: a flight recorder. What they hold is written when the session is stopped "
+	"or destroyed.",
+	"An event is recorded into one channel of a session: the first, in the order in which they were made, that has a rule for it.",
 	NULL
 };
 
@@ -209,7 +211,7 @@ static const struct wmk_cli_option enable_options[] = {
 	{ 0, "discard", NULL, "Lose new records when the buffers are full. The default.", set_discard, false },
 	{ 0, "overwrite", NULL, "Give up the oldest records when the buffers are full.", set_overwrite, false },
 	{ 0, "blocking-timeout", "USEC", "With --discard: a program waits so many microseconds for room before a record is lost; inf: "
-	  "for ever.",
+	  "for ever. Programs without WAYMARK_ALLOW_BLOCKING=1 in their environment do not wait.",
 	  set_blocking_timeout, false },
 	{ 0, "subbuf-size", "SIZE", "Bytes of a sub-buffer, with k, M or G; rounded up to a power of two. The default is 1M.",
 	  set_subbuf_size, false },

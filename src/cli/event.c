@@ -62,6 +62,9 @@ int wmk_event_arguments(struct wmk_event_args *args, char **rest, int n_rest)
 		err = wmk_cli_words_add(&args->patterns, rest[i]);
 	if (err < 0)
 		return err;
+	for (unsigned i = 0; i < args->patterns.n; i++)
+		if (args->patterns.items[i][0] == '!')
+			return wmk_error(-EINVAL, "what is to be left out is named with --exclude, not with '!': %.100s", args->patterns.items[i]);
 	if (args->all && n_rest)
 		return wmk_error(-EINVAL, "--all and names of events do not go together");
 	if (!args->all && !n_rest)
@@ -215,7 +218,8 @@ static int run_disable(void *data, char **rest, int n_rest)
 
 static const char *const disable_details[] = {
 	"Takes back what `waymark enable-event` said: patterns are written as they were enabled, and end as a whole, whatever their "
-	"exclusions and levels. To leave out some of the events of a pattern, enable it anew with --exclude.",
+	"exclusions and levels. To leave out some of the events of a pattern, disable it, then enable it anew with "
+	"--exclude: rules add up.",
 	NULL
 };
 

@@ -49,9 +49,15 @@ static void environment(FILE *out)
 	static const struct { const char *name, *text; } variables[] = {
 		{ "NO_COLOR", "When set and not empty, nothing is coloured." },
 		{ "WAYMARK_HOME", "In place of the home directory: where .waymark/session keeps which session is the current one, and "
-		  "where traces go by default." },
+		  "waymark-traces, where traces of sessions go by default." },
 		{ "WAYMARK_RUNDIR", "In place of the directory where the session daemon's sockets are." },
+		{ "WAYMARK_SESSIOND", "The session daemon to start when none runs, in place of the one beside waymark or in PATH." },
 		{ "WAYMARK_TRACE_DIR", "Where `waymark record` puts traces by default, in place of ~/waymark-traces." },
+		{ "WAYMARK_ALLOW_BLOCKING", "Of a traced program: when set and not 0, its threads wait for room where a channel has a "
+		  "--blocking-timeout." },
+		{ "WAYMARK_DISABLE", "Of a traced program: when set and not 0, it is not traced." },
+		{ "WAYMARK_REGISTER_TIMEOUT", "Of a traced program: how many milliseconds it waits for the session daemon's answer before main(); "
+		  "3000 by default." },
 	};
 
 	fputs(".SH ENVIRONMENT\n", out);

@@ -148,7 +148,7 @@ static const char *const track_details[] = {
 	"whose programs are recorded, `untrack` takes from it. Of each kind (processes, users, groups) the first `track` makes such a "
 	"list, and who is in none of a list is not recorded; `track --pid --all` ends the list again. `untrack --pid --all` makes it "
 	"empty: then none is recorded.",
-	"The number of a process is the one that the daemon sees. A process ends to be in the list when it ends.",
+	"The number of a process is the one that the daemon sees. It stays in the list until it is untracked.",
 	NULL
 };
 

@@ -271,6 +271,44 @@ def a_consumer_that_hangs_while_programs_begin(case):
         check([len(n) for n in numbers_of(trace).values()] == [100] * 5, 'in the trace: %s', numbers_of(trace))
 
 
+SMALL = ['--subbuf-size', '4k', '--num-subbuf', '2', '--blocking-timeout', 'inf']
+
+
+def programs_that_may_be_held_up(case):
+    """Nobody reads rings that hold a hundred records: a program that may be held up waits for that, and loses nothing."""
+    with World(case) as w:
+        w.begin('waits', 'test:*', channel=SMALL)
+        program = w.obey(env={'WAYMARK_ALLOW_BLOCKING': '1'})
+        consumer = w.consumerd()
+        os.kill(consumer, signal.SIGSTOP)
+        try:
+            program.tell('emit 5000')
+            w.wait(lambda: any(begun > 50 for begun, _ in case.board.read().values()), 'the rings to be full')
+            check(not any(begun == 5000 for begun, _ in case.board.read().values()), 'nobody was held up')
+        finally:
+            os.kill(consumer, signal.SIGCONT)
+        check(program.answer() == 'ok', 'the program did not go on')
+        program.end()
+        numbers = w.finish('waits', lost=0)[2]
+        check([len(n) for n in numbers.values()] == [5000], 'in the trace: %s', {n: len(of) for n, of in numbers.items()})
+
+
+def programs_that_may_not_be_held_up(case):
+    """The same channel, and a program whose environment does not say so: it does not wait, and what it loses is counted."""
+    with World(case) as w:
+        w.begin('goes_on', 'test:*', channel=SMALL)
+        program = w.obey()
+        consumer = w.consumerd()
+        os.kill(consumer, signal.SIGSTOP)
+        try:
+            program('emit 5000')
+        finally:
+            os.kill(consumer, signal.SIGCONT)
+        program.end()
+        is_now = w.finish('goes_on')[0]
+        check(is_now['counts']['lost'] > 0, 'nothing was lost')
+
+
 def record_beside_a_daemon_that_hangs(case):
     """`waymark record` does without it, and says so."""
     with World(case) as w:
@@ -289,4 +327,5 @@ def record_beside_a_daemon_that_hangs(case):
 if __name__ == '__main__':
     main([different_events_contexts_and_modes, stop_and_start_again, rings_of_each_process, narrowed_to_a_process,
           narrowed_to_an_executable, a_follower_whose_ancestors_have_ended, tracked, a_consumer_that_hangs,
-          a_consumer_that_hangs_while_programs_begin, record_beside_a_daemon_that_hangs])
+          a_consumer_that_hangs_while_programs_begin, programs_that_may_be_held_up, programs_that_may_not_be_held_up,
+          record_beside_a_daemon_that_hangs])
