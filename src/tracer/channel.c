@@ -10,6 +10,9 @@
 #include "tracer/channel.h"
 #include "tracer/clock.h"
 
+#define LOOK_MIN_MS 1
+#define LOOK_MAX_MS 100
+#define LOOKS_IN_VAIN 8u
 #define CHANNELS_MAX 64u        /* of a connection, and of what is kept of a place */
 
 struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t number)
@@ -116,7 +119,8 @@ int wmk_channel_take(struct wmk_conn *conn, const struct wmk_channel_msg *msg, i
 
 	if (err < 0)
 		return err;
-	if (wmk_ring_set_uuid(*fd, uuid) < 0 || !channel_adopt(conn, msg, uuid))
+	/* (who has none of before asks for nothing) */
+	if (!wmk_channels_orphaned(conn->place) || wmk_ring_set_uuid(*fd, uuid) < 0 || !channel_adopt(conn, msg, uuid))
 		err = channel_open(conn, msg, *fd);
 	if (err < 0)
 		return err;
@@ -237,4 +241,46 @@ bool wmk_channels_leave_private(void)
 	if (any)
 		wmk_patch_flush();
 	return any;
+}
+
+/* ── looking ahead ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool records_any(void)
+{
+	const struct wmk_channel *channel = wmk_tracer.channels;
+
+	while (channel && !channel->enabled)
+		channel = channel->next;
+	return channel != NULL;
+}
+
+int wmk_channels_look(int period)
+{
+	static unsigned in_vain;        /* rare looks, one after the other, that found nothing new */
+	uint64_t filled = 0, room = 0;
+
+	if (!records_any())
+		return -1;
+	if (period < 0) {
+		in_vain = 0;
+		return LOOK_MIN_MS;
+	}
+	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next) {
+		if (!channel->enabled)
+			continue;
+		wmk_ring_set_map_ahead(channel->set);
+		uint64_t position = wmk_channel_position(channel);
+
+		filled = position - channel->looked > filled ? position - channel->looked : filled;
+		room = waymark_ring_set_options(channel->set)->subbuf_size;
+		channel->looked = position;
+	}
+	in_vain = filled || period < LOOK_MAX_MS ? 0 : in_vain + 1;
+	if (in_vain > LOOKS_IN_VAIN)
+		return -1;
+	if (filled > room / 2)
+		period /= 2;
+	else if (filled < room / 8)
+		period *= 2;
+	return period < LOOK_MIN_MS ? LOOK_MIN_MS : period > LOOK_MAX_MS ? LOOK_MAX_MS : period;
 }

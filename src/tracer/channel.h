@@ -37,4 +37,12 @@ bool wmk_channels_any_private(void);
 /* In the child of a fork: what is its parent's alone is left. True: there was such a channel. */
 bool wmk_channels_leave_private(void);
 
+/*
+ * One look at the rings: map what comes next. Looks more often while they fill, less while nothing comes, and after some looks in vain not
+ * any more: a program that does nothing is not to wake. Where it begins again after that, it faults pages in by itself, each once. Returns how
+ * long until the next look, in ms; -1: no look is needed until something else wakes us. The first (`period` -1) comes a moment after what made
+ * it worth it: a program that ends at once does without. The helper's; lock held.
+ */
+int wmk_channels_look(int period);
+
 #endif

@@ -40,9 +40,6 @@
 
 #define WAKE_SIGNAL 32
 #define STACK_BYTES (128u * 1024)
-#define LOOK_MIN_MS 1
-#define LOOK_MAX_MS 100
-#define LOOKS_IN_VAIN 8u
 #define RECLAIM_MS 5
 #define NAP_MS 20
 
@@ -61,7 +58,6 @@ static struct {
 	_Atomic(uint32_t) word; /* a futex: counts what it has to hear */
 	uint32_t heard;         /* its value before this turn */
 	uint32_t tried;         /* wmk_tracer.changes when the places were tried: later ones are for the next turn */
-	unsigned in_vain;       /* rare looks at the rings, one after the other, that found nothing new */
 	_Atomic(uint32_t) done; /* a futex: the batch for which all controllers have answered */
 	_Atomic(uint32_t) late; /* a constructor has waited in vain for so many ms, and the program recorded on */
 	_Atomic(uint32_t) waiting; /* threads in wmk_helper_wait() */
@@ -132,51 +128,6 @@ static bool private_descriptors(void)
 			close(fd);
 	}
 	return open("/dev/null", O_RDWR | O_CLOEXEC) == 0 && fcntl(0, F_DUPFD_CLOEXEC, 1) == 1 && fcntl(0, F_DUPFD_CLOEXEC, 2) == 2;
-}
-
-static bool records_any(void)
-{
-	const struct wmk_channel *channel = wmk_tracer.channels;
-
-	while (channel && !channel->enabled)
-		channel = channel->next;
-	return channel != NULL;
-}
-
-/*
- * One look at the rings: map what comes next. Looks more often while they fill, less while nothing comes, and after some looks in vain not
- * any more: a program that does nothing is not to wake. Where it begins again after that, it faults pages in by itself, each once. Returns how
- * long until the next look, in ms; -1: no look is needed until something else wakes us. The first comes a moment after what made it worth it:
- * a program that ends at once does without.
- */
-static int look(int period)
-{
-	uint64_t filled = 0, room = 0;
-
-	if (!records_any())
-		return -1;
-	if (period < 0) {
-		helper.in_vain = 0;
-		return LOOK_MIN_MS;
-	}
-	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next) {
-		if (!channel->enabled)
-			continue;
-		wmk_ring_set_map_ahead(channel->set);
-		uint64_t position = wmk_channel_position(channel);
-
-		filled = position - channel->looked > filled ? position - channel->looked : filled;
-		room = waymark_ring_set_options(channel->set)->subbuf_size;
-		channel->looked = position;
-	}
-	helper.in_vain = filled || period < LOOK_MAX_MS ? 0 : helper.in_vain + 1;
-	if (helper.in_vain > LOOKS_IN_VAIN)
-		return -1;
-	if (filled > room / 2)
-		period /= 2;
-	else if (filled < room / 8)
-		period *= 2;
-	return period < LOOK_MIN_MS ? LOOK_MIN_MS : period > LOOK_MAX_MS ? LOOK_MAX_MS : period;
 }
 
 static void publish_done(void)
@@ -352,7 +303,7 @@ static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 		if (helper.places[i].conn.sock >= 0)
 			helper.polling |= place_output(&helper.places[i], reclaimed, &fds[i].events, now);
 	if (now >= *next_look || *period < 0) {
-		*period = look(*period);
+		*period = wmk_channels_look(*period);
 		*next_look = now + *period;
 	}
 	bool end = helper.halt;
