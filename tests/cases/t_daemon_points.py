@@ -6,7 +6,7 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from daemon import World, numbers_of, state  # noqa: E402
+from daemon import World, numbers_of  # noqa: E402
 from harness import FEATURES, Skip, check, main  # noqa: E402
 
 CONTEXTS = ['vpid', 'vtid', 'procname']
@@ -28,12 +28,8 @@ def contexts_for_programs_that_come_back(case):
         for context in CONTEXTS:
             program('emit 5')
             made += 5
-            os.kill(program.pid, signal.SIGSTOP)
-            w.wait(lambda: state(program.pid) == 'T', 'the program to stand still')
-            os.kill(w.sessiond(), signal.SIGKILL)
-            w('add-context', '-s', 'back', '-t', context)
-            os.kill(program.pid, signal.SIGCONT)
-            w.wait_apps([program.pid])
+            with w.away(program):
+                w('add-context', '-s', 'back', '-t', context)
             had.append(made)
             os.kill(w.sessiond(), signal.SIGKILL)
             w('list')

@@ -259,6 +259,16 @@ class World(Control):
     def wait_apps(self, wanted, words='the programs to register'):
         self.wait(lambda: set(wanted) <= self.apps(), '%s (%s)' % (words, sorted(wanted)))
 
+    @contextlib.contextmanager
+    def away(self, program):
+        """The daemon is killed while the program stands still; behind the block the program goes on, and has come back when this ends."""
+        os.kill(program.pid, signal.SIGSTOP)
+        self.wait(lambda: state(program.pid) == 'T', 'the program to stand still')
+        os.kill(self.sessiond(), signal.SIGKILL)
+        yield
+        os.kill(program.pid, signal.SIGCONT)
+        self.wait_apps([program.pid])
+
     def begin(self, name, *rules, channel=()):
         """A session that records; `channel`: options of one of its own, which is called after it."""
         self('create', name)
