@@ -29,6 +29,8 @@ SIZES = ['--subbuf-size', '128k', '--num-subbuf', '16']
 # How often: enough to come to every point of its kind after so many others, and no more than the rings hold.
 TURNS = {'records': 4000, 'edge': 100, 'cut': 25, 'lose': 400, 'probe': 400}
 AFTER = {'records': 200, 'edge': 10, 'cut': 10, 'lose': 200, 'probe': 200}
+# A point that only an edge passes: TURNS['edge'] records of 12,000 bytes, ten to a sub-buffer, come there nine times.
+AT_EDGES = {'ring_placing': 6}
 # Those that a sequence passes when it enters a sub-buffer.
 EDGES = range(5, 9)
 
@@ -105,7 +107,7 @@ def killed_once(case, point, after):
 def killed_at_each_point(case):
     places = points()
     for point in places:
-        most = AFTER[point[1]]
+        most = AT_EDGES.get(point[0], AFTER[point[1]])
         for after in (0, 3, most) if PERCENT >= 100 else (case.random.randrange(most),):
             killed_once(case, point, after)
     print('# killed at %d points' % len(places))
@@ -124,8 +126,7 @@ def stopped(case, places):
     for point in places:
         # Few turns: what all of them record before and after shares the rings with the others' records.
         name, mode, *_ = point
-        # (one point counts sub-buffers, of which there are few; the others records)
-        after = 0 if name == 'ring_placing' else min(turns[mode] // 3, AFTER[mode])
+        after = 0 if name in AT_EDGES else min(turns[mode] // 3, AFTER[mode])
         lines.append('taskset -c $CPU env %s %s %s %d & echo "$! %s" >>pids' % (
             assignments(point, 'stop', after), case.program('points'), mode, turns[mode], name))
     busy = 'taskset -c $CPU %s' % case.program('busy')
