@@ -18,7 +18,7 @@ build/src/cli/waymark record -c vpid -c procname -o "$trace" -- build/examples/s
 echo
 echo '$ babeltrace2 TRACE | head'
 babeltrace2 "$trace" >"$trace.text"
-grep -v lttng_ust_statedump "$trace.text" | head -20
+grep -m 20 -v lttng_ust_statedump "$trace.text"
 records=$(grep -cv lttng_ust_statedump "$trace.text")
 echo "... $records records of the program in all"
 [ "$records" -gt 0 ]
