@@ -24,6 +24,7 @@
 #define HELLO_MS 10000             /* to be ready */
 #define DEATH_MS 2000              /* until a process whose socket has closed is gone */
 #define BEAT_MS 300                /* writers take a silent reader for dead after 2 s */
+#define BACK_MS 60000              /* to go on with what the one before had: it looks through the files, and beats for no ring before it has it */
 #define FAILURES_AT_ONCE 3u        /* consumers in a row that did not do anything: without a pause between them, or at the beginning at all */
 #define FAILURES_MANY 30u          /* then it is said, and tried less often */
 #define PAUSE_MAX_MS 500
@@ -168,6 +169,13 @@ static void hang_up(struct wmk_consumer_link *link)
 	wmk_consumerd_in_free(&link->in);
 }
 
+static void beat(struct wmk_consumer_link *link)
+{
+	pthread_mutex_lock(&link->lock);
+	wmk_kept_beat(link);
+	pthread_mutex_unlock(&link->lock);
+}
+
 /* Its socket is closed: wait until the process is gone, so that the next one finds its place free. What became of it, in words. */
 static void bury(struct wmk_consumer_link *link, char *words, size_t size)
 {
@@ -175,8 +183,8 @@ static void bury(struct wmk_consumer_link *link, char *words, size_t size)
 	int status;
 
 	snprintf(words, size, "the consumer has closed the connection");
-	if (link->pidfd >= 0)
-		poll(&death, 1, DEATH_MS);
+	for (int ms = 0; link->pidfd >= 0 && ms < DEATH_MS && poll(&death, 1, BEAT_MS) == 0; ms += BEAT_MS)
+		beat(link);
 	if (link->child && waitpid(link->child, &status, WNOHANG) == link->child) {
 		link->child = 0;
 		if (WIFSIGNALED(status))
@@ -197,13 +205,6 @@ static int64_t now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-static void beat(struct wmk_consumer_link *link)
-{
-	pthread_mutex_lock(&link->lock);
-	wmk_kept_beat(link);
-	pthread_mutex_unlock(&link->lock);
 }
 
 /* Its first word. 0 or -errno. */
@@ -403,12 +404,21 @@ static bool is_back(struct wmk_consumer_link *link, char *words, size_t size)
 /* Until the connection breaks (0), the link is taken over (-ECONNABORTED), or closed. *useful: it answered something. */
 static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 {
+	const int64_t until = now_ms() + BACK_MS;
+	int64_t next = 0;
 	char words[300];
 	bool queued;
 	int err = 0;
 
 	while (err == 0 && !is_closing(link)) {
-		if (tell && is_back(link, words, sizeof(words))) {
+		const bool back = is_back(link, words, sizeof(words));
+
+		/* Also where many die early, one behind the other. */
+		if (!back && now_ms() >= next && now_ms() < until) {
+			beat(link);
+			next = now_ms() + BEAT_MS;
+		}
+		if (tell && back) {
 			tell = false;
 			if (link->options.on_change)
 				link->options.on_change(link->options.data, link->pid, words);
@@ -420,7 +430,7 @@ static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 		struct pollfd fds[] = { { .fd = link->wake, .events = POLLIN },
 					{ .fd = link->sock, .events = (short)(POLLIN | (queued ? POLLOUT : 0)) } };
 
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		if (poll(fds, 2, back || now_ms() >= until ? -1 : BEAT_MS) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[0].revents)
 			drain_wake(link);

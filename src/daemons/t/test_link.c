@@ -5,18 +5,24 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "ring/set.h"
 #include "rig_link.h"
 #include "store/t/testdir.h"
 
@@ -404,6 +410,104 @@ static void test_gone_for_long(void **state)
 	setenv("WAYMARK_CONSUMERD", program, 1);
 }
 
+/* A consumer that looks through long files before it has the rings: played by this process. */
+struct slow {
+	const char *path;
+	int listener;
+	_Atomic uint64_t silent_since;   /* ns */
+	_Atomic bool ended;
+};
+
+/* Says that it is ready, and answers so many requests. */
+static int slow_consumer(struct slow *slow, unsigned answers)
+{
+	const struct wmk_consumerd_hello hello = { .version = "slow", .pid = (uint64_t)getpid() };
+	static const struct wmk_consumerd_nothing nothing;
+	struct wmk_consumerd_in in = { 0 };
+	struct wmk_out out = { 0 };
+	struct wmk_frame frame;
+	const void *body;
+	size_t len;
+	int sock = accept4(slow->listener, NULL, NULL, SOCK_CLOEXEC), fd;
+
+	assert_true(sock >= 0);
+	assert_int_equal(wmk_consumerd_send(&out, WMK_CONSUMERD_HELLO, 0, &wmk_consumerd_hello_object, &hello, -1), 0);
+	assert_true(wmk_out_send(&out, sock) >= 0);
+	while (answers) {
+		struct pollfd request = { .fd = sock, .events = POLLIN };
+
+		assert_int_equal(poll(&request, 1, LINK_MS), 1);
+		assert_true(wmk_in_receive(&in.frames, sock) > 0);
+		for (; answers && wmk_consumerd_take(&in, &frame, &body, &len, &fd) == 1; answers--) {
+			if (fd >= 0)
+				close(fd);
+			assert_int_equal(wmk_consumerd_send(&out, WMK_CONSUMERD_REPLY, frame.request, &wmk_consumerd_nothing_object, &nothing, -1), 0);
+		}
+		assert_true(wmk_out_send(&out, sock) >= 0);
+	}
+	wmk_consumerd_in_free(&in);
+	wmk_out_free(&out);
+	return sock;
+}
+
+static void *slow_run(void *arg)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	struct slow *slow = arg;
+
+	close(slow_consumer(slow, 2));   /* has everything, and dies */
+	int sock = slow_consumer(slow, 1);
+	slow->silent_since = wmk_clock_monotonic();
+	while (!slow->ended)
+		nanosleep(&pause, NULL);
+	unlink(slow->path);
+	close(slow->listener);
+	close(sock);
+	return NULL;
+}
+
+static void *fill_rings(void *arg)
+{
+	return (void *)(uintptr_t)rig_record(arg, 0, 0, 20000);
+}
+
+/* Writers that wait for room wait as long as that lasts. */
+static void test_slow_to_come_back(void **state)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct slow slow = { 0 };
+	pthread_t consumer, writer;
+	struct rig_link r;
+	void *recorded;
+
+	(void)state;
+	rig_link_open(&r, &shape);
+	slow.path = address.sun_path;
+	assert_int_equal(mkdir(r.rundir, 0700), 0);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%.80s/" WMK_CONSUMERD_SOCKET, r.rundir);
+	slow.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(slow.listener, (struct sockaddr *)&address, sizeof(address)) || listen(slow.listener, 8), 0);
+	assert_int_equal(pthread_create(&consumer, NULL, slow_run, &slow), 0);
+	rig_link_connect(&r);
+	rig_link_add(&r);
+	assert_int_equal(pthread_create(&writer, NULL, fill_rings, &r.rig), 0);
+	/* as long as a writer waits for a reader that does not beat, and as long again */
+	while (!slow.silent_since ||
+	       __atomic_load_n(&r.rig.set->header->heartbeat, __ATOMIC_RELAXED) < slow.silent_since + 4000000000u) {
+		assert_true(!slow.silent_since || wmk_clock_monotonic() < slow.silent_since + LINK_MS * 1000000ull);
+		nanosleep(&pause, NULL);
+	}
+	slow.ended = true;
+	assert_int_equal(pthread_join(consumer, NULL), 0);
+	assert_int_equal(pthread_join(writer, &recorded), 0);
+	assert_int_equal((uintptr_t)recorded, 20000);
+	assert_int_equal(wmk_consumer_link_trace_remove(r.link, 1, LINK_MS, NULL, NULL), 0);
+	rig_read(&r.rig, 20000);
+	assert_int_equal(r.rig.count[0], 20000);
+	rig_link_close(&r);
+}
+
 /* No such program, one that ends at once, one that says nothing: an error in time. */
 static void test_no_consumer(void **state)
 {
@@ -429,7 +533,7 @@ int main(void)
 		cmocka_unit_test(test_life),	cmocka_unit_test(test_clear),	 cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_deadline), cmocka_unit_test(test_threads), cmocka_unit_test(test_adopt),
 		cmocka_unit_test(test_replaced), cmocka_unit_test(test_alone),	 cmocka_unit_test(test_no_consumer),
-		cmocka_unit_test(test_gone_for_long),
+		cmocka_unit_test(test_gone_for_long), cmocka_unit_test(test_slow_to_come_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, rig_link_teardown);
