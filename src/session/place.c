@@ -14,9 +14,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -25,6 +27,7 @@
 
 #define LOCK_TRIES 16
 #define LOCK_WAIT_MS 5000            /* for a daemon that is about to end, or to begin */
+#define LOCK_HANDED_MS 15000         /* for one that is told to end */
 #define LOCK_PAUSE_MS 10
 
 static const char *const socket_names[WMK_PLACE_SOCKETS] = { WMK_APP_SOCKET, WMK_CTL_SOCKET };
@@ -50,11 +53,17 @@ static int dir_open(struct wmk_place *place)
 
 /* ── the lock ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int lock_refused(const struct wmk_place *place, int fd)
+static long holder_of(int fd)
 {
 	char text[24] = "";
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-	long pid = n > 0 ? strtol(text, NULL, 10) : 0;
+
+	return n > 0 ? strtol(text, NULL, 10) : 0;
+}
+
+static int lock_refused(const struct wmk_place *place, int fd)
+{
+	const long pid = holder_of(fd);
 
 	if (pid > 0)
 		return wmk_error_said(-EBUSY, "a session daemon of this user runs in %s already: process %ld", place->path, pid);
@@ -75,16 +84,38 @@ static bool somebody_listens(const struct wmk_place *place)
 	return listens;
 }
 
+/* Tell the daemon that has the lock to end, if it is one that the file tells of. */
+static bool holder_ends(int fd)
+{
+	const long pid = holder_of(fd);
+	char path[40], name[16] = "", ours[16] = "";
+	int comm = -1;
+
+	snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
+	if (pid > 0)
+		comm = open(path, O_RDONLY | O_CLOEXEC);
+	const bool known = comm >= 0 && read(comm, name, sizeof(name) - 1) > 0;
+	if (comm >= 0)
+		close(comm);
+	name[strcspn(name, "\n")] = '\0';
+	return known && prctl(PR_GET_NAME, ours) == 0 && strcmp(name, ours) == 0 && kill((pid_t)pid, SIGTERM) == 0;
+}
+
 /* 0 or -1 and errno, as fcntl(). */
 static int lock_wait(const struct wmk_place *place, int fd)
 {
 	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_MS * 1000000 };
+	const int most = place->handed ? LOCK_HANDED_MS : LOCK_WAIT_MS;
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	bool told = false;
 	int rc = -1;
 
-	for (int ms = 0; (rc = fcntl(fd, F_OFD_SETLK, &whole)) != 0 && (errno == EAGAIN || errno == EACCES) && ms < LOCK_WAIT_MS;
+	for (int ms = 0; (rc = fcntl(fd, F_OFD_SETLK, &whole)) != 0 && (errno == EAGAIN || errno == EACCES) && ms < most;
 	     ms += LOCK_PAUSE_MS) {
-		if (somebody_listens(place)) {
+		if (place->handed) {
+			/* (the file may have no number yet) */
+			told = told || holder_ends(fd);
+		} else if (somebody_listens(place)) {
 			errno = EAGAIN;
 			break;
 		}
@@ -182,7 +213,9 @@ static int socket_open(struct wmk_place *place, enum wmk_place_socket which)
 	unlinkat(place->dir, socket_names[which], 0);
 	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
 		return wmk_error(-errno, "cannot listen on %s", address.sun_path);
-	place->made[which] = true;
+	struct stat st;
+	if (fstatat(place->dir, socket_names[which], &st, AT_SYMLINK_NOFOLLOW) == 0)
+		place->made[which] = st.st_ino;
 	int err = socket_modes(place, which);
 	if (err == 0 && listen(fd, SOMAXCONN) != 0)
 		err = wmk_error(-errno, "cannot listen on %s", address.sun_path);
@@ -197,6 +230,7 @@ int wmk_place_open(const char *rundir, const int handed[WMK_PLACE_SOCKETS], stru
 	place->dir = place->lock = -1;
 	for (unsigned i = 0; i < WMK_PLACE_SOCKETS; i++)
 		place->sockets[i] = handed[i];
+	place->handed = handed[WMK_PLACE_APP] >= 0 || handed[WMK_PLACE_CTL] >= 0;
 	place->everybody = geteuid() == 0;
 	int err = 0;
 	if (len >= sizeof(place->path))
@@ -217,10 +251,12 @@ int wmk_place_open(const char *rundir, const int handed[WMK_PLACE_SOCKETS], stru
 
 void wmk_place_hide(struct wmk_place *place)
 {
+	struct stat st;
+
 	for (unsigned i = 0; i < WMK_PLACE_SOCKETS; i++) {
-		if (place->made[i])
+		if (place->made[i] && fstatat(place->dir, socket_names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == place->made[i])
 			unlinkat(place->dir, socket_names[i], 0);
-		place->made[i] = false;
+		place->made[i] = 0;
 	}
 }
 

@@ -28,12 +28,15 @@ struct wmk_place {
 	int sockets[WMK_PLACE_SOCKETS];  /* listening, non-blocking */
 	bool everybody;                  /* it is root's */
 	bool made_dir;
-	bool made[WMK_PLACE_SOCKETS];    /* not handed over: removed at the end */
+	bool handed;                     /* one of them was */
+	ino_t made[WMK_PLACE_SOCKETS];   /* not handed over: removed at the end, if it is what is there then. 0: none */
 };
 
 /*
  * Make the directory, or take the one that is there if nobody else can change it; lock; open the sockets. -EBUSY: a daemon runs there (the
- * words say which process); one that does not take commands, because it is about to end, is waited for, 5 s at most. `handed`: sockets that somebody listens on already, -1 for none (see wmk_place_handed()); taken over in any case.
+ * words say which process); one that does not take commands, because it is about to end, is waited for, 5 s at most. `handed`: sockets that somebody
+ * listens on already, -1 for none (see wmk_place_handed()); taken over in any case. Where there is one it stands in the place of the socket of a daemon that
+ * runs there: nobody finds that daemon any more, so it is told to end (what records goes on, and is this one's then) and waited for, 15 s at most.
  */
 int wmk_place_open(const char *rundir, const int handed[WMK_PLACE_SOCKETS], struct wmk_place *place);
 /* Nobody finds the sockets any more; who has connected is heard. The first thing of an end. */

@@ -3,10 +3,12 @@
 """Session daemons that come and go, and come after their programs: they see them all, nobody waits in vain, and what recorded goes on."""
 import os
 import signal
+import socket
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from control import SESSIOND  # noqa: E402
 from daemon import World, state  # noqa: E402
 from harness import SEED, check, limit, main, rounds  # noqa: E402
 
@@ -141,6 +143,41 @@ def one_daemon_only(case):
         check(len(w('list', '--json').json['sessions']) == 8, 'sessions were lost: %s', w('list').out)
 
 
+def a_socket_over_a_daemon_that_runs(case):
+    """systemd's socket begins to listen where a command has started a daemon: the first command to come there moves everything to the new one."""
+    with World(case) as w:
+        program = w.obey()
+        w.begin('one', 'test:*')
+        program('emit 10')
+        before, path = w.sessiond(), os.path.join(w.rundir, 'ctl.sock')
+        os.unlink(path)                  # as systemd does
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(path)
+        listener.listen(16)
+        child = os.fork()
+        if child == 0:
+            try:
+                os.setsid()
+                os.dup2(listener.fileno(), 3)
+                os.set_inheritable(3, True)
+                os.execve(SESSIOND, [SESSIOND], dict(w.env, LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', LISTEN_FDNAMES='ctl'))
+            finally:
+                os._exit(1)
+        try:
+            check(w.session('one')['active'], 'the session does not record any more')
+            check(w.sessiond() == child and before != child, 'daemons: %s', w.daemons())
+            check(os.path.exists(path) and os.path.exists(os.path.join(w.rundir, 'app.sock')), 'sockets are gone: %s', os.listdir(w.rundir))
+            w.wait_apps([program.pid])
+            program('emit 10')
+            check([len(n) for n in w.finish('one', lost=0)[2].values()] == [20], 'records are missing')
+            program.end()
+        finally:
+            os.kill(child, signal.SIGTERM)
+            check(os.waitpid(child, 0)[1] == 0, 'it did not end well')
+            listener.close()
+
+
 if __name__ == '__main__':
     print('# any order with seed %d' % SEED)
-    main([a_daemon_after_its_programs, programs_wait_no_longer_than_bounded, one_daemon_only])
+    main([a_daemon_after_its_programs, programs_wait_no_longer_than_bounded, one_daemon_only,
+          a_socket_over_a_daemon_that_runs])
