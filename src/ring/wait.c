@@ -77,13 +77,19 @@ void wmk_ring_wake(struct waymark_ring_set *set)
 		wmk_ring_syscall(SYS_futex, (long)waiting, FUTEX_WAKE, 1, 0, 0, 0);
 }
 
+/* So many sub-buffers has the ring entered. */
+static uint64_t entered(const struct waymark_ring_set *set, uint32_t ring)
+{
+	return (wmk_ring_load(&set->ring[ring].ctl->write_pos) + set->subbuf_size - 1) / set->subbuf_size;
+}
+
 /* Has a ring entered a sub-buffer since the last call? */
 static int moved(struct waymark_ring_set *set)
 {
 	int any = 0;
 
 	for (uint32_t i = 0; i < set->n_rings; i++) {
-		uint64_t sub = (wmk_ring_load(&set->ring[i].ctl->write_pos) + set->subbuf_size - 1) / set->subbuf_size;
+		uint64_t sub = entered(set, i);
 
 		if (sub != set->ring[i].seen) {
 			set->ring[i].seen = sub;
@@ -91,6 +97,21 @@ static int moved(struct waymark_ring_set *set)
 		}
 	}
 	return any;
+}
+
+void wmk_ring_set_wake_for(struct waymark_ring_set *set)
+{
+	int any = 0;
+
+	/* (not what moved() remembers: that is the reader's, who may have the same mapping) */
+	for (uint32_t i = 0; i < set->n_rings; i++) {
+		uint64_t sub = entered(set, i);
+
+		any |= sub != set->ring[i].looked;
+		set->ring[i].looked = sub;
+	}
+	if (any)
+		wmk_ring_wake(set);
 }
 
 int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us)

@@ -14,6 +14,7 @@
 #include "session/internal.h"
 
 #include "base/error.h"
+#include "ring/set.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -411,7 +412,7 @@ void wmk_shadow_apply_fresh(struct app *app)
 /* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Rings of its own have nobody who writes any more; others may have been left in the middle of something. */
-static void rings_left(struct app *app, struct rings *rings)
+static void rings_left(struct app *app, struct rings *rings, bool freed)
 {
 	const struct wmk_tracing_options *o = &app->apps->tracing->options;
 	struct wmk_session *session = rings->session;
@@ -421,7 +422,10 @@ static void rings_left(struct app *app, struct rings *rings)
 	if (!rings->closed) {
 		ended = rings->trace->pid == app->pid && rings->trace->pid != 0;
 		rings->trace->ended = rings->trace->ended || ended;
-		o->outlet->rings_poke(rings->outlet);
+		if (freed)
+			o->outlet->rings_poke(rings->outlet);
+		else
+			wmk_ring_set_wake_for(rings->set);
 	}
 	pthread_mutex_unlock(&session->lock);
 	if (ended && o->on_ended)
@@ -440,7 +444,7 @@ unsigned wmk_shadow_free_claims(struct app *app)
 		int freed = waymark_ring_set_free_claims(rings->set, app->slot, app->generation);
 
 		n += freed > 0 ? (unsigned)freed : 0;
-		rings_left(app, rings);
+		rings_left(app, rings, freed > 0);
 	}
 	return n;
 }

@@ -303,11 +303,39 @@ static void test_resting(void **state)
 	pair_close(&p);
 }
 
+/* Who looks after the dead wakes a reader that sleeps, for what they entered; for nothing new, nobody. */
+static void test_wake_for(void **state)
+{
+	struct pair p;
+	uint32_t *waiting;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options){ .subbuf_size = 4096, .n_subbufs = 4, .prefault = 1 << 30 });
+	struct waymark_ring_set *watcher;
+	assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(p.reader), &watcher), 0);
+	waiting = &p.reader->header->waiting;
+	__atomic_store_n(waiting, 1, __ATOMIC_RELAXED);
+	wmk_ring_set_wake_for(watcher);
+	assert_int_equal(__atomic_load_n(waiting, __ATOMIC_RELAXED), 1);
+	/* as by one who is killed before he wakes: nobody waits when he records */
+	__atomic_store_n(waiting, 0, __ATOMIC_RELAXED);
+	assert_int_equal(record_u64(p.writer, 1), 0);
+	__atomic_store_n(waiting, 1, __ATOMIC_RELAXED);
+	wmk_ring_set_wake_for(watcher);
+	assert_int_equal(__atomic_load_n(waiting, __ATOMIC_RELAXED), 0);
+	__atomic_store_n(waiting, 1, __ATOMIC_RELAXED);
+	wmk_ring_set_wake_for(watcher);
+	assert_int_equal(__atomic_load_n(waiting, __ATOMIC_RELAXED), 1);
+	waymark_ring_set_close(watcher);
+	pair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_other_process), cmocka_unit_test(test_refused), cmocka_unit_test(test_clear),
 		cmocka_unit_test(test_sets_wait),     cmocka_unit_test(test_resting),
+		cmocka_unit_test(test_wake_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
