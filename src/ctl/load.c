@@ -311,19 +311,6 @@ static int make_whole(struct loading *l, struct wmk_ctl_session *s)
 	return err;
 }
 
-/* One of that name that is there. */
-static int destroy_old(struct loading *l, const char *name)
-{
-	const struct wmk_ctl_which which = { name };
-	struct waymark_ctl_result *there;
-	int err = waymark_ctl_list_sessions(l->ctl, name, &there);
-
-	if (err == 0 && there->n_sessions)
-		err = ask(l, WMK_CTL_DESTROY, &which);
-	waymark_ctl_result_free(there);
-	return err == -ENOENT ? 0 : err;
-}
-
 static int path_choose(struct loading *l, struct wmk_ctl_session *s)
 {
 	char words[WMK_OBJECT_TEXT_MAX + 200];
@@ -337,6 +324,28 @@ static int path_choose(struct loading *l, struct wmk_ctl_session *s)
 	snprintf(words, sizeof(words), "%s holds a trace already: session '%s' writes to the default place", s->path, s->name);
 	s->path = "";
 	return wmk_ctl_filed_text(l->result, &l->filed->warnings, words);
+}
+
+/*
+ * One of that name makes way when it is the only obstacle: until then nothing is lost. The daemon says -EEXIST of a session of the same
+ * owner alone; another user's of that name is none, and stays, whatever he who asks may do to it.
+ */
+static int create(struct loading *l, struct wmk_ctl_session *s, const char *home)
+{
+	const struct wmk_ctl_which old = { s->name };
+
+	for (bool replaced = false;; replaced = true) {
+		int err = path_choose(l, s);
+		if (err < 0)
+			return err;
+		const struct wmk_ctl_create request = { s->name, s->path, home, s->max_size };
+		err = ask(l, WMK_CTL_CREATE, &request);
+		if (err != -EEXIST || !l->options->replace || replaced)
+			return err;
+		err = ask(l, WMK_CTL_DESTROY, &old);
+		if (err < 0 && err != -ENOENT)           /* (somebody else was quicker) */
+			return err;
+	}
 }
 
 static int add_made(struct loading *l, const char *name)
@@ -367,14 +376,8 @@ static int make_session(struct loading *l, struct wmk_ctl_session *s)
 		s->name = l->options->name;
 	for (uint32_t i = 0; err == 0 && i < s->channels.n; i++)
 		err = process_check(&channels[i]);
-	if (err == 0 && l->options->replace)
-		err = destroy_old(l, s->name);
 	if (err == 0)
-		err = path_choose(l, s);
-	if (err < 0)
-		return err;
-	const struct wmk_ctl_create create = { s->name, s->path, home, s->max_size };
-	err = ask(l, WMK_CTL_CREATE, &create);
+		err = create(l, s, home);
 	if (err < 0)
 		return err;
 	err = make_whole(l, s);

@@ -93,13 +93,27 @@ void wmk_session_unmake(struct wmk_session *session)
 	wmk_session_put(session);
 }
 
+/* Before the number of sessions: whoever replaces one hears that it is there, also where no more may be. */
+static int name_is_free(struct wmk_tracing *tracing, const struct wmk_session_options *options)
+{
+	int err = wmk_name_check("session", options->name);
+	struct wmk_session *there = err == 0 ? wmk_session_get(tracing, options->uid, options->name) : NULL;
+
+	if (there)
+		err = wmk_error_said(-EEXIST, "there is a session '%s' already", options->name);
+	wmk_session_put(there);
+	return err;
+}
+
 int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **out)
 {
 	const uint64_t max = tracing->options.max_trace_size;
 	struct wmk_session *session;
-	int err = !max || options->max_size <= max ? wmk_session_make(tracing, options, &session) :
+	int err = !max || options->max_size <= max ? name_is_free(tracing, options) :
 		  wmk_error_said(-EDQUOT, "a session's trace may have %" PRIu64 " bytes here, not %" PRIu64 " (--max-size)", max, options->max_size);
 
+	if (err == 0)
+		err = wmk_session_make(tracing, options, &session);
 	if (err < 0)
 		return err;
 	err = wmk_session_enter(tracing, session);

@@ -150,6 +150,38 @@ def members_of_the_group(case):
         check(list(map(len, numbers.values())) == [15], 'root\'s session has %s', numbers)
 
 
+def replacing_a_session_of_that_name(case):
+    """`load --force` replaces one of whoever asks, root's too; another user's is called alike and stays as it is."""
+    member = {'groups': [tracing_group()]}
+    with roots_world(case) as w:
+        program = w.obey(user=BOB)
+        for verb in (['create', 'same'], ['enable-event', '-s', 'same', 'test:*'], ['start', 'same']):
+            command(w, ALICE, *verb, **member)
+        w.wait_apps([program.pid])
+        program('emit 10')
+        w('create', 'same')
+        w('enable-event', '-s', 'same', 'roots:*')
+        w('save', 'same')
+        w('destroy', 'same')
+        for turn in range(2):
+            w('load', 'same', '--force')
+            roots, hers = w.session('same'), command(w, ALICE, 'list', 'same', '--json', **member).json['sessions'][0]
+            check(hers['uid'] == ALICE.pw_uid and hers['active'], 'after %d times hers is: %s', turn + 1, hers)
+            check(roots['uid'] == 0 and [r['pattern'] for r in roots['channels'][0]['rules']] == ['roots:*'], 'root\'s is: %s', roots)
+            w('enable-event', '-s', 'same', 'more:*')        # which is gone when it is replaced
+        # Refused for another reason: nothing was destroyed for it.
+        os.mkdir(case.path('taken'))
+        with open(os.path.join(case.path('taken'), 'photo'), 'w'):
+            pass
+        w('load', 'same', '--force', '--override-output', case.path('taken'), status=1).says('not empty')
+        check(len(w.session('same')['channels'][0]['rules']) == 2, 'root\'s was replaced all the same: %s', w.session('same'))
+        program('emit 5')
+        program.end()
+        is_now = command(w, ALICE, 'stop', 'same', '--json', **member).json['sessions'][0]
+        command(w, ALICE, 'destroy', 'same', **member)
+        check(is_now['counts']['records'] >= 15, 'hers has recorded: %s', is_now['counts'])
+
+
 def a_users_daemon_is_hers(case):
     """Another user's program does not reach it, and root's does not talk to it; root may command it."""
     with open_to_all(case), World(case, 'hers', user=ALICE) as w:
@@ -409,6 +441,6 @@ def thousands_of_connections(case):
 
 
 if __name__ == '__main__':
-    main([roots_daemon_traces_everybody, who_is_nobody_commands_nothing, members_of_the_group, a_users_daemon_is_hers,
-          places_that_another_took, wait_pages_of_others, links_in_the_way, lies_floods_and_descriptors, floods_of_commands,
+    main([roots_daemon_traces_everybody, who_is_nobody_commands_nothing, members_of_the_group, replacing_a_session_of_that_name,
+          a_users_daemon_is_hers, places_that_another_took, wait_pages_of_others, links_in_the_way, lies_floods_and_descriptors, floods_of_commands,
           thousands_of_connections])

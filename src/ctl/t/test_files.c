@@ -263,15 +263,22 @@ static void test_load(void **state)
 	waymark_ctl_result_free(result);
 }
 
+/* Until it is destroyed. */
+static bool there_is_one;
+
+static bool with_one_there(struct fake *fake, int sock, const struct wmk_frame *frame, const void *request)
+{
+	fake->refuse = there_is_one ? WMK_CTL_CREATE : 0;
+	fake->refuse_errno = EEXIST;
+	fake->refuse_words = "there is one already";
+	there_is_one = there_is_one && frame->type != WMK_CTL_DESTROY;
+	return fake_answer(fake, sock, frame, request);
+}
+
 static void test_load_otherwise(void **state)
 {
 	static const char *const asked[] = {
-		"list-sessions {\"session\": \"new\"}", "create {\"name\": \"new\",\"path\": \"/other\",HOME}",
-		"list-sessions {\"session\": \"new\"}", NULL,
-	};
-	static const char *const replaced[] = {
-		"list-sessions {\"session\": \"two\"}", "destroy {\"session\": \"two\"}", "create {\"name\": \"two\",HOME}",
-		"list-sessions {\"session\": \"two\"}", NULL,
+		"create {\"name\": \"new\",\"path\": \"/other\",HOME}", "list-sessions {\"session\": \"new\"}", NULL,
 	};
 	struct rig *rig = *state;
 	struct waymark_ctl_load_options options = {
@@ -283,11 +290,8 @@ static void test_load_otherwise(void **state)
 	rig->fake.sessions = (struct wmk_list){ 0 };
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOENT);   /* the daemon denies what it has made */
 	assert_asked(rig, asked);
-	options.name = options.output = NULL;
+	options.output = NULL;
 	rig->fake.sessions = (struct wmk_list){ sessions, 2 };
-	fake_log_clear(&rig->fake);
-	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), 0);
-	assert_asked(rig, replaced);
 	options.session = NULL;
 	options.name = "new";
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EINVAL);
@@ -295,6 +299,38 @@ static void test_load_otherwise(void **state)
 	options.output = "/o";
 	options.default_output = true;
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EINVAL);
+}
+
+/* What is there makes way when nothing else is in the way, and not before. */
+static void test_load_replaces(void **state)
+{
+	static const char *const asked[] = { "create {\"name\": \"two\",HOME}", NULL };
+	static const char *const replaced[] = {
+		"create {\"name\": \"two\",HOME}", "destroy {\"session\": \"two\"}", "create {\"name\": \"two\",HOME}",
+		"list-sessions {\"session\": \"two\"}", NULL,
+	};
+	struct rig *rig = *state;
+	struct waymark_ctl_load_options options = { .size = sizeof(options), .session = "two" };
+
+	assert_int_equal(save(rig, NULL, NULL, false, NULL), 0);
+	fake_log_clear(&rig->fake);
+	there_is_one = true;
+	rig->fake.handler = with_one_there;
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EEXIST);
+	assert_says("there is one already");
+	assert_asked(rig, asked);
+	options.replace = true;
+	fake_log_clear(&rig->fake);
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), 0);
+	assert_asked(rig, replaced);
+	/* refused for another reason, nothing is destroyed for it */
+	rig->fake.handler = NULL;
+	rig->fake.refuse = WMK_CTL_CREATE;
+	rig->fake.refuse_errno = ENOTEMPTY;
+	rig->fake.refuse_words = "there are photos";
+	fake_log_clear(&rig->fake);
+	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOTEMPTY);
+	assert_asked(rig, asked);
 }
 
 /* A trace that is there is not written into. */
@@ -397,7 +433,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_RIG(test_save), WITH_RIG(test_save_links), WITH_RIG(test_load), WITH_RIG(test_load_otherwise),
-		WITH_RIG(test_load_trace_there), WITH_RIG(test_load_fails), WITH_RIG(test_load_refused),
+		WITH_RIG(test_load_replaces), WITH_RIG(test_load_trace_there), WITH_RIG(test_load_fails), WITH_RIG(test_load_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -268,6 +268,7 @@ static void names_and_places(void **state)
 	is = session_in(done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = place }), 0);
 	assert_string_equal(is->path, scene.home);
 	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "five", .home = scene.home }, E2BIG, "limit");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "one", .home = scene.home }, EEXIST, "already");     /* room could be made */
 	refused(WMK_CTL_START, &(struct wmk_ctl_which){ "tow" }, ENOENT, "two");
 	refused(WMK_CTL_START, &(struct wmk_ctl_which){ "two" }, ENODATA, "enable an event first");
 	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 4);
