@@ -21,6 +21,7 @@
 #define SUBBUF_MAX (1u << 30)
 #define N_SUBBUFS_MAX (1u << 20)
 #define EXCLUSIONS_MAX 64u
+#define RULE_BYTES 192u              /* of a rule besides its texts, as JSON */
 /* The state dump is a few hundred short records for each program. */
 #define STATEDUMP_SUBBUF 65536u
 #define STATEDUMP_SUBBUFS 4u
@@ -126,6 +127,32 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule)
 	return 0;
 }
 
+/* A text's bytes where they are most: in JSON, with what stands around it. */
+static size_t text_bytes(const char *text)
+{
+	size_t n = 4;
+
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		n += *c < ' ' || *c >= 0x7f ? 6 : *c == '"' || *c == '\\' ? 2 : 1;
+	return n;
+}
+
+static int rule_count(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule)
+{
+	struct wmk_session *session = channel->session;
+	size_t bytes = RULE_BYTES + text_bytes(rule->pattern);
+
+	for (uint32_t i = 0; i < rule->exclusions.n; i++)
+		bytes += text_bytes(text_at(&rule->exclusions, i));
+	int err = wmk_owner_rule_take(session->tracing, session->uid, bytes);
+
+	if (err == 0) {
+		channel->rule_bytes += bytes;
+		session->rule_bytes += bytes;
+	}
+	return err;
+}
+
 int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule)
 {
 	int err = wmk_session_rule_check(rule);
@@ -140,10 +167,12 @@ int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_c
 		}
 	if (channel->is.rules.n >= channel->session->tracing->options.max_rules && !channel->session->tracing->restoring)
 		return wmk_error_said(-E2BIG, "the channel '%s' has %u rules, which is the limit", channel->is.name, channel->is.rules.n);
-	struct wmk_ctl_rule *made = wmk_arena_append(&channel->arena, &channel->is.rules, sizeof(*made));
+	/* (one that is counted and cannot be kept then, for want of memory, goes on counting until the channel ends) */
+	err = rule_count(channel, rule);
+	struct wmk_ctl_rule *made = err < 0 ? NULL : wmk_arena_append(&channel->arena, &channel->is.rules, sizeof(*made));
 
 	if (!made)
-		return -ENOMEM;
+		return err < 0 ? err : -ENOMEM;
 	if (wmk_object_copy(&wmk_ctl_rule_object, rule, made, &channel->arena) < 0) {
 		channel->is.rules.n--;
 		return -ENOMEM;
@@ -340,6 +369,8 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 	if (err == 0)
 		err = channel_append(session, channel);
 	if (err < 0) {
+		session->rule_bytes -= channel->rule_bytes;
+		wmk_owner_rules_give(session->tracing, session->uid, channel->rule_bytes);
 		wmk_channel_free(channel);
 		return err;
 	}

@@ -39,6 +39,25 @@ static int (*function_of(uint16_t type))(struct call *call)
 
 /* ── one request ─────────────────────────────────────────────────────────────────────────────────────── */
 
+static void warning_add(struct call *call, const char *text)
+{
+	struct wmk_ctl_outcome *outcome = call->reply;
+	const char *copy = wmk_arena_text(&call->arena, text);
+	const char **at = copy ? wmk_arena_append(&call->arena, &outcome->warnings, sizeof(*at)) : NULL;
+
+	if (at)
+		*at = copy;
+}
+
+/* An answer that does not fit would tell nothing of what was done. */
+static void warn_of_rest(struct call *call)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "%u more warnings are not shown", call->unsaid);
+	warning_add(call, text);
+}
+
 static int answer(struct call *call, const struct wmk_frame *frame, const void *body, struct wmk_out *out)
 {
 	const struct wmk_ctl_command *command = wmk_ctl_command_find(frame->type);
@@ -57,6 +76,8 @@ static int answer(struct call *call, const struct wmk_frame *frame, const void *
 	err = function(call);
 	if (err < 0)
 		return err;
+	if (call->unsaid && command->reply == &wmk_ctl_outcome_object)
+		warn_of_rest(call);
 	err = wmk_object_send(out, WMK_CTL_REPLY, frame->request, command->reply, call->reply);
 	return err < 0 ? wmk_error_add(err, "the answer does not fit into one message: ask for less") : 0;
 }
@@ -179,17 +200,19 @@ void wmk_call_leave(struct wmk_session *session)
 
 void wmk_call_warn(struct call *call, const char *format, ...)
 {
-	struct wmk_ctl_outcome *outcome = call->reply;
+	const struct wmk_ctl_outcome *outcome = call->reply;
 	char text[800];
 	va_list args;
 
+	/* one place is for how many found none */
+	if (outcome->warnings.n + 1 >= WMK_CTL_WARNINGS_MAX) {
+		call->unsaid++;
+		return;
+	}
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	const char *copy = wmk_arena_text(&call->arena, text);
-	const char **at = copy ? wmk_arena_append(&call->arena, &outcome->warnings, sizeof(*at)) : NULL;
-	if (at)
-		*at = copy;
+	warning_add(call, text);
 }
 
 void wmk_call_warn_cause(struct call *call, const char *what)

@@ -14,6 +14,7 @@ struct call {
 	const void *request;             /* decoded, of the command's type */
 	void *reply;                     /* zeroed, of the command's type */
 	struct wmk_arena arena;          /* of both */
+	unsigned unsaid;                 /* warnings for which the reply has no room */
 };
 
 /* ── command.c ── */

@@ -200,6 +200,7 @@ void wmk_members_free(struct members *members);
 struct wmk_session_channel {
 	struct wmk_session *session;
 	struct wmk_arena arena;          /* of `is` */
+	uint64_t rule_bytes;             /* of its rules, as they were counted */
 	struct wmk_ctl_channel is;
 	uint32_t index;                  /* stream class id of its first layout */
 	uint32_t first_stream;           /* of today's: index, or that many times WMK_CHANNEL_STREAMS more */
@@ -226,6 +227,7 @@ struct wmk_session {
 	bool all_users, statedump;
 	uint64_t max_size;
 	atomic_bool counted;             /* among its owner's (owners.c) */
+	uint64_t rule_bytes;             /* likewise; of all its channels */
 	uint64_t created;
 	pthread_mutex_t lock;            /* what follows */
 	bool writing;                    /* somebody asks the consumer (written.c), unlocked */
@@ -278,9 +280,12 @@ void wmk_session_look(struct wmk_session *session);
 
 /* ── owners.c: what the sessions of one user take together ───────────────────────────────────────────── */
 
-/* One more session: 0; -E2BIG: the limit is reached. */
+/* One more session: 0; -E2BIG: the limit is reached, the user's or the daemon's. */
 int wmk_owner_session_take(struct wmk_tracing *tracing, uid_t uid);
 void wmk_owner_session_give(struct wmk_tracing *tracing, uid_t uid);
+/* Another rule, which has so many bytes wherever it is told: 0; -E2BIG: the limit is reached. */
+int wmk_owner_rule_take(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes);
+void wmk_owner_rules_give(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes);
 /* Of one set of rings in such a channel. */
 uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *options);
 /* More memory for rings: 0; -ENOBUFS: the limit is reached. What is there already (restored) is counted in any case. */
@@ -311,6 +316,7 @@ struct wmk_tracing {
 	struct wmk_identity *before;     /* of earlier daemons; constant once a session is restored */
 	unsigned n_before;
 	struct owner *owners;
+	unsigned n_sessions;
 	struct wmk_apps **shards;
 	bool closing;                    /* one thread is left */
 	bool restoring;                  /* one thread is there yet: what was allowed once is, whatever the limits are by now */

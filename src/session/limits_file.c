@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/size.h"
+#include "wire/ctl.h"
 
 #define LINE_MAX_BYTES 200u
 #define BLANK " \t\r"
@@ -21,9 +22,9 @@ static const struct {
 	size_t at;
 	uint64_t max;
 } known[] = {
-	{ "sessions", offsetof(struct wmk_limits, sessions), 65536 },
+	{ "sessions", offsetof(struct wmk_limits, sessions), WMK_CTL_SESSIONS_MAX },
 	{ "channels", offsetof(struct wmk_limits, channels), 32 },
-	{ "rules", offsetof(struct wmk_limits, rules), 65536 },
+	{ "rules", offsetof(struct wmk_limits, rules), WMK_CTL_RULES_MAX },
 	{ "programs", offsetof(struct wmk_limits, programs), 65536 },
 	{ "ring-memory", offsetof(struct wmk_limits, ring_memory), UINT64_MAX },
 	{ "trace-size", offsetof(struct wmk_limits, trace_size), UINT64_MAX },

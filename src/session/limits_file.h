@@ -3,9 +3,9 @@
  * limits_file.h - what whoever looks after the machine lets sessions take: a file of lines "name = number".
  *
  *     # for all users
- *     sessions = 8              of one user
+ *     sessions = 8              of one user: 1024 at most
  *     channels = 4              of one session
- *     rules = 100               of one channel
+ *     rules = 100               of one channel: 4096 at most
  *     programs = 1000           connected to one daemon
  *     ring-memory = 256M        of all sessions of one user
  *     trace-size = 10G          of each session: create --max-size may be less, and is this where none is given

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owners.c - what the sessions of one user take together: their number, and the memory of their rings.
+ * owners.c - what the sessions of one user take together: their number, their rules, and the memory of their rings.
  *
  * Commands run side by side: what is to be made is counted before, and given back if it is not made after all. Under tracing->lock, which
  * may be taken with a session's own held; never the other way round.
@@ -17,8 +17,11 @@ struct owner {
 	struct owner *next;
 	uid_t uid;
 	unsigned sessions;
-	uint64_t ring_bytes;
+	uint64_t ring_bytes, rule_bytes;
 };
+
+/* The rules of all sessions of one user: all of them fit into one answer, and those of each into a file that the next daemon reads. */
+#define RULE_BYTES_MAX (4u << 20)
 
 static struct owner **find(struct wmk_tracing *tracing, uid_t uid)
 {
@@ -48,7 +51,7 @@ static void forget_if_nothing(struct owner **at)
 {
 	struct owner *owner = *at;
 
-	if (owner->sessions || owner->ring_bytes)
+	if (owner->sessions || owner->ring_bytes || owner->rule_bytes)
 		return;
 	*at = owner->next;
 	free(owner);
@@ -66,8 +69,14 @@ int wmk_owner_session_take(struct wmk_tracing *tracing, uid_t uid)
 		err = -ENOMEM;
 	else if (owner->sessions >= max && !tracing->restoring)
 		err = wmk_error_said(-E2BIG, "the user has %u sessions, and %u are the limit: destroy one first", owner->sessions, max);
-	else
+	else if (tracing->n_sessions >= WMK_CTL_SESSIONS_MAX && !tracing->restoring)
+		err = wmk_error_said(-E2BIG, "this session daemon has %u sessions, and more cannot be: destroy one first", tracing->n_sessions);
+	if (err == 0) {
 		owner->sessions++;
+		tracing->n_sessions++;
+	} else if (owner) {
+		forget_if_nothing(find(tracing, uid));
+	}
 	pthread_mutex_unlock(&tracing->lock);
 	return err;
 }
@@ -78,6 +87,39 @@ void wmk_owner_session_give(struct wmk_tracing *tracing, uid_t uid)
 	struct owner **at = find(tracing, uid);
 
 	(*at)->sessions--;
+	tracing->n_sessions--;
+	forget_if_nothing(at);
+	pthread_mutex_unlock(&tracing->lock);
+}
+
+int wmk_owner_rule_take(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&tracing->lock);
+	struct owner *owner = owner_get(tracing, uid);
+
+	if (!owner)
+		err = -ENOMEM;
+	else if (bytes > RULE_BYTES_MAX - (owner->rule_bytes < RULE_BYTES_MAX ? owner->rule_bytes : RULE_BYTES_MAX) && !tracing->restoring)
+		err = wmk_error_said(-E2BIG, "the rules of a user's sessions have %u MB at most, in all of them together: fewer or shorter patterns and "
+				     "exclusions, or fewer sessions", RULE_BYTES_MAX >> 20);
+	else
+		owner->rule_bytes += bytes;
+	if (owner)
+		forget_if_nothing(find(tracing, uid));
+	pthread_mutex_unlock(&tracing->lock);
+	return err;
+}
+
+void wmk_owner_rules_give(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes)
+{
+	if (!bytes)
+		return;
+	pthread_mutex_lock(&tracing->lock);
+	struct owner **at = find(tracing, uid);
+
+	(*at)->rule_bytes -= bytes;
 	forget_if_nothing(at);
 	pthread_mutex_unlock(&tracing->lock);
 }

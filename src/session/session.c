@@ -36,8 +36,10 @@ int wmk_name_check(const char *what, const char *name)
 static void uncount(struct wmk_session *session)
 {
 	/* relaxed: only that it happens once */
-	if (atomic_exchange_explicit(&session->counted, false, memory_order_relaxed))
-		wmk_owner_session_give(session->tracing, session->uid);
+	if (!atomic_exchange_explicit(&session->counted, false, memory_order_relaxed))
+		return;
+	wmk_owner_rules_give(session->tracing, session->uid, session->rule_bytes);
+	wmk_owner_session_give(session->tracing, session->uid);
 }
 
 static int session_fill(struct wmk_session *session, const struct wmk_session_options *options)

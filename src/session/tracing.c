@@ -54,7 +54,7 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 	o->max_apps = o->max_apps ? o->max_apps : 16384;
 	o->max_sessions = o->max_sessions ? o->max_sessions : 64;
 	o->max_channels = o->max_channels && o->max_channels < WMK_SESSION_CHANNELS ? o->max_channels : WMK_SESSION_CHANNELS;
-	o->max_rules = o->max_rules ? o->max_rules : 1024;
+	o->max_rules = !o->max_rules ? 1024 : o->max_rules < WMK_CTL_RULES_MAX ? o->max_rules : WMK_CTL_RULES_MAX;
 	o->max_ring_bytes = o->max_ring_bytes ? o->max_ring_bytes : quarter_of_memory();
 	tracing->slots = calloc(o->max_apps, sizeof(*tracing->slots));
 	tracing->sessions = cds_lfht_new_flavor(SESSION_BUCKETS, SESSION_BUCKETS, SESSION_BUCKETS, 0, &urcu_memb_flavor, NULL);

@@ -71,7 +71,7 @@ static const struct wmk_member channel_members[] = {
 	WMK_MEMBER_OF_U64(wmk_ctl_channel, tracefile_size),
 	WMK_MEMBER_OF_U64(wmk_ctl_channel, tracefile_count),
 	WMK_MEMBER_OF_TEXTS(wmk_ctl_channel, contexts, 32),
-	WMK_MEMBER_OF_LIST(wmk_ctl_channel, rules, wmk_ctl_rule_object, 4096),
+	WMK_MEMBER_OF_LIST(wmk_ctl_channel, rules, wmk_ctl_rule_object, WMK_CTL_RULES_MAX),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_channel, enabled),
 	WMK_MEMBER_OF_OBJECT(wmk_ctl_channel, counts, wmk_ctl_counts, wmk_ctl_counts_object),
 };
@@ -152,13 +152,13 @@ const struct wmk_object wmk_ctl_version_reply_object = WMK_OBJECT_OF("version re
 
 static const struct wmk_member outcome_members[] = {
 	WMK_MEMBER_OF_LIST(wmk_ctl_outcome, unanswered, wmk_ctl_app_object, 65536),
-	WMK_MEMBER_OF_TEXTS(wmk_ctl_outcome, warnings, 256),
-	WMK_MEMBER_OF_LIST(wmk_ctl_outcome, sessions, wmk_ctl_session_object, 1024),
+	WMK_MEMBER_OF_TEXTS(wmk_ctl_outcome, warnings, WMK_CTL_WARNINGS_MAX),
+	WMK_MEMBER_OF_LIST(wmk_ctl_outcome, sessions, wmk_ctl_session_object, WMK_CTL_SESSIONS_MAX),
 };
 const struct wmk_object wmk_ctl_outcome_object = WMK_OBJECT_OF("outcome", wmk_ctl_outcome, outcome_members);
 
 static const struct wmk_member sessions_members[] = {
-	WMK_MEMBER_OF_LIST(wmk_ctl_sessions, sessions, wmk_ctl_session_object, 1024),
+	WMK_MEMBER_OF_LIST(wmk_ctl_sessions, sessions, wmk_ctl_session_object, WMK_CTL_SESSIONS_MAX),
 };
 const struct wmk_object wmk_ctl_sessions_object = WMK_OBJECT_OF("sessions", wmk_ctl_sessions, sessions_members);
 
@@ -205,7 +205,7 @@ static const struct wmk_object disable_channel_object = WMK_OBJECT_OF("disable c
 
 static const struct wmk_member enable_event_members[] = {
 	ON_CHANNEL(wmk_ctl_enable_event),
-	WMK_MEMBER_OF_LIST(wmk_ctl_enable_event, rules, wmk_ctl_rule_object, 4096),
+	WMK_MEMBER_OF_LIST(wmk_ctl_enable_event, rules, wmk_ctl_rule_object, WMK_CTL_RULES_MAX),
 };
 static const struct wmk_object enable_event_object = WMK_OBJECT_OF("enable event", wmk_ctl_enable_event, enable_event_members);
 

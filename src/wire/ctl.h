@@ -19,6 +19,9 @@
 #define WMK_CTL_FIELD_LIMIT_MIN 16u   /* bytes of a string or sequence */
 #define WMK_CTL_FIELD_LIMIT_MAX 65536u
 #define WMK_CTL_PATTERN_MAX 511u   /* bytes */
+#define WMK_CTL_SESSIONS_MAX 1024u /* in one answer */
+#define WMK_CTL_RULES_MAX 4096u    /* of one channel */
+#define WMK_CTL_WARNINGS_MAX 256u  /* in one answer */
 #define WMK_CTL_NAME_MAX 255u      /* bytes of a session's or channel's name: no '/', no control characters, not "." or ".." */
 
 enum wmk_ctl_type {

@@ -199,6 +199,35 @@ def lowered_limits_end_nothing(case):
         program.end()
 
 
+def rules_that_fit_into_no_answer(case):
+    """They are refused when they are asked for, in words; what was there before is listed, and is there under the next daemon."""
+    with World(case) as w:
+        w('create', 'one')
+        said = None
+        for n in range(12):
+            w('enable-channel', '-s', 'one', 'c%d' % n)
+            # quotation marks take two bytes in the file that the next daemon reads
+            patterns = ['%s%d' % ('"' * 500, 1000 * n + i) for i in range(1000)]
+            said = w('enable-event', '-s', 'one', '-c', 'c%d' % n, *(','.join(patterns[i:i + 200]) for i in range(0, 1000, 200)), status=None)
+            if said.status:
+                break
+        check(said.status == 1 and '4 MB at most' in said.err, 'it says: %s', said.err[-500:])
+
+        def rules():
+            return [[r['pattern'] for r in c['rules']] for c in w.session('one')['channels']]
+        before = rules()
+        check(sum(map(len, before)) > 3000, 'there are: %s', list(map(len, before)))
+        os.kill(w.sessiond(), signal.SIGKILL)
+        check(rules() == before, 'the next daemon knows of: %s', list(map(len, rules())))
+        w('enable-event', '-s', 'one', '-c', 'c0', '"' * 505, status=1).says('4 MB at most')
+        w('destroy', 'one')
+        program = w.obey()
+        w.begin('two')
+        program('emit 10')
+        program.end()
+        w.finish('two', lost=0)
+
+
 def limits_that_are_not_understood(case):
     """The daemon does not begin, and whoever wanted it reads why."""
     with World(case, limits='sessions = 2\nsesions = 3\n', daemon=False) as w:
@@ -212,4 +241,5 @@ def limits_that_are_not_understood(case):
 
 if __name__ == '__main__':
     main([stops_when_its_trace_is_full, is_full_for_the_next_daemons_too, a_daemon_that_is_not_there_when_it_fills, processes_share_it,
-          refused, what_an_administrator_allows, lowered_limits_end_nothing, limits_that_are_not_understood])
+          refused, what_an_administrator_allows, lowered_limits_end_nothing, rules_that_fit_into_no_answer,
+          limits_that_are_not_understood])

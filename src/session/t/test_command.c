@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "program.h"
 #include "session/command.h"
+#include "session/internal.h"
 #include "session/shards.h"
 #include "wire/ctl.h"
 
@@ -107,12 +108,11 @@ static void shut_down(void *data)
 	scene.shutdowns++;
 }
 
-static int scene_open(void **state)
+static int scene_make(unsigned max_sessions)
 {
 	struct wmk_clock clock;
-	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clock = &clock, .max_sessions = 4 };
+	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clock = &clock, .max_sessions = max_sessions };
 
-	(void)state;
 	memset(&scene, 0, sizeof(scene));
 	memset(&outlet, 0, sizeof(outlet));
 	strcpy(scene.home, "/tmp/waymark-command-XXXXXX");
@@ -129,6 +129,19 @@ static int scene_open(void **state)
 	return 0;
 }
 
+static int scene_open(void **state)
+{
+	(void)state;
+	return scene_make(4);
+}
+
+/* The limit that an administrator sets is above that of the daemon. */
+static int scene_open_large(void **state)
+{
+	(void)state;
+	return scene_make(2 * WMK_CTL_SESSIONS_MAX);
+}
+
 static int scene_close(void **state)
 {
 	(void)state;
@@ -141,31 +154,49 @@ static int scene_close(void **state)
 	return rmdir(scene.home);
 }
 
+/* The bodies of the frames that an answer came in, put together: to free. *frame: the last one. */
+static uint8_t *joined(const struct wmk_out *out, struct wmk_frame *frame, size_t *len)
+{
+	uint8_t *body = malloc(out->len);
+
+	assert_true(body && out->len >= sizeof(*frame));
+	*len = 0;
+	for (size_t at = 0; at < out->len; at += sizeof(*frame) + frame->length) {
+		assert_true(out->len - at >= sizeof(*frame));
+		memcpy(frame, out->buf + at, sizeof(*frame));
+		assert_true(frame->length <= out->len - at - sizeof(*frame));
+		assert_int_equal(frame->request, 77);
+		assert_int_equal(frame->type == WMK_OBJECT_PART, at + sizeof(*frame) + frame->length < out->len);
+		memcpy(body + *len, out->buf + at + sizeof(*frame), frame->length);
+		*len += frame->length;
+	}
+	return body;
+}
+
 /* Send a request; its reply, or NULL and scene.err. */
 static const void *ask(uint16_t type, const void *object)
 {
 	const struct wmk_ctl_command *command = wmk_ctl_command_find(type);
 	struct wmk_out in = { 0 }, out = { 0 };
 	struct wmk_frame frame;
+	size_t len;
 
 	assert_int_equal(wmk_object_send(&in, type, 77, command->request, object), 0);
 	memcpy(&frame, in.buf, sizeof(frame));
 	wmk_commands_run(&scene.commands, &scene.peer, &frame, in.buf + sizeof(frame), &out);
 	wmk_out_free(&in);
-	assert_true(out.len >= sizeof(frame));
-	memcpy(&frame, out.buf, sizeof(frame));
-	assert_int_equal(frame.length, out.len - sizeof(frame));
-	assert_int_equal(frame.request, 77);
+	uint8_t *body = joined(&out, &frame, &len);
 	void *reply = NULL;
 	scene.err = 0;
 	scene.words[0] = '\0';
 	if (frame.type == WMK_CTL_ERROR) {
-		assert_int_equal(wmk_error_msg_decode(out.buf + sizeof(frame), frame.length, &scene.err, scene.words, sizeof(scene.words)), 0);
+		assert_int_equal(wmk_error_msg_decode(body, len, &scene.err, scene.words, sizeof(scene.words)), 0);
 	} else {
 		assert_int_equal(frame.type, WMK_CTL_REPLY);
 		reply = wmk_arena_alloc(&scene.arena, command->reply->size);
-		assert_int_equal(wmk_object_decode(command->reply, out.buf + sizeof(frame), frame.length, reply, &scene.arena), 0);
+		assert_int_equal(wmk_object_decode(command->reply, body, len, reply, &scene.arena), 0);
 	}
+	free(body);
 	wmk_out_free(&out);
 	return reply;
 }
@@ -432,6 +463,96 @@ static void who_may_what(void **state)
 	assert_int_equal(sessions->sessions.n, 0);
 }
 
+/* ── more than an answer has room for ────────────────────────────────────────────────────────────────── */
+
+#define MANY 500u
+#define HEAVY 20u                        /* in one request, which has a megabyte */
+#define LONG 500u
+
+/* `n` rules of that session, numbered from `first`, each with so many long exclusions. The outcome, or NULL. */
+static const struct wmk_ctl_outcome *enable_many(const char *session, unsigned first, unsigned n, unsigned n_exclusions)
+{
+	static char patterns[MANY][16];
+	struct wmk_ctl_rule rules[MANY];
+	const char *exclusions[64];
+	char exclusion[LONG + 1];
+
+	memset(exclusion, 'x', LONG);
+	exclusion[LONG] = '\0';
+	for (unsigned i = 0; i < 64; i++)
+		exclusions[i] = exclusion;
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(patterns[i], sizeof(patterns[i]), "no:%u", first + i);
+		rules[i] = (struct wmk_ctl_rule){ .pattern = patterns[i], .exclusions = { exclusions, n_exclusions } };
+	}
+	wmk_arena_free(&scene.arena);
+	return ask(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = session, .rules = { rules, n } });
+}
+
+static void many_warnings(void **state)
+{
+	(void)state;
+	create("s");
+	const struct wmk_ctl_outcome *outcome = enable_many("s", 0, MANY, 0);
+
+	assert_non_null(outcome);
+	assert_int_equal(outcome->warnings.n, WMK_CTL_WARNINGS_MAX);
+	assert_true(warned(outcome, "matches 'no:254'"));
+	assert_false(warned(outcome, "matches 'no:255'"));
+	assert_string_equal(((const char *const *)outcome->warnings.items)[WMK_CTL_WARNINGS_MAX - 1], "245 more warnings are not shown");
+	which(WMK_CTL_DESTROY, "s");
+}
+
+static void many_sessions(void **state)
+{
+	const struct wmk_ctl_list_sessions all = { "" };
+	char name[16];
+
+	(void)state;
+	for (unsigned i = 0; i < WMK_CTL_SESSIONS_MAX; i++) {
+		snprintf(name, sizeof(name), "s%u", i);
+		create(name);
+	}
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "more", .home = scene.home }, E2BIG, "1024 sessions, and more cannot be");
+	const struct wmk_ctl_sessions *sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
+	assert_non_null(sessions);
+	assert_int_equal(sessions->sessions.n, WMK_CTL_SESSIONS_MAX);
+	which(WMK_CTL_DESTROY, "s7");
+	create("more");                  /* there is room again */
+	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, WMK_CTL_SESSIONS_MAX);
+	assert_int_equal(scene.tracing->n_sessions, 0);
+	assert_null(scene.tracing->owners);
+}
+
+/* Whatever the rules of a user are, his sessions are listed, one by one and all. */
+static void many_rules(void **state)
+{
+	const struct wmk_ctl_list_sessions all = { "" };
+	unsigned n = 0;
+
+	(void)state;
+	create("s");
+	create("t");
+	while (n < 50 * HEAVY && enable_many("s", n, HEAVY, 64))
+		n += HEAVY;
+	assert_int_equal(scene.err, E2BIG);
+	assert_non_null(strstr(scene.words, "4 MB at most"));
+	wmk_arena_free(&scene.arena);
+	const struct wmk_ctl_sessions *sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
+	assert_non_null(sessions);
+	const struct wmk_ctl_session *is = sessions->sessions.items;
+	is += strcmp(is->name, "s") != 0;
+	const struct wmk_ctl_channel *channel = is->channels.items;
+	assert_in_range(channel->rules.n, n, n + HEAVY - 1);     /* of those that were refused some are there */
+	/* all of a user's sessions together, until one ends */
+	assert_null(enable_many("t", 0, HEAVY, 64));
+	assert_non_null(strstr(scene.words, "fewer sessions"));
+	which(WMK_CTL_DESTROY, "s");
+	assert_non_null(enable_many("t", 0, HEAVY, 64));
+	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 1);
+	assert_null(scene.tracing->owners);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -441,6 +562,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_application_is_told, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(what_cannot_be_recorded_is_told, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(who_may_what, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(many_warnings, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(many_sessions, scene_open_large, scene_close),
+		cmocka_unit_test_setup_teardown(many_rules, scene_open, scene_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static void test_refused(void **state)
 	static const struct { const char *text, *words; } bad[] = {
 		{ "sesions = 1", "is it one of these? sessions" }, { "sessions", "name = number" }, { "sessions = ", "line 1" },
 		{ "\n\nsessions = 0", "line 3" }, { "channels = 33", "from 1 to 32" }, { "= 5", "no limit" },
-		{ "sessions = 1x", "\"1x\"" }, { "trace-size = 99999999999999999999", "too large" }, { "sessions = 70000", "from 1 to" },
+		{ "sessions = 1x", "\"1x\"" }, { "trace-size = 99999999999999999999", "too large" }, { "sessions = 1025", "from 1 to 1024" }, { "rules = 4097", "from 1 to 4096" },
 		{ "Sessions = 1", "sessions" }, { "sessions = 1 2", "line 1" },
 	};
 	struct wmk_limits l;
