@@ -80,38 +80,61 @@ int wmk_track_arguments(const struct wmk_track_args *args, int n_rest)
 
 typedef int request(struct waymark_ctl *, const struct waymark_ctl_track_options *, struct waymark_ctl_result **);
 
-/* One kind: its words become numbers, its numbers a request. */
-static int ask(struct wmk_daemon *daemon, const struct wmk_track_args *args, enum wmk_tracked kind, request *what)
+/* All that was typed, as numbers: before anything is asked. */
+static int read_ids(const struct wmk_track_args *args, uint64_t *ids[WMK_TRACKED_KINDS])
 {
-	const struct wmk_cli_words *words = &args->ids[kind];
-	uint64_t *ids = calloc(words->n + 1, sizeof(*ids));
-	struct waymark_ctl_track_options options = {
-		.size = sizeof(options), .session = daemon->session, .kind = (uint32_t)kind, .all = args->all, .ids = ids,
-			.n_ids = words->n,
-	};
-	int err = ids ? 0 : wmk_error(-ENOMEM, "no memory");
+	int err = 0;
 
-	for (unsigned i = 0; i < words->n && err == 0; i++)
-		err = wmk_track_id(kind, words->items[i], &ids[i]);
-	if (err == 0) {
+	for (int kind = 0; kind < WMK_TRACKED_KINDS && err == 0; kind++) {
+		const struct wmk_cli_words *words = &args->ids[kind];
+
+		ids[kind] = calloc(words->n + 1, sizeof(*ids[kind]));
+		if (!ids[kind])
+			err = wmk_error(-ENOMEM, "no memory");
+		for (unsigned i = 0; i < words->n && err == 0; i++)
+			err = wmk_track_id((enum wmk_tracked)kind, words->items[i], &ids[kind][i]);
+	}
+	return err;
+}
+
+/* A request for each kind. Of several, what was done before one was refused stays, and is said. */
+static int ask(struct wmk_daemon *daemon, const struct wmk_track_args *args, uint64_t *const ids[WMK_TRACKED_KINDS], request *what)
+{
+	char done[32] = "";
+	int err = 0;
+
+	for (int kind = 0; kind < WMK_TRACKED_KINDS && err == 0; kind++) {
+		const struct waymark_ctl_track_options options = {
+			.size = sizeof(options), .session = daemon->session, .kind = (uint32_t)kind, .all = args->all, .ids = ids[kind],
+			.n_ids = args->ids[kind].n,
+		};
+
+		if (!args->given[kind])
+			continue;
 		wmk_daemon_drop(daemon);
 		err = wmk_daemon_did(daemon, what(daemon->ctl, &options, &daemon->result));
+		if (err < 0 && done[0])
+			wmk_error_add(err, "%s done already, --%s not", done, kind_names[kind]);
+		snprintf(done + strlen(done), sizeof(done) - strlen(done), "%s--%s", done[0] ? " and " : "", kind_names[kind]);
 	}
-	free(ids);
 	return err;
 }
 
 static int run(const struct wmk_cli_command *command, struct wmk_track_args *args, int n_rest, request *what, const char *words)
 {
-	struct wmk_daemon daemon;
+	uint64_t *ids[WMK_TRACKED_KINDS] = { NULL };
+	struct wmk_daemon daemon = { 0 };
 	int err = wmk_track_arguments(args, n_rest);
 
 	if (err < 0)
 		return wmk_cli_misused(command);
-	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
-	for (int kind = 0; kind < WMK_TRACKED_KINDS && err == 0; kind++)
-		if (args->given[kind])
-			err = ask(&daemon, args, (enum wmk_tracked)kind, what);
+	err = read_ids(args, ids);
+	if (err == 0)
+		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
+	if (err == 0)
+		err = ask(&daemon, args, ids, what);
+	for (int kind = 0; kind < WMK_TRACKED_KINDS; kind++)
+		free(ids[kind]);
 	for (int kind = 0; kind < WMK_TRACKED_KINDS && err == 0 && !args->common.json; kind++) {
 		if (!args->given[kind])
 			continue;

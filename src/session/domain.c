@@ -232,24 +232,41 @@ bool wmk_session_tracks(const struct wmk_session *session, const struct app *app
 	       (!t->uid || list_has(&t->uids, app->uid)) && (!t->gid || list_has(&t->gids, app->gid));
 }
 
-static int list_change(struct wmk_list *list, uint64_t id, bool add)
+/* False: there is no room for it. */
+static bool list_change(struct wmk_list *list, uint64_t id, bool add)
 {
 	uint64_t *ids = list->items;
 
 	if (add && !list_has(list, id)) {
 		if (list->n == TRACKED_MAX)
-			return wmk_error_said(-E2BIG, "more than %u are tracked", TRACKED_MAX);
-		if ((list->n & (list->n - 1)) == 0) {    /* 0 or a power of two: it may be full */
-			ids = realloc(ids, (list->n ? 2 * list->n : 1) * sizeof(*ids));
-			if (!ids)
-				return wmk_error(-ENOMEM, "no memory for what is tracked");
-			list->items = ids;
-		}
+			return false;
 		ids[list->n++] = id;
 	}
 	for (uint32_t i = 0; !add && i < list->n; i++)
 		if (ids[i] == id)
 			ids[i--] = ids[--list->n];
+	return true;
+}
+
+/* All of them or none: in a list that takes the other's place when it is whole. */
+static int list_change_all(struct wmk_list *list, const struct wmk_list *by, bool add)
+{
+	const uint64_t room = (uint64_t)list->n + by->n, most = room < TRACKED_MAX ? room : TRACKED_MAX;
+	struct wmk_list made = { malloc(most * sizeof(uint64_t)), list->n };
+	bool fits = true;
+
+	if (!made.items)
+		return wmk_error(-ENOMEM, "no memory for what is tracked");
+	if (list->n)
+		memcpy(made.items, list->items, list->n * sizeof(uint64_t));
+	for (uint32_t i = 0; fits && i < by->n; i++)
+		fits = list_change(&made, ((const uint64_t *)by->items)[i], add);
+	if (!fits) {
+		free(made.items);
+		return wmk_error_said(-E2BIG, "more than %u would be tracked: it stays as it was, with %u of them", TRACKED_MAX, list->n);
+	}
+	free(list->items);
+	*list = made;
 	return 0;
 }
 
@@ -258,7 +275,6 @@ int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *t
 	struct wmk_ctl_trackers *t = &session->trackers;
 	struct wmk_list *const lists[] = { &t->pids, &t->uids, &t->gids };
 	bool *const narrowed[] = { &t->pid, &t->uid, &t->gid };
-	int err = 0;
 
 	if (track->kind > WMK_TRACK_GID)
 		return wmk_error(-EINVAL, "what is tracked is a pid, a uid or a gid");
@@ -274,8 +290,8 @@ int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *t
 	/* the first that is tracked is the only one; of everything, none can be left out */
 	if (!add && !*narrowed[track->kind])
 		return wmk_error(-EINVAL, "all are tracked: say first which (track), or that none are (untrack --all)");
-	*narrowed[track->kind] = true;
-	for (uint32_t i = 0; err == 0 && i < track->ids.n; i++)
-		err = list_change(list, ((const uint64_t *)track->ids.items)[i], add);
+	int err = list_change_all(list, &track->ids, add);
+
+	*narrowed[track->kind] |= err == 0;
 	return err;
 }

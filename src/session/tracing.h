@@ -204,7 +204,10 @@ unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const cha
  * -EINVAL: no such context; -E2BIG: too many; -ENOBUFS: more memory than the owner may have.
  */
 int wmk_session_context_add(struct wmk_session_channel *channel, const char *name);
-/* Tracked: everything of a kind (add, `all`), or nothing (not add, `all`), or what the list says is added or taken away. -EINVAL: an empty one. */
+/*
+ * Tracked: everything of a kind (add, `all`), or nothing (not add, `all`), or what the list says is added or taken away: all of it, or after
+ * an error nothing. -EINVAL: an empty one; -E2BIG: too many.
+ */
 int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *track, bool add);
 /* Begin, go on. -EALREADY when active; -ENODATA: has no channel; -EDQUOT: its trace has what it may have. */
 int wmk_session_start(struct wmk_session *session);

@@ -224,6 +224,23 @@ def tracked(case):
         two.end()
 
 
+def more_than_can_be_tracked(case):
+    """What does not fit changes nothing."""
+    with World(case) as w:
+        program = w.obey()
+        w.begin('some')
+        others = [str(10000000 + i) for i in range(4200)]
+        w('track', '-s', 'some', '--pid', ','.join([str(program.pid)] + others[:4000]))
+        before = w.session('some')['trackers']
+        w('track', '-s', 'some', '--pid', ','.join(others[4000:]), status=1).says('stays as it was, with 4001')
+        check(w.session('some')['trackers'] == before, '%d are tracked', len(w.session('some')['trackers']['pids']))
+        w('untrack', '-s', 'some', '--pid', ','.join(others[:4000]))
+        check(w.session('some')['trackers']['pids'] == [program.pid], 'tracked: %s', w.session('some')['trackers'])
+        program('emit 3')
+        program.end()
+        w.finish('some', lost=0)
+
+
 def a_consumer_that_hangs(case):
     """While `stop` waits for what is written: its programs end and others begin, sessions are listed and changed. Then all of it is there."""
     with World(case) as w:
@@ -326,6 +343,6 @@ def record_beside_a_daemon_that_hangs(case):
 
 if __name__ == '__main__':
     main([different_events_contexts_and_modes, stop_and_start_again, rings_of_each_process, narrowed_to_a_process,
-          narrowed_to_an_executable, a_follower_whose_ancestors_have_ended, tracked, a_consumer_that_hangs,
-          a_consumer_that_hangs_while_programs_begin, programs_that_may_be_held_up, programs_that_may_not_be_held_up,
+          narrowed_to_an_executable, a_follower_whose_ancestors_have_ended, tracked, more_than_can_be_tracked,
+          a_consumer_that_hangs, a_consumer_that_hangs_while_programs_begin, programs_that_may_be_held_up, programs_that_may_not_be_held_up,
           record_beside_a_daemon_that_hangs])

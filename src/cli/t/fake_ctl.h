@@ -15,6 +15,7 @@ struct fake {
 	unsigned connects, starts;           /* of these, allowed to start a daemon */
 	/* What is answered. */
 	int rc;                              /* of requests other than lists */
+	unsigned good;                       /* so many of track and untrack succeed before that */
 	const char *error;
 	const struct waymark_ctl_session_info *sessions[FAKE_MAX];
 	unsigned n_sessions;

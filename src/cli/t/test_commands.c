@@ -280,7 +280,14 @@ static void test_contexts_and_trackers(void **state)
 	refuses("track --pid 1 --all", "not both");
 	refuses("track 12", "--pid");
 	fails("track --pid x", "not the number of a process");
-	fails("track --uid no-such-user", "no user");
+	fails("track --pid 1 --uid no-such-user", "no user");
+	assert_string_equal(fake.asked, "");     /* nor of the others */
+	fake.rc = -E2BIG;
+	fake.error = "too many";
+	fails("track --pid 1 --uid root", "error: too many");
+	assert_string_equal(fake.asked, "track one 0 1; ");
+	fake.good = 2;
+	fails("untrack --pid 1 --uid root --gid 0", "--pid and --uid done already, --gid not: too many");
 }
 
 static void test_saved(void **state)

@@ -368,7 +368,7 @@ static void commands_scene(void)
 static void test_commands(void **state)
 {
 	(void)state;
-	each(commands_scene, 25);
+	each(commands_scene, 22);
 }
 
 /* A program of which all is looked at again, one that says nothing, and commands that wait for it: a shard's thread without memory. */

@@ -330,6 +330,19 @@ static void test_trackers(void **state)
 	for (int i = 0; i < 6000; i++)
 		if (wmk_session_track(s, &one, i % 2 == 0) != 0)
 			fail_msg("after %d times: %s", i, wmk_error_get(0));
+	/* more than there is room for: none of them, and who was not narrowed is not */
+	static uint64_t more[4097];
+
+	for (uint32_t i = 0; i < 4097; i++)
+		more[i] = i + 2000;
+	const struct wmk_ctl_track pids_more = { .ids = { more, 2100 } }, gids_more = { .kind = WMK_TRACK_GID, .ids = { more, 4097 } };
+
+	assert_int_equal(wmk_session_track(s, &pids_more, true), -E2BIG);
+	assert_non_null(strstr(wmk_error_get(0), "with 2048 of them"));
+	assert_int_equal(s->trackers.pids.n, 2048);
+	assert_int_equal(wmk_session_track(s, &gids_more, true), -E2BIG);
+	assert_false(s->trackers.gid);
+	assert_int_equal(s->trackers.gids.n, 0);
 	wmk_session_unlock(s);
 	world_destroy(&w, s);
 	for (unsigned i = 1; i < 4; i++)
