@@ -132,11 +132,13 @@ const char *wmk_app_exe(struct app *app)
 	return app->exe ? app->exe : "";
 }
 
+/* Also of a file that has lost its name since, or given it to another, as an update does: the kernel says so behind it. */
 static bool exec_is(const char *wanted, const char *exe)
 {
-	const char *base = strrchr(exe, '/');
+	const char *base = strrchr(exe, '/'), *is = strchr(wanted, '/') || !base ? exe : base + 1;
+	const size_t len = strlen(wanted);
 
-	return strcmp(wanted, strchr(wanted, '/') || !base ? exe : base + 1) == 0;
+	return strncmp(wanted, is, len) == 0 && (!is[len] || strcmp(is + len, " (deleted)") == 0);
 }
 
 static bool root_is(const struct wmk_ctl_domain *domain, pid_t pid, uint64_t start_time, const char *exe)

@@ -182,6 +182,49 @@ static void test_exec(void **state)
 	world_close(&w);
 }
 
+/* What it executes need not be there any more, nor be the same: after an update programs go on, and register with the next daemon. */
+static void test_exec_gone(void **state)
+{
+	struct world w;
+	char path[80];
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	other_make(&w);
+	snprintf(path, sizeof(path), "%s", proc_at(0)->other);
+	struct wmk_session *s = world_session(&w, "s");
+
+	narrow(s, 0, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = "other-name" });
+	narrow(s, 1, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = path });
+	narrow(s, 2, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = "other", .follow = true });
+	narrow(s, 3, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = "other-name", .follow = true });
+	world_start(&w, s);
+	assert_int_equal(proc_bid(0, PROC_SPAWN, 1), 0);
+	assert_int_equal(proc_bid(1, PROC_EXEC, 1), 0);
+	assert_int_equal(proc_bid(1, PROC_SPAWN, 2), 0);
+	assert_int_equal(proc_bid(2, PROC_EXEC, 0), 0);
+	other_remove();
+	assert_int_equal(proc_bid(1, PROC_CONNECT, 0x1), 0);
+	assert_int_equal(proc_enabled(1, 0), 0x1);
+	assert_int_equal(proc_enabled(1, 1), 0x1);
+	assert_null(proc_channel(1, 2));         /* a part of the name is no name */
+	assert_int_equal(proc_enabled(1, 3), 0x1);
+	/* its child executes another, and follows */
+	assert_int_equal(proc_bid(2, PROC_CONNECT, 0x3), 0);
+	assert_null(proc_channel(2, 0));
+	assert_int_equal(proc_enabled(2, 3), 0x3);
+	/* another one of that name takes its place */
+	other_make(&w);
+	assert_int_equal(proc_bid(1, PROC_CONNECT, 0x1), 0);
+	assert_int_equal(proc_enabled(1, 1), 0x1);
+	for (unsigned i = 1; i < 3; i++)
+		proc_kill(i);
+	world_destroy(&w, s);
+	other_remove();
+	world_close(&w);
+}
+
 /* The dead are forgotten when the table would grow, and the living are not. */
 static void test_members(void **state)
 {
@@ -524,6 +567,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_pid, procs_kill),
 		cmocka_unit_test_teardown(test_exec, procs_kill),
+		cmocka_unit_test_teardown(test_exec_gone, procs_kill),
 		cmocka_unit_test_teardown(test_members, procs_kill),
 		cmocka_unit_test_teardown(test_strangers, procs_kill),
 		cmocka_unit_test_teardown(test_trackers, procs_kill),
