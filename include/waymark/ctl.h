@@ -293,8 +293,8 @@ struct waymark_ctl_create_options {
 	uint64_t max_size;           /* bytes that the trace may have: then the session stops by itself; 0: no limit */
 };
 /*
- * Make a session; it does not record yet. -EEXIST: one has the name; -ENOTEMPTY: the trace's directory holds something; -EINVAL: the
- * name or path cannot be one; -E2BIG: the user has as many as he may.
+ * Make a session; it does not record yet. -EEXIST: one has the name; -ENOTEMPTY: the trace's directory holds something; -EBUSY: it is to
+ * hold another session's trace; -EINVAL: the name or path cannot be one; -E2BIG: the user, or the daemon, has as many as may be.
  */
 int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_options *options, struct waymark_ctl_result **result);
 /*

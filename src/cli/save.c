@@ -173,6 +173,8 @@ static int run_load(void *data, char **rest, int n_rest)
 		err = wmk_daemon_did(&daemon, waymark_ctl_load(daemon.ctl, &options, &daemon.result));
 	if (err == -EEXIST)
 		wmk_error_add(err, "the session is there already: --force replaces it, --override-name makes another of it");
+	if (err == -EBUSY)
+		wmk_error_add(err, "two traces cannot be in one place: --override-output or --default-output gives it another");
 	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
 	if (session && wmk_current_set(session->name) < 0)
 		wmk_error_clear();       /* the next command says so */

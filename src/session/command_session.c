@@ -79,27 +79,55 @@ static int default_place(const struct wmk_ctl_create *request, const char *name,
 	return n > 0 && (size_t)n < size ? 0 : wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
 }
 
-/* The default path tells the second: who is not the first in it gets a number after it. */
-static int choose_path(const struct wmk_ctl_create *request, const struct wmk_session_options *o, bool auto_name, char *path, size_t size)
+/* One way of writing it: without '//', '/./', and '/' at its end. (What '..' leads to depends on links.) */
+static void path_tidy(char *path)
 {
+	char *to = path;
+
+	for (const char *at = path; *at;)
+		if (at[0] == '/' && (at[1] == '/' || !at[1]))
+			at++;
+		else if (at[0] == '/' && at[1] == '.' && (at[2] == '/' || !at[2]))
+			at += 2;
+		else
+			*to++ = *at++;
+	if (to == path)
+		*to++ = '/';
+	*to = '\0';
+}
+
+/* Nothing is there, and no session is going to write there. */
+static int place_check(struct call *call, const struct wmk_session_options *o)
+{
+	int err = place_is_free(o->path, o->uid, o->gid);
+
+	return err == 0 ? wmk_session_path_check(call->commands->tracing, o) : err;
+}
+
+/* Into `path`, which is that of the options. The default one tells the second: who is not the first in it gets a number after it. */
+static int choose_path(struct call *call, const struct wmk_session_options *o, bool auto_name, char *path, size_t size)
+{
+	const struct wmk_ctl_create *request = call->request;
+
 	if (request->path && *request->path) {
 		int n = snprintf(path, size, "%s", request->path);
 
 		if (n < 0 || (size_t)n >= size)
 			return wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
-		while (n > 1 && path[n - 1] == '/')
-			path[--n] = '\0';
 		int err = path_check("trace", path);
-		return err == 0 ? place_is_free(path, o->uid, o->gid) : err;
+		if (err < 0)
+			return err;
+		path_tidy(path);
+		return place_check(call, o);
 	}
 	int err = default_place(request, o->name, auto_name, path, size);
 	size_t len = err == 0 ? strlen(path) : 0;
 	if (err == 0)
-		err = place_is_free(path, o->uid, o->gid);
-	for (unsigned i = 2; err == -ENOTEMPTY && i <= SAME_SECOND_MAX; i++) {
+		err = place_check(call, o);
+	for (unsigned i = 2; (err == -ENOTEMPTY || err == -EBUSY) && i <= SAME_SECOND_MAX; i++) {
 		if ((size_t)snprintf(path + len, size - len, "-%u", i) >= size - len)
 			return wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
-		err = place_is_free(path, o->uid, o->gid);
+		err = place_check(call, o);
 	}
 	return err;
 }
@@ -133,7 +161,7 @@ static int create_once(struct call *call, unsigned attempt, struct wmk_session *
 	int err = strlen(options.name) > WMK_CTL_NAME_MAX || strchr(options.name, '/') ?
 		  wmk_error(-EINVAL, "a session's name has 1 to %u bytes and holds no '/'", WMK_CTL_NAME_MAX) : 0;
 	if (err == 0)
-		err = choose_path(request, &options, unnamed, path, sizeof(path));
+		err = choose_path(call, &options, unnamed, path, sizeof(path));
 	return err == 0 ? wmk_session_create(call->commands->tracing, &options, session) : err;
 }
 

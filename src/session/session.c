@@ -107,6 +107,35 @@ static int name_is_free(struct wmk_tracing *tracing, const struct wmk_session_op
 	return err;
 }
 
+int wmk_session_path_check(struct wmk_tracing *tracing, const struct wmk_session_options *options)
+{
+	struct wmk_session *there = wmk_session_of_path(tracing, options->path);
+	const bool own = there && there->uid == options->uid;
+	int err = 0;
+
+	if (own && strcmp(there->name, options->name) != 0)
+		err = wmk_error_said(-EBUSY, "the trace of session '%.40s' is to be in %.60s: name another directory", there->name, there->path);
+	else if (there && !own && options->uid == 0)
+		err = wmk_error_said(-EBUSY, "the trace of session '%.40s' of user %u is to be in %.50s: name another directory", there->name,
+				     (unsigned)there->uid, there->path);
+	else if (there && !own)          /* of which he may not know more */
+		err = wmk_error_said(-EBUSY, "the trace of another user's session is to be in %.60s: name another directory", there->path);
+	wmk_session_put(there);
+	return err;
+}
+
+/* Of two that come at the same time with one path, one is refused. */
+static int enter_alone(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session *session)
+{
+	pthread_mutex_lock(&tracing->lock);
+	int err = wmk_session_path_check(tracing, options);
+
+	if (err == 0)
+		err = wmk_session_enter(tracing, session);
+	pthread_mutex_unlock(&tracing->lock);
+	return err;
+}
+
 int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **out)
 {
 	const uint64_t max = tracing->options.max_trace_size;
@@ -118,7 +147,7 @@ int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_opt
 		err = wmk_session_make(tracing, options, &session);
 	if (err < 0)
 		return err;
-	err = wmk_session_enter(tracing, session);
+	err = enter_alone(tracing, options, session);
 	if (err < 0) {
 		wmk_session_unmake(session);
 		return err;

@@ -161,8 +161,13 @@ struct wmk_session_options {
 	const char *trace_name;          /* in the metadata; NULL: the session's name */
 };
 
-/* -EEXIST: the owner has one of that name; -EINVAL for a name that cannot be one; -E2BIG: too many; -EDQUOT: max_size past the limit. *session is a reference: wmk_session_put(). Not active. */
+/*
+ * -EEXIST: the owner has one of that name; -EINVAL for a name that cannot be one; -EBUSY: another has that path; -E2BIG: too many; -EDQUOT:
+ * max_size past the limit. *session is a reference: wmk_session_put(). Not active.
+ */
 int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **session);
+/* Another session than the owner's of that name has the path: -EBUSY, in words that tell its name to whoever may see it. Else 0. */
+int wmk_session_path_check(struct wmk_tracing *tracing, const struct wmk_session_options *options);
 /* By its owner and name (two users may call theirs alike): a reference, or NULL. */
 struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, uid_t uid, const char *name);
 /* References to all sessions at this moment: malloc'd array at *sessions, their number returned, or -ENOMEM. */

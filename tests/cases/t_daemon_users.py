@@ -182,6 +182,28 @@ def replacing_a_session_of_that_name(case):
         check(is_now['counts']['records'] >= 15, 'hers has recorded: %s', is_now['counts'])
 
 
+def one_place_for_two_traces(case):
+    """Refused; which session is to have it is told to whoever may see that one."""
+    member = {'groups': [tracing_group()]}
+    with roots_world(case) as w:
+        shared = case.path('shared')
+        os.mkdir(shared)
+        os.chmod(shared, 0o1777)
+        place = os.path.join(shared, 'trace')
+        command(w, ALICE, 'create', 'hers', '-o', place, **member)
+        command(w, ALICE, 'create', 'second', '-o', shared + '//./trace/', status=1, **member).says("session 'hers'")
+        w('create', 'roots', '-o', place, status=1).says("session 'hers' of user %d" % ALICE.pw_uid)
+        said = command(w, BOB, 'create', 'his', '-o', place, status=1, **member).says("another user's session")
+        check("session 'hers'" not in said.err, 'he is told: %s', said.err)
+        command(w, ALICE, 'destroy', 'hers', **member)
+        command(w, BOB, 'create', 'his', '-o', place, **member)
+        w('create', 'one', '-o', case.path('one'))
+        w('save', 'one')
+        w('load', 'one', '--override-name', 'two', status=1).says("session 'one'", '--override-output')
+        w('load', 'one', '--override-name', 'two', '--default-output')
+        command(w, BOB, 'destroy', 'his', **member)
+
+
 def a_users_daemon_is_hers(case):
     """Another user's program does not reach it, and root's does not talk to it; root may command it."""
     with open_to_all(case), World(case, 'hers', user=ALICE) as w:
@@ -442,5 +464,5 @@ def thousands_of_connections(case):
 
 if __name__ == '__main__':
     main([roots_daemon_traces_everybody, who_is_nobody_commands_nothing, members_of_the_group, replacing_a_session_of_that_name,
-          a_users_daemon_is_hers, places_that_another_took, wait_pages_of_others, links_in_the_way, lies_floods_and_descriptors, floods_of_commands,
-          thousands_of_connections])
+          one_place_for_two_traces, a_users_daemon_is_hers, places_that_another_took, wait_pages_of_others, links_in_the_way,
+          lies_floods_and_descriptors, floods_of_commands, thousands_of_connections])

@@ -303,6 +303,8 @@ static void test_saved(void **state)
 	fake.rc = -EEXIST;
 	fails("save", "--force");
 	fails("load", "--override-name");
+	fake.rc = -EBUSY;
+	fails("load", "--override-output");
 	fake.rc = 0;
 	asks("regenerate metadata", "regenerate one 0; ");
 	asks("regenerate statedump -s two", "regenerate two 1; ");

@@ -298,6 +298,8 @@ static void names_and_places(void **state)
 	snprintf(place, sizeof(place), "%s///", scene.home);
 	is = session_in(done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = place }), 0);
 	assert_string_equal(is->path, scene.home);
+	snprintf(place, sizeof(place), "%s/.//.", scene.home);   /* the same, typed otherwise */
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "three", .path = place }, EBUSY, "session 'two'");
 	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "five", .home = scene.home }, E2BIG, "limit");
 	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "one", .home = scene.home }, EEXIST, "already");     /* room could be made */
 	refused(WMK_CTL_START, &(struct wmk_ctl_which){ "tow" }, ENOENT, "two");

@@ -202,7 +202,7 @@ static void test_describe(void **state)
 	world_locked(s, assert_int_equal(wmk_session_describe(s, &is, &arena), 0));
 	assert_int_equal(is.counts.records, 30);         /* those of closed rings are kept */
 	assert_int_equal(is.counts.lost, 3);
-	assert_string_equal(is.path, "/nowhere");
+	assert_string_equal(is.path, "/nowhere/s");
 	assert_int_equal(is.uid, getuid());
 	assert_true(is.active && is.started && is.created > 0);
 	assert_int_equal(is.channels.n, 2);

@@ -208,7 +208,8 @@ static int scene_close(void **state)
 /* A session with a channel for shop:*, recording. */
 static struct wmk_session *session_make(const char *name)
 {
-	const struct wmk_session_options options = { .name = name, .path = "/nowhere", .uid = geteuid(), .gid = getegid(), .statedump = true };
+	char path[80];
+	const struct wmk_session_options options = { .name = name, .path = path, .uid = geteuid(), .gid = getegid(), .statedump = true };
 	const struct wmk_ctl_rule rule = { .pattern = "shop:*", .level_op = WMK_LEVEL_AT_LEAST, .level = 6 };
 	const char *context = "vtid";
 	const struct wmk_ctl_channel channel = {
@@ -219,6 +220,7 @@ static struct wmk_session *session_make(const char *name)
 	struct wmk_session_channel *made;
 	struct wmk_session *session;
 
+	snprintf(path, sizeof(path), "/nowhere/%s", name);
 	assert_int_equal(wmk_session_create(scene.tracing, &options, &session), 0);
 	assert_int_equal(wmk_session_lock(session), 0);
 	assert_int_equal(wmk_session_channel_add(session, &channel, &made), 0);

@@ -357,11 +357,11 @@ static void test_limits(void **state)
 	const struct wmk_session_options more = { .name = "u", .path = "/x", .uid = getuid() };
 
 	assert_create(&w, more, -E2BIG, "2 are the limit");
-	assert_create(&w, (struct wmk_session_options){ .name = "v", .path = "/x", .uid = getuid() + 1 }, 0, "");   /* another user */
-	assert_create(&w, (struct wmk_session_options){ .name = "s", .path = "/x", .uid = getuid() + 1 }, 0, "");   /* has one called alike */
-	assert_create(&w, (struct wmk_session_options){ .name = "w", .path = "/x", .uid = getuid() + 1 }, -E2BIG, "limit");
-	assert_create(&w, (struct wmk_session_options){ .name = "twin", .path = "/x", .uid = getuid() + 2 }, 0, "");
-	assert_create(&w, (struct wmk_session_options){ .name = "twin", .path = "/x", .uid = getuid() + 2 }, -EEXIST, "'twin'");
+	assert_create(&w, (struct wmk_session_options){ .name = "v", .path = "/v", .uid = getuid() + 1 }, 0, "");   /* another user */
+	assert_create(&w, (struct wmk_session_options){ .name = "s", .path = "/s", .uid = getuid() + 1 }, 0, "");   /* has one called alike */
+	assert_create(&w, (struct wmk_session_options){ .name = "w", .path = "/w", .uid = getuid() + 1 }, -E2BIG, "limit");
+	assert_create(&w, (struct wmk_session_options){ .name = "twin", .path = "/t", .uid = getuid() + 2 }, 0, "");
+	assert_create(&w, (struct wmk_session_options){ .name = "twin", .path = "/t2", .uid = getuid() + 2 }, -EEXIST, "'twin'");
 	assert_create(&w, (struct wmk_session_options){ .name = "a/b", .path = "/x" }, -EINVAL, "'/'");
 	assert_create(&w, (struct wmk_session_options){ .name = "", .path = "/x" }, -EINVAL, "name");
 	assert_create(&w, (struct wmk_session_options){ .name = "x", .path = "x" }, -EINVAL, "path");
@@ -439,63 +439,104 @@ static void test_ring_bytes(void **state)
 }
 
 #define CREATORS 4
-#define CREATED 8
+#define CREATED 200
 
 struct creator {
 	pthread_t thread;
 	struct world *w;
 	pthread_barrier_t *barrier;
 	unsigned number;
+	bool one_place;                  /* in each turn, all of them want the same */
 	int made, refused;
 };
 
 static void *create_run(void *data)
 {
 	struct creator *c = data;
-	char name[16];
+	char name[16], path[24];
 
 	wmk_tracing_thread_begin();
-	pthread_barrier_wait(c->barrier);
 	for (unsigned i = 0; i < CREATED; i++) {
 		snprintf(name, sizeof(name), "s%u-%u", c->number, i);
-		const struct wmk_session_options options = { .name = name, .path = "/x", .uid = getuid() };
+		snprintf(path, sizeof(path), "/x/%u-%u", c->one_place ? 0 : c->number, i);
+		const struct wmk_session_options options = { .name = name, .path = path, .uid = getuid() };
 		struct wmk_session *session;
+		pthread_barrier_wait(c->barrier);
 		int err = wmk_session_create(c->w->tracing, &options, &session);
 
 		if (err == 0)
 			wmk_session_put(session);
 		c->made += err == 0;
-		c->refused += err == -E2BIG;
+		c->refused += err == (c->one_place ? -EBUSY : -E2BIG);
 	}
 	wmk_tracing_thread_end();
 	return NULL;
 }
 
-/* Side by side, and no more than the limit. */
-static void test_sessions_at_once(void **state)
+static void create_at_once(struct world *w, bool one_place, int *made, int *refused)
 {
 	struct creator creators[CREATORS];
 	pthread_barrier_t barrier;
-	int made = 0, refused = 0;
+
+	pthread_barrier_init(&barrier, NULL, CREATORS);
+	for (unsigned i = 0; i < CREATORS; i++) {
+		creators[i] = (struct creator){ .w = w, .barrier = &barrier, .number = i, .one_place = one_place };
+		assert_int_equal(pthread_create(&creators[i].thread, NULL, create_run, &creators[i]), 0);
+	}
+	*made = *refused = 0;
+	for (unsigned i = 0; i < CREATORS; i++) {
+		pthread_join(creators[i].thread, NULL);
+		*made += creators[i].made;
+		*refused += creators[i].refused;
+	}
+	pthread_barrier_destroy(&barrier);
+}
+
+/* Side by side, and no more than the limit. */
+static void test_sessions_at_once(void **state)
+{
+	int made, refused;
 	struct world w;
 
 	(void)state;
 	world_prepare(&w);
 	w.options.max_sessions = 10;
 	world_open(&w, 1);
-	pthread_barrier_init(&barrier, NULL, CREATORS);
-	for (unsigned i = 0; i < CREATORS; i++) {
-		creators[i] = (struct creator){ .w = &w, .barrier = &barrier, .number = i };
-		assert_int_equal(pthread_create(&creators[i].thread, NULL, create_run, &creators[i]), 0);
-	}
-	for (unsigned i = 0; i < CREATORS; i++) {
-		pthread_join(creators[i].thread, NULL);
-		made += creators[i].made;
-		refused += creators[i].refused;
-	}
-	pthread_barrier_destroy(&barrier);
+	create_at_once(&w, false, &made, &refused);
 	assert_int_equal(made, 10);
 	assert_int_equal(refused, CREATORS * CREATED - 10);
+	world_close(&w);
+	world_prepare(&w);
+	w.options.max_sessions = 2 * CREATED;
+	world_open(&w, 1);
+	create_at_once(&w, true, &made, &refused);
+	assert_int_equal(made, CREATED);
+	assert_int_equal(refused, (CREATORS - 1) * CREATED);
+	world_close(&w);
+}
+
+/* One session writes into a directory. Which other does, is told to whoever may see it. */
+static void test_paths(void **state)
+{
+	const uid_t uid = getuid() + 1;
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+
+	assert_create(&w, (struct wmk_session_options){ .name = "hers", .path = "/hers", .uid = uid }, 0, "");
+	assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/hers", .uid = uid }, -EBUSY, "session 'hers' is to be in /hers");
+	assert_create(&w, (struct wmk_session_options){ .name = "hers", .path = "/hers", .uid = uid }, -EEXIST, "'hers' already");
+	assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/hers", .uid = uid + 1 }, -EBUSY, "another user's session");
+	assert_null(strstr(wmk_error_get(0), "session '"));
+	assert_create(&w, (struct wmk_session_options){ .name = "hers", .path = "/hers", .uid = uid + 1 }, -EBUSY, "another user's session");
+	if (getuid() == 0)
+		assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/hers" }, -EBUSY, "session 'hers' of user 1 is to be");
+	assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/nowhere/s", .uid = getuid() }, -EBUSY, "session 's'");
+	world_destroy(&w, s);
+	assert_create(&w, (struct wmk_session_options){ .name = "t", .path = "/nowhere/s", .uid = getuid() }, 0, "");
 	world_close(&w);
 }
 
@@ -510,6 +551,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_limits, procs_kill),
 		cmocka_unit_test_teardown(test_ring_bytes, procs_kill),
 		cmocka_unit_test_teardown(test_sessions_at_once, procs_kill),
+		cmocka_unit_test_teardown(test_paths, procs_kill),
 	};
 
 	procs_begin(argc, argv);

@@ -394,9 +394,11 @@ void world_close(struct world *w)
 
 struct wmk_session *world_session(struct world *w, const char *name)
 {
-	const struct wmk_session_options options = { .name = name, .path = "/nowhere", .uid = getuid(), .gid = getgid() };
+	char path[80];
+	const struct wmk_session_options options = { .name = name, .path = path, .uid = getuid(), .gid = getgid() };
 	struct wmk_session *session;
 
+	snprintf(path, sizeof(path), "/nowhere/%s", name);
 	if (wmk_session_create(w->tracing, &options, &session) != 0)
 		fail_msg("%s", wmk_error_get(0));
 	return session;
