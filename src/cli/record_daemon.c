@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "cli/record_daemon.h"
 #include "cli/session.h"
+#include "ctl/utf8.h"
 
 #define PLACES_MAX 10000u          /* traces of programs of one name that began in one second */
 #define TIMEOUT_MS 15000           /* for each request; the daemon's own deadlines are 10 s */
@@ -105,14 +106,34 @@ static int choose_place(struct through *t)
 	return err;
 }
 
+/* The beginning of a program's name, as a session's may be: what is no UTF-8, or steers terminals, is a '?'. */
+static void name_begin(const char *name, char *buf, size_t size)
+{
+	uint32_t code = 0;
+	size_t n, len = 0;
+
+	for (; *name; name += n ? n : 1) {
+		n = wmk_utf8_next(name, strlen(name), &code);
+		if (len + (n ? n : 1) >= size)
+			break;
+		const bool plain = n && code >= 0x20 && code != 0x7f;
+
+		memcpy(buf + len, plain ? name : "?", plain ? n : 1);
+		len += plain ? n : 1;
+	}
+	buf[len] = '\0';
+}
+
 static int create(struct through *t, pid_t pid)
 {
 	const struct waymark_ctl_create_options options = { .size = sizeof(options), .name = t->daemon->session, .path = t->path };
+	char program[65];
 	int rc = choose_place(t);
 
 	if (rc < 0)
 		return rc;
-	snprintf(t->daemon->session, sizeof(t->daemon->session), "record-%.64s-%d", wmk_cli_clean(t->options->name), (int)pid);
+	name_begin(t->options->name, program, sizeof(program));
+	snprintf(t->daemon->session, sizeof(t->daemon->session), "record-%s-%d", program, (int)pid);
 	rc = waymark_ctl_create(t->daemon->ctl, &options, &t->daemon->result);
 	t->made = rc >= 0 || rc == -ETIMEDOUT;
 	t->ours = rc >= 0 || t->made_place;

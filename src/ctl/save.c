@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "ctl/json.h"
+#include "ctl/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -187,7 +188,7 @@ static int session_save(const struct wmk_ctl_session *session, const struct plac
 	struct wmk_ctl_filed *filed = result->object;
 	struct wmk_ctl_saved saved = { .version = WMK_CTL_SAVED_VERSION };
 	struct wmk_arena arena = { 0 };
-	char name[WMK_CTL_NAME_MAX + sizeof(SUFFIX)], path[WMK_OBJECT_TEXT_MAX + sizeof(name) + 1];
+	char name[WMK_CTL_NAME_MAX + sizeof(SUFFIX)], path[WMK_OBJECT_TEXT_MAX + sizeof(name) + 1], words[WMK_CTL_NAME_MAX + 120];
 	char *text = NULL;
 	int err = wmk_ctl_name_check(session->name);
 
@@ -196,6 +197,11 @@ static int session_save(const struct wmk_ctl_session *session, const struct plac
 	snprintf(name, sizeof(name), "%s" SUFFIX, session->name);
 	snprintf(path, sizeof(path), "%s/%s", place->path, place->file ? place->file : name);
 	err = wmk_object_copy(&wmk_ctl_session_object, session, &saved.session, &arena);
+	if (err == 0 && !wmk_utf8_is(saved.session.path)) {
+		snprintf(words, sizeof(words), "the path of session '%s' is not UTF-8, and is not saved: loaded, it writes to the default place", session->name);
+		saved.session.path = "";
+		err = wmk_ctl_filed_text(result, &filed->warnings, words);
+	}
 	if (err == 0) {
 		forget_deeds(&saved.session);
 		err = wmk_json_text(&wmk_ctl_saved_object, &saved, WMK_JSON_SPARSE, &text);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* utf8.h - one character of UTF-8 (RFC 3629). */
+/* utf8.h - characters of UTF-8 (RFC 3629). */
 #ifndef WMK_CTL_UTF8_H
 #define WMK_CTL_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /*
  * The bytes of the character at `text`, of which `len` (>= 1) are there, and its code; 0 when it is none: overlong, a surrogate, past
@@ -25,6 +27,17 @@ static inline size_t wmk_utf8_next(const char *text, size_t len, uint32_t *code)
 		*code = *code << 6 | (at[i] & 0x3f);
 	}
 	return *code < least[n] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000) ? 0 : n;
+}
+
+/* All of it is. */
+static inline bool wmk_utf8_is(const char *text)
+{
+	size_t left = strlen(text), n = 1;
+	uint32_t code;
+
+	for (; left && n; text += n, left -= n)
+		n = wmk_utf8_next(text, left, &code);
+	return n != 0;
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include "session/internal.h"
 
 #include "base/error.h"
+#include "ctl/utf8.h"
 #include "ctf/writer.h"
 
 #include <errno.h>
@@ -295,6 +296,8 @@ static int options_check(struct wmk_ctl_channel *is)
 		return wmk_error(-EINVAL, "a trace file (--tracefile-size) holds one sub-buffer at least");
 	if (is->domain.kind == WMK_DOMAIN_EXEC && (!is->domain.exec || !*is->domain.exec))
 		return wmk_error(-EINVAL, "a domain of an executable needs its name or path");
+	if (is->domain.kind == WMK_DOMAIN_EXEC && !wmk_utf8_is(is->domain.exec))
+		return wmk_error(-EINVAL, "the name or path of an executable is UTF-8 here: others can be named by their process (--pid)");
 	if (is->domain.kind == WMK_DOMAIN_PID && (is->domain.pid == 0 || is->domain.pid > INT32_MAX))
 		return wmk_error(-EINVAL, "a domain of a process needs its pid");
 	is->buffers = wmk_channel_buffers(is);

@@ -5,6 +5,7 @@
 #include "session/tracing.h"
 
 #include "base/error.h"
+#include "ctl/utf8.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -91,6 +92,8 @@ int wmk_pattern_check(const char *pattern)
 		return wmk_error(-EINVAL, "the pattern '%s' is empty", pattern);
 	if (strnlen(p, PATTERN_MAX + 1) > PATTERN_MAX)
 		return wmk_error(-EINVAL, "the pattern '%.40s...' has more than %u bytes", pattern, PATTERN_MAX);
+	if (!wmk_utf8_is(p))
+		return wmk_error(-EINVAL, "a pattern is UTF-8 (the names of events are ASCII)");
 	while (*p) {
 		if (*p == '[') {
 			p = set_match(p + 1, 0, &in);

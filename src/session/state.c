@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "ctl/json.h"
+#include "ctl/utf8.h"
 #include "session/internal.h"
 
 #include <errno.h>
@@ -45,6 +46,7 @@ static const struct wmk_object rings_object = WMK_OBJECT_OF("rings", state_rings
 static const struct wmk_member session_members[] = {
 	WMK_MEMBER_OF_TEXT(state_session, name, WMK_CTL_NAME_MAX),
 	WMK_MEMBER_OF_TEXT(state_session, path, WMK_OBJECT_TEXT_MAX),
+	WMK_MEMBER_OF_TEXT(state_session, path_bytes, 2 * WMK_OBJECT_TEXT_MAX),
 	WMK_MEMBER_OF_TEXT(state_session, trace_name, WMK_CTL_NAME_MAX),
 	WMK_MEMBER_OF_U64(state_session, uid),
 	WMK_MEMBER_OF_U64(state_session, gid),
@@ -60,6 +62,41 @@ static const struct wmk_member session_members[] = {
 	WMK_MEMBER_OF_LIST(state_session, rings, rings_object, 65536),
 };
 const struct wmk_object state_session_object = WMK_OBJECT_OF("session", state_session, session_members);
+
+int wmk_state_path_tell(struct state_session *is, struct wmk_arena *arena)
+{
+	const size_t len = strlen(is->path);
+
+	if (wmk_utf8_is(is->path))
+		return 0;
+	char *hex = wmk_arena_alloc(arena, 2 * len + 1);
+	if (!hex)
+		return -ENOMEM;
+	for (size_t i = 0; i < len; i++)
+		snprintf(hex + 2 * i, 3, "%02x", (unsigned char)is->path[i]);
+	is->path_bytes = hex;
+	is->path = "";                   /* with what JSON has in place of its bytes it might be too long to be read */
+	return 0;
+}
+
+int wmk_state_path_hear(struct state_session *is, struct wmk_arena *arena)
+{
+	const size_t len = strlen(is->path_bytes);
+	unsigned byte = 1;
+
+	if (len == 0)
+		return 0;
+	char *path = wmk_arena_alloc(arena, len / 2 + 1);
+	if (!path)
+		return -ENOMEM;
+	for (size_t i = 0; i < len && byte; i += 2) {
+		if (strspn(is->path_bytes + i, "0123456789abcdef") < 2 || sscanf(is->path_bytes + i, "%2x", &byte) != 1)
+			byte = 0;
+		path[i / 2] = (char)byte;
+	}
+	is->path = path;
+	return byte ? 0 : wmk_error(-EINVAL, "path_bytes are no bytes of a path");
+}
 
 /* ── what both halves use ────────────────────────────────────────────────────────────────────────────── */
 
@@ -177,8 +214,10 @@ int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct w
 	struct wmk_arena arena = { 0 };
 	struct gathering g = { &is, &arena, entry->last_rings };
 	char name[STATE_NAME], fresh[STATE_NAME], *text = NULL;
-	int err = wmk_session_each_channel(session, gather_channel, &g);
+	int err = wmk_state_path_tell(&is, &arena);
 
+	if (err == 0)
+		err = wmk_session_each_channel(session, gather_channel, &g);
 	if (err == 0)
 		err = wmk_session_each_rings(session, gather_rings, &g);
 	if (err == 0)

@@ -28,6 +28,7 @@ struct state_rings {
 
 struct state_session {
 	const char *name, *path, *trace_name;
+	const char *path_bytes;          /* of a path that is not UTF-8, in hexadecimal: names are, paths may hold any bytes */
 	uint64_t uid, gid, created, max_size;
 	bool active, started, all_users, statedump, full;
 	struct wmk_ctl_trackers trackers;
@@ -80,6 +81,9 @@ void wmk_state_forget(struct wmk_state *state, struct state_entry *entry);
 /* All of the file `name` at once: by way of the file `fresh`. */
 int wmk_state_bytes_write(const struct wmk_state *state, const char *name, const char *fresh, const void *bytes, size_t len);
 int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text);
+/* What JSON cannot tell of the path goes into path_bytes; and back. */
+int wmk_state_path_tell(struct state_session *is, struct wmk_arena *arena);
+int wmk_state_path_hear(struct state_session *is, struct wmk_arena *arena);
 /* Write N.json. Locked. */
 int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session);
 /* NULL with a cause chain. */

@@ -83,6 +83,8 @@ static int entry_read(struct wmk_state *state, uint64_t number, struct state_ent
 	int err = len < 0 ? (int)len : entry->is ? wmk_json_read(&state_session_object, (const char *)text, (size_t)len, entry->is, &entry->arena) :
 						   -ENOMEM;
 	free(text);
+	if (err == 0)
+		err = wmk_state_path_hear(entry->is, &entry->arena);
 	if (err < 0) {
 		wmk_state_entry_free(entry);
 		return err;

@@ -10,7 +10,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from control import SESSIOND  # noqa: E402
 from daemon import World, state  # noqa: E402
-from harness import SEED, check, limit, main, rounds  # noqa: E402
+from harness import SEED, Trace, check, check_sequences, limit, main, rounds  # noqa: E402
 
 # What a program waits at most, and what a machine that is busy adds to anything.
 BOUND_S, SLACK_S = 3, 60
@@ -177,7 +177,46 @@ def a_socket_over_a_daemon_that_runs(case):
             listener.close()
 
 
+def paths_of_any_bytes(case):
+    """A directory's name need not be UTF-8: the trace goes on in it whoever dies, and what is listed is JSON. Names are refused in words."""
+    def odd(text):
+        return os.fsdecode(text.encode('latin-1'))
+
+    with World(case) as w:
+        top, program = case.path(odd('s\xfc\xdf')), w.obey()
+        path = os.path.join(top, *[odd('\xfc' * 200)] * 8)
+        shown = ''.join('\ufffd' if '\udc80' <= c <= '\udcff' else c for c in path)
+        w('create', 'one', '-o', path, '--json')
+        w('enable-event', '-s', 'one', 'test:*')
+        w('start', 'one', '--json')
+        program('emit 5')
+        check(w.session('one')['path'] == shown, 'listed: %s', w.session('one'))
+        w('save', 'one').says('not utf-8')
+        for how in (['create', odd('\xfcber')], ['enable-channel', '-s', 'one', odd('\xfcber')], ['enable-event', '-s', 'one', odd('a:\xfc*')],
+                    ['enable-event', '-s', 'one', 'a:*', '--exclude', odd('a:\xfc')], ['enable-event', '-s', 'one', 'a:*', '--exec', odd('\xfc')]):
+            w(*how, '--json', status=1).says('UTF-8')
+        pids = [w.sessiond(), w.consumerd()]
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        w.wait(lambda: w.sessiond() not in pids and w.consumerd() not in pids, 'both daemons to be gone')
+        check(w.session('one')['active'], 'the session is: %s', w.session('one'))
+        w.wait_apps([program.pid])
+        program('emit 5')
+        is_now = w.stop('one')
+        check(is_now['counts']['lost'] == 0, 'lost: %s', is_now['counts'])
+        w('destroy', 'one', '--json')
+        check(not os.path.exists(case.path('s\ufffd\ufffd')), 'another directory was made')
+        os.rename(path, case.path('plain'))
+        check_sequences(Trace(case.path('plain')), case.board)
+        # a program of such a name, and one whose name is too long for that of a session, cut within a character
+        for name in (odd('m\xfcller'), 'x' + 50 * '\xfc'):
+            os.symlink(case.program('procs'), case.path(name))
+            figures = w('record', '--json', '-o', case.path('of%d' % len(name)), '--', case.path(name), 'leaf', '3').json
+            check(figures['session'] and figures['records'] >= 3, 'figures: %s', figures)
+        program.end()
+
+
 if __name__ == '__main__':
     print('# any order with seed %d' % SEED)
     main([a_daemon_after_its_programs, programs_wait_no_longer_than_bounded, one_daemon_only,
-          a_socket_over_a_daemon_that_runs])
+          a_socket_over_a_daemon_that_runs, paths_of_any_bytes])

@@ -545,6 +545,9 @@ static void lies(void **state)
 		"{\"name\": \"x\", \"path\": \"/x\", \"channels\": [{\"stream_id\": 5000, \"channel\": {\"name\": \"c\"}}]}",
 		"{\"name\": \"x\", \"path\": \"/x\", \"channels\": [{\"channel\": {\"name\": \"c\"}}, {\"channel\": {\"name\": \"d\"}}]}",
 		"{\"name\": \"x\", \"path\": \"/x\", \"rings\": [{\"id\": 1, \"sub\": \"../..\"}]}",
+		"{\"name\": \"x\", \"path\": \"/\xfc\"}", "{\"name\": \"\xfc\", \"path\": \"/x\"}", "{\"name\": \"x\", \"path_bytes\": \"2f7\"}",
+		"{\"name\": \"x\", \"path_bytes\": \"2f00\"}", "{\"name\": \"x\", \"path\": \"/x\", \"path_bytes\": \"2f x\"}",
+		"{\"name\": \"x\", \"path\": \"/x\", \"path_bytes\": \"78\"}",
 		"{\"name\": \"x\", \"path\": \"/x\", \"rings\": [{\"id\": 18446744073709551615, \"pid\": 99999999999}]}",
 	};
 	char path[128];
