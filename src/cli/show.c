@@ -26,10 +26,10 @@ static void heading(const char *text)
 
 /* ── loss ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Overwritten ones are not among them: that is what was asked for. */
-static uint64_t lost(const struct waymark_ctl_counts *counts)
+/* Lost against one's will: what is overwritten was asked for. */
+static uint64_t missed(const struct waymark_ctl_counts *counts)
 {
-	return counts->lost_full + counts->lost_memory + counts->lost_size + counts->lost_retry + counts->unwritten;
+	return counts->lost - counts->overwritten;
 }
 
 void wmk_show_counts(const struct waymark_ctl_session_info *session)
@@ -37,7 +37,7 @@ void wmk_show_counts(const struct waymark_ctl_session_info *session)
 	const struct waymark_ctl_counts *counts = session->counts;
 	char bytes[32];
 
-	printf("%" PRIu64 " record%s, %" PRIu64 " lost", counts->records, plural(counts->records), lost(counts));
+	printf("%" PRIu64 " record%s, %" PRIu64 " lost", counts->records, plural(counts->records), counts->lost);
 	if (counts->overwritten)
 		printf(" (%" PRIu64 " overwritten by newer ones)", counts->overwritten);
 	printf(", %s in %s\n", wmk_cli_bytes_text(counts->bytes, bytes, sizeof(bytes)), wmk_cli_clean(session->path));
@@ -83,7 +83,7 @@ void wmk_show_loss(const struct waymark_ctl_session_info *session)
 
 	for (unsigned i = 0; i < session->n_channels; i++) {
 		const struct waymark_ctl_channel_info *channel = session->channels[i];
-		uint64_t n = lost(channel->counts);
+		uint64_t n = missed(channel->counts);
 
 		if (n)
 			wmk_cli_warn("channel %s of session %s lost %" PRIu64 " record%s: %s", channel->name, session->name, n,
@@ -128,8 +128,8 @@ void wmk_show_sessions(const struct waymark_ctl_session_info *const *sessions, u
 		const struct waymark_ctl_session_info *session = sessions[i];
 
 		printf("%c %-*s  %-11s  %8u  %12" PRIu64 "  %8" PRIu64 "  %s\n", strcmp(session->name, current) == 0 ? '*' : ' ', width,
-		       session->name, state_of(session), session->n_channels, session->counts->records,
-		       lost(session->counts), wmk_cli_clean(session->path));
+		       session->name, state_of(session), session->n_channels, session->counts->records, session->counts->lost,
+		       wmk_cli_clean(session->path));
 	}
 }
 
@@ -185,7 +185,7 @@ static void show_channel(const struct waymark_ctl_channel_info *channel)
 	printf(": %s", channel->enabled ? "enabled" : "disabled");
 	show_domain(channel);
 	printf("; %" PRIu64 " record%s, %" PRIu64 " lost\n", channel->counts->records, plural(channel->counts->records),
-	       lost(channel->counts));
+	       channel->counts->lost);
 	show_options(channel);
 	for (unsigned i = 0; i < channel->n_contexts; i++)
 		printf("%s%s%s", i ? ", " : "    with ", channel->contexts[i], i + 1 == channel->n_contexts ? "\n" : "");

@@ -354,7 +354,6 @@ static void name_in_trace(struct out_rings *rings, const struct wmk_consumerd_st
 	wmk_ctf_text_free(&text);
 }
 
-/* To clients what was lost is the sum of the four causes; to the consumer also what was overwritten, or could not be written. */
 static void counts_keep(struct out_rings *rings, const struct wmk_consumerd_report *report)
 {
 	struct wmk_ctl_counts sum = { 0 };
@@ -363,7 +362,7 @@ static void counts_keep(struct out_rings *rings, const struct wmk_consumerd_repo
 		const struct wmk_consumerd_stats *s = &((const struct wmk_consumerd_channel *)report->channels.items + i)->stats;
 
 		sum.records += s->records;
-		sum.lost += s->lost_full + s->lost_memory + s->lost_size + s->lost_retry;
+		sum.lost += s->lost;
 		sum.lost_full += s->lost_full;
 		sum.lost_memory += s->lost_memory;
 		sum.lost_size += s->lost_size;

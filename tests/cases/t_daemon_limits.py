@@ -44,6 +44,8 @@ def whole(w, name):
     """Stopped, and destroyed; the readers see as many records as were counted. (What is left in the rings may find room yet, piece by piece.)"""
     stopped = w('stop', name, '--json')
     is_now = w('destroy', name, '--json').json['sessions'][0]
+    causes = sum(is_now['counts'][k] for k in ('lost_full', 'lost_memory', 'lost_size', 'lost_retry', 'overwritten', 'unwritten'))
+    check(is_now['counts']['lost'] == causes, 'counts: %s', is_now['counts'])
     trace = Trace(is_now['path'], lossy=True)
     there = sum(1 for _ in trace.records())
     check(there == is_now['counts']['records'], '%d records are there, %d were counted', there, is_now['counts']['records'])

@@ -54,9 +54,10 @@ def different_events_contexts_and_modes(case):
         check(contexts_of(trace) == {frozenset(['vpid'])}, 'numbers has the contexts %s', contexts_of(trace))
         one('emit 20')
         two('text 20')
-        is_now, trace = w.end('flight', lost=0)
+        is_now, trace = w.end('flight')
         texts = numbers_of(trace, 'test:text')
         check(is_now['counts']['overwritten'] > 0, 'nothing was overwritten: the case is too small')
+        check(is_now['counts']['lost'] == is_now['counts']['overwritten'], 'flight: %s', is_now['counts'])
         check(not list(trace.records('test:seq')), 'flight has another session\'s event')
         check(contexts_of(trace, 'test:text') == {frozenset(['vtid', 'procname'])}, 'flight has the contexts %s',
               contexts_of(trace, 'test:text'))
@@ -66,6 +67,36 @@ def different_events_contexts_and_modes(case):
         check(sorted(len(n) for n in numbers.values()) == [1020, 1021], 'each: %s', {k: len(v) for k, v in numbers.items()})
         one.end()
         two.end()
+
+
+def lost_is_the_same_for_all(case):
+    """What is overwritten is lost, whoever counts it: `record` through a daemon, `record` in one process, a session (docs/loss.md)."""
+    flight = ['--overwrite', '--subbuf-size', '4k', '--num-subbuf', '4']
+
+    def check_sum(counts, who):
+        causes = sum(counts[k] for k in ('lost_full', 'lost_memory', 'lost_size', 'lost_retry', 'overwritten', 'unwritten'))
+        check(counts['overwritten'] > 0 and counts['lost'] == causes, '%s: %s', who, counts)
+
+    with World(case) as w:
+        for how in ([], ['--private']):
+            case.board.__init__(case.board.path)
+            place = case.path('of' + ''.join(how))
+            figures = w('record', '--json', *how, *flight, '-e', 'test:*', '-o', place, '--', case.program('busy'), 'count', '1', '5000', '0').json
+            check(bool(figures['session']) == (not how), 'it was recorded by %s', figures['session'])
+            check_sum(figures, how or 'through the daemon')
+            check_sequences(Trace(place, lossy=True), case.board, figures['lost'])
+        case.board.__init__(case.board.path)
+        w.begin('flight', channel=flight)
+        program = w.obey()
+        program('emit 5000')
+        program.end()
+        stopped = w('stop', 'flight', '--json').json['sessions'][0]['counts']
+        check_sum(stopped, 'stop')
+        words = '%d lost (%d overwritten' % (stopped['lost'], stopped['overwritten'])
+        check(words in w('list', 'flight').out, 'list says: %s', w('list', 'flight').out)
+        check(' %d ' % stopped['lost'] in w('list').out, 'list says: %s', w('list').out)
+        is_now, _, _ = w.finish('flight')
+        check_sum(is_now['counts'], 'list')
 
 
 def stop_and_start_again(case):
@@ -342,7 +373,7 @@ def record_beside_a_daemon_that_hangs(case):
 
 
 if __name__ == '__main__':
-    main([different_events_contexts_and_modes, stop_and_start_again, rings_of_each_process, narrowed_to_a_process,
+    main([different_events_contexts_and_modes, lost_is_the_same_for_all, stop_and_start_again, rings_of_each_process, narrowed_to_a_process,
           narrowed_to_an_executable, a_follower_whose_ancestors_have_ended, tracked, more_than_can_be_tracked,
           a_consumer_that_hangs, a_consumer_that_hangs_while_programs_begin, programs_that_may_be_held_up, programs_that_may_not_be_held_up,
           record_beside_a_daemon_that_hangs])

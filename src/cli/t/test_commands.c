@@ -368,16 +368,19 @@ static void test_remedies(void **state)
 {
 	(void)state;
 	one.active = false;
-	counts = (struct waymark_ctl_counts){ .lost_size = 1 };
+	counts = (struct waymark_ctl_counts){ .lost = 1, .lost_size = 1 };
 	asks("stop", "stop one; ");
 	says("larger than a sub-buffer; --subbuf-size 8k would have helped");
-	counts = (struct waymark_ctl_counts){ .lost_memory = 1 };
+	counts = (struct waymark_ctl_counts){ .lost = 1, .lost_memory = 1 };
 	asks("stop", "stop one; ");
 	says("--num-subbuf 2 would have asked for less");
-	counts = (struct waymark_ctl_counts){ .unwritten = 5, .overwritten = 7 };
+	counts = (struct waymark_ctl_counts){ .lost = 12, .unwritten = 5, .overwritten = 7 };
 	asks("stop", "stop one; ");
-	says("5 lost (7 overwritten by newer ones)");
-	says("could not be written");
+	says("12 lost (7 overwritten by newer ones)");
+	says("lost 5 records: they could not be written");
+	counts = (struct waymark_ctl_counts){ .lost = 7, .overwritten = 7 };
+	asks("stop", "stop one; ");
+	assert_null(strstr(said, "warning"));    /* as it was asked for */
 	counts = (struct waymark_ctl_counts){ .records = 1, .cut = 2 };
 	asks("destroy", "destroy one; ");
 	says("1 record, 0 lost");
