@@ -148,7 +148,7 @@ struct waymark_ctl_rule_info {
 	uint32_t level_op;           /* enum waymark_ctl_level_op */
 	uint32_t level, level_to;
 	bool enabled;
-	uint64_t matched;            /* distinct events seen so far */
+	uint64_t matched;            /* distinct events seen so far that it is for: pattern, exclusions, level */
 };
 
 /* ── channel ── */

@@ -88,8 +88,20 @@ static void done(void *data)
 
 /* ── enable-event ────────────────────────────────────────────────────────────────────────────────────── */
 
+static bool is_rule(const struct waymark_ctl_rule_info *is, const struct waymark_ctl_rule *rule)
+{
+	if (strcmp(is->pattern, rule->pattern) != 0 || is->level_op != rule->level_op || is->n_exclusions != rule->n_exclusions ||
+	    (rule->level_op != WAYMARK_CTL_ANY_LEVEL && is->level != rule->level) ||
+	    (rule->level_op == WAYMARK_CTL_BETWEEN && is->level_to != rule->level_to))
+		return false;
+	for (unsigned i = 0; i < rule->n_exclusions; i++)
+		if (strcmp(is->exclusions[i], rule->exclusions[i]) != 0)
+			return false;
+	return true;
+}
+
 /* The rule that was just enabled, among those of the session's channels; *channel: whose. */
-static const struct waymark_ctl_rule_info *find(const struct wmk_daemon *daemon, const char *pattern, const char **channel)
+static const struct waymark_ctl_rule_info *find(const struct wmk_daemon *daemon, const struct waymark_ctl_rule *rule, const char **channel)
 {
 	const struct waymark_ctl_session_info *session = wmk_daemon_session(daemon);
 
@@ -98,20 +110,20 @@ static const struct waymark_ctl_rule_info *find(const struct wmk_daemon *daemon,
 		if (daemon->channel && strcmp(*channel, daemon->channel) != 0)
 			continue;
 		for (unsigned k = 0; k < session->channels[i]->n_rules; k++)
-			if (strcmp(session->channels[i]->rules[k]->pattern, pattern) == 0)
+			if (is_rule(session->channels[i]->rules[k], rule))
 				return session->channels[i]->rules[k];
 	}
 	return NULL;
 }
 
-static void tell_enabled(const struct wmk_daemon *daemon, const char *pattern)
+static void tell_enabled(const struct wmk_daemon *daemon, const struct waymark_ctl_rule *rule)
 {
 	const char *channel;
-	const struct waymark_ctl_rule_info *rule = find(daemon, pattern, &channel);
+	const struct waymark_ctl_rule_info *is = find(daemon, rule, &channel);
 
-	if (rule)
-		printf("Session %s, channel %s: %s enabled, %llu event%s so far\n", daemon->session, channel, wmk_cli_clean(pattern),
-		       (unsigned long long)rule->matched, rule->matched == 1 ? "" : "s");
+	if (is)
+		printf("Session %s, channel %s: %s enabled, %llu event%s so far\n", daemon->session, channel, wmk_cli_clean(is->pattern),
+		       (unsigned long long)is->matched, is->matched == 1 ? "" : "s");
 }
 
 static int enable(struct wmk_daemon *daemon, const struct wmk_event_args *args)
@@ -136,7 +148,7 @@ static int enable(struct wmk_daemon *daemon, const struct wmk_event_args *args)
 		};
 	err = wmk_daemon_did(daemon, waymark_ctl_enable_event(daemon->ctl, &options, &daemon->result));
 	for (unsigned i = 0; i < n && err == 0 && !args->common.json; i++)
-		tell_enabled(daemon, rules[i].pattern);
+		tell_enabled(daemon, &rules[i]);
 	free(rules);
 	return err;
 }

@@ -60,7 +60,7 @@ static bool level_fits(const struct wmk_ctl_rule *rule, uint32_t level)
 	}
 }
 
-static bool rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_event_class *event)
+bool wmk_rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_event_class *event)
 {
 	if (!level_fits(rule, event->level) || !wmk_pattern_match(rule->pattern, event->provider, event->name))
 		return false;
@@ -75,7 +75,7 @@ static bool rules_want(const struct wmk_session_channel *channel, const struct c
 	if (class->own || channel->own)
 		return class->own && channel->own;
 	for (uint32_t i = 0; i < channel->is.rules.n; i++)
-		if (rule_at(channel, i)->enabled && rule_fits(rule_at(channel, i), class->event))
+		if (rule_at(channel, i)->enabled && wmk_rule_fits(rule_at(channel, i), class->event))
 			return true;
 	return false;
 }

@@ -158,6 +158,34 @@ uint64_t wmk_tracing_matching(struct wmk_tracing *tracing, const char *pattern)
 	return n;
 }
 
+uint64_t wmk_tracing_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule)
+{
+	/* Those that differ in their level alone are one event: whichever of them fits counts. Without memory the first stands for all. */
+	const uint32_t n_classes = __atomic_load_n(&tracing->n_classes, __ATOMIC_RELAXED);
+	uint8_t *counted = rule->level_op == WMK_LEVEL_ANY ? NULL : calloc(n_classes / 8 + 1, 1);
+	struct cds_lfht_iter iter;
+	struct cds_lfht_node *node;
+	uint64_t n = 0;
+
+	urcu_memb_read_lock();
+	cds_lfht_for_each(tracing->classes, &iter, node) {
+		WMK_TELL_TSAN_ACQUIRE(node);
+		const struct class *class = wmk_container_of(node, struct class, node);
+		const uint32_t kin = class->kin;
+
+		if (class->own || kin >= n_classes || (counted ? counted[kin / 8] >> kin % 8 & 1 : kin != class->serial))
+			continue;
+		if (!wmk_rule_fits(rule, class->event))
+			continue;
+		n++;
+		if (counted)
+			counted[kin / 8] |= (uint8_t)(1u << kin % 8);
+	}
+	urcu_memb_read_unlock();
+	free(counted);
+	return n;
+}
+
 #define HALF_RIGHT 100u      /* more than any sum of distances that are near */
 
 /* `len` bytes of a pattern without what is not meant literally. */

@@ -21,7 +21,7 @@ static int channel_describe(const struct wmk_session_channel *channel, struct wm
 	for (uint32_t i = 0; i < is->rules.n; i++) {
 		struct wmk_ctl_rule *rule = (struct wmk_ctl_rule *)is->rules.items + i;
 
-		rule->matched = wmk_tracing_matching(channel->session->tracing, rule->pattern);
+		rule->matched = wmk_tracing_fitting(channel->session->tracing, rule);
 	}
 	wmk_channel_counts(channel, &is->counts);
 	return 0;

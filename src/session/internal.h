@@ -248,6 +248,8 @@ struct wmk_session {
 enum verdict { VERDICT_UNKNOWN, VERDICT_OUT, VERDICT_IN };
 
 bool wmk_channel_wants(struct wmk_session_channel *channel, const struct class *class);
+/* Pattern, exclusions, level; enabled or not. */
+bool wmk_rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_event_class *event);
 void wmk_channel_free(struct wmk_session_channel *channel);
 /* Whose buffers are: those of a channel for one process end with it, like those that each process is to have for itself. */
 uint32_t wmk_channel_buffers(const struct wmk_ctl_channel *is);

@@ -303,6 +303,8 @@ int wmk_pattern_check(const char *pattern);
 bool wmk_pattern_match(const char *pattern, const char *provider, const char *name);
 /* How many distinct events that were seen in any program, the tracer's own not counted, match `pattern` (a '!' in front is skipped). */
 uint64_t wmk_tracing_matching(struct wmk_tracing *tracing, const char *pattern);
+/* Likewise, and none of the rule's exclusions, and its level. */
+uint64_t wmk_tracing_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
 /*
  * The `provider:name` that were seen in any program and are nearest to `pattern`, best first; returns how many (<= max). Strings live as
  * long as `tracing`.

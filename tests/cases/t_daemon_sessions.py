@@ -99,6 +99,26 @@ def lost_is_the_same_for_all(case):
         check_sum(is_now['counts'], 'list')
 
 
+def events_that_match(case):
+    """How many events there are so far for a rule is told without those that it leaves out."""
+    with World(case) as w:
+        program = w.obey()
+        w('create', 'one')
+
+        def so_far(*options):
+            said = w('enable-event', '-s', 'one', *options).out
+            found = re.search(r'(\d+) events? so far', said)
+            check(found, 'enable-event says: %s', said)
+            return int(found[1])
+        everything = so_far('test:*')
+        check(everything >= 2, 'there are %d events', everything)
+        told = [everything, so_far('test:*', '-x', 'test:text'), so_far('test:*', '-x', 'test:*'), so_far('test:*', '--loglevel', 'emerg')]
+        check(told == [everything, everything - 1, 0, 0], 'told: %s', told)
+        listed = [rule['matched'] for rule in w.session('one')['channels'][0]['rules']]
+        check(listed == told, 'listed: %s', listed)
+        program.end()
+
+
 def stop_and_start_again(case):
     """A session that was stopped goes on in the same trace; what was in between is not there, nor counted."""
     with World(case) as w:
@@ -373,7 +393,8 @@ def record_beside_a_daemon_that_hangs(case):
 
 
 if __name__ == '__main__':
-    main([different_events_contexts_and_modes, lost_is_the_same_for_all, stop_and_start_again, rings_of_each_process, narrowed_to_a_process,
+    main([different_events_contexts_and_modes, lost_is_the_same_for_all, events_that_match, stop_and_start_again,
+          rings_of_each_process, narrowed_to_a_process,
           narrowed_to_an_executable, a_follower_whose_ancestors_have_ended, tracked, more_than_can_be_tracked,
           a_consumer_that_hangs, a_consumer_that_hangs_while_programs_begin, programs_that_may_be_held_up, programs_that_may_not_be_held_up,
           record_beside_a_daemon_that_hangs])

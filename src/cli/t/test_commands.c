@@ -111,10 +111,10 @@ static const char *const exclusions[] = { "a:b" }, *const contexts[] = { "vpid",
 static const struct waymark_ctl_rule_info rule = {
 	.pattern = "a:*", .exclusions = exclusions, .n_exclusions = 1, .level_op = WAYMARK_CTL_AT_LEAST, .level = 4, .enabled = true,
 		.matched = 2,
-}, *const rules[] = { &rule };
+}, plain = { .pattern = "a:*", .enabled = true, .matched = 5 }, *const rules[] = { &rule, &plain };
 static struct waymark_ctl_channel_info channel = {
 	.name = "chan", .subbuf_size = 4096, .n_subbufs = 4, .enabled = true, .contexts = contexts, .n_contexts = 2, .rules = rules,
-		.n_rules = 1,
+		.n_rules = 2,
 	.counts = &counts,
 };
 static const struct waymark_ctl_channel_info *const channels[] = { &channel };
@@ -229,6 +229,8 @@ static void test_events(void **state)
 {
 	(void)state;
 	asks("enable-event a:*", "enable-event one - a:*; ");
+	says("Session one, channel chan: a:* enabled, 5 events so far");
+	asks("enable-event a:* -x a:b --loglevel warning", "enable-event one - a:*!a:b level 1 4 4; ");
 	says("Session one, channel chan: a:* enabled, 2 events so far");
 	asks("enable-event -u a:*,b d -c chan -x x,y --exclude z -s two", "enable-event two chan a:*!x!y!z b!x!y!z d!x!y!z; ");
 	asks("enable-event -a", "enable-event one - *; ");

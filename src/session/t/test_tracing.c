@@ -116,6 +116,7 @@ static void test_rules(void **state)
 		{ { .pattern = "*", .level_op = WMK_LEVEL_BETWEEN, .level = WAYMARK_LEVEL_WARNING, .level_to = WAYMARK_LEVEL_NOTICE }, 0x082 },
 		{ { .pattern = "shop", .level_op = WMK_LEVEL_BETWEEN, .level = WAYMARK_LEVEL_ERR, .level_to = WAYMARK_LEVEL_ERR }, 0x004 },
 		{ { .pattern = "twin", .level_op = WMK_LEVEL_EXACTLY, .level = WAYMARK_LEVEL_ERR }, 0x100 },
+		{ { .pattern = "twin", .level_op = WMK_LEVEL_EXACTLY, .level = WAYMARK_LEVEL_DEBUG_LINE }, 0x200 },
 	};
 	struct world w;
 
@@ -133,6 +134,10 @@ static void test_rules(void **state)
 
 		if (is != table[i].enabled)
 			fail_msg("rule %u, %s: %#x instead of %#x", i, table[i].rule.pattern, is, table[i].enabled);
+		/* 8 and 9 are one event, whichever of them is meant */
+		const unsigned distinct = (unsigned)__builtin_popcount((is & ~0x200u) | (is >> 1 & 0x100));
+
+		assert_int_equal(wmk_tracing_fitting(w.tracing, &table[i].rule), distinct);
 	}
 	/* the same but for the level is one event of the trace; with other fields it is another */
 	assert_int_equal(enabled_by(&w, session, channel, &table[0].rule), WORLD_ALL);
