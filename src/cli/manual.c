@@ -52,7 +52,8 @@ static void environment(FILE *out)
 		  "waymark-traces, where traces of sessions go by default." },
 		{ "WAYMARK_RUNDIR", "In place of the directory where the session daemon's sockets are." },
 		{ "WAYMARK_SESSIOND", "The session daemon to start when none runs, in place of the one beside waymark or in PATH." },
-		{ "WAYMARK_TRACE_DIR", "Where `waymark record` puts traces by default, in place of ~/waymark-traces." },
+		{ "WAYMARK_TRACE_DIR", "Where `waymark record` puts traces by default, in place of ~/waymark-traces. No other command looks at it: "
+		  "where the trace of a session is, `waymark create --output` says." },
 		{ "WAYMARK_ALLOW_BLOCKING", "Of a traced program: when set and not 0, its threads wait for room where a channel has a "
 		  "--blocking-timeout." },
 		{ "WAYMARK_DISABLE", "Of a traced program: when set and not 0, it is not traced." },

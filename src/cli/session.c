@@ -108,7 +108,8 @@ static const char *const create_details[] = {
 	"A session is a name, a directory for its trace, and channels with events, which are enabled by other commands. Several "
 	"sessions record at once without seeing each other. The new one becomes the current session, which the other commands mean "
 	"when they are not told which; which one is current is kept for each user, in ~/.waymark/session.",
-	"Without a name, one is made from the time. The trace goes to ~/waymark-traces/NAME-YYYYmmdd-HHMMSS.",
+	"Without a name, one is made from the time. The trace goes to ~/waymark-traces/NAME-YYYYmmdd-HHMMSS, or where --output says; "
+	"WAYMARK_TRACE_DIR is for `waymark record` alone.",
 	"With --max-size the session stops before its records take more bytes, in all files of the trace together. What is added to the metadata "
 	"meanwhile, and what tells how many records were lost, may come on top. "
 	"`waymark clear` makes room, and `waymark start` goes on. To keep the latest records instead, give the channel --tracefile-size and "
