@@ -3,8 +3,9 @@
  * look.c - one look at all streams: take packets from sources, give them to the sink, keep the counts that make no
  * loss invisible.
  *
- * The lost count in a packet is what the source says, and what we ourselves could not write. Every stream begins with
- * 0 and ends with the final count: an empty packet says it where no packet with records does.
+ * The lost count in a packet is what the source had lost by the end of that packet, and what we ourselves could not
+ * write before it: a loss shows in no packet that was over before. Every stream begins with 0 and ends with the final
+ * count: an empty packet says it where no packet with records does.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -92,10 +93,12 @@ static int begin(struct wmk_consumer *consumer, struct wmk_stream *stream, uint6
 
 static int write_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, const struct wmk_packet *packet)
 {
-	uint64_t lost = stream->source_lost > packet->lost ? stream->source_lost : packet->lost;
+	uint64_t lost = packet->lost + wmk_stream_unwritten(stream);
 	int err;
 
-	lost += wmk_stream_unwritten(stream);
+	/* What has been shown is not taken back: counts that were told on their own may be ahead of a packet's. */
+	if (lost < stream->shown)
+		lost = stream->shown;
 	err = begin(consumer, stream, packet->begin_ts, packet->position, lost);
 	if (err >= 0)
 		err = put_packet(consumer, stream, packet, lost);

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -101,6 +102,67 @@ static void test_losses_only(void **state)
 	assert_int_equal(rig.stats.lost_by_cause[WAYMARK_LOST_SIZE], 7);
 	rig_babeltrace(&rig, true);
 	rig_close(&rig);
+}
+
+/* The headers of all packets in the one stream that there is. Returns how many. */
+static unsigned packets_of(const struct rig *rig, struct wmk_ctf_packet *packets, unsigned max)
+{
+	const uint32_t cpus = waymark_ring_set_cpus(rig->set), rings = waymark_ring_set_rings(rig->set);
+	unsigned n = 0;
+	char name[64];
+
+	for (uint32_t i = 0; i < rings; i++) {
+		size_t len;
+		char *bytes;
+
+		snprintf(name, sizeof(name), i < cpus ? "app_%u" : "app_claim%u", i < cpus ? i : i - cpus);
+		if (access(rig_path(rig, name), F_OK) < 0)
+			continue;
+		assert_int_equal(n, 0);
+		bytes = testdir_slurp(rig_path(rig, name), &len);
+		for (size_t at = 0; at < len; at += wmk_ctf_packet_size(&packets[n++])) {
+			assert_true(n < max);
+			assert_int_equal(wmk_ctf_packet_decode((const uint8_t *)bytes + at, rig->uuid, &packets[n]), 0);
+		}
+		free(bytes);
+	}
+	return n;
+}
+
+/* A gap shows where it is: packets that were over before it say nothing of it, whatever was known when they were written; all behind it do. */
+static void test_gap(void **state)
+{
+	struct wmk_ctf_packet packets[16];
+	struct wmk_consumer_stats seen;
+	cpu_set_t before, here;
+	struct rig rig;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	CPU_ZERO(&here);
+	CPU_SET(sched_getcpu(), &here);
+	assert_int_equal(sched_setaffinity(0, sizeof(here), &here), 0);
+	rig_open(&rig, &small);
+	const uint64_t lost = 3000 - rig_record(&rig, 0, 0, 3000);
+
+	assert_true(lost > 0);
+	/* Counted before a packet is written. */
+	assert_int_equal(wmk_consumer_set_stats(rig.consumer, rig.set, &seen), 0);
+	assert_int_equal(seen.lost, lost);
+	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
+	assert_int_equal(rig_record(&rig, 0, 3000, 3010), 10);
+	assert_int_equal(rig_stop(&rig), 0);
+	assert_int_equal(rig.stats.lost, lost);
+	const unsigned n = packets_of(&rig, packets, 16);
+
+	/* The last of the sub-buffers was open while the others were full. */
+	assert_true(n > small.n_subbufs);
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(packets[i].lost, i < small.n_subbufs - 1 ? 0 : lost);
+	rig_check(&rig, 3010);
+	rig_babeltrace(&rig, true);
+	rig_close(&rig);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
 /* A flush shows what is there now; the parts of one sub-buffer are one stream for a reader. */
@@ -436,7 +498,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing), cmocka_unit_test(test_all), cmocka_unit_test(test_tiny),
-			cmocka_unit_test(test_losses_only),
+			cmocka_unit_test(test_losses_only), cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_flush), cmocka_unit_test(test_stop_wakes), cmocka_unit_test(test_overwrite),
 		cmocka_unit_test(test_stop_under_fire), cmocka_unit_test(test_killed),
 			cmocka_unit_test(test_two_sets), cmocka_unit_test(test_backing), cmocka_unit_test(test_lies),
