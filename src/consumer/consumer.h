@@ -29,8 +29,8 @@
  * one.
  *
  * A sink that fails (disk full) is reported in the statistics; the packet stays in the ring and is tried again, so
- * the rings fill and the writers count what they lose. At stop, what still cannot be written is counted as lost, to
- * the record.
+ * the rings fill and the writers count what they lose. What fails for one stream's own sake (a file that may not grow)
+ * holds up that stream alone. At stop, what still cannot be written is counted as lost, to the record.
  *
  * Commands (flush, settle, clear, a set's removal) are carried out by the consumer's thread, between looks: a thread
  * that calls one waits for it; who must not wait has wmk_consumer_call().
@@ -167,7 +167,7 @@ struct wmk_consumer_stats {
 	uint64_t behind_us, behind_bytes;             /* of it, and of the records: while more than half of a ring waited */
 	uint32_t sink_errors;                         /* failed attempts to write */
 	int sink_error;                               /* the last one, -errno; 0: never failed */
-	int stuck;                                    /* 1: the last attempt failed, writing waits for room */
+	int stuck;                                    /* 1: the last packet of a stream could not be written, and waits */
 	char words[160];                              /* what went wrong first, for people; empty if nothing did */
 };
 

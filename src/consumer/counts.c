@@ -52,6 +52,7 @@ static void sum_stream(struct wmk_stream *stream, const struct wmk_sink_ops *ops
 	sum->overwritten += lost > causes ? lost - causes : 0;
 	sum->lost += lost + wmk_stream_unwritten(stream);
 	sum->cut += stream->cut;
+	sum->stuck |= stream->stuck;
 	sum->bytes += stream->out && ops->stream_bytes ? ops->stream_bytes(stream->out) : stream->bytes;
 }
 

@@ -47,6 +47,7 @@ struct wmk_stream {
 	uint64_t cut, cut_shown;           /* fields, up to now; as the last packet in the trace says */
 	uint64_t bytes;                    /* when it was closed */
 	uint64_t packets;                  /* taken in this look */
+	bool stuck;                        /* the last packet that was offered to the sink is not in the trace */
 	bool dead;                         /* the source lies */
 };
 
@@ -88,6 +89,7 @@ struct wmk_consumer {
 	unsigned n_watched;
 	uint32_t interval_us, idle;
 	bool stuck;                        /* writing waits for room */
+	bool refused;                      /* one stream's does, or for whatever keeps it: it is tried again */
 };
 
 enum wmk_look { WMK_LOOK_WHOLE = 0, WMK_LOOK_FLUSH = 1, WMK_LOOK_END = 2 };
@@ -98,6 +100,7 @@ struct wmk_look_result {
 	uint64_t most;             /* packets of the stream that had most */
 	bool more;                 /* there is more to take at once */
 	int err;                   /* the sink's, 0 if everything was written */
+	bool full;                 /* and it ended the look */
 };
 
 /*

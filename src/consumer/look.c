@@ -25,9 +25,9 @@ static void remember(struct wmk_stream *stream, int err)
 {
 	struct wmk_consumer_stats *now = &stream->group->now;
 
+	stream->stuck = true;
 	now->sink_errors++;
 	now->sink_error = err;
-	now->stuck = 1;
 	if (!now->words[0])
 		wmk_error_text(now->words, sizeof(now->words));
 	wmk_error_clear();
@@ -60,8 +60,8 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	stream->sequence++;
 	stream->shown = lost;
 	stream->cut_shown = packet->cut;
+	stream->stuck = false;
 	stream->group->now.packets++;
-	stream->group->now.stuck = 0;
 	return 0;
 }
 
@@ -110,6 +110,7 @@ void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream,
 	char words[WMK_STREAM_NAME + 100];
 
 	stream->dead = true;
+	stream->stuck = false;
 	stream->group->now.errors++;
 	snprintf(words, sizeof(words), "stream %s: %s (%s); nothing after this was read from it", stream->name, what,
 		 strerror(-err));
@@ -241,9 +242,15 @@ static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, s
 	return ret;
 }
 
+/* A disk that is full is full for all streams; any other error is one stream's own. */
+static bool is_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
 /*
- * A few turns at most: then memory has to be backed again. The first refusal ends a look at whole packets: a disk that
- * is full is full for all, and who waits is woken by nobody.
+ * A few turns at most: then memory has to be backed again. A full disk ends a look at whole packets. A stream that is
+ * refused for its own sake is left alone until the next look; the others go on.
  */
 static void look_whole(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_look_result *result)
 {
@@ -253,11 +260,13 @@ static void look_whole(struct wmk_consumer *consumer, const struct wmk_group *gr
 			struct wmk_stream *stream = consumer->streams[i];
 			int err;
 
-			if ((group && stream->group != group) || stream->group->at_stop_only)
+			if ((group && stream->group != group) || stream->group->at_stop_only || (turn && stream->stuck))
 				continue;
 			err = take_turn(consumer, stream, result);
-			if (err < 0) {
+			if (err < 0)
 				result->err = err;
+			if (is_full(err)) {
+				result->full = true;
 				result->more = false;
 				return;
 			}

@@ -46,7 +46,7 @@ static void adapt(struct wmk_consumer *consumer, const struct wmk_look_result *s
 {
 	uint32_t us = consumer->interval_us;
 
-	if (seen->err < 0) {
+	if (seen->full) {
 		us = consumer->options.max_us;
 	} else if (seen->most > 1) {
 		us /= 2;
@@ -83,7 +83,8 @@ static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t
  */
 static void rest(struct wmk_consumer *consumer, uint32_t word)
 {
-	const bool deep = consumer->idle >= EMPTY_LOOKS;
+	/* No writer wakes us for a packet that is in its ring already. */
+	const bool deep = consumer->idle >= EMPTY_LOOKS && !consumer->refused;
 	bool slept;
 
 	if (consumer->stuck || (!deep && consumer->interval_us <= TIMER_US)) {
@@ -120,7 +121,8 @@ static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, s
 	wmk_consumer_tend(consumer);
 	wmk_consumer_look(consumer, how, NULL, false, seen);
 	watch(consumer);
-	consumer->stuck = seen->err < 0;
+	consumer->stuck = seen->full;
+	consumer->refused = seen->err < 0;
 	consumer->ended |= how == WMK_LOOK_END;
 	if (how != WMK_LOOK_WHOLE || wmk_consumer_now_ns() - *published > PUBLISH_NS) {
 		wmk_consumer_publish(consumer);

@@ -54,7 +54,7 @@ struct wmk_consumerd_stats {
 	uint32_t errors;             /* streams that lied or could not be continued */
 	uint32_t sink_errors;        /* failed attempts to write */
 	uint32_t sink_error;         /* the last one, a positive errno; 0: never failed */
-	bool stuck;                  /* the last attempt failed: writing waits for room */
+	bool stuck;                  /* the last packet of a stream could not be written, and waits */
 	const char *words;           /* what went wrong first, for people; "" if nothing did */
 };
 

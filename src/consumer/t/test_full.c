@@ -150,6 +150,50 @@ static void test_limit_lasting(void **state)
 	rig_close(&rig);
 }
 
+/* What other streams have is written while one's file may not grow; and that one goes on by itself when it may. */
+static void test_limit_of_one(void **state)
+{
+	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .header_room = WMK_CTF_PACKET_ROOM,
+					     .clock = WAYMARK_CLOCK_MONOTONIC, .prefault = 1u << 30 };
+	const uint64_t words[2] = { 1, 2 };
+	const struct waymark_ring_frag frag = { words, sizeof(words), WAYMARK_FRAG_WORDS };
+	const struct timespec pause = { .tv_nsec = 5000000 };
+	struct waymark_ring_set *other, *mapped;
+	struct wmk_consumer_stats one = { 0 };
+	uint64_t next = 0, done;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &shape);
+	assert_int_equal(waymark_ring_set_create(&ring, &other), 0);
+	assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(other), &mapped), 0);
+	assert_int_equal(wmk_consumer_add_set(rig.consumer, other, "other", 0), 0);
+	limit_files(100000);
+	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
+	done = record_until_stuck(&rig, &next);
+	/* One sub-buffer of it is whole. */
+	for (unsigned i = 0; i < 300; i++)
+		assert_int_equal(waymark_ring_record(mapped, 3, &frag, 1), 0);
+	for (unsigned i = 0; i < 2000 && one.records < 150; i++, nanosleep(&pause, NULL))
+		assert_int_equal(wmk_consumer_set_stats(rig.consumer, other, &one), 0);
+	if (one.records < 150)
+		fail_msg("10 seconds, and of the other stream %llu records are written", (unsigned long long)one.records);
+	/* It is tried again and again, though there is nobody who wakes the consumer: more often than it looks before it sleeps deep. */
+	const uint32_t tried = rig.stats.sink_errors;
+
+	for (unsigned i = 0; i < 4000 && rig.stats.sink_errors < tried + 30; i++, nanosleep(&pause, NULL))
+		wmk_consumer_stats(rig.consumer, &rig.stats);
+	assert_true(rig.stats.sink_errors >= tried + 30);
+	limit_files(RLIM_INFINITY);
+	wait_stuck(&rig, 0);
+	assert_int_equal(rig_stop(&rig), 0);
+	assert_int_equal(rig.stats.records, done + 300);
+	assert_int_equal(rig.stats.unwritten, 0);
+	rig_close(&rig);
+	waymark_ring_set_close(mapped);
+	waymark_ring_set_close(other);
+}
+
 /* Not even a stream's file can be made. */
 static void test_limit_nothing(void **state)
 {
@@ -247,7 +291,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limit_passing), cmocka_unit_test(test_limit_large), cmocka_unit_test(test_limit_lasting),
-			cmocka_unit_test(test_limit_nothing),
+			cmocka_unit_test(test_limit_nothing), cmocka_unit_test(test_limit_of_one),
 		cmocka_unit_test(test_disk_passing), cmocka_unit_test(test_disk_lasting),
 	};
 

@@ -108,6 +108,65 @@ static unsigned lost_in(const struct rig *rig, const char *name, uint64_t lost[P
 	return n;
 }
 
+/* ── a sink that refuses one stream ──────────────────────────────────────────────────────────────────── */
+
+static struct {
+	struct wmk_sink sink, *inner;
+	const char *name;                /* of the stream that it refuses */
+	int err;                         /* 0: it does not */
+	struct wmk_sink_stream *refused;
+	unsigned tries;                  /* to write it */
+} choosy;
+
+static int choosy_open(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits, struct wmk_sink_stream **stream)
+{
+	int err = choosy.inner->ops->stream_open(choosy.inner, name, limits, stream);
+
+	(void)sink;
+	if (err >= 0 && strcmp(name, choosy.name) == 0)
+		choosy.refused = *stream;
+	return err;
+}
+
+static int choosy_write(struct wmk_sink_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
+{
+	if (stream == choosy.refused) {
+		choosy.tries++;
+		if (choosy.err < 0)
+			return wmk_error(choosy.err, "%s is refused", choosy.name);
+	}
+	return choosy.inner->ops->write(stream, head, packet);
+}
+
+static int choosy_stream_close(struct wmk_sink_stream *stream)
+{
+	return choosy.inner->ops->stream_close(stream);
+}
+
+static void choosy_close(struct wmk_sink *sink)
+{
+	(void)sink;
+	choosy.inner->ops->close(choosy.inner);
+}
+
+static const struct wmk_sink_ops choosy_ops = {
+	.stream_open = choosy_open, .write = choosy_write, .stream_close = choosy_stream_close, .close = choosy_close,
+};
+
+/* In the place of the rig's consumer: one that writes to that sink. */
+static void refuse(struct rig *rig, const char *name, int err)
+{
+	struct wmk_consumer_options options = { .sink = &choosy.sink };
+
+	wmk_consumer_close(rig->consumer);
+	memset(&choosy, 0, sizeof(choosy));
+	choosy.sink.ops = &choosy_ops;
+	choosy.name = name;
+	choosy.err = err;
+	assert_int_equal(wmk_sink_directory_open(rig->store, rig->uuid, &choosy.inner), 0);
+	assert_int_equal(wmk_consumer_open(&options, &rig->consumer), 0);
+}
+
 /* ── what packets say of losses ──────────────────────────────────────────────────────────────────────── */
 
 /* Each packet its own count, but none less than one before it; what is known by now stands in the packets that tell counts alone. */
@@ -138,10 +197,70 @@ static void test_lost_counts(void **state)
 	rig_close(&rig);
 }
 
+/* ── one that is refused ─────────────────────────────────────────────────────────────────────────────── */
+
+static void look(struct rig *rig, struct wmk_look_result *seen)
+{
+	pthread_mutex_lock(&rig->consumer->streams_lock);
+	wmk_consumer_look(rig->consumer, WMK_LOOK_WHOLE, NULL, false, seen);
+	wmk_consumer_publish(rig->consumer);
+	pthread_mutex_unlock(&rig->consumer->streams_lock);
+	wmk_consumer_stats(rig->consumer, &rig->stats);
+}
+
+/* What keeps one stream keeps that one; only a disk without room is everybody's. */
+static void check_refused(int err, bool everybody)
+{
+	struct wmk_look_result seen;
+	struct made first, second;
+	struct rig rig;
+
+	rig_open(&rig, &shape);
+	refuse(&rig, "first", err);
+	add_made(&rig, &first, "first");
+	add_made(&rig, &second, "second");
+	/* More than it takes in one turn. */
+	for (unsigned i = 0; i < 20; i++) {
+		make_packet(&first, 0);
+		make_packet(&second, 0);
+	}
+	look(&rig, &seen);
+	assert_int_equal(seen.err, err);
+	assert_int_equal(seen.full, everybody);
+	assert_int_equal(seen.more, 0);
+	assert_int_equal(choosy.tries, 1);
+	assert_int_equal(first.at, 0);
+	assert_int_equal(second.at, everybody ? 0 : 20);
+	/* It waits, whatever the others do. */
+	assert_int_equal(rig.stats.stuck, 1);
+	assert_int_equal(rig.stats.sink_error, err);
+	assert_non_null(strstr(rig.stats.words, "first is refused"));
+	choosy.err = 0;
+	look(&rig, &seen);
+	assert_int_equal(seen.err, 0);
+	assert_int_equal(rig.stats.stuck, 0);
+	assert_int_equal(first.at, 20);
+	assert_int_equal(second.at, 20);
+	assert_int_equal(rig_stop(&rig), 0);
+	assert_int_equal(rig.stats.records, 40);
+	assert_int_equal(rig.stats.lost, 0);
+	rig_close(&rig);
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	check_refused(-EFBIG, false);
+	check_refused(-EIO, false);
+	check_refused(-EACCES, false);
+	check_refused(-ENOSPC, true);
+	check_refused(-EDQUOT, true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lost_counts),
+		cmocka_unit_test(test_lost_counts), cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
