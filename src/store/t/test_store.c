@@ -11,56 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "store/store.h"
-#include "testdir.h"
-
-static const uint8_t uuid[16] = "0123456789abcdef";
-static char dir[256];
-
-static int setup(void **state)
-{
-	(void)state;
-	testdir_make(dir);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	testdir_remove(dir);
-	return 0;
-}
-
-static const char *in_dir(const char *name)
-{
-	static char path[512];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
-
-static struct wmk_store *create(void)
-{
-	struct wmk_store *store;
-
-	assert_int_equal(wmk_store_create(in_dir("t"), "ust/uid/1/64-bit", &store), 0);
-	return store;
-}
-
-static unsigned mode_of(const char *name)
-{
-	struct stat st;
-
-	assert_int_equal(lstat(in_dir(name), &st), 0);
-	return st.st_mode;
-}
+#include "one_trace.h"
 
 static void test_layout(void **state)
 {
@@ -148,15 +105,6 @@ static void test_default_path(void **state)
 	assert_int_equal(wmk_store_default_path("/t", NULL, "a", 0, path, 10), -ENAMETOOLONG);
 }
 
-static void limit_files(rlim_t bytes)
-{
-	struct rlimit limit;
-
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-	limit.rlim_cur = bytes == RLIM_INFINITY ? limit.rlim_max : bytes;
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 /* Half a declaration makes readers refuse the trace: a declaration that does not fit is cut back. */
 /* All of it, or what was there before; and what follows is appended to the new one. */
 static void test_metadata_replaced(void **state)
@@ -203,17 +151,6 @@ static void test_metadata_cut_back(void **state)
 	free(text);
 	assert_int_equal(wmk_store_bytes(store), 10);
 	wmk_store_close(store);
-}
-
-static int append(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet)
-{
-	static uint8_t bytes[8192];
-	struct iovec iov[2] = { { bytes, WMK_CTF_PACKET_ROOM }, { bytes + WMK_CTF_PACKET_ROOM, 0 } };
-
-	memset(bytes, 'r', sizeof(bytes));
-	wmk_ctf_packet_encode(bytes, uuid, packet);
-	iov[1].iov_len = wmk_ctf_packet_size(packet) - WMK_CTF_PACKET_ROOM;
-	return wmk_store_stream_append(stream, iov, 2, packet);
 }
 
 /* A packet that does not fit leaves the packets before it, and can be tried again. */
@@ -476,13 +413,6 @@ static void test_add(void **state)
 	assert_int_equal(wmk_store_add(in_dir("t"), "ust/uid/1/64-bit", &two), -EEXIST);
 	assert_int_equal(wmk_store_add(in_dir("none"), "ust/uid/1/64-bit", &two), -ENOENT);
 	wmk_store_close(one);
-}
-
-static off_t size_of(const char *name)
-{
-	struct stat st;
-
-	return lstat(in_dir(name), &st) < 0 ? -1 : st.st_size;
 }
 
 /* Whole packets in files of a limited size; the oldest is replaced; a store that is opened again goes on with the newest. */
