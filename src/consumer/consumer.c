@@ -180,25 +180,39 @@ int wmk_consumer_restart_stream(struct wmk_consumer *consumer, struct wmk_stream
 	return ops->stream_remove(consumer->options.sink, stream->name, &stream->group->limits);
 }
 
-/* Where the trace says that an earlier consumer was. What that one released but did not write is not to be had. */
-static int resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, bool clear)
+/* The file of an earlier consumer: 1, 0 or -ENOENT as stream_resume(), or -errno: it is none to go on with, and not ours to write to. */
+static int resume_file(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_ctf_packet *last)
 {
 	const struct wmk_sink_ops *ops = consumer->options.sink->ops;
-	struct wmk_ctf_packet last = { 0 };
-	int err, found = -ENOENT;
+	int found = -ENOENT;
 
 	if (ops->stream_resume)
-		found = ops->stream_resume(consumer->options.sink, stream->name, &stream->group->limits, &stream->out, &last);
-	if (found == -ENOENT)
+		found = ops->stream_resume(consumer->options.sink, stream->name, &stream->group->limits, &stream->out, last);
+	if (found == 1 && (last->stream_id != stream->stream_id || last->instance != stream->instance)) {
+		ops->stream_close(stream->out);
+		stream->out = NULL;
+		found = wmk_error(-EPROTO, "stream %.60s belongs to another ring", stream->name);
+	}
+	return found;
+}
+
+/*
+ * Where the trace says that an earlier consumer was. What that one released but did not write is not to be had. Whatever is wrong with it is
+ * wrong with this stream alone.
+ */
+static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
+{
+	struct wmk_ctf_packet last = { 0 };
+	int found = resume_file(consumer, stream, &last), err;
+
+	if (found < 0)
 		wmk_error_clear();
-	else if (found < 0)
-		return found;
-	if (clear)
-		return wmk_consumer_restart_stream(consumer, stream);
+	if (found < 0 && found != -ENOENT) {
+		wmk_consumer_bury(consumer, stream, "its file is none to go on with", found);
+		return;
+	}
 	stream->group->now.streams += stream->out != NULL;
 	if (found == 1) {
-		if (last.stream_id != stream->stream_id || last.instance != stream->instance)
-			return wmk_error(-EPROTO, "stream %.60s belongs to another ring", stream->name);
 		stream->sequence = last.sequence + 1;
 		stream->end_ts = last.end_ts;
 		stream->end_pos = last.ring_position + last.content;
@@ -210,7 +224,19 @@ static int resume_stream(struct wmk_consumer *consumer, struct wmk_stream *strea
 	stream->written = stream->taken;
 	if (err < 0)
 		wmk_consumer_bury(consumer, stream, "the trace lacks the end of what was read from its ring", err);
-	return 0;
+}
+
+/* The same, but all that there was by now goes. (It is opened first, so that what goes is counted.) */
+static void resume_cleared(struct wmk_consumer *consumer, struct wmk_stream *stream)
+{
+	struct wmk_ctf_packet last;
+	int err;
+
+	if (resume_file(consumer, stream, &last) < 0)
+		wmk_error_clear();
+	err = wmk_consumer_restart_stream(consumer, stream);
+	if (err < 0)
+		wmk_stream_refused(stream, err);
 }
 
 /* ── sets ────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -229,8 +255,10 @@ static int add_ring(struct wmk_consumer *consumer, struct wmk_group *group, uint
 	err = add_stream(consumer, group, source, name, how->stream_id, ring, claim ? WMK_CTF_CPU_NONE : ring);
 	if (err < 0)
 		source->ops->close(source);
+	else if (how->resume && how->clear)
+		resume_cleared(consumer, consumer->streams[consumer->n_streams - 1]);
 	else if (how->resume)
-		err = resume_stream(consumer, consumer->streams[consumer->n_streams - 1], how->clear);
+		resume_stream(consumer, consumer->streams[consumer->n_streams - 1]);
 	return err;
 }
 

@@ -105,8 +105,8 @@ struct wmk_sink_ops {
 			   struct wmk_sink_stream **stream);
 	/*
 	 * Go on with a stream of an earlier consumer: what is not a whole packet at its end is cut off. 1: *last is its
-	 * last packet; 0: there is none yet; -ENOENT: no such stream, it is opened when it has something. May be NULL:
-	 * then there are never such streams.
+	 * last packet; 0: there is none yet; -ENOENT: no such stream, it is opened when it has something; -errno: that
+	 * stream is lost. May be NULL: then there are never such streams.
 	 */
 	int (*stream_resume)(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits,
 			     struct wmk_sink_stream **stream, struct wmk_ctf_packet *last);
@@ -162,7 +162,7 @@ struct wmk_consumer_stats {
 	uint64_t bytes;                               /* on disk, all files */
 	uint64_t packets;
 	uint32_t streams;                             /* with a file */
-	uint32_t errors;                              /* streams that lied */
+	uint32_t errors;                              /* streams that lied or could not be continued */
 	uint64_t writing_us;                          /* time that the sink took */
 	uint64_t behind_us, behind_bytes;             /* of it, and of the records: while more than half of a ring waited */
 	uint32_t sink_errors;                         /* failed attempts to write */

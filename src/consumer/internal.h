@@ -121,6 +121,8 @@ void wmk_consumer_heart_stop(struct wmk_consumer *consumer);
 /* The consumer's thread goes to its deep sleep, or comes back. Takes `lock`. */
 void wmk_consumer_heart_rest(struct wmk_consumer *consumer, bool rest);
 uint64_t wmk_consumer_now_ns(void);
+/* The sink did not take what it was given of the stream: told in the statistics, with the words of the cause chain, which is cleared. */
+void wmk_stream_refused(struct wmk_stream *stream, int err);
 /* The source lies, or cannot be continued (`what`): its stream ends here, the others go on. Under streams_lock. */
 void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err);
 /* What the source has lost by now, never less than it has said before; a source that lies is not asked any more. */

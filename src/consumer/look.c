@@ -21,7 +21,7 @@
 #define BEHIND 50u                 /* percent of a source */
 #define TURNS 16                   /* then it is time to hear commands */
 
-static void remember(struct wmk_stream *stream, int err)
+void wmk_stream_refused(struct wmk_stream *stream, int err)
 {
 	struct wmk_consumer_stats *now = &stream->group->now;
 
@@ -147,7 +147,7 @@ static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum w
 		return 0;
 	err = packet.len ? write_packet(consumer, stream, &packet) : 0;
 	if (err < 0) {
-		remember(stream, err);
+		wmk_stream_refused(stream, err);
 		if (how != WMK_LOOK_END)
 			return err;
 	}
@@ -187,7 +187,7 @@ static int say_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
 			err = put_empty(consumer, stream, ts, stream->end_pos, lost);
 	}
 	if (err < 0)
-		remember(stream, err);
+		wmk_stream_refused(stream, err);
 	return err;
 }
 
@@ -205,7 +205,7 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 	closed = ops->stream_close(stream->out);
 	stream->out = NULL;
 	if (closed < 0)
-		remember(stream, closed);
+		wmk_stream_refused(stream, closed);
 	return closed < 0 ? closed : err;
 }
 

@@ -131,7 +131,7 @@ static int first_packet(const struct wmk_store_stream *stream, uint64_t number, 
 	return size_of(stream->store->dir, name) >= (int64_t)wmk_ctf_packet_size(first);
 }
 
-static void drop_found(struct wmk_store *store, int dir, const char *name)
+void wmk_store_drop_found(struct wmk_store *store, int dir, const char *name)
 {
 	wmk_store_hold(store);
 	const int64_t size = size_of(dir, name);
@@ -147,9 +147,9 @@ static void drop_torn(const struct wmk_store_stream *stream, uint64_t number)
 	char name[WMK_STORE_NAME];
 
 	wmk_store_index_name(stream, number, name);
-	drop_found(stream->store, stream->store->index_dir, name);
+	wmk_store_drop_found(stream->store, stream->store->index_dir, name);
 	wmk_store_file_name(stream, number, name);
-	drop_found(stream->store, stream->store->dir, name);
+	wmk_store_drop_found(stream->store, stream->store->dir, name);
 }
 
 int wmk_store_newest(struct wmk_store_stream *stream, const uint8_t uuid[16])

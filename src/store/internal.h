@@ -64,6 +64,8 @@ void wmk_store_index_name(const struct wmk_store_stream *stream, uint64_t number
 uint64_t wmk_store_file_remove(struct wmk_store_stream *stream, uint64_t number);
 /* All of them. 0 or the first -errno. */
 int wmk_store_files_remove(struct wmk_store_stream *stream);
+/* Removes what a store found there when it was opened: the budget alone has it. Nothing to do when it is not there. */
+void wmk_store_drop_found(struct wmk_store *store, int dir, const char *name);
 /*
  * Which file was written last: stream->number, and the bytes of the others. A newer one without a packet is removed. -ENOENT: there is
  * none; -EPROTO: it is another trace's.

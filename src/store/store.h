@@ -124,7 +124,7 @@ int wmk_store_stream_create(struct wmk_store *store, const char *name, const str
 			    struct wmk_store_stream **stream);
 /*
  * Open one that exists, to go on: reads its packets' headers, cuts off what follows the last whole packet, rewrites
- * the index if it does not agree. *last is the last whole packet (content, ring_position, sequence, lost ...);
+ * the index, or goes on without if that cannot be. *last is the last whole packet (content, ring_position, sequence, lost ...);
  * returns 1, or 0 when the file holds no packet (then *last is zeros), or -errno; -EPROTO, and the file is left
  * alone, when it begins with something else.
  */

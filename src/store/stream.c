@@ -86,6 +86,18 @@ static int open_index(struct wmk_store_stream *stream, int flags)
 	return index_write(stream, head, sizeof(head));
 }
 
+/* The packets are all that a stream needs: it goes on, and what was there in the index's place misleads nobody any more. */
+static void index_without(struct wmk_store_stream *stream)
+{
+	char name[WMK_STORE_NAME];
+
+	if (stream->index >= 0)
+		close(stream->index);
+	stream->index = -1;
+	wmk_store_index_name(stream, stream->number, name);
+	wmk_store_drop_found(stream->store, stream->store->index_dir, name);
+}
+
 static int stream_new(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
 		      struct wmk_store_stream **result)
 {
@@ -356,10 +368,10 @@ static int open_file(struct wmk_store_stream *stream, const uint8_t uuid[16], st
 
 	if (err >= 0)
 		err = check_ours(stream, uuid, &file_len);
-	if (err >= 0)
-		err = open_index(stream, 0);
 	if (err < 0)
 		return err;
+	if (open_index(stream, 0) < 0)
+		index_without(stream);
 	found = scan(stream, uuid, file_len, last);
 	wmk_store_hold(stream->store);
 	err = ftruncate(stream->fd, (off_t)stream->len) < 0 ? -errno : 0;

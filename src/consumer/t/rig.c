@@ -76,6 +76,18 @@ void rig_open(struct rig *rig, const struct rig_shape *shape)
 	assert_int_equal(wmk_consumer_add_set(rig->consumer, rig->set, "app", 0), 0);
 }
 
+void rig_resume(struct rig *rig)
+{
+	struct wmk_consumer_options options = { .resume = 1, .start_ts = wmk_clock_monotonic() };
+
+	wmk_consumer_close(rig->consumer);
+	wmk_store_close(rig->store);
+	assert_int_equal(wmk_store_open(rig->trace, rig->sub, &rig->store), 0);
+	assert_int_equal(wmk_sink_directory_open(rig->store, rig->uuid, &options.sink), 0);
+	assert_int_equal(wmk_consumer_open(&options, &rig->consumer), 0);
+	assert_int_equal(wmk_consumer_add_set(rig->consumer, rig->set, "app", 0), 0);
+}
+
 int rig_stop(struct rig *rig)
 {
 	int err = wmk_consumer_stop(rig->consumer);

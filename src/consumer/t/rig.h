@@ -44,6 +44,8 @@ struct rig_shape {
 };
 
 void rig_open(struct rig *rig, const struct rig_shape *shape);
+/* In the place of the consumer, which goes as it is (a running one ends): another one, which goes on with what is in the trace. Not started. */
+void rig_resume(struct rig *rig);
 /* Stops, reads the statistics; returns what wmk_consumer_stop() did. */
 int rig_stop(struct rig *rig);
 void rig_close(struct rig *rig);

@@ -170,14 +170,7 @@ static void *record_all(void *arg)
 /* The last one lives, and ends the trace. */
 static void finish(struct rig *rig)
 {
-	struct wmk_consumer_options options = { .resume = 1, .start_ts = wmk_clock_monotonic() };
-
-	wmk_consumer_close(rig->consumer);
-	wmk_store_close(rig->store);
-	assert_int_equal(wmk_store_open(rig->trace, rig->sub, &rig->store), 0);
-	assert_int_equal(wmk_sink_directory_open(rig->store, rig->uuid, &options.sink), 0);
-	assert_int_equal(wmk_consumer_open(&options, &rig->consumer), 0);
-	assert_int_equal(wmk_consumer_add_set(rig->consumer, rig->set, "app", 0), 0);
+	rig_resume(rig);
 	assert_int_equal(wmk_consumer_start(rig->consumer), 0);
 }
 

@@ -4,11 +4,14 @@
  * others when one is in trouble.
  */
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -257,11 +260,81 @@ static void test_refused(void **state)
 	check_refused(-EDQUOT, true);
 }
 
+/* ── one whose file is none to go on with ────────────────────────────────────────────────────────────── */
+
+/* The first stream of the rig that has a file, or has none. */
+static const char *stream_of(const struct rig *rig, bool with_file)
+{
+	const uint32_t cpus = waymark_ring_set_cpus(rig->set), rings = waymark_ring_set_rings(rig->set);
+	static char name[64];
+
+	for (uint32_t i = 0; i < rings; i++) {
+		snprintf(name, sizeof(name), i < cpus ? "app_%u" : "app_claim%u", i < cpus ? i : i - cpus);
+		if ((access(rig_path(rig, name), F_OK) == 0) == with_file)
+			return name;
+	}
+	fail_msg("each of the streams has a file, or none has");
+	return NULL;
+}
+
+/* 50 records are in the trace, and all of one CPU's stream; then the consumer dies, a directory stands in the way of a stream, and the next comes. */
+static const char *obstruct(struct rig *rig, bool with_file)
+{
+	const char *name;
+
+	rig_open(rig, &shape);
+	assert_int_equal(rig_record(rig, 1, 0, 50), 50);
+	assert_int_equal(wmk_consumer_settle(rig->consumer, NULL), 0);
+	name = stream_of(rig, with_file);
+	if (with_file)
+		assert_int_equal(unlink(rig_path(rig, name)), 0);
+	assert_int_equal(mkdir(rig_path(rig, name), 0700), 0);
+	rig_resume(rig);
+	return name;
+}
+
+/* That stream is lost and named, also in the trace; the others go on as if nothing were. */
+static void test_obstructed(void **state)
+{
+	const char *name;
+	struct rig rig;
+	char *metadata;
+	size_t len;
+
+	(void)state;
+	name = obstruct(&rig, false);
+	assert_int_equal(rig_record(&rig, 1, 50, 80), 30);
+	assert_int_equal(rig_stop(&rig), 0);
+	assert_int_equal(rig.stats.records, 80);
+	assert_int_equal(rig.stats.lost, 0);
+	assert_int_equal(rig.stats.errors, 1);
+	assert_non_null(strstr(rig.stats.words, name));
+	metadata = testdir_slurp(rig_path(&rig, "metadata"), &len);
+	assert_non_null(strstr(metadata, "its file is none to go on with"));
+	free(metadata);
+	assert_int_equal(rmdir(rig_path(&rig, name)), 0);
+	rig_check(&rig, 80);
+	assert_int_equal(rig.count[1], 80);
+	rig_babeltrace(&rig, false);
+	rig_close(&rig);
+}
+
+/* Who records does so into one stream. */
+static int stay_here(void **state)
+{
+	cpu_set_t here;
+
+	(void)state;
+	CPU_ZERO(&here);
+	CPU_SET(sched_getcpu(), &here);
+	return sched_setaffinity(0, sizeof(here), &here);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lost_counts), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_lost_counts), cmocka_unit_test(test_refused), cmocka_unit_test(test_obstructed),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, stay_here, NULL);
 }

@@ -321,6 +321,42 @@ static void test_adopt(void **state)
 	rig_link_close(&r);
 }
 
+/* A consumer that takes the place of another cannot go on with one of the streams: it says so, and goes on with the others. */
+static void test_one_stream_lost(void **state)
+{
+	const struct wmk_consumerd_channel *app;
+	struct wmk_consumerd_report report;
+	struct wmk_arena arena = { 0 };
+	struct rig_link r;
+	char name[64];
+	pid_t pid;
+
+	(void)state;
+	rig_link_open(&r, &shape);
+	rig_link_connect(&r);
+	rig_link_add(&r);
+	/* Of the last ring that anybody would take. */
+	snprintf(name, sizeof(name), "app_claim%u", waymark_ring_set_rings(r.rig.set) - waymark_ring_set_cpus(r.rig.set) - 1);
+	assert_int_equal(mkdir(rig_path(&r.rig, name), 0700), 0);
+	assert_int_equal(rig_record(&r.rig, 0, 0, 3000), 3000);
+	pid = wmk_consumer_link_pid(r.link);
+	kill(pid, SIGKILL);
+	rig_wait_gone(pid);
+	assert_int_equal(rig_record(&r.rig, 0, 3000, 6000), 3000);
+	assert_int_equal(wmk_consumer_link_stop(r.link, 1, 0, LINK_MS, &arena, &report), 0);
+	assert_int_equal(report.channels.n, 1);
+	app = report.channels.items;
+	assert_int_equal(app->stats.records, 6000);
+	assert_int_equal(app->stats.errors, 1);
+	assert_non_null(strstr(app->stats.words, name));
+	wmk_arena_free(&arena);
+	assert_int_equal(wmk_consumer_link_trace_remove(r.link, 1, LINK_MS, NULL, NULL), 0);
+	assert_int_equal(rmdir(rig_path(&r.rig, name)), 0);
+	rig_read(&r.rig, 6000);
+	assert_int_equal(r.rig.count[0], 6000);
+	rig_link_close(&r);
+}
+
 /* A second session daemon takes over while the first is there: that one's link ends, for good. */
 static void test_replaced(void **state)
 {
@@ -533,7 +569,7 @@ int main(void)
 		cmocka_unit_test(test_life),	cmocka_unit_test(test_clear),	 cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_deadline), cmocka_unit_test(test_threads), cmocka_unit_test(test_adopt),
 		cmocka_unit_test(test_replaced), cmocka_unit_test(test_alone),	 cmocka_unit_test(test_no_consumer),
-		cmocka_unit_test(test_gone_for_long), cmocka_unit_test(test_slow_to_come_back),
+		cmocka_unit_test(test_gone_for_long), cmocka_unit_test(test_slow_to_come_back), cmocka_unit_test(test_one_stream_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, rig_link_teardown);
