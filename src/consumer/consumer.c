@@ -173,8 +173,11 @@ int wmk_consumer_restart_stream(struct wmk_consumer *consumer, struct wmk_stream
 	stream->source_lost = stream->shown = 0;
 	stream->cut = stream->cut_shown = stream->bytes = 0;
 	memset(stream->causes, 0, sizeof(stream->causes));
+	stream->stuck = false;
+	/* What could not be gone on with is over; a source that lied, and is none to begin anew with either, is dead once more, and that is told. */
+	stream->dead = false;
 	/* The ring first: whoever goes on behind us if we die in between finds out that the files are older. */
-	err = stream->dead ? 0 : stream->source->ops->clear(stream->source, &stream->end_pos, &stream->end_ts);
+	err = stream->source->ops->clear(stream->source, &stream->end_pos, &stream->end_ts);
 	if (err < 0)
 		wmk_consumer_bury(consumer, stream, "its ring cannot be cleared", err);
 	return ops->stream_remove(consumer->options.sink, stream->name, &stream->group->limits);

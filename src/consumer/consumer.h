@@ -217,7 +217,8 @@ int wmk_consumer_flush(struct wmk_consumer *consumer);
 int wmk_consumer_settle(struct wmk_consumer *consumer, struct waymark_ring_set *set);
 /*
  * Throw away everything recorded up to now, in the rings and in the trace (not the metadata); all counts, and the
- * streams, begin anew. 0, or the first -errno; the rest is cleared.
+ * streams, begin anew, also those that had ended in error. One whose source still lies is counted and told again. 0, or
+ * the first -errno; the rest is cleared.
  */
 int wmk_consumer_clear(struct wmk_consumer *consumer);
 /* Look at all rings now: a writer may have died before it woke anybody. Never waits. */

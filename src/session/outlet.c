@@ -426,6 +426,8 @@ static int rings_clear(void *data)
 	struct out_rings *rings = data;
 
 	memset(&rings->counts, 0, sizeof(rings->counts));
+	/* A stream that ends from here on is another matter. (relaxed, as elsewhere) */
+	atomic_store_explicit(&rings->named, false, memory_order_relaxed);
 	return rings->next ? 0 : wmk_consumer_link_clear(rings->trace->outlet->link, rings->trace->number, WRITE_MS);
 }
 

@@ -100,7 +100,8 @@ int wmk_store_files_remove(struct wmk_store_stream *stream)
 	const uint64_t end = end_of(stream);
 	int64_t err, first = 0;
 
-	for (uint64_t i = 0; i < end; i++) {
+	/* The first one in any case: of what was removed by somebody else its index is left. */
+	for (uint64_t i = 0; i == 0 || i < end; i++) {
 		err = file_remove(stream, i);
 		if (err < 0 && err != -ENOENT && first == 0)
 			first = err;

@@ -31,6 +31,7 @@ struct made {
 	struct wmk_packet packets[PACKETS];
 	unsigned n, at;                  /* so many are there; so many have been taken */
 	uint64_t lost;                   /* up to now */
+	int lies, cannot_clear;          /* -errno: what it says of its next packet; when it is to begin anew */
 };
 
 static struct made *made_of(struct wmk_source *source)
@@ -43,8 +44,8 @@ static int made_next(struct wmk_source *source, int flush, struct wmk_packet *pa
 	struct made *made = made_of(source);
 
 	(void)flush;
-	if (made->at == made->n)
-		return 0;
+	if (made->lies < 0 || made->at == made->n)
+		return made->lies;
 	*packet = made->packets[made->at];
 	return 1;
 }
@@ -68,13 +69,24 @@ static uint64_t made_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_L
 	return made_of(source)->lost;
 }
 
+static int made_clear(struct wmk_source *source, uint64_t *position, uint64_t *ts)
+{
+	struct made *made = made_of(source);
+
+	*position = *ts = 0;
+	made->n = made->at = 0;
+	made->lost = 0;
+	return made->cannot_clear;
+}
+
 static void made_close(struct wmk_source *source)
 {
 	(void)source;
 }
 
 static const struct wmk_source_ops made_ops = {
-	.next = made_next, .release = made_release, .head = made_head, .lost = made_lost, .close = made_close,
+	.next = made_next, .release = made_release, .head = made_head, .lost = made_lost, .clear = made_clear,
+	.close = made_close,
 };
 
 /* One more packet, of one record; so many were lost by its end. */
@@ -319,6 +331,98 @@ static void test_obstructed(void **state)
 	rig_close(&rig);
 }
 
+/* ── a new beginning for those that are dead ─────────────────────────────────────────────────────────── */
+
+/* One that lied: whether it lives again depends on what its source is like then. */
+static void test_cleared_lies(void **state)
+{
+	(void)state;
+	for (int again = 0; again < 2; again++) {
+		struct made made;
+		struct rig rig;
+
+		rig_open(&rig, &shape);
+		add_made(&rig, &made, "made");
+		make_packet(&made, 3);
+		assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
+		made.lies = -EIO;
+		assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
+		wmk_consumer_stats(rig.consumer, &rig.stats);
+		assert_int_equal(rig.stats.errors, 1);
+		made.lies = 0;
+		made.cannot_clear = again ? -EIO : 0;
+		assert_int_equal(wmk_consumer_clear(rig.consumer), 0);
+		assert_int_equal(access(rig_path(&rig, "made"), F_OK), -1);
+		make_packet(&made, 0);
+		assert_int_equal(rig_stop(&rig), 0);
+		assert_int_equal(rig.stats.records, again ? 0 : 1);
+		assert_int_equal(rig.stats.lost, 0);
+		assert_int_equal(rig.stats.errors, again);
+		assert_int_equal(strstr(rig.stats.words, "made: its ring cannot be cleared") != NULL, again);
+		rig_close(&rig);
+	}
+}
+
+/* One that could not be gone on with: it lives when its file can be made, and waits for that as any other would. */
+static void test_cleared_obstructed(void **state)
+{
+	(void)state;
+	for (int in_time = 0; in_time < 2; in_time++) {
+		const char *name;
+		struct rig rig;
+
+		name = obstruct(&rig, true);
+		assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
+		wmk_consumer_stats(rig.consumer, &rig.stats);
+		assert_int_equal(rig.stats.errors, 1);
+		if (in_time)
+			assert_int_equal(rmdir(rig_path(&rig, name)), 0);
+		assert_int_equal(wmk_consumer_clear(rig.consumer), in_time ? 0 : -EISDIR);
+		assert_int_equal(rig_record(&rig, 1, 50, 70), 20);
+		assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), in_time ? 0 : -EEXIST);
+		wmk_consumer_stats(rig.consumer, &rig.stats);
+		assert_int_equal(rig.stats.errors, 0);
+		assert_int_equal(rig.stats.stuck, !in_time);
+		assert_int_equal(strstr(rig.stats.words, name) != NULL, !in_time);
+		if (!in_time)
+			assert_int_equal(rmdir(rig_path(&rig, name)), 0);
+		assert_int_equal(rig_stop(&rig), 0);
+		rig_read(&rig, 70);
+		assert_int_equal(rig.stats.records, 20);
+		assert_int_equal(rig.count[1], 20);
+		assert_int_equal(rig.stats.lost, 0);
+		rig_babeltrace(&rig, false);
+		rig_close(&rig);
+	}
+}
+
+/* What a new consumer is told to throw away goes, whatever it is; what cannot go is told, and nothing else is held up. */
+static void test_resumed_to_clear(void **state)
+{
+	const struct wmk_consumer_set again = { .channel = "app", .resume = 1, .clear = 1 };
+	struct wmk_consumer_options options = { .start_ts = wmk_clock_monotonic() };
+	const char *name;
+	struct rig rig;
+
+	(void)state;
+	name = obstruct(&rig, true);
+	assert_int_equal(wmk_sink_directory_open(rig.store, rig.uuid, &options.sink), 0);
+	wmk_consumer_close(rig.consumer);
+	assert_int_equal(wmk_consumer_open(&options, &rig.consumer), 0);
+	assert_int_equal(wmk_consumer_add(rig.consumer, rig.set, &again), 0);
+	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
+	wmk_consumer_stats(rig.consumer, &rig.stats);
+	assert_int_equal(rig.stats.errors, 0);
+	assert_int_equal(rig.stats.sink_error, -EISDIR);
+	assert_non_null(strstr(rig.stats.words, name));
+	assert_int_equal(rmdir(rig_path(&rig, name)), 0);
+	assert_int_equal(rig_record(&rig, 1, 50, 70), 20);
+	assert_int_equal(rig_stop(&rig), 0);
+	rig_read(&rig, 70);
+	assert_int_equal(rig.count[1], 20);
+	rig_close(&rig);
+}
+
 /* Who records does so into one stream. */
 static int stay_here(void **state)
 {
@@ -334,6 +438,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lost_counts), cmocka_unit_test(test_refused), cmocka_unit_test(test_obstructed),
+		cmocka_unit_test(test_cleared_lies), cmocka_unit_test(test_cleared_obstructed), cmocka_unit_test(test_resumed_to_clear),
 	};
 
 	return cmocka_run_group_tests(tests, stay_here, NULL);
