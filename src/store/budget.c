@@ -32,7 +32,7 @@ void wmk_store_count(struct wmk_store *store, int64_t more)
 	wmk_store_found(store, more);
 }
 
-int wmk_store_take(struct wmk_store *store, uint64_t bytes)
+int wmk_store_take(struct wmk_store *store, uint64_t bytes, uint64_t going)
 {
 	struct wmk_store_budget *budget = store->budget;
 
@@ -40,7 +40,7 @@ int wmk_store_take(struct wmk_store *store, uint64_t bytes)
 		return 0;
 	/* (T) acquire: pairs with (G): a packet whose room is given back is among what is used. */
 	const uint64_t taken = atomic_fetch_add_explicit(&budget->taken, bytes, memory_order_acquire) + bytes;
-	const uint64_t used = atomic_load_explicit(&budget->used, memory_order_relaxed);
+	const uint64_t now = atomic_load_explicit(&budget->used, memory_order_relaxed), used = now > going ? now - going : 0;
 
 	if (used <= budget->max && taken <= budget->max - used)
 		return 0;

@@ -5,6 +5,8 @@
  *     app_0_0  app_0_1  app_0_2 ...       numbered in the order in which they were made; with a limited count they begin again at 0, each
  *                                         in the place of the oldest
  *
+ *     .app_0.next                         of a stream that may have one file alone: the next, until its first packet is whole
+ *
  * Numbers have no gaps but one: where a file was removed and its follower could not be made.
  */
 #include "store/internal.h"
@@ -23,6 +25,11 @@ void wmk_store_file_name(const struct wmk_store_stream *stream, uint64_t number,
 		snprintf(name, WMK_STORE_NAME, "%s_%llu", stream->name, (unsigned long long)number);
 	else
 		snprintf(name, WMK_STORE_NAME, "%s", stream->name);
+}
+
+void wmk_store_next_name(const struct wmk_store_stream *stream, char *name)
+{
+	snprintf(name, WMK_STORE_NAME, ".%s.next", stream->name);
 }
 
 void wmk_store_index_name(const struct wmk_store_stream *stream, uint64_t number, char *name)
@@ -75,6 +82,24 @@ uint64_t wmk_store_file_remove(struct wmk_store_stream *stream, uint64_t number)
 	return size > 0 ? (uint64_t)size : 0;
 }
 
+int wmk_store_file_replace(struct wmk_store_stream *stream)
+{
+	const int dir = stream->store->dir;
+	char name[WMK_STORE_NAME], next[WMK_STORE_NAME];
+
+	wmk_store_file_name(stream, stream->number, name);
+	wmk_store_next_name(stream, next);
+	wmk_store_hold(stream->store);
+	/* It may have gone already, for want of room. */
+	const int64_t size = size_of(dir, name);
+	const int err = renameat(dir, next, dir, name) < 0 ? -errno : 0;
+
+	if (err == 0 && size > 0)
+		wmk_store_count(stream->store, -size);
+	wmk_store_let(stream->store);
+	return err;
+}
+
 static bool is_there(const struct wmk_store_stream *stream, uint64_t number)
 {
 	char name[WMK_STORE_NAME];
@@ -100,6 +125,7 @@ int wmk_store_files_remove(struct wmk_store_stream *stream)
 	const uint64_t end = end_of(stream);
 	int64_t err, first = 0;
 
+	wmk_store_next_remove(stream);
 	/* The first one in any case: of what was removed by somebody else its index is left. */
 	for (uint64_t i = 0; i == 0 || i < end; i++) {
 		err = file_remove(stream, i);
@@ -140,6 +166,14 @@ void wmk_store_drop_found(struct wmk_store *store, int dir, const char *name)
 	if (unlinkat(dir, name, 0) == 0 && size > 0)
 		wmk_store_found(store, -size);
 	wmk_store_let(store);
+}
+
+void wmk_store_next_remove(const struct wmk_store_stream *stream)
+{
+	char name[WMK_STORE_NAME];
+
+	wmk_store_next_name(stream, name);
+	wmk_store_drop_found(stream->store, stream->store->dir, name);
 }
 
 /* It was never counted in the store's bytes. */

@@ -47,8 +47,11 @@ struct wmk_store_stream {
 void wmk_store_count(struct wmk_store *store, int64_t more);
 /* The same of what was there when the store was opened: the budget alone has it. */
 void wmk_store_found(struct wmk_store *store, int64_t more);
-/* So many more may come, and nobody else gets that room before it is given back: once what came is counted. -EDQUOT. */
-int wmk_store_take(struct wmk_store *store, uint64_t bytes);
+/*
+ * So many more may come, and nobody else gets that room before it is given back: once what came is counted. `going`: bytes that go when these
+ * have come. -EDQUOT.
+ */
+int wmk_store_take(struct wmk_store *store, uint64_t bytes, uint64_t going);
 void wmk_store_give(struct wmk_store *store, uint64_t bytes);
 /* What goes is not measured meanwhile. For as long as that takes: who holds it keeps others from rotating their files. */
 void wmk_store_hold(struct wmk_store *store);
@@ -60,6 +63,11 @@ int wmk_store_each_entry(int dir, int (*one)(void *data, int at, const char *nam
 /* files.c: the files of one stream. `name`: WMK_STORE_NAME bytes. */
 void wmk_store_file_name(const struct wmk_store_stream *stream, uint64_t number, char *name);
 void wmk_store_index_name(const struct wmk_store_stream *stream, uint64_t number, char *name);
+/* Of the file that is about to take the only one's place; readers pass over it. Removed: what one who was killed has left of it. */
+void wmk_store_next_name(const struct wmk_store_stream *stream, char *name);
+void wmk_store_next_remove(const struct wmk_store_stream *stream);
+/* It takes the place. 0 or -errno. The store's bytes are less by what was there. */
+int wmk_store_file_replace(struct wmk_store_stream *stream);
 /* Removes a file and its index, if they are there; returns how long the file was. The store's bytes are less then. */
 uint64_t wmk_store_file_remove(struct wmk_store_stream *stream, uint64_t number);
 /* All of them. 0 or the first -errno. */

@@ -110,7 +110,8 @@ struct wmk_store_stream;
 
 /*
  * A stream in several files, <name>_0, <name>_1, ...: each of whole packets, and no more than `size` bytes of them unless one alone is
- * larger. At most `count` files: the oldest makes room for the next. 0: no limit; NULL or no size: one file, <name>.
+ * larger. At most `count` files: the oldest makes room for the next; a single one when the next has its first packet,
+ * if there is room for both. 0: no limit; NULL or no size: one file, <name>.
  */
 struct wmk_store_limits {
 	uint64_t size, count;

@@ -24,6 +24,15 @@ uint64_t wmk_store_stream_bytes(const struct wmk_store_stream *stream)
 	return stream->len + stream->others;
 }
 
+/* It is closed, and not counted any more. */
+static void index_gone(struct wmk_store_stream *stream)
+{
+	if (stream->index >= 0)
+		close(stream->index);
+	stream->index = -1;
+	stream->index_len = 0;
+}
+
 static void index_drop(struct wmk_store_stream *stream)
 {
 	char name[WMK_STORE_NAME];
@@ -36,9 +45,7 @@ static void index_drop(struct wmk_store_stream *stream)
 	wmk_store_count(stream->store, -(int64_t)stream->index_len);
 	wmk_store_let(stream->store);
 	wmk_rights_leave(entered);
-	close(stream->index);
-	stream->index = -1;
-	stream->index_len = 0;
+	index_gone(stream);
 }
 
 static int index_write(struct wmk_store_stream *stream, const void *bytes, size_t len)
@@ -53,16 +60,21 @@ static int index_write(struct wmk_store_stream *stream, const void *bytes, size_
 	return 0;
 }
 
-static int open_data(struct wmk_store_stream *stream, int flags)
+static int open_named(struct wmk_store_stream *stream, const char *name, int flags)
 {
-	char name[WMK_STORE_NAME];
-
-	wmk_store_file_name(stream, stream->number, name);
 	stream->fd = openat(stream->store->dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
 	if (stream->fd < 0)
 		return -errno;
 	wmk_direct_open(&stream->direct, &stream->store->rates, stream->store->dir, name);
 	return 0;
+}
+
+static int open_data(struct wmk_store_stream *stream, int flags)
+{
+	char name[WMK_STORE_NAME];
+
+	wmk_store_file_name(stream, stream->number, name);
+	return open_named(stream, name, flags);
 }
 
 /* An index that is there is written anew from the packets: they are few. */
@@ -91,9 +103,7 @@ static void index_without(struct wmk_store_stream *stream)
 {
 	char name[WMK_STORE_NAME];
 
-	if (stream->index >= 0)
-		close(stream->index);
-	stream->index = -1;
+	index_gone(stream);
 	wmk_store_index_name(stream, stream->number, name);
 	wmk_store_drop_found(stream->store, stream->store->index_dir, name);
 }
@@ -118,13 +128,18 @@ static int stream_new(struct wmk_store *store, const char *name, const struct wm
 	return 0;
 }
 
-static void stream_free(struct wmk_store_stream *stream)
+static void close_files(struct wmk_store_stream *stream)
 {
 	if (stream->fd >= 0)
 		close(stream->fd);
 	if (stream->index >= 0)
 		close(stream->index);
 	wmk_direct_close(&stream->direct);
+}
+
+static void stream_free(struct wmk_store_stream *stream)
+{
+	close_files(stream);
 	free(stream);
 }
 
@@ -178,6 +193,11 @@ int wmk_store_stream_create(struct wmk_store *store, const char *name, const str
 	return err;
 }
 
+static int no_other(const struct wmk_store_stream *stream, int err)
+{
+	return wmk_error(err, "cannot create another file of stream %.60s in %.60s: %s", stream->name, stream->store->path, strerror(-err));
+}
+
 /* The next file of the stream, in the place of the oldest when there are enough. The old one is left when the new one is there. */
 static int next_file(struct wmk_store_stream *stream)
 {
@@ -193,19 +213,11 @@ static int next_file(struct wmk_store_stream *stream)
 	fresh.len = fresh.index_len = fresh.last = 0;
 	err = make(&fresh);
 	if (err < 0) {
-		if (fresh.fd >= 0)
-			close(fresh.fd);
-		if (fresh.index >= 0)
-			close(fresh.index);
-		wmk_direct_close(&fresh.direct);
+		close_files(&fresh);
 		stream->others = fresh.others - stream->len;
-		return wmk_error(err, "cannot create another file of stream %.60s in %.60s: %s", stream->name, stream->store->path,
-				 strerror(-err));
+		return no_other(stream, err);
 	}
-	close(stream->fd);
-	if (stream->index >= 0)
-		close(stream->index);
-	wmk_direct_close(&stream->direct);
+	close_files(stream);
 	*stream = fresh;
 	return 0;
 }
@@ -243,7 +255,9 @@ static uint32_t padding(const struct wmk_store_stream *stream, const struct wmk_
 
 static bool is_full(const struct wmk_store_stream *stream, const struct wmk_ctf_packet *packet)
 {
-	return stream->limits.size && stream->len && stream->len + wmk_ctf_packet_size(packet) > stream->limits.size;
+	/* No file: the only one made room for another, which could not be made. */
+	return stream->fd < 0 ||
+	       (stream->limits.size && stream->len && stream->len + wmk_ctf_packet_size(packet) > stream->limits.size);
 }
 
 void wmk_store_stream_place(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet)
@@ -273,9 +287,76 @@ static int write_packet(struct wmk_store_stream *stream, const struct iovec *iov
 	return 0;
 }
 
+/* `next` holds the packet: it takes the place of the file before it, whose index goes. (Without one packets are found all the same.) */
+static int take_place(struct wmk_store_stream *stream, struct wmk_store_stream *fresh, const struct wmk_ctf_packet *packet)
+{
+	int err = wmk_store_file_replace(stream);
+
+	if (err < 0)
+		return err;
+	if (stream->index >= 0)
+		index_drop(stream);
+	if (open_index(fresh, O_EXCL) < 0)
+		index_without(fresh);
+	if (index_packet(fresh, packet) < 0)
+		index_drop(fresh);
+	fresh->len = wmk_ctf_packet_size(packet);
+	wmk_store_count(stream->store, (int64_t)fresh->len);
+	return 0;
+}
+
+/*
+ * The only file of a stream, written anew from this packet on: under another name, until the packet is whole. Whoever is killed on the way
+ * leaves the one or the other.
+ */
+static int replace_file(struct wmk_store_stream *stream, const struct iovec *iov, int n, const struct wmk_ctf_packet *packet)
+{
+	struct wmk_store_stream fresh = *stream;
+	char next[WMK_STORE_NAME];
+	int err;
+
+	wmk_store_next_remove(stream);
+	wmk_store_next_name(stream, next);
+	fresh.fd = fresh.index = fresh.direct.fd = -1;
+	fresh.len = fresh.index_len = fresh.last = 0;
+	err = open_named(&fresh, next, O_CREAT | O_EXCL);
+	if (err >= 0)
+		err = wmk_direct_write(&fresh.direct, fresh.fd, iov, n, 0);
+	if (err >= 0)
+		err = take_place(stream, &fresh, packet);
+	if (err < 0) {
+		if (fresh.fd >= 0)
+			unlinkat(stream->store->dir, next, 0);
+		close_files(&fresh);
+		return no_other(stream, err);
+	}
+	close_files(stream);
+	*stream = fresh;
+	return 0;
+}
+
+/* Where there is no room for the two of them the old one goes first; it is closed too, or its room would not be free. */
+static int write_anew(struct wmk_store_stream *stream, const struct iovec *iov, int n, const struct wmk_ctf_packet *packet)
+{
+	int entered = wmk_rights_enter(stream->store->rights);
+	int err = entered < 0 ? entered : replace_file(stream, iov, n, packet);
+
+	if ((err == -ENOSPC || err == -EDQUOT) && stream->fd >= 0) {
+		wmk_error_clear();
+		wmk_store_file_remove(stream, stream->number);
+		close_files(stream);
+		stream->fd = stream->index = -1;
+		stream->len = stream->index_len = stream->last = 0;
+		err = replace_file(stream, iov, n, packet);
+	}
+	wmk_rights_leave(entered);
+	return err;
+}
+
 int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 			    const struct wmk_ctf_packet *packet)
 {
+	const bool full = stream->full || is_full(stream, packet), anew = full && stream->limits.count == 1;
 	const uint64_t size = wmk_ctf_packet_size(packet);
 	const uint64_t need = size + WMK_CTF_INDEX_ENTRY;
 	uint64_t given = 0;
@@ -286,15 +367,15 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 	if (given != size)
 		return wmk_error(-EINVAL, "a packet of %llu bytes that says %llu", (unsigned long long)given,
 				 (unsigned long long)size);
-	err = stream->full || is_full(stream, packet) ? leave_full(stream) : 0;
+	err = full && !anew ? leave_full(stream) : 0;
 	if (err < 0)
 		return err;
 	stream->full = false;
-	/* Behind that: the oldest file may just have made room. */
-	err = packet->content ? wmk_store_take(stream->store, need) : 0;
+	/* Behind that: the oldest file may just have made room. The only one makes it when the next is there. */
+	err = packet->content ? wmk_store_take(stream->store, need, anew ? wmk_store_stream_bytes(stream) + stream->index_len : 0) : 0;
 	if (err < 0)
 		return err;
-	err = write_packet(stream, iov, n, packet);
+	err = anew ? write_anew(stream, iov, n, packet) : write_packet(stream, iov, n, packet);
 	if (packet->content)
 		wmk_store_give(stream->store, need);
 	return err;
@@ -390,8 +471,10 @@ static int stream_open(struct wmk_store *store, const char *name, const struct w
 	if (err < 0)
 		return err;
 	memset(last, 0, sizeof(*last));
-	if (stream->limits.size)
+	if (stream->limits.size) {
+		wmk_store_next_remove(stream);
 		err = wmk_store_newest(stream, uuid);
+	}
 	if (err >= 0)
 		err = found = open_file(stream, uuid, last);
 	if (err < 0) {

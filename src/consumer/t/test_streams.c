@@ -274,15 +274,17 @@ static void test_refused(void **state)
 
 /* ── one whose file is none to go on with ────────────────────────────────────────────────────────────── */
 
-/* The first stream of the rig that has a file, or has none. */
-static const char *stream_of(const struct rig *rig, bool with_file)
+/* The first stream of the rig that has a file, whose name ends so, or has none. */
+static const char *stream_of(const struct rig *rig, const char *end, bool with_file)
 {
 	const uint32_t cpus = waymark_ring_set_cpus(rig->set), rings = waymark_ring_set_rings(rig->set);
 	static char name[64];
+	char file[80];
 
 	for (uint32_t i = 0; i < rings; i++) {
 		snprintf(name, sizeof(name), i < cpus ? "app_%u" : "app_claim%u", i < cpus ? i : i - cpus);
-		if ((access(rig_path(rig, name), F_OK) == 0) == with_file)
+		snprintf(file, sizeof(file), "%s%s", name, end);
+		if ((access(rig_path(rig, file), F_OK) == 0) == with_file)
 			return name;
 	}
 	fail_msg("each of the streams has a file, or none has");
@@ -297,7 +299,7 @@ static const char *obstruct(struct rig *rig, bool with_file)
 	rig_open(rig, &shape);
 	assert_int_equal(rig_record(rig, 1, 0, 50), 50);
 	assert_int_equal(wmk_consumer_settle(rig->consumer, NULL), 0);
-	name = stream_of(rig, with_file);
+	name = stream_of(rig, "", with_file);
 	if (with_file)
 		assert_int_equal(unlink(rig_path(rig, name)), 0);
 	assert_int_equal(mkdir(rig_path(rig, name), 0700), 0);
@@ -423,6 +425,68 @@ static void test_resumed_to_clear(void **state)
 	rig_close(&rig);
 }
 
+/* ── one with a single file ──────────────────────────────────────────────────────────────────────────── */
+
+static void check_readers(const struct rig *rig, uint64_t *lines)
+{
+	static const char *const readers[] = { "babeltrace", "babeltrace2 convert" };
+	char command[400], *out, *err;
+
+	for (unsigned i = 0; i < 2; i++) {
+		snprintf(command, sizeof(command), "%s %s", readers[i], rig->trace);
+		if (testdir_run(command, &out, &err) != 0 || err[0])
+			fail_msg("%s says: %.2000s", command, err);
+		*lines = 0;
+		for (const char *at = out; *at; at++)
+			*lines += *at == '\n';
+		free(out);
+		free(err);
+	}
+}
+
+/* A consumer dies while it replaces the file: readers pass over the half that it leaves, and the next one goes on. */
+static void test_only_file(void **state)
+{
+	const struct wmk_store_limits limits = { 4096, 1 };
+	struct wmk_consumer_set how = { .channel = "app", .start_ts = wmk_clock_monotonic(), .limits = &limits };
+	struct wmk_consumer_options options = { .start_ts = how.start_ts };
+	uint64_t before, after;
+	char name[80];
+	struct rig rig;
+	FILE *half;
+
+	(void)state;
+	rig_open(&rig, &shape);
+	for (int turn = 0; turn < 2; turn++) {
+		assert_int_equal(wmk_sink_directory_open(rig.store, rig.uuid, &options.sink), 0);
+		wmk_consumer_close(rig.consumer);
+		assert_int_equal(wmk_consumer_open(&options, &rig.consumer), 0);
+		how.resume = turn;
+		assert_int_equal(wmk_consumer_add(rig.consumer, rig.set, &how), 0);
+		if (turn)
+			break;
+		/* More than one packet. */
+		assert_int_equal(rig_record(&rig, 1, 0, 300), 300);
+		assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
+		snprintf(name, sizeof(name), ".%s.next", stream_of(&rig, "_0", true));
+		half = fopen(rig_path(&rig, name), "we");
+		assert_non_null(half);
+		assert_true(fputs("half a packet", half) >= 0);
+		assert_int_equal(fclose(half), 0);
+		check_readers(&rig, &before);
+		assert_true(before > 0 && before < 300);
+	}
+	assert_int_equal(access(rig_path(&rig, name), F_OK), -1);
+	assert_int_equal(rig_record(&rig, 1, 300, 310), 10);
+	assert_int_equal(rig_stop(&rig), 0);
+	assert_int_equal(rig.stats.errors, 0);
+	assert_int_equal(rig.stats.lost, 0);
+	assert_int_equal(rig.stats.records, 310);
+	check_readers(&rig, &after);
+	assert_int_equal(after, before + 10);
+	rig_close(&rig);
+}
+
 /* Who records does so into one stream. */
 static int stay_here(void **state)
 {
@@ -439,6 +503,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lost_counts), cmocka_unit_test(test_refused), cmocka_unit_test(test_obstructed),
 		cmocka_unit_test(test_cleared_lies), cmocka_unit_test(test_cleared_obstructed), cmocka_unit_test(test_resumed_to_clear),
+		cmocka_unit_test(test_only_file),
 	};
 
 	return cmocka_run_group_tests(tests, stay_here, NULL);

@@ -17,7 +17,7 @@
 #include "store/store.h"
 #include "testdir.h"
 
-#define STREAMS 4u
+#define STREAMS 5u
 #define SUBS 2u
 #define STEPS 4000u
 
@@ -146,6 +146,29 @@ static void test_rotation(void **state)
 	stage_close(&s);
 }
 
+/* A single file: what goes with it is room for its follower, and a refusal takes nothing away. */
+static void test_rotation_of_one(void **state)
+{
+	const struct wmk_store_limits limits = { 5000, 1 };
+	struct stage s;
+
+	(void)state;
+	stage_open(&s, 5000 + 16 + 5 * WMK_CTF_INDEX_ENTRY);
+	assert_int_equal(wmk_store_stream_create(s.stores[0], "app_0", &limits, &s.streams[0][0]), 0);
+	for (unsigned i = 0; i < 100; i++) {
+		assert_int_equal(append(s.streams[0][0], i, 900), 0);
+		assert_true(s.budget.used <= s.budget.max);
+		check_used(&s, "a packet in rotation");
+	}
+	assert_int_equal(s.refused, 0);
+	const uint64_t left = s.budget.used;
+	s.budget.max = 900;
+	assert_int_equal(append(s.streams[0][0], 100, 4500), -EDQUOT);
+	assert_int_equal(s.budget.used, left);
+	check_used(&s, "a refusal in rotation");
+	stage_close(&s);
+}
+
 /* ── anything, in any order ──────────────────────────────────────────────────────────────────────────── */
 
 static uint32_t any(struct stage *s, uint32_t below)
@@ -154,10 +177,10 @@ static uint32_t any(struct stage *s, uint32_t below)
 	return (s->seed >> 8) % below;
 }
 
-/* Half of the streams have files of limited size, and so many. */
+/* More than half of the streams have files of limited size, and so many. */
 static const struct wmk_store_limits *limits_of(unsigned j)
 {
-	static const struct wmk_store_limits limits[] = { { 3000, 3 }, { 2000, 0 } };
+	static const struct wmk_store_limits limits[] = { { 3000, 3 }, { 2000, 0 }, { 2500, 1 } };
 
 	return j < 2 ? NULL : &limits[j - 2];
 }
@@ -325,7 +348,7 @@ static void test_usage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact), cmocka_unit_test(test_rotation), cmocka_unit_test(test_any_order), cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_exact), cmocka_unit_test(test_rotation), cmocka_unit_test(test_rotation_of_one), cmocka_unit_test(test_any_order), cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_usage),
 	};
 

@@ -4,12 +4,16 @@
  * way, and takes nothing that is not ours.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -50,11 +54,116 @@ static void test_index_in_the_way(void **state)
 	wmk_store_close(store);
 }
 
+/* In another process, which is killed when a file would become longer than that. */
+static void append_and_die(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet, rlim_t bytes)
+{
+	const struct rlimit none = { 0, 0 };
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		setrlimit(RLIMIT_CORE, &none);
+		signal(SIGXFSZ, SIG_DFL);
+		limit_files(bytes);
+		append(stream, packet);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
+}
+
+/* The only file of a stream is replaced: killed before the first byte of the next, or within its first packet, there is the old one. */
+static void test_only_file(void **state)
+{
+	static const char only[] = IN_SUB("c_0"), index[] = IN_SUB("index/c_0.idx"), next[] = IN_SUB(".c.next");
+	const struct wmk_store_limits one = { 500, 1 };
+	struct wmk_ctf_packet packet = { .content = 64 }, last;
+	struct wmk_store_stream *stream;
+	struct wmk_store *store = create();
+
+	(void)state;
+	assert_int_equal(wmk_store_stream_create(store, "c", &one, &stream), 0);
+	for (unsigned turn = 0; turn < 4; turn++) {
+		/* Three fit; behind a death the file has those that it had. */
+		for (; packet.sequence < 3; packet.sequence++)
+			assert_int_equal(append(stream, &packet), 0);
+		if (turn < 2) {
+			append_and_die(stream, &packet, turn ? 100 : 8);
+			assert_true(size_of(next) >= 0);
+		} else {
+			/* Who is refused and lives takes the new one away himself. */
+			limit_files(turn == 2 ? 100 : 8);
+			assert_int_equal(append(stream, &packet), -EFBIG);
+			limit_files(RLIM_INFINITY);
+			assert_int_equal(size_of(next), -1);
+		}
+		wmk_store_stream_close(stream);
+		wmk_store_close(store);
+		assert_int_equal(wmk_store_open(in_dir("t"), SUB, &store), 0);
+		assert_int_equal(wmk_store_stream_open(store, "c", &one, uuid, &stream, &last), 1);
+		assert_int_equal(last.sequence, 2);
+		assert_int_equal(size_of(next), -1);
+		assert_int_equal(size_of(only), 480);
+		assert_int_equal(size_of(index), 16 + 3 * 72);
+	}
+	for (unsigned i = 0; i < 2; i++, packet.sequence++)
+		assert_int_equal(append(stream, &packet), 0);
+	assert_int_equal(size_of(only), 320);
+	assert_int_equal(size_of(index), 16 + 2 * 72);
+	assert_int_equal(wmk_store_stream_bytes(stream), 320);
+	assert_int_equal(wmk_store_bytes(store), 320 + 16 + 2 * 72);
+	wmk_store_stream_close(stream);
+	assert_int_equal(wmk_store_stream_remove(store, "c", &one), 0);
+	assert_int_equal(wmk_store_bytes(store), 0);
+	wmk_store_close(store);
+}
+
+/* Without room for both the old file makes room for the new one. */
+static void test_only_file_without_room(void **state)
+{
+	const struct wmk_store_limits one = { 30000, 1 };
+	struct wmk_ctf_packet packet = { .content = 8000 };
+	struct wmk_store_stream *stream;
+	struct wmk_store *store;
+	static const char block[4096];
+	uint64_t there;
+	int fd;
+
+	(void)state;
+	if (mount("waymark-test", dir, "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") < 0) {
+		print_message("SKIPPED: no small file system to fill, mount says: %s\n", strerror(errno));
+		skip();
+	}
+	store = create();
+	assert_int_equal(wmk_store_stream_create(store, "c", &one, &stream), 0);
+	for (; packet.sequence < 3; packet.sequence++)
+		assert_int_equal(append(stream, &packet), 0);
+	fd = open(in_dir("ballast"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	while (write(fd, block, sizeof(block)) > 0)
+		;
+	assert_int_equal(errno, ENOSPC);
+	for (unsigned i = 0; i < 5; i++, packet.sequence++) {
+		assert_int_equal(append(stream, &packet), 0);
+		assert_int_equal(wmk_store_usage(in_dir("t"), &there), 0);
+		assert_int_equal(wmk_store_bytes(store), there);
+		assert_int_equal(wmk_store_stream_bytes(stream), (i % 3 + 1) * wmk_ctf_packet_size(&packet));
+	}
+	close(fd);
+	wmk_store_stream_close(stream);
+	wmk_store_close(store);
+	assert_int_equal(umount2(dir, MNT_DETACH), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_index_in_the_way, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_only_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_only_file_without_room, setup, teardown),
 	};
 
+	signal(SIGXFSZ, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
