@@ -180,7 +180,12 @@ static void trace_free(struct out_trace *trace)
 	free(trace);
 }
 
-/* The session's first trace makes its directory, the others find it there. */
+#define PROCESSES "ust/pid/"
+
+/*
+ * The session's first trace makes its directory, the others find it there. What is half made is that of a daemon which was killed before a
+ * program heard of it. (In the place of a process's own trace there may be that of the program which it was before an exec.)
+ */
 static int store_make(const struct wmk_trace_info *info, struct wmk_store **store)
 {
 	int err = wmk_store_as(info->uid, info->gid);
@@ -191,6 +196,10 @@ static int store_make(const struct wmk_trace_info *info, struct wmk_store **stor
 	if (err == -ENOENT) {
 		wmk_error_clear();
 		err = wmk_store_create(info->path, info->sub, store);
+	}
+	if (err == -EEXIST && strncmp(info->sub, PROCESSES, strlen(PROCESSES)) != 0) {
+		wmk_error_clear();
+		err = wmk_store_take_over(info->path, info->sub, store);
 	}
 	wmk_store_as_end();
 	return err;
@@ -232,7 +241,7 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 	if (err == 0 && !held) {
 		err = trace_give(link, trace, info);
 		if (err < 0)
-			wmk_store_close(trace->store);
+			wmk_store_discard(trace->store);
 	}
 	if (err < 0) {
 		trace_free(trace);
@@ -274,7 +283,7 @@ static void trace_close(void *data)
 
 	if (!outlet->leaving && wmk_consumer_link_trace_remove(outlet->link, trace->number, WRITE_MS, NULL, NULL) < 0)
 		wmk_error_clear();       /* its rings were removed before, and what went wrong was told then */
-	wmk_store_close(trace->store);
+	wmk_store_discard(trace->store);
 	trace_free(trace);
 }
 
@@ -468,7 +477,7 @@ static int left_tell(void *data, const char *name)
 	const struct left *left = data;
 	char sub[300];
 
-	return (size_t)snprintf(sub, sizeof(sub), "ust/pid/%s/64-bit", name) < sizeof(sub) ? left->one(left->data, sub) : 0;
+	return (size_t)snprintf(sub, sizeof(sub), PROCESSES "%s/64-bit", name) < sizeof(sub) ? left->one(left->data, sub) : 0;
 }
 
 static int each_left(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub), void *one_data)
@@ -486,7 +495,7 @@ static int each_left(void *data, const struct wmk_trace_info *session, int (*one
 
 static int forget_left(void *data, const struct wmk_trace_info *info)
 {
-	const char *begin = info->sub + strlen("ust/pid/"), *end = strchr(begin, '/');
+	const char *begin = info->sub + strlen(PROCESSES), *end = strchr(begin, '/');
 	char name[256];
 	int err = wmk_store_as(info->uid, info->gid);
 

@@ -16,6 +16,7 @@ struct wmk_rights;
 
 struct wmk_store {
 	char *path;                /* of the whole trace, as given */
+	char *sub;                 /* beneath it; NULL: it was there already */
 	int dir;                   /* of the metadata and streams */
 	int index_dir;
 	int metadata;              /* -1: opened for streams alone */
@@ -89,6 +90,8 @@ int wmk_store_write_whole(int fd, const struct iovec *iov, int n, uint64_t offse
 /* Act with these rights: 1, or 0 when there is nothing to do (NULL, or the thread does already), or -errno. Then leave with that value. */
 int wmk_rights_enter(struct wmk_rights *rights);
 void wmk_rights_leave(int entered);
+/* Whose files are ours. */
+uid_t wmk_rights_uid(const struct wmk_rights *rights);
 /* Those with which this thread acts, NULL if they are its own: the caller's, until wmk_rights_drop(). */
 struct wmk_rights *wmk_rights_take(void);
 void wmk_rights_drop(struct wmk_rights *rights);

@@ -138,6 +138,11 @@ void wmk_rights_leave(int entered)
 	errno = before;
 }
 
+uid_t wmk_rights_uid(const struct wmk_rights *rights)
+{
+	return rights ? rights->uid : geteuid();
+}
+
 struct wmk_rights *wmk_rights_take(void)
 {
 	if (now.rights)

@@ -24,6 +24,10 @@
 #define IOV_MAX_OURS 8
 #define METADATA_NEW ".metadata.new"
 
+/* Of a walk: directories that are missing are made; those on the way may be links. */
+#define MAKE 1u
+#define FOLLOW 2u
+
 int wmk_store_default_path(const char *trace_dir, const char *home, const char *session, int64_t realtime_s,
 			   char *path, size_t size)
 {
@@ -54,25 +58,20 @@ int wmk_store_sub_uid(uid_t uid, char *sub, size_t size)
 	return len < 0 || (size_t)len >= size ? wmk_error(-ENAMETOOLONG, "no room for the directory's name") : 0;
 }
 
-/*
- * Enter `name` beneath `at`, making it if it is missing. `follow`: an existing one may be a link. Returns a descriptor.
- */
-static int enter(int at, const char *name, bool follow)
+/* Enter `name` beneath `at`. Returns a descriptor. */
+static int enter(int at, const char *name, unsigned how)
 {
 	int fd;
 
-	if (mkdirat(at, name, 0700) < 0 && errno != EEXIST)
+	if ((how & MAKE) && mkdirat(at, name, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	/* To pass through a directory one need not be allowed to list it. */
-	fd = openat(at, name, O_PATH | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
+	fd = openat(at, name, O_PATH | O_DIRECTORY | O_CLOEXEC | (how & FOLLOW ? 0 : O_NOFOLLOW));
 	return fd < 0 ? -errno : fd;
 }
 
-/*
- * Walk `path` from `at` (consumed), making what is missing. The last component is never a link; those before it may
- * be if `follow`. Returns a descriptor.
- */
-static int walk(int at, const char *path, bool follow)
+/* Walk `path` from `at` (consumed); the last component is never a link. Returns a descriptor. */
+static int walk(int at, const char *path, unsigned how)
 {
 	char *copy = strdup(path), *rest = copy, *name, *next;
 	int fd = at, err = 0;
@@ -83,7 +82,7 @@ static int walk(int at, const char *path, bool follow)
 	}
 	for (name = strtok_r(copy, "/", &rest); name && err >= 0; name = next) {
 		next = strtok_r(NULL, "/", &rest);
-		err = enter(fd, name, follow && next);
+		err = enter(fd, name, next ? how : how & ~FOLLOW);
 		close(fd);
 		fd = err;
 	}
@@ -130,7 +129,7 @@ static int open_top(const char *path, bool fresh)
 
 	if (start < 0)
 		return -errno;
-	dir = fresh ? walk(start, path, true) : open(path, DIR_FLAGS | O_NOFOLLOW);
+	dir = fresh ? walk(start, path, MAKE | FOLLOW) : open(path, DIR_FLAGS | O_NOFOLLOW);
 	if (!fresh) {
 		err = errno;
 		close(start);
@@ -175,7 +174,7 @@ int wmk_store_reserve(const char *path)
 		free(above);
 		return sentence(err, path);
 	}
-	parent = walk(start, above, true);
+	parent = walk(start, above, MAKE | FOLLOW);
 	free(above);
 	if (parent < 0)
 		return sentence(parent, path);
@@ -184,13 +183,63 @@ int wmk_store_reserve(const char *path)
 	return err < 0 ? sentence(err, path) : 0;
 }
 
+/* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
+
 /* What is expected of the directory. */
-enum expect { CREATE, ADD, OPEN, STREAMS };
+enum expect { CREATE, ADD, TAKE_OVER, OPEN, STREAMS };
+
+static bool makes(enum expect how)
+{
+	return how == CREATE || how == ADD || how == TAKE_OVER;
+}
+
+/* Who writes a trace's metadata has it locked as long as he lives. -EAGAIN: somebody else has. */
+static int lock_metadata(int fd)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (fcntl(fd, F_OFD_SETLK, &whole) == 0)
+		return 0;
+	return errno == EACCES ? -EAGAIN : -errno;
+}
+
+static int is_more_than_metadata(void *data, int at, const char *name)
+{
+	(void)data;
+	(void)at;
+	return strcmp(name, "metadata") == 0 || strcmp(name, METADATA_NEW) == 0 || strcmp(name, "index") == 0 ? 0 : -ENOTEMPTY;
+}
+
+/* 0: no stream was begun; -ENOTEMPTY, or -errno. */
+static int check_unused(const struct wmk_store *store)
+{
+	int fd = openat(store->dir, ".", DIR_FLAGS), err = wmk_store_each_entry(fd < 0 ? -errno : fd, is_more_than_metadata, NULL);
+
+	return err < 0 ? err : check_empty(store->index_dir);
+}
+
+/* Is the metadata that is there what one who was killed has left: ours, no living one's, of no use yet to anybody? Then it is empty now. */
+static int take_metadata(const struct wmk_store *store, const struct stat *st)
+{
+	const uid_t uid = wmk_rights_uid(store->rights);
+	struct stat dir, now;
+
+	if (st->st_uid != uid || st->st_nlink != 1 || fstat(store->dir, &dir) < 0 || dir.st_uid != uid)
+		return -EEXIST;
+	if (lock_metadata(store->metadata) < 0)
+		return -EEXIST;
+	/* Behind the lock: what is locked may have been replaced just before, and given up with that. */
+	if (fstatat(store->dir, "metadata", &now, AT_SYMLINK_NOFOLLOW) < 0 || now.st_ino != st->st_ino || now.st_dev != st->st_dev ||
+	    check_unused(store) < 0)
+		return -EEXIST;
+	return ftruncate(store->metadata, 0) < 0 ? -errno : 0;
+}
 
 static int open_metadata(struct wmk_store *store, enum expect how)
 {
 	const bool fresh = how == CREATE || how == ADD;
 	struct stat st;
+	int err;
 
 	if (how == STREAMS)
 		return 0;
@@ -201,41 +250,89 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
+	if (how == TAKE_OVER)
+		return take_metadata(store, &st);
+	err = lock_metadata(store->metadata);
+	/* Somebody took it over before we had it. (Where nothing can be locked nobody takes anything over.) */
+	if (fresh && err == -EAGAIN)
+		return -EEXIST;
 	store->metadata_len = (uint64_t)st.st_size;
 	atomic_store_explicit(&store->bytes, (uint64_t)st.st_size, memory_order_relaxed);
 	return 0;
 }
 
-static int open_store(const char *path, const char *sub, enum expect how, struct wmk_store **result)
+static int open_below(const char *path, const char *sub)
+{
+	int top = open_top(path, false);
+
+	return top < 0 ? top : walk(top, sub, 0);
+}
+
+/* The directories of `sub`, from the innermost on, as far as they hold nothing; none when there is metadata: then somebody has them. */
+static void unmake(const char *path, const char *sub)
+{
+	char *left = NULL, *slash;
+	int at = open_below(path, sub);
+	struct stat st;
+	const bool nobodys = at == -ENOENT || (at >= 0 && fstatat(at, "metadata", &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT);
+
+	if (at >= 0)
+		close(at);
+	if (!nobodys || asprintf(&left, "/%s/index", sub) < 0)
+		return;
+	while ((slash = strrchr(left, '/')) != NULL) {
+		*slash = '\0';
+		at = open_below(path, left);
+		if (at < 0)
+			continue;
+		unlinkat(at, slash + 1, AT_REMOVEDIR);
+		close(at);
+	}
+	free(left);
+}
+
+static struct wmk_store *store_new(const char *path, const char *sub, enum expect how)
 {
 	struct wmk_store *store = calloc(1, sizeof(*store));
-	int top, err;
 
-	if (!store || !(store->path = strdup(path))) {
-		free(store);
-		return wmk_error(-ENOMEM, "no memory for trace directory %.80s", path);
-	}
+	if (!store)
+		return NULL;
 	pthread_mutex_init(&store->lock, NULL);
 	store->dir = store->index_dir = store->metadata = -1;
 	store->rights = wmk_rights_take();
+	store->path = strdup(path);
+	store->sub = makes(how) ? strdup(sub) : NULL;
+	if (store->path && (store->sub || !makes(how)))
+		return store;
+	wmk_store_close(store);
+	return NULL;
+}
+
+static int open_store(const char *path, const char *sub, enum expect how, struct wmk_store **result)
+{
+	struct wmk_store *store = store_new(path, sub, how);
+	int top, err;
+
+	if (!store)
+		return wmk_error(-ENOMEM, "no memory for trace directory %.80s", path);
 	top = path[0] ? open_top(path, how == CREATE) : -ENOENT;
 	if (top < 0) {
-		err = sentence(top, path);
-		goto fail;
+		wmk_store_close(store);
+		return sentence(top, path);
 	}
-	store->dir = walk(top, sub, false);
+	store->dir = walk(top, sub, MAKE);
 	if (store->dir >= 0)
-		store->index_dir = enter(store->dir, "index", false);
+		store->index_dir = enter(store->dir, "index", MAKE);
 	err = store->dir < 0 ? store->dir : store->index_dir < 0 ? store->index_dir : open_metadata(store, how);
-	if (err < 0) {
-		err = wmk_error(err, "cannot %s %.80s/%.40s: %s", how == CREATE || how == ADD ? "create" : "open", path, sub, strerror(-err));
-		goto fail;
+	if (err == 0) {
+		*result = store;
+		return 0;
 	}
-	*result = store;
-	return 0;
-fail:
+	/* Closed first: it may be descriptors that were missing. */
 	wmk_store_close(store);
-	return err;
+	if (makes(how))
+		unmake(path, sub);
+	return wmk_error(err, "cannot %s %.80s/%.40s: %s", makes(how) ? "create" : "open", path, sub, strerror(-err));
 }
 
 int wmk_store_create(const char *path, const char *sub, struct wmk_store **store)
@@ -246,6 +343,11 @@ int wmk_store_create(const char *path, const char *sub, struct wmk_store **store
 int wmk_store_add(const char *path, const char *sub, struct wmk_store **store)
 {
 	return open_store(path, sub, ADD, store);
+}
+
+int wmk_store_take_over(const char *path, const char *sub, struct wmk_store **store)
+{
+	return open_store(path, sub, TAKE_OVER, store);
 }
 
 int wmk_store_open(const char *path, const char *sub, struct wmk_store **store)
@@ -268,7 +370,20 @@ void wmk_store_close(struct wmk_store *store)
 	pthread_mutex_destroy(&store->lock);
 	wmk_rights_drop(store->rights);
 	free(store->path);
+	free(store->sub);
 	free(store);
+}
+
+void wmk_store_discard(struct wmk_store *store)
+{
+	int entered = wmk_rights_enter(store->rights);
+
+	if (entered < 0)
+		wmk_error_clear();
+	else if (store->sub && store->metadata_len == 0 && check_unused(store) == 0 && unlinkat(store->dir, "metadata", 0) == 0)
+		unmake(store->path, store->sub);
+	wmk_rights_leave(entered);
+	wmk_store_close(store);
 }
 
 const char *wmk_store_path(const struct wmk_store *store)
@@ -347,6 +462,9 @@ static int metadata_made(const struct wmk_store *store, const struct iovec *iov)
 	int fd = openat(store->dir, METADATA_NEW, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int err = fd < 0 ? -errno : wmk_store_write_whole(fd, iov, 1, 0);
 
+	/* What is not to be taken over never is without a lock, where there are locks. */
+	if (err == 0)
+		(void)lock_metadata(fd);
 	if (err == 0 && renameat(store->dir, METADATA_NEW, store->dir, "metadata") != 0)
 		err = -errno;
 	if (err < 0 && fd >= 0) {

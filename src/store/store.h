@@ -38,18 +38,25 @@ struct wmk_store;
 /*
  * Make (or take, if it is an empty directory) `path`, its missing parents, and `sub` beneath it
  * ("ust/uid/1000/64-bit" from wmk_store_sub_uid()). -ENOTEMPTY when something is in it, -ENOTDIR, -ELOOP, -EACCES,
- * ... . *store is the caller's: wmk_store_close().
+ * ... . When it fails, what it has made of `sub` is gone again. *store is the caller's: wmk_store_close().
  */
 int wmk_store_create(const char *path, const char *sub, struct wmk_store **store);
 /* Make the directory `path` alone, with its missing parents, for a trace that somebody else will make. -EEXIST when it is there. */
 int wmk_store_reserve(const char *path);
 /* One more `sub` in a trace that is there (another user's, another program's). -EEXIST when it is there too. */
 int wmk_store_add(const char *path, const char *sub, struct wmk_store **store);
+/*
+ * The same where somebody was killed while he made that `sub`, or wrote its first declarations: all is as if it had just been made. -EEXIST: it
+ * is another user's, somebody lives who has it open to write declarations, a stream was begun, or that cannot be told.
+ */
+int wmk_store_take_over(const char *path, const char *sub, struct wmk_store **store);
 /* Open a directory that wmk_store_create() made, to go on with it (metadata and streams are appended to). */
 int wmk_store_open(const char *path, const char *sub, struct wmk_store **store);
 /* The same for streams alone: somebody else writes the metadata, and wmk_store_metadata() gives -EBADF. */
 int wmk_store_open_streams(const char *path, const char *sub, struct wmk_store **store);
 void wmk_store_close(struct wmk_store *store);
+/* The same, but what was made below `path` for it goes, if no declaration and no stream was written: it can be made again. */
+void wmk_store_discard(struct wmk_store *store);
 int wmk_store_sub_uid(uid_t uid, char *sub, size_t size);
 const char *wmk_store_path(const struct wmk_store *store);      /* of the whole trace, as given */
 

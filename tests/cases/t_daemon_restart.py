@@ -10,7 +10,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from control import SESSIOND  # noqa: E402
 from daemon import World, state  # noqa: E402
-from harness import SEED, Trace, check, check_sequences, limit, main, rounds  # noqa: E402
+from harness import SEED, Trace, check, check_sequences, limit, main, rounds, slurp  # noqa: E402
 
 # What a program waits at most, and what a machine that is busy adds to anything.
 BOUND_S, SLACK_S = 3, 60
@@ -216,7 +216,37 @@ def paths_of_any_bytes(case):
         program.end()
 
 
+def begin_in(w, name, *left):
+    """A session that records into a trace which somebody has begun to make: `left`, (name, content), lie where it goes. Returns that place."""
+    w('create', name)
+    w('enable-event', '-s', name, 'test:*')
+    place = os.path.join(w.session(name)['path'], 'ust', 'uid', str(os.getuid()), '64-bit')
+    os.makedirs(os.path.join(place, 'index'), mode=0o700)
+    for file, content in left:
+        with open(os.path.join(place, file), 'w') as f:
+            f.write(content)
+    w('start', name, status=None)        # it makes the trace, but for root's daemon: there the first program does
+    return place
+
+
+def a_trace_that_was_half_made(case):
+    """A daemon was killed while it made a trace: the next one makes it whole. What has a stream is left as it is."""
+    torn = '/* CTF 1.8 */\ntypealias integer { size = 8; al'
+    with World(case) as w:
+        begin_in(w, 'empty', ('metadata', ''))
+        begin_in(w, 'torn', ('metadata', torn), ('.metadata.new', 'trace {'))
+        used = begin_in(w, 'used', ('metadata', torn), ('app_0', 'packets'))
+        program = w.obey()
+        program('emit 3')
+        program.end()
+        for name in ('empty', 'torn'):
+            w.finish(name, lost=0)
+        check(w.session('used')['counts']['records'] == 0, 'recorded into a trace that is another: %s', w.session('used'))
+        check((slurp(os.path.join(used, 'metadata')), slurp(os.path.join(used, 'app_0'))) == (torn, 'packets'), 'another trace was changed')
+        w('destroy', 'used')
+
+
 if __name__ == '__main__':
     print('# any order with seed %d' % SEED)
     main([a_daemon_after_its_programs, programs_wait_no_longer_than_bounded, one_daemon_only,
-          a_socket_over_a_daemon_that_runs, paths_of_any_bytes])
+          a_socket_over_a_daemon_that_runs, paths_of_any_bytes, a_trace_that_was_half_made])

@@ -37,13 +37,15 @@ static inline int teardown(void **state)
 	return 0;
 }
 
-/* Static buffer. */
+/* Static buffers: two of them, in turn. */
 static inline const char *in_dir(const char *name)
 {
-	static char path[512];
+	static char paths[2][512];
+	static unsigned turn;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
+	turn = !turn;
+	snprintf(paths[turn], sizeof(paths[turn]), "%s/%s", dir, name);
+	return paths[turn];
 }
 
 static inline struct wmk_store *create(void)

@@ -3,11 +3,13 @@
  * test_killed.c - what was in the way when files were made or replaced, and what one who was killed meanwhile has left: a later one finds its
  * way, and takes nothing that is not ours.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,12 +158,183 @@ static void test_only_file_without_room(void **state)
 	assert_int_equal(umount2(dir, MNT_DETACH), 0);
 }
 
+/* ── directories ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool is_empty(const char *name)
+{
+	DIR *entries = opendir(in_dir(name));
+	const struct dirent *entry;
+	bool empty = true;
+
+	while (entries && (entry = readdir(entries)) != NULL)
+		empty &= entry->d_name[0] == '.';
+	if (entries)
+		closedir(entries);
+	return empty;
+}
+
+/* Made with more and more descriptors, until there are enough: what could not be made leaves nothing behind, and can be tried again. */
+static void test_undone(void **state)
+{
+	struct wmk_store *store = NULL;
+	struct rlimit before, few;
+	int err = -EMFILE;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);      /* the first that is free */
+
+	close(fd);
+	for (unsigned n = 0; err < 0; n++) {
+		assert_true(n < 40);
+		few.rlim_cur = (rlim_t)fd + n / 2;
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		err = n % 2 ? wmk_store_add(in_dir("t"), SUB, &store) : wmk_store_create(in_dir("t"), SUB, &store);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		if (err == 0)
+			break;
+		/* (to be added to, the trace must be there) */
+		assert_true(err == -EMFILE || (n % 2 && err == -ENOENT));
+		assert_true(is_empty("t"));
+	}
+	assert_int_equal(mode_of(IN_SUB("metadata")), S_IFREG | 0600);
+	/* Nothing was declared: all of it can go again, but not what others have made beside it. */
+	assert_int_equal(mkdir(in_dir("t/ust/uid/2"), 0700), 0);
+	wmk_store_discard(store);
+	assert_int_equal(access(in_dir("t/ust/uid/1"), F_OK), -1);
+	assert_int_equal(access(in_dir("t/ust/uid/2"), F_OK), 0);
+}
+
+/* What has a declaration or a stream stays, and what was there before. */
+static void test_not_discarded(void **state)
+{
+	struct wmk_store_stream *stream;
+	struct wmk_store *store = create();
+
+	(void)state;
+	assert_int_equal(wmk_store_stream_create(store, "app_0", NULL, &stream), 0);
+	wmk_store_stream_close(stream);
+	wmk_store_discard(store);
+	assert_int_equal(size_of(IN_SUB("metadata")), 0);
+	assert_int_equal(unlink(in_dir(IN_SUB("app_0"))), 0);
+	assert_int_equal(unlink(in_dir(IN_SUB("index/app_0.idx"))), 0);
+	assert_int_equal(wmk_store_open(in_dir("t"), SUB, &store), 0);
+	wmk_store_discard(store);
+	assert_int_equal(size_of(IN_SUB("metadata")), 0);
+	assert_int_equal(wmk_store_take_over(in_dir("t"), SUB, &store), 0);
+	assert_int_equal(wmk_store_metadata(store, "x", 1), 0);
+	wmk_store_discard(store);
+	assert_int_equal(size_of(IN_SUB("metadata")), 1);
+}
+
+/* Made by somebody who is killed when he has declared that much. */
+static void make_and_die(const char *text)
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct wmk_store *store = create();
+
+		if (wmk_store_metadata(store, text, strlen(text)) == 0)
+			kill(getpid(), SIGKILL);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static int take_over(void)
+{
+	struct wmk_store *store, *other;
+	int err = wmk_store_take_over(in_dir("t"), SUB, &store);
+
+	if (err < 0)
+		return err;
+	assert_int_equal(wmk_store_bytes(store), 0);
+	assert_int_equal(wmk_store_metadata(store, "new;", 4), 0);
+	assert_int_equal(size_of(IN_SUB("metadata")), 4);
+	/* He lives. */
+	assert_int_equal(wmk_store_take_over(in_dir("t"), SUB, &other), -EEXIST);
+	wmk_store_close(store);
+	return 0;
+}
+
+static void test_taken_over(void **state)
+{
+	struct wmk_store *store;
+	int fd;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		make_and_die(i ? "half a decl" : "");
+		assert_int_equal(wmk_store_add(in_dir("t"), SUB, &store), -EEXIST);
+		/* Or while he wrote it all anew. */
+		fd = i ? open(in_dir(IN_SUB(".metadata.new")), O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+		assert_int_equal(take_over(), 0);
+		if (fd >= 0)
+			close(fd);
+		testdir_remove(in_dir("t"));
+	}
+	/* No metadata yet: that is made as ever, and not taken over. */
+	assert_int_equal(mkdir(in_dir("t"), 0700), 0);
+	assert_int_equal(wmk_store_take_over(in_dir("t"), SUB, &store), -ENOENT);
+	assert_true(is_empty("t"));
+}
+
+/* What is not ours, or of use to somebody, stays as it is. */
+static void test_not_taken_over(void **state)
+{
+	struct wmk_store *store = create();
+	struct wmk_store_stream *stream;
+
+	(void)state;
+	assert_int_equal(wmk_store_metadata(store, "old;", 4), 0);
+	assert_int_equal(take_over(), -EEXIST);
+	/* He writes it anew: it is another file, and his too. */
+	assert_int_equal(wmk_store_metadata_replace(store, "again;", 6), 0);
+	assert_int_equal(take_over(), -EEXIST);
+	assert_int_equal(wmk_store_stream_create(store, "app_0", NULL, &stream), 0);
+	wmk_store_stream_close(stream);
+	wmk_store_close(store);
+	assert_int_equal(take_over(), -EEXIST);
+	assert_int_equal(unlink(in_dir(IN_SUB("app_0"))), 0);
+	assert_int_equal(take_over(), -EEXIST);
+	assert_int_equal(unlink(in_dir(IN_SUB("index/app_0.idx"))), 0);
+	/* A file that has another name, which may be somewhere else; and a link to one. */
+	assert_int_equal(link(in_dir(IN_SUB("metadata")), in_dir("other")), 0);
+	assert_int_equal(take_over(), -EEXIST);
+	assert_int_equal(unlink(in_dir(IN_SUB("metadata"))), 0);
+	assert_int_equal(symlink("../../../../../other", in_dir(IN_SUB("metadata"))), 0);
+	assert_int_equal(size_of("other"), 6);
+	assert_true(take_over() < 0);
+	assert_int_equal(size_of("other"), 6);
+	assert_int_equal(unlink(in_dir(IN_SUB("metadata"))), 0);
+	assert_int_equal(rename(in_dir("other"), in_dir(IN_SUB("metadata"))), 0);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(in_dir(IN_SUB("metadata")), 61234, 61234), 0);
+		assert_int_equal(take_over(), -EEXIST);
+		assert_int_equal(chown(in_dir(IN_SUB("metadata")), 0, 0), 0);
+		assert_int_equal(chown(in_dir("t/" SUB), 61234, 61234), 0);
+		assert_int_equal(take_over(), -EEXIST);
+		assert_int_equal(chown(in_dir("t/" SUB), 0, 0), 0);
+	}
+	assert_int_equal(size_of(IN_SUB("metadata")), 6);
+	assert_int_equal(take_over(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_index_in_the_way, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_only_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_only_file_without_room, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_undone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_discarded, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_taken_over, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_taken_over, setup, teardown),
 	};
 
 	signal(SIGXFSZ, SIG_IGN);
