@@ -17,14 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct chain {
+struct wmk_error_chain {
 	int number;              /* the innermost error, negative errno */
 	bool said;               /* our sentence says it all */
 	unsigned n;              /* sentences ever added; the latest WMK_ERROR_DEPTH are there */
 	char text[WMK_ERROR_DEPTH][WMK_ERROR_LEN];
 };
 
-static __thread struct chain *chain __attribute__((tls_model("initial-exec")));
+static __thread struct wmk_error_chain *chain __attribute__((tls_model("initial-exec")));
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool have_key;
@@ -34,24 +34,26 @@ static void make_key(void)
 	have_key = pthread_key_create(&key, free) == 0;
 }
 
-static struct chain *chain_get(void)
+/* Without memory it is freed, and the thread has none. */
+static void chain_set(struct wmk_error_chain *fresh)
 {
-	if (chain)
-		return chain;
 	pthread_once(&once, make_key);
-	if (!have_key)
-		return NULL;
-	struct chain *fresh = calloc(1, sizeof(*fresh));
-	if (fresh && pthread_setspecific(key, fresh) != 0) {
+	if (fresh && (!have_key || pthread_setspecific(key, fresh) != 0)) {
 		free(fresh);
 		fresh = NULL;
 	}
 	chain = fresh;
-	return fresh;
 }
 
-static void add(struct chain *c, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
-static void add(struct chain *c, const char *format, va_list args)
+static struct wmk_error_chain *chain_get(void)
+{
+	if (!chain)
+		chain_set(calloc(1, sizeof(*chain)));
+	return chain;
+}
+
+static void add(struct wmk_error_chain *c, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+static void add(struct wmk_error_chain *c, const char *format, va_list args)
 {
 	char *text = c->text[c->n++ % WMK_ERROR_DEPTH];
 
@@ -62,7 +64,7 @@ static void begin(int err, int system, const char *format, va_list args) __attri
 static void begin(int err, int system, const char *format, va_list args)
 {
 	int saved = errno;       /* for %m, and for the caller */
-	struct chain *c = chain_get();
+	struct wmk_error_chain *c = chain_get();
 
 	errno = saved;
 	if (!c)
@@ -97,7 +99,7 @@ int wmk_error_said(int err, const char *format, ...)
 int wmk_error_add(int err, const char *format, ...)
 {
 	int saved = errno;
-	struct chain *c = chain_get();
+	struct wmk_error_chain *c = chain_get();
 	va_list args;
 
 	errno = saved;
@@ -118,6 +120,27 @@ void wmk_error_clear(void)
 {
 	if (chain)
 		chain->n = 0;
+}
+
+struct wmk_error_chain *wmk_error_take(void)
+{
+	struct wmk_error_chain *taken = wmk_error_number() ? chain : NULL;
+
+	if (taken) {
+		pthread_setspecific(key, NULL);
+		chain = NULL;
+	}
+	return taken;
+}
+
+void wmk_error_give(struct wmk_error_chain *given)
+{
+	if (!given) {
+		wmk_error_clear();
+		return;
+	}
+	free(chain);
+	chain_set(given);
 }
 
 int wmk_error_number(void)

@@ -38,4 +38,9 @@ const char *wmk_error_get(unsigned index);
  */
 const char *wmk_error_text(char *buf, size_t size);
 
+/* For who works in another's place: the chain leaves the calling thread, NULL when there is none; ... */
+struct wmk_error_chain *wmk_error_take(void);
+/* ... and is another thread's from here on, instead of what that had. NULL: as wmk_error_clear(). */
+void wmk_error_give(struct wmk_error_chain *chain);
+
 #endif

@@ -92,6 +92,39 @@ static void test_threads(void **state)
 	assert_string_equal(wmk_error_get(0), "main");
 }
 
+static void *works_for_another(void *data)
+{
+	struct wmk_error_chain **chain = data;
+
+	assert_null(wmk_error_take());
+	wmk_error(-ENOENT, "cannot open %s", "x");
+	wmk_error_add(-EIO, "cannot start");
+	*chain = wmk_error_take();
+	return (void *)(uintptr_t)(wmk_error_get(0) != NULL);
+}
+
+static void test_passed_on(void **state)
+{
+	struct wmk_error_chain *chain;
+	pthread_t thread;
+	void *left;
+	char buf[100];
+
+	(void)state;
+	wmk_error(-EINVAL, "mine");
+	assert_int_equal(pthread_create(&thread, NULL, works_for_another, &chain), 0);
+	assert_int_equal(pthread_join(thread, &left), 0);
+	assert_null(left);
+	assert_string_equal(wmk_error_get(0), "mine");
+	wmk_error_give(chain);
+	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "cannot start: cannot open x: No such file or directory");
+	wmk_error_give(NULL);
+	assert_null(wmk_error_get(0));
+	wmk_error(-EIO, "again");        /* it has one that it can begin anew */
+	assert_int_equal(wmk_error_number(), -EIO);
+	wmk_error_clear();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -99,6 +132,7 @@ int main(void)
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_errno),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_passed_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
