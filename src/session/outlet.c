@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "ctf/writer.h"
+#include "session/disk.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -23,14 +24,16 @@
 
 #define GIVE_MS 1000               /* a shard waits for that, and with it programs that begin */
 #define COUNT_MS 1000              /* who looks at a session does not wait for long: what was told last will do */
+#define DISKS_MS 5000              /* at the end: a disk that has not answered by then is left */
 #define WRITE_MS 60000             /* everything that was committed goes to disk */
 
 struct out_trace {
 	struct wmk_outlet *outlet;
 	uint64_t number;
-	struct wmk_store *store;
-	pthread_mutex_t lock;            /* of the metadata and the list: a ring that lied is named while others register */
+	struct wmk_files *files;
+	pthread_mutex_t lock;            /* of what follows */
 	struct out_rings *rings;
+	bool used;                       /* it had some */
 };
 
 struct out_rings {
@@ -108,6 +111,14 @@ bool wmk_outlet_has_consumer(const struct wmk_outlet *outlet)
 	return lstat(path, &st) == 0;
 }
 
+static void disk_ready(void *data, const char *path)
+{
+	const struct wmk_outlet *outlet = data;
+
+	if (outlet->options.on_ready)
+		outlet->options.on_ready(outlet->options.data, path);
+}
+
 int wmk_outlet_open(const struct wmk_outlet_options *options, struct wmk_outlet **out)
 {
 	struct wmk_outlet *outlet = calloc(1, sizeof(*outlet));
@@ -117,8 +128,11 @@ int wmk_outlet_open(const struct wmk_outlet_options *options, struct wmk_outlet 
 		outlet->rundir = strdup(options->rundir);
 		outlet->program = strdup(options->program);
 		pthread_mutex_init(&outlet->lock, NULL);
+		const struct wmk_disks_options disks = { .ready = disk_ready, .data = outlet };
+		if (wmk_disks_open(&disks, &outlet->disks) < 0)
+			outlet->disks = NULL;
 	}
-	if (!outlet || !outlet->rundir || !outlet->program) {
+	if (!outlet || !outlet->rundir || !outlet->program || !outlet->disks) {
 		if (outlet)
 			wmk_outlet_close(outlet);
 		return wmk_error(-ENOMEM, "no memory for the outlet, or options of another version");
@@ -142,6 +156,7 @@ void wmk_outlet_close(struct wmk_outlet *outlet)
 	wmk_held_drop(outlet);
 	if (outlet->link)
 		wmk_consumer_link_close(outlet->link);
+	wmk_disks_close(outlet->disks, DISKS_MS);
 	if (outlet->rundir)
 		pthread_mutex_destroy(&outlet->lock);
 	free(outlet->rundir);
@@ -180,43 +195,6 @@ static void trace_free(struct out_trace *trace)
 	free(trace);
 }
 
-#define PROCESSES "ust/pid/"
-
-/*
- * The session's first trace makes its directory, the others find it there. What is half made is that of a daemon which was killed before a
- * program heard of it. (In the place of a process's own trace there may be that of the program which it was before an exec.)
- */
-static int store_make(const struct wmk_trace_info *info, struct wmk_store **store)
-{
-	int err = wmk_store_as(info->uid, info->gid);
-
-	if (err < 0)
-		return err;
-	err = wmk_store_add(info->path, info->sub, store);
-	if (err == -ENOENT) {
-		wmk_error_clear();
-		err = wmk_store_create(info->path, info->sub, store);
-	}
-	if (err == -EEXIST && strncmp(info->sub, PROCESSES, strlen(PROCESSES)) != 0) {
-		wmk_error_clear();
-		err = wmk_store_take_over(info->path, info->sub, store);
-	}
-	wmk_store_as_end();
-	return err;
-}
-
-/* Of an earlier daemon: its metadata is appended to. */
-static int store_reopen(const struct wmk_trace_info *info, struct wmk_store **store)
-{
-	int err = wmk_store_as(info->uid, info->gid);
-
-	if (err < 0)
-		return err;
-	err = wmk_store_open(info->path, info->sub, store);
-	wmk_store_as_end();
-	return err;
-}
-
 static int trace_give(struct wmk_consumer_link *link, const struct out_trace *trace, const struct wmk_trace_info *info)
 {
 	struct wmk_consumerd_trace told = {
@@ -237,11 +215,11 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 
 	if (!trace)
 		return wmk_error_add(link ? -ENOMEM : -EIO, "cannot open the trace %.100s", info->path);
-	int err = info->restored ? store_reopen(info, &trace->store) : store_make(info, &trace->store);
+	int err = wmk_files_open(outlet->disks, info, &trace->files);
 	if (err == 0 && !held) {
 		err = trace_give(link, trace, info);
 		if (err < 0)
-			wmk_store_discard(trace->store);
+			wmk_files_close(trace->files);
 	}
 	if (err < 0) {
 		trace_free(trace);
@@ -255,22 +233,19 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 
 static int metadata(void *data, const char *text, size_t len)
 {
-	struct out_trace *trace = data;
+	const struct out_trace *trace = data;
 
-	pthread_mutex_lock(&trace->lock);
-	int err = wmk_store_metadata(trace->store, text, len);
-	pthread_mutex_unlock(&trace->lock);
-	return err;
+	return wmk_files_metadata(trace->files, text, len, false);
 }
 
 static int metadata_replace(void *data, const char *text, size_t len)
 {
 	struct out_trace *trace = data;
+	int err = wmk_files_metadata(trace->files, text, len, true);
 
-	pthread_mutex_lock(&trace->lock);
-	int err = wmk_store_metadata_replace(trace->store, text, len);
 	/* Rings that lied are named again when they are counted next. (relaxed, as whoever counts holds no lock: once too often does no harm) */
-	for (struct out_rings *rings = err == 0 ? trace->rings : NULL; rings; rings = rings->next)
+	pthread_mutex_lock(&trace->lock);
+	for (struct out_rings *rings = trace->rings; rings; rings = rings->next)
 		atomic_store_explicit(&rings->named, false, memory_order_relaxed);
 	pthread_mutex_unlock(&trace->lock);
 	return err;
@@ -280,10 +255,12 @@ static void trace_close(void *data)
 {
 	struct out_trace *trace = data;
 	struct wmk_outlet *outlet = trace->outlet;
+	/* One that did not come to be is closed with the session's lock held, and nothing of it is to be written. */
+	const int ms = trace->used ? WRITE_MS : GIVE_MS;
 
-	if (!outlet->leaving && wmk_consumer_link_trace_remove(outlet->link, trace->number, WRITE_MS, NULL, NULL) < 0)
+	if (!outlet->leaving && wmk_consumer_link_trace_remove(outlet->link, trace->number, ms, NULL, NULL) < 0)
 		wmk_error_clear();       /* its rings were removed before, and what went wrong was told then */
-	wmk_store_discard(trace->store);
+	wmk_files_close(trace->files);
 	trace_free(trace);
 }
 
@@ -302,6 +279,7 @@ static struct out_rings *rings_new(struct out_trace *trace, uint64_t number)
 	pthread_mutex_lock(&trace->lock);
 	rings->next = trace->rings;
 	trace->rings = rings;
+	trace->used = true;
 	pthread_mutex_unlock(&trace->lock);
 	return rings;
 }
@@ -477,7 +455,7 @@ static int left_tell(void *data, const char *name)
 	const struct left *left = data;
 	char sub[300];
 
-	return (size_t)snprintf(sub, sizeof(sub), PROCESSES "%s/64-bit", name) < sizeof(sub) ? left->one(left->data, sub) : 0;
+	return (size_t)snprintf(sub, sizeof(sub), WMK_SUB_PID "%s/64-bit", name) < sizeof(sub) ? left->one(left->data, sub) : 0;
 }
 
 static int each_left(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub), void *one_data)
@@ -495,7 +473,7 @@ static int each_left(void *data, const struct wmk_trace_info *session, int (*one
 
 static int forget_left(void *data, const struct wmk_trace_info *info)
 {
-	const char *begin = info->sub + strlen(PROCESSES), *end = strchr(begin, '/');
+	const char *begin = info->sub + strlen(WMK_SUB_PID), *end = strchr(begin, '/');
 	char name[256];
 	int err = wmk_store_as(info->uid, info->gid);
 

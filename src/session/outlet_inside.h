@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outlet_inside.h - shared by outlet.c (traces and rings, given to the consumer daemon) and outlet_held.c (what it held before).
+ * outlet_inside.h - shared by outlet.c (traces and rings, given to the consumer daemon), outlet_files.c (their directories and metadata), and
+ * outlet_held.c (what the consumer held before).
  */
 #ifndef WMK_SESSION_OUTLET_INSIDE_H
 #define WMK_SESSION_OUTLET_INSIDE_H
@@ -17,6 +18,7 @@ struct wmk_outlet {
 	char *rundir, *program;
 	pthread_mutex_t lock;            /* of `link` being made, and of what the consumer held */
 	struct wmk_consumer_link *link;
+	struct wmk_disks *disks;
 	bool listed;                     /* the consumer was asked what it holds */
 	atomic_uint_fast64_t numbers;    /* of traces and rings, never twice; above all that was adopted */
 	bool leaving;                    /* set when one thread is left */
@@ -27,6 +29,15 @@ struct wmk_outlet {
 
 /* The consumer's, made if need be; NULL with a cause chain. */
 struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet *outlet);
+
+/* ── outlet_files.c ── */
+struct wmk_files;
+/* Make or (info->restored) open the directory and the metadata, with the owner's rights. -ETIMEDOUT: the disk does not answer. */
+int wmk_files_open(struct wmk_disks *disks, const struct wmk_trace_info *info, struct wmk_files **files);
+/* Append to the metadata, or write this in its place: as wmk_outlet_ops. */
+int wmk_files_metadata(struct wmk_files *files, const char *words, size_t len, bool replace);
+void wmk_files_close(struct wmk_files *files);
+#define WMK_SUB_PID "ust/pid/"        /* where traces of processes are */
 
 /* ── outlet_held.c ── */
 /* Before the consumer is given anything: rings that it reads already must not be given to it as others. Locked; without an answer no link is left. */

@@ -111,6 +111,26 @@ static void on_full(void *data, const char *path)
 	wmk_reaper_tell_full(server->reaper, path);
 }
 
+static void on_ready(void *data, const char *path)
+{
+	const struct server *server = data;
+
+	wmk_reaper_tell_ready(server->reaper, path);
+}
+
+/* What programs could not be told of while the disk did not answer, they are told now. */
+static void tell_again(void *data, const char *path)
+{
+	struct server *server = data;
+	struct wmk_session *session = wmk_session_of_path(server->tracing, path);
+
+	if (!session)
+		return;
+	wmk_tracing_update(server->tracing, session, WMK_COMMAND_UPDATE_MS, NULL, NULL);
+	wmk_error_clear();
+	wmk_session_put(session);
+}
+
 /* As the command `stop` does, without anybody who waits for it. */
 static void stop_full(void *data, const char *path)
 {
@@ -203,9 +223,9 @@ static int process_prepare(struct server *server)
 static int sessions_open(struct server *server)
 {
 	const struct wmk_outlet_options outlet = { .size = sizeof(outlet), .rundir = server->place.path,
-						   .program = server->options->consumerd, .on_change = say, .on_full = on_full,
+						   .program = server->options->consumerd, .on_change = say, .on_full = on_full, .on_ready = on_ready,
 						   .data = server };
-	const struct wmk_reaper_ops reaper = { .reaped = on_reaped, .full = stop_full, .data = server };
+	const struct wmk_reaper_ops reaper = { .reaped = on_reaped, .full = stop_full, .ready = tell_again, .data = server };
 	struct wmk_clock clock;
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &wmk_outlet_ops, .clock = &clock, .on_id = on_id,
 					       .on_ended = on_ended, .on_identity = on_identity, .data = server };
@@ -335,14 +355,14 @@ static void server_close(struct server *server)
 	wmk_gate_close(server->gate);
 	wmk_reaper_end(server->reaper);
 	wmk_shards_close(server->shards);
-	wmk_reaper_close(server->reaper);
 	if (server->outlet && !server->everything)
 		wmk_outlet_leave(server->outlet);
 	wmk_tracing_close(server->tracing);
 	if (server->outlet && server->everything && wmk_outlet_shutdown(server->outlet) < 0)
 		wmk_error_clear();       /* it is not there any more, or ends by itself when it has nothing */
 	if (server->outlet)
-		wmk_outlet_close(server->outlet);
+		wmk_outlet_close(server->outlet);        /* its threads tell the reaper */
+	wmk_reaper_close(server->reaper);
 	wmk_state_close(server->state);
 	if (server->page)
 		wmk_wait_destroy(server->page);

@@ -120,7 +120,8 @@ int wmk_shards_take(void *data, unsigned shard, int socket)
 struct told {
 	struct told *next;
 	struct wmk_session *session;     /* a reference; NULL: */
-	char *full;                      /* this directory is */
+	char *path;                      /* a session's directory */
+	bool ready;                      /* its disk is; else it is full */
 };
 
 struct wmk_reaper {
@@ -136,7 +137,7 @@ static void told_free(struct told *told)
 {
 	if (told->session)
 		wmk_session_put(told->session);
-	free(told->full);
+	free(told->path);
 	free(told);
 }
 
@@ -167,8 +168,10 @@ static void *reaper_run(void *data)
 		pthread_mutex_unlock(&reaper->lock);
 		if (told->session)
 			reap(reaper, told->session);
-		else if (reaper->ops.full)
-			reaper->ops.full(reaper->ops.data, told->full);
+		else if (told->ready && reaper->ops.ready)
+			reaper->ops.ready(reaper->ops.data, told->path);
+		else if (!told->ready && reaper->ops.full)
+			reaper->ops.full(reaper->ops.data, told->path);
 		wmk_error_clear();
 		told_free(told);
 		pthread_mutex_lock(&reaper->lock);
@@ -191,26 +194,27 @@ int wmk_reaper_open(const struct wmk_reaper_ops *ops, struct wmk_reaper **out)
 	return 0;
 }
 
-static bool is_same(const struct told *told, const struct wmk_session *session, const char *full)
+static bool is_same(const struct told *told, const struct wmk_session *session, const char *path, bool ready)
 {
-	return session ? told->session == session : told->full && full && strcmp(told->full, full) == 0;
+	return session ? told->session == session : told->path && path && told->ready == ready && strcmp(told->path, path) == 0;
 }
 
-static void tell(struct wmk_reaper *reaper, struct wmk_session *session, const char *full)
+static void tell(struct wmk_reaper *reaper, struct wmk_session *session, const char *path, bool ready)
 {
 	struct told **at = &reaper->told, *told;
 
 	pthread_mutex_lock(&reaper->lock);
-	while (*at && !is_same(*at, session, full))
+	while (*at && !is_same(*at, session, path, ready))
 		at = &(*at)->next;
-	told = *at ? NULL : calloc(1, sizeof(*told));
-	if (told && full && !(told->full = strdup(full))) {
+	told = *at || reaper->ending ? NULL : calloc(1, sizeof(*told));
+	if (told && path && !(told->path = strdup(path))) {
 		free(told);
 		told = NULL;
 	}
 	/* Without memory: it is reaped with the next that ends, or when the session does. */
 	if (told) {
 		told->session = session;
+		told->ready = ready;
 		if (session)
 			wmk_session_hold(session);
 		*at = told;
@@ -221,12 +225,17 @@ static void tell(struct wmk_reaper *reaper, struct wmk_session *session, const c
 
 void wmk_reaper_tell(struct wmk_reaper *reaper, struct wmk_session *session)
 {
-	tell(reaper, session, NULL);
+	tell(reaper, session, NULL, false);
 }
 
 void wmk_reaper_tell_full(struct wmk_reaper *reaper, const char *path)
 {
-	tell(reaper, NULL, path);
+	tell(reaper, NULL, path, false);
+}
+
+void wmk_reaper_tell_ready(struct wmk_reaper *reaper, const char *path)
+{
+	tell(reaper, NULL, path, true);
 }
 
 int wmk_reaper_start(struct wmk_reaper *reaper)
@@ -247,6 +256,12 @@ void wmk_reaper_end(struct wmk_reaper *reaper)
 	if (reaper->started)
 		pthread_join(reaper->thread, NULL);
 	reaper->started = false;
+	while (reaper->told) {           /* and nothing comes any more */
+		struct told *told = reaper->told;
+
+		reaper->told = told->next;
+		told_free(told);
+	}
 }
 
 void wmk_reaper_close(struct wmk_reaper *reaper)
@@ -254,12 +269,6 @@ void wmk_reaper_close(struct wmk_reaper *reaper)
 	if (!reaper)
 		return;
 	wmk_reaper_end(reaper);
-	while (reaper->told) {
-		struct told *told = reaper->told;
-
-		reaper->told = told->next;
-		told_free(told);
-	}
 	pthread_cond_destroy(&reaper->some);
 	pthread_mutex_destroy(&reaper->lock);
 	free(reaper);

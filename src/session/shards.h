@@ -21,23 +21,27 @@ void wmk_shards_close(struct wmk_shards *shards);
 /* As wmk_gate_options.take, with the struct wmk_shards as `data`. Any thread. */
 int wmk_shards_take(void *shards, unsigned shard, int socket);
 
-/* What happened by itself is looked after elsewhere than where it was noticed. Both optional, from the reaper's thread. */
+/* What happened by itself is looked after elsewhere than where it was noticed. All optional, from the reaper's thread. */
 struct wmk_reaper_ops {
 	/* Something of the session had ended; wmk_session_reap() was called. Locked. */
 	void (*reaped)(void *data, struct wmk_session *session);
 	/* A session's directory has what it may have. */
 	void (*full)(void *data, const char *path);
+	/* Its disk answers again. */
+	void (*ready)(void *data, const char *path);
 	void *data;
 };
 int wmk_reaper_open(const struct wmk_reaper_ops *ops, struct wmk_reaper **reaper);
 /* As wmk_tracing_options.on_ended. Any thread, the session may be locked. */
 void wmk_reaper_tell(struct wmk_reaper *reaper, struct wmk_session *session);
-/* As wmk_outlet_options.on_full. Any thread. */
+/* As wmk_outlet_options.on_full and on_ready. Any thread. */
 void wmk_reaper_tell_full(struct wmk_reaper *reaper, const char *path);
+void wmk_reaper_tell_ready(struct wmk_reaper *reaper, const char *path);
 /* Begins: what was told before is looked at, too. */
 int wmk_reaper_start(struct wmk_reaper *reaper);
-/* Ends the thread; what is told from here on is not looked at. */
+/* Ends the thread, and lets go of what was told; what is told from here on is not heard. */
 void wmk_reaper_end(struct wmk_reaper *reaper);
+/* Nobody tells any more. */
 void wmk_reaper_close(struct wmk_reaper *reaper);
 
 #endif

@@ -86,8 +86,8 @@ struct wmk_outlet_ops {
 	void (*rings_close)(void *rings);
 	void (*trace_close)(void *trace);
 	/*
-	 * Optional, both. The traces that are in the session's directory for processes, by their `sub`; with the session's lock held. And the end
-	 * of one that nobody has open; without it.
+	 * Optional, both. The traces that are in the session's directory for processes, by their `sub`; and the end of one that nobody has open.
+	 * Without the session's lock.
 	 */
 	int (*each_left)(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub), void *one_data);
 	int (*forget_left)(void *data, const struct wmk_trace_info *info);

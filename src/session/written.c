@@ -63,7 +63,6 @@ int wmk_session_flush(struct wmk_session *session)
 
 /* What processes with buffers of their own have left when they ended. */
 struct left {
-	const struct wmk_session *session;
 	struct wmk_arena arena;
 	struct wmk_list subs;            /* of const char * */
 };
@@ -71,10 +70,6 @@ struct left {
 static int left_note(void *data, const char *sub)
 {
 	struct left *left = data;
-
-	for (const struct trace *trace = left->session->traces; trace; trace = trace->next)
-		if (strcmp(trace->sub, sub) == 0)
-			return 0;
 	const char **one = wmk_arena_append(&left->arena, &left->subs, sizeof(*one));
 	if (!one)
 		return -ENOMEM;
@@ -87,14 +82,33 @@ static struct wmk_trace_info info_of(const struct wmk_session *session, const ch
 	return (struct wmk_trace_info){ .session = session->name, .path = session->path, .sub = sub, .uid = session->uid, .gid = session->gid };
 }
 
-/* Begun; locked again when it returns. Their names are taken first: a process that begins meanwhile has another. */
+/* Those whose process records still are no leftovers. */
+static void left_keep(struct left *left, const struct wmk_session *session)
+{
+	const char **subs = left->subs.items;
+
+	for (const struct trace *trace = session->traces; trace; trace = trace->next)
+		for (uint32_t i = 0; i < left->subs.n; i++)
+			if (subs[i] && strcmp(trace->sub, subs[i]) == 0)
+				subs[i] = NULL;
+}
+
+/*
+ * Begun; locked again when it returns. Their names are taken first: a process that begins meanwhile has another, or stands in the session's
+ * list when that is looked at, as both are done in one turn of the lock; and whose trace was in the list when its name was taken is there still.
+ */
 static int forget_left(struct wmk_session *session)
 {
 	const struct wmk_tracing_options *o = &session->tracing->options;
 	struct wmk_trace_info info = info_of(session, "");
-	struct left left = { .session = session };
-	int first = o->outlet->each_left ? o->outlet->each_left(o->outlet_data, &info, left_note, &left) : 0;
+	struct left left = { .subs = { NULL, 0 } };
 
+	if (!o->outlet->each_left)
+		return 0;
+	pthread_mutex_unlock(&session->lock);
+	int first = o->outlet->each_left(o->outlet_data, &info, left_note, &left);
+	pthread_mutex_lock(&session->lock);
+	left_keep(&left, session);
 	pthread_mutex_unlock(&session->lock);
 	for (uint32_t i = 0; i < left.subs.n; i++) {
 		info = info_of(session, ((const char **)left.subs.items)[i]);

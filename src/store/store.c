@@ -455,6 +455,17 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
 	return 0;
 }
 
+void wmk_store_metadata_cut(struct wmk_store *store, size_t len)
+{
+	pthread_mutex_lock(&store->lock);
+	store->metadata_len -= len;
+	wmk_store_count(store, -(int64_t)len);
+	/* If this fails the next declaration is written over it, and whoever opens the file to go on cuts off what is torn. */
+	if (ftruncate(store->metadata, (off_t)store->metadata_len) < 0)
+		(void)0;
+	pthread_mutex_unlock(&store->lock);
+}
+
 /* A file of its own that takes the name when it is whole: -errno, or its descriptor. */
 static int metadata_made(const struct wmk_store *store, const struct iovec *iov)
 {

@@ -65,6 +65,8 @@ const char *wmk_store_path(const struct wmk_store *store);      /* of the whole 
  * returned: the trace stays readable without the declaration, so records of that event must not follow. Thread-safe.
  */
 int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len);
+/* The last `len` bytes, which were appended at once, are not there any more, as far as the disk lets it be so: what is appended next is in their place. */
+void wmk_store_metadata_cut(struct wmk_store *store, size_t len);
 /* This instead of what the file holds: whole, or nothing has changed. Thread-safe. */
 int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t len);
 /* Bytes in all files: metadata, streams, indexes. Thread-safe. */

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * disk.c - threads that wait for disks in the place of others (see disk.h).
+ *
+ *     disks->waiting ─► disk ─► disk      that have work, and no thread at it
+ *                        └─ first ─► work ─► work
+ *
+ * A thread takes a disk, does its first work, and puts it back at the end if there is more. There are as many threads as disks had work at
+ * one time, THREADS_MAX at most: as each that hangs has a disk of its own, those of disks that answer stay free.
+ */
+#include "session/disk.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define THREADS_MAX 64u
+#define STACK (256u << 10)
+
+struct wmk_disk {
+	struct wmk_disk *next;           /* of all */
+	struct wmk_disk *next_waiting;
+	struct wmk_disks *disks;
+	char *path;
+	unsigned refs;                   /* a thread that is at work has one, too */
+	struct wmk_disk_work *first, **last;
+	bool at_work;                    /* or among the waiting */
+	bool late;                       /* somebody has waited in vain for what is at work */
+	pthread_cond_t answered;
+};
+
+struct wmk_disks {
+	struct wmk_disks_options options;
+	pthread_mutex_t lock;            /* of all below, and of all disks */
+	pthread_cond_t some, ended;
+	struct wmk_disk *all, *waiting, **waiting_end;
+	unsigned n_waiting, n_threads, n_idle;
+	bool ending, left;               /* left: whoever ends last frees it */
+};
+
+static void cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static struct timespec deadline(int ms)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	ts.tv_sec += ms / 1000;
+	ts.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (ts.tv_nsec >= 1000000000) {
+		ts.tv_sec++;
+		ts.tv_nsec -= 1000000000;
+	}
+	return ts;
+}
+
+/* ── disks ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Locked. */
+static void disk_put(struct wmk_disk *disk)
+{
+	struct wmk_disk **at = &disk->disks->all;
+
+	if (--disk->refs)
+		return;
+	while (*at != disk)
+		at = &(*at)->next;
+	*at = disk->next;
+	pthread_cond_destroy(&disk->answered);
+	free(disk->path);
+	free(disk);
+}
+
+static struct wmk_disk *disk_new(struct wmk_disks *disks, const char *path)
+{
+	struct wmk_disk *disk = calloc(1, sizeof(*disk));
+
+	if (!disk || !(disk->path = strdup(path))) {
+		free(disk);
+		wmk_error(-ENOMEM, "no memory for a trace's disk");
+		return NULL;
+	}
+	disk->disks = disks;
+	disk->last = &disk->first;
+	cond_init(&disk->answered);
+	disk->next = disks->all;
+	disks->all = disk;
+	return disk;
+}
+
+struct wmk_disk *wmk_disk_get(struct wmk_disks *disks, const char *path)
+{
+	struct wmk_disk *disk;
+
+	pthread_mutex_lock(&disks->lock);
+	for (disk = disks->all; disk && strcmp(disk->path, path) != 0;)
+		disk = disk->next;
+	if (!disk)
+		disk = disk_new(disks, path);
+	if (disk)
+		disk->refs++;
+	pthread_mutex_unlock(&disks->lock);
+	return disk;
+}
+
+void wmk_disk_put(struct wmk_disk *disk)
+{
+	struct wmk_disks *disks = disk->disks;
+
+	pthread_mutex_lock(&disks->lock);
+	disk_put(disk);
+	pthread_mutex_unlock(&disks->lock);
+}
+
+/* ── the threads ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static void wait_in_line(struct wmk_disk *disk)
+{
+	struct wmk_disks *disks = disk->disks;
+
+	disk->at_work = true;
+	disk->refs++;
+	disk->next_waiting = NULL;
+	*disks->waiting_end = disk;
+	disks->waiting_end = &disk->next_waiting;
+	disks->n_waiting++;
+	pthread_cond_signal(&disks->some);
+}
+
+static struct wmk_disk *next_in_line(struct wmk_disks *disks)
+{
+	struct wmk_disk *disk = disks->waiting;
+
+	disks->waiting = disk->next_waiting;
+	if (!disks->waiting)
+		disks->waiting_end = &disks->waiting;
+	disks->n_waiting--;
+	return disk;
+}
+
+/* Unlocks meanwhile. */
+static void work_undo(struct wmk_disk *disk, struct wmk_disk_work *work, int result)
+{
+	struct wmk_disks *disks = disk->disks;
+
+	pthread_mutex_unlock(&disks->lock);
+	if (result == 0 && work->undo)
+		work->undo(work);
+	work->free(work);
+	wmk_error_clear();
+	pthread_mutex_lock(&disks->lock);
+	disk->late = false;
+	if (disks->options.ready)
+		disks->options.ready(disks->options.data, disk->path);
+}
+
+/* Locked, but while it runs. (A disk's work is done here, by one thread at a time.) */
+static void work_at(struct wmk_disk *disk)
+{
+	struct wmk_disks *disks = disk->disks;
+	struct wmk_disk_work *work = disk->first;
+
+	disk->first = work->next;
+	if (!disk->first)
+		disk->last = &disk->first;
+	pthread_mutex_unlock(&disks->lock);
+	int result = work->run(work);
+	pthread_mutex_lock(&disks->lock);
+	if (work->abandoned) {
+		work_undo(disk, work, result);
+	} else {
+		work->result = result;
+		work->chain = wmk_error_take();
+		work->done = true;
+		pthread_cond_broadcast(&disk->answered);
+	}
+}
+
+static void serve(struct wmk_disk *disk)
+{
+	if (disk->first)                 /* else it was taken back */
+		work_at(disk);
+	disk->at_work = false;
+	if (disk->first)
+		wait_in_line(disk);
+	disk_put(disk);
+}
+
+static void disks_free(struct wmk_disks *disks)
+{
+	pthread_cond_destroy(&disks->some);
+	pthread_cond_destroy(&disks->ended);
+	pthread_mutex_destroy(&disks->lock);
+	free(disks);
+}
+
+static void *thread_run(void *data)
+{
+	struct wmk_disks *disks = data;
+
+	pthread_setname_np(pthread_self(), "wmk-disk");
+	pthread_mutex_lock(&disks->lock);
+	while (disks->waiting || !disks->ending) {
+		if (disks->waiting) {
+			serve(next_in_line(disks));
+		} else {
+			disks->n_idle++;
+			pthread_cond_wait(&disks->some, &disks->lock);
+			disks->n_idle--;
+		}
+	}
+	bool last = --disks->n_threads == 0 && disks->left;
+	pthread_cond_signal(&disks->ended);
+	pthread_mutex_unlock(&disks->lock);
+	if (last)
+		disks_free(disks);
+	return NULL;
+}
+
+static int thread_start(struct wmk_disks *disks)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK);
+	sigfillset(&all);                /* signals are the main thread's */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int err = -pthread_create(&thread, &attr, thread_run, disks);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	disks->n_threads += err == 0;
+	return err;
+}
+
+/* Enough of them for those in line? Where no more can be had the others do it, later. */
+static int threads_enough(struct wmk_disks *disks)
+{
+	int err = disks->n_idle < disks->n_waiting && disks->n_threads < THREADS_MAX ? thread_start(disks) : 0;
+
+	return err < 0 && disks->n_threads == 0 ? wmk_error(err, "cannot start a thread: %s", strerror(-err)) : 0;
+}
+
+/* ── work ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void take_back(struct wmk_disk *disk, struct wmk_disk_work *work)
+{
+	struct wmk_disk_work **at = &disk->first;
+
+	while (*at != work)
+		at = &(*at)->next;
+	*at = work->next;
+	if (!work->next)
+		disk->last = at;
+}
+
+static bool is_queued(const struct wmk_disk *disk, const struct wmk_disk_work *work)
+{
+	const struct wmk_disk_work *one = disk->first;
+
+	while (one && one != work)
+		one = one->next;
+	return one != NULL;
+}
+
+/* Locked. 0: it is done. -errno: it never will be; -EINPROGRESS: it is at work, and left to itself. */
+static int work_wait(struct wmk_disk *disk, struct wmk_disk_work *work, int ms)
+{
+	const struct timespec end = deadline(ms);
+	int rc = 0;
+
+	*disk->last = work;
+	disk->last = &work->next;
+	if (!disk->at_work)
+		wait_in_line(disk);
+	int err = threads_enough(disk->disks);
+	while (err == 0 && !work->done && rc != ETIMEDOUT && !disk->late)
+		rc = pthread_cond_timedwait(&disk->answered, &disk->disks->lock, &end);
+	if (work->done)
+		return 0;
+	if (is_queued(disk, work)) {
+		take_back(disk, work);
+		return err < 0 ? err : -ETIMEDOUT;
+	}
+	work->abandoned = disk->late = true;
+	pthread_cond_broadcast(&disk->answered);         /* those behind it wait no longer either */
+	return -EINPROGRESS;
+}
+
+int wmk_disk_do(struct wmk_disk *disk, struct wmk_disk_work *work, int ms)
+{
+	struct wmk_disks *disks = disk->disks;
+
+	work->next = NULL;
+	work->result = 0;
+	work->done = work->abandoned = false;
+	work->chain = NULL;
+	pthread_mutex_lock(&disks->lock);
+	int err = disk->late ? -ETIMEDOUT : work_wait(disk, work, ms);
+	pthread_mutex_unlock(&disks->lock);
+	if (err == 0) {
+		wmk_error_give(work->chain);
+		err = work->result;
+	} else if (err == -EINPROGRESS || err == -ETIMEDOUT) {
+		if (err == -EINPROGRESS)
+			work = NULL;             /* whoever is at it frees it */
+		err = wmk_error(-ETIMEDOUT, "the disk of %.100s does not answer", disk->path);
+	}
+	if (work)
+		work->free(work);
+	return err;
+}
+
+/* ── all ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_disks_open(const struct wmk_disks_options *options, struct wmk_disks **out)
+{
+	struct wmk_disks *disks = calloc(1, sizeof(*disks));
+
+	if (!disks)
+		return wmk_error(-ENOMEM, "no memory for the disks");
+	disks->options = *options;
+	disks->waiting_end = &disks->waiting;
+	pthread_mutex_init(&disks->lock, NULL);
+	cond_init(&disks->some);
+	cond_init(&disks->ended);
+	*out = disks;
+	return 0;
+}
+
+void wmk_disks_close(struct wmk_disks *disks, int ms)
+{
+	const struct timespec end = deadline(ms);
+	int rc = 0;
+
+	if (!disks)
+		return;
+	pthread_mutex_lock(&disks->lock);
+	disks->ending = true;
+	pthread_cond_broadcast(&disks->some);
+	while (disks->n_threads && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&disks->ended, &disks->lock, &end);
+	/* A system call that does not return: the process ends with it. */
+	bool left = disks->left = disks->n_threads != 0;
+	disks->options.ready = NULL;
+	pthread_mutex_unlock(&disks->lock);
+	if (!left)
+		disks_free(disks);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_disk.c - disks that answer, hang, and answer again: played by work that waits until the test lets it go on.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "session/disk.h"
+
+#define LONG_MS 60000
+#define SHORT_MS 20
+#define MANY 1000u
+
+/* Seen by the test's thread and those of the disks. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct seen {
+	unsigned begun, ended, undone, freed, ready;
+	char order[128];
+	char path[32];
+} seen;
+
+struct job {
+	struct wmk_disk_work work;
+	char name;
+	int result;
+	bool hangs;                      /* until it is let go; under `lock` */
+};
+
+static void count(unsigned *what)
+{
+	pthread_mutex_lock(&lock);
+	++*what;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
+static void count_down(unsigned *what)
+{
+	pthread_mutex_lock(&lock);
+	--*what;
+	pthread_mutex_unlock(&lock);
+}
+
+static void wait_for(const unsigned *what, unsigned n)
+{
+	pthread_mutex_lock(&lock);
+	while (*what < n)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static unsigned so_far(const unsigned *what)
+{
+	pthread_mutex_lock(&lock);
+	const unsigned n = *what;
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
+static void assert_order(const char *order)
+{
+	pthread_mutex_lock(&lock);
+	assert_string_equal(seen.order, order);
+	pthread_mutex_unlock(&lock);
+}
+
+static int job_run(struct wmk_disk_work *work)
+{
+	struct job *job = (struct job *)(void *)work;
+
+	count(&seen.begun);
+	pthread_mutex_lock(&lock);
+	strncat(seen.order, &job->name, 1);
+	while (job->hangs)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+	count(&seen.ended);
+	if (job->result == 0)
+		return 0;
+	wmk_error(job->result, "the file '%c'", job->name);
+	return wmk_error_add(job->result, "it failed");
+}
+
+static void job_undo(struct wmk_disk_work *work)
+{
+	(void)work;
+	count(&seen.undone);
+}
+
+static void job_free(struct wmk_disk_work *work)
+{
+	free(work);
+	count(&seen.freed);
+}
+
+static struct job *job_new(char name, int result, bool hangs)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	*job = (struct job){ { .run = job_run, .undo = job_undo, .free = job_free }, name, result, hangs };
+	return job;
+}
+
+static int do_job(struct wmk_disk *disk, char name, int result, int ms)
+{
+	return wmk_disk_do(disk, &job_new(name, result, false)->work, ms);
+}
+
+/* One that has begun, and for which nobody waits any more. NULL: there is no thread for it. */
+static struct job *job_hang(struct wmk_disk *disk, int result, unsigned tries)
+{
+	while (tries--) {
+		const unsigned begun = so_far(&seen.begun), freed = so_far(&seen.freed);
+		struct job *job = job_new('h', result, true);
+
+		assert_int_equal(wmk_disk_do(disk, &job->work, SHORT_MS), -ETIMEDOUT);
+		if (so_far(&seen.begun) > begun)
+			return job;
+		assert_int_equal(so_far(&seen.freed), freed + 1);        /* it was taken back */
+		count_down(&seen.freed);
+	}
+	return NULL;
+}
+
+static void let_go(struct job *job)
+{
+	pthread_mutex_lock(&lock);
+	job->hangs = false;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
+static void on_ready(void *data, const char *path)
+{
+	assert_ptr_equal(data, &seen);
+	pthread_mutex_lock(&lock);
+	snprintf(seen.path, sizeof(seen.path), "%s", path);
+	pthread_mutex_unlock(&lock);
+	count(&seen.ready);
+}
+
+static struct wmk_disks *disks_open(void)
+{
+	const struct wmk_disks_options options = { .ready = on_ready, .data = &seen };
+	struct wmk_disks *disks;
+
+	memset(&seen, 0, sizeof(seen));
+	assert_int_equal(wmk_disks_open(&options, &disks), 0);
+	return disks;
+}
+
+static void test_in_time(void **state)
+{
+	struct wmk_disks *disks = disks_open();
+	struct wmk_disk *disk = wmk_disk_get(disks, "/a"), *same = wmk_disk_get(disks, "/a"), *other = wmk_disk_get(disks, "/b");
+	char words[200];
+
+	(void)state;
+	assert_ptr_equal(disk, same);
+	assert_ptr_not_equal(disk, other);
+	assert_int_equal(do_job(disk, '1', 0, LONG_MS), 0);
+	assert_int_equal(do_job(other, '2', 0, LONG_MS), 0);
+	assert_int_equal(do_job(disk, '3', -ENOSPC, LONG_MS), -ENOSPC);
+	assert_string_equal(wmk_error_text(words, sizeof(words)), "it failed: the file '3': No space left on device");
+	assert_int_equal(do_job(disk, '4', -ETIMEDOUT, LONG_MS), -ETIMEDOUT);            /* the file system's own */
+	assert_string_equal(wmk_error_get(0), "it failed");
+	assert_int_equal(do_job(disk, '5', 0, LONG_MS), 0);
+	assert_order("12345");
+	assert_int_equal(so_far(&seen.freed), 5);
+	assert_int_equal(so_far(&seen.undone) + so_far(&seen.ready), 0);
+	wmk_disk_put(disk);
+	wmk_disk_put(same);
+	wmk_disk_put(other);
+	wmk_disks_close(disks, LONG_MS);
+}
+
+static void test_hangs(void **state)
+{
+	struct wmk_disks *disks = disks_open();
+	struct wmk_disk *disk = wmk_disk_get(disks, "/a"), *other = wmk_disk_get(disks, "/b");
+	struct job *job = job_hang(disk, 0, MANY);
+
+	(void)state;
+	assert_string_equal(wmk_error_get(0), "the disk of /a does not answer");
+	assert_int_equal(so_far(&seen.begun), 1);
+	/* nobody waits for it any more, not for a moment: this one would wait for as long as the test lasts */
+	assert_int_equal(do_job(disk, '2', 0, LONG_MS), -ETIMEDOUT);
+	assert_int_equal(so_far(&seen.freed), 1);
+	assert_int_equal(do_job(other, '3', 0, LONG_MS), 0);
+	assert_order("h3");
+	assert_int_equal(so_far(&seen.undone) + so_far(&seen.ready), 0);
+	let_go(job);
+	wait_for(&seen.ready, 1);
+	assert_string_equal(seen.path, "/a");
+	assert_int_equal(so_far(&seen.undone), 1);
+	assert_int_equal(so_far(&seen.freed), 3);
+	assert_int_equal(do_job(disk, '4', 0, LONG_MS), 0);
+	assert_order("h34");
+	/* what has failed needs no undoing */
+	job = job_hang(disk, -EIO, MANY);
+	let_go(job);
+	wait_for(&seen.ready, 2);
+	assert_int_equal(so_far(&seen.undone), 1);
+	assert_int_equal(so_far(&seen.freed), 5);
+	wmk_disk_put(disk);
+	wmk_disk_put(other);
+	wmk_disks_close(disks, LONG_MS);
+}
+
+struct waiter {
+	struct wmk_disk *disk;
+	struct job *job;
+	int ms, err;
+};
+
+static void *wait_for_job(void *data)
+{
+	struct waiter *waiter = data;
+
+	waiter->err = wmk_disk_do(waiter->disk, &waiter->job->work, waiter->ms);
+	wmk_error_clear();
+	return NULL;
+}
+
+/* Who waits behind one that is given up is given up with it, without having begun. */
+static void test_behind(void **state)
+{
+	struct wmk_disks *disks = disks_open();
+	struct wmk_disk *disk = wmk_disk_get(disks, "/a");
+	struct job *first = job_new('1', 0, true);
+	struct waiter waiters[3];
+	pthread_t threads[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		waiters[i] = (struct waiter){ disk, i ? job_new('2', 0, false) : first, i ? LONG_MS : 2000, 1 };
+		assert_int_equal(pthread_create(&threads[i], NULL, wait_for_job, &waiters[i]), 0);
+		if (i == 0)
+			wait_for(&seen.begun, 1);
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(waiters[i].err, -ETIMEDOUT);
+	}
+	assert_int_equal(so_far(&seen.begun), 1);
+	assert_int_equal(so_far(&seen.freed), 2);
+	let_go(first);
+	wait_for(&seen.ready, 1);
+	assert_int_equal(do_job(disk, '3', 0, LONG_MS), 0);
+	assert_order("13");
+	wmk_disk_put(disk);
+	wmk_disks_close(disks, LONG_MS);
+}
+
+/* More disks hang than there are threads: the next one's work is given up where it stands, and nothing is lost. */
+static void test_many(void **state)
+{
+	enum { THREADS = 64, N = 70 };
+	struct wmk_disks *disks = disks_open();
+	struct wmk_disk *all[N];
+	struct job *jobs[N];
+	unsigned begun = 0;
+	char path[32];
+
+	(void)state;
+	for (unsigned i = 0; i < N; i++) {
+		snprintf(path, sizeof(path), "/%u", i);
+		all[i] = wmk_disk_get(disks, path);
+		jobs[i] = job_hang(all[i], 0, i < THREADS ? MANY : 1);
+		begun += jobs[i] != NULL;
+	}
+	assert_int_equal(begun, THREADS);
+	assert_int_equal(so_far(&seen.freed), 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		let_go(jobs[i]);
+	wait_for(&seen.ready, THREADS);
+	assert_int_equal(so_far(&seen.undone), THREADS);
+	for (unsigned i = 0; i < N; i++) {
+		assert_int_equal(do_job(all[i], 'x', 0, LONG_MS), 0);
+		wmk_disk_put(all[i]);
+	}
+	wmk_disks_close(disks, LONG_MS);
+}
+
+/* A process ends though a disk hangs. */
+static void test_closed(void **state)
+{
+	struct wmk_disks *disks = disks_open();
+	struct wmk_disk *disk = wmk_disk_get(disks, "/a");
+	struct job *job = job_hang(disk, 0, MANY);       /* what hangs keeps what it needs */
+
+	(void)state;
+	wmk_disk_put(disk);
+	wmk_disks_close(disks, SHORT_MS);
+	let_go(job);
+	wait_for(&seen.freed, 1);
+	assert_int_equal(so_far(&seen.ready), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_in_time), cmocka_unit_test(test_hangs), cmocka_unit_test(test_behind),
+		cmocka_unit_test(test_many),	cmocka_unit_test(test_closed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

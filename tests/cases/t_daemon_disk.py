@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A disk that hangs under one session: it is that session's trouble alone, and over when the disk answers again."""
+import contextlib
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World, numbers_of  # noqa: E402
+from harness import Skip, check, main, need  # noqa: E402
+
+
+def tried(*argv):
+    done = subprocess.run(argv, capture_output=True, text=True)
+    if done.returncode:
+        raise Skip('%s does not work here: %s' % (argv[0], (done.stderr or done.stdout).strip()))
+
+
+@contextlib.contextmanager
+def disk(case):
+    """A file system of its own, which can be frozen."""
+    if os.geteuid():
+        raise Skip('needs root to mount')
+    need('mkfs.ext4', 'mount', 'umount', 'fsfreeze')
+    image, place = case.path('image'), case.path('disk')
+    with open(image, 'wb') as f:
+        f.truncate(32 << 20)
+    os.mkdir(place)
+    tried('mkfs.ext4', '-q', '-F', image)
+    tried('mount', '-o', 'loop', image, place)
+    try:
+        yield place
+    finally:
+        subprocess.run(['umount', '-l', place])
+
+
+@contextlib.contextmanager
+def frozen(place):
+    """Whoever makes or writes a file there waits until the block is left, and cannot be killed before."""
+    tried('fsfreeze', '-f', place)
+    try:
+        yield
+    finally:
+        subprocess.run(['fsfreeze', '-u', place], check=True)
+
+
+def enabled(w, program):
+    return {e['name'] for a in w('list', '-u', '--json').json['apps'] if a['pid'] == program.pid for e in a['events'] if e['enabled']}
+
+
+def late(trace):
+    return sum(1 for _ in trace.records('obey:late'))
+
+
+def others_go_on(case):
+    """Programs register and record for other sessions meanwhile; what could not be declared is when the disk is back."""
+    with disk(case) as place, World(case) as w:
+        program = w.obey()
+        w('create', 'slow', '-o', os.path.join(place, 'trace'))
+        w('enable-event', '-s', 'slow', 'test:*')
+        w('start', 'slow')
+        program('emit 10')
+        with frozen(place):
+            # a new event's declaration is the first that hangs
+            w('enable-event', '-s', 'slow', 'obey:*', status=None)
+            check('late' not in enabled(w, program), 'obey:late is enabled, though the metadata could not be written')
+            w.begin('other', 'test:*', 'obey:*')
+            newcomer = w.obey()
+            w.wait_apps([newcomer.pid])
+            newcomer('emit 10')
+            newcomer('late 5')
+            check({'seq', 'late'} <= enabled(w, newcomer), 'the newcomer records %s', enabled(w, newcomer))
+            seen = w.end('other', lost=0)[1]
+            check(late(seen) == 5 and sum(map(len, numbers_of(seen).values())) == 10, 'the other session has %d records', seen.count())
+        w.wait(lambda: 'late' in enabled(w, program) and 'late' in enabled(w, newcomer), 'obey:late to be enabled')
+        program('late 3')
+        newcomer('late 4')
+        _, trace, numbers = w.finish('slow', lost=0)
+        check(late(trace) == 7, '%d records of obey:late', late(trace))
+        check(sorted(map(len, numbers.values())) == [10, 10], 'it has %s', numbers)
+        newcomer.end()
+        program.end()
+
+
+def begins_when_it_can(case):
+    """A session whose directory cannot be made records from when it can; other sessions of the same disk wait as little as this one."""
+    with disk(case) as place, World(case) as w:
+        program = w.obey()
+        with frozen(place):
+            for name in ('one', 'two'):
+                w('create', name, '-o', os.path.join(place, name))
+                w('enable-event', '-s', name, 'test:*')
+                w('start', name, status=None)
+            newcomer = w.obey()
+            w.wait_apps([newcomer.pid])
+            check(not enabled(w, newcomer), 'it records without a trace')
+        w.wait(lambda: 'seq' in enabled(w, program) and 'seq' in enabled(w, newcomer), 'test:seq to be enabled')
+        w.wait(lambda: all(os.path.exists(os.path.join(place, name, 'ust')) for name in ('one', 'two')), 'both traces')
+        newcomer('emit 10')
+        for name in ('one', 'two'):
+            trace = w.end(name, lost=0)[1]
+            check([len(n) for n in numbers_of(trace).values()] == [10], '%s has %s', name, numbers_of(trace))
+        newcomer.end()
+        program.end()
+
+
+if __name__ == '__main__':
+    main([others_go_on, begins_when_it_can])
