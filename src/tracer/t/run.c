@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* run.c - see run.h. */
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -49,6 +51,71 @@ pid_t run_start(const char *const *argv)
 	return pid;
 }
 
+pid_t run_start_with_input(const char *const *argv, int *end)
+{
+	int ends[2], saved = dup(0);
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+		abort();
+	dup2(ends[0], 0);
+	pid_t pid = run_start(argv);
+
+	dup2(saved, 0);
+	close(saved);
+	close(ends[0]);
+	*end = ends[1];
+	return pid;
+}
+
+void run_pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
+}
+
+int run_helper_of(pid_t pid)
+{
+	char path[64], text[256], state;
+	struct dirent *entry;
+
+	for (int i = 0; i < 10000; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/task", pid);
+		DIR *tasks = opendir(path);
+		int tid = 0;
+
+		while (tasks && (entry = readdir(tasks)))
+			if (atoi(entry->d_name) > 0 && atoi(entry->d_name) != pid)
+				tid = atoi(entry->d_name);
+		if (tasks)
+			closedir(tasks);
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+		FILE *stat = tid ? fopen(path, "r") : NULL;
+		size_t n = stat ? fread(text, 1, sizeof(text) - 1, stat) : 0;
+
+		if (stat)
+			fclose(stat);
+		text[n] = '\0';
+		if (n && sscanf(strrchr(text, ')'), ") %c", &state) == 1 && state == 'S')
+			return tid;
+		run_pause_ms(1);
+	}
+	return -1;
+}
+
+long run_switches(pid_t pid, int tid)
+{
+	char path[64], line[128];
+	long n = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+	FILE *status = fopen(path, "r");
+
+	while (status && fgets(line, sizeof(line), status))
+		sscanf(line, "voluntary_ctxt_switches: %ld", &n);
+	if (status)
+		fclose(status);
+	return n;
+}
+
 int run_wait(pid_t pid)
 {
 	for (int i = 0; i < 60000; i++) {
@@ -59,7 +126,7 @@ int run_wait(pid_t pid)
 			return status;
 		if (got < 0)
 			return -1;
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		run_pause_ms(1);
 	}
 	return -1;
 }

@@ -12,6 +12,13 @@ const char *run_make_dir(void);
 void run_remove_dir(void);
 /* Start a program that lies beside the test. `argv` is NULL-terminated, argv[0] its name. */
 pid_t run_start(const char *const *argv);
+/* The same; its standard input is a stream whose other end is *end: it may write there too. */
+pid_t run_start_with_input(const char *const *argv, int *end);
+/* The program's thread that is not the first, once it is asleep; -1: none, or not so within 10 s. */
+int run_helper_of(pid_t pid);
+/* How often the thread has gone to sleep; -1: there is none. */
+long run_switches(pid_t pid, int tid);
+void run_pause_ms(long ms);
 /* Wait, at most 60 s: the status as of waitpid(), or -1. */
 int run_wait(pid_t pid);
 /* Both. */

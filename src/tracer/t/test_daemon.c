@@ -3,7 +3,6 @@
  * test_daemon.c - controllers that come after their programs, die and are replaced under them, are stopped, are two; and pages that are
  * none.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -33,72 +32,6 @@ static double seconds(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static void pause_ms(long ms)
-{
-	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
-}
-
-/* A program whose standard input is a pipe; *end: the pipe's other end. */
-static pid_t start_with_input(const char *kind, int *end)
-{
-	int ends[2], saved = dup(0);
-
-	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	dup2(ends[0], 0);
-	pid_t pid = run_start((const char *[]){ "prog_wait", kind, NULL });
-
-	dup2(saved, 0);
-	close(saved);
-	close(ends[0]);
-	*end = ends[1];
-	return pid;
-}
-
-/* The thread that is not the first, once it is asleep; -1: none, or not so within 10 s. */
-static int helper_of(pid_t pid)
-{
-	char path[64], text[256], state;
-	struct dirent *entry;
-
-	for (int i = 0; i < 10000; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/task", pid);
-		DIR *tasks = opendir(path);
-		int tid = 0;
-
-		while (tasks && (entry = readdir(tasks)))
-			if (atoi(entry->d_name) > 0 && atoi(entry->d_name) != pid)
-				tid = atoi(entry->d_name);
-		if (tasks)
-			closedir(tasks);
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-		FILE *stat = tid ? fopen(path, "r") : NULL;
-		size_t n = stat ? fread(text, 1, sizeof(text) - 1, stat) : 0;
-
-		if (stat)
-			fclose(stat);
-		text[n] = '\0';
-		if (n && sscanf(strrchr(text, ')'), ") %c", &state) == 1 && state == 'S')
-			return tid;
-		pause_ms(1);
-	}
-	return -1;
-}
-
-static long switches(pid_t pid, int tid)
-{
-	char path[64], line[128];
-	long n = -1;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
-	FILE *status = fopen(path, "r");
-
-	while (status && fgets(line, sizeof(line), status))
-		sscanf(line, "voluntary_ctxt_switches: %ld", &n);
-	if (status)
-		fclose(status);
-	return n;
-}
-
 static struct wmk_wait_page *page_make(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -122,8 +55,8 @@ static void comes_later(void **state)
 	(void)state;
 	for (int i = 0; i < N; i++)
 		pids[i] = run_start((const char *[]){ "prog_wait", "on", NULL });
-	assert_true(helper_of(pids[0]) > 0);
-	pause_ms(60);
+	assert_true(run_helper_of(pids[0]) > 0);
+	run_pause_ms(60);
 	struct controller *c = controller_start(dir, &options);
 
 	for (int i = 0; i < N; i++)
@@ -144,27 +77,27 @@ static void sleeps(void **state)
 	const char *dir = run_make_dir();
 	struct wmk_wait_page *page = page_make(dir);
 	int input;
-	pid_t pid = start_with_input("idle", &input);
+	pid_t pid = run_start_with_input((const char *[]){ "prog_wait", "idle", NULL }, &input);
 
 	(void)state;
-	pause_ms(300);          /* past its first look */
-	int tid = helper_of(pid);
+	run_pause_ms(300);          /* past its first look */
+	int tid = run_helper_of(pid);
 
 	assert_true(tid > 0);
-	long before = switches(pid, tid);
+	long before = run_switches(pid, tid);
 
 	assert_true(before >= 0);
-	pause_ms(1200);
-	assert_int_equal(switches(pid, tid), before);
+	run_pause_ms(1200);
+	assert_int_equal(run_switches(pid, tid), before);
 	struct controller *c = controller_start(dir, &options);
 
 	assert_true(controller_wait_done(c, 1));
 	assert_true(controller_sync(c));
-	pause_ms(200);
-	assert_int_equal(helper_of(pid), tid);
-	before = switches(pid, tid);
-	pause_ms(1200);
-	assert_int_equal(switches(pid, tid), before);
+	run_pause_ms(200);
+	assert_int_equal(run_helper_of(pid), tid);
+	before = run_switches(pid, tid);
+	run_pause_ms(1200);
+	assert_int_equal(run_switches(pid, tid), before);
 	close(input);
 	assert_int_equal(run_wait(pid), 0);
 	controller_free(c);
@@ -201,16 +134,16 @@ static void replaced(void **state)
 	unsigned seed = (unsigned)getpid();
 	uint64_t lost = 0;
 	int input;
-	pid_t pid = start_with_input("ticks", &input);
+	pid_t pid = run_start_with_input((const char *[]){ "prog_wait", "ticks", NULL }, &input);
 
 	(void)state;
 	print_message("seed %u\n", seed);
 	assert_true(controller_wait_done(c, 1));
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		pause_ms(rand_r(&seed) % 20);
+		run_pause_ms(rand_r(&seed) % 20);
 		controller_kill(c);
 		assert_int_equal(controller_connected(c), 0);
-		pause_ms(rand_r(&seed) % 20);
+		run_pause_ms(rand_r(&seed) % 20);
 		controller_again(c);
 		assert_true(controller_wait_done(c, i + 2));
 		if (i % 5 == 0)
@@ -237,7 +170,7 @@ static void wait_for_mark(struct controller *c)
 
 	for (int i = 0; i < 60000 && run_count_prefix(&records, "t:mark") == 0; i++) {
 		assert_true(controller_read(c, run_keep, &records, &lost, NULL) >= 0);
-		pause_ms(1);
+		run_pause_ms(1);
 	}
 	assert_int_equal(run_count_prefix(&records, "t:mark"), 1);
 	run_forget(&records);
@@ -258,7 +191,7 @@ static void not_confirmed(void **state)
 		wait_for_mark(c);                /* it has seen that it was on */
 		controller_kill(c);
 		if (persist) {
-			pause_ms(100);
+			run_pause_ms(100);
 			assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
 			controller_forget_channel(c);
 			controller_again(c);
@@ -381,13 +314,13 @@ static void hostile_pages(void **state)
 		else
 			rc = mkdir(path, 0755);
 		assert_int_equal(rc, 0);
-		pid_t pid = start_with_input("idle", &input);
+		pid_t pid = run_start_with_input((const char *[]){ "prog_wait", "idle", NULL }, &input);
 
-		pause_ms(60);
-		assert_true(helper_of(pid) > 0);
+		run_pause_ms(60);
+		assert_true(run_helper_of(pid) > 0);
 		if (page && !(kind == FOREIGN && geteuid() != 0)) {
 			assert_int_equal(truncate(path, 0), 0);
-			pause_ms(20);
+			run_pause_ms(20);
 		}
 		struct controller *c = controller_start(dir, &options);
 
@@ -415,14 +348,14 @@ static void dumps_again(void **state)
 	struct controller *c = controller_start(run_make_dir(), &options);
 	unsigned dumps = 0;
 	int input;
-	pid_t pid = start_with_input("idle", &input);
+	pid_t pid = run_start_with_input((const char *[]){ "prog_wait", "idle", NULL }, &input);
 
 	(void)state;
 	assert_true(controller_wait_done(c, 1));
 	for (unsigned wanted = 1; wanted <= 3; wanted++) {
 		for (int i = 0; i < 10000 && dumps < wanted; i++) {
 			assert_true(controller_read(c, count_start, &dumps, NULL, NULL) >= 0);
-			pause_ms(1);
+			run_pause_ms(1);
 		}
 		assert_int_equal(dumps, wanted);
 		if (wanted < 3)
@@ -463,7 +396,7 @@ static int two_in_namespace(void)
 	for (int i = 0; i < 10000 && !controller_connected(root); i++) {
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			return 77;      /* may not be executed by others here */
-		pause_ms(1);
+		run_pause_ms(1);
 	}
 	if (!controller_wait_done(root, 1) || !controller_wait_done(user, 1))
 		return 3;
@@ -471,7 +404,7 @@ static int two_in_namespace(void)
 		struct controller *c = i & 1 ? root : user;
 
 		controller_kill(c);
-		pause_ms(10);
+		run_pause_ms(10);
 		controller_again(c);
 		if (!controller_wait_done(c, i / 2 + 2))
 			return 4;

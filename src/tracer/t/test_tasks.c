@@ -12,54 +12,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "tracer/t/controller.h"
-#include "tracer/t/run.h"
-
-struct outcome {
-	struct run_records records;
-	uint64_t lost;
-	int status;
-	unsigned apps;
-};
+#include "tracer/t/outcome.h"
 
 static struct outcome run_kind(const char *kind)
 {
-	struct controller_options options = { .prefix = "t:", .n_contexts = 1, .contexts = { WMK_CTX_VPID } };
-	struct controller *c = controller_start(run_make_dir(), &options);
-	struct outcome o = { .status = run_program("prog_tasks", kind) };
-
-	assert_true(o.status >= 0);
-	assert_true(controller_read(c, run_keep, &o.records, &o.lost, NULL) >= 0);
-	o.apps = controller_apps(c);
-	controller_free(c);
-	run_remove_dir();
-	if (WIFEXITED(o.status) && WEXITSTATUS(o.status) == 77) {
-		run_forget(&o.records);
-		skip();         /* not allowed here */
-	}
-	assert_int_equal(o.status, 0);
-	return o;
-}
-
-/* Records whose `where` is this; each has the vpid context of the process that it names. */
-static unsigned where(const struct outcome *o, const char *place)
-{
-	char wanted[64];
-	unsigned n = 0;
-
-	snprintf(wanted, sizeof(wanted), "} t:mark where=\"%s\" pid=", place);
-	for (unsigned i = 0; i < o->records.n; i++) {
-		const char *at = strstr(o->records.text[i], wanted);
-		int vpid, pid;
-
-		if (!at)
-			continue;
-		assert_int_equal(sscanf(o->records.text[i], "{vpid=%d", &vpid), 1);
-		assert_int_equal(sscanf(at + strlen(wanted), "%d", &pid), 1);
-		assert_int_equal(vpid, pid);
-		n++;
-	}
-	return n;
+	return outcome_of("prog_tasks", kind, (struct controller_options){ 0 });
 }
 
 static void forks(void **state)
