@@ -87,15 +87,6 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-static int64_t register_timeout_ms(void)
-{
-	const char *text = wmk_tracer.secure ? NULL : secure_getenv("WAYMARK_REGISTER_TIMEOUT");
-	char *end;
-	long ms = text ? strtol(text, &end, 10) : 3000;
-
-	return text && (end == text || *end || ms < 0) ? 3000 : ms > 3600000 ? 3600000 : ms;
-}
-
 bool wmk_helper_wanted(void)
 {
 	struct wmk_place place;
@@ -240,7 +231,7 @@ static void place_input(struct wmk_place *place, bool ready, uint32_t late, int6
 	if (err < 0 || wmk_conn_announce(conn) < 0)
 		wmk_place_lost(place, now);
 	else if (!conn->done_any)
-		wmk_place_judge(place, now, register_timeout_ms());
+		wmk_place_judge(place, now, wmk_tracer.register_ms);
 }
 
 /* What is to be told. True: it is still connected; *events: what to poll for. */
@@ -549,13 +540,13 @@ void wmk_helper_wait(uint32_t change)
 	uint32_t done;
 
 	if (wait_budget_ms < 0)
-		wait_budget_ms = register_timeout_ms();
+		wait_budget_ms = wmk_tracer.register_ms;
 	atomic_fetch_add_explicit(&helper.waiting, 1, memory_order_relaxed);
 	while ((int32_t)((done = atomic_load_explicit(&helper.done, memory_order_acquire)) - change) < 0) { /* (T6) */
 		left = wait_budget_ms - (now_ms() - begin);
 		if (left <= 0) {
 			/* (who waits for nothing has asked for that) */
-			atomic_store_explicit(&helper.late, (uint32_t)register_timeout_ms(), memory_order_relaxed);
+			atomic_store_explicit(&helper.late, (uint32_t)wmk_tracer.register_ms, memory_order_relaxed);
 			break;
 		}
 		futex_wait(&helper.done, done, left);

@@ -2,7 +2,6 @@
 /* place.c - see place.h. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,14 +16,14 @@
 
 bool wmk_place_find(unsigned index, struct wmk_place *place)
 {
-	const char *dir = wmk_tracer.secure ? NULL : secure_getenv("WAYMARK_RUNDIR");
+	const char *dir = wmk_tracer.has_rundir ? wmk_tracer.rundir : NULL;
 	uid_t uid = geteuid();
 
 	if (index > 1 || (index == 1 && (dir || uid == 0 || wmk_tracer.secure)))
 		return false;
 	place->index = index;
 	place->owner = dir || index == 1 ? uid : 0;
-	int len = wmk_rundir(place->owner, dir != NULL, place->dir, sizeof(place->dir));
+	int len = wmk_rundir_of(place->owner, dir, place->dir, sizeof(place->dir));
 
 	if (len < 0 || (size_t)len + sizeof("/" WMK_APP_SOCKET) > sizeof(place->dir)) {
 		wmk_error_clear();

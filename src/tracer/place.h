@@ -12,7 +12,6 @@
 #include "tracer/conn.h"
 #include "wire/wait.h"
 
-#define WMK_PLACE_BYTES 108
 #define WMK_PLACE_LOOK_MS 10000
 
 struct wmk_place {

@@ -123,13 +123,33 @@ static bool flag(const char *name)
 	return text && *text && strcmp(text, "0") != 0;
 }
 
+static int64_t milliseconds(const char *text, int64_t otherwise)
+{
+	char *end = NULL;
+	long ms = text ? strtol(text, &end, 10) : 0;
+
+	return !text || end == text || *end || ms < 0 ? otherwise : ms > 3600000 ? 3600000 : ms;
+}
+
+/* Only here, once: see struct wmk_tracer. A set-id program has none of it. */
+static void take_environment(void)
+{
+	const char *dir = secure_getenv("WAYMARK_RUNDIR");
+
+	wmk_tracer.allow_blocking = flag("WAYMARK_ALLOW_BLOCKING");
+	wmk_tracer.register_ms = milliseconds(secure_getenv("WAYMARK_REGISTER_TIMEOUT"), 3000);
+	wmk_tracer.has_rundir = dir != NULL;
+	if (dir)
+		memccpy(wmk_tracer.rundir, dir, '\0', sizeof(wmk_tracer.rundir) - 1);
+}
+
 static void init(void)
 {
 	wmk_tracer.secure = getauxval(AT_SECURE) != 0;
 	wmk_tracer.disabled = flag("WAYMARK_DISABLE");
 	if (wmk_tracer.disabled)
 		return;
-	wmk_tracer.allow_blocking = flag("WAYMARK_ALLOW_BLOCKING");
+	take_environment();
 	pthread_atfork(wmk_fork_begin, wmk_fork_end, fork_child);
 }
 

@@ -189,11 +189,21 @@ struct waymark_enabler {
 
 /* ── the tracer ──────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Of a path that a socket can have. */
+#define WMK_PLACE_BYTES 108
+
+/*
+ * What the environment says is here as it was at the first use of the library. Nobody looks there again: the program may change it at any
+ * time, in its own threads, and nothing keeps the helper's look apart from that.
+ */
 struct wmk_tracer {
 	pthread_mutex_t lock;           /* everything below, chains' changes, and text patching; held across fork */
 	bool disabled;                  /* WAYMARK_DISABLE=1 */
 	bool secure;                    /* AT_SECURE: nothing is taken from the environment */
 	bool allow_blocking;            /* WAYMARK_ALLOW_BLOCKING: recorders may wait for room where a channel asks for it */
+	bool has_rundir;                /* WAYMARK_RUNDIR was there ... */
+	char rundir[WMK_PLACE_BYTES];   /* ... with this value: what is longer is cut, and still too long for a place */
+	int64_t register_ms;            /* WAYMARK_REGISTER_TIMEOUT */
 	struct waymark_module *modules; /* registered, newest first */
 	struct wmk_name **names;        /* hash table of n_buckets */
 	uint32_t n_buckets, n_names;

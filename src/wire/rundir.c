@@ -40,9 +40,8 @@ static size_t append(char *buf, size_t size, size_t at, const char *text, uid_t 
 	return at;
 }
 
-int wmk_rundir(uid_t uid, int getenv_ok, char *buf, size_t size)
+int wmk_rundir_of(uid_t uid, const char *wanted, char *buf, size_t size)
 {
-	const char *wanted = getenv_ok ? secure_getenv("WAYMARK_RUNDIR") : NULL;
 	const uid_t none = (uid_t)-1;
 	struct stat st;
 	char user[32];
@@ -65,4 +64,9 @@ int wmk_rundir(uid_t uid, int getenv_ok, char *buf, size_t size)
 		return wmk_error(-ENAMETOOLONG, "the runtime directory's path %.60s... has more than %zu bytes", buf,
 				 RUNDIR_MAX);
 	return (int)n;
+}
+
+int wmk_rundir(uid_t uid, int getenv_ok, char *buf, size_t size)
+{
+	return wmk_rundir_of(uid, getenv_ok ? secure_getenv("WAYMARK_RUNDIR") : NULL, buf, size);
 }

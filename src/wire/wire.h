@@ -216,6 +216,8 @@ int wmk_out_error(struct wmk_out *out, enum wmk_msg type, uint32_t request, int 
  * cause chain. The directory need not exist.
  */
 int wmk_rundir(uid_t uid, int getenv_ok, char *buf, size_t size);
+/* The same with `wanted` for what WAYMARK_RUNDIR says, NULL: nothing. Does not look at the environment. */
+int wmk_rundir_of(uid_t uid, const char *wanted, char *buf, size_t size);
 #define WMK_APP_SOCKET "app.sock"
 
 #endif

@@ -27,6 +27,9 @@ static void test_rundir(void **state)
 	assert_string_equal(buf, "/tmp/elsewhere");
 	wmk_rundir(0, 0, buf, sizeof(buf));
 	assert_string_equal(buf, "/run/waymark");
+	assert_int_equal(wmk_rundir_of(0, NULL, buf, sizeof(buf)), strlen("/run/waymark"));
+	assert_int_equal(wmk_rundir_of(0, "/tmp/another", buf, sizeof(buf)), strlen("/tmp/another"));
+	assert_string_equal(buf, "/tmp/another");
 	assert_int_equal(wmk_rundir(0, 1, buf, 5), -ENAMETOOLONG);
 	setenv("WAYMARK_RUNDIR", "relative", 1);
 	assert_int_equal(wmk_rundir(0, 1, buf, sizeof(buf)), -EINVAL);
