@@ -3,20 +3,12 @@
  * claim.c - recording without restartable sequences: a thread blocks its signals, claims a ring for itself, writes,
  * commits, releases. And the other side: claims of the dead are freed, those of nobody in particular retired.
  */
-#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/faults.h"
 #include "base/testpoint.h"
 #include "ring/inside.h"
-
-/*
- * All but those that the processor raises: blocking them would make the kernel kill, or reset the handler of, a
- * program that expects them (a garbage collector's guard pages, a debugger's single steps).
- */
-#define SIGBIT(n) (1ull << ((n) - 1))
-#define BLOCKED                                                                                                        \
-	(~(SIGBIT(SIGSEGV) | SIGBIT(SIGBUS) | SIGBIT(SIGFPE) | SIGBIT(SIGILL) | SIGBIT(SIGTRAP) | SIGBIT(SIGSYS)))
 
 static uint32_t claims_end(const struct waymark_ring_set *set)
 {
@@ -187,7 +179,7 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *plan, uint32_t id, uint32_t total,
 			   int may_wait)
 {
-	uint64_t who, mask = BLOCKED, old = 0;
+	uint64_t who, mask = ~WMK_SIGNALS_FAULTS, old = 0;
 	struct wmk_ring_view *ring;
 	struct wmk_ring_inside inside;
 	int err = -ESTALE;

@@ -32,13 +32,13 @@
 #include <sys/single_threaded.h>
 #endif
 
+#include "base/faults.h"
 #include "ring/writer.h"
 #include "tracer/channel.h"
 #include "tracer/helper.h"
 #include "tracer/place.h"
 #include "tracer/statedump.h"
 
-#define WAKE_SIGNAL 32
 #define STACK_BYTES (128u * 1024)
 #define RECLAIM_MS 5
 #define NAP_MS 20
@@ -339,13 +339,13 @@ static void run(void)
 {
 	static const struct wmk_wait_for no_page[WMK_WAIT_PAGES];
 	struct pollfd fds[WMK_PLACES + 1];
-	uint64_t wake = 1ull << (WAKE_SIGNAL - 1);
+	const uint64_t wake = WMK_SIGNAL(WMK_SIGNAL_CANCEL), blocked = ~(WMK_SIGNALS_FAULTS | WMK_SIGNAL(WMK_SIGNAL_SETID));
 	int period = -1, sleep;
 	int64_t next_look = 0;
 	bool registered = false;
 
 	/* raw: the C library does not let its own signals be named */
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &wake, NULL, sizeof(wake));
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked));
 	if (!begin())
 		wmk_wait_on(no_page, &helper.word, helper.heard, NAP_MS);
 	if (!private_descriptors()) {
@@ -395,7 +395,7 @@ void wmk_helper_wake(void)
 		return;
 	atomic_fetch_add_explicit(&helper.word, 1, memory_order_relaxed);
 	if (helper.polling)
-		syscall(SYS_tgkill, getpid(), helper.tid, WAKE_SIGNAL);
+		syscall(SYS_tgkill, getpid(), helper.tid, WMK_SIGNAL_CANCEL);
 	else
 		futex_wake(&helper.word);
 }
@@ -418,14 +418,13 @@ static int start_thread(void)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
-	sigset_t all, before;
+	uint64_t before;
 	int err = EAGAIN;
 
 	if (helper.hurry)
 		register_membarriers();
 	/* the mask is inherited, and so in force from the thread's first instruction */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	before = wmk_signals_block();
 	/* a program with much thread-local storage needs a larger stack for it */
 	for (size_t size = STACK_BYTES; err != 0 && size <= STACK_BYTES * 64; size *= 8) {
 		pthread_attr_init(&attr);
@@ -434,7 +433,7 @@ static int start_thread(void)
 		err = pthread_create(&thread, &attr, helper_main, NULL);
 		pthread_attr_destroy(&attr);
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	wmk_signals_restore(before);
 	return -err;
 }
 

@@ -2,11 +2,13 @@
 /*
  * tracer.c - the library's state, its lock, and what happens at the first use.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "base/faults.h"
 #include "ring/writer.h"
 #include "tracer/channel.h"
 #include "tracer/clock.h"
@@ -32,33 +34,44 @@ void wmk_unlock(void)
 	pthread_mutex_unlock(&wmk_tracer.lock);
 }
 
+/* Raw: what is open stays open, and the C library's own two stay as they are. */
+uint64_t wmk_signals_block(void)
+{
+	const uint64_t mask = ~(WMK_SIGNALS_FAULTS | WMK_SIGNAL(WMK_SIGNAL_CANCEL) | WMK_SIGNAL(WMK_SIGNAL_SETID));
+	uint64_t before = 0;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &before, sizeof(mask));
+	return before;
+}
+
+void wmk_signals_restore(uint64_t before)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+}
+
 /* Under the lock, which is held from before the fork to after it. */
 static bool forker_is_own;
 static bool signals_blocked;
-static sigset_t signals_before;
+static uint64_t signals_before;
 
 void wmk_fork_begin(void)
 {
-	sigset_t all;
-
 	wmk_lock();
 	forker_is_own = wmk_thread.mark == 0 || wmk_storage_is_own();
 	/* a handler in the child must not record before the child has left what is its parent's alone */
 	signals_blocked = wmk_channels_any_private();
-	if (signals_blocked) {
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &signals_before);
-	}
+	if (signals_blocked)
+		signals_before = wmk_signals_block();
 }
 
 void wmk_fork_end(void)
 {
-	sigset_t before = signals_before;
+	uint64_t before = signals_before;
 	bool restore = signals_blocked;
 
 	wmk_unlock();
 	if (restore)
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
+		wmk_signals_restore(before);
 }
 
 /* What a child is to its controllers. */

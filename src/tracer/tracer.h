@@ -219,6 +219,9 @@ extern struct wmk_tracer wmk_tracer __attribute__((visibility("hidden")));
 
 void wmk_lock(void);
 void wmk_unlock(void);
+/* Block the calling thread's signals but for those of base/faults.h; returns the mask as it was, for wmk_signals_restore(). */
+uint64_t wmk_signals_block(void);
+void wmk_signals_restore(uint64_t before);
 /* First use of the library, by whatever way: environment, fork handlers. Idempotent, cheap. Lock not held. */
 void wmk_tracer_init(void);
 

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* prog_host.c - programs with ways of their own, which the library must not get into. What comes out is in test_host.c. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,9 +17,13 @@
 #include <waymark/runtime.h>
 #include <waymark/trace.h>
 
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
 #define DEADLOCK_S 40    /* nothing here takes longer than that, but what never ends */
 
 static int in_main;
+static atomic_int trapped, trapped_elsewhere;   /* system calls that were answered here; of other threads than the first */
 
 static void mark(const char *where)
 {
@@ -25,6 +36,71 @@ static int wait_ok(pid_t pid)
 
 	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
+
+/* ── a sandbox ───────────────────────────────────────────────────────────────────────────────────────── */
+
+/* "No such system call." */
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *at = context;
+
+	(void)number;
+	(void)info;
+	trapped++;
+	trapped_elsewhere += syscall(SYS_gettid) != getpid();
+#if defined(__x86_64__)
+	at->uc_mcontext.gregs[REG_RAX] = -ENOSYS;
+#else
+	at->uc_mcontext.regs[0] = (unsigned long long)-ENOSYS;
+#endif
+}
+
+#define TRAP_IF(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
+
+/* signalfd4() and futex_waitv() are the helper's alone; membarrier() is called by any thread that patches sites. */
+static void trap_calls(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)), TRAP_IF(SYS_signalfd4), TRAP_IF(SYS_futex_waitv),
+		TRAP_IF(SYS_membarrier), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_NODEFER };
+
+	if (sigaction(SIGSYS, &action, NULL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
+		_exit(77);
+}
+
+/* Each of these calls kills a thread that blocks SIGSYS. The child leaves its parent's rings, and comes to its own. */
+static int do_trap(void)
+{
+	mark("before");
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		mark("child");
+		exit(trapped_elsewhere > 0 ? 0 : 3);
+	}
+	int rc = wait_ok(pid);
+
+	mark("after");
+	return rc ? rc : trapped > 0 && trapped_elsewhere > 0 ? 0 : 4;
+}
+
+/* ── the beginning ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* Before the library, whose first call is in a constructor. */
+static void before_all(int argc, char **argv, char **environment)
+{
+	(void)environment;
+	if (argc > 1 && !strcmp(argv[1], "trap"))
+		trap_calls();
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const at_once)(int, char **, char **) = before_all;
+
+/* ── the environment ─────────────────────────────────────────────────────────────────────────────────── */
 
 /*
  * Stands before the C library's, for libwaymark too. From main() on the environment is the program's, which may change it at any moment, and
@@ -63,7 +139,7 @@ static int do_environment(void)
 int main(int argc, char **argv)
 {
 	static const struct { const char *name; int (*run)(void); } kinds[] = {
-		{ "environment", do_environment },
+		{ "environment", do_environment }, { "trap", do_trap },
 	};
 
 	in_main = 1;
