@@ -390,5 +390,6 @@ int wmk_conn_flush(struct wmk_conn *conn)
 int wmk_conn_synced(struct wmk_conn *conn)
 {
 	conn->sync_wanted = false;
+	conn->sync_at = 0;
 	return wmk_out_u32(&conn->out, WMK_MSG_SYNCED, conn->sync);
 }

@@ -21,8 +21,9 @@ struct wmk_conn {
 	bool passed_by;         /* ... and somebody would have */
 	pid_t peer;             /* who listens there; 0: of another pid namespace */
 	int64_t opened, judge;  /* ms: when, and when to look next whether it can answer */
-	bool sync_wanted;       /* answer `sync` when what was removed is out of use */
+	bool sync_wanted;       /* answer `sync` when what was removed is out of use, as far as can be waited for */
 	uint32_t sync;
+	int64_t sync_at;        /* ms: since when; 0: not known yet */
 	uint32_t slot, generation;
 	uint32_t sent_batch, done_batch;
 	bool sent_any, done_any;

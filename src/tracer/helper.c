@@ -41,6 +41,7 @@
 
 #define STACK_BYTES (128u * 1024)
 #define RECLAIM_MS 5
+#define RECLAIM_MAX_MS 2000      /* less than a session daemon waits for an answer */
 #define NAP_MS 20
 
 /* Under the tracer's lock, but for the atomic ones. */
@@ -226,6 +227,8 @@ static void place_input(struct wmk_place *place, bool ready, uint32_t late, int6
 
 	if (late)
 		conn->late_ms = late;
+	if (conn->sync_wanted && conn->sync_at == 0)
+		conn->sync_at = now;
 	if (err == -ECONNREFUSED)
 		wmk_orphans_remove(place->index, true);        /* that is an answer: it wants nothing */
 	if (err < 0 || wmk_conn_announce(conn) < 0)
@@ -238,15 +241,30 @@ static void place_input(struct wmk_place *place, bool ready, uint32_t late, int6
 static bool place_output(struct wmk_place *place, bool reclaimed, short *events, int64_t now)
 {
 	struct wmk_conn *conn = &place->conn;
+	bool synced = conn->sync_wanted && (reclaimed || now - conn->sync_at >= RECLAIM_MAX_MS);
 	int sent = 0;
 
-	if (wmk_conn_complain(conn) < 0 || (conn->sync_wanted && reclaimed && wmk_conn_synced(conn) < 0) ||
-	    (sent = wmk_conn_flush(conn)) < 0) {
+	if (wmk_conn_complain(conn) < 0 || (synced && wmk_conn_synced(conn) < 0) || (sent = wmk_conn_flush(conn)) < 0) {
 		wmk_place_lost(place, now);
 		return false;
 	}
 	*events = (short)(POLLIN | (sent == 0 ? POLLOUT : 0));
 	return true;
+}
+
+/*
+ * Is somebody waited for who is in the middle of a record and may use what was removed? So long and no longer: a signal handler
+ * may have left that record for ever, by siglongjmp(). Then what was removed stays, and goes if the other comes out after all.
+ */
+static bool is_patient(bool reclaimed, int64_t now)
+{
+	static int64_t since;   /* 0: nobody is there */
+	bool asked = false;
+
+	since = reclaimed ? 0 : since ? since : now;
+	for (unsigned i = 0; i < helper.n_places; i++)
+		asked |= helper.places[i].conn.sock >= 0 && helper.places[i].conn.sync_wanted;
+	return !reclaimed && (asked || now - since < RECLAIM_MAX_MS);
 }
 
 /* How long the places let it sleep, in ms; INT64_MAX: until something comes. */
@@ -302,7 +320,7 @@ static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 
 	if (*period >= 0 && sleep > *next_look - now)
 		sleep = *next_look - now;
-	if (!reclaimed && sleep > RECLAIM_MS)
+	if (is_patient(reclaimed, now) && sleep > RECLAIM_MS)
 		sleep = RECLAIM_MS;
 	if (end)
 		finish();

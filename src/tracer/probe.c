@@ -9,8 +9,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "tracer/helper.h"
 #include "tracer/tracer.h"
+
+#define LEAVE_NS 10000000000u           /* for those who are in the middle of something ... */
+#define LEAVE_STEP_NS 10000000u         /* ... of which one sleep counts so much at most: this process may have been stopped */
 
 struct connection {
 	struct connection *next;
@@ -240,11 +244,18 @@ int WMK_EXPORT waymark_disconnect(const char *event, waymark_probe_fn fn, void *
 	wmk_patch_flush();
 	free(c);
 	/* what was taken out now may wait for a second turn of the grace period: each call ends the one before */
-	while (!wmk_reclaim()) {
+	bool over = wmk_reclaim();
+
+	for (uint64_t waited = 0; waited < LEAVE_NS && !over;) {
+		uint64_t before = wmk_clock_monotonic(), took;
+
 		wmk_unlock();
 		nanosleep(&moment, NULL);
 		wmk_lock();
+		over = wmk_reclaim();
+		took = wmk_clock_monotonic() - before;
+		waited += took < LEAVE_STEP_NS ? took : LEAVE_STEP_NS;
 	}
 	wmk_unlock();
-	return 0;
+	return over ? 0 : -ETIMEDOUT;
 }

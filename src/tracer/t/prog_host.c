@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -28,6 +30,26 @@ static atomic_int trapped, trapped_elsewhere;   /* system calls that were answer
 static void mark(const char *where)
 {
 	waymark(t, mark, where, wm_named("pid", (int)syscall(SYS_getpid)));
+}
+
+/* Enabled by probes alone. */
+static void other(void)
+{
+	waymark(t, other, wm_named("n", 1));
+}
+
+static void probe(const struct waymark_probe_record *record, void *data)
+{
+	(void)record;
+	++*(int *)data;
+}
+
+static void until_input(void)
+{
+	char byte;
+
+	if (read(0, &byte, 1) < 0)
+		_exit(67);
 }
 
 static int wait_ok(pid_t pid)
@@ -88,6 +110,48 @@ static int do_trap(void)
 	return rc ? rc : trapped > 0 && trapped_elsewhere > 0 ? 0 : 4;
 }
 
+/* ── a handler that jumps ────────────────────────────────────────────────────────────────────────────── */
+
+static sigjmp_buf back;
+
+static void on_fault(int number)
+{
+	(void)number;
+	siglongjmp(back, 1);
+}
+
+/* Too long for a sequence: copied in C, by somebody who is counted in and comes out no more. */
+static __attribute__((noinline)) void record_from(const char *nowhere)
+{
+	waymark(t, mark_long, wm_bytes(nowhere, 20000));
+}
+
+static int do_jump(void)
+{
+	static int calls;
+	const char *nowhere = mmap(NULL, 32768, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	signal(SIGSEGV, on_fault);
+	mark("before");
+	if (sigsetjmp(back, 1) == 0) {
+		record_from(nowhere);
+		return 3;       /* it could be read */
+	}
+	mark("jumped");
+	if (waymark_connect("t:other", probe, &calls) != 0)
+		return 4;
+	other();
+	/* it cannot know that nobody runs the probe */
+	if (waymark_disconnect("t:other", probe, &calls) != -ETIMEDOUT)
+		return 5;
+	other();
+	if (calls != 1 || write(0, "", 1) != 1)
+		return 6;
+	until_input();
+	mark("after");
+	return 0;
+}
+
 /* ── the beginning ───────────────────────────────────────────────────────────────────────────────────── */
 
 /* Before the library, whose first call is in a constructor. */
@@ -140,6 +204,7 @@ int main(int argc, char **argv)
 {
 	static const struct { const char *name; int (*run)(void); } kinds[] = {
 		{ "environment", do_environment }, { "trap", do_trap },
+		{ "jump", do_jump },
 	};
 
 	in_main = 1;

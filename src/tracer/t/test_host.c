@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_host.c - the library in programs that have ways of their own: an environment that changes, a sandbox. */
+/* test_host.c - the library in programs that have ways of their own: an environment that changes, a sandbox, a handler that jumps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "tracer/t/outcome.h"
@@ -38,9 +40,44 @@ static void trap(void **state)
 	run_forget(&o.records);
 }
 
+/* Who has left a record for ever keeps memory, and nobody waiting: not a controller, not the helper, not the program. */
+static void jump(void **state)
+{
+	struct controller_options options = { .prefix = "t:mark", .field_limit = 65536 };
+	struct controller *c = controller_start(run_make_dir(), &options);
+	struct run_records records = { 0 };
+	char byte;
+	int end;
+	pid_t pid = run_start_with_input((const char *[]){ "prog_host", "jump", NULL }, &end);
+
+	(void)state;
+	assert_int_equal(read(end, &byte, 1), 1);
+	assert_true(controller_disable_all(c));
+	run_pause_ms(1000);
+	int tid = run_helper_of(pid);
+	long before = run_switches(pid, tid);
+
+	assert_true(before >= 0);
+	run_pause_ms(1200);
+	assert_int_equal(run_switches(pid, tid), before);
+	/* rings go, and others come */
+	assert_true(controller_channel_gone(c));
+	assert_true(controller_channel_again(c));
+	assert_int_equal(send(end, "", 1, MSG_NOSIGNAL), 1);
+	assert_int_equal(run_wait(pid), 0);
+	close(end);
+	assert_true(controller_read(c, run_keep, &records, NULL, NULL) >= 0);
+	assert_int_equal(run_count_prefix(&records, "t:mark where=\"before\""), 1);
+	assert_int_equal(run_count_prefix(&records, "t:mark where=\"jumped\""), 1);
+	assert_int_equal(run_count_prefix(&records, "t:mark where=\"after\""), 1);
+	run_forget(&records);
+	controller_free(c);
+	run_remove_dir();
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(environment), cmocka_unit_test(trap) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(environment), cmocka_unit_test(trap), cmocka_unit_test(jump) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
