@@ -18,6 +18,9 @@
 #include "tracer/process.h"
 #include "tracer/statedump.h"
 
+/* Bytes of answers, beside what tells of events. */
+#define REPLIES_MAX 65536u
+
 static int say_hello(struct wmk_conn *conn)
 {
 	struct wmk_hello hello = {
@@ -118,6 +121,9 @@ int wmk_conn_announce(struct wmk_conn *conn)
 	uint32_t n = wmk_tracer.n_events;
 	int err = 0;
 
+	/* Who does not read is told no more, and then at once how things are by that time: what waits for it does not grow. */
+	if (conn->sent_any && wmk_out_queued(&conn->out))
+		return 0;
 	/* With HELLO, and one message is all that the controller has to read; but what is handed back comes first, and that asks for WELCOME. */
 	if ((!conn->welcomed && wmk_channels_orphaned(conn->place)) || (conn->sent_any && conn->sent_batch == wmk_tracer.changes))
 		return 0;
@@ -136,6 +142,7 @@ int wmk_conn_announce(struct wmk_conn *conn)
 		err = wmk_out_u32(&conn->out, WMK_MSG_EVENTS_END, wmk_tracer.changes);
 	conn->sent_batch = wmk_tracer.changes;
 	conn->sent_any = true;
+	conn->told = wmk_out_queued(&conn->out);
 	return err;
 }
 
@@ -382,9 +389,22 @@ int wmk_conn_input(struct wmk_conn *conn)
 	return got;
 }
 
+bool wmk_conn_hears(const struct wmk_conn *conn)
+{
+	return wmk_out_queued(&conn->out) <= conn->told + REPLIES_MAX;
+}
+
 int wmk_conn_flush(struct wmk_conn *conn)
 {
-	return wmk_out_send(&conn->out, conn->sock);
+	int sent = wmk_out_send(&conn->out, conn->sock), err = sent == 1 ? wmk_conn_announce(conn) : 0;
+
+	if (err < 0)
+		return err;
+	if (wmk_out_queued(&conn->out) && sent == 1)
+		sent = wmk_out_send(&conn->out, conn->sock);
+	if (sent == 1)
+		conn->told = 0;
+	return sent;
 }
 
 int wmk_conn_synced(struct wmk_conn *conn)

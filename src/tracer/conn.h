@@ -31,6 +31,7 @@ struct wmk_conn {
 	uint32_t late_ms;       /* a constructor waited so long for its answer and went on: to be told */
 	uint32_t *announced;    /* by event number: its `life` + 1 as told, or 0 */
 	uint32_t n_announced;
+	size_t told;            /* bytes of `out` when events had been told of last; 0: all has been sent since */
 	struct wmk_out out;
 	struct wmk_in in;
 };
@@ -39,13 +40,15 @@ struct wmk_conn {
 int wmk_conn_open(struct wmk_conn *conn, const char *path, unsigned place);
 /* `keep`: channels stay in force, as orphans that a later connection may take over. Lock held. */
 void wmk_conn_close(struct wmk_conn *conn, bool keep);
-/* Tell what has come and gone since the last time. 0 or -errno. Lock held. */
+/* Tell what has come and gone since the last time, unless it has not taken what it was told before. 0 or -errno. Lock held. */
 int wmk_conn_announce(struct wmk_conn *conn);
 /* Name the events that turned out not to be traceable; tell that a constructor did not wait to the end. 0 or -errno. Lock held. */
 int wmk_conn_complain(struct wmk_conn *conn);
 /* Deal with what has arrived. 0, or -errno: close it. Lock held. */
 int wmk_conn_input(struct wmk_conn *conn);
-/* Send what is queued. 1 all, 0 more to come, -errno. */
+/* Is it to be listened to? Not while answers pile up that it does not read. */
+bool wmk_conn_hears(const struct wmk_conn *conn);
+/* Send what is queued, and tell what could not be told because of that. 1 all, 0 more to come, -errno. Lock held. */
 int wmk_conn_flush(struct wmk_conn *conn);
 /* Answer a SYNC, now that everything is in force. */
 int wmk_conn_synced(struct wmk_conn *conn);

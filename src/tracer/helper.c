@@ -223,7 +223,7 @@ static bool try_places(int64_t now)
 static void place_input(struct wmk_place *place, bool ready, uint32_t late, int64_t now)
 {
 	struct wmk_conn *conn = &place->conn;
-	int err = ready ? wmk_conn_input(conn) : 0;
+	int err = ready && wmk_conn_hears(conn) ? wmk_conn_input(conn) : 0;
 
 	if (late)
 		conn->late_ms = late;
@@ -248,7 +248,7 @@ static bool place_output(struct wmk_place *place, bool reclaimed, short *events,
 		wmk_place_lost(place, now);
 		return false;
 	}
-	*events = (short)(POLLIN | (sent == 0 ? POLLOUT : 0));
+	*events = (short)((wmk_conn_hears(conn) ? POLLIN : 0) | (sent == 0 ? POLLOUT : 0));
 	return true;
 }
 

@@ -152,6 +152,36 @@ static int do_jump(void)
 	return 0;
 }
 
+/* ── events that come and go ─────────────────────────────────────────────────────────────────────────── */
+
+/* An event that takes 3 kB to tell, made and withdrawn in turn at each byte of input. */
+static int do_announce(void)
+{
+	static char names[32][101];
+	struct waymark_field fields[32] = { { 0 } };
+	struct waymark_schema schema = { .size = sizeof(schema), .provider = "host", .name = "announced", .fields = fields, .n_fields = 32 };
+	struct waymark_event *event = NULL;
+	char byte;
+
+	for (int i = 0; i < 32; i++) {
+		memset(names[i], 'a' + i % 26, 100);
+		names[i][0] = (char)('A' + i % 26);
+		names[i][1] = (char)('a' + i / 26);
+		fields[i] = (struct waymark_field){ .type = WAYMARK_T_U64, .name = names[i], .flags = WAYMARK_F_NAMED };
+	}
+	while (read(0, &byte, 1) == 1) {
+		if (event) {
+			waymark_event_unregister(event);
+			event = NULL;
+		} else if ((event = waymark_event_register(&schema)) == NULL) {
+			return 3;
+		}
+		if (write(0, "", 1) != 1)
+			return 4;
+	}
+	return 0;
+}
+
 /* ── the beginning ───────────────────────────────────────────────────────────────────────────────────── */
 
 /* Before the library, whose first call is in a constructor. */
@@ -204,7 +234,7 @@ int main(int argc, char **argv)
 {
 	static const struct { const char *name; int (*run)(void); } kinds[] = {
 		{ "environment", do_environment }, { "trap", do_trap },
-		{ "jump", do_jump },
+		{ "jump", do_jump }, { "announce", do_announce },
 	};
 
 	in_main = 1;

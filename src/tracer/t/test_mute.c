@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* test_mute.c - a controller that takes programs' messages late, or never: what waits for it in them has a bound. */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <waymark/detail/abi.h>
+
+#include "schema/schema.h"
+#include "tracer/t/run.h"
+#include "wire/wire.h"
+
+#define MOST (600u << 10)       /* what a socket holds, and one time all that there is to tell */
+
+struct rig {
+	struct sockaddr_un addr;
+	int listener, sock, input;
+	pid_t pid;
+	struct wmk_in in;
+};
+
+/* A program that is connected and does not wait for an answer. */
+static void rig_start(struct rig *rig, const char *const *argv)
+{
+	struct timeval patience = { .tv_sec = 30 };
+
+	memset(rig, 0, sizeof(*rig));
+	rig->addr.sun_family = AF_UNIX;
+	snprintf(rig->addr.sun_path, sizeof(rig->addr.sun_path), "%s/" WMK_APP_SOCKET, run_make_dir());
+	rig->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(rig->listener, (struct sockaddr *)&rig->addr, sizeof(rig->addr)), 0);
+	assert_int_equal(listen(rig->listener, 4), 0);
+	setsockopt(rig->listener, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setenv("WAYMARK_REGISTER_TIMEOUT", "0", 1);
+	rig->pid = run_start_with_input(argv, &rig->input);
+	unsetenv("WAYMARK_REGISTER_TIMEOUT");
+	rig->sock = accept(rig->listener, NULL, NULL);
+	assert_true(rig->sock >= 0);
+}
+
+static void rig_end(struct rig *rig)
+{
+	close(rig->input);
+	assert_int_equal(run_wait(rig->pid), 0);
+	close(rig->sock);
+	close(rig->listener);
+	wmk_in_free(&rig->in);
+	unlink(rig->addr.sun_path);
+	run_remove_dir();
+}
+
+/* The helper has dealt with all that there was since `before`, and sleeps. */
+static long wait_asleep(const struct rig *rig, long before)
+{
+	for (int i = 0; i < 30000; i++) {
+		long now = run_switches(rig->pid, run_helper_of(rig->pid));
+
+		if (now > before)
+			return now;
+		run_pause_ms(1);
+	}
+	fail_msg("the helper has not slept again");
+	return -1;
+}
+
+/* Is it so, and stays so while the helper sleeps? */
+static bool is_settled(const struct rig *rig, bool (*is)(const struct rig *))
+{
+	if (!is(rig))
+		return false;
+	int tid = run_helper_of(rig->pid);
+	long before = run_switches(rig->pid, tid);
+
+	return is(rig) && run_helper_of(rig->pid) == tid && run_switches(rig->pid, tid) == before && is(rig);
+}
+
+static bool has_nothing_to_read(const struct rig *rig)
+{
+	char byte;
+
+	return recv(rig->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+/* Is the event of prog_host there, by this message? 1, 0, -1: it says nothing of it. */
+static int told_of(const struct wmk_frame *frame, const void *body, uint32_t *number)
+{
+	struct wmk_event_class *class;
+	const void *encoded;
+	uint32_t which = 0;
+	size_t len;
+
+	if (frame->type == WMK_MSG_EVENT_GONE) {
+		assert_int_equal(wmk_u32_decode(body, frame->length, &which), 0);
+		return which == *number ? 0 : -1;
+	}
+	if (frame->type != WMK_MSG_EVENT)
+		return -1;
+	assert_int_equal(wmk_event_msg_decode(body, frame->length, &which, &encoded, &len), 0);
+	assert_int_equal(wmk_event_decode(encoded, len, &class), 0);
+	bool is = !strcmp(class->provider, "host");
+
+	wmk_event_class_free(class);
+	if (is)
+		*number = which;
+	return is ? 1 : -1;
+}
+
+/* ── announcements ───────────────────────────────────────────────────────────────────────────────────────── */
+
+/* An event comes and goes a thousand times, told of each time to who does not listen: it hears of the last state, and of few before. */
+static void events_come_and_go(void **state)
+{
+	enum { TURNS = 1001 };
+	struct wmk_frame frame;
+	const void *body;
+	struct rig rig;
+	size_t bytes = 0;
+	uint32_t number = UINT32_MAX;
+	int is = -1, fd, got;
+	char byte;
+
+	(void)state;
+	rig_start(&rig, (const char *[]){ "prog_host", "announce", NULL });
+	long slept = wait_asleep(&rig, 0);
+
+	for (int i = 0; i < TURNS; i++) {
+		assert_int_equal(send(rig.input, "", 1, MSG_NOSIGNAL), 1);
+		assert_int_equal(read(rig.input, &byte, 1), 1);
+		slept = wait_asleep(&rig, slept);
+	}
+	while (!is_settled(&rig, has_nothing_to_read)) {
+		got = wmk_in_receive(&rig.in, rig.sock);
+		assert_true(got == 1 || got == -EAGAIN);
+		while ((got = wmk_in_frame(&rig.in, &frame, &body, &fd)) == 1) {
+			int told = told_of(&frame, body, &number);
+
+			is = told >= 0 ? told : is;
+			bytes += sizeof(frame) + frame.length;
+		}
+		assert_int_equal(got, 0);
+	}
+	assert_int_equal(is, 1);
+	assert_true(bytes < MOST);
+	rig_end(&rig);
+}
+
+/* ── answers ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+#define AT_ONCE 100u            /* frames in one piece: all or none are taken */
+static size_t n_sent;
+
+/* One more piece, of messages that are answered by an error each. */
+static bool takes_no_more(const struct rig *rig)
+{
+	static struct wmk_frame unknown[AT_ONCE];
+
+	for (unsigned i = 0; i < AT_ONCE; i++)
+		unknown[i] = (struct wmk_frame){ .type = 4711, .version = WMK_WIRE_VERSION, .request = i };
+	ssize_t n = send(rig->sock, unknown, sizeof(unknown), MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (n < 0)
+		return errno == EAGAIN;
+	assert_int_equal(n, sizeof(unknown));
+	n_sent += AT_ONCE;
+	return false;
+}
+
+/* Whose answers are not read is not listened to; when they are read, all come. */
+static void answers_pile_up(void **state)
+{
+	const struct wmk_welcome welcome = { .abi = WAYMARK_ABI_VERSION };
+	struct wmk_out out = { 0 };
+	struct wmk_frame frame;
+	const void *body;
+	struct rig rig;
+	size_t answered = 0;
+	int fd, got;
+
+	(void)state;
+	rig_start(&rig, (const char *[]){ "prog_wait", "idle", NULL });
+	assert_int_equal(wmk_out_frame(&out, WMK_MSG_WELCOME, 0, &welcome, sizeof(welcome), -1), 0);
+	assert_int_equal(wmk_out_send(&out, rig.sock), 1);
+	wmk_out_free(&out);
+	n_sent = 0;
+	while (!is_settled(&rig, takes_no_more))
+		assert_true(n_sent * sizeof(frame) < 8u << 20);
+	while (answered < n_sent) {
+		struct pollfd sock = { .fd = rig.sock, .events = POLLIN };
+
+		assert_int_equal(poll(&sock, 1, 30000), 1);
+		assert_int_equal(wmk_in_receive(&rig.in, rig.sock), 1);
+		while ((got = wmk_in_frame(&rig.in, &frame, &body, &fd)) == 1)
+			answered += frame.type == WMK_MSG_ERROR;
+		assert_int_equal(got, 0);
+	}
+	assert_int_equal(answered, n_sent);
+	rig_end(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(events_come_and_go), cmocka_unit_test(answers_pile_up) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
