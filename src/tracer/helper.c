@@ -23,6 +23,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -104,8 +105,18 @@ bool wmk_helper_wanted(void)
 
 /* ── the thread ──────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Where there is no /dev (chroot): a file that is empty and stays so. */
+static int open_nothing(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 && (fd = memfd_create("waymark-null", MFD_CLOEXEC | MFD_ALLOW_SEALING)) >= 0)
+		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+	return fd;
+}
+
 /*
- * A table of descriptors that no other thread sees. 0 to 2 lead to /dev/null: a pipe of the program's must not stay open because
+ * A table of descriptors that no other thread sees. 0 to 2 lead to nothing: a pipe of the program's must not stay open because
  * this thread holds an end of it, and a library that writes to them must not meet our sockets.
  */
 static bool private_descriptors(void)
@@ -119,7 +130,7 @@ static bool private_descriptors(void)
 		for (int fd = 0; fd < (max > 0 && max < 65536 ? max : 65536); fd++)
 			close(fd);
 	}
-	return open("/dev/null", O_RDWR | O_CLOEXEC) == 0 && fcntl(0, F_DUPFD_CLOEXEC, 1) == 1 && fcntl(0, F_DUPFD_CLOEXEC, 2) == 2;
+	return open_nothing() == 0 && fcntl(0, F_DUPFD_CLOEXEC, 1) == 1 && fcntl(0, F_DUPFD_CLOEXEC, 2) == 2;
 }
 
 static void publish_done(void)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_host.c - the library in programs that have ways of their own: an environment that changes, a sandbox, a handler that jumps. */
+/* test_host.c - the library in programs that have ways of their own: an environment that changes, a sandbox, a handler that jumps, no devices. */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -75,9 +77,50 @@ static void jump(void **state)
 	run_remove_dir();
 }
 
+/* In a namespace of its own, where /dev is empty. */
+static int without_devices(const char *kind)
+{
+	if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount("none", "/dev", "tmpfs", 0, "mode=755") != 0 || access("/dev/null", F_OK) == 0)
+		return 77;
+	int status = run_program("prog_tasks", kind);
+
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* A chroot has no /dev/null: what the helper opens in its place is enough. */
+static void no_devices(void **state)
+{
+	struct controller_options options = { .prefix = "t:mark" };
+	struct controller *c = controller_start(run_make_dir(), &options);
+	struct run_records records = { 0 };
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(without_devices("simple"));
+	int status = run_wait(pid);
+
+	assert_true(controller_read(c, run_keep, &records, NULL, NULL) >= 0);
+	unsigned n = run_count_prefix(&records, "t:mark where=\"simple\"");
+
+	run_forget(&records);
+	controller_free(c);
+	run_remove_dir();
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		print_message("a mount namespace cannot be had here\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
+	assert_int_equal(n, 1);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(environment), cmocka_unit_test(trap), cmocka_unit_test(jump) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(environment), cmocka_unit_test(trap), cmocka_unit_test(jump),
+		cmocka_unit_test(no_devices),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
