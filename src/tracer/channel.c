@@ -218,14 +218,6 @@ void wmk_channels_forget_fds(bool close_them)
 	}
 }
 
-bool wmk_channels_any_private(void)
-{
-	for (const struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
-		if (channel->is_private)
-			return true;
-	return false;
-}
-
 bool wmk_channels_leave_private(void)
 {
 	struct wmk_channel *channel, *next;

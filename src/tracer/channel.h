@@ -33,7 +33,6 @@ void wmk_channels_confirmed(struct wmk_conn *conn);
 void wmk_orphans_remove(unsigned place, bool persistent);
 /* Descriptors of sets, which are in the helper's table: closed, if `close_them`; else they were in a table that is not there any more. */
 void wmk_channels_forget_fds(bool close_them);
-bool wmk_channels_any_private(void);
 /* In the child of a fork: what is its parent's alone is left. True: there was such a channel. */
 bool wmk_channels_leave_private(void);
 

@@ -9,7 +9,10 @@
 
 /* Is the thread-local storage that is marked the calling task's own? A system call: only for what is marked. */
 bool wmk_storage_is_own(void);
-/* Before a process is copied: takes the lock, and notes whose storage the calling task runs on. wmk_fork_end(): after it, in the parent. */
+/*
+ * Before a process is copied: takes the lock, blocks signals, and notes whose storage the calling task runs on; in a signal
+ * handler that came while the thread had the lock already, only notes that. wmk_fork_end(): after it, in the parent.
+ */
 void wmk_fork_begin(void);
 void wmk_fork_end(void);
 /* In a child with a copy of the memory. Releases the lock that its parent held. */

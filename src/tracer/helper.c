@@ -490,6 +490,8 @@ bool wmk_helper_halt(bool keep)
 	const struct timespec moment = { .tv_nsec = 50000 };
 	pid_t tid;
 
+	if (wmk_lock_is_mine())
+		return false;
 	wmk_lock();
 	if (!helper.running) {
 		wmk_unlock();

@@ -145,7 +145,8 @@ void WMK_EXPORT waymark_module_unregister(struct waymark_module *m)
 {
 	struct waymark_module **at;
 
-	if (wmk_tracer.disabled)
+	/* (a signal handler may end the program, wherever it came) */
+	if (wmk_tracer.disabled || wmk_lock_is_mine())
 		return;
 	wmk_lock();
 	for (at = &wmk_tracer.modules; *at && *at != m; at = &(*at)->next)

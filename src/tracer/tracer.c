@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/faults.h"
@@ -20,19 +21,43 @@
 /* Beside what the loader has written to already: no page more is touched in a program that nobody traces. */
 #define WMK_FIRST_PAGE __attribute__((section(".data")))
 
+#define LOCK_PAUSE_NS 20000
+
 WMK_FIRST_PAGE struct wmk_tracer wmk_tracer = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static WMK_FIRST_PAGE pthread_once_t once = PTHREAD_ONCE_INIT;
 static WMK_FIRST_PAGE _Atomic(bool) clock_loaded;
 
+void wmk_pause(long ns)
+{
+	const struct timespec moment = { .tv_nsec = ns };
+
+	syscall(SYS_nanosleep, &moment, NULL);
+}
+
+/*
+ * The thread says that it is about to have the lock before it has it: a signal handler may come at any point. (Signals stay
+ * open: who waits in here for the heap must answer a garbage collector that stops all threads by a signal, the heap's too.)
+ */
 void wmk_lock(void)
 {
+	wmk_thread.locking = 1;
+	atomic_signal_fence(memory_order_seq_cst);
 	pthread_mutex_lock(&wmk_tracer.lock);
 }
 
 void wmk_unlock(void)
 {
 	pthread_mutex_unlock(&wmk_tracer.lock);
+	atomic_signal_fence(memory_order_seq_cst);
+	wmk_thread.locking = 0;
 }
+
+/* Under the lock, which is held from before a fork to after it. (But for forks in handlers that came while it was the thread's.) */
+static WMK_FIRST_PAGE struct {
+	bool is_own;            /* who forks runs on storage of its own */
+	uint64_t signals;       /* its mask */
+	bool in_nested_child;   /* this is what came of one of those */
+} forking;
 
 /* Raw: what is open stays open, and the C library's own two stay as they are. */
 uint64_t wmk_signals_block(void)
@@ -49,29 +74,57 @@ void wmk_signals_restore(uint64_t before)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 }
 
-/* Under the lock, which is held from before the fork to after it. */
-static bool forker_is_own;
-static bool signals_blocked;
-static uint64_t signals_before;
+bool wmk_lock_is_mine(void)
+{
+	/* Another task may run on storage that is marked: it waits for the lock like all others. */
+	return wmk_thread.locking && (wmk_thread.mark == 0 || forking.in_nested_child);
+}
 
 void wmk_fork_begin(void)
 {
-	wmk_lock();
-	forker_is_own = wmk_thread.mark == 0 || wmk_storage_is_own();
-	/* a handler in the child must not record before the child has left what is its parent's alone */
-	signals_blocked = wmk_channels_any_private();
-	if (signals_blocked)
-		signals_before = wmk_signals_block();
+	/* goes without the lock, and its child without tracing */
+	if (wmk_lock_is_mine()) {
+		wmk_thread.nested++;
+		return;
+	}
+	/* A handler in the child must not record before that has left what is its parent's alone. (While the lock is waited for, it may.) */
+	uint64_t before = wmk_signals_block();
+
+	while (pthread_mutex_trylock(&wmk_tracer.lock) != 0) {
+		wmk_signals_restore(before);
+		wmk_pause(LOCK_PAUSE_NS);
+		before = wmk_signals_block();
+	}
+	wmk_thread.locking = 1;
+	forking.signals = before;
+	forking.is_own = wmk_thread.mark == 0 || wmk_storage_is_own();
 }
 
 void wmk_fork_end(void)
 {
-	uint64_t before = signals_before;
-	bool restore = signals_blocked;
+	uint64_t before = forking.signals;
 
+	if (wmk_thread.nested) {
+		wmk_thread.nested--;
+		return;
+	}
 	wmk_unlock();
-	if (restore)
-		wmk_signals_restore(before);
+	wmk_signals_restore(before);
+}
+
+/* Whatever it was in the middle of, the child is itself. */
+static void child_self(bool own)
+{
+	/*
+	 * A task on another's storage has no restartable sequences, and neither has its copy: what looks like an area of its own is never
+	 * written by the kernel again. It records nothing, ever, and that is counted.
+	 */
+	if (!own)
+		wmk_thread.vforked = 1;
+	wmk_context_after_fork();
+	wmk_ring_grace_after_fork();
+	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
+		waymark_ring_set_identity(channel->set, 0, 0);
 }
 
 /* What a child is to its controllers. */
@@ -84,20 +137,15 @@ struct child {
 /* `prepared`: by the C library, as fork() does. Without that its heap may be locked for ever, by a thread that is not here. */
 static struct child child_common(bool prepared)
 {
-	struct wmk_channel *channel;
-	struct child child;
+	struct child child = { 0 };
 
-	/*
-	 * A task on another's storage has no restartable sequences, and neither has its copy: what looks like an area of its own is never
-	 * written by the kernel again. It records nothing, ever, and that is counted.
-	 */
-	if (!forker_is_own)
-		wmk_thread.vforked = 1;
-
-	wmk_context_after_fork();
-	wmk_ring_grace_after_fork();
-	for (channel = wmk_tracer.channels; channel; channel = channel->next)
-		waymark_ring_set_identity(channel->set, 0, 0);
+	child_self(!wmk_thread.nested && forking.is_own);
+	if (wmk_thread.nested) {
+		/* the tables are as they were in the middle of something */
+		wmk_tracer.disabled = true;
+		forking.in_nested_child = true;
+		return child;
+	}
 	wmk_statedump_after_fork();
 	child.registers = wmk_helper_after_fork(prepared, &child.somebody);
 	child.waits = wmk_channels_leave_private();

@@ -54,6 +54,8 @@ struct wmk_thread {
 	uint8_t stamp_busy;       /* `stamp` is being made */
 	uint16_t stamp_key;       /* which list of contexts `stamp` holds; 0: none */
 	char procname[16];
+	uint8_t locking;          /* it has the tracer's lock, or is about to ... */
+	uint8_t nested;           /* ... and forks in so many handlers that came meanwhile */
 	uint64_t stamp[WMK_STAMP_WORDS];
 };
 extern __thread struct wmk_thread wmk_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -219,9 +221,13 @@ extern struct wmk_tracer wmk_tracer __attribute__((visibility("hidden")));
 
 void wmk_lock(void);
 void wmk_unlock(void);
+/* Is this a signal handler that came while its thread had the lock, or was about to have it? It must not ask for it. */
+bool wmk_lock_is_mine(void);
 /* Block the calling thread's signals but for those of base/faults.h; returns the mask as it was, for wmk_signals_restore(). */
 uint64_t wmk_signals_block(void);
 void wmk_signals_restore(uint64_t before);
+/* A sleep in which no thread is cancelled: what it waits for is to be finished. */
+void wmk_pause(long ns);
 /* First use of the library, by whatever way: environment, fork handlers. Idempotent, cheap. Lock not held. */
 void wmk_tracer_init(void);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -23,6 +24,18 @@
 #define SYS_futex_waitv 449
 #endif
 #define DEADLOCK_S 40    /* nothing here takes longer than that, but what never ends */
+
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+/* It cannot look for leaks in what was copied in the middle of something. */
+const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+#endif
 
 static int in_main;
 static atomic_int trapped, trapped_elsewhere;   /* system calls that were answered here; of other threads than the first */
@@ -59,6 +72,72 @@ static int wait_ok(pid_t pid)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
 
+/* ── handlers that fork ──────────────────────────────────────────────────────────────────────────────── */
+
+static atomic_int armed_fork, armed_call, failed;
+
+static void fork_in_handler(const char *here, const char *child)
+{
+	mark(here);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		mark(child);
+		exit(3);
+	}
+	failed += wait_ok(pid) != 3;
+}
+
+static void on_user(int number)
+{
+	(void)number;
+	fork_in_handler("handler", "handler_child");
+}
+
+static void signal_self(void)
+{
+	syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGUSR1);
+}
+
+/* Registered before the library does it: comes while the library's own handler holds its lock. */
+static void on_fork(void)
+{
+	if (atomic_exchange(&armed_fork, 0))
+		signal_self();
+}
+
+/* A system call of the library's, in the middle of what its lock protects. */
+static void on_call(void)
+{
+	if (syscall(SYS_gettid) != getpid() || !atomic_exchange(&armed_call, 0))
+		return;
+	signal_self();
+	fork_in_handler("fault", "lost");
+}
+
+static int do_handlers(void)
+{
+	static int calls;
+
+	mark("before");
+	armed_fork = 1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		mark("child");
+		exit(0);
+	}
+	int rc = wait_ok(pid);
+
+	armed_call = 1;
+	if (waymark_connect("t:other", probe, &calls) != 0)
+		return 4;
+	other();
+	waymark_disconnect("t:other", probe, &calls);
+	mark("after");
+	return rc ? rc : failed || armed_fork || armed_call || calls != 1 ? 5 : 0;
+}
+
 /* ── a sandbox ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /* "No such system call." */
@@ -70,6 +149,7 @@ static void on_trap(int number, siginfo_t *info, void *context)
 	(void)info;
 	trapped++;
 	trapped_elsewhere += syscall(SYS_gettid) != getpid();
+	on_call();
 #if defined(__x86_64__)
 	at->uc_mcontext.gregs[REG_RAX] = -ENOSYS;
 #else
@@ -190,6 +270,11 @@ static void before_all(int argc, char **argv, char **environment)
 	(void)environment;
 	if (argc > 1 && !strcmp(argv[1], "trap"))
 		trap_calls();
+	if (argc > 1 && !strcmp(argv[1], "handlers")) {
+		signal(SIGUSR1, on_user);
+		pthread_atfork(on_fork, NULL, NULL);
+		trap_calls();
+	}
 }
 
 __attribute__((section(".preinit_array"), used)) static void (*const at_once)(int, char **, char **) = before_all;
@@ -234,7 +319,7 @@ int main(int argc, char **argv)
 {
 	static const struct { const char *name; int (*run)(void); } kinds[] = {
 		{ "environment", do_environment }, { "trap", do_trap },
-		{ "jump", do_jump }, { "announce", do_announce },
+		{ "jump", do_jump }, { "announce", do_announce }, { "handlers", do_handlers },
 	};
 
 	in_main = 1;

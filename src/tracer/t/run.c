@@ -2,6 +2,7 @@
 /* run.c - see run.h. */
 #include <dirent.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,8 @@ int run_wait(pid_t pid)
 			return -1;
 		run_pause_ms(1);
 	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 	return -1;
 }
 

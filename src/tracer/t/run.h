@@ -19,7 +19,7 @@ int run_helper_of(pid_t pid);
 /* How often the thread has gone to sleep; -1: there is none. */
 long run_switches(pid_t pid, int tid);
 void run_pause_ms(long ms);
-/* Wait, at most 60 s: the status as of waitpid(), or -1. */
+/* Wait, at most 60 s: the status as of waitpid(), or -1; who has not ended by then is killed. */
 int run_wait(pid_t pid);
 /* Both. */
 int run_program(const char *name, const char *argument);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_host.c - the library in programs that have ways of their own: an environment that changes, a sandbox, a handler that jumps, no devices. */
+/* test_host.c - the library in programs that have ways of their own: an environment that changes, a sandbox, handlers that jump or fork, no devices. */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,6 +39,26 @@ static void trap(void **state)
 	assert_int_equal(where(&o, "before"), 1);
 	assert_int_equal(where(&o, "child"), 1);
 	assert_int_equal(where(&o, "after"), 1);
+	run_forget(&o.records);
+}
+
+/*
+ * A signal that comes while the library holds its lock for a fork is handled when that is over. Where it holds it for something
+ * else, handlers come at once, and fork without the library: their children live, and what they record is lost, counted.
+ */
+static void handlers(void **state)
+{
+	struct outcome o = outcome_of("prog_host", "handlers", (struct controller_options){ 0 });
+
+	(void)state;
+	assert_int_equal(where(&o, "before"), 1);
+	assert_int_equal(where(&o, "child"), 1);
+	assert_int_equal(where(&o, "handler"), 2);
+	assert_int_equal(where(&o, "handler_child"), 1);
+	assert_int_equal(where(&o, "fault"), 1);
+	assert_int_equal(where(&o, "after"), 1);
+	assert_int_equal(o.records.n, 7);
+	assert_int_equal(o.lost, 2);
 	run_forget(&o.records);
 }
 
@@ -119,7 +139,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(environment), cmocka_unit_test(trap), cmocka_unit_test(jump),
-		cmocka_unit_test(no_devices),
+		cmocka_unit_test(no_devices), cmocka_unit_test(handlers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
