@@ -204,6 +204,18 @@ static void take_environment(void)
 		memccpy(wmk_tracer.rundir, dir, '\0', sizeof(wmk_tracer.rundir) - 1);
 }
 
+/*
+ * An allocator prepares for forks when it is first used. It must come before us: who registers first is locked last, and free
+ * first. Else who forks holds the heap and waits for our lock, which the helper holds when it asks for memory; and in the child
+ * we come to a heap that is locked.
+ */
+static void wake_allocator(void)
+{
+	void *volatile first = malloc(1);
+
+	free(first);
+}
+
 static void init(void)
 {
 	wmk_tracer.secure = getauxval(AT_SECURE) != 0;
@@ -211,6 +223,7 @@ static void init(void)
 	if (wmk_tracer.disabled)
 		return;
 	take_environment();
+	wake_allocator();
 	pthread_atfork(wmk_fork_begin, wmk_fork_end, fork_child);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_host.c - the library in programs that have ways of their own: an environment that changes, a sandbox, handlers that jump or fork, no devices. */
+/*
+ * test_host.c - the library in programs that have ways of their own: an environment that changes, a sandbox, handlers that jump or fork, an allocator,
+ * no devices.
+ */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,6 +62,18 @@ static void handlers(void **state)
 	assert_int_equal(where(&o, "after"), 1);
 	assert_int_equal(o.records.n, 7);
 	assert_int_equal(o.lost, 2);
+	run_forget(&o.records);
+}
+
+/* What the library does around a fork it does while the program's allocator is not locked. */
+static void heap(void **state)
+{
+	struct outcome o = outcome_of("prog_heap", NULL, (struct controller_options){ 0 });
+
+	(void)state;
+	assert_int_equal(where(&o, "before"), 1);
+	assert_int_equal(where(&o, "child"), 1);
+	assert_int_equal(where(&o, "after"), 1);
 	run_forget(&o.records);
 }
 
@@ -139,7 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(environment), cmocka_unit_test(trap), cmocka_unit_test(jump),
-		cmocka_unit_test(no_devices), cmocka_unit_test(handlers),
+		cmocka_unit_test(no_devices), cmocka_unit_test(handlers), cmocka_unit_test(heap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
