@@ -322,6 +322,7 @@ static bool describe(struct listing *l, const struct mapping *m, struct wmk_obje
 
 	memset(object, 0, sizeof(*object));
 	object->base = m->start;
+	object->inode = m->inode;
 	if (is_file && inode == m->inode) {
 		found = take_headers(&l->image, object);
 		if (found)
@@ -371,6 +372,12 @@ long wmk_objects_list(struct wmk_object **objects)
 	free(text);
 	free(l);
 	return n;
+}
+
+bool wmk_objects_same(const struct wmk_object *a, const struct wmk_object *b)
+{
+	return a->base == b->base && a->memsz == b->memsz && a->inode == b->inode && a->build_id_len == b->build_id_len &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_len) && !strcmp(a->path, b->path);
 }
 
 void wmk_objects_free(struct wmk_object *objects, long n)

@@ -13,6 +13,7 @@
 struct wmk_object {
 	uint64_t base;          /* where it begins */
 	uint64_t memsz;         /* to the end of its last segment */
+	uint64_t inode;         /* of its file, as it is mapped */
 	char *path;
 	bool is_pic;            /* a shared library, or a position-independent executable */
 	uint8_t build_id_len;
@@ -21,6 +22,8 @@ struct wmk_object {
 	uint32_t debug_crc;
 };
 
+/* Are the two the same, by all that they tell? A file may have been replaced, and loaded anew where the old one was. */
+bool wmk_objects_same(const struct wmk_object *a, const struct wmk_object *b);
 /* *objects is malloc'd, as are the paths. Returns how many, or -errno. */
 long wmk_objects_list(struct wmk_object **objects);
 void wmk_objects_free(struct wmk_object *objects, long n);

@@ -102,7 +102,7 @@ static void record_object(const struct wmk_object *o, int info, int id, int link
 static bool has(const struct wmk_object *objects, long n, const struct wmk_object *wanted)
 {
 	for (long i = 0; i < n; i++)
-		if (objects[i].base == wanted->base && !strcmp(objects[i].path, wanted->path))
+		if (wmk_objects_same(&objects[i], wanted))
 			return true;
 	return false;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* prog_host.c - programs with ways of their own, which the library must not get into. What comes out is in test_host.c. */
+#include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -262,6 +264,38 @@ static int do_announce(void)
 	return 0;
 }
 
+/* ── one library in the place of another ─────────────────────────────────────────────────────────────── */
+
+static char **arguments;
+
+/* Where it is loaded. The helper looks what there is when an event comes. */
+static unsigned long load_and_tell(void **library)
+{
+	const struct waymark_schema schema = { .size = sizeof(schema), .provider = "host", .name = "look" };
+	struct link_map *map = NULL;
+
+	*library = dlopen(arguments[2], RTLD_NOW | RTLD_LOCAL);
+	if (!*library || dlinfo(*library, RTLD_DI_LINKMAP, &map) != 0 || !waymark_event_register(&schema))
+		_exit(3);
+	return (unsigned long)map->l_addr;
+}
+
+/* Between the helper's two looks, the file behind the name is another one. */
+static int do_swap(void)
+{
+	void *library;
+	unsigned long before = load_and_tell(&library);
+
+	until_input();
+	dlclose(library);
+	if (rename(arguments[3], arguments[2]) != 0)
+		return 4;
+	if (load_and_tell(&library) != before)
+		return 77;      /* the loader has found another place */
+	until_input();
+	return 0;
+}
+
 /* ── the beginning ───────────────────────────────────────────────────────────────────────────────────── */
 
 /* Before the library, whose first call is in a constructor. */
@@ -320,9 +354,11 @@ int main(int argc, char **argv)
 	static const struct { const char *name; int (*run)(void); } kinds[] = {
 		{ "environment", do_environment }, { "trap", do_trap },
 		{ "jump", do_jump }, { "announce", do_announce }, { "handlers", do_handlers },
+		{ "swap", do_swap },
 	};
 
 	in_main = 1;
+	arguments = argv;
 	alarm(DEADLOCK_S);
 	for (size_t i = 0; argc > 1 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(argv[1], kinds[i].name))
