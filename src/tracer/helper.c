@@ -44,6 +44,7 @@
 #define RECLAIM_MS 5
 #define RECLAIM_MAX_MS 2000      /* less than a session daemon waits for an answer */
 #define NAP_MS 20
+#define HALT_TRIES 100000       /* of 50 us and more */
 
 /* Under the tracer's lock, but for the atomic ones. */
 static struct {
@@ -493,21 +494,22 @@ bool wmk_helper_halt(bool keep)
 	if (wmk_lock_is_mine())
 		return false;
 	wmk_lock();
-	if (!helper.running) {
+	for (int i = 0; (tid = helper.tid) == 0 && helper.running && i < HALT_TRIES; i++) {
+		wmk_unlock();
+		nanosleep(&moment, NULL);
+		wmk_lock();
+	}
+	/* (in a task with storage of its own that is another process in this memory, it is that of the process whose memory it is) */
+	if (!helper.running || syscall(SYS_tgkill, getpid(), tid, 0) != 0) {
 		wmk_unlock();
 		return false;
 	}
 	helper.halt = true;
 	helper.keep = keep;
 	wmk_helper_wake();
-	while ((tid = helper.tid) == 0 && helper.running) {
-		wmk_unlock();
-		nanosleep(&moment, NULL);
-		wmk_lock();
-	}
 	wmk_unlock();
 	/* The kernel counts the thread until it is gone altogether; unshare(CLONE_NEWUSER) asks the kernel. */
-	for (int i = 0; tid && i < 100000 && syscall(SYS_tgkill, getpid(), tid, 0) == 0; i++)
+	for (int i = 0; i < HALT_TRIES && syscall(SYS_tgkill, getpid(), tid, 0) == 0; i++)
 		nanosleep(&moment, NULL);
 	return true;
 }

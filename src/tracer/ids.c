@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tracer/fork.h"
 #include "tracer/helper.h"
 #include "tracer/tracer.h"
 
@@ -50,8 +51,8 @@ static void changed(const struct ids *before)
 	struct ids now = ids_now();
 	int saved = errno;
 
-	/* a vfork child changes itself only: the memory, and so the helper, is its parent's */
-	if (wmk_thread.vforked == 0 && ids_differ(before, &now) && wmk_helper_halt(false))
+	/* a child of vfork or clone changes itself only: the memory, and so the helper, is its parent's */
+	if (wmk_task_is_own() && ids_differ(before, &now) && wmk_helper_halt(false))
 		wmk_helper_resume();
 	errno = saved;
 }

@@ -13,6 +13,7 @@
 #include <threads.h>
 #include <unistd.h>
 
+#include "tracer/fork.h"
 #include "tracer/helper.h"
 #include "tracer/tracer.h"
 
@@ -27,7 +28,7 @@ static void *next_function(const char *name)
 
 static void leave(void)
 {
-	if (wmk_thread.vforked || syscall(SYS_gettid) != getpid())
+	if (!wmk_task_is_own() || syscall(SYS_gettid) != getpid())
 		return;
 	wmk_helper_leave();
 }

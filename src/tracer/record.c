@@ -314,7 +314,7 @@ again:
 static __attribute__((noinline)) void slow(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 {
 	int saved = errno;
-	bool own = wmk_likely(wmk_thread.mark == 0) || wmk_storage_is_own();
+	bool own = wmk_task_is_own();
 	const struct wmk_event *event = desc->event;
 
 	if (own && event && wmk_unlikely(__atomic_load_n(&event->n_probes, __ATOMIC_RELAXED)))

@@ -97,7 +97,7 @@ void wmk_fork_begin(void)
 	}
 	wmk_thread.locking = 1;
 	forking.signals = before;
-	forking.is_own = wmk_thread.mark == 0 || wmk_storage_is_own();
+	forking.is_own = wmk_task_is_own();
 }
 
 void wmk_fork_end(void)

@@ -309,6 +309,30 @@ static int do_leave(void)
 	pthread_exit(NULL);
 }
 
+static int in_clone_that_changes(void *arg)
+{
+	(void)arg;
+	return setresuid(12345, 12345, 12345) == 0 ? 5 : 77;
+}
+
+/* Another process in this memory becomes another user: that is nothing to this one's helper. */
+static int do_clone_setuid(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	int helper = helper_tid();
+
+	mark("before");
+	int rc = wait_ok(clone(in_clone_that_changes, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL));
+
+	if (rc != 5)
+		return rc;
+	/* (one that has been told to end takes a moment) */
+	for (int i = 0; i < 200 && helper_tid() == helper; i++)
+		usleep(1000);
+	mark("after");
+	return helper && helper_tid() == helper ? 0 : 2;
+}
+
 static int do_simple(void)
 {
 	mark("simple");
@@ -322,6 +346,7 @@ int main(int argc, char **argv)
 		{ "descriptors", do_descriptors }, { "unshare", do_unshare }, { "setuid", do_setuid }, { "stop", do_stop },
 		{ "exec", do_exec }, { "text", do_text }, { "simple", do_simple }, { "setns", do_setns },
 		{ "clone_fork", do_clone_fork }, { "leave", do_leave },
+		{ "clone_setuid", do_clone_setuid },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(kinds) / sizeof(kinds[0]); i++)

@@ -117,6 +117,17 @@ static void other_user(void **state)
 	run_forget(&o.records);
 }
 
+static void other_user_in_this_memory(void **state)
+{
+	struct outcome o = run_kind("clone_setuid");
+
+	(void)state;
+	assert_int_equal(where(&o, "before"), 1);
+	assert_int_equal(where(&o, "after"), 1);
+	assert_int_equal(o.apps, 1);
+	run_forget(&o.records);
+}
+
 static void first_thread_leaves(void **state)
 {
 	struct outcome o = run_kind("leave");
@@ -200,7 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forks), cmocka_unit_test(vforks), cmocka_unit_test(clones), cmocka_unit_test(clones_with_memory_of_their_own),
 		cmocka_unit_test(copies_of_clones), cmocka_unit_test(descriptors), cmocka_unit_test(user_namespace), cmocka_unit_test(other_pid_namespace),
-		cmocka_unit_test(other_user),
+		cmocka_unit_test(other_user), cmocka_unit_test(other_user_in_this_memory),
 		cmocka_unit_test(first_thread_leaves), cmocka_unit_test(helper_stopped), cmocka_unit_test(executes), cmocka_unit_test(text_is_not_writable),
 		cmocka_unit_test(silent_controller),
 	};
