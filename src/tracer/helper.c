@@ -44,7 +44,8 @@
 #define RECLAIM_MS 5
 #define RECLAIM_MAX_MS 2000      /* less than a session daemon waits for an answer */
 #define NAP_MS 20
-#define HALT_TRIES 100000       /* of 50 us and more */
+#define HALT_TRIES 100000
+#define HALT_PAUSE_NS 50000
 
 /* Under the tracer's lock, but for the atomic ones. */
 static struct {
@@ -488,7 +489,6 @@ int wmk_helper_start(bool somebody)
 
 bool wmk_helper_halt(bool keep)
 {
-	const struct timespec moment = { .tv_nsec = 50000 };
 	pid_t tid;
 
 	if (wmk_lock_is_mine())
@@ -496,7 +496,7 @@ bool wmk_helper_halt(bool keep)
 	wmk_lock();
 	for (int i = 0; (tid = helper.tid) == 0 && helper.running && i < HALT_TRIES; i++) {
 		wmk_unlock();
-		nanosleep(&moment, NULL);
+		wmk_pause(HALT_PAUSE_NS);
 		wmk_lock();
 	}
 	/* (in a task with storage of its own that is another process in this memory, it is that of the process whose memory it is) */
@@ -510,7 +510,7 @@ bool wmk_helper_halt(bool keep)
 	wmk_unlock();
 	/* The kernel counts the thread until it is gone altogether; unshare(CLONE_NEWUSER) asks the kernel. */
 	for (int i = 0; i < HALT_TRIES && syscall(SYS_tgkill, getpid(), tid, 0) == 0; i++)
-		nanosleep(&moment, NULL);
+		wmk_pause(HALT_PAUSE_NS);
 	return true;
 }
 

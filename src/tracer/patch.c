@@ -5,12 +5,15 @@
  * The text is written through /proc/self/mem, which needs no change of protection; where that is refused, through mprotect(), and the
  * page is executable and not writable again before this returns. All sites of a batch, then one membarrier. Under the tracer's lock, which
  * is held across fork, so that a child's text agrees with its tables.
+ *
+ * Raw system calls: the C library's are places where a thread may be cancelled, and one that is would keep the lock for ever.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tracer/tracer.h"
@@ -116,9 +119,9 @@ static const char *write_text(struct writer *w, const struct waymark_site *site,
 		return NULL;
 	w->changed_text = true;
 	if (!w->tried)
-		w->mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+		w->mem = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDWR | O_CLOEXEC);
 	w->tried = true;
-	if (w->mem >= 0 && pwrite(w->mem, &word, INSTRUCTION, (off_t)(uintptr_t)code) == (ssize_t)INSTRUCTION)
+	if (w->mem >= 0 && syscall(SYS_pwrite64, w->mem, &word, (size_t)INSTRUCTION, (off_t)(uintptr_t)code) == (long)INSTRUCTION)
 		return NULL;
 	if (write_protected(code, &word, INSTRUCTION))
 		return NULL;
@@ -193,7 +196,7 @@ void wmk_patch_flush(void)
 		patch_guards(&w, event->name);
 	}
 	if (w.mem >= 0)
-		close(w.mem);
+		syscall(SYS_close, w.mem);
 	/* Where the kernel has no such command, other CPUs see the new instruction a little later: it is one store, whole or absent. */
 	if (w.changed_text)
 		wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "tracer/helper.h"
@@ -15,6 +14,7 @@
 
 #define LEAVE_NS 10000000000u           /* for those who are in the middle of something ... */
 #define LEAVE_STEP_NS 10000000u         /* ... of which one sleep counts so much at most: this process may have been stopped */
+#define LEAVE_PAUSE_NS 20000
 
 struct connection {
 	struct connection *next;
@@ -220,7 +220,6 @@ int WMK_EXPORT waymark_connect(const char *event, waymark_probe_fn fn, void *dat
 
 int WMK_EXPORT waymark_disconnect(const char *event, waymark_probe_fn fn, void *data)
 {
-	const struct timespec moment = { .tv_nsec = 20000 };
 	int err = -ENOENT;
 
 	if (!fn)
@@ -250,7 +249,7 @@ int WMK_EXPORT waymark_disconnect(const char *event, waymark_probe_fn fn, void *
 		uint64_t before = wmk_clock_monotonic(), took;
 
 		wmk_unlock();
-		nanosleep(&moment, NULL);
+		wmk_pause(LEAVE_PAUSE_NS);
 		wmk_lock();
 		over = wmk_reclaim();
 		took = wmk_clock_monotonic() - before;

@@ -140,6 +140,34 @@ static int do_handlers(void)
 	return rc ? rc : failed || armed_fork || armed_call || calls != 1 ? 5 : 0;
 }
 
+/* ── a thread that is cancelled ──────────────────────────────────────────────────────────────────────── */
+
+static int connected, cancelled_calls;
+
+/* It is to end at the first call where a thread may: that is not in the middle of the library's. */
+static void *connect_cancelled(void *arg)
+{
+	(void)arg;
+	pthread_cancel(pthread_self());
+	connected = waymark_connect("t:other", probe, &cancelled_calls) == 0;
+	pthread_testcancel();
+	return NULL;
+}
+
+static int do_cancel(void)
+{
+	pthread_t thread;
+	void *result = NULL;
+
+	if (pthread_create(&thread, NULL, connect_cancelled, NULL) != 0 || pthread_join(thread, &result) != 0 || result != PTHREAD_CANCELED)
+		_exit(3);
+	if (!connected)
+		_exit(4);       /* it has ended in there, and the lock is held for ever */
+	other();
+	mark("after");
+	return waymark_disconnect("t:other", probe, &cancelled_calls) == 0 && cancelled_calls == 1 ? 0 : 5;
+}
+
 /* ── a sandbox ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /* "No such system call." */
@@ -354,7 +382,7 @@ int main(int argc, char **argv)
 	static const struct { const char *name; int (*run)(void); } kinds[] = {
 		{ "environment", do_environment }, { "trap", do_trap },
 		{ "jump", do_jump }, { "announce", do_announce }, { "handlers", do_handlers },
-		{ "swap", do_swap },
+		{ "swap", do_swap }, { "cancel", do_cancel },
 	};
 
 	in_main = 1;

@@ -75,6 +75,15 @@ static void heap(void **state)
 	run_forget(&o.records);
 }
 
+static void cancel(void **state)
+{
+	struct outcome o = outcome_of("prog_host", "cancel", (struct controller_options){ 0 });
+
+	(void)state;
+	assert_int_equal(where(&o, "after"), 1);
+	run_forget(&o.records);
+}
+
 /* Who has left a record for ever keeps memory, and nobody waiting: not a controller, not the helper, not the program. */
 static void jump(void **state)
 {
@@ -244,6 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(environment), cmocka_unit_test(trap), cmocka_unit_test(jump),
 		cmocka_unit_test(no_devices), cmocka_unit_test(handlers), cmocka_unit_test(heap), cmocka_unit_test(swapped),
+		cmocka_unit_test(cancel),
 	};
 
 	/* Nothing here is about a machine that is slow. */
