@@ -235,7 +235,7 @@ static void private_rings(void **state)
 	options.persist = true;
 	assert_int_equal(forks_with(&options, "grandchild", &apps), 1);
 	options.first_only = true;
-	setenv("WAYMARK_REGISTER_TIMEOUT", "100", 1);
+	setenv("WAYMARK_REGISTER_TIMEOUT", "1000", 1);
 	assert_int_equal(forks_with(&options, "child", &apps), 0);
 	assert_int_equal(forks_with(&options, "grandchild", &apps), 0);
 	/* rings that are shared wait for nobody's answer */
