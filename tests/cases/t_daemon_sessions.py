@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of, rings_of, state  # noqa: E402
-from harness import WAYMARK, Trace, check, check_sequences, main  # noqa: E402
+from harness import WAYMARK, Gate, Trace, check, check_sequences, main  # noqa: E402
 
 
 def kill(pid):
@@ -220,20 +220,18 @@ def narrowed_to_an_executable(case):
 def a_follower_whose_ancestors_have_ended(case):
     """It follows under the next daemon too, which can see nobody from whom it descends."""
     with World(case) as w, contextlib.ExitStack() as at_last:
-        go = case.path('go')
-        os.mkfifo(go)
-        shell = w.run(['sh', '-c', 'read x <%s; %s forever & read x <%s' % (go, case.program('procs'), go)])
+        go = Gate(case.path('go'))
+        at_last.callback(go.close)
+        shell = w.run(['sh', '-c', 'read x <%s; %s forever & read x <%s' % (go.path, case.program('procs'), go.path)])
         w('create', 'follows')
         w('enable-event', '-s', 'follows', 'test:*', '--pid', shell.pid, '--follow')
         w('start', 'follows')
-        with open(go, 'w') as f:
-            f.write('\n')
+        go()
         w.wait(lambda: case.board.flag(0), 'the program to begin')
         program = case.board.flag(0)
         at_last.callback(kill, program)
         w.wait_apps([program])
-        with open(go, 'w') as f:
-            f.write('\n')
+        go()
         w.wait_end(shell)
         os.kill(w.sessiond(), signal.SIGKILL)
         w('list')

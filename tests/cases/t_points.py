@@ -12,7 +12,7 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import (FEATURES, PERCENT, SEED, Skip, check, check_sequences, limit, main, slurp, wait_for)  # noqa: E402
+from harness import (FEATURES, PERCENT, SEED, Gate, Skip, check, check_sequences, limit, main, slurp, wait_for)  # noqa: E402
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 CLAIM = {'GLIBC_TUNABLES': 'glibc.pthread.rseq=0'}
@@ -116,10 +116,10 @@ def killed_at_each_point(case):
 def stopped(case, places):
     """One writer stopped at each of the places; others write ten rings' worth of the same ring, and none is lost."""
     case.board.__init__(case.board.path)
-    for leftover in ('pids', 'done', 'failed', 'go'):
+    for leftover in ('pids', 'done', 'failed'):
         if os.path.exists(case.path(leftover)):
             os.unlink(case.path(leftover))
-    os.mkfifo(case.path('go'))
+    go = Gate(case.path('go'))
     ring, text, writers = 8 * (128 << 10), 2000, 4
     each = 10 * ring // text // writers + 1
     lines, turns = ['cd ' + case.directory], {'records': 30, 'edge': 24, 'cut': 6, 'lose': 6, 'probe': 30}
@@ -147,15 +147,16 @@ def stopped(case, places):
         for pid, name in victims.items():
             wait_for(lambda: state(pid) in ('T', 'Z', None), 'the program to be stopped at ' + name, 60)
             check(state(pid) == 'T', '%s was never reached (%s)', name, state(pid))
-        go(case)
+        go()
         wait_for(lambda: os.path.exists(case.path('done')), 'the others to record on', 60)
         for pid, name in victims.items():
             check(state(pid) == 'T', 'the program at %s went on by itself', name)
     finally:
         for pid in victims:
             os.kill(pid, signal.SIGCONT) if state(pid) == 'T' else None
-    go(case)
+    go()
     result = case.finish(child).ok()
+    go.close()
     check(not os.path.exists(case.path('failed')), 'ended badly: %s',
           slurp(case.path('failed')) if os.path.exists(case.path('failed')) else '')
     losers = sum(6 for p in places if p[1] == 'lose')
@@ -171,11 +172,6 @@ def state(pid):
         return slurp('/proc/%d/stat' % pid).rsplit(')', 1)[1].split()[0]
     except OSError:
         return None
-
-
-def go(case):
-    with open(case.path('go'), 'w') as f:
-        f.write('go\n')
 
 
 @limit(60)

@@ -175,6 +175,24 @@ def describe_group(leader):
     return 'alive: ' + ', '.join('%d %s' % p for p in session_of(leader))
 
 
+class Gate:
+    """
+    What a shell waits for with `read word <PATH`, as often as it likes. Held open here: a reader who comes early meets no end of what came before,
+    and opening it waits for nobody.
+    """
+
+    def __init__(self, path):
+        os.mkfifo(path)
+        self.path, self.fd = path, os.open(path, os.O_RDWR)
+
+    def __call__(self):
+        os.write(self.fd, b'go\n')
+
+    def close(self):
+        os.close(self.fd)
+        os.unlink(self.path)
+
+
 def wait_for(condition, words, timeout=WAIT_S):
     """Until condition() is true; fails in words after `timeout` seconds."""
     deadline = time.monotonic() + timeout
