@@ -108,7 +108,11 @@ def a_daemon_that_is_not_there_when_it_fills(case):
         path = w.session('small')['path']
         sessiond = w.sessiond()
         os.kill(sessiond, signal.SIGKILL)
-        for _ in range(40):
+        def nearly():
+            program('emit 1000')
+            return written(path) > (KB << 10) - 2 * 4096 * (os.cpu_count() or 1)
+        w.wait(nearly, 'the trace to fill')
+        for _ in range(4):               # and more than found room
             program('emit 1000')
         check(written(path) <= (KB << 10) + 200 * 8, '%d bytes are there', written(path))
         w.start_daemon()
