@@ -60,6 +60,9 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	stream->sequence++;
 	stream->shown = lost;
 	stream->cut_shown = packet->cut;
+	/* Also of one that only begins the stream, and whose records find no room yet: none behind it is earlier. */
+	if (stream->end_ts < packet->end_ts)
+		stream->end_ts = packet->end_ts;
 	stream->stuck = false;
 	stream->group->now.packets++;
 	return 0;

@@ -106,10 +106,11 @@ static void add_made(struct rig *rig, struct made *made, const char *name)
 	assert_int_equal(wmk_consumer_add_source(rig->consumer, &made->source, name, 0, 7, WMK_CTF_CPU_NONE), 0);
 }
 
-/* The lost counts in the packets of a stream, as many as are there. */
+/* The lost counts in the packets of a stream, as many as are there. None is earlier than the one before. */
 static unsigned lost_in(const struct rig *rig, const char *name, uint64_t lost[PACKETS])
 {
 	struct wmk_ctf_packet packet;
+	uint64_t time = 0;
 	unsigned n = 0;
 	size_t len;
 	char *bytes = testdir_slurp(rig_path(rig, name), &len);
@@ -117,6 +118,8 @@ static unsigned lost_in(const struct rig *rig, const char *name, uint64_t lost[P
 	for (size_t at = 0; at < len; at += wmk_ctf_packet_size(&packet)) {
 		assert_true(n < PACKETS);
 		assert_int_equal(wmk_ctf_packet_decode((const uint8_t *)bytes + at, rig->uuid, &packet), 0);
+		assert_true(packet.begin_ts >= time && packet.end_ts >= packet.begin_ts);
+		time = packet.end_ts;
 		lost[n++] = packet.lost;
 	}
 	free(bytes);
@@ -129,6 +132,7 @@ static struct {
 	struct wmk_sink sink, *inner;
 	const char *name;                /* of the stream that it refuses */
 	int err;                         /* 0: it does not */
+	bool takes_counts;               /* packets without records it takes all the same */
 	struct wmk_sink_stream *refused;
 	unsigned tries;                  /* to write it */
 } choosy;
@@ -147,7 +151,7 @@ static int choosy_write(struct wmk_sink_stream *stream, const struct wmk_ctf_pac
 {
 	if (stream == choosy.refused) {
 		choosy.tries++;
-		if (choosy.err < 0)
+		if (choosy.err < 0 && (packet->len || !choosy.takes_counts))
 			return wmk_error(choosy.err, "%s is refused", choosy.name);
 	}
 	return choosy.inner->ops->write(stream, head, packet);
@@ -270,6 +274,31 @@ static void test_refused(void **state)
 	check_refused(-EACCES, false);
 	check_refused(-ENOSPC, true);
 	check_refused(-EDQUOT, true);
+}
+
+/* A stream that has begun and has no room for its first records: what tells its counts is no earlier than its beginning. */
+static void test_begun_without_room(void **state)
+{
+	static const uint64_t expected[] = { 0, 3, 3 };
+	uint64_t lost[PACKETS];
+	struct made made;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &shape);
+	refuse(&rig, "made", -EDQUOT);
+	choosy.takes_counts = true;
+	add_made(&rig, &made, "made");
+	make_packet(&made, 3);
+	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), -EDQUOT);
+	made.lost = 3;
+	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), -EDQUOT);
+	choosy.err = 0;
+	assert_int_equal(rig_stop(&rig), 0);
+	assert_int_equal(rig.stats.records, 1);
+	assert_int_equal(lost_in(&rig, "made", lost), 3);
+	assert_memory_equal(lost, expected, sizeof(expected));
+	rig_close(&rig);
 }
 
 /* ── one whose file is none to go on with ────────────────────────────────────────────────────────────── */
@@ -501,7 +530,8 @@ static int stay_here(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lost_counts), cmocka_unit_test(test_refused), cmocka_unit_test(test_obstructed),
+		cmocka_unit_test(test_lost_counts), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_begun_without_room), cmocka_unit_test(test_obstructed),
 		cmocka_unit_test(test_cleared_lies), cmocka_unit_test(test_cleared_obstructed), cmocka_unit_test(test_resumed_to_clear),
 		cmocka_unit_test(test_only_file),
 	};
