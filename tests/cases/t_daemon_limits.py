@@ -110,7 +110,7 @@ def a_daemon_that_is_not_there_when_it_fills(case):
         os.kill(sessiond, signal.SIGKILL)
         def nearly():
             program('emit 1000')
-            return written(path) > (KB << 10) - 2 * 4096 * (os.cpu_count() or 1)
+            return written(path) > (KB << 10) - 2 * 4096 * (1 + (os.cpu_count() or 1))
         w.wait(nearly, 'the trace to fill')
         for _ in range(4):               # and more than found room
             program('emit 1000')

@@ -348,8 +348,8 @@ static void test_usage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact), cmocka_unit_test(test_rotation), cmocka_unit_test(test_rotation_of_one), cmocka_unit_test(test_any_order), cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_usage),
+		cmocka_unit_test(test_exact), cmocka_unit_test(test_rotation), cmocka_unit_test(test_rotation_of_one),
+		cmocka_unit_test(test_any_order), cmocka_unit_test(test_threads), cmocka_unit_test(test_usage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
