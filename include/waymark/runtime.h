@@ -123,7 +123,7 @@ int waymark_connect(const char *event, waymark_probe_fn fn, void *data);
 
 /*
  * Undo waymark_connect() with the same three arguments. When it returns, no thread runs fn with data, nor will: data
- * may be freed. It therefore waits for probes that are running and records that are being made, ten seconds at most.
+ * may be freed. It therefore waits for probes that are running and records that are being made, five seconds at most.
  * Returns 0, -ENOENT (not connected), -EINVAL, or
  *   -ETIMEDOUT  fn will not be called again, but somebody may still run it: data must be kept. So it is for ever once a
  *               signal handler, or a probe, has left a record by longjmp().

@@ -12,7 +12,7 @@
 #include "tracer/helper.h"
 #include "tracer/tracer.h"
 
-#define LEAVE_NS 10000000000u           /* for those who are in the middle of something ... */
+#define LEAVE_NS 5000000000u            /* for those who are in the middle of something ... */
 #define LEAVE_STEP_NS 10000000u         /* ... of which one sleep counts so much at most: this process may have been stopped */
 #define LEAVE_PAUSE_NS 20000
 
