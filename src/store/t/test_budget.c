@@ -19,7 +19,7 @@
 
 #define STREAMS 5u
 #define SUBS 2u
-#define STEPS 4000u
+#define STEPS 1500u
 
 static const uint8_t uuid[16] = "0123456789abcdef";
 static const char *const subs[SUBS] = { "ust/uid/1/64-bit", "ust/uid/2/64-bit" };
@@ -253,7 +253,7 @@ static void test_any_order(void **state)
 
 	(void)state;
 	print_message("seed %u\n", begin);
-	stage_open(&s, 400000);
+	stage_open(&s, 150000);
 	s.seed = begin;
 	for (unsigned n = 0; n < STEPS; n++) {
 		const unsigned i = any(&s, SUBS), j = any(&s, STREAMS);
