@@ -302,17 +302,17 @@ static int64_t places_sleep(int64_t now)
 /* Everything that needs the lock, once a turn. Returns how long to sleep, in ms; -1: until something comes; -2: end. */
 static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 {
+	uint32_t late = atomic_exchange_explicit(&helper.late, 0, memory_order_relaxed);
 	int64_t now = now_ms();
-	bool reclaimed, connected = false;
+	bool reclaimed;
 
 	wmk_lock();
-	for (unsigned i = 0; i < helper.n_places; i++)
-		connected |= helper.places[i].conn.sock >= 0;
-	if (connected || wmk_tracer.channels)
-		wmk_modules_scan();
-	/* kept for whoever is connected to later, where nobody is yet */
-	uint32_t late = connected ? atomic_exchange_explicit(&helper.late, 0, memory_order_relaxed) : 0;
+	bool talks = wmk_tracer.channels != NULL;
 
+	for (unsigned i = 0; i < helper.n_places; i++)
+		talks |= helper.places[i].conn.sock >= 0;
+	if (talks)
+		wmk_modules_scan();
 	for (unsigned i = 0; i < helper.n_places; i++) {
 		if (helper.places[i].conn.sock >= 0)
 			place_input(&helper.places[i], fds[i].revents != 0, late, now);
