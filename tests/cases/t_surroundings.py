@@ -169,7 +169,7 @@ def registration_comes_late(case):
     if 'testpoints' not in FEATURES:
         raise Skip('needs a build with -Dtestpoints=true')
     child = case.start([case.program('procs'), 'forever'],
-                       env={'WMK_TESTPOINT': 'record_heard=delay:0:200000', 'WAYMARK_REGISTER_TIMEOUT': '20'})
+                       env={'WMK_TESTPOINT': 'record_hears=delay:0:200000', 'WAYMARK_REGISTER_TIMEOUT': '20'})
     wait_for(lambda: case.board.begun() > 6000, 'the program to have run for a while')
     os.killpg(child.pid, signal.SIGINT)
     result = case.finish(child).ok(7)
