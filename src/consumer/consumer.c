@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cond.h"
 #include "base/error.h"
 #include "consumer/internal.h"
 
@@ -16,7 +17,6 @@
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **result)
 {
 	struct wmk_consumer *consumer;
-	pthread_condattr_t attr;
 
 	if (!options->sink || (options->max_us && options->max_us < options->min_us))
 		return wmk_error(-EINVAL, "a consumer needs a sink, and bounds of its timer in order");
@@ -32,11 +32,8 @@ int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_con
 	consumer->calls_end = &consumer->calls;
 	pthread_mutex_init(&consumer->streams_lock, NULL);
 	pthread_mutex_init(&consumer->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&consumer->changed, &attr);
-	pthread_cond_init(&consumer->pulse, &attr);
-	pthread_condattr_destroy(&attr);
+	wmk_cond_init(&consumer->changed);
+	wmk_cond_init(&consumer->pulse);
 	*result = consumer;
 	return 0;
 }

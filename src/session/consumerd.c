@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cond.h"
 #include "base/error.h"
 #include "session/consumerd_inside.h"
 
@@ -49,17 +50,13 @@ void wmk_link_request_free(struct wmk_link_request *request)
 static struct wmk_link_request *request_new(uint16_t type, const struct wmk_object *is, const void *object, int fd)
 {
 	struct wmk_link_request *request = calloc(1, sizeof(*request));
-	pthread_condattr_t attr;
 	long len;
 
 	if (!request) {
 		wmk_error(-ENOMEM, "no memory for a request to the consumer");
 		return NULL;
 	}
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&request->answered, &attr);
-	pthread_condattr_destroy(&attr);
+	wmk_cond_init(&request->answered);
 	request->type = type;
 	request->fd = -1;
 	len = wmk_object_encode(is, object, &request->body);
@@ -161,20 +158,6 @@ void wmk_link_answered(struct wmk_consumer_link *link, struct wmk_link_request *
 		pthread_cond_signal(&request->answered);
 }
 
-static struct timespec deadline(int ms)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_sec += ms / 1000;
-	ts.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (ts.tv_nsec >= 1000000000) {
-		ts.tv_sec++;
-		ts.tv_nsec -= 1000000000;
-	}
-	return ts;
-}
-
 static int ended(const struct wmk_consumer_link *link)
 {
 	return wmk_error(-ECONNABORTED, "there is no consumer any more: %.120s", link->end_words);
@@ -201,7 +184,7 @@ static int wait_for(struct wmk_consumer_link *link, struct wmk_link_request *req
 static int ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object, uint64_t trace, uint64_t rings,
 	       int ms, struct wmk_link_request **result)
 {
-	const struct timespec end = deadline(ms);
+	const struct timespec end = wmk_deadline(ms);
 	struct wmk_link_request *request;
 	int err;
 
@@ -248,7 +231,7 @@ static bool is_late(const struct wmk_consumer_link *link)
 static int add(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object, uint64_t trace, uint64_t rings,
 	       int fd, int ms, int kept)
 {
-	const struct timespec end = deadline(is_late(link) ? 0 : ms);
+	const struct timespec end = wmk_deadline(is_late(link) ? 0 : ms);
 	struct wmk_link_request *request;
 	int err = kept;
 
@@ -455,7 +438,7 @@ pid_t wmk_consumer_link_pid(struct wmk_consumer_link *link)
 int wmk_consumer_link_shutdown(struct wmk_consumer_link *link, int ms)
 {
 	static const struct wmk_consumerd_nothing nothing;
-	const struct timespec end = deadline(ms);
+	const struct timespec end = wmk_deadline(ms);
 	int err = ask(link, WMK_CONSUMERD_SHUTDOWN, &wmk_consumerd_nothing_object, &nothing, 0, 0, ms, NULL), rc = 0;
 
 	if (err < 0)
@@ -490,15 +473,11 @@ static void link_free(struct wmk_consumer_link *link)
 static struct wmk_consumer_link *link_new(const struct wmk_consumer_link_options *options)
 {
 	struct wmk_consumer_link *link = calloc(1, sizeof(*link));
-	pthread_condattr_t attr;
 
 	if (!link)
 		return NULL;
 	pthread_mutex_init(&link->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&link->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	wmk_cond_init(&link->changed);
 	link->options = *options;
 	link->rundir = strdup(options->rundir);
 	link->program = strdup(options->program);
@@ -513,7 +492,7 @@ static struct wmk_consumer_link *link_new(const struct wmk_consumer_link_options
 
 int wmk_consumer_link_open(const struct wmk_consumer_link_options *options, int ms, struct wmk_consumer_link **result)
 {
-	const struct timespec end = deadline(ms);
+	const struct timespec end = wmk_deadline(ms);
 	struct wmk_consumer_link *link = link_new(options);
 	sigset_t all, before;
 	int rc, err = 0;

@@ -10,6 +10,7 @@
  */
 #include "session/disk.h"
 
+#include "base/cond.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define THREADS_MAX 64u
 #define STACK (256u << 10)
@@ -42,30 +42,6 @@ struct wmk_disks {
 	unsigned n_waiting, n_threads, n_idle;
 	bool ending, left;               /* left: whoever ends last frees it */
 };
-
-static void cond_init(pthread_cond_t *cond)
-{
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(cond, &attr);
-	pthread_condattr_destroy(&attr);
-}
-
-static struct timespec deadline(int ms)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_sec += ms / 1000;
-	ts.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (ts.tv_nsec >= 1000000000) {
-		ts.tv_sec++;
-		ts.tv_nsec -= 1000000000;
-	}
-	return ts;
-}
 
 /* ── disks ───────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -95,7 +71,7 @@ static struct wmk_disk *disk_new(struct wmk_disks *disks, const char *path)
 	}
 	disk->disks = disks;
 	disk->last = &disk->first;
-	cond_init(&disk->answered);
+	wmk_cond_init(&disk->answered);
 	disk->next = disks->all;
 	disks->all = disk;
 	return disk;
@@ -281,7 +257,7 @@ static bool is_queued(const struct wmk_disk *disk, const struct wmk_disk_work *w
 /* Locked. 0: it is done. -errno: it never will be; -EINPROGRESS: it is at work, and left to itself. */
 static int work_wait(struct wmk_disk *disk, struct wmk_disk_work *work, int ms)
 {
-	const struct timespec end = deadline(ms);
+	const struct timespec end = wmk_deadline(ms);
 	int rc = 0;
 
 	*disk->last = work;
@@ -337,15 +313,15 @@ int wmk_disks_open(const struct wmk_disks_options *options, struct wmk_disks **o
 	disks->options = *options;
 	disks->waiting_end = &disks->waiting;
 	pthread_mutex_init(&disks->lock, NULL);
-	cond_init(&disks->some);
-	cond_init(&disks->ended);
+	wmk_cond_init(&disks->some);
+	wmk_cond_init(&disks->ended);
 	*out = disks;
 	return 0;
 }
 
 void wmk_disks_close(struct wmk_disks *disks, int ms)
 {
-	const struct timespec end = deadline(ms);
+	const struct timespec end = wmk_deadline(ms);
 	int rc = 0;
 
 	if (!disks)

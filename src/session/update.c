@@ -12,6 +12,7 @@
 #include "session/internal.h"
 
 #include "base/clock.h"
+#include "base/cond.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -208,13 +209,9 @@ int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session,
 {
 	struct update u = { .lock = PTHREAD_MUTEX_INITIALIZER, .session = session, .unanswered = unanswered, .arena = arena };
 	uint64_t end = wmk_clock_monotonic() + (uint64_t)timeout_ms * 1000000;
-	pthread_condattr_t attr;
 	unsigned n, ms = LOOK_FIRST_MS;
 
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&u.changed, &attr);
-	pthread_condattr_destroy(&attr);
+	wmk_cond_init(&u.changed);
 	struct shard_round *rounds = rounds_post(tracing, &u, &n);
 
 	pthread_mutex_lock(&u.lock);
