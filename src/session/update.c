@@ -184,15 +184,9 @@ static struct shard_round *rounds_post(struct wmk_tracing *tracing, struct updat
 /* Under the update's lock, which is given up meanwhile. False: nothing changed for a moment. */
 static bool wait_a_moment(struct update *u, unsigned ms)
 {
-	struct timespec ts;
+	const struct timespec end = wmk_deadline((int)ms);
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_nsec += (long)ms * 1000000;
-	if (ts.tv_nsec >= 1000000000) {
-		ts.tv_sec++;
-		ts.tv_nsec -= 1000000000;
-	}
-	return pthread_cond_timedwait(&u->changed, &u->lock, &ts) == 0;
+	return pthread_cond_timedwait(&u->changed, &u->lock, &end) == 0;
 }
 
 static void look_at_all(struct update *u, struct shard_round *rounds, unsigned n)
