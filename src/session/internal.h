@@ -123,6 +123,12 @@ struct rings *wmk_rings_for(struct wmk_session_channel *channel, struct app *app
 struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid);
 /* The class's id in these rings, declared if need be. NO_ID: it cannot be. Locked. */
 uint32_t wmk_rings_id(struct rings *rings, struct class *class);
+static inline bool wmk_rings_has_id(const struct rings *rings, const struct class *class)
+{
+	return class->kin < rings->n_ids && rings->ids[class->kin] != NO_ID;
+}
+/* Ids for all of these that have none, in one piece of metadata: all of them or none, and -errno with a cause chain. */
+int wmk_rings_declare(struct rings *rings, struct class *const *classes, uint32_t n);
 /* As an earlier daemon gave it. */
 int wmk_rings_id_restore(struct rings *rings, const struct class *class, uint32_t id);
 /* Pieces of making them, for those that are there already. */

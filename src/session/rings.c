@@ -191,13 +191,6 @@ static int declare_stream(const struct rings *rings)
 	return err;
 }
 
-static int declare_event(struct rings *rings, uint32_t id, const struct wmk_event_class *event)
-{
-	struct wmk_ctf_text text = { 0 };
-
-	return append(rings->trace, rings->session, &text, wmk_ctf_event_text(&text, rings->stream_id, id, event));
-}
-
 /* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *ring)
@@ -429,27 +422,58 @@ int wmk_rings_id_restore(struct rings *rings, const struct class *class, uint32_
 	return 0;
 }
 
-uint32_t wmk_rings_id(struct rings *rings, struct class *class)
+/* Ids for those that have none, whose declarations are appended to `text`; *next: the one behind the last. */
+static int ids_give(struct rings *rings, struct class *const *classes, uint32_t n, struct wmk_ctf_text *text, uint32_t *next)
 {
 	const struct wmk_tracing_options *o = &rings->session->tracing->options;
-	char what[600];
+	int err = 0;
 
-	if (class->kin < rings->n_ids && rings->ids[class->kin] != NO_ID)
-		return rings->ids[class->kin];
-	int err = ids_room(rings, class->kin);
+	for (uint32_t i = 0; i < n && err == 0; i++) {
+		const struct class *class = classes[i];
 
-	/* on disk before any program hears of it */
-	if (err == 0 && o->on_id)
-		err = o->on_id(o->data, rings->session, rings->id, rings->next_id, class->event);
-	if (err == 0)
-		err = declare_event(rings, rings->next_id, class->event);
-	if (err < 0) {
-		snprintf(what, sizeof(what), "%s is not recorded", class->full);
-		wmk_session_worry(rings->session, err, what);
-		return NO_ID;
+		err = ids_room(rings, class->kin);
+		if (err < 0 || wmk_rings_has_id(rings, class))
+			continue;
+		/* on disk before any program hears of it */
+		if (o->on_id)
+			err = o->on_id(o->data, rings->session, rings->id, *next, class->event);
+		if (err == 0)
+			err = wmk_ctf_event_text(text, rings->stream_id, *next, class->event);
+		if (err == 0)
+			rings->ids[class->kin] = (*next)++;
 	}
-	rings->ids[class->kin] = rings->next_id++;
-	if (!class->own)
-		atomic_fetch_add_explicit(&rings->session->tracing->classes_enabled, 1, memory_order_relaxed);
-	return rings->ids[class->kin];
+	return err;
+}
+
+int wmk_rings_declare(struct rings *rings, struct class *const *classes, uint32_t n)
+{
+	struct wmk_ctf_text text = { 0 };
+	uint32_t next = rings->next_id;
+	int err = ids_give(rings, classes, n, &text, &next);
+
+	if (next == rings->next_id)
+		wmk_ctf_text_free(&text);
+	else
+		err = append(rings->trace, rings->session, &text, err);
+	for (uint32_t i = 0; err < 0 && i < n; i++)
+		if (wmk_rings_has_id(rings, classes[i]) && rings->ids[classes[i]->kin] >= rings->next_id)
+			rings->ids[classes[i]->kin] = NO_ID;
+	if (err < 0)
+		return err;
+	if (!rings->channel->own)
+		atomic_fetch_add_explicit(&rings->session->tracing->classes_enabled, next - rings->next_id, memory_order_relaxed);
+	rings->next_id = next;
+	return 0;
+}
+
+uint32_t wmk_rings_id(struct rings *rings, struct class *class)
+{
+	char what[600];
+	int err = wmk_rings_has_id(rings, class) ? 0 : wmk_rings_declare(rings, &class, 1);
+
+	if (err == 0)
+		return rings->ids[class->kin];
+	snprintf(what, sizeof(what), "%s is not recorded", class->full);
+	wmk_session_worry(rings->session, err, what);
+	return NO_ID;
 }

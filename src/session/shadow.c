@@ -158,7 +158,7 @@ static int earlier_move(struct app *app, const struct wmk_enable_msg *to)
 		struct app_channel *ch = &app->channels[i];
 
 		if (i == to->channel || !is_earlier(ch, rings->channel) ||
-		    !(bit(ch, to->event) || (ch->returned && class->kin < ch->rings->n_ids && ch->rings->ids[class->kin] != NO_ID)))
+		    !(bit(ch, to->event) || (ch->returned && wmk_rings_has_id(ch->rings, class))))
 			continue;
 		const struct wmk_move_msg move = { to->channel, to->event, to->id, i };
 
@@ -294,6 +294,15 @@ static int number_get(struct app *app, struct wmk_session_channel *channel)
 	return number < 0 ? NO_RINGS : number;
 }
 
+static bool event_wanted(const struct app *app, const struct wmk_session *session, const bool *in, unsigned index, uint32_t n)
+{
+	struct wmk_session_channel *channel = session->channels[index];
+	const struct class *class = app->events[n].class;
+
+	return session->active && channel->is.enabled && in[index] && class && wmk_channel_wants(channel, class) &&
+	       !wanted_before(session, in, index, class);
+}
+
 /*
  * One event. *number is the channel's, or -1 as long as the application has not been told of it. Where it has no rings the next event would
  * fare no better, and those that it has in earlier layouts stay; what is not wanted any more ends all the same.
@@ -301,16 +310,42 @@ static int number_get(struct app *app, struct wmk_session_channel *channel)
 static int event_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, uint32_t n, int *number)
 {
 	struct wmk_session_channel *channel = session->channels[index];
-	bool on = session->active && channel->is.enabled && in[index];
-	struct class *class = app->events[n].class;
-	bool want = on && class && wmk_channel_wants(channel, class) && !wanted_before(session, in, index, class);
 	bool have = *number >= 0 && bit(&app->channels[*number], n);
 
-	if (!want)
+	if (!event_wanted(app, session, in, index, n))
 		return have || enabled_earlier(app, channel, n) ? event_end(app, channel, n) : 0;
 	if (*number == -1)
 		*number = number_get(app, channel);
 	return have || *number == NO_RINGS ? 0 : event_enable(app, (uint32_t)*number, n);
+}
+
+/*
+ * Those that are wanted and that nobody has been told of yet get their ids together: each piece of metadata is a wait for the disk, and a
+ * program with rings of its own has them all declared. Where that fails each is tried by itself, and it is told which.
+ */
+static void declare_ahead(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, bool fresh, int *number)
+{
+	const uint32_t n = fresh ? app->n_fresh : app->n_events;
+	struct class **missing = NULL;
+	uint32_t n_missing = 0;
+
+	for (uint32_t i = 0; i < n && *number != NO_RINGS; i++) {
+		const uint32_t event = fresh ? app->fresh[i] : i;
+		struct class *class = app->events[event].class;
+
+		if (!event_wanted(app, session, in, index, event))
+			continue;
+		if (*number == -1)
+			*number = number_get(app, session->channels[index]);
+		if (*number == NO_RINGS || wmk_rings_has_id(app->channels[*number].rings, class))
+			continue;
+		if (!missing && !(missing = malloc(n * sizeof(struct class *))))
+			return;
+		missing[n_missing++] = class;
+	}
+	if (n_missing > 1 && wmk_rings_declare(app->channels[*number].rings, missing, n_missing) < 0)
+		wmk_error_clear();
+	free(missing);
 }
 
 /* Who dumped its loaded objects before somebody asked for that again does so again. */
@@ -333,6 +368,7 @@ static int channel_apply(struct app *app, const struct wmk_session *session, con
 
 	if (number < 0 && !has_earlier(app, channel) && !(session->active && channel->is.enabled && in[index]))
 		return 0;
+	declare_ahead(app, session, in, index, fresh, &number);
 	for (uint32_t i = 0; fresh && i < app->n_fresh && err == 0; i++)
 		err = event_apply(app, session, in, index, app->fresh[i], &number);
 	for (uint32_t n = 0; !fresh && n < app->n_events && err == 0; n++)

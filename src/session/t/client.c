@@ -33,6 +33,7 @@ static int metadata(void *trace, const char *text, size_t len)
 {
 	struct place *place = trace;
 
+	place->pieces += memmem(text, len, "event {", 7) != NULL;
 	if (len < sizeof(place->metadata) - place->metadata_len) {
 		memcpy(place->metadata + place->metadata_len, text, len);
 		place->metadata_len += len;
@@ -94,7 +95,7 @@ static int on_id(void *data, struct wmk_session *session, uint64_t rings_id, uin
 
 	(void)session;
 	place->asked++;
-	if (place->refuse)
+	if (place->refuse && id >= place->refuse_from)
 		return place->refuse;
 	if (place->n_declared < DECLARED_MAX) {
 		place->declared[place->n_declared].channel = rings_id != place->rings_id[0];

@@ -44,7 +44,9 @@ struct place {
 		char name[64];
 		unsigned fields;
 	} declared[DECLARED_MAX];
-	int refuse;                      /* what is answered to a new id */
+	int refuse;                      /* what is answered to a new id ... */
+	uint32_t refuse_from;            /* ... from this one on */
+	unsigned pieces;                 /* of metadata that declare events */
 	unsigned asked;
 };
 

@@ -271,6 +271,40 @@ static void test_undeclared(void **state)
 	place_close(&p);
 }
 
+/* All events that a program brings are declared in one piece; where one of them cannot be, the others are all the same. */
+static void test_declared_together(void **state)
+{
+	struct place p;
+	struct client a, b;
+
+	(void)state;
+	place_prepare(&p);
+	place_open(&p);
+	client_register(&a, &p, "x", 5);
+	assert_int_equal(p.n_declared, 5);
+	assert_int_equal(p.pieces, 1);
+	p.refuse = -ENOSPC;
+	p.refuse_from = 7;
+	client_connect(&b, &p);
+	client_hello(&b, "y");
+	assert_int_equal(client_next(&b, &p), WMK_MSG_WELCOME);
+	for (uint32_t i = 0; i < 4; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "late%u", i);
+		client_event(&b, i, "p", name, 1);
+	}
+	client_u32(&b, WMK_MSG_EVENTS_END, 1);
+	assert_int_equal(client_next(&b, &p), WMK_MSG_CHANNEL);
+	assert_int_equal(client_next(&b, &p), WMK_MSG_ENABLE);
+	assert_int_equal(client_next(&b, &p), WMK_MSG_ENABLE);
+	expect_u32(&b, &p, WMK_MSG_DONE, 1);
+	assert_int_equal(p.pieces, 3);
+	client_close(&a);
+	client_close(&b);
+	place_close(&p);
+}
+
 static void test_switch(void **state)
 {
 	struct place p;
@@ -568,7 +602,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_glob),	cmocka_unit_test(test_dialogue),   cmocka_unit_test(test_patterns),
-		cmocka_unit_test(test_nearest), cmocka_unit_test(test_undeclared), cmocka_unit_test(test_switch),
+		cmocka_unit_test(test_nearest), cmocka_unit_test(test_undeclared), cmocka_unit_test(test_declared_together), cmocka_unit_test(test_switch),
 		cmocka_unit_test(test_death),	cmocka_unit_test(test_again), cmocka_unit_test(test_exec),
 		cmocka_unit_test(test_short_life), cmocka_unit_test(test_rundir),
 	};
