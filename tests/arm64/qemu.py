@@ -72,7 +72,7 @@ def main():
     ramfs = os.path.join(args.cache, "initramfs-%d.gz" % os.getpid())
     initramfs(ramfs, [init] + args.file, args.test)
     try:
-        answer = run(["qemu-system-aarch64", "-M", "virt", "-cpu", "max", "-smp", "2", "-m", "1024", "-nographic", "-no-reboot",
+        answer = run(["qemu-system-aarch64", "-M", "virt", "-cpu", "max", "-smp", "2", "-m", "1024", "-nographic", "-nic", "none", "-no-reboot",
                       "-kernel", image, "-initrd", ramfs, "-append", "console=ttyAMA0 panic=-1 quiet"],
                      stdin=subprocess.DEVNULL, timeout=args.timeout)
     except subprocess.TimeoutExpired as late:
