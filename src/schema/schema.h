@@ -25,6 +25,7 @@ enum wmk_type_kind {
 	WMK_TYPE_SEQUENCE,   /* a u32 count, then so many `elem` */
 	WMK_TYPE_BLOB,       /* a u32 length, then so many bytes, of media type `media` */
 	WMK_TYPE_STRUCT, WMK_TYPE_OPTIONAL,
+	WMK_TYPE_VARIANT,    /* one of `members`, by a value elsewhere; only in what is read */
 };
 
 enum wmk_byte_order { WMK_ORDER_NATIVE = 0, WMK_ORDER_LITTLE = 1, WMK_ORDER_BIG = 2 };
@@ -35,6 +36,31 @@ struct wmk_label {
 };
 
 struct wmk_field;
+
+/* Where a value stands that a type depends on (a length, a selector): only in what is read. */
+enum wmk_scope {
+	WMK_SCOPE_NEAR,      /* looked for from where the type stands, outwards: in TSDL a name without a scope */
+	WMK_SCOPE_PACKET_HEADER, WMK_SCOPE_PACKET_CONTEXT, WMK_SCOPE_EVENT_HEADER, WMK_SCOPE_COMMON_CONTEXT,
+	WMK_SCOPE_CONTEXT, WMK_SCOPE_PAYLOAD,
+	WMK_SCOPES
+};
+
+struct wmk_ref {
+	uint8_t scope;       /* enum wmk_scope */
+	uint8_t n;           /* names of the way there, the outermost first; NULL among them: out of the structure that was come to */
+	const char *const *names;
+	uint32_t line, column; /* in the metadata; 0: not known */
+};
+
+/* What a value means to whoever reads a stream. */
+enum wmk_role {
+	WMK_ROLE_NONE, WMK_ROLE_MAGIC, WMK_ROLE_UUID, WMK_ROLE_STREAM_CLASS, WMK_ROLE_STREAM, WMK_ROLE_PACKET_SIZE,
+	WMK_ROLE_CONTENT_SIZE, WMK_ROLE_BEGIN, WMK_ROLE_END, WMK_ROLE_LOST, WMK_ROLE_SEQUENCE, WMK_ROLE_CPU,
+	WMK_ROLE_EVENT_CLASS, WMK_ROLE_TIME,
+	WMK_ROLES
+};
+
+enum wmk_encoding { WMK_ENCODING_UTF8, WMK_ENCODING_UTF16LE, WMK_ENCODING_UTF16BE, WMK_ENCODING_UTF32LE, WMK_ENCODING_UTF32BE };
 
 struct wmk_type {
 	uint8_t kind;           /* enum wmk_type_kind */
@@ -48,6 +74,17 @@ struct wmk_type {
 	const struct wmk_label *labels;  /* ENUM, FLAGS */
 	const struct wmk_field *members; /* STRUCT */
 	const char *media;      /* BLOB, or NULL */
+
+	/* Below: how it lies in a stream that is read. 0 in what a program declares: bytes, packed, lengths before what they count. */
+	uint8_t role;           /* enum wmk_role */
+	uint8_t encoding;       /* STRING, and where is_text: enum wmk_encoding */
+	uint8_t is_variable;    /* INT, ENUM: LEB128, of no fixed width */
+	uint8_t is_reversed;    /* numbers: the first bit in the stream is the other end's than `order` says */
+	uint32_t align;         /* bits, a power of two; 0: 8 */
+	const char *clock;      /* INT: it is a value of the clock of this name; else NULL */
+	const struct wmk_ref *ref; /* SEQUENCE, BLOB (NULL: `count` bytes): its length; VARIANT, OPTIONAL: what selects */
+	uint32_t n_ranges;      /* VARIANT, OPTIONAL: which values of the selector select which member; 0: a label of that name; not 0 */
+	const struct wmk_label *ranges; /* name: the member's; NULL in an OPTIONAL */
 };
 
 struct wmk_field {

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bits.h - numbers out of a packet's bits. Internal to src/ctf; the caller has checked that the bits are there.
+ *
+ * Bit i of a little-endian number is the stream's bit at + i, where the first bit of a byte is its least significant; a big-endian number
+ * begins with its most significant bit, and so does each byte (CTF 1.8.3, section 4.1.5).
+ */
+#ifndef WMK_CTF_BITS_H
+#define WMK_CTF_BITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t wmk_bits_reverse(uint64_t value, unsigned width)
+{
+	uint64_t reversed = 0;
+
+	for (unsigned i = 0; i < width; i++, value >>= 1)
+		reversed = reversed << 1 | (value & 1);
+	return reversed;
+}
+
+static inline uint64_t wmk_bits_mask(unsigned width)
+{
+	return width >= 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
+}
+
+/* Bit by bit's worth: any place, any width of 1 to 64, touching only the bytes that hold it. */
+static inline uint64_t wmk_bits_slow(const uint8_t *bytes, uint64_t at, unsigned width, bool is_big)
+{
+	uint64_t value = 0;
+
+	for (unsigned done = 0; done < width;) {
+		const unsigned from = (unsigned)((at + done) % 8);
+		const unsigned n = width - done < 8 - from ? width - done : 8 - from;
+		const uint8_t byte = bytes[(at + done) / 8];
+
+		if (is_big)
+			value = value << n | ((uint64_t)(byte >> (8 - from - n)) & wmk_bits_mask(n));
+		else
+			value |= ((uint64_t)(byte >> from) & wmk_bits_mask(n)) << done;
+		done += n;
+	}
+	return value;
+}
+
+/* `end` (bits) is how far may be read: with room behind the number one load is enough. */
+static inline uint64_t wmk_bits_get(const uint8_t *bytes, uint64_t at, unsigned width, bool is_big, uint64_t end)
+{
+	const unsigned from = (unsigned)(at % 8);
+	uint64_t value;
+
+	if (__builtin_expect(from + width > 64 || at - from + 64 > end, 0))
+		return wmk_bits_slow(bytes, at, width, is_big);
+	memcpy(&value, bytes + at / 8, sizeof(value));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	value = __builtin_bswap64(value);
+#endif
+	if (is_big)
+		return __builtin_bswap64(value) << from >> (64 - width);
+	return value >> from & wmk_bits_mask(width);
+}
+
+static inline int64_t wmk_bits_sign(uint64_t value, unsigned width)
+{
+	return (int64_t)(value << (64 - width)) >> (64 - width);
+}
+
+static inline uint64_t wmk_bits_align(uint64_t at, uint32_t align)
+{
+	return (at + align - 1) & ~(uint64_t)(align - 1);
+}
+
+#endif

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build.c - what both parsers of metadata end in: streams and events in order, each event with its stream, each stream with its clock; and
+ * what is asked of a class then.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/build.h"
+#include "ctf/json.h"
+#include "ctf/tsdl.h"
+
+/* The class as the users have it, and what it consists of. */
+struct whole {
+	struct wmk_ctf_class class;
+	struct wmk_scratch scratch;
+};
+
+void *wmk_ctf_list_add(struct wmk_ctf_builder *to, struct wmk_ctf_list *list, size_t size, uint32_t max)
+{
+	if (list->n >= max) {
+		wmk_error(-E2BIG, "more than %" PRIu32 " of one kind in the metadata", max);
+		return NULL;
+	}
+	if (list->n == list->cap) {
+		uint32_t cap = list->cap ? 2 * list->cap : 4;
+		void *items = wmk_scratch_alloc(&to->scratch, cap * size);
+
+		if (!items)
+			return NULL;
+		if (list->n)
+			memcpy(items, list->items, list->n * size);
+		list->items = items;
+		list->cap = cap;
+	}
+	return memset((char *)list->items + list->n++ * size, 0, size);
+}
+
+void wmk_ctf_builder_free(struct wmk_ctf_builder *builder)
+{
+	wmk_scratch_free(&builder->scratch);
+}
+
+bool wmk_ctf_parse_uuid(const char *text, uint8_t uuid[16])
+{
+	unsigned n = 0, value = 0;
+
+	for (; *text && n < 32; text++) {
+		const char *digits = "0123456789abcdef", *at;
+
+		if (*text == '-')
+			continue;
+		at = strchr(digits, *text | 0x20);
+		if (!at)
+			return false;
+		value = value << 4 | (unsigned)(at - digits);
+		if (n++ % 2)
+			uuid[n / 2 - 1] = (uint8_t)value;
+	}
+	return n == 32 && !*text;
+}
+
+/* ── clocks ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* An error at a place of the metadata, where that is known. */
+static int __attribute__((format(printf, 4, 5))) wrong(const struct wmk_ctf_builder *from, uint32_t line, uint32_t column, const char *format, ...)
+{
+	char words[WMK_ERROR_LEN];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	if (!line)
+		return wmk_error(-EPROTO, "%s", words);
+	return wmk_error(-EPROTO, "%s:%" PRIu32 ":%" PRIu32 ": %s", wmk_ctf_short_name(from->name), line, column, words);
+}
+
+static const struct wmk_ctf_clock_class *clock_of(const struct wmk_ctf_class *class, const char *name)
+{
+	for (uint32_t i = 0; i < class->n_clocks; i++)
+		if (strcmp(class->clocks[i].name, name) == 0)
+			return &class->clocks[i];
+	return NULL;
+}
+
+/*
+ * The name of the clock that a value of `type` is of, looked for inside; NULL: none. Types may be nested deeper than may be (only the
+ * compiler says so), and one type may be used many times: hence the budget.
+ */
+static const char *clock_in(const struct wmk_type *type, unsigned depth, unsigned *budget)
+{
+	const char *found = type->clock;
+
+	if (found || depth > WMK_CTF_TYPE_DEPTH || !*budget)
+		return found;
+	--*budget;
+	for (uint32_t i = 0; type->members && i < type->count && !found; i++)
+		found = clock_in(&type->members[i].type, depth + 1, budget);
+	return found || !type->elem ? found : clock_in(type->elem, depth + 1, budget);
+}
+
+static bool has_member(const struct wmk_type *type, const char *name, unsigned depth)
+{
+	static const struct wmk_ctf_class tsdl = { .major = 1 };
+	bool has = false;
+
+	for (uint32_t i = 0; type->members && depth < 4 && i < type->count && !has; i++)
+		has = ((type->members[i].type.kind == WMK_TYPE_INT || type->members[i].type.kind == WMK_TYPE_ENUM) &&
+		       strcmp(wmk_ctf_shown_name(&tsdl, type->members[i].name), name) == 0) || has_member(&type->members[i].type, name, depth + 1);
+	return has;
+}
+
+/* Has it times at all? */
+static bool has_times(const struct wmk_ctf_stream_class *stream)
+{
+	return (stream->event_header && has_member(stream->event_header, "timestamp", 0)) ||
+	       (stream->packet_context && (has_member(stream->packet_context, "timestamp_begin", 0) || has_member(stream->packet_context, "timestamp_end", 0)));
+}
+
+/* The clock of a stream is that of its times; a trace with one clock only need not say which. */
+static int find_clock(const struct wmk_ctf_builder *from, const struct wmk_ctf_class *class, struct wmk_ctf_stream_class *stream)
+{
+	const struct wmk_type *roots[] = { stream->event_header, stream->packet_context };
+	const char *name = NULL;
+	unsigned budget = 10000;
+
+	if (stream->clock)
+		return 0;
+	for (unsigned i = 0; i < 2 && !name; i++)
+		if (roots[i])
+			name = clock_in(roots[i], 0, &budget);
+	if (!name) {
+		stream->clock = class->n_clocks == 1 && has_times(stream) ? class->clocks : NULL;
+		return 0;
+	}
+	stream->clock = clock_of(class, name);
+	if (!stream->clock)
+		return wrong(from, stream->line, stream->column, "the times of stream %" PRIu64 " are of a clock '%.60s' that is not declared", stream->id, name);
+	return 0;
+}
+
+/* ── order ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int by_stream_id(const void *left, const void *right)
+{
+	const struct wmk_ctf_stream_class *const *a = left, *const *b = right;
+
+	return (*a)->id < (*b)->id ? -1 : (*a)->id > (*b)->id;
+}
+
+static int by_event_id(const void *left, const void *right)
+{
+	const struct wmk_ctf_event_class *const *a = left, *const *b = right;
+
+	if ((*a)->stream != (*b)->stream)
+		return (*a)->stream->id < (*b)->stream->id ? -1 : 1;
+	return (*a)->id < (*b)->id ? -1 : (*a)->id > (*b)->id;
+}
+
+const struct wmk_ctf_stream_class *wmk_ctf_stream_class_of(const struct wmk_ctf_class *class, uint64_t id)
+{
+	const struct wmk_ctf_stream_class wanted = { .id = id }, *key = &wanted;
+	const struct wmk_ctf_stream_class *const *at =
+		class->n_streams ? bsearch(&key, class->streams, class->n_streams, sizeof(key), by_stream_id) : NULL;
+
+	return at ? *at : NULL;
+}
+
+const struct wmk_ctf_event_class *wmk_ctf_event_class_of(const struct wmk_ctf_stream_class *stream, uint64_t id)
+{
+	const struct wmk_ctf_event_class wanted = { .stream = stream, .id = id }, *key = &wanted;
+	const struct wmk_ctf_event_class *const *at =
+		stream->n_events ? bsearch(&key, stream->events, stream->n_events, sizeof(key), by_event_id) : NULL;
+
+	return at ? *at : NULL;
+}
+
+static uint32_t later(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static int check_maps(const struct wmk_ctf_builder *from, const struct wmk_ctf_class *class)
+{
+	const struct wmk_ctf_map *maps = from->maps.items;
+
+	for (uint32_t i = 0; i < from->maps.n; i++)
+		if ((!i || strcmp(maps[i].clock, maps[i - 1].clock) != 0) && !clock_of(class, maps[i].clock))
+			return wrong(from, maps[i].line, maps[i].column, "there is no clock '%.60s'", maps[i].clock);
+	return 0;
+}
+
+/* Several classes, and nothing in a packet or record says of which one it is. */
+static int check_ids(const struct wmk_ctf_builder *from, const struct wmk_ctf_class *class)
+{
+	if (class->major != 1)
+		return 0;
+	if (class->n_streams > 1 && !(class->packet_header && has_member(class->packet_header, "stream_id", 0)))
+		return wrong(from, class->streams[1]->line, class->streams[1]->column, "several streams, and the packet header has no stream_id");
+	for (uint32_t i = 0; i < class->n_streams; i++) {
+		const struct wmk_ctf_stream_class *stream = class->streams[i];
+
+		if (stream->n_events > 1 && !(stream->event_header && has_member(stream->event_header, "id", 0)))
+			return wrong(from, stream->events[1]->line, stream->events[1]->column, "several events, and their header has no id");
+	}
+	return 0;
+}
+
+static int order_streams(struct wmk_ctf_builder *from, struct wmk_ctf_class *class)
+{
+	struct wmk_ctf_stream_class **streams = from->streams.items;
+
+	/* Events without a stream class: TSDL has a stream that nothing is said of. */
+	if (!from->streams.n && from->events.n) {
+		streams = wmk_ctf_list_add(from, &from->streams, sizeof(*streams), 1);
+		if (streams)
+			*streams = wmk_scratch_alloc(&from->scratch, sizeof(**streams));
+		if (!streams || !*streams)
+			return -ENOMEM;
+	}
+	if (from->streams.n)
+		qsort(streams, from->streams.n, sizeof(*streams), by_stream_id);
+	class->streams = (const struct wmk_ctf_stream_class *const *)streams;
+	class->n_streams = from->streams.n;
+	for (uint32_t i = 0; i < from->streams.n; i++) {
+		if (i && streams[i]->id == streams[i - 1]->id)
+			return wrong(from, later(streams[i - 1]->line, streams[i]->line), streams[i]->column, "two stream classes have the id %" PRIu64, streams[i]->id);
+		int err = find_clock(from, class, streams[i]);
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int stream_of_event(const struct wmk_ctf_builder *from, const struct wmk_ctf_class *class, struct wmk_ctf_event_class *event, const struct wmk_ctf_stream_of *of)
+{
+	if (of->is_said)
+		event->stream = wmk_ctf_stream_class_of(class, of->id);
+	else
+		event->stream = class->n_streams == 1 ? class->streams[0] : wmk_ctf_stream_class_of(class, 0);
+	if (event->stream)
+		return 0;
+	return wrong(from, event->line, event->column, "event '%.60s' is of a stream class %" PRIu64 " that is not declared", event->name ? event->name : "",
+		     of->id);
+}
+
+static int order_events(struct wmk_ctf_builder *from, struct wmk_ctf_class *class)
+{
+	struct wmk_ctf_event_class **events = from->events.items;
+	const struct wmk_ctf_stream_of *of = from->stream_ids.items;
+	const uint32_t n = from->events.n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		int err = stream_of_event(from, class, events[i], &of[i]);
+
+		if (err < 0)
+			return err;
+	}
+	if (n)
+		qsort(events, n, sizeof(*events), by_event_id);
+	for (uint32_t i = 0; i < n; i++) {
+		/* the builder's own, which is not const yet */
+		struct wmk_ctf_stream_class *stream = (struct wmk_ctf_stream_class *)(uintptr_t)events[i]->stream;
+
+		if (i && events[i - 1]->stream == stream && events[i - 1]->id == events[i]->id)
+			return wrong(from, later(events[i - 1]->line, events[i]->line), events[i]->column, "two events of stream %" PRIu64 " have the id %" PRIu64
+				     ": '%.40s' and '%.40s'", stream->id, events[i]->id, events[i - 1]->name ? events[i - 1]->name : "",
+				     events[i]->name ? events[i]->name : "");
+		if (!stream->n_events++)
+			stream->events = (const struct wmk_ctf_event_class *const *)&events[i];
+	}
+	return 0;
+}
+
+int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class)
+{
+	struct wmk_ctf_class *made = &from->class;
+	struct whole *whole;
+	int err;
+
+	made->env = from->env.items;
+	made->n_env = from->env.n;
+	made->clocks = from->clocks.items;
+	made->n_clocks = from->clocks.n;
+	err = check_maps(from, made);
+	if (err >= 0)
+		err = order_streams(from, made);
+	if (err >= 0)
+		err = order_events(from, made);
+	if (err >= 0)
+		err = check_ids(from, made);
+	whole = err < 0 ? NULL : malloc(sizeof(*whole));
+	if (!whole) {
+		wmk_scratch_free(&from->scratch);
+		return err < 0 ? err : wmk_error(-ENOMEM, "no memory for the metadata");
+	}
+	whole->class = *made;
+	whole->scratch = from->scratch;
+	from->scratch = (struct wmk_scratch){ NULL };
+	*class = &whole->class;
+	return 0;
+}
+
+int wmk_ctf_metadata_parse(const char *text, size_t len, const char *name, bool partial, struct wmk_ctf_class **class)
+{
+	struct wmk_ctf_builder builder = { .name = name };
+	int err, built;
+
+	*class = NULL;
+	if (len > WMK_CTF_METADATA_MAX)
+		return wmk_error(-E2BIG, "metadata of %zu bytes, at most %u are read", len, WMK_CTF_METADATA_MAX);
+	if (len && text[0] == 0x1e)
+		err = wmk_ctf_json_parse(&builder, text, len, name, partial);
+	else
+		err = wmk_tsdl_parse(&builder, text, len, name, partial);
+	if (err >= 0) {
+		built = wmk_ctf_build(&builder, class);
+		return built < 0 ? wmk_error_add(built, "cannot read the metadata '%.100s'", name) : err;
+	}
+	wmk_ctf_builder_free(&builder);
+	return wmk_error_add(err, "cannot read the metadata '%.100s'", name);
+}
+
+void wmk_ctf_class_free(struct wmk_ctf_class *class)
+{
+	struct whole *whole = (struct whole *)class;
+
+	if (!whole)
+		return;
+	wmk_scratch_free(&whole->scratch);
+	free(whole);
+}
+
+/* An error has 160 bytes, a path may have more: its end tells more than its begin. */
+const char *wmk_ctf_short_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 60 ? name + len - 60 : name;
+}
+
+const char *wmk_ctf_shown_name(const struct wmk_ctf_class *class, const char *name)
+{
+	return class->major == 1 && name && name[0] == '_' ? name + 1 : name;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build.h - a trace's class while a parser makes it: pieces in the order in which the metadata has them, put in order at the end.
+ * Internal to src/ctf. Both parsers end in wmk_ctf_build().
+ */
+#ifndef WMK_CTF_BUILD_H
+#define WMK_CTF_BUILD_H
+
+#include "ctf/class.h"
+#include "schema/scratch.h"
+
+/* An array that grows; its memory is the scratch's. */
+struct wmk_ctf_list {
+	void *items;
+	uint32_t n, cap;
+};
+
+/* A type is a clock's value, here. */
+struct wmk_ctf_map {
+	const char *clock;
+	uint32_t line, column;
+};
+
+struct wmk_ctf_builder {
+	struct wmk_scratch scratch;    /* all that the class consists of */
+	struct wmk_ctf_class class;    /* its arrays are made by wmk_ctf_build() */
+	const char *name;              /* the metadata's, for errors */
+	bool has_order, has_trace;
+	struct wmk_ctf_list env;       /* struct wmk_ctf_env_entry */
+	struct wmk_ctf_list clocks;    /* struct wmk_ctf_clock_class */
+	struct wmk_ctf_list maps;      /* struct wmk_ctf_map: their clocks must be there in the end */
+	struct wmk_ctf_list streams;   /* struct wmk_ctf_stream_class * */
+	struct wmk_ctf_list events;    /* struct wmk_ctf_event_class *, `stream` not set; ... */
+	struct wmk_ctf_list stream_ids; /* ... struct wmk_ctf_stream_of: which it is of */
+};
+
+struct wmk_ctf_stream_of {
+	uint64_t id;
+	bool is_said;                  /* else: of the only stream class */
+};
+
+/* Room for one more, zeroed; NULL without memory or when there would be more than `max`. */
+void *wmk_ctf_list_add(struct wmk_ctf_builder *to, struct wmk_ctf_list *list, size_t size, uint32_t max);
+
+/*
+ * Order streams and events, give each event its stream and each stream its clock, and make the class out of it. What two have in common
+ * (a stream's id, an event's id in a stream) is an error. The builder is empty afterwards, whatever happens.
+ */
+int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class);
+/* A name for an error: its last 60 bytes. */
+const char *wmk_ctf_short_name(const char *name);
+/* Is `text` 32 hexadecimal digits, with '-' anywhere between? */
+bool wmk_ctf_parse_uuid(const char *text, uint8_t uuid[16]);
+void wmk_ctf_builder_free(struct wmk_ctf_builder *builder);
+
+#endif

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compile.c - types into operations (see decode.h), and references into registers.
+ *
+ * Structures are compiled in the order in which a stream has them; a length or selector may stand in any that came before. A name without
+ * a scope is looked for as section 7.3.2 of CTF 1.8.3 says: in the structures around, from the inside outwards, of what stands before;
+ * then in the structures before this one, the latest first. CTF 2 says the way.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/build.h"
+#include "ctf/compile.h"
+
+#define ALL_OPS_MAX (1u << 24)    /* of a whole trace */
+
+/* A program while it is made. */
+struct code {
+	struct wmk_ctf_op *ops;    /* the heap's; moved to the scratch when it is whole */
+	const char **names;        /* of the operations, as the metadata has them */
+	uint32_t n, cap;
+	uint32_t open[WMK_CTF_TYPE_DEPTH + 1]; /* what the next operation is in */
+	unsigned depth;
+};
+
+struct compiler {
+	struct wmk_scratch scratch;
+	const struct wmk_ctf_class *class;
+	struct code codes[WMK_SCOPES];         /* by scope; n 0 where there is none */
+	uint16_t registers[3];                 /* next of trace, stream, event */
+	uint32_t n_all;
+	const char *what;                      /* for errors: the structure that is compiled, ... */
+	const char *name;                      /* ... and the metadata */
+};
+
+struct whole {
+	struct wmk_ctf_decoder decoder;
+	struct wmk_scratch scratch;
+};
+
+/* ── operations ──────────────────────────────────────────────────────────────────────────────────────── */
+
+static int grow(struct compiler *c, struct code *code)
+{
+	uint32_t cap = code->cap ? 2 * code->cap : 16;
+	struct wmk_ctf_op *ops;
+	const char **names;
+
+	if (code->n >= WMK_CTF_OPS_MAX || ++c->n_all > ALL_OPS_MAX)
+		return wmk_error(-E2BIG, "%s has more than %u parts", c->what, WMK_CTF_OPS_MAX);
+	if (code->n < code->cap)
+		return 0;
+	ops = realloc(code->ops, cap * sizeof(*ops));
+	if (ops)
+		code->ops = ops;
+	names = realloc(code->names, cap * sizeof(*names));
+	if (names)
+		code->names = names;
+	if (!ops || !names)
+		return wmk_error(-ENOMEM, "no memory to decode %s", c->what);
+	code->cap = cap;
+	return 0;
+}
+
+static int add(struct compiler *c, struct code *code, uint8_t code_of, const struct wmk_type *type, const char *name, uint32_t *index)
+{
+	int err = grow(c, code);
+
+	if (err < 0)
+		return err;
+	*index = code->n;
+	code->names[code->n] = name;
+	code->ops[code->n] = (struct wmk_ctf_op){
+		.code = code_of, .type = type, .name = wmk_ctf_shown_name(c->class, name), .next = code->n + 1,
+		.align = type->align ? type->align : 8, .width = type->width, .is_signed = type->is_signed,
+		.is_big = type->order == WMK_ORDER_BIG || (type->order == WMK_ORDER_NATIVE && c->class->order == WMK_ORDER_BIG),
+		.is_reversed = type->is_reversed, .role = type->role,
+	};
+	code->n++;
+	return 0;
+}
+
+/* The structure at `begin` has all that is in it. */
+static int end(struct compiler *c, struct code *code, uint32_t begin)
+{
+	uint32_t index;
+	int err = add(c, code, WMK_CTF_END, code->ops[begin].type, NULL, &index);
+
+	if (err < 0)
+		return err;
+	code->ops[index].align = 1;
+	code->ops[index].role = WMK_ROLE_NONE;
+	code->ops[begin].next = code->n;
+	return 0;
+}
+
+/* ── references ──────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool same_name(const struct compiler *c, const char *a, const char *b, bool exactly)
+{
+	if (!a || !b)
+		return false;
+	return exactly ? strcmp(a, b) == 0 : strcmp(wmk_ctf_shown_name(c->class, a), wmk_ctf_shown_name(c->class, b)) == 0;
+}
+
+/* The member of the structure at `begin`, of what has been compiled. */
+static bool find_member(const struct compiler *c, const struct code *code, uint32_t begin, const char *name, uint32_t *found)
+{
+	for (int exactly = 1; exactly >= 0; exactly--) {
+		const uint32_t last = code->ops[begin].next > begin + 1 ? code->ops[begin].next : code->n;
+
+		/* What is open has no `next` yet: it is the last. */
+		for (uint32_t i = begin + 1; i && i < last; i = code->ops[i].next)
+			if (code->ops[i].code != WMK_CTF_END && same_name(c, code->names[i], name, exactly)) {
+				*found = i;
+				return true;
+			}
+	}
+	return false;
+}
+
+/* From the structure at `begin` along the names. */
+static bool find_path(const struct compiler *c, const struct code *code, uint32_t begin, const struct wmk_ref *ref, unsigned from, uint32_t *found)
+{
+	for (unsigned i = from; i < ref->n; i++) {
+		if (code->ops[begin].code != WMK_CTF_STRUCT || !find_member(c, code, begin, ref->names[i], found))
+			return false;
+		begin = *found;
+	}
+	return ref->n > from;
+}
+
+/* CTF 2: NULL among the names goes out of a structure, before all other names. */
+static bool find_relative(const struct compiler *c, const struct code *code, const struct wmk_ref *ref, uint32_t *found)
+{
+	unsigned depth = code->depth, from = 0;
+
+	for (; from < ref->n && !ref->names[from]; from++)
+		if (depth)
+			depth--;
+	while (depth && code->ops[code->open[depth - 1]].code != WMK_CTF_STRUCT)
+		depth--;
+	return depth && find_path(c, code, code->open[depth - 1], ref, from, found);
+}
+
+static bool find_near(const struct compiler *c, unsigned scope, const struct wmk_ref *ref, unsigned *in, uint32_t *found)
+{
+	const struct code *code = &c->codes[scope];
+
+	*in = scope;
+	if (c->class->major != 1)
+		return find_relative(c, code, ref, found);
+	for (unsigned i = code->depth; i-- > 0;)
+		if (find_path(c, code, code->open[i], ref, 0, found))
+			return true;
+	for (*in = scope; (*in)-- > WMK_SCOPE_PACKET_HEADER;)
+		if (c->codes[*in].n && find_path(c, &c->codes[*in], 0, ref, 0, found))
+			return true;
+	return false;
+}
+
+/* An error with what `ref` stands for, and its place. */
+static int __attribute__((format(printf, 3, 4))) wrong(const struct compiler *c, const struct wmk_ref *ref, const char *format, ...)
+{
+	char words[WMK_ERROR_LEN];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	if (!ref->line)
+		return wmk_error(-EPROTO, "%s: %s", c->what, words);
+	return wmk_error(-EPROTO, "%s:%" PRIu32 ":%" PRIu32 ": %s: %s", wmk_ctf_short_name(c->name), ref->line, ref->column, c->what, words);
+}
+
+static const char *ref_text(const struct wmk_ref *ref, char *text, size_t size)
+{
+	static const char *const scopes[WMK_SCOPES] = { "", "trace.packet.header.", "stream.packet.context.", "stream.event.header.", "stream.event.context.",
+							"event.context.", "event.fields." };
+	size_t len = (size_t)snprintf(text, size, "%s", scopes[ref->scope]);
+
+	for (unsigned i = 0; i < ref->n && len < size - 1; i++) {
+		int n = snprintf(text + len, size - len, "%s%s", i ? "." : "", ref->names[i] ? ref->names[i] : "(out)");
+
+		len += n < 0 ? 0 : (size_t)n;
+	}
+	return text;
+}
+
+/* The register with what `ref` means, and the operation that it is the value of. */
+static int resolve(struct compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of, uint16_t *reg, const struct wmk_ctf_op **selector)
+{
+	static const uint16_t ends[] = { WMK_CTF_REGISTERS_STREAM, WMK_CTF_REGISTERS_EVENT, WMK_CTF_REGISTERS };
+	unsigned in = ref->scope;
+	uint32_t found;
+	char text[80];
+	bool is_there;
+
+	if (ref->scope == WMK_SCOPE_NEAR)
+		is_there = find_near(c, scope, ref, &in, &found);
+	else
+		is_there = in <= scope && c->codes[in].n && find_path(c, &c->codes[in], 0, ref, 0, &found);
+	if (!is_there)
+		return wrong(c, ref, "the %s '%s' is not there, or not before what it is for", of, ref_text(ref, text, sizeof(text)));
+	struct wmk_ctf_op *op = &c->codes[in].ops[found];
+
+	if (op->code != WMK_CTF_INT && op->code != WMK_CTF_ENUM && op->code != WMK_CTF_BOOL)
+		return wrong(c, ref, "the %s '%s' is no integer", of, ref_text(ref, text, sizeof(text)));
+	if (!op->save) {
+		unsigned level = in <= WMK_SCOPE_PACKET_HEADER ? 0 : in <= WMK_SCOPE_COMMON_CONTEXT ? 1 : 2;
+
+		if (c->registers[level] == ends[level])
+			return wmk_error(-E2BIG, "%s: more lengths and selectors than can be kept (%u)", c->what, ends[level]);
+		op->save = c->registers[level]++;
+	}
+	*reg = op->save;
+	*selector = op;
+	return 0;
+}
+
+/* ── types ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int compile_type(struct compiler *c, unsigned scope, const struct wmk_type *type, const char *name);
+
+/* What is in the operation `begin`; then its end. */
+static int compile_inside(struct compiler *c, unsigned scope, uint32_t begin, const struct wmk_type *type)
+{
+	struct code *code = &c->codes[scope];
+	int err = 0;
+
+	if (code->depth >= WMK_CTF_TYPE_DEPTH)
+		return wmk_error(-E2BIG, "%s has types within types in more than %u levels", c->what, WMK_CTF_TYPE_DEPTH);
+	code->ops[begin].next = 0;             /* open */
+	code->open[code->depth++] = begin;
+	for (uint32_t i = 0; type->members && i < type->count && err >= 0; i++)
+		err = compile_type(c, scope, &type->members[i].type, type->members[i].name);
+	if (!type->members && type->elem)
+		err = compile_type(c, scope, type->elem, NULL);
+	code->depth--;
+	if (err >= 0)
+		err = end(c, code, begin);
+	/* What has all of its parts always is aligned as they are. */
+	if (err >= 0 && (code->ops[begin].code == WMK_CTF_STRUCT || code->ops[begin].code == WMK_CTF_ARRAY))
+		for (uint32_t i = begin + 1; code->ops[i].code != WMK_CTF_END; i = code->ops[i].next)
+			if (code->ops[i].align > code->ops[begin].align)
+				code->ops[begin].align = code->ops[i].align;
+	return err;
+}
+
+/* Which values of the selector choose which member. */
+static int make_choices(struct compiler *c, struct code *code, uint32_t begin, const struct wmk_type *type, const struct wmk_type *selector)
+{
+	const struct wmk_label *labels = type->n_ranges ? type->ranges : selector->labels;
+	const uint32_t n_labels = type->n_ranges ? type->n_ranges : selector->kind == WMK_TYPE_ENUM ? selector->count : 0;
+	struct wmk_ctf_op *op = &code->ops[begin];
+	struct wmk_ctf_choice *choices = wmk_scratch_alloc(&c->scratch, n_labels * sizeof(*choices));
+
+	if (!choices)
+		return -ENOMEM;
+	op->choices = choices;
+	op->is_signed = selector->is_signed;
+	for (uint32_t i = 0; i < n_labels; i++) {
+		uint32_t option = begin + 1;
+
+		if (type->kind == WMK_TYPE_VARIANT && !find_member(c, code, begin, labels[i].name, &option))
+			continue;
+		choices[op->n_choices++] = (struct wmk_ctf_choice){ (uint64_t)labels[i].from, (uint64_t)labels[i].to, option };
+	}
+	return 0;
+}
+
+static int compile_selected(struct compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
+{
+	const uint8_t code_of = type->kind == WMK_TYPE_VARIANT ? WMK_CTF_VARIANT : WMK_CTF_OPTIONAL;
+	struct code *code = &c->codes[scope];
+	const struct wmk_ctf_op *selector;
+	const struct wmk_type *selected_by;
+	uint32_t begin;
+	uint16_t reg;
+	int err;
+
+	if (!type->ref)
+		return wmk_error(-EPROTO, "%s: the variant '%.60s' has no selector", c->what, name ? name : "");
+	err = resolve(c, scope, type->ref, "selector", &reg, &selector);
+	if (err < 0)
+		return err;
+	selected_by = selector->type;
+	if (type->kind == WMK_TYPE_VARIANT && !type->n_ranges && selected_by->kind != WMK_TYPE_ENUM)
+		return wrong(c, type->ref, "the selector of variant '%.60s' is no enumeration", name ? name : "");
+	err = add(c, code, code_of, type, name, &begin);
+	if (err < 0)
+		return err;
+	code->ops[begin].ref = reg;
+	err = compile_inside(c, scope, begin, type);
+	return err < 0 ? err : make_choices(c, code, begin, type, selected_by);
+}
+
+static int compile_array(struct compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
+{
+	const bool is_flat = type->is_text || type->kind == WMK_TYPE_BLOB;
+	const struct wmk_ctf_op *length;
+	uint32_t begin;
+	uint16_t reg = 0;
+	int err = 0;
+
+	if (type->kind == WMK_TYPE_SEQUENCE && !type->ref)
+		return wmk_error(-EPROTO, "%s: the sequence '%.60s' has no length", c->what, name ? name : "");
+	if (type->ref)
+		err = resolve(c, scope, type->ref, "length", &reg, &length);
+	if (err >= 0 && reg && length->is_signed)
+		return wrong(c, type->ref, "the length of '%.60s' is a signed integer", name ? name : "");
+	if (err >= 0)
+		err = add(c, &c->codes[scope], type->kind == WMK_TYPE_BLOB ? WMK_CTF_BLOB : is_flat ? WMK_CTF_TEXT : WMK_CTF_ARRAY, type, name, &begin);
+	if (err < 0)
+		return err;
+	c->codes[scope].ops[begin].ref = reg;
+	c->codes[scope].ops[begin].count = reg ? 0 : type->count;
+	return is_flat ? 0 : compile_inside(c, scope, begin, type);
+}
+
+static int compile_number(struct compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
+{
+	static const uint8_t codes[] = { [WMK_TYPE_INT] = WMK_CTF_INT, [WMK_TYPE_FLOAT] = WMK_CTF_FLOAT, [WMK_TYPE_BOOL] = WMK_CTF_BOOL,
+					 [WMK_TYPE_ENUM] = WMK_CTF_ENUM, [WMK_TYPE_FLAGS] = WMK_CTF_FLAGS };
+	uint32_t index;
+
+	if (type->is_variable ? type->kind == WMK_TYPE_FLOAT : !type->width || type->width > 64)
+		return wmk_error(-EPROTO, "%s: a number of %u bits", c->what, type->width);
+	if (type->kind == WMK_TYPE_FLOAT && type->width != 16 && type->width != 32 && type->width != 64)
+		return wmk_error(-EPROTO, "%s: a floating point number of %u bits", c->what, type->width);
+	int err = add(c, &c->codes[scope], codes[type->kind], type, name, &index);
+
+	if (err >= 0 && type->is_variable)
+		c->codes[scope].ops[index].width = 0;
+	return err;
+}
+
+static int compile_type(struct compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
+{
+	uint32_t index;
+	int err;
+
+	switch (type->kind) {
+	case WMK_TYPE_STRING:
+		return add(c, &c->codes[scope], WMK_CTF_STRING, type, name, &index);
+	case WMK_TYPE_ARRAY:
+	case WMK_TYPE_SEQUENCE:
+	case WMK_TYPE_BLOB:
+		return compile_array(c, scope, type, name);
+	case WMK_TYPE_STRUCT:
+		err = add(c, &c->codes[scope], WMK_CTF_STRUCT, type, name, &index);
+		return err < 0 ? err : compile_inside(c, scope, index, type);
+	case WMK_TYPE_VARIANT:
+	case WMK_TYPE_OPTIONAL:
+		return compile_selected(c, scope, type, name);
+	default:
+		return compile_number(c, scope, type, name);
+	}
+}
+
+/* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* CTF 1.8 gives values their meaning by their names (section 5.1, 5.2); a name stands for the first value that has it. */
+static const struct {
+	uint8_t scope, role;
+	const char *name;
+} named_roles[] = {
+	{ WMK_SCOPE_PACKET_HEADER, WMK_ROLE_MAGIC, "magic" }, { WMK_SCOPE_PACKET_HEADER, WMK_ROLE_UUID, "uuid" },
+	{ WMK_SCOPE_PACKET_HEADER, WMK_ROLE_STREAM_CLASS, "stream_id" }, { WMK_SCOPE_PACKET_HEADER, WMK_ROLE_STREAM, "stream_instance_id" },
+	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_BEGIN, "timestamp_begin" }, { WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_END, "timestamp_end" },
+	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_CONTENT_SIZE, "content_size" }, { WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_PACKET_SIZE, "packet_size" },
+	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_LOST, "events_discarded" }, { WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_SEQUENCE, "packet_seq_num" },
+	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_CPU, "cpu_id" },
+	{ WMK_SCOPE_EVENT_HEADER, WMK_ROLE_EVENT_CLASS, "id" }, { WMK_SCOPE_EVENT_HEADER, WMK_ROLE_TIME, "timestamp" },
+};
+
+static void give_roles(const struct compiler *c, unsigned scope, struct code *code)
+{
+	for (uint32_t i = 0; c->class->major == 1 && i < code->n; i++)
+		for (size_t j = 0; j < sizeof(named_roles) / sizeof(named_roles[0]); j++)
+			if (named_roles[j].scope == scope && code->ops[i].name && strcmp(code->ops[i].name, named_roles[j].name) == 0 &&
+			    (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM || code->ops[i].code == WMK_CTF_ARRAY))
+				code->ops[i].role = named_roles[j].role;
+	/* Whatever in a header is a value of the clock is the record's time. */
+	for (uint32_t i = 0; scope == WMK_SCOPE_EVENT_HEADER && c->class->major == 1 && i < code->n; i++)
+		if (code->ops[i].type->clock && code->ops[i].code == WMK_CTF_INT)
+			code->ops[i].role = WMK_ROLE_TIME;
+}
+
+/* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static int compile_scope(struct compiler *c, unsigned scope, const struct wmk_type *type)
+{
+	struct code *code = &c->codes[scope];
+	int err;
+
+	code->n = 0;
+	code->depth = 0;
+	if (!type)
+		return 0;
+	err = compile_type(c, scope, type, NULL);
+	if (err < 0)
+		code->n = 0;
+	else
+		give_roles(c, scope, code);
+	return err;
+}
+
+/* A copy that stays, with its steps. */
+static int keep(struct compiler *c, unsigned scope, struct wmk_ctf_program *program)
+{
+	const struct code *code = &c->codes[scope];
+	struct wmk_ctf_op *ops;
+
+	*program = (struct wmk_ctf_program){ .ops = NULL };
+	if (!code->n)
+		return 0;
+	ops = wmk_scratch_alloc(&c->scratch, code->n * sizeof(*ops));
+	if (!ops)
+		return -ENOMEM;
+	memcpy(ops, code->ops, code->n * sizeof(*ops));
+	program->ops = ops;
+	program->n_ops = code->n;
+	return wmk_ctf_make_steps(&c->scratch, program);
+}
+
+static int compile_event(struct compiler *c, const struct wmk_ctf_event_class *class, struct wmk_ctf_event_decoder *event)
+{
+	int err;
+
+	c->registers[2] = WMK_CTF_REGISTERS_EVENT;
+	event->class = class;
+	c->what = class->name ? class->name : "an event";
+	err = compile_scope(c, WMK_SCOPE_CONTEXT, class->context);
+	if (err >= 0)
+		err = compile_scope(c, WMK_SCOPE_PAYLOAD, class->payload);
+	if (err >= 0)
+		err = keep(c, WMK_SCOPE_CONTEXT, &event->context);
+	return err < 0 ? err : keep(c, WMK_SCOPE_PAYLOAD, &event->payload);
+}
+
+static int compile_stream(struct compiler *c, const struct wmk_ctf_stream_class *class, struct wmk_ctf_stream_decoder *stream)
+{
+	const struct wmk_type *roots[WMK_SCOPES] = { [WMK_SCOPE_PACKET_CONTEXT] = class->packet_context,
+		[WMK_SCOPE_EVENT_HEADER] = class->event_header, [WMK_SCOPE_COMMON_CONTEXT] = class->event_context };
+	struct wmk_ctf_event_decoder *events = wmk_scratch_alloc(&c->scratch, (size_t)class->n_events * sizeof(*events));
+	int err = events ? 0 : -ENOMEM;
+
+	c->registers[1] = WMK_CTF_REGISTERS_STREAM;
+	stream->class = class;
+	stream->events = events;
+	stream->n_events = class->n_events;
+	stream->is_dense = true;
+	c->what = "a stream class";
+	for (unsigned scope = WMK_SCOPE_PACKET_CONTEXT; scope <= WMK_SCOPE_COMMON_CONTEXT && err >= 0; scope++)
+		err = compile_scope(c, scope, roots[scope]);
+	/* Events before what is shared: they say which of its values are needed. */
+	for (uint32_t i = 0; i < class->n_events && err >= 0; i++) {
+		err = compile_event(c, class->events[i], &events[i]);
+		stream->is_dense = stream->is_dense && class->events[i]->id == i;
+	}
+	if (err >= 0)
+		err = keep(c, WMK_SCOPE_PACKET_CONTEXT, &stream->packet_context);
+	if (err >= 0)
+		err = keep(c, WMK_SCOPE_EVENT_HEADER, &stream->event_header);
+	if (err >= 0)
+		err = keep(c, WMK_SCOPE_COMMON_CONTEXT, &stream->event_context);
+	return err < 0 ? err : wmk_ctf_make_plan(&c->scratch, stream);
+}
+
+static int compile_all(struct compiler *c, struct wmk_ctf_decoder *decoder)
+{
+	struct wmk_ctf_stream_decoder *streams = wmk_scratch_alloc(&c->scratch, c->class->n_streams * sizeof(*streams));
+	int err = streams ? 0 : -ENOMEM;
+
+	decoder->class = c->class;
+	decoder->streams = streams;
+	decoder->n_streams = c->class->n_streams;
+	c->registers[0] = 1;
+	c->what = "the packet header";
+	if (err >= 0)
+		err = compile_scope(c, WMK_SCOPE_PACKET_HEADER, c->class->packet_header);
+	for (uint32_t i = 0; i < c->class->n_streams && err >= 0; i++)
+		err = compile_stream(c, c->class->streams[i], &streams[i]);
+	return err < 0 ? err : keep(c, WMK_SCOPE_PACKET_HEADER, &decoder->packet_header);
+}
+
+int wmk_ctf_compile(const struct wmk_ctf_class *class, const char *name, struct wmk_ctf_decoder **decoder)
+{
+	struct compiler c = { .class = class, .name = name };
+	struct whole *whole = calloc(1, sizeof(*whole));
+	int err = whole ? compile_all(&c, &whole->decoder) : wmk_error(-ENOMEM, "no memory to decode a trace");
+
+	for (unsigned i = 0; i < WMK_SCOPES; i++) {
+		free(c.codes[i].ops);
+		free(c.codes[i].names);
+	}
+	if (err < 0) {
+		wmk_scratch_free(&c.scratch);
+		free(whole);
+		return wmk_error_add(err, "cannot make out what streams the metadata '%.100s' describes", name);
+	}
+	whole->scratch = c.scratch;
+	*decoder = &whole->decoder;
+	return 0;
+}
+
+void wmk_ctf_decoder_free(struct wmk_ctf_decoder *decoder)
+{
+	struct whole *whole = (struct whole *)decoder;
+
+	if (!whole)
+		return;
+	wmk_scratch_free(&whole->scratch);
+	free(whole);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compile.h - what the files that make and run decode programs tell each other. Internal to src/ctf.
+ *
+ *     compile.c   types ─► operations; whose value is needed where
+ *     steps.c     operations ─► steps: the quick way to a structure's end; and that way
+ *     header.c    event headers ─► plans: where id and time are; and the record
+ *     decode.c    the walk from value to value
+ */
+#ifndef WMK_CTF_COMPILE_H
+#define WMK_CTF_COMPILE_H
+
+#include "ctf/decode.h"
+#include "schema/scratch.h"
+
+/* Registers of the trace's packet header, of what a stream class has, and of what an event class has: nobody's meet another's. */
+#define WMK_CTF_REGISTERS_STREAM 16u
+#define WMK_CTF_REGISTERS_EVENT 32u
+
+enum wmk_ctf_step_code {
+	WMK_CTF_STEP_ADD,          /* so many bits */
+	WMK_CTF_STEP_VALUE,        /* the number of an operation, into its register */
+	WMK_CTF_STEP_STRING,
+	WMK_CTF_STEP_RUN,          /* a register's count of so many bits each */
+	WMK_CTF_STEP_WALK,         /* all of an operation, as wmk_ctf_next() goes */
+};
+
+struct wmk_ctf_step {
+	uint8_t code;
+	uint16_t reg;
+	uint32_t align;            /* bits, before it */
+	uint32_t op;
+	uint64_t bits;
+};
+
+/* Into scratch memory. -ENOMEM. */
+int wmk_ctf_make_steps(struct wmk_scratch *scratch, struct wmk_ctf_program *program);
+int wmk_ctf_make_plan(struct wmk_scratch *scratch, struct wmk_ctf_stream_decoder *stream);
+
+/* Read the number of a scalar operation at walk->at, which is aligned, and step over it. */
+int wmk_ctf_number(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, uint64_t *value);
+/* One operation and all that is in it. */
+int wmk_ctf_pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, uint32_t op);
+
+/* For programs whose steps are not enough: with a signed selector the choices are compared as signed. */
+const struct wmk_ctf_choice *wmk_ctf_choose(const struct wmk_ctf_op *op, uint64_t value);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * decode.c - the walk through a structure, value after value (see decode.h).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/bits.h"
+#include "ctf/compile.h"
+
+/* Elements of no size at all that an array may have: more say nothing, and cost time. */
+#define EMPTY_MAX 65536u
+
+void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *in, uint64_t at)
+{
+	walk->in = *in;
+	walk->at = at;
+	walk->ops = NULL;
+	walk->op = walk->depth = 0;
+	walk->err = 0;
+	memset(walk->registers, 0, sizeof(walk->registers));
+}
+
+void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
+{
+	walk->ops = program->ops;
+	walk->op = walk->depth = 0;
+	walk->err = 0;
+}
+
+/* Room for `bits` more? */
+static inline bool has(const struct wmk_ctf_walk *walk, uint64_t bits)
+{
+	return walk->at <= walk->in.end && bits <= walk->in.end - walk->at;
+}
+
+/* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* LEB128: seven bits a byte, the least significant first (CTF 2, variable-length integers). At most 64 bits. */
+static int variable(struct wmk_ctf_walk *walk, bool is_signed, uint64_t *value)
+{
+	unsigned shift = 0;
+	uint8_t byte;
+
+	*value = 0;
+	do {
+		if (!has(walk, 8))
+			return -ENODATA;
+		byte = walk->in.bytes[walk->at / 8];
+		walk->at += 8;
+		if (shift < 64)
+			*value |= (uint64_t)(byte & 0x7f) << shift;
+		if (shift >= 70)
+			return wmk_error(-EPROTO, "an integer of more than 64 bits at byte %" PRIu64, walk->at / 8);
+		shift += 7;
+	} while (byte & 0x80);
+	if (is_signed && shift < 64 && byte & 0x40)
+		*value |= UINT64_MAX << shift;
+	return 0;
+}
+
+int wmk_ctf_number(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, uint64_t *value)
+{
+	if (__builtin_expect(!op->width, 0)) {
+		int err = variable(walk, op->is_signed, value);
+
+		if (err < 0)
+			return err;
+	} else {
+#ifndef WMK_PLANTED_BUG_CTF_PACKET              /* the fuzzer must find this */
+		if (!has(walk, op->width))
+			return -ENODATA;
+#endif
+		*value = wmk_bits_get(walk->in.bytes, walk->at, op->width, op->is_big, walk->in.end);
+		if (op->is_reversed)
+			*value = wmk_bits_reverse(*value, op->width);
+		if (op->is_signed)
+			*value = (uint64_t)wmk_bits_sign(*value, op->width);
+		walk->at += op->width;
+	}
+	if (op->save)
+		walk->registers[op->save] = *value;
+	return 0;
+}
+
+/* IEEE 754 binary16: no type of C that every compiler has. */
+static double half(uint64_t bits)
+{
+	const unsigned exponent = bits >> 10 & 0x1f, mantissa = bits & 0x3ff;
+	double value = exponent ? mantissa + 1024 : mantissa;
+
+	if (exponent == 0x1f)
+		value = mantissa ? __builtin_nan("") : __builtin_inf();
+	else
+		value = __builtin_ldexp(value, (exponent ? (int)exponent : 1) - 25);
+	return bits & 0x8000 ? -value : value;
+}
+
+static double real(uint64_t bits, unsigned width)
+{
+	const uint32_t low = (uint32_t)bits;
+	double value;
+	float single;
+
+	if (width == 16)
+		return half(bits);
+	if (width == 32) {
+		memcpy(&single, &low, sizeof(single));
+		return single;
+	}
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+/* Bytes up to a NUL, of the width that the encoding has. */
+static int string(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
+{
+	const unsigned unit = op->type->encoding == WMK_ENCODING_UTF8 ? 1 : op->type->encoding <= WMK_ENCODING_UTF16BE ? 2 : 4;
+	const uint8_t *begin, *end;
+	uint64_t room;
+
+	if (walk->at > walk->in.end)
+		return -ENODATA;
+	begin = walk->in.bytes + walk->at / 8;
+	room = (walk->in.end - walk->at) / 8;
+	end = unit == 1 ? memchr(begin, 0, room) : NULL;
+	for (uint64_t i = 0; unit > 1 && i + unit <= room && !end; i += unit)
+		if (!begin[i] && !begin[i + 1] && (unit == 2 || (!begin[i + 2] && !begin[i + 3])))
+			end = begin + i;
+	if (!end)
+		return -ENODATA;
+	item->text = (const char *)begin;
+	item->len = (size_t)(end - begin);
+	walk->at += ((uint64_t)item->len + unit) * 8;
+	return 0;
+}
+
+/* So many bytes; of a text, those before the first NUL. */
+static int bytes(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
+{
+	const uint64_t n = op->ref ? walk->registers[op->ref] : op->count;
+
+	if (walk->at > walk->in.end || n > (walk->in.end - walk->at) / 8)
+		return -ENODATA;
+	item->value.u = n;
+	item->text = (const char *)walk->in.bytes + walk->at / 8;
+	item->len = n;
+	if (op->code == WMK_CTF_TEXT && op->type->encoding == WMK_ENCODING_UTF8)
+		item->len = strnlen(item->text, n);
+	walk->at += n * 8;
+	return 0;
+}
+
+/* ── the walk ────────────────────────────────────────────────────────────────────────────────────────── */
+
+const struct wmk_ctf_choice *wmk_ctf_choose(const struct wmk_ctf_op *op, uint64_t value)
+{
+	for (uint32_t i = 0; i < op->n_choices; i++) {
+		const struct wmk_ctf_choice *choice = &op->choices[i];
+
+		if (op->is_signed ? (int64_t)value >= (int64_t)choice->from && (int64_t)value <= (int64_t)choice->to :
+				    value >= choice->from && value <= choice->to)
+			return choice;
+	}
+	return NULL;
+}
+
+/* A child has been given whole: where to go on in what it is in. `next` is the operation behind the child. */
+static int advance(struct wmk_ctf_walk *walk, uint32_t next)
+{
+	struct wmk_ctf_level *level;
+	const struct wmk_ctf_op *op;
+
+	walk->op = next;
+	if (!walk->depth)
+		return 0;
+	level = &walk->levels[walk->depth - 1];
+	op = &walk->ops[level->op];
+	if (op->code == WMK_CTF_STRUCT)
+		return 0;
+	if (op->code != WMK_CTF_ARRAY || !--level->left) {
+		walk->op = op->next - 1;
+		return 0;
+	}
+	if (walk->at == level->at && level->left > EMPTY_MAX)
+		return wmk_error(-EPROTO, "an array '%.40s' with a length of %" PRIu64 " elements of no size at byte %" PRIu64, op->name ? op->name : "",
+				 level->left, walk->at / 8);
+	level->at = walk->at;
+	walk->op = level->op + 1;
+	return 0;
+}
+
+/* Into an array, structure, variant or optional. */
+static int enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
+{
+	struct wmk_ctf_level *level = &walk->levels[walk->depth++];
+	const struct wmk_ctf_choice *choice;
+
+	*level = (struct wmk_ctf_level){ .op = walk->op, .at = walk->at };
+	item->value.u = 0;
+	walk->op++;
+	if (op->code == WMK_CTF_STRUCT)
+		return 0;
+	if (op->code == WMK_CTF_ARRAY) {
+		item->value.u = level->left = op->ref ? walk->registers[op->ref] : op->count;
+		if (!level->left)
+			walk->op = op->next - 1;
+		return 0;
+	}
+	choice = wmk_ctf_choose(op, walk->registers[op->ref]);
+	if (op->code == WMK_CTF_OPTIONAL) {
+		item->value.u = op->n_choices ? choice != NULL : walk->registers[op->ref] != 0;
+		if (!item->value.u)
+			walk->op = op->next - 1;
+		return 0;
+	}
+	if (!choice)
+		return wmk_error(-EPROTO, "the selector '%.40s' of variant '%.40s' is %" PRId64 ", which selects nothing, at byte %" PRIu64,
+				 op->type->ref->n && op->type->ref->names[op->type->ref->n - 1] ? op->type->ref->names[op->type->ref->n - 1] : "",
+				 op->name ? op->name : "", (int64_t)walk->registers[op->ref], walk->at / 8);
+	walk->op = choice->op;
+	return 0;
+}
+
+static int give(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
+{
+	uint64_t value;
+	int err;
+
+	switch (op->code) {
+	case WMK_CTF_INT:
+	case WMK_CTF_BOOL:
+	case WMK_CTF_ENUM:
+	case WMK_CTF_FLAGS:
+		err = wmk_ctf_number(walk, op, &item->value.u);
+		break;
+	case WMK_CTF_FLOAT:
+		err = wmk_ctf_number(walk, op, &value);
+		item->value.f = err < 0 ? 0 : real(value, op->width);
+		break;
+	case WMK_CTF_STRING:
+		err = string(walk, op, item);
+		break;
+	case WMK_CTF_TEXT:
+	case WMK_CTF_BLOB:
+		err = bytes(walk, op, item);
+		break;
+	default:
+		return enter(walk, op, item);
+	}
+	return err < 0 ? err : advance(walk, op->next);
+}
+
+bool wmk_ctf_next(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
+{
+	const struct wmk_ctf_op *op;
+
+	if (!walk->ops || (walk->op && !walk->depth))
+		return false;
+	op = &walk->ops[walk->op];
+	item->is_end = op->code == WMK_CTF_END;
+	if (item->is_end) {
+		item->op = &walk->ops[walk->levels[--walk->depth].op];
+		item->at = walk->at;
+		walk->err = advance(walk, item->op->next);
+		return walk->err >= 0;
+	}
+	item->op = op;
+	if (op->align > 1)
+		walk->at = wmk_bits_align(walk->at, op->align);
+	item->at = walk->at;
+	walk->err = give(walk, op, item);
+	return walk->err >= 0;
+}
+
+int wmk_ctf_pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, uint32_t op)
+{
+	struct wmk_ctf_item item;
+
+	/* As if it were all that there is: a level below it, which is not of the program. */
+	walk->ops = ops;
+	walk->op = op;
+	walk->depth = 0;
+	walk->err = 0;
+	const uint32_t behind = ops[op].next;
+
+	do {
+		const struct wmk_ctf_op *now = &ops[walk->op];
+
+		if (now->code == WMK_CTF_END) {
+			const uint32_t next = ops[walk->levels[--walk->depth].op].next;
+
+			walk->err = advance(walk, next);
+		} else {
+			if (now->align > 1)
+				walk->at = wmk_bits_align(walk->at, now->align);
+			walk->err = give(walk, now, &item);
+		}
+	} while (walk->err >= 0 && (walk->depth || walk->op != behind));
+	return walk->err;
+}
+
+const char *wmk_ctf_label(const struct wmk_type *type, uint64_t value)
+{
+	for (uint32_t i = 0; i < type->count; i++) {
+		const struct wmk_label *label = &type->labels[i];
+
+		if (type->is_signed ? (int64_t)value >= label->from && (int64_t)value <= label->to :
+				      value >= (uint64_t)label->from && value <= (uint64_t)label->to)
+			return label->name;
+	}
+	return NULL;
+}

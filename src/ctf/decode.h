@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * decode.h - decode programs: each structure of a stream, compiled once into a flat list of operations, and run over the bytes of a packet
+ * in place. No allocation, no call per field to who asks.
+ *
+ *     struct wmk_ctf_class ──wmk_ctf_compile()──► struct wmk_ctf_decoder
+ *
+ *     bytes of a packet   ┌ packet header, packet context: wmk_ctf_walk() once, values by their role
+ *                         ├ wmk_ctf_record()     event header: which class, what time; then how long the record is
+ *                         │     wmk_ctf_skip()   the length alone: what has a fixed size is one operation
+ *                         └ wmk_ctf_walk() + wmk_ctf_next()   value after value, for who prints or filters
+ *
+ * An operation with something in it (structure, array, variant) is followed by what is in it; `next` is the one behind that:
+ *
+ *     0 STRUCT next=6 │ 1 INT "count" save=1 │ 2 SEQUENCE "items" ref=1 next=4 │ 3 INT │ 4 STRING "name" │ 5 END
+ *
+ * A value that another depends on (a length, a selector) is kept in a register while the record is gone through. Positions are bits from
+ * the packet's first; the alignment of types is relative to that.
+ *
+ * Nothing in the bytes is trusted: no position beyond `end`, no count without so many bits behind it, no endless loop over elements of no
+ * size. Errors are -errno: -ENODATA when the bytes end before the value does, -EPROTO for what no producer may write, with a cause chain.
+ * A decoder is immutable once made: any thread; a walk is one thread's.
+ */
+#ifndef WMK_CTF_DECODE_H
+#define WMK_CTF_DECODE_H
+
+#include "ctf/class.h"
+
+#define WMK_CTF_REGISTERS 64u
+#define WMK_CTF_OPS_MAX 65536u     /* operations of one structure */
+
+enum wmk_ctf_code {
+	WMK_CTF_INT, WMK_CTF_FLOAT, WMK_CTF_BOOL, WMK_CTF_ENUM, WMK_CTF_FLAGS,
+	WMK_CTF_STRING,        /* bytes to a NUL */
+	WMK_CTF_TEXT,          /* so many bytes, shown up to the first NUL; the length is `count`, or a register's */
+	WMK_CTF_BLOB,          /* so many bytes */
+	WMK_CTF_STRUCT, WMK_CTF_ARRAY /* `count` elements, or a register's */, WMK_CTF_VARIANT, WMK_CTF_OPTIONAL,
+	WMK_CTF_END,           /* of a STRUCT, ARRAY, VARIANT or OPTIONAL */
+};
+
+struct wmk_ctf_op {
+	uint8_t code;              /* enum wmk_ctf_code */
+	uint8_t width;             /* bits of a number; 0: LEB128 */
+	uint8_t is_signed, is_big, is_reversed;
+	uint8_t role;              /* enum wmk_role */
+	uint16_t save;             /* its value goes into this register; 0: nowhere */
+	uint16_t ref;              /* the register of its length or selector; 0: `count` */
+	uint32_t align;            /* bits */
+	uint32_t count;
+	uint32_t next;             /* the operation behind it and all that is in it */
+	const char *name;          /* of the field, as it is shown; NULL for an element of an array */
+	const struct wmk_type *type;
+	const struct wmk_ctf_choice *choices; /* VARIANT, OPTIONAL: `n_choices`, the first that fits counts */
+	uint32_t n_choices;
+};
+
+/* These values of the selector, from `from` to `to` (as int64_t where `is_signed` of the VARIANT), select the operation `op`. */
+struct wmk_ctf_choice {
+	uint64_t from, to;
+	uint32_t op;
+};
+
+struct wmk_ctf_program {
+	const struct wmk_ctf_op *ops; /* the first is a STRUCT; NULL where the class has none */
+	uint32_t n_ops;
+	/* how skip goes: see skip.c */
+	const struct wmk_ctf_step *steps;
+	uint32_t n_steps;
+};
+
+struct wmk_ctf_event_decoder {
+	const struct wmk_ctf_event_class *class;
+	struct wmk_ctf_program context, payload;
+};
+
+struct wmk_ctf_stream_decoder {
+	const struct wmk_ctf_stream_class *class;
+	struct wmk_ctf_program packet_context, event_header, event_context;
+	const struct wmk_ctf_header_plan *plan; /* a quicker way through the usual event headers, or NULL; see header.c */
+	const struct wmk_ctf_event_decoder *events; /* as in the class */
+	uint32_t n_events;
+	bool is_dense;             /* event i has the id i */
+};
+
+struct wmk_ctf_decoder {
+	const struct wmk_ctf_class *class;
+	struct wmk_ctf_program packet_header;
+	const struct wmk_ctf_stream_decoder *streams; /* as in the class */
+	uint32_t n_streams;
+};
+
+/*
+ * Compile all of `class`, which must live longer. -EPROTO: a length or selector is not there, stands behind what it is for, or is no
+ * integer; -E2BIG: more operations, registers or depth than there may be. `name` is for errors.
+ */
+int wmk_ctf_compile(const struct wmk_ctf_class *class, const char *name, struct wmk_ctf_decoder **decoder);
+void wmk_ctf_decoder_free(struct wmk_ctf_decoder *decoder);
+
+/* ── bytes ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/*
+ * A part of a packet. `bytes` is where the packet's first byte is, or would be: only what lies between `from` and `end` is ever touched.
+ * `from` and `end` are bits.
+ */
+struct wmk_ctf_bytes {
+	const uint8_t *bytes;
+	uint64_t from, end;
+};
+
+struct wmk_ctf_item {
+	const struct wmk_ctf_op *op;
+	bool is_end;               /* of op, a STRUCT, ARRAY, VARIANT or OPTIONAL */
+	union {
+		uint64_t u;            /* INT, BOOL, ENUM, FLAGS; the count of an ARRAY; whether an OPTIONAL has a value; ... */
+		int64_t i;             /* ... where op->is_signed */
+		double f;
+	} value;
+	const char *text;          /* STRING, TEXT, BLOB: `len` bytes in the packet, no NUL among a STRING's or TEXT's */
+	size_t len;
+	uint64_t at;               /* bits: where it begins */
+};
+
+struct wmk_ctf_level {
+	uint32_t op;               /* the ARRAY, or whatever is open */
+	uint64_t left;             /* elements to come */
+	uint64_t at;               /* bits: where the last one began */
+};
+
+struct wmk_ctf_walk {
+	struct wmk_ctf_bytes in;
+	uint64_t at;               /* bits: behind what was given */
+	const struct wmk_ctf_op *ops;
+	uint32_t op, depth;
+	int err;
+	struct wmk_ctf_level levels[WMK_CTF_TYPE_DEPTH + 1];
+	uint64_t registers[WMK_CTF_REGISTERS];
+};
+
+/* Begin with a new packet, or a new record: no register has a value. */
+void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *in, uint64_t at);
+/* Go through `program` from where the walk is. Registers stay: a payload's length may stand in a header. */
+void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program);
+/*
+ * The next item: true. False: all of the program was given (walk->err 0, and walk->at is behind it), or walk->err tells what is wrong.
+ * A program without operations gives nothing. The first item is the structure itself, the last its end.
+ */
+bool wmk_ctf_next(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item);
+/* Over all of the program, values into registers only. */
+int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program);
+
+/* The label of an enumeration's value: the first that has it; NULL where none has. */
+const char *wmk_ctf_label(const struct wmk_type *type, uint64_t value);
+
+/* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_ctf_record {
+	const struct wmk_ctf_event_decoder *event;
+	uint64_t time;             /* clock value; the one before when the header has none */
+	uint64_t at;               /* bits: of the event header, ... */
+	uint64_t common_at, context_at, payload_at; /* ... and of the other parts */
+	uint64_t end;
+	struct wmk_ctf_walk walk;  /* registers of the header are kept in it */
+};
+
+/*
+ * The record that begins at `at`. record->time must be the one before in this stream (of the first, the packet's beginning): a header may
+ * have the time's last bits only. -ENODATA: it does not end within the bytes. -EPROTO: an id that no event has.
+ */
+int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at, struct wmk_ctf_record *record);
+
+/* `value`, of `width` bits, as the last bits of a time that is `before` or later. */
+static inline uint64_t wmk_ctf_time(uint64_t before, uint64_t value, unsigned width)
+{
+	if (width >= 64)
+		return value;
+	uint64_t mask = ((uint64_t)1 << width) - 1, time = (before & ~mask) | (value & mask);
+
+	return time < before ? time + mask + 1 : time;
+}
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * header.c - from an event header to the record: which event, what time, how long.
+ *
+ * The headers that are met are integers of fixed size, one of which may select between a few structures of such: our own (4, 6 or 13
+ * bytes), LTTng's compact and large ones, a plain id and time. For these there is a plan: where id and time are, for each value of the
+ * selector. Any other header is walked.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/bits.h"
+#include "ctf/compile.h"
+
+#define CHOICES_MAX 8u
+
+/* A number at a constant distance from the header's begin; width 0: none. */
+struct place {
+	uint16_t at;
+	uint8_t width;
+	bool is_big;
+};
+
+struct way {
+	uint64_t from, to;         /* of the selector */
+	struct place id, time;
+	uint16_t bits;             /* of all of the header */
+};
+
+struct wmk_ctf_header_plan {
+	uint32_t align;
+	uint16_t save;             /* where the selector is kept; 0: there is none */
+	struct place selector;
+	unsigned n_ways;
+	struct way ways[CHOICES_MAX];
+};
+
+/* ── making a plan ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* Numbers one behind the other, from `*bits` on. */
+static bool plan_numbers(const struct wmk_ctf_op *ops, uint32_t i, uint32_t behind, uint64_t *bits, struct way *way)
+{
+	for (; i < behind; i = ops[i].next) {
+		const struct wmk_ctf_op *op = &ops[i];
+
+		if ((op->code != WMK_CTF_INT && op->code != WMK_CTF_ENUM) || !op->width || op->is_reversed || op->is_signed)
+			return false;
+		*bits = wmk_bits_align(*bits, op->align);
+		if (*bits > 4096)
+			return false;
+		const struct place place = { (uint16_t)*bits, op->width, op->is_big };
+
+		if (op->role == WMK_ROLE_EVENT_CLASS)
+			way->id = place;
+		else if (op->role == WMK_ROLE_TIME)
+			way->time = place;
+		*bits += op->width;
+	}
+	return true;
+}
+
+static bool plan_variant(const struct wmk_ctf_op *ops, uint32_t variant, uint64_t bits, const struct way *before, struct wmk_ctf_header_plan *plan)
+{
+	for (uint32_t i = 0; i < ops[variant].n_choices; i++) {
+		const struct wmk_ctf_choice *choice = &ops[variant].choices[i];
+		const struct wmk_ctf_op *option = &ops[choice->op];
+		struct way *way = &plan->ways[plan->n_ways];
+		uint64_t behind = wmk_bits_align(bits, option->align);
+
+		if (plan->n_ways++ == CHOICES_MAX || option->align > plan->align)
+			return false;
+		*way = *before;
+		way->from = choice->from;
+		way->to = choice->to;
+		if (!plan_numbers(ops, option->code == WMK_CTF_STRUCT ? choice->op + 1 : choice->op,
+				  option->code == WMK_CTF_STRUCT ? option->next - 1 : option->next, &behind, way) || behind > 4096)
+			return false;
+		way->bits = (uint16_t)behind;
+	}
+	return plan->n_ways > 0;
+}
+
+static bool plan_header(const struct wmk_ctf_program *header, struct wmk_ctf_header_plan *plan)
+{
+	const struct wmk_ctf_op *ops = header->ops;
+	struct way before = { .to = UINT64_MAX };
+	uint32_t i, selector = 0;
+	uint64_t bits = 0;
+
+	if (!header->n_ops)
+		return false;
+	plan->align = ops[0].align;
+	for (i = 1; ops[i].code != WMK_CTF_END && ops[i].code != WMK_CTF_VARIANT; i = ops[i].next) {
+		if (ops[i].save && selector)
+			return false;
+		if (!plan_numbers(ops, i, ops[i].next, &bits, &before))
+			return false;
+		if (ops[i].save) {
+			selector = i;
+			plan->selector = (struct place){ (uint16_t)(bits - ops[i].width), ops[i].width, ops[i].is_big };
+			plan->save = ops[i].save;
+		}
+	}
+	if (ops[i].code == WMK_CTF_END) {
+		before.bits = (uint16_t)bits;
+		plan->ways[plan->n_ways++] = before;
+		return true;
+	}
+	/* What a payload refers to inside the variant is beyond a plan; and the variant ends the header. */
+	for (uint32_t j = i; j < ops[i].next; j++)
+		if (ops[j].save)
+			return false;
+	return ops[ops[i].next].code == WMK_CTF_END && selector && ops[i].ref == ops[selector].save && !ops[i].is_signed &&
+	       plan_variant(ops, i, bits, &before, plan);
+}
+
+int wmk_ctf_make_plan(struct wmk_scratch *scratch, struct wmk_ctf_stream_decoder *stream)
+{
+	struct wmk_ctf_header_plan plan = { .align = 1 }, *kept;
+
+	if (!plan_header(&stream->event_header, &plan))
+		return 0;
+	kept = wmk_scratch_alloc(scratch, sizeof(*kept));
+	if (!kept)
+		return -ENOMEM;
+	*kept = plan;
+	stream->plan = kept;
+	return 0;
+}
+
+/* ── headers ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct header {
+	uint64_t id, time;
+	unsigned time_width;       /* 0: it has no time */
+	bool has_id;
+};
+
+static inline uint64_t get(const struct wmk_ctf_walk *walk, uint64_t begin, const struct place *place)
+{
+	return wmk_bits_get(walk->in.bytes, begin + place->at, place->width, place->is_big, walk->in.end);
+}
+
+static int planned(const struct wmk_ctf_header_plan *plan, struct wmk_ctf_walk *walk, struct header *header)
+{
+	const struct way *way = plan->ways;
+	uint64_t selector = 0, begin;
+
+	begin = wmk_bits_align(walk->at, plan->align);
+	if (plan->save) {
+		if (begin + plan->selector.at + plan->selector.width > walk->in.end)
+			return -ENODATA;
+		selector = get(walk, begin, &plan->selector);
+		walk->registers[plan->save] = selector;
+	}
+	while (selector < way->from || selector > way->to)
+		if (++way == plan->ways + plan->n_ways)
+			return wmk_error(-EPROTO, "an event header at byte %" PRIu64 " whose selector, %" PRIu64 ", selects nothing", begin / 8, selector);
+	if (begin + way->bits > walk->in.end)
+		return -ENODATA;
+	header->has_id = way->id.width;
+	if (way->id.width)
+		header->id = get(walk, begin, &way->id);
+	header->time_width = way->time.width;
+	if (way->time.width)
+		header->time = get(walk, begin, &way->time);
+	walk->at = begin + way->bits;
+	return 0;
+}
+
+static int walked(const struct wmk_ctf_program *program, struct wmk_ctf_walk *walk, struct header *header)
+{
+	struct wmk_ctf_item item;
+
+	wmk_ctf_walk_enter(walk, program);
+	while (wmk_ctf_next(walk, &item)) {
+		if (item.is_end || item.op->code > WMK_CTF_ENUM)
+			continue;
+		if (item.op->role == WMK_ROLE_EVENT_CLASS) {
+			header->id = item.value.u;
+			header->has_id = true;
+		} else if (item.op->role == WMK_ROLE_TIME) {
+			header->time = item.value.u;
+			header->time_width = item.op->width ? item.op->width : 64;
+		}
+	}
+	return walk->err;
+}
+
+/* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static const struct wmk_ctf_event_decoder *event_of(const struct wmk_ctf_stream_decoder *stream, uint64_t id)
+{
+	uint32_t low = 0, high = stream->n_events;
+
+	if (stream->is_dense)
+		return id < stream->n_events ? &stream->events[id] : NULL;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (stream->events[middle].class->id == id)
+			return &stream->events[middle];
+		if (stream->events[middle].class->id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at, struct wmk_ctf_record *record)
+{
+	struct wmk_ctf_walk *walk = &record->walk;
+	struct header header = { .id = 0 };
+	int err;
+
+	walk->in = *in;
+	walk->at = record->at = at;
+	err = stream->plan ? planned(stream->plan, walk, &header) : walked(&stream->event_header, walk, &header);
+	if (err < 0)
+		return err;
+	/* Who has one class only need not number it. */
+	if (!header.has_id && stream->n_events)
+		header.id = stream->events[0].class->id;
+	record->event = event_of(stream, header.id);
+	if (!record->event)
+		return wmk_error(-EPROTO, "at byte %" PRIu64 " of the packet is a record of event %" PRIu64 ", which stream class %" PRIu64 " does not have", at / 8,
+				 header.id, stream->class->id);
+	record->common_at = walk->at;
+	err = wmk_ctf_skip(walk, &stream->event_context);
+	record->context_at = walk->at;
+	if (err >= 0)
+		err = wmk_ctf_skip(walk, &record->event->context);
+	record->payload_at = walk->at;
+	if (err >= 0)
+		err = wmk_ctf_skip(walk, &record->event->payload);
+	if (err < 0)
+		return err;
+	record->end = walk->at;
+	if (header.time_width)
+		record->time = wmk_ctf_time(record->time, header.time, header.time_width);
+	return 0;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.h - the pieces of the reader of CTF 2's metadata (CTF2-SPEC-2.0, section 5). Internal to src/ctf.
+ *
+ *     text ──json.c: fragments, a tree of json-c's for each─────────────────┬──► struct wmk_ctf_builder
+ *              │  json_type.c: field classes that hold others, aliases ──────┤
+ *              │  json_scalar.c: those that hold none, roles ────────────────┤
+ *              └► json_value.c: properties, ranges, locations, errors ───────┘
+ *
+ * A value is always taken together with the way to it (struct wmk_ctf_json_at), so that an error can tell the place: the chain of those
+ * is on the stack, from the value up to its fragment. Trees live until their fragment is read; those of aliases until the text is. What is
+ * kept of them is copied to the builder's scratch.
+ */
+#ifndef WMK_CTF_JSON_H
+#define WMK_CTF_JSON_H
+
+#include <json-c/json.h>
+
+#include "ctf/build.h"
+
+/* A value and where it stands: the property `name`; or the `what` of number `index` (from 1), called `name` if it is called something. */
+struct wmk_ctf_json_at {
+	const struct wmk_ctf_json_at *up; /* NULL: the fragment */
+	const char *what, *name;
+	uint32_t index;
+	json_object *value;
+};
+
+/* Below what a field class stands: which of the roles mean something there. */
+enum wmk_ctf_json_root {
+	WMK_CTF_JSON_OTHER, WMK_CTF_JSON_PACKET_HEADER, WMK_CTF_JSON_PACKET_CONTEXT, WMK_CTF_JSON_EVENT_HEADER, WMK_CTF_JSON_ROOTS
+};
+
+struct wmk_ctf_json {
+	struct wmk_ctf_builder *to;
+	json_object *aliases;          /* name: the field class that it stands for, whose userdata is json_type.c's */
+	json_object *clocks;           /* id: index in to->clocks */
+	json_object *streams;          /* id in digits: true */
+	struct wmk_ctf_list stream_clocks; /* uint32_t, for each of to->streams: 1 + index in to->clocks, or 0 */
+	/* Of the field class that is being read: */
+	uint8_t root;                  /* enum wmk_ctf_json_root */
+	bool has_time;                 /* something in it is a time of the stream's clock */
+	unsigned deepest;              /* levels of types in it so far */
+};
+
+/* ── values (json_value.c) ───────────────────────────────────────────────────────────────────────────── */
+
+/* An error at this place, in words. Returns `err`. */
+int wmk_ctf_json_error(const struct wmk_ctf_json_at *at, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* "expected <wanted>, not <the value>". -EPROTO. */
+int wmk_ctf_json_wrong(const struct wmk_ctf_json_at *at, const char *wanted);
+
+/* As many bytes of a text from the metadata as an error shows of it: no character is cut. For "%.*s". */
+int wmk_ctf_json_shown(const char *text);
+
+/* The property of an object. False: it has none of this name. */
+bool wmk_ctf_json_get(const struct wmk_ctf_json_at *of, const char *name, struct wmk_ctf_json_at *at);
+/* The same, and -EPROTO where there is none. */
+int wmk_ctf_json_need(const struct wmk_ctf_json_at *of, const char *name, struct wmk_ctf_json_at *at);
+/* 0, or the error that it is another type. */
+int wmk_ctf_json_is(const struct wmk_ctf_json_at *at, json_type type);
+
+/*
+ * Properties of a type. `must`: an error where there is none; else what is given back stays as it was. A text is on the scratch.
+ * -EPROTO: not of the type, not among the words, out of bounds. -ENOTSUP: text with a NUL in it. -ENOMEM.
+ */
+int wmk_ctf_json_text(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, bool must, const char **text);
+int wmk_ctf_json_number(const struct wmk_ctf_json_at *of, const char *name, bool must, uint64_t min, uint64_t max, uint64_t *number);
+/* `words` ends with a NULL; *which is an index in it. */
+int wmk_ctf_json_word(const struct wmk_ctf_json_at *of, const char *name, bool must, const char *const *words, unsigned *which);
+int wmk_ctf_json_number_at(const struct wmk_ctf_json_at *at, uint64_t min, uint64_t max, uint64_t *number);
+/* A power of two, bits; 1 where there is none. */
+int wmk_ctf_json_align(const struct wmk_ctf_json_at *of, const char *name, uint32_t *align);
+/* A list: *n elements; 0 where there is none. */
+int wmk_ctf_json_list(const struct wmk_ctf_json_at *of, const char *name, bool must, struct wmk_ctf_json_at *list, size_t *n);
+/* Its element `i`, called "<what> <i + 1> of what the list is of" in errors. */
+struct wmk_ctf_json_at wmk_ctf_json_item(const struct wmk_ctf_json_at *list, size_t i, const char *what);
+/* The text that this value is. */
+int wmk_ctf_json_text_at(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char **text);
+
+/* `attributes` and `extensions`, which many objects may have: the latter change the format, and none is known. -ENOTSUP, -EPROTO. */
+int wmk_ctf_json_extras(const struct wmk_ctf_json_at *of);
+
+/* Integer range sets (section 5.3.2), as labels. */
+struct wmk_ctf_json_ranges {
+	struct wmk_ctf_list list;      /* struct wmk_label */
+	bool is_clipped;               /* keep of each what a number of this sign can be; else the bits of what stands there */
+	bool is_signed;
+	bool has_negative, has_big;    /* there was a number below 0, one above INT64_MAX */
+};
+
+/* Append the ranges of the set at `at`, with this name. */
+int wmk_ctf_json_ranges(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char *name, struct wmk_ctf_json_ranges *to);
+
+/* Where another value stands (section 5.3.1). -E2BIG: the way is too long. */
+int wmk_ctf_json_location(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, const struct wmk_ref **made);
+/* "length", as type->count. -E2BIG: it needs more than 32 bits. */
+int wmk_ctf_json_length(const struct wmk_ctf_json_at *at, struct wmk_type *type);
+
+/* ── field classes (json_scalar.c, json_type.c) ──────────────────────────────────────────────────────── */
+
+/* Make `type`, which is all zeros, of the field class at `at`, whose "type" is `kind`. 1: done; 0: `kind` is none that holds no others. */
+int wmk_ctf_json_scalar(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char *kind, struct wmk_type *type);
+
+/*
+ * The structure that the property is, or NULL where there is none. in->has_time tells whether a time is in it.
+ * -EPROTO, -ENOTSUP, -E2BIG (deeper than WMK_CTF_TYPE_DEPTH, longer than 32 bits can tell), -ENOMEM.
+ */
+int wmk_ctf_json_structure(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, enum wmk_ctf_json_root root,
+			   const struct wmk_type **type);
+/* Make `name` stand for the field class that `at` is, for what comes after. */
+int wmk_ctf_json_alias(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char *name);
+
+/* ── the whole (json.c) ──────────────────────────────────────────────────────────────────────────────── */
+
+/*
+ * Fill the builder, which must be empty, from a JSON text sequence (RFC 7464). `name` is for errors: the file's. With `partial`, a last
+ * fragment that is cut off is dropped. Streams have their clocks then: pointers into to->clocks. -EPROTO, -ENOTSUP, -E2BIG, -ENOMEM with
+ * a cause chain: the file and line, the fragment's number, the way to the value, what was expected.
+ */
+int wmk_ctf_json_parse(struct wmk_ctf_builder *to, const char *text, size_t len, const char *name, bool partial);
+
+#endif

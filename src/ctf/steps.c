@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steps.c - how long a structure is, without its values: operations of a fixed size that follow each other are one step.
+ *
+ * While steps are made, `known` is the alignment that the place is sure to have, and `bits` how much is behind that place: a value that
+ * asks for no more alignment stands at a constant distance. What has a size that only its values tell (variants, LEB128, arrays of such)
+ * is walked through.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/bits.h"
+#include "ctf/compile.h"
+
+struct making {
+	const struct wmk_ctf_op *ops;
+	struct wmk_ctf_step *steps;
+	uint32_t n;
+	uint32_t known;            /* bits, a power of two */
+	uint64_t bits;             /* behind that, not in a step yet */
+	uint32_t align;            /* before these bits; 1: none */
+};
+
+static void put(struct making *m, const struct wmk_ctf_step *step)
+{
+	m->steps[m->n++] = *step;
+}
+
+static void flush(struct making *m)
+{
+	if (m->bits || m->align > 1)
+		put(m, &(struct wmk_ctf_step){ .code = WMK_CTF_STEP_ADD, .align = m->align, .bits = m->bits });
+	m->bits = 0;
+	m->align = 1;
+}
+
+/* The place is aligned by `known` and by no more; of what was before it nothing is to be added. */
+static void restart(struct making *m, uint32_t known)
+{
+	flush(m);
+	m->known = known;
+}
+
+static void align(struct making *m, uint32_t to)
+{
+	if (to <= m->known) {
+		m->bits = wmk_bits_align(m->bits, to);
+		return;
+	}
+	flush(m);
+	m->known = m->align = to;
+}
+
+/* Bits of an operation of fixed size, from an aligned place; 0: its size is not fixed, or it is 0, or very large. */
+static uint64_t fixed(const struct wmk_ctf_op *ops, uint32_t op)
+{
+	const uint64_t max = (uint64_t)1 << 40;
+	uint64_t bits = 0, one;
+
+	switch (ops[op].code) {
+	case WMK_CTF_TEXT:
+	case WMK_CTF_BLOB:
+		return ops[op].ref ? 0 : (uint64_t)ops[op].count * 8;
+	case WMK_CTF_STRUCT:
+		for (uint32_t i = op + 1; ops[i].code != WMK_CTF_END; i = ops[i].next) {
+			one = ops[i].save ? 0 : fixed(ops, i);
+			if (!one || bits > max)
+				return 0;
+			bits = wmk_bits_align(bits, ops[i].align) + one;
+		}
+		return bits;
+	case WMK_CTF_ARRAY:
+		one = ops[op].ref || !ops[op].count ? 0 : fixed(ops, op + 1);
+		if (!one || one > max / ops[op].count)
+			return 0;
+		return wmk_bits_align(one, ops[op + 1].align) * (ops[op].count - 1) + one;
+	case WMK_CTF_INT:
+	case WMK_CTF_FLOAT:
+	case WMK_CTF_BOOL:
+	case WMK_CTF_ENUM:
+	case WMK_CTF_FLAGS:
+		return ops[op].width;
+	default:
+		return 0;
+	}
+}
+
+/* So many elements of one size, that fill their alignment: their number is enough. */
+static bool make_run(struct making *m, uint32_t i)
+{
+	const struct wmk_ctf_op *op = &m->ops[i];
+	uint64_t bits = op->code == WMK_CTF_ARRAY ? fixed(m->ops, i + 1) : 8;
+
+	if (!op->ref || !bits || (op->code == WMK_CTF_ARRAY && bits % m->ops[i + 1].align))
+		return false;
+	flush(m);
+	put(m, &(struct wmk_ctf_step){ .code = WMK_CTF_STEP_RUN, .reg = op->ref, .bits = bits, .align = op->align });
+	m->known = op->code == WMK_CTF_ARRAY ? m->ops[i + 1].align : 8;
+	return true;
+}
+
+static void make(struct making *m, uint32_t i)
+{
+	const struct wmk_ctf_op *op = &m->ops[i];
+	uint64_t bits;
+
+	if (op->code == WMK_CTF_STRUCT) {
+		align(m, op->align);
+		for (uint32_t j = i + 1; m->ops[j].code != WMK_CTF_END; j = m->ops[j].next)
+			make(m, j);
+		return;
+	}
+	if (op->save && op->width) {
+		align(m, op->align);
+		bits = m->bits;
+		flush(m);
+		put(m, &(struct wmk_ctf_step){ .code = WMK_CTF_STEP_VALUE, .op = i, .align = 1 });
+		/* The place is known from where it was before, as if the value had been a part of the bits. */
+		while (m->known > 1 && (bits + op->width) % m->known)
+			m->known /= 2;
+		return;
+	}
+	bits = fixed(m->ops, i);
+	if (bits) {
+		align(m, op->align);
+		m->bits += bits;
+	} else if (op->code == WMK_CTF_STRING) {
+		flush(m);
+		put(m, &(struct wmk_ctf_step){ .code = WMK_CTF_STEP_STRING, .op = i, .align = op->align });
+		restart(m, 8);
+	} else if ((op->code != WMK_CTF_ARRAY && op->code != WMK_CTF_TEXT && op->code != WMK_CTF_BLOB) || !make_run(m, i)) {
+		flush(m);
+		put(m, &(struct wmk_ctf_step){ .code = WMK_CTF_STEP_WALK, .op = i, .align = 1 });
+		restart(m, 1);
+	}
+}
+
+int wmk_ctf_make_steps(struct wmk_scratch *scratch, struct wmk_ctf_program *program)
+{
+	struct making m = { .ops = program->ops, .known = 1, .align = 1 };
+
+	if (!program->n_ops)
+		return 0;
+	/* An operation makes three steps at most: what is before it, its alignment, itself; and there is what is behind the last. */
+	m.steps = wmk_scratch_alloc(scratch, (3 * (size_t)program->n_ops + 1) * sizeof(*m.steps));
+	if (!m.steps)
+		return -ENOMEM;
+	make(&m, 0);
+	flush(&m);
+	program->steps = m.steps;
+	program->n_steps = m.n;
+	return 0;
+}
+
+/* ── running them ────────────────────────────────────────────────────────────────────────────────────── */
+
+static int string(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, const struct wmk_ctf_step *step)
+{
+	const uint8_t *begin, *end;
+
+	if (ops[step->op].type->encoding != WMK_ENCODING_UTF8)
+		return wmk_ctf_pass(walk, ops, step->op);
+	if (walk->at > walk->in.end)
+		return -ENODATA;
+	begin = walk->in.bytes + walk->at / 8;
+	end = memchr(begin, 0, (walk->in.end - walk->at) / 8);
+	if (!end)
+		return -ENODATA;
+	walk->at += (uint64_t)(end - begin + 1) * 8;
+	return 0;
+}
+
+static int run(struct wmk_ctf_walk *walk, const struct wmk_ctf_step *step)
+{
+	const uint64_t n = walk->registers[step->reg];
+
+	if (walk->at > walk->in.end || n > (walk->in.end - walk->at) / step->bits)
+		return -ENODATA;
+	walk->at += n * step->bits;
+	return 0;
+}
+
+int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
+{
+	uint64_t value;
+	int err = 0;
+
+	for (uint32_t i = 0; i < program->n_steps && err >= 0; i++) {
+		const struct wmk_ctf_step *step = &program->steps[i];
+
+		walk->at = wmk_bits_align(walk->at, step->align);
+		switch (step->code) {
+		case WMK_CTF_STEP_ADD:
+			walk->at += step->bits;
+			err = walk->at > walk->in.end ? -ENODATA : 0;
+			break;
+		case WMK_CTF_STEP_VALUE:
+			err = wmk_ctf_number(walk, &program->ops[step->op], &value);
+			break;
+		case WMK_CTF_STEP_STRING:
+			err = string(walk, program->ops, step);
+			break;
+		case WMK_CTF_STEP_RUN:
+			err = run(walk, step);
+			break;
+		default:
+			err = wmk_ctf_pass(walk, program->ops, step->op);
+		}
+	}
+	return err;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_metadata.c - any bytes as metadata: out of packets, parsed as TSDL or JSON, compiled; and what comes out of that decodes some bytes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/decode.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* As much of the stream's beginning as there is. */
+static void decode(const struct wmk_ctf_decoder *decoder)
+{
+	static const uint8_t zeros[64] = { 3, 2, 1, 1 };
+	struct wmk_ctf_bytes in = { zeros, 0, sizeof(zeros) * 8 };
+	struct wmk_ctf_record record = { .time = 0 };
+	struct wmk_ctf_item item;
+
+	for (uint32_t i = 0; i < decoder->n_streams; i++) {
+		wmk_ctf_walk_begin(&record.walk, &in, 0);
+		wmk_ctf_walk_enter(&record.walk, &decoder->packet_header);
+		while (wmk_ctf_next(&record.walk, &item))
+			;
+		uint64_t at = record.walk.at;
+
+		for (int n = 0; n < 8 && wmk_ctf_record(&decoder->streams[i], &in, at, &record) >= 0; n++)
+			at = record.end;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct wmk_ctf_decoder *decoder;
+	struct wmk_ctf_class *class;
+	char *text, *exact;
+	size_t len;
+	bool cut;
+
+	if (wmk_ctf_metadata_text(data, size, &text, &len, &cut) < 0)
+		return 0;
+	/* Without the NUL behind it, so that reading that is seen. */
+	exact = malloc(len ? len : 1);
+	if (!exact)
+		abort();
+	memcpy(exact, text, len);
+	free(text);
+	for (int partial = 0; partial < 2; partial++) {
+		if (wmk_ctf_metadata_parse(exact, len, "fuzzed", partial, &class) < 0)
+			continue;
+		if (wmk_ctf_compile(class, "fuzzed", &decoder) >= 0) {
+			decode(decoder);
+			wmk_ctf_decoder_free(decoder);
+		}
+		wmk_ctf_class_free(class);
+	}
+	wmk_error_clear();
+	free(exact);
+	return 0;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_decode.c - decode programs: values out of bits, against what is worked out by hand; the quick way through a structure ends where
+ * the walk does; bytes that end too early are said so, at every length, and never read beyond.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "ctf/bits.h"
+#include "ctf/decode.h"
+
+struct made {
+	struct wmk_ctf_class *class;
+	struct wmk_ctf_decoder *decoder;
+};
+
+/* One stream class, one event: `stream` and `event` are the insides of their blocks. */
+static struct made make(const char *order, const char *types, const char *stream, const char *event)
+{
+	struct made made = { NULL, NULL };
+	char text[8192], said[1024];
+
+	snprintf(text, sizeof(text), "trace { major = 1; minor = 8; byte_order = %s; };\ntypealias integer { size = 8; } := u8;\n"
+		 "typealias integer { size = 16; } := u16;\ntypealias integer { size = 32; align = 32; } := u32;\n"
+		 "typealias integer { size = 3; } := u3;\n%s\nstream { %s };\nevent { name = \"e\"; %s };", order, types, stream, event);
+	if (wmk_ctf_metadata_parse(text, strlen(text), "m", false, &made.class) < 0 || wmk_ctf_compile(made.class, "m", &made.decoder) < 0)
+		fail_msg("%s", wmk_error_text(said, sizeof(said)));
+	return made;
+}
+
+static void unmake(struct made *made)
+{
+	wmk_ctf_decoder_free(made->decoder);
+	wmk_ctf_class_free(made->class);
+}
+
+/* The walk as text: "a=1 s{ t="x" }" */
+static int show(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, char *text, size_t size)
+{
+	struct wmk_ctf_item item;
+	size_t len = 0;
+
+	text[0] = '\0';
+	wmk_ctf_walk_enter(walk, program);
+	while (wmk_ctf_next(walk, &item)) {
+		const char *name = item.op->name ? item.op->name : "";
+
+		switch (item.is_end ? WMK_CTF_END : item.op->code) {
+		case WMK_CTF_END: len += (size_t)snprintf(text + len, size - len, "} "); break;
+		case WMK_CTF_STRUCT: len += (size_t)snprintf(text + len, size - len, "%s{ ", name); break;
+		case WMK_CTF_ARRAY: len += (size_t)snprintf(text + len, size - len, "%s[%" PRIu64 "]{ ", name, item.value.u); break;
+		case WMK_CTF_VARIANT: len += (size_t)snprintf(text + len, size - len, "%s<{ ", name); break;
+		case WMK_CTF_OPTIONAL: len += (size_t)snprintf(text + len, size - len, "%s?{ ", name); break;
+		case WMK_CTF_FLOAT: len += (size_t)snprintf(text + len, size - len, "%s=%g ", name, item.value.f); break;
+		case WMK_CTF_STRING:
+		case WMK_CTF_TEXT: len += (size_t)snprintf(text + len, size - len, "%s=\"%.*s\" ", name, (int)item.len, item.text); break;
+		default:
+			len += (size_t)snprintf(text + len, size - len, item.op->is_signed ? "%s=%" PRId64 " " : "%s=%" PRIu64 " ", name, item.value.i);
+		}
+		assert_true(len < size);
+	}
+	return walk->err;
+}
+
+/* The payload's `n` bytes, from bit `at` on: what the walk gives, and that all that is shorter is refused. */
+static void expect(const struct made *made, const void *bytes, size_t n, const char *wanted)
+{
+	const struct wmk_ctf_program *payload = &made->decoder->streams[0].events[0].payload;
+	struct wmk_ctf_walk walk;
+	char text[1024];
+
+	for (size_t len = 0; len <= n; len++) {
+		/* Its own piece of memory, so that a checker sees what is read behind it. */
+		uint8_t *copy = malloc(len ? len : 1);
+		struct wmk_ctf_bytes in = { copy, 0, len * 8 };
+
+		memcpy(copy, bytes, len);
+		wmk_ctf_walk_begin(&walk, &in, 0);
+		int err = show(&walk, payload, text, sizeof(text));
+		uint64_t at = walk.at;
+
+		if (len < n) {
+			assert_int_equal(err, -ENODATA);
+		} else {
+			assert_int_equal(err, 0);
+			assert_string_equal(text, wanted);
+			assert_in_range(at, n * 8 - 7, n * 8);
+		}
+		wmk_ctf_walk_begin(&walk, &in, 0);
+		assert_int_equal(wmk_ctf_skip(&walk, payload), err);
+		if (!err)
+			assert_int_equal(walk.at, at);
+		free(copy);
+	}
+}
+
+static void one(const char *order, const char *types, const char *fields, const void *bytes, size_t n, const char *wanted)
+{
+	char event[2048];
+
+	snprintf(event, sizeof(event), "fields := struct { %s };", fields);
+	struct made made = make(order, types, "id = 0;", event);
+
+	expect(&made, bytes, n, wanted);
+	unmake(&made);
+}
+
+#define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
+
+/* Every width at every place in a byte, both byte orders, against arithmetic that goes bit by bit. */
+static void bits(void **state)
+{
+	uint8_t bytes[24];
+	unsigned seed = 1;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)((seed = seed * 1103515245 + 12345) >> 16);
+	for (unsigned width = 1; width <= 64; width++)
+		for (unsigned at = 0; at < 64; at++) {
+			uint64_t little = 0, big = 0;
+
+			for (unsigned i = 0; i < width; i++) {
+				little |= (uint64_t)(bytes[(at + i) / 8] >> (at + i) % 8 & 1) << i;
+				big = big << 1 | (bytes[(at + i) / 8] >> (7 - (at + i) % 8) & 1);
+			}
+			for (uint64_t end = at + width; end <= sizeof(bytes) * 8; end++) {
+				assert_int_equal(wmk_bits_get(bytes, at, width, false, end), little);
+				assert_int_equal(wmk_bits_get(bytes, at, width, true, end), big);
+			}
+			assert_int_equal(wmk_bits_sign(little, width), little >> (width - 1) ? (int64_t)(little | ~wmk_bits_mask(width)) : (int64_t)little);
+			assert_int_equal(wmk_bits_reverse(wmk_bits_reverse(little, width), width), little);
+		}
+}
+
+static void numbers(void **state)
+{
+	(void)state;
+	one("le", "", "u8 a; u16 b; u3 c, d; integer { size = 4; signed = true; } e;", BYTES(1, 2, 3, 0x55, 0xff), "{ a=1 b=770 c=5 d=2 e=-3 } ");
+	one("be", "", "u8 a; u16 b; u3 c, d; integer { size = 4; signed = true; } e;", BYTES(1, 2, 3, 0x55, 0xff), "{ a=1 b=515 c=2 d=5 e=7 } ");
+	one("le", "", "u8 a; u32 b; u8 c;", BYTES(1, 9, 9, 9, 2, 0, 0, 0, 3), "{ a=1 b=2 c=3 } ");
+	one("le", "", "floating_point { exp_dig = 8; mant_dig = 24; } f; floating_point { exp_dig = 11; mant_dig = 53; byte_order = be; } g;"
+	    "floating_point { exp_dig = 5; mant_dig = 11; } h, i;",
+	    BYTES(0, 0, 0xc0, 0x3f, 0xc0, 4, 0, 0, 0, 0, 0, 0, 0, 0xc4, 1, 0), "{ f=1.5 g=-2.5 h=-4 i=5.96046e-08 } ");
+	one("le", "", "enum : u8 { a = 1 } e; struct { u8 x; struct { } y; } s;", BYTES(7, 8), "{ e=7 s{ x=8 y{ } } } ");
+}
+
+static void texts(void **state)
+{
+	(void)state;
+	one("le", "", "u8 n; string a; u3 b; string c;", BYTES(1, 'h', 'i', 0, 5, 0), "{ n=1 a=\"hi\" b=5 c=\"\" } ");
+	one("le", "", "integer { size = 8; encoding = UTF8; } a[4]; u8 n; integer { size = 8; encoding = ASCII; } b[n];",
+	    BYTES('a', 0, 'c', 'd', 2, 'x', 'y'), "{ a=\"a\" n=2 b=\"xy\" } ");
+}
+
+static void arrays(void **state)
+{
+	(void)state;
+	one("le", "", "u8 a[2][2]; u8 n; u16 b[n]; u8 end;", BYTES(1, 2, 3, 4, 2, 5, 0, 6, 0, 7),
+	    "{ a[2]{ [2]{ =1 =2 } [2]{ =3 =4 } } n=2 b[2]{ =5 =6 } end=7 } ");
+	one("le", "", "u8 n; u3 a[n]; u8 b; u8 c[0]; string d[n];", BYTES(2, 0x0a, 9, 'x', 0, 0), "{ n=2 a[2]{ =2 =1 } b=9 c[0]{ } d[2]{ =\"x\" =\"\" } } ");
+	/* Elements that do not fill their alignment; a length inside each element. */
+	one("le", "struct s { u8 x; } align(16);", "u8 n; struct s a[n]; u8 b;", BYTES(2, 0, 1, 0, 2, 9), "{ n=2 a[2]{ { x=1 } { x=2 } } b=9 } ");
+	one("le", "", "u8 n; struct { u8 m; u8 y[m]; } a[n]; u8 b;", BYTES(2, 1, 5, 0, 9), "{ n=2 a[2]{ { m=1 y[1]{ =5 } } { m=0 y[0]{ } } } b=9 } ");
+	/* Behind something of any length the place is known no more. */
+	one("le", "", "string s; u32 a; u8 b;", BYTES('x', 0, 9, 9, 1, 0, 0, 0, 2), "{ s=\"x\" a=1 b=2 } ");
+}
+
+static void variants(void **state)
+{
+	const char *fields = "enum : u8 { a, b = 5 ... 9, _c = 10 } tag; variant <tag> { u8 a; struct { u8 n; u8 x[n]; } b; string _c; } v; u8 end;";
+
+	(void)state;
+	one("le", "", fields, BYTES(0, 7, 1), "{ tag=0 v<{ a=7 } end=1 } ");
+	one("le", "", fields, BYTES(6, 2, 7, 8, 1), "{ tag=6 v<{ b{ n=2 x[2]{ =7 =8 } } } end=1 } ");
+	one("le", "", fields, BYTES(10, 'q', 0, 1), "{ tag=10 v<{ c=\"q\" } end=1 } ");
+	one("le", "", "enum : integer { size = 8; signed = true; } { n = -5 ... -1, p = 0 ... 100 } t; variant <t> { u8 n; string p; } v;", BYTES(0xff, 3),
+	    "{ t=-1 v<{ n=3 } } ");
+}
+
+/* Selectors and lengths in all that stands before. */
+static void scopes(void **state)
+{
+	struct made made = make("le", "", "id = 0; packet.context := struct { u8 p; }; event.header := struct { u8 id; struct { u8 h; } s; };"
+				"event.context := struct { u8 c[stream.event.header.s.h]; u8 k; };",
+				"id = 4; context := struct { u8 l[k]; u8 q; }; fields := struct { u8 x[stream.packet.context.p]; u8 y[event.context.q]; u8 z[s.h]; };");
+	static const uint8_t bytes[] = { 2, /**/ 4, 1, /**/ 9, 3, /**/ 1, 2, 3, 2, /**/ 5, 6, 7, 8, 9 };
+	const struct wmk_ctf_stream_decoder *stream = &made.decoder->streams[0];
+	struct wmk_ctf_bytes in = { bytes, 0, sizeof(bytes) * 8 };
+	struct wmk_ctf_record record = { .time = 0 };
+	char text[512];
+
+	(void)state;
+	wmk_ctf_walk_begin(&record.walk, &in, 0);
+	assert_int_equal(wmk_ctf_skip(&record.walk, &stream->packet_context), 0);
+	assert_int_equal(wmk_ctf_record(stream, &in, record.walk.at, &record), 0);
+	assert_int_equal(record.end, sizeof(bytes) * 8);
+	assert_int_equal(record.payload_at, 9 * 8);
+	record.walk.at = record.payload_at;
+	assert_int_equal(show(&record.walk, &record.event->payload, text, sizeof(text)), 0);
+	assert_string_equal(text, "{ x[2]{ =5 =6 } y[2]{ =7 =8 } z[1]{ =9 } } ");
+	unmake(&made);
+}
+
+/* ── headers ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+#define CLOCK "clock { name = c; };\ntypealias integer { size = 27; align = 1; map = clock.c.value; } := t27;\n" \
+	      "typealias integer { size = 64; align = 8; map = clock.c.value; } := t64;\ntypealias integer { size = 32; align = 8; map = clock.c.value; } := t32;\n"
+
+struct record_wanted {
+	uint64_t id, time;
+	unsigned bytes;
+};
+
+/* The same records by the plan, and by the walk that is for headers without one. */
+static void expect_records(struct made *made, const void *bytes, size_t n, uint64_t time, const struct record_wanted *wanted, unsigned n_wanted)
+{
+	for (int is_planned = 1; is_planned >= 0; is_planned--) {
+		struct wmk_ctf_stream_decoder stream = made->decoder->streams[0];
+		struct wmk_ctf_bytes in = { bytes, 0, n * 8 };
+		struct wmk_ctf_record record = { .time = time };
+		uint64_t at = 0;
+
+		assert_non_null(stream.plan);
+		if (!is_planned)
+			stream.plan = NULL;
+		wmk_ctf_walk_begin(&record.walk, &in, 0);
+		for (unsigned i = 0; i < n_wanted; i++) {
+			assert_int_equal(wmk_ctf_record(&stream, &in, at, &record), 0);
+			assert_int_equal(record.event->class->id, wanted[i].id);
+			assert_int_equal(record.time, wanted[i].time);
+			assert_int_equal(record.end - at, wanted[i].bytes * 8);
+			at = record.end;
+		}
+		assert_int_equal(at, n * 8);
+		assert_int_equal(wmk_ctf_record(&stream, &in, at, &record), -ENODATA);
+	}
+}
+
+/* Ours, of 4, 6 and 13 bytes (docs/trace-format.md), with a time that wraps. */
+static void our_header(void **state)
+{
+	struct made made = make("le", CLOCK "struct h { enum : integer { size = 5; align = 1; } { compact = 0 ... 29, medium = 30, extended = 31 } id;"
+				"variant <id> { struct { t27 timestamp; } compact; struct { integer { size = 16; align = 1; } id; t27 timestamp; } medium;"
+				"struct { integer { size = 32; } id; t64 timestamp; } extended; } v; } align(8);",
+				"id = 0; event.header := struct h;", "id = 3; fields := struct { u8 x; }; };\nevent { name = \"f\"; id = 300;");
+	const uint32_t compact = 3 | 100u << 5;
+	const uint64_t medium = 30 | 300u << 5 | (uint64_t)50 << 21, extended_time = (uint64_t)7 << 40;
+	uint8_t bytes[5 + 6 + 14], *at = bytes;
+
+	(void)state;
+	memcpy(at, &compact, 4);
+	at[4] = 1;
+	memcpy(at + 5, &medium, 6);
+	at += 11;
+	at[0] = 31;
+	memcpy(at + 1, &(uint32_t){ 3 }, 4);
+	memcpy(at + 5, &extended_time, 8);
+	at[13] = 2;
+	expect_records(&made, bytes, sizeof(bytes), (uint64_t)5 << 27 | 99,
+		       (struct record_wanted[]){ { 3, (uint64_t)5 << 27 | 100, 5 }, { 300, (uint64_t)6 << 27 | 50, 6 }, { 3, extended_time, 14 } }, 3);
+	unmake(&made);
+}
+
+static void large_header(void **state)
+{
+	struct made made = make("be", CLOCK "struct h { enum : u16 { compact = 0 ... 65534, extended = 65535 } id;"
+				"variant <id> { struct { t32 timestamp; } compact; struct { integer { size = 32; align = 8; } id; t64 timestamp; } extended; } v; };",
+				"id = 0; event.header := struct h;", "id = 2;");
+
+	(void)state;
+	expect_records(&made, BYTES(0, 2, 0, 0, 0, 9, 0xff, 0xff, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0), 0,
+		       (struct record_wanted[]){ { 2, 9, 6 }, { 2, (uint64_t)1 << 32, 14 } }, 2);
+	unmake(&made);
+}
+
+static void plain_header(void **state)
+{
+	struct made made = make("le", CLOCK, "id = 0; event.header := struct { u8 id; t32 timestamp; };", "id = 2;");
+
+	(void)state;
+	expect_records(&made, BYTES(2, 1, 0, 0, 0, 2, 2, 0, 0, 0), 0, (struct record_wanted[]){ { 2, 1, 5 }, { 2, 2, 5 } }, 2);
+	unmake(&made);
+}
+
+/* ── what may not be ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void refuse(const char *types, const char *fields, const char *words)
+{
+	struct wmk_ctf_class *class;
+	struct wmk_ctf_decoder *decoder;
+	char text[8192], said[1024];
+
+	snprintf(text, sizeof(text), "trace { major = 1; minor = 8; byte_order = le; };\ntypealias integer { size = 8; } := u8;\n%s\n"
+		 "stream { id = 0; };\nevent { name = \"e\"; fields := struct { %s }; };", types, fields);
+	assert_int_equal(wmk_ctf_metadata_parse(text, strlen(text), "m", false, &class), 0);
+	assert_true(wmk_ctf_compile(class, "m", &decoder) < 0);
+	if (!strstr(wmk_error_text(said, sizeof(said)), words))
+		fail_msg("'%s' does not say '%s'", said, words);
+	wmk_error_clear();
+	wmk_ctf_class_free(class);
+}
+
+static void mistakes(void **state)
+{
+	(void)state;
+	refuse("", "u8 a[n];", "m:5:46: e: the length 'n' is not there");
+	refuse("", "u8 a[n]; u8 n;", "or not before what it is for");
+	refuse("", "string n; u8 a[n];", "the length 'n' is no integer");
+	refuse("", "integer { size = 8; signed = true; } n; u8 a[n];", "the length of 'a' is a signed integer");
+	refuse("", "u8 a[stream.event.context.n];", "is not there");
+	refuse("", "u8 t; variant <t> { u8 a; } v;", "the selector of variant 'v' is no enumeration");
+		/* Many times itself: a type that is short to write and of any size. */
+	refuse("struct a { u8 x; u8 y; }; struct b { struct a x, y, z, u, v, w; }; struct c { struct b x, y, z, u, v, w; };"
+	       "struct d { struct c x, y, z, u, v, w; }; struct f { struct d x, y, z, u, v, w; }; struct g { struct f x, y, z, u, v, w; };",
+	       "struct g a, b, c, d;", "e has more than 65536 parts");
+}
+
+/* Elements of no size, by the billion. */
+static void nothing_often(void **state)
+{
+	struct made made = make("le", "", "id = 0;", "fields := struct { integer { size = 32; } n; struct { } a[n]; };");
+	const uint8_t bytes[] = { 0xff, 0xff, 0xff, 0xff };
+	struct wmk_ctf_bytes in = { bytes, 0, 32 };
+	struct wmk_ctf_walk walk;
+
+	(void)state;
+	wmk_ctf_walk_begin(&walk, &in, 0);
+	assert_int_equal(wmk_ctf_skip(&walk, &made.decoder->streams[0].events[0].payload), -EPROTO);
+	wmk_error_clear();
+	unmake(&made);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bits), cmocka_unit_test(numbers), cmocka_unit_test(texts), cmocka_unit_test(arrays), cmocka_unit_test(variants),
+		cmocka_unit_test(scopes), cmocka_unit_test(our_header), cmocka_unit_test(large_header), cmocka_unit_test(plain_header),
+		cmocka_unit_test(mistakes), cmocka_unit_test(nothing_often),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

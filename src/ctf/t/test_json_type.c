@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_json_type.c - CTF 2's field classes, held against what CTF2-SPEC-2.0 says of each: what they become, and what is wrong with them.
+ */
+#include "json_case.h"
+
+#define BIG(kind, more) "{'type': 'fixed-length-" kind "', 'byte-order': 'big-endian', " more "}"
+#define U(more) BITS("unsigned-integer", more)
+#define S(more) BITS("signed-integer", more)
+#define LENGTH "'length-field-location': {'path': ['l']}"
+#define SELECTOR "'selector-field-location': {'path': ['l']}"
+
+struct wrong {
+	int err;
+	const char *said, *class;
+};
+
+static void refuse_all(const struct wrong *wrong, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		refuse_field(wrong[i].err, wrong[i].said, wrong[i].class);
+}
+
+#define REFUSE_ALL(wrong) refuse_all(wrong, sizeof(wrong) / sizeof((wrong)[0]))
+
+/* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void test_bits(void **state)
+{
+	static const struct {
+		const char *class;
+		uint8_t kind, width, order, is_reversed, base;
+		uint32_t align;
+	} fine[] = {
+		{ BITS("bit-array", "'length': 16"), WMK_TYPE_INT, 16, WMK_ORDER_LITTLE, 0, 16, 1 },
+		{ BITS("boolean", "'length': 1, 'bit-order': 'last-to-first'"), WMK_TYPE_BOOL, 1, WMK_ORDER_LITTLE, 1, 10, 1 },
+		{ U("'length': 64, 'alignment': 32, 'preferred-display-base': 2"), WMK_TYPE_INT, 64, WMK_ORDER_LITTLE, 0, 2, 32 },
+		{ U("'length': 5, 'bit-order': 'first-to-last', 'preferred-display-base': 8"), WMK_TYPE_INT, 5, WMK_ORDER_LITTLE, 0, 8, 1 },
+		{ BIG("signed-integer", "'length': 7, 'mappings': {}"), WMK_TYPE_INT, 7, WMK_ORDER_BIG, 0, 10, 1 },
+		{ BIG("unsigned-integer", "'length': 7, 'bit-order': 'first-to-last'"), WMK_TYPE_INT, 7, WMK_ORDER_BIG, 1, 10, 1 },
+		{ BIG("unsigned-integer", "'length': 7, 'bit-order': 'last-to-first'"), WMK_TYPE_INT, 7, WMK_ORDER_BIG, 0, 10, 1 },
+		{ BITS("floating-point-number", "'length': 16"), WMK_TYPE_FLOAT, 16, WMK_ORDER_LITTLE, 0, 10, 1 },
+		{ BITS("floating-point-number", "'length': 64, 'alignment': 64"), WMK_TYPE_FLOAT, 64, WMK_ORDER_LITTLE, 0, 10, 64 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++) {
+		const struct wmk_type *type = field(fine[i].class);
+
+		assert_int_equal(type->kind, fine[i].kind);
+		assert_int_equal(type->width, fine[i].width);
+		assert_int_equal(type->order, fine[i].order);
+		assert_int_equal(type->is_reversed, fine[i].is_reversed);
+		assert_int_equal(type->base, fine[i].base);
+		assert_int_equal(type->align, fine[i].align);
+		assert_int_equal(type->is_signed, strstr(fine[i].class, "-signed") != NULL);
+	}
+}
+
+static void test_bits_wrong(void **state)
+{
+	static const struct wrong wrong[] = {
+		{ -EPROTO, "meta:3: fragment 3 (event-record-class): 'payload-field-class'/member 1 'x'/'length': expected + from 1 on, not 0",
+		  U("'length': 0") },
+		{ -EPROTO, "'length': expected a whole number from 1 on, not '8'", U("'length': '8'") },
+		{ -EPROTO, "'length': expected a whole number from 1 on, not 8.0", U("'length': 8.0") },
+		{ -EPROTO, "member 1 'x'/'field-class': expected a property 'length'", U("'x': 0") },
+		{ -ENOTSUP, "a field of 65 bits", U("'length': 65") }, { -ENOTSUP, "a field of 65 bits", BITS("boolean", "'length': 65") },
+		{ -EPROTO, "expected a property 'byte-order'", "{'type': 'fixed-length-boolean', 'length': 8}" },
+		{ -EPROTO, "'byte-order': expected 'little-endian' or 'big-endian', not 'middle'",
+		  "{'type': 'fixed-length-boolean', 'length': 8, 'byte-order': 'middle'}" },
+		{ -EPROTO, "'byte-order': expected 'little-endian' or 'big-endian', not true",
+		  "{'type': 'fixed-length-boolean', 'length': 8, 'byte-order': true}" },
+		{ -EPROTO, "'bit-order': expected 'first-to-last' or 'last-to-first', not 0", U("'length': 8, 'bit-order': 0") },
+		{ -EPROTO, "'alignment': expected a power of two, not 24", U("'length': 8, 'alignment': 24") },
+		{ -EPROTO, "'alignment': expected a whole number from 1 on, not 0", U("'length': 8, 'alignment': 0") },
+		{ -E2BIG, "an alignment of 2147483648 bits", U("'length': 8, 'alignment': 2147483648") },
+		{ -EPROTO, "'preferred-display-base': expected 2, 8, 10 or 16, not 7", U("'length': 8, 'preferred-display-base': 7") },
+		{ -EPROTO, "expected 16, 32, 64, 128, or a larger multiple of 32, not 24", BITS("floating-point-number", "'length': 24") },
+		{ -ENOTSUP, "a field of 192 bits", BITS("floating-point-number", "'length': 192") },
+		{ -ENOTSUP, "'extensions'/'n' + 'y'", U("'length': 8, 'extensions': {'n': {'y': 1}}") },
+		{ -EPROTO, "'attributes': expected an object", U("'length': 8, 'attributes': null") },
+		{ -EPROTO, "'type': expected a type of field class, not 'octet'", "{'type': 'octet'}" },
+		{ -EPROTO, "'type': expected a text, not 5", "{'type': 5}" }, { -EPROTO, "expected a property 'type'", "{}" },
+		{ -EPROTO, "'field-class': expected a field class, or the name", "[]" },
+	};
+
+	(void)state;
+	REFUSE_ALL(wrong);
+}
+
+static void test_variable(void **state)
+{
+	const struct wmk_type *type;
+
+	(void)state;
+	type = field("{'type': 'variable-length-signed-integer', 'preferred-display-base': 16, 'length': 'ignored'}");
+	assert_int_equal(type->kind, WMK_TYPE_INT);
+	assert_true(type->is_variable && type->is_signed);
+	assert_int_equal(type->base, 16);
+	assert_int_equal(type->align, 8);
+	type = field("{'type': 'variable-length-unsigned-integer', 'mappings': {'lime': [[3, 3]]}}");
+	assert_int_equal(type->kind, WMK_TYPE_ENUM);
+	assert_true(type->is_variable && !type->is_signed);
+}
+
+static void check_label(const struct wmk_type *type, uint32_t i, const char *name, int64_t from, int64_t to)
+{
+	assert_true(i < type->count);
+	assert_string_equal(type->labels[i].name, name);
+	assert_true(type->labels[i].from == from);
+	assert_true(type->labels[i].to == to);
+}
+
+static void test_mappings(void **state)
+{
+	static const struct wrong wrong[] = {
+		{ -EPROTO, "'mappings': expected an object, not a list", U("'length': 8, 'mappings': []") },
+		{ -EPROTO, "'mappings'/'a': expected a list of at least one range, not a list of 0", U("'length': 8, 'mappings': {'a': []}") },
+		{ -EPROTO, "'mappings'/'a'/range 2: expected a range", U("'length': 8, 'mappings': {'a': [[1, 1], [2]]}") },
+		{ -EPROTO, "'a'/range 1/number 2: expected a whole number, not 'x'", U("'length': 8, 'mappings': {'a': [[1, 'x']]}") },
+		{ -EPROTO, "whose end is not below its begin", U("'length': 8, 'mappings': {'a': [[2, 1]]}") },
+		{ -EPROTO, "whose end is not below its begin", U("'length': 8, 'mappings': {'a': [[9223372036854775808, -1]]}") },
+	};
+	const struct wmk_type *type;
+
+	(void)state;
+	type = field(S("'length': 32, 'mappings': {'banana': [[-27399, -1882], [8, 199]], 'or\\u00e4nge': [[67, 67]]}"));
+	assert_int_equal(type->kind, WMK_TYPE_ENUM);
+	assert_int_equal(type->count, 3);
+	check_label(type, 0, "banana", -27399, -1882);
+	check_label(type, 1, "banana", 8, 199);
+	check_label(type, 2, "or\xc3\xa4nge", 67, 67);
+	type = field(U("'length': 64, 'mappings': {'big': [[9223372036854775808, 18446744073709551615]], 'low': [[-5, 3], [-9, -1]]}"));
+	assert_int_equal(type->count, 2);
+	check_label(type, 0, "big", INT64_MIN, -1);
+	check_label(type, 1, "low", 0, 3);
+	type = field(S("'length': 64, 'mappings': {'big': [[5, 18446744073709551615], [9223372036854775808, 9223372036854775809]]}"));
+	assert_int_equal(type->count, 1);
+	check_label(type, 0, "big", 5, INT64_MAX);
+	/* No value can be: a number as any other. */
+	assert_int_equal(field(U("'length': 8, 'mappings': {'never': [[-2, -1]]}"))->kind, WMK_TYPE_INT);
+	REFUSE_ALL(wrong);
+}
+
+static void test_bit_map(void **state)
+{
+	static const struct wrong wrong[] = {
+		{ -EPROTO, "expected a property 'flags'", BITS("bit-map", "'length': 8") },
+		{ -EPROTO, "'flags': expected an object with at least one name", BITS("bit-map", "'length': 8, 'flags': {}") },
+		{ -EPROTO, "'flags'/'a': expected a list of at least one range, not 5", BITS("bit-map", "'length': 8, 'flags': {'a': 5}") },
+	};
+	const struct wmk_type *type =
+		field(BITS("bit-map", "'length': 16, 'flags': {'RED': [[0, 2], [4, 4], [10, 10]], 'NONE': [[16, 99]], 'HIGH': [[15, 70]]}"));
+
+	(void)state;
+	assert_int_equal(type->kind, WMK_TYPE_FLAGS);
+	assert_int_equal(type->count, 2);
+	check_label(type, 0, "RED", 0x417, 0x417);
+	check_label(type, 1, "HIGH", 0x8000, 0x8000);
+	type = field(BITS("bit-map", "'length': 64, 'flags': {'ALL': [[0, 63]]}"));
+	check_label(type, 0, "ALL", -1, -1);
+	REFUSE_ALL(wrong);
+}
+
+/* ── texts, blobs, arrays ────────────────────────────────────────────────────────────────────────────── */
+
+static void test_texts(void **state)
+{
+	static const struct wrong wrong[] = {
+		{ -EPROTO, "'encoding': expected 'utf-8', 'utf-16le', 'utf-16be', 'utf-32le' or 'utf-32be', not 'latin-1'",
+		  "{'type': 'null-terminated-string', 'encoding': 'latin-1'}" },
+		{ -EPROTO, "expected a property 'length'", "{'type': 'static-length-string'}" },
+		{ -EPROTO, "'length': expected a whole number from 0 on, not -1", "{'type': 'static-length-blob', 'length': -1}" },
+		{ -E2BIG, "a length of 4294967296", "{'type': 'static-length-string', 'length': 4294967296}" },
+		{ -EPROTO, "expected a property 'length-field-location'", "{'type': 'dynamic-length-blob'}" },
+		{ -EPROTO, "'media-type': expected a text", "{'type': 'static-length-blob', 'length': 1, 'media-type': {}}" },
+	};
+	const struct wmk_type *type = field("{'type': 'null-terminated-string', 'encoding': 'utf-16le'}");
+
+	(void)state;
+	assert_int_equal(type->kind, WMK_TYPE_STRING);
+	assert_int_equal(type->encoding, WMK_ENCODING_UTF16LE);
+	assert_int_equal(type->align, 8);
+	type = field("{'type': 'static-length-string', 'length': 100, 'encoding': 'utf-32be'}");
+	assert_int_equal(type->kind, WMK_TYPE_ARRAY);
+	assert_true(type->is_text && type->elem->kind == WMK_TYPE_INT && type->elem->width == 8 && type->elem->align == 8);
+	assert_int_equal(type->encoding, WMK_ENCODING_UTF32BE);
+	assert_int_equal(type->count, 100);
+	type = field("{'type': 'dynamic-length-string', " LENGTH "}");
+	assert_int_equal(type->kind, WMK_TYPE_SEQUENCE);
+	assert_true(type->is_text && type->elem->width == 8);
+	assert_int_equal(type->encoding, WMK_ENCODING_UTF8);
+	assert_string_equal(type->ref->names[0], "l");
+	type = field("{'type': 'static-length-blob', 'length': 0, 'media-type': 'image/tiff'}");
+	assert_int_equal(type->kind, WMK_TYPE_BLOB);
+	assert_int_equal(type->count, 0);
+	assert_null(type->ref);
+	assert_string_equal(type->media, "image/tiff");
+	type = field("{'type': 'dynamic-length-blob', " LENGTH "}");
+	assert_int_equal(type->kind, WMK_TYPE_BLOB);
+	assert_non_null(type->ref);
+	assert_null(type->media);
+	REFUSE_ALL(wrong);
+}
+
+/* Structures and arrays are aligned as what is in them at least; what may not be there is not (section 6.4.1). */
+static void test_compound(void **state)
+{
+	static const struct wrong wrong[] = {
+		{ -EPROTO, "'member-classes': expected a list, not an object", "{'type': 'structure', 'member-classes': {}}" },
+		{ -EPROTO, "member 1 'x'/member 2: expected an object, not 5", STRUCT(MEMBER("a", U8) ", 5") },
+		{ -EPROTO, "member 1 'x'/member 1: expected a property 'name'", STRUCT("{'field-class': 'a'}") },
+		{ -EPROTO, "member 1 'a': expected a property 'field-class'", STRUCT("{'name': 'a'}") },
+		{ -EPROTO, "member 2 'a': expected another name", STRUCT(MEMBER("a", U8) "," MEMBER("a", U8)) },
+		{ -ENOTSUP, "member 1 'a'/'extensions'/'x'", STRUCT("{'name': 'a', 'field-class': " U8 ", 'extensions': {'x': {'y': 1}}}") },
+		{ -EPROTO, "'minimum-alignment': expected a power of two, not 3", "{'type': 'structure', 'minimum-alignment': 3}" },
+		{ -EPROTO, "expected a property 'element-field-class'", "{'type': 'static-length-array', 'length': 1}" },
+		{ -EPROTO, "expected a property 'length'", "{'type': 'static-length-array', 'element-field-class': " U8 "}" },
+		{ -E2BIG, "a length of 18446744073709551615",
+		  "{'type': 'static-length-array', 'length': 18446744073709551615, 'element-field-class': " U8 "}" },
+		{ -EPROTO, "'x'/'element-field-class'/'length': expected a whole number",
+		  "{'type': 'static-length-array', 'length': 1, 'element-field-class': " U("'length': null") "}" },
+	};
+	const struct wmk_type *type = field(STRUCT(MEMBER("a", U8) "," MEMBER("b", U("'length': 8, 'alignment': 16"))));
+
+	(void)state;
+	assert_int_equal(type->kind, WMK_TYPE_STRUCT);
+	assert_int_equal(type->count, 2);
+	assert_string_equal(type->members[1].name, "b");
+	assert_int_equal(type->align, 16);
+	type = field("{'type': 'structure', 'minimum-alignment': 64}");
+	assert_int_equal(type->count, 0);
+	assert_int_equal(type->align, 64);
+	assert_int_equal(field("{'type': 'structure'}")->align, 1);
+	type = field("{'type': 'static-length-array', 'length': 32, 'minimum-alignment': 32, 'element-field-class': "
+		     BITS("boolean", "'length': 1") "}");
+	assert_int_equal(type->kind, WMK_TYPE_ARRAY);
+	assert_int_equal(type->count, 32);
+	assert_int_equal(type->align, 32);
+	assert_int_equal(type->elem->kind, WMK_TYPE_BOOL);
+	assert_int_equal(type->elem->align, 1);
+	type = field("{'type': 'dynamic-length-array', " LENGTH ", 'element-field-class': "
+		     STRUCT(MEMBER("s", "{'type': 'null-terminated-string'}")) "}");
+	assert_int_equal(type->kind, WMK_TYPE_SEQUENCE);
+	assert_int_equal(type->align, 8);
+	assert_int_equal(type->elem->kind, WMK_TYPE_STRUCT);
+	REFUSE_ALL(wrong);
+}
+
+/* ── selectors ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static void test_optional(void **state)
+{
+	static const struct wrong wrong[] = {
+		{ -EPROTO, "expected a property 'field-class'", "{'type': 'optional', " SELECTOR "}" },
+		{ -EPROTO, "expected a property 'selector-field-location'", "{'type': 'optional', 'field-class': " U8 "}" },
+		{ -EPROTO, "'selector-field-ranges': expected a list of at least one range",
+		  "{'type': 'optional', " SELECTOR ", 'selector-field-ranges': []}" },
+		{ -ENOTSUP, "below 0 and above",
+		  "{'type': 'optional', " SELECTOR ", 'selector-field-ranges': [[-1, 18446744073709551615]]}" },
+	};
+	const struct wmk_type *type = field("{'type': 'optional', " SELECTOR ", 'field-class': " U("'length': 8, 'alignment': 8") "}");
+
+	(void)state;
+	assert_int_equal(type->kind, WMK_TYPE_OPTIONAL);
+	assert_int_equal(type->align, 1);
+	assert_int_equal(type->elem->align, 8);
+	assert_int_equal(type->n_ranges, 0);
+	type = field("{'type': 'optional', " SELECTOR ", 'selector-field-ranges': [[-12, -12], [15, 35]], 'field-class': " U8 "}");
+	assert_int_equal(type->n_ranges, 2);
+	assert_true(type->is_signed);
+	assert_int_equal(type->ranges[0].from, -12);
+	assert_int_equal(type->ranges[1].to, 35);
+	REFUSE_ALL(wrong);
+}
+
+#define VARIANT(options) "{'type': 'variant', " SELECTOR ", 'options': [" options "]}"
+#define OPTION(more, ranges) "{" more "'selector-field-ranges': [" ranges "], 'field-class': " U8 "}"
+
+static void test_variant(void **state)
+{
+	static const struct wrong wrong[] = {
+		{ -EPROTO, "'options': expected at least one option", VARIANT("") },
+		{ -EPROTO, "expected a property 'options'", "{'type': 'variant', " SELECTOR "}" },
+		{ -EPROTO, "option 2: expected an object, not 'a'", VARIANT(OPTION("", "[1, 1]") ", 'a'") },
+		{ -EPROTO, "option 1: expected a property 'selector-field-ranges'", VARIANT("{'field-class': " U8 "}") },
+		{ -EPROTO, "option 1 'a': expected a property 'field-class'", VARIANT("{'name': 'a', 'selector-field-ranges': [[1, 1]]}") },
+		{ -EPROTO, "option 2 'a': expected another name",
+		  VARIANT(OPTION("'name': 'a', ", "[1, 1]") "," OPTION("'name': 'a', ", "[2, 2]")) },
+		{ -EPROTO, "'a' and 'b' share some",
+		  VARIANT(OPTION("'name': 'b', ", "[7, 9]") "," OPTION("'name': 'a', ", "[1, 2], [3, 8], [4, 5]")) },
+		{ -EPROTO, "share some",
+		  VARIANT(OPTION("", "[0, 18446744073709551615]") "," OPTION("", "[9223372036854775808, 9223372036854775808]")) },
+		{ -EPROTO, "share some", VARIANT(OPTION("", "[-9, 9]") "," OPTION("", "[-1, -1]")) },
+		{ -ENOTSUP, "option 1/'extensions'/'x'", VARIANT(OPTION("'extensions': {'x': {'y': 0}}, ", "[1, 1]")) },
+	};
+	const struct wmk_type *type;
+
+	(void)state;
+	type = field(VARIANT(OPTION("", "[5, 5], [1, 2]") "," OPTION("'name': '#1', ", "[-3, -2]") "," OPTION("", "[6, 8]")));
+	assert_int_equal(type->kind, WMK_TYPE_VARIANT);
+	assert_int_equal(type->align, 1);
+	assert_int_equal(type->count, 3);
+	/* Names of those without one are of nobody else. */
+	assert_string_equal(type->members[0].name, "#1.1");
+	assert_string_equal(type->members[1].name, "#1");
+	assert_string_equal(type->members[2].name, "#3");
+	assert_true(type->is_signed);
+	assert_int_equal(type->n_ranges, 4);
+	assert_int_equal(type->ranges[0].from, -3);
+	assert_string_equal(type->ranges[0].name, "#1");
+	assert_int_equal(type->ranges[1].from, 1);
+	assert_string_equal(type->ranges[1].name, "#1.1");
+	assert_int_equal(type->ranges[2].from, 5);
+	assert_int_equal(type->ranges[3].to, 8);
+	type = field(VARIANT(OPTION("", "[18446744073709551615, 18446744073709551615]") "," OPTION("", "[0, 0], [0, 4]")));
+	assert_false(type->is_signed);
+	assert_int_equal(type->ranges[0].from, 0);
+	assert_true(type->ranges[2].from == -1);
+	REFUSE_ALL(wrong);
+}
+
+#define BLOB(location) "{'type': 'dynamic-length-blob', 'length-field-location': " location "}"
+
+static void test_location(void **state)
+{
+	static const char *const origins[] = { "packet-header", "packet-context", "event-record-header", "event-record-common-context",
+					       "event-record-specific-context", "event-record-payload" };
+	static const struct wrong wrong[] = {
+		{ -EPROTO, "'length-field-location': expected an object, not a list of 1", BLOB("['a']") },
+		{ -EPROTO, "'length-field-location': expected a property 'path'", BLOB("{}") },
+		{ -EPROTO, "'length-field-location'/'path': expected the last", BLOB("{'path': []}") },
+		{ -EPROTO, "'path': expected the last of the path to be a name", BLOB("{'path': ['a', null]}") },
+		{ -EPROTO, "'length-field-location'/step 2: expected a text, not 5", BLOB("{'path': ['a', 5]}") },
+		{ -EPROTO, "'origin': expected 'packet-header', 'packet-context'", BLOB("{'path': ['a'], 'origin': 'here'}") },
+	};
+	const struct wmk_ref *ref;
+	char text[200];
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		snprintf(text, sizeof(text), BLOB("{'origin': '%s', 'path': ['a', 'b']}"), origins[i]);
+		ref = field(text)->ref;
+		assert_int_equal(ref->scope, WMK_SCOPE_PACKET_HEADER + i);
+		assert_int_equal(ref->n, 2);
+		assert_string_equal(ref->names[1], "b");
+	}
+	ref = field(BLOB("{'path': [null, null, 'mini', 'stop']}"))->ref;
+	assert_int_equal(ref->scope, WMK_SCOPE_NEAR);
+	assert_int_equal(ref->n, 4);
+	assert_null(ref->names[1]);
+	assert_string_equal(ref->names[2], "mini");
+	/* Out of what it was just gone into. */
+	ref = field(BLOB("{'path': [null, 'a', 'b', null, null, 'c']}"))->ref;
+	assert_int_equal(ref->n, 2);
+	assert_null(ref->names[0]);
+	assert_string_equal(ref->names[1], "c");
+	REFUSE_ALL(wrong);
+}
+
+/* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+#define HEADER(members) "{'type': 'trace-class', 'packet-header-field-class': " STRUCT(members) "}"
+#define CONTEXT(more, class) "{'type': 'data-stream-class', " more "'packet-context-field-class': " STRUCT(MEMBER("x", class)) "}"
+#define ROLE(name) "{'type': 'variable-length-unsigned-integer', 'roles': [" name "]}"
+
+static void test_roles(void **state)
+{
+	static const struct {
+		const char *name;
+		int context, header, packet_header;
+	} roles[] = {
+		{ "packet-total-length", WMK_ROLE_PACKET_SIZE, 0, 0 }, { "packet-content-length", WMK_ROLE_CONTENT_SIZE, 0, 0 },
+		{ "default-clock-timestamp", WMK_ROLE_BEGIN, WMK_ROLE_TIME, 0 }, { "packet-end-default-clock-timestamp", WMK_ROLE_END, 0, 0 },
+		{ "discarded-event-record-counter-snapshot", WMK_ROLE_LOST, 0, 0 }, { "packet-sequence-number", WMK_ROLE_SEQUENCE, 0, 0 },
+		{ "event-record-class-id", 0, WMK_ROLE_EVENT_CLASS, 0 }, { "data-stream-class-id", 0, 0, WMK_ROLE_STREAM_CLASS },
+		{ "data-stream-id", 0, 0, WMK_ROLE_STREAM },
+	};
+	char alias[500];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+		snprintf(alias, sizeof(alias), ALIAS("r", STRUCT(MEMBER("x", ROLE("'%s'")))), roles[i].name);
+		ACCEPT(alias, "{'type': 'trace-class', 'packet-header-field-class': 'r'}", CLOCK,
+		       "{'type': 'data-stream-class', 'default-clock-class-id': 'c', 'packet-context-field-class': 'r',"
+		       "'event-record-header-field-class': 'r', 'event-record-common-context-field-class': 'r'}");
+		assert_int_equal(class->packet_header->members[0].type.role, roles[i].packet_header);
+		assert_int_equal(class->streams[0]->packet_context->members[0].type.role, roles[i].context);
+		assert_int_equal(class->streams[0]->event_header->members[0].type.role, roles[i].header);
+		assert_int_equal(class->streams[0]->event_context->members[0].type.role, WMK_ROLE_NONE);
+	}
+	/* A packet without padding. */
+	ACCEPT(CONTEXT("", ROLE("'packet-content-length', 'packet-total-length', 'packet-total-length'")));
+	assert_int_equal(class->streams[0]->packet_context->members[0].type.role, WMK_ROLE_PACKET_SIZE);
+	REFUSE(-ENOTSUP, "member 1 'x'/role 2: a field of two roles", CONTEXT("", ROLE("'packet-total-length', 'packet-sequence-number'")));
+	REFUSE(-EPROTO, "member 1 'x'/role 1: expected the name of a role, not 'king'", CONTEXT("", ROLE("'king'")));
+	REFUSE(-EPROTO, "role 1: expected the name of a role, not 5", CONTEXT("", ROLE("5")));
+	REFUSE(-EPROTO, "expected a 'default-clock-class-id', as the 'packet-context-field-class' has times",
+	       CONTEXT("", ROLE("'default-clock-timestamp'")));
+	refuse_field(-EPROTO, "'roles': expected a list, not 'king'", "{'type': 'variable-length-unsigned-integer', 'roles': 'king'}");
+	refuse_field(-EPROTO, "'roles': a number with a sign has no roles", "{'type': 'variable-length-signed-integer', 'roles': []}");
+	refuse_field(-EPROTO, "expected a role that a number can have", ROLE("'metadata-stream-uuid'"));
+	refuse_field(-EPROTO, "expected a role that a blob can have",
+		     "{'type': 'static-length-blob', 'length': 16, 'roles': ['data-stream-id']}");
+}
+
+static void test_header_roles(void **state)
+{
+	static const char magic[] = HEADER(MEMBER("m", U("'length': 32, 'roles': ['packet-magic-number']")));
+
+	(void)state;
+	ACCEPT(magic);
+	assert_int_equal(class->packet_header->members[0].type.role, WMK_ROLE_MAGIC);
+	REFUSE(-EPROTO, "to have 32 bits", HEADER(MEMBER("m", U("'length': 31, 'roles': ['packet-magic-number']"))));
+	REFUSE(-EPROTO, "to have 32 bits", HEADER(MEMBER("m", ROLE("'packet-magic-number'"))));
+	REFUSE(-EPROTO, "not as member 2", HEADER(MEMBER("x", ROLE("'data-stream-id'")) ","
+						  MEMBER("m", U("'length': 32, 'roles': ['packet-magic-number']"))));
+	REFUSE(-EPROTO, "a property 'uuid' of the preamble",
+	       HEADER(MEMBER("u", "{'type': 'static-length-blob', 'length': 16, 'roles': ['metadata-stream-uuid']}")));
+	refuse(-EPROTO, "to have 16 bytes, not 15", (const char *const[]){
+	       "{'type': 'preamble', 'version': 2, 'uuid': [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}",
+	       HEADER(MEMBER("u", "{'type': 'static-length-blob', 'length': 15, 'roles': ['metadata-stream-uuid']}")), NULL });
+}
+
+/* ── aliases ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void test_aliases(void **state)
+{
+	(void)state;
+	ACCEPT(ALIAS("u8", U8), ALIAS("uint8", "'u8'"), ALIAS("pair", STRUCT(MEMBER("a", "'uint8'") "," MEMBER("b", "'u8'"))), STREAM,
+	       "{'type': 'event-record-class', 'payload-field-class': 'pair',"
+	       "'specific-context-field-class': " STRUCT(MEMBER("x", "'pair'")) "}");
+	assert_int_equal(class->streams[0]->events[0]->payload->members[0].type.width, 8);
+	assert_string_equal(class->streams[0]->events[0]->context->members[0].type.members[1].name, "b");
+	REFUSE(-EPROTO, "fragment 3 (field-class-alias) + there is an alias 'a' already", ALIAS("a", U8), ALIAS("a", U8));
+	REFUSE(-EPROTO, "'field-class': expected the name of a field class alias that was declared before, not 'b'", ALIAS("a", "'b'"),
+	       ALIAS("b", U8));
+	REFUSE(-EPROTO, "declared before, not 'a'", ALIAS("a", "'a'"));
+	REFUSE(-EPROTO, "member 1 'x'/'field-class': expected the name of a field class alias that was declared before, not 'a'",
+	       ALIAS("a", STRUCT(MEMBER("x", "'a'"))));
+	REFUSE(-EPROTO, "expected a field class, or the name of an alias", ALIAS("a", "null"));
+	REFUSE(-EPROTO, "expected a property 'name'", "{'type': 'field-class-alias', 'field-class': " U8 "}");
+	REFUSE(-EPROTO, "'name': expected a text, not 5", "{'type': 'field-class-alias', 'name': 5, 'field-class': " U8 "}");
+	REFUSE(-EPROTO, "expected a property 'field-class'", "{'type': 'field-class-alias', 'name': 'a'}");
+	/* What is wrong only where it is used says both places. */
+	REFUSE(-EPROTO, "'packet-header-field-class'/member 1 'm'/alias 'a'/role 1: + to have 32 bits",
+	       ALIAS("a", ROLE("'packet-magic-number'")), HEADER(MEMBER("m", "'a'")));
+}
+
+/* Arrays of arrays, `levels` of types in all. */
+static void nest(char *text, size_t size, const char *innermost, unsigned levels)
+{
+	size_t len = 0;
+
+	for (unsigned i = 1; i < levels; i++)
+		len += (size_t)snprintf(text + len, size - len, "{'type': 'static-length-array', 'length': 1, 'element-field-class': ");
+	len += (size_t)snprintf(text + len, size - len, "%s", innermost);
+	for (unsigned i = 1; i < levels; i++)
+		len += (size_t)snprintf(text + len, size - len, "}");
+}
+
+static void test_depth(void **state)
+{
+	char class_text[16000], alias[16200], event[16200];
+
+	(void)state;
+	nest(class_text, sizeof(class_text), U8, WMK_CTF_TYPE_DEPTH - 1);
+	snprintf(event, sizeof(event), EVENT(STRUCT("{'name': 'x', 'field-class': %s}")), class_text);
+	ACCEPT(STREAM, event);
+	nest(class_text, sizeof(class_text), U8, WMK_CTF_TYPE_DEPTH);
+	snprintf(event, sizeof(event), EVENT(STRUCT("{'name': 'x', 'field-class': %s}")), class_text);
+	REFUSE(-E2BIG, ".../ + in more than 128 levels", STREAM, event);
+	/* An alias may be as deep as anything, but not where it is used. */
+	snprintf(alias, sizeof(alias), ALIAS("a", "%s"), class_text);
+	ACCEPT(alias);
+	REFUSE(-E2BIG, "member 1 'x'/'field-class': + in more than 128 levels", alias, STREAM, EVENT(STRUCT(MEMBER("x", "'a'"))));
+	nest(class_text, sizeof(class_text), "'a'", 2);
+	snprintf(event, sizeof(event), ALIAS("b", "%s"), class_text);
+	REFUSE(-E2BIG, "in more than 128 levels", alias, event);
+}
+
+/* Each alias has the one before it a hundred times: what is made of it must not. */
+static void test_many(void **state)
+{
+	enum { ALIASES = 25, MEMBERS = 100 };
+	const char *fragments[ALIASES + 5] = { PREAMBLE, ALIAS("a0", U8) };
+	char *texts[ALIASES + 1];
+
+	(void)state;
+	for (unsigned i = 1; i <= ALIASES; i++) {
+		size_t size = MEMBERS * 50 + 200, len = 0;
+		char *text = texts[i] = malloc(size);
+
+		assert_non_null(text);
+		len += (size_t)snprintf(text, size, "{'type': 'field-class-alias', 'name': 'a%u', 'field-class': "
+						    "{'type': 'structure', 'member-classes': [", i);
+		for (unsigned j = 0; j < MEMBERS; j++)
+			len += (size_t)snprintf(text + len, size - len, "%s{'name': '%u', 'field-class': 'a%u'}", j ? "," : "", j, i - 1);
+		snprintf(text + len, size - len, "]}}");
+		fragments[i + 1] = text;
+	}
+	fragments[ALIASES + 2] = "{'type': 'data-stream-class', 'packet-context-field-class': 'a25',"
+				 "'event-record-header-field-class': 'a25'}";
+	fragments[ALIASES + 3] = "{'type': 'event-record-class', 'payload-field-class': 'a25'}";
+	accept(fragments);
+	for (unsigned i = 1; i <= ALIASES; i++)
+		free(texts[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_bits, drop), cmocka_unit_test_teardown(test_bits_wrong, drop),
+		cmocka_unit_test_teardown(test_variable, drop), cmocka_unit_test_teardown(test_mappings, drop),
+		cmocka_unit_test_teardown(test_bit_map, drop), cmocka_unit_test_teardown(test_texts, drop),
+		cmocka_unit_test_teardown(test_compound, drop), cmocka_unit_test_teardown(test_optional, drop),
+		cmocka_unit_test_teardown(test_variant, drop), cmocka_unit_test_teardown(test_location, drop),
+		cmocka_unit_test_teardown(test_roles, drop), cmocka_unit_test_teardown(test_header_roles, drop),
+		cmocka_unit_test_teardown(test_aliases, drop), cmocka_unit_test_teardown(test_depth, drop),
+		cmocka_unit_test_teardown(test_many, drop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tsdl_lex.c - TSDL's tokens (CTF 1.8.3, section C.1: those of C, without a preprocessor), and errors that name their place.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/tsdl.h"
+
+#define STRING_MAX (1u << 20)     /* bytes of a string constant */
+
+/* ── errors ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_tsdl_error(struct wmk_tsdl *in, int err, const char *format, ...)
+{
+	char words[WMK_ERROR_LEN];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	return wmk_error(err, "%s:%" PRIu32 ":%" PRIu32 ": %s", wmk_ctf_short_name(in->name), in->token.line, in->token.column, words);
+}
+
+int wmk_tsdl_wrong(struct wmk_tsdl *in, const char *what)
+{
+	const struct wmk_tsdl_token *token = &in->token;
+
+	/* The last word may lack its end, too. */
+	in->is_cut = in->at == in->end;
+	switch (token->kind) {
+	case WMK_TSDL_END:
+		return wmk_tsdl_error(in, -EPROTO, "expected %s, the text ends", what);
+	case WMK_TSDL_IDENT:
+		return wmk_tsdl_error(in, -EPROTO, "expected %s, not '%.*s'", what, (int)(token->len < 40 ? token->len : 40), token->text);
+	case WMK_TSDL_NUMBER:
+		return wmk_tsdl_error(in, -EPROTO, "expected %s, not the number %s%" PRIu64, what, token->is_negative ? "-" : "", token->number);
+	case WMK_TSDL_STRING:
+		return wmk_tsdl_error(in, -EPROTO, "expected %s, not a string", what);
+	default:
+		return wmk_tsdl_error(in, -EPROTO, "expected %s, not '%s'", what, token->punct == 'E' ? "..." : token->punct == 'D' ? ":=" :
+				      token->punct == 'A' ? "->" : (char[]){ token->punct, '\0' });
+	}
+}
+
+/* An error of the lexer itself, at `at`. */
+static int bad(struct wmk_tsdl *in, const char *at, const char *words)
+{
+	in->token.kind = WMK_TSDL_BAD;
+	in->is_cut = in->at == in->end;
+	in->token.line = in->line;
+	in->token.column = (uint32_t)(at - in->line_begin) + 1;
+	return wmk_tsdl_error(in, -EPROTO, "%s", words);
+}
+
+/* ── what is between tokens ──────────────────────────────────────────────────────────────────────────── */
+
+static void newline(struct wmk_tsdl *in, const char *next)
+{
+	in->line++;
+	in->line_begin = next;
+}
+
+static int skip_comment(struct wmk_tsdl *in)
+{
+	const char *begin = in->at, *line_begin = in->line_begin;
+	const uint32_t line = in->line;
+
+	for (in->at += 2; in->end - in->at >= 2; in->at++) {
+		if (in->at[0] == '*' && in->at[1] == '/') {
+			in->at += 2;
+			return 0;
+		}
+		if (*in->at == '\n')
+			newline(in, in->at + 1);
+	}
+	in->at = in->end;
+	in->line = line;
+	in->line_begin = line_begin;
+	return bad(in, begin, "a comment that does not end");
+}
+
+static int skip_blank(struct wmk_tsdl *in)
+{
+	while (in->at < in->end) {
+		if (*in->at == '\n') {
+			newline(in, ++in->at);
+		} else if (*in->at == ' ' || (*in->at >= '\t' && *in->at <= '\r')) {
+			in->at++;
+		} else if (in->end - in->at >= 2 && in->at[0] == '/' && in->at[1] == '*') {
+			int err = skip_comment(in);
+
+			if (err < 0)
+				return err;
+		} else if (in->end - in->at >= 2 && in->at[0] == '/' && in->at[1] == '/') {
+			while (in->at < in->end && *in->at != '\n')
+				in->at++;
+		} else {
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* ── constants ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static int digit_value(char c)
+{
+	return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+}
+
+/* Decimal, octal, hexadecimal, or binary as gcc has it; a suffix of u and l. */
+static int lex_number(struct wmk_tsdl *in)
+{
+	const char *begin = in->at;
+	unsigned base = 10;
+	uint64_t value = 0;
+
+	if (*in->at == '0' && in->end - in->at >= 2) {
+		char x = in->at[1];
+
+		base = x == 'x' || x == 'X' ? 16 : x == 'b' || x == 'B' ? 2 : 8;
+		in->at += base == 8 ? 1 : 2;
+		if (base != 8 && (in->at == in->end || digit_value(*in->at) >= (int)base))
+			return bad(in, begin, "a number without digits");
+	}
+	for (; in->at < in->end && digit_value(*in->at) < (int)base; in->at++)
+		if (__builtin_mul_overflow(value, base, &value) || __builtin_add_overflow(value, (uint64_t)digit_value(*in->at), &value))
+			return bad(in, begin, "a number of more than 64 bits");
+	while (in->at < in->end && memchr("uUlL", *in->at, 4))
+		in->at++;
+	if (in->at < in->end && (is_letter(*in->at) || is_digit(*in->at)))
+		return bad(in, begin, "a number with a digit that is none of it");
+	in->token.kind = WMK_TSDL_NUMBER;
+	in->token.number = value;
+	return 0;
+}
+
+/* One character of a string behind its backslash. Returns its value, -1: there is none. */
+static int lex_escape(struct wmk_tsdl *in)
+{
+	static const char from[] = "abfnrtv\\'\"?", to[] = "\a\b\f\n\r\t\v\\'\"?";
+	const char *known;
+	int value = 0, n = 0;
+
+#ifndef WMK_PLANTED_BUG_CTF_METADATA            /* the fuzzer must find this */
+	if (in->at == in->end)
+		return -1;
+#endif
+	if (*in->at == 'x') {
+		for (in->at++; in->at < in->end && digit_value(*in->at) < 16 && n < 2; n++)
+			value = value * 16 + digit_value(*in->at++);
+		return n ? value : -1;
+	}
+	if (digit_value(*in->at) < 8) {
+		for (; in->at < in->end && digit_value(*in->at) < 8 && n < 3; n++)
+			value = value * 8 + digit_value(*in->at++);
+		return value & 0xff;
+	}
+	known = memchr(from, *in->at, sizeof(from) - 1);
+	if (!known)
+		return -1;
+	in->at++;
+	return (unsigned char)to[known - from];
+}
+
+/* A string, or with ' a character, which is a number. */
+static int lex_string(struct wmk_tsdl *in)
+{
+	const char *begin = in->at, quote = *in->at++;
+	const char *last = memchr(in->at, quote, (size_t)(in->end - in->at));
+	size_t len = 0, room;
+	char *text;
+
+	/* The string is no longer than what is before the first quote that no backslash is before. */
+	while (last && last[-1] == '\\' && (size_t)(last - begin) < STRING_MAX)
+		last = memchr(last + 1, quote, (size_t)(in->end - last - 1));
+	if (!last || (size_t)(last - begin) > STRING_MAX)
+		last = in->end;
+	room = (size_t)(last - begin);
+	if (room > STRING_MAX)
+		room = STRING_MAX;
+	text = wmk_scratch_alloc(&in->to->scratch, room + 1);
+	if (!text)
+		return -ENOMEM;
+	while (in->at < in->end && *in->at != quote && *in->at != '\n' && len < room) {
+		int c = (unsigned char)*in->at++;
+
+		if (c == '\\' && (c = lex_escape(in)) < 0)
+			return bad(in, begin, "a string with an escape sequence that does not exist");
+		text[len++] = (char)c;
+	}
+	if (in->at == in->end || *in->at != quote)
+		return bad(in, begin, "a string that does not end in its line, or has more than 1 MB");
+	in->at++;
+	if (quote == '\'') {
+		if (len != 1)
+			return bad(in, begin, "a character constant that is not one character");
+		in->token.kind = WMK_TSDL_NUMBER;
+		in->token.number = (unsigned char)text[0];
+		return 0;
+	}
+	in->token.kind = WMK_TSDL_STRING;
+	in->token.text = text;
+	in->token.len = len;
+	return 0;
+}
+
+/* ── tokens ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool follows(const struct wmk_tsdl *in, const char *words)
+{
+	size_t len = strlen(words);
+
+	return (size_t)(in->end - in->at) >= len && memcmp(in->at, words, len) == 0;
+}
+
+static int lex_punct(struct wmk_tsdl *in)
+{
+	in->token.kind = WMK_TSDL_PUNCT;
+	if (follows(in, "...")) {
+		in->token.punct = 'E';
+		in->at += 3;
+	} else if (follows(in, ":=")) {
+		in->token.punct = 'D';
+		in->at += 2;
+	} else if (follows(in, "->")) {
+		in->token.punct = 'A';
+		in->at += 2;
+	} else if (memchr("{}()[]<>;:,=.*-+", *in->at, 16)) {
+		in->token.punct = *in->at++;
+	} else {
+		return bad(in, in->at, "a character that begins no word of TSDL");
+	}
+	return 0;
+}
+
+int wmk_tsdl_next(struct wmk_tsdl *in)
+{
+	int err = skip_blank(in);
+
+	if (err < 0)
+		return err;
+	memset(&in->token, 0, sizeof(in->token));
+	in->token.line = in->line;
+	in->token.column = (uint32_t)(in->at - in->line_begin) + 1;
+	if (in->at == in->end) {
+		in->token.kind = WMK_TSDL_END;
+		return 0;
+	}
+	if (is_digit(*in->at))
+		return lex_number(in);
+	if (*in->at == '"' || *in->at == '\'')
+		return lex_string(in);
+	if (follows(in, "L\"") || follows(in, "L'")) {
+		in->at++;
+		return lex_string(in);
+	}
+	if (!is_letter(*in->at))
+		return lex_punct(in);
+	in->token.kind = WMK_TSDL_IDENT;
+	in->token.text = in->at;
+	while (in->at < in->end && (is_letter(*in->at) || is_digit(*in->at)))
+		in->at++;
+	in->token.len = (size_t)(in->at - in->token.text);
+	return 0;
+}
+
+bool wmk_tsdl_is(const struct wmk_tsdl *in, char punct)
+{
+	return in->token.kind == WMK_TSDL_PUNCT && in->token.punct == punct;
+}
+
+bool wmk_tsdl_is_word(const struct wmk_tsdl *in, const char *word)
+{
+	return in->token.kind == WMK_TSDL_IDENT && in->token.len == strlen(word) && memcmp(in->token.text, word, in->token.len) == 0;
+}
+
+int wmk_tsdl_take(struct wmk_tsdl *in, char punct)
+{
+	int err;
+
+	if (!wmk_tsdl_is(in, punct))
+		return 0;
+	err = wmk_tsdl_next(in);
+	return err < 0 ? err : 1;
+}
+
+int wmk_tsdl_take_word(struct wmk_tsdl *in, const char *word)
+{
+	int err;
+
+	if (!wmk_tsdl_is_word(in, word))
+		return 0;
+	err = wmk_tsdl_next(in);
+	return err < 0 ? err : 1;
+}
+
+int wmk_tsdl_expect(struct wmk_tsdl *in, char punct, const char *where)
+{
+	char what[80];
+	int got = wmk_tsdl_take(in, punct);
+
+	if (got)
+		return got < 0 ? got : 0;
+	snprintf(what, sizeof(what), "'%s' %s", punct == 'D' ? ":=" : (char[]){ punct, '\0' }, where);
+	return wmk_tsdl_wrong(in, what);
+}
+
+const char *wmk_tsdl_word(struct wmk_tsdl *in)
+{
+	return wmk_scratch_text(&in->to->scratch, in->token.text, in->token.len);
+}

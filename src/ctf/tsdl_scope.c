@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tsdl_scope.c - names of types: typedefs and typealiases, and the tags of structures, variants and enumerations, each with a space of
+ * its own. A name is seen from where it is declared to the end of the block that it is declared in (CTF 1.8.3, section 7.3.1).
+ */
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/tsdl_type.h"
+
+struct name {
+	char space;
+	const char *text;
+	struct wmk_type type;
+};
+
+struct wmk_tsdl_scope {
+	struct wmk_tsdl_scope *outer;
+	void *names;               /* a tree of tsearch() */
+};
+
+static int compare(const void *left, const void *right)
+{
+	const struct name *a = left, *b = right;
+
+	return a->space != b->space ? a->space - b->space : strcmp(a->text, b->text);
+}
+
+int wmk_tsdl_enter(struct wmk_tsdl *in)
+{
+	struct wmk_tsdl_scope *scope = wmk_scratch_alloc(&in->to->scratch, sizeof(*scope));
+
+	if (!scope)
+		return -ENOMEM;
+	scope->outer = in->scope;
+	in->scope = scope;
+	return 0;
+}
+
+static void forget(void *name)
+{
+	(void)name;                /* the scratch's */
+}
+
+void wmk_tsdl_leave(struct wmk_tsdl *in)
+{
+	tdestroy(in->scope->names, forget);
+	in->scope = in->scope->outer;
+}
+
+int wmk_tsdl_declare(struct wmk_tsdl *in, char space, const char *text, const struct wmk_type *type)
+{
+	struct name *name = wmk_scratch_alloc(&in->to->scratch, sizeof(*name));
+	struct name **at;
+
+	if (!name)
+		return -ENOMEM;
+	*name = (struct name){ .space = space, .text = text, .type = *type };
+	at = tsearch(name, &in->scope->names, compare);
+	if (!at)
+		return wmk_error(-ENOMEM, "no memory for the names of types");
+	if (*at != name)
+		return wmk_tsdl_error(in, -EPROTO, "'%.60s' is declared twice", text);
+	return 0;
+}
+
+const struct wmk_type *wmk_tsdl_find(const struct wmk_tsdl *in, char space, const char *text)
+{
+	const struct name wanted = { .space = space, .text = text };
+
+	for (const struct wmk_tsdl_scope *scope = in->scope; scope; scope = scope->outer) {
+		struct name **at = tfind(&wanted, &scope->names, compare);
+
+		if (at)
+			return &(*at)->type;
+	}
+	return NULL;
+}
