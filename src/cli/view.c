@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.c - `waymark view`: shows a trace by a reader that is installed, until Waymark reads traces itself.
+ * view.c - `waymark view`: the records of traces as text (read/text.h), or by another reader that is asked for.
  */
 #include <errno.h>
 #include <limits.h>
@@ -12,10 +12,13 @@
 #include "base/error.h"
 #include "cli/child.h"
 #include "cli/daemon.h"
+#include "read/text.h"
 
 struct view_args {
 	struct wmk_cli_common common;
 	const char *path, *viewer;
+	bool has_names, has_fields;
+	struct wmk_print_options print; /* `names` and `fields` where they were given */
 };
 
 static int set_path(void *data, const char *value)
@@ -41,21 +44,55 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The viewer's path in PATH. */
-static int find_viewer(const char *wanted, char *path, size_t size)
+static int set_seconds(void *data, const char *value)
 {
-	static const char *const readers[] = { "babeltrace2", "babeltrace" };
+	(void)value;
+	((struct view_args *)data)->print.clock = WMK_PRINT_SECONDS;
+	return 0;
+}
 
-	if (wanted)
-		return wmk_child_find(wanted, path, size);
-	for (unsigned i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
-		if (wmk_child_find(readers[i], path, size) == 0)
-			return 0;
-		wmk_error_clear();
-	}
-	return wmk_error(-ENOENT, "no reader of traces is installed: install babeltrace2 (Debian: apt install babeltrace2), or name "
-			 "another "
-			 "one with --viewer");
+static int set_cycles(void *data, const char *value)
+{
+	(void)value;
+	((struct view_args *)data)->print.clock = WMK_PRINT_CYCLES;
+	return 0;
+}
+
+static int set_date(void *data, const char *value)
+{
+	(void)value;
+	((struct view_args *)data)->print.date = true;
+	return 0;
+}
+
+static int set_gmt(void *data, const char *value)
+{
+	(void)value;
+	((struct view_args *)data)->print.gmt = true;
+	return 0;
+}
+
+static int set_no_delta(void *data, const char *value)
+{
+	(void)value;
+	((struct view_args *)data)->print.no_delta = true;
+	return 0;
+}
+
+static int set_names(void *data, const char *value)
+{
+	struct view_args *args = data;
+
+	args->has_names = true;
+	return wmk_print_names(value, &args->print.names);
+}
+
+static int set_fields(void *data, const char *value)
+{
+	struct view_args *args = data;
+
+	args->has_fields = true;
+	return wmk_print_fields(value, &args->print.fields);
 }
 
 /* Where the session's trace is. The exit status: what is wrong has been said. */
@@ -72,39 +109,22 @@ static int find_trace(const struct wmk_cli_common *common, char *path, size_t si
 	return wmk_daemon_close(&daemon, common, err);
 }
 
-static int run_view(void *data, char **rest, int n_rest)
-{
-	struct view_args *args = data;
-	char viewer[PATH_MAX], path[PATH_MAX], **argv;
-	int n = 0, err;
+/* ── another reader ──────────────────────────────────────────────────────────────────────────────────── */
 
-	/* The first argument may be the trace; what follows, and what begins with '-', is the viewer's. */
-	if (n_rest && rest[0][0] != '-' && !args->path && !args->common.session) {
-		if (strchr(rest[0], '/') || is_directory(rest[0]))
-			args->path = rest[0];
-		else
-			args->common.session = rest[0];
-		rest++;
-		n_rest--;
-	}
-	err = find_viewer(args->viewer, viewer, sizeof(viewer));
+/* What follows the trace, and what begins with '-', is the viewer's. */
+static int run_viewer(const char *wanted, const char *trace, char **rest, int n_rest)
+{
+	char viewer[PATH_MAX], **argv;
+	int n = 0, err = wmk_child_find(wanted, viewer, sizeof(viewer));
+
 	if (err < 0)
 		return wmk_cli_failed();
-	if (args->path)
-		snprintf(path, sizeof(path), "%s", args->path);
-	else if (find_trace(&args->common, path, sizeof(path)) != 0)
-		return WMK_CLI_FAILED;
-	if (!is_directory(path)) {
-		wmk_error(-EINVAL, args->path ? "cannot view %.100s: there is no such directory" :
-			  "nothing is in %.100s yet: `waymark start` lets the session record", path);
-		return wmk_cli_failed();
-	}
 	argv = calloc((size_t)n_rest + 3, sizeof(*argv));
 	if (argv) {
 		argv[n++] = viewer;
 		for (int i = 0; i < n_rest; i++)
 			argv[n++] = rest[i];
-		argv[n] = strdup(path);
+		argv[n] = strdup(trace);
 		fflush(stdout);
 		execv(viewer, argv);
 		err = errno;
@@ -116,22 +136,106 @@ static int run_view(void *data, char **rest, int n_rest)
 	return wmk_cli_failed();
 }
 
+/* ── our own ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void tell_damage(void *data, int err)
+{
+	(void)data;
+	(void)err;
+	wmk_cli_failed();
+}
+
+static void tell_lost(void *data, const char *words)
+{
+	(void)data;
+	fflush(stdout);
+	fprintf(stderr, "waymark: %s\n", words);
+}
+
+static int show(struct view_args *args, const char *const *paths, unsigned n)
+{
+	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
+	struct wmk_read_text_options options = { .print = args->print, .damage = tell_damage, .lost = tell_lost };
+	struct wmk_read_text_done done;
+	int err;
+
+	if (!args->has_names)
+		options.print.names = defaults.names;
+	if (!args->has_fields)
+		options.print.fields = defaults.fields;
+	err = wmk_read_text(paths, n, &options, stdout, &done);
+	if (err >= 0 && fflush(stdout) != 0)
+		err = wmk_error(-errno, "cannot write the records");
+	if (err < 0)
+		return wmk_cli_failed();
+	return done.damages ? WMK_CLI_FAILED : 0;
+}
+
+static int run_view(void *data, char **rest, int n_rest)
+{
+	struct view_args *args = data;
+	char path[PATH_MAX];
+	const char *one = path;
+
+	/* The first argument may be a trace, or a session. */
+	if (n_rest && rest[0][0] != '-' && !args->path && !args->common.session) {
+		if (!strchr(rest[0], '/') && !is_directory(rest[0])) {
+			args->common.session = *rest++;
+			n_rest--;
+		} else if (args->viewer) {
+			args->path = *rest++;
+			n_rest--;
+		}
+	}
+	if (!args->path && !args->common.session && n_rest && !args->viewer)
+		return show(args, (const char *const *)rest, (unsigned)n_rest);
+	if (args->path)
+		snprintf(path, sizeof(path), "%s", args->path);
+	else if (find_trace(&args->common, path, sizeof(path)) != 0)
+		return WMK_CLI_FAILED;
+	if (!is_directory(path)) {
+		wmk_error(-EINVAL, args->path ? "cannot view %.100s: there is no such directory" :
+			  "nothing is in %.100s yet: `waymark start` lets the session record", path);
+		return wmk_cli_failed();
+	}
+	if (args->viewer)
+		return run_viewer(args->viewer, path, rest, n_rest);
+	if (n_rest) {
+		wmk_error(-EINVAL, "'%.60s' is too much: with a session or --trace-path, that one is shown", rest[0]);
+		wmk_cli_failed();
+		return WMK_CLI_USAGE;
+	}
+	return show(args, &one, 1);
+}
+
 static const char *const details[] = {
-	"Prints the event records of a session that has stopped, or that still records, or of any trace, in the order of time. It runs "
-	"babeltrace2, or babeltrace; what follows `--` is for that reader: waymark view -- --clock-date.",
+	"Prints the event records of a session that has stopped, or that still records, or of any traces in Common Trace Format 1.8, whoever wrote "
+	"them: all that is at and below the directories, in the order of time, a line for each record.",
+	"What is damaged is said on standard error, with its place; the rest is shown, and the exit status is 1. What was lost while it was recorded "
+	"is said there too, behind the records before it.",
+	"With --viewer, what follows `--` is for that reader: waymark view --viewer babeltrace2 -- --clock-date.",
 	NULL
 };
 
 static const struct wmk_cli_option options[] = {
 	WMK_CLI_OPTION_SESSION,
-	{ 't', "trace-path", "DIR", "The trace in this directory, instead of a session's.", set_path, false },
+	{ 't', "trace-path", "DIR", "The traces in this directory, instead of a session's.", set_path, false },
+	{ 0, "clock-seconds", NULL, "Times as seconds since 1970.", set_seconds, false },
+	{ 0, "clock-cycles", NULL, "Times as the clock's own values.", set_cycles, false },
+	{ 0, "clock-date", NULL, "Times with the date.", set_date, false },
+	{ 0, "clock-gmt", NULL, "Times of UTC, not of the local time zone.", set_gmt, false },
+	{ 0, "no-delta", NULL, "No time since the record before.", set_no_delta, false },
+	{ 'n', "names", "NAMES", "Names to show, with commas between: none, all, scope, header, context, payload. The default is payload,context.", set_names,
+	  false },
+	{ 'f', "fields", "FIELDS", "What to show besides, with commas between: all, trace, trace:hostname, trace:domain, trace:procname, trace:vpid, "
+	  "loglevel, emf. The default is trace:hostname,trace:procname,trace:vpid.", set_fields, false },
 	{ 'e', "viewer", "PROGRAM", "Show it by this program. It gets the trace's directory as its last argument.", set_viewer, false },
 };
 
 const struct wmk_cli_command wmk_cli_view = {
 	.name = "view",
-	.arguments = "[SESSION | DIR] [-- ARGUMENT...]",
-	.summary = "Show the event records of a trace",
+	.arguments = "[SESSION | DIR...] [-- ARGUMENT...]",
+	.summary = "Show the event records of traces",
 	.details = details,
 	.options = options,
 	.n_options = sizeof(options) / sizeof(options[0]),

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * merge.c - many streams in the order of their times: a tree of losers (see merge.h).
+ *
+ * Leaf i is stream i. Each inner node keeps the stream that lost there, the winner of all is in tree[0]. When the winner's stream has moved
+ * on, it plays again on its way up, against the losers it meets.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "read/merge.h"
+
+struct leaf {
+	struct wmk_read_stream *stream;
+	int got;                   /* what wmk_read_stream_next() said */
+	int64_t ns;                /* INT64_MAX where it has ended */
+};
+
+struct wmk_read_merge {
+	wmk_read_damage damage;
+	void *data;
+	struct leaf *leaves;
+	uint32_t n, cap;
+	uint32_t *tree;            /* n of them; NULL before the first record */
+};
+
+int wmk_read_merge_create(wmk_read_damage damage, void *data, struct wmk_read_merge **merge)
+{
+	struct wmk_read_merge *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return wmk_error(-ENOMEM, "no memory to merge traces");
+	m->damage = damage;
+	m->data = data;
+	*merge = m;
+	return 0;
+}
+
+void wmk_read_merge_free(struct wmk_read_merge *merge)
+{
+	if (!merge)
+		return;
+	for (uint32_t i = 0; i < merge->n; i++)
+		wmk_read_stream_close(merge->leaves[i].stream);
+	free(merge->leaves);
+	free(merge->tree);
+	free(merge);
+}
+
+int wmk_read_merge_add(struct wmk_read_merge *merge, const struct wmk_read_trace *trace)
+{
+	for (uint32_t i = 0; i < trace->n_files; i++) {
+		struct wmk_read_stream *stream;
+		int err;
+
+		if (merge->n == merge->cap) {
+			uint32_t cap = merge->cap ? 2 * merge->cap : 16;
+			struct leaf *leaves = realloc(merge->leaves, cap * sizeof(*leaves));
+
+			if (!leaves)
+				return wmk_error(-ENOMEM, "no memory to merge traces");
+			merge->leaves = leaves;
+			merge->cap = cap;
+		}
+		err = wmk_read_stream_open(trace, trace->files[i], &stream);
+		if (err < 0)
+			return err;
+		merge->leaves[merge->n++] = (struct leaf){ .stream = stream };
+	}
+	return 0;
+}
+
+/* The leaf's next: damage is told, and what is behind it is taken. */
+static void move_on(struct wmk_read_merge *merge, struct leaf *leaf)
+{
+	do {
+		leaf->got = wmk_read_stream_next(leaf->stream);
+		if (leaf->got < 0)
+			merge->damage(merge->data, leaf->stream, leaf->got);
+	} while (leaf->got < 0);
+	leaf->ns = leaf->got == WMK_READ_END ? INT64_MAX : leaf->stream->ns;
+}
+
+/*
+ * Of equal times: by the trace's UUID, its name, the stream class, the stream; this order babeltrace2 has too. Before the first packet nothing
+ * is known of a stream but its trace.
+ */
+static int order_of(const struct wmk_read_stream *a, const struct wmk_read_stream *b)
+{
+	const struct wmk_ctf_class *left = a->trace->class, *right = b->trace->class;
+	int order;
+
+	if (a->trace != b->trace) {
+		if (left->has_uuid != right->has_uuid)
+			return left->has_uuid ? -1 : 1;
+		order = left->has_uuid ? memcmp(left->uuid, right->uuid, sizeof(left->uuid)) : 0;
+		if (order || (order = strcmp(a->trace->name, b->trace->name)))
+			return order;
+	}
+	if (!a->decoder || !b->decoder)
+		return 0;
+	if (a->decoder->class->id != b->decoder->class->id)
+		return a->decoder->class->id < b->decoder->class->id ? -1 : 1;
+	return a->instance < b->instance ? -1 : a->instance > b->instance;
+}
+
+static bool is_before(const struct wmk_read_merge *merge, uint32_t a, uint32_t b)
+{
+	const struct leaf *left = &merge->leaves[a], *right = &merge->leaves[b];
+
+	if (left->ns != right->ns)
+		return left->ns < right->ns;
+	if (!left->got != !right->got)
+		return left->got != 0;
+	int order = order_of(left->stream, right->stream);
+
+	return order ? order < 0 : a < b;
+}
+
+/* The stream at leaf `i` plays its way up. */
+static void play(struct wmk_read_merge *merge, uint32_t i)
+{
+	uint32_t winner = i;
+
+	for (uint32_t node = (i + merge->n) / 2; node > 0; node /= 2)
+		if (is_before(merge, merge->tree[node], winner)) {
+			uint32_t loser = winner;
+
+			winner = merge->tree[node];
+			merge->tree[node] = loser;
+		}
+	merge->tree[0] = winner;
+}
+
+/* Below `node`: who wins; the losers stay in the nodes. */
+static uint32_t found(struct wmk_read_merge *merge, uint32_t node)
+{
+	uint32_t left, right;
+
+	if (node >= merge->n)
+		return node - merge->n;
+	left = found(merge, 2 * node);
+	right = found(merge, 2 * node + 1);
+	merge->tree[node] = is_before(merge, left, right) ? right : left;
+	return merge->tree[node] == right ? left : right;
+}
+
+static int begin(struct wmk_read_merge *merge)
+{
+	merge->tree = calloc(merge->n ? merge->n : 1, sizeof(*merge->tree));
+	if (!merge->tree)
+		return wmk_error(-ENOMEM, "no memory to merge %u streams", merge->n);
+	for (uint32_t i = 0; i < merge->n; i++)
+		move_on(merge, &merge->leaves[i]);
+	if (merge->n)
+		merge->tree[0] = found(merge, 1);
+	return 0;
+}
+
+int wmk_read_merge_next(struct wmk_read_merge *merge, struct wmk_read_stream **stream)
+{
+	struct leaf *first;
+
+	if (!merge->tree) {
+		int err = begin(merge);
+
+		if (err < 0)
+			return err;
+	} else if (merge->n) {
+		move_on(merge, &merge->leaves[merge->tree[0]]);
+		play(merge, merge->tree[0]);
+	}
+	if (!merge->n)
+		return WMK_READ_END;
+	first = &merge->leaves[merge->tree[0]];
+	*stream = first->stream;
+	return first->got;
+}

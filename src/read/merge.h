@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * merge.h - the records of many streams, of one or more traces, in the order of their times.
+ *
+ * A tree of losers (Knuth, The Art of Computer Programming, 5.4.1): one comparison per level for a record, and none of the others moves.
+ * Records of the same time are in the order of their traces' UUIDs, of their names, of the streams' class and number; records without a clock
+ * come at time 0. Memory is
+ * some words for each stream.
+ */
+#ifndef WMK_READ_MERGE_H
+#define WMK_READ_MERGE_H
+
+#include "read/trace.h"
+
+struct wmk_read_merge;
+
+/*
+ * Damage is told here, when it is met, with the cause chain of the calling thread: the stream goes on behind it. Must not read on.
+ */
+typedef void (*wmk_read_damage)(void *data, const struct wmk_read_stream *stream, int err);
+
+int wmk_read_merge_create(wmk_read_damage damage, void *data, struct wmk_read_merge **merge);
+void wmk_read_merge_free(struct wmk_read_merge *merge);
+/* All streams of a trace, which must be open as long as the merge. Only before the first wmk_read_merge_next(). */
+int wmk_read_merge_add(struct wmk_read_merge *merge, const struct wmk_read_trace *trace);
+/* WMK_READ_PACKET or WMK_READ_RECORD: *stream has it; WMK_READ_END: there are no more; -ENOMEM. */
+int wmk_read_merge_next(struct wmk_read_merge *merge, struct wmk_read_stream **stream);
+
+#endif

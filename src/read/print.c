@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * print.c - records as text (see print.h): the prepared texts of a class and, between them, the values of a record.
+ *
+ * `p` is where the next byte goes; it is in `out` only when the line is whole, so that a line that cannot be made leaves nothing behind.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "read/print_inside.h"
+
+#define PART 4096u                 /* bytes of a string that are made text at once */
+
+/* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static inline char *put_number(char *p, const struct wmk_print_op *op, unsigned form, uint64_t value)
+{
+	switch (form) {
+	case WMK_PRINT_UNSIGNED:
+		return wmk_print_u64(p, value);
+	case WMK_PRINT_SIGNED:
+		return wmk_print_s64(p, (int64_t)value);
+	case WMK_PRINT_HEX:
+		return wmk_print_hex(p, value & op->mask);
+	case WMK_PRINT_OCTAL:
+		return wmk_print_octal(p, value & op->mask);
+	default:
+		return wmk_print_binary(p, value, op->width);
+	}
+}
+
+static char *put_enum(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, uint64_t value)
+{
+	static const char container[] = " : container = ";
+
+	p = wmk_print_labels_put(op->labels, out, p, value);
+	if (p)
+		p = wmk_print_room(out, p, sizeof(container) + WMK_PRINT_NUMBER + 4);
+	if (!p)
+		return NULL;
+	memcpy(p, container, sizeof(container) - 1);
+	p += sizeof(container) - 1;
+	if (op->number >= WMK_PRINT_HEX) {
+		*p++ = '0';
+		if (op->number != WMK_PRINT_OCTAL)
+			*p++ = op->number == WMK_PRINT_HEX ? 'x' : 'b';
+	}
+	p = put_number(p, op, op->number, value);
+	memcpy(p, " )", 2);
+	return p + 2;
+}
+
+/* In parts: not a byte of room more than what the escapes of one may need. */
+static char *put_string(struct wmk_print_text *out, char *p, const char *s, size_t len)
+{
+	do {
+		const size_t part = len < PART ? len : PART;
+
+		p = wmk_print_room(out, p, part * WMK_PRINT_ESCAPE + 8);
+		if (!p)
+			return NULL;
+		p = wmk_print_escaped(p, s, part);
+		s += part;
+		len -= part;
+	} while (len);
+	*p = '"';
+	return p + 1;
+}
+
+/* UTF-16, UTF-32. */
+static char *put_characters(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, const char *s, size_t len)
+{
+	uint32_t character;
+	size_t taken;
+
+	while ((taken = wmk_print_character(s, len, op->width, &character)) != 0) {
+		p = wmk_print_room(out, p, 8);
+		if (!p)
+			return NULL;
+		p = wmk_print_utf8(p, character);
+		s += taken;
+		len -= taken;
+	}
+	p = wmk_print_room(out, p, 1);
+	if (p)
+		*p++ = '"';
+	return p;
+}
+
+static char *put_blob(struct wmk_print_text *out, char *p, const char *s, size_t len)
+{
+	for (size_t i = 0; i < len && p; i++) {
+		const unsigned char byte = (unsigned char)s[i];
+
+		p = wmk_print_room(out, p, 3);
+		if (!p)
+			return NULL;
+		*p++ = ' ';
+		*p++ = "0123456789abcdef"[byte >> 4];
+		*p++ = "0123456789abcdef"[byte & 15];
+	}
+	p = wmk_print_room(out, p, 2);
+	if (p)
+		memcpy(p, " }", 2);
+	return p ? p + 2 : NULL;
+}
+
+/* ── structures ──────────────────────────────────────────────────────────────────────────────────────── */
+
+/* The arrays that are open: which of its elements comes next. */
+struct arrays {
+	uint64_t next[WMK_CTF_TYPE_DEPTH + 1];
+	unsigned depth;
+};
+
+static inline char *put_index(char *p, uint64_t index, bool names)
+{
+	if (index)
+		*p++ = ',';
+	*p++ = ' ';
+	if (!names)
+		return p;
+	*p++ = '[';
+	p = wmk_print_u64(p, index);
+	memcpy(p, "] = ", 4);
+	return p + 4;
+}
+
+/* Of an OPTIONAL whose value is not there nothing comes between its beginning and its end. */
+static const char none[] = "<none>";
+
+static inline char *put_end(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, struct arrays *arrays, size_t *none_at)
+{
+	if (op->form == WMK_PRINT_ARRAY) {
+		arrays->depth--;
+		memcpy(p, " ]", 2);
+		return p + 2;
+	}
+	if (op->form == WMK_PRINT_OPTIONAL && *none_at == (size_t)(p - out->text)) {
+		*none_at = SIZE_MAX;
+		return p;
+	}
+	memcpy(p, " }", 2);
+	return p + 2;
+}
+
+/* A value, or the beginning of what has values in it. NULL with a cause chain. */
+static inline char *put_value(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, const struct wmk_ctf_item *item, struct arrays *arrays,
+			      size_t *none_at)
+{
+	switch (op->form) {
+	case WMK_PRINT_UNSIGNED:
+	case WMK_PRINT_SIGNED:
+	case WMK_PRINT_HEX:
+	case WMK_PRINT_OCTAL:
+	case WMK_PRINT_BINARY:
+		return put_number(p, op, op->form, item->value.u);
+	case WMK_PRINT_STRING:
+		return put_string(out, p, item->text, item->len);
+	case WMK_PRINT_ENUM:
+		return put_enum(out, p, op, item->value.u);
+	case WMK_PRINT_REAL:
+		return wmk_print_real(p, item->value.f);
+	case WMK_PRINT_BOOL:
+		memcpy(p, item->value.u ? "true\0" : "false", 5);
+		return p + (item->value.u ? 4 : 5);
+	case WMK_PRINT_CHARACTERS:
+		return put_characters(out, p, op, item->text, item->len);
+	case WMK_PRINT_BLOB:
+		return put_blob(out, p, item->text, item->len);
+	case WMK_PRINT_ARRAY:
+		arrays->next[arrays->depth++] = 0;
+		return p;
+	case WMK_PRINT_OPTIONAL:
+		if (!item->value.u) {
+			memcpy(p, none, sizeof(none) - 1);
+			p += sizeof(none) - 1;
+			*none_at = (size_t)(p - out->text);
+			return p;
+		}
+		memcpy(p, "{ ", 2);
+		return p + 2;
+	default:                   /* STRUCT, VARIANT: their brace is in the text */
+		return p;
+	}
+}
+
+/* All of a context or payload, which begins at `at`. NULL with a cause chain or, of ctf/decode.h's errors, with walk->err. */
+static char *put_scope(struct wmk_print_text *out, char *p, const struct wmk_print_scope *scope, struct wmk_ctf_walk *walk)
+{
+	const struct wmk_ctf_op *const ops = scope->program->ops;
+	struct arrays arrays;
+	struct wmk_ctf_item item;
+	size_t none_at = SIZE_MAX;
+
+	arrays.depth = 0;
+	wmk_ctf_walk_enter(walk, scope->program);
+	while (wmk_ctf_next(walk, &item)) {
+		const struct wmk_print_op *op = &scope->ops[item.op - ops];
+
+		if (op->form == WMK_PRINT_HIDDEN)
+			continue;
+		/* The text, an index, and a number or what else has a bound. */
+		p = wmk_print_room(out, p, op->len + WMK_PRINT_PIECE + 2 * WMK_PRINT_NUMBER);
+		if (!p)
+			return NULL;
+		if (item.is_end) {
+			p = put_end(out, p, op, &arrays, &none_at);
+			continue;
+		}
+		if (op->is_element)
+			p = put_index(p, arrays.next[arrays.depth - 1]++, scope->names);
+		memcpy(p, op->text, WMK_PRINT_PIECE);
+		if (__builtin_expect(op->len > WMK_PRINT_PIECE, 0))
+			memcpy(p + WMK_PRINT_PIECE, op->text + WMK_PRINT_PIECE, op->len - WMK_PRINT_PIECE);
+		p = put_value(out, p + op->len, op, &item, &arrays, &none_at);
+		if (!p)
+			return NULL;
+	}
+	return walk->err < 0 ? NULL : p;
+}
+
+/* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_print_packet(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk)
+{
+	const struct wmk_print_scope *scope = &stream->class->packet_context;
+	struct wmk_print_text *text = &stream->packet;
+	char *p;
+
+	text->len = 0;
+	if (!scope->program) {
+		int err = wmk_ctf_skip(walk, &stream->class->decoder->packet_context);
+
+		return err < 0 ? wmk_error_add(err, "cannot print a packet's context") : 0;
+	}
+	walk->err = 0;
+	p = wmk_print_begin(text, 0);
+	if (p)
+		p = put_scope(text, p, scope, walk);
+	if (!p)
+		return wmk_error_add(walk->err < 0 ? walk->err : wmk_print_error(), "cannot print a packet's context");
+	text->len = (size_t)(p - text->text);
+	return 0;
+}
+
+/* The class of the record's event; NULL with a cause chain. */
+static const struct wmk_print_event *event_of(struct wmk_print_stream *stream, const struct wmk_ctf_event_decoder *decoder)
+{
+	struct wmk_print_class *class = stream->class;
+	const size_t i = (size_t)(decoder - class->decoder->events);
+
+	if (__builtin_expect(!class->events[i], 0) && wmk_print_event_make(stream->trace, class, decoder, &class->events[i]) < 0)
+		return NULL;
+	return class->events[i];
+}
+
+/* The contexts and the payload, one after the other. */
+static char *put_scopes(struct wmk_print_text *out, char *p, const struct wmk_print_class *class, const struct wmk_print_event *event,
+			struct wmk_ctf_record *record)
+{
+	struct wmk_ctf_walk *walk = &record->walk;
+
+	if (class->event_context.program) {
+		walk->at = record->common_at;
+		p = put_scope(out, p, &class->event_context, walk);
+	}
+	if (p && event->context.program) {
+		walk->at = record->context_at;
+		p = put_scope(out, p, &event->context, walk);
+	}
+	if (p && event->payload.program) {
+		walk->at = record->payload_at;
+		p = put_scope(out, p, &event->payload, walk);
+	}
+	return p ? wmk_print_room(out, p, 1) : NULL;
+}
+
+int wmk_print_record(struct wmk_print_stream *stream, const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record, struct wmk_print_text *out)
+{
+	const struct wmk_print_event *event = event_of(stream, record->event);
+	const struct wmk_print_text *packet = &stream->packet;
+	struct wmk_print *print = stream->trace->print;
+	const struct wmk_print_last last = print->last;
+	char *p = NULL;
+
+	record->walk.in = *in;
+	record->walk.err = 0;
+	if (event)
+		p = wmk_print_begin(out, WMK_PRINT_STAMP + event->head.len + packet->len);
+	if (p) {
+		if (stream->class->scale.is_there)
+			p = wmk_print_stamp(print, p, &stream->class->scale, record->time);
+		memcpy(p, event->head.text, event->head.len);
+		p += event->head.len;
+		if (packet->len)
+			memcpy(p, packet->text, packet->len);
+		p = put_scopes(out, p + packet->len, stream->class, event, record);
+	}
+	if (__builtin_expect(!p, 0)) {
+		print->last = last;
+		return wmk_error_add(record->walk.err < 0 ? record->walk.err : wmk_print_error(), "cannot print a record of '%.80s'",
+				     record->event->class->name ? record->event->class->name : "<unknown>");
+	}
+	*p++ = '\n';
+	out->len = (size_t)(p - out->text);
+	return 0;
+}
+
+/* ── prints, traces, streams ─────────────────────────────────────────────────────────────────────────── */
+
+int wmk_print_create(const struct wmk_print_options *options, struct wmk_print **made)
+{
+	static const struct wmk_print_options usual = WMK_PRINT_OPTIONS;
+	struct wmk_print *print = calloc(1, sizeof(*print));
+
+	if (!print)
+		return wmk_error(-ENOMEM, "no memory to print records");
+	print->options = options ? *options : usual;
+	wmk_print_stamp_prepare(print);
+	*made = print;
+	return 0;
+}
+
+void wmk_print_free(struct wmk_print *print)
+{
+	free(print);
+}
+
+int wmk_print_trace_add(struct wmk_print *print, const struct wmk_ctf_decoder *decoder, const char *name, struct wmk_print_trace **made)
+{
+	struct wmk_print_trace *trace = calloc(1, sizeof(*trace));
+
+	if (trace) {
+		trace->print = print;
+		trace->decoder = decoder;
+		trace->name = name ? strdup(name) : NULL;
+		trace->classes = calloc(decoder->n_streams ? decoder->n_streams : 1, sizeof(*trace->classes));
+	}
+	if (!trace || !trace->classes || (name && !trace->name)) {
+		wmk_print_trace_free(trace);
+		return wmk_error(-ENOMEM, "no memory to print a trace");
+	}
+	*made = trace;
+	return 0;
+}
+
+void wmk_print_trace_free(struct wmk_print_trace *trace)
+{
+	if (!trace)
+		return;
+	for (uint32_t i = 0; trace->classes && i < trace->decoder->n_streams; i++)
+		wmk_print_class_free(&trace->classes[i]);
+	free(trace->classes);
+	free(trace->name);
+	free(trace);
+}
+
+int wmk_print_stream_add(struct wmk_print_trace *trace, const struct wmk_ctf_stream_decoder *decoder, struct wmk_print_stream **made)
+{
+	struct wmk_print_class *class = &trace->classes[decoder - trace->decoder->streams];
+	struct wmk_print_stream *stream = calloc(1, sizeof(*stream));
+	int err = stream ? 0 : wmk_error(-ENOMEM, "no memory to print a stream");
+
+	if (err >= 0 && !class->decoder)
+		err = wmk_print_class_make(trace, decoder, class);
+	if (err < 0) {
+		free(stream);
+		return err;
+	}
+	stream->trace = trace;
+	stream->class = class;
+	*made = stream;
+	return 0;
+}
+
+void wmk_print_stream_free(struct wmk_print_stream *stream)
+{
+	if (!stream)
+		return;
+	wmk_print_text_free(&stream->packet);
+	free(stream);
+}

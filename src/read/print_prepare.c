@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * print_prepare.c - what is the same for each record of a class, made text once (see print.h, print_inside.h).
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "read/print_inside.h"
+
+/* ── what is shown ───────────────────────────────────────────────────────────────────────────────────── */
+
+struct scope_maker {
+	const struct wmk_ctf_program *program;
+	unsigned scope;            /* enum wmk_scope */
+	bool is_ctf1;
+	bool *shown;               /* of each operation */
+};
+
+/* Has it told its meaning to the reader? CTF 1.8 gives a meaning to members of the packet's context itself, not to what is in them. */
+static bool has_meaning(const struct scope_maker *maker, const struct wmk_ctf_op *op, unsigned depth)
+{
+	if (maker->scope != WMK_SCOPE_PACKET_CONTEXT || (maker->is_ctf1 && depth != 1))
+		return false;
+	switch (op->role) {
+	case WMK_ROLE_PACKET_SIZE:
+	case WMK_ROLE_CONTENT_SIZE:
+	case WMK_ROLE_BEGIN:
+	case WMK_ROLE_END:
+	case WMK_ROLE_LOST:
+	case WMK_ROLE_SEQUENCE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Is the operation, or anything in it, shown? (The depth is bounded by WMK_CTF_TYPE_DEPTH.) */
+static bool find_shown(struct scope_maker *maker, uint32_t at, unsigned depth)
+{
+	const struct wmk_ctf_op *ops = maker->program->ops, *op = &ops[at];
+	bool shown = true;
+
+	switch (op->code) {
+	case WMK_CTF_INT:
+	case WMK_CTF_ENUM:
+		/* What a length or a selector is for could not be understood without it. */
+		shown = op->save || (!op->type->clock && !has_meaning(maker, op, depth));
+		break;
+	case WMK_CTF_STRUCT:
+	case WMK_CTF_ARRAY:
+	case WMK_CTF_VARIANT:
+	case WMK_CTF_OPTIONAL:
+		shown = op->code == WMK_CTF_STRUCT && ops[at + 1].code == WMK_CTF_END;
+		for (uint32_t i = at + 1; i < op->next && ops[i].code != WMK_CTF_END; i = ops[i].next)
+			shown |= find_shown(maker, i, depth + 1);
+		/* Whichever is selected is shown then. */
+		for (uint32_t i = at + 1; op->code == WMK_CTF_VARIANT && shown && ops[i].code != WMK_CTF_END; i = ops[i].next)
+			maker->shown[i] = true;
+		break;
+	default:
+		break;
+	}
+	maker->shown[at] = shown;
+	return shown;
+}
+
+/* ── how it is shown ─────────────────────────────────────────────────────────────────────────────────── */
+
+static uint64_t low_bits(unsigned n)
+{
+	return n >= 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
+}
+
+/* Negative numbers are shown as the bits that they have, rounded up to whole digits. */
+static uint8_t number_form(const struct wmk_ctf_op *op, struct wmk_print_op *how)
+{
+	const unsigned width = op->width ? op->width : 64;
+
+	how->width = (uint8_t)width;
+	how->mask = UINT64_MAX;
+	switch (op->type->base) {
+	case 2:
+		return WMK_PRINT_BINARY;
+	case 8:
+		if (op->is_signed && width < 64)
+			how->mask = low_bits((width + 2) / 3 * 3);
+		return WMK_PRINT_OCTAL;
+	case 16:
+		how->mask = low_bits((width + 3) / 4 * 4);
+		return WMK_PRINT_HEX;
+	default:
+		return op->is_signed ? WMK_PRINT_SIGNED : WMK_PRINT_UNSIGNED;
+	}
+}
+
+static int op_form(const struct wmk_ctf_op *op, struct wmk_print_scope *scope, struct wmk_print_op *how)
+{
+	static const uint8_t forms[] = { [WMK_CTF_FLOAT] = WMK_PRINT_REAL, [WMK_CTF_BOOL] = WMK_PRINT_BOOL, [WMK_CTF_BLOB] = WMK_PRINT_BLOB,
+		[WMK_CTF_STRUCT] = WMK_PRINT_STRUCT, [WMK_CTF_ARRAY] = WMK_PRINT_ARRAY, [WMK_CTF_VARIANT] = WMK_PRINT_VARIANT,
+		[WMK_CTF_OPTIONAL] = WMK_PRINT_OPTIONAL };
+	struct wmk_print_labels *labels;
+	int err;
+
+	switch (op->code) {
+	case WMK_CTF_INT:
+		how->form = number_form(op, how);
+		return 0;
+	case WMK_CTF_FLAGS:
+		how->form = WMK_PRINT_HEX;
+		how->mask = UINT64_MAX;
+		return 0;
+	case WMK_CTF_ENUM:
+		err = wmk_print_labels_make(op->type, op->is_signed, &labels);
+		if (err < 0)
+			return err;
+		labels->next = scope->labels;
+		scope->labels = labels;
+		how->labels = labels;
+		how->form = WMK_PRINT_ENUM;
+		how->number = number_form(op, how);
+		return 0;
+	case WMK_CTF_STRING:
+	case WMK_CTF_TEXT:
+		how->form = op->type->encoding == WMK_ENCODING_UTF8 ? WMK_PRINT_STRING : WMK_PRINT_CHARACTERS;
+		how->width = op->type->encoding;
+		return 0;
+	default:
+		how->form = forms[op->code];
+		return 0;
+	}
+}
+
+/* With what the value begins. */
+static const char *opening(uint8_t form)
+{
+	static const char *const openings[] = { [WMK_PRINT_HEX] = "0x", [WMK_PRINT_OCTAL] = "0", [WMK_PRINT_BINARY] = "0b", [WMK_PRINT_ENUM] = "( ",
+		[WMK_PRINT_STRING] = "\"", [WMK_PRINT_CHARACTERS] = "\"", [WMK_PRINT_BLOB] = "{", [WMK_PRINT_STRUCT] = "{", [WMK_PRINT_ARRAY] = "[",
+		[WMK_PRINT_VARIANT] = "{ ", [WMK_PRINT_OPTIONAL] = "" };
+
+	return openings[form] ? openings[form] : "";
+}
+
+/* What the operation is in. */
+struct level {
+	uint32_t op;
+	uint32_t shown;            /* members that came before */
+};
+
+/* The text before operation `at`, its index in an array excepted. */
+static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, struct level *in, uint32_t at, struct wmk_print_words *words)
+{
+	const struct wmk_ctf_op *op = &maker->program->ops[at];
+	struct wmk_print_op *how = &scope->ops[at];
+	const size_t begin = words->out->len;
+	const uint8_t parent = in ? maker->program->ops[in->op].code : WMK_CTF_END;
+	int err = op_form(op, scope, how);
+
+	if (err < 0)
+		return err;
+	how->is_element = parent == WMK_CTF_ARRAY;
+	if (parent == WMK_CTF_STRUCT) {
+		wmk_print_add(words, in->shown++ ? ", " : " ");
+		if (scope->names && op->name) {
+			wmk_print_add_name(words, op->name);
+			wmk_print_add(words, " = ");
+		}
+	}
+	wmk_print_add(words, opening(how->form));
+	how->len = (uint32_t)(words->out->len - begin);
+	return words->err;
+}
+
+/* The root's text has been begun by the caller: it is `begun` bytes. */
+static int add_texts(struct scope_maker *maker, struct wmk_print_scope *scope, struct wmk_print_words *words)
+{
+	struct level levels[WMK_CTF_TYPE_DEPTH + 1];
+	const uint32_t begun = (uint32_t)words->out->len;
+	unsigned depth = 0;
+	int err = words->err;
+
+	for (uint32_t i = 0; i < maker->program->n_ops && err >= 0; i++) {
+		const struct wmk_ctf_op *op = &maker->program->ops[i];
+
+		if (op->code == WMK_CTF_END) {
+			depth--;
+			continue;
+		}
+		if (maker->shown[i])
+			err = add_text(maker, scope, depth ? &levels[depth - 1] : NULL, i, words);
+		if (op->code < WMK_CTF_STRUCT)
+			continue;
+		if (depth > WMK_CTF_TYPE_DEPTH)
+			return wmk_error(-E2BIG, "types within types in more than %u levels", WMK_CTF_TYPE_DEPTH);
+		levels[depth++] = (struct level){ .op = i };
+	}
+	scope->ops[0].len += begun;
+	return err;
+}
+
+static void scope_free(struct wmk_print_scope *scope)
+{
+	struct wmk_print_labels *labels;
+
+	while ((labels = scope->labels) != NULL) {
+		scope->labels = labels->next;
+		wmk_print_labels_free(labels);
+	}
+	free(scope->ops);
+	free(scope->text);
+	*scope = (struct wmk_print_scope){ .program = NULL };
+}
+
+static const char *const scope_names[WMK_SCOPES] = {
+	[WMK_SCOPE_PACKET_CONTEXT] = "stream.packet.context", [WMK_SCOPE_COMMON_CONTEXT] = "stream.event.context",
+	[WMK_SCOPE_CONTEXT] = "event.context", [WMK_SCOPE_PAYLOAD] = "event.fields",
+};
+
+static int make_texts(struct wmk_print_trace *trace, struct scope_maker *maker, bool first, struct wmk_print_scope *scope)
+{
+	static const char padding[WMK_PRINT_PIECE];
+	const uint8_t names = trace->print->options.names;
+	struct wmk_print_text text = { .max = SIZE_MAX };
+	struct wmk_print_words words = { .out = &text };
+	size_t at = 0;
+	int err;
+
+	wmk_print_add(&words, first ? "" : ", ");
+	if (names & WMK_PRINT_NAME_SCOPE) {
+		wmk_print_add(&words, scope_names[maker->scope]);
+		wmk_print_add(&words, " = ");
+	}
+	scope->names = names & (maker->scope == WMK_SCOPE_PAYLOAD ? WMK_PRINT_NAME_PAYLOAD : WMK_PRINT_NAME_CONTEXT);
+	err = add_texts(maker, scope, &words);
+	wmk_print_add_bytes(&words, padding, sizeof(padding));
+	scope->text = text.text;
+	if (err < 0 || words.err < 0)
+		return err < 0 ? err : words.err;
+	for (uint32_t i = 0; i < maker->program->n_ops; i++) {
+		scope->ops[i].text = text.text + at;
+		at += scope->ops[i].len;
+	}
+	return 0;
+}
+
+/* `scope` is all 0; `first`: it is the first that a line shows. On failure there is nothing to free. */
+static int scope_make(struct wmk_print_trace *trace, unsigned which, const struct wmk_ctf_program *program, bool first, struct wmk_print_scope *scope)
+{
+	struct scope_maker maker = { .program = program, .scope = which, .is_ctf1 = trace->decoder->class->major == 1 };
+	int err = 0;
+
+	if (!program->n_ops)
+		return 0;
+	maker.shown = calloc(program->n_ops, sizeof(*maker.shown));
+	scope->ops = calloc(program->n_ops, sizeof(*scope->ops));
+	if (!maker.shown || !scope->ops)
+		err = wmk_error(-ENOMEM, "no memory for the text of %u fields", program->n_ops);
+	else if (find_shown(&maker, 0, 0))
+		err = make_texts(trace, &maker, first, scope);
+	if (err >= 0 && maker.shown[0])
+		scope->program = program;
+	else
+		scope_free(scope);
+	free(maker.shown);
+	return err;
+}
+
+/* ── what stands before the first scope ──────────────────────────────────────────────────────────────── */
+
+/* babeltrace2's own rules for what separates these, which differ by what is shown and whether there is a time. */
+struct head {
+	struct wmk_print_words words;
+	bool names;
+	bool comma;                /* behind a time with its name */
+	bool any;                  /* a field has been shown that the next follows with ':' */
+};
+
+/* A field's value follows. */
+static void head_field(struct head *head, const char *name)
+{
+	if (head->comma)
+		wmk_print_add(&head->words, ", ");
+	if (head->names) {
+		wmk_print_add(&head->words, name);
+		wmk_print_add(&head->words, " = ");
+	} else if (head->any) {
+		wmk_print_add(&head->words, ":");
+	}
+	head->any = true;
+}
+
+/* The last of that name, as in other readers; NULL where there is none. */
+static const struct wmk_ctf_env_entry *env_entry(const struct wmk_ctf_class *class, const char *name)
+{
+	for (uint32_t i = class->n_env; i-- > 0;)
+		if (strcmp(class->env[i].name, name) == 0)
+			return &class->env[i];
+	return NULL;
+}
+
+static void head_env(struct head *head, const struct wmk_ctf_class *class, const char *name, const char *shown)
+{
+	const struct wmk_ctf_env_entry *entry = env_entry(class, name);
+	const bool is_vpid = strcmp(name, "vpid") == 0;
+
+	if (!entry)
+		return;
+	head_field(head, shown);
+	wmk_print_add(&head->words, is_vpid ? "(" : "");
+	if (entry->text)
+		wmk_print_add_name(&head->words, entry->text);
+	else
+		wmk_print_add_number(&head->words, entry->number);
+	wmk_print_add(&head->words, is_vpid ? ")" : "");
+}
+
+static void head_level(struct head *head, const struct wmk_ctf_event_class *class)
+{
+	static const char *const levels[] = { "EMERG", "ALERT", "CRIT", "ERR", "WARNING", "NOTICE", "INFO", "DEBUG_SYSTEM", "DEBUG_PROGRAM",
+		"DEBUG_PROCESS", "DEBUG_MODULE", "DEBUG_UNIT", "DEBUG_FUNCTION", "DEBUG_LINE", "DEBUG" };
+
+	if (class->level < 0 || (size_t)class->level >= sizeof(levels) / sizeof(levels[0]))
+		return;
+	head_field(head, "loglevel");
+	wmk_print_add(&head->words, "TRACE_");
+	wmk_print_add(&head->words, levels[class->level]);
+	wmk_print_add(&head->words, " (");
+	wmk_print_add_number(&head->words, class->level);
+	wmk_print_add(&head->words, ")");
+}
+
+static void head_trace(struct head *head, const char *name)
+{
+	wmk_print_add(&head->words, head->comma ? ", " : "");
+	wmk_print_add(&head->words, head->names ? "trace = " : "");
+	wmk_print_add_name(&head->words, name);
+	wmk_print_add(&head->words, head->names ? ", " : "");
+}
+
+static int head_make(const struct wmk_print_trace *trace, bool has_time, const struct wmk_ctf_event_class *event, struct wmk_print_text *text)
+{
+	static const struct {
+		uint8_t field;
+		const char *name, *shown;
+	} envs[] = {
+		{ WMK_PRINT_FIELD_HOSTNAME, "hostname", "trace:hostname" }, { WMK_PRINT_FIELD_DOMAIN, "domain", "trace:domain" },
+		{ WMK_PRINT_FIELD_PROCNAME, "procname", "trace:procname" }, { WMK_PRINT_FIELD_VPID, "vpid", "trace:vpid" },
+	};
+	const struct wmk_print_options *options = &trace->print->options;
+	struct head head = { .words.out = text, .names = options->names & WMK_PRINT_NAME_HEADER };
+
+	head.comma = head.names && has_time;
+	if (options->fields & WMK_PRINT_FIELD_TRACE && trace->name)
+		head_trace(&head, trace->name);
+	for (size_t i = 0; i < sizeof(envs) / sizeof(envs[0]); i++)
+		if (options->fields & envs[i].field)
+			head_env(&head, trace->decoder->class, envs[i].name, envs[i].shown);
+	if (options->fields & WMK_PRINT_FIELD_LEVEL)
+		head_level(&head, event);
+	if (options->fields & WMK_PRINT_FIELD_EMF && event->emf_uri && event->emf_uri[0]) {
+		head_field(&head, "model.emf.uri");
+		wmk_print_add_name(&head.words, event->emf_uri);
+	}
+	if (!head.names && head.any)
+		wmk_print_add(&head.words, " ");
+	wmk_print_add(&head.words, head.comma ? ", " : "");
+	wmk_print_add(&head.words, head.names ? "name = " : "");
+	wmk_print_add_name(&head.words, event->name && event->name[0] ? event->name : "<unknown>");
+	wmk_print_add(&head.words, head.names ? ", " : ": ");
+	return head.words.err;
+}
+
+/* ── classes ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void event_free(struct wmk_print_event *event)
+{
+	if (!event)
+		return;
+	wmk_print_text_free(&event->head);
+	scope_free(&event->context);
+	scope_free(&event->payload);
+	free(event);
+}
+
+int wmk_print_event_make(struct wmk_print_trace *trace, const struct wmk_print_class *class, const struct wmk_ctf_event_decoder *decoder,
+			 struct wmk_print_event **made)
+{
+	struct wmk_print_event *event = calloc(1, sizeof(*event));
+	bool first = !class->packet_context.program && !class->event_context.program;
+	int err;
+
+	if (!event)
+		return wmk_error(-ENOMEM, "no memory for the text of an event class");
+	err = head_make(trace, class->scale.is_there, decoder->class, &event->head);
+	if (err >= 0)
+		err = scope_make(trace, WMK_SCOPE_CONTEXT, &decoder->context, first, &event->context);
+	first = first && !event->context.program;
+	if (err >= 0)
+		err = scope_make(trace, WMK_SCOPE_PAYLOAD, &decoder->payload, first, &event->payload);
+	if (err < 0) {
+		event_free(event);
+		return err;
+	}
+	*made = event;
+	return 0;
+}
+
+int wmk_print_class_make(struct wmk_print_trace *trace, const struct wmk_ctf_stream_decoder *decoder, struct wmk_print_class *class)
+{
+	int err = scope_make(trace, WMK_SCOPE_PACKET_CONTEXT, &decoder->packet_context, true, &class->packet_context);
+
+	if (err >= 0)
+		err = scope_make(trace, WMK_SCOPE_COMMON_CONTEXT, &decoder->event_context, !class->packet_context.program, &class->event_context);
+	class->events = calloc(decoder->n_events ? decoder->n_events : 1, sizeof(struct wmk_print_event *));
+	if (err >= 0 && !class->events)
+		err = wmk_error(-ENOMEM, "no memory for the text of %u event classes", decoder->n_events);
+	wmk_print_scale_make(&class->scale, decoder->class->clock);
+	class->decoder = decoder;
+	if (err < 0)
+		wmk_print_class_free(class);
+	return err;
+}
+
+void wmk_print_class_free(struct wmk_print_class *class)
+{
+	for (uint32_t i = 0; class->events && i < class->decoder->n_events; i++)
+		event_free(class->events[i]);
+	free(class->events);
+	scope_free(&class->packet_context);
+	scope_free(&class->event_context);
+	*class = (struct wmk_print_class){ .decoder = NULL };
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * print_time.c - times and deltas as text (see print.h). What there is to a second - the local time, the date - is found once for each;
+ * a record adds its nanoseconds.
+ */
+#include <stdio.h>
+#include <time.h>
+
+#include "read/print_inside.h"
+
+#define NS 1000000000
+
+/* Clock values to ns in floating point, as babeltrace2 does; ns of a clock that counts ns are exact. */
+static bool cycles_ns(double freq, bool is_ns, uint64_t cycles, int64_t *ns)
+{
+	double value;
+
+	if (is_ns) {
+		*ns = (int64_t)cycles;
+		return cycles < INT64_MAX;
+	}
+	value = 1e9 * (double)cycles / freq;
+	if (value >= 0x1p63)
+		return false;
+	*ns = (int64_t)value;
+	return true;
+}
+
+void wmk_print_scale_make(struct wmk_print_scale *scale, const struct wmk_ctf_clock_class *clock)
+{
+	int64_t rest;
+
+	*scale = (struct wmk_print_scale){ .is_there = clock != NULL };
+	if (!clock)
+		return;
+	scale->freq = (double)clock->freq;
+	scale->is_ns = clock->freq == NS;
+	/* A second is left at either end for what is added. */
+	if (clock->offset_s <= INT64_MIN / NS - 1 || clock->offset_s >= INT64_MAX / NS - 1 || !clock->freq ||
+	    !cycles_ns(scale->freq, scale->is_ns, clock->offset, &rest) || rest < 0 || rest > NS) {
+		scale->overflows = true;
+		return;
+	}
+	scale->base = clock->offset_s * NS + rest;
+}
+
+bool wmk_print_scale_ns(const struct wmk_print_scale *scale, uint64_t value, int64_t *ns)
+{
+	int64_t since;
+
+	if (scale->overflows || !cycles_ns(scale->freq, scale->is_ns, value, &since))
+		return false;
+	return !__builtin_add_overflow(scale->base, since, ns);
+}
+
+/* The text, in 16 bytes that can all be copied. */
+static void put_around(char text[16], unsigned *len, const char *s)
+{
+	memset(text, 0, 16);
+	*len = (unsigned)snprintf(text, 16, "%s", s);
+}
+
+void wmk_print_stamp_prepare(struct wmk_print *print)
+{
+	const bool names = print->options.names & WMK_PRINT_NAME_HEADER;
+
+	print->last = (struct wmk_print_last){ WMK_PRINT_NONE, WMK_PRINT_NONE };
+	print->second = INT64_MIN;
+	put_around(print->before.text, &print->before.len, names ? "timestamp = " : "[");
+	if (print->options.no_delta)
+		put_around(print->between.text, &print->between.len, names ? "" : "] ");
+	else
+		put_around(print->between.text, &print->between.len, names ? ", delta = +" : "] (+");
+	put_around(print->after.text, &print->after.len, names || print->options.no_delta ? "" : ") ");
+}
+
+static inline char *copy(char *p, const char *s)
+{
+	const size_t len = strlen(s);
+
+	memcpy(p, s, len);
+	return p + len;
+}
+
+/* The text of a second: the time and '.'; without a local time, or where it is asked for, seconds. */
+static void make_second(struct wmk_print *print, int64_t second)
+{
+	const struct wmk_print_options *options = &print->options;
+	const time_t seconds = (time_t)(second / NS);
+	const bool want_seconds = options->clock == WMK_PRINT_SECONDS;
+	char date[24] = "";
+	struct tm tm;
+	int len;
+
+	if (want_seconds || !(options->gmt ? gmtime_r(&seconds, &tm) : localtime_r(&seconds, &tm))) {
+		len = snprintf(print->second_text, sizeof(print->second_text), "%lld.", (long long)seconds);
+	} else {
+		if (options->date && !strftime(date, sizeof(date), "%Y-%m-%d ", &tm))
+			date[0] = '\0';
+		len = snprintf(print->second_text, sizeof(print->second_text), "%s%02d:%02d:%02d.", date, tm.tm_hour, tm.tm_min, tm.tm_sec);
+	}
+	print->second = second;
+	print->second_len = (unsigned)len;
+}
+
+static char *put_ns(struct wmk_print *print, char *p, int64_t ns)
+{
+	/* Unsigned: the difference of any two. */
+	uint64_t rest = (uint64_t)ns - (uint64_t)print->second;
+
+	if (__builtin_expect(ns < 0, 0)) {
+		const uint64_t size = -(uint64_t)ns;
+
+		*p++ = '-';
+		p = wmk_print_u64(p, size / NS);
+		*p++ = '.';
+		return wmk_print_nine(p, (uint32_t)(size % NS));
+	}
+	if (__builtin_expect(rest >= NS, 0)) {
+		rest = (uint64_t)(ns % NS);
+		make_second(print, ns - (int64_t)rest);
+	}
+	memcpy(p, print->second_text, sizeof(print->second_text));
+	return wmk_print_nine(p + print->second_len, (uint32_t)rest);
+}
+
+char *wmk_print_wall(struct wmk_print *print, char *p, const struct wmk_print_scale *scale, uint64_t value)
+{
+	int64_t ns;
+
+	return wmk_print_scale_ns(scale, value, &ns) ? put_ns(print, p, ns) : copy(p, "Error");
+}
+
+/* The first record has nothing before it; babeltrace2 takes the greatest number for that too. */
+static void go_on(struct wmk_print_last *last, uint64_t time)
+{
+	if (last->time != WMK_PRINT_NONE)
+		last->delta = time - last->time;
+	last->time = time;
+}
+
+char *wmk_print_stamp(struct wmk_print *print, char *p, const struct wmk_print_scale *scale, uint64_t value)
+{
+	const bool cycles = print->options.clock == WMK_PRINT_CYCLES;
+	struct wmk_print_last *last = &print->last;
+	int64_t ns;
+
+	memcpy(p, print->before.text, sizeof(print->before.text));
+	p += print->before.len;
+	if (cycles) {
+		go_on(last, value);
+		p = wmk_print_wide_u64(p, value, 20);
+	} else if (__builtin_expect(wmk_print_scale_ns(scale, value, &ns), 1)) {
+		go_on(last, (uint64_t)ns);
+		p = put_ns(print, p, ns);
+	} else {
+		p = copy(p, "Error");
+	}
+	memcpy(p, print->between.text, sizeof(print->between.text));
+	p += print->between.len;
+	if (print->options.no_delta)
+		return p;
+	if (last->delta == WMK_PRINT_NONE) {
+		p = copy(p, cycles ? "?????" "???????" : "?.?????????");
+	} else if (cycles) {
+		p = wmk_print_wide_u64(p, last->delta, 12);
+	} else {
+		p = wmk_print_u64(p, last->delta / NS);
+		*p++ = '.';
+		p = wmk_print_nine(p, (uint32_t)(last->delta % NS));
+	}
+	memcpy(p, print->after.text, sizeof(print->after.text));
+	return p + print->after.len;
+}

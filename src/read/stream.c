@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream.c - one stream file: packets, and the records in them, through a window of the file (see trace.h).
+ *
+ *     file    │ packet │ packet │ packet ...
+ *     window          [ buffer      ]          buffer_at, len
+ *     decoding         ^ from ^ next_at   in bits of the packet
+ *
+ * The decoder is given the address that the packet's first byte would have, and the end of what is there. When a record does not end
+ * within that and the packet does, the window is moved to the record's begin and read on, or made larger when it begins there already.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "ctf/writer.h"
+#include "read/trace.h"
+
+int wmk_read_stream_open(const struct wmk_read_trace *trace, const char *file, struct wmk_read_stream **stream)
+{
+	struct wmk_read_stream *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return wmk_error(-ENOMEM, "no memory for the stream '%.100s'", file);
+	s->trace = trace;
+	s->file = file;
+	s->cap = WMK_READ_WINDOW;
+	s->index = -1;
+	s->buffer = malloc(s->cap);
+	s->fd = s->buffer ? openat(trace->dir, file, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+	if (s->fd < 0) {
+		err = s->buffer ? wmk_error(-errno, "cannot open '%.100s' in '%.100s'", file, trace->path) : wmk_error(-ENOMEM, "no memory for the stream '%.100s'", file);
+		free(s->buffer);
+		free(s);
+		return err;
+	}
+	*stream = s;
+	return 0;
+}
+
+void wmk_read_stream_close(struct wmk_read_stream *stream)
+{
+	if (!stream)
+		return;
+	close(stream->fd);
+	if (stream->index >= 0)
+		close(stream->index);
+	free(stream->buffer);
+	free(stream);
+}
+
+int64_t wmk_read_ns(const struct wmk_ctf_clock_class *clock, uint64_t value)
+{
+	const double per_s = 1e9;
+	uint64_t ns, origin;
+
+	if (!clock)
+		return 0;
+	if (clock->freq == 1000000000) {
+		ns = value;
+		origin = clock->offset;
+	} else {
+		const double freq = (double)clock->freq, at = per_s * (double)value / freq;
+
+		ns = at >= 18446744073709551615.0 ? UINT64_MAX : (uint64_t)at;
+		origin = (uint64_t)(per_s * (double)clock->offset / freq);
+	}
+	return (int64_t)((uint64_t)clock->offset_s * 1000000000u + origin + ns);
+}
+
+/* ── the window ──────────────────────────────────────────────────────────────────────────────────────── */
+
+static int damage(struct wmk_read_stream *s, int err, uint64_t at, const char *words)
+{
+	return wmk_error(err, "'%.60s', byte %" PRIu64 ": %s", s->file, at, words);
+}
+
+/* Read on behind what is there, as much as fits. 0 or more bytes. */
+static ssize_t fill(struct wmk_read_stream *s)
+{
+	size_t before = s->len;
+
+	while (s->len < s->cap) {
+		ssize_t n = pread(s->fd, s->buffer + s->len, s->cap - s->len, (off_t)(s->buffer_at + s->len));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			int err = wmk_error(-errno, "cannot read '%.100s' at byte %" PRIu64, s->file, s->buffer_at + s->len);
+
+			return err;
+		}
+		if (n == 0)
+			break;
+		s->len += (size_t)n;
+	}
+	return (ssize_t)(s->len - before);
+}
+
+/* Let the window begin at byte `at` of the file, which is in it or behind it, and read what fits. */
+static ssize_t move(struct wmk_read_stream *s, uint64_t at)
+{
+	uint64_t skip = at - s->buffer_at;
+
+	if (skip < s->len) {
+		memmove(s->buffer, s->buffer + skip, s->len - skip);
+		s->len -= skip;
+	} else {
+		s->len = 0;
+	}
+	s->buffer_at = at;
+	return fill(s);
+}
+
+/* More of the file behind byte `from`: 1, there is; 0: the file ends. */
+static int more(struct wmk_read_stream *s, uint64_t from)
+{
+	ssize_t n;
+
+	if (from == s->buffer_at && s->len == s->cap) {
+		uint8_t *larger = s->cap < WMK_READ_RECORD_MAX ? realloc(s->buffer, 2 * s->cap) : NULL;
+
+		if (!larger)
+			return damage(s, -E2BIG, from, "a record that is too large to be held in memory");
+		s->buffer = larger;
+		s->cap *= 2;
+		n = fill(s);
+	} else {
+		n = move(s, from);
+	}
+	return n < 0 ? (int)n : n > 0;
+}
+
+/* What can be decoded now of the packet: up to its content's end, or the window's. */
+static void show(struct wmk_read_stream *s)
+{
+	uint64_t behind = s->buffer_at + s->len - s->packet.at;
+
+	/* The packet's first byte may be in front of the window: an address that nothing is read from. */
+	s->bytes.bytes = (const uint8_t *)((uintptr_t)s->buffer + (uintptr_t)(s->packet.at - s->buffer_at));
+	s->bytes.from = (s->buffer_at > s->packet.at ? s->buffer_at - s->packet.at : 0) * 8;
+	s->bytes.end = behind < s->packet.content / 8 ? behind * 8 : s->packet.content;
+}
+
+/* ── packets ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct said {
+	uint64_t magic, class, content, size;
+	bool has_magic, has_class, has_content, has_size;
+	uint8_t uuid[16];
+	unsigned n_uuid;
+};
+
+static void hear(struct wmk_read_stream *s, struct said *said, const struct wmk_ctf_item *item)
+{
+	const uint64_t value = item->value.u;
+
+	switch (item->op->role) {
+	case WMK_ROLE_MAGIC: said->magic = value; said->has_magic = true; break;
+	case WMK_ROLE_STREAM_CLASS: said->class = value; said->has_class = true; break;
+	case WMK_ROLE_STREAM: s->instance = value; break;
+	case WMK_ROLE_CONTENT_SIZE: said->content = value; said->has_content = true; break;
+	case WMK_ROLE_PACKET_SIZE: said->size = value; said->has_size = true; break;
+	case WMK_ROLE_BEGIN: s->packet.begin = value; s->packet.has_begin = true; break;
+	case WMK_ROLE_END: s->packet.end = value; s->packet.has_end = true; break;
+	case WMK_ROLE_LOST: s->packet.lost = value; s->packet.has_lost = true; break;
+	case WMK_ROLE_SEQUENCE: s->packet.sequence = value; s->packet.has_sequence = true; break;
+	default: break;
+	}
+}
+
+/* Values of a structure by their roles; the UUID's bytes are the elements of the array with its role. */
+static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *program, struct said *said)
+{
+	struct wmk_ctf_walk *walk = &s->record.walk;
+	struct wmk_ctf_item item;
+	bool in_uuid = false;
+
+	wmk_ctf_walk_enter(walk, program);
+	while (wmk_ctf_next(walk, &item)) {
+		if (item.op->role == WMK_ROLE_UUID && item.op->code == WMK_CTF_ARRAY)
+			in_uuid = !item.is_end;
+		else if (item.op->role == WMK_ROLE_UUID && item.op->code == WMK_CTF_BLOB && item.len == 16)
+			memcpy(said->uuid, item.text, said->n_uuid = 16);
+		else if (in_uuid && item.op->code == WMK_CTF_INT && said->n_uuid < 16)
+			said->uuid[said->n_uuid++] = (uint8_t)item.value.u;
+		else if (!item.is_end)
+			hear(s, said, &item);
+	}
+	return walk->err;
+}
+
+static int choose_class(struct wmk_read_stream *s, const struct said *said)
+{
+	const struct wmk_ctf_decoder *decoder = s->trace->decoder;
+	const struct wmk_ctf_class *class = decoder->class;
+	char words[80];
+
+	if (said->has_magic && said->magic != WMK_CTF_MAGIC)
+		return damage(s, -EPROTO, s->packet.at, "no packet begins here: the magic number is another");
+	if (said->n_uuid == 16 && class->has_uuid && memcmp(said->uuid, class->uuid, 16) != 0)
+		return damage(s, -EPROTO, s->packet.at, "the packet is of another trace: its UUID is not the metadata's");
+	for (uint32_t i = 0; i < decoder->n_streams; i++) {
+		if (said->has_class ? decoder->streams[i].class->id != said->class : decoder->n_streams > 1 && decoder->streams[i].class->id)
+			continue;
+		/* A file is one stream, and a stream is of one class: whoever reads counts on that. */
+		if (s->n_packets && s->decoder != &decoder->streams[i])
+			return damage(s, -EPROTO, s->packet.at, "the packet is of another stream class than those before it");
+		s->decoder = &decoder->streams[i];
+		return 0;
+	}
+	snprintf(words, sizeof(words), "a packet of stream class %" PRIu64 ", which the metadata does not declare", said->class);
+	return damage(s, -EPROTO, s->packet.at, words);
+}
+
+/* Header and context, as far as the window shows them. -ENODATA: it does not show enough. */
+static int read_head(struct wmk_read_stream *s, struct said *said)
+{
+	int err;
+
+	s->packet.content = UINT64_MAX;
+	show(s);
+	*said = (struct said){ .magic = 0 };
+	wmk_ctf_walk_begin(&s->record.walk, &s->bytes, 0);
+	err = listen_to(s, &s->trace->decoder->packet_header, said);
+	if (err >= 0)
+		err = choose_class(s, said);
+	s->packet.context_at = s->record.walk.at;
+	if (err >= 0)
+		err = listen_to(s, &s->decoder->packet_context, said);
+	s->packet.records_at = s->record.walk.at;
+	return err;
+}
+
+/* What the sizes say, held against each other and the file. */
+static int measure(struct wmk_read_stream *s, const struct said *said)
+{
+	struct wmk_read_packet *packet = &s->packet;
+	struct stat st;
+	uint64_t left, size;
+
+	if (fstat(s->fd, &st) < 0)
+		return wmk_error(-errno, "cannot look at '%.100s'", s->file);
+	left = (uint64_t)st.st_size > packet->at ? (uint64_t)st.st_size - packet->at : 0;
+	if (left > UINT64_MAX / 8)
+		left = UINT64_MAX / 8;
+	packet->said_size = said->has_size ? said->size : left * 8;
+	packet->said_content = said->has_content ? said->content : packet->said_size;
+	size = said->has_size ? said->size : said->has_content && !said->has_size ? said->content : left * 8;
+	packet->size = size / 8;
+	packet->content = said->has_content ? said->content : size;
+	packet->is_cut = false;
+	if (!size || size % 8 || size < packet->records_at || packet->content > size || packet->content < packet->records_at) {
+		char words[120];
+
+		/* Where the next packet is, if any, nobody knows. */
+		packet->size = 0;
+		snprintf(words, sizeof(words), "a packet of %" PRIu64 " bits with a content of %" PRIu64 ", its header has %" PRIu64, size,
+			 said->has_content ? said->content : size, packet->records_at);
+		return damage(s, -EPROTO, packet->at, words);
+	}
+	packet->is_cut = packet->size > left;
+	if (packet->content > left * 8)
+		packet->content = left * 8;
+	return 0;
+}
+
+/*
+ * A packet's counters stand as they were at its end: what they have grown by was lost since the end of the one before. What the first one
+ * says was lost before, or in it.
+ */
+static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *before)
+{
+	const struct wmk_read_packet *now = &s->packet;
+	const bool is_first = !s->n_packets;
+
+	s->lost_from = is_first || !before->has_end ? now->begin : before->end;
+	/* Of what was lost before the first packet that is there, nobody knows how much was lost here. */
+	s->lost = !now->has_lost ? 0 : !is_first ? now->lost - (before->lost > now->lost ? 0 : before->lost) : now->lost ? WMK_READ_LOST_UNKNOWN : 0;
+	s->lost_packets = now->has_sequence && !is_first && now->sequence > before->sequence ? now->sequence - before->sequence - 1 : 0;
+}
+
+/* Times that cannot be are told behind the packet's begin; the packet is read all the same. */
+static const char *wrong_times(const struct wmk_read_stream *s, const struct wmk_read_packet *before)
+{
+	const struct wmk_read_packet *now = &s->packet;
+
+	/* A packet that a crash left open has no end. */
+	if (now->has_begin && now->has_end && now->end && now->end < now->begin)
+		return "the packet ends before it begins";
+	if (now->has_begin && s->n_packets && (now->begin < s->last || (before->has_begin && now->begin < before->begin)))
+		return "time goes back: the packet begins before what was before it";
+	return NULL;
+}
+
+/*
+ * The index file (LTTng's, version 1.1) says of each packet where it is. Nothing here needs it; one that says something else than the packets
+ * do is damage, as other readers believe it. It may lack the last packets of a trace that is being written.
+ */
+static bool is_wrong_index(struct wmk_read_stream *s)
+{
+	const struct wmk_read_packet *now = &s->packet;
+	uint64_t values[5];
+	uint8_t entry[sizeof(values)];
+	ssize_t n;
+
+	if (s->index < 0)
+		return false;
+	n = pread(s->index, entry, sizeof(entry), (off_t)(WMK_CTF_INDEX_HEAD + (s->n_packets - 1) * s->index_entry));
+	if (n == 0)
+		return false;
+	memcpy(values, entry, sizeof(values));
+	for (unsigned i = 0; i < 5; i++)
+		values[i] = be64toh(values[i]);
+	if (n == (ssize_t)sizeof(entry) && values[0] == now->at && values[1] == now->said_size && values[2] == now->said_content &&
+	    (!now->has_begin || values[3] == now->begin) && (!now->has_end || values[4] == now->end))
+		return false;
+	close(s->index);
+	s->index = -1;
+	return true;
+}
+
+/* Behind the last packet: is the index as long as it should be, or shorter by whole entries? */
+static int end_index(struct wmk_read_stream *s)
+{
+	struct stat st;
+	uint64_t size;
+
+	if (s->index < 0)
+		return 0;
+	size = fstat(s->index, &st) < 0 ? 0 : (uint64_t)st.st_size;
+	close(s->index);
+	s->index = -1;
+	if (size >= WMK_CTF_INDEX_HEAD && (size - WMK_CTF_INDEX_HEAD) % s->index_entry == 0 && (size - WMK_CTF_INDEX_HEAD) / s->index_entry <= s->n_packets)
+		return 0;
+	return wmk_error(-EPROTO, "'index/%.60s.idx' has %" PRIu64 " bytes, which is wrong for %" PRIu64 " packets", s->file, size, s->n_packets);
+}
+
+/* Where there is one. What is no index of a version that is known is told of. */
+static int open_index(struct wmk_read_stream *s)
+{
+	uint32_t head[4];
+	char path[NAME_MAX + 16];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "index/%.*s.idx", NAME_MAX, s->file);
+	s->index = openat(s->trace->dir, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (s->index < 0)
+		return 0;
+	if (fstat(s->index, &st) == 0 && S_ISREG(st.st_mode) && pread(s->index, head, sizeof(head), 0) == sizeof(head)) {
+		s->index_entry = be32toh(head[3]);
+		if (be32toh(head[0]) == 0xC1F1DCC1u && be32toh(head[1]) == 1 && s->index_entry >= 40 && s->index_entry <= 4096)
+			return 0;
+	}
+	close(s->index);
+	s->index = -1;
+	return wmk_error(-EPROTO, "'%.100s' is no index of a version that is known", path);
+}
+
+/* The packet at packet.at: 1, it has begun; 0: the file ends before it. */
+static int begin_packet(struct wmk_read_stream *s)
+{
+	const struct wmk_read_packet before = s->packet;
+	struct said said;
+	int err, got = 1;
+
+	s->packet = (struct wmk_read_packet){ .at = before.at };
+	if (s->packet.at < s->buffer_at || s->packet.at - s->buffer_at >= s->len) {
+		ssize_t n = move(s, s->packet.at);
+
+		if (n < 0)
+			return (int)n;
+	}
+	if (s->packet.at - s->buffer_at >= s->len)
+		return 0;
+	while ((err = read_head(s, &said)) == -ENODATA && (got = more(s, s->packet.at)) > 0)
+		;
+	if (got < 0)
+		return got;
+	if (err == -ENODATA)
+		return damage(s, -ENODATA, s->packet.at, "the file ends in a packet's header");
+	if (err >= 0)
+		err = measure(s, &said);
+	if (err < 0)
+		return err;
+	count_lost(s, &before);
+	s->wrong = wrong_times(s, &before);
+	s->n_packets++;
+	s->is_index_wrong = is_wrong_index(s);
+	if (s->packet.has_begin)
+		s->record.time = s->packet.begin;
+	s->ns = wmk_read_ns(s->decoder->class->clock, s->record.time);
+	s->next_at = s->packet.records_at;
+	s->in_packet = true;
+	show(s);
+	return 1;
+}
+
+/* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Behind the packet, whatever became of it. 0, or -ENODATA when the file had ended in it. */
+static int leave_packet(struct wmk_read_stream *s)
+{
+	const uint64_t at = s->packet.at;
+
+	s->in_packet = false;
+	s->packet.at += s->packet.size;
+	s->has_ended = s->packet.is_cut || !s->packet.size;
+	return s->packet.is_cut ? damage(s, -ENODATA, at, "the file ends before this packet does") : 0;
+}
+
+/* Which value it is that does not end: the record is walked to it. */
+static int explain(struct wmk_read_stream *s)
+{
+	const struct wmk_ctf_record *record = &s->record;
+	const struct wmk_ctf_program *programs[] = { &s->decoder->event_header, &s->decoder->event_context, record->event ? &record->event->context : NULL,
+						     record->event ? &record->event->payload : NULL };
+	struct wmk_ctf_walk *walk = &s->record.walk;
+	const struct wmk_ctf_op *op = NULL;
+	struct wmk_ctf_item item;
+	char words[WMK_ERROR_LEN];
+
+	walk->in = s->bytes;
+	walk->at = s->next_at;
+	for (unsigned i = 0; i < 4 && !op && programs[i]; i++) {
+		wmk_ctf_walk_enter(walk, programs[i]);
+		while (wmk_ctf_next(walk, &item))
+			;
+		op = walk->err < 0 ? &walk->ops[walk->op] : NULL;
+	}
+	/* An element has no name: that of the array. */
+	for (uint32_t depth = walk->depth; op && !op->name && depth-- > 0;)
+		op = &walk->ops[walk->levels[depth].op];
+	if (!op || !op->name)
+		return damage(s, -ENODATA, s->packet.at + s->next_at / 8, "a record that does not end in its packet");
+	if (op->ref)
+		snprintf(words, sizeof(words), "a record that does not end in its packet, with '%.40s', whose length is %" PRIu64, op->name, walk->registers[op->ref]);
+	else
+		snprintf(words, sizeof(words), "a record that does not end in its packet, with '%.40s'", op->name);
+	wmk_error_clear();
+	return damage(s, -ENODATA, s->packet.at + s->next_at / 8, words);
+}
+
+/* The next record of the packet: 1; 0: there is no more. */
+static int next_record(struct wmk_read_stream *s)
+{
+	int err, got = 1;
+
+	if (s->next_at >= s->packet.content)
+		return 0;
+	while ((err = wmk_ctf_record(s->decoder, &s->bytes, s->next_at, &s->record)) == -ENODATA && s->bytes.end < s->packet.content) {
+		got = more(s, s->packet.at + s->next_at / 8);
+		if (got <= 0)
+			break;
+		show(s);
+	}
+	if (got < 0)
+		return got;
+	if (err == -ENODATA && s->packet.is_cut)
+		return damage(s, -ENODATA, s->packet.at + s->next_at / 8, "the file ends in a record of a packet");
+	if (err == -ENODATA)
+		return explain(s);
+	if (err < 0)
+		return wmk_error_add(err, "'%.60s', packet at byte %" PRIu64, s->file, s->packet.at);
+	if (s->record.end == s->next_at)
+		return damage(s, -EPROTO, s->packet.at + s->next_at / 8, "a record of no size in a packet that has more");
+	/* Told once; the next call takes the record again, with its time as what is before. */
+	if (s->record.time < s->last) {
+		s->is_back = true;
+		s->last = s->record.time;
+		return damage(s, -EPROTO, s->packet.at + s->next_at / 8, "time goes back here");
+	}
+	s->last = s->record.time;
+	s->next_at = s->record.end;
+	s->ns = wmk_read_ns(s->decoder->class->clock, s->record.time);
+	return 1;
+}
+
+int wmk_read_stream_next(struct wmk_read_stream *s)
+{
+	int got;
+
+	if (!s->is_open) {
+		s->is_open = true;
+		got = open_index(s);
+		if (got < 0)
+			return got;
+	}
+	while (!s->has_ended) {
+		if (s->in_packet) {
+			if (s->wrong) {
+				const char *words = s->wrong;
+
+				s->wrong = NULL;
+				return damage(s, -EPROTO, s->packet.at, words);
+			}
+			if (s->is_index_wrong) {
+				s->is_index_wrong = false;
+				return wmk_error(-EPROTO, "'index/%.60s.idx' says something else of the packet at byte %" PRIu64 " than the packet does", s->file,
+						 s->packet.at);
+			}
+			s->is_back = false;
+			got = next_record(s);
+			if (got > 0)
+				return WMK_READ_RECORD;
+			if (got < 0 && s->is_back)
+				return got;
+			if (got < 0) {
+				s->in_packet = false;
+				s->has_ended = s->packet.is_cut || !s->packet.size;
+				s->packet.at += s->packet.size;
+				return got;
+			}
+			got = leave_packet(s);
+			if (got < 0)
+				return got;
+			continue;
+		}
+		got = begin_packet(s);
+		if (got < 0) {
+			s->has_ended = !s->packet.size;
+			s->packet.at += s->packet.size;
+			return got;
+		}
+		if (got > 0)
+			return WMK_READ_PACKET;
+		s->has_ended = true;
+	}
+	return end_index(s);
+}

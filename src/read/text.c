@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text.c - from paths to lines of text (see text.h).
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "read/merge.h"
+#include "read/text.h"
+
+#define FLUSH 65536u
+
+/* A trace and how its lines are made. */
+struct opened {
+	struct wmk_read_trace *trace;
+	struct wmk_print_trace *print;
+};
+
+struct reading {
+	const struct wmk_read_text_options *options;
+	struct wmk_read_text_done *done;
+	FILE *file;
+	struct wmk_read_paths paths;
+	struct opened *traces;
+	uint32_t n_traces;
+	struct wmk_read_merge *merge;
+	struct wmk_print *print;
+	struct wmk_print_text out;
+	struct wmk_print_stream **streams; /* all that were made, for their end */
+	uint32_t n_streams, cap_streams;
+};
+
+static int flush(struct reading *r)
+{
+	size_t len = r->out.len;
+
+	r->out.len = 0;
+	if (len && fwrite(r->out.text, 1, len, r->file) != len)
+		return wmk_error(errno ? -errno : -EIO, "cannot write the records");
+	return 0;
+}
+
+static void tell_damage(void *data, const struct wmk_read_stream *stream, int err)
+{
+	struct reading *r = data;
+
+	if (stream)
+		wmk_error_add(err, "the trace '%.120s' is damaged", stream->trace->path);
+	r->done->damages++;
+	if (r->options->damage)
+		r->options->damage(r->options->data, err);
+	wmk_error_clear();
+}
+
+/* ── what is opened ──────────────────────────────────────────────────────────────────────────────────── */
+
+static int open_one(struct reading *r, const char *path, const char *given)
+{
+	struct opened *at = &r->traces[r->n_traces];
+	int err = wmk_read_trace_open(path, given, &at->trace);
+
+	if (err < 0) {
+		wmk_error_add(err, "the trace '%.120s' cannot be read", path);
+		tell_damage(r, NULL, err);
+		return 0;
+	}
+	r->n_traces++;
+	if (at->trace->cut) {
+		wmk_error_give(at->trace->cut);
+		at->trace->cut = NULL;
+		wmk_error_add(-EPROTO, "the metadata of '%.120s' ends too early", path);
+		tell_damage(r, NULL, -EPROTO);
+	}
+	err = wmk_print_trace_add(r->print, at->trace->decoder, at->trace->name, &at->print);
+	return err < 0 ? err : wmk_read_merge_add(r->merge, at->trace);
+}
+
+static int open_all(struct reading *r, const char *const *paths, unsigned n_paths)
+{
+	uint32_t *given = NULL;
+	int err = 0;
+
+	for (unsigned i = 0; i < n_paths && err >= 0; i++) {
+		uint32_t before = r->paths.n, *more;
+
+		err = wmk_read_traces_find(paths[i], &r->paths);
+		more = err < 0 ? NULL : realloc(given, r->paths.n * sizeof(*given));
+		if (err >= 0 && !more)
+			err = wmk_error(-ENOMEM, "no memory for %u traces", r->paths.n);
+		given = more ? more : given;
+		for (uint32_t j = before; more && j < r->paths.n; j++)
+			given[j] = i;
+	}
+	if (err >= 0) {
+		r->traces = calloc(r->paths.n ? r->paths.n : 1, sizeof(*r->traces));
+		err = r->traces ? 0 : wmk_error(-ENOMEM, "no memory for %u traces", r->paths.n);
+	}
+	for (uint32_t i = 0; i < r->paths.n && err >= 0; i++)
+		err = open_one(r, r->paths.paths[i], paths[given[i]]);
+	free(given);
+	if (err >= 0 && !r->n_traces)
+		err = wmk_error_said(-EINVAL, "none of the traces can be read");
+	return err;
+}
+
+/* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int tell_lost(struct reading *r, struct wmk_read_stream *stream, const struct wmk_print_loss *loss)
+{
+	struct wmk_print_text words = { NULL, 0, 0, 0 };
+	int err = flush(r);
+
+	if (err >= 0)
+		err = wmk_print_lost(stream->user, loss, &words);
+	if (err >= 0 && r->options->lost && words.len) {
+		words.text[words.len - 1] = '\0';
+		r->options->lost(r->options->data, words.text);
+	}
+	wmk_print_text_free(&words);
+	return err;
+}
+
+static int print_of(struct reading *r, struct wmk_read_stream *stream)
+{
+	uint32_t i = 0;
+	int err;
+
+	if (r->n_streams == r->cap_streams) {
+		uint32_t cap = r->cap_streams ? 2 * r->cap_streams : 16;
+		struct wmk_print_stream **more = realloc(r->streams, cap * sizeof(*more));
+
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for %u streams", cap);
+		r->streams = more;
+		r->cap_streams = cap;
+	}
+	while (r->traces[i].trace != stream->trace)
+		i++;
+	err = wmk_print_stream_add(r->traces[i].print, stream->decoder, &r->streams[r->n_streams]);
+	if (err >= 0)
+		stream->user = r->streams[r->n_streams++];
+	return err;
+}
+
+static int packet(struct reading *r, struct wmk_read_stream *stream)
+{
+	const struct wmk_read_packet *is = &stream->packet;
+	struct wmk_print_loss loss = { .count = stream->lost, .has_times = stream->decoder->class->clock != NULL, .begin = stream->lost_from,
+				       .end = is->has_end ? is->end : is->begin, .stream_name = stream->file,
+				       .stream_id = stream->instance > INT64_MAX ? -1 : (int64_t)stream->instance };
+	int err = stream->user ? 0 : print_of(r, stream);
+
+	if (err >= 0 && stream->lost_packets) {
+		struct wmk_print_loss packets = loss;
+
+		packets.is_packets = true;
+		packets.count = stream->lost_packets;
+		packets.end = is->begin;
+		err = tell_lost(r, stream, &packets);
+	}
+	if (err >= 0 && stream->lost) {
+		r->done->lost += stream->lost == WMK_READ_LOST_UNKNOWN ? 0 : stream->lost;
+		if (stream->lost == WMK_READ_LOST_UNKNOWN)
+			loss.count = WMK_PRINT_LOST_UNKNOWN;
+		err = tell_lost(r, stream, &loss);
+	}
+	if (err < 0)
+		return err;
+	stream->record.walk.at = is->context_at;
+	return wmk_print_packet(stream->user, &stream->record.walk);
+}
+
+static int print_all(struct reading *r)
+{
+	struct wmk_read_stream *stream;
+	int got, err = 0;
+
+	while (err >= 0 && (got = wmk_read_merge_next(r->merge, &stream)) != WMK_READ_END) {
+		if (got < 0)
+			return got;
+		if (got == WMK_READ_PACKET) {
+			err = packet(r, stream);
+			continue;
+		}
+		err = wmk_print_record(stream->user, &stream->bytes, &stream->record, &r->out);
+		if (err == -EPROTO || err == -ENODATA || err == -E2BIG) {
+			tell_damage(r, stream, err);
+			err = 0;
+		} else if (err >= 0) {
+			r->done->records++;
+			if (r->out.len >= FLUSH)
+				err = flush(r);
+		}
+	}
+	return err < 0 ? err : flush(r);
+}
+
+int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_read_text_options *options, FILE *out, struct wmk_read_text_done *done)
+{
+	struct reading r = { .options = options, .done = done, .file = out };
+	int err = wmk_print_create(&options->print, &r.print);
+
+	*done = (struct wmk_read_text_done){ 0, 0, 0 };
+	if (err >= 0)
+		err = wmk_read_merge_create(tell_damage, &r, &r.merge);
+	if (err >= 0)
+		err = open_all(&r, paths, n_paths);
+	if (err >= 0)
+		err = print_all(&r);
+	wmk_read_merge_free(r.merge);
+	for (uint32_t i = 0; i < r.n_streams; i++)
+		wmk_print_stream_free(r.streams[i]);
+	free(r.streams);
+	for (uint32_t i = 0; i < r.n_traces; i++) {
+		wmk_print_trace_free(r.traces[i].print);
+		wmk_read_trace_close(r.traces[i].trace);
+	}
+	free(r.traces);
+	wmk_read_paths_free(&r.paths);
+	wmk_print_free(r.print);
+	wmk_print_text_free(&r.out);
+	return err;
+}

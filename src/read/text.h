@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text.h - traces as text: all that is below some paths, merged by time, a line for each record (print.h).
+ *
+ *     paths ──trace.h──► traces ──merge.h──► records ──print.h──► lines ──► a FILE of the caller
+ *                                    └─ damage, losses ──► told to the caller where they are met
+ *
+ * One thread. Errors are -errno with a cause chain.
+ */
+#ifndef WMK_READ_TEXT_H
+#define WMK_READ_TEXT_H
+
+#include <stdio.h>
+
+#include "read/print.h"
+
+struct wmk_read_text_options {
+	struct wmk_print_options print;
+	/*
+	 * Something is damaged: the cause chain of the calling thread tells what, and is cleared behind it. Reading goes on.
+	 */
+	void (*damage)(void *data, int err);
+	/* Something was lost while it was recorded: a line without its '\n'. Every line of `out` before it has been written. */
+	void (*lost)(void *data, const char *words);
+	void *data;
+};
+
+struct wmk_read_text_done {
+	uint64_t records, lost, damages;
+};
+
+/*
+ * All of it. A trace that cannot be opened is damage where another can; -ENOENT when there is none. An error when writing ends it (-EPIPE: who
+ * reads `out` has gone).
+ */
+int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_read_text_options *options, FILE *out, struct wmk_read_text_done *done);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.c - directories with traces in them: finding them, and opening one (see trace.h).
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "read/trace.h"
+
+#define FIND_DEPTH 16u
+#define FIND_MAX 65536u
+
+/* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* All of a file. */
+static int read_file(int dir, const char *name, const char *path, char **bytes, size_t *len)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err = 0;
+	size_t cap = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return wmk_error(-errno, "cannot open '%s' in '%.100s'", name, path);
+	*len = 0;
+	*bytes = NULL;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		err = wmk_error(-EINVAL, "'%s' in '%.100s' is no plain file", name, path);
+	while (err >= 0) {
+		if (*len == cap) {
+			char *larger = realloc(*bytes, cap ? 2 * cap : 65536);
+
+			if (!larger) {
+				err = wmk_error(-ENOMEM, "no memory for '%s' in '%.100s'", name, path);
+				break;
+			}
+			*bytes = larger;
+			cap = cap ? 2 * cap : 65536;
+		}
+		ssize_t n = read(fd, *bytes + *len, cap - *len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			err = wmk_error(-errno, "cannot read '%s' in '%.100s'", name, path);
+		if (n <= 0)
+			break;
+		*len += (size_t)n;
+		if (*len > WMK_CTF_METADATA_MAX)
+			err = wmk_error(-E2BIG, "'%s' in '%.100s' has more than %u bytes", name, path, WMK_CTF_METADATA_MAX);
+	}
+	close(fd);
+	if (err < 0)
+		free(*bytes);
+	return err;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+static int add_name(char ***names, uint32_t *n, uint32_t *cap, const char *name)
+{
+	if (*n == *cap) {
+		uint32_t larger = *cap ? 2 * *cap : 16;
+		char **moved = realloc(*names, larger * sizeof(**names));
+
+		if (!moved)
+			return wmk_error(-ENOMEM, "no memory for the names of files");
+		*names = moved;
+		*cap = larger;
+	}
+	(*names)[*n] = strdup(name);
+	if (!(*names)[*n])
+		return wmk_error(-ENOMEM, "no memory for the names of files");
+	++*n;
+	return 0;
+}
+
+static DIR *open_again(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *again = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !again)
+		close(fd);
+	return again;
+}
+
+/* ── one trace ───────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Stream files are the plain files that are not hidden and not the metadata (CTF 1.8.3, section 3). */
+static int list_streams(struct wmk_read_trace *trace)
+{
+	DIR *dir = open_again(trace->dir);
+	uint32_t cap = 0;
+	int err = dir ? 0 : wmk_error(-errno, "cannot list '%.100s'", trace->path);
+	struct dirent *entry;
+
+	while (err >= 0 && (entry = readdir(dir))) {
+		struct stat st;
+
+		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "metadata") == 0)
+			continue;
+		if (fstatat(trace->dir, entry->d_name, &st, 0) < 0 || !S_ISREG(st.st_mode) || !st.st_size)
+			continue;
+		if (trace->n_files == WMK_READ_STREAM_FILES_MAX)
+			err = wmk_error(-E2BIG, "'%.100s' has more than %u files", trace->path, WMK_READ_STREAM_FILES_MAX);
+		else
+			err = add_name(&trace->files, &trace->n_files, &cap, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	if (trace->n_files)
+		qsort(trace->files, trace->n_files, sizeof(*trace->files), by_name);
+	return err;
+}
+
+static int read_metadata(struct wmk_read_trace *trace)
+{
+	char *bytes = NULL, *text, name[160];
+	size_t size = 0, len;
+	bool is_cut = false;
+	int err = read_file(trace->dir, "metadata", trace->path, &bytes, &size);
+
+	if (err < 0)
+		return err;
+	snprintf(name, sizeof(name), "%.140s/metadata", trace->path);
+	err = wmk_ctf_metadata_text(bytes, size, &text, &len, &is_cut);
+	free(bytes);
+	if (err < 0)
+		return wmk_error_add(err, "cannot read '%.140s'", name);
+	err = wmk_ctf_metadata_parse(text, len, name, true, &trace->class);
+	free(text);
+	if (err == 0 && is_cut)
+		err = wmk_error(-ENODATA, "'%.140s': the last packet is not whole", name) < 0;
+	trace->cut = err > 0 ? wmk_error_take() : NULL;
+	return err < 0 ? err : wmk_ctf_compile(trace->class, name, &trace->decoder);
+}
+
+/* As babeltrace2 calls it. NULL without memory. */
+static char *name_of(const struct wmk_read_trace *trace, const char *given)
+{
+	const struct wmk_ctf_class *class = trace->class;
+	const char *host = NULL, *below = strrchr(trace->path, '/');
+	size_t len = strlen(given);
+	char *name;
+
+	for (uint32_t i = 0; i < class->n_env; i++)
+		if (strcmp(class->env[i].name, "hostname") == 0)
+			host = class->env[i].text;
+	below = below ? below + 1 : trace->path;
+	if (strncmp(trace->path, given, len) == 0 && trace->path[len])
+		below = trace->path + len + (trace->path[len] == '/');
+	if (asprintf(&name, "%s%s%s", host ? host : "", host ? "/" : "", below) < 0)
+		return NULL;
+	return name;
+}
+
+int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_trace **trace)
+{
+	struct wmk_read_trace *t = calloc(1, sizeof(*t));
+	int err = 0;
+
+	if (!t || !(t->path = strdup(path))) {
+		free(t);
+		return wmk_error(-ENOMEM, "no memory to open '%.100s'", path);
+	}
+	t->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (t->dir < 0)
+		err = wmk_error(-errno, "cannot open the directory '%.100s'", path);
+	if (err >= 0)
+		err = read_metadata(t);
+	if (err >= 0)
+		err = list_streams(t);
+	if (err >= 0 && !(t->name = name_of(t, given)))
+		err = wmk_error(-ENOMEM, "no memory for the name of '%.100s'", path);
+	if (err < 0) {
+		wmk_read_trace_close(t);
+		return err;
+	}
+	*trace = t;
+	return 0;
+}
+
+void wmk_read_trace_close(struct wmk_read_trace *trace)
+{
+	if (!trace)
+		return;
+	free(trace->cut);
+	wmk_ctf_decoder_free(trace->decoder);
+	wmk_ctf_class_free(trace->class);
+	for (uint32_t i = 0; i < trace->n_files; i++)
+		free(trace->files[i]);
+	free(trace->files);
+	if (trace->dir >= 0)
+		close(trace->dir);
+	free(trace->path);
+	free(trace->name);
+	free(trace);
+}
+
+/* ── finding them ────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool has_metadata(int dir)
+{
+	return faccessat(dir, "metadata", F_OK, 0) == 0;
+}
+
+/* Names of the directories in `dir`, in order. */
+static int list_dirs(int dir, const char *path, struct wmk_read_paths *names)
+{
+	DIR *again = open_again(dir);
+	int err = again ? 0 : wmk_error(-errno, "cannot list '%.100s'", path);
+	struct dirent *entry;
+
+	while (err >= 0 && (entry = readdir(again))) {
+		struct stat st;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+			err = add_name(&names->paths, &names->n, &names->cap, entry->d_name);
+	}
+	if (again)
+		closedir(again);
+	if (names->n)
+		qsort(names->paths, names->n, sizeof(*names->paths), by_name);
+	return err;
+}
+
+static int find(int dir, const char *path, unsigned depth, struct wmk_read_paths *found)
+{
+	struct wmk_read_paths names = { NULL, 0, 0 };
+	int err = 0;
+
+	if (has_metadata(dir)) {
+		if (found->n >= FIND_MAX)
+			return wmk_error(-E2BIG, "more than %u traces", FIND_MAX);
+		err = add_name(&found->paths, &found->n, &found->cap, path);
+	} else if (depth < FIND_DEPTH)
+		err = list_dirs(dir, path, &names);
+	for (uint32_t i = 0; i < names.n && err >= 0; i++) {
+		int child = openat(dir, names.paths[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		size_t len = strlen(path);
+		char *below;
+
+		/* What may not be looked into, or went away, is none of it. */
+		if (child < 0)
+			continue;
+		if (asprintf(&below, "%s%s%s", path, len && path[len - 1] == '/' ? "" : "/", names.paths[i]) < 0)
+			err = wmk_error(-ENOMEM, "no memory for a path below '%.100s'", path);
+		if (err >= 0) {
+			err = find(child, below, depth + 1, found);
+			free(below);
+		}
+		close(child);
+	}
+	wmk_read_paths_free(&names);
+	return err;
+}
+
+int wmk_read_traces_find(const char *path, struct wmk_read_paths *found)
+{
+	const uint32_t before = found->n;
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+
+	if (dir < 0)
+		return wmk_error(-errno, "cannot look for traces in '%.120s'", path);
+	err = find(dir, path, 0, found);
+	close(dir);
+	if (err >= 0 && found->n == before)
+		err = wmk_error_said(-ENOENT, "there is no trace in '%.100s': no directory at or below it has a file 'metadata'", path);
+	return err;
+}
+
+void wmk_read_paths_free(struct wmk_read_paths *paths)
+{
+	for (uint32_t i = 0; i < paths->n; i++)
+		free(paths->paths[i]);
+	free(paths->paths);
+	*paths = (struct wmk_read_paths){ NULL, 0, 0 };
+}

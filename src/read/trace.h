@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.h - a trace on disk, as records: a directory with `metadata` and stream files, opened, its streams read packet by packet, merged by
+ * time with those of other traces.
+ *
+ *     wmk_read_traces_find()    directories with a metadata file, below the paths that were given
+ *     wmk_read_trace_open()     metadata ─► classes ─► decode programs; the names of the stream files
+ *     wmk_read_stream_next()    one stream: window of a packet ─► record, record, ..., next packet
+ *     wmk_read_merge_next()     all streams by time (merge.h)
+ *
+ * Memory is a window per stream (64 KiB, or as much as the largest record takes), whatever the size of the files. They are read by pread()
+ * into it, not mapped: a file that somebody cuts while it is read gives an error, and no SIGBUS.
+ *
+ * Damage does not end the reading: wmk_read_stream_next() returns a negative errno with a cause chain that names file and byte, and the next
+ * call goes on behind it: with the next packet where its place is known, else with the end. What came before was given.
+ *
+ * Errors are -errno with a cause chain. A trace is immutable once open; a stream is one thread's.
+ */
+#ifndef WMK_READ_TRACE_H
+#define WMK_READ_TRACE_H
+
+#include "ctf/decode.h"
+
+#define WMK_READ_STREAM_FILES_MAX 65536u
+#define WMK_READ_WINDOW (64u << 10)      /* bytes, at first */
+#define WMK_READ_RECORD_MAX (256u << 20) /* bytes of one record */
+
+struct wmk_read_trace {
+	char *path;                /* of the directory */
+	char *name;                /* "host/ust/uid/0/64-bit": the environment's hostname, if any, and the path below what was given */
+	int dir;                   /* its descriptor */
+	struct wmk_ctf_class *class;
+	struct wmk_ctf_decoder *decoder;
+	char **files;              /* names of the stream files, in order */
+	uint32_t n_files;
+	struct wmk_error_chain *cut; /* the metadata's last block or packet is not whole (the trace is being written, or was cut), in words; or NULL */
+};
+
+/* -ENOENT: no metadata file. `given`: the path that a user gave, and `path` was found below; for the trace's name. */
+int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_trace **trace);
+void wmk_read_trace_close(struct wmk_read_trace *trace);
+
+/* Growing list of paths. */
+struct wmk_read_paths {
+	char **paths;
+	uint32_t n, cap;
+};
+
+/*
+ * Append the directories at and below `path` that have a metadata file, in the order of their names. Symbolic links below `path` are not
+ * followed, and what is below a trace is not looked at. -ENOENT: there is no such path, or no trace in it.
+ */
+int wmk_read_traces_find(const char *path, struct wmk_read_paths *found);
+void wmk_read_paths_free(struct wmk_read_paths *paths);
+
+/* What a packet's header and context say. */
+struct wmk_read_packet {
+	uint64_t at;               /* bytes: where it is in the file */
+	uint64_t size;             /* bytes; what is left of the file where the trace does not say */
+	uint64_t content;          /* bits, with the header */
+	uint64_t said_size, said_content; /* bits: as the packet says */
+	uint64_t context_at;       /* bits: of the packet's context, ... */
+	uint64_t records_at;       /* ... and of the first record */
+	uint64_t begin, end;       /* clock values */
+	uint64_t lost, sequence;
+	bool has_begin, has_end, has_lost, has_sequence;
+	bool is_cut;               /* the file ends before it does: `content` is what is there */
+};
+
+#define WMK_READ_LOST_UNKNOWN UINT64_MAX
+
+struct wmk_read_stream {
+	const struct wmk_read_trace *trace;
+	const char *file;          /* its name in the trace's directory */
+	int fd;
+	const struct wmk_ctf_stream_decoder *decoder; /* of the packet; NULL before the first */
+	uint64_t instance;         /* stream_instance_id; UINT64_MAX: not said */
+	struct wmk_read_packet packet;
+	bool in_packet, has_ended;
+	bool is_index_wrong;       /* the same */
+	const char *wrong;         /* with the packet's times, not told yet; or NULL */
+	uint64_t last;             /* clock value: of the last record */
+	bool is_open;              /* the first call was */
+	int index;                 /* the index file, or -1 */
+	uint32_t index_entry;      /* bytes of an entry */
+	bool is_back;              /* the last damage was a time, and the record is still to come */
+	uint64_t n_packets;
+	/* What was lost since the end of the packet before, by the counters of this one. */
+	uint64_t lost, lost_packets; /* records (WMK_READ_LOST_UNKNOWN: some, perhaps), packets */
+	uint64_t lost_from;        /* clock value: the end of the packet before, or the begin of the first */
+	struct wmk_ctf_record record; /* the current one; its bytes are valid until the next call */
+	struct wmk_ctf_bytes bytes;
+	int64_t ns;                /* its time, see wmk_read_ns(); of a packet, that of its begin */
+	void *user;                /* whoever reads may keep what it has for this stream here */
+	/* the window */
+	uint8_t *buffer;
+	size_t cap, len;
+	uint64_t buffer_at;        /* bytes: of buffer[0] in the file */
+	uint64_t next_at;          /* bits in the packet: of the next record */
+};
+
+int wmk_read_stream_open(const struct wmk_read_trace *trace, const char *file, struct wmk_read_stream **stream);
+void wmk_read_stream_close(struct wmk_read_stream *stream);
+enum { WMK_READ_END, WMK_READ_PACKET, WMK_READ_RECORD };
+
+/*
+ * WMK_READ_PACKET: the next packet has begun, stream->packet tells of it, stream->lost what was lost before; its context is in
+ * stream->bytes, at packet.context_at, and the record's walk has the registers for it. WMK_READ_RECORD: stream->record is the next record.
+ * WMK_READ_END. Negative: damage, see above.
+ */
+int wmk_read_stream_next(struct wmk_read_stream *stream);
+
+/*
+ * A clock value as nanoseconds since 1970 (or since the clock's own origin), modulo 2^64, negative ones as such. Rounded as other readers
+ * round: by a division of doubles, where the frequency is not 1 GHz.
+ */
+int64_t wmk_read_ns(const struct wmk_ctf_clock_class *clock, uint64_t value);
+
+#endif

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`waymark view` of Common Trace Format 1.8: line by line what babeltrace2 prints, and what both must bear (tests/lib/corpus18.py)."""
+import os
+import re
+import resource
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import corpus18  # noqa: E402
+from corpus18_bad import ANY  # noqa: E402
+from harness import FEATURES, WAYMARK, check, limit, main, need, rounds  # noqa: E402
+from traces import LOSS  # noqa: E402
+
+DELTA = re.compile(rb'^(\[[^]]*\]) \(\+[^)]*\)')
+LOST = re.compile(rb'(?:discarded|lost) (?:(\d+) )?(event|packet)')
+# What babeltrace2 2.0 says it will not show, and nobody else does.
+LEFT_OUT = re.compile(r'User field found in (?:packet|event) header: ignoring|"callsite" blocks are not supported')
+# A reader that needs more for a trace of a few pages believed a length. (Sanitizers need terabytes of addresses.)
+MEMORY, OUTPUT = 2 << 30, 256 << 20
+HANGS_S = 60
+BROKEN = (b'Sanitizer', b'runtime error:', b'Assertion')
+
+
+def bounded():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT, OUTPUT))
+    if 'sanitize' not in FEATURES:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def read(case, argv):
+    """(status, lines, stderr) of a reader."""
+    env = dict(case.env, TZ='UTC', LC_ALL='C.UTF-8')
+    with open(case.path('stdout'), 'w+b') as out, open(case.path('stderr'), 'w+b') as err:      # no pipes: what comes may be endless
+        try:
+            status = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, timeout=HANGS_S, check=False,
+                                    preexec_fn=bounded).returncode
+        except subprocess.TimeoutExpired:
+            check(False, '%s did not end within %d s', ' '.join(argv), HANGS_S)
+        out.seek(0)
+        err.seek(0)
+        return status, out.read().splitlines(), err.read()
+
+
+def view(case, path, statuses=(0, 1)):
+    status, lines, err = read(case, [WAYMARK, 'view', path])
+    shown = err[-800:].decode(errors='replace')
+    check(status in statuses, 'waymark view %s ended with status %s, not %s: %s', path, status, ' or '.join(map(str, statuses)), shown)
+    check(not any(words in err for words in BROKEN), 'waymark view %s: %s', path, shown)
+    check(status == 0 or err.strip(), 'waymark view %s ended with status 1 and told nobody why', path)
+    return status, lines, err
+
+
+def beside_losses(err):
+    """What a reader says that is not of lost records."""
+    return [line for line in err.decode(errors='replace').splitlines() if line.strip() and not LOSS.search(line)]
+
+
+def babeltrace2(case, path):
+    """What it prints; it must have nothing to say but that the trace lost something."""
+    need('babeltrace2')
+    status, lines, err = read(case, ['babeltrace2', path])
+    strange = [line for line in beside_losses(err) if not LEFT_OUT.search(line)]
+    check(status == 0 and not strange, 'the trace %s is not good: babeltrace2 ended with status %s: %s', path, status, '\n'.join(strange)[:800])
+    return lines, err
+
+
+def same(path, ours, theirs, who='babeltrace2'):
+    """The first line that differs, of both."""
+    for number in range(max(len(ours), len(theirs))):
+        pair = [lines[number].decode(errors='backslashreplace') if number < len(lines) else 'nothing' for lines in (ours, theirs)]
+        check(pair[0] == pair[1], '%s, line %d:\nwaymark view: %s\n%s: %s', path, number + 1, pair[0], who, pair[1])
+
+
+def losses(err):
+    """[(how many, of what)] that a reader says were lost; 0 where it cannot tell how many."""
+    return sorted((int(count or 0), what) for count, what in LOST.findall(err))
+
+
+def without_delta(lines):
+    """The time since the line before is another one when lines are missing."""
+    return [DELTA.sub(rb'\1', line) for line in lines]
+
+
+def good_case(trace):
+    def run(case):
+        path = case.path(trace.name)
+        trace.make(path)
+        if trace.expected is None:
+            theirs, their_err = babeltrace2(case, path)
+        else:
+            theirs, their_err = [line.encode() for line in trace.expected], b''
+        _, ours, err = view(case, path, (0,))
+        same(path, ours, theirs, 'expected' if trace.expected is not None else 'babeltrace2')
+        strange = beside_losses(err)
+        check(not strange, '%s: there is nothing to tell of it, but: %s', path, '\n'.join(strange)[:800])
+        check(losses(err) == losses(their_err), '%s: told of as lost: %s, by babeltrace2: %s', path, losses(err), losses(their_err))
+    run.__name__ = 'good_' + trace.name
+    return run
+
+
+def lines_of(case, make, name):
+    """What babeltrace2 prints of a good trace, without the deltas."""
+    if make is None:
+        return []
+    path = case.path(name)
+    make(path)
+    return without_delta(babeltrace2(case, path)[0])
+
+
+def missing(wanted, lines):
+    """The first line that is wanted and does not come, in this order, among the others; or None."""
+    rest = iter(lines)
+    return next((line for line in wanted if line not in rest), None)
+
+
+def bad_case(trace):
+    def run(case):
+        path = case.path(trace.name)
+        trace.make(path)
+        _, lines, err = view(case, path, (1,))
+        text = err.decode(errors='replace')
+        for word in trace.words:
+            check(word.lower() in text.lower(), '%s: "%s" is not in what is said: %s', path, word, text[-800:])
+        lines = without_delta(lines)
+        gone = missing(lines_of(case, trace.rest, 'rest'), lines)
+        check(gone is None, '%s: this record is not damaged, and was not given: %s', path, gone)
+        possible = set(lines if trace.whole == ANY else lines_of(case, trace.whole, 'whole'))
+        for line in lines:
+            check(line in possible, '%s: this record is not in the trace: %s', path, line)
+    run.__name__ = 'bad_' + trace.name
+    return run
+
+
+def tiny(case):
+    """(the trace, its lines)."""
+    trace, path = corpus18.Tiny(), case.path('tiny')
+    trace.write(path)
+    lines = view(case, path, (0,))[1]
+    same(path, lines, babeltrace2(case, path)[0])
+    check(len(lines) == len(trace.ends), '%d lines, %d records', len(lines), len(trace.ends))
+    return trace, lines
+
+
+def some(case, count):
+    """As many of 0 to count - 1 as this run tries."""
+    return sorted(case.random.sample(range(count), rounds(count)))
+
+
+@limit(600)
+def cut_anywhere(case):
+    """Every length: all records that are whole are given, and nothing else; the damage is told of but where a packet ends."""
+    trace, lines = tiny(case)
+    for length in some(case, len(trace.data)):
+        path = case.path('cut%d' % length)
+        trace.write(path, trace.data[:length])
+        status, got, _ = view(case, path)
+        same(path, got, lines[:trace.before(length)], 'wanted')
+        check(status == (length not in trace.begins), '%s ended with status %d', path, status)
+
+
+@limit(600)
+def any_byte_changed(case):
+    """Every byte, in several ways: what was read before it is given."""
+    trace, lines = tiny(case)
+    for byte in some(case, len(trace.data)):
+        for change in (0xff, 0x80, 1, case.random.randrange(1, 256)):
+            data = bytearray(trace.data)
+            data[byte] ^= change
+            path = case.path('changed%d_%02x' % (byte, change))
+            trace.write(path, data)
+            gone = missing(without_delta(lines[:trace.untouched(byte)]), without_delta(view(case, path)[1]))
+            check(gone is None, '%s: this record stands before the damage, and was not given: %s', path, gone)
+
+
+@limit(600)
+def metadata_cut_anywhere(case):
+    trace, lines = tiny(case)
+    for name in ('metadata', 'packetized'):
+        data = getattr(trace, name)
+        for length in some(case, len(data)):
+            path = case.path('%s_cut%d' % (name, length))
+            trace.write(path, metadata=data[:length])
+            got = view(case, path)[1]
+            check(len(got) <= len(lines), '%s: %d records of %d', path, len(got), len(lines))
+
+
+@limit(600)
+def any_byte_of_metadata_changed(case):
+    """It may then mean anything."""
+    trace, _ = tiny(case)
+    for name in ('metadata', 'packetized'):
+        for byte in some(case, len(getattr(trace, name))):
+            for change in (0xff, 1, case.random.randrange(1, 256)):
+                data = bytearray(getattr(trace, name))
+                data[byte] ^= change
+                path = case.path('%s%d_%02x' % (name, byte, change))
+                trace.write(path, metadata=data)
+                view(case, path)
+
+
+@limit(600)
+def index_cut_or_changed_anywhere(case):
+    """The packets tell all that it does: every record is given."""
+    trace, lines = tiny(case)
+    for byte in some(case, len(trace.index)):
+        for change in (0, 0xff, 1, case.random.randrange(1, 256)):
+            data = bytearray(trace.index) if change else trace.index[:byte]
+            if change:
+                data[byte] ^= change
+            path = case.path('index%d_%02x' % (byte, change))
+            trace.write(path, made_index=data)
+            same(path, view(case, path)[1], lines, 'wanted')
+
+
+def several_paths(case):
+    """Traces that are named one by one, and by paths that are written oddly."""
+    trace = next(t for t in corpus18.GOOD if t.name == 'several_traces')
+    trace.make(case.path('all'))
+    paths = [case.path('all') + name for name in ('/b/c/', '//a', '/b/../b/deep')]
+    need('babeltrace2')
+    theirs = read(case, ['babeltrace2', *paths])[1]
+    status, ours, err = read(case, [WAYMARK, 'view', *paths])
+    check(status == 0 and theirs, 'waymark view %s ended with status %d: %s', ' '.join(paths), status, err[-800:].decode(errors='replace'))
+    same(' '.join(paths), ours, theirs)
+
+
+def names_are_told_apart(case):
+    names = [trace.name for trace in corpus18.GOOD] + ['bad ' + trace.name for trace in corpus18.BAD]
+    check(len(names) == len(set(names)), 'twice: %s', {name for name in names if names.count(name) > 1})
+
+
+def a_missing_record_is_found(case):
+    """The checks of this file fail where they must."""
+    check(missing([b'a', b'b'], [b'a', b'x', b'b']) is None and missing([b'a', b'b'], [b'b', b'a']) == b'b', 'the order is not seen')
+    check(without_delta([b'[00:00:01.000000000] (+0.000000005) e: { }']) == [b'[00:00:01.000000000] e: { }'], 'a delta is left')
+    trace = corpus18.Tiny()
+    check(trace.untouched(trace.begins[1] + 4) == trace.before(trace.begins[1]) == 3, 'a packet\'s header is none')
+    check(trace.before(trace.ends[0]) == 1 and trace.before(trace.ends[0] - 1) == 0, 'a record\'s end is elsewhere')
+
+
+if __name__ == '__main__':
+    main([names_are_told_apart, a_missing_record_is_found] + [good_case(t) for t in corpus18.GOOD] + [bad_case(t) for t in corpus18.BAD]
+         + [several_paths, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])
