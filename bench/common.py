@@ -90,12 +90,12 @@ def parse(text):
     return {k: float(v) for k, v in (line.split() for line in text.splitlines())}
 
 
-def case(name, unit, runs):
-    """One entry of `cases`, from a list of {"floor", "ours", RIVAL} dictionaries."""
+def case(name, unit, runs, rival=RIVAL):
+    """One entry of `cases`, from a list of {"floor", "ours", rival} dictionaries."""
     def middle(key):
         found = [r[key] for r in runs if r.get(key) is not None]
         return round(statistics.median(found), 4) if found else None
-    rivals = {RIVAL: middle(RIVAL)} if any(RIVAL in r for r in runs) else {}
+    rivals = {rival: middle(rival)} if any(rival in r for r in runs) else {}
     return {'name': name, 'unit': unit, 'floor': middle('floor'), 'ours': middle('ours'), 'rivals': rivals,
             'runs': runs}
 
@@ -107,13 +107,13 @@ def clean(b):
             shutil.rmtree(os.path.join(b.scratch, name), ignore_errors=True)
 
 
-def show(c):
+def show(c, name=RIVAL):
     def figure(value):
         return '-' if value is None else ('%.0f' % value if abs(value) >= 10000 else '%.2f' % value)
 
     def ratio(value, to):
         return '%.2f' % (value / to) if value is not None and to else '-'
-    rival = c['rivals'].get(RIVAL)
+    rival = c['rivals'].get(name)
     print('  %-22s %-13s floor %10s  ours %10s  %s %10s   ours/floor %6s  ours/rival %6s' % (
-        c['name'], c['unit'], figure(c['floor']), figure(c['ours']), RIVAL, figure(rival), ratio(c['ours'], c['floor']),
+        c['name'], c['unit'], figure(c['floor']), figure(c['ours']), name, figure(rival), ratio(c['ours'], c['floor']),
         ratio(c['ours'], rival)), flush=True)
