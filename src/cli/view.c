@@ -16,7 +16,7 @@
 
 struct view_args {
 	struct wmk_cli_common common;
-	const char *path, *viewer;
+	const char *path, *viewer, *begin, *end;
 	bool has_names, has_fields;
 	struct wmk_print_options print; /* `names` and `fields` where they were given */
 };
@@ -42,6 +42,18 @@ static bool is_directory(const char *path)
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int set_begin(void *data, const char *value)
+{
+	((struct view_args *)data)->begin = value;
+	return 0;
+}
+
+static int set_end(void *data, const char *value)
+{
+	((struct view_args *)data)->end = value;
+	return 0;
 }
 
 static int set_seconds(void *data, const char *value)
@@ -155,7 +167,7 @@ static void tell_lost(void *data, const char *words)
 static int show(struct view_args *args, const char *const *paths, unsigned n)
 {
 	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
-	struct wmk_read_text_options options = { .print = args->print, .damage = tell_damage, .lost = tell_lost };
+	struct wmk_read_text_options options = { .print = args->print, .begin = args->begin, .end = args->end, .damage = tell_damage, .lost = tell_lost };
 	struct wmk_read_text_done done;
 	int err;
 
@@ -220,6 +232,9 @@ static const char *const details[] = {
 static const struct wmk_cli_option options[] = {
 	WMK_CLI_OPTION_SESSION,
 	{ 't', "trace-path", "DIR", "The traces in this directory, instead of a session's.", set_path, false },
+	{ 'b', "begin", "TIME", "Only records from this time on: seconds since 1970 (1700000000.5), a date (2023-11-14), a time of day (22:13:20.5), "
+	  "or date and time. A time of day is of the day on which the trace begins.", set_begin, false },
+	{ 'E', "end", "TIME", "Only records to this time; a date means all of that day.", set_end, false },
 	{ 0, "clock-seconds", NULL, "Times as seconds since 1970.", set_seconds, false },
 	{ 0, "clock-cycles", NULL, "Times as the clock's own values.", set_cycles, false },
 	{ 0, "clock-date", NULL, "Times with the date.", set_date, false },

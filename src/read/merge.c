@@ -72,6 +72,36 @@ int wmk_read_merge_add(struct wmk_read_merge *merge, const struct wmk_read_trace
 	return 0;
 }
 
+void wmk_read_merge_trim(struct wmk_read_merge *merge, int64_t from, int64_t to)
+{
+	for (uint32_t i = 0; i < merge->n; i++) {
+		merge->leaves[i].stream->from = from;
+		merge->leaves[i].stream->to = to;
+	}
+}
+
+int wmk_read_merge_first(const struct wmk_read_merge *merge, int64_t *ns)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < merge->n; i++) {
+		const struct wmk_read_stream *stream = merge->leaves[i].stream;
+		struct wmk_read_stream *other;
+
+		if (wmk_read_stream_open(stream->trace, stream->file, &other) < 0)
+			continue;
+		int got = wmk_read_stream_next(other);
+
+		if (got == WMK_READ_PACKET && other->packet.has_begin && (!found || other->ns < *ns)) {
+			*ns = other->ns;
+			found = true;
+		}
+		wmk_read_stream_close(other);
+	}
+	wmk_error_clear();
+	return found ? 0 : wmk_error_said(-ENODATA, "no packet of the trace tells a time");
+}
+
 /* The leaf's next: damage is told, and what is behind it is taken. */
 static void move_on(struct wmk_read_merge *merge, struct leaf *leaf)
 {

@@ -23,6 +23,12 @@ int wmk_read_merge_create(wmk_read_damage damage, void *data, struct wmk_read_me
 void wmk_read_merge_free(struct wmk_read_merge *merge);
 /* All streams of a trace, which must be open as long as the merge. Only before the first wmk_read_merge_next(). */
 int wmk_read_merge_add(struct wmk_read_merge *merge, const struct wmk_read_trace *trace);
+/* Only what is from `from` to `to` (ns, as wmk_read_ns()), both included; packets before are not looked at. Before the first wmk_read_merge_next(). */
+void wmk_read_merge_trim(struct wmk_read_merge *merge, int64_t from, int64_t to);
+/*
+ * The time of the first record of all, ns: 0. -ENODATA: no packet tells a time. Reads the first packet's header of each stream, and moves none.
+ */
+int wmk_read_merge_first(const struct wmk_read_merge *merge, int64_t *ns);
 /* WMK_READ_PACKET or WMK_READ_RECORD: *stream has it; WMK_READ_END: there are no more; -ENOMEM. */
 int wmk_read_merge_next(struct wmk_read_merge *merge, struct wmk_read_stream **stream);
 

@@ -9,11 +9,9 @@
  * The decoder is given the address that the packet's first byte would have, and the end of what is there. When a record does not end
  * within that and the packet does, the window is moved to the record's begin and read on, or made larger when it begins there already.
  */
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +32,9 @@ int wmk_read_stream_open(const struct wmk_read_trace *trace, const char *file, s
 	s->trace = trace;
 	s->file = file;
 	s->cap = WMK_READ_WINDOW;
-	s->index = -1;
+	s->index.fd = -1;
+	s->from = INT64_MIN;
+	s->to = INT64_MAX;
 	s->buffer = malloc(s->cap);
 	s->fd = s->buffer ? openat(trace->dir, file, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
 	if (s->fd < 0) {
@@ -52,8 +52,7 @@ void wmk_read_stream_close(struct wmk_read_stream *stream)
 	if (!stream)
 		return;
 	close(stream->fd);
-	if (stream->index >= 0)
-		close(stream->index);
+	wmk_read_index_close(&stream->index);
 	free(stream->buffer);
 	free(stream);
 }
@@ -302,68 +301,70 @@ static const char *wrong_times(const struct wmk_read_stream *s, const struct wmk
 	return NULL;
 }
 
-/*
- * The index file (LTTng's, version 1.1) says of each packet where it is. Nothing here needs it; one that says something else than the packets
- * do is damage, as other readers believe it. It may lack the last packets of a trace that is being written.
- */
-static bool is_wrong_index(struct wmk_read_stream *s)
+/* Does the index say something else of this packet, which is number `n`? It is not looked at again then. */
+static bool is_wrong_index(struct wmk_read_stream *s, uint64_t n)
 {
 	const struct wmk_read_packet *now = &s->packet;
-	uint64_t values[5];
-	uint8_t entry[sizeof(values)];
-	ssize_t n;
+	struct wmk_read_index_entry entry;
 
-	if (s->index < 0)
+	if (!wmk_read_index_get(&s->index, n, &entry) ||
+	    (entry.at == now->at && entry.size == now->said_size && entry.content == now->said_content && (!now->has_begin || entry.begin == now->begin) &&
+	     (!now->has_end || entry.end == now->end)))
 		return false;
-	n = pread(s->index, entry, sizeof(entry), (off_t)(WMK_CTF_INDEX_HEAD + (s->n_packets - 1) * s->index_entry));
-	if (n == 0)
-		return false;
-	memcpy(values, entry, sizeof(values));
-	for (unsigned i = 0; i < 5; i++)
-		values[i] = be64toh(values[i]);
-	if (n == (ssize_t)sizeof(entry) && values[0] == now->at && values[1] == now->said_size && values[2] == now->said_content &&
-	    (!now->has_begin || values[3] == now->begin) && (!now->has_end || values[4] == now->end))
-		return false;
-	close(s->index);
-	s->index = -1;
+	wmk_read_index_close(&s->index);
 	return true;
 }
 
-/* Behind the last packet: is the index as long as it should be, or shorter by whole entries? */
+/* All packets were read. */
 static int end_index(struct wmk_read_stream *s)
 {
-	struct stat st;
-	uint64_t size;
+	bool fits = s->index.fd < 0 || wmk_read_index_fits(&s->index, s->n_packets);
 
-	if (s->index < 0)
-		return 0;
-	size = fstat(s->index, &st) < 0 ? 0 : (uint64_t)st.st_size;
-	close(s->index);
-	s->index = -1;
-	if (size >= WMK_CTF_INDEX_HEAD && (size - WMK_CTF_INDEX_HEAD) % s->index_entry == 0 && (size - WMK_CTF_INDEX_HEAD) / s->index_entry <= s->n_packets)
-		return 0;
-	return wmk_error(-EPROTO, "'index/%.60s.idx' has %" PRIu64 " bytes, which is wrong for %" PRIu64 " packets", s->file, size, s->n_packets);
+	wmk_read_index_close(&s->index);
+	return fits ? 0 : wmk_error(-EPROTO, "'index/%.60s.idx' is longer than its %" PRIu64 " packets want, or ends in an entry", s->file, s->n_packets);
 }
 
-/* Where there is one. What is no index of a version that is known is told of. */
-static int open_index(struct wmk_read_stream *s)
-{
-	uint32_t head[4];
-	char path[NAME_MAX + 16];
-	struct stat st;
+/* ── a part of the time ──────────────────────────────────────────────────────────────────────────────── */
 
-	snprintf(path, sizeof(path), "index/%.*s.idx", NAME_MAX, s->file);
-	s->index = openat(s->trace->dir, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (s->index < 0)
-		return 0;
-	if (fstat(s->index, &st) == 0 && S_ISREG(st.st_mode) && pread(s->index, head, sizeof(head), 0) == sizeof(head)) {
-		s->index_entry = be32toh(head[3]);
-		if (be32toh(head[0]) == 0xC1F1DCC1u && be32toh(head[1]) == 1 && s->index_entry >= 40 && s->index_entry <= 4096)
-			return 0;
-	}
-	close(s->index);
-	s->index = -1;
-	return wmk_error(-EPROTO, "'%.100s' is no index of a version that is known", path);
+/*
+ * Behind a packet that ends before what is wanted: to the next, or, once, by the index to the one before that in which it begins. The packet
+ * before that is known by its entry: what was lost is counted from there.
+ */
+static void skip_packet(struct wmk_read_stream *s)
+{
+	struct wmk_read_index_entry entry, before;
+	uint64_t n;
+
+	s->in_packet = false;
+	s->has_ended = s->packet.is_cut || !s->packet.size;
+	s->packet.at += s->packet.size;
+	if (s->has_sought || s->index.fd < 0)
+		return;
+	s->has_sought = true;
+	n = wmk_read_index_find(&s->index, s->decoder->class->clock, s->from);
+	if (n <= s->n_packets || !wmk_read_index_get(&s->index, n, &entry) || !wmk_read_index_get(&s->index, n - 1, &before) || entry.at < s->packet.at)
+		return;
+	s->back_at = s->packet.at;
+	s->back_n = s->n_packets;
+	s->packet.at = entry.at;
+	s->packet.end = before.end;
+	s->packet.begin = before.begin;
+	s->packet.lost = before.lost;
+	s->packet.sequence = UINT64_MAX;
+	s->n_packets = n;
+	s->has_ended = false;
+}
+
+/* Where the index has led to is no packet, or not the one that it says: on from where it was asked. */
+static void go_back(struct wmk_read_stream *s)
+{
+	s->packet = (struct wmk_read_packet){ .at = s->back_at };
+	s->n_packets = s->back_n;
+	s->back_at = 0;
+	s->in_packet = false;
+	s->buffer_at = s->back_at;
+	s->len = 0;
+	wmk_read_index_close(&s->index);
 }
 
 /* The packet at packet.at: 1, it has begun; 0: the file ends before it. */
@@ -395,7 +396,7 @@ static int begin_packet(struct wmk_read_stream *s)
 	count_lost(s, &before);
 	s->wrong = wrong_times(s, &before);
 	s->n_packets++;
-	s->is_index_wrong = is_wrong_index(s);
+	s->is_index_wrong = is_wrong_index(s, s->n_packets - 1);
 	if (s->packet.has_begin)
 		s->record.time = s->packet.begin;
 	s->ns = wmk_read_ns(s->decoder->class->clock, s->record.time);
@@ -485,55 +486,97 @@ static int next_record(struct wmk_read_stream *s)
 	return 1;
 }
 
+/* Something is wrong with the packet as such, and not told yet: it is read all the same. */
+static int tell_wrong(struct wmk_read_stream *s)
+{
+	const char *words = s->wrong;
+
+	if (words) {
+		s->wrong = NULL;
+		return damage(s, -EPROTO, s->packet.at, words);
+	}
+	s->is_index_wrong = false;
+	return wmk_error(-EPROTO, "'index/%.60s.idx' says something else of the packet at byte %" PRIu64 " than the packet does", s->file, s->packet.at);
+}
+
+/* In a packet: WMK_READ_RECORD; 0: behind it; negative: damage. */
+static int in_packet(struct wmk_read_stream *s)
+{
+	int got;
+
+	if (s->wrong || s->is_index_wrong)
+		return tell_wrong(s);
+	s->is_back = false;
+	while ((got = next_record(s)) > 0) {
+		if (s->ns > s->to) {
+			s->has_ended = true;
+			wmk_read_index_close(&s->index);
+			return 0;
+		}
+		if (s->ns >= s->from)
+			return WMK_READ_RECORD;
+	}
+	if (got == 0)
+		return leave_packet(s);
+	if (!s->is_back) {
+		s->in_packet = false;
+		s->has_ended = s->packet.is_cut || !s->packet.size;
+		s->packet.at += s->packet.size;
+	}
+	return got;
+}
+
+/* Between packets: WMK_READ_PACKET; 0: nothing to give yet, or the end; negative: damage. */
+static int between_packets(struct wmk_read_stream *s)
+{
+	const uint64_t sought_from = s->back_at;
+	int got = begin_packet(s);
+
+	if (sought_from && (got <= 0 || s->is_index_wrong)) {
+		uint64_t at = s->packet.at;
+
+		go_back(s);
+		s->is_index_wrong = false;
+		return wmk_error(-EPROTO, "'index/%.60s.idx' leads to byte %" PRIu64 ", where another packet is, or none", s->file, at);
+	}
+	s->back_at = 0;
+	if (got < 0) {
+		s->has_ended = !s->packet.size;
+		s->packet.at += s->packet.size;
+		return got;
+	}
+	if (got == 0) {
+		s->has_ended = true;
+		return 0;
+	}
+	const struct wmk_ctf_clock_class *clock = s->decoder->class->clock;
+
+	if (clock && s->packet.has_begin && wmk_read_ns(clock, s->packet.begin) > s->to) {
+		s->has_ended = true;
+		wmk_read_index_close(&s->index);
+		return 0;
+	}
+	if (clock && s->packet.has_end && s->packet.end && wmk_read_ns(clock, s->packet.end) < s->from) {
+		skip_packet(s);
+		return 0;
+	}
+	return WMK_READ_PACKET;
+}
+
 int wmk_read_stream_next(struct wmk_read_stream *s)
 {
 	int got;
 
 	if (!s->is_open) {
 		s->is_open = true;
-		got = open_index(s);
+		got = wmk_read_index_open(&s->index, s->trace->dir, s->file);
 		if (got < 0)
 			return got;
 	}
 	while (!s->has_ended) {
-		if (s->in_packet) {
-			if (s->wrong) {
-				const char *words = s->wrong;
-
-				s->wrong = NULL;
-				return damage(s, -EPROTO, s->packet.at, words);
-			}
-			if (s->is_index_wrong) {
-				s->is_index_wrong = false;
-				return wmk_error(-EPROTO, "'index/%.60s.idx' says something else of the packet at byte %" PRIu64 " than the packet does", s->file,
-						 s->packet.at);
-			}
-			s->is_back = false;
-			got = next_record(s);
-			if (got > 0)
-				return WMK_READ_RECORD;
-			if (got < 0 && s->is_back)
-				return got;
-			if (got < 0) {
-				s->in_packet = false;
-				s->has_ended = s->packet.is_cut || !s->packet.size;
-				s->packet.at += s->packet.size;
-				return got;
-			}
-			got = leave_packet(s);
-			if (got < 0)
-				return got;
-			continue;
-		}
-		got = begin_packet(s);
-		if (got < 0) {
-			s->has_ended = !s->packet.size;
-			s->packet.at += s->packet.size;
+		got = s->in_packet ? in_packet(s) : between_packets(s);
+		if (got)
 			return got;
-		}
-		if (got > 0)
-			return WMK_READ_PACKET;
-		s->has_ended = true;
 	}
 	return end_index(s);
 }

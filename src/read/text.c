@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "read/merge.h"
 #include "read/text.h"
+#include "read/when.h"
 
 #define FLUSH 65536u
 
@@ -101,6 +102,31 @@ static int open_all(struct reading *r, const char *const *paths, unsigned n_path
 	free(given);
 	if (err >= 0 && !r->n_traces)
 		err = wmk_error_said(-EINVAL, "none of the traces can be read");
+	return err;
+}
+
+/* What part of the time is wanted. */
+static int trim(struct reading *r)
+{
+	const int64_t day = INT64_C(86400) * 1000000000;
+	int64_t first = 0, from = INT64_MIN, to = INT64_MAX;
+	bool is_day;
+	int err = 0;
+
+	if (!r->options->begin && !r->options->end)
+		return 0;
+	if (wmk_read_merge_first(r->merge, &first) < 0)
+		wmk_error_clear();
+	if (r->options->begin)
+		err = wmk_read_when(r->options->begin, r->options->print.gmt, first, &from, &is_day);
+	if (err >= 0 && r->options->end) {
+		err = wmk_read_when(r->options->end, r->options->print.gmt, first, &to, &is_day);
+		to += err >= 0 && is_day ? day - 1 : 0;
+	}
+	if (err >= 0 && from > to)
+		return wmk_error_said(-EINVAL, "the end, '%.60s', is before the begin, '%.60s'", r->options->end, r->options->begin);
+	if (err >= 0)
+		wmk_read_merge_trim(r->merge, from, to);
 	return err;
 }
 
@@ -206,6 +232,8 @@ int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_r
 		err = wmk_read_merge_create(tell_damage, &r, &r.merge);
 	if (err >= 0)
 		err = open_all(&r, paths, n_paths);
+	if (err >= 0)
+		err = trim(&r);
 	if (err >= 0)
 		err = print_all(&r);
 	wmk_read_merge_free(r.merge);

@@ -16,6 +16,7 @@
 
 struct wmk_read_text_options {
 	struct wmk_print_options print;
+	const char *begin, *end;   /* only what is from the one to the other, as wmk_read_when() takes them; a day's end is its last; NULL: no limit */
 	/*
 	 * Something is damaged: the cause chain of the calling thread tells what, and is cleared behind it. Reading goes on.
 	 */

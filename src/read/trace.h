@@ -20,6 +20,7 @@
 #define WMK_READ_TRACE_H
 
 #include "ctf/decode.h"
+#include "read/index.h"
 
 #define WMK_READ_STREAM_FILES_MAX 65536u
 #define WMK_READ_WINDOW (64u << 10)      /* bytes, at first */
@@ -77,12 +78,14 @@ struct wmk_read_stream {
 	uint64_t instance;         /* stream_instance_id; UINT64_MAX: not said */
 	struct wmk_read_packet packet;
 	bool in_packet, has_ended;
+	int64_t from, to;          /* ns: only what is in this time is given; set before the first call */
 	bool is_index_wrong;       /* the same */
 	const char *wrong;         /* with the packet's times, not told yet; or NULL */
 	uint64_t last;             /* clock value: of the last record */
 	bool is_open;              /* the first call was */
-	int index;                 /* the index file, or -1 */
-	uint32_t index_entry;      /* bytes of an entry */
+	struct wmk_read_index index;
+	bool has_sought;           /* by the index, once */
+	uint64_t back_at, back_n;  /* where it was sought from; 0: it was not */
 	bool is_back;              /* the last damage was a time, and the record is still to come */
 	uint64_t n_packets;
 	/* What was lost since the end of the packet before, by the counters of this one. */

@@ -214,6 +214,57 @@ def index_cut_or_changed_anywhere(case):
             same(path, view(case, path)[1], lines, 'wanted')
 
 
+def many_packets(case):
+    """A recording of many packets; (its directory, that of its streams, its lines, their times in ns)."""
+    result = case.record([case.program('busy'), 'paced', '2', '3000', '100'], ['--subbuf-size', '4k', '--num-subbuf', '64']).ok()
+    inside = next(top for top, _, files in os.walk(result.directory) if 'metadata' in files)
+    check(len(os.listdir(os.path.join(inside, 'index'))) >= 1, 'no index in %s', inside)
+    lines = part(case, result.directory)[1]
+    times = [int(line[1:line.index(b']')].replace(b'.', b'')) for line in lines]
+    check(times == sorted(times) and len(times) > 6000, '%d records', len(times))
+    return result.directory, inside, lines, times
+
+
+def part(case, path, *options):
+    return read(case, [WAYMARK, 'view', '--clock-seconds', '--no-delta', *options, path])
+
+
+def seconds(ns):
+    return '%d.%09d' % (ns // 1000000000, ns % 1000000000)
+
+
+def parts_of_time(case):
+    """--begin and --end give what a line-by-line choice gives: with the index, without one, and with one that leads elsewhere."""
+    path, inside, lines, times = many_packets(case)
+    led = 0
+    for index in ('right', 'wrong', 'none'):
+        for _ in range(max(5, rounds(50))):
+            first, last = sorted(case.random.sample(range(len(times)), 2))
+            begin, end = times[first], times[last]
+            status, got, err = part(case, path, '--begin', seconds(begin), '--end', seconds(end))
+            wanted = [line for line, time in zip(lines, times) if begin <= time <= end]
+            same('%s from %s to %s, index %s' % (path, seconds(begin), seconds(end), index), got, wanted, 'wanted')
+            check(status == 0 or index == 'wrong', '%s: status %d: %s', path, status, err[-500:].decode())
+            led += b'leads to byte' in err
+        for name in os.listdir(os.path.join(inside, 'index')):
+            file = os.path.join(inside, 'index', name)
+            if index == 'right':                        # all packets but the first two are said to be where the next one is
+                with open(file, 'r+b') as f:
+                    data = bytearray(f.read())
+                    for at in range(16 + 2 * 72, len(data) - 72, 72):
+                        data[at:at + 8] = data[at + 72:at + 80]
+                    f.seek(0)
+                    f.write(data)
+            elif index == 'wrong':
+                os.unlink(file)
+    check(led, 'the wrong index has led nowhere')
+    for words, said in (('--begin=soon', 'is no time'), ('--end=[12:00', 'is no time')):
+        status, _, err = part(case, path, words)
+        check(status == 1 and said in err.decode(), '%s: status %d, %s', words, status, err.decode())
+    status, got, _ = part(case, path, '--begin', seconds(times[-1] + 1))
+    check(status == 0 and not got, 'records behind the last: %s', got[:3])
+
+
 def several_paths(case):
     """Traces that are named one by one, and by paths that are written oddly."""
     trace = next(t for t in corpus18.GOOD if t.name == 'several_traces')
@@ -242,4 +293,4 @@ def a_missing_record_is_found(case):
 
 if __name__ == '__main__':
     main([names_are_told_apart, a_missing_record_is_found] + [good_case(t) for t in corpus18.GOOD] + [bad_case(t) for t in corpus18.BAD]
-         + [several_paths, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])
+         + [several_paths, parts_of_time, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])
