@@ -167,7 +167,7 @@ static void tell_lost(void *data, const char *words)
 static int show(struct view_args *args, const char *const *paths, unsigned n)
 {
 	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
-	struct wmk_read_text_options options = { .print = args->print, .begin = args->begin, .end = args->end, .damage = tell_damage, .lost = tell_lost };
+	struct wmk_read_text_options options = { .print = args->print, .begin = args->begin, .end = args->end, .json = args->common.json, .damage = tell_damage, .lost = tell_lost };
 	struct wmk_read_text_done done;
 	int err;
 
@@ -225,6 +225,8 @@ static const char *const details[] = {
 	"them: all that is at and below the directories, in the order of time, a line for each record.",
 	"What is damaged is said on standard error, with its place; the rest is shown, and the exit status is 1. What was lost while it was recorded "
 	"is said there too, behind the records before it.",
+	"With --json, a line is an object: time (seconds since 1970, as a string), trace, stream, event, level, packet, context, event_context, fields. "
+	"Enumerations are objects of label and value.",
 	"With --viewer, what follows `--` is for that reader: waymark view --viewer babeltrace2 -- --clock-date.",
 	NULL
 };
@@ -244,6 +246,7 @@ static const struct wmk_cli_option options[] = {
 	  false },
 	{ 'f', "fields", "FIELDS", "What to show besides, with commas between: all, trace, trace:hostname, trace:domain, trace:procname, trace:vpid, "
 	  "loglevel, emf. The default is trace:hostname,trace:procname,trace:vpid.", set_fields, false },
+	WMK_CLI_OPTION_JSON,
 	{ 'e', "viewer", "PROGRAM", "Show it by this program. It gets the trace's directory as its last argument.", set_viewer, false },
 };
 

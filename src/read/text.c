@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "read/json.h"
 #include "read/merge.h"
 #include "read/text.h"
 #include "read/when.h"
@@ -18,6 +19,13 @@ struct opened {
 	struct wmk_print_trace *print;
 };
 
+/* How a stream's records become lines: its `user`. All that were made hang together, for their end. */
+struct lines {
+	struct lines *next;
+	struct wmk_print_stream *print;
+	struct wmk_json *json;     /* or NULL */
+};
+
 struct reading {
 	const struct wmk_read_text_options *options;
 	struct wmk_read_text_done *done;
@@ -28,8 +36,7 @@ struct reading {
 	struct wmk_read_merge *merge;
 	struct wmk_print *print;
 	struct wmk_print_text out;
-	struct wmk_print_stream **streams; /* all that were made, for their end */
-	uint32_t n_streams, cap_streams;
+	struct lines *lines;
 };
 
 static int flush(struct reading *r)
@@ -138,7 +145,7 @@ static int tell_lost(struct reading *r, struct wmk_read_stream *stream, const st
 	int err = flush(r);
 
 	if (err >= 0)
-		err = wmk_print_lost(stream->user, loss, &words);
+		err = wmk_print_lost(((struct lines *)stream->user)->print, loss, &words);
 	if (err >= 0 && r->options->lost && words.len) {
 		words.text[words.len - 1] = '\0';
 		r->options->lost(r->options->data, words.text);
@@ -147,25 +154,22 @@ static int tell_lost(struct reading *r, struct wmk_read_stream *stream, const st
 	return err;
 }
 
-static int print_of(struct reading *r, struct wmk_read_stream *stream)
+static int lines_of(struct reading *r, struct wmk_read_stream *stream)
 {
+	struct lines *lines = calloc(1, sizeof(*lines));
 	uint32_t i = 0;
 	int err;
 
-	if (r->n_streams == r->cap_streams) {
-		uint32_t cap = r->cap_streams ? 2 * r->cap_streams : 16;
-		struct wmk_print_stream **more = realloc(r->streams, cap * sizeof(*more));
-
-		if (!more)
-			return wmk_error(-ENOMEM, "no memory for %u streams", cap);
-		r->streams = more;
-		r->cap_streams = cap;
-	}
+	if (!lines)
+		return wmk_error(-ENOMEM, "no memory for the stream '%.100s'", stream->file);
+	lines->next = r->lines;
+	r->lines = lines;
 	while (r->traces[i].trace != stream->trace)
 		i++;
-	err = wmk_print_stream_add(r->traces[i].print, stream->decoder, &r->streams[r->n_streams]);
-	if (err >= 0)
-		stream->user = r->streams[r->n_streams++];
+	err = wmk_print_stream_add(r->traces[i].print, stream->decoder, &lines->print);
+	if (err >= 0 && r->options->json)
+		err = wmk_json_create(stream, &lines->json);
+	stream->user = lines;
 	return err;
 }
 
@@ -175,7 +179,7 @@ static int packet(struct reading *r, struct wmk_read_stream *stream)
 	struct wmk_print_loss loss = { .count = stream->lost, .has_times = stream->decoder->class->clock != NULL, .begin = stream->lost_from,
 				       .end = is->has_end ? is->end : is->begin, .stream_name = stream->file,
 				       .stream_id = stream->instance > INT64_MAX ? -1 : (int64_t)stream->instance };
-	int err = stream->user ? 0 : print_of(r, stream);
+	int err = stream->user ? 0 : lines_of(r, stream);
 
 	if (err >= 0 && stream->lost_packets) {
 		struct wmk_print_loss packets = loss;
@@ -193,8 +197,12 @@ static int packet(struct reading *r, struct wmk_read_stream *stream)
 	}
 	if (err < 0)
 		return err;
+	const struct lines *lines = stream->user;
+
+	if (lines->json)
+		return wmk_json_packet(lines->json, stream);
 	stream->record.walk.at = is->context_at;
-	return wmk_print_packet(stream->user, &stream->record.walk);
+	return wmk_print_packet(lines->print, &stream->record.walk);
 }
 
 static int print_all(struct reading *r)
@@ -209,7 +217,12 @@ static int print_all(struct reading *r)
 			err = packet(r, stream);
 			continue;
 		}
-		err = wmk_print_record(stream->user, &stream->bytes, &stream->record, &r->out);
+		const struct lines *lines = stream->user;
+
+		if (lines->json)
+			err = wmk_json_record(lines->json, stream, &r->out);
+		else
+			err = wmk_print_record(lines->print, &stream->bytes, &stream->record, &r->out);
 		if (err == -EPROTO || err == -ENODATA || err == -E2BIG) {
 			tell_damage(r, stream, err);
 			err = 0;
@@ -237,9 +250,14 @@ int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_r
 	if (err >= 0)
 		err = print_all(&r);
 	wmk_read_merge_free(r.merge);
-	for (uint32_t i = 0; i < r.n_streams; i++)
-		wmk_print_stream_free(r.streams[i]);
-	free(r.streams);
+	while (r.lines) {
+		struct lines *lines = r.lines;
+
+		r.lines = lines->next;
+		wmk_print_stream_free(lines->print);
+		wmk_json_free(lines->json);
+		free(lines);
+	}
 	for (uint32_t i = 0; i < r.n_traces; i++) {
 		wmk_print_trace_free(r.traces[i].print);
 		wmk_read_trace_close(r.traces[i].trace);

@@ -15,6 +15,7 @@
 #include "read/print.h"
 
 struct wmk_read_text_options {
+	bool json;                 /* a line is an object (json.h); of `print`, `gmt` alone counts then, for begin and end */
 	struct wmk_print_options print;
 	const char *begin, *end;   /* only what is from the one to the other, as wmk_read_when() takes them; a day's end is its last; NULL: no limit */
 	/*

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`waymark view` of Common Trace Format 1.8: line by line what babeltrace2 prints, and what both must bear (tests/lib/corpus18.py)."""
+import json
 import os
 import re
 import resource
@@ -9,9 +10,9 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import corpus18  # noqa: E402
+import traces  # noqa: E402
 from corpus18_bad import ANY  # noqa: E402
 from harness import FEATURES, WAYMARK, check, limit, main, need, rounds  # noqa: E402
-from traces import LOSS  # noqa: E402
 
 DELTA = re.compile(rb'^(\[[^]]*\]) \(\+[^)]*\)')
 LOST = re.compile(rb'(?:discarded|lost) (?:(\d+) )?(event|packet)')
@@ -54,7 +55,7 @@ def view(case, path, statuses=(0, 1)):
 
 def beside_losses(err):
     """What a reader says that is not of lost records."""
-    return [line for line in err.decode(errors='replace').splitlines() if line.strip() and not LOSS.search(line)]
+    return [line for line in err.decode(errors='replace').splitlines() if line.strip() and not traces.LOSS.search(line)]
 
 
 def babeltrace2(case, path):
@@ -214,6 +215,53 @@ def index_cut_or_changed_anywhere(case):
             same(path, view(case, path)[1], lines, 'wanted')
 
 
+def alike(text, value):
+    """Is this value of a line of text that of a JSON object?"""
+    if isinstance(text, bool) or isinstance(value, bool):
+        return False                                    # CTF 1.8 has none
+    if isinstance(text, tuple):
+        label = value['label']
+        return text[1] == value['value'] and (label in text[0] if label is not None else text[0] == ('<unknown>',))
+    if isinstance(text, dict):
+        return list(text) == list(value) and all(alike(text[key], value[key]) for key in text)
+    if isinstance(text, list):
+        return isinstance(value, list) and len(text) == len(value) and all(map(alike, text, value))
+    if isinstance(text, str) and isinstance(value, str):
+        return text.encode().decode('unicode_escape').encode('latin-1').decode() == value if '\\' in text else text == value
+    if isinstance(value, float):
+        return isinstance(text, (int, float)) and abs(text - value) <= 1e-5 * abs(value)
+    if isinstance(value, str):
+        return {'nan': 'NaN', '-nan': 'NaN', 'inf': 'Infinity', '-inf': '-Infinity'}.get(str(text)) == value
+    return isinstance(text, int) and (text - value) % (1 << 64) == 0
+
+
+def json_says_the_same(case):
+    """As JSON: the same records, each an object that a parser takes; of a program with fields of every type, the same values."""
+    for trace in corpus18.GOOD:
+        path = case.path(trace.name)
+        trace.make(path)
+        lines = read(case, [WAYMARK, 'view', '--clock-seconds', '--no-delta', path])[1]
+        status, got, err = read(case, [WAYMARK, 'view', '--json', path])
+        check(status == 0 and len(got) == len(lines), '%s: %d objects, %d lines: %s', path, len(got), len(lines), err[-300:].decode())
+        for line, text in zip(got, lines):
+            record = json.loads(line.decode())
+            time = record.get('time')
+            check(time is None or text.startswith(b'[' + time.encode() + b'] '), '%s: %s\n%s', path, text, line)
+    result = case.record([case.program('types')]).ok()
+    lines = read(case, [WAYMARK, 'view', '--no-delta', result.directory])[1]
+    got = read(case, [WAYMARK, 'view', '--json', result.directory])[1]
+    check(len(got) == len(lines) > 10, '%d objects, %d lines', len(got), len(lines))
+    for line, text in zip(got, lines):
+        record, text, groups = json.loads(line.decode()), text.decode(), []
+        at = text.index(': {') + 2
+        while at < len(text):
+            group, at = traces.group_of(text, at)
+            groups.append(group)
+            at += 2
+        check(alike(groups[-1], record['fields']), 'not alike:\n%s\n%s', text, line.decode())
+        check(alike(groups[0], record['packet']), 'not alike:\n%s\n%s', text, line.decode())
+
+
 def many_packets(case):
     """A recording of many packets; (its directory, that of its streams, its lines, their times in ns)."""
     result = case.record([case.program('busy'), 'paced', '2', '3000', '100'], ['--subbuf-size', '4k', '--num-subbuf', '64']).ok()
@@ -293,4 +341,4 @@ def a_missing_record_is_found(case):
 
 if __name__ == '__main__':
     main([names_are_told_apart, a_missing_record_is_found] + [good_case(t) for t in corpus18.GOOD] + [bad_case(t) for t in corpus18.BAD]
-         + [several_paths, parts_of_time, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])
+         + [several_paths, json_says_the_same, parts_of_time, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])

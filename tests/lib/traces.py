@@ -75,7 +75,7 @@ def _value(text, at):
             end += 2 if text[end] == '\\' else 1
         return text[at + 1:end], end + 1
     if c in '{[(':
-        return _group(text, at)
+        return group_of(text, at)
     end = at
     while end < len(text) and text[end] not in ',}])':
         end += 1
@@ -90,7 +90,7 @@ def _value(text, at):
     return word, end
 
 
-def _group(text, at):
+def group_of(text, at):
     """`{ name = value, ... }`, `[ [0] = value, ... ]` or `( "LABEL" : container = 3 )` at text[at:]."""
     close = {'{': '}', '[': ']', '(': ')'}[text[at]]
     named, items, opened = {}, [], text[at]
@@ -124,7 +124,7 @@ def parse_line(line):
     check(head, 'a reader printed a line that is no record: %s', line[:200])
     at, groups = head.end() - 1, []
     while at < len(line):
-        group, at = _group(line, at)
+        group, at = group_of(line, at)
         groups.append(group)
         while at < len(line) and line[at] in ', ':
             at += 1
