@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -164,6 +165,17 @@ static void tell_lost(void *data, const char *words)
 	fprintf(stderr, "waymark: %s\n", words);
 }
 
+/* A descriptor for each stream, and one for its index: as many as we may have. */
+static void want_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 static int show(struct view_args *args, const char *const *paths, unsigned n)
 {
 	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
@@ -175,6 +187,7 @@ static int show(struct view_args *args, const char *const *paths, unsigned n)
 		options.print.names = defaults.names;
 	if (!args->has_fields)
 		options.print.fields = defaults.fields;
+	want_files();
 	err = wmk_read_text(paths, n, &options, stdout, &done);
 	if (err >= 0 && fflush(stdout) != 0)
 		err = wmk_error(-errno, "cannot write the records");

@@ -262,6 +262,39 @@ def json_says_the_same(case):
         check(alike(groups[0], record['packet']), 'not alike:\n%s\n%s', text, line.decode())
 
 
+def plain(value):
+    """A value of --json as tests/programs/reader.c has it: enumerations are their numbers."""
+    if isinstance(value, dict):
+        return value['value'] if list(value) == ['label', 'value'] else {key: plain(v) for key, v in value.items()}
+    return [plain(v) for v in value] if isinstance(value, list) else value
+
+
+def library_says_the_same(case):
+    """libwaymark-ctf gives what --json does: values in their order, values by name, from any time on."""
+    path, inside, _, times = many_packets(case)
+    types = case.record([case.program('types')], ['-c', 'vpid', '-c', 'procname']).ok().directory
+    some_time = times[case.random.randrange(len(times))]
+    for directory, seek in ((types, None), (path, None), (path, some_time), (path, times[0]), (path, times[-1] + 1)):
+        wanted = [json.loads(line) for line in part_json(case, directory, seek)]
+        status, lines, err = read(case, [case.program('reader'), directory] + ([str(seek)] if seek else []))
+        check(status == 0 and len(lines) == len(wanted), '%s: status %d, %d records, not %d: %s', directory, status, len(lines), len(wanted),
+              err[-500:].decode())
+        for line, want in zip(lines, wanted):
+            got = json.loads(line)
+            packet, context, event_context, fields = got['scopes']
+            check(seconds(got['time']) == want['time'] and got['event'] == want['event'] and got['stream'] == want['stream'] and
+                  got['level'] == want.get('level', -1), 'not alike: %s\n%s', want, got)
+            check((context, event_context, fields) == (want.get('context'), want.get('event_context'), plain(want['fields'])), 'not alike: %s\n%s',
+                  want, got)
+            check(packet['cpu_id'] == want['packet']['cpu_id'], 'not alike: %s\n%s', want, got)
+    status, _, err = read(case, [case.program('reader'), case.directory + '/nothing'])
+    check(status == 1 and b'nothing' in err, 'status %d, %s', status, err.decode())
+
+
+def part_json(case, path, begin=None):
+    return read(case, [WAYMARK, 'view', '--json', *(['--begin', seconds(begin)] if begin else []), path])[1]
+
+
 def many_packets(case):
     """A recording of many packets; (its directory, that of its streams, its lines, their times in ns)."""
     result = case.record([case.program('busy'), 'paced', '2', '3000', '100'], ['--subbuf-size', '4k', '--num-subbuf', '64']).ok()
@@ -341,4 +374,4 @@ def a_missing_record_is_found(case):
 
 if __name__ == '__main__':
     main([names_are_told_apart, a_missing_record_is_found] + [good_case(t) for t in corpus18.GOOD] + [bad_case(t) for t in corpus18.BAD]
-         + [several_paths, json_says_the_same, parts_of_time, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])
+         + [several_paths, json_says_the_same, library_says_the_same, parts_of_time, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])

@@ -45,6 +45,28 @@ int main(void)
 }
 '''
 
+# Reads a trace.
+READER = r'''
+#include <stdio.h>
+#include <string.h>
+#include <waymark/ctf.h>
+int main(int argc, char **argv)
+{
+	const struct waymark_ctf_record *record;
+	struct waymark_ctf_value value;
+	struct waymark_ctf *ctf;
+	char why[500];
+	int n = 0;
+
+	if (argc != 2 || waymark_ctf_open(NULL, argv[1], &ctf) < 0)
+		return printf("%s\n", waymark_ctf_error_text(why, sizeof(why))), 1;
+	while (waymark_ctf_next(ctf, &record) > 0)
+		n += strcmp(waymark_ctf_event_name(record), "installed:event") == 0 && waymark_ctf_field(record, "program", &value) == 0 && value.length > 0;
+	waymark_ctf_close(ctf);
+	return printf("%d\n", n) < 0;
+}
+'''
+
 
 def run(argv, **more):
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120, **more)
@@ -104,6 +126,17 @@ def check_controller(env, flags, work, version):
     out = run([program], env=env)
     if not out.startswith(version + ': cannot connect') or '/nowhere/at/all/ctl.sock' not in out:
         sys.exit('libwaymark-ctl says: ' + out)
+
+
+def check_reader(env, flags, work):
+    """A program that reads the trace that check_program() has left."""
+    source, program = os.path.join(work, 'reader.c'), os.path.join(work, 'reader')
+    with open(source, 'w') as f:
+        f.write(READER)
+    run(os.environ.get('CC', 'cc').split() + ['-O2', '-Wall', '-Wextra', '-Werror', source, '-o', program] + flags)
+    out = run([program, os.path.join(work, 'trace')], env=env)
+    if out != '10\n':
+        sys.exit('libwaymark-ctf gives %s records of 10' % out)
 
 
 def check_manual(root, waymark, env):
@@ -183,8 +216,12 @@ def main(build):
         json_c = run(['pkg-config', '--libs', 'json-c']).split()
         check_controller(env, run(['pkg-config', '--cflags', 'waymark-ctl'], env=env).split() +
                          [find(root, 'libwaymark.a'), find(root, 'libwaymark-ctl.a')] + json_c + ['-pthread'], work, version)
+        check_symbols(root, 'libwaymark-ctf.so.0', r'waymark_ctf_|WAYMARK', r'libc\.|ld-linux|libjson-c\.')
+        check_reader(env, run(['pkg-config', '--cflags', '--libs', 'waymark-ctf'], env=env).split(), work)
+        check_reader(env, run(['pkg-config', '--cflags', 'waymark-ctf'], env=env).split() + [find(root, 'libwaymark-ctf.a')] + json_c + ['-pthread'], work)
         check_manual(root, waymark, env)
         find(root, 'waymark-ctl.7')
+        find(root, 'waymark-ctf.7')
         check_completion(root, env)
         check_session(root, env, work)
         cost = json.loads(run([waymark, 'calibrate', '--json'], env=env))
