@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,6 +86,23 @@ static bool somebody_listens(const struct wmk_place *place)
 	return listens;
 }
 
+/*
+ * Does the process that the file tells of run? Where it was killed while it started a consumer daemon, its child has the lock and the sockets until
+ * it executes that: nobody listens at them, and soon they are gone.
+ */
+static bool holder_runs(int fd)
+{
+	const long pid = holder_of(fd);
+	int process = pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
+	struct pollfd ended = { .fd = process, .events = POLLIN };
+
+	if (process < 0)
+		return pid <= 0 || errno != ESRCH;
+	const bool runs = poll(&ended, 1, 0) == 0;      /* a zombie has ended */
+	close(process);
+	return runs;
+}
+
 /* Tell the daemon that has the lock to end, if it is one that the file tells of. */
 static bool holder_ends(int fd)
 {
@@ -115,7 +134,7 @@ static int lock_wait(const struct wmk_place *place, int fd)
 		if (place->handed) {
 			/* (the file may have no number yet) */
 			told = told || holder_ends(fd);
-		} else if (somebody_listens(place)) {
+		} else if (somebody_listens(place) && holder_runs(fd)) {
 			errno = EAGAIN;
 			break;
 		}

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -143,6 +144,33 @@ static void after_a_kill(void **state)
 		close(fd);
 		wmk_place_close(&place);
 	}
+}
+
+/* Killed while it started another program: that child has the lock and the sockets for a moment more. */
+static void after_a_kill_with_a_child(void **state)
+{
+	const struct scene *scene = *state;
+	const struct timespec moment = { .tv_nsec = 100000000 };
+	struct wmk_place place;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (wmk_place_open(scene->rundir, nothing, &place) != 0)
+			_exit(1);
+		if (fork() == 0) {
+			nanosleep(&moment, NULL);
+			_exit(0);
+		}
+		raise(SIGKILL);
+	}
+	/* Also as a zombie it does not run any more. */
+	assert_int_equal(waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
+	if (wmk_place_open(scene->rundir, nothing, &place) != 0)
+		fail_msg("%s", words());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	wmk_place_close(&place);
 }
 
 static void foreign_directories(void **state)
@@ -322,6 +350,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(everything_is_there_and_goes, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(one_daemon_at_a_time, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(after_a_kill, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(after_a_kill_with_a_child, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(foreign_directories, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(false_locks, scene_open, scene_close),
 		cmocka_unit_test(sockets_are_handed_over),
