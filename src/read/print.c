@@ -146,8 +146,8 @@ static inline char *put_end(struct wmk_print_text *out, char *p, const struct wm
 }
 
 /* A value, or the beginning of what has values in it. NULL with a cause chain. */
-static inline char *put_value(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, const struct wmk_ctf_item *item, struct arrays *arrays,
-			      size_t *none_at)
+static inline char *put_value(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, const struct wmk_ctf_item *item,
+			      struct arrays *arrays, size_t *none_at)
 {
 	switch (op->form) {
 	case WMK_PRINT_UNSIGNED:

@@ -244,7 +244,8 @@ static int make_texts(struct wmk_print_trace *trace, struct scope_maker *maker, 
 }
 
 /* `scope` is all 0; `first`: it is the first that a line shows. On failure there is nothing to free. */
-static int scope_make(struct wmk_print_trace *trace, unsigned which, const struct wmk_ctf_program *program, bool first, struct wmk_print_scope *scope)
+static int scope_make(struct wmk_print_trace *trace, unsigned which, const struct wmk_ctf_program *program, bool first,
+		      struct wmk_print_scope *scope)
 {
 	struct scope_maker maker = { .program = program, .scope = which, .is_ctf1 = trace->decoder->class->major == 1 };
 	int err = 0;
