@@ -387,7 +387,7 @@ static void test_ctf2(void **state)
 		{ .name = "c", .type = { .kind = WMK_TYPE_BOOL, .width = 8 } },
 		{ .name = "fl", .type = { .kind = WMK_TYPE_FLAGS, .width = 16 } },
 		{ .name = "some", .type = { .kind = WMK_TYPE_OPTIONAL, .elem = &u8, .ref = &ref_b } },
-		{ .name = "gone", .type = none },
+		{ .name = "gone", .type = { .kind = WMK_TYPE_OPTIONAL, .elem = &u8, .ref = &ref_c } },
 		{ .name = "inner", .type = { .kind = WMK_TYPE_OPTIONAL, .elem = &none, .ref = &ref_b } },
 		{ .name = "list", .type = { .kind = WMK_TYPE_ARRAY, .count = 2, .elem = &none } },
 		{ .name = "raw", .type = { .kind = WMK_TYPE_BLOB, .count = 2 } },
@@ -395,7 +395,7 @@ static void test_ctf2(void **state)
 		{ .name = "wide", .type = { .kind = WMK_TYPE_STRING, .encoding = WMK_ENCODING_UTF16LE } },
 		{ .name = "four", .type = { .kind = WMK_TYPE_ARRAY, .count = 8, .elem = &u8, .is_text = 1, .encoding = WMK_ENCODING_UTF32BE } },
 		{ .name = "var", .type = { .kind = WMK_TYPE_INT, .is_variable = 1, .is_signed = 1, .base = 16 } },
-		{ .name = "\n_a", .type = u8 },
+		{ .name = "\n_a", .type = { .kind = WMK_TYPE_INT, .width = 8, .base = 10 } },
 	};
 	static const struct wmk_field header_members[] = { { .name = "id", .type = { .kind = WMK_TYPE_INT, .width = 8, .role = WMK_ROLE_EVENT_CLASS } } };
 	static const struct wmk_type payload = { .kind = WMK_TYPE_STRUCT, MEMBERS(members) }, header = { .kind = WMK_TYPE_STRUCT, MEMBERS(header_members) };
