@@ -113,7 +113,8 @@ int wmk_read_when(const char *text, bool gmt, int64_t near_ns, int64_t *ns, bool
 		if (fine && has_clock)
 			fine = take_clock(&at, &tm, &part);
 		tm.tm_isdst = -1;
-		*ns = (int64_t)(gmt ? timegm(&tm) : mktime(&tm)) * NS_PER_S + part;
+		/* Nanoseconds in 64 bits are the years 1678 to 2262. */
+		fine = fine && !__builtin_mul_overflow((int64_t)(gmt ? timegm(&tm) : mktime(&tm)), NS_PER_S, ns) && !__builtin_add_overflow(*ns, part, ns);
 	}
 	if (fine && bracket)
 		fine = take(&at, ']');
