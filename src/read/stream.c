@@ -36,7 +36,7 @@ int wmk_read_stream_open(const struct wmk_read_trace *trace, const char *file, s
 	s->from = INT64_MIN;
 	s->to = INT64_MAX;
 	s->buffer = malloc(s->cap);
-	s->fd = s->buffer ? openat(trace->dir, file, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+	s->fd = s->buffer ? openat(trace->dir, file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
 	if (s->fd < 0) {
 		err = s->buffer ? wmk_error(-errno, "cannot open '%.100s' in '%.100s'", file, trace->path) : wmk_error(-ENOMEM, "no memory for the stream '%.100s'", file);
 		free(s->buffer);

@@ -75,7 +75,7 @@ struct wmk_read_stream {
 	const char *file;          /* its name in the trace's directory */
 	int fd;
 	const struct wmk_ctf_stream_decoder *decoder; /* of the packet; NULL before the first */
-	uint64_t instance;         /* stream_instance_id; UINT64_MAX: not said */
+	uint64_t instance;         /* stream_instance_id; 0 where it is not said */
 	struct wmk_read_packet packet;
 	bool in_packet, has_ended;
 	int64_t from, to;          /* ns: only what is in this time is given; set before the first call */
