@@ -3,6 +3,7 @@
  * text.c - from paths to lines of text (see text.h).
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -173,35 +174,49 @@ static int lines_of(struct reading *r, struct wmk_read_stream *stream)
 	return err;
 }
 
-static int packet(struct reading *r, struct wmk_read_stream *stream)
+/* What was lost before the packet: records, and whole packets, in the order in which babeltrace2 tells of them. */
+static int losses(struct reading *r, struct wmk_read_stream *stream)
 {
 	const struct wmk_read_packet *is = &stream->packet;
 	struct wmk_print_loss loss = { .count = stream->lost, .has_times = stream->decoder->class->clock != NULL, .begin = stream->lost_from,
-				       .end = is->has_end ? is->end : is->begin, .stream_name = stream->file,
-				       .stream_id = stream->instance > INT64_MAX ? -1 : (int64_t)stream->instance };
-	int err = stream->user ? 0 : lines_of(r, stream);
+				       .end = is->has_end ? is->end : is->begin, .stream_id = stream->instance > INT64_MAX ? -1 : (int64_t)stream->instance };
+	char *name;
+	int err = 0;
 
-	if (err >= 0 && stream->lost_packets) {
-		struct wmk_print_loss packets = loss;
-
-		packets.is_packets = true;
-		packets.count = stream->lost_packets;
-		packets.end = is->begin;
-		err = tell_lost(r, stream, &packets);
-	}
-	if (err >= 0 && stream->lost) {
+	if (!stream->lost && !stream->lost_packets)
+		return 0;
+	if (asprintf(&name, "%s/%s", stream->trace->path, stream->file) < 0)
+		return wmk_error(-ENOMEM, "no memory to tell what was lost");
+	loss.stream_name = name;
+	if (stream->lost) {
 		r->done->lost += stream->lost == WMK_READ_LOST_UNKNOWN ? 0 : stream->lost;
 		if (stream->lost == WMK_READ_LOST_UNKNOWN)
 			loss.count = WMK_PRINT_LOST_UNKNOWN;
 		err = tell_lost(r, stream, &loss);
 	}
+	if (err >= 0 && stream->lost_packets) {
+		loss.is_packets = true;
+		loss.count = stream->lost_packets;
+		loss.end = is->begin;
+		err = tell_lost(r, stream, &loss);
+	}
+	free(name);
+	return err;
+}
+
+static int packet(struct reading *r, struct wmk_read_stream *stream)
+{
+	int err = stream->user ? 0 : lines_of(r, stream);
+
+	if (err >= 0)
+		err = losses(r, stream);
 	if (err < 0)
 		return err;
 	const struct lines *lines = stream->user;
 
 	if (lines->json)
 		return wmk_json_packet(lines->json, stream);
-	stream->record.walk.at = is->context_at;
+	stream->record.walk.at = stream->packet.context_at;
 	return wmk_print_packet(lines->print, &stream->record.walk);
 }
 
