@@ -136,7 +136,7 @@ static int find_clock(const struct wmk_ctf_builder *from, const struct wmk_ctf_c
 		if (roots[i])
 			name = clock_in(roots[i], 0, &budget);
 	if (!name) {
-		stream->clock = class->n_clocks == 1 && has_times(stream) ? class->clocks : NULL;
+		stream->clock = class->major == 1 && class->n_clocks == 1 && has_times(stream) ? class->clocks : NULL;
 		return 0;
 	}
 	stream->clock = clock_of(class, name);

@@ -135,16 +135,21 @@ static bool find_path(const struct compiler *c, const struct code *code, uint32_
 	return ref->n > from;
 }
 
-/* CTF 2: NULL among the names goes out of a structure, before all other names. */
-static bool find_relative(const struct compiler *c, const struct code *code, const struct wmk_ref *ref, uint32_t *found)
+/* Of what is open, the innermost structure in the first `depth`: their number up to it; 0: there is none. */
+static unsigned innermost(const struct code *code, unsigned depth)
 {
-	unsigned depth = code->depth, from = 0;
-
-	for (; from < ref->n && !ref->names[from]; from++)
-		if (depth)
-			depth--;
 	while (depth && code->ops[code->open[depth - 1]].code != WMK_CTF_STRUCT)
 		depth--;
+	return depth;
+}
+
+/* CTF 2: from the structure around; NULL, before all other names, is the one around that. */
+static bool find_relative(const struct compiler *c, const struct code *code, const struct wmk_ref *ref, uint32_t *found)
+{
+	unsigned depth = innermost(code, code->depth), from = 0;
+
+	for (; depth && from < ref->n && !ref->names[from]; from++)
+		depth = innermost(code, depth - 1);
 	return depth && find_path(c, code, code->open[depth - 1], ref, from, found);
 }
 
@@ -252,11 +257,30 @@ static int compile_inside(struct compiler *c, unsigned scope, uint32_t begin, co
 	return err;
 }
 
+/*
+ * A range as the selector's values are: both ends as int64_t where it is signed, else as uint64_t. `is_signed` tells which the range has. False: it
+ * has none of them.
+ */
+static bool clip(bool is_signed, bool selector_is_signed, uint64_t *from, uint64_t *to)
+{
+	if (is_signed == selector_is_signed)
+		return true;
+	if (selector_is_signed) {
+		if (*to > INT64_MAX)
+			*to = INT64_MAX;
+		return *from <= INT64_MAX;
+	}
+	if ((int64_t)*from < 0)
+		*from = 0;
+	return (int64_t)*to >= 0;
+}
+
 /* Which values of the selector choose which member. */
 static int make_choices(struct compiler *c, struct code *code, uint32_t begin, const struct wmk_type *type, const struct wmk_type *selector)
 {
 	const struct wmk_label *labels = type->n_ranges ? type->ranges : selector->labels;
-	const uint32_t n_labels = type->n_ranges ? type->n_ranges : selector->kind == WMK_TYPE_ENUM ? selector->count : 0;
+	const uint32_t n_labels = type->n_ranges ? type->n_ranges : type->kind == WMK_TYPE_VARIANT ? selector->count : 0;
+	const bool is_signed = type->n_ranges ? type->is_signed : selector->is_signed;
 	struct wmk_ctf_op *op = &code->ops[begin];
 	struct wmk_ctf_choice *choices = wmk_scratch_alloc(&c->scratch, n_labels * sizeof(*choices));
 
@@ -265,11 +289,13 @@ static int make_choices(struct compiler *c, struct code *code, uint32_t begin, c
 	op->choices = choices;
 	op->is_signed = selector->is_signed;
 	for (uint32_t i = 0; i < n_labels; i++) {
+		uint64_t from = (uint64_t)labels[i].from, to = (uint64_t)labels[i].to;
 		uint32_t option = begin + 1;
 
 		if (type->kind == WMK_TYPE_VARIANT && !find_member(c, code, begin, labels[i].name, &option))
 			continue;
-		choices[op->n_choices++] = (struct wmk_ctf_choice){ (uint64_t)labels[i].from, (uint64_t)labels[i].to, option };
+		if (clip(is_signed, selector->is_signed, &from, &to))
+			choices[op->n_choices++] = (struct wmk_ctf_choice){ from, to, option };
 	}
 	return 0;
 }
@@ -292,6 +318,8 @@ static int compile_selected(struct compiler *c, unsigned scope, const struct wmk
 	selected_by = selector->type;
 	if (type->kind == WMK_TYPE_VARIANT && !type->n_ranges && selected_by->kind != WMK_TYPE_ENUM)
 		return wrong(c, type->ref, "the selector of variant '%.60s' is no enumeration", name ? name : "");
+	if (type->kind == WMK_TYPE_OPTIONAL && !type->n_ranges && selected_by->kind != WMK_TYPE_BOOL)
+		return wrong(c, type->ref, "the selector of '%.60s', which may be there or not, is an integer, and no ranges are given", name ? name : "");
 	err = add(c, code, code_of, type, name, &begin);
 	if (err < 0)
 		return err;

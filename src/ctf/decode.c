@@ -10,7 +10,7 @@
 #include "ctf/bits.h"
 #include "ctf/compile.h"
 
-/* Elements of no size at all that an array may have: more say nothing, and cost time. */
+/* Elements of no size at all that a structure may have, in all its arrays: more say nothing, and cost time. */
 #define EMPTY_MAX 65536u
 
 void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *in, uint64_t at)
@@ -18,7 +18,7 @@ void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *i
 	walk->in = *in;
 	walk->at = at;
 	walk->ops = NULL;
-	walk->op = walk->depth = 0;
+	walk->op = walk->depth = walk->n_empty = 0;
 	walk->err = 0;
 	memset(walk->registers, 0, sizeof(walk->registers));
 }
@@ -26,7 +26,7 @@ void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *i
 void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
 {
 	walk->ops = program->ops;
-	walk->op = walk->depth = 0;
+	walk->op = walk->depth = walk->n_empty = 0;
 	walk->err = 0;
 }
 
@@ -114,26 +114,42 @@ static double real(uint64_t bits, unsigned width)
 	return value;
 }
 
+/* Bytes of a character, at least: what is 0 at a text's end. */
+static unsigned unit_of(unsigned encoding)
+{
+	return encoding == WMK_ENCODING_UTF8 ? 1 : encoding <= WMK_ENCODING_UTF16BE ? 2 : 4;
+}
+
+/* Bytes before the first U+0000 of `n`; `n` when there is none. */
+static uint64_t text_length(const uint8_t *text, uint64_t n, unsigned encoding)
+{
+	const unsigned unit = unit_of(encoding);
+
+	if (unit == 1)
+		return strnlen((const char *)text, n);
+	for (uint64_t i = 0; i + unit <= n; i += unit)
+		if (!text[i] && !text[i + 1] && (unit == 2 || (!text[i + 2] && !text[i + 3])))
+			return i;
+	return n;
+}
+
 /* Bytes up to a NUL, of the width that the encoding has. */
 static int string(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
 {
-	const unsigned unit = op->type->encoding == WMK_ENCODING_UTF8 ? 1 : op->type->encoding <= WMK_ENCODING_UTF16BE ? 2 : 4;
-	const uint8_t *begin, *end;
-	uint64_t room;
+	const unsigned unit = unit_of(op->type->encoding);
+	const uint8_t *begin;
+	uint64_t room, len;
 
 	if (walk->at > walk->in.end)
 		return -ENODATA;
 	begin = walk->in.bytes + walk->at / 8;
 	room = (walk->in.end - walk->at) / 8;
-	end = unit == 1 ? memchr(begin, 0, room) : NULL;
-	for (uint64_t i = 0; unit > 1 && i + unit <= room && !end; i += unit)
-		if (!begin[i] && !begin[i + 1] && (unit == 2 || (!begin[i + 2] && !begin[i + 3])))
-			end = begin + i;
-	if (!end)
+	len = text_length(begin, room, op->type->encoding);
+	if (room - len < unit)
 		return -ENODATA;
 	item->text = (const char *)begin;
-	item->len = (size_t)(end - begin);
-	walk->at += ((uint64_t)item->len + unit) * 8;
+	item->len = (size_t)len;
+	walk->at += (len + unit) * 8;
 	return 0;
 }
 
@@ -147,8 +163,8 @@ static int bytes(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct 
 	item->value.u = n;
 	item->text = (const char *)walk->in.bytes + walk->at / 8;
 	item->len = n;
-	if (op->code == WMK_CTF_TEXT && op->type->encoding == WMK_ENCODING_UTF8)
-		item->len = strnlen(item->text, n);
+	if (op->code == WMK_CTF_TEXT)
+		item->len = text_length((const uint8_t *)item->text, n, op->type->encoding);
 	walk->at += n * 8;
 	return 0;
 }
@@ -184,7 +200,7 @@ static int advance(struct wmk_ctf_walk *walk, uint32_t next)
 		walk->op = op->next - 1;
 		return 0;
 	}
-	if (walk->at == level->at && level->left > EMPTY_MAX)
+	if (walk->at == level->at && (level->left > EMPTY_MAX || ++walk->n_empty > EMPTY_MAX))
 		return wmk_error(-EPROTO, "an array '%.40s' with a length of %" PRIu64 " elements of no size at byte %" PRIu64, op->name ? op->name : "",
 				 level->left, walk->at / 8);
 	level->at = walk->at;
@@ -211,7 +227,7 @@ static int enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct 
 	}
 	choice = wmk_ctf_choose(op, walk->registers[op->ref]);
 	if (op->code == WMK_CTF_OPTIONAL) {
-		item->value.u = op->n_choices ? choice != NULL : walk->registers[op->ref] != 0;
+		item->value.u = op->type->n_ranges ? choice != NULL : walk->registers[op->ref] != 0;
 		if (!item->value.u)
 			walk->op = op->next - 1;
 		return 0;

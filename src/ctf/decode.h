@@ -131,6 +131,7 @@ struct wmk_ctf_walk {
 	uint64_t at;               /* bits: behind what was given */
 	const struct wmk_ctf_op *ops;
 	uint32_t op, depth;
+	uint32_t n_empty;          /* elements of no size so far */
 	int err;
 	struct wmk_ctf_level levels[WMK_CTF_TYPE_DEPTH + 1];
 	uint64_t registers[WMK_CTF_REGISTERS];

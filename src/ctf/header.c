@@ -218,6 +218,7 @@ int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk
 
 	walk->in = *in;
 	walk->at = record->at = at;
+	walk->n_empty = 0;
 	err = stream->plan ? planned(stream->plan, walk, &header) : walked(&stream->event_header, walk, &header);
 	if (err < 0)
 		return err;

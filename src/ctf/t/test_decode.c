@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "ctf/bits.h"
 #include "ctf/decode.h"
+#include "ctf/t/show.h"
 
 struct made {
 	struct wmk_ctf_class *class;
@@ -41,34 +42,6 @@ static void unmake(struct made *made)
 {
 	wmk_ctf_decoder_free(made->decoder);
 	wmk_ctf_class_free(made->class);
-}
-
-/* The walk as text: "a=1 s{ t="x" }" */
-static int show(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, char *text, size_t size)
-{
-	struct wmk_ctf_item item;
-	size_t len = 0;
-
-	text[0] = '\0';
-	wmk_ctf_walk_enter(walk, program);
-	while (wmk_ctf_next(walk, &item)) {
-		const char *name = item.op->name ? item.op->name : "";
-
-		switch (item.is_end ? WMK_CTF_END : item.op->code) {
-		case WMK_CTF_END: len += (size_t)snprintf(text + len, size - len, "} "); break;
-		case WMK_CTF_STRUCT: len += (size_t)snprintf(text + len, size - len, "%s{ ", name); break;
-		case WMK_CTF_ARRAY: len += (size_t)snprintf(text + len, size - len, "%s[%" PRIu64 "]{ ", name, item.value.u); break;
-		case WMK_CTF_VARIANT: len += (size_t)snprintf(text + len, size - len, "%s<{ ", name); break;
-		case WMK_CTF_OPTIONAL: len += (size_t)snprintf(text + len, size - len, "%s?{ ", name); break;
-		case WMK_CTF_FLOAT: len += (size_t)snprintf(text + len, size - len, "%s=%g ", name, item.value.f); break;
-		case WMK_CTF_STRING:
-		case WMK_CTF_TEXT: len += (size_t)snprintf(text + len, size - len, "%s=\"%.*s\" ", name, (int)item.len, item.text); break;
-		default:
-			len += (size_t)snprintf(text + len, size - len, item.op->is_signed ? "%s=%" PRId64 " " : "%s=%" PRIu64 " ", name, item.value.i);
-		}
-		assert_true(len < size);
-	}
-	return walk->err;
 }
 
 /* The payload's `n` bytes, from bit `at` on: what the walk gives, and that all that is shorter is refused. */
@@ -340,12 +313,27 @@ static void nothing_often(void **state)
 	unmake(&made);
 }
 
+/* ... also where no array has too many: a thousand in each of a thousand in each of a thousand. */
+static void nothing_in_nothing(void **state)
+{
+	struct made made = make("le", "struct a { struct { } x[1000]; }; struct b { struct a x[1000]; }; struct c { struct b x[1000]; };", "id = 0;",
+				"fields := struct { struct c x[1000]; };");
+	struct wmk_ctf_bytes in = { (const uint8_t *)"", 0, 0 };
+	struct wmk_ctf_walk walk;
+
+	(void)state;
+	wmk_ctf_walk_begin(&walk, &in, 0);
+	assert_int_equal(wmk_ctf_skip(&walk, &made.decoder->streams[0].events[0].payload), -EPROTO);
+	wmk_error_clear();
+	unmake(&made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bits), cmocka_unit_test(numbers), cmocka_unit_test(texts), cmocka_unit_test(arrays), cmocka_unit_test(variants),
 		cmocka_unit_test(scopes), cmocka_unit_test(our_header), cmocka_unit_test(large_header), cmocka_unit_test(plain_header),
-		cmocka_unit_test(mistakes), cmocka_unit_test(nothing_often),
+		cmocka_unit_test(mistakes), cmocka_unit_test(nothing_often), cmocka_unit_test(nothing_in_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

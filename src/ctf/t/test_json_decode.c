@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_json_decode.c - what CTF 2 has and 1.8 has not, from metadata to values: bytes worked out by hand from the specification.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "ctf/t/show.h"
+
+#define INT(bits, sign, order) "{'type': 'fixed-length-" sign "-integer', 'length': " #bits ", 'byte-order': '" order "', 'alignment': 8}"
+#define U8 INT(8, "unsigned", "little-endian")
+#define S8 INT(8, "signed", "little-endian")
+#define BOOL8 "{'type': 'fixed-length-boolean', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8}"
+#define MEMBER(name, class) "{'name': '" name "', 'field-class': " class "}"
+#define AT(...) "{'origin': 'event-record-payload', 'path': [" __VA_ARGS__ "]}"
+
+struct made {
+	struct wmk_ctf_class *class;
+	struct wmk_ctf_decoder *decoder;
+};
+
+/* A trace with one event, whose payload has these members. Single quotes are double ones. Returns what compiling said. */
+static int make(struct made *made, const char *members)
+{
+	static const char *const fragments[] = {
+		"{'type': 'preamble', 'version': 2}", "{'type': 'data-stream-class'}",
+		"{'type': 'event-record-class', 'name': 'e', 'payload-field-class': {'type': 'structure', 'member-classes': [%s]}}",
+	};
+	char text[8192], said[1024];
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(fragments) / sizeof(fragments[0]); i++) {
+		char fragment[6000];
+
+		/* (the last alone has a place for the members) */
+		const char *at = strstr(fragments[i], "%s");
+
+		snprintf(fragment, sizeof(fragment), "%.*s%s%s", at ? (int)(at - fragments[i]) : (int)strlen(fragments[i]), fragments[i], at ? members : "",
+			 at ? at + 2 : "");
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "\x1e%s\n", fragment);
+	}
+	assert_true(len < sizeof(text));
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '\'')
+			text[i] = '"';
+	*made = (struct made){ NULL, NULL };
+	if (wmk_ctf_metadata_parse(text, len, "m", false, &made->class) < 0)
+		fail_msg("%s", wmk_error_text(said, sizeof(said)));
+	return wmk_ctf_compile(made->class, "m", &made->decoder);
+}
+
+static void unmake(struct made *made)
+{
+	wmk_ctf_decoder_free(made->decoder);
+	wmk_ctf_class_free(made->class);
+}
+
+static void one(const char *members, const void *bytes, size_t n, const char *wanted)
+{
+	struct made made;
+	char text[1024], said[1024];
+
+	if (make(&made, members) < 0)
+		fail_msg("%s", wmk_error_text(said, sizeof(said)));
+	const struct wmk_ctf_program *payload = &made.decoder->streams[0].events[0].payload;
+
+	for (size_t len = 0; len <= n; len++) {
+		uint8_t *copy = malloc(len ? len : 1);
+		struct wmk_ctf_bytes in = { copy, 0, len * 8 };
+		struct wmk_ctf_walk walk;
+
+		memcpy(copy, bytes, len);
+		wmk_ctf_walk_begin(&walk, &in, 0);
+		int err = show(&walk, payload, text, sizeof(text));
+
+		assert_int_equal(err, len < n ? -ENODATA : 0);
+		if (len == n)
+			assert_string_equal(text, wanted);
+		wmk_ctf_walk_begin(&walk, &in, 0);
+		assert_int_equal(wmk_ctf_skip(&walk, payload), err);
+		if (len == n)
+			assert_int_equal(walk.at, n * 8);
+		free(copy);
+	}
+	unmake(&made);
+}
+
+static void refuse(const char *members, const char *words)
+{
+	struct made made;
+	char said[1024];
+
+	assert_true(make(&made, members) < 0);
+	if (!strstr(wmk_error_text(said, sizeof(said)), words))
+		fail_msg("'%s' does not say '%s'", said, words);
+	wmk_error_clear();
+	unmake(&made);
+}
+
+#define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
+
+static void leb128(void **state)
+{
+	(void)state;
+	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}") "," MEMBER("s", "{'type': 'variable-length-signed-integer'}") "," MEMBER("t", "{'type': 'variable-length-signed-integer'}"),
+	    BYTES(0xe5, 0x8e, 0x26, 0xc0, 0xbb, 0x78, 0x3f), "{ u=624485 s=-123456 t=63 } ");
+	/* the greatest and the least of 64 bits */
+	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1),
+	    "{ u=18446744073709551615 } ");
+	one(MEMBER("s", "{'type': 'variable-length-signed-integer'}"), BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f),
+	    "{ s=-9223372036854775808 } ");
+}
+
+static void texts(void **state)
+{
+	(void)state;
+	one(MEMBER("a", "{'type': 'static-length-string', 'length': 4}") "," MEMBER("n", U8) ","
+	    MEMBER("b", "{'type': 'dynamic-length-string', 'length-field-location': " AT("'n'") "}") "," MEMBER("c", "{'type': 'null-terminated-string'}"),
+	    BYTES('x', 'y', 0, 'z', 3, 'a', 'b', 'c', 'd', 0), "{ a=\"xy\" n=3 b=\"abc\" c=\"d\" } ");
+	/* of two bytes each: a NUL is two, and only at an even place */
+	one(MEMBER("a", "{'type': 'null-terminated-string', 'encoding': 'utf-16le'}") "," MEMBER("b", "{'type': 'static-length-string', 'length': 6, 'encoding': 'utf-16be'}"),
+	    BYTES('h', 0, 0, 1, 0, 0, 0, 'h', 0, 0, 1, 0), "{ a=\"h\" b=\"\" } ");
+	one(MEMBER("b", "{'type': 'static-length-blob', 'length': 2}") "," MEMBER("n", U8) ","
+	    MEMBER("c", "{'type': 'dynamic-length-blob', 'length-field-location': " AT("'n'") "}"),
+	    BYTES(1, 2, 1, 9), "{ b=2 n=1 c=1 } ");
+}
+
+static void options(void **state)
+{
+	const char *by_bool = MEMBER("is", BOOL8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT("'is'") ", 'field-class': " U8 "}");
+	const char *by_range = MEMBER("n", S8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT("'n'")
+		", 'selector-field-ranges': [[-3, -1], [5, 5]], 'field-class': " U8 "}");
+	/* what a signed byte can never be, and what an unsigned one cannot */
+	const char *beyond = MEMBER("n", S8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT("'n'")
+		", 'selector-field-ranges': [[100, 18446744073709551615]], 'field-class': " U8 "}");
+	const char *below = MEMBER("n", U8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT("'n'")
+		", 'selector-field-ranges': [[-5, 3]], 'field-class': " U8 "}");
+	const char *never = MEMBER("n", U8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT("'n'")
+		", 'selector-field-ranges': [[-5, -3]], 'field-class': " U8 "}");
+
+	(void)state;
+	one(by_bool, BYTES(1, 7), "{ is=1 x?{ =7 } } ");
+	one(by_bool, BYTES(0), "{ is=0 x?{ } } ");
+	one(by_range, BYTES(0xfe, 7), "{ n=-2 x?{ =7 } } ");
+	one(by_range, BYTES(5, 7), "{ n=5 x?{ =7 } } ");
+	one(by_range, BYTES(4), "{ n=4 x?{ } } ");
+	one(beyond, BYTES(100, 7), "{ n=100 x?{ =7 } } ");
+	one(beyond, BYTES(0xff), "{ n=-1 x?{ } } ");
+	one(below, BYTES(3, 7), "{ n=3 x?{ =7 } } ");
+	one(below, BYTES(0xfb), "{ n=251 x?{ } } ");
+	one(never, BYTES(0xfb), "{ n=251 x?{ } } ");
+	refuse(MEMBER("n", U8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT("'n'") ", 'field-class': " U8 "}"), "no ranges are given");
+}
+
+static void variants(void **state)
+{
+	const char *members = MEMBER("n", U8) "," MEMBER("v", "{'type': 'variant', 'selector-field-location': " AT("'n'") ", 'options': ["
+		"{'name': 'a', 'selector-field-ranges': [[0, 1], [9, 9]], 'field-class': " U8 "},"
+		"{'selector-field-ranges': [[2, 8]], 'field-class': {'type': 'null-terminated-string'}}]}");
+
+	(void)state;
+	one(members, BYTES(9, 5), "{ n=9 v<{ a=5 } } ");
+	one(members, BYTES(2, 'x', 0), "{ n=2 v<{ #2=\"x\" } } ");
+}
+
+/* From the structure around, and out of it. */
+static void locations(void **state)
+{
+	const char *members = MEMBER("n", U8) "," MEMBER("s", "{'type': 'structure', 'member-classes': [" MEMBER("m", U8) ","
+		MEMBER("a", "{'type': 'dynamic-length-array', 'length-field-location': {'path': ['m']}, 'element-field-class': " U8 "}") ","
+		MEMBER("b", "{'type': 'dynamic-length-array', 'length-field-location': {'path': [null, 'n']}, 'element-field-class': " U8 "}") ","
+		MEMBER("l", "{'type': 'static-length-array', 'length': 1, 'element-field-class': {'type': 'structure', 'member-classes': ["
+		       MEMBER("c", "{'type': 'dynamic-length-array', 'length-field-location': {'path': [null, 'm']}, 'element-field-class': " U8 "}") "]}}") "]}");
+
+	(void)state;
+	one(members, BYTES(1, 2, 3, 4, 5, 6, 7), "{ n=1 s{ m=2 a[2]{ =3 =4 } b[1]{ =5 } l[1]{ { c[2]{ =6 =7 } } } } } ");
+	refuse(MEMBER("s", "{'type': 'structure', 'member-classes': [" MEMBER("a", "{'type': 'dynamic-length-array', 'length-field-location':"
+	       " {'path': [null, null, 'n']}, 'element-field-class': " U8 "}") "]}"), "is not there");
+}
+
+static void orders(void **state)
+{
+	(void)state;
+	one(MEMBER("a", INT(16, "unsigned", "big-endian")) "," MEMBER("b", INT(16, "unsigned", "little-endian")), BYTES(1, 2, 1, 2), "{ a=258 b=513 } ");
+	/* the bits of a byte, from the other end */
+	one(MEMBER("a", "{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', 'bit-order': 'last-to-first', 'alignment': 8}"),
+	    BYTES(0x13), "{ a=200 } ");
+	one(MEMBER("f", "{'type': 'fixed-length-bit-map', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8, 'flags': {'x': [[0, 0]], 'y': [[1, 3]]}}")
+	    "," MEMBER("m", "{'type': 'fixed-length-signed-integer', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8, 'mappings': {'low': [[-9, 0]]}}"),
+	    BYTES(5, 0xff), "{ f=5 m=-1 } ");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(leb128), cmocka_unit_test(texts), cmocka_unit_test(options), cmocka_unit_test(variants), cmocka_unit_test(locations),
+		cmocka_unit_test(orders),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
