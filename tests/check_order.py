@@ -20,6 +20,7 @@ ORDER = ['base', 'schema', 'ring', 'filter', 'ctf', 'wire', 'tracer', 'store', '
 ONLY = {
     'base': set(),
     'ring': {'base'},
+    'filter': {'base', 'schema'},
     'ctl': {'base', 'wire'},
     'tracer': {'base', 'schema', 'ring', 'wire'},
 }

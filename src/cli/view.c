@@ -17,7 +17,7 @@
 
 struct view_args {
 	struct wmk_cli_common common;
-	const char *path, *viewer, *begin, *end;
+	const char *path, *viewer, *begin, *end, *filter;
 	bool has_names, has_fields;
 	struct wmk_print_options print; /* `names` and `fields` where they were given */
 };
@@ -54,6 +54,12 @@ static int set_begin(void *data, const char *value)
 static int set_end(void *data, const char *value)
 {
 	((struct view_args *)data)->end = value;
+	return 0;
+}
+
+static int set_filter(void *data, const char *value)
+{
+	((struct view_args *)data)->filter = value;
 	return 0;
 }
 
@@ -179,7 +185,7 @@ static void want_files(void)
 static int show(struct view_args *args, const char *const *paths, unsigned n)
 {
 	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
-	struct wmk_read_text_options options = { .print = args->print, .begin = args->begin, .end = args->end, .json = args->common.json, .damage = tell_damage, .lost = tell_lost };
+	struct wmk_read_text_options options = { .print = args->print, .filter = args->filter, .begin = args->begin, .end = args->end, .json = args->common.json, .damage = tell_damage, .lost = tell_lost };
 	struct wmk_read_text_done done;
 	int err;
 
@@ -250,6 +256,8 @@ static const struct wmk_cli_option options[] = {
 	{ 'b', "begin", "TIME", "Only records from this time on: seconds since 1970 (1700000000.5), a date (2023-11-14), a time of day (22:13:20.5), "
 	  "or date and time. A time of day is of the day on which the trace begins.", set_begin, false },
 	{ 'E', "end", "TIME", "Only records to this time; a date means all of that day.", set_end, false },
+	{ 'F', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: 'amount > 100 && name == \"bo*\"'. "
+	  "waymark-filter(7) tells the whole language.", set_filter, false },
 	{ 0, "clock-seconds", NULL, "Times as seconds since 1970.", set_seconds, false },
 	{ 0, "clock-cycles", NULL, "Times as the clock's own values.", set_cycles, false },
 	{ 0, "clock-date", NULL, "Times with the date.", set_date, false },

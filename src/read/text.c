@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "read/filter.h"
 #include "read/json.h"
 #include "read/merge.h"
 #include "read/text.h"
@@ -25,6 +26,7 @@ struct lines {
 	struct lines *next;
 	struct wmk_print_stream *print;
 	struct wmk_json *json;     /* or NULL */
+	struct wmk_read_filter *filter; /* or NULL */
 };
 
 struct reading {
@@ -37,6 +39,7 @@ struct reading {
 	struct wmk_read_merge *merge;
 	struct wmk_print *print;
 	struct wmk_print_text out;
+	struct wmk_filter_expr *filter; /* or NULL */
 	struct lines *lines;
 };
 
@@ -113,6 +116,23 @@ static int open_all(struct reading *r, const char *const *paths, unsigned n_path
 	return err;
 }
 
+static int check_filter(struct reading *r)
+{
+	const struct wmk_ctf_decoder **decoders;
+	int err;
+
+	if (!r->filter)
+		return 0;
+	decoders = calloc(r->n_traces ? r->n_traces : 1, sizeof(*decoders));
+	if (!decoders)
+		return wmk_error(-ENOMEM, "no memory for %u traces", r->n_traces);
+	for (uint32_t i = 0; i < r->n_traces; i++)
+		decoders[i] = r->traces[i].trace->decoder;
+	err = wmk_read_filter_check(r->filter, decoders, r->n_traces);
+	free(decoders);
+	return err;
+}
+
 /* What part of the time is wanted. */
 static int trim(struct reading *r)
 {
@@ -170,6 +190,8 @@ static int lines_of(struct reading *r, struct wmk_read_stream *stream)
 	err = wmk_print_stream_add(r->traces[i].print, stream->decoder, &lines->print);
 	if (err >= 0 && r->options->json)
 		err = wmk_json_create(stream, &lines->json);
+	if (err >= 0 && r->filter)
+		err = wmk_read_filter_create(r->filter, stream->decoder, &lines->filter);
 	stream->user = lines;
 	return err;
 }
@@ -214,10 +236,27 @@ static int packet(struct reading *r, struct wmk_read_stream *stream)
 		return err;
 	const struct lines *lines = stream->user;
 
-	if (lines->json)
-		return wmk_json_packet(lines->json, stream);
+	if (lines->filter)
+		err = wmk_read_filter_packet(lines->filter, stream);
+	if (err < 0 || lines->json)
+		return err < 0 ? err : wmk_json_packet(lines->json, stream);
 	stream->record.walk.at = stream->packet.context_at;
 	return wmk_print_packet(lines->print, &stream->record.walk);
+}
+
+/* 1: there is a line more; 0: the filter does not want it. */
+static int record(struct reading *r, struct wmk_read_stream *stream)
+{
+	const struct lines *lines = stream->user;
+	int err = lines->filter ? wmk_read_filter_wants(lines->filter, stream) : 1;
+
+	if (err <= 0)
+		return err;
+	if (lines->json)
+		err = wmk_json_record(lines->json, stream, &r->out);
+	else
+		err = wmk_print_record(lines->print, &stream->bytes, &stream->record, &r->out);
+	return err < 0 ? err : 1;
 }
 
 static int print_all(struct reading *r)
@@ -232,16 +271,11 @@ static int print_all(struct reading *r)
 			err = packet(r, stream);
 			continue;
 		}
-		const struct lines *lines = stream->user;
-
-		if (lines->json)
-			err = wmk_json_record(lines->json, stream, &r->out);
-		else
-			err = wmk_print_record(lines->print, &stream->bytes, &stream->record, &r->out);
+		err = record(r, stream);
 		if (err == -EPROTO || err == -ENODATA || err == -E2BIG) {
 			tell_damage(r, stream, err);
 			err = 0;
-		} else if (err >= 0) {
+		} else if (err > 0) {
 			r->done->records++;
 			if (r->out.len >= FLUSH)
 				err = flush(r);
@@ -256,10 +290,14 @@ int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_r
 	int err = wmk_print_create(&options->print, &r.print);
 
 	*done = (struct wmk_read_text_done){ 0, 0, 0 };
+	if (err >= 0 && options->filter)
+		err = wmk_filter_parse(options->filter, &r.filter);
 	if (err >= 0)
 		err = wmk_read_merge_create(tell_damage, &r, &r.merge);
 	if (err >= 0)
 		err = open_all(&r, paths, n_paths);
+	if (err >= 0)
+		err = check_filter(&r);
 	if (err >= 0)
 		err = trim(&r);
 	if (err >= 0)
@@ -271,6 +309,7 @@ int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_r
 		r.lines = lines->next;
 		wmk_print_stream_free(lines->print);
 		wmk_json_free(lines->json);
+		wmk_read_filter_free(lines->filter);
 		free(lines);
 	}
 	for (uint32_t i = 0; i < r.n_traces; i++) {
@@ -279,6 +318,7 @@ int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_r
 	}
 	free(r.traces);
 	wmk_read_paths_free(&r.paths);
+	wmk_filter_expr_free(r.filter);
 	wmk_print_free(r.print);
 	wmk_print_text_free(&r.out);
 	return err;

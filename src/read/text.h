@@ -17,6 +17,7 @@
 struct wmk_read_text_options {
 	bool json;                 /* a line is an object (json.h); of `print`, `gmt` alone counts then, for begin and end */
 	struct wmk_print_options print;
+	const char *filter;        /* only records that it wants (filter.h); NULL: all */
 	const char *begin, *end;   /* only what is from the one to the other, as wmk_read_when() takes them; a day's end is its last; NULL: no limit */
 	/*
 	 * Something is damaged: the cause chain of the calling thread tells what, and is cleared behind it. Reading goes on.

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inside.h - private to src/filter: expressions as trees.
+ */
+#ifndef WMK_FILTER_INSIDE_H
+#define WMK_FILTER_INSIDE_H
+
+#include "filter/filter.h"
+
+#define WMK_FILTER_DEPTH 64u /* parentheses and operators within each other */
+#define WMK_FILTER_TREE 256u /* nodes from the root down: a row of operators leans to the left */
+
+enum wmk_node_kind {
+	WMK_NODE_NUMBER, WMK_NODE_DOUBLE, WMK_NODE_TEXT, WMK_NODE_NAME, WMK_NODE_EXISTS,
+	WMK_NODE_PLUS, WMK_NODE_NEGATE, WMK_NODE_COMPLEMENT, WMK_NODE_NOT,
+	WMK_NODE_MUL, WMK_NODE_DIV, WMK_NODE_MOD, WMK_NODE_ADD, WMK_NODE_SUB, WMK_NODE_SHL, WMK_NODE_SHR,
+	WMK_NODE_LT, WMK_NODE_LE, WMK_NODE_GT, WMK_NODE_GE, WMK_NODE_EQ, WMK_NODE_NE,
+	WMK_NODE_AND, WMK_NODE_XOR, WMK_NODE_OR, WMK_NODE_LAND, WMK_NODE_LOR,
+	WMK_NODE_IN,               /* `left` in the list that begins with `right` */
+	WMK_NODE_CHOOSE,           /* `left` ? `right` : `other` */
+};
+
+struct wmk_node {
+	uint8_t kind;              /* enum wmk_node_kind */
+	uint16_t depth;            /* nodes from here down, itself included */
+	uint16_t number_of;        /* of this node in its expression: 0 ... n_nodes - 1 */
+	uint32_t column;           /* of its operator, or of its first character; from 1 */
+	uint32_t len;              /* characters from there on that name it */
+	struct wmk_node *left, *right, *other;
+	struct wmk_node *next;     /* in a list; of names: the next name of the whole expression */
+	uint64_t number;           /* NUMBER */
+	double real;               /* DOUBLE */
+	bool is_unsigned;          /* NUMBER: above INT64_MAX */
+	const char *text;          /* TEXT: a pattern, in which \ stands before * and \ that mean themselves */
+	uint32_t text_len;
+	bool has_star;             /* TEXT: a * that means anything */
+	struct wmk_filter_name name; /* NAME, EXISTS */
+};
+
+struct wmk_filter_expr {
+	struct wmk_node *root;
+	struct wmk_node *names;    /* all NAMEs and EXISTSes */
+	uint32_t n_nodes, n_names;
+	char *text;                /* as it was given */
+	struct piece {
+		struct piece *next;
+		max_align_t bytes[];
+	} *pieces;
+};
+
+/* Zeroed memory that lives as long as the expression; NULL: none. */
+void *wmk_filter_alloc(struct wmk_filter_expr *expr, size_t size);
+
+/* ── lex.c ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+enum wmk_token_kind {
+	WMK_TOKEN_END, WMK_TOKEN_NUMBER, WMK_TOKEN_DOUBLE, WMK_TOKEN_TEXT, WMK_TOKEN_NAME,
+	WMK_TOKEN_DOLLAR,          /* $name */
+	WMK_TOKEN_OP,              /* its characters are the token's */
+};
+
+struct wmk_token {
+	uint8_t kind;              /* enum wmk_token_kind */
+	uint32_t column, len;      /* in the text, from 1 */
+	uint64_t number;
+	bool is_unsigned, has_star;
+	double real;
+	const char *text;          /* NAME, DOLLAR (without the $): with a NUL; TEXT: the pattern */
+	uint32_t text_len;
+};
+
+/* The token at *at, which is moved behind it. 0, -EINVAL, -ENOMEM. */
+int wmk_filter_lex(struct wmk_filter_expr *expr, uint32_t *at, struct wmk_token *token);
+
+/* ── others ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Less than 0, 0, greater: by bytes. A text without a length ends at its NUL. */
+int wmk_filter_order(const struct wmk_filter_text *a, const struct wmk_filter_text *b);
+/* All in one allocation, which wmk_filter_program_free() frees. -ENOMEM. */
+int wmk_filter_clone(const struct wmk_filter_program *program, struct wmk_filter_program **copy);
+
+#endif

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parse.c - tokens to a tree, by the strength of operators (precedence climbing; the strengths are those of C11, 6.5).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "filter/inside.h"
+
+struct parser {
+	struct wmk_filter_expr *expr;
+	struct wmk_token token;    /* the one to be looked at */
+	uint32_t at;               /* behind it, in the text */
+	uint32_t depth;
+};
+
+void *wmk_filter_alloc(struct wmk_filter_expr *expr, size_t size)
+{
+	struct piece *piece = calloc(1, sizeof(*piece) + size);
+
+	if (!piece)
+		return NULL;
+	piece->next = expr->pieces;
+	expr->pieces = piece;
+	return piece->bytes;
+}
+
+static int next(struct parser *p)
+{
+	return wmk_filter_lex(p->expr, &p->at, &p->token);
+}
+
+static const char *text_of(const struct parser *p)
+{
+	return p->expr->text + p->token.column - 1;
+}
+
+static bool is(const struct parser *p, const char *op)
+{
+	return p->token.kind == WMK_TOKEN_OP && p->token.len == strlen(op) && !strncmp(text_of(p), op, p->token.len);
+}
+
+static int expected(const struct parser *p, const char *what)
+{
+	if (p->token.kind == WMK_TOKEN_END)
+		return wmk_error_said(-EINVAL, "column %u: %s was expected, the filter ends", p->token.column, what);
+	return wmk_error_said(-EINVAL, "column %u: %s was expected, not '%.*s'", p->token.column, what, p->token.len > 40 ? 40 : (int)p->token.len, text_of(p));
+}
+
+/* Past `op`, or an error. */
+static int take(struct parser *p, const char *op)
+{
+	char what[8];
+
+	if (is(p, op))
+		return next(p);
+	what[0] = '\'';
+	what[1] = op[0];
+	what[2] = '\'';
+	what[3] = '\0';
+	return expected(p, what);
+}
+
+static struct wmk_node *node(struct parser *p, enum wmk_node_kind kind)
+{
+	struct wmk_node *made = wmk_filter_alloc(p->expr, sizeof(*made));
+
+	if (!made) {
+		wmk_error(-ENOMEM, "no memory for a filter");
+		return NULL;
+	}
+	made->kind = (uint8_t)kind;
+	made->depth = 1;
+	made->number_of = (uint16_t)p->expr->n_nodes++;
+	made->column = p->token.column;
+	made->len = p->token.len;
+	return made;
+}
+
+static int expression(struct parser *p, struct wmk_node **result);
+
+/* .member and [index], as often as they come. */
+static int steps(struct parser *p, struct wmk_node *made)
+{
+	struct wmk_filter_name *name = &made->name;
+	int err = 0;
+
+	while (err >= 0 && (is(p, ".") || is(p, "["))) {
+		const bool is_member = is(p, ".");
+
+		if (name->n_steps == WMK_FILTER_PATH_MAX)
+			return wmk_error_said(-EINVAL, "column %u: a field has at most %u names and indexes", p->token.column, WMK_FILTER_PATH_MAX);
+		err = next(p);
+		if (err >= 0 && p->token.kind != (is_member ? WMK_TOKEN_NAME : WMK_TOKEN_NUMBER))
+			err = expected(p, is_member ? "the name of a member" : "the number of an element");
+		if (err < 0)
+			return err;
+		name->steps[name->n_steps++] = (struct wmk_filter_step){ is_member ? p->token.text : NULL, p->token.number };
+		made->len = p->token.column + p->token.len - made->column + !is_member;
+		err = next(p);
+		if (err >= 0 && !is_member)
+			err = take(p, "]");
+	}
+	return err;
+}
+
+/* a.b[1], $ctx.vpid, $event: the name is the token. */
+static int field(struct parser *p, enum wmk_node_kind kind, struct wmk_node **result)
+{
+	struct wmk_node *made = node(p, kind);
+	const bool is_dollar = p->token.kind == WMK_TOKEN_DOLLAR;
+	int err;
+
+	if (!made)
+		return -ENOMEM;
+	made->name.number = (uint16_t)p->expr->n_names++;
+	made->next = p->expr->names;
+	p->expr->names = made;
+	*result = made;
+	if (!is_dollar) {
+		made->name.steps[made->name.n_steps++].name = p->token.text;
+		err = next(p);
+		return err < 0 ? err : steps(p, made);
+	}
+	if (!strcmp(p->token.text, "event")) {
+		made->name.scope = WMK_FILTER_EVENT;
+		return next(p);
+	}
+	if (strcmp(p->token.text, "ctx") != 0)
+		return wmk_error_said(-EINVAL, "column %u: '$%.40s' is none of $ctx.NAME and $event", p->token.column, p->token.text);
+	made->name.scope = WMK_FILTER_CONTEXT;
+	err = next(p);
+	if (err >= 0 && !is(p, "."))
+		return expected(p, "'.' and the name of a context");
+	return err < 0 ? err : steps(p, made);
+}
+
+static int exists(struct parser *p, struct wmk_node **result)
+{
+	int err = next(p);
+
+	if (err >= 0)
+		err = take(p, "(");
+	if (err >= 0 && p->token.kind != WMK_TOKEN_NAME && p->token.kind != WMK_TOKEN_DOLLAR)
+		err = expected(p, "the name of a field");
+	if (err >= 0)
+		err = field(p, WMK_NODE_EXISTS, result);
+	return err < 0 ? err : take(p, ")");
+}
+
+static int constant(struct parser *p, struct wmk_node **result)
+{
+	struct wmk_node *made = node(p, p->token.kind == WMK_TOKEN_NUMBER ? WMK_NODE_NUMBER : p->token.kind == WMK_TOKEN_DOUBLE ? WMK_NODE_DOUBLE : WMK_NODE_TEXT);
+
+	if (!made)
+		return -ENOMEM;
+	made->number = p->token.number;
+	made->is_unsigned = p->token.is_unsigned;
+	made->real = p->token.real;
+	made->text = p->token.text;
+	made->text_len = p->token.text_len;
+	made->has_star = p->token.has_star;
+	*result = made;
+	return next(p);
+}
+
+/* Is `exists` the operator here, and no field of that name? */
+static bool asks(const struct parser *p)
+{
+	const char *behind = p->expr->text + p->at;
+
+	return !strcmp(p->token.text, "exists") && behind[strspn(behind, " \t\n\r\f\v")] == '(';
+}
+
+static int operand(struct parser *p, struct wmk_node **result)
+{
+	int err;
+
+	switch (p->token.kind) {
+	case WMK_TOKEN_NUMBER: case WMK_TOKEN_DOUBLE: case WMK_TOKEN_TEXT:
+		return constant(p, result);
+	case WMK_TOKEN_NAME:
+		return asks(p) ? exists(p, result) : field(p, WMK_NODE_NAME, result);
+	case WMK_TOKEN_DOLLAR:
+		return field(p, WMK_NODE_NAME, result);
+	default:
+		break;
+	}
+	if (!is(p, "("))
+		return expected(p, "a field, a number or a \"text\"");
+	err = next(p);
+	if (err >= 0)
+		err = expression(p, result);
+	return err < 0 ? err : take(p, ")");
+}
+
+/* `made` has got what is in it. */
+static int close(const struct parser *p, struct wmk_node *made)
+{
+	const struct wmk_node *const in[] = { made->left, made->right, made->other };
+
+	for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++)
+		for (const struct wmk_node *at = in[i]; at; at = made->kind == WMK_NODE_IN && i == 1 ? at->next : NULL)
+			if (made->depth <= at->depth)
+				made->depth = (uint16_t)(at->depth + 1);
+	if (made->depth > WMK_FILTER_TREE)
+		return wmk_error_said(-EINVAL, "column %u: more than %u operators are in each other or in a row", p->token.column, WMK_FILTER_TREE);
+	return 0;
+}
+
+static int too_deep(const struct parser *p)
+{
+	return wmk_error_said(-EINVAL, "column %u: more than %u expressions are in each other", p->token.column, WMK_FILTER_DEPTH);
+}
+
+static int unary(struct parser *p, struct wmk_node **result)
+{
+	static const char ops[] = "+-~!";
+	static const uint8_t kinds[] = { WMK_NODE_PLUS, WMK_NODE_NEGATE, WMK_NODE_COMPLEMENT, WMK_NODE_NOT };
+	const char *found = p->token.kind == WMK_TOKEN_OP && p->token.len == 1 ? strchr(ops, *text_of(p)) : NULL;
+	struct wmk_node *made;
+	int err;
+
+	if (!found)
+		return operand(p, result);
+	made = node(p, kinds[found - ops]);
+	if (!made)
+		return -ENOMEM;
+	if (++p->depth > WMK_FILTER_DEPTH)
+		return too_deep(p);
+	err = next(p);
+	if (err >= 0)
+		err = unary(p, &made->left);
+	p->depth--;
+	*result = made;
+	return err < 0 ? err : close(p, made);
+}
+
+/* How strong each operator is; `in` is as strong as <. 0: it is none. */
+static unsigned strength(const struct parser *p, enum wmk_node_kind *kind)
+{
+	static const struct {
+		const char op[3];
+		uint8_t kind, strength;
+	} ops[] = {
+		{ "*", WMK_NODE_MUL, 10 }, { "/", WMK_NODE_DIV, 10 }, { "%", WMK_NODE_MOD, 10 },
+		{ "+", WMK_NODE_ADD, 9 }, { "-", WMK_NODE_SUB, 9 },
+		{ "<<", WMK_NODE_SHL, 8 }, { ">>", WMK_NODE_SHR, 8 },
+		{ "<", WMK_NODE_LT, 7 }, { "<=", WMK_NODE_LE, 7 }, { ">", WMK_NODE_GT, 7 }, { ">=", WMK_NODE_GE, 7 },
+		{ "==", WMK_NODE_EQ, 6 }, { "!=", WMK_NODE_NE, 6 },
+		{ "&", WMK_NODE_AND, 5 }, { "^", WMK_NODE_XOR, 4 }, { "|", WMK_NODE_OR, 3 },
+		{ "&&", WMK_NODE_LAND, 2 }, { "||", WMK_NODE_LOR, 1 },
+	};
+
+	if (p->token.kind == WMK_TOKEN_NAME && !strcmp(p->token.text, "in")) {
+		*kind = WMK_NODE_IN;
+		return 7;
+	}
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (is(p, ops[i].op)) {
+			*kind = ops[i].kind;
+			return ops[i].strength;
+		}
+	return 0;
+}
+
+/* [1, "a*", ...]: numbers, with a sign or without, and texts. */
+static int list(struct parser *p, struct wmk_node **first)
+{
+	struct wmk_node **last = first;
+	int err = take(p, "[");
+
+	while (err >= 0) {
+		err = unary(p, last);
+		if (err < 0)
+			break;
+		last = &(*last)->next;
+		if (is(p, "]"))
+			return next(p);
+		err = is(p, ",") ? next(p) : expected(p, "',' or ']'");
+	}
+	return err;
+}
+
+static int binary(struct parser *p, unsigned least, struct wmk_node **result)
+{
+	enum wmk_node_kind kind;
+	unsigned strong;
+	int err = unary(p, result);
+
+	while (err >= 0 && (strong = strength(p, &kind)) >= least && strong) {
+		struct wmk_node *made = node(p, kind);
+
+		if (!made)
+			return -ENOMEM;
+		if (++p->depth > WMK_FILTER_DEPTH)
+			return too_deep(p);
+		made->left = *result;
+		*result = made;
+		err = next(p);
+		if (err >= 0)
+			err = kind == WMK_NODE_IN ? list(p, &made->right) : binary(p, strong + 1, &made->right);
+		p->depth--;
+		if (err >= 0)
+			err = close(p, made);
+	}
+	return err;
+}
+
+static int expression(struct parser *p, struct wmk_node **result)
+{
+	struct wmk_node *made;
+	int err;
+
+	if (++p->depth > WMK_FILTER_DEPTH)
+		return too_deep(p);
+	err = binary(p, 1, result);
+	if (err >= 0 && is(p, "?")) {
+		made = node(p, WMK_NODE_CHOOSE);
+		if (!made)
+			return -ENOMEM;
+		made->left = *result;
+		*result = made;
+		err = next(p);
+		if (err >= 0)
+			err = expression(p, &made->right);
+		if (err >= 0)
+			err = take(p, ":");
+		if (err >= 0)
+			err = expression(p, &made->other);
+		if (err >= 0)
+			err = close(p, made);
+	}
+	p->depth--;
+	return err;
+}
+
+int wmk_filter_parse(const char *text, struct wmk_filter_expr **expr)
+{
+	struct parser p = { .expr = NULL };
+	int err;
+
+	if (strnlen(text, WMK_FILTER_TEXT_MAX + 1) > WMK_FILTER_TEXT_MAX)
+		return wmk_error_said(-EINVAL, "the filter has more than %u bytes", WMK_FILTER_TEXT_MAX);
+	p.expr = calloc(1, sizeof(*p.expr));
+	if (!p.expr || !(p.expr->text = strdup(text))) {
+		free(p.expr);
+		return wmk_error(-ENOMEM, "no memory for a filter");
+	}
+	err = next(&p);
+	if (err >= 0 && p.token.kind == WMK_TOKEN_END)
+		err = wmk_error_said(-EINVAL, "the filter is empty");
+	if (err >= 0)
+		err = expression(&p, &p.expr->root);
+	if (err >= 0 && p.token.kind != WMK_TOKEN_END)
+		err = expected(&p, is(&p, "=") ? "an operator (to compare is ==)" : "an operator");
+	if (err < 0) {
+		wmk_filter_expr_free(p.expr);
+		return err;
+	}
+	*expr = p.expr;
+	return 0;
+}
+
+void wmk_filter_expr_free(struct wmk_filter_expr *expr)
+{
+	if (!expr)
+		return;
+	while (expr->pieces) {
+		struct piece *piece = expr->pieces;
+
+		expr->pieces = piece->next;
+		free(piece);
+	}
+	free(expr->text);
+	free(expr);
+}

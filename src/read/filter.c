@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * filter.c - names of a filter to operations of decode programs, and values by a walk over them (see filter.h).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "read/filter.h"
+
+/* Where fields are, in the order in which they are gone through. */
+enum part { PACKET, COMMON, CONTEXT, PAYLOAD, PARTS };
+
+/* What an input of a program is: an operation, and which element of each array on the way to it. */
+struct slot {
+	uint8_t part;              /* enum part */
+	uint8_t n_arrays;
+	uint16_t input;
+	uint32_t op;
+	uint32_t last;             /* behind this operation the walk does not come to it again: its own, or the last of the array that it is in */
+	uint32_t index[WMK_FILTER_PATH_MAX];
+};
+
+/* The filter in one event class. */
+struct compiled {
+	struct wmk_filter_program *program; /* NULL: no record of it is wanted */
+	uint32_t n_slots;
+	struct slot slots[WMK_FILTER_INPUTS_MAX];
+	uint32_t last[PARTS];      /* the last operation that is of interest there; 0: none is */
+};
+
+struct wmk_read_filter {
+	const struct wmk_filter_expr *expr;
+	const struct wmk_ctf_stream_decoder *decoder;
+	struct compiled **events;  /* as in the decoder */
+	struct wmk_ctf_walk packet; /* before the packet's context ... */
+	bool has_packet;
+	uint8_t *packet_bytes;     /* ... whose bytes these are: those of the stream are gone when records come */
+	size_t packet_cap;
+	struct wmk_filter_values values;
+};
+
+/* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* What is known of a name of the expression: it is in a class, and in one that the expression fits. */
+enum { NOWHERE, MET, FITS };
+
+/* Where the compiler's look-up stands. */
+struct looking {
+	const struct wmk_ctf_program *parts[PARTS];
+	const char *event_name;
+	uint8_t *met;              /* of each name of the expression: it is there; or NULL */
+	struct slot slots[WMK_FILTER_INPUTS_MAX];
+	uint32_t n_slots;
+	char what[60];             /* of the latest name that is no operand */
+};
+
+static const struct wmk_ctf_program *part_of(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event, unsigned part)
+{
+	switch (part) {
+	case PACKET: return &stream->packet_context;
+	case COMMON: return &stream->event_context;
+	case CONTEXT: return &event->context;
+	default: return &event->payload;
+	}
+}
+
+static void begin_looking(struct looking *l, const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event)
+{
+	for (unsigned part = 0; part < PARTS; part++)
+		l->parts[part] = part_of(stream, event, part);
+	l->event_name = event->class->name ? event->class->name : "";
+	l->met = NULL;
+	l->n_slots = 0;
+}
+
+/* A member by its name; 0: there is none. */
+static uint32_t member(const struct wmk_ctf_op *ops, uint32_t at, const char *name)
+{
+	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END; i = ops[i].next)
+		if (ops[i].name && !strcmp(ops[i].name, name))
+			return i;
+	return 0;
+}
+
+/* One step from the operation `at`; 0: it leads nowhere. */
+static uint32_t step_from(const struct wmk_ctf_op *ops, uint32_t at, const struct wmk_filter_step *step, struct slot *slot, bool *may_lack)
+{
+	const struct wmk_ctf_op *op = &ops[at];
+
+	if (op->code == WMK_CTF_OPTIONAL) {
+		*may_lack = true;
+		return step_from(ops, at + 1, step, slot, may_lack);
+	}
+	if (step->name && (op->code == WMK_CTF_STRUCT || op->code == WMK_CTF_VARIANT)) {
+		*may_lack |= op->code == WMK_CTF_VARIANT;
+		return member(ops, at, step->name);
+	}
+	if (step->name || op->code != WMK_CTF_ARRAY || step->index > UINT32_MAX)
+		return 0;
+	if (!slot->n_arrays)
+		slot->last = op->next - 1;
+	slot->index[slot->n_arrays++] = (uint32_t)step->index;
+	*may_lack |= op->ref || step->index >= op->count;
+	return at + 1;
+}
+
+/* The options are named nowhere else: the text of a record has only what is in them. */
+static const char *variant(struct looking *l, const struct wmk_ctf_op *ops, uint32_t at)
+{
+	int len = snprintf(l->what, sizeof(l->what), "a variant of");
+
+	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END && len < (int)sizeof(l->what); i = ops[i].next)
+		len += snprintf(l->what + len, sizeof(l->what) - (size_t)len, " .%s", ops[i].name ? ops[i].name : "");
+	return l->what;
+}
+
+static const char *what_is(struct looking *l, const struct wmk_ctf_op *ops, uint32_t at)
+{
+	switch (ops[at].code) {
+	case WMK_CTF_STRUCT: return "a structure";
+	case WMK_CTF_ARRAY: return "an array";
+	case WMK_CTF_VARIANT: return variant(l, ops, at);
+	case WMK_CTF_BLOB: return "bytes";
+	default: return "a text of another encoding than UTF-8";
+	}
+}
+
+static bool found_in(struct looking *l, unsigned part, const struct wmk_filter_name *name, struct wmk_filter_found *found)
+{
+	const struct wmk_ctf_op *ops = l->parts[part]->ops;
+	struct slot slot = { .part = (uint8_t)part };
+	uint32_t at = 0;
+
+	for (unsigned i = 0; ops && i < name->n_steps; i++) {
+		at = step_from(ops, at, &name->steps[i], &slot, &found->may_lack);
+		if (!at)
+			break;
+	}
+	if (!ops || !at) {
+		found->may_lack = false;
+		return false;
+	}
+	for (; ops[at].code == WMK_CTF_OPTIONAL; at++)
+		found->may_lack = true;
+	const unsigned type = ops[at].code <= WMK_CTF_TEXT ? wmk_filter_type_of(ops[at].type) : WMK_FILTER_ABSENT;
+
+	if (type == WMK_FILTER_ABSENT || (type == WMK_FILTER_TEXT && part == PACKET)) {
+		found->no_operand = type == WMK_FILTER_TEXT ? "a text of the packet" : what_is(l, ops, at);
+		return true;
+	}
+	slot.op = at;
+	if (!slot.n_arrays)
+		slot.last = at;
+	for (slot.input = 0; slot.input < l->n_slots; slot.input++)
+		if (!memcmp(&l->slots[slot.input], &slot, sizeof(slot)))
+			break;
+	if (slot.input == l->n_slots && l->n_slots < WMK_FILTER_INPUTS_MAX)
+		l->slots[l->n_slots++] = slot;
+	found->input = (struct wmk_filter_input){ (uint8_t)type, part == PAYLOAD ? WMK_FILTER_FIELD : WMK_FILTER_CONTEXT, slot.input, 0 };
+	if (ops[at].code == WMK_CTF_ENUM) {
+		found->labels = ops[at].type->labels;
+		found->n_labels = ops[at].type->count;
+	}
+	return true;
+}
+
+static void look_up(void *data, const struct wmk_filter_name *name, struct wmk_filter_found *found)
+{
+	static const uint8_t contexts[] = { CONTEXT, COMMON, PACKET };
+	struct looking *l = data;
+	bool is_there = false;
+
+	if (name->scope == WMK_FILTER_EVENT) {
+		found->text = l->event_name;
+		return;
+	}
+	if (name->scope == WMK_FILTER_FIELD)
+		is_there = found_in(l, PAYLOAD, name, found);
+	for (unsigned i = 0; name->scope == WMK_FILTER_CONTEXT && i < sizeof(contexts) && !is_there; i++)
+		is_there = found_in(l, contexts[i], name, found);
+	if (is_there && l->met)
+		l->met[name->number] = MET;
+}
+
+/* Which names of the expression are there, whether it fits or not. */
+static void meet_all(struct looking *l, const struct wmk_filter_expr *expr)
+{
+	for (unsigned i = 0; i < wmk_filter_n_names(expr); i++) {
+		struct wmk_filter_found found = { .text = NULL };
+		bool asked;
+
+		look_up(l, wmk_filter_name_of(expr, i, &asked), &found);
+	}
+}
+
+/* ── programs ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void offer(struct wmk_nearest *near, const struct wmk_ctf_program *program)
+{
+	const struct wmk_ctf_op *ops = program->ops;
+
+	for (uint32_t i = 1; ops && ops[i].code != WMK_CTF_END; i = ops[i].next)
+		if (ops[i].name)
+			wmk_nearest_offer(near, ops[i].name);
+}
+
+/* A name that is nowhere. */
+static int no_such_name(const struct wmk_filter_expr *expr, unsigned number, const struct wmk_ctf_decoder *const *decoders, uint32_t n)
+{
+	bool asked;
+	const struct wmk_filter_name *name = wmk_filter_name_of(expr, number, &asked);
+	struct wmk_nearest near;
+	char names[80], what[160];
+
+	wmk_nearest_init(&near, name->steps[0].name);
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t s = 0; s < decoders[i]->n_streams; s++) {
+			const struct wmk_ctf_stream_decoder *stream = &decoders[i]->streams[s];
+
+			for (uint32_t e = 0; e < stream->n_events; e++)
+				for (unsigned part = 0; part < PARTS; part++)
+					if ((part == PAYLOAD) == (name->scope == WMK_FILTER_FIELD))
+						offer(&near, part_of(stream, &stream->events[e], part));
+		}
+	wmk_nearest_text(&near, names, sizeof(names));
+	snprintf(what, sizeof(what), "no event of the traces has such a %s%s%s", name->scope == WMK_FILTER_FIELD ? "field" : "context", names[0] ? "; near is " : "", names);
+	return wmk_filter_name_wrong(expr, number, what);
+}
+
+/* How the expression does in one event class. `met`: of each name, what was found out so far; `why`: of what does not fit. */
+static int try_class(const struct wmk_filter_expr *expr, struct looking *l, uint8_t *met, uint8_t *now, struct wmk_error_chain **why)
+{
+	const unsigned n = wmk_filter_n_names(expr);
+	struct wmk_filter_program *program;
+	int err;
+
+	memset(now, NOWHERE, n);
+	l->met = now;
+	meet_all(l, expr);
+	l->n_slots = 0;
+	err = wmk_filter_compile(&expr, 1, look_up, l, WMK_FILTER_TYPES, &program);
+	if (err < 0 && err != -EINVAL)
+		return err;
+	if (err >= 0)
+		wmk_filter_program_free(program);
+	for (unsigned i = 0; i < n; i++)
+		if (now[i] == MET && met[i] < FITS)
+			met[i] = err < 0 ? MET : FITS;
+	if (err < 0) {
+		wmk_error_add(err, "the filter does not fit the event '%.60s'", l->event_name);
+		struct wmk_error_chain *chain = wmk_error_take();
+
+		/* The first one counts. */
+		if (*why)
+			wmk_error_give(chain);
+		else
+			*why = chain;
+		wmk_error_clear();
+	}
+	return err >= 0;
+}
+
+static int try_all(const struct wmk_filter_expr *expr, const struct wmk_ctf_decoder *const *decoders, uint32_t n, uint8_t *met, struct wmk_error_chain **why)
+{
+	uint8_t *now = met + wmk_filter_n_names(expr);
+	struct looking l;
+	int fits = 0, err = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t s = 0; s < decoders[i]->n_streams; s++)
+			for (uint32_t e = 0; e < decoders[i]->streams[s].n_events && err >= 0; e++) {
+				begin_looking(&l, &decoders[i]->streams[s], &decoders[i]->streams[s].events[e]);
+				err = try_class(expr, &l, met, now, why);
+				fits += err > 0;
+			}
+	return err < 0 ? err : fits;
+}
+
+int wmk_read_filter_check(const struct wmk_filter_expr *expr, const struct wmk_ctf_decoder *const *decoders, uint32_t n)
+{
+	const unsigned n_names = wmk_filter_n_names(expr);
+	uint8_t *met = calloc(n_names + 1, 2);
+	struct wmk_error_chain *why = NULL;
+	bool asked, is_wrong = false;
+	int fits = met ? try_all(expr, decoders, n, met, &why) : wmk_error(-ENOMEM, "no memory for a filter"), err = fits < 0 ? fits : 0;
+
+	/* Nothing to fit: an empty trace */
+	is_wrong = !fits && why;
+	for (unsigned i = 0; err >= 0 && !is_wrong && i < n_names && fits; i++) {
+		const struct wmk_filter_name *name = wmk_filter_name_of(expr, i, &asked);
+
+		if (name->scope == WMK_FILTER_EVENT || asked || met[i] == FITS)
+			continue;
+		if (met[i] == NOWHERE)
+			err = no_such_name(expr, i, decoders, n);
+		is_wrong = true;
+	}
+	free(met);
+	if (err < 0 || !is_wrong) {
+		struct wmk_error_chain *mine = err < 0 ? wmk_error_take() : NULL;
+
+		wmk_error_give(why);
+		wmk_error_give(mine);
+		return err;
+	}
+	wmk_error_give(why);
+	return -EINVAL;
+}
+
+int wmk_read_filter_create(const struct wmk_filter_expr *expr, const struct wmk_ctf_stream_decoder *decoder, struct wmk_read_filter **filter)
+{
+	struct wmk_read_filter *made = calloc(1, sizeof(*made));
+
+	if (made)
+		made->events = calloc(decoder->n_events ? decoder->n_events : 1, sizeof(made->events[0]));
+	if (!made || !made->events) {
+		free(made);
+		return wmk_error(-ENOMEM, "no memory for a filter");
+	}
+	made->expr = expr;
+	made->decoder = decoder;
+	*filter = made;
+	return 0;
+}
+
+void wmk_read_filter_free(struct wmk_read_filter *filter)
+{
+	if (!filter)
+		return;
+	for (uint32_t i = 0; i < filter->decoder->n_events; i++)
+		if (filter->events[i]) {
+			wmk_filter_program_free(filter->events[i]->program);
+			free(filter->events[i]);
+		}
+	free(filter->events);
+	free(filter->packet_bytes);
+	free(filter);
+}
+
+/* For an event's first record. What does not fit its class is no error here. */
+static int compile(struct wmk_read_filter *filter, const struct wmk_ctf_event_decoder *event, struct compiled **result)
+{
+	struct compiled *made = calloc(1, sizeof(*made));
+	struct looking l;
+	int err;
+
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory for a filter");
+	begin_looking(&l, filter->decoder, event);
+	err = wmk_filter_compile(&filter->expr, 1, look_up, &l, WMK_FILTER_LAX, &made->program);
+	if (err < 0 && err != -EINVAL) {
+		free(made);
+		return err;
+	}
+	wmk_error_clear();
+	/* A slot for each input, as the program numbers them: what was looked up for exists() alone may have none. */
+	for (uint32_t i = 0; made->program && i < made->program->n_inputs; i++) {
+		struct slot *slot = &made->slots[made->n_slots++];
+
+		*slot = l.slots[made->program->inputs[i].number];
+		slot->input = (uint16_t)i;
+		if (made->last[slot->part] < slot->last)
+			made->last[slot->part] = slot->last;
+	}
+	*result = made;
+	return 0;
+}
+
+/* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* An open array, and which of its elements is being gone through. */
+struct frame {
+	uint32_t at;
+	bool is_array;
+};
+
+static void take(struct wmk_read_filter *filter, const struct compiled *event, unsigned part, uint32_t op, const struct wmk_ctf_item *item,
+		 const struct frame *frames, unsigned depth)
+{
+	for (uint32_t i = 0; i < event->n_slots; i++) {
+		const struct slot *slot = &event->slots[i];
+		unsigned n = 0;
+
+		if (slot->op != op || slot->part != part)
+			continue;
+		for (unsigned d = 0; d < depth && n <= slot->n_arrays; d++) {
+			if (!frames[d].is_array)
+				continue;
+			if (n == slot->n_arrays || frames[d].at != slot->index[n])
+				n = WMK_FILTER_PATH_MAX;
+			n++;
+		}
+		if (n != slot->n_arrays)
+			continue;
+		filter->values.lacking &= ~(UINT64_C(1) << slot->input);
+		if (item->op->code == WMK_CTF_STRING || item->op->code == WMK_CTF_TEXT)
+			filter->values.texts[slot->input] = (struct wmk_filter_text){ item->text, item->len };
+		else
+			filter->values.numbers[slot->input] = item->value.u;
+	}
+}
+
+/* Through one part, up to the last operation that is of interest. */
+static int gather(struct wmk_read_filter *filter, const struct compiled *event, unsigned part, const struct wmk_ctf_program *program, struct wmk_ctf_walk *walk)
+{
+	struct frame frames[WMK_CTF_TYPE_DEPTH + 1];
+	struct wmk_ctf_item item;
+	unsigned depth = 0;
+
+	wmk_ctf_walk_enter(walk, program);
+	while (wmk_ctf_next(walk, &item)) {
+		const uint32_t op = (uint32_t)(item.op - program->ops);
+
+		if (item.is_end) {
+			depth--;
+		} else {
+			if (op > event->last[part])
+				return 0;
+			if (item.op->code >= WMK_CTF_STRUCT) {
+				frames[depth++] = (struct frame){ 0, item.op->code == WMK_CTF_ARRAY };
+				continue;
+			}
+			take(filter, event, part, op, &item, frames, depth);
+		}
+		if (depth)
+			frames[depth - 1].at++;
+	}
+	return walk->err;
+}
+
+int wmk_read_filter_packet(struct wmk_read_filter *filter, struct wmk_read_stream *stream)
+{
+	const uint64_t end = (stream->packet.records_at + 7) / 8;
+
+	filter->has_packet = false;
+	if (!filter->decoder->packet_context.ops || !end)
+		return 0;
+	if (end > filter->packet_cap) {
+		uint8_t *more = realloc(filter->packet_bytes, end);
+
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for a packet's context");
+		filter->packet_bytes = more;
+		filter->packet_cap = end;
+	}
+	const uint64_t from = stream->bytes.from / 8;
+
+	memset(filter->packet_bytes, 0, end);
+	if (from < end)
+		memcpy(filter->packet_bytes + from, stream->bytes.bytes + from, end - from);
+	filter->packet = stream->record.walk;
+	filter->packet.in = (struct wmk_ctf_bytes){ filter->packet_bytes, stream->bytes.from, stream->packet.records_at };
+	filter->packet.at = stream->packet.context_at;
+	filter->has_packet = true;
+	return 0;
+}
+
+int wmk_read_filter_wants(struct wmk_read_filter *filter, struct wmk_read_stream *stream)
+{
+	struct wmk_ctf_record *record = &stream->record;
+	const struct wmk_ctf_event_decoder *event = record->event;
+	struct compiled **at = &filter->events[event - filter->decoder->events];
+	const uint64_t starts[PARTS] = { 0, record->common_at, record->context_at, record->payload_at };
+	int err = *at ? 0 : compile(filter, event, at);
+
+	if (err < 0 || !(*at)->program)
+		return err;
+	filter->values.lacking = ((*at)->n_slots == 64 ? 0 : UINT64_C(1) << (*at)->n_slots) - 1;
+	for (uint32_t i = 0; i < (*at)->n_slots; i++) {
+		filter->values.numbers[i] = 0;
+		filter->values.texts[i] = (struct wmk_filter_text){ "", 0 };
+	}
+	if ((*at)->last[PACKET] && filter->has_packet) {
+		struct wmk_ctf_walk walk = filter->packet;
+
+		err = gather(filter, *at, PACKET, &filter->decoder->packet_context, &walk);
+	}
+	record->walk.in = stream->bytes;
+	for (unsigned part = COMMON; part < PARTS && err >= 0; part++) {
+		if (!(*at)->last[part])
+			continue;
+		record->walk.err = 0;
+		record->walk.at = starts[part];
+		err = gather(filter, *at, part, part_of(filter->decoder, event, part), &record->walk);
+	}
+	return err < 0 ? err : wmk_filter_run((*at)->program, &filter->values);
+}

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Filters: the records that a second evaluation of the same expression, over their JSON, chooses."""
+import json
+import os
+import re
+
+import corpus18
+from harness import WAYMARK, check, limit, main, rounds
+from t_view import read
+
+NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_]*$')
+OPERATORS = {
+    '==': lambda a, b: a == b, '!=': lambda a, b: a != b, '<': lambda a, b: a < b, '<=': lambda a, b: a <= b,
+    '>': lambda a, b: a > b, '>=': lambda a, b: a >= b,
+}
+
+NO_NUMBERS = ('NaN', '-NaN', 'Infinity', '-Infinity')   # as JSON has them: texts
+
+
+class Absent(Exception):
+    """There is no such field in the record."""
+
+
+class Mismatch(Absent):
+    """It cannot be compared with that: a value that is none."""
+
+
+def is_enum(value):
+    return isinstance(value, dict) and list(value) == ['label', 'value']
+
+
+def leaves(value, path=''):
+    """(path, value) of all numbers and texts of a record's fields that a filter can name."""
+    if is_enum(value) or isinstance(value, (int, float, str)):
+        yield path, value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if NAME.match(name):
+                yield from leaves(inner, '%s.%s' % (path, name) if path else name)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value[:3]):
+            yield from leaves(inner, '%s[%d]' % (path, index))
+
+
+def at(record, path):
+    value = record
+    for name, index in re.findall(r'([A-Za-z_]\w*)|\[(\d+)\]', path):
+        if name and (not isinstance(value, dict) or name not in value or is_enum(value)):
+            raise Absent
+        if index and (not isinstance(value, list) or int(index) >= len(value)):
+            raise Absent
+        value = value[name] if name else value[int(index)]
+    if isinstance(value, (list, dict)) and not is_enum(value):
+        raise Mismatch
+    return value
+
+
+def quoted(text):
+    return '"%s"' % ''.join('\\%03o' % byte if chr(byte) in '"\\*' or byte < 32 or byte > 126 else chr(byte) for byte in text.encode())
+
+
+class Comparison:
+    def __init__(self, path, operator, literal):
+        self.path, self.operator, self.literal = path, operator, literal
+
+    def text(self):
+        return '%s %s %s' % (self.path, self.operator, quoted(self.literal) if isinstance(self.literal, str) else repr(self.literal))
+
+    def of(self, record):
+        value = at(record, self.path)
+        if isinstance(self.literal, str) and is_enum(value):
+            value = value['label']
+            if value is None:
+                return self.operator == '!='
+        elif is_enum(value):
+            value = value['value']
+        if isinstance(value, str) and not isinstance(self.literal, str) and value in NO_NUMBERS:
+            value = float(value)
+        if isinstance(value, str) != isinstance(self.literal, str):
+            raise Mismatch
+        if isinstance(value, str):
+            return OPERATORS[self.operator](value.encode(), self.literal.encode())
+        return OPERATORS[self.operator](value, self.literal)
+
+
+class Exists:
+    def __init__(self, path):
+        self.path = path
+
+    def text(self):
+        return 'exists(%s)' % self.path
+
+    def of(self, record):
+        try:
+            at(record, self.path)
+        except Mismatch:
+            return True
+        except Absent:
+            return False
+        return True
+
+
+class Pair:
+    """&& or ||; what has no value is false."""
+    def __init__(self, operator, left, right):
+        self.operator, self.left, self.right = operator, left, right
+
+    def text(self):
+        return '(%s) %s (%s)' % (self.left.text(), self.operator, self.right.text())
+
+    def of(self, record):
+        values = []
+        for side in (self.left, self.right):
+            try:
+                values.append(side.of(record))
+            except Absent:
+                values.append(False)
+        return all(values) if self.operator == '&&' else any(values)
+
+
+class Not:
+    def __init__(self, inner):
+        self.inner = inner
+
+    def text(self):
+        return '!(%s)' % self.inner.text()
+
+    def of(self, record):
+        return not self.inner.of(record)
+
+
+def wants(expression, record):
+    try:
+        return expression.of(record['fields'])
+    except Absent:
+        return False
+
+
+def some_expression(random, known, depth=2):
+    if depth and random.random() < .6:
+        if random.random() < .3:
+            return Not(some_expression(random, known, depth - 1))
+        return Pair(random.choice(('&&', '||')), some_expression(random, known, depth - 1), some_expression(random, known, depth - 1))
+    path, value = random.choice(known)
+    if random.random() < .15:
+        return Exists(path)
+    if is_enum(value):
+        if value['label'] is not None and random.random() < .5:
+            return Comparison(path, random.choice(('==', '!=')), value['label'])
+        value = value['value']
+    return Comparison(path, random.choice(list(OPERATORS)), value)
+
+
+def records_of(case, path, *options):
+    status, lines, err = read(case, [WAYMARK, 'view', '--json', *options, path])
+    check(status == 0, '%s: status %d: %s', path, status, err[-500:].decode())
+    return [json.loads(line) for line in lines]
+
+
+def simple(records):
+    """No numbers that are none, no label that stands for two values, nothing that a filter takes for something else."""
+    return [(path, value) for record in records for path, value in leaves(record.get('fields') or {})
+            if not (isinstance(value, float) and value != value) and not (isinstance(value, str) and value in NO_NUMBERS)
+            and not (isinstance(value, str) and ('\0' in value or len(value) > 200))]
+
+
+@limit(600)
+def any_trace(case):
+    """Expressions made of the values that stand in the traces of the corpus: the same records as by evaluation in Python."""
+    tried = chosen = 0
+    for trace in corpus18.GOOD:
+        path = case.path(trace.name)
+        trace.make(path)
+        with open(os.path.join(path, 'metadata'), 'rb') if os.path.exists(os.path.join(path, 'metadata')) else open(os.devnull, 'rb') as f:
+            if b'variant' in f.read():                   # --json does not tell which option was taken
+                continue
+        records = records_of(case, path)
+        known = simple(records)
+        # A text of bytes that are no UTF-8 is not what it seems; of several labels that a value has --json shows one.
+        known = [(p, v) for p, v in known if not (isinstance(v, str) and '\ufffd' in v)]
+        if trace.name.startswith('enums'):
+            known = [(p, v['value'] if is_enum(v) else v) for p, v in known]
+        if not known:
+            continue
+        for _ in range(max(2, rounds(10))):
+            expression = some_expression(case.random, known)
+            wanted = [record for record in records if wants(expression, record)]
+            status, lines, err = read(case, [WAYMARK, 'view', '--json', '--filter', expression.text(), path])
+            if status == 1 and b'does not fit the event' in err and len({record['event'] for record in records}) > 1:
+                continue                                # a name that has other types in other events
+            check(status == 0, '%s, %s: status %d: %s', path, expression.text(), status, err[-500:].decode())
+            got = [json.loads(line) for line in lines]
+            check(got == wanted, '%s, %s: %d records of %d, not %d', path, expression.text(), len(got), len(records), len(wanted))
+            tried += 1
+            chosen += 0 < len(got) < len(records)
+    check(tried > 100 and chosen > tried // 20, '%d filters of %d chose a part', chosen, tried)
+
+
+def shown(case, path, text):
+    status, lines, err = read(case, [WAYMARK, 'view', '--no-delta', '--filter', text, path])
+    return status, lines, err.decode()
+
+
+def contexts_and_names(case):
+    """$ctx, $event, elements, and both writers of a name, on a recording of ours."""
+    result = case.record([case.program('types')], ['-c', 'vpid', '-c', 'procname']).ok()
+    records = records_of(case, result.directory)
+    check(len(records) > 10, '%d records', len(records))
+    pid, name = records[0]['context']['vpid'], records[0]['event']
+    for text, wanted in (('$ctx.vpid == %d' % pid, lambda r: True), ('$ctx.vpid != %d' % pid, lambda r: False),
+                         ('$ctx.procname == "types"', lambda r: r['context'].get('procname') == 'types'), ('$event == "%s"' % name, lambda r: r['event'] == name),
+                         ('$event != "*:*"', lambda r: False), ('$ctx.cpu_id >= 0 && !exists($ctx.vtid)', lambda r: True),
+                         ('$ctx.cpu_id == 0', lambda r: r['packet']['cpu_id'] == 0)):
+        got = records_of(case, result.directory, '--filter', text)
+        check(got == [record for record in records if wanted(record)], '%s: %d of %d', text, len(got), len(records))
+
+
+def variants(case):
+    """An option by its name; records that took another have no such field."""
+    trace = next(t for t in corpus18.GOOD if t.name.startswith('variants_in_every_place') or t.name.startswith('variants'))
+    path = case.path(trace.name)
+    trace.make(path)
+    text = ' '.join(line.decode() for line in shown(case, path, '1')[1])
+    found = re.search(r'tag = \( "(\w+)" : container = \d+ \), (\w+) = \{ (-?\d+) \}', text)
+    check(found is not None, 'no variant in %s', text)
+    option, variant, value = found.groups()
+    status, got, err = shown(case, path, '%s.%s == %s' % (variant, option, value))
+    check(status == 0 and got, '%s.%s: status %d, %s', variant, option, status, err)
+    status, _, err = shown(case, path, '%s == %s' % (variant, value))
+    check(status == 1 and 'this is a variant' in err and option in err, '%s: status %d, %s', variant, status, err)
+
+
+def mistakes(case):
+    result = case.record([case.program('types')]).ok()
+    field = next(path for record in records_of(case, result.directory) for path, _ in leaves(record['fields']) if len(path) > 4 and NAME.match(path))
+    for text, words in (('', 'empty'), ('a ==', 'column 5'), (field + 'x == 1', 'is %s' % field), ('%s = 1' % field, '=='), ('"a" == 1', 'a number and a text')):
+        status, lines, err = shown(case, result.directory, text)
+        check(status == 1 and not lines and words in err, '%s: status %d, %d lines: %s', text, status, len(lines), err)
+
+
+def the_second_evaluation_can_fail(case):
+    record = {'fields': {'a': 1, 'b': {'label': 'X', 'value': 2}, 'c': ['p', 'q']}}
+    for expression, wanted in ((Comparison('a', '==', 1), True), (Comparison('a', '<', 1), False), (Comparison('b', '==', 'X'), True), (Comparison('c[1]', '==', 'q'), True),
+                               (Comparison('c[2]', '!=', 'q'), False), (Not(Comparison('c[2]', '==', 'q')), False), (Not(Pair('&&', Comparison('c[2]', '==', 'q'), Exists('a'))), True),
+                               (Pair('||', Comparison('c', '==', 1), Exists('a')), True), (Comparison('c', '==', 1), False), (Exists('c'), True), (Exists('d'), False)):
+        check(wants(expression, record) == wanted, '%s is not %s', expression.text(), wanted)
+
+
+if __name__ == '__main__':
+    main([the_second_evaluation_can_fail, any_trace, contexts_and_names, variants, mistakes])
