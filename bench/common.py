@@ -72,10 +72,11 @@ class Bench:
         out, _ = self.run(argv, env)
         return parse(out)
 
-    def ours(self, directory, args, overwrite=False, contexts=(), env=None):
+    def ours(self, directory, args, overwrite=False, contexts=(), env=None, wanted=None):
         """`waymark record` around work_waymark: (values, summary, resource usage)."""
         argv = [self.waymark, 'record', '--private', '--json', '--subbuf-size', '4M', '--num-subbuf', '8', '-o', directory]
         argv += ['--overwrite'] if overwrite else []
+        argv += ['--filter', wanted] if wanted else []
         for context in contexts:
             argv += ['-c', context]
         # The program's own output goes to a file: --json writes the summary to standard output.

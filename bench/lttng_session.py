@@ -84,7 +84,7 @@ class Daemon:
             raise RuntimeError('lttng %s: %s' % (' '.join(args), done.stderr or done.stdout))
         return done.stdout + done.stderr
 
-    def start(self, name, output, overwrite=False, contexts=(), events='bench:*', subbuf_size='4M', num_subbuf=8):
+    def start(self, name, output, overwrite=False, contexts=(), events='bench:*', subbuf_size='4M', num_subbuf=8, wanted=None):
         """A session with one channel per user, by default of 8 x 4 MB per CPU and with every event of provider `bench`."""
         where = ['--snapshot'] if overwrite else ['--output=' + os.path.abspath(output)]
         self.command('create', name, *where)
@@ -92,7 +92,7 @@ class Daemon:
                      '--subbuf-size=' + subbuf_size, '--num-subbuf=%d' % num_subbuf, '--buffers-uid', 'channel')
         if contexts:
             self.command('add-context', '-u', '-s', name, '-c', 'channel', *['--type=' + c for c in contexts])
-        self.command('enable-event', '-u', '-s', name, '-c', 'channel', events)
+        self.command('enable-event', '-u', '-s', name, '-c', 'channel', events, *(['--filter', wanted] if wanted else []))
         self.command('start', name)
 
     def stop(self, name):

@@ -58,6 +58,36 @@ def bench_disabled(b):
     return cases
 
 
+def bench_filtered(b):
+    """
+    An event that is enabled, and whose filter says no: by one comparison, by several, by a text. The floor is the loop without the event.
+    Field names are each tracer's own.
+    """
+    cases = []
+    for name, record, ours, theirs in (('number', 'u32', 'arg1 == 4294967295', 'v == 4294967295'),
+                                       ('numbers', 'u32', 'arg1 % 3 == 5 || arg1 in [4294967294, 4294967295]',
+                                        'v == 4294967293 || v == 4294967294 || v == 4294967295'),
+                                       ('text', 'int_str32', 'arg2 == "1*"', 's == "1*"')):
+        args = ['record', record, str(b.cpus[-1]), '50000', '15', '50000']
+        runs = []
+        for _ in range(b.runs):
+            floor = b.values([b.program('work_waymark'), 'disabled', str(b.cpus[-1]), '2000000', '5'])['plain']
+            values, summary, _ = b.ours(b.fresh('trace'), args, overwrite=True, wanted=ours)
+            if summary['records'] - summary['state_dump'] != 0:
+                sys.exit('filtered: %d records, which the filter does not want' % (summary['records'] - summary['state_dump']))
+            run = {'floor': floor, 'ours': values['record']}
+            if b.daemon:
+                session = 'filtered%d' % b.serial
+                b.daemon.start(session, None, overwrite=True, wanted=theirs)
+                run[RIVAL] = b.values([b.program('work_lttng')] + args, b.daemon.env)['record']
+                b.daemon.stop(session)
+            runs.append(run)
+            clean(b)
+        cases.append(case(name, 'ns/call', runs))
+        show(cases[-1])
+    return cases
+
+
 def tree_size(directory):
     return sum(os.path.getsize(os.path.join(top, f)) for top, _, files in os.walk(directory) for f in files)
 

@@ -4,7 +4,7 @@
 
     bench/run.py [--build DIR] [--runs N] [name...]
 
-    record disabled size startup stream      recording (recording.py)
+    record filtered disabled size startup stream  recording (recording.py)
     register notify command idle             the session daemon (control.py)
     read                                     reading traces, against babeltrace2 (reading.py)
 
@@ -24,9 +24,9 @@ import lttng_session  # noqa: E402
 from common import RIVAL, Bench  # noqa: E402
 from control import bench_command, bench_idle, bench_notify, bench_register  # noqa: E402
 from reading import bench_read  # noqa: E402
-from recording import bench_disabled, bench_record, bench_size, bench_startup, bench_stream  # noqa: E402
+from recording import bench_disabled, bench_filtered, bench_record, bench_size, bench_startup, bench_stream  # noqa: E402
 
-BENCHES = {'record': bench_record, 'disabled': bench_disabled, 'size': bench_size, 'startup': bench_startup,
+BENCHES = {'record': bench_record, 'filtered': bench_filtered, 'disabled': bench_disabled, 'size': bench_size, 'startup': bench_startup,
            'stream': bench_stream, 'register': bench_register, 'notify': bench_notify, 'command': bench_command,
            'idle': bench_idle, 'read': bench_read}
 

@@ -22,7 +22,7 @@ ONLY = {
     'ring': {'base'},
     'filter': {'base', 'schema'},
     'ctl': {'base', 'wire'},
-    'tracer': {'base', 'schema', 'ring', 'wire'},
+    'tracer': {'base', 'schema', 'ring', 'filter', 'wire'},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 SYSTEM = re.compile(r'^\s*#\s*include\s*<([^>/]+)>', re.M)

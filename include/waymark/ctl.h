@@ -149,6 +149,7 @@ struct waymark_ctl_rule_info {
 	uint32_t level, level_to;
 	bool enabled;
 	uint64_t matched;            /* distinct events seen so far that it is for: pattern, exclusions, level */
+	const char *filter;          /* "": every record is wanted */
 };
 
 /* ── channel ── */
@@ -362,6 +363,11 @@ struct waymark_ctl_rule {
 	uint32_t level_op;           /* enum waymark_ctl_level_op */
 	uint32_t level;              /* enum waymark_level; BETWEEN: one end ... */
 	uint32_t level_to;           /* ... and the other; both are in */
+	/*
+	 * Only records for which this is true, an expression as in C over their fields: waymark-filter(7). It is worked out in the program, before
+	 * anything is recorded. Of several rules that are for an event one is enough. NULL or "": every record.
+	 */
+	const char *filter;
 };
 
 /* ── channel ── */

@@ -54,6 +54,16 @@ static int set_loglevel_only(void *data, const char *value)
 	return err;
 }
 
+static int set_filter(void *data, const char *value)
+{
+	struct wmk_event_args *args = data;
+
+	if (!*value)
+		return wmk_error(-EINVAL, "the filter is empty");
+	args->filter = value;
+	return 0;
+}
+
 int wmk_event_arguments(struct wmk_event_args *args, char **rest, int n_rest)
 {
 	int err = wmk_cli_check_domain(&args->common);
@@ -90,7 +100,7 @@ static void done(void *data)
 
 static bool is_rule(const struct waymark_ctl_rule_info *is, const struct waymark_ctl_rule *rule)
 {
-	if (strcmp(is->pattern, rule->pattern) != 0 || is->level_op != rule->level_op || is->n_exclusions != rule->n_exclusions ||
+	if (strcmp(is->pattern, rule->pattern) != 0 || strcmp(is->filter, rule->filter ? rule->filter : "") != 0 || is->level_op != rule->level_op || is->n_exclusions != rule->n_exclusions ||
 	    (rule->level_op != WAYMARK_CTL_ANY_LEVEL && is->level != rule->level) ||
 	    (rule->level_op == WAYMARK_CTL_BETWEEN && is->level_to != rule->level_to))
 		return false;
@@ -144,7 +154,7 @@ static int enable(struct wmk_daemon *daemon, const struct wmk_event_args *args)
 		rules[i] = (struct waymark_ctl_rule){
 			.size = sizeof(rules[i]), .pattern = args->all ? everything : args->patterns.items[i],
 			.exclusions = strings(&args->exclude), .n_exclusions = args->exclude.n,
-			.level_op = args->level_op, .level = args->level, .level_to = args->level_to,
+			.level_op = args->level_op, .level = args->level, .level_to = args->level_to, .filter = args->filter,
 		};
 	err = wmk_daemon_did(daemon, waymark_ctl_enable_event(daemon->ctl, &options, &daemon->result));
 	for (unsigned i = 0; i < n && err == 0 && !args->common.json; i++)
@@ -172,6 +182,8 @@ static const char *const enable_details[] = {
 	"stands for anything, ? for a character, [a-z] for one of them; a pattern without ':' is held against the provider as well. "
 	"Programs need not run yet: an event is recorded from the first line of a program that is started later. When the command "
 	"returns, every program that answered records the event at its next call; those that have not answered are named.",
+	"An event that several of a channel's patterns name is recorded as one of them wants it: with filters, the records that one of them wants; all, if one of "
+	"them has none.",
 	"Levels are emerg (0), alert, crit, err, warning, notice, info, debug_system, debug_program, debug_process, debug_module, "
 	"debug_unit, debug_function, debug_line, debug (14). `waymark list --userspace` shows which events there are.",
 	NULL
@@ -185,6 +197,8 @@ static const struct wmk_cli_option enable_options[] = {
 	{ 'x', "exclude", "PATTERN", "But not these; several with commas, or by several options.", set_exclude, true },
 	{ 0, "loglevel", "LEVEL", "Only those of this level or more severe; LEVEL..LEVEL: of these and those between.", set_loglevel,
 	  false },
+	{ 'f', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: 'amount > 100 && name == \"bo*\"'. It is worked "
+	  "out in the program, before anything is recorded. waymark-filter(7) tells the whole language.", set_filter, false },
 	{ 0, "loglevel-only", "LEVEL", "Only those of this level.", set_loglevel_only, false },
 	WMK_CLI_OPTION_JSON,
 };
@@ -230,8 +244,8 @@ static int run_disable(void *data, char **rest, int n_rest)
 
 static const char *const disable_details[] = {
 	"Takes back what `waymark enable-event` said: patterns are written as they were enabled, and end as a whole, whatever their "
-	"exclusions and levels. To leave out some of the events of a pattern, disable it, then enable it anew with "
-	"--exclude: rules add up.",
+	"exclusions and levels. To leave out some of the events of a pattern, or of their records, disable it, then enable it anew with "
+	"--exclude or --filter: rules add up.",
 	NULL
 };
 

@@ -13,6 +13,7 @@ struct wmk_event_args {
 	struct wmk_cli_words patterns, exclude;
 	uint32_t level_op;               /* enum waymark_ctl_level_op */
 	uint32_t level, level_to;
+	const char *filter;              /* NULL: none */
 };
 
 /* Take the patterns from the arguments, and hold all against each other. -EINVAL, -ENOMEM with a cause chain. */

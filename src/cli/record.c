@@ -13,6 +13,7 @@
 #include "base/testpoint.h"
 #include "cli/command.h"
 #include "cli/record_daemon.h"
+#include "filter/filter.h"
 
 #define SUBBUF_DEFAULT (1u << 20)
 #define N_SUBBUFS_DEFAULT 8u
@@ -33,6 +34,18 @@ static int set_event(void *data, const char *value)
 	if (args->n_patterns == WMK_RECORD_PATTERNS_MAX)
 		return wmk_error(-E2BIG, "more than %d patterns", WMK_RECORD_PATTERNS_MAX);
 	args->patterns[args->n_patterns++] = value;
+	return 0;
+}
+
+static int set_filter(void *data, const char *value)
+{
+	struct wmk_filter_expr *expr;
+	int err = wmk_filter_parse(value, &expr);
+
+	if (err < 0)
+		return wmk_error_add(err, "the filter '%.60s'", value);
+	wmk_filter_expr_free(expr);
+	((struct wmk_record_args *)data)->filter = value;
 	return 0;
 }
 
@@ -105,6 +118,8 @@ static int set_json(void *data, const char *value)
 static const struct wmk_cli_option record_options[] = {
 	{ 'e', "event", "PATTERN", "Record the events whose provider:name matches: * stands for anything, ? for a character, [a-z] for "
 	  "one of them; '!' in front excludes. May be given several times. Without it, every event.", set_event, true },
+	{ 'f', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: 'amount > 100 && name == \"bo*\"'. Of an event that does "
+	  "not have what it asks for, none. waymark-filter(7) tells the whole language.", set_filter, false },
 	{ 'c', "context", "CONTEXT", "Add to every record: vpid, vtid, procname, cpu_id, pthread_id or ip. May be given several times.",
 	  set_context, true },
 	{ 'o', "output", "DIR", "The trace's directory: one that does not exist yet, or an empty one. Without it, "
@@ -252,6 +267,7 @@ static int run_record(void *data, char **rest, int n_rest)
 		.output = args->output,
 		.patterns = args->patterns,
 		.n_patterns = args->n_patterns,
+		.filter = args->filter,
 		.n_contexts = args->n_contexts,
 		.subbuf_size = args->subbuf_size ? (uint32_t)args->subbuf_size : SUBBUF_DEFAULT,
 		.n_subbufs = args->n_subbufs ? (uint32_t)args->n_subbufs : N_SUBBUFS_DEFAULT,

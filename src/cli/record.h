@@ -19,6 +19,7 @@
 struct wmk_record_args {
 	const char *patterns[WMK_RECORD_PATTERNS_MAX];
 	unsigned n_patterns;
+	const char *filter;          /* NULL: every record */
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	unsigned n_contexts;
 	const char *output;

@@ -175,6 +175,7 @@ static int enable_events(struct through *t, const struct waymark_ctl_domain *dom
 	for (unsigned i = 0; i < options.n_rules; i++)
 		rules[i] = (struct waymark_ctl_rule){
 			.size = sizeof(rules[i]), .pattern = rules[i].pattern, .exclusions = exclusions, .n_exclusions = n_exclusions,
+			.filter = t->args->filter,
 		};
 	return did(t, waymark_ctl_enable_event(t->daemon->ctl, &options, &t->daemon->result));
 }

@@ -174,7 +174,7 @@ static const struct wmk_outlet_ops outlet_ops = {
 static int add_rules(struct wmk_session_channel *channel, const struct wmk_recording_options *options)
 {
 	const char **excluded = calloc(options->n_patterns + 1, sizeof(*excluded));
-	struct wmk_ctl_rule rule = { .exclusions = { excluded, 0 } };
+	struct wmk_ctl_rule rule = { .exclusions = { excluded, 0 }, .filter = options->filter };
 	bool any = false;
 	int err = excluded ? 0 : wmk_error(-ENOMEM, "no memory for the patterns");
 

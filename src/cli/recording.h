@@ -39,6 +39,7 @@ struct wmk_recording_options {
 	const char *output;              /* the trace's directory, absent or empty; NULL: the default place */
 	const char *const *patterns;
 	unsigned n_patterns;
+	const char *filter;          /* NULL: every record */
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	unsigned n_contexts;
 	uint32_t subbuf_size, n_subbufs; /* powers of two */

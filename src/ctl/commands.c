@@ -207,7 +207,7 @@ static int rules_make(const struct waymark_ctl_events_options *o, struct wmk_lis
 		bool swap = r.level_op == WAYMARK_CTL_BETWEEN && r.level > r.level_to;   /* the more severe one is the smaller */
 		*to = (struct wmk_ctl_rule){
 			.pattern = r.pattern, .exclusions = list(r.exclusions, r.n_exclusions), .level_op = r.level_op,
-			.level = swap ? r.level_to : r.level, .level_to = swap ? r.level : r.level_to, .enabled = true,
+			.level = swap ? r.level_to : r.level, .level_to = swap ? r.level : r.level_to, .filter = r.filter, .enabled = true,
 		};
 	}
 	return 0;

@@ -10,22 +10,6 @@
 #include "base/nearest.h"
 #include "filter/compile.h"
 
-enum wmk_filter_type wmk_filter_type_of(const struct wmk_type *type)
-{
-	switch (type->kind) {
-	case WMK_TYPE_INT: case WMK_TYPE_ENUM: case WMK_TYPE_FLAGS: case WMK_TYPE_BOOL:
-		return type->is_signed ? WMK_FILTER_SIGNED : type->width < 64 && !type->is_variable ? WMK_FILTER_SIGNED : WMK_FILTER_UNSIGNED;
-	case WMK_TYPE_FLOAT:
-		return WMK_FILTER_DOUBLE;
-	case WMK_TYPE_STRING:
-		return type->encoding == WMK_ENCODING_UTF8 ? WMK_FILTER_TEXT : WMK_FILTER_ABSENT;
-	case WMK_TYPE_ARRAY: case WMK_TYPE_SEQUENCE:
-		return type->is_text && type->encoding == WMK_ENCODING_UTF8 ? WMK_FILTER_TEXT : WMK_FILTER_ABSENT;
-	default:
-		return WMK_FILTER_ABSENT;
-	}
-}
-
 int wmk_filter_wrong(const struct wmk_filter_expr *expr, const struct wmk_node *node, const char *what)
 {
 	return wmk_error_said(-EINVAL, "column %u, '%.*s': %s", node->column, node->len > 40 ? 40 : (int)node->len, expr->text + node->column - 1, what);
@@ -62,26 +46,19 @@ unsigned wmk_filter_n_names(const struct wmk_filter_expr *expr)
 	return expr->n_names;
 }
 
-static const struct wmk_node *name_node(const struct wmk_filter_expr *expr, unsigned number)
+const struct wmk_filter_name *wmk_filter_name_of(const struct wmk_filter_expr *expr, unsigned number)
 {
-	const struct wmk_node *node = expr->names;
-
-	while (node->name.number != number)
-		node = node->next;
-	return node;
+	return &expr->by_number[number]->name;
 }
 
-const struct wmk_filter_name *wmk_filter_name_of(const struct wmk_filter_expr *expr, unsigned number, bool *asked)
+bool wmk_filter_name_asked(const struct wmk_filter_expr *expr, unsigned number)
 {
-	const struct wmk_node *node = name_node(expr, number);
-
-	*asked = is_asked_for(expr, &node->name);
-	return &node->name;
+	return is_asked_for(expr, wmk_filter_name_of(expr, number));
 }
 
 int wmk_filter_name_wrong(const struct wmk_filter_expr *expr, unsigned number, const char *what)
 {
-	return wmk_filter_wrong(expr, name_node(expr, number), what);
+	return wmk_filter_wrong(expr, expr->by_number[number], what);
 }
 
 static int add_input(struct wmk_compiler *c, const struct wmk_node *node, const struct wmk_filter_input *input)

@@ -80,9 +80,10 @@ struct wmk_filter_name {
 /* -EINVAL: it is no expression, and where. *expr is freed by wmk_filter_expr_free(). */
 int wmk_filter_parse(const char *text, struct wmk_filter_expr **expr);
 void wmk_filter_expr_free(struct wmk_filter_expr *expr);
-/* Names in it, each as often as it stands there, and the one of a number; `asked`: exists() asks for it somewhere. */
+/* Names in it, each as often as it stands there, and the one of a number; whether exists() asks for it somewhere. */
 unsigned wmk_filter_n_names(const struct wmk_filter_expr *expr);
-const struct wmk_filter_name *wmk_filter_name_of(const struct wmk_filter_expr *expr, unsigned number, bool *asked);
+const struct wmk_filter_name *wmk_filter_name_of(const struct wmk_filter_expr *expr, unsigned number);
+bool wmk_filter_name_asked(const struct wmk_filter_expr *expr, unsigned number);
 /* Start a chain of causes about it: "column 3, 'amonut': ...". Returns -EINVAL. */
 int wmk_filter_name_wrong(const struct wmk_filter_expr *expr, unsigned number, const char *what);
 
@@ -125,6 +126,22 @@ enum wmk_filter_strictness {
 int wmk_filter_compile(const struct wmk_filter_expr *const *exprs, unsigned n, wmk_filter_lookup_fn *lookup, void *data,
 		       enum wmk_filter_strictness strictness, struct wmk_filter_program **program);
 void wmk_filter_program_free(struct wmk_filter_program *program);
+
+/*
+ * Can the expression ever mean something in the classes there are? Begin, try each class, end. Each name must be in a class that the
+ * expression fits (WMK_FILTER_TYPES), but for what exists() asks for. 0 also where no class was tried. -EINVAL: no; *missing is the number of a
+ * name that is nowhere, and there is no chain of causes: wmk_filter_name_wrong() starts one; else it is -1, and the chain says what does
+ * not fit.
+ */
+struct wmk_filter_fit {
+	const struct wmk_filter_expr *expr;
+	uint8_t *names;
+	unsigned tried, fits;
+	struct wmk_error_chain *why;
+};
+int wmk_filter_fit_begin(struct wmk_filter_fit *fit, const struct wmk_filter_expr *expr);
+int wmk_filter_fit_try(struct wmk_filter_fit *fit, wmk_filter_lookup_fn *lookup, void *data, const char *class_name);
+int wmk_filter_fit_end(struct wmk_filter_fit *fit, int *missing);
 
 /* In what a value of this type is; ABSENT for what no operand is made of. */
 enum wmk_filter_type wmk_filter_type_of(const struct wmk_type *type);
@@ -175,7 +192,6 @@ struct wmk_filter_insn {
 
 struct wmk_filter_program {
 	uint32_t n_inputs, n_insns, pool_bytes;
-	bool reads_text;           /* some input is text */
 	const struct wmk_filter_input *inputs;
 	const struct wmk_filter_insn *insns;
 	const char *pool;
@@ -198,6 +214,7 @@ struct wmk_filter_text {
 
 struct wmk_filter_values {
 	uint64_t lacking;          /* bit i: input i has no value */
+	uint64_t given;            /* bit i: texts[i] is there; wmk_filter_run() takes that for granted */
 	uint64_t numbers[WMK_FILTER_REGISTERS]; /* input i: a number, or the bits of a double; behind the inputs the run's own */
 	struct wmk_filter_text texts[WMK_FILTER_INPUTS_MAX]; /* input i; only those of type TEXT are looked at */
 };
@@ -207,6 +224,14 @@ struct wmk_filter_values {
  * another thread changes is read no further than its length, or to the NUL that is met.
  */
 bool wmk_filter_run(const struct wmk_filter_program *program, struct wmk_filter_values *values);
+
+/* The same where the instructions may be anything: 1, 0, or -1: they are no program. Touches only what `code` and values->given say is there. */
+struct wmk_filter_code {
+	const struct wmk_filter_insn *insns;
+	const char *pool;
+	uint32_t n_insns, pool_bytes;
+};
+int wmk_filter_run_code(const struct wmk_filter_code *code, struct wmk_filter_values *values);
 
 /* Does the pattern (* and \) fit the whole text? */
 bool wmk_filter_match(const char *pattern, size_t pattern_len, const struct wmk_filter_text *text);

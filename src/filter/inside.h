@@ -41,6 +41,7 @@ struct wmk_filter_expr {
 	struct wmk_node *root;
 	struct wmk_node *names;    /* all NAMEs and EXISTSes */
 	uint32_t n_nodes, n_names;
+	const struct wmk_node **by_number; /* names */
 	char *text;                /* as it was given */
 	struct piece {
 		struct piece *next;

@@ -337,6 +337,17 @@ static int expression(struct parser *p, struct wmk_node **result)
 	return err;
 }
 
+/* Names by their number. */
+static int index_names(struct wmk_filter_expr *expr)
+{
+	expr->by_number = wmk_filter_alloc(expr, (expr->n_names + 1) * sizeof(*expr->by_number));
+	if (!expr->by_number)
+		return wmk_error(-ENOMEM, "no memory for a filter");
+	for (const struct wmk_node *node = expr->names; node; node = node->next)
+		expr->by_number[node->name.number] = node;
+	return 0;
+}
+
 int wmk_filter_parse(const char *text, struct wmk_filter_expr **expr)
 {
 	struct parser p = { .expr = NULL };
@@ -356,6 +367,8 @@ int wmk_filter_parse(const char *text, struct wmk_filter_expr **expr)
 		err = expression(&p, &p.expr->root);
 	if (err >= 0 && p.token.kind != WMK_TOKEN_END)
 		err = expected(&p, is(&p, "=") ? "an operator (to compare is ==)" : "an operator");
+	if (err >= 0)
+		err = index_names(p.expr);
 	if (err < 0) {
 		wmk_filter_expr_free(p.expr);
 		return err;

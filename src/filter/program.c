@@ -18,6 +18,22 @@
 #define INPUT_BYTES 8u
 #define INSN_BYTES 16u
 
+enum wmk_filter_type wmk_filter_type_of(const struct wmk_type *type)
+{
+	switch (type->kind) {
+	case WMK_TYPE_INT: case WMK_TYPE_ENUM: case WMK_TYPE_FLAGS: case WMK_TYPE_BOOL:
+		return type->is_signed ? WMK_FILTER_SIGNED : type->width < 64 && !type->is_variable ? WMK_FILTER_SIGNED : WMK_FILTER_UNSIGNED;
+	case WMK_TYPE_FLOAT:
+		return WMK_FILTER_DOUBLE;
+	case WMK_TYPE_STRING:
+		return type->encoding == WMK_ENCODING_UTF8 ? WMK_FILTER_TEXT : WMK_FILTER_ABSENT;
+	case WMK_TYPE_ARRAY: case WMK_TYPE_SEQUENCE:
+		return type->is_text && type->encoding == WMK_ENCODING_UTF8 ? WMK_FILTER_TEXT : WMK_FILTER_ABSENT;
+	default:
+		return WMK_FILTER_ABSENT;
+	}
+}
+
 /* ── the rules ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /* What an instruction does with its registers. */
@@ -93,10 +109,8 @@ static int check_one(const struct wmk_filter_program *program, uint32_t i, struc
 
 	if (!has(program, known, is.a, insn->a) || (!immediate && !has(program, known, is.b, insn->b)))
 		return wrong(i, "reads what has no value of that type there");
-#ifndef WMK_PLANTED_BUG_FILTER_PROGRAM         /* the fuzzer must find this */
 	if (is.has_text && (insn->value.text.at > program->pool_bytes || insn->value.text.len > program->pool_bytes - insn->value.text.at))
 		return wrong(i, "compares with text that is not there");
-#endif
 	if ((insn->op == WMK_FILTER_JHAS || insn->op == WMK_FILTER_JLACKS) && insn->a >= program->n_inputs)
 		return wrong(i, "asks for a field that it has not");
 	if (is.dst == NO)
@@ -188,12 +202,6 @@ static struct block *block_make(uint32_t n_inputs, uint32_t n_insns, uint32_t po
 	return block;
 }
 
-static void note_texts(struct block *block)
-{
-	for (uint32_t i = 0; i < block->program.n_inputs; i++)
-		block->program.reads_text |= block->inputs[i].type == WMK_FILTER_TEXT;
-}
-
 int wmk_filter_clone(const struct wmk_filter_program *program, struct wmk_filter_program **copy)
 {
 	struct block *block = block_make(program->n_inputs, program->n_insns, program->pool_bytes);
@@ -203,7 +211,6 @@ int wmk_filter_clone(const struct wmk_filter_program *program, struct wmk_filter
 	memcpy(block->inputs, program->inputs, program->n_inputs * sizeof(program->inputs[0]));
 	memcpy(block->insns, program->insns, program->n_insns * sizeof(program->insns[0]));
 	memcpy(&block->insns[program->n_insns], program->pool, program->pool_bytes);
-	note_texts(block);
 	*copy = &block->program;
 	return 0;
 }
@@ -285,9 +292,15 @@ int wmk_filter_decode(const void *bytes, size_t size, struct wmk_filter_program 
 	n_inputs = (uint32_t)get(&from, 1);
 	n_insns = (uint32_t)get(&from, 2);
 	pool_bytes = (uint32_t)get(&from, 4);
+#ifdef WMK_PLANTED_BUG_FILTER_PROGRAM         /* the fuzzer must find this */
+	if (n_inputs > WMK_FILTER_INPUTS_MAX || n_insns > WMK_FILTER_INSNS_MAX || pool_bytes > WMK_FILTER_POOL_MAX ||
+	    size > HEAD_BYTES + n_inputs * INPUT_BYTES + n_insns * INSN_BYTES + pool_bytes)
+		return -EPROTO;
+#else
 	if (n_inputs > WMK_FILTER_INPUTS_MAX || n_insns > WMK_FILTER_INSNS_MAX || pool_bytes > WMK_FILTER_POOL_MAX ||
 	    size != HEAD_BYTES + n_inputs * INPUT_BYTES + n_insns * INSN_BYTES + pool_bytes)
 		return wmk_error(-EPROTO, "a filter of %zu bytes says that it has %u inputs, %u instructions and %u bytes of text", size, n_inputs, n_insns, pool_bytes);
+#endif
 	block = block_make(n_inputs, n_insns, pool_bytes);
 	if (!block)
 		return -ENOMEM;
@@ -302,7 +315,6 @@ int wmk_filter_decode(const void *bytes, size_t size, struct wmk_filter_program 
 	for (uint32_t i = 0; i < n_insns; i++)
 		decode_insn(&from, &block->insns[i]);
 	memcpy(&block->insns[n_insns], from, pool_bytes);
-	note_texts(block);
 	err = wmk_filter_verify(&block->program);
 	if (err < 0)
 		free(block);

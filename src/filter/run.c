@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * run.c - programs are run. On the recording path: nothing is allocated, nothing is waited for, no function of the C library is called that
- * may do either. Every bound was checked before (verify.c).
+ * may do either.
+ *
+ * Programs were verified. The loop keeps to its bounds all the same, whatever the instructions are: in a traced program their memory may become
+ * another filter's while they run, and only what comes after the run tells whether it did (tracer/filter.h).
  */
 #include <string.h>
 
@@ -88,45 +91,82 @@ static bool partial(unsigned op, uint64_t a, uint64_t b, uint64_t *result)
 	return true;
 }
 
-static bool compares(const struct wmk_filter_program *program, const struct wmk_filter_insn *insn, const struct wmk_filter_values *values)
+/* ── the loop ────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* An instruction as it was when it was looked at. */
+struct step {
+	uint8_t op, dst, a, b;
+	uint32_t to;
+	uint64_t value;
+};
+
+/* Two loads, each of which is one: the memory may become another program's meanwhile. */
+static inline struct step step_at(const struct wmk_filter_insn *insn)
 {
-	return wmk_filter_match(program->pool + insn->value.text.at, insn->value.text.len, &values->texts[insn->a]);
+	const uint64_t *from = (const uint64_t *)(const void *)insn;
+	const uint64_t head = __atomic_load_n(&from[0], __ATOMIC_RELAXED);
+
+	return (struct step){ .op = (uint8_t)head, .dst = head >> 8 & (WMK_FILTER_REGISTERS - 1), .a = head >> 16 & (WMK_FILTER_REGISTERS - 1),
+			      .b = (uint8_t)(head >> 24), .to = (uint32_t)(head >> 32), .value = __atomic_load_n(&from[1], __ATOMIC_RELAXED) };
 }
 
-static uint64_t order(const struct wmk_filter_program *program, const struct wmk_filter_insn *insn, const struct wmk_filter_values *values)
+/* The pool's text that an instruction names; nothing, where there is none. */
+static struct wmk_filter_text pooled(const struct wmk_filter_code *code, const struct step *step)
 {
-	const struct wmk_filter_text pooled = { program->pool + insn->value.text.at, insn->value.text.len };
-	const int is = wmk_filter_order(&values->texts[insn->a], insn->b == WMK_FILTER_IMMEDIATE ? &pooled : &values->texts[insn->b]);
+	const uint32_t at = (uint32_t)step->value, len = (uint32_t)(step->value >> 32);
 
+	return at <= code->pool_bytes && len <= code->pool_bytes - at ? (struct wmk_filter_text){ code->pool + at, len } : (struct wmk_filter_text){ "", 0 };
+}
+
+static bool has_text(const struct wmk_filter_values *values, unsigned input)
+{
+	return input < WMK_FILTER_INPUTS_MAX && values->given >> input & 1;
+}
+
+static bool matches(const struct wmk_filter_code *code, const struct step *step, const struct wmk_filter_values *values)
+{
+	const struct wmk_filter_text pattern = pooled(code, step);
+
+	return has_text(values, step->a) && wmk_filter_match(pattern.text, pattern.len, &values->texts[step->a]);
+}
+
+static uint64_t order(const struct wmk_filter_code *code, const struct step *step, const struct wmk_filter_values *values)
+{
+	const struct wmk_filter_text other = pooled(code, step);
+	int is;
+
+	if (!has_text(values, step->a) || (step->b != WMK_FILTER_IMMEDIATE && !has_text(values, step->b)))
+		return 0;
+	is = wmk_filter_order(&values->texts[step->a], step->b == WMK_FILTER_IMMEDIATE ? &other : &values->texts[step->b]);
 	return (uint64_t)(int64_t)((is > 0) - (is < 0));
 }
 
-bool wmk_filter_run(const struct wmk_filter_program *program, struct wmk_filter_values *values)
+int wmk_filter_run_code(const struct wmk_filter_code *code, struct wmk_filter_values *values)
 {
 	uint64_t *const r = values->numbers;
-	const struct wmk_filter_insn *insn = program->insns;
+	uint32_t at = 0;
 
-	for (;; insn++) {
-		const uint64_t a = r[insn->a % WMK_FILTER_REGISTERS];
-		const uint64_t b = insn->b == WMK_FILTER_IMMEDIATE ? insn->value.u : r[insn->b % WMK_FILTER_REGISTERS];
+	while (at < code->n_insns) {
+		const struct step step = step_at(&code->insns[at++]);
+		const uint64_t a = r[step.a], b = step.b == WMK_FILTER_IMMEDIATE ? step.value : r[step.b % WMK_FILTER_REGISTERS];
 		bool taken = false;
 
-		switch (insn->op) {
-		case WMK_FILTER_CONST: case WMK_FILTER_CONST_DOUBLE: r[insn->dst] = insn->value.u; continue;
-		case WMK_FILTER_MOVE: r[insn->dst] = a; continue;
-		case WMK_FILTER_ADD: r[insn->dst] = a + b; continue;
-		case WMK_FILTER_SUB: r[insn->dst] = a - b; continue;
-		case WMK_FILTER_MUL: r[insn->dst] = a * b; continue;
-		case WMK_FILTER_AND: r[insn->dst] = a & b; continue;
-		case WMK_FILTER_OR: r[insn->dst] = a | b; continue;
-		case WMK_FILTER_XOR: r[insn->dst] = a ^ b; continue;
-		case WMK_FILTER_FADD: r[insn->dst] = bits_of(real(a) + real(b)); continue;
-		case WMK_FILTER_FSUB: r[insn->dst] = bits_of(real(a) - real(b)); continue;
-		case WMK_FILTER_FMUL: r[insn->dst] = bits_of(real(a) * real(b)); continue;
-		case WMK_FILTER_FDIV: r[insn->dst] = bits_of(real(a) / real(b)); continue;
-		case WMK_FILTER_TO_DOUBLE: r[insn->dst] = bits_of((double)(int64_t)a); continue;
-		case WMK_FILTER_TO_DOUBLE_U: r[insn->dst] = bits_of((double)a); continue;
-		case WMK_FILTER_COMPARE: r[insn->dst] = order(program, insn, values); continue;
+		switch (step.op) {
+		case WMK_FILTER_CONST: case WMK_FILTER_CONST_DOUBLE: r[step.dst] = step.value; continue;
+		case WMK_FILTER_MOVE: r[step.dst] = a; continue;
+		case WMK_FILTER_ADD: r[step.dst] = a + b; continue;
+		case WMK_FILTER_SUB: r[step.dst] = a - b; continue;
+		case WMK_FILTER_MUL: r[step.dst] = a * b; continue;
+		case WMK_FILTER_AND: r[step.dst] = a & b; continue;
+		case WMK_FILTER_OR: r[step.dst] = a | b; continue;
+		case WMK_FILTER_XOR: r[step.dst] = a ^ b; continue;
+		case WMK_FILTER_FADD: r[step.dst] = bits_of(real(a) + real(b)); continue;
+		case WMK_FILTER_FSUB: r[step.dst] = bits_of(real(a) - real(b)); continue;
+		case WMK_FILTER_FMUL: r[step.dst] = bits_of(real(a) * real(b)); continue;
+		case WMK_FILTER_FDIV: r[step.dst] = bits_of(real(a) / real(b)); continue;
+		case WMK_FILTER_TO_DOUBLE: r[step.dst] = bits_of((double)(int64_t)a); continue;
+		case WMK_FILTER_TO_DOUBLE_U: r[step.dst] = bits_of((double)a); continue;
+		case WMK_FILTER_COMPARE: r[step.dst] = order(code, &step, values); continue;
 		case WMK_FILTER_JEQ: taken = a == b; break;
 		case WMK_FILTER_JNE: taken = a != b; break;
 		case WMK_FILTER_JLT: taken = (int64_t)a < (int64_t)b; break;
@@ -143,15 +183,27 @@ bool wmk_filter_run(const struct wmk_filter_program *program, struct wmk_filter_
 		case WMK_FILTER_JFNLT: taken = !(real(a) < real(b)); break;
 		case WMK_FILTER_JFLE: taken = real(a) <= real(b); break;
 		case WMK_FILTER_JFNLE: taken = !(real(a) <= real(b)); break;
-		case WMK_FILTER_JMATCH: taken = compares(program, insn, values); break;
-		case WMK_FILTER_JNMATCH: taken = !compares(program, insn, values); break;
-		case WMK_FILTER_JHAS: taken = !(values->lacking >> insn->a & 1); break;
-		case WMK_FILTER_JLACKS: taken = values->lacking >> insn->a & 1; break;
+		case WMK_FILTER_JMATCH: taken = matches(code, &step, values); break;
+		case WMK_FILTER_JNMATCH: taken = !matches(code, &step, values); break;
+		case WMK_FILTER_JHAS: taken = !(values->lacking >> step.a & 1); break;
+		case WMK_FILTER_JLACKS: taken = values->lacking >> step.a & 1; break;
 		case WMK_FILTER_JUMP: taken = true; break;
-		case WMK_FILTER_RETURN: return insn->value.u != 0;
-		default: taken = !partial(insn->op, a, b, &r[insn->dst]); break;
+		case WMK_FILTER_RETURN: return step.value != 0;
+		case WMK_FILTER_DIV: case WMK_FILTER_DIV_U: case WMK_FILTER_MOD: case WMK_FILTER_MOD_U: case WMK_FILTER_SHL: case WMK_FILTER_SHR:
+		case WMK_FILTER_SHR_U: taken = !partial(step.op, a, b, &r[step.dst]); break;
+		default: return -1;
 		}
-		if (taken)
-			insn = program->insns + insn->to - 1;
+		if (taken && step.to < at)
+			break;
+		at = taken ? step.to : at;
 	}
+	return -1;
+}
+
+bool wmk_filter_run(const struct wmk_filter_program *program, struct wmk_filter_values *values)
+{
+	const struct wmk_filter_code code = { program->insns, program->pool, program->n_insns, program->pool_bytes };
+
+	values->given = UINT64_MAX;
+	return wmk_filter_run_code(&code, values) > 0;
 }

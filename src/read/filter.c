@@ -45,14 +45,10 @@ struct wmk_read_filter {
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What is known of a name of the expression: it is in a class, and in one that the expression fits. */
-enum { NOWHERE, MET, FITS };
-
 /* Where the compiler's look-up stands. */
 struct looking {
 	const struct wmk_ctf_program *parts[PARTS];
 	const char *event_name;
-	uint8_t *met;              /* of each name of the expression: it is there; or NULL */
 	struct slot slots[WMK_FILTER_INPUTS_MAX];
 	uint32_t n_slots;
 	char what[60];             /* of the latest name that is no operand */
@@ -73,7 +69,6 @@ static void begin_looking(struct looking *l, const struct wmk_ctf_stream_decoder
 	for (unsigned part = 0; part < PARTS; part++)
 		l->parts[part] = part_of(stream, event, part);
 	l->event_name = event->class->name ? event->class->name : "";
-	l->met = NULL;
 	l->n_slots = 0;
 }
 
@@ -182,19 +177,6 @@ static void look_up(void *data, const struct wmk_filter_name *name, struct wmk_f
 		is_there = found_in(l, PAYLOAD, name, found);
 	for (unsigned i = 0; name->scope == WMK_FILTER_CONTEXT && i < sizeof(contexts) && !is_there; i++)
 		is_there = found_in(l, contexts[i], name, found);
-	if (is_there && l->met)
-		l->met[name->number] = MET;
-}
-
-/* Which names of the expression are there, whether it fits or not. */
-static void meet_all(struct looking *l, const struct wmk_filter_expr *expr)
-{
-	for (unsigned i = 0; i < wmk_filter_n_names(expr); i++) {
-		struct wmk_filter_found found = { .text = NULL };
-		bool asked;
-
-		look_up(l, wmk_filter_name_of(expr, i, &asked), &found);
-	}
 }
 
 /* ── programs ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -211,8 +193,7 @@ static void offer(struct wmk_nearest *near, const struct wmk_ctf_program *progra
 /* A name that is nowhere. */
 static int no_such_name(const struct wmk_filter_expr *expr, unsigned number, const struct wmk_ctf_decoder *const *decoders, uint32_t n)
 {
-	bool asked;
-	const struct wmk_filter_name *name = wmk_filter_name_of(expr, number, &asked);
+	const struct wmk_filter_name *name = wmk_filter_name_of(expr, number);
 	struct wmk_nearest near;
 	char names[80], what[160];
 
@@ -231,84 +212,30 @@ static int no_such_name(const struct wmk_filter_expr *expr, unsigned number, con
 	return wmk_filter_name_wrong(expr, number, what);
 }
 
-/* How the expression does in one event class. `met`: of each name, what was found out so far; `why`: of what does not fit. */
-static int try_class(const struct wmk_filter_expr *expr, struct looking *l, uint8_t *met, uint8_t *now, struct wmk_error_chain **why)
+static int try_all(struct wmk_filter_fit *fit, const struct wmk_ctf_decoder *decoder)
 {
-	const unsigned n = wmk_filter_n_names(expr);
-	struct wmk_filter_program *program;
-	int err;
-
-	memset(now, NOWHERE, n);
-	l->met = now;
-	meet_all(l, expr);
-	l->n_slots = 0;
-	err = wmk_filter_compile(&expr, 1, look_up, l, WMK_FILTER_TYPES, &program);
-	if (err < 0 && err != -EINVAL)
-		return err;
-	if (err >= 0)
-		wmk_filter_program_free(program);
-	for (unsigned i = 0; i < n; i++)
-		if (now[i] == MET && met[i] < FITS)
-			met[i] = err < 0 ? MET : FITS;
-	if (err < 0) {
-		wmk_error_add(err, "the filter does not fit the event '%.60s'", l->event_name);
-		struct wmk_error_chain *chain = wmk_error_take();
-
-		/* The first one counts. */
-		if (*why)
-			wmk_error_give(chain);
-		else
-			*why = chain;
-		wmk_error_clear();
-	}
-	return err >= 0;
-}
-
-static int try_all(const struct wmk_filter_expr *expr, const struct wmk_ctf_decoder *const *decoders, uint32_t n, uint8_t *met, struct wmk_error_chain **why)
-{
-	uint8_t *now = met + wmk_filter_n_names(expr);
 	struct looking l;
-	int fits = 0, err = 0;
+	int err = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t s = 0; s < decoders[i]->n_streams; s++)
-			for (uint32_t e = 0; e < decoders[i]->streams[s].n_events && err >= 0; e++) {
-				begin_looking(&l, &decoders[i]->streams[s], &decoders[i]->streams[s].events[e]);
-				err = try_class(expr, &l, met, now, why);
-				fits += err > 0;
-			}
-	return err < 0 ? err : fits;
+	for (uint32_t s = 0; s < decoder->n_streams; s++)
+		for (uint32_t e = 0; e < decoder->streams[s].n_events && err >= 0; e++) {
+			begin_looking(&l, &decoder->streams[s], &decoder->streams[s].events[e]);
+			err = wmk_filter_fit_try(fit, look_up, &l, l.event_name);
+		}
+	return err;
 }
 
 int wmk_read_filter_check(const struct wmk_filter_expr *expr, const struct wmk_ctf_decoder *const *decoders, uint32_t n)
 {
-	const unsigned n_names = wmk_filter_n_names(expr);
-	uint8_t *met = calloc(n_names + 1, 2);
-	struct wmk_error_chain *why = NULL;
-	bool asked, is_wrong = false;
-	int fits = met ? try_all(expr, decoders, n, met, &why) : wmk_error(-ENOMEM, "no memory for a filter"), err = fits < 0 ? fits : 0;
+	struct wmk_filter_fit fit;
+	int missing, err = wmk_filter_fit_begin(&fit, expr), fits;
 
-	/* Nothing to fit: an empty trace */
-	is_wrong = !fits && why;
-	for (unsigned i = 0; err >= 0 && !is_wrong && i < n_names && fits; i++) {
-		const struct wmk_filter_name *name = wmk_filter_name_of(expr, i, &asked);
-
-		if (name->scope == WMK_FILTER_EVENT || asked || met[i] == FITS)
-			continue;
-		if (met[i] == NOWHERE)
-			err = no_such_name(expr, i, decoders, n);
-		is_wrong = true;
-	}
-	free(met);
-	if (err < 0 || !is_wrong) {
-		struct wmk_error_chain *mine = err < 0 ? wmk_error_take() : NULL;
-
-		wmk_error_give(why);
-		wmk_error_give(mine);
-		return err;
-	}
-	wmk_error_give(why);
-	return -EINVAL;
+	for (uint32_t i = 0; i < n && err >= 0; i++)
+		err = try_all(&fit, decoders[i]);
+	fits = wmk_filter_fit_end(&fit, &missing);
+	if (err < 0)
+		return wmk_error_get(0) ? err : wmk_error(err, "the filter cannot be checked");
+	return missing >= 0 ? no_such_name(expr, (unsigned)missing, decoders, n) : fits;
 }
 
 int wmk_read_filter_create(const struct wmk_filter_expr *expr, const struct wmk_ctf_stream_decoder *decoder, struct wmk_read_filter **filter)

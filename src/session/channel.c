@@ -42,6 +42,10 @@ static const char *text_at(const struct wmk_list *list, uint32_t i)
 
 static void verdicts_forget(struct wmk_session_channel *channel)
 {
+	for (uint32_t i = 0; i < channel->n_filters; i++) {
+		free(channel->filters[i]);
+		channel->filters[i] = NULL;
+	}
 	if (channel->n_verdicts)
 		memset(channel->verdicts, VERDICT_UNKNOWN, channel->n_verdicts);
 }
@@ -70,14 +74,61 @@ bool wmk_rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_event_class
 	return true;
 }
 
-static bool rules_want(const struct wmk_session_channel *channel, const struct class *class)
+static int filter_keep(struct wmk_session_channel *channel, const struct class *class, struct class_filter *filter)
 {
+	if (class->serial >= channel->n_filters) {
+		struct class_filter **more = realloc(channel->filters, channel->n_verdicts * sizeof(struct class_filter *));
+
+		if (!more || class->serial >= channel->n_verdicts)
+			return wmk_error(-ENOMEM, "no memory for a filter");
+		memset(more + channel->n_filters, 0, (channel->n_verdicts - channel->n_filters) * sizeof(struct class_filter *));
+		channel->filters = more;
+		channel->n_filters = channel->n_verdicts;
+	}
+	channel->filters[class->serial] = filter;
+	return 0;
+}
+
+/* Rules that want the class, each with a filter: made into one. What cannot be had is not recorded, rather than all of it. */
+static bool filters_want(struct wmk_session_channel *channel, const struct class *class, const struct wmk_ctl_rule *const *rules, unsigned n)
+{
+	struct class_filter *filter = NULL;
+	int err = wmk_filter_of_rules(class, rules, n, &filter);
+
+	if (err >= 0)
+		err = filter_keep(channel, class, filter);
+	if (err >= 0)
+		return true;
+	free(filter);
+	wmk_session_worry(channel->session, err, "an event is not recorded: its filter cannot be made");
+	return false;
+}
+
+static bool rules_want(struct wmk_session_channel *channel, const struct class *class)
+{
+	const struct wmk_ctl_rule **filtered;
+	unsigned n = 0;
+	bool all = false, want;
+
 	if (class->own || channel->own)
 		return class->own && channel->own;
-	for (uint32_t i = 0; i < channel->is.rules.n; i++)
-		if (rule_at(channel, i)->enabled && wmk_rule_fits(rule_at(channel, i), class->event))
-			return true;
-	return false;
+	filtered = calloc(channel->is.rules.n + 1, sizeof(*filtered));
+	for (uint32_t i = 0; i < channel->is.rules.n && !all && filtered; i++) {
+		const struct wmk_ctl_rule *rule = rule_at(channel, i);
+
+		if (!rule->enabled || !wmk_rule_fits(rule, class->event))
+			continue;
+		all = !rule->filter || !*rule->filter;
+		filtered[n++] = rule;
+	}
+	want = all || (n && filters_want(channel, class, filtered, n));
+	free(filtered);
+	return want;
+}
+
+const struct class_filter *wmk_channel_filter(const struct wmk_session_channel *channel, const struct class *class)
+{
+	return class->serial < channel->n_filters ? channel->filters[class->serial] : NULL;
 }
 
 bool wmk_channel_wants(struct wmk_session_channel *channel, const struct class *class)
@@ -89,7 +140,7 @@ bool wmk_channel_wants(struct wmk_session_channel *channel, const struct class *
 			n *= 2;
 		uint8_t *more = realloc(channel->verdicts, n);
 		if (!more)
-			return rules_want(channel, class);
+			return false;    /* it is asked again */
 		memset(more + channel->n_verdicts, VERDICT_UNKNOWN, n - channel->n_verdicts);
 		channel->verdicts = more;
 		channel->n_verdicts = n;
@@ -101,9 +152,14 @@ bool wmk_channel_wants(struct wmk_session_channel *channel, const struct class *
 	return *verdict == VERDICT_IN;
 }
 
+static const char *filter_of(const struct wmk_ctl_rule *rule)
+{
+	return rule->filter ? rule->filter : "";
+}
+
 static bool rule_same(const struct wmk_ctl_rule *a, const struct wmk_ctl_rule *b)
 {
-	if (strcmp(a->pattern, b->pattern) != 0 || a->level_op != b->level_op || a->exclusions.n != b->exclusions.n ||
+	if (strcmp(a->pattern, b->pattern) != 0 || strcmp(filter_of(a), filter_of(b)) != 0 || a->level_op != b->level_op || a->exclusions.n != b->exclusions.n ||
 	    (a->level_op != WMK_LEVEL_ANY && a->level != b->level) || (a->level_op == WMK_LEVEL_BETWEEN && a->level_to != b->level_to))
 		return false;
 	for (uint32_t i = 0; i < a->exclusions.n; i++)
@@ -120,6 +176,8 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule)
 		err = wmk_error_said(-E2BIG, "more than %u exclusions", EXCLUSIONS_MAX);
 	for (uint32_t i = 0; err == 0 && i < rule->exclusions.n; i++)
 		err = wmk_pattern_check(text_at(&rule->exclusions, i));
+	if (err == 0 && *filter_of(rule))
+		err = wmk_filter_text_check(rule->filter);
 	if (err < 0)
 		return err;
 	if (rule->level_op > WMK_LEVEL_BETWEEN || (rule->level_op != WMK_LEVEL_ANY && rule->level > WAYMARK_LEVEL_DEBUG) ||
@@ -141,7 +199,7 @@ static size_t text_bytes(const char *text)
 static int rule_count(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule)
 {
 	struct wmk_session *session = channel->session;
-	size_t bytes = RULE_BYTES + text_bytes(rule->pattern);
+	size_t bytes = RULE_BYTES + text_bytes(rule->pattern) + text_bytes(filter_of(rule));
 
 	for (uint32_t i = 0; i < rule->exclusions.n; i++)
 		bytes += text_bytes(text_at(&rule->exclusions, i));
@@ -408,8 +466,10 @@ int wmk_session_add_own_channel(struct wmk_session *session)
 
 void wmk_channel_free(struct wmk_session_channel *channel)
 {
+	verdicts_forget(channel);
 	wmk_arena_free(&channel->arena);
 	free(channel->verdicts);
+	free(channel->filters);
 	wmk_members_free(&channel->members);
 	free(channel);
 }

@@ -139,6 +139,19 @@ void wmk_classes_free(struct wmk_tracing *tracing)
 
 /* ── what matches, what is near ──────────────────────────────────────────────────────────────────────── */
 
+void wmk_tracing_each_class(struct wmk_tracing *tracing, void (*one)(void *data, const struct class *class), void *data)
+{
+	struct cds_lfht_iter iter;
+	struct cds_lfht_node *node;
+
+	urcu_memb_read_lock();
+	cds_lfht_for_each(tracing->classes, &iter, node) {
+		WMK_TELL_TSAN_ACQUIRE(node);
+		one(data, wmk_container_of(node, struct class, node));
+	}
+	urcu_memb_read_unlock();
+}
+
 uint64_t wmk_tracing_matching(struct wmk_tracing *tracing, const char *pattern)
 {
 	struct cds_lfht_iter iter;

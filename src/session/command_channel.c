@@ -262,6 +262,9 @@ int wmk_command_enable_event(struct call *call)
 	struct wmk_session *session;
 	int err = request->rules.n ? rules_check(&request->rules) : wmk_error(-EINVAL, "the request names no event");
 
+	/* Of programs that are named nothing may have been seen yet but the events of others. */
+	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_USER && i < request->rules.n; i++)
+		err = wmk_tracing_filter_check(call->commands->tracing, (const struct wmk_ctl_rule *)request->rules.items + i);
 	if (err == 0)
 		err = wmk_call_enter(call, request->session, &session);
 	if (err < 0)

@@ -203,6 +203,13 @@ bool wmk_members_have(const struct members *members, pid_t pid, uint64_t start_t
 void wmk_members_add(struct members *members, pid_t pid, uint64_t start_time);
 void wmk_members_free(struct members *members);
 
+/* What a program is sent (filter.c). */
+struct class_filter {
+	uint64_t hash;                   /* not 0 */
+	uint32_t len;
+	uint8_t bytes[];                 /* wmk_filter_encode() */
+};
+
 struct wmk_session_channel {
 	struct wmk_session *session;
 	struct wmk_arena arena;          /* of `is` */
@@ -217,7 +224,8 @@ struct wmk_session_channel {
 	uint32_t spent_stream;           /* stream classes past WMK_CHANNEL_STREAMS up to this may be declared without having rings */
 	struct wmk_ctl_counts past;      /* of rings that are closed */
 	uint8_t *verdicts;               /* by the classes' serial: enum verdict; forgotten when rules change */
-	uint32_t n_verdicts;
+	struct class_filter **filters;   /* likewise; NULL: every record is wanted */
+	uint32_t n_verdicts, n_filters;
 	struct members members;
 	uint64_t serial;                 /* no other channel of this wmk_tracing ever has it, but for 0 */
 };
@@ -254,6 +262,15 @@ struct wmk_session {
 enum verdict { VERDICT_UNKNOWN, VERDICT_OUT, VERDICT_IN };
 
 bool wmk_channel_wants(struct wmk_session_channel *channel, const struct class *class);
+/* Of a class that it wants: which records. NULL: all. Lives until the channel's rules change. */
+const struct class_filter *wmk_channel_filter(const struct wmk_session_channel *channel, const struct class *class);
+
+/* filter.c: one program for `n` rules that have filters; *filter is malloc'd. -E2BIG: more than a program can have. */
+int wmk_filter_of_rules(const struct class *class, const struct wmk_ctl_rule *const *rules, unsigned n, struct class_filter **filter);
+/* Is it an expression? */
+int wmk_filter_text_check(const char *text);
+/* Under the read lock of the table. */
+void wmk_tracing_each_class(struct wmk_tracing *tracing, void (*one)(void *data, const struct class *class), void *data);
 /* Pattern, exclusions, level; enabled or not. */
 bool wmk_rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_event_class *event);
 void wmk_channel_free(struct wmk_session_channel *channel);
@@ -362,7 +379,8 @@ struct app_event {
 struct app_channel {
 	struct rings *rings;             /* counted; NULL: the number is free */
 	uint64_t *enabled;               /* bits, by event number */
-	uint32_t n_words;
+	uint64_t *filters;               /* the hash of what it was told, 0: of none; by event number, n_filters of them */
+	uint32_t n_words, n_filters;
 	uint32_t statedump_round;
 	bool sent;
 	bool returned;                   /* the program has just handed the rings back: it may record into them still */

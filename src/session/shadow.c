@@ -51,6 +51,31 @@ static void bit_clear(struct app_channel *ch, uint32_t n)
 		ch->enabled[n / 64] &= ~(1ull << n % 64);
 }
 
+/* What it was told of which records are wanted; 0: all. */
+static uint64_t told_filter(const struct app_channel *ch, uint32_t n)
+{
+	return n < ch->n_filters ? ch->filters[n] : 0;
+}
+
+static int told_filter_set(struct app_channel *ch, uint32_t n, uint64_t hash)
+{
+	if (n >= ch->n_filters && hash) {
+		uint32_t more_n = ch->n_filters ? ch->n_filters : 16;
+
+		while (more_n <= n)
+			more_n *= 2;
+		uint64_t *more = realloc(ch->filters, more_n * sizeof(*more));
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for the events of an application");
+		memset(more + ch->n_filters, 0, (more_n - ch->n_filters) * sizeof(*more));
+		ch->filters = more;
+		ch->n_filters = more_n;
+	}
+	if (n < ch->n_filters)
+		ch->filters[n] = hash;
+	return 0;
+}
+
 bool wmk_shadow_enabled(const struct app *app, uint32_t number, uid_t whose)
 {
 	for (uint32_t i = 0; i < app->n_channels; i++) {
@@ -132,6 +157,7 @@ static int channel_drop(struct app *app, uint32_t number)
 
 	app->told = app->told || tell;
 	free(ch->enabled);
+	free(ch->filters);
 	wmk_rings_put(ch->rings);
 	*ch = (struct app_channel){ 0 };
 	return err;
@@ -145,9 +171,9 @@ static bool is_earlier(const struct app_channel *ch, const struct wmk_session_ch
 /*
  * Out of the earlier layouts where it is enabled, and out of those that a program has just handed back, where it may be: what the daemon before
  * told it is known to the program alone. MOVE does nothing where it is not. 1: it was known to be enabled, and nothing more is to be said: who
- * could not obey records where it did, and not in both.
+ * could not obey records where it did, and not in both. Unless there it had another filter than `hash`, which goes along.
  */
-static int earlier_move(struct app *app, const struct wmk_enable_msg *to)
+static int earlier_move(struct app *app, const struct wmk_enable_msg *to, uint64_t hash)
 {
 	const struct rings *rings = app->channels[to->channel].rings;
 	const struct class *class = app->events[to->event].class;
@@ -165,7 +191,7 @@ static int earlier_move(struct app *app, const struct wmk_enable_msg *to)
 		err = channel_tell(app, i);
 		if (err == 0)
 			err = wmk_out_frame(&app->out, WMK_MSG_MOVE, 0, &move, sizeof(move), -1);
-		known |= bit(ch, to->event);
+		known |= bit(ch, to->event) && told_filter(ch, to->event) == hash;
 		bit_clear(ch, to->event);
 	}
 	return err < 0 ? err : known;
@@ -179,15 +205,19 @@ static int event_enable(struct app *app, uint32_t number, uint32_t event)
 
 	if (id == NO_ID)
 		return 0;                /* not in the metadata: not enabled */
+	const struct class_filter *filter = wmk_channel_filter(ch->rings->channel, e->class);
+	const uint64_t hash = filter ? filter->hash : 0;
 	const struct wmk_enable_msg msg = { number, event, id };
 	int err = channel_tell(app, number);
 
 	if (err == 0)
-		err = earlier_move(app, &msg);
+		err = earlier_move(app, &msg, hash);
 	if (err == 0)
-		err = wmk_out_frame(&app->out, WMK_MSG_ENABLE, 0, &msg, sizeof(msg), -1);
+		err = wmk_out_frame_parts(&app->out, WMK_MSG_ENABLE, &msg, sizeof(msg), filter ? filter->bytes : NULL, filter ? filter->len : 0);
 	if (err >= 0)
 		err = bit_set(ch, event);
+	if (err >= 0)
+		err = told_filter_set(ch, event, hash);
 	app->told = true;
 	if (err == 0 && app->record && !e->class->own && !e->counted) {
 		app->record->info.enabled++;
@@ -316,6 +346,11 @@ static int event_apply(struct app *app, const struct wmk_session *session, const
 		return have || enabled_earlier(app, channel, n) ? event_end(app, channel, n) : 0;
 	if (*number == -1)
 		*number = number_get(app, channel);
+	if (have) {
+		const struct class_filter *filter = wmk_channel_filter(channel, app->events[n].class);
+
+		have = told_filter(&app->channels[*number], n) == (filter ? filter->hash : 0);
+	}
 	return have || *number == NO_RINGS ? 0 : event_enable(app, (uint32_t)*number, n);
 }
 

@@ -200,6 +200,11 @@ void wmk_session_channel_switch(struct wmk_session_channel *channel, bool on);
 const struct wmk_ctl_channel *wmk_session_channel_options(const struct wmk_session_channel *channel);
 /* Would it do? 0 or -errno with a cause chain. */
 int wmk_session_rule_check(const struct wmk_ctl_rule *rule);
+/*
+ * Does the rule's filter mean anything in the events that it matches and that were seen in any program? 0: it does, or there is none, or nothing
+ * was seen. -EINVAL with the place.
+ */
+int wmk_tracing_filter_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
 /* The same rule again is enabled again (and counts as done). -EINVAL: pattern or level. */
 int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule);
 /* All rules with this pattern; NULL: all rules. Returns how many were enabled, 0: none had it. */

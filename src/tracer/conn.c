@@ -15,6 +15,7 @@
 #include "base/testpoint.h"
 #include "tracer/channel.h"
 #include "tracer/clock.h"
+#include "tracer/filter.h"
 #include "tracer/process.h"
 #include "tracer/statedump.h"
 
@@ -211,45 +212,65 @@ static int on_channel_gone(struct wmk_conn *conn, const void *body, size_t len)
 	return 0;
 }
 
-static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t id)
+/* `filter` is taken over. With one, or instead of one, the enabler becomes another: its records' place in the chain stays. */
+static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t id, struct wmk_filter_block *filter)
 {
 	struct waymark_enabler *e = wmk_enabler_find(event, channel);
+	bool done;
 
-	if (!wmk_event_present(event))
+	if (!wmk_event_present(event)) {
+		wmk_filter_block_free(filter);
 		return 0;               /* its library has gone meanwhile, and the controller is being told */
-	if (e && e->id == id) {
+	}
+	if (e && e->id == id && !filter && !e->filter) {
 		e->adopted = true;
 		return 0;
 	}
-	if (e)
-		wmk_enabler_remove(e);
-	if (!wmk_enabler_add(event, channel, id, NULL, NULL))
+	if (e && e->id == id) {
+		done = wmk_enabler_replace(e, channel, id, filter) == 0;
+	} else {
+		if (e)
+			wmk_enabler_remove(e);
+		done = wmk_enabler_add(event, channel, id, filter) != NULL;
+	}
+	if (!done)
+		wmk_filter_block_free(filter);
+	if (!done)
 		return wmk_error(-ENOMEM, "no memory to enable %s:%s", event->class->provider, event->class->name);
 	wmk_patch_later(event);
 	return 0;
 }
 
-/* In `from`'s stead, if it is enabled there. */
+/* In `from`'s stead, if it is enabled there, and with the filter that it has there. */
 static int move(struct wmk_channel *channel, struct wmk_event *event, uint32_t id, const struct wmk_channel *from)
 {
 	struct waymark_enabler *before = wmk_enabler_find(event, from), *e = wmk_enabler_find(event, channel);
 
 	if (!before || !wmk_event_present(event))
 		return 0;
+	struct wmk_filter_block *filter = wmk_filter_block_copy(before->filter);
+
+	if (before->filter && !filter)
+		return wmk_error(-ENOMEM, "no memory to move %s:%s", event->class->provider, event->class->name);
 	if (e) {
 		wmk_enabler_remove(before);
-		return enable(channel, event, id);
+		return enable(channel, event, id, filter);
 	}
-	if (wmk_enabler_replace(before, channel, id) < 0)
+	if (wmk_enabler_replace(before, channel, id, filter) < 0) {
+		wmk_filter_block_free(filter);
 		return wmk_error(-ENOMEM, "no memory to move %s:%s", event->class->provider, event->class->name);
+	}
 	wmk_patch_later(event);
 	return 0;
 }
 
 static int on_enable(struct wmk_conn *conn, const void *body, size_t len)
 {
+	struct wmk_filter_block *filter = NULL;
 	struct wmk_enable_msg msg;
-	int err = wmk_enable_decode(body, len, &msg);
+	const void *program;
+	size_t program_len;
+	int err = wmk_enable_decode(body, len, &msg, &program, &program_len);
 
 	if (err < 0)
 		return err;
@@ -257,7 +278,10 @@ static int on_enable(struct wmk_conn *conn, const void *body, size_t len)
 
 	if (!channel || msg.event >= wmk_tracer.n_events)
 		return wmk_error(-ENOENT, "no channel %u, or no event %u", msg.channel, msg.event);
-	return enable(channel, wmk_tracer.events[msg.event], msg.id);
+	if (program_len)
+		err = wmk_filter_bind(wmk_tracer.events[msg.event], program, program_len, &filter);
+	/* What was wanted is not known: rather nothing than all. */
+	return err < 0 ? err : enable(channel, wmk_tracer.events[msg.event], msg.id, filter);
 }
 
 static int on_move(struct wmk_conn *conn, const void *body, size_t len)

@@ -17,6 +17,7 @@
 #include <sys/rseq.h>
 #endif
 
+#include "filter/filter.h"
 #include "tracer/tracer.h"
 
 __thread struct wmk_thread wmk_thread;
@@ -107,12 +108,12 @@ static void fill_ip(void *to, const void *ip)
 }
 
 static const struct wmk_context_desc contexts[WMK_CTX_COUNT] = {
-	[WMK_CTX_VPID] = { true, 4, fill_vpid },
-	[WMK_CTX_VTID] = { true, 4, fill_vtid },
-	[WMK_CTX_PROCNAME] = { true, 16, fill_procname },
-	[WMK_CTX_CPU_ID] = { false, 4, fill_cpu_id },
-	[WMK_CTX_PTHREAD_ID] = { true, 8, fill_pthread_id },
-	[WMK_CTX_IP] = { false, 8, fill_ip },
+	[WMK_CTX_VPID] = { true, 4, WMK_FILTER_SIGNED, fill_vpid },
+	[WMK_CTX_VTID] = { true, 4, WMK_FILTER_SIGNED, fill_vtid },
+	[WMK_CTX_PROCNAME] = { true, 16, WMK_FILTER_TEXT, fill_procname },
+	[WMK_CTX_CPU_ID] = { false, 4, WMK_FILTER_SIGNED, fill_cpu_id },
+	[WMK_CTX_PTHREAD_ID] = { true, 8, WMK_FILTER_UNSIGNED, fill_pthread_id },
+	[WMK_CTX_IP] = { false, 8, WMK_FILTER_UNSIGNED, fill_ip },
 };
 
 const struct wmk_context_desc *wmk_context_get(unsigned number)

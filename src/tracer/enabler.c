@@ -19,7 +19,7 @@
 
 #include "ring/set.h"
 #include "ring/writer.h"
-#include "tracer/tracer.h"
+#include "tracer/filter.h"
 
 #define ARENA_BYTES 65536u
 
@@ -69,11 +69,13 @@ static void choose_path(struct waymark_enabler *e, struct wmk_event *event, cons
 {
 	uint32_t staged = channel ? event->run_bytes + 8u * channel->stamp_words : 0;
 	bool fits = channel && channel->short_clock && e->id < WMK_RING_ID_SHORT && (channel->n_contexts == 0 || channel->stamp_key);
+	const bool unfiltered = !e->filter;
 	bool tail = fits && event->tail != WMK_OP_RUN && staged + 4 <= WMK_RING_FAST_LEN;
 
 	fits = fits && event->plain && staged - 1 < WMK_RING_FAST_LEN;
 	/* (T7) release: the set comes before; pairs with waymark_record()'s acquire. Never NULL, which a descriptor's event is at exit. */
-	__atomic_store_n(&e->plain, fits && channel->n_contexts == 0 ? (void *)event : (void *)e, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->plain, fits && unfiltered && channel->n_contexts == 0 ? (void *)event : (void *)e, __ATOMIC_RELEASE);
+	wmk_propose(e->short_run, fits && channel->n_contexts == 0);
 	wmk_propose(e->stamp_key, fits || tail ? channel->stamp_key : 0);
 	wmk_propose(e->stamp_words, fits || tail ? channel->stamp_words : 0);
 	wmk_propose(e->run_words, fits || tail ? (uint8_t)((event->run_bytes + 7) / 8) : 0);
@@ -81,8 +83,29 @@ static void choose_path(struct waymark_enabler *e, struct wmk_event *event, cons
 }
 
 /* In no chain yet: `next` of who follows it there. `order` 0: the last of its chain. */
-static struct waymark_enabler *enabler_make(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, waymark_probe_fn probe,
-					    void *data, uint64_t order, struct waymark_enabler *next)
+static void propose_filter(struct waymark_enabler *e, struct wmk_filter_block *filter)
+{
+	struct wmk_filter_quick quick = { 0 };
+
+	if (filter)
+		wmk_filter_quicken(filter, &quick);
+	wmk_propose(e->filter, filter);
+	wmk_propose(e->quick.low, quick.low);
+	wmk_propose(e->quick.span, quick.span);
+	wmk_propose(e->quick.at, quick.at);
+	wmk_propose(e->quick.is_signed, quick.is_signed);
+	wmk_propose(e->quick.except, quick.except);
+	wmk_propose(e->quick.bytes, quick.bytes);
+}
+
+struct kind {
+	waymark_probe_fn probe;
+	void *data;
+	struct wmk_filter_block *filter;
+};
+
+static struct waymark_enabler *enabler_make(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, struct kind is, uint64_t order,
+					    struct waymark_enabler *next)
 {
 	struct waymark_enabler *e = enabler_alloc();
 
@@ -100,9 +123,10 @@ static struct waymark_enabler *enabler_make(struct wmk_event *event, struct wmk_
 		wmk_propose(e->contexts[i], channel->contexts[i]);
 	if (channel)
 		channel->enabled++;
-	wmk_propose(e->probe, probe);
-	wmk_propose(e->data, data);
-	if (probe)
+	wmk_propose(e->probe, is.probe);
+	wmk_propose(e->data, is.data);
+	propose_filter(e, is.filter);
+	if (is.probe)
 		__atomic_store_n(&event->n_probes, event->n_probes + 1, __ATOMIC_RELAXED);
 	e->channel = channel;
 	e->adopted = true;
@@ -115,10 +139,9 @@ static struct waymark_enabler *enabler_make(struct wmk_event *event, struct wmk_
 	return e;
 }
 
-struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, waymark_probe_fn probe,
-					void *data)
+static struct waymark_enabler *add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, struct kind is)
 {
-	struct waymark_enabler *e = enabler_make(event, channel, id, probe, data, 0, NULL), **at;
+	struct waymark_enabler *e = enabler_make(event, channel, id, is, 0, NULL), **at;
 
 	if (!e)
 		return NULL;
@@ -130,6 +153,16 @@ struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_chan
 		;
 	__atomic_store_n(at, e, __ATOMIC_RELEASE); /* (T3) */
 	return e;
+}
+
+struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, struct wmk_filter_block *filter)
+{
+	return add(event, channel, id, (struct kind){ .filter = filter });
+}
+
+struct waymark_enabler *wmk_enabler_add_probe(struct wmk_event *event, waymark_probe_fn probe, void *data)
+{
+	return add(event, NULL, 0, (struct kind){ .probe = probe, .data = data });
 }
 
 /* The chain leads to `instead` where it led to `e`. */
@@ -166,9 +199,9 @@ void wmk_enabler_remove(struct waymark_enabler *e)
  * Who walks the chain meets the one or the other. What was not committed when the old one's guard fell is recorded by the new one; what was
  * is not recorded again, as both have the same place in the order by which a walker knows what it has done.
  */
-int wmk_enabler_replace(struct waymark_enabler *e, struct wmk_channel *channel, uint32_t id)
+int wmk_enabler_replace(struct waymark_enabler *e, struct wmk_channel *channel, uint32_t id, struct wmk_filter_block *filter)
 {
-	struct waymark_enabler *instead = enabler_make(e->event, channel, id, NULL, NULL, e->order, e->next);
+	struct waymark_enabler *instead = enabler_make(e->event, channel, id, (struct kind){ .filter = filter }, e->order, e->next);
 
 	if (!instead)
 		return -ENOMEM;
@@ -233,6 +266,8 @@ static void free_waiting(void)
 		struct waymark_enabler *e = waiting;
 
 		waiting = e->next_free;
+		wmk_filter_block_free(e->filter);
+		e->filter = NULL;
 		e->next_free = free_enablers;
 		free_enablers = e;
 	}

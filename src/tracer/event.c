@@ -94,6 +94,7 @@ static struct wmk_event *event_make(struct wmk_event_class *class, const struct 
 		return NULL;
 	if (wmk_plan_make(event, desc) < 0 || append(&wmk_tracer.events, &wmk_tracer.n_events, &wmk_tracer.cap_events, event) < 0) {
 		free(event->ops);
+		free(event->refs);
 		free(event);
 		return NULL;
 	}

@@ -142,6 +142,25 @@ static void find_tail(struct wmk_event *event, const struct wmk_op *ops, unsigne
 	event->tail_shift = last->kind == WMK_OP_SEQ ? (uint8_t)__builtin_ctz(last->bytes) : 0;
 }
 
+/* What filters look for: where each reference is used, and how many words there are. */
+static int find_refs(struct wmk_event *event, const struct maker *m)
+{
+	struct wmk_event_ref refs[WMK_OPS_MAX];
+	unsigned words = 0, n = 0;
+
+	for (unsigned i = 0; i < m->n; i++) {
+		words += m->ops[i].words;
+		if (m->ops[i].kind >= WMK_OP_STRING)
+			refs[n++] = (struct wmk_event_ref){ (uint16_t)i, (uint16_t)words };
+	}
+	event->n_words = words;
+	event->n_refs = (uint16_t)n;
+	event->refs = calloc(n ? n : 1, sizeof(refs[0]));
+	if (event->refs)
+		memcpy(event->refs, refs, n * sizeof(refs[0]));
+	return event->refs ? 0 : -ENOMEM;
+}
+
 int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc)
 {
 	struct maker m = { .n = 0 };
@@ -159,7 +178,7 @@ int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc)
 	if (err)
 		return err;
 	event->ops = calloc(m.n ? m.n : 1, sizeof(m.ops[0]));
-	if (!event->ops)
+	if (!event->ops || find_refs(event, &m) < 0)
 		return wmk_error(-ENOMEM, "no memory for a plan of %u steps", m.n);
 	memcpy(event->ops, m.ops, m.n * sizeof(m.ops[0]));
 	event->n_ops = (uint16_t)m.n;

@@ -127,7 +127,7 @@ static int attach(struct wmk_event *event, const struct connection *c)
 
 	if (err)
 		return err < 0 ? err : 0;
-	if (!wmk_enabler_add(event, NULL, 0, c->fn, c->data))
+	if (!wmk_enabler_add_probe(event, c->fn, c->data))
 		return -ENOMEM;
 	wmk_patch_later(event);
 	return 0;

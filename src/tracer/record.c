@@ -4,6 +4,7 @@
  *
  *     waymark_record() ── one enabler, one run of words, no context ──► wmk_ring_write(), inlined: no lock, no call
  *           ├─ one enabler, one run, one reference behind it ──► record_tail() ──► wmk_ring_write_tail(), likewise
+ *           ├─ one enabler with a filter ──► wants_quickly(), where it is one comparison, or wmk_filter_wants(); then as without
  *           └─ anything else ──► slow(): every enabler of the chain ──► stage contexts, build fragments ──► ring
  *
  * Any thread, any time, signal handlers included. Everything that is read before the ring's sequence is a proposal, which the guard
@@ -19,6 +20,7 @@
 
 #include "base/testpoint.h"
 #include "ring/writer.h"
+#include "tracer/filter.h"
 #include "tracer/fork.h"
 #include "tracer/tracer.h"
 
@@ -265,6 +267,40 @@ static __attribute__((noinline, cold)) void one_probe(struct waymark_enabler *e,
 	wmk_thread.in_probe--;
 }
 
+/* wmk_filter_wants() for the filter that is one comparison; `bytes` is e->quick's. A place beyond what this event stages is another event's. */
+static inline int wants_quickly(const struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words, unsigned bytes)
+{
+	const char *from = (const char *)words + wmk_proposed(e->quick.at);
+	const uint64_t low = wmk_proposed(e->quick.low), span = wmk_proposed(e->quick.span);
+	const bool is_signed = wmk_proposed(e->quick.is_signed), except = wmk_proposed(e->quick.except);
+	uint64_t value = 0;
+
+	if (wmk_unlikely(wmk_proposed(e->quick.at) + bytes > 8u * event->n_words))
+		return -ESTALE;
+	if (bytes == 4)
+		value = is_signed ? (uint64_t)(int64_t)*(const int32_t *)(const void *)from : *(const uint32_t *)(const void *)from;
+	else if (bytes == 8)
+		value = *(const uint64_t *)(const void *)from;
+	else if (bytes == 2)
+		value = is_signed ? (uint64_t)(int64_t)*(const int16_t *)(const void *)from : *(const uint16_t *)(const void *)from;
+	else
+		value = is_signed ? (uint64_t)(int64_t)*(const int8_t *)from : *(const uint8_t *)from;
+	/* (T8) acquire, as in wmk_filter_wants() */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (wmk_unlikely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) != gen))
+		return -ESTALE;
+	return (value - low <= span) != except;
+}
+
+/* 1, 0, -ESTALE: see wmk_filter_wants(). */
+static inline int wants(const struct waymark_enabler *e, uint64_t gen, const struct wmk_filter_block *filter, const struct wmk_event *event,
+			const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+{
+	const unsigned bytes = wmk_proposed(e->quick.bytes);
+
+	return bytes ? wants_quickly(e, gen, event, words, bytes) : wmk_filter_wants(e, gen, filter, event, words, refs, ip);
+}
+
 /* -ESTALE: it was taken out before anything was recorded, and another may be in its place. */
 static int one(struct waymark_enabler *e, uint64_t gen, struct wmk_event *event, const uint64_t *words,
 	       const struct waymark_ref *refs, const void *ip, bool own)
@@ -274,6 +310,14 @@ static int one(struct waymark_enabler *e, uint64_t gen, struct wmk_event *event,
 	if (wmk_proposed(e->probe)) {
 		one_probe(e, gen, event, words, refs);
 		return 0;
+	}
+	const struct wmk_filter_block *filter = wmk_proposed(e->filter);
+
+	if (filter) {
+		int wanted = wants(e, gen, filter, event, words, refs, ip);
+
+		if (wanted <= 0)
+			return wanted;
 	}
 	return 2u * event->n_ops + 1 <= FRAGS_FEW ? record_few(e, gen, event, words, refs, ip) : record_many(e, gen, event, words, refs, ip);
 }
@@ -475,12 +519,25 @@ static inline int record_tail(struct waymark_enabler *e, uint64_t gen, const str
 	return wmk_ring_write_tail(set, &e->gen, gen, wmk_proposed(e->id), words, len, ref->base, (uint32_t)n, 0);
 }
 
-/* One channel wants it, and no probe: what follows the look at the chain need not walk. 0, or something else: walk after all. */
+/*
+ * One channel wants it, and no probe: what follows the look at the chain need not walk. 0, or something else: walk after all. A filter that is
+ * one comparison has been asked already.
+ */
 static __attribute__((noinline)) int single(struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words,
 					    const struct waymark_ref *refs, const void *ip)
 {
 	uint16_t key = wmk_proposed(e->stamp_key);
+	const struct wmk_filter_block *filter = wmk_proposed(e->filter);
 
+	if (filter) {
+		int wanted = wmk_proposed(e->quick.bytes) ? 1 : wmk_filter_wants(e, gen, filter, event, words, refs, ip);
+
+		if (wanted <= 0)
+			return wanted;
+		if (wmk_proposed(e->short_run) && wmk_proposed(e->set) && wmk_ring_write_short(wmk_proposed(e->set), &e->gen, gen, wmk_proposed(e->id), words,
+											       wmk_proposed(e->run_bytes)) == 0)
+			return 0;
+	}
 	if (wmk_proposed(e->tail) && event->tail != WMK_OP_RUN) {
 		int rc = record_tail(e, gen, event, words, refs, key);
 
@@ -511,6 +568,10 @@ void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words,
 				return;
 		} else if (!wmk_proposed(e->probe) && (event = wmk_proposed(desc->event)) != NULL && wmk_proposed(e->event) == event) {
 			/* read once: at exit it becomes NULL */
+			const unsigned bytes = wmk_proposed(e->quick.bytes);
+
+			if (bytes && wants_quickly(e, gen, event, words, bytes) == 0)
+				return;
 			if (single(e, gen, event, words, refs, ip ? ip : __builtin_return_address(0)) == 0)
 				return;
 		}

@@ -84,7 +84,14 @@ struct wmk_op {
 
 #define WMK_OPS_MAX (2 * WAYMARK_MAX_FIELDS + 2)
 
+/* What the program passes by reference. */
+struct wmk_event_ref {
+	uint16_t op;                    /* that records it */
+	uint16_t words;                 /* staged before it */
+};
+
 struct wmk_name;
+struct wmk_filter_block;          /* filter.h */
 
 /*
  * An event: all descriptors with one provider, name and fields. Never freed: a library that is loaded again finds its event here,
@@ -98,6 +105,9 @@ struct wmk_event {
 	uint32_t tail_bytes;            /* `bytes` of that op */
 	uint8_t tail_shift;             /* of a sequence: its elements' size as a power of two */
 	struct wmk_op *ops;             /* n_ops of them */
+	uint16_t n_refs;
+	uint32_t n_words;               /* that the program stages */
+	struct wmk_event_ref *refs;     /* n_refs of them */
 
 	struct waymark_enabler *chain;  /* what every descriptor's chain points to */
 	struct wmk_event_class *class;
@@ -153,6 +163,15 @@ struct wmk_channel {
 
 #define WMK_ENABLER_CONTEXTS 7
 
+/* A filter that holds one staged number against bounds: wanted if `value - low <= span`, or, `except`, if not. Of 64 bits, without a sign. */
+struct wmk_filter_quick {
+	uint64_t low, span;
+	uint16_t at;                    /* bytes into the words */
+	uint8_t bytes;                  /* 1, 2, 4, 8; 0: the filter is another */
+	uint8_t is_signed;
+	uint8_t except;
+};
+
 /*
  * A recorder reads an enabler while it may become another's: relaxed, each member by itself; whether they belong together is the guard's
  * to say.
@@ -178,10 +197,13 @@ struct waymark_enabler {
 	uint8_t stamp_words, run_words;
 	uint8_t n_contexts;
 	uint8_t contexts[WMK_ENABLER_CONTEXTS];
-	/* second line: probes */
+	/* second line: probes, filters */
 	waymark_probe_fn probe;
 	void *data;
 	uint64_t order;                 /* in its chain, ascending: whoever takes another's place has its order */
+	struct wmk_filter_block *filter; /* which records are not wanted, or NULL */
+	struct wmk_filter_quick quick;  /* the same, where one number within bounds is all that is asked */
+	bool short_run;                 /* it would be plain if it had no filter */
 	bool tail;                      /* the event ends in its only reference, and what is staged before it is short enough */
 	/* control's own */
 	struct wmk_channel *channel;
@@ -278,12 +300,14 @@ uint64_t wmk_channel_position(const struct wmk_channel *channel);
 
 /* ── enabler.c ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Append an enabler for the event to its chain. `channel` or `probe`. NULL: no memory. Lock held; the caller patches. */
-struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, waymark_probe_fn probe, void *data);
+/* Append an enabler for the event to its chain, with or without a filter, which is its own then. NULL: no memory. Lock held; the caller patches. */
+struct waymark_enabler *wmk_enabler_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id, struct wmk_filter_block *filter);
+/* The same for a probe. */
+struct waymark_enabler *wmk_enabler_add_probe(struct wmk_event *event, waymark_probe_fn probe, void *data);
 /* Kill and unlink; its memory is reused after wmk_reclaim(). Lock held. */
 void wmk_enabler_remove(struct waymark_enabler *enabler);
-/* Another channel's enabler in its place: each record goes to the one or to the other. 0 or -ENOMEM. Lock held. */
-int wmk_enabler_replace(struct waymark_enabler *enabler, struct wmk_channel *channel, uint32_t id);
+/* Another channel's enabler in its place, or one with another filter: each record is the one's or the other's. 0 or -ENOMEM. Lock held. */
+int wmk_enabler_replace(struct waymark_enabler *enabler, struct wmk_channel *channel, uint32_t id, struct wmk_filter_block *filter);
 struct waymark_enabler *wmk_enabler_find(struct wmk_event *event, const struct wmk_channel *channel);
 /* All enablers of the channel, then the channel itself. Lock held. */
 void wmk_channel_remove(struct wmk_channel *channel);
@@ -297,7 +321,8 @@ bool wmk_reclaim(void);
 
 struct wmk_context_desc {
 	bool constant;                  /* never changes in a thread */
-	uint32_t bytes;                 /* as its type in src/ctf/context.c says */
+	uint32_t bytes;                 /* as its type in src/ctf/context.c says ... */
+	uint8_t filter_type;            /* ... and as a filter has it: enum wmk_filter_type */
 	void (*fill)(void *to, const void *ip);
 };
 /* By number (enum wmk_context); NULL for one that does not exist. */

@@ -66,9 +66,14 @@ int wmk_rings_decode(const void *body, size_t len, struct wmk_rings_msg *rings)
 	return copy_out(body, len, rings, sizeof(*rings), "RINGS");
 }
 
-int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable)
+int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable, const void **filter, size_t *filter_len)
 {
-	return copy_out(body, len, enable, sizeof(*enable), "ENABLE");
+	if (len < sizeof(*enable) || len - sizeof(*enable) > WMK_WIRE_FILTER_MAX)
+		return wmk_error(-EPROTO, "a message ENABLE has %zu bytes", len);
+	memcpy(enable, body, sizeof(*enable));
+	*filter = (const char *)body + sizeof(*enable);
+	*filter_len = len - sizeof(*enable);
+	return 0;
 }
 
 int wmk_disable_decode(const void *body, size_t len, struct wmk_disable_msg *disable)

@@ -54,6 +54,7 @@ static const struct wmk_member rule_members[] = {
 	WMK_MEMBER_OF_ENUM(wmk_ctl_rule, level_op, level_ops),
 	WMK_MEMBER_OF_ENUM(wmk_ctl_rule, level, levels),
 	WMK_MEMBER_OF_ENUM(wmk_ctl_rule, level_to, levels),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_rule, filter, WMK_CTL_FILTER_MAX),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_rule, enabled),
 	WMK_MEMBER_OF_U64(wmk_ctl_rule, matched),
 };

@@ -19,6 +19,7 @@
 #define WMK_CTL_FIELD_LIMIT_MIN 16u   /* bytes of a string or sequence */
 #define WMK_CTL_FIELD_LIMIT_MAX 65536u
 #define WMK_CTL_PATTERN_MAX 511u   /* bytes */
+#define WMK_CTL_FILTER_MAX 4096u   /* likewise */
 #define WMK_CTL_SESSIONS_MAX 1024u /* in one answer */
 #define WMK_CTL_RULES_MAX 4096u    /* of one channel */
 #define WMK_CTL_WARNINGS_MAX 256u  /* in one answer */
@@ -58,6 +59,7 @@ struct wmk_ctl_rule {
 	struct wmk_list exclusions;  /* of const char *: globs */
 	uint32_t level_op;           /* enum wmk_ctl_level_op */
 	uint32_t level, level_to;    /* enum waymark_level; BETWEEN: both ends are in, level is the more severe one */
+	const char *filter;          /* only records that it wants (filter/filter.h); "": all */
 	bool enabled;
 	uint64_t matched;            /* distinct events seen so far that it matches; the daemon's to fill */
 };

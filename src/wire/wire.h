@@ -13,7 +13,7 @@
  *     EVENT {event number, encoded class} ...          ───►      (any number; more later, when a library is loaded)
  *     EVENTS_END {batch}                               ───►
  *                                                      ◄───  CHANNEL {channel, field limit, flags, contexts} + fd of the ring set
- *                                                      ◄───  ENABLE {channel, event number, event id} ...
+ *                                                      ◄───  ENABLE {channel, event number, event id} + filter ...
  *                                                      ◄───  DISABLE {channel, event number} ...
  *                                                      ◄───  CHANNEL_GONE {channel}
  *                                                      ◄───  DONE {batch}     everything that batch needs has been sent
@@ -36,6 +36,7 @@
 #define WMK_FRAME_MAX (1u << 20)      /* bytes of a body */
 #define WMK_WIRE_NAME_MAX 64          /* procname in HELLO, without the NUL */
 #define WMK_WIRE_CONTEXTS_MAX 32
+#define WMK_WIRE_FILTER_MAX 65536u    /* bytes */
 #define WMK_WIRE_FDS 64               /* descriptors queued on one connection and direction */
 
 enum wmk_msg {
@@ -122,9 +123,10 @@ struct wmk_channel_msg {
 #define WMK_CHANNEL_PRIVATE 1u
 
 struct wmk_rings_msg { uint8_t uuid[16]; };   /* as in the set's header; the set's descriptor travels along */
+/* The encoded program of a filter may follow. Where the event is enabled with this id already, its filter becomes this one, or none. */
 struct wmk_enable_msg { uint32_t channel, event, id; };
 struct wmk_disable_msg { uint32_t channel, event; };
-/* DISABLE in `from` and ENABLE in `channel` at once: each record is in one of them. Nothing, where it is not enabled in `from`. */
+/* DISABLE in `from` and ENABLE in `channel` at once, with the filter it has: each record is in one of them. Nothing, where it is not enabled in `from`. */
 struct wmk_move_msg { uint32_t channel, event, id, from; };
 
 /* ── frames ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -191,7 +193,8 @@ int wmk_hello_decode(const void *body, size_t len, struct wmk_hello *hello);
 int wmk_welcome_decode(const void *body, size_t len, struct wmk_welcome *welcome);
 int wmk_channel_decode(const void *body, size_t len, struct wmk_channel_msg *channel);
 int wmk_rings_decode(const void *body, size_t len, struct wmk_rings_msg *rings);
-int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable);
+/* ... and the filter behind it: `*filter_len` bytes (wmk_filter_encode()), 0: every record is wanted. */
+int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable, const void **filter, size_t *filter_len);
 int wmk_disable_decode(const void *body, size_t len, struct wmk_disable_msg *disable);
 int wmk_move_decode(const void *body, size_t len, struct wmk_move_msg *move);
 int wmk_u32_decode(const void *body, size_t len,

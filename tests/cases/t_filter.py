@@ -4,10 +4,12 @@
 import json
 import os
 import re
+import sys
 
-import corpus18
-from harness import WAYMARK, check, limit, main, rounds
-from t_view import read
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import corpus18  # noqa: E402
+from harness import WAYMARK, check, limit, main, rounds  # noqa: E402
+from t_view import read  # noqa: E402
 
 NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_]*$')
 OPERATORS = {

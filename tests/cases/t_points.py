@@ -20,15 +20,15 @@ CLAIM = {'GLIBC_TUNABLES': 'glibc.pthread.rseq=0'}
 NAMED = {
     'claim_claimed': ('records', CLAIM), 'claim_entered': ('records', CLAIM), 'claim_copied': ('records', CLAIM),
     'claim_slot': ('records', CLAIM), 'claim_committed': ('records', CLAIM),
-    'record_cut': ('cut', {}), 'record_losing': ('lose', {}), 'record_lost': ('lose', {}),
+    'record_filtered': ('filtered', {}), 'record_cut': ('cut', {}), 'record_losing': ('lose', {}), 'record_lost': ('lose', {}),
     'record_probing': ('probe', {}), 'record_probed': ('probe', {}), 'record_walking': ('probe', {}),
     'record_walked': ('probe', {}), 'ring_placing': ('edge', {}),
 }
 # Rings that hold a string of the longest that a field may have, and for long enough what a paced writer records.
 SIZES = ['--subbuf-size', '128k', '--num-subbuf', '16']
 # How often: enough to come to every point of its kind after so many others, and no more than the rings hold.
-TURNS = {'records': 4000, 'edge': 100, 'cut': 25, 'lose': 400, 'probe': 400}
-AFTER = {'records': 200, 'edge': 10, 'cut': 10, 'lose': 200, 'probe': 200}
+TURNS = {'records': 4000, 'filtered': 4000, 'edge': 100, 'cut': 25, 'lose': 400, 'probe': 400}
+AFTER = {'records': 200, 'filtered': 200, 'edge': 10, 'cut': 10, 'lose': 200, 'probe': 200}
 # A point that only an edge passes: TURNS['edge'] records of 12,000 bytes, ten to a sub-buffer, come there nine times.
 AT_EDGES = {'ring_placing': 6}
 # Those that a sequence passes when it enters a sub-buffer.
@@ -72,6 +72,16 @@ def assignments(point, action, after):
                                                 ('WAYMARK_REGISTER_TIMEOUT', '600000')])
 
 
+def options(places):
+    """Of `waymark record`: only one point wants a filter, which makes other ways through the recording path."""
+    return ['--filter', '!exists(seq) || seq * 2 > 0'] if any(mode == 'filtered' for _, mode, *_ in places) else []
+
+
+def words_of(mode):
+    """What the program is told."""
+    return 'records' if mode == 'filtered' else mode
+
+
 def killed_once(case, point, after):
     """Killed there; the other program of this user, which records on the same CPUs, loses nothing."""
     name, mode, *_ = point
@@ -80,9 +90,9 @@ def killed_once(case, point, after):
     if os.path.exists(dead):
         os.unlink(dead)
     script = '%s until 1 20000 & env %s %s %s %d; echo $? >%s.new; mv %s.new %s; wait' % (
-        case.program('busy'), assignments(point, 'kill', after), case.program('points'), mode, TURNS[mode], dead, dead,
+        case.program('busy'), assignments(point, 'kill', after), case.program('points'), words_of(mode), TURNS[mode], dead, dead,
         dead)
-    child = case.start(['sh', '-c', script], SIZES)
+    child = case.start(['sh', '-c', script], SIZES + options([point]))
     wait_for(lambda: os.path.exists(dead) or child.poll() is not None, 'the program to end at ' + name, 60)
     check(os.path.exists(dead), '%s: waymark record ended early: %s', name, slurp(child.wmk[1])[-500:])
     status = slurp(dead).strip()
@@ -122,13 +132,13 @@ def stopped(case, places):
     go = Gate(case.path('go'))
     ring, text, writers = 8 * (128 << 10), 2000, 4
     each = 10 * ring // text // writers + 1
-    lines, turns = ['cd ' + case.directory], {'records': 30, 'edge': 24, 'cut': 6, 'lose': 6, 'probe': 30}
+    lines, turns = ['cd ' + case.directory], {'records': 30, 'filtered': 30, 'edge': 24, 'cut': 6, 'lose': 6, 'probe': 30}
     for point in places:
         # Few turns: what all of them record before and after shares the rings with the others' records.
         name, mode, *_ = point
         after = 0 if name in AT_EDGES else min(turns[mode] // 3, AFTER[mode])
         lines.append('taskset -c $CPU env %s %s %s %d & echo "$! %s" >>pids' % (
-            assignments(point, 'stop', after), case.program('points'), mode, turns[mode], name))
+            assignments(point, 'stop', after), case.program('points'), words_of(mode), turns[mode], name))
     busy = 'taskset -c $CPU %s' % case.program('busy')
     lines += ['echo ready >>pids', 'read word <go',
               '%s large %d %d 2000 || echo others >>failed' % (busy, writers, each), 'echo >done', 'read word <go',
@@ -137,7 +147,7 @@ def stopped(case, places):
     with open(script, 'w') as f:
         f.write('\n'.join(lines) + '\n')
     case.board.set_flag(0, 1)
-    child = case.start(['sh', script], ['--subbuf-size', '128k', '--num-subbuf', '8'],
+    child = case.start(['sh', script], ['--subbuf-size', '128k', '--num-subbuf', '8'] + options(places),
                        env={'CPU': str(case.random.choice(sorted(os.sched_getaffinity(0))))})
     wait_for(lambda: os.path.exists(case.path('pids')) and 'ready' in slurp(case.path('pids')), 'all programs to start',
              60)
@@ -177,7 +187,9 @@ def state(pid):
 @limit(60)
 def stopped_at_all_points(case):
     """A writer stopped at each of them at the same time."""
-    stopped(case, points())
+    places = points()
+    stopped(case, [place for place in places if place[1] != 'filtered'])
+    stopped(case, [place for place in places if place[1] == 'filtered'])
 
 
 @limit(300)

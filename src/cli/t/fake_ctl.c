@@ -248,6 +248,8 @@ static int events(const char *name, const struct waymark_ctl_events_options *opt
 		note(" %s", rule->pattern);
 		for (unsigned k = 0; k < rule->n_exclusions; k++)
 			note("!%s", rule->exclusions[k]);
+		if (rule->filter)
+			note(" if %s", rule->filter);
 		if (rule->level_op)
 			note(" level %u %u %u", rule->level_op, rule->level, rule->level_to);
 	}

@@ -110,11 +110,12 @@ static const struct waymark_ctl_trackers trackers;
 static const char *const exclusions[] = { "a:b" }, *const contexts[] = { "vpid", "ip" };
 static const struct waymark_ctl_rule_info rule = {
 	.pattern = "a:*", .exclusions = exclusions, .n_exclusions = 1, .level_op = WAYMARK_CTL_AT_LEAST, .level = 4, .enabled = true,
-		.matched = 2,
-}, plain = { .pattern = "a:*", .enabled = true, .matched = 5 }, *const rules[] = { &rule, &plain };
+		.matched = 2, .filter = "",
+}, plain = { .pattern = "a:*", .enabled = true, .matched = 5, .filter = "" },
+filtered = { .pattern = "a:f", .enabled = true, .matched = 1, .filter = "n>1" }, *const rules[] = { &rule, &plain, &filtered };
 static struct waymark_ctl_channel_info channel = {
 	.name = "chan", .subbuf_size = 4096, .n_subbufs = 4, .enabled = true, .contexts = contexts, .n_contexts = 2, .rules = rules,
-		.n_rules = 2,
+		.n_rules = 3,
 	.counts = &counts,
 };
 static const struct waymark_ctl_channel_info *const channels[] = { &channel };
@@ -233,6 +234,9 @@ static void test_events(void **state)
 	asks("enable-event a:* -x a:b --loglevel warning", "enable-event one - a:*!a:b level 1 4 4; ");
 	says("Session one, channel chan: a:* enabled, 2 events so far");
 	asks("enable-event -u a:*,b d -c chan -x x,y --exclude z -s two", "enable-event two chan a:*!x!y!z b!x!y!z d!x!y!z; ");
+	asks("enable-event a:f,b --filter n>1", "enable-event one - a:f if n>1 b if n>1; ");
+	says("Session one, channel chan: a:f enabled, 1 event so far");
+	refuses("enable-event a:f --filter=", "the filter is empty");
 	asks("enable-event -a", "enable-event one - *; ");
 	asks("enable-event a --loglevel WARNING", "enable-event one - a level 1 4 4; ");
 	asks("enable-event a --loglevel=TRACE_INFO", "enable-event one - a level 1 6 6; ");

@@ -148,7 +148,7 @@ static void test_outcome(void **state)
 	struct fake_rig *rig = *state;
 	const char *warnings[] = { "one", "two" }, *contexts[] = { "vpid" }, *excluded[] = { "x" };
 	uint64_t pids[] = { 4, 5 };
-	struct wmk_ctl_rule rule = { .pattern = "p", .exclusions = { excluded, 1 }, .level_op = 2, .level = 6, .level_to = 7, .enabled = true,
+	struct wmk_ctl_rule rule = { .pattern = "p", .exclusions = { excluded, 1 }, .level_op = 2, .level = 6, .level_to = 7, .filter = "n == 1", .enabled = true,
 				     .matched = 8 };
 	struct wmk_ctl_channel channel = {
 		.name = "c", .domain = { .kind = WMK_DOMAIN_EXEC, .follow = true, .pid = 3, .exec = "e" }, .mode = 1, .buffers = 1,
@@ -197,6 +197,7 @@ static void test_outcome(void **state)
 	const struct waymark_ctl_rule_info *r = c->rules[0];
 	assert_string_equal(r->pattern, "p");
 	assert_string_equal(r->exclusions[0], "x");
+	assert_string_equal(r->filter, "n == 1");
 	assert_true(r->n_exclusions == 1 && r->level_op == 2 && r->level == 6 && r->level_to == 7 && r->enabled && r->matched == 8);
 	char *json;
 	assert_int_equal(waymark_ctl_result_json(result, &json), 0);

@@ -32,6 +32,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		wmk_filter_run(program, values);
 		wmk_filter_program_free(program);
 	}
+	/* ... and where nobody has verified them, as when their memory becomes another's while they run. */
+	const struct wmk_filter_code code = { (const struct wmk_filter_insn *)(const void *)copy, (const char *)copy, (uint32_t)(size / 16), (uint32_t)size };
+
+	values->given = size | 5;
+	values->texts[0] = (struct wmk_filter_text){ "text", SIZE_MAX };
+	for (unsigned i = 1; i < WMK_FILTER_INPUTS_MAX; i++)
+		values->texts[i] = (struct wmk_filter_text){ (const char *)copy, size };
+	wmk_filter_run_code(&code, values);
 	wmk_error_clear();
 	free(copy);
 	free(values);

@@ -119,6 +119,8 @@ static void told_move(const struct wmk_move_msg *move)
 static void told(const struct wmk_frame *frame, const void *body, int fd)
 {
 	struct wmk_enable_msg enable;
+	const void *filter;
+	size_t filter_len;
 	struct wmk_disable_msg disable;
 	struct wmk_move_msg move;
 	uint32_t value = 0;
@@ -130,7 +132,7 @@ static void told(const struct wmk_frame *frame, const void *body, int fd)
 	case WMK_MSG_STATEDUMP: me.is->statedumps++; break;
 	case WMK_MSG_CHANNEL: told_channel(body, frame->length, fd); break;
 	case WMK_MSG_ENABLE:
-		err = wmk_enable_decode(body, frame->length, &enable);
+		err = wmk_enable_decode(body, frame->length, &enable, &filter, &filter_len);
 		if (err == 0)
 			told_event(enable.channel, enable.event, enable.id);
 		break;

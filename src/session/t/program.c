@@ -28,9 +28,11 @@ static void event_send(struct wmk_out *out, uint32_t number, const char *name)
 static void told(struct program *program, const struct wmk_frame *frame, const void *body, struct wmk_out *out)
 {
 	struct wmk_enable_msg enable;
+	const void *filter;
+	size_t filter_len;
 	uint32_t sync;
 
-	if (frame->type == WMK_MSG_ENABLE && wmk_enable_decode(body, frame->length, &enable) == 0) {
+	if (frame->type == WMK_MSG_ENABLE && wmk_enable_decode(body, frame->length, &enable, &filter, &filter_len) == 0) {
 		if (enable.event < 2)
 			program->ids[enable.event] = enable.id;
 		__atomic_fetch_add(&program->enabled, 1, __ATOMIC_RELEASE);      /* pairs with program_enabled() */

@@ -24,9 +24,11 @@
 static void expect_enable(struct client *c, struct place *p, uint32_t channel, uint32_t event, uint32_t id)
 {
 	struct wmk_enable_msg enable;
+	const void *filter;
+	size_t filter_len;
 
 	assert_int_equal(client_next(c, p), WMK_MSG_ENABLE);
-	assert_int_equal(wmk_enable_decode(c->body, c->frame.length, &enable), 0);
+	assert_int_equal(wmk_enable_decode(c->body, c->frame.length, &enable, &filter, &filter_len), 0);
 	assert_int_equal(enable.channel, channel);
 	assert_int_equal(enable.event, event);
 	assert_int_equal(enable.id, id);

@@ -53,6 +53,8 @@ bool controller_channel_gone(struct controller *c);
 bool controller_channel_again(struct controller *c);
 /* Every event from one channel to another, so many times to and fro. Both have the same rings. */
 bool controller_move(struct controller *c, unsigned times);
+/* Every event with each of these filters in turn (NULL: none); the last one stays. A name that an event has not has no value. */
+bool controller_filter(struct controller *c, const char *const *texts, unsigned n);
 bool controller_sync(struct controller *c);
 /* Wait until `n` applications are registered ("done" sent), at most 10 s. */
 bool controller_wait_done(struct controller *c, unsigned n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_moved.c - events are moved from one channel to another, to and fro, all while threads record by every path: each record is there once.
+ * test_moved.c - events are moved from one channel to another, to and fro, or are given one filter after the other, all while threads record by
+ * every path: each record is there once, or not at all where no filter wants it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -76,7 +77,8 @@ static pid_t start(int *in, int *out)
 	return pid;
 }
 
-static void check_round(struct controller *c)
+/* Of each thread and kind the records from `first` on. */
+static void check_round(struct controller *c, unsigned first)
 {
 	uint64_t lost = 0;
 
@@ -87,7 +89,7 @@ static void check_round(struct controller *c)
 	for (unsigned k = 0; k < KINDS; k++)
 		for (unsigned t = 0; t < MOVED_THREADS; t++)
 			for (unsigned n = 0; n < MOVED_RECORDS; n++)
-				if (seen.count[k][t][n] != 1)
+				if (seen.count[k][t][n] != (n >= first))
 					fail_msg("round %u: record %u of %s by thread %u is there %u times", seen.round, n, kinds[k], t,
 						 seen.count[k][t][n]);
 	seen.round++;
@@ -111,7 +113,7 @@ static void each_record_once(void **state)
 		for (; poll(&done, 1, 0) == 0; moved++)
 			assert_true(controller_move(c, 64));
 		assert_int_equal(read(out, &byte, 1), 1);
-		check_round(c);
+		check_round(c, 0);
 	}
 	assert_true(moved > 0);
 	close(in);
@@ -121,9 +123,63 @@ static void each_record_once(void **state)
 	run_remove_dir();
 }
 
+/* The form with the number at its '#'. */
+static void write_form(char *to, size_t size, const char *form, unsigned number)
+{
+	const char *at = strchr(form, '#');
+
+	snprintf(to, size, "%.*s%u%s", (int)(at - form), form, number, at + 1);
+}
+
+/*
+ * Filters that all say the same in other words, of all sizes, so that a filter's memory becomes another's while records look at it: from the
+ * middle of the round on.
+ */
+static void filters_that_change(void **state)
+{
+	static const char *const forms[] = {
+		"n >= #", "n * 2 >= # * 2 && me < 100", "!(n < #)", "n + 0.5 > #", "n >= # && (!exists(arg3) || arg3 == \"*\")", "# <= n",
+		"n / 1 - # >= 0 && !(me in [50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77])",
+		"n >= # && (exists(arg3) ? arg3 in [\"behind\", \"no\", \"a text that makes the pool of this filter long, longer than that of all others\"] || arg3 == \"in*\" : 1)",
+	};
+	enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
+	struct controller_options options = { .prefix = "m:", .subbuf_size = 1 << 20, .n_subbufs = 32 };
+	struct controller *c = controller_start(run_make_dir(), &options);
+	char made[FORMS][400], byte = 'x';
+	const char *texts[4 * FORMS];
+	int in, out;
+	pid_t pid = start(&in, &out);
+	unsigned changed = 0;
+
+	(void)state;
+	seen.round = 0;
+	assert_true(controller_wait_done(c, 1));
+	for (unsigned i = 0; i < rounds(100); i++) {
+		struct pollfd done = { .fd = out, .events = POLLIN };
+		const unsigned first = MOVED_RECORDS / 2;
+
+		for (unsigned k = 0; k < FORMS; k++)
+			write_form(made[k], sizeof(made[k]), forms[k], i * MOVED_RECORDS + first);
+		for (unsigned k = 0; k < 4 * FORMS; k++)
+			texts[k] = made[k * 5 % FORMS];
+		assert_true(controller_filter(c, texts, 1));
+		assert_int_equal(write(in, &byte, 1), 1);
+		for (; poll(&done, 1, 0) == 0; changed++)
+			assert_true(controller_filter(c, texts, 4 * FORMS));
+		assert_int_equal(read(out, &byte, 1), 1);
+		check_round(c, first);
+	}
+	assert_true(changed > 0);
+	close(in);
+	assert_int_equal(run_wait(pid), 0);
+	close(out);
+	controller_free(c);
+	run_remove_dir();
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(each_record_once) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(each_record_once), cmocka_unit_test(filters_that_change) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,6 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct wmk_welcome welcome;
 	struct wmk_rings_msg rings;
 	struct wmk_enable_msg enable;
+	const void *filter;
+	size_t filter_len;
 	struct wmk_disable_msg disable;
 	struct wmk_move_msg move;
 	uint32_t value;
@@ -91,7 +93,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		channel(body, len);
 		break;
 	case 3:
-		wmk_enable_decode(body, len, &enable);
+		if (wmk_enable_decode(body, len, &enable, &filter, &filter_len) == 0 && (const uint8_t *)filter + filter_len != body + len)
+			abort();
 		wmk_move_decode(body, len, &move);
 		break;
 	case 4:

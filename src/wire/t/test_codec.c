@@ -86,15 +86,26 @@ static void test_small(void **state)
 	const struct wmk_rings_msg rings = { "fifteen letters" };
 	struct wmk_rings_msg r;
 	struct wmk_enable_msg e;
+	const void *filter;
+	size_t filter_len;
 	struct wmk_disable_msg d;
 	struct wmk_move_msg m;
 	struct wmk_welcome w;
 	uint32_t value = 0;
 
 	(void)state;
-	assert_int_equal(wmk_enable_decode(&enable, sizeof(enable), &e), 0);
+	assert_int_equal(wmk_enable_decode(&enable, sizeof(enable), &e, &filter, &filter_len), 0);
 	assert_memory_equal(&e, &enable, sizeof(e));
-	assert_int_equal(wmk_enable_decode(&enable, 4, &e), -EPROTO);
+	assert_int_equal(filter_len, 0);
+	assert_int_equal(wmk_enable_decode(&enable, 4, &e, &filter, &filter_len), -EPROTO);
+	char *large = calloc(1, sizeof(enable) + WMK_WIRE_FILTER_MAX + 1);
+
+	memcpy(large, &enable, sizeof(enable));
+	assert_int_equal(wmk_enable_decode(large, sizeof(enable) + WMK_WIRE_FILTER_MAX, &e, &filter, &filter_len), 0);
+	assert_int_equal(filter_len, WMK_WIRE_FILTER_MAX);
+	assert_ptr_equal(filter, large + sizeof(enable));
+	assert_int_equal(wmk_enable_decode(large, sizeof(enable) + WMK_WIRE_FILTER_MAX + 1, &e, &filter, &filter_len), -EPROTO);
+	free(large);
 	assert_int_equal(wmk_disable_decode(&disable, sizeof(disable), &d), 0);
 	assert_memory_equal(&d, &disable, sizeof(d));
 	assert_int_equal(wmk_disable_decode(&enable, sizeof(enable), &d), -EPROTO);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fit.c - can an expression mean something in any of the event classes that there are? Asked once, where a user types it: later a class that
+ * it does not fit is no error (filter.h, wmk_filter_compile() with WMK_FILTER_LAX).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "filter/filter.h"
+
+/* What is known of a name: in a class, and in one that the expression fits. */
+enum { NOWHERE, MET, FITS };
+
+int wmk_filter_fit_begin(struct wmk_filter_fit *fit, const struct wmk_filter_expr *expr)
+{
+	*fit = (struct wmk_filter_fit){ .expr = expr, .names = calloc(wmk_filter_n_names(expr) + 1, 1) };
+	return fit->names ? 0 : wmk_error(-ENOMEM, "no memory for a filter");
+}
+
+static bool is_there(const struct wmk_filter_found *found)
+{
+	return found->text || found->no_operand || found->input.type != WMK_FILTER_ABSENT;
+}
+
+int wmk_filter_fit_try(struct wmk_filter_fit *fit, wmk_filter_lookup_fn *lookup, void *data, const char *class_name)
+{
+	struct wmk_filter_program *program;
+	int err = wmk_filter_compile(&fit->expr, 1, lookup, data, WMK_FILTER_TYPES, &program);
+
+	if (err < 0 && err != -EINVAL)
+		return err;
+	fit->tried++;
+	fit->fits += err >= 0;
+	for (unsigned i = 0; i < wmk_filter_n_names(fit->expr); i++) {
+		struct wmk_filter_found found = { .text = NULL };
+
+		lookup(data, wmk_filter_name_of(fit->expr, i), &found);
+		if (is_there(&found) && fit->names[i] < FITS)
+			fit->names[i] = err < 0 ? MET : FITS;
+	}
+	if (err >= 0) {
+		wmk_filter_program_free(program);
+		return 0;
+	}
+	wmk_error_add(err, "the filter does not fit the event '%.60s'", class_name);
+	/* The first one counts. */
+	if (!fit->why)
+		fit->why = wmk_error_take();
+	wmk_error_clear();
+	return 0;
+}
+
+int wmk_filter_fit_end(struct wmk_filter_fit *fit, int *missing)
+{
+	bool is_wrong = fit->tried && !fit->fits;
+
+	*missing = -1;
+	for (unsigned i = 0; fit->tried && !is_wrong && i < wmk_filter_n_names(fit->expr); i++) {
+		if (fit->names[i] == FITS || wmk_filter_name_asked(fit->expr, i))
+			continue;
+		if (fit->names[i] == NOWHERE)
+			*missing = (int)i;
+		is_wrong = true;
+	}
+	wmk_error_give(fit->why);
+	fit->why = NULL;
+	free(fit->names);
+	fit->names = NULL;
+	if (!is_wrong || *missing >= 0)
+		wmk_error_clear();
+	return is_wrong ? -EINVAL : 0;
+}

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Filters where it is recorded: `enable-event --filter`, `record --filter`, and what becomes of them when daemons die, rules change, threads run."""
+import os
+import re
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World, numbers_of  # noqa: E402
+from harness import check, limit, main, rounds  # noqa: E402
+from t_filter import NO_NUMBERS, is_enum, leaves, records_of, some_expression, wants  # noqa: E402
+
+
+def only(records, events):
+    return [r for r in records if r['event'] in events]
+
+
+@limit(300)
+def as_when_it_is_read(case):
+    """What a filter keeps when it is recorded is what the same filter keeps of a recording of everything: fields of every type."""
+    whole = [records_of(case, case.record([case.program('types')], ['--private']).ok().directory) for _ in range(2)]
+    # (addresses and times are other ones each time: of what is the same in both)
+    whole = [[r for r in records if not r['event'].startswith('lttng_ust')] for records in whole]
+    check([r['event'] for r in whole[0]] == [r['event'] for r in whole[1]], 'the program does not do the same twice')
+    known = []
+    for one, other in zip(*whole):
+        again = dict(leaves(other['fields']))
+        known += [(p, v) for p, v in leaves(one['fields']) if again.get(p) == v and not (isinstance(v, str) and (v in NO_NUMBERS or len(v) > 200 or '\0' in v))]
+    known = [(p, v) for p, v in known if not re.search(r'length|msg', p)]
+    check(len(known) > 40, 'only %d fields', len(known))
+    stable = {p for p, _ in known}
+    partly = 0
+    for _ in range(max(15, rounds(150))):
+        expression = some_expression(case.random, known)
+        result = case.record([case.program('types')], ['--private', '-f', expression.text()]).ok()
+        got = [r for r in records_of(case, result.directory) if not r['event'].startswith('lttng_ust')]
+        wanted = [r for r in whole[0] if wants(expression, r)]
+        check([r['event'] for r in got] == [r['event'] for r in wanted], '%s: recorded %s, not %s', expression.text(), [r['event'] for r in got],
+              [r['event'] for r in wanted])
+        for g, w in zip(got, wanted):
+            there, here = dict(leaves(w['fields'])), dict(leaves(g['fields']))
+            check(all(here.get(p) == v for p, v in there.items() if p in stable and (p, v) in known), '%s: %s, not %s', expression.text(), g, w)
+        partly += 0 < len(got) < len(whole[0])
+    check(partly > 3, '%d filters kept a part', partly)
+
+
+def through_the_daemon(case):
+    """Given, shown, changed, added up, saved and loaded; with mistakes told."""
+    with World(case) as w:
+        program = w.obey()
+        w.begin('one')                                  # (the daemon hears of the events)
+        w('disable-event', '-s', 'one', 'test:*')
+        w('enable-event', '-s', 'one', '-f', 'seq % 2 == 0 && seq <= 20', 'test:seq')
+        program('emit 20')
+        check('if seq % 2 == 0 && seq <= 20' in w('list', 'one').out, 'the filter is not shown: %s', w('list', 'one').out)
+        w('enable-event', '-s', 'one', '-f', 'seq == 23', 'test:s*')     # either of the two
+        program('emit 4')
+        w('disable-event', '-s', 'one', 'test:seq')
+        program('emit 4')                               # 25 to 28: none
+        w('enable-event', '-s', 'one', 'test:*')        # all of it, whatever others ask for
+        program('emit 2')
+        w('disable-event', '-s', 'one', 'test:*')
+        w('disable-event', '-s', 'one', 'test:s*')
+        for filter_, words in (('seq ==', 'column 7'), ('sec == 1', "near is seq"), ('seq == "a"', 'a number and a text'), ('$ctx.vpit == 1', 'vpid')):
+            answer = w('enable-event', '-s', 'one', '-f', filter_, 'test:seq', status=None)
+            check(answer.status == 1 and words in answer.err, '%s: status %d, %s', filter_, answer.status, answer.err)
+        program('emit 2')                               # 31, 32: nothing of that came into force
+        w('enable-event', '-s', 'one', '-f', 'exists(sec) || $ctx.vpid == %d && $event == "test:seq"' % program.pid, 'test:seq')
+        program('emit 1')
+        w('save', 'one', '-o', case.path('saved'), status=None)
+        program.end()
+        _, trace = w.end('one', lost=0)
+        numbers = list(numbers_of(trace).values())
+        check(numbers == [[*range(2, 21, 2), 23, 29, 30, 33]], 'recorded: %s', numbers)
+
+
+def saved_and_loaded(case):
+    with World(case) as w:
+        w('create', 'kept')
+        w('enable-event', '-s', 'kept', '--filter', 'seq > 3 || name == "\\"*"', 'test:*')
+        before = w.session('kept')['channels'][0]['rules']
+        w('save', 'kept')
+        w('destroy', 'kept')
+        w('load', 'kept')
+        check(w.session('kept')['channels'][0]['rules'] == before, 'loaded: %s', w.session('kept')['channels'][0]['rules'])
+        check(before[0]['filter'] == 'seq > 3 || name == "\\"*"', 'saved: %s', before)
+        program = w.obey()
+        w('start', 'kept')
+        program('emit 5')
+        program.end()
+        _, trace = w.end('kept', lost=0)
+        check(list(numbers_of(trace).values()) == [[4, 5]], 'recorded: %s', numbers_of(trace))
+
+
+def daemons_die(case):
+    """What was filtered goes on being filtered while no daemon is there, and under the next one, which can change it."""
+    with World(case) as w:
+        program = w.obey()
+        w.begin('one')
+        w('disable-event', '-s', 'one', 'test:*')
+        w('enable-event', '-s', 'one', '-f', 'seq % 3 == 0', 'test:seq')
+        program('emit 6')
+        os.kill(w.sessiond(), signal.SIGKILL)
+        w.wait(lambda: not w.sessiond(), 'the daemon to be gone')
+        program('emit 6')
+        w('list')
+        w.wait_apps([program.pid])
+        program('emit 6')
+        with w.away(program):
+            w('disable-event', '-s', 'one', 'test:seq')
+            w('enable-event', '-s', 'one', '-f', 'seq % 5 == 0', 'test:seq')
+        program('emit 7')
+        os.kill(w.consumerd(), signal.SIGKILL)
+        program('emit 5')
+        w('add-context', '-s', 'one', '-t', 'vpid')     # other rings: the filter moves along
+        program('emit 5')
+        program.end()
+        _, trace = w.end('one', lost=0)
+        check(list(numbers_of(trace).values()) == [[3, 6, 9, 12, 15, 18, 20, 25, 30, 35]], 'recorded: %s', numbers_of(trace))
+
+
+@limit(300)
+def changed_under_threads(case):
+    """
+    Filters that exclude each other come and go while threads record: each record that is in the trace is wanted by one of them, none is there twice,
+    and what is recorded after a command has returned is as it says.
+    """
+    with World(case) as w:
+        programs = [w.obey(), w.obey()]
+        w.begin('one')
+        w('disable-event', '-s', 'one', 'test:*')
+        w('enable-event', '-s', 'one', '-f', 'seq % 7 == 1', 'test:seq')
+        for program in programs:
+            program('threads 3')
+        wanted, made = {}, dict.fromkeys(range(len(programs)), 0)
+        for turn in range(max(8, rounds(60))):
+            kind = case.random.choice(('seq % 7 == 2', 'seq % 7 == 3 && writer < 4096', 'seq % 7 in [4, 5] && $ctx.procname == "ob*"', 'seq % 7 * 1.5 == 9'))
+            w('enable-event', '-s', 'one', '-f', kind, 'test:s*')
+            which = turn % len(programs)
+            programs[which]('emit 7')
+            rest = {'2': {1, 2}, '3': {1, 3}, '[': {1, 4, 5}, '1': {1, 6}}[re.search(r'(?:== |in |\* )(\S)', kind).group(1)]
+            for n in range(made[which] + 1, made[which] + 8):
+                if n % 7 in rest:
+                    wanted.setdefault(which, []).append(n)
+            made[which] += 7
+            w('disable-event', '-s', 'one', 'test:s*')
+        for program in programs:
+            program.end()
+        _, trace = w.end('one', lost=0)
+        numbers = numbers_of(trace)
+        for writer, got in numbers.items():
+            check(len(got) == len(set(got)), 'writer %d: a record is there twice', writer)
+            check(all(n % 7 in (1, 2, 3, 4, 5, 6) for n in got), 'writer %d: nobody wanted %s', writer, [n for n in got if n % 7 == 0])
+        emitted = sorted(sorted(n) for n in numbers.values() if sorted(n) in [sorted(x) for x in wanted.values()])
+        check(emitted == sorted(sorted(n) for n in wanted.values()), 'after the commands: wanted %s of %s', list(wanted.values())[0][:20], [n[:20] for n in numbers.values()])
+
+
+def a_command_of_its_own(case):
+    """`record --filter`, in this process and by the daemon; a filter that fits nothing keeps nothing."""
+    with World(case) as w:
+        for options, wanted in (([], None), (['--private'], None)):
+            for text, count in (('seq > 90', 10), ('seq > 90 && writer == 77777', 0), ('nothing == 1', 0)):
+                path = case.path('out%d%d' % (bool(options), len(os.listdir(case.directory))))
+                answer = w('record', *options, '-e', 'test:*', '-f', text, '-o', path, '--', case.program('busy'), 'count', 1, 100, 0)
+                got = [r for r in records_of(case, path) if r['event'] == 'test:seq']
+                check(len(got) == count, '%s %s: %d records, not %d: %s', options, text, len(got), count, answer.err)
+        answer = w('record', '-f', 'seq >', '--', 'true', status=None)
+        check(answer.status == 2 and 'column 6' in answer.err, 'status %d: %s', answer.status, answer.err)
+
+
+if __name__ == '__main__':
+    main([as_when_it_is_read, through_the_daemon, saved_and_loaded, daemons_die, changed_under_threads, a_command_of_its_own])
