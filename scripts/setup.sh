@@ -11,7 +11,7 @@ packages=(
 	# build
 	meson ninja-build gcc g++ libc6-dev pkg-config python3 liburcu-dev libjson-c-dev
 	# unit tests; models; the independent readers of traces; a debugger that single-steps; a look at system calls
-	libcmocka-dev spin babeltrace babeltrace2 gdb strace
+	libcmocka-dev spin babeltrace babeltrace2 gdb strace protobuf-compiler
 	# the other compiler, its linker and its sanitizers
 	clang lld libclang-rt-14-dev
 	# aarch64 by emulation, and a C library without restartable sequences

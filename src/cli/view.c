@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "cli/child.h"
 #include "cli/daemon.h"
+#include "read/json.h"
 #include "read/text.h"
 
 struct view_args {
@@ -185,7 +186,7 @@ static void want_files(void)
 static int show(struct view_args *args, const char *const *paths, unsigned n)
 {
 	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
-	struct wmk_read_text_options options = { .print = args->print, .filter = args->filter, .begin = args->begin, .end = args->end, .json = args->common.json, .damage = tell_damage, .lost = tell_lost };
+	struct wmk_read_text_options options = { .print = args->print, .filter = args->filter, .begin = args->begin, .end = args->end, .form = args->common.json ? &wmk_read_json : NULL, .damage = tell_damage, .lost = tell_lost };
 	struct wmk_read_text_done done;
 	int err;
 

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "read/json.h"
-#include "read/print_inside.h"
+#include "read/json_inside.h"
 
 struct wmk_json {
 	struct wmk_print_text head;    /* of each record, up to its packet's context; that is empty before the first packet */
@@ -20,34 +20,27 @@ struct wmk_json {
 
 /* ── text ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Output, and where in it; NULL when an error has been given. */
-struct writer {
-	struct wmk_print_text *out;
-	char *p;
-	bool is_first;             /* of an object or array: no comma before what comes */
-};
-
-static void room(struct writer *w, size_t need)
+static void room(struct wmk_json_writer *w, size_t need)
 {
 	if (w->p)
 		w->p = wmk_print_room(w->out, w->p, need);
 }
 
-static void put(struct writer *w, const char *s, size_t len)
+void wmk_json_put(struct wmk_json_writer *w, const char *s, size_t len)
 {
 	room(w, len);
 	if (w->p)
 		w->p = mempcpy(w->p, s, len);
 }
 
-static void put_text(struct writer *w, const char *s)
+void wmk_json_put_text(struct wmk_json_writer *w, const char *s)
 {
-	put(w, s, strlen(s));
+	wmk_json_put(w, s, strlen(s));
 }
 
-/* Bytes of the character in UTF-8 at `s`; 0: there is none. Overlong forms and surrogates are none (RFC 3629). */
-static unsigned utf8(const unsigned char *s, size_t len)
+unsigned wmk_json_utf8(const char *text, size_t len)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
 	uint32_t c = n < 2 ? s[0] : s[0] & (0x7fu >> n);
@@ -63,130 +56,130 @@ static unsigned utf8(const unsigned char *s, size_t len)
 }
 
 /* In quotes. */
-static void put_string(struct writer *w, const char *s, size_t len)
+void wmk_json_put_string(struct wmk_json_writer *w, const char *s, size_t len)
 {
-	put(w, "\"", 1);
+	wmk_json_put(w, "\"", 1);
 	for (size_t i = 0; i < len && w->p;) {
 		const unsigned char c = (unsigned char)s[i];
-		const unsigned n = utf8((const unsigned char *)s + i, len - i);
+		const unsigned n = wmk_json_utf8(s + i, len - i);
 		char escape[8];
 
 		room(w, 8);
 		if (!n)
-			put_text(w, "\xef\xbf\xbd");
+			wmk_json_put_text(w, "\xef\xbf\xbd");
 		else if (c == '"' || c == '\\')
-			put(w, (char[]){ '\\', (char)c }, 2);
+			wmk_json_put(w, (char[]){ '\\', (char)c }, 2);
 		else if (c < 0x20 || c == 0x7f)
-			put(w, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", c));
+			wmk_json_put(w, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", c));
 		else
-			put(w, s + i, n);
+			wmk_json_put(w, s + i, n);
 		i += n ? n : 1;
 	}
-	put(w, "\"", 1);
+	wmk_json_put(w, "\"", 1);
 }
 
 /* A text in UTF-16 or UTF-32. */
-static void put_wide(struct writer *w, const char *s, size_t len, unsigned encoding)
+static void put_wide(struct wmk_json_writer *w, const char *s, size_t len, unsigned encoding)
 {
 	uint32_t character;
 	size_t n;
 
-	put(w, "\"", 1);
+	wmk_json_put(w, "\"", 1);
 	while ((n = wmk_print_character(s, len, encoding, &character))) {
 		char bytes[16];
 		char *end = wmk_print_utf8(bytes, character);
 
 		if (character == '"' || character == '\\' || character < 0x20 || character == 0x7f)
-			put(w, bytes, (size_t)snprintf(bytes, sizeof(bytes), "\\u%04x", character));
+			wmk_json_put(w, bytes, (size_t)snprintf(bytes, sizeof(bytes), "\\u%04x", character));
 		else
-			put(w, bytes, (size_t)(end - bytes));
+			wmk_json_put(w, bytes, (size_t)(end - bytes));
 		s += n;
 		len -= n;
 	}
-	put(w, "\"", 1);
+	wmk_json_put(w, "\"", 1);
 }
 
 /* The comma, and the member's name, if it has one. */
-static void put_name(struct writer *w, const char *name)
+void wmk_json_put_name(struct wmk_json_writer *w, const char *name)
 {
 	if (!w->is_first)
-		put(w, ",", 1);
+		wmk_json_put(w, ",", 1);
 	w->is_first = false;
 	if (!name)
 		return;
-	put_string(w, name, strlen(name));
-	put(w, ":", 1);
+	wmk_json_put_string(w, name, strlen(name));
+	wmk_json_put(w, ":", 1);
 }
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void put_integer(struct writer *w, const struct wmk_ctf_op *op, uint64_t value)
+static void put_integer(struct wmk_json_writer *w, const struct wmk_ctf_op *op, uint64_t value)
 {
 	room(w, WMK_PRINT_NUMBER);
 	if (w->p)
 		w->p = op->is_signed ? wmk_print_s64(w->p, (int64_t)value) : wmk_print_u64(w->p, value);
 }
 
-static void put_real(struct writer *w, double value)
+static void put_real(struct wmk_json_writer *w, double value)
 {
 	char text[40];
 
 	if (isnan(value))
-		put_text(w, "\"NaN\"");
+		wmk_json_put_text(w, "\"NaN\"");
 	else if (isinf(value))
-		put_text(w, value < 0 ? "\"-Infinity\"" : "\"Infinity\"");
+		wmk_json_put_text(w, value < 0 ? "\"-Infinity\"" : "\"Infinity\"");
 	else
-		put(w, text, (size_t)snprintf(text, sizeof(text), "%.17g", value));
+		wmk_json_put(w, text, (size_t)snprintf(text, sizeof(text), "%.17g", value));
 }
 
-static void put_enum(struct writer *w, const struct wmk_ctf_op *op, uint64_t value)
+static void put_enum(struct wmk_json_writer *w, const struct wmk_ctf_op *op, uint64_t value)
 {
 	const char *label = wmk_ctf_label(op->type, value);
 
-	put_text(w, "{\"label\":");
+	wmk_json_put_text(w, "{\"label\":");
 	if (label)
-		put_string(w, label, strlen(label));
+		wmk_json_put_string(w, label, strlen(label));
 	else
-		put_text(w, "null");
-	put_text(w, ",\"value\":");
+		wmk_json_put_text(w, "null");
+	wmk_json_put_text(w, ",\"value\":");
 	put_integer(w, op, value);
-	put(w, "}", 1);
+	wmk_json_put(w, "}", 1);
 }
 
-static void put_blob(struct writer *w, const char *bytes, size_t len)
+static void put_blob(struct wmk_json_writer *w, const char *bytes, size_t len)
 {
-	put(w, "\"", 1);
+	wmk_json_put(w, "\"", 1);
 	for (size_t i = 0; i < len && w->p; i++) {
 		static const char digits[] = "0123456789abcdef";
 		const unsigned char byte = (unsigned char)bytes[i];
 
-		put(w, (char[]){ digits[byte >> 4], digits[byte & 15] }, 2);
+		wmk_json_put(w, (char[]){ digits[byte >> 4], digits[byte & 15] }, 2);
 	}
-	put(w, "\"", 1);
+	wmk_json_put(w, "\"", 1);
 }
 
 /* Begins of what has something in it. A variant is what it holds, and so is an optional. */
-static void put_begin(struct writer *w, const struct wmk_ctf_item *item)
+static void put_begin(struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
 	if (item->op->code == WMK_CTF_STRUCT)
-		put(w, "{", 1);
+		wmk_json_put(w, "{", 1);
 	else if (item->op->code == WMK_CTF_ARRAY)
-		put(w, "[", 1);
+		wmk_json_put(w, "[", 1);
 	else if (item->op->code == WMK_CTF_OPTIONAL && !item->value.u)
-		put_text(w, "null");
+		wmk_json_put_text(w, "null");
 	w->is_first = true;
 }
 
-static void put_end(struct writer *w, const struct wmk_ctf_item *item)
+static void put_end(struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
 	if (item->op->code == WMK_CTF_STRUCT)
-		put(w, "}", 1);
+		wmk_json_put(w, "}", 1);
 	else if (item->op->code == WMK_CTF_ARRAY)
-		put(w, "]", 1);
+		wmk_json_put(w, "]", 1);
 	w->is_first = false;
 }
 
-static void put_value(struct writer *w, const struct wmk_ctf_item *item)
+static void put_value(struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
 	const struct wmk_ctf_op *op = item->op;
 
@@ -196,7 +189,7 @@ static void put_value(struct writer *w, const struct wmk_ctf_item *item)
 		put_integer(w, op, item->value.u);
 		break;
 	case WMK_CTF_BOOL:
-		put_text(w, item->value.u ? "true" : "false");
+		wmk_json_put_text(w, item->value.u ? "true" : "false");
 		break;
 	case WMK_CTF_FLOAT:
 		put_real(w, item->value.f);
@@ -207,7 +200,7 @@ static void put_value(struct writer *w, const struct wmk_ctf_item *item)
 	case WMK_CTF_STRING:
 	case WMK_CTF_TEXT:
 		if (op->type->encoding == WMK_ENCODING_UTF8)
-			put_string(w, item->text, item->len);
+			wmk_json_put_string(w, item->text, item->len);
 		else
 			put_wide(w, item->text, item->len, op->type->encoding);
 		break;
@@ -219,39 +212,41 @@ static void put_value(struct writer *w, const struct wmk_ctf_item *item)
 	}
 }
 
+void wmk_json_put_item(struct wmk_json_writer *w, const struct wmk_ctf_item *item, const char *name)
+{
+	if (item->is_end) {
+		put_end(w, item);
+		return;
+	}
+	/* The option of a variant has the variant's name, which stands there. */
+	if (!w->in_variant)
+		wmk_json_put_name(w, name);
+	w->in_variant = item->op->code == WMK_CTF_VARIANT || (item->op->code == WMK_CTF_OPTIONAL && item->value.u);
+	put_value(w, item);
+	if (item->op->code < WMK_CTF_STRUCT)
+		w->is_first = false;
+}
+
 /* `,"name":{...}` for a structure that there is. */
-static int put_program(struct writer *w, struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, const char *name)
+int wmk_json_put_program(struct wmk_json_writer *w, struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, const char *name)
 {
 	struct wmk_ctf_item item;
-	bool in_variant = false;    /* of the item before */
 
 	if (!program->n_ops)
 		return 0;
+	w->in_variant = false;
 	wmk_ctf_walk_enter(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
-		if (item.is_end) {
-			put_end(w, &item);
-			continue;
-		}
 		/* What has told its meaning to the reader: sizes, times, counts. */
-		if (item.op->role && item.op->role != WMK_ROLE_CPU && item.op->code <= WMK_CTF_ENUM)
-			continue;
-		/* The option of a variant has the variant's name, which stands there. */
-		if (item.op == program->ops)
-			put_name(w, name);
-		else if (!in_variant)
-			put_name(w, item.op->name);
-		in_variant = item.op->code == WMK_CTF_VARIANT || (item.op->code == WMK_CTF_OPTIONAL && item.value.u);
-		put_value(w, &item);
-		if (item.op->code < WMK_CTF_STRUCT)
-			w->is_first = false;
+		if (item.is_end || !wmk_read_is_told(item.op))
+			wmk_json_put_item(w, &item, item.op == program->ops ? name : item.op->name);
 	}
 	return walk->err;
 }
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int end_writer(const struct writer *w, int err)
+int wmk_json_end(const struct wmk_json_writer *w, int err)
 {
 	if (err < 0)
 		return err;
@@ -261,35 +256,15 @@ static int end_writer(const struct writer *w, int err)
 	return 0;
 }
 
-static struct writer begin_writer(struct wmk_print_text *out)
+struct wmk_json_writer wmk_json_begin(struct wmk_print_text *out)
 {
-	return (struct writer){ .out = out, .p = wmk_print_begin(out, 64), .is_first = true };
+	return (struct wmk_json_writer){ .out = out, .p = wmk_print_begin(out, 64), .is_first = true };
 }
 
-int wmk_json_create(const struct wmk_read_stream *stream, struct wmk_json **json)
+static void json_stream_free(void *state)
 {
-	struct wmk_json *made = calloc(1, sizeof(*made));
-	struct writer w;
-	int err;
+	struct wmk_json *json = state;
 
-	if (!made)
-		return wmk_error(-ENOMEM, "no memory for records as JSON");
-	w = begin_writer(&made->head);
-	put_name(&w, "trace");
-	put_string(&w, stream->trace->name, strlen(stream->trace->name));
-	put_name(&w, "stream");
-	put_string(&w, stream->file, strlen(stream->file));
-	err = end_writer(&w, 0);
-	if (err < 0) {
-		wmk_json_free(made);
-		return err;
-	}
-	*json = made;
-	return 0;
-}
-
-void wmk_json_free(struct wmk_json *json)
-{
 	if (!json)
 		return;
 	wmk_print_text_free(&json->head);
@@ -297,58 +272,87 @@ void wmk_json_free(struct wmk_json *json)
 	free(json);
 }
 
-int wmk_json_packet(struct wmk_json *json, struct wmk_read_stream *stream)
+static int json_stream(void *whole, const struct wmk_read_stream *stream, void **state)
 {
+	struct wmk_json *made = calloc(1, sizeof(*made));
+	struct wmk_json_writer w;
+	int err;
+
+	(void)whole;
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory for records as JSON");
+	w = wmk_json_begin(&made->head);
+	wmk_json_put_name(&w, "trace");
+	wmk_json_put_string(&w, stream->trace->name, strlen(stream->trace->name));
+	wmk_json_put_name(&w, "stream");
+	wmk_json_put_string(&w, stream->file, strlen(stream->file));
+	err = wmk_json_end(&w, 0);
+	if (err < 0) {
+		json_stream_free(made);
+		return err;
+	}
+	*state = made;
+	return 0;
+}
+
+static int json_packet(void *state, struct wmk_read_stream *stream)
+{
+	struct wmk_json *json = state;
 	struct wmk_ctf_walk *walk = &stream->record.walk;
-	struct writer w;
+	struct wmk_json_writer w;
 
 	json->packet.len = 0;
 	walk->at = stream->packet.context_at;
-	w = begin_writer(&json->packet);
+	w = wmk_json_begin(&json->packet);
 	w.is_first = false;
-	return end_writer(&w, put_program(&w, walk, &stream->decoder->packet_context, "packet"));
+	return wmk_json_end(&w, wmk_json_put_program(&w, walk, &stream->decoder->packet_context, "packet"));
 }
 
 /* Seconds and nanoseconds, as a string. */
-static void put_time(struct writer *w, int64_t ns)
+static void put_time(struct wmk_json_writer *w, int64_t ns)
 {
 	const uint64_t magnitude = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
 	char text[48];
 
-	put_name(w, "time");
-	put(w, text, (size_t)snprintf(text, sizeof(text), "\"%s%" PRIu64 ".%09" PRIu64 "\"", ns < 0 ? "-" : "", magnitude / 1000000000, magnitude % 1000000000));
+	wmk_json_put_name(w, "time");
+	wmk_json_put(w, text, (size_t)snprintf(text, sizeof(text), "\"%s%" PRIu64 ".%09" PRIu64 "\"", ns < 0 ? "-" : "", magnitude / 1000000000, magnitude % 1000000000));
 }
 
-int wmk_json_record(const struct wmk_json *json, struct wmk_read_stream *stream, struct wmk_print_text *out)
+static int json_record(void *state, struct wmk_read_stream *stream, struct wmk_print_text *out)
 {
+	const struct wmk_json *json = state;
 	const struct wmk_ctf_event_decoder *event = stream->record.event;
 	struct wmk_ctf_walk *walk = &stream->record.walk;
-	struct writer w = begin_writer(out);
+	struct wmk_json_writer w = wmk_json_begin(out);
 	int err;
 
 	walk->in = stream->bytes;
-	put(&w, "{", 1);
+	wmk_json_put(&w, "{", 1);
 	if (stream->decoder->class->clock)
 		put_time(&w, stream->ns);
-	put_name(&w, NULL);
-	put(&w, json->head.text, json->head.len);
+	wmk_json_put_name(&w, NULL);
+	wmk_json_put(&w, json->head.text, json->head.len);
 	if (event->class->name) {
-		put_name(&w, "event");
-		put_string(&w, event->class->name, strlen(event->class->name));
+		wmk_json_put_name(&w, "event");
+		wmk_json_put_string(&w, event->class->name, strlen(event->class->name));
 	}
 	if (event->class->level >= 0) {
-		put_name(&w, "level");
+		wmk_json_put_name(&w, "level");
 		put_integer(&w, &(struct wmk_ctf_op){ .is_signed = 1 }, (uint64_t)event->class->level);
 	}
-	put(&w, json->packet.text ? json->packet.text : "", json->packet.len);
+	wmk_json_put(&w, json->packet.text ? json->packet.text : "", json->packet.len);
 	walk->at = stream->record.common_at;
-	err = put_program(&w, walk, &stream->decoder->event_context, "context");
+	err = wmk_json_put_program(&w, walk, &stream->decoder->event_context, "context");
 	walk->at = stream->record.context_at;
 	if (err >= 0)
-		err = put_program(&w, walk, &event->context, "event_context");
+		err = wmk_json_put_program(&w, walk, &event->context, "event_context");
 	walk->at = stream->record.payload_at;
 	if (err >= 0)
-		err = put_program(&w, walk, &event->payload, "fields");
-	put(&w, "}\n", 2);
-	return end_writer(&w, err);
+		err = wmk_json_put_program(&w, walk, &event->payload, "fields");
+	wmk_json_put(&w, "}\n", 2);
+	return wmk_json_end(&w, err);
 }
+
+const struct wmk_read_form wmk_read_json = {
+	.name = "json", .stream = json_stream, .packet = json_packet, .record = json_record, .stream_free = json_stream_free,
+};

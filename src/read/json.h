@@ -10,21 +10,12 @@
  * "Infinity" and "-Infinity" as strings; texts as strings, bytes that are no UTF-8 as U+FFFD; enumerations as an object of label (null where
  * none has the value) and value; flags as a number; bytes as a string of hexadecimal digits; a variant as what it holds; what is not there as null.
  *
- * A struct wmk_json belongs to one stream and one thread. Errors: -ENOMEM, -E2BIG (print.h), those of ctf/decode.h; `out` is as before then.
  */
 #ifndef WMK_READ_JSON_H
 #define WMK_READ_JSON_H
 
-#include "read/print.h"
-#include "read/trace.h"
+#include "read/form.h"
 
-struct wmk_json;
-
-int wmk_json_create(const struct wmk_read_stream *stream, struct wmk_json **json);
-void wmk_json_free(struct wmk_json *json);
-/* Behind WMK_READ_PACKET: what of the packet all its records show. */
-int wmk_json_packet(struct wmk_json *json, struct wmk_read_stream *stream);
-/* Behind WMK_READ_RECORD: its line, with the '\n', behind what `out` has. */
-int wmk_json_record(const struct wmk_json *json, struct wmk_read_stream *stream, struct wmk_print_text *out);
+extern const struct wmk_read_form wmk_read_json;
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "read/filter.h"
-#include "read/json.h"
 #include "read/merge.h"
 #include "read/text.h"
 #include "read/when.h"
@@ -25,7 +24,8 @@ struct opened {
 struct lines {
 	struct lines *next;
 	struct wmk_print_stream *print;
-	struct wmk_json *json;     /* or NULL */
+	void *state;               /* the form's, or NULL */
+	const struct wmk_read_form *form;
 	struct wmk_read_filter *filter; /* or NULL */
 };
 
@@ -40,6 +40,7 @@ struct reading {
 	struct wmk_print *print;
 	struct wmk_print_text out;
 	struct wmk_filter_expr *filter; /* or NULL */
+	void *whole;               /* the form's */
 	struct lines *lines;
 };
 
@@ -85,6 +86,8 @@ static int open_one(struct reading *r, const char *path, const char *given)
 		tell_damage(r, NULL, -EPROTO);
 	}
 	err = wmk_print_trace_add(r->print, at->trace->decoder, at->trace->name, &at->print);
+	if (err >= 0 && r->options->form && r->options->form->trace)
+		err = r->options->form->trace(r->whole, at->trace);
 	return err < 0 ? err : wmk_read_merge_add(r->merge, at->trace);
 }
 
@@ -188,8 +191,9 @@ static int lines_of(struct reading *r, struct wmk_read_stream *stream)
 	while (r->traces[i].trace != stream->trace)
 		i++;
 	err = wmk_print_stream_add(r->traces[i].print, stream->decoder, &lines->print);
-	if (err >= 0 && r->options->json)
-		err = wmk_json_create(stream, &lines->json);
+	lines->form = r->options->form;
+	if (err >= 0 && lines->form)
+		err = lines->form->stream(r->whole, stream, &lines->state);
 	if (err >= 0 && r->filter)
 		err = wmk_read_filter_create(r->filter, stream->decoder, &lines->filter);
 	stream->user = lines;
@@ -238,8 +242,10 @@ static int packet(struct reading *r, struct wmk_read_stream *stream)
 
 	if (lines->filter)
 		err = wmk_read_filter_packet(lines->filter, stream);
-	if (err < 0 || lines->json)
-		return err < 0 ? err : wmk_json_packet(lines->json, stream);
+	if (err < 0)
+		return err;
+	if (lines->form)
+		return lines->form->packet ? lines->form->packet(lines->state, stream) : 0;
 	stream->record.walk.at = stream->packet.context_at;
 	return wmk_print_packet(lines->print, &stream->record.walk);
 }
@@ -252,8 +258,8 @@ static int record(struct reading *r, struct wmk_read_stream *stream)
 
 	if (err <= 0)
 		return err;
-	if (lines->json)
-		err = wmk_json_record(lines->json, stream, &r->out);
+	if (lines->form)
+		err = lines->form->record(lines->state, stream, &r->out);
 	else
 		err = wmk_print_record(lines->print, &stream->bytes, &stream->record, &r->out);
 	return err < 0 ? err : 1;
@@ -261,8 +267,9 @@ static int record(struct reading *r, struct wmk_read_stream *stream)
 
 static int print_all(struct reading *r)
 {
+	const struct wmk_read_form *form = r->options->form;
 	struct wmk_read_stream *stream;
-	int got, err = 0;
+	int got, err = form && form->begin ? form->begin(r->whole, &r->out) : 0;
 
 	while (err >= 0 && (got = wmk_read_merge_next(r->merge, &stream)) != WMK_READ_END) {
 		if (got < 0)
@@ -281,6 +288,8 @@ static int print_all(struct reading *r)
 				err = flush(r);
 		}
 	}
+	if (err >= 0 && form && form->end)
+		err = form->end(r->whole, &r->out);
 	return err < 0 ? err : flush(r);
 }
 
@@ -292,6 +301,8 @@ int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_r
 	*done = (struct wmk_read_text_done){ 0, 0, 0 };
 	if (err >= 0 && options->filter)
 		err = wmk_filter_parse(options->filter, &r.filter);
+	if (err >= 0 && options->form && options->form->create)
+		err = options->form->create(&r.whole);
 	if (err >= 0)
 		err = wmk_read_merge_create(tell_damage, &r, &r.merge);
 	if (err >= 0)
@@ -308,10 +319,13 @@ int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_r
 
 		r.lines = lines->next;
 		wmk_print_stream_free(lines->print);
-		wmk_json_free(lines->json);
+		if (lines->state)
+			lines->form->stream_free(lines->state);
 		wmk_read_filter_free(lines->filter);
 		free(lines);
 	}
+	if (r.whole)
+		options->form->free(r.whole);
 	for (uint32_t i = 0; i < r.n_traces; i++) {
 		wmk_print_trace_free(r.traces[i].print);
 		wmk_read_trace_close(r.traces[i].trace);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.h - traces as text: all that is below some paths, merged by time, a line for each record (print.h).
+ * text.h - traces as text, or in another form: all that is below some paths, merged by time, a line for each record (print.h).
  *
- *     paths ──trace.h──► traces ──merge.h──► records ──print.h──► lines ──► a FILE of the caller
+ *     paths ──trace.h──► traces ──merge.h──► records ──filter.h──► ──print.h, or form.h──► lines ──► a FILE of the caller
  *                                    └─ damage, losses ──► told to the caller where they are met
  *
  * One thread. Errors are -errno with a cause chain.
@@ -12,10 +12,10 @@
 
 #include <stdio.h>
 
-#include "read/print.h"
+#include "read/form.h"
 
 struct wmk_read_text_options {
-	bool json;                 /* a line is an object (json.h); of `print`, `gmt` alone counts then, for begin and end */
+	const struct wmk_read_form *form; /* NULL: lines of text; else of `print` `gmt` alone counts, for begin and end */
 	struct wmk_print_options print;
 	const char *filter;        /* only records that it wants (filter.h); NULL: all */
 	const char *begin, *end;   /* only what is from the one to the other, as wmk_read_when() takes them; a day's end is its last; NULL: no limit */

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * convert.c - `waymark convert`: traces in a form for other programs (read/form.h).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "cli/command.h"
+#include "read/convert.h"
+#include "read/json.h"
+#include "read/text.h"
+
+struct convert_args {
+	const struct wmk_read_form *form;
+	bool is_text, has_form;
+	const char *output, *begin, *end, *filter;
+};
+
+static const struct wmk_read_form *const forms[] = { &wmk_read_json, &wmk_read_csv, &wmk_read_chrome, &wmk_read_perfetto };
+
+static int set_form(void *data, const char *value)
+{
+	struct convert_args *args = data;
+	struct wmk_nearest near;
+	char names[80];
+
+	wmk_nearest_init(&near, value);
+	wmk_nearest_offer(&near, "text");
+	args->is_text = strcmp(value, "text") == 0;
+	args->has_form = args->is_text;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		wmk_nearest_offer(&near, forms[i]->name);
+		if (strcmp(value, forms[i]->name) != 0)
+			continue;
+		args->form = forms[i];
+		args->has_form = true;
+	}
+	if (args->has_form)
+		return 0;
+	wmk_nearest_text(&near, names, sizeof(names));
+	return wmk_error(-EINVAL, "there is no format '%.40s'%s%s: there are text, json, csv, chrome, perfetto", value, names[0] ? "; near is " : "", names);
+}
+
+static int set_output(void *data, const char *value)
+{
+	if (!*value)
+		return wmk_error(-EINVAL, "the name of a file is missing");
+	((struct convert_args *)data)->output = value;
+	return 0;
+}
+
+static int set_begin(void *data, const char *value)
+{
+	((struct convert_args *)data)->begin = value;
+	return 0;
+}
+
+static int set_end(void *data, const char *value)
+{
+	((struct convert_args *)data)->end = value;
+	return 0;
+}
+
+static int set_filter(void *data, const char *value)
+{
+	((struct convert_args *)data)->filter = value;
+	return 0;
+}
+
+static void tell_damage(void *data, int err)
+{
+	(void)data;
+	(void)err;
+	wmk_cli_failed();
+}
+
+static void tell_lost(void *data, const char *words)
+{
+	(void)data;
+	fprintf(stderr, "waymark: %s\n", words);
+}
+
+static int convert(const struct convert_args *args, const char *const *paths, unsigned n)
+{
+	const struct wmk_read_text_options options = { .form = args->form, .print = WMK_PRINT_OPTIONS, .filter = args->filter, .begin = args->begin,
+						       .end = args->end, .damage = tell_damage, .lost = tell_lost };
+	struct wmk_read_text_done done;
+	FILE *out = args->output ? fopen(args->output, "we") : stdout;
+	int err;
+
+	if (!out) {
+		wmk_error(-errno, "cannot write '%.200s'", args->output);
+		return wmk_cli_failed();
+	}
+	err = wmk_read_text(paths, n, &options, out, &done);
+	if ((args->output ? fclose(out) : fflush(out)) != 0 && err >= 0)
+		err = wmk_error(-errno, "cannot write %s%.200s", args->output ? "" : "the records", args->output ? args->output : "");
+	if (err < 0)
+		return wmk_cli_failed();
+	return done.damages ? WMK_CLI_FAILED : 0;
+}
+
+static int misused(const char *words)
+{
+	wmk_error(-EINVAL, "%s", words);
+	return wmk_cli_misused(&wmk_cli_convert);
+}
+
+static int run_convert(void *data, char **rest, int n_rest)
+{
+	const struct convert_args *args = data;
+
+	if (!args->has_form)
+		return misused("into what? Say --to text, json, csv, chrome or perfetto");
+	if (!n_rest)
+		return misused("which trace? Name its directory, or one above it");
+	if (args->form && args->form->is_binary && !args->output && isatty(1))
+		return misused("what comes out is no text: give it a file (-o FILE), or pipe it on");
+	return convert(args, (const char *const *)rest, (unsigned)n_rest);
+}
+
+static const char *const details[] = {
+	"Makes one file of traces in Common Trace Format 1.8 and 2: all that is at and below the directories, in the order of time.",
+	"text: the lines of `waymark view`. json: an object on a line for each record, as `waymark view --json`. csv: a table with a column for each field that any event "
+	"has; what has something in it, as JSON. chrome: the Trace Event Format, for chrome://tracing, Speedscope and others. perfetto: for ui.perfetto.dev and "
+	"trace_processor. In the last two, records are instants on the line of their thread, if the channel had the contexts vpid and vtid (and procname, for its name), else on that of "
+	"their CPU.",
+	"What is damaged, and what was lost while it was recorded, is said on standard error; the exit status is 1 if something was damaged.",
+	NULL
+};
+
+static const struct wmk_cli_option options[] = {
+	{ 't', "to", "FORMAT", "text, json, csv, chrome or perfetto.", set_form, false },
+	{ 'o', "output", "FILE", "Where to. Without it, standard output.", set_output, false },
+	{ 'b', "begin", "TIME", "Only records from this time on, as `waymark view` takes it.", set_begin, false },
+	{ 'E', "end", "TIME", "Only records to this time.", set_end, false },
+	{ 'F', "filter", "EXPR", "Only records for which EXPR is true: waymark-filter(7).", set_filter, false },
+};
+
+const struct wmk_cli_command wmk_cli_convert = {
+	.name = "convert",
+	.arguments = "DIR...",
+	.summary = "Make traces into other formats",
+	.details = details,
+	.options = options,
+	.n_options = sizeof(options) / sizeof(options[0]),
+	.args_size = sizeof(struct convert_args),
+	.run = run_convert,
+};

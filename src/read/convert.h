@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * convert.h - the forms into which `waymark convert` makes a trace, besides lines of text (print.h) and of JSON (json.h).
+ */
+#ifndef WMK_READ_CONVERT_H
+#define WMK_READ_CONVERT_H
+
+#include "read/form.h"
+
+extern const struct wmk_read_form wmk_read_csv;      /* a table: csv.c */
+extern const struct wmk_read_form wmk_read_chrome;   /* for chrome://tracing and its like: chrome.c */
+extern const struct wmk_read_form wmk_read_perfetto; /* for ui.perfetto.dev: perfetto.c */
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * csv.c - records as a table (RFC 4180, lines end in a newline alone): time, trace, stream, event; then what packets, contexts and payloads of any
+ * of the traces' event classes have, a column for each name. What a record does not have is empty; what has something in it is JSON.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "read/convert.h"
+#include "read/json_inside.h"
+
+#define COLUMNS_MAX 65536u
+#define FIXED 4u                   /* time, trace, stream, event */
+
+enum part { PACKET, COMMON, CONTEXT, PAYLOAD, PARTS };
+
+static const char *const prefixes[PARTS] = { "packet.", "context.", "event_context.", "" };
+
+struct column {
+	char *name;
+	/* Of the record: where in `cells`; len 0: it has none. */
+	size_t at, len;
+};
+
+struct table {
+	struct column *columns;
+	uint32_t n, cap;
+	struct wmk_print_text cells;
+};
+
+struct stream {
+	struct table *table;
+	const struct wmk_ctf_stream_decoder *decoder;
+	struct wmk_print_text packet;  /* the cells of its packet, which all its records show */
+	struct column *packet_columns; /* as many as the table has */
+};
+
+/* ── columns ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(((const struct column *)a)->name, ((const struct column *)b)->name);
+}
+
+static const struct wmk_ctf_program *part_of(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event, unsigned part)
+{
+	switch (part) {
+	case PACKET: return &stream->packet_context;
+	case COMMON: return &stream->event_context;
+	case CONTEXT: return &event->context;
+	default: return &event->payload;
+	}
+}
+
+static int add_column(struct table *table, const char *prefix, const char *name)
+{
+	struct column *more;
+
+	if (table->n == table->cap) {
+		if (table->n >= COLUMNS_MAX)
+			return wmk_error(-E2BIG, "a table of more than %u columns", COLUMNS_MAX);
+		more = realloc(table->columns, (table->cap ? table->cap * 2 : 64) * sizeof(*more));
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for %u columns", table->n);
+		table->columns = more;
+		table->cap = table->cap ? table->cap * 2 : 64;
+	}
+	table->columns[table->n] = (struct column){ .name = NULL };
+	if (asprintf(&table->columns[table->n].name, "%s%s", prefix, name) < 0)
+		return wmk_error(-ENOMEM, "no memory for a column");
+	table->n++;
+	return 0;
+}
+
+/* Sorted, and each once. */
+static void settle(struct table *table)
+{
+	uint32_t n = 0;
+
+	qsort(table->columns, table->n, sizeof(table->columns[0]), compare);
+	for (uint32_t i = 0; i < table->n; i++) {
+		if (n && !strcmp(table->columns[n - 1].name, table->columns[i].name))
+			free(table->columns[i].name);
+		else
+			table->columns[n++] = table->columns[i];
+	}
+	table->n = n;
+}
+
+static int add_program(struct table *table, const struct wmk_ctf_program *program, unsigned part)
+{
+	const struct wmk_ctf_op *ops = program->ops;
+	int err = 0;
+
+	for (uint32_t i = 1; program->n_ops && ops[i].code != WMK_CTF_END && err >= 0; i = ops[i].next)
+		if (!wmk_read_is_told(&ops[i]))
+			err = add_column(table, prefixes[part], ops[i].name ? ops[i].name : "");
+	/* What many classes share does not pile up. */
+	if (table->n > 4096)
+		settle(table);
+	return err;
+}
+
+static int csv_create(void **whole)
+{
+	*whole = calloc(1, sizeof(struct table));
+	return *whole ? 0 : wmk_error(-ENOMEM, "no memory for a table");
+}
+
+static int csv_trace(void *whole, const struct wmk_read_trace *trace)
+{
+	int err = 0;
+
+	for (uint32_t s = 0; s < trace->decoder->n_streams && err >= 0; s++) {
+		const struct wmk_ctf_stream_decoder *stream = &trace->decoder->streams[s];
+
+		err = add_program(whole, &stream->packet_context, PACKET);
+		if (err >= 0)
+			err = add_program(whole, &stream->event_context, COMMON);
+		for (uint32_t e = 0; e < stream->n_events && err >= 0; e++) {
+			err = add_program(whole, &stream->events[e].context, CONTEXT);
+			if (err >= 0)
+				err = add_program(whole, &stream->events[e].payload, PAYLOAD);
+		}
+	}
+	return err;
+}
+
+static void csv_free(void *whole)
+{
+	struct table *table = whole;
+
+	for (uint32_t i = 0; i < table->n; i++)
+		free(table->columns[i].name);
+	free(table->columns);
+	wmk_print_text_free(&table->cells);
+	free(table);
+}
+
+/* ── cells ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* With quotes where something in it needs them. */
+static void put_cell(struct wmk_json_writer *w, const char *text, size_t len)
+{
+	bool needs = len && (text[0] == ' ' || text[len - 1] == ' ');
+
+	for (size_t i = 0; i < len && !needs; i++)
+		needs = text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
+	if (!needs) {
+		wmk_json_put(w, text, len);
+		return;
+	}
+	wmk_json_put(w, "\"", 1);
+	for (size_t i = 0; i < len; i++)
+		wmk_json_put(w, text[i] == '"' ? "\"\"" : text + i, text[i] == '"' ? 2 : 1);
+	wmk_json_put(w, "\"", 1);
+}
+
+static int csv_begin(void *whole, struct wmk_print_text *out)
+{
+	struct table *table = whole;
+	struct wmk_json_writer w;
+
+	settle(table);
+	w = wmk_json_begin(out);
+	wmk_json_put_text(&w, "time,trace,stream,event");
+	for (uint32_t i = 0; i < table->n; i++) {
+		wmk_json_put(&w, ",", 1);
+		put_cell(&w, table->columns[i].name, strlen(table->columns[i].name));
+	}
+	wmk_json_put(&w, "\n", 1);
+	return wmk_json_end(&w, 0);
+}
+
+static struct column *column_of(const struct table *table, struct column *columns, unsigned part, const char *name)
+{
+	char full[512], *at = full;
+	struct column *found, key = { .name = full };
+
+	if (strlen(name) >= sizeof(full) - 20 && asprintf(&at, "%s%s", prefixes[part], name) < 0)
+		return NULL;
+	if (at == full)
+		snprintf(full, sizeof(full), "%s%s", prefixes[part], name);
+	key.name = at;
+	found = bsearch(&key, table->columns, table->n, sizeof(key), compare);
+	if (at != full)
+		free(at);
+	return found ? &columns[found - table->columns] : NULL;
+}
+
+/* A value that stands alone: a text without quotes, a label. */
+static bool put_plain(struct wmk_json_writer *w, const struct wmk_ctf_item *item)
+{
+	const struct wmk_ctf_op *op = item->op;
+	const char *label = op->code == WMK_CTF_ENUM ? wmk_ctf_label(op->type, item->value.u) : NULL;
+
+	if (label) {
+		put_cell(w, label, strlen(label));
+	} else if ((op->code == WMK_CTF_STRING || op->code == WMK_CTF_TEXT) && op->type->encoding == WMK_ENCODING_UTF8) {
+		put_cell(w, item->text, item->len);
+	} else if (op->code == WMK_CTF_ENUM) {
+		char number[WMK_PRINT_NUMBER];
+
+		wmk_json_put(w, number, (size_t)((op->is_signed ? wmk_print_s64(number, item->value.i) : wmk_print_u64(number, item->value.u)) - number));
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* What was put becomes the cell; JSON in quotes. */
+static int end_cell(const struct wmk_json_writer *put, struct column *column)
+{
+	struct wmk_print_text *text = put->out;
+	const size_t from = text->len;
+	struct wmk_json_writer w;
+	char *json;
+	int err = wmk_json_end(put, 0);
+
+	if (err < 0 || !column)
+		return err;
+	/* (put_plain() has made its quotes already) */
+	if (text->len > from && (text->text[from] == '{' || text->text[from] == '[')) {
+		const size_t len = text->len - from;
+
+		json = malloc(len);
+		if (!json)
+			return wmk_error(-ENOMEM, "no memory for a cell");
+		memcpy(json, text->text + from, len);
+		text->len = from;
+		w = wmk_json_begin(text);
+		put_cell(&w, json, len);
+		free(json);
+		err = wmk_json_end(&w, 0);
+		if (err < 0)
+			return err;
+	}
+	column->at = from;
+	column->len = text->len - from;
+	return 0;
+}
+
+/* The cells of one part. */
+static int fill(const struct table *table, struct column *columns, struct wmk_print_text *text, unsigned part, const struct wmk_ctf_program *program,
+		struct wmk_ctf_walk *walk)
+{
+	struct wmk_ctf_item item;
+	struct wmk_json_writer w = wmk_json_begin(text);
+	struct column *column = NULL;
+	unsigned depth = 0;
+	int err = 0;
+
+	if (!program->n_ops)
+		return 0;
+	wmk_ctf_walk_enter(walk, program);
+	while (err >= 0 && wmk_ctf_next(walk, &item)) {
+		const bool is_container = item.op->code >= WMK_CTF_STRUCT;
+
+		if (item.op == program->ops)
+			continue;
+		if (depth == 0 && wmk_read_is_told(item.op))
+			continue;
+		if (depth == 0) {
+			column = column_of(table, columns, part, item.op->name ? item.op->name : "");
+			w = wmk_json_begin(text);
+			w.in_variant = true;        /* the column has the name */
+		}
+		if (depth || is_container || !put_plain(&w, &item))
+			wmk_json_put_item(&w, &item, item.op->name);
+		depth += is_container && !item.is_end;
+		depth -= item.is_end;
+		if (!depth)
+			err = end_cell(&w, column);
+	}
+	return err < 0 ? err : walk->err;
+}
+
+/* ── streams and records ─────────────────────────────────────────────────────────────────────────────── */
+
+static void csv_stream_free(void *state)
+{
+	struct stream *stream = state;
+
+	wmk_print_text_free(&stream->packet);
+	free(stream->packet_columns);
+	free(stream);
+}
+
+static int csv_stream(void *whole, const struct wmk_read_stream *read, void **state)
+{
+	struct stream *made = calloc(1, sizeof(*made));
+
+	if (made) {
+		made->table = whole;
+		made->decoder = read->decoder;
+		made->packet_columns = calloc(made->table->n + 1, sizeof(made->packet_columns[0]));
+	}
+	*state = made;
+	return made && made->packet_columns ? 0 : wmk_error(-ENOMEM, "no memory for a table");
+}
+
+static int csv_packet(void *state, struct wmk_read_stream *read)
+{
+	struct stream *stream = state;
+	struct wmk_ctf_walk *walk = &read->record.walk;
+
+	memset(stream->packet_columns, 0, stream->table->n * sizeof(stream->packet_columns[0]));
+	stream->packet.len = 0;
+	walk->at = read->packet.context_at;
+	return fill(stream->table, stream->packet_columns, &stream->packet, PACKET, &stream->decoder->packet_context, walk);
+}
+
+static int fill_record(struct stream *stream, struct wmk_read_stream *read)
+{
+	const uint64_t starts[PARTS] = { 0, read->record.common_at, read->record.context_at, read->record.payload_at };
+	struct table *table = stream->table;
+	int err = 0;
+
+	for (uint32_t i = 0; i < table->n; i++)
+		table->columns[i].len = 0;
+	table->cells.len = 0;
+	read->record.walk.in = read->bytes;
+	for (unsigned part = COMMON; part < PARTS && err >= 0; part++) {
+		read->record.walk.err = 0;
+		read->record.walk.at = starts[part];
+		err = fill(table, table->columns, &table->cells, part, part_of(stream->decoder, read->record.event, part), &read->record.walk);
+	}
+	return err;
+}
+
+static int csv_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
+{
+	struct stream *stream = state;
+	const struct table *table = stream->table;
+	const char *name = read->record.event->class->name;
+	const uint64_t ns = read->ns < 0 ? 0 - (uint64_t)read->ns : (uint64_t)read->ns;
+	struct wmk_json_writer w;
+	char time[48] = "";
+	int err = fill_record(stream, read);
+
+	if (err < 0)
+		return err;
+	if (stream->decoder->class->clock)
+		snprintf(time, sizeof(time), "%s%" PRIu64 ".%09" PRIu64, read->ns < 0 ? "-" : "", ns / 1000000000, ns % 1000000000);
+	w = wmk_json_begin(out);
+	wmk_json_put_text(&w, time);
+	wmk_json_put(&w, ",", 1);
+	put_cell(&w, read->trace->name, strlen(read->trace->name));
+	wmk_json_put(&w, ",", 1);
+	put_cell(&w, read->file, strlen(read->file));
+	wmk_json_put(&w, ",", 1);
+	put_cell(&w, name ? name : "", name ? strlen(name) : 0);
+	for (uint32_t i = 0; i < table->n; i++) {
+		const struct column *cell = &table->columns[i], *packet = &stream->packet_columns[i];
+
+		wmk_json_put(&w, ",", 1);
+		if (cell->len)
+			wmk_json_put(&w, table->cells.text + cell->at, cell->len);
+		else if (packet->len)
+			wmk_json_put(&w, stream->packet.text + packet->at, packet->len);
+	}
+	wmk_json_put(&w, "\n", 1);
+	return wmk_json_end(&w, 0);
+}
+
+const struct wmk_read_form wmk_read_csv = {
+	.name = "csv", .create = csv_create, .trace = csv_trace, .begin = csv_begin, .free = csv_free, .stream = csv_stream,
+	.stream_free = csv_stream_free, .packet = csv_packet, .record = csv_record,
+};

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * form.h - a form of output: how records become bytes. What all forms share (files, merge, filter, parts of the time, damage) is text.c's.
+ *
+ *     create ─► trace, for each that is read ─► begin ─► stream, for each when its first packet comes ─► packet, record ... ─► end ─► free
+ *
+ * What a form appends to `out` is written when there is enough of it. Errors: -ENOMEM, -E2BIG (print.h), those of ctf/decode.h: then `out` is as
+ * before, and the reading goes on behind a record that is damaged. One thread.
+ */
+#ifndef WMK_READ_FORM_H
+#define WMK_READ_FORM_H
+
+#include "read/print.h"
+#include "read/trace.h"
+
+struct wmk_read_form {
+	const char *name;          /* as it is asked for */
+	bool is_binary;            /* not for a terminal */
+	/* These may be NULL: there is nothing to do. `whole` is then NULL too. */
+	int (*create)(void **whole);
+	int (*trace)(void *whole, const struct wmk_read_trace *trace);
+	int (*begin)(void *whole, struct wmk_print_text *out);
+	int (*end)(void *whole, struct wmk_print_text *out);
+	void (*free)(void *whole);
+	/* What the form keeps of a stream; before its first packet. */
+	int (*stream)(void *whole, const struct wmk_read_stream *stream, void **state);
+	void (*stream_free)(void *state);
+	/* Behind WMK_READ_PACKET: its context is at packet.context_at. */
+	int (*packet)(void *state, struct wmk_read_stream *stream);
+	/* Behind WMK_READ_RECORD: it, behind what `out` has. */
+	int (*record)(void *state, struct wmk_read_stream *stream, struct wmk_print_text *out);
+};
+
+#endif

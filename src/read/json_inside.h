@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json_inside.h - text in JSON, piece by piece: for json.c and for others whose output has JSON in it. Internal to src/read.
+ */
+#ifndef WMK_READ_JSON_INSIDE_H
+#define WMK_READ_JSON_INSIDE_H
+
+#include "read/print_inside.h"
+
+/* Output, and where in it; NULL when an error has been given. */
+struct wmk_json_writer {
+	struct wmk_print_text *out;
+	char *p;
+	bool is_first;             /* of an object or array: no comma before what comes */
+	bool in_variant;           /* the item before was a variant: what comes has its name */
+};
+
+/* Behind what `out` has; wmk_json_end() makes it count: `err`, or what went wrong on the way. */
+struct wmk_json_writer wmk_json_begin(struct wmk_print_text *out);
+int wmk_json_end(const struct wmk_json_writer *w, int err);
+
+/* Bytes of the character in UTF-8 at `text`; 0: there is none. Overlong forms and surrogates are none (RFC 3629). */
+unsigned wmk_json_utf8(const char *text, size_t len);
+
+/* As it is. */
+void wmk_json_put(struct wmk_json_writer *w, const char *s, size_t len);
+void wmk_json_put_text(struct wmk_json_writer *w, const char *s);
+/* In quotes, with escapes. */
+void wmk_json_put_string(struct wmk_json_writer *w, const char *s, size_t len);
+/* The comma, and the member's name; NULL: an element. */
+void wmk_json_put_name(struct wmk_json_writer *w, const char *name);
+/* The item of a walk, a begin or an end, as a member of that name. */
+void wmk_json_put_item(struct wmk_json_writer *w, const struct wmk_ctf_item *item, const char *name);
+/* `,"name":{...}` for a structure that there is. */
+int wmk_json_put_program(struct wmk_json_writer *w, struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, const char *name);
+
+/* Has the field told its meaning to the reader already: a size, a time, a count? */
+static inline bool wmk_read_is_told(const struct wmk_ctf_op *op)
+{
+	return op->role && op->role != WMK_ROLE_CPU && op->code <= WMK_CTF_ENUM;
+}
+
+#endif

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perfetto.c - records as a Perfetto trace: protocol buffers by the message and field numbers of its published definitions (protos/perfetto/trace).
+ *
+ *     Trace ── packet ── clock_snapshot        once: times are CLOCK_REALTIME's, and the viewer's default clock is the same
+ *                     ├─ track_descriptor      of a process, a thread, a CPU: before its first event
+ *                     └─ track_event           an instant on its track, fields and contexts as its debug annotations
+ *
+ * Who made a record, its contexts tell (who.h); without them it is on its CPU's track. A message's length stands before it and is known behind it:
+ * four bytes are kept for it, as a number that is longer than it need be.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "read/convert.h"
+#include "read/json_inside.h"
+#include "read/who.h"
+
+/* Field numbers, by their message. */
+enum { TRACE_PACKET = 1 };
+enum { PACKET_CLOCK_SNAPSHOT = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11, PACKET_FLAGS = 13, PACKET_TRACK_DESCRIPTOR = 60 };
+enum { SNAPSHOT_CLOCK = 1, SNAPSHOT_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIME = 2 };
+enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME = 23 };
+enum { ANNOTATION_BOOL = 2, ANNOTATION_UINT = 3, ANNOTATION_INT = 4, ANNOTATION_DOUBLE = 5, ANNOTATION_STRING = 6, ANNOTATION_NAME = 10,
+       ANNOTATION_MEMBER = 11, ANNOTATION_ELEMENT = 12 };
+enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5 };
+enum { PROCESS_PID = 1, PROCESS_NAME = 6, THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
+
+enum { TYPE_INSTANT = 3, CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6, FLAG_CLEARED = 1, SEQUENCE = 1 };
+enum { VARINT = 0, FIXED64 = 1, BYTES = 2 };
+
+/* ── protocol buffers ────────────────────────────────────────────────────────────────────────────────── */
+
+struct proto {
+	struct wmk_print_text *out;
+	char *p;                   /* NULL: an error was given */
+};
+
+static void put_varint(struct proto *b, uint64_t value)
+{
+	if (b->p)
+		b->p = wmk_print_room(b->out, b->p, 10);
+	for (; b->p && value >= 0x80; value >>= 7)
+		*b->p++ = (char)(value | 0x80);
+	if (b->p)
+		*b->p++ = (char)value;
+}
+
+static void put_number(struct proto *b, unsigned field, uint64_t value)
+{
+	put_varint(b, field << 3 | VARINT);
+	put_varint(b, value);
+}
+
+static void put_double(struct proto *b, unsigned field, double value)
+{
+	put_varint(b, field << 3 | FIXED64);
+	if (b->p)
+		b->p = wmk_print_room(b->out, b->p, 8);
+	if (b->p)
+		b->p = mempcpy(b->p, &value, 8);
+}
+
+/* Texts are UTF-8 there: what is none is U+FFFD. */
+static void put_text(struct proto *b, unsigned field, const char *s, size_t len)
+{
+	size_t need = 0;
+
+	for (size_t i = 0, n; i < len; i += n ? n : 1) {
+		n = wmk_json_utf8(s + i, len - i);
+		need += n ? n : 3;
+	}
+	put_varint(b, field << 3 | BYTES);
+	put_varint(b, need);
+	if (b->p)
+		b->p = wmk_print_room(b->out, b->p, need);
+	for (size_t i = 0, n; b->p && i < len; i += n ? n : 1) {
+		n = wmk_json_utf8(s + i, len - i);
+		b->p = mempcpy(b->p, n ? s + i : "\xef\xbf\xbd", n ? n : 3);
+	}
+}
+
+/* A message begins; where its length will stand, counted from the text's first byte. */
+static size_t begin(struct proto *b, unsigned field)
+{
+	put_varint(b, field << 3 | BYTES);
+	if (b->p)
+		b->p = wmk_print_room(b->out, b->p, 4);
+	if (!b->p)
+		return 0;
+	b->p += 4;
+	return (size_t)(b->p - b->out->text) - 4;
+}
+
+static void end(struct proto *b, size_t at)
+{
+	if (!b->p)
+		return;
+	const size_t len = (size_t)(b->p - b->out->text) - at - 4;
+
+	for (unsigned i = 0; i < 4; i++)
+		b->out->text[at + i] = (char)((len >> 7 * i & 0x7f) | (i < 3 ? 0x80 : 0));
+}
+
+static struct proto open_proto(struct wmk_print_text *out)
+{
+	return (struct proto){ out, wmk_print_begin(out, 64) };
+}
+
+static int close_proto(const struct proto *b, int err)
+{
+	if (err < 0)
+		return err;
+	if (!b->p)
+		return wmk_print_error();
+	b->out->len = (size_t)(b->p - b->out->text);
+	return 0;
+}
+
+static size_t begin_packet(struct proto *b)
+{
+	const size_t at = begin(b, TRACE_PACKET);
+
+	put_number(b, PACKET_SEQUENCE, SEQUENCE);
+	return at;
+}
+
+/* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void put_scalar(struct proto *b, const struct wmk_ctf_item *item)
+{
+	const struct wmk_ctf_op *op = item->op;
+	const char *label;
+
+	switch (op->code) {
+	case WMK_CTF_BOOL:
+		put_number(b, ANNOTATION_BOOL, item->value.u != 0);
+		break;
+	case WMK_CTF_FLOAT:
+		put_double(b, ANNOTATION_DOUBLE, item->value.f);
+		break;
+	case WMK_CTF_STRING:
+	case WMK_CTF_TEXT:
+	case WMK_CTF_BLOB:
+		put_text(b, ANNOTATION_STRING, item->text, item->len);
+		break;
+	case WMK_CTF_ENUM:
+		label = wmk_ctf_label(op->type, item->value.u);
+		if (label) {
+			put_text(b, ANNOTATION_STRING, label, strlen(label));
+			break;
+		}
+		__attribute__((fallthrough));
+	default:
+		put_number(b, op->is_signed ? ANNOTATION_INT : ANNOTATION_UINT, item->value.u);
+		break;
+	}
+}
+
+/* What is open: structures, arrays, and choices (variant, optional), which are what they hold and no message of their own. */
+struct level {
+	size_t at;                 /* of the message's length */
+	bool is_message;
+	uint8_t code;
+};
+
+struct annotations {
+	struct proto *b;
+	struct level levels[WMK_CTF_TYPE_DEPTH + 2];
+	unsigned depth;
+	const char *inherited;     /* the name of the choice that was opened just now */
+};
+
+static bool is_choice(unsigned code)
+{
+	return code == WMK_CTF_VARIANT || code == WMK_CTF_OPTIONAL;
+}
+
+/* The annotation's beginning and its name, if it has one there. */
+static size_t begin_annotation(struct annotations *a, const char *name)
+{
+	const struct level *in = NULL;
+	size_t at;
+
+	for (unsigned i = a->depth; i && !in; i--)
+		in = a->levels[i - 1].is_message ? &a->levels[i - 1] : NULL;
+	at = begin(a->b, !in ? EVENT_ANNOTATION : in->code == WMK_CTF_ARRAY ? ANNOTATION_ELEMENT : ANNOTATION_MEMBER);
+	if (name && (!in || in->code != WMK_CTF_ARRAY))
+		put_text(a->b, ANNOTATION_NAME, *name ? name : "_", *name ? strlen(name) : 1);
+	return at;
+}
+
+/* `name`: the item's; NULL: it has none, and a structure without one is no message. */
+static void put_item(struct annotations *a, const struct wmk_ctf_item *item, const char *name, bool is_root)
+{
+	const bool is_container = item->op->code >= WMK_CTF_STRUCT, is_message = !is_choice(item->op->code) && !(is_root && !name);
+	size_t at = 0;
+
+	if (item->is_end) {
+		a->depth--;
+		if (a->levels[a->depth].is_message)
+			end(a->b, a->levels[a->depth].at);
+		return;
+	}
+	if (a->inherited)
+		name = a->inherited;
+	a->inherited = is_choice(item->op->code) ? name : NULL;
+	if (is_message)
+		at = begin_annotation(a, name);
+	if (is_container) {
+		a->levels[a->depth++] = (struct level){ at, is_message, item->op->code };
+	} else {
+		put_scalar(a->b, item);
+		end(a->b, at);
+	}
+}
+
+/* All of one program: as annotations of the event, or, with a name, as members of one of that name. */
+static int put_program(struct proto *b, struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, const char *name)
+{
+	struct annotations a = { .b = b };
+	struct wmk_ctf_item item;
+
+	if (!program->n_ops)
+		return 0;
+	wmk_ctf_walk_enter(walk, program);
+	while (wmk_ctf_next(walk, &item)) {
+		const bool is_root = item.op == program->ops;
+
+		if (item.is_end || !wmk_read_is_told(item.op))
+			put_item(&a, &item, is_root ? name : item.op->name, is_root);
+	}
+	return walk->err;
+}
+
+/* ── tracks ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct whole {
+	struct wmk_read_seen tracks;
+	bool has_clock;
+};
+
+struct stream {
+	struct whole *whole;
+	struct wmk_read_who who;
+	struct wmk_print_text packet;  /* the packet's context, as annotations */
+};
+
+#define NAMED (UINT64_C(1) << 63)
+enum { OF_PROCESS, OF_THREAD, OF_CPU };
+
+/* Of processes, threads and CPUs: no two alike, none 0, none with the first bit. */
+static uint64_t uuid_of(unsigned kind, int64_t pid, int64_t tid)
+{
+	return (uint64_t)(kind + 1) << 61 | (uint64_t)((uint32_t)pid & 0x3fffffff) << 31 | ((uint32_t)tid & 0x7fffffff);
+}
+
+
+static void describe(struct proto *b, unsigned kind, const struct wmk_read_who *who, uint64_t uuid)
+{
+	const size_t packet = begin_packet(b), track = begin(b, PACKET_TRACK_DESCRIPTOR);
+	char name[40];
+	size_t in;
+
+	put_number(b, TRACK_UUID, uuid);
+	if (kind == OF_PROCESS) {
+		in = begin(b, TRACK_PROCESS);
+		put_number(b, PROCESS_PID, (uint64_t)who->pid);
+		if (who->name[0] && who->pid == who->tid)
+			put_text(b, PROCESS_NAME, who->name, strlen(who->name));
+		end(b, in);
+	} else if (kind == OF_THREAD) {
+		put_number(b, TRACK_PARENT, uuid_of(OF_PROCESS, who->pid, 0));
+		in = begin(b, TRACK_THREAD);
+		put_number(b, THREAD_PID, (uint64_t)who->pid);
+		put_number(b, THREAD_TID, (uint64_t)who->tid);
+		if (who->name[0])
+			put_text(b, THREAD_NAME, who->name, strlen(who->name));
+		end(b, in);
+	} else {
+		put_text(b, TRACK_NAME, name, (size_t)snprintf(name, sizeof(name), "CPU %" PRId64, who->has_cpu ? who->cpu : 0));
+	}
+	end(b, track);
+	end(b, packet);
+}
+
+/* Described when it is met, and again when its name is: some channels have no context for it. */
+static int met(struct wmk_read_seen *tracks, struct proto *b, unsigned kind, const struct wmk_read_who *who, uint64_t uuid, bool is_named)
+{
+	int is_new = wmk_read_seen_add(tracks, uuid), has_name = is_named && is_new >= 0 ? wmk_read_seen_add(tracks, uuid | NAMED) : 0;
+
+	if (is_new < 0 || has_name < 0)
+		return -ENOMEM;
+	if (is_new || has_name)
+		describe(b, kind, who, uuid);
+	return 0;
+}
+
+/* The record's track, described if it is the first on it. */
+static int track_of(struct stream *stream, struct proto *b, uint64_t *uuid)
+{
+	const struct wmk_read_who *who = &stream->who;
+	struct wmk_read_seen *tracks = &stream->whole->tracks;
+	const unsigned kind = who->has_pid ? OF_THREAD : OF_CPU;
+	int is_new = 0;
+
+	*uuid = kind == OF_THREAD ? uuid_of(kind, who->pid, who->tid) : uuid_of(kind, 0, who->has_cpu ? who->cpu : 0);
+	if (kind == OF_THREAD)
+		is_new = met(tracks, b, OF_PROCESS, who, uuid_of(OF_PROCESS, who->pid, 0), who->name[0] && who->pid == who->tid);
+	return is_new < 0 ? is_new : met(tracks, b, kind, who, *uuid, who->name[0]);
+}
+
+/* ── the form ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int perfetto_create(void **whole)
+{
+	*whole = calloc(1, sizeof(struct whole));
+	return *whole ? 0 : wmk_error(-ENOMEM, "no memory");
+}
+
+static void perfetto_free(void *data)
+{
+	struct whole *whole = data;
+
+	free(whole->tracks.slots);
+	free(whole);
+}
+
+static int perfetto_stream(void *whole, const struct wmk_read_stream *read, void **state)
+{
+	struct stream *made = calloc(1, sizeof(*made));
+
+	(void)read;
+	*state = made;
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory");
+	made->whole = whole;
+	return 0;
+}
+
+static void perfetto_stream_free(void *state)
+{
+	struct stream *stream = state;
+
+	wmk_print_text_free(&stream->packet);
+	free(stream);
+}
+
+static int perfetto_packet(void *state, struct wmk_read_stream *read)
+{
+	struct stream *stream = state;
+	int err = wmk_read_who_packet(&stream->who, read);
+	struct proto b;
+
+	if (err < 0)
+		return err;
+	stream->packet.len = 0;
+	read->record.walk.at = read->packet.context_at;
+	b = open_proto(&stream->packet);
+	return close_proto(&b, put_program(&b, &read->record.walk, &read->decoder->packet_context, "$packet"));
+}
+
+/* At the first record's time: the two clocks say the same. */
+static void put_clock(struct proto *b, uint64_t time)
+{
+	static const uint8_t ids[] = { CLOCK_REALTIME_ID, CLOCK_BOOTTIME_ID };
+	const size_t packet = begin_packet(b);
+
+	put_number(b, PACKET_FLAGS, FLAG_CLEARED);
+	const size_t snapshot = begin(b, PACKET_CLOCK_SNAPSHOT);
+
+	for (unsigned i = 0; i < sizeof(ids); i++) {
+		const size_t clock = begin(b, SNAPSHOT_CLOCK);
+
+		put_number(b, CLOCK_ID, ids[i]);
+		put_number(b, CLOCK_TIME, time);
+		end(b, clock);
+	}
+	put_number(b, SNAPSHOT_PRIMARY, CLOCK_REALTIME_ID);
+	end(b, snapshot);
+	end(b, packet);
+}
+
+static int put_event(struct stream *stream, struct wmk_read_stream *read, struct proto *b, uint64_t uuid)
+{
+	const struct wmk_ctf_event_decoder *event = read->record.event;
+	const char *name = event->class->name && *event->class->name ? event->class->name : "event";
+	const size_t provider = wmk_read_provider_len(name), packet = begin_packet(b);
+	struct wmk_ctf_walk *walk = &read->record.walk;
+	int err;
+
+	put_number(b, PACKET_TIMESTAMP, (uint64_t)read->ns);
+	const size_t at = begin(b, PACKET_TRACK_EVENT);
+
+	put_number(b, EVENT_TYPE, TYPE_INSTANT);
+	put_number(b, EVENT_TRACK, uuid);
+	put_text(b, EVENT_CATEGORY, provider ? name : "trace", provider ? provider : 5);
+	put_text(b, EVENT_NAME, name, strlen(name));
+	walk->in = read->bytes;
+	walk->err = 0;
+	walk->at = read->record.payload_at;
+	err = put_program(b, walk, &event->payload, NULL);
+	walk->at = read->record.common_at;
+	if (err >= 0)
+		err = put_program(b, walk, &read->decoder->event_context, "$context");
+	walk->at = read->record.context_at;
+	if (err >= 0)
+		err = put_program(b, walk, &event->context, "$event_context");
+	if (b->p)
+		b->p = wmk_print_room(b->out, b->p, stream->packet.len);
+	if (b->p && stream->packet.len)
+		b->p = mempcpy(b->p, stream->packet.text, stream->packet.len);
+	end(b, at);
+	end(b, packet);
+	return err;
+}
+
+static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
+{
+	struct stream *stream = state;
+	int err = wmk_read_who_record(&stream->who, read);
+	struct proto b = open_proto(out);
+	const bool had_clock = stream->whole->has_clock;
+	uint64_t uuid = 0;
+
+	if (err < 0)
+		return err;
+	if (read->ns < 0)
+		return wmk_error(-EPROTO, "a record before 1970 has no place in a Perfetto trace");
+	if (!had_clock)
+		put_clock(&b, (uint64_t)read->ns);
+	err = track_of(stream, &b, &uuid);
+	/* What describes the track counts in any case: it is not said again. */
+	if (err >= 0)
+		err = close_proto(&b, 0);
+	if (err < 0)
+		return err;
+	stream->whole->has_clock = true;
+	b = open_proto(out);
+	return close_proto(&b, put_event(stream, read, &b, uuid));
+}
+
+const struct wmk_read_form wmk_read_perfetto = {
+	.name = "perfetto", .is_binary = true, .create = perfetto_create, .free = perfetto_free, .stream = perfetto_stream,
+	.stream_free = perfetto_stream_free, .packet = perfetto_packet, .record = perfetto_record,
+};

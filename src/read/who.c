@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * who.c - who made a record (see who.h).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "read/who.h"
+
+static bool is_one(const char *name, const char *one, const char *other)
+{
+	return name && (!strcmp(name, one) || !strcmp(name, other));
+}
+
+static void take(struct wmk_read_who *who, const struct wmk_ctf_item *item)
+{
+	const char *name = item->op->name;
+	const bool is_number = item->op->code == WMK_CTF_INT, is_text = item->op->code == WMK_CTF_STRING || item->op->code == WMK_CTF_TEXT;
+
+	if (is_number && is_one(name, "vpid", "pid")) {
+		who->pid = item->value.i;
+		who->has_pid = true;
+	} else if (is_number && is_one(name, "vtid", "tid")) {
+		who->tid = item->value.i;
+		who->has_tid = true;
+	} else if (is_text && is_one(name, "procname", "comm")) {
+		const size_t len = item->len < sizeof(who->name) ? item->len : sizeof(who->name) - 1;
+
+		memcpy(who->name, item->text, len);
+		who->name[len] = '\0';
+	}
+}
+
+static int walk(struct wmk_read_who *who, struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
+{
+	struct wmk_ctf_item item;
+
+	if (!program->n_ops)
+		return 0;
+	wmk_ctf_walk_enter(walk, program);
+	while (wmk_ctf_next(walk, &item))
+		if (!item.is_end)
+			take(who, &item);
+	return walk->err;
+}
+
+int wmk_read_who_packet(struct wmk_read_who *who, struct wmk_read_stream *stream)
+{
+	struct wmk_ctf_walk packet = stream->record.walk;
+	struct wmk_ctf_item item;
+
+	*who = (struct wmk_read_who){ .has_cpu = false };
+	packet.at = stream->packet.context_at;
+	packet.err = 0;
+	if (!stream->decoder->packet_context.n_ops)
+		return 0;
+	wmk_ctf_walk_enter(&packet, &stream->decoder->packet_context);
+	while (wmk_ctf_next(&packet, &item))
+		if (!item.is_end && item.op->code == WMK_CTF_INT && (item.op->role == WMK_ROLE_CPU || is_one(item.op->name, "cpu_id", "cpu_id"))) {
+			who->cpu = item.value.i;
+			who->has_cpu = true;
+		}
+	return packet.err;
+}
+
+int wmk_read_who_record(struct wmk_read_who *who, struct wmk_read_stream *stream)
+{
+	struct wmk_ctf_record *record = &stream->record;
+	int err;
+
+	who->has_pid = who->has_tid = false;
+	who->name[0] = '\0';
+	record->walk.in = stream->bytes;
+	record->walk.err = 0;
+	record->walk.at = record->common_at;
+	err = walk(who, &record->walk, &stream->decoder->event_context);
+	record->walk.at = record->context_at;
+	if (err >= 0)
+		err = walk(who, &record->walk, &record->event->context);
+	if (who->has_pid && !who->has_tid)
+		who->tid = who->pid;
+	if (who->has_tid && !who->has_pid)
+		who->pid = who->tid;
+	who->has_pid = who->has_tid = who->has_pid || who->has_tid;
+	return err;
+}
+
+/* ── numbers that were met ───────────────────────────────────────────────────────────────────────────── */
+
+static uint64_t *slot_of(uint64_t *slots, size_t cap, uint64_t value)
+{
+	size_t at = (size_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (cap - 1);
+
+	while (slots[at] && slots[at] != value)
+		at = (at + 1) & (cap - 1);
+	return &slots[at];
+}
+
+int wmk_read_seen_add(struct wmk_read_seen *seen, uint64_t number)
+{
+	if (seen->n * 2 >= seen->cap) {
+		const size_t cap = seen->cap ? seen->cap * 2 : 64;
+		uint64_t *slots = calloc(cap, sizeof(*slots));
+
+		if (!slots)
+			return wmk_error(-ENOMEM, "no memory for %zu threads", seen->n);
+		for (size_t i = 0; i < seen->cap; i++)
+			if (seen->slots[i])
+				*slot_of(slots, cap, seen->slots[i]) = seen->slots[i];
+		free(seen->slots);
+		seen->slots = slots;
+		seen->cap = cap;
+	}
+	number -= number == UINT64_MAX;
+	uint64_t *slot = slot_of(seen->slots, seen->cap, number + 1);
+
+	if (*slot)
+		return 0;
+	*slot = number + 1;
+	seen->n++;
+	return 1;
+}
+
+size_t wmk_read_provider_len(const char *event_name)
+{
+	const char *colon = strchr(event_name, ':');
+
+	return colon ? (size_t)(colon - event_name) : 0;
+}

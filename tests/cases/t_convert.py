@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`waymark convert`: each form, read back by somebody else's parser, has what `waymark view --json` has."""
+import csv
+import io
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import corpus18  # noqa: E402
+import perfetto  # noqa: E402
+from harness import PERCENT, WAYMARK, check, limit, main, need  # noqa: E402
+from t_filter import NO_NUMBERS, is_enum, records_of  # noqa: E402
+from t_view import read  # noqa: E402
+
+csv.field_size_limit(1 << 30)
+PREFIXES = (('packet', 'packet.'), ('context', 'context.'), ('event_context', 'event_context.'), ('fields', ''))
+
+
+def converted(case, form, path, *options, status=0):
+    """What comes out, as bytes."""
+    out = case.path('converted')
+    got, _, err = read(case, [WAYMARK, 'convert', '--to', form, '-o', out, *options, path])
+    check(got == status, 'convert --to %s %s: status %d: %s', form, path, got, err[-500:].decode())
+    with open(out, 'rb') as f:
+        return f.read()
+
+
+def traces_of(case):
+    """Paths: of the corpus, in short runs of a part of it, and two recordings."""
+    for trace in corpus18.GOOD if PERCENT >= 100 else case.random.sample(corpus18.GOOD, 40):
+        path = case.path(trace.name)
+        if not os.path.exists(path):
+            trace.make(path)
+        yield path
+    yield case.record([case.program('types')]).ok().directory
+    yield case.record([case.program('busy'), 'count', '3', '50', '0'], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
+
+
+def ns_of(record):
+    whole, part = record['time'].split('.')
+    return int(whole) * 1000000000 + (-int(part) if whole.startswith('-') else int(part))
+
+
+@limit(300)
+def lines(case):
+    """text and json are what `view` prints."""
+    for path in traces_of(case):
+        check(converted(case, 'json', path).splitlines() == read(case, [WAYMARK, 'view', '--json', path])[1], '%s: other JSON', path)
+        check(converted(case, 'text', path).splitlines() == read(case, [WAYMARK, 'view', path])[1], '%s: other text', path)
+
+
+def same_cell(cell, value):
+    if is_enum(value):
+        return cell == (value['label'] if value['label'] is not None else str(value['value']))
+    if isinstance(value, (dict, list)):
+        return json.loads(cell) == value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return cell == str(value) or float(cell) == value == float(value) and abs(value) < 1 << 53
+    if isinstance(value, str):
+        return cell == value or '\ufffd' in value or cell == json.dumps(value)
+    return cell == ('' if value is None else str(value))
+
+
+@limit(300)
+def tables(case):
+    for path in traces_of(case):
+        records = records_of(case, path)
+        rows = list(csv.reader(io.StringIO(converted(case, 'csv', path).decode(errors='replace'), newline='')))
+        head, rows = rows[0], rows[1:]
+        check(head[:4] == ['time', 'trace', 'stream', 'event'] and len(set(head[4:])) == len(head) - 4, '%s: columns %s', path, head)
+        check(len(rows) == len(records) and all(len(row) == len(head) for row in rows), '%s: %d rows, %d records', path, len(rows), len(records))
+        for row, record in zip(rows, records):
+            cells = dict(zip(head[4:], row[4:]))
+            check(row[0] == record.get('time', '') and row[1] == record['trace'] and row[2] == record['stream'] and row[3] == record.get('event', ''), '%s: %s, not %s', path, row[:4], record)
+            wanted = {prefix + name: value for part, prefix in PREFIXES for name, value in (record.get(part) or {}).items()}
+            for name, value in wanted.items():
+                check(same_cell(cells.get(name), value), '%s: %s is %r, not %r', path, name, cells.get(name), value)
+            check(all(cell == '' for name, cell in cells.items() if name not in wanted), '%s: %s has more than %s', path, cells, wanted)
+
+
+@limit(300)
+def trace_events(case):
+    for path in traces_of(case):
+        records = records_of(case, path)
+        whole = json.loads(converted(case, 'chrome', path).decode())
+        events = [e for e in whole['traceEvents'] if e['ph'] != 'M']
+        names = {(e['pid'], e['tid']): e['args']['name'] for e in whole['traceEvents'] if e['ph'] == 'M'}
+        called = {}
+        check(len(events) == len(records), '%s: %d events, %d records', path, len(events), len(records))
+        for event, record in zip(events, records):
+            who = {**(record.get('event_context') or {}), **(record.get('context') or {})}
+            check(event['name'] == (record.get('event') or 'event') and event['ph'] == 'i', '%s: %s, not %s', path, event, record)
+            check(event['args'] == {part: record[part] for part in ('fields', 'context', 'event_context', 'packet') if part in record}, '%s: %s, not %s',
+                  path, event['args'], record)
+            if 'time' in record:
+                since = ns_of(record) - int(whole['otherData']['first_record_ns'])
+                check(abs(event['ts'] * 1000 - since) < 1 + abs(since) * 2.0 ** -51, '%s: at %s, not %s', path, event['ts'], record['time'])
+            if isinstance(who.get('vpid'), int):
+                check(event['pid'] == who['vpid'] and event['tid'] == who.get('vtid', who['vpid']), '%s: %s on %s', path, record, event)
+                if who.get('procname'):
+                    called.setdefault((event['pid'], event['tid']), who['procname'])     # (the first name stays)
+        check(called.items() <= names.items(), '%s: threads are called %s, not %s', path, names, called)
+
+
+def plain(value):
+    """As an annotation is: labels are texts, and floats that JSON does not have are floats."""
+    if is_enum(value):
+        return value['label'] if value['label'] is not None else value['value']
+    if isinstance(value, dict):
+        return {name or '_': plain(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [plain(inner) for inner in value]
+    return value
+
+
+def alike(got, wanted):
+    if got is None:
+        return wanted in ({}, [], None)                 # an annotation without a value: there is nothing in it
+    if isinstance(wanted, dict):
+        return isinstance(got, dict) and list(got) == list(wanted) and all(alike(got[name], wanted[name]) for name in wanted)
+    if isinstance(wanted, list):
+        return isinstance(got, list) and len(got) == len(wanted) and all(map(alike, got, wanted))
+    if isinstance(got, float) and isinstance(wanted, str) and wanted in NO_NUMBERS:
+        return str(float(wanted)) == str(abs(got)) or float(wanted) == got
+    return got == wanted
+
+
+def names_twice(case, path):
+    """Has some structure two members of one name? (`_a` and `a` are shown alike.)"""
+    found = []
+
+    def look(pairs):
+        found.extend(name for name, _ in pairs if [n for n, _ in pairs].count(name) > 1)
+    for line in read(case, [WAYMARK, 'view', '--json', path])[1]:
+        json.loads(line, object_pairs_hook=look)
+    return bool(found)
+
+
+@limit(300)
+def protocol_buffers(case):
+    """By protoc, with a definition that knows nothing of our encoder; as a viewer needs it."""
+    need('protoc')
+    drawn = 0
+    for path in traces_of(case):
+        records = records_of(case, path)
+        out = case.path('converted')
+        if any(record.get('time', '').startswith('-') for record in records) or names_twice(case, path):
+            continue
+        names = {}
+        converted(case, 'perfetto', path)
+        events = perfetto.events(perfetto.decode(out))
+        check(len(events) == len(records), '%s: %d events, %d records', path, len(events), len(records))
+        for event, record in zip(events, records):
+            who = {**(record.get('event_context') or {}), **(record.get('context') or {})}
+            wanted = {**plain(record.get('fields') or {}), **{'$' + part: plain(record[part]) for part in ('context', 'event_context', 'packet') if record.get(part)}}
+            got = {name: value for name, value in event['args'].items() if value is not None or name in wanted}
+            check(event['type'] == 'instant' and event['name'] == (record.get('event') or 'event'), '%s: %s, not %s', path, event, record)
+            check(event['time'] == (ns_of(record) if 'time' in record else 0), '%s: at %s, not %s', path, event['time'], record)
+            check(alike(got, {name: value for name, value in wanted.items()}), '%s: %s, not %s', path, got, wanted)
+            if isinstance(who.get('vpid'), int):
+                check(event['pid'] == who['vpid'] and event['tid'] == who.get('vtid', who['vpid']), '%s: %s on %s', path, record, event)
+                drawn += 1
+                if who.get('procname'):
+                    called = names.setdefault((event['pid'], event['tid']), who['procname'])
+                    check(event['thread_name'] == called, '%s: the thread is called %s, not %s', path, event['thread_name'], called)
+    check(drawn > 100, 'only %d records have a thread', drawn)
+
+
+def parts(case):
+    """--begin, --end, --filter; damage; what is no format."""
+    path = case.record([case.program('types')]).ok().directory
+    records = records_of(case, path)
+    some = [json.loads(line) for line in converted(case, 'json', path, '--begin', records[2]['time'], '--end', records[-2]['time'], '--filter',
+                                                   '$event != "lttng*"').splitlines()]
+    check(some == [r for r in records[2:-1] if not r['event'].startswith('lttng')], 'a part: %d', len(some))
+    for argv, words in ((['--to', 'xml', path], 'there is no format'), ([path], 'into what?'), (['--to', 'csv'], 'which trace?')):
+        status, _, err = read(case, [WAYMARK, 'convert', *argv])
+        check(status == 2 and words in err.decode(), '%s: status %d: %s', argv, status, err.decode())
+    status, _, err = read(case, [WAYMARK, 'convert', '--to', 'csv', '-o', case.directory + '/no/such', path])
+    check(status == 1 and b'no/such' in err, 'status %d: %s', status, err.decode())
+    stream = next(os.path.join(top, f) for top, _, files in os.walk(path) for f in files if f.startswith('channel0_'))
+    os.truncate(stream, os.path.getsize(stream) - 1)
+    for form in ('csv', 'chrome', 'perfetto'):
+        converted(case, form, path, status=1)
+
+
+if __name__ == '__main__':
+    main([lines, tables, trace_events, protocol_buffers, parts])

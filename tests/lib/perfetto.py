@@ -1,0 +1,621 @@
+# SPDX-License-Identifier: MIT
+"""
+Reads a Perfetto trace as far as perfetto.proto goes, which was written from Perfetto's published definitions alone: protoc takes the bytes apart,
+events() holds against each other what ui.perfetto.dev would need of them. It shares no line with what writes such traces.
+
+Run by itself it encodes traces by hand, right ones and wrong ones, and reads them.
+"""
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+from harness import Skip, need
+from traces import Failure, check
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DEFINITIONS = 'perfetto.proto'
+
+REALTIME, BOOTTIME = 1, 6                   # clocks, by the numbers of BuiltinClock
+CLEARED, NEEDS = 1, 2                       # bits of sequence_flags
+DEEPEST = 10                                # trace_processor follows no longer chain of parents
+
+TYPES = {'TYPE_SLICE_BEGIN': 'begin', 'TYPE_SLICE_END': 'end', 'TYPE_INSTANT': 'instant', 'TYPE_COUNTER': 'counter'}
+# The value of an annotation is one of these.
+KINDS = ('bool_value', 'uint_value', 'int_value', 'double_value', 'string_value', 'string_value_iid', 'pointer_value',
+         'nested_value', 'legacy_json_value', 'proto_value', 'dict_entries', 'array_values')
+# Where a packet may bring texts under a number, and what of the entry is the text.
+INTERNED = {'event_categories': 'name', 'event_names': 'name', 'debug_annotation_names': 'name',
+            'debug_annotation_string_values': 'str'}
+
+
+def read_definitions(path=os.path.join(HERE, DEFINITIONS)):
+    """{message: {field: (is it repeated, its type)}} of a .proto file. Every message in it has a name of its own."""
+    messages, inside = {}, []
+    with open(path, encoding='utf-8') as f:
+        for line in f:
+            line = line.split('//')[0]
+            block = re.match(r'\s*(message|enum) (\w+) \{', line)
+            field = re.match(r'\s*(optional|repeated) (\w+) (\w+) = \d+;', line)
+            if block:
+                inside.append(block[2])
+                if block[1] == 'message':
+                    check(block[2] not in messages, '%s defines %s twice', path, block[2])
+                    messages[block[2]] = {}
+            elif field:
+                messages[inside[-1]][field[3]] = (field[1] == 'repeated', field[2])
+            elif line.strip() == '}':
+                inside.pop()
+    return messages
+
+
+ESCAPE = re.compile(rb'\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))')
+LETTERS = {b'n': b'\n', b't': b'\t', b'r': b'\r', b'a': b'\a', b'b': b'\b', b'f': b'\f', b'v': b'\v'}
+
+
+def unescape(text):
+    """The bytes of a quoted string of the text format."""
+    check(len(text) > 1 and text[0] == text[-1] and text[0] in '"\'', 'no string of the text format: %s', text[:80])
+
+    def byte(m):
+        return bytes([int(m[1], 8)]) if m[1] else bytes([int(m[2], 16)]) if m[2] else LETTERS.get(m[3], m[3])
+    return ESCAPE.sub(byte, text[1:-1].encode('utf-8', 'surrogateescape'))
+
+
+def scalar(kind, text, where):
+    """A value of the text format, by its type."""
+    if kind == 'double':
+        return float(text)
+    if kind == 'bool':
+        check(text in ('true', 'false'), '%s is no boolean: %s', where, text)
+        return text == 'true'
+    if kind in ('string', 'bytes'):
+        value = unescape(text)
+        if kind == 'bytes':
+            return value
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise Failure('%s is no UTF-8, which a string has to be: %s' % (where, text[:200]))
+    if re.fullmatch(r'(?:u?int|s?fixed)(?:32|64)', kind):
+        return int(text, 0)
+    check(re.fullmatch(r'[A-Z]\w*', text), '%s is no name of %s: %s', where, kind, text)
+    return text
+
+
+FIELD = re.compile(r'\s*(\w+)(?:: (.*)| \{)$')
+
+
+def parse(text, message='Trace'):
+    """A message of protoc's text format as a dict: a list for each repeated field that is there, a dict for a message, names for enums."""
+    definitions = read_definitions()
+    top = {}
+    stack = [(message, top)]
+    for line in text.split('\n'):
+        if line.endswith('}') and line.strip() == '}':
+            stack.pop()
+            check(stack, 'protoc closes what it has not opened')
+            continue
+        if not line:
+            continue
+        m = FIELD.match(line)
+        check(m, 'protoc printed a line that is no field: %s', line[:200])
+        name, value = m[1], m[2]
+        inside, into = stack[-1]
+        check(name in definitions[inside], 'field %s of %s is unknown: %s', name, inside, line.strip()[:200])
+        repeated, kind = definitions[inside][name]
+        if value is None:
+            check(kind in definitions, 'field %s of %s is no message', name, inside)
+            item = {}
+            stack.append((kind, item))
+        else:
+            item = scalar(kind, value, '%s.%s' % (inside, name))
+        if repeated:
+            into.setdefault(name, []).append(item)
+        else:
+            check(name not in into, 'field %s of %s is there twice', name, inside)
+            into[name] = item
+    check(len(stack) == 1, 'protoc leaves %d messages open', len(stack) - 1)
+    return top
+
+
+def decode(path, timeout=240):
+    """The packets of a trace file, in its order."""
+    need('protoc')
+    argv = ['protoc', '--decode=perfetto.protos.Trace', '-I', HERE, DEFINITIONS]
+    with open(path, 'rb') as f:
+        try:
+            done = subprocess.run(argv, stdin=f, capture_output=True, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise Failure('protoc did not end within %d s' % timeout)
+    check(done.returncode == 0, 'protoc cannot read %s: %s', path, done.stderr.decode(errors='replace')[:2000])
+    return parse(done.stdout.decode('utf-8', 'surrogateescape')).get('packet', [])
+
+
+class Sequence:
+    """What packets of one trusted_packet_sequence_id have said so far for later ones."""
+
+    def __init__(self, number):
+        self.number, self.time, self.valid = number, 0, False
+        self.clear()
+
+    def clear(self):
+        self.defaults, self.texts = {}, {table: {} for table in INTERNED}
+
+    def text(self, table, iid):
+        check(iid in self.texts[table], 'sequence %d has no entry %d in %s', self.number, iid, table)
+        return self.texts[table][iid]
+
+
+class Reader:
+    """One pass over the packets. `lossy`: records are missing, so an end may lack its begin."""
+
+    def __init__(self, lossy=False):
+        self.lossy, self.events = lossy, []
+        self.tracks, self.scopes, self.open = {}, {}, {}
+        self.sequences, self.clock, self.snapshots, self.timed = {}, BOOTTIME, [], False
+
+    def packet(self, packet):
+        sequence = self.sequence(packet)
+        payload = [k for k in ('track_event', 'track_descriptor', 'clock_snapshot') if k in packet]
+        check(len(payload) <= 1, 'a packet holds %s, and can only hold one', ' and '.join(payload))
+        if 'clock_snapshot' in packet:
+            self.snapshot(packet['clock_snapshot'], sequence)
+            return
+        time = self.time(packet, sequence)
+        if 'track_descriptor' in packet:
+            self.descriptor(packet['track_descriptor'])
+        if 'track_event' in packet:
+            check(sequence, 'an event belongs to no sequence: %s', packet)
+            check(time is not None, 'an event has no time: %s', packet)
+            self.event(packet['track_event'], sequence, time)
+
+    def sequence(self, packet):
+        """The sequence of a packet, after what it says about it; None when it names none."""
+        number = packet.get('trusted_packet_sequence_id')
+        flags = packet.get('sequence_flags', 0)
+        check(flags in range((CLEARED | NEEDS) + 1), 'the sequence flags %d mean nothing', flags)
+        if number is None:
+            stray = {'sequence_flags', 'incremental_state_cleared', 'previous_packet_dropped', 'first_packet_on_sequence',
+                     'trace_packet_defaults', 'interned_data'} & set(packet)
+            check(not stray, 'a packet of no sequence has %s', ', '.join(sorted(stray)))
+            return None
+        check(number, 'the sequence of a packet is 0, which is none: %s', packet)
+        first = number not in self.sequences
+        sequence = self.sequences.setdefault(number, Sequence(number))
+        check(first or not packet.get('first_packet_on_sequence'), 'sequence %d has a second first packet', number)
+        if flags & CLEARED or packet.get('incremental_state_cleared'):
+            sequence.clear()
+            sequence.valid = True
+        elif packet.get('previous_packet_dropped'):
+            sequence.valid = False
+        check(sequence.valid or not flags & NEEDS, 'sequence %d: a packet needs state that nobody has begun (it would be '
+              'skipped): %s', number, packet)
+        for field in ('trace_packet_defaults', 'interned_data'):
+            check(sequence.valid or field not in packet, 'sequence %d: %s before the state was cleared', number, field)
+        sequence.needs = bool(flags & NEEDS)
+        sequence.defaults = packet.get('trace_packet_defaults', sequence.defaults)
+        for table, entries in packet.get('interned_data', {}).items():
+            for entry in entries:
+                iid, text = entry.get('iid', 0), entry.get(INTERNED[table])
+                check(iid, 'sequence %d: an entry of %s has no number', number, table)
+                if isinstance(text, bytes):
+                    text = text.decode('utf-8', 'surrogateescape')
+                check(sequence.texts[table].setdefault(iid, text) == text, 'sequence %d: entry %d of %s is there twice',
+                      number, iid, table)
+        return sequence
+
+    def snapshot(self, snapshot, sequence):
+        readings = {}
+        for clock in snapshot.get('clocks', []):
+            number = clock.get('clock_id', 0)
+            check(number and 'timestamp' in clock, 'a clock snapshot has half a reading: %s', clock)
+            check(not clock.get('is_incremental'), 'clock %d counts differences, which are not read here', number)
+            key = self.clock_key(number, sequence)
+            check(key not in readings, 'a snapshot reads clock %d twice', number)
+            readings[key] = (clock['timestamp'], clock.get('unit_multiplier_ns') or 1)
+        primary = snapshot.get('primary_trace_clock')
+        if primary is not None:
+            number = self.clock_number(primary)
+            check(number in readings, 'a snapshot makes clock %d that of the trace, but does not read it', number)
+            check(number == self.clock or not self.timed, 'the clock of the trace becomes %d after times were used', number)
+            self.clock = number
+        check(readings.get(self.clock, (0, 1))[1] == 1, 'the clock of the trace does not count nanoseconds')
+        self.snapshots.append(readings)
+
+    @staticmethod
+    def clock_number(name):
+        names = {'BUILTIN_CLOCK_REALTIME': 1, 'BUILTIN_CLOCK_REALTIME_COARSE': 2, 'BUILTIN_CLOCK_MONOTONIC': 3,
+                 'BUILTIN_CLOCK_MONOTONIC_COARSE': 4, 'BUILTIN_CLOCK_MONOTONIC_RAW': 5, 'BUILTIN_CLOCK_BOOTTIME': 6}
+        check(name in names, '%s cannot be the clock of a trace', name)
+        return names[name]
+
+    @staticmethod
+    def clock_key(number, sequence):
+        if not 64 <= number < 128:
+            return number
+        check(sequence, 'clock %d belongs to a sequence, its packet to none', number)
+        return (sequence.number, number)
+
+    def time(self, packet, sequence):
+        """Nanoseconds of the trace's clock, or None."""
+        if 'timestamp' not in packet:
+            return None
+        time = packet['timestamp']
+        defaults = sequence.defaults if sequence else {}
+        number = packet.get('timestamp_clock_id') or defaults.get('timestamp_clock_id') or self.clock
+        key = self.clock_key(number, sequence)
+        self.timed = True
+        if key != self.clock:
+            known = [s for s in self.snapshots if key in s and self.clock in s]
+            check(known, 'no clock snapshot leads from clock %s to the clock of the trace, %d', key, self.clock)
+            unit = known[0][key][1]
+            before = [s for s in known if s[key][0] <= time] or known[:1]
+            time = (time - before[-1][key][0]) * unit + before[-1][self.clock][0]
+        check(0 <= time < 1 << 63, 'a time is out of range: %d', time)
+        if sequence:
+            check(time >= sequence.time, 'sequence %d: the time goes back from %d to %d', sequence.number, sequence.time, time)
+            sequence.time = time
+        return time
+
+    def descriptor(self, track):
+        check('uuid' in track, 'a track has no uuid: %s', track)
+        uuid = track['uuid']
+        kinds = [k for k in ('process', 'thread', 'counter') if k in track]
+        check(len(kinds) <= 1, 'track %d is %s at once', uuid, ' and '.join(kinds))
+        check('name' not in track or 'static_name' not in track, 'track %d has two names', uuid)
+        for kind, ids in (('process', ('pid',)), ('thread', ('pid', 'tid'))):
+            for field in ids if kind in track else ():
+                check(field in track[kind], 'track %d is that of a %s and has no %s', uuid, kind, field)
+                check(track[kind][field] >= 0, 'track %d: the %s of its %s is %d', uuid, field, kind, track[kind][field])
+        counter = track.get('counter')
+        if counter is not None:
+            check(name_of(track), 'track %d is that of a counter and has no name', uuid)
+            check(not counter.get('is_incremental'), 'counter %d counts differences, which are not read here', uuid)
+        before = self.tracks.setdefault(uuid, track)
+        for field in ('parent_uuid', 'process', 'thread', 'counter', 'name', 'static_name'):
+            check(before.get(field) == track.get(field), 'track %d is declared again with another %s', uuid, field)
+
+    def scope(self, uuid):
+        """Where a track belongs to: {pid, tid, process_name, thread_name, track}. Its ancestors have to be declared."""
+        if uuid in self.scopes:
+            return self.scopes[uuid]
+        check(uuid in self.tracks, 'track %d is used and has not been declared', uuid)
+        track, line = self.tracks[uuid], [uuid]
+        found = dict.fromkeys(('pid', 'tid', 'process_name', 'thread_name'))
+        while True:
+            at = self.tracks[line[-1]]
+            for kind in ('thread', 'process'):
+                for field, value in at.get(kind, {}).items():
+                    check(field != 'pid' or found['pid'] in (None, value), 'track %d is of process %s, its parent of %s', uuid,
+                          found['pid'], value)
+                    if field in found and found[field] is None:
+                        found[field] = value
+            parent = at.get('parent_uuid', 0)
+            if not parent:
+                break
+            check(parent in self.tracks, 'track %d has the parent %d, which has not been declared', line[-1], parent)
+            check(parent not in line, 'track %d is its own ancestor', parent)
+            line.append(parent)
+            check(len(line) <= DEEPEST, 'track %d has more than %d ancestors', uuid, DEEPEST)
+        if found['pid'] is not None and found['process_name'] is None:
+            # A thread's process need not be its parent.
+            for other in self.tracks.values():
+                if other.get('process', {}).get('pid') == found['pid']:
+                    found['process_name'] = other['process'].get('process_name')
+        found['track'] = name_of(track) or found['thread_name' if 'thread' in track else 'process_name']
+        self.scopes[uuid] = found
+        return found
+
+    def event(self, event, sequence, time):
+        kind = TYPES.get(event.get('type'))
+        check(kind, 'an event has no type: %s', event)
+        defaults = sequence.defaults.get('track_event_defaults', {})
+        uuid = event.get('track_uuid', defaults.get('track_uuid'))
+        check(uuid is not None, 'an event names no track: %s', event)
+        check('name' not in event or 'name_iid' not in event, 'an event has two names: %s', event)
+        iids = 'name_iid' in event or 'category_iids' in event
+        check(sequence.needs or 'track_uuid' in event and not iids, 'an event relies on earlier packets and does not say so '
+              '(sequence_flags): %s', event)
+        name = sequence.text('event_names', event['name_iid']) if 'name_iid' in event else event.get('name')
+        categories = event.get('categories', []) + [sequence.text('event_categories', i) for i in event.get('category_iids', [])]
+        scope = self.scope(uuid)
+        counts = 'counter' in self.tracks[uuid]
+        check(counts == (kind == 'counter'), 'a %s event on track %d, which is that of %s', kind, uuid,
+              'a counter' if counts else 'no counter')
+        values = [event[f] for f in ('counter_value', 'double_counter_value') if f in event]
+        check(len(values) == counts, 'a %s event with %d counter values: %s', kind, len(values), event)
+        check(name or kind in ('counter', 'end'), 'an event has no name: %s', event)
+        self.nest(kind, uuid, name, categories, time)
+        factor = self.tracks[uuid]['counter'].get('unit_multiplier') or 1 if counts else 1
+        self.events.append(dict(scope, time=time, type=kind, name=name, categories=categories, uuid=uuid,
+                                sequence=sequence.number, clock=self.clock, value=values[0] * factor if counts else None,
+                                flows=event.get('flow_ids', []) + event.get('terminating_flow_ids', []),
+                                args=entries(event.get('debug_annotations', []), sequence)))
+
+    def nest(self, kind, uuid, name, categories, time):
+        """Spans of one track lie in each other, and an end closes the innermost."""
+        spans = self.open.setdefault(uuid, [])
+        if kind in ('begin', 'instant') and spans:
+            check(time >= spans[-1][2], 'track %d: %s at %d is before the span around it, %s', uuid, name, time, spans[-1])
+        if kind == 'begin':
+            spans.append((name, categories, time))
+        if kind == 'end':
+            check(spans or self.lossy, 'track %d: an end at %d closes nothing', uuid, time)
+            if spans:
+                begun, of, since = spans[-1]
+                check(name in (None, begun) and categories in ([], of), 'track %d: the end of %s at %d, while %s is open', uuid,
+                      name, time, begun)
+                check(time >= since, 'track %d: %s ends at %d, before it began', uuid, begun, time)
+                spans.pop()
+
+    def finish(self):
+        for uuid in self.tracks:
+            self.scope(uuid)
+        return self.events
+
+
+def name_of(track):
+    return track.get('name') or track.get('static_name')
+
+
+def entries(annotations, sequence):
+    """The dict that annotations are. trace_processor reads `.`, `[` and `]` in names as `_`, and shows one of two equal names."""
+    found, shown = {}, set()
+    for annotation in annotations:
+        check('name' not in annotation or 'name_iid' not in annotation, 'an annotation has two names: %s', annotation)
+        if 'name_iid' in annotation:
+            check(sequence.needs, 'an annotation relies on earlier packets, its packet does not say so: %s', annotation)
+            name = sequence.text('debug_annotation_names', annotation['name_iid'])
+        else:
+            name = annotation.get('name')
+        check(name, 'an annotation has no name: %s', annotation)
+        as_shown = re.sub(r'[.\[\]]', '_', name)
+        check(as_shown not in shown, 'two annotations are called %s', as_shown)
+        shown.add(as_shown)
+        found[name] = annotation_value(annotation, sequence)
+    return found
+
+
+def annotation_value(annotation, sequence):
+    kinds = [k for k in KINDS if k in annotation]
+    check(len(kinds) <= 1, 'an annotation has two values: %s', annotation)
+    if not kinds:
+        return None                         # an empty dict or array: nothing says which
+    kind, value = kinds[0], annotation[kinds[0]]
+    if kind == 'dict_entries':
+        return entries(value, sequence)
+    if kind == 'array_values':
+        check(not any('name' in v or 'name_iid' in v for v in value), 'an element of an array has a name: %s', annotation)
+        return [annotation_value(v, sequence) for v in value]
+    if kind == 'string_value_iid':
+        check(sequence.needs, 'an annotation relies on earlier packets, its packet does not say so: %s', annotation)
+        return sequence.text('debug_annotation_string_values', value)
+    if kind == 'legacy_json_value':
+        return json.loads(value)
+    return nested(value) if kind == 'nested_value' else value
+
+
+def nested(value):
+    """The older way to write dicts and arrays, and the only one to write empty ones."""
+    kind = value.get('nested_type', 'UNSPECIFIED')
+    if kind == 'DICT':
+        keys, values = value.get('dict_keys', []), value.get('dict_values', [])
+        check(len(keys) == len(values) == len(set(keys)), 'a dict of %d keys and %d values: %s', len(keys), len(values), value)
+        return dict(zip(keys, map(nested, values)))
+    if kind == 'ARRAY':
+        return [nested(v) for v in value.get('array_values', [])]
+    values = [v for k, v in value.items() if k != 'nested_type']
+    check(len(values) == 1, 'a nested value holds %d values: %s', len(values), value)
+    return values[0]
+
+
+def read(packets, lossy=False):
+    reader = Reader(lossy)
+    for packet in packets:
+        reader.packet(packet)
+    reader.finish()
+    return reader
+
+
+def events(packets, lossy=False):
+    """
+    The events of a trace, in the file's order, as dicts: time (ns of the trace's clock, `clock`), type (`begin`, `end`, `instant`, `counter`),
+    name, categories, pid, tid, process_name, thread_name, track (its name), args, value (a counter's), uuid, sequence, flows.
+    Fails on anything a reader would stumble over.
+    """
+    return read(packets, lossy).events
+
+
+def tracks(packets):
+    """{uuid: {pid, tid, process_name, thread_name, track}} of every track, used or not."""
+    return read(packets, lossy=True).scopes
+
+
+# The rest encodes traces by hand, to try what is above.
+
+def varint(n):
+    n &= (1 << 64) - 1
+    data = bytearray()
+    while n > 127:
+        data.append(n & 127 | 128)
+        n >>= 7
+    return bytes(data) + bytes([n])
+
+
+def message(*fields):
+    """A message of (number, value): an int is a varint, a float a double, texts, bytes and messages have a length."""
+    data = b''
+    for number, value in fields:
+        if isinstance(value, float):
+            data += varint(number << 3 | 1) + struct.pack('<d', value)
+        elif isinstance(value, int):
+            data += varint(number << 3) + varint(value)
+        else:
+            value = value.encode() if isinstance(value, str) else value
+            data += varint(number << 3 | 2) + varint(len(value)) + value
+    return data
+
+
+# 2027-01-15 08:00:00 UTC
+T0 = 1800000000 * 10**9
+TEXT = 'ä"\'\\\n\t\x01 1\u20ac'
+
+
+def trace(*packets):
+    return message(*[(1, p) for p in packets])
+
+
+def snapshot(primary=REALTIME, *clocks):
+    return message((6, message(*[(1, message((1, n), (2, t))) for n, t in clocks or [(REALTIME, T0)]], (2, primary))), (10, 7))
+
+
+def process(uuid, pid, name):
+    return message((10, 7), (60, message((1, uuid), (3, message((1, pid), (6, name))))))
+
+
+def thread(uuid, parent, name, *ids):
+    return message((10, 7), (60, message((1, uuid), (5, parent), (4, message(*ids, (5, name))))))
+
+
+def event(time, kind, uuid, *fields, sequence=7, more=()):
+    return message((8, time), (10, sequence), (11, message((9, kind), (11, uuid), *fields)), (58, REALTIME), *more)
+
+
+def annotation(name, *value):
+    return (4, message((10, name), *value))
+
+
+START = (snapshot(), process(1, 4711, 'server'), thread(2, 1, 'worker', (1, 4711), (2, 4712)))
+COUNTER = message((10, 7), (60, message((1, 3), (5, 1), (2, 'queue'), (8, b''))))
+
+
+def self_test():
+    need('protoc')
+    done = []
+
+    def packets(data):
+        with tempfile.NamedTemporaryFile() as f:
+            f.write(data)
+            f.flush()
+            return decode(f.name)
+
+    def expect(got, wanted):
+        check(repr(got) == repr(wanted), 'read %r, not %r', got, wanted)
+        done.append(wanted)
+
+    def wrong(words, *packs, data=None):
+        try:
+            got = events(packets(trace(*packs) if data is None else data))
+        except Failure as failure:
+            check(re.search(words, str(failure)), 'a mistake was found, but as "%s", not "%s"', failure, words)
+            done.append(words)
+            return
+        raise Failure('the mistake "%s" was not found: %s' % (words, got))
+
+    nan, inf = float('nan'), float('inf')
+    leaf = message((1, 2), (4, message((5, -3))), (4, message((1, 1), (2, 'k'), (3, message((8, 'v'))))))
+    values = (annotation('yes', (2, 1)), annotation('big', (3, (1 << 64) - 1)), annotation('low', (4, -(1 << 63))),
+              annotation('half', (5, -0.5)), annotation('inf', (5, inf)), annotation('minf', (5, -inf)), annotation('nan', (5, nan)),
+              annotation('text', (6, TEXT)), annotation('at', (7, 0xffff8000deadbeef)), annotation('none', (6, '')),
+              annotation('dict', (11, message((10, 'a'), (4, -1))), (11, message((10, 'b'), (11, message((10, 'c'), (6, '}')))))),
+              annotation('list', (12, message((4, 1))), (12, message((12, message((6, ' {')))))),
+              annotation('old', (8, leaf)), annotation('empty', (8, message((1, 1)))), annotation('json', (9, '{"x": [1]}')))
+    good = packets(trace(
+        *START, COUNTER,
+        event(T0 + 1, 1, 2, (22, 'waymark'), (22, 'net'), (23, 'request'), *values),
+        event(T0 + 1, 3, 2, (23, TEXT)),
+        event(T0 + 2, 4, 3, (30, -5)),
+        event(T0 + 3, 2, 2),
+        event(T0 + 4, 4, 3, (44, 1e300)),
+        message((10, 8), (13, 3), (87, 1), (12, message((1, message((1, 1), (2, 'cat'))), (2, message((1, 9), (2, 'interned'))),
+                                                         (3, message((1, 4), (2, 'key'))), (29, message((1, 5), (2, 'value'))))),
+                (59, message((11, message((11, 1))), (58, 64)))),
+        snapshot(REALTIME, (REALTIME, T0 + 10**9), (3, 5000)),
+        message((10, 8), (6, message((1, message((1, 64), (2, 70), (4, 1000))), (1, message((1, REALTIME), (2, T0 + 5000)))))),
+        message((8, 71), (10, 8), (13, 2), (11, message((9, 3), (10, 9), (3, 1), (4, message((1, 4), (17, 5)))))),
+        event(T0 + 10**9 + 7, 3, 2, (23, 'late')),
+        message((8, 5008), (10, 7), (58, 3), (11, message((9, 3), (11, 2), (23, 'other clock'))))))
+    expect(good[1], {'trusted_packet_sequence_id': 7,
+                     'track_descriptor': {'uuid': 1, 'process': {'pid': 4711, 'process_name': 'server'}}})
+    expect(good[6]['track_event'], {'type': 'TYPE_COUNTER', 'track_uuid': 3, 'counter_value': -5})
+    found = events(good)
+    keys = ('time', 'type', 'name', 'categories', 'pid', 'tid', 'process_name', 'thread_name', 'track', 'value')
+    expect([tuple(e[k] for k in keys) for e in found], [
+        (T0 + 1, 'begin', 'request', ['waymark', 'net'], 4711, 4712, 'server', 'worker', 'worker', None),
+        (T0 + 1, 'instant', TEXT, [], 4711, 4712, 'server', 'worker', 'worker', None),
+        (T0 + 2, 'counter', None, [], 4711, None, 'server', None, 'queue', -5),
+        (T0 + 3, 'end', None, [], 4711, 4712, 'server', 'worker', 'worker', None),
+        (T0 + 4, 'counter', None, [], 4711, None, 'server', None, 'queue', 1e300),
+        (T0 + 6000, 'instant', 'interned', ['cat'], 4711, None, 'server', None, 'server', None),
+        (T0 + 10**9 + 7, 'instant', 'late', [], 4711, 4712, 'server', 'worker', 'worker', None),
+        (T0 + 10**9 + 8, 'instant', 'other clock', [], 4711, 4712, 'server', 'worker', 'worker', None)])
+    expect(found[0]['args'], {
+        'yes': True, 'big': (1 << 64) - 1, 'low': -(1 << 63), 'half': -0.5, 'inf': inf, 'minf': -inf, 'nan': nan, 'text': TEXT,
+        'at': 0xffff8000deadbeef, 'none': '', 'dict': {'a': -1, 'b': {'c': '}'}}, 'list': [1, [' {']], 'old': [-3, {'k': 'v'}],
+        'empty': {}, 'json': {'x': [1]}})
+    expect(found[5]['args'], {'key': 'value'})
+    expect(tracks(good)[3], {'pid': 4711, 'tid': None, 'process_name': 'server', 'thread_name': None, 'track': 'queue'})
+    expect(events(packets(b'')), [])
+    expect(len(events(packets(trace(*START, event(T0, 2, 2))), lossy=True)), 1)
+
+    named = (23, 'n')
+    wrong('track 9 is used and has not been declared', *START, event(T0, 3, 9, named))
+    wrong('track 2 is used and has not been declared', START[0], event(T0, 3, 2, named), *START[1:])
+    wrong('has the parent 1, which', START[0], START[2], event(T0, 3, 2, named))
+    wrong('has the parent 8, which', START[0], thread(2, 8, 'unused', (1, 1), (2, 1)))
+    wrong('its own ancestor', *[message((60, message((1, n), (5, 9 - n)))) for n in (4, 5)])
+    wrong('that of a thread and has no tid', *START[:2], thread(2, 1, 'x', (1, 4711)))
+    wrong('that of a thread and has no pid', *START[:2], thread(2, 1, 'x', (2, 4711)))
+    wrong('of process 5, its parent of 4711', *START[:2], thread(2, 1, 'x', (1, 5), (2, 6)))
+    wrong('declared again with another thread', *START, thread(2, 1, 'x', (1, 4711), (2, 6)))
+    wrong('a track has no uuid', message((60, message((2, 'x')))))
+    wrong('process and thread at once', message((60, message((1, 1), (3, message((1, 1))), (4, message((1, 1), (2, 1)))))))
+    wrong('counter and has no name', *START, message((60, message((1, 3), (8, b'')))))
+    wrong('sequence of a packet is 0', *START, event(T0, 3, 2, named, sequence=0))
+    wrong('belongs to no sequence', *START, message((8, T0), (58, 1), (11, message((9, 3), (11, 2), named))))
+    wrong('the time goes back', *START, event(T0 + 1, 3, 2, named), event(T0, 3, 2, named))
+    wrong('has no time', *START, message((10, 7), (11, message((9, 3), (11, 2), named))))
+    wrong('time is out of range', *START, event(1 << 63, 3, 2, named))
+    wrong('no clock snapshot leads from clock 1 to the clock of the trace, 6', *START[1:], event(T0, 3, 2, named))
+    wrong('after times were used', *START, event(T0, 3, 2, named), snapshot(3, (3, 1), (1, T0)))
+    wrong('does not read it', snapshot(3, (1, T0)))
+    wrong('has no type', *START, message((8, T0), (10, 7), (11, message((11, 2), named))))
+    wrong('field 9 of TrackEvent is unknown: 9: 5', *START, event(T0, 5, 2, named))
+    wrong('field 99 of TracePacket is unknown: 99: 1', *START, event(T0, 3, 2, named, more=[(99, 1)]))
+    wrong('field 98 of TrackEvent is unknown', *START, event(T0, 3, 2, named, (98, message((1, 2)))))
+    wrong('field 2 of Trace is unknown', data=trace(*START) + message((2, 'x')))
+    wrong('protoc cannot read', data=trace(*START)[:-1])
+    wrong('no UTF-8', *START, event(T0, 3, 2, (23, b'caf\xe9')))
+    wrong('names no track', *START, message((8, T0), (10, 7), (58, 1), (11, message((9, 3), named))))
+    wrong('has no name', *START, event(T0, 3, 2))
+    wrong('two names', *START, event(T0, 3, 2, named, (10, 1)))
+    wrong('instant event on track 3, which is that of a counter', *START, COUNTER, event(T0, 3, 3, named))
+    wrong('counter event on track 2, which is that of no counter', *START, event(T0, 4, 2, (30, 1)))
+    wrong('with 0 counter values', *START, COUNTER, event(T0, 4, 3))
+    wrong('with 2 counter values', *START, COUNTER, event(T0, 4, 3, (30, 1), (44, 1.0)))
+    wrong('an end at \\d+ closes nothing', *START, event(T0, 2, 2))
+    wrong('the end of m at \\d+, while n is open', *START, event(T0, 1, 2, named), event(T0, 2, 2, (23, 'm')))
+    wrong('before it began', *START, event(T0 + 1, 1, 2, named), event(T0, 2, 2, sequence=8))
+    wrong('relies on earlier packets', *START, event(T0, 3, 2, (10, 1)))
+    wrong('needs state that nobody has begun', *START, event(T0, 3, 2, named, more=[(13, 2)]))
+    wrong('no entry 1 in event_names', *START, event(T0, 3, 2, (10, 1), more=[(13, 3)]))
+    wrong('a packet of no sequence has sequence_flags', message((13, 1), (60, message((1, 1)))))
+    wrong('an annotation has no name', *START, event(T0, 3, 2, named, (4, message((4, 1)))))
+    wrong('two annotations are called a_b', *START, event(T0, 3, 2, named, annotation('a.b', (4, 1)), annotation('a_b', (4, 1))))
+    wrong('two values', *START, event(T0, 3, 2, named, annotation('a', (4, 1), (3, 1))))
+    wrong('element of an array has a name', *START, event(T0, 3, 2, named, annotation('a', (12, message((10, 'x'), (4, 1))))))
+    wrong('can only hold one', *START, message((60, message((1, 5))), (11, message((9, 3)))))
+    return len(done)
+
+
+if __name__ == '__main__':
+    try:
+        print('ok: %d checks' % self_test())
+    except Skip as reason:
+        print('skipped: %s' % reason)
+    except Failure as failure:
+        sys.exit('not ok: %s' % failure)
