@@ -34,8 +34,8 @@ def traces_of(case):
         if not os.path.exists(path):
             trace.make(path)
         yield path
-    yield case.record([case.program('types')]).ok().directory
     yield case.record([case.program('busy'), 'count', '3', '50', '0'], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
+    yield case.record([case.program('types')]).ok().directory
 
 
 def ns_of(record):
