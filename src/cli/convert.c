@@ -7,9 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "read/convert.h"
 #include "read/json.h"
 #include "read/text.h"
@@ -73,21 +75,23 @@ static int set_filter(void *data, const char *value)
 
 static void tell_damage(void *data, int err)
 {
-	(void)data;
 	(void)err;
+	wmk_progress_end(data);
 	wmk_cli_failed();
 }
 
 static void tell_lost(void *data, const char *words)
 {
-	(void)data;
+	wmk_progress_end(data);
 	fprintf(stderr, "waymark: %s\n", words);
 }
 
 static int convert(const struct convert_args *args, const char *const *paths, unsigned n)
 {
+	struct wmk_progress progress;
 	const struct wmk_read_text_options options = { .form = args->form, .print = WMK_PRINT_OPTIONS, .filter = args->filter, .begin = args->begin,
-						       .end = args->end, .damage = tell_damage, .lost = tell_lost };
+						       .end = args->end, .damage = tell_damage, .lost = tell_lost,
+						       .progress = wmk_progress_tell, .data = &progress };
 	struct wmk_read_text_done done;
 	FILE *out = args->output ? fopen(args->output, "we") : stdout;
 	int err;
@@ -96,7 +100,9 @@ static int convert(const struct convert_args *args, const char *const *paths, un
 		wmk_error(-errno, "cannot write '%.200s'", args->output);
 		return wmk_cli_failed();
 	}
+	wmk_progress_begin(&progress, wmk_clock_monotonic());
 	err = wmk_read_text(paths, n, &options, out, &done);
+	wmk_progress_end(&progress);
 	if ((args->output ? fclose(out) : fflush(out)) != 0 && err >= 0)
 		err = wmk_error(-errno, "cannot write %s%.200s", args->output ? "" : "the records", args->output ? args->output : "");
 	if (err < 0)

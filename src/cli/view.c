@@ -10,16 +10,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "cli/child.h"
 #include "cli/daemon.h"
+#include "cli/pager.h"
+#include "cli/progress.h"
 #include "read/json.h"
 #include "read/text.h"
 
 struct view_args {
 	struct wmk_cli_common common;
 	const char *path, *viewer, *begin, *end, *filter;
-	bool has_names, has_fields;
+	bool has_names, has_fields, no_pager;
+	enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
 	struct wmk_print_options print; /* `names` and `fields` where they were given */
 };
 
@@ -61,6 +65,26 @@ static int set_end(void *data, const char *value)
 static int set_filter(void *data, const char *value)
 {
 	((struct view_args *)data)->filter = value;
+	return 0;
+}
+
+static int set_color(void *data, const char *value)
+{
+	static const char *const words[] = { "auto", "always", "never" };
+	struct view_args *args = data;
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(value, words[i]) == 0) {
+			args->color = i;
+			return 0;
+		}
+	return wmk_error(-EINVAL, "'%.40s' is none of auto, always, never", value);
+}
+
+static int set_no_pager(void *data, const char *value)
+{
+	(void)value;
+	((struct view_args *)data)->no_pager = true;
 	return 0;
 }
 
@@ -160,14 +184,14 @@ static int run_viewer(const char *wanted, const char *trace, char **rest, int n_
 
 static void tell_damage(void *data, int err)
 {
-	(void)data;
 	(void)err;
+	wmk_progress_end(data);
 	wmk_cli_failed();
 }
 
 static void tell_lost(void *data, const char *words)
 {
-	(void)data;
+	wmk_progress_end(data);
 	fflush(stdout);
 	fprintf(stderr, "waymark: %s\n", words);
 }
@@ -186,8 +210,11 @@ static void want_files(void)
 static int show(struct view_args *args, const char *const *paths, unsigned n)
 {
 	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
-	struct wmk_read_text_options options = { .print = args->print, .filter = args->filter, .begin = args->begin, .end = args->end, .form = args->common.json ? &wmk_read_json : NULL, .damage = tell_damage, .lost = tell_lost };
+	struct wmk_read_text_options options = { .print = args->print, .filter = args->filter, .begin = args->begin, .end = args->end, .form = args->common.json ? &wmk_read_json : NULL, .damage = tell_damage, .lost = tell_lost,
+		.progress = wmk_progress_tell };
 	struct wmk_read_text_done done;
+	struct wmk_progress progress;
+	struct wmk_pager pager = { 0 };
 	int err;
 
 	if (!args->has_names)
@@ -195,9 +222,21 @@ static int show(struct view_args *args, const char *const *paths, unsigned n)
 	if (!args->has_fields)
 		options.print.fields = defaults.fields;
 	want_files();
+	options.print.color = args->color == COLOR_ALWAYS || (args->color == COLOR_AUTO && *wmk_cli_color(stdout, WMK_CLI_BOLD));
+	wmk_progress_begin(&progress, wmk_clock_monotonic());
+	options.data = &progress;
+	if (!args->no_pager)
+		wmk_pager_begin(&pager);
 	err = wmk_read_text(paths, n, &options, stdout, &done);
+	wmk_progress_end(&progress);
 	if (err >= 0 && fflush(stdout) != 0)
 		err = wmk_error(-errno, "cannot write the records");
+	/* The pager was left before the end: that is no failure. */
+	if (err == -EPIPE && pager.pid) {
+		wmk_error_clear();
+		err = 0;
+	}
+	wmk_pager_end(&pager);
 	if (err < 0)
 		return wmk_cli_failed();
 	return done.damages ? WMK_CLI_FAILED : 0;
@@ -268,6 +307,8 @@ static const struct wmk_cli_option options[] = {
 	  false },
 	{ 'f', "fields", "FIELDS", "What to show besides, with commas between: all, trace, trace:hostname, trace:domain, trace:procname, trace:vpid, "
 	  "loglevel, emf. The default is trace:hostname,trace:procname,trace:vpid.", set_fields, false },
+	{ 0, "color", "WHEN", "Colours: auto (on a terminal, unless NO_COLOR is set), always, never.", set_color, false },
+	{ 0, "no-pager", NULL, "Straight to the terminal. Else $WAYMARK_PAGER, or $PAGER, or less shows it there, page by page.", set_no_pager, false },
 	WMK_CLI_OPTION_JSON,
 	{ 'e', "viewer", "PROGRAM", "Show it by this program. It gets the trace's directory as its last argument.", set_viewer, false },
 };

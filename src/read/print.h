@@ -75,6 +75,7 @@ struct wmk_print_options {
 	bool date;                 /* 2023-11-14 before the time */
 	bool gmt;                  /* not the local time zone */
 	bool no_delta;
+	bool color;                /* names of events and fields stand out, by the sequences of ECMA-48 */
 	uint8_t names, fields;     /* WMK_PRINT_NAME_..., WMK_PRINT_FIELD_... */
 };
 

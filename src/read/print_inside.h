@@ -57,6 +57,10 @@ void wmk_print_add_quoted(struct wmk_print_words *words, const char *s);
 void wmk_print_add_number(struct wmk_print_words *words, int64_t number);
 void wmk_print_add_unsigned(struct wmk_print_words *words, uint64_t number);
 
+#define WMK_PRINT_BOLD "\033[1m"
+#define WMK_PRINT_TEAL "\033[36m"
+#define WMK_PRINT_PLAIN "\033[0m"
+
 /* ── time ────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* A clock, for nanoseconds since its origin: with the roundings of babeltrace2, whose times have them. */
@@ -151,7 +155,7 @@ struct wmk_print_scope {
 	struct wmk_print_op *ops;  /* as the program's */
 	char *text;
 	struct wmk_print_labels *labels;
-	bool names;
+	bool names, color;
 };
 
 struct wmk_print_event {

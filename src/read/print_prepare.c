@@ -162,8 +162,9 @@ static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, st
 	if (parent == WMK_CTF_STRUCT) {
 		wmk_print_add(words, in->shown++ ? ", " : " ");
 		if (scope->names && op->name) {
+			wmk_print_add(words, scope->color ? WMK_PRINT_TEAL : "");
 			wmk_print_add_name(words, op->name);
-			wmk_print_add(words, " = ");
+			wmk_print_add(words, scope->color ? WMK_PRINT_PLAIN " = " : " = ");
 		}
 	}
 	wmk_print_add(words, opening(how->form));
@@ -230,6 +231,7 @@ static int make_texts(struct wmk_print_trace *trace, struct scope_maker *maker, 
 		wmk_print_add(&words, scope_names[maker->scope]);
 		wmk_print_add(&words, " = ");
 	}
+	scope->color = trace->print->options.color;
 	scope->names = names & (maker->scope == WMK_SCOPE_PAYLOAD ? WMK_PRINT_NAME_PAYLOAD : WMK_PRINT_NAME_CONTEXT);
 	err = add_texts(maker, scope, &words);
 	wmk_print_add_bytes(&words, padding, sizeof(padding));
@@ -366,7 +368,9 @@ static int head_make(const struct wmk_print_trace *trace, bool has_time, const s
 		wmk_print_add(&head.words, " ");
 	wmk_print_add(&head.words, head.comma ? ", " : "");
 	wmk_print_add(&head.words, head.names ? "name = " : "");
+	wmk_print_add(&head.words, options->color ? WMK_PRINT_BOLD : "");
 	wmk_print_add_name(&head.words, event->name && event->name[0] ? event->name : "<unknown>");
+	wmk_print_add(&head.words, options->color ? WMK_PRINT_PLAIN : "");
 	wmk_print_add(&head.words, head.names ? ", " : ": ");
 	return head.words.err;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "read/filter.h"
@@ -41,6 +42,7 @@ struct reading {
 	struct wmk_print_text out;
 	struct wmk_filter_expr *filter; /* or NULL */
 	void *whole;               /* the form's */
+	uint64_t bytes, total;     /* of streams: what was come to; all */
 	struct lines *lines;
 };
 
@@ -250,6 +252,23 @@ static int packet(struct reading *r, struct wmk_read_stream *stream)
 	return wmk_print_packet(lines->print, &stream->record.walk);
 }
 
+static void tell_progress(struct reading *r)
+{
+	if (r->options->progress)
+		r->options->progress(r->options->data, r->bytes < r->total ? r->bytes : r->total, r->total, r->done->records);
+}
+
+/* What there is to read, for who is told how far it is. */
+static void measure(struct reading *r)
+{
+	struct stat st;
+
+	for (uint32_t i = 0; r->options->progress && i < r->n_traces; i++)
+		for (uint32_t f = 0; f < r->traces[i].trace->n_files; f++)
+			if (fstatat(r->traces[i].trace->dir, r->traces[i].trace->files[f], &st, 0) == 0)
+				r->total += (uint64_t)st.st_size;
+}
+
 /* 1: there is a line more; 0: the filter does not want it. */
 static int record(struct reading *r, struct wmk_read_stream *stream)
 {
@@ -275,6 +294,8 @@ static int print_all(struct reading *r)
 		if (got < 0)
 			return got;
 		if (got == WMK_READ_PACKET) {
+			r->bytes += stream->packet.size;
+			tell_progress(r);
 			err = packet(r, stream);
 			continue;
 		}
@@ -284,8 +305,10 @@ static int print_all(struct reading *r)
 			err = 0;
 		} else if (err > 0) {
 			r->done->records++;
-			if (r->out.len >= FLUSH)
+			if (r->out.len >= FLUSH) {
+				tell_progress(r);
 				err = flush(r);
+			}
 		}
 	}
 	if (err >= 0 && form && form->end)
@@ -311,6 +334,7 @@ int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_r
 		err = check_filter(&r);
 	if (err >= 0)
 		err = trim(&r);
+	measure(&r);
 	if (err >= 0)
 		err = print_all(&r);
 	wmk_read_merge_free(r.merge);

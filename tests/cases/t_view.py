@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`waymark view` of Common Trace Format 1.8: line by line what babeltrace2 prints, and what both must bear (tests/lib/corpus18.py)."""
+import contextlib
 import json
 import os
 import re
@@ -358,6 +359,46 @@ def several_paths(case):
     same(' '.join(paths), ours, theirs)
 
 
+def at_a_terminal(case, argv, **env):
+    """(status, what the terminal shows) of a command whose output is one."""
+    ours, theirs = os.openpty()
+    child = subprocess.Popen(argv, env=dict(case.env, TZ='UTC', LC_ALL='C.UTF-8', TERM='xterm', **env), stdin=subprocess.DEVNULL, stdout=theirs,
+                             stderr=subprocess.STDOUT)
+    os.close(theirs)
+    shown = b''
+    with contextlib.suppress(OSError):                  # the end of a terminal
+        while piece := os.read(ours, 65536):
+            shown += piece
+    os.close(ours)
+    return child.wait(HANGS_S), shown.replace(b'\r\n', b'\n')
+
+
+def on_a_terminal(case):
+    """There is a pager, and colours: what is left without them is what there is elsewhere."""
+    path, paged = case.path('tiny'), case.path('paged')
+    corpus18.Tiny().write(path)
+    plain = b'\n'.join(view(case, path, (0,))[1]) + b'\n'
+    pager = {'WAYMARK_PAGER': 'cat > ' + paged}
+    for options, env, colours in (([], pager, True), ([], dict(pager, NO_COLOR='1'), False), (['--color=never'], pager, False), ([], {'PAGER': 'cat > ' + paged}, True)):
+        status, shown = at_a_terminal(case, [WAYMARK, 'view', *options, path], **env)
+        with open(paged, 'rb') as f:
+            got = f.read()
+        os.unlink(paged)
+        check(status == 0 and shown == b'', '%s: status %d, %s', env, status, shown[:300])
+        check(re.sub(rb'\033\[\d+m', b'', got) == plain, '%s: %s', env, got[:300])
+        check((b'\033[1m' in got) == colours, '%s: %s', env, got[:300])
+    for options, env in ((['--no-pager'], pager), ([], {'WAYMARK_PAGER': ''}), ([], {'PAGER': 'cat'})):
+        status, shown = at_a_terminal(case, [WAYMARK, 'view', '--color=never', *options, path], **env)
+        check(status == 0 and shown == plain and not os.path.exists(paged), '%s: status %d, %s', env, status, shown[:300])
+    status, lines, _ = read(case, ['env', 'WAYMARK_PAGER=' + pager['WAYMARK_PAGER'], WAYMARK, 'view', path])
+    check(status == 0 and b'\n'.join(lines) + b'\n' == plain and not os.path.exists(paged), 'a pager where there is no terminal')
+    status, lines, _ = read(case, [WAYMARK, 'view', '--color=always', path])
+    check(status == 0 and b'\033[36m' in lines[0], 'no colours: %s', lines[:1])
+    many = many_packets(case)[0]
+    status, shown = at_a_terminal(case, [WAYMARK, 'view', '--color=never', many], WAYMARK_PAGER='head -n 1')
+    check(status == 0 and shown.count(b'\n') == 1, 'left early: status %d, %s', status, shown[-300:])
+
+
 def names_are_told_apart(case):
     names = [trace.name for trace in corpus18.GOOD] + ['bad ' + trace.name for trace in corpus18.BAD]
     check(len(names) == len(set(names)), 'twice: %s', {name for name in names if names.count(name) > 1})
@@ -374,4 +415,4 @@ def a_missing_record_is_found(case):
 
 if __name__ == '__main__':
     main([names_are_told_apart, a_missing_record_is_found] + [good_case(t) for t in corpus18.GOOD] + [bad_case(t) for t in corpus18.BAD]
-         + [several_paths, json_says_the_same, library_says_the_same, parts_of_time, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])
+         + [on_a_terminal, several_paths, json_says_the_same, library_says_the_same, parts_of_time, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])

@@ -19,6 +19,7 @@
 #include "cli/command.h"
 #include "cli/current.h"
 #include "cli/look.h"
+#include "cli/progress.h"
 #include "cli/record.h"
 
 static int split(char *line, char **argv)
@@ -370,13 +371,35 @@ static void test_find_program(void **state)
 	rmdir(dir);
 }
 
+/* A line after a second, and then each fifth of one. */
+static void test_progress(void **state)
+{
+	const uint64_t ms = 1000000, begin = 5000 * ms;
+	struct wmk_progress progress = { .next_ns = begin + 1000 * ms };
+	char line[120];
+
+	(void)state;
+	assert_int_equal(wmk_progress_line(&progress, begin, 1, 10, 1, line, sizeof(line)), 0);
+	assert_int_equal(wmk_progress_line(&progress, begin + 999 * ms, 1, 10, 1, line, sizeof(line)), 0);
+	assert_false(progress.shown);
+	assert_true(wmk_progress_line(&progress, begin + 1000 * ms, 500000000, 1000000000, 12345, line, sizeof(line)) > 0);
+	assert_string_equal(line, " 50 % of 1000 MB, 12345 records");
+	assert_true(progress.shown);
+	assert_int_equal(wmk_progress_line(&progress, begin + 1100 * ms, 1, 10, 1, line, sizeof(line)), 0);
+	assert_true(wmk_progress_line(&progress, begin + 1200 * ms, 0, 0, 0, line, sizeof(line)) > 0);
+	assert_string_equal(line, "100 % of 0 MB, 0 records");
+	assert_true(wmk_progress_line(&progress, begin + 2000 * ms, UINT64_MAX, UINT64_MAX, UINT64_MAX, line, sizeof(line)) < sizeof(line));
+	progress.next_ns = 0;
+	assert_int_equal(wmk_progress_line(&progress, UINT64_MAX, 1, 1, 1, line, sizeof(line)), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_options), cmocka_unit_test(test_refused), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_json), cmocka_unit_test(test_commands), cmocka_unit_test(test_table),
 		cmocka_unit_test(test_find_program), cmocka_unit_test(test_words), cmocka_unit_test(test_common),
-		cmocka_unit_test(test_current), cmocka_unit_test(test_json_members), cmocka_unit_test(test_look),
+		cmocka_unit_test(test_current), cmocka_unit_test(test_progress), cmocka_unit_test(test_json_members), cmocka_unit_test(test_look),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

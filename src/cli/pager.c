@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pager.c - standard output through a pager (see pager.h).
+ */
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/pager.h"
+
+/* As less is asked for by others too: nothing where it fits the screen, colours as they are, what was shown stays. */
+#define LESS_OPTIONS "FRX"
+
+static const char *wanted(void)
+{
+	const char *ours = getenv("WAYMARK_PAGER"), *any = getenv("PAGER");
+
+	return ours ? ours : any ? any : "less";
+}
+
+/* Who it is that waits: the command's end of the pipe is its standard input. */
+static pid_t start(const char *command, int in, int out)
+{
+	char *argv[] = { (char *)(uintptr_t)"sh", (char *)(uintptr_t)"-c", (char *)(uintptr_t)command, NULL };
+	posix_spawn_file_actions_t actions;
+	pid_t pid = 0;
+
+	if (posix_spawn_file_actions_init(&actions) != 0)
+		return 0;
+	if (posix_spawn_file_actions_adddup2(&actions, in, 0) != 0 || posix_spawn_file_actions_addclose(&actions, in) != 0 ||
+	    posix_spawn_file_actions_addclose(&actions, out) != 0 || posix_spawn(&pid, "/bin/sh", &actions, NULL, argv, environ) != 0)
+		pid = 0;
+	posix_spawn_file_actions_destroy(&actions);
+	return pid;
+}
+
+void wmk_pager_begin(struct wmk_pager *pager)
+{
+	const char *command = wanted();
+	int ends[2];
+
+	pager->pid = 0;
+	if (!isatty(1) || !*command || strcmp(command, "cat") == 0 || pipe(ends) != 0)
+		return;
+	setenv("LESS", LESS_OPTIONS, 0);
+	pager->pid = start(command, ends[0], ends[1]);
+	if (pager->pid && dup2(ends[1], 1) < 0)
+		pager->pid = 0;
+	close(ends[0]);
+	close(ends[1]);
+	/* Who leaves the pager before the end has seen enough: writing fails then, and ends it. */
+	if (pager->pid)
+		signal(SIGPIPE, SIG_IGN);
+}
+
+void wmk_pager_end(struct wmk_pager *pager)
+{
+	int status;
+
+	if (!pager->pid)
+		return;
+	/* Its input ends; and an error of ours, when it was left early, is nobody's. */
+	if (!freopen("/dev/null", "we", stdout))
+		close(1);
+	while (waitpid(pager->pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	pager->pid = 0;
+}
