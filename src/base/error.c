@@ -143,6 +143,11 @@ void wmk_error_give(struct wmk_error_chain *given)
 	chain_set(given);
 }
 
+void wmk_error_drop(struct wmk_error_chain *dropped)
+{
+	free(dropped);
+}
+
 int wmk_error_number(void)
 {
 	return chain && chain->n ? chain->number : 0;

@@ -42,5 +42,7 @@ const char *wmk_error_text(char *buf, size_t size);
 struct wmk_error_chain *wmk_error_take(void);
 /* ... and is another thread's from here on, instead of what that had. NULL: as wmk_error_clear(). */
 void wmk_error_give(struct wmk_error_chain *chain);
+/* ... or nobody's. NULL does nothing. */
+void wmk_error_drop(struct wmk_error_chain *chain);
 
 #endif

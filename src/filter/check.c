@@ -35,7 +35,7 @@ static bool same_name(const struct wmk_filter_name *a, const struct wmk_filter_n
 
 static bool is_asked_for(const struct wmk_filter_expr *expr, const struct wmk_filter_name *name)
 {
-	for (const struct wmk_node *node = expr->names; node; node = node->next)
+	for (const struct wmk_node *node = expr->names; node; node = node->next_name)
 		if (node->kind == WMK_NODE_EXISTS && same_name(&node->name, name))
 			return true;
 	return false;
@@ -107,7 +107,7 @@ bool wmk_filter_literal(const struct wmk_node *node, uint64_t *bits)
 		*bits = node->number;
 		return true;
 	}
-	if (node->kind != WMK_NODE_NEGATE || node->left->kind != WMK_NODE_NUMBER)
+	if (node->kind != WMK_NODE_NEGATE || node->left->kind != WMK_NODE_NUMBER || node->left->in_parentheses)
 		return false;
 	*bits = -node->left->number;
 	return true;
@@ -199,19 +199,19 @@ static int check_comparison(const struct wmk_compiler *c, const struct wmk_node 
 	return c->strictness == WMK_FILTER_LAX ? 0 : wrong(c, node, "a number and a text are compared");
 }
 
+/* (The parser has let in literals only.) Where none of them can be compared with it, the list has no value. */
 static int check_list(struct wmk_compiler *c, const struct wmk_node *node, unsigned *type)
 {
 	int err = 0;
 
+	*type = WMK_FILTER_ABSENT;
 	for (const struct wmk_node *item = node->right; item && err >= 0; item = item->next) {
-		uint64_t bits;
-
-		if (item->kind != WMK_NODE_TEXT && item->kind != WMK_NODE_DOUBLE && !wmk_filter_literal(item, &bits) &&
-		    !(item->kind == WMK_NODE_NEGATE && item->left->kind == WMK_NODE_DOUBLE))
-			return wrong(c, item, "a list has numbers and texts only");
 		err = check_comparison(c, node, node->left, item, true);
+		if (wmk_typed_of(c, item)->type != WMK_FILTER_ABSENT)
+			*type = WMK_FILTER_SIGNED;
 	}
-	*type = wmk_typed_of(c, node->left)->type == WMK_FILTER_ABSENT ? WMK_FILTER_ABSENT : WMK_FILTER_SIGNED;
+	if (wmk_typed_of(c, node->left)->type == WMK_FILTER_ABSENT)
+		*type = WMK_FILTER_ABSENT;
 	return err;
 }
 
@@ -223,7 +223,7 @@ static int check_unary(struct wmk_compiler *c, const struct wmk_node *node, unsi
 	*type = wmk_typed_of(c, in)->type;
 	if (node->kind == WMK_NODE_NOT && *type != WMK_FILTER_ABSENT)
 		*type = WMK_FILTER_SIGNED;
-	if (node->kind == WMK_NODE_NEGATE && in->kind == WMK_NODE_NUMBER) {
+	if (node->kind == WMK_NODE_NEGATE && in->kind == WMK_NODE_NUMBER && !in->in_parentheses) {
 		if (in->number > (uint64_t)INT64_MAX + 1)
 			return wrong(c, node, "the number is below -9223372036854775808");
 		*type = WMK_FILTER_SIGNED;

@@ -101,12 +101,11 @@ static void compare_label(struct wmk_code *code, const struct wmk_node *name, co
 	for (uint32_t i = 0; i < of->n_labels; i++) {
 		const struct wmk_label *is = &of->labels[i];
 		const struct wmk_filter_text text = { is->name, SIZE_MAX };
+
+		if (!wmk_filter_match(pattern->text, pattern->text_len, &text))
+			continue;
 		const uint32_t other = wmk_code_label(code), in = wmk_code_label(code);
 
-		if (!wmk_filter_match(pattern->text, pattern->text_len, &text)) {
-			wmk_code_here(code, other);
-			continue;
-		}
 		if (is->from == is->to) {
 			compare_whole(code, WMK_NODE_EQ, at, wmk_code_constant(of->type, (uint64_t)is->from), is_unsigned, yes, other, other);
 		} else {

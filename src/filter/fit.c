@@ -29,7 +29,8 @@ int wmk_filter_fit_try(struct wmk_filter_fit *fit, wmk_filter_lookup_fn *lookup,
 	struct wmk_filter_program *program;
 	int err = wmk_filter_compile(&fit->expr, 1, lookup, data, WMK_FILTER_TYPES, &program);
 
-	if (err < 0 && err != -EINVAL)
+	/* What is too much for a program in one class may do in another. */
+	if (err < 0 && err != -EINVAL && err != -E2BIG)
 		return err;
 	fit->tried++;
 	fit->fits += err >= 0;
@@ -64,11 +65,15 @@ int wmk_filter_fit_end(struct wmk_filter_fit *fit, int *missing)
 			*missing = (int)i;
 		is_wrong = true;
 	}
-	wmk_error_give(fit->why);
-	fit->why = NULL;
 	free(fit->names);
 	fit->names = NULL;
-	if (!is_wrong || *missing >= 0)
-		wmk_error_clear();
+	if (is_wrong && *missing < 0) {
+		wmk_error_give(fit->why);
+		fit->why = NULL;
+	} else {
+		/* Nobody is told; what the calling thread's chain has stays. */
+		wmk_error_drop(fit->why);
+		fit->why = NULL;
+	}
 	return is_wrong ? -EINVAL : 0;
 }

@@ -27,7 +27,9 @@ struct wmk_node {
 	uint32_t column;           /* of its operator, or of its first character; from 1 */
 	uint32_t len;              /* characters from there on that name it */
 	struct wmk_node *left, *right, *other;
-	struct wmk_node *next;     /* in a list; of names: the next name of the whole expression */
+	struct wmk_node *next;     /* in a list */
+	struct wmk_node *next_name; /* NAME, EXISTS: the next of the whole expression */
+	bool in_parentheses;       /* NUMBER */
 	uint64_t number;           /* NUMBER */
 	double real;               /* DOUBLE */
 	bool is_unsigned;          /* NUMBER: above INT64_MAX */
@@ -39,7 +41,7 @@ struct wmk_node {
 
 struct wmk_filter_expr {
 	struct wmk_node *root;
-	struct wmk_node *names;    /* all NAMEs and EXISTSes */
+	struct wmk_node *names;    /* all NAMEs and EXISTSes, the last one first */
 	uint32_t n_nodes, n_names;
 	const struct wmk_node **by_number; /* names */
 	char *text;                /* as it was given */

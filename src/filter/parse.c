@@ -116,7 +116,7 @@ static int field(struct parser *p, enum wmk_node_kind kind, struct wmk_node **re
 	if (!made)
 		return -ENOMEM;
 	made->name.number = (uint16_t)p->expr->n_names++;
-	made->next = p->expr->names;
+	made->next_name = p->expr->names;
 	p->expr->names = made;
 	*result = made;
 	if (!is_dollar) {
@@ -193,6 +193,8 @@ static int operand(struct parser *p, struct wmk_node **result)
 	err = next(p);
 	if (err >= 0)
 		err = expression(p, result);
+	if (err >= 0)
+		(*result)->in_parentheses = true;
 	return err < 0 ? err : take(p, ")");
 }
 
@@ -266,6 +268,15 @@ static unsigned strength(const struct parser *p, enum wmk_node_kind *kind)
 	return 0;
 }
 
+static bool is_literal(const struct wmk_node *node)
+{
+	if (node->kind == WMK_NODE_NEGATE)
+		node = node->left;
+	else if (node->kind == WMK_NODE_TEXT)
+		return true;
+	return (node->kind == WMK_NODE_NUMBER || node->kind == WMK_NODE_DOUBLE) && !node->in_parentheses;
+}
+
 /* [1, "a*", ...]: numbers, with a sign or without, and texts. */
 static int list(struct parser *p, struct wmk_node **first)
 {
@@ -276,6 +287,8 @@ static int list(struct parser *p, struct wmk_node **first)
 		err = unary(p, last);
 		if (err < 0)
 			break;
+		if (!is_literal(*last))
+			return wmk_error_said(-EINVAL, "column %u: a list has numbers and texts only", (*last)->column);
 		last = &(*last)->next;
 		if (is(p, "]"))
 			return next(p);
@@ -343,7 +356,7 @@ static int index_names(struct wmk_filter_expr *expr)
 	expr->by_number = wmk_filter_alloc(expr, (expr->n_names + 1) * sizeof(*expr->by_number));
 	if (!expr->by_number)
 		return wmk_error(-ENOMEM, "no memory for a filter");
-	for (const struct wmk_node *node = expr->names; node; node = node->next)
+	for (const struct wmk_node *node = expr->names; node; node = node->next_name)
 		expr->by_number[node->name.number] = node;
 	return 0;
 }

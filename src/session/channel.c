@@ -90,23 +90,24 @@ static int filter_keep(struct wmk_session_channel *channel, const struct class *
 }
 
 /* Rules that want the class, each with a filter: made into one. What cannot be had is not recorded, rather than all of it. */
-static bool filters_want(struct wmk_session_channel *channel, const struct class *class, const struct wmk_ctl_rule *const *rules, unsigned n)
+static bool filters_want(struct wmk_session_channel *channel, const struct class *class, const struct wmk_filter_expr *const *exprs, unsigned n)
 {
 	struct class_filter *filter = NULL;
-	int err = wmk_filter_of_rules(class, rules, n, &filter);
+	int err = wmk_filter_of_rules(class, exprs, n, &filter);
 
 	if (err >= 0)
 		err = filter_keep(channel, class, filter);
 	if (err >= 0)
 		return true;
 	free(filter);
+	channel->filter_err = err;
 	wmk_session_worry(channel->session, err, "an event is not recorded: its filter cannot be made");
 	return false;
 }
 
 static bool rules_want(struct wmk_session_channel *channel, const struct class *class)
 {
-	const struct wmk_ctl_rule **filtered;
+	const struct wmk_filter_expr **filtered;
 	unsigned n = 0;
 	bool all = false, want;
 
@@ -118,8 +119,8 @@ static bool rules_want(struct wmk_session_channel *channel, const struct class *
 
 		if (!rule->enabled || !wmk_rule_fits(rule, class->event))
 			continue;
-		all = !rule->filter || !*rule->filter;
-		filtered[n++] = rule;
+		all = !channel->exprs[i];
+		filtered[n++] = channel->exprs[i];
 	}
 	want = all || (n && filters_want(channel, class, filtered, n));
 	free(filtered);
@@ -176,6 +177,8 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule)
 		err = wmk_error_said(-E2BIG, "more than %u exclusions", EXCLUSIONS_MAX);
 	for (uint32_t i = 0; err == 0 && i < rule->exclusions.n; i++)
 		err = wmk_pattern_check(text_at(&rule->exclusions, i));
+	if (err == 0 && !wmk_utf8_is(filter_of(rule)))
+		err = wmk_error_said(-EINVAL, "a filter is UTF-8: other bytes can be written as \\xff in a text");
 	if (err == 0 && *filter_of(rule))
 		err = wmk_filter_text_check(rule->filter);
 	if (err < 0)
@@ -212,8 +215,20 @@ static int rule_count(struct wmk_session_channel *channel, const struct wmk_ctl_
 	return err;
 }
 
+/* The rule's filter, parsed for as long as there is the rule, and room to keep it. */
+static int expr_make(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule, struct wmk_filter_expr **expr)
+{
+	struct wmk_filter_expr **more = realloc(channel->exprs, (channel->n_exprs + 1) * sizeof(struct wmk_filter_expr *));
+
+	if (!more)
+		return wmk_error(-ENOMEM, "no memory for a rule");
+	channel->exprs = more;
+	return *filter_of(rule) ? wmk_filter_parse(rule->filter, expr) : 0;
+}
+
 int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule)
 {
+	struct wmk_filter_expr *expr = NULL;
 	int err = wmk_session_rule_check(rule);
 
 	if (err < 0)
@@ -228,16 +243,22 @@ int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_c
 		return wmk_error_said(-E2BIG, "the channel '%s' has %u rules, which is the limit", channel->is.name, channel->is.rules.n);
 	/* (one that is counted and cannot be kept then, for want of memory, goes on counting until the channel ends) */
 	err = rule_count(channel, rule);
+	if (err == 0)
+		err = expr_make(channel, rule, &expr);
 	struct wmk_ctl_rule *made = err < 0 ? NULL : wmk_arena_append(&channel->arena, &channel->is.rules, sizeof(*made));
 
-	if (!made)
+	if (!made) {
+		wmk_filter_expr_free(expr);
 		return err < 0 ? err : -ENOMEM;
+	}
 	if (wmk_object_copy(&wmk_ctl_rule_object, rule, made, &channel->arena) < 0) {
+		wmk_filter_expr_free(expr);
 		channel->is.rules.n--;
 		return -ENOMEM;
 	}
 	made->enabled = true;
 	made->matched = 0;
+	channel->exprs[channel->n_exprs++] = expr;
 	return 0;
 }
 
@@ -255,6 +276,15 @@ unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const cha
 	}
 	verdicts_forget(channel);
 	return n;
+}
+
+void wmk_session_rules_withdraw(struct wmk_session_channel *channel, const struct wmk_list *rules)
+{
+	for (uint32_t i = 0; i < channel->is.rules.n; i++)
+		for (uint32_t k = 0; k < rules->n; k++)
+			if (rule_same(rule_at(channel, i), (const struct wmk_ctl_rule *)rules->items + k))
+				rule_at(channel, i)->enabled = false;
+	verdicts_forget(channel);
 }
 
 int wmk_session_context_add(struct wmk_session_channel *channel, const char *name)
@@ -468,6 +498,9 @@ void wmk_channel_free(struct wmk_session_channel *channel)
 {
 	verdicts_forget(channel);
 	wmk_arena_free(&channel->arena);
+	for (uint32_t i = 0; i < channel->n_exprs; i++)
+		wmk_filter_expr_free(channel->exprs[i]);
+	free(channel->exprs);
 	free(channel->verdicts);
 	free(channel->filters);
 	wmk_members_free(&channel->members);

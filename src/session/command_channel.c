@@ -273,6 +273,11 @@ int wmk_command_enable_event(struct call *call)
 	if (err < 0)
 		return changed(call, session, err);
 	err = fill(channel, &request->rules, NULL);
+	if (err == 0) {
+		err = wmk_session_filters_check(channel, &request->rules);
+		if (err < 0)
+			wmk_session_rules_withdraw(channel, &request->rules);
+	}
 	for (uint32_t i = 0; err == 0 && i < request->rules.n; i++)
 		warn_unmatched(call, ((const struct wmk_ctl_rule *)request->rules.items + i)->pattern);
 	return changed_in_part(call, session, err);

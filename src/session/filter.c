@@ -12,12 +12,14 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "ctf/writer.h"
-#include "filter/filter.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of one class: more are more than a program can have, and cost each time. */
+#define RULES_MAX 32u
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -155,17 +157,18 @@ static uint64_t hash_of(const uint8_t *bytes, long n)
 	return h | 1;                    /* 0 is no filter */
 }
 
-static int encode(const struct class *class, struct wmk_filter_expr *const *exprs, unsigned n, struct class_filter **filter)
+int wmk_filter_of_rules(const struct class *class, const struct wmk_filter_expr *const *exprs, unsigned n, struct class_filter **filter)
 {
 	struct wmk_filter_program *program;
 	uint8_t *bytes;
-	int err = wmk_filter_compile((const struct wmk_filter_expr *const *)exprs, n, look_up, (void *)(uintptr_t)class, WMK_FILTER_LAX, &program);
+	int err = n > RULES_MAX ? wmk_error_said(-E2BIG, "more than %u filters", RULES_MAX) :
+				  wmk_filter_compile(exprs, n, look_up, (void *)(uintptr_t)class, WMK_FILTER_LAX, &program);
 	long len = err < 0 ? err : wmk_filter_encode(program, &bytes);
 
 	if (err >= 0)
 		wmk_filter_program_free(program);
 	if (len < 0)
-		return (int)len;
+		return wmk_error_add((int)len, "the filters of %.60s cannot be made into one", class->full);
 	*filter = malloc(sizeof(**filter) + (size_t)len);
 	if (*filter) {
 		(*filter)->hash = hash_of(bytes, len);
@@ -176,17 +179,37 @@ static int encode(const struct class *class, struct wmk_filter_expr *const *expr
 	return *filter ? 0 : wmk_error(-ENOMEM, "no memory for a filter");
 }
 
-int wmk_filter_of_rules(const struct class *class, const struct wmk_ctl_rule *const *rules, unsigned n, struct class_filter **filter)
-{
-	struct wmk_filter_expr **exprs = calloc(n, sizeof(*exprs));
-	int err = exprs ? 0 : wmk_error(-ENOMEM, "no memory for %u filters", n);
+/* ── rules that were added ───────────────────────────────────────────────────────────────────────────── */
 
-	for (unsigned i = 0; i < n && err >= 0; i++)
-		err = wmk_filter_parse(rules[i]->filter, &exprs[i]);
-	if (err >= 0)
-		err = encode(class, exprs, n, filter);
-	for (unsigned i = 0; exprs && i < n; i++)
-		wmk_filter_expr_free(exprs[i]);
-	free(exprs);
-	return err < 0 ? wmk_error_add(err, "%.60s is not recorded: its filter", class->full) : 0;
+struct together {
+	struct wmk_session_channel *channel;
+	const struct wmk_list *rules;
+};
+
+static void want_one(void *data, const struct class *class)
+{
+	const struct together *t = data;
+
+	if (t->channel->filter_err < 0)
+		return;
+	for (uint32_t i = 0; i < t->rules->n; i++) {
+		const struct wmk_ctl_rule *rule = (const struct wmk_ctl_rule *)t->rules->items + i;
+
+		if (rule->filter && *rule->filter && wmk_rule_fits(rule, class->event)) {
+			wmk_channel_wants(t->channel, class);
+			return;
+		}
+	}
+}
+
+int wmk_session_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules)
+{
+	struct together t = { channel, rules };
+	const int trouble = channel->session->trouble;
+
+	channel->filter_err = 0;
+	wmk_tracing_each_class(channel->session->tracing, want_one, &t);
+	/* What is refused is not the session's trouble. */
+	channel->session->trouble = trouble;
+	return channel->filter_err;
 }

@@ -20,6 +20,7 @@
 #include <urcu/wfcqueue.h>
 
 #include "base/container.h"
+#include "filter/filter.h"
 #include "session/apps.h"
 #include "session/tracing.h"
 
@@ -226,6 +227,9 @@ struct wmk_session_channel {
 	uint8_t *verdicts;               /* by the classes' serial: enum verdict; forgotten when rules change */
 	struct class_filter **filters;   /* likewise; NULL: every record is wanted */
 	uint32_t n_verdicts, n_filters;
+	struct wmk_filter_expr **exprs;  /* as the rules; NULL: it has no filter */
+	uint32_t n_exprs;
+	int filter_err;                  /* why a class's filters could not be made into one, since it was set to 0 */
 	struct members members;
 	uint64_t serial;                 /* no other channel of this wmk_tracing ever has it, but for 0 */
 };
@@ -265,8 +269,8 @@ bool wmk_channel_wants(struct wmk_session_channel *channel, const struct class *
 /* Of a class that it wants: which records. NULL: all. Lives until the channel's rules change. */
 const struct class_filter *wmk_channel_filter(const struct wmk_session_channel *channel, const struct class *class);
 
-/* filter.c: one program for `n` rules that have filters; *filter is malloc'd. -E2BIG: more than a program can have. */
-int wmk_filter_of_rules(const struct class *class, const struct wmk_ctl_rule *const *rules, unsigned n, struct class_filter **filter);
+/* filter.c: one program for the filters of `n` rules; *filter is malloc'd. -E2BIG: more than a program can have. */
+int wmk_filter_of_rules(const struct class *class, const struct wmk_filter_expr *const *exprs, unsigned n, struct class_filter **filter);
 /* Is it an expression? */
 int wmk_filter_text_check(const char *text);
 /* Under the read lock of the table. */

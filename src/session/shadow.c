@@ -531,6 +531,7 @@ void wmk_shadow_free(struct app *app)
 {
 	for (uint32_t i = 0; i < app->n_channels; i++) {
 		free(app->channels[i].enabled);
+		free(app->channels[i].filters);
 		wmk_rings_put(app->channels[i].rings);
 	}
 	free(app->channels);

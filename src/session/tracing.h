@@ -205,6 +205,10 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule);
  * was seen. -EINVAL with the place.
  */
 int wmk_tracing_filter_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
+/* Behind rules that were added: can the filters of each event that they match be made into one? -E2BIG: not so, and of none it was recorded. */
+int wmk_session_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules);
+/* Take back what was added: these rules, and no others with the same pattern. */
+void wmk_session_rules_withdraw(struct wmk_session_channel *channel, const struct wmk_list *rules);
 /* The same rule again is enabled again (and counts as done). -EINVAL: pattern or level. */
 int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule);
 /* All rules with this pattern; NULL: all rules. Returns how many were enabled, 0: none had it. */

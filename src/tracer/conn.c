@@ -280,8 +280,10 @@ static int on_enable(struct wmk_conn *conn, const void *body, size_t len)
 		return wmk_error(-ENOENT, "no channel %u, or no event %u", msg.channel, msg.event);
 	if (program_len)
 		err = wmk_filter_bind(wmk_tracer.events[msg.event], program, program_len, &filter);
-	/* What was wanted is not known: rather nothing than all. */
-	return err < 0 ? err : enable(channel, wmk_tracer.events[msg.event], msg.id, filter);
+	/* What is wanted is not known: rather nothing than all. It is this message's error alone: a later controller may know more than we do. */
+	if (err < 0)
+		return err == -EPROTO ? -EINVAL : err;
+	return enable(channel, wmk_tracer.events[msg.event], msg.id, filter);
 }
 
 static int on_move(struct wmk_conn *conn, const void *body, size_t len)

@@ -234,8 +234,9 @@ static int field_place(const struct wmk_event *event, const struct wmk_filter_in
 		place->kind = WMK_PLACE_ELEMENT;
 		type = type->elem;
 		err = scalar_place(type, place);
+		/* (one that no memory has is behind the end of all) */
 		if (__builtin_mul_overflow(input->index, (uint32_t)place->bytes, &place->at))
-			return -EPROTO;
+			place->at = UINT32_MAX;
 	} else {
 		return -EPROTO;
 	}

@@ -270,21 +270,27 @@ static __attribute__((noinline, cold)) void one_probe(struct waymark_enabler *e,
 /* wmk_filter_wants() for the filter that is one comparison; `bytes` is e->quick's. A place beyond what this event stages is another event's. */
 static inline int wants_quickly(const struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words, unsigned bytes)
 {
-	const char *from = (const char *)words + wmk_proposed(e->quick.at);
+	const unsigned at = wmk_proposed(e->quick.at);  /* once: what is checked is what is used */
 	const uint64_t low = wmk_proposed(e->quick.low), span = wmk_proposed(e->quick.span);
 	const bool is_signed = wmk_proposed(e->quick.is_signed), except = wmk_proposed(e->quick.except);
+	const char *from = (const char *)words + at;
 	uint64_t value = 0;
+	uint32_t v32;
+	uint16_t v16;
 
-	if (wmk_unlikely(wmk_proposed(e->quick.at) + bytes > 8u * event->n_words))
+	if (wmk_unlikely(at + bytes > 8u * event->n_words))
 		return -ESTALE;
-	if (bytes == 4)
-		value = is_signed ? (uint64_t)(int64_t)*(const int32_t *)(const void *)from : *(const uint32_t *)(const void *)from;
-	else if (bytes == 8)
-		value = *(const uint64_t *)(const void *)from;
-	else if (bytes == 2)
-		value = is_signed ? (uint64_t)(int64_t)*(const int16_t *)(const void *)from : *(const uint16_t *)(const void *)from;
-	else
+	if (bytes == 4) {
+		memcpy(&v32, from, 4);
+		value = is_signed ? (uint64_t)(int64_t)(int32_t)v32 : v32;
+	} else if (bytes == 8) {
+		memcpy(&value, from, 8);
+	} else if (bytes == 2) {
+		memcpy(&v16, from, 2);
+		value = is_signed ? (uint64_t)(int64_t)(int16_t)v16 : v16;
+	} else {
 		value = is_signed ? (uint64_t)(int64_t)*(const int8_t *)from : *(const uint8_t *)from;
+	}
 	/* (T8) acquire, as in wmk_filter_wants() */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (wmk_unlikely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) != gen))

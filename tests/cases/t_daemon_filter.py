@@ -120,6 +120,39 @@ def daemons_die(case):
         check(list(numbers_of(trace).values()) == [[3, 6, 9, 12, 15, 18, 20, 25, 30, 35]], 'recorded: %s', numbers_of(trace))
 
 
+def what_does_not_fit(case):
+    """Filters that are too much, or mean nothing, are refused; nobody comes to harm, and what was in force stays."""
+    with World(case) as w:
+        program = w.obey()
+        w('create', 'one')
+        w('enable-event', '-s', 'one', '-f', 'value > 3', 'obey:odd')
+        w('start', 'one')
+        program('odd 6')                                # 4 and 5
+        for text, words in (('value in [byte, 3]', 'a list has'), ('value in [byte, byte]', 'a list has'), ('value in [exists(byte), exists(byte)]', 'a list has'),
+                            ('far[4294967295] == 1 && !', 'the filter ends'), ('far == 1', 'an array'), (' || '.join(['value'] * 300), 'in a row')):
+            answer = w('enable-event', '-s', 'one', '-f', text, 'obey:odd', status=None)
+            check(answer.status == 1 and words in answer.err, '%s: status %d, %s', text, answer.status, answer.err)
+        # an element that no memory has: it is never there
+        for index in (8, 536870912, 4294967295):
+            w('enable-event', '-s', 'one', '-f', 'far[%d] == 1 || value == 5' % index, 'obey:odd')
+        check(program.pid in w.apps(), 'the program has been given up')
+        program('odd 6')
+        w('enable-event', '-s', 'one', '-f', 'far[2] == 2 && value == 3', 'obey:odd')
+        program('odd 4')                                # 3
+        # each fits a program, both do not
+        long = ' || '.join('value %% 1000 == %d && byte != %d' % (n, n % 200) for n in range(100, 200))
+        done = [w('enable-event', '-s', 'one', '-f', long.replace('1000', str(1000 + i)), 'obey:odd', status=None) for i in range(4)]
+        refused = [answer for answer in done if answer.status]
+        check(done[0].status == 0 and refused and 'cannot be made into one' in refused[0].err, 'nothing was too much: %s', [answer.err for answer in done])
+        program('odd 5')                                # 4 and 3
+        answer = w('enable-event', '-s', 'one', '-f', os.fsdecode(b'value != "\xff"'), 'obey:odd', status=None)
+        check(answer.status == 1 and 'UTF-8' in answer.err, 'status %d, %s', answer.status, answer.err)
+        program.end()
+        _, trace = w.end('one', lost=0)
+        values = [r.fields['value'] for r in trace.records('obey:odd')]
+        check(values == [4, 5, 4, 5, 3, 3, 4], 'recorded: %s', values)
+
+
 @limit(300)
 def changed_under_threads(case):
     """
@@ -170,4 +203,4 @@ def a_command_of_its_own(case):
 
 
 if __name__ == '__main__':
-    main([as_when_it_is_read, through_the_daemon, saved_and_loaded, daemons_die, changed_under_threads, a_command_of_its_own])
+    main([as_when_it_is_read, through_the_daemon, saved_and_loaded, daemons_die, what_does_not_fit, changed_under_threads, a_command_of_its_own])

@@ -5,6 +5,7 @@
  *     emit N          N records of test:seq
  *     text N          N records of test:text, strings of 10 bytes
  *     late N          N records of obey:late, and nothing on the board
+ *     odd N           N records of obey:odd: a number that begins at the second byte, and a sequence of the numbers so far
  *     fork N          a child makes N records as a writer of its own, and ends
  *     exec N          a child executes `procs leaf N`, whose path is the program's first argument
  *     threads N       so many threads more, which make a record every millisecond until the program ends
@@ -73,6 +74,16 @@ static int do_threads(uint64_t n)
 	return 1;
 }
 
+static void do_odd(uint64_t n)
+{
+	uint64_t so_far[8];
+
+	for (uint64_t i = 0; i < n; i++) {
+		so_far[i % 8] = i;
+		waymark(obey, odd, wm_named("byte", (uint8_t)i), wm_named("value", (uint32_t)i), wm_named("far", wm_seq(so_far, i % 8 + 1)));
+	}
+}
+
 static int obey(uint32_t writer, const char *word, char *number)
 {
 	uint64_t n = strtoull(number, NULL, 10);
@@ -87,6 +98,8 @@ static int obey(uint32_t writer, const char *word, char *number)
 	else if (!strcmp(word, "late"))
 		for (uint64_t i = 0; i < n; i++)
 			waymark(obey, late, i);
+	else if (!strcmp(word, "odd"))
+		do_odd(n);
 	else if (!strcmp(word, "fork"))
 		return do_fork(n);
 	else if (!strcmp(word, "exec"))

@@ -170,6 +170,7 @@ static void whole_numbers(void **state)
 	expect("s / -1 == s", true);
 	expect("s % -1 == 0", true);
 	expect("s - 1 > 0", true);
+	expect("-(9223372036854775808) > 0 && -(10000000000000000000) == 8446744073709551616", true);
 	rig.s = 5;
 	rig.u = 5;
 	expect("s == u && u == s && s <= u && u >= s && !(s < u) && !(u > s)", true);
@@ -290,6 +291,7 @@ static void absence(void **state)
 	rig.name = "a";
 	assert_int_equal(run("name == 1 || !(name == 1) || s == \"a\" || name + 1 || !name || -name || d % 2 || s << d || name", WMK_FILTER_LAX), 0);
 	assert_int_equal(run("box == 1 || !box || name in [1] || s in [\"a\"] || state < \"IDLE\"", WMK_FILTER_LAX), 0);
+	assert_int_equal(run("!(s in [\"a\"]) || !(name in [1, 2])", WMK_FILTER_LAX), 0);
 	assert_int_equal(run("name in [1, \"a\"] && s in [\"a\", 1] && (s ? 1 : name)", WMK_FILTER_LAX), 1);
 	assert_int_equal(run("name == 1", WMK_FILTER_TYPES), -EINVAL);
 	assert_int_equal(run("nothing == 1", WMK_FILTER_TYPES), 0);
@@ -319,7 +321,8 @@ static void mistakes(void **state)
 		{ "s == '", "column 6" }, { "s == 0x", "column 6: '0x'" }, { "s == 08", "column 6" }, { "s == 12a", "'12a' is no number" }, { "s == 0b2", "column 6" },
 		{ "s == 18446744073709551616", "column 6: the number is above" }, { "s == -9223372036854775809", "below -9223372036854775808" }, { "$foo == 1", "'$foo' is none" }, { "$ctx == 1", "'.' and the name of a context" },
 		{ "$ == 1", "column 1" }, { "s in 1", "column 6: '['" }, { "s in []", "column 7" }, { "s in [1", "the filter ends" }, { "s in [1 2]", "column 9" }, { "s in [t]", "a list has numbers and texts only" },
-		{ "s in [1 + 1]", "column 9" }, { "s in [\"a\"]", "a number and a text" }, { "name in [1]", "a number and a text" }, { "exists(1)", "column 8: the name of a field" }, { "exists(s", "')'" },
+		{ "s in [1 + 1]", "column 9" }, { "s in [t, 3]", "column 7" }, { "s in [t, u]", "column 7" }, { "s in [3, exists(t), exists(t)]", "column 17" }, { "s in [(1)]", "a list has" },
+		{ "s in [\"a\"]", "a number and a text" }, { "name in [1]", "a number and a text" }, { "exists(1)", "column 8: the name of a field" }, { "exists(s", "')'" },
 		{ "list[s]", "the number of an element" }, { "list[-1]", "the number of an element" }, { "list[1", "']' was expected" }, { "s.", "the name of a member" }, { "s.1", "column 2" },
 		{ "name", "a text can only be compared" }, { "name + 1", "a text can only be compared" }, { "!name", "column 2, 'name'" }, { "name && s", "column 1, 'name'" }, { "s ? name : s", "column 5, 'name'" },
 		{ "d % 2", "column 1, 'd': a whole number" }, { "s & 1.5", "column 5, '1.5'" }, { "~d", "a whole number" }, { "s << d", "a whole number" }, { "name == 1", "a number and a text" },
