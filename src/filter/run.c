@@ -15,17 +15,29 @@ static size_t length(const struct wmk_filter_text *text)
 	return text->len == SIZE_MAX ? strlen(text->text) : text->len;
 }
 
+/* One load: a pool may become another program's, and a text another one's, while they are looked at. */
+static unsigned char byte_at(const char *text, size_t at)
+{
+	return (unsigned char)__atomic_load_n(&text[at], __ATOMIC_RELAXED);
+}
+
 int wmk_filter_order(const struct wmk_filter_text *a, const struct wmk_filter_text *b)
 {
 	const size_t na = length(a), nb = length(b);
-	const int order = memcmp(a->text, b->text, na < nb ? na : nb);
+	const size_t n = na < nb ? na : nb;
 
-	return order ? order : (na > nb) - (na < nb);
+	for (size_t i = 0; i < n; i++) {
+		const unsigned char ca = byte_at(a->text, i), cb = byte_at(b->text, i);
+
+		if (ca != cb)
+			return ca < cb ? -1 : 1;
+	}
+	return (na > nb) - (na < nb);
 }
 
 static bool ends(const struct wmk_filter_text *text, size_t at)
 {
-	return text->len == SIZE_MAX ? !text->text[at] : at >= text->len;
+	return text->len == SIZE_MAX ? !byte_at(text->text, at) : at >= text->len;
 }
 
 /* Only the latest star is gone back to: the work is at most the product of both lengths. */
@@ -34,12 +46,13 @@ bool wmk_filter_match(const char *pattern, size_t n, const struct wmk_filter_tex
 	size_t p = 0, at = 0, star = SIZE_MAX, from = 0;
 
 	while (!ends(text, at)) {
-		const size_t literal = p + (p < n && pattern[p] == '\\');
+		const unsigned char next = p < n ? byte_at(pattern, p) : 0;
+		const size_t literal = p + (next == '\\');
 
-		if (p < n && pattern[p] == '*') {
+		if (p < n && next == '*') {
 			star = ++p;
 			from = at;
-		} else if (literal < n && pattern[literal] == text->text[at]) {
+		} else if (literal < n && byte_at(pattern, literal) == byte_at(text->text, at)) {
 			p = literal + 1;
 			at++;
 		} else if (star != SIZE_MAX) {
@@ -51,7 +64,7 @@ bool wmk_filter_match(const char *pattern, size_t n, const struct wmk_filter_tex
 			return false;
 		}
 	}
-	while (p < n && pattern[p] == '*')
+	while (p < n && byte_at(pattern, p) == '*')
 		p++;
 	return p == n;
 }

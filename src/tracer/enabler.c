@@ -267,7 +267,7 @@ static void free_waiting(void)
 
 		waiting = e->next_free;
 		wmk_filter_block_free(e->filter);
-		e->filter = NULL;
+		wmk_propose(e->filter, NULL);
 		e->next_free = free_enablers;
 		free_enablers = e;
 	}

@@ -109,6 +109,7 @@ def built_for_aarch64(case):
         raise Skip('a sanitized waymark adds nothing to it')
     parts = [path for folder in ('tracer', 'schema', 'wire', 'base', 'ring')
              for path in sorted(glob.glob(os.path.join(ROOT, 'src', folder, '*.[cS]')))]
+    parts += [os.path.join(ROOT, 'src', 'filter', name) for name in ('program.c', 'run.c')]
     program = case.path('types-aarch64')
     done = subprocess.run([compiler, '-std=gnu11', '-O2', *STRICT, '-fno-strict-aliasing', '-DWMK_RSEQ_CLEAR', '-ftls-model=initial-exec',
                            '-I' + os.path.join(ROOT, 'src'), '-static', os.path.join(ROOT, 'tests', 'programs', 'types.c'), *parts,
