@@ -135,7 +135,7 @@ int wmk_event_add_desc(struct wmk_event *event, struct waymark_desc *desc)
 
 	if (err < 0)
 		return err;
-	desc->event = event;
+	wmk_propose(desc->event, event);
 	/* (T3) release: the owner is there before a chain; pairs with waymark_record()'s acquire of the chain */
 	__atomic_store_n(&desc->chain, event->chain, __ATOMIC_RELEASE);
 	if (event->n_descs == 1)
@@ -164,7 +164,7 @@ void wmk_event_drop_desc(struct wmk_event *event, struct waymark_desc *desc)
 	event->descs[i] = event->descs[--event->n_descs];
 	/* the chain first: who still comes with this descriptor finds nothing */
 	__atomic_store_n(&desc->chain, NULL, __ATOMIC_RELEASE);
-	desc->event = NULL;
+	wmk_propose(desc->event, NULL);
 	if (event->n_descs)
 		return;
 	while (event->chain)

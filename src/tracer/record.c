@@ -338,7 +338,7 @@ again:
 	e = __atomic_load_n(&desc->chain, __ATOMIC_ACQUIRE); /* (T3) */
 	while (e) {
 		uint64_t gen = __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE); /* (T4), (T5) */
-		struct wmk_event *event = desc->event;
+		struct wmk_event *event = wmk_proposed(desc->event);
 
 		if (gen == 0 || wmk_proposed(e->event) != event)
 			goto again;
@@ -365,7 +365,7 @@ static __attribute__((noinline)) void slow(struct waymark_desc *desc, const uint
 {
 	int saved = errno;
 	bool own = wmk_task_is_own();
-	const struct wmk_event *event = desc->event;
+	const struct wmk_event *event = wmk_proposed(desc->event);
 
 	if (own && event && wmk_unlikely(__atomic_load_n(&event->n_probes, __ATOMIC_RELAXED)))
 		walk(desc, words, refs, ip, own, true);
@@ -568,7 +568,7 @@ void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words,
 
 	if (wmk_likely(!wmk_proposed(e->next) && wmk_thread.mark == 0)) {
 		/* (T7) acquire: where it is plain there is a set; pairs with choose_path()'s store, and no later use of `e` has none */
-		if (wmk_likely(__atomic_load_n(&e->plain, __ATOMIC_ACQUIRE) == desc->event)) {
+		if (wmk_likely(__atomic_load_n(&e->plain, __ATOMIC_ACQUIRE) == wmk_proposed(desc->event))) {
 			if (wmk_likely(wmk_ring_write_short(wmk_proposed(e->set), &e->gen, gen, wmk_proposed(e->id), words,
 							    wmk_proposed(e->run_bytes)) == 0))
 				return;

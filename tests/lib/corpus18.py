@@ -4,7 +4,9 @@ The traces of Common Trace Format 1.8 that a reader has to read, and those that 
 but for the few that bring lines of their own; BAD tell what must be said, and which records must be given all the same. Tiny is small enough to be
 cut and changed at each of its bytes. `corpus18.py FOLDER [NAME...]` makes them, to be looked at.
 """
+import functools
 import os
+import shutil
 import sys
 
 from corpus18_bad import DATA
@@ -12,9 +14,18 @@ from corpus18_bad_metadata import METADATA
 from corpus18_language import LANGUAGE
 from corpus18_streams import STREAMS
 from corpus18_types import TYPES
-from ctf18 import BEGIN, Plain, ends, index, joined, packetized, save
+from ctf18 import BEGIN, Good, Plain, ends, index, joined, packetized, save
 
-GOOD = TYPES + LANGUAGE + STREAMS
+LTTNG = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lttng', 'traces')
+
+
+def copied(directory, trace):
+    shutil.copytree(os.path.join(LTTNG, trace), directory)
+
+
+# What LTTng-UST wrote (tests/lttng/record.sh).
+RECORDED = [Good('lttng_' + name, functools.partial(copied, trace=name), None) for name in sorted(os.listdir(LTTNG))]
+GOOD = TYPES + LANGUAGE + STREAMS + RECORDED
 BAD = DATA + METADATA
 
 TINY_FIELDS = '''uint8_t n; string text; integer { size = 3; } bits; integer { size = 13; signed = true; } more; uint8_t length;
