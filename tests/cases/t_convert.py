@@ -57,7 +57,7 @@ def same_cell(cell, value):
     if isinstance(value, (dict, list)):
         return json.loads(cell) == value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return cell == str(value) or float(cell) == value == float(value) and abs(value) < 1 << 53
+        return cell == str(value) or float(cell) == value and (isinstance(value, float) or abs(value) < 1 << 53)
     if isinstance(value, str):
         return cell == value or '\ufffd' in value or cell == json.dumps(value)
     return cell == ('' if value is None else str(value))
