@@ -81,6 +81,26 @@ static void say_unmatched(const struct wmk_record_result *result)
 	}
 }
 
+/* A filter that means nothing in any event that was recorded, or was to be: why it does not. */
+static void say_filter(const struct wmk_record_result *result)
+{
+	struct wmk_ctl_rule rule = { .pattern = "*", .filter = result->options->filter };
+	char words[8 * WMK_ERROR_LEN];
+	bool fits = false, any = false;
+
+	for (unsigned i = 0; i < result->options->n_patterns && rule.filter && !fits; i++) {
+		rule.pattern = result->options->patterns[i];
+		if (rule.pattern[0] == '!')
+			continue;
+		fits = wmk_tracing_filter_check(result->rec->tracing, &rule) >= 0;
+		any = true;
+	}
+	if (!rule.filter || fits || (!any && wmk_tracing_filter_check(result->rec->tracing, &rule) >= 0))
+		return;
+	wmk_cli_warn("%s", wmk_error_text(words, sizeof(words)));
+	wmk_error_clear();
+}
+
 static void say_programs(const struct wmk_record_result *result)
 {
 	const struct wmk_follow *follow = result->follow;
@@ -139,6 +159,7 @@ static void print_warnings(const struct wmk_record_result *result)
 		wmk_record_not_instrumented(result);
 	else
 		say_unmatched(result);
+	say_filter(result);
 	say_programs(result);
 	say_trouble(result);
 }
