@@ -7,19 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/nearest.h"
-#include "cli/command.h"
-#include "cli/progress.h"
+#include "cli/reading.h"
 #include "read/convert.h"
 #include "read/json.h"
-#include "read/text.h"
 
 struct convert_args {
+	struct wmk_cli_which which;
 	const struct wmk_read_form *form;
 	bool is_text, has_form;
-	const char *output, *begin, *end, *filter;
+	const char *output;
 };
 
 static const struct wmk_read_form *const forms[] = { &wmk_read_json, &wmk_read_csv, &wmk_read_chrome, &wmk_read_perfetto };
@@ -55,43 +53,9 @@ static int set_output(void *data, const char *value)
 	return 0;
 }
 
-static int set_begin(void *data, const char *value)
-{
-	((struct convert_args *)data)->begin = value;
-	return 0;
-}
-
-static int set_end(void *data, const char *value)
-{
-	((struct convert_args *)data)->end = value;
-	return 0;
-}
-
-static int set_filter(void *data, const char *value)
-{
-	((struct convert_args *)data)->filter = value;
-	return 0;
-}
-
-static void tell_damage(void *data, int err)
-{
-	(void)err;
-	wmk_progress_end(data);
-	wmk_cli_failed();
-}
-
-static void tell_lost(void *data, const char *words)
-{
-	wmk_progress_end(data);
-	fprintf(stderr, "waymark: %s\n", words);
-}
-
 static int convert(const struct convert_args *args, const char *const *paths, unsigned n)
 {
-	struct wmk_progress progress;
-	const struct wmk_read_text_options options = { .form = args->form, .print = WMK_PRINT_OPTIONS, .filter = args->filter, .begin = args->begin,
-						       .end = args->end, .damage = tell_damage, .lost = tell_lost,
-						       .progress = wmk_progress_tell, .data = &progress };
+	struct wmk_read_text_options options = { .form = args->form, .print = WMK_PRINT_OPTIONS };
 	struct wmk_read_text_done done;
 	FILE *out = args->output ? fopen(args->output, "we") : stdout;
 	int err;
@@ -100,9 +64,7 @@ static int convert(const struct convert_args *args, const char *const *paths, un
 		wmk_error(-errno, "cannot write '%.200s'", args->output);
 		return wmk_cli_failed();
 	}
-	wmk_progress_begin(&progress, wmk_clock_monotonic());
-	err = wmk_read_text(paths, n, &options, out, &done);
-	wmk_progress_end(&progress);
+	err = wmk_cli_read(&args->which, paths, n, &options, out, NULL, &done);
 	if ((args->output ? fclose(out) : fflush(out)) != 0 && err >= 0)
 		err = wmk_error(-errno, "cannot write %s%.200s", args->output ? "" : "the records", args->output ? args->output : "");
 	if (err < 0)
@@ -142,9 +104,7 @@ static const char *const details[] = {
 static const struct wmk_cli_option options[] = {
 	{ 't', "to", "FORMAT", "text, json, csv, chrome or perfetto.", set_form, false },
 	{ 'o', "output", "FILE", "Where to. Without it, standard output.", set_output, false },
-	{ 'b', "begin", "TIME", "Only records from this time on, as `waymark view` takes it.", set_begin, false },
-	{ 'E', "end", "TIME", "Only records to this time.", set_end, false },
-	{ 'F', "filter", "EXPR", "Only records for which EXPR is true: waymark-filter(7).", set_filter, false },
+	WMK_CLI_OPTIONS_WHICH,
 };
 
 const struct wmk_cli_command wmk_cli_convert = {

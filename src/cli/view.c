@@ -6,22 +6,18 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "cli/child.h"
 #include "cli/daemon.h"
-#include "cli/pager.h"
-#include "cli/progress.h"
+#include "cli/reading.h"
 #include "read/json.h"
-#include "read/text.h"
 
 struct view_args {
-	struct wmk_cli_common common;
-	const char *path, *viewer, *begin, *end, *filter;
+	struct wmk_cli_which which;
+	const char *path, *viewer;
 	bool has_names, has_fields, no_pager;
 	enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
 	struct wmk_print_options print; /* `names` and `fields` where they were given */
@@ -48,24 +44,6 @@ static bool is_directory(const char *path)
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static int set_begin(void *data, const char *value)
-{
-	((struct view_args *)data)->begin = value;
-	return 0;
-}
-
-static int set_end(void *data, const char *value)
-{
-	((struct view_args *)data)->end = value;
-	return 0;
-}
-
-static int set_filter(void *data, const char *value)
-{
-	((struct view_args *)data)->filter = value;
-	return 0;
 }
 
 static int set_color(void *data, const char *value)
@@ -182,38 +160,11 @@ static int run_viewer(const char *wanted, const char *trace, char **rest, int n_
 
 /* ── our own ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void tell_damage(void *data, int err)
-{
-	(void)err;
-	wmk_progress_end(data);
-	wmk_cli_failed();
-}
-
-static void tell_lost(void *data, const char *words)
-{
-	wmk_progress_end(data);
-	fflush(stdout);
-	fprintf(stderr, "waymark: %s\n", words);
-}
-
-/* A descriptor for each stream, and one for its index: as many as we may have. */
-static void want_files(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 static int show(struct view_args *args, const char *const *paths, unsigned n)
 {
 	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
-	struct wmk_read_text_options options = { .print = args->print, .filter = args->filter, .begin = args->begin, .end = args->end, .form = args->common.json ? &wmk_read_json : NULL, .damage = tell_damage, .lost = tell_lost,
-		.progress = wmk_progress_tell };
+	struct wmk_read_text_options options = { .print = args->print, .form = args->which.common.json ? &wmk_read_json : NULL };
 	struct wmk_read_text_done done;
-	struct wmk_progress progress;
 	struct wmk_pager pager = { 0 };
 	int err;
 
@@ -221,14 +172,8 @@ static int show(struct view_args *args, const char *const *paths, unsigned n)
 		options.print.names = defaults.names;
 	if (!args->has_fields)
 		options.print.fields = defaults.fields;
-	want_files();
 	options.print.color = args->color == COLOR_ALWAYS || (args->color == COLOR_AUTO && *wmk_cli_color(stdout, WMK_CLI_BOLD));
-	wmk_progress_begin(&progress, wmk_clock_monotonic());
-	options.data = &progress;
-	if (!args->no_pager)
-		wmk_pager_begin(&pager);
-	err = wmk_read_text(paths, n, &options, stdout, &done);
-	wmk_progress_end(&progress);
+	err = wmk_cli_read(&args->which, paths, n, &options, stdout, args->no_pager ? NULL : &pager, &done);
 	if (err >= 0 && fflush(stdout) != 0)
 		err = wmk_error(-errno, "cannot write the records");
 	/* The pager was left before the end: that is no failure. */
@@ -249,20 +194,20 @@ static int run_view(void *data, char **rest, int n_rest)
 	const char *one = path;
 
 	/* The first argument may be a trace, or a session. */
-	if (n_rest && rest[0][0] != '-' && !args->path && !args->common.session) {
+	if (n_rest && rest[0][0] != '-' && !args->path && !args->which.common.session) {
 		if (!strchr(rest[0], '/') && !is_directory(rest[0])) {
-			args->common.session = *rest++;
+			args->which.common.session = *rest++;
 			n_rest--;
 		} else if (args->viewer) {
 			args->path = *rest++;
 			n_rest--;
 		}
 	}
-	if (!args->path && !args->common.session && n_rest && !args->viewer)
+	if (!args->path && !args->which.common.session && n_rest && !args->viewer)
 		return show(args, (const char *const *)rest, (unsigned)n_rest);
 	if (args->path)
 		snprintf(path, sizeof(path), "%s", args->path);
-	else if (find_trace(&args->common, path, sizeof(path)) != 0)
+	else if (find_trace(&args->which.common, path, sizeof(path)) != 0)
 		return WMK_CLI_FAILED;
 	if (!is_directory(path)) {
 		wmk_error(-EINVAL, args->path ? "cannot view %.100s: there is no such directory" :
@@ -293,11 +238,7 @@ static const char *const details[] = {
 static const struct wmk_cli_option options[] = {
 	WMK_CLI_OPTION_SESSION,
 	{ 't', "trace-path", "DIR", "The traces in this directory, instead of a session's.", set_path, false },
-	{ 'b', "begin", "TIME", "Only records from this time on: seconds since 1970 (1700000000.5), a date (2023-11-14), a time of day (22:13:20.5), "
-	  "or date and time. A time of day is of the day on which the trace begins.", set_begin, false },
-	{ 'E', "end", "TIME", "Only records to this time; a date means all of that day.", set_end, false },
-	{ 'F', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: 'amount > 100 && name == \"bo*\"'. "
-	  "waymark-filter(7) tells the whole language.", set_filter, false },
+	WMK_CLI_OPTIONS_WHICH,
 	{ 0, "clock-seconds", NULL, "Times as seconds since 1970.", set_seconds, false },
 	{ 0, "clock-cycles", NULL, "Times as the clock's own values.", set_cycles, false },
 	{ 0, "clock-date", NULL, "Times with the date.", set_date, false },

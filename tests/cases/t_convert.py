@@ -186,5 +186,17 @@ def parts(case):
         converted(case, form, path, status=1)
 
 
+def many_streams(case):
+    """More streams than a shell lets a program open at first."""
+    tiny, path = corpus18.Tiny(), case.path('many')
+    tiny.write(path)
+    for n in range(99):
+        os.link(os.path.join(path, 'stream'), os.path.join(path, 'stream%d' % n))
+    few = ['prlimit', '--nofile=64:4096']
+    for argv in (['view', path], ['convert', '--to', 'text', path]):
+        status, lines, err = read(case, few + [WAYMARK, *argv])
+        check(status == 0 and len(lines) == 100 * len(tiny.ends), '%s: status %d, %d lines: %s', argv[0], status, len(lines), err.decode())
+
+
 if __name__ == '__main__':
-    main([lines, tables, trace_events, protocol_buffers, parts])
+    main([lines, tables, trace_events, protocol_buffers, parts, many_streams])

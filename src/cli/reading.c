@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reading.c - traces are read for `view` and `convert` (see reading.h).
+ */
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "cli/progress.h"
+#include "cli/reading.h"
+
+int wmk_cli_set_begin(void *which, const char *value)
+{
+	((struct wmk_cli_which *)which)->begin = value;
+	return 0;
+}
+
+int wmk_cli_set_end(void *which, const char *value)
+{
+	((struct wmk_cli_which *)which)->end = value;
+	return 0;
+}
+
+int wmk_cli_set_filter(void *which, const char *value)
+{
+	((struct wmk_cli_which *)which)->filter = value;
+	return 0;
+}
+
+static void tell_damage(void *data, int err)
+{
+	(void)err;
+	wmk_progress_end(data);
+	wmk_cli_failed();
+}
+
+static void tell_lost(void *data, const char *words)
+{
+	wmk_progress_end(data);
+	fflush(stdout);
+	fprintf(stderr, "waymark: %s\n", words);
+}
+
+/* A descriptor for each stream, and one for its index: as many as we may have. */
+static void want_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, unsigned n, struct wmk_read_text_options *options, FILE *out,
+		 struct wmk_pager *pager, struct wmk_read_text_done *done)
+{
+	struct wmk_progress progress;
+	int err;
+
+	options->begin = which->begin;
+	options->end = which->end;
+	options->filter = which->filter;
+	options->damage = tell_damage;
+	options->lost = tell_lost;
+	options->progress = wmk_progress_tell;
+	options->data = &progress;
+	want_files();
+	/* (before the pager: behind it standard output is no terminal, and the screen is the pager's) */
+	wmk_progress_begin(&progress, wmk_clock_monotonic());
+	if (pager)
+		wmk_pager_begin(pager);
+	err = wmk_read_text(paths, n, options, out, done);
+	wmk_progress_end(&progress);
+	return err;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reading.h - what `view` and `convert` share: which records are meant, and how a reading of traces (read/text.h) tells what it meets: damage and
+ * losses on standard error, progress on a terminal.
+ */
+#ifndef WMK_CLI_READING_H
+#define WMK_CLI_READING_H
+
+#include "cli/command.h"
+#include "cli/pager.h"
+#include "read/text.h"
+
+/* Which records. The arguments of a command that uses the options below begin with it; strings are the command line's own. */
+struct wmk_cli_which {
+	struct wmk_cli_common common;
+	const char *begin, *end, *filter;
+};
+
+#define WMK_CLI_OPTIONS_WHICH \
+	{ 'b', "begin", "TIME", "Only records from this time on: seconds since 1970 (1700000000.5), a date (2023-11-14), a time of day (22:13:20.5), " \
+	  "or date and time. A time of day is of the day on which the trace begins.", wmk_cli_set_begin, false }, \
+	{ 'E', "end", "TIME", "Only records to this time; a date means all of that day.", wmk_cli_set_end, false }, \
+	{ 'F', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: 'amount > 100 && name == \"bo*\"'. " \
+	  "waymark-filter(7) tells the whole language.", wmk_cli_set_filter, false }
+
+int wmk_cli_set_begin(void *which, const char *value);
+int wmk_cli_set_end(void *which, const char *value);
+int wmk_cli_set_filter(void *which, const char *value);
+
+/*
+ * Read the traces into `out`, by `options`' form and print; the rest of them is filled in here. Standard output is flushed before a loss is told.
+ * As wmk_read_text(); what was damaged has been said. `pager`: begun before the first line, for standard output; NULL: none is wanted.
+ */
+int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, unsigned n, struct wmk_read_text_options *options, FILE *out,
+		 struct wmk_pager *pager, struct wmk_read_text_done *done);
+
+#endif
