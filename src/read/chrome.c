@@ -17,32 +17,6 @@
 #include "read/json_inside.h"
 #include "read/who.h"
 
-struct whole {
-	struct wmk_read_seen threads;
-	int64_t first;
-	bool has_first;
-};
-
-struct stream {
-	struct whole *whole;
-	struct wmk_read_who who;
-	struct wmk_print_text packet;  /* ,"packet":{...} */
-};
-
-static int chrome_create(void **whole)
-{
-	*whole = calloc(1, sizeof(struct whole));
-	return *whole ? 0 : wmk_error(-ENOMEM, "no memory");
-}
-
-static void chrome_free(void *data)
-{
-	struct whole *whole = data;
-
-	free(whole->threads.slots);
-	free(whole);
-}
-
 static int put(struct wmk_print_text *out, const char *text)
 {
 	struct wmk_json_writer w = wmk_json_begin(out);
@@ -59,46 +33,19 @@ static int chrome_begin(void *whole, struct wmk_print_text *out)
 
 static int chrome_end(void *data, struct wmk_print_text *out)
 {
-	const struct whole *whole = data;
+	const struct wmk_read_lines *whole = data;
 	char text[160];
 
 	snprintf(text, sizeof(text), "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"first_record_ns\":\"%" PRId64 "\"}}\n", whole->first);
 	return put(out, text);
 }
 
-static int chrome_stream(void *whole, const struct wmk_read_stream *read, void **state)
-{
-	struct stream *made = calloc(1, sizeof(*made));
-
-	(void)read;
-	*state = made;
-	if (!made)
-		return wmk_error(-ENOMEM, "no memory");
-	made->whole = whole;
-	return 0;
-}
-
-static void chrome_stream_free(void *state)
-{
-	struct stream *stream = state;
-
-	wmk_print_text_free(&stream->packet);
-	free(stream);
-}
-
 static int chrome_packet(void *state, struct wmk_read_stream *read)
 {
-	struct stream *stream = state;
-	struct wmk_json_writer w;
-	int err = wmk_read_who_packet(&stream->who, read);
+	struct wmk_read_line *line = state;
+	int err = wmk_read_line_packet(line, read);
 
-	if (err < 0)
-		return err;
-	stream->packet.len = 0;
-	read->record.walk.at = read->packet.context_at;
-	w = wmk_json_begin(&stream->packet);
-	w.is_first = false;
-	return wmk_json_end(&w, wmk_json_put_program(&w, &read->record.walk, &read->decoder->packet_context, "packet"));
+	return err < 0 ? err : wmk_json_packet(&line->packet, read);
 }
 
 static void put_number(struct wmk_json_writer *w, const char *name, int64_t number)
@@ -137,9 +84,9 @@ static void put_line_name(struct wmk_json_writer *w, const char *kind, int64_t p
 }
 
 /* Which line the record is on; that it has a name, when it is met for the first time. */
-static int line_of(struct stream *stream, struct wmk_json_writer *w, int64_t *pid, int64_t *tid, bool *is_first)
+static int line_of(struct wmk_read_line *line, struct wmk_json_writer *w, int64_t *pid, int64_t *tid, bool *is_first)
 {
-	const struct wmk_read_who *who = &stream->who;
+	const struct wmk_read_who *who = &line->who;
 	char name[80];
 	int is_new;
 
@@ -148,7 +95,7 @@ static int line_of(struct stream *stream, struct wmk_json_writer *w, int64_t *pi
 	/* (some channels have no context for the name: another may have) */
 	if (who->has_pid && !who->name[0])
 		return 0;
-	is_new = wmk_read_seen_add(&stream->whole->threads, (uint64_t)(uint32_t)*pid << 32 | (uint32_t)*tid);
+	is_new = wmk_read_seen_add(&line->whole->seen, (uint64_t)(uint32_t)*pid << 32 | (uint32_t)*tid);
 	if (is_new <= 0)
 		return is_new;
 	if (who->has_pid)
@@ -161,44 +108,35 @@ static int line_of(struct stream *stream, struct wmk_json_writer *w, int64_t *pi
 	return 0;
 }
 
-static int put_args(struct stream *stream, struct wmk_read_stream *read, struct wmk_json_writer *w)
+static int put_args(struct wmk_read_line *line, struct wmk_read_stream *read, struct wmk_json_writer *w)
 {
-	const struct wmk_ctf_event_decoder *event = read->record.event;
-	struct wmk_ctf_walk *walk = &read->record.walk;
-	int err;
+	static const uint8_t parts[] = { WMK_READ_PAYLOAD, WMK_READ_COMMON, WMK_READ_CONTEXT };
+	int err = 0;
 
 	wmk_json_put_name(w, "args");
 	wmk_json_put(w, "{", 1);
 	w->is_first = true;
-	walk->in = read->bytes;
-	walk->err = 0;
-	walk->at = read->record.payload_at;
-	err = wmk_json_put_program(w, walk, &event->payload, "fields");
-	walk->at = read->record.common_at;
-	if (err >= 0)
-		err = wmk_json_put_program(w, walk, &read->decoder->event_context, "context");
-	walk->at = read->record.context_at;
-	if (err >= 0)
-		err = wmk_json_put_program(w, walk, &event->context, "event_context");
-	wmk_json_put(w, stream->packet.text + w->is_first, stream->packet.len ? stream->packet.len - w->is_first : 0);
+	for (unsigned i = 0; i < sizeof(parts) && err >= 0; i++)
+		err = wmk_json_put_part(w, read, parts[i]);
+	wmk_json_put(w, line->packet.text + w->is_first, line->packet.len ? line->packet.len - w->is_first : 0);
 	wmk_json_put_text(w, "}}");
 	return err;
 }
 
 static int chrome_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
 {
-	struct stream *stream = state;
-	struct whole *whole = stream->whole;
+	struct wmk_read_line *line = state;
+	struct wmk_read_lines *whole = line->whole;
 	const char *name = read->record.event->class->name && *read->record.event->class->name ? read->record.event->class->name : "event";
 	const size_t provider = wmk_read_provider_len(name);
-	int err = wmk_read_who_record(&stream->who, read);
+	int err = wmk_read_who_record(&line->who, read);
 	struct wmk_json_writer w = wmk_json_begin(out);
 	bool is_first = !whole->has_first;
 	int64_t pid, tid, since;
 	char time[48];
 
 	if (err >= 0)
-		err = line_of(stream, &w, &pid, &tid, &is_first);
+		err = line_of(line, &w, &pid, &tid, &is_first);
 	if (err < 0)
 		return err;
 	if (!whole->has_first)
@@ -213,12 +151,12 @@ static int chrome_record(void *state, struct wmk_read_stream *read, struct wmk_p
 	wmk_json_put(&w, time, (size_t)snprintf(time, sizeof(time), "%" PRId64 ".%03" PRId64, since / 1000, since % 1000));
 	put_number(&w, "pid", pid);
 	put_number(&w, "tid", tid);
-	err = wmk_json_end(&w, put_args(stream, read, &w));
+	err = wmk_json_end(&w, put_args(line, read, &w));
 	whole->has_first |= err >= 0;
 	return err;
 }
 
 const struct wmk_read_form wmk_read_chrome = {
-	.name = "chrome", .create = chrome_create, .begin = chrome_begin, .end = chrome_end, .free = chrome_free, .stream = chrome_stream,
-	.stream_free = chrome_stream_free, .packet = chrome_packet, .record = chrome_record,
+	.name = "chrome", .create = wmk_read_lines_create, .begin = chrome_begin, .end = chrome_end, .free = wmk_read_lines_free, .stream = wmk_read_line_open,
+	.stream_free = wmk_read_line_close, .packet = chrome_packet, .record = chrome_record,
 };

@@ -12,13 +12,12 @@
 #include "base/error.h"
 #include "read/convert.h"
 #include "read/json_inside.h"
+#include "read/part.h"
 
 #define COLUMNS_MAX 65536u
 #define FIXED 4u                   /* time, trace, stream, event */
 
-enum part { PACKET, COMMON, CONTEXT, PAYLOAD, PARTS };
-
-static const char *const prefixes[PARTS] = { "packet.", "context.", "event_context.", "" };
+static const char *const prefixes[WMK_READ_PARTS] = { "packet.", "context.", "event_context.", "" };
 
 struct column {
 	char *name;
@@ -44,16 +43,6 @@ struct stream {
 static int compare(const void *a, const void *b)
 {
 	return strcmp(((const struct column *)a)->name, ((const struct column *)b)->name);
-}
-
-static const struct wmk_ctf_program *part_of(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event, unsigned part)
-{
-	switch (part) {
-	case PACKET: return &stream->packet_context;
-	case COMMON: return &stream->event_context;
-	case CONTEXT: return &event->context;
-	default: return &event->payload;
-	}
 }
 
 static int add_column(struct table *table, const char *prefix, const char *name)
@@ -118,13 +107,13 @@ static int csv_trace(void *whole, const struct wmk_read_trace *trace)
 	for (uint32_t s = 0; s < trace->decoder->n_streams && err >= 0; s++) {
 		const struct wmk_ctf_stream_decoder *stream = &trace->decoder->streams[s];
 
-		err = add_program(whole, &stream->packet_context, PACKET);
+		err = add_program(whole, &stream->packet_context, WMK_READ_OF_PACKET);
 		if (err >= 0)
-			err = add_program(whole, &stream->event_context, COMMON);
+			err = add_program(whole, &stream->event_context, WMK_READ_COMMON);
 		for (uint32_t e = 0; e < stream->n_events && err >= 0; e++) {
-			err = add_program(whole, &stream->events[e].context, CONTEXT);
+			err = add_program(whole, &stream->events[e].context, WMK_READ_CONTEXT);
 			if (err >= 0)
-				err = add_program(whole, &stream->events[e].payload, PAYLOAD);
+				err = add_program(whole, &stream->events[e].payload, WMK_READ_PAYLOAD);
 		}
 	}
 	return err;
@@ -245,9 +234,10 @@ static int end_cell(const struct wmk_json_writer *put, struct column *column)
 }
 
 /* The cells of one part. */
-static int fill(const struct table *table, struct column *columns, struct wmk_print_text *text, unsigned part, const struct wmk_ctf_program *program,
-		struct wmk_ctf_walk *walk)
+static int fill(const struct table *table, struct column *columns, struct wmk_print_text *text, unsigned part, struct wmk_read_stream *read)
 {
+	const struct wmk_ctf_program *program = wmk_read_part_begin(read, part);
+	struct wmk_ctf_walk *walk = &read->record.walk;
 	struct wmk_ctf_item item;
 	struct wmk_json_writer w = wmk_json_begin(text);
 	struct column *column = NULL;
@@ -306,29 +296,22 @@ static int csv_stream(void *whole, const struct wmk_read_stream *read, void **st
 static int csv_packet(void *state, struct wmk_read_stream *read)
 {
 	struct stream *stream = state;
-	struct wmk_ctf_walk *walk = &read->record.walk;
 
 	memset(stream->packet_columns, 0, stream->table->n * sizeof(stream->packet_columns[0]));
 	stream->packet.len = 0;
-	walk->at = read->packet.context_at;
-	return fill(stream->table, stream->packet_columns, &stream->packet, PACKET, &stream->decoder->packet_context, walk);
+	return fill(stream->table, stream->packet_columns, &stream->packet, WMK_READ_OF_PACKET, read);
 }
 
 static int fill_record(struct stream *stream, struct wmk_read_stream *read)
 {
-	const uint64_t starts[PARTS] = { 0, read->record.common_at, read->record.context_at, read->record.payload_at };
 	struct table *table = stream->table;
 	int err = 0;
 
 	for (uint32_t i = 0; i < table->n; i++)
 		table->columns[i].len = 0;
 	table->cells.len = 0;
-	read->record.walk.in = read->bytes;
-	for (unsigned part = COMMON; part < PARTS && err >= 0; part++) {
-		read->record.walk.err = 0;
-		read->record.walk.at = starts[part];
-		err = fill(table, table->columns, &table->cells, part, part_of(stream->decoder, read->record.event, part), &read->record.walk);
-	}
+	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_PARTS && err >= 0; part++)
+		err = fill(table, table->columns, &table->cells, part, read);
 	return err;
 }
 

@@ -10,13 +10,11 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "read/filter.h"
-
-/* Where fields are, in the order in which they are gone through. */
-enum part { PACKET, COMMON, CONTEXT, PAYLOAD, PARTS };
+#include "read/part.h"
 
 /* What an input of a program is: an operation, and which element of each array on the way to it. */
 struct slot {
-	uint8_t part;              /* enum part */
+	uint8_t part;              /* enum wmk_read_part */
 	uint8_t n_arrays;
 	uint16_t input;
 	uint32_t op;
@@ -29,7 +27,7 @@ struct compiled {
 	struct wmk_filter_program *program; /* NULL: no record of it is wanted */
 	uint32_t n_slots;
 	struct slot slots[WMK_FILTER_INPUTS_MAX];
-	uint32_t last[PARTS];      /* the last operation that is of interest there; 0: none is */
+	uint32_t last[WMK_READ_PARTS];      /* the last operation that is of interest there; 0: none is */
 };
 
 struct wmk_read_filter {
@@ -47,27 +45,17 @@ struct wmk_read_filter {
 
 /* Where the compiler's look-up stands. */
 struct looking {
-	const struct wmk_ctf_program *parts[PARTS];
+	const struct wmk_ctf_program *parts[WMK_READ_PARTS];
 	const char *event_name;
 	struct slot slots[WMK_FILTER_INPUTS_MAX];
 	uint32_t n_slots;
 	char what[60];             /* of the latest name that is no operand */
 };
 
-static const struct wmk_ctf_program *part_of(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event, unsigned part)
-{
-	switch (part) {
-	case PACKET: return &stream->packet_context;
-	case COMMON: return &stream->event_context;
-	case CONTEXT: return &event->context;
-	default: return &event->payload;
-	}
-}
-
 static void begin_looking(struct looking *l, const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event)
 {
-	for (unsigned part = 0; part < PARTS; part++)
-		l->parts[part] = part_of(stream, event, part);
+	for (unsigned part = 0; part < WMK_READ_PARTS; part++)
+		l->parts[part] = wmk_read_part_program(stream, event, part);
 	l->event_name = event->class->name ? event->class->name : "";
 	l->n_slots = 0;
 }
@@ -143,7 +131,7 @@ static bool found_in(struct looking *l, unsigned part, const struct wmk_filter_n
 		found->may_lack = true;
 	const unsigned type = ops[at].code <= WMK_CTF_TEXT ? wmk_filter_type_of(ops[at].type) : WMK_FILTER_ABSENT;
 
-	if (type == WMK_FILTER_ABSENT || (type == WMK_FILTER_TEXT && part == PACKET)) {
+	if (type == WMK_FILTER_ABSENT || (type == WMK_FILTER_TEXT && part == WMK_READ_OF_PACKET)) {
 		found->no_operand = type == WMK_FILTER_TEXT ? "a text of the packet" : what_is(l, ops, at);
 		return true;
 	}
@@ -155,7 +143,7 @@ static bool found_in(struct looking *l, unsigned part, const struct wmk_filter_n
 			break;
 	if (slot.input == l->n_slots && l->n_slots < WMK_FILTER_INPUTS_MAX)
 		l->slots[l->n_slots++] = slot;
-	found->input = (struct wmk_filter_input){ (uint8_t)type, part == PAYLOAD ? WMK_FILTER_FIELD : WMK_FILTER_CONTEXT, slot.input, 0 };
+	found->input = (struct wmk_filter_input){ (uint8_t)type, part == WMK_READ_PAYLOAD ? WMK_FILTER_FIELD : WMK_FILTER_CONTEXT, slot.input, 0 };
 	if (ops[at].code == WMK_CTF_ENUM) {
 		found->labels = ops[at].type->labels;
 		found->n_labels = ops[at].type->count;
@@ -165,7 +153,7 @@ static bool found_in(struct looking *l, unsigned part, const struct wmk_filter_n
 
 static void look_up(void *data, const struct wmk_filter_name *name, struct wmk_filter_found *found)
 {
-	static const uint8_t contexts[] = { CONTEXT, COMMON, PACKET };
+	static const uint8_t contexts[] = { WMK_READ_CONTEXT, WMK_READ_COMMON, WMK_READ_OF_PACKET };
 	struct looking *l = data;
 	bool is_there = false;
 
@@ -174,7 +162,7 @@ static void look_up(void *data, const struct wmk_filter_name *name, struct wmk_f
 		return;
 	}
 	if (name->scope == WMK_FILTER_FIELD)
-		is_there = found_in(l, PAYLOAD, name, found);
+		is_there = found_in(l, WMK_READ_PAYLOAD, name, found);
 	for (unsigned i = 0; name->scope == WMK_FILTER_CONTEXT && i < sizeof(contexts) && !is_there; i++)
 		is_there = found_in(l, contexts[i], name, found);
 }
@@ -203,9 +191,9 @@ static int no_such_name(const struct wmk_filter_expr *expr, unsigned number, con
 			const struct wmk_ctf_stream_decoder *stream = &decoders[i]->streams[s];
 
 			for (uint32_t e = 0; e < stream->n_events; e++)
-				for (unsigned part = 0; part < PARTS; part++)
-					if ((part == PAYLOAD) == (name->scope == WMK_FILTER_FIELD))
-						offer(&near, part_of(stream, &stream->events[e], part));
+				for (unsigned part = 0; part < WMK_READ_PARTS; part++)
+					if ((part == WMK_READ_PAYLOAD) == (name->scope == WMK_FILTER_FIELD))
+						offer(&near, wmk_read_part_program(stream, &stream->events[e], part));
 		}
 	wmk_nearest_text(&near, names, sizeof(names));
 	snprintf(what, sizeof(what), "no event of the traces has such a %s%s%s", name->scope == WMK_FILTER_FIELD ? "field" : "context", names[0] ? "; near is " : "", names);
@@ -391,7 +379,6 @@ int wmk_read_filter_wants(struct wmk_read_filter *filter, struct wmk_read_stream
 	struct wmk_ctf_record *record = &stream->record;
 	const struct wmk_ctf_event_decoder *event = record->event;
 	struct compiled **at = &filter->events[event - filter->decoder->events];
-	const uint64_t starts[PARTS] = { 0, record->common_at, record->context_at, record->payload_at };
 	int err = *at ? 0 : compile(filter, event, at);
 
 	if (err < 0 || !(*at)->program)
@@ -401,18 +388,17 @@ int wmk_read_filter_wants(struct wmk_read_filter *filter, struct wmk_read_stream
 		filter->values.numbers[i] = 0;
 		filter->values.texts[i] = (struct wmk_filter_text){ "", 0 };
 	}
-	if ((*at)->last[PACKET] && filter->has_packet) {
+	if ((*at)->last[WMK_READ_OF_PACKET] && filter->has_packet) {
 		struct wmk_ctf_walk walk = filter->packet;
 
-		err = gather(filter, *at, PACKET, &filter->decoder->packet_context, &walk);
+		err = gather(filter, *at, WMK_READ_OF_PACKET, &filter->decoder->packet_context, &walk);
 	}
-	record->walk.in = stream->bytes;
-	for (unsigned part = COMMON; part < PARTS && err >= 0; part++) {
+	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_PARTS && err >= 0; part++) {
 		if (!(*at)->last[part])
 			continue;
-		record->walk.err = 0;
-		record->walk.at = starts[part];
-		err = gather(filter, *at, part, part_of(filter->decoder, event, part), &record->walk);
+		const struct wmk_ctf_program *program = wmk_read_part_begin(stream, part);
+
+		err = gather(filter, *at, part, program, &record->walk);
 	}
 	return err < 0 ? err : wmk_filter_run((*at)->program, &filter->values);
 }

@@ -227,9 +227,11 @@ void wmk_json_put_item(struct wmk_json_writer *w, const struct wmk_ctf_item *ite
 		w->is_first = false;
 }
 
-/* `,"name":{...}` for a structure that there is. */
-int wmk_json_put_program(struct wmk_json_writer *w, struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, const char *name)
+int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream, unsigned part)
 {
+	static const char *const names[WMK_READ_PARTS] = { "packet", "context", "event_context", "fields" };
+	const struct wmk_ctf_program *program = wmk_read_part_begin(stream, part);
+	struct wmk_ctf_walk *walk = &stream->record.walk;
 	struct wmk_ctf_item item;
 
 	if (!program->n_ops)
@@ -239,7 +241,7 @@ int wmk_json_put_program(struct wmk_json_writer *w, struct wmk_ctf_walk *walk, c
 	while (wmk_ctf_next(walk, &item)) {
 		/* What has told its meaning to the reader: sizes, times, counts. */
 		if (item.is_end || !wmk_read_is_told(item.op))
-			wmk_json_put_item(w, &item, item.op == program->ops ? name : item.op->name);
+			wmk_json_put_item(w, &item, item.op == program->ops ? names[part] : item.op->name);
 	}
 	return walk->err;
 }
@@ -295,17 +297,19 @@ static int json_stream(void *whole, const struct wmk_read_stream *stream, void *
 	return 0;
 }
 
-static int json_packet(void *state, struct wmk_read_stream *stream)
+int wmk_json_packet(struct wmk_print_text *text, struct wmk_read_stream *stream)
 {
-	struct wmk_json *json = state;
-	struct wmk_ctf_walk *walk = &stream->record.walk;
 	struct wmk_json_writer w;
 
-	json->packet.len = 0;
-	walk->at = stream->packet.context_at;
-	w = wmk_json_begin(&json->packet);
+	text->len = 0;
+	w = wmk_json_begin(text);
 	w.is_first = false;
-	return wmk_json_end(&w, wmk_json_put_program(&w, walk, &stream->decoder->packet_context, "packet"));
+	return wmk_json_end(&w, wmk_json_put_part(&w, stream, WMK_READ_OF_PACKET));
+}
+
+static int json_packet(void *state, struct wmk_read_stream *stream)
+{
+	return wmk_json_packet(&((struct wmk_json *)state)->packet, stream);
 }
 
 /* Seconds and nanoseconds, as a string. */
@@ -322,11 +326,9 @@ static int json_record(void *state, struct wmk_read_stream *stream, struct wmk_p
 {
 	const struct wmk_json *json = state;
 	const struct wmk_ctf_event_decoder *event = stream->record.event;
-	struct wmk_ctf_walk *walk = &stream->record.walk;
 	struct wmk_json_writer w = wmk_json_begin(out);
-	int err;
+	int err = 0;
 
-	walk->in = stream->bytes;
 	wmk_json_put(&w, "{", 1);
 	if (stream->decoder->class->clock)
 		put_time(&w, stream->ns);
@@ -341,14 +343,8 @@ static int json_record(void *state, struct wmk_read_stream *stream, struct wmk_p
 		put_integer(&w, &(struct wmk_ctf_op){ .is_signed = 1 }, (uint64_t)event->class->level);
 	}
 	wmk_json_put(&w, json->packet.text ? json->packet.text : "", json->packet.len);
-	walk->at = stream->record.common_at;
-	err = wmk_json_put_program(&w, walk, &stream->decoder->event_context, "context");
-	walk->at = stream->record.context_at;
-	if (err >= 0)
-		err = wmk_json_put_program(&w, walk, &event->context, "event_context");
-	walk->at = stream->record.payload_at;
-	if (err >= 0)
-		err = wmk_json_put_program(&w, walk, &event->payload, "fields");
+	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_PARTS && err >= 0; part++)
+		err = wmk_json_put_part(&w, stream, part);
 	wmk_json_put(&w, "}\n", 2);
 	return wmk_json_end(&w, err);
 }

@@ -5,6 +5,7 @@
 #ifndef WMK_READ_JSON_INSIDE_H
 #define WMK_READ_JSON_INSIDE_H
 
+#include "read/part.h"
 #include "read/print_inside.h"
 
 /* Output, and where in it; NULL when an error has been given. */
@@ -31,8 +32,10 @@ void wmk_json_put_string(struct wmk_json_writer *w, const char *s, size_t len);
 void wmk_json_put_name(struct wmk_json_writer *w, const char *name);
 /* The item of a walk, a begin or an end, as a member of that name. */
 void wmk_json_put_item(struct wmk_json_writer *w, const struct wmk_ctf_item *item, const char *name);
-/* `,"name":{...}` for a structure that there is. */
-int wmk_json_put_program(struct wmk_json_writer *w, struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, const char *name);
+/* `,"fields":{...}` (context, event_context, packet) of a part that the record has. */
+int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream, unsigned part);
+/* The packet's alone, with its comma, as what `text` has: behind WMK_READ_PACKET. Nothing where it has none. */
+int wmk_json_packet(struct wmk_print_text *text, struct wmk_read_stream *stream);
 
 /* Has the field told its meaning to the reader already: a size, a time, a count? */
 static inline bool wmk_read_is_told(const struct wmk_ctf_op *op)

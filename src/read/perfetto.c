@@ -219,9 +219,12 @@ static void put_item(struct annotations *a, const struct wmk_ctf_item *item, con
 	}
 }
 
-/* All of one program: as annotations of the event, or, with a name, as members of one of that name. */
-static int put_program(struct proto *b, struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, const char *name)
+/* One part: fields as annotations of the event, others as members of one of their name. */
+static int put_part(struct proto *b, struct wmk_read_stream *read, unsigned part)
 {
+	static const char *const names[WMK_READ_PARTS] = { "$packet", "$context", "$event_context", NULL };
+	const struct wmk_ctf_program *program = wmk_read_part_begin(read, part);
+	struct wmk_ctf_walk *walk = &read->record.walk;
 	struct annotations a = { .b = b };
 	struct wmk_ctf_item item;
 
@@ -232,23 +235,12 @@ static int put_program(struct proto *b, struct wmk_ctf_walk *walk, const struct 
 		const bool is_root = item.op == program->ops;
 
 		if (item.is_end || !wmk_read_is_told(item.op))
-			put_item(&a, &item, is_root ? name : item.op->name, is_root);
+			put_item(&a, &item, is_root ? names[part] : item.op->name, is_root);
 	}
 	return walk->err;
 }
 
 /* ── tracks ──────────────────────────────────────────────────────────────────────────────────────────── */
-
-struct whole {
-	struct wmk_read_seen tracks;
-	bool has_clock;
-};
-
-struct stream {
-	struct whole *whole;
-	struct wmk_read_who who;
-	struct wmk_print_text packet;  /* the packet's context, as annotations */
-};
 
 #define NAMED (UINT64_C(1) << 63)
 enum { OF_PROCESS, OF_THREAD, OF_CPU };
@@ -301,10 +293,10 @@ static int met(struct wmk_read_seen *tracks, struct proto *b, unsigned kind, con
 }
 
 /* The record's track, described if it is the first on it. */
-static int track_of(struct stream *stream, struct proto *b, uint64_t *uuid)
+static int track_of(struct wmk_read_line *line, struct proto *b, uint64_t *uuid)
 {
-	const struct wmk_read_who *who = &stream->who;
-	struct wmk_read_seen *tracks = &stream->whole->tracks;
+	const struct wmk_read_who *who = &line->who;
+	struct wmk_read_seen *tracks = &line->whole->seen;
 	const unsigned kind = who->has_pid ? OF_THREAD : OF_CPU;
 	int is_new = 0;
 
@@ -316,52 +308,17 @@ static int track_of(struct stream *stream, struct proto *b, uint64_t *uuid)
 
 /* ── the form ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int perfetto_create(void **whole)
-{
-	*whole = calloc(1, sizeof(struct whole));
-	return *whole ? 0 : wmk_error(-ENOMEM, "no memory");
-}
-
-static void perfetto_free(void *data)
-{
-	struct whole *whole = data;
-
-	free(whole->tracks.slots);
-	free(whole);
-}
-
-static int perfetto_stream(void *whole, const struct wmk_read_stream *read, void **state)
-{
-	struct stream *made = calloc(1, sizeof(*made));
-
-	(void)read;
-	*state = made;
-	if (!made)
-		return wmk_error(-ENOMEM, "no memory");
-	made->whole = whole;
-	return 0;
-}
-
-static void perfetto_stream_free(void *state)
-{
-	struct stream *stream = state;
-
-	wmk_print_text_free(&stream->packet);
-	free(stream);
-}
-
 static int perfetto_packet(void *state, struct wmk_read_stream *read)
 {
-	struct stream *stream = state;
-	int err = wmk_read_who_packet(&stream->who, read);
+	struct wmk_read_line *line = state;
+	int err = wmk_read_line_packet(line, read);
 	struct proto b;
 
 	if (err < 0)
 		return err;
-	stream->packet.len = 0;
-	read->record.walk.at = read->packet.context_at;
-	b = open_proto(&stream->packet);
-	return close_proto(&b, put_program(&b, &read->record.walk, &read->decoder->packet_context, "$packet"));
+	line->packet.len = 0;
+	b = open_proto(&line->packet);
+	return close_proto(&b, put_part(&b, read, WMK_READ_OF_PACKET));
 }
 
 /* At the first record's time: the two clocks say the same. */
@@ -385,13 +342,13 @@ static void put_clock(struct proto *b, uint64_t time)
 	end(b, packet);
 }
 
-static int put_event(struct stream *stream, struct wmk_read_stream *read, struct proto *b, uint64_t uuid)
+static int put_event(struct wmk_read_line *line, struct wmk_read_stream *read, struct proto *b, uint64_t uuid)
 {
+	static const uint8_t parts[] = { WMK_READ_PAYLOAD, WMK_READ_COMMON, WMK_READ_CONTEXT };
 	const struct wmk_ctf_event_decoder *event = read->record.event;
 	const char *name = event->class->name && *event->class->name ? event->class->name : "event";
 	const size_t provider = wmk_read_provider_len(name), packet = begin_packet(b);
-	struct wmk_ctf_walk *walk = &read->record.walk;
-	int err;
+	int err = 0;
 
 	put_number(b, PACKET_TIMESTAMP, (uint64_t)read->ns);
 	const size_t at = begin(b, PACKET_TRACK_EVENT);
@@ -400,20 +357,12 @@ static int put_event(struct stream *stream, struct wmk_read_stream *read, struct
 	put_number(b, EVENT_TRACK, uuid);
 	put_text(b, EVENT_CATEGORY, provider ? name : "trace", provider ? provider : 5);
 	put_text(b, EVENT_NAME, name, strlen(name));
-	walk->in = read->bytes;
-	walk->err = 0;
-	walk->at = read->record.payload_at;
-	err = put_program(b, walk, &event->payload, NULL);
-	walk->at = read->record.common_at;
-	if (err >= 0)
-		err = put_program(b, walk, &read->decoder->event_context, "$context");
-	walk->at = read->record.context_at;
-	if (err >= 0)
-		err = put_program(b, walk, &event->context, "$event_context");
+	for (unsigned i = 0; i < sizeof(parts) && err >= 0; i++)
+		err = put_part(b, read, parts[i]);
 	if (b->p)
-		b->p = wmk_print_room(b->out, b->p, stream->packet.len);
-	if (b->p && stream->packet.len)
-		b->p = mempcpy(b->p, stream->packet.text, stream->packet.len);
+		b->p = wmk_print_room(b->out, b->p, line->packet.len);
+	if (b->p && line->packet.len)
+		b->p = mempcpy(b->p, line->packet.text, line->packet.len);
 	end(b, at);
 	end(b, packet);
 	return err;
@@ -421,10 +370,10 @@ static int put_event(struct stream *stream, struct wmk_read_stream *read, struct
 
 static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
 {
-	struct stream *stream = state;
-	int err = wmk_read_who_record(&stream->who, read);
+	struct wmk_read_line *line = state;
+	int err = wmk_read_who_record(&line->who, read);
 	struct proto b = open_proto(out);
-	const bool had_clock = stream->whole->has_clock;
+	const bool had_clock = line->whole->has_first;
 	uint64_t uuid = 0;
 
 	if (err < 0)
@@ -433,18 +382,18 @@ static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk
 		return wmk_error(-EPROTO, "a record before 1970 has no place in a Perfetto trace");
 	if (!had_clock)
 		put_clock(&b, (uint64_t)read->ns);
-	err = track_of(stream, &b, &uuid);
+	err = track_of(line, &b, &uuid);
 	/* What describes the track counts in any case: it is not said again. */
 	if (err >= 0)
 		err = close_proto(&b, 0);
 	if (err < 0)
 		return err;
-	stream->whole->has_clock = true;
+	line->whole->has_first = true;
 	b = open_proto(out);
-	return close_proto(&b, put_event(stream, read, &b, uuid));
+	return close_proto(&b, put_event(line, read, &b, uuid));
 }
 
 const struct wmk_read_form wmk_read_perfetto = {
-	.name = "perfetto", .is_binary = true, .create = perfetto_create, .free = perfetto_free, .stream = perfetto_stream,
-	.stream_free = perfetto_stream_free, .packet = perfetto_packet, .record = perfetto_record,
+	.name = "perfetto", .is_binary = true, .create = wmk_read_lines_create, .free = wmk_read_lines_free, .stream = wmk_read_line_open,
+	.stream_free = wmk_read_line_close, .packet = perfetto_packet, .record = perfetto_record,
 };

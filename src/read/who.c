@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "read/part.h"
 #include "read/who.h"
 
 static bool is_one(const char *name, const char *one, const char *other)
@@ -14,12 +15,18 @@ static bool is_one(const char *name, const char *one, const char *other)
 	return name && (!strcmp(name, one) || !strcmp(name, other));
 }
 
-static void take(struct wmk_read_who *who, const struct wmk_ctf_item *item)
+/* Of the packet the CPU, of the record the rest. */
+static void take(struct wmk_read_who *who, const struct wmk_ctf_item *item, bool is_packet)
 {
 	const char *name = item->op->name;
 	const bool is_number = item->op->code == WMK_CTF_INT, is_text = item->op->code == WMK_CTF_STRING || item->op->code == WMK_CTF_TEXT;
 
-	if (is_number && is_one(name, "vpid", "pid")) {
+	if (is_packet) {
+		if (is_number && (item->op->role == WMK_ROLE_CPU || is_one(name, "cpu_id", "cpu_id"))) {
+			who->cpu = item->value.i;
+			who->has_cpu = true;
+		}
+	} else if (is_number && is_one(name, "vpid", "pid")) {
 		who->pid = item->value.i;
 		who->has_pid = true;
 	} else if (is_number && is_one(name, "vtid", "tid")) {
@@ -33,8 +40,10 @@ static void take(struct wmk_read_who *who, const struct wmk_ctf_item *item)
 	}
 }
 
-static int walk(struct wmk_read_who *who, struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
+static int walk(struct wmk_read_who *who, struct wmk_read_stream *stream, unsigned part)
 {
+	const struct wmk_ctf_program *program = wmk_read_part_begin(stream, part);
+	struct wmk_ctf_walk *walk = &stream->record.walk;
 	struct wmk_ctf_item item;
 
 	if (!program->n_ops)
@@ -42,49 +51,67 @@ static int walk(struct wmk_read_who *who, struct wmk_ctf_walk *walk, const struc
 	wmk_ctf_walk_enter(walk, program);
 	while (wmk_ctf_next(walk, &item))
 		if (!item.is_end)
-			take(who, &item);
+			take(who, &item, part == WMK_READ_OF_PACKET);
 	return walk->err;
-}
-
-int wmk_read_who_packet(struct wmk_read_who *who, struct wmk_read_stream *stream)
-{
-	struct wmk_ctf_walk packet = stream->record.walk;
-	struct wmk_ctf_item item;
-
-	*who = (struct wmk_read_who){ .has_cpu = false };
-	packet.at = stream->packet.context_at;
-	packet.err = 0;
-	if (!stream->decoder->packet_context.n_ops)
-		return 0;
-	wmk_ctf_walk_enter(&packet, &stream->decoder->packet_context);
-	while (wmk_ctf_next(&packet, &item))
-		if (!item.is_end && item.op->code == WMK_CTF_INT && (item.op->role == WMK_ROLE_CPU || is_one(item.op->name, "cpu_id", "cpu_id"))) {
-			who->cpu = item.value.i;
-			who->has_cpu = true;
-		}
-	return packet.err;
 }
 
 int wmk_read_who_record(struct wmk_read_who *who, struct wmk_read_stream *stream)
 {
-	struct wmk_ctf_record *record = &stream->record;
 	int err;
 
 	who->has_pid = who->has_tid = false;
 	who->name[0] = '\0';
-	record->walk.in = stream->bytes;
-	record->walk.err = 0;
-	record->walk.at = record->common_at;
-	err = walk(who, &record->walk, &stream->decoder->event_context);
-	record->walk.at = record->context_at;
+	err = walk(who, stream, WMK_READ_COMMON);
 	if (err >= 0)
-		err = walk(who, &record->walk, &record->event->context);
+		err = walk(who, stream, WMK_READ_CONTEXT);
 	if (who->has_pid && !who->has_tid)
 		who->tid = who->pid;
 	if (who->has_tid && !who->has_pid)
 		who->pid = who->tid;
 	who->has_pid = who->has_tid = who->has_pid || who->has_tid;
 	return err;
+}
+
+/* ── what forms keep ─────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_read_lines_create(void **whole)
+{
+	*whole = calloc(1, sizeof(struct wmk_read_lines));
+	return *whole ? 0 : wmk_error(-ENOMEM, "no memory");
+}
+
+void wmk_read_lines_free(void *data)
+{
+	struct wmk_read_lines *whole = data;
+
+	free(whole->seen.slots);
+	free(whole);
+}
+
+int wmk_read_line_open(void *whole, const struct wmk_read_stream *stream, void **state)
+{
+	struct wmk_read_line *made = calloc(1, sizeof(*made));
+
+	(void)stream;
+	*state = made;
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory");
+	made->whole = whole;
+	return 0;
+}
+
+void wmk_read_line_close(void *state)
+{
+	struct wmk_read_line *line = state;
+
+	wmk_print_text_free(&line->packet);
+	free(line);
+}
+
+int wmk_read_line_packet(struct wmk_read_line *line, struct wmk_read_stream *stream)
+{
+	line->who = (struct wmk_read_who){ .has_cpu = false };
+	return walk(&line->who, stream, WMK_READ_OF_PACKET);
 }
 
 /* ── numbers that were met ───────────────────────────────────────────────────────────────────────────── */
