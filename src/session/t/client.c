@@ -330,3 +330,25 @@ void client_register(struct client *client, struct place *place, const char *nam
 		assert_int_equal(client_next(client, place), WMK_MSG_ENABLE);
 	assert_int_equal(client_next(client, place), WMK_MSG_DONE);
 }
+
+void client_expect_enable(struct client *c, struct place *p, uint32_t channel, uint32_t event, uint32_t id)
+{
+	struct wmk_enable_msg enable;
+	const void *filter;
+	size_t filter_len;
+
+	assert_int_equal(client_next(c, p), WMK_MSG_ENABLE);
+	assert_int_equal(wmk_enable_decode(c->body, c->frame.length, &enable, &filter, &filter_len), 0);
+	assert_int_equal(enable.channel, channel);
+	assert_int_equal(enable.event, event);
+	assert_int_equal(enable.id, id);
+}
+
+void client_expect_u32(struct client *c, struct place *p, int type, uint32_t expected)
+{
+	uint32_t value;
+
+	assert_int_equal(client_next(c, p), type);
+	assert_int_equal(wmk_u32_decode(c->body, c->frame.length, &value), 0);
+	assert_int_equal(value, expected);
+}

@@ -71,6 +71,9 @@ void client_u32(struct client *client, enum wmk_msg type, uint32_t value);
 void client_raw(struct client *client, const void *data, size_t len);
 /* Run the wmk_apps until a message comes, 5 s at most; its type, or 0: the connection was closed. */
 int client_next(struct client *client, struct place *place);
+/* client_next(), and it must be this: ENABLE with these, or a message that is one number. */
+void client_expect_enable(struct client *client, struct place *place, uint32_t channel, uint32_t event, uint32_t id);
+void client_expect_u32(struct client *client, struct place *place, int type, uint32_t expected);
 /* hello, welcome, `n` events p:e0..., end, done: expects exactly that, each event enabled. */
 void client_register(struct client *client, struct place *place, const char *name, unsigned n);
 /* Run the wmk_apps until nothing happens any more. */

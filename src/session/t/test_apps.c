@@ -21,28 +21,6 @@
 #include "client.h"
 #include "ring/set.h"
 
-static void expect_enable(struct client *c, struct place *p, uint32_t channel, uint32_t event, uint32_t id)
-{
-	struct wmk_enable_msg enable;
-	const void *filter;
-	size_t filter_len;
-
-	assert_int_equal(client_next(c, p), WMK_MSG_ENABLE);
-	assert_int_equal(wmk_enable_decode(c->body, c->frame.length, &enable, &filter, &filter_len), 0);
-	assert_int_equal(enable.channel, channel);
-	assert_int_equal(enable.event, event);
-	assert_int_equal(enable.id, id);
-}
-
-static void expect_u32(struct client *c, struct place *p, int type, uint32_t expected)
-{
-	uint32_t value;
-
-	assert_int_equal(client_next(c, p), type);
-	assert_int_equal(wmk_u32_decode(c->body, c->frame.length, &value), 0);
-	assert_int_equal(value, expected);
-}
-
 static void test_dialogue(void **state)
 {
 	struct place p;
@@ -74,9 +52,9 @@ static void test_dialogue(void **state)
 	assert_true(a.fd >= 0);
 	assert_int_equal(waymark_ring_set_open(a.fd, &set), 0);
 	waymark_ring_set_close(set);
-	expect_enable(&a, &p, 0, 0, 0);
-	expect_enable(&a, &p, 0, 1, 1);
-	expect_u32(&a, &p, WMK_MSG_DONE, 7);
+	client_expect_enable(&a, &p, 0, 0, 0);
+	client_expect_enable(&a, &p, 0, 1, 1);
+	client_expect_u32(&a, &p, WMK_MSG_DONE, 7);
 
 	/* Another program: one class is the same, one has other fields under the same name. */
 	client_connect(&b, &p);
@@ -88,9 +66,9 @@ static void test_dialogue(void **state)
 	client_event(&b, 2, "shop", "paid", 2);
 	client_u32(&b, WMK_MSG_EVENTS_END, 8);
 	assert_int_equal(client_next(&b, &p), WMK_MSG_CHANNEL);
-	expect_enable(&b, &p, 0, 5, 1);
-	expect_enable(&b, &p, 0, 2, 2);
-	expect_u32(&b, &p, WMK_MSG_DONE, 8);
+	client_expect_enable(&b, &p, 0, 5, 1);
+	client_expect_enable(&b, &p, 0, 2, 2);
+	client_expect_u32(&b, &p, WMK_MSG_DONE, 8);
 	assert_int_equal(p.n_declared, 3);
 	assert_string_equal(p.declared[2].name, "shop:paid");
 	assert_int_equal(p.declared[2].fields, 2);
@@ -99,8 +77,8 @@ static void test_dialogue(void **state)
 	client_u32(&a, WMK_MSG_EVENT_GONE, 0);
 	client_event(&a, 0, "shop", "late", 0);
 	client_u32(&a, WMK_MSG_EVENTS_END, 9);
-	expect_enable(&a, &p, 0, 0, 3);
-	expect_u32(&a, &p, WMK_MSG_DONE, 9);
+	client_expect_enable(&a, &p, 0, 0, 3);
+	client_expect_u32(&a, &p, WMK_MSG_DONE, 9);
 
 	wmk_apps_stats(p.apps, &stats);
 	assert_int_equal(stats.apps_seen, 2);
@@ -124,129 +102,6 @@ static void test_dialogue(void **state)
 	place_close(&p);
 }
 
-static void test_patterns(void **state)
-{
-	static const char *const secret[] = { "*:secret" };
-	static const struct wmk_ctl_rule first[] = { { .pattern = "shop:*", .exclusions = { (void *)(uintptr_t)secret, 1 } },
-						     { .pattern = "nosuch:*" } },
-					 second[] = { { .pattern = "net" }, { .pattern = "shop:paid" } };
-	static const char *const events[][2] = { { "shop", "paid" },
-						 { "shop", "secret" },
-						 { "net", "rx" },
-						 { "other", "x" },
-						 { WMK_STATEDUMP_PROVIDER, "bin_info" },
-						 { WMK_LIBRARY_PROVIDER, "load" } };
-	struct place p;
-	struct client c;
-	struct wmk_apps_stats stats;
-
-	(void)state;
-	place_prepare(&p);
-	p.n_channels = 2;
-	p.given[0].rules = place_rules(first, 2);
-	p.given[1].rules = place_rules(second, 2);       /* what the first wants is the first's */
-	p.statedump = true;
-	place_open(&p);
-	client_connect(&c, &p);
-	client_hello(&c, "x");
-	assert_int_equal(client_next(&c, &p), WMK_MSG_WELCOME);
-	for (uint32_t i = 0; i < 6; i++)
-		client_event(&c, i, events[i][0], events[i][1], 0);
-	client_u32(&c, WMK_MSG_EVENTS_END, 0);
-	assert_int_equal(client_next(&c, &p), WMK_MSG_CHANNEL);
-	expect_enable(&c, &p, 0, 4, 0);
-	expect_enable(&c, &p, 0, 5, 1);
-	assert_int_equal(client_next(&c, &p), WMK_MSG_CHANNEL);
-	expect_enable(&c, &p, 1, 0, 0);
-	assert_int_equal(client_next(&c, &p), WMK_MSG_CHANNEL);
-	expect_enable(&c, &p, 2, 2, 0);
-	expect_u32(&c, &p, WMK_MSG_DONE, 0);
-	assert_int_equal(wmk_tracing_matching(p.tracing, "shop:*"), 2);
-	assert_int_equal(wmk_tracing_matching(p.tracing, "!*:secret"), 1);
-	assert_int_equal(wmk_tracing_matching(p.tracing, "nosuch:*"), 0);
-	assert_int_equal(wmk_tracing_matching(p.tracing, "*"), 4);
-	wmk_apps_stats(p.apps, &stats);
-	assert_int_equal(stats.events_seen, 4);          /* the tracer's own does not count */
-	assert_int_equal(stats.classes_enabled, 2);
-	client_close(&c);
-	place_close(&p);
-}
-
-static void test_nearest(void **state)
-{
-	static const char *const events[][2] = {
-		{ "shop", "order_paid" }, { "shop", "order_sent" }, { "net", "receive" }, { "net", "send" }
-	};
-	struct place p;
-	struct client c;
-	const char *names[3];
-
-	(void)state;
-	place_prepare(&p);
-	place_open(&p);
-	client_connect(&c, &p);
-	client_hello(&c, "x");
-	for (uint32_t i = 0; i < 4; i++)
-		client_event(&c, i, events[i][0], events[i][1], 0);
-	client_event(&c, 4, "net", "send", 2);
-	place_settle(&p);
-	assert_int_equal(wmk_tracing_nearest(p.tracing, "shop:order_payd", names, 3), 2);
-	assert_string_equal(names[0], "shop:order_paid");
-	assert_string_equal(names[1], "shop:order_sent");
-	assert_int_equal(wmk_tracing_nearest(p.tracing, "nett:*", names, 3), 2);
-	assert_string_equal(names[0], "net:receive");
-	assert_string_equal(names[1], "net:send");
-	assert_int_equal(wmk_tracing_nearest(p.tracing, "net:sned", names, 3), 1);
-	assert_string_equal(names[0], "net:send");
-	assert_int_equal(wmk_tracing_nearest(p.tracing, "recieve", names, 3), 1);
-	assert_string_equal(names[0], "net:receive");
-	assert_int_equal(wmk_tracing_nearest(p.tracing, "web:order_paid", names, 1), 1);
-	assert_string_equal(names[0], "shop:order_paid");
-	assert_int_equal(wmk_tracing_nearest(p.tracing, "!shp:order_paid", names, 1), 1);
-	assert_int_equal(wmk_tracing_nearest(p.tracing, "completely:different", names, 3), 0);
-	assert_int_equal(wmk_tracing_nearest(p.tracing, "*", names, 3), 0);
-	client_close(&c);
-	place_close(&p);
-}
-
-static void test_glob(void **state)
-{
-	(void)state;
-#define YES(p, q) assert_true(wmk_pattern_match(p, "shop", q))
-#define NO(p, q) assert_false(wmk_pattern_match(p, "shop", q))
-	YES("*", "paid");
-	YES("shop", "paid");
-	YES("shop:paid", "paid");
-	YES("sh?p:*", "paid");
-	YES("*paid", "paid");
-	YES("s*:p*d", "paid");
-	YES("shop:[a-q]aid", "paid");
-	YES("shop:[!a-c]aid", "paid");
-	YES("shop:[]p]aid", "paid");
-	YES("s*p*p*d", "paid");
-	YES("shop:\\paid", "paid");
-	YES("shop:a\\*", "a*"); YES("sho?", "x"); YES("*:*", "x");
-	NO("paid", "paid");
-	NO("shop:", "paid");
-	NO("shop:pai", "paid");
-	NO("shop:paid?", "paid");
-	NO("shop:[q-z]aid", "paid");
-	NO("shop:a\\*", "ab"); NO("sho", "paid"); NO("", "paid"); NO("shop:[p", "p");
-	assert_int_equal(wmk_pattern_check("shop:*"), 0);
-	assert_int_equal(wmk_pattern_check("!a[b-c]\\["), 0);
-	assert_int_equal(wmk_pattern_check(""), -EINVAL);
-	assert_int_equal(wmk_pattern_check("!"), -EINVAL);
-	assert_int_equal(wmk_pattern_check("a[b"), -EINVAL);
-	assert_int_equal(wmk_pattern_check("a\\"), -EINVAL);
-	char longer[600];
-	memset(longer, 'a', 599);
-	longer[599] = '\0';
-	assert_int_equal(wmk_pattern_check(longer), -EINVAL);
-	/* the time for a pattern of many stars is bounded */
-	longer[200] = '\0';
-	assert_false(wmk_pattern_match("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", longer, longer));
-}
-
 /* What cannot be declared is not enabled, and is asked again for the next that has it. */
 static void test_undeclared(void **state)
 {
@@ -262,7 +117,7 @@ static void test_undeclared(void **state)
 	assert_int_equal(client_next(&a, &p), WMK_MSG_WELCOME);
 	client_event(&a, 0, "p", "e0", 1);
 	client_u32(&a, WMK_MSG_EVENTS_END, 1);
-	expect_u32(&a, &p, WMK_MSG_DONE, 1);
+	client_expect_u32(&a, &p, WMK_MSG_DONE, 1);
 	assert_int_equal(p.asked, 1);
 	p.refuse = 0;
 	client_register(&b, &p, "y", 1);
@@ -300,7 +155,7 @@ static void test_declared_together(void **state)
 	assert_int_equal(client_next(&b, &p), WMK_MSG_CHANNEL);
 	assert_int_equal(client_next(&b, &p), WMK_MSG_ENABLE);
 	assert_int_equal(client_next(&b, &p), WMK_MSG_ENABLE);
-	expect_u32(&b, &p, WMK_MSG_DONE, 1);
+	client_expect_u32(&b, &p, WMK_MSG_DONE, 1);
 	assert_int_equal(p.pieces, 3);
 	client_close(&a);
 	client_close(&b);
@@ -340,10 +195,10 @@ static void test_switch(void **state)
 	assert_int_equal(client_next(&b, &p), WMK_MSG_WELCOME);
 	client_event(&b, 0, "p", "e1", 1);
 	client_u32(&b, WMK_MSG_EVENTS_END, 3);
-	expect_u32(&b, &p, WMK_MSG_DONE, 3);
+	client_expect_u32(&b, &p, WMK_MSG_DONE, 3);
 	place_switch(&p, true);
 	assert_int_equal(client_next(&b, &p), WMK_MSG_CHANNEL);
-	expect_enable(&b, &p, 0, 0, 1);
+	client_expect_enable(&b, &p, 0, 0, 1);
 	/* an application that closes instead of answering is not waited for */
 	client_close(&a);
 	client_u32(&b, WMK_MSG_SYNCED, 3);
@@ -603,9 +458,8 @@ static void test_rundir(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_glob),	cmocka_unit_test(test_dialogue),   cmocka_unit_test(test_patterns),
-		cmocka_unit_test(test_nearest), cmocka_unit_test(test_undeclared), cmocka_unit_test(test_declared_together), cmocka_unit_test(test_switch),
-		cmocka_unit_test(test_death),	cmocka_unit_test(test_again), cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_dialogue), cmocka_unit_test(test_undeclared), cmocka_unit_test(test_declared_together),
+		cmocka_unit_test(test_switch), cmocka_unit_test(test_death), cmocka_unit_test(test_again), cmocka_unit_test(test_exec),
 		cmocka_unit_test(test_short_life), cmocka_unit_test(test_rundir),
 	};
 
