@@ -38,6 +38,8 @@ struct waymark_schema {
 	uint32_t level;           /* enum waymark_level */
 	uint32_t n_fields;        /* 0 to WAYMARK_MAX_FIELDS */
 	const struct waymark_field *fields;
+	/* WAYMARK_KIND_EVENT, or how it is drawn: WAYMARK_KIND_BEGIN (the name ends in "_begin"), _END ("_end"), _COUNTER (the first field is a number) */
+	uint32_t kind;
 };
 
 /* An event that was registered at run time. Opaque. */
@@ -67,7 +69,7 @@ union waymark_value {
  * Declare an event. The schema and all that it points to are copied; the caller may free them.
  * Returns a handle that stays valid until waymark_event_unregister(); or NULL with errno
  *   EINVAL   a name that is not an identifier, a type that does not exist, an element type that is not a scalar,
- *            a size not known
+ *            another kind, a counter without a number, a size not known
  *   E2BIG    more than WAYMARK_MAX_FIELDS fields
  *   ENOMEM
  * Any thread. Not to be called from a signal handler (it takes a lock and memory). If a session wants the event

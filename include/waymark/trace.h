@@ -10,6 +10,9 @@
  *     waymark_mark(kernel_sched, "prev_pid %d next_pid %d", p, n);    fields from a format; recorded in binary
  *     waymark_logf(INFO, "%s has %d items", name, n);                 text; only the arguments are recorded
  *     if (wm_enabled(shop, order_paid)) ...                           guard what is dear to compute
+ *     waymark_begin(shop, order, id); ... waymark_end(shop, order);   a span of time of this thread
+ *     waymark_span(shop, order, id);                                  ... from here until the scope is left
+ *     waymark_counter(shop, queue, length);                           a number that changes
  *
  * A site that is not enabled is one instruction that does nothing. Arguments are evaluated only while the event is
  * enabled, and then once. All of these may be used in any thread, in signal handlers, in inline functions and
@@ -55,7 +58,29 @@
  * A field's name is the argument's text if that is an identifier, its last member if it ends in .m or ->m, else argN.
  * A statement. errno is preserved.
  */
-#define waymark(provider, ...) WMK_EVENT(#provider, __COUNTER__, , ##__VA_ARGS__, ~)
+#define waymark(provider, ...) WMK_EVENT(WAYMARK_KIND_EVENT, "", #provider, __COUNTER__, , ##__VA_ARGS__, ~)
+
+/*
+ * waymark_begin(provider, name, argument...), waymark_end(provider, name, argument...): a span of time of the calling
+ * thread begins, and ends: the events provider:name_begin and provider:name_end, enabled as provider:name_*. Spans lie
+ * within each other. Arguments as above. Statements.
+ */
+#define waymark_begin(provider, ...) WMK_EVENT(WAYMARK_KIND_BEGIN, "_begin", #provider, __COUNTER__, , ##__VA_ARGS__, ~)
+#define waymark_end(provider, ...) WMK_EVENT(WAYMARK_KIND_END, "_end", #provider, __COUNTER__, , ##__VA_ARGS__, ~)
+
+/*
+ * waymark_span(provider, name, argument...): the same, from here until the scope is left, by whatever way but longjmp()
+ * and the end of the thread. The arguments are those of the beginning; its level is also that of the end, which is
+ * recorded if its event was enabled when the span began and still is. A declaration in a function. (In C, clang before
+ * 18 takes it only with WAYMARK_NO_PATCH.)
+ */
+#define waymark_span(provider, ...) WMK_SPAN(#provider, __COUNTER__, __COUNTER__, , ##__VA_ARGS__, ~)
+
+/*
+ * waymark_counter(provider, name, value, argument...): the event provider:name, whose first field is `value`, a number
+ * (integer, enumeration, bool, float, double; also in wm_unit()), now. Further arguments as above. A statement.
+ */
+#define waymark_counter(provider, ...) WMK_COUNTER(#provider, __COUNTER__, , ##__VA_ARGS__, ~)
 
 /*
  * WAYMARK_EVENT(provider, name, (parameters), field...): define the inline function
@@ -90,8 +115,23 @@
 #pragma clang diagnostic pop
 #endif
 
-#define WMK_EVENT(provider, n, e, name, ...) \
-	WMK_EMIT(provider, #name, n, WMK_MAP_FOR(e, e##__VA_ARGS__), e, e##__VA_ARGS__)
+#define WMK_EVENT(kind, suffix, provider, n, e, name, ...) \
+	WMK_EMIT(kind, provider, #name suffix, n, WMK_MAP_FOR(e, e##__VA_ARGS__), e, e##__VA_ARGS__)
+
+#define WMK_SPAN(provider, n, n_end, e, name, ...) \
+	WMK_SPAN_LATER(provider, #name, n, n_end, WMK_MAP_FOR(e, e##__VA_ARGS__), e, e##__VA_ARGS__)
+#define WMK_SPAN_LATER(provider, name, n, n_end, map, e, ...) WMK_SCOPE(provider, name, n, n_end, map, e, e##__VA_ARGS__)
+
+#if defined(__cplusplus)
+#define WMK_STATIC_ASSERT static_assert
+#else
+#define WMK_STATIC_ASSERT _Static_assert
+#endif
+#define WMK_COUNTER(provider, n, e, name, value, ...) do { \
+	WMK_STATIC_ASSERT(WMK_IS_NUMBER(value), "waymark: the value of a counter is a number"); \
+	WMK_EMIT(WAYMARK_KIND_COUNTER, provider, #name, n, WMK_MAP_FOR(e, wm_named("value", e##value), e##__VA_ARGS__), e, \
+		wm_named("value", e##value), e##__VA_ARGS__); \
+} while (0)
 
 #define WMK_FUNCTION(provider, text, n, e, name, parameters, ...) \
 	__attribute__((unused)) static inline void waymark_##provider##_##name parameters \
@@ -99,7 +139,7 @@
 		WMK_EMIT_LATER(text, #name, n, WMK_MAP_FOR(e, e##__VA_ARGS__), e, e##__VA_ARGS__); \
 	} \
 	struct wmk_semicolon
-#define WMK_EMIT_LATER(provider, name, n, map, e, ...) WMK_EMIT(provider, name, n, map, e, e##__VA_ARGS__)
+#define WMK_EMIT_LATER(provider, name, n, map, e, ...) WMK_EMIT(WAYMARK_KIND_EVENT, provider, name, n, map, e, e##__VA_ARGS__)
 
 __attribute__((format(printf, 1, 2), unused)) static inline void wmk_check_format(const char *format, ...)
 {

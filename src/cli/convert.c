@@ -96,7 +96,7 @@ static const char *const details[] = {
 	"text: the lines of `waymark view`. json: an object on a line for each record, as `waymark view --json`. csv: a table with a column for each field that any event "
 	"has; what has something in it, as JSON. chrome: the Trace Event Format, for chrome://tracing, Speedscope and others. perfetto: for ui.perfetto.dev and "
 	"trace_processor. In the last two, records are instants on the line of their thread, if the channel had the contexts vpid and vtid (and procname, for its name), else on that of "
-	"their CPU.",
+	"their CPU; spans (waymark_span(), waymark_begin(), waymark_end()) are bars on the line of their thread, counters (waymark_counter()) curves.",
 	"What is damaged, and what was lost while it was recorded, is said on standard error; the exit status is 1 if something was damaged.",
 	NULL
 };

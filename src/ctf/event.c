@@ -402,6 +402,7 @@ int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t ev
 		       const struct wmk_event_class *event)
 {
 	char full[2 * WMK_NAME_MAX + 2];
+	const char *mark = wmk_kind_uri(event->kind);
 	size_t start = out->len;
 	int err;
 
@@ -409,8 +410,10 @@ int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t ev
 	put_remarks(out, event);
 	wmk_ctf_put(out, "event {\n\tname = ");
 	wmk_ctf_put_quoted(out, full);
-	wmk_ctf_put(out, ";\n\tid = %" PRIu32 ";\n\tstream_id = %" PRIu32 ";\n\tloglevel = %u;\n\tfields := ",
-		    event_id, stream_id, event->level);
+	wmk_ctf_put(out, ";\n\tid = %" PRIu32 ";\n\tstream_id = %" PRIu32 ";\n\tloglevel = %u;\n", event_id, stream_id, event->level);
+	if (mark)
+		wmk_ctf_put(out, "\tmodel.emf.uri = \"%s\";\n", mark);
+	wmk_ctf_put(out, "\tfields := ");
 	err = put_struct(out, event->fields, event->n_fields, 1);
 	if (err < 0) {
 		wmk_ctf_text_cut(out, start);

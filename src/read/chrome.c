@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chrome.c - records in the Trace Event Format ("JSON Object Format" of the document of that name): an instant event for each, with what it has as its
- * arguments, on the line of its thread; without contexts that tell the thread, on that of its CPU, in a process 0.
+ * chrome.c - records in the Trace Event Format ("JSON Object Format" of the document of that name): an instant event for each, or the begin or the end
+ * of a duration, with what it has as its arguments, on the line of its thread; without contexts that tell the thread, on that of its CPU, in a
+ * process 0. Counters are its process's.
  *
  * Times are microseconds since the first record, with three decimals: readers of JSON keep 53 bits, which are not enough since 1970. When that
  * was stands in otherData.
@@ -15,7 +16,7 @@
 #include "base/error.h"
 #include "read/convert.h"
 #include "read/json_inside.h"
-#include "read/who.h"
+#include "read/lines.h"
 
 static int put(struct wmk_print_text *out, const char *text)
 {
@@ -43,7 +44,7 @@ static int chrome_end(void *data, struct wmk_print_text *out)
 static int chrome_packet(void *state, struct wmk_read_stream *read)
 {
 	struct wmk_read_line *line = state;
-	int err = wmk_read_line_packet(line, read);
+	int err = wmk_read_who_packet(&line->who, read);
 
 	return err < 0 ? err : wmk_json_packet(&line->packet, read);
 }
@@ -62,9 +63,10 @@ static void put_member(struct wmk_json_writer *w, const char *name, const char *
 	wmk_json_put_string(w, text, len);
 }
 
-static void begin_event(struct wmk_json_writer *w, bool is_first)
+static void begin_event(struct wmk_read_lines *whole, struct wmk_json_writer *w)
 {
-	wmk_json_put_text(w, is_first ? "\n{" : ",\n{");
+	wmk_json_put_text(w, whole->has_first ? ",\n{" : "\n{");
+	whole->has_first = true;
 	w->is_first = true;
 }
 
@@ -80,13 +82,13 @@ static void put_line_name(struct wmk_json_writer *w, const char *kind, int64_t p
 	w->is_first = true;
 	put_member(w, "name", name, strlen(name));
 	wmk_json_put_text(w, "}}");
-	w->is_first = false;
 }
 
-/* Which line the record is on; that it has a name, when it is met for the first time. */
-static int line_of(struct wmk_read_line *line, struct wmk_json_writer *w, int64_t *pid, int64_t *tid, bool *is_first)
+/* Which line the record is on; that it has a name, when it is met for the first time: that counts, whatever becomes of the record. */
+static int line_of(struct wmk_read_line *line, struct wmk_print_text *out, int64_t *pid, int64_t *tid)
 {
 	const struct wmk_read_who *who = &line->who;
+	struct wmk_json_writer w;
 	char name[80];
 	int is_new;
 
@@ -102,10 +104,10 @@ static int line_of(struct wmk_read_line *line, struct wmk_json_writer *w, int64_
 		snprintf(name, sizeof(name), "%s", who->name);
 	else
 		snprintf(name, sizeof(name), "CPU %" PRId64, *tid);
-	begin_event(w, *is_first);
-	put_line_name(w, "thread_name", *pid, *tid, name);
-	*is_first = false;
-	return 0;
+	w = wmk_json_begin(out);
+	begin_event(line->whole, &w);
+	put_line_name(&w, "thread_name", *pid, *tid, name);
+	return wmk_json_end(&w, 0);
 }
 
 static int put_args(struct wmk_read_line *line, struct wmk_read_stream *read, struct wmk_json_writer *w)
@@ -123,40 +125,84 @@ static int put_args(struct wmk_read_line *line, struct wmk_read_stream *read, st
 	return err;
 }
 
+/* Of a counter all arguments are drawn: it has its value alone. */
+static void put_value(struct wmk_json_writer *w, const struct wmk_ctf_item *value)
+{
+	const struct wmk_ctf_op plain = { .code = value->op->code == WMK_CTF_FLOAT ? WMK_CTF_FLOAT : WMK_CTF_INT, .is_signed = value->op->is_signed };
+	const struct wmk_ctf_item item = { .op = &plain, .value = value->value };
+
+	wmk_json_put_name(w, "args");
+	wmk_json_put(w, "{", 1);
+	w->is_first = true;
+	wmk_json_put_item(w, &item, "value");
+	wmk_json_put_text(w, "}}");
+}
+
+/* An event up to its arguments. */
+static void put_head(struct wmk_json_writer *w, struct wmk_read_line *line, const struct wmk_read_drawing *drawing, int64_t since, const int64_t ids[2])
+{
+	static const char phases[] = { [WAYMARK_KIND_EVENT] = 'i', [WAYMARK_KIND_BEGIN] = 'B', [WAYMARK_KIND_END] = 'E', [WAYMARK_KIND_COUNTER] = 'C' };
+	const size_t provider = wmk_read_provider_len(drawing->name);
+	char time[48];
+
+	begin_event(line->whole, w);
+	put_member(w, "name", drawing->name, drawing->len);
+	put_member(w, "cat", provider ? drawing->name : "trace", provider ? provider : 5);
+	put_member(w, "ph", &phases[drawing->kind], 1);
+	if (drawing->kind == WAYMARK_KIND_EVENT)
+		put_member(w, "s", "t", 1);
+	wmk_json_put_name(w, "ts");
+	wmk_json_put(w, time, (size_t)snprintf(time, sizeof(time), "%" PRId64 ".%03" PRId64, since / 1000, since % 1000));
+	put_number(w, "pid", ids[0]);
+	put_number(w, "tid", ids[1]);
+}
+
+/* Spans whose own ends are missing end with the one around them. */
+static void put_ends(struct wmk_json_writer *w, struct wmk_read_line *line, const struct wmk_read_drawing *drawing, int64_t since, const int64_t ids[2])
+{
+	struct wmk_read_drawing inner = *drawing;
+
+	for (unsigned i = 1; i < drawing->closes; i++) {
+		inner.name = wmk_read_spans_name(&line->whole->spans, &line->who, i - 1, &inner.len);
+		put_head(w, line, &inner, since, ids);
+		wmk_json_put(w, "}", 1);
+	}
+}
+
 static int chrome_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
 {
 	struct wmk_read_line *line = state;
 	struct wmk_read_lines *whole = line->whole;
-	const char *name = read->record.event->class->name && *read->record.event->class->name ? read->record.event->class->name : "event";
-	const size_t provider = wmk_read_provider_len(name);
-	int err = wmk_read_who_record(&line->who, read);
-	struct wmk_json_writer w = wmk_json_begin(out);
-	bool is_first = !whole->has_first;
-	int64_t pid, tid, since;
-	char time[48];
+	struct wmk_read_drawing drawing;
+	int64_t ids[2], since;
+	int err = wmk_read_line_record(line, read, &drawing);
 
 	if (err >= 0)
-		err = line_of(line, &w, &pid, &tid, &is_first);
+		err = line_of(line, out, &ids[0], &ids[1]);
 	if (err < 0)
 		return err;
-	if (!whole->has_first)
+	const bool had_first = whole->has_first;
+	struct wmk_json_writer w = wmk_json_begin(out);
+
+	if (!whole->has_time)
 		whole->first = read->ns;
+	whole->has_time = true;
 	since = read->ns - whole->first;
-	begin_event(&w, is_first);
-	put_member(&w, "name", name, strlen(name));
-	put_member(&w, "cat", provider ? name : "trace", provider ? provider : 5);
-	put_member(&w, "ph", "i", 1);
-	put_member(&w, "s", "t", 1);
-	wmk_json_put_name(&w, "ts");
-	wmk_json_put(&w, time, (size_t)snprintf(time, sizeof(time), "%" PRId64 ".%03" PRId64, since / 1000, since % 1000));
-	put_number(&w, "pid", pid);
-	put_number(&w, "tid", tid);
-	err = wmk_json_end(&w, put_args(line, read, &w));
-	whole->has_first |= err >= 0;
+	put_ends(&w, line, &drawing, since, ids);
+	put_head(&w, line, &drawing, since, ids);
+	if (drawing.kind == WAYMARK_KIND_COUNTER)
+		put_value(&w, &drawing.value);
+	else
+		err = put_args(line, read, &w);
+	err = wmk_json_end(&w, err);
+	if (err < 0)
+		whole->has_first = had_first;
+	else
+		wmk_read_spans_drawn(&whole->spans, &line->who, &drawing);
 	return err;
 }
 
 const struct wmk_read_form wmk_read_chrome = {
-	.name = "chrome", .create = wmk_read_lines_create, .begin = chrome_begin, .end = chrome_end, .free = wmk_read_lines_free, .stream = wmk_read_line_open,
+	.name = "chrome", .create = wmk_read_lines_create, .begin = chrome_begin, .end = chrome_end, .remark = wmk_read_lines_remark, .free = wmk_read_lines_free, .stream = wmk_read_line_open,
 	.stream_free = wmk_read_line_close, .packet = chrome_packet, .record = chrome_record,
 };

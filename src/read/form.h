@@ -21,6 +21,8 @@ struct wmk_read_form {
 	int (*trace)(void *whole, const struct wmk_read_trace *trace);
 	int (*begin)(void *whole, struct wmk_print_text *out);
 	int (*end)(void *whole, struct wmk_print_text *out);
+	/* Behind the end: what could not be shown as it is, a line for people; NULL: nothing. */
+	const char *(*remark)(const void *whole);
 	void (*free)(void *whole);
 	/* What the form keeps of a stream; before its first packet. */
 	int (*stream)(void *whole, const struct wmk_read_stream *stream, void **state);

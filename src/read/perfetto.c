@@ -3,8 +3,9 @@
  * perfetto.c - records as a Perfetto trace: protocol buffers by the message and field numbers of its published definitions (protos/perfetto/trace).
  *
  *     Trace ── packet ── clock_snapshot        once: times are CLOCK_REALTIME's, and the viewer's default clock is the same
- *                     ├─ track_descriptor      of a process, a thread, a CPU: before its first event
- *                     └─ track_event           an instant on its track, fields and contexts as its debug annotations
+ *                     ├─ track_descriptor      of a process, a thread, a CPU, a counter: before its first event
+ *                     └─ track_event           an instant, the begin or the end of a slice, a counter's value, on its track; fields and contexts are
+ *                                              debug annotations
  *
  * Who made a record, its contexts tell (who.h); without them it is on its CPU's track. A message's length stands before it and is known behind it:
  * four bytes are kept for it, as a number that is longer than it need be.
@@ -18,19 +19,19 @@
 #include "base/error.h"
 #include "read/convert.h"
 #include "read/json_inside.h"
-#include "read/who.h"
+#include "read/lines.h"
 
 /* Field numbers, by their message. */
 enum { TRACE_PACKET = 1 };
 enum { PACKET_CLOCK_SNAPSHOT = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11, PACKET_FLAGS = 13, PACKET_TRACK_DESCRIPTOR = 60 };
 enum { SNAPSHOT_CLOCK = 1, SNAPSHOT_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIME = 2 };
-enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME = 23 };
+enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME = 23, EVENT_COUNT = 30, EVENT_DOUBLE_COUNT = 44 };
 enum { ANNOTATION_BOOL = 2, ANNOTATION_UINT = 3, ANNOTATION_INT = 4, ANNOTATION_DOUBLE = 5, ANNOTATION_STRING = 6, ANNOTATION_NAME = 10,
        ANNOTATION_MEMBER = 11, ANNOTATION_ELEMENT = 12 };
-enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5 };
+enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_COUNTER = 8 };
 enum { PROCESS_PID = 1, PROCESS_NAME = 6, THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
 
-enum { TYPE_INSTANT = 3, CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6, FLAG_CLEARED = 1, SEQUENCE = 1 };
+enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4, CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6, FLAG_CLEARED = 1, SEQUENCE = 1 };
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2 };
 
 /* ── protocol buffers ────────────────────────────────────────────────────────────────────────────────── */
@@ -292,6 +293,33 @@ static int met(struct wmk_read_seen *tracks, struct proto *b, unsigned kind, con
 	return 0;
 }
 
+/* A counter's track, its process's if that is known. Of 61 bits of its name's and process's hash (FNV-1a): what no other kind of track has. */
+static int counter_track(struct wmk_read_line *line, struct proto *b, const struct wmk_read_drawing *drawing, uint64_t *uuid)
+{
+	const struct wmk_read_who *who = &line->who;
+	const uint64_t process = who->has_pid ? uuid_of(OF_PROCESS, who->pid, 0) : 0;
+	struct wmk_read_seen *tracks = &line->whole->seen;
+	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ process;
+	int is_new = process ? met(tracks, b, OF_PROCESS, who, process, who->name[0] && who->pid == who->tid) : 0;
+
+	for (size_t i = 0; i < drawing->len; i++)
+		hash = (hash ^ (uint8_t)drawing->name[i]) * UINT64_C(0x100000001b3);
+	*uuid = (hash >> 3) | 1;
+	is_new = is_new < 0 ? is_new : wmk_read_seen_add(tracks, *uuid);
+	if (is_new <= 0)
+		return is_new;
+	const size_t packet = begin_packet(b), track = begin(b, PACKET_TRACK_DESCRIPTOR);
+
+	put_number(b, TRACK_UUID, *uuid);
+	if (process)
+		put_number(b, TRACK_PARENT, process);
+	put_text(b, TRACK_NAME, drawing->name, drawing->len);
+	end(b, begin(b, TRACK_COUNTER));
+	end(b, track);
+	end(b, packet);
+	return 0;
+}
+
 /* The record's track, described if it is the first on it. */
 static int track_of(struct wmk_read_line *line, struct proto *b, uint64_t *uuid)
 {
@@ -311,7 +339,7 @@ static int track_of(struct wmk_read_line *line, struct proto *b, uint64_t *uuid)
 static int perfetto_packet(void *state, struct wmk_read_stream *read)
 {
 	struct wmk_read_line *line = state;
-	int err = wmk_read_line_packet(line, read);
+	int err = wmk_read_who_packet(&line->who, read);
 	struct proto b;
 
 	if (err < 0)
@@ -342,58 +370,93 @@ static void put_clock(struct proto *b, uint64_t time)
 	end(b, packet);
 }
 
-static int put_event(struct wmk_read_line *line, struct wmk_read_stream *read, struct proto *b, uint64_t uuid)
+/* As far as the annotations; where the event and its packet began. */
+static void begin_track_event(struct proto *b, const struct wmk_read_drawing *drawing, int64_t ns, uint64_t uuid, size_t at[2])
+{
+	static const uint8_t types[] = { [WAYMARK_KIND_EVENT] = TYPE_INSTANT, [WAYMARK_KIND_BEGIN] = TYPE_BEGIN, [WAYMARK_KIND_END] = TYPE_END,
+					 [WAYMARK_KIND_COUNTER] = TYPE_COUNTER };
+	const size_t provider = wmk_read_provider_len(drawing->name);
+
+	at[0] = begin_packet(b);
+	put_number(b, PACKET_TIMESTAMP, (uint64_t)ns);
+	at[1] = begin(b, PACKET_TRACK_EVENT);
+	put_number(b, EVENT_TYPE, types[drawing->kind]);
+	put_number(b, EVENT_TRACK, uuid);
+	if (drawing->kind == WAYMARK_KIND_END)
+		return;
+	put_text(b, EVENT_CATEGORY, provider ? drawing->name : "trace", provider ? provider : 5);
+	if (drawing->kind != WAYMARK_KIND_COUNTER)
+		put_text(b, EVENT_NAME, drawing->name, drawing->len);
+}
+
+static void put_value(struct proto *b, const struct wmk_ctf_item *value)
+{
+	const bool is_signed = value->op->is_signed || value->value.i >= 0;
+
+	if (value->op->code == WMK_CTF_FLOAT)
+		put_double(b, EVENT_DOUBLE_COUNT, value->value.f);
+	else if (is_signed)
+		put_number(b, EVENT_COUNT, value->value.u);
+	else
+		put_double(b, EVENT_DOUBLE_COUNT, (double)value->value.u);
+}
+
+/* The event; before it the ends of those spans within whose own are missing. */
+static int put_event(struct wmk_read_line *line, struct wmk_read_stream *read, const struct wmk_read_drawing *drawing, struct proto *b, uint64_t uuid)
 {
 	static const uint8_t parts[] = { WMK_READ_PAYLOAD, WMK_READ_COMMON, WMK_READ_CONTEXT };
-	const struct wmk_ctf_event_decoder *event = read->record.event;
-	const char *name = event->class->name && *event->class->name ? event->class->name : "event";
-	const size_t provider = wmk_read_provider_len(name), packet = begin_packet(b);
+	size_t at[2];
 	int err = 0;
 
-	put_number(b, PACKET_TIMESTAMP, (uint64_t)read->ns);
-	const size_t at = begin(b, PACKET_TRACK_EVENT);
-
-	put_number(b, EVENT_TYPE, TYPE_INSTANT);
-	put_number(b, EVENT_TRACK, uuid);
-	put_text(b, EVENT_CATEGORY, provider ? name : "trace", provider ? provider : 5);
-	put_text(b, EVENT_NAME, name, strlen(name));
+	for (unsigned i = 1; i < drawing->closes; i++) {
+		begin_track_event(b, drawing, read->ns, uuid, at);
+		end(b, at[1]);
+		end(b, at[0]);
+	}
+	begin_track_event(b, drawing, read->ns, uuid, at);
+	if (drawing->kind == WAYMARK_KIND_COUNTER)
+		put_value(b, &drawing->value);
 	for (unsigned i = 0; i < sizeof(parts) && err >= 0; i++)
 		err = put_part(b, read, parts[i]);
 	if (b->p)
 		b->p = wmk_print_room(b->out, b->p, line->packet.len);
 	if (b->p && line->packet.len)
 		b->p = mempcpy(b->p, line->packet.text, line->packet.len);
-	end(b, at);
-	end(b, packet);
+	end(b, at[1]);
+	end(b, at[0]);
 	return err;
 }
 
 static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
 {
 	struct wmk_read_line *line = state;
-	int err = wmk_read_who_record(&line->who, read);
+	struct wmk_read_lines *whole = line->whole;
+	struct wmk_read_drawing drawing;
+	int err = wmk_read_line_record(line, read, &drawing);
 	struct proto b = open_proto(out);
-	const bool had_clock = line->whole->has_first;
 	uint64_t uuid = 0;
 
 	if (err < 0)
 		return err;
 	if (read->ns < 0)
 		return wmk_error(-EPROTO, "a record before 1970 has no place in a Perfetto trace");
-	if (!had_clock)
+	if (!whole->has_first)
 		put_clock(&b, (uint64_t)read->ns);
-	err = track_of(line, &b, &uuid);
+	err = drawing.kind == WAYMARK_KIND_COUNTER ? counter_track(line, &b, &drawing, &uuid) : track_of(line, &b, &uuid);
 	/* What describes the track counts in any case: it is not said again. */
 	if (err >= 0)
 		err = close_proto(&b, 0);
 	if (err < 0)
 		return err;
-	line->whole->has_first = true;
+	whole->has_first = true;
 	b = open_proto(out);
-	return close_proto(&b, put_event(line, read, &b, uuid));
+	err = close_proto(&b, put_event(line, read, &drawing, &b, uuid));
+	if (err >= 0)
+		wmk_read_spans_drawn(&whole->spans, &line->who, &drawing);
+	return err;
 }
 
 const struct wmk_read_form wmk_read_perfetto = {
-	.name = "perfetto", .is_binary = true, .create = wmk_read_lines_create, .free = wmk_read_lines_free, .stream = wmk_read_line_open,
+	.name = "perfetto", .is_binary = true, .create = wmk_read_lines_create, .remark = wmk_read_lines_remark, .free = wmk_read_lines_free, .stream = wmk_read_line_open,
 	.stream_free = wmk_read_line_close, .packet = perfetto_packet, .record = perfetto_record,
 };

@@ -313,7 +313,13 @@ static int print_all(struct reading *r)
 	}
 	if (err >= 0 && form && form->end)
 		err = form->end(r->whole, &r->out);
-	return err < 0 ? err : flush(r);
+	if (err >= 0)
+		err = flush(r);
+	const char *remark = err >= 0 && form && form->remark ? form->remark(r->whole) : NULL;
+
+	if (remark)
+		r->options->lost(r->options->data, remark);
+	return err;
 }
 
 int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_read_text_options *options, FILE *out, struct wmk_read_text_done *done)

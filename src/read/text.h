@@ -23,7 +23,10 @@ struct wmk_read_text_options {
 	 * Something is damaged: the cause chain of the calling thread tells what, and is cleared behind it. Reading goes on.
 	 */
 	void (*damage)(void *data, int err);
-	/* Something was lost while it was recorded: a line without its '\n'. Every line of `out` before it has been written. */
+	/*
+	 * Something was lost while it was recorded, or, at the end, cannot be shown in this form: a line without its '\n'. Every line of `out` before
+	 * it has been written.
+	 */
 	void (*lost)(void *data, const char *words);
 	/* Now and then: bytes of streams that were come to, of how many, and the records so far. May be NULL. */
 	void (*progress)(void *data, uint64_t bytes, uint64_t total, uint64_t records);

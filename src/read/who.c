@@ -2,11 +2,8 @@
 /*
  * who.c - who made a record (see who.h).
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "read/part.h"
 #include "read/who.h"
 
@@ -72,82 +69,10 @@ int wmk_read_who_record(struct wmk_read_who *who, struct wmk_read_stream *stream
 	return err;
 }
 
-/* ── what forms keep ─────────────────────────────────────────────────────────────────────────────────── */
-
-int wmk_read_lines_create(void **whole)
+int wmk_read_who_packet(struct wmk_read_who *who, struct wmk_read_stream *stream)
 {
-	*whole = calloc(1, sizeof(struct wmk_read_lines));
-	return *whole ? 0 : wmk_error(-ENOMEM, "no memory");
-}
-
-void wmk_read_lines_free(void *data)
-{
-	struct wmk_read_lines *whole = data;
-
-	free(whole->seen.slots);
-	free(whole);
-}
-
-int wmk_read_line_open(void *whole, const struct wmk_read_stream *stream, void **state)
-{
-	struct wmk_read_line *made = calloc(1, sizeof(*made));
-
-	(void)stream;
-	*state = made;
-	if (!made)
-		return wmk_error(-ENOMEM, "no memory");
-	made->whole = whole;
-	return 0;
-}
-
-void wmk_read_line_close(void *state)
-{
-	struct wmk_read_line *line = state;
-
-	wmk_print_text_free(&line->packet);
-	free(line);
-}
-
-int wmk_read_line_packet(struct wmk_read_line *line, struct wmk_read_stream *stream)
-{
-	line->who = (struct wmk_read_who){ .has_cpu = false };
-	return walk(&line->who, stream, WMK_READ_OF_PACKET);
-}
-
-/* ── numbers that were met ───────────────────────────────────────────────────────────────────────────── */
-
-static uint64_t *slot_of(uint64_t *slots, size_t cap, uint64_t value)
-{
-	size_t at = (size_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (cap - 1);
-
-	while (slots[at] && slots[at] != value)
-		at = (at + 1) & (cap - 1);
-	return &slots[at];
-}
-
-int wmk_read_seen_add(struct wmk_read_seen *seen, uint64_t number)
-{
-	if (seen->n * 2 >= seen->cap) {
-		const size_t cap = seen->cap ? seen->cap * 2 : 64;
-		uint64_t *slots = calloc(cap, sizeof(*slots));
-
-		if (!slots)
-			return wmk_error(-ENOMEM, "no memory for %zu threads", seen->n);
-		for (size_t i = 0; i < seen->cap; i++)
-			if (seen->slots[i])
-				*slot_of(slots, cap, seen->slots[i]) = seen->slots[i];
-		free(seen->slots);
-		seen->slots = slots;
-		seen->cap = cap;
-	}
-	number -= number == UINT64_MAX;
-	uint64_t *slot = slot_of(seen->slots, seen->cap, number + 1);
-
-	if (*slot)
-		return 0;
-	*slot = number + 1;
-	seen->n++;
-	return 1;
+	*who = (struct wmk_read_who){ .has_cpu = false };
+	return walk(who, stream, WMK_READ_OF_PACKET);
 }
 
 size_t wmk_read_provider_len(const char *event_name)

@@ -128,6 +128,13 @@ static int check_fields(const struct wmk_field *fields, size_t n, unsigned depth
 	return 0;
 }
 
+static bool is_counter(const struct wmk_event_class *event)
+{
+	const unsigned kind = event->n_fields ? event->fields[0].type.kind : WMK_TYPE_STRING;
+
+	return kind == WMK_TYPE_INT || kind == WMK_TYPE_FLOAT || kind == WMK_TYPE_BOOL || kind == WMK_TYPE_ENUM;
+}
+
 int wmk_class_check(const struct wmk_event_class *event)
 {
 	if (!is_printable(event->provider, false))
@@ -139,8 +146,10 @@ int wmk_class_check(const struct wmk_event_class *event)
 	if (!is_shown(event->file, WMK_TEXT_MAX) || !is_shown(event->function, WMK_TEXT_MAX) ||
 	    !is_shown(event->format, WMK_TEXT_MAX))
 		return wmk_error(-EPROTO, "a file, function or format of more than %u bytes", WMK_TEXT_MAX);
-	if (event->kind > WAYMARK_KIND_TEXT)
-		return wmk_error(-EPROTO, "no kind of event has number %u", event->kind);
+	if (!wmk_kind_has_class(event->kind))
+		return wmk_error(-EPROTO, "no kind of event that is recorded has number %u", event->kind);
+	if (event->kind == WAYMARK_KIND_COUNTER && !is_counter(event))
+		return wmk_error(-EPROTO, "the first field of a counter is a number");
 	if (event->level > WAYMARK_LEVEL_DEBUG)
 		return wmk_error(-EPROTO, "no log level has number %u", event->level);
 	if (event->n_fields > WAYMARK_MAX_FIELDS + 1)      /* TEXT has `msg` besides */

@@ -408,7 +408,7 @@ static int take_desc(struct wmk_scratch *scratch, const struct waymark_desc *des
 	fields = wmk_scratch_alloc(scratch, (desc->n_fields + first) * sizeof(*fields));
 	if (!fields)
 		return -ENOMEM;
-	if (desc->kind == WAYMARK_KIND_EVENT) {
+	if (!wmk_kind_has_format(desc->kind)) {
 		if (desc->n_fields && !desc->fields)
 			return wmk_error(-EINVAL, "%u fields, and none described", desc->n_fields);
 		err = take_fields(scratch, desc, fields);
@@ -438,8 +438,8 @@ int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class 
 					 .level = desc->level };
 	int err = 0;
 
-	if (desc->kind > WAYMARK_KIND_TEXT)
-		return wmk_error(-EINVAL, "a guard records nothing and has no class");
+	if (!wmk_kind_has_class(desc->kind))
+		return wmk_error(-EINVAL, "kind %u: a guard, or none that is known, records nothing and has no class", desc->kind);
 	if (desc->kind == WAYMARK_KIND_MARKER && (!draft.provider || !*draft.provider))
 		draft.provider = "marker";
 	if (desc->kind == WAYMARK_KIND_TEXT) {

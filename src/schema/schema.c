@@ -188,6 +188,7 @@ static bool same_fields(const struct wmk_field *a, const struct wmk_field *b, si
 bool wmk_event_same(const struct wmk_event_class *a, const struct wmk_event_class *b)
 {
 	return same_text(a->provider, b->provider) && same_text(a->name, b->name) && a->n_fields == b->n_fields &&
+	       same_text(wmk_kind_uri(a->kind), wmk_kind_uri(b->kind)) &&
 	       same_fields(a->fields, b->fields, a->n_fields);
 }
 
@@ -232,7 +233,7 @@ static uint64_t hash_type(uint64_t h, const struct wmk_type *type)
 
 uint64_t wmk_event_hash(const struct wmk_event_class *event)
 {
-	uint64_t h = hash_text(hash_text(0xcbf29ce484222325u, event->provider), event->name);
+	uint64_t h = hash_text(hash_text(hash_text(0xcbf29ce484222325u, event->provider), event->name), wmk_kind_uri(event->kind));
 
 	return hash_fields(h, event->fields, event->n_fields);
 }

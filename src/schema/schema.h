@@ -122,11 +122,20 @@ int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class 
 long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t size, size_t *need);
 /* Bounded, trusts nothing. *event is malloc'd. -EPROTO with a cause chain. */
 int wmk_event_decode(const void *buf, size_t size, struct wmk_event_class **event);
-/* Same provider, name, fields (types, names, labels): one event. Level and location do not matter. */
+/* Same provider, name, fields (types, names, labels), and mark: one event. Level and location do not matter. */
 bool wmk_event_same(const struct wmk_event_class *a, const struct wmk_event_class *b);
 uint64_t wmk_event_hash(const struct wmk_event_class *event);
 void wmk_event_class_free(struct wmk_event_class *event);
 /* "emerg" .. "debug"; NULL for an unknown level. */
 const char *wmk_level_name(unsigned level);
+
+/* Kinds (enum waymark_kind): has it an event class (a guard has none); is there a format from which its fields are; */
+bool wmk_kind_has_class(unsigned kind);
+bool wmk_kind_has_format(unsigned kind);
+/* ... how it is marked in metadata, as model.emf.uri, so that spans and counters are drawn: NULL is not; and back: WAYMARK_KIND_EVENT is no mark; */
+const char *wmk_kind_uri(unsigned kind);
+unsigned wmk_kind_of_uri(const char *uri);
+/* ... and how much of the event's name is what its begin and its end share: bytes. */
+size_t wmk_kind_name_len(unsigned kind, const char *name);
 
 #endif

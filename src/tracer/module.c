@@ -23,14 +23,14 @@ static const char *check_desc(const struct waymark_desc *desc)
 {
 	if (desc->size < sizeof(*desc) || desc->version != WAYMARK_ABI_VERSION)
 		return "the event is of another version of the header";
-	if (desc->kind > WAYMARK_KIND_GUARD)
+	if (desc->kind != WAYMARK_KIND_GUARD && !wmk_kind_has_class(desc->kind))
 		return "the event is of a kind that this version does not know";
 	if (!desc->provider || (!desc->name && desc->kind != WAYMARK_KIND_TEXT) || desc->n_fields > WAYMARK_MAX_FIELDS)
 		return "the event has no name, or too many fields";
-	if (desc->kind == WAYMARK_KIND_EVENT && desc->n_fields && !desc->fields)
-		return "the event's fields are missing";
-	if ((desc->kind == WAYMARK_KIND_MARKER || desc->kind == WAYMARK_KIND_TEXT) && (!desc->text || (desc->n_fields && !desc->arg_types)))
+	if (wmk_kind_has_format(desc->kind) && (!desc->text || (desc->n_fields && !desc->arg_types)))
 		return "the event's format is missing";
+	if (!wmk_kind_has_format(desc->kind) && desc->n_fields && !desc->fields)
+		return "the event's fields are missing";
 	return NULL;
 }
 

@@ -170,7 +170,8 @@ int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc)
 		return wmk_error(-EINVAL, "%u fields, at most %d are possible", desc->n_fields, WAYMARK_MAX_FIELDS);
 	if (desc->kind == WAYMARK_KIND_TEXT)
 		m.ops[m.n++] = (struct wmk_op){ .kind = WMK_OP_ZERO, .bytes = 1 };
-	bool by_format = desc->kind == WAYMARK_KIND_MARKER || desc->kind == WAYMARK_KIND_TEXT;
+	const bool by_format = wmk_kind_has_format(desc->kind);
+
 	if (by_format)
 		err = add_arguments(&m, desc);
 	for (uint32_t i = 0; !by_format && i < desc->n_fields && !err; i++)

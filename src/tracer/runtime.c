@@ -17,6 +17,14 @@ struct waymark_event {
 	struct waymark_field fields[WAYMARK_MAX_FIELDS];
 };
 
+/* Bytes of a schema from before there was a kind in it. */
+#define BEFORE_KIND offsetof(struct waymark_schema, kind)
+
+static bool is_kind(uint32_t kind)
+{
+	return wmk_kind_has_class(kind) && !wmk_kind_has_format(kind);
+}
+
 static bool is_identifier(const char *text)
 {
 	size_t len = text ? strnlen(text, 128) : 0;
@@ -43,7 +51,7 @@ static int declare(struct waymark_event *handle, const struct waymark_schema *sc
 
 	desc->size = sizeof(*desc);
 	desc->version = WAYMARK_ABI_VERSION;
-	desc->kind = WAYMARK_KIND_EVENT;
+	desc->kind = schema->size >= sizeof(*schema) ? (uint8_t)schema->kind : WAYMARK_KIND_EVENT;
 	desc->level = (uint8_t)schema->level;
 	desc->provider = schema->provider;
 	desc->name = schema->name;
@@ -70,7 +78,7 @@ static struct waymark_event *event_register(const struct waymark_schema *schema,
 	struct waymark_event *handle;
 	int err = 0;
 
-	if (!schema || schema->size < sizeof(*schema) || !is_identifier(schema->provider) || !is_identifier(schema->name) ||
+	if (!schema || schema->size < BEFORE_KIND || (schema->size >= sizeof(*schema) && !is_kind(schema->kind)) || !is_identifier(schema->provider) || !is_identifier(schema->name) ||
 	    (schema->n_fields && !schema->fields)) {
 		errno = EINVAL;
 		return NULL;

@@ -168,6 +168,92 @@ def protocol_buffers(case):
     check(drawn > 100, 'only %d records have a thread', drawn)
 
 
+def steps_of(thread):
+    """What one thread of spans.c draws: (type, name, what it has), in order; a counter's value is what it has."""
+    yield 'begin', 'spans:job', {'thread': thread}
+    for n in range(3):
+        yield 'begin', 'spans:step', {'thread': thread, 'round': n}
+        yield 'counter', 'spans:rounds', n
+        yield 'instant', 'spans:note', {'round': n}
+        if n == 2:
+            yield 'begin', 'spans:read', {'name': 'a file'}
+            yield 'counter', 'spans:huge', (1 << 64) - 1 - thread
+            yield 'end', 'spans:read', {'bytes': 512}
+        if n != 1:
+            yield 'counter', 'spans:half', n * 0.5
+            yield 'counter', 'spans:low', -n
+            yield 'counter', 'spans:odd', int(n % 2 == 1)
+        yield 'end', 'spans:step', {}
+    yield 'instant', 'spans:nothing_end', {'thread': thread}
+    yield 'end', 'spans:job', {}
+
+
+SPANS = '$event == "spans:*"'
+
+
+def drawn_by_chrome(case, path, *options):
+    """[(type, name, what it has, pid, tid)]"""
+    types = {'i': 'instant', 'B': 'begin', 'E': 'end', 'C': 'counter'}
+    events = [e for e in json.loads(converted(case, 'chrome', path, *options).decode())['traceEvents'] if e['ph'] != 'M']
+    for e in events:
+        check(e['ph'] != 'C' or list(e['args']) == ['value'], 'a counter has more than its value: %s', e)
+    return [(types[e['ph']], e['name'], e['args']['value'] if e['ph'] == 'C' else e.get('args', {}).get('fields', {}), e['pid'], e['tid'])
+            for e in events]
+
+
+def drawn_by_perfetto(case, path, *options):
+    converted(case, 'perfetto', path, *options)
+    drawn, open_spans = [], {}
+    for e in perfetto.events(perfetto.decode(case.path('converted')), lossy=options[-1:] != (SPANS,)):
+        who, name = (e['pid'], e['tid']), e['name']
+        if e['type'] == 'begin':
+            open_spans.setdefault(who, []).append(name)
+        elif e['type'] == 'end':
+            name = open_spans[who].pop()                # (an end has no name there: it closes the innermost)
+        what = {key: value for key, value in e['args'].items() if not key.startswith('$')}
+        drawn.append((e['type'], e['track'] if e['type'] == 'counter' else name, e['value'] if e['type'] == 'counter' else what, *who))
+    return drawn
+
+
+def same_drawing(drawn, wanted):
+    return len(drawn) == len(wanted) and all(d[:2] == w[:2] and (abs(d[2] - w[2]) <= 2.0 ** -52 * abs(w[2]) if d[0] == 'counter' else d[2] == w[2])
+                                             for d, w in zip(drawn, wanted))
+
+
+def spans(case):
+    """Spans on the lines of their threads, counters with their values, in C and in C++; also where ends are missing."""
+    contexts = ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']
+    for program in ('spans', 'spans_cxx'):
+        if not os.path.exists(case.program(program)):
+            continue
+        path = case.record([case.program(program)], ['-e', 'spans:*', *contexts]).ok().directory
+        text = b'\n'.join(read(case, [WAYMARK, 'view', '-f', 'emf', '-n', 'none', path])[1])
+        check(text.count(b' waymark:begin ') == text.count(b'_begin:') > 8, 'begins are not marked: %s', text[:300])
+        numbers = {r['fields']['thread']: r['context']['vtid'] for r in records_of(case, path) if r['event'] == 'spans:job_begin'}
+        check(len(numbers) == 2, 'threads: %s', numbers)
+        for draws in (drawn_by_chrome, drawn_by_perfetto):
+            drawn = draws(case, path, '--filter', SPANS)
+            check(len({pid for *_, pid, _ in drawn}) == 1, 'processes of %s', drawn)
+            for thread, tid in numbers.items():
+                wanted = list(steps_of(thread)) + ([('begin', 'spans:endless', {'why': 'it is the last'})] if thread == 0 else [])
+                on_line = [d for d in drawn if d[0] != 'counter' and d[4] == tid]
+                check(same_drawing(on_line, [w for w in wanted if w[0] != 'counter']), '%s: thread %d has %s, not %s', draws.__name__, thread, on_line, wanted)
+            counted = sorted(map(repr, (d[:2] + (float(d[2]),) for d in drawn if d[0] == 'counter')))
+            wanted = sorted(map(repr, (w[:2] + (float(w[2]),) for thread in numbers for w in steps_of(thread) if w[0] == 'counter')))
+            check(counted == wanted, '%s: counters are %s, not %s', draws.__name__, counted, wanted)
+            # Ends of the inner ones are lost: they end with what is around them. Begins are lost: ends are instants.
+            drawn = draws(case, path, '--filter', SPANS + ' && $event != "*step_end" && $event != "*read_end"')
+            kinds = [d[0] for d in drawn if d[4] == numbers[1] and d[0] != 'counter']
+            check(kinds.count('begin') == kinds.count('end') == 5 and kinds[-6:] == ['instant'] + ['end'] * 5, '%s: %s', draws.__name__, kinds)
+            drawn = draws(case, path, '--filter', SPANS + ' && $event != "*step_begin"')
+            names = [d[1] for d in drawn if d[0] == 'instant' and d[4] == numbers[1]]
+            check(names.count('spans:step_end') == 3, '%s: %s', draws.__name__, names)
+    path = case.record([case.program('spans')], ['-e', 'spans:*']).ok().directory
+    _, _, err = read(case, [WAYMARK, 'convert', '--to', 'chrome', path])
+    check(b'vtid' in err, 'spans of nobody are not told: %s', err)
+    check({d[0] for d in drawn_by_chrome(case, path)} == {'instant', 'counter'}, 'spans of nobody are drawn')
+
+
 def parts(case):
     """--begin, --end, --filter; damage; what is no format."""
     path = case.record([case.program('types')]).ok().directory
@@ -199,4 +285,4 @@ def many_streams(case):
 
 
 if __name__ == '__main__':
-    main([lines, tables, trace_events, protocol_buffers, parts, many_streams])
+    main([lines, tables, trace_events, protocol_buffers, spans, parts, many_streams])

@@ -72,6 +72,7 @@ def events_declared_at_run_time(case):
     records = list(trace.records('script:all'))
     check(len(records) == count, '%d records, not %d', len(records), count)
     check(len(list(trace.records('script:late'))) == 1, 'the event that was registered late is missing')
+    check([r.fields['value'] for r in trace.records('script:level')] == [2.5], 'the counter that was registered is missing')
     for i, r in enumerate(records):
         text = ''.join(chr(97 + (i + k) % 26) for k in range(8))[:i % 8]
         array = [(i + k) % 65536 for k in range(8)]

@@ -189,6 +189,105 @@ static void other_ways(void)
 	WORDS("07000000");
 }
 
+static void counters(void)
+{
+	enum { LOW = -1, HIGH = 7 } state = HIGH;
+	float load = 0.5f;
+	int items = 3;
+
+	RECORDS("front", "load", 1, waymark_counter(front, load, load));
+	CHECK(harness.desc->kind == WAYMARK_KIND_COUNTER && harness.desc->level == WAYMARK_LEVEL_DEBUG_LINE, "a counter is not described");
+	FIELD(0, FLOAT, "wm_named(\"value\", load)");
+	WORDS("0000003f");
+	RECORDS("front", "items", 2, waymark_counter(front, items, wm_unit("items", items * 2), load, wm_level(INFO)));
+	CHECK(harness.desc->kind == WAYMARK_KIND_COUNTER && harness.desc->level == WAYMARK_LEVEL_INFO, "a counter is not described");
+	FIELD(0, S32, "wm_named(\"value\", wm_unit(\"items\", items * 2))"); FIELD(1, FLOAT, "load");
+	RECORDS("front", "state", 1, waymark_counter(front, state, state));
+	RECORDS("front", "unix", 1, waymark_counter(front, unix, errno));
+	FIELD(0, S32, "wm_named(\"value\", errno)");
+}
+
+static void begins_and_ends(void)
+{
+	int id = 5;
+
+	RECORDS("front", "pay_begin", 1, waymark_begin(front, pay, id, wm_level(ERR)));
+	CHECK(harness.desc->kind == WAYMARK_KIND_BEGIN && harness.desc->level == WAYMARK_LEVEL_ERR, "a begin is not described");
+	RECORDS("front", "pay_end", 0, waymark_end(front, pay));
+	CHECK(harness.desc->kind == WAYMARK_KIND_END, "an end is not described");
+	RECORDS("front", "linux_end", 2, waymark_end(front, linux, id, wm_named("result", -1)));
+}
+
+/* (clang before 18 cannot compile spans in C, see event_c.h) */
+#if defined(__cplusplus) || !defined(__clang__) || __clang_major__ >= 18 || defined(WAYMARK_NO_PATCH)
+static int leaves(int how, bool enabled)
+{
+	const unsigned before = harness.n_records;
+
+	waymark_span(front, whole, how, wm_level(CRIT));
+	CHECK(harness.n_records == before + enabled, "a span's begin");
+	for (int i = 0; i < 3; i++) {
+		waymark_span(front, inner, costly(i));
+		if (enabled && (harness.desc->level != WAYMARK_LEVEL_DEBUG_LINE || harness.desc->kind != WAYMARK_KIND_BEGIN ||
+				strcmp(harness.desc->name, "inner_begin") || harness.n_records != before + 2 + 2 * (unsigned)i))
+			CHECK(false, "an inner span's begin, %d", i);
+		if (how == 1 && i == 1)
+			return 1;
+		if (how == 2 && i == 1)
+			break;
+		if (how == 3)
+			continue;
+		if (how == 4)
+			goto out;
+	}
+	if (enabled)
+		CHECK(harness.desc->kind == WAYMARK_KIND_END && !strcmp(harness.desc->name, "inner_end"), "an inner span's end");
+out:
+	return 0;
+}
+
+static void spans(bool enabled)
+{
+	static const unsigned records[] = { 8, 6, 6, 8, 4 };
+
+	for (int how = 0; how < 5; how++) {
+		const unsigned before = harness.n_records;
+
+		evaluated = 0;
+		leaves(how, enabled);
+		CHECK(harness.n_records - before == enabled * records[how], "%u records of spans that are left in way %d", harness.n_records - before, how);
+		CHECK(evaluated == (int)(enabled * (records[how] / 2 - 1)), "arguments of spans were evaluated %d times", evaluated);
+		CHECK(!enabled || (harness.desc->kind == WAYMARK_KIND_END && !strcmp(harness.desc->name, "whole_end") &&
+				   harness.desc->level == WAYMARK_LEVEL_CRIT && harness.desc->n_fields == 0), "the end of a span that is left in way %d", how);
+	}
+	/* What is enabled while a span is open has no end. (What is disabled meanwhile comes to waymark_record(), which sees to it.) */
+	const unsigned before = harness.n_records;
+	{
+		waymark_span(front, changing);
+		harness_switch(NULL, NULL, !enabled);
+	}
+	CHECK(harness.n_records == before + 2 * enabled, "%u records of a span that was switched", harness.n_records - before);
+	harness_switch(NULL, NULL, enabled);
+}
+
+#ifdef __cplusplus
+static void thrown(void)
+{
+	try {
+		waymark_span(front, throwing);
+		throw 1;
+	} catch (int) {
+		CHECK(harness.desc->kind == WAYMARK_KIND_END && !strcmp(harness.desc->name, "throwing_end"), "an exception leaves a span without its end");
+	}
+}
+#endif
+#else
+static void spans(bool enabled)
+{
+	(void)enabled;
+}
+#endif
+
 static void limits(void)
 {
 	unsigned char a = 1;
@@ -270,6 +369,7 @@ int main(void)
 	CHECK(harness.n_modules == modules, "%u modules", harness.n_modules);
 	sites();
 	once(false);
+	spans(false);
 	expected = survivors(v, x);
 	CHECK(harness.n_records == 0, "a disabled site recorded");
 	CHECK(other_unit(3) == 4, "another unit");
@@ -278,8 +378,11 @@ int main(void)
 	pointers_and_texts();
 	wrapped();
 	other_ways();
+	counters();
+	begins_and_ends();
 	limits();
 	once(true);
+	spans(true);
 	CHECK(survivors(v, x) == expected, "registers did not survive a record");
 	unsigned before = harness.n_records;
 	CHECK(other_unit(3) == 4 && harness.n_records > before, "another unit records");
@@ -289,6 +392,7 @@ int main(void)
 #endif
 #ifdef __cplusplus
 	cxx();
+	thrown();
 #endif
 	harness_switch(NULL, NULL, 0);
 	sites();

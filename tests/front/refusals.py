@@ -42,6 +42,12 @@ CASES = [
     ('c c++', 'waymark_logf(LOUD, "%d", x)', 'LOUD', 'INFO', 'WAYMARK_LEVEL_LOUD'),
     ('c c++', 'waymark_shop_paid(s, s)', '(s,', '(x,', 'waymark_shop_paid|conversion'),
     ('c c++', 'waymark_shop_paid(x)', '(x)', '(x, s)', 'waymark_shop_paid|too few arguments'),
+    ('c c++', 'waymark_counter(a, b, s)', 's)', 'x)', 'waymark: the value of a counter is a number'),
+    ('c c++', 'waymark_counter(a, b, p)', 'p)', '*p)', 'waymark: the value of a counter is a number'),
+    ('c c++', 'waymark_counter(a, b, x, r)', 'r)', 'd)', 'waymark: an argument of this type cannot be a field'),
+    ('c c++', 'waymark_begin(a, b, %s, x, x, x)' % THIRTY, ', x, x, x)', ', x, x)', 'waymark: at most 32 fields'),
+    ('c++', 'if (x) { waymark_span(a, b, r); }', 'r)', 'x)', 'waymark: an argument of this type cannot be a field'),
+    ('c++', 'x = waymark_span(a, b)', 'x = ', '', 'expected'),
     ('c', 'x = (int)(wm_hex(x))', 'wm_hex(x)', 'x', 'waymark_argument_context'),
 ]
 COMPILERS = {'c': ['gcc', 'clang'], 'c++': ['g++', 'clang++']}

@@ -72,6 +72,42 @@ static int many_events(uint64_t n)
 	return 0;
 }
 
+/* Kinds that are drawn: what is one, what is none, and what callers from before there were any say. */
+static int kinds(void)
+{
+	static const struct waymark_field number = { .type = WAYMARK_T_DOUBLE, .flags = WAYMARK_F_NAMED, .name = "value" },
+					  text = { .type = WAYMARK_T_STRING, .flags = WAYMARK_F_NAMED, .name = "value" };
+	struct waymark_schema schema = { .size = sizeof(schema), .provider = "script", .name = "level", .fields = &number, .n_fields = 1,
+		.kind = WAYMARK_KIND_COUNTER };
+	const union waymark_value value = { .f64 = 2.5 };
+	struct waymark_event *counter = waymark_event_register(&schema), *old;
+
+	if (!counter)
+		return 9;
+	for (int i = 0; i < 3000 && !waymark_event_enabled(counter); i++)
+		usleep(1000);
+	waymark_event_record(counter, &value, 1);
+	waymark_event_unregister(counter);
+	schema.fields = &text;
+	if (waymark_event_register(&schema) || errno != EINVAL)
+		return 10;
+	schema.kind = WAYMARK_KIND_GUARD;
+	if (waymark_event_register(&schema) || errno != EINVAL)
+		return 11;
+	schema.kind = WAYMARK_KIND_TEXT;
+	if (waymark_event_register(&schema) || errno != EINVAL)
+		return 12;
+	schema.size = offsetof(struct waymark_schema, kind);     /* what follows is not looked at */
+	old = waymark_event_register(&schema);
+	if (!old)
+		return 13;
+	waymark_event_unregister(old);
+	schema.size--;
+	if (waymark_event_register(&schema) || errno != EINVAL)
+		return 14;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 2 && !strcmp(argv[1], "many"))
@@ -114,5 +150,5 @@ int main(int argc, char **argv)
 		return 8;
 	waymark_event_unregister(late);
 	waymark_event_unregister(event);
-	return 0;
+	return kinds();
 }

@@ -40,6 +40,10 @@ enum waymark_kind {
 	WAYMARK_KIND_MARKER = 1,  /* waymark_mark(): fields come from the format string in `text` */
 	WAYMARK_KIND_TEXT = 2,    /* waymark_logf(): likewise, and the format is a label of field `msg` */
 	WAYMARK_KIND_GUARD = 3,   /* wm_enabled(): patched like the event of that name, records nothing */
+	/* Events whose schema is marked, so that who draws a trace knows what they are; all else is as with EVENT. */
+	WAYMARK_KIND_BEGIN = 4,   /* waymark_begin(), waymark_span(): of a span of its thread; the name ends in "_begin" */
+	WAYMARK_KIND_END = 5,     /* waymark_end(), and where a waymark_span() is left: "_end" */
+	WAYMARK_KIND_COUNTER = 6, /* waymark_counter(): the first field is a number that changes, "value" */
 };
 
 /* Log levels, those of syslog and LTTng; a smaller number is more severe. */

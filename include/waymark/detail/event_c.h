@@ -222,6 +222,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 #define WMK_LEVEL(e, i, text, x) \
 	+ (WMK_CODE_FLAGS(sizeof(wmk_code_##i)) & WMK_CODE_LEVEL ? (WMK_CODE_ELEM(sizeof(wmk_code_##i)) + 1) : 0)
 #define WMK_LEVEL_MANY
+#define WMK_LEVEL_OF(level) ((uint8_t)((level) ? (level) - 1 : WAYMARK_LEVEL_DEBUG_LINE))
 #define WMK_STAGE(e, i, text, x) wmk_stage_value(&wmk_s, sizeof(wmk_code_##i), WMK_VALUE(x));
 #define WMK_STAGE_MANY
 #define WMK_SCALARS(e, i, text, x) + !WMK_CODE_IS_REF(sizeof(wmk_code_##i))
@@ -259,7 +260,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	} \
 	(void)0
 
-#define WMK_EMIT(provider, name, n, map, e, ...) do { \
+#define WMK_EMIT(kind, provider, name, n, map, e, ...) do { \
 	struct waymark_argument_context { char constant[1]; }; \
 	map(WMK_TYPEDEF, e, e##__VA_ARGS__) \
 	WMK_LIMIT(map, e, e##__VA_ARGS__); \
@@ -267,8 +268,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 		wmk_level = 0 map(WMK_LEVEL, e, e##__VA_ARGS__), wmk_begin = -1, map(WMK_PLACE, e, e##__VA_ARGS__) }; \
 	static const struct waymark_field wmk_fields[wmk_n + 1] = { map(WMK_FIELD, e, e##__VA_ARGS__) \
 		[wmk_n] = { 0, 0, 0, 0, NULL, NULL, NULL, NULL } }; \
-	WMK_DESC(WAYMARK_KIND_EVENT, (uint8_t)(wmk_level ? wmk_level - 1 : WAYMARK_LEVEL_DEBUG_LINE), provider, name, \
-		wmk_n_fields, wmk_fields, NULL, NULL); \
+	WMK_DESC(kind, WMK_LEVEL_OF(wmk_level), provider, name, wmk_n_fields, wmk_fields, NULL, NULL); \
 	WMK_SITE(&wmk_desc, wmk_byte, n, WMK_ASM_NOTE, provider, name); \
 	WMK_ENABLED(map, e, e##__VA_ARGS__); \
 } while (0)
@@ -282,6 +282,40 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	WMK_SITE(&wmk_desc, wmk_byte, n, WMK_ASM_NOTE, provider, note_name); \
 	WMK_ENABLED(map, e, e##__VA_ARGS__); \
 } while (0)
+
+WMK_INLINE void wmk_span_leave(struct waymark_desc *const *end)
+{
+	if (__builtin_expect(*end != NULL, 0))
+		waymark_record(*end, NULL, NULL, NULL);
+}
+
+/*
+ * What begins is recorded; a variable holds the descriptor of what ends, if somebody wants that, until its scope is left. The arguments are looked at
+ * a second time for their level, which both have.
+ */
+#if defined(__clang__) && __clang_major__ < 18 && !defined(WAYMARK_NO_PATCH)
+/* It takes each `asm goto` for a jump to the labels of all others, past such variables (event_cxx.h has a function for each site). */
+#define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
+	_Static_assert(0, "waymark: for waymark_span() in C, clang before 18 needs -DWAYMARK_NO_PATCH; waymark_begin() and waymark_end() do not")
+#else
+#define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
+	__attribute__((cleanup(wmk_span_leave), unused)) struct waymark_desc *const wmk_span_##n = __extension__ ({ \
+		struct waymark_desc *wmk_end_of = NULL; \
+		WMK_EMIT(WAYMARK_KIND_BEGIN, provider, name "_begin", n, map, e, e##__VA_ARGS__); \
+		do { \
+			struct waymark_argument_context { char constant[1]; }; \
+			map(WMK_TYPEDEF, e, e##__VA_ARGS__) \
+			enum { wmk_level = 0 map(WMK_LEVEL, e, e##__VA_ARGS__) }; \
+			WMK_DESC(WAYMARK_KIND_END, WMK_LEVEL_OF(wmk_level), provider, name "_end", 0, NULL, NULL, NULL); \
+			WMK_SITE(&wmk_desc, wmk_byte, n_end, WMK_ASM_NO_NOTE, provider, name); \
+			if (__builtin_expect_with_probability(wmk_on, 0, 1.0)) \
+				wmk_end_of = &wmk_desc; \
+		} while (0); \
+		wmk_end_of; \
+	})
+#endif
+
+#define WMK_IS_NUMBER(x) (0x11a >> WMK_CLASS(x) & 1)  /* classes 1, 3, 4, 8 */
 
 #define WMK_GUARD(provider, name, n) __extension__ ({ \
 	WMK_DESC(WAYMARK_KIND_GUARD, WAYMARK_LEVEL_DEBUG_LINE, provider, name, 0, NULL, NULL, NULL); \

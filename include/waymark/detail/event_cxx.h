@@ -309,6 +309,22 @@ struct recorder {
 	}
 };
 
+/* waymark_span(): records what ends, at its own end. */
+class scope {
+	waymark_desc *const end;
+public:
+	explicit WMK_CXX_INLINE scope(waymark_desc *end_) : end(end_) { }
+	WMK_CXX_INLINE ~scope()
+	{
+		if (__builtin_expect(end != nullptr, 0))
+			waymark_record(end, nullptr, nullptr, nullptr);
+	}
+	scope(const scope &) = delete;
+	scope &operator=(const scope &) = delete;
+};
+
+constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && type <= WAYMARK_T_DOUBLE; }
+
 }
 
 #define wm_hex(x) ::waymark_detail::hex(x)
@@ -380,11 +396,28 @@ struct recorder {
 			map(WMK_EVALUATE, e, e##__VA_ARGS__) }; \
 } while (0)
 
-#define WMK_EMIT(provider, name, n, map, e, ...) \
-	WMK_EMIT_KIND(WAYMARK_KIND_EVENT, WAYMARK_LEVEL_DEBUG_LINE, provider, name, name, nullptr, map, e, e##__VA_ARGS__)
+#define WMK_EMIT(kind, provider, name, n, map, e, ...) \
+	WMK_EMIT_KIND(kind, WAYMARK_LEVEL_DEBUG_LINE, provider, name, name, nullptr, map, e, e##__VA_ARGS__)
 
 #define WMK_EMIT_FORMAT(kind, level, provider, name, note_name, n, map, e, format, ...) \
 	WMK_EMIT_KIND(kind, level, provider, name, note_name, format, map, e, e##__VA_ARGS__)
+
+/* What begins is recorded; an object holds the descriptor of what ends, if somebody wants that, until its scope is left. Both have the same level. */
+#define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
+	const ::waymark_detail::scope wmk_span_##n{ __extension__ ({ \
+		::waymark_desc *wmk_end_of = nullptr; \
+		WMK_EMIT(WAYMARK_KIND_BEGIN, provider, name "_begin", n, map, e, e##__VA_ARGS__); \
+		do { \
+			typedef ::waymark_detail::arguments<void map(WMK_ARGUMENT, e, e##__VA_ARGS__)> wmk_begun; \
+			WMK_EVENT_TYPE(WAYMARK_KIND_END, ::waymark_detail::level_or(wmk_begun::level, WAYMARK_LEVEL_DEBUG_LINE), provider, \
+				name "_end", name, nullptr, WMK_ASM_NO_NOTE, WMK_MAP_0, , ~); \
+			if (__builtin_expect_with_probability(wmk_tag::enabled(), 0, 1.0)) \
+				wmk_end_of = &::waymark_detail::event<wmk_tag, wmk_arguments>::desc; \
+		} while (0); \
+		wmk_end_of; \
+	}) }
+
+#define WMK_IS_NUMBER(x) ::waymark_detail::is_number_type(decltype(::waymark_detail::describe(x))::type)
 
 #define WMK_GUARD(provider, name, n) __extension__ ({ \
 	WMK_EVENT_TYPE(WAYMARK_KIND_GUARD, WAYMARK_LEVEL_DEBUG_LINE, provider, name, name, nullptr, WMK_ASM_NO_NOTE, \

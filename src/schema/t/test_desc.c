@@ -207,6 +207,7 @@ static void test_refused(void **state)
 	static const struct waymark_field fields[33] = { { .type = WAYMARK_T_S32, .name = "x" } },
 					  none = { .type = WAYMARK_T_NONE, .name = "x" },
 					  empty = { .type = WAYMARK_T_ARRAY, .elem = WAYMARK_T_U8, .name = "x" },
+					  text = { .type = WAYMARK_T_STRING, .name = "x" },
 					  nested = { .type = WAYMARK_T_SEQ, .elem = WAYMARK_T_STRING, .name = "x" },
 					  range = { .type = WAYMARK_T_ENUM,
 						    .elem = WAYMARK_T_U8,
@@ -223,6 +224,10 @@ static void test_refused(void **state)
 	assert_refused(DESC(.n_fields = 1, .fields = &range), "does not fit into 8 bits");
 	assert_refused(DESC(.n_fields = 1), "none described");
 	assert_refused(DESC(.kind = WAYMARK_KIND_GUARD), "guard");
+	assert_refused(DESC(.kind = WAYMARK_KIND_COUNTER + 1), "kind 7");
+	assert_refused(DESC(.kind = WAYMARK_KIND_COUNTER), "counter is a number");
+	assert_refused(DESC(.kind = WAYMARK_KIND_COUNTER, .n_fields = 1, .fields = &text), "counter is a number");
+	assert_refused(DESC(.kind = WAYMARK_KIND_BEGIN, .n_fields = 1), "none described");
 	assert_refused(DESC(.kind = WAYMARK_KIND_MARKER), "no format");
 	assert_refused(DESC(.level = 15), "level");
 	assert_refused(DESC(.kind = WAYMARK_KIND_MARKER, .text = "%d"), "the call has 0");
@@ -233,6 +238,35 @@ static void test_refused(void **state)
 	assert_refused(DESC(.provider = "p", .name = "a\"b"), "name");
 	assert_refused(DESC(.provider = "p", .name = NULL), "name");
 #undef DESC
+}
+
+/* Marks make another event, are in metadata, and come back. */
+static void test_marks(void **state)
+{
+	static const struct waymark_field field = { .type = WAYMARK_T_S32, .name = "value" };
+	struct waymark_desc desc = { .size = sizeof(desc), .provider = "p", .name = "n_begin", .n_fields = 1, .fields = &field };
+	struct wmk_event_class *plain, *marked;
+
+	(void)state;
+	assert_int_equal(wmk_event_from_desc(&desc, &plain), 0);
+	for (unsigned kind = WAYMARK_KIND_BEGIN; kind <= WAYMARK_KIND_COUNTER; kind++) {
+		desc.kind = (uint8_t)kind;
+		assert_int_equal(wmk_event_from_desc(&desc, &marked), 0);
+		assert_int_equal(marked->kind, kind);
+		assert_false(wmk_event_same(plain, marked));
+		assert_true(wmk_event_hash(plain) != wmk_event_hash(marked));
+		assert_int_equal(wmk_kind_of_uri(wmk_kind_uri(kind)), kind);
+		wmk_event_class_free(marked);
+	}
+	wmk_event_class_free(plain);
+	assert_null(wmk_kind_uri(WAYMARK_KIND_MARKER));
+	assert_int_equal(wmk_kind_of_uri(NULL), WAYMARK_KIND_EVENT);
+	assert_int_equal(wmk_kind_of_uri("http://example.com"), WAYMARK_KIND_EVENT);
+	assert_int_equal(wmk_kind_name_len(WAYMARK_KIND_BEGIN, "p:pay_begin"), 5);
+	assert_int_equal(wmk_kind_name_len(WAYMARK_KIND_END, "p:pay_end"), 5);
+	assert_int_equal(wmk_kind_name_len(WAYMARK_KIND_END, "p:pay_begin"), 11);
+	assert_int_equal(wmk_kind_name_len(WAYMARK_KIND_END, "_end"), 4);
+	assert_int_equal(wmk_kind_name_len(WAYMARK_KIND_COUNTER, "p:pay_end"), 9);
 }
 
 static void test_marker(void **state)
@@ -325,7 +359,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),	cmocka_unit_test(test_said), cmocka_unit_test(test_repeated), cmocka_unit_test(test_types),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_marker),	 cmocka_unit_test(test_text),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_marks), cmocka_unit_test(test_marker),	 cmocka_unit_test(test_text),
 		cmocka_unit_test(test_levels),
 	};
 

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lines.h - what forms that draw a line for each thread, or each CPU, keep: which of them have a name already, which spans are open (spans.h).
+ */
+#ifndef WMK_READ_LINES_H
+#define WMK_READ_LINES_H
+
+#include "read/form.h"
+#include "read/spans.h"
+
+/* Numbers that were met: all 0 is none. */
+struct wmk_read_seen {
+	uint64_t *slots;           /* a number + 1, or 0 */
+	size_t n, cap;
+};
+
+/* 1: it is new, and is there now; 0: it was there; -ENOMEM. (UINT64_MAX is the one below it.) */
+int wmk_read_seen_add(struct wmk_read_seen *seen, uint64_t number);
+
+/* The whole of such a form. */
+struct wmk_read_lines {
+	struct wmk_read_seen seen; /* lines that have been named */
+	struct wmk_read_spans spans;
+	int64_t first;             /* ns: of the first record, once has_time */
+	bool has_first, has_time;  /* has_first: something was written */
+};
+
+/* A stream of it. */
+struct wmk_read_line {
+	struct wmk_read_lines *whole;
+	struct wmk_read_who who;
+	struct wmk_print_text packet;  /* the packet's context, as the form writes it */
+};
+
+/* For struct wmk_read_form: create, free, remark, stream, stream_free. */
+int wmk_read_lines_create(void **whole);
+void wmk_read_lines_free(void *whole);
+const char *wmk_read_lines_remark(const void *whole);
+int wmk_read_line_open(void *whole, const struct wmk_read_stream *stream, void **state);
+void wmk_read_line_close(void *state);
+/* Behind WMK_READ_RECORD: who made it, and what is drawn of it. Errors of spans.h. */
+int wmk_read_line_record(struct wmk_read_line *line, struct wmk_read_stream *stream, struct wmk_read_drawing *drawing);
+
+#endif
