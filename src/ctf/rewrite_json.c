@@ -22,6 +22,7 @@ struct writer {
 	struct wmk_ctf_text *out;
 	uint32_t lost;
 	int err;                   /* the first */
+	bool has_clock;            /* the stream */
 	/* What is being written. */
 	struct wmk_ctf_parts parts;
 	unsigned scope;
@@ -115,6 +116,23 @@ static json_object *fragment(struct writer *w, const char *type)
 
 /* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* A name gives a value its role in 1.8, whatever it is like; here it must be fit for it. */
+static bool is_fit(const struct writer *w, const struct wmk_ctf_op *op)
+{
+	switch (op->role) {
+	case WMK_ROLE_MAGIC:
+		return op->width == 32 && op == &w->parts.of[w->scope]->ops[1];
+	case WMK_ROLE_UUID:
+		return op->code > WMK_CTF_ENUM && !op->ref && op->count == 16 && w->decoder->class->has_uuid;
+	case WMK_ROLE_BEGIN:
+	case WMK_ROLE_END:
+	case WMK_ROLE_TIME:
+		return w->has_clock;
+	default:
+		return op->code <= WMK_CTF_ENUM;
+	}
+}
+
 static void put_role(struct writer *w, json_object *class, const struct wmk_ctf_op *op)
 {
 	static const char *const roles[WMK_ROLES] = {
@@ -128,7 +146,7 @@ static void put_role(struct writer *w, json_object *class, const struct wmk_ctf_
 
 	if (op->type->clock && op->role != WMK_ROLE_BEGIN && op->role != WMK_ROLE_END && op->role != WMK_ROLE_TIME)
 		w->lost |= 1u << WMK_CTF_LOST_CLOCK;
-	if (!roles[op->role] || op->is_signed)
+	if (!roles[op->role] || op->is_signed || !is_fit(w, op))
 		return;
 	list = json_object_new_array();
 	append(w, list, json_object_new_string(roles[op->role]));
@@ -282,7 +300,7 @@ static json_object *array_of(struct writer *w, uint32_t at)
 	static const char *const kinds[] = { [WMK_CTF_TEXT] = "string", [WMK_CTF_BLOB] = "blob", [WMK_CTF_ARRAY] = "array" };
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
 	/* The UUID is an array of bytes in 1.8. */
-	const bool is_uuid = op->role == WMK_ROLE_UUID && !op->ref && op->count == 16;
+	const bool is_uuid = op->role == WMK_ROLE_UUID && is_fit(w, op);
 	json_object *class = json_object_new_object();
 	char type[48];
 
@@ -306,13 +324,39 @@ static json_object *array_of(struct writer *w, uint32_t at)
 	return class;
 }
 
+static bool is_below(bool is_signed, uint64_t a, uint64_t b)
+{
+	return is_signed ? (int64_t)a < (int64_t)b : a < b;
+}
+
+/* What is left of the values from `from` to `to` without those of the choices from `i` to `end`: the first that has one counts, in 1.8. */
+static void append_rest(struct writer *w, json_object *ranges, const struct wmk_ctf_op *op, uint64_t from, uint64_t to, uint32_t i, uint32_t end)
+{
+	const bool sign = op->is_signed;
+
+	for (; i < end; i++) {
+		const uint64_t first = op->choices[i].from, last = op->choices[i].to;
+
+		if (is_below(sign, to, first) || is_below(sign, last, from))
+			continue;
+		if (is_below(sign, from, first))
+			append_rest(w, ranges, op, from, first - 1, i + 1, end);
+		if (!is_below(sign, last, to))
+			return;
+		from = last + 1;
+	}
+	append_range(w, ranges, from, to, sign);
+}
+
 static json_object *ranges_of(struct writer *w, const struct wmk_ctf_op *op, uint32_t option)
 {
 	json_object *ranges = json_object_new_array();
 
-	for (uint32_t i = 0; i < op->n_choices; i++)
+	if (op->n_choices > WMK_LABELS_MAX && w->err >= 0)
+		w->err = wmk_error(-E2BIG, "'%.60s' is selected by %" PRIu32 " ranges of values", op->name ? op->name : "", op->n_choices);
+	for (uint32_t i = 0; i < op->n_choices && w->err >= 0; i++)
 		if (op->choices[i].op == option)
-			append_range(w, ranges, op->choices[i].from, op->choices[i].to, op->is_signed);
+			append_rest(w, ranges, op, op->choices[i].from, op->choices[i].to, 0, i);
 	return ranges;
 }
 
@@ -337,6 +381,8 @@ static json_object *variant_of(struct writer *w, uint32_t at)
 			json_object_put(option);
 		}
 	}
+	if (!json_object_array_length(options) && w->err >= 0)
+		w->err = wmk_error(-ENOTSUP, "nothing selects any option of '%.60s': CTF 2 cannot say that", ops[at].name ? ops[at].name : "");
 	put(w, class, "options", options);
 	json_object_put(seen);
 	return class;
@@ -485,6 +531,7 @@ static void put_stream(struct writer *w, const struct wmk_ctf_stream_decoder *st
 {
 	json_object *made = fragment(w, "data-stream-class");
 
+	w->has_clock = stream->class->clock != NULL;
 	put_number(w, made, "id", stream->class->id);
 	put_text(w, made, "name", stream->class->name);
 	if (stream->class->clock)

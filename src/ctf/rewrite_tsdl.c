@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_tsdl.c - what was read, as metadata of CTF 1.8 (TSDL); see rewrite.h.
- *
- * Names: 1.8 knows what a value means by the name that it has in packet header, packet context and event header, so values with a role get that
- * name; all others get a '_' in front, which readers take off again. Options of a variant are called as the label that selects them.
+ * rewrite_tsdl.c - what was read, as metadata of CTF 1.8 (TSDL); see rewrite.h. Names: idents.h.
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/place.h"
+#include "ctf/idents.h"
 #include "ctf/rewrite.h"
 #include "ctf/text.h"
 
@@ -27,8 +22,7 @@ struct writer {
 	/* What is being written. */
 	struct wmk_ctf_parts parts;
 	unsigned scope;
-	char **names[WMK_SCOPES];  /* by operation; NULL where it has none */
-	uint32_t n_names[WMK_SCOPES];
+	struct wmk_ctf_idents names[WMK_SCOPES];
 };
 
 static const struct wmk_ctf_op *op_at(const struct writer *w, uint32_t at)
@@ -44,91 +38,9 @@ static void unsayable(struct writer *w, const struct wmk_ctf_op *op, const char 
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static const char *role_name(unsigned scope, unsigned role)
-{
-	static const char *const names[WMK_ROLES] = {
-		[WMK_ROLE_MAGIC] = "magic", [WMK_ROLE_UUID] = "uuid", [WMK_ROLE_STREAM_CLASS] = "stream_id", [WMK_ROLE_STREAM] = "stream_instance_id",
-		[WMK_ROLE_PACKET_SIZE] = "packet_size", [WMK_ROLE_CONTENT_SIZE] = "content_size", [WMK_ROLE_BEGIN] = "timestamp_begin",
-		[WMK_ROLE_END] = "timestamp_end", [WMK_ROLE_LOST] = "events_discarded", [WMK_ROLE_SEQUENCE] = "packet_seq_num", [WMK_ROLE_CPU] = "cpu_id",
-		[WMK_ROLE_EVENT_CLASS] = "id", [WMK_ROLE_TIME] = "timestamp",
-	};
-
-	return scope <= WMK_SCOPE_EVENT_HEADER ? names[role] : NULL;
-}
-
-static bool is_keyword(const char *name)
-{
-	static const char *const words[] = {
-		"align", "callsite", "char", "clock", "const", "double", "enum", "env", "event", "float", "floating_point", "int", "integer", "long",
-		"short", "signed", "stream", "string", "struct", "trace", "typealias", "typedef", "unsigned", "variant", "void",
-		"_Bool", "_Complex", "_Imaginary",
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcmp(words[i], name))
-			return true;
-	return false;
-}
-
-/* The identifier of one member, or option, of what is at `in`: what no member before it has. */
-static char *make_name(const struct writer *w, unsigned scope, uint32_t in, uint32_t at, json_object *seen)
-{
-	const struct wmk_ctf_op *ops = w->parts.of[scope]->ops;
-	const char *role = ops[at].role == WMK_ROLE_TIME ? NULL : role_name(scope, ops[at].role), *name = ops[at].name ? ops[at].name : "";
-	/* (readers take one '_' off, of labels that select as well) */
-	const bool is_plain = ops[in].code == WMK_CTF_VARIANT && !is_keyword(name) && *name != '_' && !(*name >= '0' && *name <= '9');
-	char ident[WMK_CTF_IDENT], suffix[16] = "";
-
-	if (w->decoder->class->major == 1)
-		return strdup(wmk_ctf_raw_name(ops, in, at));
-	/* What has no role may not have the name of one. */
-	for (unsigned i = 1; i < WMK_ROLES && !role && i != ops[at].role; i++)
-		if (role_name(scope, i) && !strcmp(role_name(scope, i), name))
-			snprintf(suffix, sizeof(suffix), "_");
-	if (role || !*name)
-		snprintf(ident, sizeof(ident), "%s", role ? role : "_");
-	else
-		wmk_ctf_ident(ident, is_plain ? "" : "_", name, suffix);
-	for (unsigned number = 2; json_object_object_get_ex(seen, ident, NULL); number++) {
-		snprintf(suffix, sizeof(suffix), "_%u", number);
-		wmk_ctf_ident(ident, is_plain ? "" : "_", name, suffix);
-	}
-	return json_object_object_add(seen, ident, NULL) == 0 ? strdup(ident) : NULL;
-}
-
-/* Identifiers of all that has a name in a scope, by operation. */
-static void make_names(struct writer *w, unsigned scope)
-{
-	const struct wmk_ctf_program *program = w->parts.of[scope];
-
-	for (uint32_t i = 0; i < w->n_names[scope]; i++)
-		free(w->names[scope][i]);
-	free(w->names[scope]);
-	w->n_names[scope] = 0;
-	w->names[scope] = calloc(program->n_ops ? program->n_ops : 1, sizeof(char *));
-	if (w->names[scope])
-		w->n_names[scope] = program->n_ops;
-	for (uint32_t in = 0; in < w->n_names[scope] && w->err >= 0; in++) {
-		if (program->ops[in].code != WMK_CTF_STRUCT && program->ops[in].code != WMK_CTF_VARIANT)
-			continue;
-		json_object *seen = json_object_new_object();
-
-		for (uint32_t i = in + 1; program->ops[i].code != WMK_CTF_END && w->err >= 0; i = program->ops[i].next) {
-			w->names[scope][i] = seen ? make_name(w, scope, in, i, seen) : NULL;
-			if (!w->names[scope][i])
-				w->err = wmk_error(-ENOMEM, "no memory for names");
-		}
-		json_object_put(seen);
-	}
-	if (w->err >= 0 && !w->names[scope])
-		w->err = wmk_error(-ENOMEM, "no memory for names");
-}
-
 static const char *name_of(const struct writer *w, unsigned scope, uint32_t at)
 {
-	const char *name = at < w->n_names[scope] ? w->names[scope][at] : NULL;
-
-	return name ? name : "";
+	return wmk_ctf_idents_of(&w->names[scope], at);
 }
 
 static void note_name(struct writer *w, const struct wmk_ctf_op *op, const char *ident)
@@ -491,7 +403,8 @@ static void put_type(struct writer *w, uint32_t at, unsigned depth)
 static void put_root(struct writer *w, enum wmk_scope scope, const char *name)
 {
 	w->scope = scope;
-	make_names(w, scope);
+	if (w->err >= 0)
+		w->err = wmk_ctf_idents_make(&w->names[scope], &w->parts, scope, w->decoder->class->major == 1);
 	if (!w->parts.of[scope]->n_ops || w->err < 0)
 		return;
 	wmk_ctf_put(w->out, "\t%s := ", name);
@@ -641,11 +554,8 @@ int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_t
 	}
 	if (w.err >= 0 && out->err)
 		w.err = wmk_error(-ENOMEM, "no memory for metadata");
-	for (unsigned scope = 0; scope < WMK_SCOPES; scope++) {
-		for (uint32_t i = 0; i < w.n_names[scope]; i++)
-			free(w.names[scope][i]);
-		free(w.names[scope]);
-	}
+	for (unsigned scope = 0; scope < WMK_SCOPES; scope++)
+		wmk_ctf_idents_free(&w.names[scope]);
 	*lost = w.lost;
 	return w.err;
 }
