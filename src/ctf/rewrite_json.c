@@ -577,14 +577,32 @@ static void put_event(struct writer *w, const struct wmk_ctf_stream_decoder *str
 		wmk_error_add(w->err, "event '%.80s'", event->class->name ? event->class->name : "");
 }
 
+static void put_trace_and_clocks(struct writer *w)
+{
+	put_preamble(w);
+	put_trace(w);
+	for (uint32_t i = 0; i < w->decoder->class->n_clocks && w->err >= 0; i++)
+		put_clock(w, &w->decoder->class->clocks[i]);
+}
+
+int wmk_ctf_rewrite_part(const struct wmk_ctf_decoder *decoder, enum wmk_ctf_part part, struct wmk_ctf_text *out)
+{
+	struct writer w = { .decoder = decoder, .out = out, .has_clock = true };
+
+	if (part == WMK_CTF_PART_TRACE)
+		put_trace_and_clocks(&w);
+	else if (part == WMK_CTF_PART_STREAM)
+		put_stream(&w, &decoder->streams[0]);
+	else
+		put_event(&w, &decoder->streams[0], &decoder->streams[0].events[0]);
+	return w.err;
+}
+
 int wmk_ctf_rewrite_json(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text *out, uint32_t *lost)
 {
 	struct writer w = { .decoder = decoder, .out = out };
 
-	put_preamble(&w);
-	put_trace(&w);
-	for (uint32_t i = 0; i < decoder->class->n_clocks && w.err >= 0; i++)
-		put_clock(&w, &decoder->class->clocks[i]);
+	put_trace_and_clocks(&w);
 	for (uint32_t s = 0; s < decoder->n_streams && w.err >= 0; s++) {
 		put_stream(&w, &decoder->streams[s]);
 		for (uint32_t e = 0; e < decoder->streams[s].n_events && w.err >= 0; e++)

@@ -18,6 +18,7 @@ struct writer {
 	struct wmk_ctf_text *out;
 	uint32_t lost;
 	int err;
+	bool has_same_clocks;
 	unsigned n_types;          /* that have got a name */
 	/* What is being written. */
 	struct wmk_ctf_parts parts;
@@ -51,6 +52,42 @@ static void note_name(struct writer *w, const struct wmk_ctf_op *op, const char 
 		w->lost |= 1u << WMK_CTF_LOST_NAME;
 }
 
+/* What a clock is called: where two would be called the same, all get their number. */
+static void clock_ident(const struct writer *w, const struct wmk_ctf_clock_class *clock, char ident[WMK_CTF_IDENT])
+{
+	char suffix[32] = "";
+
+	if (w->has_same_clocks)
+		snprintf(suffix, sizeof(suffix), "_%td", clock - w->decoder->class->clocks + 1);
+	wmk_ctf_ident(ident, "", clock->name[0] ? clock->name : "clock", suffix);
+}
+
+static bool has_same_clocks(const struct writer *w)
+{
+	const struct wmk_ctf_class *class = w->decoder->class;
+	char ident[WMK_CTF_IDENT], other[WMK_CTF_IDENT];
+
+	for (uint32_t i = 0; i < class->n_clocks; i++) {
+		clock_ident(w, &class->clocks[i], ident);
+		for (uint32_t j = 0; j < i; j++) {
+			clock_ident(w, &class->clocks[j], other);
+			if (!strcmp(ident, other))
+				return true;
+		}
+	}
+	return false;
+}
+
+static const struct wmk_ctf_clock_class *clock_called(const struct writer *w, const char *name)
+{
+	const struct wmk_ctf_class *class = w->decoder->class;
+
+	for (uint32_t i = 0; i < class->n_clocks; i++)
+		if (!strcmp(class->clocks[i].name, name))
+			return &class->clocks[i];
+	return NULL;
+}
+
 /* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void put_integer(struct writer *w, const struct wmk_ctf_op *op, bool is_text)
@@ -66,15 +103,12 @@ static void put_integer(struct writer *w, const struct wmk_ctf_op *op, bool is_t
 		    op->is_signed ? "true" : "false", op->is_big ? "be" : "le", base);
 	if (is_text)
 		wmk_ctf_put(w->out, " encoding = UTF8;");
-	if (op->type->clock && !is_time) {
-		char ident[WMK_CTF_IDENT];
+	const struct wmk_ctf_clock_class *clock = op->type->clock && !is_time ? clock_called(w, op->type->clock) :
+						  is_time && w->scope <= WMK_SCOPE_EVENT_HEADER ? w->clock : NULL;
+	char ident[WMK_CTF_IDENT];
 
-		wmk_ctf_ident(ident, "", op->type->clock, "");
-		wmk_ctf_put(w->out, " map = clock.%s.value;", ident);
-	} else if (is_time && w->clock && w->scope <= WMK_SCOPE_EVENT_HEADER) {
-		char ident[WMK_CTF_IDENT];
-
-		wmk_ctf_ident(ident, "", w->clock->name[0] ? w->clock->name : "clock", "");
+	if (clock) {
+		clock_ident(w, clock, ident);
 		wmk_ctf_put(w->out, " map = clock.%s.value;", ident);
 	}
 	wmk_ctf_put(w->out, " }");
@@ -461,7 +495,7 @@ static void put_clock(struct writer *w, const struct wmk_ctf_clock_class *clock)
 {
 	char ident[WMK_CTF_IDENT];
 
-	wmk_ctf_ident(ident, "", clock->name[0] ? clock->name : "clock", "");
+	clock_ident(w, clock, ident);
 	if (clock->name[0] && strcmp(ident, clock->name) != 0)
 		w->lost |= 1u << WMK_CTF_LOST_NAME;
 	wmk_ctf_put(w->out, "clock {\n\tname = \"%s\";\n", ident);
@@ -543,6 +577,7 @@ int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_t
 {
 	struct writer w = { .decoder = decoder, .out = out };
 
+	w.has_same_clocks = has_same_clocks(&w);
 	put_trace(&w);
 	put_env(&w);
 	for (uint32_t i = 0; i < decoder->class->n_clocks; i++)

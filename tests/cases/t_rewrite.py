@@ -4,12 +4,14 @@
 import functools
 import json
 import os
+import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import corpus18  # noqa: E402
 import ctf2  # noqa: E402
-from ctf18 import BEGIN, Plain, joined, save  # noqa: E402
+from ctf18 import BEGIN, Plain, save  # noqa: E402
+from daemon import World  # noqa: E402
 from harness import PERCENT, WAYMARK, check, limit, main, need  # noqa: E402
 from t_convert import names_twice  # noqa: E402
 from t_filter import NO_NUMBERS, is_enum, records_of  # noqa: E402
@@ -85,6 +87,10 @@ def same(got, wanted, where):
     if isinstance(got, float):
         # (in JSON -0 is an integer to Python)
         return (repr(float(wanted)) == repr(got) or got == wanted == 0) if wanted in NO_NUMBERS or isinstance(wanted, (int, float)) else False
+    if isinstance(got, ctf2.Flags):
+        return got.value == wanted
+    if isinstance(got, bytes):
+        return got.hex() == wanted
     if isinstance(got, str):
         return got == wanted or '\ufffd' in wanted or '\udc80' <= max(got, default='') <= '\udcff'
     return got == wanted
@@ -245,5 +251,78 @@ def unsayable(case):
         check(got == 0 and b'maybe = { "hello" }' in lines[0], '%s', err.decode())
 
 
+def seen_by_the_second(path):
+    """{event: [what the decoder that was written from the specification has of its fields]} of a trace."""
+    seen = {}
+    for top, _, files in os.walk(path):
+        if 'metadata' in files:
+            for record in ctf2.Trace(top, errors='surrogateescape').records():
+                seen.setdefault(record.name, []).append(record.fields['payload'] or {})
+    return seen
+
+
+@limit(300)
+def recorded(case):
+    """`record --trace-format=ctf-2`: what both decoders see, and what a recording in 1.8 of the same program has."""
+    for program in ('types', 'types_cxx', 'spans'):
+        if not os.path.exists(case.program(program)):
+            continue
+        path = case.record([case.program(program)], ['--trace-format=ctf-2', '-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
+        plain = case.record([case.program(program)], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
+        ours, theirs, of = {}, seen_by_the_second(path), {}
+        for to, directory in ((ours, path), (of, plain)):
+            for record in records_of(case, directory):
+                to.setdefault(record['event'], []).append(record.get('fields') or {})
+        check(len(ours) > 5 and {k: len(v) for k, v in ours.items()} == {k: len(v) for k, v in theirs.items()}, '%s: %s and %s', program, ours.keys(),
+              theirs.keys())
+        for event, records in ours.items():
+            if event.startswith('lttng_ust'):
+                continue
+            check(len(records) == len(of[event]) and [list(r) for r in records] == [list(r) for r in of[event]], '%s: other fields than in 1.8: %s, %s', event,
+                  [list(r) for r in records][:1], [list(r) for r in of[event]][:1])
+            for mine, other in zip(records, theirs[event]):
+                check(same(other, mine, event), '%s: one decoder sees %s, the other %s', event, mine, other)
+    path = case.record([case.program('types')], ['--trace-format=ctf-2', '-e', 'types:*']).ok().directory
+    metadata = next(os.path.join(top, 'metadata') for top, _, files in os.walk(path) if 'metadata' in files)
+    with open(metadata, encoding='utf-8') as f:
+        text = f.read()
+    for kind in ('fixed-length-boolean', 'fixed-length-bit-map', 'dynamic-length-blob', 'mappings', 'preferred-display-base'):
+        check('"%s"' % kind in text, 'there is no %s in the metadata', kind)
+
+
+@limit(120)
+def sessions(case):
+    """`create --trace-format=ctf-2`: shown, saved and loaded, kept by the next daemon, declared anew, and with layouts that come later."""
+    with World(case) as w:
+        w('create', 'two', '--trace-format=ctf-2')
+        check(w.session('two')['trace_format'] == 'ctf-2' and 'Common Trace Format 2' in w('list', 'two').out, 'it is not shown: %s', w('list', 'two').out)
+        w('enable-event', '-s', 'two', 'test:*')
+        w('save', 'two')
+        w('destroy', 'two')
+        w('load', 'two')
+        check(w.session('two')['trace_format'] == 'ctf-2', 'it is not saved')
+        check('no format of traces' in w('create', 'x', '--trace-format=ctf-3', status=2).err, 'another format is taken')
+        program = w.obey()
+        w('start', 'two')
+        program('emit 3')
+        os.kill(w.sessiond(), signal.SIGKILL)
+        w.wait(lambda: not w.sessiond(), 'the daemon to be gone')
+        w('list')
+        w.wait_apps([program.pid])
+        check(w.session('two')['trace_format'] == 'ctf-2', 'the next daemon does not know it')
+        w('add-context', '-s', 'two', '-t', 'vpid')
+        program('emit 3')
+        w('regenerate', 'metadata', '-s', 'two')
+        program('emit 1')
+        path = w.session('two')['path']
+        program.end()
+        w('stop', 'two')
+        seen = seen_by_the_second(path)
+        check([r['seq'] for r in seen['test:seq']] == list(range(1, 8)), 'recorded: %s', seen['test:seq'])
+        records = [r['fields']['seq'] for r in records_of(case, path) if r['event'] == 'test:seq']
+        check(records == list(range(1, 8)), 'recorded: %s', records)
+        w('destroy', 'two')
+
+
 if __name__ == '__main__':
-    main([round_trips, second_decoder, parts, gaps, refused, unsayable])
+    main([round_trips, second_decoder, parts, gaps, refused, unsayable, recorded, sessions])
