@@ -68,24 +68,6 @@ static bool parse_who(struct wmk_import_text text, struct wmk_import_line *out)
 	return true;
 }
 
-/* The first word that is a time, behind words that tell who. `*text` is what follows. */
-static bool take_head(struct wmk_import_text *text, struct wmk_import_line *out)
-{
-	struct wmk_import_text rest = *text, word;
-
-	while (rest.len) {
-		wmk_import_skip_blanks(&rest);
-		word = rest;
-		if (wmk_import_take_seconds(&word, &out->stamp) && wmk_import_take(&word, ":") && word.len && word.at[0] == ' ' &&
-		    parse_who(wmk_import_head(*text, (size_t)(rest.at - text->at)), out)) {
-			*text = word;
-			return true;
-		}
-		wmk_import_take_word(&rest);
-	}
-	return false;
-}
-
 /* Letters behind a ':' that say of what a counter counts, "cycles:ppp": no tracepoint has such a name. */
 static bool is_modifier(struct wmk_import_text name)
 {
@@ -150,29 +132,46 @@ static bool add_place(struct wmk_import_text text, struct wmk_import_line *out)
 	return true;
 }
 
-static bool parse_record(struct wmk_import_text text, struct wmk_import_line *out)
+/* What follows a time: "[period] event: what it says". */
+static bool parse_event(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	struct wmk_import_text rest;
 	int64_t period = -1;
 
-	if (!take_head(&text, out))
-		return false;
 	wmk_import_skip_blanks(&text);
 	rest = text;
 	if (wmk_import_take_number(&rest, INT64_MAX / 4, &period) && rest.len && rest.at[0] == ' ') {
 		wmk_import_skip_blanks(&rest);
 		text = rest;
-		wmk_import_add_number(out, "period", WMK_IMPORT_INT, period);
 	} else {
 		period = -1;
 	}
 	if (!take_event(&text, out))
 		return false;
+	if (period >= 0)
+		wmk_import_add_number(out, "period", WMK_IMPORT_INT, period);
 	wmk_import_skip_blanks(&text);
-	text = wmk_import_trimmed(text);
-	if (text.len && (period < 0 || !add_place(text, out)))
+	if (wmk_import_text_is(wmk_import_head(out->name, 12), "PERF_RECORD_"))
+		wmk_import_add_text(out, "text", text);
+	else if (text.len && (period < 0 || !add_place(text, out)))
 		wmk_import_perf_fields(text, out);
 	return true;
+}
+
+/* The first word that is a time between what tells who and an event. (The name of a thread can be anything.) */
+static bool parse_record(struct wmk_import_text text, struct wmk_import_line *out)
+{
+	struct wmk_import_text rest = text, word;
+
+	while (rest.len) {
+		wmk_import_skip_blanks(&rest);
+		word = rest;
+		if (wmk_import_take_seconds(&word, &out->stamp) && wmk_import_take(&word, ":") && word.len && word.at[0] == ' ' &&
+		    parse_who(wmk_import_head(text, (size_t)(rest.at - text.at)), out) && parse_event(word, out))
+			return true;
+		wmk_import_take_word(&rest);
+	}
+	return false;
 }
 
 void wmk_import_perf_line(struct wmk_import_text line, struct wmk_import_line *out)
@@ -189,12 +188,12 @@ void wmk_import_perf_line(struct wmk_import_text line, struct wmk_import_line *o
 		out->what = WMK_IMPORT_RECORD;
 		return;
 	}
+	wmk_import_line_begin(out, "perf", "");
 	if (text.at[0] != '\t' && text.at[0] != ' ')
 		return;
 	wmk_import_skip_blanks(&text);
 	n = hex_digits(text);
 	if ((n && n < text.len && text.at[n] == ' ') || wmk_import_ends(text, " (inlined)")) {
-		wmk_import_line_begin(out, "perf", "");
 		wmk_import_add_text(out, "callchain", text);
 		out->what = WMK_IMPORT_FRAME;
 	}

@@ -20,7 +20,11 @@ static size_t key_len(struct wmk_import_text text, const char *mark)
 
 	while (n < text.len && n < KEY_MAX && (wmk_import_is_letter(text.at[n]) || (n && wmk_import_is_digit(text.at[n]))))
 		n++;
-	if (!n || n + mark_len > text.len || memcmp(text.at + n, mark, mark_len) != 0)
+#ifndef WMK_PLANTED_BUG_IMPORT                  /* the fuzzer must find this */
+	if (n + mark_len > text.len)
+		return 0;
+#endif
+	if (!n || memcmp(text.at + n, mark, mark_len) != 0)
 		return 0;
 	/* "a == b" is a comparison that somebody prints. */
 	return n + mark_len < text.len && mark[0] == '=' && text.at[n + mark_len] == '=' ? 0 : n;

@@ -58,12 +58,13 @@ static void take_time(struct wmk_import_text *text, struct wmk_import_line *out)
 	struct wmk_import_stamp found = { .since = WMK_IMPORT_NO_TIME };
 
 	wmk_import_skip_blanks(&rest);
-	if (wmk_import_take_seconds(&rest, &found))
+	if (wmk_import_take_seconds(&rest, &found)) {
 		found.since = found.seconds < EPOCH_LEAST ? WMK_IMPORT_STEP : WMK_IMPORT_EPOCH;
-	else if (wmk_import_take_number(&rest, (int64_t)1 << 35, &found.seconds) && found.seconds >= EPOCH_LEAST)
+	} else if (!wmk_import_take_clock(&rest, &found)) {
+		if (!wmk_import_take_number(&rest, (int64_t)1 << 35, &found.seconds) || found.seconds < EPOCH_LEAST)
+			return;
 		found.since = WMK_IMPORT_EPOCH;
-	else if (!wmk_import_take_clock(&rest, &found))
-		return;
+	}
 	if (!rest.len || rest.at[0] != ' ')
 		return;
 	out->stamp = found;
