@@ -80,8 +80,6 @@ static int write_first(struct wmk_import *import)
 	if (err == 0)
 		err = wmk_import_trace_write(import->trace, record, &import->done.late);
 	wmk_import_record_free(record);
-	if (err == 0)
-		import->done.records++;
 	return err;
 }
 
@@ -374,7 +372,7 @@ int wmk_import_end(struct wmk_import *import, struct wmk_import_done *done)
 
 	if (err == 0)
 		err = begin_trace(import);
-	closed = wmk_import_trace_close(import->trace);
+	closed = wmk_import_trace_close(import->trace, &import->done.records);
 	import->done.assumed = import->when.assumed;
 	if (done)
 		*done = import->done;

@@ -29,7 +29,8 @@ struct stream {
 	unsigned contexts;
 	struct wmk_store_stream *out;
 	struct wmk_ctf_packet head;
-	struct wmk_import_bytes bytes;  /* the packet's header and what its records are, if it has any */
+	struct wmk_import_bytes bytes;  /* of the packet that is being filled: room for its header, its records; empty: it has none */
+	uint64_t n;                     /* of its records */
 	uint64_t last;                  /* time of the last record, of all packets */
 };
 
@@ -47,6 +48,7 @@ struct wmk_import_trace {
 	uint32_t n_classes;
 	struct stream streams[WMK_IMPORT_STREAMS];
 	unsigned n_streams;
+	uint64_t records;               /* that were written */
 };
 
 /* ── metadata ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -140,6 +142,8 @@ static int packet_write(struct wmk_import_trace *trace, struct stream *stream)
 	stream->head.sequence++;
 	stream->head.ring_position += stream->head.content;
 	stream->bytes.len = 0;
+	trace->records += stream->n;
+	stream->n = 0;
 	return 0;
 }
 
@@ -229,6 +233,7 @@ int wmk_import_trace_write(struct wmk_import_trace *trace, const struct wmk_impo
 	put_header(stream, record->class->id, time, stream->last);
 	wmk_import_put(&stream->bytes, record->payload, record->len);
 	stream->last = time;
+	stream->n++;
 	if (stream->bytes.failed)
 		return wmk_error(-ENOMEM, "no memory for a packet");
 	return stream->bytes.len < PACKET_FULL ? 0 : packet_write(trace, stream);
@@ -261,7 +266,7 @@ int wmk_import_trace_create(const char *path, const char *format, struct wmk_imp
 	return 0;
 }
 
-int wmk_import_trace_close(struct wmk_import_trace *trace)
+int wmk_import_trace_close(struct wmk_import_trace *trace, uint64_t *records)
 {
 	int err = 0, now;
 
@@ -274,6 +279,7 @@ int wmk_import_trace_close(struct wmk_import_trace *trace)
 		err = err < 0 ? err : now;
 		free(stream->bytes.at);
 	}
+	*records = trace->records;
 	wmk_store_discard(trace->store);
 	free(trace);
 	return err;

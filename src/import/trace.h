@@ -17,7 +17,7 @@ int wmk_import_trace_create(const char *path, const char *format, struct wmk_imp
 int wmk_import_trace_begin(struct wmk_import_trace *trace, const char *clock_words);
 /* *late: one more, if it could not have its time. */
 int wmk_import_trace_write(struct wmk_import_trace *trace, const struct wmk_import_record *record, uint64_t *late);
-/* Writes the packets out; frees everything, also when that fails. A trace without a declaration leaves nothing behind. */
-int wmk_import_trace_close(struct wmk_import_trace *trace);
+/* Writes the packets out; frees everything, also when that fails. A trace without a declaration leaves nothing behind. *records: how many are in it. */
+int wmk_import_trace_close(struct wmk_import_trace *trace, uint64_t *records);
 
 #endif
