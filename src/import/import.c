@@ -42,6 +42,7 @@ struct wmk_import {
 	struct wmk_import_record *held;          /* not in the window yet; NULL: none */
 	struct wmk_import_record *framed;        /* what a frame belongs to: held, or in the window; NULL: nothing */
 	struct wmk_import_bytes frames, joined;
+	struct wmk_import_bytes begun;           /* of a line that was split: its begin */
 	uint32_t n_frames;
 	uint64_t number;                         /* of records */
 	const char *file;
@@ -229,6 +230,10 @@ static int complete(struct wmk_import *import, struct wmk_import_open *open, int
 	const char *args = (const char *)record->payload + open->args_at;
 	int err;
 
+	if (!line->has_tid && open->thread >= 0) {
+		line->has_tid = true;
+		line->tid = (int32_t)open->thread;
+	}
 	import->joined.len = 0;
 	wmk_import_put(&import->joined, args, strlen(args));
 	if (import->joined.len && line->values[1].text.len && args[strlen(args) - 1] == ',' && line->values[1].text.at[0] != ' ')
@@ -255,42 +260,104 @@ static int complete(struct wmk_import *import, struct wmk_import_open *open, int
 
 static int add_known(struct wmk_import *import, int64_t ns)
 {
-	struct wmk_import_open *open = wmk_import_open_find(&import->opens, wmk_import_open_thread(&import->line));
+	struct wmk_import_open *open = import->line.what == WMK_IMPORT_RESUMES ? wmk_import_open_resumed(&import->opens, &import->line) : NULL;
 	int err;
 
 	if (import->line.what == WMK_IMPORT_OPENS)
 		return add_open(import, ns);
-	if (import->line.what == WMK_IMPORT_RESUMES && open && wmk_import_open_is(open, import->line.values[0].text))
+	if (open)
 		return complete(import, open, ns);
+	open = import->line.what == WMK_IMPORT_ENDS ? wmk_import_open_find(&import->opens, wmk_import_open_thread(&import->line)) : NULL;
+	if (open)
+		wmk_import_open_remove(&import->opens, open);
 	err = make_record(import, ns, &import->held, NULL);
 	if (err == 0)
 		import->framed = import->held;
 	return err;
 }
 
+/* What strace says itself. */
+static bool is_note(const struct wmk_import *import)
+{
+	return wmk_import_text_is(import->line.name, "note");
+}
+
+/* A line that was split, as far as it goes. */
+static int drop_begun(struct wmk_import *import)
+{
+	const struct wmk_import_text text = { (const char *)import->begun.at, import->begun.len };
+	int err;
+
+	if (!text.len)
+		return 0;
+	import->begun.len = 0;
+	err = finish_record(import);
+	return err < 0 ? err : add_unknown(import, text);
+}
+
+/* Take the line apart; behind the begin of one that was split, if it is nothing by itself. *text: what was taken apart. */
+static int parse(struct wmk_import *import, struct wmk_import_text *text)
+{
+	int err;
+
+	import->format->parse(*text, &import->line);
+	/* (one more note may stand between) */
+	if (!import->begun.len || (import->line.what == WMK_IMPORT_RECORD && is_note(import)))
+		return 0;
+	if ((import->line.what == WMK_IMPORT_UNKNOWN || import->line.what == WMK_IMPORT_SPLITS) && import->begun.len + text->len <= WMK_IMPORT_LINE_MAX) {
+		wmk_import_put(&import->begun, text->at, text->len);
+		if (import->begun.failed)
+			return wmk_error(-ENOMEM, "no memory for a line");
+		*text = (struct wmk_import_text){ (const char *)import->begun.at, import->begun.len };
+		import->begun.len = 0;
+	} else {
+		err = drop_begun(import);
+		if (err < 0)
+			return err;
+	}
+	import->format->parse(*text, &import->line);
+	return 0;
+}
+
 static int add_line(struct wmk_import *import, struct wmk_import_text text, bool goes_on)
 {
+	struct wmk_import_text rest;
+	bool splits;
 	int64_t ns;
 	int err;
 
 	if (goes_on) {
-		err = finish_record(import);
+		err = drop_begun(import);
+		err = err < 0 ? err : finish_record(import);
 		return err < 0 ? err : add_unknown(import, text);
 	}
 	import->line_number++;
-	import->format->parse(text, &import->line);
+	err = parse(import, &text);
+	if (err < 0)
+		return err;
 	if (import->line.what == WMK_IMPORT_FRAME)
 		return add_frame(import, text);
 	err = finish_record(import);
 	if (err < 0 || import->line.what == WMK_IMPORT_BLANK)
 		return err;
-	if (import->line.what != WMK_IMPORT_UNKNOWN && import->line.stamp.since == WMK_IMPORT_NO_TIME)
+	/* (strace's own words never have one) */
+	if (import->line.what != WMK_IMPORT_UNKNOWN && import->line.stamp.since == WMK_IMPORT_NO_TIME && !is_note(import))
 		import->when.assumed |= WMK_IMPORT_ASSUMED_ORDER;
+	splits = import->line.what == WMK_IMPORT_SPLITS;
+	rest = import->line.rest;
 	/* A line of which the time alone is understood has that. */
 	if (!wmk_import_when_at(&import->when, &import->line.stamp, &ns) || import->line.what == WMK_IMPORT_UNKNOWN)
 		return add_unknown(import, text);
 	err = add_known(import, ns);
-	return err == -E2BIG ? add_unknown(import, text) : err;
+	if (err == -E2BIG)
+		return add_unknown(import, text);
+	if (err < 0 || !splits)
+		return err;
+	if (rest.at == (const char *)import->begun.at)
+		import->begun.len = rest.len;
+	else
+		wmk_import_put(&import->begun, rest.at, rest.len);
+	return import->begun.failed ? wmk_error(-ENOMEM, "no memory for a line") : 0;
 }
 
 /* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -336,8 +403,10 @@ int wmk_import_begin(const char *path, const char *format, const struct wmk_impo
 /* Nothing of the file waits any more: the next one may be of a time before. */
 static int flush(struct wmk_import *import)
 {
-	int err = finish_record(import);
+	int err = drop_begun(import);
 
+	if (err == 0)
+		err = finish_record(import);
 	while (err == 0 && import->window.n)
 		err = write_first(import);
 	return err;
@@ -386,6 +455,7 @@ int wmk_import_end(struct wmk_import *import, struct wmk_import_done *done)
 	wmk_import_classes_free(&import->classes);
 	free(import->frames.at);
 	free(import->joined.at);
+	free(import->begun.at);
 	free(import);
 	return err < 0 ? err : closed;
 }

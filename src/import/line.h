@@ -78,6 +78,8 @@ enum wmk_import_what {
 	WMK_IMPORT_UNKNOWN,
 	WMK_IMPORT_BLANK,      /* says nothing */
 	WMK_IMPORT_RECORD,
+	WMK_IMPORT_ENDS,       /* a record, and its thread is no more */
+	WMK_IMPORT_SPLITS,     /* a record, which splits another line: `rest` is its begin, the next line its end */
 	WMK_IMPORT_OPENS,      /* a call that goes on: values name, args */
 	WMK_IMPORT_RESUMES,    /* its end: values name, args, and what came out */
 	WMK_IMPORT_FRAME,      /* of the record before: values[0] */
@@ -90,6 +92,7 @@ struct wmk_import_line {
 	struct wmk_import_text comm;      /* no `at`: not known */
 	struct wmk_import_stamp stamp;
 	struct wmk_import_text provider, name;  /* of the event */
+	struct wmk_import_text rest;      /* WMK_IMPORT_SPLITS */
 	unsigned n;
 	struct wmk_import_value values[WMK_IMPORT_VALUES];
 };

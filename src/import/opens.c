@@ -34,6 +34,7 @@ int wmk_import_open_add(struct wmk_import_opens *opens, const struct wmk_import_
 	open->next = opens->heads[head_of(open->thread)];
 	opens->heads[head_of(open->thread)] = open;
 	record->open = open;
+	opens->n++;
 	return 0;
 }
 
@@ -46,6 +47,33 @@ struct wmk_import_open *wmk_import_open_find(const struct wmk_import_opens *open
 	return open;
 }
 
+static bool is_of(const struct wmk_import_open *open, struct wmk_import_text name)
+{
+	return open && wmk_import_text_is(wmk_import_head(name, sizeof(open->name) - 1), open->name);
+}
+
+static struct wmk_import_open *only_one(const struct wmk_import_opens *opens)
+{
+	unsigned head = 0;
+
+	if (opens->n != 1)
+		return NULL;
+	while (!opens->heads[head])
+		head++;
+	return opens->heads[head];
+}
+
+struct wmk_import_open *wmk_import_open_resumed(const struct wmk_import_opens *opens, const struct wmk_import_line *line)
+{
+	const struct wmk_import_text name = line->values[0].text;
+	struct wmk_import_open *open = wmk_import_open_find(opens, wmk_import_open_thread(line));
+
+	if (is_of(open, name))
+		return open;
+	open = line->has_tid ? wmk_import_open_find(opens, -1) : only_one(opens);
+	return is_of(open, name) ? open : NULL;
+}
+
 void wmk_import_open_remove(struct wmk_import_opens *opens, struct wmk_import_open *open)
 {
 	struct wmk_import_open **at = &opens->heads[head_of(open->thread)];
@@ -53,11 +81,7 @@ void wmk_import_open_remove(struct wmk_import_opens *opens, struct wmk_import_op
 	while (*at != open)
 		at = &(*at)->next;
 	*at = open->next;
+	opens->n--;
 	open->record->open = NULL;
 	free(open);
-}
-
-bool wmk_import_open_is(const struct wmk_import_open *open, struct wmk_import_text name)
-{
-	return wmk_import_text_is(wmk_import_head(name, sizeof(open->name) - 1), open->name);
 }

@@ -22,6 +22,7 @@ struct wmk_import_open {
 
 struct wmk_import_opens {
 	struct wmk_import_open *heads[WMK_IMPORT_OPEN_HEADS];
+	unsigned n;
 };
 
 /* The thread of a line. */
@@ -30,8 +31,12 @@ int64_t wmk_import_open_thread(const struct wmk_import_line *line);
 int wmk_import_open_add(struct wmk_import_opens *opens, const struct wmk_import_line *line, struct wmk_import_record *record, size_t args_at);
 /* The call that a thread is in; NULL: none. */
 struct wmk_import_open *wmk_import_open_find(const struct wmk_import_opens *opens, int64_t thread);
+/*
+ * The call that a line resumes; NULL: none. strace names threads while there are several: a call may have begun before, in the only thread there
+ * was then, or be the only one that has not ended.
+ */
+struct wmk_import_open *wmk_import_open_resumed(const struct wmk_import_opens *opens, const struct wmk_import_line *line);
 /* Its record does not wait any more. */
 void wmk_import_open_remove(struct wmk_import_opens *opens, struct wmk_import_open *open);
-bool wmk_import_open_is(const struct wmk_import_open *open, struct wmk_import_text name);
 
 #endif

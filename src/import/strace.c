@@ -7,6 +7,7 @@
  *     123 1795336891.561861 <... wait4 resumed>NULL, 0, NULL) = ? ERESTARTSYS (To be restarted) <0.105311>
  *     123 1795336891.561877 --- SIGCHLD {si_signo=SIGCHLD, ...} ---
  *     123 1795336891.562202 +++ exited with 0 +++
+ *     123 1795336891.909234 clone(child_stack=NULL, flags=SIGCHLDstrace: Process 25948 attached       in the middle of a line, when it is not -o's
  *      > /usr/lib/libc.so.6(_exit+0x29) [0xd4409]                              -k: where the call was made
  */
 #include "import/line.h"
@@ -276,6 +277,7 @@ static void add_exit(struct wmk_import_text text, struct wmk_import_line *out)
 	const struct wmk_import_text all = text;
 	int64_t status;
 
+	out->what = WMK_IMPORT_ENDS;
 	out->name = wmk_import_text_of("exit");
 	if (wmk_import_take(&text, "exited with ") && wmk_import_take_number(&text, INT32_MAX, &status) && !text.len)
 		wmk_import_add_number(out, "status", WMK_IMPORT_INT, status);
@@ -309,6 +311,37 @@ static bool parse_note(struct wmk_import_text text, struct wmk_import_line *out)
 	return true;
 }
 
+/* A note at the end of a line that is of something else. */
+static bool parse_split(struct wmk_import_text line, struct wmk_import_line *out)
+{
+	static const char words[] = "strace: Process ";
+	struct wmk_import_text text = wmk_import_trimmed(line), note = text;
+	int64_t number;
+	long at;
+
+	if (!wmk_import_ends(text, " attached"))
+		return false;
+	/* Its number has a few digits. */
+	if (text.len > 64)
+		wmk_import_drop(&note, text.len - 64);
+	at = wmk_import_find(note, words);
+	if (at < 0)
+		return false;
+	wmk_import_drop(&note, (size_t)at);
+	text = note;
+	wmk_import_drop(&text, sizeof(words) - 1);
+	if (!wmk_import_take_number(&text, INT32_MAX, &number) || !wmk_import_text_is(text, " attached"))
+		return false;
+	out->what = WMK_IMPORT_SPLITS;
+	out->name = wmk_import_text_of("note");
+	out->has_tid = false;
+	out->comm = (struct wmk_import_text){ NULL, 0 };
+	out->n = 0;
+	wmk_import_add_text(out, "message", note);
+	out->rest = wmk_import_head(line, (size_t)(note.at - line.at));
+	return true;
+}
+
 void wmk_import_strace_line(struct wmk_import_text line, struct wmk_import_line *out)
 {
 	struct wmk_import_text text = line;
@@ -332,7 +365,7 @@ void wmk_import_strace_line(struct wmk_import_text line, struct wmk_import_line 
 		add_exit(text, out);
 	} else if (inside(&text, "--- ", " ---")) {
 		add_signal(text, out);
-	} else if (!parse_note(text, out) && !parse_call(text, out)) {
+	} else if (!parse_note(text, out) && !parse_call(text, out) && !parse_split(line, out)) {
 		out->what = WMK_IMPORT_UNKNOWN;
 	}
 }

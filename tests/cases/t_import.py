@@ -291,6 +291,22 @@ def many_names(case):
     babeltrace2(case, out)
 
 
+def split_lines(case):
+    """strace says that it traces one more process, in the middle of a line."""
+    out, said = imported(case, 'strace', [sample(case, 'strace-split.txt')])
+    got = [parts(r) for r in records_of(case, out)]
+    second = 1795336891000000000
+    notes = [g[3]['message'].split()[2] for g in got if g[1] == 'strace:note']
+    check(sorted(notes) == ['10475', '10476', '10477', '10478', '25948', '25949'], 'notes: %s', notes)
+    calls = [(g[0] - second, g[2].get('vtid'), g[3]['name'], g[3]['args'], g[3]['ret']) for g in got if g[1] == 'strace:call']
+    check(calls == [(1000, None, 'pipe2', '[3, 4], 0', 0),
+                    (2000, None, 'clone', 'child_stack=NULL, flags=CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD, child_tidptr=0x7fee5a115a10', 25948),
+                    (3000, 25947, 'close', '4', 0), (4000, 25948, 'newfstatat', 'AT_FDCWD, "/usr/bin/sleep", 0x7ffcb9d346b0, 0', -1),
+                    (5000, 25947, 'vfork', '', 10476), (6000, 25948, 'getpid', '', 25948), (9000, 25948, 'getpid', '', 25948)], 'calls: %s', calls)
+    lines = [g[3]['text'] for g in got if g[1] == 'strace:line']
+    check(lines == ['[pid 25947] 1795336891.000008 write(1, "abc", ', '[pid 25947] 1795336891.000010 getuid('] and '2 lines' in said, 'lines: %s: %s', lines, said)
+
+
 def live_strace(case):
     need('strace')
     path = case.path('strace.out')
@@ -301,6 +317,11 @@ def live_strace(case):
     out, said = imported(case, 'strace', [path])
     check('not understood' not in said, 'lines of strace: %s', said)
     compare(case, out, logs.expect('strace', slurp(path)))
+    # To a terminal threads are named only while there are several: calls are whole all the same.
+    done = subprocess.run(['strace', '-f', '-ttt', 'sh', '-c', '(sleep 0.02; cat /proc/self/stat) | cat >/dev/null; sleep 0.01 & wait'], capture_output=True, check=False)
+    out, said = imported(case, 'strace', ['-'], stdin=done.stderr)
+    halves = [r for r in records_of(case, out) if r['event'] in ('strace:resumed', 'strace:unfinished')]
+    check(not halves and 'not understood' not in said, 'halves of calls: %s: %s', halves, said)
     for options in (['-tt'], ['-r'], ['-t', '-y'], ['-f', '-tt', '-Y', '-yy'], ['-k', '-ttt'], ['-i', '-ttt', '-n']):
         done = subprocess.run(['strace', *options, '-o', path, 'sh', '-c', script], capture_output=True, check=False)
         if b'invalid option' in done.stderr or b'not supported' in done.stderr or not os.path.getsize(path):
@@ -362,5 +383,5 @@ def a_mistake_is_found(case):
 
 
 if __name__ == '__main__':
-    main([samples, zones, files, words, merged, threads, garbage, cut, any_byte_changed, order, too_late, open_for_long, many_names, live_strace, live_dmesg, live_perf,
+    main([samples, zones, files, words, merged, threads, garbage, cut, any_byte_changed, order, too_late, open_for_long, many_names, split_lines, live_strace, live_dmesg, live_perf,
           live_journal, a_mistake_is_found])

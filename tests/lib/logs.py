@@ -191,13 +191,21 @@ def strace(lines, origin=0, day=None, **_):
         context = {'vtid': int(pid)} if pid else {}
         other = strace_other(rest)
         if other:
+            if other[0] == 'strace:exit':
+                open_calls.pop(pid, None)
             found.append((before, other[0], context, other[1]))
             continue
         again = re.match(r'<\.\.\. (\w+) resumed>(.*)\) += (.*)$', rest)
         if again:
             name, args, result = again.groups()
             fields = {'name': name, 'args': args.strip(), **strace_result(result)}
+            # (where threads are not named, there was one then, or is one now)
             at = open_calls.pop(pid, None)
+            if at is None and pid:
+                at = open_calls.pop(None, None)
+            if at is None and len(open_calls) == 1:
+                at = open_calls.popitem()[1]
+                context = found[at][2]
             if at is None:
                 found.append((before, 'strace:resumed', context, fields))
                 continue

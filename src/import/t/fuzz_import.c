@@ -109,7 +109,7 @@ static uint64_t each_line(wmk_import_parser *parse, const uint8_t *data, size_t 
 		must(line.what <= WMK_IMPORT_FRAME && line.n <= WMK_IMPORT_VALUES && line.stamp.ns < 1000000000);
 		must(line.what != WMK_IMPORT_FRAME || line.n == 1);
 		must((line.what != WMK_IMPORT_OPENS && line.what != WMK_IMPORT_RESUMES) || line.n >= 2);
-		n += line.what != WMK_IMPORT_BLANK && line.what != WMK_IMPORT_FRAME && line.what != WMK_IMPORT_RESUMES;
+		n += line.what != WMK_IMPORT_BLANK && line.what != WMK_IMPORT_UNKNOWN && line.what != WMK_IMPORT_FRAME && line.what != WMK_IMPORT_RESUMES;
 		free(copy);
 		data += len + (newline ? 1 : 0);
 		size -= len + (newline ? 1 : 0);

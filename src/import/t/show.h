@@ -23,7 +23,7 @@ struct expected {
 /* "since seconds.ns [who] provider:name{name=value|...}"; hexadecimal values with 0x, texts in quotes; "unknown", "blank", "frame ...". */
 static inline void show(const struct wmk_import_line *line, FILE *out)
 {
-	static const char *const whats[] = { "unknown", "blank", "", "opens ", "resumes ", "frame " };
+	static const char *const whats[] = { "unknown", "blank", "", "ends ", "splits ", "opens ", "resumes ", "frame " };
 	static const char *const sinces[] = { "none", "epoch", "origin", "step", "day", "date" };
 	const struct wmk_import_stamp *stamp = &line->stamp;
 
@@ -57,6 +57,8 @@ static inline void show(const struct wmk_import_line *line, FILE *out)
 			fprintf(out, value->kind == WMK_IMPORT_HEX ? "0x%" PRIx64 : "%" PRId64, value->number);
 	}
 	fputs("}", out);
+	if (line->what == WMK_IMPORT_SPLITS)
+		fprintf(out, " rest '%.*s'", (int)line->rest.len, line->rest.at);
 }
 
 /* Each line is put where a byte behind its end is nobody's, so that a sanitizer sees who reads it. */
