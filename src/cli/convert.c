@@ -17,12 +17,12 @@
 struct convert_args {
 	struct wmk_cli_which which;
 	const struct wmk_read_form *form;
-	bool is_text, has_form, is_ctf;
+	bool is_text, has_form;
 	const char *output;
 	struct wmk_cli_import import;
 };
 
-static const struct wmk_read_form *const forms[] = { &wmk_read_json, &wmk_read_csv, &wmk_read_chrome, &wmk_read_perfetto };
+static const struct wmk_read_form *const forms[] = { &wmk_read_json, &wmk_read_csv, &wmk_read_chrome, &wmk_read_perfetto, &wmk_read_ctf18, &wmk_read_ctf2 };
 
 static int set_form(void *data, const char *value)
 {
@@ -34,9 +34,6 @@ static int set_form(void *data, const char *value)
 	wmk_nearest_offer(&near, "text");
 	args->is_text = strcmp(value, "text") == 0;
 	args->has_form = args->is_text;
-	args->is_ctf = strcmp(value, "ctf") == 0;
-	if (args->is_ctf)
-		return 0;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		wmk_nearest_offer(&near, forms[i]->name);
 		if (strcmp(value, forms[i]->name) != 0)
@@ -47,7 +44,7 @@ static int set_form(void *data, const char *value)
 	if (args->has_form)
 		return 0;
 	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error(-EINVAL, "there is no format '%.40s'%s%s: there are text, json, csv, chrome, perfetto", value, names[0] ? "; near is " : "", names);
+	return wmk_error(-EINVAL, "there is no format '%.40s'%s%s: there are text, json, csv, chrome, perfetto, ctf, ctf-2", value, names[0] ? "; near is " : "", names);
 }
 
 static int set_output(void *data, const char *value)
@@ -75,9 +72,10 @@ static int set_boot_time(void *data, const char *value)
 
 static int convert(const struct convert_args *args, const char *const *paths, unsigned n)
 {
-	struct wmk_read_text_options options = { .form = args->form, .print = WMK_PRINT_OPTIONS };
+	const bool makes_files = args->form && args->form->is_directory;
+	struct wmk_read_text_options options = { .form = args->form, .print = WMK_PRINT_OPTIONS, .directory = args->output };
 	struct wmk_read_text_done done;
-	FILE *out = args->output ? fopen(args->output, "we") : stdout;
+	FILE *out = args->output && !makes_files ? fopen(args->output, "we") : stdout;
 	int err;
 
 	if (!out) {
@@ -85,7 +83,7 @@ static int convert(const struct convert_args *args, const char *const *paths, un
 		return wmk_cli_failed();
 	}
 	err = wmk_cli_read(&args->which, paths, n, &options, out, NULL, &done);
-	if ((args->output ? fclose(out) : fflush(out)) != 0 && err >= 0)
+	if ((out != stdout ? fclose(out) : fflush(out)) != 0 && err >= 0)
 		err = wmk_error(-errno, "cannot write %s%.200s", args->output ? "" : "the records", args->output ? args->output : "");
 	if (err < 0)
 		return wmk_cli_failed();
@@ -100,7 +98,7 @@ static int misused(const char *words)
 
 static int run_import(const struct convert_args *args, char **rest, int n_rest)
 {
-	if (args->has_form)
+	if (args->has_form && args->form != &wmk_read_ctf18)
 		return misused("--from makes a trace of a log: --to ctf. Convert that to other formats then");
 	if (args->which.begin || args->which.end || args->which.filter)
 		return misused("--begin, --end and --filter are of traces: convert the whole log, then view a part of it");
@@ -119,23 +117,25 @@ static int run_convert(void *data, char **rest, int n_rest)
 		return run_import(args, rest, n_rest);
 	if (args->import.is_told)
 		return misused("--year and --boot-time are of logs: say of which format (--from)");
-	if (args->is_ctf)
-		return misused("--to ctf makes a trace of a log: say of which format (--from syslog, dmesg, perf or strace)");
 	if (!args->has_form)
-		return misused("into what? Say --to text, json, csv, chrome or perfetto");
+		return misused("into what? Say --to text, json, csv, chrome, perfetto, ctf or ctf-2");
 	if (!n_rest)
 		return misused("which trace? Name its directory, or one above it");
+	if (args->form && args->form->is_directory && !args->output)
+		return misused("where to? Say -o DIR, a directory that is not there yet, or empty");
 	if (args->form && args->form->is_binary && !args->output && isatty(1))
 		return misused("what comes out is no text: give it a file (-o FILE), or pipe it on");
 	return convert(args, (const char *const *)rest, (unsigned)n_rest);
 }
 
 static const char *const details[] = {
-	"Makes one file of traces in Common Trace Format 1.8 and 2: all that is at and below the directories, in the order of time.",
+	"Makes another form of traces in Common Trace Format 1.8 and 2: all that is at and below the directories, in the order of time.",
 	"text: the lines of `waymark view`. json: an object on a line for each record, as `waymark view --json`. csv: a table with a column for each field that any event "
 	"has; what has something in it, as JSON. chrome: the Trace Event Format, for chrome://tracing, Speedscope and others. perfetto: for ui.perfetto.dev and "
 	"trace_processor. In the last two, records are instants on the line of their thread, if the channel had the contexts vpid and vtid (and procname, for its name), else on that of "
 	"their CPU; spans (waymark_span(), waymark_begin(), waymark_end()) are bars on the line of their thread, counters (waymark_counter()) curves.",
+	"ctf, ctf-2: Common Trace Format again, 1.8 or 2: below the directory a trace for each, with the records that are wanted. Where all are, nothing "
+	"is lost but what 1.8 cannot say, which is told.",
 	"With --from, FILEs are logs of other programs, which become a trace in the directory DIR (-o), one record for each line, to be viewed together with "
 	"other traces: `waymark view DIR OTHER`. syslog: files in /var/log, what `journalctl` prints (-o short and its relatives), RFC 3164 and 5424. "
 	"dmesg: what `dmesg` prints, with -T, -x, -r too. perf: what `perf script` prints. strace: what `strace` writes, best with -f -ttt -T. "
@@ -149,8 +149,8 @@ static const char *const details[] = {
 };
 
 static const struct wmk_cli_option options[] = {
-	{ 't', "to", "FORMAT", "text, json, csv, chrome or perfetto; ctf, with --from, where it may be left out.", set_form, false },
-	{ 'o', "output", "FILE", "Where to. Without it, standard output. With --from, the directory of the trace.", set_output, false },
+	{ 't', "to", "FORMAT", "text, json, csv, chrome, perfetto, ctf or ctf-2. With --from, ctf, which may be left out.", set_form, false },
+	{ 'o', "output", "FILE", "Where to. Without it, standard output. For ctf and ctf-2, and with --from, a directory, which is made.", set_output, false },
 	{ 0, "from", "FORMAT", "Make a trace of logs of other programs: syslog, dmesg, perf or strace.", set_from, false },
 	{ 0, "year", "YEAR", "With --from: the year of a log's first line, for dates without.", set_year, false },
 	{ 0, "boot-time", "TIME", "With --from: from when times without a date count, as seconds since 1970 or a date: the machine's start; for `strace -r` its first line, "

@@ -93,7 +93,7 @@ static int declare_stream(struct wmk_import_trace *trace, unsigned contexts)
 	for (unsigned bit = 1; bit < WMK_IMPORT_CONTEXTS; bit *= 2)
 		if (contexts & bit)
 			fields[n++] = wmk_import_context(bit);
-	err = declare(trace, &text, wmk_ctf_stream_text(&text, trace->n_classes, fields, n));
+	err = declare(trace, &text, wmk_ctf_stream_text(&text, WMK_CTF_1_8, trace->n_classes, fields, n));
 	if (err < 0)
 		return err;
 	class->is_declared = true;
@@ -111,7 +111,7 @@ static int declare_event(struct wmk_import_trace *trace, struct wmk_import_class
 
 	if (class->is_declared)
 		return 0;
-	err = declare(trace, &text, wmk_ctf_event_text(&text, stream->id, stream->n_events, &event));
+	err = declare(trace, &text, wmk_ctf_event_text(&text, WMK_CTF_1_8, stream->id, stream->n_events, &event));
 	if (err < 0)
 		return err;
 	class->is_declared = true;

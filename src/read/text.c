@@ -331,7 +331,7 @@ int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_r
 	if (err >= 0 && options->filter)
 		err = wmk_filter_parse(options->filter, &r.filter);
 	if (err >= 0 && options->form && options->form->create)
-		err = options->form->create(&r.whole);
+		err = options->form->create(options->directory, &r.whole);
 	if (err >= 0)
 		err = wmk_read_merge_create(tell_damage, &r, &r.merge);
 	if (err >= 0)
