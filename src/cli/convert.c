@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "cli/import.h"
 #include "cli/reading.h"
 #include "read/convert.h"
 #include "read/json.h"
@@ -18,6 +19,7 @@ struct convert_args {
 	const struct wmk_read_form *form;
 	bool is_text, has_form;
 	const char *output;
+	struct wmk_cli_import import;
 };
 
 static const struct wmk_read_form *const forms[] = { &wmk_read_json, &wmk_read_csv, &wmk_read_chrome, &wmk_read_perfetto, &wmk_read_ctf18, &wmk_read_ctf2 };
@@ -53,6 +55,21 @@ static int set_output(void *data, const char *value)
 	return 0;
 }
 
+static int set_from(void *data, const char *value)
+{
+	return wmk_cli_set_import_format(&((struct convert_args *)data)->import, value);
+}
+
+static int set_year(void *data, const char *value)
+{
+	return wmk_cli_set_import_year(&((struct convert_args *)data)->import, value);
+}
+
+static int set_boot_time(void *data, const char *value)
+{
+	return wmk_cli_set_import_origin(&((struct convert_args *)data)->import, value);
+}
+
 static int convert(const struct convert_args *args, const char *const *paths, unsigned n)
 {
 	const bool makes_files = args->form && args->form->is_directory;
@@ -79,10 +96,27 @@ static int misused(const char *words)
 	return wmk_cli_misused(&wmk_cli_convert);
 }
 
+static int run_import(const struct convert_args *args, char **rest, int n_rest)
+{
+	if (args->has_form && args->form != &wmk_read_ctf18)
+		return misused("--from makes a trace of a log: --to ctf. Convert that to other formats then");
+	if (args->which.begin || args->which.end || args->which.filter)
+		return misused("--begin, --end and --filter are of traces: convert the whole log, then view a part of it");
+	if (!args->output)
+		return misused("where to? Say -o DIR, a directory that is absent or empty");
+	if (!n_rest)
+		return misused("which log? Name its file, or - for standard input");
+	return wmk_cli_import(&args->import, args->output, (const char *const *)rest, (unsigned)n_rest);
+}
+
 static int run_convert(void *data, char **rest, int n_rest)
 {
 	const struct convert_args *args = data;
 
+	if (args->import.format)
+		return run_import(args, rest, n_rest);
+	if (args->import.is_told)
+		return misused("--year and --boot-time are of logs: say of which format (--from)");
 	if (!args->has_form)
 		return misused("into what? Say --to text, json, csv, chrome, perfetto, ctf or ctf-2");
 	if (!n_rest)
@@ -102,19 +136,31 @@ static const char *const details[] = {
 	"their CPU; spans (waymark_span(), waymark_begin(), waymark_end()) are bars on the line of their thread, counters (waymark_counter()) curves.",
 	"ctf, ctf-2: Common Trace Format again, 1.8 or 2: below the directory a trace for each, with the records that are wanted. Where all are, nothing "
 	"is lost but what 1.8 cannot say, which is told.",
+	"With --from, FILEs are logs of other programs, which become a trace in the directory DIR (-o), one record for each line, to be viewed together with "
+	"other traces: `waymark view DIR OTHER`. syslog: files in /var/log, what `journalctl` prints (-o short and its relatives), RFC 3164 and 5424. "
+	"dmesg: what `dmesg` prints, with -T, -x, -r too. perf: what `perf script` prints. strace: what `strace` writes, best with -f -ttt -T. "
+	"Processes, threads and names become the contexts vpid, vtid and procname, so that a thread has a line of its own in Perfetto. "
+	"A line that is not understood is a record too, with all its text (syslog:line, ...), and is counted.",
+	"Times that a log does not tell are assumed, which is said: a year (--year) is the last that fits before the file's last change; "
+	"a day (`strace -tt`) is that of the last change; times since the machine's start (dmesg, perf) count from --boot-time, or else from 1970. "
+	"`date -d \"$(uptime -s)\" +%s` tells when this machine was started.",
 	"What is damaged, and what was lost while it was recorded, is said on standard error; the exit status is 1 if something was damaged.",
 	NULL
 };
 
 static const struct wmk_cli_option options[] = {
-	{ 't', "to", "FORMAT", "text, json, csv, chrome, perfetto, ctf or ctf-2.", set_form, false },
-	{ 'o', "output", "FILE", "Where to. Without it, standard output. For ctf and ctf-2 a directory, which is made.", set_output, false },
+	{ 't', "to", "FORMAT", "text, json, csv, chrome, perfetto, ctf or ctf-2. With --from, ctf, which may be left out.", set_form, false },
+	{ 'o', "output", "FILE", "Where to. Without it, standard output. For ctf and ctf-2, and with --from, a directory, which is made.", set_output, false },
+	{ 0, "from", "FORMAT", "Make a trace of logs of other programs: syslog, dmesg, perf or strace.", set_from, false },
+	{ 0, "year", "YEAR", "With --from: the year of a log's first line, for dates without.", set_year, false },
+	{ 0, "boot-time", "TIME", "With --from: from when times without a date count, as seconds since 1970 or a date: the machine's start; for `strace -r` its first line, "
+	  "for `strace -tt` any time of its first day.", set_boot_time, false },
 	WMK_CLI_OPTIONS_WHICH,
 };
 
 const struct wmk_cli_command wmk_cli_convert = {
 	.name = "convert",
-	.arguments = "DIR...",
+	.arguments = "DIR... | --from FORMAT -o DIR FILE...",
 	.summary = "Make traces into other formats",
 	.details = details,
 	.options = options,

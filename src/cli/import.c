@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * import.c - `waymark convert --from` (see import.h).
+ */
+#include "cli/import.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "cli/command.h"
+#include "import/import.h"
+#include "read/when.h"
+
+#define SECOND 1000000000
+
+/* The first line that was not understood. */
+struct first {
+	uint64_t number;
+	char file[200], text[100];
+};
+
+int wmk_cli_set_import_format(struct wmk_cli_import *import, const char *value)
+{
+	struct wmk_nearest near;
+	char names[80];
+
+	wmk_nearest_init(&near, value);
+	for (unsigned i = 0; wmk_import_format(i); i++) {
+		wmk_nearest_offer(&near, wmk_import_format(i));
+		if (strcmp(value, wmk_import_format(i)) == 0)
+			import->format = value;
+	}
+	if (import->format)
+		return 0;
+	wmk_nearest_text(&near, names, sizeof(names));
+	return wmk_error(-EINVAL, "no logs of format '%.40s' are known%s%s: there are syslog, dmesg, perf, strace", value, names[0] ? "; near is " : "", names);
+}
+
+int wmk_cli_set_import_year(struct wmk_cli_import *import, const char *value)
+{
+	uint64_t year;
+	int err = wmk_cli_number(value, 2261, &year);
+
+	if (err == 0 && year < 1970)
+		err = wmk_error(-ERANGE, "the year %" PRIu64 " is before 1970", year);
+	if (err < 0)
+		return err;
+	import->year = (int)year;
+	import->is_told = true;
+	return 0;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
+}
+
+int wmk_cli_set_import_origin(struct wmk_cli_import *import, const char *value)
+{
+	bool is_day;
+	int err = 0;
+
+	/* (with a zone, as logs have it; or as --begin takes it) */
+	if (!wmk_import_date(value, &import->origin_ns))
+		err = wmk_read_when(value, false, now_ns(), &import->origin_ns, &is_day);
+	if (err == 0 && import->origin_ns < 0)
+		err = wmk_error(-ERANGE, "'%.40s' is before 1970", value);
+	if (err < 0)
+		return err;
+	import->has_origin = import->is_told = true;
+	return 0;
+}
+
+static void note_first(void *data, const char *name, uint64_t number, const char *line, size_t len)
+{
+	struct first *first = data;
+
+	if (first->number)
+		return;
+	first->number = number;
+	snprintf(first->file, sizeof(first->file), "%s", name);
+	snprintf(first->text, sizeof(first->text), "%.*s", (int)(len < sizeof(first->text) ? len : sizeof(first->text) - 1), line);
+}
+
+static int convert_file(struct wmk_import *import, const char *name)
+{
+	const bool is_stdin = strcmp(name, "-") == 0;
+	FILE *in = is_stdin ? stdin : fopen(name, "re");
+	int64_t near_ns = now_ns();
+	struct stat st;
+	int err;
+
+	if (!in)
+		return wmk_error(-errno, "cannot read '%.120s'", name);
+	if (fstat(fileno(in), &st) == 0 && S_ISREG(st.st_mode) && st.st_mtim.tv_sec >= 0 && st.st_mtim.tv_sec < INT64_MAX / SECOND)
+		near_ns = (int64_t)st.st_mtim.tv_sec * SECOND + st.st_mtim.tv_nsec;
+	err = wmk_import_file(import, in, is_stdin ? "standard input" : name, near_ns);
+	if (!is_stdin)
+		fclose(in);
+	return err;
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void tell(const struct wmk_cli_import *import, const char *directory, const struct wmk_import_done *done, const struct first *first)
+{
+	if (done->assumed & WMK_IMPORT_ASSUMED_YEAR)
+		wmk_cli_say("dates without a year are taken for the last before the file's last change: --year says another");
+	if (done->assumed & WMK_IMPORT_ASSUMED_DAY)
+		wmk_cli_say("times without a date are taken for those of the day of the file's last change, and before: --boot-time says another");
+	if (done->assumed & WMK_IMPORT_ASSUMED_ORIGIN)
+		wmk_cli_say("nothing says from when the times count: they stand as if that had been in 1970; --boot-time says when it was");
+	if (done->assumed & WMK_IMPORT_ASSUMED_ORDER)
+		wmk_cli_say("lines without a time stand at that of the line before");
+	if (done->late)
+		wmk_cli_warn("%" PRIu64 " record%s came too late to be put in order: their times are those of the records before them", done->late, plural(done->late));
+	if (done->unknown)
+		wmk_cli_warn("%" PRIu64 " line%s not understood, kept as %s:line; the first is line %" PRIu64 " of %s: %s", done->unknown,
+			     done->unknown == 1 ? " was" : "s were", import->format, first->number, wmk_cli_clean(first->file), wmk_cli_clean(first->text));
+	wmk_cli_say("%" PRIu64 " record%s in %s", done->records, plural(done->records), wmk_cli_clean(directory));
+}
+
+int wmk_cli_import(const struct wmk_cli_import *import, const char *directory, const char *const *files, unsigned n)
+{
+	struct first first = { .number = 0 };
+	const struct wmk_import_options options = { .year = import->year, .has_origin = import->has_origin, .origin_ns = import->origin_ns,
+						    .unknown = note_first, .data = &first };
+	struct wmk_import_done done;
+	struct wmk_import *work;
+	int err, ended;
+
+	/* Before anything is made. */
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(files[i], "-") != 0 && access(files[i], R_OK) < 0) {
+			wmk_error(-errno, "cannot read '%.120s'", files[i]);
+			return wmk_cli_failed();
+		}
+	err = wmk_import_begin(directory, import->format, &options, &work);
+	if (err < 0)
+		return wmk_cli_failed();
+	for (unsigned i = 0; i < n && err == 0; i++)
+		err = convert_file(work, files[i]);
+	if (err < 0)
+		wmk_cli_failed();
+	ended = wmk_import_end(work, &done);
+	if (ended < 0 && err == 0)
+		wmk_cli_failed();
+	tell(import, directory, &done, &first);
+	return err < 0 || ended < 0 ? WMK_CLI_FAILED : 0;
+}

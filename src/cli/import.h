@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * import.h - `waymark convert --from`: logs of other programs as a trace (import/import.h).
+ */
+#ifndef WMK_CLI_IMPORT_H
+#define WMK_CLI_IMPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the options say. Starts from zeros. */
+struct wmk_cli_import {
+	const char *format;      /* NULL: no log is meant */
+	bool is_told;            /* there is a year, or an origin */
+	int year;
+	bool has_origin;
+	int64_t origin_ns;
+};
+
+/* Values of --from, --year, --boot-time. -EINVAL, -ERANGE with a cause chain. */
+int wmk_cli_set_import_format(struct wmk_cli_import *import, const char *value);
+int wmk_cli_set_import_year(struct wmk_cli_import *import, const char *value);
+int wmk_cli_set_import_origin(struct wmk_cli_import *import, const char *value);
+
+/* Make the trace, and tell what was assumed, and what not understood. "-" is standard input. Returns the exit status. */
+int wmk_cli_import(const struct wmk_cli_import *import, const char *directory, const char *const *files, unsigned n);
+
+#endif
