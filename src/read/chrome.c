@@ -93,7 +93,7 @@ static int line_of(struct wmk_read_line *line, struct wmk_print_text *out, int64
 	int is_new;
 
 	*pid = who->has_pid ? who->pid : 0;
-	*tid = who->has_pid ? who->tid : who->has_cpu ? who->cpu : 0;
+	*tid = who->has_pid ? who->tid : who->cpu;
 	/* (some channels have no context for the name: another may have) */
 	if (who->has_pid && !who->name[0])
 		return 0;
@@ -103,7 +103,7 @@ static int line_of(struct wmk_read_line *line, struct wmk_print_text *out, int64
 	if (who->has_pid)
 		snprintf(name, sizeof(name), "%s", who->name);
 	else
-		snprintf(name, sizeof(name), "CPU %" PRId64, *tid);
+		wmk_read_who_cpu_name(who, name, sizeof(name));
 	w = wmk_json_begin(out);
 	begin_event(line->whole, &w);
 	put_line_name(&w, "thread_name", *pid, *tid, name);

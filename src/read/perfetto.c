@@ -275,7 +275,7 @@ static void describe(struct proto *b, unsigned kind, const struct wmk_read_who *
 			put_text(b, THREAD_NAME, who->name, strlen(who->name));
 		end(b, in);
 	} else {
-		put_text(b, TRACK_NAME, name, (size_t)snprintf(name, sizeof(name), "CPU %" PRId64, who->has_cpu ? who->cpu : 0));
+		put_text(b, TRACK_NAME, name, wmk_read_who_cpu_name(who, name, sizeof(name)));
 	}
 	end(b, track);
 	end(b, packet);
@@ -328,7 +328,7 @@ static int track_of(struct wmk_read_line *line, struct proto *b, uint64_t *uuid)
 	const unsigned kind = who->has_pid ? OF_THREAD : OF_CPU;
 	int is_new = 0;
 
-	*uuid = kind == OF_THREAD ? uuid_of(kind, who->pid, who->tid) : uuid_of(kind, 0, who->has_cpu ? who->cpu : 0);
+	*uuid = kind == OF_THREAD ? uuid_of(kind, who->pid, who->tid) : uuid_of(kind, 0, who->cpu);
 	if (kind == OF_THREAD)
 		is_new = met(tracks, b, OF_PROCESS, who, uuid_of(OF_PROCESS, who->pid, 0), who->name[0] && who->pid == who->tid);
 	return is_new < 0 ? is_new : met(tracks, b, kind, who, *uuid, who->name[0]);

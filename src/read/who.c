@@ -2,6 +2,8 @@
 /*
  * who.c - who made a record (see who.h).
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "read/part.h"
@@ -20,8 +22,9 @@ static void take(struct wmk_read_who *who, const struct wmk_ctf_item *item, bool
 
 	if (is_packet) {
 		if (is_number && (item->op->role == WMK_ROLE_CPU || is_one(name, "cpu_id", "cpu_id"))) {
-			who->cpu = item->value.i;
-			who->has_cpu = true;
+			/* (that of a stream which is of no CPU is all ones) */
+			who->has_cpu = item->value.u != WMK_READ_NO_CPU;
+			who->cpu = who->has_cpu ? item->value.i : WMK_READ_NOWHERE;
 		}
 	} else if (is_number && is_one(name, "vpid", "pid")) {
 		who->pid = item->value.i;
@@ -71,8 +74,13 @@ int wmk_read_who_record(struct wmk_read_who *who, struct wmk_read_stream *stream
 
 int wmk_read_who_packet(struct wmk_read_who *who, struct wmk_read_stream *stream)
 {
-	*who = (struct wmk_read_who){ .has_cpu = false };
+	*who = (struct wmk_read_who){ .cpu = WMK_READ_NOWHERE };
 	return walk(who, stream, WMK_READ_OF_PACKET);
+}
+
+size_t wmk_read_who_cpu_name(const struct wmk_read_who *who, char *buf, size_t size)
+{
+	return (size_t)(who->has_cpu ? snprintf(buf, size, "CPU %" PRId64, who->cpu) : snprintf(buf, size, "no CPU"));
 }
 
 size_t wmk_read_provider_len(const char *event_name)

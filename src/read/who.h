@@ -8,9 +8,12 @@
 
 #include "read/trace.h"
 
+#define WMK_READ_NO_CPU 0xffffffffu
+#define WMK_READ_NOWHERE 0x7fffffff   /* the number of the line of records that have neither a thread nor a CPU */
+
 struct wmk_read_who {
 	bool has_pid, has_tid, has_cpu;
-	int64_t pid, tid, cpu;
+	int64_t pid, tid, cpu;     /* cpu: WMK_READ_NOWHERE where it is not known */
 	char name[64];             /* "": not known */
 };
 
@@ -19,6 +22,8 @@ int wmk_read_who_packet(struct wmk_read_who *who, struct wmk_read_stream *stream
 /* Behind WMK_READ_RECORD: the rest. A process without a thread is its own. */
 int wmk_read_who_record(struct wmk_read_who *who, struct wmk_read_stream *stream);
 
+/* What the line of its CPU is called: the text's length. */
+size_t wmk_read_who_cpu_name(const struct wmk_read_who *who, char *buf, size_t size);
 /* The provider of "provider:name": its length; of a name without one, 0. */
 size_t wmk_read_provider_len(const char *event_name);
 

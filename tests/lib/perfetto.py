@@ -272,7 +272,13 @@ class Reader:
             check(not counter.get('is_incremental'), 'counter %d counts differences, which are not read here', uuid)
         before = self.tracks.setdefault(uuid, track)
         for field in ('parent_uuid', 'process', 'thread', 'counter', 'name', 'static_name'):
-            check(before.get(field) == track.get(field), 'track %d is declared again with another %s', uuid, field)
+            old, new = before.get(field), track.get(field)
+            if field in ('process', 'thread') and old and new:
+                # What a process or thread is called may be told later; never something else than before.
+                check(all(new.get(key, value) == value for key, value in old.items()), 'track %d is declared again with another %s', uuid, field)
+                old.update(new)
+            else:
+                check(old == new, 'track %d is declared again with another %s', uuid, field)
 
     def scope(self, uuid):
         """Where a track belongs to: {pid, tid, process_name, thread_name, track}. Its ancestors have to be declared."""

@@ -132,6 +132,9 @@ def self_test():
     expect(found[5]['args'], {'key': 'value'})
     expect(tracks(good)[3], {'pid': 4711, 'tid': None, 'process_name': 'server', 'thread_name': None, 'track': 'queue'})
     expect(events(packets(b'')), [])
+    nameless = message((10, 7), (60, message((1, 1), (3, message((1, 4711))))))
+    expect(tracks(packets(trace(START[0], nameless, *START[1:])))[2]['process_name'], 'server')
+    wrong('declared again with another process', *START, process(1, 4711, 'other'))
     expect(len(events(packets(trace(*START, event(T0, 2, 2))), lossy=True)), 1)
 
     named = (23, 'n')
