@@ -20,8 +20,8 @@
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* All of a file. */
-static int read_file(int dir, const char *name, const char *path, char **bytes, size_t *len)
+/* All of a file, and which it is. */
+static int read_file(int dir, const char *name, const char *path, char **bytes, size_t *len, uint64_t *number)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err = 0;
 	size_t cap = 0;
@@ -33,6 +33,7 @@ static int read_file(int dir, const char *name, const char *path, char **bytes, 
 	*bytes = NULL;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		err = wmk_error(-EINVAL, "'%s' in '%.100s' is no plain file", name, path);
+	*number = err < 0 ? 0 : st.st_ino;
 	while (err >= 0) {
 		if (*len == cap) {
 			char *larger = realloc(*bytes, cap ? 2 * cap : 65536);
@@ -97,6 +98,19 @@ static DIR *open_again(int dir)
 
 /* ── one trace ───────────────────────────────────────────────────────────────────────────────────────── */
 
+/* How long they are. */
+static int measure_streams(struct wmk_read_trace *trace)
+{
+	struct stat st;
+
+	trace->sizes = calloc(trace->n_files ? trace->n_files : 1, sizeof(*trace->sizes));
+	if (!trace->sizes)
+		return wmk_error(-ENOMEM, "no memory for the names of files");
+	for (uint32_t i = 0; i < trace->n_files; i++)
+		trace->sizes[i] = fstatat(trace->dir, trace->files[i], &st, 0) < 0 ? 0 : (uint64_t)st.st_size;
+	return 0;
+}
+
 /* Stream files are the plain files that are not hidden and not the metadata (CTF 1.8.3, section 3). */
 static int list_streams(struct wmk_read_trace *trace)
 {
@@ -121,7 +135,7 @@ static int list_streams(struct wmk_read_trace *trace)
 		closedir(dir);
 	if (trace->n_files)
 		qsort(trace->files, trace->n_files, sizeof(*trace->files), by_name);
-	return err;
+	return err < 0 ? err : measure_streams(trace);
 }
 
 static int read_metadata(struct wmk_read_trace *trace)
@@ -129,10 +143,11 @@ static int read_metadata(struct wmk_read_trace *trace)
 	char *bytes = NULL, *text, name[160];
 	size_t size = 0, len;
 	bool is_cut = false;
-	int err = read_file(trace->dir, "metadata", trace->path, &bytes, &size);
+	int err = read_file(trace->dir, "metadata", trace->path, &bytes, &size, &trace->metadata_number);
 
 	if (err < 0)
 		return err;
+	trace->metadata_size = size;
 	snprintf(name, sizeof(name), "%.140s/metadata", trace->path);
 	err = wmk_ctf_metadata_text(bytes, size, &text, &len, &is_cut);
 	free(bytes);
@@ -143,6 +158,10 @@ static int read_metadata(struct wmk_read_trace *trace)
 	if (err == 0 && is_cut)
 		err = wmk_error(-ENODATA, "'%.140s': the last packet is not whole", name) < 0;
 	trace->cut = err > 0 ? wmk_error_take() : NULL;
+	if (trace->cut && trace->is_written) {
+		free(trace->cut);
+		trace->cut = NULL;
+	}
 	return err < 0 ? err : wmk_ctf_compile(trace->class, name, &trace->decoder);
 }
 
@@ -177,10 +196,12 @@ int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_tra
 	t->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->dir < 0)
 		err = wmk_error(-errno, "cannot open the directory '%.100s'", path);
-	if (err >= 0)
-		err = read_metadata(t);
+	/* In this order: of a trace that somebody writes, what was in the files then has its events in the metadata. */
+	t->is_written = err >= 0 && wmk_read_is_written(t->dir);
 	if (err >= 0)
 		err = list_streams(t);
+	if (err >= 0)
+		err = read_metadata(t);
 	if (err >= 0 && !(t->name = name_of(t, given)))
 		err = wmk_error(-ENOMEM, "no memory for the name of '%.100s'", path);
 	if (err < 0) {
@@ -201,6 +222,7 @@ void wmk_read_trace_close(struct wmk_read_trace *trace)
 	for (uint32_t i = 0; i < trace->n_files; i++)
 		free(trace->files[i]);
 	free(trace->files);
+	free(trace->sizes);
 	if (trace->dir >= 0)
 		close(trace->dir);
 	free(trace->path);
