@@ -44,7 +44,7 @@ struct wmk_read_follow {
 struct wmk_read_live_ops {
 	wmk_read_damage damage;    /* `stream` is NULL where it is a trace that cannot be opened */
 	/* Before its first stream is read. Negative: following ends with that. */
-	int (*opened)(void *data, const struct wmk_read_trace *trace);
+	int (*opened)(void *data, struct wmk_read_trace *trace);
 	/* Its `user` is not needed any more. */
 	void (*leaving)(void *data, struct wmk_read_stream *stream);
 	/* Behind its last stream. */

@@ -84,24 +84,29 @@ void wmk_read_merge_trim(struct wmk_read_merge *merge, int64_t from, int64_t to)
 	}
 }
 
+int wmk_read_stream_first(const struct wmk_read_stream *stream, int64_t *ns)
+{
+	struct wmk_read_stream *other;
+	int err = wmk_read_stream_open(stream->trace, stream->file, &other);
+
+	if (err < 0)
+		return err;
+	err = wmk_read_stream_next(other) == WMK_READ_PACKET && other->packet.has_begin ? 0 : -ENODATA;
+	*ns = other->ns;
+	wmk_read_stream_close(other);
+	return err;
+}
+
 int wmk_read_merge_first(const struct wmk_read_merge *merge, int64_t *ns)
 {
 	bool found = false;
+	int64_t one;
 
-	for (uint32_t i = 0; i < merge->n; i++) {
-		const struct wmk_read_stream *stream = merge->leaves[i].stream;
-		struct wmk_read_stream *other;
-
-		if (wmk_read_stream_open(stream->trace, stream->file, &other) < 0)
-			continue;
-		int got = wmk_read_stream_next(other);
-
-		if (got == WMK_READ_PACKET && other->packet.has_begin && (!found || other->ns < *ns)) {
-			*ns = other->ns;
+	for (uint32_t i = 0; i < merge->n; i++)
+		if (wmk_read_stream_first(merge->leaves[i].stream, &one) >= 0 && (!found || one < *ns)) {
+			*ns = one;
 			found = true;
 		}
-		wmk_read_stream_close(other);
-	}
 	wmk_error_clear();
 	return found ? 0 : wmk_error_said(-ENODATA, "no packet of the trace tells a time");
 }

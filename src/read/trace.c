@@ -112,10 +112,9 @@ static int measure_streams(struct wmk_read_trace *trace)
 }
 
 /* Stream files are the plain files that are not hidden and not the metadata (CTF 1.8.3, section 3). */
-static int list_streams(struct wmk_read_trace *trace)
+int wmk_read_trace_files(const struct wmk_read_trace *trace, bool empty_too, struct wmk_read_paths *files)
 {
 	DIR *dir = open_again(trace->dir);
-	uint32_t cap = 0;
 	int err = dir ? 0 : wmk_error(-errno, "cannot list '%.100s'", trace->path);
 	struct dirent *entry;
 
@@ -124,17 +123,27 @@ static int list_streams(struct wmk_read_trace *trace)
 
 		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "metadata") == 0)
 			continue;
-		if (fstatat(trace->dir, entry->d_name, &st, 0) < 0 || !S_ISREG(st.st_mode) || !st.st_size)
+		if (fstatat(trace->dir, entry->d_name, &st, 0) < 0 || !S_ISREG(st.st_mode) || (!st.st_size && !empty_too))
 			continue;
-		if (trace->n_files == WMK_READ_STREAM_FILES_MAX)
+		if (files->n == WMK_READ_STREAM_FILES_MAX)
 			err = wmk_error(-E2BIG, "'%.100s' has more than %u files", trace->path, WMK_READ_STREAM_FILES_MAX);
 		else
-			err = add_name(&trace->files, &trace->n_files, &cap, entry->d_name);
+			err = add_name(&files->paths, &files->n, &files->cap, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
-	if (trace->n_files)
-		qsort(trace->files, trace->n_files, sizeof(*trace->files), by_name);
+	if (files->n)
+		qsort(files->paths, files->n, sizeof(*files->paths), by_name);
+	return err;
+}
+
+static int list_streams(struct wmk_read_trace *trace)
+{
+	struct wmk_read_paths files = { NULL, 0, 0 };
+	int err = wmk_read_trace_files(trace, false, &files);
+
+	trace->files = files.paths;
+	trace->n_files = files.n;
 	return err < 0 ? err : measure_streams(trace);
 }
 

@@ -63,6 +63,8 @@ struct wmk_read_paths {
  * followed, and what is below a trace is not looked at. -ENOENT: there is no such path, or no trace in it.
  */
 int wmk_read_traces_find(const char *path, struct wmk_read_paths *found);
+/* The names of a trace's stream files as they are now, in order, behind an empty list; those without a byte too, or not. */
+int wmk_read_trace_files(const struct wmk_read_trace *trace, bool empty_too, struct wmk_read_paths *files);
 void wmk_read_paths_free(struct wmk_read_paths *paths);
 
 /* What a packet's header and context say. */
