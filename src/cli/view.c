@@ -277,7 +277,7 @@ static int run_view(void *data, char **rest, int n_rest)
 
 static const char *const details[] = {
 	"Prints the event records of a session that has stopped, or that still records, or of any traces in Common Trace Format 1.8, whoever wrote "
-	"them: all that is at and below the directories, in the order of time, a line for each record.",
+	"them: all that is at and below the directories, in the order of time, a line for each record. Of what is still written that is what is there now.",
 	"What is damaged is said on standard error, with its place; the rest is shown, and the exit status is 1. What was lost while it was recorded "
 	"is said there too, behind the records before it.",
 	"With --follow, of traces that are being written, records are shown as they come, until Ctrl-C, until the session has stopped or is destroyed, or, "
