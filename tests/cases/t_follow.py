@@ -158,6 +158,7 @@ def the_end(case):
         check(of_test(part) == [line for line in of_test(view(w, '--clock-seconds', path)) if begin <= stamp.match(line).group(1).decode() <= end],
               'from %s to %s: %d lines', begin, end, len(part))
         odd = Follower(w, '--filter', 'seq % 2 == 1', 'one')
+        wait_for(lambda: odd.has(b'test:seq'), 'records that were there')
         program('emit 50')
         w('destroy', 'one')
         wanted = view(w, path)
