@@ -14,13 +14,13 @@ READER = 'babeltrace2'
 def timed(b, argv):
     """(CPU seconds, peak memory in MB, lines) of a reader whose output goes nowhere."""
     with open(os.devnull, 'w') as null, open(os.path.join(b.scratch, 'stderr'), 'w+') as err:
-        child = subprocess.Popen(['taskset', '-c', str(b.cpus[-1])] + argv, stdout=null, stderr=err)
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
-            err.seek(0)
-            sys.exit('%s: status %d: %s' % (' '.join(argv), child.returncode, err.read()[-1000:]))
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+        subprocess.run(['taskset', '-c', str(b.cpus[-1]), b.program('measured')] + argv, stdout=null, stderr=err, check=True)
+        err.seek(0)
+        said = err.read()
+        seconds, peak, status = said.splitlines()[-1].split()
+        if int(status):
+            sys.exit('%s: status %s: %s' % (' '.join(argv), status, said[-1000:]))
+    return float(seconds), float(peak) / 1024
 
 
 def copies(b, trace, n):
@@ -49,6 +49,23 @@ def compare(b, name, paths, records, ours, theirs, runs):
     return cases
 
 
+def flat(b):
+    """Peak memory while ever larger traces are read: 10 MB, 1 GB, and 10 GB where the disk has room for it."""
+    cases = []
+    for megabytes in (10, 1000, 10000):
+        if shutil.disk_usage(b.scratch).free < 3 * megabytes * 1000000:
+            print('    (no room for a trace of %d MB)' % megabytes)
+            continue
+        directory = b.fresh('trace')
+        b.ours(directory, ['count', 'u32', str(megabytes * 1000000 // 8), '1000000'])
+        size = sum(os.path.getsize(os.path.join(top, f)) for top, _, files in os.walk(directory) for f in files)
+        _, peak = timed(b, [b.waymark, 'view', directory])
+        cases.append(case('view_peak_%d_MB' % (size // 1000000), 'MB', [{'floor': None, 'ours': peak}], READER))
+        show(cases[-1], READER)
+        shutil.rmtree(directory)
+    return cases
+
+
 def bench_read(b):
     """CPU time for a record, from files in the page cache: decoded, and as text to /dev/null; merged from many streams; peak memory."""
     cases, n, decode = [], 2000000, [b.program('decode')]
@@ -73,4 +90,4 @@ def bench_read(b):
     for n_traces in (1, 32, 500):                   # two streams each
         top = copies(b, small, n_traces)
         cases += compare(b, 'merge_%d' % (2 * n_traces), [top], summary['records'] * n_traces, decode, dummy, runs)
-    return cases
+    return cases + flat(b)

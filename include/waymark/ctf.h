@@ -72,6 +72,13 @@ int waymark_ctf_next(struct waymark_ctf *ctf, const struct waymark_ctf_record **
  */
 int waymark_ctf_seek(struct waymark_ctf *ctf, int64_t time);
 
+/*
+ * Only records for which `expression` is true come: waymark-filter(7), the language of `waymark view --filter`. NULL: all; a second one takes the
+ * place of the first. Before the first waymark_ctf_next(), or after waymark_ctf_seek() and before the next one, else -EBUSY. -EINVAL: a mistake in it,
+ * with its column, or a name that is nowhere in the traces, with those near it. After an error nothing has changed.
+ */
+int waymark_ctf_filter(struct waymark_ctf *ctf, const char *expression);
+
 /* ── records: what every record has ──────────────────────────────────────────────────────────────────────── */
 
 /* Nanoseconds since 1970, or since the trace's own origin where its clock is not set by a calendar; 0 where there is no clock. */

@@ -192,6 +192,9 @@ struct waymark_ctl_trackers {
  * often as one likes, and goes on when whoever made it has ended; waymark_ctl_destroy() ends it, and leaves the trace.
  */
 
+/* The version of the Common Trace Format that a trace's metadata has: every reader knows 1.8. Records are the same bytes in both. */
+enum waymark_ctl_trace_format { WAYMARK_CTL_CTF_1_8 = 0, WAYMARK_CTL_CTF_2 = 1 };
+
 /* A session, as the daemon has it. */
 struct waymark_ctl_session_info {
 	const char *name;
@@ -206,6 +209,7 @@ struct waymark_ctl_session_info {
 	const struct waymark_ctl_counts *counts;     /* of all channels together */
 	uint64_t max_size;           /* bytes that the trace may have; 0: no limit */
 	bool full;                   /* it has them: the session stopped by itself, and records again when it was cleared and started */
+	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
 };
 
 /* ── programs: which programs there are, and their events ── */
@@ -292,6 +296,7 @@ struct waymark_ctl_create_options {
 	const char *path;            /* of the trace, absolute; NULL or "": the default place below ... */
 	const char *home;            /* ... this directory; NULL: $HOME, else the user's home */
 	uint64_t max_size;           /* bytes that the trace may have: then the session stops by itself; 0: no limit */
+	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
 };
 /*
  * Make a session; it does not record yet. -EEXIST: one has the name; -ENOTEMPTY: the trace's directory holds something; -EBUSY: it is to

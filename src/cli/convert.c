@@ -20,7 +20,7 @@ struct convert_args {
 	const char *output;
 };
 
-static const struct wmk_read_form *const forms[] = { &wmk_read_json, &wmk_read_csv, &wmk_read_chrome, &wmk_read_perfetto };
+static const struct wmk_read_form *const forms[] = { &wmk_read_json, &wmk_read_csv, &wmk_read_chrome, &wmk_read_perfetto, &wmk_read_ctf18, &wmk_read_ctf2 };
 
 static int set_form(void *data, const char *value)
 {
@@ -42,7 +42,7 @@ static int set_form(void *data, const char *value)
 	if (args->has_form)
 		return 0;
 	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error(-EINVAL, "there is no format '%.40s'%s%s: there are text, json, csv, chrome, perfetto", value, names[0] ? "; near is " : "", names);
+	return wmk_error(-EINVAL, "there is no format '%.40s'%s%s: there are text, json, csv, chrome, perfetto, ctf, ctf-2", value, names[0] ? "; near is " : "", names);
 }
 
 static int set_output(void *data, const char *value)
@@ -55,9 +55,10 @@ static int set_output(void *data, const char *value)
 
 static int convert(const struct convert_args *args, const char *const *paths, unsigned n)
 {
-	struct wmk_read_text_options options = { .form = args->form, .print = WMK_PRINT_OPTIONS };
+	const bool makes_files = args->form && args->form->is_directory;
+	struct wmk_read_text_options options = { .form = args->form, .print = WMK_PRINT_OPTIONS, .directory = args->output };
 	struct wmk_read_text_done done;
-	FILE *out = args->output ? fopen(args->output, "we") : stdout;
+	FILE *out = args->output && !makes_files ? fopen(args->output, "we") : stdout;
 	int err;
 
 	if (!out) {
@@ -65,7 +66,7 @@ static int convert(const struct convert_args *args, const char *const *paths, un
 		return wmk_cli_failed();
 	}
 	err = wmk_cli_read(&args->which, paths, n, &options, out, NULL, &done);
-	if ((args->output ? fclose(out) : fflush(out)) != 0 && err >= 0)
+	if ((out != stdout ? fclose(out) : fflush(out)) != 0 && err >= 0)
 		err = wmk_error(-errno, "cannot write %s%.200s", args->output ? "" : "the records", args->output ? args->output : "");
 	if (err < 0)
 		return wmk_cli_failed();
@@ -83,27 +84,31 @@ static int run_convert(void *data, char **rest, int n_rest)
 	const struct convert_args *args = data;
 
 	if (!args->has_form)
-		return misused("into what? Say --to text, json, csv, chrome or perfetto");
+		return misused("into what? Say --to text, json, csv, chrome, perfetto, ctf or ctf-2");
 	if (!n_rest)
 		return misused("which trace? Name its directory, or one above it");
+	if (args->form && args->form->is_directory && !args->output)
+		return misused("where to? Say -o DIR, a directory that is not there yet, or empty");
 	if (args->form && args->form->is_binary && !args->output && isatty(1))
 		return misused("what comes out is no text: give it a file (-o FILE), or pipe it on");
 	return convert(args, (const char *const *)rest, (unsigned)n_rest);
 }
 
 static const char *const details[] = {
-	"Makes one file of traces in Common Trace Format 1.8 and 2: all that is at and below the directories, in the order of time.",
+	"Makes another form of traces in Common Trace Format 1.8 and 2: all that is at and below the directories, in the order of time.",
 	"text: the lines of `waymark view`. json: an object on a line for each record, as `waymark view --json`. csv: a table with a column for each field that any event "
 	"has; what has something in it, as JSON. chrome: the Trace Event Format, for chrome://tracing, Speedscope and others. perfetto: for ui.perfetto.dev and "
 	"trace_processor. In the last two, records are instants on the line of their thread, if the channel had the contexts vpid and vtid (and procname, for its name), else on that of "
 	"their CPU; spans (waymark_span(), waymark_begin(), waymark_end()) are bars on the line of their thread, counters (waymark_counter()) curves.",
+	"ctf, ctf-2: Common Trace Format again, 1.8 or 2: below the directory a trace for each, with the records that are wanted. Where all are, nothing "
+	"is lost but what 1.8 cannot say, which is told.",
 	"What is damaged, and what was lost while it was recorded, is said on standard error; the exit status is 1 if something was damaged.",
 	NULL
 };
 
 static const struct wmk_cli_option options[] = {
-	{ 't', "to", "FORMAT", "text, json, csv, chrome or perfetto.", set_form, false },
-	{ 'o', "output", "FILE", "Where to. Without it, standard output.", set_output, false },
+	{ 't', "to", "FORMAT", "text, json, csv, chrome, perfetto, ctf or ctf-2.", set_form, false },
+	{ 'o', "output", "FILE", "Where to. Without it, standard output. For ctf and ctf-2 a directory, which is made.", set_output, false },
 	WMK_CLI_OPTIONS_WHICH,
 };
 

@@ -13,6 +13,7 @@
 #include "base/testpoint.h"
 #include "cli/command.h"
 #include "cli/record_daemon.h"
+#include "cli/session.h"
 #include "filter/filter.h"
 
 #define SUBBUF_DEFAULT (1u << 20)
@@ -94,6 +95,11 @@ static int set_num_subbuf(void *data, const char *value)
 	return wmk_cli_num_subbuf(value, &((struct wmk_record_args *)data)->n_subbufs);
 }
 
+static int set_trace_format(void *data, const char *value)
+{
+	return wmk_session_trace_format(value, &((struct wmk_record_args *)data)->trace_format);
+}
+
 static int set_overwrite(void *data, const char *value)
 {
 	(void)value;
@@ -126,6 +132,7 @@ static const struct wmk_cli_option record_options[] = {
 	  "~/waymark-traces/PROGRAM-YYYYmmdd-HHMMSS ($WAYMARK_TRACE_DIR in place of ~/waymark-traces).", set_output, false },
 	{ 0, "subbuf-size", "N", "Bytes of a sub-buffer, with k, M or G; rounded up to a power of two. The default is 1M.", set_subbuf_size, false },
 	{ 0, "num-subbuf", "N", "Sub-buffers for each CPU, rounded up to a power of two. The default is 8.", set_num_subbuf, false },
+	{ 0, "trace-format", "FORMAT", WMK_SESSION_FORMAT_HELP, set_trace_format, false },
 	{ 0, "overwrite", NULL, "Keep the newest records when the buffers are full, not the oldest: a flight recorder. Nothing is written "
 	  "until the program has ended, then what the buffers hold.", set_overwrite, false },
 	{ 0, "private", NULL, "Record in this process, also when a session daemon runs, which then does not see the programs.", set_private, false },
@@ -271,7 +278,7 @@ static int run_record(void *data, char **rest, int n_rest)
 		.n_contexts = args->n_contexts,
 		.subbuf_size = args->subbuf_size ? (uint32_t)args->subbuf_size : SUBBUF_DEFAULT,
 		.n_subbufs = args->n_subbufs ? (uint32_t)args->n_subbufs : N_SUBBUFS_DEFAULT,
-		.overwrite = args->overwrite,
+		.overwrite = args->overwrite, .trace_format = args->trace_format,
 	};
 	const struct wmk_cli_common common = { 0 };
 	uint32_t least = args->overwrite ? 4 : 2;

@@ -24,6 +24,7 @@ struct wmk_record_args {
 	unsigned n_contexts;
 	const char *output;
 	uint64_t subbuf_size, n_subbufs;         /* 0: the default */
+	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
 	bool overwrite, json, private;
 };
 

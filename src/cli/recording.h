@@ -43,6 +43,7 @@ struct wmk_recording_options {
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	unsigned n_contexts;
 	uint32_t subbuf_size, n_subbufs; /* powers of two */
+	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
 	bool overwrite;                  /* nothing is written until the end, then what the rings hold */
 	void (*on_app)(void *data, const struct wmk_app_info *info);   /* as in struct wmk_apps_ops, or NULL */
 	void *data;

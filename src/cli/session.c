@@ -13,6 +13,7 @@
 #include "cli/daemon.h"
 #include "cli/session.h"
 #include "cli/show.h"
+#include "wire/ctl.h"
 
 static int set_all(void *data, const char *value)
 {
@@ -52,6 +53,21 @@ static int set_max_size(void *data, const char *value)
 	return err == 0 && !*max_size ? wmk_error(-EINVAL, "--max-size 0: nothing could be recorded") : err;
 }
 
+int wmk_session_trace_format(const char *word, uint32_t *format)
+{
+	for (uint32_t i = 0; i < WMK_CTL_TRACE_FORMATS; i++)
+		if (!strcmp(word, wmk_ctl_trace_formats[i])) {
+			*format = i;
+			return 0;
+		}
+	return wmk_error(-EINVAL, "'%.40s' is no format of traces: there are ctf-1.8 and ctf-2", word);
+}
+
+static int set_trace_format(void *data, const char *value)
+{
+	return wmk_session_trace_format(value, &((struct wmk_session_args *)data)->trace_format);
+}
+
 int wmk_session_absolute(const char *path, char *buf, size_t size)
 {
 	char here[PATH_MAX] = "";
@@ -88,6 +104,7 @@ static int run_create(void *data, char **rest, int n_rest)
 	options.path = args->output ? output : NULL;
 	options.name = args->common.session;
 	options.max_size = args->max_size;
+	options.trace_format = args->trace_format;
 	if (err == 0)
 		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
 	if (err == 0) {
@@ -120,6 +137,7 @@ static const char *const create_details[] = {
 static const struct wmk_cli_option create_options[] = {
 	{ 's', "session", "NAME", "The name, as well as by the argument.", wmk_cli_set_session, false },
 	{ 'o', "output", "DIR", "The trace's directory.", set_output, false },
+	{ 0, "trace-format", "FORMAT", WMK_SESSION_FORMAT_HELP, set_trace_format, false },
 	{ 0, "max-size", "SIZE", "Bytes that the trace may have, with k, M or G: then the session stops by itself.", set_max_size, false },
 	WMK_CLI_OPTION_JSON,
 };

@@ -12,9 +12,15 @@ struct wmk_session_args {
 	bool all;                        /* destroy, stop */
 	const char *output;              /* create */
 	uint64_t max_size;               /* create; 0: no limit */
+	uint32_t trace_format;           /* create */
 };
 
 /* `path`, beneath the current directory if it is relative. -ENAMETOOLONG, ... with a cause chain. */
 int wmk_session_absolute(const char *path, char *buf, size_t size);
+
+/* "ctf-1.8" or "ctf-2": enum waymark_ctl_trace_format. -EINVAL with a cause chain. */
+int wmk_session_trace_format(const char *word, uint32_t *format);
+#define WMK_SESSION_FORMAT_HELP "The metadata's version of the Common Trace Format: ctf-1.8, which every reader knows, or ctf-2, which says more " \
+	"(booleans, names of bits, media types). The default is ctf-1.8."
 
 #endif

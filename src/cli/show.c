@@ -221,6 +221,8 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 	if (session->max_size)
 		printf("its trace may have %s%s\n  ", wmk_cli_size_text(session->max_size, size, sizeof(size)),
 		       session->full ? ", and has: `waymark clear` makes room" : "");
+	if (session->trace_format != WAYMARK_CTL_CTF_1_8)
+		printf("its trace is in Common Trace Format 2\n  ");
 	wmk_show_counts(session);
 	show_tracker("processes", trackers->pid, trackers->pids, trackers->n_pids);
 	show_tracker("users", trackers->uid, trackers->uids, trackers->n_uids);

@@ -107,12 +107,8 @@ static uint64_t directory_stream_bytes(const struct wmk_sink_stream *stream)
 /* A comment in the metadata: every reader skips it, every person finds it. */
 static void directory_note(struct wmk_sink *sink, const char *words)
 {
-	struct wmk_ctf_text text = { 0 };
-
-	if (wmk_ctf_comment_text(&text, words) == 0 &&
-	    wmk_store_metadata(((struct directory_sink *)sink)->store, text.text, text.len) < 0)
+	if (wmk_store_remark(((struct directory_sink *)sink)->store, words) < 0)
 		wmk_error_clear();
-	wmk_ctf_text_free(&text);
 }
 
 static uint64_t directory_bytes(struct wmk_sink *sink)

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "ctf/fields.h"
+#include "ctf/own.h"
 #include "ctf/text.h"
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -43,46 +44,57 @@ static void put_trace(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trac
 			 "\t\tuint64_t stream_instance_id;\n\t};\n};\n\n");
 }
 
-static void put_env_text(struct wmk_ctf_text *out, const char *name, const char *value)
+unsigned wmk_ctf_env_own(const struct wmk_ctf_trace *trace, struct wmk_ctf_env env[WMK_CTF_ENV_OWN])
+{
+	const struct wmk_ctf_env all[] = {
+		{ "hostname", trace->hostname, 0 }, { "domain", trace->domain, 0 },
+		/*
+		 * Trace Compass tells by this very name, and a version of at least 2.8, that events, contexts and the state dump are called as in
+		 * LTTng-UST's traces, as ours are: else it reads the trace, but its views of user space find nothing in it.
+		 */
+		{ "tracer_name", "lttng-ust", 0 }, { "tracer_major", NULL, 2 }, { "tracer_minor", NULL, 13 }, { "tracer_patchlevel", NULL, 0 },
+		{ "made_by", "waymark", 0 }, { "tracer_buffering_scheme", trace->buffering, 0 }, { "tracer_buffering_id", trace->buffering_id, 0 },
+		{ "architecture_bit_width", NULL, 64 }, { "trace_name", trace->name, 0 }, { "trace_creation_datetime", trace->created, 0 },
+	};
+	static const char *const texts[] = { "hostname", "domain", "tracer_buffering_scheme", "tracer_buffering_id", "trace_name", "trace_creation_datetime" };
+	unsigned n = 0;
+
+	_Static_assert(sizeof(all) / sizeof(all[0]) <= WMK_CTF_ENV_OWN, "there is room for all");
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		bool is_text = false;
+
+		for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++)
+			is_text = is_text || !strcmp(texts[j], all[i].name);
+		/* A text that is not there is no entry. */
+		if (!is_text || all[i].text)
+			env[n++] = all[i];
+	}
+	return n;
+}
+
+static void put_entry(struct wmk_ctf_text *out, const struct wmk_ctf_env *entry)
 {
 	char ident[WMK_CTF_IDENT];
 
-	if (!value)
-		return;
-	wmk_ctf_ident(ident, "", name, "");
+	wmk_ctf_ident(ident, "", entry->name, "");
 	wmk_ctf_put(out, "\t%s = ", ident);
-	wmk_ctf_put_quoted(out, value);
+	if (entry->text)
+		wmk_ctf_put_quoted(out, entry->text);
+	else
+		wmk_ctf_put(out, "%" PRId64, entry->number);
 	wmk_ctf_put(out, ";\n");
 }
 
 static void put_env(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trace)
 {
-	char ident[WMK_CTF_IDENT];
-	unsigned i;
+	struct wmk_ctf_env own[WMK_CTF_ENV_OWN];
+	const unsigned n = wmk_ctf_env_own(trace, own);
 
 	wmk_ctf_put(out, "env {\n");
-	put_env_text(out, "hostname", trace->hostname);
-	put_env_text(out, "domain", trace->domain);
-	/*
-	 * Trace Compass tells by this very name, and a version of at least 2.8, that events, contexts and the state dump are called as in
-	 * LTTng-UST's traces, as ours are: else it reads the trace, but its views of user space find nothing in it.
-	 */
-	put_env_text(out, "tracer_name", "lttng-ust");
-	wmk_ctf_put(out, "\ttracer_major = 2;\n\ttracer_minor = 13;\n\ttracer_patchlevel = 0;\n");
-	put_env_text(out, "made_by", "waymark");
-	put_env_text(out, "tracer_buffering_scheme", trace->buffering);
-	put_env_text(out, "tracer_buffering_id", trace->buffering_id);
-	wmk_ctf_put(out, "\tarchitecture_bit_width = 64;\n");
-	put_env_text(out, "trace_name", trace->name);
-	put_env_text(out, "trace_creation_datetime", trace->created);
-	for (i = 0; i < trace->n_env; i++) {
-		if (trace->env[i].text) {
-			put_env_text(out, trace->env[i].name, trace->env[i].text);
-			continue;
-		}
-		wmk_ctf_ident(ident, "", trace->env[i].name, "");
-		wmk_ctf_put(out, "\t%s = %" PRId64 ";\n", ident, trace->env[i].number);
-	}
+	for (unsigned i = 0; i < n; i++)
+		put_entry(out, &own[i]);
+	for (unsigned i = 0; i < trace->n_env; i++)
+		put_entry(out, &trace->env[i]);
 	wmk_ctf_put(out, "};\n\n");
 }
 
@@ -131,6 +143,8 @@ int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *tra
 	if (!clock || !clock->freq || clock->offset >= clock->freq || !clock->name[0] ||
 	    !memchr(clock->name, 0, sizeof(clock->name)) || !memchr(clock->description, 0, sizeof(clock->description)) || !memchr(clock->uuid, 0, sizeof(clock->uuid)))
 		return wmk_error(-EINVAL, "the trace's clock has no name or no frequency");
+	if (trace->version == WMK_CTF_2)
+		return wmk_ctf_own_trace(out, trace);
 	wmk_ctf_put(out, "/* CTF 1.8 */\n\n");
 	put_types(out);
 	put_trace(out, trace);
@@ -140,8 +154,7 @@ int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *tra
 	return out->err;
 }
 
-int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t id, const struct wmk_field *const *contexts,
-			unsigned n_contexts)
+int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t version, uint32_t id, const struct wmk_field *const *contexts, unsigned n_contexts)
 {
 	struct wmk_field fields[WMK_CTF_CONTEXTS_MAX];
 	size_t start = out->len;
@@ -152,6 +165,8 @@ int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t id, const struct wmk_
 		return wmk_error(-E2BIG, "%u contexts, at most %d", n_contexts, WMK_CTF_CONTEXTS_MAX);
 	for (i = 0; i < n_contexts; i++)
 		fields[i] = *contexts[i];
+	if (version == WMK_CTF_2)
+		return wmk_ctf_own_stream(out, id, fields, n_contexts);
 	wmk_ctf_put(out, "stream {\n\tid = %" PRIu32 ";\n\tevent.header := struct event_header;\n"
 			 "\tpacket.context := struct packet_context;\n", id);
 	if (n_contexts) {

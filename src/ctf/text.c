@@ -80,8 +80,7 @@ void wmk_ctf_put_indent(struct wmk_ctf_text *out, unsigned depth)
 		text_add(out, "\t", 1);
 }
 
-/* Length of the UTF-8 sequence at `s`, 0 if it is none (overlong, surrogate, past U+10FFFF, cut). */
-static unsigned utf8_len(const unsigned char *s)
+unsigned wmk_ctf_utf8_len(const unsigned char *s)
 {
 	unsigned len, i;
 	unsigned long code;
@@ -110,7 +109,7 @@ void wmk_ctf_put_quoted(struct wmk_ctf_text *out, const char *words)
 
 	text_add(out, "\"", 1);
 	for (; *s; s += len) {
-		len = utf8_len(s);
+		len = wmk_ctf_utf8_len(s);
 		if (!len) {
 			text_add(out, "\xef\xbf\xbd", 3);
 			len = 1;

@@ -48,7 +48,11 @@ struct wmk_ctf_env {
 	int64_t number;
 };
 
+/* Of the metadata: TSDL, or CTF 2's JSON. Packets and records are the same bytes. */
+enum wmk_ctf_version { WMK_CTF_1_8, WMK_CTF_2 };
+
 struct wmk_ctf_trace {
+	uint32_t version;          /* enum wmk_ctf_version */
 	uint8_t uuid[16];          /* the same as in every packet */
 	const char *name;          /* trace_name: the session's or program's */
 	const char *created;       /* trace_creation_datetime, ISO 8601 basic ("20261120T234500+0000"), or NULL */
@@ -68,25 +72,23 @@ int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *tra
  * Append a stream class: `id` is the channel's number. `contexts` are the fields that stand between header and
  * payload of each record, in this order (see wmk_ctf_context()).
  */
-int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t id, const struct wmk_field *const *contexts,
-			unsigned n_contexts);
+int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t version, uint32_t id, const struct wmk_field *const *contexts, unsigned n_contexts);
 
 /*
  * Append an event class: `provider:name`, id `event_id` in stream `stream_id`, log level, fields. -EINVAL for a type
  * that has no TSDL form (an integer of 7 bits, ...), -E2BIG for more than 64 levels of nesting; then nothing has been
  * appended.
  *
- * How each type shows: BOOL is an enumeration false/true; an ENUM has the label "(other)" for every value without one
+ * How each type shows in 1.8: BOOL is an enumeration false/true; an ENUM has the label "(other)" for every value without one
  * (a reader would warn); FLAGS are a number in base 16, with the names of the bits in a comment; SEQUENCE and BLOB
  * `x` are preceded by a field `_x_length` (made unique), OPTIONAL by `_x_present`; a POINTER or hex integer is base
  * 16. An array or sequence whose elements are not scalars or strings has them in one-member structures.
  */
-int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t event_id,
-		       const struct wmk_event_class *event);
+int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t version, uint32_t stream_id, uint32_t event_id, const struct wmk_event_class *event);
 
 /*
  * Append a comment line; what would end the comment is replaced. For errors that belong to the trace (a ring that
- * lies).
+ * lies). TSDL's: JSON has none.
  */
 int wmk_ctf_comment_text(struct wmk_ctf_text *out, const char *words);
 

@@ -10,5 +10,7 @@
 extern const struct wmk_read_form wmk_read_csv;      /* a table: csv.c */
 extern const struct wmk_read_form wmk_read_chrome;   /* for chrome://tracing and its like: chrome.c */
 extern const struct wmk_read_form wmk_read_perfetto; /* for ui.perfetto.dev: perfetto.c */
+extern const struct wmk_read_form wmk_read_ctf18;    /* a directory with a trace for each, in Common Trace Format 1.8: ctf.c; ... */
+extern const struct wmk_read_form wmk_read_ctf2;     /* ... in version 2 */
 
 #endif

@@ -94,8 +94,9 @@ static int add_program(struct table *table, const struct wmk_ctf_program *progra
 	return err;
 }
 
-static int csv_create(void **whole)
+static int csv_create(const char *directory, void **whole)
 {
+	(void)directory;
 	*whole = calloc(1, sizeof(struct table));
 	return *whole ? 0 : wmk_error(-ENOMEM, "no memory for a table");
 }

@@ -16,13 +16,14 @@
 struct wmk_read_form {
 	const char *name;          /* as it is asked for */
 	bool is_binary;            /* not for a terminal */
+	bool is_directory;         /* it writes files into a directory, and nothing to `out` */
 	/* These may be NULL: there is nothing to do. `whole` is then NULL too. */
-	int (*create)(void **whole);
+	int (*create)(const char *directory, void **whole);
 	int (*trace)(void *whole, const struct wmk_read_trace *trace);
 	int (*begin)(void *whole, struct wmk_print_text *out);
 	int (*end)(void *whole, struct wmk_print_text *out);
 	/* Behind the end: what could not be shown as it is, a line for people; NULL: nothing. */
-	const char *(*remark)(const void *whole);
+	const char *(*remark)(void *whole);
 	void (*free)(void *whole);
 	/* What the form keeps of a stream; before its first packet. */
 	int (*stream)(void *whole, const struct wmk_read_stream *stream, void **state);

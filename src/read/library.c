@@ -9,14 +9,16 @@
 #include <waymark/ctf.h>
 
 #include "base/error.h"
+#include "read/filter.h"
 #include "read/merge.h"
 
 #define API __attribute__((visibility("default")))
 #define NAMES_MAX 64u              /* parts of a field's name */
 
-/* Of each stream: its packet's head, which the window has left when the records come. */
+/* Of each stream: its packet's head, which the window has left when the records come; and what it is filtered by. */
 struct packet {
 	struct packet *next;           /* all of a handle's */
+	struct wmk_read_filter *filter; /* or NULL */
 	uint8_t *bytes;
 	size_t cap;
 	struct wmk_ctf_walk walk;      /* before the packet's context */
@@ -34,6 +36,7 @@ struct waymark_ctf {
 	uint32_t n_traces;
 	struct wmk_read_merge *merge;
 	struct packet *packets;
+	struct wmk_filter_expr *filter; /* or NULL */
 	bool has_begun;
 	struct waymark_ctf_record record;
 	struct wmk_ctf_walk *walk;     /* that waymark_ctf_walk_next() goes on with */
@@ -70,6 +73,7 @@ static void forget_packets(struct waymark_ctf *ctf)
 		struct packet *packet = ctf->packets;
 
 		ctf->packets = packet->next;
+		wmk_read_filter_free(packet->filter);
 		free(packet->bytes);
 		free(packet);
 	}
@@ -178,6 +182,7 @@ API void waymark_ctf_close(struct waymark_ctf *ctf)
 	wmk_read_merge_free(ctf->merge);
 	forget_packets(ctf);
 	forget_traces(ctf, 0);
+	wmk_filter_expr_free(ctf->filter);
 	free(ctf->traces);
 	free(ctf);
 }
@@ -212,7 +217,21 @@ static int keep_packet(struct waymark_ctf *ctf, struct wmk_read_stream *stream)
 	packet->walk = stream->record.walk;
 	packet->walk.in = (struct wmk_ctf_bytes){ packet->bytes, 0, stream->packet.records_at };
 	packet->context_at = stream->packet.context_at;
-	return 0;
+	if (!packet->filter && ctf->filter) {
+		int err = wmk_read_filter_create(ctf->filter, stream->decoder, &packet->filter);
+
+		if (err < 0)
+			return err;
+	}
+	return packet->filter ? wmk_read_filter_packet(packet->filter, stream) : 0;
+}
+
+/* 1, 0, or what is damaged in it. */
+static int wanted(struct wmk_read_stream *stream)
+{
+	const struct packet *packet = stream->user;
+
+	return packet->filter ? wmk_read_filter_wants(packet->filter, stream) : 1;
 }
 
 API int waymark_ctf_next(struct waymark_ctf *ctf, const struct waymark_ctf_record **record)
@@ -221,17 +240,48 @@ API int waymark_ctf_next(struct waymark_ctf *ctf, const struct waymark_ctf_recor
 	int got;
 
 	ctf->has_begun = true;
-	while ((got = wmk_read_merge_next(ctf->merge, &stream)) == WMK_READ_PACKET) {
-		int err = keep_packet(ctf, stream);
+	while ((got = wmk_read_merge_next(ctf->merge, &stream)) == WMK_READ_PACKET || got == WMK_READ_RECORD) {
+		int err = got == WMK_READ_PACKET ? keep_packet(ctf, stream) : wanted(stream);
 
-		if (err < 0)
+		if (err == -EPROTO || err == -ENODATA)
+			damage(ctf, stream, err);
+		else if (err < 0)
 			return err;
+		else if (err > 0) {
+			ctf->record = (struct waymark_ctf_record){ ctf, stream };
+			*record = &ctf->record;
+			return 1;
+		}
 	}
-	if (got != WMK_READ_RECORD)
-		return got;
-	ctf->record = (struct waymark_ctf_record){ ctf, stream };
-	*record = &ctf->record;
-	return 1;
+	return got;
+}
+
+API int waymark_ctf_filter(struct waymark_ctf *ctf, const char *expression)
+{
+	const struct wmk_ctf_decoder **decoders;
+	struct wmk_filter_expr *expr = NULL;
+	int err = 0;
+
+	/* (what a packet's head says is looked at when it comes) */
+	if (ctf->packets)
+		return wmk_error_said(-EBUSY, "records have been read already: a filter is given before, or after a seek");
+	decoders = calloc(ctf->n_traces ? ctf->n_traces : 1, sizeof(*decoders));
+	if (!decoders)
+		return wmk_error(-ENOMEM, "no memory for a filter");
+	if (expression)
+		err = wmk_filter_parse(expression, &expr);
+	for (uint32_t i = 0; i < ctf->n_traces && err >= 0; i++)
+		decoders[i] = ctf->traces[i]->decoder;
+	if (err >= 0 && expr)
+		err = wmk_read_filter_check(expr, decoders, ctf->n_traces);
+	free(decoders);
+	if (err < 0) {
+		wmk_filter_expr_free(expr);
+		return err;
+	}
+	wmk_filter_expr_free(ctf->filter);
+	ctf->filter = expr;
+	return 0;
 }
 
 API int waymark_ctf_seek(struct waymark_ctf *ctf, int64_t time)

@@ -8,8 +8,9 @@
 #include "base/error.h"
 #include "read/lines.h"
 
-int wmk_read_lines_create(void **whole)
+int wmk_read_lines_create(const char *directory, void **whole)
 {
+	(void)directory;
 	*whole = calloc(1, sizeof(struct wmk_read_lines));
 	return *whole ? 0 : wmk_error(-ENOMEM, "no memory");
 }
@@ -23,7 +24,7 @@ void wmk_read_lines_free(void *data)
 	free(whole);
 }
 
-const char *wmk_read_lines_remark(const void *data)
+const char *wmk_read_lines_remark(void *data)
 {
 	const struct wmk_read_lines *whole = data;
 

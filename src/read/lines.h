@@ -33,9 +33,9 @@ struct wmk_read_line {
 };
 
 /* For struct wmk_read_form: create, free, remark, stream, stream_free. */
-int wmk_read_lines_create(void **whole);
+int wmk_read_lines_create(const char *directory, void **whole);
 void wmk_read_lines_free(void *whole);
-const char *wmk_read_lines_remark(const void *whole);
+const char *wmk_read_lines_remark(void *whole);
 int wmk_read_line_open(void *whole, const struct wmk_read_stream *stream, void **state);
 void wmk_read_line_close(void *state);
 /* Behind WMK_READ_RECORD: who made it, and what is drawn of it. Errors of spans.h. */

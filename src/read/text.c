@@ -449,7 +449,7 @@ int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_r
 	if (err >= 0 && options->filter)
 		err = wmk_filter_parse(options->filter, &r.filter);
 	if (err >= 0 && options->form && options->form->create)
-		err = options->form->create(&r.whole);
+		err = options->form->create(options->directory, &r.whole);
 	if (err >= 0 && options->follow)
 		err = open_live(&r, paths, n_paths);
 	else if (err >= 0)

@@ -20,6 +20,7 @@
 struct wmk_read_text_options {
 	const struct wmk_read_form *form; /* NULL: lines of text; else of `print` `gmt` alone counts, for begin and end */
 	struct wmk_print_options print;
+	const char *directory;     /* where a form that makes one makes its files; else NULL */
 	const char *filter;        /* only records that it wants (filter.h); NULL: all */
 	const struct wmk_read_follow *follow; /* NULL: what is there is all; else a filter's names may be of events to come: that is told as a loss is */
 	const char *begin, *end;   /* only what is from the one to the other, as wmk_read_when() takes them; a day's end is its last; NULL: no limit */

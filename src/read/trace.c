@@ -174,23 +174,26 @@ static int read_metadata(struct wmk_read_trace *trace)
 	return err < 0 ? err : wmk_ctf_compile(trace->class, name, &trace->decoder);
 }
 
-/* As babeltrace2 calls it. NULL without memory. */
-static char *name_of(const struct wmk_read_trace *trace, const char *given)
+/* As babeltrace2 calls it. */
+static int give_name(struct wmk_read_trace *trace, const char *given)
 {
 	const struct wmk_ctf_class *class = trace->class;
 	const char *host = NULL, *below = strrchr(trace->path, '/');
 	size_t len = strlen(given);
-	char *name;
 
 	for (uint32_t i = 0; i < class->n_env; i++)
 		if (strcmp(class->env[i].name, "hostname") == 0)
 			host = class->env[i].text;
 	below = below ? below + 1 : trace->path;
-	if (strncmp(trace->path, given, len) == 0 && trace->path[len])
+	trace->is_given = strncmp(trace->path, given, len) != 0 || !trace->path[len];
+	if (!trace->is_given)
 		below = trace->path + len + (trace->path[len] == '/');
-	if (asprintf(&name, "%s%s%s", host ? host : "", host ? "/" : "", below) < 0)
-		return NULL;
-	return name;
+	if (asprintf(&trace->name, "%s%s%s", host ? host : "", host ? "/" : "", below) < 0) {
+		trace->name = NULL;
+		return wmk_error(-ENOMEM, "no memory for a trace's name");
+	}
+	trace->below = trace->name + (host ? strlen(host) + 1 : 0);
+	return 0;
 }
 
 int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_trace **trace)
@@ -211,8 +214,8 @@ int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_tra
 		err = list_streams(t);
 	if (err >= 0)
 		err = read_metadata(t);
-	if (err >= 0 && !(t->name = name_of(t, given)))
-		err = wmk_error(-ENOMEM, "no memory for the name of '%.100s'", path);
+	if (err >= 0)
+		err = give_name(t, given);
 	if (err < 0) {
 		wmk_read_trace_close(t);
 		return err;

@@ -32,6 +32,8 @@
 struct wmk_read_trace {
 	char *path;                /* of the directory */
 	char *name;                /* "host/ust/uid/0/64-bit": the environment's hostname, if any, and the path below what was given */
+	const char *below;         /* of `name`: the path below what was given; of that itself, its last part */
+	bool is_given;             /* it is what was given */
 	int dir;                   /* its descriptor */
 	struct wmk_ctf_class *class;
 	struct wmk_ctf_decoder *decoder;

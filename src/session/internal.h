@@ -20,6 +20,7 @@
 #include <urcu/wfcqueue.h>
 
 #include "base/container.h"
+#include "ctf/writer.h"
 #include "filter/filter.h"
 #include "session/apps.h"
 #include "session/tracing.h"
@@ -244,6 +245,7 @@ struct wmk_session {
 	gid_t gid;
 	bool all_users, statedump;
 	uint64_t max_size;
+	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
 	atomic_bool counted;             /* among its owner's (owners.c) */
 	uint64_t rule_bytes;             /* likewise; of all its channels */
 	uint64_t created;
@@ -278,6 +280,11 @@ void wmk_tracing_each_class(struct wmk_tracing *tracing, void (*one)(void *data,
 /* Pattern, exclusions, level; enabled or not. */
 bool wmk_rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_event_class *event);
 void wmk_channel_free(struct wmk_session_channel *channel);
+/* Of its metadata: enum wmk_ctf_version. */
+static inline uint32_t wmk_session_version(const struct wmk_session *session)
+{
+	return session->trace_format == WMK_TRACE_CTF_2 ? WMK_CTF_2 : WMK_CTF_1_8;
+}
 /* Whose buffers are: those of a channel for one process end with it, like those that each process is to have for itself. */
 uint32_t wmk_channel_buffers(const struct wmk_ctl_channel *is);
 /* Same domain: an event belongs to one channel of it. */

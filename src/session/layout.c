@@ -24,7 +24,7 @@ int wmk_rings_text(const struct rings *rings, struct wmk_ctf_text *text)
 
 	for (unsigned i = 0; i < rings->n_contexts; i++)
 		contexts[i] = &wmk_ctf_context(rings->contexts[i])->field;
-	return wmk_ctf_stream_text(text, rings->stream_id, contexts, rings->n_contexts);
+	return wmk_ctf_stream_text(text, wmk_session_version(rings->session), rings->stream_id, contexts, rings->n_contexts);
 }
 
 void wmk_rings_name(const struct wmk_session_channel *channel, uint32_t stream_id, char name[WMK_RINGS_NAME])

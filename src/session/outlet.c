@@ -31,6 +31,7 @@ struct out_trace {
 	struct wmk_outlet *outlet;
 	uint64_t number;
 	struct wmk_files *files;
+	bool has_comments;               /* the metadata is TSDL */
 	pthread_mutex_t lock;            /* of what follows */
 	struct out_rings *rings;
 	bool used;                       /* it had some */
@@ -227,6 +228,7 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 	}
 	if (held)
 		wmk_held_trace(outlet, info, true);
+	trace->has_comments = info->trace_format == WMK_TRACE_CTF_1_8;
 	*out = trace;
 	return 0;
 }
@@ -333,6 +335,8 @@ static void name_in_trace(struct out_rings *rings, const struct wmk_consumerd_st
 	struct wmk_ctf_text text = { 0 };
 
 	if (atomic_load_explicit(&rings->named, memory_order_relaxed) || !stats->errors || !stats->words || !stats->words[0])
+		return;
+	if (!rings->trace->has_comments)
 		return;
 	bool named = wmk_ctf_comment_text(&text, stats->words) == 0 && metadata(rings->trace, text.text, text.len) == 0;
 	atomic_store_explicit(&rings->named, named, memory_order_relaxed);

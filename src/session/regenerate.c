@@ -24,7 +24,7 @@ static int events_text(const struct rings *rings, struct wmk_ctf_text *text)
 		const struct class *class = wmk_container_of(node, struct class, node);
 
 		if (err == 0 && class->kin == class->serial && class->kin < rings->n_ids && rings->ids[class->kin] != NO_ID)
-			err = wmk_ctf_event_text(text, rings->stream_id, rings->ids[class->kin], class->event);
+			err = wmk_ctf_event_text(text, wmk_session_version(rings->session), rings->stream_id, rings->ids[class->kin], class->event);
 	}
 	urcu_memb_read_unlock();
 	return err;

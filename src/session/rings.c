@@ -51,6 +51,7 @@ int wmk_trace_text(const struct trace *trace, const struct wmk_session *session,
 {
 	char created[32], host[65] = "", id[16];
 	struct wmk_ctf_trace head = {
+		.version = wmk_session_version(session),
 		.name = session->trace_name ? session->trace_name : session->name,
 		.created = created,
 		.domain = "ust",
@@ -109,7 +110,8 @@ static void trace_place(struct trace *trace, const struct wmk_session *session, 
 int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool restored)
 {
 	struct wmk_trace_info info = { .session = session->name, .path = session->path, .sub = trace->sub,
-				       .uid = session->uid, .gid = session->gid, .max_size = session->max_size, .restored = restored };
+				       .uid = session->uid, .gid = session->gid, .max_size = session->max_size,
+				       .trace_format = session->trace_format, .restored = restored };
 
 	memcpy(info.uuid, trace->uuid, sizeof(info.uuid));
 	return session->tracing->options.outlet->trace_open(session->tracing->options.outlet_data, &info, &trace->outlet);
@@ -438,7 +440,7 @@ static int ids_give(struct rings *rings, struct class *const *classes, uint32_t 
 		if (o->on_id)
 			err = o->on_id(o->data, rings->session, rings->id, *next, class->event);
 		if (err == 0)
-			err = wmk_ctf_event_text(text, rings->stream_id, *next, class->event);
+			err = wmk_ctf_event_text(text, wmk_session_version(rings->session), rings->stream_id, *next, class->event);
 		if (err == 0)
 			rings->ids[class->kin] = (*next)++;
 	}

@@ -52,6 +52,7 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 	session->all_users = options->all_users;
 	session->statedump = options->statedump;
 	session->max_size = options->max_size ? options->max_size : session->tracing->options.max_trace_size;
+	session->trace_format = options->trace_format;
 	session->created = (uint64_t)time(NULL);
 	session->name = strdup(options->name);
 	session->path = strdup(options->path);

@@ -50,6 +50,7 @@ struct wmk_trace_info {
 	gid_t gid;
 	uint8_t uuid[16];
 	uint64_t max_size;               /* bytes below `path`, of all traces there together; 0: no limit */
+	uint32_t trace_format;           /* enum wmk_ctl_trace_format: of the metadata */
 	bool restored;                   /* an earlier daemon's: directory and metadata are there */
 };
 
@@ -158,6 +159,7 @@ struct wmk_session_options {
 	bool all_users;                  /* programs of every user are recorded; else only those of `uid` */
 	bool statedump;                  /* also loaded objects, in a channel of their own */
 	uint64_t max_size;               /* bytes that its traces may have together; 0: no limit */
+	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
 	const char *trace_name;          /* in the metadata; NULL: the session's name */
 };
 

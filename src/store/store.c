@@ -6,6 +6,7 @@
  * write to a parent directory cannot redirect us by a link. Directories that exist already and lead to the trace may
  * be links (a home directory often is one); the trace directory itself and what is below it may not.
  */
+#include "ctf/writer.h"
 #include "store/internal.h"
 
 #include <dirent.h>
@@ -453,6 +454,23 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
 	if (err < 0)
 		return wmk_error(err, "cannot write the metadata of %.80s: %s", store->path, strerror(-err));
 	return 0;
+}
+
+int wmk_store_remark(struct wmk_store *store, const char *words)
+{
+	struct wmk_ctf_text text = { 0 };
+	char first = 0;
+	int fd = openat(store->dir, "metadata", O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	int err = fd < 0 || pread(fd, &first, 1, 0) < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (err >= 0 && first != '\x1e')         /* a record separator: a sequence of JSON texts */
+		err = wmk_ctf_comment_text(&text, words);
+	if (err >= 0 && text.len)
+		err = wmk_store_metadata(store, text.text, text.len);
+	wmk_ctf_text_free(&text);
+	return err;
 }
 
 void wmk_store_metadata_cut(struct wmk_store *store, size_t len)

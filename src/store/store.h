@@ -67,6 +67,8 @@ const char *wmk_store_path(const struct wmk_store *store);      /* of the whole 
 int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len);
 /* The last `len` bytes, which were appended at once, are not there any more, as far as the disk lets it be so: what is appended next is in their place. */
 void wmk_store_metadata_cut(struct wmk_store *store, size_t len);
+/* `words` for people, as a comment behind what is there; nothing where the metadata is JSON, which has none. 0 or -errno. Thread-safe. */
+int wmk_store_remark(struct wmk_store *store, const char *words);
 /* This instead of what the file holds: whole, or nothing has changed. Thread-safe. */
 int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t len);
 /* Bytes in all files: metadata, streams, indexes. Thread-safe. */

@@ -14,6 +14,7 @@
 static const char *const domain_kinds[] = { "user", "pid", "exec" };
 static const char *const modes[] = { "discard", "overwrite" };
 static const char *const buffers[] = { "uid", "pid" };
+const char *const wmk_ctl_trace_formats[WMK_CTL_TRACE_FORMATS] = { "ctf-1.8", "ctf-2" };
 static const char *const level_ops[] = { "any", "at-least", "exactly", "between" };
 static const char *const levels[] = {
 	"emerg", "alert", "crit", "err", "warning", "notice", "info", "debug_system", "debug_program", "debug_process", "debug_module",
@@ -98,6 +99,7 @@ static const struct wmk_member session_members[] = {
 	WMK_MEMBER_OF_BOOL(wmk_ctl_session, started),
 	WMK_MEMBER_OF_U64(wmk_ctl_session, max_size),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_session, full),
+	WMK_MEMBER_OF_FORMAT(wmk_ctl_session, trace_format),
 	WMK_MEMBER_OF_LIST(wmk_ctl_session, channels, wmk_ctl_channel_object, 1024),
 	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
 	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, counts, wmk_ctl_counts, wmk_ctl_counts_object),
@@ -173,6 +175,7 @@ static const struct wmk_member create_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_ctl_create, path, PATH_BYTES),
 	WMK_MEMBER_OF_TEXT(wmk_ctl_create, home, PATH_BYTES),
 	WMK_MEMBER_OF_U64(wmk_ctl_create, max_size),
+	WMK_MEMBER_OF_FORMAT(wmk_ctl_create, trace_format),
 };
 static const struct wmk_object create_object = WMK_OBJECT_OF("create", wmk_ctl_create, create_members);
 

@@ -85,6 +85,12 @@ struct wmk_ctl_trackers {
 	struct wmk_list pids, uids, gids;   /* of uint64_t */
 };
 
+enum wmk_ctl_trace_format { WMK_TRACE_CTF_1_8, WMK_TRACE_CTF_2 };
+extern const char *const wmk_ctl_trace_formats[];   /* as they are asked for: "ctf-1.8", ... */
+#define WMK_CTL_TRACE_FORMATS 2
+#define WMK_MEMBER_OF_FORMAT(type, member) \
+	{ #member, WMK_MEMBER_ENUM, offsetof(struct type, member), 0, NULL, wmk_ctl_trace_formats, WMK_CTL_TRACE_FORMATS }
+
 struct wmk_ctl_session {
 	const char *name;
 	const char *path;            /* of the trace */
@@ -94,6 +100,7 @@ struct wmk_ctl_session {
 	bool started;                /* was active once */
 	uint64_t max_size;           /* bytes that its trace may have; 0: no limit */
 	bool full;                   /* it has them: stopped by itself */
+	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
 	struct wmk_list channels;    /* of struct wmk_ctl_channel */
 	struct wmk_ctl_trackers trackers;
 	struct wmk_ctl_counts counts;
@@ -144,6 +151,7 @@ struct wmk_ctl_create {
 	const char *path;            /* absolute; "": the default place under the client's home, which it names: */
 	const char *home;            /* directory in which the default place is */
 	uint64_t max_size;           /* see struct wmk_ctl_session */
+	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
 };
 struct wmk_ctl_which { const char *session; };             /* DESTROY, START, STOP, CLEAR; "": all of the client's (DESTROY, STOP) */
 struct wmk_ctl_list_sessions { const char *session; };     /* "": all that the client may see */

@@ -288,6 +288,12 @@ def library_says_the_same(case):
             check((context, event_context, fields) == (want.get('context'), want.get('event_context'), plain(want['fields'])), 'not alike: %s\n%s',
                   want, got)
             check(packet['cpu_id'] == want['packet']['cpu_id'], 'not alike: %s\n%s', want, got)
+    for directory, expression in ((path, 'seq % 3 == 1'), (path, 'seq > 5 && $ctx.cpu_id >= 0'), (types, '$event == "*s*" && $ctx.vpid > 1'), (types, 'u16 >= 0')):
+        wanted = [line for line in read(case, [WAYMARK, 'view', '--json', '-F', expression, directory])[1]]
+        status, lines, err = read(case, [case.program('reader'), directory, '0', expression])
+        check(status == 0 and 0 < len(lines) == len(wanted), '%s: status %d, %d records, not %d: %s', expression, status, len(lines), len(wanted),
+              err[-500:].decode())
+        check([json.loads(line)['event'] for line in lines] == [json.loads(line)['event'] for line in wanted], '%s: other records', expression)
     status, _, err = read(case, [case.program('reader'), case.directory + '/nothing'])
     check(status == 1 and b'nothing' in err, 'status %d, %s', status, err.decode())
 

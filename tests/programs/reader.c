@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.c - what libwaymark-ctf gives of traces, as JSON lines: reader DIR [SEEK-NS]. Held against `waymark view --json` by cases/t_view.py. A
+ * reader.c - what libwaymark-ctf gives of traces, as JSON lines: reader DIR [SEEK-NS [FILTER]]. Held against `waymark view --json` by cases/t_view.py. A
  * line is {"time": ns, "event": name, "stream": file, "scopes": [packet, stream context, event context, payload]}, null for a scope that is not there.
  * Every value is asked for by its name, too, and must be the same.
  */
@@ -120,6 +120,17 @@ int main(int argc, char **argv)
 	if (waymark_ctf_open(&options, argv[1], &ctf) < 0) {
 		fprintf(stderr, "error: %s\n", waymark_ctf_error_text(why, sizeof(why)));
 		return 1;
+	}
+	/* A filter, once more after a seek; not in between. */
+	if (argc > 3) {
+		if (waymark_ctf_filter(ctf, "no_such_name == 1") != -EINVAL || waymark_ctf_filter(ctf, "(") != -EINVAL || waymark_ctf_filter(ctf, argv[3]) < 0) {
+			fprintf(stderr, "error: %s\n", waymark_ctf_error_text(why, sizeof(why)));
+			return 1;
+		}
+		if (waymark_ctf_next(ctf, &record) > 0 && waymark_ctf_filter(ctf, NULL) != -EBUSY)
+			return 6;
+		if (waymark_ctf_seek(ctf, INT64_MIN) < 0 || waymark_ctf_filter(ctf, NULL) < 0 || waymark_ctf_filter(ctf, argv[3]) < 0)
+			return 7;
 	}
 	/* To a time, after some records: backwards. */
 	for (int i = 0; argc > 2 && i < 100 && waymark_ctf_next(ctf, &record) > 0; i++)

@@ -42,8 +42,8 @@ static void declare(struct rig *rig)
 	assert_int_equal(wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clock), 0);
 	memcpy(trace.uuid, rig->uuid, 16);
 	assert_int_equal(wmk_ctf_trace_text(&text, &trace), 0);
-	assert_int_equal(wmk_ctf_stream_text(&text, 0, NULL, 0), 0);
-	assert_int_equal(wmk_ctf_event_text(&text, 0, 3, &event), 0);
+	assert_int_equal(wmk_ctf_stream_text(&text, WMK_CTF_1_8, 0, NULL, 0), 0);
+	assert_int_equal(wmk_ctf_event_text(&text, WMK_CTF_1_8, 0, 3, &event), 0);
 	assert_int_equal(wmk_store_metadata(rig->store, text.text, text.len), 0);
 	wmk_ctf_text_free(&text);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_metadata.c - any bytes as metadata: out of packets, parsed as TSDL or JSON, compiled; and what comes out of that decodes some bytes.
+ * fuzz_metadata.c - any bytes as metadata: out of packets, parsed as TSDL or JSON, compiled; what comes out of that decodes some bytes, and is said
+ * again in both versions.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "ctf/decode.h"
+#include "ctf/rewrite.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,6 +32,24 @@ static void decode(const struct wmk_ctf_decoder *decoder)
 	}
 }
 
+/* Said again, in either version, it is metadata, of as many classes. */
+static void say_again(const struct wmk_ctf_decoder *decoder, int (*say)(const struct wmk_ctf_decoder *, struct wmk_ctf_text *, uint32_t *))
+{
+	struct wmk_ctf_text text = { NULL, 0, 0, 0 };
+	struct wmk_ctf_decoder *again;
+	struct wmk_ctf_class *class;
+	uint32_t lost;
+
+	if (say(decoder, &text, &lost) >= 0) {
+		if (wmk_ctf_metadata_parse(text.text, text.len, "said", false, &class) < 0 || wmk_ctf_compile(class, "said", &again) < 0 ||
+		    again->n_streams != decoder->n_streams)
+			abort();
+		wmk_ctf_decoder_free(again);
+		wmk_ctf_class_free(class);
+	}
+	wmk_ctf_text_free(&text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct wmk_ctf_decoder *decoder;
@@ -51,6 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			continue;
 		if (wmk_ctf_compile(class, "fuzzed", &decoder) >= 0) {
 			decode(decoder);
+			say_again(decoder, wmk_ctf_rewrite_json);
+			say_again(decoder, wmk_ctf_rewrite_tsdl);
 			wmk_ctf_decoder_free(decoder);
 		}
 		wmk_ctf_class_free(class);

@@ -90,16 +90,16 @@ static void test_refused(void **state)
 	assert_string_equal(out.text, "/* before *  after */\n");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		field.type = bad[i];
-		assert_int_equal(wmk_ctf_event_text(&out, 0, 1, &event), -EINVAL);
+		assert_int_equal(wmk_ctf_event_text(&out, WMK_CTF_1_8, 0, 1, &event), -EINVAL);
 		assert_string_equal(out.text, "/* before *  after */\n");
 	}
 	for (size_t i = 0; i < 80; i++)
 		nest[i] = (struct wmk_type){ .kind = WMK_TYPE_ARRAY, .count = 1, .elem = i ? &nest[i - 1] : &text };
 	field.type = nest[79];
-	assert_int_equal(wmk_ctf_event_text(&out, 0, 1, &event), -E2BIG);
+	assert_int_equal(wmk_ctf_event_text(&out, WMK_CTF_1_8, 0, 1, &event), -E2BIG);
 	assert_string_equal(out.text, "/* before *  after */\n");
 	field.type = text;
-	assert_int_equal(wmk_ctf_event_text(&out, 0, 1, &event), 0);
+	assert_int_equal(wmk_ctf_event_text(&out, WMK_CTF_1_8, 0, 1, &event), 0);
 	wmk_ctf_text_free(&out);
 }
 

@@ -41,7 +41,7 @@ void handmade_start(struct wmk_store *store, const unsigned *contexts)
 	assert_int_equal(wmk_ctf_trace_text(&text, &trace), 0);
 	for (; contexts[n]; n++)
 		fields[n] = &wmk_ctf_context(contexts[n])->field;
-	assert_int_equal(wmk_ctf_stream_text(&text, 0, fields, n), 0);
+	assert_int_equal(wmk_ctf_stream_text(&text, WMK_CTF_1_8, 0, fields, n), 0);
 	assert_int_equal(wmk_store_metadata(store, text.text, text.len), 0);
 	wmk_ctf_text_free(&text);
 }
@@ -50,7 +50,7 @@ void handmade_event(struct wmk_store *store, uint32_t id, const struct wmk_event
 {
 	struct wmk_ctf_text text = { 0 };
 
-	assert_int_equal(wmk_ctf_event_text(&text, 0, id, event), 0);
+	assert_int_equal(wmk_ctf_event_text(&text, WMK_CTF_1_8, 0, id, event), 0);
 	assert_int_equal(wmk_store_metadata(store, text.text, text.len), 0);
 	wmk_ctf_text_free(&text);
 }

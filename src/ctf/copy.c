@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * copy.c - values from one packet into another (see copy.h).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/bits.h"
+#include "ctf/copy.h"
+
+/* Room for so many bits more, zeros. */
+static int room(struct wmk_ctf_out *out, uint64_t bits)
+{
+	const uint64_t need = (out->at + bits + 7) / 8;
+	size_t cap = out->cap ? out->cap : 4096;
+	uint8_t *bytes;
+
+	if (need <= out->cap)
+		return 0;
+	if (need > WMK_CTF_OUT_MAX)
+		return wmk_error(-E2BIG, "a packet of more than %u bytes", WMK_CTF_OUT_MAX);
+	while (cap < need)
+		cap *= 2;
+	bytes = realloc(out->bytes, cap);
+	if (!bytes)
+		return wmk_error(-ENOMEM, "no memory for a packet of %zu bytes", cap);
+	memset(bytes + out->cap, 0, cap - out->cap);
+	out->bytes = bytes;
+	out->cap = cap;
+	return 0;
+}
+
+/* Into bits that may hold something: the lowest `width` of `value`. */
+static void put_bits(uint8_t *bytes, uint64_t at, unsigned width, bool is_big, uint64_t value)
+{
+	for (unsigned done = 0; done < width;) {
+		const unsigned from = (unsigned)((at + done) % 8);
+		const unsigned n = width - done < 8 - from ? width - done : 8 - from;
+		const unsigned shift = is_big ? 8 - from - n : from;
+		const uint8_t mask = (uint8_t)(wmk_bits_mask(n) << shift);
+		const uint64_t part = is_big ? value >> (width - done - n) : value >> done;
+		uint8_t *byte = &bytes[(at + done) / 8];
+
+		*byte = (uint8_t)((*byte & ~mask) | ((part << shift) & mask));
+		done += n;
+	}
+}
+
+/* So many bits of the stream's, from `from` on, to out->at. */
+static void copy_bits(struct wmk_ctf_out *out, const struct wmk_ctf_bytes *in, uint64_t from, uint64_t bits, bool is_big)
+{
+	if (from % 8 == 0 && out->at % 8 == 0 && bits % 8 == 0) {
+		memcpy(out->bytes + out->at / 8, in->bytes + from / 8, bits / 8);
+		out->at += bits;
+		return;
+	}
+	while (bits) {
+		const unsigned n = bits < 64 ? (unsigned)bits : 64;
+
+		put_bits(out->bytes, out->at, n, is_big, wmk_bits_slow(in->bytes, from, n, is_big));
+		out->at += n;
+		from += n;
+		bits -= n;
+	}
+}
+
+int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct wmk_ctf_out *out, struct wmk_ctf_spots *spots)
+{
+	struct wmk_ctf_item item;
+
+	if (!program->n_ops)
+		return 0;
+	wmk_ctf_walk_enter(walk, program);
+	while (wmk_ctf_next(walk, &item)) {
+		const uint64_t bits = item.op->code >= WMK_CTF_STRUCT ? 0 : walk->at - item.at;
+		int err;
+
+		if (item.is_end)
+			continue;
+		err = room(out, bits + item.op->align);
+		if (err < 0)
+			return err;
+		if (item.op->align > 1)
+			out->at = wmk_bits_align(out->at, item.op->align);
+		if (spots && item.op->role && item.op->code <= WMK_CTF_ENUM)
+			spots->of[item.op->role] = (struct wmk_ctf_spot){ item.op, out->at, item.value.u };
+		copy_bits(out, &walk->in, item.at, bits, item.op->is_big);
+	}
+	return walk->err;
+}
+
+int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spot *spot, uint64_t value)
+{
+	if (!spot->op || spot->value == value)
+		return 0;
+	if (!spot->op->width)
+		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: how long it is depends on its value", spot->op->name ? spot->op->name : "");
+	if (spot->op->is_reversed)
+		value = wmk_bits_reverse(value, spot->op->width);
+	put_bits(out->bytes, spot->at, spot->op->width, spot->op->is_big, value);
+	return 0;
+}
+
+int wmk_ctf_out_begin(struct wmk_ctf_out *out, const uint8_t *from, uint64_t bits)
+{
+	int err;
+
+	wmk_ctf_out_cut(out, 0);
+	err = room(out, bits);
+	if (err < 0)
+		return err;
+	memcpy(out->bytes, from, (bits + 7) / 8);
+	out->at = bits;
+	return 0;
+}
+
+void wmk_ctf_out_cut(struct wmk_ctf_out *out, uint64_t at)
+{
+	const size_t used = (size_t)((out->at + 7) / 8), kept = (size_t)((at + 7) / 8);
+
+	out->at = at;
+	/* A byte of which a part stays is a header's, whose bits behind are written over. */
+	if (used > kept)
+		memset(out->bytes + kept, 0, used - kept);
+}

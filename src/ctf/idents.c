@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * idents.c - names in TSDL (see idents.h).
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/idents.h"
+#include "ctf/text.h"
+
+static const char *role_name(unsigned scope, unsigned role)
+{
+	static const char *const names[WMK_ROLES] = {
+		[WMK_ROLE_MAGIC] = "magic", [WMK_ROLE_UUID] = "uuid", [WMK_ROLE_STREAM_CLASS] = "stream_id", [WMK_ROLE_STREAM] = "stream_instance_id",
+		[WMK_ROLE_PACKET_SIZE] = "packet_size", [WMK_ROLE_CONTENT_SIZE] = "content_size", [WMK_ROLE_BEGIN] = "timestamp_begin",
+		[WMK_ROLE_END] = "timestamp_end", [WMK_ROLE_LOST] = "events_discarded", [WMK_ROLE_SEQUENCE] = "packet_seq_num", [WMK_ROLE_CPU] = "cpu_id",
+		[WMK_ROLE_EVENT_CLASS] = "id", [WMK_ROLE_TIME] = "timestamp",
+	};
+
+	return scope <= WMK_SCOPE_EVENT_HEADER ? names[role] : NULL;
+}
+
+static bool is_keyword(const char *name)
+{
+	static const char *const words[] = {
+		"align", "callsite", "char", "clock", "const", "double", "enum", "env", "event", "float", "floating_point", "int", "integer", "long",
+		"short", "signed", "stream", "string", "struct", "trace", "typealias", "typedef", "unsigned", "variant", "void",
+		"_Bool", "_Complex", "_Imaginary",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(words[i], name))
+			return true;
+	return false;
+}
+
+/* The identifier of one member, or option, of what is at `in`: what no member before it has. */
+static char *make_name(const struct wmk_ctf_op *ops, unsigned scope, uint32_t in, uint32_t at, json_object *seen)
+{
+	const char *role = ops[at].role == WMK_ROLE_TIME ? NULL : role_name(scope, ops[at].role), *name = ops[at].name ? ops[at].name : "";
+	/* (readers take one '_' off, of labels that select as well) */
+	const bool is_plain = ops[in].code == WMK_CTF_VARIANT && !is_keyword(name) && *name != '_' && !(*name >= '0' && *name <= '9');
+	char ident[WMK_CTF_IDENT], suffix[16] = "";
+
+	/* What has no role may not have the name of one. */
+	for (unsigned i = 1; i < WMK_ROLES && !role && i != ops[at].role; i++)
+		if (role_name(scope, i) && !strcmp(role_name(scope, i), name))
+			snprintf(suffix, sizeof(suffix), "_");
+	if (role || !*name)
+		snprintf(ident, sizeof(ident), "%s", role ? role : "_");
+	else
+		wmk_ctf_ident(ident, is_plain ? "" : "_", name, suffix);
+	for (unsigned number = 2; json_object_object_get_ex(seen, ident, NULL); number++) {
+		snprintf(suffix, sizeof(suffix), "_%u", number);
+		wmk_ctf_ident(ident, is_plain ? "" : "_", name, suffix);
+	}
+	return json_object_object_add(seen, ident, NULL) == 0 ? strdup(ident) : NULL;
+}
+
+void wmk_ctf_idents_free(struct wmk_ctf_idents *idents)
+{
+	for (uint32_t i = 0; i < idents->n; i++)
+		free(idents->names[i]);
+	free(idents->names);
+	*idents = (struct wmk_ctf_idents){ NULL, 0 };
+}
+
+/* Those in the structure or variant at `in`. */
+static int make_names(struct wmk_ctf_idents *idents, const struct wmk_ctf_op *ops, unsigned scope, uint32_t in, bool is_tsdl)
+{
+	json_object *seen = json_object_new_object();
+	int err = seen ? 0 : -ENOMEM;
+
+	for (uint32_t i = in + 1; ops[i].code != WMK_CTF_END && err >= 0; i = ops[i].next) {
+		idents->names[i] = is_tsdl ? strdup(wmk_ctf_raw_name(ops, in, i)) : make_name(ops, scope, in, i, seen);
+		err = idents->names[i] ? 0 : -ENOMEM;
+	}
+	json_object_put(seen);
+	return err;
+}
+
+int wmk_ctf_idents_make(struct wmk_ctf_idents *idents, const struct wmk_ctf_parts *parts, unsigned scope, bool is_tsdl)
+{
+	const struct wmk_ctf_program *program = parts->of[scope];
+	int err = 0;
+
+	wmk_ctf_idents_free(idents);
+	if (!program->n_ops)
+		return 0;
+	idents->names = calloc(program->n_ops, sizeof(*idents->names));
+	idents->n = idents->names ? program->n_ops : 0;
+	for (uint32_t in = 0; in < idents->n && err >= 0; in++)
+		if (program->ops[in].code == WMK_CTF_STRUCT || program->ops[in].code == WMK_CTF_VARIANT)
+			err = make_names(idents, program->ops, scope, in, is_tsdl);
+	return err >= 0 && idents->names ? 0 : wmk_error(-ENOMEM, "no memory for names");
+}
+
+const char *wmk_ctf_idents_of(const struct wmk_ctf_idents *idents, uint32_t at)
+{
+	const char *name = at < idents->n ? idents->names[at] : NULL;
+
+	return name ? name : "";
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * idents.h - what the members of structures, and options of variants, are called in TSDL. Internal to src/ctf; for rewrite_tsdl.c.
+ *
+ * Names out of TSDL stay. Others: 1.8 knows what a value means by the name that it has in packet header, packet context and event header, so values
+ * with a role get that name; all others get a '_' in front, which readers take off again. Options of a variant are called as the label that selects
+ * them.
+ */
+#ifndef WMK_CTF_IDENTS_H
+#define WMK_CTF_IDENTS_H
+
+#include "ctf/place.h"
+
+/* Of all that has a name in a scope, by operation. Starts from zeros. */
+struct wmk_ctf_idents {
+	char **names;
+	uint32_t n;
+};
+
+/* Anew, for what parts->of[scope] is. `is_tsdl`: it was read from TSDL. -ENOMEM. */
+int wmk_ctf_idents_make(struct wmk_ctf_idents *idents, const struct wmk_ctf_parts *parts, unsigned scope, bool is_tsdl);
+/* "" where it has none. */
+const char *wmk_ctf_idents_of(const struct wmk_ctf_idents *idents, uint32_t at);
+void wmk_ctf_idents_free(struct wmk_ctf_idents *idents);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * place.h - where an operation is among those of all that a record consists of: what a register holds, what is around it. Internal to src/ctf; for who
+ * writes metadata again (rewrite.h).
+ */
+#ifndef WMK_CTF_PLACE_H
+#define WMK_CTF_PLACE_H
+
+#include "ctf/decode.h"
+
+/* The programs of one event class, and of its stream and trace, by enum wmk_scope. Those of an event are empty where a stream's parts are meant. */
+struct wmk_ctf_parts {
+	const struct wmk_ctf_program *of[WMK_SCOPES];
+};
+
+struct wmk_ctf_place {
+	unsigned scope;
+	uint32_t op;
+};
+
+/* Of a stream, and of one event class of it (NULL: none). */
+struct wmk_ctf_parts wmk_ctf_parts_of(const struct wmk_ctf_decoder *decoder, const struct wmk_ctf_stream_decoder *stream,
+				      const struct wmk_ctf_event_decoder *event);
+/* Whose value the register holds. False: nobody's. */
+bool wmk_ctf_place_of(const struct wmk_ctf_parts *parts, uint16_t reg, struct wmk_ctf_place *place);
+/* The name that a member, or option, of what is at `in` has in the metadata that was read: with TSDL's '_' in front. */
+const char *wmk_ctf_raw_name(const struct wmk_ctf_op *ops, uint32_t in, uint32_t op);
+/* The operations around `op`, the root first: how many. */
+unsigned wmk_ctf_around(const struct wmk_ctf_op *ops, uint32_t op, uint32_t around[WMK_CTF_TYPE_DEPTH + 1]);
+
+/*
+ * The way from `from` (an operation that depends on it) to `to`. `outwards` structures of those around `from` are left, then members are entered by
+ * name; or, where is_absolute, from the root of to's scope. `ops` are what is entered, `n` of them, `to` the last. -ENOTSUP: it leads through an
+ * array, a variant or an optional that is not around `from`.
+ */
+struct wmk_ctf_way {
+	bool is_absolute;
+	unsigned outwards, n;
+	uint32_t ops[WMK_CTF_TYPE_DEPTH + 1];
+};
+
+int wmk_ctf_way_to(const struct wmk_ctf_parts *parts, const struct wmk_ctf_place *from, const struct wmk_ctf_place *to, struct wmk_ctf_way *way);
+
+#endif

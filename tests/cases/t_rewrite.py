@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`waymark convert --to ctf` and `--to ctf-2`: traces in the other version of the format, with all records or some, read back by three readers."""
+import functools
+import json
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import corpus18  # noqa: E402
+import ctf2  # noqa: E402
+from ctf18 import BEGIN, Plain, save  # noqa: E402
+from daemon import World  # noqa: E402
+from harness import PERCENT, WAYMARK, check, limit, main, need  # noqa: E402
+from t_convert import names_twice  # noqa: E402
+from t_filter import NO_NUMBERS, is_enum, records_of  # noqa: E402
+from t_view import read  # noqa: E402
+
+# Names of which 1.8 takes two for one. They are told apart in version 2; so it is not what it was.
+OTHER_NAMES = 'underscores_that_matter'
+EVERYTHING = ('-n', 'all', '-f', 'all')
+
+
+def rewritten(case, form, path, *options, status=0, name=None):
+    """The directory of what comes out: its last part is that of `path`, which readers tell."""
+    case.number = getattr(case, 'number', 0) + 1
+    out = os.path.join(case.path('made%d' % case.number), name or os.path.basename(path))
+    os.makedirs(os.path.dirname(out))
+    got, _, err = read(case, [WAYMARK, 'convert', '--to', form, '-o', out, *options, path])
+    check(got == status, 'convert --to %s %s: status %d: %s', form, path, got, err[-500:].decode())
+    return out
+
+
+def view(case, path, *options):
+    """What is shown, and what is said of losses, without the directories."""
+    status, lines, err = read(case, [WAYMARK, 'view', *EVERYTHING, *options, path])
+    check(status == 0, 'view %s: status %d: %s', path, status, err[-500:].decode())
+    return lines, err.replace(path.encode(), b'')
+
+
+def traces_of(case):
+    for trace in corpus18.GOOD if PERCENT >= 100 else case.random.sample(corpus18.GOOD, 60):
+        path = os.path.join(case.path('of_' + trace.name), 't')
+        os.makedirs(os.path.dirname(path))
+        trace.make(path)
+        yield trace.name, path
+    for program in ('types', 'spans'):
+        yield program, case.record([case.program(program)], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
+
+
+@limit(600)
+def round_trips(case):
+    """1.8, 2, 1.8 again: the same records, of the same fields, by the same names; the last also by babeltrace2."""
+    theirs = 0
+    for name, path in traces_of(case):
+        if name == OTHER_NAMES:
+            continue
+        two = rewritten(case, 'ctf-2', path)
+        again, direct = rewritten(case, 'ctf', two), rewritten(case, 'ctf', path)
+        wanted = view(case, path)
+        for out in (two, again, direct):
+            check(view(case, out) == wanted, '%s: %s is not the same: %s', name, out, [p for p in zip(view(case, out)[0], wanted[0]) if p[0] != p[1]][:1])
+        try:
+            need('babeltrace2')
+        except Exception:                               # (the other readers are enough, but for the count below)
+            continue
+        status, lines, _ = read(case, ['babeltrace2', path])
+        if status == 0:
+            # (a name that is a word of TSDL's is the one thing that it does not read)
+            got, shown, err = read(case, ['babeltrace2', again])
+            check(got == 0 and shown == lines, '%s: babeltrace2 shows other records of %s: %s', name, again, err[-300:].decode())
+            theirs += len(lines)
+    check(theirs == 0 or theirs > 100, 'babeltrace2 has read %d records', theirs)
+
+
+def same(got, wanted, where):
+    """A value of the second decoder, and one of `view --json`."""
+    if isinstance(got, ctf2.Mapped):
+        if not got.names and not is_enum(wanted):
+            return same(got.value, wanted, where)
+        return is_enum(wanted) and got.value == wanted['value'] and (wanted['label'] is None and not got.names or wanted['label'] in got.names)
+    if isinstance(got, dict):
+        return isinstance(wanted, dict) and list(got) == list(wanted) and all(same(got[n], wanted[n], where) for n in got)
+    if isinstance(got, list):
+        return isinstance(wanted, list) and len(got) == len(wanted) and all(same(g, w, where) for g, w in zip(got, wanted))
+    if isinstance(got, float):
+        # (in JSON -0 is an integer to Python)
+        return (repr(float(wanted)) == repr(got) or got == wanted == 0) if wanted in NO_NUMBERS or isinstance(wanted, (int, float)) else False
+    if isinstance(got, ctf2.Flags):
+        return got.value == wanted
+    if isinstance(got, bytes):
+        return got.hex() == wanted
+    if isinstance(got, str):
+        return got == wanted or '\ufffd' in wanted or '\udc80' <= max(got, default='') <= '\udcff'
+    return got == wanted
+
+
+@limit(600)
+def second_decoder(case):
+    """Version 2, read by a decoder that was written from the specification alone."""
+    n = 0
+    for name, path in traces_of(case):
+        if name == OTHER_NAMES or names_twice(case, path):
+            continue
+        two = rewritten(case, 'ctf-2', path)
+        made = {}
+        for top, _, files in os.walk(two):
+            if 'metadata' in files:
+                try:
+                    for record in ctf2.Trace(top, errors='surrogateescape').records():
+                        made.setdefault((os.path.relpath(top, two), record.file), []).append(record)
+                except ctf2.Failure as failure:         # (a packet should not end before it begins; a tracer that was killed says 0)
+                    check('ends at 0' in str(failure), '%s: %s', name, failure)
+                    made = None
+                    break
+        if made is None:
+            continue
+        wanted = {}
+        for record in records_of(case, path):
+            wanted.setdefault(record['stream'], []).append(record)
+        check(sorted(len(r) for r in made.values()) == sorted(len(r) for r in wanted.values()) or len(made) != len(wanted),
+              '%s: %s records in the streams', name, {k: len(v) for k, v in made.items()})
+        if len(made) != len(wanted):                    # streams of one name in several traces
+            check(sum(map(len, made.values())) == sum(map(len, wanted.values())), '%s: other records', name)
+            continue
+        for (_, stream), records in made.items():
+            for got, of in zip(records, wanted[stream]):
+                n += 1
+                check(got.name == of.get('event'), '%s: the event %s, not %s', name, got.name, of)
+                for scope, part in (('common-context', 'context'), ('specific-context', 'event_context'), ('payload', 'fields')):
+                    check(same(got.fields[scope] or {}, of.get(part) or {}, name), '%s: %s of %s is %s, not %s', name, scope, got.name,
+                          got.fields[scope], of.get(part))
+                if 'time' in of and got.cycles is not None and abs(got.time) < 1 << 53:
+                    whole, part = of['time'].split('.')
+                    check(abs(got.time - int(whole) * 10 ** 9 - int(part)) < 2, '%s: at %d, not %s', name, got.time, of['time'])
+    check(n > 100, 'only %d records', n)
+
+
+@limit(300)
+def parts(case):
+    """Some of the records: what is left out changes nothing of the others."""
+    path = case.record([case.program('spans')], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
+    busy = case.record([case.program('busy'), 'count', '3', '2000', '0']).ok().directory
+    for of, expression in ((path, '$event == "*begin"'), (path, '$event == "spans:job*"'), (path, 'value > 1'), (busy, 'n % 7 == 3'), (busy, '$event == "none"')):
+        for form in ('ctf', 'ctf-2'):
+            if expression.startswith('n ') and not any('n' in r['fields'] for r in records_of(case, of)[-50:]):
+                expression = '$event != "*"'
+            out = rewritten(case, form, of, '-F', expression)
+            check(view(case, out)[0] == view(case, of, '-F', expression)[0], '%s of %s: other records', expression, of)
+            _, _, err = read(case, [WAYMARK, 'view', out])
+            check(b'WARNING' not in err, 'records that were left out seem lost: %s', err.decode())
+    records = records_of(case, busy)
+    some = ('--begin', records[len(records) // 3]['time'], '--end', records[len(records) // 2]['time'])
+    out = rewritten(case, 'ctf-2', busy, *some)
+    check(view(case, out)[0] == view(case, busy, *some)[0] and view(case, out)[0], 'a part of the time: other records')
+
+
+def gaps(case):
+    """Headers with 8 bits of time: where records between are left out, packets tell the whole of it."""
+    plain = Plain()
+    plain.event('e', 'uint32_t n;')
+    metadata = plain.text().replace('struct { uint16_t id; stamp_t timestamp; }', 'struct { uint16_t id; tiny_t timestamp; }').replace(
+        'trace {', 'typealias integer { size = 8; align = 8; map = clock.c.value; } := tiny_t;\ntrace {', 1)
+    clock = [line.split('"')[1] if '"' in line else line.split('=')[1].strip(' ;') for line in plain.text().splitlines() if line.strip().startswith('name =')][0]
+    metadata = metadata.replace('clock.c.value', 'clock.%s.value' % clock)
+    tiny = [(BEGIN + 100 * n, 0, lambda b, n=n: b.i(32, n)) for n in range(200)]
+    packets = []
+    for first in range(0, 200, 50):
+        packet = plain.packet(tiny[first:first + 50], sequence=first // 50)
+        packets.append(packet)
+    path = os.path.join(case.path('gaps'), 't')
+    os.makedirs(os.path.dirname(path))
+    # The stamps of 64 bits become ones of 8: header and sizes are those of what is left.
+    data = b''
+    for number, packet in enumerate(packets):
+        whole, head, size = bytes(packet.bytes), Plain.HEAD, 2 + 8 + 4
+        body = b''.join(whole[at:at + 3] + whole[at + 10:at + size] for at in range(head, head + 50 * size, size))
+        bits = (head + len(body)) * 8
+        start = bytearray(whole[:head])
+        start[40:48] = start[48:56] = bits.to_bytes(8, 'little')
+        data += bytes(start) + body
+    save(path, metadata=metadata.encode(), stream=data)
+    check(len(records_of(case, path)) == 200, 'the trace is not what was meant: %s', read(case, [WAYMARK, 'view', path])[2].decode())
+    for expression in ('n % 3 == 0', 'n % 40 == 39', 'n == 7 || n == 150', 'n > 60'):
+        for form in ('ctf', 'ctf-2'):
+            out = rewritten(case, form, path, '-F', expression)
+            check(view(case, out) == view(case, path, '-F', expression), '%s: %s', expression, view(case, out)[0][:3])
+
+
+def refused(case):
+    """No directory, one that is not empty; damage: what is before it is written."""
+    tiny, path = corpus18.Tiny(), os.path.join(case.path('tiny'), 't')
+    os.makedirs(os.path.dirname(path))
+    tiny.write(path)
+    status, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', path])
+    check(status == 2 and b'-o DIR' in err, 'status %d: %s', status, err.decode())
+    out = rewritten(case, 'ctf-2', path)
+    status, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', out, path])
+    check(status == 1 and b'directory of its own' in err, 'status %d: %s', status, err.decode())
+    check(oct(os.stat(out).st_mode & 0o777) == '0o700' and oct(os.stat(os.path.join(out, 'metadata')).st_mode & 0o777) == '0o600', 'rights')
+    for cut in case.random.sample(range(len(tiny.data)), 20):
+        tiny.write(path, data=tiny.data[:cut])
+        whole = read(case, [WAYMARK, 'view', path])
+        out = rewritten(case, 'ctf-2', path, status=whole[0])
+        check(read(case, [WAYMARK, 'view', out])[:2] == (0, whole[1]), 'cut at byte %d: other records', cut)
+
+
+def unsayable(case):
+    """What 1.8 has no words for is refused, by the field's name, or told."""
+    header = {'type': 'preamble', 'version': 2}
+    clockless = {'type': 'data-stream-class', 'id': 0}
+
+    def trace(fields, data):
+        path = os.path.join(case.path('two%d' % len(os.listdir(case.directory))), 't')
+        os.makedirs(path)
+        event = {'type': 'event-record-class', 'name': 'e', 'payload-field-class': {'type': 'structure', 'member-classes': fields}}
+        with open(os.path.join(path, 'metadata'), 'w', encoding='utf-8') as f:
+            f.write(''.join('\x1e%s\n' % json.dumps(fragment) for fragment in (header, {'type': 'trace-class'}, clockless, event)))
+        with open(os.path.join(path, 'stream'), 'wb') as f:
+            f.write(data)
+        return path
+
+    def field(name, kind, **more):
+        return {'name': name, 'field-class': dict({'type': kind}, **{key.replace('_', '-'): value for key, value in more.items()})}
+
+    bits = functools.partial(dict, length=8, byte_order='little-endian', alignment=8)
+    for fields, data, words in (
+            ([field('far', 'variable-length-unsigned-integer')], b'\x81\x01', b"'far' is of no fixed size"),
+            ([field('wide', 'null-terminated-string', encoding='utf-16le')], b'a\0\0\0', b"'wide' is a text that is not UTF-8"),
+            ([field('back', 'fixed-length-unsigned-integer', **bits(bit_order='last-to-first'))], b'\x01', b"'back' is of bits in another order")):
+        path = trace(fields, data)
+        got, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', path + 'x', path])
+        check(got == 1 and words in err and b'CTF 1.8' in err, 'status %d: %s', got, err.decode())
+        check(view(case, rewritten(case, 'ctf-2', path)) == view(case, path), 'version 2 of %s is another', fields)
+    path = trace([field('yes', 'fixed-length-boolean', **bits()), field('maybe', 'optional', selector_field_location={'path': ['yes']},
+                  field_class={'type': 'null-terminated-string'}), field('map', 'fixed-length-bit-map', flags={'a': [[0, 1]]}, **bits()),
+                  field('raw', 'static-length-blob', length=2, media_type='image/x')], b'\x01hello\0\x03ab')
+    check(view(case, rewritten(case, 'ctf-2', path)) == view(case, path), 'version 2 is another')
+    out = rewritten(case, 'ctf', path)
+    _, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', out + 'x', path])
+    check(all(words in err for words in (b'the names of bits', b'media types', b'optional fields')), 'what is lost is not told: %s', err.decode())
+    record = records_of(case, out)[0]['fields']
+    check(record['maybe'] == 'hello' and record['map'] == 3 and record['raw'] == [97, 98], 'other values: %s', record)
+    for reader in (['babeltrace2'],):
+        try:
+            need(reader[0])
+        except Exception:
+            continue
+        got, lines, err = read(case, [*reader, out])
+        check(got == 0 and b'maybe = { "hello" }' in lines[0], '%s', err.decode())
+
+
+def seen_by_the_second(path):
+    """{event: [what the decoder that was written from the specification has of its fields]} of a trace."""
+    seen = {}
+    for top, _, files in os.walk(path):
+        if 'metadata' in files:
+            for record in ctf2.Trace(top, errors='surrogateescape').records():
+                seen.setdefault(record.name, []).append(record.fields['payload'] or {})
+    return seen
+
+
+@limit(300)
+def recorded(case):
+    """`record --trace-format=ctf-2`: what both decoders see, and what a recording in 1.8 of the same program has."""
+    for program in ('types', 'types_cxx', 'spans'):
+        if not os.path.exists(case.program(program)):
+            continue
+        path = case.record([case.program(program)], ['--trace-format=ctf-2', '-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
+        plain = case.record([case.program(program)], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
+        ours, theirs, of = {}, seen_by_the_second(path), {}
+        for to, directory in ((ours, path), (of, plain)):
+            for record in records_of(case, directory):
+                to.setdefault(record['event'], []).append(record.get('fields') or {})
+        check(len(ours) > 5 and {k: len(v) for k, v in ours.items()} == {k: len(v) for k, v in theirs.items()}, '%s: %s and %s', program, ours.keys(),
+              theirs.keys())
+        for event, records in ours.items():
+            if event.startswith('lttng_ust'):
+                continue
+            check(len(records) == len(of[event]) and [list(r) for r in records] == [list(r) for r in of[event]], '%s: other fields than in 1.8: %s, %s', event,
+                  [list(r) for r in records][:1], [list(r) for r in of[event]][:1])
+            for mine, other in zip(records, theirs[event]):
+                check(same(other, mine, event), '%s: one decoder sees %s, the other %s', event, mine, other)
+    path = case.record([case.program('types')], ['--trace-format=ctf-2', '-e', 'types:*']).ok().directory
+    metadata = next(os.path.join(top, 'metadata') for top, _, files in os.walk(path) if 'metadata' in files)
+    with open(metadata, encoding='utf-8') as f:
+        text = f.read()
+    for kind in ('fixed-length-boolean', 'fixed-length-bit-map', 'dynamic-length-blob', 'mappings', 'preferred-display-base'):
+        check('"%s"' % kind in text, 'there is no %s in the metadata', kind)
+
+
+@limit(120)
+def sessions(case):
+    """`create --trace-format=ctf-2`: shown, saved and loaded, kept by the next daemon, declared anew, and with layouts that come later."""
+    with World(case) as w:
+        w('create', 'two', '--trace-format=ctf-2')
+        check(w.session('two')['trace_format'] == 'ctf-2' and 'Common Trace Format 2' in w('list', 'two').out, 'it is not shown: %s', w('list', 'two').out)
+        w('enable-event', '-s', 'two', 'test:*')
+        w('save', 'two')
+        w('destroy', 'two')
+        w('load', 'two')
+        check(w.session('two')['trace_format'] == 'ctf-2', 'it is not saved')
+        check('no format of traces' in w('create', 'x', '--trace-format=ctf-3', status=2).err, 'another format is taken')
+        program = w.obey()
+        w('start', 'two')
+        program('emit 3')
+        os.kill(w.sessiond(), signal.SIGKILL)
+        w.wait(lambda: not w.sessiond(), 'the daemon to be gone')
+        w('list')
+        w.wait_apps([program.pid])
+        check(w.session('two')['trace_format'] == 'ctf-2', 'the next daemon does not know it')
+        w('add-context', '-s', 'two', '-t', 'vpid')
+        program('emit 3')
+        w('regenerate', 'metadata', '-s', 'two')
+        program('emit 1')
+        path = w.session('two')['path']
+        program.end()
+        w('stop', 'two')
+        seen = seen_by_the_second(path)
+        check([r['seq'] for r in seen['test:seq']] == list(range(1, 8)), 'recorded: %s', seen['test:seq'])
+        records = [r['fields']['seq'] for r in records_of(case, path) if r['event'] == 'test:seq']
+        check(records == list(range(1, 8)), 'recorded: %s', records)
+        w('destroy', 'two')
+
+
+if __name__ == '__main__':
+    main([round_trips, second_decoder, parts, gaps, refused, unsayable, recorded, sessions])
