@@ -63,7 +63,8 @@ int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, un
 	options->filter = which->filter;
 	options->damage = tell_damage;
 	options->lost = tell_lost;
-	options->progress = wmk_progress_tell;
+	/* (of what is followed nobody knows how much it will be) */
+	options->progress = options->follow ? NULL : wmk_progress_tell;
 	options->data = &progress;
 	want_files();
 	/* (before the pager: behind it standard output is no terminal, and the screen is the pager's) */

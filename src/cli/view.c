@@ -13,12 +13,17 @@
 #include "cli/child.h"
 #include "cli/daemon.h"
 #include "cli/reading.h"
+#include "cli/tail.h"
 #include "read/json.h"
+
+#define PATIENCE_S 0.5
+#define PATIENCE_MAX_S 1e9
 
 struct view_args {
 	struct wmk_cli_which which;
 	const char *path, *viewer;
-	bool has_names, has_fields, no_pager;
+	bool has_names, has_fields, no_pager, has_wait;
+	double wait;               /* seconds */
 	enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
 	struct wmk_print_options print; /* `names` and `fields` where they were given */
 };
@@ -63,6 +68,18 @@ static int set_no_pager(void *data, const char *value)
 {
 	(void)value;
 	((struct view_args *)data)->no_pager = true;
+	return 0;
+}
+
+static int set_wait(void *data, const char *value)
+{
+	struct view_args *args = data;
+	char *end;
+
+	args->has_wait = true;
+	args->wait = strtod(value, &end);
+	if (end == value || *end || !(args->wait >= 0 && args->wait <= PATIENCE_MAX_S))
+		return wmk_error(-EINVAL, "'%.40s' is no number of seconds", value);
 	return 0;
 }
 
@@ -117,9 +134,16 @@ static int set_fields(void *data, const char *value)
 	return wmk_print_fields(value, &args->print.fields);
 }
 
-/* Where the session's trace is. The exit status: what is wrong has been said. */
-static int find_trace(const struct wmk_cli_common *common, char *path, size_t size)
+/* A session's trace. */
+struct found {
+	char path[PATH_MAX], session[sizeof(((struct wmk_daemon *)0)->session)];
+	bool active;
+};
+
+/* The exit status: what is wrong has been said. */
+static int find_trace(const struct wmk_cli_common *common, struct found *found)
 {
+	struct wmk_cli_common quiet = *common;
 	const struct waymark_ctl_session_info *session;
 	struct wmk_daemon daemon;
 	int err = wmk_daemon_open(&daemon, common, WMK_DAEMON_SESSION);
@@ -127,8 +151,12 @@ static int find_trace(const struct wmk_cli_common *common, char *path, size_t si
 	if (err == 0)
 		err = wmk_daemon_did(&daemon, waymark_ctl_list_sessions(daemon.ctl, daemon.session, &daemon.result));
 	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
-	snprintf(path, size, "%s", session ? session->path : "");
-	return wmk_daemon_close(&daemon, common, err);
+	snprintf(found->path, sizeof(found->path), "%s", session ? session->path : "");
+	snprintf(found->session, sizeof(found->session), "%s", daemon.session);
+	found->active = session && session->active;
+	/* JSON is asked for of the records. */
+	quiet.json = false;
+	return wmk_daemon_close(&daemon, &quiet, err);
 }
 
 /* ── another reader ──────────────────────────────────────────────────────────────────────────────────── */
@@ -160,22 +188,30 @@ static int run_viewer(const char *wanted, const char *trace, char **rest, int n_
 
 /* ── our own ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int show(struct view_args *args, const char *const *paths, unsigned n)
+/* `session`: whose trace it is, or NULL. */
+static int show(struct view_args *args, const char *session, const char *const *paths, unsigned n)
 {
+	const bool follows = args->which.common.follow, pages = !args->no_pager && !follows;
 	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
 	struct wmk_read_text_options options = { .print = args->print, .form = args->which.common.json ? &wmk_read_json : NULL };
 	struct wmk_read_text_done done;
 	struct wmk_pager pager = { 0 };
+	struct wmk_tail tail;
 	int err;
 
+	if (follows && wmk_tail_open(&tail, session, (uint64_t)((args->has_wait ? args->wait : PATIENCE_S) * 1e9)) < 0)
+		return wmk_cli_failed();
+	options.follow = follows ? &tail.follow : NULL;
 	if (!args->has_names)
 		options.print.names = defaults.names;
 	if (!args->has_fields)
 		options.print.fields = defaults.fields;
 	options.print.color = args->color == COLOR_ALWAYS || (args->color == COLOR_AUTO && *wmk_cli_color(stdout, WMK_CLI_BOLD));
-	err = wmk_cli_read(&args->which, paths, n, &options, stdout, args->no_pager ? NULL : &pager, &done);
+	err = wmk_cli_read(&args->which, paths, n, &options, stdout, pages ? &pager : NULL, &done);
 	if (err >= 0 && fflush(stdout) != 0)
 		err = wmk_error(-errno, "cannot write the records");
+	if (follows)
+		wmk_tail_close(&tail);
 	/* The pager was left before the end: that is no failure. */
 	if (err == -EPIPE && pager.pid) {
 		wmk_error_clear();
@@ -187,12 +223,26 @@ static int show(struct view_args *args, const char *const *paths, unsigned n)
 	return done.damages ? WMK_CLI_FAILED : 0;
 }
 
+/* Options that say nothing where others are given, or are not. */
+static int check_options(const struct view_args *args)
+{
+	if (args->has_wait && !args->which.common.follow)
+		return wmk_error(-EINVAL, "--wait is for --follow");
+	if (args->viewer && args->which.common.follow)
+		return wmk_error(-EINVAL, "with --viewer nothing is followed");
+	return 0;
+}
+
 static int run_view(void *data, char **rest, int n_rest)
 {
 	struct view_args *args = data;
-	char path[PATH_MAX];
-	const char *one = path;
+	struct found found = { .session = "" };
+	const char *one = found.path;
 
+	if (check_options(args) < 0) {
+		wmk_cli_failed();
+		return WMK_CLI_USAGE;
+	}
 	/* The first argument may be a trace, or a session. */
 	if (n_rest && rest[0][0] != '-' && !args->path && !args->which.common.session) {
 		if (!strchr(rest[0], '/') && !is_directory(rest[0])) {
@@ -204,31 +254,37 @@ static int run_view(void *data, char **rest, int n_rest)
 		}
 	}
 	if (!args->path && !args->which.common.session && n_rest && !args->viewer)
-		return show(args, (const char *const *)rest, (unsigned)n_rest);
+		return show(args, NULL, (const char *const *)rest, (unsigned)n_rest);
 	if (args->path)
-		snprintf(path, sizeof(path), "%s", args->path);
-	else if (find_trace(&args->which.common, path, sizeof(path)) != 0)
+		snprintf(found.path, sizeof(found.path), "%s", args->path);
+	else if (find_trace(&args->which.common, &found) != 0)
 		return WMK_CLI_FAILED;
-	if (!is_directory(path)) {
+	/* (of one that records the first program makes it) */
+	if (!is_directory(found.path) && !(args->which.common.follow && found.active)) {
 		wmk_error(-EINVAL, args->path ? "cannot view %.100s: there is no such directory" :
-			  "nothing is in %.100s yet: `waymark start` lets the session record", path);
+			  "nothing is in %.100s yet: `waymark start` lets the session record", found.path);
 		return wmk_cli_failed();
 	}
 	if (args->viewer)
-		return run_viewer(args->viewer, path, rest, n_rest);
+		return run_viewer(args->viewer, found.path, rest, n_rest);
 	if (n_rest) {
 		wmk_error(-EINVAL, "'%.60s' is too much: with a session or --trace-path, that one is shown", rest[0]);
 		wmk_cli_failed();
 		return WMK_CLI_USAGE;
 	}
-	return show(args, &one, 1);
+	return show(args, *found.session ? found.session : NULL, &one, 1);
 }
 
 static const char *const details[] = {
 	"Prints the event records of a session that has stopped, or that still records, or of any traces in Common Trace Format 1.8, whoever wrote "
-	"them: all that is at and below the directories, in the order of time, a line for each record.",
+	"them: all that is at and below the directories, in the order of time, a line for each record. Of what is still written that is what is there now.",
 	"What is damaged is said on standard error, with its place; the rest is shown, and the exit status is 1. What was lost while it was recorded "
 	"is said there too, behind the records before it.",
+	"With --follow, of traces that are being written, records are shown as they come, until Ctrl-C, until the session has stopped or is destroyed, or, "
+	"of directories, until nobody writes them any more. A record comes to the files when the sub-buffer that it is in is full (of each CPU one; 1 MiB "
+	"unless enable-channel or record have another --subbuf-size), and when the session stops: of programs that record little, small sub-buffers show it "
+	"soon. Where a CPU's records come so late that those of others, which are younger, have been shown, they are shown behind them; --wait says how "
+	"long it is waited for them. What other tracers write is followed to where it ends now, as only ours tell that they still write.",
 	"With --json, a line is an object: time (seconds since 1970, as a string), trace, stream, event, level, packet, context, event_context, fields. "
 	"Enumerations are objects of label and value.",
 	"With --viewer, what follows `--` is for that reader: waymark view --viewer babeltrace2 -- --clock-date.",
@@ -239,6 +295,8 @@ static const struct wmk_cli_option options[] = {
 	WMK_CLI_OPTION_SESSION,
 	{ 't', "trace-path", "DIR", "The traces in this directory, instead of a session's.", set_path, false },
 	WMK_CLI_OPTIONS_WHICH,
+	{ 0, "follow", NULL, "Show records as they come, while the traces are written. There is no pager then.", wmk_cli_set_follow, false },
+	{ 0, "wait", "SECONDS", "With --follow: how long records wait for older ones of a stream to which nothing comes. The default is 0.5.", set_wait, false },
 	{ 0, "clock-seconds", NULL, "Times as seconds since 1970.", set_seconds, false },
 	{ 0, "clock-cycles", NULL, "Times as the clock's own values.", set_cycles, false },
 	{ 0, "clock-date", NULL, "Times with the date.", set_date, false },

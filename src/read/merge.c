@@ -67,6 +67,10 @@ int wmk_read_merge_add(struct wmk_read_merge *merge, const struct wmk_read_trace
 		err = wmk_read_stream_open(trace, trace->files[i], &stream);
 		if (err < 0)
 			return err;
+		if (trace->is_written) {
+			stream->growth = WMK_READ_SO_FAR;
+			stream->limit = trace->sizes[i];
+		}
 		merge->leaves[merge->n++] = (struct leaf){ .stream = stream };
 	}
 	return 0;
@@ -80,24 +84,29 @@ void wmk_read_merge_trim(struct wmk_read_merge *merge, int64_t from, int64_t to)
 	}
 }
 
+int wmk_read_stream_first(const struct wmk_read_stream *stream, int64_t *ns)
+{
+	struct wmk_read_stream *other;
+	int err = wmk_read_stream_open(stream->trace, stream->file, &other);
+
+	if (err < 0)
+		return err;
+	err = wmk_read_stream_next(other) == WMK_READ_PACKET && other->packet.has_begin ? 0 : -ENODATA;
+	*ns = other->ns;
+	wmk_read_stream_close(other);
+	return err;
+}
+
 int wmk_read_merge_first(const struct wmk_read_merge *merge, int64_t *ns)
 {
 	bool found = false;
+	int64_t one;
 
-	for (uint32_t i = 0; i < merge->n; i++) {
-		const struct wmk_read_stream *stream = merge->leaves[i].stream;
-		struct wmk_read_stream *other;
-
-		if (wmk_read_stream_open(stream->trace, stream->file, &other) < 0)
-			continue;
-		int got = wmk_read_stream_next(other);
-
-		if (got == WMK_READ_PACKET && other->packet.has_begin && (!found || other->ns < *ns)) {
-			*ns = other->ns;
+	for (uint32_t i = 0; i < merge->n; i++)
+		if (wmk_read_stream_first(merge->leaves[i].stream, &one) >= 0 && (!found || one < *ns)) {
+			*ns = one;
 			found = true;
 		}
-		wmk_read_stream_close(other);
-	}
 	wmk_error_clear();
 	return found ? 0 : wmk_error_said(-ENODATA, "no packet of the trace tells a time");
 }
@@ -113,11 +122,8 @@ static void move_on(struct wmk_read_merge *merge, struct leaf *leaf)
 	leaf->ns = leaf->got == WMK_READ_END ? INT64_MAX : leaf->stream->ns;
 }
 
-/*
- * Of equal times: by the trace's UUID, its name, the stream class, the stream; this order babeltrace2 has too. Before the first packet nothing
- * is known of a stream but its trace.
- */
-static int order_of(const struct wmk_read_stream *a, const struct wmk_read_stream *b)
+/* Before the first packet nothing is known of a stream but its trace. */
+int wmk_read_stream_order(const struct wmk_read_stream *a, const struct wmk_read_stream *b)
 {
 	const struct wmk_ctf_class *left = a->trace->class, *right = b->trace->class;
 	int order;
@@ -144,7 +150,7 @@ static bool is_before(const struct wmk_read_merge *merge, uint32_t a, uint32_t b
 		return left->ns < right->ns;
 	if (!left->got != !right->got)
 		return left->got != 0;
-	int order = order_of(left->stream, right->stream);
+	int order = wmk_read_stream_order(left->stream, right->stream);
 
 	return order ? order < 0 : a < b;
 }

@@ -29,6 +29,13 @@ void wmk_read_merge_trim(struct wmk_read_merge *merge, int64_t from, int64_t to)
  * The time of the first record of all, ns: 0. -ENODATA: no packet tells a time. Reads the first packet's header of each stream, and moves none.
  */
 int wmk_read_merge_first(const struct wmk_read_merge *merge, int64_t *ns);
+/* The same of one stream, which is not moved; the cause of a negative one is nobody's to tell. */
+int wmk_read_stream_first(const struct wmk_read_stream *stream, int64_t *ns);
+/*
+ * Of equal times, which comes first: by the trace's UUID, its name, the stream class, the stream; this order babeltrace2 has too. Below 0: `a`; 0:
+ * they do not tell.
+ */
+int wmk_read_stream_order(const struct wmk_read_stream *a, const struct wmk_read_stream *b);
 /* WMK_READ_PACKET or WMK_READ_RECORD: *stream has it; WMK_READ_END: there are no more; -ENOMEM. */
 int wmk_read_merge_next(struct wmk_read_merge *merge, struct wmk_read_stream **stream);
 

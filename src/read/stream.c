@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -33,6 +32,7 @@ int wmk_read_stream_open(const struct wmk_read_trace *trace, const char *file, s
 	s->file = file;
 	s->cap = WMK_READ_WINDOW;
 	s->index.fd = -1;
+	s->limit = UINT64_MAX;
 	s->from = INT64_MIN;
 	s->to = INT64_MAX;
 	s->buffer = malloc(s->cap);
@@ -244,12 +244,12 @@ static int read_head(struct wmk_read_stream *s, struct said *said)
 static int measure(struct wmk_read_stream *s, const struct said *said)
 {
 	struct wmk_read_packet *packet = &s->packet;
-	struct stat st;
-	uint64_t left, size;
+	uint64_t end, left, size;
+	int err = wmk_read_stream_end(s, &end);
 
-	if (fstat(s->fd, &st) < 0)
-		return wmk_error(-errno, "cannot look at '%.100s'", s->file);
-	left = (uint64_t)st.st_size > packet->at ? (uint64_t)st.st_size - packet->at : 0;
+	if (err < 0)
+		return err;
+	left = end > packet->at ? end - packet->at : 0;
 	if (left > UINT64_MAX / 8)
 		left = UINT64_MAX / 8;
 	packet->said_size = said->has_size ? said->size : left * 8;
@@ -318,7 +318,8 @@ static bool is_wrong_index(struct wmk_read_stream *s, uint64_t n)
 /* All packets were read. */
 static int end_index(struct wmk_read_stream *s)
 {
-	bool fits = s->index.fd < 0 || wmk_read_index_fits(&s->index, s->n_packets);
+	/* (of what is written meanwhile it has more than was read) */
+	bool fits = s->index.fd < 0 || s->growth != WMK_READ_FIXED || wmk_read_index_fits(&s->index, s->n_packets);
 
 	wmk_read_index_close(&s->index);
 	return fits ? 0 : wmk_error(-EPROTO, "'index/%.60s.idx' is longer than its %" PRIu64 " packets want, or ends in an entry", s->file, s->n_packets);
@@ -342,7 +343,8 @@ static void skip_packet(struct wmk_read_stream *s)
 		return;
 	s->has_sought = true;
 	n = wmk_read_index_find(&s->index, s->decoder->class->clock, s->from);
-	if (n <= s->n_packets || !wmk_read_index_get(&s->index, n, &entry) || !wmk_read_index_get(&s->index, n - 1, &before) || entry.at < s->packet.at)
+	if (n <= s->n_packets || !wmk_read_index_get(&s->index, n, &entry) || !wmk_read_index_get(&s->index, n - 1, &before) || entry.at < s->packet.at ||
+	    entry.at >= s->limit || entry.size / 8 > s->limit - entry.at)
 		return;
 	s->back_at = s->packet.at;
 	s->back_n = s->n_packets;
@@ -367,7 +369,7 @@ static void go_back(struct wmk_read_stream *s)
 	wmk_read_index_close(&s->index);
 }
 
-/* The packet at packet.at: 1, it has begun; 0: the file ends before it. */
+/* The packet at packet.at: 1, it has begun; 0: the file ends before it; WMK_READ_LATER: the same where the file grows, or before the packet does. */
 static int begin_packet(struct wmk_read_stream *s)
 {
 	const struct wmk_read_packet before = s->packet;
@@ -381,16 +383,18 @@ static int begin_packet(struct wmk_read_stream *s)
 		if (n < 0)
 			return (int)n;
 	}
-	if (s->packet.at - s->buffer_at >= s->len)
-		return 0;
+	if (s->packet.at - s->buffer_at >= s->len || s->packet.at >= s->limit)
+		return s->growth == WMK_READ_FIXED ? 0 : wmk_read_stream_later(s, &before);
 	while ((err = read_head(s, &said)) == -ENODATA && (got = more(s, s->packet.at)) > 0)
 		;
 	if (got < 0)
 		return got;
-	if (err == -ENODATA)
+	if (err == -ENODATA && s->growth == WMK_READ_FIXED)
 		return damage(s, -ENODATA, s->packet.at, "the file ends in a packet's header");
 	if (err >= 0)
 		err = measure(s, &said);
+	if (s->growth != WMK_READ_FIXED && (err == -ENODATA || (err >= 0 && s->packet.is_cut)))
+		return wmk_read_stream_later(s, &before);
 	if (err < 0)
 		return err;
 	count_lost(s, &before);
@@ -526,13 +530,13 @@ static int in_packet(struct wmk_read_stream *s)
 	return got;
 }
 
-/* Between packets: WMK_READ_PACKET; 0: nothing to give yet, or the end; negative: damage. */
+/* Between packets: WMK_READ_PACKET, WMK_READ_LATER; 0: nothing to give yet, or the end; negative: damage. */
 static int between_packets(struct wmk_read_stream *s)
 {
 	const uint64_t sought_from = s->back_at;
 	int got = begin_packet(s);
 
-	if (sought_from && (got <= 0 || s->is_index_wrong)) {
+	if (sought_from && (got <= 0 || got == WMK_READ_LATER || s->is_index_wrong)) {
 		uint64_t at = s->packet.at;
 
 		go_back(s);
@@ -545,7 +549,9 @@ static int between_packets(struct wmk_read_stream *s)
 		s->packet.at += s->packet.size;
 		return got;
 	}
-	if (got == 0) {
+	if (got == WMK_READ_LATER && s->growth == WMK_READ_LIVE)
+		return got;
+	if (got == 0 || got == WMK_READ_LATER) {
 		s->has_ended = true;
 		return 0;
 	}
@@ -569,7 +575,7 @@ int wmk_read_stream_next(struct wmk_read_stream *s)
 
 	if (!s->is_open) {
 		s->is_open = true;
-		got = wmk_read_index_open(&s->index, s->trace->dir, s->file);
+		got = s->growth == WMK_READ_LIVE ? 0 : wmk_read_index_open(&s->index, s->trace->dir, s->file);
 		if (got < 0)
 			return got;
 	}

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "read/filter.h"
@@ -36,8 +37,9 @@ struct reading {
 	FILE *file;
 	struct wmk_read_paths paths;
 	struct opened *traces;
-	uint32_t n_traces;
-	struct wmk_read_merge *merge;
+	uint32_t n_traces, cap_traces;
+	struct wmk_read_merge *merge; /* or */
+	struct wmk_read_live *live;   /* the traces are its own then */
 	struct wmk_print *print;
 	struct wmk_print_text out;
 	struct wmk_filter_expr *filter; /* or NULL */
@@ -70,27 +72,50 @@ static void tell_damage(void *data, const struct wmk_read_stream *stream, int er
 
 /* ── what is opened ──────────────────────────────────────────────────────────────────────────────────── */
 
+/* How its lines are made. The trace is ours from here on, if it is not followed. */
+static int take_trace(struct reading *r, struct wmk_read_trace *trace)
+{
+	struct opened *at;
+	int err;
+
+	if (r->n_traces == r->cap_traces) {
+		uint32_t cap = r->cap_traces ? 2 * r->cap_traces : 16;
+		struct opened *larger = realloc(r->traces, cap * sizeof(*larger));
+
+		if (!larger) {
+			if (!r->options->follow)
+				wmk_read_trace_close(trace);
+			return wmk_error(-ENOMEM, "no memory for %u traces", cap);
+		}
+		r->traces = larger;
+		r->cap_traces = cap;
+	}
+	at = &r->traces[r->n_traces++];
+	*at = (struct opened){ .trace = trace };
+	if (trace->cut) {
+		wmk_error_give(trace->cut);
+		trace->cut = NULL;
+		wmk_error_add(-EPROTO, "the metadata of '%.120s' ends too early", trace->path);
+		tell_damage(r, NULL, -EPROTO);
+	}
+	err = wmk_print_trace_add(r->print, trace->decoder, trace->name, &at->print);
+	if (err >= 0 && r->options->form && r->options->form->trace)
+		err = r->options->form->trace(r->whole, trace);
+	return err;
+}
+
 static int open_one(struct reading *r, const char *path, const char *given)
 {
-	struct opened *at = &r->traces[r->n_traces];
-	int err = wmk_read_trace_open(path, given, &at->trace);
+	struct wmk_read_trace *trace;
+	int err = wmk_read_trace_open(path, given, &trace);
 
 	if (err < 0) {
 		wmk_error_add(err, "the trace '%.120s' cannot be read", path);
 		tell_damage(r, NULL, err);
 		return 0;
 	}
-	r->n_traces++;
-	if (at->trace->cut) {
-		wmk_error_give(at->trace->cut);
-		at->trace->cut = NULL;
-		wmk_error_add(-EPROTO, "the metadata of '%.120s' ends too early", path);
-		tell_damage(r, NULL, -EPROTO);
-	}
-	err = wmk_print_trace_add(r->print, at->trace->decoder, at->trace->name, &at->print);
-	if (err >= 0 && r->options->form && r->options->form->trace)
-		err = r->options->form->trace(r->whole, at->trace);
-	return err < 0 ? err : wmk_read_merge_add(r->merge, at->trace);
+	err = take_trace(r, trace);
+	return err < 0 ? err : wmk_read_merge_add(r->merge, trace);
 }
 
 static int open_all(struct reading *r, const char *const *paths, unsigned n_paths)
@@ -109,10 +134,6 @@ static int open_all(struct reading *r, const char *const *paths, unsigned n_path
 		for (uint32_t j = before; more && j < r->paths.n; j++)
 			given[j] = i;
 	}
-	if (err >= 0) {
-		r->traces = calloc(r->paths.n ? r->paths.n : 1, sizeof(*r->traces));
-		err = r->traces ? 0 : wmk_error(-ENOMEM, "no memory for %u traces", r->paths.n);
-	}
 	for (uint32_t i = 0; i < r->paths.n && err >= 0; i++)
 		err = open_one(r, r->paths.paths[i], paths[given[i]]);
 	free(given);
@@ -121,12 +142,89 @@ static int open_all(struct reading *r, const char *const *paths, unsigned n_path
 	return err;
 }
 
+/* ── what is followed ────────────────────────────────────────────────────────────────────────────────── */
+
+static int live_opened(void *data, struct wmk_read_trace *trace)
+{
+	return take_trace(data, trace);
+}
+
+static void lines_free(struct lines *lines)
+{
+	wmk_print_stream_free(lines->print);
+	if (lines->state)
+		lines->form->stream_free(lines->state);
+	wmk_read_filter_free(lines->filter);
+	free(lines);
+}
+
+static void live_leaving(void *data, struct wmk_read_stream *stream)
+{
+	struct reading *r = data;
+	struct lines **at = &r->lines;
+
+	while (*at && *at != stream->user)
+		at = &(*at)->next;
+	if (*at) {
+		struct lines *lines = *at;
+
+		*at = lines->next;
+		lines_free(lines);
+	}
+	stream->user = NULL;
+}
+
+static void live_closing(void *data, const struct wmk_read_trace *trace)
+{
+	struct reading *r = data;
+	uint32_t i = 0;
+
+	while (i < r->n_traces && r->traces[i].trace != trace)
+		i++;
+	if (i == r->n_traces)
+		return;
+	wmk_print_trace_free(r->traces[i].print);
+	r->traces[i] = r->traces[--r->n_traces];
+}
+
+static int open_live(struct reading *r, const char *const *paths, unsigned n_paths)
+{
+	const struct wmk_read_live_ops ops = { .damage = tell_damage, .opened = live_opened, .leaving = live_leaving, .closing = live_closing, .data = r };
+
+	return wmk_read_live_create(paths, n_paths, r->options->follow, &ops, &r->live);
+}
+
+/* All that was read is to be seen, before nothing happens for a while. */
+static int wait_live(struct reading *r)
+{
+	int err = flush(r);
+
+	if (err >= 0 && fflush(r->file) != 0)
+		err = wmk_error(-errno, "cannot write the records");
+	return err < 0 ? err : wmk_read_live_wait(r->live);
+}
+
+/* ── which records ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* What comes may have what the filter asks for. */
+static int bear_filter(struct reading *r, int err)
+{
+	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
+
+	if (!r->options->follow || err != -EINVAL)
+		return err;
+	if (r->options->lost)
+		r->options->lost(r->options->data, wmk_error_text(words, sizeof(words)));
+	wmk_error_clear();
+	return 0;
+}
+
 static int check_filter(struct reading *r)
 {
 	const struct wmk_ctf_decoder **decoders;
 	int err;
 
-	if (!r->filter)
+	if (!r->filter || (r->live && !r->n_traces))
 		return 0;
 	decoders = calloc(r->n_traces ? r->n_traces : 1, sizeof(*decoders));
 	if (!decoders)
@@ -135,21 +233,35 @@ static int check_filter(struct reading *r)
 		decoders[i] = r->traces[i].trace->decoder;
 	err = wmk_read_filter_check(r->filter, decoders, r->n_traces);
 	free(decoders);
-	return err;
+	return bear_filter(r, err);
+}
+
+/* Whose day it is that a time of day is of: the first record's, or today. */
+static int64_t first_time(const struct reading *r)
+{
+	struct timespec now;
+	int64_t first = 0;
+
+	if ((r->live ? wmk_read_live_first(r->live, &first) : wmk_read_merge_first(r->merge, &first)) >= 0)
+		return first;
+	wmk_error_clear();
+	if (!r->live)
+		return 0;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* What part of the time is wanted. */
 static int trim(struct reading *r)
 {
 	const int64_t day = INT64_C(86400) * 1000000000;
-	int64_t first = 0, from = INT64_MIN, to = INT64_MAX;
+	int64_t first, from = INT64_MIN, to = INT64_MAX;
 	bool is_day;
 	int err = 0;
 
 	if (!r->options->begin && !r->options->end)
 		return 0;
-	if (wmk_read_merge_first(r->merge, &first) < 0)
-		wmk_error_clear();
+	first = first_time(r);
 	if (r->options->begin)
 		err = wmk_read_when(r->options->begin, r->options->print.gmt, first, &from, &is_day);
 	if (err >= 0 && r->options->end) {
@@ -158,7 +270,9 @@ static int trim(struct reading *r)
 	}
 	if (err >= 0 && from > to)
 		return wmk_error_said(-EINVAL, "the end, '%.60s', is before the begin, '%.60s'", r->options->end, r->options->begin);
-	if (err >= 0)
+	if (err >= 0 && r->live)
+		wmk_read_live_trim(r->live, from, to);
+	else if (err >= 0)
 		wmk_read_merge_trim(r->merge, from, to);
 	return err;
 }
@@ -290,9 +404,13 @@ static int print_all(struct reading *r)
 	struct wmk_read_stream *stream;
 	int got, err = form && form->begin ? form->begin(r->whole, &r->out) : 0;
 
-	while (err >= 0 && (got = wmk_read_merge_next(r->merge, &stream)) != WMK_READ_END) {
+	while (err >= 0 && (got = r->live ? wmk_read_live_next(r->live, &stream) : wmk_read_merge_next(r->merge, &stream)) != WMK_READ_END) {
 		if (got < 0)
 			return got;
+		if (got == WMK_READ_LATER) {
+			err = wait_live(r);
+			continue;
+		}
 		if (got == WMK_READ_PACKET) {
 			r->bytes += stream->packet.size;
 			tell_progress(r);
@@ -332,9 +450,11 @@ int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_r
 		err = wmk_filter_parse(options->filter, &r.filter);
 	if (err >= 0 && options->form && options->form->create)
 		err = options->form->create(options->directory, &r.whole);
-	if (err >= 0)
+	if (err >= 0 && options->follow)
+		err = open_live(&r, paths, n_paths);
+	else if (err >= 0)
 		err = wmk_read_merge_create(tell_damage, &r, &r.merge);
-	if (err >= 0)
+	if (err >= 0 && !options->follow)
 		err = open_all(&r, paths, n_paths);
 	if (err >= 0)
 		err = check_filter(&r);
@@ -343,16 +463,13 @@ int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_r
 	measure(&r);
 	if (err >= 0)
 		err = print_all(&r);
+	wmk_read_live_free(r.live);
 	wmk_read_merge_free(r.merge);
 	while (r.lines) {
 		struct lines *lines = r.lines;
 
 		r.lines = lines->next;
-		wmk_print_stream_free(lines->print);
-		if (lines->state)
-			lines->form->stream_free(lines->state);
-		wmk_read_filter_free(lines->filter);
-		free(lines);
+		lines_free(lines);
 	}
 	if (r.whole)
 		options->form->free(r.whole);

@@ -5,6 +5,8 @@
  *     paths ──trace.h──► traces ──merge.h──► records ──filter.h──► ──print.h, or form.h──► lines ──► a FILE of the caller
  *                                    └─ damage, losses ──► told to the caller where they are met
  *
+ * Traces that are being written can be followed (live.h instead of merge.h): whenever nothing more is there, all lines have been written.
+ *
  * One thread. Errors are -errno with a cause chain.
  */
 #ifndef WMK_READ_TEXT_H
@@ -13,12 +15,14 @@
 #include <stdio.h>
 
 #include "read/form.h"
+#include "read/live.h"
 
 struct wmk_read_text_options {
 	const struct wmk_read_form *form; /* NULL: lines of text; else of `print` `gmt` alone counts, for begin and end */
 	struct wmk_print_options print;
 	const char *directory;     /* where a form that makes one makes its files; else NULL */
 	const char *filter;        /* only records that it wants (filter.h); NULL: all */
+	const struct wmk_read_follow *follow; /* NULL: what is there is all; else a filter's names may be of events to come: that is told as a loss is */
 	const char *begin, *end;   /* only what is from the one to the other, as wmk_read_when() takes them; a day's end is its last; NULL: no limit */
 	/*
 	 * Something is damaged: the cause chain of the calling thread tells what, and is cleared behind it. Reading goes on.

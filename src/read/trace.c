@@ -20,8 +20,8 @@
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* All of a file. */
-static int read_file(int dir, const char *name, const char *path, char **bytes, size_t *len)
+/* All of a file, and which it is. */
+static int read_file(int dir, const char *name, const char *path, char **bytes, size_t *len, uint64_t *number)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err = 0;
 	size_t cap = 0;
@@ -33,6 +33,7 @@ static int read_file(int dir, const char *name, const char *path, char **bytes, 
 	*bytes = NULL;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		err = wmk_error(-EINVAL, "'%s' in '%.100s' is no plain file", name, path);
+	*number = err < 0 ? 0 : st.st_ino;
 	while (err >= 0) {
 		if (*len == cap) {
 			char *larger = realloc(*bytes, cap ? 2 * cap : 65536);
@@ -97,11 +98,23 @@ static DIR *open_again(int dir)
 
 /* ── one trace ───────────────────────────────────────────────────────────────────────────────────────── */
 
+/* How long they are. */
+static int measure_streams(struct wmk_read_trace *trace)
+{
+	struct stat st;
+
+	trace->sizes = calloc(trace->n_files ? trace->n_files : 1, sizeof(*trace->sizes));
+	if (!trace->sizes)
+		return wmk_error(-ENOMEM, "no memory for the names of files");
+	for (uint32_t i = 0; i < trace->n_files; i++)
+		trace->sizes[i] = fstatat(trace->dir, trace->files[i], &st, 0) < 0 ? 0 : (uint64_t)st.st_size;
+	return 0;
+}
+
 /* Stream files are the plain files that are not hidden and not the metadata (CTF 1.8.3, section 3). */
-static int list_streams(struct wmk_read_trace *trace)
+int wmk_read_trace_files(const struct wmk_read_trace *trace, bool empty_too, struct wmk_read_paths *files)
 {
 	DIR *dir = open_again(trace->dir);
-	uint32_t cap = 0;
 	int err = dir ? 0 : wmk_error(-errno, "cannot list '%.100s'", trace->path);
 	struct dirent *entry;
 
@@ -110,18 +123,28 @@ static int list_streams(struct wmk_read_trace *trace)
 
 		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "metadata") == 0)
 			continue;
-		if (fstatat(trace->dir, entry->d_name, &st, 0) < 0 || !S_ISREG(st.st_mode) || !st.st_size)
+		if (fstatat(trace->dir, entry->d_name, &st, 0) < 0 || !S_ISREG(st.st_mode) || (!st.st_size && !empty_too))
 			continue;
-		if (trace->n_files == WMK_READ_STREAM_FILES_MAX)
+		if (files->n == WMK_READ_STREAM_FILES_MAX)
 			err = wmk_error(-E2BIG, "'%.100s' has more than %u files", trace->path, WMK_READ_STREAM_FILES_MAX);
 		else
-			err = add_name(&trace->files, &trace->n_files, &cap, entry->d_name);
+			err = add_name(&files->paths, &files->n, &files->cap, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
-	if (trace->n_files)
-		qsort(trace->files, trace->n_files, sizeof(*trace->files), by_name);
+	if (files->n)
+		qsort(files->paths, files->n, sizeof(*files->paths), by_name);
 	return err;
+}
+
+static int list_streams(struct wmk_read_trace *trace)
+{
+	struct wmk_read_paths files = { NULL, 0, 0 };
+	int err = wmk_read_trace_files(trace, false, &files);
+
+	trace->files = files.paths;
+	trace->n_files = files.n;
+	return err < 0 ? err : measure_streams(trace);
 }
 
 static int read_metadata(struct wmk_read_trace *trace)
@@ -129,10 +152,11 @@ static int read_metadata(struct wmk_read_trace *trace)
 	char *bytes = NULL, *text, name[160];
 	size_t size = 0, len;
 	bool is_cut = false;
-	int err = read_file(trace->dir, "metadata", trace->path, &bytes, &size);
+	int err = read_file(trace->dir, "metadata", trace->path, &bytes, &size, &trace->metadata_number);
 
 	if (err < 0)
 		return err;
+	trace->metadata_size = size;
 	snprintf(name, sizeof(name), "%.140s/metadata", trace->path);
 	err = wmk_ctf_metadata_text(bytes, size, &text, &len, &is_cut);
 	free(bytes);
@@ -143,6 +167,10 @@ static int read_metadata(struct wmk_read_trace *trace)
 	if (err == 0 && is_cut)
 		err = wmk_error(-ENODATA, "'%.140s': the last packet is not whole", name) < 0;
 	trace->cut = err > 0 ? wmk_error_take() : NULL;
+	if (trace->cut && trace->is_written) {
+		free(trace->cut);
+		trace->cut = NULL;
+	}
 	return err < 0 ? err : wmk_ctf_compile(trace->class, name, &trace->decoder);
 }
 
@@ -180,10 +208,12 @@ int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_tra
 	t->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->dir < 0)
 		err = wmk_error(-errno, "cannot open the directory '%.100s'", path);
-	if (err >= 0)
-		err = read_metadata(t);
+	/* In this order: of a trace that somebody writes, what was in the files then has its events in the metadata. */
+	t->is_written = err >= 0 && wmk_read_is_written(t->dir);
 	if (err >= 0)
 		err = list_streams(t);
+	if (err >= 0)
+		err = read_metadata(t);
 	if (err >= 0)
 		err = give_name(t, given);
 	if (err < 0) {
@@ -204,6 +234,7 @@ void wmk_read_trace_close(struct wmk_read_trace *trace)
 	for (uint32_t i = 0; i < trace->n_files; i++)
 		free(trace->files[i]);
 	free(trace->files);
+	free(trace->sizes);
 	if (trace->dir >= 0)
 		close(trace->dir);
 	free(trace->path);

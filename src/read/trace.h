@@ -14,6 +14,9 @@
  * Damage does not end the reading: wmk_read_stream_next() returns a negative errno with a cause chain that names file and byte, and the next
  * call goes on behind it: with the next packet where its place is known, else with the end. What came before was given.
  *
+ * A trace that somebody writes meanwhile is read up to where its files ended when it was opened, and what is not whole there is no damage; or it
+ * is followed (live.h): its streams are never at their end, they have nothing now (grow.c).
+ *
  * Errors are -errno with a cause chain. A trace is immutable once open; a stream is one thread's.
  */
 #ifndef WMK_READ_TRACE_H
@@ -35,13 +38,21 @@ struct wmk_read_trace {
 	struct wmk_ctf_class *class;
 	struct wmk_ctf_decoder *decoder;
 	char **files;              /* names of the stream files, in order */
+	uint64_t *sizes;           /* bytes of each, before the metadata was read: of records in them it has the events */
 	uint32_t n_files;
-	struct wmk_error_chain *cut; /* the metadata's last block or packet is not whole (the trace is being written, or was cut), in words; or NULL */
+	struct wmk_error_chain *cut; /* the metadata's last block or packet is not whole though nobody writes it, in words; or NULL */
+	bool is_written;           /* somebody had it locked to write it, before all else was looked at */
+	uint64_t metadata_size, metadata_number; /* bytes that were read, of which file */
 };
 
 /* -ENOENT: no metadata file. `given`: the path that a user gave, and `path` was found below; for the trace's name. */
 int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_trace **trace);
 void wmk_read_trace_close(struct wmk_read_trace *trace);
+
+/* Does somebody write the trace in this directory? Who writes one of ours has its metadata locked as long as he lives; others do not tell. */
+bool wmk_read_is_written(int dir);
+/* Has more been declared since it was opened? Then it can be opened again. */
+bool wmk_read_trace_has_grown(const struct wmk_read_trace *trace);
 
 /* Growing list of paths. */
 struct wmk_read_paths {
@@ -54,6 +65,8 @@ struct wmk_read_paths {
  * followed, and what is below a trace is not looked at. -ENOENT: there is no such path, or no trace in it.
  */
 int wmk_read_traces_find(const char *path, struct wmk_read_paths *found);
+/* The names of a trace's stream files as they are now, in order, behind an empty list; those without a byte too, or not. */
+int wmk_read_trace_files(const struct wmk_read_trace *trace, bool empty_too, struct wmk_read_paths *files);
 void wmk_read_paths_free(struct wmk_read_paths *paths);
 
 /* What a packet's header and context say. */
@@ -72,6 +85,12 @@ struct wmk_read_packet {
 
 #define WMK_READ_LOST_UNKNOWN UINT64_MAX
 
+/*
+ * What the end of a file is, or a packet that is not whole there: FIXED: the end, or damage; SO_FAR: the end, as somebody writes it; LIVE: what is
+ * to come is not there yet.
+ */
+enum wmk_read_growth { WMK_READ_FIXED, WMK_READ_SO_FAR, WMK_READ_LIVE };
+
 struct wmk_read_stream {
 	const struct wmk_read_trace *trace;
 	const char *file;          /* its name in the trace's directory */
@@ -80,6 +99,8 @@ struct wmk_read_stream {
 	uint64_t instance;         /* stream_instance_id; 0 where it is not said */
 	struct wmk_read_packet packet;
 	bool in_packet, has_ended;
+	enum wmk_read_growth growth; /* set before the first call */
+	uint64_t limit;            /* bytes: what is behind it is not looked at; UINT64_MAX: there is none */
 	int64_t from, to;          /* ns: only what is in this time is given; set before the first call */
 	bool is_index_wrong;       /* the same */
 	const char *wrong;         /* with the packet's times, not told yet; or NULL */
@@ -106,14 +127,31 @@ struct wmk_read_stream {
 
 int wmk_read_stream_open(const struct wmk_read_trace *trace, const char *file, struct wmk_read_stream **stream);
 void wmk_read_stream_close(struct wmk_read_stream *stream);
-enum { WMK_READ_END, WMK_READ_PACKET, WMK_READ_RECORD };
+enum { WMK_READ_END, WMK_READ_PACKET, WMK_READ_RECORD, WMK_READ_LATER };
 
 /*
  * WMK_READ_PACKET: the next packet has begun, stream->packet tells of it, stream->lost what was lost before; its context is in
  * stream->bytes, at packet.context_at, and the record's walk has the registers for it. WMK_READ_RECORD: stream->record is the next record.
- * WMK_READ_END. Negative: damage, see above.
+ * WMK_READ_END. WMK_READ_LATER: a stream that is LIVE has no whole packet up to its limit; the next call looks again. Negative: damage, see above.
  */
 int wmk_read_stream_next(struct wmk_read_stream *stream);
+
+/* ── streams that grow (grow.c) ──────────────────────────────────────────────────────────────────────── */
+
+/*
+ * Behind WMK_READ_LATER, and before the first call: the limit is where the file ends now. 1: something is there; 0: nothing; negative: the file has
+ * been cut, and the stream has ended.
+ */
+int wmk_read_stream_look(struct wmk_read_stream *stream);
+/*
+ * Behind the same: go on with what `trace`, the same one opened again, declares. `file`: its name, which must live as long as the stream; and
+ * `user` is NULL. -EPROTO: it does not have the stream's class any more; nothing has changed.
+ */
+int wmk_read_stream_move(struct wmk_read_stream *stream, const struct wmk_read_trace *trace, const char *file);
+/* For stream.c: where the file ends, or the limit is. */
+int wmk_read_stream_end(const struct wmk_read_stream *stream, uint64_t *end);
+/* For stream.c: no packet begins, and all is as behind the packet `before`. WMK_READ_LATER. */
+int wmk_read_stream_later(struct wmk_read_stream *stream, const struct wmk_read_packet *before);
 
 /*
  * A clock value as nanoseconds since 1970 (or since the clock's own origin), modulo 2^64, negative ones as such. Rounded as other readers

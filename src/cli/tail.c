@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tail.c - how long following goes on (see tail.h).
+ *
+ * A session that does not record any more may still have its last records to write: `stop` first waits for its programs, then writes. How far
+ * that is nobody tells; so it is over when nobody has the trace locked (`destroy`), or that time has passed.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "cli/tail.h"
+#include "session/command.h"
+
+#define MS UINT64_C(1000000)
+#define ASK (500 * MS)                       /* how often the session is asked for */
+#define WRITTEN ((WMK_COMMAND_UPDATE_MS + 500) * MS)
+
+/* Is there a session of that name that records? -errno: that cannot be told, or there is none. */
+static int is_active(struct wmk_tail *tail)
+{
+	struct wmk_daemon *daemon = &tail->daemon;
+	const struct waymark_ctl_session_info *session;
+	int err = tail->is_connected ? 0 : wmk_daemon_open(daemon, &tail->common, WMK_DAEMON_RUNNING);
+	bool is;
+
+	tail->is_connected = err >= 0;
+	if (err >= 0)
+		err = waymark_ctl_list_sessions(daemon->ctl, daemon->session, &daemon->result);
+	if (err < 0)
+		daemon->result = NULL;
+	session = wmk_daemon_session(daemon);
+	is = session && session->active;
+	wmk_daemon_drop(daemon);
+	/* One that was restarted is another connection. */
+	if (err < 0 && err != -ENOENT) {
+		waymark_ctl_close(daemon->ctl);
+		daemon->ctl = NULL;
+		tail->is_connected = false;
+	}
+	wmk_error_clear();
+	return err < 0 ? err : is;
+}
+
+static enum wmk_read_still ask(struct wmk_tail *tail)
+{
+	const int active = is_active(tail);
+	const uint64_t now = wmk_clock_monotonic();
+
+	tail->asked = now;
+	if (active > 0)
+		tail->stopped = 0;
+	else if (active == 0 && !tail->stopped)
+		tail->stopped = now;
+	if (active > 0)
+		return WMK_READ_GO_ON;
+	return tail->stopped && now - tail->stopped >= WRITTEN ? WMK_READ_OVER : WMK_READ_WHILE_WRITTEN;
+}
+
+static enum wmk_read_still still(void *data)
+{
+	struct wmk_tail *tail = data;
+	struct signalfd_siginfo info;
+
+	if (!tail->is_over && read(tail->follow.wake, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		tail->is_over = true;
+		sigprocmask(SIG_SETMASK, &tail->before, NULL);
+	}
+	if (tail->is_over)
+		return WMK_READ_OVER;
+	if (!tail->common.session)
+		return WMK_READ_WHILE_WRITTEN;
+	if (!tail->asked || wmk_clock_monotonic() - tail->asked >= ASK)
+		tail->still = ask(tail);
+	return tail->still;
+}
+
+int wmk_tail_open(struct wmk_tail *tail, const char *session, uint64_t patience_ns)
+{
+	sigset_t set;
+
+	memset(tail, 0, sizeof(*tail));
+	tail->common.session = session;
+	tail->follow = (struct wmk_read_follow){ .patience_ns = patience_ns, .still = still, .data = tail };
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, &tail->before);
+	tail->follow.wake = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (tail->follow.wake >= 0)
+		return 0;
+	sigprocmask(SIG_SETMASK, &tail->before, NULL);
+	return wmk_error(-errno, "cannot wait for signals");
+}
+
+void wmk_tail_close(struct wmk_tail *tail)
+{
+	if (tail->follow.wake >= 0)
+		close(tail->follow.wake);
+	if (tail->is_connected)
+		waymark_ctl_close(tail->daemon.ctl);
+	sigprocmask(SIG_SETMASK, &tail->before, NULL);
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live_files.c - what there is to follow: traces, as they come and as their metadata grows, and their stream files, as they come, grow and go
+ * (see live_inside.h).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "read/live_inside.h"
+
+#define WATCHED (IN_CREATE | IN_MOVED_TO | IN_MODIFY)
+#define TOLD 2u                    /* times that a trace cannot be opened: it may have been about to be made */
+
+static void tell(struct wmk_read_live *live, const struct wmk_read_stream *stream, int err)
+{
+	live->ops.damage(live->ops.data, stream, err);
+	wmk_error_clear();
+}
+
+/* ── versions of a trace ─────────────────────────────────────────────────────────────────────────────── */
+
+static void version_close(struct wmk_read_live *live, struct version *version)
+{
+	live->ops.closing(live->ops.data, version->trace);
+	wmk_read_trace_close(version->trace);
+	free(version);
+}
+
+/* A leaf has left it. */
+static void version_leave(struct wmk_read_live *live, const struct source *source, struct version *version)
+{
+	if (--version->n_leaves == 0 && version != source->version)
+		version_close(live, version);
+}
+
+/* -errno of the trace: *is_fatal is false; of whoever reads: it is true. */
+static int version_open(struct wmk_read_live *live, struct source *source, bool *is_fatal)
+{
+	struct version *version = calloc(1, sizeof(*version)), *old = source->version;
+	int err = version ? wmk_read_trace_open(source->path, source->given, &version->trace) : wmk_error(-ENOMEM, "no memory to follow a trace");
+
+	*is_fatal = err == -ENOMEM;
+	if (err < 0) {
+		free(version);
+		return err;
+	}
+	err = live->ops.opened(live->ops.data, version->trace);
+	if (err < 0) {
+		*is_fatal = true;
+		version_close(live, version);
+		return err;
+	}
+	source->version = version;
+	if (old && !old->n_leaves)
+		version_close(live, old);
+	return 0;
+}
+
+/* The metadata has grown. What cannot be read now is told, and not tried again before it is another. */
+static int version_renew(struct wmk_read_live *live, struct source *source)
+{
+	struct wmk_read_trace *trace = source->version->trace;
+	struct stat st;
+	bool is_fatal;
+	int err;
+
+	if (fstatat(trace->dir, "metadata", &st, 0) < 0)
+		return 0;
+	err = version_open(live, source, &is_fatal);
+	if (err >= 0 || is_fatal)
+		return err;
+	wmk_error_add(err, "the trace '%.120s' goes on with what cannot be read", source->path);
+	tell(live, NULL, err);
+	trace->metadata_size = (uint64_t)st.st_size;
+	trace->metadata_number = st.st_ino;
+	return 0;
+}
+
+/* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool is_written(const struct source *source)
+{
+	int dir = open(source->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool is = dir >= 0 && wmk_read_is_written(dir);
+
+	if (dir >= 0)
+		close(dir);
+	return is;
+}
+
+bool wmk_live_is_written(const struct wmk_read_live *live)
+{
+	const struct source *source = live->sources;
+
+	while (source && !is_written(source))
+		source = source->next;
+	return source != NULL;
+}
+
+static int source_add(struct wmk_read_live *live, const char *path, const char *given)
+{
+	struct source **at = &live->sources, *source;
+
+	for (; *at; at = &(*at)->next)
+		if (strcmp((*at)->path, path) == 0) {
+			(*at)->is_there = true;
+			return 0;
+		}
+	source = calloc(1, sizeof(*source));
+	if (!source || !(source->path = strdup(path))) {
+		free(source);
+		return wmk_error(-ENOMEM, "no memory to follow a trace");
+	}
+	source->given = given;
+	source->is_there = true;
+	*at = source;
+	return 0;
+}
+
+static void source_free(struct wmk_read_live *live, struct source *source)
+{
+	if (source->version)
+		version_close(live, source->version);
+	free(source->path);
+	free(source);
+}
+
+/* Those whose directories are not there any more, when their files have been read. */
+static void drop_sources(struct wmk_read_live *live)
+{
+	for (struct source **at = &live->sources; *at;) {
+		struct source *source = *at;
+
+		if (source->is_there || source->n_leaves) {
+			at = &source->next;
+			continue;
+		}
+		*at = source->next;
+		source_free(live, source);
+	}
+}
+
+/* What somebody is about to make cannot be read yet, and is tried again. */
+static int source_open(struct wmk_read_live *live, struct source *source)
+{
+	bool is_fatal;
+	int err;
+
+	/* Before anything is looked at: what comes behind that wakes us. */
+	if (live->notes < 0 || inotify_add_watch(live->notes, source->path, WATCHED | IN_ONLYDIR) < 0)
+		live->is_blind = true;
+	err = version_open(live, source, &is_fatal);
+	if (err >= 0 || is_fatal)
+		return err;
+	if (!is_written(source) && ++source->n_failed == TOLD) {
+		wmk_error_add(err, "the trace '%.120s' cannot be read", source->path);
+		tell(live, NULL, err);
+	}
+	wmk_error_clear();
+	return 0;
+}
+
+/* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int leaf_room(struct wmk_read_live *live)
+{
+	uint32_t cap = live->cap ? 2 * live->cap : 16;
+	struct leaf **leaves, **heap;
+
+	if (live->n < live->cap)
+		return 0;
+	leaves = realloc(live->leaves, cap * sizeof(*leaves));
+	live->leaves = leaves ? leaves : live->leaves;
+	heap = leaves ? realloc(live->heap, cap * sizeof(*heap)) : NULL;
+	live->heap = heap ? heap : live->heap;
+	if (!heap)
+		return wmk_error(-ENOMEM, "no memory to follow %u files", cap);
+	live->cap = cap;
+	return 0;
+}
+
+static bool is_known(const struct wmk_read_live *live, const struct source *source, const struct stat *st)
+{
+	for (uint32_t i = 0; i < live->n; i++)
+		if (live->leaves[i]->number == st->st_ino && live->leaves[i]->device == st->st_dev && live->leaves[i]->source == source)
+			return true;
+	return false;
+}
+
+static void leaf_free(struct leaf *leaf)
+{
+	free(leaf->file);
+	free(leaf);
+}
+
+/* One that has gone meanwhile is none. */
+static int leaf_add(struct wmk_read_live *live, struct source *source, const char *file)
+{
+	struct leaf *leaf = calloc(1, sizeof(*leaf));
+	int err = leaf && (leaf->file = strdup(file)) ? leaf_room(live) : wmk_error(-ENOMEM, "no memory to follow '%.100s'", file);
+	struct stat st;
+
+	if (err >= 0)
+		err = wmk_read_stream_open(source->version->trace, leaf->file, &leaf->stream);
+	if (err < 0) {
+		if (leaf)
+			leaf_free(leaf);
+		if (err != -ENOENT)
+			return err;
+		wmk_error_clear();
+		return 0;
+	}
+	if (fstat(leaf->stream->fd, &st) == 0) {
+		leaf->device = st.st_dev;
+		leaf->number = st.st_ino;
+	}
+	leaf->stream->growth = WMK_READ_LIVE;
+	leaf->stream->limit = 0;
+	leaf->stream->from = live->from;
+	leaf->stream->to = live->to;
+	leaf->source = source;
+	leaf->version = source->version;
+	leaf->serial = live->serial++;
+	leaf->got = WMK_READ_LATER;
+	leaf->seen = INT64_MIN;
+	leaf->size = UINT64_MAX;
+	source->n_leaves++;
+	leaf->version->n_leaves++;
+	live->leaves[live->n++] = leaf;
+	return 0;
+}
+
+static int scan_files(struct wmk_read_live *live, struct source *source)
+{
+	struct wmk_read_paths files = { NULL, 0, 0 };
+	int err = wmk_read_trace_files(source->version->trace, true, &files);
+	struct stat st;
+
+	if (err < 0 && err != -ENOMEM) {
+		wmk_error_clear();
+		err = 0;
+	}
+	for (uint32_t i = 0; i < files.n && err >= 0; i++)
+		if (fstatat(source->version->trace->dir, files.paths[i], &st, 0) == 0 && !is_known(live, source, &st))
+			err = leaf_add(live, source, files.paths[i]);
+	wmk_read_paths_free(&files);
+	return err;
+}
+
+static int scan_path(struct wmk_read_live *live, const char *path, bool must)
+{
+	struct wmk_read_paths found = { NULL, 0, 0 };
+	int err = wmk_read_traces_find(path, &found);
+
+	if (err < 0 && err != -ENOMEM && !must) {
+		wmk_error_clear();
+		err = 0;
+	}
+	for (uint32_t i = 0; i < found.n && err >= 0; i++)
+		err = source_add(live, found.paths[i], path);
+	wmk_read_paths_free(&found);
+	return err;
+}
+
+int wmk_live_scan(struct wmk_read_live *live)
+{
+	const struct wmk_read_follow *follow = live->follow;
+	bool must = !live->scanned && (!follow->still || follow->still(follow->data) != WMK_READ_GO_ON);
+	int err = 0;
+
+	live->scanned = wmk_clock_monotonic();
+	for (struct source *source = live->sources; source; source = source->next)
+		source->is_there = false;
+	for (unsigned i = 0; i < live->n_paths && err >= 0; i++)
+		err = scan_path(live, live->paths[i], must);
+	drop_sources(live);
+	for (struct source *source = live->sources; source && err >= 0; source = source->next) {
+		if (!source->version)
+			err = source_open(live, source);
+		if (err >= 0 && source->version)
+			err = scan_files(live, source);
+	}
+	return err;
+}
+
+/* ── one file ────────────────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_live_end(struct wmk_read_live *live, struct leaf *leaf)
+{
+	live->ops.leaving(live->ops.data, leaf->stream);
+	wmk_read_stream_close(leaf->stream);
+	leaf->stream = NULL;
+	leaf->got = WMK_READ_END;
+	version_leave(live, leaf->source, leaf->version);
+	leaf->version = NULL;
+}
+
+void wmk_live_sweep(struct wmk_read_live *live)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < live->n; i++) {
+		struct leaf *leaf = live->leaves[i];
+
+		if (!leaf->is_gone) {
+			live->leaves[left++] = leaf;
+			continue;
+		}
+		if (leaf->stream)
+			wmk_live_end(live, leaf);
+		leaf->source->n_leaves--;
+		leaf_free(leaf);
+	}
+	live->n = left;
+}
+
+/* When the file was written last: as it says, if that is not in the future; else now, when it is seen. */
+static void note_size(struct leaf *leaf, const struct stat *st)
+{
+	struct timespec now;
+	int64_t age;
+
+	if ((uint64_t)st->st_size == leaf->size)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	age = (int64_t)(now.tv_sec - st->st_mtim.tv_sec) * 1000000000 + now.tv_nsec - st->st_mtim.tv_nsec;
+	leaf->size = (uint64_t)st->st_size;
+	leaf->since = wmk_clock_monotonic();
+	leaf->since -= age <= 0 ? 0 : (uint64_t)age < leaf->since ? (uint64_t)age : leaf->since;
+}
+
+/* On to what is declared by now. The order is what makes it enough: first the limit, then the metadata. */
+static int renew(struct wmk_read_live *live, struct leaf *leaf)
+{
+	struct source *source = leaf->source;
+	struct version *old = leaf->version;
+	int err = 0;
+
+	if (wmk_read_trace_has_grown(source->version->trace))
+		err = version_renew(live, source);
+	if (err < 0 || old == source->version)
+		return err;
+	live->ops.leaving(live->ops.data, leaf->stream);
+	err = wmk_read_stream_move(leaf->stream, source->version->trace, leaf->file);
+	leaf->stream->user = NULL;
+	if (err < 0) {
+		tell(live, leaf->stream, err);
+		return 0;
+	}
+	leaf->version = source->version;
+	leaf->version->n_leaves++;
+	version_leave(live, source, old);
+	return 0;
+}
+
+int wmk_live_look(struct wmk_read_live *live, struct leaf *leaf)
+{
+	int err, got = wmk_read_stream_look(leaf->stream);
+	struct stat st;
+
+	if (got < 0) {
+		tell(live, leaf->stream, got);
+		wmk_live_end(live, leaf);
+		return 0;
+	}
+	if (fstat(leaf->stream->fd, &st) == 0) {
+		note_size(leaf, &st);
+		leaf->is_gone = !got && !st.st_nlink;
+	}
+	err = got ? renew(live, leaf) : 0;
+	return err < 0 ? err : got;
+}
+
+void wmk_live_close(struct wmk_read_live *live)
+{
+	for (uint32_t i = 0; i < live->n; i++)
+		live->leaves[i]->is_gone = true;
+	wmk_live_sweep(live);
+	while (live->sources) {
+		struct source *source = live->sources;
+
+		live->sources = source->next;
+		source_free(live, source);
+	}
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_grow.c - a stream whose file grows, is cut, or is written anew behind its last whole packet, while it is read; and traces that somebody
+ * writes, read up to where they are.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "read/merge.h"
+#include "read/t/grow_rig.h"
+
+#define PACKETS 3u
+#define EACH 4u                    /* records of a packet */
+#define ALL (PACKETS * EACH)
+
+/* All packets, and where each ends. */
+struct whole {
+	uint8_t bytes[PACKETS * RIG_PACKET];
+	size_t ends[PACKETS], len;
+};
+
+static void make(struct whole *whole)
+{
+	whole->len = 0;
+	for (unsigned p = 0; p < PACKETS; p++) {
+		whole->len += rig_packet(whole->bytes + whole->len, 0, 100 * p + 100, EACH, p * EACH);
+		whole->ends[p] = whole->len;
+	}
+}
+
+/* Records of packets that are whole where the file has so many bytes. */
+static unsigned records_of(const struct whole *whole, size_t len)
+{
+	unsigned n = 0;
+
+	for (unsigned p = 0; p < PACKETS; p++)
+		n += whole->ends[p] <= len ? EACH : 0;
+	return n;
+}
+
+static void open_stream(struct rig *rig, struct wmk_read_trace **trace, struct wmk_read_stream **stream)
+{
+	assert_int_equal(wmk_read_trace_open(rig->path, rig->path, trace), 0);
+	assert_int_equal(wmk_read_stream_open(*trace, "s", stream), 0);
+	(*stream)->growth = WMK_READ_LIVE;
+	(*stream)->limit = 0;
+}
+
+/* Records that come, which count on from `n`; how many there were then. *got: what came behind the last. */
+static unsigned take(struct wmk_read_stream *stream, unsigned n, int *got)
+{
+	while ((*got = wmk_read_stream_next(stream)) == WMK_READ_PACKET || *got == WMK_READ_RECORD)
+		if (*got == WMK_READ_RECORD)
+			assert_int_equal(rig_count(stream), n++);
+	return n;
+}
+
+/* At each length what is whole has been given, once. */
+static void test_byte_by_byte(void **state)
+{
+	struct wmk_read_trace *trace;
+	struct wmk_read_stream *stream;
+	struct whole whole;
+	struct rig rig;
+	unsigned n = 0;
+	int got;
+
+	(void)state;
+	make(&whole);
+	rig_open(&rig, false);
+	rig_append(&rig, "s", "", 0);
+	open_stream(&rig, &trace, &stream);
+	assert_int_equal(take(stream, 0, &got), 0);
+	assert_int_equal(got, WMK_READ_LATER);
+	for (size_t len = 1; len <= whole.len; len++) {
+		rig_append(&rig, "s", whole.bytes + len - 1, 1);
+		/* What has not been looked for is not there. */
+		assert_int_equal(take(stream, n, &got), n);
+		assert_int_equal(wmk_read_stream_look(stream), 1);
+		n = take(stream, n, &got);
+		assert_int_equal(got, WMK_READ_LATER);
+		assert_int_equal(n, records_of(&whole, len));
+	}
+	assert_int_equal(n, ALL);
+	assert_int_equal(wmk_read_stream_look(stream), 0);
+	/* Nobody writes any more: then the end is one. */
+	stream->growth = WMK_READ_FIXED;
+	stream->limit = UINT64_MAX;
+	assert_int_equal(wmk_read_stream_next(stream), WMK_READ_END);
+	wmk_read_stream_close(stream);
+	wmk_read_trace_close(trace);
+	rig_close(&rig);
+}
+
+/* To any length, when any number of packets had been read: what was read cannot be unread, and what comes is not believed. */
+static void test_cut(void **state)
+{
+	struct wmk_read_trace *trace;
+	struct wmk_read_stream *stream;
+	struct whole whole;
+	int got;
+
+	(void)state;
+	make(&whole);
+	for (unsigned p = 0; p < PACKETS; p++)
+		for (size_t len = 0; len < whole.ends[p]; len++) {
+			struct rig rig;
+
+			rig_open(&rig, false);
+			rig_append(&rig, "s", whole.bytes, whole.ends[p]);
+			open_stream(&rig, &trace, &stream);
+			assert_int_equal(wmk_read_stream_look(stream), 1);
+			/* In every other round it is cut while a packet is open. */
+			if (len % 2)
+				assert_int_equal(take(stream, 0, &got), (p + 1) * EACH);
+			else
+				assert_int_equal(wmk_read_stream_next(stream), WMK_READ_PACKET);
+			rig_cut(&rig, "s", len);
+			take(stream, 0, &got);
+			while (got < 0)
+				take(stream, 0, &got);
+			assert_int_equal(got, WMK_READ_LATER);
+			got = wmk_read_stream_look(stream);
+			assert_int_equal(got, stream->packet.at > len ? -ENODATA : stream->packet.at < len);
+			assert_int_equal(wmk_read_stream_next(stream), got < 0 ? WMK_READ_END : WMK_READ_LATER);
+			assert_true(got < 0 || len % 2 == 0);
+			wmk_error_clear();
+			wmk_read_stream_close(stream);
+			wmk_read_trace_close(trace);
+			rig_close(&rig);
+		}
+}
+
+/* A packet that found no room is cut off again, and another one written: of what was there of the first nothing is left in memory. */
+static void test_written_anew(void **state)
+{
+	uint8_t first[RIG_PACKET], packet[RIG_PACKET];
+	struct wmk_read_trace *trace;
+	struct wmk_read_stream *stream;
+	struct whole whole;
+	int got;
+
+	(void)state;
+	make(&whole);
+	const size_t size = rig_packet(first, 0, 900, EACH + 1, 77);
+
+	for (size_t len = 1; len < size; len++) {
+		struct rig rig;
+
+		rig_open(&rig, false);
+		rig_append(&rig, "s", whole.bytes, whole.ends[0]);
+		rig_append(&rig, "s", first, len);
+		open_stream(&rig, &trace, &stream);
+		assert_int_equal(wmk_read_stream_look(stream), 1);
+		assert_int_equal(take(stream, 0, &got), EACH);
+		rig_cut(&rig, "s", whole.ends[0]);
+		assert_int_equal(wmk_read_stream_look(stream), 0);
+		rig_append(&rig, "s", packet, rig_packet(packet, 0, 200, EACH, EACH));
+		assert_int_equal(wmk_read_stream_look(stream), 1);
+		assert_int_equal(take(stream, EACH, &got), 2 * EACH);
+		assert_int_equal(got, WMK_READ_LATER);
+		wmk_read_stream_close(stream);
+		wmk_read_trace_close(trace);
+		rig_close(&rig);
+	}
+}
+
+static void count_damage(void *data, const struct wmk_read_stream *stream, int err)
+{
+	(void)stream;
+	(void)err;
+	++*(unsigned *)data;
+	wmk_error_clear();
+}
+
+/* All records by the merge; how many times it was damage. */
+static unsigned merged(struct rig *rig, unsigned *n_damages)
+{
+	struct wmk_read_trace *trace;
+	struct wmk_read_merge *merge;
+	struct wmk_read_stream *stream;
+	unsigned n = 0;
+	int got;
+
+	*n_damages = 0;
+	assert_int_equal(wmk_read_trace_open(rig->path, rig->path, &trace), 0);
+	assert_null(trace->is_written ? trace->cut : NULL);
+	assert_int_equal(wmk_read_merge_create(count_damage, n_damages, &merge), 0);
+	assert_int_equal(wmk_read_merge_add(merge, trace), 0);
+	while ((got = wmk_read_merge_next(merge, &stream)) > 0)
+		n += got == WMK_READ_RECORD;
+	assert_int_equal(got, WMK_READ_END);
+	wmk_read_merge_free(merge);
+	wmk_read_trace_close(trace);
+	return n;
+}
+
+/* At any length: damage, but where somebody has the trace locked to write it. */
+static void test_so_far(void **state)
+{
+	struct whole whole;
+	struct rig rig;
+	unsigned damages;
+
+	(void)state;
+	make(&whole);
+	rig_open(&rig, true);
+	for (size_t len = 1; len <= whole.len; len++) {
+		rig_append(&rig, "s", whole.bytes + len - 1, 1);
+		assert_int_equal(merged(&rig, &damages), records_of(&whole, len));
+		assert_int_equal(damages, 0);
+	}
+	rig_unlock(&rig);
+	for (size_t len = whole.len; len > 0; len--) {
+		rig_cut(&rig, "s", len);
+		assert_true(merged(&rig, &damages) >= records_of(&whole, len));
+		assert_int_equal(damages, records_of(&whole, len) == records_of(&whole, len - 1) ? 1 : 0);
+	}
+	rig_close(&rig);
+}
+
+/* What comes behind the opening is not read, and its events are not missed. */
+static void test_snapshot(void **state)
+{
+	uint8_t packet[RIG_PACKET];
+	struct wmk_read_trace *trace;
+	struct wmk_read_merge *merge;
+	struct wmk_read_stream *stream;
+	struct rig rig;
+	unsigned n = 0, damages = 0;
+	int got;
+
+	(void)state;
+	rig_open(&rig, true);
+	rig_append(&rig, "s", packet, rig_packet(packet, 0, 100, EACH, 0));
+	assert_int_equal(wmk_read_trace_open(rig.path, rig.path, &trace), 0);
+	assert_true(trace->is_written);
+	assert_false(wmk_read_trace_has_grown(trace));
+	rig_declare(&rig, 1);
+	rig_append(&rig, "s", packet, rig_packet(packet, 1, 200, EACH, 0));
+	assert_true(wmk_read_trace_has_grown(trace));
+	assert_int_equal(wmk_read_merge_create(count_damage, &damages, &merge), 0);
+	assert_int_equal(wmk_read_merge_add(merge, trace), 0);
+	while ((got = wmk_read_merge_next(merge, &stream)) > 0)
+		n += got == WMK_READ_RECORD;
+	assert_int_equal(n, EACH);
+	assert_int_equal(damages, 0);
+	wmk_read_merge_free(merge);
+	wmk_read_trace_close(trace);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_byte_by_byte), cmocka_unit_test(test_cut), cmocka_unit_test(test_written_anew), cmocka_unit_test(test_so_far),
+		cmocka_unit_test(test_snapshot),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

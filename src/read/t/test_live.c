@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_live.c - traces that are followed: order among streams, metadata that grows, files that come and go, the end. What happens to the files
+ * happens when the reader has nothing more; only how long a stream must be quiet goes by the clock, and there nothing depends on how fast we are.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "read/live.h"
+#include "read/t/grow_rig.h"
+
+#define FOR_EVER (UINT64_C(1000000) * 1000000000)
+
+struct world {
+	struct rig rig;
+	struct wmk_read_follow follow;
+	struct wmk_read_live_ops ops;
+	struct wmk_read_live *live;
+	const char *path;
+	enum wmk_read_still still;
+	unsigned n_damages, n_open, n_opened, n_left;
+};
+
+static enum wmk_read_still still(void *data)
+{
+	return ((struct world *)data)->still;
+}
+
+static void damage(void *data, const struct wmk_read_stream *stream, int err)
+{
+	(void)stream;
+	(void)err;
+	((struct world *)data)->n_damages++;
+	wmk_error_clear();
+}
+
+static int opened(void *data, struct wmk_read_trace *trace)
+{
+	(void)trace;
+	((struct world *)data)->n_open++;
+	((struct world *)data)->n_opened++;
+	return 0;
+}
+
+static void leaving(void *data, struct wmk_read_stream *stream)
+{
+	(void)stream;
+	((struct world *)data)->n_left++;
+}
+
+static void closing(void *data, const struct wmk_read_trace *trace)
+{
+	(void)trace;
+	((struct world *)data)->n_open--;
+}
+
+static void world_open(struct world *w, uint64_t patience_ns, bool is_asked)
+{
+	memset(w, 0, sizeof(*w));
+	rig_open(&w->rig, true);
+	w->path = w->rig.path;
+	w->follow = (struct wmk_read_follow){ .patience_ns = patience_ns, .still = is_asked ? still : NULL, .data = w };
+	/* Waiting ends at once. */
+	w->follow.wake = eventfd(1, EFD_CLOEXEC);
+	assert_true(w->follow.wake >= 0);
+	w->ops = (struct wmk_read_live_ops){ .damage = damage, .opened = opened, .leaving = leaving, .closing = closing, .data = w };
+}
+
+static void world_follow(struct world *w)
+{
+	assert_int_equal(wmk_read_live_create(&w->path, 1, &w->follow, &w->ops, &w->live), 0);
+}
+
+static void world_close(struct world *w)
+{
+	wmk_read_live_free(w->live);
+	assert_int_equal(w->n_open, 0);
+	close(w->follow.wake);
+	rig_close(&w->rig);
+}
+
+static void add(struct world *w, const char *file, unsigned id, uint64_t begin, unsigned n, unsigned from)
+{
+	uint8_t packet[RIG_PACKET];
+
+	rig_append(&w->rig, file, packet, rig_packet(packet, id, begin, n, from));
+}
+
+/* The times of the next `n` records, which come sooner or later. */
+static void comes(struct world *w, unsigned n, ...)
+{
+	struct wmk_read_stream *stream;
+	va_list times;
+
+	va_start(times, n);
+	while (n) {
+		int got = wmk_read_live_next(w->live, &stream);
+
+		assert_true(got > WMK_READ_END);
+		if (got == WMK_READ_LATER)
+			assert_int_equal(wmk_read_live_wait(w->live), 0);
+		if (got != WMK_READ_RECORD)
+			continue;
+		assert_int_equal(stream->ns, va_arg(times, int));
+		n--;
+	}
+	va_end(times);
+}
+
+/* Nothing more comes now, however often it is asked. */
+static void comes_nothing(struct world *w)
+{
+	struct wmk_read_stream *stream;
+
+	for (unsigned i = 0; i < 3; i++) {
+		int got;
+
+		while ((got = wmk_read_live_next(w->live, &stream)) == WMK_READ_PACKET)
+			;
+		assert_int_equal(got, WMK_READ_LATER);
+		assert_int_equal(wmk_read_live_wait(w->live), 0);
+	}
+}
+
+/* Records that come before the end; no matter which. */
+static unsigned comes_end(struct world *w)
+{
+	struct wmk_read_stream *stream;
+	unsigned n = 0;
+	int got;
+
+	while ((got = wmk_read_live_next(w->live, &stream)) != WMK_READ_END) {
+		assert_true(got > 0);
+		if (got == WMK_READ_LATER)
+			assert_int_equal(wmk_read_live_wait(w->live), 0);
+		n += got == WMK_READ_RECORD;
+	}
+	assert_int_equal(wmk_read_live_next(w->live, &stream), WMK_READ_END);
+	return n;
+}
+
+/* What is later than a stream has been read to waits for it. */
+static void test_order(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w, FOR_EVER, false);
+	add(&w, "a", 0, 10, 3, 0);
+	add(&w, "b", 0, 11, 3, 0);
+	world_follow(&w);
+	comes(&w, 5, 10, 11, 11, 12, 12);
+	comes_nothing(&w);
+	add(&w, "a", 0, 20, 2, 0);
+	comes(&w, 1, 13);
+	comes_nothing(&w);
+	add(&w, "b", 0, 15, 2, 0);
+	comes(&w, 2, 15, 16);
+	comes_nothing(&w);
+	/* The others' are given when there is nothing more to wait for. */
+	add(&w, "b", 0, 30, 2, 0);
+	comes(&w, 2, 20, 21);
+	comes_nothing(&w);
+	rig_unlock(&w.rig);
+	assert_int_equal(comes_end(&w), 2);
+	assert_int_equal(w.n_damages, 0);
+	world_close(&w);
+}
+
+/* A stream that is quiet is waited for no longer; what it has then comes behind. */
+static void test_quiet(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w, 20 * 1000000, false);
+	add(&w, "a", 0, 10, 1, 0);
+	add(&w, "b", 0, 10, 1, 0);
+	world_follow(&w);
+	comes(&w, 2, 10, 10);
+	add(&w, "a", 0, 20, 2, 0);
+	comes(&w, 2, 20, 21);
+	add(&w, "b", 0, 15, 1, 0);
+	comes(&w, 1, 15);
+	comes_nothing(&w);
+	rig_unlock(&w.rig);
+	assert_int_equal(comes_end(&w), 0);
+	world_close(&w);
+}
+
+/* Events that are declared on the way; the trace as it was is closed when the last stream has left it. */
+static void test_metadata_grows(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w, FOR_EVER, false);
+	add(&w, "a", 0, 10, 1, 0);
+	add(&w, "b", 0, 10, 3, 0);
+	world_follow(&w);
+	comes(&w, 2, 10, 10);
+	for (unsigned id = 1; id < 20; id++) {
+		const int at = (int)(100 * id);
+
+		rig_declare(&w.rig, id);
+		add(&w, "a", id, (uint64_t)at, 2, 0);
+		add(&w, "b", id, (uint64_t)at, 2, 0);
+		if (id == 1)
+			comes(&w, 2, 11, 12);
+		comes(&w, 4, at, at, at + 1, at + 1);
+		comes_nothing(&w);
+		assert_int_equal(w.n_open, 1);
+	}
+	assert_int_equal(w.n_opened, 20);
+	rig_unlock(&w.rig);
+	assert_int_equal(comes_end(&w), 0);
+	assert_int_equal(w.n_damages, 0);
+	world_close(&w);
+}
+
+/* Files that come, go, and come again by the same name. */
+static void test_files(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w, 0, false);
+	world_follow(&w);
+	for (int round = 0; round < 5; round++) {
+		const int at = 10 * round + 10;
+
+		add(&w, "a", 0, (uint64_t)at, 2, 0);
+		comes(&w, 2, at, at + 1);
+		add(&w, "a", 0, (uint64_t)at + 5, 1, 0);
+		assert_int_equal(unlinkat(w.rig.dir, "a", 0), 0);
+		comes(&w, 1, at + 5);
+		comes_nothing(&w);
+		/* The stream was let go. */
+		assert_int_equal(w.n_left, round + 1);
+	}
+	assert_int_equal(w.n_damages, 0);
+	rig_unlock(&w.rig);
+	assert_int_equal(comes_end(&w), 0);
+	world_close(&w);
+}
+
+/* A file that is cut is told of once, and the others go on. */
+static void test_cut(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w, 0, false);
+	add(&w, "a", 0, 10, 2, 0);
+	add(&w, "b", 0, 10, 1, 0);
+	world_follow(&w);
+	comes(&w, 3, 10, 10, 11);
+	rig_cut(&w.rig, "a", 5);
+	comes_nothing(&w);
+	assert_int_equal(w.n_damages, 1);
+	add(&w, "b", 0, 20, 1, 0);
+	comes(&w, 1, 20);
+	rig_unlock(&w.rig);
+	assert_int_equal(comes_end(&w), 0);
+	assert_int_equal(w.n_damages, 1);
+	world_close(&w);
+}
+
+/* What is not whole at the end: damage when nobody writes it, else not. */
+static void test_end(void **state)
+{
+	uint8_t packet[RIG_PACKET];
+	const size_t size = rig_packet(packet, 0, 20, 2, 0);
+	struct world w;
+
+	(void)state;
+	for (unsigned is_written = 0; is_written < 2; is_written++) {
+		world_open(&w, FOR_EVER, true);
+		add(&w, "a", 0, 10, 2, 0);
+		rig_append(&w.rig, "a", packet, size - 1);
+		add(&w, "b", 0, 30, 1, 0);
+		world_follow(&w);
+		comes(&w, 2, 10, 11);
+		comes_nothing(&w);
+		w.still = WMK_READ_OVER;
+		if (!is_written)
+			rig_unlock(&w.rig);
+		assert_int_equal(comes_end(&w), is_written ? 1 : 3);
+		assert_int_equal(w.n_damages, is_written ? 0 : 1);
+		world_close(&w);
+	}
+}
+
+/* Only what is asked for; and when that time has passed it is over. */
+static void test_trim(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w, FOR_EVER, true);
+	add(&w, "a", 0, 10, 5, 0);
+	world_follow(&w);
+	wmk_read_live_trim(w.live, 11, 13);
+	comes(&w, 3, 11, 12, 13);
+	assert_int_equal(comes_end(&w), 0);
+	world_close(&w);
+}
+
+/* Where nothing is yet: that may be an error, or not. */
+static void test_nothing(void **state)
+{
+	const char *path = "/tmp/waymark-grow-nothing";
+	struct world w;
+
+	(void)state;
+	world_open(&w, 0, true);
+	w.path = path;
+	w.still = WMK_READ_WHILE_WRITTEN;
+	assert_int_equal(wmk_read_live_create(&w.path, 1, &w.follow, &w.ops, &w.live), -ENOENT);
+	wmk_error_clear();
+	w.still = WMK_READ_GO_ON;
+	world_follow(&w);
+	comes_nothing(&w);
+	w.still = WMK_READ_OVER;
+	assert_int_equal(comes_end(&w), 0);
+	world_close(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order), cmocka_unit_test(test_quiet), cmocka_unit_test(test_metadata_grows), cmocka_unit_test(test_files),
+		cmocka_unit_test(test_cut), cmocka_unit_test(test_end), cmocka_unit_test(test_trim), cmocka_unit_test(test_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

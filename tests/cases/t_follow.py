@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`waymark view --follow`: records of a session as they come, each once, until it is over; and reading what is being written without it."""
+import collections
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World, state  # noqa: E402
+from harness import WAIT_S, WAYMARK, check, limit, main, rounds, slurp, wait_for  # noqa: E402
+from traces import LOSS  # noqa: E402
+
+SMALL = ('--subbuf-size', '4k', '--num-subbuf', '256')
+STRICT = ('--wait', '1000000')                         # records wait for those of all streams
+TOO_MANY = 2000                                        # times that something small is done before it must have shown
+
+
+class Follower:
+    """`waymark view --follow ...`, whose lines are taken as they come."""
+
+    def __init__(self, world, *argv):
+        self.world, self.lines = world, []
+        self.err = world.case.path('followed%d' % len(world.children))
+        with open(self.err, 'wb') as err:
+            self.child = world.run([WAYMARK, 'view', '--no-delta', '--follow', *argv], stdout=subprocess.PIPE, stderr=err)
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.child.stdout:
+            self.lines.append(line)
+
+    def has(self, event, more_than=0):
+        return sum(event in line for line in list(self.lines)) > more_than
+
+    def signal(self, number):
+        self.child.send_signal(number)
+
+    def end(self, statuses=(0,)):
+        """It ends by itself; all lines."""
+        try:
+            self.child.wait(WAIT_S)
+        except subprocess.TimeoutExpired:
+            self.world.stuck('view --follow does not end')
+        self.reader.join(WAIT_S)
+        check(self.child.returncode in statuses, 'view --follow ended with status %s: %s', self.child.returncode, self.said()[-800:])
+        return self.lines
+
+    def said(self):
+        return slurp(self.err)
+
+
+def beside_losses(said):
+    return [line for line in said.splitlines() if not LOSS.search(line)]
+
+
+def view(w, *argv):
+    """What `waymark view` shows, which has nothing to tell of but what was lost while it was recorded."""
+    answer = w('view', '--no-delta', *argv)
+    check(not beside_losses(answer.err), 'waymark view %s says: %s', ' '.join(argv), answer.err[-800:])
+    return [line.encode() for line in answer.out.splitlines(True)]
+
+
+def same_lines(got, wanted):
+    """Each as often; the order is not looked at."""
+    missing, more = collections.Counter(wanted), collections.Counter(got)
+    missing.subtract(more)
+    wrong = [(n, line) for line, n in missing.items() if n]
+    check(not wrong, '%d of %d lines are missing (> 0) or too many (< 0), for example %s', len(wrong), len(wanted), wrong[:3])
+
+
+def pinned(w, cpu):
+    program = w.obey()
+    os.sched_setaffinity(program.pid, {cpu})
+    return program
+
+
+def streams_of(w, session, channel):
+    """The channel's stream files that have something."""
+    found = set()
+    for top, _, files in os.walk(w.session(session)['path']):
+        if os.path.basename(top) != 'index':
+            found |= {name for name in files if name.startswith(channel + '_') and os.path.getsize(os.path.join(top, name))}
+    return found
+
+
+def until(step, condition, words):
+    """Again and again, as what it does shows when a buffer is full."""
+    for _ in range(TOO_MANY):
+        if condition():
+            return
+        step()
+    wait_for(condition, words)
+
+
+def of_test(lines):
+    return [line for line in lines if b' test:' in line or b'"test:' in line]
+
+
+@limit(300)
+def two_programs_in_turns(case):
+    """On two CPUs: every record once and in order; it ends when the session stops."""
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    with World(case) as w:
+        w.begin('one', channel=SMALL)
+        programs = [pinned(w, cpus[0]), pinned(w, cpus[-1])]
+        for program in programs:
+            before = streams_of(w, 'one', 'one')
+            until(lambda p=program: p('emit 50'), lambda b=before: streams_of(w, 'one', 'one') - b or any('claim' in name for name in b) or
+                  (b and len(cpus) == 1), 'a stream of each program')
+        strict, plain, objects = Follower(w, *STRICT, 'one'), Follower(w, 'one'), Follower(w, '--json', '-s', 'one')
+        for _ in range(max(5, rounds(50))):
+            for program in programs:
+                program('emit 37')
+        until(lambda: [program('emit 50') for program in programs],
+              lambda: strict.has(b'test:seq') and plain.has(b'test:seq') and objects.has(b'test:seq'), 'records that are followed')
+        check(w.stop('one')['counts']['lost'] == 0, 'records were lost')
+        got, loose, json_lines = strict.end(), plain.end(), objects.end()
+        wanted = view(w, 'one')
+        same_lines(got, wanted)
+        same_lines(loose, wanted)
+        same_lines(json_lines, view(w, '--json', 'one'))
+        for line in json_lines:
+            json.loads(line)
+        if not any('claim' in name for name in streams_of(w, 'one', 'one')):
+            check(of_test(got) == of_test(wanted), 'the records are not in the order of time')
+        for one in (strict, plain, objects):
+            check(not one.said(), 'view --follow says: %s', one.said()[-500:])
+        for program in programs:
+            program.end()
+        w('destroy', 'one')
+
+
+@limit(300)
+def the_end(case):
+    """When the session is destroyed; with Ctrl-C and SIGTERM, behind all that was there; and when the time is over."""
+    with World(case) as w:
+        w.begin('one', channel=SMALL)
+        program = w.obey()
+        first = Follower(w, 'one')                     # nothing is there yet
+        until(lambda: program('emit 50'), lambda: first.has(b'test:seq'), 'records that are followed')
+        path = w.session('one')['path']
+        for number in (signal.SIGINT, signal.SIGTERM):
+            one = Follower(w, path)
+            until(lambda: program('emit 50'), lambda o=one: o.has(b'test:seq'), 'records that are followed')
+            there = view(w, path)
+            one.signal(number)
+            lines = one.end()
+            left = collections.Counter(there)
+            left.subtract(collections.Counter(lines))
+            check(not [line for line, n in left.items() if n > 0], 'not all that was there was shown: %d of %d lines', len(lines), len(there))
+        stamp = re.compile(rb'^\[(\d+\.\d+)\] ')
+        times = [stamp.match(line).group(1).decode() for line in of_test(view(w, '--clock-seconds', path))]
+        begin, end = times[len(times) // 4], times[len(times) // 2]
+        part = Follower(w, '--begin', begin, '--end', end, '--clock-seconds', path).end()
+        check(of_test(part) == [line for line in of_test(view(w, '--clock-seconds', path)) if begin <= stamp.match(line).group(1).decode() <= end],
+              'from %s to %s: %d lines', begin, end, len(part))
+        odd = Follower(w, '--filter', 'seq % 2 == 1', 'one')
+        wait_for(lambda: odd.has(b'test:seq'), 'records that were there')
+        program('emit 50')
+        w('destroy', 'one')
+        wanted = view(w, path)
+        same_lines(first.end(), wanted)
+        same_lines(odd.end(), view(w, '--filter', 'seq % 2 == 1', path))
+        program.end()
+        w('view', '--wait', '1', path, status=2).says('--follow')
+        w('view', '--follow', '--viewer', 'cat', path, status=2).says('--viewer')
+        # Nobody writes it.
+        same_lines(Follower(w, path).end(), wanted)
+
+
+@limit(300)
+def new_events_while_it_is_followed(case):
+    """Another program, and a library that is loaded: their events are declared when the follower has read the metadata long ago."""
+    with World(case) as w:
+        w.begin('one', 'test:*', 'plugin:*', 'obey:*', channel=SMALL)
+        program = w.obey()
+        one = Follower(w, '--filter', 'exists(seq) || !exists(seq)', 'one')
+        until(lambda: program('emit 50'), lambda: one.has(b'test:seq'), 'records that are followed')
+        check(not one.has(b'plugin:'), 'the library was loaded already')
+        plugin = [case.program('loader'), case.program('libplugin.so'), '400', '0']
+        until(lambda: w.wait_end(w.run(plugin)), lambda: one.has(b'plugin:called'), 'the events of a library that was loaded')
+        w('enable-channel', '-s', 'one', 'later', *SMALL)
+        w('enable-event', '-s', 'one', '-c', 'later', 'nothing:of_it')
+        until(lambda: program('late 50'), lambda: one.has(b'obey:late'), 'the events of the other program')
+        w('add-context', '-s', 'one', '-c', 'later', '-t', 'vpid')
+        w.stop('one')
+        lines = one.end()
+        same_lines(lines, view(w, 'one'))
+        check(not one.said(), 'view --follow says: %s', one.said()[-500:])
+        program.end()
+        w('destroy', 'one')
+
+
+@limit(300)
+def cleared_and_rotated(case):
+    """Files that go while they are followed; what came behind that is shown, and nothing twice."""
+    with World(case) as w:
+        w.begin('one', channel=(*SMALL, '--tracefile-size', '16k', '--tracefile-count', '4'))
+        program = w.obey()
+        one = Follower(w, 'one')
+        for _ in range(3):
+            seen = len(of_test(one.lines))
+            until(lambda: program('emit 50'), lambda s=seen: one.has(b'test:seq', s + 1000), 'records that are followed')
+            w.stop('one')
+            w('clear', 'one')
+            w('start', 'one')
+        w('destroy', 'one')
+        lines = of_test(one.end())
+        check(len(set(lines)) == len(lines), '%d of %d lines are there twice', len(lines) - len(set(lines)), len(lines))
+        program.end()
+
+
+@limit(300)
+def daemons_are_killed(case):
+    """Nobody writes the directory any more: it ends, and tells of what is not whole."""
+    with World(case) as w:
+        w.begin('one', channel=SMALL)
+        program = w.obey()
+        path = w.session('one')['path']
+        by_path, by_name = None, Follower(w, 'one')
+        until(lambda: program('emit 50'), lambda: by_name.has(b'test:seq'), 'records that are followed')
+        by_path = Follower(w, path)
+        wait_for(lambda: by_path.has(b'test:seq'), 'records that are followed')
+        victims = [w.sessiond(), w.consumerd()]
+        for pid in victims:
+            os.kill(pid, signal.SIGKILL)
+        w.wait(lambda: all(state(pid) in ('Z', None) for pid in victims), 'the daemons to be dead')
+        wanted = [line.encode() for line in w('view', '--no-delta', path, status=None).out.splitlines(True)]
+        for one in (by_path, by_name):
+            same_lines(one.end((0, 1)), wanted)
+        program.kill()
+
+
+@limit(300)
+def read_while_it_records(case):
+    """Without --follow: what is there when it is asked for, and no word of damage, 50 of 50 times."""
+    with World(case) as w:
+        w.begin('one', 'test:*', 'plugin:*', channel=('--subbuf-size', '16k', '--num-subbuf', '128'))
+        busy = [w.run([case.program('busy'), 'paced', '2', '100000000', '15000']) for _ in range(2)]
+        wait_for(lambda: case.board.begun() > 5000, 'programs that record')
+        path, last = w.session('one')['path'], 0
+        for number in range(50):
+            plugin = w.run([case.program('loader'), case.program('libplugin.so'), '8', '0'])   # declares events
+            n = len(view(w, path if number % 2 else 'one'))
+            check(n >= last, 'the trace has become smaller: %d lines, then %d', last, n)
+            last = n
+            w.wait_end(plugin)
+        check(last, 'nothing was read')
+        case.board.set_flag(1, 1)
+        for program in busy:
+            w.wait_end(program)
+        w('destroy', 'one')
+
+
+@limit(300)
+def large_packets_that_are_being_written(case):
+    """The same where a packet is half written at most times; and none behind it is followed before it is whole."""
+    with World(case) as w:
+        w.begin('one', channel=('--subbuf-size', '1M', '--num-subbuf', '8'))
+        path, views = None, 0
+        while views < 50:
+            busy = w.run([case.program('busy'), 'large', '2', '5000', '1'])
+            path = path or wait_for(lambda: w.session('one')['path'] if streams_of(w, 'one', 'one') else None, 'packets')
+            while busy.poll() is None:
+                check(len(view(w, '--filter', 'seq < 20', path)) <= 40, 'records that were not asked for')
+                views += 1
+            w.wait_end(busy)
+            w('clear', 'one')
+        one = Follower(w, '--filter', 'seq < 20', path)
+        w.wait_end(w.run([case.program('busy'), 'large', '2', '5000', '1']))
+        w('destroy', 'one')
+        same_lines(one.end(), view(w, '--filter', 'seq < 20', path))
+        check(not beside_losses(one.said()), 'view --follow says: %s', one.said()[-500:])
+
+
+if __name__ == '__main__':
+    main([two_programs_in_turns, the_end, new_events_while_it_is_followed, cleared_and_rotated, daemons_are_killed, read_while_it_records,
+          large_packets_that_are_being_written])
