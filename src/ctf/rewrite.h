@@ -37,7 +37,5 @@ int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_t
 /* Of a decoder with one stream class and one event class at most: a part of its CTF 2 alone, for metadata that grows. */
 enum wmk_ctf_part { WMK_CTF_PART_TRACE, WMK_CTF_PART_STREAM, WMK_CTF_PART_EVENT };
 int wmk_ctf_rewrite_part(const struct wmk_ctf_decoder *decoder, enum wmk_ctf_part part, struct wmk_ctf_text *out);
-/* A sentence for people. */
-const char *wmk_ctf_lost_words(enum wmk_ctf_lost lost);
 
 #endif

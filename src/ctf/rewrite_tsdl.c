@@ -594,15 +594,3 @@ int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_t
 	*lost = w.lost;
 	return w.err;
 }
-
-const char *wmk_ctf_lost_words(enum wmk_ctf_lost lost)
-{
-	static const char *const words[WMK_CTF_LOSTS] = {
-		[WMK_CTF_LOST_FLAGS] = "the names of bits", [WMK_CTF_LOST_MEDIA] = "media types", [WMK_CTF_LOST_BOOL] = "booleans (they are enumerations)",
-		[WMK_CTF_LOST_OPTIONAL] = "optional fields (they are variants)", [WMK_CTF_LOST_SELECTOR] = "numbers that select (they have got labels)",
-		[WMK_CTF_LOST_NAME] = "names that are no identifiers (they were changed)", [WMK_CTF_LOST_TRACE] = "the names of traces and streams",
-		[WMK_CTF_LOST_CLOCK] = "fields, beside the times, that are values of the clock",
-	};
-
-	return words[lost];
-}

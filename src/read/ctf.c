@@ -272,6 +272,18 @@ static void ctf_free(void *data)
 	free(whole);
 }
 
+static const char *lost_words(enum wmk_ctf_lost lost)
+{
+	static const char *const words[WMK_CTF_LOSTS] = {
+		[WMK_CTF_LOST_FLAGS] = "the names of bits", [WMK_CTF_LOST_MEDIA] = "media types", [WMK_CTF_LOST_BOOL] = "booleans (they are enumerations)",
+		[WMK_CTF_LOST_OPTIONAL] = "optional fields (they are variants)", [WMK_CTF_LOST_SELECTOR] = "numbers that select (they have got labels)",
+		[WMK_CTF_LOST_NAME] = "names that are no identifiers (they were changed)", [WMK_CTF_LOST_TRACE] = "the names of traces and streams",
+		[WMK_CTF_LOST_CLOCK] = "fields, beside the times, that are values of the clock",
+	};
+
+	return words[lost];
+}
+
 static const char *ctf_remark(void *data)
 {
 	struct whole *whole = data;
@@ -280,7 +292,7 @@ static const char *ctf_remark(void *data)
 	for (unsigned i = 0; i < WMK_CTF_LOSTS; i++)
 		if (whole->lost >> i & 1)
 			len += (size_t)snprintf(whole->remark + len, sizeof(whole->remark) - len, "%s%s",
-						len ? "; " : whole->version == 2 ? "CTF 2 does not say: " : "CTF 1.8 does not say: ", wmk_ctf_lost_words(i));
+						len ? "; " : whole->version == 2 ? "CTF 2 does not say: " : "CTF 1.8 does not say: ", lost_words(i));
 	return len ? whole->remark : NULL;
 }
 
