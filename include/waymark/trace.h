@@ -72,7 +72,7 @@
  * waymark_span(provider, name, argument...): the same, from here until the scope is left, by whatever way but longjmp()
  * and the end of the thread. The arguments are those of the beginning; its level is also that of the end, which is
  * recorded if its event was enabled when the span began and still is. A declaration in a function. (In C, clang before
- * 18 takes it only with WAYMARK_NO_PATCH.)
+ * 18 takes it only with WAYMARK_NO_PATCH; clang takes it in no constexpr function.)
  */
 #define waymark_span(provider, ...) WMK_SPAN(#provider, __COUNTER__, __COUNTER__, , ##__VA_ARGS__, ~)
 

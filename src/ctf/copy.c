@@ -98,6 +98,8 @@ int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spot *spot, uint
 		return 0;
 	if (!spot->op->width)
 		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: how long it is depends on its value", spot->op->name ? spot->op->name : "");
+	if (value & ~wmk_bits_mask(spot->op->width))
+		return wmk_error(-ENOTSUP, "'%.60s' has %u bits, too few for what it would have to be", spot->op->name ? spot->op->name : "", spot->op->width);
 	if (spot->op->is_reversed)
 		value = wmk_bits_reverse(value, spot->op->width);
 	put_bits(out->bytes, spot->at, spot->op->width, spot->op->is_big, value);

@@ -7,11 +7,13 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "ctf/place.h"
 #include "ctf/rewrite.h"
+#include "ctf/taken.h"
 #include "ctf/text.h"
 
 #define SEPARATOR "\x1e"
@@ -26,6 +28,8 @@ struct writer {
 	/* What is being written. */
 	struct wmk_ctf_parts parts;
 	unsigned scope;
+	const struct wmk_ctf_op *named; /* the structure whose members' names are in `names` */
+	json_object *names;
 };
 
 /* ── trees ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -133,7 +137,8 @@ static bool is_fit(const struct writer *w, const struct wmk_ctf_op *op)
 	}
 }
 
-static void put_role(struct writer *w, json_object *class, const struct wmk_ctf_op *op)
+/* What a value means, in words of CTF 2; NULL: nothing that has any. */
+static const char *role_of(const struct writer *w, const struct wmk_ctf_op *op)
 {
 	static const char *const roles[WMK_ROLES] = {
 		[WMK_ROLE_MAGIC] = "packet-magic-number", [WMK_ROLE_UUID] = "metadata-stream-uuid", [WMK_ROLE_STREAM_CLASS] = "data-stream-class-id",
@@ -142,14 +147,21 @@ static void put_role(struct writer *w, json_object *class, const struct wmk_ctf_
 		[WMK_ROLE_LOST] = "discarded-event-record-counter-snapshot", [WMK_ROLE_SEQUENCE] = "packet-sequence-number",
 		[WMK_ROLE_EVENT_CLASS] = "event-record-class-id", [WMK_ROLE_TIME] = "default-clock-timestamp",
 	};
+
+	return is_fit(w, op) ? roles[op->role] : NULL;
+}
+
+static void put_role(struct writer *w, json_object *class, const struct wmk_ctf_op *op)
+{
+	const char *role = role_of(w, op);
 	json_object *list;
 
 	if (op->type->clock && op->role != WMK_ROLE_BEGIN && op->role != WMK_ROLE_END && op->role != WMK_ROLE_TIME)
 		w->lost |= 1u << WMK_CTF_LOST_CLOCK;
-	if (!roles[op->role] || op->is_signed || !is_fit(w, op))
+	if (!role)
 		return;
 	list = json_object_new_array();
-	append(w, list, json_object_new_string(roles[op->role]));
+	append(w, list, json_object_new_string(role));
 	put(w, class, "roles", list);
 }
 
@@ -164,7 +176,7 @@ static void put_bits(struct writer *w, json_object *class, const struct wmk_ctf_
 		put_number(w, class, "alignment", op->align);
 }
 
-/* A name may have several ranges: they are one mapping, where the first of them stands. */
+/* A name may have several ranges: they are one mapping, where the first of them stands. Names may share values, as in 1.8. */
 static void put_mappings(struct writer *w, json_object *class, const struct wmk_ctf_op *op)
 {
 	const struct wmk_type *type = op->type;
@@ -208,16 +220,18 @@ static json_object *number_of(struct writer *w, const struct wmk_ctf_op *op)
 {
 	json_object *class = json_object_new_object();
 	const bool is_integer = op->code == WMK_CTF_INT || op->code == WMK_CTF_ENUM || (op->code == WMK_CTF_FLAGS && !op->type->count);
+	/* (what has a role has no sign there: in 1.8 a time may have one) */
+	const bool is_signed = op->is_signed && !(is_integer && role_of(w, op));
 	char type[64];
 
 	snprintf(type, sizeof(type), "%s-length-%s", op->width ? "fixed" : "variable", op->code == WMK_CTF_BOOL ? "boolean" :
-		 op->code == WMK_CTF_FLOAT ? "floating-point-number" : !is_integer ? "bit-map" : op->is_signed ? "signed-integer" : "unsigned-integer");
+		 op->code == WMK_CTF_FLOAT ? "floating-point-number" : !is_integer ? "bit-map" : is_signed ? "signed-integer" : "unsigned-integer");
 	put_text(w, class, "type", type);
 	if (op->width)
 		put_bits(w, class, op);
 	if (is_integer && op->type->base && op->type->base != 10)
 		put_number(w, class, "preferred-display-base", op->type->base);
-	if (op->code == WMK_CTF_ENUM && op->type->count)
+	if (op->code == WMK_CTF_ENUM && op->type->count && is_signed == op->is_signed)
 		put_mappings(w, class, op);
 	if (!is_integer && op->code == WMK_CTF_FLAGS)
 		put_flags(w, class, op->type);
@@ -246,19 +260,27 @@ static json_object *name_of(struct writer *w, const struct wmk_ctf_op *ops, uint
 	return made;
 }
 
-/* What a member on the way is called. */
+/* What a member on the way is called. The names of the structure that was asked for last are kept: many lengths stand in one. */
 static json_object *step_of(struct writer *w, unsigned scope, uint32_t at)
 {
 	const struct wmk_ctf_op *ops = w->parts.of[scope]->ops;
 	uint32_t around[WMK_CTF_TYPE_DEPTH + 1];
 	const uint32_t in = around[wmk_ctf_around(ops, at, around) - 1];
-	json_object *seen = json_object_new_object(), *name;
+	size_t member = 0;
 
+	if (w->named != &ops[in]) {
+		json_object *seen = json_object_new_object();
+
+		json_object_put(w->names);
+		w->names = json_object_new_array();
+		w->named = &ops[in];
+		for (uint32_t i = in + 1; ops[i].code != WMK_CTF_END; i = ops[i].next)
+			append(w, w->names, name_of(w, ops, in, i, seen));
+		json_object_put(seen);
+	}
 	for (uint32_t i = in + 1; i < at; i = ops[i].next)
-		json_object_put(name_of(w, ops, in, i, seen));
-	name = name_of(w, ops, in, at, seen);
-	json_object_put(seen);
-	return name;
+		member++;
+	return json_object_get(json_object_array_get_idx(w->names, member));
 }
 
 static void put_location(struct writer *w, json_object *class, const char *key, uint32_t at)
@@ -324,40 +346,41 @@ static json_object *array_of(struct writer *w, uint32_t at)
 	return class;
 }
 
-static bool is_below(bool is_signed, uint64_t a, uint64_t b)
+/* Where the pieces of a range go that are left of it. */
+struct pieces {
+	struct writer *w;
+	json_object *ranges;
+	bool is_signed;
+};
+
+static int append_piece(void *data, uint64_t from, uint64_t to)
 {
-	return is_signed ? (int64_t)a < (int64_t)b : a < b;
+	const struct pieces *pieces = data;
+
+	if (pieces->ranges)
+		append_range(pieces->w, pieces->ranges, wmk_ctf_turned(from, pieces->is_signed), wmk_ctf_turned(to, pieces->is_signed), pieces->is_signed);
+	return pieces->w->err;
 }
 
-/* What is left of the values from `from` to `to` without those of the choices from `i` to `end`: the first that has one counts, in 1.8. */
-static void append_rest(struct writer *w, json_object *ranges, const struct wmk_ctf_op *op, uint64_t from, uint64_t to, uint32_t i, uint32_t end)
+/* The values from `from` to `to` that nobody before has taken, into `ranges`; NULL: they are taken only. */
+static void take(struct writer *w, struct wmk_ctf_taken *taken, uint64_t from, uint64_t to, bool is_signed, json_object *ranges)
 {
-	const bool sign = op->is_signed;
+	struct pieces pieces = { w, ranges, is_signed };
+	int err = w->err < 0 ? 0 : wmk_ctf_take(taken, wmk_ctf_turned(from, is_signed), wmk_ctf_turned(to, is_signed), append_piece, &pieces);
 
-	for (; i < end; i++) {
-		const uint64_t first = op->choices[i].from, last = op->choices[i].to;
-
-		if (is_below(sign, to, first) || is_below(sign, last, from))
-			continue;
-		if (is_below(sign, from, first))
-			append_rest(w, ranges, op, from, first - 1, i + 1, end);
-		if (!is_below(sign, last, to))
-			return;
-		from = last + 1;
-	}
-	append_range(w, ranges, from, to, sign);
+	if (w->err >= 0)
+		w->err = err;
 }
 
-static json_object *ranges_of(struct writer *w, const struct wmk_ctf_op *op, uint32_t option)
+/* The values that select each option, into its list: `ranges[i]` is that of the operation at + i. */
+static void give_ranges(struct writer *w, uint32_t at, json_object *const *ranges)
 {
-	json_object *ranges = json_object_new_array();
+	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
+	struct wmk_ctf_taken taken = { NULL, 0, 0 };
 
-	if (op->n_choices > WMK_LABELS_MAX && w->err >= 0)
-		w->err = wmk_error(-E2BIG, "'%.60s' is selected by %" PRIu32 " ranges of values", op->name ? op->name : "", op->n_choices);
 	for (uint32_t i = 0; i < op->n_choices && w->err >= 0; i++)
-		if (op->choices[i].op == option)
-			append_rest(w, ranges, op, op->choices[i].from, op->choices[i].to, 0, i);
-	return ranges;
+		take(w, &taken, op->choices[i].from, op->choices[i].to, op->is_signed, ranges[op->choices[i].op - at]);
+	free(taken.spans);
 }
 
 /* Options that nothing selects are left out: there each has a value that does. */
@@ -365,38 +388,50 @@ static json_object *variant_of(struct writer *w, uint32_t at)
 {
 	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
 	json_object *class = json_object_new_object(), *options = json_object_new_array(), *seen = json_object_new_object();
+	json_object **ranges = calloc(ops[at].next - at, sizeof(json_object *));
 
 	put_text(w, class, "type", "variant");
 	put_location(w, class, "selector-field-location", at);
-	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END; i = ops[i].next) {
-		json_object *ranges = ranges_of(w, &ops[at], i), *option = json_object_new_object();
+	if (!ranges && w->err >= 0)
+		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+	for (uint32_t i = at + 1; ranges && ops[i].code != WMK_CTF_END; i = ops[i].next)
+		ranges[i - at] = json_object_new_array();
+	if (ranges)
+		give_ranges(w, at, ranges);
+	for (uint32_t i = at + 1; ranges && ops[i].code != WMK_CTF_END; i = ops[i].next) {
+		json_object *option;
 
-		if (json_object_array_length(ranges)) {
-			put(w, option, "name", name_of(w, ops, at, i, seen));
-			put(w, option, "field-class", class_of(w, i));
-			put(w, option, "selector-field-ranges", ranges);
-			append(w, options, option);
-		} else {
-			json_object_put(ranges);
-			json_object_put(option);
+		if (json_object_array_length(ranges[i - at]) == 0) {
+			json_object_put(ranges[i - at]);
+			continue;
 		}
+		option = json_object_new_object();
+		put(w, option, "name", name_of(w, ops, at, i, seen));
+		put(w, option, "field-class", class_of(w, i));
+		put(w, option, "selector-field-ranges", ranges[i - at]);
+		append(w, options, option);
 	}
 	if (!json_object_array_length(options) && w->err >= 0)
 		w->err = wmk_error(-ENOTSUP, "nothing selects any option of '%.60s': CTF 2 cannot say that", ops[at].name ? ops[at].name : "");
 	put(w, class, "options", options);
 	json_object_put(seen);
+	free(ranges);
 	return class;
 }
 
 static json_object *optional_of(struct writer *w, uint32_t at)
 {
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
-	json_object *class = json_object_new_object();
+	json_object *class = json_object_new_object(), *ranges[2] = { NULL, json_object_new_array() };
 
 	put_text(w, class, "type", "optional");
 	put_location(w, class, "selector-field-location", at);
-	if (op->n_choices)
-		put(w, class, "selector-field-ranges", ranges_of(w, op, at + 1));
+	if (op->n_choices) {
+		give_ranges(w, at, ranges);
+		put(w, class, "selector-field-ranges", ranges[1]);
+	} else {
+		json_object_put(ranges[1]);
+	}
 	put(w, class, "field-class", class_of(w, at + 1));
 	return class;
 }
@@ -595,6 +630,7 @@ int wmk_ctf_rewrite_part(const struct wmk_ctf_decoder *decoder, enum wmk_ctf_par
 		put_stream(&w, &decoder->streams[0]);
 	else
 		put_event(&w, &decoder->streams[0], &decoder->streams[0].events[0]);
+	json_object_put(w.names);
 	return w.err;
 }
 
@@ -608,6 +644,7 @@ int wmk_ctf_rewrite_json(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_t
 		for (uint32_t e = 0; e < decoder->streams[s].n_events && w.err >= 0; e++)
 			put_event(&w, &decoder->streams[s], &decoder->streams[s].events[e]);
 	}
+	json_object_put(w.names);
 	*lost = w.lost;
 	return w.err;
 }

@@ -195,6 +195,35 @@ static void put_options(struct writer *w, const struct wmk_ctf_op *selector, uns
 		unsayable(w, of, "there for some values of a number");
 }
 
+/* A label as it is; one that selects an option as that is called, where that is another identifier. */
+static const char *label_of(struct writer *w, const struct wmk_ctf_op *of, unsigned scope, const char *label)
+{
+	const struct wmk_ctf_op *ops = of ? w->parts.of[scope]->ops : NULL;
+
+	if (!of || w->decoder->class->major == 1)
+		return label;
+	for (uint32_t i = (uint32_t)(of - ops) + 1; ops[i].code != WMK_CTF_END; i = ops[i].next) {
+		const char *ident = name_of(w, scope, i);
+
+		if (ops[i].name && !strcmp(ops[i].name, label) && strcmp(ident, label) != 0 && strcmp(ident + (*ident == '_'), label) != 0) {
+			w->lost |= 1u << WMK_CTF_LOST_NAME;
+			return ident;
+		}
+	}
+	return label;
+}
+
+/* Is it there for several optionals, of no numbers: then the same two labels do for all of them. */
+static bool are_optionals(const struct writer *w, uint32_t at)
+{
+	unsigned scope;
+
+	for (const struct wmk_ctf_op *of = selected_by(w, at, NULL, &scope); of; of = selected_by(w, at, of, &scope))
+		if (of->code != WMK_CTF_OPTIONAL || of->n_choices)
+			return false;
+	return true;
+}
+
 static void put_enum(struct writer *w, uint32_t at)
 {
 	const struct wmk_ctf_op *op = op_at(w, at), *of;
@@ -219,7 +248,7 @@ static void put_enum(struct writer *w, uint32_t at)
 		unsigned other;
 
 		put_options(w, op, scope, of);
-		if (op->code == WMK_CTF_ENUM || selected_by(w, at, of, &other))
+		if (op->code == WMK_CTF_ENUM || (selected_by(w, at, of, &other) && !are_optionals(w, at)))
 			unsayable(w, op, "a selector with labels of its own, or of several");
 	} else if (op->code == WMK_CTF_BOOL) {
 		w->lost |= 1u << WMK_CTF_LOST_BOOL;
@@ -227,7 +256,7 @@ static void put_enum(struct writer *w, uint32_t at)
 		put_range(w, "true", 1, op->width >= 64 ? UINT64_MAX : (UINT64_C(1) << op->width) - 1, false, false);
 	} else {
 		for (uint32_t i = 0; i < type->count; i++, is_first = false)
-			put_range(w, type->labels[i].name ? type->labels[i].name : "", (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to,
+			put_range(w, label_of(w, of, scope, type->labels[i].name ? type->labels[i].name : ""), (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to,
 				  type->is_signed, is_first);
 	}
 	wmk_ctf_put(w->out, " }");
@@ -291,14 +320,14 @@ static void put_ref(struct writer *w, uint32_t at)
 		unsayable(w, op_at(w, at), "dependent on nothing that is there");
 		return;
 	}
-	if (op_at(w, at)->code >= WMK_CTF_VARIANT && is_found_by_name(w, at, &to)) {
-		wmk_ctf_put(w->out, "%s", name_of(w, to.scope, to.op));
-		return;
-	}
 	w->err = wmk_ctf_way_to(&w->parts, &from, &to, &way);
 	if (w->err < 0)
 		return;
-	/* A name alone is looked for from the inside outwards: more than one structure out, another may be met before. */
+	if ((op_at(w, at)->code >= WMK_CTF_VARIANT || way.outwards) && is_found_by_name(w, at, &to)) {
+		wmk_ctf_put(w->out, "%s", name_of(w, to.scope, to.op));
+		return;
+	}
+	/* A name alone is looked for from the inside outwards: more than one structure out, another is met before. */
 	if (way.outwards)
 		unsayable(w, op_at(w, at), "dependent on a value outside of the array or variant that it is in");
 	if (way.is_absolute)
@@ -334,8 +363,11 @@ static void put_member(struct writer *w, uint32_t at, const char *name, unsigned
 {
 	const struct wmk_ctf_op *op = op_at(w, at);
 	const bool is_nested = op->code == WMK_CTF_ARRAY && is_array(op_at(w, at + 1));
+	const unsigned least = op->code == WMK_CTF_ARRAY ? op_at(w, at + 1)->align : is_array(op) ? 8 : op->align;
 	char inner[32];
 
+	if (op->align > least)
+		unsayable(w, op, "an array that is aligned to more than its elements are");
 	snprintf(inner, sizeof(inner), "elements_%u", w->n_types);
 	if (is_nested) {
 		w->n_types++;
@@ -376,7 +408,8 @@ static void put_selected(struct writer *w, uint32_t at, unsigned depth)
 	struct wmk_ctf_place place;
 
 	/* What a stream declares knows nothing of what its events select by it. */
-	if (wmk_ctf_place_of(&w->parts, op_at(w, at)->ref, &place) && place.scope < WMK_SCOPE_CONTEXT && w->scope >= WMK_SCOPE_CONTEXT) {
+	if (wmk_ctf_place_of(&w->parts, op_at(w, at)->ref, &place) && ((place.scope < WMK_SCOPE_CONTEXT && w->scope >= WMK_SCOPE_CONTEXT) ||
+	    (place.scope == WMK_SCOPE_PACKET_HEADER && w->scope != place.scope))) {
 		selector = &w->parts.of[place.scope]->ops[place.op];
 		if (selector->code != WMK_CTF_ENUM || !are_labels(w, w->scope, op_at(w, at), selector->type))
 			unsayable(w, op_at(w, at), "selected by a number of the stream's");
@@ -434,11 +467,17 @@ static void put_type(struct writer *w, uint32_t at, unsigned depth)
 	}
 }
 
+/* What is written next, and the names in the scopes from `first` to `last`, which may ask for each other's. */
+static void begin(struct writer *w, const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event, unsigned first, unsigned last)
+{
+	w->parts = wmk_ctf_parts_of(w->decoder, stream, event);
+	for (unsigned scope = first; scope <= last && w->err >= 0; scope++)
+		w->err = wmk_ctf_idents_make(&w->names[scope], &w->parts, scope, w->decoder->class->major == 1);
+}
+
 static void put_root(struct writer *w, enum wmk_scope scope, const char *name)
 {
 	w->scope = scope;
-	if (w->err >= 0)
-		w->err = wmk_ctf_idents_make(&w->names[scope], &w->parts, scope, w->decoder->class->major == 1);
 	if (!w->parts.of[scope]->n_ops || w->err < 0)
 		return;
 	wmk_ctf_put(w->out, "\t%s := ", name);
@@ -459,7 +498,7 @@ static void put_trace(struct writer *w)
 			    u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
 	if (class->trace_name)
 		w->lost |= 1u << WMK_CTF_LOST_TRACE;
-	w->parts = wmk_ctf_parts_of(w->decoder, NULL, NULL);
+	begin(w, NULL, NULL, WMK_SCOPE_PACKET_HEADER, WMK_SCOPE_PACKET_HEADER);
 	w->clock = NULL;
 	put_root(w, WMK_SCOPE_PACKET_HEADER, "packet.header");
 	wmk_ctf_put(w->out, "};\n\n");
@@ -534,7 +573,7 @@ static void put_stream(struct writer *w, const struct wmk_ctf_stream_decoder *st
 	wmk_ctf_put(w->out, "stream {\n");
 	if (has_ids(w->decoder))
 		wmk_ctf_put(w->out, "\tid = %" PRIu64 ";\n", stream->class->id);
-	w->parts = wmk_ctf_parts_of(w->decoder, stream, NULL);
+	begin(w, stream, NULL, WMK_SCOPE_PACKET_CONTEXT, WMK_SCOPE_COMMON_CONTEXT);
 	w->clock = stream->class->clock;
 	put_root(w, WMK_SCOPE_PACKET_CONTEXT, "packet.context");
 	put_root(w, WMK_SCOPE_EVENT_HEADER, "event.header");
@@ -563,7 +602,7 @@ static void put_event(struct writer *w, const struct wmk_ctf_stream_decoder *str
 		wmk_ctf_put_quoted(w->out, class->emf_uri);
 		wmk_ctf_put(w->out, ";\n");
 	}
-	w->parts = wmk_ctf_parts_of(w->decoder, stream, event);
+	begin(w, stream, event, WMK_SCOPE_CONTEXT, WMK_SCOPE_PAYLOAD);
 	put_root(w, WMK_SCOPE_CONTEXT, "context");
 	put_root(w, WMK_SCOPE_PAYLOAD, "fields");
 	wmk_ctf_put(w->out, "};\n\n");

@@ -143,6 +143,7 @@ static void put_head(struct wmk_json_writer *w, struct wmk_read_line *line, cons
 {
 	static const char phases[] = { [WAYMARK_KIND_EVENT] = 'i', [WAYMARK_KIND_BEGIN] = 'B', [WAYMARK_KIND_END] = 'E', [WAYMARK_KIND_COUNTER] = 'C' };
 	const size_t provider = wmk_read_provider_len(drawing->name);
+	const uint64_t magnitude = since < 0 ? 0 - (uint64_t)since : (uint64_t)since;
 	char time[48];
 
 	begin_event(line->whole, w);
@@ -152,7 +153,7 @@ static void put_head(struct wmk_json_writer *w, struct wmk_read_line *line, cons
 	if (drawing->kind == WAYMARK_KIND_EVENT)
 		put_member(w, "s", "t", 1);
 	wmk_json_put_name(w, "ts");
-	wmk_json_put(w, time, (size_t)snprintf(time, sizeof(time), "%" PRId64 ".%03" PRId64, since / 1000, since % 1000));
+	wmk_json_put(w, time, (size_t)snprintf(time, sizeof(time), "%s%" PRIu64 ".%03" PRIu64, since < 0 ? "-" : "", magnitude / 1000, magnitude % 1000));
 	put_number(w, "pid", ids[0]);
 	put_number(w, "tid", ids[1]);
 }
@@ -187,7 +188,9 @@ static int chrome_record(void *state, struct wmk_read_stream *read, struct wmk_p
 	if (!whole->has_time)
 		whole->first = read->ns;
 	whole->has_time = true;
-	since = read->ns - whole->first;
+	/* (times that are centuries apart) */
+	if (__builtin_sub_overflow(read->ns, whole->first, &since))
+		since = read->ns < whole->first ? INT64_MIN : INT64_MAX;
 	put_ends(&w, line, &drawing, since, ids);
 	put_head(&w, line, &drawing, since, ids);
 	if (drawing.kind == WAYMARK_KIND_COUNTER)

@@ -21,11 +21,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "ctf/bits.h"
 #include "ctf/copy.h"
 #include "ctf/rewrite.h"
 #include "read/convert.h"
 #include "read/part.h"
 
+#define NAME_KEPT 200u                    /* bytes of a name that gets a number */
 #define SPLIT_BITS (UINT64_C(64) << 23)   /* a packet that has become larger ends, if it can */
 
 struct made {
@@ -37,6 +39,7 @@ struct made {
 
 struct whole {
 	char *directory;
+	unsigned number;           /* of the trace that has got one last */
 	unsigned version;          /* 1 or 2 */
 	int dir;
 	struct made *traces, **last;
@@ -66,11 +69,29 @@ struct stream {
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Is one of the paths the other, or a directory on the way to it? Nothing below a trace is looked at by who reads it. */
+static bool meet(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	while (a[n] && a[n] == b[n])
+		n++;
+	return (!a[n] || a[n] == '/') && (!b[n] || b[n] == '/') && (!a[n] || !b[n]);
+}
+
+static bool is_free(const struct whole *whole, const char *sub)
+{
+	for (const struct made *other = whole->traces; other; other = other->next)
+		if (other->sub && meet(other->sub, sub))
+			return false;
+	return true;
+}
+
 /* "ust/uid/0/64-bit", and so that no two are the same and none leads elsewhere; "" where there is one trace alone, which was given itself. */
-static char *sub_of(const struct whole *whole, const struct wmk_read_trace *trace)
+static char *sub_of(struct whole *whole, const struct wmk_read_trace *trace)
 {
 	const size_t len = strlen(trace->below);
-	char *sub = malloc(len + 32);
+	char *sub = malloc(len + 64);
 	size_t n = 0;
 
 	if (!sub)
@@ -92,15 +113,17 @@ static char *sub_of(const struct whole *whole, const struct wmk_read_trace *trac
 	}
 	if (!n)
 		n = (size_t)sprintf(sub, "trace");
-	for (unsigned number = 2;; number++) {
-		const struct made *other = whole->traces;
-
-		while (other && (!other->sub || strcmp(other->sub, sub) != 0))
-			other = other->next;
-		if (!other)
-			return sub;
-		sprintf(sub + n, "-%u", number);
-	}
+	if (is_free(whole, sub))
+		return sub;
+	/* Beside all others: a name of one component, with a number. */
+	n = n > NAME_KEPT ? NAME_KEPT : n;
+	for (size_t i = 0; i < n; i++)
+		if (sub[i] == '/')
+			sub[i] = '_';
+	do
+		sprintf(sub + n, "-%u", ++whole->number);
+	while (!is_free(whole, sub));
+	return sub;
 }
 
 static bool is_empty(int dir)
@@ -308,13 +331,17 @@ static int end_packet(struct stream *stream, uint64_t end)
 	if (!stream->is_open)
 		return 0;
 	stream->is_open = false;
+	if (content % 8 && !(of[WMK_ROLE_CONTENT_SIZE].op && of[WMK_ROLE_PACKET_SIZE].op))
+		return wmk_error(-ENOTSUP, "'%.100s': its packets do not tell both of their sizes, and the last record that is wanted ends within a byte", stream->name);
 	err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_CONTENT_SIZE], content);
 	if (err >= 0)
 		err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_PACKET_SIZE], of[WMK_ROLE_CONTENT_SIZE].op ? size : content);
-	if (err >= 0 && stream->has_end)
+	if (err >= 0 && stream->has_end && end != stream->end)
 		err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_END], end);
-	if (err >= 0 && of[WMK_ROLE_SEQUENCE].op)
-		err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_SEQUENCE], of[WMK_ROLE_SEQUENCE].value + stream->splits);
+	/* (a number of few bits begins again with 0) */
+	if (err >= 0 && of[WMK_ROLE_SEQUENCE].op && stream->splits)
+		err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_SEQUENCE],
+				    (of[WMK_ROLE_SEQUENCE].value + stream->splits) & wmk_bits_mask(of[WMK_ROLE_SEQUENCE].op->width ? of[WMK_ROLE_SEQUENCE].op->width : 64));
 	if (err < 0)
 		return err;
 	stream->out.at = size;
@@ -368,13 +395,18 @@ static int ctf_packet(void *state, struct wmk_read_stream *read)
 	return err;
 }
 
+static bool can_begin_anew(const struct stream *stream)
+{
+	return stream->spots.of[WMK_ROLE_BEGIN].op && stream->spots.of[WMK_ROLE_PACKET_SIZE].op;
+}
+
 /* The next record is not to be read in the light of what is in the packet: another begins, with its time. */
 static int begin_anew(struct stream *stream, uint64_t time)
 {
 	const struct wmk_ctf_spot *of = stream->spots.of;
 	int err = 0;
 
-	if (!of[WMK_ROLE_BEGIN].op || !of[WMK_ROLE_PACKET_SIZE].op)
+	if (!can_begin_anew(stream))
 		return wmk_error(-ENOTSUP, "'%.100s': its packets do not tell when they begin and how large they are: no record in them can be left out", stream->name);
 	if (stream->has_records) {
 		err = end_packet(stream, stream->last);
@@ -408,6 +440,23 @@ static int copy_header(struct stream *stream, struct wmk_read_stream *read, stru
 	return err;
 }
 
+/* Are there bits of both orders within bytes? */
+static bool mixes_orders(const struct wmk_read_stream *read)
+{
+	const struct wmk_ctf_program *parts[] = { &read->decoder->event_header, &read->decoder->event_context, &read->record.event->context,
+						  &read->record.event->payload };
+	bool has[2] = { false, false };
+
+	for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++)
+		for (uint32_t i = 0; i < parts[p]->n_ops; i++) {
+			const struct wmk_ctf_op *op = &parts[p]->ops[i];
+
+			if (op->code <= WMK_CTF_FLAGS && op->width && (op->width % 8 || op->align < 8))
+				has[op->is_big] = true;
+		}
+	return has[0] && has[1];
+}
+
 static int copy_record(struct stream *stream, struct wmk_read_stream *read)
 {
 	struct wmk_ctf_record *record = &read->record;
@@ -416,12 +465,16 @@ static int copy_record(struct stream *stream, struct wmk_read_stream *read)
 	uint64_t time;
 	int err = copy_header(stream, read, &walk, &time);
 
-	if (err >= 0 && (time != record->time || (before > SPLIT_BITS && stream->spots.of[WMK_ROLE_BEGIN].op && stream->has_records))) {
+	if (err >= 0 && (time != record->time || (before > SPLIT_BITS && can_begin_anew(stream) && stream->has_records))) {
 		wmk_ctf_out_cut(&stream->out, before);
 		err = begin_anew(stream, record->time);
 		if (err >= 0)
 			err = copy_header(stream, read, &walk, &time);
+		if (err >= 0 && time != record->time)
+			err = wmk_error(-ENOTSUP, "'%.100s': no packet can tell the time of a record, as those before it are left out", stream->name);
 	}
+	if (err >= 0 && (stream->out.at - walk.at) % 8 && mixes_orders(read))
+		err = wmk_error(-ENOTSUP, "'%.100s': numbers of both byte orders share bytes: no record before can be left out", stream->name);
 	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_PARTS && err >= 0; part++)
 		err = wmk_ctf_copy(&walk, wmk_read_part_program(read->decoder, record->event, part), &stream->out, NULL);
 	return err;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "read/hash.h"
 #include "read/lines.h"
 
 int wmk_read_lines_create(const char *directory, void **whole)
@@ -62,7 +63,7 @@ int wmk_read_line_record(struct wmk_read_line *line, struct wmk_read_stream *str
 
 static uint64_t *slot_of(uint64_t *slots, size_t cap, uint64_t value)
 {
-	size_t at = (size_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (cap - 1);
+	size_t at = (size_t)wmk_read_hash(value, 0) & (cap - 1);
 
 	while (slots[at] && slots[at] != value)
 		at = (at + 1) & (cap - 1);

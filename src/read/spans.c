@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "read/hash.h"
 #include "read/part.h"
 #include "read/spans.h"
 #include "schema/schema.h"
@@ -22,11 +23,12 @@ struct wmk_read_open {
 	int64_t pid, tid;
 	struct name *names;        /* the outermost first */
 	unsigned n, cap;
+	uint64_t n_deep;           /* open as well, but too deep to be drawn */
 };
 
 static struct wmk_read_open *slot_of(struct wmk_read_open *threads, size_t cap, int64_t pid, int64_t tid)
 {
-	size_t at = (size_t)(((uint64_t)pid << 32 ^ (uint64_t)tid) * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (cap - 1);
+	size_t at = (size_t)wmk_read_hash((uint64_t)pid, (uint64_t)tid) & (cap - 1);
 
 	while (threads[at].is_used && (threads[at].pid != pid || threads[at].tid != tid))
 		at = (at + 1) & (cap - 1);
@@ -126,7 +128,9 @@ int wmk_read_spans_look(struct wmk_read_spans *spans, const struct wmk_read_who 
 
 	if (kind == WAYMARK_KIND_BEGIN && thread->n < WMK_READ_SPANS_DEEP)
 		*drawing = (struct wmk_read_drawing){ .kind = kind, .name = name, .len = len };
-	for (unsigned i = thread->n; kind == WAYMARK_KIND_END && i; i--)
+	else if (kind == WAYMARK_KIND_BEGIN || thread->n_deep)
+		drawing->deeper = kind == WAYMARK_KIND_BEGIN ? 1 : -1;
+	for (unsigned i = thread->n; kind == WAYMARK_KIND_END && !drawing->deeper && i; i--)
 		if (thread->names[i - 1].len == len && !memcmp(thread->names[i - 1].text, name, len)) {
 			*drawing = (struct wmk_read_drawing){ .kind = kind, .name = name, .len = len, .closes = thread->n - i + 1 };
 			break;
@@ -146,9 +150,12 @@ void wmk_read_spans_drawn(struct wmk_read_spans *spans, const struct wmk_read_wh
 {
 	struct wmk_read_open *thread;
 
-	if (drawing->kind != WAYMARK_KIND_BEGIN && drawing->kind != WAYMARK_KIND_END)
+	if (drawing->kind != WAYMARK_KIND_BEGIN && drawing->kind != WAYMARK_KIND_END && !drawing->deeper)
 		return;
 	thread = slot_of(spans->threads, spans->cap, who->pid, who->tid);
+	thread->n_deep += (uint64_t)(int64_t)drawing->deeper;
+	if (drawing->deeper)
+		return;
 	if (drawing->kind == WAYMARK_KIND_BEGIN)
 		thread->names[thread->n++] = (struct name){ drawing->name, drawing->len };
 	else

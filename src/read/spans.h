@@ -26,6 +26,7 @@ struct wmk_read_drawing {
 	const char *name;          /* what is drawn is called; not terminated */
 	size_t len;
 	unsigned closes;           /* _END: so many spans end, at least 1 */
+	int deeper;                /* of an instant: 1, -1: it begins, or ends, what is too deep to be drawn */
 	struct wmk_ctf_item value; /* _COUNTER: it */
 };
 

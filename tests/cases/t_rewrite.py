@@ -251,13 +251,81 @@ def unsayable(case):
         check(got == 0 and b'maybe = { "hello" }' in lines[0], '%s', err.decode())
 
 
+TSDL = '''/* CTF 1.8 */
+typealias integer { size = 8; align = 8; signed = false; } := u8;
+typealias integer { size = 4; align = 1; signed = false; } := u4;
+trace { major = 1; minor = 8; byte_order = le; };
+'''
+CLOCK = 'clock { name = c; freq = 1000000000; };\n'
+
+
+def hostile(case, name, tsdl, data):
+    path = os.path.join(case.path(name), 't')
+    os.makedirs(path)
+    save(path, metadata=tsdl.encode(), stream=data)
+    return path
+
+
+def odd_traces(case):
+    """What no tracer writes and the format allows: said and copied rightly, or refused in words; in little time."""
+    stamp = 'integer { size = 64; align = 8; signed = true; map = clock.c.value; }'
+    event = 'event { name = "e"; fields := struct { %s }; };\n'
+    signed = hostile(case, 'signed', TSDL + CLOCK + 'stream { event.header := struct { %s timestamp; }; };\n' % stamp + event % 'u8 n;',
+                     b''.join((1000 * n + 5).to_bytes(8, 'little') + bytes([n]) for n in range(5)))
+    for form in ('ctf', 'ctf-2'):
+        check(view(case, rewritten(case, form, signed)) == view(case, signed), 'signed times in %s', form)
+    halves = hostile(case, 'halves', TSDL + 'stream { packet.context := struct { integer { size = 32; align = 8; } packet_size; }; };\n' + event % 'u4 a;',
+                     (40).to_bytes(4, 'little') + b'\x21')
+    got, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', halves + 'x', '-F', 'a == 1', halves])
+    check(got == 1 and b'ends within a byte' in err, 'half a byte: status %d, %s', got, err.decode())
+    narrow = hostile(case, 'narrow', TSDL + CLOCK + '''stream { packet.context := struct { integer { size = 16; align = 8; map = clock.c.value; } timestamp_begin;
+        integer { size = 32; align = 8; } packet_size; integer { size = 32; align = 8; } content_size; };
+        event.header := struct { integer { size = 8; align = 8; map = clock.c.value; } timestamp; }; };\n''' + event % 'integer { size = 16; align = 8; } n;',
+                     bytes(2) + ((10 + 3000) * 8).to_bytes(4, 'little') * 2 + b''.join(bytes([n * 100 % 256]) + n.to_bytes(2, 'little') for n in range(1000)))
+    got, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf-2', '-o', narrow + 'x', '-F', 'n == 900', narrow])
+    check(got == 1 and b'too few' in err, 'a time that no packet can tell: status %d, %s', got, err.decode())
+    mixed = hostile(case, 'mixed', TSDL + event % ('u4 a; integer { size = 4; align = 1; byte_order = be; } b; u4 c;'), bytes(range(0x10, 0x40)))
+    got, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', mixed + 'x', '-F', 'a > 3', mixed])
+    check(got == 1 and b'both byte orders' in err or view(case, mixed + 'x') == view(case, mixed, '-F', 'a > 3'), 'both orders: status %d, %s', got, err.decode())
+    back = hostile(case, 'back', TSDL + CLOCK + 'stream { event.header := struct { %s timestamp; }; };\n' % stamp + event % 'u8 n;',
+                   b''.join(time.to_bytes(8, 'little') + b'\0' for time in (2400, 1000, 2370)))
+    out = case.path('back.json')
+    read(case, [WAYMARK, 'convert', '--to', 'chrome', '-o', out, back])
+    with open(out, encoding='utf-8') as f:
+        check(any(e.get('ts', 0) < 0 for e in json.load(f)['traceEvents']) or read(case, [WAYMARK, 'view', back])[0], 'times that go back')
+    # Many labels that share values, many times.
+    labels = ', '.join('l%d = %d ... %d' % (n, n % 100, 200 - n % 97) for n in range(3000))
+    wide = hostile(case, 'wide', TSDL + event % ('enum : u8 { %s } s; %s' % (labels, ' '.join('variant <s> { u8 l%d; u8 l1; } v%d;' % (n + 2, n) for n in range(60)))),
+                   bytes([1]) + bytes(60))
+    for form in ('ctf', 'ctf-2'):
+        out = rewritten(case, form, wide)
+        check(records_of(case, out)[0]['fields']['v0'] == records_of(case, wide)[0]['fields']['v0'], '%s: another option', form)
+
+
+def traces_that_meet(case):
+    """Several traces below one directory: none is in another, none takes another's name."""
+    tiny = corpus18.Tiny()
+    for name in ('one/t1', 'two/t1', 'two/t1x', 'three/t1/stream', 'four/deep/t1'):
+        os.makedirs(case.path(name))
+        tiny.write(case.path(name))
+    os.makedirs(case.path('five/t1/y'))
+    tiny.write(case.path('five/t1/y'))
+    given = [case.path(name) for name in ('one/t1', 'two', 'three', 'four', 'five')]
+    out = os.path.join(case.path('met'), 't')
+    os.makedirs(os.path.dirname(out))
+    status, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf-2', '-o', out, *given])
+    check(status == 0, 'status %d: %s', status, err.decode())
+    before, after = (len(read(case, [WAYMARK, 'view', *paths])[1]) for paths in (given, [out]))
+    check(before == after == 6 * len(tiny.ends), '%d records, then %d', before, after)
+
+
 def seen_by_the_second(path):
-    """{event: [what the decoder that was written from the specification has of its fields]} of a trace."""
+    """{(event, stream): [what the decoder that was written from the specification has of its fields]} of a trace."""
     seen = {}
     for top, _, files in os.walk(path):
         if 'metadata' in files:
             for record in ctf2.Trace(top, errors='surrogateescape').records():
-                seen.setdefault(record.name, []).append(record.fields['payload'] or {})
+                seen.setdefault((record.name, record.file), []).append(record.fields['payload'] or {})
     return seen
 
 
@@ -272,14 +340,14 @@ def recorded(case):
         ours, theirs, of = {}, seen_by_the_second(path), {}
         for to, directory in ((ours, path), (of, plain)):
             for record in records_of(case, directory):
-                to.setdefault(record['event'], []).append(record.get('fields') or {})
+                to.setdefault((record['event'], record['stream']), []).append(record.get('fields') or {})
         check(len(ours) > 5 and {k: len(v) for k, v in ours.items()} == {k: len(v) for k, v in theirs.items()}, '%s: %s and %s', program, ours.keys(),
               theirs.keys())
         for event, records in ours.items():
-            if event.startswith('lttng_ust'):
+            if event[0].startswith('lttng_ust'):
                 continue
-            check(len(records) == len(of[event]) and [list(r) for r in records] == [list(r) for r in of[event]], '%s: other fields than in 1.8: %s, %s', event,
-                  [list(r) for r in records][:1], [list(r) for r in of[event]][:1])
+            others = [list(r) for (name, _), found in of.items() for r in found if name == event[0]]
+            check(all(list(r) in others for r in records), '%s: other fields than in 1.8: %s, %s', event, [list(r) for r in records][:1], others[:1])
             for mine, other in zip(records, theirs[event]):
                 check(same(other, mine, event), '%s: one decoder sees %s, the other %s', event, mine, other)
     path = case.record([case.program('types')], ['--trace-format=ctf-2', '-e', 'types:*']).ok().directory
@@ -318,11 +386,12 @@ def sessions(case):
         program.end()
         w('stop', 'two')
         seen = seen_by_the_second(path)
-        check([r['seq'] for r in seen['test:seq']] == list(range(1, 8)), 'recorded: %s', seen['test:seq'])
+        numbers = sorted(r['seq'] for (name, _), records in seen.items() for r in records if name == 'test:seq')
+        check(numbers == list(range(1, 8)), 'recorded: %s', numbers)
         records = [r['fields']['seq'] for r in records_of(case, path) if r['event'] == 'test:seq']
         check(records == list(range(1, 8)), 'recorded: %s', records)
         w('destroy', 'two')
 
 
 if __name__ == '__main__':
-    main([round_trips, second_decoder, parts, gaps, refused, unsayable, recorded, sessions])
+    main([round_trips, second_decoder, parts, gaps, refused, unsayable, odd_traces, traces_that_meet, recorded, sessions])

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * taken.c - which values are taken (see taken.h). A sorted array: what one takes is found by halves, and becomes one span with all that it touches.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/taken.h"
+
+/* The first that does not end before `value`. */
+static size_t find(const struct wmk_ctf_taken *taken, uint64_t value)
+{
+	size_t low = 0, high = taken->n;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (taken->spans[middle].to < value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int grow(struct wmk_ctf_taken *taken)
+{
+	const size_t cap = taken->cap ? 2 * taken->cap : 16;
+	struct wmk_ctf_span *spans = taken->n < taken->cap ? taken->spans : realloc(taken->spans, cap * sizeof(*spans));
+
+	if (!spans)
+		return wmk_error(-ENOMEM, "no memory for ranges of values");
+	if (taken->n == taken->cap)
+		taken->cap = cap;
+	taken->spans = spans;
+	return 0;
+}
+
+int wmk_ctf_take(struct wmk_ctf_taken *taken, uint64_t from, uint64_t to, int (*give)(void *data, uint64_t from, uint64_t to), void *data)
+{
+	size_t first = find(taken, from), end = first;
+	uint64_t next = from;
+	struct wmk_ctf_span all = { from, to };
+	int err = from <= to ? grow(taken) : -ERANGE;
+
+	/* What lies within, or begins or ends there, becomes part of it. */
+	for (; err >= 0 && end < taken->n && taken->spans[end].from <= to; end++) {
+		const struct wmk_ctf_span *span = &taken->spans[end];
+
+		if (next < span->from)
+			err = give(data, next, span->from - 1);
+		all.from = span->from < all.from ? span->from : all.from;
+		all.to = span->to > all.to ? span->to : all.to;
+		next = span->to + 1;
+		if (span->to >= to) {
+			end++;
+			break;
+		}
+	}
+	if (err >= 0 && (end == first || taken->spans[end - 1].to < to))
+		err = give(data, next, to);
+	if (err < 0)
+		return err == -ERANGE ? 0 : err;
+	memmove(taken->spans + first + 1, taken->spans + end, (taken->n - end) * sizeof(all));
+	taken->spans[first] = all;
+	taken->n = taken->n + 1 - (end - first);
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * taken.h - which values are taken already: in 1.8 the first of several labels that have a value counts, in CTF 2 ranges may not meet. Internal to
+ * src/ctf; for rewrite_json.c.
+ */
+#ifndef WMK_CTF_TAKEN_H
+#define WMK_CTF_TAKEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wmk_ctf_span {
+	uint64_t from, to;         /* both included; where values are signed, with the first bit turned, so that their order is that of numbers */
+};
+
+/* Apart from each other and in order. Starts from zeros; `spans` is the owner's to free. */
+struct wmk_ctf_taken {
+	struct wmk_ctf_span *spans;
+	size_t n, cap;
+};
+
+static inline uint64_t wmk_ctf_turned(uint64_t value, bool is_signed)
+{
+	return is_signed ? value ^ UINT64_C(1) << 63 : value;
+}
+
+/* Take `from` to `to`, and give those of them that were free, in order, one by one. -ENOMEM, or what `give` returns below 0. */
+int wmk_ctf_take(struct wmk_ctf_taken *taken, uint64_t from, uint64_t to, int (*give)(void *data, uint64_t from, uint64_t to), void *data);
+
+#endif
