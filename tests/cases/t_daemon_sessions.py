@@ -10,7 +10,9 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of, rings_of, state  # noqa: E402
-from harness import WAYMARK, Gate, Trace, check, check_sequences, main  # noqa: E402
+from harness import WAYMARK, Gate, Trace, check, check_sequences, limit, main  # noqa: E402
+from t_filter import records_of  # noqa: E402
+from t_rewrite import seen_by_the_second  # noqa: E402
 
 
 def kill(pid):
@@ -390,9 +392,44 @@ def record_beside_a_daemon_that_hangs(case):
         check(w.sessiond() == daemon, 'another daemon was started')
 
 
+@limit(120)
+def a_trace_of_version_2(case):
+    """`create --trace-format=ctf-2`: shown, saved and loaded, kept by the next daemon, declared anew, and with layouts that come later."""
+    with World(case) as w:
+        w('create', 'two', '--trace-format=ctf-2')
+        check(w.session('two')['trace_format'] == 'ctf-2' and 'Common Trace Format 2' in w('list', 'two').out, 'it is not shown: %s', w('list', 'two').out)
+        w('enable-event', '-s', 'two', 'test:*')
+        w('save', 'two')
+        w('destroy', 'two')
+        w('load', 'two')
+        check(w.session('two')['trace_format'] == 'ctf-2', 'it is not saved')
+        check('no format of traces' in w('create', 'x', '--trace-format=ctf-3', status=2).err, 'another format is taken')
+        program = w.obey()
+        w('start', 'two')
+        program('emit 3')
+        os.kill(w.sessiond(), signal.SIGKILL)
+        w.wait(lambda: not w.sessiond(), 'the daemon to be gone')
+        w('list')
+        w.wait_apps([program.pid])
+        check(w.session('two')['trace_format'] == 'ctf-2', 'the next daemon does not know it')
+        w('add-context', '-s', 'two', '-t', 'vpid')
+        program('emit 3')
+        w('regenerate', 'metadata', '-s', 'two')
+        program('emit 1')
+        path = w.session('two')['path']
+        program.end()
+        w('stop', 'two')
+        seen = seen_by_the_second(path)
+        numbers = sorted(r['seq'] for (name, _), records in seen.items() for r in records if name == 'test:seq')
+        check(numbers == list(range(1, 8)), 'recorded: %s', numbers)
+        records = [r['fields']['seq'] for r in records_of(case, path) if r['event'] == 'test:seq']
+        check(records == list(range(1, 8)), 'recorded: %s', records)
+        w('destroy', 'two')
+
+
 if __name__ == '__main__':
     main([different_events_contexts_and_modes, lost_is_the_same_for_all, events_that_match, stop_and_start_again,
           rings_of_each_process, narrowed_to_a_process,
           narrowed_to_an_executable, a_follower_whose_ancestors_have_ended, tracked, more_than_can_be_tracked,
           a_consumer_that_hangs, a_consumer_that_hangs_while_programs_begin, programs_that_may_be_held_up, programs_that_may_not_be_held_up,
-          record_beside_a_daemon_that_hangs])
+          record_beside_a_daemon_that_hangs, a_trace_of_version_2])

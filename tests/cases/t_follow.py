@@ -189,12 +189,12 @@ def new_events_while_it_is_followed(case):
         w('enable-event', '-s', 'one', '-c', 'later', 'nothing:of_it')
         until(lambda: program('late 50'), lambda: one.has(b'obey:late'), 'the events of the other program')
         w('add-context', '-s', 'one', '-c', 'later', '-t', 'vpid')
-        w.stop('one')
+        path = w.session('one')['path']
+        w('destroy', 'one')
         lines = one.end()
-        same_lines(lines, view(w, 'one'))
+        same_lines(lines, view(w, path))
         check(not one.said(), 'view --follow says: %s', one.said()[-500:])
         program.end()
-        w('destroy', 'one')
 
 
 @limit(300)

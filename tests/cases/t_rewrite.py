@@ -4,14 +4,12 @@
 import functools
 import json
 import os
-import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import corpus18  # noqa: E402
 import ctf2  # noqa: E402
 from ctf18 import BEGIN, Plain, save  # noqa: E402
-from daemon import World  # noqa: E402
 from harness import PERCENT, WAYMARK, check, limit, main, need  # noqa: E402
 from t_convert import names_twice  # noqa: E402
 from t_filter import NO_NUMBERS, is_enum, records_of  # noqa: E402
@@ -358,40 +356,5 @@ def recorded(case):
         check('"%s"' % kind in text, 'there is no %s in the metadata', kind)
 
 
-@limit(120)
-def sessions(case):
-    """`create --trace-format=ctf-2`: shown, saved and loaded, kept by the next daemon, declared anew, and with layouts that come later."""
-    with World(case) as w:
-        w('create', 'two', '--trace-format=ctf-2')
-        check(w.session('two')['trace_format'] == 'ctf-2' and 'Common Trace Format 2' in w('list', 'two').out, 'it is not shown: %s', w('list', 'two').out)
-        w('enable-event', '-s', 'two', 'test:*')
-        w('save', 'two')
-        w('destroy', 'two')
-        w('load', 'two')
-        check(w.session('two')['trace_format'] == 'ctf-2', 'it is not saved')
-        check('no format of traces' in w('create', 'x', '--trace-format=ctf-3', status=2).err, 'another format is taken')
-        program = w.obey()
-        w('start', 'two')
-        program('emit 3')
-        os.kill(w.sessiond(), signal.SIGKILL)
-        w.wait(lambda: not w.sessiond(), 'the daemon to be gone')
-        w('list')
-        w.wait_apps([program.pid])
-        check(w.session('two')['trace_format'] == 'ctf-2', 'the next daemon does not know it')
-        w('add-context', '-s', 'two', '-t', 'vpid')
-        program('emit 3')
-        w('regenerate', 'metadata', '-s', 'two')
-        program('emit 1')
-        path = w.session('two')['path']
-        program.end()
-        w('stop', 'two')
-        seen = seen_by_the_second(path)
-        numbers = sorted(r['seq'] for (name, _), records in seen.items() for r in records if name == 'test:seq')
-        check(numbers == list(range(1, 8)), 'recorded: %s', numbers)
-        records = [r['fields']['seq'] for r in records_of(case, path) if r['event'] == 'test:seq']
-        check(records == list(range(1, 8)), 'recorded: %s', records)
-        w('destroy', 'two')
-
-
 if __name__ == '__main__':
-    main([round_trips, second_decoder, parts, gaps, refused, unsayable, odd_traces, traces_that_meet, recorded, sessions])
+    main([round_trips, second_decoder, parts, gaps, refused, unsayable, odd_traces, traces_that_meet, recorded])
