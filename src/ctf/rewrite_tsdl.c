@@ -8,69 +8,17 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/idents.h"
-#include "ctf/rewrite.h"
-#include "ctf/text.h"
+#include "ctf/rewrite_tsdl.h"
 
-struct writer {
-	const struct wmk_ctf_decoder *decoder;
-	const struct wmk_ctf_clock_class *clock; /* of the stream; or NULL */
-	struct wmk_ctf_text *out;
-	uint32_t lost;
-	int err;
-	bool has_same_clocks;
-	unsigned n_types;          /* that have got a name */
-	/* What is being written. */
-	struct wmk_ctf_parts parts;
-	unsigned scope;
-	struct wmk_ctf_idents names[WMK_SCOPES];
-};
-
-static const struct wmk_ctf_op *op_at(const struct writer *w, uint32_t at)
-{
-	return &w->parts.of[w->scope]->ops[at];
-}
-
-static void unsayable(struct writer *w, const struct wmk_ctf_op *op, const char *what)
-{
-	if (w->err >= 0)
-		w->err = wmk_error(-ENOTSUP, "the field '%.60s' is %s: CTF 1.8 cannot say that", op->name ? op->name : "", what);
-}
-
-/* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
-
-static const char *name_of(const struct writer *w, unsigned scope, uint32_t at)
-{
-	return wmk_ctf_idents_of(&w->names[scope], at);
-}
-
-static void note_name(struct writer *w, const struct wmk_ctf_op *op, const char *ident)
-{
-	const char *name = op->name ? op->name : "";
-
-	if (w->decoder->class->major != 1 && strcmp(ident, name) != 0 && strcmp(ident + 1, name) != 0)
-		w->lost |= 1u << WMK_CTF_LOST_NAME;
-}
-
-/* What a clock is called: where two would be called the same, all get their number. */
-static void clock_ident(const struct writer *w, const struct wmk_ctf_clock_class *clock, char ident[WMK_CTF_IDENT])
-{
-	char suffix[32] = "";
-
-	if (w->has_same_clocks)
-		snprintf(suffix, sizeof(suffix), "_%td", clock - w->decoder->class->clocks + 1);
-	wmk_ctf_ident(ident, "", clock->name[0] ? clock->name : "clock", suffix);
-}
-
-static bool has_same_clocks(const struct writer *w)
+static bool has_same_clocks(const struct wmk_tsdl_writer *w)
 {
 	const struct wmk_ctf_class *class = w->decoder->class;
 	char ident[WMK_CTF_IDENT], other[WMK_CTF_IDENT];
 
 	for (uint32_t i = 0; i < class->n_clocks; i++) {
-		clock_ident(w, &class->clocks[i], ident);
+		wmk_tsdl_clock_ident(w, &class->clocks[i], ident);
 		for (uint32_t j = 0; j < i; j++) {
-			clock_ident(w, &class->clocks[j], other);
+			wmk_tsdl_clock_ident(w, &class->clocks[j], other);
 			if (!strcmp(ident, other))
 				return true;
 		}
@@ -78,416 +26,9 @@ static bool has_same_clocks(const struct writer *w)
 	return false;
 }
 
-static const struct wmk_ctf_clock_class *clock_called(const struct writer *w, const char *name)
-{
-	const struct wmk_ctf_class *class = w->decoder->class;
-
-	for (uint32_t i = 0; i < class->n_clocks; i++)
-		if (!strcmp(class->clocks[i].name, name))
-			return &class->clocks[i];
-	return NULL;
-}
-
-/* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
-
-static void put_integer(struct writer *w, const struct wmk_ctf_op *op, bool is_text)
-{
-	const unsigned base = op->type->base ? op->type->base : 10;
-	const bool is_time = op->role == WMK_ROLE_TIME || op->role == WMK_ROLE_BEGIN || op->role == WMK_ROLE_END;
-
-	if (!op->width)
-		unsayable(w, op, "of no fixed size (LEB128)");
-	if (op->is_reversed)
-		unsayable(w, op, "of bits in another order than its bytes");
-	wmk_ctf_put(w->out, "integer { size = %u; align = %u; signed = %s; byte_order = %s; base = %u;", op->width, op->align,
-		    op->is_signed ? "true" : "false", op->is_big ? "be" : "le", base);
-	if (is_text)
-		wmk_ctf_put(w->out, " encoding = UTF8;");
-	const struct wmk_ctf_clock_class *clock = op->type->clock && !is_time ? clock_called(w, op->type->clock) :
-						  is_time && w->scope <= WMK_SCOPE_EVENT_HEADER ? w->clock : NULL;
-	char ident[WMK_CTF_IDENT];
-
-	if (clock) {
-		clock_ident(w, clock, ident);
-		wmk_ctf_put(w->out, " map = clock.%s.value;", ident);
-	}
-	wmk_ctf_put(w->out, " }");
-}
-
-static void put_range(struct writer *w, const char *label, uint64_t from, uint64_t to, bool is_signed, bool is_first)
-{
-	wmk_ctf_put(w->out, is_first ? " " : ", ");
-	wmk_ctf_put_quoted(w->out, label);
-	if (is_signed)
-		wmk_ctf_put(w->out, " = %" PRId64, (int64_t)from);
-	else
-		wmk_ctf_put(w->out, " = %" PRIu64, from);
-	if (from != to && is_signed)
-		wmk_ctf_put(w->out, " ... %" PRId64, (int64_t)to);
-	else if (from != to)
-		wmk_ctf_put(w->out, " ... %" PRIu64, to);
-}
-
-/* ── what selects ────────────────────────────────────────────────────────────────────────────────────── */
-
-/* The variant or optional that the value at `at` selects for, if any: its program and operation. */
-static const struct wmk_ctf_op *selected_by(const struct writer *w, uint32_t at, const struct wmk_ctf_op *after, unsigned *scope)
-{
-	const uint16_t save = op_at(w, at)->save;
-	bool is_behind = !after;
-
-	for (*scope = 0; save && *scope < WMK_SCOPES; (*scope)++)
-		for (uint32_t i = 0; i < w->parts.of[*scope]->n_ops; i++) {
-			const struct wmk_ctf_op *op = &w->parts.of[*scope]->ops[i];
-
-			if (is_behind && op->ref == save && (op->code == WMK_CTF_VARIANT || op->code == WMK_CTF_OPTIONAL))
-				return op;
-			is_behind = is_behind || op == after;
-		}
-	return NULL;
-}
-
-/* Does each option stand for the values of the label that is called as it? */
-static bool are_labels(const struct writer *w, unsigned scope, const struct wmk_ctf_op *variant, const struct wmk_type *labels)
-{
-	const struct wmk_ctf_op *ops = w->parts.of[scope]->ops;
-	const uint32_t begin = (uint32_t)(variant - ops);
-	uint32_t n = 0;
-
-	if (variant->code != WMK_CTF_VARIANT || w->decoder->class->major == 1)
-		return variant->code == WMK_CTF_VARIANT;
-	for (uint32_t i = begin + 1; ops[i].code != WMK_CTF_END; i = ops[i].next)
-		for (uint32_t l = 0; l < labels->count; l++) {
-			const char *label = labels->labels[l].name;
-
-			if (strcmp(label + (label[0] == '_'), ops[i].name ? ops[i].name : "") != 0 && strcmp(label, ops[i].name ? ops[i].name : "") != 0)
-				continue;
-			if (n == variant->n_choices)
-				return false;
-			n++;
-			bool has = false;
-
-			for (uint32_t c = 0; c < variant->n_choices && !has; c++)
-				has = variant->choices[c].op == i && variant->choices[c].from == (uint64_t)labels->labels[l].from &&
-				      variant->choices[c].to == (uint64_t)labels->labels[l].to;
-			if (!has)
-				return false;
-		}
-	return n == variant->n_choices;
-}
-
-/* The labels that make a selector of a number: one for each option, called as it. */
-static void put_options(struct writer *w, const struct wmk_ctf_op *selector, unsigned scope, const struct wmk_ctf_op *of)
-{
-	const uint64_t most = selector->width >= 64 ? UINT64_MAX : (UINT64_C(1) << selector->width) - 1;
-
-	w->lost |= 1u << (of->code == WMK_CTF_OPTIONAL ? WMK_CTF_LOST_OPTIONAL : WMK_CTF_LOST_SELECTOR);
-	if (of->code == WMK_CTF_OPTIONAL && !of->n_choices) {
-		put_range(w, "absent", 0, 0, false, true);
-		put_range(w, "present", 1, most, false, false);
-		return;
-	}
-	for (uint32_t c = 0; c < of->n_choices; c++)
-		put_range(w, of->code == WMK_CTF_VARIANT ? name_of(w, scope, of->choices[c].op) : "present", of->choices[c].from, of->choices[c].to,
-			  of->is_signed, c == 0);
-	/* What selects nothing, of an optional. */
-	if (of->code == WMK_CTF_OPTIONAL)
-		unsayable(w, of, "there for some values of a number");
-}
-
-/* A label as it is; one that selects an option as that is called, where that is another identifier. */
-static const char *label_of(struct writer *w, const struct wmk_ctf_op *of, unsigned scope, const char *label)
-{
-	const struct wmk_ctf_op *ops = of ? w->parts.of[scope]->ops : NULL;
-
-	if (!of || w->decoder->class->major == 1)
-		return label;
-	for (uint32_t i = (uint32_t)(of - ops) + 1; ops[i].code != WMK_CTF_END; i = ops[i].next) {
-		const char *ident = name_of(w, scope, i);
-
-		if (ops[i].name && !strcmp(ops[i].name, label) && strcmp(ident, label) != 0 && strcmp(ident + (*ident == '_'), label) != 0) {
-			w->lost |= 1u << WMK_CTF_LOST_NAME;
-			return ident;
-		}
-	}
-	return label;
-}
-
-/* Is it there for several optionals, of no numbers: then the same two labels do for all of them. */
-static bool are_optionals(const struct writer *w, uint32_t at)
-{
-	unsigned scope;
-
-	for (const struct wmk_ctf_op *of = selected_by(w, at, NULL, &scope); of; of = selected_by(w, at, of, &scope))
-		if (of->code != WMK_CTF_OPTIONAL || of->n_choices)
-			return false;
-	return true;
-}
-
-static void put_enum(struct writer *w, uint32_t at)
-{
-	const struct wmk_ctf_op *op = op_at(w, at), *of;
-	const struct wmk_type *type = op->type;
-	struct wmk_ctf_op container = *op;
-	bool is_first = true, is_own = true;
-	unsigned scope;
-
-	/* All that it selects for must agree with its labels; else they become those that it selects. */
-	for (of = selected_by(w, at, NULL, &scope); of; of = selected_by(w, at, of, &scope))
-		is_own = is_own && op->code == WMK_CTF_ENUM && are_labels(w, scope, of, type);
-	of = selected_by(w, at, NULL, &scope);
-	if (!of && op->code == WMK_CTF_INT) {
-		put_integer(w, op, false);
-		return;
-	}
-	container.code = WMK_CTF_INT;
-	wmk_ctf_put(w->out, "enum : ");
-	put_integer(w, &container, false);
-	wmk_ctf_put(w->out, " {");
-	if (!is_own) {
-		unsigned other;
-
-		put_options(w, op, scope, of);
-		if (op->code == WMK_CTF_ENUM || (selected_by(w, at, of, &other) && !are_optionals(w, at)))
-			unsayable(w, op, "a selector with labels of its own, or of several");
-	} else if (op->code == WMK_CTF_BOOL) {
-		w->lost |= 1u << WMK_CTF_LOST_BOOL;
-		put_range(w, "false", 0, 0, false, true);
-		put_range(w, "true", 1, op->width >= 64 ? UINT64_MAX : (UINT64_C(1) << op->width) - 1, false, false);
-	} else {
-		for (uint32_t i = 0; i < type->count; i++, is_first = false)
-			put_range(w, label_of(w, of, scope, type->labels[i].name ? type->labels[i].name : ""), (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to,
-				  type->is_signed, is_first);
-	}
-	wmk_ctf_put(w->out, " }");
-}
-
-static void put_float(struct writer *w, const struct wmk_ctf_op *op)
-{
-	if (op->is_reversed)
-		unsayable(w, op, "of bits in another order than its bytes");
-	if (op->width != 32 && op->width != 64 && op->width != 16)
-		unsayable(w, op, "a floating point number of another size");
-	wmk_ctf_put(w->out, "floating_point { exp_dig = %d; mant_dig = %d; align = %u; byte_order = %s; }", op->width == 16 ? 5 : op->width == 32 ? 8 : 11,
-		    op->width == 16 ? 11 : op->width == 32 ? 24 : 53, op->align, op->is_big ? "be" : "le");
-}
-
-/* ── types ───────────────────────────────────────────────────────────────────────────────────────────── */
-
-static void put_type(struct writer *w, uint32_t at, unsigned depth);
-
-/* A member of the structure at `in` before the operation `end`, by its identifier; 0: there is none. */
-static uint32_t member_called(const struct writer *w, unsigned scope, uint32_t in, uint32_t end, const char *name)
-{
-	const struct wmk_ctf_op *ops = w->parts.of[scope]->ops;
-
-	for (uint32_t i = in + 1; i < end && ops[i].code != WMK_CTF_END; i = ops[i].next)
-		if (!strcmp(name_of(w, scope, i), name))
-			return i;
-	return 0;
-}
-
-/*
- * Does its name alone lead from `at` to `to`? It is looked for in the structures around, from the inside outwards, then in the scopes before, the
- * latest first (section 7.3.2).
- */
-static bool is_found_by_name(const struct writer *w, uint32_t at, const struct wmk_ctf_place *to)
-{
-	const char *name = name_of(w, to->scope, to->op);
-	uint32_t around[WMK_CTF_TYPE_DEPTH + 1], found;
-
-	for (unsigned i = wmk_ctf_around(w->parts.of[w->scope]->ops, at, around); i-- > 0;)
-		if (op_at(w, around[i])->code == WMK_CTF_STRUCT && (found = member_called(w, w->scope, around[i], at, name)))
-			return to->scope == w->scope && found == to->op;
-	for (unsigned scope = w->scope; scope-- > WMK_SCOPE_PACKET_HEADER;)
-		if (w->parts.of[scope]->n_ops && (found = member_called(w, scope, 0, UINT32_MAX, name)))
-			return to->scope == scope && found == to->op;
-	return false;
-}
-
-/* What a length or selector is called where it is needed. (babeltrace2 takes no path for a selector.) */
-static void put_ref(struct writer *w, uint32_t at)
-{
-	static const char *const roots[WMK_SCOPES] = { "", "trace.packet.header", "stream.packet.context", "stream.event.header", "stream.event.context",
-						       "event.context", "event.fields" };
-	const struct wmk_ctf_place from = { w->scope, at };
-	struct wmk_ctf_place to;
-	struct wmk_ctf_way way;
-
-	if (w->err < 0)
-		return;
-	if (!wmk_ctf_place_of(&w->parts, op_at(w, at)->ref, &to)) {
-		unsayable(w, op_at(w, at), "dependent on nothing that is there");
-		return;
-	}
-	w->err = wmk_ctf_way_to(&w->parts, &from, &to, &way);
-	if (w->err < 0)
-		return;
-	if ((op_at(w, at)->code >= WMK_CTF_VARIANT || way.outwards) && is_found_by_name(w, at, &to)) {
-		wmk_ctf_put(w->out, "%s", name_of(w, to.scope, to.op));
-		return;
-	}
-	/* A name alone is looked for from the inside outwards: more than one structure out, another is met before. */
-	if (way.outwards)
-		unsayable(w, op_at(w, at), "dependent on a value outside of the array or variant that it is in");
-	if (way.is_absolute)
-		wmk_ctf_put(w->out, "%s", roots[to.scope]);
-	for (unsigned i = 0; i < way.n; i++)
-		wmk_ctf_put(w->out, "%s%s", i || way.is_absolute ? "." : "", name_of(w, to.scope, way.ops[i]));
-}
-
-/* Are the elements of an array arrays themselves? They get a type with a name, before: what `a[2][3]` means is not the same to all readers. */
-static bool is_array(const struct wmk_ctf_op *op)
-{
-	return op->code == WMK_CTF_TEXT || op->code == WMK_CTF_BLOB || op->code == WMK_CTF_ARRAY;
-}
-
-/* The type of an array's elements. */
-static void put_element(struct writer *w, uint32_t at, unsigned depth)
-{
-	const struct wmk_ctf_op *op = op_at(w, at);
-	const bool is_utf8 = op->code == WMK_CTF_TEXT && op->type->encoding == WMK_ENCODING_UTF8;
-
-	if (op->code == WMK_CTF_BLOB && op->type->media)
-		w->lost |= 1u << WMK_CTF_LOST_MEDIA;
-	if (op->code == WMK_CTF_TEXT && !is_utf8)
-		unsayable(w, op, "a text that is not UTF-8");
-	if (op->code != WMK_CTF_ARRAY)
-		wmk_ctf_put(w->out, "integer { size = 8; align = 8; signed = false; byte_order = le; base = 10;%s }", is_utf8 ? " encoding = UTF8;" : "");
-	else
-		put_type(w, at + 1, depth);
-}
-
-/* `type name;`, `type name[length];`, or a typedef of that. */
-static void put_member(struct writer *w, uint32_t at, const char *name, unsigned depth, bool is_typedef)
-{
-	const struct wmk_ctf_op *op = op_at(w, at);
-	const bool is_nested = op->code == WMK_CTF_ARRAY && is_array(op_at(w, at + 1));
-	const unsigned least = op->code == WMK_CTF_ARRAY ? op_at(w, at + 1)->align : is_array(op) ? 8 : op->align;
-	char inner[32];
-
-	if (op->align > least)
-		unsayable(w, op, "an array that is aligned to more than its elements are");
-	snprintf(inner, sizeof(inner), "elements_%u", w->n_types);
-	if (is_nested) {
-		w->n_types++;
-		put_member(w, at + 1, inner, depth, true);
-	}
-	wmk_ctf_put_indent(w->out, depth);
-	if (is_typedef)
-		wmk_ctf_put(w->out, "typedef ");
-	if (is_nested)
-		wmk_ctf_put(w->out, "%s", inner);
-	else if (is_array(op))
-		put_element(w, at, depth);
-	else
-		put_type(w, at, depth);
-	wmk_ctf_put(w->out, " %s", name);
-	if (is_array(op) && op->ref) {
-		wmk_ctf_put(w->out, "[");
-		put_ref(w, at);
-		wmk_ctf_put(w->out, "]");
-	} else if (is_array(op)) {
-		wmk_ctf_put(w->out, "[%" PRIu32 "]", op->count);
-	}
-	wmk_ctf_put(w->out, ";\n");
-}
-
-/* Members or options of what is at `at`. */
-static void put_members(struct writer *w, uint32_t at, unsigned depth)
-{
-	for (uint32_t i = at + 1; op_at(w, i)->code != WMK_CTF_END && w->err >= 0; i = op_at(w, i)->next) {
-		note_name(w, op_at(w, i), name_of(w, w->scope, i));
-		put_member(w, i, name_of(w, w->scope, i), depth, false);
-	}
-}
-
-static void put_selected(struct writer *w, uint32_t at, unsigned depth)
-{
-	const struct wmk_ctf_op *selector;
-	struct wmk_ctf_place place;
-
-	/* What a stream declares knows nothing of what its events select by it. */
-	if (wmk_ctf_place_of(&w->parts, op_at(w, at)->ref, &place) && ((place.scope < WMK_SCOPE_CONTEXT && w->scope >= WMK_SCOPE_CONTEXT) ||
-	    (place.scope == WMK_SCOPE_PACKET_HEADER && w->scope != place.scope))) {
-		selector = &w->parts.of[place.scope]->ops[place.op];
-		if (selector->code != WMK_CTF_ENUM || !are_labels(w, w->scope, op_at(w, at), selector->type))
-			unsayable(w, op_at(w, at), "selected by a number of the stream's");
-	}
-	wmk_ctf_put(w->out, "variant <");
-	put_ref(w, at);
-	wmk_ctf_put(w->out, "> {\n");
-	if (op_at(w, at)->code == WMK_CTF_VARIANT) {
-		put_members(w, at, depth + 1);
-	} else {
-		wmk_ctf_put_indent(w->out, depth + 1);
-		wmk_ctf_put(w->out, "struct { } absent;\n");
-		put_member(w, at + 1, "present", depth + 1, false);
-	}
-	wmk_ctf_put_indent(w->out, depth);
-	wmk_ctf_put(w->out, "}");
-}
-
-static void put_struct(struct writer *w, uint32_t at, unsigned depth)
-{
-	wmk_ctf_put(w->out, "struct {\n");
-	put_members(w, at, depth + 1);
-	wmk_ctf_put_indent(w->out, depth);
-	wmk_ctf_put(w->out, "} align(%u)", op_at(w, at)->align);
-}
-
-static void put_type(struct writer *w, uint32_t at, unsigned depth)
-{
-	const struct wmk_ctf_op *op = op_at(w, at);
-
-	switch (op->code) {
-	case WMK_CTF_STRUCT:
-		put_struct(w, at, depth);
-		break;
-	case WMK_CTF_VARIANT:
-	case WMK_CTF_OPTIONAL:
-		put_selected(w, at, depth);
-		break;
-	case WMK_CTF_STRING:
-		if (op->type->encoding != WMK_ENCODING_UTF8)
-			unsayable(w, op, "a text that is not UTF-8");
-		wmk_ctf_put(w->out, "string");
-		break;
-	case WMK_CTF_FLOAT:
-		put_float(w, op);
-		break;
-	case WMK_CTF_FLAGS:
-		if (op->type->count)
-			w->lost |= 1u << WMK_CTF_LOST_FLAGS;
-		put_integer(w, op, false);
-		break;
-	default:
-		put_enum(w, at);
-		break;
-	}
-}
-
-/* What is written next, and the names in the scopes from `first` to `last`, which may ask for each other's. */
-static void begin(struct writer *w, const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event, unsigned first, unsigned last)
-{
-	w->parts = wmk_ctf_parts_of(w->decoder, stream, event);
-	for (unsigned scope = first; scope <= last && w->err >= 0; scope++)
-		w->err = wmk_ctf_idents_make(&w->names[scope], &w->parts, scope, w->decoder->class->major == 1);
-}
-
-static void put_root(struct writer *w, enum wmk_scope scope, const char *name)
-{
-	w->scope = scope;
-	if (!w->parts.of[scope]->n_ops || w->err < 0)
-		return;
-	wmk_ctf_put(w->out, "\t%s := ", name);
-	put_type(w, 0, 1);
-	wmk_ctf_put(w->out, ";\n");
-}
-
 /* ── blocks ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void put_trace(struct writer *w)
+static void put_trace(struct wmk_tsdl_writer *w)
 {
 	const struct wmk_ctf_class *class = w->decoder->class;
 	const uint8_t *u = class->uuid;
@@ -498,13 +39,13 @@ static void put_trace(struct writer *w)
 			    u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
 	if (class->trace_name)
 		w->lost |= 1u << WMK_CTF_LOST_TRACE;
-	begin(w, NULL, NULL, WMK_SCOPE_PACKET_HEADER, WMK_SCOPE_PACKET_HEADER);
+	wmk_tsdl_begin(w, NULL, NULL, WMK_SCOPE_PACKET_HEADER, WMK_SCOPE_PACKET_HEADER);
 	w->clock = NULL;
-	put_root(w, WMK_SCOPE_PACKET_HEADER, "packet.header");
+	wmk_tsdl_put_root(w, WMK_SCOPE_PACKET_HEADER, "packet.header");
 	wmk_ctf_put(w->out, "};\n\n");
 }
 
-static void put_env(struct writer *w)
+static void put_env(struct wmk_tsdl_writer *w)
 {
 	const struct wmk_ctf_class *class = w->decoder->class;
 	char ident[WMK_CTF_IDENT];
@@ -530,11 +71,11 @@ static void put_env(struct writer *w)
 	wmk_ctf_put(w->out, "};\n\n");
 }
 
-static void put_clock(struct writer *w, const struct wmk_ctf_clock_class *clock)
+static void put_clock(struct wmk_tsdl_writer *w, const struct wmk_ctf_clock_class *clock)
 {
 	char ident[WMK_CTF_IDENT];
 
-	clock_ident(w, clock, ident);
+	wmk_tsdl_clock_ident(w, clock, ident);
 	if (clock->name[0] && strcmp(ident, clock->name) != 0)
 		w->lost |= 1u << WMK_CTF_LOST_NAME;
 	wmk_ctf_put(w->out, "clock {\n\tname = \"%s\";\n", ident);
@@ -566,22 +107,22 @@ static bool has_ids(const struct wmk_ctf_decoder *decoder)
 	return decoder->n_streams > 1 || has_role(&decoder->packet_header, WMK_ROLE_STREAM_CLASS);
 }
 
-static void put_stream(struct writer *w, const struct wmk_ctf_stream_decoder *stream)
+static void put_stream(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decoder *stream)
 {
 	if (stream->class->name)
 		w->lost |= 1u << WMK_CTF_LOST_TRACE;
 	wmk_ctf_put(w->out, "stream {\n");
 	if (has_ids(w->decoder))
 		wmk_ctf_put(w->out, "\tid = %" PRIu64 ";\n", stream->class->id);
-	begin(w, stream, NULL, WMK_SCOPE_PACKET_CONTEXT, WMK_SCOPE_COMMON_CONTEXT);
+	wmk_tsdl_begin(w, stream, NULL, WMK_SCOPE_PACKET_CONTEXT, WMK_SCOPE_COMMON_CONTEXT);
 	w->clock = stream->class->clock;
-	put_root(w, WMK_SCOPE_PACKET_CONTEXT, "packet.context");
-	put_root(w, WMK_SCOPE_EVENT_HEADER, "event.header");
-	put_root(w, WMK_SCOPE_COMMON_CONTEXT, "event.context");
+	wmk_tsdl_put_root(w, WMK_SCOPE_PACKET_CONTEXT, "packet.context");
+	wmk_tsdl_put_root(w, WMK_SCOPE_EVENT_HEADER, "event.header");
+	wmk_tsdl_put_root(w, WMK_SCOPE_COMMON_CONTEXT, "event.context");
 	wmk_ctf_put(w->out, "};\n\n");
 }
 
-static void put_event(struct writer *w, const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event)
+static void put_event(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event)
 {
 	const struct wmk_ctf_event_class *class = event->class;
 
@@ -602,9 +143,9 @@ static void put_event(struct writer *w, const struct wmk_ctf_stream_decoder *str
 		wmk_ctf_put_quoted(w->out, class->emf_uri);
 		wmk_ctf_put(w->out, ";\n");
 	}
-	begin(w, stream, event, WMK_SCOPE_CONTEXT, WMK_SCOPE_PAYLOAD);
-	put_root(w, WMK_SCOPE_CONTEXT, "context");
-	put_root(w, WMK_SCOPE_PAYLOAD, "fields");
+	wmk_tsdl_begin(w, stream, event, WMK_SCOPE_CONTEXT, WMK_SCOPE_PAYLOAD);
+	wmk_tsdl_put_root(w, WMK_SCOPE_CONTEXT, "context");
+	wmk_tsdl_put_root(w, WMK_SCOPE_PAYLOAD, "fields");
 	wmk_ctf_put(w->out, "};\n\n");
 	if (w->err < 0)
 		wmk_error_add(w->err, "event '%.80s'", class->name ? class->name : "");
@@ -614,7 +155,7 @@ static void put_event(struct writer *w, const struct wmk_ctf_stream_decoder *str
 
 int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text *out, uint32_t *lost)
 {
-	struct writer w = { .decoder = decoder, .out = out };
+	struct wmk_tsdl_writer w = { .decoder = decoder, .out = out };
 
 	w.has_same_clocks = has_same_clocks(&w);
 	put_trace(&w);

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rewrite_field.c - operations as field classes of CTF 2 (CTF2-SPEC-2.0, section 5.3); see rewrite_tree.h.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/rewrite_tree.h"
+#include "ctf/taken.h"
+#include "ctf/text.h"
+
+/* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* A name gives a value its role in 1.8, whatever it is like; here it must be fit for it. */
+static bool is_fit(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
+{
+	switch (op->role) {
+	case WMK_ROLE_MAGIC:
+		return op->width == 32 && op == &w->parts.of[w->scope]->ops[1];
+	case WMK_ROLE_UUID:
+		return op->code > WMK_CTF_ENUM && !op->ref && op->count == 16 && w->decoder->class->has_uuid;
+	case WMK_ROLE_BEGIN:
+	case WMK_ROLE_END:
+	case WMK_ROLE_TIME:
+		return w->has_clock;
+	default:
+		return op->code <= WMK_CTF_ENUM;
+	}
+}
+
+/* What a value means, in words of CTF 2; NULL: nothing that has any. */
+static const char *role_of(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
+{
+	static const char *const roles[WMK_ROLES] = {
+		[WMK_ROLE_MAGIC] = "packet-magic-number", [WMK_ROLE_UUID] = "metadata-stream-uuid", [WMK_ROLE_STREAM_CLASS] = "data-stream-class-id",
+		[WMK_ROLE_STREAM] = "data-stream-id", [WMK_ROLE_PACKET_SIZE] = "packet-total-length", [WMK_ROLE_CONTENT_SIZE] = "packet-content-length",
+		[WMK_ROLE_BEGIN] = "default-clock-timestamp", [WMK_ROLE_END] = "packet-end-default-clock-timestamp",
+		[WMK_ROLE_LOST] = "discarded-event-record-counter-snapshot", [WMK_ROLE_SEQUENCE] = "packet-sequence-number",
+		[WMK_ROLE_EVENT_CLASS] = "event-record-class-id", [WMK_ROLE_TIME] = "default-clock-timestamp",
+	};
+
+	return is_fit(w, op) ? roles[op->role] : NULL;
+}
+
+static void put_role(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
+{
+	const char *role = role_of(w, op);
+	json_object *list;
+
+	if (op->type->clock && op->role != WMK_ROLE_BEGIN && op->role != WMK_ROLE_END && op->role != WMK_ROLE_TIME)
+		w->lost |= 1u << WMK_CTF_LOST_CLOCK;
+	if (!role)
+		return;
+	list = json_object_new_array();
+	wmk_tree_append(w, list, json_object_new_string(role));
+	wmk_tree_put(w, class, "roles", list);
+}
+
+/* What all of a fixed number of bits have. */
+static void put_bits(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
+{
+	wmk_tree_put_number(w, class, "length", op->width);
+	wmk_tree_put_text(w, class, "byte-order", op->is_big ? "big-endian" : "little-endian");
+	if (op->is_reversed)
+		wmk_tree_put_text(w, class, "bit-order", op->is_big ? "first-to-last" : "last-to-first");
+	if (op->align > 1)
+		wmk_tree_put_number(w, class, "alignment", op->align);
+}
+
+/* A name may have several ranges: they are one mapping, where the first of them stands. Names may share values, as in 1.8. */
+static void put_mappings(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
+{
+	const struct wmk_type *type = op->type;
+	json_object *mappings = json_object_new_object();
+
+	for (uint32_t i = 0; i < type->count; i++) {
+		json_object *name = wmk_tree_text_of(w, type->labels[i].name ? type->labels[i].name : ""), *ranges = NULL;
+
+		if (name && !json_object_object_get_ex(mappings, json_object_get_string(name), &ranges)) {
+			ranges = json_object_new_array();
+			wmk_tree_put(w, mappings, json_object_get_string(name), ranges);
+		}
+		wmk_tree_append_range(w, ranges, (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to, type->is_signed);
+		json_object_put(name);
+	}
+	wmk_tree_put(w, class, "mappings", mappings);
+}
+
+static void put_flags(struct wmk_tree_writer *w, json_object *class, const struct wmk_type *type)
+{
+	json_object *flags = json_object_new_object();
+
+	for (uint32_t i = 0; i < type->count; i++) {
+		json_object *ranges = json_object_new_array();
+		uint64_t mask = (uint64_t)type->labels[i].from;
+
+		for (unsigned from = 0, to; from < 64; from = to + 1) {
+			to = from;
+			if (!(mask >> from & 1))
+				continue;
+			while (to < 63 && mask >> (to + 1) & 1)
+				to++;
+			wmk_tree_append_range(w, ranges, from, to, false);
+		}
+		wmk_tree_put(w, flags, type->labels[i].name, ranges);
+	}
+	wmk_tree_put(w, class, "flags", flags);
+}
+
+static json_object *number_of(struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
+{
+	json_object *class = json_object_new_object();
+	const bool is_integer = op->code == WMK_CTF_INT || op->code == WMK_CTF_ENUM || (op->code == WMK_CTF_FLAGS && !op->type->count);
+	/* (what has a role has no sign there: in 1.8 a time may have one) */
+	const bool is_signed = op->is_signed && !(is_integer && role_of(w, op));
+	char type[64];
+
+	snprintf(type, sizeof(type), "%s-length-%s", op->width ? "fixed" : "variable", op->code == WMK_CTF_BOOL ? "boolean" :
+		 op->code == WMK_CTF_FLOAT ? "floating-point-number" : !is_integer ? "bit-map" : is_signed ? "signed-integer" : "unsigned-integer");
+	wmk_tree_put_text(w, class, "type", type);
+	if (op->width)
+		put_bits(w, class, op);
+	if (is_integer && op->type->base && op->type->base != 10)
+		wmk_tree_put_number(w, class, "preferred-display-base", op->type->base);
+	if (op->code == WMK_CTF_ENUM && op->type->count && is_signed == op->is_signed)
+		put_mappings(w, class, op);
+	if (!is_integer && op->code == WMK_CTF_FLAGS)
+		put_flags(w, class, op->type);
+	if (is_integer)
+		put_role(w, class, op);
+	return class;
+}
+
+/* ── what depends on another value ───────────────────────────────────────────────────────────────────── */
+
+/* In 1.8 two names may differ by a '_' in front alone: the second of them keeps it, or gets one. `seen`: those before. */
+static json_object *name_of(struct wmk_tree_writer *w, const struct wmk_ctf_op *ops, uint32_t in, uint32_t at, json_object *seen)
+{
+	const char *name = ops[at].name ? ops[at].name : "";
+	struct wmk_ctf_text longer = { NULL, 0, 0, 0 };
+	json_object *made = wmk_tree_text_of(w, name);
+
+	for (bool is_raw = false; made && json_object_object_get_ex(seen, json_object_get_string(made), NULL); is_raw = true) {
+		wmk_ctf_put(&longer, "%s%s", is_raw ? "_" : "", is_raw ? json_object_get_string(made) : wmk_ctf_raw_name(ops, in, at));
+		json_object_put(made);
+		made = longer.err ? NULL : wmk_tree_text_of(w, longer.text ? longer.text : "");
+		wmk_ctf_text_free(&longer);
+	}
+	if (made && seen)
+		json_object_object_add(seen, json_object_get_string(made), NULL);
+	return made;
+}
+
+/* What a member on the way is called. The names of the structure that was asked for last are kept: many lengths stand in one. */
+static json_object *step_of(struct wmk_tree_writer *w, unsigned scope, uint32_t at)
+{
+	const struct wmk_ctf_op *ops = w->parts.of[scope]->ops;
+	uint32_t around[WMK_CTF_TYPE_DEPTH + 1];
+	const uint32_t in = around[wmk_ctf_around(ops, at, around) - 1];
+	size_t member = 0;
+
+	if (w->named != &ops[in]) {
+		json_object *seen = json_object_new_object();
+
+		json_object_put(w->names);
+		w->names = json_object_new_array();
+		w->named = &ops[in];
+		for (uint32_t i = in + 1; ops[i].code != WMK_CTF_END; i = ops[i].next)
+			wmk_tree_append(w, w->names, name_of(w, ops, in, i, seen));
+		json_object_put(seen);
+	}
+	for (uint32_t i = in + 1; i < at; i = ops[i].next)
+		member++;
+	return json_object_get(json_object_array_get_idx(w->names, member));
+}
+
+static void put_location(struct wmk_tree_writer *w, json_object *class, const char *key, uint32_t at)
+{
+	static const char *const origins[WMK_SCOPES] = { NULL, "packet-header", "packet-context", "event-record-header", "event-record-common-context",
+							 "event-record-specific-context", "event-record-payload" };
+	const struct wmk_ctf_place from = { w->scope, at };
+	json_object *location, *path;
+	struct wmk_ctf_place to;
+	struct wmk_ctf_way way;
+
+	if (w->err < 0)
+		return;
+	if (!wmk_ctf_place_of(&w->parts, w->parts.of[w->scope]->ops[at].ref, &to)) {
+		w->err = wmk_error(-ENOTSUP, "a field depends on nothing that is there");
+		return;
+	}
+	w->err = wmk_ctf_way_to(&w->parts, &from, &to, &way);
+	if (w->err < 0)
+		return;
+	location = json_object_new_object();
+	path = json_object_new_array();
+	if (way.is_absolute)
+		wmk_tree_put_text(w, location, "origin", origins[to.scope]);
+	/* (null is what leads outwards) */
+	for (unsigned i = 0; i < way.outwards && path; i++)
+		json_object_array_add(path, NULL);
+	for (unsigned i = 0; i < way.n; i++)
+		wmk_tree_append(w, path, step_of(w, to.scope, way.ops[i]));
+	wmk_tree_put(w, location, "path", path);
+	wmk_tree_put(w, class, key, location);
+}
+
+static json_object *array_of(struct wmk_tree_writer *w, uint32_t at)
+{
+	static const char *const encodings[] = { "utf-8", "utf-16le", "utf-16be", "utf-32le", "utf-32be" };
+	static const char *const kinds[] = { [WMK_CTF_TEXT] = "string", [WMK_CTF_BLOB] = "blob", [WMK_CTF_ARRAY] = "array" };
+	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
+	/* The UUID is an array of bytes in 1.8. */
+	const bool is_uuid = op->role == WMK_ROLE_UUID && is_fit(w, op);
+	json_object *class = json_object_new_object();
+	char type[48];
+
+	snprintf(type, sizeof(type), "%s-length-%s", op->ref ? "dynamic" : "static", kinds[is_uuid ? WMK_CTF_BLOB : op->code]);
+	wmk_tree_put_text(w, class, "type", type);
+	if (op->ref)
+		put_location(w, class, "length-field-location", at);
+	else
+		wmk_tree_put_number(w, class, "length", op->count);
+	if (op->code == WMK_CTF_TEXT && op->type->encoding != WMK_ENCODING_UTF8)
+		wmk_tree_put_text(w, class, "encoding", encodings[op->type->encoding]);
+	if (op->code == WMK_CTF_BLOB)
+		wmk_tree_put_text(w, class, "media-type", op->type->media);
+	if (is_uuid)
+		put_role(w, class, op);
+	if (op->code != WMK_CTF_ARRAY || is_uuid)
+		return class;
+	if (op->align > 1)
+		wmk_tree_put_number(w, class, "minimum-alignment", op->align);
+	wmk_tree_put(w, class, "element-field-class", wmk_tree_class_of(w, at + 1));
+	return class;
+}
+
+/* Where the pieces of a range go that are left of it. */
+struct pieces {
+	struct wmk_tree_writer *w;
+	json_object *ranges;
+	bool is_signed;
+};
+
+static int append_piece(void *data, uint64_t from, uint64_t to)
+{
+	const struct pieces *pieces = data;
+
+	if (pieces->ranges)
+		wmk_tree_append_range(pieces->w, pieces->ranges, wmk_ctf_turned(from, pieces->is_signed), wmk_ctf_turned(to, pieces->is_signed), pieces->is_signed);
+	return pieces->w->err;
+}
+
+/* The values from `from` to `to` that nobody before has taken, into `ranges`; NULL: they are taken only. */
+static void take(struct wmk_tree_writer *w, struct wmk_ctf_taken *taken, uint64_t from, uint64_t to, bool is_signed, json_object *ranges)
+{
+	struct pieces pieces = { w, ranges, is_signed };
+	int err = w->err < 0 ? 0 : wmk_ctf_take(taken, wmk_ctf_turned(from, is_signed), wmk_ctf_turned(to, is_signed), append_piece, &pieces);
+
+	if (w->err >= 0)
+		w->err = err;
+}
+
+/* The values that select each option, into its list: `ranges[i]` is that of the operation at + i. */
+static void give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges)
+{
+	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
+	struct wmk_ctf_taken taken = { NULL, 0, 0 };
+
+	for (uint32_t i = 0; i < op->n_choices && w->err >= 0; i++)
+		take(w, &taken, op->choices[i].from, op->choices[i].to, op->is_signed, ranges[op->choices[i].op - at]);
+	free(taken.spans);
+}
+
+/* Options that nothing selects are left out: there each has a value that does. */
+static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
+{
+	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
+	json_object *class = json_object_new_object(), *options = json_object_new_array(), *seen = json_object_new_object();
+	json_object **ranges = calloc(ops[at].next - at, sizeof(json_object *));
+
+	wmk_tree_put_text(w, class, "type", "variant");
+	put_location(w, class, "selector-field-location", at);
+	if (!ranges && w->err >= 0)
+		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+	for (uint32_t i = at + 1; ranges && ops[i].code != WMK_CTF_END; i = ops[i].next)
+		ranges[i - at] = json_object_new_array();
+	if (ranges)
+		give_ranges(w, at, ranges);
+	for (uint32_t i = at + 1; ranges && ops[i].code != WMK_CTF_END; i = ops[i].next) {
+		json_object *option;
+
+		if (json_object_array_length(ranges[i - at]) == 0) {
+			json_object_put(ranges[i - at]);
+			continue;
+		}
+		option = json_object_new_object();
+		wmk_tree_put(w, option, "name", name_of(w, ops, at, i, seen));
+		wmk_tree_put(w, option, "field-class", wmk_tree_class_of(w, i));
+		wmk_tree_put(w, option, "selector-field-ranges", ranges[i - at]);
+		wmk_tree_append(w, options, option);
+	}
+	if (!json_object_array_length(options) && w->err >= 0)
+		w->err = wmk_error(-ENOTSUP, "nothing selects any option of '%.60s': CTF 2 cannot say that", ops[at].name ? ops[at].name : "");
+	wmk_tree_put(w, class, "options", options);
+	json_object_put(seen);
+	free(ranges);
+	return class;
+}
+
+static json_object *optional_of(struct wmk_tree_writer *w, uint32_t at)
+{
+	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
+	json_object *class = json_object_new_object(), *ranges[2] = { NULL, json_object_new_array() };
+
+	wmk_tree_put_text(w, class, "type", "optional");
+	put_location(w, class, "selector-field-location", at);
+	if (op->n_choices) {
+		give_ranges(w, at, ranges);
+		wmk_tree_put(w, class, "selector-field-ranges", ranges[1]);
+	} else {
+		json_object_put(ranges[1]);
+	}
+	wmk_tree_put(w, class, "field-class", wmk_tree_class_of(w, at + 1));
+	return class;
+}
+
+/* ── structures ──────────────────────────────────────────────────────────────────────────────────────── */
+
+static json_object *structure_of(struct wmk_tree_writer *w, uint32_t at)
+{
+	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
+	json_object *class = json_object_new_object(), *members = json_object_new_array(), *seen = json_object_new_object();
+
+	wmk_tree_put_text(w, class, "type", "structure");
+	if (ops[at].align > 1)
+		wmk_tree_put_number(w, class, "minimum-alignment", ops[at].align);
+	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END; i = ops[i].next) {
+		json_object *member = json_object_new_object();
+
+		wmk_tree_put(w, member, "name", name_of(w, ops, at, i, seen));
+		wmk_tree_put(w, member, "field-class", wmk_tree_class_of(w, i));
+		wmk_tree_append(w, members, member);
+	}
+	wmk_tree_put(w, class, "member-classes", members);
+	json_object_put(seen);
+	return class;
+}
+
+static json_object *string_of(struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
+{
+	static const char *const encodings[] = { NULL, "utf-16le", "utf-16be", "utf-32le", "utf-32be" };
+	json_object *class = json_object_new_object();
+
+	wmk_tree_put_text(w, class, "type", "null-terminated-string");
+	wmk_tree_put_text(w, class, "encoding", encodings[op->type->encoding]);
+	return class;
+}
+
+json_object *wmk_tree_class_of(struct wmk_tree_writer *w, uint32_t at)
+{
+	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
+
+	switch (op->code) {
+	case WMK_CTF_STRUCT:
+		return structure_of(w, at);
+	case WMK_CTF_VARIANT:
+		return variant_of(w, at);
+	case WMK_CTF_OPTIONAL:
+		return optional_of(w, at);
+	case WMK_CTF_ARRAY:
+	case WMK_CTF_TEXT:
+	case WMK_CTF_BLOB:
+		return array_of(w, at);
+	case WMK_CTF_STRING:
+		return string_of(w, op);
+	default:
+		return number_of(w, op);
+	}
+}

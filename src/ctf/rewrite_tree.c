@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rewrite_tree.c - trees of JSON (see rewrite_tree.h).
+ */
+#include <errno.h>
+
+#include "base/error.h"
+#include "ctf/rewrite_tree.h"
+#include "ctf/text.h"
+
+void wmk_tree_put(struct wmk_tree_writer *w, json_object *object, const char *key, json_object *value)
+{
+	if (object && value && json_object_object_add(object, key, value) == 0)
+		return;
+	json_object_put(value);
+	if (w->err >= 0)
+		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+}
+
+void wmk_tree_append(struct wmk_tree_writer *w, json_object *array, json_object *value)
+{
+	if (array && json_object_array_add(array, value) == 0)
+		return;
+	json_object_put(value);
+	if (w->err >= 0)
+		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+}
+
+/* Texts are UTF-8 there: what is none is U+FFFD. */
+json_object *wmk_tree_text_of(struct wmk_tree_writer *w, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	struct wmk_ctf_text clean = { NULL, 0, 0, 0 };
+	json_object *made;
+	unsigned len;
+
+	for (; *s; s += len ? len : 1) {
+		len = wmk_ctf_utf8_len(s);
+		wmk_ctf_put(&clean, "%.*s", len ? (int)len : 3, len ? (const char *)s : "\xef\xbf\xbd");
+	}
+	if (clean.err && w->err >= 0)
+		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+	made = json_object_new_string_len(clean.len ? clean.text : "", (int)clean.len);
+	wmk_ctf_text_free(&clean);
+	return made;
+}
+
+void wmk_tree_put_text(struct wmk_tree_writer *w, json_object *object, const char *key, const char *text)
+{
+	if (text)
+		wmk_tree_put(w, object, key, wmk_tree_text_of(w, text));
+}
+
+void wmk_tree_put_number(struct wmk_tree_writer *w, json_object *object, const char *key, uint64_t number)
+{
+	wmk_tree_put(w, object, key, json_object_new_uint64(number));
+}
+
+json_object *wmk_tree_integer_of(uint64_t value, bool is_signed)
+{
+	return is_signed ? json_object_new_int64((int64_t)value) : json_object_new_uint64(value);
+}
+
+void wmk_tree_append_range(struct wmk_tree_writer *w, json_object *ranges, uint64_t from, uint64_t to, bool is_signed)
+{
+	json_object *range = json_object_new_array();
+
+	wmk_tree_append(w, range, wmk_tree_integer_of(from, is_signed));
+	wmk_tree_append(w, range, wmk_tree_integer_of(to, is_signed));
+	wmk_tree_append(w, ranges, range);
+}
