@@ -8,7 +8,6 @@ In a short run (WMK_ROUNDS_PERCENT below 100) each compiler meets each level of 
 extras meets both languages, once by gcc and once by clang, in turn; a long run takes the product of them all. A combination that the toolchain here does not have is said, not hidden."""
 import concurrent.futures
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -159,11 +158,6 @@ def main():
     long = int(os.environ.get('WMK_ROUNDS_PERCENT', '10')) >= 100
     todo = [c for c in combinations(long) + on_arm(long)
             if c[0] in compilers and (not only or c[3][0] in only or c[0] in only)]
-    if not long and not only:
-        # Short runs do half of them, others each time.
-        seed = int(os.environ.get('WMK_SEED', '0')) or random.randrange(1, 1 << 31)
-        print('seed %d' % seed)
-        todo = random.Random(seed).sample(todo, (len(todo) + 1) // 2)
     failed = done = left_out = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for result in pool.map(lambda c: one(root, scratch, c), todo):
