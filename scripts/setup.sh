@@ -1,34 +1,38 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages that are missing, and no others. Running it twice does nothing the second time.
+# Installs the Debian packages that are missing, and no others, and unpacks the kernel that an emulated machine boots in tests. Running it twice does
+# nothing the second time.
 #
 #   scripts/setup.sh            what building and testing need
-#   scripts/setup.sh --long     also what `scripts/test.sh --long` needs: an aarch64 machine in qemu with Debian's kernel
+#   scripts/setup.sh --long     also what `scripts/test.sh --long` needs: the same with an aarch64 machine
 #   scripts/setup.sh --bench    also the tracers that `scripts/bench.sh` compares with
 set -euo pipefail
 
 packages=(
 	# build
-	meson ninja-build gcc g++ libc6-dev pkg-config python3 liburcu-dev libjson-c-dev
+	meson ninja-build gcc g++ libc6-dev pkg-config python3 liburcu-dev libjson-c-dev libelf-dev libbpf-dev
 	# unit tests; models; the independent readers of traces; a debugger that single-steps; a look at system calls
-	libcmocka-dev spin babeltrace babeltrace2 gdb strace protobuf-compiler
+	libcmocka-dev systemtap-sdt-dev spin babeltrace babeltrace2 gdb strace protobuf-compiler
 	# the other compiler, its linker and its sanitizers
 	clang lld libclang-rt-14-dev
 	# aarch64 by emulation, and a C library without restartable sequences
 	qemu-user gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross musl-tools
 	# checks of built files
 	binutils
+	# a machine with a second kernel, and what runs in it
+	qemu-system-x86 busybox-static
 )
-long=(qemu-system-arm cpio)
+kernels=(amd64)
+long=(qemu-system-arm)
 bench=(lttng-tools liblttng-ust-dev)
 
 usage() {
-	sed -n '3,7s/^# \{0,1\}//p' "$0"
+	sed -n '3,8s/^# \{0,1\}//p' "$0"
 }
 
 for arg; do
 	case $arg in
-	--long) packages+=("${long[@]}"); kernel=1 ;;
+	--long) packages+=("${long[@]}"); kernels+=(arm64) ;;
 	--bench) packages+=("${bench[@]}") ;;
 	-h | --help) usage; exit 0 ;;
 	*) echo "setup: unknown argument '$arg'" >&2; usage >&2; exit 2 ;;
@@ -68,25 +72,8 @@ else
 	echo "setup: done"
 fi
 
-# The arm64 kernel runs in an emulated machine, never on this one: it is unpacked here, not installed.
-if [ -n "${kernel:-}" ]; then
-	dir=$(cd "$(dirname "$0")/.." && pwd)/build-tests/arm64
-	if compgen -G "$dir/root/boot/vmlinuz-*" >/dev/null; then
-		echo "setup: the arm64 kernel is in $dir"
-	else
-		echo "setup: unpacking Debian's arm64 kernel into $dir"
-		mkdir -p "$dir"
-		apt=(-o "Dir::State::Lists=$dir/lists" -o "Dir::Cache::pkgcache=" -o "Dir::Cache::srcpkgcache="
-			-o APT::Architecture=arm64 -o "APT::Architectures=arm64" -o "Dir::State::status=$dir/status"
-			-o "APT::Sandbox::User=root" -o "Debug::NoLocking=1")
-		mkdir -p "$dir/lists/partial"
-		: >"$dir/status"
-		apt-get "${apt[@]}" update -q
-		image=$(apt-cache "${apt[@]}" depends linux-image-arm64 | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -1)
-		[ -n "$image" ] || { echo "setup: no arm64 kernel in the package lists" >&2; exit 1; }
-		(cd "$dir" && apt-get "${apt[@]}" download "$image")
-		dpkg-deb -x "$dir"/linux-image-*.deb "$dir/root"
-		rm -rf "$dir"/linux-image-*.deb "$dir/lists"
-		echo "setup: unpacked $image"
-	fi
-fi
+# Kernels run in emulated machines, never on this one: they are unpacked, not installed. Without one, its tests are skipped, and say so.
+folder=${WMK_CACHE:-$(cd "$(dirname "$0")/.." && pwd)/build-tests}
+for arch in "${kernels[@]}"; do
+	"$(dirname "$0")/kernel.sh" "$arch" "$folder" || echo "setup: no $arch kernel: tests that need it will be skipped"
+done

@@ -5,20 +5,20 @@
 Restartable sequences need a kernel that knows them for the machine's own instruction set, which qemu-user has not: this boots
 a stock kernel in qemu-system with an initramfs that holds nothing but the programs.
 
-    qemu.py --cache DIR [--file PATH]... --test 'NAME=VALUE... /program args' ...
+    qemu.py --work DIR [--file PATH]... --test 'NAME=VALUE... /program args' ...
 
-Each --file is put into the root of the initramfs. Exit status 0 when every test exited with 0, 77 (skipped) when qemu or the kernel
-package cannot be had, 1 otherwise.
+Each --file is put into the root of the initramfs, which is made in --work. Exit status 0 when every test exited with 0, 77 (skipped) when
+qemu or the kernel package cannot be had, 1 otherwise.
 """
 import argparse
-import glob
-import gzip
 import os
-import shutil
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from emulated import OPTIONS, Initramfs, Kernel, NotHere, installed  # noqa: E402
+
 CC = "aarch64-linux-gnu-gcc"
 
 
@@ -27,54 +27,36 @@ def skip(words):
     sys.exit(77)
 
 
-def run(command, **options):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
-
-
-def kernel(cache):
-    """Path of Debian's arm64 kernel, which scripts/setup.sh --long unpacks into `cache`."""
-    found = glob.glob(os.path.join(cache, "root/boot/vmlinuz-*"))
-    return found[0] if found else skip("no arm64 kernel in %s: run scripts/setup.sh --long" % cache)
-
-
-def cpio_entry(name, mode, data, number):
-    """One entry of a `newc` archive (Linux: Documentation/driver-api/early-userspace/buffer-format.rst)."""
-    raw = name.encode() + b"\0"
-    fields = [number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(raw), 0]
-    head = b"070701" + b"".join(b"%08x" % f for f in fields) + raw
-    head += b"\0" * (-len(head) % 4)
-    return head + data + b"\0" * (-len(data) % 4)
-
-
 def initramfs(path, files, tests):
-    entries = [("init", 0o100755, open(files[0], "rb").read())]
-    entries += [(os.path.basename(f), 0o100755, open(f, "rb").read()) for f in files[1:]]
-    entries += [("tests", 0o100644, ("\n".join(tests) + "\n").encode())]
-    with gzip.open(path, "wb", compresslevel=1) as out:
-        for number, (name, mode, data) in enumerate(entries):
-            out.write(cpio_entry(name, mode, data, number + 1))
-        out.write(cpio_entry("TRAILER!!!", 0, b"", 0))
+    archive = Initramfs()
+    archive.file(files[0], "init")
+    for source in files[1:]:
+        archive.file(source, os.path.basename(source))
+    archive.text("tests", "\n".join(tests) + "\n")
+    archive.folder("dev")
+    archive.write(path)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--cache", required=True)
+    parser.add_argument("--work", required=True)
     parser.add_argument("--file", action="append", default=[])
     parser.add_argument("--test", action="append", required=True)
     parser.add_argument("--timeout", type=int, default=900)
     args = parser.parse_args()
-    for tool in ("qemu-system-aarch64", CC):
-        if not shutil.which(tool):
-            skip(tool + " is not installed")
-    image = kernel(args.cache)
-    init = os.path.join(args.cache, "init")
+    try:
+        qemu, image = installed("qemu-system-aarch64"), Kernel("arm64").image
+        installed(CC)
+    except NotHere as reason:
+        skip(str(reason))
+    init = os.path.join(args.work, "init")
     subprocess.run([CC, "-static", "-O2", "-o", init, os.path.join(HERE, "init.c")], check=True)
-    ramfs = os.path.join(args.cache, "initramfs-%d.gz" % os.getpid())
+    ramfs = os.path.join(args.work, "initramfs-%d" % os.getpid())
     initramfs(ramfs, [init] + args.file, args.test)
     try:
-        answer = run(["qemu-system-aarch64", "-M", "virt", "-cpu", "max", "-smp", "2", "-m", "1024", "-nographic", "-nic", "none", "-no-reboot",
-                      "-kernel", image, "-initrd", ramfs, "-append", "console=ttyAMA0 panic=-1 quiet"],
-                     stdin=subprocess.DEVNULL, timeout=args.timeout)
+        answer = subprocess.run([qemu, *OPTIONS, "-M", "virt", "-cpu", "max", "-m", "1024", "-serial", "stdio", "-kernel", image, "-initrd", ramfs,
+                                 "-append", "console=ttyAMA0 panic=-1 quiet"],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=args.timeout)
     except subprocess.TimeoutExpired as late:
         out = late.stdout or b""
         print(out.decode(errors="replace") if isinstance(out, bytes) else out)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""What all machines share that qemu emulates: Debian's own kernel, found or fetched, and an initramfs, written here.
+
+tests/lib/machine.py talks with a machine of this processor, tests/arm64/qemu.py lets one of another kind run its lines and end.
+"""
+import glob
+import lzma
+import os
+import re
+import shutil
+import stat
+import subprocess
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+FETCH_S = 180
+
+# What holds for each: two processors, no network, no screen, and an end where another machine would start again.
+OPTIONS = ['-accel', 'tcg,thread=multi', '-smp', '2', '-nodefaults', '-display', 'none', '-nic', 'none', '-no-reboot']
+
+
+class NotHere(Exception):
+    """qemu or the kernel cannot be had; the text says what and why."""
+
+
+def cache():
+    """Where kernels are kept."""
+    return os.path.abspath(os.environ.get('WMK_CACHE') or os.path.join(ROOT, 'build-tests'))
+
+
+def installed(name):
+    path = shutil.which(name)
+    if not path:
+        raise NotHere('%s is not installed' % name)
+    return path
+
+
+class Kernel:
+    """Debian's kernel for `arch`, unpacked in the cache: fetched by scripts/kernel.sh where it is not there yet."""
+
+    def __init__(self, arch, folder=None):
+        self.root = os.path.join(folder or cache(), arch, 'root')
+        if not self.images():
+            self.fetch(arch, os.path.dirname(os.path.dirname(self.root)))
+        self.image = self.images()[0]
+        self.release = os.path.basename(self.image).split('-', 1)[1]
+
+    def images(self):
+        return sorted(glob.glob(os.path.join(self.root, 'boot', 'vmlinuz-*')))
+
+    def fetch(self, arch, folder):
+        script = os.path.join(ROOT, 'scripts', 'kernel.sh')
+        try:
+            done = subprocess.run([script, arch, folder], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  timeout=FETCH_S)
+        except subprocess.TimeoutExpired:
+            raise NotHere('the %s kernel could not be fetched within %d s' % (arch, FETCH_S)) from None
+        except OSError as error:
+            raise NotHere('the %s kernel could not be fetched: %s' % (arch, error)) from None
+        if done.returncode or not self.images():
+            raise NotHere('the %s kernel cannot be had: %s' % (arch, (done.stdout.strip().splitlines() or ['no reason was given'])[-1]))
+
+    def config(self):
+        """{option without CONFIG_: y, m, a number, a text}; what is not set is not there."""
+        with open(os.path.join(self.root, 'boot', 'config-' + self.release)) as f:
+            return dict(re.findall(r'^CONFIG_(\w+)=(.*)$', f.read(), re.M))
+
+    def modules(self, names):
+        """[(name, file)] of these modules behind those that they need, in an order in which they can be loaded."""
+        there = {}
+        for path in glob.glob(os.path.join(self.root, '**', 'lib', 'modules', self.release, '**', '*.ko*'), recursive=True):
+            there[os.path.basename(path).split('.ko')[0].replace('-', '_')] = path
+        order = {}
+
+        def add(name):
+            if name in order:
+                return
+            if name not in there:
+                raise NotHere('kernel %s has no module %s' % (self.release, name))
+            data = module_file(there[name])
+            needs = re.search(rb'\0depends=([^\0]*)\0', data)
+            for other in filter(None, (needs.group(1).decode() if needs else '').split(',')):
+                add(other.replace('-', '_'))
+            order[name] = data
+        for name in names:
+            add(name.replace('-', '_'))
+        return list(order.items())
+
+
+def module_file(path):
+    """A module as insmod of a small system takes it."""
+    with open(path, 'rb') as f:
+        data = f.read()
+    return lzma.decompress(data) if path.endswith('.xz') else data
+
+
+def libraries(program):
+    """[path] of the libraries that a program of this machine is started with, by the names under which it finds them."""
+    done = subprocess.run(['ldd', program], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    missing = re.search(r'(\S+) => not found', done.stdout)
+    if missing:
+        raise NotHere('%s, which %s needs, is not there' % (missing.group(1), program))
+    return [os.path.normpath(path) for path in re.findall(r'(?:=> |^\s)(/\S+) \(0x', done.stdout, re.M)]
+
+
+def _entry(name, mode, data, number):
+    """One entry of a `newc` archive (Linux: Documentation/driver-api/early-userspace/buffer-format.rst)."""
+    raw = name.encode() + b'\0'
+    fields = [number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(raw), 0]
+    head = b'070701' + b''.join(b'%08x' % f for f in fields) + raw
+    head += b'\0' * (-len(head) % 4)
+    return head + data + b'\0' * (-len(data) % 4)
+
+
+class Initramfs:
+    """Files, links and the folders that they are in; the paths are those that they have there."""
+
+    def __init__(self):
+        self.entries = {}
+
+    def _put(self, path, mode, data):
+        path = os.path.normpath(path).lstrip('/')
+        folder = os.path.dirname(path)
+        while folder:
+            self.entries.setdefault(folder, (stat.S_IFDIR | 0o755, b''))
+            folder = os.path.dirname(folder)
+        self.entries[path] = (mode, data)
+
+    def text(self, path, text, mode=0o644):
+        self._put(path, stat.S_IFREG | mode, text.encode())
+
+    def data(self, path, data):
+        self._put(path, stat.S_IFREG | 0o644, data)
+
+    def link(self, path, to):
+        self._put(path, stat.S_IFLNK | 0o777, to.encode())
+
+    def folder(self, path, mode=0o755):
+        self._put(path, stat.S_IFDIR | mode, b'')
+
+    def file(self, source, path=None):
+        with open(source, 'rb') as f:
+            self._put(path or source, stat.S_IFREG | stat.S_IMODE(os.fstat(f.fileno()).st_mode), f.read())
+
+    def program(self, source, path=None):
+        """A program, at its own path or at another, and at their own paths the libraries that it needs."""
+        for needed in [(source, path)] + [(library, None) for library in libraries(source)]:
+            self.file(*needed)
+
+    def write(self, path):
+        with open(path, 'wb') as out:                      # compressed, it would be no sooner there
+            # A folder is made before what is in it: its name is the shorter one.
+            for number, (name, (mode, data)) in enumerate(sorted(self.entries.items()), 1):
+                out.write(_entry(name, mode, data, number))
+            out.write(_entry('TRAILER!!!', 0, b'', 0))
