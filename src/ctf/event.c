@@ -401,14 +401,14 @@ static void put_remarks(struct wmk_ctf_text *out, const struct wmk_event_class *
 
 int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t version, uint32_t stream_id, uint32_t event_id, const struct wmk_event_class *event)
 {
-	char full[2 * WMK_NAME_MAX + 2];
+	char full[WMK_FULL_NAME];
 	const char *mark = wmk_kind_uri(event->kind);
 	size_t start = out->len;
 	int err;
 
 	if (version == WMK_CTF_2)
 		return wmk_ctf_own_event(out, stream_id, event_id, event);
-	snprintf(full, sizeof(full), "%.*s:%.*s", WMK_NAME_MAX, event->provider, WMK_NAME_MAX, event->name);
+	wmk_event_full_name(event, full);
 	put_remarks(out, event);
 	wmk_ctf_put(out, "event {\n\tname = ");
 	wmk_ctf_put_quoted(out, full);

@@ -266,12 +266,12 @@ int wmk_ctf_own_stream(struct wmk_ctf_text *out, uint32_t id, const struct wmk_f
 
 int wmk_ctf_own_event(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t event_id, const struct wmk_event_class *event)
 {
-	char full[2 * WMK_NAME_MAX + 2];
+	char full[WMK_FULL_NAME];
 	struct wmk_scratch scratch = { NULL };
 	struct own own;
 	int err = begin(&scratch, &own, stream_id, NULL, 0);
 
-	snprintf(full, sizeof(full), "%.*s:%.*s", WMK_NAME_MAX, event->provider, WMK_NAME_MAX, event->name);
+	wmk_event_full_name(event, full);
 	own.event = (struct wmk_ctf_event_class){ .stream = &own.stream, .id = event_id, .name = full, .emf_uri = wmk_kind_uri(event->kind),
 						  .level = event->level, .payload = &own.payload };
 	own.stream.n_events = 1;

@@ -121,3 +121,31 @@ void wmk_ctf_index_encode(uint8_t entry[WMK_CTF_INDEX_ENTRY], uint64_t offset, c
 	put_be64(entry + 56, packet->instance);
 	put_be64(entry + 64, packet->sequence);
 }
+
+/* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+#define ID_COMPACT_MAX 29u
+#define ID_MEDIUM 30u
+#define ID_EXTENDED 31u
+#define TIME_BITS 27
+
+unsigned wmk_ctf_record_encode(uint8_t head[WMK_CTF_RECORD_HEAD], uint32_t id, uint64_t time, uint64_t before)
+{
+	const bool is_near = time - before < (uint64_t)1 << TIME_BITS;
+	const uint64_t low = time & (((uint64_t)1 << TIME_BITS) - 1);
+	const uint32_t compact = (uint32_t)(id | low << 5);
+	const uint64_t medium = ID_MEDIUM | (uint64_t)id << 5 | low << 21;
+
+	if (is_near && id <= ID_COMPACT_MAX) {
+		memcpy(head, &compact, 4);
+		return 4;
+	}
+	if (is_near && id <= UINT16_MAX) {
+		memcpy(head, &medium, 6);
+		return 6;
+	}
+	head[0] = ID_EXTENDED;
+	memcpy(head + 1, &id, 4);
+	memcpy(head + 5, &time, 8);
+	return WMK_CTF_RECORD_HEAD;
+}

@@ -75,7 +75,7 @@ int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *tra
 int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t version, uint32_t id, const struct wmk_field *const *contexts, unsigned n_contexts);
 
 /*
- * Append an event class: `provider:name`, id `event_id` in stream `stream_id`, log level, fields. -EINVAL for a type
+ * Append an event class: `provider:name` (`name` where the provider is ""), id `event_id` in stream `stream_id`, log level, fields. -EINVAL for a type
  * that has no TSDL form (an integer of 7 bits, ...), -E2BIG for more than 64 levels of nesting; then nothing has been
  * appended.
  *
@@ -95,17 +95,27 @@ int wmk_ctf_comment_text(struct wmk_ctf_text *out, const char *words);
 /* ── contexts ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * A context that the user can ask for: by number (enum wmk_context of wire.h: 1 vpid, 2 vtid, 3 procname, 4 cpu_id, 5
+ * A context that the user can ask for: by number (those of programs are enum wmk_context of wire.h: 1 vpid, 2 vtid, 3 procname, 4 cpu_id, 5
  * pthread_id, 6 ip) and by name. NULL for an unknown one. Static storage.
  */
+enum wmk_context_domain { WMK_CONTEXT_USER = 1, WMK_CONTEXT_KERNEL = 2 };
+enum wmk_context_of_kernel {
+	WMK_CONTEXT_VPID = 1, WMK_CONTEXT_VTID = 2, WMK_CONTEXT_PROCNAME = 3, WMK_CONTEXT_CPU_ID = 4, WMK_CONTEXT_PID = 7, WMK_CONTEXT_TID,
+	WMK_CONTEXT_PPID, WMK_CONTEXT_VPPID, WMK_CONTEXT_PRIO, WMK_CONTEXT_PREEMPTIBLE, WMK_CONTEXT_INTERRUPTIBLE, WMK_CONTEXT_NEED_RESCHEDULE,
+	WMK_CONTEXT_CGROUP_NS, WMK_CONTEXT_IPC_NS, WMK_CONTEXT_MNT_NS, WMK_CONTEXT_NET_NS, WMK_CONTEXT_PID_NS, WMK_CONTEXT_TIME_NS,
+	WMK_CONTEXT_USER_NS, WMK_CONTEXT_UTS_NS,
+};
 struct wmk_ctf_context {
 	unsigned number;
+	unsigned domains;          /* enum wmk_context_domain, or-ed: whose records can have it */
 	const char *help;          /* for people, one line */
 	struct wmk_field field;    /* its name is the context's name */
 };
 
 const struct wmk_ctf_context *wmk_ctf_context(unsigned number);
 const struct wmk_ctf_context *wmk_ctf_context_find(const char *name);
+/* All of these domains, one after the other: the first behind `before` (NULL: the first); NULL at the end. */
+const struct wmk_ctf_context *wmk_ctf_context_next(unsigned domains, const struct wmk_ctf_context *before);
 
 /* ── packets and index entries ───────────────────────────────────────────────────────────────────────── */
 
@@ -145,6 +155,13 @@ void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid
  */
 int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			  struct wmk_ctf_packet *packet);
+
+#define WMK_CTF_RECORD_HEAD 13u        /* bytes of a record's header at most */
+/*
+ * The header of a record (docs/trace-format.md) of the event with this id at this time; `before`: that of the record before it in the packet, or the
+ * packet's begin. Returns its bytes.
+ */
+unsigned wmk_ctf_record_encode(uint8_t head[WMK_CTF_RECORD_HEAD], uint32_t id, uint64_t time, uint64_t before);
 
 #define WMK_CTF_INDEX_HEAD 16u         /* magic 0xC1F1DCC1, major 1, minor 1, entry size; big-endian, as LTTng defines it */
 #define WMK_CTF_INDEX_ENTRY 72u

@@ -19,12 +19,6 @@
 /* So many streams may be there when one more of a class is begun; the first of a class always may. */
 #define STREAMS_MORE (WMK_IMPORT_STREAMS - WMK_IMPORT_CONTEXTS)
 
-/* Record headers (docs/trace-format.md). */
-#define ID_COMPACT_MAX 29u
-#define ID_MEDIUM 30u
-#define ID_EXTENDED 31u
-#define TIME_BITS 27
-
 struct stream {
 	unsigned contexts;
 	struct wmk_store_stream *out;
@@ -193,21 +187,9 @@ static int stream_for(struct wmk_import_trace *trace, unsigned contexts, uint64_
 
 static void put_header(struct stream *stream, uint32_t id, uint64_t time, uint64_t before)
 {
-	const bool is_near = time - before < (uint64_t)1 << TIME_BITS;
-	const uint64_t low = time & (((uint64_t)1 << TIME_BITS) - 1);
-	const uint32_t compact = (uint32_t)(id | low << 5);
-	const uint64_t medium = ID_MEDIUM | (uint64_t)id << 5 | low << 21;
-	const uint8_t extended = ID_EXTENDED;
+	uint8_t head[WMK_CTF_RECORD_HEAD];
 
-	if (is_near && id <= ID_COMPACT_MAX) {
-		wmk_import_put(&stream->bytes, &compact, 4);
-	} else if (is_near && id <= UINT16_MAX) {
-		wmk_import_put(&stream->bytes, &medium, 6);
-	} else {
-		wmk_import_put(&stream->bytes, &extended, 1);
-		wmk_import_put(&stream->bytes, &id, 4);
-		wmk_import_put(&stream->bytes, &time, 8);
-	}
+	wmk_import_put(&stream->bytes, head, wmk_ctf_record_encode(head, id, time, before));
 }
 
 int wmk_import_trace_write(struct wmk_import_trace *trace, const struct wmk_import_record *record, uint64_t *late)

@@ -135,9 +135,18 @@ static bool is_counter(const struct wmk_event_class *event)
 	return kind == WMK_TYPE_INT || kind == WMK_TYPE_FLOAT || kind == WMK_TYPE_BOOL || kind == WMK_TYPE_ENUM;
 }
 
+/* A whole name has one meaning: without a provider there is no ':' in it. */
+static bool has_no_provider(const struct wmk_event_class *event)
+{
+	return event->provider && !*event->provider && event->name && !strchr(event->name, ':');
+}
+
 int wmk_class_check(const struct wmk_event_class *event)
 {
-	if (!is_printable(event->provider, false))
+	/* TEXT has `msg` besides; a probe in the kernel takes more than a program's event. */
+	const unsigned most = has_no_provider(event) ? WMK_MEMBERS_MAX : WAYMARK_MAX_FIELDS + 1;
+
+	if (!is_printable(event->provider, false) && !has_no_provider(event))
 		return wmk_error(-EPROTO, "a provider's name is 1 to %u printable ASCII characters other than \" \\ :",
 				 WMK_NAME_MAX);
 	if (!is_printable(event->name, true))
@@ -152,7 +161,7 @@ int wmk_class_check(const struct wmk_event_class *event)
 		return wmk_error(-EPROTO, "the first field of a counter is a number");
 	if (event->level > WAYMARK_LEVEL_DEBUG)
 		return wmk_error(-EPROTO, "no log level has number %u", event->level);
-	if (event->n_fields > WAYMARK_MAX_FIELDS + 1)      /* TEXT has `msg` besides */
-		return wmk_error(-EPROTO, "%u fields: %u may be", event->n_fields, WAYMARK_MAX_FIELDS);
+	if (event->n_fields > most)
+		return wmk_error(-EPROTO, "%u fields: %u may be", event->n_fields, most);
 	return check_fields(event->fields, event->n_fields, 0);
 }

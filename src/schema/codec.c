@@ -103,6 +103,7 @@ static void put_fields(struct out *out, const struct wmk_field *fields, size_t n
 long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t size, size_t *need)
 {
 	struct out out = { buf, size, 0 };
+	char name[WMK_FULL_NAME];
 
 	put_u8(&out, CODEC_VERSION);
 	put_u8(&out, event->kind);
@@ -119,8 +120,7 @@ long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t siz
 	if (need)
 		*need = out.len;
 	if (out.len > WMK_EVENT_MAX)
-		return wmk_error(-E2BIG, "event %s:%s: its description has %zu bytes, %u may be", event->provider,
-				 event->name, out.len, WMK_EVENT_MAX);
+		return wmk_error(-E2BIG, "event %s: its description has %zu bytes, %u may be", wmk_event_full_name(event, name), out.len, WMK_EVENT_MAX);
 	return out.len <= size ? (long)out.len : -ENOSPC;
 }
 

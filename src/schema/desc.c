@@ -447,6 +447,8 @@ int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class 
 		if (!draft.name || !*draft.name)
 			err = (draft.name = text_name(&scratch, desc)) ? 0 : -ENOMEM;
 	}
+	if (err == 0 && draft.provider && !*draft.provider)
+		err = wmk_error(-EINVAL, "only the kernel's events have no provider");
 	if (err == 0)
 		err = take_desc(&scratch, desc, &draft);
 	if (err == 0 && wmk_class_check(&draft) < 0)

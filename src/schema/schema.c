@@ -6,6 +6,7 @@
 #include "schema/scratch.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,14 +138,21 @@ static struct wmk_event_class *put_class(struct block *block, const struct wmk_e
 int wmk_class_clone(const struct wmk_event_class *event, struct wmk_event_class **copy)
 {
 	struct block block = { NULL, 0 };
+	char name[WMK_FULL_NAME];
 
 	put_class(&block, event);
 	block.base = malloc(block.used);
 	if (!block.base)
-		return wmk_error(-ENOMEM, "no memory for event %s:%s", event->provider, event->name);
+		return wmk_error(-ENOMEM, "no memory for event %s", wmk_event_full_name(event, name));
 	block.used = 0;
 	*copy = put_class(&block, event);
 	return 0;
+}
+
+const char *wmk_event_full_name(const struct wmk_event_class *event, char name[WMK_FULL_NAME])
+{
+	snprintf(name, WMK_FULL_NAME, "%.*s%s%.*s", WMK_NAME_MAX, event->provider, event->provider[0] ? ":" : "", WMK_NAME_MAX, event->name);
+	return name;
 }
 
 void wmk_event_class_free(struct wmk_event_class *event)

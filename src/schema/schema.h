@@ -94,7 +94,7 @@ struct wmk_field {
 };
 
 struct wmk_event_class {
-	const char *provider, *name;   /* the event is provider:name */
+	const char *provider, *name;   /* the event is provider:name; of the kernel's ones, whose provider is "", it is the name */
 	const char *file, *function;   /* or NULL */
 	const char *format;            /* MARKER, TEXT: the format string; else NULL */
 	uint32_t line;
@@ -126,6 +126,9 @@ int wmk_event_decode(const void *buf, size_t size, struct wmk_event_class **even
 bool wmk_event_same(const struct wmk_event_class *a, const struct wmk_event_class *b);
 uint64_t wmk_event_hash(const struct wmk_event_class *event);
 void wmk_event_class_free(struct wmk_event_class *event);
+#define WMK_FULL_NAME (2 * WMK_NAME_MAX + 2)
+/* The event's whole name. Returns `name`. */
+const char *wmk_event_full_name(const struct wmk_event_class *event, char name[WMK_FULL_NAME]);
 /* "emerg" .. "debug"; NULL for an unknown level. */
 const char *wmk_level_name(unsigned level);
 

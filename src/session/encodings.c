@@ -130,6 +130,10 @@ int wmk_class_of(struct wmk_tracing *tracing, const void *encoded, size_t len, s
 	int err = wmk_event_decode(encoded, len, &event);
 	if (err < 0)
 		return err;
+	if (!event->provider[0]) {
+		wmk_event_class_free(event);
+		return wmk_error(-EPROTO, "an application declares an event without a provider, as only the kernel has them");
+	}
 	*class = wmk_class_intern(tracing, event);
 	if (!*class)
 		return -ENOMEM;

@@ -103,6 +103,23 @@ static void test_refused(void **state)
 	wmk_ctf_text_free(&out);
 }
 
+/* A class without a provider is its name alone, in both versions, and with one both. */
+static void test_plain_name(void **state)
+{
+	const struct wmk_event_class plain = { .provider = "", .name = "sched_switch" }, full = { .provider = "shop", .name = "order" };
+
+	(void)state;
+	for (unsigned version = WMK_CTF_1_8; version <= WMK_CTF_2; version++) {
+		struct wmk_ctf_text out = { 0 };
+
+		assert_int_equal(wmk_ctf_event_text(&out, version, 0, 0, &plain), 0);
+		assert_int_equal(wmk_ctf_event_text(&out, version, 0, 1, &full), 0);
+		assert_non_null(strstr(out.text, "\"sched_switch\""));
+		assert_non_null(strstr(out.text, "\"shop:order\""));
+		wmk_ctf_text_free(&out);
+	}
+}
+
 static void test_clock_refused(void **state)
 {
 	struct wmk_clock clock = { .freq = 0, .name = "tsc" };
@@ -124,10 +141,19 @@ static void test_clock_refused(void **state)
 static void test_contexts(void **state)
 {
 	(void)state;
-	for (unsigned i = 1; i <= 6; i++)
+	const struct wmk_ctf_context *context = NULL;
+	unsigned n_user = 0, n_kernel = 0;
+
+	for (unsigned i = 1; i <= WMK_CONTEXT_UTS_NS; i++)
 		assert_ptr_equal(wmk_ctf_context_find(wmk_ctf_context(i)->field.name), wmk_ctf_context(i));
 	assert_null(wmk_ctf_context(0));
-	assert_null(wmk_ctf_context(7));
+	assert_null(wmk_ctf_context(WMK_CONTEXT_UTS_NS + 1));
+	while ((context = wmk_ctf_context_next(WMK_CONTEXT_USER, context)))
+		n_user++;
+	while ((context = wmk_ctf_context_next(WMK_CONTEXT_KERNEL, context)))
+		n_kernel++;
+	assert_int_equal(n_user, 6);
+	assert_int_equal(n_kernel, WMK_CONTEXT_UTS_NS - 2);
 	assert_null(wmk_ctf_context_find("vpi"));
 }
 
@@ -136,7 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_packet), cmocka_unit_test(test_packet_torn), cmocka_unit_test(test_index),
 			cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_clock_refused), cmocka_unit_test(test_contexts),
+		cmocka_unit_test(test_plain_name), cmocka_unit_test(test_clock_refused), cmocka_unit_test(test_contexts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,6 +160,34 @@ static void test_refused(void **state)
 	assert_refused(&(const struct wmk_event_class){ .provider = "a", .name = "n", .level = 15 }, "level");
 }
 
+/* The kernel's events have plain names, and more fields if need be. */
+static void test_no_provider(void **state)
+{
+	static char names[100][4];
+	struct wmk_field many[100];
+	struct wmk_event_class event = { .provider = "", .name = "sched_switch", .n_fields = 100, .fields = many }, *back;
+	uint8_t bytes[8192];
+	char name[WMK_FULL_NAME];
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(names[i], sizeof(names[i]), "f%u", i);
+		many[i] = (struct wmk_field){ .name = names[i], .type = u8 };
+	}
+	long len = wmk_event_encode(&event, bytes, sizeof(bytes), NULL);
+
+	assert_true(len > 0);
+	assert_int_equal(wmk_event_decode(bytes, (size_t)len, &back), 0);
+	assert_true(wmk_event_same(&event, back));
+	assert_string_equal(wmk_event_full_name(back, name), "sched_switch");
+	wmk_event_class_free(back);
+	event.provider = "shop";
+	assert_string_equal(wmk_event_full_name(&event, name), "shop:sched_switch");
+	assert_refused(&event, "100 fields");
+	assert_refused(&(const struct wmk_event_class){ .provider = "", .name = "a:b" }, "provider");
+	assert_refused(&(const struct wmk_event_class){ .provider = "", .name = "" }, "name");
+}
+
 static void test_too_large(void **state)
 {
 	char *text = malloc(256);
@@ -219,6 +247,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round),	  cmocka_unit_test(test_damaged),  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_no_provider),
 		cmocka_unit_test(test_too_large), cmocka_unit_test(test_identity),
 	};
 

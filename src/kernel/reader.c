@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader.c - a kernel channel as it is read: which events it has, by which ids, with which contexts.
+ */
+#include "kernel/reader_inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "kernel/tracefs.h"
+
+#define PACKET_BYTES (1u << 20)
+#define PACKET_BYTES_MIN (64u * 1024)
+#define CPUS_MAX 8192u
+
+int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kreader **result)
+{
+	struct wmk_kreader *reader = calloc(1, sizeof(*reader));
+	int err;
+
+	if (!reader)
+		return wmk_error(-ENOMEM, "no memory for a kernel channel");
+	reader->packet_bytes = !options->packet_bytes ? PACKET_BYTES :
+			       options->packet_bytes < PACKET_BYTES_MIN ? PACKET_BYTES_MIN : options->packet_bytes;
+	reader->instance = fcntl(options->instance, F_DUPFD_CLOEXEC, 3);
+	err = reader->instance < 0 ? wmk_error(-errno, "cannot keep the descriptor of a kernel channel") :
+	      !wmk_tracefs_has(reader->instance, "per_cpu") || !wmk_tracefs_has(reader->instance, "events") ?
+		wmk_error(-EINVAL, "that is no instance of the kernel's tracers") :
+		wmk_kwho_open(reader->instance, options->contexts, options->n_contexts, &reader->who);
+	if (err < 0) {
+		wmk_kreader_close(reader);
+		return err;
+	}
+	*result = reader;
+	return 0;
+}
+
+void wmk_kreader_close(struct wmk_kreader *reader)
+{
+	if (!reader)
+		return;
+	for (unsigned i = 0; i < reader->n_events; i++)
+		wmk_kevent_free(reader->events[i].event);
+	free(reader->events);
+	wmk_kwho_close(reader->who);
+	if (reader->instance >= 0)
+		close(reader->instance);
+	free(reader);
+}
+
+static const struct wmk_kreader_event *find(const struct wmk_kreader *reader, const char *system, const char *name)
+{
+	for (unsigned i = 0; i < reader->n_events; i++)
+		if (strcmp(reader->events[i].event->kernel_name, name) == 0 && strcmp(reader->events[i].event->system, system) == 0)
+			return &reader->events[i];
+	return NULL;
+}
+
+int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char *name, uint32_t id)
+{
+	const struct wmk_kreader_event *there = find(reader, system, name);
+	struct wmk_kevent *event;
+
+	if (there)
+		return there->id == id ? 0 : wmk_error(-EEXIST, "the kernel's event %.60s:%.60s has the id %u already, not %u", system, name, there->id, id);
+	if (reader->n_events == reader->cap_events) {
+		const unsigned cap = reader->cap_events ? 2 * reader->cap_events : 64;
+		struct wmk_kreader_event *more = realloc(reader->events, cap * sizeof(*more));
+
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for the kernel's events");
+		reader->events = more;
+		reader->cap_events = cap;
+	}
+	int err = wmk_kevent_load(reader->instance, system, name, &event);
+
+	if (err == 0 && event->kernel_id >= WMK_KREADER_TYPES) {
+		wmk_kevent_free(event);
+		err = wmk_error(-EPROTO, "the number of an event is larger than records have");
+	}
+	if (err < 0)
+		return wmk_error_add(err, "the kernel's event %.60s:%.60s cannot be read", system, name);
+	reader->events[reader->n_events++] = (struct wmk_kreader_event){ event, id };
+	/* (of an event that went with its module, and came again by another number, the later is right) */
+	reader->by_type[event->kernel_id] = reader->n_events;
+	return 0;
+}
+
+unsigned wmk_kreader_cpus(const struct wmk_kreader *reader)
+{
+	const long n = sysconf(_SC_NPROCESSORS_CONF);
+
+	(void)reader;
+	return n < 1 ? 1 : n > (long)CPUS_MAX ? CPUS_MAX : (unsigned)n;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream.c - one CPU of a kernel channel: pages out of the kernel's buffer become packets.
+ *
+ * Mapped buffers: one packet for what is new of one page, and the page is given back when the packet has been written. So whoever goes on
+ * behind a dead reader finds the page once more, and the count of records in the trace's last packet says which of it are there already.
+ * Elsewhere the kernel's pages are small and gone once they are read: a packet gathers as many as there are.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/reader_inside.h"
+
+#define ALIGN 4096u
+#define ROOM 512u                    /* before a packet's header: so that header and records can be written from an aligned place */
+#define LEAST_LEFT 4096u             /* of a packet, for one more page */
+
+struct wmk_kstream {
+	struct wmk_kreader *reader;
+	struct wmk_kcpu *buffer;
+	unsigned cpu;
+	/* The packet. */
+	uint8_t *memory, *data;
+	size_t len, cap;
+	uint64_t begin_ts, end_ts;
+	bool ready;                      /* given out, not released */
+	struct wmk_kpacket packet;
+	/* The page that is being copied. */
+	struct wmk_kpart part;
+	struct wmk_kpage page;
+	bool has_page;
+	/* Counts. */
+	uint64_t taken;                  /* of the kernel's records, up to the end of what was copied */
+	uint64_t records;                /* in packets */
+	uint64_t skip;                   /* of the next page, that are in the trace already */
+	uint64_t unread;                 /* taken by a reader before us, never written */
+	uint64_t base_lost;              /* when it was cleared last */
+	uint64_t base_overrun;
+	uint64_t seen_lost, due;         /* known; by when (of `taken`) it has happened */
+	uint64_t shown;                  /* in packets */
+};
+
+int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_kstream **result)
+{
+	struct wmk_kstream *stream = calloc(1, sizeof(*stream));
+	int err = 0;
+
+	if (stream)
+		stream->memory = aligned_alloc(ALIGN, ALIGN + reader->packet_bytes + ALIGN);
+	if (!stream || !stream->memory)
+		err = wmk_error(-ENOMEM, "no memory for what the kernel records on CPU %u", cpu);
+	if (err == 0)
+		err = wmk_kcpu_open(reader->instance, cpu, WMK_KCPU_BEST, &stream->buffer);
+	if (err < 0) {
+		if (stream)
+			free(stream->memory);
+		free(stream);
+		return err;
+	}
+	stream->reader = reader;
+	stream->cpu = cpu;
+	stream->data = stream->memory + ROOM + WMK_CTF_PACKET_ROOM;
+	stream->cap = reader->packet_bytes;
+	*result = stream;
+	return 0;
+}
+
+void wmk_kstream_close(struct wmk_kstream *stream)
+{
+	if (!stream)
+		return;
+	wmk_kcpu_close(stream->buffer);
+	free(stream->memory);
+	free(stream);
+}
+
+int wmk_kstream_fd(const struct wmk_kstream *stream)
+{
+	return wmk_kcpu_fd(stream->buffer);
+}
+
+/* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static uint64_t lost_of(const struct wmk_kcpu_stats *stats)
+{
+	return stats->overrun + stats->dropped + stats->commit_overrun;
+}
+
+/*
+ * What the kernel has lost by now has happened before whatever is recorded from here on: a packet that ends behind all that is in the buffer now
+ * may say so, none before it.
+ */
+static void look_at_losses(struct wmk_kstream *stream)
+{
+	struct wmk_kcpu_stats stats;
+	uint64_t lost;
+
+	if (wmk_kcpu_stats(stream->buffer, &stats) < 0) {
+		wmk_error_clear();
+		return;
+	}
+	lost = lost_of(&stats) - stream->base_lost;
+	if (stream->taken >= stream->due)
+		stream->shown = stream->seen_lost;
+	if (lost <= stream->seen_lost)
+		return;
+	stream->seen_lost = lost;
+	stream->due = stats.read + stats.entries + 1;
+}
+
+uint64_t wmk_kstream_lost(struct wmk_kstream *stream, uint64_t *overwritten)
+{
+	struct wmk_kcpu_stats stats = { 0 };
+
+	if (wmk_kcpu_stats(stream->buffer, &stats) < 0) {
+		wmk_error_clear();
+		if (overwritten)
+			*overwritten = 0;
+		return stream->seen_lost + stream->unread;
+	}
+	if (overwritten)
+		*overwritten = stats.overrun - stream->base_overrun;
+	return lost_of(&stats) - stream->base_lost + stream->unread;
+}
+
+uint64_t wmk_kstream_head(struct wmk_kstream *stream)
+{
+	struct wmk_kcpu_stats stats;
+
+	if (wmk_kcpu_stats(stream->buffer, &stats) < 0) {
+		wmk_error_clear();
+		return stream->taken;
+	}
+	/* (what was read is not all taken by us yet, where the kernel gives parts of a page) */
+	return stats.read + stats.entries + 1;
+}
+
+/* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* 1: it is in the packet, or not wanted; 0: there is no room for it; -EPROTO. */
+static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *record)
+{
+	const struct wmk_kreader_event *event = wmk_kreader_of_type(stream->reader, record->type);
+	uint8_t *at = stream->data + stream->len;
+	const size_t left = stream->cap - stream->len;
+	struct wmk_kcommon common;
+	size_t n;
+	long payload;
+
+	if (!event)
+		return 1;
+	if (left < WMK_CTF_RECORD_HEAD + WMK_KWHO_BYTES)
+		return 0;
+	n = wmk_ctf_record_encode(at, event->id, record->ts, stream->len ? stream->end_ts : record->ts);
+	wmk_kcommon_read(record->data, &common);
+	n += wmk_kwho_encode(stream->reader->who, stream->cpu, record->ts, &common, at + n);
+	payload = wmk_kevent_copy(event->event, record->data, record->len, at + n, left - n);
+	if (payload == -ENOSPC && stream->len)
+		return 0;
+	if (payload < 0)
+		return (int)payload;
+	if (!stream->len)
+		stream->begin_ts = record->ts;
+	stream->end_ts = record->ts;
+	stream->len += n + (size_t)payload;
+	stream->records++;
+	return 1;
+}
+
+/* All that fits. 1: the page is at its end; 0: the packet is full; -errno. */
+static int copy_page(struct wmk_kstream *stream)
+{
+	struct wmk_krecord record;
+	struct wmk_kpage before = stream->page;
+	int ret;
+
+	while ((ret = wmk_kpage_next(&stream->page, &record)) == 1) {
+		if (stream->skip) {
+			stream->skip--;
+		} else {
+			ret = record.len < 8 ? -EPROTO : put_record(stream, &record);
+			if (ret < 0)
+				return wmk_error(ret, "a record of the kernel's event %u on CPU %u is none", record.type, stream->cpu);
+			if (ret == 0) {
+				stream->page = before;
+				return 0;
+			}
+			stream->taken++;
+		}
+		before = stream->page;
+	}
+	return ret < 0 ? ret : 1;
+}
+
+/* 1: there is one to copy; 0: none now. */
+static int next_page(struct wmk_kstream *stream, bool flush)
+{
+	int ret = wmk_kcpu_next(stream->buffer, flush, &stream->part);
+
+	if (ret <= 0)
+		return ret;
+	ret = wmk_kpart_open(stream->buffer, &stream->part, &stream->page);
+	/* behind the page: whatever happened before its records is known then */
+	if (ret == 0)
+		ret = wmk_kwho_look(stream->reader->who);
+	if (ret < 0)
+		return ret;
+	stream->has_page = true;
+	return 1;
+}
+
+static int fill(struct wmk_kstream *stream, bool flush)
+{
+	const bool mapped = wmk_kcpu_mode(stream->buffer) == WMK_KCPU_MAP;
+	int ret = 1;
+
+	while (ret == 1) {
+		if (!stream->has_page && stream->len && (mapped || stream->cap - stream->len < LEAST_LEFT))
+			return 1;
+		if (!stream->has_page && (ret = next_page(stream, flush)) <= 0)
+			break;
+		ret = copy_page(stream);
+		if (ret != 1)
+			break;
+		stream->has_page = false;
+		/* one of which nothing is wanted, or one of many */
+		if (!mapped || !stream->len)
+			wmk_kcpu_release(stream->buffer);
+	}
+	return ret < 0 ? ret : stream->len > 0;
+}
+
+int wmk_kstream_next(struct wmk_kstream *stream, bool flush, struct wmk_kpacket *packet)
+{
+	int ret;
+
+	if (!stream->ready) {
+		look_at_losses(stream);
+		ret = fill(stream, flush);
+		if (ret <= 0)
+			return ret;
+		if (stream->taken >= stream->due)
+			stream->shown = stream->seen_lost;
+		stream->packet = (struct wmk_kpacket){
+			.begin_ts = stream->begin_ts, .end_ts = stream->end_ts, .taken = stream->taken, .records = stream->records,
+			.lost = stream->shown + stream->unread, .data = stream->data, .len = stream->len,
+			.room = stream->data - WMK_CTF_PACKET_ROOM,
+		};
+		stream->ready = true;
+	}
+	*packet = stream->packet;
+	return 1;
+}
+
+void wmk_kstream_release(struct wmk_kstream *stream)
+{
+	if (!stream->ready)
+		return;
+	if (!stream->has_page && wmk_kcpu_mode(stream->buffer) == WMK_KCPU_MAP)
+		wmk_kcpu_release(stream->buffer);
+	stream->ready = false;
+	stream->len = 0;
+}
+
+/* ── behind another reader, and anew ─────────────────────────────────────────────────────────────────── */
+
+/* How many records the part has. */
+static int count_part(const struct wmk_kstream *stream, const struct wmk_kpart *part, uint64_t *n)
+{
+	struct wmk_krecord record;
+	struct wmk_kpage page;
+	int ret = wmk_kpart_open(stream->buffer, part, &page);
+
+	*n = 0;
+	while (ret >= 0 && (ret = wmk_kpage_next(&page, &record)) == 1)
+		(*n)++;
+	return ret;
+}
+
+int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *last)
+{
+	struct wmk_kcpu_stats stats;
+	uint64_t again = 0, before;
+	int ret = wmk_kcpu_next(stream->buffer, false, &stream->part);
+
+	if (ret == 1 && stream->part.again)
+		ret = count_part(stream, &stream->part, &again);
+	if (ret >= 0)
+		ret = wmk_kcpu_stats(stream->buffer, &stats);
+	if (ret < 0)
+		return ret;
+	/* all that was taken out, but for the page that is there once more */
+	before = stats.read - (again < stats.read ? again : stats.read);
+	stream->taken = last->ring_position;
+	if (last->ring_position > before)
+		stream->skip = last->ring_position - before;
+	else
+		stream->unread = before - last->ring_position;
+	stream->taken += stream->unread;
+	return 0;
+}
+
+int wmk_kstream_clear(struct wmk_kstream *stream)
+{
+	struct wmk_kcpu_stats stats;
+	struct wmk_kpart part;
+	int ret;
+
+	stream->ready = stream->has_page = false;
+	stream->len = 0;
+	stream->records = stream->skip = stream->unread = 0;
+	wmk_kcpu_release(stream->buffer);
+	ret = wmk_kcpu_stats(stream->buffer, &stats);
+	/* what is there now, and no more: a busy CPU would keep us for ever */
+	for (uint64_t bytes = 0, there = stats.bytes; ret == 0 && bytes <= there;) {
+		ret = wmk_kcpu_next(stream->buffer, true, &part);
+		if (ret <= 0)
+			break;
+		bytes += part.until - part.from + 1;
+		wmk_kcpu_release(stream->buffer);
+		ret = 0;
+	}
+	if (ret >= 0)
+		ret = wmk_kcpu_stats(stream->buffer, &stats);
+	if (ret < 0)
+		return ret;
+	stream->taken = stats.read;
+	stream->base_lost = lost_of(&stats);
+	stream->base_overrun = stats.overrun;
+	stream->seen_lost = stream->due = stream->shown = 0;
+	return 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probed.c - the program that test_live probes: SDT probes whose arguments lie in all sorts of places, one of them behind a semaphore, and
+ * functions. It prints what a record must say: "NAME FIELD=VALUE ...".
+ *
+ *     probed ROUNDS
+ */
+#define _SDT_HAS_SEMAPHORES 1
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/sdt.h>
+
+#define APART __attribute__((noinline, noclone))
+#define IN_PROBES __attribute__((section(".probes")))
+
+long probed_library(long amount, const char *who);
+int probed_checkout(int id, const char *who, unsigned long amount);
+void probed_refund(int id, const char *who);
+void probed_odd(unsigned char odd);
+
+unsigned short wmkt_order_semaphore IN_PROBES, wmkt_guarded_semaphore IN_PROBES, wmkt_odd_semaphore IN_PROBES;
+static int counter = 5;             /* .data */
+long probed_sum;                    /* .bss */
+
+/* Arguments: in a register, a pointer, 64 bits, variables, constants, on the stack. */
+APART int probed_checkout(int id, const char *who, unsigned long amount)
+{
+	volatile short here = (short)(-id - 100);
+
+	counter += 3;
+	probed_sum -= id;
+	STAP_PROBE8(wmkt, order, id, who, amount, counter, probed_sum, here, -7, 'x');
+	printf("order arg1=%d who=\"%s\" arg3=%lu arg4=%d arg5=%ld arg6=%d arg7=-7 arg8=120\n", id, who, amount, counter, probed_sum, here);
+	return id * 2 - 9;
+}
+
+/* The same probe in another place. */
+APART void probed_refund(int id, const char *who)
+{
+	volatile short here = 12;
+
+	STAP_PROBE8(wmkt, order, id + 1000, who, 3ul, counter, probed_sum, here, -8, 'y');
+	printf("order arg1=%d who=\"%s\" arg3=3 arg4=%d arg5=%ld arg6=12 arg7=-8 arg8=121\n", id + 1000, who, counter, probed_sum);
+}
+
+/* One name, two kinds of arguments. */
+APART void probed_odd(unsigned char odd)
+{
+	STAP_PROBE1(wmkt, odd, odd);
+	STAP_PROBE2(wmkt, odd, odd, 77);
+}
+
+int main(int argc, char **argv)
+{
+	const int rounds = argc > 1 ? atoi(argv[1]) : 0;
+
+	for (int i = 0; i < rounds; i++) {
+		const char *who = i % 2 ? "Ada" : "Grace Hopper";
+		const int got = probed_checkout(i, who, 1ul << (i + 40));
+
+		printf("checkout who=\"%s\" amount=%lu\ncheckout_return retval=%d\n", who, 1ul << (i + 40), got);
+		probed_refund(i, who);
+		probed_odd((unsigned char)(200 + i));
+		printf("odd arg1=%d\nodd_2 arg1=%d arg2=77\n", 200 + i, 200 + i);
+		printf("library amount=%d who=\"%s\"\nlibrary_return retval=%ld\n", -i, who, probed_library(-i, who));
+		if (wmkt_guarded_semaphore) {
+			STAP_PROBE1(wmkt, guarded, i);
+			printf("guarded arg1=%d\n", i);
+		}
+	}
+	return 0;
+}

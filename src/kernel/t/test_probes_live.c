@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_live.c - probes in the program `probed`, which was built in several ways, recorded by this kernel: there are as many records as the
+ * program says, in its order, with its values. Skipped, in words, where tracefs cannot be written.
+ *
+ * Everything is called wmkt_probes..., in the instance wmkt-probes; a previous run's remains are removed first.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "kernel/probe.h"
+#include "kernel/tracefs.h"
+
+#define GROUP "wmkt_probes"
+#define INSTANCE "instances/wmkt-probes"
+#define ROUNDS 7
+#define OUTPUT_MAX 65536
+
+static int tracefs = -1, instance = -1;
+static char **programs;
+static const char *library, *stripped;
+
+static void must(int err)
+{
+	char text[1024];
+
+	if (err < 0)
+		fail_msg("%s", wmk_error_text(text, sizeof(text)));
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	tracefs = open("/sys/kernel/tracing", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (tracefs < 0 || faccessat(tracefs, "uprobe_events", W_OK, 0) < 0)
+		return 0;
+	unlinkat(tracefs, INSTANCE, AT_REMOVEDIR);
+	must(wmk_probe_remove_group(tracefs, GROUP));
+	if (mkdirat(tracefs, INSTANCE, 0700) < 0)
+		return -1;
+	instance = openat(tracefs, INSTANCE, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return instance < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+	char *text;
+	size_t len;
+
+	(void)state;
+	if (instance < 0)
+		return 0;
+	close(instance);
+	if (unlinkat(tracefs, INSTANCE, AT_REMOVEDIR) < 0)
+		fail_msg("cannot remove " INSTANCE ": %s", strerror(errno));
+	must(wmk_tracefs_read(tracefs, "dynamic_events", &text, &len));
+	if (strstr(text, GROUP))
+		fail_msg("left in dynamic_events: %s", text);
+	free(text);
+	return 0;
+}
+
+static void need_tracefs(void)
+{
+	if (instance >= 0)
+		return;
+	print_message("uprobe_events of /sys/kernel/tracing cannot be written: no live test\n");
+	skip();
+}
+
+static void enable(const struct wmk_probe *probe, bool on)
+{
+	for (uint32_t i = 0; i < probe->n_events; i++) {
+		char file[256];
+
+		snprintf(file, sizeof(file), "events/%s/%s/enable", probe->group, probe->events[i].name);
+		must(wmk_tracefs_write(instance, file, on ? "1" : "0", false));
+	}
+}
+
+/* What the program prints, or *output is "" */
+static void run(const char *program, char *output)
+{
+	char rounds[8];
+	int pipe_fds[2], status;
+	size_t len = 0;
+	ssize_t n;
+	pid_t pid;
+
+	snprintf(rounds, sizeof(rounds), "%d", ROUNDS);
+	assert_int_equal(pipe(pipe_fds), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(pipe_fds[1], 1);
+		execl(program, program, rounds, NULL);
+		_exit(127);
+	}
+	close(pipe_fds[1]);
+	while ((n = read(pipe_fds[0], output + len, OUTPUT_MAX - 1 - len)) > 0)
+		len += (size_t)n;
+	output[len] = '\0';
+	close(pipe_fds[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* Of the program's lines, those that begin with one of the names; without the others. */
+static void keep(const char *printed, const char *const *names, char *kept)
+{
+	kept[0] = '\0';
+	for (const char *line = printed; *line; line += strcspn(line, "\n") + 1) {
+		const size_t word = strcspn(line, " ");
+
+		for (int i = 0; names[i]; i++)
+			if (strlen(names[i]) == word && memcmp(names[i], line, word) == 0)
+				strncat(kept, line, strcspn(line, "\n") + 1);
+	}
+}
+
+/* Of the kernel's trace: "... NAME: (ADDRESS [<- ADDRESS]) FIELDS" becomes "NAME FIELDS". */
+static void recorded(char *lines)
+{
+	char *text;
+	size_t len;
+
+	must(wmk_tracefs_read(instance, "trace", &text, &len));
+	lines[0] = '\0';
+	for (char *line = text, *next; *line; line = next) {
+		char *fields = strstr(line, ") "), *name;
+
+		next = line + strcspn(line, "\n");
+		*next++ = '\0';
+		if (line[0] == '#' || !line[0])
+			continue;
+		name = fields ? strstr(line, ": (") : NULL;
+		assert_non_null(name);
+		*name = '\0';
+		strcat(strcat(strcat(lines, strrchr(line, ' ') + 1), strstr(name + 3, ") ") + 1), "\n");
+	}
+	free(text);
+	must(wmk_tracefs_write(instance, "trace", "", false));
+}
+
+static struct wmk_probe *make(enum wmk_probe_kind kind, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static struct wmk_probe *make(enum wmk_probe_kind kind, const char *name, const char *format, ...)
+{
+	const struct wmk_probe_options options = { .group = GROUP, .name = name };
+	struct wmk_probe *probe;
+	char typed[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(typed, sizeof(typed), format, args);
+	va_end(args);
+	must(wmk_probe_make(kind, typed, &options, &probe));
+	return probe;
+}
+
+/* The probe is installed, the program runs, the records of `names` are what it printed, and nothing remains. */
+static void check(const char *program, struct wmk_probe *probe, const char *const *names, unsigned n)
+{
+	static char printed[OUTPUT_MAX], kept[OUTPUT_MAX], lines[OUTPUT_MAX];
+	unsigned count = 0;
+
+	must(wmk_probe_install(tracefs, probe));
+	enable(probe, true);
+	run(program, printed);
+	enable(probe, false);
+	recorded(lines);
+	keep(printed, names, kept);
+	assert_string_equal(lines, kept);
+	for (const char *at = lines; *at; at++)
+		count += *at == '\n';
+	assert_int_equal(count, n);
+	must(wmk_probe_remove(tracefs, probe));
+	run(program, printed);
+	recorded(lines);
+	assert_string_equal(lines, "");
+	wmk_probe_free(probe);
+}
+
+static void functions(void **state)
+{
+	(void)state;
+	need_tracefs();
+	for (char **program = programs; *program; program++) {
+		check(*program, make(WMK_PROBE_USER, "checkout", "elf:%s:probed_checkout(who=$arg2:string, amount=$arg3:u64)", *program),
+		      (const char *const[]){ "checkout", NULL }, ROUNDS);
+		check(*program, make(WMK_PROBE_USER_RETURN, "checkout_return", "%s:probed_checkout($retval:s32)", *program),
+		      (const char *const[]){ "checkout_return", NULL }, ROUNDS);
+	}
+}
+
+static void sdt(void **state)
+{
+	(void)state;
+	need_tracefs();
+	for (char **program = programs; *program; program++) {
+		struct wmk_probe *probe = make(WMK_PROBE_USER, "order", "sdt:%s:wmkt:order(arg1, who=arg2:string, arg3, arg4, arg5, arg6, arg7, arg8)",
+					       *program);
+
+		assert_int_equal(probe->n_events, 1);
+		assert_int_equal(probe->events[0].n_places, 2);
+		check(*program, probe, (const char *const[]){ "order", NULL }, 2 * ROUNDS);
+	}
+}
+
+/* One name with different arguments: an event for each kind. */
+static void sdt_kinds(void **state)
+{
+	(void)state;
+	need_tracefs();
+	for (char **program = programs; *program; program++) {
+		struct wmk_probe *probe = make(WMK_PROBE_USER, "odd", "sdt:%s:wmkt:odd", *program);
+
+		assert_int_equal(probe->n_events, 2);
+		check(*program, probe, (const char *const[]){ "odd", "odd_2", NULL }, 2 * ROUNDS);
+	}
+}
+
+static void semaphore(void **state)
+{
+	static char printed[OUTPUT_MAX];
+
+	(void)state;
+	need_tracefs();
+	for (char **program = programs; *program; program++) {
+		run(*program, printed);
+		assert_null(strstr(printed, "guarded"));
+		check(*program, make(WMK_PROBE_USER, "guarded", "sdt:%s:wmkt:guarded", *program), (const char *const[]){ "guarded", NULL }, ROUNDS);
+	}
+}
+
+static void shared_library(void **state)
+{
+	(void)state;
+	need_tracefs();
+	for (char **program = programs; *program; program++) {
+		check(*program, make(WMK_PROBE_USER, "library", "%s:probed_library(amount=$arg1:s64, who=$arg2:string)", library),
+		      (const char *const[]){ "library", NULL }, ROUNDS);
+		check(*program, make(WMK_PROBE_USER_RETURN, "library_return", "%s:probed_library(retval=$retval:s64)", library),
+		      (const char *const[]){ "library_return", NULL }, ROUNDS);
+	}
+}
+
+/* Variables that only .symtab names are left out, and that is told; the other arguments are recorded. */
+static void no_names(void **state)
+{
+	struct wmk_probe *probe;
+
+	(void)state;
+	need_tracefs();
+	probe = make(WMK_PROBE_USER, "order", "sdt:%s:wmkt:order(arg1, who=arg2:string)", stripped);
+	assert_int_equal(probe->n_events, 1);
+	must(wmk_probe_install(tracefs, probe));
+	must(wmk_probe_remove(tracefs, probe));
+	wmk_probe_free(probe);
+	probe = make(WMK_PROBE_USER, "order", "sdt:%s:wmkt:order", stripped);
+	assert_non_null(strstr(probe->note, "left out: its variable has no name"));
+	must(wmk_probe_install(tracefs, probe));
+	must(wmk_probe_remove(tracefs, probe));
+	wmk_probe_free(probe);
+}
+
+/* Names: one that the user gave is refused the second time, one that was made gets a number. */
+static void names_taken(void **state)
+{
+	struct wmk_probe *first, *second;
+	char text[1024];
+
+	(void)state;
+	need_tracefs();
+	for (int named = 0; named < 2; named++) {
+		first = make(WMK_PROBE_USER, named ? "mine" : NULL, "%s:probed_library", library);
+		second = make(WMK_PROBE_USER, named ? "mine" : NULL, "%s:probed_library($arg1)", library);
+		must(wmk_probe_install(tracefs, first));
+		if (named) {
+			assert_int_equal(wmk_probe_install(tracefs, second), -EEXIST);
+			assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "another name"));
+		} else {
+			must(wmk_probe_install(tracefs, second));
+			assert_string_equal(second->events[0].name, "probed_library_2");
+		}
+		must(wmk_probe_remove(tracefs, first));
+		must(wmk_probe_remove(tracefs, second));
+		wmk_probe_free(first);
+		wmk_probe_free(second);
+	}
+}
+
+/* An event that is recorded stays, and can be removed when it no longer is; a group is emptied whoever made it. */
+static void busy(void **state)
+{
+	struct wmk_probe *probe;
+	char text[1024];
+
+	(void)state;
+	need_tracefs();
+	probe = make(WMK_PROBE_USER, "busy", "sdt:%s:wmkt:odd", programs[0]);
+	must(wmk_probe_install(tracefs, probe));
+	enable(probe, true);
+	assert_int_equal(wmk_probe_remove(tracefs, probe), -EBUSY);
+	assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "still recorded"));
+	enable(probe, false);
+	must(wmk_probe_remove_group(tracefs, GROUP));
+	must(wmk_probe_remove(tracefs, probe));
+	wmk_probe_free(probe);
+}
+
+static void refused(void **state)
+{
+	struct wmk_probe *probe;
+	char text[1024];
+	char *place;
+
+	(void)state;
+	need_tracefs();
+	probe = make(WMK_PROBE_USER, "refused", "%s:probed_library", library);
+	place = probe->events[0].places[0];
+	memcpy(place, "/xx", 3);
+	assert_true(wmk_probe_install(tracefs, probe) < 0);
+	assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "does not find the file"));
+	wmk_probe_free(probe);
+	probe = make(WMK_PROBE_KERNEL, "refused", "0x1000");
+	if (wmk_tracefs_has(tracefs, "kprobe_events")) {
+		assert_true(wmk_probe_install(tracefs, probe) < 0);
+	} else {
+		assert_int_equal(wmk_probe_install(tracefs, probe), -EOPNOTSUPP);
+		assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "CONFIG_KPROBE_EVENTS"));
+	}
+	wmk_probe_free(probe);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions),
+		cmocka_unit_test(sdt),
+		cmocka_unit_test(sdt_kinds),
+		cmocka_unit_test(semaphore),
+		cmocka_unit_test(shared_library),
+		cmocka_unit_test(no_names),
+		cmocka_unit_test(names_taken),
+		cmocka_unit_test(busy),
+		cmocka_unit_test(refused),
+	};
+
+	if (argc < 4)
+		return 2;
+	for (int i = 1; i < argc; i++) {
+		argv[i] = realpath(argv[i], NULL);
+		if (!argv[i])
+			return 2;
+	}
+	library = argv[1];
+	stripped = argv[2];
+	programs = argv + 3;
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

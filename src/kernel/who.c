@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * who.c - contexts of the kernel's records (see who.h).
+ */
+#include "kernel/who.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "ctf/writer.h"
+#include "kernel/cpu.h"
+#include "kernel/instance.h"
+#include "kernel/tasks.h"
+
+#define TASKS_KB 512u                /* of each CPU, for events of tasks */
+#define CONTEXTS_MAX 64u
+/* common_flags of the kernel's records (include/linux/trace_events.h). */
+#define FLAG_IRQS_OFF 0x01u
+#define FLAG_NEED_RESCHED 0x04u
+#define FLAG_HARDIRQ 0x08u
+#define FLAG_SOFTIRQ 0x10u
+#define PRIO_BASE 100                /* what the kernel counts from, task_prio() is less by */
+
+/* Where in a record a field is. */
+struct place {
+	uint32_t at, size;
+};
+
+enum task_event { NEWTASK, RENAME, EXEC, EXIT, TASK_EVENTS };
+
+static const struct {
+	const char *system, *name;
+	const char *fields[4];
+} task_events[TASK_EVENTS] = {
+	[NEWTASK] = { "task", "task_newtask", { "pid", "comm", "clone_flags" } },
+	[RENAME] = { "task", "task_rename", { "pid", "oldcomm", "newcomm" } },
+	[EXEC] = { "sched", "sched_process_exec", { "pid", "old_pid" } },
+	[EXIT] = { "sched", "sched_process_exit", { "pid" } },
+};
+
+struct wmk_kwho {
+	uint8_t contexts[CONTEXTS_MAX];
+	unsigned n;
+	unsigned want;                       /* of WMK_KTASK_... */
+	struct wmk_ktasks *tasks;            /* NULL: no context asks for it */
+	int instance;                        /* of tasks' events; -1: there is none */
+	uint32_t ids[TASK_EVENTS];
+	struct place places[TASK_EVENTS][4];
+	struct wmk_kcpu **cpus;
+	unsigned n_cpus;
+};
+
+/* ── events of tasks ─────────────────────────────────────────────────────────────────────────────────── */
+
+static int read_format(int dir, enum task_event event, struct wmk_kformat **format)
+{
+	char path[120], *text;
+	size_t len;
+
+	snprintf(path, sizeof(path), "events/%s/%s/format", task_events[event].system, task_events[event].name);
+	int err = wmk_tracefs_read(dir, path, &text, &len);
+
+	if (err < 0)
+		return err;
+	err = wmk_kformat_parse(task_events[event].system, text, len, format);
+	free(text);
+	return err;
+}
+
+/* Fields that an older kernel does not have (oldcomm since Linux 6.18 is gone) have no place. */
+static int places_find(struct wmk_kwho *who, enum task_event event)
+{
+	struct wmk_kformat *format;
+	int err = read_format(who->instance, event, &format);
+
+	if (err < 0)
+		return err;
+	who->ids[event] = format->id;
+	for (unsigned f = 0; f < 4 && task_events[event].fields[f]; f++)
+		for (uint32_t i = 0; i < format->n_fields; i++)
+			if (strcmp(format->fields[format->n_common + i].name, task_events[event].fields[f]) == 0)
+				who->places[event][f] = (struct place){ format->fields[format->n_common + i].offset,
+									format->fields[format->n_common + i].size };
+	free(format);
+	return 0;
+}
+
+static uint64_t number_at(const struct wmk_krecord *record, struct place place)
+{
+	uint64_t value = 0;
+
+	if (place.size == 0 || place.size > 8 || place.at > record->len || record->len - place.at < place.size)
+		return 0;
+	memcpy(&value, record->data + place.at, place.size);
+	return value;
+}
+
+/* NULL: there is none. */
+static const char *name_at(const struct wmk_krecord *record, struct place place)
+{
+	if (place.size != WMK_KPROC_NAME || place.at > record->len || record->len - place.at < place.size)
+		return NULL;
+	return (const char *)record->data + place.at;
+}
+
+/* What cannot be noted for want of memory is not known later. */
+static void note(struct wmk_kwho *who, const struct wmk_krecord *record)
+{
+	const struct place *places;
+	struct wmk_kcommon common;
+	unsigned event = 0;
+
+	while (event < TASK_EVENTS && who->ids[event] != record->type)
+		event++;
+	if (event == TASK_EVENTS || record->len < 8)
+		return;
+	places = who->places[event];
+	wmk_kcommon_read(record->data, &common);
+	const int32_t tid = (int32_t)number_at(record, places[0]);
+
+	if (event == NEWTASK && name_at(record, places[1]))
+		wmk_ktasks_note_fork(who->tasks, record->ts, common.tid, tid, name_at(record, places[1]), number_at(record, places[2]));
+	else if (event == RENAME && name_at(record, places[2]))
+		/* who is renamed is the one that says so, where the record does not tell */
+		wmk_ktasks_note_rename(who->tasks, record->ts, places[0].size ? tid : common.tid, name_at(record, places[1]),
+				       name_at(record, places[2]));
+	else if (event == EXEC)
+		wmk_ktasks_note_exec(who->tasks, record->ts, tid, (int32_t)number_at(record, places[1]));
+	else if (event == EXIT)
+		wmk_ktasks_note_exit(who->tasks, record->ts, tid);
+}
+
+static int look_at(struct wmk_kwho *who, struct wmk_kcpu *cpu)
+{
+	struct wmk_krecord record;
+	struct wmk_kpart part;
+	struct wmk_kpage page;
+	int ret;
+
+	while ((ret = wmk_kcpu_next(cpu, true, &part)) == 1) {
+		ret = wmk_kpart_open(cpu, &part, &page);
+		while (ret == 0 && (ret = wmk_kpage_next(&page, &record)) == 1) {
+			note(who, &record);
+			ret = 0;
+		}
+		wmk_kcpu_release(cpu);
+		if (ret < 0)
+			return ret;
+	}
+	return ret;
+}
+
+int wmk_kwho_look(struct wmk_kwho *who)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < who->n_cpus && err == 0; i++)
+		if (who->cpus[i])
+			err = look_at(who, who->cpus[i]);
+	return err;
+}
+
+/* ── the instance ────────────────────────────────────────────────────────────────────────────────────── */
+
+static int copy_clock(int from, int to)
+{
+	char *text, *begin, *end;
+	size_t len;
+	int err = wmk_tracefs_read(from, "trace_clock", &text, &len);
+
+	if (err < 0)
+		return err;
+	/* "local [mono] boot" */
+	begin = strchr(text, '[');
+	end = begin ? strchr(begin, ']') : NULL;
+	if (end) {
+		*end = '\0';
+		err = wmk_tracefs_write(to, "trace_clock", begin + 1, false);
+	}
+	free(text);
+	return err;
+}
+
+/* What the instance is called, `suffix` behind it. */
+static int name_of(int instance, const char *suffix, char name[WMK_KINSTANCE_NAME])
+{
+	char link[40], path[600], *base;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", instance);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	base = strrchr(path, '/');
+	if (!base)
+		return wmk_error(-EIO, "cannot tell where an instance of the kernel's tracers is");
+	if (snprintf(name, WMK_KINSTANCE_NAME, "%s%s", base + 1, suffix) >= (int)WMK_KINSTANCE_NAME)
+		return wmk_error(-ENAMETOOLONG, "the name of the instance %.80s is too long for contexts", base + 1);
+	return 0;
+}
+
+static int instance_fill(struct wmk_kwho *who, int channel)
+{
+	int err = copy_clock(channel, who->instance);
+
+	if (err == 0)
+		err = wmk_tracefs_write_number(who->instance, "buffer_size_kb", TASKS_KB);
+	for (unsigned event = 0; event < TASK_EVENTS && err == 0; event++) {
+		err = places_find(who, event);
+		if (err == 0)
+			err = wmk_kinstance_event(who->instance, task_events[event].system, task_events[event].name, true);
+	}
+	return err;
+}
+
+/* As one that died left it, or made. */
+static int instance_open(struct wmk_kwho *who, int channel)
+{
+	char name[WMK_KINSTANCE_NAME];
+	struct wmk_tracefs *tracefs;
+	int err = name_of(channel, WMK_KWHO_SUFFIX, name);
+
+	if (err == 0)
+		err = wmk_tracefs_open(NULL, &tracefs);
+	if (err < 0)
+		return err;
+	err = wmk_kinstance_remove(tracefs, name);
+	if (err == 0)
+		err = wmk_tracefs_instance_make(tracefs, name, &who->instance);
+	wmk_tracefs_close(tracefs);
+	return err < 0 ? err : instance_fill(who, channel);
+}
+
+static int cpus_open(struct wmk_kwho *who)
+{
+	const long n = sysconf(_SC_NPROCESSORS_CONF);
+	int err = 0;
+
+	who->n_cpus = n > 0 ? (unsigned)n : 1;
+	who->cpus = calloc(who->n_cpus, sizeof(struct wmk_kcpu *));
+	if (!who->cpus)
+		return wmk_error(-ENOMEM, "no memory for contexts");
+	for (unsigned i = 0; i < who->n_cpus && err == 0; i++) {
+		err = wmk_kcpu_open(who->instance, i, WMK_KCPU_BEST, &who->cpus[i]);
+		if (err == -ENOENT || err == -ENODEV || err == -ENXIO)
+			err = (wmk_error_clear(), 0);    /* one that is not there yet */
+	}
+	return err;
+}
+
+static uint64_t now_of(int instance)
+{
+	char *text;
+	size_t len;
+	bool counter = false;
+
+	if (wmk_tracefs_read(instance, "trace_clock", &text, &len) == 0) {
+		counter = strstr(text, "[x86-tsc]") != NULL;
+		free(text);
+	} else {
+		wmk_error_clear();
+	}
+	return counter ? wmk_clock_counter() : wmk_clock_monotonic();
+}
+
+/* ── contexts ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static unsigned want_of(unsigned context)
+{
+	switch (context) {
+	case WMK_CONTEXT_PROCNAME:
+		return WMK_KTASK_NAME;
+	case WMK_CONTEXT_PID:
+	case WMK_CONTEXT_PPID:
+		return WMK_KTASK_PID;
+	case WMK_CONTEXT_PRIO:
+		return WMK_KTASK_PRIO;
+	case WMK_CONTEXT_VPID:
+	case WMK_CONTEXT_VTID:
+	case WMK_CONTEXT_VPPID:
+		return WMK_KTASK_VIRTUAL | WMK_KTASK_PID;
+	default:
+		return context >= WMK_CONTEXT_CGROUP_NS && context <= WMK_CONTEXT_UTS_NS ? WMK_KTASK_NAMESPACES : 0;
+	}
+}
+
+int wmk_kwho_open(int instance, const uint8_t *contexts, unsigned n, struct wmk_kwho **result)
+{
+	struct wmk_kwho *who = calloc(1, sizeof(*who));
+	int err = 0;
+
+	if (!who)
+		return wmk_error(-ENOMEM, "no memory for contexts");
+	who->instance = -1;
+	for (unsigned i = 0; i < n && err == 0; i++) {
+		const struct wmk_ctf_context *context = wmk_ctf_context(contexts[i]);
+
+		if (!context || !(context->domains & WMK_CONTEXT_KERNEL) || i == CONTEXTS_MAX)
+			err = wmk_error(-EINVAL, "a context with number %u is not of the kernel's records", contexts[i]);
+		else
+			who->contexts[who->n++] = contexts[i];
+		who->want |= want_of(contexts[i]);
+	}
+	if (err == 0 && who->want) {
+		err = instance_open(who, instance);
+		/* the walk behind it: what happens meanwhile is told by events */
+		if (err == 0)
+			err = wmk_ktasks_open(NULL, now_of(who->instance), 0, &who->tasks);
+		if (err == 0)
+			err = cpus_open(who);
+	}
+	if (err < 0) {
+		wmk_kwho_close(who);
+		return err;
+	}
+	*result = who;
+	return 0;
+}
+
+/* If it cannot be, the channel's owner removes it. */
+static void instance_close(int instance)
+{
+	char name[WMK_KINSTANCE_NAME];
+	struct wmk_tracefs *tracefs = NULL;
+	int err = name_of(instance, "", name);
+
+	close(instance);
+	if (err == 0)
+		err = wmk_tracefs_open(NULL, &tracefs);
+	if (err == 0)
+		err = wmk_kinstance_remove(tracefs, name);
+	wmk_tracefs_close(tracefs);
+	if (err < 0)
+		wmk_error_clear();
+}
+
+void wmk_kwho_close(struct wmk_kwho *who)
+{
+	if (!who)
+		return;
+	for (unsigned i = 0; i < who->n_cpus && who->cpus; i++)
+		if (who->cpus[i])
+			wmk_kcpu_close(who->cpus[i]);
+	free(who->cpus);
+	if (who->tasks)
+		wmk_ktasks_close(who->tasks);
+	if (who->instance >= 0)
+		instance_close(who->instance);
+	free(who);
+}
+
+/* By the kinds of tasks.h, as contexts name them. */
+static const uint8_t ns_of[] = { WMK_KNS_CGROUP, WMK_KNS_IPC, WMK_KNS_MNT, WMK_KNS_NET, WMK_KNS_PID, WMK_KNS_TIME, WMK_KNS_USER, WMK_KNS_UTS };
+
+static int32_t number_of(unsigned context, unsigned cpu, const struct wmk_kcommon *common, const struct wmk_ktask *task)
+{
+	switch (context) {
+	case WMK_CONTEXT_TID:
+		return common->tid;
+	case WMK_CONTEXT_CPU_ID:
+		return (int32_t)cpu;
+	case WMK_CONTEXT_PID:
+		return task->known & WMK_KTASK_PID ? task->pid : -1;
+	case WMK_CONTEXT_PPID:
+		return task->known & WMK_KTASK_PID ? task->ppid : -1;
+	case WMK_CONTEXT_VPID:
+		return task->known & WMK_KTASK_VIRTUAL ? task->vpid : -1;
+	case WMK_CONTEXT_VTID:
+		return task->known & WMK_KTASK_VIRTUAL ? task->vtid : -1;
+	case WMK_CONTEXT_VPPID:
+		/* within its own namespace nobody tells; where it is the machine's, it is the same */
+		return task->known & WMK_KTASK_VIRTUAL && task->vpid == task->pid ? task->ppid : -1;
+	case WMK_CONTEXT_PRIO:
+		return task->known & WMK_KTASK_PRIO ? task->prio + PRIO_BASE : -1;
+	default:
+		return (int32_t)task->ns[ns_of[context - WMK_CONTEXT_CGROUP_NS]];
+	}
+}
+
+static uint8_t flag_of(unsigned context, const struct wmk_kcommon *common)
+{
+	if (context == WMK_CONTEXT_NEED_RESCHEDULE)
+		return (common->flags & FLAG_NEED_RESCHED) != 0;
+	if (context == WMK_CONTEXT_INTERRUPTIBLE)
+		return (common->flags & FLAG_IRQS_OFF) == 0;
+	/* the low half is the depth of preempt_disable(); within an interrupt nothing is preempted either */
+	return (common->preempt_count & 0xf) == 0 && !(common->flags & (FLAG_HARDIRQ | FLAG_SOFTIRQ | FLAG_IRQS_OFF));
+}
+
+size_t wmk_kwho_encode(struct wmk_kwho *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, uint8_t out[WMK_KWHO_BYTES])
+{
+	struct wmk_ktask task = { .tid = common->tid };
+	size_t n = 0;
+
+	if (who->want && wmk_ktasks_find(who->tasks, common->tid, cpu, ts, who->want, &task) < 0)
+		memset(&task, 0, sizeof(task));
+	for (unsigned i = 0; i < who->n && n + WMK_KPROC_NAME <= WMK_KWHO_BYTES; i++) {
+		const unsigned context = who->contexts[i];
+		int32_t number;
+
+		if (context == WMK_CONTEXT_PROCNAME) {
+			memcpy(out + n, task.procname, WMK_KPROC_NAME);
+			n += WMK_KPROC_NAME;
+		} else if (context >= WMK_CONTEXT_PREEMPTIBLE && context <= WMK_CONTEXT_NEED_RESCHEDULE) {
+			out[n++] = flag_of(context, common);
+		} else {
+			number = number_of(context, cpu, common, &task);
+			memcpy(out + n, &number, sizeof(number));
+			n += sizeof(number);
+		}
+	}
+	return n;
+}

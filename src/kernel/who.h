@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * who.h - the contexts of the kernel's records: from the fields that all of them have, and from who was who at that time (tasks.h).
+ *
+ * What tasks are called and whose they are is followed by an instance of tracefs of its own, <channel's>~tasks: task_newtask, task_rename,
+ * sched_process_exec and sched_process_exit. It is made where a context asks for it alone, and is emptied before records are looked at (look), so that
+ * whatever happened before them is known.
+ *
+ * One thread. -errno with a cause chain.
+ */
+#ifndef WMK_KERNEL_WHO_H
+#define WMK_KERNEL_WHO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/event.h"
+#include "schema/schema.h"
+
+#define WMK_KWHO_BYTES 256u            /* of all contexts of a record at most */
+#define WMK_KWHO_SUFFIX "~tasks"
+
+struct wmk_kwho;
+
+/* `instance`: the channel's directory. Contexts by number (wmk_ctf_context()), each once. -EINVAL: one that is not of the kernel. */
+int wmk_kwho_open(int instance, const uint8_t *contexts, unsigned n, struct wmk_kwho **who);
+void wmk_kwho_close(struct wmk_kwho *who);
+/* Everything that has happened by now is known from here on. */
+int wmk_kwho_look(struct wmk_kwho *who);
+/* The contexts of a record, packed, in their order: bytes, WMK_KWHO_BYTES at most. */
+size_t wmk_kwho_encode(struct wmk_kwho *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, uint8_t out[WMK_KWHO_BYTES]);
+
+#endif

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The kernel's events have the names, and their fields the names and kinds, that lttng-modules gives them: src/kernel/names.c, held against the
+headers of that package, for each of the recorded formats (src/kernel/t/lttng_events.txt, of Linux 6.18) of an event that both have.
+
+The headers come from /usr/src/lttng-modules-*, or out of Debian's package; without it the test is skipped. They are C that only its preprocessor
+understands: `gcc -E` goes through each with the kernel's version set, and what is left are calls of a few macros.
+"""
+import functools
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import Skip, check, main  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FORMATS = os.path.join(HERE, '..', '..', 'src', 'kernel', 't', 'lttng_events.txt')
+SHOW = os.environ.get('WMK_SHOW_KERNEL_CLASSES', '')
+# The newest kernel that the package of Debian 12 knows the events of.
+VERSION = 6 << 16 | 3 << 8
+DEFINES = ['LTTNG_LINUX_VERSION_CODE=%d' % VERSION, 'LTTNG_KERNEL_VERSION(a,b,c)=((a)*65536+(b)*256+(c))', 'CONFIG_SMP',
+           'LTTNG_KERNEL_RANGE(a,b,c,d,e,f)=(LTTNG_LINUX_VERSION_CODE>=LTTNG_KERNEL_VERSION(a,b,c)&&LTTNG_LINUX_VERSION_CODE<LTTNG_KERNEL_VERSION(d,e,f))'
+           ] + ['LTTNG_%s_KERNEL_RANGE(...)=0' % who for who in ('RT', 'UBUNTU', 'RHEL', 'DEBIAN', 'FEDORA', 'SLE', 'UEK')]
+# What lttng-modules reads out of the kernel's structures, and the record does not hold; and fields that later kernels have no more.
+NOT_RECORDED = {
+    'btrfs_get_extent': {'orig_start', 'block_start', 'block_len', 'compress_type'}, 'ext4_discard_preallocations': {'needed'},
+    'kmem_kmalloc': {'accounted'}, 'mm_vmscan_lru_isolate': {'isolate_mode'}, 'sched_stat_runtime': {'vruntime'},
+    'sched_process_fork': {'parent_pid', 'parent_ns_inum', 'vtids', 'child_pid', 'child_ns_inum'}, 'writeback_wbc_writepage': {'for_reclaim'},
+    'kvm_x86_apic_accept_irq': {'coalesced'}, 'kvm_x86_nested_intercepts': {'intercept'},
+}
+for name in ('', '_extfrag', '_zone_locked'):
+    NOT_RECORDED['kmem_mm_page_alloc' + name] = {'page'}
+for name in ('', '_batched'):
+    NOT_RECORDED['kmem_mm_page_free' + name] = {'page'}
+for name in ('net_dev_queue', 'net_if_receive_skb', 'net_if_rx'):
+    NOT_RECORDED[name] = {'network_header_type', 'network_header'}
+# The kernel records a number of 8 bytes; and the address of a text that is in the kernel.
+OTHER_KIND = {('kvm_mmio', 'val'), ('rcu_utilization', 's')}
+KINDS = {'integer': {'number'}, 'enum': {'number', 'enum'}, 'string': {'string'}, 'array_text': {'text', 'string'}, 'array': {'array'},
+         'sequence': {'sequence'}, 'sequence_text': {'string'}}
+
+
+@functools.lru_cache(maxsize=None)
+def headers():
+    found = glob.glob('/usr/src/lttng-modules-*/include/instrumentation/events')
+    if found:
+        return found[-1]
+    if not shutil.which('apt-get') or not shutil.which('dpkg-deb'):
+        raise Skip('there is no lttng-modules here, and no way to fetch it')
+    where = os.path.join(os.path.abspath(os.environ.get('WMK_SCRATCH', 'build/tests/scratch')), 'lttng-modules')
+    os.makedirs(where, exist_ok=True)
+    if not glob.glob(where + '/*.deb'):
+        subprocess.run(['apt-get', 'download', 'lttng-modules-dkms'], cwd=where, capture_output=True, timeout=60, check=False)
+    for package in glob.glob(where + '/*.deb'):
+        subprocess.run(['dpkg-deb', '-x', package, where], check=True)
+    found = glob.glob(where + '/usr/src/lttng-modules-*/include/instrumentation/events')
+    if not found:
+        raise Skip('lttng-modules cannot be fetched')
+    return found[-1]
+
+
+def arguments(text, at):
+    """Those of the call whose '(' is at `at`."""
+    depth, current, out, quoted = 0, '', [], False
+    for c in text[at:]:
+        quoted ^= c == '"'
+        if not quoted and c in '([{':
+            depth += 1
+            if depth == 1:
+                continue
+        elif not quoted and c in ')]}':
+            depth -= 1
+            if not depth:
+                return out + [current.strip()]
+        elif not quoted and c == ',' and depth == 1:
+            out.append(current.strip())
+            current = ''
+            continue
+        current += c
+    raise ValueError('a call without an end')
+
+
+def without_inside(text):
+    """What stands in ctf_custom_field(): its name is all that counts."""
+    while True:
+        m = re.search(r'\bctf_custom_(type|code)\s*\(', text)
+        if not m:
+            return text
+        depth, at = 0, m.end() - 1
+        while True:
+            depth += {'(': 1, ')': -1}.get(text[at], 0)
+            at += 1
+            if not depth:
+                break
+        text = text[:m.start()] + 'inside' + text[at:]
+
+
+def fields_of(text):
+    """name -> (kind, where from)"""
+    fields, text = {}, without_inside(text)
+    for m in re.finditer(r'\bctf_(\w+)\s*\(', text):
+        a, kind = arguments(text, m.end() - 1), re.sub(r'_(hex|oct|network|network_hex|type)$', '', re.sub(r'^(user_)', '', m[1]))
+        at = {'string': 0, 'enum': 2}.get(kind, 1)
+        if kind in KINDS or kind == 'custom_field':
+            fields[a[at]] = (kind, ' '.join(a[at + 1:]))
+    return fields
+
+
+@functools.lru_cache(maxsize=None)
+def theirs():
+    """(the kernel's name, theirs, fields) of each event."""
+    events, classes = [], {}
+    for path in sorted(glob.glob(headers() + '/**/*.h', recursive=True)):
+        with open(path, encoding='utf-8') as f:
+            text = re.sub(r'^\s*#\s*include.*$', '', f.read(), flags=re.M)
+        text = subprocess.run(['gcc', '-E', '-P', '-nostdinc', *('-D' + d for d in DEFINES), '-'], input=text, capture_output=True, text=True,
+                              check=False).stdout
+        for m in re.finditer(r'\bLTTNG_TRACEPOINT_EVENT(\w*)\s*\(', text):
+            a = arguments(text, m.end() - 1)
+            fields = next((fields_of(x) for x in a if x.startswith('TP_FIELDS')), {})
+            if m[1].startswith('_CLASS'):
+                classes[a[0]] = fields
+            elif m[1].startswith('_INSTANCE'):
+                events.append((a[1], a[2] if '_MAP' in m[1] else a[1], a[0]))
+            else:
+                name = a[1] if '_MAP' in m[1] else a[0]
+                classes['event ' + name] = fields
+                events.append((a[0], name, 'event ' + name))
+    return [(kernel, name, classes.get(of, {})) for kernel, name, of in events]
+
+
+@functools.lru_cache(maxsize=None)
+def ours():
+    """the kernel's name -> [(system, name, {field: kind})]"""
+    events = {}
+    for line in subprocess.run([SHOW, FORMATS], capture_output=True, text=True, check=True).stdout.splitlines():
+        system, kernel, name, *fields = line.split(' ')
+        events.setdefault(kernel, []).append((system, name, dict(f.split(':') for f in fields)))
+    return events
+
+
+def both():
+    if not shutil.which('gcc'):
+        raise Skip('there is no gcc to go through headers with')
+    pairs = [(name, fields, *event) for kernel, name, fields in theirs() for event in ours().get(kernel, [])]
+    check(len(pairs) > 250, 'only %d events that both have', len(pairs))
+    return pairs
+
+
+def events(case):
+    for name, _, system, our_name, _ in both():
+        check(name == our_name, '%s: %s is called %s', system, name, our_name)
+
+
+def fields(case):
+    for name, fields, _, _, our_fields in both():
+        lacking = set(fields) - set(our_fields)
+        check(lacking == NOT_RECORDED.get(name, set()), '%s has no %s; has %s', name, lacking, sorted(our_fields))
+
+
+def kinds(case):
+    # rwbs is a number of bits, and a text in the kernel's record; a value that analyses take as a number is no enumeration.
+    checked = 0
+    for name, fields, _, _, our_fields in both():
+        for field, (kind, _) in fields.items():
+            if field in our_fields and kind in KINDS and (name, field) not in OTHER_KIND:
+                check(our_fields[field] in KINDS[kind], '%s: %s is a %s, not a %s', name, field, our_fields[field], kind)
+                checked += 1
+    check(checked > 1000, 'only %d fields', checked)
+
+
+def table_finds_priorities(case):
+    """That of priorities 100 is taken away is in the table wherever lttng-modules does it: the rules are read out of names.c."""
+    with open(os.path.join(HERE, '..', '..', 'src', 'kernel', 'names.c'), encoding='utf-8') as f:
+        rows = re.findall(r'\{ "sched", "([^"]*)", NULL, "([^"]*)" \}', f.read())
+    wanted = 0
+    for name, fields, system, _, our_fields in both():
+        if system != 'sched':
+            continue
+        rules = next((r for pattern, r in rows if re.fullmatch(pattern.replace('*', '.*'), name)), '').split()
+        for field, (_, source) in fields.items():
+            if field in our_fields:
+                check(('MAX_RT_PRIO' in source) == (field + '-100' in rules), '%s: %s = %s; rules: %s', name, field, source, rules)
+                wanted += 'MAX_RT_PRIO' in source
+    check(wanted >= 10, 'only %d priorities', wanted)
+
+
+if __name__ == '__main__':
+    main([events, fields, kinds, table_finds_priorities])
