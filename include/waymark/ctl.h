@@ -94,13 +94,13 @@ void waymark_ctl_set_timeout(struct waymark_ctl *ctl, int timeout_ms);
 
 /*
  * A channel is a set of ring buffers, with its own sizes, mode, contexts and rules. It belongs to a domain: all programs, one process,
- * or all that run an executable. A session may have several. An event is recorded by the first channel of a domain that has a rule for
+ * all that run an executable, or the kernel. A session may have several. An event is recorded by the first channel of a domain that has a rule for
  * it, and by one of each domain.
  */
 
 
-/* Which programs: all, one process, or those that run an executable. */
-enum waymark_ctl_domain_kind { WAYMARK_CTL_USER = 0, WAYMARK_CTL_PID = 1, WAYMARK_CTL_EXEC = 2 };
+/* Which programs: all, one process, or those that run an executable; or the kernel (root's daemon alone). */
+enum waymark_ctl_domain_kind { WAYMARK_CTL_USER = 0, WAYMARK_CTL_PID = 1, WAYMARK_CTL_EXEC = 2, WAYMARK_CTL_KERNEL = 3 };
 /* When all sub-buffers are full: newer records are lost, or the oldest are. */
 enum waymark_ctl_mode { WAYMARK_CTL_DISCARD = 0, WAYMARK_CTL_OVERWRITE = 1 };
 /*
@@ -362,7 +362,11 @@ struct waymark_ctl_domain {
 /* Events that match the pattern, none of the exclusions, and the level. */
 struct waymark_ctl_rule {
 	size_t size;
-	const char *pattern;         /* glob on provider:name, or on the provider alone when it has no ':' */
+	/*
+	 * Glob on provider:name, or on the provider alone when it has no ':'. Of the kernel: on the name of an event, on subsystem:name, or
+	 * syscall:NAME, a system call.
+	 */
+	const char *pattern;
 	const char *const *exclusions;       /* globs likewise */
 	unsigned n_exclusions;
 	uint32_t level_op;           /* enum waymark_ctl_level_op */

@@ -223,11 +223,11 @@ static void print_text(const struct results *results)
 	printf("%-36s %8.1f\n", "site that nobody records", more_than(results, "site", "plain"));
 	print_line(results, "record of 4 bytes", "record_4", NULL);
 	print_line(results, "record of 64 bytes", "record_64", "record_4");
-	for (unsigned i = 1; wmk_ctf_context(i); i++) {
+	for (const struct wmk_ctf_context *c = NULL; (c = wmk_ctf_context_next(WMK_CONTEXT_USER, c));) {
 		char name[48];
 
-		snprintf(name, sizeof(name), "record of 4 bytes, with %s", wmk_ctf_context(i)->field.name);
-		print_line(results, name, wmk_ctf_context(i)->field.name, "record_4");
+		snprintf(name, sizeof(name), "record of 4 bytes, with %s", c->field.name);
+		print_line(results, name, c->field.name, "record_4");
 	}
 }
 
@@ -261,8 +261,8 @@ static void print_json(const struct results *results)
 	json_result(results, &json, clock, clock, NULL);
 	json_result(results, &json, record_4, record_4, NULL);
 	json_result(results, &json, record_64, record_64, record_4);
-	for (unsigned i = 1; wmk_ctf_context(i); i++)
-		json_result(results, &json, "context", wmk_ctf_context(i)->field.name, record_4);
+	for (const struct wmk_ctf_context *c = NULL; (c = wmk_ctf_context_next(WMK_CONTEXT_USER, c));)
+		json_result(results, &json, "context", c->field.name, record_4);
 	wmk_cli_json_close(&json, ']');
 	wmk_cli_json_close(&json, '}');
 	fputc('\n', stdout);
@@ -275,8 +275,8 @@ static int measure_all(struct results *results)
 	for (results->pass = 0; err == 0 && results->pass < PASSES; results->pass++) {
 		results->n = 0;
 		err = measure(results, NULL);
-		for (unsigned i = 1; err == 0 && wmk_ctf_context(i); i++)
-			err = measure(results, wmk_ctf_context(i)->field.name);
+		for (const struct wmk_ctf_context *c = NULL; err == 0 && (c = wmk_ctf_context_next(WMK_CONTEXT_USER, c));)
+			err = measure(results, c->field.name);
 	}
 	return err;
 }

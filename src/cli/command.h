@@ -79,7 +79,7 @@ struct wmk_cli_common {
 	bool json;
 	const char *session;     /* NULL: the current one */
 	const char *channel;     /* NULL: the only one there is */
-	bool userspace;
+	bool userspace, kernel;
 	uint64_t pid;            /* 0: not narrowed to a process */
 	const char *exec;        /* NULL: not narrowed to a program */
 	bool follow;
@@ -91,8 +91,8 @@ struct wmk_cli_common {
 #define WMK_CLI_OPTION_SESSION WMK_CLI_OPTION_SESSION_NAMED("The session. Without it, the current one (`waymark status` shows which).")
 #define WMK_CLI_OPTION_CHANNEL(help) { 'c', "channel", "CHANNEL", help, wmk_cli_set_channel, false }
 #define WMK_CLI_OPTIONS_DOMAIN \
-	{ 'u', "userspace", NULL, "The user domain: programs. The only one there is, so it may be left out.", \
-	  wmk_cli_set_userspace, false }, \
+	{ 'u', "userspace", NULL, "The user domain: programs. It is meant where none is named.", wmk_cli_set_userspace, false }, \
+	{ 'k', "kernel", NULL, "The kernel domain: root's, and members' of the group 'tracing'.", wmk_cli_set_kernel, false }, \
 	{ 0, "pid", "PID", "Narrow it to this process. Ends with the process; another one that gets its number is not meant.", \
 	  wmk_cli_set_pid, false }, \
 	{ 0, "exec", "NAME", "Narrow it to the programs of this name, or path if it holds a '/'.", wmk_cli_set_exec, false }, \
@@ -102,6 +102,7 @@ int wmk_cli_set_json(void *common, const char *value);
 int wmk_cli_set_session(void *common, const char *value);
 int wmk_cli_set_channel(void *common, const char *value);
 int wmk_cli_set_userspace(void *common, const char *value);
+int wmk_cli_set_kernel(void *common, const char *value);
 int wmk_cli_set_pid(void *common, const char *value);
 int wmk_cli_set_exec(void *common, const char *value);
 int wmk_cli_set_follow(void *common, const char *value);

@@ -21,7 +21,7 @@ static int check_context(const char *name)
 	if (wmk_ctf_context_find(name))
 		return 0;
 	wmk_nearest_init(&near, name);
-	for (unsigned i = 1; (context = wmk_ctf_context(i)); i++)
+	for (context = NULL; (context = wmk_ctf_context_next(WMK_CONTEXT_USER | WMK_CONTEXT_KERNEL, context));)
 		wmk_nearest_offer(&near, context->field.name);
 	if (near.n)
 		return wmk_error(-EINVAL, "there is no context \"%.40s\"; did you mean: %s?", name,
@@ -47,16 +47,16 @@ static int set_list(void *data, const char *value)
 	return 0;
 }
 
-static int list_contexts(bool for_programs)
+static int list_contexts(bool kernel, bool for_programs)
 {
+	const unsigned domains = kernel ? WMK_CONTEXT_KERNEL : WMK_CONTEXT_USER;
 	struct wmk_cli_json json = { .out = stdout };
-	const struct wmk_ctf_context *context;
 
 	if (for_programs)
 		wmk_cli_json_open(&json, NULL, '[');
-	for (unsigned i = 1; (context = wmk_ctf_context(i)); i++) {
+	for (const struct wmk_ctf_context *context = NULL; (context = wmk_ctf_context_next(domains, context));) {
 		if (!for_programs) {
-			printf("%-12s %s\n", context->field.name, context->help);
+			printf("%-15s %s\n", context->field.name, context->help);
 			continue;
 		}
 		wmk_cli_json_open(&json, NULL, '{');
@@ -81,7 +81,7 @@ static int run(void *data, char **rest, int n_rest)
 	for (int i = 0; i < n_rest && err == 0; i++)
 		err = set_type(args, rest[i]);
 	if (err == 0 && args->list)
-		return list_contexts(args->common.json);
+		return list_contexts(args->common.kernel, args->common.json);
 	if (err == 0 && !args->types.n)
 		err = wmk_error(-EINVAL, "which context? `waymark add-context --list` shows which there are");
 	if (err < 0)

@@ -183,7 +183,7 @@ struct waymark_ctl_domain wmk_daemon_domain(const struct wmk_cli_common *args)
 {
 	return (struct waymark_ctl_domain){
 		.size = sizeof(struct waymark_ctl_domain),
-		.kind = args->pid ? WAYMARK_CTL_PID : args->exec ? WAYMARK_CTL_EXEC : WAYMARK_CTL_USER,
+		.kind = args->kernel ? WAYMARK_CTL_KERNEL : args->pid ? WAYMARK_CTL_PID : args->exec ? WAYMARK_CTL_EXEC : WAYMARK_CTL_USER,
 		.follow = args->follow,
 		.pid = args->pid,
 		.exec = args->exec,

@@ -64,12 +64,39 @@ static int set_filter(void *data, const char *value)
 	return 0;
 }
 
+static int set_syscall(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_event_args *)data)->syscall = true;
+	return 0;
+}
+
+/* With --syscall, names are those of system calls: "openat" is syscall:openat. */
+static int words_are_calls(struct wmk_cli_words *words)
+{
+	for (unsigned i = 0; i < words->n; i++) {
+		char *call;
+
+		if (strncmp(words->items[i], "syscall:", 8) == 0)
+			continue;
+		if (asprintf(&call, "syscall:%s", words->items[i]) < 0)
+			return wmk_error(-ENOMEM, "no memory");
+		free(words->items[i]);
+		words->items[i] = call;
+	}
+	return 0;
+}
+
 int wmk_event_arguments(struct wmk_event_args *args, char **rest, int n_rest)
 {
 	int err = wmk_cli_check_domain(&args->common);
 
 	for (int i = 0; i < n_rest && err == 0; i++)
 		err = wmk_cli_words_add(&args->patterns, rest[i]);
+	if (err == 0 && args->syscall && !args->common.kernel)
+		err = wmk_error(-EINVAL, "--syscall is of the kernel domain: say --kernel too");
+	if (err == 0 && args->syscall)
+		err = words_are_calls(&args->patterns);
 	if (err < 0)
 		return err;
 	for (unsigned i = 0; i < args->patterns.n; i++)
@@ -138,7 +165,7 @@ static void tell_enabled(const struct wmk_daemon *daemon, const struct waymark_c
 
 static int enable(struct wmk_daemon *daemon, const struct wmk_event_args *args)
 {
-	static const char everything[] = "*";
+	const char *everything = args->syscall ? "syscall:*" : "*";
 	struct waymark_ctl_domain domain = wmk_daemon_domain(&args->common);
 	unsigned n = args->all ? 1 : args->patterns.n;
 	struct waymark_ctl_rule *rules = calloc(n, sizeof(*rules));
@@ -184,6 +211,8 @@ static const char *const enable_details[] = {
 	"returns, every program that answered records the event at its next call; those that have not answered are named.",
 	"An event that several of a channel's patterns name is recorded as one of them wants it: with filters, the records that one of them wants; all, if one of "
 	"them has none.",
+	"With --kernel, an event is one of the kernel's, by its name in traces (lttng-modules') or the kernel's own, or subsystem:name; syscall:NAME, or NAME with "
+	"--syscall, is a system call. `waymark list --kernel` shows which there are, and what this kernel lacks.",
 	"Levels are emerg (0), alert, crit, err, warning, notice, info, debug_system, debug_program, debug_process, debug_module, "
 	"debug_unit, debug_function, debug_line, debug (14). `waymark list --userspace` shows which events there are.",
 	NULL
@@ -194,6 +223,7 @@ static const struct wmk_cli_option enable_options[] = {
 	WMK_CLI_OPTION_SESSION,
 	WMK_CLI_OPTION_CHANNEL("The channel. Without it, the only one that there is, or channel0, which is made if need be."),
 	{ 'a', "all", NULL, "Every event.", set_all, false },
+	{ 0, "syscall", NULL, "With --kernel: the names are those of system calls; both their entry and their exit are meant.", set_syscall, false },
 	{ 'x', "exclude", "PATTERN", "But not these; several with commas, or by several options.", set_exclude, true },
 	{ 0, "loglevel", "LEVEL", "Only those of this level or more severe; LEVEL..LEVEL: of these and those between.", set_loglevel,
 	  false },
@@ -254,6 +284,7 @@ static const struct wmk_cli_option disable_options[] = {
 	WMK_CLI_OPTION_SESSION,
 	WMK_CLI_OPTION_CHANNEL("The channel. Without it, the only one that there is."),
 	{ 'a', "all-events", NULL, "Every pattern of the channel.", set_all, false },
+	{ 0, "syscall", NULL, "With --kernel: the names are those of system calls, as they were enabled.", set_syscall, false },
 	WMK_CLI_OPTION_JSON,
 };
 

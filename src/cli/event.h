@@ -9,7 +9,7 @@
 
 struct wmk_event_args {
 	struct wmk_cli_common common;
-	bool all;
+	bool all, syscall;
 	struct wmk_cli_words patterns, exclude;
 	uint32_t level_op;               /* enum waymark_ctl_level_op */
 	uint32_t level, level_to;

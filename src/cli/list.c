@@ -85,8 +85,8 @@ static int print_names(const struct wmk_list_args *args)
 	int err;
 
 	if (strcmp(args->names, "contexts") == 0) {
-		for (unsigned i = 1; wmk_ctf_context(i); i++)
-			puts(wmk_ctf_context(i)->field.name);
+		for (const struct wmk_ctf_context *c = NULL; (c = wmk_ctf_context_next(WMK_CONTEXT_USER | WMK_CONTEXT_KERNEL, c));)
+			puts(c->field.name);
 		return 0;
 	}
 	if (strcmp(args->names, "levels") == 0) {

@@ -148,6 +148,13 @@ int wmk_cli_set_userspace(void *common, const char *value)
 	return 0;
 }
 
+int wmk_cli_set_kernel(void *common, const char *value)
+{
+	(void)value;
+	((struct wmk_cli_common *)common)->kernel = true;
+	return 0;
+}
+
 int wmk_cli_set_pid(void *common, const char *value)
 {
 	uint64_t pid;
@@ -177,6 +184,10 @@ int wmk_cli_set_follow(void *common, const char *value)
 
 int wmk_cli_check_domain(const struct wmk_cli_common *common)
 {
+	if (common->kernel && common->userspace)
+		return wmk_error(-EINVAL, "--kernel and --userspace do not go together: one domain at a time");
+	if (common->kernel && (common->pid || common->exec))
+		return wmk_error(-EINVAL, "--kernel is the whole machine: %s narrows programs", common->pid ? "--pid" : "--exec");
 	if (common->pid && common->exec)
 		return wmk_error(-EINVAL, "--pid and --exec do not go together");
 	if (common->follow && !common->pid && !common->exec)

@@ -38,6 +38,19 @@ static int set_event(void *data, const char *value)
 	return 0;
 }
 
+static int set_kernel(void *data, const char *value)
+{
+	struct wmk_record_args *args = data;
+	int err = wmk_pattern_check(value);
+
+	if (err < 0)
+		return err;
+	if (args->n_kernel == WMK_RECORD_PATTERNS_MAX)
+		return wmk_error(-E2BIG, "more than %d patterns", WMK_RECORD_PATTERNS_MAX);
+	args->kernel[args->n_kernel++] = value;
+	return 0;
+}
+
 static int set_filter(void *data, const char *value)
 {
 	struct wmk_filter_expr *expr;
@@ -55,13 +68,13 @@ static int set_context(void *data, const char *value)
 	struct wmk_record_args *args = data;
 	const struct wmk_ctf_context *context = wmk_ctf_context_find(value);
 	struct wmk_nearest near;
-	char names[120], all[120] = "";
+	char names[120], all[240] = "";
 
 	if (!context) {
 		wmk_nearest_init(&near, value);
-		for (unsigned i = 1; (context = wmk_ctf_context(i)); i++) {
+		while ((context = wmk_ctf_context_next(WMK_CONTEXT_USER | WMK_CONTEXT_KERNEL, context))) {
 			wmk_nearest_offer(&near, context->field.name);
-			snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i > 1 ? ", " : "", context->field.name);
+			snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", all[0] ? ", " : "", context->field.name);
 		}
 		if (near.n)
 			return wmk_error(-EINVAL, "there is no context \"%.40s\"; did you mean: %s?", value,
@@ -124,9 +137,12 @@ static int set_json(void *data, const char *value)
 static const struct wmk_cli_option record_options[] = {
 	{ 'e', "event", "PATTERN", "Record the events whose provider:name matches: * stands for anything, ? for a character, [a-z] for "
 	  "one of them; '!' in front excludes. May be given several times. Without it, every event.", set_event, true },
+	{ 'k', "kernel", "PATTERN", "Record the kernel's events that match, by name or subsystem:name; syscall:NAME is a system call, its entry and its exit; '!' in "
+	  "front excludes. May be given several times. The whole machine is recorded meanwhile, not the program alone. Root's.", set_kernel, true },
 	{ 'f', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: 'amount > 100 && name == \"bo*\"'. Of an event that does "
 	  "not have what it asks for, none. waymark-filter(7) tells the whole language.", set_filter, false },
-	{ 'c', "context", "CONTEXT", "Add to every record: vpid, vtid, procname, cpu_id, pthread_id or ip. May be given several times.",
+	{ 'c', "context", "CONTEXT", "Add to every record: vpid, vtid, procname, cpu_id, pthread_id or ip; to the kernel's, tid, pid, ppid, prio or another of `waymark add-context "
+	  "--kernel --list`. May be given several times. The kernel's have pid, tid and procname where none is named.",
 	  set_context, true },
 	{ 'o', "output", "DIR", "The trace's directory: one that does not exist yet, or an empty one. Without it, "
 	  "~/waymark-traces/PROGRAM-YYYYmmdd-HHMMSS ($WAYMARK_TRACE_DIR in place of ~/waymark-traces).", set_output, false },
@@ -274,6 +290,7 @@ static int run_record(void *data, char **rest, int n_rest)
 		.output = args->output,
 		.patterns = args->patterns,
 		.n_patterns = args->n_patterns,
+		.kernel = args->kernel, .n_kernel = args->n_kernel,
 		.filter = args->filter,
 		.n_contexts = args->n_contexts,
 		.subbuf_size = args->subbuf_size ? (uint32_t)args->subbuf_size : SUBBUF_DEFAULT,

@@ -19,6 +19,8 @@
 struct wmk_record_args {
 	const char *patterns[WMK_RECORD_PATTERNS_MAX];
 	unsigned n_patterns;
+	const char *kernel[WMK_RECORD_PATTERNS_MAX];     /* of the kernel's events; excluded ones with a '!' in front */
+	unsigned n_kernel;
 	const char *filter;          /* NULL: every record */
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	unsigned n_contexts;

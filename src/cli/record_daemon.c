@@ -28,6 +28,7 @@
 #define TIMEOUT_MS 15000           /* for each request; the daemon's own deadlines are 10 s */
 #define COMES_BACK_MS 5000         /* root's daemon, when it has died */
 #define AGAIN_MS 50
+#define KERNEL_CHANNEL "kernel"
 
 struct through {
 	const struct wmk_record_args *args;
@@ -143,21 +144,20 @@ static int create(struct through *t, pid_t pid)
 
 static int enable_channel(struct through *t, const struct waymark_ctl_domain *domain)
 {
+	const bool kernel = domain->kind == WAYMARK_CTL_KERNEL;
 	const char *contexts[WMK_WIRE_CONTEXTS_MAX];
 	struct waymark_ctl_channel_options options = {
-		.size = sizeof(options), .session = t->daemon->session, .domain = domain,
+		.size = sizeof(options), .session = t->daemon->session, .domain = domain, .name = kernel ? KERNEL_CHANNEL : NULL,
 		.mode = t->args->overwrite ? WAYMARK_CTL_OVERWRITE : WAYMARK_CTL_DISCARD,
 		.subbuf_size = t->options->subbuf_size, .n_subbufs = t->options->n_subbufs, .contexts = contexts,
-		.n_contexts = t->args->n_contexts,
+		.n_contexts = wmk_recording_contexts(t->options, kernel ? WMK_CONTEXT_KERNEL : WMK_CONTEXT_USER, contexts),
 	};
 
-	for (unsigned i = 0; i < t->args->n_contexts; i++)
-		contexts[i] = wmk_ctf_context(t->args->contexts[i])->field.name;
 	return did(t, waymark_ctl_enable_channel(t->daemon->ctl, &options, &t->daemon->result));
 }
 
 /* Patterns, from each of which those with a '!' in front are taken. */
-static int enable_events(struct through *t, const struct waymark_ctl_domain *domain)
+static int enable_events(struct through *t, const struct waymark_ctl_domain *domain, const char *const *patterns, unsigned n, const char *filter)
 {
 	struct waymark_ctl_rule rules[WMK_RECORD_PATTERNS_MAX + 1];
 	const char *exclusions[WMK_RECORD_PATTERNS_MAX];
@@ -166,17 +166,17 @@ static int enable_events(struct through *t, const struct waymark_ctl_domain *dom
 	};
 	unsigned n_exclusions = 0;
 
-	for (unsigned i = 0; i < t->args->n_patterns; i++)
-		if (t->args->patterns[i][0] == '!')
-			exclusions[n_exclusions++] = t->args->patterns[i] + 1;
+	for (unsigned i = 0; i < n; i++)
+		if (patterns[i][0] == '!')
+			exclusions[n_exclusions++] = patterns[i] + 1;
 		else
-			rules[options.n_rules++].pattern = t->args->patterns[i];
+			rules[options.n_rules++].pattern = patterns[i];
 	if (!options.n_rules)
 		rules[options.n_rules++].pattern = "*";
 	for (unsigned i = 0; i < options.n_rules; i++)
 		rules[i] = (struct waymark_ctl_rule){
 			.size = sizeof(rules[i]), .pattern = rules[i].pattern, .exclusions = exclusions, .n_exclusions = n_exclusions,
-			.filter = t->args->filter,
+			.filter = filter,
 		};
 	return did(t, waymark_ctl_enable_event(t->daemon->ctl, &options, &t->daemon->result));
 }
@@ -190,13 +190,17 @@ static int begin(void *data, pid_t pid)
 	struct through *t = data;
 	const struct waymark_ctl_domain domain = {
 		.size = sizeof(domain), .kind = WAYMARK_CTL_PID, .follow = true, .pid = (uint64_t)getpid(),
-	};
+	}, kernel = { .size = sizeof(kernel), .kind = WAYMARK_CTL_KERNEL };
 	int err = create(t, pid);
 
 	if (err >= 0)
 		err = enable_channel(t, &domain);
 	if (err >= 0)
-		err = enable_events(t, &domain);
+		err = enable_events(t, &domain, t->args->patterns, t->args->n_patterns, t->args->filter);
+	if (err >= 0 && t->args->n_kernel)
+		err = enable_channel(t, &kernel);
+	if (err >= 0 && t->args->n_kernel)
+		err = enable_events(t, &kernel, t->args->kernel, t->args->n_kernel, NULL);
 	if (err >= 0)
 		err = did(t, waymark_ctl_start(t->daemon->ctl, t->daemon->session, &t->daemon->result));
 	if (err < 0)
@@ -261,7 +265,7 @@ static int end_session(struct through *t)
 /* A program that uses libwaymark leaves records in any case: what it has loaded. */
 static void say_matches(const struct wmk_record_result *result, const struct waymark_ctl_session_info *session)
 {
-	if (!session->counts->records && !session->counts->lost) {
+	if (!session->counts->records && !session->counts->lost && !result->args->n_kernel) {
 		wmk_record_not_instrumented(result);
 		return;
 	}

@@ -11,10 +11,15 @@
 #include <unistd.h>
 
 #include "base/clock_plugin.h"
+#include "base/container.h"
 #include "base/error.h"
 #include "cli/recording.h"
+#include "ctf/writer.h"
+#include "kernel/instance.h"
+#include "kernel/reader.h"
 
 #define PROGRAM_CHANNEL "channel0"
+#define KERNEL_CHANNEL "kernel"
 #define APPS_MAX 16384u
 #define SAME_SECOND_MAX 10000u
 
@@ -83,52 +88,126 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **trac
 {
 	struct wmk_recording *rec = data;
 
+	if (info->kernel) {
+		memcpy(rec->kernel_uuid, info->uuid, sizeof(rec->kernel_uuid));
+		*trace = &rec->kernel_store;
+		return wmk_store_add(rec->path, info->sub, &rec->kernel_store);
+	}
 	if (info->uid != getuid() || rec->traced)
 		return wmk_error(-EPERM, "one user's programs are recorded here, user %u's", (unsigned)getuid());
 	memcpy(rec->uuid, info->uuid, sizeof(rec->uuid));
 	rec->traced = true;
-	*trace = rec;
+	*trace = &rec->store;
 	return 0;
+}
+
+/* A trace is where its store stands in the recording, rings are where their consumer does. */
+static struct wmk_consumer *consumer_of(void *rings)
+{
+	return *(struct wmk_consumer **)rings;
 }
 
 static int metadata(void *trace, const char *text, size_t len)
 {
-	return wmk_store_metadata(((struct wmk_recording *)trace)->store, text, len);
+	return wmk_store_metadata(*(struct wmk_store **)trace, text, len);
 }
 
-static int rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
+static int consumer_open(struct wmk_recording *rec, struct wmk_store *store, const uint8_t uuid[16], uint64_t start_ts,
+			 struct wmk_consumer **consumer)
 {
-	struct wmk_recording *rec = trace;
-	struct wmk_consumer_options options = { .at_stop_only = rec->options->overwrite, .start_ts = info->start_ts };
-	struct wmk_consumer *consumer;
-	int err = wmk_sink_directory_open(rec->store, rec->uuid, &options.sink);
+	struct wmk_consumer_options options = { .at_stop_only = rec->options->overwrite, .start_ts = start_ts };
+	int err = wmk_sink_directory_open(store, uuid, &options.sink);
 
 	if (err < 0)
 		return err;
-	err = wmk_consumer_open(&options, &consumer);
-	if (err < 0) {
+	err = wmk_consumer_open(&options, consumer);
+	if (err < 0)
 		options.sink->ops->close(options.sink);
-		return err;
-	}
-	err = wmk_consumer_add_set(consumer, set, info->channel, info->stream_id);
+	return err;
+}
+
+/* Filled or not: started, or closed. */
+static int consumer_begin(struct wmk_recording *rec, unsigned channel, struct wmk_consumer *consumer, int err, void **rings)
+{
 	if (err == 0)
 		err = wmk_consumer_start(consumer);
 	if (err < 0) {
 		wmk_consumer_close(consumer);
 		return err;
 	}
-	*rings = rec->consumers[info->stream_id] = consumer;
+	rec->consumers[channel] = consumer;
+	*rings = &rec->consumers[channel];
 	return 0;
+}
+
+static int rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
+{
+	struct wmk_recording *rec = wmk_container_of(trace, struct wmk_recording, store);
+	const bool program = strcmp(info->channel, PROGRAM_CHANNEL) == 0;
+	struct wmk_consumer *consumer;
+	int err = consumer_open(rec, rec->store, rec->uuid, info->start_ts, &consumer);
+
+	if (err < 0)
+		return err;
+	err = wmk_consumer_add_set(consumer, set, info->channel, info->stream_id);
+	return consumer_begin(rec, program ? WMK_RECORDING_PROGRAM : WMK_RECORDING_STATEDUMP, consumer, err, rings);
+}
+
+static int kernel_open(void *trace, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel, void **rings)
+{
+	struct wmk_recording *rec = wmk_container_of(trace, struct wmk_recording, kernel_store);
+	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	const struct wmk_kreader_options options = { .instance = kernel->instance, .contexts = contexts, .n_contexts = kernel->n_contexts };
+	const struct wmk_consumer_set how = { .channel = info->channel, .stream_id = info->stream_id, .at_stop_only = rec->options->overwrite,
+					      .start_ts = info->start_ts };
+	struct wmk_consumer *consumer;
+
+	for (unsigned i = 0; i < kernel->n_contexts; i++)
+		contexts[i] = (uint8_t)kernel->contexts[i];
+	int err = wmk_kreader_open(&options, &rec->kernel);
+
+	if (err == 0)
+		err = consumer_open(rec, rec->kernel_store, rec->kernel_uuid, info->start_ts, &consumer);
+	if (err < 0)
+		return err;
+	err = wmk_consumer_add_kernel(consumer, rec->kernel, &how);
+	return consumer_begin(rec, WMK_RECORDING_KERNEL, consumer, err, rings);
+}
+
+struct introduction {
+	struct wmk_kreader *reader;
+	const struct wmk_kernel_info *kernel;
+};
+
+/* In the consumer's thread, which reads by them. */
+static int introduce(void *arg)
+{
+	const struct introduction *intro = arg;
+	const struct wmk_consumerd_event *events = intro->kernel->events;
+	int err = 0;
+
+	for (unsigned i = 0; i < intro->kernel->n_events && err == 0; i++)
+		err = wmk_kreader_event(intro->reader, events[i].system, events[i].name, events[i].id);
+	return err;
+}
+
+static int kernel_events(void *rings, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel)
+{
+	struct wmk_recording *rec = wmk_container_of(rings, struct wmk_recording, consumers[WMK_RECORDING_KERNEL]);
+	struct introduction intro = { rec->kernel, kernel };
+
+	(void)info;
+	return wmk_consumer_do(consumer_of(rings), introduce, &intro);
 }
 
 static int rings_flush(void *rings)
 {
-	return wmk_consumer_flush(rings);
+	return wmk_consumer_flush(consumer_of(rings));
 }
 
 static int rings_stop(void *rings)
 {
-	return wmk_consumer_stop(rings);
+	return wmk_consumer_stop(consumer_of(rings));
 }
 
 static int rings_clear(void *rings)
@@ -141,7 +220,7 @@ static int rings_counts(void *rings, struct wmk_ctl_counts *counts)
 {
 	struct wmk_consumer_stats stats;
 
-	wmk_consumer_stats(rings, &stats);
+	wmk_consumer_stats(consumer_of(rings), &stats);
 	counts->records += stats.records;
 	counts->lost += stats.lost;
 	return 0;
@@ -149,21 +228,24 @@ static int rings_counts(void *rings, struct wmk_ctl_counts *counts)
 
 static void rings_poke(void *rings)
 {
-	wmk_consumer_poke(rings);
+	wmk_consumer_poke(consumer_of(rings));
 }
 
 static void rings_close(void *rings)
 {
-	wmk_consumer_close(rings);
+	wmk_consumer_close(consumer_of(rings));
+	*(struct wmk_consumer **)rings = NULL;
 }
 
+/* (the stores are closed with the recording) */
 static void trace_close(void *trace)
 {
-	((struct wmk_recording *)trace)->traced = false;
+	(void)trace;
 }
 
 static const struct wmk_outlet_ops outlet_ops = {
-	.trace_open = trace_open, .metadata = metadata, .rings_open = rings_open, .rings_flush = rings_flush, .rings_stop = rings_stop,
+	.trace_open = trace_open, .metadata = metadata, .rings_open = rings_open, .kernel_open = kernel_open, .kernel_events = kernel_events,
+	.rings_flush = rings_flush, .rings_stop = rings_stop,
 	.rings_clear = rings_clear, .rings_counts = rings_counts, .rings_poke = rings_poke, .rings_close = rings_close,
 	.trace_close = trace_close,
 };
@@ -171,18 +253,18 @@ static const struct wmk_outlet_ops outlet_ops = {
 /* ── the session ─────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Patterns with a '!' in front are excluded from what all others name. */
-static int add_rules(struct wmk_session_channel *channel, const struct wmk_recording_options *options)
+static int add_rules(struct wmk_session_channel *channel, const char *const *patterns, unsigned n, const char *filter)
 {
-	const char **excluded = calloc(options->n_patterns + 1, sizeof(*excluded));
-	struct wmk_ctl_rule rule = { .exclusions = { excluded, 0 }, .filter = options->filter };
+	const char **excluded = calloc(n + 1, sizeof(*excluded));
+	struct wmk_ctl_rule rule = { .exclusions = { excluded, 0 }, .filter = filter };
 	bool any = false;
 	int err = excluded ? 0 : wmk_error(-ENOMEM, "no memory for the patterns");
 
-	for (unsigned i = 0; err == 0 && i < options->n_patterns; i++)
-		if (options->patterns[i][0] == '!')
-			excluded[rule.exclusions.n++] = options->patterns[i] + 1;
-	for (unsigned i = 0; err == 0 && i < options->n_patterns; i++) {
-		rule.pattern = options->patterns[i];
+	for (unsigned i = 0; err == 0 && i < n; i++)
+		if (patterns[i][0] == '!')
+			excluded[rule.exclusions.n++] = patterns[i] + 1;
+	for (unsigned i = 0; err == 0 && i < n; i++) {
+		rule.pattern = patterns[i];
 		if (rule.pattern[0] == '!')
 			continue;
 		err = wmk_session_rule_add(channel, &rule);
@@ -195,22 +277,54 @@ static int add_rules(struct wmk_session_channel *channel, const struct wmk_recor
 	return err;
 }
 
+unsigned wmk_recording_contexts(const struct wmk_recording_options *options, unsigned domain, const char **names)
+{
+	static const unsigned who[] = { WMK_CONTEXT_PID, WMK_CONTEXT_TID, WMK_CONTEXT_PROCNAME };
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < options->n_contexts; i++)
+		if (wmk_ctf_context(options->contexts[i])->domains & domain)
+			names[n++] = wmk_ctf_context(options->contexts[i])->field.name;
+	for (unsigned i = 0; domain == WMK_CONTEXT_KERNEL && !options->n_contexts && i < sizeof(who) / sizeof(who[0]); i++)
+		names[n++] = wmk_ctf_context(who[i])->field.name;
+	return n;
+}
+
+static int add_channel(struct wmk_recording *rec, const char *name, uint32_t domain, struct wmk_session_channel **channel)
+{
+	const struct wmk_recording_options *options = rec->options;
+	const char *contexts[WMK_WIRE_CONTEXTS_MAX];
+	const struct wmk_ctl_channel given = {
+		.name = name, .domain = { .kind = domain }, .mode = options->overwrite ? WMK_MODE_OVERWRITE : WMK_MODE_DISCARD,
+		.subbuf_size = options->subbuf_size, .n_subbufs = options->n_subbufs,
+		.contexts = { contexts, wmk_recording_contexts(options, domain == WMK_DOMAIN_KERNEL ? WMK_CONTEXT_KERNEL : WMK_CONTEXT_USER, contexts) },
+	};
+
+	return wmk_session_channel_add(rec->session, &given, channel);
+}
+
+static int add_kernel(struct wmk_recording *rec, const struct wmk_recording_options *options)
+{
+	struct wmk_session_channel *channel;
+	int err = 0;
+
+	for (unsigned i = 0; err == 0 && i < options->n_kernel; i++)
+		err = wmk_tracing_kernel_check(rec->tracing, options->kernel[i] + (options->kernel[i][0] == '!'));
+	if (err == 0)
+		err = add_channel(rec, KERNEL_CHANNEL, WMK_DOMAIN_KERNEL, &channel);
+	return err < 0 ? err : add_rules(channel, options->kernel, options->n_kernel, NULL);
+}
+
 /* Locked. */
 static int fill_session(struct wmk_recording *rec, const struct wmk_recording_options *options)
 {
-	const char *contexts[WMK_WIRE_CONTEXTS_MAX];
-	const struct wmk_ctl_channel given = {
-		.name = PROGRAM_CHANNEL, .mode = options->overwrite ? WMK_MODE_OVERWRITE : WMK_MODE_DISCARD,
-		.subbuf_size = options->subbuf_size, .n_subbufs = options->n_subbufs, .contexts = { contexts, options->n_contexts },
-	};
 	struct wmk_session_channel *channel;
-
-	for (unsigned i = 0; i < options->n_contexts; i++)
-		contexts[i] = wmk_ctf_context(options->contexts[i])->field.name;
-	int err = wmk_session_channel_add(rec->session, &given, &channel);
+	int err = add_channel(rec, PROGRAM_CHANNEL, WMK_DOMAIN_USER, &channel);
 
 	if (err == 0)
-		err = add_rules(channel, options);
+		err = add_rules(channel, options->patterns, options->n_patterns, options->filter);
+	if (err == 0 && options->n_kernel)
+		err = add_kernel(rec, options);
 	if (err == 0)
 		err = wmk_session_start(rec->session);
 	/* before the program runs: what cannot be made is said, and its first record finds memory */
@@ -241,8 +355,11 @@ static int open_parts(struct wmk_recording *rec, const struct wmk_recording_opti
 {
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = rec, .clock = &rec->clock };
 	struct wmk_apps_options apps = { .size = sizeof(apps), .keep = true, .on_app = options->on_app, .data = options->data };
+	char owner[WMK_KINSTANCE_OWNER];
 	int err = wmk_clock_choose(&rec->clock, &rec->plugin_clock);
 
+	wmk_kinstance_owner_self(owner);
+	tracing.kernel_owner = owner;
 	if (err >= 0)
 		err = make_rundir(rec);
 	if (err >= 0)
@@ -253,6 +370,8 @@ static int open_parts(struct wmk_recording *rec, const struct wmk_recording_opti
 	tracing.max_apps = APPS_MAX;
 	tracing.max_ring_bytes = UINT64_MAX;     /* what was asked for is tried */
 	err = wmk_tracing_open(&tracing, &rec->tracing);
+	if (err >= 0 && options->n_kernel)
+		wmk_tracing_sweep(rec->tracing);         /* what recordings before left that were killed */
 	if (err >= 0)
 		err = open_session(rec, options);
 	apps.tracing = rec->tracing;
@@ -283,9 +402,13 @@ static void add_stats(struct wmk_recording *rec, unsigned channel)
 {
 	struct wmk_consumer_stats one, *sum = &rec->stats;
 
+	if (!rec->consumers[channel])
+		return;
 	wmk_consumer_stats(rec->consumers[channel], &one);
 	if (channel == WMK_RECORDING_STATEDUMP)
 		rec->statedump_records = one.records;
+	if (channel == WMK_RECORDING_KERNEL)
+		rec->kernel_records = one.records;
 	sum->records += one.records;
 	sum->lost += one.lost;
 	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++)
@@ -326,11 +449,11 @@ unsigned wmk_recording_stop(struct wmk_recording *rec, int ms)
 	int unanswered = stop_session(rec, ms);
 
 	for (unsigned i = 0; i < WMK_RECORDING_CHANNELS; i++) {
-		if (wmk_consumer_stop(rec->consumers[i]) < 0 && !rec->failure[0])
+		if (rec->consumers[i] && wmk_consumer_stop(rec->consumers[i]) < 0 && !rec->failure[0])
 			wmk_error_text(rec->failure, sizeof(rec->failure));
 		add_stats(rec, i);
 	}
-	rec->stats.bytes = wmk_store_bytes(rec->store);
+	rec->stats.bytes = wmk_store_bytes(rec->store) + (rec->kernel_store ? wmk_store_bytes(rec->kernel_store) : 0);
 	return unanswered > 0 ? (unsigned)unanswered : 0;
 }
 
@@ -357,6 +480,10 @@ void wmk_recording_close(struct wmk_recording *rec)
 	wmk_session_put(rec->session);
 	wmk_tracing_close(rec->tracing);
 	wmk_tracing_thread_end();
+	if (rec->kernel)
+		wmk_kreader_close(rec->kernel);
+	if (rec->kernel_store)
+		wmk_store_close(rec->kernel_store);
 	if (rec->store) {
 		wmk_store_close(rec->store);
 		if (!rec->keep)

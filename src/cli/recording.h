@@ -30,17 +30,19 @@
 
 /*
  * One session with two channels: what the program records, and libwaymark's own events about it (loaded objects). Apart, so that a flight recorder
- * does not overwrite what makes its addresses readable, and each of its records says whose it is.
+ * does not overwrite what makes its addresses readable, and each of its records says whose it is. And a third, if the kernel is recorded too.
  */
-enum { WMK_RECORDING_PROGRAM, WMK_RECORDING_STATEDUMP, WMK_RECORDING_CHANNELS };
+enum { WMK_RECORDING_PROGRAM, WMK_RECORDING_STATEDUMP, WMK_RECORDING_KERNEL, WMK_RECORDING_CHANNELS };
 
 struct wmk_recording_options {
 	const char *name;                /* of the program: the trace's name */
 	const char *output;              /* the trace's directory, absent or empty; NULL: the default place */
 	const char *const *patterns;
 	unsigned n_patterns;
+	const char *const *kernel;   /* patterns of the kernel's events; none: it is not recorded */
+	unsigned n_kernel;
 	const char *filter;          /* NULL: every record */
-	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];         /* those that a domain does not have are the other's */
 	unsigned n_contexts;
 	uint32_t subbuf_size, n_subbufs; /* powers of two */
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
@@ -59,13 +61,16 @@ struct wmk_recording {
 	bool traced;                     /* the session has begun its trace */
 	uint64_t (*plugin_clock)(void);  /* NULL: the machine's own */
 	struct wmk_clock clock;
-	struct wmk_store *store;
+	struct wmk_store *store, *kernel_store;
+	uint8_t kernel_uuid[16];
+	struct wmk_kreader *kernel;
 	struct wmk_tracing *tracing;
 	struct wmk_session *session;
 	struct wmk_apps *apps;
-	struct wmk_consumer *consumers[WMK_RECORDING_CHANNELS];   /* by stream class */
-	struct wmk_consumer_stats stats; /* after wmk_recording_stop(), of both channels together */
+	struct wmk_consumer *consumers[WMK_RECORDING_CHANNELS];   /* NULL: nothing was recorded there */
+	struct wmk_consumer_stats stats; /* after wmk_recording_stop(), of all channels together */
 	uint64_t statedump_records;      /* of these, libwaymark's own */
+	uint64_t kernel_records;         /* of these, the kernel's */
 	int metadata_error;              /* the first -errno with which an event could not be declared; 0: none */
 	char metadata_words[320];
 	char failure[320];               /* why not everything could be written at the end, empty if it was */
@@ -73,6 +78,11 @@ struct wmk_recording {
 
 /* Where the trace of `program` goes by default; `number` counts those of one second, from 1. 0 or -errno with a cause chain. */
 int wmk_recording_default_path(const char *program, time_t now, unsigned number, char *path, size_t size);
+/*
+ * The names of those contexts that records of the domain (enum wmk_context_domain) can have; of the kernel, where none was asked for, those that say
+ * who it was. Returns how many, WMK_WIRE_CONTEXTS_MAX at most.
+ */
+unsigned wmk_recording_contexts(const struct wmk_recording_options *options, unsigned domain, const char **names);
 /* Remove what was written there; the directory itself when it was made for it. */
 void wmk_recording_discard(const char *path, bool made);
 int wmk_recording_open(const struct wmk_recording_options *options, struct wmk_recording **rec);

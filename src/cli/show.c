@@ -155,6 +155,8 @@ static void show_domain(const struct waymark_ctl_channel_info *channel)
 		printf(", process %" PRIu64, channel->pid);
 	else if (channel->domain == WAYMARK_CTL_EXEC)
 		printf(", programs %s", wmk_cli_clean(channel->exec));
+	else if (channel->domain == WAYMARK_CTL_KERNEL)
+		fputs(", the kernel", stdout);
 	if (channel->domain != WAYMARK_CTL_USER && channel->follow)
 		fputs(" and what they start", stdout);
 }
@@ -163,8 +165,9 @@ static void show_options(const struct waymark_ctl_channel_info *channel)
 {
 	char size[32], limit[32];
 
-	printf("    %" PRIu64 " sub-buffers of %s for each CPU and %s; ", channel->n_subbufs,
-	       wmk_cli_size_text(channel->subbuf_size, size, sizeof(size)), channel->buffers == WAYMARK_CTL_PER_PID ? "process" : "user");
+	printf("    %" PRIu64 " sub-buffers of %s for each CPU%s; ", channel->n_subbufs,
+	       wmk_cli_size_text(channel->subbuf_size, size, sizeof(size)), channel->domain == WAYMARK_CTL_KERNEL ? "" :
+	       channel->buffers == WAYMARK_CTL_PER_PID ? " and process" : " and user");
 	if (channel->mode == WAYMARK_CTL_OVERWRITE)
 		fputs("overwrites the oldest records", stdout);
 	else if (channel->blocking_us < 0)

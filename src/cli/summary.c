@@ -155,9 +155,9 @@ static void print_warnings(const struct wmk_record_result *result)
 	struct wmk_apps_stats apps;
 
 	wmk_apps_stats(result->rec->apps, &apps);
-	if (apps.apps_seen + apps.apps_refused + apps.apps_dropped == 0 && result->follow->n == 0)
+	if (apps.apps_seen + apps.apps_refused + apps.apps_dropped == 0 && result->follow->n == 0 && !result->args->n_kernel)
 		wmk_record_not_instrumented(result);
-	else
+	else if (!result->args->n_kernel || result->args->n_patterns)
 		say_unmatched(result);
 	say_filter(result);
 	say_programs(result);

@@ -181,7 +181,7 @@ static const char *const untrack_details[] = {
 };
 
 static const struct wmk_cli_option options[] = {
-	{ 'u', "userspace", NULL, "The user domain: programs. The only one there is, so it may be left out.", wmk_cli_set_userspace,
+	{ 'u', "userspace", NULL, "The user domain: programs. It is the only one that is narrowed so.", wmk_cli_set_userspace,
 	  false },
 	WMK_CLI_OPTION_SESSION,
 	{ 0, "pid", "[PID,...]", "Processes, by number.", set_pid, false },

@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/cond.h"
 #include "base/error.h"
 #include "consumer/internal.h"
+#include "kernel/reader.h"
 
 #define MIN_US 1000u
 #define MAX_US 100000u
@@ -30,6 +33,7 @@ int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_con
 		consumer->options.max_us = consumer->options.min_us > MAX_US ? consumer->options.min_us : MAX_US;
 	consumer->interval_us = consumer->options.min_us;
 	consumer->calls_end = &consumer->calls;
+	atomic_init(&consumer->wake, -1);
 	pthread_mutex_init(&consumer->streams_lock, NULL);
 	pthread_mutex_init(&consumer->lock, NULL);
 	wmk_cond_init(&consumer->changed);
@@ -62,24 +66,24 @@ static void pull(void **array, size_t *n, const void *item)
 	(*n)--;
 }
 
-struct wmk_group *wmk_consumer_group(struct wmk_consumer *consumer, const struct waymark_ring_set *set)
+struct wmk_group *wmk_consumer_group(struct wmk_consumer *consumer, const void *from)
 {
 	for (size_t i = 0; i < consumer->n_groups; i++)
-		if (consumer->groups[i]->set == set)
+		if (consumer->groups[i]->from == from)
 			return consumer->groups[i];
 	return NULL;
 }
 
-static struct wmk_group *add_group(struct wmk_consumer *consumer, struct waymark_ring_set *set)
+static struct wmk_group *add_group(struct wmk_consumer *consumer, const void *from)
 {
 	struct wmk_group *group = calloc(1, sizeof(*group));
 
 	if (!group || push((void ***)&consumer->groups, &consumer->n_groups, group) < 0) {
 		free(group);
-		wmk_error(-ENOMEM, "no memory for another ring set");
+		wmk_error(-ENOMEM, "no memory for another channel");
 		return NULL;
 	}
-	group->set = set;
+	group->from = from;
 	group->start_ts = consumer->options.start_ts;
 	return group;
 }
@@ -148,7 +152,7 @@ void wmk_consumer_drop_group(struct wmk_consumer *consumer, struct wmk_group *gr
 	}
 	consumer->n_streams = kept;
 	pthread_mutex_lock(&consumer->lock);
-	pull((void **)consumer->sets, &consumer->n_sets, group->set);
+	pull((void **)consumer->sets, &consumer->n_sets, group->from);
 	pthread_mutex_unlock(&consumer->lock);
 	pull((void **)consumer->groups, &consumer->n_groups, group);
 	free(group);
@@ -215,12 +219,11 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 	if (found == 1) {
 		stream->sequence = last.sequence + 1;
 		stream->end_ts = last.end_ts;
-		stream->end_pos = last.ring_position + last.content;
 		stream->shown = stream->source_lost = last.lost;
 		stream->cut = stream->cut_shown = last.cut;
 		stream->group->now.packets += stream->sequence;
 	}
-	err = stream->source->ops->resume ? stream->source->ops->resume(stream->source, &last, &stream->taken) : 0;
+	err = stream->source->ops->resume ? stream->source->ops->resume(stream->source, &last, &stream->taken, &stream->end_pos) : 0;
 	stream->written = stream->taken;
 	if (err < 0)
 		wmk_consumer_bury(consumer, stream, "the trace lacks the end of what was read from its ring", err);
@@ -241,18 +244,12 @@ static void resume_cleared(struct wmk_consumer *consumer, struct wmk_stream *str
 
 /* ── sets ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int add_ring(struct wmk_consumer *consumer, struct wmk_group *group, uint32_t ring, const struct wmk_consumer_set *how)
+/* The source is the consumer's from here on, whatever comes of it. */
+static int add_numbered(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source, const char *name, uint32_t instance,
+			uint32_t cpu, const struct wmk_consumer_set *how)
 {
-	uint32_t cpus = waymark_ring_set_cpus(group->set);
-	bool claim = ring >= cpus;
-	struct wmk_source *source;
-	char name[WMK_STREAM_NAME];
-	int err = wmk_source_ring_open(group->set, ring, &source);
+	int err = add_stream(consumer, group, source, name, how->stream_id, instance, cpu);
 
-	if (err < 0)
-		return err;
-	snprintf(name, sizeof(name), "%s_%s%u", how->channel, claim ? "claim" : "", claim ? ring - cpus : ring);
-	err = add_stream(consumer, group, source, name, how->stream_id, ring, claim ? WMK_CTF_CPU_NONE : ring);
 	if (err < 0)
 		source->ops->close(source);
 	else if (how->resume && how->clear)
@@ -262,36 +259,65 @@ static int add_ring(struct wmk_consumer *consumer, struct wmk_group *group, uint
 	return err;
 }
 
+static int add_ring(struct wmk_consumer *consumer, struct wmk_group *group, struct waymark_ring_set *set, uint32_t ring,
+		    const struct wmk_consumer_set *how)
+{
+	uint32_t cpus = waymark_ring_set_cpus(set);
+	bool claim = ring >= cpus;
+	struct wmk_source *source;
+	char name[WMK_STREAM_NAME];
+	int err = wmk_source_ring_open(set, ring, &source);
+
+	if (err < 0)
+		return err;
+	snprintf(name, sizeof(name), "%s_%s%u", how->channel, claim ? "claim" : "", claim ? ring - cpus : ring);
+	return add_numbered(consumer, group, source, name, ring, claim ? WMK_CTF_CPU_NONE : ring, how);
+}
+
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size)
 {
 	/* A sub-buffer begins at a page with 64 bytes of its own: the packet's header then begins at 512. */
 	return subbuf_size >= WMK_STORE_DIRECT_MIN ? WMK_STORE_ALIGN - 64 + WMK_CTF_PACKET_ROOM : WMK_CTF_PACKET_ROOM;
 }
 
+static struct wmk_group *add_group_of(struct wmk_consumer *consumer, const void *from, const struct wmk_consumer_set *how)
+{
+	struct wmk_group *group = add_group(consumer, from);
+
+	if (!group)
+		return NULL;
+	group->at_stop_only = how->at_stop_only;
+	group->start_ts = how->start_ts;
+	if (how->limits)
+		group->limits = *how->limits;
+	return group;
+}
+
+/* Nothing of it was there. */
+static void undo_group(struct wmk_consumer *consumer, struct wmk_group *group, const struct wmk_consumer_stats *before)
+{
+	wmk_consumer_drop_group(consumer, group);
+	consumer->gone = *before;
+}
+
 static int add_rings(struct wmk_consumer *consumer, struct waymark_ring_set *set, const struct wmk_consumer_set *how)
 {
-	struct wmk_group *group = add_group(consumer, set);
+	struct wmk_group *group = add_group_of(consumer, set, how);
 	const struct wmk_consumer_stats before = consumer->gone;
 	int err = group ? 0 : -ENOMEM;
 
 	if (!group)
 		return err;
-	group->at_stop_only = how->at_stop_only;
-	group->start_ts = how->start_ts;
-	if (how->limits)
-		group->limits = *how->limits;
 	for (uint32_t ring = 0; ring < waymark_ring_set_rings(set) && err >= 0; ring++)
-		err = add_ring(consumer, group, ring, how);
+		err = add_ring(consumer, group, set, ring, how);
 	pthread_mutex_lock(&consumer->lock); /* the heart looks at the sets */
 	if (err >= 0 && push((void ***)&consumer->sets, &consumer->n_sets, set) < 0)
 		err = wmk_error(-ENOMEM, "no memory for another ring set");
 	pthread_mutex_unlock(&consumer->lock);
 	if (err >= 0 && consumer->running && waymark_ring_set_options(set)->block_us != 0)
 		err = wmk_consumer_heart_start(consumer);
-	if (err < 0) {
-		wmk_consumer_drop_group(consumer, group);
-		consumer->gone = before;
-	}
+	if (err < 0)
+		undo_group(consumer, group, &before);
 	return err;
 }
 
@@ -307,6 +333,60 @@ int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set
 	pthread_mutex_unlock(&consumer->streams_lock);
 	wmk_consumer_nudge(consumer);
 	return err < 0 ? wmk_error_add(err, "cannot consume channel %.60s", how->channel) : 0;
+}
+
+/* ── kernel channels ─────────────────────────────────────────────────────────────────────────────────── */
+
+static int add_cpus(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
+{
+	struct wmk_group *group = add_group_of(consumer, reader, how);
+	const struct wmk_consumer_stats before = consumer->gone;
+	int err = group ? 0 : -ENOMEM;
+
+	for (unsigned cpu = 0; err >= 0 && cpu < wmk_kreader_cpus(reader); cpu++) {
+		struct wmk_source *source;
+		char name[WMK_STREAM_NAME];
+
+		err = wmk_source_kernel_open(reader, cpu, &source);
+		if (err == 0) {
+			snprintf(name, sizeof(name), "%s_%u", how->channel, cpu);
+			err = add_numbered(consumer, group, source, name, cpu, cpu, how);
+		}
+	}
+	if (err < 0 && group)
+		undo_group(consumer, group, &before);
+	return err;
+}
+
+/* From here on the thread sleeps in poll(): under streams_lock, and nudged afterwards, it may sleep elsewhere just now. */
+static int make_wake(struct wmk_consumer *consumer)
+{
+	int fd;
+
+	/* relaxed: under the lock under which it is made */
+	if (atomic_load_explicit(&consumer->wake, memory_order_relaxed) >= 0)
+		return 0;
+	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (fd < 0)
+		return wmk_error(-errno, "cannot make what wakes a consumer");
+	/* relaxed: a number alone; who nudges before he sees it wakes by the word, and the nudge after this one by both */
+	atomic_store_explicit(&consumer->wake, fd, memory_order_relaxed);
+	return 0;
+}
+
+int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
+{
+	int err;
+
+	if (strlen(how->channel) > WMK_STREAM_NAME - 32)
+		return wmk_error(-EINVAL, "channel %.60s: its name is too long", how->channel);
+	pthread_mutex_lock(&consumer->streams_lock);
+	err = make_wake(consumer);
+	if (err == 0)
+		err = add_cpus(consumer, reader, how);
+	pthread_mutex_unlock(&consumer->streams_lock);
+	wmk_consumer_nudge(consumer);
+	return err < 0 ? wmk_error_add(err, "cannot consume the kernel channel %.60s", how->channel) : 0;
 }
 
 int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, const char *channel,
@@ -336,5 +416,8 @@ void wmk_consumer_close(struct wmk_consumer *consumer)
 	free(consumer->groups);
 	free(consumer->sets);
 	free(consumer->watched);
+	free(consumer->polled);
+	if (atomic_load_explicit(&consumer->wake, memory_order_relaxed) >= 0)
+		close(atomic_load_explicit(&consumer->wake, memory_order_relaxed));
 	free(consumer);
 }

@@ -2,7 +2,7 @@
 /*
  * consumer.h - takes packets from sources and gives them to a sink: one thread, small vtables.
  *
- *     source (a ring, later the kernel) ──next()──► struct wmk_packet ──write()──► sink (trace directory, later relay, snapshot)
+ *     source (a ring, the kernel) ──next()──► struct wmk_packet ──write()──► sink (trace directory, later relay, snapshot)
  *             ▲                                                                      │
  *             └───────────────── release(), only after it has been written ◄─────────┘
  *
@@ -48,6 +48,7 @@
 
 #include "ctf/writer.h"
 
+struct wmk_kreader;                /* kernel/reader.h */
 struct wmk_store;
 struct wmk_store_limits;           /* store/store.h */
 
@@ -79,9 +80,10 @@ struct wmk_source_ops {
 	uint64_t (*head)(struct wmk_source *source);
 	/*
 	 * Go on behind `last`, the last packet that an earlier consumer put into the trace (all zeros: none). *records:
-	 * those before. 0; -ESTALE: more has been released than that; -errno. May be NULL: it begins where it begins.
+	 * those before; *end: where that packet ended. 0; -ESTALE: more has been released than that; -errno. May be NULL: it begins where it
+	 * begins.
 	 */
-	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records);
+	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
 	/* Records lost up to now; by cause if not NULL. */
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 	/*
@@ -91,6 +93,8 @@ struct wmk_source_ops {
 	int (*clear)(struct wmk_source *source, uint64_t *position, uint64_t *ts);
 	/* Fields cut up to now; NULL: what the packets say is all. */
 	uint64_t (*cut)(struct wmk_source *source);
+	/* For poll(): readable when much waits to be taken. NULL: its ring set tells. */
+	int (*fd)(struct wmk_source *source);
 	void (*close)(struct wmk_source *source);
 };
 struct wmk_source {
@@ -192,15 +196,21 @@ struct wmk_consumer_set {
 };
 int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set, const struct wmk_consumer_set *how);
 /*
- * Take everything committed in the set, end its streams, forget it; what cannot be written is counted as lost. 0, or
- * the sink's -errno: it is removed all the same. *stats (may be NULL): the final counts of this set. -ENOENT.
+ * `from`, here and below: a ring set, or a kernel channel's reader. Take everything committed in it, end its streams, forget it; what cannot be
+ * written is counted as lost. 0, or the sink's -errno: it is removed all the same. *stats (may be NULL): its final counts. -ENOENT.
  */
-int wmk_consumer_remove_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, struct wmk_consumer_stats *stats);
+int wmk_consumer_remove(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats);
 /*
  * The header_room that lets packets of sub-buffers of this size go from the ring to the disk without a copy: aligned
  * for direct writes in large ones, as little as possible in small ones.
  */
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
+/*
+ * What a kernel channel has recorded: every CPU becomes a stream `<channel>_<cpu>`. The reader stays the caller's and must outlive the consumer, or
+ * its removal; between calls it is the consumer's thread's: what else is done with it is done there (wmk_consumer_call()). The thread sleeps then
+ * on what the kernel says (poll), and beats for no writers: so not in a consumer of ring sets. -EINVAL, -ENOMEM.
+ */
+int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
 /* Another kind of source; owned by the consumer on success. `cpu`: WMK_CTF_CPU_NONE if none. */
 int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *source, const char *name,
 			    uint32_t stream_id, uint64_t instance, uint32_t cpu);
@@ -211,10 +221,10 @@ int wmk_consumer_start(struct wmk_consumer *consumer);
  */
 int wmk_consumer_flush(struct wmk_consumer *consumer);
 /*
- * Of a set, NULL: of all, those for the stop too: write what is there now, and the lost counts as they are. They go on
+ * Of one, NULL: of all, those for the stop too: write what is there now, and the lost counts as they are. They go on
  * behind it. 0, or the sink's -errno: what could not be written stays in the rings.
  */
-int wmk_consumer_settle(struct wmk_consumer *consumer, struct waymark_ring_set *set);
+int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from);
 /*
  * Throw away everything recorded up to now, in the rings and in the trace (not the metadata); all counts, and the
  * streams, begin anew, also those that had ended in error. One whose source still lies is counted and told again. 0, or
@@ -228,6 +238,8 @@ void wmk_consumer_poke(struct wmk_consumer *consumer);
  * the thread does not run, it is called at once. -ENOMEM.
  */
 int wmk_consumer_call(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg);
+/* Have it call function(arg) and wait for what that returns. From the thread itself, or while it does not run, it is called at once. -ENOMEM. */
+int wmk_consumer_do(struct wmk_consumer *consumer, int (*function)(void *arg), void *arg);
 /*
  * Take everything that has been committed, end every stream, join the thread. 0, or the sink's -errno when something
  * could not be written (it is in the statistics). Idempotent.
@@ -235,8 +247,8 @@ int wmk_consumer_call(struct wmk_consumer *consumer, void (*function)(void *arg)
 int wmk_consumer_stop(struct wmk_consumer *consumer);
 /* As they were at one of the last looks, removed sets included. */
 void wmk_consumer_stats(struct wmk_consumer *consumer, struct wmk_consumer_stats *stats);
-/* Of one set, as they are now; `bytes` are those of its stream files. -ENOENT. */
-int wmk_consumer_set_stats(struct wmk_consumer *consumer, struct waymark_ring_set *set, struct wmk_consumer_stats *stats);
+/* Of one, as they are now; `bytes` are those of its stream files. -ENOENT. */
+int wmk_consumer_stats_of(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats);
 /* Add the counts of `more` to `sum`. */
 void wmk_consumer_stats_add(struct wmk_consumer_stats *sum, const struct wmk_consumer_stats *more);
 void wmk_consumer_close(struct wmk_consumer *consumer);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "consumer/server_inside.h"
+#include "kernel/reader.h"
 
 /* ── traces and rings ────────────────────────────────────────────────────────────────────────────────── */
 
@@ -31,12 +32,21 @@ struct wmk_server_rings *wmk_server_rings_find(struct wmk_server_trace *trace, u
 	return rings;
 }
 
+void wmk_server_rings_shut(struct wmk_server_rings *rings)
+{
+	if (rings->set)
+		waymark_ring_set_close(rings->set);
+	if (rings->kernel)
+		wmk_kreader_close(rings->kernel);
+	rings->set = NULL;
+	rings->kernel = NULL;
+}
+
 void wmk_server_rings_drop(struct wmk_server_rings *rings)
 {
 	if (--rings->users)
 		return;
-	if (rings->set)
-		waymark_ring_set_close(rings->set);
+	wmk_server_rings_shut(rings);
 	if (rings->fd >= 0)
 		close(rings->fd);
 	wmk_arena_free(&rings->arena);

@@ -11,6 +11,7 @@
 #ifndef WMK_CONSUMER_INTERNAL_H
 #define WMK_CONSUMER_INTERNAL_H
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -20,9 +21,9 @@
 
 #define WMK_STREAM_NAME 160
 
-/* What came in together: a set, or (set NULL) all sources that were added alone. */
+/* What came in together: a ring set, a kernel channel, or (from NULL) all sources that were added alone. */
 struct wmk_group {
-	struct waymark_ring_set *set;
+	const void *from;
 	bool at_stop_only;
 	uint64_t start_ts;
 	struct wmk_store_limits limits;
@@ -76,7 +77,8 @@ struct wmk_consumer {
 	pthread_t thread;
 	bool running, stop;
 	struct wmk_call *calls, **calls_end;
-	uint32_t word;                     /* atomic; changes when there is something for the thread: what it sleeps on */
+	uint32_t word;                     /* atomic; changes when there is something for the thread: what it sleeps on ... */
+	_Atomic int wake;                  /* ... and, where it sleeps in poll(), an eventfd; -1: it does not */
 	int stop_err;
 	struct wmk_consumer_stats stats;
 	/* The heart: a thread of its own, on `lock`. */
@@ -85,8 +87,10 @@ struct wmk_consumer {
 	bool has_heart, beating, heart_stop;       /* beating: the consumer's thread is not in its deep sleep */
 	_Atomic uint64_t alive_ns;         /* when that thread last did something */
 	/* The thread's own. */
-	struct waymark_ring_set **watched; /* what it sleeps on: a copy of `sets` */
+	struct waymark_ring_set **watched; /* what it sleeps on: a copy of `sets` ... */
 	unsigned n_watched;
+	struct pollfd *polled;             /* ... or these, `wake` first; n_polled 0: there are none */
+	unsigned n_polled;
 	uint32_t interval_us, idle;
 	bool stuck;                        /* writing waits for room */
 	bool refused;                      /* one stream's does, or for whatever keeps it: it is tried again */
@@ -138,8 +142,8 @@ void wmk_consumer_sum(struct wmk_consumer *consumer, const struct wmk_group *gro
 void wmk_consumer_publish(struct wmk_consumer *consumer);
 /* What the trace has of a stream goes, and what its source holds: it begins anew. 0 or -errno. Under streams_lock. */
 int wmk_consumer_restart_stream(struct wmk_consumer *consumer, struct wmk_stream *stream);
-/* The group of a set, or NULL. Under streams_lock. */
-struct wmk_group *wmk_consumer_group(struct wmk_consumer *consumer, const struct waymark_ring_set *set);
+/* The group of a set or a kernel channel, or NULL. Under streams_lock. */
+struct wmk_group *wmk_consumer_group(struct wmk_consumer *consumer, const void *from);
 /* Throw away a group with its streams; their counts go to consumer->gone. Under streams_lock. */
 void wmk_consumer_drop_group(struct wmk_consumer *consumer, struct wmk_group *group);
 /* Join the thread, if it runs. */
@@ -148,5 +152,6 @@ void wmk_consumer_halt(struct wmk_consumer *consumer);
 void wmk_consumer_nudge(struct wmk_consumer *consumer);
 
 int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk_source **source);
+int wmk_source_kernel_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source **source);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "consumer/server_inside.h"
+#include "kernel/reader.h"
 
 /* ── the sink: opened by the first job, in the thread that writes ────────────────────────────────────── */
 
@@ -109,6 +110,59 @@ static int trace_add(struct wmk_server_job *job)
 
 /* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
 
+static int set_add(struct wmk_server_job *job, struct wmk_server_rings *rings, const struct wmk_consumer_set *how)
+{
+	const struct wmk_consumerd_rings *is = &rings->is;
+	struct waymark_ring_set *set;
+	int err = waymark_ring_set_open_reader(rings->fd, &set);
+
+	if (err < 0)
+		return wmk_error(err, "what came with channel %.60s is no ring set: %s", is->channel, strerror(-err));
+	if (memcmp(waymark_ring_set_options(set)->uuid, is->uuid, sizeof(is->uuid)) != 0)
+		err = wmk_error(-EINVAL, "the ring set of channel %.60s is another than it says", is->channel);
+	if (err >= 0)
+		err = wmk_consumer_add(job->trace->consumer, set, how);
+	if (err < 0) {
+		waymark_ring_set_close(set);
+		return err;
+	}
+	rings->set = set;
+	return 0;
+}
+
+static int events_add(struct wmk_kreader *kernel, const struct wmk_list *events)
+{
+	const struct wmk_consumerd_event *items = events->items;
+	int err = 0;
+
+	for (uint32_t i = 0; i < events->n && err >= 0; i++)
+		err = wmk_kreader_event(kernel, items[i].system, items[i].name, items[i].id);
+	return err;
+}
+
+static int kernel_add(struct wmk_server_job *job, struct wmk_server_rings *rings, const struct wmk_consumer_set *how)
+{
+	const uint64_t *numbers = rings->is.contexts.items;
+	uint8_t contexts[256];
+	struct wmk_kreader_options options = { .instance = rings->fd, .contexts = contexts };
+	struct wmk_kreader *kernel;
+	int err;
+
+	for (; options.n_contexts < rings->is.contexts.n && options.n_contexts < sizeof(contexts); options.n_contexts++)
+		contexts[options.n_contexts] = (uint8_t)numbers[options.n_contexts];
+	err = wmk_kreader_open(&options, &kernel);
+	if (err < 0)
+		return wmk_error_add(err, "what came with channel %.60s cannot be read as an instance of the kernel's tracers", rings->is.channel);
+	err = events_add(kernel, &job->events);
+	if (err >= 0)
+		err = wmk_consumer_add_kernel(job->trace->consumer, kernel, how);
+	if (err < 0)
+		wmk_kreader_close(kernel);
+	else
+		rings->kernel = kernel;
+	return err;
+}
+
 static int rings_add(struct wmk_server_job *job)
 {
 	struct wmk_server_rings *rings = job->rings[0];
@@ -118,24 +172,12 @@ static int rings_add(struct wmk_server_job *job)
 		.channel = is->channel, .stream_id = is->stream_id, .at_stop_only = is->at_stop_only, .resume = is->resume || is->clear,
 		.clear = is->clear, .start_ts = is->start_ts, .limits = &limits,
 	};
-	struct waymark_ring_set *set;
-	int err;
 
+	if (rings->kernel)
+		return events_add(rings->kernel, &job->events);
 	if (rings->set)
 		return 0;
-	err = waymark_ring_set_open_reader(rings->fd, &set);
-	if (err < 0)
-		return wmk_error(err, "what came with channel %.60s is no ring set: %s", is->channel, strerror(-err));
-	if (memcmp(waymark_ring_set_options(set)->uuid, is->uuid, sizeof(is->uuid)) != 0)
-		err = wmk_error(-EINVAL, "the ring set of channel %.60s is another than it says", is->channel);
-	if (err >= 0)
-		err = wmk_consumer_add(job->trace->consumer, set, &how);
-	if (err < 0) {
-		waymark_ring_set_close(set);
-		return err;
-	}
-	rings->set = set;
-	return 0;
+	return is->kernel ? kernel_add(job, rings, &how) : set_add(job, rings, &how);
 }
 
 /* The first error counts; its words are kept. */
@@ -153,11 +195,10 @@ static void rings_remove(struct wmk_server_job *job)
 	for (unsigned i = 0; i < job->n_rings; i++) {
 		struct wmk_server_rings *rings = job->rings[i];
 
-		if (!rings->set)
+		if (!wmk_server_rings_from(rings))
 			continue;
-		note_error(job, wmk_consumer_remove_set(job->trace->consumer, rings->set, &job->stats[i]));
-		waymark_ring_set_close(rings->set);
-		rings->set = NULL;
+		note_error(job, wmk_consumer_remove(job->trace->consumer, wmk_server_rings_from(rings), &job->stats[i]));
+		wmk_server_rings_shut(rings);
 	}
 }
 
@@ -166,17 +207,17 @@ static void settle(struct wmk_server_job *job)
 	for (unsigned i = 0; i < job->n_rings; i++) {
 		struct wmk_server_rings *rings = job->rings[i];
 
-		if (!rings->set || (job->type == WMK_CONSUMERD_FLUSH && rings->is.at_stop_only))
+		if (!wmk_server_rings_from(rings) || (job->type == WMK_CONSUMERD_FLUSH && rings->is.at_stop_only))
 			continue;
-		note_error(job, wmk_consumer_settle(job->trace->consumer, rings->set));
+		note_error(job, wmk_consumer_settle(job->trace->consumer, wmk_server_rings_from(rings)));
 	}
 }
 
 static void count(struct wmk_server_job *job)
 {
 	for (unsigned i = 0; i < job->n_rings && job->stats; i++)
-		if (job->rings[i]->set)
-			wmk_consumer_set_stats(job->trace->consumer, job->rings[i]->set, &job->stats[i]);
+		if (wmk_server_rings_from(job->rings[i]))
+			wmk_consumer_stats_of(job->trace->consumer, wmk_server_rings_from(job->rings[i]), &job->stats[i]);
 }
 
 static void carry_out(struct wmk_server_job *job)

@@ -20,6 +20,7 @@ static void job_free(struct wmk_server_job *job)
 		wmk_server_rings_drop(job->rings[i]);
 	free(job->rings);
 	free(job->stats);
+	wmk_arena_free(&job->arena);
 	free(job);
 }
 
@@ -41,8 +42,9 @@ static int job_rings(struct wmk_server_job *job)
 	return job->stats ? 0 : -ENOMEM;
 }
 
-/* Make a job and give it to the trace's thread. 0 or -errno. */
-static int job_give(struct wmk_server_trace *trace, uint16_t type, uint64_t target, uint64_t connection, uint32_t request)
+/* Make a job and give it to the trace's thread. `events`: of the kernel, to be added, or NULL. 0 or -errno. */
+static int job_give_events(struct wmk_server_trace *trace, uint16_t type, uint64_t target, const struct wmk_list *events, uint64_t connection,
+			   uint32_t request)
 {
 	struct wmk_consumer_server *server = trace->server;
 	struct wmk_server_job *job;
@@ -59,6 +61,8 @@ static int job_give(struct wmk_server_trace *trace, uint16_t type, uint64_t targ
 	job->connection = connection;
 	job->request = request;
 	err = job_rings(job);
+	if (err >= 0 && events)
+		err = wmk_consumerd_events_add(&job->events, events, &job->arena);
 	if (err >= 0) {
 		trace->jobs++;
 		server->n_jobs++;
@@ -70,6 +74,11 @@ static int job_give(struct wmk_server_trace *trace, uint16_t type, uint64_t targ
 	}
 	job_free(job);
 	return wmk_error(err, "no memory for a request");
+}
+
+static int job_give(struct wmk_server_trace *trace, uint16_t type, uint64_t target, uint64_t connection, uint32_t request)
+{
+	return job_give_events(trace, type, target, NULL, connection, request);
 }
 
 /* ── what became of it ───────────────────────────────────────────────────────────────────────────────── */
@@ -172,8 +181,12 @@ void wmk_server_done(struct wmk_server_job *job)
 			wmk_server_rings_unlink(trace, job->rings[i]);
 		}
 	}
-	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err < 0)
+	/* (one that is there stays when events cannot be added) */
+	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err < 0 && !wmk_server_rings_from(job->rings[0]))
 		wmk_server_rings_unlink(trace, job->rings[0]);
+	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err == 0 &&
+	    wmk_consumerd_events_add(&job->rings[0]->is.events, &job->events, &job->rings[0]->arena) < 0)
+		wmk_error_clear();       /* then the next session daemon says them again */
 	if (job->type == WMK_CONSUMERD_TRACE_REMOVE || (job->type == WMK_CONSUMERD_TRACE_ADD && job->err < 0))
 		trace->removing = true;
 	job_free(job);
@@ -258,7 +271,8 @@ static int add_trace(struct wmk_consumer_server *server, uint32_t request, const
 
 static bool same_rings(const struct wmk_consumerd_rings *a, const struct wmk_consumerd_rings *b)
 {
-	return strcmp(a->channel, b->channel) == 0 && a->stream_id == b->stream_id && memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0;
+	return strcmp(a->channel, b->channel) == 0 && a->stream_id == b->stream_id && a->kernel == b->kernel &&
+	       memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0;
 }
 
 static int add_rings(struct wmk_consumer_server *server, uint32_t request, const struct wmk_consumerd_rings *is, int fd)
@@ -281,11 +295,11 @@ static int add_rings(struct wmk_consumer_server *server, uint32_t request, const
 	if (rings && !same_rings(&rings->is, is))
 		return wmk_error(-EEXIST, "rings %llu are others", (unsigned long long)is->rings);
 	if (rings)
-		return job_give(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, server->connections, request);
+		return job_give_events(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, &is->events, server->connections, request);
 	err = wmk_server_rings_new(trace, is, fd, &rings);
 	if (err < 0)
 		return err;
-	err = job_give(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, server->connections, request);
+	err = job_give_events(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, &is->events, server->connections, request);
 	if (err < 0)
 		wmk_server_rings_unlink(trace, rings);
 	return err;

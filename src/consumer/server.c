@@ -116,7 +116,8 @@ static int open_place(struct wmk_consumer_server *server)
 
 	if (!rundir)
 		return 0;
-	len = snprintf(server->socket_path, sizeof(server->socket_path), "%s/" WMK_CONSUMERD_SOCKET, rundir);
+	len = snprintf(server->socket_path, sizeof(server->socket_path), "%s/%s", rundir,
+		       server->options.kernel ? WMK_CONSUMERD_KERNEL_SOCKET : WMK_CONSUMERD_SOCKET);
 	if (rundir[0] != '/' || len >= (int)sizeof(server->socket_path))
 		return wmk_error(-EINVAL, "%.100s is not an absolute path, or too long a one", rundir);
 	err = check_rundir(rundir);

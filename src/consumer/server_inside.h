@@ -32,9 +32,19 @@ struct wmk_server_rings {
 	bool removing;                   /* no request finds it any more */
 	struct wmk_consumerd_rings is;   /* in `arena` */
 	struct wmk_arena arena;
-	int fd;                          /* of the set, as it came */
-	struct waymark_ring_set *set;    /* the trace's thread's; NULL: not there (yet) */
+	int fd;                          /* of the set or the instance, as it came */
+	/* The trace's thread's. */
+	struct waymark_ring_set *set;    /* NULL: not there (yet), or a kernel channel */
+	struct wmk_kreader *kernel;      /* likewise */
 };
+
+/* By what its streams are known to the trace's consumer; NULL: there are none. */
+static inline const void *wmk_server_rings_from(const struct wmk_server_rings *rings)
+{
+	return rings->set ? (const void *)rings->set : rings->kernel;
+}
+/* Its streams are gone. */
+void wmk_server_rings_shut(struct wmk_server_rings *rings);
 
 struct wmk_server_trace {
 	struct wmk_server_trace *next;
@@ -63,6 +73,8 @@ struct wmk_server_job {
 	uint64_t target;                 /* rings, 0: all of the trace */
 	struct wmk_server_rings **rings; /* those that it is about */
 	unsigned n_rings;
+	struct wmk_list events;          /* of the kernel, to be added; in `arena` */
+	struct wmk_arena arena;
 	/* What came of it. */
 	struct wmk_consumer_stats *stats;        /* of each of the rings, or NULL */
 	int err;

@@ -53,12 +53,13 @@ static uint64_t ring_head(struct wmk_source *source)
 	return waymark_ring_reader_position(ring_of(source)->reader);
 }
 
-static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records)
+static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
 	struct waymark_ring_reader *reader = ring_of(source)->reader;
 	uint64_t position = last->ring_position + last->content, ts = last->end_ts;
 	int err;
 
+	*end = position;
 	/* The trace has nothing yet: then it begins where the ring was cleared last. */
 	if (position == 0)
 		position = waymark_ring_reader_base(reader, &ts);

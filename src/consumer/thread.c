@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -32,6 +33,11 @@ void wmk_consumer_nudge(struct wmk_consumer *consumer)
 	__atomic_fetch_add(&consumer->word, 1, __ATOMIC_RELEASE);
 	/* Not a private one: the same word is waited for together with those of the rings. */
 	syscall(SYS_futex, &consumer->word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	/* relaxed: see where it is made */
+	int wake = atomic_load_explicit(&consumer->wake, memory_order_relaxed);
+
+	if (wake >= 0)
+		eventfd_write(wake, 1);
 }
 
 static void sleep_on_word(struct wmk_consumer *consumer, uint32_t value, uint64_t us)
@@ -78,6 +84,25 @@ static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t
 }
 
 /*
+ * Where the kernel writes: a command ends it, and a buffer that fills. What is readable and cannot be written (`stuck`, `refused`) must not keep us
+ * awake. A count that stands in `wake` since before the look makes us look once more, and no command waits.
+ */
+static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep)
+{
+	const bool alone = consumer->stuck || consumer->refused || (!deep && consumer->interval_us <= TIMER_US);
+	eventfd_t count;
+
+	poll(consumer->polled, alone ? 1 : consumer->n_polled, deep ? -1 : (int)((consumer->interval_us + 999) / 1000));
+	if (consumer->polled[0].revents)
+		eventfd_read(consumer->polled[0].fd, &count);
+	for (unsigned i = 1; !alone && i < consumer->n_polled; i++)
+		if (consumer->polled[i].revents) {
+			consumer->idle = 0;
+			consumer->interval_us = consumer->options.min_us;
+		}
+}
+
+/*
  * Until the next look. Short: by the timer, and writers make no system call. Longer: a writer that enters a sub-buffer
  * ends it, or a burst would fill the rings meanwhile. That is one wake in a look at most.
  */
@@ -87,6 +112,10 @@ static void rest(struct wmk_consumer *consumer, uint32_t word)
 	const bool deep = consumer->idle >= EMPTY_LOOKS && !consumer->refused;
 	bool slept;
 
+	if (consumer->n_polled) {
+		sleep_on_kernel(consumer, deep);
+		return;
+	}
 	if (consumer->stuck || (!deep && consumer->interval_us <= TIMER_US)) {
 		sleep_on_word(consumer, word, consumer->interval_us);
 		return;
@@ -100,9 +129,29 @@ static void rest(struct wmk_consumer *consumer, uint32_t word)
 		sleep_on_word(consumer, word, deep ? TIMER_DEEP_US : consumer->interval_us);
 }
 
+/* The descriptors to sleep on, if there are any; without memory for the list we look by the timer alone. */
+static void watch_kernel(struct wmk_consumer *consumer)
+{
+	const int wake = atomic_load_explicit(&consumer->wake, memory_order_relaxed);
+	struct pollfd *grown = wake < 0 ? NULL : realloc(consumer->polled, (consumer->n_streams + 1) * sizeof(*grown));
+
+	consumer->n_polled = 0;
+	if (!grown)
+		return;
+	consumer->polled = grown;
+	grown[consumer->n_polled++] = (struct pollfd){ .fd = wake, .events = POLLIN };
+	for (size_t i = 0; i < consumer->n_streams; i++) {
+		struct wmk_stream *stream = consumer->streams[i];
+
+		if (stream->source->ops->fd && !stream->dead && !stream->group->at_stop_only)
+			grown[consumer->n_polled++] = (struct pollfd){ .fd = stream->source->ops->fd(stream->source), .events = POLLIN };
+	}
+}
+
 /* The sets to sleep on; if there is no memory for the list, as if there were too many. */
 static void watch(struct wmk_consumer *consumer)
 {
+	watch_kernel(consumer);
 	struct waymark_ring_set **grown = realloc(consumer->watched, (consumer->n_sets + 1) * sizeof(*grown));
 
 	consumer->n_watched = WAYMARK_RING_WAIT_SETS + 1;
@@ -286,9 +335,12 @@ int wmk_consumer_call(struct wmk_consumer *consumer, void (*function)(void *arg)
 struct command {
 	struct wmk_consumer *consumer;
 	int (*carry_out)(struct command *command);         /* under streams_lock */
-	struct waymark_ring_set *set;
+	const void *from;
+	int (*function)(void *arg);
+	void *arg;
 	struct wmk_consumer_stats *stats;
 	int err;
+	struct wmk_error_chain *why;
 	bool done;
 };
 
@@ -305,6 +357,7 @@ static void carry_out(void *arg)
 	pthread_mutex_unlock(&consumer->streams_lock);
 	pthread_mutex_lock(&consumer->lock);
 	command->err = err;
+	command->why = err < 0 ? wmk_error_take() : NULL;
 	command->done = true;
 	pthread_cond_broadcast(&consumer->changed);
 	pthread_mutex_unlock(&consumer->lock);
@@ -318,6 +371,7 @@ static int command(struct command *command)
 
 	if (!consumer->running || pthread_equal(pthread_self(), consumer->thread)) {
 		carry_out(command);
+		wmk_error_give(command->why);
 		return command->err;
 	}
 	err = queue(consumer, carry_out, command);
@@ -327,7 +381,20 @@ static int command(struct command *command)
 	while (!command->done)
 		pthread_cond_wait(&consumer->changed, &consumer->lock);
 	pthread_mutex_unlock(&consumer->lock);
+	wmk_error_give(command->why);
 	return command->err;
+}
+
+static int do_function(struct command *command)
+{
+	return command->function(command->arg);
+}
+
+int wmk_consumer_do(struct wmk_consumer *consumer, int (*function)(void *arg), void *arg)
+{
+	struct command call = { .consumer = consumer, .carry_out = do_function, .function = function, .arg = arg };
+
+	return command(&call);
 }
 
 static int incomplete(int err)
@@ -354,10 +421,10 @@ int wmk_consumer_flush(struct wmk_consumer *consumer)
 
 static int do_settle(struct command *command)
 {
-	const struct wmk_group *group = command->set ? wmk_consumer_group(command->consumer, command->set) : NULL;
+	const struct wmk_group *group = command->from ? wmk_consumer_group(command->consumer, command->from) : NULL;
 	struct wmk_look_result seen;
 
-	if (command->set && !group)
+	if (command->from && !group)
 		return -ENOENT;
 	wmk_consumer_look(command->consumer, WMK_LOOK_FLUSH, group, true, &seen);
 	return seen.err;
@@ -365,12 +432,12 @@ static int do_settle(struct command *command)
 
 static int unknown(void)
 {
-	return wmk_error(-ENOENT, "this ring set is not consumed here");
+	return wmk_error(-ENOENT, "this channel is not consumed here");
 }
 
-int wmk_consumer_settle(struct wmk_consumer *consumer, struct waymark_ring_set *set)
+int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from)
 {
-	struct command settle = { .consumer = consumer, .carry_out = do_settle, .set = set };
+	struct command settle = { .consumer = consumer, .carry_out = do_settle, .from = from };
 	int err = command(&settle);
 
 	return err == -ENOENT ? unknown() : incomplete(err);
@@ -378,7 +445,7 @@ int wmk_consumer_settle(struct wmk_consumer *consumer, struct waymark_ring_set *
 
 static int do_remove(struct command *command)
 {
-	struct wmk_group *group = wmk_consumer_group(command->consumer, command->set);
+	struct wmk_group *group = wmk_consumer_group(command->consumer, command->from);
 	struct wmk_look_result seen;
 
 	if (!group)
@@ -392,9 +459,9 @@ static int do_remove(struct command *command)
 	return seen.err;
 }
 
-int wmk_consumer_remove_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, struct wmk_consumer_stats *stats)
+int wmk_consumer_remove(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats)
 {
-	struct command remove = { .consumer = consumer, .carry_out = do_remove, .set = set, .stats = stats };
+	struct command remove = { .consumer = consumer, .carry_out = do_remove, .from = from, .stats = stats };
 	int err = command(&remove);
 
 	return err == -ENOENT ? unknown() : incomplete(err);
@@ -429,7 +496,7 @@ int wmk_consumer_clear(struct wmk_consumer *consumer)
 
 static int do_sum(struct command *command)
 {
-	const struct wmk_group *group = wmk_consumer_group(command->consumer, command->set);
+	const struct wmk_group *group = wmk_consumer_group(command->consumer, command->from);
 
 	if (!group)
 		return -ENOENT;
@@ -437,9 +504,9 @@ static int do_sum(struct command *command)
 	return 0;
 }
 
-int wmk_consumer_set_stats(struct wmk_consumer *consumer, struct waymark_ring_set *set, struct wmk_consumer_stats *stats)
+int wmk_consumer_stats_of(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats)
 {
-	struct command sum = { .consumer = consumer, .carry_out = do_sum, .set = set, .stats = stats };
+	struct command sum = { .consumer = consumer, .carry_out = do_sum, .from = from, .stats = stats };
 
 	return command(&sum) < 0 ? unknown() : 0;
 }

@@ -32,7 +32,7 @@ static void on_signal(int number)
 
 static void usage(FILE *out)
 {
-	fprintf(out, "usage: waymark-consumerd [--rundir DIR] [--connection FD]\n"
+	fprintf(out, "usage: waymark-consumerd [--rundir DIR] [--kernel] [--connection FD]\n"
 		     "Empties rings into trace directories. The session daemon starts it; see waymark-consumerd(8).\n");
 }
 
@@ -80,6 +80,7 @@ static int parse(int argc, char **argv, struct wmk_consumer_server_options *opti
 {
 	static const struct option known[] = {
 		{ "rundir", required_argument, NULL, 'r' }, { "connection", required_argument, NULL, 'c' },
+		{ "kernel", no_argument, NULL, 'k' },
 		{ "help", no_argument, NULL, 'h' },	    { "version", no_argument, NULL, 'V' }, { 0 },
 	};
 	char *end;
@@ -94,6 +95,9 @@ static int parse(int argc, char **argv, struct wmk_consumer_server_options *opti
 			options->connection = (int)strtol(optarg, &end, 10);
 			if (!*optarg || *end || options->connection < 0)
 				return -1;
+			break;
+		case 'k':
+			options->kernel = 1;
 			break;
 		case 'h':
 			usage(stdout);

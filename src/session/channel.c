@@ -5,7 +5,7 @@
  * A channel keeps what it was given as the object that the protocol shows (wire/ctl.h), defaults filled in. What a rule is meant for is
  * decided once for each class and remembered (verdicts), until the rules change.
  */
-#include "session/internal.h"
+#include "session/kernel.h"
 
 #include "base/error.h"
 #include "ctl/utf8.h"
@@ -294,6 +294,9 @@ int wmk_session_context_add(struct wmk_session_channel *channel, const char *nam
 
 	if (!context)
 		return wmk_error(-EINVAL, "there is no context '%.60s'", name);
+	if (!(context->domains & (wmk_channel_is_kernel(channel) ? WMK_CONTEXT_KERNEL : WMK_CONTEXT_USER)))
+		return wmk_error_said(-EINVAL, "the context '%s' is not of %s", context->field.name,
+				      wmk_channel_is_kernel(channel) ? "the kernel's records" : "what programs record");
 	for (uint32_t i = 0; i < channel->n_contexts; i++)
 		if (channel->contexts[i] == context->number)
 			return 0;
@@ -314,7 +317,7 @@ int wmk_session_context_add(struct wmk_session_channel *channel, const char *nam
 
 bool wmk_domain_same(const struct wmk_ctl_domain *a, const struct wmk_ctl_domain *b)
 {
-	if (a->kind != b->kind || (a->kind != WMK_DOMAIN_USER && a->follow != b->follow))
+	if (a->kind != b->kind || (a->kind != WMK_DOMAIN_USER && a->kind != WMK_DOMAIN_KERNEL && a->follow != b->follow))
 		return false;
 	if (a->kind == WMK_DOMAIN_PID)
 		return a->pid == b->pid && (!a->start_time || !b->start_time || a->start_time == b->start_time);
@@ -362,8 +365,14 @@ static int options_check(struct wmk_ctl_channel *is)
 {
 	bool overwrite = is->mode == WMK_MODE_OVERWRITE;
 
-	if (is->mode > WMK_MODE_OVERWRITE || is->buffers > WMK_BUFFERS_PID || is->domain.kind > WMK_DOMAIN_EXEC)
+	if (is->mode > WMK_MODE_OVERWRITE || is->buffers > WMK_BUFFERS_PID || is->domain.kind > WMK_DOMAIN_KERNEL)
 		return wmk_error(-EINVAL, "a mode, buffers or a domain that there is not");
+	if (is->domain.kind == WMK_DOMAIN_KERNEL) {
+		int err = wmk_kernel_channel_check(is);
+
+		if (err < 0)
+			return err;
+	}
 	if (is->subbuf_size > SUBBUF_MAX || is->n_subbufs > N_SUBBUFS_MAX)
 		return wmk_error(-EINVAL, "sub-buffers have at most %u bytes, and there are at most %u of them", SUBBUF_MAX, N_SUBBUFS_MAX);
 	is->subbuf_size = is->subbuf_size ? round_up(is->subbuf_size) : SUBBUF_DEFAULT;

@@ -67,9 +67,9 @@ static struct class *class_make(struct wmk_event_class *event)
 		free(class);
 		return NULL;
 	}
-	snprintf(class->full, size, "%s:%s", event->provider, event->name);
+	snprintf(class->full, size, "%s%s%s", event->provider, *event->provider ? ":" : "", event->name);
 	class->event = event;
-	class->own = strcmp(event->provider, WMK_STATEDUMP_PROVIDER) == 0 || strcmp(event->provider, WMK_LIBRARY_PROVIDER) == 0;
+	class->own = !*event->provider || strcmp(event->provider, WMK_STATEDUMP_PROVIDER) == 0 || strcmp(event->provider, WMK_LIBRARY_PROVIDER) == 0;
 	return class;
 }
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "ctf/writer.h"
-#include "session/internal.h"
+#include "session/kernel.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -88,8 +88,8 @@ static int contexts_check(const struct wmk_list *contexts)
 		if (wmk_ctf_context_find(name))
 			continue;
 		wmk_nearest_init(&near, name);
-		for (unsigned number = 1; wmk_ctf_context(number); number++)
-			wmk_nearest_offer(&near, wmk_ctf_context(number)->field.name);
+		for (const struct wmk_ctf_context *c = NULL; (c = wmk_ctf_context_next(WMK_CONTEXT_USER | WMK_CONTEXT_KERNEL, c));)
+			wmk_nearest_offer(&near, c->field.name);
 		wmk_nearest_text(&near, names, sizeof(names));
 		return wmk_error(-EINVAL, "there is no context '%.40s'%s%.80s", name, names[0] ? ": is it one of these? " : "", names);
 	}
@@ -143,8 +143,10 @@ static int again(struct call *call, struct wmk_session_channel *channel, const s
 /* Locked, found or not: `err` of what was done decides what follows. Unlocks and gives back. */
 static int changed(struct call *call, struct wmk_session *session, int err)
 {
-	if (err >= 0)
+	if (err >= 0) {
 		wmk_call_changed(call, session);
+		err = wmk_session_kernel_update(session);
+	}
 	wmk_session_unlock(session);
 	if (err >= 0)
 		err = wmk_call_update(call, session);
@@ -263,6 +265,8 @@ int wmk_command_enable_event(struct call *call)
 	int err = request->rules.n ? rules_check(&request->rules) : wmk_error(-EINVAL, "the request names no event");
 
 	/* Of programs that are named nothing may have been seen yet but the events of others. */
+	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_KERNEL && i < request->rules.n; i++)
+		err = wmk_kernel_rule_check(call->commands->tracing, (const struct wmk_ctl_rule *)request->rules.items + i);
 	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_USER && i < request->rules.n; i++)
 		err = wmk_tracing_filter_check(call->commands->tracing, (const struct wmk_ctl_rule *)request->rules.items + i);
 	if (err == 0)
@@ -278,7 +282,7 @@ int wmk_command_enable_event(struct call *call)
 		if (err < 0)
 			wmk_session_rules_withdraw(channel, &request->rules);
 	}
-	for (uint32_t i = 0; err == 0 && i < request->rules.n; i++)
+	for (uint32_t i = 0; err == 0 && !wmk_channel_is_kernel(channel) && i < request->rules.n; i++)
 		warn_unmatched(call, ((const struct wmk_ctl_rule *)request->rules.items + i)->pattern);
 	return changed_in_part(call, session, err);
 }

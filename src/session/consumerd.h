@@ -27,6 +27,7 @@
 #ifndef WMK_SESSION_CONSUMERD_H
 #define WMK_SESSION_CONSUMERD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -39,6 +40,7 @@ struct wmk_consumer_link_options {
 	size_t size;                 /* sizeof(struct wmk_consumer_link_options) */
 	const char *rundir;          /* there, and ours; copied */
 	const char *program;         /* path of waymark-consumerd; copied */
+	bool kernel;                 /* the one for kernel channels */
 	/*
 	 * Optional, from the link's thread, which must not be kept: nothing in them may call the link.
 	 * on_change: the consumer has died, or still cannot be started (pid 0, `words` say how), or is there again (its pid), all that it

@@ -67,8 +67,10 @@ int wmk_kept_rings_add(struct wmk_consumer_link *link, const struct wmk_consumer
 	if (!trace)
 		return wmk_error_said(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
 	at = rings_at(trace, is->rings);
-	if (*at)
-		return 0;
+	if (*at) {
+		err = wmk_consumerd_events_add(&(*at)->is.events, &is->events, &(*at)->arena);
+		return err < 0 ? err : 0;
+	}
 	rings = calloc(1, sizeof(*rings));
 	if (!rings)
 		return wmk_error(-ENOMEM, "no memory for rings");
@@ -220,7 +222,7 @@ void wmk_kept_beat(struct wmk_consumer_link *link)
 
 	for (struct wmk_kept_trace *trace = link->traces; trace; trace = trace->next) {
 		for (struct wmk_kept_rings *rings = trace->rings; rings; rings = rings->next) {
-			if (waymark_ring_set_open_reader(rings->fd, &set) < 0)
+			if (rings->is.kernel || waymark_ring_set_open_reader(rings->fd, &set) < 0)
 				continue;
 			waymark_ring_set_heartbeat(set);
 			waymark_ring_set_close(set);

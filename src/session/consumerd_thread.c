@@ -90,8 +90,8 @@ static pid_t connect_to_one(struct wmk_consumer_link *link)
 	socklen_t len = sizeof(peer);
 	int err;
 
-	if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s/" WMK_CONSUMERD_SOCKET, link->rundir) >=
-	    sizeof(address.sun_path))
+	if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", link->rundir,
+			     link->options.kernel ? WMK_CONSUMERD_KERNEL_SOCKET : WMK_CONSUMERD_SOCKET) >= sizeof(address.sun_path))
 		return wmk_error(-ENAMETOOLONG, "%.100s is too long for a socket's path", link->rundir);
 	link->sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (link->sock < 0)
@@ -113,8 +113,8 @@ static pid_t connect_to_one(struct wmk_consumer_link *link)
 
 static int spawn(struct wmk_consumer_link *link, int connection, pid_t *child)
 {
-	char number[12], rundir[] = "--rundir", there[] = "--connection";
-	char *const argv[] = { link->program, rundir, link->rundir, there, number, NULL };
+	char number[12], rundir[] = "--rundir", there[] = "--connection", kernel[] = "--kernel";
+	char *const argv[] = { link->program, rundir, link->rundir, there, number, link->options.kernel ? kernel : NULL, NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
 	sigset_t none, all;

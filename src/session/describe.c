@@ -2,7 +2,7 @@
 /*
  * describe.c - sessions, programs and events as the protocol shows them (wire/ctl.h).
  */
-#include "session/internal.h"
+#include "session/kernel.h"
 
 #include "base/error.h"
 
@@ -21,7 +21,8 @@ static int channel_describe(const struct wmk_session_channel *channel, struct wm
 	for (uint32_t i = 0; i < is->rules.n; i++) {
 		struct wmk_ctl_rule *rule = (struct wmk_ctl_rule *)is->rules.items + i;
 
-		rule->matched = wmk_tracing_fitting(channel->session->tracing, rule);
+		rule->matched = wmk_channel_is_kernel(channel) ? wmk_kernel_fitting(channel->session->tracing, rule) :
+				wmk_tracing_fitting(channel->session->tracing, rule);
 	}
 	wmk_channel_counts(channel, &is->counts);
 	return 0;

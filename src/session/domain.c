@@ -191,8 +191,8 @@ bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app)
 {
 	const struct wmk_ctl_domain *domain = &channel->is.domain;
 
-	if (domain->kind == WMK_DOMAIN_USER)
-		return true;
+	if (domain->kind == WMK_DOMAIN_USER || domain->kind == WMK_DOMAIN_KERNEL)
+		return domain->kind == WMK_DOMAIN_USER;
 	const uint64_t began = wmk_app_began(app);
 	bool in = root_is(domain, app->pid, began, domain->kind == WMK_DOMAIN_EXEC ? wmk_app_exe(app) : NULL);
 

@@ -117,8 +117,8 @@ static int no_such_name(struct wmk_tracing *tracing, struct fitting *f, unsigned
 	wmk_nearest_init(&f->near, name->steps[0].name);
 	if (is_field)
 		wmk_tracing_each_class(tracing, offer_one, f);
-	for (unsigned i = 1; !is_field && wmk_ctf_context(i); i++)
-		wmk_nearest_offer(&f->near, wmk_ctf_context(i)->field.name);
+	for (const struct wmk_ctf_context *c = NULL; !is_field && (c = wmk_ctf_context_next(WMK_CONTEXT_USER, c));)
+		wmk_nearest_offer(&f->near, c->field.name);
 	wmk_nearest_text(&f->near, names, sizeof(names));
 	snprintf(what, sizeof(what), "%s%s%s", is_field ? "no event that was seen so far has such a field" : "there is no such context", names[0] ? "; near is " : "", names);
 	return wmk_filter_name_wrong(f->fit.expr, number, what);

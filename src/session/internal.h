@@ -47,6 +47,8 @@ void __tsan_release(void *address);
 #define WMK_GENERATION_MAX 0x1fffffffu
 
 struct app;
+struct wmk_kernel_rings;
+struct wmk_tracefs;
 
 /* ── classes (classes.c) ─────────────────────────────────────────────────────────────────────────────── */
 
@@ -57,7 +59,7 @@ struct class {
 	char *full;                      /* provider:name */
 	uint32_t serial;
 	uint32_t kin;                    /* serial of the first that is the same but for its level: they share their ids */
-	bool own;                        /* the tracer's own */
+	bool own;                        /* the tracer's own, or the kernel's: none that programs are asked for */
 	atomic_uint encodings;           /* that are remembered; relaxed: a count */
 	struct class *dead;              /* at the end: the next to free */
 };
@@ -81,6 +83,7 @@ struct trace {
 	pid_t pid;                       /* of rings that belong to one process; else 0 */
 	uint64_t start_time;             /* of that process */
 	bool ended;                      /* it is dead */
+	bool kernel;                     /* of kernel channels */
 	bool restored;                   /* its process may never come again: who looks asks whether it lives */
 	uint8_t uuid[16];
 	char sub[192];
@@ -103,7 +106,8 @@ struct rings {
 	struct wmk_session *session;     /* counted */
 	struct trace *trace;             /* dead after wmk_session_finish(); for those under the session's lock */
 	struct wmk_session_channel *channel;
-	struct waymark_ring_set *set;    /* NULL: an earlier daemon's, which a program has to hand back (handback.c) */
+	struct waymark_ring_set *set;    /* NULL: an earlier daemon's, which a program has to hand back (handback.c), or the kernel's: */
+	struct wmk_kernel_rings *kernel; /* kernel.c */
 	void *outlet;
 	uint64_t id, bytes;              /* bytes: counted for the owner (owners.c), as long as they are mapped here */
 	uint32_t stream_id;              /* of the stream class */
@@ -123,6 +127,11 @@ struct rings {
 /* The channel's rings for this application, made if need be; a reference is the session's. Locked. NULL with a cause chain, told once. */
 struct rings *wmk_rings_for(struct wmk_session_channel *channel, struct app *app);
 struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid);
+/* Of kernel channels, whatever programs record: made if need be. Locked. NULL with a cause chain. */
+struct trace *wmk_trace_of_kernel(struct wmk_session *session);
+/* Pieces of making rings: the set's uuid; the stream class in the metadata. */
+int wmk_rings_uuid(struct rings *rings);
+int wmk_rings_declare_stream(const struct rings *rings);
 /* The class's id in these rings, declared if need be. NO_ID: it cannot be. Locked. */
 uint32_t wmk_rings_id(struct rings *rings, struct class *class);
 static inline bool wmk_rings_has_id(const struct rings *rings, const struct class *class)
@@ -355,6 +364,9 @@ struct wmk_tracing {
 	unsigned n_sessions;
 	struct wmk_apps **shards;
 	bool closing;                    /* one thread is left */
+	bool leaving;                    /* the next daemon is to find all of it */
+	char kernel_owner[64];           /* of instances of tracefs; "": the kernel is not traced */
+	struct wmk_tracefs *tracefs;     /* NULL: not needed yet */
 	bool restoring;                  /* one thread is there yet: what was allowed once is, whatever the limits are by now */
 	atomic_bool deferred;            /* call_rcu() was used */
 	unsigned n_shards;

@@ -29,6 +29,7 @@
 
 struct out_trace {
 	struct wmk_outlet *outlet;
+	struct wmk_outlet_side *side;    /* which consumer has it */
 	uint64_t number;
 	struct wmk_files *files;
 	bool has_comments;               /* the metadata is TSDL */
@@ -54,22 +55,28 @@ static uint64_t number_new(struct wmk_outlet *outlet)
 
 /* ── the link ────────────────────────────────────────────────────────────────────────────────────────── */
 
+static const char *side_name(const struct wmk_outlet_side *side)
+{
+	return side->kernel ? "the consumer daemon of kernel channels" : "the consumer daemon";
+}
+
 static void consumer_changed(void *data, pid_t pid, const char *words)
 {
-	const struct wmk_outlet *outlet = data;
+	const struct wmk_outlet_side *side = data;
+	const struct wmk_outlet *outlet = side->outlet;
 	char text[400];
 
 	if (pid)
-		snprintf(text, sizeof(text), "the consumer daemon runs, process %ld", (long)pid);
+		snprintf(text, sizeof(text), "%s runs, process %ld", side_name(side), (long)pid);
 	else
-		snprintf(text, sizeof(text), "the consumer daemon has died: %.300s", words ? words : "");
+		snprintf(text, sizeof(text), "%s has died: %.300s", side_name(side), words ? words : "");
 	if (outlet->options.on_change)
 		outlet->options.on_change(outlet->options.data, text);
 }
 
 static void consumer_full(void *data, const char *path)
 {
-	const struct wmk_outlet *outlet = data;
+	const struct wmk_outlet *outlet = ((const struct wmk_outlet_side *)data)->outlet;
 
 	if (outlet->options.on_full)
 		outlet->options.on_full(outlet->options.data, path);
@@ -77,39 +84,46 @@ static void consumer_full(void *data, const char *path)
 
 static void consumer_ended(void *data, int err, const char *words)
 {
-	const struct wmk_outlet *outlet = data;
+	const struct wmk_outlet_side *side = data;
+	const struct wmk_outlet *outlet = side->outlet;
 	char text[400];
 
 	(void)err;
-	snprintf(text, sizeof(text), "there will be no consumer daemon any more: %.300s", words ? words : "");
+	snprintf(text, sizeof(text), "%s will not be there any more: %.300s", side_name(side), words ? words : "");
 	if (outlet->options.on_change)
 		outlet->options.on_change(outlet->options.data, text);
 }
 
-struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet *outlet)
+struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet_side *side)
 {
+	struct wmk_outlet *outlet = side->outlet;
 	const struct wmk_consumer_link_options options = {
-		.size = sizeof(options), .rundir = outlet->rundir, .program = outlet->program,
-		.on_change = consumer_changed, .on_full = consumer_full, .on_end = consumer_ended, .data = outlet,
+		.size = sizeof(options), .rundir = outlet->rundir, .program = outlet->program, .kernel = side->kernel,
+		.on_change = consumer_changed, .on_full = consumer_full, .on_end = consumer_ended, .data = side,
 	};
 
 	pthread_mutex_lock(&outlet->lock);
-	if (!outlet->link && wmk_consumer_link_open(&options, WMK_OUTLET_START_MS, &outlet->link) < 0)
-		outlet->link = NULL;
-	if (outlet->link && !outlet->listed)
-		wmk_held_ask(outlet);
-	struct wmk_consumer_link *link = outlet->link;
+	if (!side->link && wmk_consumer_link_open(&options, WMK_OUTLET_START_MS, &side->link) < 0)
+		side->link = NULL;
+	if (side->link && !side->listed)
+		wmk_held_ask(side);
+	struct wmk_consumer_link *link = side->link;
 	pthread_mutex_unlock(&outlet->lock);
 	return link;
 }
 
-bool wmk_outlet_has_consumer(const struct wmk_outlet *outlet)
+bool wmk_side_has_consumer(const struct wmk_outlet_side *side)
 {
 	char path[160];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/%s", outlet->rundir, WMK_CONSUMERD_SOCKET);
+	snprintf(path, sizeof(path), "%s/%s", side->outlet->rundir, side->kernel ? WMK_CONSUMERD_KERNEL_SOCKET : WMK_CONSUMERD_SOCKET);
 	return lstat(path, &st) == 0;
+}
+
+bool wmk_outlet_has_consumer(const struct wmk_outlet *outlet)
+{
+	return wmk_side_has_consumer(&outlet->sides[0]) || wmk_side_has_consumer(&outlet->sides[1]);
 }
 
 static void disk_ready(void *data, const char *path)
@@ -129,6 +143,8 @@ int wmk_outlet_open(const struct wmk_outlet_options *options, struct wmk_outlet 
 		outlet->rundir = strdup(options->rundir);
 		outlet->program = strdup(options->program);
 		pthread_mutex_init(&outlet->lock, NULL);
+		for (unsigned i = 0; i < 2; i++)
+			outlet->sides[i] = (struct wmk_outlet_side){ .outlet = outlet, .kernel = i == 1 };
 		const struct wmk_disks_options disks = { .ready = disk_ready, .data = outlet };
 		if (wmk_disks_open(&disks, &outlet->disks) < 0)
 			outlet->disks = NULL;
@@ -149,14 +165,24 @@ void wmk_outlet_leave(struct wmk_outlet *outlet)
 
 int wmk_outlet_shutdown(struct wmk_outlet *outlet)
 {
-	return outlet->link ? wmk_consumer_link_shutdown(outlet->link, WRITE_MS) : 0;
+	int first = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		int err = outlet->sides[i].link ? wmk_consumer_link_shutdown(outlet->sides[i].link, WRITE_MS) : 0;
+
+		if (err < 0 && first == 0)
+			first = err;
+	}
+	return first;
 }
 
 void wmk_outlet_close(struct wmk_outlet *outlet)
 {
-	wmk_held_drop(outlet);
-	if (outlet->link)
-		wmk_consumer_link_close(outlet->link);
+	for (unsigned i = 0; i < 2; i++) {
+		wmk_held_drop(&outlet->sides[i]);
+		if (outlet->sides[i].link)
+			wmk_consumer_link_close(outlet->sides[i].link);
+	}
 	wmk_disks_close(outlet->disks, DISKS_MS);
 	if (outlet->rundir)
 		pthread_mutex_destroy(&outlet->lock);
@@ -176,7 +202,7 @@ static int in_time(int err)
 	return 0;
 }
 
-static struct out_trace *trace_new(struct wmk_outlet *outlet, uint64_t number)
+static struct out_trace *trace_new(struct wmk_outlet_side *side, uint64_t number)
 {
 	struct out_trace *trace = calloc(1, sizeof(*trace));
 
@@ -184,7 +210,8 @@ static struct out_trace *trace_new(struct wmk_outlet *outlet, uint64_t number)
 		wmk_error(-ENOMEM, "no memory for a trace");
 		return NULL;
 	}
-	trace->outlet = outlet;
+	trace->outlet = side->outlet;
+	trace->side = side;
 	trace->number = number;
 	pthread_mutex_init(&trace->lock, NULL);
 	return trace;
@@ -210,9 +237,10 @@ static int trace_give(struct wmk_consumer_link *link, const struct out_trace *tr
 static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 {
 	struct wmk_outlet *outlet = data;
-	struct wmk_consumer_link *link = wmk_outlet_link(outlet);
-	uint64_t held = link ? wmk_held_trace(outlet, info, false) : 0;
-	struct out_trace *trace = link ? trace_new(outlet, held ? held : number_new(outlet)) : NULL;
+	struct wmk_outlet_side *side = &outlet->sides[info->kernel];
+	struct wmk_consumer_link *link = wmk_outlet_link(side);
+	uint64_t held = link ? wmk_held_trace(side, info, false) : 0;
+	struct out_trace *trace = link ? trace_new(side, held ? held : number_new(outlet)) : NULL;
 
 	if (!trace)
 		return wmk_error_add(link ? -ENOMEM : -EIO, "cannot open the trace %.100s", info->path);
@@ -227,7 +255,7 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 		return err;
 	}
 	if (held)
-		wmk_held_trace(outlet, info, true);
+		wmk_held_trace(side, info, true);
 	trace->has_comments = info->trace_format == WMK_TRACE_CTF_1_8;
 	*out = trace;
 	return 0;
@@ -260,7 +288,7 @@ static void trace_close(void *data)
 	/* One that did not come to be is closed with the session's lock held, and nothing of it is to be written. */
 	const int ms = trace->used ? WRITE_MS : GIVE_MS;
 
-	if (!outlet->leaving && wmk_consumer_link_trace_remove(outlet->link, trace->number, ms, NULL, NULL) < 0)
+	if (!outlet->leaving && wmk_consumer_link_trace_remove(trace->side->link, trace->number, ms, NULL, NULL) < 0)
 		wmk_error_clear();       /* its rings were removed before, and what went wrong was told then */
 	wmk_files_close(trace->files);
 	trace_free(trace);
@@ -299,24 +327,72 @@ static void rings_free(struct out_rings *rings)
 	free(rings);
 }
 
-static int rings_give(const struct out_rings *rings, const struct wmk_rings_info *info, const struct waymark_ring_set *set)
+static void rings_tell(const struct out_rings *rings, const struct wmk_rings_info *info, struct wmk_consumerd_rings *told)
 {
-	const struct out_trace *trace = rings->trace;
-	struct wmk_consumerd_rings told = {
-		.trace = trace->number, .rings = rings->number, .channel = info->channel, .stream_id = info->stream_id,
+	*told = (struct wmk_consumerd_rings){
+		.trace = rings->trace->number, .rings = rings->number, .channel = info->channel, .stream_id = info->stream_id,
 		.at_stop_only = info->options->mode == WMK_MODE_OVERWRITE, .resume = info->restored,
 		.tracefile_size = info->options->tracefile_size, .tracefile_count = info->options->tracefile_count, .start_ts = info->start_ts,
 	};
+}
 
+static int rings_give(const struct out_rings *rings, const struct wmk_rings_info *info, const struct waymark_ring_set *set)
+{
+	const struct out_trace *trace = rings->trace;
+	struct wmk_consumerd_rings told;
+
+	rings_tell(rings, info, &told);
 	memcpy(told.uuid, waymark_ring_set_options(set)->uuid, sizeof(told.uuid));
-	return in_time(wmk_consumer_link_rings_add(trace->outlet->link, &told, waymark_ring_set_fd(set), GIVE_MS));
+	return in_time(wmk_consumer_link_rings_add(trace->side->link, &told, waymark_ring_set_fd(set), GIVE_MS));
+}
+
+static int kernel_give(struct out_rings *rings, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel)
+{
+	struct wmk_consumerd_rings told;
+
+	rings_tell(rings, info, &told);
+	told.kernel = true;
+	told.contexts = (struct wmk_list){ kernel->contexts, kernel->n_contexts };
+	told.events = (struct wmk_list){ kernel->events, kernel->n_events };
+	return in_time(wmk_consumer_link_rings_add(rings->trace->side->link, &told, kernel->instance, GIVE_MS));
+}
+
+/* By the number that the consumer has them by, if it does. */
+static struct out_rings *rings_begin(struct out_trace *trace, const struct wmk_rings_info *info, bool *held)
+{
+	const uint64_t number = info->restored ? wmk_held_rings(trace->side, trace->number, info->stream_id) : 0;
+
+	*held = number != 0;
+	return rings_new(trace, number ? number : number_new(trace->outlet));
+}
+
+static int kernel_open(void *data, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel, void **out)
+{
+	bool held;
+	struct out_rings *rings = rings_begin(data, info, &held);
+
+	if (!rings)
+		return -ENOMEM;
+	/* (also of one that it has: it may not know all events) */
+	int err = kernel_give(rings, info, kernel);
+	if (err < 0 && !held) {
+		rings_free(rings);
+		return err;
+	}
+	*out = rings;
+	return err;
+}
+
+static int kernel_events(void *data, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel)
+{
+	return kernel_give(data, info, kernel);
 }
 
 static int rings_open(void *data, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **out)
 {
 	struct out_trace *trace = data;
-	uint64_t held = info->restored ? wmk_held_rings(trace->outlet, trace->number, info->stream_id) : 0;
-	struct out_rings *rings = rings_new(trace, held ? held : number_new(trace->outlet));
+	bool held;
+	struct out_rings *rings = rings_begin(trace, info, &held);
 
 	if (!rings)
 		return -ENOMEM;
@@ -386,7 +462,7 @@ static int ask(struct out_rings *rings, asking *function, int ms)
 {
 	struct wmk_consumerd_report report = { { NULL, 0 } };
 	struct wmk_arena arena = { 0 };
-	int err = function(rings->trace->outlet->link, rings->trace->number, rings->number, ms, &arena, &report);
+	int err = function(rings->trace->side->link, rings->trace->number, rings->number, ms, &arena, &report);
 
 	if (report.channels.n)
 		counts_keep(rings, &report);
@@ -419,7 +495,7 @@ static int rings_clear(void *data)
 	memset(&rings->counts, 0, sizeof(rings->counts));
 	/* A stream that ends from here on is another matter. (relaxed, as elsewhere) */
 	atomic_store_explicit(&rings->named, false, memory_order_relaxed);
-	return rings->next ? 0 : wmk_consumer_link_clear(rings->trace->outlet->link, rings->trace->number, WRITE_MS);
+	return rings->next ? 0 : wmk_consumer_link_clear(rings->trace->side->link, rings->trace->number, WRITE_MS);
 }
 
 static int rings_counts(void *data, struct wmk_ctl_counts *counts)
@@ -437,7 +513,7 @@ static void rings_poke(void *data)
 {
 	const struct out_rings *rings = data;
 
-	wmk_consumer_link_poke(rings->trace->outlet->link, rings->trace->number);
+	wmk_consumer_link_poke(rings->trace->side->link, rings->trace->number);
 }
 
 static void rings_close(void *data)
@@ -491,7 +567,7 @@ static int forget_left(void *data, const struct wmk_trace_info *info)
 }
 
 const struct wmk_outlet_ops wmk_outlet_ops = {
-	.trace_open = trace_open, .metadata = metadata, .metadata_replace = metadata_replace, .rings_open = rings_open, .rings_flush = rings_flush, .rings_stop = rings_stop,
+	.trace_open = trace_open, .metadata = metadata, .metadata_replace = metadata_replace, .rings_open = rings_open, .kernel_open = kernel_open, .kernel_events = kernel_events, .rings_flush = rings_flush, .rings_stop = rings_stop,
 	.rings_clear = rings_clear, .rings_counts = rings_counts, .rings_poke = rings_poke, .rings_close = rings_close,
 	.trace_close = trace_close, .each_left = each_left, .forget_left = forget_left,
 };

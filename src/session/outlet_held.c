@@ -32,21 +32,21 @@ static void number_taken(struct wmk_outlet *outlet, uint64_t number)
 		;
 }
 
-void wmk_held_drop(struct wmk_outlet *outlet)
+void wmk_held_drop(struct wmk_outlet_side *side)
 {
-	for (unsigned i = 0; i < outlet->n_held; i++)
-		if (outlet->held[i].fd >= 0)
-			close(outlet->held[i].fd);
-	free(outlet->held);
-	outlet->held = NULL;
-	outlet->n_held = 0;
+	for (unsigned i = 0; i < side->n_held; i++)
+		if (side->held[i].fd >= 0)
+			close(side->held[i].fd);
+	free(side->held);
+	side->held = NULL;
+	side->n_held = 0;
 }
 
 /* stream_id NO_STREAM: the trace itself. */
-static struct held *held_find(const struct wmk_outlet *outlet, const uint8_t uuid[16], uint32_t stream_id)
+static struct held *held_find(const struct wmk_outlet_side *side, const uint8_t uuid[16], uint32_t stream_id)
 {
-	for (unsigned i = 0; i < outlet->n_held; i++) {
-		struct held *held = &outlet->held[i];
+	for (unsigned i = 0; i < side->n_held; i++) {
+		struct held *held = &side->held[i];
 
 		if (memcmp(held->uuid, uuid, sizeof(held->uuid)) == 0 &&
 		    (stream_id == NO_STREAM ? held->rings == 0 : held->rings != 0 && held->stream_id == stream_id))
@@ -57,90 +57,103 @@ static struct held *held_find(const struct wmk_outlet *outlet, const uint8_t uui
 
 static int held_add(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings, int fd)
 {
-	struct wmk_outlet *outlet = data;
-	struct held *more = realloc(outlet->held, (outlet->n_held + 1) * sizeof(*more));
+	struct wmk_outlet_side *side = data;
+	struct held *more = realloc(side->held, (side->n_held + 1) * sizeof(*more));
 
 	if (!more) {
 		if (fd >= 0)
 			close(fd);
 		return wmk_error(-ENOMEM, "no memory for what the consumer daemon holds");
 	}
-	outlet->held = more;
-	more[outlet->n_held] = (struct held){ .trace = trace->trace, .rings = rings->rings, .stream_id = rings->stream_id, .fd = fd };
-	memcpy(more[outlet->n_held++].uuid, trace->uuid, sizeof(more->uuid));
-	number_taken(outlet, trace->trace);
-	number_taken(outlet, rings->rings);
+	side->held = more;
+	more[side->n_held] = (struct held){ .trace = trace->trace, .rings = rings->rings, .stream_id = rings->stream_id, .fd = fd };
+	memcpy(more[side->n_held++].uuid, trace->uuid, sizeof(more->uuid));
+	number_taken(side->outlet, trace->trace);
+	number_taken(side->outlet, rings->rings);
 	return 0;
 }
 
-void wmk_held_ask(struct wmk_outlet *outlet)
+void wmk_held_ask(struct wmk_outlet_side *side)
 {
-	int err = wmk_consumer_link_list(outlet->link, WMK_OUTLET_START_MS, held_add, outlet);
+	int err = wmk_consumer_link_list(side->link, WMK_OUTLET_START_MS, held_add, side);
 
-	outlet->listed = err == 0;
-	outlet->held_any = err == 0 && outlet->n_held;
+	side->listed = err == 0;
+	side->held_any = err == 0 && side->n_held;
 	if (err == 0)
 		return;
-	wmk_held_drop(outlet);
-	wmk_consumer_link_close(outlet->link);
-	outlet->link = NULL;
+	wmk_held_drop(side);
+	wmk_consumer_link_close(side->link);
+	side->link = NULL;
 }
 
-uint64_t wmk_held_trace(struct wmk_outlet *outlet, const struct wmk_trace_info *info, bool opened)
+uint64_t wmk_held_trace(struct wmk_outlet_side *side, const struct wmk_trace_info *info, bool opened)
 {
 	uint64_t number;
 
-	pthread_mutex_lock(&outlet->lock);
-	struct held *held = info->restored ? held_find(outlet, info->uuid, NO_STREAM) : NULL;
+	pthread_mutex_lock(&side->outlet->lock);
+	struct held *held = info->restored ? held_find(side, info->uuid, NO_STREAM) : NULL;
 	number = held ? held->trace : 0;
 	if (held && opened)
 		held->opened = true;
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_unlock(&side->outlet->lock);
 	return number;
 }
 
-uint64_t wmk_held_rings(struct wmk_outlet *outlet, uint64_t trace, uint32_t stream_id)
+uint64_t wmk_held_rings(struct wmk_outlet_side *side, uint64_t trace, uint32_t stream_id)
 {
 	uint64_t number = 0;
 
-	pthread_mutex_lock(&outlet->lock);
-	for (unsigned i = 0; i < outlet->n_held && number == 0; i++) {
-		struct held *held = &outlet->held[i];
+	pthread_mutex_lock(&side->outlet->lock);
+	for (unsigned i = 0; i < side->n_held && number == 0; i++) {
+		struct held *held = &side->held[i];
 
 		if (held->trace != trace || held->rings == 0 || held->stream_id != stream_id || held->opened)
 			continue;
 		held->opened = true;
 		number = held->rings;
 	}
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_unlock(&side->outlet->lock);
 	return number;
 }
 
+/* There is a kernel's only where one was needed. */
 int wmk_outlet_take_over(struct wmk_outlet *outlet)
 {
-	return wmk_outlet_link(outlet) ? 0 : -EIO;
+	int err = wmk_outlet_link(&outlet->sides[0]) ? 0 : -EIO;
+
+	if (err == 0 && wmk_side_has_consumer(&outlet->sides[1]) && !wmk_outlet_link(&outlet->sides[1]))
+		err = -EIO;
+	return err;
 }
 
 int wmk_outlet_held(const struct wmk_outlet *outlet, const uint8_t trace_uuid[16], uint32_t stream_id)
 {
-	const struct held *held = held_find(outlet, trace_uuid, stream_id);
+	const struct held *held = held_find(&outlet->sides[0], trace_uuid, stream_id);
 
-	return held && !held->opened ? held->fd : outlet->held_any ? -ENOENT : -ENODATA;
+	if (!held)
+		held = held_find(&outlet->sides[1], trace_uuid, stream_id);
+	return held && !held->opened ? held->fd : outlet->sides[0].held_any || outlet->sides[1].held_any ? -ENOENT : -ENODATA;
+}
+
+static void taken_over(struct wmk_outlet_side *side)
+{
+	for (unsigned i = 0; i < side->n_held; i++) {
+		const struct held *held = &side->held[i];
+		int err = 0;
+
+		if (!held->opened && held->rings)
+			err = wmk_consumer_link_rings_remove(side->link, held->trace, held->rings, ASK_MS, NULL, NULL);
+		else if (!held->opened)
+			err = wmk_consumer_link_trace_remove(side->link, held->trace, ASK_MS, NULL, NULL);
+		if (err < 0)
+			wmk_error_clear();       /* it went with its trace, or is on its way out */
+	}
+	wmk_held_drop(side);
 }
 
 void wmk_outlet_taken_over(struct wmk_outlet *outlet)
 {
-	for (unsigned i = 0; i < outlet->n_held; i++) {
-		const struct held *held = &outlet->held[i];
-		int err = 0;
-
-		if (!held->opened && held->rings)
-			err = wmk_consumer_link_rings_remove(outlet->link, held->trace, held->rings, ASK_MS, NULL, NULL);
-		else if (!held->opened)
-			err = wmk_consumer_link_trace_remove(outlet->link, held->trace, ASK_MS, NULL, NULL);
-		if (err < 0)
-			wmk_error_clear();       /* it went with its trace, or is on its way out */
-	}
-	wmk_held_drop(outlet);
+	taken_over(&outlet->sides[0]);
+	taken_over(&outlet->sides[1]);
 }
 

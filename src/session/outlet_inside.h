@@ -13,22 +13,31 @@
 
 #define WMK_OUTLET_START_MS 10000    /* a consumer daemon is started, and tells what it holds */
 
-struct wmk_outlet {
-	struct wmk_outlet_options options;       /* strings are copies */
-	char *rundir, *program;
-	pthread_mutex_t lock;            /* of `link` being made, and of what the consumer held */
-	struct wmk_consumer_link *link;
-	struct wmk_disks *disks;
+/* One consumer daemon. */
+struct wmk_outlet_side {
+	struct wmk_outlet *outlet;
+	struct wmk_consumer_link *link;  /* NULL: not made yet */
+	bool kernel;                     /* of kernel channels */
 	bool listed;                     /* the consumer was asked what it holds */
-	atomic_uint_fast64_t numbers;    /* of traces and rings, never twice; above all that was adopted */
-	bool leaving;                    /* set when one thread is left */
 	struct held *held;               /* what an earlier daemon left with the consumer */
 	unsigned n_held;
 	bool held_any;                   /* when it was asked */
 };
 
+struct wmk_outlet {
+	struct wmk_outlet_options options;       /* strings are copies */
+	char *rundir, *program;
+	pthread_mutex_t lock;            /* of links being made, and of what consumers held */
+	struct wmk_outlet_side sides[2]; /* rings of programs; kernel channels */
+	struct wmk_disks *disks;
+	atomic_uint_fast64_t numbers;    /* of traces and rings, never twice; above all that was adopted */
+	bool leaving;                    /* set when one thread is left */
+};
+
+/* Does it run, as far as can be told without starting it? */
+bool wmk_side_has_consumer(const struct wmk_outlet_side *side);
 /* The consumer's, made if need be; NULL with a cause chain. */
-struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet *outlet);
+struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet_side *side);
 
 /* ── outlet_files.c ── */
 struct wmk_files;
@@ -41,11 +50,11 @@ void wmk_files_close(struct wmk_files *files);
 
 /* ── outlet_held.c ── */
 /* Before the consumer is given anything: rings that it reads already must not be given to it as others. Locked; without an answer no link is left. */
-void wmk_held_ask(struct wmk_outlet *outlet);
-void wmk_held_drop(struct wmk_outlet *outlet);
+void wmk_held_ask(struct wmk_outlet_side *side);
+void wmk_held_drop(struct wmk_outlet_side *side);
 /* The number that the consumer has the trace by; 0: it does not. `opened`: it is ours from now on. */
-uint64_t wmk_held_trace(struct wmk_outlet *outlet, const struct wmk_trace_info *info, bool opened);
+uint64_t wmk_held_trace(struct wmk_outlet_side *side, const struct wmk_trace_info *info, bool opened);
 /* The same of rings, which are ours from now on. */
-uint64_t wmk_held_rings(struct wmk_outlet *outlet, uint64_t trace, uint32_t stream_id);
+uint64_t wmk_held_rings(struct wmk_outlet_side *side, uint64_t trace, uint32_t stream_id);
 
 #endif

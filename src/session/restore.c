@@ -5,7 +5,7 @@
  * Rings are mapped from their descriptors, with the numbers and ids that they had: programs that still record into them, and the trace
  * files that a consumer goes on with, agree with us from the first moment. Those whose descriptor nobody has are awaited (handback.c).
  */
-#include "session/internal.h"
+#include "session/kernel.h"
 
 #include "base/error.h"
 
@@ -86,7 +86,9 @@ static struct trace *trace_restore(struct wmk_session *session, const struct wmk
 	for (trace = session->traces; trace; trace = trace->next)
 		if (memcmp(trace->uuid, is->uuid, sizeof(trace->uuid)) == 0)
 			return trace;
-	if (strlen(is->sub) >= sizeof(trace->sub) || strncmp(is->sub, "ust/", 4) != 0 || strstr(is->sub, "..")) {
+	const bool kernel = strcmp(is->sub, WMK_SUB_KERNEL) == 0;
+
+	if (strlen(is->sub) >= sizeof(trace->sub) || (!kernel && strncmp(is->sub, "ust/", 4) != 0) || strstr(is->sub, "..")) {
 		wmk_error(-EINVAL, "a trace at '%.60s'", is->sub);
 		return NULL;
 	}
@@ -101,6 +103,7 @@ static struct trace *trace_restore(struct wmk_session *session, const struct wmk
 	trace->start_time = is->start_time;
 	memcpy(trace->uuid, is->uuid, sizeof(trace->uuid));
 	strcpy(trace->sub, is->sub);
+	trace->kernel = kernel;
 	trace->restored = true;
 	trace->next = session->traces;
 	session->traces = trace;
@@ -138,9 +141,24 @@ int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_rest
 	memcpy(rings->uuid, is->set_uuid, sizeof(rings->uuid));
 	if (is->stream_id < WMK_CHANNEL_STREAMS)
 		trace->declared |= 1ull << is->stream_id;
-	wmk_rings_link(&session->awaited, rings);
-	if (!wmk_rings_current(rings) && is->stream_id >= channel->first_stream)
+	const bool current = wmk_rings_current(rings);
+
+	if (!current && is->stream_id >= channel->first_stream)
 		channel->first_stream = is->stream_id + WMK_CHANNEL_STREAMS;
+	if (trace->kernel != wmk_channel_is_kernel(channel)) {
+		wmk_rings_put(rings);
+		return wmk_error(-EINVAL, "rings of programs and of the kernel in one channel");
+	}
+	if (trace->kernel) {
+		int err = wmk_kernel_restore(rings);
+
+		if (err < 0)
+			wmk_rings_put(rings);
+		else
+			wmk_rings_link(&session->rings, rings);
+		return err;
+	}
+	wmk_rings_link(&session->awaited, rings);
 	return fd >= 0 ? wmk_rings_regain(rings, fd) : 0;
 }
 
@@ -201,6 +219,8 @@ static void declare_again(struct wmk_session *session)
 int wmk_session_restore_end(struct wmk_session *session)
 {
 	session->tracing->restoring = false;
+	if (wmk_session_kernel_update(session) < 0)      /* what it was told of, and is on, is told of and switched on once more */
+		wmk_session_worry(session, wmk_error_number(), NULL);
 	declare_again(session);
 	int err = wmk_session_enter(session->tracing, session);
 

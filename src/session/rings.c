@@ -8,7 +8,7 @@
  * All under the session's lock, but the counting of references. What cannot be made is told once (wmk_session_worry()), and tried
  * again for the next program that has something to record there.
  */
-#include "session/internal.h"
+#include "session/kernel.h"
 
 #include "base/error.h"
 #include "consumer/consumer.h"
@@ -54,10 +54,10 @@ int wmk_trace_text(const struct trace *trace, const struct wmk_session *session,
 		.version = wmk_session_version(session),
 		.name = session->trace_name ? session->trace_name : session->name,
 		.created = created,
-		.domain = "ust",
+		.domain = trace->kernel ? "kernel" : "ust",
 		.hostname = host,
-		.buffering = trace->pid ? "pid" : "uid",
-		.buffering_id = id,
+		.buffering = trace->kernel ? NULL : trace->pid ? "pid" : "uid",
+		.buffering_id = trace->kernel ? NULL : id,
 		.clock = session->tracing->options.clock,
 	};
 	time_t at = (time_t)session->created;
@@ -97,6 +97,10 @@ static void trace_place(struct trace *trace, const struct wmk_session *session, 
 	struct tm tm;
 
 	(void)session;
+	if (trace->kernel) {
+		snprintf(trace->sub, sizeof(trace->sub), WMK_SUB_KERNEL);
+		return;
+	}
 	if (!trace->pid) {
 		snprintf(trace->sub, sizeof(trace->sub), "ust/uid/%u/64-bit", (unsigned)trace->uid);
 		return;
@@ -111,7 +115,7 @@ int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool r
 {
 	struct wmk_trace_info info = { .session = session->name, .path = session->path, .sub = trace->sub,
 				       .uid = session->uid, .gid = session->gid, .max_size = session->max_size,
-				       .trace_format = session->trace_format, .restored = restored };
+				       .trace_format = session->trace_format, .kernel = trace->kernel, .restored = restored };
 
 	memcpy(info.uuid, trace->uuid, sizeof(info.uuid));
 	return session->tracing->options.outlet->trace_open(session->tracing->options.outlet_data, &info, &trace->outlet);
@@ -130,20 +134,19 @@ static int trace_open(struct wmk_session *session, struct trace *trace)
 	return err;
 }
 
-static struct trace *trace_make(struct wmk_session *session, uid_t uid, pid_t pid, uint64_t start_time, const char *name)
+/* `is` says whose it is. */
+static struct trace *trace_make(struct wmk_session *session, const struct trace *is, const char *name)
 {
 	const struct wmk_outlet_ops *outlet = session->tracing->options.outlet;
-	struct trace *trace = calloc(1, sizeof(*trace));
+	struct trace *trace = malloc(sizeof(*trace));
 	struct wmk_ctf_text text = { 0 };
 
 	if (!trace) {
 		wmk_error(-ENOMEM, "no memory for a trace");
 		return NULL;
 	}
+	*trace = *is;
 	trace->session = session;
-	trace->uid = uid;
-	trace->pid = pid;
-	trace->start_time = start_time;
 	trace_place(trace, session, name);
 	int err = make_uuid(trace->uuid);
 
@@ -166,16 +169,24 @@ static struct trace *trace_make(struct wmk_session *session, uid_t uid, pid_t pi
 static struct trace *trace_get(struct wmk_session *session, uid_t uid, pid_t pid, uint64_t start_time, const char *name)
 {
 	for (struct trace *trace = session->traces; trace; trace = trace->next) {
-		if (trace->ended || trace->uid != uid || trace->pid != pid || trace->start_time != start_time)
+		if (trace->ended || trace->kernel || trace->uid != uid || trace->pid != pid || trace->start_time != start_time)
 			continue;
 		/* (one of a process that does not go on with it stays as it is) */
 		if (!pid || trace->outlet)
 			return wmk_trace_ready(trace) == 0 ? trace : NULL;
 	}
-	return trace_make(session, uid, pid, start_time, name);
+	return trace_make(session, &(struct trace){ .uid = uid, .pid = pid, .start_time = start_time }, name);
 }
 
-static int declare_stream(const struct rings *rings)
+struct trace *wmk_trace_of_kernel(struct wmk_session *session)
+{
+	for (struct trace *trace = session->traces; trace; trace = trace->next)
+		if (trace->kernel)
+			return wmk_trace_ready(trace) == 0 ? trace : NULL;
+	return trace_make(session, &(struct trace){ .uid = session->uid, .kernel = true }, NULL);
+}
+
+int wmk_rings_declare_stream(const struct rings *rings)
 {
 	struct trace *trace = rings->trace;
 	struct wmk_ctf_text text = { 0 };
@@ -212,14 +223,20 @@ void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *
 	};
 }
 
+int wmk_rings_uuid(struct rings *rings)
+{
+	return make_uuid(rings->uuid);
+}
+
 static int make_set(struct rings *rings)
 {
 	struct waymark_ring_options ring;
 	struct stat st;
 
 	wmk_rings_geometry(rings, &ring);
-	int err = make_uuid(ring.uuid);
+	int err = wmk_rings_uuid(rings);
 
+	memcpy(ring.uuid, rings->uuid, sizeof(ring.uuid));
 	if (err == 0)
 		err = waymark_ring_set_create(&ring, &rings->set);
 	if (err == 0 && fstat(waymark_ring_set_fd(rings->set), &st) != 0)
@@ -228,7 +245,6 @@ static int make_set(struct rings *rings)
 		return wmk_error(err, "cannot make ring buffers of %u x %u bytes for each CPU: %s", ring.n_subbufs, ring.subbuf_size,
 				 strerror(-err));
 	rings->inode = st.st_ino;
-	memcpy(rings->uuid, ring.uuid, sizeof(rings->uuid));
 	wmk_ring_set_plugin_clock(rings->set, rings->session->tracing->options.plugin_clock);
 	return 0;
 }
@@ -262,7 +278,7 @@ static int rings_open(struct rings *rings)
 	/* relaxed: only that no two are alike */
 	rings->id = atomic_fetch_add_explicit(&tracing->rings_made, 1, memory_order_relaxed) + 1;
 	if (err == 0)
-		err = declare_stream(rings);
+		err = wmk_rings_declare_stream(rings);
 	return err < 0 ? err : wmk_rings_open_here(rings, false);
 }
 
@@ -386,6 +402,7 @@ void wmk_rings_put(struct rings *rings)
 		return;
 	if (rings->set)
 		waymark_ring_set_close(rings->set);
+	wmk_kernel_free(rings);
 	if (rings->bytes)
 		wmk_owner_rings_give(rings->session->tracing, rings->session->uid, rings->bytes);
 	free(rings->ids);

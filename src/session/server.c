@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/clock_plugin.h"
 #include "base/error.h"
+#include "kernel/instance.h"
 #include "session/clients.h"
 #include "session/command.h"
 #include "session/gate.h"
@@ -230,6 +231,7 @@ static int sessions_open(struct server *server)
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &wmk_outlet_ops, .clock = &clock, .on_id = on_id,
 					       .on_ended = on_ended, .on_identity = on_identity, .data = server };
 	const struct wmk_limits *limits = server->options->limits;
+	char owner[WMK_KINSTANCE_OWNER];
 	int err = wmk_clock_choose(&clock, &tracing.plugin_clock);
 
 	if (limits) {
@@ -241,6 +243,8 @@ static int sessions_open(struct server *server)
 		tracing.max_trace_size = limits->trace_size;
 	}
 	if (err == 0)
+		err = wmk_kinstance_owner_dir(server->place.dir, owner);
+	if (err == 0)
 		err = wmk_outlet_open(&outlet, &server->outlet);
 	if (err == 0)
 		err = wmk_state_open(server->place.dir, say, server, &server->state);
@@ -250,6 +254,7 @@ static int sessions_open(struct server *server)
 		return err;
 	if (!tracing.plugin_clock && wmk_state_clock(server->state, &clock) < 0)
 		say_cause(server);
+	tracing.kernel_owner = owner;
 	tracing.outlet_data = server->outlet;
 	tracing.first_rings_id = wmk_state_last_rings(server->state);
 	return wmk_tracing_open(&tracing, &server->tracing);
@@ -320,6 +325,7 @@ static int server_open(struct server *server)
 		err = sessions_open(server);
 	if (err == 0) {
 		take_over(server);
+		wmk_tracing_sweep(server->tracing);
 		if (wmk_state_identities_begin(server->state) < 0)
 			say_cause(server);
 	}
@@ -345,6 +351,13 @@ static void server_wait(struct server *server)
 	server->everything = (fds[1].revents & POLLIN) != 0;
 }
 
+/* What is recorded goes on: the next daemon finds it. */
+static void leave(struct server *server)
+{
+	wmk_outlet_leave(server->outlet);
+	wmk_tracing_leave(server->tracing);
+}
+
 static void server_close(struct server *server)
 {
 	if (server->placed)
@@ -356,7 +369,7 @@ static void server_close(struct server *server)
 	wmk_reaper_end(server->reaper);
 	wmk_shards_close(server->shards);
 	if (server->outlet && !server->everything)
-		wmk_outlet_leave(server->outlet);
+		leave(server);
 	wmk_tracing_close(server->tracing);
 	if (server->outlet && server->everything && wmk_outlet_shutdown(server->outlet) < 0)
 		wmk_error_clear();       /* it is not there any more, or ends by itself when it has nothing */

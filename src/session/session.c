@@ -4,7 +4,7 @@
  *
  * Only what is under its lock changes here; applications hear of it by the update that follows (update.c, shadow.c).
  */
-#include "session/internal.h"
+#include "session/kernel.h"
 
 #include "base/error.h"
 #include "ctl/utf8.h"
@@ -214,15 +214,27 @@ int wmk_session_start(struct wmk_session *session)
 		if (err < 0)
 			return err;
 	}
+	const bool before = session->started;
+
 	session->active = session->started = true;
 	session->trouble = 0;
-	return 0;
+	int err = wmk_session_kernel_update(session);
+
+	if (err < 0) {
+		struct wmk_error_chain *why = wmk_error_take();
+
+		session->active = false;
+		session->started = before;
+		wmk_session_kernel_update(session);
+		wmk_error_give(why);
+	}
+	return err;
 }
 
 int wmk_session_prepare(struct wmk_session *session, uid_t uid)
 {
 	for (unsigned i = 0; i < session->n_channels; i++)
-		if (session->channels[i]->is.buffers == WMK_BUFFERS_UID && !wmk_rings_of_user(session->channels[i], uid))
+		if (!wmk_channel_is_kernel(session->channels[i]) && session->channels[i]->is.buffers == WMK_BUFFERS_UID && !wmk_rings_of_user(session->channels[i], uid))
 			return session->trouble < 0 ? session->trouble : -EIO;
 	return 0;
 }
@@ -232,6 +244,8 @@ int wmk_session_stop(struct wmk_session *session)
 	if (!session->active)
 		return session->full ? 0 : wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
 	session->active = false;
+	if (wmk_session_kernel_update(session) < 0)
+		wmk_session_worry(session, wmk_error_number(), "the kernel was not stopped");
 	wmk_session_look(session);
 	return 0;
 }
@@ -273,6 +287,8 @@ void wmk_session_destroy(struct wmk_session *session)
 {
 	session->active = false;
 	session->gone = true;
+	if (!session->tracing->leaving && wmk_session_kernel_update(session) < 0)
+		wmk_error_clear();       /* it goes with its instances */
 	wmk_session_leave(session);
 	uncount(session);
 }

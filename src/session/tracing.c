@@ -2,11 +2,13 @@
 /*
  * tracing.c - making and unmaking of a wmk_tracing; its table of sessions, its slots, its shards.
  */
-#include "session/internal.h"
+#include "session/kernel.h"
 
 #include "base/error.h"
+#include "kernel/tracefs.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -50,6 +52,8 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 	*o = *given;
 	tracing->clock = *given->clock;
 	o->clock = &tracing->clock;
+	snprintf(tracing->kernel_owner, sizeof(tracing->kernel_owner), "%s", o->kernel_owner ? o->kernel_owner : "");
+	o->kernel_owner = tracing->kernel_owner;
 	atomic_init(&tracing->rings_made, o->first_rings_id);
 	o->max_apps = o->max_apps ? o->max_apps : 16384;
 	o->max_sessions = o->max_sessions ? o->max_sessions : 64;
@@ -104,6 +108,22 @@ static void sessions_end(struct wmk_tracing *tracing)
 	free(all);
 }
 
+void wmk_tracing_leave(struct wmk_tracing *tracing)
+{
+	if (tracing)
+		tracing->leaving = true;
+}
+
+int wmk_tracing_kernel_check(struct wmk_tracing *tracing, const char *pattern)
+{
+	return wmk_kernel_rule_check(tracing, &(struct wmk_ctl_rule){ .pattern = pattern });
+}
+
+void wmk_tracing_sweep(struct wmk_tracing *tracing)
+{
+	wmk_kernel_sweep(tracing);
+}
+
 void wmk_tracing_close(struct wmk_tracing *tracing)
 {
 	if (!tracing)
@@ -115,6 +135,7 @@ void wmk_tracing_close(struct wmk_tracing *tracing)
 		WMK_TELL_TSAN_ACQUIRE(tracing);
 		cds_lfht_destroy(tracing->sessions, NULL);
 	}
+	wmk_tracefs_close(tracing->tracefs);
 	wmk_encodings_free(tracing);
 	wmk_classes_free(tracing);
 	wmk_owners_free(tracing);

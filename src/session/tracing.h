@@ -34,6 +34,7 @@
 
 #include "base/clock.h"
 #include "schema/schema.h"
+#include "wire/consumerd.h"
 #include "wire/ctl.h"
 
 struct wmk_tracing;
@@ -43,14 +44,16 @@ struct wmk_session_channel;
 /* ── where records go ────────────────────────────────────────────────────────────────────────────────── */
 
 /* One trace: what one owner of buffers records in one session. */
+#define WMK_SUB_KERNEL "kernel"
 struct wmk_trace_info {
 	const char *session, *path;      /* of the session; path of its directory */
-	const char *sub;                 /* beneath it: "ust/uid/1000/64-bit", "ust/pid/NAME-PID-DATE/64-bit" */
+	const char *sub;                 /* beneath it: "ust/uid/1000/64-bit", "ust/pid/NAME-PID-DATE/64-bit", WMK_SUB_KERNEL */
 	uid_t uid;                       /* who owns the files: the session's owner */
 	gid_t gid;
 	uint8_t uuid[16];
 	uint64_t max_size;               /* bytes below `path`, of all traces there together; 0: no limit */
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format: of the metadata */
+	bool kernel;                     /* of kernel channels */
 	bool restored;                   /* an earlier daemon's: directory and metadata are there */
 };
 
@@ -61,6 +64,15 @@ struct wmk_rings_info {
 	const struct wmk_ctl_channel *options;
 	uint64_t start_ts;               /* the trace clock's value now */
 	bool restored;                   /* an earlier daemon's: whoever consumes goes on with it */
+};
+
+/* What a kernel channel has in the place of a ring set. */
+struct wmk_kernel_info {
+	int instance;                    /* of tracefs: a descriptor of its directory */
+	uint64_t *contexts;              /* numbers of wmk_ctf_context() */
+	unsigned n_contexts;
+	struct wmk_consumerd_event *events;      /* those that are to be added (wire/consumerd.h) */
+	unsigned n_events;
 };
 
 /*
@@ -75,6 +87,9 @@ struct wmk_outlet_ops {
 	/* This instead of all that is there: whole, or what was there before. Optional. */
 	int (*metadata_replace)(void *trace, const char *text, size_t len);
 	int (*rings_open)(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings);
+	/* The same of a kernel channel; and more events of it, before they are enabled. What follows is for both. */
+	int (*kernel_open)(void *trace, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel, void **rings);
+	int (*kernel_events)(void *rings, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel);
 	/* Write what is there now. */
 	int (*rings_flush)(void *rings);
 	/* Write all that was committed, with the final counts; nothing is consumed any more. */
@@ -117,6 +132,7 @@ struct wmk_tracing_options {
 	uint64_t max_ring_bytes;         /* of all sessions of one owner, in all rings (1/4 of the machine's memory) */
 	uint64_t max_trace_size;         /* of each session's traces together (no limit) */
 	uint64_t first_rings_id;         /* numbers of rings begin behind this one */
+	const char *kernel_owner;        /* of instances of tracefs (kernel/instance.h); copied; NULL: the kernel is not traced */
 	/*
 	 * Optional. A class is about to get this id in these rings: for who keeps ids across restarts; then it is declared in the metadata.
 	 * Non-zero: it gets none now. When the declaration fails, the same id is given out again: the latest is right. Under the session's
@@ -133,6 +149,12 @@ struct wmk_tracing_options {
 int wmk_tracing_open(const struct wmk_tracing_options *options, struct wmk_tracing **tracing);
 /* All shards are closed already. Sessions that are still there end as by wmk_session_destroy(). */
 void wmk_tracing_close(struct wmk_tracing *tracing);
+/* The next daemon goes on with what is there: what the kernel records is left as it is from here on, whatever is closed. One thread is left. */
+void wmk_tracing_leave(struct wmk_tracing *tracing);
+/* Does a pattern mean events that this kernel has? -ENOENT with the nearest names; whatever keeps us from the kernel's tracers, in words. */
+int wmk_tracing_kernel_check(struct wmk_tracing *tracing, const char *pattern);
+/* Sessions have been restored: what earlier daemons left in the kernel, and no session has, is removed. */
+void wmk_tracing_sweep(struct wmk_tracing *tracing);
 void wmk_tracing_thread_begin(void);
 void wmk_tracing_thread_end(void);
 

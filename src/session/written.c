@@ -11,7 +11,7 @@
  *
  * So whatever stands in a session's list is open at the outlet, and not closed, for all who hold the lock.
  */
-#include "session/internal.h"
+#include "session/kernel.h"
 
 #include "base/error.h"
 
@@ -248,6 +248,8 @@ static int rings_end(struct rings *rings, const struct wmk_outlet_ops *outlet)
 
 	while (rings) {
 		struct rings *next = rings->next;
+
+		wmk_kernel_halt(rings);
 		int err = outlet->rings_stop(rings->outlet);
 
 		if (err < 0 && first == 0)

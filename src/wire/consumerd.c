@@ -63,6 +63,13 @@ static const struct wmk_member trace_members[] = {
 };
 const struct wmk_object wmk_consumerd_trace_object = WMK_OBJECT_OF("trace", wmk_consumerd_trace, trace_members);
 
+static const struct wmk_member event_members[] = {
+	WMK_MEMBER_OF_TEXT(wmk_consumerd_event, system, NAME_BYTES),
+	WMK_MEMBER_OF_TEXT(wmk_consumerd_event, name, NAME_BYTES),
+	WMK_MEMBER_OF_U32(wmk_consumerd_event, id),
+};
+static const struct wmk_object event_object = WMK_OBJECT_OF("event", wmk_consumerd_event, event_members);
+
 static const struct wmk_member rings_members[] = {
 	WMK_MEMBER_OF_U64(wmk_consumerd_rings, trace),
 	WMK_MEMBER_OF_U64(wmk_consumerd_rings, rings),
@@ -75,8 +82,45 @@ static const struct wmk_member rings_members[] = {
 	WMK_MEMBER_OF_U64(wmk_consumerd_rings, tracefile_count),
 	WMK_MEMBER_OF_U64(wmk_consumerd_rings, start_ts),
 	WMK_MEMBER_OF_UUID(wmk_consumerd_rings, uuid),
+	WMK_MEMBER_OF_BOOL(wmk_consumerd_rings, kernel),
+	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_rings, contexts, 255),
+	WMK_MEMBER_OF_LIST(wmk_consumerd_rings, events, event_object, WMK_CONSUMERD_EVENTS_MAX),
 };
 const struct wmk_object wmk_consumerd_rings_object = WMK_OBJECT_OF("rings", wmk_consumerd_rings, rings_members);
+
+static bool has_event(const struct wmk_list *events, uint32_t n, const struct wmk_consumerd_event *event)
+{
+	const struct wmk_consumerd_event *items = events->items;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(items[i].name, event->name) == 0 && strcmp(items[i].system, event->system) == 0)
+			return true;
+	return false;
+}
+
+int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena)
+{
+	const struct wmk_consumerd_event *add = more->items;
+	const uint32_t before = events->n;
+
+	for (uint32_t i = 0; i < more->n; i++) {
+		struct wmk_consumerd_event *made;
+
+		/* (one list has an event once) */
+		if (has_event(events, before, &add[i]))
+			continue;
+		if (events->n >= WMK_CONSUMERD_EVENTS_MAX)
+			return wmk_error(-E2BIG, "more than %u events of the kernel in one channel", WMK_CONSUMERD_EVENTS_MAX);
+		made = wmk_arena_append(arena, events, sizeof(*made));
+		if (!made)
+			return -ENOMEM;
+		if (wmk_object_copy(&event_object, &add[i], made, arena) < 0) {
+			events->n--;
+			return -ENOMEM;
+		}
+	}
+	return events->n > before;
+}
 
 static const struct wmk_member target_members[] = {
 	WMK_MEMBER_OF_U64(wmk_consumerd_target, trace),

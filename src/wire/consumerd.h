@@ -23,7 +23,9 @@
 #include "wire/wire.h"
 
 #define WMK_CONSUMERD_SOCKET "consumer.sock"
+#define WMK_CONSUMERD_KERNEL_SOCKET "consumer-kernel.sock"   /* of the one for kernel channels, a process of its own */
 #define WMK_CONSUMERD_CHANNELS_MAX 4096u     /* in one trace */
+#define WMK_CONSUMERD_EVENTS_MAX 16384u      /* of the kernel, in one channel */
 
 enum wmk_consumerd_type {
 	WMK_CONSUMERD_REPLY = 0x200, WMK_CONSUMERD_ERROR, WMK_CONSUMERD_HELLO, WMK_CONSUMERD_HELD, WMK_CONSUMERD_REPLACED,
@@ -77,6 +79,16 @@ struct wmk_consumerd_trace {
 	struct wmk_list gone;        /* of struct wmk_consumerd_channel: counts of rings that were removed (LIST, and adding again) */
 };
 
+/* An event of the kernel, and its id in the trace. */
+struct wmk_consumerd_event {
+	const char *system, *name;   /* events/<system>/<name> of tracefs */
+	uint32_t id;
+};
+
+/*
+ * Rings of programs, or a kernel channel: then the descriptor is that of an instance of tracefs (kernel/instance.h). Of a kernel channel that is there
+ * already, those of `events` that it has not are added.
+ */
 struct wmk_consumerd_rings {
 	uint64_t trace;
 	uint64_t rings;              /* its number, the session daemon's choice, unique within the trace, not 0 */
@@ -89,7 +101,12 @@ struct wmk_consumerd_rings {
 	uint64_t tracefile_count;    /* files of a stream at most, then the oldest is replaced; 0: no limit. Only with tracefile_size */
 	uint64_t start_ts;           /* the clock's value when recording began: time of an empty packet in a stream without records */
 	uint8_t uuid[16];            /* the ring set's own (waymark_ring_options.uuid); held against the set that comes with it */
+	bool kernel;
+	struct wmk_list contexts;    /* kernel: of uint64_t, numbers of wmk_ctf_context(), in the order in which records have them */
+	struct wmk_list events;      /* kernel: of struct wmk_consumerd_event */
 };
+/* Those of `more` that are not in `events` yet (by system and name) are added, copied into the arena. 1: some were; 0: none; -ENOMEM, -E2BIG. */
+int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena);
 
 /* Whom a request is about. */
 struct wmk_consumerd_target {

@@ -11,7 +11,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static const char *const domain_kinds[] = { "user", "pid", "exec" };
+static const char *const domain_kinds[] = { "user", "pid", "exec", "kernel" };
 static const char *const modes[] = { "discard", "overwrite" };
 static const char *const buffers[] = { "uid", "pid" };
 const char *const wmk_ctl_trace_formats[WMK_CTL_TRACE_FORMATS] = { "ctf-1.8", "ctf-2" };

@@ -34,7 +34,7 @@ enum wmk_ctl_type {
 
 /* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
 
-enum wmk_ctl_domain_kind { WMK_DOMAIN_USER, WMK_DOMAIN_PID, WMK_DOMAIN_EXEC };
+enum wmk_ctl_domain_kind { WMK_DOMAIN_USER, WMK_DOMAIN_PID, WMK_DOMAIN_EXEC, WMK_DOMAIN_KERNEL };
 struct wmk_ctl_domain {
 	uint32_t kind;               /* enum wmk_ctl_domain_kind */
 	bool follow;                 /* PID, EXEC: descendants too */

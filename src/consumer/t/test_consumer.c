@@ -147,7 +147,7 @@ static void test_gap(void **state)
 
 	assert_true(lost > 0);
 	/* Counted before a packet is written. */
-	assert_int_equal(wmk_consumer_set_stats(rig.consumer, rig.set, &seen), 0);
+	assert_int_equal(wmk_consumer_stats_of(rig.consumer, rig.set, &seen), 0);
 	assert_int_equal(seen.lost, lost);
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
 	assert_int_equal(rig_record(&rig, 0, 3000, 3010), 10);

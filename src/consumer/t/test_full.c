@@ -175,7 +175,7 @@ static void test_limit_of_one(void **state)
 	for (unsigned i = 0; i < 300; i++)
 		assert_int_equal(waymark_ring_record(mapped, 3, &frag, 1), 0);
 	for (unsigned i = 0; i < 2000 && one.records < 150; i++, nanosleep(&pause, NULL))
-		assert_int_equal(wmk_consumer_set_stats(rig.consumer, other, &one), 0);
+		assert_int_equal(wmk_consumer_stats_of(rig.consumer, other, &one), 0);
 	if (one.records < 150)
 		fail_msg("10 seconds, and of the other stream %llu records are written", (unsigned long long)one.records);
 	/* It is tried again and again, though there is nobody who wakes the consumer: more often than it looks before it sleeps deep. */

@@ -245,22 +245,22 @@ static void test_remove(void **state)
 			assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
 		kept = record(s.writers[1], 0, 3000);
 		assert_int_equal(record(s.writers[2], 0, 10), 10);
-		assert_int_equal(wmk_consumer_remove_set(s.rig.consumer, s.sets[1], &one), 0);
+		assert_int_equal(wmk_consumer_remove(s.rig.consumer, s.sets[1], &one), 0);
 		assert_int_equal(one.records, kept);
 		assert_int_equal(one.lost, 3000 - kept);
 		assert_int_equal(records_in(&s.rig, "more1", s.sets[1], &lost), kept);
 		assert_int_equal(lost, one.lost);
 		assert_true(one.bytes > kept * 20);
-		assert_int_equal(wmk_consumer_remove_set(s.rig.consumer, s.sets[1], &one), -ENOENT);
+		assert_int_equal(wmk_consumer_remove(s.rig.consumer, s.sets[1], &one), -ENOENT);
 		/* It is not looked at any more; the others are, and all counts are there. */
 		record(s.writers[1], 0, 100);
 		assert_int_equal(wmk_consumer_settle(s.rig.consumer, NULL), 0);
 		wmk_consumer_stats(s.rig.consumer, &all);
 		assert_int_equal(all.records, kept + 10);
 		assert_int_equal(all.lost, 3000 - kept);
-		assert_int_equal(wmk_consumer_set_stats(s.rig.consumer, s.sets[2], &one), 0);
+		assert_int_equal(wmk_consumer_stats_of(s.rig.consumer, s.sets[2], &one), 0);
 		assert_int_equal(one.records, 10);
-		assert_int_equal(wmk_consumer_set_stats(s.rig.consumer, s.sets[1], &one), -ENOENT);
+		assert_int_equal(wmk_consumer_stats_of(s.rig.consumer, s.sets[1], &one), -ENOENT);
 		sets_close(&s);
 	}
 }
@@ -287,7 +287,7 @@ static void test_settle(void **state)
 		assert_int_equal(wmk_consumer_settle(s.rig.consumer, turn < 2 ? NULL : s.sets[1]), 0);
 		sum = records_in(&s.rig, "more1", s.sets[1], &lost);
 		assert_int_equal(sum + lost, all);
-		assert_int_equal(wmk_consumer_set_stats(s.rig.consumer, s.sets[1], &one), 0);
+		assert_int_equal(wmk_consumer_stats_of(s.rig.consumer, s.sets[1], &one), 0);
 		assert_int_equal(one.records, sum);
 		assert_int_equal(one.overwritten, lost);
 	}
@@ -322,8 +322,8 @@ static void test_clear(void **state)
 		const uint64_t kept = record(s.writers[1], 0, 3000);
 
 		assert_true(running || kept < 3000);
-		assert_int_equal(wmk_consumer_remove_set(s.rig.consumer, s.sets[1], NULL), 0);
-		assert_int_equal(wmk_consumer_remove_set(s.rig.consumer, s.sets[2], NULL), 0);
+		assert_int_equal(wmk_consumer_remove(s.rig.consumer, s.sets[1], NULL), 0);
+		assert_int_equal(wmk_consumer_remove(s.rig.consumer, s.sets[2], NULL), 0);
 		assert_int_equal(access(rig_path(&s.rig, "more2_0"), F_OK), -1);
 		assert_int_equal(rig_stop(&s.rig), 0);
 		wmk_consumer_stats(s.rig.consumer, &s.rig.stats);

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel.c - the kernel brought in line with a session's kernel channels (see kernel.h).
+ */
+#include "session/kernel.h"
+
+#include "base/error.h"
+#include "kernel/catalog.h"
+#include "kernel/event.h"
+#include "kernel/instance.h"
+#include "kernel/tracefs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define KERNEL_SUBBUF (64u * 1024)   /* of the kernel's own sub-buffers: more cost less, and stay longer with a quiet CPU */
+#define TELL_MAX 1024u               /* events that the consumer is told of at a time */
+
+/* An event of the kernel that was enabled in a channel once. */
+struct kernel_event {
+	char *system, *name;
+	struct class *class;
+	bool on;
+};
+
+struct wmk_kernel_rings {
+	int instance;
+	char name[WMK_KINSTANCE_NAME];
+	struct kernel_event *events;
+	unsigned n_events, cap_events;
+	bool on;
+};
+
+/* ── the kernel's tracers ────────────────────────────────────────────────────────────────────────────── */
+
+/* Opened once it is needed; whoever cannot tries again next time. */
+static int tracefs_of(struct wmk_tracing *tracing, struct wmk_tracefs **tracefs)
+{
+	int err = 0;
+
+	*tracefs = NULL;
+	if (!tracing->kernel_owner[0])
+		return wmk_error_said(-ENOTSUP, "the kernel is not traced here");
+	pthread_mutex_lock(&tracing->lock);
+	if (!tracing->tracefs)
+		err = wmk_tracefs_open(NULL, &tracing->tracefs);
+	*tracefs = tracing->tracefs;
+	pthread_mutex_unlock(&tracing->lock);
+	return err;
+}
+
+static int catalog_of(struct wmk_tracing *tracing, struct wmk_kcatalog **catalog)
+{
+	struct wmk_tracefs *tracefs;
+	int err = tracefs_of(tracing, &tracefs);
+
+	return err < 0 ? err : wmk_kcatalog_open(tracefs, catalog);
+}
+
+/* ── what the kernel cannot do ───────────────────────────────────────────────────────────────────────── */
+
+int wmk_kernel_channel_check(const struct wmk_ctl_channel *is)
+{
+	if (is->buffers == WMK_BUFFERS_PID)
+		return wmk_error_said(-EINVAL, "the kernel has one buffer for each CPU, not for each process");
+	if (is->blocking_us)
+		return wmk_error_said(-EINVAL, "the kernel does not wait for room in a buffer: no blocking timeout");
+	return 0;
+}
+
+static bool rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_kentry *entry)
+{
+	if (!wmk_kentry_fits(entry, rule->pattern))
+		return false;
+	for (uint32_t i = 0; i < rule->exclusions.n; i++)
+		if (wmk_kentry_fits(entry, ((const char *const *)rule->exclusions.items)[i]))
+			return false;
+	return true;
+}
+
+int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule)
+{
+	struct wmk_kcatalog *catalog;
+	int err;
+
+	if (rule->level_op != WMK_LEVEL_ANY)
+		return wmk_error_said(-EINVAL, "the kernel's events have no log levels");
+	if (rule->filter && *rule->filter)
+		return wmk_error_said(-ENOTSUP, "events of the kernel are not filtered where they are recorded: waymark view --filter does it where they are read");
+	err = catalog_of(tracing, &catalog);
+	if (err < 0)
+		return err;
+	err = wmk_kcatalog_check(catalog, rule->pattern);
+	wmk_kcatalog_close(catalog);
+	return err;
+}
+
+uint64_t wmk_kernel_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule)
+{
+	struct wmk_kcatalog *catalog;
+	uint64_t n = 0;
+
+	if (catalog_of(tracing, &catalog) < 0) {
+		wmk_error_clear();
+		return 0;
+	}
+	for (size_t i = 0; i < wmk_kcatalog_size(catalog); i++)
+		n += rule_fits(rule, wmk_kcatalog_at(catalog, i));
+	wmk_kcatalog_close(catalog);
+	return n;
+}
+
+/* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct kernel_event *event_find(const struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry)
+{
+	for (unsigned i = 0; i < kernel->n_events; i++)
+		if (strcmp(kernel->events[i].name, entry->name) == 0 && strcmp(kernel->events[i].system, entry->system) == 0)
+			return &kernel->events[i];
+	return NULL;
+}
+
+/* The class that the kernel's own description of the event makes. NULL with a cause chain. */
+static struct class *class_of(struct wmk_tracing *tracing, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry)
+{
+	struct wmk_event_class *class;
+	struct wmk_kevent *event;
+
+	if (wmk_kevent_load(tracefs->dir, entry->system, entry->name, &event) < 0)
+		return NULL;
+	class = event->class;
+	event->class = NULL;
+	wmk_kevent_free(event);
+	return wmk_class_intern(tracing, class);
+}
+
+static int event_add(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry)
+{
+	struct wmk_kernel_rings *kernel = rings->kernel;
+	struct kernel_event made = { .class = class_of(rings->session->tracing, tracefs, entry) };
+
+	if (!made.class)
+		return wmk_error_add(wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM, "the kernel's event %s:%s is not understood", entry->system,
+				     entry->name);
+	if (kernel->n_events == kernel->cap_events) {
+		const unsigned cap = kernel->cap_events ? 2 * kernel->cap_events : 64;
+		struct kernel_event *more = realloc(kernel->events, cap * sizeof(*more));
+
+		if (!more)
+			return wmk_error(-ENOMEM, "no memory for the events of a kernel channel");
+		kernel->events = more;
+		kernel->cap_events = cap;
+	}
+	made.system = strdup(entry->system);
+	made.name = strdup(entry->name);
+	if (!made.system || !made.name) {
+		free(made.system);
+		free(made.name);
+		return wmk_error(-ENOMEM, "no memory for the events of a kernel channel");
+	}
+	kernel->events[kernel->n_events++] = made;
+	return 0;
+}
+
+static bool channel_wants(const struct wmk_session_channel *channel, const struct wmk_kentry *entry)
+{
+	const struct wmk_ctl_rule *rules = channel->is.rules.items;
+
+	for (uint32_t i = 0; i < channel->is.rules.n; i++)
+		if (rules[i].enabled && rule_fits(&rules[i], entry))
+			return true;
+	return false;
+}
+
+/* ── an instance ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct wmk_kernel_rings *kernel_alloc(const struct rings *rings)
+{
+	struct wmk_kernel_rings *kernel = calloc(1, sizeof(*kernel));
+	char channel[WMK_RINGS_NAME];
+
+	if (!kernel) {
+		wmk_error(-ENOMEM, "no memory for a kernel channel");
+		return NULL;
+	}
+	kernel->instance = -1;
+	wmk_rings_name(rings->channel, rings->stream_id, channel);
+	if (wmk_kinstance_name(rings->session->tracing->kernel_owner, rings->session->name, channel, kernel->name) == 0)
+		return kernel;
+	free(kernel);
+	return NULL;
+}
+
+static int instance_make(struct rings *rings)
+{
+	const struct wmk_tracing *tracing = rings->session->tracing;
+	const struct wmk_ctl_channel *is = &rings->channel->is;
+	const struct wmk_kinstance_options options = {
+		.clock = tracing->clock.kind, .cpu_bytes = is->subbuf_size * is->n_subbufs,
+		.subbuf_bytes = is->subbuf_size < KERNEL_SUBBUF ? is->subbuf_size : KERNEL_SUBBUF, .overwrite = is->mode == WMK_MODE_OVERWRITE,
+	};
+	int err;
+
+	rings->kernel = kernel_alloc(rings);
+	if (!rings->kernel)
+		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
+	/* one of that name that nobody has: a session's that was not ended well */
+	err = wmk_kinstance_remove(tracing->tracefs, rings->kernel->name);
+	if (err == 0)
+		err = wmk_kinstance_make(tracing->tracefs, rings->kernel->name, &options, &rings->kernel->instance);
+	return err;
+}
+
+static void info_fill(const struct rings *rings, struct wmk_rings_info *info, char name[WMK_RINGS_NAME], uint64_t *contexts,
+		      struct wmk_kernel_info *kernel)
+{
+	wmk_rings_name(rings->channel, rings->stream_id, name);
+	*info = (struct wmk_rings_info){ .id = rings->id, .channel = name, .stream_id = rings->stream_id, .options = &rings->channel->is,
+					 .start_ts = wmk_tracing_now(rings->session->tracing) };
+	for (unsigned i = 0; i < rings->n_contexts; i++)
+		contexts[i] = rings->contexts[i];
+	*kernel = (struct wmk_kernel_info){ .instance = rings->kernel->instance, .contexts = contexts, .n_contexts = rings->n_contexts };
+}
+
+/* At the outlet: what it records is consumed. */
+static int consumed(struct rings *rings, bool restored)
+{
+	const struct wmk_outlet_ops *outlet = rings->session->tracing->options.outlet;
+	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	char name[WMK_RINGS_NAME];
+	struct wmk_kernel_info kernel;
+	struct wmk_rings_info info;
+
+	if (!outlet->kernel_open)
+		return wmk_error_said(-ENOTSUP, "the kernel is not traced here");
+	info_fill(rings, &info, name, contexts, &kernel);
+	info.restored = restored;
+	return outlet->kernel_open(rings->trace->outlet, &info, &kernel, &rings->outlet);
+}
+
+static int rings_fill(struct rings *rings)
+{
+	struct wmk_tracing *tracing = rings->session->tracing;
+	int err = instance_make(rings);
+
+	/* relaxed: only that no two are alike */
+	rings->id = atomic_fetch_add_explicit(&tracing->rings_made, 1, memory_order_relaxed) + 1;
+	if (err == 0)
+		err = wmk_rings_uuid(rings);
+	if (err == 0)
+		err = wmk_rings_declare_stream(rings);
+	return err < 0 ? err : consumed(rings, false);
+}
+
+static struct rings *rings_current(const struct wmk_session_channel *channel)
+{
+	for (struct rings *rings = channel->session->rings; rings; rings = rings->next)
+		if (rings->channel == channel && rings->kernel && wmk_rings_current(rings))
+			return rings;
+	return NULL;
+}
+
+/* A channel's buffers in the kernel, made. NULL with a cause chain. */
+static struct rings *rings_make(struct wmk_session_channel *channel)
+{
+	struct wmk_session *session = channel->session;
+	const uint64_t bytes = wmk_rings_bytes(&channel->is);
+	struct trace *trace;
+	struct rings *rings = NULL;
+
+	if (wmk_owner_rings_take(session->tracing, session->uid, bytes, false) < 0)
+		return NULL;
+	trace = wmk_trace_of_kernel(session);
+	if (trace)
+		rings = wmk_rings_alloc(channel, trace, wmk_rings_stream_new(channel, trace));
+	if (rings && rings_fill(rings) < 0) {
+		if (rings->stream_id > channel->spent_stream)
+			channel->spent_stream = rings->stream_id;
+		wmk_rings_put(rings);
+		rings = NULL;
+	}
+	if (!rings) {
+		wmk_owner_rings_give(session->tracing, session->uid, bytes);
+		return NULL;
+	}
+	rings->bytes = bytes;
+	wmk_rings_link(&session->rings, rings);
+	return rings;
+}
+
+/* ── brought in line ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* Those that are new: known by the channel, declared, told to the consumer. Then they can be enabled. */
+static int introduce(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *const *entries, unsigned n)
+{
+	const struct wmk_outlet_ops *outlet = rings->session->tracing->options.outlet;
+	struct wmk_kernel_rings *kernel = rings->kernel;
+	const unsigned before = kernel->n_events;
+	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	struct wmk_consumerd_event tell[TELL_MAX];
+	struct class *classes[TELL_MAX];
+	char name[WMK_RINGS_NAME];
+	struct wmk_kernel_info about;
+	struct wmk_rings_info info;
+	int err = 0;
+
+	/* one that is not understood is told, and the others are recorded */
+	for (unsigned i = 0; i < n && err != -ENOMEM; i++) {
+		err = event_add(rings, tracefs, entries[i]);
+		if (err < 0)
+			wmk_session_worry(rings->session, err, NULL);
+	}
+	err = err == -ENOMEM ? err : 0;
+	n = kernel->n_events - before;
+	for (unsigned i = 0; i < n; i++)
+		classes[i] = kernel->events[before + i].class;
+	if (err == 0)
+		err = wmk_rings_declare(rings, classes, n);
+	for (unsigned i = 0; i < n && err == 0; i++)
+		tell[i] = (struct wmk_consumerd_event){ .system = kernel->events[before + i].system, .name = kernel->events[before + i].name,
+							.id = rings->ids[classes[i]->kin] };
+	if (err == 0 && n) {
+		info_fill(rings, &info, name, contexts, &about);
+		about.events = tell;
+		about.n_events = n;
+		err = outlet->kernel_events(rings->outlet, &info, &about);
+	}
+	/* what nobody was told of is not there */
+	for (; err < 0 && kernel->n_events > before; kernel->n_events--) {
+		free(kernel->events[kernel->n_events - 1].system);
+		free(kernel->events[kernel->n_events - 1].name);
+	}
+	return err;
+}
+
+static int introduce_all(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
+{
+	const struct wmk_kentry *fresh[TELL_MAX];
+	unsigned n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < wmk_kcatalog_size(catalog) && err == 0; i++) {
+		const struct wmk_kentry *entry = wmk_kcatalog_at(catalog, i);
+
+		if (channel_wants(rings->channel, entry) && !event_find(rings->kernel, entry))
+			fresh[n++] = entry;
+		if (n == TELL_MAX) {
+			err = introduce(rings, tracefs, fresh, n);
+			n = 0;
+		}
+	}
+	return err < 0 || n == 0 ? err : introduce(rings, tracefs, fresh, n);
+}
+
+static int events_switch(struct rings *rings, const struct wmk_kcatalog *catalog)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < wmk_kcatalog_size(catalog); i++) {
+		const struct wmk_kentry *entry = wmk_kcatalog_at(catalog, i);
+		struct kernel_event *event = event_find(rings->kernel, entry);
+		const bool on = event && channel_wants(rings->channel, entry);
+
+		if (!event || event->on == on)
+			continue;
+		int err = wmk_kinstance_event(rings->kernel->instance, event->system, event->name, on);
+
+		if (err == 0)
+			event->on = on;
+		else if (first == 0)
+			first = err;
+	}
+	return first;
+}
+
+static int rings_switch(struct rings *rings, bool on)
+{
+	int err = rings->kernel->on == on ? 0 : wmk_kinstance_switch(rings->kernel->instance, on);
+
+	if (err == 0)
+		rings->kernel->on = on;
+	return err;
+}
+
+static bool channel_records(const struct wmk_session_channel *channel)
+{
+	const struct wmk_ctl_rule *rules = channel->is.rules.items;
+	bool any = false;
+
+	for (uint32_t i = 0; i < channel->is.rules.n; i++)
+		any = any || rules[i].enabled;
+	return any && channel->session->active && channel->is.enabled;
+}
+
+static int channel_update(struct wmk_session_channel *channel)
+{
+	const bool records = channel_records(channel);
+	struct wmk_tracefs *tracefs;
+	struct wmk_kcatalog *catalog;
+	struct rings *current;
+	int err = 0;
+
+	for (struct rings *rings = channel->session->rings; rings; rings = rings->next)
+		if (rings->channel == channel && rings->kernel && (!records || !wmk_rings_current(rings)) && rings_switch(rings, false) < 0)
+			err = wmk_error_number();
+	if (!records || err < 0)
+		return err;
+	err = tracefs_of(channel->session->tracing, &tracefs);
+	if (err < 0)
+		return err;
+	current = rings_current(channel);
+	if (!current)
+		current = rings_make(channel);
+	if (!current)
+		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
+	err = wmk_kcatalog_open(tracefs, &catalog);
+	if (err < 0)
+		return err;
+	err = introduce_all(current, tracefs, catalog);
+	if (err == 0)
+		err = events_switch(current, catalog);
+	wmk_kcatalog_close(catalog);
+	return err < 0 ? err : rings_switch(current, true);
+}
+
+int wmk_session_kernel_update(struct wmk_session *session)
+{
+	int first = 0;
+
+	for (unsigned i = 0; i < session->n_channels; i++) {
+		int err = wmk_channel_is_kernel(session->channels[i]) ? channel_update(session->channels[i]) : 0;
+
+		if (err < 0 && first == 0)
+			first = wmk_error_add(err, "the kernel channel '%.60s' does not record as it should", session->channels[i]->is.name);
+	}
+	return first;
+}
+
+/* ── ended, restored ─────────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_kernel_halt(const struct rings *rings)
+{
+	if (!rings->kernel || rings->session->tracing->leaving)
+		return;
+	if (wmk_kinstance_switch(rings->kernel->instance, false) < 0)
+		wmk_error_clear();       /* then it goes with the instance */
+}
+
+void wmk_kernel_free(struct rings *rings)
+{
+	struct wmk_kernel_rings *kernel = rings->kernel;
+	const struct wmk_tracing *tracing = rings->session->tracing;
+
+	if (!kernel)
+		return;
+	if (kernel->instance >= 0)
+		close(kernel->instance);
+	if (kernel->instance >= 0 && !tracing->leaving && wmk_kinstance_remove(tracing->tracefs, kernel->name) < 0)
+		wmk_error_clear();       /* whoever reads it still lets it go at his end; the next sweep removes it */
+	for (unsigned i = 0; i < kernel->n_events; i++) {
+		free(kernel->events[i].system);
+		free(kernel->events[i].name);
+	}
+	free(kernel->events);
+	free(kernel);
+	rings->kernel = NULL;
+}
+
+int wmk_kernel_restore(struct rings *rings)
+{
+	struct wmk_tracing *tracing = rings->session->tracing;
+	const uint64_t bytes = wmk_rings_bytes(&rings->channel->is);
+	struct wmk_tracefs *tracefs;
+	int err = tracefs_of(tracing, &tracefs);
+
+	if (err < 0)
+		return err;
+	rings->kernel = kernel_alloc(rings);
+	err = rings->kernel ? wmk_tracefs_instance_open(tracefs, rings->kernel->name, &rings->kernel->instance) : -ENOMEM;
+	if (err == 0)
+		err = wmk_owner_rings_take(tracing, rings->session->uid, bytes, true);
+	if (err < 0)
+		return err;
+	rings->bytes = bytes;
+	rings->restored = true;
+	rings->kernel->on = true;        /* as far as we know: said again, it does no harm */
+	err = wmk_trace_ready(rings->trace);
+	return err < 0 ? err : consumed(rings, true);
+}
+
+/* ── what nobody has ─────────────────────────────────────────────────────────────────────────────────── */
+
+static bool is_ours(void *data, const char *name)
+{
+	struct wmk_tracing *tracing = data;
+	struct wmk_session **all = NULL;
+	int n = wmk_session_get_all(tracing, &all);
+	bool found = n < 0;              /* (without memory to look, it stays) */
+
+	for (int i = 0; i < n; i++) {
+		pthread_mutex_lock(&all[i]->lock);
+		for (const struct rings *rings = all[i]->rings; rings && !found; rings = rings->next)
+			found = rings->kernel && strcmp(rings->kernel->name, name) == 0;
+		pthread_mutex_unlock(&all[i]->lock);
+		wmk_session_put(all[i]);
+	}
+	free(all);
+	return found;
+}
+
+void wmk_kernel_sweep(struct wmk_tracing *tracing)
+{
+	struct wmk_tracefs *tracefs;
+
+	/* who could not make any has none; and a file system that is not mounted holds none that records */
+	if (!tracing->kernel_owner[0] || geteuid() != 0 || !wmk_tracefs_is_mounted())
+		return;
+	if (tracefs_of(tracing, &tracefs) < 0 || wmk_kinstance_sweep(tracefs, tracing->kernel_owner, is_ours, tracing) < 0)
+		wmk_error_clear();
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel.h - kernel channels of sessions. Private to src/session.
+ *
+ * A kernel channel is an instance of tracefs (kernel/instance.h) in the place of ring sets, in a trace of its own ("kernel"). Commands change the
+ * session, as ever; then wmk_session_kernel_update() brings the kernel in line with it, as applications are by wmk_tracing_update():
+ *
+ *     rules ──catalog──► events of the kernel ──format──► classes ──ids, declared──► the consumer is told ──► enabled in the instance
+ *
+ * So no record comes of an event that the metadata and the consumer do not know. All under the session's lock.
+ */
+#ifndef WMK_SESSION_KERNEL_H
+#define WMK_SESSION_KERNEL_H
+
+#include "session/internal.h"
+
+static inline bool wmk_channel_is_kernel(const struct wmk_session_channel *channel)
+{
+	return channel->is.domain.kind == WMK_DOMAIN_KERNEL;
+}
+
+/* What of a channel's options, a rule, a context the kernel cannot do: -EINVAL in words. */
+int wmk_kernel_channel_check(const struct wmk_ctl_channel *is);
+/* The same, and whether it means an event that this kernel has: -ENOENT with the nearest names; whatever keeps us from the kernel's tracers. */
+int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
+/* How many events of this kernel the rule is for. */
+uint64_t wmk_kernel_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
+
+/*
+ * Bring the kernel in line with the session: instances are made, events go on and off, recording goes on and off. -errno: not all of it is as it
+ * should be, and why.
+ */
+int wmk_session_kernel_update(struct wmk_session *session);
+/* Nothing is recorded into it any more; before it is emptied for the last time. Not locked. */
+void wmk_kernel_halt(const struct rings *rings);
+/* The last reference goes: the instance is removed, unless the next daemon is to have it. */
+void wmk_kernel_free(struct rings *rings);
+/* As an earlier daemon left it: it records on. The rings are in no list yet. */
+int wmk_kernel_restore(struct rings *rings);
+/* Instances of this daemon's that no session has are removed. Sessions are restored by now. */
+void wmk_kernel_sweep(struct wmk_tracing *tracing);
+
+#endif
