@@ -17,6 +17,8 @@ packages=(
 	clang lld libclang-rt-14-dev
 	# aarch64 by emulation, and a C library without restartable sequences
 	qemu-user gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross musl-tools
+	# what runs in the kernel: compiled by clang, made a header by bpftool, loaded by libbpf
+	bpftool libbpf-dev
 	# checks of built files
 	binutils
 	# a machine with a second kernel, and what runs in it

@@ -67,50 +67,72 @@ static char *read_all(const char *file, size_t *size)
 	return text;
 }
 
-static int find(char *text, size_t size, const char *module, const char *symbol, struct wmk_kallsyms_found *found)
-{
+/* What is sought, and what has been seen of it. */
+struct search {
+	const char *module, *symbol;
+	struct wmk_kallsyms_found *found;
 	struct wmk_names_near near;
-	char words[128], *next;
-	bool is_data = false;
+	bool has_module, is_data;
+};
 
-	wmk_names_near_init(&near, symbol, NAMES_MAX);
+static void look_at(struct search *search, const struct line *line)
+{
+	if (search->module[0] && strcmp(line->module, search->module) != 0)
+		return;
+	search->has_module = true;
+	if (strcmp(line->name, search->symbol) != 0) {
+		if (line->is_function && search->found->n == 0 && strncmp(line->name, "__pfx_", 6) != 0)
+			wmk_names_near_offer(&search->near, line->name);
+	} else if (!line->is_function) {
+		search->is_data = true;
+	} else if (search->found->n++ == 0) {
+		snprintf(search->found->module, sizeof(search->found->module), "%s", line->module);
+	}
+}
+
+static int not_found(const struct search *search)
+{
+	char words[128];
+
+	if (search->is_data)
+		return wmk_error_said(-EINVAL, "%s is data of the kernel, no function", search->symbol);
+	if (!search->has_module)
+		return wmk_error_said(-ENOENT, "no module %s is loaded", search->module);
+	wmk_nearest_text(&search->near.best, words, sizeof(words));
+	if (words[0])
+		wmk_error_said(-ENOENT, "did you mean %s?", words);
+	else
+		wmk_error_said(-ENOENT, "/proc/kallsyms lists those that there are; inlined ones are not");
+	return wmk_error_add(-ENOENT, "%s%s has no function %s", search->module[0] ? "the module " : "this kernel", search->module, search->symbol);
+}
+
+static int find(char *text, size_t size, struct search *search)
+{
+	char *next;
+
+	wmk_names_near_init(&search->near, search->symbol, NAMES_MAX);
 	for (char *at = text; at < text + size; at = next) {
 		struct line line;
 		const size_t len = strcspn(at, "\n");
 
 		next = at + len + 1;
 		at[len] = '\0';
-		if (!split(at, &line))
-			continue;
-		if (strcmp(line.name, symbol) == 0 && (!module[0] || strcmp(line.module, module) == 0)) {
-			is_data = is_data || !line.is_function;
-			if (line.is_function && found->n++ == 0)
-				snprintf(found->module, sizeof(found->module), "%s", line.module);
-		} else if (line.is_function && found->n == 0 && strncmp(line.name, "__pfx_", 6) != 0) {
-			wmk_names_near_offer(&near, line.name);
-		}
+		if (split(at, &line))
+			look_at(search, &line);
 	}
-	if (found->n)
-		return 0;
-	if (is_data)
-		return wmk_error_said(-EINVAL, "%s is data of the kernel, no function", symbol);
-	wmk_nearest_text(&near.best, words, sizeof(words));
-	if (words[0])
-		wmk_error_said(-ENOENT, "did you mean %s?", words);
-	else
-		wmk_error_said(-ENOENT, "/proc/kallsyms lists those that there are; inlined ones are not");
-	return wmk_error_add(-ENOENT, "%s%s has no function %s", module[0] ? "the module " : "this kernel", module, symbol);
+	return search->found->n ? 0 : not_found(search);
 }
 
 int wmk_kallsyms_find(const char *file, const char *module, const char *symbol, struct wmk_kallsyms_found *found)
 {
+	struct search search = { .module = module, .symbol = symbol, .found = found };
 	size_t size;
 	char *text = read_all(file ? file : "/proc/kallsyms", &size);
 	int err = 0;
 
 	memset(found, 0, sizeof(*found));
 	if (text && size)
-		err = find(text, size, module, symbol, found);
+		err = find(text, size, &search);
 	free(text);
 	return err;
 }

@@ -243,6 +243,8 @@ static int make_kernel(struct maker *maker, struct fields *fields)
 		err = wmk_kallsyms_find(maker->options->kallsyms, text->scope, text->symbol, &found);
 		if (err < 0)
 			return err;
+	} else if (text->number <= INT64_MAX) {
+		return wmk_error_said(-EINVAL, "0x%" PRIx64 " is no address of the kernel", text->number);
 	}
 	maker->spot.machine = maker->options->machine ? maker->options->machine : wmk_elf_host();
 	maker->spot.btf = maker->options->btf;
@@ -312,23 +314,32 @@ static int make_elf(struct maker *maker, struct fields *fields)
 
 /* ── SDT notes ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static int all_arguments(struct maker *maker, struct fields *fields)
+/* Told once, though the probe is in several places. */
+static void note_left_out(struct wmk_probe *probe, uint32_t number, const char *why)
+{
+	char words[48];
+
+	snprintf(words, sizeof(words), "argument %u is left out", number);
+	if (!strstr(probe->note, words))
+		note(probe, "%s: %s", words, why);
+}
+
+static void all_arguments(struct maker *maker, struct fields *fields)
 {
 	fields->n = 0;
 	for (uint32_t i = 0; i < maker->spot.n_sdt; i++) {
 		struct wmk_probe_field *field = &fields->fields[fields->n];
 		char fetch[WMK_PROBE_FETCH_MAX];
-		const char *why = "";
+		const char *why = "it is too long for the kernel";
 
 		if (wmk_probe_fetch_sdt(&maker->spot, i, fetch, field->type, &why) == 0 &&
 		    wmk_probe_put_type(fetch, field->type, fields->fetches[fields->n])) {
 			snprintf(field->name, sizeof(field->name), "arg%u", i + 1);
 			fields->n++;
-		} else if (!strstr(maker->probe->note, why)) {
-			note(maker->probe, "argument %u is left out: %s", i + 1, why);
+		} else {
+			note_left_out(maker->probe, i + 1, why);
 		}
 	}
-	return 0;
 }
 
 /* The event whose fields are these, NULL: none yet. */
@@ -386,7 +397,11 @@ static int one_sdt(void *data, const struct wmk_elf_sdt *sdt)
 			return wmk_error_said(-EPROTO, "its semaphore at 0x%" PRIx64 " is not in the file", sdt->semaphore);
 		snprintf(maker->where + len, sizeof(maker->where) - (size_t)len, "(0x%" PRIx64 ")", semaphore);
 	}
-	err = maker->text.has_args ? typed_fields(maker, &fields) : all_arguments(maker, &fields);
+	if (!maker->text.has_args) {
+		all_arguments(maker, &fields);
+		return put_sdt(maker, &fields);
+	}
+	err = typed_fields(maker, &fields);
 	return err < 0 ? err : put_sdt(maker, &fields);
 }
 

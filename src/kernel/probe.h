@@ -95,7 +95,7 @@ const char *wmk_probe_line(const struct wmk_probe *probe, const struct wmk_probe
 
 /*
  * `tracefs`: descriptor of its root. All events or none. An event whose name is taken in its group gets a number behind it, or, if the
- * user gave the name, -EEXIST. -EOPNOTSUPP: this kernel has no such probes.
+ * user gave the name, -EEXIST. -EOPNOTSUPP: this kernel has no such probes; -EACCES: no rights.
  */
 int wmk_probe_install(int tracefs, struct wmk_probe *probe);
 /* -EBUSY: an event is still enabled somewhere; those that can be are removed. It is no error if one is gone. */

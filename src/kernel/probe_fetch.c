@@ -270,8 +270,10 @@ int wmk_probe_fetch_sdt(const struct wmk_probe_spot *spot, uint32_t index, char 
 		snprintf(fetch, WMK_PROBE_FETCH_MAX, "\\%" PRId64, arg->number);
 		return 0;
 	case WMK_SDT_VARIABLE:
+		if (of_variable(spot, arg->symbol, arg->number, fetch) == 0)
+			return 0;
 		*why = "its variable has no name in the file (stripped?), or several have it";
-		return of_variable(spot, arg->symbol, arg->number, fetch) < 0 ? -ENOTSUP : 0;
+		return -ENOTSUP;
 	case WMK_SDT_UNREADABLE:
 		break;
 	}

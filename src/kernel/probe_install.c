@@ -24,6 +24,8 @@ static bool is_user(const struct wmk_probe *probe)
 
 static int check_kernel(int tracefs, const struct wmk_probe *probe)
 {
+	if (!wmk_tracefs_has(tracefs, "events"))
+		return wmk_error_said(-EACCES, "the files of tracefs cannot be reached: probes need root");
 	if (!is_user(probe) && !wmk_tracefs_has(tracefs, "kprobe_events"))
 		return wmk_error_said(-EOPNOTSUPP, "this kernel has no kprobes (CONFIG_KPROBE_EVENTS is off)");
 	if (is_user(probe) && !wmk_tracefs_has(tracefs, "uprobe_events"))
@@ -135,6 +137,10 @@ static int in_words(int err, const char *said, const char *place)
 		return wmk_error_said(err, "no instruction begins at that offset");
 	if (strstr(said, "Failed to find the given file"))
 		return wmk_error_said(err, "the kernel does not find the file: it is looked for where this process sees it");
+	if (strstr(said, "Unknown type is specified"))
+		return wmk_error_said(err, "this kernel does not know one of the types (symstr came with Linux 6.0, char with 6.2)");
+	if (strstr(said, "Invalid $-va"))
+		return wmk_error_said(err, "this kernel does not have one of the $ values there (arguments at a function's return came with Linux 6.9)");
 	if (strstr(said, "Invalid probed address or symbol"))
 		return wmk_error_said(err, "the kernel does not know that symbol, or nothing can be probed at that address");
 	if (err == -ENOSPC || err == -ENOMEM || err == -EBUSY)

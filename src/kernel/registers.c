@@ -80,7 +80,7 @@ static unsigned find_x86_numbered(const char *name, size_t len, char kernel_name
 	index = take_index(name + 1, len - 1, 8, 15);
 	if (index < 0)
 		return 0;
-	snprintf(kernel_name, 8, "r%d", index);
+	snprintf(kernel_name, 8, "r%u", (unsigned)index % 100);
 	return size;
 }
 
@@ -90,7 +90,7 @@ static unsigned find_arm_numbered(const char *name, size_t len, char kernel_name
 
 	if (index < 0)
 		return 0;
-	snprintf(kernel_name, 8, "x%d", index);
+	snprintf(kernel_name, 8, "x%u", (unsigned)index % 100);
 	return name[0] == 'x' ? 8 : 4;
 }
 

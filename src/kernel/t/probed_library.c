@@ -1,8 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probed_library.c - a function in a shared library, for test_live.
+ * probed_library.c - functions in a shared library, for test_live and test_elf: an exported one; one whose name has another function too
+ * (in probed_twin.c); one that is chosen when it is loaded.
  */
 long probed_library(long amount, const char *who);
+int probed_chosen(int value);
+
+static __attribute__((noinline, used)) int probed_twin(int value)
+{
+	return value + 1;
+}
+
+static int chosen(int value)
+{
+	return probed_twin(value);
+}
+
+static __attribute__((used)) int (*choose(void))(int)
+{
+	return chosen;
+}
+
+__attribute__((visibility("default"), ifunc("choose"))) int probed_chosen(int value);
 
 __attribute__((visibility("default"))) long probed_library(long amount, const char *who)
 {

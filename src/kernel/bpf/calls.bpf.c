@@ -1,0 +1,629 @@
+// SPDX-License-Identifier: MIT
+/*
+ * calls.bpf.c - runs in the kernel at each system call's entry and exit: the arguments, and what they point to, as a record in the ring of the CPU.
+ *
+ * What to record and to copy stands in `config` (calls_record.h), written by calls_bpf.c. User memory is read without faults: a page that is
+ * not there gives a part that says so. Every record that could not be put into a ring is counted, so that recorded + lost = made.
+ *
+ * Structures of the kernel are written down here with the members that are used; libbpf finds where they are in the kernel that runs (CO-RE).
+ * Programs of tp_btf kind follow the kernel's pointers by themselves: no helper is called for that.
+ */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "../calls_record.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+#define KERNEL __attribute__((preserve_access_index))
+#define CLONE_THREAD 0x00010000u
+
+typedef struct {
+	int counter;
+} KERNEL atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+} KERNEL;
+
+struct thread_info {
+	unsigned long flags;
+	__u32 status;
+} KERNEL;
+
+struct task_struct {
+	struct thread_info thread_info;
+	int pid, tgid;
+	struct signal_struct *signal;
+} KERNEL;
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long bx, cx, dx, si, di, bp, r8, r9, r10, orig_ax;
+} KERNEL;
+
+#define IS_COMPAT(task) ((task)->thread_info.status & 2)   /* TS_COMPAT: also of int $0x80 in a 64-bit program */
+#define NUMBER(regs) ((long)(int)(regs)->orig_ax)
+
+static __always_inline void arguments(struct pt_regs *regs, int compat, __u64 *to)
+{
+	if (compat) {
+		to[0] = (__u32)regs->bx;
+		to[1] = (__u32)regs->cx;
+		to[2] = (__u32)regs->dx;
+		to[3] = (__u32)regs->si;
+		to[4] = (__u32)regs->di;
+		to[5] = (__u32)regs->bp;
+	} else {
+		to[0] = regs->di;
+		to[1] = regs->si;
+		to[2] = regs->dx;
+		to[3] = regs->r10;
+		to[4] = regs->r8;
+		to[5] = regs->r9;
+	}
+}
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	__u64 regs[31];
+	__u64 orig_x0;
+	__s32 syscallno;
+} KERNEL;
+
+#define IS_COMPAT(task) ((task)->thread_info.flags >> 22 & 1)   /* TIF_32BIT */
+#define NUMBER(regs) ((long)(regs)->syscallno)
+
+static __always_inline void arguments(struct pt_regs *regs, int compat, __u64 *to)
+{
+	(void)compat;
+	to[0] = regs->orig_x0;
+	to[1] = regs->regs[1];
+	to[2] = regs->regs[2];
+	to[3] = regs->regs[3];
+	to[4] = regs->regs[4];
+	to[5] = regs->regs[5];
+}
+#else
+#error "this machine's registers are not known"
+#endif
+
+/* ── memory ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_kcalls_config config;
+
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+/* One for each CPU; several CPUs may have the same. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ring);
+} rings SEC(".maps");
+
+/* Processes that are recorded, by tgid: a new thread needs no entry, and one that takes over the leader's number (execve) keeps it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u8);
+} pids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WMK_KCALLS_SLOTS);
+	__type(key, __u32);
+	__type(value, struct wmk_kcalls_counts);
+} counts SEC(".maps");
+
+/* Where a record with parts is put together: it never holds more than PARTS_END bytes, and a part may begin up to PARTS_LAST. */
+#define PART_ROOM (sizeof(struct wmk_kcalls_part) + WMK_KCALLS_PART_MAX + 8)
+#define PARTS_LAST (sizeof(struct wmk_kcalls_head) + 8 * WMK_KCALLS_ARGS + (WMK_KCALLS_PARTS - 1) * PART_ROOM)
+#define PARTS_END (PARTS_LAST + PART_ROOM)
+
+struct scratch {
+	__u64 args[WMK_KCALLS_ARGS], ret;
+	__u32 late;                  /* parts that are to be tried again at exit: bits */
+	__u32 reserved;
+	__u8 record[PARTS_END];
+};
+
+/* A program does not interrupt itself on its CPU: one for each. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+/*
+ * Calls that are under way, by tid, with a text whose page was not there at entry: a constant of a program that has just begun, mostly. The call
+ * brings the page in; at exit the text can be read. `n_late` of them: nobody looks while there are none.
+ */
+struct late {
+	__u16 number;
+	__u8 abi, parts;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct late);
+} lates SEC(".maps");
+
+__u32 n_late;
+
+/* ── what arguments point to ─────────────────────────────────────────────────────────────────────────── */
+
+/* A part's bytes, at `to`, where WMK_KCALLS_PART_MAX + 8 are free. */
+static __always_inline void copy_text(struct wmk_kcalls_part *part, __u8 *to, __u64 from, __u32 max)
+{
+	long n;
+
+	if (max > WMK_KCALLS_PART_MAX)
+		max = WMK_KCALLS_PART_MAX;
+	/* Room for one byte more and the NUL: so a text that fits and one that is cut differ. */
+	n = bpf_probe_read_user_str(to, max + 2, (const void *)from);
+	if (n <= 0) {
+		part->flags |= WMK_KCALLS_PART_UNREADABLE;
+	} else if (n > (long)max + 1) {
+		part->flags |= WMK_KCALLS_PART_CUT;
+		part->len = max;
+	} else {
+		part->len = n - 1;
+	}
+}
+
+static __always_inline void copy_bytes(struct wmk_kcalls_part *part, __u8 *to, __u64 from, __u64 len, __u32 max)
+{
+	__u32 n = max;
+
+	if (n > WMK_KCALLS_PART_MAX)
+		n = WMK_KCALLS_PART_MAX;
+	if (len > n)
+		part->flags |= WMK_KCALLS_PART_CUT;
+	else
+		n = len;
+	if (bpf_probe_read_user(to, n, (const void *)from) != 0) {
+		/* The next page may be the one that is not there. */
+		__u32 left = 4096 - (from & 4095);
+
+		part->flags |= WMK_KCALLS_PART_UNREADABLE;
+		if (left >= n || left > WMK_KCALLS_PART_MAX || bpf_probe_read_user(to, left, (const void *)from) != 0)
+			return;
+		n = left;
+	}
+	part->len = n;
+}
+
+static __always_inline __u64 read_pointer(__u64 at, int compat, int *is_bad)
+{
+	__u64 pointer = 0;
+
+	*is_bad = bpf_probe_read_user(&pointer, compat ? 4 : 8, (const void *)at) != 0;
+	return pointer;
+}
+
+static __always_inline void copy_texts(struct wmk_kcalls_part *part, __u8 *to, __u64 from, __u32 max, int compat)
+{
+	__u32 used = 0;
+
+	if (max > WMK_KCALLS_STRING_MAX)
+		max = WMK_KCALLS_STRING_MAX;
+	for (__u32 i = 0; i <= WMK_KCALLS_STRINGS; i++) {
+		int is_bad;
+		const __u64 text = read_pointer(from + i * (compat ? 4 : 8), compat, &is_bad);
+		long n;
+
+		if (is_bad)
+			part->flags |= WMK_KCALLS_PART_UNREADABLE;
+		if (is_bad || !text)
+			break;
+		if (i == WMK_KCALLS_STRINGS || used >= WMK_KCALLS_STRINGS_ROOM - 1) {
+			part->flags |= WMK_KCALLS_PART_CUT;
+			break;
+		}
+		used &= WMK_KCALLS_STRINGS_ROOM - 1;
+		n = bpf_probe_read_user_str(to + used, max + 2, (const void *)text);
+		if (n <= 0 || n > WMK_KCALLS_STRING_MAX + 2) {
+			part->flags |= WMK_KCALLS_PART_UNREADABLE;
+			n = 1;
+			to[used] = 0;
+		}
+		if (n > (long)max + 1) {
+			part->flags |= WMK_KCALLS_PART_CUT;
+			n = max + 1;
+		}
+		/* The last one may stand out of the room a little; the part's has more. */
+		used += n;
+		to[(used - 1) & (2 * WMK_KCALLS_STRINGS_ROOM - 1)] = 0;
+		part->count++;
+	}
+	part->len = used;
+}
+
+struct vector {
+	__u64 base, len;
+};
+
+static __always_inline void copy_vectors(struct wmk_kcalls_part *part, __u8 *to, __u64 from, __u64 n_vectors, __u64 len, __u32 max, int compat)
+{
+	__u32 used = 0;
+
+	if (max > WMK_KCALLS_PART_MAX / 2)
+		max = WMK_KCALLS_PART_MAX / 2;
+	for (__u32 i = 0; i < WMK_KCALLS_VECTORS; i++) {
+		struct vector vector = {};
+		__u32 narrow[2] = {};
+		__u64 n;
+
+		if (i >= n_vectors || !len)
+			return;
+		if (compat ? bpf_probe_read_user(narrow, sizeof(narrow), (const void *)(from + i * sizeof(narrow))) != 0
+			   : bpf_probe_read_user(&vector, sizeof(vector), (const void *)(from + i * sizeof(vector))) != 0) {
+			part->flags |= WMK_KCALLS_PART_UNREADABLE;
+			return;
+		}
+		if (compat) {
+			vector.base = narrow[0];
+			vector.len = narrow[1];
+		}
+		n = vector.len < len ? vector.len : len;
+		len -= n;
+		if (n > max - used) {
+			n = max - used;
+			part->flags |= WMK_KCALLS_PART_CUT;
+			if (!n)
+				return;
+		}
+		used &= WMK_KCALLS_PART_MAX / 2 - 1;
+		if (n > WMK_KCALLS_PART_MAX / 2 || bpf_probe_read_user(to + used, n, (const void *)vector.base) != 0) {
+			part->flags |= WMK_KCALLS_PART_UNREADABLE;
+			return;
+		}
+		used += n;
+		part->len = used;
+	}
+	if (n_vectors > WMK_KCALLS_VECTORS && len)
+		part->flags |= WMK_KCALLS_PART_CUT;
+}
+
+/*
+ * Part `which` of the record, at byte `at` of it; from WMK_KCALLS_PARTS: of an exit's record, those that were to be read at entry. Returns where
+ * the next one begins. A function of its own for the verifier, which so looks at it
+ * once: that is why it takes numbers only.
+ */
+__noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32 at)
+{
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
+	const struct wmk_kcalls_copy *copy;
+	struct wmk_kcalls_part *part;
+	struct wmk_kcalls_counts *count_here;
+	__u64 from, count;
+	__u32 length, index;
+	int is_late;
+	__u8 *to;
+
+	if (!scratch || abi >= WMK_KCALLS_ABIS || number >= WMK_KCALLS_NUMBERS || which >= 2 * WMK_KCALLS_PARTS || at > PARTS_LAST)
+		return at;
+	/* At entry the first half of the plan; at exit the second, and then what is late, of the first. */
+	is_late = which >= WMK_KCALLS_PARTS;
+	index = slot == WMK_KCALLS_SLOT_ENTRY ? which : is_late ? which - WMK_KCALLS_PARTS : which + WMK_KCALLS_PARTS;
+	__asm__ __volatile__("" : "+r"(index));
+	if (index >= 2 * WMK_KCALLS_PARTS)
+		return at;
+	copy = (const struct wmk_kcalls_copy *)&config.plans[abi][number] + index;
+	if (copy->arg >= WMK_KCALLS_ARGS || copy->len_arg >= WMK_KCALLS_ARGS)
+		return at;
+	from = scratch->args[copy->arg];
+	count = scratch->args[copy->len_arg];
+	/* Put together in place: what is in a map the verifier does not follow, so that it sees fewer cases. */
+	part = (struct wmk_kcalls_part *)(scratch->record + at);
+	*part = (struct wmk_kcalls_part){ .arg = copy->arg };
+	to = scratch->record + at + sizeof(*part);
+	if (!from) {
+		part->flags = WMK_KCALLS_PART_NULL;
+	} else switch (copy->op) {
+	case WMK_KCALLS_TEXT:
+		copy_text(part, to, from, copy->max);
+		break;
+	case WMK_KCALLS_BYTES:
+		copy_bytes(part, to, from, (count & 0xffffffffu) * copy->unit, copy->max);
+		break;
+	case WMK_KCALLS_FIXED:
+		copy_bytes(part, to, from, copy->unit, copy->max);
+		break;
+	case WMK_KCALLS_RETURNED:
+		copy_bytes(part, to, from, scratch->ret * copy->unit, copy->max);
+		break;
+	case WMK_KCALLS_LENGTH_AT:
+		if (bpf_probe_read_user(&length, sizeof(length), (const void *)count) != 0)
+			part->flags = WMK_KCALLS_PART_UNREADABLE;
+		else
+			copy_bytes(part, to, from, length, copy->max);
+		break;
+	case WMK_KCALLS_TEXTS:
+		copy_texts(part, to, from, copy->max, abi);
+		break;
+	case WMK_KCALLS_VECTORS_IN:
+		copy_vectors(part, to, from, count, ~0ull, copy->max, abi);
+		break;
+	case WMK_KCALLS_VECTORS_RETURNED:
+		copy_vectors(part, to, from, count, scratch->ret, copy->max, abi);
+		break;
+	default:
+		return at;
+	}
+	if (part->flags & WMK_KCALLS_PART_UNREADABLE) {
+		/* The entry's record has said so already. */
+		if (is_late)
+			return at;
+		count_here = bpf_map_lookup_elem(&counts, &slot);
+		if (count_here)
+			count_here->unreadable++;
+		if (copy->is_late)
+			scratch->late |= 1u << which;
+	}
+	if (is_late)
+		part->flags |= WMK_KCALLS_PART_LATE;
+	return at + sizeof(*part) + ((part->len + 7) & 0xfff8u);
+}
+
+/* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Is the call wanted, of this process? */
+static __always_inline int is_wanted(const struct task_struct *task, long number, int abi)
+{
+	const __u32 pid = task->tgid;
+	__u32 index = number;
+
+	/* The compiler may not know that the mask changes nothing: the verifier needs it. */
+	__asm__ __volatile__("" : "+r"(index));
+	index &= WMK_KCALLS_NUMBERS - 1;
+	/* One comparison: numbers below 0 are large. */
+	if ((unsigned long)number >= WMK_KCALLS_NUMBERS || !(config.wanted[abi][index / 64] >> (index % 64) & 1))
+		return 0;
+	for (unsigned i = 0; i < WMK_KCALLS_EXCLUDED; i++)
+		if (config.excluded[i] == pid)
+			return 0;
+	return config.is_all || bpf_map_lookup_elem(&pids, &pid);
+}
+
+/* The reader is woken once, when the ring becomes so full: by whom that happens. */
+static __always_inline __u64 wake_flags(void *ring, __u64 size)
+{
+	const __u64 there = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
+
+	return there < config.wake_at && there + size >= config.wake_at ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void *ring_of(__u32 cpu)
+{
+	return bpf_map_lookup_elem(&rings, &cpu);
+}
+
+static __always_inline void fill_head(struct wmk_kcalls_head *head, const struct task_struct *task, __u32 number, __u32 cpu, __u8 flags, __u8 n_values)
+{
+	head->time = bpf_ktime_get_ns();
+	head->pid = task->tgid;
+	head->tid = task->pid;
+	head->number = number;
+	head->cpu = cpu;
+	head->flags = flags;
+	head->n_values = n_values;
+	head->n_parts = 0;
+	head->reserved = 0;
+}
+
+struct short_entry {
+	struct wmk_kcalls_head head;
+	__u64 values[WMK_KCALLS_ARGS];
+};
+
+struct short_exit {
+	struct wmk_kcalls_head head;
+	__u64 values[1];
+};
+
+static __always_inline int has_parts(const struct wmk_kcalls_copy *copies)
+{
+	return copies[0].op != WMK_KCALLS_NOTHING;
+}
+
+/* The record in the scratch is complete but for its parts. Returns whether it is in the ring. */
+static __always_inline int send_long(struct scratch *scratch, __u32 slot, __u32 abi, __u32 number, const struct wmk_kcalls_copy *copies, __u64 at,
+				     __u32 late, __u32 cpu)
+{
+	struct wmk_kcalls_head *head = (struct wmk_kcalls_head *)scratch->record;
+	void *ring = ring_of(cpu);
+	const int is_whole = slot == WMK_KCALLS_SLOT_ENTRY || (long)scratch->ret >= 0;   /* a call that failed has filled nothing */
+
+	for (__u32 i = 0; is_whole && i < WMK_KCALLS_PARTS && copies[i].op != WMK_KCALLS_NOTHING; i++) {
+		const __u64 end = (__u64)copy_part(slot, abi, number, i, at) & 0x3fff;
+
+		if (end == at)
+			break;
+		at = end;
+		head->n_parts++;
+	}
+	for (__u32 i = 0; late && i < WMK_KCALLS_PARTS && head->n_parts < WMK_KCALLS_PARTS; i++) {
+		const __u64 end = late >> i & 1 ? (__u64)copy_part(slot, abi, number, WMK_KCALLS_PARTS + i, at) & 0x3fff : at;
+
+		if (end != at)
+			head->n_parts++;
+		at = end;
+	}
+	if (!ring || at > PARTS_END)
+		return 0;
+	return bpf_ringbuf_output(ring, scratch->record, at, wake_flags(ring, at)) == 0;
+}
+
+static __always_inline void remember_late(const struct task_struct *task, __u32 number, __u8 abi, __u8 parts)
+{
+	const struct late late = { .number = number, .abi = abi, .parts = parts };
+	const __u32 tid = task->pid;
+
+	if (bpf_map_update_elem(&lates, &tid, &late, BPF_NOEXIST) == 0)
+		__sync_fetch_and_add(&n_late, 1);
+}
+
+static __always_inline void forget_late(__u32 tid)
+{
+	if (bpf_map_delete_elem(&lates, &tid) == 0)
+		__sync_fetch_and_add(&n_late, -1);
+}
+
+/* Which parts of this call are to be tried again. */
+static __always_inline __u32 recall_late(const struct task_struct *task, long number, int abi)
+{
+	const __u32 tid = task->pid;
+	const struct late *late = bpf_map_lookup_elem(&lates, &tid);
+	__u32 parts;
+
+	if (!late)
+		return 0;
+	parts = late->number == number && late->abi == abi ? late->parts : 0;
+	forget_late(tid);
+	return parts;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(wmk_enter, struct pt_regs *regs, long number)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const int abi = IS_COMPAT(task) ? 1 : 0;
+	__u32 slot = WMK_KCALLS_SLOT_ENTRY, cpu;
+	struct wmk_kcalls_counts *count;
+	const struct wmk_kcalls_copy *copies;
+	int is_sent = 0;
+
+	if (!is_wanted(task, number, abi))
+		return 0;
+	count = bpf_map_lookup_elem(&counts, &slot);
+	if (!count)
+		return 0;
+	cpu = bpf_get_smp_processor_id();
+	copies = config.plans[abi][number & (WMK_KCALLS_NUMBERS - 1)].at_entry;
+	if (has_parts(copies)) {
+		struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
+
+		if (scratch) {
+			struct short_entry *begin = (struct short_entry *)scratch->record;
+
+			fill_head(&begin->head, task, number, cpu, abi ? WMK_KCALLS_IS_COMPAT : 0, WMK_KCALLS_ARGS);
+			arguments(regs, abi, scratch->args);
+			__builtin_memcpy(begin->values, scratch->args, sizeof(begin->values));
+			scratch->late = 0;
+			is_sent = send_long(scratch, slot, abi, number, copies, sizeof(*begin), 0, cpu);
+			if (scratch->late)
+				remember_late(task, number, abi, scratch->late);
+		}
+	} else {
+		void *ring = ring_of(cpu);
+		struct short_entry *record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : NULL;
+
+		if (record) {
+			fill_head(&record->head, task, number, cpu, abi ? WMK_KCALLS_IS_COMPAT : 0, WMK_KCALLS_ARGS);
+			arguments(regs, abi, record->values);
+			bpf_ringbuf_submit(record, wake_flags(ring, sizeof(*record)));
+			is_sent = 1;
+		}
+	}
+	if (is_sent)
+		count->recorded++;
+	else
+		count->lost++;
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(wmk_exit, struct pt_regs *regs, long ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const int abi = IS_COMPAT(task) ? 1 : 0;
+	const __u8 flags = WMK_KCALLS_IS_EXIT | (abi ? WMK_KCALLS_IS_COMPAT : 0);
+	const long number = NUMBER(regs);
+	__u32 slot = WMK_KCALLS_SLOT_EXIT, late = 0, cpu;
+	struct wmk_kcalls_counts *count;
+	const struct wmk_kcalls_copy *copies;
+	int is_sent = 0;
+
+	if (!is_wanted(task, number, abi))
+		return 0;
+	count = bpf_map_lookup_elem(&counts, &slot);
+	if (!count)
+		return 0;
+	cpu = bpf_get_smp_processor_id();
+	copies = config.plans[abi][number & (WMK_KCALLS_NUMBERS - 1)].at_exit;
+	if (n_late)
+		late = recall_late(task, number, abi);
+	if (late || (has_parts(copies) && ret >= 0)) {
+		struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
+
+		if (scratch) {
+			struct short_exit *begin = (struct short_exit *)scratch->record;
+
+			fill_head(&begin->head, task, number, cpu, flags, 1);
+			arguments(regs, abi, scratch->args);
+			scratch->ret = ret;
+			begin->values[0] = ret;
+			is_sent = send_long(scratch, slot, abi, number, copies, sizeof(*begin), late, cpu);
+		}
+	} else {
+		void *ring = ring_of(cpu);
+		struct short_exit *record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : NULL;
+
+		if (record) {
+			fill_head(&record->head, task, number, cpu, flags, 1);
+			record->values[0] = ret;
+			bpf_ringbuf_submit(record, wake_flags(ring, sizeof(*record)));
+			is_sent = 1;
+		}
+	}
+	if (is_sent)
+		count->recorded++;
+	else
+		count->lost++;
+	return 0;
+}
+
+/* ── children ────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Before the child runs. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(wmk_newtask, struct task_struct *child, __u64 clone_flags)
+{
+	const __u32 parent_pid = bpf_get_current_task_btf()->tgid, pid = child->tgid;
+	__u32 slot = WMK_KCALLS_SLOT_TASK;
+	struct wmk_kcalls_counts *count;
+	__u8 one = 1;
+
+	if ((clone_flags & CLONE_THREAD) || !bpf_map_lookup_elem(&pids, &parent_pid))
+		return 0;
+	if (bpf_map_update_elem(&pids, &pid, &one, BPF_ANY) != 0) {
+		count = bpf_map_lookup_elem(&counts, &slot);
+		if (count)
+			count->unfollowed++;
+	}
+	return 0;
+}
+
+/* The number is free for others only after the last thread has been here. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(wmk_task_exit, struct task_struct *task)
+{
+	const __u32 pid = task->tgid;
+
+	if (n_late)
+		forget_late(task->pid);
+	if (!config.is_all && task->signal->live.counter == 0)
+		bpf_map_delete_elem(&pids, &pid);
+	return 0;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls_bpf.c - the BPF program for system calls: loaded, told what to record, counted (see calls_bpf.h). calls_ring.c reads its rings.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "kernel/calls_bpf.h"
+#include "kernel/calls_ring.h"
+
+/* Made by bpftool, not by us: warnings of this project are not for it. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wcast-qual"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#include "calls.skel.h"
+#pragma GCC diagnostic pop
+
+#define RING_BYTES (1u << 20)
+#define RING_MOST (1u << 30)
+#define PROCESSES 16384u
+
+struct wmk_kcalls {
+	struct wmk_kcalls_bpf *skel;
+	uint32_t n_cpus, n_rings;
+	bool is_started, is_all;
+	struct wmk_kring *rings;
+	struct wmk_kcalls_limits limits;
+	struct wmk_kcalls_counts *per_cpu;   /* room for what a lookup returns */
+	struct wmk_kclock clock;
+};
+
+/* ── words ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* What libbpf says while this thread loads: the begin of its words, and of the verifier's the end, where the reason is. */
+static __thread char log_text[8192];
+
+static int keep_words(enum libbpf_print_level level, const char *format, va_list args)
+{
+	const size_t used = strlen(log_text);
+	char *words = NULL;
+	int len;
+
+	if (level != LIBBPF_WARN || (len = vasprintf(&words, format, args)) < 0)
+		return 0;
+	if ((size_t)len < sizeof(log_text) - used) {
+		memcpy(log_text + used, words, (size_t)len + 1);
+	} else {
+		const size_t keep = (size_t)len < sizeof(log_text) - 1 ? (size_t)len : sizeof(log_text) - 1;
+
+		memcpy(log_text, words + (size_t)len - keep, keep + 1);
+	}
+	free(words);
+	return 0;
+}
+
+static int refused(int err)
+{
+	char lockdown[128] = "";
+	struct wmk_kcalls_facts facts = { .is_root = geteuid() == 0, .has_btf = access("/sys/kernel/btf/vmlinux", R_OK) == 0,
+		.has_ringbuf = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) != 0, .lockdown = lockdown, .log = log_text };
+	const int fd = open("/sys/kernel/security/lockdown", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		const ssize_t n = read(fd, lockdown, sizeof(lockdown) - 1);
+
+		lockdown[n > 0 ? n : 0] = 0;
+		close(fd);
+	}
+	return wmk_kcalls_refused(err, &facts);
+}
+
+/* ── opening ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int load(struct wmk_kcalls *calls, const struct wmk_kcalls_options *options)
+{
+	libbpf_print_fn_t before;
+	int err;
+
+	log_text[0] = 0;
+	before = libbpf_set_print(keep_words);
+	calls->skel = wmk_kcalls_bpf__open();
+	err = calls->skel ? 0 : -errno;
+	if (!err)
+		err = bpf_map__set_max_entries(calls->skel->maps.rings, calls->n_cpus);
+	if (!err)
+		err = bpf_map__set_max_entries(calls->skel->maps.pids, options->processes ? options->processes : PROCESSES);
+	if (!err)
+		err = wmk_kcalls_bpf__load(calls->skel);
+	if (err)
+		err = refused(err);
+	libbpf_set_print(before);
+	return err;
+}
+
+static int make_rings(struct wmk_kcalls *calls, uint32_t bytes)
+{
+	int err;
+
+	for (uint32_t i = 0; i < calls->n_rings; i++) {
+		err = wmk_kring_open(&calls->rings[i], bytes);
+		if (err)
+			return wmk_error_add(err, "cannot make a ring of %u bytes for system calls", bytes);
+	}
+	for (uint32_t cpu = 0; cpu < calls->n_cpus; cpu++)
+		if (bpf_map_update_elem(bpf_map__fd(calls->skel->maps.rings), &cpu, &calls->rings[cpu % calls->n_rings].fd, BPF_ANY) != 0)
+			return wmk_error(-errno, "cannot give CPU %u its ring", cpu);
+	return 0;
+}
+
+static void configure(struct wmk_kcalls *calls, const struct wmk_kcalls_options *options, uint32_t bytes)
+{
+	struct wmk_kcalls_config *config = &calls->skel->bss->config;
+	struct wmk_kcall call;
+
+	config->is_all = options->is_all;
+	config->wake_at = options->wake_bytes ? options->wake_bytes : bytes / 4;
+	config->excluded[0] = (uint32_t)getpid();
+	for (unsigned abi = 0; abi < WMK_KCALLS_ABIS; abi++)
+		for (unsigned number = 0; number < WMK_KCALLS_NUMBERS; number++) {
+			if (wmk_kcall_describe((enum wmk_kabi)abi, number, &call) < 0)
+				wmk_error_clear();
+			wmk_kcalls_describe(calls, &call);
+		}
+}
+
+static int open_all(struct wmk_kcalls *calls, const struct wmk_kcalls_options *options)
+{
+	const uint32_t bytes = options->ring_bytes ? options->ring_bytes : RING_BYTES;
+	const int n_cpus = libbpf_num_possible_cpus();
+	int err;
+
+	if (bytes < 4096 || bytes > RING_MOST || (bytes & (bytes - 1)))
+		return wmk_error(-EINVAL, "a ring of %u bytes (a power of two from 4096 to %u)", bytes, RING_MOST);
+	if (n_cpus < 1)
+		return wmk_error(n_cpus, "cannot find out how many CPUs there are");
+	calls->n_cpus = (uint32_t)n_cpus;
+	calls->n_rings = options->n_rings && options->n_rings < calls->n_cpus ? options->n_rings : calls->n_cpus;
+	calls->is_all = options->is_all;
+	calls->limits.text = options->limits.text ? options->limits.text : WMK_KCALLS_TEXT_DEFAULT;
+	calls->limits.bytes = options->limits.bytes ? options->limits.bytes : WMK_KCALLS_BYTES_DEFAULT;
+	calls->rings = calloc(calls->n_rings, sizeof(*calls->rings));
+	calls->per_cpu = calloc(calls->n_cpus, sizeof(*calls->per_cpu));
+	if (!calls->rings || !calls->per_cpu)
+		return wmk_error(-ENOMEM, "no memory for %u rings", calls->n_rings);
+	for (uint32_t i = 0; i < calls->n_rings; i++)
+		calls->rings[i].fd = -1;
+	err = load(calls, options);
+	if (!err)
+		err = make_rings(calls, bytes);
+	if (err)
+		return err;
+	configure(calls, options, bytes);
+	return 0;
+}
+
+int wmk_kcalls_open(const struct wmk_kcalls_options *options, struct wmk_kcalls **calls)
+{
+	struct wmk_kcalls *made = calloc(1, sizeof(*made));
+	int err;
+
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory");
+	err = open_all(made, options);
+	if (err) {
+		wmk_kcalls_close(made);
+		return err;
+	}
+	wmk_kclock_init(&made->clock, options->clock);
+	*calls = made;
+	return 0;
+}
+
+void wmk_kcalls_close(struct wmk_kcalls *calls)
+{
+	if (!calls)
+		return;
+	wmk_kcalls_stop(calls);
+	for (uint32_t i = 0; calls->rings && i < calls->n_rings; i++)
+		wmk_kring_close(&calls->rings[i]);
+	wmk_kcalls_bpf__destroy(calls->skel);
+	free(calls->rings);
+	free(calls->per_cpu);
+	free(calls);
+}
+
+/* ── what is recorded ────────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_kcalls_want(struct wmk_kcalls *calls, enum wmk_kabi abi, unsigned number, bool wanted)
+{
+	__u64 *word = &calls->skel->bss->config.wanted[abi][number % WMK_KCALLS_NUMBERS / 64];
+	const __u64 bit = 1ull << (number % 64);
+
+	if (number >= WMK_KCALLS_NUMBERS)
+		return;
+	if (wanted)
+		__atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_and(word, ~bit, __ATOMIC_RELAXED);
+}
+
+int wmk_kcalls_follow(struct wmk_kcalls *calls, pid_t pid, bool followed)
+{
+	const int fd = bpf_map__fd(calls->skel->maps.pids);
+	const uint32_t key = (uint32_t)pid;
+	const uint8_t one = 1;
+
+	if (followed && bpf_map_update_elem(fd, &key, &one, BPF_ANY) != 0)
+		return wmk_error(-errno, "cannot follow process %d", (int)pid);
+	if (!followed && bpf_map_delete_elem(fd, &key) != 0 && errno != ENOENT)
+		return wmk_error(-errno, "cannot leave process %d alone", (int)pid);
+	return 0;
+}
+
+int wmk_kcalls_exclude(struct wmk_kcalls *calls, pid_t pid)
+{
+	__u32 *excluded = calls->skel->bss->config.excluded;
+
+	for (unsigned i = 0; i < WMK_KCALLS_EXCLUDED; i++)
+		if (!excluded[i] || excluded[i] == (__u32)pid) {
+			__atomic_store_n(&excluded[i], (__u32)pid, __ATOMIC_RELAXED);
+			return 0;
+		}
+	return wmk_error(-ENOSPC, "cannot leave process %d alone: %u are excluded already", (int)pid, WMK_KCALLS_EXCLUDED);
+}
+
+void wmk_kcalls_describe(struct wmk_kcalls *calls, const struct wmk_kcall *call)
+{
+	if (call->abi < WMK_KCALLS_ABIS && call->number < WMK_KCALLS_NUMBERS)
+		wmk_kcall_plan(call, &calls->limits, &calls->skel->bss->config.plans[call->abi][call->number]);
+}
+
+static int attach(struct bpf_program *program, struct bpf_link **link)
+{
+	*link = bpf_program__attach(program);
+	return *link ? 0 : wmk_error(-errno, "cannot attach %s to its tracepoint", bpf_program__name(program));
+}
+
+/* Children first: none may be missed that a process has after it is recorded. New ones do not matter where all are. */
+int wmk_kcalls_start(struct wmk_kcalls *calls)
+{
+	struct wmk_kcalls_bpf *skel = calls->skel;
+	int err = 0;
+
+	if (calls->is_started)
+		return 0;
+	calls->is_started = true;
+	if (!calls->is_all)
+		err = attach(skel->progs.wmk_newtask, &skel->links.wmk_newtask);
+	if (!err)
+		err = attach(skel->progs.wmk_task_exit, &skel->links.wmk_task_exit);
+	if (!err)
+		err = attach(skel->progs.wmk_exit, &skel->links.wmk_exit);
+	if (!err)
+		err = attach(skel->progs.wmk_enter, &skel->links.wmk_enter);
+	if (err)
+		wmk_kcalls_stop(calls);
+	return err;
+}
+
+void wmk_kcalls_stop(struct wmk_kcalls *calls)
+{
+	if (!calls->is_started)
+		return;
+	wmk_kcalls_bpf__detach(calls->skel);
+	calls->is_started = false;
+}
+
+/* ── reading ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+uint32_t wmk_kcalls_rings(const struct wmk_kcalls *calls)
+{
+	return calls->n_rings;
+}
+
+int wmk_kcalls_fd(const struct wmk_kcalls *calls, uint32_t ring)
+{
+	return ring < calls->n_rings ? calls->rings[ring].fd : -1;
+}
+
+struct wmk_kclock *wmk_kcalls_clock(struct wmk_kcalls *calls)
+{
+	return &calls->clock;
+}
+
+int wmk_kcalls_next(struct wmk_kcalls *calls, uint32_t ring, struct wmk_kcalls_batch *batch)
+{
+	if (ring >= calls->n_rings)
+		return wmk_error(-EINVAL, "there is no ring %u", ring);
+	*batch = (struct wmk_kcalls_batch){ .calls = calls, .ring = ring };
+	if (!wmk_kring_look(&calls->rings[ring], &batch->at, &batch->end))
+		return 0;
+	/* It is later than all that is in the batch: so every time of it lies between two pairs. */
+	wmk_kclock_take(&calls->clock);
+	return 1;
+}
+
+int wmk_kcalls_take(struct wmk_kcalls_batch *batch, struct wmk_kcalls_record *record)
+{
+	struct wmk_kring *ring = &batch->calls->rings[batch->ring];
+	const uint8_t *bytes;
+	uint32_t len;
+	int got = wmk_kring_step(ring, &batch->at, batch->end, &bytes, &len);
+
+	if (got > 0)
+		got = wmk_kcalls_record_parse(bytes, len, record) < 0 ? -EPROTO : 1;
+	if (got > 0)
+		record->ts = wmk_kclock_map(&batch->calls->clock, record->mono, &ring->last);
+	return got;
+}
+
+void wmk_kcalls_release(struct wmk_kcalls_batch *batch)
+{
+	wmk_kring_free(&batch->calls->rings[batch->ring], batch->at);
+}
+
+/* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static uint64_t missed_by(const struct bpf_program *program)
+{
+	struct bpf_prog_info info = { .type = 0 };
+	uint32_t len = sizeof(info);
+
+	/* Kernels that do not count them leave it at 0. */
+	return bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len) == 0 ? info.recursion_misses : 0;
+}
+
+int wmk_kcalls_stats(struct wmk_kcalls *calls, uint32_t ring, struct wmk_kcalls_stats *stats)
+{
+	*stats = (struct wmk_kcalls_stats){ .missed = missed_by(calls->skel->progs.wmk_enter) + missed_by(calls->skel->progs.wmk_exit) };
+	for (uint32_t slot = 0; slot < WMK_KCALLS_SLOTS; slot++) {
+		if (bpf_map_lookup_elem(bpf_map__fd(calls->skel->maps.counts), &slot, calls->per_cpu) != 0)
+			return wmk_error(-errno, "cannot read the counts of system calls");
+		for (uint32_t cpu = 0; cpu < calls->n_cpus; cpu++) {
+			const struct wmk_kcalls_counts *counts = &calls->per_cpu[cpu];
+
+			stats->unfollowed += counts->unfollowed;
+			if (ring != WMK_KCALLS_ALL_RINGS && cpu % calls->n_rings != ring)
+				continue;
+			stats->recorded += counts->recorded;
+			stats->lost += counts->lost;
+			stats->unreadable += counts->unreadable;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls_record.h - what the BPF program bpf/calls.bpf.c and the loader have in common: what to copy for each system call, and the records that
+ * come out of the rings. Both are compiled from the same tree, for the same machine: no versions, the machine's own byte order.
+ *
+ *     record:  struct wmk_kcalls_head | u64 values[n_values] | n_parts times { struct wmk_kcalls_part | its bytes | zeros up to 8 }
+ */
+#ifndef WMK_KERNEL_CALLS_RECORD_H
+#define WMK_KERNEL_CALLS_RECORD_H
+
+#include <linux/types.h>
+
+#define WMK_KCALLS_NUMBERS 512u      /* system calls of one table */
+#define WMK_KCALLS_ABIS 2u           /* the machine's own calls; those of its 32-bit programs */
+#define WMK_KCALLS_ARGS 6u
+#define WMK_KCALLS_PARTS 3u          /* pointed-to arguments that are copied, of one record */
+#define WMK_KCALLS_PART_MAX 4096u    /* bytes of one part */
+#define WMK_KCALLS_STRINGS 16u       /* of an argv ... */
+#define WMK_KCALLS_STRINGS_ROOM 2048u  /* ... and bytes of all of them */
+#define WMK_KCALLS_STRING_MAX 1024u  /* bytes of one of them */
+#define WMK_KCALLS_VECTORS 8u        /* of an iovec array */
+#define WMK_KCALLS_EXCLUDED 8u       /* processes that are never recorded */
+
+enum wmk_kcalls_op {
+	WMK_KCALLS_NOTHING,
+	WMK_KCALLS_TEXT,             /* up to its NUL */
+	WMK_KCALLS_BYTES,            /* argument `len_arg` times `unit` bytes */
+	WMK_KCALLS_FIXED,            /* `unit` bytes */
+	WMK_KCALLS_RETURNED,         /* the call's result times `unit` bytes */
+	WMK_KCALLS_LENGTH_AT,        /* as many bytes as the 32-bit number says that argument `len_arg` points to */
+	WMK_KCALLS_TEXTS,            /* an array of pointers to texts, the last one is NULL */
+	WMK_KCALLS_VECTORS_IN,       /* what an array of argument `len_arg` iovecs points to */
+	WMK_KCALLS_VECTORS_RETURNED, /* the same, as many bytes in all as the call's result says */
+};
+
+struct wmk_kcalls_copy {
+	__u8 op;                     /* enum wmk_kcalls_op */
+	__u8 arg;                    /* which points to it */
+	__u8 len_arg;
+	__u8 is_late;                /* what could not be read at entry is tried once more at exit, when the call has read it */
+	__u16 unit;
+	__u16 max;                   /* bytes at most */
+};
+
+struct wmk_kcalls_plan {
+	struct wmk_kcalls_copy at_entry[WMK_KCALLS_PARTS], at_exit[WMK_KCALLS_PARTS];
+};
+
+/* Memory of the BPF program that user space writes to, also while it runs. */
+struct wmk_kcalls_config {
+	__u64 wanted[WMK_KCALLS_ABIS][WMK_KCALLS_NUMBERS / 64];
+	__u32 excluded[WMK_KCALLS_EXCLUDED];   /* processes; 0: none */
+	__u32 is_all;                          /* all processes, not only those of the set */
+	__u32 reserved;
+	__u64 wake_at;                         /* bytes in a ring: then its reader is woken */
+	struct wmk_kcalls_plan plans[WMK_KCALLS_ABIS][WMK_KCALLS_NUMBERS];
+};
+
+/* Per CPU, of one of the programs. */
+struct wmk_kcalls_counts {
+	__u64 recorded, lost;
+	__u64 unreadable;            /* parts */
+	__u64 unfollowed;            /* children for whom there was no room in the set */
+};
+
+enum { WMK_KCALLS_SLOT_ENTRY, WMK_KCALLS_SLOT_EXIT, WMK_KCALLS_SLOT_TASK, WMK_KCALLS_SLOTS };
+
+#define WMK_KCALLS_IS_EXIT 1u
+#define WMK_KCALLS_IS_COMPAT 2u
+
+struct wmk_kcalls_head {
+	__u64 time;                  /* CLOCK_MONOTONIC, nanoseconds */
+	__u32 pid, tid;              /* of the first pid namespace; pid: of the process */
+	__u16 number, cpu;
+	__u8 flags, n_values, n_parts, reserved;
+};
+
+#define WMK_KCALLS_PART_NULL 1u          /* the pointer is NULL */
+#define WMK_KCALLS_PART_UNREADABLE 2u    /* not, or not all of it, could be read */
+#define WMK_KCALLS_PART_CUT 4u           /* there is more of it */
+#define WMK_KCALLS_PART_LATE 8u          /* at exit: what could not be read at entry */
+
+struct wmk_kcalls_part {
+	__u8 arg, flags;
+	__u16 count;                 /* TEXTS: how many, each with its NUL */
+	__u32 len;                   /* bytes that follow; a text has no NUL */
+};
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_elf.c - symbols and SDT notes of the programs that test_live probes; files that are none, or damaged: words for each, and no crash.
+ *
+ *     test_elf LIBRARY STRIPPED PROGRAM...
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "kernel/elf_file.h"
+#include "kernel/probe.h"
+
+static const char *library, *stripped, *program;
+
+static struct wmk_elf *opened(const char *path)
+{
+	struct wmk_elf *elf;
+	char text[512];
+
+	if (wmk_elf_open(path, &elf) < 0)
+		fail_msg("%s", wmk_error_text(text, sizeof(text)));
+	return elf;
+}
+
+static void check_words(int got, int err, const char *words)
+{
+	char text[1024];
+
+	wmk_error_text(text, sizeof(text));
+	if (got != err || !strstr(text, words))
+		fail_msg("%d: %s; not %s", got, text, words);
+	wmk_error_clear();
+}
+
+static uint8_t *read_file(const char *path, size_t *size)
+{
+	FILE *in = fopen(path, "r");
+	uint8_t *bytes = malloc(1u << 20);
+
+	assert_non_null(in);
+	assert_non_null(bytes);
+	*size = fread(bytes, 1, 1u << 20, in);
+	assert_true(*size > 1000 && *size < 1u << 20);
+	fclose(in);
+	return bytes;
+}
+
+/* Bytes as a file; the descriptor, to be closed. */
+static int as_file(const void *bytes, size_t size, char path[64])
+{
+	const int fd = memfd_create("elf", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, size), size);
+	snprintf(path, 64, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+static int open_bytes(const void *bytes, size_t size, struct wmk_elf **elf)
+{
+	char path[64];
+	const int fd = as_file(bytes, size, path), err = wmk_elf_open(path, elf);
+
+	close(fd);
+	return err;
+}
+
+static void functions(void **state)
+{
+	struct wmk_elf *elf = opened(program);
+	struct wmk_elf_place place;
+	uint64_t address, offset;
+
+	(void)state;
+	assert_int_equal(wmk_elf_function(elf, "probed_checkout", &place), 0);
+	assert_true(place.size > 0);
+	assert_int_equal(wmk_elf_address(elf, "probed_checkout", &address), 0);
+	assert_int_equal(address, place.address);
+	assert_int_equal(wmk_elf_offset(elf, address + 1, true, &offset), 0);
+	assert_int_equal(offset, place.offset + 1);
+	assert_int_equal(wmk_elf_function(elf, "_start", &place), 0);
+	check_words(wmk_elf_function(elf, "probed_chekcout", &place), -ENOENT, "has no function probed_chekcout: did you mean probed_checkout?");
+	check_words(wmk_elf_function(elf, "qqqqqqqqqqqqqqq", &place), -ENOENT, "nm ");
+	check_words(wmk_elf_function(elf, "probed_sum", &place), -EINVAL, "is no function");
+	check_words(wmk_elf_function(elf, "probed_library", &place), -ENOENT, "only calls probed_library: name the shared library");
+	assert_int_equal(wmk_elf_address(elf, "probed_sum", &address), 0);
+	assert_int_equal(wmk_elf_offset(elf, address, true, &offset), -ERANGE);
+	assert_int_equal(wmk_elf_offset(elf, UINT64_MAX, false, &offset), -ERANGE);
+	wmk_elf_close(elf);
+	elf = opened(library);
+	check_words(wmk_elf_function(elf, "probed_twin", &place), -ENOTUNIQ, "has 2 functions probed_twin: give the address");
+	check_words(wmk_elf_function(elf, "probed_chosen", &place), -EINVAL, "only chooses the function");
+	assert_int_equal(wmk_elf_address(elf, "probed_twin", &address), -ENOTUNIQ);
+	wmk_elf_close(elf);
+}
+
+static void without_names(void **state)
+{
+	struct wmk_elf *elf = opened(stripped);
+	struct wmk_elf_place place;
+
+	(void)state;
+	assert_true(wmk_elf_is_stripped(elf));
+	check_words(wmk_elf_function(elf, "probed_checkout", &place), -ENOENT, "it is stripped (no .symtab)");
+	wmk_elf_close(elf);
+}
+
+static int list(void *data, const struct wmk_elf_sdt *note)
+{
+	char *names = data;
+
+	assert_string_equal(note->provider, "wmkt");
+	assert_true(note->address && (note->semaphore || strcmp(note->name, "variables") == 0));
+	strcat(strcat(names, note->name), " ");
+	return 0;
+}
+
+static int first(void *data, const struct wmk_elf_sdt *note)
+{
+	*(struct wmk_elf_sdt *)data = *note;
+	return 17;
+}
+
+/* The notes say that .stapsdt.base was 16 bytes earlier when they were written: all lies 16 bytes further on. */
+static void moved(void **state)
+{
+	struct wmk_elf *elf = opened(program);
+	struct wmk_elf_sdt before, after;
+	size_t size;
+	uint8_t *bytes = read_file(program, &size), *note = memmem(bytes, size, "stapsdt\0", 8);
+	uint64_t base;
+
+	(void)state;
+	assert_non_null(note);
+	memcpy(&base, note + 16, 8);
+	base -= 16;
+	memcpy(note + 16, &base, 8);
+	assert_int_equal(wmk_elf_each_sdt(elf, first, &before), 17);
+	const uint64_t address = before.address, semaphore = before.semaphore;
+
+	wmk_elf_close(elf);
+	assert_int_equal(open_bytes(bytes, size, &elf), 0);
+	assert_int_equal(wmk_elf_each_sdt(elf, first, &after), 17);
+	assert_int_equal(after.address, address + 16);
+	assert_int_equal(after.semaphore, semaphore + 16);
+	wmk_elf_close(elf);
+	free(bytes);
+}
+
+static void sdt(void **state)
+{
+	const struct wmk_probe_options options = { .group = "g", .search_path = "relative:/nowhere:/tmp" };
+	struct wmk_elf *elf = opened(program);
+	struct wmk_probe *probe;
+	char names[256] = "", typed[512];
+
+	(void)state;
+	assert_int_equal(wmk_elf_each_sdt(elf, list, names), 0);
+#ifdef __x86_64__
+	assert_string_equal(names, "order order variables odd odd guarded ");
+#else
+	assert_string_equal(names, "order order odd odd guarded ");
+#endif
+	wmk_elf_close(elf);
+	snprintf(typed, sizeof(typed), "sdt:%s:wmkt:gaurded", program);
+	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -ENOENT, "has no SDT probe wmkt:gaurded: did you mean guarded?");
+	snprintf(typed, sizeof(typed), "sdt:%s:wmtk:guarded", program);
+	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -ENOENT, "did you mean wmkt?");
+	snprintf(typed, sizeof(typed), "sdt:%s:wmkt:guarded", library);
+	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -ENOENT, "no SDT probes at all");
+	snprintf(typed, sizeof(typed), "sdt:%s:wmkt:guarded(arg2)", program);
+	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "the probe has 1 arguments, from arg1 on");
+	snprintf(typed, sizeof(typed), "%s:probed_checkout(id)", program);
+	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "only functions of the kernel have names of parameters");
+	snprintf(typed, sizeof(typed), "%s:probed_checkout(%%di:symbol)", program);
+	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "its own addresses only");
+	snprintf(typed, sizeof(typed), "%s:probed_checkout+100000", program);
+	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "bytes only");
+	snprintf(typed, sizeof(typed), "%s:0x7fffffff", program);
+	check_words(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), -EINVAL, "no code of");
+}
+
+/* Found as a shell finds it; a variable as the distance from the place. */
+static void found_in_path(void **state)
+{
+	struct wmk_elf *elf = opened(program);
+	struct wmk_elf_place place;
+	const char *name = strrchr(program, '/') + 1;
+	char folders[512], typed[512], line[WMK_PROBE_LINE_MAX], expected[512];
+	const struct wmk_probe_options options = { .group = "g", .search_path = folders };
+	struct wmk_probe *probe;
+	uint64_t sum;
+
+	(void)state;
+	assert_int_equal(wmk_elf_function(elf, "probed_refund", &place), 0);
+	assert_int_equal(wmk_elf_address(elf, "probed_sum", &sum), 0);
+	snprintf(folders, sizeof(folders), "/nowhere:%.*s", (int)(name - 1 - program), program);
+	snprintf(typed, sizeof(typed), "elf:%s:probed_refund(@probed_sum:s64)", name);
+	assert_int_equal(wmk_probe_make(WMK_PROBE_USER, typed, &options, &probe), 0);
+	snprintf(expected, sizeof(expected), "p:g/probed_refund %s:0x%" PRIx64 " arg1=@+0x%" PRIx64 ":s64", program, place.offset,
+		 sum - place.address + place.offset);
+	assert_string_equal(wmk_probe_line(probe, &probe->events[0], 0, line), expected);
+	wmk_probe_free(probe);
+	wmk_elf_close(elf);
+}
+
+static void no_elf(void **state)
+{
+	struct wmk_elf *elf;
+	size_t size;
+	uint8_t *bytes = read_file(program, &size);
+	Elf64_Ehdr head;
+
+	(void)state;
+	check_words(open_bytes("#!/bin/sh\n", 10, &elf), -ENOEXEC, "is a script");
+	check_words(open_bytes("", 0, &elf), -ENOEXEC, "is no ELF file");
+	check_words(open_bytes("!<arch>\nnothing", 15, &elf), -ENOEXEC, "is no ELF file");
+	check_words(open_bytes(bytes, 32, &elf), -ENOEXEC, "is no ELF file");
+	check_words(wmk_elf_open("/dev/null", &elf), -EINVAL, "is no regular file");
+	memcpy(&head, bytes, sizeof(head));
+	head.e_machine = EM_RISCV;
+	memcpy(bytes, &head, sizeof(head));
+	check_words(open_bytes(bytes, size, &elf), -ENOEXEC, "is for another machine (ELF number 243)");
+	head.e_machine = (uint16_t)wmk_elf_host();
+	head.e_type = ET_REL;
+	memcpy(bytes, &head, sizeof(head));
+	check_words(open_bytes(bytes, size, &elf), -ENOEXEC, "an object file?");
+	free(bytes);
+}
+
+/* What a damaged file says does not matter, if only nothing is read that is not there. */
+static void look(const uint8_t *bytes, size_t size)
+{
+	struct wmk_elf *elf;
+	struct wmk_elf_place place;
+	struct wmk_elf_sdt note;
+	uint64_t address;
+
+	if (open_bytes(bytes, size, &elf) < 0)
+		return;
+	wmk_elf_function(elf, "probed_checkout", &place);
+	wmk_elf_function(elf, "no_such_function", &place);
+	wmk_elf_address(elf, "probed_sum", &address);
+	wmk_elf_each_sdt(elf, first, &note);
+	wmk_elf_close(elf);
+}
+
+static void damaged(void **state)
+{
+	size_t size;
+	uint8_t *bytes = read_file(program, &size);
+	uint64_t seed = 20260101;
+
+	(void)state;
+	for (size_t len = 0; len < size; len += 97)
+		look(bytes, len);
+	for (unsigned round = 0; round < 3000; round++) {
+		uint8_t was;
+		size_t at;
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		/* By turns: the header, the program headers, the sections' headers at the end. */
+		at = round % 3 == 0 ? (seed >> 33) % 64 : round % 3 == 1 ? (seed >> 33) % 1024 : size - 1 - (seed >> 33) % 2400;
+		was = bytes[at];
+		bytes[at] = (uint8_t)(seed >> 24);
+		look(bytes, size);
+		if (round % 8)
+			bytes[at] = was;
+	}
+	free(bytes);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions),
+		cmocka_unit_test(without_names),
+		cmocka_unit_test(sdt),
+		cmocka_unit_test(moved),
+		cmocka_unit_test(found_in_path),
+		cmocka_unit_test(no_elf),
+		cmocka_unit_test(damaged),
+	};
+
+	if (argc < 4)
+		return 2;
+	library = realpath(argv[1], NULL);
+	stripped = realpath(argv[2], NULL);
+	program = realpath(argv[3], NULL);
+	return library && stripped && program ? cmocka_run_group_tests(tests, NULL, NULL) : 2;
+}
