@@ -140,6 +140,15 @@ struct waymark_ctl_counts {
 
 /* ── events ── */
 
+/*
+ * Of the kernel: a rule that makes its event, where it says (waymark_ctl_rule.place): an instruction of the kernel, the return of a function of it, both
+ * its entry and its return, a place or an SDT probe of a program or library, the return of a function of these.
+ */
+enum waymark_ctl_probe {
+	WAYMARK_CTL_NO_PROBE = 0, WAYMARK_CTL_PROBE = 1, WAYMARK_CTL_PROBE_RETURN = 2, WAYMARK_CTL_FUNCTION = 3, WAYMARK_CTL_USER_PROBE = 4,
+	WAYMARK_CTL_USER_PROBE_RETURN = 5,
+};
+
 /* A rule, as a channel has it. */
 struct waymark_ctl_rule_info {
 	const char *pattern;
@@ -150,6 +159,8 @@ struct waymark_ctl_rule_info {
 	bool enabled;
 	uint64_t matched;            /* distinct events seen so far that it is for: pattern, exclusions, level */
 	const char *filter;          /* "": every record is wanted */
+	uint32_t probe;              /* enum waymark_ctl_probe */
+	const char *place;           /* of a probe; else "" */
 };
 
 /* ── channel ── */
@@ -377,6 +388,8 @@ struct waymark_ctl_rule {
 	 * anything is recorded. Of several rules that are for an event one is enough. NULL or "": every record.
 	 */
 	const char *filter;
+	uint32_t probe;              /* enum waymark_ctl_probe: then the pattern is the event's name, and ... */
+	const char *place;           /* ... the event is made here: "vfs_read(count)", "sdt:/usr/bin/shop:shop:order"; see waymark-enable-event(1) */
 };
 
 /* ── channel ── */

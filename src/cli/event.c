@@ -4,10 +4,13 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "cli/daemon.h"
+#include "cli/child.h"
 #include "cli/event.h"
 #include "cli/levels.h"
 
@@ -71,6 +74,90 @@ static int set_syscall(void *data, const char *value)
 	return 0;
 }
 
+/* ── probes ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int set_place(struct wmk_event_args *args, uint32_t probe, const char *value)
+{
+	if (args->probe)
+		return wmk_error(-EINVAL, "one probe at a time");
+	if (!*value)
+		return wmk_error(-EINVAL, "the place of the probe is missing");
+	args->probe = probe;
+	args->place = strdup(value);
+	return args->place ? 0 : wmk_error(-ENOMEM, "no memory");
+}
+
+static int set_probe(void *data, const char *value)
+{
+	return set_place(data, WAYMARK_CTL_PROBE, value);
+}
+
+static int set_probe_return(void *data, const char *value)
+{
+	return set_place(data, WAYMARK_CTL_PROBE_RETURN, value);
+}
+
+static int set_function(void *data, const char *value)
+{
+	return set_place(data, WAYMARK_CTL_FUNCTION, value);
+}
+
+/*
+ * "[elf:]PATH:REST", "sdt:PATH:REST": the daemon is elsewhere, and has another $PATH. So a program without a '/' is looked for here, and a path that
+ * does not begin with one begins here.
+ */
+static int set_program_place(struct wmk_event_args *args, uint32_t probe, const char *value)
+{
+	const size_t head = strncmp(value, "elf:", 4) == 0 || strncmp(value, "sdt:", 4) == 0 ? 4 : 0;
+	const size_t len = strcspn(value + head, ":");
+	char name[PATH_MAX], found[PATH_MAX], path[PATH_MAX];
+	int err;
+
+	if (!value[head + len] || len == 0 || len >= sizeof(name))
+		return wmk_error(-EINVAL, "a probe of a program is PATH:SYMBOL, elf:PATH:SYMBOL or sdt:PATH:PROVIDER:NAME, not \"%.60s\"", value);
+	snprintf(name, sizeof(name), "%.*s", (int)len, value + head);
+	err = wmk_child_find(name, found, sizeof(found));
+	if (err < 0 && strchr(name, '/')) {       /* a library need not be executable */
+		wmk_error_clear();
+		snprintf(found, sizeof(found), "%s", name);
+		err = 0;
+	}
+	if (err < 0)
+		return err;
+	if (!realpath(found, path))
+		return wmk_error(-errno, "there is no %.100s", found);
+	err = set_place(args, probe, "-");
+	if (err < 0)
+		return err;
+	free(args->place);
+	if (asprintf(&args->place, "%.*s%s%s", (int)head, value, path, value + head + len) < 0) {
+		args->place = NULL;
+		return wmk_error(-ENOMEM, "no memory");
+	}
+	return 0;
+}
+
+static int set_user_probe(void *data, const char *value)
+{
+	return set_program_place(data, WAYMARK_CTL_USER_PROBE, value);
+}
+
+static int set_user_probe_return(void *data, const char *value)
+{
+	return set_program_place(data, WAYMARK_CTL_USER_PROBE_RETURN, value);
+}
+
+static int check_probe(const struct wmk_event_args *args)
+{
+	if (!args->probe)
+		return 0;
+	if (!args->common.kernel)
+		return wmk_error(-EINVAL, "probes are of the kernel domain: say --kernel too");
+	if (args->all || args->syscall || args->patterns.n != 1)
+		return wmk_error(-EINVAL, "a probe makes one event: give it a name, and only that");
+	return 0;
+}
+
 /* With --syscall, names are those of system calls: "openat" is syscall:openat. */
 static int words_are_calls(struct wmk_cli_words *words)
 {
@@ -97,6 +184,8 @@ int wmk_event_arguments(struct wmk_event_args *args, char **rest, int n_rest)
 		err = wmk_error(-EINVAL, "--syscall is of the kernel domain: say --kernel too");
 	if (err == 0 && args->syscall)
 		err = words_are_calls(&args->patterns);
+	if (err == 0)
+		err = check_probe(args);
 	if (err < 0)
 		return err;
 	for (unsigned i = 0; i < args->patterns.n; i++)
@@ -121,12 +210,15 @@ static void done(void *data)
 
 	wmk_cli_words_free(&args->patterns);
 	wmk_cli_words_free(&args->exclude);
+	free(args->place);
 }
 
 /* ── enable-event ────────────────────────────────────────────────────────────────────────────────────── */
 
 static bool is_rule(const struct waymark_ctl_rule_info *is, const struct waymark_ctl_rule *rule)
 {
+	if (is->probe != rule->probe || strcmp(is->place, rule->place ? rule->place : "") != 0)
+		return false;
 	if (strcmp(is->pattern, rule->pattern) != 0 || strcmp(is->filter, rule->filter ? rule->filter : "") != 0 || is->level_op != rule->level_op || is->n_exclusions != rule->n_exclusions ||
 	    (rule->level_op != WAYMARK_CTL_ANY_LEVEL && is->level != rule->level) ||
 	    (rule->level_op == WAYMARK_CTL_BETWEEN && is->level_to != rule->level_to))
@@ -182,6 +274,7 @@ static int enable(struct wmk_daemon *daemon, const struct wmk_event_args *args)
 			.size = sizeof(rules[i]), .pattern = args->all ? everything : args->patterns.items[i],
 			.exclusions = strings(&args->exclude), .n_exclusions = args->exclude.n,
 			.level_op = args->level_op, .level = args->level, .level_to = args->level_to, .filter = args->filter,
+			.probe = args->probe, .place = args->place,
 		};
 	err = wmk_daemon_did(daemon, waymark_ctl_enable_event(daemon->ctl, &options, &daemon->result));
 	for (unsigned i = 0; i < n && err == 0 && !args->common.json; i++)
@@ -213,6 +306,10 @@ static const char *const enable_details[] = {
 	"them has none.",
 	"With --kernel, an event is one of the kernel's, by its name in traces (lttng-modules') or the kernel's own, or subsystem:name; syscall:NAME, or NAME with "
 	"--syscall, is a system call. `waymark list --kernel` shows which there are, and what this kernel lacks.",
+	"A probe makes an event where there was none, which has the name that is given. What it records besides the time stands in parentheses behind the "
+	"place, each as [NAME=]VALUE[:TYPE]: a parameter of the kernel's function by its name, $arg1, $retval, %di (a register), +8(VALUE), @SYMBOL, $comm; of an "
+	"SDT probe arg1, arg2, all of them where nothing is said. Types are u8 to u64, s8 to s64, x8 to x64 (hexadecimal), string, symbol, TYPE[N]. A probe that is "
+	"disabled costs nothing; it goes with its session.",
 	"Levels are emerg (0), alert, crit, err, warning, notice, info, debug_system, debug_program, debug_process, debug_module, "
 	"debug_unit, debug_function, debug_line, debug (14). `waymark list --userspace` shows which events there are.",
 	NULL
@@ -224,6 +321,13 @@ static const struct wmk_cli_option enable_options[] = {
 	WMK_CLI_OPTION_CHANNEL("The channel. Without it, the only one that there is, or channel0, which is made if need be."),
 	{ 'a', "all", NULL, "Every event.", set_all, false },
 	{ 0, "syscall", NULL, "With --kernel: the names are those of system calls; both their entry and their exit are meant.", set_syscall, false },
+	{ 0, "probe", "PLACE", "With --kernel: make the event, at SYMBOL, SYMBOL+OFFSET or ADDRESS of the kernel, with what stands behind it in parentheses: "
+	  "'do_sys_openat2(dfd, filename:string)'.", set_probe, false },
+	{ 0, "probe-return", "PLACE", "The same, where that function returns.", set_probe_return, false },
+	{ 0, "function", "PLACE", "The same, both: the events are EVENT_entry and EVENT_exit.", set_function, false },
+	{ 0, "userspace-probe", "PLACE", "With --kernel: make the event, in a program or library: PATH:SYMBOL, elf:PATH:SYMBOL or sdt:PATH:PROVIDER:NAME, an SDT "
+	  "probe with its arguments.", set_user_probe, false },
+	{ 0, "userspace-probe-return", "PLACE", "The same, where that function returns.", set_user_probe_return, false },
 	{ 'x', "exclude", "PATTERN", "But not these; several with commas, or by several options.", set_exclude, true },
 	{ 0, "loglevel", "LEVEL", "Only those of this level or more severe; LEVEL..LEVEL: of these and those between.", set_loglevel,
 	  false },

@@ -14,6 +14,8 @@ struct wmk_event_args {
 	uint32_t level_op;               /* enum waymark_ctl_level_op */
 	uint32_t level, level_to;
 	const char *filter;              /* NULL: none */
+	uint32_t probe;                  /* enum waymark_ctl_probe */
+	char *place;                     /* malloc'd */
 };
 
 /* Take the patterns from the arguments, and hold all against each other. -EINVAL, -ENOMEM with a cause chain. */

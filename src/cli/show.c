@@ -146,6 +146,8 @@ static void show_rule(const struct waymark_ctl_rule_info *rule)
 		printf(" level %s to %s", waymark_ctl_level_name(rule->level), waymark_ctl_level_name(rule->level_to));
 	if (*rule->filter)
 		printf(" if %s", wmk_cli_clean(rule->filter));
+	if (rule->probe)
+		printf(" at %s", wmk_cli_clean(rule->place));
 	printf(" %s, %" PRIu64 " event%s matched\n", rule->enabled ? "enabled" : "disabled", rule->matched, plural(rule->matched));
 }
 

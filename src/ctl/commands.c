@@ -208,6 +208,7 @@ static int rules_make(const struct waymark_ctl_events_options *o, struct wmk_lis
 		*to = (struct wmk_ctl_rule){
 			.pattern = r.pattern, .exclusions = list(r.exclusions, r.n_exclusions), .level_op = r.level_op,
 			.level = swap ? r.level_to : r.level, .level_to = swap ? r.level : r.level_to, .filter = r.filter, .enabled = true,
+			.probe = r.probe, .place = r.place,
 		};
 	}
 	return 0;

@@ -68,7 +68,7 @@ static int view_rule(struct wmk_arena *arena, const void *from, void *to)
 	*(struct waymark_ctl_rule_info *)to = (struct waymark_ctl_rule_info){
 		.pattern = r->pattern, .exclusions = r->exclusions.items, .n_exclusions = r->exclusions.n,
 		.level_op = r->level_op, .level = r->level, .level_to = r->level_to, .enabled = r->enabled, .matched = r->matched,
-		.filter = r->filter,
+		.filter = r->filter, .probe = r->probe, .place = r->place,
 	};
 	return 0;
 }

@@ -25,6 +25,7 @@
 #include "kernel/tracefs.h"
 
 #define WMK_KINSTANCE_NAME 256u
+#define WMK_KPROBE_GROUP "waymark_"        /* what groups of dynamic events begin with, then the owner, what is no letter or digit made '_' */
 #define WMK_KINSTANCE_OWNER 64u
 
 struct wmk_kinstance_options {

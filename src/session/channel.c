@@ -158,8 +158,15 @@ static const char *filter_of(const struct wmk_ctl_rule *rule)
 	return rule->filter ? rule->filter : "";
 }
 
+static const char *place_of(const struct wmk_ctl_rule *rule)
+{
+	return rule->place ? rule->place : "";
+}
+
 static bool rule_same(const struct wmk_ctl_rule *a, const struct wmk_ctl_rule *b)
 {
+	if (a->probe != b->probe || strcmp(place_of(a), place_of(b)) != 0)
+		return false;
 	if (strcmp(a->pattern, b->pattern) != 0 || strcmp(filter_of(a), filter_of(b)) != 0 || a->level_op != b->level_op || a->exclusions.n != b->exclusions.n ||
 	    (a->level_op != WMK_LEVEL_ANY && a->level != b->level) || (a->level_op == WMK_LEVEL_BETWEEN && a->level_to != b->level_to))
 		return false;
@@ -177,6 +184,8 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule)
 		err = wmk_error_said(-E2BIG, "more than %u exclusions", EXCLUSIONS_MAX);
 	for (uint32_t i = 0; err == 0 && i < rule->exclusions.n; i++)
 		err = wmk_pattern_check(text_at(&rule->exclusions, i));
+	if (err == 0 && !wmk_utf8_is(place_of(rule)))
+		err = wmk_error_said(-EINVAL, "the place of a probe is UTF-8");
 	if (err == 0 && !wmk_utf8_is(filter_of(rule)))
 		err = wmk_error_said(-EINVAL, "a filter is UTF-8: other bytes can be written as \\xff in a text");
 	if (err == 0 && *filter_of(rule))
@@ -202,7 +211,7 @@ static size_t text_bytes(const char *text)
 static int rule_count(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule)
 {
 	struct wmk_session *session = channel->session;
-	size_t bytes = RULE_BYTES + text_bytes(rule->pattern) + text_bytes(filter_of(rule));
+	size_t bytes = RULE_BYTES + text_bytes(rule->pattern) + text_bytes(filter_of(rule)) + text_bytes(place_of(rule));
 
 	for (uint32_t i = 0; i < rule->exclusions.n; i++)
 		bytes += text_bytes(text_at(&rule->exclusions, i));

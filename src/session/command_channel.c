@@ -257,6 +257,16 @@ static void warn_unmatched(struct call *call, const char *pattern)
 			      pattern, near[0], n > 1 ? ", " : "", n > 1 ? near[1] : "", n > 2 ? ", " : "", n > 2 ? near[2] : "");
 }
 
+static int kernel_rule_check(struct call *call, const struct wmk_ctl_rule *rule)
+{
+	char note[300];
+	int err = wmk_kernel_rule_check(call->commands->tracing, rule, note, sizeof(note));
+
+	if (err == 0 && note[0])
+		wmk_call_warn(call, "%s: %s", rule->pattern, note);
+	return err;
+}
+
 int wmk_command_enable_event(struct call *call)
 {
 	const struct wmk_ctl_enable_event *request = call->request;
@@ -266,7 +276,7 @@ int wmk_command_enable_event(struct call *call)
 
 	/* Of programs that are named nothing may have been seen yet but the events of others. */
 	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_KERNEL && i < request->rules.n; i++)
-		err = wmk_kernel_rule_check(call->commands->tracing, (const struct wmk_ctl_rule *)request->rules.items + i);
+		err = kernel_rule_check(call, (const struct wmk_ctl_rule *)request->rules.items + i);
 	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_USER && i < request->rules.n; i++)
 		err = wmk_tracing_filter_check(call->commands->tracing, (const struct wmk_ctl_rule *)request->rules.items + i);
 	if (err == 0)

@@ -9,6 +9,8 @@
 #include "kernel/event.h"
 #include "kernel/instance.h"
 #include "kernel/tracefs.h"
+#include "kernel/who.h"
+#include "session/kernel_probes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,6 +34,7 @@ struct wmk_kernel_rings {
 	char name[WMK_KINSTANCE_NAME];
 	struct kernel_event *events;
 	unsigned n_events, cap_events;
+	struct wmk_kernel_probes *probes;
 	bool on;
 };
 
@@ -74,7 +77,7 @@ int wmk_kernel_channel_check(const struct wmk_ctl_channel *is)
 
 static bool rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_kentry *entry)
 {
-	if (!wmk_kentry_fits(entry, rule->pattern))
+	if (wmk_rule_is_probe(rule) || wmk_kentry_is_probe(entry) || !wmk_kentry_fits(entry, rule->pattern))
 		return false;
 	for (uint32_t i = 0; i < rule->exclusions.n; i++)
 		if (wmk_kentry_fits(entry, ((const char *const *)rule->exclusions.items)[i]))
@@ -82,16 +85,22 @@ static bool rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_kentry *
 	return true;
 }
 
-int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule)
+int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule, char *note, size_t size)
 {
 	struct wmk_kcatalog *catalog;
+	struct wmk_tracefs *tracefs;
 	int err;
 
+	note[0] = '\0';
 	if (rule->level_op != WMK_LEVEL_ANY)
 		return wmk_error_said(-EINVAL, "the kernel's events have no log levels");
 	if (rule->filter && *rule->filter)
 		return wmk_error_said(-ENOTSUP, "events of the kernel are not filtered where they are recorded: waymark view --filter does it where they are read");
-	err = catalog_of(tracing, &catalog);
+	err = tracefs_of(tracing, &tracefs);
+	if (err == 0 && wmk_rule_is_probe(rule))
+		return wmk_kernel_probe_check(tracefs, rule, note, size);
+	if (err == 0)
+		err = wmk_kcatalog_open(tracefs, &catalog);
 	if (err < 0)
 		return err;
 	err = wmk_kcatalog_check(catalog, rule->pattern);
@@ -104,6 +113,8 @@ uint64_t wmk_kernel_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_ru
 	struct wmk_kcatalog *catalog;
 	uint64_t n = 0;
 
+	if (wmk_rule_is_probe(rule))
+		return rule->enabled;
 	if (catalog_of(tracing, &catalog) < 0) {
 		wmk_error_clear();
 		return 0;
@@ -166,14 +177,15 @@ static int event_add(struct rings *rings, const struct wmk_tracefs *tracefs, con
 	return 0;
 }
 
-static bool channel_wants(const struct wmk_session_channel *channel, const struct wmk_kentry *entry)
+static bool is_wanted(const struct rings *rings, const struct wmk_kentry *entry)
 {
-	const struct wmk_ctl_rule *rules = channel->is.rules.items;
+	const struct wmk_list *list = &rings->channel->is.rules;
+	const struct wmk_ctl_rule *rules = list->items;
 
-	for (uint32_t i = 0; i < channel->is.rules.n; i++)
+	for (uint32_t i = 0; i < list->n; i++)
 		if (rules[i].enabled && rule_fits(&rules[i], entry))
 			return true;
-	return false;
+	return wmk_kernel_probes_want(rings->kernel->probes, rings, entry);
 }
 
 /* ── an instance ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -346,7 +358,7 @@ static int introduce_all(struct rings *rings, const struct wmk_tracefs *tracefs,
 	for (size_t i = 0; i < wmk_kcatalog_size(catalog) && err == 0; i++) {
 		const struct wmk_kentry *entry = wmk_kcatalog_at(catalog, i);
 
-		if (channel_wants(rings->channel, entry) && !event_find(rings->kernel, entry))
+		if (is_wanted(rings, entry) && !event_find(rings->kernel, entry))
 			fresh[n++] = entry;
 		if (n == TELL_MAX) {
 			err = introduce(rings, tracefs, fresh, n);
@@ -363,7 +375,7 @@ static int events_switch(struct rings *rings, const struct wmk_kcatalog *catalog
 	for (size_t i = 0; i < wmk_kcatalog_size(catalog); i++) {
 		const struct wmk_kentry *entry = wmk_kcatalog_at(catalog, i);
 		struct kernel_event *event = event_find(rings->kernel, entry);
-		const bool on = event && channel_wants(rings->channel, entry);
+		const bool on = event && is_wanted(rings, entry);
 
 		if (!event || event->on == on)
 			continue;
@@ -417,14 +429,27 @@ static int channel_update(struct wmk_session_channel *channel)
 		current = rings_make(channel);
 	if (!current)
 		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
+	/* (before the list is read: then it has them) */
+	const int probes = wmk_kernel_probes_install(tracefs, current, &current->kernel->probes);
+	struct wmk_error_chain *why = wmk_error_take();
+
 	err = wmk_kcatalog_open(tracefs, &catalog);
-	if (err < 0)
+	if (err < 0) {
+		wmk_error_drop(why);
 		return err;
+	}
 	err = introduce_all(current, tracefs, catalog);
 	if (err == 0)
 		err = events_switch(current, catalog);
 	wmk_kcatalog_close(catalog);
-	return err < 0 ? err : rings_switch(current, true);
+	if (err == 0)
+		err = rings_switch(current, true);
+	if (err < 0) {
+		wmk_error_drop(why);
+		return err;
+	}
+	wmk_error_give(why);
+	return probes;
 }
 
 int wmk_session_kernel_update(struct wmk_session *session)
@@ -450,6 +475,18 @@ void wmk_kernel_halt(const struct rings *rings)
 		wmk_error_clear();       /* then it goes with the instance */
 }
 
+/* Whoever reads them still lets them go at his end; the next sweep removes them. */
+static void instances_remove(const struct wmk_tracefs *tracefs, const char *name)
+{
+	char tasks[WMK_KINSTANCE_NAME + sizeof(WMK_KWHO_SUFFIX)];
+
+	snprintf(tasks, sizeof(tasks), "%s" WMK_KWHO_SUFFIX, name);
+	if (wmk_kinstance_remove(tracefs, name) < 0)
+		wmk_error_clear();
+	if (strlen(tasks) < WMK_KINSTANCE_NAME && wmk_kinstance_remove(tracefs, tasks) < 0)
+		wmk_error_clear();
+}
+
 void wmk_kernel_free(struct rings *rings)
 {
 	struct wmk_kernel_rings *kernel = rings->kernel;
@@ -459,8 +496,9 @@ void wmk_kernel_free(struct rings *rings)
 		return;
 	if (kernel->instance >= 0)
 		close(kernel->instance);
-	if (kernel->instance >= 0 && !tracing->leaving && wmk_kinstance_remove(tracing->tracefs, kernel->name) < 0)
-		wmk_error_clear();       /* whoever reads it still lets it go at his end; the next sweep removes it */
+	if (kernel->instance >= 0 && !tracing->leaving)
+		instances_remove(tracing->tracefs, kernel->name);
+	wmk_kernel_probes_close(tracing->tracefs, kernel->probes, tracing->leaving);
 	for (unsigned i = 0; i < kernel->n_events; i++) {
 		free(kernel->events[i].system);
 		free(kernel->events[i].name);
@@ -494,9 +532,9 @@ int wmk_kernel_restore(struct rings *rings)
 
 /* ── what nobody has ─────────────────────────────────────────────────────────────────────────────────── */
 
-static bool is_ours(void *data, const char *name)
+/* Has a session rings of which that is true? */
+static bool any_rings(struct wmk_tracing *tracing, bool (*is)(const struct rings *rings, const char *name), const char *name)
 {
-	struct wmk_tracing *tracing = data;
 	struct wmk_session **all = NULL;
 	int n = wmk_session_get_all(tracing, &all);
 	bool found = n < 0;              /* (without memory to look, it stays) */
@@ -504,12 +542,35 @@ static bool is_ours(void *data, const char *name)
 	for (int i = 0; i < n; i++) {
 		pthread_mutex_lock(&all[i]->lock);
 		for (const struct rings *rings = all[i]->rings; rings && !found; rings = rings->next)
-			found = rings->kernel && strcmp(rings->kernel->name, name) == 0;
+			found = rings->kernel && is(rings, name);
 		pthread_mutex_unlock(&all[i]->lock);
 		wmk_session_put(all[i]);
 	}
 	free(all);
 	return found;
+}
+
+/* Its own, or that of who is who, which is called after it. */
+static bool is_instance(const struct rings *rings, const char *name)
+{
+	const size_t len = strlen(rings->kernel->name);
+
+	return strncmp(rings->kernel->name, name, len) == 0 && (!name[len] || strcmp(name + len, WMK_KWHO_SUFFIX) == 0);
+}
+
+static bool is_ours(void *data, const char *name)
+{
+	return any_rings(data, is_instance, name);
+}
+
+static bool is_group(const struct rings *rings, const char *group)
+{
+	return strcmp(wmk_kernel_probes_group(rings->kernel->probes), group) == 0;
+}
+
+static bool has_group(void *data, const char *group)
+{
+	return any_rings(data, is_group, group);
 }
 
 void wmk_kernel_sweep(struct wmk_tracing *tracing)
@@ -519,6 +580,9 @@ void wmk_kernel_sweep(struct wmk_tracing *tracing)
 	/* who could not make any has none; and a file system that is not mounted holds none that records */
 	if (!tracing->kernel_owner[0] || geteuid() != 0 || !wmk_tracefs_is_mounted())
 		return;
-	if (tracefs_of(tracing, &tracefs) < 0 || wmk_kinstance_sweep(tracefs, tracing->kernel_owner, is_ours, tracing) < 0)
+	if (tracefs_of(tracing, &tracefs) < 0 || wmk_kinstance_sweep(tracefs, tracing->kernel_owner, is_ours, tracing) < 0) {
 		wmk_error_clear();
+		return;
+	}
+	wmk_kernel_probes_sweep(tracefs, tracing->kernel_owner, has_group, tracing);
 }

@@ -21,8 +21,8 @@ static inline bool wmk_channel_is_kernel(const struct wmk_session_channel *chann
 
 /* What of a channel's options, a rule, a context the kernel cannot do: -EINVAL in words. */
 int wmk_kernel_channel_check(const struct wmk_ctl_channel *is);
-/* The same, and whether it means an event that this kernel has: -ENOENT with the nearest names; whatever keeps us from the kernel's tracers. */
-int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
+/* The same (`note`: what the user should know), and whether it means an event that this kernel has: -ENOENT with the nearest names; whatever keeps us from the kernel's tracers. */
+int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule, char *note, size_t size);
 /* How many events of this kernel the rule is for. */
 uint64_t wmk_kernel_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
 

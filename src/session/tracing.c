@@ -116,7 +116,9 @@ void wmk_tracing_leave(struct wmk_tracing *tracing)
 
 int wmk_tracing_kernel_check(struct wmk_tracing *tracing, const char *pattern)
 {
-	return wmk_kernel_rule_check(tracing, &(struct wmk_ctl_rule){ .pattern = pattern });
+	char note[8];
+
+	return wmk_kernel_rule_check(tracing, &(struct wmk_ctl_rule){ .pattern = pattern, .place = "" }, note, sizeof(note));
 }
 
 void wmk_tracing_sweep(struct wmk_tracing *tracing)

@@ -15,6 +15,7 @@ static const char *const domain_kinds[] = { "user", "pid", "exec", "kernel" };
 static const char *const modes[] = { "discard", "overwrite" };
 static const char *const buffers[] = { "uid", "pid" };
 const char *const wmk_ctl_trace_formats[WMK_CTL_TRACE_FORMATS] = { "ctf-1.8", "ctf-2" };
+static const char *const rule_probes[] = { "none", "probe", "probe-return", "function", "userspace-probe", "userspace-probe-return" };
 static const char *const level_ops[] = { "any", "at-least", "exactly", "between" };
 static const char *const levels[] = {
 	"emerg", "alert", "crit", "err", "warning", "notice", "info", "debug_system", "debug_program", "debug_process", "debug_module",
@@ -58,6 +59,8 @@ static const struct wmk_member rule_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_ctl_rule, filter, WMK_CTL_FILTER_MAX),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_rule, enabled),
 	WMK_MEMBER_OF_U64(wmk_ctl_rule, matched),
+	WMK_MEMBER_OF_ENUM(wmk_ctl_rule, probe, rule_probes),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_rule, place, WMK_CTL_PLACE_MAX),
 };
 const struct wmk_object wmk_ctl_rule_object = WMK_OBJECT_OF("rule", wmk_ctl_rule, rule_members);
 

@@ -19,6 +19,7 @@
 #define WMK_CTL_FIELD_LIMIT_MIN 16u   /* bytes of a string or sequence */
 #define WMK_CTL_FIELD_LIMIT_MAX 65536u
 #define WMK_CTL_PATTERN_MAX 511u   /* bytes */
+#define WMK_CTL_PLACE_MAX 8191u     /* of a probe */
 #define WMK_CTL_FILTER_MAX 4096u   /* likewise */
 #define WMK_CTL_SESSIONS_MAX 1024u /* in one answer */
 #define WMK_CTL_RULES_MAX 4096u    /* of one channel */
@@ -54,6 +55,10 @@ struct wmk_ctl_counts {
 enum wmk_ctl_level_op { WMK_LEVEL_ANY, WMK_LEVEL_AT_LEAST /* as severe or more */, WMK_LEVEL_EXACTLY, WMK_LEVEL_BETWEEN };
 
 /* Events of a channel: those that match the pattern, none of the exclusions, and the level. */
+/* Of the kernel: a rule that makes its event, at a place. */
+enum wmk_ctl_rule_probe {
+	WMK_RULE_NO_PROBE, WMK_RULE_PROBE, WMK_RULE_PROBE_RETURN, WMK_RULE_FUNCTION, WMK_RULE_USER_PROBE, WMK_RULE_USER_PROBE_RETURN,
+};
 struct wmk_ctl_rule {
 	const char *pattern;         /* glob on provider:name, or on provider (see session/apps.h) */
 	struct wmk_list exclusions;  /* of const char *: globs */
@@ -62,6 +67,8 @@ struct wmk_ctl_rule {
 	const char *filter;          /* only records that it wants (filter/filter.h); "": all */
 	bool enabled;
 	uint64_t matched;            /* distinct events seen so far that it matches; the daemon's to fill */
+	uint32_t probe;              /* enum wmk_ctl_rule_probe; then `pattern` is the event's name, and ... */
+	const char *place;           /* ... this is where, and what of it (kernel/probe.h) */
 };
 
 struct wmk_ctl_channel {
