@@ -66,6 +66,7 @@ struct wmk_ctf_program {
 	/* how skip goes: see skip.c */
 	const struct wmk_ctf_step *steps;
 	uint32_t n_steps;
+	uint8_t bit_orders;        /* of numbers that may begin or end within a byte: 1, little-endian ones are there; 2, big-endian ones; 3 */
 };
 
 struct wmk_ctf_event_decoder {

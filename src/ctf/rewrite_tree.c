@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "ctf/rewrite_tree.h"
 #include "ctf/text.h"
 
@@ -29,14 +30,13 @@ void wmk_tree_append(struct wmk_tree_writer *w, json_object *array, json_object 
 /* Texts are UTF-8 there: what is none is U+FFFD. */
 json_object *wmk_tree_text_of(struct wmk_tree_writer *w, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
 	struct wmk_ctf_text clean = { NULL, 0, 0, 0 };
 	json_object *made;
-	unsigned len;
+	size_t len;
 
-	for (; *s; s += len ? len : 1) {
-		len = wmk_ctf_utf8_len(s);
-		wmk_ctf_put(&clean, "%.*s", len ? (int)len : 3, len ? (const char *)s : "\xef\xbf\xbd");
+	for (; *text; text += len ? len : 1) {
+		len = wmk_utf8_length(text, WMK_UTF8_MAX);
+		wmk_ctf_put(&clean, "%.*s", len ? (int)len : 3, len ? text : "\xef\xbf\xbd");
 	}
 	if (clean.err && w->err >= 0)
 		w->err = wmk_error(-ENOMEM, "no memory for metadata");

@@ -136,6 +136,19 @@ static void make(struct making *m, uint32_t i)
 	}
 }
 
+static uint8_t bit_orders(const struct wmk_ctf_program *program)
+{
+	uint8_t found = 0;
+
+	for (uint32_t i = 0; i < program->n_ops; i++) {
+		const struct wmk_ctf_op *op = &program->ops[i];
+
+		if (op->code <= WMK_CTF_FLAGS && op->width && (op->width % 8 || op->align < 8))
+			found |= op->is_big ? 2 : 1;
+	}
+	return found;
+}
+
 int wmk_ctf_make_steps(struct wmk_scratch *scratch, struct wmk_ctf_program *program)
 {
 	struct making m = { .ops = program->ops, .known = 1, .align = 1 };
@@ -150,6 +163,7 @@ int wmk_ctf_make_steps(struct wmk_scratch *scratch, struct wmk_ctf_program *prog
 	flush(&m);
 	program->steps = m.steps;
 	program->n_steps = m.n;
+	program->bit_orders = bit_orders(program);
 	return 0;
 }
 

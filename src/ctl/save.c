@@ -8,8 +8,8 @@
 #include "ctl/internal.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "ctl/json.h"
-#include "ctl/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>

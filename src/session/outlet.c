@@ -62,7 +62,7 @@ static void consumer_changed(void *data, pid_t pid, const char *words)
 	if (pid)
 		snprintf(text, sizeof(text), "the consumer daemon runs, process %ld", (long)pid);
 	else
-		snprintf(text, sizeof(text), "the consumer daemon has died: %.300s", words ? words : "");
+		wmk_error_format(text, sizeof(text), "the consumer daemon has died: %.300s", words ? words : "");
 	if (outlet->options.on_change)
 		outlet->options.on_change(outlet->options.data, text);
 }
@@ -81,7 +81,7 @@ static void consumer_ended(void *data, int err, const char *words)
 	char text[400];
 
 	(void)err;
-	snprintf(text, sizeof(text), "there will be no consumer daemon any more: %.300s", words ? words : "");
+	wmk_error_format(text, sizeof(text), "there will be no consumer daemon any more: %.300s", words ? words : "");
 	if (outlet->options.on_change)
 		outlet->options.on_change(outlet->options.data, text);
 }

@@ -7,7 +7,7 @@
 #include "session/internal.h"
 
 #include "base/error.h"
-#include "ctl/utf8.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -183,13 +183,13 @@ void wmk_session_worry(struct wmk_session *session, int err, const char *what)
 		return;
 	session->trouble = err;
 	wmk_error_text(words, sizeof(words));
-	snprintf(session->trouble_words, sizeof(session->trouble_words), "%.200s%s%.200s", what ? what : "", what ? ": " : "", words);
+	wmk_error_format(session->trouble_words, sizeof(session->trouble_words), "%.200s%s%.200s", what ? what : "", what ? ": " : "", words);
 }
 
 int wmk_session_trouble(const struct wmk_session *session, char *words, size_t size)
 {
 	if (size)
-		snprintf(words, size, "%s", session->trouble_words);
+		wmk_error_format(words, size, "%s", session->trouble_words);
 	return session->trouble;
 }
 
