@@ -215,6 +215,7 @@ int wmk_session_start(struct wmk_session *session)
 			return err;
 	}
 	session->active = session->started = true;
+	session->stopping = false;
 	session->trouble = 0;
 	return 0;
 }
@@ -232,8 +233,16 @@ int wmk_session_stop(struct wmk_session *session)
 	if (!session->active)
 		return session->full ? 0 : wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
 	session->active = false;
+	session->stopping = true;
 	wmk_session_look(session);
 	return 0;
+}
+
+void wmk_session_unstart(struct wmk_session *session)
+{
+	if (wmk_session_stop(session) < 0)
+		wmk_error_clear();
+	session->stopping = false;
 }
 
 struct wmk_session *wmk_session_of_path(struct wmk_tracing *tracing, const char *path)
