@@ -221,6 +221,7 @@ struct waymark_ctl_session_info {
 	uint64_t max_size;           /* bytes that the trace may have; 0: no limit */
 	bool full;                   /* it has them: the session stopped by itself, and records again when it was cleared and started */
 	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
+	bool stopping;               /* it has stopped, and its last records are not written yet */
 };
 
 /* ── programs: which programs there are, and their events ── */

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 struct wmk_error_chain {
 	int number;              /* the innermost error, negative errno */
 	bool said;               /* our sentence says it all */
@@ -52,12 +54,49 @@ static struct wmk_error_chain *chain_get(void)
 	return chain;
 }
 
+/*
+ * Words as a text of UTF-8, whatever the names in them were: what is none (a name in another encoding; a character that '%.40s' has cut) becomes
+ * a '?', and the begin of a character at the end of what had to be cut is left out.
+ */
+static void mend(char *text, size_t len)
+{
+	char *to = text;
+	bool was_none = false;
+
+	for (size_t i = 0, n; i < len; i += n ? n : 1) {
+		n = wmk_utf8_length(text + i, len - i);
+		if (n)
+			memmove(to, text + i, n);
+		else if (!was_none)
+			*to = '?';
+		to += n ? n : !was_none;
+		was_none = !n;
+	}
+	*to = '\0';
+}
+
+static void put(char *buf, size_t size, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
+static void put(char *buf, size_t size, const char *format, va_list args)
+{
+	const int n = vsnprintf(buf, size, format, args);
+
+	if (size > 0)
+		mend(buf, n < 0 ? 0 : (size_t)n < size ? (size_t)n : wmk_utf8_whole(buf, size - 1));
+}
+
+void wmk_error_format(char *buf, size_t size, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	put(buf, size, format, args);
+	va_end(args);
+}
+
 static void add(struct wmk_error_chain *c, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 static void add(struct wmk_error_chain *c, const char *format, va_list args)
 {
-	char *text = c->text[c->n++ % WMK_ERROR_DEPTH];
-
-	vsnprintf(text, WMK_ERROR_LEN, format, args);
+	put(c->text[c->n++ % WMK_ERROR_DEPTH], WMK_ERROR_LEN, format, args);
 }
 
 static void begin(int err, int system, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
@@ -186,6 +225,8 @@ const char *wmk_error_text(char *buf, size_t size)
 		len += n > 0 ? (size_t)n : 0;
 	}
 	if (last && len < size && !strstr(buf, last))
-		snprintf(buf + len, size - len, ": %s", last);
+		len += (size_t)snprintf(buf + len, size - len, ": %s", last);
+	if (len >= size)
+		buf[wmk_utf8_whole(buf, size - 1)] = '\0';
 	return buf;
 }

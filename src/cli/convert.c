@@ -96,17 +96,26 @@ static int misused(const char *words)
 	return wmk_cli_misused(&wmk_cli_convert);
 }
 
+/* A trace that was made of a log, as one that was given. */
+static int convert_made(void *data, const char *made)
+{
+	return convert(data, &made, 1);
+}
+
 static int run_import(const struct convert_args *args, char **rest, int n_rest)
 {
 	if (args->has_form && args->form != &wmk_read_ctf18)
 		return misused("--from makes a trace of a log: --to ctf. Convert that to other formats then");
-	if (args->which.begin || args->which.end || args->which.filter)
-		return misused("--begin, --end and --filter are of traces: convert the whole log, then view a part of it");
 	if (!args->output)
 		return misused("where to? Say -o DIR, a directory that is absent or empty");
 	if (!n_rest)
 		return misused("which log? Name its file, or - for standard input");
-	return wmk_cli_import(&args->import, args->output, (const char *const *)rest, (unsigned)n_rest);
+	if (!args->which.begin && !args->which.end && !args->which.filter)
+		return wmk_cli_import(&args->import, args->output, (const char *const *)rest, (unsigned)n_rest);
+	struct convert_args part = *args;
+
+	part.form = &wmk_read_ctf18;
+	return wmk_cli_import_part(&args->import, args->output, (const char *const *)rest, (unsigned)n_rest, convert_made, &part);
 }
 
 static int run_convert(void *data, char **rest, int n_rest)
@@ -140,7 +149,7 @@ static const char *const details[] = {
 	"other traces: `waymark view DIR OTHER`. syslog: files in /var/log, what `journalctl` prints (-o short and its relatives), RFC 3164 and 5424. "
 	"dmesg: what `dmesg` prints, with -T, -x, -r too. perf: what `perf script` prints. strace: what `strace` writes, best with -f -ttt -T. "
 	"Processes, threads and names become the contexts vpid, vtid and procname, so that a thread has a line of its own in Perfetto. "
-	"A line that is not understood is a record too, with all its text (syslog:line, ...), and is counted.",
+	"A line that is not understood is a record too, with all its text (syslog:line, ...), and is counted. --begin, --end and --filter are of the records that it makes.",
 	"Times that a log does not tell are assumed, which is said: a year (--year) is the last that fits before the file's last change; "
 	"a day (`strace -tt`) is that of the last change; times since the machine's start (dmesg, perf) count from --boot-time, or else from 1970. "
 	"`date -d \"$(uptime -s)\" +%s` tells when this machine was started.",

@@ -5,7 +5,11 @@
 #include "cli/import.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -114,6 +118,7 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
+/* `directory` NULL: the trace is not what was asked for. */
 static void tell(const struct wmk_cli_import *import, const char *directory, const struct wmk_import_done *done, const struct first *first)
 {
 	if (done->assumed & WMK_IMPORT_ASSUMED_YEAR)
@@ -129,10 +134,13 @@ static void tell(const struct wmk_cli_import *import, const char *directory, con
 	if (done->unknown)
 		wmk_cli_warn("%" PRIu64 " line%s not understood, kept as %s:line; the first is line %" PRIu64 " of %s: %s", done->unknown,
 			     done->unknown == 1 ? " was" : "s were", import->format, first->number, wmk_cli_clean(first->file), wmk_cli_clean(first->text));
-	wmk_cli_say("%" PRIu64 " record%s in %s", done->records, plural(done->records), wmk_cli_clean(directory));
+	if (directory)
+		wmk_cli_say("%" PRIu64 " record%s in %s", done->records, plural(done->records), wmk_cli_clean(directory));
+	else
+		wmk_cli_say("%" PRIu64 " record%s in the log", done->records, plural(done->records));
 }
 
-int wmk_cli_import(const struct wmk_cli_import *import, const char *directory, const char *const *files, unsigned n)
+static int make(const struct wmk_cli_import *import, const char *directory, bool is_all, const char *const *files, unsigned n)
 {
 	struct first first = { .number = 0 };
 	const struct wmk_import_options options = { .year = import->year, .has_origin = import->has_origin, .origin_ns = import->origin_ns,
@@ -157,6 +165,49 @@ int wmk_cli_import(const struct wmk_cli_import *import, const char *directory, c
 	ended = wmk_import_end(work, &done);
 	if (ended < 0 && err == 0)
 		wmk_cli_failed();
-	tell(import, directory, &done, &first);
+	tell(import, is_all ? directory : NULL, &done, &first);
 	return err < 0 || ended < 0 ? WMK_CLI_FAILED : 0;
+}
+
+int wmk_cli_import(const struct wmk_cli_import *import, const char *directory, const char *const *files, unsigned n)
+{
+	return make(import, directory, true, files, n);
+}
+
+/* ── a part ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+/* "out/" and "out": "out.Ab3dEf", which nobody else has. */
+static int make_beside(const char *directory, char *path, size_t size)
+{
+	size_t len = strlen(directory);
+
+	while (len > 1 && directory[len - 1] == '/')
+		len--;
+	if ((size_t)snprintf(path, size, "%.*s.XXXXXX", (int)len, directory) >= size)
+		return wmk_error(-ENAMETOOLONG, "cannot make a directory beside '%.100s'", directory);
+	return mkdtemp(path) ? 0 : wmk_error(-errno, "cannot make a directory beside '%.100s'", directory);
+}
+
+int wmk_cli_import_part(const struct wmk_cli_import *import, const char *directory, const char *const *files, unsigned n,
+			int (*then)(void *data, const char *made), void *data)
+{
+	char path[PATH_MAX];
+	int status;
+
+	if (make_beside(directory, path, sizeof(path)) < 0)
+		return wmk_cli_failed();
+	status = make(import, path, false, files, n);
+	if (status == 0)
+		status = then(data, path);
+	if (nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) < 0)
+		wmk_cli_warn("cannot remove %s, which was needed on the way", wmk_cli_clean(path));
+	return status;
 }

@@ -2,8 +2,9 @@
 /*
  * tail.c - how long following goes on (see tail.h).
  *
- * A session that does not record any more may still have its last records to write: `stop` first waits for its programs, then writes. How far
- * that is nobody tells; so it is over when nobody has the trace locked (`destroy`), or that time has passed.
+ * A session that does not record any more may still have its last records to write: `stop` first waits for its programs, then writes. Its daemon
+ * tells when that is done; then it is over, as it is when nobody has the trace locked (`destroy`). A daemon that has begun again does not know what the
+ * one before was doing: then it is over when the time that `stop` may take has passed. So long a session that has not begun is waited for, too.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,13 +20,15 @@
 #define ASK (500 * MS)                       /* how often the session is asked for */
 #define WRITTEN ((WMK_COMMAND_UPDATE_MS + 500) * MS)
 
-/* Is there a session of that name that records? -errno: that cannot be told, or there is none. */
-static int is_active(struct wmk_tail *tail)
+/* What a session of that name does. IDLE: it has not begun yet. -errno: that cannot be told, or there is none. */
+enum doing { STOPPED, IDLE, WRITES, RECORDS };
+
+static int doing(struct wmk_tail *tail)
 {
 	struct wmk_daemon *daemon = &tail->daemon;
 	const struct waymark_ctl_session_info *session;
 	int err = tail->is_connected ? 0 : wmk_daemon_open(daemon, &tail->common, WMK_DAEMON_RUNNING);
-	bool is;
+	enum doing is;
 
 	tail->is_connected = err >= 0;
 	if (err >= 0)
@@ -33,31 +36,35 @@ static int is_active(struct wmk_tail *tail)
 	if (err < 0)
 		daemon->result = NULL;
 	session = wmk_daemon_session(daemon);
-	is = session && session->active;
+	is = !session ? STOPPED : session->active ? RECORDS : session->stopping ? WRITES : session->started ? STOPPED : IDLE;
 	wmk_daemon_drop(daemon);
 	/* One that was restarted is another connection. */
 	if (err < 0 && err != -ENOENT) {
 		waymark_ctl_close(daemon->ctl);
 		daemon->ctl = NULL;
 		tail->is_connected = false;
+		tail->was_lost = true;
 	}
 	wmk_error_clear();
-	return err < 0 ? err : is;
+	return err < 0 ? err : (int)is;
 }
 
 static enum wmk_read_still ask(struct wmk_tail *tail)
 {
-	const int active = is_active(tail);
+	const int is = doing(tail);
 	const uint64_t now = wmk_clock_monotonic();
 
 	tail->asked = now;
-	if (active > 0)
+	if (is == RECORDS) {
 		tail->stopped = 0;
-	else if (active == 0 && !tail->stopped)
-		tail->stopped = now;
-	if (active > 0)
+		tail->was_lost = false;
 		return WMK_READ_GO_ON;
-	return tail->stopped && now - tail->stopped >= WRITTEN ? WMK_READ_OVER : WMK_READ_WHILE_WRITTEN;
+	}
+	if (is >= 0 && !tail->stopped)
+		tail->stopped = now;
+	if (is == STOPPED && !tail->was_lost)
+		return WMK_READ_OVER;
+	return is != WRITES && tail->stopped && now - tail->stopped >= WRITTEN ? WMK_READ_OVER : WMK_READ_WHILE_WRITTEN;
 }
 
 static enum wmk_read_still still(void *data)

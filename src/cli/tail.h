@@ -18,6 +18,7 @@ struct wmk_tail {
 	struct wmk_cli_common common;            /* which session; none: session is NULL */
 	struct wmk_daemon daemon;
 	bool is_connected, is_over;
+	bool was_lost;                           /* the connection, and the session has not recorded since */
 	sigset_t before;
 	uint64_t asked, stopped;                 /* monotonic: when the session was asked for last; and was first seen not to record, or 0 */
 	enum wmk_read_still still;               /* as it was then */

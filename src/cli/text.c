@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 
 #define SUBBUF_MAX (1u << 30)
@@ -99,59 +100,28 @@ const char *wmk_cli_clean(const char *text)
 	static unsigned turn;
 	char *buf = bufs[turn++ % 8];
 
-	snprintf(buf, sizeof(bufs[0]), "%s", text);
+	wmk_error_format(buf, sizeof(bufs[0]), "%s", text);
 	for (char *p = buf; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';
 	return buf;
 }
 
-/* Length of the UTF-8 sequence at `s`, or 0 when it is none (truncated, overlong, surrogate, past U+10FFFF). */
-static size_t utf8_length(const unsigned char *s)
-{
-	static const struct { unsigned char mask, lead, low, high; size_t len; } forms[] = {
-		{ 0xff, 0xe0, 0xa0, 0xbf, 3 }, { 0xff, 0xed, 0x80, 0x9f, 3 }, { 0xf0, 0xe0, 0x80, 0xbf, 3 },
-		{ 0xff, 0xf0, 0x90, 0xbf, 4 }, { 0xff, 0xf4, 0x80, 0x8f, 4 },
-		{ 0xff, 0xf1, 0x80, 0xbf, 4 }, { 0xff, 0xf2, 0x80, 0xbf, 4 }, { 0xff, 0xf3, 0x80, 0xbf, 4 },
-		{ 0xe0, 0xc0, 0x80, 0xbf, 2 },
-	};
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] < 0xc2)
-		return 0;
-	for (unsigned i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if ((s[0] & forms[i].mask) != forms[i].lead)
-			continue;
-		if (s[1] < forms[i].low || s[1] > forms[i].high)
-			return 0;
-		for (size_t k = 2; k < forms[i].len; k++)
-			if ((s[k] & 0xc0) != 0x80)
-				return 0;
-		return forms[i].len;
-	}
-	return 0;
-}
-
 void wmk_cli_json_string(FILE *out, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
-
 	fputc('"', out);
-	while (*s) {
-		size_t len = utf8_length(s);
+	for (size_t len; *text; text += len ? len : 1) {
+		const unsigned char c = (unsigned char)*text;
 
-		if (len == 0) {
+		len = wmk_utf8_length(text, WMK_UTF8_MAX);
+		if (len == 0)
 			fputs("\\ufffd", out);
-			s++;
-		} else if (*s == '"' || *s == '\\') {
-			fprintf(out, "\\%c", *s++);
-		} else if (*s < 0x20 || *s == 0x7f) {
-			fprintf(out, "\\u%04x", *s++);
-		} else {
-			fwrite(s, 1, len, out);
-			s += len;
-		}
+		else if (c == '"' || c == '\\')
+			fprintf(out, "\\%c", c);
+		else if (c < 0x20 || c == 0x7f)
+			fprintf(out, "\\u%04x", c);
+		else
+			fwrite(text, 1, len, out);
 	}
 	fputc('"', out);
 }

@@ -41,6 +41,7 @@ struct wmk_ctf_clock_class {
 	int64_t offset_s;          /* the origin, seconds and ... */
 	uint64_t offset;           /* ... cycles, below freq, after which the clock was 0 */
 	bool absolute;             /* the origin is 1970-01-01 00:00 UTC; else it is the same for clocks of the same uuid */
+	const char *more;          /* of CTF 2: namespace, accuracy, precision, another origin, attributes (see below), or NULL */
 };
 
 /* One entry of the environment. `text` NULL: a number. */
@@ -52,7 +53,10 @@ struct wmk_ctf_env_entry {
 
 struct wmk_ctf_stream_class;
 
-/* Roots are structures (WMK_TYPE_STRUCT), or NULL where there is none. */
+/*
+ * Roots are structures (WMK_TYPE_STRUCT), or NULL where there is none. `more` is what CTF 2 says and nobody needs who reads the streams, to be said
+ * again: a JSON object with the properties as they stood there, or NULL.
+ */
 struct wmk_ctf_event_class {
 	const struct wmk_ctf_stream_class *stream;
 	uint64_t id;
@@ -60,6 +64,7 @@ struct wmk_ctf_event_class {
 	const char *emf_uri;       /* or NULL */
 	int32_t level;             /* enum waymark_level, as LTTng's; -1: none */
 	const struct wmk_type *context, *payload;
+	const char *more;          /* namespace, uid, attributes without those of above */
 	uint32_t line, column;     /* in the metadata; 0: not known */
 };
 
@@ -70,6 +75,7 @@ struct wmk_ctf_stream_class {
 	const struct wmk_type *packet_context, *event_header, *event_context;
 	const struct wmk_ctf_event_class *const *events; /* by id, ascending */
 	uint32_t n_events;
+	const char *more;          /* namespace, uid, attributes */
 	uint32_t line, column;     /* in the metadata; 0: not known */
 };
 
@@ -79,6 +85,8 @@ struct wmk_ctf_class {
 	bool has_uuid;
 	uint8_t uuid[16];
 	const char *trace_name;    /* CTF 2, or NULL */
+	const char *more;          /* namespace, uid, attributes */
+	const char *preamble_more; /* attributes */
 	const struct wmk_type *packet_header;
 	const struct wmk_ctf_env_entry *env;
 	uint32_t n_env;

@@ -463,6 +463,7 @@ static int compile_event(struct compiler *c, const struct wmk_ctf_event_class *c
 
 	c->registers[2] = WMK_CTF_REGISTERS_EVENT;
 	event->class = class;
+	event->id = class->id;
 	c->what = class->name ? class->name : "an event";
 	err = compile_scope(c, WMK_SCOPE_CONTEXT, class->context);
 	if (err >= 0)
@@ -498,6 +499,8 @@ static int compile_stream(struct compiler *c, const struct wmk_ctf_stream_class 
 		err = keep(c, WMK_SCOPE_EVENT_HEADER, &stream->event_header);
 	if (err >= 0)
 		err = keep(c, WMK_SCOPE_COMMON_CONTEXT, &stream->event_context);
+	for (uint32_t i = 0; i < class->n_events && err >= 0; i++)
+		wmk_ctf_measure_event(&stream->event_context, &events[i]);
 	return err < 0 ? err : wmk_ctf_make_plan(&c->scratch, stream);
 }
 

@@ -35,6 +35,7 @@ struct wmk_ctf_step {
 
 /* Into scratch memory. -ENOMEM. */
 int wmk_ctf_make_steps(struct wmk_scratch *scratch, struct wmk_ctf_program *program);
+void wmk_ctf_measure_event(const struct wmk_ctf_program *common, struct wmk_ctf_event_decoder *event);
 int wmk_ctf_make_plan(struct wmk_scratch *scratch, struct wmk_ctf_stream_decoder *stream);
 
 /* Read the number of a scalar operation at walk->at, which is aligned, and step over it. */

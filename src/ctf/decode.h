@@ -7,7 +7,7 @@
  *
  *     bytes of a packet   ┌ packet header, packet context: wmk_ctf_walk() once, values by their role
  *                         ├ wmk_ctf_record()     event header: which class, what time; then how long the record is
- *                         │     wmk_ctf_skip()   the length alone: what has a fixed size is one operation
+ *                         │     wmk_ctf_skip()   the length alone: what has a fixed size is one operation; of most events all has
  *                         └ wmk_ctf_walk() + wmk_ctf_next()   value after value, for who prints or filters
  *
  * An operation with something in it (structure, array, variant) is followed by what is in it; `next` is the one behind that:
@@ -66,11 +66,20 @@ struct wmk_ctf_program {
 	/* how skip goes: see skip.c */
 	const struct wmk_ctf_step *steps;
 	uint32_t n_steps;
+	/* of one step at most: so many bits from the next place of that alignment on (which is `fixed_mask` + 1); else it `varies` */
+	bool varies;
+	uint32_t fixed_mask;
+	uint64_t fixed_bits;
+	uint8_t bit_orders;        /* of numbers that may begin or end within a byte: 1, little-endian ones are there; 2, big-endian ones; 3 */
 };
 
 struct wmk_ctf_event_decoder {
 	const struct wmk_ctf_event_class *class;
 	struct wmk_ctf_program context, payload;
+	uint64_t id;
+	/* How far it is behind the header, from a whole byte on, where nothing before varies: to the context and the payload; to the end. */
+	bool is_constant_before, is_constant;
+	uint64_t to_context, to_payload, to_end;
 };
 
 struct wmk_ctf_stream_decoder {
@@ -165,7 +174,7 @@ struct wmk_ctf_record {
 
 /*
  * The record that begins at `at`. record->time must be the one before in this stream (of the first, the packet's beginning): a header may
- * have the time's last bits only. -ENODATA: it does not end within the bytes. -EPROTO: an id that no event has.
+ * have the time's last bits only; record->event that of any record before in this stream, or NULL. -ENODATA: it does not end within the bytes. -EPROTO: an id that no event has.
  */
 int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at, struct wmk_ctf_record *record);
 

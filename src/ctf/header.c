@@ -4,8 +4,9 @@
  *
  * The headers that are met are integers of fixed size, one of which may select between a few structures of such: our own (4, 6 or 13
  * bytes), LTTng's compact and large ones, a plain id and time. For these there is a plan: where id and time are, for each value of the
- * selector. Any other header is walked.
+ * selector. Any other header is walked. Where all of it lies in 64 bits, one load has it; of an event whose size is constant the end is known then.
  */
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -23,14 +24,25 @@ struct place {
 	bool is_big;
 };
 
+/* The same out of the header's first 64 bits: value >> shift & mask. */
+struct part {
+	unsigned shift;
+	uint64_t mask;             /* 0: it is not there */
+};
+
 struct way {
 	uint64_t from, to;         /* of the selector */
 	struct place id, time;
 	uint16_t bits;             /* of all of the header */
+	/* Where all begins at a whole byte and lies in the first 64 bits, in one byte order: */
+	bool is_near;
+	struct part near_id, near_time;
 };
 
 struct wmk_ctf_header_plan {
 	uint32_t align;
+	bool is_near, is_big;      /* the selector is, and those ways that are */
+	struct part near_selector;
 	uint16_t save;             /* where the selector is kept; 0: there is none */
 	struct place selector;
 	unsigned n_ways;
@@ -116,12 +128,35 @@ static bool plan_header(const struct wmk_ctf_program *header, struct wmk_ctf_hea
 	       plan_variant(ops, i, bits, &before, plan);
 }
 
+static bool near_part(const struct place *place, bool is_big, struct part *part)
+{
+	if (!place->width)
+		return true;
+	part->mask = wmk_bits_mask(place->width);
+	part->shift = is_big ? 64u - place->at - place->width : place->at;
+	return place->at + place->width <= 64 && place->is_big == is_big;
+}
+
+static void plan_near(struct wmk_ctf_header_plan *plan)
+{
+	/* (the id is always there: with one event alone there need not be any) */
+	plan->is_big = plan->selector.width ? plan->selector.is_big : plan->ways[0].id.is_big;
+	plan->is_near = plan->align % 8 == 0 && near_part(&plan->selector, plan->is_big, &plan->near_selector);
+	for (unsigned i = 0; i < plan->n_ways; i++) {
+		struct way *way = &plan->ways[i];
+
+		way->is_near = plan->is_near && way->id.width && way->bits % 8 == 0 && near_part(&way->id, plan->is_big, &way->near_id) &&
+			       near_part(&way->time, plan->is_big, &way->near_time);
+	}
+}
+
 int wmk_ctf_make_plan(struct wmk_scratch *scratch, struct wmk_ctf_stream_decoder *stream)
 {
 	struct wmk_ctf_header_plan plan = { .align = 1 }, *kept;
 
 	if (!plan_header(&stream->event_header, &plan))
 		return 0;
+	plan_near(&plan);
 	kept = wmk_scratch_alloc(scratch, sizeof(*kept));
 	if (!kept)
 		return -ENOMEM;
@@ -191,7 +226,7 @@ static int walked(const struct wmk_ctf_program *program, struct wmk_ctf_walk *wa
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static const struct wmk_ctf_event_decoder *event_of(const struct wmk_ctf_stream_decoder *stream, uint64_t id)
+static __attribute__((noinline)) const struct wmk_ctf_event_decoder *event_of(const struct wmk_ctf_stream_decoder *stream, uint64_t id)
 {
 	uint32_t low = 0, high = stream->n_events;
 
@@ -200,9 +235,9 @@ static const struct wmk_ctf_event_decoder *event_of(const struct wmk_ctf_stream_
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (stream->events[middle].class->id == id)
+		if (stream->events[middle].id == id)
 			return &stream->events[middle];
-		if (stream->events[middle].class->id < id)
+		if (stream->events[middle].id < id)
 			low = middle + 1;
 		else
 			high = middle;
@@ -210,10 +245,63 @@ static const struct wmk_ctf_event_decoder *event_of(const struct wmk_ctf_stream_
 	return NULL;
 }
 
-int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at, struct wmk_ctf_record *record)
+/* Behind one part of a record, whose size is fixed. */
+static inline uint64_t behind(uint64_t at, const struct wmk_ctf_program *program)
+{
+	return ((at + program->fixed_mask) & ~(uint64_t)program->fixed_mask) + program->fixed_bits;
+}
+
+/* Behind one of any kind. */
+static inline int pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
+{
+	if (program->varies)
+		return wmk_ctf_skip(walk, program);
+	walk->at = behind(walk->at, program);
+	return walk->at > walk->in.end ? -ENODATA : 0;
+}
+
+/* A record that is known up to its payload. */
+static int payload_measured(const struct wmk_ctf_bytes *in, uint64_t time, struct wmk_ctf_record *record)
+{
+	struct wmk_ctf_walk *walk = &record->walk;
+	int err;
+
+	walk->in = *in;
+	walk->at = record->payload_at;
+	walk->n_empty = 0;
+	err = pass(walk, &record->event->payload);
+	if (err < 0)
+		return err;
+	record->end = walk->at;
+	record->time = time;
+	return 0;
+}
+
+/* A record of this event, what is behind whose header begins at `at`. */
+static __attribute__((noinline)) int measured(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time,
+					      struct wmk_ctf_record *record)
+{
+	struct wmk_ctf_walk *walk = &record->walk;
+	int err;
+
+	walk->in = *in;
+	walk->at = record->common_at = at;
+	walk->n_empty = 0;
+	err = pass(walk, &stream->event_context);
+	record->context_at = walk->at;
+	if (err >= 0)
+		err = pass(walk, &record->event->context);
+	record->payload_at = walk->at;
+	return err < 0 ? err : payload_measured(in, time, record);
+}
+
+/* The same by any header. */
+static __attribute__((noinline)) int by_any_header(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at,
+						   struct wmk_ctf_record *record)
 {
 	struct wmk_ctf_walk *walk = &record->walk;
 	struct header header = { .id = 0 };
+	uint64_t time = record->time;
 	int err;
 
 	walk->in = *in;
@@ -224,23 +312,69 @@ int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk
 		return err;
 	/* Who has one class only need not number it. */
 	if (!header.has_id && stream->n_events)
-		header.id = stream->events[0].class->id;
+		header.id = stream->events[0].id;
 	record->event = event_of(stream, header.id);
 	if (!record->event)
 		return wmk_error(-EPROTO, "at byte %" PRIu64 " of the packet is a record of event %" PRIu64 ", which stream class %" PRIu64 " does not have", at / 8,
 				 header.id, stream->class->id);
-	record->common_at = walk->at;
-	err = wmk_ctf_skip(walk, &stream->event_context);
-	record->context_at = walk->at;
-	if (err >= 0)
-		err = wmk_ctf_skip(walk, &record->event->context);
-	record->payload_at = walk->at;
-	if (err >= 0)
-		err = wmk_ctf_skip(walk, &record->event->payload);
-	if (err < 0)
-		return err;
-	record->end = walk->at;
 	if (header.time_width)
-		record->time = wmk_ctf_time(record->time, header.time, header.time_width);
+		time = wmk_ctf_time(time, header.time, header.time_width);
+	return measured(stream, in, walk->at, time, record);
+}
+
+static inline uint64_t part_of(uint64_t word, const struct part *part)
+{
+	return word >> part->shift & part->mask;
+}
+
+/*
+ * The event of the record before, where this one is of the same: mostly it is. Then where this one ends is known before its id has been read, as far
+ * as a processor is concerned that goes on with what it expects.
+ */
+static inline const struct wmk_ctf_event_decoder *event_again(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *before, uint64_t id)
+{
+	return before && before->id == id ? before : event_of(stream, id);
+}
+
+int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at, struct wmk_ctf_record *record)
+{
+	const struct wmk_ctf_header_plan *plan = stream->plan;
+	const struct wmk_ctf_event_decoder *event;
+	uint64_t begin, word, selector, time;
+
+	/* What is nearly always so, and quick; all that is not goes by_any_header(). */
+	if (!plan || !plan->is_near)
+		return by_any_header(stream, in, at, record);
+	begin = wmk_bits_align(at, plan->align);
+	if ((int64_t)(in->end - begin) < 64)
+		return by_any_header(stream, in, at, record);
+	memcpy(&word, in->bytes + begin / 8, sizeof(word));
+	word = plan->is_big ? be64toh(word) : le64toh(word);
+	selector = part_of(word, &plan->near_selector);
+	const struct way *way = plan->ways;
+
+	while (selector < way->from || selector > way->to)
+		if (++way == plan->ways + plan->n_ways)
+			return by_any_header(stream, in, at, record);
+	event = way->is_near ? event_again(stream, record->event, part_of(word, &way->near_id)) : NULL;
+	if (!event)
+		return by_any_header(stream, in, at, record);
+	time = (record->time & ~way->near_time.mask) | part_of(word, &way->near_time);
+	time = time < record->time ? time + way->near_time.mask + 1 : time;
+	record->walk.registers[plan->save] = selector;
+	record->at = at;
+	record->event = event;
+	at = begin + way->bits;
+	if (!event->is_constant_before)
+		return measured(stream, in, at, time, record);
+	record->common_at = at;
+	record->context_at = at + event->to_context;
+	record->payload_at = at + event->to_payload;
+	if (!event->is_constant)
+		return payload_measured(in, time, record);
+	record->end = at + event->to_end;
+	if (record->end > in->end)
+		return -ENODATA;
+	record->time = time;
 	return 0;
 }

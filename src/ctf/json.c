@@ -16,9 +16,6 @@
 #include <string.h>
 
 #define SEPARATOR '\x1e'
-/* Levels of values in a fragment: three for each level of types, some for ranges, and for attributes of whatever shape. */
-#define JSON_DEPTH ((int)WMK_CTF_TYPE_DEPTH * 3 + 64)
-
 /* ── what many fragments have ────────────────────────────────────────────────────────────────────────── */
 
 struct identity {
@@ -58,6 +55,8 @@ static int preamble(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at)
 	if (number != 2)
 		return wmk_ctf_json_error(at, -ENOTSUP, "metadata of version 2 is understood, and this is version %" PRIu64, number);
 	err = wmk_ctf_json_extras(at);
+	if (err >= 0)
+		err = wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_CLASSES, &class->preamble_more);
 	if (err >= 0)
 		err = wmk_ctf_json_list(at, "uuid", false, &list, &n);
 	if (err < 0 || !list.value)
@@ -124,6 +123,8 @@ static int trace_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at
 	in->to->has_trace = true;
 	err = take_identity(in, at, false, &identity);
 	in->to->class.trace_name = identity.name;
+	if (err >= 0)
+		err = wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_CLASSES, &in->to->class.more);
 	if (err >= 0 && wmk_ctf_json_get(at, "environment", &env)) {
 		err = wmk_ctf_json_is(&env, json_type_object);
 		if (err < 0)
@@ -151,7 +152,7 @@ static int take_origin(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of
 	if (!wmk_ctf_json_get(of, "origin", &at))
 		return 0;
 	if (json_object_is_type(at.value, json_type_object))
-		return take_identity(in, &at, true, &identity);
+		return take_identity(in, &at, true, &identity);   /* (kept with the rest) */
 	clock->absolute = json_object_is_type(at.value, json_type_string) && strcmp(json_object_get_string(at.value), "unix-epoch") == 0;
 	return clock->absolute ? 0 : wmk_ctf_json_wrong(&at, "\"unix-epoch\", or an object that tells an origin");
 }
@@ -179,7 +180,7 @@ static int clock_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at
 {
 	struct wmk_ctf_clock_class made = { .name = "" }, *clock;
 	struct identity identity = { NULL, NULL, NULL };
-	uint64_t accuracy;             /* the class has no room for it */
+	uint64_t accuracy;             /* (kept) */
 	const char *id;
 	int err = wmk_ctf_json_text(in, at, "id", true, &id);
 
@@ -203,6 +204,8 @@ static int clock_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at
 		err = take_origin(in, at, &made);
 	if (err >= 0)
 		err = take_offset(at, &made);
+	if (err >= 0)
+		err = wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_CLOCKS, &made.more);
 	if (err < 0)
 		return err;
 	clock = wmk_ctf_list_add(in->to, &in->to->clocks, sizeof(*clock), WMK_CTF_STREAMS_MAX);
@@ -265,6 +268,8 @@ static int stream_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *a
 	err = take_identity(in, at, false, &identity);
 	stream->name = identity.name;
 	if (err >= 0)
+		err = wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_CLASSES, &stream->more);
+	if (err >= 0)
 		err = take_clock(in, at, &clock);
 	if (err >= 0)
 		err = take_part(in, at, "packet-context-field-class", WMK_CTF_JSON_PACKET_CONTEXT, clock, &stream->packet_context);
@@ -296,52 +301,6 @@ static void give_clocks(struct wmk_ctf_json *in)
 
 /* ── event record class ──────────────────────────────────────────────────────────────────────────────── */
 
-/* An attribute that tracers agree on. NULL: there is none. */
-static json_object *attribute(const struct wmk_ctf_json_at *of, const char *name)
-{
-	static const char *const spaces[] = { "babeltrace.org,2020", "lttng.org,2009" };
-	struct wmk_ctf_json_at all, space, at;
-
-	if (!wmk_ctf_json_get(of, "attributes", &all))
-		return NULL;
-	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++)
-		if (wmk_ctf_json_get(&all, spaces[i], &space) && json_object_is_type(space.value, json_type_object) &&
-		    wmk_ctf_json_get(&space, name, &at))
-			return at.value;
-	return NULL;
-}
-
-/* Of a level that is none of these: -1. */
-static int32_t level_of(json_object *value)
-{
-	/* As enum waymark_level has them. */
-	static const char *const levels[] = { "emergency", "alert", "critical", "error", "warning", "notice", "info", "debug:system",
-					      "debug:program", "debug:process", "debug:module", "debug:unit", "debug:function",
-					      "debug:line", "debug" };
-
-	if (json_object_is_type(value, json_type_int)) {
-		int64_t number = json_object_get_int64(value);
-
-		return number >= WAYMARK_LEVEL_EMERG && number <= WAYMARK_LEVEL_DEBUG ? (int32_t)number : -1;
-	}
-	for (size_t i = 0; json_object_is_type(value, json_type_string) && i < sizeof(levels) / sizeof(levels[0]); i++)
-		if (strcmp(levels[i], json_object_get_string(value)) == 0)
-			return (int32_t)i;
-	return -1;
-}
-
-static int take_attributes(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_ctf_event_class *event)
-{
-	json_object *uri = attribute(at, "emf-uri");
-	const char *text = json_object_is_type(uri, json_type_string) ? json_object_get_string(uri) : NULL;
-
-	event->level = level_of(attribute(at, "log-level"));
-	if (!text)
-		return 0;
-	event->emf_uri = wmk_scratch_text(&in->to->scratch, text, strlen(text));
-	return event->emf_uri ? 0 : -ENOMEM;
-}
-
 static int event_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at)
 {
 	struct wmk_ctf_event_class *event = wmk_scratch_alloc(&in->to->scratch, sizeof(*event)), **kept;
@@ -360,7 +319,7 @@ static int event_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at
 	err = take_identity(in, at, false, &identity);
 	event->name = identity.name;
 	if (err >= 0)
-		err = take_attributes(in, at, event);
+		err = wmk_ctf_json_attributes(in, at, event);
 	if (err >= 0)
 		err = wmk_ctf_json_structure(in, at, "specific-context-field-class", WMK_CTF_JSON_OTHER, &event->context);
 	if (err >= 0)
@@ -562,7 +521,7 @@ int wmk_ctf_json_parse(struct wmk_ctf_builder *to, const char *text, size_t len,
 {
 	struct sequence of = { .in = { .to = to, .aliases = json_object_new_object(), .clocks = json_object_new_object(),
 				       .streams = json_object_new_object() },
-			       .tokener = json_tokener_new_ex(JSON_DEPTH), .name = name, .partial = partial };
+			       .tokener = json_tokener_new_ex(WMK_CTF_JSON_DEPTH), .name = name, .partial = partial };
 	int err = 0;
 
 	to->class.major = 2;

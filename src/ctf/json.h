@@ -5,6 +5,7 @@
  *     text ──json.c: fragments, a tree of json-c's for each─────────────────┬──► struct wmk_ctf_builder
  *              │  json_type.c: field classes that hold others, aliases ──────┤
  *              │  json_scalar.c: those that hold none, roles ────────────────┤
+ *              │  json_attributes.c: what is kept as it is ──────────────────┤
  *              └► json_value.c: properties, ranges, locations, errors ───────┘
  *
  * A value is always taken together with the way to it (struct wmk_ctf_json_at), so that an error can tell the place: the chain of those
@@ -78,8 +79,17 @@ struct wmk_ctf_json_at wmk_ctf_json_item(const struct wmk_ctf_json_at *list, siz
 /* The text that this value is. */
 int wmk_ctf_json_text_at(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char **text);
 
+/* ── attributes (json_attributes.c) ──────────────────────────────────────────────────────────────────── */
+
 /* `attributes` and `extensions`, which many objects may have: the latter change the format, and none is known. -ENOTSUP, -EPROTO. */
 int wmk_ctf_json_extras(const struct wmk_ctf_json_at *of);
+/* Levels of values in a fragment: three for each level of types, some for ranges, and for attributes of whatever shape. */
+#define WMK_CTF_JSON_DEPTH ((int)WMK_CTF_TYPE_DEPTH * 3 + 64)
+/* What is read and no more: those of such properties that are there, as the text of an object on the scratch; NULL: none is. -ENOMEM. */
+enum wmk_ctf_json_kept { WMK_CTF_JSON_OF_CLASSES, WMK_CTF_JSON_OF_CLOCKS, WMK_CTF_JSON_OF_FIELDS };
+int wmk_ctf_json_keep(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, enum wmk_ctf_json_kept what, const char **kept);
+/* An event record class's: the two that the class has room for go out of the tree into it, the others are kept. */
+int wmk_ctf_json_attributes(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_ctf_event_class *event);
 
 /* Integer range sets (section 5.3.2), as labels. */
 struct wmk_ctf_json_ranges {

@@ -313,12 +313,14 @@ static int read_object(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at
 	const char *text = json_object_get_string(kind.value);
 
 	got = wmk_ctf_json_scalar(in, at, text, type);
-	if (got != 0)
-		return got < 0 ? got : 0;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strcmp(kinds[i].name, text) == 0)
-			return kinds[i].take(in, at, depth, type);
-	return wmk_ctf_json_wrong(&kind, "a type of field class");
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && got == 0; i++)
+		if (strcmp(kinds[i].name, text) == 0) {
+			got = kinds[i].take(in, at, depth, type);
+			got = got < 0 ? got : 1;
+		}
+	if (got == 0)
+		return wmk_ctf_json_wrong(&kind, "a type of field class");
+	return got < 0 ? got : wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_FIELDS, &type->attributes);
 }
 
 /* ── aliases ─────────────────────────────────────────────────────────────────────────────────────────── */

@@ -247,36 +247,6 @@ struct wmk_ctf_json_at wmk_ctf_json_item(const struct wmk_ctf_json_at *list, siz
 					 .value = json_object_array_get_idx(list->value, i) };
 }
 
-/* ── attributes, extensions ──────────────────────────────────────────────────────────────────────────── */
-
-int wmk_ctf_json_extras(const struct wmk_ctf_json_at *of)
-{
-	struct wmk_ctf_json_at at;
-	int err;
-
-	if (wmk_ctf_json_get(of, "attributes", &at) && (err = wmk_ctf_json_is(&at, json_type_object)) < 0)
-		return err;
-	if (!wmk_ctf_json_get(of, "extensions", &at))
-		return 0;
-	err = wmk_ctf_json_is(&at, json_type_object);
-	if (err < 0)
-		return err;
-	/* The preamble's have been refused: one that stands elsewhere is not declared there. Either way nobody can tell what it changes. */
-	json_object_object_foreach(at.value, space, of_space) {
-		struct wmk_ctf_json_at inner = { .up = &at, .name = space, .value = of_space };
-
-		err = wmk_ctf_json_is(&inner, json_type_object);
-		if (err < 0)
-			return err;
-		json_object_object_foreach(of_space, name, value) {
-			(void)value;
-			return wmk_ctf_json_error(&inner, -ENOTSUP, "the extension \"%.*s\" of the format is not understood",
-						  wmk_ctf_json_shown(name), name);
-		}
-	}
-	return 0;
-}
-
 /* ── ranges ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* One end of a range: JSON's integers are int64_t's and uint64_t's. */

@@ -361,7 +361,7 @@ static json_object *string_of(struct wmk_tree_writer *w, const struct wmk_ctf_op
 	return class;
 }
 
-json_object *wmk_tree_class_of(struct wmk_tree_writer *w, uint32_t at)
+static json_object *class_of(struct wmk_tree_writer *w, uint32_t at)
 {
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
 
@@ -381,4 +381,12 @@ json_object *wmk_tree_class_of(struct wmk_tree_writer *w, uint32_t at)
 	default:
 		return number_of(w, op);
 	}
+}
+
+json_object *wmk_tree_class_of(struct wmk_tree_writer *w, uint32_t at)
+{
+	json_object *class = class_of(w, at);
+
+	wmk_tree_put_more(w, class, w->parts.of[w->scope]->ops[at].type->attributes);
+	return class;
 }

@@ -50,6 +50,7 @@ static void put_preamble(struct wmk_tree_writer *w)
 	json_object *preamble = fragment(w, "preamble"), *uuid;
 
 	wmk_tree_put_number(w, preamble, "version", 2);
+	wmk_tree_put_more(w, preamble, class->preamble_more);
 	if (class->has_uuid) {
 		uuid = json_object_new_array();
 		for (size_t i = 0; i < sizeof(class->uuid); i++)
@@ -65,6 +66,7 @@ static void put_trace(struct wmk_tree_writer *w)
 	json_object *trace = fragment(w, "trace-class"), *env = json_object_new_object();
 
 	wmk_tree_put_text(w, trace, "name", class->trace_name);
+	wmk_tree_put_more(w, trace, class->more);
 	for (uint32_t i = 0; i < class->n_env; i++) {
 		const struct wmk_ctf_env_entry *e = &class->env[i];
 
@@ -104,6 +106,7 @@ static void put_clock(struct wmk_tree_writer *w, const struct wmk_ctf_clock_clas
 	wmk_tree_put(w, offset, "seconds", json_object_new_int64(clock->offset_s));
 	wmk_tree_put_number(w, offset, "cycles", clock->offset);
 	wmk_tree_put(w, made, "offset-from-origin", offset);
+	wmk_tree_put_more(w, made, clock->more);
 	put_fragment(w, made);
 }
 
@@ -114,6 +117,7 @@ static void put_stream(struct wmk_tree_writer *w, const struct wmk_ctf_stream_de
 	w->has_clock = stream->class->clock != NULL;
 	wmk_tree_put_number(w, made, "id", stream->class->id);
 	wmk_tree_put_text(w, made, "name", stream->class->name);
+	wmk_tree_put_more(w, made, stream->class->more);
 	if (stream->class->clock)
 		wmk_tree_put(w, made, "default-clock-class-id", clock_id(w, stream->class->clock));
 	w->parts = wmk_ctf_parts_of(w->decoder, stream, NULL);
@@ -130,10 +134,12 @@ static void put_attributes(struct wmk_tree_writer *w, json_object *made, const s
 					      "debug:process", "debug:module", "debug:unit", "debug:function", "debug:line", "debug" };
 	json_object *all, *ours;
 
+	wmk_tree_put_more(w, made, class->more);
 	if (class->level < 0 && !class->emf_uri)
 		return;
-	all = json_object_new_object();
-	ours = json_object_new_object();
+	/* With those that were kept, whoever made them. */
+	all = json_object_object_get_ex(made, "attributes", &all) ? json_object_get(all) : json_object_new_object();
+	ours = json_object_object_get_ex(all, SPACE, &ours) && json_object_is_type(ours, json_type_object) ? json_object_get(ours) : json_object_new_object();
 	if (class->level >= 0)
 		wmk_tree_put_text(w, ours, "log-level", levels[class->level]);
 	wmk_tree_put_text(w, ours, "emf-uri", class->emf_uri);

@@ -5,6 +5,8 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
+#include "ctf/json.h"
 #include "ctf/rewrite_tree.h"
 #include "ctf/text.h"
 
@@ -29,14 +31,13 @@ void wmk_tree_append(struct wmk_tree_writer *w, json_object *array, json_object 
 /* Texts are UTF-8 there: what is none is U+FFFD. */
 json_object *wmk_tree_text_of(struct wmk_tree_writer *w, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
 	struct wmk_ctf_text clean = { NULL, 0, 0, 0 };
 	json_object *made;
-	unsigned len;
+	size_t len;
 
-	for (; *s; s += len ? len : 1) {
-		len = wmk_ctf_utf8_len(s);
-		wmk_ctf_put(&clean, "%.*s", len ? (int)len : 3, len ? (const char *)s : "\xef\xbf\xbd");
+	for (; *text; text += len ? len : 1) {
+		len = wmk_utf8_length(text, WMK_UTF8_MAX);
+		wmk_ctf_put(&clean, "%.*s", len ? (int)len : 3, len ? text : "\xef\xbf\xbd");
 	}
 	if (clean.err && w->err >= 0)
 		w->err = wmk_error(-ENOMEM, "no memory for metadata");
@@ -49,6 +50,22 @@ void wmk_tree_put_text(struct wmk_tree_writer *w, json_object *object, const cha
 {
 	if (text)
 		wmk_tree_put(w, object, key, wmk_tree_text_of(w, text));
+}
+
+void wmk_tree_put_more(struct wmk_tree_writer *w, json_object *object, const char *more)
+{
+	struct json_tokener *tokener = more ? json_tokener_new_ex(WMK_CTF_JSON_DEPTH) : NULL;
+	json_object *kept = tokener ? json_tokener_parse_ex(tokener, more, (int)strlen(more) + 1) : NULL;
+
+	if (tokener)
+		json_tokener_free(tokener);
+	if (more && !kept && w->err >= 0)
+		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+	if (!kept)
+		return;
+	json_object_object_foreach(kept, key, value)
+		wmk_tree_put(w, object, key, json_object_get(value));
+	json_object_put(kept);
 }
 
 void wmk_tree_put_number(struct wmk_tree_writer *w, json_object *object, const char *key, uint64_t number)

@@ -125,7 +125,7 @@ static void make(struct making *m, uint32_t i)
 	if (bits) {
 		align(m, op->align);
 		m->bits += bits;
-	} else if (op->code == WMK_CTF_STRING) {
+	} else if (op->code == WMK_CTF_STRING && op->type->encoding == WMK_ENCODING_UTF8) {
 		flush(m);
 		put(m, &(struct wmk_ctf_step){ .code = WMK_CTF_STEP_STRING, .op = i, .align = op->align });
 		restart(m, 8);
@@ -134,6 +134,19 @@ static void make(struct making *m, uint32_t i)
 		put(m, &(struct wmk_ctf_step){ .code = WMK_CTF_STEP_WALK, .op = i, .align = 1 });
 		restart(m, 1);
 	}
+}
+
+static uint8_t bit_orders(const struct wmk_ctf_program *program)
+{
+	uint8_t found = 0;
+
+	for (uint32_t i = 0; i < program->n_ops; i++) {
+		const struct wmk_ctf_op *op = &program->ops[i];
+
+		if (op->code <= WMK_CTF_FLAGS && op->width && (op->width % 8 || op->align < 8))
+			found |= op->is_big ? 2 : 1;
+	}
+	return found;
 }
 
 int wmk_ctf_make_steps(struct wmk_scratch *scratch, struct wmk_ctf_program *program)
@@ -150,26 +163,31 @@ int wmk_ctf_make_steps(struct wmk_scratch *scratch, struct wmk_ctf_program *prog
 	flush(&m);
 	program->steps = m.steps;
 	program->n_steps = m.n;
+	program->bit_orders = bit_orders(program);
+	program->varies = m.n > 1 || (m.n == 1 && m.steps[0].code != WMK_CTF_STEP_ADD);
+	if (m.n && !program->varies) {
+		program->fixed_mask = m.steps[0].align - 1;
+		program->fixed_bits = m.steps[0].bits;
+	}
 	return 0;
+}
+
+/* From a whole byte on: is its size constant? */
+static bool is_constant(const struct wmk_ctf_program *program)
+{
+	return !program->varies && program->fixed_mask < 8;
+}
+
+void wmk_ctf_measure_event(const struct wmk_ctf_program *common, struct wmk_ctf_event_decoder *event)
+{
+	event->to_context = common->fixed_bits;
+	event->to_payload = event->to_context + event->context.fixed_bits;
+	event->to_end = event->to_payload + event->payload.fixed_bits;
+	event->is_constant_before = is_constant(common) && is_constant(&event->context) && event->to_context % 8 == 0 && event->to_payload % 8 == 0;
+	event->is_constant = event->is_constant_before && is_constant(&event->payload);
 }
 
 /* ── running them ────────────────────────────────────────────────────────────────────────────────────── */
-
-static int string(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, const struct wmk_ctf_step *step)
-{
-	const uint8_t *begin, *end;
-
-	if (ops[step->op].type->encoding != WMK_ENCODING_UTF8)
-		return wmk_ctf_pass(walk, ops, step->op);
-	if (walk->at > walk->in.end)
-		return -ENODATA;
-	begin = walk->in.bytes + walk->at / 8;
-	end = memchr(begin, 0, (walk->in.end - walk->at) / 8);
-	if (!end)
-		return -ENODATA;
-	walk->at += (uint64_t)(end - begin + 1) * 8;
-	return 0;
-}
 
 static int run(struct wmk_ctf_walk *walk, const struct wmk_ctf_step *step)
 {
@@ -181,32 +199,50 @@ static int run(struct wmk_ctf_walk *walk, const struct wmk_ctf_step *step)
 	return 0;
 }
 
-int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
+/* A step over what only its values tell the size of. */
+static __attribute__((noinline)) int by_values(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, const struct wmk_ctf_step *step)
 {
 	uint64_t value;
-	int err = 0;
 
-	for (uint32_t i = 0; i < program->n_steps && err >= 0; i++) {
-		const struct wmk_ctf_step *step = &program->steps[i];
+	switch (step->code) {
+	case WMK_CTF_STEP_VALUE:
+		return wmk_ctf_number(walk, &program->ops[step->op], &value);
+	case WMK_CTF_STEP_RUN:
+		return run(walk, step);
+	default:
+		return wmk_ctf_pass(walk, program->ops, step->op);
+	}
+}
 
-		walk->at = wmk_bits_align(walk->at, step->align);
-		switch (step->code) {
-		case WMK_CTF_STEP_ADD:
-			walk->at += step->bits;
-			err = walk->at > walk->in.end ? -ENODATA : 0;
-			break;
-		case WMK_CTF_STEP_VALUE:
-			err = wmk_ctf_number(walk, &program->ops[step->op], &value);
-			break;
-		case WMK_CTF_STEP_STRING:
-			err = string(walk, program->ops, step);
-			break;
-		case WMK_CTF_STEP_RUN:
-			err = run(walk, step);
-			break;
-		default:
-			err = wmk_ctf_pass(walk, program->ops, step->op);
+int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
+{
+	const struct wmk_ctf_step *step = program->steps, *behind = step + program->n_steps;
+	const uint64_t end = walk->in.end;
+	uint64_t at = walk->at;
+
+	for (; step < behind; step++) {
+		at = wmk_bits_align(at, step->align);
+		if (step->code == WMK_CTF_STEP_ADD) {
+			at += step->bits;
+			if (at > end)
+				return -ENODATA;
+		} else if (step->code == WMK_CTF_STEP_STRING) {
+			if (at > end)
+				return -ENODATA;
+			const uint8_t *begin = walk->in.bytes + at / 8, *nul = memchr(begin, 0, (end - at) / 8);
+
+			if (!nul)
+				return -ENODATA;
+			at += (uint64_t)(nul - begin + 1) * 8;
+		} else {
+			walk->at = at;
+			int err = by_values(walk, program, step);
+
+			if (err < 0)
+				return err;
+			at = walk->at;
 		}
 	}
-	return err;
+	walk->at = at;
+	return 0;
 }

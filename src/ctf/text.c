@@ -4,6 +4,7 @@
  * everything that is put between quotes passes wmk_ctf_put_quoted(), everything that becomes an identifier passes
  * wmk_ctf_ident().
  */
+#include "base/utf8.h"
 #include "ctf/text.h"
 
 #include <errno.h>
@@ -80,36 +81,14 @@ void wmk_ctf_put_indent(struct wmk_ctf_text *out, unsigned depth)
 		text_add(out, "\t", 1);
 }
 
-unsigned wmk_ctf_utf8_len(const unsigned char *s)
-{
-	unsigned len, i;
-	unsigned long code;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] < 0xc2 || s[0] > 0xf4)
-		return 0;
-	len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	code = s[0] & (0xffu >> (len + 1));
-	for (i = 1; i < len; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (s[i] & 0x3f);
-	}
-	if ((len == 3 && code < 0x800) || (len == 4 && (code < 0x10000 || code > 0x10ffff)) ||
-	    (code >= 0xd800 && code < 0xe000))
-		return 0;
-	return len;
-}
-
 void wmk_ctf_put_quoted(struct wmk_ctf_text *out, const char *words)
 {
 	const unsigned char *s = (const unsigned char *)(words ? words : "");
-	unsigned len;
+	size_t len;
 
 	text_add(out, "\"", 1);
 	for (; *s; s += len) {
-		len = wmk_ctf_utf8_len(s);
+		len = wmk_utf8_length((const char *)s, WMK_UTF8_MAX);
 		if (!len) {
 			text_add(out, "\xef\xbf\xbd", 3);
 			len = 1;

@@ -14,8 +14,6 @@
 void wmk_ctf_put(struct wmk_ctf_text *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* `words` in double quotes, so that no byte of it can end the string; what is not UTF-8 becomes U+FFFD. NULL: "". */
 void wmk_ctf_put_quoted(struct wmk_ctf_text *out, const char *words);
-/* Length of the UTF-8 sequence at `s`, which ends in a NUL; 0 if it is none (overlong, surrogate, past U+10FFFF, cut). */
-unsigned wmk_ctf_utf8_len(const unsigned char *s);
 /* Indent by tabs. */
 void wmk_ctf_put_indent(struct wmk_ctf_text *out, unsigned depth);
 /* Take back what was appended after `len`. */

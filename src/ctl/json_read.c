@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "ctl/utf8.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "ctl/json.h"
 
 #include "base/error.h"
-#include "ctl/utf8.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <inttypes.h>

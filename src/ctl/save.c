@@ -8,8 +8,8 @@
 #include "ctl/internal.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "ctl/json.h"
-#include "ctl/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -172,7 +172,7 @@ static void forget_deeds(struct wmk_ctl_session *s)
 	struct wmk_ctl_channel *channels = s->channels.items;
 
 	s->uid = s->gid = s->created = 0;
-	s->active = s->started = s->full = false;
+	s->active = s->started = s->full = s->stopping = false;
 	memset(&s->counts, 0, sizeof(s->counts));
 	for (uint32_t i = 0; i < s->channels.n; i++) {
 		struct wmk_ctl_rule *rules = channels[i].rules.items;

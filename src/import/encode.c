@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 
 void wmk_import_put(struct wmk_import_bytes *bytes, const void *from, size_t len)
 {
@@ -92,10 +93,8 @@ static void put_key_field(struct wmk_import_bytes *key, uint8_t kind, struct wmk
 
 static uint64_t hash_of(const uint8_t *bytes, size_t len)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
+	const uint64_t hash = wmk_hash_bytes(WMK_HASH_BEGIN, bytes, len);
 
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3u;
 	return hash ^ hash >> 32;
 }
 

@@ -443,18 +443,8 @@ static int copy_header(struct stream *stream, struct wmk_read_stream *read, stru
 /* Are there bits of both orders within bytes? */
 static bool mixes_orders(const struct wmk_read_stream *read)
 {
-	const struct wmk_ctf_program *parts[] = { &read->decoder->event_header, &read->decoder->event_context, &read->record.event->context,
-						  &read->record.event->payload };
-	bool has[2] = { false, false };
-
-	for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++)
-		for (uint32_t i = 0; i < parts[p]->n_ops; i++) {
-			const struct wmk_ctf_op *op = &parts[p]->ops[i];
-
-			if (op->code <= WMK_CTF_FLAGS && op->width && (op->width % 8 || op->align < 8))
-				has[op->is_big] = true;
-		}
-	return has[0] && has[1];
+	return (read->decoder->event_header.bit_orders | read->decoder->event_context.bit_orders | read->record.event->context.bit_orders |
+		read->record.event->payload.bit_orders) == 3;
 }
 
 static int copy_record(struct stream *stream, struct wmk_read_stream *read)

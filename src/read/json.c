@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "read/json.h"
 #include "read/json_inside.h"
 
@@ -38,30 +39,13 @@ void wmk_json_put_text(struct wmk_json_writer *w, const char *s)
 	wmk_json_put(w, s, strlen(s));
 }
 
-unsigned wmk_json_utf8(const char *text, size_t len)
-{
-	const unsigned char *s = (const unsigned char *)text;
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	const unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-	uint32_t c = n < 2 ? s[0] : s[0] & (0x7fu >> n);
-
-	if (!n || n > len)
-		return 0;
-	for (unsigned i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	return c < least[n] || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff ? 0 : n;
-}
-
 /* In quotes. */
 void wmk_json_put_string(struct wmk_json_writer *w, const char *s, size_t len)
 {
 	wmk_json_put(w, "\"", 1);
 	for (size_t i = 0; i < len && w->p;) {
 		const unsigned char c = (unsigned char)s[i];
-		const unsigned n = wmk_json_utf8(s + i, len - i);
+		const size_t n = wmk_utf8_length(s + i, len - i);
 		char escape[8];
 
 		room(w, 8);

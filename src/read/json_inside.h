@@ -20,9 +20,6 @@ struct wmk_json_writer {
 struct wmk_json_writer wmk_json_begin(struct wmk_print_text *out);
 int wmk_json_end(const struct wmk_json_writer *w, int err);
 
-/* Bytes of the character in UTF-8 at `text`; 0: there is none. Overlong forms and surrogates are none (RFC 3629). */
-unsigned wmk_json_utf8(const char *text, size_t len);
-
 /* As it is. */
 void wmk_json_put(struct wmk_json_writer *w, const char *s, size_t len);
 void wmk_json_put_text(struct wmk_json_writer *w, const char *s);

@@ -3,7 +3,7 @@
  * merge.c - many streams in the order of their times: a tree of losers (see merge.h).
  *
  * Leaf i is stream i. Each inner node keeps the stream that lost there, the winner of all is in tree[0]. When the winner's stream has moved
- * on, it plays again on its way up, against the losers it meets.
+ * on, it plays again on its way up, against the losers it meets; as long as it stays before the best of these, it need not.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,6 +24,7 @@ struct wmk_read_merge {
 	struct leaf *leaves;
 	uint32_t n, cap;
 	uint32_t *tree;            /* n of them; NULL before the first record */
+	int64_t until;             /* ns: before that the winner wins again; INT64_MIN: it is not known */
 };
 
 int wmk_read_merge_create(wmk_read_damage damage, void *data, struct wmk_read_merge **merge)
@@ -34,6 +35,7 @@ int wmk_read_merge_create(wmk_read_damage damage, void *data, struct wmk_read_me
 		return wmk_error(-ENOMEM, "no memory to merge traces");
 	m->damage = damage;
 	m->data = data;
+	m->until = INT64_MIN;
 	*merge = m;
 	return 0;
 }
@@ -155,7 +157,18 @@ static bool is_before(const struct wmk_read_merge *merge, uint32_t a, uint32_t b
 	return order ? order < 0 : a < b;
 }
 
-/* The stream at leaf `i` plays its way up. */
+/* The least time of those that leaf `i`, which wins, has won against. */
+static int64_t next_best(const struct wmk_read_merge *merge, uint32_t i)
+{
+	int64_t least = INT64_MAX;
+
+	for (uint32_t node = (i + merge->n) / 2; node > 0; node /= 2)
+		if (merge->leaves[merge->tree[node]].ns < least)
+			least = merge->leaves[merge->tree[node]].ns;
+	return least;
+}
+
+/* The stream at leaf `i` plays its way up. Who wins twice may do so for long: how long it will is found then, and only then. */
 static void play(struct wmk_read_merge *merge, uint32_t i)
 {
 	uint32_t winner = i;
@@ -167,6 +180,7 @@ static void play(struct wmk_read_merge *merge, uint32_t i)
 			winner = merge->tree[node];
 			merge->tree[node] = loser;
 		}
+	merge->until = winner == merge->tree[0] ? next_best(merge, i) : INT64_MIN;
 	merge->tree[0] = winner;
 }
 
@@ -199,7 +213,15 @@ int wmk_read_merge_next(struct wmk_read_merge *merge, struct wmk_read_stream **s
 {
 	struct leaf *first;
 
-	if (!merge->tree) {
+	if (merge->until > INT64_MIN) {
+		first = &merge->leaves[merge->tree[0]];
+		move_on(merge, first);
+		if (first->ns < merge->until) {
+			*stream = first->stream;
+			return first->got;
+		}
+		play(merge, merge->tree[0]);
+	} else if (!merge->tree) {
 		int err = begin(merge);
 
 		if (err < 0)

@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/utf8.h"
 #include "read/convert.h"
 #include "read/json_inside.h"
 #include "read/lines.h"
@@ -72,7 +74,7 @@ static void put_text(struct proto *b, unsigned field, const char *s, size_t len)
 	size_t need = 0;
 
 	for (size_t i = 0, n; i < len; i += n ? n : 1) {
-		n = wmk_json_utf8(s + i, len - i);
+		n = wmk_utf8_length(s + i, len - i);
 		need += n ? n : 3;
 	}
 	put_varint(b, field << 3 | BYTES);
@@ -80,7 +82,7 @@ static void put_text(struct proto *b, unsigned field, const char *s, size_t len)
 	if (b->p)
 		b->p = wmk_print_room(b->out, b->p, need);
 	for (size_t i = 0, n; b->p && i < len; i += n ? n : 1) {
-		n = wmk_json_utf8(s + i, len - i);
+		n = wmk_utf8_length(s + i, len - i);
 		b->p = mempcpy(b->p, n ? s + i : "\xef\xbf\xbd", n ? n : 3);
 	}
 }
@@ -299,11 +301,9 @@ static int counter_track(struct wmk_read_line *line, struct proto *b, const stru
 	const struct wmk_read_who *who = &line->who;
 	const uint64_t process = who->has_pid ? uuid_of(OF_PROCESS, who->pid, 0) : 0;
 	struct wmk_read_seen *tracks = &line->whole->seen;
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ process;
+	const uint64_t hash = wmk_hash_bytes(WMK_HASH_BEGIN ^ process, drawing->name, drawing->len);
 	int is_new = process ? met(tracks, b, OF_PROCESS, who, process, who->name[0] && who->pid == who->tid) : 0;
 
-	for (size_t i = 0; i < drawing->len; i++)
-		hash = (hash ^ (uint8_t)drawing->name[i]) * UINT64_C(0x100000001b3);
 	*uuid = (hash >> 3) | 1;
 	is_new = is_new < 0 ? is_new : wmk_read_seen_add(tracks, *uuid);
 	if (is_new <= 0)

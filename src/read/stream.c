@@ -21,6 +21,9 @@
 #include "ctf/writer.h"
 #include "read/trace.h"
 
+/* Not for each record: kept out of the way that is. */
+#define RARE __attribute__((noinline, cold))
+
 int wmk_read_stream_open(const struct wmk_read_trace *trace, const char *file, struct wmk_read_stream **stream)
 {
 	struct wmk_read_stream *s = calloc(1, sizeof(*s));
@@ -57,28 +60,9 @@ void wmk_read_stream_close(struct wmk_read_stream *stream)
 	free(stream);
 }
 
-int64_t wmk_read_ns(const struct wmk_ctf_clock_class *clock, uint64_t value)
-{
-	const double per_s = 1e9;
-	uint64_t ns, origin;
-
-	if (!clock)
-		return 0;
-	if (clock->freq == 1000000000) {
-		ns = value;
-		origin = clock->offset;
-	} else {
-		const double freq = (double)clock->freq, at = per_s * (double)value / freq;
-
-		ns = at >= 18446744073709551615.0 ? UINT64_MAX : (uint64_t)at;
-		origin = (uint64_t)(per_s * (double)clock->offset / freq);
-	}
-	return (int64_t)((uint64_t)clock->offset_s * 1000000000u + origin + ns);
-}
-
 /* ── the window ──────────────────────────────────────────────────────────────────────────────────────── */
 
-static int damage(struct wmk_read_stream *s, int err, uint64_t at, const char *words)
+static RARE int damage(struct wmk_read_stream *s, int err, uint64_t at, const char *words)
 {
 	return wmk_error(err, "'%.60s', byte %" PRIu64 ": %s", s->file, at, words);
 }
@@ -215,6 +199,7 @@ static int choose_class(struct wmk_read_stream *s, const struct said *said)
 		if (s->n_packets && s->decoder != &decoder->streams[i])
 			return damage(s, -EPROTO, s->packet.at, "the packet is of another stream class than those before it");
 		s->decoder = &decoder->streams[i];
+		wmk_read_scale_make(&s->scale, s->decoder->class->clock);
 		return 0;
 	}
 	snprintf(words, sizeof(words), "a packet of stream class %" PRIu64 ", which the metadata does not declare", said->class);
@@ -403,7 +388,7 @@ static int begin_packet(struct wmk_read_stream *s)
 	s->is_index_wrong = is_wrong_index(s, s->n_packets - 1);
 	if (s->packet.has_begin)
 		s->record.time = s->packet.begin;
-	s->ns = wmk_read_ns(s->decoder->class->clock, s->record.time);
+	s->ns = wmk_read_scale_ns(&s->scale, s->record.time);
 	s->next_at = s->packet.records_at;
 	s->in_packet = true;
 	show(s);
@@ -413,7 +398,7 @@ static int begin_packet(struct wmk_read_stream *s)
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Behind the packet, whatever became of it. 0, or -ENODATA when the file had ended in it. */
-static int leave_packet(struct wmk_read_stream *s)
+static RARE int leave_packet(struct wmk_read_stream *s)
 {
 	const uint64_t at = s->packet.at;
 
@@ -424,7 +409,7 @@ static int leave_packet(struct wmk_read_stream *s)
 }
 
 /* Which value it is that does not end: the record is walked to it. */
-static int explain(struct wmk_read_stream *s)
+static RARE int explain(struct wmk_read_stream *s)
 {
 	const struct wmk_ctf_record *record = &s->record;
 	const struct wmk_ctf_program *programs[] = { &s->decoder->event_header, &s->decoder->event_context, record->event ? &record->event->context : NULL,
@@ -455,18 +440,17 @@ static int explain(struct wmk_read_stream *s)
 	return damage(s, -ENODATA, s->packet.at + s->next_at / 8, words);
 }
 
-/* The next record of the packet: 1; 0: there is no more. */
-static int next_record(struct wmk_read_stream *s)
+/* Where the record at next_at is not to be had: more of the window, and again. The same as wmk_ctf_record(), or what is damaged, in words. */
+static RARE int have_more(struct wmk_read_stream *s, int err)
 {
-	int err, got = 1;
+	int got = 1;
 
-	if (s->next_at >= s->packet.content)
-		return 0;
-	while ((err = wmk_ctf_record(s->decoder, &s->bytes, s->next_at, &s->record)) == -ENODATA && s->bytes.end < s->packet.content) {
+	while (err == -ENODATA && s->bytes.end < s->packet.content) {
 		got = more(s, s->packet.at + s->next_at / 8);
 		if (got <= 0)
 			break;
 		show(s);
+		err = wmk_ctf_record(s->decoder, &s->bytes, s->next_at, &s->record);
 	}
 	if (got < 0)
 		return got;
@@ -474,24 +458,39 @@ static int next_record(struct wmk_read_stream *s)
 		return damage(s, -ENODATA, s->packet.at + s->next_at / 8, "the file ends in a record of a packet");
 	if (err == -ENODATA)
 		return explain(s);
-	if (err < 0)
-		return wmk_error_add(err, "'%.60s', packet at byte %" PRIu64, s->file, s->packet.at);
+	return err < 0 ? wmk_error_add(err, "'%.60s', packet at byte %" PRIu64, s->file, s->packet.at) : 0;
+}
+
+/* Told once; the next call takes the record again, with its time as what is before. */
+static RARE int go_back_in_time(struct wmk_read_stream *s)
+{
+	s->is_back = true;
+	s->last = s->record.time;
+	return damage(s, -EPROTO, s->packet.at + s->next_at / 8, "time goes back here");
+}
+
+/* The next record of the packet: 1; 0: there is no more. */
+static inline int next_record(struct wmk_read_stream *s)
+{
+	int err;
+
+	if (s->next_at >= s->packet.content)
+		return 0;
+	err = wmk_ctf_record(s->decoder, &s->bytes, s->next_at, &s->record);
+	if (err < 0 && (err = have_more(s, err)) < 0)
+		return err;
 	if (s->record.end == s->next_at)
 		return damage(s, -EPROTO, s->packet.at + s->next_at / 8, "a record of no size in a packet that has more");
-	/* Told once; the next call takes the record again, with its time as what is before. */
-	if (s->record.time < s->last) {
-		s->is_back = true;
-		s->last = s->record.time;
-		return damage(s, -EPROTO, s->packet.at + s->next_at / 8, "time goes back here");
-	}
+	if (s->record.time < s->last)
+		return go_back_in_time(s);
 	s->last = s->record.time;
 	s->next_at = s->record.end;
-	s->ns = wmk_read_ns(s->decoder->class->clock, s->record.time);
+	s->ns = wmk_read_scale_ns(&s->scale, s->record.time);
 	return 1;
 }
 
 /* Something is wrong with the packet as such, and not told yet: it is read all the same. */
-static int tell_wrong(struct wmk_read_stream *s)
+static RARE int tell_wrong(struct wmk_read_stream *s)
 {
 	const char *words = s->wrong;
 
@@ -531,7 +530,7 @@ static int in_packet(struct wmk_read_stream *s)
 }
 
 /* Between packets: WMK_READ_PACKET, WMK_READ_LATER; 0: nothing to give yet, or the end; negative: damage. */
-static int between_packets(struct wmk_read_stream *s)
+static RARE int between_packets(struct wmk_read_stream *s)
 {
 	const uint64_t sought_from = s->back_at;
 	int got = begin_packet(s);
@@ -557,12 +556,12 @@ static int between_packets(struct wmk_read_stream *s)
 	}
 	const struct wmk_ctf_clock_class *clock = s->decoder->class->clock;
 
-	if (clock && s->packet.has_begin && wmk_read_ns(clock, s->packet.begin) > s->to) {
+	if (clock && s->packet.has_begin && wmk_read_scale_ns(&s->scale, s->packet.begin) > s->to) {
 		s->has_ended = true;
 		wmk_read_index_close(&s->index);
 		return 0;
 	}
-	if (clock && s->packet.has_end && s->packet.end && wmk_read_ns(clock, s->packet.end) < s->from) {
+	if (clock && s->packet.has_end && s->packet.end && wmk_read_scale_ns(&s->scale, s->packet.end) < s->from) {
 		skip_packet(s);
 		return 0;
 	}

@@ -91,12 +91,20 @@ struct wmk_read_packet {
  */
 enum wmk_read_growth { WMK_READ_FIXED, WMK_READ_SO_FAR, WMK_READ_LIVE };
 
+/* What of a clock's origin and frequency is the same for all its values. */
+struct wmk_read_scale {
+	bool is_there, is_ns;      /* one counts ns: exact */
+	double freq;
+	uint64_t origin;           /* ns, modulo 2^64 */
+};
+
 struct wmk_read_stream {
 	const struct wmk_read_trace *trace;
 	const char *file;          /* its name in the trace's directory */
 	int fd;
 	const struct wmk_ctf_stream_decoder *decoder; /* of the packet; NULL before the first */
 	uint64_t instance;         /* stream_instance_id; 0 where it is not said */
+	struct wmk_read_scale scale; /* of the decoder's clock */
 	struct wmk_read_packet packet;
 	bool in_packet, has_ended;
 	enum wmk_read_growth growth; /* set before the first call */
@@ -158,5 +166,17 @@ int wmk_read_stream_later(struct wmk_read_stream *stream, const struct wmk_read_
  * round: by a division of doubles, where the frequency is not 1 GHz.
  */
 int64_t wmk_read_ns(const struct wmk_ctf_clock_class *clock, uint64_t value);
+/* The same for many values. `clock` NULL: all times are 0. */
+void wmk_read_scale_make(struct wmk_read_scale *scale, const struct wmk_ctf_clock_class *clock);
+
+static inline int64_t wmk_read_scale_ns(const struct wmk_read_scale *scale, uint64_t value)
+{
+	if (!scale->is_ns) {
+		const double at = 1e9 * (double)value / scale->freq;
+
+		value = at >= 18446744073709551615.0 ? UINT64_MAX : (uint64_t)at;
+	}
+	return scale->is_there ? (int64_t)(scale->origin + value) : 0;
+}
 
 #endif

@@ -3,6 +3,7 @@
  * schema.c - event classes as such: copying, comparing, hashing, levels (see schema.h).
  */
 #include "base/error.h"
+#include "base/hash.h"
 #include "schema/scratch.h"
 
 #include <errno.h>
@@ -200,19 +201,9 @@ bool wmk_event_same(const struct wmk_event_class *a, const struct wmk_event_clas
 	       same_fields(a->fields, b->fields, a->n_fields);
 }
 
-/* FNV-1a */
-static uint64_t hash_bytes(uint64_t h, const void *data, size_t len)
-{
-	const unsigned char *p = data;
-
-	while (len--)
-		h = (h ^ *p++) * 0x100000001b3u;
-	return h;
-}
-
 static uint64_t hash_text(uint64_t h, const char *s)
 {
-	return s ? hash_bytes(h, s, strlen(s) + 1) : hash_bytes(h, "\xff", 1);
+	return s ? wmk_hash_bytes(h, s, strlen(s) + 1) : wmk_hash_bytes(h, "\xff", 1);
 }
 
 static uint64_t hash_type(uint64_t h, const struct wmk_type *type);
@@ -228,11 +219,11 @@ static uint64_t hash_type(uint64_t h, const struct wmk_type *type)
 {
 	const uint8_t small[] = { type->kind, type->width, type->is_signed, type->order, type->base, type->is_text };
 
-	h = hash_text(hash_bytes(hash_bytes(h, small, sizeof(small)), &type->count, sizeof(type->count)), type->media);
+	h = hash_text(wmk_hash_bytes(wmk_hash_bytes(h, small, sizeof(small)), &type->count, sizeof(type->count)), type->media);
 	for (uint32_t i = 0; type->labels && i < type->count; i++) {
 		h = hash_text(h, type->labels[i].name);
-		h = hash_bytes(h, &type->labels[i].from, sizeof(int64_t));
-		h = hash_bytes(h, &type->labels[i].to, sizeof(int64_t));
+		h = wmk_hash_bytes(h, &type->labels[i].from, sizeof(int64_t));
+		h = wmk_hash_bytes(h, &type->labels[i].to, sizeof(int64_t));
 	}
 	if (type->members)
 		h = hash_fields(h, type->members, type->count);
@@ -241,7 +232,7 @@ static uint64_t hash_type(uint64_t h, const struct wmk_type *type)
 
 uint64_t wmk_event_hash(const struct wmk_event_class *event)
 {
-	uint64_t h = hash_text(hash_text(hash_text(0xcbf29ce484222325u, event->provider), event->name), wmk_kind_uri(event->kind));
+	uint64_t h = hash_text(hash_text(hash_text(WMK_HASH_BEGIN, event->provider), event->name), wmk_kind_uri(event->kind));
 
 	return hash_fields(h, event->fields, event->n_fields);
 }

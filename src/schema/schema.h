@@ -85,6 +85,7 @@ struct wmk_type {
 	const struct wmk_ref *ref; /* SEQUENCE, BLOB (NULL: `count` bytes): its length; VARIANT, OPTIONAL: what selects */
 	uint32_t n_ranges;      /* VARIANT, OPTIONAL: which values of the selector select which member; 0: a label of that name; not 0 */
 	const struct wmk_label *ranges; /* name: the member's; NULL in an OPTIONAL */
+	const char *attributes; /* what CTF 2's metadata says of it beside, a JSON object, or NULL */
 };
 
 struct wmk_field {

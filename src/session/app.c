@@ -42,7 +42,7 @@ static void record_error(struct app *app, int err, const char *words, bool last)
 		return;
 	r->info.complained = false;
 	r->info.error = err < 0 ? -err : err;
-	snprintf(r->why, sizeof(r->why), "%s", words);
+	wmk_error_format(r->why, sizeof(r->why), "%s", words);
 	r->info.why = r->why;
 }
 

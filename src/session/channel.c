@@ -8,7 +8,7 @@
 #include "session/kernel.h"
 
 #include "base/error.h"
-#include "ctl/utf8.h"
+#include "base/utf8.h"
 #include "ctf/writer.h"
 
 #include <errno.h>

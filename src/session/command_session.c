@@ -280,7 +280,7 @@ static int prepare(struct call *call, struct wmk_session *session)
 	if (wmk_session_trouble(session, words, sizeof(words)) < 0)
 		wmk_error(err, "%.150s", words);
 	wmk_error_add(err, "cannot start the session '%.100s'", wmk_session_name(session));
-	wmk_session_stop(session);
+	wmk_session_unstart(session);
 	return err;
 }
 

@@ -64,7 +64,7 @@ static void end(struct wmk_consumer_link *link, int err, const char *words, bool
 	pthread_mutex_lock(&link->lock);
 	link->state = WMK_LINK_ENDED;
 	link->end_err = err;
-	snprintf(link->end_words, sizeof(link->end_words), "%s", words);
+	wmk_error_format(link->end_words, sizeof(link->end_words), "%s", words);
 	for (struct wmk_link_request *request = link->requests; request; request = request->next)
 		pthread_cond_signal(&request->answered);
 	pthread_cond_broadcast(&link->changed);
@@ -312,7 +312,7 @@ static void answer(struct wmk_consumer_link *link, const struct wmk_frame *frame
 			wmk_error_text(request->words, sizeof(request->words));
 		request->err = -number;
 		if (request->again && !link->again_words[0])
-			snprintf(link->again_words, sizeof(link->again_words), "%.299s", request->words);
+			wmk_error_format(link->again_words, sizeof(link->again_words), "%.299s", request->words);
 	} else {
 		request->reply = malloc(len + 1);
 		if (request->reply) {
@@ -396,7 +396,7 @@ static bool is_back(struct wmk_consumer_link *link, char *words, size_t size)
 
 	pthread_mutex_lock(&link->lock);
 	back = link->again == 0;
-	snprintf(words, size, "%s", link->again_words);
+	wmk_error_format(words, size, "%s", link->again_words);
 	pthread_mutex_unlock(&link->lock);
 	return back;
 }
@@ -468,7 +468,7 @@ static void say_many(struct wmk_consumer_link *link, unsigned failures, const ch
 {
 	char text[400];
 
-	snprintf(text, sizeof(text), "there is no consumer yet, and it is tried again every %d s: %.300s", PAUSE_LONG_MS / 1000, words);
+	wmk_error_format(text, sizeof(text), "there is no consumer yet, and it is tried again every %d s: %.300s", PAUSE_LONG_MS / 1000, words);
 	if (failures == FAILURES_MANY && link->options.on_change)
 		link->options.on_change(link->options.data, 0, text);
 }

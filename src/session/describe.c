@@ -33,6 +33,7 @@ int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is
 	struct wmk_ctl_session bare = {
 		.name = session->name, .path = session->path, .uid = session->uid, .gid = session->gid, .created = session->created,
 		.active = session->active, .started = session->started, .max_size = session->max_size, .full = session->full,
+		.stopping = session->stopping,
 		.trackers = session->trackers, .trace_format = session->trace_format,
 	};
 	int err = wmk_object_copy(&wmk_ctl_session_object, &bare, is, arena);

@@ -10,6 +10,7 @@
 #include "session/internal.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/nearest.h"
 #include "ctf/writer.h"
 
@@ -148,15 +149,6 @@ int wmk_tracing_filter_check(struct wmk_tracing *tracing, const struct wmk_ctl_r
 
 /* ── compiled ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static uint64_t hash_of(const uint8_t *bytes, long n)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (long i = 0; i < n; i++)
-		h = (h ^ bytes[i]) * 0x100000001b3u;
-	return h | 1;                    /* 0 is no filter */
-}
-
 int wmk_filter_of_rules(const struct class *class, const struct wmk_filter_expr *const *exprs, unsigned n, struct class_filter **filter)
 {
 	struct wmk_filter_program *program;
@@ -171,7 +163,7 @@ int wmk_filter_of_rules(const struct class *class, const struct wmk_filter_expr 
 		return wmk_error_add((int)len, "the filters of %.60s cannot be made into one", class->full);
 	*filter = malloc(sizeof(**filter) + (size_t)len);
 	if (*filter) {
-		(*filter)->hash = hash_of(bytes, len);
+		(*filter)->hash = wmk_hash_bytes(WMK_HASH_BEGIN, bytes, (size_t)len) | 1; /* 0 is no filter */
 		(*filter)->len = (uint32_t)len;
 		memcpy((*filter)->bytes, bytes, (size_t)len);
 	}

@@ -262,6 +262,7 @@ struct wmk_session {
 	bool writing;                    /* somebody asks the consumer (written.c), unlocked */
 	pthread_cond_t written;          /* nobody does any more */
 	bool gone, active, started;
+	bool stopping;                   /* not active any more, and what it had is not all written yet */
 	bool full;                       /* its traces have max_size */
 	struct wmk_session_channel **channels;
 	unsigned n_channels;

@@ -69,7 +69,7 @@ static void consumer_changed(void *data, pid_t pid, const char *words)
 	if (pid)
 		snprintf(text, sizeof(text), "%s runs, process %ld", side_name(side), (long)pid);
 	else
-		snprintf(text, sizeof(text), "%s has died: %.300s", side_name(side), words ? words : "");
+		wmk_error_format(text, sizeof(text), "%s has died: %.300s", side_name(side), words ? words : "");
 	if (outlet->options.on_change)
 		outlet->options.on_change(outlet->options.data, text);
 }
@@ -89,7 +89,7 @@ static void consumer_ended(void *data, int err, const char *words)
 	char text[400];
 
 	(void)err;
-	snprintf(text, sizeof(text), "%s will not be there any more: %.300s", side_name(side), words ? words : "");
+	wmk_error_format(text, sizeof(text), "%s will not be there any more: %.300s", side_name(side), words ? words : "");
 	if (outlet->options.on_change)
 		outlet->options.on_change(outlet->options.data, text);
 }

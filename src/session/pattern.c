@@ -5,7 +5,7 @@
 #include "session/tracing.h"
 
 #include "base/error.h"
-#include "ctl/utf8.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "session/kernel.h"
 
 #include "base/error.h"
-#include "ctl/utf8.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -183,13 +183,13 @@ void wmk_session_worry(struct wmk_session *session, int err, const char *what)
 		return;
 	session->trouble = err;
 	wmk_error_text(words, sizeof(words));
-	snprintf(session->trouble_words, sizeof(session->trouble_words), "%.200s%s%.200s", what ? what : "", what ? ": " : "", words);
+	wmk_error_format(session->trouble_words, sizeof(session->trouble_words), "%.200s%s%.200s", what ? what : "", what ? ": " : "", words);
 }
 
 int wmk_session_trouble(const struct wmk_session *session, char *words, size_t size)
 {
 	if (size)
-		snprintf(words, size, "%s", session->trouble_words);
+		wmk_error_format(words, size, "%s", session->trouble_words);
 	return session->trouble;
 }
 
@@ -217,6 +217,7 @@ int wmk_session_start(struct wmk_session *session)
 	const bool before = session->started;
 
 	session->active = session->started = true;
+	session->stopping = false;
 	session->trouble = 0;
 	int err = wmk_session_kernel_update(session);
 
@@ -244,10 +245,18 @@ int wmk_session_stop(struct wmk_session *session)
 	if (!session->active)
 		return session->full ? 0 : wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
 	session->active = false;
+	session->stopping = true;
 	if (wmk_session_kernel_update(session) < 0)
 		wmk_session_worry(session, wmk_error_number(), "the kernel was not stopped");
 	wmk_session_look(session);
 	return 0;
+}
+
+void wmk_session_unstart(struct wmk_session *session)
+{
+	if (wmk_session_stop(session) < 0)
+		wmk_error_clear();
+	session->stopping = false;
 }
 
 struct wmk_session *wmk_session_of_path(struct wmk_tracing *tracing, const char *path)

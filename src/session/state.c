@@ -6,8 +6,8 @@
 #include "session/state_inside.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "ctl/json.h"
-#include "ctl/utf8.h"
 #include "session/internal.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
 #include "session/kernel.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "kernel/tracefs.h"
 
 #include <errno.h>
@@ -241,10 +242,8 @@ static int session_is_called(struct cds_lfht_node *node, const void *key)
 
 static unsigned long session_hash(const char *name)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	const uint64_t h = wmk_hash_bytes(WMK_HASH_BEGIN, name, strlen(name));
 
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 0x100000001b3u;
 	return (unsigned long)(h ^ h >> 29);
 }
 

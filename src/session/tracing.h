@@ -255,6 +255,8 @@ int wmk_session_prepare(struct wmk_session *session, uid_t uid);
 int wmk_session_trouble(const struct wmk_session *session, char *words, size_t size);
 /* -EALREADY when not active, and not stopped by wmk_session_full(). After the update: wmk_session_flush(). */
 int wmk_session_stop(struct wmk_session *session);
+/* A start that came to nothing: stopped, with nothing to be written. */
+void wmk_session_unstart(struct wmk_session *session);
 /* The session whose traces are in this directory: a reference, or NULL. */
 struct wmk_session *wmk_session_of_path(struct wmk_tracing *tracing, const char *path);
 /* Its traces have what they may have: it is stopped as by wmk_session_stop(), and not started again before it is cleared. -EALREADY: it was. */

@@ -56,6 +56,7 @@ int wmk_session_flush(struct wmk_session *session)
 	int err = each(session, session->tracing->options.outlet->rings_flush);
 
 	end(session);
+	session->stopping = false;
 	return err;
 }
 

@@ -181,7 +181,7 @@ int wmk_conn_complain(struct wmk_conn *conn)
 
 		if (event->untraceable_serial <= from || event->untraceable_serial > COMPLAINTS_MAX)
 			continue;
-		snprintf(words, sizeof(words), "%.120s:%.120s cannot be traced: %s", event->class->provider, event->class->name,
+		wmk_error_format(words, sizeof(words), "%.120s:%.120s cannot be traced: %s", event->class->provider, event->class->name,
 			 event->untraceable);
 		err = wmk_out_error(&conn->out, WMK_MSG_ERROR, 0, EPERM, words);
 	}

@@ -10,13 +10,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "tracer/tracer.h"
 
 static uint64_t hash_text(uint64_t h, const char *text)
 {
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-	return (h ^ 0xff) * 0x100000001b3u;
+	return wmk_hash_bytes(h, text, strlen(text) + 1);
 }
 
 static void grow_names(void)
@@ -39,7 +38,7 @@ static void grow_names(void)
 
 struct wmk_name *wmk_name_get(const char *provider, const char *event, bool make)
 {
-	uint64_t h = hash_text(hash_text(0xcbf29ce484222325u, provider), event);
+	uint64_t h = hash_text(hash_text(WMK_HASH_BEGIN, provider), event);
 	struct wmk_name *name;
 
 	if (wmk_tracer.n_buckets)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/testpoint.h"
+#include "base/utf8.h"
 #include "ring/writer.h"
 #include "tracer/filter.h"
 #include "tracer/fork.h"
@@ -48,16 +49,6 @@ static inline void add(struct build *b, const void *base, uint32_t len, uint32_t
 	b->total += len + (kind == WAYMARK_FRAG_TEXT);
 }
 
-/* How much of a text of `len` bytes goes before the ellipsis: not half a character of UTF-8. */
-static uint32_t cut_text(const char *text, uint32_t room)
-{
-	uint32_t at = room;
-
-	for (unsigned back = 0; at > 0 && back < 3 && ((unsigned char)text[at] & 0xc0) == 0x80; back++)
-		at--;
-	return ((unsigned char)text[at] & 0xc0) == 0x80 ? room : at;
-}
-
 /* At most `max` bytes of the text are there to be read. The length is fixed here, once: what another thread does to the text meanwhile shifts no later field. */
 static void add_text(struct build *b, const struct waymark_ref *ref, uint32_t limit, size_t max)
 {
@@ -77,9 +68,9 @@ static void add_text(struct build *b, const struct waymark_ref *ref, uint32_t li
 		return;
 	}
 	if (limit < ELLIPSIS_BYTES) {
-		add(b, text, cut_text(text, limit), WAYMARK_FRAG_TEXT);
+		add(b, text, (uint32_t)wmk_utf8_whole(text, limit), WAYMARK_FRAG_TEXT);
 	} else {
-		add(b, text, cut_text(text, limit - ELLIPSIS_BYTES), WAYMARK_FRAG_TEXT_OPEN);
+		add(b, text, (uint32_t)wmk_utf8_whole(text, limit - ELLIPSIS_BYTES), WAYMARK_FRAG_TEXT_OPEN);
 		add(b, ELLIPSIS, ELLIPSIS_BYTES, WAYMARK_FRAG_TEXT);
 	}
 	b->cut++;

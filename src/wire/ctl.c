@@ -102,6 +102,7 @@ static const struct wmk_member session_members[] = {
 	WMK_MEMBER_OF_BOOL(wmk_ctl_session, started),
 	WMK_MEMBER_OF_U64(wmk_ctl_session, max_size),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_session, full),
+	WMK_MEMBER_OF_BOOL(wmk_ctl_session, stopping),
 	WMK_MEMBER_OF_FORMAT(wmk_ctl_session, trace_format),
 	WMK_MEMBER_OF_LIST(wmk_ctl_session, channels, wmk_ctl_channel_object, 1024),
 	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),

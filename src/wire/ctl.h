@@ -107,6 +107,7 @@ struct wmk_ctl_session {
 	bool started;                /* was active once */
 	uint64_t max_size;           /* bytes that its trace may have; 0: no limit */
 	bool full;                   /* it has them: stopped by itself */
+	bool stopping;               /* it has stopped, and its last records are not written yet */
 	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
 	struct wmk_list channels;    /* of struct wmk_ctl_channel */
 	struct wmk_ctl_trackers trackers;

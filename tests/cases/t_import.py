@@ -143,13 +143,38 @@ def files(case):
 def words(case):
     log, out = sample(case, 'dmesg.txt'), case.path('out')
     for argv, wanted in ((['--from', 'syslogg', '-o', out, log], 'syslog'), (['--from', 'dmesg', '--to', 'csv', '-o', out, log], '--to ctf'),
-                         (['--from', 'dmesg', log], '-o DIR'), (['--from', 'dmesg', '-o', out], 'which log?'), (['--from', 'dmesg', '-o', out, '--begin', '5', log], '--begin'),
+                         (['--from', 'dmesg', log], '-o DIR'), (['--from', 'dmesg', '-o', out], 'which log?'),
                          (['--year', '2020', '--to', 'csv', log], '--from'), (['--from', 'syslog', '--year', '20x', '-o', out, log], '20x'),
                          (['--from', 'syslog', '--year', '1812', '-o', out, log], '1970'), (['--from', 'dmesg', '--boot-time', 'soon', '-o', out, log], 'soon')):
         status, _, err = read(case, [WAYMARK, 'convert', *argv])
         check(status == 2 and wanted in err.decode(), '%s: status %d: %s', argv, status, err.decode())
         check(not os.path.exists(out), '%s made a directory', argv)
     imported(case, 'dmesg', [log], '--to', 'ctf')
+
+
+def parts_of_logs(case):
+    """--begin, --end and --filter: those records of the whole, and nothing else is left behind."""
+    for name, form, options in (('dmesg-x.txt', 'dmesg', ['--boot-time', str(BOOT)]), ('syslog-5424.log', 'syslog', []), ('strace-f.txt', 'strace', [])):
+        log = sample(case, name)
+        whole = records_of(case, imported(case, form, [log], *options)[0])
+        times = sorted(r['time'] for r in whole)
+        begin, end = times[len(times) // 3], times[2 * len(times) // 3]
+        event = whole[-1]['event']
+        for more, wanted in ((['--begin', begin], lambda r: r['time'] >= begin), (['--begin', begin, '--end', end], lambda r: begin <= r['time'] <= end),
+                             (['--filter', '$event == "%s"' % event], lambda r: r['event'] == event), (['--filter', '$event == "none"'], lambda r: False)):
+            before = set(os.listdir(case.directory)) - {'imported'}
+            out, said = imported(case, form, [log], *options, *more, '--to', 'ctf')
+            got, expected = ([{**r, 'delta': None} for r in records] for records in (records_of(case, out), filter(wanted, whole)))
+            check(got == expected, '%s %s: %d records of %d, not %d', name, more, len(got), len(whole), len(expected))
+            check('%d record' % len(whole) in said, 'the whole is not told: %s', said)
+            check(set(os.listdir(case.directory)) - {'imported'} == before, 'left behind: %s', set(os.listdir(case.directory)) - before)
+    before = set(os.listdir(case.directory)) - {'imported'}
+    out, said = imported(case, 'dmesg', [sample(case, 'dmesg-x.txt')], '--filter', 'no such', status=1)
+    check(not os.path.exists(out) and "not 'such'" in said, 'a filter that is none: %s', said)
+    os.makedirs(os.path.join(case.path('taken'), 'it is'))
+    status, _, err = read(case, [WAYMARK, 'convert', '--from', 'dmesg', '--begin', '5', '-o', case.path('taken') + '/', sample(case, 'dmesg-x.txt')])
+    check(status == 1 and b'there is something in' in err, 'a directory that is taken: status %d: %s', status, err)
+    check(set(os.listdir(case.directory)) - before <= {'imported', 'taken', 'dmesg-x.txt'}, 'left behind: %s', set(os.listdir(case.directory)) - before)
 
 
 def merged(case):
@@ -383,5 +408,5 @@ def a_mistake_is_found(case):
 
 
 if __name__ == '__main__':
-    main([samples, zones, files, words, merged, threads, garbage, cut, any_byte_changed, order, too_late, open_for_long, many_names, split_lines, live_strace, live_dmesg, live_perf,
+    main([samples, zones, files, words, parts_of_logs, merged, threads, garbage, cut, any_byte_changed, order, too_late, open_for_long, many_names, split_lines, live_strace, live_dmesg, live_perf,
           live_journal, a_mistake_is_found])

@@ -249,6 +249,55 @@ def unsayable(case):
         check(got == 0 and b'maybe = { "hello" }' in lines[0], '%s', err.decode())
 
 
+def said_again(case):
+    """What version 2 says of classes and nobody needs who reads records stands in what comes out, as it stood."""
+    attributes = {'example.org': {'a': [1, -2, 1.50, 'text', None, True, {'deep': {'er': []}}], 'big': 18446744073709551615}, 'other': 'just a text'}
+    field = {'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8, 'attributes': {'of': {'field': 1}}}
+    of_class = {'namespace': 'example.org,2026', 'uid': 'a uid', 'attributes': attributes}
+    fragments = [
+        {'type': 'preamble', 'version': 2, 'attributes': attributes}, dict(of_class, type='trace-class', name='t'),
+        dict(of_class, type='clock-class', id='clock0', name='c', frequency=1000, precision=0, accuracy=7, origin={'namespace': 'n', 'name': 'o', 'uid': 'u'}),
+        {'type': 'clock-class', 'id': 'clock1', 'frequency': 5, 'origin': 'unix-epoch', 'precision': 3},
+        dict(of_class, type='data-stream-class', id=0, name='s'),
+        dict(of_class, type='event-record-class', id=0, name='e', **{'payload-field-class': {'type': 'structure', 'attributes': {'of': {'structure': 2}},
+             'member-classes': [{'name': 'x', 'field-class': field}, {'name': 'y', 'field-class': {
+                 'type': 'static-length-array', 'length': 2, 'element-field-class': dict(field, attributes={'of': {'element': 3}}),
+                 'attributes': {'of': {'array': 4}}}}]}})]
+    # (two that are understood stand with those that are not)
+    fragments[-1]['attributes'] = dict(attributes, **{'babeltrace.org,2020': {'log-level': 'warning', 'emf-uri': 'x:y', 'more': 1}})
+    path = os.path.join(case.path('all'), 't')
+    os.makedirs(path)
+    with open(os.path.join(path, 'metadata'), 'w', encoding='utf-8') as f:
+        f.write(''.join('\x1e%s\n' % json.dumps(fragment) for fragment in fragments))
+    with open(os.path.join(path, 's'), 'wb') as f:
+        f.write(b'\1\2\3')
+    again = rewritten(case, 'ctf-2', path)
+    with open(os.path.join(again, 'metadata'), encoding='utf-8') as f:
+        got = [json.loads(text) for text in f.read().split('\x1e')[1:]]
+    check(len(got) == len(fragments), '%d fragments of %d', len(got), len(fragments))
+
+    def within(wanted, there, where):
+        if isinstance(wanted, dict) and isinstance(there, dict):
+            for key, value in wanted.items():
+                check(key in there, '%s: there is no %s', where, key)
+                within(value, there[key], where + '.' + key)
+        elif isinstance(wanted, list) and isinstance(there, list):
+            check(len(wanted) == len(there), '%s: %s, not %s', where, there, wanted)
+            for i, value in enumerate(wanted):
+                within(value, there[i], '%s[%d]' % (where, i))
+        else:
+            check(wanted == there and type(wanted) is type(there), '%s: %s, not %s', where, there, wanted)
+
+    for wanted, there in zip(fragments, got):
+        within(wanted, there, wanted['type'])
+        for key in ('namespace', 'uid', 'attributes', 'accuracy', 'precision', 'origin'):
+            check(there.get(key) == wanted.get(key), '%s: its %s is %s', wanted['type'], key, there.get(key))
+    check(view(case, again) == view(case, path) and len(view(case, path)[0]) == 1, 'its records are others')
+    with open(os.path.join(rewritten(case, 'ctf', path), 'metadata'), encoding='utf-8') as f:
+        text = f.read()
+    check('loglevel = 4' in text and 'x:y' in text, 'what 1.8 can say is not said: %s', text)
+
+
 TSDL = '''/* CTF 1.8 */
 typealias integer { size = 8; align = 8; signed = false; } := u8;
 typealias integer { size = 4; align = 1; signed = false; } := u4;
@@ -357,4 +406,4 @@ def recorded(case):
 
 
 if __name__ == '__main__':
-    main([round_trips, second_decoder, parts, gaps, refused, unsayable, odd_traces, traces_that_meet, recorded])
+    main([round_trips, second_decoder, parts, gaps, refused, unsayable, said_again, odd_traces, traces_that_meet, recorded])

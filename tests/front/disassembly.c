@@ -7,9 +7,11 @@
 #ifdef SITES
 #define SITE(...) waymark(__VA_ARGS__)
 #define TEXT(...) waymark_logf(__VA_ARGS__)
+#define SPAN(...) waymark_span(__VA_ARGS__)
 #else
 #define SITE(...) (void)0
 #define TEXT(...) (void)0
+#define SPAN(...) (void)0
 #endif
 
 int constant(void);
@@ -20,6 +22,7 @@ int text(const char *s);
 int called(int x);
 void chosen(int *to, int x, int y);
 int callee(int x);
+int spanned(int x);
 
 int constant(void)
 {
@@ -69,3 +72,12 @@ void chosen(int *to, int x, int y)
 	}
 	to[1] = y;
 }
+
+/* (clang before 18 takes no spans in C: event_c.h) */
+#if !defined(__clang__) || defined(__cplusplus) || __clang_major__ >= 18 || defined(WAYMARK_NO_PATCH)
+int spanned(int x)
+{
+	SPAN(disassembly, spanned, x);
+	return callee(x) + 1;
+}
+#endif

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 static void test_order(void **state)
 {
@@ -40,6 +41,37 @@ static void test_order(void **state)
 	assert_int_equal(wmk_error_number(), 0);
 	wmk_error_add(-EIO, "nobody said why");
 	assert_int_equal(wmk_error_number(), -EIO);
+	wmk_error_clear();
+}
+
+/* Whatever is cut where: no part of a character of UTF-8 is left. */
+static void test_characters(void **state)
+{
+	/* of 1, 2, 3 and 4 bytes */
+	static const char all[] = "a\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80";
+	static const size_t ends[] = { 0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10 };
+	char buf[WMK_ERROR_DEPTH * WMK_ERROR_LEN], longer[WMK_ERROR_LEN + 16];
+
+	(void)state;
+	for (size_t size = 1; size <= sizeof(all); size++) {
+		wmk_error_format(buf, size, "%s", all);
+		assert_int_equal(strlen(buf), ends[size - 1]);
+		assert_memory_equal(buf, all, ends[size - 1]);
+		/* Inside, where a precision cuts, something is there for what is not. */
+		wmk_error(-EINVAL, "'%.*s'", (int)size - 1, all);
+		assert_true(wmk_utf8_is(wmk_error_get(0)));
+		assert_int_equal(strlen(wmk_error_get(0)), 2 + ends[size - 1] + (ends[size - 1] != size - 1));
+		/* The chain's sentence, and all in one line. */
+		memset(longer, 'x', sizeof(longer));
+		strcpy(longer + WMK_ERROR_LEN - size, all);
+		wmk_error(-EINVAL, "%s", longer);
+		assert_int_equal(strlen(wmk_error_get(0)), WMK_ERROR_LEN - size + ends[size - 1]);
+		wmk_error(-EINVAL, "%s", all);
+		wmk_error_text(buf, size);
+		assert_int_equal(strlen(buf), ends[size - 1]);
+	}
+	wmk_error(-EINVAL, "caf\xe9.txt and \x80\x80\xff");
+	assert_string_equal(wmk_error_get(0), "caf?.txt and ?");
 	wmk_error_clear();
 }
 
@@ -129,7 +161,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_characters), cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_errno),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_passed_on),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_packet.c - any bytes as a stream of a trace that has something of everything: records decoded to the end, or to what is wrong; the
- * quick way must end where the walk does.
+ * quick ways must say and end as the walk does. The first byte says of which class the stream is (0xc1: the first): of something of everything, or of one with
+ * the headers that there is a quick way for, in either byte order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,25 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char metadata[] =
-	"typealias integer { size = 8; } := u8;\ntypealias integer { size = 32; align = 32; } := u32;\n"
-	"typealias integer { size = 64; align = 8; map = clock.c.value; } := t64;\n"
+#define TRACE \
+	"typealias integer { size = 8; } := u8;\ntypealias integer { size = 32; align = 32; } := u32;\n" \
+	"typealias integer { size = 64; align = 8; map = clock.c.value; } := t64;\n" \
 	"trace { major = 1; minor = 8; byte_order = le; packet.header := struct { u8 first; u8 uuid[16]; }; };\nclock { name = c; freq = 1000; };\n"
+
+/* A header of 32, 48, 56 or 72 bits, all but the last with all that it says in the first 64; events of constant sizes and others. */
+#define NEAR(order, bits) TRACE \
+	"stream { packet.context := struct { u8 p; u8 q[p]; }; event.header := struct { enum : integer { size = 5; byte_order = " order "; } " \
+	"{ compact = 0 ... 28, medium = 29, large = 30, extended = 31 } id; variant <id> { struct { integer { size = 27; byte_order = " order "; " \
+	"map = clock.c.value; } timestamp; } compact; struct { integer { size = 16; align = 1; byte_order = " order "; } id; integer { size = " bits "; byte_order = " order "; " \
+	"map = clock.c.value; } timestamp; } medium; struct { u8 id; integer { size = 40; align = 8; byte_order = " order "; map = clock.c.value; } timestamp; } large; " \
+	"struct { u8 id; t64 timestamp; } extended; } v; } align(8); event.context := struct { u8 c; u8 d; }; };\n" \
+	"event { id = 0; };\nevent { id = 1; context := struct { u8 l; }; fields := struct { u8 a[5]; integer { size = 3; } b; }; };\n" \
+	"event { id = 2; fields := struct { u8 a; string b; }; };\nevent { id = 3; context := struct { u32 l; }; fields := struct { u8 a; }; };\n" \
+	"event { id = 4; context := struct { u8 l; integer { size = 8; encoding = UTF8; } t[l]; }; fields := struct { string a[2]; string b; }; };\n" \
+	"event { id = 7; context := struct { integer { size = 4; } l; }; fields := struct { integer { size = 4; } m; u8 n; }; };\n"
+
+static const char *const metadata[] = {
+	TRACE
 	"stream { packet.context := struct { u8 p; u8 q[p]; };\n"
 	"  event.header := struct { enum : integer { size = 5; } { compact = 0 ... 30, extended = 31 } id;\n"
 	"    variant <id> { struct { integer { size = 27; map = clock.c.value; } timestamp; } compact; struct { u8 id; t64 timestamp; } extended; } v; };\n"
@@ -24,46 +40,63 @@ static const char metadata[] =
 	"  struct { u8 m; struct { u8 k; integer { size = 3; } e[k]; string f; } g[m]; } y; struct { } z; } v[2]; } align(64); };\n"
 	"event { id = 2; context := struct { u8 l; }; fields := struct { struct { } none[stream.packet.context.p]; u8 h[event.context.l]; "
 	"floating_point { exp_dig = 11; mant_dig = 53; } f; integer { size = 63; align = 1; byte_order = be; signed = true; } i; }; };\n"
-	"event { id = 200; };\n";
+	"event { id = 200; };\n",
+	NEAR("le", "27"), NEAR("be", "27"), NEAR("le", "21"),
+};
 
-static struct wmk_ctf_class *class;
-static struct wmk_ctf_decoder *decoder;
+#define CLASSES (sizeof(metadata) / sizeof(metadata[0]))
+
+static struct wmk_ctf_class *classes[CLASSES];
+static struct wmk_ctf_decoder *decoders[CLASSES];
 
 static void begin(void)
 {
-	if (decoder)
-		return;
-	if (wmk_ctf_metadata_parse(metadata, sizeof(metadata) - 1, "fuzzed", false, &class) < 0 || wmk_ctf_compile(class, "fuzzed", &decoder) < 0)
-		abort();
+	for (unsigned i = 0; i < CLASSES && !decoders[i]; i++)
+		if (wmk_ctf_metadata_parse(metadata[i], strlen(metadata[i]), "fuzzed", false, &classes[i]) < 0 ||
+		    wmk_ctf_compile(classes[i], "fuzzed", &decoders[i]) < 0 || (i && !decoders[i]->streams[0].plan))
+			abort();
 }
 
+/* What the values of a header say. */
+struct said {
+	uint64_t id, time;
+};
+
 /* All of one structure, from where the walk is. */
-static void walk_through(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
+static void walk_through(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct said *said)
 {
 	struct wmk_ctf_item item;
 
 	wmk_ctf_walk_enter(walk, program);
-	while (wmk_ctf_next(walk, &item))
+	while (wmk_ctf_next(walk, &item)) {
 		if (!item.is_end && (item.op->code == WMK_CTF_TEXT || item.op->code == WMK_CTF_STRING) && item.len && !item.text[item.len - 1])
 			abort();
+		if (!said || item.is_end || item.op->code > WMK_CTF_ENUM)
+			continue;
+		if (item.op->role == WMK_ROLE_EVENT_CLASS)
+			said->id = item.value.u;
+		else if (item.op->role == WMK_ROLE_TIME)
+			said->time = wmk_ctf_time(said->time, item.value.u, item.op->width);
+	}
 }
 
 /* By values what wmk_ctf_record() has gone over by lengths. */
-static void again(const struct wmk_ctf_stream_decoder *stream, struct wmk_ctf_record *record)
+static void again(const struct wmk_ctf_stream_decoder *stream, struct wmk_ctf_record *record, uint64_t before)
 {
+	struct said said = { .time = before };
 	struct wmk_ctf_walk *walk = &record->walk;
 
 	walk->at = record->at;
-	walk_through(walk, &stream->event_header);
-	if (walk->err || walk->at != record->common_at)
+	walk_through(walk, &stream->event_header, &said);
+	if (walk->err || walk->at != record->common_at || said.time != record->time || said.id != record->event->class->id)
 		abort();
-	walk_through(walk, &stream->event_context);
+	walk_through(walk, &stream->event_context, NULL);
 	if (walk->err || walk->at != record->context_at)
 		abort();
-	walk_through(walk, &record->event->context);
+	walk_through(walk, &record->event->context, NULL);
 	if (walk->err || walk->at != record->payload_at)
 		abort();
-	walk_through(walk, &record->event->payload);
+	walk_through(walk, &record->event->payload, NULL);
 	if (walk->err || walk->at != record->end)
 		abort();
 }
@@ -74,20 +107,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct wmk_ctf_bytes in = { bytes, 0, size * 8 };
 	struct wmk_ctf_record record = { .time = 0 };
 	const struct wmk_ctf_stream_decoder *stream;
-	uint64_t at;
+	const struct wmk_ctf_decoder *decoder;
+	uint64_t at, before;
 
 	begin();
 	if (!bytes)
 		abort();
 	memcpy(bytes, data, size);
+	decoder = decoders[size ? (bytes[0] + 3) % CLASSES : 0];
 	stream = &decoder->streams[0];
 	wmk_ctf_walk_begin(&record.walk, &in, 0);
-	walk_through(&record.walk, &decoder->packet_header);
+	walk_through(&record.walk, &decoder->packet_header, NULL);
 	if (!record.walk.err)
-		walk_through(&record.walk, &stream->packet_context);
+		walk_through(&record.walk, &stream->packet_context, NULL);
 	at = record.walk.at;
-	while (!record.walk.err && wmk_ctf_record(stream, &in, at, &record) >= 0 && record.end > at) {
-		again(stream, &record);
+	while (!record.walk.err && (before = record.time, wmk_ctf_record(stream, &in, at, &record)) >= 0 && record.end > at) {
+		again(stream, &record, before);
 		at = record.end;
 	}
 	wmk_error_clear();

@@ -52,6 +52,13 @@ static void open_stream(struct rig *rig, struct wmk_read_trace **trace, struct w
 	(*stream)->limit = 0;
 }
 
+static void close_stream(struct rig *rig, struct wmk_read_trace *trace, struct wmk_read_stream *stream)
+{
+	wmk_read_stream_close(stream);
+	wmk_read_trace_close(trace);
+	rig_close(rig);
+}
+
 /* Records that come, which count on from `n`; how many there were then. *got: what came behind the last. */
 static unsigned take(struct wmk_read_stream *stream, unsigned n, int *got)
 {
@@ -93,9 +100,7 @@ static void test_byte_by_byte(void **state)
 	stream->growth = WMK_READ_FIXED;
 	stream->limit = UINT64_MAX;
 	assert_int_equal(wmk_read_stream_next(stream), WMK_READ_END);
-	wmk_read_stream_close(stream);
-	wmk_read_trace_close(trace);
-	rig_close(&rig);
+	close_stream(&rig, trace, stream);
 }
 
 /* To any length, when any number of packets had been read: what was read cannot be unread, and what comes is not believed. */
@@ -131,9 +136,7 @@ static void test_cut(void **state)
 			assert_int_equal(wmk_read_stream_next(stream), got < 0 ? WMK_READ_END : WMK_READ_LATER);
 			assert_true(got < 0 || len % 2 == 0);
 			wmk_error_clear();
-			wmk_read_stream_close(stream);
-			wmk_read_trace_close(trace);
-			rig_close(&rig);
+			close_stream(&rig, trace, stream);
 		}
 }
 
@@ -165,9 +168,7 @@ static void test_written_anew(void **state)
 		assert_int_equal(wmk_read_stream_look(stream), 1);
 		assert_int_equal(take(stream, EACH, &got), 2 * EACH);
 		assert_int_equal(got, WMK_READ_LATER);
-		wmk_read_stream_close(stream);
-		wmk_read_trace_close(trace);
-		rig_close(&rig);
+		close_stream(&rig, trace, stream);
 	}
 }
 
@@ -179,24 +180,32 @@ static void count_damage(void *data, const struct wmk_read_stream *stream, int e
 	wmk_error_clear();
 }
 
-/* All records by the merge; how many times it was damage. */
-static unsigned merged(struct rig *rig, unsigned *n_damages)
+/* All records of the trace by the merge; how many times it was damage. */
+static unsigned merged(const struct wmk_read_trace *trace, unsigned *n_damages)
 {
-	struct wmk_read_trace *trace;
 	struct wmk_read_merge *merge;
 	struct wmk_read_stream *stream;
 	unsigned n = 0;
 	int got;
 
 	*n_damages = 0;
-	assert_int_equal(wmk_read_trace_open(rig->path, rig->path, &trace), 0);
-	assert_null(trace->is_written ? trace->cut : NULL);
 	assert_int_equal(wmk_read_merge_create(count_damage, n_damages, &merge), 0);
 	assert_int_equal(wmk_read_merge_add(merge, trace), 0);
 	while ((got = wmk_read_merge_next(merge, &stream)) > 0)
 		n += got == WMK_READ_RECORD;
 	assert_int_equal(got, WMK_READ_END);
 	wmk_read_merge_free(merge);
+	return n;
+}
+
+static unsigned merged_now(const struct rig *rig, unsigned *n_damages)
+{
+	struct wmk_read_trace *trace;
+	unsigned n;
+
+	assert_int_equal(wmk_read_trace_open(rig->path, rig->path, &trace), 0);
+	assert_null(trace->is_written ? trace->cut : NULL);
+	n = merged(trace, n_damages);
 	wmk_read_trace_close(trace);
 	return n;
 }
@@ -213,13 +222,13 @@ static void test_so_far(void **state)
 	rig_open(&rig, true);
 	for (size_t len = 1; len <= whole.len; len++) {
 		rig_append(&rig, "s", whole.bytes + len - 1, 1);
-		assert_int_equal(merged(&rig, &damages), records_of(&whole, len));
+		assert_int_equal(merged_now(&rig, &damages), records_of(&whole, len));
 		assert_int_equal(damages, 0);
 	}
 	rig_unlock(&rig);
 	for (size_t len = whole.len; len > 0; len--) {
 		rig_cut(&rig, "s", len);
-		assert_true(merged(&rig, &damages) >= records_of(&whole, len));
+		assert_true(merged_now(&rig, &damages) >= records_of(&whole, len));
 		assert_int_equal(damages, records_of(&whole, len) == records_of(&whole, len - 1) ? 1 : 0);
 	}
 	rig_close(&rig);
@@ -230,11 +239,8 @@ static void test_snapshot(void **state)
 {
 	uint8_t packet[RIG_PACKET];
 	struct wmk_read_trace *trace;
-	struct wmk_read_merge *merge;
-	struct wmk_read_stream *stream;
 	struct rig rig;
-	unsigned n = 0, damages = 0;
-	int got;
+	unsigned damages;
 
 	(void)state;
 	rig_open(&rig, true);
@@ -245,13 +251,8 @@ static void test_snapshot(void **state)
 	rig_declare(&rig, 1);
 	rig_append(&rig, "s", packet, rig_packet(packet, 1, 200, EACH, 0));
 	assert_true(wmk_read_trace_has_grown(trace));
-	assert_int_equal(wmk_read_merge_create(count_damage, &damages, &merge), 0);
-	assert_int_equal(wmk_read_merge_add(merge, trace), 0);
-	while ((got = wmk_read_merge_next(merge, &stream)) > 0)
-		n += got == WMK_READ_RECORD;
-	assert_int_equal(n, EACH);
+	assert_int_equal(merged(trace, &damages), EACH);
 	assert_int_equal(damages, 0);
-	wmk_read_merge_free(merge);
 	wmk_read_trace_close(trace);
 	rig_close(&rig);
 }

@@ -94,6 +94,17 @@ static void add(struct world *w, const char *file, unsigned id, uint64_t begin, 
 	rig_append(&w->rig, file, packet, rig_packet(packet, id, begin, n, from));
 }
 
+/* What comes next; where that is nothing yet, there is nothing to wait for. */
+static int step(struct world *w, struct wmk_read_stream **stream)
+{
+	const int got = wmk_read_live_next(w->live, stream);
+
+	assert_true(got >= 0);
+	if (got == WMK_READ_LATER)
+		assert_int_equal(wmk_read_live_wait(w->live), 0);
+	return got;
+}
+
 /* The times of the next `n` records, which come sooner or later. */
 static void comes(struct world *w, unsigned n, ...)
 {
@@ -102,11 +113,9 @@ static void comes(struct world *w, unsigned n, ...)
 
 	va_start(times, n);
 	while (n) {
-		int got = wmk_read_live_next(w->live, &stream);
+		const int got = step(w, &stream);
 
-		assert_true(got > WMK_READ_END);
-		if (got == WMK_READ_LATER)
-			assert_int_equal(wmk_read_live_wait(w->live), 0);
+		assert_int_not_equal(got, WMK_READ_END);
 		if (got != WMK_READ_RECORD)
 			continue;
 		assert_int_equal(stream->ns, va_arg(times, int));
@@ -123,10 +132,9 @@ static void comes_nothing(struct world *w)
 	for (unsigned i = 0; i < 3; i++) {
 		int got;
 
-		while ((got = wmk_read_live_next(w->live, &stream)) == WMK_READ_PACKET)
+		while ((got = step(w, &stream)) == WMK_READ_PACKET)
 			;
 		assert_int_equal(got, WMK_READ_LATER);
-		assert_int_equal(wmk_read_live_wait(w->live), 0);
 	}
 }
 
@@ -137,14 +145,19 @@ static unsigned comes_end(struct world *w)
 	unsigned n = 0;
 	int got;
 
-	while ((got = wmk_read_live_next(w->live, &stream)) != WMK_READ_END) {
-		assert_true(got > 0);
-		if (got == WMK_READ_LATER)
-			assert_int_equal(wmk_read_live_wait(w->live), 0);
+	while ((got = step(w, &stream)) != WMK_READ_END)
 		n += got == WMK_READ_RECORD;
-	}
 	assert_int_equal(wmk_read_live_next(w->live, &stream), WMK_READ_END);
 	return n;
+}
+
+/* Nobody writes any more: so many records are still to come, and there was so much damage. */
+static void world_over(struct world *w, unsigned n, unsigned n_damages)
+{
+	rig_unlock(&w->rig);
+	assert_int_equal(comes_end(w), n);
+	assert_int_equal(w->n_damages, n_damages);
+	world_close(w);
 }
 
 /* What is later than a stream has been read to waits for it. */
@@ -169,10 +182,7 @@ static void test_order(void **state)
 	add(&w, "b", 0, 30, 2, 0);
 	comes(&w, 2, 20, 21);
 	comes_nothing(&w);
-	rig_unlock(&w.rig);
-	assert_int_equal(comes_end(&w), 2);
-	assert_int_equal(w.n_damages, 0);
-	world_close(&w);
+	world_over(&w, 2, 0);
 }
 
 /* A stream that is quiet is waited for no longer; what it has then comes behind. */
@@ -191,9 +201,7 @@ static void test_quiet(void **state)
 	add(&w, "b", 0, 15, 1, 0);
 	comes(&w, 1, 15);
 	comes_nothing(&w);
-	rig_unlock(&w.rig);
-	assert_int_equal(comes_end(&w), 0);
-	world_close(&w);
+	world_over(&w, 0, 0);
 }
 
 /* Events that are declared on the way; the trace as it was is closed when the last stream has left it. */
@@ -220,10 +228,7 @@ static void test_metadata_grows(void **state)
 		assert_int_equal(w.n_open, 1);
 	}
 	assert_int_equal(w.n_opened, 20);
-	rig_unlock(&w.rig);
-	assert_int_equal(comes_end(&w), 0);
-	assert_int_equal(w.n_damages, 0);
-	world_close(&w);
+	world_over(&w, 0, 0);
 }
 
 /* Files that come, go, and come again by the same name. */
@@ -246,10 +251,7 @@ static void test_files(void **state)
 		/* The stream was let go. */
 		assert_int_equal(w.n_left, round + 1);
 	}
-	assert_int_equal(w.n_damages, 0);
-	rig_unlock(&w.rig);
-	assert_int_equal(comes_end(&w), 0);
-	world_close(&w);
+	world_over(&w, 0, 0);
 }
 
 /* A file that is cut is told of once, and the others go on. */
@@ -268,10 +270,7 @@ static void test_cut(void **state)
 	assert_int_equal(w.n_damages, 1);
 	add(&w, "b", 0, 20, 1, 0);
 	comes(&w, 1, 20);
-	rig_unlock(&w.rig);
-	assert_int_equal(comes_end(&w), 0);
-	assert_int_equal(w.n_damages, 1);
-	world_close(&w);
+	world_over(&w, 0, 1);
 }
 
 /* What is not whole at the end: damage when nobody writes it, else not. */

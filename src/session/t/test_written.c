@@ -96,6 +96,19 @@ static uint64_t records(struct wmk_session *session)
 	return n;
 }
 
+static bool is_stopping(struct wmk_session *session)
+{
+	struct wmk_arena arena = { 0 };
+	struct wmk_ctl_session is;
+
+	world_locked(session, assert_int_equal(wmk_session_describe(session, &is, &arena), 0));
+	const bool stopping = is.stopping;
+
+	assert_false(stopping && is.active);
+	wmk_arena_free(&arena);
+	return stopping;
+}
+
 static struct wmk_session_channel *add(struct wmk_session *session, const char *name, uint32_t key, const char *pattern, uint32_t buffers)
 {
 	struct wmk_ctl_channel options = world_channel_options(name, key);
@@ -153,6 +166,45 @@ static void test_flush(void **state)
 	assert_int_equal(world_rings(&w, "s", "all", "uid")->cleared, 1);
 	world_destroy(&w, s);
 	world_destroy(&w, t);
+	proc_kill(1);
+	world_close(&w);
+}
+
+/* From a stop on until all is written, however long the disk takes. */
+static void test_stopping(void **state)
+{
+	struct writer writer;
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+
+	add(s, "all", 0, "shop", WMK_BUFFERS_UID);
+	assert_false(is_stopping(s));
+	world_start(&w, s);
+	proc_start(0, 1, WORLD_ALL);
+	assert_false(is_stopping(s));
+	world_locked(s, assert_int_equal(wmk_session_stop(s), 0));
+	assert_true(is_stopping(s));
+	world_update(&w, s);
+	assert_true(is_stopping(s));
+	world_disk(&w, true);
+	writer_begin(&writer, s, flush);
+	world_wait(&w, &w.at_disk, 1);
+	assert_true(is_stopping(s));
+	world_disk(&w, false);
+	writer_end(&writer);
+	assert_false(is_stopping(s));
+	/* one that records again meanwhile, and a start that comes to nothing */
+	world_start(&w, s);
+	world_locked(s, assert_int_equal(wmk_session_stop(s), 0));
+	world_start(&w, s);
+	assert_false(is_stopping(s));
+	world_locked(s, wmk_session_unstart(s));
+	assert_false(is_stopping(s));
+	world_destroy(&w, s);
 	proc_kill(1);
 	world_close(&w);
 }
@@ -254,7 +306,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_flush, procs_kill), cmocka_unit_test_teardown(test_close, procs_kill),
-		cmocka_unit_test_teardown(test_uncounted, procs_kill),
+		cmocka_unit_test_teardown(test_stopping, procs_kill), cmocka_unit_test_teardown(test_uncounted, procs_kill),
 	};
 
 	procs_begin(argc, argv);

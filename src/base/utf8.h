@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* utf8.h - characters of UTF-8 (RFC 3629). */
-#ifndef WMK_CTL_UTF8_H
-#define WMK_CTL_UTF8_H
+#ifndef WMK_BASE_UTF8_H
+#define WMK_BASE_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+#define WMK_UTF8_MAX 4u            /* bytes of a character */
+
 /*
  * The bytes of the character at `text`, of which `len` (>= 1) are there, and its code; 0 when it is none: overlong, a surrogate, past
- * U+10FFFF, cut.
+ * U+10FFFF, cut. Of a text that ends in a NUL WMK_UTF8_MAX may be said to be there: nothing behind the NUL is looked at.
  */
 static inline size_t wmk_utf8_next(const char *text, size_t len, uint32_t *code)
 {
@@ -29,15 +31,34 @@ static inline size_t wmk_utf8_next(const char *text, size_t len, uint32_t *code)
 	return *code < least[n] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000) ? 0 : n;
 }
 
+/* The same where nobody asks for the code. */
+static inline size_t wmk_utf8_length(const char *text, size_t len)
+{
+	uint32_t code;
+
+	return wmk_utf8_next(text, len, &code);
+}
+
 /* All of it is. */
 static inline bool wmk_utf8_is(const char *text)
 {
 	size_t left = strlen(text), n = 1;
-	uint32_t code;
 
 	for (; left && n; text += n, left -= n)
-		n = wmk_utf8_next(text, left, &code);
+		n = wmk_utf8_length(text, left);
 	return n != 0;
+}
+
+/* How much of the first `len` bytes of a text that has more there are in whole characters: less by the begin of one, at most. */
+static inline size_t wmk_utf8_whole(const char *text, size_t len)
+{
+	for (size_t back = 1; back < WMK_UTF8_MAX && back <= len; back++) {
+		const uint8_t first = (uint8_t)text[len - back];
+
+		if ((first & 0xc0) != 0x80)
+			return back < (first < 0xc2 ? 1u : first < 0xe0 ? 2u : first < 0xf0 ? 3u : first < 0xf5 ? 4u : 1u) ? len - back : len;
+	}
+	return len;
 }
 
 #endif

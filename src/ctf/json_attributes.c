@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json_attributes.c - what CTF 2's metadata says beside what is needed to read the streams: attributes, names and numbers that tell one class from
+ * another. The classes have room for two attributes; all else is kept as it is, to be said again (rewrite_json.c).
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/json.h"
+
+int wmk_ctf_json_extras(const struct wmk_ctf_json_at *of)
+{
+	struct wmk_ctf_json_at at;
+	int err;
+
+	if (wmk_ctf_json_get(of, "attributes", &at) && (err = wmk_ctf_json_is(&at, json_type_object)) < 0)
+		return err;
+	if (!wmk_ctf_json_get(of, "extensions", &at))
+		return 0;
+	err = wmk_ctf_json_is(&at, json_type_object);
+	if (err < 0)
+		return err;
+	/* The preamble's have been refused: one that stands elsewhere is not declared there. Either way nobody can tell what it changes. */
+	json_object_object_foreach(at.value, space, of_space) {
+		struct wmk_ctf_json_at inner = { .up = &at, .name = space, .value = of_space };
+
+		err = wmk_ctf_json_is(&inner, json_type_object);
+		if (err < 0)
+			return err;
+		json_object_object_foreach(of_space, name, value) {
+			(void)value;
+			return wmk_ctf_json_error(&inner, -ENOTSUP, "the extension \"%.*s\" of the format is not understood",
+						  wmk_ctf_json_shown(name), name);
+		}
+	}
+	return 0;
+}
+
+/* ── kept ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_ctf_json_keep(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, enum wmk_ctf_json_kept what, const char **kept)
+{
+	static const char *const names[][6] = {
+		[WMK_CTF_JSON_OF_CLASSES] = { "namespace", "uid", "attributes" },
+		[WMK_CTF_JSON_OF_CLOCKS] = { "namespace", "accuracy", "precision", "origin", "attributes" },
+		[WMK_CTF_JSON_OF_FIELDS] = { "attributes" },
+	};
+	json_object *object = json_object_new_object();
+	struct wmk_ctf_json_at at;
+	bool has_memory = object;
+
+	*kept = NULL;
+	for (unsigned i = 0; names[what][i] && has_memory; i++)
+		if (wmk_ctf_json_get(of, names[what][i], &at))
+			has_memory = json_object_object_add(object, names[what][i], json_object_get(at.value)) == 0;
+	if (has_memory && json_object_object_length(object)) {
+		const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+
+		*kept = text ? wmk_scratch_text(&in->to->scratch, text, strlen(text)) : NULL;
+		has_memory = *kept;
+	}
+	json_object_put(object);
+	return has_memory ? 0 : wmk_error(-ENOMEM, "no memory for metadata");
+}
+
+/* ── of events ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static const char *const spaces[] = { "babeltrace.org,2020", "lttng.org,2009" };
+
+/* An attribute that tracers agree on, and what it stands in. NULL: there is none. */
+static json_object *attribute(const struct wmk_ctf_json_at *of, const char *name, json_object **in)
+{
+	struct wmk_ctf_json_at all, space, at;
+
+	if (!wmk_ctf_json_get(of, "attributes", &all))
+		return NULL;
+	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++)
+		if (wmk_ctf_json_get(&all, spaces[i], &space) && json_object_is_type(space.value, json_type_object) &&
+		    wmk_ctf_json_get(&space, name, &at)) {
+			*in = space.value;
+			return at.value;
+		}
+	return NULL;
+}
+
+/* Of a level that is none of these: -1. */
+static int32_t level_of(json_object *value)
+{
+	/* As enum waymark_level has them. */
+	static const char *const levels[] = { "emergency", "alert", "critical", "error", "warning", "notice", "info", "debug:system",
+					      "debug:program", "debug:process", "debug:module", "debug:unit", "debug:function",
+					      "debug:line", "debug" };
+
+	if (json_object_is_type(value, json_type_int)) {
+		int64_t number = json_object_get_int64(value);
+
+		return number >= WAYMARK_LEVEL_EMERG && number <= WAYMARK_LEVEL_DEBUG ? (int32_t)number : -1;
+	}
+	for (size_t i = 0; json_object_is_type(value, json_type_string) && i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (strcmp(levels[i], json_object_get_string(value)) == 0)
+			return (int32_t)i;
+	return -1;
+}
+
+static void drop_if_empty(json_object *of, const char *name)
+{
+	json_object *value;
+
+	if (json_object_object_get_ex(of, name, &value) && json_object_is_type(value, json_type_object) && !json_object_object_length(value))
+		json_object_object_del(of, name);
+}
+
+int wmk_ctf_json_attributes(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_ctf_event_class *event)
+{
+	json_object *space, *uri = attribute(at, "emf-uri", &space);
+	struct wmk_ctf_json_at all;
+
+	if (json_object_is_type(uri, json_type_string)) {
+		const char *text = json_object_get_string(uri);
+
+		event->emf_uri = wmk_scratch_text(&in->to->scratch, text, strlen(text));
+		if (!event->emf_uri)
+			return -ENOMEM;
+		json_object_object_del(space, "emf-uri");
+	}
+	event->level = level_of(attribute(at, "log-level", &space));
+	if (event->level >= 0)
+		json_object_object_del(space, "log-level");
+	if (wmk_ctf_json_get(at, "attributes", &all)) {
+		for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++)
+			drop_if_empty(all.value, spaces[i]);
+		drop_if_empty(at->value, "attributes");
+	}
+	return wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_CLASSES, &event->more);
+}
+
