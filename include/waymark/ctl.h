@@ -238,12 +238,12 @@ struct waymark_ctl_field_info {
 	const char *unit;            /* "" if none */
 };
 
-/* An event that a program has. */
+/* An event that a program has, or the kernel. */
 struct waymark_ctl_event_info {
-	const char *provider, *name;
+	const char *provider, *name; /* of the kernel: its subsystem, and the name in traces; "syscall" and the name of a system call */
 	uint32_t kind;               /* enum waymark_kind */
 	uint32_t level;              /* enum waymark_level */
-	const char *file;
+	const char *file;            /* of the kernel: "events/SUBSYSTEM/NAME", as the kernel calls it: where tracefs describes it */
 	uint32_t line;
 	bool enabled;                /* in a session that records */
 	const struct waymark_ctl_field_info *const *fields;
@@ -288,6 +288,15 @@ void waymark_ctl_result_free(struct waymark_ctl_result *result);
 unsigned waymark_ctl_result_sessions(const struct waymark_ctl_result *result, const struct waymark_ctl_session_info *const **sessions);
 /* Programs that were listed. */
 unsigned waymark_ctl_result_apps(const struct waymark_ctl_result *result, const struct waymark_ctl_app_info *const **apps);
+/* Events of the kernel that were listed, in the order of their names in traces. */
+unsigned waymark_ctl_result_events(const struct waymark_ctl_result *result, const struct waymark_ctl_event_info *const **events);
+/* What the kernel lacks, when that was asked for: sentences for people, "system calls have no events: it is built without ...". */
+unsigned waymark_ctl_result_lacks(const struct waymark_ctl_result *result, const char *const **lacks);
+/*
+ * The clock that stamps records of the kernel's events, as the kernel calls it ("x86-tsc", "mono"); "": it has none that is the daemon's, and is not
+ * traced. NULL when the request was not waymark_ctl_list_kernel().
+ */
+const char *waymark_ctl_result_kernel_clock(const struct waymark_ctl_result *result);
 /* Programs that have not confirmed in time what a command changed, without their events; they will when they can. */
 unsigned waymark_ctl_result_unanswered(const struct waymark_ctl_result *result, const struct waymark_ctl_app_info *const **apps);
 /* Sentences for people. */
@@ -448,7 +457,8 @@ int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_
 
 /*
  * "vpid", "vtid" (process and thread, as the program sees them), "procname" (name of the thread), "cpu_id", "pthread_id"
- * (pthread_self()), "ip" (address of the trace point). Readers show them in each record.
+ * (pthread_self()), "ip" (address of the trace point). Readers show them in each record. Of the kernel: "pid", "tid", "procname" and others, which
+ * `waymark add-context --kernel --list` shows.
  */
 
 /*
@@ -470,6 +480,29 @@ struct waymark_ctl_apps_options {
 };
 /* options NULL: all programs, without events. */
 int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps_options *options, struct waymark_ctl_result **result);
+
+/* ── kernel: which events the kernel has, and what it lacks ── */
+
+/*
+ * The kernel's events are known without anything being recorded. They are there for who may have them: by root's daemon, for root and members of the
+ * group `tracing`. A system call is one event here, with its arguments and `ret`, its result.
+ */
+
+/* What waymark_ctl_list_kernel() is told. */
+struct waymark_ctl_kernel_options {
+	size_t size;
+	/* Globs on the name in traces, the kernel's own, or subsystem:name; "syscall:openat". None: all. */
+	const char *const *patterns;
+	unsigned n_patterns;
+	bool fields;                 /* tell what is in them */
+	/* Find out what this kernel lacks, and why: all that would be used is tried, which takes some ten milliseconds. */
+	bool lacks;
+};
+/*
+ * options NULL: all events, without fields. See the results' events, lacks and clock. -ENOENT: a pattern means no event, and which are near; -EACCES,
+ * -ENOSYS, ...: the kernel's tracers cannot be reached, and why.
+ */
+int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_kernel_options *options, struct waymark_ctl_result **result);
 
 /* ── connection ── */
 

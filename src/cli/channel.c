@@ -200,7 +200,10 @@ static const char *const enable_details[] = {
 	"(--blocking-timeout), if it was started with WAYMARK_ALLOW_BLOCKING=1 in its environment; or the oldest records are given up "
 	"(--overwrite), so that the buffers hold what happened last: a flight recorder. What they hold is written when the session is stopped "
 	"or destroyed.",
-	"An event is recorded into one channel of a session: the first, in the order in which they were made, that has a rule for it.",
+	"An event of programs is recorded into one channel of a session: the first, in the order in which they were made, that has a rule for it.",
+	"A kernel channel (--kernel) has its buffers in the kernel, one for each CPU, of --num-subbuf times --subbuf-size bytes; how they are parted there is the kernel's. "
+	"It has no use for --blocking-timeout and --buffers-pid, which are refused. Each kernel channel records what its own rules say: an event that two of them name is in the trace "
+	"twice.",
 	NULL
 };
 

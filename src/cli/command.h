@@ -92,8 +92,9 @@ struct wmk_cli_common {
 #define WMK_CLI_OPTION_CHANNEL(help) { 'c', "channel", "CHANNEL", help, wmk_cli_set_channel, false }
 #define WMK_CLI_OPTIONS_DOMAIN \
 	{ 'u', "userspace", NULL, "The user domain: programs. It is meant where none is named.", wmk_cli_set_userspace, false }, \
-	{ 'k', "kernel", NULL, "The kernel domain: root's, and members' of the group 'tracing'.", wmk_cli_set_kernel, false }, \
-	{ 0, "pid", "PID", "Narrow it to this process. Ends with the process; another one that gets its number is not meant.", \
+	{ 'k', "kernel", NULL, "The kernel domain: the kernel's own events. For root, and by root's session daemon for members of the group 'tracing'.", wmk_cli_set_kernel, false }, \
+	{ 0, "pid", "PID", "Narrow it to this process, its threads; of programs or of the kernel. Ends with the process; another one that gets its " \
+	  "number is not meant.", \
 	  wmk_cli_set_pid, false }, \
 	{ 0, "exec", "NAME", "Narrow it to the programs of this name, or path if it holds a '/'.", wmk_cli_set_exec, false }, \
 	{ 0, "follow", NULL, "With --pid or --exec: also the processes that these start, and so on.", wmk_cli_set_follow, false }

@@ -3,7 +3,8 @@
  * complete.c - shell completion, from the table of commands.
  *
  * What an option's value is called says how it is completed (kinds[]): names of sessions, channels, events, contexts and levels come from
- * `waymark list --names`, which starts no daemon. Names are other programs' words: the shells get them as words, never to evaluate.
+ * `waymark list --names`, which starts no daemon; of events the kernel's where -k is given, else programs'. Names are other programs' words: the
+ * shells get them as words, never to evaluate.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -43,14 +44,21 @@ static const char bash_head[] =
 	"\n"
 	"# What `waymark list --names` prints, as candidates for the last part of a list with commas.\n"
 	"_waymark_names() {\n"
-	"\tlocal name tail=${cur##*,}\n"
+	"\tlocal name what=$1 kernel= tail=${cur##*,}\n"
 	"\tlocal head=${cur%\"$tail\"}\n"
+	"\t# Events of the kernel where it is named before; not for an option that means programs'.\n"
+	"\t[[ \" ${words[*]:0:last} $prev \" == *' '@(-k|--kernel)' '* && $prev != -e && $prev != --event ]] && kernel=1\n"
+	"\t[[ $kernel && $command == list ]] && what=events\n"
+	"\tif [[ $what == events ]]; then\n"
+	"\t\tsession=(-u)\n"
+	"\t\t[[ $kernel ]] && session=(-k)\n"
+	"\tfi\n"
 	"\twhile IFS= read -r name; do\n"
 	"\t\tif [[ $name == \"$tail\"* ]]; then\n"
 	"\t\t\tprintf -v name %q \"$name\"\n"
 	"\t\t\tCOMPREPLY+=(\"$head$name\")\n"
 	"\t\tfi\n"
-	"\tdone < <(\"$waymark\" -n list --names \"$1\" \"${session[@]}\" 2>/dev/null)\n"
+	"\tdone < <(\"$waymark\" -n list --names \"$what\" \"${session[@]}\" 2>/dev/null)\n"
 	"}\n"
 	"\n"
 	"_waymark() {\n"
@@ -142,7 +150,12 @@ static const char zsh_head[] =
 	"\tlocal -a names session\n"
 	"\tlocal s=${opt_args[-s]:-${opt_args[--session]}}\n"
 	"\t[[ -n $s ]] && session=(\"$s\")\n"
-	"\tnames=(${(f)\"$(${_waymark_command:-waymark} -n list --names $argv[-1] $session 2>/dev/null)\"})\n"
+	"\t# Events of the kernel where it is named before; not for an option that means programs'.\n"
+	"\tlocal what=$argv[-1] domain=-u\n"
+	"\t[[ $words[CURRENT-1] != (-e|--event) ]] && (( ${words[1,CURRENT-1][(I)(-k|--kernel)]} )) && domain=-k\n"
+	"\t[[ $domain == -k && $words[1] == list ]] && what=events\n"
+	"\t[[ $what == events ]] && session=($domain)\n"
+	"\tnames=(${(f)\"$(${_waymark_command:-waymark} -n list --names $what $session 2>/dev/null)\"})\n"
 	"\tcompset -P '*,'\n"
 	"\tcompadd \"${@[1,-2]}\" -a names\n"
 	"}\n"

@@ -110,6 +110,8 @@ static const char *const details[] = {
 	"A context is a value that each record of a channel carries besides the event's own fields: who recorded it, where. It costs a "
 	"program some nanoseconds for each record (`waymark calibrate`) and the trace the bytes. A channel that has recorded goes on in other "
 	"streams, with rings of their own; no record is missing or twice there, and those made before stay as they are.",
+	"Of the kernel's records (--kernel) there are others, which --kernel --list shows: pid, tid and procname tell whose a record is. They cost the kernel nothing, being worked "
+	"out where its records are read.",
 	NULL
 };
 
@@ -118,7 +120,7 @@ static const struct wmk_cli_option options[] = {
 	WMK_CLI_OPTION_SESSION,
 	WMK_CLI_OPTION_CHANNEL("The channel. Without it, the only one that there is, or channel0, which is made if need be."),
 	{ 't', "type", "CONTEXT", "The context; several with commas, or by several options.", set_type, true },
-	{ 'l', "list", NULL, "Show which contexts there are, and what they hold.", set_list, false },
+	{ 'l', "list", NULL, "Show which contexts there are, and what they hold; with --kernel, those of the kernel's records.", set_list, false },
 	WMK_CLI_OPTION_JSON,
 };
 

@@ -298,14 +298,16 @@ static int run_enable(void *data, char **rest, int n_rest)
 }
 
 static const char *const enable_details[] = {
-	"An event is in when its provider:name matches a pattern, and no exclusion, and its level meets the condition. In patterns, * "
+	"An event of programs is in when its provider:name matches a pattern, and no exclusion, and its level meets the condition. In patterns, * "
 	"stands for anything, ? for a character, [a-z] for one of them; a pattern without ':' is held against the provider as well. "
 	"Programs need not run yet: an event is recorded from the first line of a program that is started later. When the command "
 	"returns, every program that answered records the event at its next call; those that have not answered are named.",
 	"An event that several of a channel's patterns name is recorded as one of them wants it: with filters, the records that one of them wants; all, if one of "
 	"them has none.",
-	"With --kernel, an event is one of the kernel's, by its name in traces (lttng-modules') or the kernel's own, or subsystem:name; syscall:NAME, or NAME with "
-	"--syscall, is a system call. `waymark list --kernel` shows which there are, and what this kernel lacks.",
+	"With --kernel, the events are the kernel's: of the whole machine or, with --pid, of one process. One is named as traces name it, which is how lttng-modules "
+	"calls it (irq_softirq_entry), as the kernel does (softirq_entry), or by subsystem:name (irq:softirq_entry, 'sched:*'). syscall:NAME is a system call, its entry "
+	"and its exit; so is NAME with --syscall. It must be there: `waymark list --kernel` shows which this kernel has, and what it lacks. The kernel's events have no "
+	"levels. Whose a record is tell the contexts pid, tid and procname, which `waymark add-context --kernel` adds.",
 	"A probe makes an event where there was none, which has the name that is given. What it records besides the time stands in parentheses behind the "
 	"place, each as [NAME=]VALUE[:TYPE]: a parameter of the kernel's function by its name, $arg1, $retval, %di (a register), +8(VALUE), @SYMBOL, $comm; of an "
 	"SDT probe arg1, arg2, all of them where nothing is said. Types are u8 to u64, s8 to s64, x8 to x64 (hexadecimal), string, symbol, TYPE[N]. A probe that is "
@@ -319,7 +321,7 @@ static const struct wmk_cli_option enable_options[] = {
 	WMK_CLI_OPTIONS_DOMAIN,
 	WMK_CLI_OPTION_SESSION,
 	WMK_CLI_OPTION_CHANNEL("The channel. Without it, the only one that there is, or channel0, which is made if need be."),
-	{ 'a', "all", NULL, "Every event.", set_all, false },
+	{ 'a', "all", NULL, "Every event; with --kernel all of the kernel's, which is a lot, with --syscall too all system calls.", set_all, false },
 	{ 0, "syscall", NULL, "With --kernel: the names are those of system calls; both their entry and their exit are meant.", set_syscall, false },
 	{ 0, "probe", "PLACE", "With --kernel: make the event, at SYMBOL, SYMBOL+OFFSET or ADDRESS of the kernel, with what stands behind it in parentheses: "
 	  "'do_sys_openat2(dfd, filename:string)'.", set_probe, false },

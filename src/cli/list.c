@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list.c - `waymark list`, `waymark status`: what there is.
+ * list.c - `waymark list`, `waymark status`: what there is. (list_kernel.c: of the kernel.)
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static int set_fields(void *data, const char *value)
 	struct wmk_list_args *args = data;
 
 	(void)value;
-	args->fields = args->common.userspace = true;
+	args->fields = true;
 	return 0;
 }
 
@@ -77,9 +77,27 @@ static void print_sessions(const struct waymark_ctl_result *result, const char *
 	}
 }
 
-static int print_names(const struct wmk_list_args *args)
+/* Those of programs, then those of the kernel; or of one of them. Where both are meant, it is no error that the kernel's are not for everybody. */
+static int print_event_names(struct wmk_daemon *daemon, const struct wmk_list_args *args)
 {
 	struct waymark_ctl_apps_options events = { .size = sizeof(events), .events = true };
+	int err = 0;
+
+	if (!args->common.kernel) {
+		err = wmk_daemon_did(daemon, waymark_ctl_list_apps(daemon->ctl, &events, &daemon->result));
+		if (err == 0)
+			print_events(daemon->result);
+		wmk_daemon_drop(daemon);
+	}
+	if (err == 0 && !args->common.userspace) {
+		err = wmk_list_kernel_names(daemon, args);
+		err = args->common.kernel ? err : 0;
+	}
+	return err;
+}
+
+static int print_names(const struct wmk_list_args *args)
+{
 	bool channels = strcmp(args->names, "channels") == 0;
 	struct wmk_daemon daemon;
 	int err;
@@ -96,9 +114,7 @@ static int print_names(const struct wmk_list_args *args)
 	}
 	err = wmk_daemon_open(&daemon, &args->common, channels ? WMK_DAEMON_SESSION : WMK_DAEMON_ANY);
 	if (err == 0 && strcmp(args->names, "events") == 0) {
-		err = wmk_daemon_did(&daemon, waymark_ctl_list_apps(daemon.ctl, &events, &daemon.result));
-		if (err == 0)
-			print_events(daemon.result);
+		err = print_event_names(&daemon, args);
 	} else if (err == 0) {
 		err = wmk_daemon_did(&daemon, waymark_ctl_list_sessions(daemon.ctl, NULL, &daemon.result));
 		if (err == 0)
@@ -187,28 +203,56 @@ static int list_sessions(const struct wmk_cli_common *common, enum wmk_daemon_ne
 	return wmk_daemon_close(&daemon, common, err);
 }
 
+/* A session's name; with --kernel, patterns. */
+static int read_arguments(struct wmk_list_args *args, char **rest, int n_rest)
+{
+	struct wmk_cli_common *common = &args->common;
+	int err = wmk_cli_check_domain(common);
+
+	common->userspace = common->userspace || (args->fields && !common->kernel);
+	for (int i = 0; common->kernel && i < n_rest && err == 0; i++)
+		err = wmk_cli_words_add(&args->patterns, rest[i]);
+	if (err == 0 && !common->kernel)
+		err = wmk_cli_session_argument(common, rest, n_rest);
+	if (err == 0 && common->userspace && (common->session || common->channel))
+		err = wmk_error(-EINVAL, "--userspace lists programs: without a session or channel");
+	if (err == 0 && common->kernel && (common->session || common->channel))
+		err = wmk_error(-EINVAL, "--kernel lists the kernel's events: without a session or channel");
+	if (err == 0 && common->pid && !common->userspace)
+		err = wmk_error(-EINVAL, "--pid goes with --userspace");
+	return err;
+}
+
 static int run_list(void *data, char **rest, int n_rest)
 {
 	struct wmk_list_args *args = data;
-	int err = wmk_cli_session_argument(&args->common, rest, n_rest);
+	int err = read_arguments(args, rest, n_rest);
 
-	if (err == 0 && args->common.userspace && (args->common.session || args->common.channel))
-		err = wmk_error(-EINVAL, "--userspace lists programs: without a session or channel");
-	if (err == 0 && args->common.pid && !args->common.userspace)
-		err = wmk_error(-EINVAL, "--pid goes with --userspace");
 	if (err < 0)
 		return wmk_cli_misused(&wmk_cli_list);
 	if (args->names)
 		return print_names(args);
+	if (args->common.kernel)
+		return wmk_list_kernel(args);
 	if (args->common.userspace)
 		return list_programs(args);
 	return list_sessions(&args->common, args->common.channel ? WMK_DAEMON_SESSION : WMK_DAEMON_ANY);
+}
+
+static void done_list(void *data)
+{
+	wmk_cli_words_free(&((struct wmk_list_args *)data)->patterns);
 }
 
 static const char *const list_details[] = {
 	"Without an argument: the sessions, the current one marked. With the name of a session: its channels, their events and "
 	"contexts, and what became of its records so far. With --userspace: the programs that run and are instrumented, and their "
 	"events with levels; with --fields also what is in these.",
+	"With --kernel: the kernel's events, by the name that they have in traces (lttng-modules', where it has the event) and, behind it, the kernel's own "
+	"subsystem:name. `waymark enable-event --kernel` takes either. A system call is one line, syscall:NAME, which stands for its entry and its exit. "
+	"Patterns narrow the list: 'sched_*', 'block:*', 'syscall:open*'. Marked are those that a session of yours records now. At the end stands what this kernel "
+	"lacks of what Waymark uses, and why: each was tried, not only looked for. The kernel is listed for root, and by root's session daemon for members "
+	"of the group 'tracing'.",
 	NULL
 };
 
@@ -216,22 +260,25 @@ static const struct wmk_cli_option list_options[] = {
 	WMK_CLI_OPTION_SESSION_NAMED("The session, as well as by the argument."),
 	WMK_CLI_OPTION_CHANNEL("This channel only, of the session that is named, or of the current one."),
 	{ 'u', "userspace", NULL, "Programs and their events.", wmk_cli_set_userspace, false },
-	{ 'f', "fields", NULL, "Programs and their events, with the fields.", set_fields, false },
+	{ 'k', "kernel", NULL, "The kernel's events, those that the patterns mean, and what this kernel lacks.", wmk_cli_set_kernel, false },
+	{ 'f', "fields", NULL, "With --userspace, which is meant where neither is given, or --kernel: events with their fields. Those of a system call are its "
+	  "arguments, and ret, its result.", set_fields, false },
 	{ 0, "pid", "PID", "With --userspace: this process only.", wmk_cli_set_pid, false },
-	{ 0, "names", "WHAT", "The names alone, one in a line, of sessions, channels, events, contexts or levels: what shells "
-	  "complete.", set_names, false },
+	{ 0, "names", "WHAT", "The names alone, one in a line, of sessions, channels, events (programs' and the kernel's, or those of --userspace or --kernel), "
+	  "contexts or levels: what shells complete.", set_names, false },
 	WMK_CLI_OPTION_JSON,
 };
 
 const struct wmk_cli_command wmk_cli_list = {
 	.name = "list",
-	.arguments = "[SESSION]",
-	.summary = "Show sessions, or programs and their events",
+	.arguments = "[SESSION | PATTERN...]",
+	.summary = "Show sessions, programs and their events, or the kernel's events",
 	.details = list_details,
 	.options = list_options,
 	.n_options = sizeof(list_options) / sizeof(list_options[0]),
 	.args_size = sizeof(struct wmk_list_args),
 	.run = run_list,
+	.done = done_list,
 };
 
 /* ── status ──────────────────────────────────────────────────────────────────────────────────────────── */

@@ -186,8 +186,8 @@ int wmk_cli_check_domain(const struct wmk_cli_common *common)
 {
 	if (common->kernel && common->userspace)
 		return wmk_error(-EINVAL, "--kernel and --userspace do not go together: one domain at a time");
-	if (common->kernel && (common->pid || common->exec))
-		return wmk_error(-EINVAL, "--kernel is the whole machine: %s narrows programs", common->pid ? "--pid" : "--exec");
+	if (common->kernel && common->exec)
+		return wmk_error(-EINVAL, "--exec narrows programs: the kernel domain is narrowed to a process (--pid)");
 	if (common->pid && common->exec)
 		return wmk_error(-EINVAL, "--pid and --exec do not go together");
 	if (common->follow && !common->pid && !common->exec)

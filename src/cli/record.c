@@ -120,6 +120,13 @@ static int set_overwrite(void *data, const char *value)
 	return 0;
 }
 
+static int set_program_only(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_record_args *)data)->program_only = true;
+	return 0;
+}
+
 static int set_private(void *data, const char *value)
 {
 	(void)value;
@@ -138,7 +145,8 @@ static const struct wmk_cli_option record_options[] = {
 	{ 'e', "event", "PATTERN", "Record the events whose provider:name matches: * stands for anything, ? for a character, [a-z] for "
 	  "one of them; '!' in front excludes. May be given several times. Without it, every event.", set_event, true },
 	{ 'k', "kernel", "PATTERN", "Record the kernel's events that match, by name or subsystem:name; syscall:NAME is a system call, its entry and its exit; '!' in "
-	  "front excludes. May be given several times. The whole machine is recorded meanwhile, not the program alone. Root's.", set_kernel, true },
+	  "front excludes. May be given several times. The whole machine is recorded meanwhile, not the program alone (but see --program-only). Needs root, or root's session daemon and membership in the group 'tracing'.", set_kernel, true },
+	{ 'p', "program-only", NULL, "With --kernel: of the kernel's events only those of the program, and of what it starts.", set_program_only, false },
 	{ 'f', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: 'amount > 100 && name == \"bo*\"'. Of an event that does "
 	  "not have what it asks for, none. waymark-filter(7) tells the whole language.", set_filter, false },
 	{ 'c', "context", "CONTEXT", "Add to every record: vpid, vtid, procname, cpu_id, pthread_id or ip; to the kernel's, tid, pid, ppid, prio or another of `waymark add-context "
@@ -290,7 +298,7 @@ static int run_record(void *data, char **rest, int n_rest)
 		.output = args->output,
 		.patterns = args->patterns,
 		.n_patterns = args->n_patterns,
-		.kernel = args->kernel, .n_kernel = args->n_kernel,
+		.kernel = args->kernel, .n_kernel = args->n_kernel, .program_only = args->program_only,
 		.filter = args->filter,
 		.n_contexts = args->n_contexts,
 		.subbuf_size = args->subbuf_size ? (uint32_t)args->subbuf_size : SUBBUF_DEFAULT,
@@ -303,6 +311,11 @@ static int run_record(void *data, char **rest, int n_rest)
 	char path[4096], *slash;
 	int status;
 
+	if (args->program_only && !args->n_kernel) {
+		wmk_error(-EINVAL, "--program-only is about the kernel's events: name some with --kernel");
+		wmk_cli_print_error();
+		return WMK_CLI_USAGE;
+	}
 	if (n_rest == 0) {
 		wmk_error(-EINVAL, "what is to be recorded? Say `waymark record -- COMMAND`");
 		wmk_cli_print_error();
@@ -330,7 +343,9 @@ static int run_record(void *data, char **rest, int n_rest)
 static const char *const details[] = {
 	"Runs COMMAND and records the events of it and of the programs that it starts, until it ends. No daemon is needed. Where a "
 	"session daemon runs, it records them in a session of its own for as long; --private does without it. The programs are those that include <waymark/trace.h> and link libwaymark. The trace is in the Common "
-	"Trace Format; babeltrace2 DIR prints it.",
+	"Trace Format; `waymark view DIR` prints it.",
+	"With --kernel, what the kernel does is recorded too, by the same clock into the same trace: records of both stand in the true order. `waymark list --kernel` "
+	"shows which events this kernel has.",
 	"The exit status is the command's; 128 + N when signal N killed it; 1 when it could not be run or recorded; 2 when waymark itself "
 	"was used wrongly. Ctrl-C goes to the command, and the trace is whole.",
 	"At the end one line on standard error tells how many event records there are, how many were lost and which option would have "

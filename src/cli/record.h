@@ -27,7 +27,7 @@ struct wmk_record_args {
 	const char *output;
 	uint64_t subbuf_size, n_subbufs;         /* 0: the default */
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
-	bool overwrite, json, private;
+	bool overwrite, json, private, program_only;
 };
 
 struct wmk_record_result {

@@ -190,7 +190,9 @@ static int begin(void *data, pid_t pid)
 	struct through *t = data;
 	const struct waymark_ctl_domain domain = {
 		.size = sizeof(domain), .kind = WAYMARK_CTL_PID, .follow = true, .pid = (uint64_t)getpid(),
-	}, kernel = { .size = sizeof(kernel), .kind = WAYMARK_CTL_KERNEL };
+	}, kernel = {
+		.size = sizeof(kernel), .kind = WAYMARK_CTL_KERNEL, .follow = t->args->program_only, .pid = t->args->program_only ? (uint64_t)getpid() : 0,
+	};
 	int err = create(t, pid);
 
 	if (err >= 0)

@@ -157,7 +157,8 @@ static int kernel_open(void *trace, const struct wmk_rings_info *info, const str
 {
 	struct wmk_recording *rec = wmk_container_of(trace, struct wmk_recording, kernel_store);
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
-	const struct wmk_kreader_options options = { .instance = kernel->instance, .contexts = contexts, .n_contexts = kernel->n_contexts };
+	const struct wmk_kreader_options options = { .instance = kernel->instance, .contexts = contexts, .n_contexts = kernel->n_contexts,
+						     .only_pid = (int32_t)kernel->only_pid };
 	const struct wmk_consumer_set how = { .channel = info->channel, .stream_id = info->stream_id, .at_stop_only = rec->options->overwrite,
 					      .start_ts = info->start_ts };
 	struct wmk_consumer *consumer;
@@ -175,7 +176,7 @@ static int kernel_open(void *trace, const struct wmk_rings_info *info, const str
 }
 
 struct introduction {
-	struct wmk_kreader *reader;
+	struct wmk_recording *rec;
 	const struct wmk_kernel_info *kernel;
 };
 
@@ -187,17 +188,18 @@ static int introduce(void *arg)
 	int err = 0;
 
 	for (unsigned i = 0; i < intro->kernel->n_events && err == 0; i++)
-		err = wmk_kreader_event(intro->reader, events[i].system, events[i].name, events[i].id);
+		err = wmk_kreader_event(intro->rec->kernel, events[i].system, events[i].name, events[i].id);
 	return err;
 }
 
 static int kernel_events(void *rings, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel)
 {
 	struct wmk_recording *rec = wmk_container_of(rings, struct wmk_recording, consumers[WMK_RECORDING_KERNEL]);
-	struct introduction intro = { rec->kernel, kernel };
+	struct introduction intro = { rec, kernel };
+	const struct wmk_consumer_set how = { .channel = info->channel, .stream_id = info->stream_id, .statedump = kernel->statedump };
+	int err = wmk_consumer_do(consumer_of(rings), introduce, &intro);
 
-	(void)info;
-	return wmk_consumer_do(consumer_of(rings), introduce, &intro);
+	return err < 0 || !kernel->statedump ? err : wmk_consumer_dump(consumer_of(rings), rec->kernel, &how);
 }
 
 static int rings_flush(void *rings)
@@ -290,12 +292,14 @@ unsigned wmk_recording_contexts(const struct wmk_recording_options *options, uns
 	return n;
 }
 
+/* Of the kernel, if so it was asked for, what descends from this very process: the program is its child. */
 static int add_channel(struct wmk_recording *rec, const char *name, uint32_t domain, struct wmk_session_channel **channel)
 {
 	const struct wmk_recording_options *options = rec->options;
+	const bool own = domain == WMK_DOMAIN_KERNEL && options->program_only;
 	const char *contexts[WMK_WIRE_CONTEXTS_MAX];
 	const struct wmk_ctl_channel given = {
-		.name = name, .domain = { .kind = domain }, .mode = options->overwrite ? WMK_MODE_OVERWRITE : WMK_MODE_DISCARD,
+		.name = name, .domain = { .kind = domain, .pid = own ? (uint64_t)getpid() : 0, .follow = own }, .mode = options->overwrite ? WMK_MODE_OVERWRITE : WMK_MODE_DISCARD,
 		.subbuf_size = options->subbuf_size, .n_subbufs = options->n_subbufs,
 		.contexts = { contexts, wmk_recording_contexts(options, domain == WMK_DOMAIN_KERNEL ? WMK_CONTEXT_KERNEL : WMK_CONTEXT_USER, contexts) },
 	};
@@ -406,9 +410,10 @@ static void add_stats(struct wmk_recording *rec, unsigned channel)
 		return;
 	wmk_consumer_stats(rec->consumers[channel], &one);
 	if (channel == WMK_RECORDING_STATEDUMP)
-		rec->statedump_records = one.records;
+		rec->statedump_records += one.records;
 	if (channel == WMK_RECORDING_KERNEL)
-		rec->kernel_records = one.records;
+		rec->kernel_records = one.records - one.dumped;
+	rec->statedump_records += one.dumped;
 	sum->records += one.records;
 	sum->lost += one.lost;
 	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++)

@@ -41,6 +41,7 @@ struct wmk_recording_options {
 	unsigned n_patterns;
 	const char *const *kernel;   /* patterns of the kernel's events; none: it is not recorded */
 	unsigned n_kernel;
+	bool program_only;           /* of the kernel's events those of the program, and of what it starts */
 	const char *filter;          /* NULL: every record */
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];         /* those that a domain does not have are the other's */
 	unsigned n_contexts;
@@ -69,8 +70,8 @@ struct wmk_recording {
 	struct wmk_apps *apps;
 	struct wmk_consumer *consumers[WMK_RECORDING_CHANNELS];   /* NULL: nothing was recorded there */
 	struct wmk_consumer_stats stats; /* after wmk_recording_stop(), of all channels together */
-	uint64_t statedump_records;      /* of these, libwaymark's own */
-	uint64_t kernel_records;         /* of these, the kernel's */
+	uint64_t statedump_records;      /* of these, libwaymark's own, and of the kernel's state */
+	uint64_t kernel_records;         /* of these, the kernel's, its state not counted */
 	int metadata_error;              /* the first -errno with which an event could not be declared; 0: none */
 	char metadata_words[320];
 	char failure[320];               /* why not everything could be written at the end, empty if it was */

@@ -159,6 +159,8 @@ static void show_domain(const struct waymark_ctl_channel_info *channel)
 		printf(", programs %s", wmk_cli_clean(channel->exec));
 	else if (channel->domain == WAYMARK_CTL_KERNEL)
 		fputs(", the kernel", stdout);
+	if (channel->domain == WAYMARK_CTL_KERNEL && channel->pid)
+		printf(" in process %" PRIu64, channel->pid);
 	if (channel->domain != WAYMARK_CTL_USER && channel->follow)
 		fputs(" and what they start", stdout);
 }
@@ -241,20 +243,13 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 
 /* ── programs ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void show_event(const struct waymark_ctl_event_info *event, int width, bool fields)
+void wmk_show_fields(const struct waymark_ctl_event_info *event)
 {
-	const char *level = waymark_ctl_level_name(event->level);
-	char name[320], place[512] = "";
 	size_t longest = 0;
 
-	snprintf(name, sizeof(name), "%s:%s", event->provider, event->name);
-	if (event->file && event->file[0])
-		snprintf(place, sizeof(place), "%.480s:%" PRIu32, event->file, event->line);
-	printf("  %-*s  %-14s  %-8s  %s\n", width, wmk_cli_clean(name), level ? level : "?", event->enabled ? "enabled" : "",
-		wmk_cli_clean(place));
-	for (unsigned i = 0; fields && i < event->n_fields; i++)
+	for (unsigned i = 0; i < event->n_fields; i++)
 		longest = strlen(event->fields[i]->name) > longest ? strlen(event->fields[i]->name) : longest;
-	for (unsigned i = 0; fields && i < event->n_fields; i++) {
+	for (unsigned i = 0; i < event->n_fields; i++) {
 		const struct waymark_ctl_field_info *field = event->fields[i];
 		bool unit = field->unit && field->unit[0];
 
@@ -262,6 +257,20 @@ static void show_event(const struct waymark_ctl_event_info *event, int width, bo
 		       unit ? " (" : "", unit ? wmk_cli_clean(field->unit) : "",
 		       unit ? ")" : "");
 	}
+}
+
+static void show_event(const struct waymark_ctl_event_info *event, int width, bool fields)
+{
+	const char *level = waymark_ctl_level_name(event->level);
+	char name[320], place[512] = "";
+
+	snprintf(name, sizeof(name), "%s:%s", event->provider, event->name);
+	if (event->file && event->file[0])
+		snprintf(place, sizeof(place), "%.480s:%" PRIu32, event->file, event->line);
+	printf("  %-*s  %-14s  %-8s  %s\n", width, wmk_cli_clean(name), level ? level : "?", event->enabled ? "enabled" : "",
+		wmk_cli_clean(place));
+	if (fields)
+		wmk_show_fields(event);
 }
 
 static void show_app(const struct waymark_ctl_app_info *app, bool fields)

@@ -17,6 +17,8 @@ void wmk_show_loss(const struct waymark_ctl_session_info *session);
 void wmk_show_sessions(const struct waymark_ctl_session_info *const *sessions, unsigned n, const char *current);
 /* All of a session, or of one of its channels only (NULL: all). */
 void wmk_show_session(const struct waymark_ctl_session_info *session, const char *channel);
+/* What is in an event, a field in a line. */
+void wmk_show_fields(const struct waymark_ctl_event_info *event);
 /* Programs and their events; `fields`: with what is in them. */
 void wmk_show_apps(const struct waymark_ctl_app_info *const *apps, unsigned n, bool fields);
 

@@ -172,6 +172,7 @@ static const char *const track_details[] = {
 	"list, and who is in none of a list is not recorded; `track --pid --all` ends the list again. `untrack --pid --all` makes it "
 	"empty: then none is recorded.",
 	"The number of a process is the one that the daemon sees. It stays in the list until it is untracked.",
+	"What the kernel records (`waymark enable-event --kernel`) is not narrowed by this: there, --pid narrows a channel.",
 	NULL
 };
 

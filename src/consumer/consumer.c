@@ -16,6 +16,7 @@
 
 #define MIN_US 1000u
 #define MAX_US 100000u
+#define DUMP_INSTANCE UINT32_MAX     /* its stream's number; those of CPUs are theirs */
 
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **result)
 {
@@ -155,6 +156,7 @@ void wmk_consumer_drop_group(struct wmk_consumer *consumer, struct wmk_group *gr
 	pull((void **)consumer->sets, &consumer->n_sets, group->from);
 	pthread_mutex_unlock(&consumer->lock);
 	pull((void **)consumer->groups, &consumer->n_groups, group);
+	wmk_cpus_close(group->cpus);
 	free(group);
 }
 
@@ -244,9 +246,8 @@ static void resume_cleared(struct wmk_consumer *consumer, struct wmk_stream *str
 
 /* ── sets ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The source is the consumer's from here on, whatever comes of it. */
-static int add_numbered(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source, const char *name, uint32_t instance,
-			uint32_t cpu, const struct wmk_consumer_set *how)
+int wmk_consumer_add_stream(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source, const char *name, uint32_t instance,
+			    uint32_t cpu, const struct wmk_consumer_set *how)
 {
 	int err = add_stream(consumer, group, source, name, how->stream_id, instance, cpu);
 
@@ -271,7 +272,7 @@ static int add_ring(struct wmk_consumer *consumer, struct wmk_group *group, stru
 	if (err < 0)
 		return err;
 	snprintf(name, sizeof(name), "%s_%s%u", how->channel, claim ? "claim" : "", claim ? ring - cpus : ring);
-	return add_numbered(consumer, group, source, name, ring, claim ? WMK_CTF_CPU_NONE : ring, how);
+	return wmk_consumer_add_stream(consumer, group, source, name, ring, claim ? WMK_CTF_CPU_NONE : ring, how);
 }
 
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size)
@@ -337,25 +338,55 @@ int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set
 
 /* ── kernel channels ─────────────────────────────────────────────────────────────────────────────────── */
 
+/* Those that are there; the others may come later (cpus.c). */
 static int add_cpus(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
 {
 	struct wmk_group *group = add_group_of(consumer, reader, how);
 	const struct wmk_consumer_stats before = consumer->gone;
 	int err = group ? 0 : -ENOMEM;
 
-	for (unsigned cpu = 0; err >= 0 && cpu < wmk_kreader_cpus(reader); cpu++) {
-		struct wmk_source *source;
-		char name[WMK_STREAM_NAME];
-
-		err = wmk_source_kernel_open(reader, cpu, &source);
-		if (err == 0) {
-			snprintf(name, sizeof(name), "%s_%u", how->channel, cpu);
-			err = add_numbered(consumer, group, source, name, cpu, cpu, how);
-		}
-	}
+	if (err == 0)
+		err = wmk_cpus_open(reader, how, &group->cpus);
+	if (err == 0)
+		err = wmk_consumer_cpus_come(consumer, group);
 	if (err < 0 && group)
 		undo_group(consumer, group, &before);
 	return err;
+}
+
+static int add_dump(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
+{
+	struct wmk_source *source;
+	char name[WMK_STREAM_NAME];
+	int err = wmk_source_dump_open(reader, &source);
+
+	if (err < 0)
+		return err;
+	snprintf(name, sizeof(name), "%s_statedump", how->channel);
+	err = wmk_consumer_add_stream(consumer, group, source, name, DUMP_INSTANCE, WMK_CTF_CPU_NONE, how);
+	if (err < 0)
+		return err;
+	consumer->streams[consumer->n_streams - 1]->dump = true;
+	group->dump = source;
+	return 0;
+}
+
+int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
+{
+	struct wmk_group *group;
+	int err = 0;
+
+	pthread_mutex_lock(&consumer->streams_lock);
+	group = wmk_consumer_group(consumer, reader);
+	if (!group)
+		err = wmk_error(-ENOENT, "this channel is not consumed here");
+	if (err == 0 && !group->dump)
+		err = add_dump(consumer, group, reader, how);
+	if (err == 0)
+		err = wmk_source_dump_begin(group->dump, how->statedump);
+	pthread_mutex_unlock(&consumer->streams_lock);
+	wmk_consumer_nudge(consumer);
+	return err < 0 ? wmk_error_add(err, "the state of the machine is not in channel %.60s", how->channel) : 0;
 }
 
 /* From here on the thread sleeps in poll(): under streams_lock, and nudged afterwards, it may sleep elsewhere just now. */

@@ -57,7 +57,7 @@ struct wmk_store_limits;           /* store/store.h */
 /* One stream of packets. `lost`, `records` are totals since the stream's beginning, at the end of the packet. */
 struct wmk_packet {
 	uint64_t begin_ts, end_ts;
-	uint64_t position, end;    /* in the source, of the first byte; where the next packet begins at the earliest */
+	uint64_t position, end;    /* in the source: what resume() needs to find its end, of a ring its first byte; where the next one begins at the earliest */
 	uint64_t records, lost, cut;
 	const void *data;          /* len bytes of records, until release */
 	size_t len;
@@ -158,6 +158,7 @@ struct wmk_consumer_options {
 
 struct wmk_consumer_stats {
 	uint64_t records;                             /* in the trace */
+	uint64_t dumped;                              /* of these, of state dumps */
 	uint64_t lost;                                /* in all: the causes below, overwritten and unwritten ones included */
 	uint64_t lost_by_cause[WAYMARK_LOST_CAUSES];
 	uint64_t overwritten;                         /* overwrite mode: the oldest, by design */
@@ -193,6 +194,7 @@ struct wmk_consumer_set {
 	int clear;                         /* with resume: throw away what was recorded up to now, in the trace too */
 	uint64_t start_ts;
 	const struct wmk_store_limits *limits;     /* of the streams' files; copied; NULL: none */
+	uint64_t statedump;                /* of a kernel channel: the number of a state dump that is wanted (wmk_consumer_dump()); 0: none */
 };
 int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set, const struct wmk_consumer_set *how);
 /*
@@ -211,6 +213,12 @@ uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
  * on what the kernel says (poll), and beats for no writers: so not in a consumer of ring sets. -EINVAL, -ENOMEM.
  */
 int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
+/*
+ * The state of the machine (kernel/statedump.h) into the stream `<channel>_statedump` of that kernel channel, whose reader knows the dump's events. It
+ * begins, in a thread of its own, unless the dump of that number, or a later one, is in the trace or was begun already. What is written at stop
+ * only is the channel's: the dump is written at once. `how`: as the channel was added.
+ */
+int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
 /* Another kind of source; owned by the consumer on success. `cpu`: WMK_CTF_CPU_NONE if none. */
 int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *source, const char *name,
 			    uint32_t stream_id, uint64_t instance, uint32_t cpu);

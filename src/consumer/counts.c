@@ -18,6 +18,7 @@ uint64_t wmk_stream_lost(struct wmk_stream *stream)
 void wmk_consumer_stats_add(struct wmk_consumer_stats *sum, const struct wmk_consumer_stats *more)
 {
 	sum->records += more->records;
+	sum->dumped += more->dumped;
 	sum->lost += more->lost;
 	for (unsigned c = 0; c < WAYMARK_LOST_CAUSES; c++)
 		sum->lost_by_cause[c] += more->lost_by_cause[c];
@@ -48,6 +49,7 @@ static void sum_stream(struct wmk_stream *stream, const struct wmk_sink_ops *ops
 		causes += stream->causes[c];
 	}
 	sum->records += stream->written;
+	sum->dumped += stream->dump ? stream->written : 0;
 	sum->unwritten += wmk_stream_unwritten(stream);
 	sum->overwritten += lost > causes ? lost - causes : 0;
 	sum->lost += lost + wmk_stream_unwritten(stream);

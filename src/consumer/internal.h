@@ -6,6 +6,7 @@
  *     thread.c     the thread: when to look, when to sleep, how deep; commands
  *     look.c       a look: packets from sources into the sink
  *     counts.c     what became of the records
+ *     cpus.c       CPUs that come while a kernel channel records
  *     heart.c      a second thread, where writers wait for room
  */
 #ifndef WMK_CONSUMER_INTERNAL_H
@@ -20,6 +21,7 @@
 #include "store/store.h"
 
 #define WMK_STREAM_NAME 160
+#define WMK_CPUS_MS 250            /* so often it is looked for CPUs that have come, where some may */
 
 /* What came in together: a ring set, a kernel channel, or (from NULL) all sources that were added alone. */
 struct wmk_group {
@@ -27,6 +29,8 @@ struct wmk_group {
 	bool at_stop_only;
 	uint64_t start_ts;
 	struct wmk_store_limits limits;
+	struct wmk_cpus *cpus;             /* of a kernel channel: those that may come */
+	struct wmk_source *dump;           /* of a kernel channel: the state dump's, one of the streams'; NULL: none was wanted */
 	struct wmk_consumer_stats now;     /* counts that grow here; the rest is summed up from the streams */
 	uint64_t writing_ns, behind_ns;
 };
@@ -48,9 +52,16 @@ struct wmk_stream {
 	uint64_t cut, cut_shown;           /* fields, up to now; as the last packet in the trace says */
 	uint64_t bytes;                    /* when it was closed */
 	uint64_t packets;                  /* taken in this look */
+	bool dump;                         /* a state dump: written at once, though its group be written at stop only */
 	bool stuck;                        /* the last packet that was offered to the sink is not in the trace */
 	bool dead;                         /* the source lies */
 };
+
+/* It is left alone until the stop. */
+static inline bool wmk_stream_waits(const struct wmk_stream *stream)
+{
+	return stream->group->at_stop_only && !stream->dump;
+}
 
 struct wmk_call {
 	void (*function)(void *arg);
@@ -70,6 +81,7 @@ struct wmk_consumer {
 	size_t n_sets;
 	struct wmk_consumer_stats gone;    /* of sets that were removed */
 	bool ended;                        /* the last look has been taken */
+	bool awaits_cpus;                  /* CPUs may come that have no stream yet */
 	bool unbacked;                     /* memory was not to be had at the last look */
 	/* Below: commands and what is published, under `lock`. */
 	pthread_mutex_t lock;
@@ -151,7 +163,24 @@ void wmk_consumer_halt(struct wmk_consumer *consumer);
 /* Have the consumer's thread look at its commands, wherever it sleeps. */
 void wmk_consumer_nudge(struct wmk_consumer *consumer);
 
+/* A stream of the group's. The source is the consumer's from here on, whatever comes of it. Under streams_lock. */
+int wmk_consumer_add_stream(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source, const char *name, uint32_t instance,
+			    uint32_t cpu, const struct wmk_consumer_set *how);
+
+/* cpus.c: of a kernel channel. */
+int wmk_cpus_open(struct wmk_kreader *reader, const struct wmk_consumer_set *how, struct wmk_cpus **cpus);
+void wmk_cpus_close(struct wmk_cpus *cpus);
+/* Streams for those that are there and have none. Under streams_lock. */
+int wmk_consumer_cpus_come(struct wmk_consumer *consumer, struct wmk_group *group);
+/*
+ * The same for all groups, when CPUs came online since the last time; asked too soon after that, and not `now`, it is left for later. What cannot be
+ * read is told in the statistics. True: some may come still, and must be looked for. Under streams_lock.
+ */
+bool wmk_consumer_cpus_look(struct wmk_consumer *consumer, bool now);
+
 int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk_source **source);
 int wmk_source_kernel_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source **source);
+int wmk_source_dump_open(struct wmk_kreader *reader, struct wmk_source **source);
+int wmk_source_dump_begin(struct wmk_source *source, uint64_t number);
 
 #endif

@@ -144,7 +144,7 @@ static int kernel_add(struct wmk_server_job *job, struct wmk_server_rings *rings
 {
 	const uint64_t *numbers = rings->is.contexts.items;
 	uint8_t contexts[256];
-	struct wmk_kreader_options options = { .instance = rings->fd, .contexts = contexts };
+	struct wmk_kreader_options options = { .instance = rings->fd, .contexts = contexts, .only_pid = (int32_t)rings->is.only_pid };
 	struct wmk_kreader *kernel;
 	int err;
 
@@ -167,17 +167,19 @@ static int rings_add(struct wmk_server_job *job)
 {
 	struct wmk_server_rings *rings = job->rings[0];
 	const struct wmk_consumerd_rings *is = &rings->is;
+	int err;
 	const struct wmk_store_limits limits = { is->tracefile_size, is->tracefile_count };
 	const struct wmk_consumer_set how = {
 		.channel = is->channel, .stream_id = is->stream_id, .at_stop_only = is->at_stop_only, .resume = is->resume || is->clear,
-		.clear = is->clear, .start_ts = is->start_ts, .limits = &limits,
+		.clear = is->clear, .start_ts = is->start_ts, .limits = &limits, .statedump = job->statedump,
 	};
 
-	if (rings->kernel)
-		return events_add(rings->kernel, &job->events);
 	if (rings->set)
 		return 0;
-	return is->kernel ? kernel_add(job, rings, &how) : set_add(job, rings, &how);
+	if (!is->kernel)
+		return set_add(job, rings, &how);
+	err = rings->kernel ? events_add(rings->kernel, &job->events) : kernel_add(job, rings, &how);
+	return err < 0 || !how.statedump ? err : wmk_consumer_dump(job->trace->consumer, rings->kernel, &how);
 }
 
 /* The first error counts; its words are kept. */

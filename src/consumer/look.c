@@ -77,9 +77,8 @@ static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, u
 	return put_packet(consumer, stream, &packet, lost);
 }
 
-/* Open the file if there is none yet; begin it with a lost count of 0 when the next packet would not. */
-static int begin(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t position,
-		 uint64_t lost)
+/* Open the file if there is none yet; begin it with a lost count of 0 when the next packet would not. Whoever finds only that goes on before it. */
+static int begin(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t lost)
 {
 	int err = 0;
 
@@ -90,7 +89,7 @@ static int begin(struct wmk_consumer *consumer, struct wmk_stream *stream, uint6
 		stream->group->now.streams++;
 	}
 	if (stream->sequence == 0 && lost)
-		err = put_empty(consumer, stream, ts, position, 0);
+		err = put_empty(consumer, stream, ts, stream->end_pos, 0);
 	return err;
 }
 
@@ -102,7 +101,7 @@ static int write_packet(struct wmk_consumer *consumer, struct wmk_stream *stream
 	/* What has been shown is not taken back: counts that were told on their own may be ahead of a packet's. */
 	if (lost < stream->shown)
 		lost = stream->shown;
-	err = begin(consumer, stream, packet->begin_ts, packet->position, lost);
+	err = begin(consumer, stream, packet->begin_ts, lost);
 	if (err >= 0)
 		err = put_packet(consumer, stream, packet, lost);
 	return err;
@@ -185,7 +184,7 @@ static int say_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
 
 	cut_now(stream);
 	if (lost != stream->shown || stream->cut != stream->cut_shown) {
-		err = begin(consumer, stream, ts, stream->end_pos, lost);
+		err = begin(consumer, stream, ts, lost);
 		if (err >= 0)
 			err = put_empty(consumer, stream, ts, stream->end_pos, lost);
 	}
@@ -263,7 +262,7 @@ static void look_whole(struct wmk_consumer *consumer, const struct wmk_group *gr
 			struct wmk_stream *stream = consumer->streams[i];
 			int err;
 
-			if ((group && stream->group != group) || stream->group->at_stop_only || (turn && stream->stuck))
+			if ((group && stream->group != group) || wmk_stream_waits(stream) || (turn && stream->stuck))
 				continue;
 			err = take_turn(consumer, stream, result);
 			if (err < 0)
@@ -293,7 +292,7 @@ void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, const s
 	for (i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
 
-		if ((group && stream->group != group) || (how == WMK_LOOK_FLUSH && !settle && stream->group->at_stop_only))
+		if ((group && stream->group != group) || (how == WMK_LOOK_FLUSH && !settle && wmk_stream_waits(stream)))
 			continue;
 		err = drain(consumer, stream, how, result);
 		if (err < 0)

@@ -42,9 +42,9 @@ static int job_rings(struct wmk_server_job *job)
 	return job->stats ? 0 : -ENOMEM;
 }
 
-/* Make a job and give it to the trace's thread. `events`: of the kernel, to be added, or NULL. 0 or -errno. */
-static int job_give_events(struct wmk_server_trace *trace, uint16_t type, uint64_t target, const struct wmk_list *events, uint64_t connection,
-			   uint32_t request)
+/* Make a job and give it to the trace's thread. `is`: rings that are to be added, or of which there is more, or NULL. 0 or -errno. */
+static int job_give_rings(struct wmk_server_trace *trace, uint16_t type, uint64_t target, const struct wmk_consumerd_rings *is, uint64_t connection,
+			  uint32_t request)
 {
 	struct wmk_consumer_server *server = trace->server;
 	struct wmk_server_job *job;
@@ -61,8 +61,10 @@ static int job_give_events(struct wmk_server_trace *trace, uint16_t type, uint64
 	job->connection = connection;
 	job->request = request;
 	err = job_rings(job);
-	if (err >= 0 && events)
-		err = wmk_consumerd_events_add(&job->events, events, &job->arena);
+	if (err >= 0 && is) {
+		job->statedump = is->statedump;
+		err = wmk_consumerd_events_add(&job->events, &is->events, &job->arena);
+	}
 	if (err >= 0) {
 		trace->jobs++;
 		server->n_jobs++;
@@ -78,7 +80,7 @@ static int job_give_events(struct wmk_server_trace *trace, uint16_t type, uint64
 
 static int job_give(struct wmk_server_trace *trace, uint16_t type, uint64_t target, uint64_t connection, uint32_t request)
 {
-	return job_give_events(trace, type, target, NULL, connection, request);
+	return job_give_rings(trace, type, target, NULL, connection, request);
 }
 
 /* ── what became of it ───────────────────────────────────────────────────────────────────────────────── */
@@ -184,6 +186,8 @@ void wmk_server_done(struct wmk_server_job *job)
 	/* (one that is there stays when events cannot be added) */
 	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err < 0 && !wmk_server_rings_from(job->rings[0]))
 		wmk_server_rings_unlink(trace, job->rings[0]);
+	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err == 0 && job->statedump > job->rings[0]->is.statedump)
+		job->rings[0]->is.statedump = job->statedump;
 	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err == 0 &&
 	    wmk_consumerd_events_add(&job->rings[0]->is.events, &job->events, &job->rings[0]->arena) < 0)
 		wmk_error_clear();       /* then the next session daemon says them again */
@@ -295,11 +299,11 @@ static int add_rings(struct wmk_consumer_server *server, uint32_t request, const
 	if (rings && !same_rings(&rings->is, is))
 		return wmk_error(-EEXIST, "rings %llu are others", (unsigned long long)is->rings);
 	if (rings)
-		return job_give_events(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, &is->events, server->connections, request);
+		return job_give_rings(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, is, server->connections, request);
 	err = wmk_server_rings_new(trace, is, fd, &rings);
 	if (err < 0)
 		return err;
-	err = job_give_events(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, &is->events, server->connections, request);
+	err = job_give_rings(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, is, server->connections, request);
 	if (err < 0)
 		wmk_server_rings_unlink(trace, rings);
 	return err;

@@ -74,6 +74,7 @@ struct wmk_server_job {
 	struct wmk_server_rings **rings; /* those that it is about */
 	unsigned n_rings;
 	struct wmk_list events;          /* of the kernel, to be added; in `arena` */
+	uint64_t statedump;              /* of a kernel channel: the number of one that is wanted; 0: none */
 	struct wmk_arena arena;
 	/* What came of it. */
 	struct wmk_consumer_stats *stats;        /* of each of the rings, or NULL */

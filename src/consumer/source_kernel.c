@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_kernel.c - one CPU of a kernel channel as a source of packets. Positions are records of the kernel's that were taken (kernel/reader.h).
+ * source_kernel.c - one CPU of a kernel channel as a source of packets. Positions are places in its stream (kernel/reader.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static int kernel_next(struct wmk_source *source, int flush, struct wmk_packet *
 
 	if (ret <= 0)
 		return ret;
-	*packet = (struct wmk_packet){ .begin_ts = from.begin_ts, .end_ts = from.end_ts, .position = from.taken, .end = from.taken,
+	*packet = (struct wmk_packet){ .begin_ts = from.begin_ts, .end_ts = from.end_ts, .position = from.place, .end = from.place,
 				       .records = from.records, .lost = from.lost, .data = from.data, .len = from.len,
 				       .pressure = from.pressure, .room = from.room };
 	return 1;
@@ -44,10 +44,9 @@ static uint64_t kernel_head(struct wmk_source *source)
 	return wmk_kstream_head(stream_of(source));
 }
 
-/* How many records the trace has by then is not told in it: it is counted from here on. */
 static int kernel_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
-	*records = 0;
+	*records = last->ring_position;
 	*end = last->ring_position;
 	return wmk_kstream_resume(stream_of(source), last);
 }

@@ -92,7 +92,8 @@ static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep)
 	const bool alone = consumer->stuck || consumer->refused || (!deep && consumer->interval_us <= TIMER_US);
 	eventfd_t count;
 
-	poll(consumer->polled, alone ? 1 : consumer->n_polled, deep ? -1 : (int)((consumer->interval_us + 999) / 1000));
+	poll(consumer->polled, alone ? 1 : consumer->n_polled,
+	     !deep ? (int)((consumer->interval_us + 999) / 1000) : consumer->awaits_cpus ? WMK_CPUS_MS : -1);
 	if (consumer->polled[0].revents)
 		eventfd_read(consumer->polled[0].fd, &count);
 	for (unsigned i = 1; !alone && i < consumer->n_polled; i++)
@@ -143,7 +144,7 @@ static void watch_kernel(struct wmk_consumer *consumer)
 	for (size_t i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
 
-		if (stream->source->ops->fd && !stream->dead && !stream->group->at_stop_only)
+		if (stream->source->ops->fd && !stream->dead && !wmk_stream_waits(stream))
 			grown[consumer->n_polled++] = (struct pollfd){ .fd = stream->source->ops->fd(stream->source), .events = POLLIN };
 	}
 }
@@ -168,6 +169,7 @@ static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, s
 {
 	pthread_mutex_lock(&consumer->streams_lock);
 	wmk_consumer_tend(consumer);
+	consumer->awaits_cpus = wmk_consumer_cpus_look(consumer, how == WMK_LOOK_END);
 	wmk_consumer_look(consumer, how, NULL, false, seen);
 	watch(consumer);
 	consumer->stuck = seen->full;
@@ -352,6 +354,7 @@ static void carry_out(void *arg)
 
 	pthread_mutex_lock(&consumer->streams_lock);
 	wmk_consumer_tend(consumer);
+	wmk_consumer_cpus_look(consumer, true);
 	err = command->carry_out(command);
 	wmk_consumer_publish(consumer);
 	pthread_mutex_unlock(&consumer->streams_lock);

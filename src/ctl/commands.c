@@ -270,7 +270,7 @@ int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_ev
 	return wmk_ctl_request(ctl, WMK_CTL_ADD_CONTEXT, &request, result);
 }
 
-/* ── programs, the daemon ────────────────────────────────────────────────────────────────────────────── */
+/* ── programs, the kernel, the daemon ────────────────────────────────────────────────────────────────────────────── */
 
 int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps_options *given, struct waymark_ctl_result **result)
 {
@@ -283,6 +283,19 @@ int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps
 		return err;
 	const struct wmk_ctl_list_apps request = { .events = o.events, .pattern = o.pattern, .pid = o.pid };
 	return wmk_ctl_request(ctl, WMK_CTL_LIST_APPS, &request, result);
+}
+
+int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_kernel_options *given, struct waymark_ctl_result **result)
+{
+	struct waymark_ctl_kernel_options o = { 0 };
+
+	if (result)
+		*result = NULL;
+	int err = given ? WMK_CTL_OPTIONS(&o, given, "list-kernel") : 0;
+	if (err < 0)
+		return err;
+	const struct wmk_ctl_list_kernel request = { .patterns = list(o.patterns, o.n_patterns), .fields = o.fields, .lacks = o.lacks };
+	return wmk_ctl_request(ctl, WMK_CTL_LIST_KERNEL, &request, result);
 }
 
 int waymark_ctl_version(struct waymark_ctl *ctl, struct waymark_ctl_result **result)

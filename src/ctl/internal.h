@@ -38,6 +38,10 @@ struct waymark_ctl_result {
 	const struct waymark_ctl_app_info **apps, **unanswered;
 	const char *const *warnings, *const *files;
 	unsigned n_sessions, n_apps, n_unanswered, n_warnings, n_files;
+	const struct waymark_ctl_event_info **events;
+	const char *const *lacks;
+	unsigned n_events, n_lacks;
+	const char *kernel_clock;
 	const struct waymark_ctl_version_info *version;
 };
 

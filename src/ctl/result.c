@@ -203,6 +203,19 @@ static int finish_outcome(struct waymark_ctl_result *result, const struct wmk_li
 	return err < 0 ? err : finish_apps(result, unanswered, &result->unanswered, &result->n_unanswered);
 }
 
+static int finish_kernel(struct waymark_ctl_result *result, const struct wmk_ctl_kernel *kernel)
+{
+	int err = 0;
+
+	result->events = view_list(&result->views, &kernel->events, sizeof(struct wmk_ctl_event), sizeof(struct waymark_ctl_event_info),
+				   view_event, &err);
+	result->n_events = kernel->events.n;
+	result->lacks = kernel->lacks.items;
+	result->n_lacks = kernel->lacks.n;
+	result->kernel_clock = kernel->clock;
+	return err;
+}
+
 static int finish_version(struct waymark_ctl_result *result, const struct wmk_ctl_version_reply *v)
 {
 	struct waymark_ctl_version_info *to = wmk_arena_alloc(&result->views, sizeof(*to));
@@ -222,6 +235,8 @@ int wmk_ctl_result_finish(struct waymark_ctl_result *result)
 		return finish_sessions(result, &((struct wmk_ctl_sessions *)result->object)->sessions);
 	if (result->is == &wmk_ctl_apps_object)
 		return finish_apps(result, &((struct wmk_ctl_apps *)result->object)->apps, &result->apps, &result->n_apps);
+	if (result->is == &wmk_ctl_kernel_object)
+		return finish_kernel(result, result->object);
 	if (result->is == &wmk_ctl_version_reply_object)
 		return finish_version(result, result->object);
 	if (result->is == &wmk_ctl_outcome_object) {
@@ -288,6 +303,23 @@ unsigned waymark_ctl_result_apps(const struct waymark_ctl_result *result, const 
 {
 	*apps = result->apps;
 	return result->n_apps;
+}
+
+unsigned waymark_ctl_result_events(const struct waymark_ctl_result *result, const struct waymark_ctl_event_info *const **events)
+{
+	*events = result->events;
+	return result->n_events;
+}
+
+unsigned waymark_ctl_result_lacks(const struct waymark_ctl_result *result, const char *const **lacks)
+{
+	*lacks = result->lacks;
+	return result->n_lacks;
+}
+
+const char *waymark_ctl_result_kernel_clock(const struct waymark_ctl_result *result)
+{
+	return result->kernel_clock;
 }
 
 unsigned waymark_ctl_result_unanswered(const struct waymark_ctl_result *result, const struct waymark_ctl_app_info *const **apps)

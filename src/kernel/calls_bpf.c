@@ -54,7 +54,7 @@ static int keep_words(enum libbpf_print_level level, const char *format, va_list
 		return 0;
 	if ((size_t)len < sizeof(log_text) - used) {
 		memcpy(log_text + used, words, (size_t)len + 1);
-	} else {
+	} else if (!strstr(log_text, "\nprocessed ")) {       /* what comes behind the reason is not kept in its place */
 		const size_t keep = (size_t)len < sizeof(log_text) - 1 ? (size_t)len : sizeof(log_text) - 1;
 
 		memcpy(log_text, words + (size_t)len - keep, keep + 1);

@@ -2,6 +2,7 @@
 /* cpu.c - opening the buffer of a CPU in the best way there is, and giving out what is new in it, one part at a time. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,14 @@ static int read_layout(int instance, struct wmk_kpage_layout *layout)
 	return wmk_kpage_layout_parse(text, (size_t)n, layout);
 }
 
+/* Of a CPU that was never online the files are there, and are empty for ever: only this tells. */
+static bool has_buffer(int fd)
+{
+	struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+	return poll(&polled, 1, 0) <= 0 || !(polled.revents & POLLERR);
+}
+
 static int open_files(struct wmk_kcpu *buffer, int instance)
 {
 	char path[64];
@@ -46,6 +55,8 @@ static int open_files(struct wmk_kcpu *buffer, int instance)
 	buffer->fd = open_beneath(instance, path, O_NONBLOCK);
 	if (buffer->fd < 0)
 		return buffer->fd;
+	if (!has_buffer(buffer->fd))
+		return wmk_error_said(-ENODEV, "CPU %u was not online since the instance was made", buffer->cpu);
 	/* The kernel lets many read, and each gets some: the lock keeps other readers of ours out, and goes with the process. */
 	if (flock(buffer->fd, LOCK_EX | LOCK_NB) < 0)
 		return wmk_error_said(errno == EWOULDBLOCK ? -EBUSY : -errno, "somebody else reads the buffer of CPU %u (%s is locked)", buffer->cpu, path);
@@ -126,6 +137,29 @@ void wmk_kcpu_release(struct wmk_kcpu *buffer)
 		return;
 	buffer->held = buffer->again = false;
 	buffer->given = buffer->part.until;
+}
+
+int wmk_kcpu_again(const struct wmk_kcpu *buffer, struct wmk_kpart *part)
+{
+	if (buffer->mode != WMK_KCPU_MAP || !buffer->again)
+		return 0;
+	wmk_kcpu_map_again(buffer, part);
+	return 1;
+}
+
+/* The kernel does it where its text form is opened to be cut off. What is held here is not there any more. */
+int wmk_kcpu_empty(struct wmk_kcpu *buffer, int instance)
+{
+	char path[64];
+
+	buffer->held = buffer->again = false;
+	snprintf(path, sizeof(path), "per_cpu/cpu%u/trace", buffer->cpu);
+	const int fd = openat(instance, path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0)
+		return wmk_error(-errno, "cannot empty %s", path);
+	close(fd);
+	return buffer->mode == WMK_KCPU_MAP ? wmk_kcpu_map_emptied(buffer) : wmk_kcpu_copy_emptied(buffer);
 }
 
 int wmk_kpart_open(const struct wmk_kcpu *buffer, const struct wmk_kpart *part, struct wmk_kpage *page)

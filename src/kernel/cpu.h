@@ -51,7 +51,8 @@ struct wmk_kpart {
 };
 
 /*
- * `instance`: descriptor of the instance's directory. -ENOENT: no such CPU; -EBUSY: somebody reads it otherwise; -ENOTSUP: not in this mode.
+ * `instance`: descriptor of the instance's directory. -ENOENT: no such CPU; -ENODEV: it has no buffer, as it was not online since the
+ * instance was made; -EBUSY: somebody reads it otherwise; -ENOTSUP: not in this mode.
  * The size of the instance's pages cannot be changed while it is open, nor in MAP mode the size of its buffer.
  */
 int wmk_kcpu_open(int instance, unsigned cpu, enum wmk_kcpu_mode mode, struct wmk_kcpu **buffer);
@@ -64,6 +65,13 @@ const struct wmk_kpage_layout *wmk_kcpu_layout(const struct wmk_kcpu *buffer);
  */
 int wmk_kcpu_next(struct wmk_kcpu *buffer, bool flush, struct wmk_kpart *part);
 void wmk_kcpu_release(struct wmk_kcpu *buffer);
+/*
+ * 1: *part is what an earlier reader may have had of the page that is the reader's now, all of which counts as read; it will be given once more. 0: there
+ * is none. Before the first wmk_kcpu_next(), and nothing is to be released.
+ */
+int wmk_kcpu_again(const struct wmk_kcpu *buffer, struct wmk_kpart *part);
+/* Throw away what is in it; all its counts begin at zero. */
+int wmk_kcpu_empty(struct wmk_kcpu *buffer, int instance);
 /* The records of a part. As wmk_kpage_open() and wmk_kpage_part(). */
 int wmk_kpart_open(const struct wmk_kcpu *buffer, const struct wmk_kpart *part, struct wmk_kpage *page);
 int wmk_kcpu_stats(struct wmk_kcpu *buffer, struct wmk_kcpu_stats *stats);

@@ -91,7 +91,7 @@ static int fill_pipe(struct wmk_kcpu *buffer)
 	return 0;
 }
 
-static int page_from_pipe(struct wmk_kcpu *buffer)
+static int copy_from_pipe(struct wmk_kcpu *buffer)
 {
 	for (size_t got = 0; got < buffer->layout.page_size;) {
 		const ssize_t n = read(buffer->pipe[0], buffer->copy + got, buffer->layout.page_size - got);
@@ -103,7 +103,24 @@ static int page_from_pipe(struct wmk_kcpu *buffer)
 		got += (size_t)n;
 	}
 	buffer->piped--;
-	return give(buffer, true);
+	return 0;
+}
+
+static int page_from_pipe(struct wmk_kcpu *buffer)
+{
+	const int err = copy_from_pipe(buffer);
+
+	return err < 0 ? err : give(buffer, true);
+}
+
+int wmk_kcpu_copy_emptied(struct wmk_kcpu *buffer)
+{
+	int err = 0;
+
+	buffer->behind = 0;
+	while (buffer->piped && err == 0)
+		err = copy_from_pipe(buffer);
+	return err;
 }
 
 int wmk_kcpu_splice_next(struct wmk_kcpu *buffer, bool flush)

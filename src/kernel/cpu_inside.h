@@ -38,11 +38,16 @@ struct wmk_kcpu {
 
 int wmk_kcpu_map_open(struct wmk_kcpu *buffer);
 int wmk_kcpu_map_next(struct wmk_kcpu *buffer, bool flush);
+/* All that counts as read of the page that is the reader's now. */
+void wmk_kcpu_map_again(const struct wmk_kcpu *buffer, struct wmk_kpart *part);
+int wmk_kcpu_map_emptied(struct wmk_kcpu *buffer);
 void wmk_kcpu_map_close(struct wmk_kcpu *buffer);
 
 int wmk_kcpu_copy_open(struct wmk_kcpu *buffer);
 int wmk_kcpu_splice_next(struct wmk_kcpu *buffer, bool flush);
 int wmk_kcpu_read_next(struct wmk_kcpu *buffer, bool flush);
+/* What was copied from it before it was emptied. */
+int wmk_kcpu_copy_emptied(struct wmk_kcpu *buffer);
 void wmk_kcpu_copy_close(struct wmk_kcpu *buffer);
 
 /* The text of per_cpu/cpuN/stats. -EPROTO: a count is missing, or is none. */

@@ -112,6 +112,17 @@ int wmk_kcpu_map_next(struct wmk_kcpu *buffer, bool flush)
 	return 0;
 }
 
+void wmk_kcpu_map_again(const struct wmk_kcpu *buffer, struct wmk_kpart *part)
+{
+	*part = (struct wmk_kpart){ .bytes = reader_page(buffer), .size = buffer->layout.page_size, .until = buffer->taken, .again = true };
+}
+
+int wmk_kcpu_map_emptied(struct wmk_kcpu *buffer)
+{
+	buffer->given = 0;
+	return look(buffer);
+}
+
 /* Which number the request has: a buffer that nobody has mapped knows it, and says that it is not mapped. */
 static int probe(struct wmk_kcpu *buffer)
 {

@@ -4,6 +4,7 @@
  */
 #include "kernel/instance.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -83,7 +84,7 @@ static bool is_orphan(const char *name)
 
 /* ── made ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static const char *clock_of(enum wmk_clock_kind kind)
+const char *wmk_kinstance_clock(enum wmk_clock_kind kind)
 {
 #if defined(__x86_64__)
 	if (kind == WMK_CLOCK_COUNTER)
@@ -94,7 +95,7 @@ static const char *clock_of(enum wmk_clock_kind kind)
 
 static int set_clock(int instance, enum wmk_clock_kind kind)
 {
-	const char *clock = clock_of(kind);
+	const char *clock = wmk_kinstance_clock(kind);
 
 	if (!clock)
 		return wmk_error_said(-ENOTSUP, kind == WMK_CLOCK_PLUGIN ? "the kernel cannot be traced by the clock of a plug-in" :
@@ -155,6 +156,40 @@ int wmk_kinstance_make(const struct wmk_tracefs *tracefs, const char *name, cons
 int wmk_kinstance_switch(int instance, bool on)
 {
 	return wmk_tracefs_write(instance, "tracing_on", on ? "1" : "0", false);
+}
+
+unsigned wmk_kinstance_cpus(int instance)
+{
+	const int fd = openat(instance, "per_cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	unsigned cpu, n = 0;
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (sscanf(entry->d_name, "cpu%u", &cpu) == 1 && cpu < WMK_KINSTANCE_CPUS_MAX && cpu >= n)
+			n = cpu + 1;
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	if (n == 0)
+		wmk_error(-EIO, "an instance of the kernel's tracers has no buffers of CPUs");
+	return n;
+}
+
+bool wmk_kinstance_is_counter(int instance)
+{
+	char *text;
+	size_t len;
+
+	if (wmk_tracefs_read(instance, "trace_clock", &text, &len) < 0) {
+		wmk_error_clear();
+		return false;
+	}
+	const bool is = strstr(text, "[x86-tsc]") != NULL;
+
+	free(text);
+	return is;
 }
 
 static int event_path(const char *system, const char *name, const char *file, char *path, size_t size)

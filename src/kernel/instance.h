@@ -27,6 +27,7 @@
 #define WMK_KINSTANCE_NAME 256u
 #define WMK_KPROBE_GROUP "waymark_"        /* what groups of dynamic events begin with, then the owner, what is no letter or digit made '_' */
 #define WMK_KINSTANCE_OWNER 64u
+#define WMK_KINSTANCE_CPUS_MAX 8192u
 
 struct wmk_kinstance_options {
 	enum wmk_clock_kind clock;       /* of the trace; a plug-in's is refused: the kernel does not have it */
@@ -41,11 +42,18 @@ void wmk_kinstance_owner_self(char owner[WMK_KINSTANCE_OWNER]);
 /* -ENAMETOOLONG: the kernel takes 255 bytes, and so much is not left for both. */
 int wmk_kinstance_name(const char *owner, const char *session, const char *channel, char name[WMK_KINSTANCE_NAME]);
 
+/* What the kernel calls it ("x86-tsc", "mono"); NULL: it has none that is the same. */
+const char *wmk_kinstance_clock(enum wmk_clock_kind kind);
+
 /* -EEXIST: it is there. -ENOMEM: so large it cannot be. When it fails nothing of it is left. *instance is the caller's to close(). */
 int wmk_kinstance_make(const struct wmk_tracefs *tracefs, const char *name, const struct wmk_kinstance_options *options, int *instance);
 /* Nothing is recorded from here on; all its events are off; it is gone. -EBUSY: somebody reads it still. 0 when it is not there. */
 int wmk_kinstance_remove(const struct wmk_tracefs *tracefs, const char *name);
 int wmk_kinstance_switch(int instance, bool on);
+/* Numbers of CPUs that may ever be there are below this; 0 with a cause chain: it cannot be told. */
+unsigned wmk_kinstance_cpus(int instance);
+/* Its clock is the processor's counter, not the monotonic one. */
+bool wmk_kinstance_is_counter(int instance);
 /* -ENOENT: no such event. */
 int wmk_kinstance_event(int instance, const char *system, const char *name, bool on);
 int wmk_kinstance_events_off(int instance);

@@ -10,12 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "kernel/dumper.h"
+#include "kernel/instance.h"
 #include "kernel/tracefs.h"
 
 #define PACKET_BYTES (1u << 20)
 #define PACKET_BYTES_MIN (64u * 1024)
-#define CPUS_MAX 8192u
 
 int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kreader **result)
 {
@@ -26,11 +28,14 @@ int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kread
 		return wmk_error(-ENOMEM, "no memory for a kernel channel");
 	reader->packet_bytes = !options->packet_bytes ? PACKET_BYTES :
 			       options->packet_bytes < PACKET_BYTES_MIN ? PACKET_BYTES_MIN : options->packet_bytes;
+	reader->only_pid = options->only_pid;
 	reader->instance = fcntl(options->instance, F_DUPFD_CLOEXEC, 3);
 	err = reader->instance < 0 ? wmk_error(-errno, "cannot keep the descriptor of a kernel channel") :
 	      !wmk_tracefs_has(reader->instance, "per_cpu") || !wmk_tracefs_has(reader->instance, "events") ?
 		wmk_error(-EINVAL, "that is no instance of the kernel's tracers") :
-		wmk_kwho_open(reader->instance, options->contexts, options->n_contexts, &reader->who);
+		wmk_kwho_open(reader->instance, options->contexts, options->n_contexts, options->only_pid != 0, &reader->who);
+	if (err == 0 && (reader->n_cpus = wmk_kinstance_cpus(reader->instance)) == 0)
+		err = wmk_error_number();
 	if (err < 0) {
 		wmk_kreader_close(reader);
 		return err;
@@ -60,11 +65,51 @@ static const struct wmk_kreader_event *find(const struct wmk_kreader *reader, co
 	return NULL;
 }
 
+static int dump_event(struct wmk_kreader *reader, const char *name, uint32_t id)
+{
+	for (unsigned i = 0; i < WMK_KSTATEDUMP_EVENTS; i++) {
+		if (strcmp(wmk_kstatedump_classes[i].name, name) != 0)
+			continue;
+		if (reader->dump_ids[i] && reader->dump_ids[i] != id + 1)
+			return wmk_error(-EEXIST, "the event %.60s has the id %u already, not %u", name, reader->dump_ids[i] - 1, id);
+		reader->dump_ids[i] = id + 1;
+		return 0;
+	}
+	return wmk_error(-ENOENT, "the state dump has no event %.60s", name);
+}
+
+static uint64_t counter_now(void *data)
+{
+	(void)data;
+	return wmk_clock_counter();
+}
+
+static uint64_t monotonic_now(void *data)
+{
+	(void)data;
+	return wmk_clock_monotonic();
+}
+
+int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_kdumper **dumper)
+{
+	struct wmk_kdumper_options options = { .clock = wmk_kinstance_is_counter(reader->instance) ? counter_now : monotonic_now };
+
+	for (unsigned i = 0; i < WMK_KSTATEDUMP_EVENTS; i++) {
+		if (!reader->dump_ids[i])
+			return wmk_error(-ENOENT, "the event %s of the state dump has no id", wmk_kstatedump_classes[i].name);
+		options.ids[i] = reader->dump_ids[i] - 1;
+	}
+	options.n_contexts = wmk_kwho_nobody(reader->who, options.contexts);
+	return wmk_kdumper_open(&options, dumper);
+}
+
 int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char *name, uint32_t id)
 {
 	const struct wmk_kreader_event *there = find(reader, system, name);
 	struct wmk_kevent *event;
 
+	if (!*system)
+		return dump_event(reader, name, id);
 	if (there)
 		return there->id == id ? 0 : wmk_error(-EEXIST, "the kernel's event %.60s:%.60s has the id %u already, not %u", system, name, there->id, id);
 	if (reader->n_events == reader->cap_events) {
@@ -84,7 +129,7 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 	}
 	if (err < 0)
 		return wmk_error_add(err, "the kernel's event %.60s:%.60s cannot be read", system, name);
-	reader->events[reader->n_events++] = (struct wmk_kreader_event){ event, id };
+	reader->events[reader->n_events++] = (struct wmk_kreader_event){ event, id, strcmp(system, "sched") == 0 };
 	/* (of an event that went with its module, and came again by another number, the later is right) */
 	reader->by_type[event->kernel_id] = reader->n_events;
 	return 0;
@@ -92,8 +137,5 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 
 unsigned wmk_kreader_cpus(const struct wmk_kreader *reader)
 {
-	const long n = sysconf(_SC_NPROCESSORS_CONF);
-
-	(void)reader;
-	return n < 1 ? 1 : n > (long)CPUS_MAX ? CPUS_MAX : (unsigned)n;
+	return reader->n_cpus;
 }

@@ -12,9 +12,9 @@
  *
  * Records of events that it was not told of are counted and left out. A packet that is not released is given out again.
  *
- * Counts are in records of the kernel: `taken` are those that were taken out of its buffer. A packet says how many that were at its end, and
- * the trace keeps that number with it (wmk_ctf_packet.ring_position): so another process that goes on behind a dead one knows to the record
- * what is missing.
+ * Counts are in records of the kernel. A packet says how many of them are in the trace at its end (those that nobody wanted included), its place,
+ * and the trace keeps that number with it (wmk_ctf_packet.ring_position): so another process that goes on behind a dead one knows to the record
+ * what is there and what is missing.
  *
  * One thread for a reader and its streams. -errno with a cause chain.
  */
@@ -27,6 +27,7 @@
 
 #include "ctf/writer.h"
 
+struct wmk_kdumper;
 struct wmk_kreader;
 struct wmk_kstream;
 
@@ -35,13 +36,14 @@ struct wmk_kreader_options {
 	const uint8_t *contexts;         /* numbers (wmk_ctf_context()), in the order in which records have them */
 	unsigned n_contexts;
 	size_t packet_bytes;             /* of a packet's content at most; 0: 1 MiB */
+	int32_t only_pid;                /* records of other processes are left out, but for those of scheduling; 0: of none */
 };
 
 struct wmk_kpacket {
 	uint64_t begin_ts, end_ts;       /* of its first and its last record */
-	uint64_t taken;                  /* from the kernel's buffer up to its end */
+	uint64_t place;                  /* of its end */
 	uint64_t records;                /* in all packets up to its end */
-	uint64_t lost;                   /* up to its end, as far as it is known */
+	uint64_t lost;                   /* that are known to have been lost before its end */
 	const uint8_t *data;             /* `len` bytes, until the release */
 	size_t len;
 	uint8_t *room;                   /* WMK_CTF_PACKET_ROOM writable bytes that end at `data` */
@@ -51,21 +53,26 @@ struct wmk_kpacket {
 int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kreader **reader);
 /* All its streams are closed. */
 void wmk_kreader_close(struct wmk_kreader *reader);
-/* Said again, it is no error. -EEXIST: it has another id. -ENOENT: no such event. */
+/*
+ * Said again, it is no error. -EEXIST: it has another id. -ENOENT: no such event. `system` "": one of the state dump's (statedump.h), which are for
+ * wmk_kreader_dumper().
+ */
 int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char *name, uint32_t id);
-/* Numbers of CPUs are below this. */
+/* The state dump with the ids and contexts of this channel, by its clock (dumper.h). -ENOENT: not all its events are known yet. */
+int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_kdumper **dumper);
+/* Numbers of CPUs, those included that may come later, are below this. */
 unsigned wmk_kreader_cpus(const struct wmk_kreader *reader);
-/* -ENODEV: there is no such CPU, or none yet. */
+/* -ENOENT: there is no such CPU; -ENODEV: it has not been there since the channel was made, try again when it comes. It may go, then its buffer stays. */
 int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_kstream **stream);
 void wmk_kstream_close(struct wmk_kstream *stream);
 /* 1: *packet is filled; 0: nothing now; -errno: it cannot be read, or holds nonsense. flush: also what is not a full page of the kernel's. */
 int wmk_kstream_next(struct wmk_kstream *stream, bool flush, struct wmk_kpacket *packet);
 void wmk_kstream_release(struct wmk_kstream *stream);
-/* What `taken` will be when all that is there now has been taken. */
+/* The place behind all that is there now. */
 uint64_t wmk_kstream_head(struct wmk_kstream *stream);
 /*
- * Another process had read up to `last`, a packet of the trace (all zeros: none): go on behind it. *records: in the trace up to there, as far as
- * that process knew. What it had taken and not written counts as lost, but for what the kernel gives once more.
+ * Another process had read up to `last`, a packet of the trace (all zeros: none): go on behind it, before anything else. What it had taken and not
+ * written counts as lost, but for what the kernel gives once more. -ESTALE: the buffer has been emptied since.
  */
 int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *last);
 /* Records that the kernel has lost; *overwritten (may be NULL): of these, the oldest, which newer ones have replaced, as was asked for. */

@@ -5,6 +5,9 @@
  * Mapped buffers: one packet for what is new of one page, and the page is given back when the packet has been written. So whoever goes on
  * behind a dead reader finds the page once more, and the count of records in the trace's last packet says which of it are there already.
  * Elsewhere the kernel's pages are small and gone once they are read: a packet gathers as many as there are.
+ *
+ * A place in the stream is how many of the kernel's records are dealt with up to there: in the trace, or not wanted. What a dead reader had taken
+ * and not written (`unread`) is not among them: so the kernel's own count of what was read, less the place, is all that is missing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,11 +38,12 @@ struct wmk_kstream {
 	uint64_t taken;                  /* of the kernel's records, up to the end of what was copied */
 	uint64_t records;                /* in packets */
 	uint64_t skip;                   /* of the next page, that are in the trace already */
-	uint64_t unread;                 /* taken by a reader before us, never written */
-	uint64_t base_lost;              /* when it was cleared last */
-	uint64_t base_overrun;
-	uint64_t seen_lost, due;         /* known; by when (of `taken`) it has happened */
-	uint64_t shown;                  /* in packets */
+	uint64_t unread;                 /* of `taken`: by a reader before us, never written */
+	uint64_t broken;                 /* records that were none */
+	/* Losses, told in packets behind which they did not happen. */
+	uint64_t dropped, due;           /* newest ones, for which there was no room: known; by when (of `taken`) it has happened */
+	uint64_t dropped_shown;
+	uint64_t overrun, overrun_shown; /* oldest ones, replaced by newer ones: before the next page that is taken */
 };
 
 int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_kstream **result)
@@ -53,7 +57,11 @@ int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_kstrea
 		err = wmk_error(-ENOMEM, "no memory for what the kernel records on CPU %u", cpu);
 	if (err == 0)
 		err = wmk_kcpu_open(reader->instance, cpu, WMK_KCPU_BEST, &stream->buffer);
+	if (err == 0)
+		err = wmk_kwho_cpu(reader->who, cpu);
 	if (err < 0) {
+		if (stream)
+			wmk_kcpu_close(stream->buffer);
 		if (stream)
 			free(stream->memory);
 		free(stream);
@@ -83,46 +91,51 @@ int wmk_kstream_fd(const struct wmk_kstream *stream)
 
 /* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static uint64_t lost_of(const struct wmk_kcpu_stats *stats)
+static uint64_t dropped_of(const struct wmk_kcpu_stats *stats)
 {
-	return stats->overrun + stats->dropped + stats->commit_overrun;
+	return stats->dropped + stats->commit_overrun;
+}
+
+static void show_dropped(struct wmk_kstream *stream)
+{
+	if (stream->taken >= stream->due)
+		stream->dropped_shown = stream->dropped;
 }
 
 /*
- * What the kernel has lost by now has happened before whatever is recorded from here on: a packet that ends behind all that is in the buffer now
- * may say so, none before it.
+ * What found no room by now has happened before whatever is recorded from here on: a packet that ends behind all that is in the buffer now may say
+ * so, none before it. What was replaced by now lay before the oldest page that is there, which is the next one that is taken.
  */
 static void look_at_losses(struct wmk_kstream *stream)
 {
 	struct wmk_kcpu_stats stats;
-	uint64_t lost;
 
 	if (wmk_kcpu_stats(stream->buffer, &stats) < 0) {
 		wmk_error_clear();
 		return;
 	}
-	lost = lost_of(&stats) - stream->base_lost;
-	if (stream->taken >= stream->due)
-		stream->shown = stream->seen_lost;
-	if (lost <= stream->seen_lost)
+	show_dropped(stream);
+	stream->overrun = stats.overrun;
+	if (dropped_of(&stats) <= stream->dropped)
 		return;
-	stream->seen_lost = lost;
+	stream->dropped = dropped_of(&stats);
 	stream->due = stats.read + stats.entries + 1;
 }
 
 uint64_t wmk_kstream_lost(struct wmk_kstream *stream, uint64_t *overwritten)
 {
-	struct wmk_kcpu_stats stats = { 0 };
+	struct wmk_kcpu_stats stats = { .overrun = stream->overrun, .dropped = stream->dropped };
 
-	if (wmk_kcpu_stats(stream->buffer, &stats) < 0) {
+	if (wmk_kcpu_stats(stream->buffer, &stats) < 0)
 		wmk_error_clear();
-		if (overwritten)
-			*overwritten = 0;
-		return stream->seen_lost + stream->unread;
-	}
 	if (overwritten)
-		*overwritten = stats.overrun - stream->base_overrun;
-	return lost_of(&stats) - stream->base_lost + stream->unread;
+		*overwritten = stats.overrun;
+	return stats.overrun + dropped_of(&stats) + stream->unread + stream->broken;
+}
+
+static uint64_t place_of(const struct wmk_kstream *stream)
+{
+	return stream->taken - stream->unread;
 }
 
 uint64_t wmk_kstream_head(struct wmk_kstream *stream)
@@ -131,36 +144,43 @@ uint64_t wmk_kstream_head(struct wmk_kstream *stream)
 
 	if (wmk_kcpu_stats(stream->buffer, &stats) < 0) {
 		wmk_error_clear();
-		return stream->taken;
+		return place_of(stream);
 	}
 	/* (what was read is not all taken by us yet, where the kernel gives parts of a page) */
-	return stats.read + stats.entries + 1;
+	return stats.read + stats.entries - stream->unread;
 }
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* 1: it is in the packet, or not wanted; 0: there is no room for it; -EPROTO. */
+/* 1: it is in the packet, or not wanted, or cannot be what it says and counts as lost; 0: there is no room for it. */
 static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *record)
 {
-	const struct wmk_kreader_event *event = wmk_kreader_of_type(stream->reader, record->type);
+	const struct wmk_kreader_event *event = record->len < 8 ? NULL : wmk_kreader_of_type(stream->reader, record->type);
 	uint8_t *at = stream->data + stream->len;
 	const size_t left = stream->cap - stream->len;
 	struct wmk_kcommon common;
 	size_t n;
 	long payload;
 
-	if (!event)
+	if (!event) {
+		stream->broken += record->len < 8;
 		return 1;
+	}
 	if (left < WMK_CTF_RECORD_HEAD + WMK_KWHO_BYTES)
 		return 0;
-	n = wmk_ctf_record_encode(at, event->id, record->ts, stream->len ? stream->end_ts : record->ts);
 	wmk_kcommon_read(record->data, &common);
+	if (stream->reader->only_pid && !event->of_all &&
+	    wmk_kwho_process(stream->reader->who, stream->cpu, record->ts, common.tid) != stream->reader->only_pid)
+		return 1;
+	n = wmk_ctf_record_encode(at, event->id, record->ts, stream->len ? stream->end_ts : record->ts);
 	n += wmk_kwho_encode(stream->reader->who, stream->cpu, record->ts, &common, at + n);
 	payload = wmk_kevent_copy(event->event, record->data, record->len, at + n, left - n);
 	if (payload == -ENOSPC && stream->len)
 		return 0;
-	if (payload < 0)
-		return (int)payload;
+	if (payload < 0) {
+		stream->broken++;
+		return 1;
+	}
 	if (!stream->len)
 		stream->begin_ts = record->ts;
 	stream->end_ts = record->ts;
@@ -180,10 +200,7 @@ static int copy_page(struct wmk_kstream *stream)
 		if (stream->skip) {
 			stream->skip--;
 		} else {
-			ret = record.len < 8 ? -EPROTO : put_record(stream, &record);
-			if (ret < 0)
-				return wmk_error(ret, "a record of the kernel's event %u on CPU %u is none", record.type, stream->cpu);
-			if (ret == 0) {
+			if (put_record(stream, &record) == 0) {
 				stream->page = before;
 				return 0;
 			}
@@ -207,6 +224,9 @@ static int next_page(struct wmk_kstream *stream, bool flush)
 		ret = wmk_kwho_look(stream->reader->who);
 	if (ret < 0)
 		return ret;
+	/* (the rest of a page that was there before may be older than what was replaced) */
+	if (stream->part.from == 0 && !stream->part.again)
+		stream->overrun_shown = stream->overrun;
 	stream->has_page = true;
 	return 1;
 }
@@ -241,11 +261,10 @@ int wmk_kstream_next(struct wmk_kstream *stream, bool flush, struct wmk_kpacket 
 		ret = fill(stream, flush);
 		if (ret <= 0)
 			return ret;
-		if (stream->taken >= stream->due)
-			stream->shown = stream->seen_lost;
+		show_dropped(stream);
 		stream->packet = (struct wmk_kpacket){
-			.begin_ts = stream->begin_ts, .end_ts = stream->end_ts, .taken = stream->taken, .records = stream->records,
-			.lost = stream->shown + stream->unread, .data = stream->data, .len = stream->len,
+			.begin_ts = stream->begin_ts, .end_ts = stream->end_ts, .place = place_of(stream), .records = stream->records,
+			.lost = stream->overrun_shown + stream->dropped_shown + stream->unread + stream->broken, .data = stream->data, .len = stream->len,
 			.room = stream->data - WMK_CTF_PACKET_ROOM,
 		};
 		stream->ready = true;
@@ -282,53 +301,35 @@ static int count_part(const struct wmk_kstream *stream, const struct wmk_kpart *
 int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *last)
 {
 	struct wmk_kcpu_stats stats;
-	uint64_t again = 0, before;
-	int ret = wmk_kcpu_next(stream->buffer, false, &stream->part);
+	struct wmk_kpart part;
+	uint64_t again = 0;
+	int ret = wmk_kcpu_again(stream->buffer, &part);
 
-	if (ret == 1 && stream->part.again)
-		ret = count_part(stream, &stream->part, &again);
+	if (ret == 1)
+		ret = count_part(stream, &part, &again);
 	if (ret >= 0)
 		ret = wmk_kcpu_stats(stream->buffer, &stats);
 	if (ret < 0)
 		return ret;
+	if (last->ring_position > stats.read || again > stats.read)
+		return wmk_error(-ESTALE, "the kernel's buffer of CPU %u was emptied", stream->cpu);
 	/* all that was taken out, but for the page that is there once more */
-	before = stats.read - (again < stats.read ? again : stats.read);
-	stream->taken = last->ring_position;
+	const uint64_t before = stats.read - again;
+
 	if (last->ring_position > before)
 		stream->skip = last->ring_position - before;
 	else
 		stream->unread = before - last->ring_position;
-	stream->taken += stream->unread;
+	stream->records = last->ring_position;
+	stream->taken = last->ring_position + stream->unread;
 	return 0;
 }
 
 int wmk_kstream_clear(struct wmk_kstream *stream)
 {
-	struct wmk_kcpu_stats stats;
-	struct wmk_kpart part;
-	int ret;
-
 	stream->ready = stream->has_page = false;
 	stream->len = 0;
-	stream->records = stream->skip = stream->unread = 0;
-	wmk_kcpu_release(stream->buffer);
-	ret = wmk_kcpu_stats(stream->buffer, &stats);
-	/* what is there now, and no more: a busy CPU would keep us for ever */
-	for (uint64_t bytes = 0, there = stats.bytes; ret == 0 && bytes <= there;) {
-		ret = wmk_kcpu_next(stream->buffer, true, &part);
-		if (ret <= 0)
-			break;
-		bytes += part.until - part.from + 1;
-		wmk_kcpu_release(stream->buffer);
-		ret = 0;
-	}
-	if (ret >= 0)
-		ret = wmk_kcpu_stats(stream->buffer, &stats);
-	if (ret < 0)
-		return ret;
-	stream->taken = stats.read;
-	stream->base_lost = lost_of(&stats);
-	stream->base_overrun = stats.overrun;
-	stream->seen_lost = stream->due = stream->shown = 0;
-	return 0;
+	stream->taken = stream->records = stream->skip = stream->unread = stream->broken = 0;
+	stream->dropped = stream->due = stream->dropped_shown = stream->overrun = stream->overrun_shown = 0;
+	return wmk_kcpu_empty(stream->buffer, stream->reader->instance);
 }

@@ -43,6 +43,7 @@ static int is_tracefs(const char *path)
 	return fs.f_type == TRACEFS_MAGIC;
 }
 
+/* Where it can be reached: something else may have been mounted over it since. */
 static bool find_mounted(char *path, size_t size)
 {
 	FILE *mounts = fopen("/proc/self/mounts", "re");
@@ -50,7 +51,7 @@ static bool find_mounted(char *path, size_t size)
 	bool found = false;
 
 	while (mounts && !found && fgets(line, sizeof(line), mounts))
-		if (sscanf(line, "%*s %255s %63s", where, type) == 2 && strcmp(type, "tracefs") == 0 && strlen(where) < size) {
+		if (sscanf(line, "%*s %255s %63s", where, type) == 2 && strcmp(type, "tracefs") == 0 && strlen(where) < size && is_tracefs(where) == 1) {
 			strcpy(path, where);
 			found = true;
 		}
@@ -79,14 +80,16 @@ static bool kernel_knows(const char *type)
 /* Nowhere: say why, or mount it. */
 static int mount_it(char *path, size_t size)
 {
-	struct stat st;
+	struct statfs fs;
 
 	if (!kernel_knows("tracefs"))
 		return wmk_error_said(-ENOSYS, "this kernel has no tracers: it is built without CONFIG_TRACING");
 	if (geteuid() != 0)
 		return wmk_error_said(-EACCES, "tracing the kernel needs root: run this as root, or as a member of the group 'tracing' with root's waymark-sessiond running");
-	if (stat(PLACE, &st) < 0)
+	if (statfs(PLACE, &fs) < 0)
 		return wmk_error_said(-ENOENT, "the kernel's tracers are hidden here: there is no " PLACE " (in a container, give it that directory of the machine)");
+	if (fs.f_type != SYSFS_MAGIC)
+		return wmk_error_said(-ENOENT, "the kernel's tracers are hidden here: something else is mounted at " PLACE " (in a container, give it that directory of the machine)");
 	if (mount("tracefs", PLACE, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return wmk_error(-errno, "tracefs is not mounted, and cannot be mounted at " PLACE " (a container does not allow it; on the machine: mount -t tracefs tracefs " PLACE ")");
 	snprintf(path, size, "%s", PLACE);

@@ -236,18 +236,26 @@ static int instance_open(struct wmk_kwho *who, int channel)
 	return err < 0 ? err : instance_fill(who, channel);
 }
 
+int wmk_kwho_cpu(struct wmk_kwho *who, unsigned cpu)
+{
+	return cpu >= who->n_cpus || who->cpus[cpu] ? 0 : wmk_kcpu_open(who->instance, cpu, WMK_KCPU_BEST, &who->cpus[cpu]);
+}
+
 static int cpus_open(struct wmk_kwho *who)
 {
-	const long n = sysconf(_SC_NPROCESSORS_CONF);
 	int err = 0;
 
-	who->n_cpus = n > 0 ? (unsigned)n : 1;
+	who->n_cpus = wmk_kinstance_cpus(who->instance);
+	if (who->n_cpus == 0)
+		return wmk_error_number();
 	who->cpus = calloc(who->n_cpus, sizeof(struct wmk_kcpu *));
-	if (!who->cpus)
+	if (!who->cpus) {
+		who->n_cpus = 0;
 		return wmk_error(-ENOMEM, "no memory for contexts");
+	}
 	for (unsigned i = 0; i < who->n_cpus && err == 0; i++) {
-		err = wmk_kcpu_open(who->instance, i, WMK_KCPU_BEST, &who->cpus[i]);
-		if (err == -ENOENT || err == -ENODEV || err == -ENXIO)
+		err = wmk_kwho_cpu(who, i);
+		if (err == -ENOENT || err == -ENODEV)
 			err = (wmk_error_clear(), 0);    /* one that is not there yet */
 	}
 	return err;
@@ -255,17 +263,7 @@ static int cpus_open(struct wmk_kwho *who)
 
 static uint64_t now_of(int instance)
 {
-	char *text;
-	size_t len;
-	bool counter = false;
-
-	if (wmk_tracefs_read(instance, "trace_clock", &text, &len) == 0) {
-		counter = strstr(text, "[x86-tsc]") != NULL;
-		free(text);
-	} else {
-		wmk_error_clear();
-	}
-	return counter ? wmk_clock_counter() : wmk_clock_monotonic();
+	return wmk_kinstance_is_counter(instance) ? wmk_clock_counter() : wmk_clock_monotonic();
 }
 
 /* ── contexts ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -289,7 +287,7 @@ static unsigned want_of(unsigned context)
 	}
 }
 
-int wmk_kwho_open(int instance, const uint8_t *contexts, unsigned n, struct wmk_kwho **result)
+int wmk_kwho_open(int instance, const uint8_t *contexts, unsigned n, bool processes, struct wmk_kwho **result)
 {
 	struct wmk_kwho *who = calloc(1, sizeof(*who));
 	int err = 0;
@@ -297,6 +295,7 @@ int wmk_kwho_open(int instance, const uint8_t *contexts, unsigned n, struct wmk_
 	if (!who)
 		return wmk_error(-ENOMEM, "no memory for contexts");
 	who->instance = -1;
+	who->want = processes ? WMK_KTASK_PID : 0;
 	for (unsigned i = 0; i < n && err == 0; i++) {
 		const struct wmk_ctf_context *context = wmk_ctf_context(contexts[i]);
 
@@ -354,6 +353,15 @@ void wmk_kwho_close(struct wmk_kwho *who)
 	free(who);
 }
 
+int32_t wmk_kwho_process(struct wmk_kwho *who, unsigned cpu, uint64_t ts, int32_t tid)
+{
+	struct wmk_ktask task;
+
+	if (wmk_ktasks_find(who->tasks, tid, cpu, ts, WMK_KTASK_PID, &task) < 0 || !(task.known & WMK_KTASK_PID))
+		return -1;
+	return task.pid;
+}
+
 /* By the kinds of tasks.h, as contexts name them. */
 static const uint8_t ns_of[] = { WMK_KNS_CGROUP, WMK_KNS_IPC, WMK_KNS_MNT, WMK_KNS_NET, WMK_KNS_PID, WMK_KNS_TIME, WMK_KNS_USER, WMK_KNS_UTS };
 
@@ -392,27 +400,41 @@ static uint8_t flag_of(unsigned context, const struct wmk_kcommon *common)
 	return (common->preempt_count & 0xf) == 0 && !(common->flags & (FLAG_HARDIRQ | FLAG_SOFTIRQ | FLAG_IRQS_OFF));
 }
 
-size_t wmk_kwho_encode(struct wmk_kwho *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, uint8_t out[WMK_KWHO_BYTES])
+static size_t encode(const struct wmk_kwho *who, unsigned cpu, const struct wmk_kcommon *common, const struct wmk_ktask *task, uint8_t out[WMK_KWHO_BYTES])
 {
-	struct wmk_ktask task = { .tid = common->tid };
 	size_t n = 0;
 
-	if (who->want && wmk_ktasks_find(who->tasks, common->tid, cpu, ts, who->want, &task) < 0)
-		memset(&task, 0, sizeof(task));
 	for (unsigned i = 0; i < who->n && n + WMK_KPROC_NAME <= WMK_KWHO_BYTES; i++) {
 		const unsigned context = who->contexts[i];
 		int32_t number;
 
 		if (context == WMK_CONTEXT_PROCNAME) {
-			memcpy(out + n, task.procname, WMK_KPROC_NAME);
+			memcpy(out + n, task->procname, WMK_KPROC_NAME);
 			n += WMK_KPROC_NAME;
 		} else if (context >= WMK_CONTEXT_PREEMPTIBLE && context <= WMK_CONTEXT_NEED_RESCHEDULE) {
 			out[n++] = flag_of(context, common);
 		} else {
-			number = number_of(context, cpu, common, &task);
+			number = number_of(context, cpu, common, task);
 			memcpy(out + n, &number, sizeof(number));
 			n += sizeof(number);
 		}
 	}
 	return n;
+}
+
+size_t wmk_kwho_encode(struct wmk_kwho *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, uint8_t out[WMK_KWHO_BYTES])
+{
+	struct wmk_ktask task = { .tid = common->tid };
+
+	if (who->want && wmk_ktasks_find(who->tasks, common->tid, cpu, ts, who->want, &task) < 0)
+		memset(&task, 0, sizeof(task));
+	return encode(who, cpu, common, &task, out);
+}
+
+size_t wmk_kwho_nobody(const struct wmk_kwho *who, uint8_t out[WMK_KWHO_BYTES])
+{
+	const struct wmk_kcommon common = { .tid = -1 };
+	const struct wmk_ktask task = { .tid = -1 };
+
+	return encode(who, WMK_CTF_CPU_NONE, &common, &task, out);
 }

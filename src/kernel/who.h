@@ -11,6 +11,7 @@
 #ifndef WMK_KERNEL_WHO_H
 #define WMK_KERNEL_WHO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,12 +23,18 @@
 
 struct wmk_kwho;
 
+/* Which process the thread was of, then; -1: it is not known. Of one that was opened with `processes`. */
+int32_t wmk_kwho_process(struct wmk_kwho *who, unsigned cpu, uint64_t ts, int32_t tid);
 /* `instance`: the channel's directory. Contexts by number (wmk_ctf_context()), each once. -EINVAL: one that is not of the kernel. */
-int wmk_kwho_open(int instance, const uint8_t *contexts, unsigned n, struct wmk_kwho **who);
+int wmk_kwho_open(int instance, const uint8_t *contexts, unsigned n, bool processes, struct wmk_kwho **who);
 void wmk_kwho_close(struct wmk_kwho *who);
+/* A CPU may have come online. -ENOENT, -ENODEV: it has not. */
+int wmk_kwho_cpu(struct wmk_kwho *who, unsigned cpu);
 /* Everything that has happened by now is known from here on. */
 int wmk_kwho_look(struct wmk_kwho *who);
 /* The contexts of a record, packed, in their order: bytes, WMK_KWHO_BYTES at most. */
 size_t wmk_kwho_encode(struct wmk_kwho *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, uint8_t out[WMK_KWHO_BYTES]);
+/* The same of a record that is nobody's: numbers are -1, namespaces 0, names empty. */
+size_t wmk_kwho_nobody(const struct wmk_kwho *who, uint8_t out[WMK_KWHO_BYTES]);
 
 #endif

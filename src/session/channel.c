@@ -12,6 +12,7 @@
 #include "ctf/writer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -326,9 +327,9 @@ int wmk_session_context_add(struct wmk_session_channel *channel, const char *nam
 
 bool wmk_domain_same(const struct wmk_ctl_domain *a, const struct wmk_ctl_domain *b)
 {
-	if (a->kind != b->kind || (a->kind != WMK_DOMAIN_USER && a->kind != WMK_DOMAIN_KERNEL && a->follow != b->follow))
+	if (a->kind != b->kind || (a->kind != WMK_DOMAIN_USER && a->follow != b->follow))
 		return false;
-	if (a->kind == WMK_DOMAIN_PID)
+	if (a->kind == WMK_DOMAIN_PID || a->kind == WMK_DOMAIN_KERNEL)
 		return a->pid == b->pid && (!a->start_time || !b->start_time || a->start_time == b->start_time);
 	return a->kind != WMK_DOMAIN_EXEC || strcmp(a->exec, b->exec) == 0;
 }
@@ -404,6 +405,10 @@ static int options_check(struct wmk_ctl_channel *is)
 		return wmk_error(-EINVAL, "a domain of an executable needs its name or path");
 	if (is->domain.kind == WMK_DOMAIN_EXEC && !wmk_utf8_is(is->domain.exec))
 		return wmk_error(-EINVAL, "the name or path of an executable is UTF-8 here: others can be named by their process (--pid)");
+	if (is->domain.kind == WMK_DOMAIN_KERNEL && is->domain.follow && !is->domain.pid)
+		return wmk_error(-EINVAL, "whose children? The kernel domain follows those of a process that is named (--pid)");
+	if (is->domain.kind == WMK_DOMAIN_KERNEL && is->domain.pid > INT32_MAX)
+		return wmk_error(-EINVAL, "there is no process %" PRIu64, is->domain.pid);
 	if (is->domain.kind == WMK_DOMAIN_PID && (is->domain.pid == 0 || is->domain.pid > INT32_MAX))
 		return wmk_error(-EINVAL, "a domain of a process needs its pid");
 	is->buffers = wmk_channel_buffers(is);

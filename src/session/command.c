@@ -33,6 +33,7 @@ static int (*function_of(uint16_t type))(struct call *call)
 	case WMK_CTL_CLEAR: return wmk_command_clear;
 	case WMK_CTL_REGENERATE: return wmk_command_regenerate;
 	case WMK_CTL_SHUTDOWN: return wmk_command_shutdown;
+	case WMK_CTL_LIST_KERNEL: return wmk_command_list_kernel;
 	default: return NULL;
 	}
 }

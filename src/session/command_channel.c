@@ -24,7 +24,7 @@ static int domain_complete(struct wmk_ctl_domain *domain)
 	char state;
 
 	domain->start_time = 0;
-	if (domain->kind != WMK_DOMAIN_PID)
+	if (domain->kind != WMK_DOMAIN_PID && (domain->kind != WMK_DOMAIN_KERNEL || !domain->pid))
 		return 0;
 #ifdef WMK_PLANTED_BUG_COMMAND               /* the fuzzer must find this */
 	static volatile char seen[64];

@@ -46,7 +46,7 @@ static inline const char *wmk_list_text(const struct wmk_list *list, uint32_t i)
 	return ((const char *const *)list->items)[i];
 }
 
-/* ── command_session.c, command_channel.c: one for each request ── */
+/* ── command_session.c, command_channel.c, kernel_list.c: one for each request ── */
 int wmk_command_version(struct call *call);
 int wmk_command_create(struct call *call);
 int wmk_command_destroy(struct call *call);
@@ -57,6 +57,7 @@ int wmk_command_regenerate(struct call *call);
 int wmk_command_list_sessions(struct call *call);
 int wmk_command_list_apps(struct call *call);
 int wmk_command_shutdown(struct call *call);
+int wmk_command_list_kernel(struct call *call);
 int wmk_command_enable_channel(struct call *call);
 int wmk_command_disable_channel(struct call *call);
 int wmk_command_enable_event(struct call *call);

@@ -68,6 +68,8 @@ int wmk_kept_rings_add(struct wmk_consumer_link *link, const struct wmk_consumer
 		return wmk_error_said(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
 	at = rings_at(trace, is->rings);
 	if (*at) {
+		if (is->statedump > (*at)->is.statedump)
+			(*at)->is.statedump = is->statedump;
 		err = wmk_consumerd_events_add(&(*at)->is.events, &is->events, &(*at)->arena);
 		return err < 0 ? err : 0;
 	}

@@ -12,7 +12,23 @@
 
 #define FILE_SHOWN 1000u             /* the last bytes of a source file's path */
 
-static int channel_describe(const struct wmk_session_channel *channel, struct wmk_ctl_channel *is, struct wmk_arena *arena)
+/* The kernel's list of events is long: read once for all rules of a session, and only where there is one. */
+struct known {
+	bool looked;
+	struct wmk_kcatalog *catalog;    /* NULL: it cannot be had */
+};
+
+static const struct wmk_kcatalog *catalog_of(struct wmk_tracing *tracing, struct known *known)
+{
+	if (!known->looked && wmk_kernel_catalog(tracing, &known->catalog) < 0) {
+		wmk_error_clear();
+		known->catalog = NULL;
+	}
+	known->looked = true;
+	return known->catalog;
+}
+
+static int channel_describe(const struct wmk_session_channel *channel, struct known *known, struct wmk_ctl_channel *is, struct wmk_arena *arena)
 {
 	int err = wmk_object_copy(&wmk_ctl_channel_object, &channel->is, is, arena);
 
@@ -21,7 +37,7 @@ static int channel_describe(const struct wmk_session_channel *channel, struct wm
 	for (uint32_t i = 0; i < is->rules.n; i++) {
 		struct wmk_ctl_rule *rule = (struct wmk_ctl_rule *)is->rules.items + i;
 
-		rule->matched = wmk_channel_is_kernel(channel) ? wmk_kernel_fitting(channel->session->tracing, rule) :
+		rule->matched = wmk_channel_is_kernel(channel) ? wmk_kernel_fitting(catalog_of(channel->session->tracing, known), rule) :
 				wmk_tracing_fitting(channel->session->tracing, rule);
 	}
 	wmk_channel_counts(channel, &is->counts);
@@ -36,6 +52,7 @@ int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is
 		.stopping = session->stopping,
 		.trackers = session->trackers, .trace_format = session->trace_format,
 	};
+	struct known known = { false, NULL };
 	int err = wmk_object_copy(&wmk_ctl_session_object, &bare, is, arena);
 
 	wmk_session_look(session);
@@ -50,10 +67,11 @@ int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is
 		}
 		struct wmk_ctl_channel *channel = wmk_arena_append(arena, &is->channels, sizeof(*channel));
 
-		err = channel ? channel_describe(session->channels[i], channel, arena) : -ENOMEM;
+		err = channel ? channel_describe(session->channels[i], &known, channel, arena) : -ENOMEM;
 		if (err == 0)
 			wmk_counts_add(&is->counts, &channel->counts);
 	}
+	wmk_kcatalog_close(known.catalog);
 	return err;
 }
 
@@ -92,14 +110,17 @@ static void type_text(const struct wmk_type *type, char *buf, size_t size)
 		scalar_text(type, buf, size);
 		return;
 	}
-	scalar_text(type->elem, elem, sizeof(elem));
+	if (type->is_text)
+		snprintf(elem, sizeof(elem), "char");
+	else
+		scalar_text(type->elem, elem, sizeof(elem));
 	if (type->kind == WMK_TYPE_ARRAY)
 		snprintf(buf, size, "%s[%u]", elem, type->count);
 	else
 		snprintf(buf, size, "%s[]", elem);
 }
 
-static int fields_describe(const struct wmk_event_class *event, struct wmk_ctl_event *is, struct wmk_arena *arena)
+int wmk_fields_describe(const struct wmk_event_class *event, struct wmk_ctl_event *is, struct wmk_arena *arena)
 {
 	char text[96];
 
@@ -140,7 +161,7 @@ static int event_describe(const struct app *app, uint32_t number, const char *pa
 	made->level = event->level;
 	made->line = event->line;
 	made->enabled = wmk_shadow_enabled(app, number, whose);
-	return made->provider && made->name && made->file ? fields_describe(event, made, arena) : -ENOMEM;
+	return made->provider && made->name && made->file ? wmk_fields_describe(event, made, arena) : -ENOMEM;
 }
 
 int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, uid_t whose, struct wmk_ctl_app *is, struct wmk_arena *arena)

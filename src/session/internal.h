@@ -271,6 +271,7 @@ struct wmk_session {
 	struct rings *awaited;           /* an earlier daemon's: nobody has handed their sets back yet */
 	struct wmk_ctl_trackers trackers;   /* lists of its own, not an arena's: they grow and shrink for ever */
 	uint32_t statedump_round;
+	uint32_t kernel_dumps, kernel_dumped;    /* state dumps of the kernel's that were wanted; that the consumer was told of */
 	int trouble;
 	char trouble_words[408];
 };
@@ -506,6 +507,8 @@ void wmk_app_refuse(struct app *app, uint32_t request, int err, const char *word
 void wmk_app_notify(struct app *app);
 /* In words; its events if `what` asks for them. */
 int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, uid_t whose, struct wmk_ctl_app *is, struct wmk_arena *arena);
+/* Those of the class, with types in words, behind the fields that are there. */
+int wmk_fields_describe(const struct wmk_event_class *event, struct wmk_ctl_event *is, struct wmk_arena *arena);
 /*
  * Which process it is of all that ever have its number: since Linux 6.9 the kernel numbers pidfds, so that no two processes have the same until
  * the next boot; before that, when it began. 0: hidden.

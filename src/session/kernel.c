@@ -12,7 +12,9 @@
 #include "kernel/who.h"
 #include "session/kernel_probes.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +42,7 @@ struct wmk_kernel_rings {
 
 /* ── the kernel's tracers ────────────────────────────────────────────────────────────────────────────── */
 
-/* Opened once it is needed; whoever cannot tries again next time. */
-static int tracefs_of(struct wmk_tracing *tracing, struct wmk_tracefs **tracefs)
+int wmk_kernel_tracefs(struct wmk_tracing *tracing, struct wmk_tracefs **tracefs)
 {
 	int err = 0;
 
@@ -56,10 +57,10 @@ static int tracefs_of(struct wmk_tracing *tracing, struct wmk_tracefs **tracefs)
 	return err;
 }
 
-static int catalog_of(struct wmk_tracing *tracing, struct wmk_kcatalog **catalog)
+int wmk_kernel_catalog(struct wmk_tracing *tracing, struct wmk_kcatalog **catalog)
 {
 	struct wmk_tracefs *tracefs;
-	int err = tracefs_of(tracing, &tracefs);
+	int err = wmk_kernel_tracefs(tracing, &tracefs);
 
 	return err < 0 ? err : wmk_kcatalog_open(tracefs, catalog);
 }
@@ -96,7 +97,7 @@ int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule
 		return wmk_error_said(-EINVAL, "the kernel's events have no log levels");
 	if (rule->filter && *rule->filter)
 		return wmk_error_said(-ENOTSUP, "events of the kernel are not filtered where they are recorded: waymark view --filter does it where they are read");
-	err = tracefs_of(tracing, &tracefs);
+	err = wmk_kernel_tracefs(tracing, &tracefs);
 	if (err == 0 && wmk_rule_is_probe(rule))
 		return wmk_kernel_probe_check(tracefs, rule, note, size);
 	if (err == 0)
@@ -108,20 +109,14 @@ int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule
 	return err;
 }
 
-uint64_t wmk_kernel_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule)
+uint64_t wmk_kernel_fitting(const struct wmk_kcatalog *catalog, const struct wmk_ctl_rule *rule)
 {
-	struct wmk_kcatalog *catalog;
 	uint64_t n = 0;
 
 	if (wmk_rule_is_probe(rule))
 		return rule->enabled;
-	if (catalog_of(tracing, &catalog) < 0) {
-		wmk_error_clear();
-		return 0;
-	}
-	for (size_t i = 0; i < wmk_kcatalog_size(catalog); i++)
+	for (size_t i = 0; catalog && i < wmk_kcatalog_size(catalog); i++)
 		n += rule_fits(rule, wmk_kcatalog_at(catalog, i));
-	wmk_kcatalog_close(catalog);
 	return n;
 }
 
@@ -149,12 +144,11 @@ static struct class *class_of(struct wmk_tracing *tracing, const struct wmk_trac
 	return wmk_class_intern(tracing, class);
 }
 
-static int event_add(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry)
+static int event_add(struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry, struct class *class)
 {
-	struct wmk_kernel_rings *kernel = rings->kernel;
-	struct kernel_event made = { .class = class_of(rings->session->tracing, tracefs, entry) };
+	struct kernel_event made = { .class = class };
 
-	if (!made.class)
+	if (!class)
 		return wmk_error_add(wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM, "the kernel's event %s:%s is not understood", entry->system,
 				     entry->name);
 	if (kernel->n_events == kernel->cap_events) {
@@ -227,19 +221,20 @@ static int instance_make(struct rings *rings)
 	return err;
 }
 
-static void info_fill(const struct rings *rings, struct wmk_rings_info *info, char name[WMK_RINGS_NAME], uint64_t *contexts,
-		      struct wmk_kernel_info *kernel)
+void wmk_kernel_info_fill(const struct rings *rings, struct wmk_rings_info *info, char name[WMK_RINGS_NAME], uint64_t *contexts,
+			  struct wmk_kernel_info *kernel)
 {
 	wmk_rings_name(rings->channel, rings->stream_id, name);
 	*info = (struct wmk_rings_info){ .id = rings->id, .channel = name, .stream_id = rings->stream_id, .options = &rings->channel->is,
 					 .start_ts = wmk_tracing_now(rings->session->tracing) };
 	for (unsigned i = 0; i < rings->n_contexts; i++)
 		contexts[i] = rings->contexts[i];
-	*kernel = (struct wmk_kernel_info){ .instance = rings->kernel->instance, .contexts = contexts, .n_contexts = rings->n_contexts };
+	*kernel = (struct wmk_kernel_info){ .instance = rings->kernel->instance, .contexts = contexts, .n_contexts = rings->n_contexts,
+					    .only_pid = rings->channel->is.domain.follow ? 0 : rings->channel->is.domain.pid };
 }
 
-/* At the outlet: what it records is consumed. */
-static int consumed(struct rings *rings, bool restored)
+/* At the outlet: what it records of these events is consumed. */
+static int consumed(struct rings *rings, struct wmk_consumerd_event *events, unsigned n)
 {
 	const struct wmk_outlet_ops *outlet = rings->session->tracing->options.outlet;
 	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
@@ -249,9 +244,44 @@ static int consumed(struct rings *rings, bool restored)
 
 	if (!outlet->kernel_open)
 		return wmk_error_said(-ENOTSUP, "the kernel is not traced here");
-	info_fill(rings, &info, name, contexts, &kernel);
-	info.restored = restored;
+	wmk_kernel_info_fill(rings, &info, name, contexts, &kernel);
+	info.restored = rings->restored;
+	kernel.events = events;
+	kernel.n_events = n;
 	return outlet->kernel_open(rings->trace->outlet, &info, &kernel, &rings->outlet);
+}
+
+/* All threads of the process; those that it starts follow by themselves. */
+static int narrow(const struct rings *rings)
+{
+	const uint64_t pid = rings->channel->is.domain.pid;
+	int32_t *tids = NULL;
+	char path[40];
+	unsigned n = 0;
+	int err = 0;
+
+	if (!pid)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/task", pid);
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && err == 0 && (entry = readdir(dir))) {
+		int32_t *more = *entry->d_name == '.' ? tids : realloc(tids, (n + 1) * sizeof(*tids));
+
+		if (*entry->d_name == '.')
+			continue;
+		if (!more)
+			err = wmk_error(-ENOMEM, "no memory for the threads of process %" PRIu64, pid);
+		else
+			(tids = more)[n++] = (int32_t)strtol(entry->d_name, NULL, 10);
+	}
+	if (dir)
+		closedir(dir);
+	if (err == 0)
+		err = n ? wmk_kinstance_pids(rings->kernel->instance, tids, n) : wmk_error(-ESRCH, "there is no process %" PRIu64, pid);
+	free(tids);
+	return err;
 }
 
 static int rings_fill(struct rings *rings)
@@ -259,13 +289,16 @@ static int rings_fill(struct rings *rings)
 	struct wmk_tracing *tracing = rings->session->tracing;
 	int err = instance_make(rings);
 
+	if (err == 0)
+		err = narrow(rings);
+
 	/* relaxed: only that no two are alike */
 	rings->id = atomic_fetch_add_explicit(&tracing->rings_made, 1, memory_order_relaxed) + 1;
 	if (err == 0)
 		err = wmk_rings_uuid(rings);
 	if (err == 0)
 		err = wmk_rings_declare_stream(rings);
-	return err < 0 ? err : consumed(rings, false);
+	return err < 0 ? err : consumed(rings, NULL, 0);
 }
 
 static struct rings *rings_current(const struct wmk_session_channel *channel)
@@ -306,6 +339,16 @@ static struct rings *rings_make(struct wmk_session_channel *channel)
 
 /* ── brought in line ─────────────────────────────────────────────────────────────────────────────────── */
 
+/* As the consumer is told of those from `first` on. */
+static void tell_fill(const struct rings *rings, unsigned first, struct wmk_consumerd_event *tell)
+{
+	const struct wmk_kernel_rings *kernel = rings->kernel;
+
+	for (unsigned i = first; i < kernel->n_events; i++)
+		tell[i - first] = (struct wmk_consumerd_event){ .system = kernel->events[i].system, .name = kernel->events[i].name,
+								.id = rings->ids[kernel->events[i].class->kin] };
+}
+
 /* Those that are new: known by the channel, declared, told to the consumer. Then they can be enabled. */
 static int introduce(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *const *entries, unsigned n)
 {
@@ -322,7 +365,7 @@ static int introduce(struct rings *rings, const struct wmk_tracefs *tracefs, con
 
 	/* one that is not understood is told, and the others are recorded */
 	for (unsigned i = 0; i < n && err != -ENOMEM; i++) {
-		err = event_add(rings, tracefs, entries[i]);
+		err = event_add(kernel, entries[i], class_of(rings->session->tracing, tracefs, entries[i]));
 		if (err < 0)
 			wmk_session_worry(rings->session, err, NULL);
 	}
@@ -332,11 +375,9 @@ static int introduce(struct rings *rings, const struct wmk_tracefs *tracefs, con
 		classes[i] = kernel->events[before + i].class;
 	if (err == 0)
 		err = wmk_rings_declare(rings, classes, n);
-	for (unsigned i = 0; i < n && err == 0; i++)
-		tell[i] = (struct wmk_consumerd_event){ .system = kernel->events[before + i].system, .name = kernel->events[before + i].name,
-							.id = rings->ids[classes[i]->kin] };
 	if (err == 0 && n) {
-		info_fill(rings, &info, name, contexts, &about);
+		tell_fill(rings, before, tell);
+		wmk_kernel_info_fill(rings, &info, name, contexts, &about);
 		about.events = tell;
 		about.n_events = n;
 		err = outlet->kernel_events(rings->outlet, &info, &about);
@@ -408,6 +449,21 @@ static bool channel_records(const struct wmk_session_channel *channel)
 	return any && channel->session->active && channel->is.enabled;
 }
 
+bool wmk_session_kernel_records(const struct wmk_session *session, const struct wmk_kentry *entry)
+{
+	for (unsigned i = 0; i < session->n_channels; i++) {
+		const struct wmk_session_channel *channel = session->channels[i];
+		const struct wmk_ctl_rule *rules = channel->is.rules.items;
+
+		if (!wmk_channel_is_kernel(channel) || !channel_records(channel))
+			continue;
+		for (uint32_t k = 0; k < channel->is.rules.n; k++)
+			if (rules[k].enabled && rule_fits(&rules[k], entry))
+				return true;
+	}
+	return false;
+}
+
 static int channel_update(struct wmk_session_channel *channel)
 {
 	const bool records = channel_records(channel);
@@ -421,7 +477,7 @@ static int channel_update(struct wmk_session_channel *channel)
 			err = wmk_error_number();
 	if (!records || err < 0)
 		return err;
-	err = tracefs_of(channel->session->tracing, &tracefs);
+	err = wmk_kernel_tracefs(channel->session->tracing, &tracefs);
 	if (err < 0)
 		return err;
 	current = rings_current(channel);
@@ -448,6 +504,7 @@ static int channel_update(struct wmk_session_channel *channel)
 		wmk_error_drop(why);
 		return err;
 	}
+	wmk_kernel_dump(current);
 	wmk_error_give(why);
 	return probes;
 }
@@ -513,7 +570,7 @@ int wmk_kernel_restore(struct rings *rings)
 	struct wmk_tracing *tracing = rings->session->tracing;
 	const uint64_t bytes = wmk_rings_bytes(&rings->channel->is);
 	struct wmk_tracefs *tracefs;
-	int err = tracefs_of(tracing, &tracefs);
+	int err = wmk_kernel_tracefs(tracing, &tracefs);
 
 	if (err < 0)
 		return err;
@@ -525,9 +582,69 @@ int wmk_kernel_restore(struct rings *rings)
 		return err;
 	rings->bytes = bytes;
 	rings->restored = true;
+	rings->session->kernel_dumps += rings->session->kernel_dumps == 0;
 	rings->kernel->on = true;        /* as far as we know: said again, it does no harm */
-	err = wmk_trace_ready(rings->trace);
-	return err < 0 ? err : consumed(rings, true);
+	return wmk_trace_ready(rings->trace);
+}
+
+/* What of it may still be in its buffers: events that any rule is for, or was, and that have an id in it. */
+static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
+{
+	const struct wmk_ctl_rule *rules = rings->channel->is.rules.items;
+	int err = 0;
+
+	for (size_t i = 0; i < wmk_kcatalog_size(catalog) && err == 0; i++) {
+		const struct wmk_kentry *entry = wmk_kcatalog_at(catalog, i);
+		struct class *class = NULL;
+
+		for (uint32_t r = 0; r < rings->channel->is.rules.n && !class; r++)
+			if (rule_fits(&rules[r], entry) || wmk_kernel_probes_want(rings->kernel->probes, rings, entry))
+				class = class_of(rings->session->tracing, tracefs, entry);
+		if (class && wmk_rings_has_id(rings, class))
+			err = event_add(rings->kernel, entry, class);
+	}
+	return err;
+}
+
+/* All at once: the record of an event that the consumer hears of later would be none that is wanted. */
+static int consumed_on(struct rings *rings)
+{
+	const struct wmk_tracefs *tracefs = rings->session->tracing->tracefs;
+	struct wmk_consumerd_event *tell = NULL;
+	struct wmk_kcatalog *catalog;
+	int err;
+
+	/* those of the daemon before, by the same names */
+	if (wmk_kernel_probes_install(tracefs, rings, &rings->kernel->probes) < 0)
+		wmk_session_worry(rings->session, wmk_error_number(), "a probe is not gone on with");
+	err = wmk_kcatalog_open(tracefs, &catalog);
+	if (err < 0)
+		return err;
+	err = events_known(rings, tracefs, catalog);
+	wmk_kcatalog_close(catalog);
+	if (err == 0 && !(tell = calloc(rings->kernel->n_events + 1, sizeof(*tell))))
+		err = wmk_error(-ENOMEM, "no memory for the events of a kernel channel");
+	if (err == 0) {
+		tell_fill(rings, 0, tell);
+		err = consumed(rings, tell, rings->kernel->n_events);
+	}
+	free(tell);
+	return err;
+}
+
+void wmk_session_kernel_restored(struct wmk_session *session)
+{
+	for (struct rings **at = &session->rings; *at;) {
+		struct rings *rings = *at;
+
+		if (!rings->kernel || rings->outlet || consumed_on(rings) == 0) {
+			at = &rings->next;
+			continue;
+		}
+		wmk_session_worry(session, wmk_error_number(), "a kernel channel could not be gone on with");
+		*at = rings->next;
+		wmk_rings_put(rings);
+	}
 }
 
 /* ── what nobody has ─────────────────────────────────────────────────────────────────────────────────── */
@@ -580,7 +697,7 @@ void wmk_kernel_sweep(struct wmk_tracing *tracing)
 	/* who could not make any has none; and a file system that is not mounted holds none that records */
 	if (!tracing->kernel_owner[0] || geteuid() != 0 || !wmk_tracefs_is_mounted())
 		return;
-	if (tracefs_of(tracing, &tracefs) < 0 || wmk_kinstance_sweep(tracefs, tracing->kernel_owner, is_ours, tracing) < 0) {
+	if (wmk_kernel_tracefs(tracing, &tracefs) < 0 || wmk_kinstance_sweep(tracefs, tracing->kernel_owner, is_ours, tracing) < 0) {
 		wmk_error_clear();
 		return;
 	}

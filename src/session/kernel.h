@@ -12,6 +12,7 @@
 #ifndef WMK_SESSION_KERNEL_H
 #define WMK_SESSION_KERNEL_H
 
+#include "kernel/catalog.h"
 #include "session/internal.h"
 
 static inline bool wmk_channel_is_kernel(const struct wmk_session_channel *channel)
@@ -23,20 +24,34 @@ static inline bool wmk_channel_is_kernel(const struct wmk_session_channel *chann
 int wmk_kernel_channel_check(const struct wmk_ctl_channel *is);
 /* The same (`note`: what the user should know), and whether it means an event that this kernel has: -ENOENT with the nearest names; whatever keeps us from the kernel's tracers. */
 int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule, char *note, size_t size);
-/* How many events of this kernel the rule is for. */
-uint64_t wmk_kernel_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
+/* Opened once it is needed; who cannot tries again next time. *tracefs stays the tracing's. */
+int wmk_kernel_tracefs(struct wmk_tracing *tracing, struct wmk_tracefs **tracefs);
+/* The events that there are now; the caller's to wmk_kcatalog_close(). */
+int wmk_kernel_catalog(struct wmk_tracing *tracing, struct wmk_kcatalog **catalog);
+/* How many of them the rule is for; catalog NULL: they are not known. */
+uint64_t wmk_kernel_fitting(const struct wmk_kcatalog *catalog, const struct wmk_ctl_rule *rule);
+/* Does a channel that records want this event? */
+bool wmk_session_kernel_records(const struct wmk_session *session, const struct wmk_kentry *entry);
 
 /*
  * Bring the kernel in line with the session: instances are made, events go on and off, recording goes on and off. -errno: not all of it is as it
  * should be, and why.
  */
 int wmk_session_kernel_update(struct wmk_session *session);
+/* What was there before the first record is to be recorded (again), if the session records. */
+void wmk_session_kernel_dump(struct wmk_session *session);
+/* kernel_dump.c: it is wanted and nobody was told: the consumer is, which makes it as part of this channel. What keeps it from that is told by the session. */
+void wmk_kernel_dump(struct rings *rings);
+/* What the outlet is told of a kernel channel, without events. `contexts`: WMK_WIRE_CONTEXTS_MAX. */
+void wmk_kernel_info_fill(const struct rings *rings, struct wmk_rings_info *info, char name[WMK_RINGS_NAME], uint64_t *contexts,
+			  struct wmk_kernel_info *kernel);
 /* Nothing is recorded into it any more; before it is emptied for the last time. Not locked. */
 void wmk_kernel_halt(const struct rings *rings);
 /* The last reference goes: the instance is removed, unless the next daemon is to have it. */
 void wmk_kernel_free(struct rings *rings);
-/* As an earlier daemon left it: it records on. The rings are in no list yet. */
+/* As an earlier daemon left it: it records on. The rings are in no list yet. Then, when the ids of all events are back: what it records is consumed. */
 int wmk_kernel_restore(struct rings *rings);
+void wmk_session_kernel_restored(struct wmk_session *session);
 /* Instances of this daemon's that no session has are removed. Sessions are restored by now. */
 void wmk_kernel_sweep(struct wmk_tracing *tracing);
 

@@ -352,8 +352,10 @@ static int kernel_give(struct out_rings *rings, const struct wmk_rings_info *inf
 
 	rings_tell(rings, info, &told);
 	told.kernel = true;
+	told.only_pid = kernel->only_pid;
 	told.contexts = (struct wmk_list){ kernel->contexts, kernel->n_contexts };
 	told.events = (struct wmk_list){ kernel->events, kernel->n_events };
+	told.statedump = kernel->statedump;
 	return in_time(wmk_consumer_link_rings_add(rings->trace->side->link, &told, kernel->instance, GIVE_MS));
 }
 

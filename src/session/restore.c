@@ -219,6 +219,7 @@ static void declare_again(struct wmk_session *session)
 int wmk_session_restore_end(struct wmk_session *session)
 {
 	session->tracing->restoring = false;
+	wmk_session_kernel_restored(session);
 	if (wmk_session_kernel_update(session) < 0)      /* what it was told of, and is on, is told of and switched on once more */
 		wmk_session_worry(session, wmk_error_number(), NULL);
 	declare_again(session);

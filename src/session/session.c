@@ -219,6 +219,7 @@ int wmk_session_start(struct wmk_session *session)
 	session->active = session->started = true;
 	session->stopping = false;
 	session->trouble = 0;
+	session->kernel_dumps++;
 	int err = wmk_session_kernel_update(session);
 
 	if (err < 0) {
@@ -285,6 +286,7 @@ int wmk_session_full(struct wmk_session *session)
 void wmk_session_regenerate_statedump(struct wmk_session *session)
 {
 	session->statedump_round++;
+	wmk_session_kernel_dump(session);
 }
 
 void wmk_session_reap(struct wmk_session *session)

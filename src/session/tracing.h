@@ -71,8 +71,10 @@ struct wmk_kernel_info {
 	int instance;                    /* of tracefs: a descriptor of its directory */
 	uint64_t *contexts;              /* numbers of wmk_ctf_context() */
 	unsigned n_contexts;
+	uint64_t only_pid;               /* records of other processes are left out; 0: of none */
 	struct wmk_consumerd_event *events;      /* those that are to be added (wire/consumerd.h) */
 	unsigned n_events;
+	uint64_t statedump;              /* the state dump of this number is wanted (wire/consumerd.h); 0: none */
 };
 
 /*
@@ -269,7 +271,7 @@ int wmk_session_flush(struct wmk_session *session);
 int wmk_session_clear(struct wmk_session *session);
 /* Metadata written anew from what is known. -ENOTSUP: the outlet cannot. */
 int wmk_session_regenerate_metadata(struct wmk_session *session);
-/* Applications dump their loaded objects again at the next update. */
+/* Applications dump their loaded objects again at the next update, and the kernel's state is dumped again. */
 void wmk_session_regenerate_statedump(struct wmk_session *session);
 /* Rings of processes that ended: written out and freed. */
 void wmk_session_reap(struct wmk_session *session);

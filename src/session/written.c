@@ -136,6 +136,8 @@ int wmk_session_clear(struct wmk_session *session)
 	err = left < 0 ? left : err;
 	session->full = session->full && err < 0;
 	end(session);
+	if (session->active)
+		wmk_session_kernel_dump(session);        /* what went with the rest is in the new trace, too */
 	return err;
 }
 

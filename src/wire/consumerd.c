@@ -83,8 +83,10 @@ static const struct wmk_member rings_members[] = {
 	WMK_MEMBER_OF_U64(wmk_consumerd_rings, start_ts),
 	WMK_MEMBER_OF_UUID(wmk_consumerd_rings, uuid),
 	WMK_MEMBER_OF_BOOL(wmk_consumerd_rings, kernel),
+	WMK_MEMBER_OF_U64(wmk_consumerd_rings, only_pid),
 	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_rings, contexts, 255),
 	WMK_MEMBER_OF_LIST(wmk_consumerd_rings, events, event_object, WMK_CONSUMERD_EVENTS_MAX),
+	WMK_MEMBER_OF_U64(wmk_consumerd_rings, statedump),
 };
 const struct wmk_object wmk_consumerd_rings_object = WMK_OBJECT_OF("rings", wmk_consumerd_rings, rings_members);
 

@@ -102,8 +102,10 @@ struct wmk_consumerd_rings {
 	uint64_t start_ts;           /* the clock's value when recording began: time of an empty packet in a stream without records */
 	uint8_t uuid[16];            /* the ring set's own (waymark_ring_options.uuid); held against the set that comes with it */
 	bool kernel;
+	uint64_t only_pid;           /* kernel: of this process alone; 0: of all */
 	struct wmk_list contexts;    /* kernel: of uint64_t, numbers of wmk_ctf_context(), in the order in which records have them */
-	struct wmk_list events;      /* kernel: of struct wmk_consumerd_event */
+	struct wmk_list events;      /* kernel: of struct wmk_consumerd_event; those of the state dump with the system "" */
+	uint64_t statedump;          /* kernel: the number of a state dump, begun when it is greater than that of the last one; 0: none */
 };
 /* Those of `more` that are not in `events` yet (by system and name) are added, copied into the arena. 1: some were; 0: none; -ENOMEM, -E2BIG. */
 int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena);

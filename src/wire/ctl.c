@@ -172,6 +172,13 @@ const struct wmk_object wmk_ctl_sessions_object = WMK_OBJECT_OF("sessions", wmk_
 static const struct wmk_member apps_members[] = { WMK_MEMBER_OF_LIST(wmk_ctl_apps, apps, wmk_ctl_app_object, 65536) };
 const struct wmk_object wmk_ctl_apps_object = WMK_OBJECT_OF("apps", wmk_ctl_apps, apps_members);
 
+static const struct wmk_member kernel_members[] = {
+	WMK_MEMBER_OF_LIST(wmk_ctl_kernel, events, wmk_ctl_event_object, 1u << 20),
+	WMK_MEMBER_OF_TEXTS(wmk_ctl_kernel, lacks, 64),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_kernel, clock, WMK_CTL_NAME_MAX),
+};
+const struct wmk_object wmk_ctl_kernel_object = WMK_OBJECT_OF("kernel", wmk_ctl_kernel, kernel_members);
+
 /* ── requests ────────────────────────────────────────────────────────────────────────────────────────── */
 
 static const struct wmk_member create_members[] = {
@@ -195,6 +202,13 @@ static const struct wmk_member list_apps_members[] = {
 	WMK_MEMBER_OF_U64(wmk_ctl_list_apps, pid),
 };
 static const struct wmk_object list_apps_object = WMK_OBJECT_OF("list apps", wmk_ctl_list_apps, list_apps_members);
+
+static const struct wmk_member list_kernel_members[] = {
+	WMK_MEMBER_OF_TEXTS(wmk_ctl_list_kernel, patterns, WMK_CTL_RULES_MAX),
+	WMK_MEMBER_OF_BOOL(wmk_ctl_list_kernel, fields),
+	WMK_MEMBER_OF_BOOL(wmk_ctl_list_kernel, lacks),
+};
+static const struct wmk_object list_kernel_object = WMK_OBJECT_OF("list kernel", wmk_ctl_list_kernel, list_kernel_members);
 
 static const struct wmk_member enable_channel_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_ctl_enable_channel, session, WMK_CTL_NAME_MAX),
@@ -263,6 +277,7 @@ const struct wmk_ctl_command wmk_ctl_commands[] = {
 	{ WMK_CTL_CLEAR, "clear", &which_object, &wmk_ctl_outcome_object },
 	{ WMK_CTL_REGENERATE, "regenerate", &regenerate_object, &wmk_ctl_outcome_object },
 	{ WMK_CTL_SHUTDOWN, "shutdown", &wmk_ctl_nothing_object, &wmk_ctl_nothing_object },
+	{ WMK_CTL_LIST_KERNEL, "list-kernel", &list_kernel_object, &wmk_ctl_kernel_object },
 };
 const unsigned wmk_ctl_n_commands = COUNT(wmk_ctl_commands);
 

@@ -19,7 +19,7 @@
 #define WMK_CTL_FIELD_LIMIT_MIN 16u   /* bytes of a string or sequence */
 #define WMK_CTL_FIELD_LIMIT_MAX 65536u
 #define WMK_CTL_PATTERN_MAX 511u   /* bytes */
-#define WMK_CTL_PLACE_MAX 8191u     /* of a probe */
+#define WMK_CTL_PLACE_MAX 4096u     /* of a probe */
 #define WMK_CTL_FILTER_MAX 4096u   /* likewise */
 #define WMK_CTL_SESSIONS_MAX 1024u /* in one answer */
 #define WMK_CTL_RULES_MAX 4096u    /* of one channel */
@@ -30,7 +30,7 @@ enum wmk_ctl_type {
 	WMK_CTL_REPLY = 0x100, WMK_CTL_ERROR,
 	WMK_CTL_VERSION = 0x110, WMK_CTL_CREATE, WMK_CTL_DESTROY, WMK_CTL_START, WMK_CTL_STOP, WMK_CTL_LIST_SESSIONS, WMK_CTL_LIST_APPS,
 	WMK_CTL_ENABLE_CHANNEL, WMK_CTL_DISABLE_CHANNEL, WMK_CTL_ENABLE_EVENT, WMK_CTL_DISABLE_EVENT, WMK_CTL_ADD_CONTEXT,
-	WMK_CTL_TRACK, WMK_CTL_UNTRACK, WMK_CTL_CLEAR, WMK_CTL_REGENERATE, WMK_CTL_SHUTDOWN,
+	WMK_CTL_TRACK, WMK_CTL_UNTRACK, WMK_CTL_CLEAR, WMK_CTL_REGENERATE, WMK_CTL_SHUTDOWN, WMK_CTL_LIST_KERNEL,
 };
 
 /* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
@@ -122,7 +122,7 @@ struct wmk_ctl_event {
 	const char *provider, *name;
 	uint32_t kind;               /* enum waymark_kind */
 	uint32_t level;              /* enum waymark_level */
-	const char *file;
+	const char *file;            /* of the kernel: events/SUBSYSTEM/NAME, where tracefs describes it */
 	uint32_t line;
 	bool enabled;                /* in a session that records */
 	struct wmk_list fields;      /* of struct wmk_ctl_field */
@@ -166,6 +166,16 @@ struct wmk_ctl_list_sessions { const char *session; };     /* "": all that the c
 struct wmk_ctl_sessions { struct wmk_list sessions; };
 struct wmk_ctl_list_apps { bool events; const char *pattern; uint64_t pid; };   /* pattern "": all; pid 0: all */
 struct wmk_ctl_apps { struct wmk_list apps; };
+struct wmk_ctl_list_kernel {
+	struct wmk_list patterns;    /* of const char *, as of rules of kernel channels; empty: all */
+	bool fields;                 /* tell the events' fields */
+	bool lacks;                  /* find out what the kernel lacks */
+};
+struct wmk_ctl_kernel {
+	struct wmk_list events;      /* of struct wmk_ctl_event: provider is the kernel's subsystem, the name that in traces; a system call is "syscall", its name */
+	struct wmk_list lacks;       /* of const char *: sentences */
+	const char *clock;           /* that stamps records, as the kernel calls it; "": none that is the daemon's */
+};
 /* A channel that exists is enabled again; options that differ from what it has are refused. Its rules and contexts are added. */
 struct wmk_ctl_enable_channel { const char *session; struct wmk_ctl_channel channel; };
 struct wmk_ctl_disable_channel { const char *session, *channel; struct wmk_ctl_domain domain; };
@@ -189,7 +199,7 @@ const struct wmk_ctl_command *wmk_ctl_command_find(uint16_t type);
 
 /* CREATE, DESTROY, START, STOP, *_CHANNEL, *_EVENT, ADD_CONTEXT, TRACK, UNTRACK, CLEAR, REGENERATE reply wmk_ctl_outcome_object. */
 extern const struct wmk_object wmk_ctl_session_object, wmk_ctl_channel_object, wmk_ctl_rule_object, wmk_ctl_app_object,
-	wmk_ctl_event_object, wmk_ctl_outcome_object, wmk_ctl_sessions_object, wmk_ctl_apps_object, wmk_ctl_nothing_object,
+	wmk_ctl_event_object, wmk_ctl_outcome_object, wmk_ctl_sessions_object, wmk_ctl_apps_object, wmk_ctl_kernel_object, wmk_ctl_nothing_object,
 	wmk_ctl_version_reply_object, wmk_ctl_counts_object, wmk_ctl_domain_object, wmk_ctl_trackers_object;
 
 #endif

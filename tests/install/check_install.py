@@ -164,7 +164,7 @@ def check_completion(root, env):
         run(['zsh', '-n', find(root, '_waymark')])
     for line, wanted in (('waymark rec', 'record'), ('waymark -n rec', 'record'), ('waymark record --over', '--overwrite'),
                          ('waymark add-context -t vpid,pro', 'vpid,procname'), ('waymark enable-event a --loglevel=wa', 'warning'),
-                         ('waymark help vi', 'view'), ('waymark help --completion=z', 'zsh'), ('waymark record -- wc', 'wc')):
+                         ('waymark list --ker', '--kernel'), ('waymark help vi', 'view'), ('waymark help --completion=z', 'zsh'), ('waymark record -- wc', 'wc')):
         got = run(['bash', '-c', '. "$1"; COMP_LINE=$2 COMP_POINT=${#2}; _waymark; printf "%s\\n" "${COMPREPLY[@]}"', 'bash', script, line],
                   env=env).split()
         if wanted not in got:

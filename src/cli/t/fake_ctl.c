@@ -117,6 +117,26 @@ unsigned waymark_ctl_result_apps(const struct waymark_ctl_result *result, const 
 	return fake.n_apps;
 }
 
+unsigned waymark_ctl_result_events(const struct waymark_ctl_result *result, const struct waymark_ctl_event_info *const **events)
+{
+	(void)result;
+	*events = fake.events;
+	return fake.n_events;
+}
+
+unsigned waymark_ctl_result_lacks(const struct waymark_ctl_result *result, const char *const **lacks)
+{
+	(void)result;
+	*lacks = fake.lacks;
+	return fake.n_lacks;
+}
+
+const char *waymark_ctl_result_kernel_clock(const struct waymark_ctl_result *result)
+{
+	(void)result;
+	return "x86-tsc";
+}
+
 unsigned waymark_ctl_result_unanswered(const struct waymark_ctl_result *result, const struct waymark_ctl_app_info *const **apps)
 {
 	(void)result;
@@ -185,6 +205,16 @@ int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps
 	return answer(NULL, 0, result);
 }
 
+int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_kernel_options *options, struct waymark_ctl_result **result)
+{
+	(void)ctl;
+	note("kernel %d %d", options->fields, options->lacks);
+	for (unsigned i = 0; i < options->n_patterns; i++)
+		note(" %s", options->patterns[i]);
+	note("; ");
+	return answer(NULL, fake.kernel_rc, result);
+}
+
 int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_t what, struct waymark_ctl_result **result)
 {
 	(void)ctl;
@@ -218,7 +248,9 @@ int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_
 
 static void note_domain(const struct waymark_ctl_domain *domain)
 {
-	if (domain->kind == WAYMARK_CTL_PID)
+	if (domain->kind == WAYMARK_CTL_KERNEL)
+		note(" kernel");
+	if (domain->kind == WAYMARK_CTL_PID || (domain->kind == WAYMARK_CTL_KERNEL && domain->pid))
 		note(" pid %llu", (unsigned long long)domain->pid);
 	if (domain->kind == WAYMARK_CTL_EXEC)
 		note(" exec %s", domain->exec);
@@ -252,6 +284,8 @@ static int events(const char *name, const struct waymark_ctl_events_options *opt
 			note(" if %s", rule->filter);
 		if (rule->level_op)
 			note(" level %u %u %u", rule->level_op, rule->level, rule->level_to);
+		if (rule->probe)
+			note(" probe %u %s", rule->probe, rule->place);
 	}
 	for (unsigned i = 0; i < options->n_patterns; i++)
 		note(" %s", options->patterns[i]);

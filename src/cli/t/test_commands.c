@@ -110,9 +110,9 @@ static const struct waymark_ctl_trackers trackers;
 static const char *const exclusions[] = { "a:b" }, *const contexts[] = { "vpid", "ip" };
 static const struct waymark_ctl_rule_info rule = {
 	.pattern = "a:*", .exclusions = exclusions, .n_exclusions = 1, .level_op = WAYMARK_CTL_AT_LEAST, .level = 4, .enabled = true,
-		.matched = 2, .filter = "",
-}, plain = { .pattern = "a:*", .enabled = true, .matched = 5, .filter = "" },
-filtered = { .pattern = "a:f", .enabled = true, .matched = 1, .filter = "n>1" }, *const rules[] = { &rule, &plain, &filtered };
+		.matched = 2, .filter = "", .place = "",
+}, plain = { .pattern = "a:*", .enabled = true, .matched = 5, .filter = "", .place = "" },
+filtered = { .pattern = "a:f", .enabled = true, .matched = 1, .filter = "n>1", .place = "" }, *const rules[] = { &rule, &plain, &filtered };
 static struct waymark_ctl_channel_info channel = {
 	.name = "chan", .subbuf_size = 4096, .n_subbufs = 4, .enabled = true, .contexts = contexts, .n_contexts = 2, .rules = rules,
 		.n_rules = 3,
@@ -244,6 +244,21 @@ static void test_events(void **state)
 	asks("enable-event a --loglevel info..err --exec prog --follow", "enable-event one - exec prog follow a level 3 3 6; ");
 	asks("disable-event a:*,b -c chan", "disable-event one chan a:* b; ");
 	asks("disable-event --all-events", "disable-event one -; ");
+	asks("enable-event -k sched_*,irq:*", "enable-event one - kernel sched_* irq:*; ");
+	asks("enable-event -k --syscall openat,syscall:read", "enable-event one - kernel syscall:openat syscall:read; ");
+	asks("enable-event -k --syscall --all", "enable-event one - kernel syscall:*; ");
+	asks("enable-event -k x --pid 7 --follow", "enable-event one - kernel pid 7 follow x; ");
+	asks("enable-event -k --probe vfs_read(count) reads", "enable-event one - kernel reads probe 1 vfs_read(count); ");
+	asks("enable-event -k --function f g", "enable-event one - kernel g probe 3 f; ");
+	asks("enable-event -k --userspace-probe sdt:/dev/null:p:n g", "enable-event one - kernel g probe 4 sdt:/dev/null:p:n; ");
+	refuses("enable-event -k --userspace-probe /nowhere/at/all:f g", "there is no /nowhere/at/all");
+	refuses("enable-event -k --userspace-probe main g", "PATH:SYMBOL");
+	refuses("enable-event --probe f g", "say --kernel too");
+	refuses("enable-event --syscall openat", "say --kernel too");
+	refuses("enable-event -k --probe f g,h", "one event");
+	refuses("enable-event -k --probe f --function g h", "one probe");
+	refuses("enable-event -k -u x", "do not go together");
+	refuses("enable-event -k x --exec a", "narrowed to a process");
 	refuses("enable-event", "--all");
 	refuses("enable-event -a x", "do not go together");
 	refuses("enable-event x,", "empty");
@@ -344,7 +359,7 @@ static void test_lists(void **state)
 	assert_string_equal(said, "one\ntwo\n");
 	asks("list --names channels", "");
 	assert_string_equal(said, "chan\n");
-	asks("list --names events", "apps 1 0; ");
+	asks("list --names events -u", "apps 1 0; ");
 	assert_string_equal(said, "shop:pa?id\n");
 	asks("list --names levels", "");
 	says("emerg\n");
@@ -355,6 +370,52 @@ static void test_lists(void **state)
 	fake.n_sessions = 0;
 	asks("list", "");
 	says("waymark create");
+}
+
+static void test_kernel_list(void **state)
+{
+	static const struct waymark_ctl_field_info tid = { "prev_tid", "s32", "" };
+	static const struct waymark_ctl_field_info *const inside[] = { &tid };
+	static const struct waymark_ctl_event_info events[] = {
+		{ .provider = "irq", .name = "irq_softirq_entry", .file = "events/irq/softirq_entry", .fields = inside, .n_fields = 1 },
+		{ .provider = "syscall", .name = "open\033at", .file = "events/syscalls/sys_enter_openat", .enabled = true },
+	};
+
+	(void)state;
+	fake.apps[0] = &app;
+	fake.n_apps = 1;
+	fake.events[0] = &events[0];
+	fake.events[1] = &events[1];
+	fake.n_events = 2;
+	asks("list -k", "kernel 0 1; ");
+	says("The kernel (2 events, stamped by its clock x86-tsc):");
+	says("irq:softirq_entry\n");
+	says("syscall:open?at                       system call                                   enabled\n");
+	says("lacks nothing");
+	assert_null(strstr(said, "prev_tid"));
+	fake.lacks[0] = "no probes\033";
+	fake.n_lacks = 1;
+	asks("list -k -f sched_*,irq_* syscall:open*", "kernel 1 1 sched_* irq_* syscall:open*; ");
+	says("      prev_tid  s32\n");
+	says("What this kernel lacks:\n  - no probes?\n");
+	asks("list --json -k", "kernel 0 1; ");
+	says("{\"about\":\"\"}");
+	/* what shells complete does not try anything out */
+	asks("list --names events -k", "kernel 0 0; ");
+	assert_string_equal(said, "irq_softirq_entry\nsyscall:open?at\n");
+	asks("list --names events", "apps 1 0; kernel 0 0; ");
+	assert_string_equal(said, "shop:pa?id\nirq_softirq_entry\nsyscall:open?at\n");
+	fake.kernel_rc = -EACCES;
+	fake.error = "the kernel needs root";
+	asks("list --names events", "apps 1 0; kernel 0 0; ");
+	assert_string_equal(said, "shop:pa?id\n");
+	fails("list --names events -k", "needs root");
+	fails("list -k", "needs root");
+	refuses("list -k -u", "one domain at a time");
+	refuses("list -k -s one", "without a session");
+	refuses("list -k -c chan", "without a session");
+	refuses("list -k --pid 1", "--pid goes with --userspace");
+	refuses("list -k a,,b", "empty word");
 }
 
 /* -n goes before the command. */
@@ -421,7 +482,7 @@ int main(void)
 		cmocka_unit_test_setup(test_lives, setup), cmocka_unit_test_setup(test_channels, setup),
 			cmocka_unit_test_setup(test_events, setup),
 		cmocka_unit_test_setup(test_contexts_and_trackers, setup), cmocka_unit_test_setup(test_saved, setup),
-		cmocka_unit_test_setup(test_lists, setup), cmocka_unit_test_setup(test_no_daemon, setup),
+		cmocka_unit_test_setup(test_lists, setup), cmocka_unit_test_setup(test_kernel_list, setup), cmocka_unit_test_setup(test_no_daemon, setup),
 		cmocka_unit_test_setup(test_remedies, setup), cmocka_unit_test_setup(test_record_leaves_what_is_there, setup),
 	};
 

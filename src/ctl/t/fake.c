@@ -97,6 +97,9 @@ bool fake_answer(struct fake *fake, int sock, const struct wmk_frame *frame, con
 	case WMK_CTL_LIST_APPS:
 		fake_send(sock, WMK_CTL_REPLY, frame->request, &wmk_ctl_apps_object, &fake->apps);
 		return true;
+	case WMK_CTL_LIST_KERNEL:
+		fake_send(sock, WMK_CTL_REPLY, frame->request, &wmk_ctl_kernel_object, &fake->kernel);
+		return true;
 	case WMK_CTL_SHUTDOWN:
 		fake_send(sock, WMK_CTL_REPLY, frame->request, &wmk_ctl_nothing_object, &nothing);
 		return false;

@@ -25,6 +25,7 @@ struct fake {
 	struct wmk_list sessions;        /* of struct wmk_ctl_session: what there is */
 	struct wmk_ctl_outcome outcome;  /* to all commands */
 	struct wmk_ctl_apps apps;
+	struct wmk_ctl_kernel kernel;
 	const char *version;
 	uint16_t refuse;                 /* a request of this type is answered by an error ... */
 	int refuse_errno;

@@ -85,6 +85,7 @@ static void test_asks_events(void **state)
 		.contexts = contexts, .n_contexts = 1,
 	};
 	const struct waymark_ctl_apps_options apps = { .size = sizeof(apps), .events = true, .pattern = "a:*", .pid = 3 };
+	const struct waymark_ctl_kernel_options kernel = { .size = sizeof(kernel), .patterns = excluded, .n_patterns = 1, .fields = true, .lacks = true };
 
 	ASKS(waymark_ctl_enable_channel(ctl, &channel, NULL),
 	     "enable-channel {\"session\": \"s\",\"channel\": {\"name\": \"channel0\","
@@ -104,6 +105,8 @@ static void test_asks_events(void **state)
 	     "disable-channel {\"session\": \"s\",\"channel\": \"c\",\"domain\": {\"kind\": \"exec\",\"exec\": \"shop\"}}");
 	ASKS(waymark_ctl_list_apps(ctl, NULL, NULL), "list-apps {}");
 	ASKS(waymark_ctl_list_apps(ctl, &apps, NULL), "list-apps {\"events\": true,\"pattern\": \"a:*\",\"pid\": 3}");
+	ASKS(waymark_ctl_list_kernel(ctl, NULL, NULL), "list-kernel {}");
+	ASKS(waymark_ctl_list_kernel(ctl, &kernel, NULL), "list-kernel {\"patterns\": [\"a:b\"],\"fields\": true,\"lacks\": true}");
 	assert_string_equal(waymark_ctl_level_name(14), "debug");
 	assert_null(waymark_ctl_level_name(WAYMARK_CTL_LEVELS));
 }
@@ -175,6 +178,7 @@ static void test_outcome(void **state)
 	assert_int_equal(waymark_ctl_result_files(result, &texts), 0);
 	assert_int_equal(waymark_ctl_result_apps(result, &apps), 0);
 	assert_null(waymark_ctl_result_version(result));
+	assert_null(waymark_ctl_result_kernel_clock(result));
 	assert_int_equal(waymark_ctl_result_unanswered(result, &apps), 1);
 	assert_true(apps[0]->pid == 77 && apps[0]->n_events == 0);
 	assert_string_equal(apps[0]->why, "it sleeps");
@@ -207,6 +211,31 @@ static void test_outcome(void **state)
 }
 
 /* A list that needs several frames. */
+static void test_kernel(void **state)
+{
+	struct fake_rig *rig = *state;
+	struct wmk_ctl_field field = { "prev_tid", "s32", "" };
+	struct wmk_ctl_event event = { .provider = "sched", .name = "sched_switch", .level = 6, .file = "events/sched/sched_switch", .enabled = true,
+				       .fields = { &field, 1 } };
+	const char *lacks[] = { "one", "two" }, *const *texts;
+	const struct waymark_ctl_event_info *const *events;
+	struct waymark_ctl_result *result;
+
+	rig->fake.kernel = (struct wmk_ctl_kernel){ { &event, 1 }, { lacks, 2 }, "mono" };
+	assert_int_equal(waymark_ctl_list_kernel(rig->ctl, NULL, &result), 0);
+	assert_int_equal(waymark_ctl_result_events(result, &events), 1);
+	assert_string_equal(events[0]->provider, "sched");
+	assert_string_equal(events[0]->name, "sched_switch");
+	assert_string_equal(events[0]->file, "events/sched/sched_switch");
+	assert_true(events[0]->enabled && events[0]->n_fields == 1);
+	assert_string_equal(events[0]->fields[0]->type, "s32");
+	assert_int_equal(waymark_ctl_result_lacks(result, &texts), 2);
+	assert_string_equal(texts[1], "two");
+	assert_string_equal(waymark_ctl_result_kernel_clock(result), "mono");
+	assert_int_equal(waymark_ctl_result_warnings(result, &texts), 0);
+	waymark_ctl_result_free(result);
+}
+
 static void test_many_apps(void **state)
 {
 	enum { APPS = 300, EVENTS = 20 };
@@ -291,7 +320,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_RIG(test_asks_sessions), WITH_RIG(test_asks_events), WITH_RIG(test_options), WITH_RIG(test_outcome),
-		WITH_RIG(test_many_apps), WITH_RIG(test_version_and_shutdown), WITH_RIG(test_daemon_error),
+		WITH_RIG(test_kernel), WITH_RIG(test_many_apps), WITH_RIG(test_version_and_shutdown), WITH_RIG(test_daemon_error),
 	};
 
 	unsetenv("WAYMARK_RUNDIR");

@@ -162,6 +162,16 @@ __u32 n_late;
 
 /* ── what arguments point to ─────────────────────────────────────────────────────────────────────────── */
 
+/*
+ * A size that the verifier believes: the comparison is of what is used, where clang would compare one register and use another. Older ones (Linux
+ * 6.1) do not follow that.
+ */
+static __always_inline __u64 bounded(__u64 size)
+{
+	asm volatile("" : "+r"(size));
+	return size > WMK_KCALLS_PART_MAX ? WMK_KCALLS_PART_MAX : size;
+}
+
 /* A part's bytes, at `to`, where WMK_KCALLS_PART_MAX + 8 are free. */
 static __always_inline void copy_text(struct wmk_kcalls_part *part, __u8 *to, __u64 from, __u32 max)
 {
@@ -191,7 +201,7 @@ static __always_inline void copy_bytes(struct wmk_kcalls_part *part, __u8 *to, _
 		part->flags |= WMK_KCALLS_PART_CUT;
 	else
 		n = len;
-	if (bpf_probe_read_user(to, n, (const void *)from) != 0) {
+	if (bpf_probe_read_user(to, bounded(n), (const void *)from) != 0) {
 		/* The next page may be the one that is not there. */
 		__u32 left = 4096 - (from & 4095);
 

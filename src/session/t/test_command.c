@@ -385,6 +385,9 @@ static void an_application_is_told(void **state)
 	assert_int_equal(is->events.n, 2);
 	assert_true(((const struct wmk_ctl_event *)is->events.items)->enabled);
 
+	/* A daemon that does not trace the kernel. */
+	refused(WMK_CTL_LIST_KERNEL, &(struct wmk_ctl_list_kernel){ .lacks = true }, ENOTSUP, "the kernel is not traced here");
+
 	/* Everything of other processes, which is none of it. */
 	uint64_t other = 1;
 	done(WMK_CTL_TRACK, &(struct wmk_ctl_track){ .session = "s", .kind = WMK_TRACK_PID, .ids = { &other, 1 } });

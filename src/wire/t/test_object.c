@@ -473,7 +473,7 @@ static void test_commands(void **state)
 			wmk_arena_free(&arena);
 		}
 	}
-	assert_int_equal(wmk_ctl_n_commands, WMK_CTL_SHUTDOWN - WMK_CTL_VERSION + 1);
+	assert_int_equal(wmk_ctl_n_commands, WMK_CTL_LIST_KERNEL - WMK_CTL_VERSION + 1);
 	assert_null(wmk_ctl_command_find(WMK_CTL_REPLY));
 	assert_null(wmk_ctl_command_find(WMK_OBJECT_PART));
 }

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpus.c - CPUs that come while a kernel channel records: each gets its stream. One that goes keeps it: its buffer stays with what is in it.
+ *
+ * The kernel makes the buffer of a CPU when that comes online for the first time, and tells nobody who sleeps on the others. So which are online is
+ * read now and then, as long as not all have a stream that are possible; on most machines they have from the beginning, and nothing is read.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "consumer/internal.h"
+#include "kernel/reader.h"
+
+#define ONLINE "/sys/devices/system/cpu/online"
+#define TEXT 4096u
+#define PERIOD_NS (WMK_CPUS_MS * UINT64_C(1000000))
+
+struct wmk_cpus {
+	struct wmk_kreader *reader;
+	struct wmk_consumer_set how;
+	char channel[WMK_STREAM_NAME];
+	unsigned n, missing;
+	bool *there;                       /* of each of the n */
+	int fd;                            /* of ONLINE; -1: it cannot be read, and every look is a try */
+	char online[TEXT];                 /* as it was when they were opened last */
+	uint64_t looked_ns;
+};
+
+int wmk_cpus_open(struct wmk_kreader *reader, const struct wmk_consumer_set *how, struct wmk_cpus **result)
+{
+	struct wmk_cpus *cpus = calloc(1, sizeof(*cpus));
+	const unsigned n = wmk_kreader_cpus(reader);
+
+	if (cpus)
+		cpus->there = calloc(n, sizeof(*cpus->there));
+	if (!cpus || !cpus->there) {
+		free(cpus);
+		return wmk_error(-ENOMEM, "no memory for the streams of %u CPUs", n);
+	}
+	cpus->reader = reader;
+	cpus->how = *how;
+	cpus->how.limits = NULL;           /* the group has them */
+	snprintf(cpus->channel, sizeof(cpus->channel), "%s", how->channel);
+	cpus->how.channel = cpus->channel;
+	cpus->n = cpus->missing = n;
+	cpus->fd = open(ONLINE, O_RDONLY | O_CLOEXEC);
+	*result = cpus;
+	return 0;
+}
+
+void wmk_cpus_close(struct wmk_cpus *cpus)
+{
+	if (!cpus)
+		return;
+	if (cpus->fd >= 0)
+		close(cpus->fd);
+	free(cpus->there);
+	free(cpus);
+}
+
+/* Not as they were; they are noted. */
+static bool have_changed(struct wmk_cpus *cpus)
+{
+	char text[TEXT];
+	const ssize_t n = cpus->fd < 0 ? -1 : pread(cpus->fd, text, sizeof(text) - 1, 0);
+
+	if (n < 0)
+		return true;
+	text[n] = '\0';
+	if (strcmp(text, cpus->online) == 0)
+		return false;
+	memcpy(cpus->online, text, (size_t)n + 1);
+	return true;
+}
+
+static int come(struct wmk_consumer *consumer, struct wmk_group *group, unsigned cpu)
+{
+	struct wmk_cpus *cpus = group->cpus;
+	struct wmk_source *source;
+	char name[WMK_STREAM_NAME];
+	int err = wmk_source_kernel_open(cpus->reader, cpu, &source);
+
+	if (err == -ENODEV || err == -ENOENT) {
+		wmk_error_clear();
+		return 0;
+	}
+	if (err < 0)
+		return err;
+	if (snprintf(name, sizeof(name), "%s_%u", cpus->channel, cpu) >= (int)sizeof(name)) {
+		source->ops->close(source);
+		return wmk_error(-EINVAL, "channel %.60s: its name is too long", cpus->channel);
+	}
+	err = wmk_consumer_add_stream(consumer, group, source, name, cpu, cpu, &cpus->how);
+	if (err < 0)
+		return err;
+	cpus->there[cpu] = true;
+	cpus->missing--;
+	return 0;
+}
+
+int wmk_consumer_cpus_come(struct wmk_consumer *consumer, struct wmk_group *group)
+{
+	struct wmk_cpus *cpus = group->cpus;
+	int first = 0;
+
+	/* before they are opened: one that comes meanwhile is a change the next time */
+	have_changed(cpus);
+	cpus->looked_ns = wmk_consumer_now_ns();
+	for (unsigned cpu = 0; cpu < cpus->n; cpu++) {
+		int err = cpus->there[cpu] ? 0 : come(consumer, group, cpu);
+
+		if (err < 0 && first == 0)
+			first = err;
+	}
+	/* what was to be thrown away is gone: what comes later has been recorded behind it */
+	cpus->how.clear = 0;
+	return first;
+}
+
+bool wmk_consumer_cpus_look(struct wmk_consumer *consumer, bool now)
+{
+	const uint64_t ns = wmk_consumer_now_ns();
+	bool more = false;
+
+	for (size_t i = 0; i < consumer->n_groups; i++) {
+		struct wmk_group *group = consumer->groups[i];
+		struct wmk_cpus *cpus = group->cpus;
+
+		if (!cpus || cpus->missing == 0)
+			continue;
+		if (now || ns - cpus->looked_ns >= PERIOD_NS) {
+			cpus->looked_ns = ns;
+			if (have_changed(cpus) && wmk_consumer_cpus_come(consumer, group) < 0) {
+				group->now.errors++;
+				if (!group->now.words[0])
+					wmk_error_text(group->now.words, sizeof(group->now.words));
+				wmk_error_clear();
+			}
+		}
+		more |= cpus->missing != 0;
+	}
+	return more;
+}

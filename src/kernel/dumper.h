@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dumper.h - the state dump (statedump.h) as packets of a kernel channel: made by a thread of its own, beside the one that takes them.
+ *
+ *     wmk_kdumper_open(&options, &dumper);
+ *     wmk_kdumper_begin(dumper, number);             a dump begins; returns at once
+ *     poll(wmk_kdumper_fd(dumper)); while (wmk_kdumper_next(dumper, wait, &packet) == 1) { write it; wmk_kdumper_release(dumper); }
+ *
+ * Two packets' worth of memory is all there is: while both are full the dump waits, so it is lost by nobody but who does not write it down.
+ *
+ * Dumps are told apart by numbers that grow (the clock's value at which they were asked for). The position of a packet is twice the number of its
+ * dump, and 1 more when that dump is whole at its end: whoever goes on behind a process that died reads there what is missing, and dumps it again.
+ *
+ * Begin, next, release, resume and clear: one thread. -errno with a cause chain.
+ */
+#ifndef WMK_KERNEL_DUMPER_H
+#define WMK_KERNEL_DUMPER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/reader.h"
+#include "kernel/statedump.h"
+#include "kernel/who.h"
+
+struct wmk_kdumper;
+
+struct wmk_kdumper_options {
+	uint32_t ids[WMK_KSTATEDUMP_EVENTS];     /* of its events in the trace */
+	uint8_t contexts[WMK_KWHO_BYTES];        /* of each record: n_contexts bytes */
+	size_t n_contexts;
+	uint64_t (*clock)(void *data);
+	void *clock_data;
+	const char *proc, *sys;                  /* other trees than the machine's, for tests: as in statedump.h; not copied */
+	unsigned parts;                          /* 0: all */
+	size_t packet_bytes;                     /* of a packet's content at most; 0: 128 KiB; at least WMK_KSTATEDUMP_PAYLOAD_MAX and a little */
+};
+
+int wmk_kdumper_open(const struct wmk_kdumper_options *options, struct wmk_kdumper **dumper);
+/* A dump that runs ends by itself. */
+void wmk_kdumper_close(struct wmk_kdumper *dumper);
+/* Dump, unless that dump, or a later one, was begun already; behind the one that runs. */
+int wmk_kdumper_begin(struct wmk_kdumper *dumper, uint64_t number);
+/*
+ * 1: *packet (its `taken` is the position) is filled, the same until it is released; 0: nothing now; -errno: the dump failed. wait: for as long as the
+ * dump comes forward, until there is one or it is over.
+ */
+int wmk_kdumper_next(struct wmk_kdumper *dumper, bool wait, struct wmk_kpacket *packet);
+void wmk_kdumper_release(struct wmk_kdumper *dumper);
+/* The position when what was begun is whole. */
+uint64_t wmk_kdumper_head(struct wmk_kdumper *dumper);
+/* Readable when there is a packet. */
+int wmk_kdumper_fd(const struct wmk_kdumper *dumper);
+/* The last packet that an earlier dumper got into the trace had this position: what it lacks is dumped again with the next begin. */
+void wmk_kdumper_resume(struct wmk_kdumper *dumper, uint64_t position);
+/* The dump that runs is given up, and what there is of it; counts begin at zero. */
+void wmk_kdumper_clear(struct wmk_kdumper *dumper);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_dump.c - the state dump of a session that traces the kernel (kernel/statedump.h): which processes there were, with which files, before the
+ * first record told of them. The session daemon declares its events, in the first kernel channel that records, and asks for it; the consumer
+ * makes it, beside what is recorded. At each start, when the session is cleared, and when the user wants it again.
+ */
+#include "session/kernel.h"
+
+#include "base/error.h"
+#include "kernel/statedump.h"
+#include "schema/scratch.h"
+
+#include <errno.h>
+
+/* Those that an earlier daemon's consumer made, or is at: asked for by this number, only what it lacks is made. */
+#define ANY_BEFORE 1u
+
+static int classes_of(struct wmk_tracing *tracing, struct class *classes[WMK_KSTATEDUMP_EVENTS])
+{
+	for (unsigned i = 0; i < WMK_KSTATEDUMP_EVENTS; i++) {
+		struct wmk_event_class *copy;
+		int err = wmk_class_clone(&wmk_kstatedump_classes[i], &copy);
+
+		classes[i] = err < 0 ? NULL : wmk_class_intern(tracing, copy);
+		if (!classes[i])
+			return wmk_error_number() < 0 ? wmk_error_number() : wmk_error(-ENOMEM, "no memory for the events of a state dump");
+	}
+	return 0;
+}
+
+static int ask(struct rings *rings)
+{
+	struct wmk_session *session = rings->session;
+	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	struct wmk_consumerd_event events[WMK_KSTATEDUMP_EVENTS];
+	struct class *classes[WMK_KSTATEDUMP_EVENTS];
+	struct wmk_kernel_info kernel;
+	struct wmk_rings_info info;
+	char name[WMK_RINGS_NAME];
+	int err = classes_of(session->tracing, classes);
+
+	if (err == 0)
+		err = wmk_rings_declare(rings, classes, WMK_KSTATEDUMP_EVENTS);
+	if (err < 0)
+		return err;
+	for (unsigned i = 0; i < WMK_KSTATEDUMP_EVENTS; i++)
+		events[i] = (struct wmk_consumerd_event){ .system = "", .name = wmk_kstatedump_classes[i].name, .id = rings->ids[classes[i]->kin] };
+	wmk_kernel_info_fill(rings, &info, name, contexts, &kernel);
+	kernel.events = events;
+	kernel.n_events = WMK_KSTATEDUMP_EVENTS;
+	kernel.statedump = rings->restored && session->kernel_dumps == 1 ? ANY_BEFORE : wmk_tracing_now(session->tracing);
+	return session->tracing->options.outlet->kernel_events(rings->outlet, &info, &kernel);
+}
+
+void wmk_kernel_dump(struct rings *rings)
+{
+	struct wmk_session *session = rings->session;
+	int err;
+
+	if (!session->statedump || session->kernel_dumped == session->kernel_dumps)
+		return;
+	err = ask(rings);
+	if (err == 0)
+		session->kernel_dumped = session->kernel_dumps;
+	else
+		wmk_session_worry(session, err, "the state of the machine is not recorded");
+}
+
+void wmk_session_kernel_dump(struct wmk_session *session)
+{
+	session->kernel_dumps++;
+	if (session->active && wmk_session_kernel_update(session) < 0)
+		wmk_session_worry(session, wmk_error_number(), NULL);
+}

@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The kernel recorded by `waymark record -k`, without a daemon: together with programs, every call counted, losses too; what fails says why."""
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import PROGRAMS, WAYMARK, check, limit, main, need, need_other_users, rounds, slurp, wait_for  # noqa: E402
+from kernel import (CALLS, INSTANCES, KCALLS, TRACING, KernelTrace, all_there, check_turns, clean_tracefs, left_in_tracefs, need_kernel,  # noqa: E402
+                    number, of_process, patterns, text, turns_of)
+
+SHOP = os.path.join(os.path.dirname(PROGRAMS), 'examples', 'shop')
+LARGE = ['--subbuf-size', '4M', '--num-subbuf', '16']
+
+
+def record(case, command, options, status=0, lossy=None, **more):
+    """(result, what it printed, KernelTrace): nothing is lost unless `lossy`, and nothing is left in tracefs."""
+    child = case.start(command, options, **more)
+    with clean_tracefs(of_process(child.pid)):
+        result = case.finish(child).ok(status)
+    check(lossy or result.lost + result.summary.get('overwritten', 0) == 0, 'records were lost: %s', result.summary)
+    trace = KernelTrace(result.directory, lossy=bool(lossy))
+    check(len(trace.records) == result.summary['records'], 'the summary tells of %s records, the trace has %d', result.summary['records'],
+          len(trace.records))
+    return result, result.out, trace
+
+
+# ── together ────────────────────────────────────────────────────────────────────────────────────────────
+
+def as_typed(case):
+    """The walk-through, as it is typed."""
+    need_kernel()
+    place = case.path('shop')
+    os.mkdir(place)
+    os.symlink(SHOP, os.path.join(place, 'shop'))
+    env = dict(case.env, PATH=os.path.dirname(WAYMARK) + ':' + os.environ['PATH'], WAYMARK_TRACE_DIR=place, HOME=place)
+    done = subprocess.run("waymark record -k 'sched_*' -k syscall:openat -e 'shop:*' -- ./shop", shell=True, env=env, cwd=place,
+                          capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    check(done.returncode == 0 and ' 0 lost' in done.stderr, 'status %d: %s', done.returncode, done.stderr)
+    traces = [n for n in os.listdir(place) if n.startswith('shop-')]
+    check(len(traces) == 1, 'traces: %s', traces)
+    trace = KernelTrace(os.path.join(place, traces[0]))
+    for name in ('shop:opened', 'shop:payment', 'sched_switch', 'syscall_entry_openat', 'syscall_exit_openat', 'sched_process_exit'):
+        check(trace.named(name), 'no record of %s', name)
+    check(not [r for r in trace.records if r.name.startswith('syscall_') and not r.name.endswith('openat')], 'other system calls were recorded')
+
+
+@limit(120)
+def triples(case):
+    """A program's record, its system call, its record: each triple in that order in the trace, also where each was made on another CPU."""
+    need_kernel()
+    n = rounds(10000)
+    _, _, trace = record(case, [KCALLS, 'triples', str(n)], ['-k', 'sched_*', '-k', 'syscall:openat', '-e', 'test:*', *LARGE])
+    place, current, done, apart = 0, None, 0, 0
+    wanted = ('test:before', 'syscall_entry_openat', 'syscall_exit_openat', 'test:after')
+    for r in trace.named(*wanted):
+        if r.context and text(r.context, 'procname') != 'kcalls':
+            continue
+        if r.name == 'syscall_entry_openat' and number(r.fields, 'mode') != done:
+            continue             # the libraries that were loaded, before the first
+        if place == 0 and r.name.startswith('syscall_'):
+            continue
+        check(r.name == wanted[place], 'triple %d: %s where %s should be: %s', done, r.name, wanted[place], current)
+        current = [*(current or []), r] if place else [r]
+        if r.name.startswith('test:'):
+            check(number(r.fields, 'i') == done, 'triple %d: %s', done, r)
+        place = (place + 1) % 4
+        if place == 0:
+            apart += len({c.cpu for c in current}) > 1
+            done += 1
+    check(done == n, '%d triples of %d are there', done, n)
+    if os.cpu_count() > 1:
+        check(apart >= n // 10, 'only %d of %d triples have records on different CPUs', apart, n)
+
+
+# ── counted ─────────────────────────────────────────────────────────────────────────────────────────────
+
+@limit(240)
+def a_million_calls(case):
+    need_kernel()
+    turns = rounds(200000) // 2
+    _, said, trace = record(case, [KCALLS, 'calls', '2', str(turns)], [*patterns(*CALLS), *LARGE, '--num-subbuf', '32'])
+    made, tids = turns_of(said)
+    check(made == 2 * turns, '%d turns were made', made)
+    all_there(trace, made, tids, 2)
+
+
+def lost_and_recorded(case, overwrite):
+    need_kernel()
+    turns = rounds(100000) + 20000
+    options = [*patterns(*CALLS), '--subbuf-size', '16k', '--num-subbuf', '4'] + (['--overwrite'] if overwrite else [])
+    result, said, trace = record(case, [KCALLS, 'calls', '2', str(turns)], options, lossy=True)
+    made, tids = turns_of(said)
+    lost, n = result.summary['lost'], len([r for r in trace.records if r.name.startswith('syscall_')])
+    check(lost > 0, 'nothing was lost in buffers of 64 kB')
+    check(lost + n == made * 2 * len(CALLS), '%d lost + %d recorded = %d, made were %d (%s)', lost, n, lost + n, made * 2 * len(CALLS), result.summary)
+    check(trace.lost == lost, 'the summary says that %d were lost, the trace %d', lost, trace.lost)
+    check_turns(trace, tids)
+    return trace
+
+
+@limit(120)
+def too_small_and_discarded(case):
+    lost_and_recorded(case, False)
+
+
+@limit(120)
+def too_small_and_overwritten(case):
+    """What was replaced is older than what is there, and the trace says so."""
+    trace = lost_and_recorded(case, True)
+    first = {}
+    for line in subprocess.run(['babeltrace2', '--no-delta', trace.directory], capture_output=True, text=True, errors='replace').stdout.splitlines():
+        if ' syscall_' in line:
+            first.setdefault(int(re.search(r'cpu_id = (\d+)', line)[1]), re.match(r'\[([\d:.]+)\]', line)[1])
+    check(trace.between, 'babeltrace2 does not tell of losses')
+    for begin, cpu in trace.between:
+        check(begin <= first[cpu], 'CPU %d: a loss is told behind the first record: %s, first records %s', cpu, begin, first)
+
+
+BUILD = '''
+all: %s
+%%.o: %%.c
+	cc -O2 -c -o $@ $<
+'''
+
+
+def of_init(tid):
+    with contextlib.suppress(OSError):
+        return '\nTgid:\t1\n' in slurp('/proc/%d/status' % tid)
+    return False
+
+
+@limit(240)
+def nothing_lost_during_a_build(case):
+    """Default sizes, and every switch of every CPU follows from the one before."""
+    need_kernel()
+    need('make', 'cc')
+    place, n = case.path('build'), 12 + rounds(60)
+    os.mkdir(place)
+    with open(os.path.join(place, 'Makefile'), 'w') as f:
+        f.write(BUILD % ' '.join('m%d.o' % i for i in range(n)))
+    for i in range(n):
+        with open(os.path.join(place, 'm%d.c' % i), 'w') as f:
+            f.write('#include <stdio.h>\n#include <stdlib.h>\n' + ''.join('int f%d_%d(int x) { printf("%%d", x); return rand() * x; }\n' % (i, k)
+                                                                          for k in range(50)))
+    _, _, trace = record(case, ['make', '-s', '-j4', '-C', place], ['-k', 'sched_*', '-k', 'syscall:*'])
+    last, switches = {}, 0
+    for r in trace.named('sched_switch'):
+        before = number(r.fields, 'prev_tid')
+        check(number(r.context, 'tid') == before, 'sched_switch from %d is told by %s', before, r)
+        # (Threads of PID 1 of some virtual machines are switched from without a word of the kernel's, whoever records.)
+        check(last.get(r.cpu, before) == before or of_init(last[r.cpu]), 'CPU %d: switched to %s, then from %d', r.cpu, last.get(r.cpu), before)
+        last[r.cpu] = number(r.fields, 'next_tid')
+        switches += 1
+    check(switches > 10 * n, 'only %d switches', switches)
+    check(len({text(r.context, 'procname') for r in trace.named('syscall_entry_execve', 'sched_process_exec')} & {'cc', 'make', 'as', 'cc1', 'sh'}) > 1,
+          'no compiler was recorded')
+
+
+# ── who ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+@limit(60)
+def who_it_was(case):
+    """Contexts against what the program itself knows at that moment: processes and threads that begin, execute, rename themselves, end."""
+    need_kernel()
+    marks = case.path('marks')
+    contexts = [w for c in ('procname', 'pid', 'tid', 'ppid', 'prio', 'vpid', 'vtid', 'cpu_id') for w in ('-c', c)]
+    _, _, trace = record(case, [KCALLS, 'lives', str(rounds(1000)), marks], ['-k', 'syscall:getsid', *contexts])
+    lines = [line.split(' ', 5) for line in slurp(marks).splitlines()]
+    told = {-int(words[0]): words for words in lines}
+    check(len(told) == len(lines) and len(lines) >= 8 * rounds(1000), 'the program made %d marks', len(lines))
+    entries = [r for r in trace.named('syscall_entry_getsid') if number(r.fields, 'pid') < 0]
+    check(len(entries) == len(lines), '%d marks are in the trace, %d were made', len(entries), len(lines))
+    for r in entries:
+        wanted = told[number(r.fields, 'pid')]
+        seen = [number(r.context, n) for n in ('pid', 'tid', 'ppid', 'prio')] + [text(r.context, 'procname')]
+        check(list(map(str, seen)) == wanted[1:], 'mark %s: the record says %s, the program %s', wanted[0], seen, wanted[1:])
+        check(number(r.context, 'vpid') == seen[0] and number(r.context, 'vtid') == seen[1], 'vpid, vtid: %s', r)
+
+
+def exclusions_and_formats(case):
+    need_kernel()
+    _, _, trace = record(case, [KCALLS, 'calls', '1', '50'], ['-k', 'syscall:timer_*', '-k', '!syscall:timer_delete', '-k', 'syscall:sched_getattr'])
+    names = {r.name for r in trace.records}
+    check(not names & {'syscall_entry_timer_delete', 'syscall_entry_sched_getparam'}, 'recorded: %s', names)
+    check({'syscall_entry_timer_getoverrun', 'syscall_exit_sched_getattr'} <= names, 'recorded: %s', names)
+    result = case.record([KCALLS, 'calls', '1', '50'], [*patterns(*CALLS), '--trace-format', 'ctf-2']).ok()
+    trace = KernelTrace(result.directory, readers=('view',))
+    made, tids = turns_of(result.out)
+    all_there(trace, made, tids, 1)
+
+
+# ── how it ends ─────────────────────────────────────────────────────────────────────────────────────────
+
+def exit_status(case):
+    need_kernel()
+    for command, status in ((['sh', '-c', 'exit 7'], 7), (['sh', '-c', 'kill -9 $$'], 128 + 9)):
+        record(case, command, ['-k', 'sched_process_exit'], status=status)
+    child = case.start(['sleep', '1000'], ['-k', 'sched_process_exit', '-k', 'syscall:clock_nanosleep'])
+    with clean_tracefs(of_process(child.pid)):
+        wait_for(lambda: [n for n in left_in_tracefs() if n.startswith(of_process(child.pid))], 'the recording to begin')
+        wait_for(lambda: 'sleep' in subprocess.run(['ps', '-o', 'comm=', '--ppid', str(child.pid)], capture_output=True, text=True).stdout, 'sleep')
+        os.killpg(child.pid, signal.SIGINT)
+        result = case.finish(child).ok(128 + signal.SIGINT)
+    trace = KernelTrace(result.directory)
+    check([r for r in trace.named('sched_process_exit') if text(r.context, 'procname') == 'sleep'], 'the end of the program is not in the trace')
+
+
+def killed_and_swept(case):
+    """kill -9 of waymark itself: what it left in tracefs goes with the next recording, and what it had written can be read."""
+    need_kernel()
+    child = case.start(['sh', '-c', 'sleep 1000 | ' + KCALLS + ' until 1'], [*patterns(*CALLS), '-c', 'pid', '-c', 'procname'])
+    prefix = of_process(child.pid)
+    wait_for(lambda: len([n for n in left_in_tracefs() if n.startswith(prefix)]) == 2, 'an instance, and one of its tasks')
+    wait_for(lambda: os.path.getsize(os.path.join(child.wmk[2], 'kernel', 'kernel_0')) if os.path.exists(os.path.join(child.wmk[2], 'kernel', 'kernel_0'))
+             else 0, 'records to be written')
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    with contextlib.suppress(OSError):
+        os.killpg(child.pid, signal.SIGKILL)
+    check([n for n in left_in_tracefs() if n.startswith(prefix)], 'nothing was left behind: the test is none')
+    with clean_tracefs(prefix):
+        record(case, ['true'], ['-k', 'sched_process_exit'])
+    check(KernelTrace(child.wmk[2], lossy=True).records, 'nothing was written')
+
+
+# ── what cannot be ──────────────────────────────────────────────────────────────────────────────────────
+
+def refused(case, options, *words, before=(), command=('true',), **popen):
+    """It fails with status 1 or 2, says these words, leaves no trace and nothing in tracefs, and the program did not run."""
+    ran, directory = case.path('ran'), case.path('refused')
+    argv = [*before, WAYMARK, 'record', '--private', '-o', directory, *options, '--', 'touch', ran]
+    done = subprocess.run(argv, env=case.env, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, **popen)
+    check(done.returncode in (1, 2), '%s: status %d: %s', options, done.returncode, done.stderr)
+    for word in words:
+        check(any(w in done.stderr for w in word.split('|')), '%s: does not say "%s": %s', options, word, done.stderr)
+    check(not os.path.exists(ran), '%s: the program ran', options)
+    check(not os.path.exists(directory), '%s: a trace was left', options)
+    return done.stderr
+
+
+def bad_patterns(case):
+    need_kernel()
+    before = left_in_tracefs()
+    refused(case, ['-k', 'sched_swich'], 'sched_switch')
+    refused(case, ['-k', 'syscall:opena'], 'openat')
+    refused(case, ['-k', 'nowhere:*'], 'nowhere')
+    refused(case, ['-k', ''], 'empty|pattern')
+    refused(case, ['-k', 'x' * 5000], 'long|bytes')
+    refused(case, ['-k', '!sched_swich'], 'sched_switch')
+    refused(case, ['-k', 'sched_switch', '--num-subbuf', '1M', '--subbuf-size', '1G'], 'memory|kB|large|at most')
+    check(not [n for n in left_in_tracefs(before) if not os.path.exists('/proc/%s' % re.sub(r'\D.*', '', n[9:]))], 'left: %s', left_in_tracefs(before))
+
+
+def no_root(case):
+    need_kernel()
+    need_other_users()
+    place = case.short('nobody')
+    os.mkdir(place)
+    os.chown(place, 65534, 65534)
+    for before in (['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'], ['su', '-s', '/bin/sh', 'nobody', '-c']):
+        if not shutil.which(before[0]):
+            continue
+        argv = [WAYMARK, 'record', '--private', '-k', 'sched_switch', '-o', os.path.join(place, 'trace'), '--', 'true']
+        argv = before + ([' '.join(argv)] if before[0] == 'su' else argv)
+        done = subprocess.run(argv, env=case.env, cwd='/', capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+        check(done.returncode == 1 and 'root' in done.stderr, '%s: status %d: %s', before[0], done.returncode, done.stderr)
+        check(not os.path.exists(os.path.join(place, 'trace')), 'a trace was left')
+
+
+def elsewhere(case, script, *words, options=('-k', 'sched_switch')):
+    """In mounts of its own, changed by `script`."""
+    need('unshare')
+    return refused(case, list(options), *words, before=['unshare', '-m', '--propagation', 'private', 'sh', '-ec', script + '\nexec "$@"', 'sh'])
+
+
+def tracefs_is_not_there(case):
+    """Not mounted, read-only, hidden: a sentence that helps; and where it only has to be mounted, that is done."""
+    need_kernel()
+    gone = 'umount -l /sys/kernel/debug/tracing 2>/dev/null || :; umount -l /sys/kernel/debug 2>/dev/null || :; umount -l %s\n' % TRACING
+    elsewhere(case, 'mount --bind %s %s; mount -o remount,bind,ro %s' % ((TRACING,) * 3), 'read-only', 'remount')
+    elsewhere(case, 'umount -l /sys/kernel/debug 2>/dev/null || :; mount -t tmpfs none ' + TRACING, 'hidden')
+    elsewhere(case, gone + 'mount -t tmpfs none /sys/kernel', 'hidden|not mounted')
+    elsewhere(case, gone + 'exec setpriv --bounding-set -sys_admin --inh-caps -sys_admin "$@"', 'mount')
+    elsewhere(case, 'export WAYMARK_TRACEFS=/proc', 'WAYMARK_TRACEFS')
+    directory = case.path('mounted')
+    done = subprocess.run(['unshare', '-m', '--propagation', 'private', 'sh', '-ec', gone + 'exec "$@"', 'sh', WAYMARK, 'record', '--private', '-o', directory,
+                           '-k', 'sched_process_exit', '--', 'true'], env=case.env, capture_output=True, text=True, timeout=60)
+    check(done.returncode == 0, 'not mounted, by root: status %d: %s', done.returncode, done.stderr)
+    check(KernelTrace(directory).records, 'nothing was recorded')
+
+
+if __name__ == '__main__':
+    main([as_typed, triples, a_million_calls, too_small_and_discarded, too_small_and_overwritten, nothing_lost_during_a_build, who_it_was,
+          exclusions_and_formats, exit_status, killed_and_swept, bad_patterns, no_root, tracefs_is_not_there])

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Kernel channels of sessions: what commands change while they record, counted; and `waymark record -k` through a daemon."""
+import os
+import pwd
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World  # noqa: E402
+from harness import WAYMARK, check, limit, main, need_other_users, rounds, wait_for  # noqa: E402
+from kernel import (CALLS, KCALLS, KernelTrace, KernelWorld, all_there, check_turns, left_in_tracefs, need_kernel, number, of_rundir,  # noqa: E402
+                    text)
+
+LARGE = ['--subbuf-size', '1M', '--num-subbuf', '16']
+
+
+def started_and_stopped(case):
+    """Only what was made while it was started is there; counts are those of the trace."""
+    with KernelWorld(case) as w:
+        w.begin_calls('one', *LARGE)
+        tids, made = set(), 0
+        for turn in range(3):
+            turns, ids = w.calls(2, rounds(20000))
+            tids, made = tids | ids, made + turns
+            is_now = w.stop('one')
+            check(is_now['counts']['records'] == made * 2 * len(CALLS), 'turn %d: %s, made were %d', turn, is_now['counts'], made * 2 * len(CALLS))
+            _, others = w.calls(1, 100)
+            w('start', 'one')
+        trace = w.destroyed('one', made * 2 * len(CALLS))
+        check(not trace.calls(others), 'what was made while it was stopped was recorded')
+        check_turns(trace, tids)
+
+
+def cleared(case):
+    with KernelWorld(case) as w:
+        w.begin_calls('one', *LARGE)
+        for _ in range(3):
+            _, before = w.calls(2, rounds(20000))
+            w('clear', 'one')
+            check(w.session('one')['counts']['records'] == 0, 'cleared, there are %s', w.session('one')['counts'])
+        made, tids = w.calls(2, 500)
+        trace = w.destroyed('one', made * 2 * len(CALLS))
+        check(not trace.calls(before), 'what was cleared is there')
+        all_there(trace, made, tids, 2)
+
+
+def events_and_channels_off_and_on(case):
+    """Events and whole channels that are disabled, and enabled again."""
+    with KernelWorld(case) as w:
+        w.begin_calls('one', *LARGE)
+        made, first = w.calls(1, 300)
+        w('disable-event', '-k', '-s', 'one', '-c', 'kernel', '--syscall', CALLS[0])
+        _, second = w.calls(1, 300)
+        w('enable-event', '-k', '-s', 'one', '-c', 'kernel', '--syscall', CALLS[0])
+        w('disable-channel', '-k', '-s', 'one', 'kernel')
+        _, third = w.calls(1, 300)
+        w('enable-channel', '-k', '-s', 'one', 'kernel')
+        _, fourth = w.calls(1, 300)
+        trace = w.destroyed('one')
+        for tids in (first, fourth):
+            all_there(trace, made, tids, 1)
+        found = trace.calls(second)
+        check({call for _, call, _ in found} == set(CALLS[1:]), 'of a disabled event: %s', {k[1:]: len(v) for k, v in found.items()})
+        check(not trace.calls(third), 'a channel that was disabled recorded')
+
+
+def contexts_added_later(case):
+    """Records from then on have them."""
+    with KernelWorld(case) as w:
+        w.begin_calls('one', *LARGE, contexts=('tid',))
+        made, first = w.calls(1, 300)
+        w('add-context', '-k', '-s', 'one', '-c', 'kernel', '-t', 'procname', '-t', 'ppid')
+        _, second = w.calls(1, 300)
+        trace = w.destroyed('one')
+        for tids in (first, second):
+            all_there(trace, made, tids, 1)
+        for r in trace.records:
+            if number(r.context, 'tid') in second:
+                check(text(r.context, 'procname') == 'kcalls' and number(r.context, 'ppid') == os.getpid(), 'the second has %s', r)
+            else:
+                check('procname' not in r.context, 'the first has %s', r)
+
+
+def two_sessions(case):
+    """Each has all of its own, whatever the other does."""
+    with KernelWorld(case) as w:
+        w.begin_calls('one', *LARGE)
+        made, first = w.calls(1, 1000)
+        w.begin_calls('two', *LARGE, calls=CALLS[:2])
+        _, second = w.calls(1, 1000)
+        w.stop('one')
+        _, third = w.calls(1, 1000)
+        one, two = w.destroyed('one'), w.destroyed('two')
+        for tids in (first, second):
+            all_there(one, made, tids, 1)
+        check(not one.calls(third), 'a session that was stopped recorded')
+        check(not two.calls(first), 'a session that was not there recorded')
+        for tids in (second, third):
+            found = two.calls(tids)
+            check(len(found) == 4 and all(len(v) == made for v in found.values()), 'two has %s', {k[1:]: len(v) for k, v in found.items()})
+
+
+def sizes(case):
+    """Files of at most a size, sessions of at most a size, overwrite mode; CTF 2."""
+    with KernelWorld(case) as w:
+        w.begin_calls('files', '--subbuf-size', '64k', '--num-subbuf', '64', '--tracefile-size', '256k')
+        made, tids = w.calls(2, rounds(20000))
+        trace = w.destroyed('files')
+        all_there(trace, made, tids, 2)
+        of = [n for n in os.listdir(os.path.join(trace.directory, 'kernel')) if n.startswith('kernel_')]
+        check(len(of) > 2, 'files: %s', of)
+        check(all(os.path.getsize(os.path.join(trace.directory, 'kernel', n)) <= 256 << 10 for n in of), 'a file is too large: %s', of)
+
+        w('create', 'small', '--max-size', '1M')
+        w.begin_calls('small', '--subbuf-size', '64k', '--num-subbuf', '8', create=False)
+        program = w.until(2)
+        w.wait(lambda: not w.session('small')['active'], 'the session to stop by itself')
+        w.ended(program)
+        total = sum(os.path.getsize(os.path.join(top, n)) for top, _, names in os.walk(w.session('small')['path']) for n in names if n.startswith('kernel_'))
+        check(total <= 1 << 20, '--max-size 1M: %d bytes', total)
+        check_turns(w.destroyed('small', lossy=True), set())
+
+        w.begin_calls('ring', '--subbuf-size', '16k', '--num-subbuf', '4', '--overwrite')
+        made, tids = w.calls(2, 20000)
+        counts = w.stop('ring')['counts']
+        trace = w.destroyed('ring', lossy=True)
+        check(counts['overwritten'] > 0, 'nothing was overwritten: %s', counts)
+        check(len(trace.records) + trace.lost == made * 2 * len(CALLS), '%d recorded + %d lost, made were %d: %s', len(trace.records), trace.lost,
+              made * 2 * len(CALLS), counts)
+
+        w('create', 'new', '--trace-format', 'ctf-2')
+        w.begin_calls('new', *LARGE, create=False)
+        made, tids = w.calls(1, 200)
+        all_there(w.destroyed('new', readers=('view',)), made, tids, 1)
+
+
+def lost_in_small_buffers(case):
+    """What is lost and what is there make what was made, at each stop."""
+    with KernelWorld(case) as w:
+        w.begin_calls('one', '--subbuf-size', '16k', '--num-subbuf', '4')
+        made = 0
+        for _ in range(3):
+            made += w.calls(2, 20000)[0]
+            counts = w.stop('one')['counts']
+            check(counts['lost'] > 0, 'nothing was lost: %s', counts)
+            check(counts['lost'] + counts['records'] == made * 2 * len(CALLS), '%s, made were %d', counts, made * 2 * len(CALLS))
+            w('start', 'one')
+        trace = w.destroyed('one', lossy=True)
+        check(len(trace.records) == counts['records'] and trace.lost == counts['lost'], 'the trace has %d, lost %d: %s', len(trace.records), trace.lost,
+              counts)
+
+
+@limit(60)
+def everything(case):
+    """All events of the kernel at once, and a consumer that dies with them."""
+    with KernelWorld(case) as w:
+        w('create', 'all')
+        w('enable-channel', '-k', '-s', 'all', 'kernel', '--subbuf-size', '4M', '--num-subbuf', '8')
+        w('enable-event', '-k', '-s', 'all', '-c', 'kernel', '*')
+        w('start', 'all')
+        pid = w.wait(w.kernel_consumerd, 'the consumer')
+        os.kill(pid, signal.SIGKILL)
+        w.wait(lambda: w.kernel_consumerd() not in (None, pid), 'another consumer')
+        w.calls(1, 100)
+        w('stop', 'all')
+        trace = w.destroyed('all', lossy=True)
+        check(len({r.name for r in trace.records}) > 50, 'only these were recorded: %s', {r.name for r in trace.records})
+
+
+def record_through_the_daemon(case):
+    with KernelWorld(case) as w:
+        for command, status in (([KCALLS, 'calls', '1', '300'], 0), (['sh', '-c', 'exit 7'], 7), (['sh', '-c', 'kill -TERM $$'], 143)):
+            path = case.path('trace%d' % status)
+            answer = w('record', '-o', path, *[x for c in CALLS for x in ('-k', 'syscall:' + c)], '-e', 'test:*', '--', *command, status=status)
+            trace = KernelTrace(path)
+            if status == 0:
+                check(len(trace.named(*['syscall_entry_' + c for c in CALLS])) == 300 * len(CALLS), 'recorded: %d', len(trace.records))
+                answer.says('%d records' % len(trace.records), '0 lost')
+        w('record', '-o', case.path('no'), '-k', 'sched_swich', '--', 'true', status=1).says('sched_switch')
+        check(not w('list', '--json').json['sessions'], 'sessions were left: %s', w('list').out)
+        path = case.path('int')
+        child = w.run([WAYMARK, 'record', '-o', path, '-k', 'sched_process_exit', '--', 'sleep', '1000'])
+        w.wait(lambda: [s for s in w('list', '--json').json['sessions'] if s['active']], 'the recording to begin')
+        w.wait(lambda: 'sleep' in w.ours().values(), 'sleep')
+        os.killpg(child.pid, signal.SIGINT)
+        w.wait_end(child, 128 + signal.SIGINT)
+        check([r for r in KernelTrace(path).named('sched_process_exit') if text(r.context, 'procname') == 'sleep'], 'the end is not in the trace')
+
+
+def refused(case):
+    with KernelWorld(case) as w:
+        w('create', 'one')
+        w('enable-event', '-k', '-s', 'one', 'sched_swich', status=1).says('sched_switch')
+        w('enable-event', '-k', '-s', 'one', '--syscall', 'opena', status=1).says('openat')
+        w('enable-event', '-k', '-s', 'one', '', status=None).says('pattern|empty|name')
+        w('enable-channel', '-k', '-s', 'one', '--buffers-pid', 'kernel', status=None).says('kernel')
+        w('enable-event', '-k', '-s', 'one', 'sched_switch')
+        w('add-context', '-k', '-s', 'one', '-t', 'pthread_id', status=1).says('pthread_id')
+        w('start', 'one')
+        w('enable-event', '-k', '-s', 'one', 'nowhere:*', status=1).says('nowhere')
+        check(w.session('one')['active'], 'a wrong pattern stopped the session')
+        w('destroy', 'one')
+
+
+def another_user(case):
+    """Who is not root is told so by his own daemon, and can record programs all the same."""
+    need_kernel()
+    need_other_users()
+    with World(case, user=pwd.getpwuid(65534)) as w:
+        w('create', 'one')
+        w('enable-event', '-k', '-s', 'one', 'sched_switch', status=1).says('root')
+        w('record', '-k', 'sched_switch', '-o', case.short('t') + '/x', '--', 'true', status=None).says('root')
+        w('destroy', 'one')
+
+
+if __name__ == '__main__':
+    main([started_and_stopped, cleared, events_and_channels_off_and_on, contexts_added_later, two_sessions, sizes, lost_in_small_buffers, everything,
+          record_through_the_daemon, refused, another_user])

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The state of the machine in a kernel trace: what a process that does nothing has is there once, read by two readers; beside it calls are recorded, each."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World  # noqa: E402
+from harness import WAIT_S, WAYMARK, Skip, check, main, need, slurp, wait_for  # noqa: E402
+from traces import group_of  # noqa: E402
+
+EVENTS = 'lttng_statedump_'
+CALLS = 20000
+# Does nothing, with threads of this name, these files open and one of them mapped.
+IDLE = '''
+import ctypes, mmap, sys, threading
+files = [open(path, 'w+b') for path in sys.argv[1:]]
+files[0].write(b'x' * 8192); files[0].flush()
+mapped = mmap.mmap(files[0].fileno(), 8192)
+there, ended = threading.Barrier(4), threading.Event()
+def idle():
+    ctypes.CDLL(None).prctl(15, b'wmkt-idle', 0, 0, 0)
+    there.wait()
+    ended.wait()
+for _ in range(3):
+    threading.Thread(target=idle).start()
+there.wait()
+print('ready', flush=True)
+sys.stdin.readline()
+ended.set()
+'''
+# Of a system call that hardly anybody makes.
+CALLER = 'import os, sys\nfor _ in range(int(sys.argv[1])): os.sched_getscheduler(0)\nprint(os.getpid())'
+
+
+class Idle:
+    """Such a process, and what /proc says of it."""
+
+    def __init__(self, case):
+        self.paths = [case.path('open-%d' % i) for i in range(5)]
+        self.child = subprocess.Popen([sys.executable, '-c', IDLE, *self.paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        check(self.child.stdout.readline() == 'ready\n', 'the idle process has not begun')
+        self.pid = self.child.pid
+        place = '/proc/%d/' % self.pid
+        self.threads = {int(tid): slurp(place + 'task/%s/comm' % tid)[:-1] for tid in os.listdir(place + 'task')}
+        self.files = {int(fd): os.readlink(place + 'fd/' + fd) for fd in os.listdir(place + 'fd')}
+        self.maps = sorted(tuple(int(x, 16) for x in line.split()[0].split('-')) for line in slurp(place + 'maps').splitlines())
+        self.spaces = {kind: os.stat(place + 'ns/' + kind).st_ino for kind in ('pid', 'user', 'cgroup', 'ipc', 'mnt', 'net', 'uts')}
+        check(len(self.threads) == 4 and set(self.paths) <= set(self.files.values()), 'the idle process has %s, %s', self.threads, self.files)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.child.stdin.close()
+        self.child.wait(WAIT_S)
+        self.child.stdout.close()
+
+    def is_once(self, dump):
+        """In one dump, a list of (event, fields)."""
+        def of(event, **wanted):
+            return [f for e, f in dump if e == event and all(f[k] == v for k, v in wanted.items())]
+
+        for tid, name in self.threads.items():
+            found = of('process_state', tid=tid)
+            check(len(found) == 1 and found[0]['name'] == name and found[0]['pid'] == self.pid and found[0]['ppid'] == os.getpid(),
+                  'thread %d (%s): %s', tid, name, found)
+        for kind, inode in self.spaces.items():
+            tids = sorted(f['tid'] for f in of('process_%s_ns' % kind, ns_inum=inode) if f['tid'] in self.threads)
+            check(set(tids) <= set(self.threads) and self.pid in tids and len(tids) == len(set(tids)), 'of namespace %s: %s', kind, tids)
+        files = sorted((f['fd'], f['filename']) for f in of('file_descriptor', file_table_address=self.pid))
+        check(files == sorted(self.files.items()), 'files: %s, not %s', files, self.files)
+        maps = sorted((f['start'], f['end']) for f in of('vm_map', pid=self.pid))
+        check(maps == self.maps, 'maps: %s, not %s', maps, self.maps)
+
+
+def by_view(path, lost=0):
+    """[(time, event, context, fields)] as `waymark view` shows them, which tells of so many that are lost."""
+    done = subprocess.run([WAYMARK, 'view', '--json', path], capture_output=True, text=True, timeout=240, errors='replace')
+    check(done.returncode == 0 and (lost or not done.stderr), 'waymark view: status %d: %s', done.returncode, done.stderr[-500:])
+    check(sum(map(int, re.findall(r'discarded (\d+) event', done.stderr))) == lost, 'waymark view says: %s', done.stderr[-500:])
+    for line in done.stdout.splitlines():
+        r = json.loads(line)
+        yield r['time'], r['event'], r.get('context', {}), {k: int(v, 16) if str(v).startswith('0x') else v for k, v in r['fields'].items()}
+
+
+LINE = re.compile(r'\[(\S+)\] (?:\S+ )?(\w+): (\{.*)$')
+
+
+def by_babeltrace(path):
+    """The same as babeltrace2 shows them."""
+    done = subprocess.run(['babeltrace2', '--clock-seconds', '--no-delta', path], capture_output=True, text=True, timeout=240, errors='replace')
+    check(done.returncode == 0 and not done.stderr, 'babeltrace2: status %d: %s', done.returncode, done.stderr[-500:])
+    for line in done.stdout.splitlines():
+        time, event, rest = LINE.match(line).groups()
+        groups, at = [], 0
+        while at < len(rest):
+            group, at = group_of(rest, at)
+            groups.append(group)
+            at += len(rest[at:]) - len(rest[at:].lstrip(', '))
+        yield time, event, groups[1], groups[-1]
+
+
+def dumps_of(records):
+    """The dumps in the order of their records, each from its start to its end."""
+    found, inside = [], False
+    for event, fields in records:
+        if not event.startswith(EVENTS):
+            continue
+        event = event[len(EVENTS):]
+        check(inside != (event == 'start'), '%s where it cannot be', event)
+        if event == 'start':
+            inside = True
+            found.append([])
+        elif event == 'end':
+            inside = False
+        else:
+            found[-1].append((event, fields))
+    check(not inside, 'the last dump has no end')
+    return found
+
+
+def read(case, path, pids, n_dumps, idle):
+    """By both readers: so many dumps, in each the idle process, and of each of the callers all its calls, entry and exit."""
+    for reader in (by_view, by_babeltrace):
+        records = list(reader(path))
+        times = [time for time, *_ in records]
+        check(times == sorted(times), '%s: times go back', reader.__name__)
+        dumps = dumps_of((event, fields) for _, event, _, fields in records)
+        check(len(dumps) == n_dumps, '%s: %d dumps, not %d', reader.__name__, len(dumps), n_dumps)
+        for dump in dumps:
+            idle.is_once(dump)
+        contexts = {c['pid'] for _, event, c, _ in records if event.startswith(EVENTS)}
+        check(contexts == {-1}, '%s: the dump is %s\'s', reader.__name__, contexts)
+        for pid in pids:
+            for side in ('entry', 'exit'):
+                n = sum(event == 'syscall_%s_sched_getscheduler' % side and c['pid'] == pid for _, event, c, _ in records)
+                check(n == CALLS, '%s: %d of %d calls of process %d (%s)', reader.__name__, n, CALLS, pid, side)
+    return len(records)
+
+
+def call():
+    """A process that makes so many calls. Its number."""
+    return int(subprocess.run([sys.executable, '-c', CALLER, str(CALLS)], capture_output=True, text=True, timeout=WAIT_S).stdout)
+
+
+def need_tracefs():
+    if os.geteuid() != 0 or not os.path.exists('/sys/kernel/tracing/instances'):
+        raise Skip('the kernel\'s tracers are not ours to use here')
+    need('babeltrace2')
+
+
+def in_one_process(case):
+    """`waymark record --private`: the dump is beside the program, and there when it has ended."""
+    need_tracefs()
+    with Idle(case) as idle:
+        result = case.record([sys.executable, '-c', CALLER, str(CALLS)], ['-k', 'syscall:sched_getscheduler']).ok()
+        check(result.summary['lost'] == 0, '%s', result.summary)
+        n = read(case, os.path.join(result.directory, 'kernel'), [int(result.out.split()[0])], 1, idle)
+        check(result.summary['records'] == n, 'the summary says %d records, there are %d', result.summary['records'], n)
+
+
+def begin(w):
+    w('create', 'one')
+    w('enable-channel', '-k', 'calls', '--subbuf-size', '1M', '--num-subbuf', '4')
+    w('add-context', '-k', '-c', 'calls', '-t', 'pid')
+    w('enable-event', '-k', '-c', 'calls', 'syscall:sched_getscheduler')
+
+
+def by_the_daemons(case):
+    """At each start, and on request; with what was recorded meanwhile."""
+    need_tracefs()
+    with World(case) as w, Idle(case) as idle:
+        begin(w)
+        w('start')
+        pids = [call()]
+        w('regenerate', 'statedump')
+        pids.append(call())
+        w('stop')
+        w('start')
+        pids.append(call())
+        is_now = w.stop('one')
+        check(is_now['counts']['lost'] == 0, '%s', is_now['counts'])
+        w('destroy')
+        n = read(case, os.path.join(is_now['path'], 'kernel'), pids, 3, idle)
+        check(is_now['counts']['records'] == n, 'the session says %d records, there are %d', is_now['counts']['records'], n)
+
+
+def cleared(case):
+    """What is forgotten is dumped anew, in a session that records."""
+    need_tracefs()
+    with World(case) as w, Idle(case) as idle:
+        begin(w)
+        w('start')
+        call()
+        w('clear')
+        pid = call()
+        is_now = w.stop('one')
+        w('destroy')
+        read(case, os.path.join(is_now['path'], 'kernel'), [pid], 1, idle)
+
+
+def kernel_consumer(w):
+    for pid in w.ours():
+        if b'--kernel' in open('/proc/%d/cmdline' % pid, 'rb').read():
+            return pid
+    return None
+
+
+def kill_consumer(w):
+    """Killed, and another one is there."""
+    before = kernel_consumer(w)
+    os.kill(before, signal.SIGKILL)
+    w.wait(lambda: kernel_consumer(w) not in (None, before), 'another consumer for the kernel')
+
+
+def the_consumer_is_killed(case):
+    """A dump that is whole is not made again. One that is not, is: then it begins anew, behind what there is."""
+    need_tracefs()
+    with World(case) as w, Idle(case) as idle:
+        begin(w)
+        w('start')
+        w('stop')
+        kill_consumer(w)
+        is_now = w.session('one')
+        read(case, os.path.join(is_now['path'], 'kernel'), [], 1, idle)
+        w('start')
+        kill_consumer(w)
+        w('stop')
+        w('destroy')
+        records = [(event, fields) for _, event, _, fields in by_view(os.path.join(is_now['path'], 'kernel'))]
+        starts = [i for i, (event, _) in enumerate(records) if event == EVENTS + 'start']
+        check(len(starts) in (2, 3), '%d dumps were begun', len(starts))
+        check(len(dumps_of(records[starts[-1]:])) == 1, 'the last dump is not whole')
+        idle.is_once(dumps_of(records[starts[-1]:])[0])
+
+
+def the_daemon_is_killed(case):
+    """Another one finds the dump there."""
+    need_tracefs()
+    with World(case) as w, Idle(case) as idle:
+        begin(w)
+        w('start')
+        os.kill(w.sessiond(), signal.SIGKILL)
+        w('list')
+        pid = call()
+        is_now = w.stop('one')
+        w('destroy')
+        read(case, os.path.join(is_now['path'], 'kernel'), [pid], 1, idle)
+
+
+def a_full_disk(case):
+    """What of the dump cannot be written is counted."""
+    need_tracefs()
+    place = case.path('small')
+    os.mkdir(place)
+    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=128k', 'wmkt-dump', place], stderr=subprocess.DEVNULL).returncode:
+        raise Skip('no file system can be mounted here')
+    try:
+        with Idle(case):
+            result = case.record(['true'], ['-k', 'syscall:sched_getscheduler'], output=os.path.join(place, 'trace'))
+        check(result.summary['lost'] > 0 and result.summary['lost'] == result.summary['unwritten'], 'the summary says %s', result.summary)
+        n = sum(1 for _ in by_view(os.path.join(place, 'trace', 'kernel'), result.summary['lost']))
+        check(n == result.summary['records'], 'the summary says %d records, there are %d', result.summary['records'], n)
+    finally:
+        wait_for(lambda: not subprocess.run(['umount', place], stderr=subprocess.DEVNULL).returncode, 'the file system to be left')
+
+
+if __name__ == '__main__':
+    main([in_one_process, by_the_daemons, cleared, the_consumer_is_killed, the_daemon_is_killed, a_full_disk])

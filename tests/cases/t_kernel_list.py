@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`waymark list --kernel`: what it says of the kernel's events is what tracefs says, read here by other means; who may ask, and what is marked."""
+import fnmatch
+import functools
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World  # noqa: E402
+from harness import Skip, check, main, slurp  # noqa: E402
+from hostile import ALICE, BOB  # noqa: E402
+from t_daemon_users import command, names, open_to_all, roots_world, tracing_group  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TRACEFS = '/sys/kernel/tracing'
+
+
+def need_tracefs():
+    if os.geteuid():
+        raise Skip('needs root')
+    if not os.access(TRACEFS + '/instances', os.W_OK):
+        raise Skip('%s cannot be used' % TRACEFS)
+
+
+# ── tracefs, read by other means ────────────────────────────────────────────────────────────────────────────
+
+@functools.lru_cache(maxsize=None)
+def table():
+    """Rows of names.c: (subsystem, the kernel's name, name in traces, words about fields)."""
+    text = slurp(os.path.join(HERE, '..', '..', 'src', 'kernel', 'names.c'))
+    rows = re.findall(r'\{ "([^"]*)", "([^"]*)", (?:"([^"]*)"|NULL),\s+"([^"]*)" \}', text[text.index('rows[]'):])
+    check(len(rows) > 40, 'only %d rows in names.c', len(rows))
+    return rows
+
+
+def row_of(system, kernel):
+    for s, k, name, words in table():
+        stars = re.fullmatch(re.escape(k).replace(r'\*', '(.*)'), kernel)
+        if fnmatch.fnmatchcase(system, s) and stars:
+            return (name.replace('*', stars[1]) if name and stars.groups() else name) or kernel, words.split()
+    return kernel, []
+
+
+def is_probe(system):
+    """Of sessions, and of others who test on this machine."""
+    return system.startswith(('waymark_', 'wmkt', 'uprobes', 'kprobes', 'eprobes', 'synthetic'))
+
+
+def there():
+    """{(subsystem, the kernel's name)} of all events that can be enabled."""
+    found = set()
+    for system in os.listdir(TRACEFS + '/events'):
+        if os.path.isdir(os.path.join(TRACEFS, 'events', system)) and not is_probe(system):
+            for name in os.listdir(os.path.join(TRACEFS, 'events', system)):
+                if os.path.exists(os.path.join(TRACEFS, 'events', system, name, 'enable')):
+                    found.add((system, name))
+    return found
+
+
+def as_listed(system, kernel):
+    """As the list should have it: (provider, name, file)."""
+    if system == 'syscalls':
+        call = re.sub(r'^sys_(enter|exit)_', '', kernel)
+        return 'syscall', call, 'events/syscalls/sys_enter_' + call
+    return system, row_of(system, kernel)[0], 'events/%s/%s' % (system, kernel)
+
+
+def fields_there(system, kernel):
+    """Names of the fields in traces, by the format file."""
+    text = slurp('%s/events/%s/%s/format' % (TRACEFS, system, kernel)).split('print fmt')[0]
+    fields = [m[1] for m in re.finditer(r'field:[^;]*?(\w+)(?:\[[^\]]*\])*;', text) if not m[1].startswith('common_')]
+    words = row_of(system, kernel)[1]
+    renamed = dict(re.fullmatch(r'(\w+)=(\w+).*', w).groups() for w in words if '=' in w)
+    dropped = {w[:-1] for w in words if w.endswith('!')}
+    return [renamed.get(f, f) for f in fields if f not in dropped] + [w[1:] for w in words if w.startswith('+')]
+
+
+def key(event):
+    return event['provider'], event['name'], event['file']
+
+
+# ── cases ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+def events_are_those_of_tracefs(case):
+    need_tracefs()
+    with World(case) as w:
+        before = there()
+        listed = w('list', '-k', '--json').json['events']
+        after = there()
+        keys = {key(e) for e in listed}
+        check(len(keys) == len(listed), '%d events are listed, %d of them different', len(listed), len(keys))
+        # (a module may come or go meanwhile)
+        lacking = {as_listed(*e) for e in before & after} - keys
+        more = {k for k in keys - {as_listed(*e) for e in before | after} if not is_probe(k[0])}
+        check(not lacking and not more, 'not listed: %s; listed, and not there: %s', sorted(lacking)[:20], sorted(more)[:20])
+        check(len(listed) > 200, 'only %d events', len(listed))
+        order = [('syscall_entry_' if e['provider'] == 'syscall' else '') + e['name'] for e in listed]
+        check(order == sorted(order), 'they are not in order')
+        said = w('list', '-k').out
+        for event in listed[:: max(1, len(listed) // 50)]:
+            line = 'syscall:%s' % event['name'] if event['provider'] == 'syscall' else '%s +%s:%s' % (
+                event['name'], event['provider'], event['file'].split('/')[-1])
+            check(re.search(r'^  %s\b' % line, said, re.M), 'no line for %s', line)
+
+
+def fields_are_those_of_the_formats(case):
+    need_tracefs()
+    with World(case) as w:
+        checked = 0
+        for event in w('list', '-k', '--fields', '--json').json['events']:
+            system, kernel = event['file'].split('/')[1:]
+            try:
+                wanted = fields_there(system, kernel)
+                if event['provider'] == 'syscall':
+                    wanted += fields_there(system, kernel.replace('sys_enter_', 'sys_exit_'))
+            except OSError:
+                continue                 # it went meanwhile
+            got = [f['name'] for f in event['fields']]
+            check(sorted(got) == sorted(wanted), '%s:%s has %s, its format %s', system, kernel, got, wanted)
+            check(all(f['type'] and f['type'] != 'structure' for f in event['fields']), '%s:%s: %s', system, kernel, event['fields'])
+            checked += len(got)
+        check(checked > 1000, 'only %d fields', checked)
+        switch = w('list', '-k', '-f', 'sched_switch', '--json').json['events'][0]['fields']
+        kinds = {f['name']: f['type'] for f in switch}
+        check(kinds['prev_comm'] == 'char[16]' and kinds['prev_tid'] == 's32', 'sched_switch: %s', kinds)
+        w('list', '-k', '-f', 'sched_switch').says('prev_comm   char[16]')
+
+
+def patterns_narrow_it(case):
+    need_tracefs()
+    with World(case) as w:
+        all_of_them = w('list', '-k', '--json').json['events']
+
+        def listed(*patterns):
+            return sorted(key(e) for e in w('list', '-k', '--json', *patterns).json['events'])
+
+        def those(wanted):
+            found = sorted(key(e) for e in all_of_them if wanted(e))
+            check(found, 'nothing to compare with')
+            return found
+        for patterns, wanted in (
+                (['sched:*'], lambda e: e['provider'] == 'sched'), (['sched_wak*'], lambda e: e['name'].startswith('sched_wak')),
+                (['softirq_entry'], lambda e: e['name'] == 'irq_softirq_entry'), (['irq_softirq_e*'], lambda e: e['name'].startswith('irq_softirq_e')),
+                (['syscall:open*'], lambda e: e['provider'] == 'syscall' and e['name'].startswith('open')),
+                (['sys_exit_openat'], lambda e: e['provider'] == 'syscall' and e['name'] == 'openat'),
+                (['sched_switch,syscall:close', 'irq:*'], lambda e: e['name'] == 'sched_switch' or e['provider'] == 'irq' or
+                 (e['provider'], e['name']) == ('syscall', 'close'))):
+            check(listed(*patterns) == those(wanted), '%s: %s', patterns, listed(*patterns))
+        w('list', '-k', 'shed_switch', status=1).says('sched_switch')
+        w('list', '-k', 'sched_switch', 'syscall:opnat', status=1).says('openat')
+
+
+def recorded_events_are_marked(case):
+    need_tracefs()
+    with World(case) as w:
+        def marked():
+            return sorted(e['name'] for e in w('list', '-k', '--json').json['events'] if e['enabled'])
+        for verb in (['create', 'one'], ['enable-event', '-k', 'sched_switch', 'syscall_exit_openat']):
+            w(*verb)
+        check(marked() == [], 'before it records: %s', marked())
+        w('start')
+        check(marked() == ['openat', 'sched_switch'], 'while it records: %s', marked())
+        check(re.search(r'^  sched_switch .* enabled$', w('list', '-k', 'sched_switch').out, re.M), 'the line does not say so')
+        w('disable-event', '-k', 'sched_switch')
+        check(marked() == ['openat'], 'with one rule disabled: %s', marked())
+        w('stop')
+        check(marked() == [], 'after it recorded: %s', marked())
+        w('destroy', 'one')
+
+
+def what_it_lacks(case):
+    """Sentences for what is not there; and of the instance in which it was tried nothing is left."""
+    need_tracefs()
+    with World(case) as w:
+        answer = w('list', '-k', '--json').json
+        lacks = ' '.join(answer['lacks'])
+        for name, file in (('CONFIG_KPROBE_EVENTS', 'kprobe_events'), ('CONFIG_UPROBE_EVENTS', 'uprobe_events'),
+                           ('CONFIG_FTRACE_SYSCALLS', 'events/syscalls')):
+            check((name in lacks) == (not os.path.exists(os.path.join(TRACEFS, file))), '%s: %s', file, answer['lacks'])
+        check(answer['clock'] == ('x86-tsc' if os.uname().machine == 'x86_64' else 'mono'), 'clock %s', answer['clock'])
+        said = w('list', '-k', 'sched_switch').out
+        for sentence in answer['lacks'] or ['This kernel lacks nothing']:
+            check(sentence in said, 'it is not told to people: %s in %s', sentence, said)
+        place = os.stat(w.rundir)
+        ours = 'waymark-d%x.%d-' % (place.st_dev, place.st_ino)
+        left = [i for i in os.listdir(TRACEFS + '/instances') if i.startswith(ours)]
+        check(not left, 'left: %s', left)
+
+
+def names_for_shells(case):
+    need_tracefs()
+    with World(case) as w:
+        program = w.obey()
+        typed = w('list', '--names', 'events', '-k').out.split()
+        wanted = [('syscall:' if e['provider'] == 'syscall' else '') + e['name'] for e in w('list', '-k', '--json').json['events']]
+        check(typed == wanted, 'names: %s', sorted(set(typed) ^ set(wanted))[:20])
+        both, programs = (w('list', '--names', 'events', *domain).out.split() for domain in ([], ['-u']))
+        check('test:seq' in programs and 'sched_switch' not in programs, 'of programs: %s', programs)
+        check(both == programs + typed, 'of both: %s', sorted(set(both) ^ set(programs + typed))[:20])
+        program.end()
+
+
+def who_is_not_root(case):
+    """A user's own daemon says what to do; what shells complete are his programs' events, without a word."""
+    need_tracefs()
+    with open_to_all(case), World(case, 'hers', user=ALICE) as w:
+        w('list', '-k', status=1).says('needs root', 'tracing')
+        w('list', '--names', 'events', '-k', status=1).says('needs root')
+        check(w('list', '--names', 'events').err == '', 'completion says: %s', w('list', '--names', 'events').err)
+
+
+def members_of_the_group(case):
+    """By root's daemon: the same events, and marked are their own."""
+    need_tracefs()
+    member = {'groups': [tracing_group()]}
+    with roots_world(case) as w:
+        def marked(answer):
+            return sorted(e['name'] for e in answer.json['events'] if e['enabled'])
+        everything = w('list', '-k', '--json').json
+        hers = command(w, ALICE, 'list', '-k', '--json', **member)
+        check({key(e) for e in hers.json['events']} == {key(e) for e in everything['events']}, 'she sees other events')
+        check(hers.json['lacks'] == everything['lacks'] and hers.json['clock'] == everything['clock'], 'she is told other lacks: %s', hers.json['lacks'])
+        for verb in (['create', 'alices'], ['enable-event', '-k', '-s', 'alices', 'sched_switch'], ['start', 'alices']):
+            command(w, ALICE, *verb, **member)
+        check(marked(command(w, ALICE, 'list', '-k', '--json', **member)) == ['sched_switch'], 'she does not see what she records')
+        check(marked(command(w, BOB, 'list', '-k', '--json', **member)) == [], 'he sees what she records')
+        check(marked(w('list', '-k', '--json')) == ['sched_switch'], 'root does not see what she records')
+        command(w, BOB, 'list', '-k', status=1).says('permission|may not|refuse|tracing')
+        check(names(command(w, BOB, 'list', '--json', **member)) == [], 'he has sessions')
+        command(w, ALICE, 'destroy', 'alices', **member)
+
+
+def wrong_arguments(case):
+    with World(case) as w:
+        for argv, words in ((['-k', '-u'], 'one domain'), (['-k', '-s', 'one'], 'without a session'), (['-k', '--pid', '1'], 'goes with --userspace'),
+                            (['-k', 'a,,b'], 'empty word')):
+            w('list', *argv, status=2).says(words)
+
+
+if __name__ == '__main__':
+    main([events_are_those_of_tracefs, fields_are_those_of_the_formats, patterns_narrow_it, recorded_events_are_marked, what_it_lacks,
+          names_for_shells, who_is_not_root, members_of_the_group, wrong_arguments])
