@@ -17,7 +17,7 @@ def timed(b, argv):
         subprocess.run(['taskset', '-c', str(b.cpus[-1]), b.program('measured')] + argv, stdout=null, stderr=err, check=True)
         err.seek(0)
         said = err.read()
-        seconds, peak, status = said.splitlines()[-1].split()
+        seconds, peak, status, _ = said.splitlines()[-1].split()
         if int(status):
             sys.exit('%s: status %s: %s' % (' '.join(argv), status, said[-1000:]))
     return float(seconds), float(peak) / 1024

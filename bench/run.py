@@ -7,6 +7,7 @@
     record filtered disabled size startup stream  recording (recording.py)
     register notify command idle             the session daemon (control.py)
     read                                     reading traces, against babeltrace2 (reading.py)
+    kernel                                   recording the kernel, against tracefs alone, strace, perf, bpftrace (kernel.py)
 
 Ours and the rival run in turn, in the same minutes, on the same pinned CPU, with the same ring sizes and the same mode;
 each figure is the median over the runs. A rival that is not installed is said and left out.
@@ -23,21 +24,25 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lttng_session  # noqa: E402
 from common import RIVAL, Bench  # noqa: E402
 from control import bench_command, bench_idle, bench_notify, bench_register  # noqa: E402
+from kernel import bench_kernel  # noqa: E402
 from reading import bench_read  # noqa: E402
 from recording import bench_disabled, bench_filtered, bench_record, bench_size, bench_startup, bench_stream  # noqa: E402
 
 BENCHES = {'record': bench_record, 'filtered': bench_filtered, 'disabled': bench_disabled, 'size': bench_size, 'startup': bench_startup,
            'stream': bench_stream, 'register': bench_register, 'notify': bench_notify, 'command': bench_command,
-           'idle': bench_idle, 'read': bench_read}
+           'idle': bench_idle, 'read': bench_read, 'kernel': bench_kernel}
+
+TOOLS = ('strace', 'linux-perf', 'bpftrace')     # other tracers of the kernel
 
 
 def versions():
     if not shutil.which('dpkg-query'):
         return {RIVAL: 'unknown'}
-    done = subprocess.run(['dpkg-query', '-W', '-f', '${Package} ${Version}\n', 'liblttng-ust1', 'lttng-tools', 'babeltrace2'],
+    done = subprocess.run(['dpkg-query', '-W', '-f', '${Package} ${Version}\n', 'liblttng-ust1', 'lttng-tools', 'babeltrace2', *TOOLS],
                           capture_output=True, text=True)
     known = dict(line.split() for line in done.stdout.splitlines() if len(line.split()) == 2)
-    return {RIVAL: known.get('liblttng-ust1', 'unknown'), 'lttng-tools': known.get('lttng-tools', 'unknown'), 'babeltrace2': known.get('babeltrace2', 'unknown')}
+    return {RIVAL: known.get('liblttng-ust1', 'unknown'), 'lttng-tools': known.get('lttng-tools', 'unknown'), 'babeltrace2': known.get('babeltrace2', 'unknown'),
+            **{tool: known[tool] for tool in TOOLS if tool in known}}
 
 
 def machine():
@@ -67,7 +72,7 @@ def main():
             cases = BENCHES[name](b)
             path = os.path.join(b.dir, name + '.json')
             with open(path, 'w') as f:
-                json.dump({'bench': name, 'machine': machine(), 'rival_versions': {} if b.absent else versions(),
+                json.dump({'bench': name, 'machine': machine(), 'rival_versions': {k: v for k, v in versions().items() if v != 'unknown'},
                            'rivals_absent': {RIVAL: b.absent} if b.absent else {}, 'cases': cases}, f, indent=1)
             print('  -> ' + os.path.relpath(path))
     finally:

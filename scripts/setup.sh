@@ -26,7 +26,7 @@ packages=(
 )
 kernels=(amd64)
 long=(qemu-system-arm)
-bench=(lttng-tools liblttng-ust-dev)
+bench=(lttng-tools liblttng-ust-dev linux-perf bpftrace)
 
 usage() {
 	sed -n '3,8s/^# \{0,1\}//p' "$0"

@@ -222,6 +222,7 @@ struct waymark_ctl_session_info {
 	bool full;                   /* it has them: the session stopped by itself, and records again when it was cleared and started */
 	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
 	bool stopping;               /* it has stopped, and its last records are not written yet */
+	bool no_statedump;           /* see struct waymark_ctl_create_options */
 };
 
 /* ── programs: which programs there are, and their events ── */
@@ -318,6 +319,7 @@ struct waymark_ctl_create_options {
 	const char *home;            /* ... this directory; NULL: $HOME, else the user's home */
 	uint64_t max_size;           /* bytes that the trace may have: then the session stops by itself; 0: no limit */
 	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
+	bool no_statedump;           /* records of what was there when it began are not wanted: loaded objects; of the kernel, processes, files, ... */
 };
 /*
  * Make a session; it does not record yet. -EEXIST: one has the name; -ENOTEMPTY: the trace's directory holds something; -EBUSY: it is to

@@ -334,7 +334,7 @@ static const struct wmk_cli_option enable_options[] = {
 	{ 0, "loglevel", "LEVEL", "Only those of this level or more severe; LEVEL..LEVEL: of these and those between.", set_loglevel,
 	  false },
 	{ 'f', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: 'amount > 100 && name == \"bo*\"'. It is worked "
-	  "out in the program, before anything is recorded. waymark-filter(7) tells the whole language.", set_filter, false },
+	  "out in the program (by the kernel, and by what reads its buffers), before anything is recorded. waymark-filter(7) tells the whole language.", set_filter, false },
 	{ 0, "loglevel-only", "LEVEL", "Only those of this level.", set_loglevel_only, false },
 	WMK_CLI_OPTION_JSON,
 };

@@ -51,7 +51,7 @@ static int set_kernel(void *data, const char *value)
 	return 0;
 }
 
-static int set_filter(void *data, const char *value)
+static int is_filter(const char *value)
 {
 	struct wmk_filter_expr *expr;
 	int err = wmk_filter_parse(value, &expr);
@@ -59,8 +59,19 @@ static int set_filter(void *data, const char *value)
 	if (err < 0)
 		return wmk_error_add(err, "the filter '%.60s'", value);
 	wmk_filter_expr_free(expr);
-	((struct wmk_record_args *)data)->filter = value;
 	return 0;
+}
+
+static int set_filter(void *data, const char *value)
+{
+	((struct wmk_record_args *)data)->filter = value;
+	return is_filter(value);
+}
+
+static int set_kernel_filter(void *data, const char *value)
+{
+	((struct wmk_record_args *)data)->kernel_filter = value;
+	return is_filter(value);
 }
 
 static int set_context(void *data, const char *value)
@@ -149,6 +160,8 @@ static const struct wmk_cli_option record_options[] = {
 	{ 'p', "program-only", NULL, "With --kernel: of the kernel's events only those of the program, and of what it starts.", set_program_only, false },
 	{ 'f', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: 'amount > 100 && name == \"bo*\"'. Of an event that does "
 	  "not have what it asks for, none. waymark-filter(7) tells the whole language.", set_filter, false },
+	{ 0, "kernel-filter", "EXPR", "Of the kernel's events (-k), only records for which EXPR is true: 'prev_tid == 1 || $ctx.procname == \"sh*\"'. The kernel itself leaves out "
+	  "what its own filters can tell. waymark-filter(7).", set_kernel_filter, false },
 	{ 'c', "context", "CONTEXT", "Add to every record: vpid, vtid, procname, cpu_id, pthread_id or ip; to the kernel's, tid, pid, ppid, prio or another of `waymark add-context "
 	  "--kernel --list`. May be given several times. The kernel's have pid, tid and procname where none is named.",
 	  set_context, true },
@@ -299,7 +312,7 @@ static int run_record(void *data, char **rest, int n_rest)
 		.patterns = args->patterns,
 		.n_patterns = args->n_patterns,
 		.kernel = args->kernel, .n_kernel = args->n_kernel, .program_only = args->program_only,
-		.filter = args->filter,
+		.filter = args->filter, .kernel_filter = args->kernel_filter,
 		.n_contexts = args->n_contexts,
 		.subbuf_size = args->subbuf_size ? (uint32_t)args->subbuf_size : SUBBUF_DEFAULT,
 		.n_subbufs = args->n_subbufs ? (uint32_t)args->n_subbufs : N_SUBBUFS_DEFAULT,
@@ -318,6 +331,11 @@ static int run_record(void *data, char **rest, int n_rest)
 	}
 	if (n_rest == 0) {
 		wmk_error(-EINVAL, "what is to be recorded? Say `waymark record -- COMMAND`");
+		wmk_cli_print_error();
+		return WMK_CLI_USAGE;
+	}
+	if (args->kernel_filter && !args->n_kernel) {
+		wmk_error(-EINVAL, "--kernel-filter is of the kernel's events: name them with --kernel");
 		wmk_cli_print_error();
 		return WMK_CLI_USAGE;
 	}

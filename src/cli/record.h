@@ -22,6 +22,7 @@ struct wmk_record_args {
 	const char *kernel[WMK_RECORD_PATTERNS_MAX];     /* of the kernel's events; excluded ones with a '!' in front */
 	unsigned n_kernel;
 	const char *filter;          /* NULL: every record */
+	const char *kernel_filter;   /* likewise, of the kernel's */
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	unsigned n_contexts;
 	const char *output;

@@ -202,7 +202,7 @@ static int begin(void *data, pid_t pid)
 	if (err >= 0 && t->args->n_kernel)
 		err = enable_channel(t, &kernel);
 	if (err >= 0 && t->args->n_kernel)
-		err = enable_events(t, &kernel, t->args->kernel, t->args->n_kernel, NULL);
+		err = enable_events(t, &kernel, t->args->kernel, t->args->n_kernel, t->args->kernel_filter);
 	if (err >= 0)
 		err = did(t, waymark_ctl_start(t->daemon->ctl, t->daemon->session, &t->daemon->result));
 	if (err < 0)

@@ -158,7 +158,7 @@ static int kernel_open(void *trace, const struct wmk_rings_info *info, const str
 	struct wmk_recording *rec = wmk_container_of(trace, struct wmk_recording, kernel_store);
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	const struct wmk_kreader_options options = { .instance = kernel->instance, .contexts = contexts, .n_contexts = kernel->n_contexts,
-						     .only_pid = (int32_t)kernel->only_pid };
+						     .only_pid = (int32_t)kernel->only_pid, .alone = true };
 	const struct wmk_consumer_set how = { .channel = info->channel, .stream_id = info->stream_id, .at_stop_only = rec->options->overwrite,
 					      .start_ts = info->start_ts };
 	struct wmk_consumer *consumer;
@@ -187,8 +187,15 @@ static int introduce(void *arg)
 	const struct wmk_consumerd_event *events = intro->kernel->events;
 	int err = 0;
 
-	for (unsigned i = 0; i < intro->kernel->n_events && err == 0; i++)
+	for (unsigned i = 0; i < intro->kernel->n_events && err == 0; i++) {
+		const void *program;
+		size_t len;
+
+		wmk_consumerd_event_filter(&events[i], &program, &len);
 		err = wmk_kreader_event(intro->rec->kernel, events[i].system, events[i].name, events[i].id);
+		if (err == 0)
+			err = wmk_kreader_filter(intro->rec->kernel, events[i].system, events[i].name, program, len, events[i].changing);
+	}
 	return err;
 }
 
@@ -307,16 +314,37 @@ static int add_channel(struct wmk_recording *rec, const char *name, uint32_t dom
 	return wmk_session_channel_add(rec->session, &given, channel);
 }
 
+/* Each pattern means something, those too that are left out. */
+static int check_kernel(struct wmk_recording *rec, const struct wmk_recording_options *options)
+{
+	struct wmk_ctl_rule *rules = calloc(options->n_kernel, sizeof(*rules));
+	const struct wmk_list list = { rules, options->n_kernel };
+	int err;
+
+	if (!rules)
+		return wmk_error(-ENOMEM, "no memory for the patterns");
+	for (unsigned i = 0; i < options->n_kernel; i++) {
+		const bool out = options->kernel[i][0] == '!';
+
+		rules[i].pattern = options->kernel[i] + out;
+		rules[i].place = "";
+		rules[i].filter = out ? NULL : options->kernel_filter;
+	}
+	err = wmk_tracing_kernel_check(rec->tracing, &list);
+	free(rules);
+	return err;
+}
+
 static int add_kernel(struct wmk_recording *rec, const struct wmk_recording_options *options)
 {
 	struct wmk_session_channel *channel;
-	int err = 0;
+	int err = check_kernel(rec, options);
 
-	for (unsigned i = 0; err == 0 && i < options->n_kernel; i++)
-		err = wmk_tracing_kernel_check(rec->tracing, options->kernel[i] + (options->kernel[i][0] == '!'));
 	if (err == 0)
 		err = add_channel(rec, KERNEL_CHANNEL, WMK_DOMAIN_KERNEL, &channel);
-	return err < 0 ? err : add_rules(channel, options->kernel, options->n_kernel, NULL);
+	if (err == 0)
+		err = add_rules(channel, options->kernel, options->n_kernel, options->kernel_filter);
+	return err < 0 ? err : wmk_session_filters_check(channel, &wmk_session_channel_options(channel)->rules);
 }
 
 /* Locked. */

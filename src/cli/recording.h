@@ -43,6 +43,7 @@ struct wmk_recording_options {
 	unsigned n_kernel;
 	bool program_only;           /* of the kernel's events those of the program, and of what it starts */
 	const char *filter;          /* NULL: every record */
+	const char *kernel_filter;   /* likewise, of the kernel's */
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];         /* those that a domain does not have are the other's */
 	unsigned n_contexts;
 	uint32_t subbuf_size, n_subbufs; /* powers of two */

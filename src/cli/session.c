@@ -68,6 +68,13 @@ static int set_trace_format(void *data, const char *value)
 	return wmk_session_trace_format(value, &((struct wmk_session_args *)data)->trace_format);
 }
 
+static int set_no_statedump(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_session_args *)data)->no_statedump = true;
+	return 0;
+}
+
 int wmk_session_absolute(const char *path, char *buf, size_t size)
 {
 	char here[PATH_MAX] = "";
@@ -105,6 +112,7 @@ static int run_create(void *data, char **rest, int n_rest)
 	options.name = args->common.session;
 	options.max_size = args->max_size;
 	options.trace_format = args->trace_format;
+	options.no_statedump = args->no_statedump;
 	if (err == 0)
 		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
 	if (err == 0) {
@@ -138,6 +146,8 @@ static const struct wmk_cli_option create_options[] = {
 	{ 's', "session", "NAME", "The name, as well as by the argument.", wmk_cli_set_session, false },
 	{ 'o', "output", "DIR", "The trace's directory.", set_output, false },
 	{ 0, "trace-format", "FORMAT", WMK_SESSION_FORMAT_HELP, set_trace_format, false },
+	{ 0, "no-statedump", NULL, "Record only what happens, not what was there before: the objects that a program has loaded; of the kernel, processes, their "
+	  "files and memory, interrupts, devices.", set_no_statedump, false },
 	{ 0, "max-size", "SIZE", "Bytes that the trace may have, with k, M or G: then the session stops by itself.", set_max_size, false },
 	WMK_CLI_OPTION_JSON,
 };

@@ -13,6 +13,7 @@ struct wmk_session_args {
 	const char *output;              /* create */
 	uint64_t max_size;               /* create; 0: no limit */
 	uint32_t trace_format;           /* create */
+	bool no_statedump;               /* create */
 };
 
 /* `path`, beneath the current directory if it is relative. -ENAMETOOLONG, ... with a cause chain. */

@@ -135,8 +135,16 @@ static int events_add(struct wmk_kreader *kernel, const struct wmk_list *events)
 	const struct wmk_consumerd_event *items = events->items;
 	int err = 0;
 
-	for (uint32_t i = 0; i < events->n && err >= 0; i++)
+	for (uint32_t i = 0; i < events->n && err >= 0; i++) {
+		const void *program;
+		size_t len;
+
+		if (!wmk_consumerd_event_filter(&items[i], &program, &len))
+			return wmk_error(-EPROTO, "the filter of %.60s is shorter than it says", items[i].name);
 		err = wmk_kreader_event(kernel, items[i].system, items[i].name, items[i].id);
+		if (err >= 0 && *items[i].system)        /* (of the state dump's there are none) */
+			err = wmk_kreader_filter(kernel, items[i].system, items[i].name, program, len, items[i].changing);
+	}
 	return err;
 }
 

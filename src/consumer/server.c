@@ -22,6 +22,7 @@
 #include "consumer/server_inside.h"
 
 #define LOCK_FILE "consumer.pid"
+#define KERNEL_LOCK_FILE "consumer-kernel.pid"
 #define LAST_WORDS_MS 1000         /* for the answer to SHUTDOWN, to a session daemon that does not read */
 
 void wmk_server_log(struct wmk_consumer_server *server, const char *format, ...)
@@ -76,7 +77,7 @@ static int lock_place(struct wmk_consumer_server *server)
 	char path[sizeof(server->socket_path)], number[16];
 	int len;
 
-	snprintf(path, sizeof(path), "%s/" LOCK_FILE, server->options.rundir);
+	snprintf(path, sizeof(path), "%s/%s", server->options.rundir, server->options.kernel ? KERNEL_LOCK_FILE : LOCK_FILE);
 	server->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (server->lock < 0)
 		return wmk_error(-errno, "cannot open %.100s: %s", path, strerror(errno));

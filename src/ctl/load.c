@@ -338,7 +338,7 @@ static int create(struct loading *l, struct wmk_ctl_session *s, const char *home
 		int err = path_choose(l, s);
 		if (err < 0)
 			return err;
-		const struct wmk_ctl_create request = { s->name, s->path, home, s->max_size, s->trace_format };
+		const struct wmk_ctl_create request = { s->name, s->path, home, s->max_size, s->trace_format, s->no_statedump };
 		err = ask(l, WMK_CTL_CREATE, &request);
 		if (err != -EEXIST || !l->options->replace || replaced)
 			return err;

@@ -76,6 +76,15 @@ static void catch_signals(void)
 	sigaction(SIGXFSZ, &ignore, NULL);
 }
 
+/* At the end there is nothing that they could end. */
+static void let_signals_be(void)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGTERM, &ignore, NULL);
+	sigaction(SIGINT, &ignore, NULL);
+}
+
 static int parse(int argc, char **argv, struct wmk_consumer_server_options *options)
 {
 	static const struct option known[] = {
@@ -135,6 +144,7 @@ int main(int argc, char **argv)
 	if (err >= 0) {
 		catch_signals();
 		err = wmk_consumer_server_run(server);
+		let_signals_be();
 		wmk_consumer_server_close(server);
 	}
 	if (err < 0)

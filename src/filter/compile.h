@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compile.h - private to src/filter: what the passes over an expression share.
+ * compile.h - what the passes over an expression share. Private as inside.h is.
  *
  *     check.c   names are looked up, types worked out and held against operators       struct wmk_typed for each node
  *     compile.c instructions: conditions as jumps, the rest as registers

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inside.h - private to src/filter: expressions as trees.
+ * inside.h - expressions as trees. Private to src/filter, and to src/kernel/filter*.c, which puts them into another language.
  */
 #ifndef WMK_FILTER_INSIDE_H
 #define WMK_FILTER_INSIDE_H

@@ -182,13 +182,18 @@ static struct wmk_field *add_field(struct maker *maker, const char *name)
 	return field->name ? field : NULL;
 }
 
+bool wmk_kevent_shows(const struct wmk_kformat *format, const struct wmk_kfield *field, struct wmk_kfield_rule *rule)
+{
+	wmk_kname_field(format->system, format->name, field->name, rule);
+	return rule->how != WMK_KHOW_DROPPED && (field->size || field->shape == WMK_KSHAPE_REST);
+}
+
 static int make_field(struct maker *maker, const struct wmk_kfield *from)
 {
 	struct wmk_kfield_rule rule;
 	struct wmk_field *field;
 
-	wmk_kname_field(maker->format->system, maker->format->name, from->name, &rule);
-	if (rule.how == WMK_KHOW_DROPPED || (!from->size && from->shape != WMK_KSHAPE_REST))
+	if (!wmk_kevent_shows(maker->format, from, &rule))
 		return 0;
 	field = add_field(maker, rule.name);
 	if (!field)

@@ -21,6 +21,7 @@
 #include "schema/schema.h"
 
 struct wmk_kcopy;
+struct wmk_kfield_rule;              /* names.h */
 
 struct wmk_kevent {
 	uint32_t kernel_id;                /* common_type */
@@ -36,6 +37,10 @@ struct wmk_kevent {
 int wmk_kevent_make(const struct wmk_kformat *format, struct wmk_kevent **event);
 /* The same from what tracefs says: of events/<system>/<name> in `dir`, its root or an instance's. -ENOENT: there is no such event. */
 int wmk_kevent_load(int dir, const char *system, const char *name, struct wmk_kevent **event);
+/* Does the class have this field? Those that it has stand there in their order; how this one is shown: *rule. */
+bool wmk_kevent_shows(const struct wmk_kformat *format, const struct wmk_kfield *field, struct wmk_kfield_rule *rule);
+/* What a filter of the kernel's (filter.h) is about: the format too, the caller's to free(). */
+int wmk_kformat_load(int dir, const char *system, const char *name, struct wmk_kformat **format);
 /* Also one whose class was taken out of it (then `class` is NULL). */
 void wmk_kevent_free(struct wmk_kevent *event);
 /*

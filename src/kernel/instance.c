@@ -192,6 +192,11 @@ bool wmk_kinstance_is_counter(int instance)
 	return is;
 }
 
+uint64_t wmk_kinstance_now(int instance)
+{
+	return wmk_kinstance_is_counter(instance) ? wmk_clock_counter() : wmk_clock_monotonic();
+}
+
 static int event_path(const char *system, const char *name, const char *file, char *path, size_t size)
 {
 	if (!*system || !*name || *system == '.' || *name == '.' || strchr(system, '/') || strchr(name, '/') ||

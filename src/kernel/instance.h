@@ -54,6 +54,8 @@ int wmk_kinstance_switch(int instance, bool on);
 unsigned wmk_kinstance_cpus(int instance);
 /* Its clock is the processor's counter, not the monotonic one. */
 bool wmk_kinstance_is_counter(int instance);
+/* That clock, as it is now. */
+uint64_t wmk_kinstance_now(int instance);
 /* -ENOENT: no such event. */
 int wmk_kinstance_event(int instance, const char *system, const char *name, bool on);
 int wmk_kinstance_events_off(int instance);

@@ -11,9 +11,8 @@
 #include "kernel/event.h"
 #include "kernel/tracefs.h"
 
-int wmk_kevent_load(int dir, const char *system, const char *name, struct wmk_kevent **event)
+int wmk_kformat_load(int dir, const char *system, const char *name, struct wmk_kformat **format)
 {
-	struct wmk_kformat *format;
 	char path[300], *text;
 	size_t len;
 	int err;
@@ -24,8 +23,16 @@ int wmk_kevent_load(int dir, const char *system, const char *name, struct wmk_ke
 	err = wmk_tracefs_read(dir, path, &text, &len);
 	if (err < 0)
 		return err;
-	err = wmk_kformat_parse(system, text, len, &format);
+	err = wmk_kformat_parse(system, text, len, format);
 	free(text);
+	return err;
+}
+
+int wmk_kevent_load(int dir, const char *system, const char *name, struct wmk_kevent **event)
+{
+	struct wmk_kformat *format;
+	int err = wmk_kformat_load(dir, system, name, &format);
+
 	if (err < 0)
 		return err;
 	err = wmk_kevent_make(format, event);

@@ -29,6 +29,7 @@ int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kread
 	reader->packet_bytes = !options->packet_bytes ? PACKET_BYTES :
 			       options->packet_bytes < PACKET_BYTES_MIN ? PACKET_BYTES_MIN : options->packet_bytes;
 	reader->only_pid = options->only_pid;
+	reader->alone = options->alone;
 	reader->instance = fcntl(options->instance, F_DUPFD_CLOEXEC, 3);
 	err = reader->instance < 0 ? wmk_error(-errno, "cannot keep the descriptor of a kernel channel") :
 	      !wmk_tracefs_has(reader->instance, "per_cpu") || !wmk_tracefs_has(reader->instance, "events") ?
@@ -48,8 +49,10 @@ void wmk_kreader_close(struct wmk_kreader *reader)
 {
 	if (!reader)
 		return;
-	for (unsigned i = 0; i < reader->n_events; i++)
+	for (unsigned i = 0; i < reader->n_events; i++) {
+		wmk_kreader_filters_free(&reader->events[i].filters);
 		wmk_kevent_free(reader->events[i].event);
+	}
 	free(reader->events);
 	wmk_kwho_close(reader->who);
 	if (reader->instance >= 0)
@@ -57,7 +60,7 @@ void wmk_kreader_close(struct wmk_kreader *reader)
 	free(reader);
 }
 
-static const struct wmk_kreader_event *find(const struct wmk_kreader *reader, const char *system, const char *name)
+struct wmk_kreader_event *wmk_kreader_find(const struct wmk_kreader *reader, const char *system, const char *name)
 {
 	for (unsigned i = 0; i < reader->n_events; i++)
 		if (strcmp(reader->events[i].event->kernel_name, name) == 0 && strcmp(reader->events[i].event->system, system) == 0)
@@ -105,7 +108,7 @@ int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_kdumper **du
 
 int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char *name, uint32_t id)
 {
-	const struct wmk_kreader_event *there = find(reader, system, name);
+	const struct wmk_kreader_event *there = wmk_kreader_find(reader, system, name);
 	struct wmk_kevent *event;
 
 	if (!*system)
@@ -129,7 +132,7 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 	}
 	if (err < 0)
 		return wmk_error_add(err, "the kernel's event %.60s:%.60s cannot be read", system, name);
-	reader->events[reader->n_events++] = (struct wmk_kreader_event){ event, id, strcmp(system, "sched") == 0 };
+	reader->events[reader->n_events++] = (struct wmk_kreader_event){ .event = event, .id = id, .of_all = strcmp(system, "sched") == 0 };
 	/* (of an event that went with its module, and came again by another number, the later is right) */
 	reader->by_type[event->kernel_id] = reader->n_events;
 	return 0;

@@ -10,7 +10,7 @@
  *     wmk_kstream_open(reader, cpu, &stream);
  *     while (wmk_kstream_next(stream, flush, &packet) == 1) { write it; wmk_kstream_release(stream); }
  *
- * Records of events that it was not told of are counted and left out. A packet that is not released is given out again.
+ * Records of events that it was not told of, or that a filter does not want, are counted and left out. A packet that is not released is given out again.
  *
  * Counts are in records of the kernel. A packet says how many of them are in the trace at its end (those that nobody wanted included), its place,
  * and the trace keeps that number with it (wmk_ctf_packet.ring_position): so another process that goes on behind a dead one knows to the record
@@ -37,6 +37,7 @@ struct wmk_kreader_options {
 	unsigned n_contexts;
 	size_t packet_bytes;             /* of a packet's content at most; 0: 1 MiB */
 	int32_t only_pid;                /* records of other processes are left out, but for those of scheduling; 0: of none */
+	bool alone;                      /* nobody goes on behind us: read in the cheapest way, what was taken is gone with this process */
 };
 
 struct wmk_kpacket {
@@ -58,6 +59,12 @@ void wmk_kreader_close(struct wmk_kreader *reader);
  * wmk_kreader_dumper().
  */
 int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char *name, uint32_t id);
+/*
+ * Which of its records are wanted from now on: those that the program (filter.h) wants; NULL: all. Records that the kernel made before are asked as it
+ * was then. `changing`: the kernel's own filter is about to change as well, and until this is called anew without it, records are in that either the
+ * new program wants or the one before. Said again, it does nothing. -ENOENT: no such event.
+ */
+int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const char *name, const void *program, size_t len, bool changing);
 /* The state dump with the ids and contexts of this channel, by its clock (dumper.h). -ENOENT: not all its events are known yet. */
 int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_kdumper **dumper);
 /* Numbers of CPUs, those included that may come later, are below this. */

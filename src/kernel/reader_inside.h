@@ -1,22 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader_inside.h - shared by reader.c (a channel: its events, its contexts) and stream.c (one CPU of it: pages become packets).
+ * reader_inside.h - shared by reader.c (a channel: its events, its contexts), reader_filter.c (which of their records are wanted) and stream.c (one
+ * CPU of it: pages become packets).
  */
 #ifndef WMK_KERNEL_READER_INSIDE_H
 #define WMK_KERNEL_READER_INSIDE_H
 
 #include "kernel/cpu.h"
 #include "kernel/event.h"
+#include "kernel/filter.h"
 #include "kernel/reader.h"
 #include "kernel/statedump.h"
 #include "kernel/who.h"
 
 #define WMK_KREADER_TYPES 65536u       /* numbers of the kernel's events: 16 bits */
 
+/* A time, and what was wanted in it. */
+struct wmk_kreader_span {
+	uint64_t until;                        /* of the kernel's clock; UINT64_MAX: it is now */
+	struct wmk_kfilter *either[2];         /* NULL: not there */
+	bool all;                              /* every record */
+};
+
+struct wmk_kreader_filters {
+	struct wmk_kreader_span *spans;        /* in their order; none: every record is wanted */
+	unsigned n;
+	uint8_t *program;                      /* what is wanted from now on: `len` bytes; NULL: all */
+	size_t len;
+	bool told, changing;
+};
+
 /* An event that records are wanted of. */
 struct wmk_kreader_event {
 	struct wmk_kevent *event;
 	uint32_t id;
+	struct wmk_kreader_filters filters;
 	bool of_all;                     /* whoever's it is: of scheduling, which is two threads' */
 };
 
@@ -25,6 +43,7 @@ struct wmk_kreader {
 	size_t packet_bytes;
 	int32_t only_pid;
 	unsigned n_cpus;
+	bool alone;
 	struct wmk_kwho *who;
 	struct wmk_kreader_event *events;
 	unsigned n_events, cap_events;
@@ -36,5 +55,15 @@ static inline const struct wmk_kreader_event *wmk_kreader_of_type(const struct w
 {
 	return reader->by_type[type] ? &reader->events[reader->by_type[type] - 1] : NULL;
 }
+
+/* NULL: there is none. */
+struct wmk_kreader_event *wmk_kreader_find(const struct wmk_kreader *reader, const char *system, const char *name);
+bool wmk_kreader_asks(const struct wmk_kreader_filters *filters, uint64_t ts, const struct wmk_kfilter_record *record);
+/* Is the record wanted? */
+static inline bool wmk_kreader_wants(const struct wmk_kreader_event *event, uint64_t ts, const struct wmk_kfilter_record *record)
+{
+	return event->filters.n == 0 || wmk_kreader_asks(&event->filters, ts, record);
+}
+void wmk_kreader_filters_free(struct wmk_kreader_filters *filters);
 
 #endif

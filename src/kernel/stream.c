@@ -4,7 +4,8 @@
  *
  * Mapped buffers: one packet for what is new of one page, and the page is given back when the packet has been written. So whoever goes on
  * behind a dead reader finds the page once more, and the count of records in the trace's last packet says which of it are there already.
- * Elsewhere the kernel's pages are small and gone once they are read: a packet gathers as many as there are.
+ * Elsewhere the kernel's pages are gone once they are read: a packet gathers as many as there are. That is what a reader does that is alone: the
+ * kernel swaps a full page for another in no time, but of a mapped one it goes through all records with interrupts off.
  *
  * A place in the stream is how many of the kernel's records are dealt with up to there: in the trace, or not wanted. What a dead reader had taken
  * and not written (`unread`) is not among them: so the kernel's own count of what was read, less the place, is all that is missing.
@@ -19,6 +20,7 @@
 #define ALIGN 4096u
 #define ROOM 512u                    /* before a packet's header: so that header and records can be written from an aligned place */
 #define LEAST_LEFT 4096u             /* of a packet, for one more page */
+#define LOOK_EVERY 16384u            /* records, between two looks at the kernel's counts */
 
 struct wmk_kstream {
 	struct wmk_kreader *reader;
@@ -44,6 +46,7 @@ struct wmk_kstream {
 	uint64_t dropped, due;           /* newest ones, for which there was no room: known; by when (of `taken`) it has happened */
 	uint64_t dropped_shown;
 	uint64_t overrun, overrun_shown; /* oldest ones, replaced by newer ones: before the next page that is taken */
+	uint64_t look_at;                /* (of `taken`) next */
 };
 
 int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_kstream **result)
@@ -56,7 +59,7 @@ int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_kstrea
 	if (!stream || !stream->memory)
 		err = wmk_error(-ENOMEM, "no memory for what the kernel records on CPU %u", cpu);
 	if (err == 0)
-		err = wmk_kcpu_open(reader->instance, cpu, WMK_KCPU_BEST, &stream->buffer);
+		err = wmk_kcpu_open(reader->instance, cpu, reader->alone ? WMK_KCPU_READ : WMK_KCPU_BEST, &stream->buffer);
 	if (err == 0)
 		err = wmk_kwho_cpu(reader->who, cpu);
 	if (err < 0) {
@@ -110,6 +113,7 @@ static void look_at_losses(struct wmk_kstream *stream)
 {
 	struct wmk_kcpu_stats stats;
 
+	stream->look_at = stream->taken + LOOK_EVERY;
 	if (wmk_kcpu_stats(stream->buffer, &stats) < 0) {
 		wmk_error_clear();
 		return;
@@ -158,6 +162,7 @@ static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *reco
 	const struct wmk_kreader_event *event = record->len < 8 ? NULL : wmk_kreader_of_type(stream->reader, record->type);
 	uint8_t *at = stream->data + stream->len;
 	const size_t left = stream->cap - stream->len;
+	struct wmk_kfilter_record asked = { .cpu = stream->cpu };
 	struct wmk_kcommon common;
 	size_t n;
 	long payload;
@@ -173,7 +178,10 @@ static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *reco
 	    wmk_kwho_process(stream->reader->who, stream->cpu, record->ts, common.tid) != stream->reader->only_pid)
 		return 1;
 	n = wmk_ctf_record_encode(at, event->id, record->ts, stream->len ? stream->end_ts : record->ts);
-	n += wmk_kwho_encode(stream->reader->who, stream->cpu, record->ts, &common, at + n);
+	asked.tid = common.tid;
+	asked.contexts = at + n;
+	asked.contexts_len = wmk_kwho_encode(stream->reader->who, stream->cpu, record->ts, &common, at + n);
+	n += asked.contexts_len;
 	payload = wmk_kevent_copy(event->event, record->data, record->len, at + n, left - n);
 	if (payload == -ENOSPC && stream->len)
 		return 0;
@@ -181,6 +189,10 @@ static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *reco
 		stream->broken++;
 		return 1;
 	}
+	asked.payload = at + n;
+	asked.payload_len = (size_t)payload;
+	if (!wmk_kreader_wants(event, record->ts, &asked))
+		return 1;
 	if (!stream->len)
 		stream->begin_ts = record->ts;
 	stream->end_ts = record->ts;
@@ -257,7 +269,9 @@ int wmk_kstream_next(struct wmk_kstream *stream, bool flush, struct wmk_kpacket 
 	int ret;
 
 	if (!stream->ready) {
-		look_at_losses(stream);
+		/* asking takes microseconds, and packets of mapped pages are small; at the end all is told exactly, see wmk_kstream_lost() */
+		if (flush || stream->taken >= stream->look_at)
+			look_at_losses(stream);
 		ret = fill(stream, flush);
 		if (ret <= 0)
 			return ret;
@@ -318,10 +332,11 @@ int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *
 
 	if (last->ring_position > before)
 		stream->skip = last->ring_position - before;
-	else
+	/* a mapped page goes back when it was written, or nothing of it is wanted: what was wanted of it is in the trace */
+	else if (wmk_kcpu_mode(stream->buffer) != WMK_KCPU_MAP)
 		stream->unread = before - last->ring_position;
 	stream->records = last->ring_position;
-	stream->taken = last->ring_position + stream->unread;
+	stream->taken = last->ring_position > before ? last->ring_position : before;
 	return 0;
 }
 
@@ -330,6 +345,6 @@ int wmk_kstream_clear(struct wmk_kstream *stream)
 	stream->ready = stream->has_page = false;
 	stream->len = 0;
 	stream->taken = stream->records = stream->skip = stream->unread = stream->broken = 0;
-	stream->dropped = stream->due = stream->dropped_shown = stream->overrun = stream->overrun_shown = 0;
+	stream->dropped = stream->due = stream->dropped_shown = stream->overrun = stream->overrun_shown = stream->look_at = 0;
 	return wmk_kcpu_empty(stream->buffer, stream->reader->instance);
 }

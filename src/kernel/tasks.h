@@ -49,6 +49,7 @@ struct wmk_ktask {
 	char procname[WMK_KPROC_NAME]; /* zeros behind it */
 	uint32_t ns[WMK_KNS_KINDS];    /* inode numbers, by enum wmk_kns; 0: not known */
 	bool has_exited;               /* before that time */
+	uint64_t until;                /* from that time on up to before this one it is the same, unless something is noted */
 };
 
 struct wmk_ktasks_counts {

@@ -24,12 +24,13 @@ struct view {
 	const char *comm;                  /* NULL: not known */
 	bool has_exited;                   /* before that time */
 	bool is_over;                      /* by now, as far as was noted: /proc has nothing of it, or somebody else */
+	uint64_t until;                    /* the next version's time */
 };
 
 /* From the newest down to the first that is not behind `ts`. What is known by those behind it, of the life at `ts`, in *view. */
 static struct wmk_ktask_version *skip_newer(struct wmk_ktask_version *version, uint64_t ts, struct view *view)
 {
-	for (; version && version->ts > ts; version = version->older)
+	for (; version && version->ts > ts; version = version->older) {
 		switch (version->kind) {
 		case WMK_KTASK_WALK:
 			view->life = version;
@@ -41,15 +42,17 @@ static struct wmk_ktask_version *skip_newer(struct wmk_ktask_version *version, u
 		default:
 			*view = (struct view){ .is_over = true };
 		}
+		view->until = version->ts;
+	}
 	return version;
 }
 
 static struct view view_at(const struct wmk_ktask_entry *entry, uint64_t ts)
 {
-	struct view later = { .life = NULL }, view;
+	struct view later = { .until = UINT64_MAX }, view;
 	struct wmk_ktask_version *version = skip_newer(entry->newest, ts, &later);
 
-	view = (struct view){ .is_over = later.is_over };
+	view = (struct view){ .is_over = later.is_over, .until = later.until };
 	for (; version && !view.life; version = version->older)
 		switch (version->kind) {
 		case WMK_KTASK_RENAME:
@@ -77,7 +80,7 @@ static struct view view_of(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts)
 {
 	const struct wmk_ktask_entry *entry = wmk_ktasks_entry(tasks, tid);
 
-	return entry ? view_at(entry, ts) : (struct view){ .life = NULL };
+	return entry ? view_at(entry, ts) : (struct view){ .until = UINT64_MAX };
 }
 
 /* ── /proc ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -206,6 +209,7 @@ static int find_idle(uint32_t cpu, struct wmk_ktask *out)
 {
 	out->known = WMK_KTASK_NAME | WMK_KTASK_PID | WMK_KTASK_PRIO | WMK_KTASK_VIRTUAL;
 	out->prio = IDLE_PRIO;
+	out->until = UINT64_MAX;
 	snprintf(out->procname, sizeof(out->procname), "swapper/%u", cpu);
 	return 0;
 }
@@ -252,6 +256,7 @@ int wmk_ktasks_find(struct wmk_ktasks *tasks, int32_t tid, uint32_t cpu, uint64_
 		memcpy(out->procname, view.comm, sizeof(out->procname));
 	}
 	out->has_exited = view.has_exited;
+	out->until = view.until;
 	if (view.life) {
 		const bool is_resolved = resolve(tasks, tid, view.life, 0);
 

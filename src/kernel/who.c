@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "ctf/writer.h"
 #include "kernel/cpu.h"
@@ -19,7 +18,9 @@
 #include "kernel/tasks.h"
 
 #define TASKS_KB 512u                /* of each CPU, for events of tasks */
-#define CONTEXTS_MAX 64u
+#define CLOCK_NAME 32u
+#define KNOWN 64u                    /* tasks whose contexts are kept as they were encoded; a power of two */
+#define SHORT 32u                    /* bytes of contexts that are copied at once: the default ones have 24 */
 /* common_flags of the kernel's records (include/linux/trace_events.h). */
 #define FLAG_IRQS_OFF 0x01u
 #define FLAG_NEED_RESCHED 0x04u
@@ -41,12 +42,30 @@ static const struct {
 	[NEWTASK] = { "task", "task_newtask", { "pid", "comm", "clone_flags" } },
 	[RENAME] = { "task", "task_rename", { "pid", "oldcomm", "newcomm" } },
 	[EXEC] = { "sched", "sched_process_exec", { "pid", "old_pid" } },
-	[EXIT] = { "sched", "sched_process_exit", { "pid" } },
+	[EXIT] = { "sched", "sched_process_exit", { "pid", "comm" } },
+};
+
+/* A context that is each record's own, and where it is among the others. */
+struct flag {
+	unsigned context;
+	size_t at;
+};
+
+/* The contexts of a task's records on a CPU, while they are the same. */
+struct known {
+	int32_t tid;
+	unsigned cpu;
+	uint64_t from, until;                /* times; until == 0: nothing is known */
+	uint8_t bytes[WMK_KWHO_BYTES];
 };
 
 struct wmk_kwho {
-	uint8_t contexts[CONTEXTS_MAX];
+	uint8_t contexts[WMK_KWHO_CONTEXTS];
 	unsigned n;
+	size_t bytes;                        /* of all of them */
+	struct flag flags[WMK_KWHO_CONTEXTS];
+	unsigned n_flags;
+	struct known known[KNOWN];
 	unsigned want;                       /* of WMK_KTASK_... */
 	struct wmk_ktasks *tasks;            /* NULL: no context asks for it */
 	int instance;                        /* of tasks' events; -1: there is none */
@@ -54,6 +73,7 @@ struct wmk_kwho {
 	struct place places[TASK_EVENTS][4];
 	struct wmk_kcpu **cpus;
 	unsigned n_cpus;
+	bool has_noted;                      /* in this look */
 };
 
 /* ── events of tasks ─────────────────────────────────────────────────────────────────────────────────── */
@@ -109,6 +129,16 @@ static const char *name_at(const struct wmk_krecord *record, struct place place)
 	return (const char *)record->data + place.at;
 }
 
+/* Who was not known yet, as he began before us, was called so; as far back as nothing else is told of him. */
+static void note_end(struct wmk_kwho *who, uint64_t ts, int32_t tid, const char *name)
+{
+	struct wmk_ktask task = { .known = 0 };
+
+	if (name && (wmk_ktasks_find(who->tasks, tid, 0, ts, WMK_KTASK_NAME, &task) < 0 || !(task.known & WMK_KTASK_NAME)))
+		wmk_ktasks_note_rename(who->tasks, ts, tid, name, name);
+	wmk_ktasks_note_exit(who->tasks, ts, tid);
+}
+
 /* What cannot be noted for want of memory is not known later. */
 static void note(struct wmk_kwho *who, const struct wmk_krecord *record)
 {
@@ -121,6 +151,7 @@ static void note(struct wmk_kwho *who, const struct wmk_krecord *record)
 	if (event == TASK_EVENTS || record->len < 8)
 		return;
 	places = who->places[event];
+	who->has_noted = true;
 	wmk_kcommon_read(record->data, &common);
 	const int32_t tid = (int32_t)number_at(record, places[0]);
 
@@ -133,7 +164,7 @@ static void note(struct wmk_kwho *who, const struct wmk_krecord *record)
 	else if (event == EXEC)
 		wmk_ktasks_note_exec(who->tasks, record->ts, tid, (int32_t)number_at(record, places[1]));
 	else if (event == EXIT)
-		wmk_ktasks_note_exit(who->tasks, record->ts, tid);
+		note_end(who, record->ts, tid, name_at(record, places[1]));
 }
 
 static int look_at(struct wmk_kwho *who, struct wmk_kcpu *cpu)
@@ -160,31 +191,30 @@ int wmk_kwho_look(struct wmk_kwho *who)
 {
 	int err = 0;
 
+	who->has_noted = false;
 	for (unsigned i = 0; i < who->n_cpus && err == 0; i++)
 		if (who->cpus[i])
 			err = look_at(who, who->cpus[i]);
+	for (unsigned i = 0; i < KNOWN && who->has_noted; i++)
+		who->known[i].until = 0;
 	return err;
 }
 
 /* ── the instance ────────────────────────────────────────────────────────────────────────────────────── */
 
-static int copy_clock(int from, int to)
+/* "local [mono] boot": the one in brackets. */
+static int clock_of(int instance, char clock[CLOCK_NAME])
 {
-	char *text, *begin, *end;
+	char *text, *begin;
 	size_t len;
-	int err = wmk_tracefs_read(from, "trace_clock", &text, &len);
+	int err = wmk_tracefs_read(instance, "trace_clock", &text, &len);
 
 	if (err < 0)
 		return err;
-	/* "local [mono] boot" */
 	begin = strchr(text, '[');
-	end = begin ? strchr(begin, ']') : NULL;
-	if (end) {
-		*end = '\0';
-		err = wmk_tracefs_write(to, "trace_clock", begin + 1, false);
-	}
+	snprintf(clock, CLOCK_NAME, "%.*s", begin ? (int)strcspn(begin + 1, "]") : 0, begin ? begin + 1 : "");
 	free(text);
-	return err;
+	return 0;
 }
 
 /* What the instance is called, `suffix` behind it. */
@@ -204,12 +234,11 @@ static int name_of(int instance, const char *suffix, char name[WMK_KINSTANCE_NAM
 	return 0;
 }
 
-static int instance_fill(struct wmk_kwho *who, int channel)
+/* Events on; and of one that is there already, in case somebody tried to remove it while it was read, all of it. */
+static int instance_fill(struct wmk_kwho *who)
 {
-	int err = copy_clock(channel, who->instance);
+	int err = wmk_kinstance_switch(who->instance, true);
 
-	if (err == 0)
-		err = wmk_tracefs_write_number(who->instance, "buffer_size_kb", TASKS_KB);
 	for (unsigned event = 0; event < TASK_EVENTS && err == 0; event++) {
 		err = places_find(who, event);
 		if (err == 0)
@@ -218,22 +247,51 @@ static int instance_fill(struct wmk_kwho *who, int channel)
 	return err;
 }
 
-/* As one that died left it, or made. */
+/* As one that died left it: what happened since then is in its buffers. -ENOENT: there is none, or of another clock. */
+static int instance_adopt(struct wmk_kwho *who, const struct wmk_tracefs *tracefs, const char *name, const char *clock)
+{
+	char its[CLOCK_NAME];
+	int err = wmk_tracefs_instance_open(tracefs, name, &who->instance);
+
+	if (err < 0)
+		return err;
+	err = clock_of(who->instance, its);
+	if (err == 0 && strcmp(its, clock) == 0)
+		return 0;
+	close(who->instance);
+	who->instance = -1;
+	err = wmk_kinstance_remove(tracefs, name);
+	return err < 0 ? err : -ENOENT;
+}
+
+static int instance_make(struct wmk_kwho *who, const struct wmk_tracefs *tracefs, const char *name, const char *clock)
+{
+	int err = wmk_tracefs_instance_make(tracefs, name, &who->instance);
+
+	if (err == 0)
+		err = wmk_tracefs_write(who->instance, "trace_clock", clock, false);
+	return err < 0 ? err : wmk_tracefs_write_number(who->instance, "buffer_size_kb", TASKS_KB);
+}
+
 static int instance_open(struct wmk_kwho *who, int channel)
 {
-	char name[WMK_KINSTANCE_NAME];
+	char name[WMK_KINSTANCE_NAME], clock[CLOCK_NAME];
 	struct wmk_tracefs *tracefs;
 	int err = name_of(channel, WMK_KWHO_SUFFIX, name);
 
 	if (err == 0)
+		err = clock_of(channel, clock);
+	if (err == 0)
 		err = wmk_tracefs_open(NULL, &tracefs);
 	if (err < 0)
 		return err;
-	err = wmk_kinstance_remove(tracefs, name);
-	if (err == 0)
-		err = wmk_tracefs_instance_make(tracefs, name, &who->instance);
+	err = instance_adopt(who, tracefs, name, clock);
+	if (err == -ENOENT) {
+		wmk_error_clear();
+		err = instance_make(who, tracefs, name, clock);
+	}
 	wmk_tracefs_close(tracefs);
-	return err < 0 ? err : instance_fill(who, channel);
+	return err < 0 ? err : instance_fill(who);
 }
 
 int wmk_kwho_cpu(struct wmk_kwho *who, unsigned cpu)
@@ -261,11 +319,6 @@ static int cpus_open(struct wmk_kwho *who)
 	return err;
 }
 
-static uint64_t now_of(int instance)
-{
-	return wmk_kinstance_is_counter(instance) ? wmk_clock_counter() : wmk_clock_monotonic();
-}
-
 /* ── contexts ────────────────────────────────────────────────────────────────────────────────────────── */
 
 static unsigned want_of(unsigned context)
@@ -287,6 +340,26 @@ static unsigned want_of(unsigned context)
 	}
 }
 
+static bool is_flag(unsigned context)
+{
+	return context >= WMK_CONTEXT_PREEMPTIBLE && context <= WMK_CONTEXT_NEED_RESCHEDULE;
+}
+
+static int add_context(struct wmk_kwho *who, unsigned number)
+{
+	const struct wmk_ctf_context *context = wmk_ctf_context(number);
+	const size_t size = number == WMK_CONTEXT_PROCNAME ? WMK_KPROC_NAME : is_flag(number) ? 1 : sizeof(int32_t);
+
+	if (!context || !(context->domains & WMK_CONTEXT_KERNEL) || who->n == WMK_KWHO_CONTEXTS || size > WMK_KWHO_BYTES - who->bytes)
+		return wmk_error(-EINVAL, "a context with number %u is not of the kernel's records", number);
+	if (is_flag(number))
+		who->flags[who->n_flags++] = (struct flag){ number, who->bytes };
+	who->contexts[who->n++] = (uint8_t)number;
+	who->want |= want_of(number);
+	who->bytes += size;
+	return 0;
+}
+
 int wmk_kwho_open(int instance, const uint8_t *contexts, unsigned n, bool processes, struct wmk_kwho **result)
 {
 	struct wmk_kwho *who = calloc(1, sizeof(*who));
@@ -296,20 +369,13 @@ int wmk_kwho_open(int instance, const uint8_t *contexts, unsigned n, bool proces
 		return wmk_error(-ENOMEM, "no memory for contexts");
 	who->instance = -1;
 	who->want = processes ? WMK_KTASK_PID : 0;
-	for (unsigned i = 0; i < n && err == 0; i++) {
-		const struct wmk_ctf_context *context = wmk_ctf_context(contexts[i]);
-
-		if (!context || !(context->domains & WMK_CONTEXT_KERNEL) || i == CONTEXTS_MAX)
-			err = wmk_error(-EINVAL, "a context with number %u is not of the kernel's records", contexts[i]);
-		else
-			who->contexts[who->n++] = contexts[i];
-		who->want |= want_of(contexts[i]);
-	}
+	for (unsigned i = 0; i < n && err == 0; i++)
+		err = add_context(who, contexts[i]);
 	if (err == 0 && who->want) {
 		err = instance_open(who, instance);
 		/* the walk behind it: what happens meanwhile is told by events */
 		if (err == 0)
-			err = wmk_ktasks_open(NULL, now_of(who->instance), 0, &who->tasks);
+			err = wmk_ktasks_open(NULL, wmk_kinstance_now(who->instance), 0, &who->tasks);
 		if (err == 0)
 			err = cpus_open(who);
 	}
@@ -319,6 +385,12 @@ int wmk_kwho_open(int instance, const uint8_t *contexts, unsigned n, bool proces
 	}
 	*result = who;
 	return 0;
+}
+
+unsigned wmk_kwho_contexts(const struct wmk_kwho *who, uint8_t contexts[WMK_KWHO_CONTEXTS])
+{
+	memcpy(contexts, who->contexts, who->n);
+	return who->n;
 }
 
 /* If it cannot be, the channel's owner removes it. */
@@ -365,11 +437,11 @@ int32_t wmk_kwho_process(struct wmk_kwho *who, unsigned cpu, uint64_t ts, int32_
 /* By the kinds of tasks.h, as contexts name them. */
 static const uint8_t ns_of[] = { WMK_KNS_CGROUP, WMK_KNS_IPC, WMK_KNS_MNT, WMK_KNS_NET, WMK_KNS_PID, WMK_KNS_TIME, WMK_KNS_USER, WMK_KNS_UTS };
 
-static int32_t number_of(unsigned context, unsigned cpu, const struct wmk_kcommon *common, const struct wmk_ktask *task)
+static int32_t number_of(unsigned context, unsigned cpu, const struct wmk_ktask *task)
 {
 	switch (context) {
 	case WMK_CONTEXT_TID:
-		return common->tid;
+		return task->tid;
 	case WMK_CONTEXT_CPU_ID:
 		return (int32_t)cpu;
 	case WMK_CONTEXT_PID:
@@ -400,35 +472,54 @@ static uint8_t flag_of(unsigned context, const struct wmk_kcommon *common)
 	return (common->preempt_count & 0xf) == 0 && !(common->flags & (FLAG_HARDIRQ | FLAG_SOFTIRQ | FLAG_IRQS_OFF));
 }
 
-static size_t encode(const struct wmk_kwho *who, unsigned cpu, const struct wmk_kcommon *common, const struct wmk_ktask *task, uint8_t out[WMK_KWHO_BYTES])
+/* Those of a task, but for what is each record's own. */
+static void encode(const struct wmk_kwho *who, unsigned cpu, const struct wmk_ktask *task, uint8_t *out)
 {
-	size_t n = 0;
-
-	for (unsigned i = 0; i < who->n && n + WMK_KPROC_NAME <= WMK_KWHO_BYTES; i++) {
+	for (unsigned i = 0; i < who->n; i++) {
 		const unsigned context = who->contexts[i];
 		int32_t number;
 
 		if (context == WMK_CONTEXT_PROCNAME) {
-			memcpy(out + n, task->procname, WMK_KPROC_NAME);
-			n += WMK_KPROC_NAME;
-		} else if (context >= WMK_CONTEXT_PREEMPTIBLE && context <= WMK_CONTEXT_NEED_RESCHEDULE) {
-			out[n++] = flag_of(context, common);
+			memcpy(out, task->procname, WMK_KPROC_NAME);
+			out += WMK_KPROC_NAME;
+		} else if (is_flag(context)) {
+			out++;
 		} else {
-			number = number_of(context, cpu, common, task);
-			memcpy(out + n, &number, sizeof(number));
-			n += sizeof(number);
+			number = number_of(context, cpu, task);
+			memcpy(out, &number, sizeof(number));
+			out += sizeof(number);
 		}
 	}
-	return n;
+}
+
+static void know(struct wmk_kwho *who, unsigned cpu, uint64_t ts, int32_t tid, struct known *known)
+{
+	struct wmk_ktask task = { .until = UINT64_MAX };
+
+	if (who->want && wmk_ktasks_find(who->tasks, tid, cpu, ts, who->want, &task) < 0)
+		task = (struct wmk_ktask){ .until = task.until };
+	task.tid = tid;
+	encode(who, cpu, &task, known->bytes);
+	known->tid = tid;
+	known->cpu = cpu;
+	known->from = ts;
+	known->until = task.until;
 }
 
 size_t wmk_kwho_encode(struct wmk_kwho *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, uint8_t out[WMK_KWHO_BYTES])
 {
-	struct wmk_ktask task = { .tid = common->tid };
+	struct known *known = &who->known[(uint32_t)common->tid % KNOWN];
 
-	if (who->want && wmk_ktasks_find(who->tasks, common->tid, cpu, ts, who->want, &task) < 0)
-		memset(&task, 0, sizeof(task));
-	return encode(who, cpu, common, &task, out);
+	if (ts >= known->until || ts < known->from || known->tid != common->tid || known->cpu != cpu)
+		know(who, cpu, ts, common->tid, known);
+	/* (of one of two lengths: no call) */
+	if (who->bytes <= SHORT)
+		memcpy(out, known->bytes, SHORT);
+	else
+		memcpy(out, known->bytes, WMK_KWHO_BYTES);
+	for (unsigned i = 0; i < who->n_flags; i++)
+		out[who->flags[i].at] = flag_of(who->flags[i].context, common);
+	return who->bytes;
 }
 
 size_t wmk_kwho_nobody(const struct wmk_kwho *who, uint8_t out[WMK_KWHO_BYTES])
@@ -436,5 +527,8 @@ size_t wmk_kwho_nobody(const struct wmk_kwho *who, uint8_t out[WMK_KWHO_BYTES])
 	const struct wmk_kcommon common = { .tid = -1 };
 	const struct wmk_ktask task = { .tid = -1 };
 
-	return encode(who, WMK_CTF_CPU_NONE, &common, &task, out);
+	encode(who, WMK_CTF_CPU_NONE, &task, out);
+	for (unsigned i = 0; i < who->n_flags; i++)
+		out[who->flags[i].at] = flag_of(who->flags[i].context, &common);
+	return who->bytes;
 }

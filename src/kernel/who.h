@@ -3,8 +3,8 @@
  * who.h - the contexts of the kernel's records: from the fields that all of them have, and from who was who at that time (tasks.h).
  *
  * What tasks are called and whose they are is followed by an instance of tracefs of its own, <channel's>~tasks: task_newtask, task_rename,
- * sched_process_exec and sched_process_exit. It is made where a context asks for it alone, and is emptied before records are looked at (look), so that
- * whatever happened before them is known.
+ * sched_process_exec and sched_process_exit. It is made where a context asks for it alone, or taken over from one who died, and is emptied before
+ * records are looked at (look), so that whatever happened before them is known.
  *
  * One thread. -errno with a cause chain.
  */
@@ -19,6 +19,7 @@
 #include "schema/schema.h"
 
 #define WMK_KWHO_BYTES 256u            /* of all contexts of a record at most */
+#define WMK_KWHO_CONTEXTS 64u          /* contexts at most */
 #define WMK_KWHO_SUFFIX "~tasks"
 
 struct wmk_kwho;
@@ -30,6 +31,8 @@ int wmk_kwho_open(int instance, const uint8_t *contexts, unsigned n, bool proces
 void wmk_kwho_close(struct wmk_kwho *who);
 /* A CPU may have come online. -ENOENT, -ENODEV: it has not. */
 int wmk_kwho_cpu(struct wmk_kwho *who, unsigned cpu);
+/* Its contexts, in their order; how many. */
+unsigned wmk_kwho_contexts(const struct wmk_kwho *who, uint8_t contexts[WMK_KWHO_CONTEXTS]);
 /* Everything that has happened by now is known from here on. */
 int wmk_kwho_look(struct wmk_kwho *who);
 /* The contexts of a record, packed, in their order: bytes, WMK_KWHO_BYTES at most. */

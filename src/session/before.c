@@ -77,7 +77,7 @@ void wmk_session_look(struct wmk_session *session)
 		if (trace->restored && trace->outlet && trace->pid && !trace->ended && !wmk_process_lives(trace->pid, trace->start_time))
 			trace->ended = ended = true;
 	for (struct rings *rings = session->rings; rings && session->tracing->n_before; rings = rings->next)
-		if (rings->restored)
+		if (rings->restored && rings->set)
 			claims_look(rings);
 	if (ended && o->on_ended)
 		o->on_ended(o->data, session);

@@ -277,6 +277,8 @@ int wmk_command_enable_event(struct call *call)
 	/* Of programs that are named nothing may have been seen yet but the events of others. */
 	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_KERNEL && i < request->rules.n; i++)
 		err = kernel_rule_check(call, (const struct wmk_ctl_rule *)request->rules.items + i);
+	if (err == 0 && request->domain.kind == WMK_DOMAIN_KERNEL)
+		err = wmk_kernel_filters_fit(call->commands->tracing, &request->rules);
 	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_USER && i < request->rules.n; i++)
 		err = wmk_tracing_filter_check(call->commands->tracing, (const struct wmk_ctl_rule *)request->rules.items + i);
 	if (err == 0)

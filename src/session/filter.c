@@ -7,7 +7,7 @@
  *
  * The result is kept with the channel's verdict on the class, until the rules change.
  */
-#include "session/internal.h"
+#include "session/kernel.h"
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -199,6 +199,8 @@ int wmk_session_filters_check(struct wmk_session_channel *channel, const struct 
 	struct together t = { channel, rules };
 	const int trouble = channel->session->trouble;
 
+	if (wmk_channel_is_kernel(channel))
+		return wmk_kernel_filters_check(channel, rules);
 	channel->filter_err = 0;
 	wmk_tracing_each_class(channel->session->tracing, want_one, &t);
 	/* What is refused is not the session's trouble. */

@@ -2,15 +2,12 @@
 /*
  * kernel.c - the kernel brought in line with a session's kernel channels (see kernel.h).
  */
-#include "session/kernel.h"
+#include "session/kernel_inside.h"
 
 #include "base/error.h"
-#include "kernel/catalog.h"
 #include "kernel/event.h"
-#include "kernel/instance.h"
 #include "kernel/tracefs.h"
 #include "kernel/who.h"
-#include "session/kernel_probes.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,24 +18,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define KERNEL_SUBBUF (64u * 1024)   /* of the kernel's own sub-buffers: more cost less, and stay longer with a quiet CPU */
-#define TELL_MAX 1024u               /* events that the consumer is told of at a time */
-
-/* An event of the kernel that was enabled in a channel once. */
-struct kernel_event {
-	char *system, *name;
-	struct class *class;
-	bool on;
-};
-
-struct wmk_kernel_rings {
-	int instance;
-	char name[WMK_KINSTANCE_NAME];
-	struct kernel_event *events;
-	unsigned n_events, cap_events;
-	struct wmk_kernel_probes *probes;
-	bool on;
-};
+#define TELL_BYTES (1u << 20)        /* of filters that the consumer is told of at a time, about */
+#define KERNEL_SUBBUF (16u * 1024)   /* of the kernel's own sub-buffers: more cost less, and keep interrupts off for longer when they are read mapped */
 
 /* ── the kernel's tracers ────────────────────────────────────────────────────────────────────────────── */
 
@@ -76,7 +57,7 @@ int wmk_kernel_channel_check(const struct wmk_ctl_channel *is)
 	return 0;
 }
 
-static bool rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_kentry *entry)
+bool wmk_kernel_rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_kentry *entry)
 {
 	if (wmk_rule_is_probe(rule) || wmk_kentry_is_probe(entry) || !wmk_kentry_fits(entry, rule->pattern))
 		return false;
@@ -95,8 +76,8 @@ int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule
 	note[0] = '\0';
 	if (rule->level_op != WMK_LEVEL_ANY)
 		return wmk_error_said(-EINVAL, "the kernel's events have no log levels");
-	if (rule->filter && *rule->filter)
-		return wmk_error_said(-ENOTSUP, "events of the kernel are not filtered where they are recorded: waymark view --filter does it where they are read");
+	if (rule->filter && *rule->filter && wmk_rule_is_probe(rule))
+		return wmk_error_said(-ENOTSUP, "the event of a probe is not filtered where it is recorded: waymark view --filter does it where it is read");
 	err = wmk_kernel_tracefs(tracing, &tracefs);
 	if (err == 0 && wmk_rule_is_probe(rule))
 		return wmk_kernel_probe_check(tracefs, rule, note, size);
@@ -116,13 +97,13 @@ uint64_t wmk_kernel_fitting(const struct wmk_kcatalog *catalog, const struct wmk
 	if (wmk_rule_is_probe(rule))
 		return rule->enabled;
 	for (size_t i = 0; catalog && i < wmk_kcatalog_size(catalog); i++)
-		n += rule_fits(rule, wmk_kcatalog_at(catalog, i));
+		n += wmk_kernel_rule_fits(rule, wmk_kcatalog_at(catalog, i));
 	return n;
 }
 
 /* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static struct kernel_event *event_find(const struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry)
+struct kernel_event *wmk_kernel_event_find(const struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry)
 {
 	for (unsigned i = 0; i < kernel->n_events; i++)
 		if (strcmp(kernel->events[i].name, entry->name) == 0 && strcmp(kernel->events[i].system, entry->system) == 0)
@@ -144,10 +125,15 @@ static struct class *class_of(struct wmk_tracing *tracing, const struct wmk_trac
 	return wmk_class_intern(tracing, class);
 }
 
-static int event_add(struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry, struct class *class)
+static void event_free(struct kernel_event *event)
 {
-	struct kernel_event made = { .class = class };
+	free(event->system);
+	free(event->name);
+	wmk_kfilter_made_free(&event->filter);
+}
 
+static int event_room(struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry, const struct class *class)
+{
 	if (!class)
 		return wmk_error_add(wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM, "the kernel's event %s:%s is not understood", entry->system,
 				     entry->name);
@@ -160,24 +146,47 @@ static int event_add(struct wmk_kernel_rings *kernel, const struct wmk_kentry *e
 		kernel->events = more;
 		kernel->cap_events = cap;
 	}
-	made.system = strdup(entry->system);
-	made.name = strdup(entry->name);
-	if (!made.system || !made.name) {
-		free(made.system);
-		free(made.name);
-		return wmk_error(-ENOMEM, "no memory for the events of a kernel channel");
+	return 0;
+}
+
+/* `filter` is taken, also when it fails. What the kernel is to be told of it is done before the event is enabled; of one that may be on, in the order of a change. */
+static int event_add(struct rings *rings, const struct wmk_kentry *entry, struct class *class, struct wmk_kfilter_made filter)
+{
+	struct wmk_kernel_rings *kernel = rings->kernel;
+	struct kernel_event made = { .class = class, .filter = filter, .asked = rings->restored,
+				     .todo = rings->restored ? WMK_KERNEL_CHANGE : WMK_KERNEL_WRITE };
+	int err = event_room(kernel, entry, class);
+
+	if (err == 0) {
+		made.system = strdup(entry->system);
+		made.name = strdup(entry->name);
+		if (!made.system || !made.name)
+			err = wmk_error(-ENOMEM, "no memory for the events of a kernel channel");
+	}
+	if (err < 0) {
+		event_free(&made);
+		return err;
 	}
 	kernel->events[kernel->n_events++] = made;
 	return 0;
 }
 
-static bool is_wanted(const struct rings *rings, const struct wmk_kentry *entry)
+/* With what the rules want of it. One of which no record is wanted is none. */
+static int event_new(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry)
+{
+	struct wmk_kfilter_made filter;
+	int err = wmk_kernel_filter_of(rings->channel, tracefs, entry, false, &filter);
+
+	return err < 0 || filter.never ? err : event_add(rings, entry, class_of(rings->session->tracing, tracefs, entry), filter);
+}
+
+bool wmk_kernel_wants(const struct rings *rings, const struct wmk_kentry *entry)
 {
 	const struct wmk_list *list = &rings->channel->is.rules;
 	const struct wmk_ctl_rule *rules = list->items;
 
 	for (uint32_t i = 0; i < list->n; i++)
-		if (rules[i].enabled && rule_fits(&rules[i], entry))
+		if (rules[i].enabled && wmk_kernel_rule_fits(&rules[i], entry))
 			return true;
 	return wmk_kernel_probes_want(rings->kernel->probes, rings, entry);
 }
@@ -339,69 +348,89 @@ static struct rings *rings_make(struct wmk_session_channel *channel)
 
 /* ── brought in line ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* As the consumer is told of those from `first` on. */
-static void tell_fill(const struct rings *rings, unsigned first, struct wmk_consumerd_event *tell)
+static struct wmk_consumerd_event told_as(const struct rings *rings, const struct kernel_event *event, bool changing)
 {
-	const struct wmk_kernel_rings *kernel = rings->kernel;
+	return (struct wmk_consumerd_event){
+		.system = event->system, .name = event->name, .id = rings->ids[event->class->kin], .filter_len = event->filter.len,
+		.filter = { event->filter.program, (event->filter.len + 7) / 8 }, .changing = changing,
+	};
+}
 
-	for (unsigned i = first; i < kernel->n_events; i++)
-		tell[i - first] = (struct wmk_consumerd_event){ .system = kernel->events[i].system, .name = kernel->events[i].name,
-								.id = rings->ids[kernel->events[i].class->kin] };
+static int tell_some(struct rings *rings, struct wmk_consumerd_event *tell, unsigned n)
+{
+	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	struct wmk_kernel_info about;
+	char name[WMK_RINGS_NAME];
+	struct wmk_rings_info info;
+
+	wmk_kernel_info_fill(rings, &info, name, contexts, &about);
+	about.events = tell;
+	about.n_events = n;
+	return rings->session->tracing->options.outlet->kernel_events(rings->outlet, &info, &about);
+}
+
+int wmk_kernel_tell(struct rings *rings, struct kernel_event *const *events, unsigned n, bool changing)
+{
+	struct wmk_consumerd_event tell[WMK_KERNEL_TELL_MAX];
+	unsigned told = 0;
+	size_t bytes = 0;
+	int err = 0;
+
+	for (unsigned i = 0; i < n && err == 0; i++) {
+		tell[told++] = told_as(rings, events[i], changing);
+		bytes += events[i]->filter.len;
+		if (bytes < TELL_BYTES && i + 1 < n)
+			continue;
+		err = tell_some(rings, tell, told);
+		told = 0;
+		bytes = 0;
+	}
+	return err;
 }
 
 /* Those that are new: known by the channel, declared, told to the consumer. Then they can be enabled. */
 static int introduce(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *const *entries, unsigned n)
 {
-	const struct wmk_outlet_ops *outlet = rings->session->tracing->options.outlet;
 	struct wmk_kernel_rings *kernel = rings->kernel;
 	const unsigned before = kernel->n_events;
-	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
-	struct wmk_consumerd_event tell[TELL_MAX];
-	struct class *classes[TELL_MAX];
-	char name[WMK_RINGS_NAME];
-	struct wmk_kernel_info about;
-	struct wmk_rings_info info;
+	struct kernel_event *events[WMK_KERNEL_TELL_MAX];
+	struct class *classes[WMK_KERNEL_TELL_MAX];
 	int err = 0;
 
 	/* one that is not understood is told, and the others are recorded */
 	for (unsigned i = 0; i < n && err != -ENOMEM; i++) {
-		err = event_add(kernel, entries[i], class_of(rings->session->tracing, tracefs, entries[i]));
+		err = event_new(rings, tracefs, entries[i]);
 		if (err < 0)
 			wmk_session_worry(rings->session, err, NULL);
 	}
 	err = err == -ENOMEM ? err : 0;
 	n = kernel->n_events - before;
-	for (unsigned i = 0; i < n; i++)
-		classes[i] = kernel->events[before + i].class;
+	for (unsigned i = 0; i < n; i++) {
+		events[i] = &kernel->events[before + i];
+		classes[i] = events[i]->class;
+	}
 	if (err == 0)
 		err = wmk_rings_declare(rings, classes, n);
-	if (err == 0 && n) {
-		tell_fill(rings, before, tell);
-		wmk_kernel_info_fill(rings, &info, name, contexts, &about);
-		about.events = tell;
-		about.n_events = n;
-		err = outlet->kernel_events(rings->outlet, &info, &about);
-	}
+	if (err == 0 && n)
+		err = wmk_kernel_tell(rings, events, n, rings->restored);
 	/* what nobody was told of is not there */
-	for (; err < 0 && kernel->n_events > before; kernel->n_events--) {
-		free(kernel->events[kernel->n_events - 1].system);
-		free(kernel->events[kernel->n_events - 1].name);
-	}
+	for (; err < 0 && kernel->n_events > before; kernel->n_events--)
+		event_free(&kernel->events[kernel->n_events - 1]);
 	return err;
 }
 
 static int introduce_all(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
 {
-	const struct wmk_kentry *fresh[TELL_MAX];
+	const struct wmk_kentry *fresh[WMK_KERNEL_TELL_MAX];
 	unsigned n = 0;
 	int err = 0;
 
 	for (size_t i = 0; i < wmk_kcatalog_size(catalog) && err == 0; i++) {
 		const struct wmk_kentry *entry = wmk_kcatalog_at(catalog, i);
 
-		if (is_wanted(rings, entry) && !event_find(rings->kernel, entry))
+		if (wmk_kernel_wants(rings, entry) && !wmk_kernel_event_find(rings->kernel, entry))
 			fresh[n++] = entry;
-		if (n == TELL_MAX) {
+		if (n == WMK_KERNEL_TELL_MAX) {
 			err = introduce(rings, tracefs, fresh, n);
 			n = 0;
 		}
@@ -415,8 +444,8 @@ static int events_switch(struct rings *rings, const struct wmk_kcatalog *catalog
 
 	for (size_t i = 0; i < wmk_kcatalog_size(catalog); i++) {
 		const struct wmk_kentry *entry = wmk_kcatalog_at(catalog, i);
-		struct kernel_event *event = event_find(rings->kernel, entry);
-		const bool on = event && is_wanted(rings, entry);
+		struct kernel_event *event = wmk_kernel_event_find(rings->kernel, entry);
+		const bool on = event && !event->filter.never && wmk_kernel_wants(rings, entry);
 
 		if (!event || event->on == on)
 			continue;
@@ -458,7 +487,7 @@ bool wmk_session_kernel_records(const struct wmk_session *session, const struct 
 		if (!wmk_channel_is_kernel(channel) || !channel_records(channel))
 			continue;
 		for (uint32_t k = 0; k < channel->is.rules.n; k++)
-			if (rules[k].enabled && rule_fits(&rules[k], entry))
+			if (rules[k].enabled && wmk_kernel_rule_fits(&rules[k], entry))
 				return true;
 	}
 	return false;
@@ -495,6 +524,8 @@ static int channel_update(struct wmk_session_channel *channel)
 		return err;
 	}
 	err = introduce_all(current, tracefs, catalog);
+	if (err == 0)
+		err = wmk_kernel_filters_update(current, tracefs, catalog);
 	if (err == 0)
 		err = events_switch(current, catalog);
 	wmk_kcatalog_close(catalog);
@@ -556,10 +587,8 @@ void wmk_kernel_free(struct rings *rings)
 	if (kernel->instance >= 0 && !tracing->leaving)
 		instances_remove(tracing->tracefs, kernel->name);
 	wmk_kernel_probes_close(tracing->tracefs, kernel->probes, tracing->leaving);
-	for (unsigned i = 0; i < kernel->n_events; i++) {
-		free(kernel->events[i].system);
-		free(kernel->events[i].name);
-	}
+	for (unsigned i = 0; i < kernel->n_events; i++)
+		event_free(&kernel->events[i]);
 	free(kernel->events);
 	free(kernel);
 	rings->kernel = NULL;
@@ -595,13 +624,17 @@ static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, 
 
 	for (size_t i = 0; i < wmk_kcatalog_size(catalog) && err == 0; i++) {
 		const struct wmk_kentry *entry = wmk_kcatalog_at(catalog, i);
+		struct wmk_kfilter_made filter;
 		struct class *class = NULL;
 
 		for (uint32_t r = 0; r < rings->channel->is.rules.n && !class; r++)
-			if (rule_fits(&rules[r], entry) || wmk_kernel_probes_want(rings->kernel->probes, rings, entry))
+			if (wmk_kernel_rule_fits(&rules[r], entry) || wmk_kernel_probes_want(rings->kernel->probes, rings, entry))
 				class = class_of(rings->session->tracing, tracefs, entry);
-		if (class && wmk_rings_has_id(rings, class))
-			err = event_add(rings->kernel, entry, class);
+		if (!class || !wmk_rings_has_id(rings, class))
+			continue;
+		err = wmk_kernel_filter_of(rings->channel, tracefs, entry, false, &filter);
+		if (err == 0)
+			err = event_add(rings, entry, class, filter);
 	}
 	return err;
 }
@@ -625,7 +658,8 @@ static int consumed_on(struct rings *rings)
 	if (err == 0 && !(tell = calloc(rings->kernel->n_events + 1, sizeof(*tell))))
 		err = wmk_error(-ENOMEM, "no memory for the events of a kernel channel");
 	if (err == 0) {
-		tell_fill(rings, 0, tell);
+		for (unsigned i = 0; i < rings->kernel->n_events; i++)
+			tell[i] = told_as(rings, &rings->kernel->events[i], true);
 		err = consumed(rings, tell, rings->kernel->n_events);
 	}
 	free(tell);

@@ -6,6 +6,7 @@
  * session, as ever; then wmk_session_kernel_update() brings the kernel in line with it, as applications are by wmk_tracing_update():
  *
  *     rules ──catalog──► events of the kernel ──format──► classes ──ids, declared──► the consumer is told ──► enabled in the instance
+ *        └──filters (kernel_filter.c)──► a program for the consumer, a text for the kernel, before that
  *
  * So no record comes of an event that the metadata and the consumer do not know. All under the session's lock.
  */
@@ -28,6 +29,10 @@ int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule
 int wmk_kernel_tracefs(struct wmk_tracing *tracing, struct wmk_tracefs **tracefs);
 /* The events that there are now; the caller's to wmk_kcatalog_close(). */
 int wmk_kernel_catalog(struct wmk_tracing *tracing, struct wmk_kcatalog **catalog);
+/* Of rules that were checked: does each filter mean anything in the events of those that have it? -EINVAL, and where it does not. */
+int wmk_kernel_filters_fit(struct wmk_tracing *tracing, const struct wmk_list *rules);
+/* Behind rules that were added: as wmk_session_filters_check(), of a kernel channel. */
+int wmk_kernel_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules);
 /* How many of them the rule is for; catalog NULL: they are not known. */
 uint64_t wmk_kernel_fitting(const struct wmk_kcatalog *catalog, const struct wmk_ctl_rule *rule);
 /* Does a channel that records want this event? */

@@ -115,11 +115,14 @@ void wmk_tracing_leave(struct wmk_tracing *tracing)
 		tracing->leaving = true;
 }
 
-int wmk_tracing_kernel_check(struct wmk_tracing *tracing, const char *pattern)
+int wmk_tracing_kernel_check(struct wmk_tracing *tracing, const struct wmk_list *rules)
 {
 	char note[8];
+	int err = 0;
 
-	return wmk_kernel_rule_check(tracing, &(struct wmk_ctl_rule){ .pattern = pattern, .place = "" }, note, sizeof(note));
+	for (uint32_t i = 0; i < rules->n && err == 0; i++)
+		err = wmk_kernel_rule_check(tracing, (const struct wmk_ctl_rule *)rules->items + i, note, sizeof(note));
+	return err < 0 ? err : wmk_kernel_filters_fit(tracing, rules);
 }
 
 void wmk_tracing_sweep(struct wmk_tracing *tracing)

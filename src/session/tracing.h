@@ -153,8 +153,11 @@ int wmk_tracing_open(const struct wmk_tracing_options *options, struct wmk_traci
 void wmk_tracing_close(struct wmk_tracing *tracing);
 /* The next daemon goes on with what is there: what the kernel records is left as it is from here on, whatever is closed. One thread is left. */
 void wmk_tracing_leave(struct wmk_tracing *tracing);
-/* Does a pattern mean events that this kernel has? -ENOENT with the nearest names; whatever keeps us from the kernel's tracers, in words. */
-int wmk_tracing_kernel_check(struct wmk_tracing *tracing, const char *pattern);
+/*
+ * Do rules (of struct wmk_ctl_rule) mean events that this kernel has, and their filters anything in those? -ENOENT with the nearest names; -EINVAL
+ * with the place; whatever keeps us from the kernel's tracers, in words.
+ */
+int wmk_tracing_kernel_check(struct wmk_tracing *tracing, const struct wmk_list *rules);
 /* Sessions have been restored: what earlier daemons left in the kernel, and no session has, is removed. */
 void wmk_tracing_sweep(struct wmk_tracing *tracing);
 void wmk_tracing_thread_begin(void);
@@ -231,7 +234,8 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule);
  * was seen. -EINVAL with the place.
  */
 int wmk_tracing_filter_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
-/* Behind rules that were added: can the filters of each event that they match be made into one? -E2BIG: not so, and of none it was recorded. */
+/* Behind rules that were added: can the filters of each event that they match be made into one? -E2BIG: not so, and of none it was recorded. Of a
+ * kernel channel also: does it have the contexts that they need? -EINVAL with the place. */
 int wmk_session_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules);
 /* Take back what was added: these rules, and no others with the same pattern. */
 void wmk_session_rules_withdraw(struct wmk_session_channel *channel, const struct wmk_list *rules);

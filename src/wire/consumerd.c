@@ -14,6 +14,7 @@
 
 #define NAME_BYTES 255u
 #define SENTENCE 1024u
+#define FILTER_WORDS 8192u             /* more than an encoded program has */
 
 static const struct wmk_member hello_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_consumerd_hello, version, NAME_BYTES),
@@ -67,6 +68,9 @@ static const struct wmk_member event_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_consumerd_event, system, NAME_BYTES),
 	WMK_MEMBER_OF_TEXT(wmk_consumerd_event, name, NAME_BYTES),
 	WMK_MEMBER_OF_U32(wmk_consumerd_event, id),
+	WMK_MEMBER_OF_U32(wmk_consumerd_event, filter_len),
+	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_event, filter, FILTER_WORDS),
+	WMK_MEMBER_OF_BOOL(wmk_consumerd_event, changing),
 };
 static const struct wmk_object event_object = WMK_OBJECT_OF("event", wmk_consumerd_event, event_members);
 
@@ -90,14 +94,41 @@ static const struct wmk_member rings_members[] = {
 };
 const struct wmk_object wmk_consumerd_rings_object = WMK_OBJECT_OF("rings", wmk_consumerd_rings, rings_members);
 
-static bool has_event(const struct wmk_list *events, uint32_t n, const struct wmk_consumerd_event *event)
+bool wmk_consumerd_event_filter(const struct wmk_consumerd_event *event, const void **program, size_t *len)
 {
-	const struct wmk_consumerd_event *items = events->items;
+	*program = event->filter_len ? event->filter.items : NULL;
+	*len = event->filter_len;
+	return event->filter_len <= event->filter.n * sizeof(uint64_t);
+}
+
+static struct wmk_consumerd_event *find_event(const struct wmk_list *events, uint32_t n, const struct wmk_consumerd_event *event)
+{
+	struct wmk_consumerd_event *items = events->items;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (strcmp(items[i].name, event->name) == 0 && strcmp(items[i].system, event->system) == 0)
-			return true;
-	return false;
+			return &items[i];
+	return NULL;
+}
+
+/* In the place of the filter that is there, where that has room for it. */
+static int set_filter(struct wmk_consumerd_event *event, const struct wmk_consumerd_event *from, struct wmk_arena *arena)
+{
+	const size_t bytes = from->filter.n * sizeof(uint64_t);
+
+	if (from->filter.n > event->filter.n) {
+		void *items = wmk_arena_alloc(arena, bytes);
+
+		if (!items)
+			return -ENOMEM;
+		event->filter.items = items;
+	}
+	if (bytes)
+		memcpy(event->filter.items, from->filter.items, bytes);
+	event->filter.n = from->filter.n;
+	event->filter_len = from->filter_len;
+	event->changing = from->changing;
+	return 0;
 }
 
 int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena)
@@ -106,10 +137,12 @@ int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *mor
 	const uint32_t before = events->n;
 
 	for (uint32_t i = 0; i < more->n; i++) {
-		struct wmk_consumerd_event *made;
-
 		/* (one list has an event once) */
-		if (has_event(events, before, &add[i]))
+		struct wmk_consumerd_event *made = find_event(events, before, &add[i]);
+
+		if (made && set_filter(made, &add[i], arena) < 0)
+			return -ENOMEM;
+		if (made)
 			continue;
 		if (events->n >= WMK_CONSUMERD_EVENTS_MAX)
 			return wmk_error(-E2BIG, "more than %u events of the kernel in one channel", WMK_CONSUMERD_EVENTS_MAX);

@@ -79,15 +79,20 @@ struct wmk_consumerd_trace {
 	struct wmk_list gone;        /* of struct wmk_consumerd_channel: counts of rings that were removed (LIST, and adding again) */
 };
 
-/* An event of the kernel, and its id in the trace. */
+/* An event of the kernel, its id in the trace, and which of its records are wanted (kernel/reader.h, wmk_kreader_filter()). */
 struct wmk_consumerd_event {
 	const char *system, *name;   /* events/<system>/<name> of tracefs */
 	uint32_t id;
+	uint32_t filter_len;         /* bytes of `filter`; 0: all of them */
+	struct wmk_list filter;      /* of uint64_t: an encoded program (filter/filter.h), in the order of its bytes */
+	bool changing;
 };
+/* The program's bytes; NULL: none. False: there are fewer than it says. */
+bool wmk_consumerd_event_filter(const struct wmk_consumerd_event *event, const void **program, size_t *len);
 
 /*
  * Rings of programs, or a kernel channel: then the descriptor is that of an instance of tracefs (kernel/instance.h). Of a kernel channel that is there
- * already, those of `events` that it has not are added.
+ * already, those of `events` that it has not are added, and the filters of those that it has are these.
  */
 struct wmk_consumerd_rings {
 	uint64_t trace;
@@ -107,7 +112,10 @@ struct wmk_consumerd_rings {
 	struct wmk_list events;      /* kernel: of struct wmk_consumerd_event; those of the state dump with the system "" */
 	uint64_t statedump;          /* kernel: the number of a state dump, begun when it is greater than that of the last one; 0: none */
 };
-/* Those of `more` that are not in `events` yet (by system and name) are added, copied into the arena. 1: some were; 0: none; -ENOMEM, -E2BIG. */
+/*
+ * Those of `more` that are not in `events` yet (by system and name) are added, copied into the arena; of those that are, the filter becomes that of
+ * `more`. 1: some were added; 0: none; -ENOMEM, -E2BIG.
+ */
 int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena);
 
 /* Whom a request is about. */

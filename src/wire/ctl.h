@@ -109,6 +109,7 @@ struct wmk_ctl_session {
 	bool full;                   /* it has them: stopped by itself */
 	bool stopping;               /* it has stopped, and its last records are not written yet */
 	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
+	bool no_statedump;           /* what was there when it began is not recorded */
 	struct wmk_list channels;    /* of struct wmk_ctl_channel */
 	struct wmk_ctl_trackers trackers;
 	struct wmk_ctl_counts counts;
@@ -160,6 +161,7 @@ struct wmk_ctl_create {
 	const char *home;            /* directory in which the default place is */
 	uint64_t max_size;           /* see struct wmk_ctl_session */
 	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
+	bool no_statedump;
 };
 struct wmk_ctl_which { const char *session; };             /* DESTROY, START, STOP, CLEAR; "": all of the client's (DESTROY, STOP) */
 struct wmk_ctl_list_sessions { const char *session; };     /* "": all that the client may see */

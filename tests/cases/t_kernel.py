@@ -129,7 +129,10 @@ all: %s
 '''
 
 
-def of_init(tid):
+def silent(tid, told):
+    """Kernels of some virtual machines tell nobody that they switch from an idle task, or from threads of PID 1."""
+    if tid in told or tid == 0:
+        return tid not in told
     with contextlib.suppress(OSError):
         return '\nTgid:\t1\n' in slurp('/proc/%d/status' % tid)
     return False
@@ -149,12 +152,11 @@ def nothing_lost_during_a_build(case):
             f.write('#include <stdio.h>\n#include <stdlib.h>\n' + ''.join('int f%d_%d(int x) { printf("%%d", x); return rand() * x; }\n' % (i, k)
                                                                           for k in range(50)))
     _, _, trace = record(case, ['make', '-s', '-j4', '-C', place], ['-k', 'sched_*', '-k', 'syscall:*'])
-    last, switches = {}, 0
+    last, switches, told = {}, 0, {number(r.fields, 'prev_tid') for r in trace.named('sched_switch')}
     for r in trace.named('sched_switch'):
         before = number(r.fields, 'prev_tid')
         check(number(r.context, 'tid') == before, 'sched_switch from %d is told by %s', before, r)
-        # (Threads of PID 1 of some virtual machines are switched from without a word of the kernel's, whoever records.)
-        check(last.get(r.cpu, before) == before or of_init(last[r.cpu]), 'CPU %d: switched to %s, then from %d', r.cpu, last.get(r.cpu), before)
+        check(last.get(r.cpu, before) == before or silent(last[r.cpu], told), 'CPU %d: switched to %s, then from %d', r.cpu, last.get(r.cpu), before)
         last[r.cpu] = number(r.fields, 'next_tid')
         switches += 1
     check(switches > 10 * n, 'only %d switches', switches)

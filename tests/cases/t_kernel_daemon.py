@@ -105,14 +105,14 @@ def sizes(case):
     """Files of at most a size, sessions of at most a size, overwrite mode; CTF 2."""
     with KernelWorld(case) as w:
         w.begin_calls('files', '--subbuf-size', '64k', '--num-subbuf', '64', '--tracefile-size', '256k')
-        made, tids = w.calls(2, rounds(20000))
+        made, tids = w.calls(2, 3000)
         trace = w.destroyed('files')
         all_there(trace, made, tids, 2)
         of = [n for n in os.listdir(os.path.join(trace.directory, 'kernel')) if n.startswith('kernel_')]
         check(len(of) > 2, 'files: %s', of)
         check(all(os.path.getsize(os.path.join(trace.directory, 'kernel', n)) <= 256 << 10 for n in of), 'a file is too large: %s', of)
 
-        w('create', 'small', '--max-size', '1M')
+        w('create', 'small', '--no-statedump', '--max-size', '1M')
         w.begin_calls('small', '--subbuf-size', '64k', '--num-subbuf', '8', create=False)
         program = w.until(2)
         w.wait(lambda: not w.session('small')['active'], 'the session to stop by itself')
@@ -129,7 +129,7 @@ def sizes(case):
         check(len(trace.records) + trace.lost == made * 2 * len(CALLS), '%d recorded + %d lost, made were %d: %s', len(trace.records), trace.lost,
               made * 2 * len(CALLS), counts)
 
-        w('create', 'new', '--trace-format', 'ctf-2')
+        w('create', 'new', '--no-statedump', '--trace-format', 'ctf-2')
         w.begin_calls('new', *LARGE, create=False)
         made, tids = w.calls(1, 200)
         all_there(w.destroyed('new', readers=('view',)), made, tids, 1)

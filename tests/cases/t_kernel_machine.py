@@ -10,13 +10,14 @@ All cases share one boot, in this order. A check of the kernel domain is a few l
 
 tests/lib/machine.py says what is in the machine and what it is like.
 """
+import json
 import os
 import re
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import PROGRAMS, WAYMARK, Failure, Trace, check, check_sequences, main  # noqa: E402
+from harness import PROGRAMS, WAYMARK, Failure, Skip, Trace, check, check_sequences, main  # noqa: E402
 from kernel_facts import facts  # noqa: E402
 from machine import Machine  # noqa: E402
 from traces import BOARD_SIZE  # noqa: E402
@@ -25,7 +26,11 @@ from traces import BOARD_SIZE  # noqa: E402
 MODULE = 'nbd'
 # Before a command whose programs say there what they have recorded.
 BOARD = 'rm -f /tmp/board; truncate -s %d /tmp/board; export WMK_TEST_BOARD=/tmp/board; ' % BOARD_SIZE
-MACHINE = Machine([os.path.join(PROGRAMS, name) for name in ('procs', 'busy')], modules=[MODULE])
+# Unit tests of src/kernel, where they were built, and what they need.
+TESTS = os.path.join(os.environ.get('WMK_BUILD', '.'), 'src', 'kernel', 't')
+PROBED = ['libprobed.so', 'probed-stripped', 'probed-o0', 'probed-o0-nopie', 'probed-o2', 'probed-o2-nopie']
+UNITS = [name for name in ('test-kernel-cpu', 'test-kernel-calls-live', 'test-probes-live', 'probe_try', *PROBED) if os.path.exists(os.path.join(TESTS, name))]
+MACHINE = Machine([os.path.join(PROGRAMS, name) for name in ('procs', 'busy', 'calls')] + [os.path.join(TESTS, name) for name in UNITS], modules=[MODULE])
 
 
 def view(case, path, *options):
@@ -66,8 +71,9 @@ def boots(case):
     print('# %s, at a shell after %.1f s' % (there['kernel'], MACHINE.booted_s))
     wanted = dict.fromkeys(('tracefs', 'instances', 'syscalls', 'kprobes', 'uprobes', 'function', 'btf', 'set_event_pid', 'set_event_notrace_pid',
                             'buffer_percent'), 'yes')
-    wanted.update(kernel=MACHINE.kernel.release, cpus='2', clocksource='tsc', lockdown='[none] integrity confidentiality')
+    wanted.update(kernel=MACHINE.kernel.release, cpus='1', lockdown='[none] integrity confidentiality')
     check({k: there.get(k) for k in wanted} == wanted, 'the kernel has %s', there)
+    check(there['clocksource'] in ('tsc', 'tsc-early'), 'its clock source is %s', there['clocksource'])
     check('x86-tsc' in there['trace_clocks'], 'tracefs has the clocks %s', there['trace_clocks'])
     config = MACHINE.kernel.config()
     for option in ('KPROBES', 'KPROBE_EVENTS', 'UPROBE_EVENTS', 'FUNCTION_TRACER', 'FTRACE_SYSCALLS', 'BPF_SYSCALL', 'DEBUG_INFO_BTF', 'HOTPLUG_CPU'):
@@ -99,6 +105,7 @@ def function_tracer_works(case):
 
 
 def a_processor_goes_and_comes(case):
+    """One that the kernel has booted without, once it has come (a_processor_comes_late)."""
     online = '/sys/devices/system/cpu/online'
     for value, there in (('0', '0'), ('1', '0-1')):
         said = MACHINE.run('echo %s >/sys/devices/system/cpu/cpu1/online; cat %s' % (value, online)).out.strip()
@@ -132,6 +139,163 @@ def the_daemons_record(case):
     check(recorded(case, '/tmp/one') == 6, 'other records are there than were made')
 
 
+# ── the kernel domain ───────────────────────────────────────────────────────────────────────────────────────
+
+CALL = 'sched_getscheduler'                                 # which `calls` makes, and nobody else
+ONLINE = '/sys/devices/system/cpu/cpu1/online'
+
+
+def events(case, path, lossy=False):
+    """[(event, context, fields)] of a trace of the machine, as `waymark view` shows them; and how many it says are lost."""
+    directory = MACHINE.fetch(path, case.directory)
+    done = subprocess.run([WAYMARK, 'view', '--json', directory], env=case.env, capture_output=True, text=True, timeout=120)
+    check(done.returncode == 0 and (lossy or not done.stderr), 'waymark view ended with status %d and says: %s', done.returncode, done.stderr[-800:])
+    shown = [json.loads(line) for line in done.stdout.splitlines()]
+    return [(r['event'], r.get('context', {}), r['fields']) for r in shown], sum(map(int, re.findall(r'discarded (\d+) event', done.stderr)))
+
+
+def calls_of(shown, pid=None):
+    return sum(e in ('syscall_entry_' + CALL, 'syscall_exit_' + CALL) and pid in (None, c.get('pid')) for e, c, _ in shown)
+
+
+def record(options, command):
+    """`waymark record --private --json`: (its figures, what the program said)."""
+    said = MACHINE.run('waymark record --private --json %s -- %s' % (options, command)).out
+    return json.loads(said[said.rindex('{"path"'):]), said
+
+
+def made_is_recorded_or_lost(case, figures, path, made):
+    """`made` calls, each with its entry and its exit: by the summary, and by what the trace has and says."""
+    own = figures['records'] - figures['state_dump']
+    check(own + figures['lost'] == 2 * made, '%d calls: %d records and %d lost', made, own, figures['lost'])
+    shown, lost = events(case, path, figures['lost'] > 0)
+    check(calls_of(shown) == own and lost == figures['lost'], '%d and %d lost are in the trace, not %d and %d', calls_of(shown), lost, own, figures['lost'])
+    return shown
+
+
+def records_before_the_second_processor(case):
+    """It is possible, and was never there: its buffer is none."""
+    figures, _ = record('-k syscall:%s -o /tmp/single' % CALL, 'calls 1000')
+    check(figures['lost'] == 0, 'lost: %s', figures)
+    made_is_recorded_or_lost(case, figures, '/tmp/single', 1000)
+    there = MACHINE.run('ls /tmp/single/kernel').out.split()
+    check('kernel_0' in there and 'kernel_1' not in there, 'the streams are %s', there)
+
+
+def a_processor_comes_late(case):
+    """While it is recorded: what is made on it is there."""
+    figures, _ = record('-k syscall:%s -o /tmp/late' % CALL, "sh -c 'calls 500; echo 1 >%s; calls 1000 1; calls 500 0'" % ONLINE)
+    check(figures['lost'] == 0, 'lost: %s', figures)
+    made_is_recorded_or_lost(case, figures, '/tmp/late', 2000)
+    there = MACHINE.run('cat /sys/devices/system/cpu/online; ls /tmp/late/kernel').out.split()
+    check(there[0] == '0-1' and 'kernel_1' in there, 'the streams are %s', there)
+
+
+def processors_go_and_come_while_it_is_recorded(case):
+    """Through the daemons, for a session that begins without it; calls are made all the time, also on the one that goes."""
+    MACHINE.run('echo 0 >%s' % ONLINE)
+    for command in ('create hot -o /tmp/hot', 'enable-event -k syscall:' + CALL, 'start'):
+        MACHINE.run('waymark ' + command)
+    MACHINE.run('echo 1 >{0}; calls 20000 1 >/tmp/begun & calls 20000 & until [ -s /tmp/begun ]; do usleep 1000; done; for i in 1 2 3; do echo 0 >{0}; echo 1 >{0}; done; wait'.format(ONLINE))
+    is_now = json.loads(MACHINE.run('waymark stop --json').out)['sessions'][0]
+    MACHINE.run('waymark destroy')
+    shown, lost = events(case, '/tmp/hot', is_now['counts']['lost'] > 0)
+    check(calls_of(shown) + lost == 80000 and lost == is_now['counts']['lost'], '%d records and %d lost, of 40000 calls', calls_of(shown), lost)
+    check(is_now['counts']['records'] == len(shown), 'the session says %d records, there are %d', is_now['counts']['records'], len(shown))
+
+
+def records_the_kernel(case):
+    """Scheduling, a call with its arguments, who made it; and the state before the first of them."""
+    MACHINE.run('mkdir -p /etc; echo hello >/etc/hello')
+    figures, _ = record("-k 'sched_*' -k syscall:openat -o /tmp/sched", 'cat /etc/hello')
+    shown, _ = events(case, '/tmp/sched')
+    check(figures['lost'] == 0 and figures['records'] == len(shown), '%s, there are %d', figures, len(shown))
+    check([c['procname'] for e, c, f in shown if e == 'syscall_entry_openat' and c['procname'] == 'cat'], 'nobody called openat')
+    for event in ('sched_switch', 'sched_wakeup', 'sched_process_exit', 'syscall_exit_openat'):
+        check(any(e == event for e, _, _ in shown), 'no %s is in the trace', event)
+    first = [f for e, _, f in shown if e == 'lttng_statedump_process_state' and f['tid'] == 1]
+    check(len(first) == 1 and first[0]['name'] == 'init', 'of process 1 the state is %s', first)
+
+
+def counts_what_is_lost(case):
+    """Buffers too small, both modes."""
+    for mode in ('', '--overwrite'):
+        figures, _ = record('%s --subbuf-size 4k --num-subbuf 2 -k syscall:%s -o /tmp/lossy%s' % (mode, CALL, mode), 'calls 30000')
+        check(figures['lost'] > 0, '%s nothing was lost: the case is too small', mode)
+        made_is_recorded_or_lost(case, figures, '/tmp/lossy' + mode, 30000)
+
+
+def has_contexts(case):
+    for command in ('create who -o /tmp/who', 'enable-channel -k one', 'add-context -k -c one -t procname,pid,tid,ppid,prio,cpu_id,preemptible,interruptible',
+                    'enable-event -k -c one syscall:' + CALL, 'start'):
+        MACHINE.run('waymark ' + command)
+    pid = int(MACHINE.run('calls 100 1').out.split()[0])
+    MACHINE.run('waymark destroy')
+    shown, _ = events(case, '/tmp/who')
+    check(calls_of(shown, pid) == 200, '%d of 200 records are the process\'s', calls_of(shown, pid))
+    mine = [c for e, c, _ in shown if c['pid'] == pid]
+    check(all(c['procname'] == 'calls' and c['tid'] == pid and c['prio'] == 120 and c['cpu_id'] == 1 for c in mine), 'contexts: %s', mine[:3])
+    check(len({c['ppid'] for c in mine}) == 1 and mine[0]['ppid'] > 0, 'contexts: %s', mine[:3])
+
+
+def a_killed_consumer_loses_what_it_had(case):
+    """Pages are gone from the kernel once they are read: what was taken and is not in the trace is counted there, to the record."""
+    for command in ('create kill -o /tmp/kill', 'enable-channel -k one --subbuf-size 256k --num-subbuf 4', 'enable-event -k -c one syscall:' + CALL, 'start'):
+        MACHINE.run('waymark ' + command)
+    consumer = "$(ps | sed -n 's/^ *\\([0-9]*\\) .*[w]aymark-consumerd.*--kernel.*/\\1/p')"
+    MACHINE.run('calls 30000 & calls 30000 1 & for i in 1 2 3; do old=%s; kill -9 $old; '
+                'until new=%s && [ -n "$new" -a "$new" != "$old" ]; do usleep 1000; done; done; wait' % (consumer, consumer))
+    MACHINE.run('waymark stop')
+    MACHINE.run('waymark destroy')
+    shown, lost = events(case, '/tmp/kill', True)
+    check(calls_of(shown) + lost == 120000, '%d records and %d lost, of 60000 calls', calls_of(shown), lost)
+
+
+def tries(what, status, *words):
+    answer = MACHINE.run('probe_try ' + what, status=status)
+    for word in words:
+        check(word in answer.out + answer.err, 'probe_try %s: %r is not in: %s', what, word, (answer.out + answer.err)[-1500:])
+
+
+def probes_are_understood(case):
+    """Arguments by name, from the kernel's own description of its types; and why one is refused."""
+    MACHINE.run('mkdir -p /etc; echo hello >/etc/hello; mount -t debugfs nodev /sys/kernel/debug')
+    tries("kernel 'do_sys_openat2(dfd, filename:string, %si:x64, +8(%dx):u32, $comm)' cat /etc/hello", 0, 'dfd=-100 filename="/etc/hello"', 'comm="cat"')
+    tries("function 'do_sys_openat2(filename:string)' cat /etc/hello", 0, 'do_sys_openat2_entry: ', 'filename="/etc/hello"', 'do_sys_openat2_exit: ',
+          'retval=3')
+    tries("return 'do_sys_openat2($retval:x32, $comm)' cat /etc/hello", 0, 'retval=0x3 comm="cat"')
+    tries('kernel do_sys_opnat2', 1, 'did you mean do_sys_openat2')
+    tries("kernel 'do_sys_openat2(fd)'", 1, 'column 16: do_sys_openat2 has no parameter fd: it has dfd, filename, how')
+    tries('kernel vfs_read+1', 1, 'no instruction begins')
+    tries('kernel do_int3', 1, 'list of functions that must not be probed')
+    tries('kernel __cpuid', 1, 'several functions have that name')
+    tries("return 'vfs_read(count)'", 1, 'came with Linux 6.9')
+    MACHINE.run('umount /sys/kernel/debug')
+
+
+def unit(name, arguments=''):
+    """A unit test of src/kernel: all that is not skipped passes, and something does."""
+    if name not in UNITS:
+        raise Skip('%s was not built' % name)
+    said = MACHINE.run('%s %s 2>&1' % (name, arguments), limit=100).out
+    passed = re.search(r'PASSED  \] (\d+) test', said)
+    check(passed and int(passed.group(1)) > 0, '%s says: %s', name, said[-1500:])
+
+
+def units_of_buffers(case):
+    unit('test-kernel-cpu')
+
+
+def units_of_system_calls(case):
+    unit('test-kernel-calls-live')
+
+
+def units_of_probes(case):
+    if not set(PROBED) <= set(UNITS):
+        raise Skip('the programs that are probed were not built')
+    unit('test-probes-live', ' '.join(os.path.join(TESTS, name) for name in PROBED))
+
+
 def the_machine_tells_of_failures(case):
     """A status, a command that does not end, and the machine goes on."""
     check(MACHINE.run('echo out; echo err >&2; exit 3', status=3).out == 'out\n', 'its output is another one')
@@ -158,5 +322,7 @@ def a_kernel_that_dies_is_named(case):
 
 if __name__ == '__main__':
     with MACHINE:
-        main([boots, kprobes_work, function_tracer_works, a_processor_goes_and_comes, a_module_goes_and_comes, records_programs, the_daemons_record,
-              the_machine_tells_of_failures, the_kernel_has_not_complained, a_kernel_that_dies_is_named])
+        main([boots, kprobes_work, function_tracer_works, records_before_the_second_processor, a_processor_comes_late, a_processor_goes_and_comes,
+              a_module_goes_and_comes, records_programs, the_daemons_record, processors_go_and_come_while_it_is_recorded, records_the_kernel,
+              counts_what_is_lost, has_contexts, a_killed_consumer_loses_what_it_had, probes_are_understood, units_of_buffers, units_of_system_calls,
+              units_of_probes, the_machine_tells_of_failures, the_kernel_has_not_complained, a_kernel_that_dies_is_named])

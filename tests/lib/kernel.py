@@ -190,7 +190,7 @@ class KernelWorld(World):
     def begin_calls(self, name, *channel, calls=CALLS, create=True, contexts=('pid', 'tid', 'procname')):
         """A session that records these calls."""
         if create:
-            self('create', name)
+            self('create', name, '--no-statedump')
         self('enable-channel', '-k', '-s', name, 'kernel', *channel)
         self('add-context', '-k', '-s', name, '-c', 'kernel', *[w for c in contexts for w in ('-t', c)])
         self('enable-event', '-k', '-s', name, '-c', 'kernel', '--syscall', ','.join(calls))

@@ -11,7 +11,7 @@ in it.
 
 Programs and their libraries lie there under the paths they have here; the folders of `waymark`, the daemons and the test programs are in PATH, beside
 busybox. All is root's, in memory, and gone with it. There is no network. The kernel's own clock source is the processor's counter (`tsc`), on which
-`x86-tsc` of tracefs and `rdtsc` agree, on both processors; but emulation does not promise that the counter is invariant, and so the user domain of
+`x86-tsc` of tracefs and `rdtsc` agree, on both processors (the second one is there, but offline: it comes when it is told to); but emulation does not promise that the counter is invariant, and so the user domain of
 Waymark takes the monotonic clock there.
 
 Commands and answers go over a port of virtio (its modules are the only ones that are loaded); the serial line is the kernel's console alone.
@@ -38,7 +38,7 @@ CONSUMERD = os.path.join(os.path.dirname(SESSIOND), 'waymark-consumerd')
 PORT = ['virtio_pci', 'virtio_console']
 # With an Intel processor the kernel takes the counter for one of constant rate; TCG does not offer the bit that says so for all of them.
 CPU = 'max,vendor=GenuineIntel'
-COMMAND_LINE = 'console=ttyS0 panic=-1 oops=panic tsc=reliable mitigations=off nowatchdog workqueue.watchdog_thresh=0'
+COMMAND_LINE = 'console=ttyS0 maxcpus=1 no_timer_check panic=-1 oops=panic tsc=reliable mitigations=off nowatchdog workqueue.watchdog_thresh=0'
 # What a kernel says when something is wrong in it; what it says when it was kept waiting is the emulation's.
 COMPLAINT = re.compile(r'WARNING:|BUG:|Oops|general protection|refcount_t|Kernel panic|scheduling while atomic|possible .* detected')
 ENDS_S, DYING_S = 30, 3

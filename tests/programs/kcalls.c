@@ -4,7 +4,7 @@
  *
  *     kcalls triples N          test:before, openat() of a path that is not there, test:after: N times, from CPU to CPU between the three
  *     kcalls calls THREADS N    N turns of each thread, each of five calls that nobody else makes
- *     kcalls until THREADS      the same until its standard input ends
+ *     kcalls until THREADS      the same until its standard input ends, with breath taken
  *     kcalls lives N FILE       N families: processes and threads that begin, rename themselves, execute another program, end
  *
  * `calls` and `until` print how many turns were made, of all threads together, and `tid`s: "turns N", "tid T". The numbers that calls are given tell
@@ -24,6 +24,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <waymark/trace.h>
 
@@ -86,8 +87,11 @@ static void *thread(void *arg)
 	uint64_t i = 0;
 
 	*(pid_t *)arg = own_tid();
-	for (; i < wanted && !atomic_load_explicit(&ended, memory_order_relaxed); i++)
+	for (; i < wanted && !atomic_load_explicit(&ended, memory_order_relaxed); i++) {
 		turn(i);
+		if (wanted == UINT64_MAX && i % 50 == 0)
+			nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+	}
 	atomic_fetch_add(&turns, i);
 	return NULL;
 }

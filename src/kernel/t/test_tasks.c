@@ -72,11 +72,29 @@ static void put_task(struct run *run, int pid, int tid, const char *name, unsign
 		tree_task(&run->tree, base, &task);
 }
 
+/* As it is said: the same for that long. */
+static void same_until(struct run *run, int tid, uint64_t ts, const struct wmk_ktask *task)
+{
+	struct wmk_ktask last;
+	const int err = wmk_ktasks_find(run->tasks, tid, 0, task->until - 1, WMK_KTASK_NAME, &last);
+
+	assert_true(task->until > ts);
+	assert_int_equal(err, task->known ? 0 : -ENOENT);
+	assert_int_equal(last.known, task->known);
+	assert_int_equal(last.pid, task->pid);
+	assert_int_equal(last.ppid, task->ppid);
+	/* (that somebody is not there may be known since the first time he was asked for) */
+	assert_true(last.has_exited == task->has_exited || !task->known);
+	assert_string_equal(last.procname, task->procname);
+	assert_int_equal(last.until, task->until);
+}
+
 static void name_is(struct run *run, int tid, uint64_t ts, const char *name)
 {
 	struct wmk_ktask task;
 	const int err = wmk_ktasks_find(run->tasks, tid, 0, ts, WMK_KTASK_NAME, &task);
 
+	same_until(run, tid, ts, &task);
 	if (!name) {
 		if (err != -ENOENT || task.known)
 			fail_msg("%d at %llu is %s", tid, (unsigned long long)ts, task.procname);
@@ -247,6 +265,10 @@ static void exec_of_a_thread(void **state)
 	note(run, &(struct noted){ EXEC, 111, 42, 42, NULL, NULL, 0 });
 	name_is(run, 40, 90, "java");
 	name_is(run, 40, 120, "ls");
+	assert_int_equal(wmk_ktasks_find(run->tasks, 40, 0, 90, WMK_KTASK_NAME, &task), 0);
+	assert_int_equal(task.until, 100);
+	assert_int_equal(wmk_ktasks_find(run->tasks, 40, 0, 120, WMK_KTASK_NAME, &task), 0);
+	assert_int_equal(task.until, UINT64_MAX);
 	pid_is(run, 40, 120, 40, 1);
 	assert_int_equal(wmk_ktasks_find(run->tasks, 40, 0, 120, WMK_KTASK_NAME, &task), 0);
 	assert_false(task.has_exited);

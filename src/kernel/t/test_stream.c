@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_stream.c - a kernel channel as packets: every call that this process makes is in one of them, once and in order, whoever reads dies at any
+ * point and is gone on with; or it counts as lost, at a place where it can have been. Instances of the test's own (instance.h).
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "kernel/instance.h"
+#include "kernel/reader.h"
+
+#define CPUS_MAX 256u
+#define CALLS_MAX 200000u
+#define CALL "sys_enter_timer_delete"
+#define PAYLOAD 4u                    /* timer_id */
+
+static struct wmk_tracefs *tracefs;
+static char name[WMK_KINSTANCE_NAME];
+static int instance = -1;
+static uint32_t made;                  /* calls, numbered from 0 */
+
+/* What stands in the trace. */
+static struct wmk_ctf_packet trace[CPUS_MAX];
+static uint64_t records[CPUS_MAX];
+static bool seen[CALLS_MAX];
+static uint32_t n_seen, last_turn[CPUS_MAX], first_turn;
+
+static struct wmk_kreader *reader;
+static struct wmk_kstream *streams[CPUS_MAX];
+static unsigned n_cpus;
+
+/* ── the channel ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static void begin(uint64_t cpu_bytes, bool overwrite)
+{
+	const struct wmk_kinstance_options options = { .clock = WMK_CLOCK_MONOTONIC, .cpu_bytes = cpu_bytes, .subbuf_bytes = 16384, .overwrite = overwrite };
+
+	snprintf(name, sizeof(name), "wmkt-e2e-stream-%d", (int)getpid());
+	assert_int_equal(wmk_kinstance_remove(tracefs, name), 0);
+	assert_int_equal(wmk_kinstance_make(tracefs, name, &options, &instance), 0);
+	assert_int_equal(wmk_kinstance_pids(instance, (const int32_t[]){ (int32_t)getpid() }, 1), 0);
+	assert_int_equal(wmk_kinstance_event(instance, "syscalls", CALL, true), 0);
+	assert_int_equal(wmk_kinstance_switch(instance, true), 0);
+	memset(trace, 0, sizeof(trace));
+	memset(records, 0, sizeof(records));
+	memset(seen, 0, sizeof(seen));
+	made = n_seen = 0;
+	first_turn = UINT32_MAX;
+}
+
+static void end(void)
+{
+	close(instance);
+	assert_int_equal(wmk_kinstance_remove(tracefs, name), 0);
+}
+
+static void calls(uint32_t n)
+{
+	assert_true(made + n <= CALLS_MAX);
+	while (n--)
+		syscall(SYS_timer_delete, made++);
+}
+
+/* ── the reader, which may die ───────────────────────────────────────────────────────────────────────── */
+
+static void reader_open(void)
+{
+	const struct wmk_kreader_options options = { .instance = instance };
+
+	assert_int_equal(wmk_kreader_open(&options, &reader), 0);
+	assert_int_equal(wmk_kreader_event(reader, "syscalls", CALL, 1), 0);
+	n_cpus = wmk_kreader_cpus(reader);
+	assert_true(n_cpus <= CPUS_MAX);
+	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
+		if (wmk_kstream_open(reader, cpu, &streams[cpu]) < 0)
+			streams[cpu] = NULL;
+	wmk_error_clear();
+}
+
+/* What it holds is not given back, as when it is killed. */
+static void reader_close(void)
+{
+	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
+		wmk_kstream_close(streams[cpu]);
+	wmk_kreader_close(reader);
+	memset(streams, 0, sizeof(streams));
+}
+
+static void reader_resume(void)
+{
+	reader_open();
+	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
+		if (streams[cpu])
+			assert_int_equal(wmk_kstream_resume(streams[cpu], &trace[cpu]), 0);
+}
+
+/* A header of four bytes, or after a long time of more (docs/trace-format.md), and the call's number. */
+static size_t turn_of(const uint8_t *data, size_t left, uint32_t *turn)
+{
+	const size_t head = (data[0] & 0x1f) == 0x1f ? WMK_CTF_RECORD_HEAD : 4;
+
+	assert_true(left >= head + PAYLOAD);
+	memcpy(turn, data + head, sizeof(*turn));
+	return head + PAYLOAD;
+}
+
+static void put(unsigned cpu, const struct wmk_kpacket *packet)
+{
+	const uint64_t n = packet->records - records[cpu];
+	size_t at = 0;
+
+	assert_true(packet->records > records[cpu]);
+	for (uint64_t i = 0; i < n; i++) {
+		uint32_t turn;
+
+		at += turn_of(packet->data + at, packet->len - at, &turn);
+		assert_true(turn < made);
+		assert_false(seen[turn]);
+		seen[turn] = true;
+		assert_true(records[cpu] + i == 0 || turn > last_turn[cpu]);
+		last_turn[cpu] = turn;
+		if (turn < first_turn)
+			first_turn = turn;
+	}
+	assert_int_equal(at, packet->len);
+	n_seen += (uint32_t)n;
+	assert_true(packet->lost >= trace[cpu].lost || trace[cpu].lost == 0);
+	/* what it says was lost before its end, was */
+	assert_true(packet->lost <= last_turn[cpu] + 1u);
+	records[cpu] = packet->records;
+	trace[cpu].ring_position = packet->place;
+	trace[cpu].lost = packet->lost;
+}
+
+enum take { ALL, NOT_RELEASED, NOT_WRITTEN };
+
+/* One packet of each CPU at most; how the last one is left. Returns how many there were. */
+static unsigned take(bool flush, enum take how)
+{
+	struct wmk_kpacket packet;
+	unsigned n = 0;
+
+	for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
+		if (!streams[cpu])
+			continue;
+		const int got = wmk_kstream_next(streams[cpu], flush, &packet);
+
+		assert_true(got >= 0);
+		if (got == 0)
+			continue;
+		n++;
+		if (how != NOT_WRITTEN)
+			put(cpu, &packet);
+		if (how == ALL)
+			wmk_kstream_release(streams[cpu]);
+	}
+	return n;
+}
+
+static uint64_t lost(uint64_t *overwritten)
+{
+	uint64_t sum = 0, over = 0, one;
+
+	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
+		if (streams[cpu]) {
+			sum += wmk_kstream_lost(streams[cpu], &one);
+			over += one;
+		}
+	if (overwritten)
+		*overwritten = over;
+	return sum;
+}
+
+static void drain(void)
+{
+	while (take(true, ALL))
+		;
+}
+
+/* ── tests ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void in_order(void **state)
+{
+	(void)state;
+	begin(1 << 20, false);
+	reader_open();
+	for (unsigned round = 0; round < 20; round++) {
+		calls(round * 37);
+		take(round % 3 == 0, ALL);
+	}
+	drain();
+	assert_int_equal(n_seen, made);
+	assert_int_equal(lost(NULL), 0);
+	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
+		assert_true(!streams[cpu] || wmk_kstream_head(streams[cpu]) == trace[cpu].ring_position);
+	reader_close();
+	end();
+}
+
+/* A page that is not full was taken, nothing of it was given: what counts as read there is not missing. */
+static void resumed_on_a_page_that_fills(void **state)
+{
+	(void)state;
+	begin(1 << 20, false);
+	reader_open();
+	calls(10);
+	assert_int_equal(take(false, ALL), 0);
+	reader_close();
+	reader_resume();
+	drain();
+	assert_int_equal(lost(NULL), 0);
+	assert_int_equal(n_seen, made);
+	reader_close();
+	end();
+}
+
+static void dies_at_any_point(void **state)
+{
+	uint64_t random = 1;
+
+	(void)state;
+	begin(4 << 20, false);
+	reader_open();
+	for (unsigned round = 0; round < 400; round++) {
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		const unsigned r = (unsigned)(random >> 33);
+
+		calls(r % 7 == 0 ? 1000 : r % 50);
+		if (r & 0x400)
+			take(r & 0x800, ALL);
+		take(r & 0x1000, (enum take)(r >> 13) % 3);
+		if (r & 0x10000 || (r >> 13) % 3 != ALL) {
+			reader_close();
+			reader_resume();
+		}
+	}
+	drain();
+	assert_int_equal(lost(NULL), 0);
+	assert_int_equal(n_seen, made);
+	for (unsigned cpu = 0, sum = 0; cpu < n_cpus; cpu++) {
+		sum += (unsigned)records[cpu];
+		assert_true(cpu + 1 < n_cpus || sum == made);
+	}
+	reader_close();
+	end();
+}
+
+static void no_room(void **state)
+{
+	(void)state;
+	begin(32 << 10, false);
+	reader_open();
+	for (unsigned round = 0; round < 10; round++) {
+		calls(5000);
+		take(false, ALL);
+		if (round == 5) {
+			reader_close();
+			reader_resume();
+		}
+	}
+	drain();
+	assert_true(lost(NULL) > 0);
+	assert_int_equal(n_seen + lost(NULL), made);
+	reader_close();
+	end();
+}
+
+/* All that was replaced is older than the first record that is there. */
+static void replaced(void **state)
+{
+	uint64_t over, told = 0;
+
+	(void)state;
+	begin(32 << 10, true);
+	reader_open();
+	calls(20000);
+	take(true, ALL);
+	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
+		told += trace[cpu].lost;
+	drain();
+	assert_true(lost(&over) > 0);
+	assert_int_equal(lost(NULL), over);
+	assert_int_equal(told, over);
+	assert_int_equal(n_seen + over, made);
+	assert_true(seen[made - 1]);
+	assert_true(first_turn > 0);
+	reader_close();
+	end();
+}
+
+static void emptied(void **state)
+{
+	(void)state;
+	begin(32 << 10, false);
+	reader_open();
+	for (unsigned round = 0; round < 8; round++) {
+		calls(round % 2 ? 5000 : 10);
+		take(round % 3 == 0, (enum take)(round % 3));
+		memset(seen, 0, sizeof(seen));
+		for (unsigned cpu = 0; cpu < n_cpus; cpu++)
+			if (streams[cpu])
+				assert_int_equal(wmk_kstream_clear(streams[cpu]), 0);
+		memset(trace, 0, sizeof(trace));
+		memset(records, 0, sizeof(records));
+		assert_int_equal(lost(NULL), 0);
+		n_seen = 0;
+		const uint32_t before = made;
+
+		calls(100);
+		if (round >= 4) {
+			reader_close();
+			reader_resume();
+		}
+		drain();
+		assert_int_equal(n_seen, made - before);
+		assert_int_equal(lost(NULL), 0);
+	}
+	/* behind a place that the kernel's counts have not reached */
+	reader_close();
+	reader_open();
+	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
+		if (streams[cpu]) {
+			const struct wmk_ctf_packet far = { .ring_position = 1u << 30 };
+
+			assert_int_equal(wmk_kstream_resume(streams[cpu], &far), -ESTALE);
+		}
+	wmk_error_clear();
+	reader_close();
+	end();
+}
+
+static void not_wanted(void **state)
+{
+	(void)state;
+	begin(1 << 20, false);
+	reader_open();
+	assert_int_equal(wmk_kinstance_event(instance, "syscalls", "sys_exit_timer_delete", true), 0);
+	calls(1000);
+	drain();
+	assert_int_equal(n_seen, made);
+	assert_int_equal(lost(NULL), 0);
+	assert_int_equal(wmk_kreader_event(reader, "syscalls", CALL, 1), 0);
+	assert_int_equal(wmk_kreader_event(reader, "syscalls", CALL, 2), -EEXIST);
+	assert_int_equal(wmk_kreader_event(reader, "syscalls", "sys_enter_nothing", 3), -ENOENT);
+	assert_int_equal(wmk_kreader_event(reader, "..", "..", 3) < 0, 1);
+	wmk_error_clear();
+	reader_close();
+	end();
+}
+
+static void what_is_none(void **state)
+{
+	const uint8_t user_only[] = { 6 };      /* ip */
+	struct wmk_kreader_options options = { .instance = tracefs->dir, .contexts = user_only, .n_contexts = 1 };
+	struct wmk_kstream *stream;
+
+	(void)state;
+	assert_int_equal(wmk_kreader_open(&options, &reader), -EINVAL);
+	begin(32 << 10, false);
+	options = (struct wmk_kreader_options){ .instance = STDIN_FILENO };
+	assert_int_equal(wmk_kreader_open(&options, &reader), -EINVAL);
+	reader_open();
+	assert_true(wmk_kstream_open(reader, 5000, &stream) < 0);
+	/* whoever comes second is told so */
+	assert_int_equal(wmk_kstream_open(reader, 0, &stream), -EBUSY);
+	wmk_error_clear();
+	reader_close();
+	end();
+}
+
+static int open_tracefs(void **state)
+{
+	(void)state;
+	if (geteuid() != 0 || wmk_tracefs_open(NULL, &tracefs) < 0 || !wmk_tracefs_has(tracefs->dir, "events/syscalls/" CALL)) {
+		print_message("skipped: no root, no tracefs, or a kernel without events of system calls\n");
+		exit(77);
+	}
+	return 0;
+}
+
+static int close_tracefs(void **state)
+{
+	(void)state;
+	wmk_tracefs_close(tracefs);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_order), cmocka_unit_test(resumed_on_a_page_that_fills), cmocka_unit_test(dies_at_any_point),
+		cmocka_unit_test(no_room), cmocka_unit_test(replaced), cmocka_unit_test(emptied), cmocka_unit_test(not_wanted),
+		cmocka_unit_test(what_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, open_tracefs, close_tracefs);
+}

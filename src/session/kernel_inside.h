@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_inside.h - shared by kernel.c (instances, which events) and kernel_filter.c (which of their records).
+ */
+#ifndef WMK_SESSION_KERNEL_INSIDE_H
+#define WMK_SESSION_KERNEL_INSIDE_H
+
+#include "kernel/catalog.h"
+#include "kernel/filter.h"
+#include "kernel/instance.h"
+#include "session/kernel.h"
+#include "session/kernel_probes.h"
+
+#define WMK_KERNEL_TELL_MAX 1024u        /* events that the consumer is told of at a time */
+
+/* What is to be done about an event's filter. */
+enum wmk_kernel_todo {
+	WMK_KERNEL_DONE,
+	WMK_KERNEL_WRITE,        /* the consumer knows it, and nothing is recorded yet: the kernel is to be told */
+	WMK_KERNEL_CHANGE,       /* both are */
+};
+
+/* An event of the kernel that was enabled in a channel once. */
+struct kernel_event {
+	char *system, *name;
+	struct class *class;
+	bool on;
+	struct wmk_kfilter_made filter;
+	uint8_t todo;            /* enum wmk_kernel_todo */
+	bool asked;              /* the kernel has a filter of it, or may have */
+	bool refused;            /* the kernel would not have its part: the consumer does it all */
+};
+
+struct wmk_kernel_rings {
+	int instance;
+	char name[WMK_KINSTANCE_NAME];
+	struct kernel_event *events;
+	unsigned n_events, cap_events;
+	struct wmk_kernel_probes *probes;
+	bool on;
+};
+
+/* kernel.c */
+/* (of a probe's: no) */
+bool wmk_kernel_rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_kentry *entry);
+bool wmk_kernel_wants(const struct rings *rings, const struct wmk_kentry *entry);
+struct kernel_event *wmk_kernel_event_find(const struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry);
+/* The consumer knows of these events of the channel from here on, with their filters. */
+int wmk_kernel_tell(struct rings *rings, struct kernel_event *const *events, unsigned n, bool changing);
+
+/* kernel_filter.c */
+/*
+ * What the channel's rules want of the event. `contexts`: those of its records; `refused`: the kernel is not asked. *made:
+ * wmk_kfilter_made_free().
+ */
+int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry, bool refused,
+			 struct wmk_kfilter_made *made);
+/*
+ * Bring the filters of events that are there in line with the rules, and those of events that were just introduced. Meanwhile nothing is refused that
+ * the rules want, or those before them.
+ */
+int wmk_kernel_filters_update(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog);
+
+#endif

@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Filters of the kernel's events: the same records as a filter on reading leaves, by whichever part of it the kernel does; changed while records come."""
+import collections
+import contextlib
+import ctypes
+import glob
+import os
+import platform
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World  # noqa: E402
+from harness import WAYMARK, Skip, check, limit, main, rounds  # noqa: E402
+
+INSTANCES = '/sys/kernel/tracing/instances'
+LSEEK = {'x86_64': 8, 'aarch64': 62}.get(platform.machine())
+NAME = 'wmkt-filter'
+# Where the program runs.
+CPU = max(os.sched_getaffinity(0))
+# Numbers that nobody else seeks to.
+BEGIN, END, BASE = 0x77770001, 0x77770002, 0x7000000000
+MARKS = 'offset in [%d, %d]' % (BEGIN, END)
+
+# A program by that name which sleeps, and seeks in a file that is none, from one mark to the other.
+WORK = '''
+import ctypes, os, time
+os.sched_setaffinity(0, {%d})
+libc = ctypes.CDLL(None, use_errno=True)
+libc.prctl(15, b'%s', 0, 0, 0)
+def seek(fd, to, whence):
+    libc.syscall(%d, fd, ctypes.c_long(to), whence)
+seek(-1, %d, 0)
+for i in range(%%d):
+    seek(-1 - i %%%% 5, %d + i, i %%%% 7)
+    if i %%%% 10 == 0:
+        time.sleep(0.0001)
+seek(-1, %d, 0)
+''' % (CPU, NAME, LSEEK or 0, BEGIN, BASE, END)
+
+
+def need():
+    if os.geteuid():
+        raise Skip('recording the kernel needs root')
+    if not os.access(INSTANCES, os.W_OK):
+        raise Skip('there is no tracefs here that can be written to')
+    if not LSEEK or not os.path.isdir('/sys/kernel/tracing/events/syscalls/sys_enter_lseek'):
+        raise Skip('this kernel has no events of system calls')
+
+
+def number(text, name):
+    found = re.search(r'\b%s = (-?\w+)' % name, text)
+    return int(found[1], 0) if found else None
+
+
+def view(directory, *options):
+    """(event, all that the record says but for time and packet) of the records, in order."""
+    done = subprocess.run([WAYMARK, 'view', '--no-pager', '--no-delta', *options, directory], capture_output=True, text=True, timeout=300)
+    check(done.returncode == 0 and not done.stderr, 'waymark view: status %d: %s', done.returncode, done.stderr[-800:])
+    lines = [re.match(r'\[\S+\] (?:\S+ )?(\S+): \{[^}]*\}, (.*)$', line) for line in done.stdout.splitlines()]
+    check(all(lines), 'waymark view prints a line that is no record')
+    return [(m[1], m[2]) for m in lines]
+
+
+def between_marks(records):
+    at = {number(fields, 'offset'): i for i, (event, fields) in enumerate(records) if event == 'syscall_entry_lseek'}
+    check(BEGIN in at and END in at, 'the marks are missing among %d records', len(records))
+    # what other programs do is none of ours
+    return collections.Counter(r for r in records[at[BEGIN]:at[END] + 1] if NAME in r[1])
+
+
+def kernel_filter(session, system, event):
+    """What the kernel was told, in the instance of a session of this name."""
+    found = glob.glob('%s/waymark-*-%s-*/events/%s/%s/filter' % (INSTANCES, session, system, event))
+    check(len(found) == 1, 'instances of %s: %s', session, found)
+    with open(found[0]) as f:
+        return f.read().strip()
+
+
+# Of which the kernel does all, a part, or nothing.
+FILTERS = [
+    'offset % 2 == 1 || prev_comm == "wmkt*" && prev_comm != next_comm',
+    '$event == "syscall*" && fd == 4294967295',
+    'fd == 4294967293 && offset & 1',
+    'whence >= 3 && whence != 5 && offset % 3 == 0',
+    'offset %% 7 == 2 && offset > %d' % (BASE + 100),
+    '!(fd < 4294967292 || whence in [0, 2, 4])',
+    'prev_comm == "%s" && prev_state & 0x1' % NAME,
+    'next_comm == "wmkt*ter" || prev_comm == "*kt-filter" && prev_prio < 50',
+    '(next_comm == "%s" || prev_comm == "%s") && prev_tid > next_tid' % (NAME, NAME),
+    '($ctx.procname == "%s" && offset <= %d) || ($ctx.tid == next_tid && next_comm == "%s")' % (NAME, BASE + 50, NAME),
+    '$ctx.procname == "wmkt*" && $ctx.cpu_id == %d && offset > 0' % CPU,
+]
+
+
+def as_on_reading(case):
+    """One recording with the filter within one without: what the filter leaves of that when it is read."""
+    need()
+    for i, text in enumerate(FILTERS):
+        whole, part = case.path('whole%d' % i), case.path('part%d' % i)
+        wanted = '(%s) || %s' % (text, MARKS)
+        options = ['--private', '-k', 'sched_switch', '-k', 'syscall:lseek', '--subbuf-size', '1M', '--num-subbuf', '16']
+        done = subprocess.run([WAYMARK, 'record', *options, '-o', whole, '--', WAYMARK, 'record', *options, '--kernel-filter', wanted, '-o', part,
+                               '--', sys.executable, '-c', WORK % rounds(2000)], capture_output=True, text=True, timeout=120, env=case.env)
+        check(done.returncode == 0 and ' 0 lost' in done.stderr, 'record: status %d: %s', done.returncode, done.stderr[-800:])
+        recorded = between_marks(view(part))
+        read = between_marks(view(whole, '--filter', wanted))
+        check(recorded == read, '%s: recorded and not read: %s, read and not recorded: %s', text, list((recorded - read).items())[:5],
+              list((read - recorded).items())[:5])
+        check(len(recorded) > 2, '%s: no record is wanted but for the marks', text)
+        all_of_them = len(view(part))
+        check(all_of_them < len(view(whole)), '%s: all records are wanted', text)
+
+
+class Seeks(threading.Thread):
+    """Seeks to ever larger numbers, from 0 on, until it is told to end."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.libc, self.at, self.ends = ctypes.CDLL(None), 0, False
+        self.start()
+
+    def run(self):
+        while not self.ends:
+            self.libc.syscall(LSEEK, -1, ctypes.c_long(BASE + self.at), 0)
+            self.at += 1
+
+    def more(self, n):
+        until = self.at + n
+        while self.at < until:
+            pass
+
+    def end(self):
+        self.ends = True
+        self.join()
+
+
+def kernel_consumers(world):
+    found = []
+    for pid in world.daemons():
+        with contextlib.suppress(OSError), open('/proc/%d/cmdline' % pid, 'rb') as f:
+            if b'--kernel' in f.read().split(b'\0'):
+                found.append(pid)
+    return found
+
+
+# Commands, and which numbers are wanted once they have returned: kernel's alone, consumer's alone, both; several rules, and none with a filter.
+CHANGES = [
+    (('enable-event', 'syscall:lseek', '--filter', 'offset & 1'), lambda n: n % 2 == 1),
+    (('enable-event', 'syscall:lsee[k]', '--filter', 'offset %% 3 == %d' % (BASE % 3)), lambda n: n % 2 == 1 or n % 3 == 0),
+    (('disable-event', 'syscall:lseek'), lambda n: n % 3 == 0),
+    (('enable-event', 'syscall:lsee?', '--filter', 'offset & 1 && offset %% 5 == %d' % (BASE % 5)), lambda n: n % 3 == 0 or n % 10 == 5),
+    (('disable-event', 'syscall:lsee[k]'), lambda n: n % 10 == 5),
+    (('enable-event', 'syscall:l?eek'), lambda n: True),
+    (('disable-event', 'syscall:l?eek'), lambda n: n % 10 == 5),
+    (('enable-event', 'syscall:lseek', '--filter', 'offset & 1'), lambda n: n % 2 == 1),
+    (('disable-event', 'syscall:lsee?'), lambda n: n % 2 == 1),
+]
+
+
+def changes(case, *mode):
+    """After each command exactly what its rules want, and meanwhile nothing is missing that those before and those behind it want."""
+    need()
+    with World(case) as w:
+        seeks = Seeks()
+        w('create', 'moves')
+        w('enable-channel', '-k', '-s', 'moves', 'kernel', '--subbuf-size', '4M', '--num-subbuf', '8', *mode)
+        path = w.session('moves')['path']
+        steps = []
+        for i, (command, wants) in enumerate(CHANGES):
+            begun = seeks.at
+            w(command[0], '-k', '-s', 'moves', '-c', 'kernel', *command[1:])
+            if i == 0:
+                w('start', 'moves')
+            steps.append((begun, seeks.at, wants))
+            seeks.more(300)
+        begun = seeks.at
+        told = kernel_filter('moves', 'syscalls', 'sys_enter_lseek')
+        is_now = w.stop('moves')
+        seeks.end()
+        w('destroy', 'moves')
+    check(told == 'offset & 1', 'the kernel has the filter %s', told)
+    check(is_now['counts']['lost'] == 0, 'the counts are %s', is_now['counts'])
+    records = view(path)
+    check(len(records) == is_now['counts']['records'], '%d records are there: %s', len(records), is_now['counts'])
+    found = collections.Counter(number(fields, 'offset') - BASE for event, fields in records if event == 'syscall_entry_lseek')
+    check(max(found[n] for n in found if n >= 0) == 1, 'a record is there twice')
+    steps.append((begun, seeks.at, None))
+    for (_, since, wants), (until, then, later) in zip(steps, steps[1:]):
+        # (the one that is being made when a command begins or has ended is of either side)
+        settled = {n for n in range(since + 1, until - 1)}
+        check({n for n in settled if wants(n)} == settled & set(found), 'between %d and %d are not those that are wanted', since, until)
+        both = {n for n in range(until, then) if later and wants(n) and later(n)}
+        check(both <= set(found), 'missing between %d and %d: %s', until, then, sorted(both - set(found))[:5])
+
+
+def flight_recorder(case):
+    """The same, where all is read at the end: records are asked as it was when they were made."""
+    changes(case, '--overwrite')
+
+
+def killed(case):
+    """What the dead consumer had refused is not lost, and what it had not yet written is asked as it was."""
+    need()
+    with World(case) as w:
+        seeks = Seeks()
+        w('create', 'moves')
+        w('enable-channel', '-k', '-s', 'moves', 'kernel', '--subbuf-size', '4M', '--num-subbuf', '8')
+        w('enable-event', '-k', '-s', 'moves', '-c', 'kernel', 'syscall:lseek', '--filter', 'offset %% 500 == %d' % (BASE % 500))
+        w('start', 'moves')
+        since, path = seeks.at + 1, w.session('moves')['path']
+        for _ in range(3):
+            seeks.more(rounds(100000))
+            old = kernel_consumers(w)
+            check(len(old) == 1, 'consumers of the kernel: %s', old)
+            os.kill(old[0], signal.SIGKILL)
+            w.wait(lambda gone=old: [p for p in kernel_consumers(w) if p not in gone], 'another consumer')
+        seeks.more(rounds(100000))
+        until = seeks.at - 1
+        is_now = w.stop('moves')
+        seeks.end()
+        w('destroy', 'moves')
+    check(is_now['counts']['lost'] == 0, 'the counts are %s', is_now['counts'])
+    found = collections.Counter(number(fields, 'offset') - BASE for event, fields in view(path) if event == 'syscall_entry_lseek')
+    wanted = {n for n in range(since, until) if n % 500 == 0}
+    check(wanted <= set(found), 'missing are %s', sorted(wanted - set(found))[:5])
+    check(max(found[n] for n in wanted) == 1, 'a record is there twice')
+    check(not [n for n in found if n >= 0 and n % 500], 'what is not wanted is there')
+
+
+def refused(case):
+    """What neither can do is said, with the place; and nothing of it stays."""
+    need()
+    wrong = [
+        ('prev_tid == ', 'column 13'),
+        ('prev_tidd == 1', "column 1, 'prev_tidd': none of the kernel's events that are meant has such a field; near is prev_tid"),
+        ('prev_tid == 1 && $ctx.proi > 3', "column 18, '$ctx.proi': the kernel's records have no such context; near is prio"),
+        ('prev_tid == 1 && $ctx.prio > 3', "column 18, '$ctx.prio': the channel's records do not have this context"),
+        ('prev_comm < 3', 'column 11'),
+        ('prev_comm == 1', 'a number and a text are compared'),
+    ]
+    with World(case) as w:
+        w('create', 'one')
+        w('enable-channel', '-k', '-s', 'one', 'kernel')
+        for text, words in wrong:
+            said = w('enable-event', '-k', '-s', 'one', '-c', 'kernel', 'sched_switch', '--filter', text, status=1).err
+            check(words in said, '%s: %s', text, said)
+        rules = [r for r in w.session('one')['channels'][0]['rules'] if r['enabled']]
+        check(not rules, 'there are the rules %s', rules)
+        w('add-context', '-k', '-s', 'one', '-c', 'kernel', '-t', 'prio')
+        w('enable-event', '-k', '-s', 'one', '-c', 'kernel', 'sched_switch', '--filter', 'prev_tid == 1 && $ctx.prio > 3')
+        # of several events it is enough that one has it
+        w('enable-event', '-k', '-s', 'one', '-c', 'kernel', 'sched_*', '--filter', 'parent_tid == 1 || prev_tid == 1')
+    done = subprocess.run([WAYMARK, 'record', '--private', '-k', 'sched_switch', '--kernel-filter', 'prev_pid == 1', '-o', case.path('none'), '--', 'true'],
+                          capture_output=True, text=True, timeout=60, env=case.env)
+    check(done.returncode == 1 and "'prev_pid': none" in done.stderr, 'record: status %d: %s', done.returncode, done.stderr)
+    check(not os.path.exists(case.path('none')), 'a trace of nothing is there')
+    done = subprocess.run([WAYMARK, 'record', '--kernel-filter', 'prev_pid == 1', '--', 'true'], capture_output=True, text=True, timeout=60, env=case.env)
+    check(done.returncode == 2 and '--kernel' in done.stderr, 'record: status %d: %s', done.returncode, done.stderr)
+
+
+def through_a_daemon(case):
+    """`record` where a session daemon runs; entries by their arguments, exits by their result."""
+    need()
+    with World(case) as w:
+        path = case.path('trace')
+        w('record', '-k', 'syscall:lseek', '--kernel-filter', 'offset == %d || ret == -9 && $ctx.procname == "%s"' % (BASE + 7, NAME), '-o', path, '--',
+          sys.executable, '-c', WORK % 500)
+        records = view(path)
+        check(len([1 for event, _ in records if event == 'syscall_entry_lseek']) == 1, 'entries: %s', records[:5])
+        exits = [fields for event, fields in records if event == 'syscall_exit_lseek']
+        # (those of the marks too)
+        check(len(exits) == 502 and all(number(fields, 'ret') == -9 for fields in exits), '%d exits: %s', len(exits), exits[:5])
+
+
+if __name__ == '__main__':
+    main([
+        as_on_reading, limit(300)(changes), limit(300)(flight_recorder), limit(300)(killed), refused, through_a_daemon,
+    ])

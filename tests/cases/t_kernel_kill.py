@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""kill -9 of the daemons while the kernel records calls that are counted: each record is there once, or counted as lost; nothing stays in tracefs."""
+import contextlib
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from harness import SEED, WAYMARK, check, limit, main, rounds, wait_for  # noqa: E402
+from kernel import CALLS, KernelWorld, check_turns, left_in_tracefs  # noqa: E402
+
+LARGE = ['--subbuf-size', '4M', '--num-subbuf', '32']
+SMALL = ['--subbuf-size', '32k', '--num-subbuf', '4']
+KINDS = 2 * len(CALLS)
+
+
+def kill(pid):
+    with contextlib.suppress(OSError, TypeError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def a_moment(case, most=0.05):
+    time.sleep(case.random.random() * most)          # the moment, not a condition
+
+
+def balance(w, name, made, words, tids):
+    """What was made is in the trace, once, or counted as lost, in the trace and in the counts."""
+    trace = w.destroyed(name, lossy=True)
+    check(len(trace.records) + trace.lost == made * KINDS, '%s: %d recorded + %d lost = %d, made were %d (%s)', words, len(trace.records), trace.lost,
+          len(trace.records) + trace.lost, made * KINDS, trace.counts)
+    check(trace.counts['lost'] == trace.lost, '%s: %s, the trace tells of %d lost', words, trace.counts, trace.lost)
+    check_turns(trace, tids)
+    return trace
+
+
+@limit(120)
+def consumer_killed(case):
+    """Again and again, at any moment; with room for everything nothing is lost."""
+    with KernelWorld(case) as w:
+        for size in (LARGE, SMALL):
+            w.begin_calls('one', *size)
+            program = w.until(2)
+            for turn in range(rounds(60)):
+                pid = w.wait(w.kernel_consumerd, 'a consumer')
+                a_moment(case)
+                kill(pid)
+                w.wait(lambda: w.kernel_consumerd() not in (None, pid), 'another consumer')
+                if turn % 4 == 3:
+                    w('list', 'one')         # it has come so far
+            made, tids = w.ended(program)
+            trace = balance(w, 'one', made, 'killed %d times, %s' % (rounds(60), size), tids)
+            check(size is SMALL or trace.lost == 0, 'lost with room for everything: %s', trace.counts)
+
+
+@limit(120)
+def consumer_killed_by_the_clock(case):
+    """A quiet kernel: what was on a page that no consumer had written is there, once."""
+    with KernelWorld(case) as w:
+        w.begin_calls('one', *LARGE)
+        made, tids = 0, set()
+        for _ in range(rounds(60)):
+            turns, ids = w.calls(1, case.random.randrange(1, 400))
+            made, tids = made + turns, tids | ids
+            pid = w.wait(w.kernel_consumerd, 'a consumer')
+            if case.random.random() < 0.5:
+                w('list', 'one')
+            if case.random.random() < 0.3:
+                w('stop', 'one')
+                w('start', 'one')
+            kill(pid)
+        trace = balance(w, 'one', made, 'a quiet kernel', tids)
+        check(trace.lost == 0, 'lost: %s', trace.counts)
+        named = len([r for r in trace.records if 'procname = "kcalls"' in r.context])
+        check(named >= len(trace.records) * 9 // 10, 'of %d records of programs that had ended %d have their name', len(trace.records), named)
+
+
+@limit(120)
+def session_daemon_killed(case):
+    """The next one goes on."""
+    with KernelWorld(case) as w:
+        w.begin_calls('one', *LARGE)
+        program = w.until(2)
+        for _ in range(rounds(30)):
+            a_moment(case)
+            kill(w.sessiond())
+            w.start_daemon()
+            check(w.session('one')['active'], 'the session does not record any more')
+        made, tids = w.ended(program)
+        trace = balance(w, 'one', made, 'session daemons killed', tids)
+        check(trace.lost == 0, 'lost: %s', trace.counts)
+
+
+@limit(180)
+def both_killed(case):
+    """In any order; the next ones adopt what records on. Contexts are there still."""
+    with KernelWorld(case) as w:
+        for turn in range(rounds(30)):
+            name = 's%d' % turn
+            w.begin_calls(name, *LARGE)
+            program = w.until(2)
+            for _ in range(2):
+                a_moment(case)
+                victims = [w.sessiond, w.kernel_consumerd]
+                case.random.shuffle(victims)
+                for victim in victims:
+                    kill(victim())
+                    a_moment(case, 0.01)
+                # one that was started again in between has nobody it would consume for
+                w.wait(lambda: w.sessiond() is None, 'the session daemon to be gone')
+                w.start_daemon()
+            made, tids = w.ended(program)
+            trace = balance(w, name, made, 'turn %d' % turn, tids)
+            check(trace.lost == 0, 'turn %d: lost: %s', turn, trace.counts)
+            check(all('procname = "kcalls"' in r.context for r in trace.records), 'a record without its name')
+
+
+@limit(180)
+def killed_within_commands(case):
+    """A daemon dies in the middle of a command: the next ones end in good order, and nothing stays."""
+    with KernelWorld(case) as w:
+        for turn in range(rounds(60)):
+            name = 's%d' % turn
+            w.begin_calls(name, *LARGE)
+            w.calls(1, 200)
+            command = case.random.choice((['stop', name], ['destroy', name], ['clear', name], ['add-context', '-k', '-s', name, '-t', 'ppid'],
+                                          ['enable-event', '-k', '-s', name, '-c', 'kernel', 'sched_*'], ['disable-channel', '-k', '-s', name, 'kernel']))
+            child = w.run([WAYMARK, *command])
+            a_moment(case, 0.03)
+            victim = case.random.choice((w.sessiond, w.kernel_consumerd))
+            kill(victim())
+            w.wait_end(child, None)
+            w.start_daemon()
+            w.calls(1, 10)
+            if any(s['name'] == name for s in w('list', '--json').json['sessions']):
+                w('destroy', name)
+            w.wait(lambda: not w.instances(), 'turn %d, %s killed within %s: instances stay: %s' % (turn, victim.__name__, command, w.instances()), 20)
+
+
+@limit(60)
+def everything_killed(case):
+    """Session daemon, consumers and `waymark record`, all at once: the next daemon adopts what is a session's, and cleans the rest."""
+    with KernelWorld(case) as w:
+        for turn in range(rounds(20)):
+            w.begin_calls('one', *LARGE)
+            record = w.run([WAYMARK, 'record', '--private', '-k', 'syscall:' + CALLS[0], '-o', case.path('r%d' % turn), '--', 'sleep', '1000'])
+            mine = 'waymark-p%d.' % record.pid
+            w.wait(lambda: [n for n in left_in_tracefs() if n.startswith(mine)], 'waymark record to begin')
+            turns, tids = w.calls(1, 100)
+            a_moment(case)
+            for pid in case.random.sample(sorted(w.daemons()), len(w.daemons())):
+                kill(pid)
+            os.killpg(record.pid, signal.SIGKILL)
+            w.wait_end(record, None)
+            w.wait(lambda: not w.daemons(), 'all daemons to be gone')
+            check(w.instances() and [n for n in left_in_tracefs() if n.startswith(mine)], 'nothing is left: the test is none')
+            w.start_daemon()
+            wait_for(lambda: not [n for n in left_in_tracefs() if n.startswith(mine)], 'what was left of waymark record to be gone', 20)
+            check(w.session('one')['active'], 'the session is gone')
+            balance(w, 'one', turns, 'turn %d' % turn, tids)
+            w.wait(lambda: not w.instances(), 'instances to be gone: %s' % w.instances(), 20)
+
+
+if __name__ == '__main__':
+    print('# killing with seed %d' % SEED)
+    main([consumer_killed, consumer_killed_by_the_clock, session_daemon_killed, both_killed, killed_within_commands, everything_killed])
