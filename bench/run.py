@@ -7,6 +7,7 @@
     record filtered disabled size startup stream  recording (recording.py)
     register notify command idle             the session daemon (control.py)
     read                                     reading traces, against babeltrace2 (reading.py)
+    strace                                   `waymark strace` against strace (kernel_strace.py)
     kernel                                   recording the kernel, against tracefs alone, strace, perf, bpftrace (kernel.py)
 
 Ours and the rival run in turn, in the same minutes, on the same pinned CPU, with the same ring sizes and the same mode;
@@ -25,12 +26,13 @@ import lttng_session  # noqa: E402
 from common import RIVAL, Bench  # noqa: E402
 from control import bench_command, bench_idle, bench_notify, bench_register  # noqa: E402
 from kernel import bench_kernel  # noqa: E402
+from kernel_strace import bench_strace  # noqa: E402
 from reading import bench_read  # noqa: E402
 from recording import bench_disabled, bench_filtered, bench_record, bench_size, bench_startup, bench_stream  # noqa: E402
 
 BENCHES = {'record': bench_record, 'filtered': bench_filtered, 'disabled': bench_disabled, 'size': bench_size, 'startup': bench_startup,
            'stream': bench_stream, 'register': bench_register, 'notify': bench_notify, 'command': bench_command,
-           'idle': bench_idle, 'read': bench_read, 'kernel': bench_kernel}
+           'idle': bench_idle, 'read': bench_read, 'kernel': bench_kernel, 'strace': bench_strace}
 
 TOOLS = ('strace', 'linux-perf', 'bpftrace')     # other tracers of the kernel
 

@@ -23,7 +23,7 @@ builds=(
 	"gcc-release|--buildtype=release||-ring-claims"
 	"testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||base schema wire ring ctf store read tracer ctl cli session points"
 	"no-rseq|--buildtype=release|norseq|ring tracer threads"
-	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=false|asan|-model -tree -front -machines -builds -threads -ring-claims -view"
+	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=false|asan|-model -tree -front -machines -builds -threads -ring-claims -view -tests-kernel"
 	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|ring store consumer ctl session tracer-threads daemons tests-daemon"
 )
 declare -A compiler=([testpoints]="clang clang++" [clang]="clang clang++") share=([no-rseq]=gcc-release)

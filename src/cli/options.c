@@ -56,7 +56,7 @@ static bool is_value(const struct cursor *cursor)
 /* One option at cursor->at, with its value; leaves the cursor behind them. 0, 1 (help), -EINVAL. */
 static int parse_one(const struct wmk_cli_command *command, struct cursor *cursor, void *args)
 {
-	const char *arg = cursor->argv[cursor->at++], *value;
+	const char *arg = cursor->argv[cursor->at++], *value, *letter = arg + 1;
 	const struct wmk_cli_option *option;
 	int err;
 
@@ -68,8 +68,15 @@ static int parse_one(const struct wmk_cli_command *command, struct cursor *curso
 		option = find_long(command, arg + 2, len);
 		value = arg[2 + len] == '=' ? arg + 2 + len + 1 : NULL;
 	} else {
-		option = find_letter(command, arg[1]);
-		value = arg[2] ? arg + 2 : NULL;
+		option = find_letter(command, *letter);
+		/* Of letters without values several may stand together: -ft. */
+		while (option && !option->value && letter[1] && find_letter(command, letter[1])) {
+			err = option->set(args, NULL);
+			if (err < 0)
+				return wmk_error_add(err, "option --%s", option->name);
+			option = find_letter(command, *++letter);
+		}
+		value = letter[1] ? letter + 1 : NULL;
 	}
 	if (!option)
 		return unknown(command, arg);

@@ -32,7 +32,7 @@
 struct wmk_kcalls {
 	struct wmk_kcalls_bpf *skel;
 	uint32_t n_cpus, n_rings;
-	bool is_started, is_all;
+	bool is_started, is_all, is_childless;
 	struct wmk_kring *rings;
 	struct wmk_kcalls_limits limits;
 	struct wmk_kcalls_counts *per_cpu;   /* room for what a lookup returns */
@@ -95,6 +95,8 @@ static int load(struct wmk_kcalls *calls, const struct wmk_kcalls_options *optio
 	if (!err)
 		err = bpf_map__set_max_entries(calls->skel->maps.pids, options->processes ? options->processes : PROCESSES);
 	if (!err)
+		err = bpf_program__set_autoload(calls->skel->progs.wmk_signal, options->is_told);
+	if (!err)
 		err = wmk_kcalls_bpf__load(calls->skel);
 	if (err)
 		err = refused(err);
@@ -123,6 +125,7 @@ static void configure(struct wmk_kcalls *calls, const struct wmk_kcalls_options 
 	struct wmk_kcall call;
 
 	config->is_all = options->is_all;
+	config->is_told = options->is_told;
 	config->wake_at = options->wake_bytes ? options->wake_bytes : bytes / 4;
 	config->excluded[0] = (uint32_t)getpid();
 	for (unsigned abi = 0; abi < WMK_KCALLS_ABIS; abi++)
@@ -146,6 +149,7 @@ static int open_all(struct wmk_kcalls *calls, const struct wmk_kcalls_options *o
 	calls->n_cpus = (uint32_t)n_cpus;
 	calls->n_rings = options->n_rings && options->n_rings < calls->n_cpus ? options->n_rings : calls->n_cpus;
 	calls->is_all = options->is_all;
+	calls->is_childless = options->is_childless;
 	calls->limits.text = options->limits.text ? options->limits.text : WMK_KCALLS_TEXT_DEFAULT;
 	calls->limits.bytes = options->limits.bytes ? options->limits.bytes : WMK_KCALLS_BYTES_DEFAULT;
 	calls->rings = calloc(calls->n_rings, sizeof(*calls->rings));
@@ -239,6 +243,12 @@ void wmk_kcalls_describe(struct wmk_kcalls *calls, const struct wmk_kcall *call)
 		wmk_kcall_plan(call, &calls->limits, &calls->skel->bss->config.plans[call->abi][call->number]);
 }
 
+void wmk_kcalls_copy(struct wmk_kcalls *calls, enum wmk_kabi abi, unsigned number, const struct wmk_kcalls_plan *plan)
+{
+	if (abi < WMK_KCALLS_ABIS && number < WMK_KCALLS_NUMBERS)
+		calls->skel->bss->config.plans[abi][number] = *plan;
+}
+
 static int attach(struct bpf_program *program, struct bpf_link **link)
 {
 	*link = bpf_program__attach(program);
@@ -254,10 +264,12 @@ int wmk_kcalls_start(struct wmk_kcalls *calls)
 	if (calls->is_started)
 		return 0;
 	calls->is_started = true;
-	if (!calls->is_all)
+	if (!calls->is_all && !calls->is_childless)
 		err = attach(skel->progs.wmk_newtask, &skel->links.wmk_newtask);
 	if (!err)
 		err = attach(skel->progs.wmk_task_exit, &skel->links.wmk_task_exit);
+	if (!err && bpf_program__autoload(skel->progs.wmk_signal))
+		err = attach(skel->progs.wmk_signal, &skel->links.wmk_signal);
 	if (!err)
 		err = attach(skel->progs.wmk_exit, &skel->links.wmk_exit);
 	if (!err)

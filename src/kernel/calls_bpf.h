@@ -29,6 +29,8 @@ struct wmk_kcalls;
 
 struct wmk_kcalls_options {
 	bool is_all;             /* all processes; else those of wmk_kcalls_follow() */
+	bool is_childless;       /* without the children of those */
+	bool is_told;            /* with records of signals and of the ends of threads: is_signal, is_end */
 	uint32_t n_rings;        /* 0: one for each CPU; CPUs that share one are not in the order of time */
 	uint32_t ring_bytes;     /* of one: a power of two from 4096; 0: 1 MiB */
 	uint32_t wake_bytes;     /* so much in a ring wakes who polls; 0: a quarter of it */
@@ -58,6 +60,7 @@ struct wmk_kcalls_record {
 	uint16_t number;
 	uint8_t abi;               /* enum wmk_kabi */
 	bool is_exit;
+	bool is_signal, is_end;  /* no call; see WMK_KCALLS_IS_SIGNAL, WMK_KCALLS_IS_END for the values */
 	uint8_t n_values, n_parts;
 	uint64_t values[WMK_KCALLS_ARGS];   /* arguments, or at exit the result */
 	struct wmk_kcalls_piece parts[WMK_KCALLS_PARTS];
@@ -80,6 +83,9 @@ int wmk_kcalls_follow(struct wmk_kcalls *calls, pid_t pid, bool followed);
 int wmk_kcalls_exclude(struct wmk_kcalls *calls, pid_t pid);
 /* What is copied of a call, if the table does not know it and the kernel's format has told more. */
 void wmk_kcalls_describe(struct wmk_kcalls *calls, const struct wmk_kcall *call);
+
+/* The same with what is to be copied instead of what the kinds say. */
+void wmk_kcalls_copy(struct wmk_kcalls *calls, enum wmk_kabi abi, unsigned number, const struct wmk_kcalls_plan *plan);
 
 int wmk_kcalls_start(struct wmk_kcalls *calls);
 void wmk_kcalls_stop(struct wmk_kcalls *calls);

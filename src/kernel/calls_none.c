@@ -49,6 +49,14 @@ void wmk_kcalls_describe(struct wmk_kcalls *calls, const struct wmk_kcall *call)
 	(void)call;
 }
 
+void wmk_kcalls_copy(struct wmk_kcalls *calls, enum wmk_kabi abi, unsigned number, const struct wmk_kcalls_plan *plan)
+{
+	(void)calls;
+	(void)abi;
+	(void)number;
+	(void)plan;
+}
+
 int wmk_kcalls_start(struct wmk_kcalls *calls)
 {
 	(void)calls;

@@ -20,7 +20,8 @@ int wmk_kcalls_record_parse(const uint8_t *bytes, size_t len, struct wmk_kcalls_
 	    head.n_values * sizeof(uint64_t) > len - at)
 		return wmk_error(-EPROTO, "a record of call %u with %u values and %u parts", head.number, head.n_values, head.n_parts);
 	*record = (struct wmk_kcalls_record){ .mono = head.time, .pid = head.pid, .tid = head.tid, .cpu = head.cpu, .number = head.number,
-		.is_exit = head.flags & WMK_KCALLS_IS_EXIT, .abi = head.flags & WMK_KCALLS_IS_COMPAT ? WMK_KABI_COMPAT : WMK_KABI_NATIVE,
+		.is_exit = head.flags & WMK_KCALLS_IS_EXIT, .is_signal = head.flags & WMK_KCALLS_IS_SIGNAL, .is_end = head.flags & WMK_KCALLS_IS_END,
+		.abi = head.flags & WMK_KCALLS_IS_COMPAT ? WMK_KABI_COMPAT : WMK_KABI_NATIVE,
 		.n_values = head.n_values, .n_parts = head.n_parts };
 	memcpy(record->values, bytes + at, head.n_values * sizeof(uint64_t));
 	at += head.n_values * sizeof(uint64_t);

@@ -51,7 +51,7 @@ struct wmk_kcalls_config {
 	__u64 wanted[WMK_KCALLS_ABIS][WMK_KCALLS_NUMBERS / 64];
 	__u32 excluded[WMK_KCALLS_EXCLUDED];   /* processes; 0: none */
 	__u32 is_all;                          /* all processes, not only those of the set */
-	__u32 reserved;
+	__u32 is_told;                         /* records of signals and ends, see below */
 	__u64 wake_at;                         /* bytes in a ring: then its reader is woken */
 	struct wmk_kcalls_plan plans[WMK_KCALLS_ABIS][WMK_KCALLS_NUMBERS];
 };
@@ -67,6 +67,9 @@ enum { WMK_KCALLS_SLOT_ENTRY, WMK_KCALLS_SLOT_EXIT, WMK_KCALLS_SLOT_TASK, WMK_KC
 
 #define WMK_KCALLS_IS_EXIT 1u
 #define WMK_KCALLS_IS_COMPAT 2u
+/* No call: a signal that reaches the thread, the values are its siginfo; the thread's end, the value is its status as wait(2) has it. */
+#define WMK_KCALLS_IS_SIGNAL 4u
+#define WMK_KCALLS_IS_END 8u
 
 struct wmk_kcalls_head {
 	__u64 time;                  /* CLOCK_MONOTONIC, nanoseconds */

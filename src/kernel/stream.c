@@ -45,6 +45,7 @@ struct wmk_kstream {
 	/* Losses, told in packets behind which they did not happen. */
 	uint64_t dropped, due;           /* newest ones, for which there was no room: known; by when (of `taken`) it has happened */
 	uint64_t dropped_shown;
+	uint64_t told;                   /* by a reader before us, or by us: what was told is not taken back */
 	uint64_t overrun, overrun_shown; /* oldest ones, replaced by newer ones: before the next page that is taken */
 	uint64_t look_at;                /* (of `taken`) next */
 };
@@ -264,6 +265,15 @@ static int fill(struct wmk_kstream *stream, bool flush)
 	return ret < 0 ? ret : stream->len > 0;
 }
 
+static uint64_t lost_by_now(struct wmk_kstream *stream)
+{
+	const uint64_t lost = stream->overrun_shown + stream->dropped_shown + stream->unread + stream->broken;
+
+	if (stream->told < lost)
+		stream->told = lost;
+	return stream->told;
+}
+
 int wmk_kstream_next(struct wmk_kstream *stream, bool flush, struct wmk_kpacket *packet)
 {
 	int ret;
@@ -278,8 +288,7 @@ int wmk_kstream_next(struct wmk_kstream *stream, bool flush, struct wmk_kpacket 
 		show_dropped(stream);
 		stream->packet = (struct wmk_kpacket){
 			.begin_ts = stream->begin_ts, .end_ts = stream->end_ts, .place = place_of(stream), .records = stream->records,
-			.lost = stream->overrun_shown + stream->dropped_shown + stream->unread + stream->broken, .data = stream->data, .len = stream->len,
-			.room = stream->data - WMK_CTF_PACKET_ROOM,
+			.lost = lost_by_now(stream), .data = stream->data, .len = stream->len, .room = stream->data - WMK_CTF_PACKET_ROOM,
 		};
 		stream->ready = true;
 	}
@@ -336,6 +345,7 @@ int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *
 	else if (wmk_kcpu_mode(stream->buffer) != WMK_KCPU_MAP)
 		stream->unread = before - last->ring_position;
 	stream->records = last->ring_position;
+	stream->told = last->lost;
 	stream->taken = last->ring_position > before ? last->ring_position : before;
 	return 0;
 }
@@ -345,6 +355,6 @@ int wmk_kstream_clear(struct wmk_kstream *stream)
 	stream->ready = stream->has_page = false;
 	stream->len = 0;
 	stream->taken = stream->records = stream->skip = stream->unread = stream->broken = 0;
-	stream->dropped = stream->due = stream->dropped_shown = stream->overrun = stream->overrun_shown = stream->look_at = 0;
+	stream->dropped = stream->due = stream->dropped_shown = stream->overrun = stream->overrun_shown = stream->look_at = stream->told = 0;
 	return wmk_kcpu_empty(stream->buffer, stream->reader->instance);
 }

@@ -10,9 +10,9 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import PROGRAMS, WAYMARK, check, limit, main, need, need_other_users, rounds, slurp, wait_for  # noqa: E402
-from kernel import (CALLS, INSTANCES, KCALLS, TRACING, KernelTrace, all_there, check_turns, clean_tracefs, left_in_tracefs, need_kernel,  # noqa: E402
-                    number, of_process, patterns, text, turns_of)
+from harness import PROGRAMS, WAYMARK, check, limit, need, need_other_users, rounds, slurp, wait_for  # noqa: E402
+from kernel import (CALLS, KCALLS, TRACING, KernelTrace, all_there, check_turns, clean_tracefs, kernel_main, left_in_tracefs,  # noqa: E402
+                    need_kernel, number, of_process, patterns, sound, text, turns_of)
 
 SHOP = os.path.join(os.path.dirname(PROGRAMS), 'examples', 'shop')
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '16']
@@ -23,6 +23,7 @@ def record(case, command, options, status=0, lossy=None, **more):
     child = case.start(command, options, **more)
     with clean_tracefs(of_process(child.pid)):
         result = case.finish(child).ok(status)
+    sound(result.err)
     check(lossy or result.lost + result.summary.get('overwritten', 0) == 0, 'records were lost: %s', result.summary)
     trace = KernelTrace(result.directory, lossy=bool(lossy))
     check(len(trace.records) == result.summary['records'], 'the summary tells of %s records, the trace has %d', result.summary['records'],
@@ -216,7 +217,7 @@ def exit_status(case):
 def killed_and_swept(case):
     """kill -9 of waymark itself: what it left in tracefs goes with the next recording, and what it had written can be read."""
     need_kernel()
-    child = case.start(['sh', '-c', 'sleep 1000 | ' + KCALLS + ' until 1'], [*patterns(*CALLS), '-c', 'pid', '-c', 'procname'])
+    child = case.start(['sh', '-c', 'sleep 1000 | ' + KCALLS + ' until 1 1000000'], [*patterns(*CALLS), '-c', 'pid', '-c', 'procname'])
     prefix = of_process(child.pid)
     wait_for(lambda: len([n for n in left_in_tracefs() if n.startswith(prefix)]) == 2, 'an instance, and one of its tasks')
     wait_for(lambda: os.path.getsize(os.path.join(child.wmk[2], 'kernel', 'kernel_0')) if os.path.exists(os.path.join(child.wmk[2], 'kernel', 'kernel_0'))
@@ -298,5 +299,5 @@ def tracefs_is_not_there(case):
 
 
 if __name__ == '__main__':
-    main([as_typed, triples, a_million_calls, too_small_and_discarded, too_small_and_overwritten, nothing_lost_during_a_build, who_it_was,
+    kernel_main([as_typed, triples, a_million_calls, too_small_and_discarded, too_small_and_overwritten, nothing_lost_during_a_build, who_it_was,
           exclusions_and_formats, exit_status, killed_and_swept, bad_patterns, no_root, tracefs_is_not_there])

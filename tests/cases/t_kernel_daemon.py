@@ -8,8 +8,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import WAYMARK, check, limit, main, need_other_users, rounds, wait_for  # noqa: E402
-from kernel import (CALLS, KCALLS, KernelTrace, KernelWorld, all_there, check_turns, left_in_tracefs, need_kernel, number, of_rundir,  # noqa: E402
+from harness import WAYMARK, check, limit, need_other_users, rounds  # noqa: E402
+from kernel import (CALLS, KCALLS, KernelTrace, KernelWorld, all_there, check_turns, kernel_main, need_kernel, number,  # noqa: E402
                     text)
 
 LARGE = ['--subbuf-size', '1M', '--num-subbuf', '16']
@@ -215,5 +215,5 @@ def another_user(case):
 
 
 if __name__ == '__main__':
-    main([started_and_stopped, cleared, events_and_channels_off_and_on, contexts_added_later, two_sessions, sizes, lost_in_small_buffers, everything,
+    kernel_main([started_and_stopped, cleared, events_and_channels_off_and_on, contexts_added_later, two_sessions, sizes, lost_in_small_buffers, everything,
           record_through_the_daemon, refused, another_user])

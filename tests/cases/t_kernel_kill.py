@@ -8,8 +8,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import SEED, WAYMARK, check, limit, main, rounds, wait_for  # noqa: E402
-from kernel import CALLS, KernelWorld, check_turns, left_in_tracefs  # noqa: E402
+from harness import SEED, WAYMARK, check, limit, rounds, wait_for  # noqa: E402
+from kernel import CALLS, KernelWorld, check_turns, kernel_main, left_in_tracefs, number, text  # noqa: E402
 
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '32']
 SMALL = ['--subbuf-size', '32k', '--num-subbuf', '4']
@@ -28,6 +28,8 @@ def a_moment(case, most=0.05):
 def balance(w, name, made, words, tids):
     """What was made is in the trace, once, or counted as lost, in the trace and in the counts."""
     trace = w.destroyed(name, lossy=True)
+    others = {text(r.context, 'procname') for r in trace.records if number(r.context, 'tid') not in tids}
+    check(not others, '%s: somebody else makes these calls: %s', words, others)
     check(len(trace.records) + trace.lost == made * KINDS, '%s: %d recorded + %d lost = %d, made were %d (%s)', words, len(trace.records), trace.lost,
           len(trace.records) + trace.lost, made * KINDS, trace.counts)
     check(trace.counts['lost'] == trace.lost, '%s: %s, the trace tells of %d lost', words, trace.counts, trace.lost)
@@ -164,4 +166,4 @@ def everything_killed(case):
 
 if __name__ == '__main__':
     print('# killing with seed %d' % SEED)
-    main([consumer_killed, consumer_killed_by_the_clock, session_daemon_killed, both_killed, killed_within_commands, everything_killed])
+    kernel_main([consumer_killed, consumer_killed_by_the_clock, session_daemon_killed, both_killed, killed_within_commands, everything_killed])

@@ -282,15 +282,24 @@ def unit(name, arguments=''):
     check(passed and int(passed.group(1)) > 0, '%s says: %s', name, said[-1500:])
 
 
+def need_long():
+    """Minutes of an emulated processor."""
+    if not os.environ.get('WMK_LONG'):
+        raise Skip('all of it is run by scripts/test.sh --long')
+
+
 def units_of_buffers(case):
+    need_long()
     unit('test-kernel-cpu')
 
 
 def units_of_system_calls(case):
+    need_long()
     unit('test-kernel-calls-live')
 
 
 def units_of_probes(case):
+    need_long()
     if not set(PROBED) <= set(UNITS):
         raise Skip('the programs that are probed were not built')
     unit('test-probes-live', ' '.join(os.path.join(TESTS, name) for name in PROBED))

@@ -9,17 +9,19 @@
 """
 import collections
 import contextlib
+import fcntl
 import os
 import re
 import subprocess
 
 from daemon import World
-from harness import WAYMARK, PROGRAMS, Skip, check, wait_for
+from harness import WAYMARK, PROGRAMS, Skip, check, main, slurp, wait_for
 from traces import LOSS, LOST
 
 TRACING = '/sys/kernel/tracing'
 INSTANCES = TRACING + '/instances'
-# Five system calls that nobody else makes (tests/programs/kcalls.c).
+LOCK = '/tmp/wmkt-kernel.lock'
+# Five system calls that nobody else makes but other tests of this kind (tests/programs/kcalls.c).
 CALLS = ('sched_getparam', 'sched_rr_get_interval', 'timer_getoverrun', 'timer_delete', 'sched_getattr')
 KCALLS = os.path.join(PROGRAMS, 'kcalls')
 LINE = re.compile(r'\[(\d+)\] (?:\S+ )?(\S+): \{ [^}]*?cpu_id = (\d+)[^}]*\}, (?:\{ ([^{}]*) \}, )?\{ ?(.*?) ?\}$')
@@ -35,6 +37,13 @@ def need_kernel():
         raise Skip('this machine has no tracefs at %s that can be written to' % TRACING)
     if not os.path.isdir(TRACING + '/events/syscalls/sys_enter_openat'):
         raise Skip('this kernel has no events of system calls')
+
+
+def kernel_main(cases):
+    """main(), one such test at a time on this machine: what one makes is recorded by all."""
+    with open(LOCK, 'a') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        main(cases)
 
 
 def number(text, name):
@@ -203,9 +212,9 @@ class KernelWorld(World):
         self.wait_end(child)
         return turns_of(said)
 
-    def until(self, threads):
-        """A program that makes calls until ended()."""
-        child = self.run([KCALLS, 'until', str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def until(self, threads, most=100000):
+        """A program that makes calls until ended(), `most` turns of each thread: in 128 MB of a CPU all of it has room."""
+        child = self.run([KCALLS, 'until', str(threads), str(most)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         check(child.stdout.readline() == 'ready\n', 'kcalls did not begin')
         return child
 
@@ -216,8 +225,9 @@ class KernelWorld(World):
 
     def destroyed(self, name, records=None, lossy=False, readers=('babeltrace2', 'view')):
         """Stopped and destroyed: its trace, which has as many records as it says, nothing lost unless `lossy`."""
-        is_now = self.stop(name) if self.session(name)['active'] else self.session(name)
-        self('destroy', name)
+        if self.session(name)['active']:
+            self.stop(name)
+        is_now = self('destroy', name, '--json').json['sessions'][0]
         counts = is_now['counts']
         check(lossy or counts['lost'] + counts['overwritten'] + counts['unwritten'] == 0, '%s: %s', name, counts)
         trace = KernelTrace(is_now['path'], lossy, readers)
@@ -228,12 +238,19 @@ class KernelWorld(World):
 
     def close(self):
         super().close()
+        sound(slurp(self.log) if os.path.exists(self.log) else '')
         wait_for(lambda: not self.instances(), 'instances to be gone from tracefs: %s' % self.instances(), 30)
 
     def abandon(self):
         super().abandon()
         for name in self.instances():
             sweep(name)
+
+
+def sound(said):
+    """No sanitizer has spoken: a daemon that it ends is followed by another, and a command would not notice."""
+    found = re.search(r'.*(?:runtime error|Sanitizer).*', said)
+    check(not found, 'a sanitizer says: %s', found and found.group(0))
 
 
 def sweep(name):

@@ -4,7 +4,7 @@
  *
  *     kcalls triples N          test:before, openat() of a path that is not there, test:after: N times, from CPU to CPU between the three
  *     kcalls calls THREADS N    N turns of each thread, each of five calls that nobody else makes
- *     kcalls until THREADS      the same until its standard input ends, with breath taken
+ *     kcalls until THREADS N    the same with pauses, until its standard input ends
  *     kcalls lives N FILE       N families: processes and threads that begin, rename themselves, execute another program, end
  *
  * `calls` and `until` print how many turns were made, of all threads together, and `tid`s: "turns N", "tid T". The numbers that calls are given tell
@@ -34,6 +34,7 @@
 static _Atomic uint64_t turns;
 static _Atomic bool ended;
 static uint64_t wanted;
+static bool pauses;
 static pid_t tids[THREADS_MAX];
 
 static pid_t own_tid(void)
@@ -89,8 +90,8 @@ static void *thread(void *arg)
 	*(pid_t *)arg = own_tid();
 	for (; i < wanted && !atomic_load_explicit(&ended, memory_order_relaxed); i++) {
 		turn(i);
-		if (wanted == UINT64_MAX && i % 50 == 0)
-			nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+		if (pauses && i % 50 == 0)
+			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
 	atomic_fetch_add(&turns, i);
 	return NULL;
@@ -211,12 +212,13 @@ int main(int argc, char **argv)
 	const char *what = argc > 2 ? argv[1] : "";
 	const uint64_t number = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
 
-	wanted = argc > 3 ? strtoull(argv[3], NULL, 0) : UINT64_MAX;
+	wanted = argc > 3 ? strtoull(argv[3], NULL, 0) : 0;
+	pauses = !strcmp(what, "until");
 	if (!strcmp(what, "triples"))
 		return triples(number);
 	if (!strcmp(what, "calls") && argc > 3 && number <= THREADS_MAX)
 		return calls((unsigned)number, false);
-	if (!strcmp(what, "until") && number <= THREADS_MAX)
+	if (!strcmp(what, "until") && argc > 3 && number <= THREADS_MAX)
 		return calls((unsigned)number, true);
 	if (argc > 3 && (!strcmp(what, "lives") || !strcmp(what, "mark"))) {
 		marks_path = argv[3];

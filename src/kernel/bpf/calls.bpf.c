@@ -36,7 +36,7 @@ struct thread_info {
 
 struct task_struct {
 	struct thread_info thread_info;
-	int pid, tgid;
+	int pid, tgid, exit_code;
 	struct signal_struct *signal;
 } KERNEL;
 
@@ -388,6 +388,14 @@ __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
+static __always_inline int is_followed(__u32 pid)
+{
+	for (unsigned i = 0; i < WMK_KCALLS_EXCLUDED; i++)
+		if (config.excluded[i] == pid)
+			return 0;
+	return config.is_all || bpf_map_lookup_elem(&pids, &pid);
+}
+
 /* Is the call wanted, of this process? */
 static __always_inline int is_wanted(const struct task_struct *task, long number, int abi)
 {
@@ -400,10 +408,7 @@ static __always_inline int is_wanted(const struct task_struct *task, long number
 	/* One comparison: numbers below 0 are large. */
 	if ((unsigned long)number >= WMK_KCALLS_NUMBERS || !(config.wanted[abi][index / 64] >> (index % 64) & 1))
 		return 0;
-	for (unsigned i = 0; i < WMK_KCALLS_EXCLUDED; i++)
-		if (config.excluded[i] == pid)
-			return 0;
-	return config.is_all || bpf_map_lookup_elem(&pids, &pid);
+	return is_followed(pid);
 }
 
 /* The reader is woken once, when the ring becomes so full: by whom that happens. */
@@ -604,6 +609,45 @@ int BPF_PROG(wmk_exit, struct pt_regs *regs, long ret)
 	return 0;
 }
 
+/* ── signals and ends ────────────────────────────────────────────────────────────────────────────────── */
+
+/* As long as a siginfo is in the kernel. */
+struct short_signal {
+	struct wmk_kcalls_head head;
+	__u64 values[WMK_KCALLS_ARGS];
+};
+
+static __always_inline void tell(const struct task_struct *task, __u8 flags, const void *from, __u32 n_values)
+{
+	const __u32 cpu = bpf_get_smp_processor_id();
+	void *ring = ring_of(cpu);
+	__u32 slot = WMK_KCALLS_SLOT_TASK;
+	struct wmk_kcalls_counts *count = bpf_map_lookup_elem(&counts, &slot);
+	struct short_signal *record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : NULL;
+
+	if (record) {
+		fill_head(&record->head, task, 0, cpu, flags, n_values);
+		__builtin_memset(record->values, 0, sizeof(record->values));
+		bpf_probe_read_kernel(record->values, n_values * sizeof(__u64), from);
+		bpf_ringbuf_submit(record, wake_flags(ring, sizeof(*record)));
+	}
+	if (count && record)
+		count->recorded++;
+	else if (count)
+		count->lost++;
+}
+
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(wmk_signal, int number, const void *info)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	/* 0, 1: the kernel itself says no more of it. */
+	if ((__u64)info > 1 && is_followed(task->tgid))
+		tell(task, WMK_KCALLS_IS_SIGNAL, info, WMK_KCALLS_ARGS);
+	return 0;
+}
+
 /* ── children ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Before the child runs. */
@@ -633,6 +677,11 @@ int BPF_PROG(wmk_task_exit, struct task_struct *task)
 
 	if (n_late)
 		forget_late(task->pid);
+	if (config.is_told && is_followed(pid)) {
+		const __u64 status = (__u32)task->exit_code;
+
+		tell(task, WMK_KCALLS_IS_END, &status, 1);
+	}
 	if (!config.is_all && task->signal->live.counter == 0)
 		bpf_map_delete_elem(&pids, &pid);
 	return 0;

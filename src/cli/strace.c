@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * strace.c - `waymark strace`: the system calls of a program, as strace prints them, without stopping it at each (see strace.h).
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/size.h"
+#include "cli/child.h"
+#include "cli/command.h"
+#include "cli/strace.h"
+
+#define COLUMN_DEFAULT 40u
+#define BUFFER_MOST (1u << 30)
+/* Naps while nothing comes: as short after something has come, then longer. And how often we look who is still alive. */
+#define NAP_LEAST_MS 1
+#define NAP_MOST_MS 16
+#define REAP_NAPS 8u
+#define PRIORITY (-10)
+/* /proc/self/ns/pid of those who are in no container: the kernel's PROC_PID_INIT_INO. */
+#define FIRST_PID_NAMESPACE 0xEFFFFFFCu
+
+/* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+#define SETTER(name, statement) \
+	static int name(void *data, const char *value) \
+	{ \
+		struct wmk_strace_args *args = data; \
+		(void)value; \
+		statement; \
+		return 0; \
+	}
+
+SETTER(set_follow, args->follow++)
+SETTER(set_times, args->times++)
+SETTER(set_relative, args->is_relative = true)
+SETTER(set_durations, args->with_durations = true)
+SETTER(set_quiet, args->quiet++)
+SETTER(set_no_bpf, args->no_bpf = true)
+SETTER(set_summary, args->is_summary = true)
+SETTER(set_with_summary, args->is_summary = args->with_summary = true)
+SETTER(set_json, args->json = true)
+
+static int set_pid(void *data, const char *value)
+{
+	struct wmk_strace_args *args = data;
+	char *list = strdup(value), *rest = NULL, *word;
+	uint64_t pid;
+	int err = list ? 0 : wmk_error(-ENOMEM, "no memory");
+
+	if (!err && !list[strspn(list, ", \n\t")])
+		err = wmk_error(-EINVAL, "\"%.40s\" is not a number", value);
+	for (word = err ? NULL : strtok_r(list, ", \n\t", &rest); word && err == 0; word = strtok_r(NULL, ", \n\t", &rest)) {
+		err = wmk_cli_number(word, INT32_MAX, &pid);
+		if (err == 0 && (pid == 0 || args->n_pids == WMK_STRACE_PIDS))
+			err = pid ? wmk_error(-E2BIG, "more than %u processes", WMK_STRACE_PIDS) : wmk_error(-EINVAL, "there is no process 0");
+		if (err == 0)
+			args->pids[args->n_pids++] = (pid_t)pid;
+	}
+	free(list);
+	return err;
+}
+
+static int set_expression(void *data, const char *value)
+{
+	struct wmk_strace_args *args = data;
+
+	if (!args->has_select)
+		wmk_strace_select_init(&args->select);
+	args->has_select = true;
+	return wmk_strace_select_add(&args->select, value);
+}
+
+static int set_output(void *data, const char *value)
+{
+	if (!*value)
+		return wmk_error(-EINVAL, "the name of a file is missing");
+	((struct wmk_strace_args *)data)->output = value;
+	return 0;
+}
+
+static int set_strings(void *data, const char *value)
+{
+	uint64_t n;
+	int err = wmk_cli_number(value, UINT32_MAX, &n);
+
+	if (err < 0)
+		return err;
+	if (n > WMK_KPRINT_STRINGS_MAX) {
+		wmk_cli_say("--string-limit %s: made %u, so much of a text is recorded", value, WMK_KPRINT_STRINGS_MAX);
+		n = WMK_KPRINT_STRINGS_MAX;
+	}
+	/* (0 is "as it is by default") */
+	((struct wmk_strace_args *)data)->strings = (uint32_t)n + 1;
+	return 0;
+}
+
+static int set_columns(void *data, const char *value)
+{
+	uint64_t n;
+	int err = wmk_cli_number(value, 1000, &n);
+
+	if (err == 0)
+		((struct wmk_strace_args *)data)->columns = (unsigned)n + 1;
+	return err;
+}
+
+static int set_buffer(void *data, const char *value)
+{
+	uint64_t size, power = 4096;
+	int err = wmk_size_parse(value, &size);
+
+	if (err < 0)
+		return err;
+	if (!size || size > BUFFER_MOST)
+		return wmk_error(-EINVAL, "%.40s is not from 1 to 1G", value);
+	while (power < size)
+		power *= 2;
+	((struct wmk_strace_args *)data)->buffer = power;
+	return 0;
+}
+
+static const struct wmk_cli_option strace_options[] = {
+	{ 'f', "follow-forks", NULL, "Also the processes and threads that it starts, and so on.", set_follow, false },
+	{ 'p', "attach", "PID", "A process that runs already, as long as it does or until Ctrl-C. Several, with commas or given several times.", set_pid, true },
+	{ 'e', "expr", "EXPR", "Which calls: names with commas, 'trace=openat,close', 'trace=!futex', classes '%file', '%desc', '%network', '%process', "
+	  "'%memory', '%signal', '%ipc', regular expressions '/^get', ?NAME for one that may not be there, all, none. 'signal=LIST': which signals.",
+	  set_expression, true },
+	{ 'o', "output", "FILE", "Write to FILE, not to standard error.", set_output, false },
+	{ 'c', "summary-only", NULL, "At the end a table: how often each call was made, how often it failed, how long it took from entry to exit.", set_summary, false },
+	{ 'C', "summary", NULL, "That table, and the calls too.", set_with_summary, false },
+	{ 'T', "syscall-times", NULL, "How long each call took.", set_durations, false },
+	{ 't', "absolute-timestamps", NULL, "The time of day before each line; twice, with microseconds; three times, as seconds since 1970.", set_times, true },
+	{ 'r', "relative-timestamps", NULL, "The time since the line before.", set_relative, false },
+	{ 's', "string-limit", "N", "Bytes of texts that are shown; the default is 32, the most 4096. Names of files are shown whole.", set_strings, false },
+	{ 'a', "columns", "N", "The column in which results stand; the default is 40.", set_columns, false },
+	{ 'q', "quiet", NULL, "No messages about processes that come, as with -o and COMMAND; twice, also not how they ended.", set_quiet, true },
+	{ 0, "buffer-size", "N", "Bytes of the buffer of each CPU, with k, M or G, rounded up to a power of two. The default is 32M, less on machines with many "
+	  "CPUs.", set_buffer, false },
+	{ 0, "no-bpf", NULL, "As on kernels without BPF: by events of tracefs, with numbers for what arguments point to, and without signals.", set_no_bpf, false },
+	{ 0, "json", NULL, "Print one object of JSON on a line for each call, signal and end of a thread, on standard output without -o.", set_json, false },
+};
+
+/* ── the run ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct run {
+	struct wmk_strace_args *args;
+	struct wmk_strace_prints prints;
+	struct wmk_strace_source *source;
+	struct wmk_strace_lines lines;
+	struct wmk_child child;
+	bool has_command, is_interrupted;
+};
+
+static int make_prints(struct run *run)
+{
+	for (unsigned abi = 0; abi < WMK_KCALLS_ABIS; abi++) {
+		run->prints.calls[abi] = calloc(WMK_KCALLS_NUMBERS, sizeof(*run->prints.calls[abi]));
+		if (!run->prints.calls[abi])
+			return wmk_error(-ENOMEM, "no memory for the calls");
+		for (unsigned number = 0; number < WMK_KCALLS_NUMBERS; number++)
+			wmk_kprint_make((enum wmk_kabi)abi, number, run->args->strings, &run->prints.calls[abi][number]);
+	}
+	return 0;
+}
+
+/* The kernel knows processes by the numbers that those outside of all containers see. */
+static int check_machine(void)
+{
+	struct stat ns;
+
+	if (geteuid() != 0)
+		return wmk_error_said(-EPERM, "only root can record the kernel's system calls");
+	if (stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino != FIRST_PID_NAMESPACE)
+		return wmk_error_said(-ENOTSUP, "processes have other numbers in this container than the kernel has for them: run it outside (or with "
+				      "the host's pid namespace)");
+	return 0;
+}
+
+static int open_source(struct run *run)
+{
+	char words[8 * WMK_ERROR_LEN];
+	int err;
+
+	if (run->args->no_bpf)
+		return wmk_strace_tracefs_open(run->args, &run->source);
+	err = wmk_strace_bpf_open(run->args, &run->prints, &run->source);
+	if (err == 0)
+		return 0;
+	wmk_error_text(words, sizeof(words));
+	err = wmk_strace_tracefs_open(run->args, &run->source);
+	if (err == 0)
+		wmk_cli_warn("%s; numbers are shown for what arguments point to, and no signals", words);
+	return err;
+}
+
+/* The process is there, and waits: its first call that is shown is its execve. */
+static int before_exec(void *data, pid_t pid)
+{
+	struct run *run = data;
+	struct wmk_strace_thread *thread;
+	int err = run->source->ops->follow(run->source, pid);
+
+	if (err == 0)
+		err = run->source->ops->start(run->source);
+	if (err < 0)
+		return err;
+	thread = wmk_strace_lines_add(&run->lines, (uint32_t)pid, (uint32_t)pid);
+	if (!thread)
+		return wmk_error(-ENOMEM, "no memory");
+	thread->waits_for_exec = true;
+	return 0;
+}
+
+/* The process of a thread; 0: there is none. */
+static pid_t process_of(pid_t tid)
+{
+	char path[48], line[128];
+	int pid = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Tgid: %d", &pid) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return pid;
+}
+
+static int attach(struct run *run, pid_t tid)
+{
+	const pid_t pid = process_of(tid);
+	struct wmk_strace_thread *thread;
+	int err;
+
+	if (!pid)
+		return wmk_error_said(-ESRCH, "there is no process %d", (int)tid);
+	err = run->source->ops->follow(run->source, run->source->has_texts ? pid : tid);
+	if (err < 0)
+		return err;
+	thread = wmk_strace_lines_add(&run->lines, (uint32_t)tid, (uint32_t)pid);
+	if (!thread)
+		return wmk_error(-ENOMEM, "no memory");
+	thread->was_there = true;
+	return 0;
+}
+
+static int begin(struct run *run, char *path, char **argv)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < run->args->n_pids && err == 0; i++)
+		err = attach(run, run->args->pids[i]);
+	if (err == 0 && run->has_command)
+		return wmk_child_start(&run->child, path, argv, NULL, before_exec, run);
+	if (err == 0)
+		err = run->source->ops->start(run->source);
+	for (unsigned i = 0; i < run->args->n_pids && err == 0 && !run->args->quiet; i++)
+		wmk_cli_say("process %d attached", (int)run->args->pids[i]);
+	return err;
+}
+
+/* Ctrl-C is the command's, or where there is none, the end. */
+static void hear_signals(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	if (run->has_command)
+		wmk_child_look(&run->child);
+	else
+		while (read(run->child.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+			run->is_interrupted |= info.ssi_signo != SIGCHLD;
+}
+
+static unsigned print_records(struct run *run, bool is_end)
+{
+	const struct wmk_kcalls_record *record;
+	unsigned n = 0;
+
+	wmk_strace_source_look(run->source, is_end);
+	while ((record = wmk_strace_source_take(run->source))) {
+		wmk_strace_lines_record(&run->lines, record);
+		n++;
+	}
+	return n;
+}
+
+static bool is_over(const struct run *run)
+{
+	if (run->is_interrupted || run->lines.err)
+		return true;
+	return run->lines.n_threads == 0 && (!run->has_command || run->child.ended);
+}
+
+static void run_until_end(struct run *run)
+{
+	unsigned naps = 0;
+	int nap = NAP_LEAST_MS;
+
+	/* On a busy machine who empties the buffers goes before those who fill them. (The command has been started already.) */
+	setpriority(PRIO_PROCESS, 0, PRIORITY);
+	while (!is_over(run)) {
+		if (print_records(run, false)) {
+			nap = NAP_LEAST_MS;
+			naps = 0;
+		} else {
+			wmk_strace_lines_idle(&run->lines);
+			nap = nap < NAP_MOST_MS ? 2 * nap : nap;
+			if (++naps % REAP_NAPS == 0)
+				wmk_strace_lines_reap(&run->lines);
+		}
+		run->source->ops->wait(run->source, run->child.signals, nap);
+		hear_signals(run);
+	}
+	/* (a command that outlives what we could write is waited for all the same: its status is ours) */
+	while (run->has_command && !run->child.ended) {
+		run->source->ops->wait(run->source, run->child.signals, NAP_MOST_MS);
+		print_records(run, false);
+		hear_signals(run);
+	}
+}
+
+static void say_losses(const struct run *run)
+{
+	struct wmk_strace_stats stats;
+	char size[32];
+
+	run->source->ops->stats(run->source, &stats);
+	if (stats.lost)
+		wmk_cli_warn("%llu records (entries and exits of calls, signals) were lost, since the buffers were full: --buffer-size %s would have held more",
+			     (unsigned long long)stats.lost, wmk_cli_size_text(2 * stats.buffer, size, sizeof(size)));
+	if (stats.missed)
+		wmk_cli_warn("%llu calls were not recorded: the kernel was recording another one on that CPU", (unsigned long long)stats.missed);
+	if (stats.unfollowed)
+		wmk_cli_warn("%llu processes were not followed: there are too many", (unsigned long long)stats.unfollowed);
+}
+
+static void say_detached(const struct run *run)
+{
+	for (size_t i = 0; i < run->lines.n_slots && run->is_interrupted && !run->args->quiet; i++)
+		if (run->lines.threads[i].is_used)
+			wmk_cli_say("process %u detached", run->lines.threads[i].tid);
+}
+
+static int trace(struct run *run, char *path, char **argv)
+{
+	int err = wmk_child_open(&run->child), status = WMK_CLI_FAILED;
+
+	if (err >= 0)
+		err = make_prints(run);
+	if (err >= 0)
+		err = open_source(run);
+	if (err >= 0)
+		err = wmk_strace_lines_open(run->args, &run->prints, run->source, &run->lines);
+	if (err >= 0) {
+		err = begin(run, path, argv);
+		if (err >= 0) {
+			run_until_end(run);
+			print_records(run, true);
+			wmk_strace_lines_finish(&run->lines);
+			say_detached(run);
+			say_losses(run);
+			status = run->lines.err ? WMK_CLI_FAILED : run->has_command ? wmk_child_exit_status(&run->child) : 0;
+		}
+		wmk_strace_lines_close(&run->lines);
+	}
+	if (err < 0)
+		wmk_cli_print_error();
+	if (run->source)
+		run->source->ops->close(run->source);
+	wmk_child_close(&run->child);
+	for (unsigned abi = 0; abi < WMK_KCALLS_ABIS; abi++)
+		free(run->prints.calls[abi]);
+	return status;
+}
+
+static int run_strace(void *data, char **rest, int n_rest)
+{
+	struct wmk_strace_args *args = data;
+	struct run run = { .args = args, .has_command = n_rest > 0, .child = { .signals = -1 } };
+	char path[4096] = "";
+
+	if (!args->has_select)
+		wmk_strace_select_init(&args->select);
+	args->strings = args->strings ? args->strings - 1 : WMK_KPRINT_STRINGS;
+	/* (as strace does) */
+	if (args->output && n_rest && !args->quiet)
+		args->quiet = 1;
+	args->columns = args->columns ? args->columns - 1 : COLUMN_DEFAULT;
+	if (n_rest == 0 && args->n_pids == 0) {
+		wmk_error(-EINVAL, "whose calls? Say `waymark strace COMMAND`, or -p PID");
+		return wmk_cli_misused(&wmk_cli_strace);
+	}
+	if (check_machine() < 0 || (n_rest && wmk_child_find(rest[0], path, sizeof(path)) < 0))
+		return wmk_cli_failed();
+	return trace(&run, path, rest);
+}
+
+static const char *const details[] = {
+	"Prints the system calls of COMMAND, or of processes that run already, with their arguments, results and errors, as strace(1) does. The program is not "
+	"stopped at its calls: a BPF program in the kernel copies arguments and what they point to into buffers, which this command reads. So it runs "
+	"nearly as fast as without. Root's.",
+	"What is not copied stands as its pointer: structures that are seldom used, and memory that was not there when the call began. When the program makes more "
+	"calls than can be printed for long, buffers get full, and records are lost: how many is said at the end. A program that is traced in this way sees no "
+	"difference; signals that it ignores do not reach it, and are not shown.",
+	"The exit status is the command's; 128 + N when signal N killed it; 1 when it could not be run or traced; 2 when waymark itself was used wrongly. Ctrl-C goes "
+	"to the command. Without a command it ends the tracing, and the processes go on.",
+	NULL
+};
+
+const struct wmk_cli_command wmk_cli_strace = {
+	.name = "strace",
+	.arguments = "[--] [COMMAND [ARGUMENT]...]",
+	.summary = "Print the system calls of a program without slowing it down much",
+	.details = details,
+	.options = strace_options,
+	.n_options = sizeof(strace_options) / sizeof(strace_options[0]),
+	.args_size = sizeof(struct wmk_strace_args),
+	.takes_command = true,
+	.run = run_strace,
+};

@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`waymark strace` against strace itself: the same programs under both, line by line; selections, summaries, errors, losses, without BPF."""
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import calls  # noqa: E402
+from harness import WAIT_S, WAYMARK, Skip, check, main  # noqa: E402
+
+INSTANCES = '/sys/kernel/tracing/instances'
+# What strace shows and the BPF program does not copy; nothing else may differ. By the call: why.
+KNOWN = {
+    'rt_sigreturn': 'the mask that it goes back to is on the stack, and its exit has no number',
+    'getdents64': 'the number of entries, of more than 4096 bytes of them',
+    'sysinfo': 'the structure', 'statfs': 'the structure', 'fstatfs': 'the structure',
+    'prctl': 'words behind some results',
+    'getpgid': 'each has another group', 'getppid': 'each has another parent', 'getpgrp': 'each has another group', 'getpid': 'without -f no process is known',
+    'set_tid_address': 'without -f no process is known', 'kill': 'without -f no process is known',
+    'wait4': 'without -f no process is known', 'clone': 'without -f no process is known', 'gettid': 'without -f no process is known',
+    'vfork': 'without -f no process is known',
+}
+# Of these everything but numbers of processes is compared all the same.
+NUMBERS = {'getpgid', 'getppid', 'getpgrp', 'getpid', 'set_tid_address', 'kill', 'wait4', 'clone', 'gettid', 'vfork'}
+
+
+def needs(case, bpf=True):
+    if os.geteuid() != 0:
+        raise Skip('only root may record the kernel')
+    if not shutil.which('strace'):
+        raise Skip('strace is not installed')
+    if bpf:
+        run = waymark(case, ['-q', '-e', 'trace=execve', 'true'])
+        if 'numbers are shown' in run.stderr:
+            raise Skip('no BPF here: ' + run.stderr.strip())
+
+
+def run(case, argv, **more):
+    env = dict(case.env, LC_ALL='C', PATH='/usr/bin:/bin')
+    env.pop('LANG', None)
+    return subprocess.run(argv, cwd=case.directory, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          errors='replace', timeout=WAIT_S, **more)
+
+
+def waymark(case, args, **more):
+    return run(case, [WAYMARK, 'strace'] + args, **more)
+
+
+def fresh(case):
+    """An empty directory to run in, always of the same name."""
+    case.directory_of_runs = case.path('runs')
+    shutil.rmtree(case.directory_of_runs, ignore_errors=True)
+    os.mkdir(case.directory_of_runs)
+
+
+def traced(case, tracer, options, command):
+    """(status, text) of what the tracer writes of the command, run in an empty directory."""
+    fresh(case)
+    output = case.path('calls')
+    argv = (['strace'] if tracer == 'strace' else [WAYMARK, 'strace']) + ['-o', output] + options + command
+    env = dict(case.env, LC_ALL='C', PATH='/usr/bin:/bin')
+    env.pop('LANG', None)
+    done = subprocess.run(argv, cwd=case.directory_of_runs, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          errors='replace', timeout=WAIT_S)
+    check('lost' not in done.stderr, '%s: %s', argv, done.stderr[-500:])
+    with open(output, errors='surrogateescape') as file:
+        return done.returncode, file.read()
+
+
+def both(case, options, command):
+    """Calls by process, of both: {name: [theirs]}, {name: [ours]}."""
+    follow = '-f' in options
+    (theirs, first), (ours, second) = traced(case, 'strace', options, command), traced(case, 'waymark', options, command)
+    check(theirs == ours, '%s: strace ended with %d, waymark strace with %d', command, theirs, ours)
+    return calls.by_birth(calls.read(first, follow)), calls.by_birth(calls.read(second, follow))
+
+
+def numberless(text):
+    return re.sub(r'(?<![\w.])\d{2,7}(?![\w.])', 'N', text)
+
+
+def compare(theirs, ours, what, most=0, without=()):
+    """Line by line, but for the calls in `without`, which a run may make or not. `most`: so many lines at most may differ in ways that are known."""
+    check(sorted(theirs) == sorted(ours), '%s: strace has the processes %s, waymark strace %s', what, sorted(theirs), sorted(ours))
+    known, compared = {}, 0
+    for process in theirs:
+        # (how often a signal interrupts a call depends on who is faster)
+        left, right = [[c for c in side[process] if c.name != 'rt_sigreturn' and c.name not in without] for side in (theirs, ours)]
+        names = [[c.name for c in side] for side in (left, right)]
+        check(names[0] == names[1], '%s: process %s makes other calls: %s', what, process,
+              [(a, b) for a, b in zip(names[0], names[1]) if a != b][:3] or [len(n) for n in names])
+        for a, b in zip(left, right):
+            compared += 1
+            if a.text == b.text:
+                continue
+            check(a.name in KNOWN, '%s: process %s:\n  strace  %s\n  waymark %s', what, process, a.text, b.text)
+            if a.name in NUMBERS:
+                check(numberless(a.text) == numberless(b.text), '%s: process %s:\n  strace  %s\n  waymark %s', what, process, a.text, b.text)
+                continue
+            # The result is the same at least.
+            check(a.text.rsplit(' = ', 1)[1].split(' ')[0] == b.text.rsplit(' = ', 1)[1].split(' ')[0] or a.name == 'sysinfo',
+                  '%s: another result:\n  strace  %s\n  waymark %s', what, a.text, b.text)
+            known[a.name] = known.get(a.name, 0) + 1
+    check(sum(known.values()) <= most, '%s: %s lines differ in ways that are known, at most %d may', what, known, most)
+    print('# %s: %d lines are the same, %d differ as is known: %s' % (what, compared - sum(known.values()), sum(known.values()), known))
+
+
+def arguments_of_all_kinds(case):
+    """Paths, texts, vectors, structures, flags, sockets, signals, failures: as strace has them."""
+    needs(case)
+    for kind, most in (('files', 0), ('memory', 0), ('waiting', 0), ('sockets', 0), ('processes', 1), ('narrow', 0)):
+        compare(*both(case, [], [case.program('traced_calls'), kind]), kind, most)
+
+
+def texts_as_long_as_asked_for(case):
+    needs(case)
+    for size in ('5', '200'):
+        compare(*both(case, ['-s', size], [case.program('traced_calls'), 'files']), '-s ' + size)
+
+
+def usual_programs(case):
+    """ls, cat, a script in Python: hundreds of lines."""
+    needs(case)
+    with open(case.path('data'), 'w') as file:
+        file.write('some text\n' * 1000)
+    compare(*both(case, [], ['ls', '-l', '/etc/apt']), 'ls', 4)
+    compare(*both(case, [], ['cat', case.path('data')]), 'cat')
+    compare(*both(case, [], ['/usr/bin/python3', '-I', '-S', '-c', 'print(open("%s").read(3))' % case.path('data')]), 'python', 12)
+
+
+def processes_and_threads(case):
+    """-f: children, what they become, threads; each one's calls are joined where others' came between."""
+    needs(case)
+    compare(*both(case, ['-f'], ['sh', '-c', 'echo a | cat']), 'sh with a pipe')
+    compare(*both(case, ['-f'], ['sh', '-c', 'ls / >/dev/null; exit 3']), 'sh with a command', 3)
+    compare(*both(case, ['-f'], [case.program('traced_calls'), 'threads']), 'threads',
+            without=['futex'])       # of pthread_join(), if the thread has not ended yet
+    compare(*both(case, ['-f'], [case.program('traced_calls'), 'processes']), 'processes', 2)
+
+
+def ends_and_signals(case):
+    needs(case)
+    program = case.program('traced_calls')
+    for options, command in (([], [program, 'files']), ([], [program, 'crash']), (['-f'], ['sh', '-c', 'kill -KILL $$']),
+                             ([], ['sh', '-c', 'trap : USR1; kill -USR1 $$; exit 7'])):
+        (status, first), (other, second) = traced(case, 'strace', options, command), traced(case, 'waymark', options, command)
+        # strace kills itself by the signal; so does no other program that says what its child has done.
+        check(other == (status if status >= 0 else 128 - status), '%s: %d, %d', command, status, other)
+        theirs, ours = [[line for line in re.sub(r'0x[0-9a-f]{6,}|\d{3,}', 'N', text).splitlines() if re.search(r'--- SIG(?!CHLD)|\+\+\+', line)]
+                        for text in (first, second)]
+        check(theirs == ours and ours, '%s:\n%s\n%s', command, '\n'.join(theirs), '\n'.join(ours))
+
+
+def calls_of_32_bits(case):
+    needs(case)
+    if platform.machine() != 'x86_64':
+        raise Skip('there are none on this machine')
+    text = waymark(case, [case.program('traced_calls'), 'narrow']).stderr
+    for wanted in ('runs in 32 bit mode. ]\nopen("/nowhere", O_RDONLY) ', 'write(-1, "/no", 3) ', 'runs in 64 bit mode. ]\ngetppid() '):
+        check(wanted in text, '%r is not in %s', wanted, text[-600:])
+
+
+def names_of(text):
+    """Names of calls, each with its count, of lines without -f."""
+    found = {}
+    for line in text.splitlines():
+        match = re.match(r'(\w+)\(', line)
+        if match:
+            found[match.group(1)] = found.get(match.group(1), 0) + 1
+    return found
+
+
+def selections(case):
+    """-e: the same calls as strace takes for the same words."""
+    needs(case)
+    program = [case.program('traced_calls')]
+    for kind, words in (('files', ['openat', 'trace=openat,close', 'trace=!openat,close', '%file', 'trace=%desc', 'file', '/^(pre)?readv?$',
+                                   '?nothing,close', 'all', '!%desc']),
+                        ('memory', ['%memory', 'mmap']), ('sockets', ['%network', '%net', 'trace=%network,close']),
+                        ('processes', ['%signal', '%process', 'trace=!%process'])):
+        for word in words:
+            counts = [names_of(traced(case, tracer, ['-e', word], program + [kind])[1]) for tracer in ('strace', 'waymark')]
+            for count in counts:
+                count.pop('rt_sigreturn', None)
+            check(counts[0] == counts[1] and counts[0], '-e %s of %s: strace %s, waymark %s', word, kind,
+                  sorted(counts[0].items() - counts[1].items()), sorted(counts[1].items() - counts[0].items()))
+    check(traced(case, 'waymark', ['-e', 'trace=none', '-q', '-q'], program + ['files'])[1] == '', '-e trace=none shows something')
+    text = traced(case, 'waymark', ['-e', 'trace=none', '-e', 'signal=!usr1'], program + ['processes'])[1]
+    check('SIGUSR1' not in text, 'signal=!usr1: %s', text)
+    text = traced(case, 'waymark', ['-e', 'trace=none', '-e', 'signal=SIGUSR1'], program + ['processes'])[1]
+    check('--- SIGUSR1 {' in text, 'signal=SIGUSR1: %s', text)
+
+
+def rows_of(text):
+    """Rows of a table: name to (calls, errors)."""
+    rows = {}
+    for line in text.splitlines():
+        match = re.match(r' *[\d.]+ +[\d.]+ +\d+ +(\d+) +(\d*) *(\w+)$', line)
+        if match:
+            rows[match.group(3)] = (int(match.group(1)), int(match.group(2) or 0))
+    return rows
+
+
+def summaries(case):
+    """-c: as many calls and errors as strace counts; the sum is right; --json has the same."""
+    needs(case)
+    for kind in ('files', 'sockets', 'processes'):
+        command = [case.program('traced_calls'), kind]
+        theirs, ours = [rows_of(traced(case, tracer, ['-c'], command)[1]) for tracer in ('strace', 'waymark')]
+        check(theirs == ours and len(ours) > 10, '%s: strace %s, waymark %s', kind, sorted(theirs.items() - ours.items()), sorted(ours.items() - theirs.items()))
+        total = ours.pop('total')
+        check(total == (sum(c for c, _ in ours.values()), sum(e for _, e in ours.values())), '%s: %s is not the sum', kind, total)
+        lines = [json.loads(line) for line in traced(case, 'waymark', ['-c', '--json'], command)[1].splitlines()]
+        counted = {o['summary']: (o['calls'], o['errors']) for o in lines if 'summary' in o}
+        check(counted == ours, '%s: JSON has %s', kind, sorted(counted.items() ^ ours.items()))
+    text = traced(case, 'waymark', ['-C'], [case.program('traced_calls'), 'files'])[1]
+    check('openat(' in text and rows_of(text)['total'], '-C: %s', text[-300:])
+
+
+def times_and_columns(case):
+    needs(case)
+    program = [case.program('traced_calls'), 'memory']
+    for options, pattern in ((['-T'], r'.* <\d+\.\d{6}>'), (['-t'], r'\d\d:\d\d:\d\d \w+\(.*'), (['-tt'], r'\d\d:\d\d:\d\d\.\d{6} \w+\(.*'),
+                             (['-ttt'], r'1\d{9}\.\d{6} \w+\(.*'), (['-r'], r' {5}\d\.\d{6} \w+\(.*'), (['-Tr'], r' {5}\d\.\d{6} \w+\(.* <\d\.\d{6}>')):
+        for tracer in ('strace', 'waymark'):
+            lines = [line for line in traced(case, tracer, options, program)[1].splitlines() if '+++' not in line and 'exit_group' not in line]
+            for line in lines:
+                check(re.fullmatch(pattern, line), '%s %s: %s', tracer, options, line)
+    for columns in ('0', '20', '60'):
+        first, second = [re.findall(r'^munmap\(0x[0-9a-f]+, \d+\) *= 0$', traced(case, tracer, ['-a', columns], program)[1], re.M)
+                         for tracer in ('strace', 'waymark')]
+        check([line.index('=') for line in first] == [line.index('=') for line in second], '-a %s: %s %s', columns, first, second)
+
+
+def objects(case):
+    """--json: one object on a line for each call of strace's lines; its texts are those of the lines."""
+    needs(case)
+    command = [case.program('traced_calls'), 'files']
+    lines = [json.loads(line) for line in traced(case, 'waymark', ['--json'], command)[1].splitlines()]
+    said = [o for o in lines if 'call' in o]
+    text = traced(case, 'strace', [], command)[1]
+    check([o['call'] for o in said] == re.findall(r'^(\w+)\(', text, re.M), 'other calls than strace has')
+    opened = [o for o in said if o['call'] == 'openat' and o['args'][1]['text'] == '"made"']
+    check(len(opened) == 1 and [a['text'] for a in opened[0]['args']] == ['AT_FDCWD', '"made"', 'O_RDWR|O_CREAT|O_TRUNC|O_CLOEXEC', '0640'], '%s', opened)
+    check(opened[0]['result'] == 3 and opened[0]['duration'] > 0 and opened[0]['time'] > 10 ** 18, '%s', opened)
+    failed = [o for o in said if o.get('error') == 'EBADF']
+    check(failed and all(o['result'] == -1 for o in failed), '%s', failed)
+    check(lines[-1].get('exit') == 'exited with 0' and said[-1]['result'] is None, '%s', lines[-2:])
+
+
+def attached(case, *options, target='forever'):
+    """(target, tracer), the tracer attached."""
+    process = subprocess.Popen([case.program('traced_calls'), target], stdin=subprocess.DEVNULL)
+    case.started.append(process)
+    tracer = subprocess.Popen([WAYMARK, 'strace', '-p', str(process.pid), *options], stderr=subprocess.PIPE, text=True)
+    case.started.append(tracer)
+    line = tracer.stderr.readline()
+    check('process %d attached' % process.pid in line, '%s', line)
+    return process, tracer
+
+
+def end(process):
+    process.kill()
+    process.wait(WAIT_S)
+
+
+def attaching(case):
+    """-p: a process that ends, one that is left alone again."""
+    needs(case)
+    process, tracer = attached(case)
+    process.send_signal(signal.SIGTERM)
+    text = tracer.stderr.read()
+    check(tracer.wait(WAIT_S) == 0, 'the tracer ended with %s', tracer.returncode)
+    check('+++ killed by SIGTERM +++' in text and '<... pause resumed>' in text, '%s', text)
+    process.wait(WAIT_S)
+    process, tracer = attached(case)
+    tracer.send_signal(signal.SIGINT)
+    text = tracer.stderr.read()
+    check(tracer.wait(WAIT_S) == 0 and 'process %d detached' % process.pid in text, '%s: %s', tracer.returncode, text)
+    check(process.poll() is None, 'the process has ended with its tracer')
+    end(process)
+
+
+def signals_go_to_the_command(case):
+    """What is sent to the tracer alone is passed on; the tracer tells how the command ended."""
+    needs(case)
+    output = case.path('calls')
+    tracer = subprocess.Popen([WAYMARK, 'strace', '-o', output, 'sh', '-c', 'trap "exit 9" TERM; echo ready; while :; do sleep 0.01; done'],
+                              stdout=subprocess.PIPE, text=True)
+    case.started.append(tracer)
+    check(tracer.stdout.readline() == 'ready\n', 'the command does not run')
+    tracer.terminate()
+    check(tracer.wait(WAIT_S) == 9, 'the tracer ended with %d', tracer.returncode)
+    with open(output) as file:
+        text = file.read()
+    check('--- SIGTERM' in text and text.endswith('+++ exited with 9 +++\n'), '%s', text[-300:])
+
+
+def errors(case):
+    """Words, and a status, for each mistake."""
+    for args, status, words in (([], 2, 'whose calls?'), (['-p', '0'], 2, 'there is no process 0'), (['-p', 'x'], 2, 'is not a number'),
+                                (['-e', 'trace=opennat', 'true'], 2, 'near it: open'), (['-e', '%files', 'true'], 2, 'there is no class'),
+                                (['-e', 'fault=open', 'true'], 2, 'can be selected'), (['-e', 'signal=SIGNO', 'true'], 2, 'no signal is named'),
+                                (['-e', '/(', 'true'], 2, 'no regular expression'), (['-s', 'many', 'true'], 2, 'is not a number'),
+                                (['-e', 'trace=a,,b', 'true'], 2, ''), (['--buffer-size', '2G', 'true'], 2, 'is not from 1 to 1G'),
+                                (['-o', '', 'true'], 2, 'missing'), (['--follow', 'true'], 2, 'unknown option'), (['-Z', 'true'], 2, 'unknown option')):
+        done = waymark(case, args)
+        check(done.returncode == status and words in done.stderr, '%s: %d %s', args, done.returncode, done.stderr)
+    needs(case)
+    for args, words in ((['/nowhere/program'], 'No such file'), (['no-such-program-at-all'], 'not found'), (['-p', '99999999'], 'there is no process 99999999'),
+                        (['-o', '/nowhere/file', 'true'], 'cannot write to /nowhere/file'), (['/etc/passwd'], 'cannot run')):
+        done = waymark(case, args)
+        check(done.returncode == 1 and words in done.stderr, '%s: %d %s', args, done.returncode, done.stderr)
+    os.chmod(case.directory, 0o755)
+    done = waymark(case, ['true'], user=65534)
+    check(done.returncode == 1 and 'only root' in done.stderr, 'nobody: %d %s', done.returncode, done.stderr)
+
+
+def a_full_disk_is_said(case):
+    needs(case)
+    done = waymark(case, ['-o', '/dev/full', case.program('traced_calls'), 'files'])
+    check(done.returncode == 1 and 'cannot write to /dev/full' in done.stderr, '%d %s', done.returncode, done.stderr)
+
+
+def losses_are_counted(case):
+    """Buffers that are much too small: what is not shown was counted, to the record."""
+    needs(case)
+    n = 200000
+    output = case.path('calls')
+    done = waymark(case, ['-o', output, '-e', 'getppid', '--buffer-size', '4k', case.program('traced_calls'), 'many', str(n)])
+    lost = re.search(r'(\d+) records .* were lost.*--buffer-size 8k', done.stderr)
+    check(lost and done.returncode == 0, '%d %s', done.returncode, done.stderr)
+    with open(output) as file:
+        text = file.read()
+    whole = len(re.findall(r'^getppid\(\) +=|^<\.\.\. getppid resumed>', text, re.M))
+    # Each call has two records; one of the loader's and the end's may be among those that were lost.
+    missing, lost = n - whole, int(lost.group(1))
+    check(0 < missing <= lost <= 2 * missing + 20, '%d of %d calls are there, %d records were lost', whole, n, lost)
+
+
+def without_bpf(case):
+    """By tracefs: the same calls with the same results; pointers for what they point to; nothing is left behind."""
+    needs(case, bpf=False)
+    program = [case.program('traced_calls'), 'files']
+    first, second = traced(case, 'strace', [], program)[1], traced(case, 'waymark', ['--no-bpf'], program)[1]
+    names = [re.findall(r'^(\w+)\(', text, re.M) for text in (first, second)]
+    check(names[0] == names[1], 'other calls: %s', [(a, b) for a, b in zip(*names) if a != b][:3])
+    results = [re.findall(r'^\w+\(.*\) += (-?\d+(?: E\w+)?)(?: |$)', text, re.M) for text in (first, second)]
+    check(len(results[0]) == len(results[1]) and len(results[0]) > 80, '%d, %d results', len(results[0]), len(results[1]))
+    check(re.search(r'^openat\(AT_FDCWD, 0x[0-9a-f]+, O_RDWR\|O_CREAT\|O_TRUNC\|O_CLOEXEC, 0640\) = 3$', second, re.M), '%s', second[-2000:])
+    check(second.endswith('+++ exited with 0 +++\n'), '%s', second[-100:])
+    done = waymark(case, ['--no-bpf', '-f', '-o', case.path('calls'), 'sh', '-c', 'ls / >/dev/null; exit 3'])
+    with open(case.path('calls')) as file:
+        text = file.read()
+    check(done.returncode == 3 and len(set(re.findall(r'^\d+', text, re.M))) == 2, '%d: %s', done.returncode, text[-300:])
+    left = [name for name in os.listdir(INSTANCES) if '-strace-' in name and not os.path.exists('/proc/' + re.search(r'p(\d+)', name).group(1))]
+    check(not left, 'left behind: %s', left)
+
+
+if __name__ == '__main__':
+    main([arguments_of_all_kinds, texts_as_long_as_asked_for, usual_programs, processes_and_threads, ends_and_signals, calls_of_32_bits, selections,
+          summaries, times_and_columns, objects, attaching, signals_go_to_the_command, errors, a_full_disk_is_said, losses_are_counted, without_bpf])

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Lines of strace, and of `waymark strace`, read: calls by process, without what differs from run to run."""
+import collections
+import re
+
+Call = collections.namedtuple('Call', 'name text')
+
+# In what a line shows, what is another one at each run: addresses, times, random bytes.
+VOLATILE = ((re.compile(r'0x[0-9a-f]{5,16}\b'), 'ADDRESS'),
+            (re.compile(r'left \{tv_sec=\d+, tv_nsec=\d+\}'), 'left TIME'),
+            (re.compile(r'tv_sec=\d{9,}, tv_nsec=\d+'), 'TIME'),
+            (re.compile(r'(getrandom\()".*?"'), r'\1RANDOM'))
+
+
+class Process:
+    """Its calls, in order; the processes it has made, by their numbers; signals and ends as they stand there."""
+
+    def __init__(self):
+        self.calls, self.children, self.others = [], [], []
+
+
+def read(text, follow):
+    """Lines of `-o FILE`, with -f if `follow`: Process by number, first the first one's. Calls that were interrupted by others are joined."""
+    processes, begun = {}, {}
+    for line in text.splitlines():
+        pid, rest = (line.split(None, 1) if follow else ('0', line))
+        process = processes.setdefault(int(pid), Process())
+        if rest.startswith(('---', '+++', '[ ')):
+            process.others.append(rest)
+            continue
+        resumed = re.match(r'<\.\.\. (\w+) resumed>(.*)', rest)
+        if rest.endswith(' <unfinished ...>'):
+            begun[pid] = rest[:-len(' <unfinished ...>')]
+            continue
+        if resumed:
+            head = begun.pop(pid, None)
+            if head is None:
+                process.others.append(rest)
+                continue
+            rest = head + resumed.group(2)
+        rest = re.sub(r'\) +(= [^=]*)$', r') \1', rest)
+        name = re.match(r'\w+', rest)
+        if not name:
+            process.others.append(rest)
+            continue
+        process.calls.append(Call(name.group(), rest))
+        made = re.match(r'(?:clone|clone3|fork|vfork)\(.*= (\d+)$', rest)
+        if made:
+            process.children.append(int(made.group(1)))
+    return processes
+
+
+def by_birth(processes):
+    """Processes named by who made them: "0", "0.0", "0.1", ...; with their calls, in which numbers of processes are these names."""
+    names = {}
+
+    def name(pid, as_what):
+        names[pid] = as_what
+        for i, child in enumerate(processes[pid].children if pid in processes else ()):
+            name(child, '%s.%d' % (as_what, i))
+    name(next(iter(processes)), '0')
+    known = re.compile(r'\b(%s)\b' % '|'.join(str(pid) for pid in names)) if any(names) else None
+    result = {}
+    for pid, process in processes.items():
+        calls = []
+        for call in process.calls:
+            text = call.text
+            for pattern, instead in VOLATILE:
+                text = pattern.sub(instead, text)
+            if known:
+                text = known.sub(lambda m: '<%s>' % names[int(m.group())], text)
+            calls.append(Call(call.name, text))
+        result[names.get(pid, 'unknown %d' % pid)] = calls
+    return result
