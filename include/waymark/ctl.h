@@ -136,6 +136,7 @@ struct waymark_ctl_counts {
 	uint64_t unwritten;          /* was recorded, but could not be written */
 	uint64_t cut;                /* with a field that was cut to the limit */
 	uint64_t bytes;              /* of the trace */
+	uint64_t gaps;               /* times that a stream lost nobody knows how many records: whoever read it had died */
 };
 
 /* ── events ── */
@@ -165,6 +166,13 @@ struct waymark_ctl_rule_info {
 
 /* ── channel ── */
 
+/*
+ * Of the kernel, what is recorded of system calls' arguments that point to something: texts, addresses, first bytes; or the pointers alone. By BPF, or
+ * by the kernel's events; nobody does yet, or the channel has no system calls.
+ */
+enum waymark_ctl_call_arguments { WAYMARK_CTL_CALLS_TEXT = 0, WAYMARK_CTL_CALLS_NUMBERS = 1 };
+enum waymark_ctl_calls_by { WAYMARK_CTL_CALLS_BY_NOBODY = 0, WAYMARK_CTL_CALLS_BY_BPF = 1, WAYMARK_CTL_CALLS_BY_EVENTS = 2 };
+
 /* A channel, as a session has it. */
 struct waymark_ctl_channel_info {
 	const char *name;
@@ -184,6 +192,9 @@ struct waymark_ctl_channel_info {
 	const struct waymark_ctl_rule_info *const *rules;
 	unsigned n_rules;
 	const struct waymark_ctl_counts *counts;
+	uint32_t call_arguments;     /* of the kernel: enum waymark_ctl_call_arguments, as it was asked for ... */
+	uint32_t calls_by;           /* ... enum waymark_ctl_calls_by, as it is ... */
+	const char *calls_why;       /* ... and why that is less than what was asked for; "" if it is not */
 };
 
 /* ── trackers: narrow a session to some processes, users or groups ── */
@@ -421,6 +432,7 @@ struct waymark_ctl_channel_options {
 	uint64_t tracefile_size, tracefile_count;   /* bytes, files; 0: no limit */
 	const char *const *contexts; /* names: see waymark_ctl_add_context() */
 	unsigned n_contexts;
+	uint32_t call_arguments;     /* of the kernel: enum waymark_ctl_call_arguments */
 };
 /* Make it, or enable it again: options that differ from what it has are refused. */
 int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl_channel_options *options,

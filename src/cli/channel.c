@@ -78,6 +78,21 @@ static int set_field_limit(void *data, const char *value)
 	return wmk_size_parse(value, &((struct wmk_channel_args *)data)->field_limit);
 }
 
+int wmk_cli_call_arguments(const char *value, uint32_t *arguments)
+{
+	const bool none = strcmp(value, "none") == 0;
+
+	if (!none && strcmp(value, "text") != 0)
+		return wmk_error(-EINVAL, "\"text\" or \"none\" is wanted");
+	*arguments = none ? WAYMARK_CTL_CALLS_NUMBERS : WAYMARK_CTL_CALLS_TEXT;
+	return 0;
+}
+
+static int set_call_arguments(void *data, const char *value)
+{
+	return wmk_cli_call_arguments(value, &((struct wmk_channel_args *)data)->call_arguments);
+}
+
 static int set_tracefile_count(void *data, const char *value)
 {
 	return wmk_cli_number(value, UINT32_MAX, &((struct wmk_channel_args *)data)->tracefile_count);
@@ -143,6 +158,7 @@ static int enable(struct wmk_daemon *daemon, const struct wmk_channel_args *args
 		.field_limit = args->field_limit,
 		.tracefile_size = args->tracefile_size,
 		.tracefile_count = args->tracefile_count,
+		.call_arguments = args->call_arguments,
 	};
 	int err = 0;
 
@@ -226,6 +242,8 @@ static const struct wmk_cli_option enable_options[] = {
 	{ 'C', "tracefile-size", "SIZE", "A stream goes on in a new file when its file has this size.", set_tracefile_size, false },
 	{ 'W', "tracefile-count", "N", "Keep so many files of a stream; the oldest are replaced. With --tracefile-size.",
 	  set_tracefile_count, false },
+	{ 0, "syscall-arguments", "WHAT", "With --kernel, of system calls' arguments that point to something: text records paths, texts, addresses and first "
+	  "bytes, where BPF can be had and the channel discards; none the pointers alone, as numbers. The default is text.", set_call_arguments, false },
 	WMK_CLI_OPTION_JSON,
 };
 

@@ -14,8 +14,11 @@ struct wmk_channel_args {
 	int64_t blocking_us;                             /* -1: for ever */
 	uint64_t field_limit;                            /* 0: the default */
 	uint64_t tracefile_size, tracefile_count;        /* 0: no limit */
+	uint32_t call_arguments;                         /* enum waymark_ctl_call_arguments */
 };
 
+/* --syscall-arguments. */
+int wmk_cli_call_arguments(const char *value, uint32_t *arguments);
 /* Do they go together? -EINVAL with a cause chain. */
 int wmk_channel_check(const struct wmk_channel_args *args);
 

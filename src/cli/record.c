@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/testpoint.h"
+#include "cli/channel.h"
 #include "cli/command.h"
 #include "cli/record_daemon.h"
 #include "cli/session.h"
@@ -109,6 +110,11 @@ static int set_output(void *data, const char *value)
 	return 0;
 }
 
+static int set_call_arguments(void *data, const char *value)
+{
+	return wmk_cli_call_arguments(value, &((struct wmk_record_args *)data)->call_arguments);
+}
+
 static int set_subbuf_size(void *data, const char *value)
 {
 	return wmk_cli_subbuf_size(value, &((struct wmk_record_args *)data)->subbuf_size);
@@ -157,6 +163,8 @@ static const struct wmk_cli_option record_options[] = {
 	  "one of them; '!' in front excludes. May be given several times. Without it, every event.", set_event, true },
 	{ 'k', "kernel", "PATTERN", "Record the kernel's events that match, by name or subsystem:name; syscall:NAME is a system call, its entry and its exit; '!' in "
 	  "front excludes. May be given several times. The whole machine is recorded meanwhile, not the program alone (but see --program-only). Needs root, or root's session daemon and membership in the group 'tracing'.", set_kernel, true },
+	{ 0, "syscall-arguments", "WHAT", "Of the arguments of system calls (-k) that point to something: text records paths, texts, addresses and first bytes, where "
+	  "BPF can be had; none the pointers alone, as numbers. The default is text.", set_call_arguments, false },
 	{ 'p', "program-only", NULL, "With --kernel: of the kernel's events only those of the program, and of what it starts.", set_program_only, false },
 	{ 'f', "filter", "EXPR", "Only records for which EXPR is true, an expression as in C over their fields: 'amount > 100 && name == \"bo*\"'. Of an event that does "
 	  "not have what it asks for, none. waymark-filter(7) tells the whole language.", set_filter, false },
@@ -272,6 +280,8 @@ static int record(const struct wmk_record_args *args, struct wmk_recording_optio
 		return WMK_CLI_FAILED;
 	}
 	rec->keep = true;
+	if (rec->kernel_words[0])
+		wmk_cli_warn("%s", rec->kernel_words);
 	run_until_end(rec, &child, &follow);
 	result.running = wait_for_rest(rec, &child, &follow);
 	wmk_recording_stop(rec, GRACE_MS);
@@ -312,6 +322,7 @@ static int run_record(void *data, char **rest, int n_rest)
 		.patterns = args->patterns,
 		.n_patterns = args->n_patterns,
 		.kernel = args->kernel, .n_kernel = args->n_kernel, .program_only = args->program_only,
+		.call_arguments = args->call_arguments,
 		.filter = args->filter, .kernel_filter = args->kernel_filter,
 		.n_contexts = args->n_contexts,
 		.subbuf_size = args->subbuf_size ? (uint32_t)args->subbuf_size : SUBBUF_DEFAULT,

@@ -150,6 +150,7 @@ static int enable_channel(struct through *t, const struct waymark_ctl_domain *do
 		.size = sizeof(options), .session = t->daemon->session, .domain = domain, .name = kernel ? KERNEL_CHANNEL : NULL,
 		.mode = t->args->overwrite ? WAYMARK_CTL_OVERWRITE : WAYMARK_CTL_DISCARD,
 		.subbuf_size = t->options->subbuf_size, .n_subbufs = t->options->n_subbufs, .contexts = contexts,
+		.call_arguments = kernel ? t->args->call_arguments : 0,
 		.n_contexts = wmk_recording_contexts(t->options, kernel ? WMK_CONTEXT_KERNEL : WMK_CONTEXT_USER, contexts),
 	};
 

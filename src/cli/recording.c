@@ -16,7 +16,7 @@
 #include "cli/recording.h"
 #include "ctf/writer.h"
 #include "kernel/instance.h"
-#include "kernel/reader.h"
+#include "kernel/calls_reader.h"
 
 #define PROGRAM_CHANNEL "channel0"
 #define KERNEL_CHANNEL "kernel"
@@ -185,6 +185,7 @@ static int introduce(void *arg)
 {
 	const struct introduction *intro = arg;
 	const struct wmk_consumerd_event *events = intro->kernel->events;
+	struct wmk_recording *rec = intro->rec;
 	int err = 0;
 
 	for (unsigned i = 0; i < intro->kernel->n_events && err == 0; i++) {
@@ -192,10 +193,12 @@ static int introduce(void *arg)
 		size_t len;
 
 		wmk_consumerd_event_filter(&events[i], &program, &len);
-		err = wmk_kreader_event(intro->rec->kernel, events[i].system, events[i].name, events[i].id);
+		err = wmk_kreader_event(rec->kernel, events[i].system, events[i].name, events[i].id);
 		if (err == 0)
-			err = wmk_kreader_filter(intro->rec->kernel, events[i].system, events[i].name, program, len, events[i].changing);
+			err = wmk_kreader_filter(rec->kernel, events[i].system, events[i].name, program, len, events[i].changing);
 	}
+	if (err == 0 && intro->kernel->n_calls == WMK_KCALLS_WORDS)
+		err = wmk_kreader_calls(rec->kernel, intro->kernel->calls, intro->kernel->calls_bytes);
 	return err;
 }
 
@@ -203,9 +206,13 @@ static int kernel_events(void *rings, const struct wmk_rings_info *info, const s
 {
 	struct wmk_recording *rec = wmk_container_of(rings, struct wmk_recording, consumers[WMK_RECORDING_KERNEL]);
 	struct introduction intro = { rec, kernel };
-	const struct wmk_consumer_set how = { .channel = info->channel, .stream_id = info->stream_id, .statedump = kernel->statedump };
+	const struct wmk_consumer_set how = { .channel = info->channel, .stream_id = info->stream_id, .start_ts = info->start_ts,
+					      .statedump = kernel->statedump };
 	int err = wmk_consumer_do(consumer_of(rings), introduce, &intro);
 
+	/* system calls have streams now */
+	if (err == 1)
+		err = wmk_consumer_add_calls(consumer_of(rings), rec->kernel, &how);
 	return err < 0 || !kernel->statedump ? err : wmk_consumer_dump(consumer_of(rings), rec->kernel, &how);
 }
 
@@ -306,7 +313,8 @@ static int add_channel(struct wmk_recording *rec, const char *name, uint32_t dom
 	const bool own = domain == WMK_DOMAIN_KERNEL && options->program_only;
 	const char *contexts[WMK_WIRE_CONTEXTS_MAX];
 	const struct wmk_ctl_channel given = {
-		.name = name, .domain = { .kind = domain, .pid = own ? (uint64_t)getpid() : 0, .follow = own }, .mode = options->overwrite ? WMK_MODE_OVERWRITE : WMK_MODE_DISCARD,
+		.name = name, .domain = { .kind = domain, .pid = own ? (uint64_t)getpid() : 0, .follow = own },
+		.call_arguments = domain == WMK_DOMAIN_KERNEL ? options->call_arguments : 0, .mode = options->overwrite ? WMK_MODE_OVERWRITE : WMK_MODE_DISCARD,
 		.subbuf_size = options->subbuf_size, .n_subbufs = options->n_subbufs,
 		.contexts = { contexts, wmk_recording_contexts(options, domain == WMK_DOMAIN_KERNEL ? WMK_CONTEXT_KERNEL : WMK_CONTEXT_USER, contexts) },
 	};
@@ -378,6 +386,8 @@ static int open_session(struct wmk_recording *rec, const struct wmk_recording_op
 	err = wmk_session_lock(rec->session);
 	if (err == 0) {
 		err = fill_session(rec, options);
+		if (!wmk_session_calls_warning(rec->session, rec->kernel_words, sizeof(rec->kernel_words)))
+			rec->kernel_words[0] = '\0';
 		wmk_session_unlock(rec->session);
 	}
 	return err;

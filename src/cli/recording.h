@@ -41,6 +41,7 @@ struct wmk_recording_options {
 	unsigned n_patterns;
 	const char *const *kernel;   /* patterns of the kernel's events; none: it is not recorded */
 	unsigned n_kernel;
+	uint32_t call_arguments;     /* enum wmk_ctl_call_arguments */
 	bool program_only;           /* of the kernel's events those of the program, and of what it starts */
 	const char *filter;          /* NULL: every record */
 	const char *kernel_filter;   /* likewise, of the kernel's */
@@ -71,6 +72,7 @@ struct wmk_recording {
 	struct wmk_apps *apps;
 	struct wmk_consumer *consumers[WMK_RECORDING_CHANNELS];   /* NULL: nothing was recorded there */
 	struct wmk_consumer_stats stats; /* after wmk_recording_stop(), of all channels together */
+	char kernel_words[400];          /* what the user should know of how the kernel is recorded; "": nothing */
 	uint64_t statedump_records;      /* of these, libwaymark's own, and of the kernel's state */
 	uint64_t kernel_records;         /* of these, the kernel's, its state not counted */
 	int metadata_error;              /* the first -errno with which an event could not be declared; 0: none */

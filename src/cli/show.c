@@ -88,6 +88,9 @@ void wmk_show_loss(const struct waymark_ctl_session_info *session)
 		if (n)
 			wmk_cli_warn("channel %s of session %s lost %" PRIu64 " record%s: %s", channel->name, session->name, n,
 				     plural(n), remedy(channel, words, sizeof(words)));
+		if (channel->counts->gaps)
+			wmk_cli_warn("channel %s of session %s lost system calls, nobody knows how many: what read them died (%" PRIu64 " stream%s)",
+				     channel->name, session->name, channel->counts->gaps, plural(channel->counts->gaps));
 		if (channel->counts->cut)
 			wmk_cli_warn("channel %s of session %s: %" PRIu64 " string%s or sequence%s cut", channel->name, session->name,
 				     channel->counts->cut, plural(channel->counts->cut), channel->counts->cut == 1 ? " was" : "s were");
@@ -185,6 +188,10 @@ static void show_options(const struct waymark_ctl_channel_info *channel)
 	if (channel->tracefile_count)
 		printf(", the last %" PRIu64 " kept", channel->tracefile_count);
 	fputc('\n', stdout);
+	if (channel->calls_by == WAYMARK_CTL_CALLS_BY_BPF)
+		puts("    system calls with what their arguments point to (by BPF)");
+	else if (channel->calls_by == WAYMARK_CTL_CALLS_BY_EVENTS)
+		printf("    system calls' arguments as numbers%s%s\n", *channel->calls_why ? ": " : ", as asked for", wmk_cli_clean(channel->calls_why));
 }
 
 static void show_channel(const struct waymark_ctl_channel_info *channel)

@@ -12,11 +12,12 @@
 #include "base/cond.h"
 #include "base/error.h"
 #include "consumer/internal.h"
-#include "kernel/reader.h"
+#include "kernel/calls_reader.h"
 
 #define MIN_US 1000u
 #define MAX_US 100000u
 #define DUMP_INSTANCE UINT32_MAX     /* its stream's number; those of CPUs are theirs */
+#define CALLS_INSTANCE 0x10000u      /* numbers of system calls' streams by BPF begin here: not those of the CPUs' others */
 
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **result)
 {
@@ -202,6 +203,20 @@ static int resume_file(struct wmk_consumer *consumer, struct wmk_stream *stream,
 	return found;
 }
 
+static void tell_gap(struct wmk_consumer *consumer, struct wmk_stream *stream)
+{
+	struct wmk_consumer_stats *now = &stream->group->now;
+	char words[WMK_STREAM_NAME + 120];
+
+	snprintf(words, sizeof(words), "stream %s: whoever read it has died, and what he had not written is lost: nobody knows how many records",
+		 stream->name);
+	now->gaps++;
+	if (!now->words[0])
+		snprintf(now->words, sizeof(now->words), "%.*s", (int)sizeof(now->words) - 1, words);
+	if (consumer->options.sink->ops->note)
+		consumer->options.sink->ops->note(consumer->options.sink, words);
+}
+
 /*
  * Where the trace says that an earlier consumer was. What that one released but did not write is not to be had. Whatever is wrong with it is
  * wrong with this stream alone.
@@ -227,6 +242,8 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 	}
 	err = stream->source->ops->resume ? stream->source->ops->resume(stream->source, &last, &stream->taken, &stream->end_pos) : 0;
 	stream->written = stream->taken;
+	if (err > 0)
+		tell_gap(consumer, stream);
 	if (err < 0)
 		wmk_consumer_bury(consumer, stream, "the trace lacks the end of what was read from its ring", err);
 }
@@ -352,6 +369,36 @@ static int add_cpus(struct wmk_consumer *consumer, struct wmk_kreader *reader, c
 	if (err < 0 && group)
 		undo_group(consumer, group, &before);
 	return err;
+}
+
+static int add_rings_of_calls(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
+{
+	int err = 0;
+
+	for (unsigned ring = 0; err >= 0 && ring < wmk_kreader_rings(reader); ring++) {
+		struct wmk_source *source;
+		char name[WMK_STREAM_NAME];
+
+		err = wmk_source_calls_open(reader, ring, &source);
+		if (err == 0) {
+			snprintf(name, sizeof(name), "%s_calls_%u", how->channel, ring);
+			err = wmk_consumer_add_stream(consumer, group, source, name, CALLS_INSTANCE + ring, ring, how);
+		}
+	}
+	return err;
+}
+
+int wmk_consumer_add_calls(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
+{
+	struct wmk_group *group;
+	int err;
+
+	pthread_mutex_lock(&consumer->streams_lock);
+	group = wmk_consumer_group(consumer, reader);
+	err = group ? add_rings_of_calls(consumer, group, reader, how) : wmk_error(-ENOENT, "there is no such kernel channel");
+	pthread_mutex_unlock(&consumer->streams_lock);
+	wmk_consumer_nudge(consumer);
+	return err < 0 ? wmk_error_add(err, "cannot consume the system calls of the kernel channel %.60s", how->channel) : 0;
 }
 
 static int add_dump(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_kreader *reader, const struct wmk_consumer_set *how)

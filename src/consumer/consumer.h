@@ -80,8 +80,8 @@ struct wmk_source_ops {
 	uint64_t (*head)(struct wmk_source *source);
 	/*
 	 * Go on behind `last`, the last packet that an earlier consumer put into the trace (all zeros: none). *records:
-	 * those before; *end: where that packet ended. 0; -ESTALE: more has been released than that; -errno. May be NULL: it begins where it
-	 * begins.
+	 * those before; *end: where that packet ended. 0; 1: what there was behind it is gone, and nobody knows how much; -ESTALE: more has
+	 * been released than that; -errno. May be NULL: it begins where it begins.
 	 */
 	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
 	/* Records lost up to now; by cause if not NULL. */
@@ -168,6 +168,7 @@ struct wmk_consumer_stats {
 	uint64_t packets;
 	uint32_t streams;                             /* with a file */
 	uint32_t errors;                              /* streams that lied or could not be continued */
+	uint32_t gaps;                                /* times that a stream lost nobody knows how much: a consumer had died with it */
 	uint64_t writing_us;                          /* time that the sink took */
 	uint64_t behind_us, behind_bytes;             /* of it, and of the records: while more than half of a ring waited */
 	uint32_t sink_errors;                         /* failed attempts to write */
@@ -213,6 +214,11 @@ uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
  * on what the kernel says (poll), and beats for no writers: so not in a consumer of ring sets. -EINVAL, -ENOMEM.
  */
 int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
+/*
+ * The same channel's system calls that BPF records, once they are there (kernel/calls_reader.h): every ring becomes a stream `<channel>_calls_<cpu>`,
+ * which goes with the others.
+ */
+int wmk_consumer_add_calls(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
 /*
  * The state of the machine (kernel/statedump.h) into the stream `<channel>_statedump` of that kernel channel, whose reader knows the dump's events. It
  * begins, in a thread of its own, unless the dump of that number, or a later one, is in the trace or was begun already. What is written at stop

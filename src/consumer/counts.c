@@ -29,6 +29,7 @@ void wmk_consumer_stats_add(struct wmk_consumer_stats *sum, const struct wmk_con
 	sum->packets += more->packets;
 	sum->streams += more->streams;
 	sum->errors += more->errors;
+	sum->gaps += more->gaps;
 	sum->writing_us += more->writing_us;
 	sum->behind_us += more->behind_us;
 	sum->behind_bytes += more->behind_bytes;

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "consumer/server_inside.h"
-#include "kernel/reader.h"
+#include "kernel/calls_reader.h"
 
 /* ── the sink: opened by the first job, in the thread that writes ────────────────────────────────────── */
 
@@ -142,17 +142,26 @@ static int events_add(struct wmk_kreader *kernel, const struct wmk_list *events)
 		if (!wmk_consumerd_event_filter(&items[i], &program, &len))
 			return wmk_error(-EPROTO, "the filter of %.60s is shorter than it says", items[i].name);
 		err = wmk_kreader_event(kernel, items[i].system, items[i].name, items[i].id);
-		if (err >= 0 && *items[i].system)        /* (of the state dump's there are none) */
+		if (err >= 0)
 			err = wmk_kreader_filter(kernel, items[i].system, items[i].name, program, len, items[i].changing);
 	}
 	return err;
+}
+
+/* System calls by BPF: which from now on. What may be there of them from before is gone on with, or cleared, as the channel's other streams. */
+static int calls_set(struct wmk_server_job *job, struct wmk_kreader *kernel, const struct wmk_consumer_set *how)
+{
+	int err = job->calls.n == WMK_KCALLS_WORDS ? wmk_kreader_calls(kernel, job->calls.items, job->calls_bytes) : 0;
+
+	return err == 1 ? wmk_consumer_add_calls(job->trace->consumer, kernel, how) : err;
 }
 
 static int kernel_add(struct wmk_server_job *job, struct wmk_server_rings *rings, const struct wmk_consumer_set *how)
 {
 	const uint64_t *numbers = rings->is.contexts.items;
 	uint8_t contexts[256];
-	struct wmk_kreader_options options = { .instance = rings->fd, .contexts = contexts, .only_pid = (int32_t)rings->is.only_pid };
+	struct wmk_kreader_options options = { .instance = rings->fd, .contexts = contexts, .only_pid = (int32_t)rings->is.only_pid,
+					       .own_find = wmk_server_own, .own_data = job->trace->server };
 	struct wmk_kreader *kernel;
 	int err;
 
@@ -164,11 +173,12 @@ static int kernel_add(struct wmk_server_job *job, struct wmk_server_rings *rings
 	err = events_add(kernel, &job->events);
 	if (err >= 0)
 		err = wmk_consumer_add_kernel(job->trace->consumer, kernel, how);
-	if (err < 0)
+	if (err < 0) {
 		wmk_kreader_close(kernel);
-	else
-		rings->kernel = kernel;
-	return err;
+		return err;
+	}
+	rings->kernel = kernel;
+	return 0;
 }
 
 static int rings_add(struct wmk_server_job *job)
@@ -187,6 +197,8 @@ static int rings_add(struct wmk_server_job *job)
 	if (!is->kernel)
 		return set_add(job, rings, &how);
 	err = rings->kernel ? events_add(rings->kernel, &job->events) : kernel_add(job, rings, &how);
+	if (err >= 0)
+		err = calls_set(job, rings->kernel, &how);
 	return err < 0 || !how.statedump ? err : wmk_consumer_dump(job->trace->consumer, rings->kernel, &how);
 }
 

@@ -42,6 +42,20 @@ static int job_rings(struct wmk_server_job *job)
 	return job->stats ? 0 : -ENOMEM;
 }
 
+/* Of a kernel channel: events to be added, system calls, the state dump. */
+static int job_kernel(struct wmk_server_job *job, const struct wmk_consumerd_rings *rings)
+{
+	struct wmk_consumerd_rings calls = { .calls_bytes = 0 };
+	int err = wmk_consumerd_events_add(&job->events, &rings->events, &job->arena);
+
+	if (err >= 0)
+		err = wmk_consumerd_calls_set(&calls, rings, &job->arena);
+	job->calls = calls.calls;
+	job->calls_bytes = calls.calls_bytes;
+	job->statedump = rings->statedump;
+	return err;
+}
+
 /* Make a job and give it to the trace's thread. `is`: rings that are to be added, or of which there is more, or NULL. 0 or -errno. */
 static int job_give_rings(struct wmk_server_trace *trace, uint16_t type, uint64_t target, const struct wmk_consumerd_rings *is, uint64_t connection,
 			  uint32_t request)
@@ -61,10 +75,8 @@ static int job_give_rings(struct wmk_server_trace *trace, uint16_t type, uint64_
 	job->connection = connection;
 	job->request = request;
 	err = job_rings(job);
-	if (err >= 0 && is) {
-		job->statedump = is->statedump;
-		err = wmk_consumerd_events_add(&job->events, &is->events, &job->arena);
-	}
+	if (err >= 0 && is)
+		err = job_kernel(job, is);
 	if (err >= 0) {
 		trace->jobs++;
 		server->n_jobs++;
@@ -92,7 +104,7 @@ static void stats_out(const struct wmk_consumer_stats *from, struct wmk_consumer
 		.lost_memory = from->lost_by_cause[WAYMARK_LOST_MEMORY], .lost_size = from->lost_by_cause[WAYMARK_LOST_SIZE],
 		.lost_retry = from->lost_by_cause[WAYMARK_LOST_RETRY], .overwritten = from->overwritten, .unwritten = from->unwritten,
 		.cut = from->cut, .bytes = from->bytes, .packets = from->packets, .writing_us = from->writing_us,
-		.behind_us = from->behind_us, .behind_bytes = from->behind_bytes, .streams = from->streams, .errors = from->errors,
+		.behind_us = from->behind_us, .behind_bytes = from->behind_bytes, .streams = from->streams, .errors = from->errors, .gaps = from->gaps,
 		.sink_errors = from->sink_errors, .sink_error = (uint32_t)-from->sink_error, .stuck = from->stuck, .words = from->words,
 	};
 }

@@ -20,9 +20,11 @@
 
 #include "base/error.h"
 #include "consumer/server_inside.h"
+#include "kernel/own.h"
 
 #define LOCK_FILE "consumer.pid"
 #define KERNEL_LOCK_FILE "consumer-kernel.pid"
+#define COMM "waymark-consume"        /* as the kernel cuts it */
 #define LAST_WORDS_MS 1000         /* for the answer to SHUTDOWN, to a session daemon that does not read */
 
 void wmk_server_log(struct wmk_consumer_server *server, const char *format, ...)
@@ -69,6 +71,23 @@ static int check_rundir(const char *path)
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
 		return wmk_error(-EPERM, "%.100s is not a directory of ours alone", path);
 	return 0;
+}
+
+unsigned wmk_server_own(void *data, pid_t *pids)
+{
+	const struct wmk_consumer_server *server = data;
+	char path[sizeof(server->socket_path)];
+	unsigned n = 0;
+
+	pids[n++] = getpid();
+	/* relaxed: a number alone */
+	pids[n] = atomic_load_explicit(&server->daemon, memory_order_relaxed);
+	n += pids[n] > 0;
+	if (!server->options.rundir)
+		return n;
+	snprintf(path, sizeof(path), "%s/%s", server->options.rundir, server->options.kernel ? LOCK_FILE : KERNEL_LOCK_FILE);
+	pids[n] = wmk_kown_of_file(path, COMM);
+	return n + (pids[n] > 0);
 }
 
 /* Held as long as the process lives. */
@@ -179,6 +198,8 @@ bool wmk_server_say(struct wmk_consumer_server *server, uint16_t type, const str
 
 static void welcome(struct wmk_consumer_server *server, int connection)
 {
+	struct ucred peer = { .pid = 0 };
+	socklen_t size = sizeof(peer);
 	const struct wmk_consumerd_hello hello = { .version = server->options.version, .pid = (uint64_t)getpid() };
 	static const struct wmk_consumerd_nothing nothing;
 
@@ -189,6 +210,8 @@ static void welcome(struct wmk_consumer_server *server, int connection)
 	}
 	server->connection = connection;
 	server->connections++;
+	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0)
+		atomic_store_explicit(&server->daemon, peer.pid, memory_order_relaxed);
 	server->was_connected = true;
 	wmk_server_say(server, WMK_CONSUMERD_HELLO, &wmk_consumerd_hello_object, &hello);
 	wmk_server_budgets_again(server);

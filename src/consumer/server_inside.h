@@ -10,6 +10,7 @@
 #define WMK_CONSUMER_SERVER_INSIDE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "consumer/consumer.h"
@@ -74,6 +75,8 @@ struct wmk_server_job {
 	struct wmk_server_rings **rings; /* those that it is about */
 	unsigned n_rings;
 	struct wmk_list events;          /* of the kernel, to be added; in `arena` */
+	struct wmk_list calls;           /* system calls by BPF (wire/consumerd.h); in `arena` */
+	uint64_t calls_bytes;
 	uint64_t statedump;              /* of a kernel channel: the number of one that is wanted; 0: none */
 	struct wmk_arena arena;
 	/* What came of it. */
@@ -90,6 +93,7 @@ struct wmk_consumer_server {
 	unsigned n_traces, n_jobs;
 	struct wmk_server_budget *budgets;
 	int connection;
+	_Atomic pid_t daemon;            /* the session daemon that was heard last */
 	uint64_t connections;            /* so far; the number of the present one */
 	struct wmk_out out;
 	struct wmk_consumerd_in in;
@@ -120,6 +124,9 @@ void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, 
 void wmk_server_wake(struct wmk_consumer_server *server);
 /* Unasked, to whoever is connected; false: nobody is. */
 bool wmk_server_say(struct wmk_consumer_server *server, uint16_t type, const struct wmk_object *is, const void *object);
+
+/* The tracer's processes: this one, the session daemon, the other consumer daemon. A wmk_kown_find (kernel/own.h); any thread. */
+unsigned wmk_server_own(void *server, pid_t *pids);
 
 /* requests.c */
 void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *body, size_t len, int fd);

@@ -168,7 +168,7 @@ int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl
 			.name = *text(o.name) ? o.name : "channel0", .domain = request.channel.domain, .mode = o.mode, .buffers = o.buffers,
 			.subbuf_size = o.subbuf_size, .n_subbufs = o.n_subbufs, .blocking_us = o.blocking_us,
 			.field_limit = o.field_limit, .tracefile_size = o.tracefile_size, .tracefile_count = o.tracefile_count,
-			.contexts = list(o.contexts, o.n_contexts), .enabled = true,
+			.contexts = list(o.contexts, o.n_contexts), .enabled = true, .call_arguments = o.call_arguments,
 		},
 	};
 	return wmk_ctl_request(ctl, WMK_CTL_ENABLE_CHANNEL, &request, result);

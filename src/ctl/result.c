@@ -55,7 +55,7 @@ static const struct waymark_ctl_counts *view_counts(struct wmk_arena *arena, con
 		*to = (struct waymark_ctl_counts){
 			.records = c->records, .lost = c->lost, .lost_full = c->lost_full, .lost_memory = c->lost_memory,
 			.lost_size = c->lost_size, .lost_retry = c->lost_retry, .overwritten = c->overwritten,
-			.unwritten = c->unwritten, .cut = c->cut, .bytes = c->bytes,
+			.unwritten = c->unwritten, .cut = c->cut, .bytes = c->bytes, .gaps = c->gaps,
 		};
 	return to;
 }
@@ -85,7 +85,8 @@ static int view_channel(struct wmk_arena *arena, const void *from, void *to)
 		.blocking_us = c->blocking_us, .field_limit = c->field_limit, .tracefile_size = c->tracefile_size,
 		.tracefile_count = c->tracefile_count, .enabled = c->enabled, .contexts = c->contexts.items, .n_contexts = c->contexts.n,
 		.rules = view_list(arena, &c->rules, sizeof(struct wmk_ctl_rule), sizeof(struct waymark_ctl_rule_info), view_rule, &err),
-		.n_rules = c->rules.n, .counts = view_counts(arena, &c->counts),
+		.n_rules = c->rules.n, .counts = view_counts(arena, &c->counts), .call_arguments = c->call_arguments, .calls_by = c->calls_by,
+		.calls_why = c->calls_why,
 	};
 	return err < 0 || !view->counts ? -ENOMEM : 0;
 }

@@ -178,6 +178,8 @@ static void forget_deeds(struct wmk_ctl_session *s)
 		struct wmk_ctl_rule *rules = channels[i].rules.items;
 
 		memset(&channels[i].counts, 0, sizeof(channels[i].counts));
+		channels[i].calls_by = 0;        /* (decided anew where it is loaded) */
+		channels[i].calls_why = NULL;
 		for (uint32_t j = 0; j < channels[i].rules.n; j++)
 			rules[j].matched = 0;
 	}

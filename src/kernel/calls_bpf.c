@@ -237,6 +237,18 @@ int wmk_kcalls_exclude(struct wmk_kcalls *calls, pid_t pid)
 	return wmk_error(-ENOSPC, "cannot leave process %d alone: %u are excluded already", (int)pid, WMK_KCALLS_EXCLUDED);
 }
 
+void wmk_kcalls_exclude_only(struct wmk_kcalls *calls, const pid_t *pids, unsigned n)
+{
+	__u32 *excluded = calls->skel->bss->config.excluded;
+	unsigned slot = 1;               /* the first is our own */
+
+	for (unsigned i = 0; i < n && slot < WMK_KCALLS_EXCLUDED; i++)
+		if ((__u32)pids[i] != excluded[0])
+			__atomic_store_n(&excluded[slot++], (__u32)pids[i], __ATOMIC_RELAXED);
+	while (slot < WMK_KCALLS_EXCLUDED)
+		__atomic_store_n(&excluded[slot++], 0, __ATOMIC_RELAXED);
+}
+
 void wmk_kcalls_describe(struct wmk_kcalls *calls, const struct wmk_kcall *call)
 {
 	if (call->abi < WMK_KCALLS_ABIS && call->number < WMK_KCALLS_NUMBERS)
@@ -297,6 +309,11 @@ uint32_t wmk_kcalls_rings(const struct wmk_kcalls *calls)
 int wmk_kcalls_fd(const struct wmk_kcalls *calls, uint32_t ring)
 {
 	return ring < calls->n_rings ? calls->rings[ring].fd : -1;
+}
+
+uint64_t wmk_kcalls_head(const struct wmk_kcalls *calls, uint32_t ring)
+{
+	return ring < calls->n_rings ? wmk_kring_head(&calls->rings[ring]) : 0;
 }
 
 struct wmk_kclock *wmk_kcalls_clock(struct wmk_kcalls *calls)

@@ -81,6 +81,8 @@ void wmk_kcalls_want(struct wmk_kcalls *calls, enum wmk_kabi abi, unsigned numbe
 int wmk_kcalls_follow(struct wmk_kcalls *calls, pid_t pid, bool followed);
 /* A process (as the first pid namespace has it) that is never recorded. -ENOSPC: there are WMK_KCALLS_EXCLUDED. */
 int wmk_kcalls_exclude(struct wmk_kcalls *calls, pid_t pid);
+/* These and no others, but this process, which always is: WMK_KCALLS_EXCLUDED - 1 of them at most, the rest is recorded. */
+void wmk_kcalls_exclude_only(struct wmk_kcalls *calls, const pid_t *pids, unsigned n);
 /* What is copied of a call, if the table does not know it and the kernel's format has told more. */
 void wmk_kcalls_describe(struct wmk_kcalls *calls, const struct wmk_kcall *call);
 
@@ -93,6 +95,8 @@ void wmk_kcalls_stop(struct wmk_kcalls *calls);
 uint32_t wmk_kcalls_rings(const struct wmk_kcalls *calls);
 /* For poll(): readable when there is something; sleeps until there are `wake_bytes`. */
 int wmk_kcalls_fd(const struct wmk_kcalls *calls, uint32_t ring);
+/* Position in the ring up to which there are records now. */
+uint64_t wmk_kcalls_head(const struct wmk_kcalls *calls, uint32_t ring);
 /* 1: *batch is filled, the caller's until wmk_kcalls_release(); 0: nothing is there. */
 int wmk_kcalls_next(struct wmk_kcalls *calls, uint32_t ring, struct wmk_kcalls_batch *batch);
 /* 1: *record, which points into the ring; 0: no more in this batch; -EPROTO: this record is none and has been passed over. */

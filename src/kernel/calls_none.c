@@ -43,6 +43,20 @@ int wmk_kcalls_exclude(struct wmk_kcalls *calls, pid_t pid)
 	return -ENOTSUP;
 }
 
+void wmk_kcalls_exclude_only(struct wmk_kcalls *calls, const pid_t *pids, unsigned n)
+{
+	(void)calls;
+	(void)pids;
+	(void)n;
+}
+
+uint64_t wmk_kcalls_head(const struct wmk_kcalls *calls, uint32_t ring)
+{
+	(void)calls;
+	(void)ring;
+	return 0;
+}
+
 void wmk_kcalls_describe(struct wmk_kcalls *calls, const struct wmk_kcall *call)
 {
 	(void)calls;

@@ -52,6 +52,11 @@ bool wmk_kring_look(struct wmk_kring *ring, uint64_t *at, uint64_t *end)
 	return *at != *end;
 }
 
+uint64_t wmk_kring_head(const struct wmk_kring *ring)
+{
+	return __atomic_load_n(ring->produced, __ATOMIC_ACQUIRE);
+}
+
 int wmk_kring_step(struct wmk_kring *ring, uint64_t *at, uint64_t end, const uint8_t **bytes, uint32_t *len)
 {
 	while (*at < end) {

@@ -26,6 +26,8 @@ int wmk_kring_open(struct wmk_kring *ring, uint32_t bytes);
 void wmk_kring_close(struct wmk_kring *ring);
 /* Is there something? From *at to *end. */
 bool wmk_kring_look(struct wmk_kring *ring, uint64_t *at, uint64_t *end);
+/* Up to where. */
+uint64_t wmk_kring_head(const struct wmk_kring *ring);
 /* 1: a record, *at is behind it; 0: none is complete before `end`; -EPROTO: the ring is damaged, and *at is at `end`. */
 int wmk_kring_step(struct wmk_kring *ring, uint64_t *at, uint64_t end, const uint8_t **bytes, uint32_t *len);
 void wmk_kring_free(struct wmk_kring *ring, uint64_t at);

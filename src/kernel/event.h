@@ -55,6 +55,7 @@ struct wmk_kcommon {
 	uint8_t flags, preempt_count;
 	int32_t tid;
 };
+#define WMK_KCOMMON_INTERRUPT 0x58u    /* of the flags: in an interrupt of whatever kind (hard, soft, NMI) */
 void wmk_kcommon_read(const uint8_t *record, struct wmk_kcommon *common);   /* 8 bytes */
 
 #endif

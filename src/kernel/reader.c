@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "kernel/calls_inside.h"
 #include "kernel/dumper.h"
 #include "kernel/instance.h"
 #include "kernel/tracefs.h"
@@ -41,6 +42,7 @@ int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kread
 		wmk_kreader_close(reader);
 		return err;
 	}
+	wmk_kown_init(&reader->own, options->own_find, options->own_data);
 	*result = reader;
 	return 0;
 }
@@ -54,6 +56,7 @@ void wmk_kreader_close(struct wmk_kreader *reader)
 		wmk_kevent_free(reader->events[i].event);
 	}
 	free(reader->events);
+	wmk_kcallset_free(reader->calls);
 	wmk_kwho_close(reader->who);
 	if (reader->instance >= 0)
 		close(reader->instance);
@@ -111,6 +114,8 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 	const struct wmk_kreader_event *there = wmk_kreader_find(reader, system, name);
 	struct wmk_kevent *event;
 
+	if (strcmp(system, WMK_KCALLS_SYSTEM) == 0)
+		return wmk_kcallset_event(reader, name, id);
 	if (!*system)
 		return dump_event(reader, name, id);
 	if (there)
@@ -132,7 +137,8 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 	}
 	if (err < 0)
 		return wmk_error_add(err, "the kernel's event %.60s:%.60s cannot be read", system, name);
-	reader->events[reader->n_events++] = (struct wmk_kreader_event){ .event = event, .id = id, .of_all = strcmp(system, "sched") == 0 };
+	reader->events[reader->n_events++] = (struct wmk_kreader_event){ .event = event, .id = id, .of_all = strcmp(system, "sched") == 0,
+		.keeps_own = strcmp(system, "sched") == 0 || strcmp(system, "task") == 0 };
 	/* (of an event that went with its module, and came again by another number, the later is right) */
 	reader->by_type[event->kernel_id] = reader->n_events;
 	return 0;

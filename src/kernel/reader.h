@@ -10,7 +10,9 @@
  *     wmk_kstream_open(reader, cpu, &stream);
  *     while (wmk_kstream_next(stream, flush, &packet) == 1) { write it; wmk_kstream_release(stream); }
  *
- * Records of events that it was not told of, or that a filter does not want, are counted and left out. A packet that is not released is given out again.
+ * Records of events that it was not told of, or that a filter does not want, are counted and left out, and those of the tracer's own threads (own.h),
+ * but for who runs when and who is who (sched, task), and what interrupts have made: each CPU's next task must be the one that goes next, and an
+ * interrupt is nobody's. A packet that is not released is given out again.
  *
  * Counts are in records of the kernel. A packet says how many of them are in the trace at its end (those that nobody wanted included), its place,
  * and the trace keeps that number with it (wmk_ctf_packet.ring_position): so another process that goes on behind a dead one knows to the record
@@ -26,6 +28,7 @@
 #include <stdint.h>
 
 #include "ctf/writer.h"
+#include "kernel/own.h"
 
 struct wmk_kdumper;
 struct wmk_kreader;
@@ -36,6 +39,8 @@ struct wmk_kreader_options {
 	const uint8_t *contexts;         /* numbers (wmk_ctf_context()), in the order in which records have them */
 	unsigned n_contexts;
 	size_t packet_bytes;             /* of a packet's content at most; 0: 1 MiB */
+	wmk_kown_find *own_find;         /* the tracer's own processes (own.h); NULL: this one */
+	void *own_data;
 	int32_t only_pid;                /* records of other processes are left out, but for those of scheduling; 0: of none */
 	bool alone;                      /* nobody goes on behind us: read in the cheapest way, what was taken is gone with this process */
 };
@@ -55,8 +60,8 @@ int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kread
 /* All its streams are closed. */
 void wmk_kreader_close(struct wmk_kreader *reader);
 /*
- * Said again, it is no error. -EEXIST: it has another id. -ENOENT: no such event. `system` "": one of the state dump's (statedump.h), which are for
- * wmk_kreader_dumper().
+ * Or a system call that BPF records (calls_reader.h). Said again, it is no error. -EEXIST: it has another id. -ENOENT: no such event. `system` "": one
+ * of the state dump's (statedump.h), which are for wmk_kreader_dumper().
  */
 int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char *name, uint32_t id);
 /*

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/calls_reader.h"
 #include "kernel/instance.h"
 #include "kernel/reader_inside.h"
 
@@ -128,9 +129,9 @@ int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const cha
 {
 	struct wmk_kreader_event *event = wmk_kreader_find(reader, system, name);
 
-	/* (the state dump's have none) */
+	/* (the state dump's have none, nor do system calls by BPF) */
 	if (!event)
-		return !*system && !program ? 0 : wmk_error(-ENOENT, "the kernel's event %.60s:%.60s is not read", system, name);
+		return (!*system || strcmp(system, WMK_KCALLS_SYSTEM) == 0) && !program ? 0 : wmk_error(-ENOENT, "the kernel's event %.60s:%.60s is not read", system, name);
 	/* one that nobody ever filtered has no times */
 	if ((event->filters.told || !program) && same(&event->filters, program, len) && (changing || !event->filters.changing)) {
 		event->filters.told = true;

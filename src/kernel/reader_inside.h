@@ -34,6 +34,7 @@ struct wmk_kreader_filters {
 struct wmk_kreader_event {
 	struct wmk_kevent *event;
 	uint32_t id;
+	bool keeps_own;                  /* also what the tracer's own threads did */
 	struct wmk_kreader_filters filters;
 	bool of_all;                     /* whoever's it is: of scheduling, which is two threads' */
 };
@@ -45,6 +46,8 @@ struct wmk_kreader {
 	unsigned n_cpus;
 	bool alone;
 	struct wmk_kwho *who;
+	struct wmk_kown own;
+	struct wmk_kcallset *calls;      /* by BPF (calls_inside.h); NULL: none */
 	struct wmk_kreader_event *events;
 	unsigned n_events, cap_events;
 	uint32_t dump_ids[WMK_KSTATEDUMP_EVENTS];      /* 1 + the id in the trace; 0: not known */

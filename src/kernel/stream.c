@@ -157,6 +157,12 @@ uint64_t wmk_kstream_head(struct wmk_kstream *stream)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* What the tracer does itself: not what interrupts it. */
+static bool is_own(const struct wmk_kreader *reader, const struct wmk_kreader_event *event, const struct wmk_kcommon *common)
+{
+	return !event->keeps_own && !(common->flags & WMK_KCOMMON_INTERRUPT) && wmk_kown_has(&reader->own, common->tid);
+}
+
 /* 1: it is in the packet, or not wanted, or cannot be what it says and counts as lost; 0: there is no room for it. */
 static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *record)
 {
@@ -172,9 +178,11 @@ static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *reco
 		stream->broken += record->len < 8;
 		return 1;
 	}
+	wmk_kcommon_read(record->data, &common);
+	if (is_own(stream->reader, event, &common))
+		return 1;
 	if (left < WMK_CTF_RECORD_HEAD + WMK_KWHO_BYTES)
 		return 0;
-	wmk_kcommon_read(record->data, &common);
 	if (stream->reader->only_pid && !event->of_all &&
 	    wmk_kwho_process(stream->reader->who, stream->cpu, record->ts, common.tid) != stream->reader->only_pid)
 		return 1;
@@ -237,6 +245,7 @@ static int next_page(struct wmk_kstream *stream, bool flush)
 		ret = wmk_kwho_look(stream->reader->who);
 	if (ret < 0)
 		return ret;
+	wmk_kown_look(&stream->reader->own);
 	/* (the rest of a page that was there before may be older than what was replaced) */
 	if (stream->part.from == 0 && !stream->part.again)
 		stream->overrun_shown = stream->overrun;

@@ -492,18 +492,31 @@ static void encode(const struct wmk_kwho *who, unsigned cpu, const struct wmk_kt
 	}
 }
 
+static void find(struct wmk_kwho *who, unsigned cpu, uint64_t ts, int32_t tid, struct wmk_ktask *task)
+{
+	*task = (struct wmk_ktask){ .until = UINT64_MAX };
+	if (who->want && wmk_ktasks_find(who->tasks, tid, cpu, ts, who->want, task) < 0)
+		*task = (struct wmk_ktask){ .until = task->until };
+	task->tid = tid;
+}
+
 static void know(struct wmk_kwho *who, unsigned cpu, uint64_t ts, int32_t tid, struct known *known)
 {
-	struct wmk_ktask task = { .until = UINT64_MAX };
+	struct wmk_ktask task;
 
-	if (who->want && wmk_ktasks_find(who->tasks, tid, cpu, ts, who->want, &task) < 0)
-		task = (struct wmk_ktask){ .until = task.until };
-	task.tid = tid;
+	find(who, cpu, ts, tid, &task);
 	encode(who, cpu, &task, known->bytes);
 	known->tid = tid;
 	known->cpu = cpu;
 	known->from = ts;
 	known->until = task.until;
+}
+
+static inline size_t encode_flags(const struct wmk_kwho *who, const struct wmk_kcommon *common, uint8_t *out)
+{
+	for (unsigned i = 0; i < who->n_flags; i++)
+		out[who->flags[i].at] = flag_of(who->flags[i].context, common);
+	return who->bytes;
 }
 
 size_t wmk_kwho_encode(struct wmk_kwho *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, uint8_t out[WMK_KWHO_BYTES])
@@ -517,9 +530,19 @@ size_t wmk_kwho_encode(struct wmk_kwho *who, unsigned cpu, uint64_t ts, const st
 		memcpy(out, known->bytes, SHORT);
 	else
 		memcpy(out, known->bytes, WMK_KWHO_BYTES);
-	for (unsigned i = 0; i < who->n_flags; i++)
-		out[who->flags[i].at] = flag_of(who->flags[i].context, common);
-	return who->bytes;
+	return encode_flags(who, common, out);
+}
+
+size_t wmk_kwho_encode_of(struct wmk_kwho *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, int32_t pid, uint8_t out[WMK_KWHO_BYTES])
+{
+	struct wmk_ktask task;
+
+	find(who, cpu, ts, common->tid, &task);
+	task.ppid = task.known & WMK_KTASK_PID ? task.ppid : -1;
+	task.pid = pid;
+	task.known |= WMK_KTASK_PID;
+	encode(who, cpu, &task, out);
+	return encode_flags(who, common, out);
 }
 
 size_t wmk_kwho_nobody(const struct wmk_kwho *who, uint8_t out[WMK_KWHO_BYTES])
@@ -528,7 +551,5 @@ size_t wmk_kwho_nobody(const struct wmk_kwho *who, uint8_t out[WMK_KWHO_BYTES])
 	const struct wmk_ktask task = { .tid = -1 };
 
 	encode(who, WMK_CTF_CPU_NONE, &task, out);
-	for (unsigned i = 0; i < who->n_flags; i++)
-		out[who->flags[i].at] = flag_of(who->flags[i].context, &common);
-	return who->bytes;
+	return encode_flags(who, &common, out);
 }

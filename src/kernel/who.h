@@ -37,6 +37,8 @@ unsigned wmk_kwho_contexts(const struct wmk_kwho *who, uint8_t contexts[WMK_KWHO
 int wmk_kwho_look(struct wmk_kwho *who);
 /* The contexts of a record, packed, in their order: bytes, WMK_KWHO_BYTES at most. */
 size_t wmk_kwho_encode(struct wmk_kwho *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, uint8_t out[WMK_KWHO_BYTES]);
+/* The same of a record that tells its process by itself. */
+size_t wmk_kwho_encode_of(struct wmk_kwho *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, int32_t pid, uint8_t out[WMK_KWHO_BYTES]);
 /* The same of a record that is nobody's: numbers are -1, namespaces 0, names empty. */
 size_t wmk_kwho_nobody(const struct wmk_kwho *who, uint8_t out[WMK_KWHO_BYTES]);
 

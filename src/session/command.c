@@ -250,6 +250,8 @@ int wmk_call_describe(struct call *call, struct wmk_session *session)
 	}
 	if (wmk_session_trouble(session, words, sizeof(words)) < 0)
 		wmk_call_warn(call, "session %.100s: %s", is->name, words);
+	while (wmk_session_calls_warning(session, words, sizeof(words)))
+		wmk_call_warn(call, "session %.100s: %s", is->name, words);
 	if (is->full)
 		wmk_call_warn(call, "session %.100s has stopped by itself: its trace has the %llu bytes that it may have (--max-size)", is->name,
 			      (unsigned long long)is->max_size);

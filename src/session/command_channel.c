@@ -8,6 +8,7 @@
 #include "base/nearest.h"
 #include "ctf/writer.h"
 #include "session/kernel.h"
+#include "session/kernel_calls.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -51,6 +52,8 @@ static const char *differs(const struct wmk_ctl_channel *given, const struct wmk
 		return "its blocking timeout";
 	if (given->field_limit && given->field_limit != has->field_limit)
 		return "its limit for fields";
+	if (given->call_arguments != has->call_arguments)
+		return "what is recorded of system calls' arguments";
 	if (given->tracefile_size != has->tracefile_size || given->tracefile_count != has->tracefile_count)
 		return "its trace files";
 	return NULL;
@@ -144,6 +147,7 @@ static int again(struct call *call, struct wmk_session_channel *channel, const s
 static int changed(struct call *call, struct wmk_session *session, int err)
 {
 	if (err >= 0) {
+		wmk_session_calls_decide(session);
 		wmk_call_changed(call, session);
 		err = wmk_session_kernel_update(session);
 	}
@@ -175,6 +179,8 @@ int wmk_command_enable_channel(struct call *call)
 	struct wmk_session *session;
 	int err = domain_complete(&given.domain);
 
+	given.calls_by = WMK_CALLS_BY_NOBODY;    /* that is decided here, whatever a saved session says */
+	given.calls_why = NULL;
 	if (!*given.name)
 		given.name = DEFAULT_CHANNEL;
 	if (err == 0)

@@ -231,6 +231,7 @@ struct wmk_session_channel {
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	uint32_t n_contexts;
 	bool own;                        /* the tracer's own events, and nothing else */
+	bool calls_untold;               /* why its system calls are not by BPF (kernel_calls.h) is to be told once */
 	bool laid_out;                   /* has rings, or had: more contexts are another layout */
 	uint32_t spent_stream;           /* stream classes past WMK_CHANNEL_STREAMS up to this may be declared without having rings */
 	struct wmk_ctl_counts past;      /* of rings that are closed */
@@ -369,6 +370,7 @@ struct wmk_tracing {
 	bool leaving;                    /* the next daemon is to find all of it */
 	char kernel_owner[64];           /* of instances of tracefs; "": the kernel is not traced */
 	struct wmk_tracefs *tracefs;     /* NULL: not needed yet */
+	bool kernel_calls;               /* BPF has recorded system calls here (kernel_calls.h) */
 	bool restoring;                  /* one thread is there yet: what was allowed once is, whatever the limits are by now */
 	atomic_bool deferred;            /* call_rcu() was used */
 	unsigned n_shards;

@@ -8,6 +8,7 @@
 #include "kernel/event.h"
 #include "kernel/tracefs.h"
 #include "kernel/who.h"
+#include "session/kernel_calls.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -180,14 +181,25 @@ static int event_new(struct rings *rings, const struct wmk_tracefs *tracefs, con
 	return err < 0 || filter.never ? err : event_add(rings, entry, class_of(rings->session->tracing, tracefs, entry), filter);
 }
 
-bool wmk_kernel_wants(const struct rings *rings, const struct wmk_kentry *entry)
+bool wmk_kernel_rules_want(const struct wmk_session_channel *channel, const struct wmk_kentry *entry, bool all)
 {
-	const struct wmk_list *list = &rings->channel->is.rules;
+	const struct wmk_list *list = &channel->is.rules;
 	const struct wmk_ctl_rule *rules = list->items;
 
 	for (uint32_t i = 0; i < list->n; i++)
-		if (rules[i].enabled && wmk_kernel_rule_fits(&rules[i], entry))
+		if (rules[i].enabled && !(all && channel->exprs[i]) && wmk_kernel_rule_fits(&rules[i], entry))
 			return true;
+	return false;
+}
+
+bool wmk_kernel_wants(const struct rings *rings, const struct wmk_kentry *entry)
+{
+	const struct wmk_session_channel *channel = rings->channel;
+	const bool by_bpf = entry->call && wmk_channel_calls_by_bpf(channel) && wmk_kernel_rules_want(channel, entry, true) &&
+			    !wmk_kernel_event_find(rings->kernel, entry);
+
+	if (!by_bpf && wmk_kernel_rules_want(channel, entry, false))
+		return true;
 	return wmk_kernel_probes_want(rings->kernel->probes, rings, entry);
 }
 
@@ -240,6 +252,23 @@ void wmk_kernel_info_fill(const struct rings *rings, struct wmk_rings_info *info
 		contexts[i] = rings->contexts[i];
 	*kernel = (struct wmk_kernel_info){ .instance = rings->kernel->instance, .contexts = contexts, .n_contexts = rings->n_contexts,
 					    .only_pid = rings->channel->is.domain.follow ? 0 : rings->channel->is.domain.pid };
+}
+
+int wmk_kernel_say(struct rings *rings, const struct wmk_kernel_info *about)
+{
+	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	struct wmk_kernel_info kernel;
+	char name[WMK_RINGS_NAME];
+	struct wmk_rings_info info;
+
+	wmk_kernel_info_fill(rings, &info, name, contexts, &kernel);
+	kernel.events = about->events;
+	kernel.n_events = about->n_events;
+	kernel.calls = about->calls;
+	kernel.n_calls = about->n_calls;
+	kernel.calls_bytes = about->calls_bytes;
+	kernel.statedump = about->statedump;
+	return rings->session->tracing->options.outlet->kernel_events(rings->outlet, &info, &kernel);
 }
 
 /* At the outlet: what it records of these events is consumed. */
@@ -358,15 +387,9 @@ static struct wmk_consumerd_event told_as(const struct rings *rings, const struc
 
 static int tell_some(struct rings *rings, struct wmk_consumerd_event *tell, unsigned n)
 {
-	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
-	struct wmk_kernel_info about;
-	char name[WMK_RINGS_NAME];
-	struct wmk_rings_info info;
+	const struct wmk_kernel_info about = { .events = tell, .n_events = n };
 
-	wmk_kernel_info_fill(rings, &info, name, contexts, &about);
-	about.events = tell;
-	about.n_events = n;
-	return rings->session->tracing->options.outlet->kernel_events(rings->outlet, &info, &about);
+	return wmk_kernel_say(rings, &about);
 }
 
 int wmk_kernel_tell(struct rings *rings, struct kernel_event *const *events, unsigned n, bool changing)
@@ -465,7 +488,7 @@ static int rings_switch(struct rings *rings, bool on)
 
 	if (err == 0)
 		rings->kernel->on = on;
-	return err;
+	return err < 0 ? err : wmk_kernel_calls_switch(rings, rings->kernel->calls, on);
 }
 
 static bool channel_records(const struct wmk_session_channel *channel)
@@ -530,6 +553,8 @@ static int channel_update(struct wmk_session_channel *channel)
 		err = events_switch(current, catalog);
 	wmk_kcatalog_close(catalog);
 	if (err == 0)
+		err = wmk_kernel_calls_update(tracefs, current, &current->kernel->calls);
+	if (err == 0)
 		err = rings_switch(current, true);
 	if (err < 0) {
 		wmk_error_drop(why);
@@ -590,6 +615,7 @@ void wmk_kernel_free(struct rings *rings)
 	for (unsigned i = 0; i < kernel->n_events; i++)
 		event_free(&kernel->events[i]);
 	free(kernel->events);
+	free(kernel->calls);
 	free(kernel);
 	rings->kernel = NULL;
 }
@@ -616,6 +642,25 @@ int wmk_kernel_restore(struct rings *rings)
 	return wmk_trace_ready(rings->trace);
 }
 
+/* A system call of which BPF has recorded all, as far as can be seen: the kernel's own event is off. (The classes of both may be the same.) */
+static bool was_by_bpf(const struct rings *rings, const struct wmk_kentry *entry)
+{
+	char path[200], *text;
+	size_t len;
+
+	if (!entry->call || !wmk_channel_calls_by_bpf(rings->channel) || !wmk_kernel_rules_want(rings->channel, entry, true))
+		return false;
+	snprintf(path, sizeof(path), "events/%s/%s/enable", entry->system, entry->name);
+	if (wmk_tracefs_read(rings->kernel->instance, path, &text, &len) < 0) {
+		wmk_error_clear();
+		return true;
+	}
+	const bool is_on = *text == '1';
+
+	free(text);
+	return !is_on;
+}
+
 /* What of it may still be in its buffers: events that any rule is for, or was, and that have an id in it. */
 static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
 {
@@ -630,7 +675,7 @@ static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, 
 		for (uint32_t r = 0; r < rings->channel->is.rules.n && !class; r++)
 			if (wmk_kernel_rule_fits(&rules[r], entry) || wmk_kernel_probes_want(rings->kernel->probes, rings, entry))
 				class = class_of(rings->session->tracing, tracefs, entry);
-		if (!class || !wmk_rings_has_id(rings, class))
+		if (!class || !wmk_rings_has_id(rings, class) || was_by_bpf(rings, entry))
 			continue;
 		err = wmk_kernel_filter_of(rings->channel, tracefs, entry, false, &filter);
 		if (err == 0)

@@ -43,6 +43,10 @@ bool wmk_session_kernel_records(const struct wmk_session *session, const struct 
  * should be, and why.
  */
 int wmk_session_kernel_update(struct wmk_session *session);
+/* Of the rules alone, not of whoever records it: does one that is in force mean this event? `all`: all of its records, by a rule without a filter. */
+bool wmk_kernel_rules_want(const struct wmk_session_channel *channel, const struct wmk_kentry *entry, bool all);
+/* The consumer is told of what `about` has of events, system calls, a state dump; the rest is the channel's. */
+int wmk_kernel_say(struct rings *rings, const struct wmk_kernel_info *about);
 /* What was there before the first record is to be recorded (again), if the session records. */
 void wmk_session_kernel_dump(struct wmk_session *session);
 /* kernel_dump.c: it is wanted and nobody was told: the consumer is, which makes it as part of this channel. What keeps it from that is told by the session. */

@@ -31,12 +31,9 @@ static int classes_of(struct wmk_tracing *tracing, struct class *classes[WMK_KST
 static int ask(struct rings *rings)
 {
 	struct wmk_session *session = rings->session;
-	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	struct wmk_consumerd_event events[WMK_KSTATEDUMP_EVENTS];
 	struct class *classes[WMK_KSTATEDUMP_EVENTS];
-	struct wmk_kernel_info kernel;
-	struct wmk_rings_info info;
-	char name[WMK_RINGS_NAME];
+	struct wmk_kernel_info about = { .events = events, .n_events = WMK_KSTATEDUMP_EVENTS };
 	int err = classes_of(session->tracing, classes);
 
 	if (err == 0)
@@ -45,11 +42,8 @@ static int ask(struct rings *rings)
 		return err;
 	for (unsigned i = 0; i < WMK_KSTATEDUMP_EVENTS; i++)
 		events[i] = (struct wmk_consumerd_event){ .system = "", .name = wmk_kstatedump_classes[i].name, .id = rings->ids[classes[i]->kin] };
-	wmk_kernel_info_fill(rings, &info, name, contexts, &kernel);
-	kernel.events = events;
-	kernel.n_events = WMK_KSTATEDUMP_EVENTS;
-	kernel.statedump = rings->restored && session->kernel_dumps == 1 ? ANY_BEFORE : wmk_tracing_now(session->tracing);
-	return session->tracing->options.outlet->kernel_events(rings->outlet, &info, &kernel);
+	about.statedump = rings->restored && session->kernel_dumps == 1 ? ANY_BEFORE : wmk_tracing_now(session->tracing);
+	return wmk_kernel_say(rings, &about);
 }
 
 void wmk_kernel_dump(struct rings *rings)

@@ -37,6 +37,7 @@ struct wmk_kernel_rings {
 	struct kernel_event *events;
 	unsigned n_events, cap_events;
 	struct wmk_kernel_probes *probes;
+	struct wmk_kernel_calls *calls;  /* by BPF; NULL: none */
 	bool on;
 };
 

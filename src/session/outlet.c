@@ -355,6 +355,8 @@ static int kernel_give(struct out_rings *rings, const struct wmk_rings_info *inf
 	told.only_pid = kernel->only_pid;
 	told.contexts = (struct wmk_list){ kernel->contexts, kernel->n_contexts };
 	told.events = (struct wmk_list){ kernel->events, kernel->n_events };
+	told.calls = (struct wmk_list){ kernel->calls, kernel->n_calls };
+	told.calls_bytes = kernel->calls_bytes;
 	told.statedump = kernel->statedump;
 	return in_time(wmk_consumer_link_rings_add(rings->trace->side->link, &told, kernel->instance, GIVE_MS));
 }
@@ -412,7 +414,7 @@ static void name_in_trace(struct out_rings *rings, const struct wmk_consumerd_st
 {
 	struct wmk_ctf_text text = { 0 };
 
-	if (atomic_load_explicit(&rings->named, memory_order_relaxed) || !stats->errors || !stats->words || !stats->words[0])
+	if (atomic_load_explicit(&rings->named, memory_order_relaxed) || (!stats->errors && !stats->gaps) || !stats->words || !stats->words[0])
 		return;
 	if (!rings->trace->has_comments)
 		return;
@@ -439,6 +441,7 @@ static void counts_keep(struct out_rings *rings, const struct wmk_consumerd_repo
 		sum.overwritten += s->overwritten;
 		sum.unwritten += s->unwritten;
 		sum.cut += s->cut;
+		sum.gaps += s->gaps;
 		sum.bytes += s->bytes;
 		name_in_trace(rings, s);
 	}

@@ -5,6 +5,7 @@
  * Only what is under its lock changes here; applications hear of it by the update that follows (update.c, shadow.c).
  */
 #include "session/kernel.h"
+#include "session/kernel_calls.h"
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -219,6 +220,7 @@ int wmk_session_start(struct wmk_session *session)
 	session->active = session->started = true;
 	session->stopping = false;
 	session->trouble = 0;
+	wmk_session_calls_decide(session);
 	session->kernel_dumps++;
 	int err = wmk_session_kernel_update(session);
 

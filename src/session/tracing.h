@@ -74,6 +74,9 @@ struct wmk_kernel_info {
 	uint64_t only_pid;               /* records of other processes are left out; 0: of none */
 	struct wmk_consumerd_event *events;      /* those that are to be added (wire/consumerd.h) */
 	unsigned n_events;
+	uint64_t *calls;                 /* system calls by BPF, from now on; NULL: as it was */
+	unsigned n_calls;
+	uint64_t calls_bytes;
 	uint64_t statedump;              /* the state dump of this number is wanted (wire/consumerd.h); 0: none */
 };
 
@@ -259,6 +262,8 @@ int wmk_session_start(struct wmk_session *session);
 int wmk_session_prepare(struct wmk_session *session, uid_t uid);
 /* What went wrong first with traces, rings, and declarations: -errno and words (cut to fit), 0: nothing. */
 int wmk_session_trouble(const struct wmk_session *session, char *words, size_t size);
+/* What the user should know of how system calls are recorded, once for each channel of the kernel. False: nothing. */
+bool wmk_session_calls_warning(struct wmk_session *session, char *words, size_t size);
 /* -EALREADY when not active, and not stopped by wmk_session_full(). After the update: wmk_session_flush(). */
 int wmk_session_stop(struct wmk_session *session);
 /* A start that came to nothing: stopped, with nothing to be written. */

@@ -148,7 +148,7 @@ void wmk_counts_add(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *one
 	uint64_t *to = (uint64_t *)sum;
 	const uint64_t *from = (const uint64_t *)one;
 
-	_Static_assert(sizeof(*sum) == 10 * sizeof(uint64_t), "counts are ten numbers");
+	_Static_assert(sizeof(*sum) == 11 * sizeof(uint64_t), "counts are eleven numbers");
 	for (unsigned i = 0; i < sizeof(*sum) / sizeof(*to); i++)
 		to[i] += from[i];
 }

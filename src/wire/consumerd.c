@@ -39,6 +39,7 @@ static const struct wmk_member stats_members[] = {
 	WMK_MEMBER_OF_U64(wmk_consumerd_stats, behind_bytes),
 	WMK_MEMBER_OF_U32(wmk_consumerd_stats, streams),
 	WMK_MEMBER_OF_U32(wmk_consumerd_stats, errors),
+	WMK_MEMBER_OF_U32(wmk_consumerd_stats, gaps),
 	WMK_MEMBER_OF_U32(wmk_consumerd_stats, sink_errors),
 	WMK_MEMBER_OF_U32(wmk_consumerd_stats, sink_error),
 	WMK_MEMBER_OF_BOOL(wmk_consumerd_stats, stuck),
@@ -90,6 +91,8 @@ static const struct wmk_member rings_members[] = {
 	WMK_MEMBER_OF_U64(wmk_consumerd_rings, only_pid),
 	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_rings, contexts, 255),
 	WMK_MEMBER_OF_LIST(wmk_consumerd_rings, events, event_object, WMK_CONSUMERD_EVENTS_MAX),
+	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_rings, calls, 64),
+	WMK_MEMBER_OF_U64(wmk_consumerd_rings, calls_bytes),
 	WMK_MEMBER_OF_U64(wmk_consumerd_rings, statedump),
 };
 const struct wmk_object wmk_consumerd_rings_object = WMK_OBJECT_OF("rings", wmk_consumerd_rings, rings_members);
@@ -155,6 +158,21 @@ int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *mor
 		}
 	}
 	return events->n > before;
+}
+
+int wmk_consumerd_calls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more, struct wmk_arena *arena)
+{
+	if (!more->calls.n)
+		return 0;
+	if (is->calls.n != more->calls.n) {
+		is->calls.n = 0;
+		for (uint32_t i = 0; i < more->calls.n; i++)
+			if (!wmk_arena_append(arena, &is->calls, sizeof(uint64_t)))
+				return -ENOMEM;
+	}
+	memcpy(is->calls.items, more->calls.items, more->calls.n * sizeof(uint64_t));
+	is->calls_bytes = more->calls_bytes;
+	return 0;
 }
 
 static const struct wmk_member target_members[] = {
@@ -308,6 +326,7 @@ void wmk_consumerd_stats_add(struct wmk_consumerd_stats *sum, const struct wmk_c
 	sum->behind_bytes += more->behind_bytes;
 	sum->streams += more->streams;
 	sum->errors += more->errors;
+	sum->gaps += more->gaps;
 	sum->sink_errors += more->sink_errors;
 	if (more->sink_error)
 		sum->sink_error = more->sink_error;

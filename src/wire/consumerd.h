@@ -54,6 +54,7 @@ struct wmk_consumerd_stats {
 	uint64_t behind_us, behind_bytes;   /* of it, and of the records: while more than half of a ring waited */
 	uint32_t streams;            /* with a file */
 	uint32_t errors;             /* streams that lied or could not be continued */
+	uint32_t gaps;               /* times that a stream lost nobody knows how much, as a consumer died with it */
 	uint32_t sink_errors;        /* failed attempts to write */
 	uint32_t sink_error;         /* the last one, a positive errno; 0: never failed */
 	bool stuck;                  /* the last packet of a stream could not be written, and waits */
@@ -109,9 +110,18 @@ struct wmk_consumerd_rings {
 	bool kernel;
 	uint64_t only_pid;           /* kernel: of this process alone; 0: of all */
 	struct wmk_list contexts;    /* kernel: of uint64_t, numbers of wmk_ctf_context(), in the order in which records have them */
-	struct wmk_list events;      /* kernel: of struct wmk_consumerd_event; those of the state dump with the system "" */
+	/* kernel: of struct wmk_consumerd_event; those of the state dump with the system "", of system calls by BPF with that of kernel/calls_reader.h */
+	struct wmk_list events;
+	/*
+	 * kernel: the system calls that BPF records from now on, as a set of bits (kernel/calls_reader.h), and the bytes of a CPU's ring. Empty:
+	 * as it was. Of a channel that is there already, it takes the place of what was told before.
+	 */
+	struct wmk_list calls;       /* of uint64_t */
+	uint64_t calls_bytes;
 	uint64_t statedump;          /* kernel: the number of a state dump, begun when it is greater than that of the last one; 0: none */
 };
+/* The set of `more`, if it has one, takes the place of that of `is`; copied into the arena once. -ENOMEM. */
+int wmk_consumerd_calls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more, struct wmk_arena *arena);
 /*
  * Those of `more` that are not in `events` yet (by system and name) are added, copied into the arena; of those that are, the filter becomes that of
  * `more`. 1: some were added; 0: none; -ENOMEM, -E2BIG.

@@ -14,6 +14,8 @@
 static const char *const domain_kinds[] = { "user", "pid", "exec", "kernel" };
 static const char *const modes[] = { "discard", "overwrite" };
 static const char *const buffers[] = { "uid", "pid" };
+static const char *const call_arguments[] = { "text", "none" };
+static const char *const calls_by[] = { "nobody", "bpf", "tracefs" };
 const char *const wmk_ctl_trace_formats[WMK_CTL_TRACE_FORMATS] = { "ctf-1.8", "ctf-2" };
 static const char *const rule_probes[] = { "none", "probe", "probe-return", "function", "userspace-probe", "userspace-probe-return" };
 static const char *const level_ops[] = { "any", "at-least", "exactly", "between" };
@@ -47,6 +49,7 @@ static const struct wmk_member counts_members[] = {
 	WMK_MEMBER_OF_U64(wmk_ctl_counts, unwritten),
 	WMK_MEMBER_OF_U64(wmk_ctl_counts, cut),
 	WMK_MEMBER_OF_U64(wmk_ctl_counts, bytes),
+	WMK_MEMBER_OF_U64(wmk_ctl_counts, gaps),
 };
 const struct wmk_object wmk_ctl_counts_object = WMK_OBJECT_OF("counts", wmk_ctl_counts, counts_members);
 
@@ -79,6 +82,9 @@ static const struct wmk_member channel_members[] = {
 	WMK_MEMBER_OF_LIST(wmk_ctl_channel, rules, wmk_ctl_rule_object, WMK_CTL_RULES_MAX),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_channel, enabled),
 	WMK_MEMBER_OF_OBJECT(wmk_ctl_channel, counts, wmk_ctl_counts, wmk_ctl_counts_object),
+	WMK_MEMBER_OF_ENUM(wmk_ctl_channel, call_arguments, call_arguments),
+	WMK_MEMBER_OF_ENUM(wmk_ctl_channel, calls_by, calls_by),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_channel, calls_why, SENTENCE),
 };
 const struct wmk_object wmk_ctl_channel_object = WMK_OBJECT_OF("channel", wmk_ctl_channel, channel_members);
 

@@ -50,6 +50,7 @@ enum wmk_ctl_buffers { WMK_BUFFERS_UID, WMK_BUFFERS_PID };
 /* What became of records so far. */
 struct wmk_ctl_counts {
 	uint64_t records, lost, lost_full, lost_memory, lost_size, lost_retry, overwritten, unwritten, cut, bytes;
+	uint64_t gaps;               /* times that a stream lost nobody knows how much: its reader had died */
 };
 
 enum wmk_ctl_level_op { WMK_LEVEL_ANY, WMK_LEVEL_AT_LEAST /* as severe or more */, WMK_LEVEL_EXACTLY, WMK_LEVEL_BETWEEN };
@@ -71,6 +72,10 @@ struct wmk_ctl_rule {
 	const char *place;           /* ... this is where, and what of it (kernel/probe.h) */
 };
 
+/* Of the kernel: what is recorded of system calls' arguments that point to something; and who records it so. */
+enum wmk_ctl_call_arguments { WMK_CALL_ARGUMENTS_TEXT, WMK_CALL_ARGUMENTS_NONE };
+enum wmk_ctl_calls_by { WMK_CALLS_BY_NOBODY, WMK_CALLS_BY_BPF, WMK_CALLS_BY_TRACEFS };
+
 struct wmk_ctl_channel {
 	const char *name;
 	struct wmk_ctl_domain domain;
@@ -84,6 +89,9 @@ struct wmk_ctl_channel {
 	struct wmk_list rules;       /* of struct wmk_ctl_rule */
 	bool enabled;
 	struct wmk_ctl_counts counts;
+	uint32_t call_arguments;     /* enum wmk_ctl_call_arguments */
+	uint32_t calls_by;           /* enum wmk_ctl_calls_by; the daemon's to decide, once its rules name system calls */
+	const char *calls_why;       /* why not with text, though that was asked for; the daemon's to say */
 };
 
 /* Of each kind: nothing tracked is everything. */

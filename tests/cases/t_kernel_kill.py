@@ -13,6 +13,8 @@ from kernel import CALLS, KernelWorld, check_turns, kernel_main, left_in_tracefs
 
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '32']
 SMALL = ['--subbuf-size', '32k', '--num-subbuf', '4']
+# What the kernel keeps while no consumer reads it. (What BPF has recorded dies with the consumer that has the program.)
+KEPT = ['--syscall-arguments', 'none']
 KINDS = 2 * len(CALLS)
 
 
@@ -42,7 +44,7 @@ def consumer_killed(case):
     """Again and again, at any moment; with room for everything nothing is lost."""
     with KernelWorld(case) as w:
         for size in (LARGE, SMALL):
-            w.begin_calls('one', *size)
+            w.begin_calls('one', *size, *KEPT)
             program = w.until(2)
             for turn in range(rounds(60)):
                 pid = w.wait(w.kernel_consumerd, 'a consumer')
@@ -60,7 +62,7 @@ def consumer_killed(case):
 def consumer_killed_by_the_clock(case):
     """A quiet kernel: what was on a page that no consumer had written is there, once."""
     with KernelWorld(case) as w:
-        w.begin_calls('one', *LARGE)
+        w.begin_calls('one', *LARGE, *KEPT)
         made, tids = 0, set()
         for _ in range(rounds(60)):
             turns, ids = w.calls(1, case.random.randrange(1, 400))
@@ -100,7 +102,7 @@ def both_killed(case):
     with KernelWorld(case) as w:
         for turn in range(rounds(30)):
             name = 's%d' % turn
-            w.begin_calls(name, *LARGE)
+            w.begin_calls(name, *LARGE, *KEPT)
             program = w.until(2)
             for _ in range(2):
                 a_moment(case)
@@ -145,7 +147,7 @@ def everything_killed(case):
     """Session daemon, consumers and `waymark record`, all at once: the next daemon adopts what is a session's, and cleans the rest."""
     with KernelWorld(case) as w:
         for turn in range(rounds(20)):
-            w.begin_calls('one', *LARGE)
+            w.begin_calls('one', *LARGE, *KEPT)
             record = w.run([WAYMARK, 'record', '--private', '-k', 'syscall:' + CALLS[0], '-o', case.path('r%d' % turn), '--', 'sleep', '1000'])
             mine = 'waymark-p%d.' % record.pid
             w.wait(lambda: [n for n in left_in_tracefs() if n.startswith(mine)], 'waymark record to begin')

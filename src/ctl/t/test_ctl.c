@@ -157,11 +157,12 @@ static void test_outcome(void **state)
 		.name = "c", .domain = { .kind = WMK_DOMAIN_EXEC, .follow = true, .pid = 3, .exec = "e" }, .mode = 1, .buffers = 1,
 		.subbuf_size = 1, .n_subbufs = 2, .blocking_us = -3, .field_limit = 4, .tracefile_size = 5, .tracefile_count = 6,
 		.contexts = { contexts, 1 }, .rules = { &rule, 1 }, .enabled = true, .counts = { .records = 1 },
+		.call_arguments = WMK_CALL_ARGUMENTS_NONE, .calls_by = WMK_CALLS_BY_TRACEFS, .calls_why = "so",
 	};
 	struct wmk_ctl_session session = {
 		.name = "s", .path = "/p", .uid = 1, .gid = 2, .created = 3, .active = true, .started = true, .channels = { &channel, 1 },
 		.trackers = { .pid = true, .gid = true, .pids = { pids, 2 } },
-		.counts = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 },
+		.counts = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 },
 	};
 	struct wmk_ctl_app app = { .pid = 77, .name = "slow", .why = "it sleeps" };
 	const struct waymark_ctl_session_info *const *sessions;
@@ -189,7 +190,7 @@ static void test_outcome(void **state)
 	assert_true(s->uid == 1 && s->gid == 2 && s->created == 3 && s->active && s->started && s->n_channels == 1);
 	assert_true(s->trackers->pid && !s->trackers->uid && s->trackers->gid && s->trackers->n_pids == 2 && s->trackers->n_gids == 0);
 	assert_true(s->trackers->pids[1] == 5);
-	const struct waymark_ctl_counts want = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+	const struct waymark_ctl_counts want = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
 	assert_memory_equal(s->counts, &want, sizeof(want));
 	const struct waymark_ctl_channel_info *c = s->channels[0];
 	assert_string_equal(c->name, "c");
@@ -197,6 +198,8 @@ static void test_outcome(void **state)
 	assert_true(c->domain == WAYMARK_CTL_EXEC && c->follow && c->pid == 3 && c->mode == 1 && c->buffers == 1 && c->subbuf_size == 1);
 	assert_true(c->n_subbufs == 2 && c->blocking_us == -3 && c->field_limit == 4 && c->tracefile_size == 5 && c->tracefile_count == 6);
 	assert_true(c->enabled && c->n_contexts == 1 && c->n_rules == 1 && c->counts->records == 1);
+	assert_true(c->call_arguments == WAYMARK_CTL_CALLS_NUMBERS && c->calls_by == WAYMARK_CTL_CALLS_BY_EVENTS);
+	assert_string_equal(c->calls_why, "so");
 	assert_string_equal(c->contexts[0], "vpid");
 	const struct waymark_ctl_rule_info *r = c->rules[0];
 	assert_string_equal(r->pattern, "p");

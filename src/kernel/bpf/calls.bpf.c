@@ -221,41 +221,67 @@ static __always_inline __u64 read_pointer(__u64 at, int compat, int *is_bad)
 	return pointer;
 }
 
-static __always_inline void copy_texts(struct wmk_kcalls_part *part, __u8 *to, __u64 from, __u32 max, int compat)
-{
-	__u32 used = 0;
+/* What is copied piece by piece goes by functions of their own: the verifier looks at each once, not at every way through a loop that has them in it. */
 
+#define TEXT_UNREADABLE 0x10000
+#define TEXT_CUT 0x20000
+
+/* A text of an argv, behind `used` bytes of the part that begins at `at`: used bytes, and TEXT_.... */
+__noinline int copy_one_text(__u32 slot, __u32 at, __u32 used, __u64 text, __u32 max)
+{
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
+	int flags = 0;
+	__u8 *to;
+	long n;
+
+	if (!scratch || at > PARTS_LAST)
+		return used & (WMK_KCALLS_STRINGS_ROOM - 1);
+	to = scratch->record + at + sizeof(struct wmk_kcalls_part);
 	if (max > WMK_KCALLS_STRING_MAX)
 		max = WMK_KCALLS_STRING_MAX;
+	used &= WMK_KCALLS_STRINGS_ROOM - 1;
+	n = bpf_probe_read_user_str(to + used, max + 2, (const void *)text);
+	if (n <= 0 || n > WMK_KCALLS_STRING_MAX + 2) {
+		flags = TEXT_UNREADABLE;
+		n = 1;
+		to[used] = 0;
+	}
+	if (n > (long)max + 1) {
+		flags = TEXT_CUT;
+		n = max + 1;
+	}
+	/* The last one may stand out of the room a little; the part's has more. */
+	used += n;
+	to[(used - 1) & (2 * WMK_KCALLS_STRINGS_ROOM - 1)] = 0;
+	return used | flags;
+}
+
+static __always_inline void copy_texts(struct wmk_kcalls_part *part, __u32 slot, __u32 at, __u64 from, __u32 max, int compat)
+{
+	__u32 used = 0, count = 0, flags = 0;
+
 	for (__u32 i = 0; i <= WMK_KCALLS_STRINGS; i++) {
-		int is_bad;
+		int is_bad, got;
 		const __u64 text = read_pointer(from + i * (compat ? 4 : 8), compat, &is_bad);
-		long n;
 
 		if (is_bad)
-			part->flags |= WMK_KCALLS_PART_UNREADABLE;
+			flags |= TEXT_UNREADABLE;
 		if (is_bad || !text)
 			break;
 		if (i == WMK_KCALLS_STRINGS || used >= WMK_KCALLS_STRINGS_ROOM - 1) {
-			part->flags |= WMK_KCALLS_PART_CUT;
+			flags |= TEXT_CUT;
 			break;
 		}
-		used &= WMK_KCALLS_STRINGS_ROOM - 1;
-		n = bpf_probe_read_user_str(to + used, max + 2, (const void *)text);
-		if (n <= 0 || n > WMK_KCALLS_STRING_MAX + 2) {
-			part->flags |= WMK_KCALLS_PART_UNREADABLE;
-			n = 1;
-			to[used] = 0;
-		}
-		if (n > (long)max + 1) {
-			part->flags |= WMK_KCALLS_PART_CUT;
-			n = max + 1;
-		}
-		/* The last one may stand out of the room a little; the part's has more. */
-		used += n;
-		to[(used - 1) & (2 * WMK_KCALLS_STRINGS_ROOM - 1)] = 0;
-		part->count++;
+		got = copy_one_text(slot, at, used, text, max);
+		flags |= got;
+		used = got & 0xffff;
+		count++;
 	}
+	if (flags & TEXT_UNREADABLE)
+		part->flags |= WMK_KCALLS_PART_UNREADABLE;
+	if (flags & TEXT_CUT)
+		part->flags |= WMK_KCALLS_PART_CUT;
+	part->count = count;
 	part->len = used;
 }
 
@@ -263,7 +289,18 @@ struct vector {
 	__u64 base, len;
 };
 
-static __always_inline void copy_vectors(struct wmk_kcalls_part *part, __u8 *to, __u64 from, __u64 n_vectors, __u64 len, __u32 max, int compat)
+/* What a vector points to, likewise. Not 0: it could not be read. */
+__noinline int copy_one_vector(__u32 slot, __u32 at, __u32 used, __u64 base, __u32 n)
+{
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
+
+	if (!scratch || at > PARTS_LAST || n > WMK_KCALLS_PART_MAX / 2)
+		return 1;
+	used &= WMK_KCALLS_PART_MAX / 2 - 1;
+	return bpf_probe_read_user(scratch->record + at + sizeof(struct wmk_kcalls_part) + used, n, (const void *)base) != 0;
+}
+
+static __always_inline void copy_vectors(struct wmk_kcalls_part *part, __u32 slot, __u32 at, __u64 from, __u64 n_vectors, __u64 len, __u32 max, int compat)
 {
 	__u32 used = 0;
 
@@ -293,8 +330,7 @@ static __always_inline void copy_vectors(struct wmk_kcalls_part *part, __u8 *to,
 			if (!n)
 				return;
 		}
-		used &= WMK_KCALLS_PART_MAX / 2 - 1;
-		if (n > WMK_KCALLS_PART_MAX / 2 || bpf_probe_read_user(to + used, n, (const void *)vector.base) != 0) {
+		if (copy_one_vector(slot, at, used, vector.base, n)) {
 			part->flags |= WMK_KCALLS_PART_UNREADABLE;
 			return;
 		}
@@ -360,13 +396,13 @@ __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32
 			copy_bytes(part, to, from, length, copy->max);
 		break;
 	case WMK_KCALLS_TEXTS:
-		copy_texts(part, to, from, copy->max, abi);
+		copy_texts(part, slot, at, from, copy->max, abi);
 		break;
 	case WMK_KCALLS_VECTORS_IN:
-		copy_vectors(part, to, from, count, ~0ull, copy->max, abi);
+		copy_vectors(part, slot, at, from, count, ~0ull, copy->max, abi);
 		break;
 	case WMK_KCALLS_VECTORS_RETURNED:
-		copy_vectors(part, to, from, count, scratch->ret, copy->max, abi);
+		copy_vectors(part, slot, at, from, count, scratch->ret, copy->max, abi);
 		break;
 	default:
 		return at;

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls_set.c - which system calls of a kernel channel BPF records, and by which ids (see calls_reader.h). calls_stream.c has the packets.
+ */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "kernel/calls_inside.h"
+#include "kernel/instance.h"
+#include "kernel/tracefs.h"
+
+#define RING_MIN 4096u
+#define RING_MAX (1u << 30)
+
+static const char *const abi_names[WMK_KCALLS_ABIS] = { "native", "compat" };
+
+/* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_kcalls_event_name(enum wmk_kabi abi, unsigned number, bool is_exit, char name[WMK_KCALLS_EVENT_NAME])
+{
+	snprintf(name, WMK_KCALLS_EVENT_NAME, "%s_%s_%u", abi_names[abi], is_exit ? "exit" : "entry", number);
+}
+
+int wmk_kcalls_event_parse(const char *name, enum wmk_kabi *abi, unsigned *number, bool *is_exit)
+{
+	char again[WMK_KCALLS_EVENT_NAME];
+	const char *digits = strrchr(name, '_');
+
+	*number = digits ? (unsigned)strtoul(digits + 1, NULL, 10) : WMK_KCALLS_NUMBERS;
+	for (unsigned i = 0; i < 2 * WMK_KCALLS_ABIS && *number < WMK_KCALLS_NUMBERS; i++) {
+		*abi = (enum wmk_kabi)(i / 2);
+		*is_exit = i % 2;
+		wmk_kcalls_event_name(*abi, *number, *is_exit, again);
+		if (strcmp(name, again) == 0)
+			return 0;
+	}
+	return wmk_error(-EINVAL, "%.60s is no event of a system call", name);
+}
+
+void wmk_kcalls_describe_in(int dir, enum wmk_kabi abi, unsigned number, struct wmk_kcall *call)
+{
+	struct wmk_kformat *format;
+	char path[120], *text;
+	size_t len;
+
+	if (wmk_kcall_describe(abi, number, call) < 0)
+		wmk_error_clear();
+	if (call->is_known || abi != WMK_KABI_NATIVE || !wmk_kcall_name(abi, number))
+		return;
+	snprintf(path, sizeof(path), "events/syscalls/sys_enter_%s/format", call->event);
+	if (wmk_tracefs_read(dir, path, &text, &len) < 0) {
+		wmk_error_clear();
+		return;
+	}
+	if (wmk_kformat_parse("syscalls", text, len, &format) == 0) {
+		wmk_kcall_refine(call, format);
+		free(format);
+	} else {
+		wmk_error_clear();
+	}
+	free(text);
+}
+
+/* ── the set ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_kcallset_event(struct wmk_kreader *reader, const char *name, uint32_t id)
+{
+	struct wmk_kcallset *set = reader->calls;
+	struct wmk_kcallset_call **at;
+	enum wmk_kabi abi;
+	unsigned number;
+	bool is_exit;
+	int err = wmk_kcalls_event_parse(name, &abi, &number, &is_exit);
+
+	if (err < 0)
+		return err;
+	if (!set)
+		set = reader->calls = calloc(1, sizeof(*set));
+	if (!set)
+		return wmk_error(-ENOMEM, "no memory for system calls");
+	at = &set->calls[abi][number];
+	if (!*at) {
+		*at = malloc(sizeof(**at));
+		if (!*at)
+			return wmk_error(-ENOMEM, "no memory for system calls");
+		**at = (struct wmk_kcallset_call){ .ids = { WMK_KCALLSET_NO_ID, WMK_KCALLSET_NO_ID } };
+		wmk_kcalls_describe_in(reader->instance, abi, number, &(*at)->call);
+	}
+	if ((*at)->ids[is_exit] != WMK_KCALLSET_NO_ID && (*at)->ids[is_exit] != id)
+		return wmk_error(-EEXIST, "the system call %s has the id %u already, not %u", name, (*at)->ids[is_exit], id);
+	(*at)->ids[is_exit] = id;
+	return 0;
+}
+
+void wmk_kcallset_free(struct wmk_kcallset *set)
+{
+	if (!set)
+		return;
+	if (set->bpf)
+		wmk_kcalls_close(set->bpf);
+	for (unsigned abi = 0; abi < WMK_KCALLS_ABIS; abi++)
+		for (unsigned number = 0; number < WMK_KCALLS_NUMBERS; number++)
+			free(set->calls[abi][number]);
+	free(set);
+}
+
+/* ── BPF ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* One ring for each CPU up to the last that is online: there may be many more in name only, and their memory would be taken at once. */
+static uint32_t rings_wanted(void)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+	char text[1024] = "", *last = text;
+	long cpu;
+
+	if (file && !fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	if (file)
+		fclose(file);
+	for (char *at = text; *at && *at != '\n'; at++)
+		if (*at == ',' || *at == '-')
+			last = at + 1;
+	cpu = strtol(last, NULL, 10);
+	return cpu >= 0 && cpu < 65536 ? (uint32_t)cpu + 1 : 0;
+}
+
+static uint32_t ring_bytes(uint64_t bytes)
+{
+	uint32_t ring = RING_MIN;
+
+	while (ring < bytes && ring < RING_MAX)
+		ring *= 2;
+	return ring;
+}
+
+static int bpf_open(struct wmk_kreader *reader, uint64_t bytes)
+{
+	struct wmk_kcallset *set = reader->calls;
+	const struct wmk_kcalls_options options = {
+		.is_all = true, .n_rings = rings_wanted(), .ring_bytes = ring_bytes(bytes),
+		.clock = wmk_kinstance_is_counter(reader->instance) ? WMK_CLOCK_COUNTER : WMK_CLOCK_MONOTONIC,
+	};
+	int err = wmk_kcalls_open(&options, &set->bpf);
+
+	if (err < 0)
+		set->bpf = NULL;
+	else
+		wmk_kcalls_exclude_only(set->bpf, reader->own.pids, reader->own.n_pids);
+	return err;
+}
+
+int wmk_kcalls_probe(void)
+{
+	const struct wmk_kcalls_options options = { .is_all = true, .n_rings = 1, .ring_bytes = RING_MIN, .processes = 1, .clock = WMK_CLOCK_MONOTONIC };
+	struct wmk_kcalls *calls;
+	int err = wmk_kcalls_open(&options, &calls);
+
+	if (err < 0)
+		return err;
+	err = wmk_kcalls_start(calls);
+	wmk_kcalls_close(calls);
+	return err;
+}
+
+/* No program that had seen a call as wanted runs any more: they are sections of RCU. */
+static void quiesce(void)
+{
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
+static bool bit_of(const uint64_t *words, unsigned abi, unsigned number)
+{
+	return words[abi * (WMK_KCALLS_NUMBERS / 64) + number / 64] >> (number % 64) & 1;
+}
+
+/* Bit by bit: a call that stays is wanted all the while. True: some are not any more. */
+static bool want(struct wmk_kcallset *set, const uint64_t *wanted)
+{
+	bool fewer = false;
+
+	for (unsigned abi = 0; abi < WMK_KCALLS_ABIS; abi++)
+		for (unsigned number = 0; number < WMK_KCALLS_NUMBERS; number++) {
+			const bool on = bit_of(wanted, abi, number);
+
+			if (on == bit_of(set->wanted, abi, number))
+				continue;
+			if (on && set->calls[abi][number])
+				wmk_kcalls_describe(set->bpf, &set->calls[abi][number]->call);
+			wmk_kcalls_want(set->bpf, (enum wmk_kabi)abi, number, on);
+			fewer |= !on;
+		}
+	memcpy(set->wanted, wanted, sizeof(set->wanted));
+	return fewer;
+}
+
+int wmk_kreader_calls(struct wmk_kreader *reader, const uint64_t wanted[WMK_KCALLS_WORDS], uint64_t bytes)
+{
+	bool any = false, opened = false;
+	int err = 0;
+
+	for (unsigned i = 0; i < WMK_KCALLS_WORDS; i++)
+		any |= wanted[i] != 0;
+	if (!reader->calls || (!any && !reader->calls->bpf))
+		return 0;
+	if (!reader->calls->bpf) {
+		err = bpf_open(reader, bytes);
+		opened = err == 0;
+	}
+	if (err < 0)
+		return err;
+	if (any) {
+		err = wmk_kcalls_start(reader->calls->bpf);
+		if (err < 0)
+			return err;
+	}
+	if (want(reader->calls, wanted)) {
+		/* nobody's calls are looked at where none is wanted */
+		if (!any)
+			wmk_kcalls_stop(reader->calls->bpf);
+		quiesce();
+	}
+	return opened;
+}
+
+unsigned wmk_kreader_rings(const struct wmk_kreader *reader)
+{
+	return reader->calls && reader->calls->bpf ? wmk_kcalls_rings(reader->calls->bpf) : 0;
+}

@@ -1,0 +1,421 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""System calls with what their arguments point to, in `record -k` and in sessions: right, exactly counted, in order, and told where they cannot be had."""
+import collections
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import CONSUMERD_COMM, World  # noqa: E402
+from harness import PROGRAMS, WAYMARK, Skip, check, limit, main, need, rounds, slurp, wait_for  # noqa: E402
+from traces import LOSS, LOST, group_of  # noqa: E402
+
+TRACING = '/sys/kernel/tracing'
+SYSCALLS = os.path.join(PROGRAMS, 'syscalls')
+HEAD = re.compile(r'\[(\d+)\] (?:\S+ )?([\w:]+): \{')
+Record = collections.namedtuple('Record', 'time name scopes fields')
+# One of those that the program makes, with its exit: 2 records.
+MADE = re.compile(r'^/nowhere/\d+/(\d+)$')
+
+
+def need_bpf(case):
+    """BPF can be had here: else every case would test the numbers."""
+    if os.geteuid() or not os.path.isdir(TRACING + '/events/syscalls'):
+        raise Skip('recording the kernel needs root and its tracers')
+    result = case.record(['true'], ['-k', 'syscall:mknodat']).ok()
+    if 'without what their arguments point to' in result.err:
+        raise Skip(result.err.strip())
+
+
+def parse(line):
+    head = HEAD.match(line)
+    check(head, 'a reader printed a line that is no record: %s', line[:200])
+    at, groups = head.end() - 1, []
+    while at < len(line):
+        group, at = group_of(line, at)
+        groups.append(group)
+        while at < len(line) and line[at] in ', ':
+            at += 1
+    scopes = {}
+    for group in groups[:-1]:
+        scopes.update(group)
+    return Record(int(head[1]), head[2], scopes, groups[-1])
+
+
+def read(directory, lossy=False):
+    """
+    (records in the order of time, lost as babeltrace2 counts it): both readers agree, and warn of nothing but losses. What records say is from `view`:
+    babeltrace 2.0.4 shows an empty string as the last one that the same field had.
+    """
+    lines, lost = {}, 0
+    for reader in ('babeltrace2', 'view'):
+        argv = [WAYMARK, 'view', '--no-pager'] if reader == 'view' else [reader]
+        done = subprocess.run([*argv, '--clock-cycles', '--no-delta', directory], capture_output=True, text=True, errors='replace', timeout=300)
+        check(done.returncode == 0, '%s: status %d: %s', reader, done.returncode, done.stderr[:2000])
+        for line in filter(str.strip, done.stderr.splitlines()):
+            check(lossy and (LOSS.search(line) or 'lost' in line), '%s warns: %s', reader, line[:500])
+            lost += sum(int(n) for n in LOST.findall(line)) if reader == 'babeltrace2' else 0
+        lines[reader] = done.stdout.splitlines()
+    check(len(lines['view']) == len(lines['babeltrace2']), 'view reads %d records, babeltrace2 %d', len(lines['view']), len(lines['babeltrace2']))
+    return [parse(line) for line in lines['view']], lost
+
+
+def named(records, *names):
+    return [r for r in records if r.name in names]
+
+
+def made_by(text):
+    return int(re.search(r'^made (\d+)$', text, re.M)[1])
+
+
+def check_made(records, made, lost=0):
+    """Every call and its exit is there, or counted as lost; texts are in the order in which they were made."""
+    entries = [r for r in named(records, 'syscall_entry_mknodat') if r.scopes['procname'] == 'syscalls']
+    exits = [r for r in named(records, 'syscall_exit_mknodat') if r.scopes['procname'] == 'syscalls']
+    check(len(entries) + len(exits) + lost == 2 * made, '%d entries + %d exits + %d lost, where %d calls were made', len(entries), len(exits), lost, made)
+    last = {}
+    for r in entries:
+        text = MADE.match(r.fields['filename'])
+        if not text:             # its page was not there: the exit has it
+            check(r.fields['pointers'] == 2, 'a call whose text is %r: %s', r.fields['filename'], r)
+            continue
+        check(last.get(r.scopes['tid'], -1) < int(text[1]), 'thread %s: %s comes behind %s', r.scopes['tid'], text[1], last.get(r.scopes['tid']))
+        last[r.scopes['tid']] = int(text[1])
+    return entries
+
+
+# ── right ───────────────────────────────────────────────────────────────────────────────────────────────
+
+CALLS = ('openat', 'execve', 'connect', 'nanosleep', 'writev')
+
+
+def check_shapes(records, blob=False):
+    """`blob`: bytes are none that parse() knows."""
+    records = [r for r in records if r.scopes.get('procname') == 'syscalls']
+    opened = {r.fields['filename']: r for r in named(records, 'syscall_entry_openat')}
+    exits = [r.fields for r in named(records, 'syscall_exit_openat')]
+    late = {f['filename'] for f in exits if f['filename']}
+    pids = {r.scopes['pid'] for r in named(records, 'syscall_entry_writev')}
+    check(len(pids) == 1, 'one program: %s', pids)
+    pid = pids.pop()
+    check({'/nowhere/at/all', '/nowhere/by-thread', '/nowhere/by-child', '/dev/null'} <= set(opened) | late, 'opened: %s, late %s', sorted(opened), late)
+    if '/nowhere/by-thread' in opened:
+        who = opened['/nowhere/by-thread'].scopes
+        check(who['pid'] == pid and who['tid'] != pid, 'the thread: %s', who)
+    if '/nowhere/by-child' in opened:
+        check(opened['/nowhere/by-child'].scopes['pid'] != pid, 'the child: %s', opened['/nowhere/by-child'])
+    of_nobody = [r.fields for r in named(records, 'syscall_entry_openat') if not r.fields['filename']]
+    check([f for f in of_nobody if f['pointers'] == 1] and [f for f in of_nobody if f['pointers'] == 2], 'NULL, and what cannot be read: %s', of_nobody)
+    check(sum(f['ret'] == -14 for f in exits) == 2, 'two fail with EFAULT: %s', exits)
+    cut = [r for name, r in opened.items() if name.startswith('/xxx')]
+    check(len(cut) == 1 and cut[0].fields['filename'] == '/' + 'x' * 255 and cut[0].fields['pointers'] == 4, 'what is too long: %s', cut)
+    run = [r.fields for r in named(records, 'syscall_entry_execve') if r.fields['filename'] == '/nowhere/program']
+    check(len(run) == 1 and run[0]['argv'] == ['one', 'two words', 'drei'], 'execve: %s', run)
+    to = [r.fields for r in named(records, 'syscall_entry_connect')]
+    check(len(to) == 1 and to[0]['uservaddr_address'] == '127.0.0.1' and to[0]['uservaddr_port'] == 9 and to[0]['uservaddr_family'][1] == 2, 'connect: %s', to)
+    slept = [r.fields for r in named(records, 'syscall_entry_nanosleep')]
+    check([s for s in slept if s['rqtp_sec'] == 0 and s['rqtp_nsec'] == 7], 'nanosleep: %s', slept)
+    wrote = [r.fields for r in named(records, 'syscall_entry_writev')]
+    check(len(wrote) == 1 and (blob or bytes(wrote[0]['vec_bytes']) == b'abcde'), 'writev: %s', wrote)
+    if os.uname().machine == 'x86_64':
+        narrow = [r.fields['filename'] for r in named(records, 'compat_syscall_entry_openat')]
+        check(narrow == ['/nowhere/narrow'], 'the 32-bit call: %s', narrow)
+
+
+def patterns(*calls):
+    return [word for call in calls for word in ('-k', 'syscall:' + call)]
+
+
+def shapes(case):
+    need_bpf(case)
+    result = case.record([SYSCALLS, 'shapes'], patterns(*CALLS)).ok()
+    check_shapes(read(result.directory)[0])
+
+
+def shapes_as_ctf_2(case):
+    """As JSON, which babeltrace2 does not read: by `view` alone."""
+    need_bpf(case)
+    result = case.record([SYSCALLS, 'shapes'], [*patterns(*CALLS), '--trace-format', 'ctf-2']).ok()
+    done = subprocess.run([WAYMARK, 'view', '--no-pager', '--clock-cycles', '--no-delta', result.directory], capture_output=True, text=True, timeout=120)
+    check(done.returncode == 0 and not done.stderr, 'view: status %d, %s', done.returncode, done.stderr)
+    lines = done.stdout.splitlines()
+    check([line for line in lines if 'entry_writev' in line and 'vec_bytes = { 61 62 63 64 65 }' in line], 'writev: %s', lines[-5:])
+    check_shapes([parse(line) for line in lines], blob=True)
+
+
+def shapes_in_a_session(case):
+    need_bpf(case)
+    with World(case) as w:
+        begin(w, 'shapes', *CALLS)
+        done = subprocess.run([SYSCALLS, 'shapes'], env=w.env, timeout=120)
+        check(done.returncode == 0, 'the program ended with %d', done.returncode)
+        check('by BPF' in w('list', 'shapes').out, 'list does not say how: %s', w('list', 'shapes').out)
+        check_shapes(end(w, 'shapes')[0])
+
+
+# ── counted ─────────────────────────────────────────────────────────────────────────────────────────────
+
+LARGE = ('--subbuf-size', '4M', '--num-subbuf', '8')
+
+
+@limit(240)
+def counted(case):
+    need_bpf(case)
+    n = rounds(200000)
+    result = case.record([SYSCALLS, 'count', '2', str(n)], [*patterns('mknodat'), *LARGE]).ok()
+    check(result.lost == 0, '%d lost', result.lost)
+    entries = check_made(read(result.directory)[0], made_by(result.out))
+    check(len(entries) == 2 * n, '%d entries of %d', len(entries), 2 * n)
+
+
+@limit(240)
+def too_small(case):
+    """recorded + lost = made, in the summary and as the trace says it."""
+    need_bpf(case)
+    result = case.record([SYSCALLS, 'count', '2', str(rounds(100000) + 20000)], [*patterns('mknodat'), '--subbuf-size', '4k', '--num-subbuf', '2']).ok()
+    check(result.lost > 0, 'nothing was lost in rings of 8 kB')
+    records, lost = read(result.directory, lossy=True)
+    check(lost == result.lost, 'the trace says that %d were lost, the summary %d', lost, result.lost)
+    check_made(records, made_by(result.out), lost)
+
+
+@limit(240)
+def in_order(case):
+    """A program's record, its call, its record, by two clocks that were mapped onto each other: in that order, each of them."""
+    need_bpf(case)
+    n = rounds(100000)
+    result = case.record([SYSCALLS, 'order', str(n)], [*patterns('openat'), '-e', 'test:*', *LARGE]).ok()
+    at, least = 0, None
+    for r in sorted(read(result.directory)[0], key=lambda r: r.time):
+        if r.name.startswith('test:'):
+            check(r.fields['i'] == at // 3 and r.name == ('test:before', '', 'test:after')[at % 3], 'at %d: %s', at, r)
+            at += 1
+        elif r.name == 'syscall_entry_openat' and r.fields['filename'] == '/nowhere/%d' % (at // 3):
+            check(at % 3 == 1, 'at %d: %s', at, r)
+            at += 1
+    check(at == 3 * n, '%d of %d records', at, 3 * n)
+
+
+# ── sessions ────────────────────────────────────────────────────────────────────────────────────────────
+
+def begin(w, name, *calls, channel=()):
+    w('create', name)
+    w('enable-channel', '-k', '-s', name, 'calls', *channel)
+    w('add-context', '-k', '-s', name, '-c', 'calls', 'pid', 'tid', 'procname')
+    for call in calls:
+        w('enable-event', '-k', '-s', name, '-c', 'calls', 'syscall:' + call)
+    return w('start', name)
+
+
+def end(w, name, lossy=False):
+    """(records, session as it was)"""
+    stopped = w.stop(name)
+    w('destroy', name)
+    records, lost = read(stopped['path'], lossy)
+    check(lost == stopped['counts']['lost'], 'the trace says that %d were lost, the session %d', lost, stopped['counts']['lost'])
+    check(len(records) == stopped['counts']['records'], '%d records, the session says %d', len(records), stopped['counts']['records'])
+    return records, stopped
+
+
+def count(w, threads, n):
+    done = subprocess.run([SYSCALLS, 'count', str(threads), str(n)], env=w.env, capture_output=True, text=True, timeout=240)
+    check(done.returncode == 0, 'the program ended with %d', done.returncode)
+    return made_by(done.stdout)
+
+
+@limit(240)
+def counted_in_a_session(case):
+    """Stopped, nothing is recorded, started it is again: exactly."""
+    need_bpf(case)
+    n = rounds(50000)
+    with World(case) as w:
+        begin(w, 'counted', 'mknodat', channel=LARGE)
+        made = count(w, 2, n)
+        w('stop', 'counted')
+        count(w, 2, n)
+        w('start', 'counted')
+        made += count(w, 1, n)
+        check_made(end(w, 'counted')[0], made)
+
+
+@limit(240)
+def too_small_in_a_session(case):
+    need_bpf(case)
+    with World(case) as w:
+        begin(w, 'small', 'mknodat', channel=('--subbuf-size', '4k', '--num-subbuf', '2'))
+        made = count(w, 2, 20000)
+        records, stopped = end(w, 'small', lossy=True)
+        check(stopped['counts']['lost'] > 0, 'nothing was lost in rings of 8 kB')
+        check_made(records, made, stopped['counts']['lost'])
+
+
+@limit(240)
+def changed(case):
+    """Other calls are enabled and disabled: of this one none is missing. Disabled, it is not recorded."""
+    need_bpf(case)
+    with World(case) as w:
+        begin(w, 'changed', 'mknodat', channel=LARGE)
+        program = w.run([SYSCALLS, 'until'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(3):
+            w('enable-event', '-k', '-s', 'changed', '-c', 'calls', 'syscall:unlink*')
+            w('enable-event', '-k', '-s', 'changed', '-c', 'calls', 'sched_switch')
+            w('disable-event', '-k', '-s', 'changed', '-c', 'calls', 'syscall:unlink*')
+            w('disable-event', '-k', '-s', 'changed', '-c', 'calls', 'sched_switch')
+        made = made_by(program.communicate(timeout=60)[0])
+        w('disable-event', '-k', '-s', 'changed', '-c', 'calls', 'syscall:mknodat')
+        w('enable-event', '-k', '-s', 'changed', '-c', 'calls', 'syscall:getpriority')
+        count(w, 1, 1000)
+        w('enable-event', '-k', '-s', 'changed', '-c', 'calls', 'syscall:mknodat')
+        made += count(w, 1, 1000)
+        records, stopped = end(w, 'changed', lossy=True)
+        check_made(records, made, stopped['counts']['lost'])
+
+
+def kernel_consumer(w):
+    found = [pid for pid, name in w.ours().items() if name == CONSUMERD_COMM and '--kernel' in slurp('/proc/%d/cmdline' % pid).split('\0')]
+    return found[0] if found else None
+
+
+@limit(240)
+def consumer_killed(case):
+    """The next one loads BPF again, and the gap is told: in the session's words, not in numbers that nobody has."""
+    need_bpf(case)
+    with World(case) as w:
+        begin(w, 'killed', 'mknodat', channel=LARGE)
+        before = count(w, 1, 5000)
+        w('stop', 'killed')
+        w('start', 'killed')
+        dead = kernel_consumer(w)
+        os.kill(dead, signal.SIGKILL)
+        w.wait(lambda: kernel_consumer(w) not in (None, dead), 'another consumer')
+        w('disable-event', '-k', '-s', 'killed', '-c', 'calls', 'syscall:mknodat')       # answered: it reads what it was given
+        w('enable-event', '-k', '-s', 'killed', '-c', 'calls', 'syscall:mknodat')
+        after = count(w, 1, 5000)
+        answer = w('stop', 'killed')
+        check('nobody knows how many' in answer.err, 'the gap is not told: %s', answer.err)
+        stopped = w.session('killed')
+        check(stopped['counts']['gaps'] > 0, 'counts: %s', stopped['counts'])
+        w('destroy', 'killed')
+        records, _ = read(stopped['path'])
+        entries = [r for r in named(records, 'syscall_entry_mknodat') if r.scopes['procname'] == 'syscalls']
+        check(len(entries) == before + after, '%d entries: stopped in between, %d + %d are all there', len(entries), before, after)
+        check('nobody knows how many' in slurp(os.path.join(stopped['path'], 'kernel', 'metadata')), 'the trace does not tell of the gap')
+
+
+def daemon_killed(case):
+    """The next one finds the channel as it was: recording, by BPF."""
+    need_bpf(case)
+    with World(case) as w:
+        begin(w, 'again', 'mknodat', channel=LARGE)
+        made = count(w, 1, 2000)
+        dead = w.sessiond()
+        os.kill(dead, signal.SIGKILL)
+        w.wait(lambda: w.sessiond() != dead, 'the session daemon to end')
+        made += count(w, 1, 2000)
+        w.start_daemon()
+        check('by BPF' in w('list', 'again').out, 'list: %s', w('list', 'again').out)
+        made += count(w, 1, 2000)
+        check_made(end(w, 'again')[0], made)
+
+
+# ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────
+
+def numbers_as_asked(case):
+    """None is what was asked for, also in what is saved and loaded."""
+    need_bpf(case)
+    result = case.record([SYSCALLS, 'shapes'], [*patterns('openat'), '--syscall-arguments', 'none']).ok()
+    opened = [r for r in named(read(result.directory)[0], 'syscall_entry_openat') if r.scopes['procname'] == 'syscalls']
+    check(opened and all(isinstance(r.fields['filename'], int) for r in opened), 'opened: %s', opened[:3])
+    with World(case) as w:
+        answer = begin(w, 'none', 'openat', channel=('--syscall-arguments', 'none'))
+        check('arguments' not in answer.err, 'what was asked for is told as a warning: %s', answer.err)
+        check('as asked for' in w('list', 'none').out, 'list: %s', w('list', 'none').out)
+        saved = case.path('saved')
+        w('save', '-o', saved, 'none')
+        w('destroy', 'none')
+        w('load', '-i', saved)
+        check(w.session('none')['channels'][0]['call_arguments'] == 'none', 'loaded: %s', w.session('none')['channels'])
+        w('destroy', 'none')
+
+
+def numbers_where_it_overwrites(case):
+    need_bpf(case)
+    result = case.record([SYSCALLS, 'shapes'], [*patterns('openat'), '--overwrite']).ok()
+    check('cannot give up the oldest' in result.err, 'no warning: %s', result.err)
+    with World(case) as w:
+        w('create', 'over')
+        w('enable-channel', '-k', '-s', 'over', 'calls', '--overwrite')
+        first = w('enable-event', '-k', '-s', 'over', '-c', 'calls', 'syscall:openat')
+        second = w('enable-event', '-k', '-s', 'over', '-c', 'calls', 'syscall:close')
+        check('cannot give up the oldest' in first.err and 'oldest' not in second.err, 'once: %s, %s', first.err, second.err)
+        check('as numbers' in w('list', 'over').out, 'list: %s', w('list', 'over').out)
+        w('destroy', 'over')
+
+
+# ── not itself ──────────────────────────────────────────────────────────────────────────────────────────
+
+def check_not_its_own(case, options):
+    """Everything is recorded, of all processes but the tracer's own."""
+    with World(case) as w:
+        # (whose thread is there for less time than it takes to learn of it)
+        w('create', 'all', '--no-statedump')
+        w('enable-channel', '-k', '-s', 'all', 'calls', *LARGE, *options)
+        w('add-context', '-k', '-s', 'all', '-c', 'calls', 'pid', 'tid', 'procname')
+        w('enable-event', '-k', '-s', 'all', '-c', 'calls', 'syscall:*')
+        w('start', 'all')
+        own = set(w.daemons())
+        count(w, 1, 1000)
+        stopped = w.stop('all')
+        w('destroy', 'all')
+        records, _ = read(stopped['path'], lossy=True)
+        pids = {r.scopes['pid'] for r in records}
+        check(len(pids) > 1, 'of whom: %s', pids)
+        check(not pids & own, 'records of daemons: %s', [r for r in records if r.scopes['pid'] in own][:3])
+
+
+@limit(240)
+def not_its_own(case):
+    need_bpf(case)
+    check_not_its_own(case, ())
+
+
+@limit(240)
+def not_its_own_as_numbers(case):
+    need_bpf(case)
+    check_not_its_own(case, ('--syscall-arguments', 'none'))
+
+
+def nothing_left(case):
+    """Killed, `record --private` leaves no program in the kernel."""
+    need_bpf(case)
+    need('bpftool')
+    child = case.start([SYSCALLS, 'until'], patterns('mknodat'))
+    ids = wait_for(lambda: programs_of(child.pid), 'the programs to be loaded')
+    check(there(ids), 'the programs %s are not there', ids)
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    wait_for(lambda: not there(ids), 'the programs to be gone')
+    case.started.remove(child)
+    subprocess.run([WAYMARK, 'record', '--private', '-k', 'sched_switch', '-o', case.path('sweep'), '--', 'true'], capture_output=True)   # removes its instance
+
+
+def programs_of(pid):
+    found = set()
+    for fd in os.listdir('/proc/%d/fdinfo' % pid):
+        with contextlib.suppress(OSError):
+            found |= set(re.findall(r'^prog_id:\s+(\d+)', slurp('/proc/%d/fdinfo/%s' % (pid, fd)), re.M))
+    return found if len(found) >= 3 else None
+
+
+def there(ids):
+    done = subprocess.run(['bpftool', 'prog', 'show'], capture_output=True, text=True)
+    return ids & set(re.findall(r'^(\d+):', done.stdout, re.M))
+
+
+if __name__ == '__main__':
+    main([shapes, shapes_as_ctf_2, shapes_in_a_session, counted, too_small, in_order, counted_in_a_session, too_small_in_a_session, changed,
+          consumer_killed, daemon_killed, numbers_as_asked, numbers_where_it_overwrites, not_its_own, not_its_own_as_numbers, nothing_left])
