@@ -44,6 +44,7 @@ struct wmk_kcalls {
 /* What libbpf says while this thread loads: the begin of its words, and of the verifier's the end, where the reason is. */
 static __thread char log_text[8192];
 
+__attribute__((format(printf, 2, 0)))
 static int keep_words(enum libbpf_print_level level, const char *format, va_list args)
 {
 	const size_t used = strlen(log_text);
