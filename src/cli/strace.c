@@ -282,6 +282,19 @@ static void hear_signals(struct run *run)
 			run->is_interrupted |= info.ssi_signo != SIGCHLD;
 }
 
+/* The execve that the first process waits for may be among those that were lost: then all that there is, is its own. */
+static void look_for_exec(struct run *run, const struct wmk_kcalls_record *record)
+{
+	struct wmk_strace_thread *thread = wmk_strace_thread_find(&run->lines, record->tid);
+	struct wmk_strace_stats stats = { .lost = 0 };
+
+	if (!thread || !thread->waits_for_exec)
+		return;
+	run->source->ops->stats(run->source, &stats);
+	if (stats.lost)
+		thread->waits_for_exec = false;
+}
+
 static unsigned print_records(struct run *run, bool is_end)
 {
 	const struct wmk_kcalls_record *record;
@@ -289,6 +302,7 @@ static unsigned print_records(struct run *run, bool is_end)
 
 	wmk_strace_source_look(run->source, is_end);
 	while ((record = wmk_strace_source_take(run->source))) {
+		look_for_exec(run, record);
 		wmk_strace_lines_record(&run->lines, record);
 		n++;
 	}
