@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The state of the machine in a kernel trace: what a process that does nothing has is there once, read by two readers; beside it calls are recorded, each."""
+import contextlib
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -253,6 +255,22 @@ def the_daemon_is_killed(case):
         read(case, os.path.join(is_now['path'], 'kernel'), [pid], 1, idle)
 
 
+@contextlib.contextmanager
+def many_files(n):
+    """They are open in this process, so that a dump has at least so many records."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(n + 100, hard)), hard))
+    opened = []
+    try:
+        while len(opened) < min(n, hard - 100):
+            opened.append(os.open('/dev/null', os.O_RDONLY | os.O_CLOEXEC))
+        yield
+    finally:
+        for fd in opened:
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 def a_full_disk(case):
     """What of the dump cannot be written is counted."""
     need_tracefs()
@@ -261,7 +279,7 @@ def a_full_disk(case):
     if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=128k', 'wmkt-dump', place], stderr=subprocess.DEVNULL).returncode:
         raise Skip('no file system can be mounted here')
     try:
-        with Idle(case):
+        with Idle(case), many_files(4000):
             result = case.record(['true'], ['-k', 'syscall:sched_getscheduler'], output=os.path.join(place, 'trace'))
         check(result.summary['lost'] > 0 and result.summary['lost'] == result.summary['unwritten'], 'the summary says %s', result.summary)
         n = sum(1 for _ in by_view(os.path.join(place, 'trace', 'kernel'), result.summary['lost']))
