@@ -259,7 +259,8 @@ long wmk_filter_encode(const struct wmk_filter_program *program, uint8_t **bytes
 		to = put(put(put(put(to, insn->op, 1), insn->dst, 1), insn->a, 1), insn->b, 1);
 		to = put(put(to, insn->to, 4), value, 8);
 	}
-	memcpy(to, program->pool, program->pool_bytes);
+	if (program->pool_bytes)             /* the pool of none may be NULL, which memcpy() must not be given */
+		memcpy(to, program->pool, program->pool_bytes);
 	return (long)size;
 }
 
