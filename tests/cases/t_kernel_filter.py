@@ -105,7 +105,7 @@ def as_on_reading(case):
         wanted = '(%s) || %s' % (text, MARKS)
         options = ['--private', '-k', 'sched_switch', '-k', 'syscall:lseek', '--syscall-arguments', 'none', '--subbuf-size', '1M', '--num-subbuf', '16']
         done = subprocess.run([WAYMARK, 'record', *options, '-o', whole, '--', WAYMARK, 'record', *options, '--kernel-filter', wanted, '-o', part,
-                               '--', sys.executable, '-c', WORK % rounds(2000)], capture_output=True, text=True, timeout=120, env=case.env)
+                               '--', sys.executable, '-c', WORK % max(rounds(2000), 200)], capture_output=True, text=True, timeout=120, env=case.env)
         check(done.returncode == 0 and ' 0 lost' in done.stderr, 'record: status %d: %s', done.returncode, done.stderr[-800:])
         recorded = between_marks(view(part))
         read = between_marks(view(whole, '--filter', wanted))
