@@ -314,7 +314,8 @@ static int64_t some_number(void)
 	static const int64_t edges[] = { 0, 1, -1, 2, 3, 4, 7, 100, -100, 127, 128, -128, 255, 256, 32767, -32768, 65535, INT32_MAX, INT32_MIN, UINT32_MAX,
 					 INT32_MIN + 100, INT64_MAX, INT64_MIN + 1, (int64_t)1 << 32, 120, 20 };
 
-	return chance(4) ? edges[chance(sizeof(edges) / sizeof(edges[0]))] + (int64_t)chance(3) - 1 : (int64_t)chance(20);
+	/* (the number above the largest one is the smallest) */
+	return chance(4) ? (int64_t)((uint64_t)edges[chance(sizeof(edges) / sizeof(edges[0]))] + chance(3) - 1) : (int64_t)chance(20);
 }
 
 static const char *some_text(void)
