@@ -309,7 +309,8 @@ static int fuzz_in_child(double seconds, bool expect_crash)
 		return 1;
 	if (fuzz_clean_up)
 		fuzz_clean_up();
-	bool finding = WIFEXITED(status) && WEXITSTATUS(status) == CRASH_STATUS;
+	/* The sanitizers' verdict, or a check of the fuzzer itself, which aborts. */
+	bool finding = (WIFEXITED(status) && WEXITSTATUS(status) == CRASH_STATUS) || (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 	if (expect_crash) {
 		if (finding)
 			printf("the planted bug was found\n");
