@@ -17,7 +17,7 @@
  * The language is C's expressions without assignment: || && | ^ & == != < <= > >= << >> + - * / % ! ~ - + ?: and parentheses with C's
  * precedence; `x in [1, 2, "a*"]`, as strong as <; exists(field). Operands: fields (a, a.b, a[2]), $ctx.NAME, $event (the event's name),
  * whole numbers (10, 0x1f, 0b11, 017, 'c'), decimal fractions, "text". In a text that == != or `in` compares, * is any number of characters
- * and \* is a star. A label's text compares with an enumeration.
+ * and \* is a star. A label's text compares with an enumeration, "false" and "true" with a boolean.
  *
  * Values. Whole numbers have 64 bits and wrap around. They are signed, but for fields of unsigned 64 bits and literals above 2^63; an
  * operation on both kinds is unsigned, as in C, but a comparison is of what the numbers are: -1 is less than every unsigned number.
@@ -102,7 +102,7 @@ struct wmk_filter_found {
 	struct wmk_filter_input input; /* type ABSENT: to nothing that can be read */
 	bool may_lack;             /* some records have no value: an element, something optional */
 	const char *no_operand;    /* type ABSENT: it is there, and is this: "a structure"; NULL: it is not there */
-	const struct wmk_label *labels; /* of an enumeration: `n_labels`; the bounds are unsigned where the type is */
+	const struct wmk_label *labels; /* texts it may be compared with: `n_labels`; the bounds are unsigned where the type is */
 	uint32_t n_labels;
 	const char *text;          /* not NULL: no input, this text */
 };
@@ -145,6 +145,8 @@ int wmk_filter_fit_end(struct wmk_filter_fit *fit, int *missing);
 
 /* In what a value of this type is; ABSENT for what no operand is made of. */
 enum wmk_filter_type wmk_filter_type_of(const struct wmk_type *type);
+/* Set the labels: an enumeration's own; of a boolean "false" and "true", which is what traces show of it. */
+void wmk_filter_found_labels(struct wmk_filter_found *found, const struct wmk_type *type);
 
 /* ── programs ────────────────────────────────────────────────────────────────────────────────────────── */
 

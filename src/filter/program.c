@@ -34,6 +34,20 @@ enum wmk_filter_type wmk_filter_type_of(const struct wmk_type *type)
 	}
 }
 
+void wmk_filter_found_labels(struct wmk_filter_found *found, const struct wmk_type *type)
+{
+	static const struct wmk_label truth[] = { { "false", 0, 0 }, { "true", 1, INT64_MAX } };
+	static const struct wmk_label wide[] = { { "false", 0, 0 }, { "true", 1, (int64_t)UINT64_MAX } };
+
+	if (type->kind == WMK_TYPE_ENUM) {
+		found->labels = type->labels;
+		found->n_labels = type->count;
+	} else if (type->kind == WMK_TYPE_BOOL) {
+		found->labels = wmk_filter_type_of(type) == WMK_FILTER_UNSIGNED ? wide : truth;
+		found->n_labels = 2;
+	}
+}
+
 /* ── the rules ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /* What an instruction does with its registers. */

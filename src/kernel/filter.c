@@ -27,10 +27,7 @@ static void set(struct wmk_filter_found *found, const struct wmk_type *type, uns
 		return;
 	}
 	found->input = (struct wmk_filter_input){ (uint8_t)is, (uint8_t)scope, (uint16_t)number, (uint32_t)index };
-	if (type->kind == WMK_TYPE_ENUM) {
-		found->labels = type->labels;
-		found->n_labels = type->count;
-	}
+	wmk_filter_found_labels(found, type);
 }
 
 static void set_element(struct wmk_filter_found *found, const struct wmk_type *type, uint32_t number, uint64_t index)

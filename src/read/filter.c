@@ -144,10 +144,7 @@ static bool found_in(struct looking *l, unsigned part, const struct wmk_filter_n
 	if (slot.input == l->n_slots && l->n_slots < WMK_FILTER_INPUTS_MAX)
 		l->slots[l->n_slots++] = slot;
 	found->input = (struct wmk_filter_input){ (uint8_t)type, part == WMK_READ_PAYLOAD ? WMK_FILTER_FIELD : WMK_FILTER_CONTEXT, slot.input, 0 };
-	if (ops[at].code == WMK_CTF_ENUM) {
-		found->labels = ops[at].type->labels;
-		found->n_labels = ops[at].type->count;
-	}
+	wmk_filter_found_labels(found, ops[at].type);
 	return true;
 }
 
