@@ -90,17 +90,27 @@ def begins_when_it_can(case):
         with frozen(place):
             for name in ('one', 'two'):
                 w('create', name, '-o', os.path.join(place, name))
-                w('enable-event', '-s', name, 'test:*')
+                w('enable-channel', '-s', name, 'small', '--subbuf-size', '4k', '--num-subbuf', '64')
+                w('enable-event', '-s', name, '-c', 'small', 'test:*')
                 w('start', name, status=None)
             newcomer = w.obey()
             w.wait_apps([newcomer.pid])
             check(not enabled(w, newcomer), 'it records without a trace')
         w.wait(lambda: 'seq' in enabled(w, program) and 'seq' in enabled(w, newcomer), 'test:seq to be enabled')
-        w.wait(lambda: all(os.path.exists(os.path.join(place, name, 'ust')) for name in ('one', 'two')), 'both traces')
+
+        emitted = 0
+
+        def both():
+            nonlocal emitted
+            newcomer('emit 200')                        # more than a sub-buffer: the counts are of what was written
+            emitted += 200
+            return all(w.session(name)['counts']['records'] for name in ('one', 'two'))
+        w.wait(both, 'both sessions to record')
         newcomer('emit 10')
         for name in ('one', 'two'):
             trace = w.end(name, lost=0)[1]
-            check([len(n) for n in numbers_of(trace).values()] == [10], '%s has %s', name, numbers_of(trace))
+            (numbers,) = numbers_of(trace).values()
+            check(len(numbers) > 10 and numbers == list(range(numbers[0], emitted + 11)), '%s of %d: %s', name, emitted + 10, numbers)
         newcomer.end()
         program.end()
 
