@@ -309,6 +309,9 @@ def regenerated(case):
         check(len(metadata_text(path)) == len(before), 'metadata files: %d, before %d', len(metadata_text(path)), len(before))
         w('regenerate', 'statedump', '-s', 'again')
         program('emit 5')
+        # It is made beside the recording, by the thread that answers these: the second is heard when it is done.
+        for verb in ('enable-event', 'disable-event'):
+            w(verb, '-s', 'again', 'obey:late')
         program.end()
         _, trace, _ = w.finish('again', lost=0)
         dumps = sum(1 for _ in trace.records('lttng_ust_statedump:start'))
