@@ -68,9 +68,9 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	return 0;
 }
 
-static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t position,
-		     uint64_t lost)
+static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t lost)
 {
+	const uint64_t position = stream->source->ops->mark ? stream->source->ops->mark(stream->source) : stream->end_pos;
 	const struct wmk_packet packet = { .begin_ts = ts, .end_ts = ts, .position = position, .end = position,
 					   .cut = stream->cut };
 
@@ -89,7 +89,7 @@ static int begin(struct wmk_consumer *consumer, struct wmk_stream *stream, uint6
 		stream->group->now.streams++;
 	}
 	if (stream->sequence == 0 && lost)
-		err = put_empty(consumer, stream, ts, stream->end_pos, 0);
+		err = put_empty(consumer, stream, ts, 0);
 	return err;
 }
 
@@ -186,7 +186,7 @@ static int say_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
 	if (lost != stream->shown || stream->cut != stream->cut_shown) {
 		err = begin(consumer, stream, ts, lost);
 		if (err >= 0)
-			err = put_empty(consumer, stream, ts, stream->end_pos, lost);
+			err = put_empty(consumer, stream, ts, lost);
 	}
 	if (err < 0)
 		wmk_stream_refused(stream, err);

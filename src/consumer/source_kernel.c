@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_kernel.c - one CPU of a kernel channel as a source of packets. Positions are places in its stream (kernel/reader.h).
+ * source_kernel.c - one CPU of a kernel channel as a source of packets. Positions are places in its stream, ends are in records (kernel/reader.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static int kernel_next(struct wmk_source *source, int flush, struct wmk_packet *
 
 	if (ret <= 0)
 		return ret;
-	*packet = (struct wmk_packet){ .begin_ts = from.begin_ts, .end_ts = from.end_ts, .position = from.place, .end = from.place,
+	*packet = (struct wmk_packet){ .begin_ts = from.begin_ts, .end_ts = from.end_ts, .position = from.place, .end = from.end,
 				       .records = from.records, .lost = from.lost, .data = from.data, .len = from.len,
 				       .pressure = from.pressure, .room = from.room };
 	return 1;
@@ -46,9 +46,12 @@ static uint64_t kernel_head(struct wmk_source *source)
 
 static int kernel_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
-	*records = last->ring_position;
-	*end = last->ring_position;
-	return wmk_kstream_resume(stream_of(source), last);
+	return wmk_kstream_resume(stream_of(source), last, records, end);
+}
+
+static uint64_t kernel_mark(struct wmk_source *source)
+{
+	return wmk_kstream_mark(stream_of(source));
 }
 
 static uint64_t kernel_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
@@ -81,7 +84,7 @@ static void kernel_close(struct wmk_source *source)
 }
 
 static const struct wmk_source_ops kernel_ops = {
-	.next = kernel_next, .release = kernel_release, .head = kernel_head, .resume = kernel_resume, .lost = kernel_lost, .clear = kernel_clear,
+	.next = kernel_next, .release = kernel_release, .head = kernel_head, .resume = kernel_resume, .mark = kernel_mark, .lost = kernel_lost, .clear = kernel_clear,
 	.fd = kernel_fd, .close = kernel_close,
 };
 

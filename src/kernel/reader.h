@@ -14,9 +14,9 @@
  * but for who runs when and who is who (sched, task), and what interrupts have made: each CPU's next task must be the one that goes next, and an
  * interrupt is nobody's. A packet that is not released is given out again.
  *
- * Counts are in records of the kernel. A packet says how many of them are in the trace at its end (those that nobody wanted included), its place,
- * and the trace keeps that number with it (wmk_ctf_packet.ring_position): so another process that goes on behind a dead one knows to the record
- * what is there and what is missing.
+ * A packet has a place, which tells how many of the kernel's records are dealt with at its end, and how many of those are in the trace (stream.c), and
+ * the trace keeps that with it (wmk_ctf_packet.ring_position): so another process that goes on behind a dead one knows to the record what is there and
+ * what is missing.
  *
  * One thread for a reader and its streams. -errno with a cause chain.
  */
@@ -47,7 +47,8 @@ struct wmk_kreader_options {
 
 struct wmk_kpacket {
 	uint64_t begin_ts, end_ts;       /* of its first and its last record */
-	uint64_t place;                  /* of its end */
+	uint64_t place;                  /* of its end: for wmk_kstream_resume() */
+	uint64_t end;                    /* the same as a number that only grows: see wmk_kstream_head() */
 	uint64_t records;                /* in all packets up to its end */
 	uint64_t lost;                   /* that are known to have been lost before its end */
 	const uint8_t *data;             /* `len` bytes, until the release */
@@ -80,13 +81,15 @@ void wmk_kstream_close(struct wmk_kstream *stream);
 /* 1: *packet is filled; 0: nothing now; -errno: it cannot be read, or holds nonsense. flush: also what is not a full page of the kernel's. */
 int wmk_kstream_next(struct wmk_kstream *stream, bool flush, struct wmk_kpacket *packet);
 void wmk_kstream_release(struct wmk_kstream *stream);
-/* The place behind all that is there now. */
+/* The end of a packet that takes all that is there now. */
 uint64_t wmk_kstream_head(struct wmk_kstream *stream);
 /*
  * Another process had read up to `last`, a packet of the trace (all zeros: none): go on behind it, before anything else. What it had taken and not
- * written counts as lost, but for what the kernel gives once more. -ESTALE: the buffer has been emptied since.
+ * written counts as lost, but for what the kernel gives once more. *records, *end: as the packet had them. -ESTALE: the buffer has been emptied since.
  */
-int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *last);
+int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
+/* The place of a packet without records behind the last one that was released. */
+uint64_t wmk_kstream_mark(const struct wmk_kstream *stream);
 /* Records that the kernel has lost; *overwritten (may be NULL): of these, the oldest, which newer ones have replaced, as was asked for. */
 uint64_t wmk_kstream_lost(struct wmk_kstream *stream, uint64_t *overwritten);
 /* Throw away what there is; all counts begin at zero. */

@@ -7,8 +7,13 @@
  * Elsewhere the kernel's pages are gone once they are read: a packet gathers as many as there are. That is what a reader does that is alone: the
  * kernel swaps a full page for another in no time, but of a mapped one it goes through all records with interrupts off.
  *
- * A place in the stream is how many of the kernel's records are dealt with up to there: in the trace, or not wanted. What a dead reader had taken
- * and not written (`unread`) is not among them: so the kernel's own count of what was read, less the place, is all that is missing.
+ * Where the stream is, is how many of the kernel's records are dealt with: in the trace, or not wanted. What a dead reader had taken and not written
+ * (`unread`) is not among them: so the kernel's own count of what was read, less that, is all that is missing. A place, which a packet keeps, is
+ *
+ *     records in the trace, 40 bits │ records dealt with, 24 bits
+ *
+ * of which the second must only be told from the kernel's count: they differ by less than a packet has. The first wraps after 2^40 records of one CPU:
+ * the counts of a channel whose reader dies then are too low.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,6 +26,7 @@
 #define ROOM 512u                    /* before a packet's header: so that header and records can be written from an aligned place */
 #define LEAST_LEFT 4096u             /* of a packet, for one more page */
 #define LOOK_EVERY 16384u            /* records, between two looks at the kernel's counts */
+#define DEALT_BITS 24u               /* of a place */
 
 struct wmk_kstream {
 	struct wmk_kreader *reader;
@@ -41,6 +47,7 @@ struct wmk_kstream {
 	uint64_t records;                /* in packets */
 	uint64_t skip;                   /* of the next page, that are in the trace already */
 	uint64_t unread;                 /* of `taken`: by a reader before us, never written */
+	uint64_t mark;                   /* place at the end of the last packet that was released */
 	uint64_t broken;                 /* records that were none */
 	/* Losses, told in packets behind which they did not happen. */
 	uint64_t dropped, due;           /* newest ones, for which there was no room: known; by when (of `taken`) it has happened */
@@ -138,9 +145,14 @@ uint64_t wmk_kstream_lost(struct wmk_kstream *stream, uint64_t *overwritten)
 	return stats.overrun + dropped_of(&stats) + stream->unread + stream->broken;
 }
 
-static uint64_t place_of(const struct wmk_kstream *stream)
+static uint64_t end_of(const struct wmk_kstream *stream)
 {
 	return stream->taken - stream->unread;
+}
+
+static uint64_t place_of(const struct wmk_kstream *stream)
+{
+	return stream->records << DEALT_BITS | (end_of(stream) & ((1u << DEALT_BITS) - 1));
 }
 
 uint64_t wmk_kstream_head(struct wmk_kstream *stream)
@@ -149,7 +161,7 @@ uint64_t wmk_kstream_head(struct wmk_kstream *stream)
 
 	if (wmk_kcpu_stats(stream->buffer, &stats) < 0) {
 		wmk_error_clear();
-		return place_of(stream);
+		return end_of(stream);
 	}
 	/* (what was read is not all taken by us yet, where the kernel gives parts of a page) */
 	return stats.read + stats.entries - stream->unread;
@@ -296,7 +308,7 @@ int wmk_kstream_next(struct wmk_kstream *stream, bool flush, struct wmk_kpacket 
 			return ret;
 		show_dropped(stream);
 		stream->packet = (struct wmk_kpacket){
-			.begin_ts = stream->begin_ts, .end_ts = stream->end_ts, .place = place_of(stream), .records = stream->records,
+			.begin_ts = stream->begin_ts, .end_ts = stream->end_ts, .place = place_of(stream), .end = end_of(stream), .records = stream->records,
 			.lost = lost_by_now(stream), .data = stream->data, .len = stream->len, .room = stream->data - WMK_CTF_PACKET_ROOM,
 		};
 		stream->ready = true;
@@ -311,8 +323,14 @@ void wmk_kstream_release(struct wmk_kstream *stream)
 		return;
 	if (!stream->has_page && wmk_kcpu_mode(stream->buffer) == WMK_KCPU_MAP)
 		wmk_kcpu_release(stream->buffer);
+	stream->mark = stream->packet.place;
 	stream->ready = false;
 	stream->len = 0;
+}
+
+uint64_t wmk_kstream_mark(const struct wmk_kstream *stream)
+{
+	return stream->mark;
 }
 
 /* ── behind another reader, and anew ─────────────────────────────────────────────────────────────────── */
@@ -330,7 +348,7 @@ static int count_part(const struct wmk_kstream *stream, const struct wmk_kpart *
 	return ret;
 }
 
-int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *last)
+int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
 	struct wmk_kcpu_stats stats;
 	struct wmk_kpart part;
@@ -343,19 +361,23 @@ int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *
 		ret = wmk_kcpu_stats(stream->buffer, &stats);
 	if (ret < 0)
 		return ret;
-	if (last->ring_position > stats.read || again > stats.read)
-		return wmk_error(-ESTALE, "the kernel's buffer of CPU %u was emptied", stream->cpu);
-	/* all that was taken out, but for the page that is there once more */
+	/* all that was taken out, but for the page that is there once more; of that the trace may have a part */
 	const uint64_t before = stats.read - again;
+	const int64_t ahead = (int64_t)((last->ring_position - before) << (64 - DEALT_BITS)) >> (64 - DEALT_BITS);
 
-	if (last->ring_position > before)
-		stream->skip = last->ring_position - before;
+	*records = last->ring_position >> DEALT_BITS;
+	*end = before + (uint64_t)ahead;
+	if (again > stats.read || *end > stats.read || *records > *end)
+		return wmk_error(-ESTALE, "the kernel's buffer of CPU %u was emptied", stream->cpu);
+	if (ahead > 0)
+		stream->skip = (uint64_t)ahead;
 	/* a mapped page goes back when it was written, or nothing of it is wanted: what was wanted of it is in the trace */
 	else if (wmk_kcpu_mode(stream->buffer) != WMK_KCPU_MAP)
-		stream->unread = before - last->ring_position;
-	stream->records = last->ring_position;
+		stream->unread = (uint64_t)-ahead;
+	stream->records = *records;
 	stream->told = last->lost;
-	stream->taken = last->ring_position > before ? last->ring_position : before;
+	stream->taken = ahead > 0 ? *end : before;
+	stream->mark = last->ring_position;
 	return 0;
 }
 
@@ -363,7 +385,7 @@ int wmk_kstream_clear(struct wmk_kstream *stream)
 {
 	stream->ready = stream->has_page = false;
 	stream->len = 0;
-	stream->taken = stream->records = stream->skip = stream->unread = stream->broken = 0;
+	stream->taken = stream->records = stream->skip = stream->unread = stream->broken = stream->mark = 0;
 	stream->dropped = stream->due = stream->dropped_shown = stream->overrun = stream->overrun_shown = stream->look_at = stream->told = 0;
 	return wmk_kcpu_empty(stream->buffer, stream->reader->instance);
 }

@@ -223,17 +223,15 @@ class KernelWorld(World):
         self.wait_end(child)
         return turns_of(said)
 
-    def destroyed(self, name, records=None, lossy=False, readers=('babeltrace2', 'view'), counts_passed_over=False):
-        """Stopped and destroyed: its trace, which has as many records as it says (or fewer, where what was passed over is counted as well), nothing
-        lost unless `lossy`."""
+    def destroyed(self, name, records=None, lossy=False, readers=('babeltrace2', 'view')):
+        """Stopped and destroyed: its trace, which has as many records as it says, nothing lost unless `lossy`."""
         if self.session(name)['active']:
             self.stop(name)
         is_now = self('destroy', name, '--json').json['sessions'][0]
         counts = is_now['counts']
         check(lossy or counts['lost'] + counts['overwritten'] + counts['unwritten'] == 0, '%s: %s', name, counts)
         trace = KernelTrace(is_now['path'], lossy, readers)
-        few = counts_passed_over and len(trace.records) < counts['records']
-        check(few or len(trace.records) == counts['records'], '%s: %s, the trace has %d records', name, counts, len(trace.records))
+        check(len(trace.records) == counts['records'], '%s: %s, the trace has %d records', name, counts, len(trace.records))
         check(records in (None, len(trace.records)), '%s has %d records, not %s', name, len(trace.records), records)
         trace.counts = counts
         return trace

@@ -22,16 +22,18 @@
 #define CPUS_MAX 256u
 #define CALLS_MAX 200000u
 #define CALL "sys_enter_timer_delete"
+#define OTHER "sys_enter_timer_getoverrun" /* the reader is not told of it */
 #define PAYLOAD 4u                    /* timer_id */
 
 static struct wmk_tracefs *tracefs;
 static char name[WMK_KINSTANCE_NAME];
 static int instance = -1;
 static uint32_t made;                  /* calls, numbered from 0 */
+static bool with_others;               /* which are in the buffer too, and not to be in the trace */
 
 /* What stands in the trace. */
 static struct wmk_ctf_packet trace[CPUS_MAX];
-static uint64_t records[CPUS_MAX];
+static uint64_t records[CPUS_MAX], ends[CPUS_MAX];
 static bool seen[CALLS_MAX];
 static uint32_t n_seen, last_turn[CPUS_MAX], first_turn;
 
@@ -53,6 +55,8 @@ static void begin(uint64_t cpu_bytes, bool overwrite)
 	assert_int_equal(wmk_kinstance_switch(instance, true), 0);
 	memset(trace, 0, sizeof(trace));
 	memset(records, 0, sizeof(records));
+	memset(ends, 0, sizeof(ends));
+	with_others = false;
 	memset(seen, 0, sizeof(seen));
 	made = n_seen = 0;
 	first_turn = UINT32_MAX;
@@ -67,8 +71,11 @@ static void end(void)
 static void calls(uint32_t n)
 {
 	assert_true(made + n <= CALLS_MAX);
-	while (n--)
+	while (n--) {
+		for (uint32_t i = 0; with_others && i < made % 4; i++)
+			syscall(SYS_timer_getoverrun, made);
 		syscall(SYS_timer_delete, made++);
+	}
 }
 
 /* ── the reader, which may die ───────────────────────────────────────────────────────────────────────── */
@@ -106,10 +113,16 @@ static void reader_close(void)
 
 static void reader_resume(void)
 {
+	uint64_t there, end_there;
+
 	reader_open();
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
-		if (streams[cpu])
-			assert_int_equal(wmk_kstream_resume(streams[cpu], &trace[cpu]), 0);
+		if (streams[cpu]) {
+			assert_int_equal(wmk_kstream_resume(streams[cpu], &trace[cpu], &there, &end_there), 0);
+			assert_int_equal(there, records[cpu]);
+			assert_int_equal(end_there, ends[cpu]);
+			assert_int_equal(wmk_kstream_mark(streams[cpu]), trace[cpu].ring_position);
+		}
 }
 
 /* A header of four bytes, or after a long time of more (docs/trace-format.md), and the call's number. */
@@ -147,6 +160,7 @@ static void put(unsigned cpu, const struct wmk_kpacket *packet)
 	assert_true(packet->lost <= last_turn[cpu] + 1u);
 	records[cpu] = packet->records;
 	trace[cpu].ring_position = packet->place;
+	ends[cpu] = packet->end;
 	trace[cpu].lost = packet->lost;
 }
 
@@ -210,7 +224,7 @@ static void in_order(void **state)
 	assert_int_equal(n_seen, made);
 	assert_int_equal(lost(NULL), 0);
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
-		assert_true(!streams[cpu] || wmk_kstream_head(streams[cpu]) == trace[cpu].ring_position);
+		assert_true(!streams[cpu] || wmk_kstream_head(streams[cpu]) == ends[cpu]);
 	reader_close();
 	end();
 }
@@ -238,6 +252,8 @@ static void dies_at_any_point(void **state)
 
 	(void)state;
 	begin(4 << 20, false);
+	assert_int_equal(wmk_kinstance_event(instance, "syscalls", OTHER, true), 0);
+	with_others = true;
 	reader_open();
 	for (unsigned round = 0; round < 400; round++) {
 		random = random * 6364136223846793005u + 1442695040888963407u;
@@ -320,6 +336,7 @@ static void emptied(void **state)
 				assert_int_equal(wmk_kstream_clear(streams[cpu]), 0);
 		memset(trace, 0, sizeof(trace));
 		memset(records, 0, sizeof(records));
+		memset(ends, 0, sizeof(ends));
 		assert_int_equal(lost(NULL), 0);
 		n_seen = 0;
 		const uint32_t before = made;
@@ -338,9 +355,10 @@ static void emptied(void **state)
 	reader_open();
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
 		if (streams[cpu]) {
-			const struct wmk_ctf_packet far = { .ring_position = 1u << 30 };
+			const struct wmk_ctf_packet far = { .ring_position = (uint64_t)1 << 62 };
+			uint64_t there, end_there;
 
-			assert_int_equal(wmk_kstream_resume(streams[cpu], &far), -ESTALE);
+			assert_int_equal(wmk_kstream_resume(streams[cpu], &far, &there, &end_there), -ESTALE);
 		}
 	wmk_error_clear();
 	reader_close();
