@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
@@ -132,7 +133,7 @@ class Seeks(threading.Thread):
     def more(self, n):
         until = self.at + n
         while self.at < until:
-            pass
+            time.sleep(.001)                            # (a thread that spins would take the interpreter's lock from the one that seeks)
 
     def end(self):
         self.ends = True
