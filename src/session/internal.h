@@ -107,7 +107,7 @@ struct rings {
 	struct trace *trace;             /* dead after wmk_session_finish(); for those under the session's lock */
 	struct wmk_session_channel *channel;
 	struct waymark_ring_set *set;    /* NULL: an earlier daemon's, which a program has to hand back (handback.c), or the kernel's: */
-	struct wmk_kernel_rings *kernel; /* kernel.c */
+	struct wmk_kernel_rings *kernel; /* kernel_rings.c */
 	void *outlet;
 	uint64_t id, bytes;              /* bytes: counted for the owner (owners.c), as long as they are mapped here */
 	uint32_t stream_id;              /* of the stream class */

@@ -51,9 +51,6 @@ int wmk_kernel_say(struct rings *rings, const struct wmk_kernel_info *about);
 void wmk_session_kernel_dump(struct wmk_session *session);
 /* kernel_dump.c: it is wanted and nobody was told: the consumer is, which makes it as part of this channel. What keeps it from that is told by the session. */
 void wmk_kernel_dump(struct rings *rings);
-/* What the outlet is told of a kernel channel, without events. `contexts`: WMK_WIRE_CONTEXTS_MAX. */
-void wmk_kernel_info_fill(const struct rings *rings, struct wmk_rings_info *info, char name[WMK_RINGS_NAME], uint64_t *contexts,
-			  struct wmk_kernel_info *kernel);
 /* Nothing is recorded into it any more; before it is emptied for the last time. Not locked. */
 void wmk_kernel_halt(const struct rings *rings);
 /* The last reference goes: the instance is removed, unless the next daemon is to have it. */

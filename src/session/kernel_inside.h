@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_inside.h - shared by kernel.c (instances, which events) and kernel_filter.c (which of their records).
+ * kernel_inside.h - shared by kernel.c (which events), kernel_filter.c (which of their records), kernel_rings.c (the instances that they are
+ * recorded into) and kernel_restore.c (those of an earlier daemon).
  */
 #ifndef WMK_SESSION_KERNEL_INSIDE_H
 #define WMK_SESSION_KERNEL_INSIDE_H
@@ -46,8 +47,26 @@ struct wmk_kernel_rings {
 bool wmk_kernel_rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_kentry *entry);
 bool wmk_kernel_wants(const struct rings *rings, const struct wmk_kentry *entry);
 struct kernel_event *wmk_kernel_event_find(const struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry);
+/* The class that the kernel's own description of the event makes. NULL with a cause chain. */
+struct class *wmk_kernel_event_class(struct wmk_tracing *tracing, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry);
+/*
+ * The channel has it from here on. `class`: NULL fails. `filter` is taken, also when it fails. What the kernel is to be told of it is done before the
+ * event is enabled; of one that may be on, in the order of a change.
+ */
+int wmk_kernel_event_add(struct rings *rings, const struct wmk_kentry *entry, struct class *class, struct wmk_kfilter_made filter);
+void wmk_kernel_event_free(struct kernel_event *event);
+/* What the consumer is told of it, for as long as the event is there. */
+struct wmk_consumerd_event wmk_kernel_event_told(const struct rings *rings, const struct kernel_event *event, bool changing);
 /* The consumer knows of these events of the channel from here on, with their filters. */
 int wmk_kernel_tell(struct rings *rings, struct kernel_event *const *events, unsigned n, bool changing);
+
+/* kernel_rings.c */
+/* Without its instance; wmk_kernel_free(). NULL with a cause chain. */
+struct wmk_kernel_rings *wmk_kernel_rings_alloc(const struct rings *rings);
+/* A channel's buffers in the kernel, made. NULL with a cause chain. */
+struct rings *wmk_kernel_rings_make(struct wmk_session_channel *channel);
+/* At the outlet: what it records of these events is consumed. */
+int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events, unsigned n);
 
 /* kernel_filter.c */
 /*

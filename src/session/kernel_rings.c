@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_rings.c - a kernel channel's buffers: an instance of tracefs, made with what the channel wants of it, told to the outlet, removed. What is
+ * recorded into it is kernel.c's.
+ */
+#include "session/kernel_inside.h"
+
+#include "base/error.h"
+#include "kernel/who.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KERNEL_SUBBUF (16u * 1024)   /* of the kernel's own sub-buffers: more cost less, and keep interrupts off for longer when they are read mapped */
+
+/* ── an instance ─────────────────────────────────────────────────────────────────────────────────────── */
+
+struct wmk_kernel_rings *wmk_kernel_rings_alloc(const struct rings *rings)
+{
+	struct wmk_kernel_rings *kernel = calloc(1, sizeof(*kernel));
+	char channel[WMK_RINGS_NAME];
+
+	if (!kernel) {
+		wmk_error(-ENOMEM, "no memory for a kernel channel");
+		return NULL;
+	}
+	kernel->instance = -1;
+	wmk_rings_name(rings->channel, rings->stream_id, channel);
+	if (wmk_kinstance_name(rings->session->tracing->kernel_owner, rings->session->name, channel, kernel->name) == 0)
+		return kernel;
+	free(kernel);
+	return NULL;
+}
+
+static int instance_make(struct rings *rings)
+{
+	const struct wmk_tracing *tracing = rings->session->tracing;
+	const struct wmk_ctl_channel *is = &rings->channel->is;
+	const struct wmk_kinstance_options options = {
+		.clock = tracing->clock.kind, .cpu_bytes = is->subbuf_size * is->n_subbufs,
+		.subbuf_bytes = is->subbuf_size < KERNEL_SUBBUF ? is->subbuf_size : KERNEL_SUBBUF, .overwrite = is->mode == WMK_MODE_OVERWRITE,
+	};
+	int err;
+
+	rings->kernel = wmk_kernel_rings_alloc(rings);
+	if (!rings->kernel)
+		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
+	/* one of that name that nobody has: a session's that was not ended well */
+	err = wmk_kinstance_remove(tracing->tracefs, rings->kernel->name);
+	if (err == 0)
+		err = wmk_kinstance_make(tracing->tracefs, rings->kernel->name, &options, &rings->kernel->instance);
+	return err;
+}
+
+/* ── at the outlet ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* What the outlet is told of a kernel channel, without events. `contexts`: WMK_WIRE_CONTEXTS_MAX. */
+static void info_fill(const struct rings *rings, struct wmk_rings_info *info, char name[WMK_RINGS_NAME], uint64_t *contexts,
+		      struct wmk_kernel_info *kernel)
+{
+	wmk_rings_name(rings->channel, rings->stream_id, name);
+	*info = (struct wmk_rings_info){ .id = rings->id, .channel = name, .stream_id = rings->stream_id, .options = &rings->channel->is,
+					 .start_ts = wmk_tracing_now(rings->session->tracing) };
+	for (unsigned i = 0; i < rings->n_contexts; i++)
+		contexts[i] = rings->contexts[i];
+	*kernel = (struct wmk_kernel_info){ .instance = rings->kernel->instance, .contexts = contexts, .n_contexts = rings->n_contexts,
+					    .only_pid = rings->channel->is.domain.follow ? 0 : rings->channel->is.domain.pid };
+}
+
+int wmk_kernel_say(struct rings *rings, const struct wmk_kernel_info *about)
+{
+	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	struct wmk_kernel_info kernel;
+	char name[WMK_RINGS_NAME];
+	struct wmk_rings_info info;
+
+	info_fill(rings, &info, name, contexts, &kernel);
+	kernel.events = about->events;
+	kernel.n_events = about->n_events;
+	kernel.calls = about->calls;
+	kernel.n_calls = about->n_calls;
+	kernel.calls_bytes = about->calls_bytes;
+	kernel.statedump = about->statedump;
+	return rings->session->tracing->options.outlet->kernel_events(rings->outlet, &info, &kernel);
+}
+
+int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events, unsigned n)
+{
+	const struct wmk_outlet_ops *outlet = rings->session->tracing->options.outlet;
+	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	char name[WMK_RINGS_NAME];
+	struct wmk_kernel_info kernel;
+	struct wmk_rings_info info;
+
+	if (!outlet->kernel_open)
+		return wmk_error_said(-ENOTSUP, "the kernel is not traced here");
+	info_fill(rings, &info, name, contexts, &kernel);
+	info.restored = rings->restored;
+	kernel.events = events;
+	kernel.n_events = n;
+	return outlet->kernel_open(rings->trace->outlet, &info, &kernel, &rings->outlet);
+}
+
+/* ── made, ended ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* All threads of the process; those that it starts follow by themselves. */
+static int narrow(const struct rings *rings)
+{
+	const uint64_t pid = rings->channel->is.domain.pid;
+	int32_t *tids = NULL;
+	char path[40];
+	unsigned n = 0;
+	int err = 0;
+
+	if (!pid)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/task", pid);
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && err == 0 && (entry = readdir(dir))) {
+		int32_t *more = *entry->d_name == '.' ? tids : realloc(tids, (n + 1) * sizeof(*tids));
+
+		if (*entry->d_name == '.')
+			continue;
+		if (!more)
+			err = wmk_error(-ENOMEM, "no memory for the threads of process %" PRIu64, pid);
+		else
+			(tids = more)[n++] = (int32_t)strtol(entry->d_name, NULL, 10);
+	}
+	if (dir)
+		closedir(dir);
+	if (err == 0)
+		err = n ? wmk_kinstance_pids(rings->kernel->instance, tids, n) : wmk_error(-ESRCH, "there is no process %" PRIu64, pid);
+	free(tids);
+	return err;
+}
+
+static int rings_fill(struct rings *rings)
+{
+	struct wmk_tracing *tracing = rings->session->tracing;
+	int err = instance_make(rings);
+
+	if (err == 0)
+		err = narrow(rings);
+
+	/* relaxed: only that no two are alike */
+	rings->id = atomic_fetch_add_explicit(&tracing->rings_made, 1, memory_order_relaxed) + 1;
+	if (err == 0)
+		err = wmk_rings_uuid(rings);
+	if (err == 0)
+		err = wmk_rings_declare_stream(rings);
+	return err < 0 ? err : wmk_kernel_consumed(rings, NULL, 0);
+}
+
+struct rings *wmk_kernel_rings_make(struct wmk_session_channel *channel)
+{
+	struct wmk_session *session = channel->session;
+	const uint64_t bytes = wmk_rings_bytes(&channel->is);
+	struct trace *trace;
+	struct rings *rings = NULL;
+
+	if (wmk_owner_rings_take(session->tracing, session->uid, bytes, false) < 0)
+		return NULL;
+	trace = wmk_trace_of_kernel(session);
+	if (trace)
+		rings = wmk_rings_alloc(channel, trace, wmk_rings_stream_new(channel, trace));
+	if (rings && rings_fill(rings) < 0) {
+		if (rings->stream_id > channel->spent_stream)
+			channel->spent_stream = rings->stream_id;
+		wmk_rings_put(rings);
+		rings = NULL;
+	}
+	if (!rings) {
+		wmk_owner_rings_give(session->tracing, session->uid, bytes);
+		return NULL;
+	}
+	rings->bytes = bytes;
+	wmk_rings_link(&session->rings, rings);
+	return rings;
+}
+
+void wmk_kernel_halt(const struct rings *rings)
+{
+	if (!rings->kernel || rings->session->tracing->leaving)
+		return;
+	if (wmk_kinstance_switch(rings->kernel->instance, false) < 0)
+		wmk_error_clear();       /* then it goes with the instance */
+}
+
+/* Whoever reads them still lets them go at his end; the next sweep removes them. */
+static void instances_remove(const struct wmk_tracefs *tracefs, const char *name)
+{
+	char tasks[WMK_KINSTANCE_NAME + sizeof(WMK_KWHO_SUFFIX)];
+
+	snprintf(tasks, sizeof(tasks), "%s" WMK_KWHO_SUFFIX, name);
+	if (wmk_kinstance_remove(tracefs, name) < 0)
+		wmk_error_clear();
+	if (strlen(tasks) < WMK_KINSTANCE_NAME && wmk_kinstance_remove(tracefs, tasks) < 0)
+		wmk_error_clear();
+}
+
+void wmk_kernel_free(struct rings *rings)
+{
+	struct wmk_kernel_rings *kernel = rings->kernel;
+	const struct wmk_tracing *tracing = rings->session->tracing;
+
+	if (!kernel)
+		return;
+	if (kernel->instance >= 0)
+		close(kernel->instance);
+	if (kernel->instance >= 0 && !tracing->leaving)
+		instances_remove(tracing->tracefs, kernel->name);
+	wmk_kernel_probes_close(tracing->tracefs, kernel->probes, tracing->leaving);
+	for (unsigned i = 0; i < kernel->n_events; i++)
+		wmk_kernel_event_free(&kernel->events[i]);
+	free(kernel->events);
+	free(kernel->calls);
+	free(kernel);
+	rings->kernel = NULL;
+}
