@@ -10,33 +10,11 @@
  * on, in microseconds: the middle, the 99.9th percentile, the longest.
  */
 #include <pthread.h>
-#include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#define CHECK(cond, what) do { if (!(cond)) { perror(what); exit(1); } } while (0)
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	CHECK(sched_setaffinity(0, sizeof(set), &set) == 0, "sched_setaffinity");
-}
+#include "measure.h"
 
 static int by_value(const void *a, const void *b)
 {

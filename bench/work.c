@@ -11,17 +11,12 @@
  * counted; what it does to the caches still is, which is why the runs are many and interleaved.
  */
 #include <pthread.h>
-#include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "measure.h"
 #include TRACER_H
 
 #define MAX_THREADS 64
 #define LAP (32u << 20)        /* bytes of a CPU's ring, as run.py asks for it */
-#define CHECK(cond, what) do { if (!(cond)) { perror(what); exit(1); } } while (0)
 
 static const char text32[] = "0123456789abcdef0123456789ABCDEF";
 static unsigned char bytes64[64];
@@ -38,21 +33,6 @@ struct worker {
 
 static pthread_barrier_t barrier;
 static int volatile stop_now;
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	CHECK(sched_setaffinity(0, sizeof(set), &set) == 0, "sched_setaffinity");
-}
 
 #define LOOP(fn, call) \
 	static __attribute__((noinline)) void fn(uint64_t n) \

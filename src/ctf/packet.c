@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "ctf/writer.h"
 
@@ -20,72 +21,46 @@ enum packet_at {
 
 _Static_assert(AT_CUT + 4 == WMK_CTF_PACKET_ROOM, "the packet header fills its room");
 
-static void put32(uint8_t *at, uint32_t value)
-{
-	memcpy(at, &value, sizeof(value));
-}
-
-static void put64(uint8_t *at, uint64_t value)
-{
-	memcpy(at, &value, sizeof(value));
-}
-
-static uint32_t get32(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
-
-static uint64_t get64(const uint8_t *at)
-{
-	uint64_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
-
 void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			   const struct wmk_ctf_packet *packet)
 {
-	put32(room + AT_MAGIC, WMK_CTF_MAGIC);
+	wmk_put32(room + AT_MAGIC, WMK_CTF_MAGIC);
 	memcpy(room + AT_UUID, uuid, 16);
-	put32(room + AT_STREAM, packet->stream_id);
-	put64(room + AT_INSTANCE, packet->instance);
-	put64(room + AT_BEGIN, packet->begin_ts);
-	put64(room + AT_END, packet->end_ts);
-	put64(room + AT_CONTENT, (WMK_CTF_PACKET_ROOM + packet->content) * 8);
-	put64(room + AT_SIZE, wmk_ctf_packet_size(packet) * 8);
-	put64(room + AT_SEQUENCE, packet->sequence);
-	put64(room + AT_POSITION, packet->ring_position);
-	put64(room + AT_LOST, packet->lost);
-	put32(room + AT_CPU, packet->cpu);
-	put32(room + AT_CUT, packet->cut);
+	wmk_put32(room + AT_STREAM, packet->stream_id);
+	wmk_put64(room + AT_INSTANCE, packet->instance);
+	wmk_put64(room + AT_BEGIN, packet->begin_ts);
+	wmk_put64(room + AT_END, packet->end_ts);
+	wmk_put64(room + AT_CONTENT, (WMK_CTF_PACKET_ROOM + packet->content) * 8);
+	wmk_put64(room + AT_SIZE, wmk_ctf_packet_size(packet) * 8);
+	wmk_put64(room + AT_SEQUENCE, packet->sequence);
+	wmk_put64(room + AT_POSITION, packet->ring_position);
+	wmk_put64(room + AT_LOST, packet->lost);
+	wmk_put32(room + AT_CPU, packet->cpu);
+	wmk_put32(room + AT_CUT, packet->cut);
 }
 
 int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			  struct wmk_ctf_packet *packet)
 {
-	uint64_t content = get64(room + AT_CONTENT), pad;
+	uint64_t content = wmk_get64(room + AT_CONTENT), pad;
 
-	if (get32(room + AT_MAGIC) != WMK_CTF_MAGIC || memcmp(room + AT_UUID, uuid, 16) != 0)
+	if (wmk_get32(room + AT_MAGIC) != WMK_CTF_MAGIC || memcmp(room + AT_UUID, uuid, 16) != 0)
 		return wmk_error(-EPROTO, "not a packet of this trace");
 	if (content % 8 || content / 8 < WMK_CTF_PACKET_ROOM || content / 8 > CONTENT_MAX)
 		return wmk_error(-EPROTO, "a packet with a content of %llu bits", (unsigned long long)content);
-	packet->stream_id = get32(room + AT_STREAM);
-	packet->instance = get64(room + AT_INSTANCE);
-	packet->begin_ts = get64(room + AT_BEGIN);
-	packet->end_ts = get64(room + AT_END);
+	packet->stream_id = wmk_get32(room + AT_STREAM);
+	packet->instance = wmk_get64(room + AT_INSTANCE);
+	packet->begin_ts = wmk_get64(room + AT_BEGIN);
+	packet->end_ts = wmk_get64(room + AT_END);
 	packet->content = content / 8 - WMK_CTF_PACKET_ROOM;
-	packet->sequence = get64(room + AT_SEQUENCE);
-	packet->ring_position = get64(room + AT_POSITION);
-	packet->lost = get64(room + AT_LOST);
-	packet->cpu = get32(room + AT_CPU);
-	packet->cut = get32(room + AT_CUT);
+	packet->sequence = wmk_get64(room + AT_SEQUENCE);
+	packet->ring_position = wmk_get64(room + AT_POSITION);
+	packet->lost = wmk_get64(room + AT_LOST);
+	packet->cpu = wmk_get32(room + AT_CPU);
+	packet->cut = wmk_get32(room + AT_CUT);
 	packet->pad = 0;
-	pad = get64(room + AT_SIZE) / 8 - wmk_ctf_packet_size(packet);
-	if (get64(room + AT_SIZE) % 64 || pad >= WMK_CTF_PAD_MAX)
+	pad = wmk_get64(room + AT_SIZE) / 8 - wmk_ctf_packet_size(packet);
+	if (wmk_get64(room + AT_SIZE) % 64 || pad >= WMK_CTF_PAD_MAX)
 		return wmk_error(-EPROTO, "a packet whose size and content disagree");
 	packet->pad = (uint32_t)pad;
 	return 0;
@@ -93,12 +68,12 @@ int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t
 
 static void put_be32(uint8_t *at, uint32_t value)
 {
-	put32(at, htobe32(value));
+	wmk_put32(at, htobe32(value));
 }
 
 static void put_be64(uint8_t *at, uint64_t value)
 {
-	put64(at, htobe64(value));
+	wmk_put64(at, htobe64(value));
 }
 
 void wmk_ctf_index_head(uint8_t head[WMK_CTF_INDEX_HEAD])

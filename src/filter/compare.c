@@ -7,7 +7,7 @@
 #include "filter/code.h"
 
 /* Greater is smaller the other way round. */
-static unsigned turned(unsigned kind)
+unsigned wmk_node_turned(unsigned kind)
 {
 	switch (kind) {
 	case WMK_NODE_LT: return WMK_NODE_GT;
@@ -24,7 +24,7 @@ static void compare_whole(struct wmk_code *code, unsigned kind, struct wmk_place
 	const unsigned lt = is_unsigned ? WMK_FILTER_JLT_U : WMK_FILTER_JLT, le = is_unsigned ? WMK_FILTER_JLE_U : WMK_FILTER_JLE;
 
 	if (a.is_constant && !b.is_constant) {
-		compare_whole(code, turned(kind), b, a, is_unsigned, yes, no, next);
+		compare_whole(code, wmk_node_turned(kind), b, a, is_unsigned, yes, no, next);
 		return;
 	}
 	const uint8_t reg = wmk_code_in_register(code, a);
@@ -45,7 +45,7 @@ static void compare_mixed(struct wmk_code *code, unsigned kind, struct wmk_place
 	const struct wmk_place zero = wmk_code_constant(WMK_FILTER_SIGNED, 0);
 
 	if (a.type == WMK_FILTER_UNSIGNED) {
-		compare_mixed(code, turned(kind), b, a, yes, no, next);
+		compare_mixed(code, wmk_node_turned(kind), b, a, yes, no, next);
 		return;
 	}
 	if (!a.is_constant || (int64_t)a.bits < 0) {
@@ -66,7 +66,7 @@ static void compare_double(struct wmk_code *code, unsigned kind, struct wmk_plac
 	unsigned op = WMK_FILTER_JFEQ;
 
 	if (kind == WMK_NODE_GT || kind == WMK_NODE_GE) {
-		compare_double(code, turned(kind), b, a, yes, no, next);
+		compare_double(code, wmk_node_turned(kind), b, a, yes, no, next);
 		return;
 	}
 	if (kind == WMK_NODE_LT || kind == WMK_NODE_LE)
@@ -126,7 +126,7 @@ static void order_texts(struct wmk_code *code, unsigned kind, const struct wmk_n
 	uint32_t len = 0;
 
 	if (!ta->is_input) {
-		order_texts(code, turned(kind), b, a, yes, no, next);
+		order_texts(code, wmk_node_turned(kind), b, a, yes, no, next);
 		return;
 	}
 	wmk_code_need(code, ta);
@@ -153,7 +153,7 @@ static bool known_texts(struct wmk_code *code, unsigned kind, const struct wmk_n
 	int order;
 
 	if (!text.text)
-		return known_texts(code, turned(kind), b, a);
+		return known_texts(code, wmk_node_turned(kind), b, a);
 	if (b->kind != WMK_NODE_TEXT)
 		order = strcmp(text.text, wmk_code_typed(code, b)->text);
 	else if (kind == WMK_NODE_EQ || kind == WMK_NODE_NE)

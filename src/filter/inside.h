@@ -51,6 +51,8 @@ struct wmk_filter_expr {
 	} *pieces;
 };
 
+/* The comparison that says of b and a what `kind` says of a and b. */
+unsigned wmk_node_turned(unsigned kind);
 /* Zeroed memory that lives as long as the expression; NULL: none. */
 void *wmk_filter_alloc(struct wmk_filter_expr *expr, size_t size);
 

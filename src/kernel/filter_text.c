@@ -263,17 +263,6 @@ static struct wmk_kterm masked(const struct wmk_kterms *terms, const struct wmk_
 	return wmk_kterm_bits(&operand, (uint64_t)mask);
 }
 
-static unsigned turned(unsigned kind)
-{
-	switch (kind) {
-	case WMK_NODE_LT: return WMK_NODE_GT;
-	case WMK_NODE_LE: return WMK_NODE_GE;
-	case WMK_NODE_GT: return WMK_NODE_LT;
-	case WMK_NODE_GE: return WMK_NODE_LE;
-	default: return kind;
-	}
-}
-
 static struct wmk_kterm equality(const struct wmk_kterms *terms, const struct wmk_node *a, const struct wmk_node *b)
 {
 	wmk_kwide zero;
@@ -288,7 +277,7 @@ static struct wmk_kterm relation(const struct wmk_kterms *terms, const struct wm
 	wmk_kwide value, far = (wmk_kwide)1 << 100;
 	const bool flip = node->left->kind != WMK_NODE_NAME && node->left->kind != WMK_NODE_AND;
 	const struct wmk_node *a = flip ? node->right : node->left, *b = flip ? node->left : node->right;
-	const unsigned kind = flip ? turned(node->kind) : node->kind;
+	const unsigned kind = flip ? wmk_node_turned(node->kind) : node->kind;
 	struct wmk_koperand operand;
 
 	if (kind == WMK_NODE_EQ)

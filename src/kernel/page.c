@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "kernel/page.h"
 
@@ -17,22 +18,6 @@ enum { KIND_LONG = 0, KIND_PADDING = 29, KIND_TIME_EXTEND = 30, KIND_TIME_STAMP 
 #define MISSED_STORED (1u << 30) /* ... and how many stands behind the data */
 #define STAMP_TOP (UINT64_C(0x1f) << 59)
 
-static uint32_t get32(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
-
-static uint64_t get64(const uint8_t *at)
-{
-	uint64_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
-
 int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, size_t size, struct wmk_kpage *page)
 {
 	const uint8_t *begin = bytes;
@@ -40,17 +25,17 @@ int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, siz
 
 	if (size < layout->data_at || size > WMK_KPAGE_SIZE_MAX)
 		return wmk_error(-EPROTO, "a page of the kernel's ring buffer with %zu bytes", size);
-	commit = get32(begin + layout->commit_at);
+	commit = wmk_get32(begin + layout->commit_at);
 	len = commit & ~(MISSED | MISSED_STORED);
 	if (len > size - layout->data_at)
 		return wmk_error(-EPROTO, "a page of the kernel's ring buffer with %u bytes of records, where there is room for %zu", len, size - layout->data_at);
 	*page = (struct wmk_kpage){
-		.begin_ts = get64(begin), .missed = commit & MISSED, .len = len, .at = begin + layout->data_at, .end = begin + layout->data_at + len,
+		.begin_ts = wmk_get64(begin), .missed = commit & MISSED, .len = len, .at = begin + layout->data_at, .end = begin + layout->data_at + len,
 	};
 	page->ts = page->begin_ts;
 	if ((commit & MISSED) && (commit & MISSED_STORED) && layout->commit_size <= size - layout->data_at - len) {
 		page->lost_known = true;
-		page->lost = layout->commit_size == sizeof(uint64_t) ? get64(page->end) : get32(page->end);
+		page->lost = layout->commit_size == sizeof(uint64_t) ? wmk_get64(page->end) : wmk_get32(page->end);
 	}
 	return 0;
 }
@@ -84,7 +69,7 @@ static int event_len(const struct wmk_kpage *page, uint32_t kind, uint32_t delta
 		return damaged(page, (uint32_t)left);
 	if (kind == KIND_TIME_EXTEND || kind == KIND_TIME_STAMP)
 		return 2 * WORD;
-	len = kind == KIND_LONG || kind == KIND_PADDING ? get32(page->at + WORD) : kind * WORD;
+	len = kind == KIND_LONG || kind == KIND_PADDING ? wmk_get32(page->at + WORD) : kind * WORD;
 	if (len > WMK_KPAGE_SIZE_MAX || len % WORD)
 		return damaged(page, len);
 	len += WORD;                    /* a length that is written down does not count the first word */
@@ -106,7 +91,7 @@ static int event_len(const struct wmk_kpage *page, uint32_t kind, uint32_t delta
 static int step(struct wmk_kpage *page, struct wmk_krecord *record)
 {
 	const uint8_t *at = page->at;
-	const uint32_t word = get32(at), kind = word & 31, delta = word >> 5;
+	const uint32_t word = wmk_get32(at), kind = word & 31, delta = word >> 5;
 	const int len = event_len(page, kind, delta);
 
 	if (len < 0)
@@ -118,10 +103,10 @@ static int step(struct wmk_kpage *page, struct wmk_krecord *record)
 		page->discarded += delta > 1 ? delta : 0;
 		return 0;
 	case KIND_TIME_EXTEND:
-		page->ts += ((uint64_t)get32(at + WORD) << DELTA_BITS) + delta;
+		page->ts += ((uint64_t)wmk_get32(at + WORD) << DELTA_BITS) + delta;
 		return 0;
 	case KIND_TIME_STAMP:
-		page->ts = full_stamp(((uint64_t)get32(at + WORD) << DELTA_BITS) + delta, page->ts);
+		page->ts = full_stamp(((uint64_t)wmk_get32(at + WORD) << DELTA_BITS) + delta, page->ts);
 		page->discarded = 0;
 		return 0;
 	}

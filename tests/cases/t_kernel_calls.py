@@ -12,7 +12,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import CONSUMERD_COMM, World  # noqa: E402
 from harness import PROGRAMS, WAYMARK, Skip, check, limit, main, need, rounds, slurp, wait_for  # noqa: E402
-from traces import LOSS, LOST, group_of  # noqa: E402
+from traces import LOSS, LOST, groups_after  # noqa: E402
 
 TRACING = '/sys/kernel/tracing'
 SYSCALLS = os.path.join(PROGRAMS, 'syscalls')
@@ -32,14 +32,7 @@ def need_bpf(case):
 
 
 def parse(line):
-    head = HEAD.match(line)
-    check(head, 'a reader printed a line that is no record: %s', line[:200])
-    at, groups = head.end() - 1, []
-    while at < len(line):
-        group, at = group_of(line, at)
-        groups.append(group)
-        while at < len(line) and line[at] in ', ':
-            at += 1
+    head, groups = groups_after(HEAD, line)
     scopes = {}
     for group in groups[:-1]:
         scopes.update(group)

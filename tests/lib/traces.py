@@ -119,8 +119,9 @@ FOUND_OUT = re.compile(r', debug_info = \{[^}]*\}')
 LINE = re.compile(r'\[(\d+)\] (?:\S+ )?([^\s{]+:[^{]*?): \{')
 
 
-def parse_line(line):
-    head = LINE.match(line)
+def groups_after(head_of, line):
+    """What `head_of` matches, up to the first brace, and the groups from there on."""
+    head = head_of.match(line)
     check(head, 'a reader printed a line that is no record: %s', line[:200])
     at, groups = head.end() - 1, []
     while at < len(line):
@@ -128,6 +129,11 @@ def parse_line(line):
         groups.append(group)
         while at < len(line) and line[at] in ', ':
             at += 1
+    return head, groups
+
+
+def parse_line(line):
+    head, groups = groups_after(LINE, line)
     scopes = {}
     for group in groups:
         scopes.update(group)
