@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * copy.bpf.h - what a system call's arguments point to, read without faults and put as parts behind a record in the scratch. calls.bpf.c calls
+ * copy_part(), all else is of its.
+ */
+#ifndef WMK_KERNEL_BPF_COPY_H
+#define WMK_KERNEL_BPF_COPY_H
+
+#include "maps.bpf.h"
+
+/*
+ * A size that the verifier believes: the comparison is of what is used, where clang would compare one register and use another. Older ones (Linux
+ * 6.1) do not follow that.
+ */
+static __always_inline __u64 bounded(__u64 size)
+{
+	asm volatile("" : "+r"(size));
+	return size > WMK_KCALLS_PART_MAX ? WMK_KCALLS_PART_MAX : size;
+}
+
+/* A part's bytes, at `to`, where WMK_KCALLS_PART_MAX + 8 are free. */
+static __always_inline void copy_text(struct wmk_kcalls_part *part, __u8 *to, __u64 from, __u32 max)
+{
+	long n;
+
+	if (max > WMK_KCALLS_PART_MAX)
+		max = WMK_KCALLS_PART_MAX;
+	/* Room for one byte more and the NUL: so a text that fits and one that is cut differ. */
+	n = bpf_probe_read_user_str(to, max + 2, (const void *)from);
+	if (n <= 0) {
+		part->flags |= WMK_KCALLS_PART_UNREADABLE;
+	} else if (n > (long)max + 1) {
+		part->flags |= WMK_KCALLS_PART_CUT;
+		part->len = max;
+	} else {
+		part->len = n - 1;
+	}
+}
+
+static __always_inline void copy_bytes(struct wmk_kcalls_part *part, __u8 *to, __u64 from, __u64 len, __u32 max)
+{
+	__u32 n = max;
+
+	if (n > WMK_KCALLS_PART_MAX)
+		n = WMK_KCALLS_PART_MAX;
+	if (len > n)
+		part->flags |= WMK_KCALLS_PART_CUT;
+	else
+		n = len;
+	if (bpf_probe_read_user(to, bounded(n), (const void *)from) != 0) {
+		/* The next page may be the one that is not there. */
+		__u32 left = 4096 - (from & 4095);
+
+		part->flags |= WMK_KCALLS_PART_UNREADABLE;
+		if (left >= n || left > WMK_KCALLS_PART_MAX || bpf_probe_read_user(to, left, (const void *)from) != 0)
+			return;
+		n = left;
+	}
+	part->len = n;
+}
+
+static __always_inline __u64 read_pointer(__u64 at, int compat, int *is_bad)
+{
+	__u64 pointer = 0;
+
+	*is_bad = bpf_probe_read_user(&pointer, compat ? 4 : 8, (const void *)at) != 0;
+	return pointer;
+}
+
+/* What is copied piece by piece goes by functions of their own: the verifier looks at each once, not at every way through a loop that has them in it. */
+
+#define TEXT_UNREADABLE 0x10000
+#define TEXT_CUT 0x20000
+
+/* A text of an argv, behind `used` bytes of the part that begins at `at`: used bytes, and TEXT_.... */
+__noinline int copy_one_text(__u32 slot, __u32 at, __u32 used, __u64 text, __u32 max)
+{
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
+	int flags = 0;
+	__u8 *to;
+	long n;
+
+	if (!scratch || at > PARTS_LAST)
+		return used & (WMK_KCALLS_STRINGS_ROOM - 1);
+	to = scratch->record + at + sizeof(struct wmk_kcalls_part);
+	if (max > WMK_KCALLS_STRING_MAX)
+		max = WMK_KCALLS_STRING_MAX;
+	used &= WMK_KCALLS_STRINGS_ROOM - 1;
+	n = bpf_probe_read_user_str(to + used, max + 2, (const void *)text);
+	if (n <= 0 || n > WMK_KCALLS_STRING_MAX + 2) {
+		flags = TEXT_UNREADABLE;
+		n = 1;
+		to[used] = 0;
+	}
+	if (n > (long)max + 1) {
+		flags = TEXT_CUT;
+		n = max + 1;
+	}
+	/* The last one may stand out of the room a little; the part's has more. */
+	used += n;
+	to[(used - 1) & (2 * WMK_KCALLS_STRINGS_ROOM - 1)] = 0;
+	return used | flags;
+}
+
+static __always_inline void copy_texts(struct wmk_kcalls_part *part, __u32 slot, __u32 at, __u64 from, __u32 max, int compat)
+{
+	__u32 used = 0, count = 0, flags = 0;
+
+	for (__u32 i = 0; i <= WMK_KCALLS_STRINGS; i++) {
+		int is_bad, got;
+		const __u64 text = read_pointer(from + i * (compat ? 4 : 8), compat, &is_bad);
+
+		if (is_bad)
+			flags |= TEXT_UNREADABLE;
+		if (is_bad || !text)
+			break;
+		if (i == WMK_KCALLS_STRINGS || used >= WMK_KCALLS_STRINGS_ROOM - 1) {
+			flags |= TEXT_CUT;
+			break;
+		}
+		got = copy_one_text(slot, at, used, text, max);
+		flags |= got;
+		used = got & 0xffff;
+		count++;
+	}
+	if (flags & TEXT_UNREADABLE)
+		part->flags |= WMK_KCALLS_PART_UNREADABLE;
+	if (flags & TEXT_CUT)
+		part->flags |= WMK_KCALLS_PART_CUT;
+	part->count = count;
+	part->len = used;
+}
+
+struct vector {
+	__u64 base, len;
+};
+
+/* What a vector points to, likewise. Not 0: it could not be read. */
+__noinline int copy_one_vector(__u32 slot, __u32 at, __u32 used, __u64 base, __u32 n)
+{
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
+
+	if (!scratch || at > PARTS_LAST || n > WMK_KCALLS_PART_MAX / 2)
+		return 1;
+	used &= WMK_KCALLS_PART_MAX / 2 - 1;
+	return bpf_probe_read_user(scratch->record + at + sizeof(struct wmk_kcalls_part) + used, n, (const void *)base) != 0;
+}
+
+static __always_inline void copy_vectors(struct wmk_kcalls_part *part, __u32 slot, __u32 at, __u64 from, __u64 n_vectors, __u64 len, __u32 max, int compat)
+{
+	__u32 used = 0;
+
+	if (max > WMK_KCALLS_PART_MAX / 2)
+		max = WMK_KCALLS_PART_MAX / 2;
+	for (__u32 i = 0; i < WMK_KCALLS_VECTORS; i++) {
+		struct vector vector = {};
+		__u32 narrow[2] = {};
+		__u64 n;
+
+		if (i >= n_vectors || !len)
+			return;
+		if (compat ? bpf_probe_read_user(narrow, sizeof(narrow), (const void *)(from + i * sizeof(narrow))) != 0
+			   : bpf_probe_read_user(&vector, sizeof(vector), (const void *)(from + i * sizeof(vector))) != 0) {
+			part->flags |= WMK_KCALLS_PART_UNREADABLE;
+			return;
+		}
+		if (compat) {
+			vector.base = narrow[0];
+			vector.len = narrow[1];
+		}
+		n = vector.len < len ? vector.len : len;
+		len -= n;
+		if (n > max - used) {
+			n = max - used;
+			part->flags |= WMK_KCALLS_PART_CUT;
+			if (!n)
+				return;
+		}
+		if (copy_one_vector(slot, at, used, vector.base, n)) {
+			part->flags |= WMK_KCALLS_PART_UNREADABLE;
+			return;
+		}
+		used += n;
+		part->len = used;
+	}
+	if (n_vectors > WMK_KCALLS_VECTORS && len)
+		part->flags |= WMK_KCALLS_PART_CUT;
+}
+
+/*
+ * Part `which` of the record, at byte `at` of it; from WMK_KCALLS_PARTS: of an exit's record, those that were to be read at entry. Returns where
+ * the next one begins. A function of its own for the verifier, which so looks at it
+ * once: that is why it takes numbers only.
+ */
+__noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32 at)
+{
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
+	const struct wmk_kcalls_copy *copy;
+	struct wmk_kcalls_part *part;
+	struct wmk_kcalls_counts *count_here;
+	__u64 from, count;
+	__u32 length, index;
+	int is_late;
+	__u8 *to;
+
+	if (!scratch || abi >= WMK_KCALLS_ABIS || number >= WMK_KCALLS_NUMBERS || which >= 2 * WMK_KCALLS_PARTS || at > PARTS_LAST)
+		return at;
+	/* At entry the first half of the plan; at exit the second, and then what is late, of the first. */
+	is_late = which >= WMK_KCALLS_PARTS;
+	index = slot == WMK_KCALLS_SLOT_ENTRY ? which : is_late ? which - WMK_KCALLS_PARTS : which + WMK_KCALLS_PARTS;
+	__asm__ __volatile__("" : "+r"(index));
+	if (index >= 2 * WMK_KCALLS_PARTS)
+		return at;
+	copy = (const struct wmk_kcalls_copy *)&config.plans[abi][number] + index;
+	if (copy->arg >= WMK_KCALLS_ARGS || copy->len_arg >= WMK_KCALLS_ARGS)
+		return at;
+	from = scratch->args[copy->arg];
+	count = scratch->args[copy->len_arg];
+	/* Put together in place: what is in a map the verifier does not follow, so that it sees fewer cases. */
+	part = (struct wmk_kcalls_part *)(scratch->record + at);
+	*part = (struct wmk_kcalls_part){ .arg = copy->arg };
+	to = scratch->record + at + sizeof(*part);
+	if (!from) {
+		part->flags = WMK_KCALLS_PART_NULL;
+	} else switch (copy->op) {
+	case WMK_KCALLS_TEXT:
+		copy_text(part, to, from, copy->max);
+		break;
+	case WMK_KCALLS_BYTES:
+		copy_bytes(part, to, from, (count & 0xffffffffu) * copy->unit, copy->max);
+		break;
+	case WMK_KCALLS_FIXED:
+		copy_bytes(part, to, from, copy->unit, copy->max);
+		break;
+	case WMK_KCALLS_RETURNED:
+		copy_bytes(part, to, from, scratch->ret * copy->unit, copy->max);
+		break;
+	case WMK_KCALLS_LENGTH_AT:
+		if (bpf_probe_read_user(&length, sizeof(length), (const void *)count) != 0)
+			part->flags = WMK_KCALLS_PART_UNREADABLE;
+		else
+			copy_bytes(part, to, from, length, copy->max);
+		break;
+	case WMK_KCALLS_TEXTS:
+		copy_texts(part, slot, at, from, copy->max, abi);
+		break;
+	case WMK_KCALLS_VECTORS_IN:
+		copy_vectors(part, slot, at, from, count, ~0ull, copy->max, abi);
+		break;
+	case WMK_KCALLS_VECTORS_RETURNED:
+		copy_vectors(part, slot, at, from, count, scratch->ret, copy->max, abi);
+		break;
+	default:
+		return at;
+	}
+	if (part->flags & WMK_KCALLS_PART_UNREADABLE) {
+		/* The entry's record has said so already. */
+		if (is_late)
+			return at;
+		count_here = bpf_map_lookup_elem(&counts, &slot);
+		if (count_here)
+			count_here->unreadable++;
+		if (copy->is_late)
+			scratch->late |= 1u << which;
+	}
+	if (is_late)
+		part->flags |= WMK_KCALLS_PART_LATE;
+	return at + sizeof(*part) + ((part->len + 7) & 0xfff8u);
+}
+
+#endif
