@@ -187,42 +187,14 @@ static __always_inline void copy_vectors(struct wmk_kcalls_part *part, __u32 slo
 		part->flags |= WMK_KCALLS_PART_CUT;
 }
 
-/*
- * Part `which` of the record, at byte `at` of it; from WMK_KCALLS_PARTS: of an exit's record, those that were to be read at entry. Returns where
- * the next one begins. A function of its own for the verifier, which so looks at it
- * once: that is why it takes numbers only.
- */
-__noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32 at)
+/* The bytes of a part, in the way that its plan names. Not 0: there is no such way. */
+static __always_inline int copy_by_plan(struct wmk_kcalls_part *part, const struct wmk_kcalls_copy *copy, const struct scratch *scratch, __u32 slot,
+					__u32 at, __u64 from, __u64 count, int compat)
 {
-	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
-	const struct wmk_kcalls_copy *copy;
-	struct wmk_kcalls_part *part;
-	struct wmk_kcalls_counts *count_here;
-	__u64 from, count;
-	__u32 length, index;
-	int is_late;
-	__u8 *to;
+	__u8 *to = (__u8 *)(part + 1);
+	__u32 length;
 
-	if (!scratch || abi >= WMK_KCALLS_ABIS || number >= WMK_KCALLS_NUMBERS || which >= 2 * WMK_KCALLS_PARTS || at > PARTS_LAST)
-		return at;
-	/* At entry the first half of the plan; at exit the second, and then what is late, of the first. */
-	is_late = which >= WMK_KCALLS_PARTS;
-	index = slot == WMK_KCALLS_SLOT_ENTRY ? which : is_late ? which - WMK_KCALLS_PARTS : which + WMK_KCALLS_PARTS;
-	__asm__ __volatile__("" : "+r"(index));
-	if (index >= 2 * WMK_KCALLS_PARTS)
-		return at;
-	copy = (const struct wmk_kcalls_copy *)&config.plans[abi][number] + index;
-	if (copy->arg >= WMK_KCALLS_ARGS || copy->len_arg >= WMK_KCALLS_ARGS)
-		return at;
-	from = scratch->args[copy->arg];
-	count = scratch->args[copy->len_arg];
-	/* Put together in place: what is in a map the verifier does not follow, so that it sees fewer cases. */
-	part = (struct wmk_kcalls_part *)(scratch->record + at);
-	*part = (struct wmk_kcalls_part){ .arg = copy->arg };
-	to = scratch->record + at + sizeof(*part);
-	if (!from) {
-		part->flags = WMK_KCALLS_PART_NULL;
-	} else switch (copy->op) {
+	switch (copy->op) {
 	case WMK_KCALLS_TEXT:
 		copy_text(part, to, from, copy->max);
 		break;
@@ -242,17 +214,54 @@ __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32
 			copy_bytes(part, to, from, length, copy->max);
 		break;
 	case WMK_KCALLS_TEXTS:
-		copy_texts(part, slot, at, from, copy->max, abi);
+		copy_texts(part, slot, at, from, copy->max, compat);
 		break;
 	case WMK_KCALLS_VECTORS_IN:
-		copy_vectors(part, slot, at, from, count, ~0ull, copy->max, abi);
+		copy_vectors(part, slot, at, from, count, ~0ull, copy->max, compat);
 		break;
 	case WMK_KCALLS_VECTORS_RETURNED:
-		copy_vectors(part, slot, at, from, count, scratch->ret, copy->max, abi);
+		copy_vectors(part, slot, at, from, count, scratch->ret, copy->max, compat);
 		break;
 	default:
-		return at;
+		return 1;
 	}
+	return 0;
+}
+
+/*
+ * Part `which` of the record, at byte `at` of it; from WMK_KCALLS_PARTS: of an exit's record, those that were to be read at entry. Returns where
+ * the next one begins. A function of its own for the verifier, which so looks at it once: that is why it takes numbers only.
+ */
+__noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32 at)
+{
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
+	const struct wmk_kcalls_copy *copy;
+	struct wmk_kcalls_part *part;
+	struct wmk_kcalls_counts *count_here;
+	__u64 from, count;
+	__u32 index;
+	int is_late;
+
+	if (!scratch || abi >= WMK_KCALLS_ABIS || number >= WMK_KCALLS_NUMBERS || which >= 2 * WMK_KCALLS_PARTS || at > PARTS_LAST)
+		return at;
+	/* At entry the first half of the plan; at exit the second, and then what is late, of the first. */
+	is_late = which >= WMK_KCALLS_PARTS;
+	index = slot == WMK_KCALLS_SLOT_ENTRY ? which : is_late ? which - WMK_KCALLS_PARTS : which + WMK_KCALLS_PARTS;
+	__asm__ __volatile__("" : "+r"(index));
+	if (index >= 2 * WMK_KCALLS_PARTS)
+		return at;
+	copy = (const struct wmk_kcalls_copy *)&config.plans[abi][number] + index;
+	if (copy->arg >= WMK_KCALLS_ARGS || copy->len_arg >= WMK_KCALLS_ARGS)
+		return at;
+	from = scratch->args[copy->arg];
+	count = scratch->args[copy->len_arg];
+	/* Put together in place: what is in a map the verifier does not follow, so that it sees fewer cases. */
+	part = (struct wmk_kcalls_part *)(scratch->record + at);
+	*part = (struct wmk_kcalls_part){ .arg = copy->arg };
+	if (!from)
+		part->flags = WMK_KCALLS_PART_NULL;
+	else if (copy_by_plan(part, copy, scratch, slot, at, from, count, abi))
+		return at;
 	if (part->flags & WMK_KCALLS_PART_UNREADABLE) {
 		/* The entry's record has said so already. */
 		if (is_late)
