@@ -128,6 +128,11 @@ static __always_inline void *ring_of(__u32 cpu)
 	return bpf_map_lookup_elem(&rings, &cpu);
 }
 
+static __always_inline struct scratch *scratch_of(__u32 slot)
+{
+	return bpf_map_lookup_elem(&scratches, &slot);
+}
+
 static __always_inline void fill_head(struct wmk_kcalls_head *head, const struct task_struct *task, __u32 number, __u32 cpu, __u8 flags, __u8 n_values)
 {
 	head->time = bpf_ktime_get_ns();
@@ -156,16 +161,49 @@ static __always_inline int has_parts(const struct wmk_kcalls_copy *copies)
 	return copies[0].op != WMK_KCALLS_NOTHING;
 }
 
-/* The record in the scratch is complete but for its parts. Returns whether it is in the ring. */
-static __always_inline int send_long(struct scratch *scratch, __u32 slot, __u32 abi, __u32 number, const struct wmk_kcalls_copy *copies, __u64 at,
-				     __u32 late, __u32 cpu)
+/* A system call at one of its ends. */
+struct call {
+	const struct task_struct *task;
+	__u32 number, cpu;
+	int abi;
+	struct wmk_kcalls_counts *count;
+	const struct wmk_kcalls_copy *copies;
+};
+
+/* Is it wanted? `slot` says which end. */
+static __always_inline int begin_call(struct call *call, long number, __u32 slot)
 {
+	const struct task_struct *task = bpf_get_current_task_btf();
+	const int abi = IS_COMPAT(task) ? 1 : 0;
+	const struct wmk_kcalls_plan *plan = &config.plans[abi][number & (WMK_KCALLS_NUMBERS - 1)];
+
+	if (!is_wanted(task, number, abi))
+		return 0;
+	*call = (struct call){ .task = task, .number = number, .abi = abi };
+	call->count = bpf_map_lookup_elem(&counts, &slot);
+	call->cpu = bpf_get_smp_processor_id();
+	call->copies = slot == WMK_KCALLS_SLOT_ENTRY ? plan->at_entry : plan->at_exit;
+	return call->count != NULL;
+}
+
+static __always_inline void count_call(const struct call *call, int is_sent)
+{
+	if (is_sent)
+		call->count->recorded++;
+	else
+		call->count->lost++;
+}
+
+/* The record in the scratch is complete but for its parts. Returns whether it is in the ring. */
+static __always_inline int send_long(struct scratch *scratch, __u32 slot, const struct call *call, __u64 at, __u32 late)
+{
+	const struct wmk_kcalls_copy *copies = call->copies;
 	struct wmk_kcalls_head *head = (struct wmk_kcalls_head *)scratch->record;
-	void *ring = ring_of(cpu);
+	void *ring = ring_of(call->cpu);
 	const int is_whole = slot == WMK_KCALLS_SLOT_ENTRY || (long)scratch->ret >= 0;   /* a call that failed has filled nothing */
 
 	for (__u32 i = 0; is_whole && i < WMK_KCALLS_PARTS && copies[i].op != WMK_KCALLS_NOTHING; i++) {
-		const __u64 end = (__u64)copy_part(slot, abi, number, i, at) & 0x3fff;
+		const __u64 end = (__u64)copy_part(slot, call->abi, call->number, i, at) & 0x3fff;
 
 		if (end == at)
 			break;
@@ -173,7 +211,7 @@ static __always_inline int send_long(struct scratch *scratch, __u32 slot, __u32 
 		head->n_parts++;
 	}
 	for (__u32 i = 0; late && i < WMK_KCALLS_PARTS && head->n_parts < WMK_KCALLS_PARTS; i++) {
-		const __u64 end = late >> i & 1 ? (__u64)copy_part(slot, abi, number, WMK_KCALLS_PARTS + i, at) & 0x3fff : at;
+		const __u64 end = late >> i & 1 ? (__u64)copy_part(slot, call->abi, call->number, WMK_KCALLS_PARTS + i, at) & 0x3fff : at;
 
 		if (end != at)
 			head->n_parts++;
@@ -216,100 +254,82 @@ static __always_inline __u32 recall_late(const struct task_struct *task, long nu
 SEC("tp_btf/sys_enter")
 int BPF_PROG(wmk_enter, struct pt_regs *regs, long number)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	const int abi = IS_COMPAT(task) ? 1 : 0;
-	__u32 slot = WMK_KCALLS_SLOT_ENTRY, cpu;
-	struct wmk_kcalls_counts *count;
-	const struct wmk_kcalls_copy *copies;
+	const __u32 slot = WMK_KCALLS_SLOT_ENTRY;
+	struct call call;
 	int is_sent = 0;
 
-	if (!is_wanted(task, number, abi))
+	if (!begin_call(&call, number, slot))
 		return 0;
-	count = bpf_map_lookup_elem(&counts, &slot);
-	if (!count)
-		return 0;
-	cpu = bpf_get_smp_processor_id();
-	copies = config.plans[abi][number & (WMK_KCALLS_NUMBERS - 1)].at_entry;
-	if (has_parts(copies)) {
-		struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
+	const __u8 flags = call.abi ? WMK_KCALLS_IS_COMPAT : 0;
+
+	if (has_parts(call.copies)) {
+		struct scratch *scratch = scratch_of(slot);
 
 		if (scratch) {
 			struct short_entry *begin = (struct short_entry *)scratch->record;
 
-			fill_head(&begin->head, task, number, cpu, abi ? WMK_KCALLS_IS_COMPAT : 0, WMK_KCALLS_ARGS);
-			arguments(regs, abi, scratch->args);
+			fill_head(&begin->head, call.task, number, call.cpu, flags, WMK_KCALLS_ARGS);
+			arguments(regs, call.abi, scratch->args);
 			__builtin_memcpy(begin->values, scratch->args, sizeof(begin->values));
 			scratch->late = 0;
-			is_sent = send_long(scratch, slot, abi, number, copies, sizeof(*begin), 0, cpu);
+			is_sent = send_long(scratch, slot, &call, sizeof(*begin), 0);
 			if (scratch->late)
-				remember_late(task, number, abi, scratch->late);
+				remember_late(call.task, number, call.abi, scratch->late);
 		}
 	} else {
-		void *ring = ring_of(cpu);
+		void *ring = ring_of(call.cpu);
 		struct short_entry *record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : NULL;
 
 		if (record) {
-			fill_head(&record->head, task, number, cpu, abi ? WMK_KCALLS_IS_COMPAT : 0, WMK_KCALLS_ARGS);
-			arguments(regs, abi, record->values);
+			fill_head(&record->head, call.task, number, call.cpu, flags, WMK_KCALLS_ARGS);
+			arguments(regs, call.abi, record->values);
 			bpf_ringbuf_submit(record, wake_flags(ring, sizeof(*record)));
 			is_sent = 1;
 		}
 	}
-	if (is_sent)
-		count->recorded++;
-	else
-		count->lost++;
+	count_call(&call, is_sent);
 	return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(wmk_exit, struct pt_regs *regs, long ret)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	const int abi = IS_COMPAT(task) ? 1 : 0;
-	const __u8 flags = WMK_KCALLS_IS_EXIT | (abi ? WMK_KCALLS_IS_COMPAT : 0);
 	const long number = NUMBER(regs);
-	__u32 slot = WMK_KCALLS_SLOT_EXIT, late = 0, cpu;
-	struct wmk_kcalls_counts *count;
-	const struct wmk_kcalls_copy *copies;
+	const __u32 slot = WMK_KCALLS_SLOT_EXIT;
+	struct call call;
+	__u32 late = 0;
 	int is_sent = 0;
 
-	if (!is_wanted(task, number, abi))
+	if (!begin_call(&call, number, slot))
 		return 0;
-	count = bpf_map_lookup_elem(&counts, &slot);
-	if (!count)
-		return 0;
-	cpu = bpf_get_smp_processor_id();
-	copies = config.plans[abi][number & (WMK_KCALLS_NUMBERS - 1)].at_exit;
+	const __u8 flags = WMK_KCALLS_IS_EXIT | (call.abi ? WMK_KCALLS_IS_COMPAT : 0);
+
 	if (n_late)
-		late = recall_late(task, number, abi);
-	if (late || (has_parts(copies) && ret >= 0)) {
-		struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
+		late = recall_late(call.task, number, call.abi);
+	if (late || (has_parts(call.copies) && ret >= 0)) {
+		struct scratch *scratch = scratch_of(slot);
 
 		if (scratch) {
 			struct short_exit *begin = (struct short_exit *)scratch->record;
 
-			fill_head(&begin->head, task, number, cpu, flags, 1);
-			arguments(regs, abi, scratch->args);
+			fill_head(&begin->head, call.task, number, call.cpu, flags, 1);
+			arguments(regs, call.abi, scratch->args);
 			scratch->ret = ret;
 			begin->values[0] = ret;
-			is_sent = send_long(scratch, slot, abi, number, copies, sizeof(*begin), late, cpu);
+			is_sent = send_long(scratch, slot, &call, sizeof(*begin), late);
 		}
 	} else {
-		void *ring = ring_of(cpu);
+		void *ring = ring_of(call.cpu);
 		struct short_exit *record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : NULL;
 
 		if (record) {
-			fill_head(&record->head, task, number, cpu, flags, 1);
+			fill_head(&record->head, call.task, number, call.cpu, flags, 1);
 			record->values[0] = ret;
 			bpf_ringbuf_submit(record, wake_flags(ring, sizeof(*record)));
 			is_sent = 1;
 		}
 	}
-	if (is_sent)
-		count->recorded++;
-	else
-		count->lost++;
+	count_call(&call, is_sent);
 	return 0;
 }
 
