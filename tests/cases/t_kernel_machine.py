@@ -29,7 +29,8 @@ BOARD = 'rm -f /tmp/board; truncate -s %d /tmp/board; export WMK_TEST_BOARD=/tmp
 # Unit tests of src/kernel, where they were built, and what they need.
 TESTS = os.path.join(os.environ.get('WMK_BUILD', '.'), 'src', 'kernel', 't')
 PROBED = ['libprobed.so', 'probed-stripped', 'probed-o0', 'probed-o0-nopie', 'probed-o2', 'probed-o2-nopie']
-UNITS = [name for name in ('test-kernel-cpu', 'test-kernel-calls-live', 'test-probes-live', 'probe_try', *PROBED) if os.path.exists(os.path.join(TESTS, name))]
+UNITS = ['test-kernel-cpu', 'test-kernel-calls-live', 'test-kernel-calls-pointed-live', 'test-probes-live', 'probe_try', *PROBED]
+UNITS = [name for name in UNITS if os.path.exists(os.path.join(TESTS, name))]
 MACHINE = Machine([os.path.join(PROGRAMS, name) for name in ('procs', 'busy', 'calls')] + [os.path.join(TESTS, name) for name in UNITS], modules=[MODULE])
 
 
@@ -296,6 +297,7 @@ def units_of_buffers(case):
 def units_of_system_calls(case):
     need_long()
     unit('test-kernel-calls-live')
+    unit('test-kernel-calls-pointed-live')
 
 
 def units_of_probes(case):

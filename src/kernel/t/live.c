@@ -122,3 +122,12 @@ struct wmk_kcalls_stats live_run(struct wmk_kcalls *calls, int (*work)(void *dat
 	assert_int_equal(stats.missed, 0);
 	return stats;
 }
+
+const struct wmk_kcalls_piece *live_piece(const struct wmk_kcalls_record *record, unsigned arg)
+{
+	for (unsigned i = 0; i < record->n_parts; i++)
+		if (record->parts[i].arg == arg)
+			return &record->parts[i];
+	fail_msg("call %u has no part for argument %u", record->number, arg);
+	return NULL;
+}

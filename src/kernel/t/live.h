@@ -25,5 +25,7 @@ void live_go(int go);
 uint64_t live_read(struct wmk_kcalls *calls, pid_t pid, live_one *one, void *data);
 /* All of it: follows the process that does `work`, and returns what was counted. */
 struct wmk_kcalls_stats live_run(struct wmk_kcalls *calls, int (*work)(void *data), void *work_data, live_one *one, void *data);
+/* What argument `arg` points to; fails where the record has nothing of it. */
+const struct wmk_kcalls_piece *live_piece(const struct wmk_kcalls_record *record, unsigned arg);
 
 #endif
