@@ -105,16 +105,14 @@ __noinline int copy_one_text(__u32 slot, __u32 at, __u32 used, __u64 text, __u32
 static __always_inline void copy_texts(struct wmk_kcalls_part *part, __u32 slot, __u32 at, __u64 from, __u32 max, int compat)
 {
 	__u32 used = 0, count = 0, flags = 0;
+	int is_bad;
+	__u64 text = read_pointer(from, compat, &is_bad);
 
-	for (__u32 i = 0; i <= WMK_KCALLS_STRINGS; i++) {
-		int is_bad, got;
-		const __u64 text = read_pointer(from + i * (compat ? 4 : 8), compat, &is_bad);
+	/* The condition is at the end of each round: where one goes over into the next without a jump, Linux 6.1 sees no loop that it allows. */
+	while (!is_bad && text) {
+		int got;
 
-		if (is_bad)
-			flags |= TEXT_UNREADABLE;
-		if (is_bad || !text)
-			break;
-		if (i == WMK_KCALLS_STRINGS || used >= WMK_KCALLS_STRINGS_ROOM - 1) {
+		if (count == WMK_KCALLS_STRINGS || used >= WMK_KCALLS_STRINGS_ROOM - 1) {
 			flags |= TEXT_CUT;
 			break;
 		}
@@ -122,7 +120,10 @@ static __always_inline void copy_texts(struct wmk_kcalls_part *part, __u32 slot,
 		flags |= got;
 		used = got & 0xffff;
 		count++;
+		text = read_pointer(from + count * (compat ? 4 : 8), compat, &is_bad);
 	}
+	if (is_bad)
+		flags |= TEXT_UNREADABLE;
 	if (flags & TEXT_UNREADABLE)
 		part->flags |= WMK_KCALLS_PART_UNREADABLE;
 	if (flags & TEXT_CUT)

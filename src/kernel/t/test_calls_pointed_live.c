@@ -195,6 +195,70 @@ static void test_pointed(void **state)
 	wmk_kcalls_close(calls);
 }
 
+/*
+ * An argv of one text less than are copied, of as many, of one more; one of texts that are as long as they may be, of which LONG_FIT fill the room;
+ * one that cannot be read.
+ */
+#define MOST WMK_KCALLS_STRINGS
+#define LONG_TEXT WMK_KCALLS_TEXT_DEFAULT
+#define LONG_FIT (WMK_KCALLS_STRINGS_ROOM / LONG_TEXT)
+
+static int point_many(void *data)
+{
+	char program[] = "/nowhere/program", text[] = "t", longer[LONG_TEXT + 1], *argv[MOST + 2];
+
+	(void)data;
+	for (unsigned n = MOST - 1; n <= MOST + 1; n++) {
+		for (unsigned i = 0; i < n; i++)
+			argv[i] = text;
+		argv[n] = NULL;
+		syscall(SYS_execve, program, argv, NULL);
+	}
+	memset(longer, 'l', LONG_TEXT);
+	longer[LONG_TEXT] = 0;
+	for (unsigned i = 0; i <= LONG_FIT; i++)
+		argv[i] = longer;
+	argv[LONG_FIT + 1] = NULL;
+	syscall(SYS_execve, program, argv, NULL);
+	syscall(SYS_execve, program, -1L, NULL);
+	return 0;
+}
+
+static void see_many(void *data, const struct wmk_kcalls_record *record)
+{
+	unsigned *seen = data;
+	const struct wmk_kcalls_piece *p;
+	static const struct {
+		unsigned count, flags, len;
+	} wanted[] = { { MOST - 1, 0, 2 * (MOST - 1) },
+		       { MOST, 0, 2 * MOST },
+		       { MOST, WMK_KCALLS_PART_CUT, 2 * MOST },
+		       { LONG_FIT, WMK_KCALLS_PART_CUT, LONG_FIT * (LONG_TEXT + 1) },
+		       { 0, WMK_KCALLS_PART_UNREADABLE, 0 } };
+
+	if (record->is_exit)
+		return;
+	assert_true(*seen < 5);
+	p = live_piece(record, 1);
+	assert_int_equal(p->count, wanted[*seen].count);
+	assert_int_equal(p->flags, wanted[*seen].flags);
+	assert_int_equal(p->len, wanted[*seen].len);
+	++*seen;
+}
+
+static void test_many(void **state)
+{
+	const struct wmk_kcalls_options options = { .n_rings = 1, .clock = wmk_clock_detect() };
+	struct wmk_kcalls *calls = live_open(&options);
+	unsigned seen = 0;
+
+	(void)state;
+	live_want(calls, WMK_KABI_NATIVE, "execve");
+	live_run(calls, point_many, NULL, see_many, &seen);
+	assert_int_equal(seen, 5);
+	wmk_kcalls_close(calls);
+}
+
 /* A page of a file that this process has mapped, but not touched. */
 static int point_late(void *data)
 {
@@ -316,6 +380,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pointed),
+		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_late),
 #ifdef __x86_64__
 		cmocka_unit_test(test_narrow),
