@@ -84,8 +84,11 @@ struct wmk_source_ops {
 	 * been released than that; -errno. May be NULL: it begins where it begins.
 	 */
 	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
-	/* The position of an empty packet behind the last one that was released; NULL: where that one ended. */
-	uint64_t (*mark)(struct wmk_source *source);
+	/*
+	 * The position of an empty packet behind the last one that was released, when so many records of those released were not written. NULL: where the
+	 * last one ended.
+	 */
+	uint64_t (*mark)(struct wmk_source *source, uint64_t unwritten);
 	/* Records lost up to now; by cause if not NULL. */
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 	/*

@@ -70,7 +70,8 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 
 static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t lost)
 {
-	const uint64_t position = stream->source->ops->mark ? stream->source->ops->mark(stream->source) : stream->end_pos;
+	const struct wmk_source_ops *ops = stream->source->ops;
+	const uint64_t position = ops->mark ? ops->mark(stream->source, wmk_stream_unwritten(stream)) : stream->end_pos;
 	const struct wmk_packet packet = { .begin_ts = ts, .end_ts = ts, .position = position, .end = position,
 					   .cut = stream->cut };
 
@@ -109,13 +110,15 @@ static int write_packet(struct wmk_consumer *consumer, struct wmk_stream *stream
 
 void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err)
 {
-	char words[WMK_STREAM_NAME + 100];
+	char words[WMK_STREAM_NAME + WMK_ERROR_LEN + 100], why[WMK_ERROR_LEN];
 
+	wmk_error_text(why, sizeof(why));
+	wmk_error_clear();
 	stream->dead = true;
 	stream->stuck = false;
 	stream->group->now.errors++;
 	snprintf(words, sizeof(words), "stream %s: %s (%s); nothing after this was read from it", stream->name, what,
-		 strerror(-err));
+		 *why ? why : strerror(-err));
 	if (!stream->group->now.words[0])
 		snprintf(stream->group->now.words, sizeof(stream->group->now.words), "%.*s",
 			 (int)sizeof(stream->group->now.words) - 1, words);

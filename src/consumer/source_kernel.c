@@ -49,9 +49,9 @@ static int kernel_resume(struct wmk_source *source, const struct wmk_ctf_packet 
 	return wmk_kstream_resume(stream_of(source), last, records, end);
 }
 
-static uint64_t kernel_mark(struct wmk_source *source)
+static uint64_t kernel_mark(struct wmk_source *source, uint64_t unwritten)
 {
-	return wmk_kstream_mark(stream_of(source));
+	return wmk_kstream_mark(stream_of(source), unwritten);
 }
 
 static uint64_t kernel_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])

@@ -139,7 +139,7 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 		return wmk_error_add(err, "the kernel's event %.60s:%.60s cannot be read", system, name);
 	reader->events[reader->n_events++] = (struct wmk_kreader_event){ .event = event, .id = id, .of_all = strcmp(system, "sched") == 0,
 		.keeps_own = strcmp(system, "sched") == 0 || strcmp(system, "task") == 0 };
-	/* (of an event that went with its module, and came again by another number, the later is right) */
+	/* (an event that went with its module, and comes again by another number, is not read until the channel is opened anew; whose number that is now, is) */
 	reader->by_type[event->kernel_id] = reader->n_events;
 	return 0;
 }

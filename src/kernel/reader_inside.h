@@ -54,6 +54,12 @@ struct wmk_kreader {
 	uint32_t by_type[WMK_KREADER_TYPES];   /* 1 + where in `events`; 0: not wanted */
 };
 
+/*
+ * stream.c: how many of `read` records the trace, whose last packet has that place and ends at `end_ts`, is behind. The last `again` of them are a page
+ * that is there once more, of which each packet has a record; it begins at `begin_ts`. Where it is behind by more than those: any number that is not less.
+ */
+uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint64_t again, uint64_t begin_ts);
+
 static inline const struct wmk_kreader_event *wmk_kreader_of_type(const struct wmk_kreader *reader, uint16_t type)
 {
 	return reader->by_type[type] ? &reader->events[reader->by_type[type] - 1] : NULL;

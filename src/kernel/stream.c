@@ -12,8 +12,9 @@
  *
  *     records in the trace, 40 bits │ records dealt with, 24 bits
  *
- * of which the second must only be told from the kernel's count: they differ by less than a packet has. The first wraps after 2^40 records of one CPU:
- * the counts of a channel whose reader dies then are too low.
+ * The second says only which part of a page that the kernel gives once more is dealt with. It may be behind the kernel's count by any number, as pages
+ * of which nothing is wanted are in no packet; then it may look as if it were within the page, but that is younger than all that is in the trace. The
+ * first wraps after 2^40 records of one CPU: the counts of a channel whose reader dies then are too low.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ struct wmk_kstream {
 	size_t len, cap;
 	uint64_t begin_ts, end_ts;
 	bool ready;                      /* given out, not released */
+	struct wmk_error_chain *failed;  /* behind what was gathered: told after that */
 	struct wmk_kpacket packet;
 	/* The page that is being copied. */
 	struct wmk_kpart part;
@@ -91,6 +93,7 @@ void wmk_kstream_close(struct wmk_kstream *stream)
 	if (!stream)
 		return;
 	wmk_kcpu_close(stream->buffer);
+	wmk_error_drop(stream->failed);
 	free(stream->memory);
 	free(stream);
 }
@@ -164,7 +167,10 @@ uint64_t wmk_kstream_head(struct wmk_kstream *stream)
 		return end_of(stream);
 	}
 	/* (what was read is not all taken by us yet, where the kernel gives parts of a page) */
-	return stats.read + stats.entries - stream->unread;
+	const uint64_t head = stats.read + stats.entries - stream->unread;
+
+	/* fewer than we have had: it was emptied by somebody else, and all that is there is new */
+	return head < end_of(stream) ? end_of(stream) + stats.entries : head;
 }
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -207,6 +213,7 @@ static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *reco
 	if (payload == -ENOSPC && stream->len)
 		return 0;
 	if (payload < 0) {
+		wmk_error_clear();
 		stream->broken++;
 		return 1;
 	}
@@ -265,9 +272,11 @@ static int next_page(struct wmk_kstream *stream, bool flush)
 	return 1;
 }
 
+/* What there was by now: to look makes records itself, which nobody wants, and there would be no end of them. */
 static int fill(struct wmk_kstream *stream, bool flush)
 {
 	const bool mapped = wmk_kcpu_mode(stream->buffer) == WMK_KCPU_MAP;
+	const uint64_t head = flush ? wmk_kstream_head(stream) : UINT64_MAX;
 	int ret = 1;
 
 	while (ret == 1) {
@@ -282,6 +291,12 @@ static int fill(struct wmk_kstream *stream, bool flush)
 		/* one of which nothing is wanted, or one of many */
 		if (!mapped || !stream->len)
 			wmk_kcpu_release(stream->buffer);
+		if (!stream->len && end_of(stream) >= head)
+			return 0;
+	}
+	if (ret < 0 && stream->len) {
+		stream->failed = wmk_error_take();
+		return 1;
 	}
 	return ret < 0 ? ret : stream->len > 0;
 }
@@ -295,11 +310,20 @@ static uint64_t lost_by_now(struct wmk_kstream *stream)
 	return stream->told;
 }
 
+static int tell_failure(struct wmk_kstream *stream)
+{
+	wmk_error_give(stream->failed);
+	stream->failed = NULL;
+	return wmk_error_number();
+}
+
 int wmk_kstream_next(struct wmk_kstream *stream, bool flush, struct wmk_kpacket *packet)
 {
 	int ret;
 
 	if (!stream->ready) {
+		if (stream->failed)
+			return tell_failure(stream);
 		/* asking takes microseconds, and packets of mapped pages are small; at the end all is told exactly, see wmk_kstream_lost() */
 		if (flush || stream->taken >= stream->look_at)
 			look_at_losses(stream);
@@ -328,55 +352,62 @@ void wmk_kstream_release(struct wmk_kstream *stream)
 	stream->len = 0;
 }
 
-uint64_t wmk_kstream_mark(const struct wmk_kstream *stream)
+uint64_t wmk_kstream_mark(const struct wmk_kstream *stream, uint64_t unwritten)
 {
-	return stream->mark;
+	return stream->mark - (unwritten << DEALT_BITS);
 }
 
 /* ── behind another reader, and anew ─────────────────────────────────────────────────────────────────── */
 
-/* How many records the part has. */
-static int count_part(const struct wmk_kstream *stream, const struct wmk_kpart *part, uint64_t *n)
+/* How many records the part has, and when they begin. */
+static int count_part(const struct wmk_kstream *stream, const struct wmk_kpart *part, uint64_t *n, uint64_t *begin_ts)
 {
 	struct wmk_krecord record;
 	struct wmk_kpage page;
 	int ret = wmk_kpart_open(stream->buffer, part, &page);
 
 	*n = 0;
+	*begin_ts = ret >= 0 ? page.begin_ts : 0;
 	while (ret >= 0 && (ret = wmk_kpage_next(&page, &record)) == 1)
 		(*n)++;
 	return ret;
+}
+
+uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint64_t again, uint64_t begin_ts)
+{
+	const uint64_t behind = (read - place) & ((1u << DEALT_BITS) - 1);
+
+	return behind < again && end_ts < begin_ts ? again : behind;
 }
 
 int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
 	struct wmk_kcpu_stats stats;
 	struct wmk_kpart part;
-	uint64_t again = 0;
+	uint64_t again = 0, begin_ts = 0;
 	int ret = wmk_kcpu_again(stream->buffer, &part);
 
 	if (ret == 1)
-		ret = count_part(stream, &part, &again);
+		ret = count_part(stream, &part, &again, &begin_ts);
 	if (ret >= 0)
 		ret = wmk_kcpu_stats(stream->buffer, &stats);
 	if (ret < 0)
 		return ret;
-	/* all that was taken out, but for the page that is there once more; of that the trace may have a part */
-	const uint64_t before = stats.read - again;
-	const int64_t ahead = (int64_t)((last->ring_position - before) << (64 - DEALT_BITS)) >> (64 - DEALT_BITS);
+	const uint64_t behind = wmk_kplace_behind(last->ring_position, last->end_ts, stats.read, again, begin_ts);
 
 	*records = last->ring_position >> DEALT_BITS;
-	*end = before + (uint64_t)ahead;
-	if (again > stats.read || *end > stats.read || *records > *end)
+	*end = stats.read - behind;
+	if (again > stats.read || behind > stats.read || *records > *end)
 		return wmk_error(-ESTALE, "the kernel's buffer of CPU %u was emptied", stream->cpu);
-	if (ahead > 0)
-		stream->skip = (uint64_t)ahead;
+	/* what was taken out but for the page that is there once more; of that the trace may have a part */
+	if (behind < again)
+		stream->skip = again - behind;
 	/* a mapped page goes back when it was written, or nothing of it is wanted: what was wanted of it is in the trace */
 	else if (wmk_kcpu_mode(stream->buffer) != WMK_KCPU_MAP)
-		stream->unread = (uint64_t)-ahead;
+		stream->unread = behind - again;
 	stream->records = *records;
 	stream->told = last->lost;
-	stream->taken = ahead > 0 ? *end : before;
+	stream->taken = behind < again ? *end : stats.read - again;
 	stream->mark = last->ring_position;
 	return 0;
 }
@@ -384,6 +415,8 @@ int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *
 int wmk_kstream_clear(struct wmk_kstream *stream)
 {
 	stream->ready = stream->has_page = false;
+	wmk_error_drop(stream->failed);
+	stream->failed = NULL;
 	stream->len = 0;
 	stream->taken = stream->records = stream->skip = stream->unread = stream->broken = stream->mark = 0;
 	stream->dropped = stream->due = stream->dropped_shown = stream->overrun = stream->overrun_shown = stream->look_at = stream->told = 0;

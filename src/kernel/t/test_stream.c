@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "kernel/instance.h"
-#include "kernel/reader.h"
+#include "kernel/reader_inside.h"
 
 #define CPUS_MAX 256u
 #define CALLS_MAX 200000u
@@ -121,7 +121,7 @@ static void reader_resume(void)
 			assert_int_equal(wmk_kstream_resume(streams[cpu], &trace[cpu], &there, &end_there), 0);
 			assert_int_equal(there, records[cpu]);
 			assert_int_equal(end_there, ends[cpu]);
-			assert_int_equal(wmk_kstream_mark(streams[cpu]), trace[cpu].ring_position);
+			assert_int_equal(wmk_kstream_mark(streams[cpu], 0), trace[cpu].ring_position);
 		}
 }
 
@@ -160,6 +160,7 @@ static void put(unsigned cpu, const struct wmk_kpacket *packet)
 	assert_true(packet->lost <= last_turn[cpu] + 1u);
 	records[cpu] = packet->records;
 	trace[cpu].ring_position = packet->place;
+	trace[cpu].end_ts = packet->end_ts;
 	ends[cpu] = packet->end;
 	trace[cpu].lost = packet->lost;
 }
@@ -277,6 +278,21 @@ static void dies_at_any_point(void **state)
 	}
 	reader_close();
 	end();
+}
+
+/* Which part of the page that is there once more is in the trace: none, where the trace ends before the page, by however many records. */
+static void far_behind(void **state)
+{
+	static const uint64_t behind[] = { 100, 101, 8388607, 8388608, 8388700, 16777215, 16777216, 16777220, 16777315, 16777316, 50000000, 4294967300 };
+	const uint64_t read = 10000000000, again = 100, mask = (1u << 24) - 1;
+
+	(void)state;
+	for (uint64_t n = 0; n < again; n++)
+		assert_int_equal(wmk_kplace_behind((read - n) & mask, 5000, read, again, 4000), n);
+	for (unsigned i = 0; i < sizeof(behind) / sizeof(*behind); i++)
+		assert_true(wmk_kplace_behind((read - behind[i]) & mask, 3999, read, again, 4000) >= again);
+	/* records are in the trace, and the page begins with one of the same time as its last */
+	assert_int_equal(wmk_kplace_behind((UINT64_C(77) << 24) | ((read - 100) & mask), 4000, read, again, 4000), 100);
 }
 
 static void no_room(void **state)
@@ -424,7 +440,7 @@ static int close_tracefs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_order), cmocka_unit_test(resumed_on_a_page_that_fills), cmocka_unit_test(dies_at_any_point),
+		cmocka_unit_test(in_order), cmocka_unit_test(resumed_on_a_page_that_fills), cmocka_unit_test(dies_at_any_point), cmocka_unit_test(far_behind),
 		cmocka_unit_test(no_room), cmocka_unit_test(replaced), cmocka_unit_test(emptied), cmocka_unit_test(not_wanted),
 		cmocka_unit_test(what_is_none),
 	};
