@@ -298,7 +298,8 @@ static int sweep_one(void *data, const char *name)
 		return 0;
 	if (!ours && !is_orphan(name))
 		return 0;
-	if (wmk_kinstance_remove(sweep->tracefs, name) < 0) {
+	/* (a process that is not seen from here may be another container's: what is in use is left as it is) */
+	if ((ours ? wmk_kinstance_remove : wmk_tracefs_instance_remove)(sweep->tracefs, name) < 0) {
 		wmk_error_clear();
 		sweep->left++;
 	}

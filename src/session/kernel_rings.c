@@ -23,14 +23,16 @@
 struct wmk_kernel_rings *wmk_kernel_rings_alloc(const struct rings *rings)
 {
 	struct wmk_kernel_rings *kernel = calloc(1, sizeof(*kernel));
-	char channel[WMK_RINGS_NAME];
+	char rings_name[WMK_RINGS_NAME], channel[WMK_RINGS_NAME + 24];
 
 	if (!kernel) {
 		wmk_error(-ENOMEM, "no memory for a kernel channel");
 		return NULL;
 	}
 	kernel->instance = -1;
-	wmk_rings_name(rings->channel, rings->stream_id, channel);
+	wmk_rings_name(rings->channel, rings->stream_id, rings_name);
+	/* sessions of several users may have one name, and names may have what stands between them: the number is nobody else's */
+	snprintf(channel, sizeof(channel), "%s.%" PRIu64, rings_name, rings->id);
 	if (wmk_kinstance_name(rings->session->tracing->kernel_owner, rings->session->name, channel, kernel->name) == 0)
 		return kernel;
 	free(kernel);
@@ -144,13 +146,13 @@ static int narrow(const struct rings *rings)
 static int rings_fill(struct rings *rings)
 {
 	struct wmk_tracing *tracing = rings->session->tracing;
-	int err = instance_make(rings);
-
-	if (err == 0)
-		err = narrow(rings);
+	int err;
 
 	/* relaxed: only that no two are alike */
 	rings->id = atomic_fetch_add_explicit(&tracing->rings_made, 1, memory_order_relaxed) + 1;
+	err = instance_make(rings);
+	if (err == 0)
+		err = narrow(rings);
 	if (err == 0)
 		err = wmk_rings_uuid(rings);
 	if (err == 0)

@@ -233,6 +233,27 @@ def members_of_the_group(case):
         command(w, ALICE, 'destroy', 'alices', **member)
 
 
+def sessions_of_one_name(case):
+    """Root's and a member's, with channels of one name: each records, and neither ends with the other."""
+    need_tracefs()
+    member = {'groups': [tracing_group()]}
+    begin = (['create', 'same', '--no-statedump'], ['enable-event', '-k', '-s', 'same', 'sched_switch'], ['start', 'same'])
+    with roots_world(case) as w:
+        def recorded(answer):
+            (session,) = answer.json['sessions']
+            check(session['counts']['lost'] == 0, 'lost: %s', session['counts'])
+            return session['counts']['records']
+        for verb in begin:
+            w(*verb)
+        for verb in begin:
+            command(w, ALICE, *verb, **member)
+        w('clear', 'same')
+        check(recorded(command(w, ALICE, 'stop', 'same', '--json', **member)) > 0, 'hers records nothing')
+        command(w, ALICE, 'destroy', 'same', **member)
+        check(recorded(w('stop', 'same', '--json')) > 0, 'root\'s records nothing any more')
+        w('destroy', 'same')
+
+
 def wrong_arguments(case):
     with World(case) as w:
         for argv, words in ((['-k', '-u'], 'one domain'), (['-k', '-s', 'one'], 'without a session'), (['-k', '--pid', '1'], 'goes with --userspace'),
@@ -242,4 +263,4 @@ def wrong_arguments(case):
 
 if __name__ == '__main__':
     main([events_are_those_of_tracefs, fields_are_those_of_the_formats, patterns_narrow_it, recorded_events_are_marked, what_it_lacks,
-          names_for_shells, who_is_not_root, members_of_the_group, wrong_arguments])
+          names_for_shells, who_is_not_root, members_of_the_group, sessions_of_one_name, wrong_arguments])
