@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -101,17 +102,36 @@ static int read_header(struct wmk_elf *elf)
 	return 0;
 }
 
+/* Opening a device does things to it (a watchdog starts), so it is not opened before it is known to be none. */
+static int open_regular(struct wmk_elf *elf)
+{
+	const int handle = open(elf->path, O_PATH | O_CLOEXEC);
+	char path[40];
+	struct stat st;
+	int err = 0;
+
+	if (handle < 0)
+		return wmk_error(-errno, "cannot open %s", elf->path);
+	if (fstat(handle, &st) < 0)
+		err = wmk_error(-errno, "cannot look at %s", elf->path);
+	else if (!S_ISREG(st.st_mode))
+		err = wmk_error_said(-EINVAL, "%s is no regular file", elf->path);
+	if (err == 0) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
+		elf->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (elf->fd < 0)
+			err = wmk_error(-errno, "cannot open %s", elf->path);
+	}
+	close(handle);
+	return err;
+}
+
 static int open_file(struct wmk_elf *elf)
 {
-	struct stat st;
+	const int err = open_regular(elf);
 
-	elf->fd = open(elf->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (elf->fd < 0)
-		return wmk_error(-errno, "cannot open %s", elf->path);
-	if (fstat(elf->fd, &st) < 0)
-		return wmk_error(-errno, "cannot look at %s", elf->path);
-	if (!S_ISREG(st.st_mode))
-		return wmk_error_said(-EINVAL, "%s is no regular file", elf->path);
+	if (err < 0)
+		return err;
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return wmk_error(-ENOTSUP, "libelf is older than the program");
 	elf->elf = elf_begin(elf->fd, ELF_C_READ, NULL);
@@ -126,6 +146,7 @@ int wmk_elf_open(const char *path, struct wmk_elf **elf)
 
 	if (!made)
 		return wmk_error(-ENOMEM, "cannot open %s", path);
+	made->fd = -1;
 	memcpy(made->path, path, len);
 	err = open_file(made);
 	if (err < 0) {

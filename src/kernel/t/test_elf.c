@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -217,6 +219,22 @@ static void found_in_path(void **state)
 	wmk_elf_close(elf);
 }
 
+/* Who opens a socket by its name fails with other words: so what is no regular file is seen before it is opened. */
+static void never_opened(void **state)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct wmk_elf *elf;
+
+	(void)state;
+	assert_true(fd >= 0);
+	snprintf(name.sun_path, sizeof(name.sun_path), "/tmp/wmkt-elf-%d", (int)getpid());
+	assert_int_equal(bind(fd, (const struct sockaddr *)&name, sizeof(name)), 0);
+	check_words(wmk_elf_open(name.sun_path, &elf), -EINVAL, "is no regular file");
+	unlink(name.sun_path);
+	close(fd);
+}
+
 static void no_elf(void **state)
 {
 	struct wmk_elf *elf;
@@ -291,6 +309,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(sdt),
 		cmocka_unit_test(moved),
 		cmocka_unit_test(found_in_path),
+		cmocka_unit_test(never_opened),
 		cmocka_unit_test(no_elf),
 		cmocka_unit_test(damaged),
 	};
