@@ -32,6 +32,7 @@ struct wmk_elf {
 	size_t n_segments;
 	Elf_Scn *symbols;        /* .symtab, or else .dynsym; NULL: neither */
 	bool is_stripped;
+	size_t looks;            /* at symbols, of all that has been looked for */
 	char path[];
 };
 
@@ -61,18 +62,49 @@ static int no_elf(const struct wmk_elf *elf)
 	return wmk_error_said(-ENOEXEC, "%s is no ELF file (neither program nor shared library)", elf->path);
 }
 
+static Elf_Data *section_data(Elf_Scn *section, GElf_Shdr *header)
+{
+	if (!section || !gelf_getshdr(section, header) || header->sh_size > WMK_ELF_SECTION_MAX)
+		return NULL;
+	return elf_getdata(section, NULL);
+}
+
+struct strings {
+	const char *text;
+	size_t size;             /* 0: there are none; otherwise the last byte is NUL */
+};
+
+/* Not elf_strptr(): it reads a table however large it is, and looks for the end of each string from the end of the table. */
+static struct strings strings_at(struct wmk_elf *elf, size_t index)
+{
+	GElf_Shdr header;
+	const Elf_Data *data = section_data(elf_getscn(elf->elf, index), &header);
+
+	if (!data || header.sh_type != SHT_STRTAB || !data->d_buf || !data->d_size || ((const char *)data->d_buf)[data->d_size - 1])
+		return (struct strings){ .size = 0 };
+	return (struct strings){ .text = data->d_buf, .size = data->d_size };
+}
+
+static const char *string_at(const struct strings *strings, size_t at)
+{
+	return at < strings->size ? strings->text + at : NULL;
+}
+
 static Elf_Scn *find_section(struct wmk_elf *elf, uint32_t type, const char *name, GElf_Shdr *header)
 {
-	size_t names;
+	struct strings names = { .size = 0 };
+	size_t index;
 
-	if (elf_getshdrstrndx(elf->elf, &names) < 0)
+	if (name && elf_getshdrstrndx(elf->elf, &index) < 0)
 		return NULL;
+	if (name)
+		names = strings_at(elf, index);
 	for (Elf_Scn *section = elf_nextscn(elf->elf, NULL); section; section = elf_nextscn(elf->elf, section)) {
 		const char *is;
 
 		if (!gelf_getshdr(section, header) || header->sh_type != type)
 			continue;
-		is = name ? elf_strptr(elf->elf, names, header->sh_name) : NULL;
+		is = string_at(&names, header->sh_name);
 		if (!name || (is && strcmp(is, name) == 0))
 			return section;
 	}
@@ -200,31 +232,29 @@ int wmk_elf_offset(struct wmk_elf *elf, uint64_t address, bool code, uint64_t *o
 
 /* ── symbols ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static Elf_Data *section_data(Elf_Scn *section, GElf_Shdr *header)
-{
-	if (!section || !gelf_getshdr(section, header) || header->sh_size > WMK_ELF_SECTION_MAX)
-		return NULL;
-	return elf_getdata(section, NULL);
-}
-
-/* Every symbol with a name. Stops at the first value other than 0 and returns it. */
+/* Every symbol with a name. Stops at the first value other than 0 and returns it; -E2BIG: so much is not looked for in one file. */
 static int each_symbol(struct wmk_elf *elf, int (*one)(void *data, const char *name, const GElf_Sym *symbol), void *data)
 {
 	GElf_Shdr header;
 	Elf_Data *table = section_data(elf->symbols, &header);
+	struct strings names;
 	size_t n;
 
 	if (!table || header.sh_entsize == 0)
 		return 0;
+	names = strings_at(elf, header.sh_link);
 	n = table->d_size / gelf_fsize(elf->elf, ELF_T_SYM, 1, EV_CURRENT);
 	for (size_t i = 1; i < n && i < WMK_ELF_SYMBOLS_MAX; i++) {
 		GElf_Sym symbol;
 		const char *name;
 		int stop;
 
+		if (elf->looks == WMK_ELF_LOOKS_MAX)
+			return -E2BIG;
+		elf->looks++;
 		if (!gelf_getsym(table, (int)i, &symbol))
 			break;
-		name = elf_strptr(elf->elf, header.sh_link, symbol.st_name);
+		name = string_at(&names, symbol.st_name);
 		stop = name && name[0] ? one(data, name, &symbol) : 0;
 		if (stop)
 			return stop;
@@ -238,6 +268,7 @@ struct meaning {
 	GElf_Sym symbol;           /* if n_local + n_global */
 	unsigned n_local, n_global;   /* at different addresses */
 	bool is_undefined;
+	int err;                   /* of looking */
 };
 
 static int mean_one(void *data, const char *name, const GElf_Sym *symbol)
@@ -265,7 +296,7 @@ static struct meaning find_meaning(struct wmk_elf *elf, const char *name)
 {
 	struct meaning meaning = { .name = name };
 
-	each_symbol(elf, mean_one, &meaning);
+	meaning.err = each_symbol(elf, mean_one, &meaning);
 	return meaning;
 }
 
@@ -273,6 +304,8 @@ int wmk_elf_address(struct wmk_elf *elf, const char *name, uint64_t *address)
 {
 	const struct meaning meaning = find_meaning(elf, name);
 
+	if (meaning.err < 0)
+		return meaning.err;
 	if (meaning.n_local + meaning.n_global != 1)
 		return meaning.n_local + meaning.n_global ? -ENOTUNIQ : -ENOENT;
 	*address = meaning.symbol.st_value;
@@ -310,6 +343,8 @@ int wmk_elf_function(struct wmk_elf *elf, const char *name, struct wmk_elf_place
 	const struct meaning meaning = find_meaning(elf, name);
 	const unsigned n = meaning.n_local + meaning.n_global, kind = GELF_ST_TYPE(meaning.symbol.st_info);
 
+	if (meaning.err < 0)
+		return wmk_error_said(meaning.err, "%s has so many symbols that %s is not looked for any more", elf->path, name);
 	if (n == 0 && meaning.is_undefined)
 		return wmk_error_said(-ENOENT, "%s only calls %s: name the shared library in which it is", elf->path, name);
 	if (n == 0)

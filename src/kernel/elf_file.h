@@ -18,6 +18,7 @@
 
 #define WMK_ELF_SECTION_MAX (1u << 30)     /* bytes of one section that is read */
 #define WMK_ELF_SYMBOLS_MAX (1u << 23)
+#define WMK_ELF_LOOKS_MAX (8u * WMK_ELF_SYMBOLS_MAX)     /* at symbols, of all that is looked for while a file is open */
 #define WMK_ELF_NEAREST_MAX (1u << 19)     /* names that are compared with one that is not there */
 
 struct wmk_elf;
@@ -47,10 +48,10 @@ unsigned wmk_elf_host(void);                                  /* EM_... of this 
 
 /*
  * Where a function begins. -ENOENT: no such symbol (the nearest are named), or it is not defined here; -EINVAL: it is no function; -ENOTUNIQ:
- * several local ones have that name.
+ * several local ones have that name; -E2BIG: WMK_ELF_LOOKS_MAX.
  */
 int wmk_elf_function(struct wmk_elf *elf, const char *name, struct wmk_elf_place *place);
-/* Any symbol that is defined, once. -ENOENT; -ENOTUNIQ. No cause chain: who asks tells it otherwise. */
+/* Any symbol that is defined, once. -ENOENT; -ENOTUNIQ; -E2BIG: WMK_ELF_LOOKS_MAX. No cause chain: who asks tells it otherwise. */
 int wmk_elf_address(struct wmk_elf *elf, const char *name, uint64_t *address);
 /* The byte of the file that is loaded to an address; code: it must be executable. -ERANGE: none is. */
 int wmk_elf_offset(struct wmk_elf *elf, uint64_t address, bool code, uint64_t *offset);

@@ -158,6 +158,9 @@ static int by_symbol(const struct wmk_probe_spot *spot, const struct wmk_probe_a
 	value->is_place = true;
 	if (spot->is_user) {
 		err = of_variable(spot, arg->text, arg->number, value->fetch);
+		if (err == -E2BIG)
+			return wmk_error_said(err, "column %u: %s has so many symbols that %s is not looked for any more", arg->column,
+					      wmk_elf_path(spot->elf), arg->text);
 		return err == 0 ? 0 : wmk_error_said(err, "column %u: %s has %s %s", arg->column, wmk_elf_path(spot->elf),
 						      err == -ENOTUNIQ ? "several variables" : "no variable", arg->text);
 	}
@@ -256,6 +259,7 @@ int wmk_probe_fetch_sdt(const struct wmk_probe_spot *spot, uint32_t index, char 
 			const char **why)
 {
 	const struct wmk_sdt_arg *arg = &spot->sdt[index];
+	int err;
 
 	snprintf(type, WMK_PROBE_TYPE_MAX, "%s", arg->type);
 	switch (arg->kind) {
@@ -270,9 +274,11 @@ int wmk_probe_fetch_sdt(const struct wmk_probe_spot *spot, uint32_t index, char 
 		snprintf(fetch, WMK_PROBE_FETCH_MAX, "\\%" PRId64, arg->number);
 		return 0;
 	case WMK_SDT_VARIABLE:
-		if (of_variable(spot, arg->symbol, arg->number, fetch) == 0)
+		err = of_variable(spot, arg->symbol, arg->number, fetch);
+		if (err == 0)
 			return 0;
-		*why = "its variable has no name in the file (stripped?), or several have it";
+		*why = err == -E2BIG ? "the file has too many symbols to look for its variable"
+				     : "its variable has no name in the file (stripped?), or several have it";
 		return -ENOTSUP;
 	case WMK_SDT_UNREADABLE:
 		break;

@@ -235,6 +235,68 @@ static void never_opened(void **state)
 	close(fd);
 }
 
+/* The section's header whose table of strings has this begin, in the file's bytes. */
+static Elf64_Shdr *strings_with(uint8_t *bytes, const char *section)
+{
+	Elf64_Ehdr head;
+	Elf64_Shdr *sections, *names;
+
+	memcpy(&head, bytes, sizeof(head));
+	sections = (Elf64_Shdr *)(void *)(bytes + head.e_shoff);
+	names = &sections[head.e_shstrndx];
+	for (unsigned i = 0; i < head.e_shnum; i++)
+		if (strcmp((const char *)bytes + names->sh_offset + sections[i].sh_name, section) == 0)
+			return &sections[i];
+	return NULL;
+}
+
+/* Tables of strings of 100 GB, most of which is a hole: nobody reads them. And one whose last string does not end. */
+static void large_strings(void **state)
+{
+	struct wmk_elf *elf;
+	struct wmk_elf_sdt note;
+	size_t size;
+	uint64_t address;
+
+	(void)state;
+	for (unsigned way = 0; way < 3; way++) {
+		uint8_t *bytes = read_file(program, &size);
+		Elf64_Shdr *strings = strings_with(bytes, way == 1 ? ".shstrtab" : ".strtab");
+		char path[64];
+		int fd;
+
+		assert_non_null(strings);
+		if (way == 2)
+			bytes[strings->sh_offset + strings->sh_size - 1] = 'x';
+		else
+			strings->sh_size = 100ull << 30;
+		fd = as_file(bytes, size, path);
+		assert_int_equal(ftruncate(fd, way == 2 ? (off_t)size : 101ll << 30), 0);
+		assert_int_equal(wmk_elf_open(path, &elf), 0);
+		assert_int_equal(wmk_elf_address(elf, "probed_checkout", &address), way == 1 ? 0 : -ENOENT);
+		assert_int_equal(wmk_elf_each_sdt(elf, first, &note), way == 1 ? 0 : 17);
+		wmk_elf_close(elf);
+		close(fd);
+		free(bytes);
+	}
+}
+
+/* Many looks for what is not there: at last none more. */
+static void many_looks(void **state)
+{
+	struct wmk_elf *elf = opened(program);
+	struct wmk_elf_place place;
+	uint64_t address, n = 0;
+
+	(void)state;
+	while (wmk_elf_address(elf, "no_such_variable", &address) == -ENOENT && n < WMK_ELF_LOOKS_MAX)
+		n++;
+	assert_true(n > 1000 && n < WMK_ELF_LOOKS_MAX / 10);
+	assert_int_equal(wmk_elf_address(elf, "probed_checkout", &address), -E2BIG);
+	check_words(wmk_elf_function(elf, "probed_checkout", &place), -E2BIG, "so many symbols that probed_checkout is not looked for any more");
+	wmk_elf_close(elf);
+}
+
 static void no_elf(void **state)
 {
 	struct wmk_elf *elf;
@@ -310,6 +372,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(moved),
 		cmocka_unit_test(found_in_path),
 		cmocka_unit_test(never_opened),
+		cmocka_unit_test(large_strings),
+		cmocka_unit_test(many_looks),
 		cmocka_unit_test(no_elf),
 		cmocka_unit_test(damaged),
 	};
