@@ -256,6 +256,11 @@ static bool is_lines(const struct wmk_strace_lines *lines)
 	return !lines->args->json && (!lines->args->is_summary || lines->args->with_summary);
 }
 
+static bool is_objects(const struct wmk_strace_lines *lines)
+{
+	return lines->args->json && (!lines->args->is_summary || lines->args->with_summary);
+}
+
 /* Its exit cannot be told: the kernel forgets the call's number, since the registers become others. */
 static bool never_exits(const struct wmk_strace_lines *lines, const struct wmk_kcalls_record *record)
 {
@@ -269,7 +274,7 @@ static void end_of_handler(struct wmk_strace_lines *lines, struct wmk_strace_thr
 	thread->has_entry = false;
 	if (lines->counts[0])
 		lines->counts[thread->entry.abi][thread->entry.number].calls++;
-	if (lines->args->json)
+	if (is_objects(lines))
 		wmk_strace_json_call(lines, thread, NULL);
 	if (is_lines(lines))
 		put_never(lines, thread, thread->entry.mono);
@@ -320,7 +325,7 @@ static void on_exit_of(struct wmk_strace_lines *lines, struct wmk_strace_thread 
 		thread->has_entry = false;
 		if (lines->counts[0])
 			count(lines, thread, record);
-		if (lines->args->json)
+		if (is_objects(lines))
 			wmk_strace_json_call(lines, thread, record);
 		else if (is_lines(lines))
 			put_call(lines, thread, record);
@@ -337,7 +342,7 @@ static void on_signal(struct wmk_strace_lines *lines, const struct wmk_kcalls_re
 
 	if (!number || number > 64 || !(lines->args->select.signals >> (number - 1) & 1))
 		return;
-	if (lines->args->json)
+	if (is_objects(lines))
 		wmk_strace_json_other(lines, record);
 	if (!is_lines(lines))
 		return;
@@ -365,11 +370,11 @@ static void on_end(struct wmk_strace_lines *lines, struct wmk_strace_thread *thr
 	const bool was_selected = thread->has_entry && is_selected(lines, &thread->entry);
 
 	find_status(lines, thread, record);
-	if (was_selected && lines->args->json)
+	if (was_selected && is_objects(lines))
 		wmk_strace_json_call(lines, thread, NULL);
 	if (was_selected && is_lines(lines))
 		put_never(lines, thread, record->mono);
-	if (lines->args->json)
+	if (is_objects(lines))
 		wmk_strace_json_other(lines, record);
 	if (is_lines(lines) && lines->args->quiet < 2) {
 		make_way(lines);
@@ -452,7 +457,7 @@ void wmk_strace_lines_reap(struct wmk_strace_lines *lines)
 
 void wmk_strace_lines_finish(struct wmk_strace_lines *lines)
 {
-	for (size_t i = 0; lines->args->json && i < lines->n_slots; i++)
+	for (size_t i = 0; is_objects(lines) && i < lines->n_slots; i++)
 		if (lines->threads[i].is_used && lines->threads[i].has_entry && is_selected(lines, &lines->threads[i].entry))
 			wmk_strace_json_call(lines, &lines->threads[i], NULL);
 	make_way(lines);

@@ -219,8 +219,11 @@ def summaries(case):
         lines = [json.loads(line) for line in traced(case, 'waymark', ['-c', '--json'], command)[1].splitlines()]
         counted = {o['summary']: (o['calls'], o['errors']) for o in lines if 'summary' in o}
         check(counted == ours, '%s: JSON has %s', kind, sorted(counted.items() ^ ours.items()))
+        check(len(counted) == len(lines), '%s: -c --json shows more than the summary: %s', kind, [o for o in lines if 'summary' not in o][:3])
     text = traced(case, 'waymark', ['-C'], [case.program('traced_calls'), 'files'])[1]
     check('openat(' in text and rows_of(text)['total'], '-C: %s', text[-300:])
+    lines = [json.loads(line) for line in traced(case, 'waymark', ['-C', '--json'], [case.program('traced_calls'), 'files'])[1].splitlines()]
+    check(all(any(key in o for o in lines) for key in ('call', 'exit', 'summary')), '-C --json: %s', lines[-3:])
 
 
 def times_and_columns(case):
