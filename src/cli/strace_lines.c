@@ -295,13 +295,18 @@ static void on_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *t
 		end_of_handler(lines, thread);
 }
 
+static bool is_exec(const struct wmk_strace_lines *lines, const struct wmk_kcalls_record *record)
+{
+	return strncmp(print_of(lines, record)->call.name, "execve", 6) == 0;
+}
+
 /* execve() of a thread that is not the first one: it has the first one's number at the exit. */
-static void adopt_exec(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, const struct wmk_kcalls_record *exit)
+static void adopt_exec(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {
 	for (size_t i = 0; i < lines->n_slots; i++) {
 		struct wmk_strace_thread *other = &lines->threads[i];
 
-		if (!other->is_used || other == thread || other->pid != thread->pid || !other->has_entry || other->entry.number != exit->number)
+		if (!other->is_used || other == thread || other->pid != thread->pid || !other->has_entry || !is_exec(lines, &other->entry))
 			continue;
 		if (is_lines(lines))
 			make_way(lines);
@@ -314,9 +319,20 @@ static void adopt_exec(struct wmk_strace_lines *lines, struct wmk_strace_thread 
 
 static void on_exit_of(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, const struct wmk_kcalls_record *record)
 {
-	if (!thread->has_entry && strncmp(print_of(lines, record)->call.name, "execve", 6) == 0)
-		adopt_exec(lines, thread, record);
-	thread = wmk_strace_thread_find(lines, record->tid);
+	struct wmk_kcalls_record exec;
+
+	if (is_exec(lines, record)) {
+		if (!thread->has_entry)
+			adopt_exec(lines, thread);
+		thread = wmk_strace_thread_find(lines, record->tid);
+		/* On x86 a new program's registers say execve() of its own kind, whether it was that, execveat(), or a call of 32 bits. */
+		if (thread->has_entry && is_exec(lines, &thread->entry)) {
+			exec = *record;
+			exec.number = thread->entry.number;
+			exec.abi = thread->entry.abi;
+			record = &exec;
+		}
+	}
 	if (!is_selected(lines, record)) {
 		thread->has_entry = false;
 		return;
@@ -415,7 +431,7 @@ void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_kc
 	if (thread->waits_for_exec) {
 		if (record->is_end)
 			wmk_strace_thread_remove(lines, thread);
-		if (record->is_end || record->is_exit || record->is_signal || strncmp(print_of(lines, record)->call.name, "execve", 6) != 0)
+		if (record->is_end || record->is_exit || record->is_signal || !is_exec(lines, record))
 			return;
 		thread->waits_for_exec = false;
 	}

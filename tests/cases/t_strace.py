@@ -166,6 +166,19 @@ def calls_of_32_bits(case):
         check(wanted in text, '%r is not in %s', wanted, text[-600:])
 
 
+def programs_by_descriptor(case):
+    """execveat(): its exit has the number of execve() on some machines, and stands with its entry all the same, whatever is selected."""
+    needs(case)
+    script = 'import os; fd = os.open("/bin/true", os.O_RDONLY); os.execve(fd, ["true"], {})'
+    for options in ([], ['-e', 'trace=execveat'], ['-e', 'trace=!execve'], ['-f', '-e', 'trace=execveat,execve']):
+        text = traced(case, 'waymark', options, ['/usr/bin/python3', '-I', '-S', '-c', script])[1]
+        lines = [line for line in text.splitlines() if 'execveat' in line]
+        check(len(lines) == 1 and re.search(r'execveat\(\d+, "", \[?.*AT_EMPTY_PATH\) += 0$', lines[0]), '%s: %s', options, lines)
+        check('resumed' not in text and text.endswith('+++ exited with 0 +++\n'), '%s: %s', options, text[-500:])
+    rows = rows_of(traced(case, 'waymark', ['-c', '-e', 'execveat'], ['/usr/bin/python3', '-I', '-S', '-c', script])[1])
+    check(rows.get('execveat') == (1, 0), '-c: %s', rows)
+
+
 def names_of(text):
     """Names of calls, each with its count, of lines without -f."""
     found = {}
@@ -368,5 +381,6 @@ def without_bpf(case):
 
 
 if __name__ == '__main__':
-    main([arguments_of_all_kinds, texts_as_long_as_asked_for, usual_programs, processes_and_threads, ends_and_signals, calls_of_32_bits, selections,
-          summaries, times_and_columns, objects, attaching, signals_go_to_the_command, errors, a_full_disk_is_said, losses_are_counted, without_bpf])
+    main([arguments_of_all_kinds, texts_as_long_as_asked_for, usual_programs, processes_and_threads, ends_and_signals, calls_of_32_bits,
+          programs_by_descriptor, selections, summaries, times_and_columns, objects, attaching, signals_go_to_the_command, errors,
+          a_full_disk_is_said, losses_are_counted, without_bpf])
