@@ -119,6 +119,7 @@ struct wmk_strace_thread {
 	bool is_begun;           /* whose first part is printed */
 	bool was_there;          /* before we were: its first exit may have no entry */
 	uint8_t abi;             /* of the latest call */
+	uint64_t gone;           /* when it was seen that it had ended; 0: not yet */
 	struct wmk_kcalls_record entry;
 	uint8_t *bytes;          /* what its pieces are */
 	size_t room;
@@ -166,7 +167,7 @@ struct wmk_strace_thread *wmk_strace_lines_add(struct wmk_strace_lines *lines, u
 void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_kcalls_record *record);
 /* Nothing comes for a while: what has begun is shown, and written. */
 void wmk_strace_lines_idle(struct wmk_strace_lines *lines);
-/* Threads that have ended without our hearing of it are taken out. */
+/* Threads that have ended without our hearing of it are taken out: when all has been taken, and only what happened before `until` may still come. */
 void wmk_strace_lines_reap(struct wmk_strace_lines *lines);
 /* Nothing comes any more. */
 void wmk_strace_lines_finish(struct wmk_strace_lines *lines);

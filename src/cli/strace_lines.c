@@ -458,12 +458,24 @@ void wmk_strace_lines_idle(struct wmk_strace_lines *lines)
 		flush(lines);
 }
 
+/* It is gone, and has been for so long that its last records, which are younger than those that are taken, have come. */
+static bool is_over(const struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
+{
+	if (!wmk_strace_thread_is_gone(thread->tid)) {
+		thread->gone = 0;
+		return false;
+	}
+	if (!thread->gone)
+		thread->gone = wmk_clock_monotonic();
+	return thread->gone < lines->source->until;
+}
+
 void wmk_strace_lines_reap(struct wmk_strace_lines *lines)
 {
 	for (size_t i = 0; i < lines->n_slots; i++) {
 		struct wmk_strace_thread *thread = &lines->threads[i];
 
-		if (!thread->is_used || !wmk_strace_thread_is_gone(thread->tid))
+		if (!thread->is_used || !is_over(lines, thread))
 			continue;
 		make_way(lines);
 		wmk_strace_thread_remove(lines, thread);
