@@ -188,6 +188,14 @@ static __always_inline void copy_vectors(struct wmk_kcalls_part *part, __u32 slo
 		part->flags |= WMK_KCALLS_PART_CUT;
 }
 
+/* Numbers of things are 32 bits, whatever stands above; lengths of bytes may be 64, and so much is never copied. */
+static __always_inline __u64 length_of(__u64 count, __u16 unit)
+{
+	if (unit == 1 && count >> 32)
+		return 0xffffffffu;
+	return (count & 0xffffffffu) * unit;
+}
+
 /* The bytes of a part, in the way that its plan names. Not 0: there is no such way. */
 static __always_inline int copy_by_plan(struct wmk_kcalls_part *part, const struct wmk_kcalls_copy *copy, const struct scratch *scratch, __u32 slot,
 					__u32 at, __u64 from, __u64 count, int compat)
@@ -200,7 +208,7 @@ static __always_inline int copy_by_plan(struct wmk_kcalls_part *part, const stru
 		copy_text(part, to, from, copy->max);
 		break;
 	case WMK_KCALLS_BYTES:
-		copy_bytes(part, to, from, (count & 0xffffffffu) * copy->unit, copy->max);
+		copy_bytes(part, to, from, length_of(count, copy->unit), copy->max);
 		break;
 	case WMK_KCALLS_FIXED:
 		copy_bytes(part, to, from, copy->unit, copy->max);

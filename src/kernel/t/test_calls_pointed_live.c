@@ -66,6 +66,7 @@ static int point_anywhere(void *data)
 	syscall(SYS_write, fds[1], pages + PAGE - 3, 6);
 	syscall(SYS_write, fds[1], pages + 2 * PAGE - 4, 8);     /* the half of it can be read */
 	syscall(SYS_write, fds[1], pages + 2 * PAGE, 8);
+	syscall(SYS_write, -1, pages, 1ul << 32);                /* its lower half is 0 */
 	syscall(SYS_read, fds[0], bytes, sizeof(bytes));
 	syscall(SYS_read, -1, bytes, sizeof(bytes));             /* fails: nothing is copied */
 	memcpy(bytes, "name", 5);
@@ -103,6 +104,14 @@ static void see_open(const struct wmk_kcalls_record *record)
 		assert_piece(record, 1, "", 0, WMK_KCALLS_PART_UNREADABLE);
 		break;
 	}
+}
+
+static void see_large(const struct wmk_kcalls_record *record)
+{
+	char many[WMK_KCALLS_BYTES_DEFAULT];
+
+	memset(many, 'x', sizeof(many));
+	assert_piece(record, 1, many, sizeof(many), WMK_KCALLS_PART_CUT);
 }
 
 /* Of a call that failed, nothing that it was to fill. */
@@ -143,6 +152,8 @@ static void see_one(void *data, const struct wmk_kcalls_record *record)
 			assert_piece(record, 1, "across", 6, 0);
 		else if (seen->writes == 1)
 			assert_piece(record, 1, "endx", 4, WMK_KCALLS_PART_UNREADABLE);
+		else if (seen->writes == 3)
+			see_large(record);
 		else
 			assert_piece(record, 1, "", 0, WMK_KCALLS_PART_UNREADABLE);
 		seen->writes++;
@@ -183,7 +194,7 @@ static void test_pointed(void **state)
 	const struct wmk_kcalls_stats stats = live_run(calls, point_anywhere, fds, see_one, &seen);
 
 	assert_int_equal(seen.opens, 7);
-	assert_int_equal(seen.writes, 3);
+	assert_int_equal(seen.writes, 4);
 	assert_int_equal(seen.reads, 2);
 	assert_int_equal(seen.vectors, 1);
 	assert_int_equal(seen.execs, 2);
