@@ -101,7 +101,15 @@ PRINT(wmk_kshow_mremap_to)
 	return wmk_kshow_pointer(line, view);
 }
 
-/* clone(): strace names the arguments, and has the stack first. */
+/* clone(): strace names the arguments, and has the stack first. The last two have other places on 64-bit x86 than on all other machines. */
+#ifdef __x86_64__
+#define CLONE_ARG_CHILD 3
+#define CLONE_ARG_TLS 4
+#else
+#define CLONE_ARG_TLS 3
+#define CLONE_ARG_CHILD 4
+#endif
+
 PRINT(wmk_kshow_clone_stack)
 {
 	wmk_kline_put(line, "child_stack=");
@@ -142,7 +150,7 @@ PRINT(wmk_kshow_clone_tls)
 		return false;
 	wmk_kview_next(line, view);
 	wmk_kline_put(line, "tls=");
-	wmk_kline_pointer(line, wmk_kview_arg(view, 4));
+	wmk_kline_pointer(line, wmk_kview_arg(view, CLONE_ARG_TLS));
 	return true;
 }
 
@@ -152,7 +160,7 @@ PRINT(wmk_kshow_clone_child)
 		return false;
 	wmk_kview_next(line, view);
 	wmk_kline_put(line, "child_tidptr=");
-	wmk_kline_pointer(line, wmk_kview_arg(view, 3));
+	wmk_kline_pointer(line, wmk_kview_arg(view, CLONE_ARG_CHILD));
 	return true;
 }
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -401,8 +402,9 @@ const struct wmk_kform wmk_kforms[] = {
 	SIZE_IN("stack", wmk_kshow_stack, 24, true), SIZE_OUT("stack>", wmk_kshow_stack, 24, true), SIZE_IN("clone3", wmk_kshow_clone3, 64, false),
 	OWN("clone3size", wmk_kshow_clone3_size, WMK_KFORM_LATE),
 	SIZE_OUT("uname>", wmk_kshow_uname, 390, false), SIZE_OUT("times>", wmk_kshow_times, 32, true),
-	SIZE_IN("epollevent", wmk_kshow_epoll_event, 12, false),
-	{ "epollevents>", wmk_kshow_epoll_events, WMK_KCALLS_RETURNED, WMK_KFORM_OUT | WMK_KFORM_LATE, 12, 12 * 32, NULL, NULL, false },
+	SIZE_IN("epollevent", wmk_kshow_epoll_event, sizeof(struct epoll_event), false),
+	{ "epollevents>", wmk_kshow_epoll_events, WMK_KCALLS_RETURNED, WMK_KFORM_OUT | WMK_KFORM_LATE, sizeof(struct epoll_event),
+	  32 * sizeof(struct epoll_event), NULL, NULL, false },
 	OUT("dirents>", wmk_kshow_dirents, RETURNED, WMK_KCALLS_PART_MAX),
 };
 

@@ -234,15 +234,13 @@ void wmk_kline_polled(struct wmk_kline *line, const struct wmk_kview *view)
 	wmk_kline_char(line, ')');
 }
 
-static void put_epoll(struct wmk_kline *line, const uint8_t bytes[12])
+/* Packed on x86 alone: its 12 bytes are 16 elsewhere. */
+static void put_epoll(struct wmk_kline *line, const struct epoll_event *event)
 {
-	uint32_t events;
-	uint64_t data;
+	const uint64_t data = event->data.u64;
 
-	memcpy(&events, bytes, sizeof(events));
-	memcpy(&data, bytes + 4, sizeof(data));
 	wmk_kline_put(line, "{events=");
-	put_events(line, wmk_knames_epoll, events, "EPOLL");
+	put_events(line, wmk_knames_epoll, event->events, "EPOLL");
 	wmk_kline_put(line, ", data={u32=");
 	wmk_kline_unsigned(line, (uint32_t)data);
 	wmk_kline_put(line, ", u64=");
@@ -252,26 +250,28 @@ static void put_epoll(struct wmk_kline *line, const uint8_t bytes[12])
 
 PRINT(wmk_kshow_epoll_event)
 {
-	uint8_t bytes[12];
+	struct epoll_event event;
 
-	if (wmk_kview_get(line, view, bytes, sizeof(bytes)))
-		put_epoll(line, bytes);
+	if (wmk_kview_get(line, view, &event, sizeof(event)))
+		put_epoll(line, &event);
 	return true;
 }
 
 PRINT(wmk_kshow_epoll_events)
 {
 	const struct wmk_kcalls_piece *piece = wmk_kview_out(view, 0);
+	struct epoll_event event;
 
 	if (!piece) {
 		wmk_kline_pointer(line, view->value);
 		return true;
 	}
 	wmk_kline_char(line, '[');
-	for (size_t i = 0; (i + 1) * 12 <= piece->len; i++) {
+	for (size_t i = 0; (i + 1) * sizeof(event) <= piece->len; i++) {
 		if (i)
 			wmk_kline_put(line, ", ");
-		put_epoll(line, piece->bytes + 12 * i);
+		memcpy(&event, piece->bytes + i * sizeof(event), sizeof(event));
+		put_epoll(line, &event);
 	}
 	wmk_kline_put(line, piece->flags & WMK_KCALLS_PART_CUT ? ", ...]" : "]");
 	return true;

@@ -143,7 +143,12 @@ const char *const wmk_kcall_rows[] = {
 	/* processes */
 	"execve(path filename, texts argv, ptr envp) errno",
 	"execveat(fd fd, path filename, texts argv, ptr envp, at flags) errno",
+	/* The last two stand in this order on 64-bit x86 alone. */
+#ifdef __x86_64__
 	"clone(clone clone_flags, hex newsp, ptr parent_tidptr, ptr child_tidptr, hex tls) pid",
+#else
+	"clone(clone clone_flags, hex newsp, ptr parent_tidptr, hex tls, ptr child_tidptr) pid",
+#endif
 	"*clone(clone clone_flags, hex newsp, ptr parent_tidptr, hex tls, ptr child_tidptr) pid",
 	"clone3(ptr uargs, ulong size) pid",
 	"fork() pid",
