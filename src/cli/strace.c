@@ -185,9 +185,32 @@ static int check_machine(void)
 	return 0;
 }
 
+struct sentences {
+	char text[WMK_ERROR_DEPTH][WMK_ERROR_LEN];
+	unsigned n;
+};
+
+static void take_sentences(struct sentences *why)
+{
+	const char *sentence;
+
+	for (why->n = 0; why->n < WMK_ERROR_DEPTH && (sentence = wmk_error_get(why->n)); why->n++)
+		snprintf(why->text[why->n], sizeof(why->text[0]), "%s", sentence);
+}
+
+/* Neither way: why not the first is told before why not the second. */
+static int add_sentences(int err, const struct sentences *why)
+{
+	wmk_error_add(err, "nor by events of tracefs");
+	for (unsigned i = why->n; i > 0; i--)
+		wmk_error_add(err, "%s", why->text[i - 1]);
+	return err;
+}
+
 static int open_source(struct run *run)
 {
 	char words[8 * WMK_ERROR_LEN];
+	struct sentences why;
 	int err;
 
 	if (run->args->no_bpf)
@@ -196,10 +219,12 @@ static int open_source(struct run *run)
 	if (err == 0)
 		return 0;
 	wmk_error_text(words, sizeof(words));
+	take_sentences(&why);
 	err = wmk_strace_tracefs_open(run->args, &run->source);
-	if (err == 0)
-		wmk_cli_warn("%s; numbers are shown for what arguments point to, and no signals", words);
-	return err;
+	if (err < 0)
+		return add_sentences(err, &why);
+	wmk_cli_warn("%s; numbers are shown for what arguments point to, and no signals", words);
+	return 0;
 }
 
 /* The process is there, and waits: its first call that is shown is its execve. */

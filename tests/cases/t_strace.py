@@ -380,7 +380,17 @@ def without_bpf(case):
     check(not left, 'left behind: %s', left)
 
 
+def neither_way(case):
+    """Neither BPF nor tracefs: why is told of both."""
+    needs(case, bpf=False)
+    hidden = ['/sys/kernel/' + name for name in ('btf', 'tracing', 'debug') if os.path.isdir('/sys/kernel/' + name)]
+    script = ''.join('mount -t tmpfs none %s && ' % path for path in hidden) + 'exec "$0" strace true'
+    done = run(case, ['unshare', '-m', 'sh', '-c', script, WAYMARK])
+    check(done.returncode == 1 and re.search(r'arguments point to cannot be recorded.*: nor by events of tracefs: \S', done.stderr),
+          '%d %s', done.returncode, done.stderr)
+
+
 if __name__ == '__main__':
     main([arguments_of_all_kinds, texts_as_long_as_asked_for, usual_programs, processes_and_threads, ends_and_signals, calls_of_32_bits,
           programs_by_descriptor, selections, summaries, times_and_columns, objects, attaching, signals_go_to_the_command, errors,
-          a_full_disk_is_said, losses_are_counted, without_bpf])
+          a_full_disk_is_said, losses_are_counted, without_bpf, neither_way])
