@@ -98,6 +98,8 @@ static int load(struct wmk_kcalls *calls, const struct wmk_kcalls_options *optio
 	if (!err)
 		err = bpf_program__set_autoload(calls->skel->progs.wmk_signal, options->is_told);
 	if (!err)
+		err = bpf_program__set_autoload(calls->skel->progs.wmk_task_free, options->is_told && !options->is_all);
+	if (!err)
 		err = wmk_kcalls_bpf__load(calls->skel);
 	if (err)
 		err = refused(err);
@@ -281,6 +283,8 @@ int wmk_kcalls_start(struct wmk_kcalls *calls)
 		err = attach(skel->progs.wmk_newtask, &skel->links.wmk_newtask);
 	if (!err)
 		err = attach(skel->progs.wmk_task_exit, &skel->links.wmk_task_exit);
+	if (!err && bpf_program__autoload(skel->progs.wmk_task_free))
+		err = attach(skel->progs.wmk_task_free, &skel->links.wmk_task_free);
 	if (!err && bpf_program__autoload(skel->progs.wmk_signal))
 		err = attach(skel->progs.wmk_signal, &skel->links.wmk_signal);
 	if (!err)

@@ -157,6 +157,16 @@ def ends_and_signals(case):
         check(theirs == ours and ours, '%s:\n%s\n%s', command, '\n'.join(theirs), '\n'.join(ours))
 
 
+def ends_of_threads(case):
+    """A process that ends with all its threads at once: the end of each is there."""
+    needs(case)
+    script = 'import os, threading, time\nfor i in range(199): threading.Thread(target=time.sleep, args=(99,), daemon=True).start()\nos._exit(3)'
+    for _ in range(5):
+        status, text = traced(case, 'waymark', ['-f'], ['/usr/bin/python3', '-I', '-S', '-c', script])
+        seen, ended = [set(re.findall(pattern, text, re.M)) for pattern in (r'^(\d+) ', r'^(\d+) +\+\+\+ exited with 3 \+\+\+$')]
+        check(status == 3 and len(seen) == 200 and seen == ended, '%d of %d threads ended', len(ended), len(seen))
+
+
 def calls_of_32_bits(case):
     needs(case)
     if platform.machine() != 'x86_64':
@@ -391,6 +401,6 @@ def neither_way(case):
 
 
 if __name__ == '__main__':
-    main([arguments_of_all_kinds, texts_as_long_as_asked_for, usual_programs, processes_and_threads, ends_and_signals, calls_of_32_bits,
-          programs_by_descriptor, selections, summaries, times_and_columns, objects, attaching, signals_go_to_the_command, errors,
+    main([arguments_of_all_kinds, texts_as_long_as_asked_for, usual_programs, processes_and_threads, ends_and_signals, ends_of_threads,
+          calls_of_32_bits, programs_by_descriptor, selections, summaries, times_and_columns, objects, attaching, signals_go_to_the_command, errors,
           a_full_disk_is_said, losses_are_counted, without_bpf, neither_way])

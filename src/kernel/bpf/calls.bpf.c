@@ -393,7 +393,10 @@ int BPF_PROG(wmk_newtask, struct task_struct *child, __u64 clone_flags)
 	return 0;
 }
 
-/* The number is free for others only after the last thread has been here. */
+/*
+ * The number is free for others only after the last thread has been here. That all have ended does not mean that all have been here: where each
+ * one's end is told, it is followed until wmk_task_free().
+ */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(wmk_task_exit, struct task_struct *task)
 {
@@ -406,7 +409,18 @@ int BPF_PROG(wmk_task_exit, struct task_struct *task)
 
 		tell(task, WMK_KCALLS_IS_END, &status, 1);
 	}
-	if (!config.is_all && task->signal->live.counter == 0)
+	if (!config.is_all && !config.is_told && task->signal->live.counter == 0)
+		bpf_map_delete_elem(&pids, &pid);
+	return 0;
+}
+
+/* Nothing of the process is left: of its threads, the first is let go last. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(wmk_task_free, struct task_struct *task)
+{
+	const __u32 pid = task->tgid;
+
+	if (task->pid == task->tgid)
 		bpf_map_delete_elem(&pids, &pid);
 	return 0;
 }
