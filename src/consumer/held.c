@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "consumer/server_inside.h"
 #include "kernel/reader.h"
+#include "kernel/statedump.h"
 
 /* ── traces and rings ────────────────────────────────────────────────────────────────────────────────── */
 
@@ -159,13 +160,32 @@ void wmk_server_list_drop(struct wmk_consumer_server *server)
 	memset(&server->list, 0, sizeof(server->list));
 }
 
+/*
+ * As they are handed over. A kernel channel's events and system calls are not: who takes over says them again, and with their filters they may be more
+ * than one frame, in which a descriptor goes, can hold. Those of the state dump are: the channel's dump may not be asked for again, and goes on by them.
+ */
+static struct wmk_consumerd_rings rings_told(const struct wmk_server_rings *rings, struct wmk_consumerd_event dump[WMK_KSTATEDUMP_EVENTS])
+{
+	const struct wmk_consumerd_event *events = rings->is.events.items;
+	struct wmk_consumerd_rings told = rings->is;
+
+	told.events = (struct wmk_list){ dump, 0 };
+	told.calls = (struct wmk_list){ NULL, 0 };
+	told.calls_bytes = 0;
+	for (uint32_t i = 0; i < rings->is.events.n && told.events.n < WMK_KSTATEDUMP_EVENTS; i++)
+		if (!*events[i].system)
+			dump[told.events.n++] = (struct wmk_consumerd_event){ .system = "", .name = events[i].name, .id = events[i].id };
+	return told;
+}
+
 static int list_one(struct wmk_consumer_server *server, const struct wmk_server_trace *trace, const struct wmk_server_rings *rings)
 {
 	struct wmk_consumerd_held held = { .rings = { .trace = trace->is.trace } };
+	struct wmk_consumerd_event dump[WMK_KSTATEDUMP_EVENTS];
 
 	if (rings) {
 		held.trace.trace = trace->is.trace;
-		held.rings = rings->is;
+		held.rings = rings_told(rings, dump);
 	} else {
 		held.trace = trace->is;
 	}

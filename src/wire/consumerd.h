@@ -139,7 +139,10 @@ struct wmk_consumerd_report {
 	struct wmk_list channels;    /* of struct wmk_consumerd_channel; of one rings: one */
 };
 
-/* HELD: a trace (rings.rings is 0, no descriptor), then each of its rings with the descriptor of its set. */
+/*
+ * HELD: a trace (rings.rings is 0, no descriptor), then each of its rings with the descriptor of its set. Of a kernel channel without its system calls,
+ * and of its events with those of the state dump alone.
+ */
 struct wmk_consumerd_held {
 	struct wmk_consumerd_trace trace;
 	struct wmk_consumerd_rings rings;

@@ -350,11 +350,58 @@ static void test_second(void **state)
 	finish(&r, 100);
 }
 
+static int count_events(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings, int fd)
+{
+	(void)trace;
+	*(unsigned *)data += rings->events.n;
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+/*
+ * What is known of events does not keep it from being handed over, however large their filters are: a descriptor goes in one frame. Those of the state
+ * dump go along.
+ */
+static void test_adopt_large(void **state)
+{
+	enum { N = 64, WORDS = 4096 };
+	static uint64_t filter[WORDS];
+	struct wmk_consumerd_event events[N + 1];
+	char names[N][20];
+	unsigned adopted = 0;
+	struct rig_link r;
+	pid_t pid;
+
+	(void)state;
+	for (unsigned i = 0; i < N; i++) {
+		snprintf(names[i], sizeof(names[i]), "event%u", i);
+		events[i] = (struct wmk_consumerd_event){ .system = "some", .name = names[i], .id = i, .filter_len = sizeof(filter), .filter = { filter, WORDS } };
+	}
+	events[N] = (struct wmk_consumerd_event){ .system = "", .name = "lttng_statedump_start", .id = N };
+	rig_link_open(&r, &shape);
+	rig_link_connect(&r);
+	r.rings.events = (struct wmk_list){ events, N + 1 };
+	rig_link_add(&r);
+	pid = wmk_consumer_link_pid(r.link);
+	wmk_consumer_link_close(r.link);
+	assert_int_equal(rig_record(&r.rig, 0, 0, 1000), 1000);
+	rig_link_connect(&r);
+	assert_int_equal(wmk_consumer_link_pid(r.link), pid);
+	assert_int_equal(wmk_consumer_link_list(r.link, LINK_MS, count_events, &adopted), 0);
+	assert_int_equal(adopted, 1);
+	assert_int_equal(wmk_consumer_link_trace_remove(r.link, 1, LINK_MS, NULL, NULL), 0);
+	rig_read(&r.rig, 1000);
+	assert_int_equal(r.rig.count[0], 1000);
+	rig_link_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_other_user), cmocka_unit_test(test_bodies), cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_floods), cmocka_unit_test(test_second),
+		cmocka_unit_test(test_adopt_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, rig_link_teardown);
