@@ -87,7 +87,7 @@ static int job_give_rings(struct wmk_server_trace *trace, uint16_t type, uint64_
 		server->n_jobs--;
 	}
 	job_free(job);
-	return wmk_error(err, "no memory for a request");
+	return err == -E2BIG ? err : wmk_error(err, "no memory for a request");
 }
 
 static int job_give(struct wmk_server_trace *trace, uint16_t type, uint64_t target, uint64_t connection, uint32_t request)

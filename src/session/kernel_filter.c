@@ -340,6 +340,23 @@ static int pass(struct rings *rings, bool *again)
 	return err;
 }
 
+/*
+ * Filters that are more than the consumer can be told: neither it nor the kernel has them, and nobody tries again. The next look begins anew, by the rules
+ * that there are then.
+ */
+static void forget(struct wmk_kernel_rings *kernel)
+{
+	for (unsigned i = 0; i < kernel->n_events; i++) {
+		struct kernel_event *event = &kernel->events[i];
+
+		if (event->todo != WMK_KERNEL_CHANGE)
+			continue;
+		wmk_kfilter_made_free(&event->filter);
+		event->filter = (struct wmk_kfilter_made){ .never = true };
+		event->todo = WMK_KERNEL_DONE;
+	}
+}
+
 int wmk_kernel_filters_update(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
 {
 	bool again = false;
@@ -356,5 +373,9 @@ int wmk_kernel_filters_update(struct rings *rings, const struct wmk_tracefs *tra
 		err = pass(rings, &again);
 	if (err == 0 && again)
 		err = without_kernel(rings, tracefs, catalog);
-	return err == 0 && again ? pass(rings, &again) : err;
+	if (err == 0 && again)
+		err = pass(rings, &again);
+	if (err == -E2BIG)
+		forget(rings->kernel);
+	return err;
 }

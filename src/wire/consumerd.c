@@ -15,6 +15,7 @@
 #define NAME_BYTES 255u
 #define SENTENCE 1024u
 #define FILTER_WORDS 8192u             /* more than an encoded program has */
+#define EVENTS_BYTES (WMK_OBJECT_MAX / 4 * 3)   /* of a channel's events: a consumer that comes later is told of all at once, and of what else there is */
 
 static const struct wmk_member hello_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_consumerd_hello, version, NAME_BYTES),
@@ -134,11 +135,35 @@ static int set_filter(struct wmk_consumerd_event *event, const struct wmk_consum
 	return 0;
 }
 
+static size_t event_bytes(const struct wmk_consumerd_event *event)
+{
+	return 5 * sizeof(uint32_t) + sizeof(bool) + strlen(event->system) + strlen(event->name) + event->filter.n * sizeof(uint64_t);
+}
+
+/* Can all of them be said in one message, once these are added? */
+static int events_fit(const struct wmk_list *events, const struct wmk_list *more)
+{
+	const struct wmk_consumerd_event *has = events->items, *add = more->items, *same;
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < events->n; i++)
+		bytes += event_bytes(&has[i]);
+	for (uint32_t i = 0; i < more->n; i++)
+		bytes += event_bytes(&add[i]);
+	/* (seldom: to find them takes long) */
+	for (uint32_t i = 0; bytes > EVENTS_BYTES && i < more->n; i++)
+		if ((same = find_event(events, events->n, &add[i])))
+			bytes -= event_bytes(same);
+	return bytes <= EVENTS_BYTES ? 0 : wmk_error_said(-E2BIG, "the filters of one kernel channel are more than can be told to its consumer");
+}
+
 int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena)
 {
 	const struct wmk_consumerd_event *add = more->items;
 	const uint32_t before = events->n;
 
+	if (events_fit(events, more) < 0)
+		return -E2BIG;
 	for (uint32_t i = 0; i < more->n; i++) {
 		/* (one list has an event once) */
 		struct wmk_consumerd_event *made = find_event(events, before, &add[i]);

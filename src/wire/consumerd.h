@@ -124,7 +124,7 @@ struct wmk_consumerd_rings {
 int wmk_consumerd_calls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more, struct wmk_arena *arena);
 /*
  * Those of `more` that are not in `events` yet (by system and name) are added, copied into the arena; of those that are, the filter becomes that of
- * `more`. 1: some were added; 0: none; -ENOMEM, -E2BIG.
+ * `more`. 1: some were added; 0: none; -ENOMEM; -E2BIG: too many, or, and then nothing is changed, more bytes than a later consumer can be told at once.
  */
 int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena);
 

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_consumerd.c - what is known of a kernel channel's events, as it grows: no more than can be told at once.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "wire/consumerd.h"
+
+#define WORDS 8192u
+
+static uint64_t filter[WORDS];
+
+/* Event `id`, with so much of a filter. */
+static struct wmk_consumerd_event event_of(char name[20], uint32_t id, uint32_t words)
+{
+	snprintf(name, 20, "event%u", id);
+	return (struct wmk_consumerd_event){ .system = "some", .name = name, .id = id, .filter_len = words * 8, .filter = { filter, words } };
+}
+
+static int add(struct wmk_list *events, uint32_t id, uint32_t words, struct wmk_arena *arena)
+{
+	char name[20];
+	struct wmk_consumerd_event event = event_of(name, id, words);
+	const struct wmk_list more = { &event, 1 };
+
+	return wmk_consumerd_events_add(events, &more, arena);
+}
+
+static long encoded(const struct wmk_list *events)
+{
+	const struct wmk_consumerd_rings rings = { .kernel = true, .events = *events };
+	uint8_t *bytes;
+	const long len = wmk_object_encode(&wmk_consumerd_rings_object, &rings, &bytes);
+
+	free(bytes);
+	return len;
+}
+
+/* To the last one that fits, in three quarters of a message; and what is refused changes nothing. */
+static void test_limit(void **state)
+{
+	struct wmk_list events = { NULL, 0 };
+	struct wmk_arena arena = { 0 };
+	const long none = encoded(&events);
+	uint32_t n = 0, words = WORDS;
+
+	(void)state;
+	while (add(&events, n, WORDS, &arena) == 1)
+		n++;
+	assert_true(n > 100);
+	assert_string_equal(wmk_error_get(0), "the filters of one kernel channel are more than can be told to its consumer");
+	assert_int_equal(events.n, n);
+	assert_true(encoded(&events) - none <= WMK_OBJECT_MAX / 4 * 3);
+	/* byte by byte: the largest filter that has room there */
+	while (add(&events, n, words, &arena) == -E2BIG)
+		words--;
+	assert_int_equal(events.n, n + 1);
+	assert_true(encoded(&events) - none <= WMK_OBJECT_MAX / 4 * 3);
+	assert_true(encoded(&events) - none + 8 > WMK_OBJECT_MAX / 4 * 3);
+	/* one that is there may become smaller, and be what it was again; not larger */
+	assert_int_equal(add(&events, n, words + 1, &arena), -E2BIG);
+	assert_int_equal(((struct wmk_consumerd_event *)events.items)[n].filter.n, words);
+	assert_int_equal(add(&events, 0, 10, &arena), 0);
+	assert_int_equal(add(&events, 0, WORDS, &arena), 0);
+	wmk_arena_free(&arena);
+}
+
+/* All of the list or nothing. */
+static void test_refused_whole(void **state)
+{
+	enum { N = 200 };
+	static struct wmk_consumerd_event items[N];
+	static char names[N][20];
+	const struct wmk_list more = { items, N };
+	struct wmk_list events = { NULL, 0 };
+	struct wmk_arena arena = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < N; i++)
+		items[i] = event_of(names[i], i, WORDS);
+	assert_int_equal(add(&events, 0, 1, &arena), 1);
+	assert_int_equal(wmk_consumerd_events_add(&events, &more, &arena), -E2BIG);
+	assert_int_equal(events.n, 1);
+	assert_int_equal(((struct wmk_consumerd_event *)events.items)[0].filter.n, 1);
+	wmk_arena_free(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limit), cmocka_unit_test(test_refused_whole) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
