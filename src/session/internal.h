@@ -370,7 +370,8 @@ struct wmk_tracing {
 	bool leaving;                    /* the next daemon is to find all of it */
 	char kernel_owner[64];           /* of instances of tracefs; "": the kernel is not traced */
 	struct wmk_tracefs *tracefs;     /* NULL: not needed yet */
-	bool kernel_calls;               /* BPF has recorded system calls here (kernel_calls.h) */
+	pthread_mutex_t calls_lock;      /* who tries whether BPF records system calls (kernel_calls.h); never with `lock`, which registering programs need */
+	bool kernel_calls;               /* under calls_lock: it has */
 	bool restoring;                  /* one thread is there yet: what was allowed once is, whatever the limits are by now */
 	atomic_bool deferred;            /* call_rcu() was used */
 	unsigned n_shards;

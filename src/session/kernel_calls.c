@@ -103,15 +103,15 @@ static bool names_calls(const struct wmk_session_channel *channel)
 	return false;
 }
 
-/* What worked once does; what did not may later. */
+/* What worked once does; what did not may later. (loading and verifying takes long: not under the lock that all registrations need) */
 static int probe(struct wmk_tracing *tracing)
 {
 	int err;
 
-	pthread_mutex_lock(&tracing->lock);
+	pthread_mutex_lock(&tracing->calls_lock);
 	err = tracing->kernel_calls ? 0 : wmk_kcalls_probe();
 	tracing->kernel_calls = err == 0;
-	pthread_mutex_unlock(&tracing->lock);
+	pthread_mutex_unlock(&tracing->calls_lock);
 	return err;
 }
 

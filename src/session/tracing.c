@@ -82,6 +82,7 @@ int wmk_tracing_open(const struct wmk_tracing_options *options, struct wmk_traci
 	if (!tracing)
 		return wmk_error(-ENOMEM, "no memory for sessions and applications");
 	pthread_mutex_init(&tracing->lock, NULL);
+	pthread_mutex_init(&tracing->calls_lock, NULL);
 	int err = options_take(tracing, options);
 
 	if (err < 0) {
@@ -146,6 +147,7 @@ void wmk_tracing_close(struct wmk_tracing *tracing)
 	wmk_classes_free(tracing);
 	wmk_owners_free(tracing);
 	pthread_mutex_destroy(&tracing->lock);
+	pthread_mutex_destroy(&tracing->calls_lock);
 	free(tracing->slots);
 	free(tracing->before);
 	free(tracing->shards);
