@@ -110,6 +110,18 @@ int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events,
 
 /* ── made, ended ─────────────────────────────────────────────────────────────────────────────────────── */
 
+/* The very process that the channel was made for, not another that got its number later. (noted by the daemon; else it is whoever asks) */
+static int same_process(const struct wmk_ctl_domain *domain)
+{
+	uint64_t start_time;
+	pid_t parent;
+	char state;
+
+	if (!domain->start_time || (wmk_process_stat((pid_t)domain->pid, &parent, &start_time, &state) && start_time == domain->start_time))
+		return 0;
+	return wmk_error_said(-ESRCH, "process %" PRIu64 ", which the channel is for, has ended", domain->pid);
+}
+
 /* All threads of the process; those that it starts follow by themselves. */
 static int narrow(const struct rings *rings)
 {
@@ -137,6 +149,9 @@ static int narrow(const struct rings *rings)
 	}
 	if (dir)
 		closedir(dir);
+	/* afterwards: then it was that process whose threads these are */
+	if (err == 0)
+		err = same_process(&rings->channel->is.domain);
 	if (err == 0)
 		err = n ? wmk_kinstance_pids(rings->kernel->instance, tids, n) : wmk_error(-ESRCH, "there is no process %" PRIu64, pid);
 	free(tids);
@@ -175,7 +190,11 @@ struct rings *wmk_kernel_rings_make(struct wmk_session_channel *channel)
 	if (rings && rings_fill(rings) < 0) {
 		if (rings->stream_id > channel->spent_stream)
 			channel->spent_stream = rings->stream_id;
+		/* (what is tried in removing it clears the chain) */
+		struct wmk_error_chain *why = wmk_error_take();
+
 		wmk_rings_put(rings);
+		wmk_error_give(why);
 		rings = NULL;
 	}
 	if (!rings) {

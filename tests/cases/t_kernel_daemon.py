@@ -4,11 +4,12 @@
 import os
 import pwd
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import WAYMARK, check, limit, need_other_users, rounds  # noqa: E402
+from harness import WAYMARK, Skip, check, limit, need_other_users, rounds  # noqa: E402
 from kernel import (CALLS, KCALLS, KernelTrace, KernelWorld, all_there, check_turns, kernel_main, need_kernel, number,  # noqa: E402
                     text)
 
@@ -204,6 +205,42 @@ def refused(case):
         w('destroy', 'one')
 
 
+def another_of_that_number(was):
+    """A process that has got the number of one that has ended; None: others were faster."""
+    for _ in range(200):
+        with open('/proc/sys/kernel/ns_last_pid', 'w') as f:
+            f.write(str(was - 1))
+        child = subprocess.Popen(['sleep', '1000'])
+        if child.pid == was:
+            return child
+        child.kill()
+        child.wait()
+    return None
+
+
+def number_used_again(case):
+    """A channel is for one process: not for another that has its number later."""
+    with KernelWorld(case) as w:
+        first = subprocess.Popen(['sleep', '1000'])
+        w('create', 'one')
+        w('enable-channel', '-k', '-s', 'one', '--pid', first.pid, 'kernel')
+        w('enable-event', '-k', '-s', 'one', '-c', 'kernel', '--pid', first.pid, 'sched_switch')
+        w('start', 'one')
+        w('stop', 'one')
+        w('enable-channel', '-k', '-s', 'one', '--pid', first.pid, 'later')
+        w('enable-event', '-k', '-s', 'one', '-c', 'later', '--pid', first.pid, 'sched_wakeup')
+        first.kill()
+        first.wait()
+        w('start', 'one', status=1).says('process')
+        second = another_of_that_number(first.pid)
+        if not second:
+            raise Skip('no process got the number of another')
+        w('start', 'one', status=1).says('process %d, which the channel is for, has ended' % first.pid)
+        second.kill()
+        second.wait()
+        w('destroy', 'one')
+
+
 def another_user(case):
     """Who is not root is told so by his own daemon, and can record programs all the same."""
     need_kernel()
@@ -217,4 +254,4 @@ def another_user(case):
 
 if __name__ == '__main__':
     kernel_main([started_and_stopped, cleared, events_and_channels_off_and_on, contexts_added_later, two_sessions, sizes, lost_in_small_buffers, everything,
-          record_through_the_daemon, refused, another_user])
+          record_through_the_daemon, refused, number_used_again, another_user])
