@@ -27,8 +27,9 @@ struct wmk_cpus {
 	unsigned n, missing;
 	bool *there;                       /* of each of the n */
 	int fd;                            /* of ONLINE; -1: it cannot be read, and every look is a try */
-	char online[TEXT];                 /* as it was when they were opened last */
+	char online[TEXT];                 /* as it was when they were opened last; "": not all could be */
 	uint64_t looked_ns;
+	bool failed;                       /* at the last look, and that has been counted */
 };
 
 int wmk_cpus_open(struct wmk_kreader *reader, const struct wmk_consumer_set *how, struct wmk_cpus **result)
@@ -117,9 +118,27 @@ int wmk_consumer_cpus_come(struct wmk_consumer *consumer, struct wmk_group *grou
 		if (err < 0 && first == 0)
 			first = err;
 	}
+	/* one that could not be opened is tried again at the next look, although none has come or gone */
+	if (first < 0)
+		cpus->online[0] = '\0';
 	/* what was to be thrown away is gone: what comes later has been recorded behind it */
 	cpus->how.clear = 0;
 	return first;
+}
+
+/* What goes wrong at one look after the other is one error. */
+static void look_again(struct wmk_consumer *consumer, struct wmk_group *group)
+{
+	struct wmk_cpus *cpus = group->cpus;
+	const bool failed = wmk_consumer_cpus_come(consumer, group) < 0;
+
+	if (failed) {
+		group->now.errors += !cpus->failed;
+		if (!group->now.words[0])
+			wmk_error_text(group->now.words, sizeof(group->now.words));
+		wmk_error_clear();
+	}
+	cpus->failed = failed;
 }
 
 bool wmk_consumer_cpus_look(struct wmk_consumer *consumer, bool now)
@@ -135,12 +154,8 @@ bool wmk_consumer_cpus_look(struct wmk_consumer *consumer, bool now)
 			continue;
 		if (now || ns - cpus->looked_ns >= PERIOD_NS) {
 			cpus->looked_ns = ns;
-			if (have_changed(cpus) && wmk_consumer_cpus_come(consumer, group) < 0) {
-				group->now.errors++;
-				if (!group->now.words[0])
-					wmk_error_text(group->now.words, sizeof(group->now.words));
-				wmk_error_clear();
-			}
+			if (have_changed(cpus))
+				look_again(consumer, group);
 		}
 		more |= cpus->missing != 0;
 	}
