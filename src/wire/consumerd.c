@@ -115,20 +115,23 @@ static struct wmk_consumerd_event *find_event(const struct wmk_list *events, uin
 	return NULL;
 }
 
-/* In the place of the filter that is there, where that has room for it. */
+/* In the place of the filter that is there. The arena frees nothing: what it has given is used again, and what is too small at least doubled. */
 static int set_filter(struct wmk_consumerd_event *event, const struct wmk_consumerd_event *from, struct wmk_arena *arena)
 {
-	const size_t bytes = from->filter.n * sizeof(uint64_t);
+	uint32_t room = event->filter_room > event->filter.n ? event->filter_room : event->filter.n;
 
-	if (from->filter.n > event->filter.n) {
-		void *items = wmk_arena_alloc(arena, bytes);
+	if (from->filter.n > room) {
+		for (room = 1; room < from->filter.n;)
+			room *= 2;
+		void *items = wmk_arena_alloc(arena, room * sizeof(uint64_t));
 
 		if (!items)
 			return -ENOMEM;
 		event->filter.items = items;
 	}
-	if (bytes)
-		memcpy(event->filter.items, from->filter.items, bytes);
+	event->filter_room = room;
+	if (from->filter.n)
+		memcpy(event->filter.items, from->filter.items, from->filter.n * sizeof(uint64_t));
 	event->filter.n = from->filter.n;
 	event->filter_len = from->filter_len;
 	event->changing = from->changing;

@@ -87,6 +87,7 @@ struct wmk_consumerd_event {
 	uint32_t filter_len;         /* bytes of `filter`; 0: all of them */
 	struct wmk_list filter;      /* of uint64_t: an encoded program (filter/filter.h), in the order of its bytes */
 	bool changing;
+	uint32_t filter_room;        /* not told: elements that `filter` has had room for, where more than it has now */
 };
 /* The program's bytes; NULL: none. False: there are fewer than it says. */
 bool wmk_consumerd_event_filter(const struct wmk_consumerd_event *event, const void **program, size_t *len);

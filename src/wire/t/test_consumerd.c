@@ -95,9 +95,37 @@ static void test_refused_whole(void **state)
 	wmk_arena_free(&arena);
 }
 
+/* However often it is changed, it takes no more than about twice what is largest. */
+static void test_changed_often(void **state)
+{
+	struct wmk_list events = { NULL, 0 };
+	struct wmk_arena arena = { 0 };
+	size_t used = 0;
+
+	(void)state;
+	assert_int_equal(add(&events, 7, 0, &arena), 1);
+	for (uint32_t i = 0; i < 10000; i++) {
+		const uint32_t words = i % 2 ? i % 100 : 3 + i % 1000;
+		const struct wmk_consumerd_event *event;
+
+		filter[0] = i;
+		filter[words ? words - 1 : 0] = i;
+		assert_int_equal(add(&events, 7, words, &arena), 0);
+		event = events.items;
+		assert_int_equal(event->filter_len, words * 8);
+		assert_int_equal(event->filter.n, words);
+		assert_memory_equal(event->filter.items, filter, words * 8);
+		if (i == 1000)
+			used = arena.used;
+	}
+	assert_int_equal(arena.used, used);
+	assert_true(used < 4 * 1024 * sizeof(uint64_t));
+	wmk_arena_free(&arena);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limit), cmocka_unit_test(test_refused_whole) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limit), cmocka_unit_test(test_refused_whole), cmocka_unit_test(test_changed_often) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
