@@ -112,6 +112,7 @@ static int set_output(void *data, const char *value)
 
 static int set_call_arguments(void *data, const char *value)
 {
+	((struct wmk_record_args *)data)->has_call_arguments = true;
 	return wmk_cli_call_arguments(value, &((struct wmk_record_args *)data)->call_arguments);
 }
 
@@ -171,7 +172,7 @@ static const struct wmk_cli_option record_options[] = {
 	{ 0, "kernel-filter", "EXPR", "Of the kernel's events (-k), only records for which EXPR is true: 'prev_tid == 1 || $ctx.procname == \"sh*\"'. The kernel itself leaves out "
 	  "what its own filters can tell. waymark-filter(7).", set_kernel_filter, false },
 	{ 'c', "context", "CONTEXT", "Add to every record: vpid, vtid, procname, cpu_id, pthread_id or ip; to the kernel's, tid, pid, ppid, prio or another of `waymark add-context "
-	  "--kernel --list`. May be given several times. The kernel's have pid, tid and procname where none is named.",
+	  "--kernel --list`. May be given several times. The kernel's have pid, tid and procname where none that they can have is named.",
 	  set_context, true },
 	{ 'o', "output", "DIR", "The trace's directory: one that does not exist yet, or an empty one. Without it, "
 	  "~/waymark-traces/PROGRAM-YYYYmmdd-HHMMSS ($WAYMARK_TRACE_DIR in place of ~/waymark-traces).", set_output, false },
@@ -314,6 +315,24 @@ static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *
 	return err >= 0;
 }
 
+/* What is of the kernel's events alone does nothing without them. */
+static int check_kernel_options(const struct wmk_record_args *args)
+{
+	if (args->n_kernel)
+		return 0;
+	if (args->program_only)
+		return wmk_error(-EINVAL, "--program-only is about the kernel's events: name some with --kernel");
+	if (args->kernel_filter)
+		return wmk_error(-EINVAL, "--kernel-filter is of the kernel's events: name them with --kernel");
+	if (args->has_call_arguments)
+		return wmk_error(-EINVAL, "--syscall-arguments is of the kernel's events: name them with --kernel");
+	for (unsigned i = 0; i < args->n_contexts; i++)
+		if (wmk_ctf_context(args->contexts[i])->domains == WMK_CONTEXT_KERNEL)
+			return wmk_error(-EINVAL, "the context %s is of the kernel's events: name them with --kernel",
+					 wmk_ctf_context(args->contexts[i])->field.name);
+	return 0;
+}
+
 static int run_record(void *data, char **rest, int n_rest)
 {
 	struct wmk_record_args *args = data;
@@ -335,18 +354,12 @@ static int run_record(void *data, char **rest, int n_rest)
 	char path[4096], *slash;
 	int status;
 
-	if (args->program_only && !args->n_kernel) {
-		wmk_error(-EINVAL, "--program-only is about the kernel's events: name some with --kernel");
+	if (check_kernel_options(args) < 0) {
 		wmk_cli_print_error();
 		return WMK_CLI_USAGE;
 	}
 	if (n_rest == 0) {
 		wmk_error(-EINVAL, "what is to be recorded? Say `waymark record -- COMMAND`");
-		wmk_cli_print_error();
-		return WMK_CLI_USAGE;
-	}
-	if (args->kernel_filter && !args->n_kernel) {
-		wmk_error(-EINVAL, "--kernel-filter is of the kernel's events: name them with --kernel");
 		wmk_cli_print_error();
 		return WMK_CLI_USAGE;
 	}

@@ -301,7 +301,9 @@ unsigned wmk_recording_contexts(const struct wmk_recording_options *options, uns
 	for (unsigned i = 0; i < options->n_contexts; i++)
 		if (wmk_ctf_context(options->contexts[i])->domains & domain)
 			names[n++] = wmk_ctf_context(options->contexts[i])->field.name;
-	for (unsigned i = 0; domain == WMK_CONTEXT_KERNEL && !options->n_contexts && i < sizeof(who) / sizeof(who[0]); i++)
+	if (domain != WMK_CONTEXT_KERNEL || n)
+		return n;
+	for (unsigned i = 0; i < sizeof(who) / sizeof(who[0]); i++)
 		names[n++] = wmk_ctf_context(who[i])->field.name;
 	return n;
 }

@@ -184,6 +184,12 @@ def usage_errors(case):
         done = subprocess.run([WAYMARK] + arguments, capture_output=True, text=True, timeout=30, cwd=case.directory)
         check(done.returncode == 2, '%s: status %d', arguments, done.returncode)
         check(done.stderr.strip(), '%s: nothing said', arguments)
+    # what is of the kernel's events alone, and none are named
+    for option in (['--program-only'], ['--kernel-filter', 'prev_tid == 1'], ['--syscall-arguments', 'text'], ['--syscall-arguments', 'none'], ['-c', 'prio'],
+                   ['-c', 'vpid', '-c', 'tid']):
+        done = subprocess.run([WAYMARK, 'record', *option, '--', 'touch', 'it_ran'], capture_output=True, text=True, timeout=30, cwd=case.directory)
+        check(done.returncode == 2 and '--kernel' in done.stderr, '%s: status %d: %s', option, done.returncode, done.stderr)
+        check(not os.path.exists(case.path('it_ran')), '%s: the program was run', option)
     check('record' in subprocess.run([WAYMARK, 'recrod'], capture_output=True, text=True, timeout=30).stderr,
           'a misspelt command does not get the nearest one')
 

@@ -192,6 +192,14 @@ def who_it_was(case):
         check(number(r.context, 'vpid') == seen[0] and number(r.context, 'vtid') == seen[1], 'vpid, vtid: %s', r)
 
 
+def whose_without_a_name(case):
+    """Contexts that are programs' alone leave the kernel's records theirs."""
+    need_kernel()
+    _, _, trace = record(case, [KCALLS, 'calls', '1', '50'], ['-k', 'syscall:' + CALLS[0], '-c', 'ip', '-c', 'pthread_id'])
+    calls = trace.named('syscall_entry_' + CALLS[0])
+    check(calls and all(text(r.context, 'procname') and number(r.context, 'pid') and number(r.context, 'tid') for r in calls), 'contexts: %s', calls[:2])
+
+
 def exclusions_and_formats(case):
     need_kernel()
     _, _, trace = record(case, [KCALLS, 'calls', '1', '50'], ['-k', 'syscall:timer_*', '-k', '!syscall:timer_delete', '-k', 'syscall:sched_getattr'])
@@ -306,4 +314,4 @@ def tracefs_is_not_there(case):
 
 if __name__ == '__main__':
     kernel_main([as_typed, triples, a_million_calls, too_small_and_discarded, too_small_and_overwritten, nothing_lost_during_a_build, who_it_was,
-          exclusions_and_formats, exit_status, killed_and_swept, bad_patterns, no_root, tracefs_is_not_there])
+          whose_without_a_name, exclusions_and_formats, exit_status, killed_and_swept, bad_patterns, no_root, tracefs_is_not_there])
