@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TELL_MAX 1024u               /* events that the consumer is told of at a time */
-
 struct wmk_kernel_calls {
 	struct class *classes[WMK_KCALLS_ABIS][WMK_KCALLS_NUMBERS][2];   /* of entry and exit; NULL: not declared */
 	uint64_t want[WMK_KCALLS_WORDS];
@@ -180,8 +178,8 @@ static struct class *class_of(struct wmk_tracing *tracing, const struct wmk_trac
 /* The ids are given, and the consumer is told of them. */
 static int introduce(struct rings *rings, struct wmk_kernel_calls *calls, const struct way *ways, struct class *const *classes, unsigned n)
 {
-	struct wmk_consumerd_event tell[TELL_MAX];
-	char names[TELL_MAX][WMK_KCALLS_EVENT_NAME];
+	struct wmk_consumerd_event tell[WMK_KERNEL_TELL_MAX];
+	char names[WMK_KERNEL_TELL_MAX][WMK_KCALLS_EVENT_NAME];
 	struct wmk_kernel_info about = { .events = tell, .n_events = n };
 	int err = wmk_rings_declare(rings, classes, n);
 
@@ -199,8 +197,8 @@ static int introduce(struct rings *rings, struct wmk_kernel_calls *calls, const 
 /* Those that are wanted and new; and which are. One that cannot be declared is told, and the others are recorded. */
 static int introduce_all(const struct wmk_tracefs *tracefs, struct rings *rings, struct wmk_kernel_calls *calls)
 {
-	struct class *classes[TELL_MAX];
-	struct way ways[TELL_MAX], way;
+	struct class *classes[WMK_KERNEL_TELL_MAX];
+	struct way ways[WMK_KERNEL_TELL_MAX], way;
 	unsigned at = 0, n = 0;
 	int err = 0;
 
@@ -217,7 +215,7 @@ static int introduce_all(const struct wmk_tracefs *tracefs, struct rings *rings,
 			continue;
 		}
 		ways[n++] = way;
-		if (n == TELL_MAX) {
+		if (n == WMK_KERNEL_TELL_MAX) {
 			err = introduce(rings, calls, ways, classes, n);
 			n = 0;
 		}
