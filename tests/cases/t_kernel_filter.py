@@ -264,6 +264,34 @@ def refused(case):
     check(done.returncode == 2 and '--kernel' in done.stderr, 'record: status %d: %s', done.returncode, done.stderr)
 
 
+def more_than_can_be_told(case):
+    """Filters that are more than a later consumer could be told at once are refused in words; those that are not much less hinder no daemon that takes over."""
+    need()
+    long = ['$ctx.procname in [%s]' % ', '.join('"%s%d"' % (letter * 12, i) for i in range(180)) for letter in 'abcdefgh']
+    with World(case) as w:
+        w('create', 'one')
+        w('enable-channel', '-k', '-s', 'one', 'kernel', '--syscall-arguments', 'none')
+        w('add-context', '-k', '-s', 'one', '-c', 'kernel', '-t', 'procname')
+        w('start', 'one')
+        for n, text in enumerate(long):
+            answer = w('enable-event', '-k', '-s', 'one', '-c', 'kernel', '--syscall', '*', '--filter', text, status=None)
+            if answer.status:
+                break
+        check(n > 1 and 'the filters of one kernel channel are more than can be told to its consumer' in answer.err, 'filter %d: %s', n, answer.err)
+        w('disable-event', '-k', '-s', 'one', '-c', 'kernel', '--all-events')
+        for text in long[:n]:
+            w('enable-event', '-k', '-s', 'one', '-c', 'kernel', '--syscall', '*', '--filter', text)
+        for pid in [pid for pid, name in w.daemons().items() if name.startswith('waymark-session')]:
+            os.kill(pid, signal.SIGKILL)
+        w('create', 'two')
+        w('enable-event', '-k', '-s', 'two', 'sched_switch')
+        w('start', 'two')
+        for name in ('one', 'two'):
+            is_now = w.session(name)
+            check(is_now['active'] and not is_now.get('error'), '%s: %s', name, {k: v for k, v in is_now.items() if k != 'channels'})
+            w('destroy', name)
+
+
 def through_a_daemon(case):
     """`record` where a session daemon runs; entries by their arguments, exits by their result."""
     need()
@@ -280,5 +308,5 @@ def through_a_daemon(case):
 
 if __name__ == '__main__':
     main([
-        as_on_reading, limit(300)(changes), limit(300)(flight_recorder), limit(300)(killed), refused, through_a_daemon,
+        as_on_reading, limit(300)(changes), limit(300)(flight_recorder), limit(300)(killed), refused, more_than_can_be_told, through_a_daemon,
     ])
