@@ -17,8 +17,8 @@ cd "$(dirname "$0")/.."
 # tsan, also without sequences, what has threads and no assembly. The build with test points is clang's, with all that clang may compile
 # in another way.
 # --long does all rounds in gcc-release, and in testpoints of what needs them. no-rseq, clang's release and the sanitizers then run all
-# suites that they can make fail, a tenth of the rounds. In the short run, which does a tenth, no-rseq and the sanitizers, under
-# which everything is slow, do a twentieth or less.
+# suites that they can make fail, a tenth of the rounds. In the short run, which does a tenth, the sanitizers, under which everything is
+# slow, do a twentieth or less.
 builds=(
 	"gcc-release|--buildtype=release||-ring-claims"
 	"testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||base schema wire ring ctf store read tracer ctl cli session points"
@@ -90,7 +90,7 @@ for build in "${builds[@]}"; do
 	else
 		rounds=${WMK_ROUNDS_PERCENT:-10} extra=
 		case $long:$name in
-		0:no-rseq | 0:asan) rounds=${WMK_ROUNDS_PERCENT:-5} ;;
+		0:asan) rounds=${WMK_ROUNDS_PERCENT:-5} ;;
 		0:tsan) rounds=${WMK_ROUNDS_PERCENT:-3} ;;
 		esac
 	fi
