@@ -232,7 +232,7 @@ def counts_what_is_lost(case):
 
 
 def has_contexts(case):
-    for command in ('create who -o /tmp/who', 'enable-channel -k one', 'add-context -k -c one -t procname,pid,tid,ppid,prio,cpu_id,preemptible,interruptible',
+    for command in ('create who -o /tmp/who', 'enable-channel -k one ' + NUMBERS, 'add-context -k -c one -t procname,pid,tid,ppid,prio,cpu_id,preemptible,interruptible',
                     'enable-event -k -c one syscall:' + CALL, 'start'):
         MACHINE.run('waymark ' + command)
     pid = int(MACHINE.run('calls 100 1').out.split()[0])
