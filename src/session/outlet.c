@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define GIVE_MS 1000               /* a shard waits for that, and with it programs that begin */
+#define CALLS_MS 10000             /* until BPF records: the kernel looks through the program first, which takes a slow machine seconds */
 #define COUNT_MS 1000              /* who looks at a session does not wait for long: what was told last will do */
 #define DISKS_MS 5000              /* at the end: a disk that has not answered by then is left */
 #define WRITE_MS 60000             /* everything that was committed goes to disk */
@@ -358,7 +359,7 @@ static int kernel_give(struct out_rings *rings, const struct wmk_rings_info *inf
 	told.calls = (struct wmk_list){ kernel->calls, kernel->n_calls };
 	told.calls_bytes = kernel->calls_bytes;
 	told.statedump = kernel->statedump;
-	return in_time(wmk_consumer_link_rings_add(rings->trace->side->link, &told, kernel->instance, GIVE_MS));
+	return in_time(wmk_consumer_link_rings_add(rings->trace->side->link, &told, kernel->instance, kernel->n_calls ? CALLS_MS : GIVE_MS));
 }
 
 /* By the number that the consumer has them by, if it does. */

@@ -244,6 +244,18 @@ def has_contexts(case):
     check(len({c['ppid'] for c in mine}) == 1 and mine[0]['ppid'] > 0, 'contexts: %s', mine[:3])
 
 
+def calls_are_recorded_once_it_has_begun(case):
+    """By BPF, which takes its time here: `start` waits for that."""
+    for command in ('create once -o /tmp/once', 'enable-event -k syscall:' + CALL, 'start'):
+        MACHINE.run('waymark ' + command)
+    MACHINE.run('calls 100 1')
+    (channel,) = json.loads(MACHINE.run('waymark list once --json').out)['sessions'][0]['channels']
+    check(channel['calls_by'] == 'bpf', 'the calls are recorded by %s: %s', channel['calls_by'], channel['calls_why'])
+    MACHINE.run('waymark destroy')
+    shown, _ = events(case, '/tmp/once')
+    check(calls_of(shown) == 200, '%d of 200 records are there', calls_of(shown))
+
+
 def a_killed_consumer_loses_what_it_had(case):
     """Pages are gone from the kernel once they are read: what was taken and is not in the trace is counted there, to the record."""
     for command in ('create kill -o /tmp/kill', 'enable-channel -k one --subbuf-size 256k --num-subbuf 4 ' + NUMBERS, 'enable-event -k -c one syscall:' + CALL, 'start'):
@@ -340,5 +352,5 @@ if __name__ == '__main__':
     with MACHINE:
         main([boots, kprobes_work, function_tracer_works, records_before_the_second_processor, a_processor_comes_late, a_processor_goes_and_comes,
               a_module_goes_and_comes, records_programs, the_daemons_record, processors_go_and_come_while_it_is_recorded, records_the_kernel,
-              counts_what_is_lost, has_contexts, a_killed_consumer_loses_what_it_had, probes_are_understood, units_of_buffers, units_of_system_calls,
+              counts_what_is_lost, has_contexts, calls_are_recorded_once_it_has_begun, a_killed_consumer_loses_what_it_had, probes_are_understood, units_of_buffers, units_of_system_calls,
               units_of_probes, the_machine_tells_of_failures, the_kernel_has_not_complained, a_kernel_that_dies_is_named])
