@@ -61,7 +61,7 @@ static int instance_make(struct rings *rings)
 
 /* ── at the outlet ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* What the outlet is told of a kernel channel, without events. `contexts`: WMK_WIRE_CONTEXTS_MAX. */
+/* What the outlet is told of any kernel channel; the rest of `kernel` is the caller's. `contexts`: WMK_WIRE_CONTEXTS_MAX. */
 static void info_fill(const struct rings *rings, struct wmk_rings_info *info, char name[WMK_RINGS_NAME], uint64_t *contexts,
 		      struct wmk_kernel_info *kernel)
 {
@@ -70,24 +70,20 @@ static void info_fill(const struct rings *rings, struct wmk_rings_info *info, ch
 					 .start_ts = wmk_tracing_now(rings->session->tracing) };
 	for (unsigned i = 0; i < rings->n_contexts; i++)
 		contexts[i] = rings->contexts[i];
-	*kernel = (struct wmk_kernel_info){ .instance = rings->kernel->instance, .contexts = contexts, .n_contexts = rings->n_contexts,
-					    .only_pid = rings->channel->is.domain.follow ? 0 : rings->channel->is.domain.pid };
+	kernel->instance = rings->kernel->instance;
+	kernel->contexts = contexts;
+	kernel->n_contexts = rings->n_contexts;
+	kernel->only_pid = rings->channel->is.domain.follow ? 0 : rings->channel->is.domain.pid;
 }
 
 int wmk_kernel_say(struct rings *rings, const struct wmk_kernel_info *about)
 {
 	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
-	struct wmk_kernel_info kernel;
+	struct wmk_kernel_info kernel = *about;
 	char name[WMK_RINGS_NAME];
 	struct wmk_rings_info info;
 
 	info_fill(rings, &info, name, contexts, &kernel);
-	kernel.events = about->events;
-	kernel.n_events = about->n_events;
-	kernel.calls = about->calls;
-	kernel.n_calls = about->n_calls;
-	kernel.calls_bytes = about->calls_bytes;
-	kernel.statedump = about->statedump;
 	return rings->session->tracing->options.outlet->kernel_events(rings->outlet, &info, &kernel);
 }
 
@@ -95,16 +91,14 @@ int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events,
 {
 	const struct wmk_outlet_ops *outlet = rings->session->tracing->options.outlet;
 	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	struct wmk_kernel_info kernel = { .events = events, .n_events = n };
 	char name[WMK_RINGS_NAME];
-	struct wmk_kernel_info kernel;
 	struct wmk_rings_info info;
 
 	if (!outlet->kernel_open)
 		return wmk_error_said(-ENOTSUP, "the kernel is not traced here");
 	info_fill(rings, &info, name, contexts, &kernel);
 	info.restored = rings->restored;
-	kernel.events = events;
-	kernel.n_events = n;
 	return outlet->kernel_open(rings->trace->outlet, &info, &kernel, &rings->outlet);
 }
 
