@@ -152,6 +152,13 @@ static int set_private(void *data, const char *value)
 	return 0;
 }
 
+static int set_no_statedump(void *data, const char *value)
+{
+	(void)value;
+	((struct wmk_record_args *)data)->no_statedump = true;
+	return 0;
+}
+
 static int set_json(void *data, const char *value)
 {
 	(void)value;
@@ -181,6 +188,7 @@ static const struct wmk_cli_option record_options[] = {
 	{ 0, "trace-format", "FORMAT", WMK_SESSION_FORMAT_HELP, set_trace_format, false },
 	{ 0, "overwrite", NULL, "Keep the newest records when the buffers are full, not the oldest: a flight recorder. Nothing is written "
 	  "until the program has ended, then what the buffers hold.", set_overwrite, false },
+	{ 0, "no-statedump", NULL, WMK_SESSION_NO_STATEDUMP_HELP, set_no_statedump, false },
 	{ 0, "private", NULL, "Record in this process, also when a session daemon runs, which then does not see the programs.", set_private, false },
 	{ 0, "json", NULL, "Print the figures as one line of JSON on standard output, after whatever the command printed there. Warnings still go to standard error.", set_json, false },
 };
@@ -346,7 +354,7 @@ static int run_record(void *data, char **rest, int n_rest)
 		.n_contexts = args->n_contexts,
 		.subbuf_size = args->subbuf_size ? (uint32_t)args->subbuf_size : SUBBUF_DEFAULT,
 		.n_subbufs = args->n_subbufs ? (uint32_t)args->n_subbufs : N_SUBBUFS_DEFAULT,
-		.overwrite = args->overwrite, .trace_format = args->trace_format,
+		.overwrite = args->overwrite, .trace_format = args->trace_format, .no_statedump = args->no_statedump,
 	};
 	const struct wmk_cli_common common = { 0 };
 	uint32_t least = args->overwrite ? 4 : 2;

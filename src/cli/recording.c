@@ -377,7 +377,7 @@ static int open_session(struct wmk_recording *rec, const struct wmk_recording_op
 {
 	char path[sizeof(rec->path)];
 	const struct wmk_session_options session = {
-		.name = "record", .path = realpath(rec->path, path), .uid = getuid(), .gid = getgid(), .statedump = true,
+		.name = "record", .path = realpath(rec->path, path), .uid = getuid(), .gid = getgid(), .statedump = !options->no_statedump,
 		.trace_name = options->name, .trace_format = options->trace_format,
 	};
 	int err = session.path ? wmk_session_create(rec->tracing, &session, &rec->session) :

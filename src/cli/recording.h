@@ -49,6 +49,7 @@ struct wmk_recording_options {
 	unsigned n_contexts;
 	uint32_t subbuf_size, n_subbufs; /* powers of two */
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
+	bool no_statedump;               /* of the program's objects, of the kernel's state */
 	bool overwrite;                  /* nothing is written until the end, then what the rings hold */
 	void (*on_app)(void *data, const struct wmk_app_info *info);   /* as in struct wmk_apps_ops, or NULL */
 	void *data;

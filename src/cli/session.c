@@ -146,8 +146,7 @@ static const struct wmk_cli_option create_options[] = {
 	{ 's', "session", "NAME", "The name, as well as by the argument.", wmk_cli_set_session, false },
 	{ 'o', "output", "DIR", "The trace's directory.", set_output, false },
 	{ 0, "trace-format", "FORMAT", WMK_SESSION_FORMAT_HELP, set_trace_format, false },
-	{ 0, "no-statedump", NULL, "Record only what happens, not what was there before: the objects that a program has loaded; of the kernel, processes, their "
-	  "files and memory, interrupts, devices.", set_no_statedump, false },
+	{ 0, "no-statedump", NULL, WMK_SESSION_NO_STATEDUMP_HELP, set_no_statedump, false },
 	{ 0, "max-size", "SIZE", "Bytes that the trace may have, with k, M or G: then the session stops by itself.", set_max_size, false },
 	WMK_CLI_OPTION_JSON,
 };

@@ -23,5 +23,7 @@ int wmk_session_absolute(const char *path, char *buf, size_t size);
 int wmk_session_trace_format(const char *word, uint32_t *format);
 #define WMK_SESSION_FORMAT_HELP "The metadata's version of the Common Trace Format: ctf-1.8, which every reader knows, or ctf-2, which says more " \
 	"(booleans, names of bits, media types). The default is ctf-1.8."
+#define WMK_SESSION_NO_STATEDUMP_HELP "Record only what happens, not what was there before: the objects that a program has loaded; of the kernel, processes, " \
+	"their files and memory, interrupts, devices."
 
 #endif

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The state of the machine in a kernel trace: what a process that does nothing has is there once, read by two readers; beside it calls are recorded, each."""
+import collections
 import contextlib
 import json
 import os
@@ -12,7 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import WAIT_S, WAYMARK, Skip, check, main, need, slurp, wait_for  # noqa: E402
+from harness import PROGRAMS, WAIT_S, WAYMARK, Skip, check, main, need, slurp, wait_for  # noqa: E402
 from traces import group_of  # noqa: E402
 
 EVENTS = 'lttng_statedump_'
@@ -137,7 +138,7 @@ def read(case, path, pids, n_dumps, idle):
         for dump in dumps:
             idle.is_once(dump)
         contexts = {c['pid'] for _, event, c, _ in records if event.startswith(EVENTS)}
-        check(contexts == {-1}, '%s: the dump is %s\'s', reader.__name__, contexts)
+        check(contexts == ({-1} if n_dumps else set()), '%s: the dump is %s\'s', reader.__name__, contexts)
         for pid in pids:
             for side in ('entry', 'exit'):
                 n = sum(event == 'syscall_%s_sched_getscheduler' % side and c['pid'] == pid for _, event, c, _ in records)
@@ -164,6 +165,28 @@ def in_one_process(case):
         check(result.summary['lost'] == 0, '%s', result.summary)
         n = read(case, os.path.join(result.directory, 'kernel'), [int(result.out.split()[0])], 1, idle)
         check(result.summary['records'] == n, 'the summary says %d records, there are %d', result.summary['records'], n)
+
+
+def not_wanted(case):
+    """`record --no-statedump`: no state, of the kernel or of a program, in this process and through the daemons."""
+    need_tracefs()
+    options = ['-k', 'syscall:sched_getscheduler', '--no-statedump']
+    with Idle(case) as idle:
+        result = case.record([sys.executable, '-c', CALLER, str(CALLS)], options).ok()
+        check(result.summary['state_dump'] == 0, '%s', result.summary)
+        n = read(case, os.path.join(result.directory, 'kernel'), [int(result.out.split()[0])], 0, idle)
+        check(result.summary['records'] == n, 'the summary says %d records, there are %d', result.summary['records'], n)
+        with World(case) as w:
+            w('list')
+            said = w('record', *options, '-o', case.path('through'), '--', sys.executable, '-c', CALLER, str(CALLS)).out
+            read(case, case.path('through/kernel'), [int(said.split()[0])], 0, idle)
+    for private in (['--private'], []):
+        with World(case, name='user%d' % len(private)) as w:
+            path, program = case.path('busy%d' % len(private)), os.path.join(PROGRAMS, 'busy')
+            w('list')
+            w('record', *private, '--no-statedump', '-o', path, '--', program, 'count', '1', '100')
+            names = collections.Counter(event for _, event, _, _ in by_view(path))
+            check(dict(names) == {'test:seq': 100}, 'of a program, the records are %s', names)
 
 
 def begin(w):
@@ -289,4 +312,4 @@ def a_full_disk(case):
 
 
 if __name__ == '__main__':
-    main([in_one_process, by_the_daemons, cleared, the_consumer_is_killed, the_daemon_is_killed, a_full_disk])
+    main([in_one_process, not_wanted, by_the_daemons, cleared, the_consumer_is_killed, the_daemon_is_killed, a_full_disk])
