@@ -173,7 +173,7 @@ int wmk_consumer_restart_stream(struct wmk_consumer *consumer, struct wmk_stream
 	if (stream->out)
 		ops->stream_close(stream->out);
 	stream->out = NULL;
-	stream->sequence = stream->taken = stream->written = 0;
+	stream->sequence = stream->taken = stream->written = stream->place = 0;
 	stream->source_lost = stream->shown = 0;
 	stream->cut = stream->cut_shown = stream->bytes = 0;
 	memset(stream->causes, 0, sizeof(stream->causes));
@@ -237,6 +237,7 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 		stream->sequence = last.sequence + 1;
 		stream->end_ts = last.end_ts;
 		stream->shown = stream->source_lost = last.lost;
+		stream->place = last.ring_position;
 		stream->cut = stream->cut_shown = last.cut;
 		stream->group->now.packets += stream->sequence;
 	}

@@ -85,10 +85,10 @@ struct wmk_source_ops {
 	 */
 	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
 	/*
-	 * The position of an empty packet behind the last one that was released, when so many records of those released were not written. NULL: where the
-	 * last one ended.
+	 * For sources of which a position tells how many records there are in the trace: what it is there when so many of those up to it were not written.
+	 * An empty packet has that of the last one that was taken. NULL: positions stay as they are, and an empty packet's is where the last one ended.
 	 */
-	uint64_t (*mark)(struct wmk_source *source, uint64_t unwritten);
+	uint64_t (*place)(uint64_t position, uint64_t unwritten);
 	/* Records lost up to now; by cause if not NULL. */
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 	/*

@@ -44,6 +44,7 @@ struct wmk_stream {
 	uint64_t instance;
 	uint64_t sequence;                 /* of the next packet in the trace */
 	uint64_t end_ts, end_pos;          /* of the last packet taken; the time also of one that is only in the trace */
+	uint64_t place;                    /* position of the last packet taken */
 	uint64_t taken;                    /* records released from the source */
 	uint64_t written;                  /* of them, in the trace */
 	uint64_t source_lost;              /* greatest count that the source has told */

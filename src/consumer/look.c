@@ -36,11 +36,12 @@ void wmk_stream_refused(struct wmk_stream *stream, int err)
 static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, const struct wmk_packet *packet,
 		      uint64_t lost)
 {
+	const struct wmk_source_ops *ops = stream->source->ops;
 	const struct wmk_ctf_packet head = {
 		.stream_id = stream->stream_id, .instance = stream->instance, .begin_ts = packet->begin_ts,
 		.end_ts = packet->end_ts,
-		.content = packet->len, .sequence = stream->sequence, .ring_position = packet->position, .lost = lost,
-		.cpu = stream->cpu, .cut = (uint32_t)packet->cut,
+		.content = packet->len, .sequence = stream->sequence, .lost = lost, .cpu = stream->cpu, .cut = (uint32_t)packet->cut,
+		.ring_position = ops->place ? ops->place(packet->position, wmk_stream_unwritten(stream)) : packet->position,
 	};
 	const uint64_t start = wmk_consumer_now_ns();
 	uint64_t took;
@@ -70,8 +71,7 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 
 static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t lost)
 {
-	const struct wmk_source_ops *ops = stream->source->ops;
-	const uint64_t position = ops->mark ? ops->mark(stream->source, wmk_stream_unwritten(stream)) : stream->end_pos;
+	const uint64_t position = stream->source->ops->place ? stream->place : stream->end_pos;
 	const struct wmk_packet packet = { .begin_ts = ts, .end_ts = ts, .position = position, .end = position,
 					   .cut = stream->cut };
 
@@ -165,6 +165,7 @@ static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum w
 	stream->cut = packet.cut;
 	stream->end_ts = packet.end_ts;
 	stream->end_pos = packet.end;
+	stream->place = packet.position;
 	WMK_TESTPOINT(consumer_before_release);
 	stream->source->ops->release(stream->source, &packet);
 	wmk_consumer_tend(consumer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_dump.c - the state dump of a kernel channel as a source of packets: positions are those of kernel/dumper.h.
+ * source_dump.c - the state dump of a kernel channel as a source of packets: places are those of kernel/dumper.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int dump_next(struct wmk_source *source, int flush, struct wmk_packet *pa
 
 	if (ret <= 0)
 		return ret;
-	*packet = (struct wmk_packet){ .begin_ts = from.begin_ts, .end_ts = from.end_ts, .position = from.place, .end = from.place,
+	*packet = (struct wmk_packet){ .begin_ts = from.begin_ts, .end_ts = from.end_ts, .position = from.place, .end = from.end,
 				       .records = from.records, .data = from.data, .len = from.len, .room = from.room };
 	return 1;
 }
@@ -45,12 +45,11 @@ static uint64_t dump_head(struct wmk_source *source)
 	return wmk_kdumper_head(dumper_of(source));
 }
 
-/* As a CPU's (source_kernel.c): records are counted from here on. */
+/* Where it ends says the dump that is begun next. */
 static int dump_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
-	*records = 0;
-	*end = last->ring_position;
-	wmk_kdumper_resume(dumper_of(source), last->ring_position);
+	*records = wmk_kdumper_resume(dumper_of(source), last->ring_position);
+	*end = 0;
 	return 0;
 }
 
@@ -83,7 +82,7 @@ static void dump_close(struct wmk_source *source)
 }
 
 static const struct wmk_source_ops dump_ops = {
-	.next = dump_next, .release = dump_release, .head = dump_head, .resume = dump_resume, .lost = dump_lost, .clear = dump_clear, .fd = dump_fd,
+	.next = dump_next, .release = dump_release, .head = dump_head, .resume = dump_resume, .place = wmk_kdumper_less, .lost = dump_lost, .clear = dump_clear, .fd = dump_fd,
 	.close = dump_close,
 };
 

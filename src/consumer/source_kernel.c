@@ -49,11 +49,6 @@ static int kernel_resume(struct wmk_source *source, const struct wmk_ctf_packet 
 	return wmk_kstream_resume(stream_of(source), last, records, end);
 }
 
-static uint64_t kernel_mark(struct wmk_source *source, uint64_t unwritten)
-{
-	return wmk_kstream_mark(stream_of(source), unwritten);
-}
-
 static uint64_t kernel_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
 	uint64_t overwritten, lost = wmk_kstream_lost(stream_of(source), &overwritten);
@@ -84,7 +79,7 @@ static void kernel_close(struct wmk_source *source)
 }
 
 static const struct wmk_source_ops kernel_ops = {
-	.next = kernel_next, .release = kernel_release, .head = kernel_head, .resume = kernel_resume, .mark = kernel_mark, .lost = kernel_lost, .clear = kernel_clear,
+	.next = kernel_next, .release = kernel_release, .head = kernel_head, .resume = kernel_resume, .place = wmk_kplace_less, .lost = kernel_lost, .clear = kernel_clear,
 	.fd = kernel_fd, .close = kernel_close,
 };
 

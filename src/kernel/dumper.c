@@ -25,6 +25,7 @@
 #define PACKET_BYTES (128u * 1024)
 #define PACKETS 2u
 #define STACK (256u * 1024)
+#define END_BITS 32u                 /* of a place */
 #define PATIENCE_MS 2000             /* so long may one file keep the dump before who waits goes on without it */
 
 struct packet {
@@ -32,7 +33,7 @@ struct packet {
 	size_t len;
 	uint64_t begin_ts, end_ts;
 	uint64_t records;                /* in it */
-	uint64_t position;
+	uint64_t end;
 	bool ready;
 };
 
@@ -49,7 +50,7 @@ struct wmk_kdumper {
 	uint64_t records, made;          /* released; recorded, for who waits to see that it comes forward */
 	uint64_t last_ts;
 	uint64_t begun, asked;           /* numbers */
-	bool lacking;                    /* what an earlier one began is not whole */
+	uint64_t earlier;                /* place of an earlier one's last packet */
 	bool running, closed;
 	uint64_t round;                  /* of the thread whose records are wanted: another's are none */
 	int err;
@@ -129,11 +130,16 @@ struct run {
 	uint64_t round;
 };
 
+static uint64_t end_of(uint64_t number, bool whole)
+{
+	return number << 1 | whole;
+}
+
 static void ready(struct wmk_kdumper *dumper, bool whole)
 {
 	struct packet *packet = &dumper->packets[dumper->fill];
 
-	packet->position = dumper->begun << 1 | whole;
+	packet->end = end_of(dumper->begun, whole);
 	packet->ready = true;
 	dumper->fill = (dumper->fill + 1) % PACKETS;
 	pthread_cond_broadcast(&dumper->changed);
@@ -266,11 +272,10 @@ int wmk_kdumper_begin(struct wmk_kdumper *dumper, uint64_t number)
 	int err = 0;
 
 	pthread_mutex_lock(&dumper->lock);
-	if (dumper->lacking && number < dumper->begun)
-		number = dumper->begun;
-	if (dumper->lacking)
-		dumper->begun--;                 /* as if it had not been */
-	dumper->lacking = false;
+	/* (the zero that stands for none is the end of no whole dump) */
+	if ((uint32_t)dumper->earlier == (uint32_t)end_of(number, true) && dumper->begun < number)
+		dumper->begun = number;
+	dumper->earlier = 0;
 	if (number > dumper->asked)
 		dumper->asked = number;
 	if (!dumper->running && dumper->err == 0 && dumper->asked > dumper->begun)
@@ -308,8 +313,8 @@ int wmk_kdumper_next(struct wmk_kdumper *dumper, bool wait, struct wmk_kpacket *
 	packet = &dumper->packets[dumper->take];
 	if (packet->ready) {
 		*result = (struct wmk_kpacket){
-			.begin_ts = packet->begin_ts, .end_ts = packet->end_ts, .place = packet->position,
-			.records = dumper->records + packet->records, .data = packet->data, .len = packet->len,
+			.begin_ts = packet->begin_ts, .end_ts = packet->end_ts, .records = dumper->records + packet->records,
+			.place = (dumper->records + packet->records) << END_BITS | (uint32_t)packet->end, .end = packet->end, .data = packet->data, .len = packet->len,
 			.room = packet->data - WMK_CTF_PACKET_ROOM,
 		};
 		err = 1;
@@ -352,7 +357,7 @@ uint64_t wmk_kdumper_head(struct wmk_kdumper *dumper)
 	const uint64_t number = dumper->asked > dumper->begun ? dumper->asked : dumper->begun;
 
 	pthread_mutex_unlock(&dumper->lock);
-	return number ? number << 1 | 1 : 0;
+	return number ? end_of(number, true) : 0;
 }
 
 int wmk_kdumper_fd(const struct wmk_kdumper *dumper)
@@ -360,19 +365,26 @@ int wmk_kdumper_fd(const struct wmk_kdumper *dumper)
 	return dumper->fd;
 }
 
-void wmk_kdumper_resume(struct wmk_kdumper *dumper, uint64_t position)
+uint64_t wmk_kdumper_resume(struct wmk_kdumper *dumper, uint64_t place)
 {
 	pthread_mutex_lock(&dumper->lock);
-	dumper->begun = position >> 1;
-	dumper->lacking = position && !(position & 1);
+	dumper->earlier = place;
+	dumper->records = place >> END_BITS;
 	pthread_mutex_unlock(&dumper->lock);
+	return place >> END_BITS;
+}
+
+uint64_t wmk_kdumper_less(uint64_t place, uint64_t unwritten)
+{
+	return place - (unwritten << END_BITS);
 }
 
 void wmk_kdumper_clear(struct wmk_kdumper *dumper)
 {
 	pthread_mutex_lock(&dumper->lock);
 	dumper->round++;
-	dumper->running = dumper->lacking = false;
+	dumper->running = false;
+	dumper->earlier = 0;
 	if (dumper->begun < dumper->asked)
 		dumper->begun = dumper->asked;
 	for (unsigned i = 0; i < PACKETS; i++)

@@ -8,8 +8,12 @@
  *
  * Two packets' worth of memory is all there is: while both are full the dump waits, so it is lost by nobody but who does not write it down.
  *
- * Dumps are told apart by numbers that grow (the clock's value at which they were asked for). The position of a packet is twice the number of its
- * dump, and 1 more when that dump is whole at its end: whoever goes on behind a process that died reads there what is missing, and dumps it again.
+ * Dumps are told apart by numbers that grow (the clock's value at which they were asked for). A packet's end is twice the number of its dump, and 1 more
+ * when that dump is whole there. Its place, which the trace keeps, is
+ *
+ *     records in the trace, 32 bits │ the low 32 bits of its end
+ *
+ * so whoever goes on behind a process that died reads there what is missing, and dumps it again.
  *
  * Begin, next, release, resume and clear: one thread. -errno with a cause chain.
  */
@@ -43,17 +47,22 @@ void wmk_kdumper_close(struct wmk_kdumper *dumper);
 /* Dump, unless that dump, or a later one, was begun already; behind the one that runs. */
 int wmk_kdumper_begin(struct wmk_kdumper *dumper, uint64_t number);
 /*
- * 1: *packet (its `taken` is the position) is filled, the same until it is released; 0: nothing now; -errno: the dump failed. wait: for as long as the
+ * 1: *packet is filled, the same until it is released; 0: nothing now; -errno: the dump failed. wait: for as long as the
  * dump comes forward, until there is one or it is over.
  */
 int wmk_kdumper_next(struct wmk_kdumper *dumper, bool wait, struct wmk_kpacket *packet);
 void wmk_kdumper_release(struct wmk_kdumper *dumper);
-/* The position when what was begun is whole. */
+/* The end when what was begun is whole. */
 uint64_t wmk_kdumper_head(struct wmk_kdumper *dumper);
 /* Readable when there is a packet. */
 int wmk_kdumper_fd(const struct wmk_kdumper *dumper);
-/* The last packet that an earlier dumper got into the trace had this position: what it lacks is dumped again with the next begin. */
-void wmk_kdumper_resume(struct wmk_kdumper *dumper, uint64_t position);
+/*
+ * The last packet that an earlier dumper got into the trace had this place (0: there is none). If that dump is whole, and the next begin is of its number,
+ * nothing is dumped. Returns how many records there are.
+ */
+uint64_t wmk_kdumper_resume(struct wmk_kdumper *dumper, uint64_t place);
+/* What the place is in the trace when so many records of dumps, up to there, are not in it. */
+uint64_t wmk_kdumper_less(uint64_t place, uint64_t unwritten);
 /* The dump that runs is given up, and what there is of it; counts begin at zero. */
 void wmk_kdumper_clear(struct wmk_kdumper *dumper);
 

@@ -88,8 +88,8 @@ uint64_t wmk_kstream_head(struct wmk_kstream *stream);
  * written counts as lost, but for what the kernel gives once more. *records, *end: as the packet had them. -ESTALE: the buffer has been emptied since.
  */
 int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
-/* The place of a packet without records behind the last one that was released; `unwritten` records of those released did not come into the trace. */
-uint64_t wmk_kstream_mark(const struct wmk_kstream *stream, uint64_t unwritten);
+/* What a packet's place is in the trace when so many records, up to there, are not in it. */
+uint64_t wmk_kplace_less(uint64_t place, uint64_t unwritten);
 /* Records that the kernel has lost; *overwritten (may be NULL): of these, the oldest, which newer ones have replaced, as was asked for. */
 uint64_t wmk_kstream_lost(struct wmk_kstream *stream, uint64_t *overwritten);
 /* Throw away what there is; all counts begin at zero. */

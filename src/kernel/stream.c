@@ -49,7 +49,6 @@ struct wmk_kstream {
 	uint64_t records;                /* in packets */
 	uint64_t skip;                   /* of the next page, that are in the trace already */
 	uint64_t unread;                 /* of `taken`: by a reader before us, never written */
-	uint64_t mark;                   /* place at the end of the last packet that was released */
 	uint64_t broken;                 /* records that were none */
 	/* Losses, told in packets behind which they did not happen. */
 	uint64_t dropped, due;           /* newest ones, for which there was no room: known; by when (of `taken`) it has happened */
@@ -347,14 +346,13 @@ void wmk_kstream_release(struct wmk_kstream *stream)
 		return;
 	if (!stream->has_page && wmk_kcpu_mode(stream->buffer) == WMK_KCPU_MAP)
 		wmk_kcpu_release(stream->buffer);
-	stream->mark = stream->packet.place;
 	stream->ready = false;
 	stream->len = 0;
 }
 
-uint64_t wmk_kstream_mark(const struct wmk_kstream *stream, uint64_t unwritten)
+uint64_t wmk_kplace_less(uint64_t place, uint64_t unwritten)
 {
-	return stream->mark - (unwritten << DEALT_BITS);
+	return place - (unwritten << DEALT_BITS);
 }
 
 /* ── behind another reader, and anew ─────────────────────────────────────────────────────────────────── */
@@ -408,7 +406,6 @@ int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *
 	stream->records = *records;
 	stream->told = last->lost;
 	stream->taken = behind < again ? *end : stats.read - again;
-	stream->mark = last->ring_position;
 	return 0;
 }
 
@@ -418,7 +415,7 @@ int wmk_kstream_clear(struct wmk_kstream *stream)
 	wmk_error_drop(stream->failed);
 	stream->failed = NULL;
 	stream->len = 0;
-	stream->taken = stream->records = stream->skip = stream->unread = stream->broken = stream->mark = 0;
+	stream->taken = stream->records = stream->skip = stream->unread = stream->broken = 0;
 	stream->dropped = stream->due = stream->dropped_shown = stream->overrun = stream->overrun_shown = stream->look_at = stream->told = 0;
 	return wmk_kcpu_empty(stream->buffer, stream->reader->instance);
 }

@@ -6,6 +6,7 @@ import pwd
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
@@ -161,6 +162,7 @@ def everything(case):
         w('enable-event', '-k', '-s', 'all', '-c', 'kernel', '*')
         w('start', 'all')
         pid = w.wait(w.kernel_consumerd, 'the consumer')
+        time.sleep(case.random.random() * 0.5)            # the moment, not a condition: the state is being dumped, or has been
         os.kill(pid, signal.SIGKILL)
         w.wait(lambda: w.kernel_consumerd() not in (None, pid), 'another consumer')
         w.calls(1, 100)

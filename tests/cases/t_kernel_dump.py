@@ -252,14 +252,17 @@ def the_consumer_is_killed(case):
         w('stop')
         kill_consumer(w)
         is_now = w.session('one')
-        read(case, os.path.join(is_now['path'], 'kernel'), [], 1, idle)
+        n = read(case, os.path.join(is_now['path'], 'kernel'), [], 1, idle)
+        check(is_now['counts']['records'] == n, 'the session says %d records, there are %d', is_now['counts']['records'], n)
         w('start')
         kill_consumer(w)
         w('stop')
+        is_now = w.session('one')
         w('destroy')
         records = [(event, fields) for _, event, _, fields in by_view(os.path.join(is_now['path'], 'kernel'))]
         starts = [i for i, (event, _) in enumerate(records) if event == EVENTS + 'start']
         check(len(starts) in (2, 3), '%d dumps were begun', len(starts))
+        check(is_now['counts']['records'] == len(records), 'the session says %d records, there are %d', is_now['counts']['records'], len(records))
         check(len(dumps_of(records[starts[-1]:])) == 1, 'the last dump is not whole')
         idle.is_once(dumps_of(records[starts[-1]:])[0])
 

@@ -78,24 +78,25 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* All packets up to the dump's end: how many. Their records are *records in all, *position is the last one's. */
-static unsigned take_all(struct machine *m, uint64_t *records, uint64_t *position)
+/* All packets up to the dump's end: how many. Their records are *records in all, with those before; *last is where the last one ends. */
+static unsigned take_all(struct machine *m, uint64_t *records, uint64_t *last)
 {
 	struct wmk_kpacket packet, again;
 	uint64_t end = 0;
 	unsigned n = 0;
 
-	*position = 0;
+	*last = 0;
 	while (wmk_kdumper_next(m->dumper, true, &packet) == 1) {
 		assert_true(packet.len > 0 && packet.len <= PACKET);
 		assert_true(packet.begin_ts > end && packet.end_ts >= packet.begin_ts);
-		assert_true(*position == 0 || !(*position & 1) || packet.place > *position);
+		assert_true(packet.end >= *last && (!(*last & 1) || packet.end > *last));
 		/* the same until it is released */
 		assert_int_equal(wmk_kdumper_next(m->dumper, false, &again), 1);
 		assert_memory_equal(&again, &packet, sizeof(packet));
 		end = packet.end_ts;
 		*records = packet.records;
-		*position = packet.place;
+		assert_int_equal(packet.place, packet.records << 32 | (uint32_t)packet.end);
+		*last = packet.end;
 		wmk_kdumper_release(m->dumper);
 		n++;
 	}
@@ -115,70 +116,82 @@ static void every_record_once(void **state)
 {
 	struct machine *m = *state;
 	struct pollfd polled = { .fd = wmk_kdumper_fd(m->dumper), .events = POLLIN };
-	uint64_t records, position;
+	uint64_t records, last;
 
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
 	assert_int_equal(wmk_kdumper_head(m->dumper), 15);
 	/* who does not wait is told */
 	assert_int_equal(poll(&polled, 1, 10000), 1);
-	assert_true(take_all(m, &records, &position) > 1);
+	assert_true(take_all(m, &records, &last) > 1);
 	assert_int_equal(records, RECORDS);
-	assert_int_equal(position, 15);
+	assert_int_equal(last, 15);
 	/* begun already */
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
-	assert_int_equal(take_all(m, &records, &position), 0);
+	assert_int_equal(take_all(m, &records, &last), 0);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 8), 0);
-	assert_true(take_all(m, &records, &position) > 1);
+	assert_true(take_all(m, &records, &last) > 1);
 	assert_int_equal(records, 2 * RECORDS);
-	assert_int_equal(position, 17);
+	assert_int_equal(last, 17);
 }
 
 static void behind_one_that_runs(void **state)
 {
 	struct machine *m = *state;
 	struct wmk_kpacket packet;
-	uint64_t records, position;
+	uint64_t records, last;
 
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
 	assert_int_equal(wmk_kdumper_next(m->dumper, true, &packet), 1);
-	assert_int_equal(packet.place, 14);
+	assert_int_equal(packet.end, 14);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 9), 0);
 	assert_int_equal(wmk_kdumper_head(m->dumper), 19);
-	take_all(m, &records, &position);
+	take_all(m, &records, &last);
 	assert_int_equal(records, 2 * RECORDS);
-	assert_int_equal(position, 19);
+	assert_int_equal(last, 19);
 }
 
 static void behind_one_that_died(void **state)
 {
 	struct machine *m = *state;
-	uint64_t records = 0, position;
+	const uint64_t large = UINT64_C(123) << 40 | 7;
+	uint64_t records = 0, last;
 
 	/* whole: whoever asks for it, or for any before it, gets nothing */
-	wmk_kdumper_resume(m->dumper, 15);
+	assert_int_equal(wmk_kdumper_resume(m->dumper, UINT64_C(42) << 32 | 15), 42);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 1), 0);
-	assert_int_equal(take_all(m, &records, &position), 0);
-	/* not whole: again, from the beginning */
-	wmk_kdumper_resume(m->dumper, 16);
-	assert_int_equal(wmk_kdumper_begin(m->dumper, 1), 0);
-	take_all(m, &records, &position);
-	assert_int_equal(records, RECORDS);
-	assert_int_equal(position, 17);
+	assert_int_equal(take_all(m, &records, &last), 0);
+	/* not whole: again, from the beginning; what there was of it is in the trace */
+	assert_int_equal(wmk_kdumper_resume(m->dumper, UINT64_C(42) << 32 | 16), 42);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 8), 0);
+	take_all(m, &records, &last);
+	assert_int_equal(records, 42 + RECORDS);
+	assert_int_equal(last, 17);
 	/* there was none */
 	wmk_kdumper_clear(m->dumper);
-	wmk_kdumper_resume(m->dumper, 0);
+	assert_int_equal(wmk_kdumper_resume(m->dumper, 0), 0);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 20), 0);
-	take_all(m, &records, &position);
+	take_all(m, &records, &last);
 	assert_int_equal(records, RECORDS);
-	assert_int_equal(position, 41);
+	assert_int_equal(last, 41);
+	/* whole, by its last bits; another one */
+	wmk_kdumper_clear(m->dumper);
+	wmk_kdumper_resume(m->dumper, UINT64_C(42) << 32 | 15);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, large), 0);
+	assert_int_equal(take_all(m, &records, &last), 0);
+	wmk_kdumper_resume(m->dumper, UINT64_C(42) << 32 | 15);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, large + 1), 0);
+	take_all(m, &records, &last);
+	assert_int_equal(records, 42 + RECORDS);
+	/* some could not be written */
+	assert_int_equal(wmk_kdumper_resume(m->dumper, wmk_kdumper_less(UINT64_C(42) << 32 | 15, 5)), 37);
 }
 
 static void cleared_on_the_way(void **state)
 {
 	struct machine *m = *state;
 	struct wmk_kpacket packet;
-	uint64_t records, position;
+	uint64_t records, last;
 
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
 	assert_int_equal(wmk_kdumper_next(m->dumper, true, &packet), 1);
@@ -187,9 +200,9 @@ static void cleared_on_the_way(void **state)
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
 	assert_int_equal(wmk_kdumper_next(m->dumper, true, &packet), 0);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 8), 0);
-	take_all(m, &records, &position);
+	take_all(m, &records, &last);
 	assert_int_equal(records, RECORDS);
-	assert_int_equal(position, 17);
+	assert_int_equal(last, 17);
 }
 
 /* Whoever closes it does not wait, and nothing of it is left: a checker sees it. */

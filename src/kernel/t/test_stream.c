@@ -121,7 +121,6 @@ static void reader_resume(void)
 			assert_int_equal(wmk_kstream_resume(streams[cpu], &trace[cpu], &there, &end_there), 0);
 			assert_int_equal(there, records[cpu]);
 			assert_int_equal(end_there, ends[cpu]);
-			assert_int_equal(wmk_kstream_mark(streams[cpu], 0), trace[cpu].ring_position);
 		}
 }
 
@@ -314,7 +313,7 @@ static void flush_ends(void **state)
 	/* what was released and could not be written is not in the trace */
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
 		if (streams[cpu] && records[cpu] >= 3) {
-			trace[cpu].ring_position = wmk_kstream_mark(streams[cpu], 3);
+			trace[cpu].ring_position = wmk_kplace_less(trace[cpu].ring_position, 3);
 			records[cpu] -= 3;
 		}
 	reader_close();
