@@ -51,9 +51,11 @@ int wmk_kernel_channel_check(const struct wmk_ctl_channel *is)
 	return 0;
 }
 
-bool wmk_kernel_rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_kentry *entry)
+bool wmk_kernel_rule_fits(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule, const struct wmk_kentry *entry)
 {
-	if (wmk_rule_is_probe(rule) || wmk_kentry_is_probe(entry) || !wmk_kentry_fits(entry, rule->pattern))
+	if (wmk_rule_is_probe(rule))
+		return wmk_kernel_probe_makes(probes, rule, entry);
+	if (wmk_kentry_is_probe(entry) || !wmk_kentry_fits(entry, rule->pattern))
 		return false;
 	for (uint32_t i = 0; i < rule->exclusions.n; i++)
 		if (wmk_kentry_fits(entry, ((const char *const *)rule->exclusions.items)[i]))
@@ -70,8 +72,6 @@ int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule
 	note[0] = '\0';
 	if (rule->level_op != WMK_LEVEL_ANY)
 		return wmk_error_said(-EINVAL, "the kernel's events have no log levels");
-	if (rule->filter && *rule->filter && wmk_rule_is_probe(rule))
-		return wmk_error_said(-ENOTSUP, "the event of a probe is not filtered where it is recorded: waymark view --filter does it where it is read");
 	err = wmk_kernel_tracefs(tracing, &tracefs);
 	if (err == 0 && wmk_rule_is_probe(rule))
 		return wmk_kernel_probe_check(tracefs, rule, note, size);
@@ -91,7 +91,7 @@ uint64_t wmk_kernel_fitting(const struct wmk_kcatalog *catalog, const struct wmk
 	if (wmk_rule_is_probe(rule))
 		return rule->enabled;
 	for (size_t i = 0; catalog && i < wmk_kcatalog_size(catalog); i++)
-		n += wmk_kernel_rule_fits(rule, wmk_kcatalog_at(catalog, i));
+		n += wmk_kernel_rule_fits(NULL, rule, wmk_kcatalog_at(catalog, i));
 	return n;
 }
 
@@ -167,20 +167,20 @@ int wmk_kernel_event_add(struct rings *rings, const struct wmk_kentry *entry, st
 static int event_new(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry)
 {
 	struct wmk_kfilter_made filter;
-	int err = wmk_kernel_filter_of(rings->channel, tracefs, entry, false, &filter);
+	int err = wmk_kernel_filter_of(rings->channel, rings->kernel->probes, tracefs, entry, false, &filter);
 
 	if (err < 0 || filter.never)
 		return err;
 	return wmk_kernel_event_add(rings, entry, wmk_kernel_event_class(rings->session->tracing, tracefs, entry), filter);
 }
 
-bool wmk_kernel_rules_want(const struct wmk_session_channel *channel, const struct wmk_kentry *entry, bool all)
+bool wmk_kernel_rules_want(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_kentry *entry, bool all)
 {
 	const struct wmk_list *list = &channel->is.rules;
 	const struct wmk_ctl_rule *rules = list->items;
 
 	for (uint32_t i = 0; i < list->n; i++)
-		if (rules[i].enabled && !(all && channel->exprs[i]) && wmk_kernel_rule_fits(&rules[i], entry))
+		if (rules[i].enabled && !(all && channel->exprs[i]) && wmk_kernel_rule_fits(probes, &rules[i], entry))
 			return true;
 	return false;
 }
@@ -188,12 +188,10 @@ bool wmk_kernel_rules_want(const struct wmk_session_channel *channel, const stru
 bool wmk_kernel_wants(const struct rings *rings, const struct wmk_kentry *entry)
 {
 	const struct wmk_session_channel *channel = rings->channel;
-	const bool by_bpf = entry->call && wmk_channel_calls_by_bpf(channel) && wmk_kernel_rules_want(channel, entry, true) &&
+	const bool by_bpf = entry->call && wmk_channel_calls_by_bpf(channel) && wmk_kernel_rules_want(channel, NULL, entry, true) &&
 			    !wmk_kernel_event_find(rings->kernel, entry);
 
-	if (!by_bpf && wmk_kernel_rules_want(channel, entry, false))
-		return true;
-	return wmk_kernel_probes_want(rings->kernel->probes, rings, entry);
+	return !by_bpf && wmk_kernel_rules_want(channel, rings->kernel->probes, entry, false);
 }
 
 /* ── brought in line ─────────────────────────────────────────────────────────────────────────────────── */
@@ -331,7 +329,7 @@ bool wmk_session_kernel_records(const struct wmk_session *session, const struct 
 		if (!wmk_channel_is_kernel(channel) || !channel_records(channel))
 			continue;
 		for (uint32_t k = 0; k < channel->is.rules.n; k++)
-			if (rules[k].enabled && wmk_kernel_rule_fits(&rules[k], entry))
+			if (rules[k].enabled && wmk_kernel_rule_fits(NULL, &rules[k], entry))
 				return true;
 	}
 	return false;

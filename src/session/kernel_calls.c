@@ -62,7 +62,7 @@ static bool rules_want(const struct wmk_session_channel *channel, const struct w
 	struct named named;
 
 	name_way(way, &named);
-	return wmk_kernel_rules_want(channel, &named.entry, true);
+	return wmk_kernel_rules_want(channel, NULL, &named.entry, true);
 }
 
 /* What tracefs has recorded once it goes on with: there would be a gap, or records would be there twice. */

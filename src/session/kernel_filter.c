@@ -24,22 +24,27 @@
 struct fitting {
 	const struct wmk_tracefs *tracefs;
 	const struct wmk_kcatalog *catalog;
-	const struct wmk_list *rules;
 	const char *filter;
+	const struct wmk_list *rules;
+	const char *group;               /* not NULL: of the events of that group, whatever the rules are */
 };
 
+/* That of a probe is held against the event that is made to try it. */
 static const char *filter_of(const struct wmk_ctl_rule *rule)
 {
-	return rule->filter ? rule->filter : "";
+	return rule->filter && !wmk_rule_is_probe(rule) ? rule->filter : "";
 }
 
 /* Is it one that a rule with this filter is for? */
 static bool is_meant(const struct fitting *f, const struct wmk_kentry *entry)
 {
+	if (f->group)
+		return strcmp(entry->system, f->group) == 0;
+
 	const struct wmk_ctl_rule *rules = f->rules->items;
 
 	for (uint32_t i = 0; i < f->rules->n; i++)
-		if (strcmp(filter_of(&rules[i]), f->filter) == 0 && wmk_kernel_rule_fits(&rules[i], entry))
+		if (strcmp(filter_of(&rules[i]), f->filter) == 0 && wmk_kernel_rule_fits(NULL, &rules[i], entry))
 			return true;
 	return false;
 }
@@ -156,13 +161,27 @@ int wmk_kernel_filters_fit(struct wmk_tracing *tracing, const struct wmk_list *r
 	int err = look(tracing, rules, &tracefs, &catalog);
 
 	for (uint32_t i = 0; catalog && i < rules->n && err == 0; i++) {
-		const struct fitting f = { tracefs, catalog, rules, filter_of(&all[i]) };
+		const struct fitting f = { tracefs, catalog, filter_of(&all[i]), rules, NULL };
 		uint32_t first = 0;
 
 		while (strcmp(filter_of(&all[first]), f.filter) != 0)
 			first++;
 		err = *f.filter && first == i ? check_one(&f) : 0;
 	}
+	wmk_kcatalog_close(catalog);
+	return err;
+}
+
+int wmk_kernel_probe_filter_fits(const struct wmk_tracefs *tracefs, const char *group, const char *filter)
+{
+	struct wmk_kcatalog *catalog;
+	int err = filter && *filter ? wmk_kcatalog_open(tracefs, &catalog) : 1;
+
+	if (err != 0)
+		return err < 0 ? err : 0;
+	const struct fitting f = { tracefs, catalog, filter, NULL, group };
+
+	err = check_one(&f);
 	wmk_kcatalog_close(catalog);
 	return err;
 }
@@ -180,8 +199,8 @@ int wmk_kernel_filters_check(struct wmk_session_channel *channel, const struct w
 		bool is_new = false;
 
 		for (uint32_t k = 0; k < rules->n; k++)
-			is_new |= *filter_of(&added[k]) && wmk_kernel_rule_fits(&added[k], entry);
-		err = is_new ? wmk_kernel_filter_of(channel, tracefs, entry, false, &made) : 0;
+			is_new |= *filter_of(&added[k]) && wmk_kernel_rule_fits(NULL, &added[k], entry);
+		err = is_new ? wmk_kernel_filter_of(channel, NULL, tracefs, entry, false, &made) : 0;
 		if (is_new && err == 0)
 			wmk_kfilter_made_free(&made);
 		/* (one that is not understood is told when it is recorded) */
@@ -195,13 +214,14 @@ int wmk_kernel_filters_check(struct wmk_session_channel *channel, const struct w
 /* ── made ────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* The filters of the rules that want the event, `max` at most are told; how many there are; 0: one of them has none. */
-static unsigned exprs_of(const struct wmk_session_channel *channel, const struct wmk_kentry *entry, const struct wmk_filter_expr **exprs, unsigned max)
+static unsigned exprs_of(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_kentry *entry,
+			 const struct wmk_filter_expr **exprs, unsigned max)
 {
 	const struct wmk_ctl_rule *rules = channel->is.rules.items;
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < channel->is.rules.n; i++) {
-		if (!rules[i].enabled || !wmk_kernel_rule_fits(&rules[i], entry))
+		if (!rules[i].enabled || !wmk_kernel_rule_fits(probes, &rules[i], entry))
 			continue;
 		if (!channel->exprs[i])
 			return 0;
@@ -212,11 +232,11 @@ static unsigned exprs_of(const struct wmk_session_channel *channel, const struct
 	return n;
 }
 
-int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry, bool refused,
-			 struct wmk_kfilter_made *made)
+int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_tracefs *tracefs,
+			 const struct wmk_kentry *entry, bool refused, struct wmk_kfilter_made *made)
 {
 	const struct wmk_filter_expr *exprs[WMK_KFILTER_EXPRS_MAX];
-	const unsigned n = exprs_of(channel, entry, exprs, WMK_KFILTER_EXPRS_MAX);
+	const unsigned n = exprs_of(channel, probes, entry, exprs, WMK_KFILTER_EXPRS_MAX);
 	struct wmk_kfilter_event about = { .contexts = channel->contexts, .n_contexts = channel->n_contexts };
 	struct wmk_kformat *format;
 	struct wmk_kevent *event;
@@ -255,7 +275,7 @@ static int look_at(struct rings *rings, const struct wmk_tracefs *tracefs, const
 
 	if (!wmk_kernel_wants(rings, entry))
 		return 0;
-	err = wmk_kernel_filter_of(rings->channel, tracefs, entry, event->refused, &made);
+	err = wmk_kernel_filter_of(rings->channel, rings->kernel->probes, tracefs, entry, event->refused, &made);
 	if (err < 0)
 		return err;
 	if (same(&made, &event->filter)) {
@@ -318,7 +338,7 @@ static int without_kernel(struct rings *rings, const struct wmk_tracefs *tracefs
 			continue;
 		wmk_kfilter_made_free(&event->filter);
 		event->todo = WMK_KERNEL_CHANGE;
-		err = wmk_kernel_filter_of(rings->channel, tracefs, entry, true, &event->filter);
+		err = wmk_kernel_filter_of(rings->channel, rings->kernel->probes, tracefs, entry, true, &event->filter);
 	}
 	return err;
 }

@@ -43,8 +43,8 @@ struct wmk_kernel_rings {
 };
 
 /* kernel.c */
-/* (of a probe's: no) */
-bool wmk_kernel_rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_kentry *entry);
+/* The rule of a probe fits the event that it makes, if it is one of `probes`, which may be NULL; no other fits such an event. */
+bool wmk_kernel_rule_fits(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule, const struct wmk_kentry *entry);
 bool wmk_kernel_wants(const struct rings *rings, const struct wmk_kentry *entry);
 struct kernel_event *wmk_kernel_event_find(const struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry);
 /* The class that the kernel's own description of the event makes. NULL with a cause chain. */
@@ -70,11 +70,11 @@ int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events,
 
 /* kernel_filter.c */
 /*
- * What the channel's rules want of the event. `contexts`: those of its records; `refused`: the kernel is not asked. *made:
- * wmk_kfilter_made_free().
+ * What the channel's rules want of the event; those of probes, as far as they are among `probes`, which may be NULL. `refused`: the kernel is not asked.
+ * *made: wmk_kfilter_made_free().
  */
-int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry, bool refused,
-			 struct wmk_kfilter_made *made);
+int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_tracefs *tracefs,
+			 const struct wmk_kentry *entry, bool refused, struct wmk_kfilter_made *made);
 /*
  * Bring the filters of events that are there in line with the rules, and those of events that were just introduced. Meanwhile nothing is refused that
  * the rules want, or those before them.

@@ -77,8 +77,15 @@ int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_c
 	snprintf(note, size, "%s", probe->note);
 	/* The kernel's own word. (An event that was never enabled goes without a trace.) */
 	err = wmk_probe_install(tracefs->dir, probe);
-	if (err == 0 && wmk_probe_remove(tracefs->dir, probe) < 0)
-		wmk_error_clear();
+	if (err == 0) {
+		struct wmk_error_chain *why;
+
+		err = wmk_kernel_probe_filter_fits(tracefs, group, rule->filter);
+		why = wmk_error_take();
+		if (wmk_probe_remove(tracefs->dir, probe) < 0)
+			wmk_error_clear();
+		wmk_error_give(why);
+	}
 	wmk_probe_free(probe);
 	return err;
 }
@@ -162,20 +169,13 @@ int wmk_kernel_probes_install(const struct wmk_tracefs *tracefs, const struct ri
 	return first;
 }
 
-bool wmk_kernel_probes_want(const struct wmk_kernel_probes *probes, const struct rings *rings, const struct wmk_kentry *entry)
+bool wmk_kernel_probe_makes(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule, const struct wmk_kentry *entry)
 {
-	const struct wmk_list *list = &rings->channel->is.rules;
-	const struct wmk_ctl_rule *rules = list->items;
+	const struct one *one = probes && strcmp(entry->system, probes->group) == 0 ? find(probes, rule) : NULL;
 
-	if (!probes || strcmp(entry->system, probes->group) != 0)
-		return false;
-	for (uint32_t i = 0; i < list->n; i++) {
-		const struct one *one = rules[i].enabled && wmk_rule_is_probe(&rules[i]) ? find(probes, &rules[i]) : NULL;
-
-		for (uint32_t k = 0; one && k < one->probe->n_events; k++)
-			if (strcmp(one->probe->events[k].name, entry->name) == 0)
-				return true;
-	}
+	for (uint32_t i = 0; one && i < one->probe->n_events; i++)
+		if (strcmp(one->probe->events[i].name, entry->name) == 0)
+			return true;
 	return false;
 }
 

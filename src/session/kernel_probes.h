@@ -22,15 +22,20 @@ static inline bool wmk_rule_is_probe(const struct wmk_ctl_rule *rule)
 	return rule->probe != WMK_RULE_NO_PROBE;
 }
 
-/* Can it be made? Tried. Says in `note` what the user should know; "": nothing. -EINVAL with the column, -ENOENT with what is near, ... */
+/*
+ * Can it be made, and does its filter mean anything in the fields that it has? Tried. Says in `note` what the user should know; "": nothing. -EINVAL
+ * with the column, -ENOENT with what is near, ...
+ */
 int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_ctl_rule *rule, char *note, size_t size);
 /*
  * Those of the channel's rules that are in force and have none yet are installed. *probes is made with the first of them, the caller's to
  * wmk_kernel_probes_remove(). The first error; the others are installed all the same.
  */
 int wmk_kernel_probes_install(const struct wmk_tracefs *tracefs, const struct rings *rings, struct wmk_kernel_probes **probes);
-/* Is it one of theirs, by a rule that is in force? */
-bool wmk_kernel_probes_want(const struct wmk_kernel_probes *probes, const struct rings *rings, const struct wmk_kentry *entry);
+/* kernel_filter.c: does the filter (NULL: none) mean anything in the events of that group? -EINVAL, and where it does not. */
+int wmk_kernel_probe_filter_fits(const struct wmk_tracefs *tracefs, const char *group, const char *filter);
+/* Is it the event, or one of them, that this rule makes? `probes` NULL: none is installed. */
+bool wmk_kernel_probe_makes(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule, const struct wmk_kentry *entry);
 /* Is it anybody's probe, which no pattern means? */
 bool wmk_kentry_is_probe(const struct wmk_kentry *entry);
 /* Groups of this owner for which keep(data, group) is false, and of processes that are dead, are removed. */

@@ -46,7 +46,7 @@ static bool was_by_bpf(const struct rings *rings, const struct wmk_kentry *entry
 	char path[200], *text;
 	size_t len;
 
-	if (!entry->call || !wmk_channel_calls_by_bpf(rings->channel) || !wmk_kernel_rules_want(rings->channel, entry, true))
+	if (!entry->call || !wmk_channel_calls_by_bpf(rings->channel) || !wmk_kernel_rules_want(rings->channel, NULL, entry, true))
 		return false;
 	snprintf(path, sizeof(path), "events/%s/%s/enable", entry->system, entry->name);
 	if (wmk_tracefs_read(rings->kernel->instance, path, &text, &len) < 0) {
@@ -71,11 +71,11 @@ static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, 
 		struct class *class = NULL;
 
 		for (uint32_t r = 0; r < rings->channel->is.rules.n && !class; r++)
-			if (wmk_kernel_rule_fits(&rules[r], entry) || wmk_kernel_probes_want(rings->kernel->probes, rings, entry))
+			if (wmk_kernel_rule_fits(rings->kernel->probes, &rules[r], entry))
 				class = wmk_kernel_event_class(rings->session->tracing, tracefs, entry);
 		if (!class || !wmk_rings_has_id(rings, class) || was_by_bpf(rings, entry))
 			continue;
-		err = wmk_kernel_filter_of(rings->channel, tracefs, entry, false, &filter);
+		err = wmk_kernel_filter_of(rings->channel, rings->kernel->probes, tracefs, entry, false, &filter);
 		if (err == 0)
 			err = wmk_kernel_event_add(rings, entry, class, filter);
 	}

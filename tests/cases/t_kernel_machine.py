@@ -291,6 +291,31 @@ def probes_are_understood(case):
     MACHINE.run('umount /sys/kernel/debug')
 
 
+def probes_are_recorded(case):
+    """Through the daemons, as a user types them: at a function, where it returns, both at once, some of its records; nothing of them stays."""
+    for command in ('create probes --no-statedump -o /tmp/probes', 'enable-channel -k one', 'add-context -k -c one -t procname',
+                    "enable-event -k -c one --probe 'do_sys_openat2(dfd, filename:string)' opens", 'enable-event -k -c one --probe-return do_sys_openat2 opened',
+                    "enable-event -k -c one --function 'vfs_unlink($arg1:x64, got=$retval:s32)' unlinks",
+                    """enable-event -k -c one --probe 'do_sys_openat2(filename:string)' hello --filter 'filename == "/etc/hel*"'""", 'start'):
+        MACHINE.run('waymark ' + command)
+    MACHINE.run('mkdir -p /etc; echo hello >/etc/hello; cat /etc/hello; touch /tmp/thing; rm /tmp/thing')
+    refused = MACHINE.run('waymark enable-event -k -c one --probe do_sys_openat2 no --filter fd==3', status=1)
+    check('fd' in refused.err, 'a filter of what is not recorded: %s', refused.err)
+    MACHINE.run('waymark destroy')
+    shown, _ = events(case, '/tmp/probes')
+    of = {name: [(c['procname'], f) for e, c, f in shown if e == name] for name in ('opens', 'opened', 'unlinks_entry', 'unlinks_exit', 'hello')}
+    hello = [f for who, f in of['opens'] if who == 'cat' and f['filename'] == '/etc/hello']
+    check([f['dfd'] for f in hello] == [-100], 'of the file that cat opened, the records are %s', hello)
+    count = {name: sum(who == 'cat' for who, _ in of[name]) for name in ('opens', 'opened')}
+    check(count['opens'] == count['opened'], 'cat opened %s', count)
+    check(3 in [f['retval'] for who, f in of['opened'] if who == 'cat'], 'cat got %s', of['opened'])
+    check([f['filename'] for _, f in of['hello']] == ['/etc/hello'] * 2, 'the filter left %s', of['hello'])     # the shell, which wrote it, and cat
+    removed = [[f for who, f in of[name] if who == 'rm'] for name in ('unlinks_entry', 'unlinks_exit')]
+    check([len(r) for r in removed] == [1, 1] and removed[1][0]['got'] == 0, 'rm: %s', removed)
+    left = tracing('grep waymark dynamic_events || true')
+    check(not left, 'probes are left: %s', left)
+
+
 def unit(name, arguments=''):
     """A unit test of src/kernel: all that is not skipped passes, and something does."""
     if name not in UNITS:
@@ -352,5 +377,5 @@ if __name__ == '__main__':
     with MACHINE:
         main([boots, kprobes_work, function_tracer_works, records_before_the_second_processor, a_processor_comes_late, a_processor_goes_and_comes,
               a_module_goes_and_comes, records_programs, the_daemons_record, processors_go_and_come_while_it_is_recorded, records_the_kernel,
-              counts_what_is_lost, has_contexts, calls_are_recorded_once_it_has_begun, a_killed_consumer_loses_what_it_had, probes_are_understood, units_of_buffers, units_of_system_calls,
-              units_of_probes, the_machine_tells_of_failures, the_kernel_has_not_complained, a_kernel_that_dies_is_named])
+              counts_what_is_lost, has_contexts, calls_are_recorded_once_it_has_begun, a_killed_consumer_loses_what_it_had, probes_are_understood,
+              probes_are_recorded, units_of_buffers, units_of_system_calls, units_of_probes, the_machine_tells_of_failures, the_kernel_has_not_complained, a_kernel_that_dies_is_named])
