@@ -204,6 +204,9 @@ struct waymark_ctl_trackers {
 	bool pid, uid, gid;
 	const uint64_t *pids, *uids, *gids;
 	unsigned n_pids, n_uids, n_gids;
+	bool kernel_pid;             /* the same of what the kernel records: whose */
+	const uint64_t *kernel_pids;
+	unsigned n_kernel_pids;
 };
 
 /* ── session: make, start, stop, list and destroy sessions ── */
@@ -364,8 +367,11 @@ int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_
 
 /* ── trackers ── */
 
-/* What a list is of. */
-enum waymark_ctl_track_kind { WAYMARK_CTL_TRACK_PID = 0, WAYMARK_CTL_TRACK_UID = 1, WAYMARK_CTL_TRACK_GID = 2 };
+/*
+ * What a list is of: the first three narrow the user domain. The last one the kernel domain: only records that one of these processes makes are kept, 64
+ * processes at most; each kernel channel gets the context pid.
+ */
+enum waymark_ctl_track_kind { WAYMARK_CTL_TRACK_PID = 0, WAYMARK_CTL_TRACK_UID = 1, WAYMARK_CTL_TRACK_GID = 2, WAYMARK_CTL_TRACK_KERNEL_PID = 3 };
 /* What waymark_ctl_track() and waymark_ctl_untrack() are told. */
 struct waymark_ctl_track_options {
 	size_t size;

@@ -243,6 +243,7 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 	show_tracker("processes", trackers->pid, trackers->pids, trackers->n_pids);
 	show_tracker("users", trackers->uid, trackers->uids, trackers->n_uids);
 	show_tracker("groups", trackers->gid, trackers->gids, trackers->n_gids);
+	show_tracker("processes, of what the kernel records", trackers->kernel_pid, trackers->kernel_pids, trackers->n_kernel_pids);
 	for (unsigned i = 0; i < session->n_channels; i++)
 		if (!channel || strcmp(session->channels[i]->name, channel) == 0)
 			show_channel(session->channels[i]);

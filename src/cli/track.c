@@ -65,6 +65,10 @@ int wmk_track_arguments(const struct wmk_track_args *args, int n_rest)
 {
 	unsigned given = 0;
 
+	if (args->common.kernel && args->common.userspace)
+		return wmk_error(-EINVAL, "one domain at a time: --userspace or --kernel");
+	if (args->common.kernel && (args->given[WMK_TRACKED_UID] || args->given[WMK_TRACKED_GID]))
+		return wmk_error(-EINVAL, "what the kernel records is narrowed by processes: --pid");
 	if (n_rest)
 		return wmk_error(-EINVAL, "processes and users are named by --pid, --uid, --gid");
 	for (unsigned i = 0; i < WMK_TRACKED_KINDS; i++) {
@@ -105,7 +109,7 @@ static int ask(struct wmk_daemon *daemon, const struct wmk_track_args *args, uin
 
 	for (int kind = 0; kind < WMK_TRACKED_KINDS && err == 0; kind++) {
 		const struct waymark_ctl_track_options options = {
-			.size = sizeof(options), .session = daemon->session, .kind = (uint32_t)kind, .all = args->all, .ids = ids[kind],
+			.size = sizeof(options), .session = daemon->session, .kind = args->common.kernel ? WAYMARK_CTL_TRACK_KERNEL_PID : (uint32_t)kind, .all = args->all, .ids = ids[kind],
 			.n_ids = args->ids[kind].n,
 		};
 
@@ -138,7 +142,7 @@ static int run(const struct wmk_cli_command *command, struct wmk_track_args *arg
 	for (int kind = 0; kind < WMK_TRACKED_KINDS && err == 0 && !args->common.json; kind++) {
 		if (!args->given[kind])
 			continue;
-		printf("Session %s %s %s", daemon.session, words, kind_names[kind]);
+		printf("Session %s %s%s %s", daemon.session, words, args->common.kernel ? ", of what the kernel does," : "", kind_names[kind]);
 		for (unsigned i = 0; i < args->ids[kind].n; i++)
 			printf(" %s", args->ids[kind].items[i]);
 		puts(args->all ? " of any number" : "");
@@ -172,7 +176,10 @@ static const char *const track_details[] = {
 	"list, and who is in none of a list is not recorded; `track --pid --all` ends the list again. `untrack --pid --all` makes it "
 	"empty: then none is recorded.",
 	"The number of a process is the one that the daemon sees. It stays in the list until it is untracked.",
-	"What the kernel records (`waymark enable-event --kernel`) is not narrowed by this: there, --pid narrows a channel.",
+	"With --kernel it is the kernel's records that are narrowed: those that one of the processes makes are kept, of system calls, of scheduling, of whatever "
+	"happens on its behalf; not those of processes that it starts (a channel with --pid and --follow has these). The kernel's channels get the "
+	"context pid, by which records are told apart: the kernel makes all of them, and what is not wanted is left out before it is written. System calls are then recorded "
+	"without what their arguments point to.",
 	NULL
 };
 
@@ -182,8 +189,8 @@ static const char *const untrack_details[] = {
 };
 
 static const struct wmk_cli_option options[] = {
-	{ 'u', "userspace", NULL, "The user domain: programs. It is the only one that is narrowed so.", wmk_cli_set_userspace,
-	  false },
+	{ 'u', "userspace", NULL, "The user domain: programs. It is meant where no domain is named.", wmk_cli_set_userspace, false },
+	{ 'k', "kernel", NULL, "The kernel domain: only --pid, 64 processes at most.", wmk_cli_set_kernel, false },
 	WMK_CLI_OPTION_SESSION,
 	{ 0, "pid", "[PID,...]", "Processes, by number.", set_pid, false },
 	{ 0, "vpid", "[PID,...]", "The same: LTTng's name for it.", set_pid, false },

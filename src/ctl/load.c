@@ -239,6 +239,7 @@ static int make_trackers(struct loading *l, const struct wmk_ctl_session *s)
 		[WMK_TRACK_PID] = { s->trackers.pid, &s->trackers.pids },
 		[WMK_TRACK_UID] = { s->trackers.uid, &s->trackers.uids },
 		[WMK_TRACK_GID] = { s->trackers.gid, &s->trackers.gids },
+		[WMK_TRACK_KERNEL_PID] = { s->trackers.kernel_pid, &s->trackers.kernel_pids },
 	};
 	int err = 0;
 

@@ -99,6 +99,7 @@ static const struct waymark_ctl_trackers *view_trackers(struct wmk_arena *arena,
 		*to = (struct waymark_ctl_trackers){
 			.pid = t->pid, .uid = t->uid, .gid = t->gid, .pids = t->pids.items, .uids = t->uids.items,
 			.gids = t->gids.items, .n_pids = t->pids.n, .n_uids = t->uids.n, .n_gids = t->gids.n,
+			.kernel_pid = t->kernel_pid, .kernel_pids = t->kernel_pids.items, .n_kernel_pids = t->kernel_pids.n,
 		};
 	return to;
 }

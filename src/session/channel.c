@@ -428,6 +428,9 @@ static int channel_fill(struct wmk_session_channel *channel, const struct wmk_ct
 		err = options_check(&channel->is);
 	for (uint32_t i = 0; err == 0 && i < contexts.n; i++)
 		err = wmk_session_context_add(channel, text_at(&contexts, i));
+	/* by which it is narrowed */
+	if (err == 0 && wmk_channel_is_kernel(channel) && channel->session->trackers.kernel_pid)
+		err = wmk_session_context_add(channel, "pid");
 	for (uint32_t i = 0; err == 0 && i < rules.n; i++)
 		err = wmk_session_rule_add(channel, (const struct wmk_ctl_rule *)rules.items + i);
 	return err;

@@ -366,13 +366,38 @@ int wmk_command_add_context(struct call *call)
 	return changed_in_part(call, session, add_contexts(call, channel, &request->contexts));
 }
 
+/* What the kernel records is told apart by that. */
+static int add_pids(struct call *call, struct wmk_session *session)
+{
+	const char *name = wmk_ctf_context(WMK_CONTEXT_PID)->field.name;
+	const struct wmk_list contexts = { &name, 1 };
+	int err = 0;
+
+	for (unsigned i = 0; i < session->n_channels && err == 0; i++) {
+		struct wmk_session_channel *channel = session->channels[i];
+
+		if (!wmk_channel_is_kernel(channel))
+			continue;
+		err = add_contexts(call, channel, &contexts);
+		if (wmk_channel_calls_by_bpf(channel))
+			wmk_call_warn(call, "channel %.60s: BPF, which reads what arguments of system calls point to, does so for the whole machine: now they are recorded "
+				      "as numbers", channel->is.name);
+	}
+	return err;
+}
+
 static int track(struct call *call, bool add)
 {
 	const struct wmk_ctl_track *request = call->request;
 	struct wmk_session *session;
 	int err = wmk_call_enter(call, request->session, &session);
 
-	return err < 0 ? err : changed(call, session, wmk_session_track(session, request, add));
+	if (err < 0)
+		return err;
+	err = wmk_session_track(session, request, add);
+	if (err == 0 && session->trackers.kernel_pid)
+		err = add_pids(call, session);
+	return changed_in_part(call, session, err);
 }
 
 int wmk_command_track(struct call *call)

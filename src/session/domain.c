@@ -24,6 +24,7 @@
 #define PIDFS 0x50494446              /* the file system that pidfds are of, since Linux 6.9 */
 #define BY_PIDFD (1ull << 63)
 #define TRACKED_MAX 4096u
+#define TRACKED_KERNEL_MAX 64u       /* each record of the kernel is held against all of them */
 #define ANCESTORS_MAX 64
 #define LOOKS 3                      /* at the ancestors, while one of them ends */
 #define STRANGERS 32u                /* remembered for each application: 256 bytes of it */
@@ -235,12 +236,12 @@ bool wmk_session_tracks(const struct wmk_session *session, const struct app *app
 }
 
 /* False: there is no room for it. */
-static bool list_change(struct wmk_list *list, uint64_t id, bool add)
+static bool list_change(struct wmk_list *list, uint64_t id, bool add, unsigned max)
 {
 	uint64_t *ids = list->items;
 
 	if (add && !list_has(list, id)) {
-		if (list->n == TRACKED_MAX)
+		if (list->n == max)
 			return false;
 		ids[list->n++] = id;
 	}
@@ -251,9 +252,9 @@ static bool list_change(struct wmk_list *list, uint64_t id, bool add)
 }
 
 /* All of them or none: in a list that takes the other's place when it is whole. */
-static int list_change_all(struct wmk_list *list, const struct wmk_list *by, bool add)
+static int list_change_all(struct wmk_list *list, const struct wmk_list *by, bool add, unsigned max)
 {
-	const uint64_t room = (uint64_t)list->n + by->n, most = room < TRACKED_MAX ? room : TRACKED_MAX;
+	const uint64_t room = (uint64_t)list->n + by->n, most = room < max ? room : max;
 	struct wmk_list made = { malloc(most * sizeof(uint64_t)), list->n };
 	bool fits = true;
 
@@ -262,10 +263,10 @@ static int list_change_all(struct wmk_list *list, const struct wmk_list *by, boo
 	if (list->n)
 		memcpy(made.items, list->items, list->n * sizeof(uint64_t));
 	for (uint32_t i = 0; fits && i < by->n; i++)
-		fits = list_change(&made, ((const uint64_t *)by->items)[i], add);
+		fits = list_change(&made, ((const uint64_t *)by->items)[i], add, max);
 	if (!fits) {
 		free(made.items);
-		return wmk_error_said(-E2BIG, "more than %u would be tracked: it stays as it was, with %u of them", TRACKED_MAX, list->n);
+		return wmk_error_said(-E2BIG, "more than %u would be tracked: it stays as it was, with %u of them", max, list->n);
 	}
 	free(list->items);
 	*list = made;
@@ -275,10 +276,10 @@ static int list_change_all(struct wmk_list *list, const struct wmk_list *by, boo
 int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *track, bool add)
 {
 	struct wmk_ctl_trackers *t = &session->trackers;
-	struct wmk_list *const lists[] = { &t->pids, &t->uids, &t->gids };
-	bool *const narrowed[] = { &t->pid, &t->uid, &t->gid };
+	struct wmk_list *const lists[] = { &t->pids, &t->uids, &t->gids, &t->kernel_pids };
+	bool *const narrowed[] = { &t->pid, &t->uid, &t->gid, &t->kernel_pid };
 
-	if (track->kind > WMK_TRACK_GID)
+	if (track->kind >= WMK_TRACK_KINDS)
 		return wmk_error(-EINVAL, "what is tracked is a pid, a uid or a gid");
 	struct wmk_list *list = lists[track->kind];
 
@@ -292,7 +293,7 @@ int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *t
 	/* the first that is tracked is the only one; of everything, none can be left out */
 	if (!add && !*narrowed[track->kind])
 		return wmk_error(-EINVAL, "all are tracked: say first which (track), or that none are (untrack --all)");
-	int err = list_change_all(list, &track->ids, add);
+	int err = list_change_all(list, &track->ids, add, track->kind == WMK_TRACK_KERNEL_PID ? TRACKED_KERNEL_MAX : TRACKED_MAX);
 
 	*narrowed[track->kind] |= err == 0;
 	return err;

@@ -180,7 +180,7 @@ bool wmk_kernel_rules_want(const struct wmk_session_channel *channel, const stru
 	const struct wmk_ctl_rule *rules = list->items;
 
 	for (uint32_t i = 0; i < list->n; i++)
-		if (rules[i].enabled && !(all && channel->exprs[i]) && wmk_kernel_rule_fits(probes, &rules[i], entry))
+		if (rules[i].enabled && !(all && (channel->exprs[i] || channel->session->trackers.kernel_pid)) && wmk_kernel_rule_fits(probes, &rules[i], entry))
 			return true;
 	return false;
 }

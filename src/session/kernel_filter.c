@@ -15,9 +15,13 @@
 #include "kernel/event.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PIDS_TEXT 1024                   /* of the processes that a session is narrowed to, in a filter */
+#define NARROWED_MAX (WMK_FILTER_TEXT_MAX + PIDS_TEXT + 16)
 
 /* ── a rule that is typed ────────────────────────────────────────────────────────────────────────────── */
 
@@ -213,37 +217,70 @@ int wmk_kernel_filters_check(struct wmk_session_channel *channel, const struct w
 
 /* ── made ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The filters of the rules that want the event, `max` at most are told; how many there are; 0: one of them has none. */
-static unsigned exprs_of(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_kentry *entry,
-			 const struct wmk_filter_expr **exprs, unsigned max)
-{
-	const struct wmk_ctl_rule *rules = channel->is.rules.items;
-	unsigned n = 0;
+/* What the rules that want an event ask; n 0: one of them wants all records. */
+struct asked {
+	const struct wmk_filter_expr *exprs[WMK_KFILTER_EXPRS_MAX];
+	unsigned n;                      /* may be more than there is room for, which wmk_kfilter_make() refuses */
+	bool own;                        /* they are ours to free */
+};
 
-	for (uint32_t i = 0; i < channel->is.rules.n; i++) {
-		if (!rules[i].enabled || !wmk_kernel_rule_fits(probes, &rules[i], entry))
-			continue;
-		if (!channel->exprs[i])
-			return 0;
-		if (n < max)
-			exprs[n] = channel->exprs[i];
-		n++;
-	}
-	return n;
+/* What a rule with that filter (NULL, "": none) asks in a session that is narrowed to processes. */
+static int narrowed(const struct wmk_session *session, const char *filter, const struct wmk_filter_expr **result)
+{
+	char text[NARROWED_MAX];
+	const uint64_t *pids = session->trackers.kernel_pids.items;
+	struct wmk_filter_expr *expr = NULL;
+	int len = filter && *filter ? snprintf(text, sizeof(text), "(%s) && ", filter) : 0;
+
+	if (len >= (int)sizeof(text) - PIDS_TEXT)
+		return wmk_error_said(-E2BIG, "the filter '%.60s' is too long for a session that is narrowed to processes", filter);
+	/* (of nobody: no process has that number) */
+	len += sprintf(text + len, "$ctx.pid in [-2");
+	for (uint32_t i = 0; i < session->trackers.kernel_pids.n; i++)
+		len += sprintf(text + len, ", %" PRIu32, (uint32_t)pids[i]);
+	sprintf(text + len, "]");
+	int err = wmk_filter_parse(text, &expr);
+
+	*result = expr;
+	return err;
 }
 
-int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_tracefs *tracefs,
-			 const struct wmk_kentry *entry, bool refused, struct wmk_kfilter_made *made)
+static void asked_free(struct asked *asked)
 {
-	const struct wmk_filter_expr *exprs[WMK_KFILTER_EXPRS_MAX];
-	const unsigned n = exprs_of(channel, probes, entry, exprs, WMK_KFILTER_EXPRS_MAX);
+	for (unsigned i = 0; asked->own && i < asked->n && i < WMK_KFILTER_EXPRS_MAX; i++)
+		wmk_filter_expr_free((struct wmk_filter_expr *)(uintptr_t)asked->exprs[i]);
+}
+
+static int ask(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_kentry *entry, struct asked *asked)
+{
+	const struct wmk_ctl_rule *rules = channel->is.rules.items;
+	int err = 0;
+
+	*asked = (struct asked){ .own = channel->session->trackers.kernel_pid };
+	for (uint32_t i = 0; i < channel->is.rules.n && err == 0; i++) {
+		if (!rules[i].enabled || !wmk_kernel_rule_fits(probes, &rules[i], entry))
+			continue;
+		if (!channel->exprs[i] && !asked->own) {
+			asked->n = 0;
+			return 0;
+		}
+		if (asked->n < WMK_KFILTER_EXPRS_MAX && asked->own)
+			err = narrowed(channel->session, rules[i].filter, &asked->exprs[asked->n]);
+		else if (asked->n < WMK_KFILTER_EXPRS_MAX)
+			asked->exprs[asked->n] = channel->exprs[i];
+		asked->n += err == 0;
+	}
+	if (err < 0)
+		asked_free(asked);
+	return err;
+}
+
+static int made_of(const struct wmk_session_channel *channel, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry, const struct asked *asked,
+		   bool refused, struct wmk_kfilter_made *made)
+{
 	struct wmk_kfilter_event about = { .contexts = channel->contexts, .n_contexts = channel->n_contexts };
 	struct wmk_kformat *format;
 	struct wmk_kevent *event;
-
-	*made = (struct wmk_kfilter_made){ .never = false };
-	if (!n)
-		return 0;
 	int err = wmk_kformat_load(tracefs->dir, entry->system, entry->name, &format);
 
 	if (err < 0)
@@ -252,10 +289,24 @@ int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct
 	if (err == 0) {
 		about.format = refused ? NULL : format;
 		about.class = event->class;
-		err = wmk_kfilter_make(&about, exprs, n, made);
+		err = wmk_kfilter_make(&about, asked->exprs, asked->n, made);
 		wmk_kevent_free(event);
 	}
 	free(format);
+	return err;
+}
+
+int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_tracefs *tracefs,
+			 const struct wmk_kentry *entry, bool refused, struct wmk_kfilter_made *made)
+{
+	struct asked asked;
+	int err = ask(channel, probes, entry, &asked);
+
+	*made = (struct wmk_kfilter_made){ .never = false };
+	if (err == 0 && asked.n) {
+		err = made_of(channel, tracefs, entry, &asked, refused, made);
+		asked_free(&asked);
+	}
 	return err < 0 ? wmk_error_add(err, "the filter of the kernel's event %.60s", entry->trace) : 0;
 }
 

@@ -40,10 +40,10 @@ int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_op
 	session->started = is->started || is->active;
 	session->full = is->full;
 	pthread_mutex_lock(&session->lock);
-	const struct wmk_list *const lists[] = { &is->trackers.pids, &is->trackers.uids, &is->trackers.gids };
-	const bool narrowed[] = { is->trackers.pid, is->trackers.uid, is->trackers.gid };
+	const struct wmk_list *const lists[] = { &is->trackers.pids, &is->trackers.uids, &is->trackers.gids, &is->trackers.kernel_pids };
+	const bool narrowed[] = { is->trackers.pid, is->trackers.uid, is->trackers.gid, is->trackers.kernel_pid };
 
-	for (uint32_t kind = 0; kind < 3 && err == 0; kind++)
+	for (uint32_t kind = 0; kind < WMK_TRACK_KINDS && err == 0; kind++)
 		if (narrowed[kind])
 			err = wmk_session_track(session, &(struct wmk_ctl_track){ .kind = kind, .all = lists[kind]->n == 0, .ids = *lists[kind] },
 						lists[kind]->n > 0);     /* narrowed to nobody: as by untrack --all */

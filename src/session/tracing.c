@@ -341,6 +341,7 @@ static void session_free(struct rcu_head *head)
 	free(session->trackers.pids.items);
 	free(session->trackers.uids.items);
 	free(session->trackers.gids.items);
+	free(session->trackers.kernel_pids.items);
 	pthread_mutex_destroy(&session->lock);
 	pthread_cond_destroy(&session->written);
 	free(session->name);

@@ -24,7 +24,7 @@ static const char *const levels[] = {
 	"debug_unit", "debug_function", "debug_line", "debug",
 };
 static const char *const event_kinds[] = { "event", "marker", "text", "guard" };
-static const char *const track_kinds[] = { "pid", "uid", "gid" };
+static const char *const track_kinds[] = { "pid", "uid", "gid", "kernel_pid" };
 static const char *const regenerate_whats[] = { "metadata", "statedump" };
 
 /* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
@@ -92,9 +92,11 @@ static const struct wmk_member trackers_members[] = {
 	WMK_MEMBER_OF_BOOL(wmk_ctl_trackers, pid),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_trackers, uid),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_trackers, gid),
+	WMK_MEMBER_OF_BOOL(wmk_ctl_trackers, kernel_pid),
 	WMK_MEMBER_OF_NUMBERS(wmk_ctl_trackers, pids, 16384),
 	WMK_MEMBER_OF_NUMBERS(wmk_ctl_trackers, uids, 16384),
 	WMK_MEMBER_OF_NUMBERS(wmk_ctl_trackers, gids, 16384),
+	WMK_MEMBER_OF_NUMBERS(wmk_ctl_trackers, kernel_pids, 16384),
 };
 const struct wmk_object wmk_ctl_trackers_object = WMK_OBJECT_OF("trackers", wmk_ctl_trackers, trackers_members);
 

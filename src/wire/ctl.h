@@ -96,8 +96,9 @@ struct wmk_ctl_channel {
 
 /* Of each kind: nothing tracked is everything. */
 struct wmk_ctl_trackers {
-	bool pid, uid, gid;          /* narrowed: only those of the list, which may be empty */
-	struct wmk_list pids, uids, gids;   /* of uint64_t */
+	bool pid, uid, gid, kernel_pid;      /* narrowed: only those of the list, which may be empty */
+	struct wmk_list pids, uids, gids;    /* of uint64_t: programs */
+	struct wmk_list kernel_pids;         /* of the kernel's records, whose processes are wanted */
 };
 
 enum wmk_ctl_trace_format { WMK_TRACE_CTF_1_8, WMK_TRACE_CTF_2 };
@@ -193,7 +194,7 @@ struct wmk_ctl_disable_channel { const char *session, *channel; struct wmk_ctl_d
 struct wmk_ctl_enable_event { const char *session, *channel; struct wmk_ctl_domain domain; struct wmk_list rules; };
 struct wmk_ctl_disable_event { const char *session, *channel; struct wmk_ctl_domain domain; struct wmk_list patterns; };   /* empty: all */
 struct wmk_ctl_add_context { const char *session, *channel; struct wmk_ctl_domain domain; struct wmk_list contexts; };
-enum wmk_ctl_track_kind { WMK_TRACK_PID, WMK_TRACK_UID, WMK_TRACK_GID };
+enum wmk_ctl_track_kind { WMK_TRACK_PID, WMK_TRACK_UID, WMK_TRACK_GID, WMK_TRACK_KERNEL_PID, WMK_TRACK_KINDS };
 struct wmk_ctl_track { const char *session; uint32_t kind; bool all; struct wmk_list ids; };   /* TRACK, UNTRACK */
 enum wmk_ctl_regenerate_what { WMK_REGENERATE_METADATA, WMK_REGENERATE_STATEDUMP };
 struct wmk_ctl_regenerate { const char *session; uint32_t what; };

@@ -11,8 +11,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
 from harness import WAYMARK, Skip, check, limit, need_other_users, rounds  # noqa: E402
-from kernel import (CALLS, KCALLS, KernelTrace, KernelWorld, all_there, check_turns, kernel_main, need_kernel, number,  # noqa: E402
-                    text)
+from kernel import (CALLS, KCALLS, KernelTrace, KernelWorld, all_there, check_turns, kernel_main, need_kernel, number, signed,  # noqa: E402
+                    text, turns_of)
 
 LARGE = ['--subbuf-size', '1M', '--num-subbuf', '16']
 
@@ -172,6 +172,96 @@ def everything(case):
         check(len({r.name for r in trace.records}) > 50, 'only these were recorded: %s', {r.name for r in trace.records})
 
 
+def waiting(w, turns=300):
+    """A program that makes calls of this many turns once go() says so; its number is known before."""
+    return w.run(['sh', '-c', 'read go; exec "$@"', 'sh', KCALLS, 'calls', '1', str(turns)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def go(w, *programs):
+    """Side by side; the threads of each."""
+    for program in programs:
+        program.stdin.write('go\n')
+        program.stdin.flush()
+    said = [program.communicate(timeout=60)[0] for program in programs]
+    for program in programs:
+        w.wait_end(program)
+    return [turns_of(s)[1] for s in said]
+
+
+def tracked(case):
+    """The session's own list of processes: begun, longer, empty, ended while it records; behind a killed daemon; saved and loaded."""
+    with KernelWorld(case) as w:
+        w.begin_calls('one', *LARGE, contexts=('tid', 'procname'))
+        made, first = w.calls(1, 300)
+        in_it, out_of_it = [first], []
+
+        def run(track, *argv):
+            """Programs of which the first `track` are put into the list, or taken out of it."""
+            programs = [waiting(w) for _ in range(2)]
+            if argv:
+                w(*argv, '-k', '-s', 'one', '--pid=' + ','.join(str(p.pid) for p in programs[:track])).says('pid')
+            return go(w, *programs)
+
+        a, b = run(1, 'track')
+        in_it, out_of_it = in_it + [a], out_of_it + [b]
+        a, b = run(2, 'track')
+        in_it += [a, b]
+        a, b = run(1, 'untrack')
+        out_of_it += [a, b]
+        os.kill(w.sessiond(), signal.SIGKILL)
+        w.wait(lambda: not w.sessiond(), 'the daemon to be gone')
+        w('list', 'one')
+        a, b = run(1, 'track')
+        in_it, out_of_it = in_it + [a], out_of_it + [b]
+        w('save', 'one', '-o', case.path('saved'))
+        kept = w.session('one')['trackers']['kernel_pids']
+        check(len(kept) == 4, 'tracked: %s', kept)
+        w('untrack', '-k', '-s', 'one', '--pid', '--all')
+        out_of_it += run(0)
+        w('track', '-k', '-s', 'one', '--pid', '--all')
+        in_it += run(0)
+        trace = w.destroyed('one')
+        for tids in in_it:
+            all_there(trace, made, tids, 1)
+        for tids in out_of_it:
+            check(not trace.calls(tids), 'of a process that is not tracked: %s', {k: len(v) for k, v in trace.calls(tids).items()})
+        w('load', '-i', case.path('saved'))
+        check(w.session('one')['trackers']['kernel_pids'] == kept, 'loaded: %s', w.session('one')['trackers'])
+        w('start', 'one')
+        a, b = run(1, 'track')
+        trace = w.destroyed('one')
+        all_there(trace, made, a, 1)
+        check(not trace.calls(b), 'of a process that is not tracked')
+
+
+def tracked_with_filters(case):
+    """Each rule's own filter as well; a channel that is made later; what is refused."""
+    with KernelWorld(case) as w:
+        w('create', 'one', '--no-statedump')
+        wanted, other = waiting(w), waiting(w)
+        w('track', '-k', '-s', 'one', '--pid=%d' % wanted.pid)
+        w('enable-channel', '-k', '-s', 'one', 'kernel', *LARGE)
+        check('pid' in w.session('one')['channels'][0]['contexts'], 'the contexts are %s', w.session('one')['channels'][0]['contexts'])
+        w('add-context', '-k', '-s', 'one', '-c', 'kernel', '-t', 'tid')
+        w('enable-event', '-k', '-s', 'one', '-c', 'kernel', '--syscall', 'sched_getparam', '--filter', 'pid < -100')
+        w('enable-event', '-k', '-s', 'one', '-c', 'kernel', '--syscall', 'timer_delete')
+        w('start', 'one')
+        tids, others = go(w, wanted, other)
+        trace = w.destroyed('one')
+        found = trace.calls(tids)
+        entries = [signed(number(r.fields, 'pid')) for r in trace.named('syscall_entry_sched_getparam')]
+        check(entries == list(range(-101, -302, -1)), 'the filter left %s', entries)
+        check(all(len(found[tid, 'timer_delete', kind]) == 300 for tid in tids for kind in ('entry', 'exit')), 'recorded: %s', {k: len(v) for k, v in found.items()})
+        check(not trace.calls(others), 'of a process that is not tracked')
+
+        w('create', 'two')
+        w('track', '-k', '-s', 'two', '--uid=0', status=2).says('processes')
+        w('track', '-k', '-u', '-s', 'two', '--pid=1', status=2).says('one domain')
+        w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1, 66))), status=1).says('more than 64')
+        w('untrack', '-k', '-s', 'two', '--pid=1', status=1).says('all are tracked')
+        check(not w.session('two')['trackers']['kernel_pid'], 'tracked: %s', w.session('two')['trackers'])
+
+
 def record_through_the_daemon(case):
     with KernelWorld(case) as w:
         for command, status in (([KCALLS, 'calls', '1', '300'], 0), (['sh', '-c', 'exit 7'], 7), (['sh', '-c', 'kill -TERM $$'], 143)):
@@ -256,4 +346,4 @@ def another_user(case):
 
 if __name__ == '__main__':
     kernel_main([started_and_stopped, cleared, events_and_channels_off_and_on, contexts_added_later, two_sessions, sizes, lost_in_small_buffers, everything,
-          record_through_the_daemon, refused, number_used_again, another_user])
+          tracked, tracked_with_filters, record_through_the_daemon, refused, number_used_again, another_user])

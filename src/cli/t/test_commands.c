@@ -296,6 +296,10 @@ static void test_contexts_and_trackers(void **state)
 	asks("track --vpid=7", "track one 0 7; ");
 	asks("track --pid --all", "track one 0 all; ");
 	asks("untrack --gid --uid --all -s two", "untrack two 1 all; untrack two 2 all; ");
+	asks("track --kernel --pid=7,8", "track one 3 7 8; ");
+	asks("untrack -k --pid --all", "untrack one 3 all; ");
+	refuses("track -k --pid 1 --uid root", "by processes");
+	refuses("track -k -u --pid 1", "one domain");
 	refuses("track", "by what");
 	refuses("track --pid", "which");
 	refuses("track --pid 1 --all", "not both");

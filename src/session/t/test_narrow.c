@@ -352,7 +352,9 @@ static void test_trackers(void **state)
 	assert_int_equal(track(&w, s, WMK_TRACK_GID, EVERY, true), 0);
 	assert_int_equal(track(&w, s, WMK_TRACK_PID, EVERY, true), 0);
 	TRACKED(1, 1, 1);
-	assert_int_equal(track(&w, s, 3, uid, true), -EINVAL);
+	assert_int_equal(track(&w, s, WMK_TRACK_KERNEL_PID, pid[1], true), 0);       /* the kernel's records, not programs */
+	TRACKED(1, 1, 1);
+	assert_int_equal(track(&w, s, WMK_TRACK_KINDS, uid, true), -EINVAL);
 	for (int add = 0; add < 2; add++) {      /* an empty list is no way to say nobody */
 		assert_int_equal(wmk_session_lock(s), 0);
 		assert_int_equal(wmk_session_track(s, &(struct wmk_ctl_track){ .kind = WMK_TRACK_UID }, add), -EINVAL);
