@@ -19,6 +19,7 @@
 #include "base/cond.h"
 #include "base/error.h"
 #include "ctf/writer.h"
+#include "kernel/own.h"
 
 #define ALIGN 4096u
 #define ROOM 512u                    /* as stream.c: header and records can be written from an aligned place */
@@ -128,6 +129,7 @@ void wmk_kdumper_close(struct wmk_kdumper *dumper)
 struct run {
 	struct wmk_kdumper *dumper;
 	uint64_t round;
+	struct wmk_kown_time begun;
 };
 
 static uint64_t end_of(uint64_t number, bool whole)
@@ -212,6 +214,7 @@ static void *dump(void *arg)
 	};
 
 	free(arg);
+	wmk_kown_thread_begins(run.begun);
 	/* Who takes the packets may be favoured; this is no more urgent than anybody's work. Of this thread alone. */
 	setpriority(PRIO_PROCESS, 0, 0);
 	pthread_mutex_lock(&dumper->lock);
@@ -231,6 +234,7 @@ static void *dump(void *arg)
 	pthread_cond_broadcast(&dumper->changed);
 	pthread_mutex_unlock(&dumper->lock);
 	put(dumper);
+	wmk_kown_thread_ends(run.begun);
 	return NULL;
 }
 
@@ -245,7 +249,7 @@ static int thread_start(struct wmk_kdumper *dumper)
 
 	if (!run)
 		return wmk_error(-ENOMEM, "no memory for a state dump");
-	*run = (struct run){ dumper, dumper->round };
+	*run = (struct run){ dumper, dumper->round, wmk_kown_now() };
 	sigfillset(&all);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);

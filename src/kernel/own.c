@@ -5,19 +5,29 @@
 #include "kernel/own.h"
 
 #include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
 #define LOOK_NS 100000000u
+#define EXIT_NS 10000000u            /* of a thread, from its last word on */
 
-void wmk_kown_init(struct wmk_kown *own, wmk_kown_find *find, void *data)
+/* Of the process, as its threads are. */
+static pthread_mutex_t spans_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct wmk_kown_span spans[WMK_KOWN_SPANS];
+static unsigned spans_made;
+static _Atomic uint32_t spans_version;
+
+void wmk_kown_init(struct wmk_kown *own, wmk_kown_find *find, void *data, bool is_counter)
 {
-	*own = (struct wmk_kown){ .find = find, .data = data };
+	*own = (struct wmk_kown){ .find = find, .data = data, .is_counter = is_counter };
 	wmk_kown_look(own);
 }
 
@@ -38,7 +48,12 @@ static void add(struct wmk_kown *own, int32_t tid)
 	own->tids[slot] = tid;
 }
 
-bool wmk_kown_has(const struct wmk_kown *own, int32_t tid)
+static bool was_there(const struct wmk_kown *own, const struct wmk_kown_span *span, uint64_t ts)
+{
+	return own->is_counter ? ts >= span->from.counter && ts <= span->until.counter : ts >= span->from.monotonic && ts <= span->until.monotonic;
+}
+
+bool wmk_kown_has(const struct wmk_kown *own, int32_t tid, uint64_t ts)
 {
 	uint32_t slot = slot_of(tid);
 
@@ -46,7 +61,60 @@ bool wmk_kown_has(const struct wmk_kown *own, int32_t tid)
 		return false;
 	while (own->tids[slot] && own->tids[slot] != tid)
 		slot = (slot + 1) & (WMK_KOWN_SLOTS - 1);
-	return own->tids[slot] == tid;
+	if (own->tids[slot] == tid)
+		return true;
+	for (unsigned i = 0; i < own->n_spans; i++)
+		if (own->spans[i].tid == tid && was_there(own, &own->spans[i], ts))
+			return true;
+	return false;
+}
+
+struct wmk_kown_time wmk_kown_now(void)
+{
+	return (struct wmk_kown_time){ wmk_clock_counter(), wmk_clock_monotonic() };
+}
+
+static void note(struct wmk_kown_time begun, struct wmk_kown_time until, bool is_new)
+{
+	const int32_t tid = (int32_t)syscall(SYS_gettid);
+
+	pthread_mutex_lock(&spans_lock);
+	if (is_new)
+		spans[spans_made++ % WMK_KOWN_SPANS] = (struct wmk_kown_span){ tid, begun, until };
+	for (unsigned i = 0; i < WMK_KOWN_SPANS; i++)
+		if (spans[i].tid == tid && spans[i].from.counter == begun.counter)
+			spans[i].until = until;
+	/* relaxed: what it tells of is under the lock */
+	atomic_fetch_add_explicit(&spans_version, 1, memory_order_relaxed);
+	pthread_mutex_unlock(&spans_lock);
+}
+
+void wmk_kown_thread_begins(struct wmk_kown_time begun)
+{
+	note(begun, (struct wmk_kown_time){ UINT64_MAX, UINT64_MAX }, true);
+}
+
+void wmk_kown_thread_ends(struct wmk_kown_time begun)
+{
+	struct wmk_kown_time until = wmk_kown_now();
+	const uint64_t took = until.monotonic - begun.monotonic;
+
+	/* the counter's frequency, well enough */
+	until.counter += took ? (uint64_t)((double)(until.counter - begun.counter) / (double)took * EXIT_NS) : 0;
+	until.monotonic += EXIT_NS;
+	note(begun, until, false);
+}
+
+static void look_at_spans(struct wmk_kown *own)
+{
+	/* relaxed: a page that is read now has records that are older than this; whoever made them had said so before */
+	if (own->spans_version == atomic_load_explicit(&spans_version, memory_order_relaxed))
+		return;
+	pthread_mutex_lock(&spans_lock);
+	memcpy(own->spans, spans, sizeof(spans));
+	own->n_spans = spans_made < WMK_KOWN_SPANS ? spans_made : WMK_KOWN_SPANS;
+	own->spans_version = atomic_load_explicit(&spans_version, memory_order_relaxed);
+	pthread_mutex_unlock(&spans_lock);
 }
 
 static void add_threads(struct wmk_kown *own, pid_t pid)
@@ -70,6 +138,7 @@ void wmk_kown_look(struct wmk_kown *own)
 	pid_t pids[WMK_KOWN_PIDS] = { getpid() };
 	unsigned n = 1;
 
+	look_at_spans(own);
 	if (own->looked && now - own->looked < LOOK_NS)
 		return;
 	own->looked = now;

@@ -42,7 +42,7 @@ int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kread
 		wmk_kreader_close(reader);
 		return err;
 	}
-	wmk_kown_init(&reader->own, options->own_find, options->own_data);
+	wmk_kown_init(&reader->own, options->own_find, options->own_data, wmk_kinstance_is_counter(reader->instance));
 	*result = reader;
 	return 0;
 }

@@ -175,9 +175,9 @@ uint64_t wmk_kstream_head(struct wmk_kstream *stream)
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* What the tracer does itself: not what interrupts it. */
-static bool is_own(const struct wmk_kreader *reader, const struct wmk_kreader_event *event, const struct wmk_kcommon *common)
+static bool is_own(const struct wmk_kreader *reader, const struct wmk_kreader_event *event, const struct wmk_kcommon *common, uint64_t ts)
 {
-	return !event->keeps_own && !(common->flags & WMK_KCOMMON_INTERRUPT) && wmk_kown_has(&reader->own, common->tid);
+	return !event->keeps_own && !(common->flags & WMK_KCOMMON_INTERRUPT) && wmk_kown_has(&reader->own, common->tid, ts);
 }
 
 /* 1: it is in the packet, or not wanted, or cannot be what it says and counts as lost; 0: there is no room for it. */
@@ -196,7 +196,7 @@ static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *reco
 		return 1;
 	}
 	wmk_kcommon_read(record->data, &common);
-	if (is_own(stream->reader, event, &common))
+	if (is_own(stream->reader, event, &common, record->ts))
 		return 1;
 	if (left < WMK_CTF_RECORD_HEAD + WMK_KWHO_BYTES)
 		return 0;

@@ -167,6 +167,23 @@ def in_one_process(case):
         check(result.summary['records'] == n, 'the summary says %d records, there are %d', result.summary['records'], n)
 
 
+def is_not_recorded(case):
+    """What the thread does that dumps is the tracer's own: no records of that, though it is gone when they are read. Those of programs are there."""
+    need_tracefs()
+    options = ['-k', 'syscall:openat', '-k', 'sched_switch', '-k', 'syscall:sched_getscheduler', '--syscall-arguments', 'none', '-c', 'procname', '-c', 'pid']
+    argv = [sys.executable, '-c', CALLER, str(CALLS)]
+    with World(case) as w:
+        w('list')
+        for how, path in (('--private',), case.path('private')), ((), case.path('through')):
+            pid = int(w('record', *how, *options, '-o', path, '--', *argv).out.split()[0])
+            opened, made = collections.Counter(), 0
+            for _, event, c, _ in by_view(os.path.join(path, 'kernel')):
+                opened[c.get('procname')] += event == 'syscall_entry_openat'
+                made += event == 'syscall_entry_sched_getscheduler' and c['pid'] == pid
+            check(made == CALLS, 'there are %d calls', made)
+            check(not opened['wmk-dump'], 'the dump is recorded: %s', opened)
+
+
 def not_wanted(case):
     """`record --no-statedump`: no state, of the kernel or of a program, in this process and through the daemons."""
     need_tracefs()
@@ -315,4 +332,4 @@ def a_full_disk(case):
 
 
 if __name__ == '__main__':
-    main([in_one_process, not_wanted, by_the_daemons, cleared, the_consumer_is_killed, the_daemon_is_killed, a_full_disk])
+    main([in_one_process, is_not_recorded, not_wanted, by_the_daemons, cleared, the_consumer_is_killed, the_daemon_is_killed, a_full_disk])

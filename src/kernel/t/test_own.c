@@ -28,6 +28,7 @@ static unsigned found(void *data, pid_t pids[WMK_KOWN_PIDS])
 struct thread {
 	pthread_barrier_t begun, end;
 	pid_t tid;
+	bool ends;
 };
 
 static void *thread(void *arg)
@@ -54,25 +55,70 @@ static void test_own(void **state)
 	pthread_barrier_init(&t.end, NULL, 2);
 	assert_int_equal(pthread_create(&id, NULL, thread, &t), 0);
 	pthread_barrier_wait(&t.begun);
-	wmk_kown_init(own, NULL, NULL);
-	assert_true(own->n_pids == 1 && wmk_kown_has(own, getpid()) && wmk_kown_has(own, t.tid));
-	assert_false(wmk_kown_has(own, getppid()));
-	assert_false(wmk_kown_has(own, 0));
-	assert_false(wmk_kown_has(own, -1));
-	wmk_kown_init(own, found, &other);
-	assert_false(wmk_kown_has(own, getppid()));
+	wmk_kown_init(own, NULL, NULL, false);
+	assert_true(own->n_pids == 1 && wmk_kown_has(own, getpid(), 1) && wmk_kown_has(own, t.tid, 1));
+	assert_false(wmk_kown_has(own, getppid(), 1));
+	assert_false(wmk_kown_has(own, 0, 1));
+	assert_false(wmk_kown_has(own, -1, 1));
+	wmk_kown_init(own, found, &other, false);
+	assert_false(wmk_kown_has(own, getppid(), 1));
 	const uint32_t version = own->version;
 	other = getppid();
 	own->looked = 1;                 /* long ago */
 	wmk_kown_look(own);
-	assert_true(own->version != version && wmk_kown_has(own, getppid()) && wmk_kown_has(own, t.tid));
+	assert_true(own->version != version && wmk_kown_has(own, getppid(), 1) && wmk_kown_has(own, t.tid, 1));
 	other = 0;
 	wmk_kown_look(own);              /* too early to look */
-	assert_true(wmk_kown_has(own, getppid()));
+	assert_true(wmk_kown_has(own, getppid(), 1));
 	pthread_barrier_wait(&t.end);
 	pthread_join(id, NULL);
 	pthread_barrier_destroy(&t.begun);
 	pthread_barrier_destroy(&t.end);
+	free(own);
+}
+
+static void *short_thread(void *arg)
+{
+	struct thread *t = arg;
+	const struct wmk_kown_time begun = wmk_kown_now();
+
+	t->tid = (pid_t)syscall(SYS_gettid);
+	wmk_kown_thread_begins(begun);
+	if (t->ends)
+		wmk_kown_thread_ends(begun);
+	return NULL;
+}
+
+/* One that is gone when its records are read: by both clocks its own time, and no other; one that did not say that it ends; more than are known. */
+static void test_short_thread(void **state)
+{
+	struct wmk_kown *own = calloc(1, sizeof(*own));
+	const struct wmk_kown_time before = wmk_kown_now();
+	struct thread t = { .ends = true };
+	pthread_t id;
+
+	(void)state;
+	assert_non_null(own);
+	for (int is_counter = 0; is_counter < 2; is_counter++) {
+		wmk_kown_init(own, NULL, NULL, is_counter);
+		for (unsigned i = 0; i < 2 * WMK_KOWN_SPANS; i++) {
+			assert_int_equal(pthread_create(&id, NULL, short_thread, &t), 0);
+			pthread_join(id, NULL);
+		}
+		const struct wmk_kown_time behind = wmk_kown_now();
+		const uint64_t at = is_counter ? behind.counter : behind.monotonic;
+
+		wmk_kown_look(own);      /* (too early to look at processes) */
+		assert_false(wmk_kown_has(own, t.tid, is_counter ? before.counter : before.monotonic));
+		assert_true(wmk_kown_has(own, t.tid, at));
+		assert_false(wmk_kown_has(own, t.tid, at + (UINT64_C(1) << 40)));
+		assert_false(wmk_kown_has(own, getppid(), at));
+	}
+	t.ends = false;
+	assert_int_equal(pthread_create(&id, NULL, short_thread, &t), 0);
+	pthread_join(id, NULL);
+	wmk_kown_look(own);
+	assert_true(wmk_kown_has(own, t.tid, UINT64_MAX));
 	free(own);
 }
 
@@ -132,7 +178,7 @@ static void test_names(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_of_file), cmocka_unit_test(test_names) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_short_thread), cmocka_unit_test(test_of_file), cmocka_unit_test(test_names) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
