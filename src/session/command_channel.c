@@ -266,7 +266,7 @@ static void warn_unmatched(struct call *call, const char *pattern)
 static int kernel_rule_check(struct call *call, const struct wmk_ctl_rule *rule)
 {
 	char note[300];
-	int err = wmk_kernel_rule_check(call->commands->tracing, rule, note, sizeof(note));
+	int err = wmk_kernel_rule_check(call->commands->tracing, rule, call->peer->uid, call->peer->gid, note, sizeof(note));
 
 	if (err == 0 && note[0])
 		wmk_call_warn(call, "%s: %s", rule->pattern, note);

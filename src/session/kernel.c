@@ -63,7 +63,7 @@ bool wmk_kernel_rule_fits(const struct wmk_kernel_probes *probes, const struct w
 	return true;
 }
 
-int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule, char *note, size_t size)
+int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule, uid_t uid, gid_t gid, char *note, size_t size)
 {
 	struct wmk_kcatalog *catalog;
 	struct wmk_tracefs *tracefs;
@@ -74,7 +74,7 @@ int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule
 		return wmk_error_said(-EINVAL, "the kernel's events have no log levels");
 	err = wmk_kernel_tracefs(tracing, &tracefs);
 	if (err == 0 && wmk_rule_is_probe(rule))
-		return wmk_kernel_probe_check(tracefs, rule, note, size);
+		return wmk_kernel_probe_check(tracefs, rule, uid, gid, note, size);
 	if (err == 0)
 		err = wmk_kcatalog_open(tracefs, &catalog);
 	if (err < 0)

@@ -8,6 +8,7 @@
 #include "kernel/instance.h"
 #include "kernel/probe.h"
 #include "session/kernel.h"
+#include "store/store.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -56,7 +57,21 @@ static void group_of(const struct rings *rings, char group[WMK_PROBE_NAME_MAX])
 	snprintf(group, WMK_PROBE_NAME_MAX, "%.41s%" PRIu64, prefix, rings->id);
 }
 
-int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_ctl_rule *rule, char *note, size_t size)
+/* A program's file is read with the rights of whoever wants to know what it does. */
+static int make(const struct wmk_ctl_rule *rule, uid_t uid, gid_t gid, const struct wmk_probe_options *options, struct wmk_probe **probe)
+{
+	const bool is_file = rule->probe == WMK_RULE_USER_PROBE || rule->probe == WMK_RULE_USER_PROBE_RETURN;
+	int err = is_file ? wmk_store_as(uid, gid) : 0;
+
+	if (err < 0)
+		return err;
+	err = wmk_probe_make(kind_of(rule->probe), rule->place, options, probe);
+	if (is_file)
+		wmk_store_as_end();
+	return err;
+}
+
+int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_ctl_rule *rule, uid_t uid, gid_t gid, char *note, size_t size)
 {
 	char group[WMK_PROBE_NAME_MAX];
 	const struct wmk_probe_options options = { .group = group, .name = rule->pattern };
@@ -71,7 +86,7 @@ int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_c
 		return wmk_error_said(-EINVAL, "'%.60s' is no name for the event of a probe: letters, digits and '_'", rule->pattern);
 	/* of this thread alone; the orphans of a dead one are swept like a process's */
 	snprintf(group, sizeof(group), WMK_KPROBE_GROUP "p%d_0_check%d", (int)getpid(), (int)gettid());
-	err = wmk_probe_make(kind_of(rule->probe), rule->place, &options, &probe);
+	err = make(rule, uid, gid, &options, &probe);
 	if (err < 0)
 		return err;
 	snprintf(note, size, "%s", probe->note);
@@ -118,7 +133,7 @@ static int install(const struct wmk_tracefs *tracefs, struct wmk_probe *probe)
 	return there ? 0 : wmk_probe_install(tracefs->dir, probe);
 }
 
-static int add(const struct wmk_tracefs *tracefs, struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule)
+static int add(const struct wmk_tracefs *tracefs, const struct wmk_session *session, struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule)
 {
 	const struct wmk_probe_options options = { .group = probes->group, .name = rule->pattern };
 	struct one *more = realloc(probes->probes, (probes->n + 1) * sizeof(*more));
@@ -130,8 +145,7 @@ static int add(const struct wmk_tracefs *tracefs, struct wmk_kernel_probes *prob
 	probes->probes = more;
 	made.name = strdup(rule->pattern);
 	made.place = strdup(rule->place);
-	err = made.name && made.place ? wmk_probe_make(kind_of(rule->probe), rule->place, &options, &made.probe) :
-					wmk_error(-ENOMEM, "no memory for a probe");
+	err = made.name && made.place ? make(rule, session->uid, session->gid, &options, &made.probe) : wmk_error(-ENOMEM, "no memory for a probe");
 	if (err == 0) {
 		err = install(tracefs, made.probe);
 		if (err < 0)
@@ -161,7 +175,7 @@ int wmk_kernel_probes_install(const struct wmk_tracefs *tracefs, const struct ri
 				return wmk_error(-ENOMEM, "no memory for probes");
 			group_of(rings, (*probes)->group);
 		}
-		int err = find(*probes, &rules[i]) ? 0 : add(tracefs, *probes, &rules[i]);
+		int err = find(*probes, &rules[i]) ? 0 : add(tracefs, rings->session, *probes, &rules[i]);
 
 		if (err < 0 && first == 0)
 			first = err;

@@ -10,6 +10,7 @@
 #define WMK_SESSION_KERNEL_PROBES_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "kernel/catalog.h"
 #include "wire/ctl.h"
@@ -23,10 +24,10 @@ static inline bool wmk_rule_is_probe(const struct wmk_ctl_rule *rule)
 }
 
 /*
- * Can it be made, and does its filter mean anything in the fields that it has? Tried. Says in `note` what the user should know; "": nothing. -EINVAL
+ * Can it be made by that user, and does its filter mean anything in the fields that it has? Tried. Says in `note` what the user should know; "": nothing. -EINVAL
  * with the column, -ENOENT with what is near, ...
  */
-int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_ctl_rule *rule, char *note, size_t size);
+int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_ctl_rule *rule, uid_t uid, gid_t gid, char *note, size_t size);
 /*
  * Those of the channel's rules that are in force and have none yet are installed. *probes is made with the first of them, the caller's to
  * wmk_kernel_probes_remove(). The first error; the others are installed all the same.

@@ -122,7 +122,7 @@ int wmk_tracing_kernel_check(struct wmk_tracing *tracing, const struct wmk_list 
 	int err = 0;
 
 	for (uint32_t i = 0; i < rules->n && err == 0; i++)
-		err = wmk_kernel_rule_check(tracing, (const struct wmk_ctl_rule *)rules->items + i, note, sizeof(note));
+		err = wmk_kernel_rule_check(tracing, (const struct wmk_ctl_rule *)rules->items + i, geteuid(), getegid(), note, sizeof(note));
 	return err < 0 ? err : wmk_kernel_filters_fit(tracing, rules);
 }
 

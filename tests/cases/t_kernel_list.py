@@ -5,12 +5,13 @@ import fnmatch
 import functools
 import os
 import re
+import shutil
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import Skip, check, main, slurp  # noqa: E402
+from harness import PROGRAMS, Skip, check, main, slurp  # noqa: E402
 from hostile import ALICE, BOB  # noqa: E402
 from t_daemon_users import command, names, open_to_all, roots_world, tracing_group  # noqa: E402
 
@@ -233,6 +234,29 @@ def members_of_the_group(case):
         command(w, ALICE, 'destroy', 'alices', **member)
 
 
+def members_probe_what_they_may_read(case):
+    """A program's file is read with the rights of who asks: what is in another's is not told, nor recorded."""
+    need_tracefs()
+    if not os.path.exists(os.path.join(TRACEFS, 'uprobe_events')):
+        raise Skip('this kernel has no probes of programs')
+    member = {'groups': [tracing_group()]}
+    with roots_world(case) as w:
+        probe = ['enable-event', '-k', '-s', 'alices', '-c', 'kernel', '--userspace-probe']
+        for name, mode in ('hers', 0o755), ('roots', 0o700):
+            shutil.copy(os.path.join(PROGRAMS, 'calls'), os.path.join(w.place, name))
+            os.chmod(os.path.join(w.place, name), mode)
+        for verb in (['create', 'alices', '--no-statedump'], ['enable-channel', '-k', '-s', 'alices', 'kernel']):
+            command(w, ALICE, *verb, **member)
+        command(w, ALICE, *probe, os.path.join(w.place, 'roots') + ':no_such_symbol', 'x', status=1, **member).says('permission denied')
+        command(w, ALICE, *probe, os.path.join(w.place, 'roots') + ':main', 'x', status=1, **member).says('permission denied')
+        command(w, ALICE, *probe, os.path.join(w.place, 'hers') + ':main', 'x', **member)
+        command(w, ALICE, 'start', 'alices', **member)
+        w.wait_end(w.run([os.path.join(w.place, 'hers'), '1']))
+        is_now = command(w, ALICE, 'stop', 'alices', '--json', **member).json['sessions'][0]
+        check(is_now['counts']['records'] == 1, 'recorded: %s', is_now['counts'])
+        command(w, ALICE, 'destroy', 'alices', **member)
+
+
 def sessions_of_one_name(case):
     """Root's and a member's, with channels of one name: each records, and neither ends with the other."""
     need_tracefs()
@@ -263,4 +287,4 @@ def wrong_arguments(case):
 
 if __name__ == '__main__':
     main([events_are_those_of_tracefs, fields_are_those_of_the_formats, patterns_narrow_it, recorded_events_are_marked, what_it_lacks,
-          names_for_shells, who_is_not_root, members_of_the_group, sessions_of_one_name, wrong_arguments])
+          names_for_shells, who_is_not_root, members_of_the_group, members_probe_what_they_may_read, sessions_of_one_name, wrong_arguments])
