@@ -109,8 +109,8 @@ static int ask(struct wmk_daemon *daemon, const struct wmk_track_args *args, uin
 
 	for (int kind = 0; kind < WMK_TRACKED_KINDS && err == 0; kind++) {
 		const struct waymark_ctl_track_options options = {
-			.size = sizeof(options), .session = daemon->session, .kind = args->common.kernel ? WAYMARK_CTL_TRACK_KERNEL_PID : (uint32_t)kind, .all = args->all, .ids = ids[kind],
-			.n_ids = args->ids[kind].n,
+			.size = sizeof(options), .session = daemon->session, .all = args->all, .ids = ids[kind], .n_ids = args->ids[kind].n,
+			.kind = args->common.kernel ? WAYMARK_CTL_TRACK_KERNEL_PID : (uint32_t)kind,
 		};
 
 		if (!args->given[kind])

@@ -7,8 +7,8 @@
 
 #include "cli/command.h"
 
-/* Values are those of enum waymark_ctl_track_kind. */
-enum wmk_tracked { WMK_TRACKED_PID, WMK_TRACKED_UID, WMK_TRACKED_GID, WMK_TRACKED_KINDS };     /* (with --kernel: WAYMARK_CTL_TRACK_KERNEL_PID) */
+/* Values are those of enum waymark_ctl_track_kind; with --kernel, PID is its WAYMARK_CTL_TRACK_KERNEL_PID. */
+enum wmk_tracked { WMK_TRACKED_PID, WMK_TRACKED_UID, WMK_TRACKED_GID, WMK_TRACKED_KINDS };
 
 struct wmk_track_args {
 	struct wmk_cli_common common;

@@ -28,6 +28,7 @@ static unsigned found(void *data, pid_t pids[WMK_KOWN_PIDS])
 struct thread {
 	pthread_barrier_t begun, end;
 	pid_t tid;
+	struct wmk_kown_time since;
 	bool ends;
 };
 
@@ -80,12 +81,12 @@ static void test_own(void **state)
 static void *short_thread(void *arg)
 {
 	struct thread *t = arg;
-	const struct wmk_kown_time begun = wmk_kown_now();
 
+	t->since = wmk_kown_now();
 	t->tid = (pid_t)syscall(SYS_gettid);
-	wmk_kown_thread_begins(begun);
+	wmk_kown_thread_begins(t->since);
 	if (t->ends)
-		wmk_kown_thread_ends(begun);
+		wmk_kown_thread_ends(t->since);
 	return NULL;
 }
 
@@ -105,10 +106,9 @@ static void test_short_thread(void **state)
 			assert_int_equal(pthread_create(&id, NULL, short_thread, &t), 0);
 			pthread_join(id, NULL);
 		}
-		const struct wmk_kown_time behind = wmk_kown_now();
-		const uint64_t at = is_counter ? behind.counter : behind.monotonic;
+		const uint64_t at = is_counter ? t.since.counter : t.since.monotonic;
 
-		wmk_kown_look(own);      /* (too early to look at processes) */
+		wmk_kown_look(own);
 		assert_false(wmk_kown_has(own, t.tid, is_counter ? before.counter : before.monotonic));
 		assert_true(wmk_kown_has(own, t.tid, at));
 		assert_false(wmk_kown_has(own, t.tid, at + (UINT64_C(1) << 40)));
