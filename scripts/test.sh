@@ -94,7 +94,10 @@ for build in "${builds[@]}"; do
 		0:tsan) rounds=${WMK_ROUNDS_PERCENT:-3} ;;
 		esac
 	fi
-	args=(--no-rebuild --num-processes "$(nproc)" --logbase "testlog-$name")
+	# Many tests wait more than they work. (Without a sanitizer some want the CPUs for themselves.)
+	processes=$(nproc)
+	case $name in asan | tsan) processes=$((processes + 1)) ;; esac
+	args=(--no-rebuild --num-processes "$processes" --logbase "testlog-$name")
 	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 4)
 	[ -n "$env" ] && args+=(--setup "$env")
 	case $long:$name in
