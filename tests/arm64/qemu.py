@@ -54,8 +54,8 @@ def main():
     ramfs = os.path.join(args.work, "initramfs-%d" % os.getpid())
     initramfs(ramfs, [init] + args.file, args.test)
     try:
-        answer = subprocess.run([qemu, *OPTIONS, "-M", "virt", "-cpu", "max", "-m", "1024", "-serial", "stdio", "-kernel", image, "-initrd", ramfs,
-                                 "-append", "console=ttyAMA0 panic=-1 quiet"],
+        answer = subprocess.run([qemu, "-accel", "tcg,thread=multi", *OPTIONS, "-M", "virt", "-cpu", "max", "-m", "1024", "-serial", "stdio",
+                                 "-kernel", image, "-initrd", ramfs, "-append", "console=ttyAMA0 panic=-1 quiet"],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=args.timeout)
     except subprocess.TimeoutExpired as late:
         out = late.stdout or b""

@@ -15,7 +15,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 FETCH_S = 180
 
 # What holds for each: two processors, no network, no screen, and an end where another machine would start again.
-OPTIONS = ['-accel', 'tcg,thread=multi', '-smp', '2', '-nodefaults', '-display', 'none', '-nic', 'none', '-no-reboot']
+OPTIONS = ['-smp', '2', '-nodefaults', '-display', 'none', '-nic', 'none', '-no-reboot']
 
 
 class NotHere(Exception):

@@ -38,6 +38,9 @@ CONSUMERD = os.path.join(os.path.dirname(SESSIOND), 'waymark-consumerd')
 PORT = ['virtio_pci', 'virtio_console']
 # With an Intel processor the kernel takes the counter for one of constant rate; TCG does not offer the bit that says so for all of them.
 CPU = 'max,vendor=GenuineIntel'
+# One thread for both processors: with one for each, qemu 7.2 can go on executing a breakpoint that the other processor has taken away again (so Linux changes
+# its code when a tracepoint is switched), and that processor never comes back.
+ACCEL = ['-accel', 'tcg,thread=single']
 COMMAND_LINE = 'console=ttyS0 maxcpus=1 no_timer_check panic=-1 oops=panic tsc=reliable mitigations=off nowatchdog workqueue.watchdog_thresh=0'
 # What a kernel says when something is wrong in it; what it says when it was kept waiting is the emulation's.
 COMPLAINT = re.compile(r'WARNING:|BUG:|Oops|general protection|refcount_t|Kernel panic|scheduling while atomic|possible .* detected')
@@ -188,7 +191,7 @@ class Machine:
     def start(self, qemu, ramfs):
         self.port, theirs = socket.socketpair()
         self.buffer = bytearray()
-        argv = [qemu, *OPTIONS, '-m', str(self.memory_mb), '-cpu', CPU, '-kernel', self.kernel.image, '-initrd', ramfs, '-append', COMMAND_LINE,
+        argv = [qemu, *ACCEL, *OPTIONS, '-m', str(self.memory_mb), '-cpu', CPU, '-kernel', self.kernel.image, '-initrd', ramfs, '-append', COMMAND_LINE,
                 '-serial', 'stdio', '-device', 'virtio-serial-pci', '-chardev', 'socket,id=port,fd=%d' % theirs.fileno(),
                 '-device', 'virtserialport,chardev=port']
         with theirs, open(self.log, 'wb') as log:
