@@ -23,6 +23,8 @@ packages=(
 	binutils
 	# a machine with a second kernel, and what runs in it
 	qemu-system-x86 busybox-static
+	# who is whose child
+	procps
 )
 kernels=(amd64)
 long=(qemu-system-arm)

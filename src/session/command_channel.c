@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "ctf/writer.h"
+#include "kernel/pids.h"
 #include "session/kernel.h"
 #include "session/kernel_calls.h"
 
@@ -17,23 +18,47 @@
 
 #define DEFAULT_CHANNEL "channel0"
 
-/* Which process of that number: another that gets it later is not meant. */
-static int domain_complete(struct wmk_ctl_domain *domain)
+static bool is_of_process(const struct wmk_ctl_domain *domain)
 {
-	uint64_t start_time;
-	pid_t parent;
-	char state;
+	return domain->kind == WMK_DOMAIN_PID || (domain->kind == WMK_DOMAIN_KERNEL && domain->pid);
+}
+
+/* By its number as we have it, whoever asks. One that is gone is called as it was. */
+static void domain_translate(const struct call *call, struct wmk_ctl_domain *domain)
+{
+	pid_t pid;
 
 	domain->start_time = 0;
-	if (domain->kind != WMK_DOMAIN_PID && (domain->kind != WMK_DOMAIN_KERNEL || !domain->pid))
+	if (!is_of_process(domain))
+		return;
+	if (wmk_kpids_of(call->peer->pid, domain->pid, &pid) == 0)
+		domain->pid = (uint64_t)pid;
+	else
+		wmk_error_clear();
+}
+
+/* Which process of that number: another that gets it later is not meant. */
+static int domain_complete(const struct call *call, struct wmk_ctl_domain *domain)
+{
+	uint64_t start_time;
+	pid_t parent, pid;
+	char state;
+	int err;
+
+	domain->start_time = 0;
+	if (!is_of_process(domain))
 		return 0;
 #ifdef WMK_PLANTED_BUG_COMMAND               /* the fuzzer must find this */
 	static volatile char seen[64];
 	if (seen[domain->pid])
 		return 0;
 #endif
-	if (domain->pid == 0 || domain->pid > INT32_MAX || !wmk_process_stat((pid_t)domain->pid, &parent, &start_time, &state))
+	err = wmk_kpids_of(call->peer->pid, domain->pid, &pid);
+	if (err < 0)
+		return err;
+	if (!wmk_process_stat(pid, &parent, &start_time, &state))
 		return wmk_error(-ESRCH, "there is no process %" PRIu64, domain->pid);
+	domain->pid = (uint64_t)pid;
 	domain->start_time = start_time;
 	return 0;
 }
@@ -177,7 +202,7 @@ int wmk_command_enable_channel(struct call *call)
 	struct wmk_ctl_channel given = request->channel;
 	struct wmk_session_channel *channel;
 	struct wmk_session *session;
-	int err = domain_complete(&given.domain);
+	int err = domain_complete(call, &given.domain);
 
 	given.calls_by = WMK_CALLS_BY_NOBODY;    /* that is decided here, whatever a saved session says */
 	given.calls_why = NULL;
@@ -213,7 +238,7 @@ int wmk_command_disable_channel(struct call *call)
 
 	if (err < 0)
 		return err;
-	domain.start_time = 0;           /* the process may be gone: its channel is found by its number */
+	domain_translate(call, &domain);
 	err = wmk_session_channel_find(session, &domain, request->channel, &channel);
 	if (err == 0)
 		wmk_session_channel_switch(channel, false);
@@ -221,11 +246,11 @@ int wmk_command_disable_channel(struct call *call)
 }
 
 /* The channel that the request means; the default one is made if need be. Locked. */
-static int channel_for(struct wmk_session *session, const struct wmk_ctl_domain *domain, const char *name,
+static int channel_for(const struct call *call, struct wmk_session *session, const struct wmk_ctl_domain *domain, const char *name,
 		       struct wmk_session_channel **channel)
 {
 	struct wmk_ctl_domain complete = *domain;
-	int err = domain_complete(&complete);
+	int err = domain_complete(call, &complete);
 
 	if (err == 0)
 		err = wmk_session_channel_find(session, &complete, name, channel);
@@ -291,7 +316,7 @@ int wmk_command_enable_event(struct call *call)
 		err = wmk_call_enter(call, request->session, &session);
 	if (err < 0)
 		return err;
-	err = channel_for(session, &request->domain, request->channel, &channel);
+	err = channel_for(call, session, &request->domain, request->channel, &channel);
 	if (err < 0)
 		return changed(call, session, err);
 	err = fill(channel, &request->rules, NULL);
@@ -339,7 +364,7 @@ int wmk_command_disable_event(struct call *call)
 
 	if (err < 0)
 		return err;
-	domain.start_time = 0;
+	domain_translate(call, &domain);
 	err = wmk_session_channel_find(session, &domain, request->channel, &channel);
 	if (err < 0)
 		return changed(call, session, err);
@@ -360,7 +385,7 @@ int wmk_command_add_context(struct call *call)
 		err = wmk_call_enter(call, request->session, &session);
 	if (err < 0)
 		return err;
-	err = channel_for(session, &request->domain, request->channel, &channel);
+	err = channel_for(call, session, &request->domain, request->channel, &channel);
 	if (err < 0)
 		return changed(call, session, err);
 	return changed_in_part(call, session, add_contexts(call, channel, &request->contexts));

@@ -10,7 +10,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import WAYMARK, Skip, check, limit, need_other_users, rounds  # noqa: E402
+from harness import WAYMARK, Skip, check, limit, need_other_users, rounds, slurp  # noqa: E402
 from kernel import (CALLS, KCALLS, KernelTrace, KernelWorld, all_there, check_turns, kernel_main, need_kernel, number, signed,  # noqa: E402
                     text, turns_of)
 
@@ -262,6 +262,42 @@ def tracked_with_filters(case):
         check(not w.session('two')['trackers']['kernel_pid'], 'tracked: %s', w.session('two')['trackers'])
 
 
+# In a PID namespace of its own: a process, and one in a namespace below it; each waits for a word, then makes calls. Of one a channel is made by its number there.
+INSIDE = """
+exec 3<&0
+sh -c 'read go <&3; exec "$0" calls 1 300' "$KCALLS" & one=$!
+unshare --pid --fork --mount-proc sh -c 'read go <&3; exec "$0" calls 1 300' "$KCALLS" & wrap=$!
+until below=$(pgrep -P $wrap); do [ -d /proc/$wrap ] || exit; done
+"$WAYMARK" enable-channel -k -s one --pid $one first && "$WAYMARK" enable-event -k -s one -c first --pid $one --syscall "$CALLS" &&
+"$WAYMARK" enable-channel -k -s one --pid $below second && "$WAYMARK" enable-event -k -s one -c second --pid $below --syscall "$CALLS" &&
+! "$WAYMARK" enable-event -k -s one -c first --pid 30000 --syscall "$CALLS" && : >"$READY"
+wait
+"""
+
+
+def in_another_namespace(case):
+    """A client in a container means the processes by the numbers that they have there."""
+    with KernelWorld(case) as w:
+        if subprocess.run(['unshare', '--pid', '--fork', '--mount-proc', 'true'], capture_output=True).returncode:
+            raise Skip('PID namespaces cannot be made here')
+        w('create', 'one', '--no-statedump')
+        env = dict(KCALLS=KCALLS, WAYMARK=WAYMARK, CALLS=','.join(CALLS), READY=case.path('ready'))
+        inside = w.run(['unshare', '--pid', '--fork', '--mount-proc', 'sh', '-c', INSIDE], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, text=True)
+        w.wait(lambda: os.path.exists(case.path('ready')), 'the channels to be made inside', 20)
+        pids = [c['domain']['pid'] for c in w.session('one')['channels']]
+        check(len(pids) == 2 and all(slurp('/proc/%d/comm' % p).strip() == 'sh' for p in pids), 'the channels are of %s', pids)
+        w('start', 'one')
+        out, err = inside.communicate('go\ngo\n', timeout=60)
+        w.wait_end(inside)
+        check('no process 30000' in err, 'it is said: %s', err)
+        trace = w.destroyed('one')
+        for call in CALLS:
+            for kind in ('entry', 'exit'):
+                n = len(trace.named('syscall_%s_%s' % (kind, call)))
+                check(n == 600, '%d records of the %s of %s, not 600', n, kind, call)
+
+
 def record_through_the_daemon(case):
     with KernelWorld(case) as w:
         for command, status in (([KCALLS, 'calls', '1', '300'], 0), (['sh', '-c', 'exit 7'], 7), (['sh', '-c', 'kill -TERM $$'], 143)):
@@ -346,4 +382,4 @@ def another_user(case):
 
 if __name__ == '__main__':
     kernel_main([started_and_stopped, cleared, events_and_channels_off_and_on, contexts_added_later, two_sessions, sizes, lost_in_small_buffers, everything,
-          tracked, tracked_with_filters, record_through_the_daemon, refused, number_used_again, another_user])
+          tracked, tracked_with_filters, in_another_namespace, record_through_the_daemon, refused, number_used_again, another_user])
