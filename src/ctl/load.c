@@ -197,7 +197,7 @@ static int process_check(struct wmk_ctl_channel *channel)
 {
 	struct wmk_ctl_domain *d = &channel->domain;
 
-	if (d->kind == WMK_DOMAIN_PID && d->start_time && start_time_of(d->pid) != d->start_time)
+	if ((d->kind == WMK_DOMAIN_PID || d->kind == WMK_DOMAIN_KERNEL) && d->start_time && start_time_of(d->pid) != d->start_time)
 		return wmk_error(-ESRCH, "process %llu, which channel '%s' was for, is gone", (unsigned long long)d->pid, channel->name);
 	d->start_time = 0;
 	return 0;

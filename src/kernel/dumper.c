@@ -277,7 +277,7 @@ int wmk_kdumper_begin(struct wmk_kdumper *dumper, uint64_t number)
 
 	pthread_mutex_lock(&dumper->lock);
 	/* (the zero that stands for none is the end of no whole dump) */
-	if ((uint32_t)dumper->earlier == (uint32_t)end_of(number, true) && dumper->begun < number)
+	if (dumper->earlier & 1 && (number == WMK_KDUMPER_ANY || (uint32_t)dumper->earlier == (uint32_t)end_of(number, true)) && dumper->begun < number)
 		dumper->begun = number;
 	dumper->earlier = 0;
 	if (number > dumper->asked)

@@ -28,6 +28,8 @@
 #include "kernel/statedump.h"
 #include "kernel/who.h"
 
+#define WMK_KDUMPER_ANY 1u             /* for a number: one that is whole will do, whichever it is */
+
 struct wmk_kdumper;
 
 struct wmk_kdumper_options {
@@ -57,8 +59,8 @@ uint64_t wmk_kdumper_head(struct wmk_kdumper *dumper);
 /* Readable when there is a packet. */
 int wmk_kdumper_fd(const struct wmk_kdumper *dumper);
 /*
- * The last packet that an earlier dumper got into the trace had this place (0: there is none). If that dump is whole, and the next begin is of its number,
- * nothing is dumped. Returns how many records there are.
+ * The last packet that an earlier dumper got into the trace had this place (0: there is none). If that dump is whole, and the next begin is of its number
+ * or of any, nothing is dumped. Returns how many records there are.
  */
 uint64_t wmk_kdumper_resume(struct wmk_kdumper *dumper, uint64_t place);
 /* What the place is in the trace when so many records of dumps, up to there, are not in it. */

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DEFAULT_CHANNEL "channel0"
@@ -23,18 +24,23 @@ static bool is_of_process(const struct wmk_ctl_domain *domain)
 	return domain->kind == WMK_DOMAIN_PID || (domain->kind == WMK_DOMAIN_KERNEL && domain->pid);
 }
 
-/* By its number as we have it, whoever asks. One that is gone is called as it was. */
-static void domain_translate(const struct call *call, struct wmk_ctl_domain *domain)
+/* A channel that is there, also of a process that is gone: by the number that it has where the client is, or else by ours, which lists show. */
+static int channel_find(const struct call *call, struct wmk_session *session, struct wmk_ctl_domain domain, const char *name,
+			struct wmk_session_channel **channel)
 {
+	const uint64_t given = domain.pid;
 	pid_t pid;
+	int err;
 
-	domain->start_time = 0;
-	if (!is_of_process(domain))
-		return;
-	if (wmk_kpids_of(call->peer->pid, domain->pid, &pid) == 0)
-		domain->pid = (uint64_t)pid;
-	else
-		wmk_error_clear();
+	domain.start_time = 0;
+	if (is_of_process(&domain) && wmk_kpids_of(call->peer->pid, domain.pid, &pid) == 0)
+		domain.pid = (uint64_t)pid;
+	err = wmk_session_channel_find(session, &domain, name, channel);
+	if (err < 0 && domain.pid != given) {
+		domain.pid = given;
+		err = wmk_session_channel_find(session, &domain, name, channel);
+	}
+	return err;
 }
 
 /* Which process of that number: another that gets it later is not meant. */
@@ -238,8 +244,7 @@ int wmk_command_disable_channel(struct call *call)
 
 	if (err < 0)
 		return err;
-	domain_translate(call, &domain);
-	err = wmk_session_channel_find(session, &domain, request->channel, &channel);
+	err = channel_find(call, session, domain, request->channel, &channel);
 	if (err == 0)
 		wmk_session_channel_switch(channel, false);
 	return changed(call, session, err);
@@ -288,14 +293,24 @@ static void warn_unmatched(struct call *call, const char *pattern)
 			      pattern, near[0], n > 1 ? ", " : "", n > 1 ? near[1] : "", n > 2 ? ", " : "", n > 2 ? near[2] : "");
 }
 
-static int kernel_rule_check(struct call *call, const struct wmk_ctl_rule *rule)
+/* With the rights of whose session it is: he records it. */
+static int kernel_rules_check(struct call *call, const char *name, const struct wmk_list *rules)
 {
+	struct wmk_session *session;
 	char note[300];
-	int err = wmk_kernel_rule_check(call->commands->tracing, rule, call->peer->uid, call->peer->gid, note, sizeof(note));
+	int err = wmk_call_session(call, name, &session);
 
-	if (err == 0 && note[0])
-		wmk_call_warn(call, "%s: %s", rule->pattern, note);
-	return err;
+	if (err < 0)
+		return err;
+	for (uint32_t i = 0; err == 0 && i < rules->n; i++) {
+		const struct wmk_ctl_rule *rule = (const struct wmk_ctl_rule *)rules->items + i;
+
+		err = wmk_kernel_rule_check(call->commands->tracing, rule, session->uid, session->gid, note, sizeof(note));
+		if (err == 0 && note[0])
+			wmk_call_warn(call, "%s: %s", rule->pattern, note);
+	}
+	wmk_session_put(session);
+	return err < 0 ? err : wmk_kernel_filters_fit(call->commands->tracing, rules);
 }
 
 int wmk_command_enable_event(struct call *call)
@@ -305,11 +320,9 @@ int wmk_command_enable_event(struct call *call)
 	struct wmk_session *session;
 	int err = request->rules.n ? rules_check(&request->rules) : wmk_error(-EINVAL, "the request names no event");
 
-	/* Of programs that are named nothing may have been seen yet but the events of others. */
-	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_KERNEL && i < request->rules.n; i++)
-		err = kernel_rule_check(call, (const struct wmk_ctl_rule *)request->rules.items + i);
 	if (err == 0 && request->domain.kind == WMK_DOMAIN_KERNEL)
-		err = wmk_kernel_filters_fit(call->commands->tracing, &request->rules);
+		err = kernel_rules_check(call, request->session, &request->rules);
+	/* Of programs that are named nothing may have been seen yet but the events of others. */
 	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_USER && i < request->rules.n; i++)
 		err = wmk_tracing_filter_check(call->commands->tracing, (const struct wmk_ctl_rule *)request->rules.items + i);
 	if (err == 0)
@@ -364,8 +377,7 @@ int wmk_command_disable_event(struct call *call)
 
 	if (err < 0)
 		return err;
-	domain_translate(call, &domain);
-	err = wmk_session_channel_find(session, &domain, request->channel, &channel);
+	err = channel_find(call, session, domain, request->channel, &channel);
 	if (err < 0)
 		return changed(call, session, err);
 	/* (one that is not there leaves those before it disabled) */
@@ -391,8 +403,8 @@ int wmk_command_add_context(struct call *call)
 	return changed_in_part(call, session, add_contexts(call, channel, &request->contexts));
 }
 
-/* What the kernel records is told apart by that. */
-static int add_pids(struct call *call, struct wmk_session *session)
+/* What the kernel records is told apart by that; and each rule's filter can be asked together with the list. */
+static int narrow(struct call *call, struct wmk_session *session, bool is_new)
 {
 	const char *name = wmk_ctf_context(WMK_CONTEXT_PID)->field.name;
 	const struct wmk_list contexts = { &name, 1 };
@@ -404,10 +416,36 @@ static int add_pids(struct call *call, struct wmk_session *session)
 		if (!wmk_channel_is_kernel(channel))
 			continue;
 		err = add_contexts(call, channel, &contexts);
-		if (wmk_channel_calls_by_bpf(channel))
+		if (err == 0)
+			err = wmk_kernel_filters_check(channel, &channel->is.rules);
+		if (err == 0 && is_new && wmk_channel_calls_by_bpf(channel))
 			wmk_call_warn(call, "channel %.60s: BPF, which reads what arguments of system calls point to, does so for the whole machine: now they are recorded "
 				      "as numbers", channel->is.name);
 	}
+	return err;
+}
+
+/* All that there is of the kernel's is narrowed, or the list stays as it was. */
+static int track_kernel(struct call *call, struct wmk_session *session, const struct wmk_ctl_track *request, bool add)
+{
+	struct wmk_ctl_trackers *t = &session->trackers;
+	const bool was = t->kernel_pid;
+	struct wmk_list kept = { malloc((t->kernel_pids.n + 1) * sizeof(uint64_t)), t->kernel_pids.n };
+	int err = kept.items ? 0 : wmk_error(-ENOMEM, "no memory for what is tracked");
+
+	if (err == 0 && kept.n)
+		memcpy(kept.items, t->kernel_pids.items, kept.n * sizeof(uint64_t));
+	if (err == 0)
+		err = wmk_session_track(session, request, add);
+	if (err == 0 && t->kernel_pid)
+		err = narrow(call, session, !was);
+	if (err < 0 && kept.items) {
+		free(t->kernel_pids.items);
+		t->kernel_pids = kept;
+		t->kernel_pid = was;
+		return err;
+	}
+	free(kept.items);
 	return err;
 }
 
@@ -419,10 +457,9 @@ static int track(struct call *call, bool add)
 
 	if (err < 0)
 		return err;
-	err = wmk_session_track(session, request, add);
-	if (err == 0 && session->trackers.kernel_pid)
-		err = add_pids(call, session);
-	return changed_in_part(call, session, err);
+	if (request->kind == WMK_TRACK_KERNEL_PID)
+		return changed_in_part(call, session, track_kernel(call, session, request, add));
+	return changed(call, session, wmk_session_track(session, request, add));
 }
 
 int wmk_command_track(struct call *call)

@@ -11,6 +11,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -293,6 +294,9 @@ int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *t
 	/* the first that is tracked is the only one; of everything, none can be left out */
 	if (!add && !*narrowed[track->kind])
 		return wmk_error(-EINVAL, "all are tracked: say first which (track), or that none are (untrack --all)");
+	for (uint32_t i = 0; track->kind == WMK_TRACK_KERNEL_PID && i < track->ids.n; i++)
+		if (((const uint64_t *)track->ids.items)[i] > INT32_MAX)
+			return wmk_error(-EINVAL, "%" PRIu64 " is the number of no process", ((const uint64_t *)track->ids.items)[i]);
 	int err = list_change_all(list, &track->ids, add, track->kind == WMK_TRACK_KERNEL_PID ? TRACKED_KERNEL_MAX : TRACKED_MAX);
 
 	*narrowed[track->kind] |= err == 0;

@@ -7,13 +7,11 @@
 #include "session/kernel.h"
 
 #include "base/error.h"
+#include "kernel/dumper.h"
 #include "kernel/statedump.h"
 #include "schema/scratch.h"
 
 #include <errno.h>
-
-/* Those that an earlier daemon's consumer made, or is at: asked for by this number, only what it lacks is made. */
-#define ANY_BEFORE 1u
 
 static int classes_of(struct wmk_tracing *tracing, struct class *classes[WMK_KSTATEDUMP_EVENTS])
 {
@@ -42,7 +40,8 @@ static int ask(struct rings *rings)
 		return err;
 	for (unsigned i = 0; i < WMK_KSTATEDUMP_EVENTS; i++)
 		events[i] = (struct wmk_consumerd_event){ .system = "", .name = wmk_kstatedump_classes[i].name, .id = rings->ids[classes[i]->kin] };
-	about.statedump = rings->restored && session->kernel_dumps == 1 ? ANY_BEFORE : wmk_tracing_now(session->tracing);
+	/* one that an earlier daemon's consumer made, or is at, is made again only if it is not whole */
+	about.statedump = rings->restored && session->kernel_dumps == 1 ? WMK_KDUMPER_ANY : wmk_tracing_now(session->tracing);
 	return wmk_kernel_say(rings, &about);
 }
 

@@ -190,13 +190,78 @@ int wmk_kernel_probe_filter_fits(const struct wmk_tracefs *tracefs, const char *
 	return err;
 }
 
+/* What a rule with that filter (NULL, "": none) asks in a session that is narrowed to processes. */
+static int narrowed(const struct wmk_session *session, const char *filter, const struct wmk_filter_expr **result)
+{
+	char text[NARROWED_MAX];
+	const uint64_t *pids = session->trackers.kernel_pids.items;
+	struct wmk_filter_expr *expr = NULL;
+	size_t len = filter && *filter ? (size_t)snprintf(text, sizeof(text), "(%s) && ", filter) : 0;
+	int err = 0;
+
+	if (len < sizeof(text) - PIDS_TEXT) {
+		/* (of nobody: no process has that number) */
+		len += (size_t)sprintf(text + len, "$ctx.pid in [-2");
+		for (uint32_t i = 0; i < session->trackers.kernel_pids.n; i++)
+			len += (size_t)sprintf(text + len, ", %" PRIu32, (uint32_t)pids[i]);
+		len += (size_t)sprintf(text + len, "]");
+	}
+	if (len > WMK_FILTER_TEXT_MAX)
+		err = wmk_error_said(-E2BIG, "the filter '%.60s' is too long for a session that is narrowed to so many processes", filter);
+	if (err == 0)
+		err = wmk_filter_parse(text, &expr);
+
+	*result = expr;
+	return err;
+}
+
+static bool has_context(const struct wmk_session_channel *channel, const struct wmk_filter_name *name)
+{
+	const struct wmk_ctf_context *context = name->n_steps == 1 && name->steps[0].name ? wmk_ctf_context_find(name->steps[0].name) : NULL;
+	bool has = context && (context->number == WMK_CONTEXT_TID || context->number == WMK_CONTEXT_CPU_ID);
+
+	for (unsigned i = 0; context && i < channel->n_contexts; i++)
+		has |= channel->contexts[i] == context->number;
+	return has;
+}
+
+/* A rule whose event may not be there yet: what can be told without it. */
+static int probe_check(const struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule)
+{
+	struct wmk_filter_expr *expr;
+	int err = wmk_filter_parse(rule->filter, &expr);
+
+	if (err < 0)
+		return err;
+	for (unsigned i = 0; err == 0 && i < wmk_filter_n_names(expr); i++)
+		if (wmk_filter_name_of(expr, i)->scope == WMK_FILTER_CONTEXT && !has_context(channel, wmk_filter_name_of(expr, i)))
+			err = wmk_filter_name_wrong(expr, i, "the channel's records do not have this context (add-context)");
+	wmk_filter_expr_free(expr);
+	if (err == 0 && channel->session->trackers.kernel_pid) {
+		const struct wmk_filter_expr *both;
+
+		err = narrowed(channel->session, rule->filter, &both);
+		if (err == 0)
+			wmk_filter_expr_free((struct wmk_filter_expr *)(uintptr_t)both);
+	}
+	return err < 0 ? wmk_error_add(err, "the filter '%.60s'", rule->filter) : 0;
+}
+
 int wmk_kernel_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules)
 {
 	const struct wmk_ctl_rule *added = rules->items;
 	struct wmk_kfilter_made made;
 	struct wmk_tracefs *tracefs;
 	struct wmk_kcatalog *catalog;
-	int err = look(channel->session->tracing, rules, &tracefs, &catalog);
+	int err = 0;
+
+	for (uint32_t i = 0; i < rules->n && err == 0; i++)
+		if (wmk_rule_is_probe(&added[i]) && added[i].filter && *added[i].filter)
+			err = probe_check(channel, &added[i]);
+	if (err == 0)
+		err = look(channel->session->tracing, rules, &tracefs, &catalog);
+	if (err < 0)
+		return err;
 
 	for (size_t i = 0; catalog && i < wmk_kcatalog_size(catalog) && err == 0; i++) {
 		const struct wmk_kentry *entry = wmk_kcatalog_at(catalog, i);
@@ -224,27 +289,6 @@ struct asked {
 	bool own;                        /* they are ours to free */
 };
 
-/* What a rule with that filter (NULL, "": none) asks in a session that is narrowed to processes. */
-static int narrowed(const struct wmk_session *session, const char *filter, const struct wmk_filter_expr **result)
-{
-	char text[NARROWED_MAX];
-	const uint64_t *pids = session->trackers.kernel_pids.items;
-	struct wmk_filter_expr *expr = NULL;
-	int len = filter && *filter ? snprintf(text, sizeof(text), "(%s) && ", filter) : 0;
-
-	if (len >= (int)sizeof(text) - PIDS_TEXT)
-		return wmk_error_said(-E2BIG, "the filter '%.60s' is too long for a session that is narrowed to processes", filter);
-	/* (of nobody: no process has that number) */
-	len += sprintf(text + len, "$ctx.pid in [-2");
-	for (uint32_t i = 0; i < session->trackers.kernel_pids.n; i++)
-		len += sprintf(text + len, ", %" PRIu32, (uint32_t)pids[i]);
-	sprintf(text + len, "]");
-	int err = wmk_filter_parse(text, &expr);
-
-	*result = expr;
-	return err;
-}
-
 static void asked_free(struct asked *asked)
 {
 	for (unsigned i = 0; asked->own && i < asked->n && i < WMK_KFILTER_EXPRS_MAX; i++)
@@ -260,9 +304,13 @@ static int ask(const struct wmk_session_channel *channel, const struct wmk_kerne
 	for (uint32_t i = 0; i < channel->is.rules.n && err == 0; i++) {
 		if (!rules[i].enabled || !wmk_kernel_rule_fits(probes, &rules[i], entry))
 			continue;
-		if (!channel->exprs[i] && !asked->own) {
+		/* (of a process that is tracked, if the session is narrowed) */
+		if (!channel->exprs[i]) {
+			asked_free(asked);
 			asked->n = 0;
-			return 0;
+			err = asked->own ? narrowed(channel->session, NULL, &asked->exprs[0]) : 0;
+			asked->n = asked->own && err == 0;
+			return err;
 		}
 		if (asked->n < WMK_KFILTER_EXPRS_MAX && asked->own)
 			err = narrowed(channel->session, rules[i].filter, &asked->exprs[asked->n]);
@@ -437,8 +485,17 @@ int wmk_kernel_filters_update(struct rings *rings, const struct wmk_tracefs *tra
 		const struct wmk_kentry *entry = wmk_kcatalog_at(catalog, i);
 		struct kernel_event *event = wmk_kernel_event_find(rings->kernel, entry);
 
-		if (event)
-			err = look_at(rings, tracefs, entry, event);
+		if (!event)
+			continue;
+		err = look_at(rings, tracefs, entry, event);
+		/* one of which it cannot be told what is wanted is not recorded; the others are */
+		if (err < 0 && err != -ENOMEM) {
+			wmk_session_worry(rings->session, err, NULL);
+			wmk_kfilter_made_free(&event->filter);
+			event->filter.never = true;
+			event->todo = WMK_KERNEL_DONE;
+			err = 0;
+		}
 	}
 	if (err == 0)
 		err = pass(rings, &again);

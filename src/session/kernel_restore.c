@@ -75,7 +75,14 @@ static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, 
 				class = wmk_kernel_event_class(rings->session->tracing, tracefs, entry);
 		if (!class || !wmk_rings_has_id(rings, class) || was_by_bpf(rings, entry))
 			continue;
-		err = wmk_kernel_filter_of(rings->channel, rings->kernel->probes, tracefs, entry, false, &filter);
+		/* buffers that others have followed may lack a context that the filters ask; nothing new comes into them */
+		filter = (struct wmk_kfilter_made){ .never = false };
+		err = wmk_rings_current(rings) ? wmk_kernel_filter_of(rings->channel, rings->kernel->probes, tracefs, entry, false, &filter) : 0;
+		if (err < 0 && err != -ENOMEM) {
+			wmk_session_worry(rings->session, err, NULL);
+			err = 0;
+			continue;
+		}
 		if (err == 0)
 			err = wmk_kernel_event_add(rings, entry, class, filter);
 	}

@@ -10,7 +10,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import WAYMARK, Skip, check, limit, need_other_users, rounds, slurp  # noqa: E402
+from harness import WAYMARK, Skip, check, limit, need, need_other_users, rounds, slurp  # noqa: E402
 from kernel import (CALLS, KCALLS, KernelTrace, KernelWorld, all_there, check_turns, kernel_main, need_kernel, number, signed,  # noqa: E402
                     text, turns_of)
 
@@ -190,8 +190,17 @@ def go(w, *programs):
 
 def tracked(case):
     """The session's own list of processes: begun, longer, empty, ended while it records; behind a killed daemon; saved and loaded."""
+    is_tracked(case)
+
+
+def tracked_by_the_kernels_events(case):
+    """The same where BPF records nothing: then the first buffers, of records without the context, are read on by the next daemon too."""
+    is_tracked(case, '--syscall-arguments', 'none')
+
+
+def is_tracked(case, *options):
     with KernelWorld(case) as w:
-        w.begin_calls('one', *LARGE, contexts=('tid', 'procname'))
+        w.begin_calls('one', *LARGE, *options, contexts=('tid', 'procname'))
         made, first = w.calls(1, 300)
         in_it, out_of_it = [first], []
 
@@ -258,6 +267,18 @@ def tracked_with_filters(case):
         w('track', '-k', '-s', 'two', '--uid=0', status=2).says('processes')
         w('track', '-k', '-u', '-s', 'two', '--pid=1', status=2).says('one domain')
         w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1, 66))), status=1).says('more than 64')
+        w('enable-channel', '-k', '-s', 'two', 'kernel')
+        w('enable-event', '-k', '-s', 'two', '-c', 'kernel', '--syscall', 'timer_delete,sched_getparam')
+        w('enable-event', '-k', '-s', 'two', '-c', 'kernel', '--syscall', 'sched_getattr', '--filter', 'pid in [%s]' % ', '.join(map(str, range(1000000, 1000400))))
+        w('start', 'two')
+        w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1000000, 1000060))), status=1).says('too long')
+        w('track', '-k', '-s', 'two', '--pid=1')
+        w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1000000, 1000060))), status=1).says('too long')
+        check(w.session('two')['trackers']['kernel_pids'] == [1], 'tracked: %s', w.session('two')['trackers'])
+        w('enable-event', '-k', '-s', 'two', '-c', 'kernel', 'sched_process_exit')
+        w('stop', 'two')
+        w('start', 'two')
+        w('track', '-k', '-s', 'two', '--pid', '--all')
         w('untrack', '-k', '-s', 'two', '--pid=1', status=1).says('all are tracked')
         check(not w.session('two')['trackers']['kernel_pid'], 'tracked: %s', w.session('two')['trackers'])
 
@@ -267,7 +288,7 @@ INSIDE = """
 exec 3<&0
 sh -c 'read go <&3; exec "$0" calls 1 300' "$KCALLS" & one=$!
 unshare --pid --fork --mount-proc sh -c 'read go <&3; exec "$0" calls 1 300' "$KCALLS" & wrap=$!
-until below=$(pgrep -P $wrap); do [ -d /proc/$wrap ] || exit; done
+until below=$(pgrep -P $wrap); do [ -d /proc/$wrap ] || exit; sleep 0.05; done
 "$WAYMARK" enable-channel -k -s one --pid $one first && "$WAYMARK" enable-event -k -s one -c first --pid $one --syscall "$CALLS" &&
 "$WAYMARK" enable-channel -k -s one --pid $below second && "$WAYMARK" enable-event -k -s one -c second --pid $below --syscall "$CALLS" &&
 ! "$WAYMARK" enable-event -k -s one -c first --pid 30000 --syscall "$CALLS" && : >"$READY"
@@ -277,6 +298,7 @@ wait
 
 def in_another_namespace(case):
     """A client in a container means the processes by the numbers that they have there."""
+    need('pgrep', 'unshare')
     with KernelWorld(case) as w:
         if subprocess.run(['unshare', '--pid', '--fork', '--mount-proc', 'true'], capture_output=True).returncode:
             raise Skip('PID namespaces cannot be made here')
@@ -284,7 +306,7 @@ def in_another_namespace(case):
         env = dict(KCALLS=KCALLS, WAYMARK=WAYMARK, CALLS=','.join(CALLS), READY=case.path('ready'))
         inside = w.run(['unshare', '--pid', '--fork', '--mount-proc', 'sh', '-c', INSIDE], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE, text=True)
-        w.wait(lambda: os.path.exists(case.path('ready')), 'the channels to be made inside', 20)
+        w.wait(lambda: os.path.exists(case.path('ready')), 'the channels to be made inside')
         pids = [c['domain']['pid'] for c in w.session('one')['channels']]
         check(len(pids) == 2 and all(slurp('/proc/%d/comm' % p).strip() == 'sh' for p in pids), 'the channels are of %s', pids)
         w('start', 'one')
@@ -382,4 +404,4 @@ def another_user(case):
 
 if __name__ == '__main__':
     kernel_main([started_and_stopped, cleared, events_and_channels_off_and_on, contexts_added_later, two_sessions, sizes, lost_in_small_buffers, everything,
-          tracked, tracked_with_filters, in_another_namespace, record_through_the_daemon, refused, number_used_again, another_user])
+          tracked, tracked_by_the_kernels_events, tracked_with_filters, in_another_namespace, record_through_the_daemon, refused, number_used_again, another_user])

@@ -170,7 +170,8 @@ def in_one_process(case):
 def is_not_recorded(case):
     """What the thread does that dumps is the tracer's own: no records of that, though it is gone when they are read. Those of programs are there."""
     need_tracefs()
-    options = ['-k', 'syscall:openat', '-k', 'sched_switch', '-k', 'syscall:sched_getscheduler', '--syscall-arguments', 'none', '-c', 'procname', '-c', 'pid']
+    options = ['-k', 'syscall:openat', '-k', 'sched_switch', '-k', 'syscall:sched_getscheduler', '--syscall-arguments', 'none', '-c', 'procname', '-c', 'pid',
+               '--subbuf-size', '4M', '--num-subbuf', '8']
     argv = [sys.executable, '-c', CALLER, str(CALLS)]
     with World(case) as w:
         w('list')

@@ -143,9 +143,10 @@ def filters_refused(case):
         w.probe('one', 'order', ORDER, '--filter', 'who == 3', status=1).says('who')
         w.probe('one', 'order', ORDER, '--filter', 'arg1 ==', status=1).says('column')
         w.probe('one', 'order', ORDER, '--filter', '$ctx.procnam == "x"', status=1).says('procname')
+        w.probe('one', 'order', ORDER, '--filter', '$ctx.prio > 3', status=1).says('do not have this context')
         check(not w.left(), 'probes that were tried are left: %s', w.left())
         (channel,) = w.session('one')['channels']
-        check(not channel['rules'], 'rules are left: %s', channel['rules'])
+        check(not any(r['enabled'] for r in channel['rules']), 'rules are left: %s', channel['rules'])
 
 
 def off_and_on(case):

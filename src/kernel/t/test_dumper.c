@@ -156,10 +156,14 @@ static void behind_one_that_died(void **state)
 	const uint64_t large = UINT64_C(123) << 40 | 7;
 	uint64_t records = 0, last;
 
-	/* whole: whoever asks for it, or for any before it, gets nothing */
+	/* whole: whoever asks for it, or for any, gets nothing */
+	assert_int_equal(wmk_kdumper_resume(m->dumper, UINT64_C(42) << 32 | 15), 42);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, WMK_KDUMPER_ANY), 0);
+	assert_int_equal(take_all(m, &records, &last), 0);
+	wmk_kdumper_clear(m->dumper);
 	assert_int_equal(wmk_kdumper_resume(m->dumper, UINT64_C(42) << 32 | 15), 42);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
-	assert_int_equal(wmk_kdumper_begin(m->dumper, 1), 0);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, WMK_KDUMPER_ANY), 0);
 	assert_int_equal(take_all(m, &records, &last), 0);
 	/* not whole: again, from the beginning; what there was of it is in the trace */
 	assert_int_equal(wmk_kdumper_resume(m->dumper, UINT64_C(42) << 32 | 16), 42);
