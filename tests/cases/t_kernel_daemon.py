@@ -15,12 +15,14 @@ from kernel import (CALLS, KCALLS, KernelTrace, KernelWorld, all_there, check_tu
                     text, turns_of)
 
 LARGE = ['--subbuf-size', '1M', '--num-subbuf', '16']
+# Room for all that a case makes at once with all rounds (400000 records), whoever else wants the CPUs.
+ROOM_FOR_ALL = ['--subbuf-size', '4M', '--num-subbuf', '16']
 
 
 def started_and_stopped(case):
     """Only what was made while it was started is there; counts are those of the trace."""
     with KernelWorld(case) as w:
-        w.begin_calls('one', *LARGE)
+        w.begin_calls('one', *ROOM_FOR_ALL)
         tids, made = set(), 0
         for turn in range(3):
             turns, ids = w.calls(2, rounds(20000))
@@ -36,7 +38,7 @@ def started_and_stopped(case):
 
 def cleared(case):
     with KernelWorld(case) as w:
-        w.begin_calls('one', *LARGE)
+        w.begin_calls('one', *ROOM_FOR_ALL)
         for _ in range(3):
             _, before = w.calls(2, rounds(20000))
             w('clear', 'one')
