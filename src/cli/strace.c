@@ -295,12 +295,12 @@ static int begin(struct run *run, char *path, char **argv)
 	return err;
 }
 
-/* Ctrl-C is the command's, or where there is none, the end. */
+/* Ctrl-C is the command's, or where there is none any more, the end. */
 static void hear_signals(struct run *run)
 {
 	struct signalfd_siginfo info;
 
-	if (run->has_command)
+	if (run->has_command && !run->child.ended)
 		wmk_child_look(&run->child);
 	else
 		while (read(run->child.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
@@ -405,6 +405,8 @@ static int trace(struct run *run, char *path, char **argv)
 		err = begin(run, path, argv);
 		if (err >= 0) {
 			run_until_end(run);
+			/* (of who goes on making calls there would be no end) */
+			run->source->ops->stop(run->source);
 			print_records(run, true);
 			wmk_strace_lines_finish(&run->lines);
 			say_detached(run);

@@ -70,6 +70,8 @@ struct wmk_strace_stats {
 struct wmk_strace_source_ops {
 	int (*follow)(struct wmk_strace_source *source, pid_t pid);
 	int (*start)(struct wmk_strace_source *source);
+	/* Nothing new comes from here on; what is there stays. */
+	void (*stop)(struct wmk_strace_source *source);
 	/* heads[i], if there is something in that stream; its memory stays until the next time. */
 	void (*fill)(struct wmk_strace_source *source, unsigned i);
 	/* The next exit of this thread, if it is there already: it stays there. */

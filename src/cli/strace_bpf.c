@@ -48,6 +48,11 @@ static int bpf_start(struct wmk_strace_source *source)
 	return wmk_kcalls_start(of(source)->calls);
 }
 
+static void bpf_stop(struct wmk_strace_source *source)
+{
+	wmk_kcalls_stop(of(source)->calls);
+}
+
 static void bpf_fill(struct wmk_strace_source *source, unsigned ring)
 {
 	struct bpf_source *bpf = of(source);
@@ -146,7 +151,7 @@ static void bpf_close(struct wmk_strace_source *source)
 }
 
 static const struct wmk_strace_source_ops bpf_ops = {
-	.follow = bpf_follow, .start = bpf_start, .fill = bpf_fill, .peek = bpf_peek, .wait = bpf_wait, .stats = bpf_stats,
+	.follow = bpf_follow, .start = bpf_start, .stop = bpf_stop, .fill = bpf_fill, .peek = bpf_peek, .wait = bpf_wait, .stats = bpf_stats,
 	.close = bpf_close,
 };
 

@@ -85,7 +85,8 @@ static void begin_line(struct wmk_strace_lines *lines, uint32_t tid, uint64_t mo
 		wmk_kline_bytes(&lines->out, "] ", 2);
 	}
 	if (args->is_relative) {
-		const uint64_t passed = lines->last ? mono - lines->last : 0;
+		/* (one may come late) */
+		const uint64_t passed = lines->last && mono > lines->last ? mono - lines->last : 0;
 
 		lines->last = mono;
 		wmk_kline_wide(&lines->out, passed / 1000000000, 6, ' ');
@@ -295,6 +296,14 @@ static void on_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *t
 		end_of_handler(lines, thread);
 }
 
+/* Of an exit: the first that is heard of a thread that was just made. */
+static bool is_birth(const struct wmk_strace_lines *lines, const struct wmk_kcalls_record *record)
+{
+	const char *name = print_of(lines, record)->call.name;
+
+	return strncmp(name, "clone", 5) == 0 || strcmp(name, "fork") == 0 || strcmp(name, "vfork") == 0;
+}
+
 static bool is_exec(const struct wmk_strace_lines *lines, const struct wmk_kcalls_record *record)
 {
 	return strncmp(print_of(lines, record)->call.name, "execve", 6) == 0;
@@ -427,6 +436,8 @@ void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_kc
 		thread = wmk_strace_lines_add(lines, record->tid, record->pid);
 		if (!thread)
 			return;
+		/* in a call since before we came: strace -f -p shows how that ends */
+		thread->was_there = record->is_exit && !is_birth(lines, record);
 	}
 	if (thread->waits_for_exec) {
 		if (record->is_end)

@@ -78,6 +78,12 @@ static int tracefs_start(struct wmk_strace_source *source)
 	return err < 0 ? err : wmk_kinstance_switch(of(source)->instance, true);
 }
 
+static void tracefs_stop(struct wmk_strace_source *source)
+{
+	if (wmk_kinstance_switch(of(source)->instance, false) < 0)
+		wmk_error_clear();
+}
+
 static uint64_t long_at(const struct wmk_krecord *record, uint32_t at)
 {
 	uint64_t value = 0;
@@ -187,7 +193,7 @@ static void tracefs_close(struct wmk_strace_source *source)
 }
 
 static const struct wmk_strace_source_ops tracefs_ops = {
-	.follow = tracefs_follow, .start = tracefs_start, .fill = tracefs_fill, .peek = tracefs_peek, .wait = tracefs_wait, .stats = tracefs_stats,
+	.follow = tracefs_follow, .start = tracefs_start, .stop = tracefs_stop, .fill = tracefs_fill, .peek = tracefs_peek, .wait = tracefs_wait, .stats = tracefs_stats,
 	.close = tracefs_close,
 };
 

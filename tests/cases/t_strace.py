@@ -12,7 +12,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import calls  # noqa: E402
-from harness import WAIT_S, WAYMARK, Skip, check, main  # noqa: E402
+from harness import WAIT_S, WAYMARK, Skip, check, main, slurp, wait_for  # noqa: E402
 
 INSTANCES = '/sys/kernel/tracing/instances'
 # What strace shows and the BPF program does not copy; nothing else may differ. By the call: why.
@@ -328,6 +328,51 @@ def signals_go_to_the_command(case):
     check('--- SIGTERM' in text and text.endswith('+++ exited with 9 +++\n'), '%s', text[-300:])
 
 
+def behind_the_command(case):
+    """-f: what the command has started goes on, and so does the tracer, until it is interrupted. Then it leaves that alone."""
+    needs(case)
+    for options in ([], ['--no-bpf']):
+        output = case.path('behind%d' % len(options))
+        tracer = subprocess.Popen([WAYMARK, 'strace', '-f', *options, '-o', output, 'sh', '-c', 'sleep 1000 & echo $!; exit 5'], stdout=subprocess.PIPE, text=True)
+        case.started.append(tracer)
+        sleeper = int(tracer.stdout.readline())
+        wait_for(lambda: 'exited with 5 +++' in slurp(output), 'the command\'s end, in %s' % output)
+        check(tracer.poll() is None, '%s: the tracer has ended with the command: %s', options, tracer.returncode)
+        tracer.send_signal(signal.SIGINT)
+        check(tracer.wait(WAIT_S) == 5, '%s: the tracer ended with %d', options, tracer.returncode)
+        os.kill(sleeper, signal.SIGKILL)                       # (it is there)
+
+
+IN_A_CALL = """
+import os, sys, threading
+r, w = os.pipe()
+print(os.getpid(), flush=True)
+thread = threading.Thread(target=os.read, args=(r, 1))
+thread.start()
+sys.stdin.readline()
+os.write(w, b'x')
+thread.join()
+"""
+
+
+def threads_in_a_call(case):
+    """-f -p: how the call ends in which a thread is when the tracer comes, of each thread."""
+    needs(case)
+    process = subprocess.Popen([sys.executable, '-c', IN_A_CALL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    case.started.append(process)
+    pid = int(process.stdout.readline())
+    waits = lambda: [slurp('/proc/%d/task/%s/syscall' % (pid, t)).split()[:1] for t in os.listdir('/proc/%d/task' % pid)]  # noqa: E731
+    wait_for(lambda: all(w in (['0'], ['63']) for w in waits()) and len(waits()) == 2, 'both threads to read')
+    tracer = subprocess.Popen([WAYMARK, 'strace', '-f', '-p', str(pid)], stderr=subprocess.PIPE, text=True)
+    case.started.append(tracer)
+    check('attached' in tracer.stderr.readline(), 'it is not attached')
+    process.stdin.write('go\n')
+    process.stdin.close()
+    text = tracer.stderr.read()
+    check(tracer.wait(WAIT_S) == 0 and process.wait(WAIT_S) == 0, 'they ended with %s, %s', tracer.returncode, process.returncode)
+    check(text.count('<... read resumed>') == 2, 'two reads have ended: %s', text[:2000])
+
+
 def errors(case):
     """Words, and a status, for each mistake."""
     for args, status, words in (([], 2, 'whose calls?'), (['-p', '0'], 2, 'there is no process 0'), (['-p', 'x'], 2, 'is not a number'),
@@ -402,5 +447,5 @@ def neither_way(case):
 
 if __name__ == '__main__':
     main([arguments_of_all_kinds, texts_as_long_as_asked_for, usual_programs, processes_and_threads, ends_and_signals, ends_of_threads,
-          calls_of_32_bits, programs_by_descriptor, selections, summaries, times_and_columns, objects, attaching, signals_go_to_the_command, errors,
-          a_full_disk_is_said, losses_are_counted, without_bpf, neither_way])
+          calls_of_32_bits, programs_by_descriptor, selections, summaries, times_and_columns, objects, attaching, signals_go_to_the_command,
+          behind_the_command, threads_in_a_call, errors, a_full_disk_is_said, losses_are_counted, without_bpf, neither_way])
