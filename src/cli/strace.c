@@ -2,6 +2,7 @@
 /*
  * strace.c - `waymark strace`: the system calls of a program, as strace prints them, without stopping it at each (see strace.h).
  */
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -262,15 +263,11 @@ static pid_t process_of(pid_t tid)
 	return pid;
 }
 
-static int attach(struct run *run, pid_t tid)
+static int attach_thread(struct run *run, pid_t tid, pid_t pid)
 {
-	const pid_t pid = process_of(tid);
 	struct wmk_strace_thread *thread;
-	int err;
+	int err = run->source->ops->follow(run->source, run->source->has_texts ? pid : tid);
 
-	if (!pid)
-		return wmk_error_said(-ESRCH, "there is no process %d", (int)tid);
-	err = run->source->ops->follow(run->source, run->source->has_texts ? pid : tid);
 	if (err < 0)
 		return err;
 	thread = wmk_strace_lines_add(&run->lines, (uint32_t)tid, (uint32_t)pid);
@@ -278,6 +275,38 @@ static int attach(struct run *run, pid_t tid)
 		return wmk_error(-ENOMEM, "no memory");
 	thread->was_there = true;
 	return 0;
+}
+
+/*
+ * The kernel's own events are of threads: all that it has by now. (One that is started meanwhile is missed if its maker was not
+ * yet among them.)
+ */
+static int attach_others(struct run *run, pid_t tid, pid_t pid)
+{
+	const struct dirent *entry;
+	char path[32];
+	int err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *dir = opendir(path);
+
+	while (dir && err == 0 && (entry = readdir(dir))) {
+		const long other = strtol(entry->d_name, NULL, 10);
+
+		if (other > 0 && other != tid)
+			err = attach_thread(run, (pid_t)other, pid);
+	}
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+static int attach(struct run *run, pid_t tid)
+{
+	const pid_t pid = process_of(tid);
+	int err = pid ? attach_thread(run, tid, pid) : wmk_error_said(-ESRCH, "there is no process %d", (int)tid);
+
+	return err == 0 && run->args->follow && !run->source->has_texts ? attach_others(run, tid, pid) : err;
 }
 
 static int begin(struct run *run, char *path, char **argv)

@@ -19,6 +19,7 @@
 #include "kernel/event.h"
 #include "kernel/instance.h"
 
+#define THREADS_MAX 4096u
 #define SUBBUF_BYTES (64u << 10)
 #define CPUS_MAX 8192u
 
@@ -50,7 +51,7 @@ struct tracefs_source {
 	uint64_t bytes;
 	struct event events[N_EVENTS];
 	struct slot *slots;
-	int32_t pids[WMK_STRACE_PIDS];
+	int32_t pids[THREADS_MAX];       /* of threads; those that they start follow by themselves */
 	unsigned n_pids;
 };
 
@@ -63,8 +64,8 @@ static int tracefs_follow(struct wmk_strace_source *source, pid_t pid)
 {
 	struct tracefs_source *it = of(source);
 
-	if (it->n_pids == WMK_STRACE_PIDS)
-		return wmk_error(-E2BIG, "more than %u processes", WMK_STRACE_PIDS);
+	if (it->n_pids == THREADS_MAX)
+		return wmk_error(-E2BIG, "more than %u threads", THREADS_MAX);
 	it->pids[it->n_pids++] = pid;
 	return wmk_kinstance_pids(it->instance, it->pids, it->n_pids);
 }

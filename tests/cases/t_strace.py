@@ -356,21 +356,27 @@ thread.join()
 
 
 def threads_in_a_call(case):
-    """-f -p: how the call ends in which a thread is when the tracer comes, of each thread."""
+    """-f -p: how the call ends in which a thread is when the tracer comes, of each thread; by the kernel's own events too."""
     needs(case)
-    process = subprocess.Popen([sys.executable, '-c', IN_A_CALL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    case.started.append(process)
-    pid = int(process.stdout.readline())
-    waits = lambda: [slurp('/proc/%d/task/%s/syscall' % (pid, t)).split()[:1] for t in os.listdir('/proc/%d/task' % pid)]  # noqa: E731
-    wait_for(lambda: all(w in (['0'], ['63']) for w in waits()) and len(waits()) == 2, 'both threads to read')
-    tracer = subprocess.Popen([WAYMARK, 'strace', '-f', '-p', str(pid)], stderr=subprocess.PIPE, text=True)
-    case.started.append(tracer)
-    check('attached' in tracer.stderr.readline(), 'it is not attached')
-    process.stdin.write('go\n')
-    process.stdin.close()
-    text = tracer.stderr.read()
-    check(tracer.wait(WAIT_S) == 0 and process.wait(WAIT_S) == 0, 'they ended with %s, %s', tracer.returncode, process.returncode)
-    check(text.count('<... read resumed>') == 2, 'two reads have ended: %s', text[:2000])
+    for options in ([], ['--no-bpf']):
+        process = subprocess.Popen([sys.executable, '-c', IN_A_CALL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        case.started.append(process)
+        pid = int(process.stdout.readline())
+
+        def calls_of_threads():
+            return [slurp('/proc/%d/task/%s/syscall' % (pid, t)).split()[:1] for t in os.listdir('/proc/%d/task' % pid)]
+        wait_for(lambda: calls_of_threads() in ([['0'], ['0']], [['63'], ['63']]), 'both threads to read')
+        tracer = subprocess.Popen([WAYMARK, 'strace', '-f', *options, '-p', str(pid)], stderr=subprocess.PIPE, text=True)
+        case.started.append(tracer)
+        line = tracer.stderr.readline()
+        while 'attached' not in line:
+            check(line, 'it is not attached')
+            line = tracer.stderr.readline()
+        process.stdin.write('go\n')
+        process.stdin.close()
+        text = tracer.stderr.read()
+        check(tracer.wait(WAIT_S) == 0 and process.wait(WAIT_S) == 0, '%s: they ended with %s, %s', options, tracer.returncode, process.returncode)
+        check(text.count('<... read resumed>') == 2, '%s: two reads have ended: %s', options, text[:2000])
 
 
 def errors(case):
