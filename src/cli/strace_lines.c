@@ -6,6 +6,7 @@
  * comes between, or nothing for a while, it is printed alone, and the rest behind "<... resumed>".
  */
 #include <errno.h>
+#include <poll.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,9 @@ static void flush(struct wmk_strace_lines *lines)
 		if (n < 0 && errno != EINTR && errno != EAGAIN) {
 			lines->err = wmk_error(-errno, "cannot write%s%.100s", lines->args->output ? " to " : "", lines->args->output ? lines->args->output : "");
 			wmk_cli_print_error();
+		} else if (n < 0 && errno == EAGAIN) {
+			/* the program, whose terminal it is too, may have made it so */
+			poll(&(struct pollfd){ .fd = lines->fd, .events = POLLOUT }, 1, -1);
 		} else if (n > 0) {
 			at += n;
 			left -= (size_t)n;

@@ -379,6 +379,21 @@ def threads_in_a_call(case):
         check(text.count('<... read resumed>') == 2, '%s: two reads have ended: %s', options, text[:2000])
 
 
+def an_output_that_does_not_block(case):
+    """It is full, and read late: nothing is lost of what is written."""
+    needs(case)
+    out, into = os.pipe()
+    os.set_blocking(into, False)
+    os.write(into, b'x' * 65000)
+    tracer = subprocess.Popen([WAYMARK, 'strace', case.program('traced_calls'), 'files'], stdout=subprocess.DEVNULL, stderr=into)
+    case.started.append(tracer)
+    os.close(into)
+    with os.fdopen(out) as reader:
+        text = reader.read()[65000:]
+    check(tracer.wait(WAIT_S) == 0, 'the tracer ended with %d', tracer.returncode)
+    check(text.startswith('execve(') and text.endswith('+++ exited with 0 +++\n'), 'of its lines there are: %s ... %s', text[:300], text[-300:])
+
+
 def errors(case):
     """Words, and a status, for each mistake."""
     for args, status, words in (([], 2, 'whose calls?'), (['-p', '0'], 2, 'there is no process 0'), (['-p', 'x'], 2, 'is not a number'),
@@ -454,4 +469,4 @@ def neither_way(case):
 if __name__ == '__main__':
     main([arguments_of_all_kinds, texts_as_long_as_asked_for, usual_programs, processes_and_threads, ends_and_signals, ends_of_threads,
           calls_of_32_bits, programs_by_descriptor, selections, summaries, times_and_columns, objects, attaching, signals_go_to_the_command,
-          behind_the_command, threads_in_a_call, errors, a_full_disk_is_said, losses_are_counted, without_bpf, neither_way])
+          behind_the_command, threads_in_a_call, an_output_that_does_not_block, errors, a_full_disk_is_said, losses_are_counted, without_bpf, neither_way])
