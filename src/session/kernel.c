@@ -301,13 +301,21 @@ static int events_switch(struct rings *rings, const struct wmk_kcatalog *catalog
 	return first;
 }
 
+/* BPF first: while it is loaded and verified, which makes records of all kinds, the consumer takes none. */
 static int rings_switch(struct rings *rings, bool on)
 {
+	const int calls = on ? wmk_kernel_calls_switch(rings, rings->kernel->calls, true) : 0;
+	struct wmk_error_chain *why = wmk_error_take();
 	int err = rings->kernel->on == on ? 0 : wmk_kinstance_switch(rings->kernel->instance, on);
 
 	if (err == 0)
 		rings->kernel->on = on;
-	return err < 0 ? err : wmk_kernel_calls_switch(rings, rings->kernel->calls, on);
+	if (err < 0) {
+		wmk_error_drop(why);
+		return err;
+	}
+	wmk_error_give(why);
+	return on ? calls : wmk_kernel_calls_switch(rings, rings->kernel->calls, false);
 }
 
 static bool channel_records(const struct wmk_session_channel *channel)
