@@ -363,11 +363,11 @@ static unsigned print_records(struct run *run, bool is_end)
 	return n;
 }
 
-static bool is_over(const struct run *run)
+static bool is_over(struct run *run)
 {
 	if (run->is_interrupted || run->lines.err)
 		return true;
-	return run->lines.n_threads == 0 && (!run->has_command || run->child.ended);
+	return run->lines.n_threads == 0 && (!run->has_command || run->child.ended) && !wmk_strace_lines_awaits(&run->lines);
 }
 
 static void run_until_end(struct run *run)

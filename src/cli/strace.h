@@ -145,6 +145,8 @@ struct wmk_strace_lines {
 	uint32_t open;           /* the thread whose line is not at its end; 0: none */
 	size_t open_column;      /* of what was written of it already */
 	size_t begin;            /* in `out`, of the line that is put together */
+	uint32_t newborn[64];    /* -f: the latest that were made, perhaps not heard of yet; 0: none */
+	unsigned n_newborn;
 	uint64_t last;           /* -r */
 	int64_t wall;            /* wall clock minus CLOCK_MONOTONIC */
 	struct wmk_strace_count *counts[WMK_KCALLS_ABIS];
@@ -164,6 +166,8 @@ bool wmk_strace_thread_is_gone(uint32_t tid);
 int wmk_strace_lines_open(const struct wmk_strace_args *args, const struct wmk_strace_prints *prints, struct wmk_strace_source *source,
 			  struct wmk_strace_lines *lines);
 void wmk_strace_lines_close(struct wmk_strace_lines *lines);
+/* -f: was one made that lives, and of which nothing has been heard? It may not have run yet. */
+bool wmk_strace_lines_awaits(struct wmk_strace_lines *lines);
 /* A thread that is traced from its begin, or from now on. */
 struct wmk_strace_thread *wmk_strace_lines_add(struct wmk_strace_lines *lines, uint32_t tid, uint32_t pid);
 void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_kcalls_record *record);

@@ -330,10 +330,32 @@ static void adopt_exec(struct wmk_strace_lines *lines, struct wmk_strace_thread 
 	}
 }
 
+static void expect(struct wmk_strace_lines *lines, const struct wmk_kcalls_record *record)
+{
+	const int64_t tid = record->n_values ? (int64_t)record->values[0] : 0;
+
+	if (tid > 0 && tid <= INT32_MAX && !wmk_strace_thread_find(lines, (uint32_t)tid))
+		lines->newborn[lines->n_newborn++ % (sizeof(lines->newborn) / sizeof(*lines->newborn))] = (uint32_t)tid;
+}
+
+bool wmk_strace_lines_awaits(struct wmk_strace_lines *lines)
+{
+	for (unsigned i = 0; i < sizeof(lines->newborn) / sizeof(*lines->newborn); i++) {
+		if (!lines->newborn[i])
+			continue;
+		if (!wmk_strace_thread_find(lines, lines->newborn[i]) && !wmk_strace_thread_is_gone(lines->newborn[i]))
+			return true;
+		lines->newborn[i] = 0;
+	}
+	return false;
+}
+
 static void on_exit_of(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, const struct wmk_kcalls_record *record)
 {
 	struct wmk_kcalls_record exec;
 
+	if (lines->args->follow && is_birth(lines, record))
+		expect(lines, record);
 	if (is_exec(lines, record)) {
 		if (!thread->has_entry)
 			adopt_exec(lines, thread);

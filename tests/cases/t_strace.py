@@ -333,7 +333,8 @@ def behind_the_command(case):
     needs(case)
     for options in ([], ['--no-bpf']):
         output = case.path('behind%d' % len(options))
-        tracer = subprocess.Popen([WAYMARK, 'strace', '-f', *options, '-o', output, 'sh', '-c', 'sleep 1000 & echo $!; exit 5'], stdout=subprocess.PIPE, text=True)
+        tracer = subprocess.Popen([WAYMARK, 'strace', '-f', *options, '-o', output, 'sh', '-c', 'sleep 1000 & echo $!; exit 5'], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True)
         case.started.append(tracer)
         sleeper = int(tracer.stdout.readline())
         wait_for(lambda: 'exited with 5 +++' in slurp(output), 'the command\'s end, in %s' % output)
