@@ -94,9 +94,9 @@ for build in "${builds[@]}"; do
 		0:tsan) rounds=${WMK_ROUNDS_PERCENT:-3} ;;
 		esac
 	fi
-	# Many tests wait more than they work. (Without a sanitizer some want the CPUs for themselves.)
+	# Many tests wait more than they work. (Elsewhere some want the CPUs for themselves.)
 	processes=$(nproc)
-	case $name in asan | tsan) processes=$((processes + 1)) ;; esac
+	case $name in asan) processes=$((processes + 1)) ;; esac
 	args=(--no-rebuild --num-processes "$processes" --logbase "testlog-$name")
 	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 4)
 	[ -n "$env" ] && args+=(--setup "$env")
