@@ -85,10 +85,10 @@ struct wmk_source_ops {
 	 */
 	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
 	/*
-	 * For sources of which a position tells how many records there are in the trace: what it is there when so many of those up to it were not written.
-	 * An empty packet has that of the last one that was taken. NULL: positions stay as they are, and an empty packet's is where the last one ended.
+	 * 1 + the bit from which on a position tells how many records there are in the trace: it has fewer where some up to it were not written, and an empty
+	 * packet has that of the last one that was taken. 0: positions stay as they are, and an empty packet's is where the last one ended.
 	 */
-	uint64_t (*place)(uint64_t position, uint64_t unwritten);
+	unsigned records_at;
 	/* Records lost up to now; by cause if not NULL. */
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 	/*

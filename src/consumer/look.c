@@ -36,12 +36,13 @@ void wmk_stream_refused(struct wmk_stream *stream, int err)
 static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, const struct wmk_packet *packet,
 		      uint64_t lost)
 {
-	const struct wmk_source_ops *ops = stream->source->ops;
+	const unsigned records_at = stream->source->ops->records_at;
+	const uint64_t unwritten = records_at ? wmk_stream_unwritten(stream) << (records_at - 1) : 0;
 	const struct wmk_ctf_packet head = {
 		.stream_id = stream->stream_id, .instance = stream->instance, .begin_ts = packet->begin_ts,
 		.end_ts = packet->end_ts,
 		.content = packet->len, .sequence = stream->sequence, .lost = lost, .cpu = stream->cpu, .cut = (uint32_t)packet->cut,
-		.ring_position = ops->place ? ops->place(packet->position, wmk_stream_unwritten(stream)) : packet->position,
+		.ring_position = packet->position - unwritten,
 	};
 	const uint64_t start = wmk_consumer_now_ns();
 	uint64_t took;
@@ -71,7 +72,7 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 
 static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t lost)
 {
-	const uint64_t position = stream->source->ops->place ? stream->place : stream->end_pos;
+	const uint64_t position = stream->source->ops->records_at ? stream->place : stream->end_pos;
 	const struct wmk_packet packet = { .begin_ts = ts, .end_ts = ts, .position = position, .end = position,
 					   .cut = stream->cut };
 

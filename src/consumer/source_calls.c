@@ -53,11 +53,6 @@ static int calls_resume(struct wmk_source *source, const struct wmk_ctf_packet *
 	return 1;
 }
 
-static uint64_t calls_place(uint64_t position, uint64_t unwritten)
-{
-	return position - unwritten;
-}
-
 static uint64_t calls_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
 	const uint64_t lost = wmk_kcallstream_lost(stream_of(source));
@@ -87,7 +82,7 @@ static void calls_close(struct wmk_source *source)
 }
 
 static const struct wmk_source_ops calls_ops = {
-	.next = calls_next, .release = calls_release, .head = calls_head, .resume = calls_resume, .place = calls_place, .lost = calls_lost, .clear = calls_clear,
+	.next = calls_next, .release = calls_release, .head = calls_head, .resume = calls_resume, .records_at = 1, .lost = calls_lost, .clear = calls_clear,
 	.fd = calls_fd, .close = calls_close,
 };
 

@@ -82,8 +82,8 @@ static void dump_close(struct wmk_source *source)
 }
 
 static const struct wmk_source_ops dump_ops = {
-	.next = dump_next, .release = dump_release, .head = dump_head, .resume = dump_resume, .place = wmk_kdumper_less, .lost = dump_lost, .clear = dump_clear, .fd = dump_fd,
-	.close = dump_close,
+	.next = dump_next, .release = dump_release, .head = dump_head, .resume = dump_resume, .records_at = 1 + WMK_KDUMPER_RECORDS_AT,
+	.lost = dump_lost, .clear = dump_clear, .fd = dump_fd, .close = dump_close,
 };
 
 int wmk_source_dump_open(struct wmk_kreader *reader, struct wmk_source **source)

@@ -79,7 +79,7 @@ static void kernel_close(struct wmk_source *source)
 }
 
 static const struct wmk_source_ops kernel_ops = {
-	.next = kernel_next, .release = kernel_release, .head = kernel_head, .resume = kernel_resume, .place = wmk_kplace_less, .lost = kernel_lost, .clear = kernel_clear,
+	.next = kernel_next, .release = kernel_release, .head = kernel_head, .resume = kernel_resume, .records_at = 1 + WMK_KSTREAM_RECORDS_AT, .lost = kernel_lost, .clear = kernel_clear,
 	.fd = kernel_fd, .close = kernel_close,
 };
 

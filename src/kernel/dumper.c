@@ -26,7 +26,6 @@
 #define PACKET_BYTES (128u * 1024)
 #define PACKETS 2u
 #define STACK (256u * 1024)
-#define END_BITS 32u                 /* of a place */
 #define PATIENCE_MS 2000             /* so long may one file keep the dump before who waits goes on without it */
 
 struct packet {
@@ -318,7 +317,7 @@ int wmk_kdumper_next(struct wmk_kdumper *dumper, bool wait, struct wmk_kpacket *
 	if (packet->ready) {
 		*result = (struct wmk_kpacket){
 			.begin_ts = packet->begin_ts, .end_ts = packet->end_ts, .records = dumper->records + packet->records,
-			.place = (dumper->records + packet->records) << END_BITS | (uint32_t)packet->end, .end = packet->end, .data = packet->data, .len = packet->len,
+			.place = (dumper->records + packet->records) << WMK_KDUMPER_RECORDS_AT | (uint32_t)packet->end, .end = packet->end, .data = packet->data, .len = packet->len,
 			.room = packet->data - WMK_CTF_PACKET_ROOM,
 		};
 		err = 1;
@@ -373,14 +372,9 @@ uint64_t wmk_kdumper_resume(struct wmk_kdumper *dumper, uint64_t place)
 {
 	pthread_mutex_lock(&dumper->lock);
 	dumper->earlier = place;
-	dumper->records = place >> END_BITS;
+	dumper->records = place >> WMK_KDUMPER_RECORDS_AT;
 	pthread_mutex_unlock(&dumper->lock);
-	return place >> END_BITS;
-}
-
-uint64_t wmk_kdumper_less(uint64_t place, uint64_t unwritten)
-{
-	return place - (unwritten << END_BITS);
+	return place >> WMK_KDUMPER_RECORDS_AT;
 }
 
 void wmk_kdumper_clear(struct wmk_kdumper *dumper)

@@ -28,6 +28,7 @@
 #include "kernel/statedump.h"
 #include "kernel/who.h"
 
+#define WMK_KDUMPER_RECORDS_AT 32u     /* the bit of a place, from which on it tells how many records the trace has */
 #define WMK_KDUMPER_ANY 1u             /* for a number: one that is whole will do, whichever it is */
 
 struct wmk_kdumper;
@@ -63,8 +64,6 @@ int wmk_kdumper_fd(const struct wmk_kdumper *dumper);
  * or of any, nothing is dumped. Returns how many records there are.
  */
 uint64_t wmk_kdumper_resume(struct wmk_kdumper *dumper, uint64_t place);
-/* What the place is in the trace when so many records of dumps, up to there, are not in it. */
-uint64_t wmk_kdumper_less(uint64_t place, uint64_t unwritten);
 /* The dump that runs is given up, and what there is of it; counts begin at zero. */
 void wmk_kdumper_clear(struct wmk_kdumper *dumper);
 

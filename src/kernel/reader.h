@@ -45,6 +45,8 @@ struct wmk_kreader_options {
 	bool alone;                      /* nobody goes on behind us: read in the cheapest way, what was taken is gone with this process */
 };
 
+#define WMK_KSTREAM_RECORDS_AT 24u   /* the bit of a place, from which on it tells how many records the trace has */
+
 struct wmk_kpacket {
 	uint64_t begin_ts, end_ts;       /* of its first and its last record */
 	uint64_t place;                  /* of its end: for wmk_kstream_resume() */
@@ -88,8 +90,6 @@ uint64_t wmk_kstream_head(struct wmk_kstream *stream);
  * written counts as lost, but for what the kernel gives once more. *records, *end: as the packet had them. -ESTALE: the buffer has been emptied since.
  */
 int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
-/* What a packet's place is in the trace when so many records, up to there, are not in it. */
-uint64_t wmk_kplace_less(uint64_t place, uint64_t unwritten);
 /* Records that the kernel has lost; *overwritten (may be NULL): of these, the oldest, which newer ones have replaced, as was asked for. */
 uint64_t wmk_kstream_lost(struct wmk_kstream *stream, uint64_t *overwritten);
 /* Throw away what there is; all counts begin at zero. */

@@ -27,7 +27,6 @@
 #define ROOM 512u                    /* before a packet's header: so that header and records can be written from an aligned place */
 #define LEAST_LEFT 4096u             /* of a packet, for one more page */
 #define LOOK_EVERY 16384u            /* records, between two looks at the kernel's counts */
-#define DEALT_BITS 24u               /* of a place */
 
 struct wmk_kstream {
 	struct wmk_kreader *reader;
@@ -154,7 +153,7 @@ static uint64_t end_of(const struct wmk_kstream *stream)
 
 static uint64_t place_of(const struct wmk_kstream *stream)
 {
-	return stream->records << DEALT_BITS | (end_of(stream) & ((1u << DEALT_BITS) - 1));
+	return stream->records << WMK_KSTREAM_RECORDS_AT | (end_of(stream) & ((1u << WMK_KSTREAM_RECORDS_AT) - 1));
 }
 
 uint64_t wmk_kstream_head(struct wmk_kstream *stream)
@@ -350,11 +349,6 @@ void wmk_kstream_release(struct wmk_kstream *stream)
 	stream->len = 0;
 }
 
-uint64_t wmk_kplace_less(uint64_t place, uint64_t unwritten)
-{
-	return place - (unwritten << DEALT_BITS);
-}
-
 /* ── behind another reader, and anew ─────────────────────────────────────────────────────────────────── */
 
 /* How many records the part has, and when they begin. */
@@ -373,7 +367,7 @@ static int count_part(const struct wmk_kstream *stream, const struct wmk_kpart *
 
 uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint64_t again, uint64_t begin_ts)
 {
-	const uint64_t behind = (read - place) & ((1u << DEALT_BITS) - 1);
+	const uint64_t behind = (read - place) & ((1u << WMK_KSTREAM_RECORDS_AT) - 1);
 
 	return behind < again && end_ts < begin_ts ? again : behind;
 }
@@ -393,7 +387,7 @@ int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *
 		return ret;
 	const uint64_t behind = wmk_kplace_behind(last->ring_position, last->end_ts, stats.read, again, begin_ts);
 
-	*records = last->ring_position >> DEALT_BITS;
+	*records = last->ring_position >> WMK_KSTREAM_RECORDS_AT;
 	*end = stats.read - behind;
 	if (again > stats.read || behind > stats.read || *records > *end)
 		return wmk_error(-ESTALE, "the kernel's buffer of CPU %u was emptied", stream->cpu);

@@ -313,7 +313,7 @@ static void flush_ends(void **state)
 	/* what was released and could not be written is not in the trace */
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
 		if (streams[cpu] && records[cpu] >= 3) {
-			trace[cpu].ring_position = wmk_kplace_less(trace[cpu].ring_position, 3);
+			trace[cpu].ring_position = trace[cpu].ring_position - (UINT64_C(3) << WMK_KSTREAM_RECORDS_AT);
 			records[cpu] -= 3;
 		}
 	reader_close();
