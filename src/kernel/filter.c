@@ -69,15 +69,15 @@ void wmk_kfilter_look_up(void *data, const struct wmk_filter_name *name, struct 
 	}
 }
 
-/* Of what is left to the consumer: does the channel have that context? */
-static bool has_context(const struct wmk_kfilter_event *event, unsigned number)
+bool wmk_kfilter_has_context(const uint8_t *contexts, unsigned n_contexts, unsigned number)
 {
-	for (unsigned i = 0; i < event->n_contexts; i++)
-		if (event->contexts[i] == number)
+	for (unsigned i = 0; i < n_contexts; i++)
+		if (contexts[i] == number)
 			return true;
 	return number == WMK_CONTEXT_TID || number == WMK_CONTEXT_CPU_ID;
 }
 
+/* Of what is left to the consumer. */
 static int check_contexts(const struct wmk_kterms *terms, const struct wmk_node *node)
 {
 	const struct wmk_typed *typed = wmk_typed_of(&terms->c, node);
@@ -86,7 +86,7 @@ static int check_contexts(const struct wmk_kterms *terms, const struct wmk_node 
 	if (node->kind == WMK_NODE_NAME || node->kind == WMK_NODE_EXISTS) {
 		const struct wmk_filter_input *input = &terms->c.inputs[typed->input];
 
-		if (typed->is_input && input->scope == WMK_FILTER_CONTEXT && !has_context(terms->event, input->number))
+		if (typed->is_input && input->scope == WMK_FILTER_CONTEXT && !wmk_kfilter_has_context(terms->event->contexts, terms->event->n_contexts, input->number))
 			return wmk_filter_wrong(terms->c.expr, node, "the channel's records do not have this context (add-context, record -c)");
 		return 0;
 	}

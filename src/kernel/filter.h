@@ -27,6 +27,9 @@
 /* A wmk_filter_lookup_fn; `class`: const struct wmk_event_class *. Finds the fields of the class and all contexts of the kernel's records. */
 void wmk_kfilter_look_up(void *class, const struct wmk_filter_name *name, struct wmk_filter_found *found);
 
+/* Is that context, by its number, told of each record of a channel with these? Some are in every record of the kernel's. */
+bool wmk_kfilter_has_context(const uint8_t *contexts, unsigned n_contexts, unsigned number);
+
 struct wmk_kfilter_made {
 	bool never;                      /* no record of the event is wanted: then the rest is empty */
 	char *text;                      /* for the kernel; NULL: every record */

@@ -179,10 +179,13 @@ int wmk_kernel_filters_fit(struct wmk_tracing *tracing, const struct wmk_list *r
 int wmk_kernel_probe_filter_fits(const struct wmk_tracefs *tracefs, const char *group, const char *filter)
 {
 	struct wmk_kcatalog *catalog;
-	int err = filter && *filter ? wmk_kcatalog_open(tracefs, &catalog) : 1;
+	int err;
 
-	if (err != 0)
-		return err < 0 ? err : 0;
+	if (!filter || !*filter)
+		return 0;
+	err = wmk_kcatalog_open(tracefs, &catalog);
+	if (err < 0)
+		return err;
 	const struct fitting f = { tracefs, catalog, filter, NULL, group };
 
 	err = check_one(&f);
@@ -218,11 +221,8 @@ static int narrowed(const struct wmk_session *session, const char *filter, const
 static bool has_context(const struct wmk_session_channel *channel, const struct wmk_filter_name *name)
 {
 	const struct wmk_ctf_context *context = name->n_steps == 1 && name->steps[0].name ? wmk_ctf_context_find(name->steps[0].name) : NULL;
-	bool has = context && (context->number == WMK_CONTEXT_TID || context->number == WMK_CONTEXT_CPU_ID);
 
-	for (unsigned i = 0; context && i < channel->n_contexts; i++)
-		has |= channel->contexts[i] == context->number;
-	return has;
+	return context && wmk_kfilter_has_context(channel->contexts, channel->n_contexts, context->number);
 }
 
 /* A rule whose event may not be there yet: what can be told without it. */
