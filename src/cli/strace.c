@@ -2,7 +2,6 @@
 /*
  * strace.c - `waymark strace`: the system calls of a program, as strace prints them, without stopping it at each (see strace.h).
  */
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/strace.h"
+#include "kernel/pids.h"
 
 #define COLUMN_DEFAULT 40u
 #define BUFFER_MOST (1u << 30)
@@ -277,28 +277,20 @@ static int attach_thread(struct run *run, pid_t tid, pid_t pid)
 	return 0;
 }
 
+struct attaching {
+	struct run *run;
+	pid_t tid, pid;
+};
+
 /*
  * The kernel's own events are of threads: all that it has by now. (One that is started meanwhile is missed if its maker was not
  * yet among them.)
  */
-static int attach_others(struct run *run, pid_t tid, pid_t pid)
+static int attach_other(void *data, int32_t other)
 {
-	const struct dirent *entry;
-	char path[32];
-	int err = 0;
+	const struct attaching *is = data;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	DIR *dir = opendir(path);
-
-	while (dir && err == 0 && (entry = readdir(dir))) {
-		const long other = strtol(entry->d_name, NULL, 10);
-
-		if (other > 0 && other != tid)
-			err = attach_thread(run, (pid_t)other, pid);
-	}
-	if (dir)
-		closedir(dir);
-	return err;
+	return other == is->tid ? 0 : attach_thread(is->run, other, is->pid);
 }
 
 static int attach(struct run *run, pid_t tid)
@@ -306,7 +298,10 @@ static int attach(struct run *run, pid_t tid)
 	const pid_t pid = process_of(tid);
 	int err = pid ? attach_thread(run, tid, pid) : wmk_error_said(-ESRCH, "there is no process %d", (int)tid);
 
-	return err == 0 && run->args->follow && !run->source->has_texts ? attach_others(run, tid, pid) : err;
+	if (err < 0 || !run->args->follow || run->source->has_texts)
+		return err;
+	err = wmk_kpids_threads(pid, attach_other, &(struct attaching){ run, tid, pid });
+	return err == -ESRCH ? 0 : err;          /* it has ended meanwhile: that is heard of */
 }
 
 static int begin(struct run *run, char *path, char **argv)

@@ -6,8 +6,8 @@
  * comes between, or nothing for a while, it is printed alone, and the rest behind "<... resumed>".
  */
 #include <errno.h>
-#include <poll.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

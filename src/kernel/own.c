@@ -4,10 +4,9 @@
  */
 #include "kernel/own.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "kernel/pids.h"
 
 #define LOOK_NS 100000000u
 #define EXIT_NS 10000000u            /* of a thread, from its last word on */
@@ -36,16 +36,18 @@ static uint32_t slot_of(int32_t tid)
 	return ((uint32_t)tid * 0x9E3779B1u >> 16) & (WMK_KOWN_SLOTS - 1);
 }
 
-static void add(struct wmk_kown *own, int32_t tid)
+static int add(void *data, int32_t tid)
 {
+	struct wmk_kown *own = data;
 	uint32_t slot = slot_of(tid);
 
 	if (own->n_tids >= WMK_KOWN_SLOTS / 2)
-		return;
+		return 0;
 	while (own->tids[slot] && own->tids[slot] != tid)
 		slot = (slot + 1) & (WMK_KOWN_SLOTS - 1);
 	own->n_tids += own->tids[slot] == 0;
 	own->tids[slot] = tid;
+	return 0;
 }
 
 static bool was_there(const struct wmk_kown *own, const struct wmk_kown_span *span, uint64_t ts)
@@ -74,35 +76,38 @@ struct wmk_kown_time wmk_kown_now(void)
 	return (struct wmk_kown_time){ wmk_clock_counter(), wmk_clock_monotonic() };
 }
 
-static void note(struct wmk_kown_time begun, struct wmk_kown_time until, bool is_new)
+/* Under the lock: who looks at them sees that they are others. */
+static void changed(void)
 {
-	const int32_t tid = (int32_t)syscall(SYS_gettid);
-
-	pthread_mutex_lock(&spans_lock);
-	if (is_new)
-		spans[spans_made++ % WMK_KOWN_SPANS] = (struct wmk_kown_span){ tid, begun, until };
-	for (unsigned i = 0; i < WMK_KOWN_SPANS; i++)
-		if (spans[i].tid == tid && spans[i].from.counter == begun.counter)
-			spans[i].until = until;
 	/* relaxed: what it tells of is under the lock */
 	atomic_fetch_add_explicit(&spans_version, 1, memory_order_relaxed);
-	pthread_mutex_unlock(&spans_lock);
 }
 
 void wmk_kown_thread_begins(struct wmk_kown_time begun)
 {
-	note(begun, (struct wmk_kown_time){ UINT64_MAX, UINT64_MAX }, true);
+	const struct wmk_kown_span span = { .tid = (int32_t)syscall(SYS_gettid), .from = begun, .until = { UINT64_MAX, UINT64_MAX } };
+
+	pthread_mutex_lock(&spans_lock);
+	spans[spans_made++ % WMK_KOWN_SPANS] = span;
+	changed();
+	pthread_mutex_unlock(&spans_lock);
 }
 
 void wmk_kown_thread_ends(struct wmk_kown_time begun)
 {
+	const int32_t tid = (int32_t)syscall(SYS_gettid);
 	struct wmk_kown_time until = wmk_kown_now();
 	const uint64_t took = until.monotonic - begun.monotonic;
 
 	/* the counter's frequency, well enough */
 	until.counter += took ? (uint64_t)((double)(until.counter - begun.counter) / (double)took * EXIT_NS) : 0;
 	until.monotonic += EXIT_NS;
-	note(begun, until, false);
+	pthread_mutex_lock(&spans_lock);
+	for (unsigned i = 0; i < WMK_KOWN_SPANS; i++)
+		if (spans[i].tid == tid && spans[i].from.monotonic == begun.monotonic)
+			spans[i].until = until;
+	changed();
+	pthread_mutex_unlock(&spans_lock);
 }
 
 static void look_at_spans(struct wmk_kown *own)
@@ -115,21 +120,6 @@ static void look_at_spans(struct wmk_kown *own)
 	own->n_spans = spans_made < WMK_KOWN_SPANS ? spans_made : WMK_KOWN_SPANS;
 	own->spans_version = atomic_load_explicit(&spans_version, memory_order_relaxed);
 	pthread_mutex_unlock(&spans_lock);
-}
-
-static void add_threads(struct wmk_kown *own, pid_t pid)
-{
-	const struct dirent *entry;
-	char path[32];
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			add(own, (int32_t)strtol(entry->d_name, NULL, 10));
-	if (dir)
-		closedir(dir);
 }
 
 void wmk_kown_look(struct wmk_kown *own)
@@ -152,7 +142,7 @@ void wmk_kown_look(struct wmk_kown *own)
 	memset(own->tids, 0, sizeof(own->tids));
 	own->n_tids = 0;
 	for (unsigned i = 0; i < n; i++)
-		add_threads(own, pids[i]);
+		wmk_kpids_threads(pids[i], add, own);
 }
 
 static long read_some(const char *path, char *text, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pids.c - processes by the numbers that they have in another PID namespace (see pids.h).
+ * pids.c - threads of processes, and processes by the numbers that they have in another PID namespace (see pids.h).
  */
 #include "kernel/pids.h"
 
@@ -111,4 +111,21 @@ int wmk_kpids_of(pid_t client, uint64_t number, pid_t *pid)
 	}
 	free(look);
 	return err;
+}
+
+int wmk_kpids_threads(pid_t pid, int (*one)(void *data, int32_t tid), void *data)
+{
+	char path[32];
+	int32_t tid;
+	int ret = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *dir = wmk_kproc_opendir(AT_FDCWD, path);
+
+	if (!dir)
+		return -ESRCH;
+	while (ret == 0 && wmk_kproc_next_number(dir, &tid) == 1)
+		ret = one(data, tid);
+	closedir(dir);
+	return ret;
 }

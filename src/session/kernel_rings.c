@@ -6,9 +6,9 @@
 #include "session/kernel_inside.h"
 
 #include "base/error.h"
+#include "kernel/pids.h"
 #include "kernel/who.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -116,39 +116,41 @@ static int same_process(const struct wmk_ctl_domain *domain)
 	return wmk_error_said(-ESRCH, "process %" PRIu64 ", which the channel is for, has ended", domain->pid);
 }
 
+struct threads {
+	int32_t *tids;
+	unsigned n;
+};
+
+static int thread_add(void *data, int32_t tid)
+{
+	struct threads *threads = data;
+	int32_t *more = realloc(threads->tids, (threads->n + 1) * sizeof(*more));
+
+	if (!more)
+		return wmk_error(-ENOMEM, "no memory for the threads of a process");
+	threads->tids = more;
+	more[threads->n++] = tid;
+	return 0;
+}
+
 /* All threads of the process; those that it starts follow by themselves. */
 static int narrow(const struct rings *rings)
 {
 	const uint64_t pid = rings->channel->is.domain.pid;
-	int32_t *tids = NULL;
-	char path[40];
-	unsigned n = 0;
-	int err = 0;
+	struct threads threads = { .tids = NULL };
+	int err;
 
 	if (!pid)
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/task", pid);
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-
-	while (dir && err == 0 && (entry = readdir(dir))) {
-		int32_t *more = *entry->d_name == '.' ? tids : realloc(tids, (n + 1) * sizeof(*tids));
-
-		if (*entry->d_name == '.')
-			continue;
-		if (!more)
-			err = wmk_error(-ENOMEM, "no memory for the threads of process %" PRIu64, pid);
-		else
-			(tids = more)[n++] = (int32_t)strtol(entry->d_name, NULL, 10);
-	}
-	if (dir)
-		closedir(dir);
+	err = wmk_kpids_threads((pid_t)pid, thread_add, &threads);
+	if (err == -ESRCH)
+		err = 0;                 /* said below */
 	/* afterwards: then it was that process whose threads these are */
 	if (err == 0)
 		err = same_process(&rings->channel->is.domain);
 	if (err == 0)
-		err = n ? wmk_kinstance_pids(rings->kernel->instance, tids, n) : wmk_error(-ESRCH, "there is no process %" PRIu64, pid);
-	free(tids);
+		err = threads.n ? wmk_kinstance_pids(rings->kernel->instance, threads.tids, threads.n) : wmk_error(-ESRCH, "there is no process %" PRIu64, pid);
+	free(threads.tids);
 	return err;
 }
 
