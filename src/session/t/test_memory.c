@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -372,7 +373,7 @@ static void test_commands(void **state)
 }
 
 /* A program of which all is looked at again, one that says nothing, and commands that wait for it: a shard's thread without memory. */
-static _Atomic bool shard_armed;
+static _Atomic bool shard_armed, shard_knows;
 
 static void *shard_run(void *data)
 {
@@ -381,6 +382,7 @@ static void *shard_run(void *data)
 	wmk_tracing_thread_begin();
 	for (int err = 0; err >= 0; armed = false) {
 		armed = atomic_load(&shard_armed);
+		atomic_store(&shard_knows, armed);
 		err = wmk_apps_run_once(p->apps, 5);
 	}
 	wmk_error(-EINVAL, "so that the chain is there");
@@ -403,8 +405,11 @@ static void update_scene(void)
 	assert_int_equal(wmk_session_lock(p.session), 0);
 	wmk_session_channel_switch(p.channels[0], false);
 	wmk_session_unlock(p.session);
+	atomic_store(&shard_knows, false);
 	assert_int_equal(pthread_create(&thread, NULL, shard_run, &p), 0);
 	atomic_store(&shard_armed, true);
+	while (!atomic_load(&shard_knows))
+		sched_yield();
 	assert_int_equal(wmk_tracing_update(p.tracing, p.session, 0, &late, &arena), 0);
 	int err = wmk_tracing_list_apps(p.tracing, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "" }, (uid_t)-1, (uid_t)-1, &apps, &arena);
 
