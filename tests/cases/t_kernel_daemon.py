@@ -278,6 +278,10 @@ def tracked_with_filters(case):
         w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1000000, 1000060))), status=1).says('too long')
         check(w.session('two')['trackers']['kernel_pids'] == [1], 'tracked: %s', w.session('two')['trackers'])
         w('enable-event', '-k', '-s', 'two', '-c', 'kernel', 'sched_process_exit')
+        w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(2, 64))))
+        w('enable-event', '-k', '-s', 'two', '-c', 'kernel', ','.join('sched_process_exit'[:i] + '*' + 'sched_process_exit'[j:] for i in range(6, 16) for j in range(i, i + 4)))
+        check(len(w.session('two')['trackers']['kernel_pids']) == 63, 'tracked: %s', w.session('two')['trackers'])
+        w('untrack', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(2, 64))))
         w('stop', 'two')
         w('start', 'two')
         w('track', '-k', '-s', 'two', '--pid', '--all')
@@ -293,7 +297,8 @@ unshare --pid --fork --mount-proc sh -c 'read go <&3; exec "$0" calls 1 300' "$K
 until below=$(pgrep -P $wrap); do [ -d /proc/$wrap ] || exit; sleep 0.05; done
 "$WAYMARK" enable-channel -k -s one --pid $one first && "$WAYMARK" enable-event -k -s one -c first --pid $one --syscall "$CALLS" &&
 "$WAYMARK" enable-channel -k -s one --pid $below second && "$WAYMARK" enable-event -k -s one -c second --pid $below --syscall "$CALLS" &&
-! "$WAYMARK" enable-event -k -s one -c first --pid 30000 --syscall "$CALLS" && : >"$READY"
+! "$WAYMARK" enable-event -k -s one -c first --pid 30000 --syscall "$CALLS" &&
+"$WAYMARK" disable-channel -k -s one --pid $below second && : >"$READY"
 wait
 """
 
@@ -309,8 +314,11 @@ def in_another_namespace(case):
         inside = w.run(['unshare', '--pid', '--fork', '--mount-proc', 'sh', '-c', INSIDE], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE, text=True)
         w.wait(lambda: os.path.exists(case.path('ready')), 'the channels to be made inside')
-        pids = [c['domain']['pid'] for c in w.session('one')['channels']]
+        channels = w.session('one')['channels']
+        pids = [c['domain']['pid'] for c in channels]
         check(len(pids) == 2 and all(slurp('/proc/%d/comm' % p).strip() == 'sh' for p in pids), 'the channels are of %s', pids)
+        check([(c['name'], c['enabled']) for c in channels] == [('first', True), ('second', False)], 'the channels are %s', channels)
+        w('enable-channel', '-k', '-s', 'one', '--pid', pids[1], 'second')     # by the number that `list` shows
         w('start', 'one')
         out, err = inside.communicate('go\ngo\n', timeout=60)
         w.wait_end(inside)
@@ -384,6 +392,8 @@ def number_used_again(case):
         first.kill()
         first.wait()
         w('start', 'one', status=1).says('process')
+        w('save', 'one', '-o', case.path('saved'))
+        w('load', '-i', case.path('saved'), status=1).says('process %d' % first.pid)
         second = another_of_that_number(first.pid)
         if not second:
             raise Skip('no process got the number of another')

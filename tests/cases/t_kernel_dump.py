@@ -299,6 +299,26 @@ def the_daemon_is_killed(case):
         read(case, os.path.join(is_now['path'], 'kernel'), [pid], 1, idle)
 
 
+def both_are_killed(case):
+    """Behind a dump that is whole, in a session that goes on: it is not made again."""
+    need_tracefs()
+    with World(case) as w, Idle(case) as idle:
+        begin(w)
+        w('start')
+        path = os.path.join(w.session('one')['path'], 'kernel')
+        w.wait(lambda: EVENTS + 'end' in subprocess.run([WAYMARK, 'view', path], capture_output=True, text=True, errors='replace').stdout, 'the dump to be written')
+        daemons = w.sessiond(), kernel_consumer(w)
+        for pid in daemons:
+            os.kill(pid, signal.SIGKILL)
+        w.wait(lambda: not set(daemons) & set(w.ours()), 'both to be gone')
+        w('list')
+        pid = call()
+        is_now = w.stop('one')
+        w('destroy')
+        n = read(case, path, [pid], 1, idle)
+        check(is_now['counts']['records'] == n, 'the session says %d records, there are %d', is_now['counts']['records'], n)
+
+
 @contextlib.contextmanager
 def many_files(n):
     """They are open in this process, so that a dump has at least so many records."""
@@ -333,4 +353,5 @@ def a_full_disk(case):
 
 
 if __name__ == '__main__':
-    main([in_one_process, is_not_recorded, not_wanted, by_the_daemons, cleared, the_consumer_is_killed, the_daemon_is_killed, a_full_disk])
+    main([in_one_process, is_not_recorded, not_wanted, by_the_daemons, cleared, the_consumer_is_killed, the_daemon_is_killed, both_are_killed,
+          a_full_disk])

@@ -249,6 +249,7 @@ def members_probe_what_they_may_read(case):
             command(w, ALICE, *verb, **member)
         command(w, ALICE, *probe, os.path.join(w.place, 'roots') + ':no_such_symbol', 'x', status=1, **member).says('permission denied')
         command(w, ALICE, *probe, os.path.join(w.place, 'roots') + ':main', 'x', status=1, **member).says('permission denied')
+        w(*probe, os.path.join(w.place, 'roots') + ':main', 'x', status=1).says('permission denied')         # root, into her session
         command(w, ALICE, *probe, os.path.join(w.place, 'hers') + ':main', 'x', **member)
         command(w, ALICE, 'start', 'alices', **member)
         w.wait_end(w.run([os.path.join(w.place, 'hers'), '1']))

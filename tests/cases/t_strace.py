@@ -280,9 +280,9 @@ def objects(case):
     check(lines[-1].get('exit') == 'exited with 0' and said[-1]['result'] is None, '%s', lines[-2:])
 
 
-def attached(case, *options, target='forever'):
+def attached(case, *options, target=('forever',)):
     """(target, tracer), the tracer attached."""
-    process = subprocess.Popen([case.program('traced_calls'), target], stdin=subprocess.DEVNULL)
+    process = subprocess.Popen([case.program('traced_calls'), *target], stdin=subprocess.DEVNULL)
     case.started.append(process)
     tracer = subprocess.Popen([WAYMARK, 'strace', '-p', str(process.pid), *options], stderr=subprocess.PIPE, text=True)
     case.started.append(tracer)
@@ -309,6 +309,21 @@ def attaching(case):
     tracer.send_signal(signal.SIGINT)
     text = tracer.stderr.read()
     check(tracer.wait(WAIT_S) == 0 and 'process %d detached' % process.pid in text, '%s: %s', tracer.returncode, text)
+    check(process.poll() is None, 'the process has ended with its tracer')
+    end(process)
+
+
+def a_slow_reader(case):
+    """Of a process that calls without end, faster than its lines are read: an interrupt ends it, with what was recorded by then."""
+    needs(case)
+    process, tracer = attached(case, '--buffer-size', '2M', target=('many', str(10 ** 9)))
+    for _ in range(100000):
+        check(os.read(tracer.stderr.fileno(), 2), 'the tracer has ended: %s', tracer.poll())
+    tracer.send_signal(signal.SIGINT)
+    text = b''
+    while part := os.read(tracer.stderr.fileno(), 2):
+        text = text[-200:] + part
+    check(tracer.wait(WAIT_S) == 0 and b'records' in text, '%s: %s', tracer.returncode, text)
     check(process.poll() is None, 'the process has ended with its tracer')
     end(process)
 
@@ -469,5 +484,5 @@ def neither_way(case):
 
 if __name__ == '__main__':
     main([arguments_of_all_kinds, texts_as_long_as_asked_for, usual_programs, processes_and_threads, ends_and_signals, ends_of_threads,
-          calls_of_32_bits, programs_by_descriptor, selections, summaries, times_and_columns, objects, attaching, signals_go_to_the_command,
-          behind_the_command, threads_in_a_call, an_output_that_does_not_block, errors, a_full_disk_is_said, losses_are_counted, without_bpf, neither_way])
+          calls_of_32_bits, programs_by_descriptor, selections, summaries, times_and_columns, objects, attaching, a_slow_reader,
+          signals_go_to_the_command, behind_the_command, threads_in_a_call, an_output_that_does_not_block, errors, a_full_disk_is_said, losses_are_counted, without_bpf, neither_way])
