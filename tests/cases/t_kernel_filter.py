@@ -104,7 +104,8 @@ def as_on_reading(case):
     for i, text in enumerate(FILTERS):
         whole, part = case.path('whole%d' % i), case.path('part%d' % i)
         wanted = '(%s) || %s' % (text, MARKS)
-        options = ['--private', '-k', 'sched_switch', '-k', 'syscall:lseek', '--syscall-arguments', 'none', '--subbuf-size', '1M', '--num-subbuf', '16']
+        options = ['--private', '--no-statedump', '-k', 'sched_switch', '-k', 'syscall:lseek', '--syscall-arguments', 'none', '--subbuf-size', '1M',
+                   '--num-subbuf', '16']
         done = subprocess.run([WAYMARK, 'record', *options, '-o', whole, '--', WAYMARK, 'record', *options, '--kernel-filter', wanted, '-o', part,
                                '--', sys.executable, '-c', WORK % max(rounds(2000), 200)], capture_output=True, text=True, timeout=120, env=case.env)
         check(done.returncode == 0 and ' 0 lost' in done.stderr, 'record: status %d: %s', done.returncode, done.stderr[-800:])
