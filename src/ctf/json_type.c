@@ -61,6 +61,8 @@ static int read_member(struct wmk_ctf_json *in, struct wmk_ctf_json_at *at, json
 	if (err >= 0)
 		err = read_class(in, at, "field-class", depth + 1, &field->type);
 	if (err >= 0)
+		err = wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_FIELDS, &field->type.field_attributes);
+	if (err >= 0)
 		find_cpu(in, field);
 	return err;
 }
@@ -199,7 +201,9 @@ static int read_option(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at
 		err = wmk_ctf_json_need(at, "selector-field-ranges", &property);
 	if (err >= 0)
 		err = wmk_ctf_json_ranges(in, &property, member->name, ranges);
-	return err < 0 ? err : read_class(in, at, "field-class", depth + 1, &member->type);
+	if (err >= 0)
+		err = read_class(in, at, "field-class", depth + 1, &member->type);
+	return err < 0 ? err : wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_FIELDS, &member->type.field_attributes);
 }
 
 static int by_signed(const void *a, const void *b)

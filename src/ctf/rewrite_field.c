@@ -276,6 +276,18 @@ static void give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *con
 	free(taken.spans);
 }
 
+/* A member of the structure, or an option of the variant, at `in`. */
+static json_object *part_of(struct wmk_tree_writer *w, uint32_t in, uint32_t at, json_object *seen)
+{
+	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
+	json_object *part = json_object_new_object();
+
+	wmk_tree_put(w, part, "name", name_of(w, ops, in, at, seen));
+	wmk_tree_put(w, part, "field-class", wmk_tree_class_of(w, at));
+	wmk_tree_put_more(w, part, ops[at].type->field_attributes);
+	return part;
+}
+
 /* Options that nothing selects are left out: there each has a value that does. */
 static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
 {
@@ -298,9 +310,7 @@ static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
 			json_object_put(ranges[i - at]);
 			continue;
 		}
-		option = json_object_new_object();
-		wmk_tree_put(w, option, "name", name_of(w, ops, at, i, seen));
-		wmk_tree_put(w, option, "field-class", wmk_tree_class_of(w, i));
+		option = part_of(w, at, i, seen);
 		wmk_tree_put(w, option, "selector-field-ranges", ranges[i - at]);
 		wmk_tree_append(w, options, option);
 	}
@@ -339,13 +349,8 @@ static json_object *structure_of(struct wmk_tree_writer *w, uint32_t at)
 	wmk_tree_put_text(w, class, "type", "structure");
 	if (ops[at].align > 1)
 		wmk_tree_put_number(w, class, "minimum-alignment", ops[at].align);
-	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END; i = ops[i].next) {
-		json_object *member = json_object_new_object();
-
-		wmk_tree_put(w, member, "name", name_of(w, ops, at, i, seen));
-		wmk_tree_put(w, member, "field-class", wmk_tree_class_of(w, i));
-		wmk_tree_append(w, members, member);
-	}
+	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END; i = ops[i].next)
+		wmk_tree_append(w, members, part_of(w, at, i, seen));
 	wmk_tree_put(w, class, "member-classes", members);
 	json_object_put(seen);
 	return class;

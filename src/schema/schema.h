@@ -86,6 +86,7 @@ struct wmk_type {
 	uint32_t n_ranges;      /* VARIANT, OPTIONAL: which values of the selector select which member; 0: a label of that name; not 0 */
 	const struct wmk_label *ranges; /* name: the member's; NULL in an OPTIONAL */
 	const char *attributes; /* what CTF 2's metadata says of it beside, a JSON object, or NULL */
+	const char *field_attributes;    /* likewise of the member or the option whose type it is */
 };
 
 struct wmk_field {

@@ -260,9 +260,12 @@ def said_again(case):
         {'type': 'clock-class', 'id': 'clock1', 'frequency': 5, 'origin': 'unix-epoch', 'precision': 3},
         dict(of_class, type='data-stream-class', id=0, name='s'),
         dict(of_class, type='event-record-class', id=0, name='e', **{'payload-field-class': {'type': 'structure', 'attributes': {'of': {'structure': 2}},
-             'member-classes': [{'name': 'x', 'field-class': field}, {'name': 'y', 'field-class': {
+             'member-classes': [{'name': 'x', 'field-class': field, 'attributes': {'of': {'member': 5}}}, {'name': 'y', 'field-class': {
                  'type': 'static-length-array', 'length': 2, 'element-field-class': dict(field, attributes={'of': {'element': 3}}),
-                 'attributes': {'of': {'array': 4}}}}]}})]
+                 'attributes': {'of': {'array': 4}}}}, {'name': 'z', 'attributes': {'of': {'another member': 6}}, 'field-class': {
+                     'type': 'variant', 'selector-field-location': {'path': ['x']}, 'attributes': {'of': {'variant': 7}}, 'options': [
+                         {'name': 'a', 'selector-field-ranges': [[0, 9]], 'field-class': field, 'attributes': {'of': {'option': 8}}},
+                         {'name': 'b', 'selector-field-ranges': [[10, 255]], 'field-class': dict(field, attributes={})}]}}]}})]
     # (two that are understood stand with those that are not)
     fragments[-1]['attributes'] = dict(attributes, **{'babeltrace.org,2020': {'log-level': 'warning', 'emf-uri': 'x:y', 'more': 1}})
     path = os.path.join(case.path('all'), 't')
@@ -270,7 +273,7 @@ def said_again(case):
     with open(os.path.join(path, 'metadata'), 'w', encoding='utf-8') as f:
         f.write(''.join('\x1e%s\n' % json.dumps(fragment) for fragment in fragments))
     with open(os.path.join(path, 's'), 'wb') as f:
-        f.write(b'\1\2\3')
+        f.write(b'\1\2\3\4')
     again = rewritten(case, 'ctf-2', path)
     with open(os.path.join(again, 'metadata'), encoding='utf-8') as f:
         got = [json.loads(text) for text in f.read().split('\x1e')[1:]]
