@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compile.c - types into operations (see decode.h), and references into registers.
+ * compile.c - types into operations (see decode.h).
  *
- * Structures are compiled in the order in which a stream has them; a length or selector may stand in any that came before. A name without
- * a scope is looked for as section 7.3.2 of CTF 1.8.3 says: in the structures around, from the inside outwards, of what stands before;
- * then in the structures before this one, the latest first. CTF 2 says the way.
+ * Structures are compiled in the order in which a stream has them; a length or selector may stand in any that came before (refer.c).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,28 +13,9 @@
 
 #include "base/error.h"
 #include "ctf/build.h"
-#include "ctf/compile.h"
+#include "ctf/refer.h"
 
 #define ALL_OPS_MAX (1u << 24)    /* of a whole trace */
-
-/* A program while it is made. */
-struct code {
-	struct wmk_ctf_op *ops;    /* the heap's; moved to the scratch when it is whole */
-	const char **names;        /* of the operations, as the metadata has them */
-	uint32_t n, cap;
-	uint32_t open[WMK_CTF_TYPE_DEPTH + 1]; /* what the next operation is in */
-	unsigned depth;
-};
-
-struct compiler {
-	struct wmk_scratch scratch;
-	const struct wmk_ctf_class *class;
-	struct code codes[WMK_SCOPES];         /* by scope; n 0 where there is none */
-	uint16_t registers[3];                 /* next of trace, stream, event */
-	uint32_t n_all;
-	const char *what;                      /* for errors: the structure that is compiled, ... */
-	const char *name;                      /* ... and the metadata */
-};
 
 struct whole {
 	struct wmk_ctf_decoder decoder;
@@ -45,7 +24,7 @@ struct whole {
 
 /* ── operations ──────────────────────────────────────────────────────────────────────────────────────── */
 
-static int grow(struct compiler *c, struct code *code)
+static int grow(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code)
 {
 	uint32_t cap = code->cap ? 2 * code->cap : 16;
 	struct wmk_ctf_op *ops;
@@ -67,7 +46,7 @@ static int grow(struct compiler *c, struct code *code)
 	return 0;
 }
 
-static int add(struct compiler *c, struct code *code, uint8_t code_of, const struct wmk_type *type, const char *name, uint32_t *index)
+static int add(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code, uint8_t code_of, const struct wmk_type *type, const char *name, uint32_t *index)
 {
 	int err = grow(c, code);
 
@@ -86,7 +65,7 @@ static int add(struct compiler *c, struct code *code, uint8_t code_of, const str
 }
 
 /* The structure at `begin` has all that is in it. */
-static int end(struct compiler *c, struct code *code, uint32_t begin)
+static int end(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code, uint32_t begin)
 {
 	uint32_t index;
 	int err = add(c, code, WMK_CTF_END, code->ops[begin].type, NULL, &index);
@@ -99,143 +78,14 @@ static int end(struct compiler *c, struct code *code, uint32_t begin)
 	return 0;
 }
 
-/* ── references ──────────────────────────────────────────────────────────────────────────────────────── */
-
-static bool same_name(const struct compiler *c, const char *a, const char *b, bool exactly)
-{
-	if (!a || !b)
-		return false;
-	return exactly ? strcmp(a, b) == 0 : strcmp(wmk_ctf_shown_name(c->class, a), wmk_ctf_shown_name(c->class, b)) == 0;
-}
-
-/* The member of the structure at `begin`, of what has been compiled. */
-static bool find_member(const struct compiler *c, const struct code *code, uint32_t begin, const char *name, uint32_t *found)
-{
-	for (int exactly = 1; exactly >= 0; exactly--) {
-		const uint32_t last = code->ops[begin].next > begin + 1 ? code->ops[begin].next : code->n;
-
-		/* What is open has no `next` yet: it is the last. */
-		for (uint32_t i = begin + 1; i && i < last; i = code->ops[i].next)
-			if (code->ops[i].code != WMK_CTF_END && same_name(c, code->names[i], name, exactly)) {
-				*found = i;
-				return true;
-			}
-	}
-	return false;
-}
-
-/* From the structure at `begin` along the names. */
-static bool find_path(const struct compiler *c, const struct code *code, uint32_t begin, const struct wmk_ref *ref, unsigned from, uint32_t *found)
-{
-	for (unsigned i = from; i < ref->n; i++) {
-		if (code->ops[begin].code != WMK_CTF_STRUCT || !find_member(c, code, begin, ref->names[i], found))
-			return false;
-		begin = *found;
-	}
-	return ref->n > from;
-}
-
-/* Of what is open, the innermost structure in the first `depth`: their number up to it; 0: there is none. */
-static unsigned innermost(const struct code *code, unsigned depth)
-{
-	while (depth && code->ops[code->open[depth - 1]].code != WMK_CTF_STRUCT)
-		depth--;
-	return depth;
-}
-
-/* CTF 2: from the structure around; NULL, before all other names, is the one around that. */
-static bool find_relative(const struct compiler *c, const struct code *code, const struct wmk_ref *ref, uint32_t *found)
-{
-	unsigned depth = innermost(code, code->depth), from = 0;
-
-	for (; depth && from < ref->n && !ref->names[from]; from++)
-		depth = innermost(code, depth - 1);
-	return depth && find_path(c, code, code->open[depth - 1], ref, from, found);
-}
-
-static bool find_near(const struct compiler *c, unsigned scope, const struct wmk_ref *ref, unsigned *in, uint32_t *found)
-{
-	const struct code *code = &c->codes[scope];
-
-	*in = scope;
-	if (c->class->major != 1)
-		return find_relative(c, code, ref, found);
-	for (unsigned i = code->depth; i-- > 0;)
-		if (find_path(c, code, code->open[i], ref, 0, found))
-			return true;
-	for (*in = scope; (*in)-- > WMK_SCOPE_PACKET_HEADER;)
-		if (c->codes[*in].n && find_path(c, &c->codes[*in], 0, ref, 0, found))
-			return true;
-	return false;
-}
-
-/* An error with what `ref` stands for, and its place. */
-static int __attribute__((format(printf, 3, 4))) wrong(const struct compiler *c, const struct wmk_ref *ref, const char *format, ...)
-{
-	char words[WMK_ERROR_LEN];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(words, sizeof(words), format, args);
-	va_end(args);
-	if (!ref->line)
-		return wmk_error(-EPROTO, "%s: %s", c->what, words);
-	return wmk_error(-EPROTO, "%s:%" PRIu32 ":%" PRIu32 ": %s: %s", wmk_ctf_short_name(c->name), ref->line, ref->column, c->what, words);
-}
-
-static const char *ref_text(const struct wmk_ref *ref, char *text, size_t size)
-{
-	static const char *const scopes[WMK_SCOPES] = { "", "trace.packet.header.", "stream.packet.context.", "stream.event.header.", "stream.event.context.",
-							"event.context.", "event.fields." };
-	size_t len = (size_t)snprintf(text, size, "%s", scopes[ref->scope]);
-
-	for (unsigned i = 0; i < ref->n && len < size - 1; i++) {
-		int n = snprintf(text + len, size - len, "%s%s", i ? "." : "", ref->names[i] ? ref->names[i] : "(out)");
-
-		len += n < 0 ? 0 : (size_t)n;
-	}
-	return text;
-}
-
-/* The register with what `ref` means, and the operation that it is the value of. */
-static int resolve(struct compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of, uint16_t *reg, const struct wmk_ctf_op **selector)
-{
-	static const uint16_t ends[] = { WMK_CTF_REGISTERS_STREAM, WMK_CTF_REGISTERS_EVENT, WMK_CTF_REGISTERS };
-	unsigned in = ref->scope;
-	uint32_t found;
-	char text[80];
-	bool is_there;
-
-	if (ref->scope == WMK_SCOPE_NEAR)
-		is_there = find_near(c, scope, ref, &in, &found);
-	else
-		is_there = in <= scope && c->codes[in].n && find_path(c, &c->codes[in], 0, ref, 0, &found);
-	if (!is_there)
-		return wrong(c, ref, "the %s '%s' is not there, or not before what it is for", of, ref_text(ref, text, sizeof(text)));
-	struct wmk_ctf_op *op = &c->codes[in].ops[found];
-
-	if (op->code != WMK_CTF_INT && op->code != WMK_CTF_ENUM && op->code != WMK_CTF_BOOL)
-		return wrong(c, ref, "the %s '%s' is no integer", of, ref_text(ref, text, sizeof(text)));
-	if (!op->save) {
-		unsigned level = in <= WMK_SCOPE_PACKET_HEADER ? 0 : in <= WMK_SCOPE_COMMON_CONTEXT ? 1 : 2;
-
-		if (c->registers[level] == ends[level])
-			return wmk_error(-E2BIG, "%s: more lengths and selectors than can be kept (%u)", c->what, ends[level]);
-		op->save = c->registers[level]++;
-	}
-	*reg = op->save;
-	*selector = op;
-	return 0;
-}
-
 /* ── types ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int compile_type(struct compiler *c, unsigned scope, const struct wmk_type *type, const char *name);
+static int compile_type(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_type *type, const char *name);
 
 /* What is in the operation `begin`; then its end. */
-static int compile_inside(struct compiler *c, unsigned scope, uint32_t begin, const struct wmk_type *type)
+static int compile_inside(struct wmk_ctf_compiler *c, unsigned scope, uint32_t begin, const struct wmk_type *type)
 {
-	struct code *code = &c->codes[scope];
+	struct wmk_ctf_making *code = &c->codes[scope];
 	int err = 0;
 
 	if (code->depth >= WMK_CTF_TYPE_DEPTH)
@@ -276,7 +126,7 @@ static bool clip(bool is_signed, bool selector_is_signed, uint64_t *from, uint64
 }
 
 /* Which values of the selector choose which member. */
-static int make_choices(struct compiler *c, struct code *code, uint32_t begin, const struct wmk_type *type, const struct wmk_type *selector)
+static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code, uint32_t begin, const struct wmk_type *type, const struct wmk_type *selector)
 {
 	const struct wmk_label *labels = type->n_ranges ? type->ranges : selector->labels;
 	const uint32_t n_labels = type->n_ranges ? type->n_ranges : type->kind == WMK_TYPE_VARIANT ? selector->count : 0;
@@ -292,7 +142,7 @@ static int make_choices(struct compiler *c, struct code *code, uint32_t begin, c
 		uint64_t from = (uint64_t)labels[i].from, to = (uint64_t)labels[i].to;
 		uint32_t option = begin + 1;
 
-		if (type->kind == WMK_TYPE_VARIANT && !find_member(c, code, begin, labels[i].name, &option))
+		if (type->kind == WMK_TYPE_VARIANT && !wmk_ctf_find_member(c, code, begin, labels[i].name, &option))
 			continue;
 		if (clip(is_signed, selector->is_signed, &from, &to))
 			choices[op->n_choices++] = (struct wmk_ctf_choice){ from, to, option };
@@ -300,58 +150,63 @@ static int make_choices(struct compiler *c, struct code *code, uint32_t begin, c
 	return 0;
 }
 
-static int compile_selected(struct compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
+static void refer_to(struct wmk_ctf_op *op, const struct wmk_ctf_referred *to)
+{
+	op->ref = to->reg;
+	op->sources = to->sources;
+	op->n_sources = to->n_sources;
+}
+
+static int compile_selected(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
 {
 	const uint8_t code_of = type->kind == WMK_TYPE_VARIANT ? WMK_CTF_VARIANT : WMK_CTF_OPTIONAL;
-	struct code *code = &c->codes[scope];
-	const struct wmk_ctf_op *selector;
+	struct wmk_ctf_making *code = &c->codes[scope];
 	const struct wmk_type *selected_by;
+	struct wmk_ctf_referred selector;
 	uint32_t begin;
-	uint16_t reg;
 	int err;
 
 	if (!type->ref)
 		return wmk_error(-EPROTO, "%s: the variant '%.60s' has no selector", c->what, name ? name : "");
-	err = resolve(c, scope, type->ref, "selector", &reg, &selector);
+	err = wmk_ctf_refer(c, scope, type->ref, "selector", &selector);
 	if (err < 0)
 		return err;
-	selected_by = selector->type;
+	selected_by = selector.type;
 	if (type->kind == WMK_TYPE_VARIANT && !type->n_ranges && selected_by->kind != WMK_TYPE_ENUM)
-		return wrong(c, type->ref, "the selector of variant '%.60s' is no enumeration", name ? name : "");
+		return wmk_ctf_wrong(c, type->ref, "the selector of variant '%.60s' is no enumeration", name ? name : "");
 	if (type->kind == WMK_TYPE_OPTIONAL && !type->n_ranges && selected_by->kind != WMK_TYPE_BOOL)
-		return wrong(c, type->ref, "the selector of '%.60s', which may be there or not, is an integer, and no ranges are given", name ? name : "");
+		return wmk_ctf_wrong(c, type->ref, "the selector of '%.60s', which may be there or not, is an integer, and no ranges are given", name ? name : "");
 	err = add(c, code, code_of, type, name, &begin);
 	if (err < 0)
 		return err;
-	code->ops[begin].ref = reg;
+	refer_to(&code->ops[begin], &selector);
 	err = compile_inside(c, scope, begin, type);
 	return err < 0 ? err : make_choices(c, code, begin, type, selected_by);
 }
 
-static int compile_array(struct compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
+static int compile_array(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
 {
 	const bool is_flat = type->is_text || type->kind == WMK_TYPE_BLOB;
-	const struct wmk_ctf_op *length;
+	struct wmk_ctf_referred length = { .reg = 0 };
 	uint32_t begin;
-	uint16_t reg = 0;
 	int err = 0;
 
 	if (type->kind == WMK_TYPE_SEQUENCE && !type->ref)
 		return wmk_error(-EPROTO, "%s: the sequence '%.60s' has no length", c->what, name ? name : "");
 	if (type->ref)
-		err = resolve(c, scope, type->ref, "length", &reg, &length);
-	if (err >= 0 && reg && length->is_signed)
-		return wrong(c, type->ref, "the length of '%.60s' is a signed integer", name ? name : "");
+		err = wmk_ctf_refer(c, scope, type->ref, "length", &length);
+	if (err >= 0 && length.reg && length.type->is_signed)
+		return wmk_ctf_wrong(c, type->ref, "the length of '%.60s' is a signed integer", name ? name : "");
 	if (err >= 0)
 		err = add(c, &c->codes[scope], type->kind == WMK_TYPE_BLOB ? WMK_CTF_BLOB : is_flat ? WMK_CTF_TEXT : WMK_CTF_ARRAY, type, name, &begin);
 	if (err < 0)
 		return err;
-	c->codes[scope].ops[begin].ref = reg;
-	c->codes[scope].ops[begin].count = reg ? 0 : type->count;
+	refer_to(&c->codes[scope].ops[begin], &length);
+	c->codes[scope].ops[begin].count = length.reg ? 0 : type->count;
 	return is_flat ? 0 : compile_inside(c, scope, begin, type);
 }
 
-static int compile_number(struct compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
+static int compile_number(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
 {
 	static const uint8_t codes[] = { [WMK_TYPE_INT] = WMK_CTF_INT, [WMK_TYPE_FLOAT] = WMK_CTF_FLOAT, [WMK_TYPE_BOOL] = WMK_CTF_BOOL,
 					 [WMK_TYPE_ENUM] = WMK_CTF_ENUM, [WMK_TYPE_FLAGS] = WMK_CTF_FLAGS };
@@ -368,7 +223,7 @@ static int compile_number(struct compiler *c, unsigned scope, const struct wmk_t
 	return err;
 }
 
-static int compile_type(struct compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
+static int compile_type(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
 {
 	uint32_t index;
 	int err;
@@ -407,7 +262,7 @@ static const struct {
 	{ WMK_SCOPE_EVENT_HEADER, WMK_ROLE_EVENT_CLASS, "id" }, { WMK_SCOPE_EVENT_HEADER, WMK_ROLE_TIME, "timestamp" },
 };
 
-static void give_roles(const struct compiler *c, unsigned scope, struct code *code)
+static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_making *code)
 {
 	for (uint32_t i = 0; c->class->major == 1 && i < code->n; i++)
 		for (size_t j = 0; j < sizeof(named_roles) / sizeof(named_roles[0]); j++)
@@ -422,9 +277,9 @@ static void give_roles(const struct compiler *c, unsigned scope, struct code *co
 
 /* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static int compile_scope(struct compiler *c, unsigned scope, const struct wmk_type *type)
+static int compile_scope(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_type *type)
 {
-	struct code *code = &c->codes[scope];
+	struct wmk_ctf_making *code = &c->codes[scope];
 	int err;
 
 	code->n = 0;
@@ -440,9 +295,9 @@ static int compile_scope(struct compiler *c, unsigned scope, const struct wmk_ty
 }
 
 /* A copy that stays, with its steps. */
-static int keep(struct compiler *c, unsigned scope, struct wmk_ctf_program *program)
+static int keep(struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_program *program)
 {
-	const struct code *code = &c->codes[scope];
+	const struct wmk_ctf_making *code = &c->codes[scope];
 	struct wmk_ctf_op *ops;
 
 	*program = (struct wmk_ctf_program){ .ops = NULL };
@@ -457,7 +312,7 @@ static int keep(struct compiler *c, unsigned scope, struct wmk_ctf_program *prog
 	return wmk_ctf_make_steps(&c->scratch, program);
 }
 
-static int compile_event(struct compiler *c, const struct wmk_ctf_event_class *class, struct wmk_ctf_event_decoder *event)
+static int compile_event(struct wmk_ctf_compiler *c, const struct wmk_ctf_event_class *class, struct wmk_ctf_event_decoder *event)
 {
 	int err;
 
@@ -473,7 +328,7 @@ static int compile_event(struct compiler *c, const struct wmk_ctf_event_class *c
 	return err < 0 ? err : keep(c, WMK_SCOPE_PAYLOAD, &event->payload);
 }
 
-static int compile_stream(struct compiler *c, const struct wmk_ctf_stream_class *class, struct wmk_ctf_stream_decoder *stream)
+static int compile_stream(struct wmk_ctf_compiler *c, const struct wmk_ctf_stream_class *class, struct wmk_ctf_stream_decoder *stream)
 {
 	const struct wmk_type *roots[WMK_SCOPES] = { [WMK_SCOPE_PACKET_CONTEXT] = class->packet_context,
 		[WMK_SCOPE_EVENT_HEADER] = class->event_header, [WMK_SCOPE_COMMON_CONTEXT] = class->event_context };
@@ -504,7 +359,7 @@ static int compile_stream(struct compiler *c, const struct wmk_ctf_stream_class 
 	return err < 0 ? err : wmk_ctf_make_plan(&c->scratch, stream);
 }
 
-static int compile_all(struct compiler *c, struct wmk_ctf_decoder *decoder)
+static int compile_all(struct wmk_ctf_compiler *c, struct wmk_ctf_decoder *decoder)
 {
 	struct wmk_ctf_stream_decoder *streams = wmk_scratch_alloc(&c->scratch, c->class->n_streams * sizeof(*streams));
 	int err = streams ? 0 : -ENOMEM;
@@ -523,7 +378,7 @@ static int compile_all(struct compiler *c, struct wmk_ctf_decoder *decoder)
 
 int wmk_ctf_compile(const struct wmk_ctf_class *class, const char *name, struct wmk_ctf_decoder **decoder)
 {
-	struct compiler c = { .class = class, .name = name };
+	struct wmk_ctf_compiler c = { .class = class, .name = name };
 	struct whole *whole = calloc(1, sizeof(*whole));
 	int err = whole ? compile_all(&c, &whole->decoder) : wmk_error(-ENOMEM, "no memory to decode a trace");
 

@@ -2,7 +2,8 @@
 /*
  * compile.h - what the files that make and run decode programs tell each other. Internal to src/ctf.
  *
- *     compile.c   types ─► operations; whose value is needed where
+ *     compile.c   types ─► operations
+ *     refer.c     whose value is needed where
  *     steps.c     operations ─► steps: the quick way to a structure's end; and that way
  *     header.c    event headers ─► plans: where id and time are; and the record
  *     decode.c    the walk from value to value

@@ -208,35 +208,59 @@ static int advance(struct wmk_ctf_walk *walk, uint32_t next)
 	return 0;
 }
 
+/* The value that the operation depends on, into its register. */
+static int settle(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op)
+{
+	for (uint32_t i = 0; i < op->n_sources; i++) {
+		const struct wmk_ctf_source *source = &op->sources[i];
+		uint32_t n = 0;
+
+		while (n < source->n_passed && walk->registers[source->passed[n].reg] == source->passed[n].option)
+			n++;
+		if (n == source->n_passed) {
+			walk->registers[op->ref] = walk->registers[source->reg];
+			return 0;
+		}
+	}
+	return wmk_error(-EPROTO, "'%.40s' depends on a value in a variant or an optional field that is not there, at byte %" PRIu64, op->name ? op->name : "",
+			 walk->at / 8);
+}
+
+/* Into a variant or optional: the operation that was selected in it; 0: none. */
+static int enter_selected(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
+{
+	const struct wmk_ctf_choice *choice = wmk_ctf_choose(op, walk->registers[op->ref]);
+	uint32_t selected = choice ? choice->op : 0;
+
+	if (op->code == WMK_CTF_OPTIONAL) {
+		item->value.u = op->type->n_ranges ? choice != NULL : walk->registers[op->ref] != 0;
+		selected = item->value.u ? walk->op : 0;
+	} else if (!choice) {
+		return wmk_error(-EPROTO, "the selector '%.40s' of variant '%.40s' is %" PRId64 ", which selects nothing, at byte %" PRIu64,
+				 op->type->ref->n && op->type->ref->names[op->type->ref->n - 1] ? op->type->ref->names[op->type->ref->n - 1] : "",
+				 op->name ? op->name : "", (int64_t)walk->registers[op->ref], walk->at / 8);
+	}
+	if (op->save)
+		walk->registers[op->save] = selected;
+	walk->op = selected ? selected : op->next - 1;
+	return 0;
+}
+
 /* Into an array, structure, variant or optional. */
 static int enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
 {
 	struct wmk_ctf_level *level = &walk->levels[walk->depth++];
-	const struct wmk_ctf_choice *choice;
 
 	*level = (struct wmk_ctf_level){ .op = walk->op, .at = walk->at };
 	item->value.u = 0;
 	walk->op++;
 	if (op->code == WMK_CTF_STRUCT)
 		return 0;
-	if (op->code == WMK_CTF_ARRAY) {
-		item->value.u = level->left = op->ref ? walk->registers[op->ref] : op->count;
-		if (!level->left)
-			walk->op = op->next - 1;
-		return 0;
-	}
-	choice = wmk_ctf_choose(op, walk->registers[op->ref]);
-	if (op->code == WMK_CTF_OPTIONAL) {
-		item->value.u = op->type->n_ranges ? choice != NULL : walk->registers[op->ref] != 0;
-		if (!item->value.u)
-			walk->op = op->next - 1;
-		return 0;
-	}
-	if (!choice)
-		return wmk_error(-EPROTO, "the selector '%.40s' of variant '%.40s' is %" PRId64 ", which selects nothing, at byte %" PRIu64,
-				 op->type->ref->n && op->type->ref->names[op->type->ref->n - 1] ? op->type->ref->names[op->type->ref->n - 1] : "",
-				 op->name ? op->name : "", (int64_t)walk->registers[op->ref], walk->at / 8);
-	walk->op = choice->op;
+	if (op->code != WMK_CTF_ARRAY)
+		return enter_selected(walk, op, item);
+	item->value.u = level->left = op->ref ? walk->registers[op->ref] : op->count;
+	if (!level->left)
+		walk->op = op->next - 1;
 	return 0;
 }
 
@@ -261,10 +285,13 @@ static int give(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct w
 		break;
 	case WMK_CTF_TEXT:
 	case WMK_CTF_BLOB:
-		err = bytes(walk, op, item);
+		err = op->n_sources ? settle(walk, op) : 0;
+		if (err >= 0)
+			err = bytes(walk, op, item);
 		break;
 	default:
-		return enter(walk, op, item);
+		err = op->n_sources ? settle(walk, op) : 0;
+		return err < 0 ? err : enter(walk, op, item);
 	}
 	return err < 0 ? err : advance(walk, op->next);
 }

@@ -38,12 +38,24 @@ enum wmk_ctf_code {
 	WMK_CTF_END,           /* of a STRUCT, ARRAY, VARIANT or OPTIONAL */
 };
 
+/* A place of a value that may stand in several, or be missing: it was read if all that was passed has been selected. */
+struct wmk_ctf_source {
+	uint16_t reg;              /* its register */
+	uint8_t scope;             /* where it is: enum wmk_scope ... */
+	uint32_t op;               /* ... and the operation there */
+	uint32_t n_passed;
+	const struct wmk_ctf_passed {
+		uint16_t reg;      /* of a variant or optional field */
+		uint32_t option;   /* the operation that it must have, in it */
+	} *passed;
+};
+
 struct wmk_ctf_op {
 	uint8_t code;              /* enum wmk_ctf_code */
 	uint8_t width;             /* bits of a number; 0: LEB128 */
 	uint8_t is_signed, is_big, is_reversed;
 	uint8_t role;              /* enum wmk_role */
-	uint16_t save;             /* its value goes into this register; 0: nowhere */
+	uint16_t save;             /* its value goes into this register; of a VARIANT, OPTIONAL: the operation that was selected in it, or 0; 0: nowhere */
 	uint16_t ref;              /* the register of its length or selector; 0: `count` */
 	uint32_t align;            /* bits */
 	uint32_t count;
@@ -51,7 +63,8 @@ struct wmk_ctf_op {
 	const char *name;          /* of the field, as it is shown; NULL for an element of an array */
 	const struct wmk_type *type;
 	const struct wmk_ctf_choice *choices; /* VARIANT, OPTIONAL: `n_choices`, the first that fits counts */
-	uint32_t n_choices;
+	uint32_t n_choices, n_sources;
+	const struct wmk_ctf_source *sources; /* n_sources, if not 0: the value of the one that is there is put into `ref` before it is needed */
 };
 
 /* These values of the selector, from `from` to `to` (as int64_t where `is_signed` of the VARIANT), select the operation `op`. */

@@ -94,3 +94,16 @@ int wmk_ctf_way_to(const struct wmk_ctf_parts *parts, const struct wmk_ctf_place
 	enter(way, in, 0, n_in, to->op);
 	return 0;
 }
+
+void wmk_ctf_way_through(const struct wmk_ctf_parts *parts, const struct wmk_ctf_place *to, struct wmk_ctf_way *way)
+{
+	const struct wmk_ctf_op *ops = parts->of[to->scope]->ops;
+	uint32_t in[WMK_CTF_TYPE_DEPTH + 2];
+	unsigned n = wmk_ctf_around(ops, to->op, in);
+
+	*way = (struct wmk_ctf_way){ .is_absolute = true };
+	in[n++] = to->op;
+	for (unsigned i = 1; i < n; i++)
+		if (ops[in[i - 1]].code == WMK_CTF_STRUCT)
+			way->ops[way->n++] = in[i];
+}

@@ -39,6 +39,8 @@ struct wmk_ctf_way {
 	uint32_t ops[WMK_CTF_TYPE_DEPTH + 1];
 };
 
+/* To a value that several may stand for (struct wmk_ctf_source): from the root, by the names on it; variants, optional fields and arrays have none of their own. */
+void wmk_ctf_way_through(const struct wmk_ctf_parts *parts, const struct wmk_ctf_place *to, struct wmk_ctf_way *way);
 int wmk_ctf_way_to(const struct wmk_ctf_parts *parts, const struct wmk_ctf_place *from, const struct wmk_ctf_place *to, struct wmk_ctf_way *way);
 
 #endif

@@ -182,6 +182,7 @@ static void put_location(struct wmk_tree_writer *w, json_object *class, const ch
 {
 	static const char *const origins[WMK_SCOPES] = { NULL, "packet-header", "packet-context", "event-record-header", "event-record-common-context",
 							 "event-record-specific-context", "event-record-payload" };
+	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
 	const struct wmk_ctf_place from = { w->scope, at };
 	json_object *location, *path;
 	struct wmk_ctf_place to;
@@ -189,11 +190,14 @@ static void put_location(struct wmk_tree_writer *w, json_object *class, const ch
 
 	if (w->err < 0)
 		return;
-	if (!wmk_ctf_place_of(&w->parts, w->parts.of[w->scope]->ops[at].ref, &to)) {
+	if (op->n_sources) {
+		to = (struct wmk_ctf_place){ op->sources->scope, op->sources->op };      /* (one way leads to all of them) */
+		wmk_ctf_way_through(&w->parts, &to, &way);
+	} else if (!wmk_ctf_place_of(&w->parts, op->ref, &to)) {
 		w->err = wmk_error(-ENOTSUP, "a field depends on nothing that is there");
-		return;
+	} else {
+		w->err = wmk_ctf_way_to(&w->parts, &from, &to, &way);
 	}
-	w->err = wmk_ctf_way_to(&w->parts, &from, &to, &way);
 	if (w->err < 0)
 		return;
 	location = json_object_new_object();

@@ -282,6 +282,10 @@ static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 
 	if (w->err < 0)
 		return;
+	if (op_at(w, at)->n_sources) {
+		unsayable(w, op_at(w, at), "dependent on a value in a variant or an optional field");
+		return;
+	}
 	if (!wmk_ctf_place_of(&w->parts, op_at(w, at)->ref, &to)) {
 		unsayable(w, op_at(w, at), "dependent on nothing that is there");
 		return;

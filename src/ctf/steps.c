@@ -92,7 +92,7 @@ static bool make_run(struct making *m, uint32_t i)
 	const struct wmk_ctf_op *op = &m->ops[i];
 	uint64_t bits = op->code == WMK_CTF_ARRAY ? fixed(m->ops, i + 1) : 8;
 
-	if (!op->ref || !bits || (op->code == WMK_CTF_ARRAY && bits % m->ops[i + 1].align))
+	if (!op->ref || op->n_sources || !bits || (op->code == WMK_CTF_ARRAY && bits % m->ops[i + 1].align))
 		return false;
 	flush(m);
 	put(m, &(struct wmk_ctf_step){ .code = WMK_CTF_STEP_RUN, .reg = op->ref, .bits = bits, .align = op->align });

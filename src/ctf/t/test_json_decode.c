@@ -19,6 +19,7 @@
 #define S8 INT(8, "signed", "little-endian")
 #define BOOL8 "{'type': 'fixed-length-boolean', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8}"
 #define MEMBER(name, class) "{'name': '" name "', 'field-class': " class "}"
+#define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
 #define AT(...) "{'origin': 'event-record-payload', 'path': [" __VA_ARGS__ "]}"
 
 struct made {
@@ -92,6 +93,28 @@ static void one(const char *members, const void *bytes, size_t n, const char *wa
 	unmake(&made);
 }
 
+/* The metadata is good, the bytes are not. */
+static void wrong_bytes(const char *members, const void *bytes, size_t n, int wanted, const char *words)
+{
+	const struct wmk_ctf_bytes in = { bytes, 0, n * 8 };
+	struct wmk_ctf_walk walk;
+	struct made made;
+	char text[1024], said[1024];
+
+	assert_int_equal(make(&made, members), 0);
+	const struct wmk_ctf_program *payload = &made.decoder->streams[0].events[0].payload;
+
+	wmk_ctf_walk_begin(&walk, &in, 0);
+	assert_int_equal(show(&walk, payload, text, sizeof(text)), wanted);
+	wmk_error_clear();
+	wmk_ctf_walk_begin(&walk, &in, 0);
+	assert_int_equal(wmk_ctf_skip(&walk, payload), wanted);
+	if (!strstr(wmk_error_text(said, sizeof(said)), words))
+		fail_msg("'%s' does not say '%s'", said, words);
+	wmk_error_clear();
+	unmake(&made);
+}
+
 static void refuse(const char *members, const char *words)
 {
 	struct made made;
@@ -104,7 +127,7 @@ static void refuse(const char *members, const char *words)
 	unmake(&made);
 }
 
-#define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
+
 
 static void leb128(void **state)
 {
@@ -185,6 +208,58 @@ static void locations(void **state)
 	       " {'path': [null, null, 'n']}, 'element-field-class': " U8 "}") "]}"), "is not there");
 }
 
+#define BLOB(location) "{'type': 'dynamic-length-blob', 'length-field-location': " location "}"
+#define STRUCTURE(members) "{'type': 'structure', 'member-classes': [" members "]}"
+#define OPTION(from, to, class) "{'selector-field-ranges': [[" #from ", " #to "]], 'field-class': " class "}"
+#define VARIANT(options) "{'type': 'variant', 'selector-field-location': " AT("'n'") ", 'options': [" options "]}"
+
+/* Through the array element, the option and the optional field that it is in itself: by the names that there are. */
+static void through_what_is_around(void **state)
+{
+	const char *element = MEMBER("n", U8) "," MEMBER("a", "{'type': 'static-length-array', 'length': 2, 'element-field-class': " STRUCTURE(
+		MEMBER("m", U8) "," MEMBER("s", STRUCTURE(MEMBER("b", BLOB(AT("'a', 'm'")))))) "}");
+	const char *option = MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 3, U8) "," OPTION(4, 5, STRUCTURE(MEMBER("m", U8) "," MEMBER("b", BLOB(AT("'v', 'm'")))))));
+	const char *optional = MEMBER("n", U8) "," MEMBER("o", "{'type': 'optional', 'selector-field-location': " AT("'n'") ", 'selector-field-ranges': [[1, 9]], 'field-class': "
+		STRUCTURE(MEMBER("m", U8) "," MEMBER("b", BLOB(AT("'o', 'm'")))) "}");
+
+	(void)state;
+	one(element, BYTES(7, 1, 0xa, 2, 0xb, 0xc), "{ n=7 a[2]{ { m=1 s{ b=1 } } { m=2 s{ b=2 } } } } ");
+	one(option, BYTES(4, 2, 0xa, 0xb), "{ n=4 v<{ #2{ m=2 b=2 } } } ");
+	one(optional, BYTES(1, 2, 0xa, 0xb), "{ n=1 o?{ { m=2 b=2 } } } ");
+	one(optional, BYTES(0), "{ n=0 o?{ } } ");
+	refuse(MEMBER("n", U8) "," MEMBER("a", "{'type': 'static-length-array', 'length': 2, 'element-field-class': " STRUCTURE(MEMBER("m", U8)) "}") ","
+	       MEMBER("b", BLOB(AT("'a', 'm'"))), "of which element is not said");
+}
+
+/* Through what was read before, where it was there: CTF2-SPEC-2.0's examples 90 and 91, and more. */
+static void through_what_was_read(void **state)
+{
+	const char *itself = MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8) "," OPTION(1, 1, INT(16, "unsigned", "big-endian")) "," OPTION(2, 2, STRUCTURE(MEMBER("e", U8)))))
+		"," MEMBER("b", BLOB(AT("'v'")));
+	const char *within = MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8) "," OPTION(1, 2, STRUCTURE(MEMBER("x", U8) "," MEMBER("e", U8))) ","
+		OPTION(3, 3, STRUCTURE(MEMBER("e", U8))))) "," MEMBER("b", BLOB(AT("'v', 'e'"))) "," MEMBER("c", BLOB("{'path': ['v', 'e']}"));
+	const char *optional = MEMBER("n", U8) "," MEMBER("o", "{'type': 'optional', 'selector-field-location': " AT("'n'") ", 'selector-field-ranges': [[1, 9]], 'field-class': "
+		VARIANT(OPTION(1, 1, STRUCTURE(MEMBER("m", U8))) "," OPTION(2, 9, U8)) "}") "," MEMBER("p", "{'type': 'optional', 'selector-field-location': " AT("'n'")
+		", 'selector-field-ranges': [[1, 1]], 'field-class': " BLOB(AT("'o', 'm'")) "}");
+
+	(void)state;
+	one(itself, BYTES(0, 2, 0xa, 0xb), "{ n=0 v<{ #1=2 } b=2 } ");
+	one(itself, BYTES(1, 0, 1, 0xa), "{ n=1 v<{ #2=1 } b=1 } ");
+	wrong_bytes(itself, BYTES(2, 1, 0xa), -EPROTO, "not there");
+	one(within, BYTES(1, 9, 1, 0xa, 0xb), "{ n=1 v<{ #2{ x=9 e=1 } } b=1 c=1 } ");
+	one(within, BYTES(3, 1, 0xa, 0xb), "{ n=3 v<{ #3{ e=1 } } b=1 c=1 } ");
+	wrong_bytes(within, BYTES(0, 1, 0xa), -EPROTO, "'b' depends on a value in a variant or an optional field that is not there");
+	one(optional, BYTES(1, 2, 0xa, 0xb), "{ n=1 o?{ <{ #1{ m=2 } } } p?{ =2 } } ");
+	one(optional, BYTES(2, 5), "{ n=2 o?{ <{ #2=5 } } p?{ } } ");
+	one(optional, BYTES(0), "{ n=0 o?{ } p?{ } } ");
+	/* (a number with names is one) */
+	one(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8) "," OPTION(1, 1, "{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian',"
+	    " 'alignment': 8, 'mappings': {'low': [[0, 9]]}}"))) "," MEMBER("b", BLOB(AT("'v'"))), BYTES(1, 1, 0xa), "{ n=1 v<{ #2=1 } b=1 } ");
+	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8) "," OPTION(1, 1, S8))) "," MEMBER("b", BLOB(AT("'v'"))), "values of different types");
+	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8))) "," MEMBER("b", BLOB(AT("'v', 'e'"))), "is not there");
+	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, "{'type': 'null-terminated-string'}"))) "," MEMBER("b", BLOB(AT("'v'"))), "is no integer");
+}
+
 static void orders(void **state)
 {
 	(void)state;
@@ -201,7 +276,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leb128), cmocka_unit_test(texts), cmocka_unit_test(options), cmocka_unit_test(variants), cmocka_unit_test(locations),
-		cmocka_unit_test(orders),
+		cmocka_unit_test(through_what_is_around), cmocka_unit_test(through_what_was_read), cmocka_unit_test(orders),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

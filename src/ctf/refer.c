@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refer.c - references into registers (see refer.h).
+ *
+ * CTF 1.8: a name without a scope is looked for as section 7.3.2 of CTF 1.8.3 says: in the structures around, from the inside outwards, of what stands
+ * before; then in the structures before this one, the latest first.
+ *
+ * CTF 2 says the way (CTF2-SPEC-2.0, "Field location"). It leads by names through structures; on it an array stands for its element, a variant for the option
+ * that was selected, an optional field for what is in it. Where the way's end is in the same one of these, that is known here. Of a variant or
+ * an optional field that has been read before, the reader tells:
+ *
+ *     VARIANT save=7 │ option 3: INT save=8 │ option 5: INT save=9 │ ... ARRAY ref=10, sources: 8 if 7 has 3, 9 if 7 has 5
+ *
+ * each register is set by who is read, 7 to the option that was selected, and 10 from these before the array is read.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/build.h"
+#include "ctf/refer.h"
+
+#define FOUND_MAX 16u              /* places that one way may lead to */
+
+static bool same_name(const struct wmk_ctf_compiler *c, const char *a, const char *b, bool exactly)
+{
+	if (!a || !b)
+		return false;
+	return exactly ? strcmp(a, b) == 0 : strcmp(wmk_ctf_shown_name(c->class, a), wmk_ctf_shown_name(c->class, b)) == 0;
+}
+
+bool wmk_ctf_find_member(const struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin, const char *name, uint32_t *found)
+{
+	for (int exactly = 1; exactly >= 0; exactly--) {
+		const uint32_t last = code->ops[begin].next > begin + 1 ? code->ops[begin].next : code->n;
+
+		/* What is open has no `next` yet: it is the last. */
+		for (uint32_t i = begin + 1; i && i < last; i = code->ops[i].next)
+			if (code->ops[i].code != WMK_CTF_END && same_name(c, code->names[i], name, exactly)) {
+				*found = i;
+				return true;
+			}
+	}
+	return false;
+}
+
+int wmk_ctf_wrong(const struct wmk_ctf_compiler *c, const struct wmk_ref *ref, const char *format, ...)
+{
+	char words[WMK_ERROR_LEN];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	if (!ref->line)
+		return wmk_error(-EPROTO, "%s: %s", c->what, words);
+	return wmk_error(-EPROTO, "%s:%" PRIu32 ":%" PRIu32 ": %s: %s", wmk_ctf_short_name(c->name), ref->line, ref->column, c->what, words);
+}
+
+static const char *ref_text(const struct wmk_ref *ref, char *text, size_t size)
+{
+	static const char *const scopes[WMK_SCOPES] = { "", "trace.packet.header.", "stream.packet.context.", "stream.event.header.", "stream.event.context.",
+							"event.context.", "event.fields." };
+	size_t len = (size_t)snprintf(text, size, "%s", scopes[ref->scope]);
+
+	for (unsigned i = 0; i < ref->n && len < size - 1; i++) {
+		int n = snprintf(text + len, size - len, "%s%s", i ? "." : "", ref->names[i] ? ref->names[i] : "(out)");
+
+		len += n < 0 ? 0 : (size_t)n;
+	}
+	return text;
+}
+
+/* ── CTF 1.8 ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* From the structure at `begin` along the names. */
+static bool find_path(const struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin, const struct wmk_ref *ref, unsigned from, uint32_t *found)
+{
+	for (unsigned i = from; i < ref->n; i++) {
+		if (code->ops[begin].code != WMK_CTF_STRUCT || !wmk_ctf_find_member(c, code, begin, ref->names[i], found))
+			return false;
+		begin = *found;
+	}
+	return ref->n > from;
+}
+
+static bool find_near(const struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, unsigned *in, uint32_t *found)
+{
+	const struct wmk_ctf_making *code = &c->codes[scope];
+
+	*in = scope;
+	for (unsigned i = code->depth; i-- > 0;)
+		if (find_path(c, code, code->open[i], ref, 0, found))
+			return true;
+	for (*in = scope; (*in)-- > WMK_SCOPE_PACKET_HEADER;)
+		if (c->codes[*in].n && find_path(c, &c->codes[*in], 0, ref, 0, found))
+			return true;
+	return false;
+}
+
+/* ── CTF 2 ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* A place where the way ends. */
+struct end {
+	uint32_t op;
+	unsigned n_passed;
+	struct {
+		uint32_t op, option;
+	} passed[WMK_CTF_TYPE_DEPTH];  /* variants and optional fields that were read before, and what must have been selected */
+};
+
+struct search {
+	const struct wmk_ctf_compiler *c;
+	const struct wmk_ctf_making *code;
+	const struct wmk_ref *ref;
+	struct end way;                /* so far */
+	struct end found[FOUND_MAX];
+	unsigned n;
+	bool is_other, is_closed;      /* it ends at what is no integer; leads through an array that has been read */
+};
+
+static bool is_integer(const struct wmk_ctf_op *op)
+{
+	return op->code == WMK_CTF_INT || op->code == WMK_CTF_ENUM || op->code == WMK_CTF_BOOL;
+}
+
+/* Of what is open, what is next in the operation. 0: it is not open, or what is to be made is next. */
+static uint32_t open_in(const struct wmk_ctf_making *code, uint32_t at)
+{
+	for (unsigned i = 0; i + 1 < code->depth; i++)
+		if (code->open[i] == at)
+			return code->open[i + 1];
+	return 0;
+}
+
+static int look(struct search *s, uint32_t at, unsigned step);
+
+/* Each option of a variant, or what is in an optional field: whichever was there. */
+static int look_inside(struct search *s, uint32_t at, unsigned step)
+{
+	const struct wmk_ctf_op *ops = s->code->ops;
+	struct end *way = &s->way;
+	int err = 0;
+
+	if (way->n_passed == WMK_CTF_TYPE_DEPTH)
+		return -E2BIG;
+	way->n_passed++;
+	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END && err >= 0; i = ops[i].next) {
+		way->passed[way->n_passed - 1].op = at;
+		way->passed[way->n_passed - 1].option = i;
+		err = look(s, i, step);
+	}
+	way->n_passed--;
+	return err;
+}
+
+/* From the operation `at`, along the names from `step` on. */
+static int look(struct search *s, uint32_t at, unsigned step)
+{
+	const struct wmk_ctf_op *op = &s->code->ops[at];
+	const uint32_t open = open_in(s->code, at);
+	uint32_t member;
+
+	switch (op->code) {
+	case WMK_CTF_STRUCT:
+		if (step < s->ref->n)
+			return wmk_ctf_find_member(s->c, s->code, at, s->ref->names[step], &member) ? look(s, member, step + 1) : 0;
+		break;
+	case WMK_CTF_ARRAY:
+		s->is_closed |= op->next != 0;
+		return open ? look(s, open, step) : 0;
+	case WMK_CTF_VARIANT:
+	case WMK_CTF_OPTIONAL:
+		if (open || !op->next)
+			return open ? look(s, open, step) : 0;
+		return look_inside(s, at, step);
+	default:
+		break;
+	}
+	if (step < s->ref->n)
+		return 0;
+	if (!is_integer(op)) {
+		s->is_other = true;
+		return 0;
+	}
+	if (s->n == FOUND_MAX)
+		return -E2BIG;
+	s->way.op = at;
+	s->found[s->n++] = s->way;
+	return 0;
+}
+
+/* Of what is open, the innermost structure in the first `depth`: their number up to it; 0: there is none. */
+static unsigned innermost(const struct wmk_ctf_making *code, unsigned depth)
+{
+	while (depth && code->ops[code->open[depth - 1]].code != WMK_CTF_STRUCT)
+		depth--;
+	return depth;
+}
+
+/* From the structure around; NULL, before all other names, is the one around that. */
+static int look_near(struct search *s)
+{
+	unsigned depth = innermost(s->code, s->code->depth), step = 0;
+
+	for (; depth && step < s->ref->n && !s->ref->names[step]; step++)
+		depth = innermost(s->code, depth - 1);
+	return depth && step < s->ref->n ? look(s, s->code->open[depth - 1], step) : 0;
+}
+
+/* ── registers ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static int take_register(struct wmk_ctf_compiler *c, unsigned scope, uint16_t *reg)
+{
+	static const uint16_t ends[] = { WMK_CTF_REGISTERS_STREAM, WMK_CTF_REGISTERS_EVENT, WMK_CTF_REGISTERS };
+	const unsigned level = scope <= WMK_SCOPE_PACKET_HEADER ? 0 : scope <= WMK_SCOPE_COMMON_CONTEXT ? 1 : 2;
+
+	if (*reg)
+		return 0;
+	if (c->registers[level] == ends[level])
+		return wmk_error(-E2BIG, "%s: more lengths and selectors than can be kept (%u)", c->what, ends[level]);
+	*reg = c->registers[level]++;
+	return 0;
+}
+
+/* The register of its value, and those of what was selected on the way to it. */
+static int make_source(struct wmk_ctf_compiler *c, unsigned in, const struct end *end, struct wmk_ctf_source *source)
+{
+	struct wmk_ctf_op *ops = c->codes[in].ops;
+	struct wmk_ctf_passed *passed = wmk_scratch_alloc(&c->scratch, end->n_passed * sizeof(*passed));
+	int err = passed ? take_register(c, in, &ops[end->op].save) : -ENOMEM;
+
+	for (unsigned i = 0; i < end->n_passed && err >= 0; i++) {
+		err = take_register(c, in, &ops[end->passed[i].op].save);
+		passed[i] = (struct wmk_ctf_passed){ ops[end->passed[i].op].save, end->passed[i].option };
+	}
+	*source = (struct wmk_ctf_source){ .reg = ops[end->op].save, .scope = (uint8_t)in, .op = end->op, .n_passed = end->n_passed, .passed = passed };
+	return err;
+}
+
+static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in, const struct search *s, const char *of, struct wmk_ctf_referred *referred)
+{
+	struct wmk_ctf_source *sources = wmk_scratch_alloc(&c->scratch, s->n * sizeof(*sources));
+	const struct wmk_ctf_op *ops = c->codes[in].ops, *first = &ops[s->found[0].op];
+	int err = sources ? take_register(c, scope, &referred->reg) : -ENOMEM;
+
+	for (unsigned i = 0; i < s->n && err >= 0; i++) {
+		const struct wmk_ctf_op *op = &ops[s->found[i].op];
+
+		/* (mappings make no other type of a number: whoever has them as well has ranges) */
+		if ((op->code == WMK_CTF_BOOL) != (first->code == WMK_CTF_BOOL) || op->is_signed != first->is_signed)
+			return wmk_ctf_wrong(c, s->ref, "the %s stands for values of different types", of);
+		err = make_source(c, in, &s->found[i], &sources[i]);
+	}
+	referred->type = first->type;
+	referred->sources = sources;
+	referred->n_sources = s->n;
+	return err;
+}
+
+/* By CTF 2's ways; *found: the operation, or 0 where it is one of several, which *referred has. */
+static int refer_by_way(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of, uint32_t *found, struct wmk_ctf_referred *referred)
+{
+	const unsigned in = ref->scope == WMK_SCOPE_NEAR ? scope : ref->scope;
+	struct search s;               /* (too large to be cleared for each reference) */
+	int err = 0;
+
+	*found = 0;
+	s.c = c;
+	s.code = &c->codes[in];
+	s.ref = ref;
+	s.n = s.way.n_passed = 0;
+	s.is_other = s.is_closed = false;
+	if (ref->scope == WMK_SCOPE_NEAR)
+		err = look_near(&s);
+	else if (in <= scope && s.code->n)
+		err = look(&s, 0, 0);
+	if (err < 0)
+		return wmk_error(err, "%s: a %s that may stand in more than %u places", c->what, of, FOUND_MAX);
+	if (!s.n && s.is_closed)
+		return wmk_ctf_wrong(c, ref, "the %s is in an array that has been read before: of which element is not said", of);
+	if (!s.n)
+		return s.is_other ? -EDOM : -ENOENT;
+	if (s.n > 1 || s.found[0].n_passed)
+		return refer_to_all(c, scope, in, &s, of, referred);
+	*found = s.found[0].op;
+	return 0;
+}
+
+int wmk_ctf_refer(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of, struct wmk_ctf_referred *referred)
+{
+	unsigned in = ref->scope == WMK_SCOPE_NEAR ? scope : ref->scope;
+	uint32_t found = 0;
+	char text[80];
+	int err = -ENOENT;
+
+	*referred = (struct wmk_ctf_referred){ .reg = 0 };
+	if (c->class->major != 1)
+		err = refer_by_way(c, scope, ref, of, &found, referred);
+	else if (ref->scope == WMK_SCOPE_NEAR ? find_near(c, scope, ref, &in, &found) : in <= scope && c->codes[in].n && find_path(c, &c->codes[in], 0, ref, 0, &found))
+		err = is_integer(&c->codes[in].ops[found]) ? 0 : -EDOM;
+	if (err == -ENOENT)
+		return wmk_ctf_wrong(c, ref, "the %s '%s' is not there, or not before what it is for", of, ref_text(ref, text, sizeof(text)));
+	if (err == -EDOM)
+		return wmk_ctf_wrong(c, ref, "the %s '%s' is no integer", of, ref_text(ref, text, sizeof(text)));
+	if (err < 0 || !found)
+		return err;
+	struct wmk_ctf_op *op = &c->codes[in].ops[found];
+
+	err = take_register(c, in, &op->save);
+	referred->reg = op->save;
+	referred->type = op->type;
+	return err;
+}

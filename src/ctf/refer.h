@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refer.h - where a length or a selector stands, and in which register its value is kept. Internal to src/ctf; for compile.c.
+ */
+#ifndef WMK_CTF_REFER_H
+#define WMK_CTF_REFER_H
+
+#include "ctf/compile.h"
+
+/* A program while it is made. */
+struct wmk_ctf_making {
+	struct wmk_ctf_op *ops;    /* the heap's; moved to the scratch when it is whole */
+	const char **names;        /* of the operations, as the metadata has them */
+	uint32_t n, cap;
+	uint32_t open[WMK_CTF_TYPE_DEPTH + 1]; /* what the next operation is in */
+	unsigned depth;
+};
+
+struct wmk_ctf_compiler {
+	struct wmk_scratch scratch;
+	const struct wmk_ctf_class *class;
+	struct wmk_ctf_making codes[WMK_SCOPES]; /* by scope; n 0 where there is none */
+	uint16_t registers[3];                 /* next of trace, stream, event */
+	uint32_t n_all;
+	const char *what;                      /* for errors: the structure that is compiled, ... */
+	const char *name;                      /* ... and the metadata */
+};
+
+struct wmk_ctf_referred {
+	uint16_t reg;
+	const struct wmk_type *type;           /* of the value; of one of them */
+	const struct wmk_ctf_source *sources;  /* as in struct wmk_ctf_op */
+	uint32_t n_sources;
+};
+
+/* The member of the structure (or option of the variant) at `begin`, of what has been compiled. */
+bool wmk_ctf_find_member(const struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin, const char *name, uint32_t *found);
+/*
+ * What `ref` means, for the operation that is about to be made in this scope; `of`, for errors, is what it is. Its register is set where the value is read.
+ * -EPROTO: it is not there, or not before, or no integer; -E2BIG: more registers than there are.
+ */
+int wmk_ctf_refer(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of, struct wmk_ctf_referred *referred);
+/* An error with what `ref` stands for, and its place. */
+int __attribute__((format(printf, 3, 4))) wmk_ctf_wrong(const struct wmk_ctf_compiler *c, const struct wmk_ref *ref, const char *format, ...);
+
+#endif
