@@ -8,23 +8,20 @@
 #include "base/error.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77              /* Linux 6.5; the pidfd of the very process that connected */
 #endif
 #define EVENTS_AT_ONCE 64
+#define GUESTS_AT_ONCE 16
+#define SHUT_MS 100                  /* no memory, no descriptors in the whole system: looking at once again would spin */
 
 static uint64_t now_ms(void)
 {
@@ -102,7 +99,7 @@ static int peer_pidfd(int socket, pid_t pid)
 
 static void timer_arm(struct wmk_apps *apps)
 {
-	uint64_t first = UINT64_MAX, now = now_ms();
+	uint64_t first = apps->shut_until ? apps->shut_until : UINT64_MAX, now = now_ms();
 	struct itimerspec when = { 0 };
 
 	for (const struct app *app = apps->app; app; app = app->next)
@@ -127,6 +124,8 @@ static void timer_expired(struct wmk_apps *apps)
 	for (struct app *app = apps->app; app; app = app->next)
 		if (app->state == APP_SILENT && app->deadline <= now)
 			wmk_app_close(app, 0);
+	if (apps->shut_until && apps->shut_until <= now && wmk_apps_watch_gate(apps) < 0)
+		apps->shut_until = now + SHUT_MS;
 	timer_arm(apps);
 }
 
@@ -139,14 +138,6 @@ static unsigned connections_of(struct wmk_apps *apps, pid_t pid)
 	return n;
 }
 
-/* Has the user of the new one as many as one may have? Root, and who we run as, may take all there is. */
-static bool too_many_of(const struct wmk_apps *apps, uid_t uid)
-{
-	const unsigned max = apps->options.max_of_uid;
-
-	return max && uid != 0 && uid != geteuid() && wmk_registry_user(apps, uid) >= max;
-}
-
 static int app_watch(struct app *app)
 {
 	int err = wmk_apps_watch(app->apps, app->socket, &app->socket_source, true, false);
@@ -156,65 +147,71 @@ static int app_watch(struct app *app)
 	return err;
 }
 
-void wmk_apps_born(struct wmk_apps *apps, int socket)
+static void born(struct wmk_apps *apps, const struct wmk_guest *guest)
 {
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
-	struct app *app = NULL;
+	struct app *app = calloc(1, sizeof(*app));
+	const pid_t pid = guest->cred.pid;
 
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0 || (app = calloc(1, sizeof(*app))) == NULL) {
-		close(socket);
+	if (!app) {
+		close(guest->socket);
+		if (apps->gate)
+			wmk_gate_left(apps->gate, pid, guest->cred.uid);
 		return;
 	}
 	app->apps = apps;
+	app->gate = apps->gate;
 	app->socket_source = (struct source){ SOURCE_SOCKET, app };
 	app->pidfd_source = (struct source){ SOURCE_PIDFD, app };
-	app->socket = socket;
-	app->pid = cred.pid;
-	app->uid = cred.uid;
-	app->gid = cred.gid;
-	app->pidfd = peer_pidfd(socket, cred.pid);
+	app->socket = guest->socket;
+	app->pid = pid;
+	app->uid = guest->cred.uid;
+	app->gid = guest->cred.gid;
+	app->pidfd = peer_pidfd(guest->socket, pid);
 	app->dead = app->pidfd < 0;
 	app->deadline = now_ms() + apps->options.hello_ms;
-	bool too_many = apps->n_apps >= apps->options.max_apps || connections_of(apps, cred.pid) >= PER_PID_MAX ||
-			too_many_of(apps, cred.uid);
-	if (wmk_registry_enter(apps, app) < 0) {
-		wmk_app_free(app);
-		return;
-	}
+	const bool too_many = guest->too_many || apps->n_apps >= apps->options.max_apps || connections_of(apps, pid) >= PER_PID_MAX;
+
+	wmk_registry_enter(apps, app);
 	if (too_many)
 		wmk_app_refuse(app, 0, -EMFILE, "too many applications are connected");
 	else if (app_watch(app) < 0)
 		wmk_app_close(app, -ENOMEM);
-	else if (!apps->timer_armed)
+	else
+		wmk_app_readable(app);   /* it says all at once, and has mostly done so by now */
+	if (app->state == APP_SILENT && !apps->timer_armed)
 		timer_arm(apps);         /* (a later one does not come first) */
 }
 
-static void connections_accept(struct wmk_apps *apps)
+int wmk_apps_watch_gate(struct wmk_apps *apps)
 {
-	for (int i = 0; i < EVENTS_AT_ONCE; i++) {
-		int socket = accept4(apps->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE, .data.ptr = &apps->listen_source };
 
-		if (socket >= 0) {
-			wmk_apps_born(apps, socket);
-			continue;
-		}
-		if (errno != EMFILE && errno != ENFILE)
-			return;
-		/*
-		 * Without a descriptor to accept with, the loop would spin: one is kept, to turn the connection away
-		 * with.
-		 */
-		close(apps->spare);
-		socket = accept4(apps->listener, NULL, NULL, SOCK_CLOEXEC);
-		if (socket >= 0)
-			close(socket);
-		apps->stats.apps_refused += socket >= 0;
-		apps->stats.turned_away += socket >= 0;
-		apps->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		if (socket < 0)
-			return;
+	apps->shut_until = 0;
+	if (epoll_ctl(apps->epoll, EPOLL_CTL_ADD, wmk_gate_fd(apps->gate), &event) != 0)
+		return wmk_error(-errno, "cannot watch for programs");
+	return 0;
+}
+
+/* Nobody is accepted for a while. */
+static void shut(struct wmk_apps *apps)
+{
+	apps->shut_until = now_ms() + SHUT_MS;
+	timer_arm(apps);
+}
+
+/* Some of those who have come; for the rest epoll tells again, this shard or another. */
+static void guests_accept(struct wmk_apps *apps)
+{
+	struct wmk_guest guest;
+	int ret = 1;
+
+	for (unsigned i = 0; i < GUESTS_AT_ONCE && ret == 1; i++) {
+		ret = wmk_gate_accept(apps->gate, apps->shard, &guest);
+		if (ret == 1)
+			born(apps, &guest);
 	}
+	if (ret < 0 && epoll_ctl(apps->epoll, EPOLL_CTL_DEL, wmk_gate_fd(apps->gate), NULL) == 0)
+		shut(apps);
 }
 
 /* ── the loop ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -231,7 +228,7 @@ int wmk_apps_run_once(struct wmk_apps *apps, int timeout_ms)
 
 		switch (source->kind) {
 		case SOURCE_LISTEN:
-			connections_accept(apps);
+			guests_accept(apps);
 			break;
 		case SOURCE_TIMER:
 			timer_expired(apps);
@@ -347,28 +344,56 @@ void wmk_apps_jobs_run(struct wmk_apps *apps)
 
 struct take_job {
 	struct wmk_apps_job job;
-	int socket;
+	struct wmk_guest guest;
 };
 
 static void take_run(struct wmk_apps *apps, struct wmk_apps_job *job)
 {
 	struct take_job *take = wmk_container_of(job, struct take_job, job);
 
-	wmk_apps_born(apps, take->socket);
+	born(apps, &take->guest);
 	free(take);
 }
 
-int wmk_apps_take(struct wmk_apps *apps, int socket)
+int wmk_apps_take(struct wmk_apps *apps, const struct wmk_guest *guest)
 {
 	struct take_job *take = malloc(sizeof(*take));
 
 	if (!take) {
-		close(socket);
+		close(guest->socket);
 		return wmk_error(-ENOMEM, "no memory for a connection");
 	}
 	take->job.run = take_run;
-	take->socket = socket;
+	take->guest = *guest;
 	wmk_apps_post(apps, &take->job);
+	return 0;
+}
+
+struct listen_job {
+	struct wmk_apps_job job;
+	struct wmk_gate *gate;
+	unsigned shard;
+};
+
+static void listen_run(struct wmk_apps *apps, struct wmk_apps_job *job)
+{
+	struct listen_job *listen = wmk_container_of(job, struct listen_job, job);
+
+	apps->gate = listen->gate;
+	apps->shard = listen->shard;
+	if (wmk_apps_watch_gate(apps) < 0)
+		shut(apps);
+	free(listen);
+}
+
+int wmk_apps_listen(struct wmk_apps *apps, struct wmk_gate *gate, unsigned shard)
+{
+	struct listen_job *job = malloc(sizeof(*job));
+
+	if (!job)
+		return wmk_error(-ENOMEM, "no memory to listen for programs");
+	*job = (struct listen_job){ .job.run = listen_run, .gate = gate, .shard = shard };
+	wmk_apps_post(apps, &job->job);
 	return 0;
 }
 
@@ -391,6 +416,13 @@ void wmk_apps_stop(struct wmk_apps *apps)
 void wmk_apps_stats(const struct wmk_apps *apps, struct wmk_apps_stats *stats)
 {
 	*stats = apps->stats;
+	if (apps->gate) {
+		struct wmk_gate_stats gate;
+
+		wmk_gate_stats(apps->gate, &gate);
+		stats->turned_away = gate.turned_away;
+		stats->apps_refused += gate.turned_away;
+	}
 	stats->events_seen = atomic_load_explicit(&apps->tracing->events_seen, memory_order_relaxed);
 	stats->classes_enabled = atomic_load_explicit(&apps->tracing->classes_enabled, memory_order_relaxed);
 }

@@ -6,8 +6,8 @@
  *                 ◄─CHANNEL,ENABLE─┤ wmk_apps ├────────────────────────────►│ wmk_tracing │
  *                                  └──────────┘                             └─────────────┘
  *
- * One shard with a socket of its own is all that `waymark record` needs; the session daemon has several, each with a thread, and hands
- * them the connections that it accepted (wmk_apps_take(); all of one pid to the same shard). Death is what the pidfd says: then the
+ * One shard with a socket of its own is all that `waymark record` needs; the session daemon has several, each with a thread, which accept from
+ * one socket and hand each other what is not theirs (gate.h; all of one pid are in the same shard). Death is what the pidfd says: then the
  * claims of the application are freed in all rings that it had. Nothing here blocks on an application, and none can harm another: what
  * each may send, keep and leave unread is bounded.
  *
@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "session/gate.h"
 #include "session/tracing.h"
 #include "wire/wire.h"
 
@@ -50,7 +51,6 @@ struct wmk_apps_options {
 	bool persist;                       /* applications record on when this end is gone, and register with the next */
 	/* Limits; 0: the default in parentheses. */
 	unsigned max_apps;                  /* connected or alive at a time, of this shard (16384) */
-	unsigned max_of_uid;                /* of one user who is neither root nor the one that we run as, likewise (max_apps) */
 	unsigned max_events;                /* of one application (65536) */
 	size_t max_bytes; /* of event classes that one application may register in its life (64 MiB) */
 	size_t max_queue;                   /* bytes queued for one application (8 MiB) */
@@ -74,8 +74,10 @@ int wmk_apps_fd(const struct wmk_apps *apps);
  * or -errno; -ESHUTDOWN after wmk_apps_stop().
  */
 int wmk_apps_run_once(struct wmk_apps *apps, int timeout_ms);
+/* From now on it accepts at this gate, as the shard of this number, until wmk_apps_close(); the gate must outlive it. Any thread. -errno with a cause chain. */
+int wmk_apps_listen(struct wmk_apps *apps, struct wmk_gate *gate, unsigned shard);
 /* An accepted connection: the shard's now, in any case. Any thread. -ENOMEM: it is closed. */
-int wmk_apps_take(struct wmk_apps *apps, int socket);
+int wmk_apps_take(struct wmk_apps *apps, const struct wmk_guest *guest);
 /* Its thread is to end. Any thread. */
 void wmk_apps_stop(struct wmk_apps *apps);
 

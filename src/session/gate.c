@@ -10,33 +10,134 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#define BACKOFF_MS 100               /* no memory, no descriptors in the whole system: looking at once again would spin */
+#define HOMES 4096u                  /* by number of process: who have the same one go to the same shard */
+#define SHARD_BITS 8u
+#define ATTEMPTS 64u                 /* of one call, that bring the shard nobody */
+#define SLACK 16u                    /* programs that a shard may have before others are looked at */
+
+struct gate_user {
+	struct gate_user *next;
+	uid_t uid;
+	unsigned n;
+};
 
 struct wmk_gate {
 	struct wmk_gate_options options;
-	int stop;                        /* an eventfd */
-	int spare;
 	int most;                        /* descriptors from this number on are for everything else: commands, rings, traces */
-	pthread_t accepting;
-	bool started;
-	uint64_t accepted, refused, turned_away;
+	pthread_mutex_t lock;            /* of `spare`, `users` */
+	int spare;
+	struct gate_user *users;
+	/* relaxed: counts */
+	atomic_uint_fast64_t accepted, refused, turned_away;
+	atomic_uint loads[WMK_GATE_SHARDS];
+	/* How many guests are with a shard, and with which: n << SHARD_BITS | shard. */
+	atomic_uint homes[HOMES];
 };
+
+/* ── whose a process is ──────────────────────────────────────────────────────────────────────────────── */
+
+static atomic_uint *home_of(struct wmk_gate *gate, pid_t pid)
+{
+	/* numbers of processes follow each other */
+	return &gate->homes[(unsigned)pid % HOMES];
+}
+
+static unsigned load_of(const struct wmk_gate *gate, unsigned shard)
+{
+	return atomic_load_explicit(&gate->loads[shard], memory_order_relaxed);
+}
+
+/* For a process that nobody has: the shard that is awake, or the one that has least to do, if that is much less. */
+static unsigned choose(const struct wmk_gate *gate, unsigned mine)
+{
+	unsigned least = mine;
+
+	for (unsigned i = 0; i < gate->options.n_shards; i++)
+		if (load_of(gate, i) < load_of(gate, least))
+			least = i;
+	return load_of(gate, mine) > SLACK + 2 * load_of(gate, least) ? least : mine;
+}
+
+/* One more guest of the process: its shard. */
+static unsigned enter(struct wmk_gate *gate, pid_t pid, unsigned mine)
+{
+	const unsigned shard = choose(gate, mine);
+	atomic_uint *home = home_of(gate, pid);
+	/* relaxed: (G1) looks again */
+	unsigned was = atomic_load_explicit(home, memory_order_relaxed), is;
+
+	do
+		is = was >> SHARD_BITS ? was + (1u << SHARD_BITS) : 1u << SHARD_BITS | shard;
+	/* (G1) acquire: pairs with the release in wmk_gate_left(), and with another shard's here, which has made what it is handed guests with */
+	while (!atomic_compare_exchange_weak_explicit(home, &was, is, memory_order_acq_rel, memory_order_relaxed));
+	is &= (1u << SHARD_BITS) - 1;
+	atomic_fetch_add_explicit(&gate->loads[is], 1, memory_order_relaxed);
+	return is;
+}
+
+/* ── whose user has how many ─────────────────────────────────────────────────────────────────────────── */
+
+static struct gate_user **user_find(struct wmk_gate *gate, uid_t uid)
+{
+	struct gate_user **user = &gate->users;
+
+	while (*user && (*user)->uid != uid)
+		user = &(*user)->next;
+	return user;
+}
+
+/* One more guest of the user. *too_many: of those there may be. -ENOMEM: it is not counted. */
+static int count_user(struct wmk_gate *gate, uid_t uid, bool *too_many)
+{
+	const unsigned max = uid == 0 || uid == geteuid() ? 0 : gate->options.max_of_uid;
+	struct gate_user **user;
+	int err = 0;
+
+	pthread_mutex_lock(&gate->lock);
+	user = user_find(gate, uid);
+	if (!*user && (*user = calloc(1, sizeof(**user))) != NULL)
+		(*user)->uid = uid;
+	if (*user)
+		*too_many = ++(*user)->n > max && max;
+	else
+		err = -ENOMEM;
+	pthread_mutex_unlock(&gate->lock);
+	return err;
+}
+
+static void discount_user(struct wmk_gate *gate, uid_t uid)
+{
+	pthread_mutex_lock(&gate->lock);
+	struct gate_user **user = user_find(gate, uid), *gone = *user;
+
+	if (gone && --gone->n == 0) {
+		*user = gone->next;
+		free(gone);
+	}
+	pthread_mutex_unlock(&gate->lock);
+}
+
+void wmk_gate_left(struct wmk_gate *gate, pid_t pid, uid_t uid)
+{
+	discount_user(gate, uid);
+	/* (G1) release: what its shard did with the guest comes before another shard has the process; pairs with the exchange in enter() */
+	const unsigned was = atomic_fetch_sub_explicit(home_of(gate, pid), 1u << SHARD_BITS, memory_order_release);
+
+	atomic_fetch_sub_explicit(&gate->loads[was & ((1u << SHARD_BITS) - 1)], 1, memory_order_relaxed);
+}
 
 /* ── accepting ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static void count(uint64_t *counter)
+static void count(atomic_uint_fast64_t *counter)
 {
-	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
 static void refuse(struct wmk_gate *gate, int socket)
@@ -50,112 +151,103 @@ static void refuse(struct wmk_gate *gate, int socket)
 	close(socket);
 }
 
-/* Neighbouring numbers are spread. */
-static unsigned shard_of(const struct wmk_gate *gate, pid_t pid)
+static bool turned_away(struct wmk_gate *gate, int socket)
 {
-	return (unsigned)(((uint64_t)(uint32_t)pid * 0x9E3779B97F4A7C15u) >> 33) % gate->options.n_shards;
+	count(&gate->turned_away);
+	close(socket);
+	return false;
 }
 
-static void arrived(struct wmk_gate *gate, int socket)
+/* Is it the shard's? Then it is in *guest. */
+static bool arrived(struct wmk_gate *gate, unsigned shard, int socket, struct wmk_guest *guest)
 {
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
+	socklen_t len = sizeof(guest->cred);
 
+	guest->socket = socket;
 	/* The kernel gives the lowest number that is free. */
-	if (socket >= gate->most) {
-		count(&gate->turned_away);
-		close(socket);
-		return;
-	}
-	count(&gate->accepted);
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0)
-		close(socket);
-	else if (gate->options.only != (uid_t)-1 && cred.uid != gate->options.only)
+	if (socket >= gate->most || getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &guest->cred, &len) != 0)
+		return turned_away(gate, socket);
+	if (gate->options.only != (uid_t)-1 && guest->cred.uid != gate->options.only) {
 		refuse(gate, socket);
-	else if (gate->options.take(gate->options.data, shard_of(gate, cred.pid), socket) < 0)
+		return false;
+	}
+	if (count_user(gate, guest->cred.uid, &guest->too_many) < 0)
+		return turned_away(gate, socket);
+	count(&gate->accepted);
+	const unsigned home = enter(gate, guest->cred.pid, shard);
+
+	if (home == shard)
+		return true;
+	if (gate->options.take(gate->options.data, home, guest) < 0) {
 		wmk_error_clear();       /* no memory for it: it is closed */
+		wmk_gate_left(gate, guest->cred.pid, guest->cred.uid);
+	}
+	return false;
 }
 
-/* One descriptor is kept, to turn somebody away with when there is none left: else poll() would return at once for ever. */
+/*
+ * One descriptor is kept, to turn somebody away with when there is none left: else who watches would be told of him for ever. 1: somebody was; 0: there is
+ * nobody; -errno.
+ */
 static int turn_away(struct wmk_gate *gate)
 {
-	close(gate->spare);
+	pthread_mutex_lock(&gate->lock);
+	if (gate->spare >= 0)
+		close(gate->spare);
 	int socket = accept4(gate->options.listener, NULL, NULL, SOCK_CLOEXEC);
+	const int ret = socket >= 0 ? 1 : errno == EAGAIN ? 0 : -errno;
+
 	if (socket >= 0) {
 		close(socket);
 		count(&gate->turned_away);
 	}
 	gate->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	return socket >= 0 ? 0 : -1;
+	pthread_mutex_unlock(&gate->lock);
+	return ret;
 }
 
-/* 0: all that came was accepted; -1: it cannot be now. */
-static int accept_all(struct wmk_gate *gate)
+int wmk_gate_accept(struct wmk_gate *gate, unsigned shard, struct wmk_guest *guest)
 {
-	for (;;) {
+	int ret;
+
+	for (unsigned i = 0; i < ATTEMPTS; i++) {
 		int socket = accept4(gate->options.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (socket >= 0)
-			arrived(gate, socket);
-		else if (errno == EAGAIN)
+		if (socket >= 0) {
+			if (arrived(gate, shard, socket, guest))
+				return 1;
+		} else if (errno == EAGAIN) {
 			return 0;
-		else if (errno == EMFILE || errno == ENFILE) {
-			if (turn_away(gate) < 0)
-				return -1;
-		} else if (errno != EINTR && errno != ECONNABORTED)
-			return -1;
+		} else if (errno == EMFILE || errno == ENFILE) {
+			ret = turn_away(gate);
+			if (ret <= 0)
+				return ret;
+		} else if (errno != EINTR && errno != ECONNABORTED) {
+			return -errno;
+		}
 	}
-}
-
-static void *accepting_run(void *data)
-{
-	struct wmk_gate *gate = data;
-	struct pollfd fds[2] = { { .fd = gate->stop, .events = POLLIN }, { .fd = gate->options.listener, .events = POLLIN } };
-
-	for (;;) {
-		if (poll(fds, 2, -1) < 0)
-			continue;
-		if (fds[0].revents)
-			return NULL;
-		if (accept_all(gate) < 0 && poll(fds, 1, BACKOFF_MS) == 1)
-			return NULL;
-	}
+	return 0;
 }
 
 /* ── making and unmaking ─────────────────────────────────────────────────────────────────────────────── */
-
-static int thread_start(struct wmk_gate *gate)
-{
-	sigset_t all, before;
-
-	sigfillset(&all);                /* signals are the main thread's */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int err = pthread_create(&gate->accepting, NULL, accepting_run, gate);
-	gate->started = err == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return err ? wmk_error(-err, "cannot start the thread that programs register with") : 0;
-}
 
 int wmk_gate_open(const struct wmk_gate_options *options, struct wmk_gate **out)
 {
 	struct rlimit files;
 	struct wmk_gate *gate;
 
-	if (options->size != sizeof(*options) || options->n_shards == 0 || !options->take)
-		return wmk_error(-EINVAL, "the gate's options have another version's size, no shards or no callback");
+	if (options->size != sizeof(*options) || !options->n_shards || options->n_shards > WMK_GATE_SHARDS)
+		return wmk_error(-EINVAL, "the gate's options have another version's size, or no shards, or too many");
 	gate = calloc(1, sizeof(*gate));
 	if (!gate)
 		return wmk_error(-ENOMEM, "no memory for the gate");
 	gate->options = *options;
 	gate->most = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX ? (int)(files.rlim_cur - files.rlim_cur / 8) : INT_MAX;
-	gate->stop = eventfd(0, EFD_CLOEXEC);
+	pthread_mutex_init(&gate->lock, NULL);
 	gate->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	int err = 0;
-	if (gate->stop < 0 || gate->spare < 0)
-		err = wmk_error(-errno, "cannot open the descriptors to wait for programs with");
-	if (err == 0)
-		err = thread_start(gate);
-	if (err < 0) {
+	if (gate->spare < 0) {
+		const int err = wmk_error(-errno, "cannot open the descriptor to turn programs away with");
+
 		wmk_gate_close(gate);
 		return err;
 	}
@@ -165,25 +257,28 @@ int wmk_gate_open(const struct wmk_gate_options *options, struct wmk_gate **out)
 
 void wmk_gate_close(struct wmk_gate *gate)
 {
-	const uint64_t one = 1;
-
 	if (!gate)
 		return;
-	if (gate->started) {
-		if (write(gate->stop, &one, sizeof(one)) < 0)
-			abort();         /* an eventfd of ours takes a one */
-		pthread_join(gate->accepting, NULL);
+	while (gate->users) {            /* (who has not left, as in a test) */
+		struct gate_user *gone = gate->users;
+
+		gate->users = gone->next;
+		free(gone);
 	}
-	if (gate->stop >= 0)
-		close(gate->stop);
 	if (gate->spare >= 0)
 		close(gate->spare);
+	pthread_mutex_destroy(&gate->lock);
 	free(gate);
+}
+
+int wmk_gate_fd(const struct wmk_gate *gate)
+{
+	return gate->options.listener;
 }
 
 void wmk_gate_stats(const struct wmk_gate *gate, struct wmk_gate_stats *stats)
 {
-	stats->accepted = __atomic_load_n(&gate->accepted, __ATOMIC_RELAXED);
-	stats->refused = __atomic_load_n(&gate->refused, __ATOMIC_RELAXED);
-	stats->turned_away = __atomic_load_n(&gate->turned_away, __ATOMIC_RELAXED);
+	stats->accepted = atomic_load_explicit(&gate->accepted, memory_order_relaxed);
+	stats->refused = atomic_load_explicit(&gate->refused, memory_order_relaxed);
+	stats->turned_away = atomic_load_explicit(&gate->turned_away, memory_order_relaxed);
 }

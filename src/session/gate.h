@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gate.h - where programs come in: one thread accepts, and dispatches.
+ * gate.h - where programs come in: all shards of a daemon accept from one socket, each what it finds when it has time.
  *
- *     app.sock ──accept4()──► accepting thread ──take(shard, socket): the shard's wait-free queue──► shard 0 .. n-1
+ *                   ┌─accept4()─► shard 0: the process is new, or has come to this shard before: a program of its own
+ *     app.sock ─────┤                │ else: take(shard), a queue of that one's
+ *                   └─accept4()─► shard 1
  *
- * It does nothing that can take long, so that a thousand programs that were woken at once find room in the listening queue. All connections
- * of one process go to the same shard. The thread sleeps when nothing comes.
+ * So a program is heard by the thread that the kernel wakes for it, and no other is woken in between; only where that one has many more than another has,
+ * the other gets it. All connections of one process, as long as there is one, are with the shard that had the first: who registers again after exec() or as
+ * another user meets itself there.
  */
 #ifndef WMK_SESSION_GATE_H
 #define WMK_SESSION_GATE_H
@@ -13,17 +16,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
+#define WMK_GATE_SHARDS 64u          /* at most */
+
 struct wmk_gate;
+
+/* Who has come: the kernel's word. */
+struct wmk_guest {
+	int socket;                      /* non-blocking */
+	struct ucred cred;
+	bool too_many;                   /* its user has as many as one may have: to be told so */
+};
 
 struct wmk_gate_options {
 	size_t size;                     /* sizeof(struct wmk_gate_options) */
 	int listener;                    /* non-blocking; stays the caller's */
 	uid_t only;                      /* programs of this user, the others are refused in words; (uid_t)-1: of all */
-	unsigned n_shards;
-	/* Takes over the socket, whatever it returns. From the accepting thread: it must not block. */
-	int (*take)(void *data, unsigned shard, int socket);
+	unsigned n_shards;               /* 1 .. WMK_GATE_SHARDS */
+	unsigned max_of_uid;             /* guests of one user who is neither root nor the one that we run as; 0: any number */
+	/* Another shard's: takes over the socket, whatever it returns. From the thread that accepts: it must not block. Not needed where there is one shard. */
+	int (*take)(void *data, unsigned shard, const struct wmk_guest *guest);
 	void *data;
 };
 
@@ -32,9 +46,20 @@ struct wmk_gate_stats {
 	uint64_t turned_away;            /* no descriptor was left to hear them with */
 };
 
+/* -errno with a cause chain. */
 int wmk_gate_open(const struct wmk_gate_options *options, struct wmk_gate **gate);
-/* Nobody comes in any more when it returns; those who wait in the listener's queue stay there. */
+/* Nobody accepts any more; those who wait in the listener's queue stay there. */
 void wmk_gate_close(struct wmk_gate *gate);
+/* A non-blocking socket to watch, for readiness to be read; several may, and one of them need hear it (EPOLLEXCLUSIVE). */
+int wmk_gate_fd(const struct wmk_gate *gate);
+/*
+ * For this shard. 1: *guest has come, and the socket is the caller's; to be followed by wmk_gate_left(). 0: nobody is there, or only others' were, to whom they
+ * have been handed: the listener tells whether there are more. -errno, without words: there is nothing to accept with; look again in a while, not at once.
+ * Any thread.
+ */
+int wmk_gate_accept(struct wmk_gate *gate, unsigned shard, struct wmk_guest *guest);
+/* A guest that was accepted, or taken, is with its shard no longer. Any thread. */
+void wmk_gate_left(struct wmk_gate *gate, pid_t pid, uid_t uid);
 /* Any thread. */
 void wmk_gate_stats(const struct wmk_gate *gate, struct wmk_gate_stats *stats);
 

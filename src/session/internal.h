@@ -434,6 +434,7 @@ struct app {
 	struct wmk_out out;
 	bool writing;                    /* epoll watches for room to send */
 	bool dead;                       /* pid is, or cannot be watched */
+	struct wmk_gate *gate;           /* by which it came; NULL: by none */
 	bool complete;                   /* has said EVENTS_END */
 	uint64_t deadline;               /* APP_SILENT: say HELLO by then (ms, CLOCK_MONOTONIC) */
 	struct app_event *events;
@@ -457,22 +458,22 @@ struct update_part {
 
 #define WMK_PID_BUCKETS 1024u
 
-struct shard_user;
-
 struct wmk_apps {
 	struct wmk_apps_options options; /* defaults filled in */
 	struct wmk_tracing *tracing;
 	char *rundir;
 	int rundir_fd;
 	bool made_rundir, bound;
-	int epoll, listener, timer, spare, wake;
+	int epoll, listener, timer, wake;
+	struct wmk_gate *gate, *own_gate;    /* NULL: it accepts nobody */
+	unsigned shard;                  /* its number there */
+	uint64_t shut_until;             /* nothing to accept with: not before that (ms, CLOCK_MONOTONIC); 0: it listens */
 	struct source listen_source, timer_source, jobs_source;
 	struct cds_wfcq_head jobs_head;
 	struct cds_wfcq_tail jobs_tail;
 	bool stop, timer_armed;
 	struct app *app;                 /* list */
 	struct app *by_pid[WMK_PID_BUCKETS];
-	struct shard_user *users;
 	unsigned n_apps;
 	bool some_left;                  /* closed or dead, or given their place to others: to be swept after this turn */
 	struct record **records;
@@ -483,8 +484,7 @@ struct wmk_apps {
 };
 
 /* ── registry.c ── */
-/* -ENOMEM with a cause chain. */
-int wmk_registry_enter(struct wmk_apps *apps, struct app *app);
+void wmk_registry_enter(struct wmk_apps *apps, struct app *app);
 /* Free those that are closed and whose process is dead, or that were never admitted (or all). Between turns only: epoll may name them. */
 void wmk_registry_sweep(struct wmk_apps *apps, bool all);
 /*
@@ -492,7 +492,6 @@ void wmk_registry_sweep(struct wmk_apps *apps, bool all);
  * as any number of others may be.
  */
 struct app *wmk_registry_process(struct wmk_apps *apps, pid_t pid, const struct app *after);
-unsigned wmk_registry_user(const struct wmk_apps *apps, uid_t uid);
 
 /* ── app.c ── */
 /* Deal with what the socket has, and send what is queued. The application may be closed afterwards, never freed. */
@@ -548,7 +547,8 @@ void wmk_updates_abandon(struct wmk_apps *apps);
 
 /* ── apps.c ── */
 int wmk_apps_watch(struct wmk_apps *apps, int fd, struct source *source, bool add, bool writing);
-void wmk_apps_born(struct wmk_apps *apps, int socket);
+/* It begins to hear the gate. */
+int wmk_apps_watch_gate(struct wmk_apps *apps);
 /* Another program runs in this process now (exec): of those that ran there before, nobody stands in a claim any more. */
 void wmk_apps_replaced(struct wmk_apps *apps, const struct app *by);
 int wmk_app_ask(struct app *app, uint32_t number);

@@ -99,17 +99,24 @@ static int loop_open(struct wmk_apps *apps)
 	apps->epoll = epoll_create1(EPOLL_CLOEXEC);
 	apps->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	apps->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	apps->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (apps->epoll < 0 || apps->timer < 0 || apps->wake < 0 || apps->spare < 0)
+	if (apps->epoll < 0 || apps->timer < 0 || apps->wake < 0)
 		return wmk_error(-errno, "cannot open the descriptors to wait for applications with");
 	apps->listen_source.kind = SOURCE_LISTEN;
 	apps->timer_source.kind = SOURCE_TIMER;
 	apps->jobs_source.kind = SOURCE_JOBS;
-	int err = apps->listener >= 0 ? wmk_apps_watch(apps, apps->listener, &apps->listen_source, true, false) : 0;
+	int err = wmk_apps_watch(apps, apps->timer, &apps->timer_source, true, false);
 
-	if (err == 0)
-		err = wmk_apps_watch(apps, apps->timer, &apps->timer_source, true, false);
 	return err < 0 ? err : wmk_apps_watch(apps, apps->wake, &apps->jobs_source, true, false);
+}
+
+/* Of a shard with a socket of its own. */
+static int gate_open(struct wmk_apps *apps)
+{
+	const struct wmk_gate_options options = { .size = sizeof(options), .listener = apps->listener, .only = (uid_t)-1, .n_shards = 1 };
+	int err = wmk_gate_open(&options, &apps->own_gate);
+
+	apps->gate = apps->own_gate;
+	return err < 0 ? err : wmk_apps_watch_gate(apps);
 }
 
 int wmk_apps_open(const struct wmk_apps_options *options, struct wmk_apps **out)
@@ -119,7 +126,7 @@ int wmk_apps_open(const struct wmk_apps_options *options, struct wmk_apps **out)
 
 	if (!apps)
 		return wmk_error(-ENOMEM, "no memory for a shard of applications");
-	apps->rundir_fd = apps->epoll = apps->listener = apps->timer = apps->spare = apps->wake = -1;
+	apps->rundir_fd = apps->epoll = apps->listener = apps->timer = apps->wake = -1;
 	apps->tracing = options->tracing;
 	cds_wfcq_init(&apps->jobs_head, &apps->jobs_tail);
 	err = options_take(apps, options);
@@ -129,6 +136,8 @@ int wmk_apps_open(const struct wmk_apps_options *options, struct wmk_apps **out)
 		err = listener_open(apps);
 	if (err == 0)
 		err = loop_open(apps);
+	if (err == 0 && apps->rundir)
+		err = gate_open(apps);
 	if (err == 0)
 		err = wmk_shard_add(apps->tracing, apps);
 	if (err < 0) {
@@ -162,10 +171,10 @@ void wmk_apps_close(struct wmk_apps *apps)
 		return;
 	jobs_end(apps);
 	wmk_registry_sweep(apps, true);
+	wmk_gate_close(apps->own_gate);
 	close_if_open(apps->epoll);
 	close_if_open(apps->listener);
 	close_if_open(apps->timer);
-	close_if_open(apps->spare);
 	close_if_open(apps->wake);
 	if (apps->bound)
 		unlinkat(apps->rundir_fd, WMK_APP_SOCKET, 0);

@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registry.c - the applications of a shard: all of them in a list, those of one process in a bucket, how many each user has.
+ * registry.c - the applications of a shard: all of them in a list, those of one process in a bucket.
  *
  * Only the shard's thread comes here (all connections of a process are in the same shard), so nothing of it needs to be lock-free.
- * Registration asks by process four times and by user once, and there may be thousands.
+ * Registration asks by process four times, and there may be thousands.
  */
 #include "session/internal.h"
-
-#include "base/error.h"
-
-#include <errno.h>
-#include <stdlib.h>
-
-struct shard_user {
-	struct shard_user *next;
-	uid_t uid;
-	unsigned n;
-};
 
 static struct app **bucket(struct wmk_apps *apps, pid_t pid)
 {
@@ -24,54 +13,25 @@ static struct app **bucket(struct wmk_apps *apps, pid_t pid)
 	return &apps->by_pid[(unsigned)pid % WMK_PID_BUCKETS];
 }
 
-static struct shard_user *user_find(const struct wmk_apps *apps, uid_t uid)
+void wmk_registry_enter(struct wmk_apps *apps, struct app *app)
 {
-	struct shard_user *user = apps->users;
-
-	while (user && user->uid != uid)
-		user = user->next;
-	return user;
-}
-
-int wmk_registry_enter(struct wmk_apps *apps, struct app *app)
-{
-	struct shard_user *user = user_find(apps, app->uid);
 	struct app **at = bucket(apps, app->pid);
 
-	if (!user) {
-		user = calloc(1, sizeof(*user));
-		if (!user)
-			return wmk_error(-ENOMEM, "no memory for an application");
-		user->uid = app->uid;
-		user->next = apps->users;
-		apps->users = user;
-	}
-	user->n++;
 	app->next_of_bucket = *at;
 	*at = app;
 	app->next = apps->app;
 	apps->app = app;
 	apps->n_apps++;
-	return 0;
 }
 
 /* Out of all but the list. */
 static void leave(struct wmk_apps *apps, struct app *app)
 {
-	struct shard_user **user = &apps->users;
 	struct app **at = bucket(apps, app->pid);
 
 	while (*at != app)
 		at = &(*at)->next_of_bucket;
 	*at = app->next_of_bucket;
-	while ((*user)->uid != app->uid)
-		user = &(*user)->next;
-	if (--(*user)->n == 0) {
-		struct shard_user *gone = *user;
-
-		*user = gone->next;
-		free(gone);
-	}
 	apps->n_apps--;
 }
 
@@ -91,7 +51,13 @@ void wmk_registry_sweep(struct wmk_apps *apps, bool all)
 		leave(apps, app);
 		if (app->slot)
 			wmk_slot_give(apps->tracing, app->slot);
+		struct wmk_gate *gate = app->gate;
+		const pid_t pid = app->pid;
+		const uid_t uid = app->uid;
+
 		wmk_app_free(app);
+		if (gate)
+			wmk_gate_left(gate, pid, uid);
 	}
 }
 
@@ -102,11 +68,4 @@ struct app *wmk_registry_process(struct wmk_apps *apps, pid_t pid, const struct 
 	while (app && app->pid != pid)
 		app = app->next_of_bucket;
 	return app;
-}
-
-unsigned wmk_registry_user(const struct wmk_apps *apps, uid_t uid)
-{
-	const struct shard_user *user = user_find(apps, uid);
-
-	return user ? user->n : 0;
 }

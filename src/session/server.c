@@ -2,7 +2,7 @@
 /*
  * server.c - a session daemon from its beginning to its end (see server.h).
  *
- *     beginning: lock, sockets (nobody is heard yet) ─► consumer's link ─► sessions ─► what the daemon before left ─► shards ─► gate, clients
+ *     beginning: lock, sockets (nobody is heard yet) ─► consumer's link ─► sessions ─► what the daemon before left ─► shards ─► programs, clients
  *                ─► the wait page tells all programs
  *     end: the same backwards
  */
@@ -15,7 +15,6 @@
 #include "kernel/instance.h"
 #include "session/clients.h"
 #include "session/command.h"
-#include "session/gate.h"
 #include "session/outlet.h"
 #include "session/shards.h"
 #include "session/state.h"
@@ -45,7 +44,6 @@ struct server {
 	struct wmk_reaper *reaper;
 	struct wmk_tracing *tracing;
 	struct wmk_shards *shards;
-	struct wmk_gate *gate;
 	struct wmk_clients *clients;
 	struct wmk_commands commands;
 	int signals, end;                /* signalfd; eventfd: WMK_CTL_SHUTDOWN */
@@ -283,10 +281,6 @@ static void take_over(struct server *server)
 static int doors_open(struct server *server)
 {
 	const uid_t uid = geteuid();
-	const struct wmk_gate_options gate = {
-		.size = sizeof(gate), .listener = server->place.sockets[WMK_PLACE_APP], .only = uid == 0 ? (uid_t)-1 : uid,
-		.n_shards = wmk_shards_default(), .take = wmk_shards_take, .data = server->shards,
-	};
 	const struct wmk_clients_options clients = {
 		.size = sizeof(clients), .listener = server->place.sockets[WMK_PLACE_CTL], .daemon = uid,
 		.ops = { .command = command, .thread_begin = thread_begin, .thread_end = thread_end, .data = server },
@@ -297,7 +291,8 @@ static int doors_open(struct server *server)
 		.started = (uint64_t)time(NULL), .changed = on_changed, .shutdown = on_shutdown,
 		.data = server,
 	};
-	int err = wmk_gate_open(&gate, &server->gate);
+	int err = wmk_shards_listen(server->shards, server->place.sockets[WMK_PLACE_APP], uid == 0 ? (uid_t)-1 : uid);
+
 	return err == 0 ? wmk_clients_open(&clients, &server->clients) : err;
 }
 
@@ -365,7 +360,6 @@ static void server_close(struct server *server)
 	if (server->page)
 		wmk_wait_retire(server->page);
 	wmk_clients_close(server->clients);
-	wmk_gate_close(server->gate);
 	wmk_reaper_end(server->reaper);
 	wmk_shards_close(server->shards);
 	if (server->outlet && !server->everything)

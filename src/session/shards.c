@@ -15,10 +15,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define SHARE_MIN 64u                /* programs of one user in one shard */
-#define SHARE_MAX 4096u
+#define SHARE_MIN 64u                /* programs of one user */
+#define SHARE_MAX (4096u * WMK_SHARDS_MAX)
 
 struct wmk_shards {
+	struct wmk_gate *gate;
 	unsigned n;
 	struct {
 		struct wmk_apps *apps;
@@ -59,19 +60,18 @@ static void *shard_run(void *data)
 	return NULL;
 }
 
-/* In each of `n` shards: a quarter of the descriptors for one user's programs, of which each takes two. */
-static unsigned share_of_a_user(unsigned n)
+/* A quarter of the descriptors for one user's programs, of which each takes two. */
+static unsigned share_of_a_user(void)
 {
 	struct rlimit files;
-	rlim_t share = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur / 8 / (n ? n : 1) : SHARE_MIN;
+	rlim_t share = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur / 8 : SHARE_MIN;
 
 	return share < SHARE_MIN ? SHARE_MIN : share > SHARE_MAX ? SHARE_MAX : (unsigned)share;
 }
 
 int wmk_shards_open(struct wmk_tracing *tracing, unsigned n, struct wmk_shards **out)
 {
-	const struct wmk_apps_options options = { .size = sizeof(options), .tracing = tracing, .persist = true,
-						  .max_of_uid = share_of_a_user(n < WMK_SHARDS_MAX ? n : WMK_SHARDS_MAX) };
+	const struct wmk_apps_options options = { .size = sizeof(options), .tracing = tracing, .persist = true };
 	struct wmk_shards *shards = calloc(1, sizeof(*shards));
 	int err = 0;
 
@@ -100,19 +100,32 @@ void wmk_shards_close(struct wmk_shards *shards)
 	for (unsigned i = 0; i < shards->n; i++)
 		if (shards->shard[i].started)
 			wmk_apps_stop(shards->shard[i].apps);
-	for (unsigned i = 0; i < shards->n; i++) {
+	/* all of them: they hand each other who comes */
+	for (unsigned i = 0; i < shards->n; i++)
 		if (shards->shard[i].started)
 			pthread_join(shards->shard[i].thread, NULL);
+	for (unsigned i = 0; i < shards->n; i++)
 		wmk_apps_close(shards->shard[i].apps);
-	}
+	wmk_gate_close(shards->gate);
 	free(shards);
 }
 
-int wmk_shards_take(void *data, unsigned shard, int socket)
+int wmk_shards_take(void *data, unsigned shard, const struct wmk_guest *guest)
 {
 	const struct wmk_shards *shards = data;
 
-	return wmk_apps_take(shards->shard[shard].apps, socket);
+	return wmk_apps_take(shards->shard[shard].apps, guest);
+}
+
+int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
+{
+	const struct wmk_gate_options options = { .size = sizeof(options), .listener = listener, .only = only, .n_shards = shards->n,
+						  .max_of_uid = share_of_a_user(), .take = wmk_shards_take, .data = shards };
+	int err = wmk_gate_open(&options, &shards->gate);
+
+	for (unsigned i = 0; i < shards->n && err == 0; i++)
+		err = wmk_apps_listen(shards->shard[i].apps, shards->gate, i);
+	return err;
 }
 
 /* ── the reaper ──────────────────────────────────────────────────────────────────────────────────────── */

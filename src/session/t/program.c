@@ -89,7 +89,7 @@ void program_open(struct program *program, struct wmk_shards *shards)
 	memset(program, 0, sizeof(*program));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
 	program->socket = ends[0];
-	assert_int_equal(wmk_shards_take(shards, 0, ends[1]), 0);
+	assert_int_equal(wmk_shards_take(shards, 0, &(struct wmk_guest){ .socket = ends[1], .cred = { getpid(), getuid(), getgid() } }), 0);
 	assert_int_equal(wmk_out_hello(&out, &hello), 0);
 	event_send(&out, 0, "sold");
 	event_send(&out, 1, "stocked");

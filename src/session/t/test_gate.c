@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_gate.c - programs come in: each connection reaches one shard, those of one process the same; other users' do not; a lack of
- * descriptors makes nobody spin.
+ * test_gate.c - programs come in: each connection reaches one shard, those of one process the same as long as one is there; other users' do not; a
+ * lack of descriptors is told as such.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,64 +18,64 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "session/gate.h"
 #include "wire/wire.h"
 
 #define SHARDS 3u
 #define LIMIT_S 30
+#define PROCESSES 12u
+#define TIMES 200u                   /* each of them connects */
 
 static struct {
 	pthread_mutex_t lock;
-	pthread_cond_t more;
-	unsigned taken[SHARDS], all;
+	unsigned handed[SHARDS];         /* by others */
 	struct sockaddr_un address;
 	int listener;
-} scene = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER };
+	struct wmk_gate *gate;
+	/* of many_processes: whose the process is while it has guests */
+	struct home {
+		pid_t pid;
+		unsigned n, shard;
+	} homes[PROCESSES];
+	unsigned n_homes, served, wrong;
+} scene = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static int take(void *data, unsigned shard, int sock)
+static int take(void *data, unsigned shard, const struct wmk_guest *guest)
 {
 	(void)data;
 	if (shard >= SHARDS)
 		abort();
 	pthread_mutex_lock(&scene.lock);
-	scene.taken[shard]++;
-	scene.all++;
-	pthread_cond_broadcast(&scene.more);
+	scene.handed[shard]++;
 	pthread_mutex_unlock(&scene.lock);
-	close(sock);
+	close(guest->socket);
 	return 0;
 }
 
-static void expect_taken(unsigned n)
+static void gate_open_with(uid_t only, int (*taker)(void *data, unsigned shard, const struct wmk_guest *guest))
 {
-	struct timespec end;
+	const struct wmk_gate_options options = { .size = sizeof(options), .listener = scene.listener, .only = only, .n_shards = SHARDS, .take = taker };
 
-	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += LIMIT_S;
-	pthread_mutex_lock(&scene.lock);
-	while (scene.all < n)
-		assert_int_equal(pthread_cond_timedwait(&scene.more, &scene.lock, &end), 0);
-	assert_int_equal(scene.all, n);
-	pthread_mutex_unlock(&scene.lock);
+	memset(scene.handed, 0, sizeof(scene.handed));
+	assert_int_equal(wmk_gate_open(&options, &scene.gate), 0);
+	assert_int_equal(wmk_gate_fd(scene.gate), scene.listener);
 }
 
-static struct wmk_gate *gate_open(uid_t only)
+static void gate_open(uid_t only)
 {
-	const struct wmk_gate_options options = {
-		.size = sizeof(options), .listener = scene.listener, .only = only, .n_shards = SHARDS, .take = take
-	};
-	struct wmk_gate *gate;
+	gate_open_with(only, take);
+}
 
-	memset(scene.taken, 0, sizeof(scene.taken));
-	scene.all = 0;
-	assert_int_equal(wmk_gate_open(&options, &gate), 0);
-	return gate;
+static void gate_close(void)
+{
+	wmk_gate_close(scene.gate);
+	scene.gate = NULL;
 }
 
 static int connected(void)
@@ -102,115 +102,313 @@ static int tear_down(void **state)
 	return close(scene.listener);
 }
 
+/* Who accepts has it, if nobody does; then all go there; when they have left, the next one's it is. */
 static void one_process_one_shard(void **state)
 {
-	struct wmk_gate *gate = gate_open((uid_t)-1);
-	unsigned used = 0;
+	struct wmk_guest guest;
+	int clients[4];
 
 	(void)state;
-	for (unsigned i = 0; i < 500; i++)
-		close(connected());
-	expect_taken(500);
-	for (unsigned i = 0; i < SHARDS; i++)
-		used += scene.taken[i] > 0;
-	assert_int_equal(used, 1);
-	wmk_gate_close(gate);
-}
+	gate_open((uid_t)-1);
+	assert_int_equal(wmk_gate_accept(scene.gate, 0, &guest), 0);
+	for (unsigned round = 0; round < 2 * SHARDS; round++) {
+		const unsigned mine = round % SHARDS, other = (mine + 1) % SHARDS;
 
-static void processes_are_spread(void **state)
-{
-	struct wmk_gate *gate = gate_open(geteuid());
-	struct wmk_gate_stats stats;
-
-	(void)state;
-	for (unsigned i = 0; i < 40; i++) {
-		pid_t pid = fork();
-
-		if (pid == 0) {
-			int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-			_exit(connect(fd, (struct sockaddr *)&scene.address, sizeof(scene.address)) != 0);
+		memset(scene.handed, 0, sizeof(scene.handed));
+		for (unsigned i = 0; i < 4; i++)
+			clients[i] = connected();
+		assert_int_equal(wmk_gate_accept(scene.gate, mine, &guest), 1);
+		assert_int_equal(guest.cred.pid, getpid());
+		assert_int_equal(guest.cred.uid, getuid());
+		close(guest.socket);
+		/* the others' are handed over, and nobody is left */
+		assert_int_equal(wmk_gate_accept(scene.gate, other, &guest), 0);
+		for (unsigned i = 0; i < SHARDS; i++)
+			assert_int_equal(scene.handed[i], i == mine ? 3 : 0);
+		for (unsigned i = 0; i < 4; i++) {
+			close(clients[i]);
+			wmk_gate_left(scene.gate, getpid(), getuid());
 		}
-		int status;
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		assert_int_equal(status, 0);
 	}
-	expect_taken(40);
-	for (unsigned i = 0; i < SHARDS; i++)
-		assert_true(scene.taken[i] > 0);
-	wmk_gate_stats(gate, &stats);
-	assert_int_equal(stats.accepted, 40);
-	assert_int_equal(stats.refused, 0);
-	wmk_gate_close(gate);
+	gate_close();
 }
+
+/* ── several threads, many processes ─────────────────────────────────────────────────────────────────── */
+
+static void served(unsigned shard, const struct wmk_guest *guest, bool comes)
+{
+	struct home *home = scene.homes;
+
+	pthread_mutex_lock(&scene.lock);
+	while (home < scene.homes + scene.n_homes && home->pid != guest->cred.pid)
+		home++;
+	if (home == scene.homes + scene.n_homes) {
+		if (scene.n_homes == PROCESSES)
+			abort();
+		*home = (struct home){ .pid = guest->cred.pid };
+		scene.n_homes++;
+	}
+	if (comes) {
+		scene.wrong += home->n && home->shard != shard;
+		home->shard = shard;
+		home->n++;
+	} else {
+		home->n--;
+		scene.served++;
+	}
+	pthread_mutex_unlock(&scene.lock);
+}
+
+/* As in another shard's thread: it is there, and goes. */
+static void serve(unsigned shard, const struct wmk_guest *guest)
+{
+	served(shard, guest, true);
+	close(guest->socket);
+	sched_yield();
+	served(shard, guest, false);
+	wmk_gate_left(scene.gate, guest->cred.pid, guest->cred.uid);
+}
+
+static int take_and_serve(void *data, unsigned shard, const struct wmk_guest *guest)
+{
+	(void)data;
+	serve(shard, guest);
+	return 0;
+}
+
+static bool all_served(void)
+{
+	pthread_mutex_lock(&scene.lock);
+	const bool all = scene.served == PROCESSES * TIMES;
+	pthread_mutex_unlock(&scene.lock);
+	return all;
+}
+
+static void *shard_run(void *data)
+{
+	const unsigned shard = (unsigned)(uintptr_t)data;
+	const uint64_t end = wmk_clock_monotonic() + LIMIT_S * UINT64_C(1000000000);
+	struct wmk_guest guest;
+
+	while (!all_served() && wmk_clock_monotonic() < end)
+		if (wmk_gate_accept(scene.gate, shard, &guest) == 1)
+			serve(shard, &guest);
+	return NULL;
+}
+
+static void many_processes(void **state)
+{
+	pthread_t threads[SHARDS];
+	struct wmk_gate_stats stats;
+	pid_t pids[PROCESSES];
+	int status, failed = 0;
+
+	(void)state;
+	gate_open_with(geteuid(), take_and_serve);
+	for (unsigned i = 0; i < PROCESSES; i++)
+		if ((pids[i] = fork()) == 0) {
+			for (unsigned k = 0; k < TIMES; k++) {
+				int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+				if (connect(fd, (struct sockaddr *)&scene.address, sizeof(scene.address)) != 0)
+					_exit(1);
+				close(fd);
+			}
+			_exit(0);
+		}
+	for (uintptr_t i = 0; i < SHARDS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, shard_run, (void *)i), 0);
+	for (unsigned i = 0; i < PROCESSES; i++)
+		failed += waitpid(pids[i], &status, 0) != pids[i] || status != 0;
+	for (unsigned i = 0; i < SHARDS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(failed, 0);
+	assert_int_equal(scene.served, PROCESSES * TIMES);
+	assert_int_equal(scene.wrong, 0);
+	wmk_gate_stats(scene.gate, &stats);
+	assert_int_equal(stats.accepted, PROCESSES * TIMES);
+	assert_int_equal(stats.refused, 0);
+	gate_close();
+}
+
+/* One shard is always awake; another that has much less gets new processes, until it has its part. */
+static void many_are_shared(void **state)
+{
+	unsigned mine = 0, others = 0, status = 0;
+	struct wmk_guest guest;
+	pid_t pids[120];
+
+	(void)state;
+	gate_open((uid_t)-1);
+	for (unsigned i = 0; i < 120; i++) {
+		if ((pids[i] = fork()) == 0) {
+			connected();
+			_exit(0);
+		}
+		status |= waitpid(pids[i], &(int){ 0 }, 0) != pids[i];
+		/* (they do not leave) */
+		while (wmk_gate_accept(scene.gate, 1, &guest) == 1) {
+			close(guest.socket);
+			mine++;
+		}
+	}
+	for (unsigned i = 0; i < SHARDS; i++)
+		others += scene.handed[i];
+	assert_int_equal(status, 0);
+	assert_int_equal(mine + others, 120);
+	assert_int_equal(scene.handed[1], 0);
+	assert_true(mine >= 40 && scene.handed[0] >= 20 && scene.handed[2] >= 20);
+	gate_close();
+}
+
+/* A user's share is one for all shards. Root, and who the daemon runs as, may have any number. */
+static void a_users_share(void **state)
+{
+	const struct wmk_gate_options options = { .size = sizeof(options), .listener = scene.listener, .only = (uid_t)-1, .n_shards = SHARDS, .max_of_uid = 3, .take = take };
+	struct wmk_guest guest;
+	unsigned few = 0, many = 0;
+
+	(void)state;
+	if (getuid() != 0)
+		skip();
+	assert_int_equal(wmk_gate_open(&options, &scene.gate), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		for (unsigned k = 0; k < 5; k++) {
+			pid_t pid = fork();
+			int ignored;
+
+			if (pid == 0) {
+				if (i == 0 && setuid(65534) != 0)
+					_exit(1);
+				connected();
+				_exit(0);
+			}
+			assert_int_equal(waitpid(pid, &ignored, 0), pid);
+			assert_int_equal(wmk_gate_accept(scene.gate, k % SHARDS, &guest), 1);
+			assert_int_equal(guest.cred.uid, i == 0 ? 65534 : 0);
+			few += !guest.too_many;
+			many += guest.too_many;
+			close(guest.socket);
+			if (i == 0 && k == 1)
+				wmk_gate_left(scene.gate, guest.cred.pid, guest.cred.uid);
+		}
+		assert_int_equal(few, i == 0 ? 4 : 9);
+		assert_int_equal(many, 1);
+	}
+	gate_close();
+}
+
+/* ── who is not let in ───────────────────────────────────────────────────────────────────────────────── */
 
 static void others_are_refused_in_words(void **state)
 {
-	struct wmk_gate *gate = gate_open(geteuid() + 1);
-	struct pollfd poll_in = { .fd = connected(), .events = POLLIN };
 	struct wmk_in in = { 0 };
+	struct wmk_gate_stats stats;
+	struct wmk_guest guest;
 	struct wmk_frame frame;
 	const void *body;
 	char text[200];
 	int fd, err = 0;
 
 	(void)state;
-	assert_int_equal(poll(&poll_in, 1, LIMIT_S * 1000), 1);
-	assert_int_equal(wmk_in_receive(&in, poll_in.fd), 1);
+	gate_open(geteuid() + 1);
+	int client = connected();
+	assert_int_equal(wmk_gate_accept(scene.gate, 0, &guest), 0);
+	assert_int_equal(wmk_in_receive(&in, client), 1);
 	assert_int_equal(wmk_in_frame(&in, &frame, &body, &fd), 1);
 	assert_int_equal(frame.type, WMK_MSG_REFUSED);
 	assert_int_equal(wmk_error_msg_decode(body, frame.length, &err, text, sizeof(text)), 0);
 	assert_int_equal(err, EACCES);
 	assert_non_null(strstr(text, "own user"));
+	wmk_gate_stats(scene.gate, &stats);
+	assert_int_equal(stats.refused, 1);
 	wmk_in_free(&in);
-	close(poll_in.fd);
-	wmk_gate_close(gate);
-	assert_int_equal(scene.all, 0);
+	close(client);
+	gate_close();
 }
 
-/* With no descriptor left, whoever connects is turned away, and the thread does not spin; afterwards all is as before. */
+/* With no descriptor left, who connects is turned away by the one that is kept; without that one, it is said. Afterwards all is as before. */
 static void without_descriptors(void **state)
 {
 	struct rlimit before, none;
-	struct wmk_gate *gate = gate_open((uid_t)-1);
 	struct wmk_gate_stats stats;
+	struct wmk_guest guest;
 	char c;
 	int fds[10];
 
 	(void)state;
+	gate_open((uid_t)-1);
 	for (unsigned i = 0; i < 10; i++)
 		fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(connect(fds[i], (struct sockaddr *)&scene.address, sizeof(scene.address)), 0);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	none = before;
 	none.rlim_cur = 3;               /* the spare one's number is higher: nothing can be opened at all */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	for (unsigned i = 0; i < 5; i++)
-		assert_int_equal(connect(fds[i], (struct sockaddr *)&scene.address, sizeof(scene.address)), 0);
+	const int ret = wmk_gate_accept(scene.gate, 0, &guest);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-	/* They wait in the listener's queue, or were turned away; whoever comes now is heard. */
-	for (unsigned i = 5; i < 10; i++) {
+	assert_int_equal(ret, -EMFILE);
+	wmk_gate_stats(scene.gate, &stats);
+	assert_int_equal(stats.accepted, 0);
+	for (unsigned i = 5; i < 10; i++)
 		assert_int_equal(connect(fds[i], (struct sockaddr *)&scene.address, sizeof(scene.address)), 0);
-		assert_int_equal(recv(fds[i], &c, 1, 0), 0);     /* take() closes */
-	}
-	wmk_gate_stats(gate, &stats);
-	assert_int_equal(stats.accepted + stats.turned_away, 10);
-	assert_true(stats.accepted >= 5);
-	wmk_gate_close(gate);
-	for (unsigned i = 0; i < 10; i++)
+	while (wmk_gate_accept(scene.gate, 0, &guest) == 1)
+		close(guest.socket);
+	for (unsigned i = 0; i < 10; i++) {
+		assert_int_equal(recv(fds[i], &c, 1, 0), 0);
 		close(fds[i]);
+	}
+	wmk_gate_stats(scene.gate, &stats);
+	assert_int_equal(stats.accepted, 10);
+	gate_close();
+}
+
+/* The spare one's number is below the limit: with it everybody is turned away, and nobody is told of for ever. */
+static void turned_away(void **state)
+{
+	struct rlimit before, few;
+	struct wmk_gate_stats stats;
+	struct wmk_guest guest;
+	int fds[5], last;
+	char c;
+
+	(void)state;
+	gate_open((uid_t)-1);
+	for (unsigned i = 0; i < 5; i++)
+		fds[i] = connected();
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	last = dup(0);                   /* the lowest that is free: all below it are open */
+	few.rlim_cur = (rlim_t)last;
+	close(last);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	const int ret = wmk_gate_accept(scene.gate, 0, &guest);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(ret, 0);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(recv(fds[i], &c, 1, 0), 0);
+		close(fds[i]);
+	}
+	wmk_gate_stats(scene.gate, &stats);
+	assert_int_equal(stats.accepted, 0);
+	assert_int_equal(stats.turned_away, 5);
+	gate_close();
 }
 
 /* Nothing is lost between closing and opening: who waits is served by the next. */
 static void those_who_wait_are_served_by_the_next(void **state)
 {
-	struct wmk_gate *gate = gate_open((uid_t)-1);
+	struct wmk_guest guest;
 
 	(void)state;
-	wmk_gate_close(gate);
+	gate_open((uid_t)-1);
+	gate_close();
 	int fd = connected();
-	gate = gate_open((uid_t)-1);
-	expect_taken(1);
-	wmk_gate_close(gate);
+	gate_open((uid_t)-1);
+	assert_int_equal(wmk_gate_accept(scene.gate, 1, &guest), 1);
+	close(guest.socket);
+	gate_close();
 	close(fd);
 }
 
@@ -218,9 +416,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_process_one_shard),
-		cmocka_unit_test(processes_are_spread),
+		cmocka_unit_test(many_processes),
+		cmocka_unit_test(many_are_shared),
+		cmocka_unit_test(a_users_share),
 		cmocka_unit_test(others_are_refused_in_words),
 		cmocka_unit_test(without_descriptors),
+		cmocka_unit_test(turned_away),
 		cmocka_unit_test(those_who_wait_are_served_by_the_next),
 	};
 

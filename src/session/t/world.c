@@ -266,16 +266,16 @@ static void *shard_run(void *data)
 
 static void accepted(struct world *w, int socket)
 {
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
+	struct wmk_guest guest = { .socket = socket };
+	socklen_t len = sizeof(guest.cred);
 
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0)
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &guest.cred, &len) != 0)
 		abort();
 	pthread_mutex_lock(&w->lock);
-	struct wmk_apps *apps = w->shards[(unsigned)cred.pid % w->n_shards];
+	struct wmk_apps *apps = w->shards[(unsigned)guest.cred.pid % w->n_shards];
 
 	if (apps)
-		wmk_apps_take(apps, socket);
+		wmk_apps_take(apps, &guest);
 	else
 		close(socket);
 	pthread_mutex_unlock(&w->lock);
