@@ -319,6 +319,8 @@ struct wmk_session_channel *wmk_session_channel_by_index(const struct wmk_sessio
 /* Two references, and in no table yet; gives both back. */
 int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **session);
 void wmk_session_unmake(struct wmk_session *session);
+/* It records from now on, or no longer. Locked. */
+void wmk_session_activate(struct wmk_session *session, bool on);
 /* tracing.c: the table of names. */
 int wmk_session_enter(struct wmk_tracing *tracing, struct wmk_session *session);
 void wmk_session_leave(struct wmk_session *session);

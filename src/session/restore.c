@@ -36,7 +36,7 @@ int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_op
 		return err;
 	}
 	session->created = is->created;
-	session->active = is->active;
+	wmk_session_activate(session, is->active);
 	session->started = is->started || is->active;
 	session->full = is->full;
 	pthread_mutex_lock(&session->lock);
@@ -49,6 +49,7 @@ int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_op
 						lists[kind]->n > 0);     /* narrowed to nobody: as by untrack --all */
 	if (err < 0) {
 		tracing->restoring = false;
+		wmk_session_activate(session, false);
 		pthread_mutex_unlock(&session->lock);
 		wmk_session_unmake(session);
 		return err;
@@ -225,10 +226,12 @@ int wmk_session_restore_end(struct wmk_session *session)
 	declare_again(session);
 	int err = wmk_session_enter(session->tracing, session);
 
-	if (err < 0)
+	if (err < 0) {
+		wmk_session_activate(session, false);
 		session->gone = true;            /* nobody finds it; its rings end with it */
-	else
+	} else {
 		wmk_session_look(session);        /* processes whose end nobody saw */
+	}
 	pthread_mutex_unlock(&session->lock);
 	if (err < 0)
 		wmk_session_finish(session, NULL, NULL);

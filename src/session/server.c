@@ -103,6 +103,13 @@ static void say_cause(struct server *server)
 	wmk_error_clear();
 }
 
+static void on_dumps(void *data, bool more)
+{
+	const struct server *server = data;
+
+	wmk_wait_count_dumps(server->page, more);
+}
+
 static void on_full(void *data, const char *path)
 {
 	const struct server *server = data;
@@ -227,7 +234,7 @@ static int sessions_open(struct server *server)
 	const struct wmk_reaper_ops reaper = { .reaped = on_reaped, .full = stop_full, .ready = tell_again, .data = server };
 	struct wmk_clock clock;
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &wmk_outlet_ops, .clock = &clock, .on_id = on_id,
-					       .on_ended = on_ended, .on_identity = on_identity, .data = server };
+					       .on_ended = on_ended, .on_identity = on_identity, .on_dumps = on_dumps, .data = server };
 	const struct wmk_limits *limits = server->options->limits;
 	char owner[WMK_KINSTANCE_OWNER];
 	int err = wmk_clock_choose(&clock, &tracing.plugin_clock);

@@ -196,6 +196,15 @@ int wmk_session_trouble(const struct wmk_session *session, char *words, size_t s
 
 /* ── started, stopped ────────────────────────────────────────────────────────────────────────────────── */
 
+void wmk_session_activate(struct wmk_session *session, bool on)
+{
+	const struct wmk_tracing_options *options = &session->tracing->options;
+
+	if (session->statedump && session->active != on && options->on_dumps)
+		options->on_dumps(options->data, on);
+	session->active = on;
+}
+
 int wmk_session_start(struct wmk_session *session)
 {
 	if (session->active)
@@ -217,7 +226,8 @@ int wmk_session_start(struct wmk_session *session)
 	}
 	const bool before = session->started;
 
-	session->active = session->started = true;
+	wmk_session_activate(session, true);
+	session->started = true;
 	session->stopping = false;
 	session->trouble = 0;
 	wmk_session_calls_decide(session);
@@ -227,7 +237,7 @@ int wmk_session_start(struct wmk_session *session)
 	if (err < 0) {
 		struct wmk_error_chain *why = wmk_error_take();
 
-		session->active = false;
+		wmk_session_activate(session, false);
 		session->started = before;
 		wmk_session_kernel_update(session);
 		wmk_error_give(why);
@@ -247,7 +257,7 @@ int wmk_session_stop(struct wmk_session *session)
 {
 	if (!session->active)
 		return session->full ? 0 : wmk_error_said(-EALREADY, "the session '%s' is not active", session->name);
-	session->active = false;
+	wmk_session_activate(session, false);
 	session->stopping = true;
 	if (wmk_session_kernel_update(session) < 0)
 		wmk_session_worry(session, wmk_error_number(), "the kernel was not stopped");
@@ -298,7 +308,7 @@ void wmk_session_reap(struct wmk_session *session)
 
 void wmk_session_destroy(struct wmk_session *session)
 {
-	session->active = false;
+	wmk_session_activate(session, false);
 	session->gone = true;
 	if (!session->tracing->leaving && wmk_session_kernel_update(session) < 0)
 		wmk_error_clear();       /* it goes with its instances */

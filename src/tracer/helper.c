@@ -341,6 +341,44 @@ static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 	return end ? -2 : sleep == INT64_MAX ? -1 : (int)sleep;
 }
 
+/* Controllers that are asked, and have not answered: is there none? *dump: one of them wants to know what is loaded, as far as its page tells. */
+static bool all_answered(bool *dump)
+{
+	bool answered = true;
+
+	*dump = false;
+	wmk_lock();
+	for (unsigned i = 0; i < helper.n_places; i++) {
+		const struct wmk_place *place = &helper.places[i];
+
+		if (place->conn.sock < 0 || place->conn.done_any)
+			continue;
+		answered = false;
+		*dump |= !place->wait.page || wmk_wait_dumps(place->wait.page);
+	}
+	wmk_unlock();
+	return answered;
+}
+
+/*
+ * What is loaded is told before main() may start: a program may be killed at once, and its addresses are to have names. It is listed while the
+ * controller makes up its answer, where somebody waits for that, and so loads nothing; when nobody waits any more, that list is of no use.
+ */
+static void tell_state(bool is_new)
+{
+	/* relaxed: it began to wait before this thread was here, or comes for the next turn */
+	const bool is_waited_for = atomic_load_explicit(&helper.waiting, memory_order_relaxed) != 0;
+	bool dump, answered = all_answered(&dump);
+
+	if (is_new && dump && is_waited_for)
+		wmk_statedump_look_ahead();
+	else if (!is_waited_for)
+		wmk_statedump_forget();
+	wmk_statedump_turn();
+	if (answered)
+		wmk_statedump_forget();
+}
+
 /* Until a controller, another thread or the time has something for it. */
 static void rest(struct pollfd *fds, int sleep)
 {
@@ -391,7 +429,9 @@ static void run(void)
 	find_places();
 	do {
 		hear();
-		if (try_places(now_ms()) && !registered) {
+		const bool is_new = try_places(now_ms());
+
+		if (is_new && !registered) {
 			fds[WMK_PLACES].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake), SFD_NONBLOCK | SFD_CLOEXEC);
 			wmk_statedump_register();
 			registered = true;
@@ -399,9 +439,8 @@ static void run(void)
 		sleep = turn(fds, &period, &next_look);
 		if (sleep == -2)
 			break;
-		/* What is loaded is told before main() may start: a program may be killed at once, and its addresses are to have names. */
 		if (registered)
-			wmk_statedump_turn();
+			tell_state(is_new);
 		wmk_lock();
 		publish_done();
 		wmk_unlock();

@@ -52,6 +52,12 @@ static struct wmk_object *known;
 static long n_known;
 static bool dumped, failed;      /* failed: what is loaded cannot be told; asked again when it changes */
 static uint32_t seen_changes;
+/* Listed ahead, when the tracer had seen so many changes; n < 0: nothing is. */
+static struct {
+	struct wmk_object *objects;
+	long n;
+	uint32_t changes;
+} ahead = { .n = -1 };
 
 void wmk_statedump_register(void)
 {
@@ -63,6 +69,7 @@ void wmk_statedump_register(void)
 void wmk_statedump_after_fork(void)
 {
 	dumped = failed = false;
+	ahead.n = -1;            /* (the parent's helper may be in the middle of it: it is not looked at) */
 }
 
 void wmk_statedump_again(void)
@@ -125,20 +132,54 @@ static void record_all(const struct wmk_object *objects, long n)
 	waymark_event_record(events[END], NULL, 0);
 }
 
+static uint32_t changes_now(void)
+{
+	wmk_lock();
+	const uint32_t changes = wmk_tracer.changes;
+
+	wmk_unlock();
+	return changes;
+}
+
+void wmk_statedump_forget(void)
+{
+	if (ahead.n >= 0)
+		wmk_objects_free(ahead.objects, ahead.n);
+	ahead.n = -1;
+}
+
+void wmk_statedump_look_ahead(void)
+{
+	wmk_statedump_forget();
+	ahead.changes = changes_now();
+	ahead.n = wmk_objects_list(&ahead.objects);
+}
+
+/* All that is loaded now. */
+static long list(uint32_t changes, struct wmk_object **objects)
+{
+	if (ahead.n >= 0 && ahead.changes == changes) {
+		const long n = ahead.n;
+
+		*objects = ahead.objects;
+		ahead.n = -1;
+		return n;
+	}
+	wmk_statedump_forget();
+	return wmk_objects_list(objects);
+}
+
 void wmk_statedump_turn(void)
 {
-	bool wanted = waymark_event_enabled(events[BIN_INFO]);
+	const bool wanted = waymark_event_enabled(events[BIN_INFO]);
+	const uint32_t changes = changes_now();
 	struct wmk_object *objects;
-	uint32_t changes;
 
-	wmk_lock();
-	changes = wmk_tracer.changes;
-	wmk_unlock();
 	if (!wanted)
 		dumped = false;
 	if (!wanted || ((dumped || failed) && changes == seen_changes))
 		return;
-	long n = wmk_objects_list(&objects);
+	long n = list(changes, &objects);
 
 	seen_changes = changes;
 	failed = n < 0;

@@ -136,6 +136,7 @@ int wmk_wait_create(int rundir_fd, struct wmk_wait_page **page)
 	struct wmk_wait_page *present = open_present(rundir_fd, &good);
 
 	if (good) {
+		atomic_store_explicit(&present->dumps, 0, memory_order_relaxed);         /* relaxed: a hint */
 		*page = present;
 		return 0;
 	}
@@ -155,6 +156,12 @@ void wmk_wait_announce(struct wmk_wait_page *page, pid_t pid, uint64_t start)
 	atomic_store_explicit(&page->start, start, memory_order_relaxed);
 	atomic_store_explicit(&page->pid, (uint32_t)pid, memory_order_relaxed);
 	announce(page);
+}
+
+void wmk_wait_count_dumps(struct wmk_wait_page *page, bool more)
+{
+	/* relaxed: it is about nothing else */
+	atomic_fetch_add_explicit(&page->dumps, more ? 1u : -1u, memory_order_relaxed);
 }
 
 void wmk_wait_retire(struct wmk_wait_page *page)

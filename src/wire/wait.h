@@ -16,6 +16,7 @@
 #define WMK_WIRE_WAIT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -30,7 +31,7 @@ struct wmk_wait_page {                          /* at the file's beginning; zero
 	uint32_t version;
 	_Atomic(uint32_t) generation;           /* a futex, not private to a process */
 	_Atomic(uint32_t) pid;                  /* of the daemon, as it sees itself; 0: it went in good order, or there was none */
-	uint32_t reserved;
+	_Atomic(uint32_t) dumps;                /* a hint: sessions that record, and want to know what is loaded in a program that starts */
 	_Atomic(uint64_t) start;                /* its start time, clock ticks since boot (/proc/PID/stat, field 22) */
 };
 
@@ -38,12 +39,14 @@ struct wmk_wait_page {                          /* at the file's beginning; zero
 
 /*
  * Open the page in the directory `rundir_fd`, or make it: 0644, whatever the umask is. A good one goes on as it is, its generation too. What
- * else has the name is replaced; programs that have mapped an earlier page are woken. *page is unmapped by wmk_wait_destroy().
+ * else has the name is replaced; programs that have mapped an earlier page are woken. No session is known to want dumps. *page is unmapped by wmk_wait_destroy().
  * 0 or -errno with a cause chain.
  */
 int wmk_wait_create(int rundir_fd, struct wmk_wait_page **page);
 /* Connections are taken from here on: another generation, and everybody who waits wakes. */
 void wmk_wait_announce(struct wmk_wait_page *page, pid_t pid, uint64_t start);
+/* One session more, or less, records and wants state dumps: programs prepare them while they wait for their answer. */
+void wmk_wait_count_dumps(struct wmk_wait_page *page, bool more);
 /* Going in good order. The file stays, for those who wait on it. */
 void wmk_wait_retire(struct wmk_wait_page *page);
 void wmk_wait_destroy(struct wmk_wait_page *page);
@@ -62,6 +65,12 @@ static inline uint32_t wmk_wait_generation(const struct wmk_wait_page *page)
 {
 	/* (W1) acquire: the daemon listens, and its pid is there; pairs with the release in wmk_wait_announce() */
 	return atomic_load_explicit(&page->generation, memory_order_acquire);
+}
+
+/* A hint. */
+static inline uint32_t wmk_wait_dumps(const struct wmk_wait_page *page)
+{
+	return atomic_load_explicit(&page->dumps, memory_order_relaxed);         /* relaxed: it is about nothing else */
 }
 
 struct wmk_wait_for {

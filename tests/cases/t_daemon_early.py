@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Nothing is recorded too late: events that were enabled before a program began, or before its next call, while others change theirs."""
 import os
+import re
 import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import check, limit, main, rounds  # noqa: E402
+from harness import FEATURES, Skip, check, limit, main, need, rounds, slurp  # noqa: E402
 
 
 class Meddler:
@@ -94,5 +95,26 @@ def a_new_channel_at_once(case):
         w.finish('grows', lost=0)
 
 
+@limit(60)
+def listed_while_it_waits(case):
+    """What is loaded in a program is looked up before it has the daemon's answer, where a session wants it; where none does, not at all."""
+    need('strace')
+    if 'sanitize' in FEATURES:
+        raise Skip('a sanitized program looks at its mappings itself')
+    with World(case) as w:
+        for name, options in ('wants', ()), ('wants-not', ('--no-statedump',)):
+            w('create', name, *options)
+            w('enable-event', '-s', name, 'test:*')
+            w('start', name)
+            path = case.path(name + '.strace')
+            w.wait_end(w.run(['strace', '-f', '-o', path, '-e', 'trace=openat,recvmsg', case.program('early')]))
+            calls = slurp(path).splitlines()
+            maps = [i for i, call in enumerate(calls) if '"/proc/self/maps"' in call]
+            answers = [i for i, call in enumerate(calls) if re.search(r'recvmsg.* = [1-9]', call)]
+            check(answers, 'no answer of the daemon in %s', calls)
+            check(not maps if options else maps and maps[0] < answers[0], '%s: the mappings are looked at in calls %s, the answers are %s', name, maps, answers)
+            w('destroy', name)
+
+
 if __name__ == '__main__':
-    main([constructors_and_the_first_line, the_next_call, a_new_channel_at_once])
+    main([constructors_and_the_first_line, the_next_call, a_new_channel_at_once, listed_while_it_waits])

@@ -74,11 +74,17 @@ static void goes_on(void **state)
 	assert_int_equal(wmk_wait_generation(seen), first + 1);
 	assert_int_equal(atomic_load(&seen->pid), 77);
 	assert_int_equal(atomic_load(&seen->start), 12345);
+	assert_int_equal(wmk_wait_dumps(seen), 0);
+	wmk_wait_count_dumps(page, true);
+	wmk_wait_count_dumps(page, true);
+	wmk_wait_count_dumps(page, false);
+	assert_int_equal(wmk_wait_dumps(seen), 1);
 	wmk_wait_retire(page);
 	assert_int_equal(atomic_load(&seen->pid), 0);
 	wmk_wait_destroy(page);
 	/* the next daemon takes the same page over, under those who look at it */
 	assert_int_equal(wmk_wait_create(dir_fd, &next), 0);
+	assert_int_equal(wmk_wait_dumps(seen), 0);
 	wmk_wait_announce(next, 78, 1);
 	assert_int_equal(wmk_wait_generation(seen), first + 2);
 	wmk_wait_destroy(next);
