@@ -135,7 +135,8 @@ static bool private_descriptors(void)
 	return open_nothing() == 0 && fcntl(0, F_DUPFD_CLOEXEC, 1) == 1 && fcntl(0, F_DUPFD_CLOEXEC, 2) == 2;
 }
 
-static void publish_done(void)
+/* True: who waits for it is to be woken, when the lock is given back: he takes it next. */
+static bool publish_done(void)
 {
 	uint32_t done = helper.tried;
 
@@ -150,15 +151,16 @@ static void publish_done(void)
 			continue;
 		}
 		if (!conn->done_any)
-			return;
+			return false;
 		if ((int32_t)(conn->done_batch - done) < 0)
 			done = conn->done_batch;
 	}
 	if (done != atomic_load_explicit(&helper.done, memory_order_relaxed)) {
 		/* (T6) release: what is enabled comes before; pairs with the acquire in wmk_helper_wait() */
 		atomic_store_explicit(&helper.done, done, memory_order_release);
-		futex_wake(&helper.done);
+		return true;
 	}
+	return false;
 }
 
 /* The last thing that the thread does under the lock: from here on another one may be started. */
@@ -177,7 +179,8 @@ static void finish(void)
 	helper.tid = 0;
 	helper.n_places = 0;
 	helper.tried = wmk_tracer.changes;
-	publish_done();
+	if (publish_done())
+		futex_wake(&helper.done);
 }
 
 /* It is here. True: in a hurry. */
@@ -442,8 +445,11 @@ static void run(void)
 		if (registered)
 			tell_state(is_new);
 		wmk_lock();
-		publish_done();
+		const bool told = publish_done();
+
 		wmk_unlock();
+		if (told)
+			futex_wake(&helper.done);
 		rest(fds, sleep);
 	} while (true);
 }
