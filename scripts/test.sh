@@ -96,7 +96,7 @@ for build in "${builds[@]}"; do
 	fi
 	# Many tests wait more than they work. (Elsewhere some want the CPUs for themselves.)
 	processes=$(nproc)
-	case $name in asan) processes=$((processes + 1)) ;; esac
+	case $name in asan | tsan) processes=$((processes + 1)) ;; esac
 	args=(--no-rebuild --num-processes "$processes" --logbase "testlog-$name")
 	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 4)
 	[ -n "$env" ] && args+=(--setup "$env")
