@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_packet.c - any bytes as a stream of a trace that has something of everything: records decoded to the end, or to what is wrong; the
- * quick ways must say and end as the walk does. The first byte says of which class the stream is (0xc1: the first): of something of everything, or of one with
- * the headers that there is a quick way for, in either byte order.
+ * quick ways must say and end as the walk does. The first byte says of which class the stream is (0xc1: the first; below 0x80: the last): of something of
+ * everything, or of one with the headers that there is a quick way for, in either byte order, or of one in CTF 2.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +29,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	"event { id = 4; context := struct { u8 l; integer { size = 8; encoding = UTF8; } t[l]; }; fields := struct { string a[2]; string b; }; };\n" \
 	"event { id = 7; context := struct { integer { size = 4; } l; }; fields := struct { integer { size = 4; } m; u8 n; }; };\n"
 
+/* CTF 2: lengths and selectors in variants, optional fields and elements, of those around and those before. ' stands for ". */
+#define U8 "{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8}"
+#define ROLE(role) "{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8, 'roles': ['" role "']}"
+#define MEMBER(name, class) "{'name': '" name "', 'field-class': " class "}"
+#define STRUCTURE(members) "{'type': 'structure', 'member-classes': [" members "]}"
+#define AT(origin, path) "{'origin': 'event-record-" origin "', 'path': [" path "]}"
+#define OPTION(from, to, class) "{'selector-field-ranges': [[" #from ", " #to "]], 'field-class': " class "}"
+#define VARIANT(at, options) "{'type': 'variant', 'selector-field-location': " at ", 'options': [" options "]}"
+#define OPTIONAL(at, class) "{'type': 'optional', 'selector-field-location': " at ", 'selector-field-ranges': [[1, 200]], 'field-class': " class "}"
+#define ARRAY(at, class) "{'type': 'dynamic-length-array', 'length-field-location': " at ", 'element-field-class': " class "}"
+#define BLOB(at) "{'type': 'dynamic-length-blob', 'length-field-location': " at "}"
+#define EVENT(id, members) "\x1e{'type': 'event-record-class', 'id': " #id ", 'payload-field-class': " STRUCTURE(members) "}\n"
+
+#define WAYS \
+	"\x1e{'type': 'preamble', 'version': 2}\n\x1e{'type': 'trace-class', 'packet-header-field-class': " STRUCTURE(MEMBER("first", U8)) "}\n" \
+	"\x1e{'type': 'clock-class', 'id': 'c', 'frequency': 1000}\n" \
+	"\x1e{'type': 'data-stream-class', 'default-clock-class-id': 'c', 'event-record-header-field-class': " \
+	STRUCTURE(MEMBER("id", ROLE("event-record-class-id")) "," MEMBER("t", ROLE("default-clock-timestamp"))) ", 'event-record-common-context-field-class': " \
+	STRUCTURE(MEMBER("k", U8) "," MEMBER("w", VARIANT(AT("common-context", "'k'"), OPTION(0, 9, STRUCTURE(MEMBER("z", U8))) "," \
+		  OPTION(10, 99, STRUCTURE(MEMBER("y", U8) "," MEMBER("z", U8))) "," OPTION(100, 255, U8)))) "}\n" \
+	EVENT(0, MEMBER("n", U8) "," MEMBER("v", VARIANT("{'path': ['n']}", OPTION(0, 1, U8) "," OPTION(2, 255, "{'type': 'variable-length-unsigned-integer'}"))) "," \
+	      MEMBER("b", BLOB(AT("payload", "'v'")))) \
+	EVENT(1, MEMBER("b", BLOB(AT("common-context", "'w', 'z'"))) "," MEMBER("m", U8) "," MEMBER("c", ARRAY("{'path': ['m']}", STRUCTURE(MEMBER("n", U8) "," \
+	      MEMBER("o", OPTIONAL("{'path': ['n']}", STRUCTURE(MEMBER("l", U8) "," MEMBER("d", BLOB(AT("payload", "'c', 'o', 'l'")))))) "," \
+	      MEMBER("p", OPTIONAL("{'path': ['n']}", ARRAY("{'path': ['o', 'l']}", U8))))))) \
+	EVENT(2, MEMBER("n", U8) "," MEMBER("o", OPTIONAL("{'path': ['n']}", VARIANT("{'path': ['n']}", OPTION(1, 9, STRUCTURE(MEMBER("s", U8))) "," OPTION(10, 255, U8)))) \
+	      "," MEMBER("p", VARIANT(AT("payload", "'o', 's'"), OPTION(0, 100, BLOB("{'path': ['n']}")) "," OPTION(101, 255, U8))))
+
 static const char *const metadata[] = {
 	TRACE
 	"stream { packet.context := struct { u8 p; u8 q[p]; };\n"
@@ -41,20 +69,28 @@ static const char *const metadata[] = {
 	"event { id = 2; context := struct { u8 l; }; fields := struct { struct { } none[stream.packet.context.p]; u8 h[event.context.l]; "
 	"floating_point { exp_dig = 11; mant_dig = 53; } f; integer { size = 63; align = 1; byte_order = be; signed = true; } i; }; };\n"
 	"event { id = 200; };\n",
-	NEAR("le", "27"), NEAR("be", "27"), NEAR("le", "21"),
+	NEAR("le", "27"), NEAR("be", "27"), NEAR("le", "21"), WAYS,
 };
 
 #define CLASSES (sizeof(metadata) / sizeof(metadata[0]))
+#define OLD (CLASSES - 1)              /* of CTF 1.8 */
 
 static struct wmk_ctf_class *classes[CLASSES];
 static struct wmk_ctf_decoder *decoders[CLASSES];
 
 static void begin(void)
 {
-	for (unsigned i = 0; i < CLASSES && !decoders[i]; i++)
-		if (wmk_ctf_metadata_parse(metadata[i], strlen(metadata[i]), "fuzzed", false, &classes[i]) < 0 ||
+	for (unsigned i = 0; i < CLASSES && !decoders[i]; i++) {
+		char *text = strdup(metadata[i]);
+
+		for (char *c = text; c && i >= OLD && *c; c++)
+			if (*c == '\'')
+				*c = '"';
+		if (!text || wmk_ctf_metadata_parse(text, strlen(text), "fuzzed", false, &classes[i]) < 0 ||
 		    wmk_ctf_compile(classes[i], "fuzzed", &decoders[i]) < 0 || (i && !decoders[i]->streams[0].plan))
 			abort();
+		free(text);
+	}
 }
 
 /* What the values of a header say. */
@@ -114,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!bytes)
 		abort();
 	memcpy(bytes, data, size);
-	decoder = decoders[size ? (bytes[0] + 3) % CLASSES : 0];
+	decoder = decoders[!size ? 0 : bytes[0] < 0x80 ? OLD : (bytes[0] + 3) % OLD];
 	stream = &decoder->streams[0];
 	wmk_ctf_walk_begin(&record.walk, &in, 0);
 	walk_through(&record.walk, &decoder->packet_header, NULL);
