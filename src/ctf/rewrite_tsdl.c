@@ -107,6 +107,12 @@ static bool has_ids(const struct wmk_ctf_decoder *decoder)
 	return decoder->n_streams > 1 || has_role(&decoder->packet_header, WMK_ROLE_STREAM_CLASS);
 }
 
+/* Where nothing in a record tells its event, all are of the first (header.c); CTF 1.8 then has no other. */
+static uint32_t n_events(const struct wmk_ctf_stream_decoder *stream)
+{
+	return has_role(&stream->event_header, WMK_ROLE_EVENT_CLASS) || !stream->n_events ? stream->n_events : 1;
+}
+
 static void put_stream(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decoder *stream)
 {
 	if (stream->class->name)
@@ -132,7 +138,7 @@ static void put_event(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_dec
 		wmk_ctf_put_quoted(w->out, class->name);
 		wmk_ctf_put(w->out, ";\n");
 	}
-	if (stream->n_events > 1 || has_role(&stream->event_header, WMK_ROLE_EVENT_CLASS))
+	if (has_role(&stream->event_header, WMK_ROLE_EVENT_CLASS))
 		wmk_ctf_put(w->out, "\tid = %" PRIu64 ";\n", class->id);
 	if (has_ids(w->decoder))
 		wmk_ctf_put(w->out, "\tstream_id = %" PRIu64 ";\n", stream->class->id);
@@ -164,7 +170,7 @@ int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_t
 		put_clock(&w, &decoder->class->clocks[i]);
 	for (uint32_t s = 0; s < decoder->n_streams && w.err >= 0; s++) {
 		put_stream(&w, &decoder->streams[s]);
-		for (uint32_t e = 0; e < decoder->streams[s].n_events && w.err >= 0; e++)
+		for (uint32_t e = 0; e < n_events(&decoder->streams[s]) && w.err >= 0; e++)
 			put_event(&w, &decoder->streams[s], &decoder->streams[s].events[e]);
 	}
 	if (w.err >= 0 && out->err)
