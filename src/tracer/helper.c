@@ -33,8 +33,10 @@
 #include <sys/single_threaded.h>
 #endif
 
+#include "base/clock.h"
 #include "base/faults.h"
 #include "ring/writer.h"
+#include "tracer/answer.h"
 #include "tracer/channel.h"
 #include "tracer/helper.h"
 #include "tracer/place.h"
@@ -62,33 +64,12 @@ static struct {
 	_Atomic(uint32_t) word; /* a futex: counts what it has to hear */
 	uint32_t heard;         /* its value before this turn */
 	uint32_t tried;         /* wmk_tracer.changes when the places were tried: later ones are for the next turn */
-	_Atomic(uint32_t) done; /* a futex: the batch for which all controllers have answered */
-	_Atomic(uint32_t) late; /* a constructor has waited in vain for so many ms, and the program recorded on */
-	_Atomic(uint32_t) waiting; /* threads in wmk_helper_wait() */
 	struct wmk_place places[WMK_PLACES];
 	unsigned n_places;
 } helper;
-/* What is left of WAYMARK_REGISTER_TIMEOUT, for all constructors together. */
-static int64_t wait_budget_ms = -1;
-
-static void futex_wake(_Atomic(uint32_t) *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
-static void futex_wait(_Atomic(uint32_t) *word, uint32_t value, int64_t ms)
-{
-	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &ts, NULL, 0);
-}
-
 static int64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return (int64_t)(wmk_clock_monotonic() / 1000000);
 }
 
 bool wmk_helper_wanted(void)
@@ -146,8 +127,7 @@ static bool publish_done(void)
 		if (conn->sock < 0)
 			continue;
 		if (!conn->done_any && conn->silent) {
-			/* relaxed: at worst it is told of a wait that has just ended */
-			conn->passed_by |= atomic_load_explicit(&helper.waiting, memory_order_relaxed) != 0;
+			conn->passed_by |= wmk_answer_is_awaited();     /* (at worst it is told of a wait that has just ended) */
 			continue;
 		}
 		if (!conn->done_any)
@@ -155,12 +135,7 @@ static bool publish_done(void)
 		if ((int32_t)(conn->done_batch - done) < 0)
 			done = conn->done_batch;
 	}
-	if (done != atomic_load_explicit(&helper.done, memory_order_relaxed)) {
-		/* (T6) release: what is enabled comes before; pairs with the acquire in wmk_helper_wait() */
-		atomic_store_explicit(&helper.done, done, memory_order_release);
-		return true;
-	}
-	return false;
+	return wmk_answer_publish(done);
 }
 
 /* The last thing that the thread does under the lock: from here on another one may be started. */
@@ -180,7 +155,7 @@ static void finish(void)
 	helper.n_places = 0;
 	helper.tried = wmk_tracer.changes;
 	if (publish_done())
-		futex_wake(&helper.done);
+		wmk_answer_wake();
 }
 
 /* It is here. True: in a hurry. */
@@ -305,7 +280,7 @@ static int64_t places_sleep(int64_t now)
 /* Everything that needs the lock, once a turn. Returns how long to sleep, in ms; -1: until something comes; -2: end. */
 static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 {
-	uint32_t late = atomic_exchange_explicit(&helper.late, 0, memory_order_relaxed);
+	uint32_t late = wmk_answer_take_late();
 	int64_t now = now_ms();
 	bool reclaimed;
 
@@ -369,8 +344,8 @@ static bool all_answered(bool *dump)
  */
 static void tell_state(bool is_new)
 {
-	/* relaxed: it began to wait before this thread was here, or comes for the next turn */
-	const bool is_waited_for = atomic_load_explicit(&helper.waiting, memory_order_relaxed) != 0;
+	/* (it began to wait before this thread was here, or comes for the next turn) */
+	const bool is_waited_for = wmk_answer_is_awaited();
 	bool dump, answered = all_answered(&dump);
 
 	if (is_new && dump && is_waited_for)
@@ -449,7 +424,7 @@ static void run(void)
 
 		wmk_unlock();
 		if (told)
-			futex_wake(&helper.done);
+			wmk_answer_wake();
 		rest(fds, sleep);
 	} while (true);
 }
@@ -473,7 +448,7 @@ void wmk_helper_wake(void)
 	if (helper.polling)
 		syscall(SYS_tgkill, getpid(), helper.tid, WMK_SIGNAL_CANCEL);
 	else
-		futex_wake(&helper.word);
+		syscall(SYS_futex, &helper.word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 /*
@@ -603,32 +578,6 @@ bool wmk_helper_after_fork(bool may_free, bool *somebody)
 	helper.n_places = 0;
 	helper.running = helper.missed = helper.left = helper.never = helper.polling = helper.kicked = false;
 	helper.tid = 0;
-	atomic_store_explicit(&helper.late, 0, memory_order_relaxed);   /* told, or to be told, by the parent */
-	atomic_store_explicit(&helper.waiting, 0, memory_order_relaxed);
-	/* the time is the child's own, where the parent's has not been waited for in vain */
-	if (wait_budget_ms != 0)
-		wait_budget_ms = -1;
+	wmk_answer_after_fork();
 	return had;
-}
-
-void wmk_helper_wait(uint32_t change)
-{
-	int64_t begin = now_ms(), left;
-	uint32_t done;
-
-	if (wait_budget_ms < 0)
-		wait_budget_ms = wmk_tracer.register_ms;
-	atomic_fetch_add_explicit(&helper.waiting, 1, memory_order_relaxed);
-	while ((int32_t)((done = atomic_load_explicit(&helper.done, memory_order_acquire)) - change) < 0) { /* (T6) */
-		left = wait_budget_ms - (now_ms() - begin);
-		if (left <= 0) {
-			/* (who waits for nothing has asked for that) */
-			atomic_store_explicit(&helper.late, (uint32_t)wmk_tracer.register_ms, memory_order_relaxed);
-			break;
-		}
-		futex_wait(&helper.done, done, left);
-	}
-	atomic_fetch_sub_explicit(&helper.waiting, 1, memory_order_relaxed);
-	left = wait_budget_ms - (now_ms() - begin);
-	wait_budget_ms = left > 0 ? left : 0;
 }

@@ -33,7 +33,5 @@ void wmk_helper_leave(void);
  * *somebody: it had a controller, or what one gave. Lock held.
  */
 bool wmk_helper_after_fork(bool may_free, bool *somebody);
-/* Wait until every controller has answered for what was registered up to `change`, bounded by the time that is left. Lock not held. */
-void wmk_helper_wait(uint32_t change);
 
 #endif

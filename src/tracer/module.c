@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "tracer/answer.h"
 #include "tracer/helper.h"
 #include "tracer/tracer.h"
 
@@ -138,7 +139,7 @@ void WMK_EXPORT waymark_module_register(struct waymark_module *m)
 	wait = wmk_helper_start(wait) == 0 && wait;
 	wmk_unlock();
 	if (wait && wmk_module_is_initial(m))
-		wmk_helper_wait(change);
+		wmk_answer_wait(change);
 }
 
 void WMK_EXPORT waymark_module_unregister(struct waymark_module *m)

@@ -11,6 +11,7 @@
 
 #include "base/faults.h"
 #include "ring/writer.h"
+#include "tracer/answer.h"
 #include "tracer/channel.h"
 #include "tracer/clock.h"
 #include "tracer/fork.h"
@@ -168,7 +169,7 @@ static void fork_child(void)
 	}
 	wmk_fork_end();
 	if (waits)
-		wmk_helper_wait(change);
+		wmk_answer_wait(change);
 }
 
 void wmk_fork_child_quiet(void)
