@@ -416,10 +416,10 @@ void wmk_apps_stop(struct wmk_apps *apps)
 void wmk_apps_stats(const struct wmk_apps *apps, struct wmk_apps_stats *stats)
 {
 	*stats = apps->stats;
-	if (apps->gate) {
+	if (apps->own_gate) {            /* (one that is shared counts for all shards together) */
 		struct wmk_gate_stats gate;
 
-		wmk_gate_stats(apps->gate, &gate);
+		wmk_gate_stats(apps->own_gate, &gate);
 		stats->turned_away = gate.turned_away;
 		stats->apps_refused += gate.turned_away;
 	}

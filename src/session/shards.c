@@ -15,8 +15,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define SHARE_MIN 64u                /* programs of one user */
-#define SHARE_MAX (4096u * WMK_SHARDS_MAX)
+#define SHARE_MIN 64u                /* programs of one user, for each shard */
+#define SHARE_MAX 4096u
 
 struct wmk_shards {
 	struct wmk_gate *gate;
@@ -61,12 +61,12 @@ static void *shard_run(void *data)
 }
 
 /* A quarter of the descriptors for one user's programs, of which each takes two. */
-static unsigned share_of_a_user(void)
+static unsigned share_of_a_user(unsigned n)
 {
 	struct rlimit files;
 	rlim_t share = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur / 8 : SHARE_MIN;
 
-	return share < SHARE_MIN ? SHARE_MIN : share > SHARE_MAX ? SHARE_MAX : (unsigned)share;
+	return share < SHARE_MIN * n ? SHARE_MIN * n : share > SHARE_MAX * n ? SHARE_MAX * n : (unsigned)share;
 }
 
 int wmk_shards_open(struct wmk_tracing *tracing, unsigned n, struct wmk_shards **out)
@@ -120,7 +120,7 @@ int wmk_shards_take(void *data, unsigned shard, const struct wmk_guest *guest)
 int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
 {
 	const struct wmk_gate_options options = { .size = sizeof(options), .listener = listener, .only = only, .n_shards = shards->n,
-						  .max_of_uid = share_of_a_user(), .take = wmk_shards_take, .data = shards };
+						  .max_of_uid = share_of_a_user(shards->n), .take = wmk_shards_take, .data = shards };
 	int err = wmk_gate_open(&options, &shards->gate);
 
 	for (unsigned i = 0; i < shards->n && err == 0; i++)
