@@ -69,7 +69,7 @@ static inline int64_t wmk_bits_sign(uint64_t value, unsigned width)
 
 static inline uint64_t wmk_bits_align(uint64_t at, uint32_t align)
 {
-	return (at + align - 1) & ~(uint64_t)(align - 1);
+	return (at + align - 1) & -(uint64_t)align;
 }
 
 #endif

@@ -294,6 +294,38 @@ static int compile_scope(struct wmk_ctf_compiler *c, unsigned scope, const struc
 	return err;
 }
 
+/* Of what is in a structure. */
+static uint8_t ease_of(const struct wmk_ctf_op *op)
+{
+	const bool is_number = op->code == WMK_CTF_FLOAT ? op->width == 64 : op->code <= WMK_CTF_FLAGS;
+
+	if (op->code == WMK_CTF_STRUCT)
+		return WMK_CTF_BEGIN;
+	if (op->code == WMK_CTF_STRING)
+		return WMK_CTF_CHARS;
+	return is_number && op->width && op->width % 8 == 0 && op->align % 8 == 0 && !op->is_reversed ? WMK_CTF_PLAIN : WMK_CTF_ANYHOW;
+}
+
+/* Which operations ask nothing of wmk_ctf_next() but to go to the one behind them: those in structures, and structures in such, or the whole. */
+static void make_easy(struct wmk_ctf_op *ops, uint32_t n)
+{
+	ops[n] = wmk_ctf_nothing;
+	if (ops[0].code == WMK_CTF_STRUCT)
+		ops[0].ease = WMK_CTF_BEGIN;
+	for (uint32_t i = 0; i < n; i++) {
+		struct wmk_ctf_op *end = &ops[ops[i].next - 1];
+
+		for (uint32_t j = i + 1; ops[i].code == WMK_CTF_STRUCT && ops[j].code != WMK_CTF_END; j = ops[j].next) {
+			ops[j].shift = (uint8_t)(64 - ops[j].width);
+			ops[j].ease = ease_of(&ops[j]);
+		}
+		if (ops[i].ease == WMK_CTF_BEGIN) {
+			end->ease = WMK_CTF_CLOSE;
+			end->count = (uint32_t)(end - &ops[i]);
+		}
+	}
+}
+
 /* A copy that stays, with its steps. */
 static int keep(struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_program *program)
 {
@@ -303,10 +335,11 @@ static int keep(struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_progr
 	*program = (struct wmk_ctf_program){ .ops = NULL };
 	if (!code->n)
 		return 0;
-	ops = wmk_scratch_alloc(&c->scratch, code->n * sizeof(*ops));
+	ops = wmk_scratch_alloc(&c->scratch, ((size_t)code->n + 1) * sizeof(*ops));
 	if (!ops)
 		return -ENOMEM;
 	memcpy(ops, code->ops, code->n * sizeof(*ops));
+	make_easy(ops, code->n);
 	program->ops = ops;
 	program->n_ops = code->n;
 	return wmk_ctf_make_steps(&c->scratch, program);

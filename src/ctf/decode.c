@@ -13,21 +13,16 @@
 /* Elements of no size at all that a structure may have, in all its arrays: more say nothing, and cost time. */
 #define EMPTY_MAX 65536u
 
+const struct wmk_ctf_op wmk_ctf_nothing = { .ease = WMK_CTF_DONE, .align = 1 };
+
 void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *in, uint64_t at)
 {
 	walk->in = *in;
 	walk->at = at;
-	walk->ops = NULL;
+	walk->ops = &wmk_ctf_nothing;
 	walk->op = walk->depth = walk->n_empty = 0;
 	walk->err = 0;
 	memset(walk->registers, 0, sizeof(walk->registers));
-}
-
-void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
-{
-	walk->ops = program->ops;
-	walk->op = walk->depth = walk->n_empty = 0;
-	walk->err = 0;
 }
 
 /* Room for `bits` more? */
@@ -134,7 +129,7 @@ static uint64_t text_length(const uint8_t *text, uint64_t n, unsigned encoding)
 }
 
 /* Bytes up to a NUL, of the width that the encoding has. */
-static int string(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
+static inline int string(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
 {
 	const unsigned unit = unit_of(op->type->encoding);
 	const uint8_t *begin;
@@ -296,13 +291,10 @@ static int give(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct w
 	return err < 0 ? err : advance(walk, op->next);
 }
 
-bool wmk_ctf_next(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
+bool wmk_ctf_next_any(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
 {
-	const struct wmk_ctf_op *op;
+	const struct wmk_ctf_op *op = &walk->ops[walk->op];
 
-	if (!walk->ops || (walk->op && !walk->depth))
-		return false;
-	op = &walk->ops[walk->op];
 	item->is_end = op->code == WMK_CTF_END;
 	if (item->is_end) {
 		item->op = &walk->ops[walk->levels[--walk->depth].op];
@@ -311,9 +303,12 @@ bool wmk_ctf_next(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
 		return walk->err >= 0;
 	}
 	item->op = op;
-	if (op->align > 1)
-		walk->at = wmk_bits_align(walk->at, op->align);
-	item->at = walk->at;
+	walk->at = item->at = wmk_bits_align(walk->at, op->align);
+	if (op->ease == WMK_CTF_CHARS) {
+		walk->err = string(walk, op, item);
+		walk->op += walk->err >= 0;
+		return walk->err >= 0;
+	}
 	walk->err = give(walk, op, item);
 	return walk->err >= 0;
 }

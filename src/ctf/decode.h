@@ -24,6 +24,9 @@
 #ifndef WMK_CTF_DECODE_H
 #define WMK_CTF_DECODE_H
 
+#include <endian.h>
+#include <string.h>
+
 #include "ctf/class.h"
 
 #define WMK_CTF_REGISTERS 64u
@@ -36,6 +39,16 @@ enum wmk_ctf_code {
 	WMK_CTF_BLOB,          /* so many bytes */
 	WMK_CTF_STRUCT, WMK_CTF_ARRAY /* `count` elements, or a register's */, WMK_CTF_VARIANT, WMK_CTF_OPTIONAL,
 	WMK_CTF_END,           /* of a STRUCT, ARRAY, VARIANT or OPTIONAL */
+};
+
+/* How wmk_ctf_next() goes over an operation. */
+enum wmk_ctf_ease {
+	WMK_CTF_ANYHOW,
+	WMK_CTF_PLAIN,         /* a number of whole bytes in a structure */
+	WMK_CTF_BEGIN,         /* a structure that is the whole, or in one */
+	WMK_CTF_CLOSE,         /* the END of such */
+	WMK_CTF_CHARS,         /* a string in a structure */
+	WMK_CTF_DONE,          /* behind the whole: it has no code */
 };
 
 /* A place of a value that may stand in several, or be missing: it was read if all that was passed has been selected. */
@@ -57,8 +70,10 @@ struct wmk_ctf_op {
 	uint8_t role;              /* enum wmk_role */
 	uint16_t save;             /* its value goes into this register; of a VARIANT, OPTIONAL: the operation that was selected in it, or 0; 0: nowhere */
 	uint16_t ref;              /* the register of its length or selector; 0: `count` */
+	uint8_t ease;              /* enum wmk_ctf_ease */
+	uint8_t shift;             /* of what is PLAIN: 64 - width */
 	uint32_t align;            /* bits */
-	uint32_t count;
+	uint32_t count;            /* of what is CLOSE: so many operations before it was the BEGIN */
 	uint32_t next;             /* the operation behind it and all that is in it */
 	const char *name;          /* of the field, as it is shown; NULL for an element of an array */
 	const struct wmk_type *type;
@@ -74,7 +89,7 @@ struct wmk_ctf_choice {
 };
 
 struct wmk_ctf_program {
-	const struct wmk_ctf_op *ops; /* the first is a STRUCT; NULL where the class has none */
+	const struct wmk_ctf_op *ops; /* the first is a STRUCT, behind the last is one that is DONE; NULL where the class has none */
 	uint32_t n_ops;
 	/* how skip goes: see skip.c */
 	const struct wmk_ctf_step *steps;
@@ -99,6 +114,7 @@ struct wmk_ctf_stream_decoder {
 	const struct wmk_ctf_stream_class *class;
 	struct wmk_ctf_program packet_context, event_header, event_context;
 	const struct wmk_ctf_header_plan *plan; /* a quicker way through the usual event headers, or NULL; see header.c */
+	const struct wmk_ctf_header_plan *near_plan; /* the same, where one load has all of them */
 	const struct wmk_ctf_event_decoder *events; /* as in the class */
 	uint32_t n_events;
 	bool is_dense;             /* event i has the id i */
@@ -161,13 +177,75 @@ struct wmk_ctf_walk {
 
 /* Begin with a new packet, or a new record: no register has a value. */
 void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *in, uint64_t at);
+
+/* What a class has that has no such structure. */
+extern const struct wmk_ctf_op wmk_ctf_nothing;
+
 /* Go through `program` from where the walk is. Registers stay: a payload's length may stand in a header. */
-void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program);
+static inline void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
+{
+	walk->ops = program->ops ? program->ops : &wmk_ctf_nothing;
+	walk->op = walk->depth = walk->n_empty = 0;
+	walk->err = 0;
+}
+
+/* wmk_ctf_next() of any operation but what is DONE. */
+bool wmk_ctf_next_any(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item);
+
+/* A plain number: one load, where eight bytes of the packet are there from its begin on. False: nothing was done. */
+static inline bool wmk_ctf_next_plain(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
+{
+	const uint64_t at = (walk->at + op->align - 1) & -(uint64_t)op->align;
+	uint64_t value;
+
+	if ((int64_t)(walk->in.end - at) < 64)
+		return false;
+	memcpy(&value, walk->in.bytes + at / 8, sizeof(value));
+	value = op->is_big ? be64toh(value) : le64toh(value) << op->shift;
+	value = op->is_signed ? (uint64_t)((int64_t)value >> op->shift) : value >> op->shift;
+	item->op = op;
+	item->is_end = false;
+	item->value.u = value;
+	item->at = at;
+	walk->registers[op->save] = value;     /* (0 is nobody's) */
+	walk->at = at + op->width;
+	walk->op++;
+	return true;
+}
+
 /*
  * The next item: true. False: all of the program was given (walk->err 0, and walk->at is behind it), or walk->err tells what is wrong.
  * A program without operations gives nothing. The first item is the structure itself, the last its end.
  */
-bool wmk_ctf_next(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item);
+static inline bool wmk_ctf_next(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
+{
+	const struct wmk_ctf_op *op = &walk->ops[walk->op];
+
+	switch (op->ease) {
+	case WMK_CTF_PLAIN:
+		return wmk_ctf_next_plain(walk, op, item) || wmk_ctf_next_any(walk, item);
+	case WMK_CTF_BEGIN:
+		walk->at = (walk->at + op->align - 1) & -(uint64_t)op->align;
+		walk->levels[walk->depth++].op = walk->op++;
+		item->op = op;
+		item->is_end = false;
+		item->value.u = 0;
+		item->at = walk->at;
+		return true;
+	case WMK_CTF_CLOSE:
+		walk->depth--;
+		walk->op++;
+		item->op = op - op->count;
+		item->is_end = true;
+		item->at = walk->at;
+		return true;
+	case WMK_CTF_DONE:
+		return false;
+	default:
+		return wmk_ctf_next_any(walk, item);
+	}
+}
+
 /* Over all of the program, values into registers only. */
 int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program);
 

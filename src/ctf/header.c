@@ -42,6 +42,7 @@ struct way {
 struct wmk_ctf_header_plan {
 	uint32_t align;
 	bool is_near, is_big;      /* the selector is, and those ways that are */
+	uint64_t near_mask;        /* align - 1 */
 	struct part near_selector;
 	uint16_t save;             /* where the selector is kept; 0: there is none */
 	struct place selector;
@@ -161,7 +162,9 @@ int wmk_ctf_make_plan(struct wmk_scratch *scratch, struct wmk_ctf_stream_decoder
 	if (!kept)
 		return -ENOMEM;
 	*kept = plan;
+	kept->near_mask = plan.align - 1;
 	stream->plan = kept;
+	stream->near_plan = plan.is_near ? kept : NULL;
 	return 0;
 }
 
@@ -226,7 +229,7 @@ static int walked(const struct wmk_ctf_program *program, struct wmk_ctf_walk *wa
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static __attribute__((noinline)) const struct wmk_ctf_event_decoder *event_of(const struct wmk_ctf_stream_decoder *stream, uint64_t id)
+static const struct wmk_ctf_event_decoder *event_of(const struct wmk_ctf_stream_decoder *stream, uint64_t id)
 {
 	uint32_t low = 0, high = stream->n_events;
 
@@ -261,7 +264,7 @@ static inline int pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *
 }
 
 /* A record that is known up to its payload. */
-static int payload_measured(const struct wmk_ctf_bytes *in, uint64_t time, struct wmk_ctf_record *record)
+static __attribute__((noinline)) int payload_measured(const struct wmk_ctf_bytes *in, uint64_t time, struct wmk_ctf_record *record)
 {
 	struct wmk_ctf_walk *walk = &record->walk;
 	int err;
@@ -327,44 +330,13 @@ static inline uint64_t part_of(uint64_t word, const struct part *part)
 	return word >> part->shift & part->mask;
 }
 
-/*
- * The event of the record before, where this one is of the same: mostly it is. Then where this one ends is known before its id has been read, as far
- * as a processor is concerned that goes on with what it expects.
- */
-static inline const struct wmk_ctf_event_decoder *event_again(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *before, uint64_t id)
+/* A record whose header was near: what is behind that, from whole byte `at` on. */
+static inline int behind_header(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, const struct wmk_ctf_event_decoder *event,
+				uint64_t at, uint64_t time, struct wmk_ctf_record *record)
 {
-	return before && before->id == id ? before : event_of(stream, id);
-}
+	const uint64_t end = at + event->to_end;
 
-int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at, struct wmk_ctf_record *record)
-{
-	const struct wmk_ctf_header_plan *plan = stream->plan;
-	const struct wmk_ctf_event_decoder *event;
-	uint64_t begin, word, selector, time;
-
-	/* What is nearly always so, and quick; all that is not goes by_any_header(). */
-	if (!plan || !plan->is_near)
-		return by_any_header(stream, in, at, record);
-	begin = wmk_bits_align(at, plan->align);
-	if ((int64_t)(in->end - begin) < 64)
-		return by_any_header(stream, in, at, record);
-	memcpy(&word, in->bytes + begin / 8, sizeof(word));
-	word = plan->is_big ? be64toh(word) : le64toh(word);
-	selector = part_of(word, &plan->near_selector);
-	const struct way *way = plan->ways;
-
-	while (selector < way->from || selector > way->to)
-		if (++way == plan->ways + plan->n_ways)
-			return by_any_header(stream, in, at, record);
-	event = way->is_near ? event_again(stream, record->event, part_of(word, &way->near_id)) : NULL;
-	if (!event)
-		return by_any_header(stream, in, at, record);
-	time = (record->time & ~way->near_time.mask) | part_of(word, &way->near_time);
-	time = time < record->time ? time + way->near_time.mask + 1 : time;
-	record->walk.registers[plan->save] = selector;
-	record->at = at;
 	record->event = event;
-	at = begin + way->bits;
 	if (!event->is_constant_before)
 		return measured(stream, in, at, time, record);
 	record->common_at = at;
@@ -372,9 +344,53 @@ int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk
 	record->payload_at = at + event->to_payload;
 	if (!event->is_constant)
 		return payload_measured(in, time, record);
-	record->end = at + event->to_end;
-	if (record->end > in->end)
+	if (end > in->end)
 		return -ENODATA;
+	record->end = end;
 	record->time = time;
 	return 0;
+}
+
+/* The same where the event is not that of the record before. */
+static __attribute__((noinline)) int of_event(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t id, uint64_t at,
+					      uint64_t time, struct wmk_ctf_record *record)
+{
+	const struct wmk_ctf_event_decoder *event = event_of(stream, id);
+
+	return event ? behind_header(stream, in, event, at, time, record) : by_any_header(stream, in, record->at, record);
+}
+
+int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at, struct wmk_ctf_record *record)
+{
+	const struct wmk_ctf_header_plan *plan = stream->near_plan;
+	const struct wmk_ctf_event_decoder *before = record->event;
+	uint64_t begin, word, selector, time, id;
+	const struct way *way;
+
+	/* What is nearly always so, and quick; all that is not goes by_any_header(). */
+	if (!plan)
+		return by_any_header(stream, in, at, record);
+	begin = (at + plan->near_mask) & ~plan->near_mask;
+	if ((int64_t)(in->end - begin) < 64)
+		return by_any_header(stream, in, at, record);
+	memcpy(&word, in->bytes + begin / 8, sizeof(word));
+	word = plan->is_big ? be64toh(word) : le64toh(word);
+	selector = part_of(word, &plan->near_selector);
+	for (way = plan->ways; selector < way->from || selector > way->to;)
+		if (++way == plan->ways + plan->n_ways)
+			return by_any_header(stream, in, at, record);
+	if (!way->is_near)
+		return by_any_header(stream, in, at, record);
+	time = (record->time & ~way->near_time.mask) | part_of(word, &way->near_time);
+	time = time < record->time ? time + way->near_time.mask + 1 : time;
+	record->walk.registers[plan->save] = selector;
+	record->at = at;
+	/*
+	 * Mostly it is of the event that the one before was of. Then where it ends is known before its id has been read, as far as a processor is
+	 * concerned that goes on with what it expects.
+	 */
+	id = part_of(word, &way->near_id);
+	if (!before || before->id != id)
+		return of_event(stream, in, id, begin + way->bits, time, record);
+	return behind_header(stream, in, before, begin + way->bits, time, record);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_packet.c - any bytes as a stream of a trace that has something of everything: records decoded to the end, or to what is wrong; the
- * quick ways must say and end as the walk does. The first byte says of which class the stream is (0xc1: the first; below 0x80: the last): of something of
+ * quick ways must say and end as the walk does, and the walk must say what the bits are. The first byte says of which class the stream is (0xc1: the first; below 0x80: the last): of something of
  * everything, or of one with the headers that there is a quick way for, in either byte order, or of one in CTF 2.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "ctf/bits.h"
 #include "ctf/decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -68,7 +69,9 @@ static const char *const metadata[] = {
 	"  struct { u8 m; struct { u8 k; integer { size = 3; } e[k]; string f; } g[m]; } y; struct { } z; } v[2]; } align(64); };\n"
 	"event { id = 2; context := struct { u8 l; }; fields := struct { struct { } none[stream.packet.context.p]; u8 h[event.context.l]; "
 	"floating_point { exp_dig = 11; mant_dig = 53; } f; integer { size = 63; align = 1; byte_order = be; signed = true; } i; }; };\n"
-	"event { id = 200; };\n",
+	"event { id = 200; };\nevent { id = 201; fields := struct { integer { size = 16; signed = true; byte_order = be; } a; integer { size = 24; signed = true; } b; u32 c; "
+	"struct { integer { size = 40; byte_order = be; } d; floating_point { exp_dig = 11; mant_dig = 53; align = 8; } e; } s; t64 g; "
+	"integer { size = 64; signed = true; byte_order = be; } h; integer { size = 8; signed = true; } i; }; };\n",
 	NEAR("le", "27"), NEAR("be", "27"), NEAR("le", "21"), WAYS,
 };
 
@@ -98,6 +101,18 @@ struct said {
 	uint64_t id, time;
 };
 
+/* A number is had bit by bit as it is at once. */
+static bool is_right(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item *item)
+{
+	const struct wmk_ctf_op *op = item->op;
+	uint64_t value;
+
+	if (item->is_end || op->code > WMK_CTF_FLAGS || !op->width || op->is_reversed || (op->code == WMK_CTF_FLOAT && op->width != 64))
+		return true;
+	value = wmk_bits_slow(walk->in.bytes, item->at, op->width, op->is_big);
+	return item->value.u == (op->is_signed ? (uint64_t)wmk_bits_sign(value, op->width) : value);
+}
+
 /* All of one structure, from where the walk is. */
 static void walk_through(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct said *said)
 {
@@ -105,6 +120,8 @@ static void walk_through(struct wmk_ctf_walk *walk, const struct wmk_ctf_program
 
 	wmk_ctf_walk_enter(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
+		if (!is_right(walk, &item))
+			abort();
 		if (!item.is_end && (item.op->code == WMK_CTF_TEXT || item.op->code == WMK_CTF_STRING) && item.len && !item.text[item.len - 1])
 			abort();
 		if (!said || item.is_end || item.op->code > WMK_CTF_ENUM)
