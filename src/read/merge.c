@@ -16,6 +16,7 @@ struct leaf {
 	struct wmk_read_stream *stream;
 	int got;                   /* what wmk_read_stream_next() said */
 	int64_t ns;                /* INT64_MAX where it has ended */
+	uint32_t rank;             /* among those of the same time */
 };
 
 struct wmk_read_merge {
@@ -24,7 +25,9 @@ struct wmk_read_merge {
 	struct leaf *leaves;
 	uint32_t n, cap;
 	uint32_t *tree;            /* n of them; NULL before the first record */
-	int64_t until;             /* ns: before that the winner wins again; INT64_MIN: it is not known */
+	struct leaf *first;        /* the winner */
+	bool is_known;             /* until when it will win again: ... */
+	int64_t until;             /* ... ns: before that */
 };
 
 int wmk_read_merge_create(wmk_read_damage damage, void *data, struct wmk_read_merge **merge)
@@ -35,7 +38,6 @@ int wmk_read_merge_create(wmk_read_damage damage, void *data, struct wmk_read_me
 		return wmk_error(-ENOMEM, "no memory to merge traces");
 	m->damage = damage;
 	m->data = data;
-	m->until = INT64_MIN;
 	*merge = m;
 	return 0;
 }
@@ -113,15 +115,13 @@ int wmk_read_merge_first(const struct wmk_read_merge *merge, int64_t *ns)
 	return found ? 0 : wmk_error_said(-ENODATA, "no packet of the trace tells a time");
 }
 
-/* The leaf's next: damage is told, and what is behind it is taken. */
-static void move_on(struct wmk_read_merge *merge, struct leaf *leaf)
+/* What the leaf's stream has given: damage is told, and what is behind it is taken. */
+static void take(struct wmk_read_merge *merge, struct leaf *leaf, int got)
 {
-	do {
-		leaf->got = wmk_read_stream_next(leaf->stream);
-		if (leaf->got < 0)
-			merge->damage(merge->data, leaf->stream, leaf->got);
-	} while (leaf->got < 0);
-	leaf->ns = leaf->got == WMK_READ_END ? INT64_MAX : leaf->stream->ns;
+	for (; got < 0; got = wmk_read_stream_next(leaf->stream))
+		merge->damage(merge->data, leaf->stream, got);
+	leaf->got = got;
+	leaf->ns = got == WMK_READ_END ? INT64_MAX : leaf->stream->ns;
 }
 
 /* Before the first packet nothing is known of a stream but its trace. */
@@ -152,9 +152,7 @@ static bool is_before(const struct wmk_read_merge *merge, uint32_t a, uint32_t b
 		return left->ns < right->ns;
 	if (!left->got != !right->got)
 		return left->got != 0;
-	int order = wmk_read_stream_order(left->stream, right->stream);
-
-	return order ? order < 0 : a < b;
+	return left->rank < right->rank;
 }
 
 /* The least time of those that leaf `i`, which wins, has won against. */
@@ -180,7 +178,10 @@ static void play(struct wmk_read_merge *merge, uint32_t i)
 			winner = merge->tree[node];
 			merge->tree[node] = loser;
 		}
-	merge->until = winner == merge->tree[0] ? next_best(merge, i) : INT64_MIN;
+	merge->is_known = winner == merge->tree[0];
+	if (merge->is_known)
+		merge->until = next_best(merge, i);
+	merge->first = &merge->leaves[winner];
 	merge->tree[0] = winner;
 }
 
@@ -197,42 +198,84 @@ static uint32_t found(struct wmk_read_merge *merge, uint32_t node)
 	return merge->tree[node] == right ? left : right;
 }
 
-static int begin(struct wmk_read_merge *merge)
+static int by_order(const void *left, const void *right)
 {
-	merge->tree = calloc(merge->n ? merge->n : 1, sizeof(*merge->tree));
-	if (!merge->tree)
+	const struct leaf *a = *(struct leaf *const *)left, *b = *(struct leaf *const *)right;
+	int order;
+
+	/* (one without any packet has ended: nothing is known of it) */
+	if (!a->stream->decoder != !b->stream->decoder)
+		return a->stream->decoder ? -1 : 1;
+	order = wmk_read_stream_order(a->stream, b->stream);
+	return order ? order : a < b ? -1 : 1;
+}
+
+/* Streams are what they are from their first packet on, and so is their order. */
+static int rank(struct wmk_read_merge *merge)
+{
+	struct leaf **leaves = malloc((merge->n ? merge->n : 1) * sizeof(struct leaf *));
+
+	if (!leaves)
 		return wmk_error(-ENOMEM, "no memory to merge %u streams", merge->n);
 	for (uint32_t i = 0; i < merge->n; i++)
-		move_on(merge, &merge->leaves[i]);
-	if (merge->n)
-		merge->tree[0] = found(merge, 1);
+		leaves[i] = &merge->leaves[i];
+	qsort(leaves, merge->n, sizeof(struct leaf *), by_order);
+	for (uint32_t i = 0; i < merge->n; i++)
+		leaves[i]->rank = i;
+	free(leaves);
 	return 0;
 }
 
-int wmk_read_merge_next(struct wmk_read_merge *merge, struct wmk_read_stream **stream)
+static int begin(struct wmk_read_merge *merge)
 {
-	struct leaf *first;
+	uint32_t *tree = calloc(merge->n ? merge->n : 1, sizeof(*tree));
+	int err;
 
-	if (merge->until > INT64_MIN) {
-		first = &merge->leaves[merge->tree[0]];
-		move_on(merge, first);
-		if (first->ns < merge->until) {
-			*stream = first->stream;
-			return first->got;
-		}
-		play(merge, merge->tree[0]);
-	} else if (!merge->tree) {
+	if (!tree)
+		return wmk_error(-ENOMEM, "no memory to merge %u streams", merge->n);
+	for (uint32_t i = 0; i < merge->n; i++)
+		take(merge, &merge->leaves[i], wmk_read_stream_next(merge->leaves[i].stream));
+	err = rank(merge);
+	if (err < 0) {
+		free(tree);
+		return err;
+	}
+	merge->tree = tree;
+	if (merge->n) {
+		tree[0] = found(merge, 1);
+		merge->first = &merge->leaves[tree[0]];
+	}
+	return 0;
+}
+
+/* The winner of all: behind what it has given, which is `got`; or the first one. */
+static __attribute__((noinline)) int next_of_all(struct wmk_read_merge *merge, int got, struct wmk_read_stream **stream)
+{
+	if (!merge->tree) {
 		int err = begin(merge);
 
 		if (err < 0)
 			return err;
 	} else if (merge->n) {
-		move_on(merge, &merge->leaves[merge->tree[0]]);
+		take(merge, merge->first, got);
 		play(merge, merge->tree[0]);
 	}
 	if (!merge->n)
 		return WMK_READ_END;
-	first = &merge->leaves[merge->tree[0]];
+	*stream = merge->first->stream;
+	return merge->first->got;
+}
+
+int wmk_read_merge_next(struct wmk_read_merge *merge, struct wmk_read_stream **stream)
+{
+	struct leaf *first = merge->first;
+	int got;
+
+	if (!first)
+		return next_of_all(merge, 0, stream);
+	got = wmk_read_stream_next(first->stream);
+	if (got <= 0 || !merge->is_known || first->stream->ns >= merge->until)
+		return next_of_all(merge, got, stream);
 	*stream = first->stream;
-	return first->got;
+	return got;
 }
