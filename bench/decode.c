@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode.c - the benchmarks' reader of traces that does nothing with the records: decode DIR... prints how many there are.
+ * decode.c - the benchmarks' reader of traces that does nothing with the records: decode WHAT DIR... prints how many there are.
+ *
+ * WHAT: `records`, each is found: its event, its time, where its parts begin and it ends; `values`, and all values of its contexts and payload
+ * are had, one by one, as who prints or converts has them.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "read/merge.h"
@@ -25,27 +29,58 @@ static void damage(void *data, const struct wmk_read_stream *stream, int err)
 	fail();
 }
 
+/* Of all values of a record but its header's, so that nobody can leave them out: their sum. */
+static uint64_t values(struct wmk_read_stream *stream)
+{
+	struct wmk_ctf_record *record = &stream->record;
+	const struct wmk_ctf_program *programs[] = { &stream->decoder->event_context, &record->event->context, &record->event->payload };
+	struct wmk_ctf_walk *walk = &record->walk;
+	struct wmk_ctf_item item;
+	uint64_t sum = 0;
+
+	walk->in = stream->bytes;
+	walk->at = record->common_at;
+	for (unsigned i = 0; i < 3; i++) {
+		if (!programs[i]->n_ops)
+			continue;
+		wmk_ctf_walk_enter(walk, programs[i]);
+		while (wmk_ctf_next(walk, &item))
+			sum += item.value.u;
+	}
+	return sum;
+}
+
 int main(int argc, char **argv)
 {
 	struct wmk_read_paths paths = { NULL, 0, 0 };
 	struct wmk_read_stream *stream;
 	struct wmk_read_trace *trace;
 	struct wmk_read_merge *merge;
-	uint64_t records = 0;
+	uint64_t records = 0, sum = 0;
+	bool with_values;
 	int got;
 
 	if (wmk_read_merge_create(damage, NULL, &merge) < 0)
 		fail();
-	for (int i = 1; i < argc; i++)
+	if (argc < 3 || (strcmp(argv[1], "records") && strcmp(argv[1], "values"))) {
+		fprintf(stderr, "usage: decode records|values DIR...\n");
+		return 2;
+	}
+	for (int i = 2; i < argc; i++)
 		if (wmk_read_traces_find(argv[i], &paths) < 0)
 			fail();
 	for (uint32_t i = 0; i < paths.n; i++)
 		if (wmk_read_trace_open(paths.paths[i], paths.paths[i], &trace) < 0 || wmk_read_merge_add(merge, trace) < 0)
 			fail();
-	while ((got = wmk_read_merge_next(merge, &stream)) > 0)
-		records += got == WMK_READ_RECORD;
+	with_values = !strcmp(argv[1], "values");
+	while ((got = wmk_read_merge_next(merge, &stream)) > 0) {
+		if (got == WMK_READ_RECORD) {
+			records++;
+			sum += with_values ? values(stream) : 0;
+		}
+	}
 	if (got < 0)
 		fail();
-	printf("records %" PRIu64 "\n", records);
+	printf("records %" PRIu64 "\nsum %" PRIu64 "\n", records, sum);
 	return 0;
 }

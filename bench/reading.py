@@ -32,7 +32,7 @@ def copies(b, trace, n):
     return top
 
 
-def compare(b, name, paths, records, ours, theirs, runs):
+def compare(b, name, paths, records, ours, theirs, runs, unit='ns/record'):
     """CPU time for a record, in turns; and the peak of memory of both."""
     time, memory = [], []
     for _ in range(runs):
@@ -43,7 +43,7 @@ def compare(b, name, paths, records, ours, theirs, runs):
             one[READER], other[READER] = seconds * 1e9 / records, peak
         time.append(one)
         memory.append(other)
-    cases = [case(name, 'ns/record', time, READER), case(name + '_memory', 'MB', memory, READER)]
+    cases = [case(name, unit, time, READER), case(name + '_memory', 'MB', memory, READER)]
     for c in cases:
         show(c, READER)
     return cases
@@ -66,9 +66,38 @@ def flat(b):
     return cases
 
 
+def lines(argv):
+    """What is printed, a line each."""
+    return subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+
+
+def same(what, ours, theirs):
+    """Whoever does another's work is compared to nothing."""
+    if shutil.which(READER) and len(lines(ours)) != len(lines(theirs)):
+        sys.exit('%s: %d lines, %s has %d' % (what, len(lines(ours)), READER, len(lines(theirs))))
+
+
+def filtered(b, trace, records, runs):
+    """One record in 200, as text: ours by a filter, the other, which has none, through grep. The CPU time is that of both of its programs."""
+    ours = [b.waymark, 'view', '--filter', 'arg1 < 100']
+    theirs = ['sh', '-c', READER + ' "$1" | grep -E " arg1 = [0-9]{1,2} "', 'sh']
+    same('filter', ours + [trace], theirs + [trace])
+    return compare(b, 'filter', [trace], records, ours, theirs, runs)
+
+
+def sought(b, trace, runs):
+    """A millisecond in the middle of a trace, as text: CPU time of it all, and memory."""
+    at = [float(line.split('[', 1)[1].split(']', 1)[0]) for line in lines([b.waymark, 'view', '--clock-seconds', trace]) if line.startswith('[')]
+    part = ['--begin=%.9f' % (at[len(at) // 2]), '--end=%.9f' % (at[len(at) // 2] + 0.001)]
+    ours, theirs = [b.waymark, 'view'] + part, [READER] + part
+    same('seek', ours + [trace], theirs + [trace])
+    return compare(b, 'seek', [trace], 1e6, ours, theirs, runs, 'ms')
+
+
 def bench_read(b):
-    """CPU time for a record, from files in the page cache: decoded, and as text to /dev/null; merged from many streams; peak memory."""
-    cases, n, decode = [], 2000000, [b.program('decode')]
+    """CPU time for a record, from files in the page cache: found, decoded, and as text to /dev/null; filtered, sought, merged; peak memory."""
+    cases, n = [], 10000000
+    found, decode = [b.program('decode'), 'records'], [b.program('decode'), 'values']
     view, text, dummy = [b.waymark, 'view'], [READER], [READER, '-o', 'dummy']
     runs = max(3, b.runs // 2)                      # babeltrace2 takes seconds for each
     traces = []
@@ -79,12 +108,15 @@ def bench_read(b):
     if b.daemon:
         directory, session = b.fresh('trace'), 'read%d' % b.serial
         b.daemon.start(session, directory)
-        b.run([b.program('work_lttng'), 'count', 'int_str32', str(n // 4), '2000'], b.daemon.env)
+        b.run([b.program('work_lttng'), 'count', 'int_str32', str(n // 20), '2000'], b.daemon.env)
         b.daemon.stop(session)
         traces.append(('of_' + RIVAL, directory, lttng_session.counted(directory)))
     for name, directory, records in traces:
+        cases += compare(b, 'found_' + name, [directory], records, found, dummy, runs)
         cases += compare(b, 'decode_' + name, [directory], records, decode, dummy, runs)
         cases += compare(b, 'text_' + name, [directory], records, view, text, runs)
+    cases += filtered(b, traces[0][1], traces[0][2], runs)
+    cases += sought(b, traces[0][1], runs)
     small = b.fresh('trace')
     _, summary, _ = b.ours(small, ['count', 'u32', '2000', '2000'])
     for n_traces in (1, 32, 500):                   # two streams each
