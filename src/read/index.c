@@ -38,7 +38,12 @@ int wmk_read_index_open(struct wmk_read_index *index, int dir, const char *file)
 		return 0;
 	if (fstat(index->fd, &st) == 0 && S_ISREG(st.st_mode) && pread(index->fd, head, sizeof(head), 0) == (ssize_t)sizeof(head)) {
 		index->entry = be32toh(head[3]);
-		if (be32toh(head[0]) == 0xC1F1DCC1u && be32toh(head[1]) == 1 && index->entry >= WORDS * sizeof(uint64_t) && index->entry <= ENTRY_MAX)
+#ifndef WMK_PLANTED_BUG_READ_INDEX              /* the fuzzer must find this */
+		const bool is_large = index->entry >= WORDS * sizeof(uint64_t);
+#else
+		const bool is_large = true;
+#endif
+		if (be32toh(head[0]) == 0xC1F1DCC1u && be32toh(head[1]) == 1 && is_large && index->entry <= ENTRY_MAX)
 			return 0;
 	}
 	wmk_read_index_close(index);
