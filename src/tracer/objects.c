@@ -29,7 +29,7 @@
 
 static char *read_maps(void)
 {
-	size_t cap = 65536, len = 0;
+	size_t cap = 16384, len = 0;
 	char *text = malloc(cap);
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	ssize_t n = -1;
@@ -226,19 +226,43 @@ static bool take_headers(const struct image *image, struct wmk_object *object)
 /* A line of /proc/self/maps: "start-end perms offset dev inode   path". */
 struct mapping {
 	uint64_t start, offset, inode;  /* (not the device: some file systems show another here than to stat()) */
-	char perms[5];
-	char *path;
+	char perms[4];
+	char *path;                     /* to the line's end */
 };
 
+/* A number of this base, and the character behind it. */
+static bool take_number(char **at, unsigned base, char behind, uint64_t *value)
+{
+	char *p = *at;
+	unsigned digit;
+
+	for (*value = 0;; p++) {
+		digit = *p >= '0' && *p <= '9' ? (unsigned)(*p - '0') : *p >= 'a' && *p <= 'f' ? (unsigned)(*p - 'a') + 10 : base;
+		if (digit >= base)
+			break;
+		*value = *value * base + digit;
+	}
+	if (p == *at || *p != behind)
+		return false;
+	*at = p + 1;
+	return true;
+}
+
+/* (by hand: there are many lines, and a program waits) */
 static bool mapping_parse(char *line, struct mapping *m)
 {
-	unsigned long long from, to, offset, inode;
-	int at = 0;
+	uint64_t end;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %*s %llu %n", &from, &to, m->perms, &offset, &inode, &at) < 5 || at == 0)
+	if (!take_number(&line, 16, '-', &m->start) || !take_number(&line, 16, ' ', &end) || strnlen(line, 5) < 5 || line[4] != ' ')
 		return false;
-	*m = (struct mapping){ .start = from, .offset = offset, .inode = inode, .path = line + at,
-			       .perms = { m->perms[0], m->perms[1], m->perms[2], m->perms[3] } };
+	memcpy(m->perms, line, 4);
+	line += 5;
+	if (!take_number(&line, 16, ' ', &m->offset) || !(line = strchr(line, ' ')))
+		return false;
+	line++;
+	if (!take_number(&line, 10, ' ', &m->inode))
+		return false;
+	m->path = line + strspn(line, " ");
 	return true;
 }
 
@@ -274,19 +298,14 @@ static char *line_take(char **next)
 }
 
 /* Is some of the file mapped to be executed, by this line or by those behind it up to the next beginning? */
-static bool is_executed(const struct mapping *first, const char *rest)
+static bool is_executed(const struct mapping *first, char *rest)
 {
-	char copy[512];
 	struct mapping m = *first;
 
 	while (m.inode == first->inode) {
 		if (m.perms[2] == 'x')
 			return true;
-		if (!rest || !*rest)
-			return false;
-		/* the path, which may be long, is not needed */
-		snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(rest, "\n"), rest);
-		if (!mapping_parse(copy, &m) || m.offset == 0)
+		if (!rest || !mapping_parse(rest, &m) || m.offset == 0)
 			return false;
 		rest = strchr(rest, '\n');
 		rest = rest ? rest + 1 : NULL;

@@ -59,17 +59,25 @@ bool wmk_process_is_stuck(pid_t pid, uint64_t start)
 	return strchr("TtZX", line.state) || (start && line.start != start);
 }
 
+static char last_name[256];
+
 uint64_t wmk_process_describe(char *name, size_t size)
 {
 	struct stat_line line;
 	bool told = read_stat("/proc/self/stat", &line);
 
 	if (told)
-		snprintf(name, size, "%.*s", (int)line.name_len, line.name);
+		snprintf(last_name, sizeof(last_name), "%.*s", (int)line.name_len, line.name);
 	else
-		snprintf(name, size, "%s", program_invocation_short_name);
-	name[strcspn(name, "\n")] = '\0';
+		snprintf(last_name, sizeof(last_name), "%s", program_invocation_short_name);
+	last_name[strcspn(last_name, "\n")] = '\0';
+	wmk_process_name(name, size);
 	return told ? line.start : 0;
+}
+
+void wmk_process_name(char *name, size_t size)
+{
+	snprintf(name, size, "%s", last_name);
 }
 
 /* The kernel gives 16 random bytes to each program that it starts: the same for every copy of this library in it, others after exec. */

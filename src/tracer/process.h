@@ -15,6 +15,8 @@
  * since boot; 0 where /proc does not say.
  */
 uint64_t wmk_process_describe(char *name, size_t size);
+/* The name that was had last; empty before. Both are the helper's alone. */
+void wmk_process_name(char *name, size_t size);
 /* A number for what runs in this process since its last exec: the same for every copy of this library in it; 0 if it cannot be had. */
 uint64_t wmk_process_image(void);
 /*

@@ -77,11 +77,17 @@ void wmk_statedump_again(void)
 	dumped = failed = false;
 }
 
-/* The helper records, but in the name of the program: the context is that of the main thread, as it is called now. */
-static void take_name(void)
+/*
+ * The helper records, but in the name of the program: the context is that of the main thread, as it is called now; `is_known`: as it was when the program
+ * registered, a moment ago.
+ */
+static void take_name(bool is_known)
 {
 	memset(wmk_thread.procname, 0, sizeof(wmk_thread.procname));
-	wmk_process_describe(wmk_thread.procname, sizeof(wmk_thread.procname));
+	if (is_known)
+		wmk_process_name(wmk_thread.procname, sizeof(wmk_thread.procname));
+	else
+		wmk_process_describe(wmk_thread.procname, sizeof(wmk_thread.procname));
 	wmk_thread.stamp_key = 0;
 }
 
@@ -179,13 +185,14 @@ void wmk_statedump_turn(void)
 		dumped = false;
 	if (!wanted || ((dumped || failed) && changes == seen_changes))
 		return;
+	const bool is_ahead = ahead.n >= 0;
 	long n = list(changes, &objects);
 
 	seen_changes = changes;
 	failed = n < 0;
 	if (failed)
 		return;
-	take_name();
+	take_name(is_ahead);
 	if (!dumped)
 		record_all(objects, n);
 	else
