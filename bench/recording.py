@@ -6,6 +6,7 @@ import sys
 import time
 
 import lttng_session
+import waymark_session
 from common import RIVAL, case, clean, show
 
 CONTEXTS = ('vpid', 'vtid', 'procname')
@@ -119,33 +120,40 @@ def bench_size(b):
     return cases
 
 
+def spawned(b, program, under=(), env=None):
+    """30 starts of a program and of one without a tracer, in pairs, on one CPU: (what that one takes, what the program takes beside it), us."""
+    out = b.fresh('out')
+    b.run([*under, 'sh', '-c', 'exec "$@" >' + out, 'sh', b.program('spawn'), str(b.cpus[-1]), '30', b.program('hello_none'), b.program(program)], env)
+    with open(out) as f:
+        lines = [list(map(float, line.split())) for line in f.read().splitlines()]
+    return lines[0][0], lines[1][1]
+
+
 def bench_startup(b):
     """From exec to exit, less the same program without a tracer; the floor is what that program takes."""
     cases = []
-    none, ours, rival = (b.program('hello_' + x) for x in ('none', 'started', 'lttng'))
-    for name, session in (('no_session', False), ('active_session', True)):
-        runs = []
-        started = 'startup%d' % b.serial
-        if session and b.daemon:
+    for name in ('no_session', 'active_session', 'recorded'):
+        runs, started, daemon = [], 'startup%d' % b.serial, None
+        if name == 'active_session':
+            daemon = waymark_session.Daemon(b.build)
+            daemon.start(started, os.path.join(daemon.home, 'trace'), '*')
+        if name != 'no_session' and b.daemon:
             b.daemon.start(started, None, overwrite=True)
         for _ in range(b.runs):
-            spawn = [b.program('spawn'), str(b.cpus[-1]), '30', none]
-            record = [b.waymark, 'record', '-o', b.fresh('trace'), '--'] if session else []
-            out = b.fresh('out')
-            b.run(record + ['sh', '-c', 'exec "$@" >' + out, 'sh'] + spawn + [ours])
-            with open(out) as f:
-                lines = [list(map(float, line.split())) for line in f.read().splitlines()]
-            run = {'floor': lines[0][0], 'ours': lines[1][1]}
+            record = [b.waymark, 'record', '--private', '-o', b.fresh('trace'), '--'] if name == 'recorded' else []
+            floor, ours = spawned(b, 'hello_started', record, daemon and daemon.env)
+            run = {'floor': floor, 'ours': ours}
             if b.daemon:
                 # Without a session the rival is measured without a daemon too: a home and a /run where none lives.
-                env = b.daemon.env if session else dict(os.environ, LTTNG_HOME=b.fresh('nohome'))
-                alone = lttng_session.IN_NAMESPACE if not session and os.geteuid() == 0 else []
-                text, _ = b.run(alone + spawn + [rival], env)
-                run[RIVAL] = float(text.splitlines()[1].split()[1])
+                alone = lttng_session.IN_NAMESPACE if name == 'no_session' and os.geteuid() == 0 else []
+                run[RIVAL] = spawned(b, 'hello_lttng', alone, dict(os.environ, LTTNG_HOME=b.fresh('nohome')) if name == 'no_session' else b.daemon.env)[1]
             runs.append(run)
             clean(b)
-        if session and b.daemon:
+        if name != 'no_session' and b.daemon:
             b.daemon.stop(started)
+        if daemon:
+            daemon.command('destroy', started)
+            daemon.close()
         cases.append(case(name, 'us', runs))
         show(cases[-1])
     return cases
