@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -12,7 +13,7 @@
 
 #define LOOK_MIN_MS 1
 #define LOOK_MAX_MS 100
-#define LOOKS_IN_VAIN 8u
+#define LOOKS_IN_VAIN 3u
 #define CHANNELS_MAX 64u        /* of a connection, and of what is kept of a place */
 
 struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t number)
@@ -246,17 +247,29 @@ static bool records_any(void)
 	return channel != NULL;
 }
 
-int wmk_channels_look(int period)
+/*
+ * Has the program touched memory that it had not, its helper apart, since the last time? Who records where nothing was mapped ahead does; and who does
+ * not record, into rings that others fill, is not to wake for these.
+ */
+static bool has_touched_new_memory(void)
 {
-	static unsigned in_vain;        /* rare looks, one after the other, that found nothing new */
-	uint64_t filled = 0, room = 0;
+	static uint64_t before;
+	struct rusage all, helper;
 
-	if (!records_any())
-		return -1;
-	if (period < 0) {
-		in_vain = 0;
-		return LOOK_MIN_MS;
-	}
+	if (getrusage(RUSAGE_SELF, &all) != 0 || getrusage(RUSAGE_THREAD, &helper) != 0)
+		return false;
+	const uint64_t faults = (uint64_t)(all.ru_minflt + all.ru_majflt - helper.ru_minflt - helper.ru_majflt);
+	const bool has = faults != before;
+
+	before = faults;
+	return has;
+}
+
+/* Map ahead in all rings. Bytes that one has been filled by since the last time, at most; *room: of a sub-buffer. */
+static uint64_t look(uint64_t *room)
+{
+	uint64_t filled = 0;
+
 	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next) {
 		if (!channel->enabled)
 			continue;
@@ -264,13 +277,34 @@ int wmk_channels_look(int period)
 		uint64_t position = wmk_channel_position(channel);
 
 		filled = position - channel->looked > filled ? position - channel->looked : filled;
-		room = waymark_ring_set_options(channel->set)->subbuf_size;
+		*room = waymark_ring_set_options(channel->set)->subbuf_size;
 		channel->looked = position;
 	}
+	return filled;
+}
+
+int wmk_channels_look(int period)
+{
+	static unsigned in_vain;        /* rare looks, one after the other, that found nothing new */
+	static bool is_first;
+	uint64_t filled = 0, room = 0;
+
+	if (!records_any())
+		return -1;
+	if (period < 0) {
+		in_vain = 0;
+		is_first = true;
+		return LOOK_MIN_MS;
+	}
+	if (has_touched_new_memory() || is_first)
+		filled = look(&room);
+	is_first = false;
 	in_vain = filled || period < LOOK_MAX_MS ? 0 : in_vain + 1;
 	if (in_vain > LOOKS_IN_VAIN)
 		return -1;
-	if (filled > room / 2)
+	if (!filled)
+		period *= 4;
+	else if (filled > room / 2)
 		period /= 2;
 	else if (filled < room / 8)
 		period *= 2;

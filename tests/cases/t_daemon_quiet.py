@@ -129,5 +129,32 @@ def nobody_wakes(case):
         w.finish('idle', lost=0)
 
 
+@limit(30)
+def nobody_wakes_for_others(case):
+    """Programs that do nothing, while another fills the rings that they share."""
+    if SANITIZED:
+        raise Skip('a sanitizer has threads of its own')
+    with World(case) as w:
+        idle, busy = [w.obey() for _ in range(3)], w.obey()
+        w.begin('shared')
+        for program in idle:
+            program('emit 1')            # it has these rings, and records no more
+
+        def fill(seconds):
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                busy('emit 100')
+
+        fill(SETTLE_S)
+        before = [switches(program.pid) for program in idle]
+        fill(2)
+        for program, was in zip(idle, before):
+            check(not woken(was, switches(program.pid)), 'while another records, a program wakes: %s', woken(was, switches(program.pid)))
+        for program in idle + [busy]:
+            program.end()
+        w.stop('shared')
+        w('destroy', 'shared')
+
+
 if __name__ == '__main__':
-    main([stopped_programs_delay_nobody, silent_program_delays_one_command, stopped_before_it_was_asked, nobody_wakes])
+    main([stopped_programs_delay_nobody, silent_program_delays_one_command, stopped_before_it_was_asked, nobody_wakes, nobody_wakes_for_others])
