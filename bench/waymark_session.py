@@ -90,7 +90,9 @@ class Daemon:
 
     def listed(self):
         """How many programs it lists with their events, and the milliseconds that the command took."""
-        begin = time.monotonic_ns()
-        text = self.command('list', '-u', '--json')
-        took = (time.monotonic_ns() - begin) / 1e6
-        return len(json.loads(text)['apps']), took
+        with open(os.path.join(self.home, 'listed'), 'w+') as out:      # (a pipe to Python would be measured too)
+            begin = time.monotonic_ns()
+            subprocess.run([self.waymark, 'list', '-u', '--json'], env=self.env, stdout=out, check=True)
+            took = (time.monotonic_ns() - begin) / 1e6
+            out.seek(0)
+            return len(json.load(out)['apps']), took

@@ -14,42 +14,66 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* (all of it under one lock of the stream: lists are long, and made of little) */
+static void print_bytes(FILE *out, const char *bytes, size_t n)
+{
+	fwrite_unlocked(bytes, 1, n, out);
+}
+
+static void print_words(FILE *out, const char *words)
+{
+	print_bytes(out, words, strlen(words));
+}
+
+/* How much of it is printed as it stands, from the beginning on. */
+static size_t plain_length(const char *text)
+{
+	size_t n = 0;
+
+	while ((unsigned char)text[n] >= 0x20 && (unsigned char)text[n] < 0x7f && text[n] != '"' && text[n] != '\\')
+		n++;
+	return n;
+}
+
 static void print_text(FILE *out, const char *text)
 {
-	size_t left = strlen(text);
 	uint32_t code;
 
-	putc('"', out);
-	while (left) {
-		size_t n = wmk_utf8_next(text, left, &code);
+	putc_unlocked('"', out);
+	for (;;) {
+		size_t n = plain_length(text);
 
+		print_bytes(out, text, n);
+		text += n;
+		if (!*text)
+			break;
+		n = wmk_utf8_next(text, WMK_UTF8_MAX, &code);
 		if (n == 0)
-			fputs("\xef\xbf\xbd", out);      /* U+FFFD */
+			print_words(out, "\xef\xbf\xbd");      /* U+FFFD */
 		else if (code == '"' || code == '\\')
 			fprintf(out, "\\%c", (int)code);
 		else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
 			fprintf(out, "\\u%04" PRIx32, code);
 		else
-			fwrite(text, 1, n, out);
+			print_bytes(out, text, n);
 		text += n ? n : 1;
-		left -= n ? n : 1;
 	}
-	putc('"', out);
+	putc_unlocked('"', out);
 }
 
 static void print_uuid(FILE *out, const uint8_t *uuid)
 {
-	putc('"', out);
+	putc_unlocked('"', out);
 	for (unsigned i = 0; i < 16; i++)
 		fprintf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
-	putc('"', out);
+	putc_unlocked('"', out);
 }
 
 static void new_line(FILE *out, unsigned depth)
 {
-	putc('\n', out);
+	putc_unlocked('\n', out);
 	while (depth--)
-		putc('\t', out);
+		putc_unlocked('\t', out);
 }
 
 static const char *text_of(const uint8_t *at)
@@ -104,10 +128,10 @@ static int print_list(FILE *out, const struct wmk_member *m, const struct wmk_li
 	const uint8_t *items = list->items;
 	int err = 0;
 
-	putc('[', out);
+	putc_unlocked('[', out);
 	for (uint32_t i = 0; err == 0 && i < list->n; i++) {
 		if (i)
-			fputs(m->kind == WMK_MEMBER_LIST ? "," : ", ", out);
+			print_words(out, m->kind == WMK_MEMBER_LIST ? "," : ", ");
 		if (m->kind == WMK_MEMBER_LIST) {
 			new_line(out, depth + 1);
 			err = print_object(out, m->of, items + i * m->of->size, flags, depth + 1);
@@ -119,7 +143,7 @@ static int print_list(FILE *out, const struct wmk_member *m, const struct wmk_li
 	}
 	if (list->n && m->kind == WMK_MEMBER_LIST)
 		new_line(out, depth);
-	putc(']', out);
+	putc_unlocked(']', out);
 	return err;
 }
 
@@ -144,7 +168,7 @@ static int print_member(FILE *out, const struct wmk_member *m, const uint8_t *at
 		fprintf(out, "%" PRId64, (int64_t)number_of(at, sizeof(int64_t)));
 		return 0;
 	case WMK_MEMBER_BOOL:
-		fputs(*at ? "true" : "false", out);
+		print_words(out, *at ? "true" : "false");
 		return 0;
 	case WMK_MEMBER_ENUM:
 		return print_word(out, m, (uint32_t)number_of(at, sizeof(uint32_t)));
@@ -168,32 +192,36 @@ static int print_object(FILE *out, const struct wmk_object *is, const uint8_t *o
 
 	if (depth > 2 * WMK_OBJECT_DEPTH_MAX)
 		return wmk_error(-EINVAL, "an object in more than %u others", 2 * WMK_OBJECT_DEPTH_MAX);
-	putc('{', out);
+	putc_unlocked('{', out);
 	for (unsigned i = 0; err == 0 && i < is->n_members; i++) {
 		const struct wmk_member *m = &is->members[i];
 
 		if ((flags & WMK_JSON_SPARSE) && is_empty(m, object + m->offset))
 			continue;
 		if (any)
-			putc(',', out);
+			putc_unlocked(',', out);
 		any = true;
 		new_line(out, depth + 1);
-		fprintf(out, "\"%s\": ", m->name);
+		putc_unlocked('"', out);
+		print_words(out, m->name);
+		print_words(out, "\": ");
 		err = print_member(out, m, object + m->offset, flags, depth + 1);
 	}
 	if (any)
 		new_line(out, depth);
-	putc('}', out);
+	putc_unlocked('}', out);
 	return err;
 }
 
 int wmk_json_write(const struct wmk_object *is, const void *object, unsigned flags, FILE *out)
 {
 	errno = 0;
+	flockfile(out);
 	int err = print_object(out, is, object, flags, 0);
+	putc_unlocked('\n', out);
+	funlockfile(out);
 	if (err < 0)
 		return wmk_error_add(err, "the object '%s' cannot be written as JSON", is->name);
-	putc('\n', out);
 	if (fflush(out) != 0 || ferror(out))
 		return wmk_error(errno ? -errno : -EIO, "cannot write the object '%s' as JSON", is->name);
 	return 0;
