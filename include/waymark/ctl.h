@@ -553,7 +553,7 @@ struct waymark_ctl_load_options {
 	size_t size;
 	const char *session;         /* NULL or "": all that the file or directory holds */
 	const char *path;            /* a file, or a directory of them; NULL: $HOME/.waymark/sessions */
-	bool replace;                /* a session of that name and the same owner is destroyed first; else -EEXIST */
+	bool replace;                /* a session of that name and the same owner is destroyed, once all of this one is known to be possible; else -EEXIST */
 	const char *name;            /* with one session: another name for it */
 	const char *output;          /* with one session: another path for the trace, absolute */
 	bool default_output;         /* traces go to the default place, whatever the files say */

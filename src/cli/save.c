@@ -195,7 +195,7 @@ static const struct wmk_cli_option load_options[] = {
 	WMK_CLI_OPTION_SESSION_NAMED("The session. Without it, all that there are."),
 	{ 'a', "all", NULL, "All sessions.", set_all, false },
 	{ 'i', "input-path", "FILE", "The file, or a directory of files. The default is ~/.waymark/sessions.", set_path, false },
-	{ 'f', "force", NULL, "Replace a session of yours that has the name: it is destroyed first.", set_force, false },
+	{ 'f', "force", NULL, "Replace a session of yours that has the name: it is destroyed once it is known that all of the new one can be made.", set_force, false },
 	{ 0, "override-name", "NAME", "Give the session, which must be one, another name.", set_name, false },
 	{ 0, "override-output", "DIR", "Let the session, which must be one, write its trace there.", set_output, false },
 	{ 0, "default-output", NULL, "Let traces go to the default place, whatever the files say.", set_default_output, false },

@@ -327,6 +327,41 @@ static int path_choose(struct loading *l, struct wmk_ctl_session *s)
 	return wmk_ctl_filed_text(l->result, &l->filed->warnings, words);
 }
 
+static void destroy_quietly(struct loading *l, const char *name)
+{
+	const struct wmk_ctl_which which = { name };
+
+	wmk_ctl_request(l->ctl, WMK_CTL_DESTROY, &which, NULL);
+}
+
+/* Can all of it be made? It is, under another name, and goes again: it has recorded nothing, and no directory is made before it does. */
+static int try_whole(struct loading *l, const struct wmk_ctl_session *s, const char *home)
+{
+	struct loading trial = { .ctl = l->ctl, .options = l->options, .result = wmk_ctl_result_new(&wmk_ctl_filed_object) };
+	char name[WMK_CTL_NAME_MAX + 1], words[WORDS];
+	struct wmk_ctl_session copy;
+	int err = trial.result ? wmk_object_copy(&wmk_ctl_session_object, s, &copy, &trial.arena) : -ENOMEM;
+
+	if (err == 0) {
+		trial.filed = trial.result->object;
+		snprintf(name, sizeof(name), "loading-%d", (int)getpid());
+		copy.name = name;
+		const struct wmk_ctl_create request = { name, "", home, s->max_size, s->trace_format, s->no_statedump };
+
+		err = ask(&trial, WMK_CTL_CREATE, &request);
+	}
+	if (err == 0) {
+		err = make_whole(&trial, &copy);
+		waymark_ctl_error_text(words, sizeof(words));
+		destroy_quietly(l, name);
+		if (err < 0)
+			wmk_ctl_words(err, words);
+	}
+	waymark_ctl_result_free(trial.result);
+	wmk_arena_free(&trial.arena);
+	return err < 0 ? wmk_error_add(err, "session '%s', which is there, stays: the one of the file cannot be made", s->name) : 0;
+}
+
 /*
  * One of that name makes way when it is the only obstacle: until then nothing is lost. The daemon says -EEXIST of a session of the same
  * owner alone; another user's of that name is none, and stays, whatever he who asks may do to it.
@@ -342,6 +377,9 @@ static int create(struct loading *l, struct wmk_ctl_session *s, const char *home
 		const struct wmk_ctl_create request = { s->name, s->path, home, s->max_size, s->trace_format, s->no_statedump };
 		err = ask(l, WMK_CTL_CREATE, &request);
 		if (err != -EEXIST || !l->options->replace || replaced)
+			return err;
+		err = try_whole(l, s, home);
+		if (err < 0)
 			return err;
 		err = ask(l, WMK_CTL_DESTROY, &old);
 		if (err < 0 && err != -ENOENT)           /* (somebody else was quicker) */
@@ -385,9 +423,8 @@ static int make_session(struct loading *l, struct wmk_ctl_session *s)
 	if (err == 0)
 		return add_made(l, s->name);
 	/* Not left half made. Its error is what the caller wants to read. */
-	const struct wmk_ctl_which which = { s->name };
 	waymark_ctl_error_text(words, sizeof(words));
-	wmk_ctl_request(l->ctl, WMK_CTL_DESTROY, &which, NULL);
+	destroy_quietly(l, s->name);
 	return wmk_ctl_words(err, words);
 }
 

@@ -285,6 +285,37 @@ def saved_and_loaded(case):
         check(traces[0] == traces[1], 'the loaded session records something else')
 
 
+def replaced_by_what_can_be_made(case):
+    """`load --force` of what cannot be made leaves the session that is there alone, while it records; of what can be made it replaces it."""
+    with World(case) as w:
+        program = w.obey()
+        w('create', 'kept')
+        w('enable-event', '-s', 'kept', 'test:*', '-f', 'seq >= 0')
+        w('enable-event', '-s', 'kept', 'other:*')
+        w('disable-event', '-s', 'kept', 'other:*')
+        before = strip(w.session('kept'))
+        w('save', 'kept', '-o', case.path('kept.json'))
+        w('start', 'kept')
+        w.wait_apps([program.pid])
+        program('emit 10')
+        with open(case.path('kept.json')) as f:
+            text = f.read()
+        with open(case.path('bad.json'), 'w') as f:
+            f.write(text.replace('seq >= 0', 'seq >= >= 0'))
+        w('load', '-i', case.path('bad.json'), '--force', status=1).says("session 'kept'", 'stays', '>=')
+        check(w.session('kept')['active'], 'it does not record any more')
+        check([s['name'] for s in w('list', '--json').json['sessions']] == ['kept'], 'there are: %s', w('list', '--json').json['sessions'])
+        program('emit 5')
+        program.end()
+        _, _, numbers = w.finish('kept', lost=0)
+        check(sorted(map(len, numbers.values())) == [15], 'recorded: %s', numbers)
+        w('load', '-i', case.path('kept.json'), '--default-output')
+        w('load', '-i', case.path('kept.json'), '--force', '--default-output')
+        after = w.session('kept')
+        for member in ('channels', 'trackers'):
+            check(strip(before[member]) == strip(after[member]), '%s was %s, is %s', member, before[member], after[member])
+
+
 def strip(thing):
     """Without what became of records."""
     if isinstance(thing, dict):
@@ -320,4 +351,4 @@ def regenerated(case):
 
 if __name__ == '__main__':
     main([channels_and_events_while_it_records, contexts_while_it_records, contexts_for_a_program_without_room,
-          contexts_of_one_process_and_stopped, cleared, cleared_of_what_processes_left, ring_that_lies, saved_and_loaded, regenerated])
+          contexts_of_one_process_and_stopped, cleared, cleared_of_what_processes_left, ring_that_lies, saved_and_loaded, replaced_by_what_can_be_made, regenerated])

@@ -268,10 +268,13 @@ static bool there_is_one;
 
 static bool with_one_there(struct fake *fake, int sock, const struct wmk_frame *frame, const void *request)
 {
-	fake->refuse = there_is_one ? WMK_CTL_CREATE : 0;
+	const bool is_create = frame->type == WMK_CTL_CREATE, is_destroy = frame->type == WMK_CTL_DESTROY;
+	const char *name = is_create ? ((const struct wmk_ctl_create *)request)->name : is_destroy ? ((const struct wmk_ctl_which *)request)->session : "";
+
+	fake->refuse = there_is_one && !strcmp(name, "two") ? WMK_CTL_CREATE : 0;
 	fake->refuse_errno = EEXIST;
 	fake->refuse_words = "there is one already";
-	there_is_one = there_is_one && frame->type != WMK_CTL_DESTROY;
+	there_is_one = there_is_one && !(is_destroy && !strcmp(name, "two"));
 	return fake_answer(fake, sock, frame, request);
 }
 
@@ -305,8 +308,9 @@ static void test_load_otherwise(void **state)
 static void test_load_replaces(void **state)
 {
 	static const char *const asked[] = { "create {\"name\": \"two\",HOME}", NULL };
-	static const char *const replaced[] = {
-		"create {\"name\": \"two\",HOME}", "destroy {\"session\": \"two\"}", "create {\"name\": \"two\",HOME}",
+	char tried[80], gone[80];
+	const char *const replaced[] = {
+		"create {\"name\": \"two\",HOME}", tried, gone, "destroy {\"session\": \"two\"}", "create {\"name\": \"two\",HOME}",
 		"list-sessions {\"session\": \"two\"}", NULL,
 	};
 	struct rig *rig = *state;
@@ -321,6 +325,8 @@ static void test_load_replaces(void **state)
 	assert_asked(rig, asked);
 	options.replace = true;
 	fake_log_clear(&rig->fake);
+	snprintf(tried, sizeof(tried), "create {\"name\": \"loading-%d\",HOME}", (int)getpid());
+	snprintf(gone, sizeof(gone), "destroy {\"session\": \"loading-%d\"}", (int)getpid());
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), 0);
 	assert_asked(rig, replaced);
 	/* refused for another reason, nothing is destroyed for it */
