@@ -101,10 +101,16 @@ static bool has_role(const struct wmk_ctf_program *program, unsigned role)
 	return false;
 }
 
-/* Readers want no ids of the only stream class there is, or event class, where nothing in a packet, or record, tells one. */
+/* Readers want no ids of stream classes, or event classes, where nothing in a packet, or record, tells one. */
 static bool has_ids(const struct wmk_ctf_decoder *decoder)
 {
-	return decoder->n_streams > 1 || has_role(&decoder->packet_header, WMK_ROLE_STREAM_CLASS);
+	return has_role(&decoder->packet_header, WMK_ROLE_STREAM_CLASS);
+}
+
+/* Where nothing in a packet tells its class, all are of the only one, or of that with the id 0; CTF 1.8 then has no other. */
+static bool is_met(const struct wmk_ctf_decoder *decoder, const struct wmk_ctf_stream_decoder *stream)
+{
+	return has_ids(decoder) || decoder->n_streams == 1 || !stream->class->id;
 }
 
 /* Where nothing in a record tells its event, all are of the first (header.c); CTF 1.8 then has no other. */
@@ -159,6 +165,13 @@ static void put_event(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_dec
 		w->err = wmk_error(-E2BIG, "more than %u bytes of metadata", WMK_CTF_METADATA_MAX);
 }
 
+static void put_stream_and_events(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decoder *stream)
+{
+	put_stream(w, stream);
+	for (uint32_t e = 0; e < n_events(stream) && w->err >= 0; e++)
+		put_event(w, stream, &stream->events[e]);
+}
+
 int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text *out, uint32_t *lost)
 {
 	struct wmk_tsdl_writer w = { .decoder = decoder, .out = out };
@@ -168,11 +181,9 @@ int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_t
 	put_env(&w);
 	for (uint32_t i = 0; i < decoder->class->n_clocks; i++)
 		put_clock(&w, &decoder->class->clocks[i]);
-	for (uint32_t s = 0; s < decoder->n_streams && w.err >= 0; s++) {
-		put_stream(&w, &decoder->streams[s]);
-		for (uint32_t e = 0; e < n_events(&decoder->streams[s]) && w.err >= 0; e++)
-			put_event(&w, &decoder->streams[s], &decoder->streams[s].events[e]);
-	}
+	for (uint32_t s = 0; s < decoder->n_streams && w.err >= 0; s++)
+		if (is_met(decoder, &decoder->streams[s]))
+			put_stream_and_events(&w, &decoder->streams[s]);
 	if (w.err >= 0 && out->err)
 		w.err = wmk_error(-ENOMEM, "no memory for metadata");
 	for (unsigned scope = 0; scope < WMK_SCOPES; scope++)

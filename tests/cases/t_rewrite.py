@@ -4,6 +4,7 @@
 import functools
 import json
 import os
+import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
@@ -359,6 +360,32 @@ def odd_traces(case):
         check(records_of(case, out)[0]['fields']['v0'] == records_of(case, wide)[0]['fields']['v0'], '%s: another option', form)
 
 
+def streams_without_ids(case):
+    """Several stream classes, and no packet tells of which it is: all are of that with the id 0, in both versions."""
+    def number(bits, role=None):
+        return dict({'type': 'fixed-length-unsigned-integer', 'length': bits, 'byte-order': 'little-endian', 'alignment': 8}, **({'roles': [role]} if role else {}))
+
+    def structure(**members):
+        return {'type': 'structure', 'member-classes': [{'name': name, 'field-class': of} for name, of in members.items()]}
+
+    fragments = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'clock-class', 'id': 'c', 'frequency': 1000000000}]
+    for n in (1, 0):
+        fragments += [{'type': 'data-stream-class', 'id': n, 'default-clock-class-id': 'c',
+                       'event-record-header-field-class': structure(t=number(64, 'default-clock-timestamp'))},
+                      {'type': 'event-record-class', 'id': 0, 'data-stream-class-id': n, 'name': 'e%d' % n, 'payload-field-class': structure(a=number(8))}]
+    path = case.path('without')
+    os.mkdir(path)
+    with open(os.path.join(path, 'metadata'), 'wb') as f:
+        f.writelines(b'\x1e' + json.dumps(fragment).encode() + b'\n' for fragment in fragments)
+    with open(os.path.join(path, 'stream'), 'wb') as f:
+        f.writelines(struct.pack('<QB', 1000 + n, n) for n in range(3))
+    before = records_of(case, path)
+    check([(r['event'], r['fields']['a']) for r in before] == [('e0', 0), ('e0', 1), ('e0', 2)], 'read as %s', before)
+    for form in ('ctf', 'ctf-2'):
+        again = records_of(case, rewritten(case, form, path))
+        check([(r['event'], r['time'], r['fields']) for r in again] == [(r['event'], r['time'], r['fields']) for r in before], '%s: %s', form, again)
+
+
 def traces_that_meet(case):
     """Several traces below one directory: none is in another, none takes another's name."""
     tiny = corpus18.Tiny()
@@ -416,4 +443,4 @@ def recorded(case):
 
 
 if __name__ == '__main__':
-    main([round_trips, second_decoder, parts, gaps, refused, unsayable, said_again, odd_traces, traces_that_meet, recorded])
+    main([round_trips, second_decoder, parts, gaps, refused, unsayable, said_again, odd_traces, streams_without_ids, traces_that_meet, recorded])

@@ -32,7 +32,17 @@ static void decode(const struct wmk_ctf_decoder *decoder)
 	}
 }
 
-/* Said again, in either version, it is metadata, of as many classes. */
+/* Do packets tell of which class they are? */
+static bool tells_class(const struct wmk_ctf_decoder *decoder)
+{
+	bool tells = false;
+
+	for (uint32_t i = 0; i < decoder->packet_header.n_ops; i++)
+		tells |= decoder->packet_header.ops[i].role == WMK_ROLE_STREAM_CLASS;
+	return tells;
+}
+
+/* Said again, in either version, it is metadata, of as many classes; 1.8 has none that no packet can be of. */
 static void say_again(const struct wmk_ctf_decoder *decoder, int (*say)(const struct wmk_ctf_decoder *, struct wmk_ctf_text *, uint32_t *))
 {
 	struct wmk_ctf_text text = { NULL, 0, 0, 0 };
@@ -42,7 +52,7 @@ static void say_again(const struct wmk_ctf_decoder *decoder, int (*say)(const st
 
 	if (say(decoder, &text, &lost) >= 0) {
 		if (wmk_ctf_metadata_parse(text.text, text.len, "said", false, &class) < 0 || wmk_ctf_compile(class, "said", &again) < 0 ||
-		    again->n_streams != decoder->n_streams)
+		    (again->n_streams != decoder->n_streams && (say != wmk_ctf_rewrite_tsdl || tells_class(decoder) || again->n_streams > 1)))
 			abort();
 		wmk_ctf_decoder_free(again);
 		wmk_ctf_class_free(class);
