@@ -3,6 +3,7 @@
 """Who does nothing costs nothing: programs that are stopped delay no command, and nobody wakes while nothing happens."""
 import os
 import re
+import resource
 import signal
 import struct
 import sys
@@ -10,7 +11,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import hostile  # noqa: E402
-from daemon import SANITIZED, World, state  # noqa: E402
+from daemon import SANITIZED, Obey, World, state  # noqa: E402
 from harness import PERCENT, Skip, check, limit, main, slurp  # noqa: E402
 
 # As long as a command would be, and more than any waits for a machine that is busy: who waited for the stopped one waits 3 s each time.
@@ -156,5 +157,36 @@ def nobody_wakes_for_others(case):
         w('destroy', 'shared')
 
 
+def cpu_seconds(pid):
+    """Of all threads of a process so far."""
+    return sum(map(int, slurp('/proc/%d/stat' % pid).rsplit(')', 1)[1].split()[11:13])) / os.sysconf('SC_CLK_TCK')
+
+
+@limit(60)
+def no_descriptor_is_left(case):
+    """A session daemon that may open nothing more does not spin on those who wait at its door, and lets them in when it may again."""
+    with World(case) as w:
+        w.begin('all')
+        first = w.obey()
+        daemon = w.sessiond()
+        may = resource.prlimit(daemon, resource.RLIMIT_NOFILE)
+        resource.prlimit(daemon, resource.RLIMIT_NOFILE, (3, may[1]))    # fewer than it has: not even the one that is kept for this can be had again
+        late = [Obey(w) for _ in range(3)]
+        used = cpu_seconds(daemon)
+        time.sleep(2)                    # the time that is measured
+        used = cpu_seconds(daemon) - used
+        check(used < 0.5, 'in 2 s it used %.2f s of CPU time', used)
+        first('emit 5')                  # who is in stays in
+        resource.prlimit(daemon, resource.RLIMIT_NOFILE, may)
+        for program in late:
+            program.ready()
+        w.wait_apps([program.pid for program in late + [first]])
+        for program in late + [first]:
+            program('emit 10')
+            program.end()
+        _, _, numbers = w.finish('all', lost=0)
+        check(sorted(map(len, numbers.values())) == [10, 10, 10, 15], 'recorded: %s', numbers)
+
+
 if __name__ == '__main__':
-    main([stopped_programs_delay_nobody, silent_program_delays_one_command, stopped_before_it_was_asked, nobody_wakes, nobody_wakes_for_others])
+    main([stopped_programs_delay_nobody, silent_program_delays_one_command, stopped_before_it_was_asked, nobody_wakes, nobody_wakes_for_others, no_descriptor_is_left])
