@@ -168,8 +168,9 @@ struct wmk_ctf_walk {
 	struct wmk_ctf_bytes in;
 	uint64_t at;               /* bits: behind what was given */
 	const struct wmk_ctf_op *ops;
-	uint32_t op, depth;
+	uint32_t op;
 	uint32_t n_empty;          /* elements of no size so far */
+	uint32_t depth;            /* (not beside `op`: a compiler that counts on both at once would wait for what was stored into one) */
 	int err;
 	struct wmk_ctf_level levels[WMK_CTF_TYPE_DEPTH + 1];
 	uint64_t registers[WMK_CTF_REGISTERS];

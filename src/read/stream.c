@@ -77,11 +77,8 @@ static ssize_t fill(struct wmk_read_stream *s)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0) {
-			int err = wmk_error(-errno, "cannot read '%.100s' at byte %" PRIu64, s->file, s->buffer_at + s->len);
-
-			return err;
-		}
+		if (n < 0)
+			return wmk_error(-errno, "cannot read '%.100s' at byte %" PRIu64, s->file, s->buffer_at + s->len);
 		if (n == 0)
 			break;
 		s->len += (size_t)n;
@@ -363,10 +360,9 @@ static int begin_packet(struct wmk_read_stream *s)
 
 	s->packet = (struct wmk_read_packet){ .at = before.at };
 	if (s->packet.at < s->buffer_at || s->packet.at - s->buffer_at >= s->len) {
-		ssize_t n = move(s, s->packet.at);
-
-		if (n < 0)
-			return (int)n;
+		got = (int)move(s, s->packet.at);
+		if (got < 0)
+			return got;
 	}
 	if (s->packet.at - s->buffer_at >= s->len || s->packet.at >= s->limit)
 		return s->growth == WMK_READ_FIXED ? 0 : wmk_read_stream_later(s, &before);
@@ -502,15 +498,10 @@ static RARE int tell_wrong(struct wmk_read_stream *s)
 	return wmk_error(-EPROTO, "'index/%.60s.idx' says something else of the packet at byte %" PRIu64 " than the packet does", s->file, s->packet.at);
 }
 
-/* In a packet: WMK_READ_RECORD; 0: behind it; negative: damage. */
-static int in_packet(struct wmk_read_stream *s)
+/* What next_record() has said, `got`, up to a record that is wanted: WMK_READ_RECORD; 0: behind the packet; negative: damage. */
+static int wanted_record(struct wmk_read_stream *s, int got)
 {
-	int got;
-
-	if (s->wrong || s->is_index_wrong)
-		return tell_wrong(s);
-	s->is_back = false;
-	while ((got = next_record(s)) > 0) {
+	for (; got > 0; got = next_record(s)) {
 		if (s->ns > s->to) {
 			s->has_ended = true;
 			wmk_read_index_close(&s->index);
@@ -527,6 +518,15 @@ static int in_packet(struct wmk_read_stream *s)
 		s->packet.at += s->packet.size;
 	}
 	return got;
+}
+
+/* In a packet: the same. */
+static int in_packet(struct wmk_read_stream *s)
+{
+	if (s->wrong || s->is_index_wrong)
+		return tell_wrong(s);
+	s->is_back = false;
+	return wanted_record(s, next_record(s));
 }
 
 /* Between packets: WMK_READ_PACKET, WMK_READ_LATER; 0: nothing to give yet, or the end; negative: damage. */
@@ -568,7 +568,8 @@ static RARE int between_packets(struct wmk_read_stream *s)
 	return WMK_READ_PACKET;
 }
 
-int wmk_read_stream_next(struct wmk_read_stream *s)
+/* Where it is not known that the last one was a record, and all was well. */
+static RARE int next_of_any(struct wmk_read_stream *s)
 {
 	int got;
 
@@ -580,8 +581,24 @@ int wmk_read_stream_next(struct wmk_read_stream *s)
 	}
 	while (!s->has_ended) {
 		got = s->in_packet ? in_packet(s) : between_packets(s);
+		s->is_steady = got == WMK_READ_RECORD;
 		if (got)
 			return got;
 	}
 	return end_index(s);
+}
+
+int wmk_read_stream_next(struct wmk_read_stream *s)
+{
+	int got;
+
+	if (!s->is_steady)
+		return next_of_any(s);
+	got = next_record(s);
+	if (got > 0 && s->ns >= s->from && s->ns <= s->to)
+		return WMK_READ_RECORD;
+	s->is_steady = false;
+	got = wanted_record(s, got);
+	s->is_steady = got == WMK_READ_RECORD;
+	return got ? got : next_of_any(s);
 }

@@ -107,6 +107,7 @@ struct wmk_read_stream {
 	struct wmk_read_scale scale; /* of the decoder's clock */
 	struct wmk_read_packet packet;
 	bool in_packet, has_ended;
+	bool is_steady;            /* the last one given was a record, and nothing is to be told before the next */
 	enum wmk_read_growth growth; /* set before the first call */
 	uint64_t limit;            /* bytes: what is behind it is not looked at; UINT64_MAX: there is none */
 	int64_t from, to;          /* ns: only what is in this time is given; set before the first call */
