@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_packet.c - any bytes as a stream of a trace that has something of everything: records decoded to the end, or to what is wrong; the
- * quick ways must say and end as the walk does, and the walk must say what the bits are. The first byte says of which class the stream is (0xc1: the first; below 0x80: the last): of something of
- * everything, or of one with the headers that there is a quick way for, in either byte order, or of one in CTF 2.
+ * quick ways must say and end as the walk does, and the walk must say what the bits are. The first byte says of which class the stream is
+ * (0xc1: the first; below 0x80: the last): of something of everything, or of one with the headers that there is a quick way for, in either
+ * byte order, or of one in CTF 2.
  */
 #include <stdlib.h>
 #include <string.h>
