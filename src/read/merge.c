@@ -26,8 +26,7 @@ struct wmk_read_merge {
 	uint32_t n, cap;
 	uint32_t *tree;            /* n of them; NULL before the first record */
 	struct leaf *first;        /* the winner */
-	bool is_known;             /* until when it will win again: ... */
-	int64_t until;             /* ... ns: before that */
+	int64_t until;             /* ns: before that it wins again; INT64_MIN: when is not known */
 };
 
 int wmk_read_merge_create(wmk_read_damage damage, void *data, struct wmk_read_merge **merge)
@@ -38,6 +37,7 @@ int wmk_read_merge_create(wmk_read_damage damage, void *data, struct wmk_read_me
 		return wmk_error(-ENOMEM, "no memory to merge traces");
 	m->damage = damage;
 	m->data = data;
+	m->until = INT64_MIN;
 	*merge = m;
 	return 0;
 }
@@ -178,9 +178,7 @@ static void play(struct wmk_read_merge *merge, uint32_t i)
 			winner = merge->tree[node];
 			merge->tree[node] = loser;
 		}
-	merge->is_known = winner == merge->tree[0];
-	if (merge->is_known)
-		merge->until = next_best(merge, i);
+	merge->until = winner == merge->tree[0] ? next_best(merge, i) : INT64_MIN;
 	merge->first = &merge->leaves[winner];
 	merge->tree[0] = winner;
 }
@@ -274,7 +272,7 @@ int wmk_read_merge_next(struct wmk_read_merge *merge, struct wmk_read_stream **s
 	if (!first)
 		return next_of_all(merge, 0, stream);
 	got = wmk_read_stream_next(first->stream);
-	if (got <= 0 || !merge->is_known || first->stream->ns >= merge->until)
+	if (got <= 0 || first->stream->ns >= merge->until)
 		return next_of_all(merge, got, stream);
 	*stream = first->stream;
 	return got;

@@ -283,74 +283,6 @@ static const char *wrong_times(const struct wmk_read_stream *s, const struct wmk
 	return NULL;
 }
 
-/* Does the index say something else of this packet, which is number `n`? It is not looked at again then. */
-static bool is_wrong_index(struct wmk_read_stream *s, uint64_t n)
-{
-	const struct wmk_read_packet *now = &s->packet;
-	struct wmk_read_index_entry entry;
-
-	if (!wmk_read_index_get(&s->index, n, &entry) ||
-	    (entry.at == now->at && entry.size == now->said_size && entry.content == now->said_content && (!now->has_begin || entry.begin == now->begin) &&
-	     (!now->has_end || entry.end == now->end)))
-		return false;
-	wmk_read_index_close(&s->index);
-	return true;
-}
-
-/* All packets were read. */
-static int end_index(struct wmk_read_stream *s)
-{
-	/* (of what is written meanwhile it has more than was read) */
-	bool fits = s->index.fd < 0 || s->growth != WMK_READ_FIXED || wmk_read_index_fits(&s->index, s->n_packets);
-
-	wmk_read_index_close(&s->index);
-	return fits ? 0 : wmk_error(-EPROTO, "'index/%.60s.idx' is longer than its %" PRIu64 " packets want, or ends in an entry", s->file, s->n_packets);
-}
-
-/* ── a part of the time ──────────────────────────────────────────────────────────────────────────────── */
-
-/*
- * Behind a packet that ends before what is wanted: to the next, or, once, by the index to the one before that in which it begins. The packet
- * before that is known by its entry: what was lost is counted from there.
- */
-static void skip_packet(struct wmk_read_stream *s)
-{
-	struct wmk_read_index_entry entry, before;
-	uint64_t n;
-
-	s->in_packet = false;
-	s->has_ended = s->packet.is_cut || !s->packet.size;
-	s->packet.at += s->packet.size;
-	if (s->has_sought || s->index.fd < 0)
-		return;
-	s->has_sought = true;
-	n = wmk_read_index_find(&s->index, s->decoder->class->clock, s->from);
-	if (n <= s->n_packets || !wmk_read_index_get(&s->index, n, &entry) || !wmk_read_index_get(&s->index, n - 1, &before) || entry.at < s->packet.at ||
-	    entry.at >= s->limit || entry.size / 8 > s->limit - entry.at)
-		return;
-	s->back_at = s->packet.at;
-	s->back_n = s->n_packets;
-	s->packet.at = entry.at;
-	s->packet.end = before.end;
-	s->packet.begin = before.begin;
-	s->packet.lost = before.lost;
-	s->packet.sequence = UINT64_MAX;
-	s->n_packets = n;
-	s->has_ended = false;
-}
-
-/* Where the index has led to is no packet, or not the one that it says: on from where it was asked. */
-static void go_back(struct wmk_read_stream *s)
-{
-	s->packet = (struct wmk_read_packet){ .at = s->back_at };
-	s->n_packets = s->back_n;
-	s->back_at = 0;
-	s->in_packet = false;
-	s->buffer_at = s->back_at;
-	s->len = 0;
-	wmk_read_index_close(&s->index);
-}
-
 /* The packet at packet.at: 1, it has begun; 0: the file ends before it; WMK_READ_LATER: the same where the file grows, or before the packet does. */
 static int begin_packet(struct wmk_read_stream *s)
 {
@@ -381,7 +313,7 @@ static int begin_packet(struct wmk_read_stream *s)
 	count_lost(s, &before);
 	s->wrong = wrong_times(s, &before);
 	s->n_packets++;
-	s->is_index_wrong = is_wrong_index(s, s->n_packets - 1);
+	s->is_index_wrong = wmk_read_seek_is_wrong(s);
 	if (s->packet.has_begin)
 		s->record.time = s->packet.begin;
 	s->ns = wmk_read_scale_ns(&s->scale, s->record.time);
@@ -393,14 +325,20 @@ static int begin_packet(struct wmk_read_stream *s)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Behind the packet, whatever became of it. 0, or -ENODATA when the file had ended in it. */
+/* Behind the packet, whatever became of it. */
+static void pass_packet(struct wmk_read_stream *s)
+{
+	s->in_packet = false;
+	s->packet.at += s->packet.size;
+	s->has_ended = s->packet.is_cut || !s->packet.size;
+}
+
+/* The same. 0, or -ENODATA when the file had ended in it. */
 static RARE int leave_packet(struct wmk_read_stream *s)
 {
 	const uint64_t at = s->packet.at;
 
-	s->in_packet = false;
-	s->packet.at += s->packet.size;
-	s->has_ended = s->packet.is_cut || !s->packet.size;
+	pass_packet(s);
 	return s->packet.is_cut ? damage(s, -ENODATA, at, "the file ends before this packet does") : 0;
 }
 
@@ -512,11 +450,8 @@ static int wanted_record(struct wmk_read_stream *s, int got)
 	}
 	if (got == 0)
 		return leave_packet(s);
-	if (!s->is_back) {
-		s->in_packet = false;
-		s->has_ended = s->packet.is_cut || !s->packet.size;
-		s->packet.at += s->packet.size;
-	}
+	if (!s->is_back)
+		pass_packet(s);
 	return got;
 }
 
@@ -538,7 +473,7 @@ static RARE int between_packets(struct wmk_read_stream *s)
 	if (sought_from && (got <= 0 || got == WMK_READ_LATER || s->is_index_wrong)) {
 		uint64_t at = s->packet.at;
 
-		go_back(s);
+		wmk_read_seek_back(s);
 		s->is_index_wrong = false;
 		return wmk_error(-EPROTO, "'index/%.60s.idx' leads to byte %" PRIu64 ", where another packet is, or none", s->file, at);
 	}
@@ -562,7 +497,8 @@ static RARE int between_packets(struct wmk_read_stream *s)
 		return 0;
 	}
 	if (clock && s->packet.has_end && s->packet.end && wmk_read_scale_ns(&s->scale, s->packet.end) < s->from) {
-		skip_packet(s);
+		pass_packet(s);
+		wmk_read_seek(s);
 		return 0;
 	}
 	return WMK_READ_PACKET;
@@ -585,7 +521,7 @@ static RARE int next_of_any(struct wmk_read_stream *s)
 		if (got)
 			return got;
 	}
-	return end_index(s);
+	return wmk_read_seek_end(s);
 }
 
 int wmk_read_stream_next(struct wmk_read_stream *s)

@@ -162,6 +162,17 @@ int wmk_read_stream_end(const struct wmk_read_stream *stream, uint64_t *end);
 /* For stream.c: no packet begins, and all is as behind the packet `before`. WMK_READ_LATER. */
 int wmk_read_stream_later(struct wmk_read_stream *stream, const struct wmk_read_packet *before);
 
+/* ── by the index (seek.c), for stream.c ─────────────────────────────────────────────────────────────── */
+
+/* Behind a packet that ends before what is wanted: once, on to the packet in which that begins. */
+void wmk_read_seek(struct wmk_read_stream *stream);
+/* Where that has led to is no packet, or not the one that the index says: on from where it was asked, without it. */
+void wmk_read_seek_back(struct wmk_read_stream *stream);
+/* Does the index say something else of the packet that has begun? It is not looked at again then. */
+bool wmk_read_seek_is_wrong(struct wmk_read_stream *stream);
+/* All packets were read. 0; -EPROTO: there are not as many as the index has. */
+int wmk_read_seek_end(struct wmk_read_stream *stream);
+
 /*
  * A clock value as nanoseconds since 1970 (or since the clock's own origin), modulo 2^64, negative ones as such. Rounded as other readers
  * round: by a division of doubles, where the frequency is not 1 GHz.
