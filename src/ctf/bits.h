@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bits.h - numbers out of a packet's bits. Internal to src/ctf; the caller has checked that the bits are there.
+ * bits.h - numbers out of a packet's bits. For src/ctf and what decode.h has inline; the caller has checked that the bits are there.
  *
  * Bit i of a little-endian number is the stream's bit at + i, where the first bit of a byte is its least significant; a big-endian number
  * begins with its most significant bit, and so does each byte (CTF 1.8.3, section 4.1.5).
@@ -8,6 +8,7 @@
 #ifndef WMK_CTF_BITS_H
 #define WMK_CTF_BITS_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -60,6 +61,16 @@ static inline uint64_t wmk_bits_get(const uint8_t *bytes, uint64_t at, unsigned 
 	if (is_big)
 		return __builtin_bswap64(value) << from >> (64 - width);
 	return value >> from & wmk_bits_mask(width);
+}
+
+/* A number of 64 - `shift` bits, whole bytes, that begins at one; from there on eight bytes are there. With its sign, if it has one. */
+static inline uint64_t wmk_bits_load(const uint8_t *bytes, uint64_t at, unsigned shift, bool is_big, bool is_signed)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes + at / 8, sizeof(value));
+	value = is_big ? be64toh(value) : le64toh(value) << shift;
+	return is_signed ? (uint64_t)((int64_t)value >> shift) : value >> shift;
 }
 
 static inline int64_t wmk_bits_sign(uint64_t value, unsigned width)

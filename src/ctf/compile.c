@@ -313,13 +313,13 @@ static void make_easy(struct wmk_ctf_op *ops, uint32_t n)
 	if (ops[0].code == WMK_CTF_STRUCT)
 		ops[0].ease = WMK_CTF_BEGIN;
 	for (uint32_t i = 0; i < n; i++) {
-		struct wmk_ctf_op *end = &ops[ops[i].next - 1];
-
 		for (uint32_t j = i + 1; ops[i].code == WMK_CTF_STRUCT && ops[j].code != WMK_CTF_END; j = ops[j].next) {
 			ops[j].shift = (uint8_t)(64 - ops[j].width);
 			ops[j].ease = ease_of(&ops[j]);
 		}
 		if (ops[i].ease == WMK_CTF_BEGIN) {
+			struct wmk_ctf_op *end = &ops[ops[i].next - 1];
+
 			end->ease = WMK_CTF_CLOSE;
 			end->count = (uint32_t)(end - &ops[i]);
 		}

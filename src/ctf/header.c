@@ -42,7 +42,6 @@ struct way {
 struct wmk_ctf_header_plan {
 	uint32_t align;
 	bool is_near, is_big;      /* the selector is, and those ways that are */
-	uint64_t near_mask;        /* align - 1 */
 	struct part near_selector;
 	uint16_t save;             /* where the selector is kept; 0: there is none */
 	struct place selector;
@@ -162,9 +161,7 @@ int wmk_ctf_make_plan(struct wmk_scratch *scratch, struct wmk_ctf_stream_decoder
 	if (!kept)
 		return -ENOMEM;
 	*kept = plan;
-	kept->near_mask = plan.align - 1;
 	stream->plan = kept;
-	stream->near_plan = plan.is_near ? kept : NULL;
 	return 0;
 }
 
@@ -362,15 +359,15 @@ static __attribute__((noinline)) int of_event(const struct wmk_ctf_stream_decode
 
 int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at, struct wmk_ctf_record *record)
 {
-	const struct wmk_ctf_header_plan *plan = stream->near_plan;
+	const struct wmk_ctf_header_plan *plan = stream->plan;
 	const struct wmk_ctf_event_decoder *before = record->event;
 	uint64_t begin, word, selector, time, id;
 	const struct way *way;
 
 	/* What is nearly always so, and quick; all that is not goes by_any_header(). */
-	if (!plan)
+	if (!plan || !plan->is_near)
 		return by_any_header(stream, in, at, record);
-	begin = (at + plan->near_mask) & ~plan->near_mask;
+	begin = wmk_bits_align(at, plan->align);
 	if ((int64_t)(in->end - begin) < 64)
 		return by_any_header(stream, in, at, record);
 	memcpy(&word, in->bytes + begin / 8, sizeof(word));
