@@ -37,10 +37,10 @@ void wmk_channels_forget_fds(bool close_them);
 bool wmk_channels_leave_private(void);
 
 /*
- * One look at the rings: map what comes next. Looks more often while this program fills them, less while it does not, and after some looks in vain not
- * any more: a program that does nothing is not to wake, whatever others do. Where it begins again after that, it faults pages in by itself, each once. Returns how
- * long until the next look, in ms; -1: no look is needed until something else wakes us. The first (`period` -1) comes a moment after what made
- * it worth it: a program that ends at once does without. The helper's; lock held.
+ * One look at the rings: map what comes next. Looks more often while this program fills them, less while it does not, and after some looks in
+ * vain not any more: a program that does nothing is not to wake, whatever others do. Where it begins again after that, it faults pages in by
+ * itself, each once. Returns how long until the next look, in ms; -1: no look is needed until something else wakes us. The first (`period` -1)
+ * comes a moment after what made it worth it: a program that ends at once does without. The helper's; lock held.
  */
 int wmk_channels_look(int period);
 

@@ -67,6 +67,7 @@ static struct {
 	struct wmk_place places[WMK_PLACES];
 	unsigned n_places;
 } helper;
+
 static int64_t now_ms(void)
 {
 	return (int64_t)(wmk_clock_monotonic() / 1000000);

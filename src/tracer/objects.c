@@ -231,24 +231,18 @@ struct mapping {
 };
 
 /* A number of this base, and the character behind it. */
-static bool take_number(char **at, unsigned base, char behind, uint64_t *value)
+static bool take_number(char **at, int base, char behind, uint64_t *value)
 {
-	char *p = *at;
-	unsigned digit;
+	char *end;
 
-	for (*value = 0;; p++) {
-		digit = *p >= '0' && *p <= '9' ? (unsigned)(*p - '0') : *p >= 'a' && *p <= 'f' ? (unsigned)(*p - 'a') + 10 : base;
-		if (digit >= base)
-			break;
-		*value = *value * base + digit;
-	}
-	if (p == *at || *p != behind)
+	*value = strtoull(*at, &end, base);
+	if (end == *at || *end != behind)
 		return false;
-	*at = p + 1;
+	*at = end + 1;
 	return true;
 }
 
-/* (by hand: there are many lines, and a program waits) */
+/* (no sscanf(): there are many lines, and a program waits) */
 static bool mapping_parse(char *line, struct mapping *m)
 {
 	uint64_t end;
