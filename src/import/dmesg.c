@@ -56,7 +56,7 @@ static bool take_minute(struct wmk_import_text *text, struct wmk_import_stamp *s
 	return true;
 }
 
-/* " <    0.000012>": what was between this line and the one before. */
+/* " <    0.000012>": what was between this line and the one before, which may have been said later: "<   -0.000007>". */
 static void skip_delta(struct wmk_import_text *text)
 {
 	struct wmk_import_text rest = *text;
@@ -66,8 +66,24 @@ static void skip_delta(struct wmk_import_text *text)
 	if (!wmk_import_take(&rest, "<"))
 		return;
 	wmk_import_skip_blanks(&rest);
+	wmk_import_take(&rest, "-");
 	if (wmk_import_take_seconds(&rest, &delta) && wmk_import_take(&rest, ">"))
 		*text = rest;
+}
+
+/* "+0.000012", "-0.000007": after the line before, or before it. */
+static bool take_step(struct wmk_import_text *text, struct wmk_import_stamp *stamp)
+{
+	const bool is_back = wmk_import_take(text, "-");
+
+	if ((!is_back && !wmk_import_take(text, "+")) || !wmk_import_take_seconds(text, stamp))
+		return false;
+	stamp->since = WMK_IMPORT_STEP;
+	if (is_back) {
+		stamp->seconds = -stamp->seconds - (stamp->ns > 0);
+		stamp->ns = stamp->ns ? 1000000000 - stamp->ns : 0;
+	}
+	return true;
 }
 
 static bool take_time(struct wmk_import_text *text, struct wmk_import_stamp *stamp)
@@ -79,15 +95,10 @@ static bool take_time(struct wmk_import_text *text, struct wmk_import_stamp *sta
 	if (!wmk_import_take(&rest, "["))
 		return false;
 	wmk_import_skip_blanks(&rest);
-	if (wmk_import_take(&rest, "+")) {
-		if (!wmk_import_take_seconds(&rest, stamp))
-			return false;
-		stamp->since = WMK_IMPORT_STEP;
-	} else if (wmk_import_take_seconds(&rest, stamp)) {
+	if (wmk_import_take_seconds(&rest, stamp))
 		skip_delta(&rest);
-	} else if (!wmk_import_take_ctime(&rest, stamp) && !take_minute(&rest, stamp)) {
+	else if (!take_step(&rest, stamp) && !wmk_import_take_ctime(&rest, stamp) && !take_minute(&rest, stamp))
 		return false;
-	}
 	if (!wmk_import_take(&rest, "]"))
 		return false;
 	*text = rest;
