@@ -29,25 +29,33 @@ static void damage(void *data, const struct wmk_read_stream *stream, int err)
 	fail();
 }
 
-/* Of all values of a record but its header's, so that nobody can leave them out: their sum. */
+/* Of a structure's values, so that nobody can leave them out: their sum, of strings the bytes. */
+static inline uint64_t values_of(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
+{
+	struct wmk_ctf_item item;
+	struct wmk_ctf_pace pace;
+	uint64_t sum = 0;
+
+	if (!program->n_ops)
+		return 0;
+	pace = wmk_ctf_pace_begin(walk, program);
+	while (wmk_ctf_pace_next(&pace, walk, &item))
+		sum += item.op->code == WMK_CTF_STRING ? item.len : item.value.u;
+	return sum;
+}
+
+/* Of a record all but the header's. */
 static uint64_t values(struct wmk_read_stream *stream)
 {
 	struct wmk_ctf_record *record = &stream->record;
-	const struct wmk_ctf_program *programs[] = { &stream->decoder->event_context, &record->event->context, &record->event->payload };
 	struct wmk_ctf_walk *walk = &record->walk;
-	struct wmk_ctf_item item;
-	uint64_t sum = 0;
+	uint64_t sum;
 
 	walk->in = stream->bytes;
 	walk->at = record->common_at;
-	for (unsigned i = 0; i < 3; i++) {
-		if (!programs[i]->n_ops)
-			continue;
-		wmk_ctf_walk_enter(walk, programs[i]);
-		while (wmk_ctf_next(walk, &item))
-			sum += item.value.u;
-	}
-	return sum;
+	sum = values_of(walk, &stream->decoder->event_context);
+	sum += values_of(walk, &record->event->context);
+	return sum + values_of(walk, &record->event->payload);
 }
 
 int main(int argc, char **argv)

@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 static inline uint64_t wmk_bits_reverse(uint64_t value, unsigned width)
 {
@@ -76,6 +79,23 @@ static inline uint64_t wmk_bits_load(const uint8_t *bytes, uint64_t at, unsigned
 static inline int64_t wmk_bits_sign(uint64_t value, unsigned width)
 {
 	return (int64_t)(value << (64 - width)) >> (64 - width);
+}
+
+/* Bytes before the first NUL of `n`; `n` where there is none. As strnlen(), without a call for what is short. */
+static inline uint64_t wmk_bits_text(const uint8_t *bytes, uint64_t n)
+{
+	uint64_t i = 0;
+
+#ifdef __SSE2__
+	for (; i < 64 && n - i >= 16; i += 16) {
+		const __m128i part = _mm_loadu_si128((const __m128i *)(const void *)(bytes + i));
+		const int nuls = _mm_movemask_epi8(_mm_cmpeq_epi8(part, _mm_setzero_si128()));
+
+		if (nuls)
+			return i + (unsigned)__builtin_ctz((unsigned)nuls);
+	}
+#endif
+	return i + strnlen((const char *)bytes + i, n - i);
 }
 
 static inline uint64_t wmk_bits_align(uint64_t at, uint32_t align)

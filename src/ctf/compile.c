@@ -302,7 +302,7 @@ static uint8_t ease_of(const struct wmk_ctf_op *op)
 	if (op->code == WMK_CTF_STRUCT)
 		return WMK_CTF_BEGIN;
 	if (op->code == WMK_CTF_STRING)
-		return WMK_CTF_CHARS;
+		return op->type->encoding == WMK_ENCODING_UTF8 ? WMK_CTF_CHARS : WMK_CTF_ANYHOW;
 	return is_number && op->width && op->width % 8 == 0 && op->align % 8 == 0 && !op->is_reversed ? WMK_CTF_PLAIN : WMK_CTF_ANYHOW;
 }
 

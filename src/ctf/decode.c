@@ -22,6 +22,7 @@ void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *i
 	walk->ops = &wmk_ctf_nothing;
 	walk->op = walk->depth = walk->n_empty = 0;
 	walk->err = 0;
+	walk->text_at = WMK_CTF_NO_TEXT;
 	memset(walk->registers, 0, sizeof(walk->registers));
 }
 
@@ -121,7 +122,7 @@ static uint64_t text_length(const uint8_t *text, uint64_t n, unsigned encoding)
 	const unsigned unit = unit_of(encoding);
 
 	if (unit == 1)
-		return strnlen((const char *)text, n);
+		return wmk_bits_text(text, n);
 	for (uint64_t i = 0; i + unit <= n; i += unit)
 		if (!text[i] && !text[i + 1] && (unit == 2 || (!text[i + 2] && !text[i + 3])))
 			return i;

@@ -45,7 +45,7 @@ enum wmk_ctf_ease {
 	WMK_CTF_PLAIN,         /* a number of whole bytes in a structure */
 	WMK_CTF_BEGIN,         /* a structure that is the whole, or in one */
 	WMK_CTF_CLOSE,         /* the END of such */
-	WMK_CTF_CHARS,         /* a string in a structure */
+	WMK_CTF_CHARS,         /* a string of bytes in a structure */
 	WMK_CTF_DONE,          /* behind the whole: it has no code */
 };
 
@@ -105,7 +105,8 @@ struct wmk_ctf_event_decoder {
 	uint64_t id;
 	/* How far it is behind the header, from a whole byte on, where nothing before varies: to the context and the payload; to the end. */
 	bool is_constant_before, is_constant;
-	uint64_t to_context, to_payload, to_end;
+	bool ends_in_text;         /* what varies is a string, which is the last */
+	uint64_t to_context, to_payload, to_end /* or to that string */;
 };
 
 struct wmk_ctf_stream_decoder {
@@ -169,9 +170,16 @@ struct wmk_ctf_walk {
 	uint32_t n_empty;          /* elements of no size so far */
 	uint32_t depth;            /* (not beside `op`: a compiler that counts on both at once would wait for what was stored into one) */
 	int err;
+	/*
+	 * Where a string begins that was passed over to find the end, and how many bytes it has: who takes it need not look for its end again. It is so as
+	 * long as the packet is the same, whatever else was read of it.
+	 */
+	uint64_t text_at, text_len;
 	struct wmk_ctf_level levels[WMK_CTF_TYPE_DEPTH + 1];
 	uint64_t registers[WMK_CTF_REGISTERS];
 };
+
+#define WMK_CTF_NO_TEXT UINT64_MAX /* text_at: no string was passed over */
 
 /* Begin with a new packet, or a new record: no register has a value. */
 void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *in, uint64_t at);
@@ -190,20 +198,68 @@ static inline void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wm
 /* wmk_ctf_next() of any operation but what is DONE. */
 bool wmk_ctf_next_any(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item);
 
-/* A plain number: one load, where eight bytes of the packet are there from its begin on. False: nothing was done. */
-static inline bool wmk_ctf_next_plain(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
-{
-	const uint64_t at = wmk_bits_align(walk->at, op->align);
+/*
+ * What changes with every value. Who goes through a whole program in one loop keeps it in a variable of its own, so that a processor need not wait
+ * for what it has just stored:
+ *
+ *     struct wmk_ctf_pace pace = wmk_ctf_pace_begin(walk, program);
+ *
+ *     while (wmk_ctf_pace_next(&pace, walk, &item))
+ *
+ * Of the walk, `op` and `at` are old meanwhile; they are right again when all was given, and `err` is always.
+ */
+struct wmk_ctf_pace {
+	const struct wmk_ctf_op *op;
+	uint64_t at;
+};
 
-	if ((int64_t)(walk->in.end - at) < 64)
+static inline struct wmk_ctf_pace wmk_ctf_pace_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
+{
+	wmk_ctf_walk_enter(walk, program);
+	return (struct wmk_ctf_pace){ walk->ops, walk->at };
+}
+
+/* What is not easy, and the end. */
+static inline bool wmk_ctf_pace_any(struct wmk_ctf_pace *pace, struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
+{
+	struct wmk_ctf_item any; /* (one whose address is told lies in memory; `item` need not) */
+
+	walk->op = (uint32_t)(pace->op - walk->ops);
+	walk->at = pace->at;
+	if (pace->op->ease == WMK_CTF_DONE || !wmk_ctf_next_any(walk, &any))
 		return false;
-	item->op = op;
-	item->is_end = false;
-	item->value.u = wmk_bits_load(walk->in.bytes, at, op->shift, op->is_big, op->is_signed);
+	*pace = (struct wmk_ctf_pace){ walk->ops + walk->op, walk->at };
+	*item = any;
+	return true;
+}
+
+/* As wmk_ctf_next(). A plain number is one load, where eight bytes of the packet are there from its begin on. */
+static inline bool wmk_ctf_pace_next(struct wmk_ctf_pace *pace, struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
+{
+	const struct wmk_ctf_op *op = pace->op;
+	const uint64_t at = wmk_bits_align(pace->at, op->align);
+
+	/* (one test after the other is quicker here than a table of jumps) */
+	*item = (struct wmk_ctf_item){ .is_end = op->ease == WMK_CTF_CLOSE };
+	if (op->ease == WMK_CTF_PLAIN && (int64_t)(walk->in.end - at) >= 64) {
+		item->value.u = wmk_bits_load(walk->in.bytes, at, op->shift, op->is_big, op->is_signed);
+		walk->registers[op->save] = item->value.u;     /* (0 is nobody's) */
+		pace->at = at + op->width;
+	} else if (op->ease == WMK_CTF_CHARS && at == walk->text_at) {
+		item->text = (const char *)walk->in.bytes + at / 8;
+		item->len = walk->text_len;
+		pace->at = at + (walk->text_len + 1) * 8;
+	} else if (op->ease == WMK_CTF_BEGIN) {
+		walk->levels[walk->depth++].op = (uint32_t)(op - walk->ops);
+		pace->at = at;
+	} else if (item->is_end) {
+		walk->depth--;
+	} else {
+		return wmk_ctf_pace_any(pace, walk, item);
+	}
+	item->op = item->is_end ? op - op->count : op;
 	item->at = at;
-	walk->registers[op->save] = item->value.u;     /* (0 is nobody's) */
-	walk->at = at + op->width;
-	walk->op++;
+	pace->op = op + 1;
 	return true;
 }
 
@@ -213,31 +269,13 @@ static inline bool wmk_ctf_next_plain(struct wmk_ctf_walk *walk, const struct wm
  */
 static inline bool wmk_ctf_next(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
 {
-	const struct wmk_ctf_op *op = &walk->ops[walk->op];
+	struct wmk_ctf_pace pace = { &walk->ops[walk->op], walk->at };
 
-	switch (op->ease) {
-	case WMK_CTF_PLAIN:
-		return wmk_ctf_next_plain(walk, op, item) || wmk_ctf_next_any(walk, item);
-	case WMK_CTF_BEGIN:
-		walk->at = wmk_bits_align(walk->at, op->align);
-		walk->levels[walk->depth++].op = walk->op++;
-		item->op = op;
-		item->is_end = false;
-		item->value.u = 0;
-		item->at = walk->at;
-		return true;
-	case WMK_CTF_CLOSE:
-		walk->depth--;
-		walk->op++;
-		item->op = op - op->count;
-		item->is_end = true;
-		item->at = walk->at;
-		return true;
-	case WMK_CTF_DONE:
+	if (!wmk_ctf_pace_next(&pace, walk, item))
 		return false;
-	default:
-		return wmk_ctf_next_any(walk, item);
-	}
+	walk->op = (uint32_t)(pace.op - walk->ops);
+	walk->at = pace.at;
+	return true;
 }
 
 /* Over all of the program, values into registers only. */

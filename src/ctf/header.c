@@ -277,6 +277,24 @@ static __attribute__((noinline)) int payload_measured(const struct wmk_ctf_bytes
 	return 0;
 }
 
+/* A record that is known up to a string, which is its last and begins at `at`. */
+static inline int text_measured(const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time, struct wmk_ctf_record *record)
+{
+	uint64_t room, len;
+
+	if (at > in->end)
+		return -ENODATA;
+	room = (in->end - at) / 8;
+	len = wmk_bits_text(in->bytes + at / 8, room);
+	if (len == room)
+		return -ENODATA;
+	record->walk.text_at = at;
+	record->walk.text_len = len;
+	record->end = at + (len + 1) * 8;
+	record->time = time;
+	return 0;
+}
+
 /* A record of this event, what is behind whose header begins at `at`. */
 static __attribute__((noinline)) int measured(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time,
 					      struct wmk_ctf_record *record)
@@ -339,6 +357,8 @@ static inline int behind_header(const struct wmk_ctf_stream_decoder *stream, con
 	record->common_at = at;
 	record->context_at = at + event->to_context;
 	record->payload_at = at + event->to_payload;
+	if (event->ends_in_text)
+		return text_measured(in, end, time, record);
 	if (!event->is_constant)
 		return payload_measured(in, time, record);
 	if (end > in->end)

@@ -178,6 +178,24 @@ static bool is_constant(const struct wmk_ctf_program *program)
 	return !program->varies && program->fixed_mask < 8;
 }
 
+/* From a whole byte on: is it of constant size up to a string, behind which nothing comes? Then *to is moved to where that begins. */
+static bool ends_in_text(const struct wmk_ctf_program *program, uint64_t *to)
+{
+	const struct wmk_ctf_step *last;
+
+	if (program->n_steps < 1 || program->n_steps > 2)
+		return false;
+	last = &program->steps[program->n_steps - 1];
+	if (last->code != WMK_CTF_STEP_STRING || last->align > 8)
+		return false;
+	if (program->n_steps == 2) {
+		if (program->steps->code != WMK_CTF_STEP_ADD || program->steps->align > 8)
+			return false;
+		*to = wmk_bits_align(*to + program->steps->bits, 8);
+	}
+	return true;
+}
+
 void wmk_ctf_measure_event(const struct wmk_ctf_program *common, struct wmk_ctf_event_decoder *event)
 {
 	event->to_context = common->fixed_bits;
@@ -185,6 +203,7 @@ void wmk_ctf_measure_event(const struct wmk_ctf_program *common, struct wmk_ctf_
 	event->to_end = event->to_payload + event->payload.fixed_bits;
 	event->is_constant_before = is_constant(common) && is_constant(&event->context) && event->to_context % 8 == 0 && event->to_payload % 8 == 0;
 	event->is_constant = event->is_constant_before && is_constant(&event->payload);
+	event->ends_in_text = event->is_constant_before && ends_in_text(&event->payload, &event->to_end);
 }
 
 /* ── running them ────────────────────────────────────────────────────────────────────────────────────── */
@@ -229,11 +248,13 @@ int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
 		} else if (step->code == WMK_CTF_STEP_STRING) {
 			if (at > end)
 				return -ENODATA;
-			const uint8_t *begin = walk->in.bytes + at / 8, *nul = memchr(begin, 0, (end - at) / 8);
+			const uint64_t room = (end - at) / 8, len = wmk_bits_text(walk->in.bytes + at / 8, room);
 
-			if (!nul)
+			if (len == room)
 				return -ENODATA;
-			at += (uint64_t)(nul - begin + 1) * 8;
+			walk->text_at = at;
+			walk->text_len = len;
+			at += (len + 1) * 8;
 		} else {
 			walk->at = at;
 			int err = by_values(walk, program, step);

@@ -190,13 +190,13 @@ static inline char *put_value(struct wmk_print_text *out, char *p, const struct 
 static char *put_scope(struct wmk_print_text *out, char *p, const struct wmk_print_scope *scope, struct wmk_ctf_walk *walk)
 {
 	const struct wmk_ctf_op *const ops = scope->program->ops;
-	struct arrays arrays;
+	struct wmk_ctf_pace pace = wmk_ctf_pace_begin(walk, scope->program);
 	struct wmk_ctf_item item;
+	struct arrays arrays;
 	size_t none_at = SIZE_MAX;
 
 	arrays.depth = 0;
-	wmk_ctf_walk_enter(walk, scope->program);
-	while (wmk_ctf_next(walk, &item)) {
+	while (wmk_ctf_pace_next(&pace, walk, &item)) {
 		const struct wmk_print_op *op = &scope->ops[item.op - ops];
 
 		if (op->form == WMK_PRINT_HIDDEN)

@@ -114,6 +114,16 @@ static bool is_right(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item 
 	return item->value.u == (op->is_signed ? (uint64_t)wmk_bits_sign(value, op->width) : value);
 }
 
+/* A string is all up to the first NUL that is there. */
+static bool is_whole(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item *item)
+{
+	const uint8_t *begin = walk->in.bytes + item->at / 8;
+
+	if (item->is_end || item->op->code != WMK_CTF_STRING || item->op->type->encoding != WMK_ENCODING_UTF8)
+		return true;
+	return item->text == (const char *)begin && memchr(begin, 0, (walk->in.end - item->at) / 8) == begin + item->len;
+}
+
 /* All of one structure, from where the walk is. */
 static void walk_through(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct said *said)
 {
@@ -121,7 +131,7 @@ static void walk_through(struct wmk_ctf_walk *walk, const struct wmk_ctf_program
 
 	wmk_ctf_walk_enter(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
-		if (!is_right(walk, &item))
+		if (!is_right(walk, &item) || !is_whole(walk, &item))
 			abort();
 		if (!item.is_end && (item.op->code == WMK_CTF_TEXT || item.op->code == WMK_CTF_STRING) && item.len && !item.text[item.len - 1])
 			abort();
