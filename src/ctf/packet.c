@@ -84,17 +84,28 @@ void wmk_ctf_index_head(uint8_t head[WMK_CTF_INDEX_HEAD])
 	put_be32(head + 12, WMK_CTF_INDEX_ENTRY);
 }
 
-void wmk_ctf_index_encode(uint8_t entry[WMK_CTF_INDEX_ENTRY], uint64_t offset, const struct wmk_ctf_packet *packet)
+void wmk_ctf_index_encode(uint8_t bytes[WMK_CTF_INDEX_ENTRY], const struct wmk_ctf_index_entry *entry)
 {
-	put_be64(entry, offset);
-	put_be64(entry + 8, wmk_ctf_packet_size(packet) * 8);
-	put_be64(entry + 16, (WMK_CTF_PACKET_ROOM + packet->content) * 8);
-	put_be64(entry + 24, packet->begin_ts);
-	put_be64(entry + 32, packet->end_ts);
-	put_be64(entry + WMK_CTF_INDEX_LOST_AT, packet->lost);
-	put_be64(entry + 48, packet->stream_id);
-	put_be64(entry + 56, packet->instance);
-	put_be64(entry + 64, packet->sequence);
+	put_be64(bytes, entry->offset);
+	put_be64(bytes + 8, entry->size);
+	put_be64(bytes + 16, entry->content);
+	put_be64(bytes + 24, entry->begin_ts);
+	put_be64(bytes + 32, entry->end_ts);
+	put_be64(bytes + WMK_CTF_INDEX_LOST_AT, entry->lost);
+	put_be64(bytes + 48, entry->stream_id);
+	put_be64(bytes + 56, entry->instance);
+	put_be64(bytes + 64, entry->sequence);
+}
+
+void wmk_ctf_index_packet(uint8_t bytes[WMK_CTF_INDEX_ENTRY], uint64_t offset, const struct wmk_ctf_packet *packet)
+{
+	const struct wmk_ctf_index_entry entry = {
+		.offset = offset, .size = wmk_ctf_packet_size(packet) * 8, .content = (WMK_CTF_PACKET_ROOM + packet->content) * 8,
+		.begin_ts = packet->begin_ts, .end_ts = packet->end_ts, .lost = packet->lost, .stream_id = packet->stream_id,
+		.instance = packet->instance, .sequence = packet->sequence,
+	};
+
+	wmk_ctf_index_encode(bytes, &entry);
 }
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */

@@ -9,7 +9,7 @@
  *     wmk_ctf_stream_text()   once per channel: header, context of events     ├─► metadata (src/store)
  *     wmk_ctf_event_text()    once per event class and channel               ─┘
  *     wmk_ctf_packet_encode() 96 bytes before each packet's records          ──► stream file
- *     wmk_ctf_index_encode()  72 bytes per packet                            ──► index/<stream>.idx (LTTng's format)
+ *     wmk_ctf_index_packet()  72 bytes per packet                            ──► index/<stream>.idx (LTTng's format)
  *
  * On disk, one packet (all little-endian here: the machine's own order, declared in the metadata):
  *
@@ -167,7 +167,19 @@ unsigned wmk_ctf_record_encode(uint8_t head[WMK_CTF_RECORD_HEAD], uint32_t id, u
 #define WMK_CTF_INDEX_ENTRY 72u
 
 void wmk_ctf_index_head(uint8_t head[WMK_CTF_INDEX_HEAD]);
-/* `offset`: of the packet in the stream file, bytes. */
-void wmk_ctf_index_encode(uint8_t entry[WMK_CTF_INDEX_ENTRY], uint64_t offset, const struct wmk_ctf_packet *packet);
+
+/* Where a packet is in the stream file, and what it says of itself. */
+struct wmk_ctf_index_entry {
+	uint64_t offset;           /* bytes */
+	uint64_t size, content;    /* bits, header counted */
+	uint64_t begin_ts, end_ts; /* clock values */
+	uint64_t lost;             /* records lost since the stream's beginning */
+	uint64_t stream_id;        /* of the stream class */
+	uint64_t instance, sequence; /* UINT64_MAX: it does not say */
+};
+
+void wmk_ctf_index_encode(uint8_t bytes[WMK_CTF_INDEX_ENTRY], const struct wmk_ctf_index_entry *entry);
+/* That of a packet of ours. `offset`: of the packet in the stream file, bytes. */
+void wmk_ctf_index_packet(uint8_t bytes[WMK_CTF_INDEX_ENTRY], uint64_t offset, const struct wmk_ctf_packet *packet);
 
 #endif

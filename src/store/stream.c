@@ -237,7 +237,7 @@ static int index_packet(struct wmk_store_stream *stream, const struct wmk_ctf_pa
 
 	if (stream->index < 0)
 		return 0;
-	wmk_ctf_index_encode(entry, stream->len, packet);
+	wmk_ctf_index_packet(entry, stream->len, packet);
 	return index_write(stream, entry, sizeof(entry));
 }
 

@@ -65,7 +65,7 @@ static void test_index(void **state)
 	(void)state;
 	wmk_ctf_index_head(head);
 	assert_memory_equal(head, "\xc1\xf1\xdc\xc1\0\0\0\1\0\0\0\1\0\0\0\x48", 16);
-	wmk_ctf_index_encode(entry, 4096, &sample);
+	wmk_ctf_index_packet(entry, 4096, &sample);
 	assert_memory_equal(entry,
 			    "\0\0\0\0\0\0\x10\0" "\0\0\0\0\0\0\x03\x80" "\0\0\0\0\0\0\x03\x68" "\0\0\0\0\0\0\0\x05"
 			    "\xff\xff\xff\xff\xff\xff\xff\xff" "\0\0\0\0\0\0\0\x63" "\0\0\0\0\0\0\0\x07"
