@@ -5,6 +5,7 @@
  *
  *     metadata          said again (ctf/rewrite.h)
  *     <stream>          packet by packet: head and context as they were, then those records that are wanted, moved together (ctf/copy.h)
+ *     index/            where these packets are and what they say of themselves, when all is written (index_made.h)
  *
  * What a packet says of itself is put right when it ends: its sizes. A record whose header has the last bits of its time only may follow no longer
  * than these bits tell on the one before: where what was between is left out and it would, the packet ends and another begins with the record's whole
@@ -25,7 +26,9 @@
 #include "ctf/copy.h"
 #include "ctf/rewrite.h"
 #include "read/convert.h"
+#include "read/index_made.h"
 #include "read/part.h"
+#include "read/write_all.h"
 
 #define NAME_KEPT 200u                    /* bytes of a name that gets a number */
 #define SPLIT_BITS (UINT64_C(64) << 23)   /* a packet that has become larger ends, if it can */
@@ -35,6 +38,7 @@ struct made {
 	const struct wmk_read_trace *trace;
 	char *sub;                 /* below the directory */
 	int dir;
+	struct wmk_read_index_folder indexes;
 };
 
 struct whole {
@@ -51,7 +55,7 @@ struct whole {
 struct stream {
 	struct stream *next;
 	struct whole *whole;
-	const struct made *made;
+	struct made *made;
 	char *name;
 	int fd;
 	uint64_t at;               /* bytes: of the packet in the file */
@@ -65,6 +69,8 @@ struct stream {
 	uint64_t end;              /* as the packet says it */
 	uint64_t last;             /* clock value: of the record before, or the packet's begin */
 	uint64_t splits;           /* packets more than were read */
+	struct wmk_read_index_made index;
+	struct wmk_ctf_index_entry entry; /* of the packet, as far as it is known */
 };
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -170,6 +176,7 @@ static int open_trace(struct whole *whole, struct made *made)
 	}
 	free(path);
 	made->dir = dir;
+	wmk_read_index_folder_begin(&made->indexes, made->trace, whole->directory, dir);
 	return dir < 0 ? wmk_error(-errno, "cannot make '%.200s' in '%.200s'", made->sub, whole->directory) : 0;
 }
 
@@ -178,20 +185,6 @@ static int make_file(const struct whole *whole, const struct made *made, const c
 	const int fd = openat(made->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	return fd < 0 ? wmk_error(-errno, "cannot make '%.100s' in '%.200s/%.200s'", name, whole->directory, made->sub) : fd;
-}
-
-static int write_all(int fd, const void *bytes, size_t len, uint64_t at)
-{
-	for (size_t done = 0; done < len;) {
-		const ssize_t n = pwrite(fd, (const char *)bytes + done, len - done, (off_t)(at + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		done += (size_t)n;
-	}
-	return 0;
 }
 
 static int put_metadata(struct whole *whole, const struct made *made)
@@ -207,7 +200,7 @@ static int put_metadata(struct whole *whole, const struct made *made)
 		wmk_error_add(err, "'%.200s' cannot be said in Common Trace Format %s", made->trace->path, whole->version == 2 ? "2" : "1.8");
 	else if (fd < 0)
 		err = fd;
-	else if ((err = write_all(fd, text.text, text.len, 0)) < 0)
+	else if ((err = wmk_read_write_all(fd, text.text, text.len, 0)) < 0)
 		wmk_error(err, "cannot write the metadata of '%.200s'", whole->directory);
 	if (fd >= 0)
 		close(fd);
@@ -255,7 +248,7 @@ static int ctf_trace(void *data, const struct wmk_read_trace *trace)
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory for a trace");
 	made->trace = trace;
-	made->dir = -1;
+	made->dir = made->indexes.dir = -1;
 	*whole->last = made;
 	whole->last = &made->next;
 	return 0;
@@ -284,6 +277,7 @@ static void ctf_free(void *data)
 		struct made *made = whole->traces;
 
 		whole->traces = made->next;
+		wmk_read_index_folder_free(&made->indexes);
 		if (made->dir >= 0)
 			close(made->dir);
 		free(made->sub);
@@ -321,11 +315,20 @@ static const char *ctf_remark(void *data)
 
 /* ── packets ─────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* As the packet tells it; of a number of few bits, which begins again with 0, the lowest. */
+static uint64_t sequence_of(const struct stream *stream)
+{
+	const struct wmk_ctf_spot *at = &stream->spots.of[WMK_ROLE_SEQUENCE];
+
+	return at->op ? (at->value + stream->splits) & wmk_bits_mask(at->op->width ? at->op->width : 64) : UINT64_MAX;
+}
+
 /* Its last record is in it. */
 static int end_packet(struct stream *stream, uint64_t end)
 {
 	const struct wmk_ctf_spot *of = stream->spots.of;
 	const uint64_t content = stream->out.at, size = (content + 7) & ~UINT64_C(7);
+	struct wmk_ctf_index_entry *entry = &stream->entry;
 	int err = 0;
 
 	if (!stream->is_open)
@@ -338,16 +341,20 @@ static int end_packet(struct stream *stream, uint64_t end)
 		err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_PACKET_SIZE], of[WMK_ROLE_CONTENT_SIZE].op ? size : content);
 	if (err >= 0 && stream->has_end && end != stream->end)
 		err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_END], end);
-	/* (a number of few bits begins again with 0) */
-	if (err >= 0 && of[WMK_ROLE_SEQUENCE].op && stream->splits)
-		err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_SEQUENCE],
-				    (of[WMK_ROLE_SEQUENCE].value + stream->splits) & wmk_bits_mask(of[WMK_ROLE_SEQUENCE].op->width ? of[WMK_ROLE_SEQUENCE].op->width : 64));
+	entry->sequence = sequence_of(stream);
+	if (err >= 0 && stream->splits)
+		err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_SEQUENCE], entry->sequence);
 	if (err < 0)
 		return err;
+	entry->offset = stream->at;
+	entry->size = size;
+	entry->content = content;
+	entry->end_ts = end;
 	stream->out.at = size;
-	err = write_all(stream->fd, stream->out.bytes, (size_t)(size / 8), stream->at);
+	err = wmk_read_write_all(stream->fd, stream->out.bytes, (size_t)(size / 8), stream->at);
 	stream->at += size / 8;
-	return err < 0 ? wmk_error(err, "cannot write '%.100s' of '%.200s'", stream->name, stream->whole->directory) : 0;
+	return err < 0 ? wmk_error(err, "cannot write '%.100s' of '%.200s'", stream->name, stream->whole->directory) :
+			 wmk_read_index_made_add(&stream->index, entry);
 }
 
 /* Head and context of the packet that was read, to begin others with. */
@@ -369,6 +376,17 @@ static int keep_head(struct stream *stream)
 	return 0;
 }
 
+/* What its entry in the index has before its records. Without its size and begin there is no index. */
+static void begin_entry(struct stream *stream, const struct wmk_read_stream *read)
+{
+	const struct wmk_ctf_spot *of = stream->spots.of;
+
+	if (!of[WMK_ROLE_PACKET_SIZE].op || !read->packet.has_begin)
+		wmk_read_index_made_drop(&stream->index);
+	stream->entry = (struct wmk_ctf_index_entry){ .begin_ts = read->packet.begin, .lost = read->packet.lost, .stream_id = read->decoder->class->id,
+						      .instance = of[WMK_ROLE_STREAM].op ? of[WMK_ROLE_STREAM].value : UINT64_MAX };
+}
+
 static int ctf_packet(void *state, struct wmk_read_stream *read)
 {
 	struct stream *stream = state;
@@ -385,6 +403,7 @@ static int ctf_packet(void *state, struct wmk_read_stream *read)
 		err = wmk_ctf_copy(&walk, &read->decoder->packet_context, &stream->out, &stream->spots);
 	if (err >= 0)
 		err = keep_head(stream);
+	begin_entry(stream, read);
 	stream->is_open = err >= 0;
 	stream->has_records = false;
 	stream->has_end = read->packet.has_end;
@@ -418,7 +437,7 @@ static int begin_anew(struct stream *stream, uint64_t time)
 		err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_BEGIN], time);
 	stream->is_open = err >= 0;
 	stream->has_records = false;
-	stream->last = time;
+	stream->last = stream->entry.begin_ts = time;
 	return err;
 }
 
@@ -498,6 +517,7 @@ static void ctf_stream_free(void *state)
 
 	if (stream->fd >= 0)
 		close(stream->fd);
+	wmk_read_index_made_free(&stream->index);
 	free(stream->out.bytes);
 	free(stream->head);
 	free(stream->name);
@@ -523,6 +543,7 @@ static int ctf_stream(void *data, const struct wmk_read_stream *read, void **sta
 	stream->fd = make_file(whole, stream->made, stream->name);
 	if (stream->fd < 0)
 		return stream->fd;
+	wmk_read_index_made_begin(&stream->index, &stream->made->indexes, read, stream->name);
 	stream->next = whole->streams;
 	whole->streams = stream;
 	return 0;
@@ -536,6 +557,11 @@ static int ctf_end(void *data, struct wmk_print_text *out)
 	(void)out;
 	for (struct stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
 		err = end_packet(stream, stream->end);
+	for (struct stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
+		err = wmk_read_index_made_write(&stream->index);
+	/* All that was to be written is: nothing is left but names. */
+	for (struct stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
+		err = wmk_read_index_made_name(&stream->index);
 	return err;
 }
 
