@@ -58,7 +58,7 @@ static int add(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code, uint8_t 
 		.code = code_of, .type = type, .name = wmk_ctf_shown_name(c->class, name), .next = code->n + 1,
 		.align = type->align ? type->align : 8, .width = type->width, .is_signed = type->is_signed,
 		.is_big = type->order == WMK_ORDER_BIG || (type->order == WMK_ORDER_NATIVE && c->class->order == WMK_ORDER_BIG),
-		.is_reversed = type->is_reversed, .role = type->role,
+		.is_reversed = type->is_reversed, .roles = type->roles,
 	};
 	code->n++;
 	return 0;
@@ -73,7 +73,7 @@ static int end(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code, uint32_t
 	if (err < 0)
 		return err;
 	code->ops[index].align = 1;
-	code->ops[index].role = WMK_ROLE_NONE;
+	code->ops[index].roles = 0;
 	code->ops[begin].next = code->n;
 	return 0;
 }
@@ -152,7 +152,8 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code,
 
 static void refer_to(struct wmk_ctf_op *op, const struct wmk_ctf_referred *to)
 {
-	op->ref = to->reg;
+	_Static_assert(WMK_CTF_REGISTERS <= UINT8_MAX, "a register's number fits");
+	op->ref = (uint8_t)to->reg;
 	op->sources = to->sources;
 	op->n_sources = to->n_sources;
 }
@@ -268,11 +269,11 @@ static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct 
 		for (size_t j = 0; j < sizeof(named_roles) / sizeof(named_roles[0]); j++)
 			if (named_roles[j].scope == scope && code->ops[i].name && strcmp(code->ops[i].name, named_roles[j].name) == 0 &&
 			    (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM || code->ops[i].code == WMK_CTF_ARRAY))
-				code->ops[i].role = named_roles[j].role;
-	/* Whatever in a header is a value of the clock is the record's time. */
+				code->ops[i].roles = WMK_ROLE_BIT(named_roles[j].role);
+	/* Whatever in a header is a value of the clock is the record's time, and may be the id as well. */
 	for (uint32_t i = 0; scope == WMK_SCOPE_EVENT_HEADER && c->class->major == 1 && i < code->n; i++)
-		if (code->ops[i].type->clock && code->ops[i].code == WMK_CTF_INT)
-			code->ops[i].role = WMK_ROLE_TIME;
+		if (code->ops[i].type->clock && (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM))
+			code->ops[i].roles |= WMK_ROLE_BIT(WMK_ROLE_TIME);
 }
 
 /* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */

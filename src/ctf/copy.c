@@ -85,14 +85,14 @@ int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
 			return err;
 		if (item.op->align > 1)
 			out->at = wmk_bits_align(out->at, item.op->align);
-		if (spots && item.op->role && item.op->code <= WMK_CTF_ENUM)
-			spots->of[item.op->role] = (struct wmk_ctf_spot){ item.op, out->at, item.value.u };
+		for (unsigned roles = spots && item.op->code <= WMK_CTF_ENUM ? item.op->roles : 0; roles; roles &= roles - 1)
+			spots->of[__builtin_ctz(roles)] = (struct wmk_ctf_spot){ item.op, out->at, item.value.u };
 		copy_bits(out, &walk->in, item.at, bits, item.op->is_big);
 	}
 	return walk->err;
 }
 
-int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spot *spot, uint64_t value)
+static int patch_one(struct wmk_ctf_out *out, const struct wmk_ctf_spot *spot, uint64_t value)
 {
 	if (!spot->op || spot->value == value)
 		return 0;
@@ -104,6 +104,22 @@ int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spot *spot, uint
 		value = wmk_bits_reverse(value, spot->op->width);
 	put_bits(out->bytes, spot->at, spot->op->width, spot->op->is_big, value);
 	return 0;
+}
+
+int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spots *spots, const uint64_t values[WMK_ROLES])
+{
+	int err = 0;
+
+	for (unsigned role = 1; role < WMK_ROLES && err >= 0; role++) {
+		const struct wmk_ctf_spot *spot = &spots->of[role];
+
+		for (unsigned other = 1; other < role && spot->op; other++)
+			if (spots->of[other].op && spots->of[other].at == spot->at && values[other] != values[role])
+				return wmk_error(-ENOTSUP, "'%.60s' has several roles and would have to be %" PRIu64 " and %" PRIu64 " at once",
+						 spot->op->name ? spot->op->name : "", values[other], values[role]);
+		err = patch_one(out, spot, values[role]);
+	}
+	return err;
 }
 
 int wmk_ctf_out_begin(struct wmk_ctf_out *out, const uint8_t *from, uint64_t bits)

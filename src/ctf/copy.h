@@ -31,8 +31,11 @@ struct wmk_ctf_spots {
 
 /* All of `program`, on from where the walk is. `spots` may be NULL. What fails may have been copied in part: out->at tells nothing then. */
 int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct wmk_ctf_out *out, struct wmk_ctf_spots *spots);
-/* Another value there; nothing where there is no spot. -ENOTSUP: it has not so many bits, or its size depends on its value. */
-int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spot *spot, uint64_t value);
+/*
+ * Other values there, those of `values` by role; nothing where there is no spot. -ENOTSUP: one has not so many bits, or its size depends on its value,
+ * or it has several roles whose values are not the same.
+ */
+int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spots *spots, const uint64_t values[WMK_ROLES]);
 /* Begins anew with so many bits of `from`, behind which its last byte is 0. */
 int wmk_ctf_out_begin(struct wmk_ctf_out *out, const uint8_t *from, uint64_t bits);
 /* Take back what is behind `at`. */

@@ -65,9 +65,9 @@ struct wmk_ctf_op {
 	uint8_t code;              /* enum wmk_ctf_code */
 	uint8_t width;             /* bits of a number; 0: LEB128 */
 	uint8_t is_signed, is_big, is_reversed;
-	uint8_t role;              /* enum wmk_role */
+	uint8_t ref;               /* the register of its length or selector; 0: `count` */
 	uint16_t save;             /* its value goes into this register; of a VARIANT, OPTIONAL: the operation that was selected in it, or 0; 0: nowhere */
-	uint16_t ref;              /* the register of its length or selector; 0: `count` */
+	uint16_t roles;            /* WMK_ROLE_BIT() of each */
 	uint8_t ease;              /* enum wmk_ctf_ease */
 	uint8_t shift;             /* of what is PLAIN: 64 - width (worked out each time it costs 5 % of a walk) */
 	uint32_t align;            /* bits */

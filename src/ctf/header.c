@@ -64,9 +64,9 @@ static bool plan_numbers(const struct wmk_ctf_op *ops, uint32_t i, uint32_t behi
 			return false;
 		const struct place place = { (uint16_t)*bits, op->width, op->is_big };
 
-		if (op->role == WMK_ROLE_EVENT_CLASS)
+		if (op->roles & WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS))
 			way->id = place;
-		else if (op->role == WMK_ROLE_TIME)
+		if (op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME))
 			way->time = place;
 		*bits += op->width;
 	}
@@ -213,10 +213,11 @@ static int walked(const struct wmk_ctf_program *program, struct wmk_ctf_walk *wa
 	while (wmk_ctf_next(walk, &item)) {
 		if (item.is_end || item.op->code > WMK_CTF_ENUM)
 			continue;
-		if (item.op->role == WMK_ROLE_EVENT_CLASS) {
+		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS)) {
 			header->id = item.value.u;
 			header->has_id = true;
-		} else if (item.op->role == WMK_ROLE_TIME) {
+		}
+		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME)) {
 			header->time = item.value.u;
 			header->time_width = item.op->width ? item.op->width : 64;
 		}

@@ -41,14 +41,15 @@ static bool is_keyword(const char *name)
 /* The identifier of one member, or option, of what is at `in`: what no member before it has. */
 static char *make_name(const struct wmk_ctf_op *ops, unsigned scope, uint32_t in, uint32_t at, json_object *seen)
 {
-	const char *role = ops[at].role == WMK_ROLE_TIME ? NULL : role_name(scope, ops[at].role), *name = ops[at].name ? ops[at].name : "";
+	const unsigned roles = ops[at].roles, first = roles ? (unsigned)__builtin_ctz(roles) : WMK_ROLE_NONE;
+	const char *role = first == WMK_ROLE_TIME ? NULL : role_name(scope, first), *name = ops[at].name ? ops[at].name : "";
 	/* (readers take one '_' off, of labels that select as well) */
 	const bool is_plain = ops[in].code == WMK_CTF_VARIANT && !is_keyword(name) && *name != '_' && !(*name >= '0' && *name <= '9');
 	char ident[WMK_CTF_IDENT], suffix[16] = "";
 
 	/* What has no role may not have the name of one. */
-	for (unsigned i = 1; i < WMK_ROLES && !role && i != ops[at].role; i++)
-		if (role_name(scope, i) && !strcmp(role_name(scope, i), name))
+	for (unsigned i = 1; i < WMK_ROLES && !role; i++)
+		if (!(roles & WMK_ROLE_BIT(i)) && role_name(scope, i) && !strcmp(role_name(scope, i), name))
 			snprintf(suffix, sizeof(suffix), "_");
 	if (role || !*name)
 		snprintf(ident, sizeof(ident), "%s", role ? role : "_");

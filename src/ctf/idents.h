@@ -3,8 +3,8 @@
  * idents.h - what the members of structures, and options of variants, are called in TSDL. Internal to src/ctf; for rewrite_tsdl.c.
  *
  * Names out of TSDL stay. Others: 1.8 knows what a value means by the name that it has in packet header, packet context and event header, so values
- * with a role get that name; all others get a '_' in front, which readers take off again. Options of a variant are called as the label that selects
- * them.
+ * with a role get that name (of several roles that of the first; the rest is rewrite_type.c's to tell); all others get a '_' in front, which readers
+ * take off again. Options of a variant are called as the label that selects them.
  */
 #ifndef WMK_CTF_IDENTS_H
 #define WMK_CTF_IDENTS_H

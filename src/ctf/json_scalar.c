@@ -41,11 +41,6 @@ static const struct {
 	{ "event-record-class-id", { [WMK_CTF_JSON_EVENT_HEADER] = WMK_ROLE_EVENT_CLASS } },
 };
 
-static bool are_sizes(unsigned a, unsigned b)
-{
-	return (a == WMK_ROLE_PACKET_SIZE && b == WMK_ROLE_CONTENT_SIZE) || (a == WMK_ROLE_CONTENT_SIZE && b == WMK_ROLE_PACKET_SIZE);
-}
-
 /* What a field must be like to have the role. */
 static int check_role(const struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const struct wmk_type *type, unsigned role)
 {
@@ -61,7 +56,7 @@ static int check_role(const struct wmk_ctf_json *in, const struct wmk_ctf_json_a
 static int take_role(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
 	const char *text = json_object_is_type(at->value, json_type_string) ? json_object_get_string(at->value) : "";
-	unsigned role = WMK_ROLE_NONE;
+	unsigned role;
 	size_t i = 0;
 
 	while (i < sizeof(roles) / sizeof(roles[0]) && strcmp(roles[i].name, text) != 0)
@@ -71,12 +66,7 @@ static int take_role(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, 
 	if ((type->kind == WMK_TYPE_BLOB) != (roles[i].role[WMK_CTF_JSON_PACKET_HEADER] == WMK_ROLE_UUID))
 		return wmk_ctf_json_wrong(at, type->kind == WMK_TYPE_BLOB ? "a role that a blob can have" : "a role that a number can have");
 	role = roles[i].role[in->root];
-	if (role == WMK_ROLE_NONE || role == type->role)
-		return 0;
-	if (type->role != WMK_ROLE_NONE && !are_sizes(role, type->role))
-		return wmk_ctf_json_error(at, -ENOTSUP, "a field of two roles");
-	/* Of a packet without padding: its size tells both. */
-	type->role = type->role == WMK_ROLE_NONE ? (uint8_t)role : WMK_ROLE_PACKET_SIZE;
+	type->roles |= WMK_ROLE_BIT(role);
 	in->has_time = in->has_time || role == WMK_ROLE_BEGIN || role == WMK_ROLE_END || role == WMK_ROLE_TIME;
 	return check_role(in, at, type, role);
 }

@@ -42,8 +42,8 @@ static void find_cpu(const struct wmk_ctf_json *in, struct wmk_field *field)
 	struct wmk_type *type = &field->type;
 	bool is_number = (type->kind == WMK_TYPE_INT || type->kind == WMK_TYPE_ENUM) && !type->is_signed;
 
-	if (in->root == WMK_CTF_JSON_PACKET_CONTEXT && is_number && type->role == WMK_ROLE_NONE && strcmp(field->name, "cpu_id") == 0)
-		type->role = WMK_ROLE_CPU;
+	if (in->root == WMK_CTF_JSON_PACKET_CONTEXT && is_number && !type->roles && strcmp(field->name, "cpu_id") == 0)
+		type->roles = WMK_ROLE_BIT(WMK_ROLE_CPU);
 }
 
 static int read_member(struct wmk_ctf_json *in, struct wmk_ctf_json_at *at, json_object *seen, unsigned depth, struct wmk_field *field)
@@ -461,7 +461,7 @@ int wmk_ctf_json_structure(struct wmk_ctf_json *in, const struct wmk_ctf_json_at
 	if (made->kind != WMK_TYPE_STRUCT)
 		return wmk_ctf_json_error(&at, -EPROTO, "expected a structure, and it is another field class");
 	for (uint32_t i = 1; i < made->count; i++)
-		if (made->members[i].type.role == WMK_ROLE_MAGIC)
+		if (made->members[i].type.roles & WMK_ROLE_BIT(WMK_ROLE_MAGIC))
 			return wmk_ctf_json_error(&at, -EPROTO, "expected the packet's magic number first, not as member %" PRIu32, i + 1);
 	*type = made;
 	return 0;

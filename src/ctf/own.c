@@ -17,12 +17,12 @@
 
 /* ── what is before each record ──────────────────────────────────────────────────────────────────────── */
 
-#define NUMBER(name_, width_, align_, role_) { .name = name_, .type = { .kind = WMK_TYPE_INT, .width = width_, .align = align_, .base = 10, .role = role_ } }
+#define NUMBER(name_, width_, align_, role_) { .name = name_, .type = { .kind = WMK_TYPE_INT, .width = width_, .align = align_, .base = 10, .roles = WMK_ROLE_BIT(role_) } }
 #define STRUCT(fields, align_) { .kind = WMK_TYPE_STRUCT, .count = sizeof(fields) / sizeof((fields)[0]), .members = fields, .align = align_ }
 
 /* As packet.c writes them. */
 static const struct wmk_field header_fields[] = {
-	NUMBER("magic", 32, 8, WMK_ROLE_MAGIC), { .name = "uuid", .type = { .kind = WMK_TYPE_BLOB, .count = 16, .role = WMK_ROLE_UUID } },
+	NUMBER("magic", 32, 8, WMK_ROLE_MAGIC), { .name = "uuid", .type = { .kind = WMK_TYPE_BLOB, .count = 16, .roles = WMK_ROLE_BIT(WMK_ROLE_UUID) } },
 	NUMBER("stream_id", 32, 8, WMK_ROLE_STREAM_CLASS), NUMBER("stream_instance_id", 64, 8, WMK_ROLE_STREAM),
 };
 static const struct wmk_type packet_header = STRUCT(header_fields, 8);
@@ -47,7 +47,7 @@ static const struct wmk_field header_options[] = {
 	{ .name = "extended", .type = STRUCT(extended_fields, 8) },
 };
 static const struct wmk_field record_fields[] = {
-	{ .name = "id", .type = { .kind = WMK_TYPE_ENUM, .width = 5, .align = 1, .base = 10, .role = WMK_ROLE_EVENT_CLASS, .count = 3, .labels = header_labels } },
+	{ .name = "id", .type = { .kind = WMK_TYPE_ENUM, .width = 5, .align = 1, .base = 10, .roles = WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS), .count = 3, .labels = header_labels } },
 	{ .name = "v", .type = { .kind = WMK_TYPE_VARIANT, .align = 1, .ref = &id_ref, .count = 3, .members = header_options } },
 };
 static const struct wmk_type event_header = STRUCT(record_fields, 8);

@@ -9,7 +9,7 @@
  *
  * CTF 2 can say all that 1.8 can. What 1.8 cannot say is of two kinds: things that no record needs (media types, names of bits), which are left out
  * and counted in `lost`; and bytes that none of its types describes (LEB128, texts of 16 and 32 bits a character, bits in another order than bytes),
- * -ENOTSUP with words that name the field.
+ * or whose meaning records need and it has no name for, -ENOTSUP with words that name the field.
  *
  * Errors: -ENOTSUP, -ENOMEM, -E2BIG (more than WMK_CTF_METADATA_MAX bytes), with a cause chain. Any thread.
  */
@@ -27,6 +27,7 @@ enum wmk_ctf_lost {
 	WMK_CTF_LOST_OPTIONAL,     /* what may be there or not is a variant */
 	WMK_CTF_LOST_SELECTOR,     /* what selects has other labels */
 	WMK_CTF_LOST_NAME,         /* names that are no identifiers */
+	WMK_CTF_LOST_ROLE,         /* of a field's roles all but the one that its name tells */
 	WMK_CTF_LOST_TRACE,        /* the names of trace and streams */
 	WMK_CTF_LOST_CLOCK,        /* 2: that a field beside the times is a value of the clock */
 	WMK_CTF_LOSTS

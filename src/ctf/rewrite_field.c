@@ -16,9 +16,9 @@
 /* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* A name gives a value its role in 1.8, whatever it is like; here it must be fit for it. */
-static bool is_fit(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
+static bool is_fit(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op, unsigned role)
 {
-	switch (op->role) {
+	switch (role) {
 	case WMK_ROLE_MAGIC:
 		return op->width == 32 && op == &w->parts.of[w->scope]->ops[1];
 	case WMK_ROLE_UUID:
@@ -27,36 +27,43 @@ static bool is_fit(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
 	case WMK_ROLE_END:
 	case WMK_ROLE_TIME:
 		return w->has_clock;
+	case WMK_ROLE_CPU:
+		return false;                  /* (its name tells it) */
 	default:
 		return op->code <= WMK_CTF_ENUM;
 	}
 }
 
-/* What a value means, in words of CTF 2; NULL: nothing that has any. */
-static const char *role_of(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
+/* Which of the roles it is fit for, a set. */
+static unsigned fit_roles(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
 {
-	static const char *const roles[WMK_ROLES] = {
+	unsigned fit = 0;
+
+	for (unsigned roles = op->roles; roles; roles &= roles - 1)
+		if (is_fit(w, op, (unsigned)__builtin_ctz(roles)))
+			fit |= roles & -roles;
+	return fit;
+}
+
+static void put_roles(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
+{
+	static const char *const names[WMK_ROLES] = {
 		[WMK_ROLE_MAGIC] = "packet-magic-number", [WMK_ROLE_UUID] = "metadata-stream-uuid", [WMK_ROLE_STREAM_CLASS] = "data-stream-class-id",
 		[WMK_ROLE_STREAM] = "data-stream-id", [WMK_ROLE_PACKET_SIZE] = "packet-total-length", [WMK_ROLE_CONTENT_SIZE] = "packet-content-length",
 		[WMK_ROLE_BEGIN] = "default-clock-timestamp", [WMK_ROLE_END] = "packet-end-default-clock-timestamp",
 		[WMK_ROLE_LOST] = "discarded-event-record-counter-snapshot", [WMK_ROLE_SEQUENCE] = "packet-sequence-number",
 		[WMK_ROLE_EVENT_CLASS] = "event-record-class-id", [WMK_ROLE_TIME] = "default-clock-timestamp",
 	};
-
-	return is_fit(w, op) ? roles[op->role] : NULL;
-}
-
-static void put_role(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
-{
-	const char *role = role_of(w, op);
+	unsigned fit = fit_roles(w, op);
 	json_object *list;
 
-	if (op->type->clock && op->role != WMK_ROLE_BEGIN && op->role != WMK_ROLE_END && op->role != WMK_ROLE_TIME)
+	if (op->type->clock && !(op->roles & (WMK_ROLE_BIT(WMK_ROLE_BEGIN) | WMK_ROLE_BIT(WMK_ROLE_END) | WMK_ROLE_BIT(WMK_ROLE_TIME))))
 		w->lost |= 1u << WMK_CTF_LOST_CLOCK;
-	if (!role)
+	if (!fit)
 		return;
 	list = json_object_new_array();
-	wmk_tree_append(w, list, json_object_new_string(role));
+	for (; fit; fit &= fit - 1)
+		wmk_tree_append(w, list, json_object_new_string(names[__builtin_ctz(fit)]));
 	wmk_tree_put(w, class, "roles", list);
 }
 
@@ -116,7 +123,7 @@ static json_object *number_of(struct wmk_tree_writer *w, const struct wmk_ctf_op
 	json_object *class = json_object_new_object();
 	const bool is_integer = op->code == WMK_CTF_INT || op->code == WMK_CTF_ENUM || (op->code == WMK_CTF_FLAGS && !op->type->count);
 	/* (what has a role has no sign there: in 1.8 a time may have one) */
-	const bool is_signed = op->is_signed && !(is_integer && role_of(w, op));
+	const bool is_signed = op->is_signed && !(is_integer && fit_roles(w, op));
 	char type[64];
 
 	snprintf(type, sizeof(type), "%s-length-%s", op->width ? "fixed" : "variable", op->code == WMK_CTF_BOOL ? "boolean" :
@@ -131,7 +138,7 @@ static json_object *number_of(struct wmk_tree_writer *w, const struct wmk_ctf_op
 	if (!is_integer && op->code == WMK_CTF_FLAGS)
 		put_flags(w, class, op->type);
 	if (is_integer)
-		put_role(w, class, op);
+		put_roles(w, class, op);
 	return class;
 }
 
@@ -219,7 +226,7 @@ static json_object *array_of(struct wmk_tree_writer *w, uint32_t at)
 	static const char *const kinds[] = { [WMK_CTF_TEXT] = "string", [WMK_CTF_BLOB] = "blob", [WMK_CTF_ARRAY] = "array" };
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
 	/* The UUID is an array of bytes in 1.8. */
-	const bool is_uuid = op->role == WMK_ROLE_UUID && is_fit(w, op);
+	const bool is_uuid = op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && is_fit(w, op, WMK_ROLE_UUID);
 	json_object *class = json_object_new_object();
 	char type[48];
 
@@ -234,7 +241,7 @@ static json_object *array_of(struct wmk_tree_writer *w, uint32_t at)
 	if (op->code == WMK_CTF_BLOB)
 		wmk_tree_put_text(w, class, "media-type", op->type->media);
 	if (is_uuid)
-		put_role(w, class, op);
+		put_roles(w, class, op);
 	if (op->code != WMK_CTF_ARRAY || is_uuid)
 		return class;
 	if (op->align > 1)

@@ -96,7 +96,7 @@ static void put_clock(struct wmk_tsdl_writer *w, const struct wmk_ctf_clock_clas
 static bool has_role(const struct wmk_ctf_program *program, unsigned role)
 {
 	for (uint32_t i = 0; i < program->n_ops; i++)
-		if (program->ops[i].role == role && program->ops[i].code <= WMK_CTF_ENUM)
+		if (program->ops[i].roles & WMK_ROLE_BIT(role) && program->ops[i].code <= WMK_CTF_ENUM)
 			return true;
 	return false;
 }

@@ -56,13 +56,33 @@ static const struct wmk_ctf_clock_class *clock_called(const struct wmk_tsdl_writ
 	return NULL;
 }
 
+/*
+ * The name of a field tells the first of its roles. The clock that it is a value of tells that it is a time, and a packet that does not tell the size of
+ * its content has no padding. The rest is left out, if records can be read without, and if no other field has that role, which would be believed.
+ */
+static void note_roles(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
+{
+	const unsigned needed = WMK_ROLE_BIT(WMK_ROLE_STREAM_CLASS) | WMK_ROLE_BIT(WMK_ROLE_BEGIN);
+	const unsigned rest = op->roles & (op->roles - 1u) & ~WMK_ROLE_BIT(WMK_ROLE_TIME);
+	const struct wmk_ctf_program *program = w->parts.of[w->scope];
+	bool is_taken = false;
+
+	for (uint32_t i = 0; i < program->n_ops && rest; i++)
+		is_taken |= &program->ops[i] != op && program->ops[i].roles & rest;
+	if (rest & needed || is_taken)
+		unsayable(w, op, "of several roles that its name cannot tell");
+	if (rest & ~WMK_ROLE_BIT(WMK_ROLE_CONTENT_SIZE))
+		w->lost |= 1u << WMK_CTF_LOST_ROLE;
+}
+
 /* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
 	const unsigned base = op->type->base ? op->type->base : 10;
-	const bool is_time = op->role == WMK_ROLE_TIME || op->role == WMK_ROLE_BEGIN || op->role == WMK_ROLE_END;
+	const bool is_time = op->roles & (WMK_ROLE_BIT(WMK_ROLE_TIME) | WMK_ROLE_BIT(WMK_ROLE_BEGIN) | WMK_ROLE_BIT(WMK_ROLE_END));
 
+	note_roles(w, op);
 	if (!op->width)
 		unsayable(w, op, "of no fixed size (LEB128)");
 	if (op->is_reversed)

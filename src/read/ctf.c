@@ -61,6 +61,7 @@ struct stream {
 	uint64_t at;               /* bytes: of the packet in the file */
 	struct wmk_ctf_out out;
 	struct wmk_ctf_spots spots; /* of the packet's head and context */
+	uint64_t values[WMK_ROLES]; /* what they have to be in the packet that is written */
 	uint8_t *head;             /* they, as they were */
 	size_t head_cap;
 	uint64_t head_bits;
@@ -295,6 +296,7 @@ static const char *lost_words(enum wmk_ctf_lost lost)
 		[WMK_CTF_LOST_FLAGS] = "the names of bits", [WMK_CTF_LOST_MEDIA] = "media types", [WMK_CTF_LOST_BOOL] = "booleans (they are enumerations)",
 		[WMK_CTF_LOST_OPTIONAL] = "optional fields (they are variants)", [WMK_CTF_LOST_SELECTOR] = "numbers that select (they have got labels)",
 		[WMK_CTF_LOST_NAME] = "names that are no identifiers (they were changed)", [WMK_CTF_LOST_TRACE] = "the names of traces and streams",
+		[WMK_CTF_LOST_ROLE] = "all but one of the roles of a field that has several",
 		[WMK_CTF_LOST_CLOCK] = "fields, beside the times, that are values of the clock",
 	};
 
@@ -329,21 +331,21 @@ static int end_packet(struct stream *stream, uint64_t end)
 	const struct wmk_ctf_spot *of = stream->spots.of;
 	const uint64_t content = stream->out.at, size = (content + 7) & ~UINT64_C(7);
 	struct wmk_ctf_index_entry *entry = &stream->entry;
-	int err = 0;
+	int err;
 
 	if (!stream->is_open)
 		return 0;
 	stream->is_open = false;
 	if (content % 8 && !(of[WMK_ROLE_CONTENT_SIZE].op && of[WMK_ROLE_PACKET_SIZE].op))
 		return wmk_error(-ENOTSUP, "'%.100s': its packets do not tell both of their sizes, and the last record that is wanted ends within a byte", stream->name);
-	err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_CONTENT_SIZE], content);
-	if (err >= 0)
-		err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_PACKET_SIZE], of[WMK_ROLE_CONTENT_SIZE].op ? size : content);
-	if (err >= 0 && stream->has_end && end != stream->end)
-		err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_END], end);
 	entry->sequence = sequence_of(stream);
-	if (err >= 0 && stream->splits)
-		err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_SEQUENCE], entry->sequence);
+	stream->values[WMK_ROLE_CONTENT_SIZE] = content;
+	stream->values[WMK_ROLE_PACKET_SIZE] = of[WMK_ROLE_CONTENT_SIZE].op ? size : content;
+	if (stream->has_end)
+		stream->values[WMK_ROLE_END] = end;
+	if (stream->splits)
+		stream->values[WMK_ROLE_SEQUENCE] = entry->sequence;
+	err = wmk_ctf_patch(&stream->out, &stream->spots, stream->values);
 	if (err < 0)
 		return err;
 	entry->offset = stream->at;
@@ -401,6 +403,8 @@ static int ctf_packet(void *state, struct wmk_read_stream *read)
 	err = wmk_ctf_copy(&walk, &read->trace->decoder->packet_header, &stream->out, &stream->spots);
 	if (err >= 0)
 		err = wmk_ctf_copy(&walk, &read->decoder->packet_context, &stream->out, &stream->spots);
+	for (unsigned role = 0; role < WMK_ROLES; role++)
+		stream->values[role] = stream->spots.of[role].value;
 	if (err >= 0)
 		err = keep_head(stream);
 	begin_entry(stream, read);
@@ -422,7 +426,6 @@ static bool can_begin_anew(const struct stream *stream)
 /* The next record is not to be read in the light of what is in the packet: another begins, with its time. */
 static int begin_anew(struct stream *stream, uint64_t time)
 {
-	const struct wmk_ctf_spot *of = stream->spots.of;
 	int err = 0;
 
 	if (!can_begin_anew(stream))
@@ -433,8 +436,7 @@ static int begin_anew(struct stream *stream, uint64_t time)
 		if (err >= 0)
 			err = wmk_ctf_out_begin(&stream->out, stream->head, stream->head_bits);
 	}
-	if (err >= 0)
-		err = wmk_ctf_patch(&stream->out, &of[WMK_ROLE_BEGIN], time);
+	stream->values[WMK_ROLE_BEGIN] = time;
 	stream->is_open = err >= 0;
 	stream->has_records = false;
 	stream->last = stream->entry.begin_ts = time;

@@ -37,7 +37,7 @@ int wmk_json_packet(struct wmk_print_text *text, struct wmk_read_stream *stream)
 /* Has the field told its meaning to the reader already: a size, a time, a count? */
 static inline bool wmk_read_is_told(const struct wmk_ctf_op *op)
 {
-	return op->role && op->role != WMK_ROLE_CPU && op->code <= WMK_CTF_ENUM;
+	return op->roles & ~WMK_ROLE_BIT(WMK_ROLE_CPU) && op->code <= WMK_CTF_ENUM;
 }
 
 #endif

@@ -20,19 +20,10 @@ struct scope_maker {
 /* Has it told its meaning to the reader? CTF 1.8 gives a meaning to members of the packet's context itself, not to what is in them. */
 static bool has_meaning(const struct scope_maker *maker, const struct wmk_ctf_op *op, unsigned depth)
 {
-	if (maker->scope != WMK_SCOPE_PACKET_CONTEXT || (maker->is_ctf1 && depth != 1))
-		return false;
-	switch (op->role) {
-	case WMK_ROLE_PACKET_SIZE:
-	case WMK_ROLE_CONTENT_SIZE:
-	case WMK_ROLE_BEGIN:
-	case WMK_ROLE_END:
-	case WMK_ROLE_LOST:
-	case WMK_ROLE_SEQUENCE:
-		return true;
-	default:
-		return false;
-	}
+	const unsigned heard = WMK_ROLE_BIT(WMK_ROLE_PACKET_SIZE) | WMK_ROLE_BIT(WMK_ROLE_CONTENT_SIZE) | WMK_ROLE_BIT(WMK_ROLE_BEGIN) |
+			       WMK_ROLE_BIT(WMK_ROLE_END) | WMK_ROLE_BIT(WMK_ROLE_LOST) | WMK_ROLE_BIT(WMK_ROLE_SEQUENCE);
+
+	return maker->scope == WMK_SCOPE_PACKET_CONTEXT && !(maker->is_ctf1 && depth != 1) && op->roles & heard;
 }
 
 /* Is the operation, or anything in it, shown? (The depth is bounded by WMK_CTF_TYPE_DEPTH.) */

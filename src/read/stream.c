@@ -140,11 +140,9 @@ struct said {
 	unsigned n_uuid;
 };
 
-static void hear(struct wmk_read_stream *s, struct said *said, const struct wmk_ctf_item *item)
+static void hear(struct wmk_read_stream *s, struct said *said, unsigned role, uint64_t value)
 {
-	const uint64_t value = item->value.u;
-
-	switch (item->op->role) {
+	switch (role) {
 	case WMK_ROLE_MAGIC: said->magic = value; said->has_magic = true; break;
 	case WMK_ROLE_STREAM_CLASS: said->class = value; said->has_class = true; break;
 	case WMK_ROLE_STREAM: s->instance = value; break;
@@ -167,14 +165,15 @@ static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *pr
 
 	wmk_ctf_walk_enter(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
-		if (item.op->role == WMK_ROLE_UUID && item.op->code == WMK_CTF_ARRAY)
+		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && item.op->code == WMK_CTF_ARRAY)
 			in_uuid = !item.is_end;
-		else if (item.op->role == WMK_ROLE_UUID && item.op->code == WMK_CTF_BLOB && item.len == 16)
+		else if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && item.op->code == WMK_CTF_BLOB && item.len == 16)
 			memcpy(said->uuid, item.text, said->n_uuid = 16);
 		else if (in_uuid && item.op->code == WMK_CTF_INT && said->n_uuid < 16)
 			said->uuid[said->n_uuid++] = (uint8_t)item.value.u;
 		else if (!item.is_end)
-			hear(s, said, &item);
+			for (unsigned roles = item.op->roles; roles; roles &= roles - 1)
+				hear(s, said, (unsigned)__builtin_ctz(roles), item.value.u);
 	}
 	return walk->err;
 }

@@ -21,7 +21,7 @@ static void take(struct wmk_read_who *who, const struct wmk_ctf_item *item, bool
 	const bool is_number = item->op->code == WMK_CTF_INT, is_text = item->op->code == WMK_CTF_STRING || item->op->code == WMK_CTF_TEXT;
 
 	if (is_packet) {
-		if (is_number && (item->op->role == WMK_ROLE_CPU || is_one(name, "cpu_id", "cpu_id"))) {
+		if (is_number && (item->op->roles & WMK_ROLE_BIT(WMK_ROLE_CPU) || is_one(name, "cpu_id", "cpu_id"))) {
 			/* (that of a stream which is of no CPU is all ones) */
 			who->has_cpu = item->value.u != WMK_READ_NO_CPU;
 			who->cpu = who->has_cpu ? item->value.i : WMK_READ_NOWHERE;

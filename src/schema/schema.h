@@ -60,6 +60,9 @@ enum wmk_role {
 	WMK_ROLES
 };
 
+/* A value may have several: a set has a bit for each. That of WMK_ROLE_NONE is empty. */
+#define WMK_ROLE_BIT(role) ((uint16_t)(1u << (role) & ~1u))
+
 enum wmk_encoding { WMK_ENCODING_UTF8, WMK_ENCODING_UTF16LE, WMK_ENCODING_UTF16BE, WMK_ENCODING_UTF32LE, WMK_ENCODING_UTF32BE };
 
 struct wmk_type {
@@ -76,7 +79,7 @@ struct wmk_type {
 	const char *media;      /* BLOB, or NULL */
 
 	/* Below: how it lies in a stream that is read. 0 in what a program declares: bytes, packed, lengths before what they count. */
-	uint8_t role;           /* enum wmk_role */
+	uint16_t roles;         /* WMK_ROLE_BIT() of each */
 	uint8_t encoding;       /* STRING, and where is_text: enum wmk_encoding */
 	uint8_t is_variable;    /* INT, ENUM: LEB128, of no fixed width */
 	uint8_t is_reversed;    /* numbers: the first bit in the stream is the other end's than `order` says */

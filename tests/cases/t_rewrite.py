@@ -4,6 +4,7 @@
 import functools
 import json
 import os
+import re
 import struct
 import sys
 
@@ -360,30 +361,113 @@ def odd_traces(case):
         check(records_of(case, out)[0]['fields']['v0'] == records_of(case, wide)[0]['fields']['v0'], '%s: another option', form)
 
 
+def number(bits, *roles):
+    return dict({'type': 'fixed-length-unsigned-integer', 'length': bits, 'byte-order': 'little-endian', 'alignment': 8}, **({'roles': list(roles)} if roles else {}))
+
+
+def structure(**members):
+    return {'type': 'structure', 'member-classes': [{'name': name, 'field-class': of} for name, of in members.items()]}
+
+
+def save_two(path, fragments, data):
+    os.makedirs(path)
+    save(path, metadata=b''.join(b'\x1e' + json.dumps(fragment).encode() + b'\n' for fragment in fragments), stream=data)
+
+
 def streams_without_ids(case):
     """Several stream classes, and no packet tells of which it is: all are of that with the id 0, in both versions."""
-    def number(bits, role=None):
-        return dict({'type': 'fixed-length-unsigned-integer', 'length': bits, 'byte-order': 'little-endian', 'alignment': 8}, **({'roles': [role]} if role else {}))
-
-    def structure(**members):
-        return {'type': 'structure', 'member-classes': [{'name': name, 'field-class': of} for name, of in members.items()]}
-
     fragments = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'clock-class', 'id': 'c', 'frequency': 1000000000}]
     for n in (1, 0):
         fragments += [{'type': 'data-stream-class', 'id': n, 'default-clock-class-id': 'c',
                        'event-record-header-field-class': structure(t=number(64, 'default-clock-timestamp'))},
                       {'type': 'event-record-class', 'id': 0, 'data-stream-class-id': n, 'name': 'e%d' % n, 'payload-field-class': structure(a=number(8))}]
     path = case.path('without')
-    os.mkdir(path)
-    with open(os.path.join(path, 'metadata'), 'wb') as f:
-        f.writelines(b'\x1e' + json.dumps(fragment).encode() + b'\n' for fragment in fragments)
-    with open(os.path.join(path, 'stream'), 'wb') as f:
-        f.writelines(struct.pack('<QB', 1000 + n, n) for n in range(3))
+    save_two(path, fragments, b''.join(struct.pack('<QB', 1000 + n, n) for n in range(3)))
     before = records_of(case, path)
     check([(r['event'], r['fields']['a']) for r in before] == [('e0', 0), ('e0', 1), ('e0', 2)], 'read as %s', before)
     for form in ('ctf', 'ctf-2'):
         again = records_of(case, rewritten(case, form, path))
         check([(r['event'], r['time'], r['fields']) for r in again] == [(r['event'], r['time'], r['fields']) for r in before], '%s: %s', form, again)
+
+
+CLASS, STREAM, TOTAL, CONTENT = 'data-stream-class-id', 'data-stream-id', 'packet-total-length', 'packet-content-length'
+FROM, TO, SEQUENCE, LOST = 'default-clock-timestamp', 'packet-end-default-clock-timestamp', 'packet-sequence-number', 'discarded-event-record-counter-snapshot'
+# Of what with_roles() makes: an event's id is the last bits of its time.
+OF_ROLES = [('e%d' % (1000 + n % 2 * 1000), start + 1000 + n % 2 * 1000) for n, start in enumerate(part << 16 for part in (0, 0, 1, 1, 4, 4, 5, 5))]
+
+
+def with_roles(path, *context, header=(CLASS, STREAM)):
+    """A trace of two packets of four records. Their header tells 5; their context, in fields of these roles, the size, the begin, and a counter: 0, then 2."""
+    fragments = [
+        {'type': 'preamble', 'version': 2}, {'type': 'trace-class', 'packet-header-field-class': structure(h=number(32, *header))},
+        {'type': 'clock-class', 'id': 'c', 'frequency': 1000000000, 'origin': 'unix-epoch'},
+        {'type': 'data-stream-class', 'id': 5, 'default-clock-class-id': 'c', 'event-record-header-field-class': structure(
+             x=dict(number(16, 'event-record-class-id', FROM), mappings={'low': [[0, 1500]]})),
+         'packet-context-field-class': structure(**{'f%d' % n: number(64, *roles) for n, roles in enumerate(context)})}]
+    for event, bits in ((1000, 4), (2000, 8)):
+        fragments.append({'type': 'event-record-class', 'id': event, 'data-stream-class-id': 5, 'name': 'e%d' % event,
+                          'payload-field-class': structure(a=dict(number(bits), alignment=1))})
+    save_two(path, fragments, b''.join(struct.pack('<IQQQ', 5, 8 * (28 + 4 * 3), start, counter) +
+                                       b''.join(struct.pack('<HB', time & 0xffff, first + n) for n, (_, time) in enumerate(OF_ROLES[first:first + 4]))
+                                       for first, start, counter in ((0, 0, 0), (4, 1 << 18, 2))))
+    return path
+
+
+def several_roles(case):
+    """Fields of several roles: each counts and is said again in version 2; what 1.8 cannot say of them is told, or refused."""
+    def seen(where):
+        times = [r['time'].split('.') for r in records_of(case, where)]
+        got = [(r['event'], int(s) * 10 ** 9 + int(ns), r['fields']['a']) for r, (s, ns) in zip(records_of(case, where), times)]
+        check(got == [(*wanted, n) for n, wanted in enumerate(OF_ROLES)], '%s has %s', where, got)
+
+    path = with_roles(os.path.join(case.path('roles'), 't'), (TOTAL, CONTENT), (FROM, TO), (SEQUENCE, LOST))
+    two, old = rewritten(case, 'ctf-2', path), rewritten(case, 'ctf', path)
+    for where in (path, two, old):
+        seen(where)
+    said = read(case, [WAYMARK, 'view', path])[2]
+    check(b'2 events' in said and b'1 packet' in said, 'what the counter tells is not said: %s', said.decode())
+    check(view(case, two) == view(case, path), 'version 2 is another')
+    for where in (path, two):
+        records, told = list(ctf2.Trace(where).records()), [p.roles for p in ctf2.Trace(where).packets()]
+        check([(r.name, r.time) for r in records] == OF_ROLES, 'the second decoder sees %s', records)
+        check(told == [{CLASS: 5, STREAM: 5, TOTAL: 320, CONTENT: 320, FROM: start, TO: start, SEQUENCE: n, LOST: n} for start, n in ((0, 0), (1 << 18, 2))],
+              'the second decoder hears %s', told)
+    # Of the counter 1.8 says the one thing, not the other; of the size and the id both.
+    said = read(case, [WAYMARK, 'view', old])[2]
+    check(b'2 events' in said and b'1 packet' not in said, 'other words in 1.8: %s', said.decode())
+    _, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', old + 'x', path])
+    check(b'all but one of the roles' in err, 'what is lost is not told: %s', err.decode())
+    sizes = with_roles(os.path.join(case.path('sizes'), 't'), (TOTAL, CONTENT), (FROM,), (LOST,), header=(CLASS,))
+    _, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', sizes + 'x', sizes])
+    check(b'all but one' not in err and view(case, rewritten(case, 'ctf', sizes)) == view(case, sizes), 'sizes and ids in 1.8: %s', err.decode())
+    try:
+        need('babeltrace2')
+    except Exception:
+        return
+    status, lines, err = read(case, ['babeltrace2', '--clock-cycles', old])
+    got = [(re.search(rb'e\d000', line).group().decode(), int(re.match(rb'\[(\d+)\]', line).group(1))) for line in lines]
+    check(status == 0 and got == OF_ROLES, 'babeltrace2 shows %s: %s', got, err.decode())
+
+
+def roles_at_odds(case):
+    """What a field of several roles cannot say at once is refused, in words that name it."""
+    def refuses(form, words, *context, options=(), **more):
+        case.number = getattr(case, 'number', 0) + 1
+        path = with_roles(case.path('odds%d' % case.number), *context, **more)
+        status, _, err = read(case, [WAYMARK, 'convert', '--to', form, '-o', path + 'x', *options, path])
+        check(status == 1 and words in err, '%s in %s: status %d: %s', context, form, status, err.decode())
+
+    refuses('ctf', b"'f0' is of several roles", (TOTAL, FROM), (CONTENT,), (LOST,))
+    refuses('ctf', b"'f2' is of several roles", (TOTAL,), (SEQUENCE,), (LOST, SEQUENCE))
+    refuses('ctf', b"'h' is of several roles", (TOTAL,), (FROM,), (LOST,), header=('packet-magic-number', CLASS))
+    # Left out is what is between two records that are 2^16 apart, of which headers have 16 bits: a packet more.
+    some, joint = ('-F', 'a == 1 || a == 3'), (TOTAL, CONTENT)
+    for form in ('ctf', 'ctf-2'):
+        refuses(form, b"'f1' has several roles and would have to be 0 and 2000 at once", joint, (FROM, TO), (SEQUENCE,), options=some)
+        refuses(form, b"'f2' has several roles and would have to be 0 and 1 at once", joint, (FROM,), (SEQUENCE, LOST), options=some)
+        refuses(form, b"'f0' has several roles and would have to be 248 and 244 at once", joint, (FROM,), (LOST,), options=('-F', 'a == 0'))
+        path = with_roles(os.path.join(case.path('even' + form), 't'), joint, (FROM,), (SEQUENCE,), header=(CLASS,))
+        check(view(case, rewritten(case, form, path, *some)) == view(case, path, *some), '%s: other records', form)
 
 
 def traces_that_meet(case):
@@ -443,4 +527,5 @@ def recorded(case):
 
 
 if __name__ == '__main__':
-    main([round_trips, second_decoder, parts, gaps, refused, unsayable, said_again, odd_traces, streams_without_ids, traces_that_meet, recorded])
+    main([round_trips, second_decoder, parts, gaps, refused, unsayable, said_again, odd_traces, streams_without_ids, several_roles, roles_at_odds,
+          traces_that_meet, recorded])

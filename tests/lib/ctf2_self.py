@@ -365,6 +365,14 @@ def try_packets():
     s[2:] = [{**STREAM, 'default-clock-class-id': 'c'}, event(('a', u(8)))]
     same([r.cycles for r in read(s, s='05')], [0])
     wrong('without a default clock', [PREAMBLE, {**STREAM, 'packet-context-field-class': structure(begin)}])
+    # A field has each of its roles; here the id of a record is the lowest byte of its time.
+    times, counters = ['default-clock-timestamp', 'packet-end-default-clock-timestamp'], ['packet-sequence-number', 'discarded-event-record-counter-snapshot']
+    lengths = ['packet-content-length', 'packet-total-length']
+    s[2:] = [{**STREAM, 'default-clock-class-id': 'c', 'event-record-header-field-class': structure(('x', u(8, roles=['event-record-class-id', times[0]]))),
+              'packet-context-field-class': structure(('l', u(8, roles=lengths)), ('t', u(16, roles=times)), ('n', u(8, roles=counters)))},
+             {'type': 'event-record-class', 'id': 5}, {'type': 'event-record-class', 'id': 7}]
+    same([p.roles for p in read(s, 'packets', s='38 0301 09 05 07 05')], [dict.fromkeys(lengths, 56) | dict.fromkeys(times, 0x103) | dict.fromkeys(counters, 9)])
+    same([(r.id, r.cycles) for r in read(s, s='38 0301 09 05 07 05')], [(5, 0x105), (7, 0x107), (5, 0x205)])
 
 
 def try_metadata():

@@ -38,7 +38,7 @@ static bool tells_class(const struct wmk_ctf_decoder *decoder)
 	bool tells = false;
 
 	for (uint32_t i = 0; i < decoder->packet_header.n_ops; i++)
-		tells |= decoder->packet_header.ops[i].role == WMK_ROLE_STREAM_CLASS;
+		tells |= decoder->packet_header.ops[i].roles & WMK_ROLE_BIT(WMK_ROLE_STREAM_CLASS);
 	return tells;
 }
 

@@ -137,9 +137,9 @@ static void walk_through(struct wmk_ctf_walk *walk, const struct wmk_ctf_program
 			abort();
 		if (!said || item.is_end || item.op->code > WMK_CTF_ENUM)
 			continue;
-		if (item.op->role == WMK_ROLE_EVENT_CLASS)
+		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS))
 			said->id = item.value.u;
-		else if (item.op->role == WMK_ROLE_TIME)
+		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME))
 			said->time = wmk_ctf_time(said->time, item.value.u, item.op->width);
 	}
 }

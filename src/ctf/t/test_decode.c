@@ -265,6 +265,18 @@ static void plain_header(void **state)
 	unmake(&made);
 }
 
+/* The id is a value of the clock. */
+static void timely_header(void **state)
+{
+	struct made made = make("le", CLOCK, "id = 0; event.header := struct { integer { size = 8; map = clock.c.value; } id; };",
+				"id = 2; fields := struct { u32 x; }; };\nevent { name = \"f\"; id = 7; fields := struct { u32 x; };");
+
+	(void)state;
+	expect_records(&made, BYTES(2, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0), 0,
+		       (struct record_wanted[]){ { 2, 2, 8 }, { 7, 7, 8 }, { 2, 0x102, 8 } }, 3);
+	unmake(&made);
+}
+
 /* ── what may not be ─────────────────────────────────────────────────────────────────────────────────── */
 
 static void refuse(const char *types, const char *fields, const char *words)
@@ -332,7 +344,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bits), cmocka_unit_test(numbers), cmocka_unit_test(texts), cmocka_unit_test(arrays), cmocka_unit_test(variants),
-		cmocka_unit_test(scopes), cmocka_unit_test(our_header), cmocka_unit_test(large_header), cmocka_unit_test(plain_header),
+		cmocka_unit_test(scopes), cmocka_unit_test(our_header), cmocka_unit_test(large_header), cmocka_unit_test(plain_header), cmocka_unit_test(timely_header),
 		cmocka_unit_test(mistakes), cmocka_unit_test(nothing_often), cmocka_unit_test(nothing_in_nothing),
 	};
 

@@ -137,10 +137,10 @@ static void test_stream_class(void **state)
 	assert_true(class->streams[1]->id == UINT64_MAX);
 	assert_string_equal(class->streams[1]->name, "s");
 	assert_ptr_equal(class->streams[1]->clock, &class->clocks[0]);
-	assert_int_equal(class->streams[1]->packet_context->members[0].type.role, WMK_ROLE_CPU);
+	assert_int_equal(class->streams[1]->packet_context->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_CPU));
 	assert_int_equal(class->streams[1]->event_header->kind, WMK_TYPE_STRUCT);
 	assert_int_equal(class->streams[1]->event_header->count, 0);
-	assert_int_equal(class->streams[1]->event_context->members[0].type.role, WMK_ROLE_NONE);
+	assert_int_equal(class->streams[1]->event_context->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_NONE));
 	assert_int_equal(class->streams[1]->events[0]->id, 7);
 	REFUSE(-EPROTO, "fragment 3 + there is a data stream class 0 already", STREAM, STREAM);
 	REFUSE(-EPROTO, "'default-clock-class-id': expected the id of a clock class",
@@ -231,15 +231,15 @@ static void test_whole(void **state)
 	(void)state;
 	accept(whole);
 	stream = class->streams[0];
-	assert_int_equal(class->packet_header->members[0].type.role, WMK_ROLE_MAGIC);
-	assert_int_equal(class->packet_header->members[1].type.role, WMK_ROLE_UUID);
+	assert_int_equal(class->packet_header->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_MAGIC));
+	assert_int_equal(class->packet_header->members[1].type.roles, WMK_ROLE_BIT(WMK_ROLE_UUID));
 	/* One alias, with one role: what it means depends on where it is used. */
-	assert_int_equal(stream->packet_context->members[0].type.role, WMK_ROLE_BEGIN);
-	assert_int_equal(stream->packet_context->members[1].type.role, WMK_ROLE_CPU);
-	assert_int_equal(stream->event_header->members[0].type.role, WMK_ROLE_EVENT_CLASS);
+	assert_int_equal(stream->packet_context->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_BEGIN));
+	assert_int_equal(stream->packet_context->members[1].type.roles, WMK_ROLE_BIT(WMK_ROLE_CPU));
+	assert_int_equal(stream->event_header->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS));
 	option = &stream->event_header->members[1].type.members[1].type;
-	assert_int_equal(option->members[0].type.role, WMK_ROLE_EVENT_CLASS);
-	assert_int_equal(option->members[1].type.role, WMK_ROLE_TIME);
+	assert_int_equal(option->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS));
+	assert_int_equal(option->members[1].type.roles, WMK_ROLE_BIT(WMK_ROLE_TIME));
 	assert_string_equal(stream->clock->name, "m");
 	assert_string_equal(stream->events[0]->name, "sch\xc3\xb6n");
 }

@@ -277,11 +277,53 @@ static void orders(void **state)
 	    BYTES(5, 0xff), "{ f=5 m=-1 } ");
 }
 
+/* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Each record's header is its id and its time at once, in bits that lie like this. */
+static void id_and_time(const char *more, bool is_planned, const uint8_t *bytes, const uint64_t *ids)
+{
+	struct wmk_ctf_bytes in = { bytes, 0, 12 * 8 };
+	struct wmk_ctf_record record = { .time = 0 };
+	struct made made = { NULL, NULL };
+	char text[1024];
+	size_t len;
+
+	len = (size_t)snprintf(text, sizeof(text), "\x1e{'type': 'preamble', 'version': 2}\n\x1e{'type': 'clock-class', 'id': 'c', 'frequency': 1000}\n"
+			       "\x1e{'type': 'data-stream-class', 'default-clock-class-id': 'c', 'event-record-header-field-class': {'type': 'structure',"
+			       "'member-classes': [" MEMBER("x", "{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', %s"
+			       "'roles': ['default-clock-timestamp', 'event-record-class-id']}") "]}}\n"
+			       "\x1e{'type': 'event-record-class', 'id': %u}\n\x1e{'type': 'event-record-class', 'id': %u}\n", more, (unsigned)ids[0], (unsigned)ids[1]);
+	for (size_t i = 0; i < len; i++)
+		text[i] = text[i] == '\'' ? '"' : text[i];
+	assert_int_equal(wmk_ctf_metadata_parse(text, len, "m", false, &made.class), 0);
+	assert_int_equal(wmk_ctf_compile(made.class, "m", &made.decoder), 0);
+	assert_int_equal(made.decoder->streams[0].plan != NULL, is_planned);
+	wmk_ctf_walk_begin(&record.walk, &in, 0);
+	for (unsigned i = 0; i < 12; i++) {
+		assert_int_equal(wmk_ctf_record(&made.decoder->streams[0], &in, i * 8, &record), 0);
+		assert_int_equal(record.event->id, ids[i % 2]);
+		assert_int_equal(record.time, ids[i % 2] + i / 2 * 256);
+	}
+	unmake(&made);
+}
+
+/* By one load (where eight bytes are there), by a plan, by a walk. */
+static void several_roles(void **state)
+{
+	static const uint8_t bytes[12] = { 3, 0x81, 3, 0x81, 3, 0x81, 3, 0x81, 3, 0x81, 3, 0x81 };
+
+	(void)state;
+	id_and_time("", true, bytes, (const uint64_t[]){ 3, 0x81 });
+	id_and_time("'bit-order': 'last-to-first', ", false, (const uint8_t[12]){ 0xc0, 0x81, 0xc0, 0x81, 0xc0, 0x81, 0xc0, 0x81, 0xc0, 0x81, 0xc0, 0x81 },
+		    (const uint64_t[]){ 3, 0x81 });
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leb128), cmocka_unit_test(texts), cmocka_unit_test(options), cmocka_unit_test(variants), cmocka_unit_test(locations),
 		cmocka_unit_test(through_what_is_around), cmocka_unit_test(through_what_was_read), cmocka_unit_test(orders),
+		cmocka_unit_test(several_roles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -397,7 +397,7 @@ static void test_ctf2(void **state)
 		{ .name = "var", .type = { .kind = WMK_TYPE_INT, .is_variable = 1, .is_signed = 1, .base = 16 } },
 		{ .name = "\n_a", .type = { .kind = WMK_TYPE_INT, .width = 8, .base = 10 } },
 	};
-	static const struct wmk_field header_members[] = { { .name = "id", .type = { .kind = WMK_TYPE_INT, .width = 8, .role = WMK_ROLE_EVENT_CLASS } } };
+	static const struct wmk_field header_members[] = { { .name = "id", .type = { .kind = WMK_TYPE_INT, .width = 8, .roles = WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS) } } };
 	static const struct wmk_type payload = { .kind = WMK_TYPE_STRUCT, MEMBERS(members) }, header = { .kind = WMK_TYPE_STRUCT, MEMBERS(header_members) };
 	static struct wmk_ctf_stream_class stream = { .event_header = &header, .n_events = 1 };
 	static const struct wmk_ctf_event_class event = { .stream = &stream, .name = "e", .level = -1, .payload = &payload };
