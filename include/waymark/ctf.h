@@ -103,7 +103,10 @@ enum waymark_ctf_kind {
 	WAYMARK_CTF_END,
 };
 
-/* `text` is in the record: valid until the handle's next call. */
+/*
+ * `text` is valid until the handle's next call. Of an integer that 64 bits cannot tell, `number` is the nearest that they can, and `text` its decimal
+ * digits, with a sign; of other integers `text` is NULL.
+ */
 struct waymark_ctf_value {
 	enum waymark_ctf_kind kind;
 	const char *name;                /* of the field; NULL: an element of an array. Valid until waymark_ctf_close() */

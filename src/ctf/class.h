@@ -28,6 +28,7 @@
 
 #define WMK_CTF_METADATA_MAX (256u << 20) /* bytes of text */
 #define WMK_CTF_TYPE_DEPTH 128u           /* types within types */
+#define WMK_CTF_WIDTH_MAX 4096u           /* bits of a number */
 #define WMK_CTF_CLOCKS_MAX 1024u
 #define WMK_CTF_STREAMS_MAX 65536u        /* stream classes, ... */
 #define WMK_CTF_EVENTS_MAX (1u << 20)     /* ... and event classes of them all */

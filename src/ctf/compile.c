@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "ctf/build.h"
 #include "ctf/refer.h"
+#include "ctf/wide.h"
 
 #define ALL_OPS_MAX (1u << 24)    /* of a whole trace */
 
@@ -213,9 +214,9 @@ static int compile_number(struct wmk_ctf_compiler *c, unsigned scope, const stru
 					 [WMK_TYPE_ENUM] = WMK_CTF_ENUM, [WMK_TYPE_FLAGS] = WMK_CTF_FLAGS };
 	uint32_t index;
 
-	if (type->is_variable ? type->kind == WMK_TYPE_FLOAT : !type->width || type->width > 64)
+	if (type->is_variable ? type->kind == WMK_TYPE_FLOAT : !type->width || type->width > WMK_CTF_WIDTH_MAX)
 		return wmk_error(-EPROTO, "%s: a number of %u bits", c->what, type->width);
-	if (type->kind == WMK_TYPE_FLOAT && type->width != 16 && type->width != 32 && type->width != 64)
+	if (type->kind == WMK_TYPE_FLOAT && !wmk_ctf_exponent_bits(type->width))
 		return wmk_error(-EPROTO, "%s: a floating point number of %u bits", c->what, type->width);
 	int err = add(c, &c->codes[scope], codes[type->kind], type, name, &index);
 
@@ -304,7 +305,7 @@ static uint8_t ease_of(const struct wmk_ctf_op *op)
 		return WMK_CTF_BEGIN;
 	if (op->code == WMK_CTF_STRING)
 		return op->type->encoding == WMK_ENCODING_UTF8 ? WMK_CTF_CHARS : WMK_CTF_ANYHOW;
-	return is_number && op->width && op->width % 8 == 0 && op->align % 8 == 0 && !op->is_reversed ? WMK_CTF_PLAIN : WMK_CTF_ANYHOW;
+	return is_number && !wmk_ctf_may_be_wide(op) && op->width % 8 == 0 && op->align % 8 == 0 && !op->is_reversed ? WMK_CTF_PLAIN : WMK_CTF_ANYHOW;
 }
 
 /* Which operations ask nothing of wmk_ctf_next() but to go to the one behind them: those in structures, and structures in such, or the whole. */

@@ -41,7 +41,8 @@ static void put_bits(uint8_t *bytes, uint64_t at, unsigned width, bool is_big, u
 		const unsigned n = width - done < 8 - from ? width - done : 8 - from;
 		const unsigned shift = is_big ? 8 - from - n : from;
 		const uint8_t mask = (uint8_t)(wmk_bits_mask(n) << shift);
-		const uint64_t part = is_big ? value >> (width - done - n) : value >> done;
+		const unsigned down = is_big ? width - done - n : done;
+		const uint64_t part = down < 64 ? value >> down : 0;
 		uint8_t *byte = &bytes[(at + done) / 8];
 
 		*byte = (uint8_t)((*byte & ~mask) | ((part << shift) & mask));
@@ -86,7 +87,7 @@ int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
 		if (item.op->align > 1)
 			out->at = wmk_bits_align(out->at, item.op->align);
 		for (unsigned roles = spots && item.op->code <= WMK_CTF_ENUM ? item.op->roles : 0; roles; roles &= roles - 1)
-			spots->of[__builtin_ctz(roles)] = (struct wmk_ctf_spot){ item.op, out->at, item.value.u };
+			spots->of[__builtin_ctz(roles)] = (struct wmk_ctf_spot){ item.op, out->at, item.value.u, item.op->width ? item.op->width : (unsigned)item.len };
 		copy_bits(out, &walk->in, item.at, bits, item.op->is_big);
 	}
 	return walk->err;
@@ -100,6 +101,8 @@ static int patch_one(struct wmk_ctf_out *out, const struct wmk_ctf_spot *spot, u
 		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: how long it is depends on its value", spot->op->name ? spot->op->name : "");
 	if (value & ~wmk_bits_mask(spot->op->width))
 		return wmk_error(-ENOTSUP, "'%.60s' has %u bits, too few for what it would have to be", spot->op->name ? spot->op->name : "", spot->op->width);
+	if (spot->op->width > 64 && spot->op->is_reversed)
+		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: it has more than 64 bits, in another order than its bytes", spot->op->name ? spot->op->name : "");
 	if (spot->op->is_reversed)
 		value = wmk_bits_reverse(value, spot->op->width);
 	put_bits(out->bytes, spot->at, spot->op->width, spot->op->is_big, value);

@@ -23,6 +23,7 @@ struct wmk_ctf_out {
 struct wmk_ctf_spot {
 	const struct wmk_ctf_op *op; /* NULL: none was */
 	uint64_t at, value;
+	unsigned width;            /* bits that it has: of LEB128 those of this one */
 };
 
 struct wmk_ctf_spots {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "ctf/bits.h"
 #include "ctf/compile.h"
+#include "ctf/wide.h"
 
 /* Elements of no size at all that a structure may have, in all its arrays: more say nothing, and cost time. */
 #define EMPTY_MAX 65536u
@@ -34,48 +35,26 @@ static inline bool has(const struct wmk_ctf_walk *walk, uint64_t bits)
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* LEB128: seven bits a byte, the least significant first (CTF 2, variable-length integers). At most 64 bits. */
-static int variable(struct wmk_ctf_walk *walk, bool is_signed, uint64_t *value)
-{
-	unsigned shift = 0;
-	uint8_t byte;
-
-	*value = 0;
-	do {
-		if (!has(walk, 8))
-			return -ENODATA;
-		byte = walk->in.bytes[walk->at / 8];
-		walk->at += 8;
-		if (shift < 64)
-			*value |= (uint64_t)(byte & 0x7f) << shift;
-		if (shift >= 70)
-			return wmk_error(-EPROTO, "an integer of more than 64 bits at byte %" PRIu64, walk->at / 8);
-		shift += 7;
-	} while (byte & 0x80);
-	if (is_signed && shift < 64 && byte & 0x40)
-		*value |= UINT64_MAX << shift;
-	return 0;
-}
-
 int wmk_ctf_number(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, uint64_t *value)
 {
-	if (__builtin_expect(!op->width, 0)) {
-		int err = variable(walk, op->is_signed, value);
+	struct wmk_ctf_item item;
 
-		if (err < 0)
-			return err;
-	} else {
-#ifndef WMK_PLANTED_BUG_CTF_PACKET              /* the fuzzer must find this */
-		if (!has(walk, op->width))
-			return -ENODATA;
-#endif
-		*value = wmk_bits_get(walk->in.bytes, walk->at, op->width, op->is_big, walk->in.end);
-		if (op->is_reversed)
-			*value = wmk_bits_reverse(*value, op->width);
-		if (op->is_signed)
-			*value = (uint64_t)wmk_bits_sign(*value, op->width);
-		walk->at += op->width;
+	if (__builtin_expect(wmk_ctf_may_be_wide(op), 0)) {
+		int err = wmk_ctf_wide_take(walk, op, &item);
+
+		*value = err < 0 ? 0 : item.value.u;
+		return err;
 	}
+#ifndef WMK_PLANTED_BUG_CTF_PACKET              /* the fuzzer must find this */
+	if (!has(walk, op->width))
+		return -ENODATA;
+#endif
+	*value = wmk_bits_get(walk->in.bytes, walk->at, op->width, op->is_big, walk->in.end);
+	if (op->is_reversed)
+		*value = wmk_bits_reverse(*value, op->width);
+	if (op->is_signed)
+		*value = (uint64_t)wmk_bits_sign(*value, op->width);
+	walk->at += op->width;
 	if (op->save)
 		walk->registers[op->save] = *value;
 	return 0;
@@ -265,6 +244,10 @@ static int give(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct w
 	uint64_t value;
 	int err;
 
+	if (__builtin_expect(wmk_ctf_may_be_wide(op), 0)) {
+		err = wmk_ctf_wide_take(walk, op, item);
+		return err < 0 ? err : advance(walk, op->next);
+	}
 	switch (op->code) {
 	case WMK_CTF_INT:
 	case WMK_CTF_BOOL:
@@ -296,6 +279,7 @@ bool wmk_ctf_next_any(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
 {
 	const struct wmk_ctf_op *op = &walk->ops[walk->op];
 
+	item->is_wide = false;
 	item->is_end = op->code == WMK_CTF_END;
 	if (item->is_end) {
 		item->op = &walk->ops[walk->levels[--walk->depth].op];
@@ -341,9 +325,12 @@ int wmk_ctf_pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, uint32
 	return walk->err;
 }
 
-const char *wmk_ctf_label(const struct wmk_type *type, uint64_t value)
+const char *wmk_ctf_label(const struct wmk_ctf_item *item)
 {
-	for (uint32_t i = 0; i < type->count; i++) {
+	const struct wmk_type *type = item->op->type;
+	const uint64_t value = item->value.u;
+
+	for (uint32_t i = 0; i < type->count && !item->is_wide; i++) {
 		const struct wmk_label *label = &type->labels[i];
 
 		if (type->is_signed ? (int64_t)value >= label->from && (int64_t)value <= label->to :

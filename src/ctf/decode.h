@@ -63,10 +63,10 @@ struct wmk_ctf_source {
 
 struct wmk_ctf_op {
 	uint8_t code;              /* enum wmk_ctf_code */
-	uint8_t width;             /* bits of a number; 0: LEB128 */
 	uint8_t is_signed, is_big, is_reversed;
+	uint16_t width;            /* bits of a number; 0: LEB128 */
 	uint8_t ref;               /* the register of its length or selector; 0: `count` */
-	uint16_t save;             /* its value goes into this register; of a VARIANT, OPTIONAL: the operation that was selected in it, or 0; 0: nowhere */
+	uint8_t save;              /* its value goes into this register; of a VARIANT, OPTIONAL: the operation that was selected in it, or 0; 0: nowhere */
 	uint16_t roles;            /* WMK_ROLE_BIT() of each */
 	uint8_t ease;              /* enum wmk_ctf_ease */
 	uint8_t shift;             /* of what is PLAIN: 64 - width (worked out each time it costs 5 % of a walk) */
@@ -146,12 +146,14 @@ struct wmk_ctf_bytes {
 struct wmk_ctf_item {
 	const struct wmk_ctf_op *op;
 	bool is_end;               /* of op, a STRUCT, ARRAY, VARIANT or OPTIONAL */
+	bool is_wide;              /* INT, ENUM, FLAGS: 64 bits cannot tell it. `value` is the nearest that they can; wide.h has all of it */
 	union {
 		uint64_t u;            /* INT, BOOL, ENUM, FLAGS; the count of an ARRAY; whether an OPTIONAL has a value; ... */
 		int64_t i;             /* ... where op->is_signed */
 		double f;
 	} value;
-	const char *text;          /* STRING, TEXT, BLOB: `len` bytes in the packet, no NUL among a STRING's or TEXT's */
+	/* STRING, TEXT, BLOB: `len` bytes in the packet, no NUL among a STRING's or TEXT's. Of numbers that may be wide: the packet, and their bits. */
+	const char *text;
 	size_t len;
 	uint64_t at;               /* bits: where it begins */
 };
@@ -281,8 +283,8 @@ static inline bool wmk_ctf_next(struct wmk_ctf_walk *walk, struct wmk_ctf_item *
 /* Over all of the program, values into registers only. */
 int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program);
 
-/* The label of an enumeration's value: the first that has it; NULL where none has. */
-const char *wmk_ctf_label(const struct wmk_type *type, uint64_t value);
+/* The label of an ENUM's value: the first that has it; NULL where none has. */
+const char *wmk_ctf_label(const struct wmk_ctf_item *item);
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "ctf/bits.h"
 #include "ctf/compile.h"
+#include "ctf/wide.h"
 
 #define CHOICES_MAX 8u
 
@@ -57,12 +58,12 @@ static bool plan_numbers(const struct wmk_ctf_op *ops, uint32_t i, uint32_t behi
 	for (; i < behind; i = ops[i].next) {
 		const struct wmk_ctf_op *op = &ops[i];
 
-		if ((op->code != WMK_CTF_INT && op->code != WMK_CTF_ENUM) || !op->width || op->is_reversed || op->is_signed)
+		if ((op->code != WMK_CTF_INT && op->code != WMK_CTF_ENUM) || wmk_ctf_may_be_wide(op) || op->is_reversed || op->is_signed)
 			return false;
 		*bits = wmk_bits_align(*bits, op->align);
 		if (*bits > 4096)
 			return false;
-		const struct place place = { (uint16_t)*bits, op->width, op->is_big };
+		const struct place place = { (uint16_t)*bits, (uint8_t)op->width, op->is_big };
 
 		if (op->roles & WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS))
 			way->id = place;
@@ -111,7 +112,7 @@ static bool plan_header(const struct wmk_ctf_program *header, struct wmk_ctf_hea
 			return false;
 		if (ops[i].save) {
 			selector = i;
-			plan->selector = (struct place){ (uint16_t)(bits - ops[i].width), ops[i].width, ops[i].is_big };
+			plan->selector = (struct place){ (uint16_t)(bits - ops[i].width), (uint8_t)ops[i].width, ops[i].is_big };
 			plan->save = ops[i].save;
 		}
 	}
@@ -213,13 +214,16 @@ static int walked(const struct wmk_ctf_program *program, struct wmk_ctf_walk *wa
 	while (wmk_ctf_next(walk, &item)) {
 		if (item.is_end || item.op->code > WMK_CTF_ENUM)
 			continue;
+		if (item.is_wide && item.op->roles)
+			return wmk_error(-EPROTO, "an event header whose id or time has more than 64 bits, at byte %" PRIu64, item.at / 8);
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS)) {
 			header->id = item.value.u;
 			header->has_id = true;
 		}
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME)) {
 			header->time = item.value.u;
-			header->time_width = item.op->width ? item.op->width : 64;
+			/* (of LEB128, the bits that it has: CTF 2, section 6.3) */
+			header->time_width = item.op->width ? item.op->width : (unsigned)item.len;
 		}
 	}
 	return walk->err;

@@ -3,7 +3,7 @@
  * json_scalar.c - CTF 2's field classes that hold no others (CTF2-SPEC-2.0, sections 5.3.4 to 5.3.17) as types.
  *
  *     fixed-length-bit-array               INT, without a sign, base 16
- *     fixed-length-bit-map                 FLAGS: for each name a mask, of which any bit counts
+ *     fixed-length-bit-map                 FLAGS: for each name a mask, of which any bit counts; of more than 64 bits, ranges of bits
  *     fixed-length-boolean                 BOOL
  *     ...-integer                          INT, with mappings ENUM; is_variable
  *     ...-floating-point-number            FLOAT
@@ -19,7 +19,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define WIDTH_MAX 64u              /* bits of a number that is understood */
+#include "ctf/wide.h"
 
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -105,9 +105,9 @@ static int take_bits(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 		err = wmk_ctf_json_align(at, "alignment", &type->align);
 	if (err < 0)
 		return err;
-	if (width > WIDTH_MAX)
-		return wmk_ctf_json_error(at, -ENOTSUP, "a field of %" PRIu64 " bits: up to %u are understood", width, WIDTH_MAX);
-	type->width = (uint8_t)width;
+	if (width > WMK_CTF_WIDTH_MAX)
+		return wmk_ctf_json_error(at, -ENOTSUP, "a field of %" PRIu64 " bits: up to %u are understood", width, WMK_CTF_WIDTH_MAX);
+	type->width = (uint16_t)width;
 	type->order = is_big ? WMK_ORDER_BIG : WMK_ORDER_LITTLE;
 	type->is_reversed = is_last_first != is_big;
 	return 0;
@@ -139,7 +139,7 @@ static int floating(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, s
 	if (err < 0)
 		return err;
 	wmk_ctf_json_get(at, "length", &length);
-	if (width != 16 && width != 32 && width != 64 && (width < 128 || width % 32 != 0))
+	if (width <= WMK_CTF_WIDTH_MAX && !wmk_ctf_exponent_bits(width))
 		return wmk_ctf_json_wrong(&length, "16, 32, 64, 128, or a larger multiple of 32");
 	type->kind = WMK_TYPE_FLOAT;
 	type->base = 10;
@@ -157,7 +157,35 @@ static uint64_t mask_of(const struct wmk_label *bits, unsigned width)
 	return (to - from == 63 ? UINT64_MAX : ((uint64_t)1 << (to - from + 1)) - 1) << from;
 }
 
-/* A name is for some bits, any of which makes it true: a mask. */
+static int add_flag(struct wmk_ctf_json *in, struct wmk_ctf_list *labels, const char *name, uint64_t from, uint64_t to)
+{
+	struct wmk_label *label = wmk_ctf_list_add(in->to, labels, sizeof(*label), WMK_CTF_EVENTS_MAX);
+
+	if (!label)
+		return wmk_error_number();
+	*label = (struct wmk_label){ .name = wmk_scratch_text(&in->to->scratch, name, strlen(name)), .from = (int64_t)from, .to = (int64_t)to };
+	return label->name ? 0 : -ENOMEM;
+}
+
+/* A name is for some bits, any of which makes it true: a mask; where that would have more than 64 bits, each of the ranges. */
+static int take_flag(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *flag, unsigned width, struct wmk_ctf_list *labels)
+{
+	struct wmk_ctf_json_ranges bits = { .is_clipped = true };
+	uint64_t mask = 0;
+	int err = wmk_ctf_json_ranges(in, flag, NULL, &bits);
+
+	for (uint32_t i = 0; i < bits.list.n && err >= 0; i++) {
+		const struct wmk_label *range = (const struct wmk_label *)bits.list.items + i;
+
+		if (width <= 64)
+			mask |= mask_of(range, width);
+		else if ((uint64_t)range->from < width)
+			err = add_flag(in, labels, flag->name, (uint64_t)range->from, (uint64_t)range->to < width ? (uint64_t)range->to : width - 1);
+	}
+	/* (a name may be for bits that the field does not have) */
+	return err < 0 || !mask ? err : add_flag(in, labels, flag->name, mask, mask);
+}
+
 static int bit_map(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
 	struct wmk_ctf_list labels = { NULL, 0, 0 };
@@ -173,24 +201,10 @@ static int bit_map(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, st
 		return wmk_ctf_json_wrong(&flags, "an object with at least one name of bits");
 	json_object_object_foreach(flags.value, name, value) {
 		struct wmk_ctf_json_at flag = { .up = &flags, .name = name, .value = value };
-		struct wmk_ctf_json_ranges bits = { .is_clipped = true };
-		struct wmk_label *label;
-		uint64_t mask = 0;
 
-		err = wmk_ctf_json_ranges(in, &flag, NULL, &bits);
+		err = take_flag(in, &flag, type->width, &labels);
 		if (err < 0)
 			return err;
-		for (uint32_t i = 0; i < bits.list.n; i++)
-			mask |= mask_of((const struct wmk_label *)bits.list.items + i, type->width);
-		label = mask ? wmk_ctf_list_add(in->to, &labels, sizeof(*label), WMK_CTF_EVENTS_MAX) : NULL;
-		if (mask && !label)
-			return wmk_error_number();
-		if (!mask)
-			continue;          /* it names bits that the field does not have */
-		label->name = wmk_scratch_text(&in->to->scratch, name, strlen(name));
-		label->from = label->to = (int64_t)mask;
-		if (!label->name)
-			return -ENOMEM;
 	}
 	type->labels = labels.items;
 	type->count = labels.n;

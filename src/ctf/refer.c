@@ -213,9 +213,9 @@ static int look_near(struct search *s)
 
 /* ── registers ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static int take_register(struct wmk_ctf_compiler *c, unsigned scope, uint16_t *reg)
+static int take_register(struct wmk_ctf_compiler *c, unsigned scope, uint8_t *reg)
 {
-	static const uint16_t ends[] = { WMK_CTF_REGISTERS_STREAM, WMK_CTF_REGISTERS_EVENT, WMK_CTF_REGISTERS };
+	static const uint8_t ends[] = { WMK_CTF_REGISTERS_STREAM, WMK_CTF_REGISTERS_EVENT, WMK_CTF_REGISTERS };
 	const unsigned level = scope <= WMK_SCOPE_PACKET_HEADER ? 0 : scope <= WMK_SCOPE_COMMON_CONTEXT ? 1 : 2;
 
 	if (*reg)

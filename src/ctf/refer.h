@@ -20,14 +20,14 @@ struct wmk_ctf_compiler {
 	struct wmk_scratch scratch;
 	const struct wmk_ctf_class *class;
 	struct wmk_ctf_making codes[WMK_SCOPES]; /* by scope; n 0 where there is none */
-	uint16_t registers[3];                 /* next of trace, stream, event */
+	uint8_t registers[3];                 /* next of trace, stream, event */
 	uint32_t n_all;
 	const char *what;                      /* for errors: the structure that is compiled, ... */
 	const char *name;                      /* ... and the metadata */
 };
 
 struct wmk_ctf_referred {
-	uint16_t reg;
+	uint8_t reg;
 	const struct wmk_type *type;           /* of the value; of one of them */
 	const struct wmk_ctf_source *sources;  /* as in struct wmk_ctf_op */
 	uint32_t n_sources;

@@ -78,10 +78,9 @@ static void put_bits(struct wmk_tree_writer *w, json_object *class, const struct
 		wmk_tree_put_number(w, class, "alignment", op->align);
 }
 
-/* A name may have several ranges: they are one mapping, where the first of them stands. Names may share values, as in 1.8. */
-static void put_mappings(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
+/* A name may have several ranges: they stand together, where the first of them stands. Names may share values, as in 1.8. */
+static void put_ranges(struct wmk_tree_writer *w, json_object *class, const char *property, const struct wmk_type *type)
 {
-	const struct wmk_type *type = op->type;
 	json_object *mappings = json_object_new_object();
 
 	for (uint32_t i = 0; i < type->count; i++) {
@@ -94,13 +93,18 @@ static void put_mappings(struct wmk_tree_writer *w, json_object *class, const st
 		wmk_tree_append_range(w, ranges, (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to, type->is_signed);
 		json_object_put(name);
 	}
-	wmk_tree_put(w, class, "mappings", mappings);
+	wmk_tree_put(w, class, property, mappings);
 }
 
 static void put_flags(struct wmk_tree_writer *w, json_object *class, const struct wmk_type *type)
 {
-	json_object *flags = json_object_new_object();
+	json_object *flags;
 
+	if (type->width > 64) {
+		put_ranges(w, class, "flags", type);   /* (no masks: see json_scalar.c) */
+		return;
+	}
+	flags = json_object_new_object();
 	for (uint32_t i = 0; i < type->count; i++) {
 		json_object *ranges = json_object_new_array();
 		uint64_t mask = (uint64_t)type->labels[i].from;
@@ -134,7 +138,7 @@ static json_object *number_of(struct wmk_tree_writer *w, const struct wmk_ctf_op
 	if (is_integer && op->type->base && op->type->base != 10)
 		wmk_tree_put_number(w, class, "preferred-display-base", op->type->base);
 	if (op->code == WMK_CTF_ENUM && op->type->count && is_signed == op->is_signed)
-		put_mappings(w, class, op);
+		put_ranges(w, class, "mappings", op->type);
 	if (!is_integer && op->code == WMK_CTF_FLAGS)
 		put_flags(w, class, op->type);
 	if (is_integer)

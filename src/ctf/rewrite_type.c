@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "ctf/rewrite_tsdl.h"
+#include "ctf/wide.h"
 
 static const struct wmk_ctf_op *op_at(const struct wmk_tsdl_writer *w, uint32_t at)
 {
@@ -237,6 +238,8 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 		if (op->code == WMK_CTF_ENUM || (selected_by(w, at, of, &other) && !are_optionals(w, at)))
 			unsayable(w, op, "a selector with labels of its own, or of several");
 	} else if (op->code == WMK_CTF_BOOL) {
+		if (op->width > 64)
+			unsayable(w, op, "a boolean of more than 64 bits");
 		w->lost |= 1u << WMK_CTF_LOST_BOOL;
 		put_range(w, "false", 0, 0, false, true);
 		put_range(w, "true", 1, op->width >= 64 ? UINT64_MAX : (UINT64_C(1) << op->width) - 1, false, false);
@@ -250,12 +253,12 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 
 static void put_float(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
+	const unsigned exponent = wmk_ctf_exponent_bits(op->width);
+
 	if (op->is_reversed)
 		unsayable(w, op, "of bits in another order than its bytes");
-	if (op->width != 32 && op->width != 64 && op->width != 16)
-		unsayable(w, op, "a floating point number of another size");
-	wmk_ctf_put(w->out, "floating_point { exp_dig = %d; mant_dig = %d; align = %u; byte_order = %s; }", op->width == 16 ? 5 : op->width == 32 ? 8 : 11,
-		    op->width == 16 ? 11 : op->width == 32 ? 24 : 53, op->align, op->is_big ? "be" : "le");
+	wmk_ctf_put(w->out, "floating_point { exp_dig = %u; mant_dig = %u; align = %u; byte_order = %s; }", exponent, op->width - exponent, op->align,
+		    op->is_big ? "be" : "le");
 }
 
 /* ── types ───────────────────────────────────────────────────────────────────────────────────────────── */

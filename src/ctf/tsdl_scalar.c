@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ctf/tsdl_type.h"
+#include "ctf/wide.h"
 
 int wmk_tsdl_number(struct wmk_tsdl *in, int64_t *value, bool *is_unsigned)
 {
@@ -245,8 +246,8 @@ static int integer_attribute(struct wmk_tsdl *in, const char *name, struct wmk_t
 
 	(void)more;
 	if (strcmp(name, "size") == 0) {
-		err = bits(in, 64, "an integer", &value);
-		type->width = (uint8_t)value;
+		err = bits(in, WMK_CTF_WIDTH_MAX, "an integer", &value);
+		type->width = (uint16_t)value;
 	} else if (strcmp(name, "align") == 0) {
 		err = wmk_tsdl_alignment(in, &type->align);
 	} else if (strcmp(name, "signed") == 0) {
@@ -292,7 +293,7 @@ static int float_attribute(struct wmk_tsdl *in, const char *name, struct wmk_typ
 	if (strcmp(name, "exp_dig") == 0)
 		err = bits(in, 64, "an exponent", &digits->exponent);
 	else if (strcmp(name, "mant_dig") == 0)
-		err = bits(in, 128, "a mantissa", &digits->mantissa);
+		err = bits(in, WMK_CTF_WIDTH_MAX, "a mantissa", &digits->mantissa);
 	else if (strcmp(name, "align") == 0)
 		err = wmk_tsdl_alignment(in, &type->align);
 	else if (strcmp(name, "byte_order") == 0)
@@ -312,15 +313,10 @@ int wmk_tsdl_float(struct wmk_tsdl *in, struct wmk_type *type)
 	if (err < 0)
 		return err;
 	/* IEEE 754's binary formats; the mantissa counts the bit that is not there, the exponent's digits not the sign. */
-	if (digits.exponent == 5 && digits.mantissa == 11)
-		type->width = 16;
-	else if (digits.exponent == 8 && digits.mantissa == 24)
-		type->width = 32;
-	else if (digits.exponent == 11 && digits.mantissa == 53)
-		type->width = 64;
-	else
-		return wmk_tsdl_error(in, -ENOTSUP, "a floating point number of exp_dig %" PRId64 ", mant_dig %" PRId64 ": 5 and 11, 8 and 24, 11 and 53 are understood",
-				      digits.exponent, digits.mantissa);
+	type->width = (uint16_t)(digits.exponent + digits.mantissa);
+	if (!digits.exponent || wmk_ctf_exponent_bits(type->width) != digits.exponent)
+		return wmk_tsdl_error(in, -ENOTSUP, "a floating point number of exp_dig %" PRId64 ", mant_dig %" PRId64 ": 5 and 11, 8 and 24, 11 and 53, 15 and 113 "
+				      "are understood, and IEEE 754's larger ones", digits.exponent, digits.mantissa);
 	if (!type->align)
 		type->align = 8;
 	return 0;

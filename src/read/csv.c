@@ -186,16 +186,14 @@ static struct column *column_of(const struct table *table, struct column *column
 static bool put_plain(struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
 	const struct wmk_ctf_op *op = item->op;
-	const char *label = op->code == WMK_CTF_ENUM ? wmk_ctf_label(op->type, item->value.u) : NULL;
+	const char *label = op->code == WMK_CTF_ENUM ? wmk_ctf_label(item) : NULL;
 
 	if (label) {
 		put_cell(w, label, strlen(label));
 	} else if ((op->code == WMK_CTF_STRING || op->code == WMK_CTF_TEXT) && op->type->encoding == WMK_ENCODING_UTF8) {
 		put_cell(w, item->text, item->len);
 	} else if (op->code == WMK_CTF_ENUM) {
-		char number[WMK_PRINT_NUMBER];
-
-		wmk_json_put(w, number, (size_t)((op->is_signed ? wmk_print_s64(number, item->value.i) : wmk_print_u64(number, item->value.u)) - number));
+		wmk_json_put_integer(w, item);
 	} else {
 		return false;
 	}

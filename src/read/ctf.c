@@ -457,7 +457,7 @@ static int copy_header(struct stream *stream, struct wmk_read_stream *read, stru
 	walk->at = read->record.at;
 	walk->err = 0;
 	err = wmk_ctf_copy(walk, &read->decoder->event_header, &stream->out, &spots);
-	*time = !at->op ? read->record.time : at->op->width ? wmk_ctf_time(stream->last, at->value, at->op->width) : at->value;
+	*time = at->op ? wmk_ctf_time(stream->last, at->value, at->width) : read->record.time;
 	return err;
 }
 

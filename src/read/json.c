@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "ctf/wide.h"
 #include "read/json.h"
 #include "read/json_inside.h"
 
@@ -97,11 +98,15 @@ void wmk_json_put_name(struct wmk_json_writer *w, const char *name)
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void put_integer(struct wmk_json_writer *w, const struct wmk_ctf_op *op, uint64_t value)
+/* Who reads it may have numbers as large, or not: the digits are all there. */
+void wmk_json_put_integer(struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
-	room(w, WMK_PRINT_NUMBER);
-	if (w->p)
-		w->p = op->is_signed ? wmk_print_s64(w->p, (int64_t)value) : wmk_print_u64(w->p, value);
+	char digits[WMK_CTF_WIDE_DIGITS];
+
+	if (item->is_wide)
+		wmk_json_put(w, digits, wmk_ctf_wide_digits(item, 10, digits));
+	else
+		wmk_json_put(w, digits, (size_t)((item->op->is_signed ? wmk_print_s64(digits, item->value.i) : wmk_print_u64(digits, item->value.u)) - digits));
 }
 
 static void put_real(struct wmk_json_writer *w, double value)
@@ -116,9 +121,9 @@ static void put_real(struct wmk_json_writer *w, double value)
 		wmk_json_put(w, text, (size_t)snprintf(text, sizeof(text), "%.17g", value));
 }
 
-static void put_enum(struct wmk_json_writer *w, const struct wmk_ctf_op *op, uint64_t value)
+static void put_enum(struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
-	const char *label = wmk_ctf_label(op->type, value);
+	const char *label = wmk_ctf_label(item);
 
 	wmk_json_put_text(w, "{\"label\":");
 	if (label)
@@ -126,7 +131,7 @@ static void put_enum(struct wmk_json_writer *w, const struct wmk_ctf_op *op, uin
 	else
 		wmk_json_put_text(w, "null");
 	wmk_json_put_text(w, ",\"value\":");
-	put_integer(w, op, value);
+	wmk_json_put_integer(w, item);
 	wmk_json_put(w, "}", 1);
 }
 
@@ -170,7 +175,7 @@ static void put_value(struct wmk_json_writer *w, const struct wmk_ctf_item *item
 	switch (op->code) {
 	case WMK_CTF_INT:
 	case WMK_CTF_FLAGS:
-		put_integer(w, op, item->value.u);
+		wmk_json_put_integer(w, item);
 		break;
 	case WMK_CTF_BOOL:
 		wmk_json_put_text(w, item->value.u ? "true" : "false");
@@ -179,7 +184,7 @@ static void put_value(struct wmk_json_writer *w, const struct wmk_ctf_item *item
 		put_real(w, item->value.f);
 		break;
 	case WMK_CTF_ENUM:
-		put_enum(w, op, item->value.u);
+		put_enum(w, item);
 		break;
 	case WMK_CTF_STRING:
 	case WMK_CTF_TEXT:
@@ -311,6 +316,7 @@ static int json_record(void *state, struct wmk_read_stream *stream, struct wmk_p
 	const struct wmk_json *json = state;
 	const struct wmk_ctf_event_decoder *event = stream->record.event;
 	struct wmk_json_writer w = wmk_json_begin(out);
+	char level[WMK_PRINT_NUMBER];
 	int err = 0;
 
 	wmk_json_put(&w, "{", 1);
@@ -324,7 +330,7 @@ static int json_record(void *state, struct wmk_read_stream *stream, struct wmk_p
 	}
 	if (event->class->level >= 0) {
 		wmk_json_put_name(&w, "level");
-		put_integer(&w, &(struct wmk_ctf_op){ .is_signed = 1 }, (uint64_t)event->class->level);
+		wmk_json_put(&w, level, (size_t)(wmk_print_s64(level, event->class->level) - level));
 	}
 	wmk_json_put(&w, json->packet.text ? json->packet.text : "", json->packet.len);
 	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_PARTS && err >= 0; part++)

@@ -22,6 +22,8 @@ int wmk_json_end(const struct wmk_json_writer *w, int err);
 
 /* As it is. */
 void wmk_json_put(struct wmk_json_writer *w, const char *s, size_t len);
+/* An INT, ENUM or FLAGS as a number. */
+void wmk_json_put_integer(struct wmk_json_writer *w, const struct wmk_ctf_item *item);
 void wmk_json_put_text(struct wmk_json_writer *w, const char *s);
 /* In quotes, with escapes. */
 void wmk_json_put_string(struct wmk_json_writer *w, const char *s, size_t len);

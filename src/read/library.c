@@ -9,6 +9,7 @@
 #include <waymark/ctf.h>
 
 #include "base/error.h"
+#include "ctf/wide.h"
 #include "read/filter.h"
 #include "read/merge.h"
 
@@ -40,6 +41,7 @@ struct waymark_ctf {
 	bool has_begun;
 	struct waymark_ctf_record record;
 	struct wmk_ctf_walk *walk;     /* that waymark_ctf_walk_next() goes on with */
+	char digits[WMK_CTF_WIDE_DIGITS]; /* of the value that was given last, if it is wide */
 };
 
 /* ── errors ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -318,7 +320,7 @@ API const char *waymark_ctf_stream_name(const struct waymark_ctf_record *record)
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void fill(const struct wmk_ctf_item *item, struct waymark_ctf_value *value)
+static void fill(struct waymark_ctf *ctf, const struct wmk_ctf_item *item, struct waymark_ctf_value *value)
 {
 	static const uint8_t kinds[] = { [WMK_CTF_FLOAT] = WAYMARK_CTF_REAL, [WMK_CTF_BOOL] = WAYMARK_CTF_BOOL, [WMK_CTF_STRING] = WAYMARK_CTF_TEXT,
 					 [WMK_CTF_TEXT] = WAYMARK_CTF_TEXT, [WMK_CTF_BLOB] = WAYMARK_CTF_BYTES, [WMK_CTF_STRUCT] = WAYMARK_CTF_STRUCT,
@@ -341,8 +343,12 @@ static void fill(const struct wmk_ctf_item *item, struct waymark_ctf_value *valu
 	} else {
 		value->number = item->value.i;
 	}
+	if (item->is_wide) {
+		value->text = ctf->digits;
+		value->length = wmk_ctf_wide_digits(item, 10, ctf->digits);
+	}
 	if (code == WMK_CTF_ENUM)
-		value->label = wmk_ctf_label(op->type, item->value.u);
+		value->label = wmk_ctf_label(item);
 }
 
 /* The walk of a scope, before its first value; NULL: there is none. */
@@ -391,7 +397,7 @@ API int waymark_ctf_walk_next(const struct waymark_ctf_record *record, struct wa
 
 	if (!record->ctf->walk || !wmk_ctf_next(record->ctf->walk, &item))
 		return 0;
-	fill(&item, value);
+	fill(record->ctf, &item, value);
 	return 1;
 }
 
@@ -483,7 +489,7 @@ API int waymark_ctf_field(const struct waymark_ctf_record *record, const char *n
 
 	for (int scope = WAYMARK_CTF_PAYLOAD; n > 0 && scope >= WAYMARK_CTF_PACKET; scope--)
 		if (find(enter(record, (enum waymark_ctf_scope)scope), parts, (unsigned)n, &item)) {
-			fill(&item, value);
+			fill(record->ctf, &item, value);
 			return is_container(&item) ? -EISDIR : 0;
 		}
 	return -ENOENT;

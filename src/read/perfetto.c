@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "ctf/wide.h"
 #include "read/convert.h"
 #include "read/json_inside.h"
 #include "read/lines.h"
@@ -137,6 +138,7 @@ static size_t begin_packet(struct proto *b)
 static void put_scalar(struct proto *b, const struct wmk_ctf_item *item)
 {
 	const struct wmk_ctf_op *op = item->op;
+	char digits[WMK_CTF_WIDE_DIGITS];
 	const char *label;
 
 	switch (op->code) {
@@ -152,14 +154,17 @@ static void put_scalar(struct proto *b, const struct wmk_ctf_item *item)
 		put_text(b, ANNOTATION_STRING, item->text, item->len);
 		break;
 	case WMK_CTF_ENUM:
-		label = wmk_ctf_label(op->type, item->value.u);
+		label = wmk_ctf_label(item);
 		if (label) {
 			put_text(b, ANNOTATION_STRING, label, strlen(label));
 			break;
 		}
 		__attribute__((fallthrough));
 	default:
-		put_number(b, op->is_signed ? ANNOTATION_INT : ANNOTATION_UINT, item->value.u);
+		if (item->is_wide)
+			put_text(b, ANNOTATION_STRING, digits, wmk_ctf_wide_digits(item, 10, digits));
+		else
+			put_number(b, op->is_signed ? ANNOTATION_INT : ANNOTATION_UINT, item->value.u);
 		break;
 	}
 }

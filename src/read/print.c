@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "ctf/wide.h"
 #include "read/print_inside.h"
 
 #define PART 4096u                 /* bytes of a string that are made text at once */
@@ -30,11 +31,25 @@ static inline char *put_number(char *p, const struct wmk_print_op *op, unsigned 
 	}
 }
 
-static char *put_enum(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, uint64_t value)
+/* A number that may be wide: the bits of a large one that is negative, and binary digits, are more than 64 even of a small value. */
+static char *put_wide(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, const struct wmk_ctf_item *item)
 {
-	static const char container[] = " : container = ";
+	static const unsigned bases[] = { [WMK_PRINT_HEX] = 16, [WMK_PRINT_OCTAL] = 8, [WMK_PRINT_BINARY] = 2 };
 
-	p = wmk_print_labels_put(op->labels, out, p, value);
+	if (!item->is_wide && (op->number < WMK_PRINT_HEX || !item->op->width))
+		return put_number(p, op, op->number, item->value.u);
+	p = wmk_print_room(out, p, WMK_CTF_WIDE_DIGITS + WMK_PRINT_NUMBER);
+	return p ? p + wmk_ctf_wide_digits(item, op->number < WMK_PRINT_HEX ? 10 : bases[op->number], p) : NULL;
+}
+
+static char *put_enum(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, const struct wmk_ctf_item *item)
+{
+	static const char unknown[] = "<unknown>", container[] = " : container = ";
+
+	if (item->is_wide)
+		p = mempcpy(p, unknown, sizeof(unknown) - 1);
+	else
+		p = wmk_print_labels_put(op->labels, out, p, item->value.u);
 	if (p)
 		p = wmk_print_room(out, p, sizeof(container) + WMK_PRINT_NUMBER + 4);
 	if (!p)
@@ -46,7 +61,9 @@ static char *put_enum(struct wmk_print_text *out, char *p, const struct wmk_prin
 		if (op->number != WMK_PRINT_OCTAL)
 			*p++ = op->number == WMK_PRINT_HEX ? 'x' : 'b';
 	}
-	p = put_number(p, op, op->number, value);
+	p = wmk_ctf_may_be_wide(item->op) ? put_wide(out, p, op, item) : put_number(p, op, op->number, item->value.u);
+	if (!p)
+		return NULL;
 	memcpy(p, " )", 2);
 	return p + 2;
 }
@@ -159,7 +176,9 @@ static inline char *put_value(struct wmk_print_text *out, char *p, const struct 
 	case WMK_PRINT_STRING:
 		return put_string(out, p, item->text, item->len);
 	case WMK_PRINT_ENUM:
-		return put_enum(out, p, op, item->value.u);
+		return put_enum(out, p, op, item);
+	case WMK_PRINT_WIDE:
+		return put_wide(out, p, op, item);
 	case WMK_PRINT_REAL:
 		return wmk_print_real(p, item->value.f);
 	case WMK_PRINT_BOOL:

@@ -131,6 +131,7 @@ char *wmk_print_labels_put(const struct wmk_print_labels *labels, struct wmk_pri
 enum wmk_print_form {
 	WMK_PRINT_HIDDEN,
 	WMK_PRINT_UNSIGNED, WMK_PRINT_SIGNED, WMK_PRINT_HEX, WMK_PRINT_OCTAL, WMK_PRINT_BINARY,
+	WMK_PRINT_WIDE,            /* it may have more than 64 bits */
 	WMK_PRINT_REAL, WMK_PRINT_BOOL, WMK_PRINT_ENUM, WMK_PRINT_STRING, WMK_PRINT_CHARACTERS /* of another encoding */, WMK_PRINT_BLOB,
 	WMK_PRINT_STRUCT, WMK_PRINT_ARRAY, WMK_PRINT_VARIANT, WMK_PRINT_OPTIONAL,
 };
@@ -142,7 +143,7 @@ struct wmk_print_op {
 	const char *text;          /* what stands before the value: ", name = 0x" */
 	uint32_t len;
 	uint8_t form;              /* enum wmk_print_form */
-	uint8_t number;            /* ENUM: the form of its value */
+	uint8_t number;            /* ENUM, WIDE: the form of its value, were it not wide */
 	uint8_t width;             /* BINARY: digits; CHARACTERS: enum wmk_encoding */
 	bool is_element;           /* of an array: its index stands before it */
 	uint64_t mask;             /* HEX, OCTAL: the bits that are shown */

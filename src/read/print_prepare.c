@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "ctf/wide.h"
 #include "read/print_inside.h"
 
 /* ── what is shown ───────────────────────────────────────────────────────────────────────────────────── */
@@ -68,9 +69,9 @@ static uint8_t number_form(const struct wmk_ctf_op *op, struct wmk_print_op *how
 {
 	const unsigned width = op->width ? op->width : 64;
 
-	how->width = (uint8_t)width;
+	how->width = (uint8_t)(width < 64 ? width : 64);
 	how->mask = UINT64_MAX;
-	switch (op->type->base) {
+	switch (op->code == WMK_CTF_FLAGS ? 16 : op->type->base) {
 	case 2:
 		return WMK_PRINT_BINARY;
 	case 8:
@@ -95,11 +96,9 @@ static int op_form(const struct wmk_ctf_op *op, struct wmk_print_scope *scope, s
 
 	switch (op->code) {
 	case WMK_CTF_INT:
-		how->form = number_form(op, how);
-		return 0;
 	case WMK_CTF_FLAGS:
-		how->form = WMK_PRINT_HEX;
-		how->mask = UINT64_MAX;
+		how->number = number_form(op, how);
+		how->form = wmk_ctf_may_be_wide(op) ? WMK_PRINT_WIDE : how->number;
 		return 0;
 	case WMK_CTF_ENUM:
 		err = wmk_print_labels_make(op->type, op->is_signed, &labels);
@@ -123,8 +122,9 @@ static int op_form(const struct wmk_ctf_op *op, struct wmk_print_scope *scope, s
 }
 
 /* With what the value begins. */
-static const char *opening(uint8_t form)
+static const char *opening(const struct wmk_print_op *how)
 {
+	const uint8_t form = how->form == WMK_PRINT_WIDE ? how->number : how->form;
 	static const char *const openings[] = { [WMK_PRINT_HEX] = "0x", [WMK_PRINT_OCTAL] = "0", [WMK_PRINT_BINARY] = "0b", [WMK_PRINT_ENUM] = "( ",
 		[WMK_PRINT_STRING] = "\"", [WMK_PRINT_CHARACTERS] = "\"", [WMK_PRINT_BLOB] = "{", [WMK_PRINT_STRUCT] = "{", [WMK_PRINT_ARRAY] = "[",
 		[WMK_PRINT_VARIANT] = "{ ", [WMK_PRINT_OPTIONAL] = "" };
@@ -158,7 +158,7 @@ static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, st
 			wmk_print_add(words, scope->color ? WMK_PRINT_PLAIN " = " : " = ");
 		}
 	}
-	wmk_print_add(words, opening(how->form));
+	wmk_print_add(words, opening(how));
 	how->len = (uint32_t)(words->out->len - begin);
 	return words->err;
 }

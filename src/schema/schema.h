@@ -67,7 +67,7 @@ enum wmk_encoding { WMK_ENCODING_UTF8, WMK_ENCODING_UTF16LE, WMK_ENCODING_UTF16B
 
 struct wmk_type {
 	uint8_t kind;           /* enum wmk_type_kind */
-	uint8_t width; /* bits: INT, FLOAT, BOOL, ENUM, FLAGS: 8, 16, 32, 64 (other widths are for the reader) */
+	uint16_t width;         /* bits: INT, FLOAT, BOOL, ENUM, FLAGS: 8, 16, 32, 64 (other widths are for the reader) */
 	uint8_t is_signed;
 	uint8_t order;          /* enum wmk_byte_order */
 	uint8_t base;           /* 2, 8, 10, 16 */

@@ -102,7 +102,7 @@ for name, (fields, *words) in {
         'attribute_twice': ('integer { size = 8; ¶size = 8; } a;', 'size'),
         'type_twice': ('typedef uint8_t x;\n    ¶typedef uint8_t x; x a;', 'x'), 'struct_twice': ('struct t { } a;\n    ¶struct t { } b;', 't'),
         'integer_without_size': ('¶integer { signed = true; } a;', 'size'), 'integer_of_0_bits': ('¶integer { size = 0; } a;', 'size'),
-        'integer_of_65_bits': ('¶integer { size = 65; } a;', 'size'), 'integer_of_many_bits': ('¶integer { size = 0x100000008; } a;', 'size'),
+        'integer_of_4097_bits': ('¶integer { size = 4097; } a;', 'size'), 'integer_of_many_bits': ('¶integer { size = 0x100000008; } a;', 'size'),
         'integer_of_negative_bits': ('¶integer { size = -8; } a;', 'size'), 'size_of_words': ('¶integer { size = big; } a;', 'size'),
         'align_of_0': ('¶integer { size = 8; align = 0; } a;', 'align'), 'align_of_3': ('¶integer { size = 8; align = 3; } a;', 'align'),
         'struct_align_of_3': ('¶struct { } align(3) a;', 'align'), 'struct_align_of_0': ('¶struct { } align(0) a;', 'align'),

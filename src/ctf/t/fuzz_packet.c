@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "ctf/bits.h"
-#include "ctf/decode.h"
+#include "ctf/wide.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,6 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define OPTIONAL(at, class) "{'type': 'optional', 'selector-field-location': " at ", 'selector-field-ranges': [[1, 200]], 'field-class': " class "}"
 #define ARRAY(at, class) "{'type': 'dynamic-length-array', 'length-field-location': " at ", 'element-field-class': " class "}"
 #define BLOB(at) "{'type': 'dynamic-length-blob', 'length-field-location': " at "}"
+#define WIDE(class, bits, order) "{'type': 'fixed-length-" class "', 'length': " bits ", 'byte-order': " order "}"
 #define EVENT(id, members) "\x1e{'type': 'event-record-class', 'id': " #id ", 'payload-field-class': " STRUCTURE(members) "}\n"
 
 #define WAYS \
@@ -57,7 +58,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	      MEMBER("o", OPTIONAL("{'path': ['n']}", STRUCTURE(MEMBER("l", U8) "," MEMBER("d", BLOB(AT("payload", "'c', 'o', 'l'")))))) "," \
 	      MEMBER("p", OPTIONAL("{'path': ['n']}", ARRAY("{'path': ['o', 'l']}", U8))))))) \
 	EVENT(2, MEMBER("n", U8) "," MEMBER("o", OPTIONAL("{'path': ['n']}", VARIANT("{'path': ['n']}", OPTION(1, 9, STRUCTURE(MEMBER("s", U8))) "," OPTION(10, 255, U8)))) \
-	      "," MEMBER("p", VARIANT(AT("payload", "'o', 's'"), OPTION(0, 100, BLOB("{'path': ['n']}")) "," OPTION(101, 255, U8))))
+	      "," MEMBER("p", VARIANT(AT("payload", "'o', 's'"), OPTION(0, 100, BLOB("{'path': ['n']}")) "," OPTION(101, 255, U8)))) \
+	EVENT(3, MEMBER("a", WIDE("unsigned-integer", "70", "'little-endian'")) "," MEMBER("b", WIDE("signed-integer", "131", "'big-endian'")) "," \
+	      MEMBER("c", WIDE("signed-integer", "65", "'little-endian', 'bit-order': 'last-to-first'")) "," MEMBER("d", WIDE("unsigned-integer", "72", \
+	      "'big-endian', 'bit-order': 'first-to-last'")) "," MEMBER("n", "{'type': 'variable-length-unsigned-integer'}") "," \
+	      MEMBER("s", "{'type': 'variable-length-signed-integer'}") "," MEMBER("f", WIDE("floating-point-number", "160", "'big-endian'")) "," \
+	      MEMBER("t", ARRAY("{'path': ['n']}", WIDE("boolean", "90", "'little-endian'"))))
 
 static const char *const metadata[] = {
 	TRACE
@@ -102,14 +108,48 @@ struct said {
 	uint64_t id, time;
 };
 
+/* Bit `i` of a number that may be wide, by its place. */
+static bool bit_of(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item *item, uint64_t i)
+{
+	const struct wmk_ctf_op *op = item->op;
+
+	if (!op->width)
+		return wmk_bits_slow(walk->in.bytes, item->at + i / 7 * 8 + i % 7, 1, false);
+	i = op->is_reversed ? op->width - 1 - i : i;
+	return wmk_bits_slow(walk->in.bytes, item->at + (op->is_big ? op->width - 1 - i : i), 1, op->is_big);
+}
+
+/* Of such a number the digits are the bits; it is wide if 64 bits cannot tell it, and else they do. */
+static bool is_right_wide(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item *item)
+{
+	char binary[WMK_CTF_WIDE_DIGITS], decimal[WMK_CTF_WIDE_DIGITS];
+	const size_t n = wmk_ctf_wide_digits(item, 2, binary), told = item->op->is_signed ? 63 : 64;
+	const bool sign = item->op->is_signed && bit_of(walk, item, n - 1);
+	bool fits = true;
+
+	if (n != item->len || wmk_ctf_wide_digits(item, 10, decimal) - sign > n || (decimal[0] == '-') != sign)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (bit_of(walk, item, i) != (binary[n - 1 - i] == '1'))
+			return false;
+		fits &= i < told || bit_of(walk, item, i) == sign;
+	}
+	for (size_t i = 0; i < 64 && fits; i++)
+		if ((item->value.u >> i & 1) != (i < n ? bit_of(walk, item, i) : sign))
+			return false;
+	return item->is_wide != fits;
+}
+
 /* A number is had bit by bit as it is at once. */
 static bool is_right(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item *item)
 {
 	const struct wmk_ctf_op *op = item->op;
 	uint64_t value;
 
-	if (item->is_end || op->code > WMK_CTF_FLAGS || !op->width || op->is_reversed || (op->code == WMK_CTF_FLOAT && op->width != 64))
+	if (item->is_end || op->code > WMK_CTF_FLAGS || (op->is_reversed && op->width <= 64) || (op->code == WMK_CTF_FLOAT && op->width != 64))
 		return true;
+	if (wmk_ctf_may_be_wide(op))
+		return op->code == WMK_CTF_BOOL || op->code == WMK_CTF_FLOAT || is_right_wide(walk, item);
 	value = wmk_bits_slow(walk->in.bytes, item->at, op->width, op->is_big);
 	return item->value.u == (op->is_signed ? (uint64_t)wmk_bits_sign(value, op->width) : value);
 }

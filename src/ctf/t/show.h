@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "ctf/decode.h"
+#include "ctf/wide.h"
 
 /* The walk as text: "a=1 s{ t="x" }" */
 static inline int show(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, char *text, size_t size)
@@ -31,6 +31,12 @@ static inline int show(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *
 		case WMK_CTF_STRING:
 		case WMK_CTF_TEXT: len += (size_t)snprintf(text + len, size - len, "%s=\"%.*s\" ", name, (int)item.len, item.text); break;
 		default:
+			if (item.is_wide) {
+				char digits[WMK_CTF_WIDE_DIGITS];
+
+				len += (size_t)snprintf(text + len, size - len, "%s=%.*s ", name, (int)wmk_ctf_wide_digits(&item, 10, digits), digits);
+				break;
+			}
 			len += (size_t)snprintf(text + len, size - len, item.op->is_signed ? "%s=%" PRId64 " " : "%s=%" PRIu64 " ", name, item.value.i);
 		}
 		assert_true(len < size);

@@ -318,12 +318,62 @@ static void several_roles(void **state)
 		    (const uint64_t[]){ 3, 0x81 });
 }
 
+/* Sixteen bytes and one, the first of which is the least or the most significant. */
+#define WIDE(sign, order, more) "{'type': 'fixed-length-" sign "-integer', 'length': 128, 'byte-order': '" order "-endian', 'alignment': 8" more "}"
+#define TIMES_14(...) __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, \
+		__VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
+
+static void wide_integers(void **state)
+{
+	(void)state;
+	one(MEMBER("a", WIDE("unsigned", "little", "")), BYTES(5, TIMES_14(0), 0), "{ a=5 } ");
+	one(MEMBER("a", WIDE("unsigned", "little", "")), BYTES(0, TIMES_14(0), 1), "{ a=1329227995784915872903807060280344576 } ");
+	one(MEMBER("a", WIDE("unsigned", "big", "")), BYTES(1, TIMES_14(0), 2), "{ a=1329227995784915872903807060280344578 } ");
+	one(MEMBER("a", WIDE("unsigned", "little", ", 'bit-order': 'last-to-first'")), BYTES(0x80, TIMES_14(0), 0x40), "{ a=1329227995784915872903807060280344578 } ");
+	one(MEMBER("a", WIDE("unsigned", "big", ", 'bit-order': 'first-to-last'")), BYTES(0x80, TIMES_14(0), 0x40), "{ a=2658455991569831745807614120560689153 } ");
+	one(MEMBER("a", WIDE("signed", "little", "")), BYTES(0xfb, TIMES_14(0xff), 0xff), "{ a=-5 } ");
+	one(MEMBER("a", WIDE("signed", "little", "")), BYTES(0, TIMES_14(0), 0x80), "{ a=-170141183460469231731687303715884105728 } ");
+	one(MEMBER("a", WIDE("signed", "big", "")), BYTES(0x7f, TIMES_14(0xff), 0xff), "{ a=170141183460469231731687303715884105727 } ");
+	/* 65 bits of which one is the sign: what 64 cannot tell, and what they can */
+	one(MEMBER("a", INT(65, "signed", "little-endian")) "," MEMBER("b", "{'type': 'fixed-length-boolean', 'length': 71, 'byte-order': 'little-endian'}"),
+	    BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0x80), "{ a=18446744073709551615 b=1 } ");
+	one(MEMBER("a", INT(65, "signed", "little-endian")) "," MEMBER("b", "{'type': 'fixed-length-boolean', 'length': 71, 'byte-order': 'little-endian'}"),
+	    BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 0, 0, 0, 0, 0), "{ a=9223372036854775807 b=0 } ");
+	one(MEMBER("a", INT(65, "signed", "little-endian")) "," MEMBER("b", INT(8, "unsigned", "little-endian")),
+	    BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1, 9), "{ a=-9223372036854775809 b=9 } ");
+	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02), "{ u=18446744073709551616 } ");
+	one(MEMBER("s", "{'type': 'variable-length-signed-integer'}"), BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7e), "{ s=-18446744073709551616 } ");
+	one(MEMBER("s", "{'type': 'variable-length-signed-integer'}"), BYTES(0xfb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f), "{ s=-5 } ");
+	/* A length: five bytes of it, or more than there can be. */
+	one(MEMBER("n", WIDE("unsigned", "big", "")) "," MEMBER("t", "{'type': 'dynamic-length-string', 'length-field-location': {'path': ['n']}}"),
+	    BYTES(0, TIMES_14(0), 2, 'a', 'b'), "{ n=2 t=\"ab\" } ");
+	wrong_bytes(MEMBER("n", WIDE("unsigned", "big", "")) "," MEMBER("t", "{'type': 'dynamic-length-string', 'length-field-location': {'path': ['n']}}"),
+		    BYTES(1, TIMES_14(0), 2, 'a', 'b'), -EPROTO, "'n', which another field depends on, has a value of more than 64 bits at byte 0");
+}
+
+#define REAL(bits) MEMBER("f", "{'type': 'fixed-length-floating-point-number', 'length': " #bits ", 'byte-order': 'big-endian', 'alignment': 8}")
+
+static void wide_reals(void **state)
+{
+	(void)state;
+	one(REAL(128), BYTES(0x3f, 0xff, TIMES_14(0)), "{ f=1 } ");
+	one(REAL(128), BYTES(0xc0, 0x00, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), "{ f=-3 } ");
+	one(REAL(128), BYTES(0x7f, 0xff, TIMES_14(0)), "{ f=inf } ");
+	one(REAL(128), BYTES(0xff, 0xff, TIMES_14(0)), "{ f=-inf } ");
+	one(REAL(128), BYTES(0x7f, 0xfe, TIMES_14(0xff)), "{ f=inf } ");       /* (beyond a double) */
+	one(REAL(128), BYTES(0x7f, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1), "{ f=nan } ");
+	one(REAL(128), BYTES(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1), "{ f=0 } ");
+	/* binary160 has 16 bits of exponent (29.29, rounded, less 13), binary256 19 */
+	one(REAL(160), BYTES(0x3f, 0xff, 0xc0, TIMES_14(0), 0, 0, 0), "{ f=1.5 } ");
+	one(REAL(256), BYTES(0x3f, 0xff, 0xf8, TIMES_14(0), TIMES_14(0), 0), "{ f=1.5 } ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leb128), cmocka_unit_test(texts), cmocka_unit_test(options), cmocka_unit_test(variants), cmocka_unit_test(locations),
 		cmocka_unit_test(through_what_is_around), cmocka_unit_test(through_what_was_read), cmocka_unit_test(orders),
-		cmocka_unit_test(several_roles),
+		cmocka_unit_test(several_roles), cmocka_unit_test(wide_integers), cmocka_unit_test(wide_reals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
