@@ -40,16 +40,25 @@ void wmk_json_put_text(struct wmk_json_writer *w, const char *s)
 	wmk_json_put(w, s, strlen(s));
 }
 
+/* Bytes that stand for themselves: ASCII without controls, quotes and backslashes. */
+static size_t plain(const char *s, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && (unsigned char)(s[n] - 0x20) < 0x5f && s[n] != '"' && s[n] != '\\')
+		n++;
+	return n;
+}
+
 /* In quotes. */
 void wmk_json_put_string(struct wmk_json_writer *w, const char *s, size_t len)
 {
 	wmk_json_put(w, "\"", 1);
 	for (size_t i = 0; i < len && w->p;) {
 		const unsigned char c = (unsigned char)s[i];
-		const size_t n = wmk_utf8_length(s + i, len - i);
+		const size_t run = plain(s + i, len - i), n = run ? run : wmk_utf8_length(s + i, len - i);
 		char escape[8];
 
-		room(w, 8);
 		if (!n)
 			wmk_json_put_text(w, "\xef\xbf\xbd");
 		else if (c == '"' || c == '\\')
@@ -305,10 +314,18 @@ static int json_packet(void *state, struct wmk_read_stream *stream)
 static void put_time(struct wmk_json_writer *w, int64_t ns)
 {
 	const uint64_t magnitude = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-	char text[48];
 
 	wmk_json_put_name(w, "time");
-	wmk_json_put(w, text, (size_t)snprintf(text, sizeof(text), "\"%s%" PRIu64 ".%09" PRIu64 "\"", ns < 0 ? "-" : "", magnitude / 1000000000, magnitude % 1000000000));
+	room(w, 2 * WMK_PRINT_NUMBER);
+	if (!w->p)
+		return;
+	*w->p++ = '"';
+	if (ns < 0)
+		*w->p++ = '-';
+	w->p = wmk_print_u64(w->p, magnitude / 1000000000);
+	*w->p++ = '.';
+	w->p = wmk_print_wide_u64(w->p, magnitude % 1000000000, 9);
+	*w->p++ = '"';
 }
 
 static int json_record(void *state, struct wmk_read_stream *stream, struct wmk_print_text *out)
