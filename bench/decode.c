@@ -40,7 +40,7 @@ static inline uint64_t values_of(struct wmk_ctf_walk *walk, const struct wmk_ctf
 		return 0;
 	pace = wmk_ctf_pace_begin(walk, program);
 	while (wmk_ctf_pace_next(&pace, walk, &item))
-		sum += item.op->code == WMK_CTF_STRING ? item.len : item.value.u;
+		sum += item.is_end ? 0 : item.op->code == WMK_CTF_STRING ? item.len : item.value.u;
 	return sum;
 }
 

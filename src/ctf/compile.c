@@ -250,7 +250,7 @@ static int compile_type(struct wmk_ctf_compiler *c, unsigned scope, const struct
 
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* CTF 1.8 gives values their meaning by their names (section 5.1, 5.2); a name stands for the first value that has it. */
+/* CTF 1.8 gives values their meaning by their names (section 5.1, 5.2); of several values of one name the last counts. */
 static const struct {
 	uint8_t scope, role;
 	const char *name;

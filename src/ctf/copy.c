@@ -86,8 +86,11 @@ int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
 			return err;
 		if (item.op->align > 1)
 			out->at = wmk_bits_align(out->at, item.op->align);
-		for (unsigned roles = spots && item.op->code <= WMK_CTF_ENUM ? item.op->roles : 0; roles; roles &= roles - 1)
-			spots->of[__builtin_ctz(roles)] = (struct wmk_ctf_spot){ item.op, out->at, item.value.u, item.op->width ? item.op->width : (unsigned)item.len };
+		for (unsigned roles = spots && item.op->code <= WMK_CTF_ENUM ? item.op->roles : 0; roles; roles &= roles - 1) {
+			struct wmk_ctf_spot *spot = &spots->of[__builtin_ctz(roles)];
+
+			*spot = (struct wmk_ctf_spot){ item.op, out->at, item.value.u, spot->op != NULL };
+		}
 		copy_bits(out, &walk->in, item.at, bits, item.op->is_big);
 	}
 	return walk->err;
@@ -97,6 +100,8 @@ static int patch_one(struct wmk_ctf_out *out, const struct wmk_ctf_spot *spot, u
 {
 	if (!spot->op || spot->value == value)
 		return 0;
+	if (spot->is_several)
+		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: another field has its role, too", spot->op->name ? spot->op->name : "");
 	if (!spot->op->width)
 		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: how long it is depends on its value", spot->op->name ? spot->op->name : "");
 	if (value & ~wmk_bits_mask(spot->op->width))

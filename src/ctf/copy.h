@@ -23,7 +23,7 @@ struct wmk_ctf_out {
 struct wmk_ctf_spot {
 	const struct wmk_ctf_op *op; /* NULL: none was */
 	uint64_t at, value;
-	unsigned width;            /* bits that it has: of LEB128 those of this one */
+	bool is_several;           /* another was before it */
 };
 
 struct wmk_ctf_spots {
@@ -34,7 +34,7 @@ struct wmk_ctf_spots {
 int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct wmk_ctf_out *out, struct wmk_ctf_spots *spots);
 /*
  * Other values there, those of `values` by role; nothing where there is no spot. -ENOTSUP: one has not so many bits, or its size depends on its value,
- * or it has several roles whose values are not the same.
+ * or it has several roles whose values are not the same, or is not the only one of its role.
  */
 int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spots *spots, const uint64_t values[WMK_ROLES]);
 /* Begins anew with so many bits of `from`, behind which its last byte is 0. */

@@ -283,6 +283,9 @@ static inline bool wmk_ctf_next(struct wmk_ctf_walk *walk, struct wmk_ctf_item *
 /* Over all of the program, values into registers only. */
 int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program);
 
+/* Bits of an operation of fixed size and all that is in it, from an aligned place; 0: its size is not fixed, or it is 0, or very large. */
+uint64_t wmk_ctf_fixed_bits(const struct wmk_ctf_op *ops, uint32_t op);
+
 /* The label of an ENUM's value: the first that has it; NULL where none has. */
 const char *wmk_ctf_label(const struct wmk_ctf_item *item);
 
@@ -302,6 +305,9 @@ struct wmk_ctf_record {
  * have the time's last bits only; record->event that of any record before in this stream, or NULL. -ENODATA: it does not end within the bytes. -EPROTO: an id that no event has.
  */
 int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at, struct wmk_ctf_record *record);
+
+/* The time that the event header says where the walk is, if the record before was at *time: 1; 0: it says none. */
+int wmk_ctf_header_time(const struct wmk_ctf_program *header, struct wmk_ctf_walk *walk, uint64_t *time);
 
 /* `value`, of `width` bits, as the last bits of a time that is `before` or later. */
 static inline uint64_t wmk_ctf_time(uint64_t before, uint64_t value, unsigned width)

@@ -67,8 +67,11 @@ static bool plan_numbers(const struct wmk_ctf_op *ops, uint32_t i, uint32_t behi
 
 		if (op->roles & WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS))
 			way->id = place;
-		if (op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME))
+		if (op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME)) {
+			if (way->time.width)
+				return false;   /* several: each moves the clock on */
 			way->time = place;
+		}
 		*bits += op->width;
 	}
 	return true;
@@ -169,9 +172,8 @@ int wmk_ctf_make_plan(struct wmk_scratch *scratch, struct wmk_ctf_stream_decoder
 /* ── headers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct header {
-	uint64_t id, time;
-	unsigned time_width;       /* 0: it has no time */
-	bool has_id;
+	uint64_t id, time;         /* the clock's value, at first that of the record before */
+	bool has_id, has_time;
 };
 
 static inline uint64_t get(const struct wmk_ctf_walk *walk, uint64_t begin, const struct place *place)
@@ -199,9 +201,8 @@ static int planned(const struct wmk_ctf_header_plan *plan, struct wmk_ctf_walk *
 	header->has_id = way->id.width;
 	if (way->id.width)
 		header->id = get(walk, begin, &way->id);
-	header->time_width = way->time.width;
 	if (way->time.width)
-		header->time = get(walk, begin, &way->time);
+		header->time = wmk_ctf_time(header->time, get(walk, begin, &way->time), way->time.width);
 	walk->at = begin + way->bits;
 	return 0;
 }
@@ -220,13 +221,22 @@ static int walked(const struct wmk_ctf_program *program, struct wmk_ctf_walk *wa
 			header->id = item.value.u;
 			header->has_id = true;
 		}
+		/* (each moves the clock on; LEB128 by the bits that it has: CTF 2, section 6.3) */
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME)) {
-			header->time = item.value.u;
-			/* (of LEB128, the bits that it has: CTF 2, section 6.3) */
-			header->time_width = item.op->width ? item.op->width : (unsigned)item.len;
+			header->time = wmk_ctf_time(header->time, item.value.u, item.op->width ? item.op->width : (unsigned)item.len);
+			header->has_time = true;
 		}
 	}
 	return walk->err;
+}
+
+int wmk_ctf_header_time(const struct wmk_ctf_program *program, struct wmk_ctf_walk *walk, uint64_t *time)
+{
+	struct header header = { .time = *time };
+	int err = walked(program, walk, &header);
+
+	*time = header.time;
+	return err < 0 ? err : header.has_time;
 }
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -323,8 +333,7 @@ static __attribute__((noinline)) int by_any_header(const struct wmk_ctf_stream_d
 						   struct wmk_ctf_record *record)
 {
 	struct wmk_ctf_walk *walk = &record->walk;
-	struct header header = { .id = 0 };
-	uint64_t time = record->time;
+	struct header header = { .time = record->time };
 	int err;
 
 	walk->in = *in;
@@ -340,9 +349,7 @@ static __attribute__((noinline)) int by_any_header(const struct wmk_ctf_stream_d
 	if (!record->event)
 		return wmk_error(-EPROTO, "at byte %" PRIu64 " of the packet is a record of event %" PRIu64 ", which stream class %" PRIu64 " does not have", at / 8,
 				 header.id, stream->class->id);
-	if (header.time_width)
-		time = wmk_ctf_time(time, header.time, header.time_width);
-	return measured(stream, in, walk->at, time, record);
+	return measured(stream, in, walk->at, header.time, record);
 }
 
 static inline uint64_t part_of(uint64_t word, const struct part *part)

@@ -69,7 +69,7 @@ static void note_roles(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 	bool is_taken = false;
 
 	for (uint32_t i = 0; i < program->n_ops && rest; i++)
-		is_taken |= &program->ops[i] != op && program->ops[i].roles & rest;
+		is_taken |= program->ops[i].type != op->type && program->ops[i].roles & rest; /* (`op` may be a copy) */
 	if (rest & needed || is_taken)
 		unsayable(w, op, "of several roles that its name cannot tell");
 	if (rest & ~WMK_ROLE_BIT(WMK_ROLE_CONTENT_SIZE))
@@ -231,6 +231,8 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 	wmk_ctf_put(w->out, "enum : ");
 	put_integer(w, &container);
 	wmk_ctf_put(w->out, " {");
+	if (op->code == WMK_CTF_BOOL && op->width > 64)
+		unsayable(w, op, "a boolean of more than 64 bits");
 	if (!is_own) {
 		unsigned other;
 
@@ -238,8 +240,6 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 		if (op->code == WMK_CTF_ENUM || (selected_by(w, at, of, &other) && !are_optionals(w, at)))
 			unsayable(w, op, "a selector with labels of its own, or of several");
 	} else if (op->code == WMK_CTF_BOOL) {
-		if (op->width > 64)
-			unsayable(w, op, "a boolean of more than 64 bits");
 		w->lost |= 1u << WMK_CTF_LOST_BOOL;
 		put_range(w, "false", 0, 0, false, true);
 		put_range(w, "true", 1, op->width >= 64 ? UINT64_MAX : (UINT64_C(1) << op->width) - 1, false, false);

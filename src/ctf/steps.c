@@ -52,8 +52,7 @@ static void align(struct making *m, uint32_t to)
 	m->known = m->align = to;
 }
 
-/* Bits of an operation of fixed size, from an aligned place; 0: its size is not fixed, or it is 0, or very large. */
-static uint64_t fixed(const struct wmk_ctf_op *ops, uint32_t op)
+uint64_t wmk_ctf_fixed_bits(const struct wmk_ctf_op *ops, uint32_t op)
 {
 	const uint64_t max = (uint64_t)1 << 40;
 	uint64_t bits = 0, one;
@@ -64,14 +63,14 @@ static uint64_t fixed(const struct wmk_ctf_op *ops, uint32_t op)
 		return ops[op].ref ? 0 : (uint64_t)ops[op].count * 8;
 	case WMK_CTF_STRUCT:
 		for (uint32_t i = op + 1; ops[i].code != WMK_CTF_END; i = ops[i].next) {
-			one = ops[i].save ? 0 : fixed(ops, i);
+			one = ops[i].save ? 0 : wmk_ctf_fixed_bits(ops, i);
 			if (!one || bits > max)
 				return 0;
 			bits = wmk_bits_align(bits, ops[i].align) + one;
 		}
 		return bits;
 	case WMK_CTF_ARRAY:
-		one = ops[op].ref || !ops[op].count ? 0 : fixed(ops, op + 1);
+		one = ops[op].ref || !ops[op].count ? 0 : wmk_ctf_fixed_bits(ops, op + 1);
 		if (!one || one > max / ops[op].count)
 			return 0;
 		return wmk_bits_align(one, ops[op + 1].align) * (ops[op].count - 1) + one;
@@ -90,7 +89,7 @@ static uint64_t fixed(const struct wmk_ctf_op *ops, uint32_t op)
 static bool make_run(struct making *m, uint32_t i)
 {
 	const struct wmk_ctf_op *op = &m->ops[i];
-	uint64_t bits = op->code == WMK_CTF_ARRAY ? fixed(m->ops, i + 1) : 8;
+	uint64_t bits = op->code == WMK_CTF_ARRAY ? wmk_ctf_fixed_bits(m->ops, i + 1) : 8;
 
 	if (!op->ref || op->n_sources || !bits || (op->code == WMK_CTF_ARRAY && bits % m->ops[i + 1].align))
 		return false;
@@ -121,7 +120,7 @@ static void make(struct making *m, uint32_t i)
 			m->known /= 2;
 		return;
 	}
-	bits = fixed(m->ops, i);
+	bits = wmk_ctf_fixed_bits(m->ops, i);
 	if (bits) {
 		align(m, op->align);
 		m->bits += bits;

@@ -343,21 +343,31 @@ int wmk_tsdl_string(struct wmk_tsdl *in, struct wmk_type *type)
 
 /* ── enumerations ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* `= from`, `= from ... to`, or nothing: one more than the label before. */
-static int label_range(struct wmk_tsdl *in, struct wmk_label *label, int64_t next)
+/* One end. It has 64 bits: what they cannot tell is not wrapped around where the numbers have more. */
+static int label_end(struct wmk_tsdl *in, const struct wmk_type *type, int64_t *number)
 {
 	bool is_unsigned;
+	int err = wmk_tsdl_number(in, number, &is_unsigned);
+
+	if (err >= 0 && type->width > 64 && (type->is_signed ? is_unsigned && *number < 0 : !is_unsigned))
+		return wmk_tsdl_error(in, -ENOTSUP, "a label of a number beyond those of 64 bits");
+	return err;
+}
+
+/* `= from`, `= from ... to`, or nothing: one more than the label before. */
+static int label_range(struct wmk_tsdl *in, const struct wmk_type *type, struct wmk_label *label, int64_t next)
+{
 	int got = wmk_tsdl_take(in, '='), err;
 
 	label->from = label->to = next;
 	if (got <= 0)
 		return got;
-	err = wmk_tsdl_number(in, &label->from, &is_unsigned);
+	err = label_end(in, type, &label->from);
 	if (err < 0)
 		return err;
 	label->to = label->from;
 	got = wmk_tsdl_take(in, 'E');
-	return got <= 0 ? got : wmk_tsdl_number(in, &label->to, &is_unsigned);
+	return got <= 0 ? got : label_end(in, type, &label->to);
 }
 
 static bool runs_back(const struct wmk_type *type, const struct wmk_label *label)
@@ -384,7 +394,7 @@ static int labels(struct wmk_tsdl *in, struct wmk_type *type)
 		int err = label->name ? wmk_tsdl_next(in) : -ENOMEM;
 
 		if (err >= 0)
-			err = label_range(in, label, next);
+			err = label_range(in, type, label, next);
 		if (err < 0)
 			return err;
 		if (runs_back(type, label)) {

@@ -78,7 +78,7 @@ static int measure(const struct wmk_ctf_walk *walk, size_t *bits)
 	uint64_t n = 0;
 
 	while (n < room && bytes[n] & 0x80)
-		if (++n * 7 >= WMK_CTF_WIDTH_MAX)
+		if ((++n + 1) * 7 > WMK_CTF_WIDTH_MAX)
 			return wmk_error(-EPROTO, "an integer of more than %u bits at byte %" PRIu64, WMK_CTF_WIDTH_MAX, walk->at / 8);
 	if (n == room)
 		return -ENODATA;
@@ -95,7 +95,7 @@ unsigned wmk_ctf_exponent_bits(uint64_t width)
 		return width == 16 ? 5 : width == 32 ? 8 : 11;
 	if (width < 128 || width % 32 != 0 || width > WMK_CTF_WIDTH_MAX)
 		return 0;
-	/* 4 log2(width), rounded, is half of what the 8th power's logarithm is, which has at most 96 bits. */
+	/* 4 log2(width), rounded, is half of what the 8th power's logarithm is, of at most 97 bits. */
 	for (unsigned i = 0; i < 8; i++)
 		power *= width;
 	while (power >>= 1)

@@ -74,10 +74,12 @@ static void skip_delta(struct wmk_import_text *text)
 /* "+0.000012", "-0.000007": after the line before, or before it. */
 static bool take_step(struct wmk_import_text *text, struct wmk_import_stamp *stamp)
 {
-	const bool is_back = wmk_import_take(text, "-");
+	struct wmk_import_text rest = *text;
+	const bool is_back = wmk_import_take(&rest, "-");
 
-	if ((!is_back && !wmk_import_take(text, "+")) || !wmk_import_take_seconds(text, stamp))
+	if ((!is_back && !wmk_import_take(&rest, "+")) || !wmk_import_take_seconds(&rest, stamp))
 		return false;
+	*text = rest;
 	stamp->since = WMK_IMPORT_STEP;
 	if (is_back) {
 		stamp->seconds = -stamp->seconds - (stamp->ns > 0);

@@ -128,9 +128,11 @@ static int put_args(struct wmk_read_line *line, struct wmk_read_stream *read, st
 /* Of a counter all arguments are drawn: it has its value alone. */
 static void put_value(struct wmk_json_writer *w, const struct wmk_ctf_item *value)
 {
-	const struct wmk_ctf_op plain = { .code = value->op->code == WMK_CTF_FLOAT ? WMK_CTF_FLOAT : WMK_CTF_INT, .is_signed = value->op->is_signed };
-	const struct wmk_ctf_item item = { .op = &plain, .value = value->value };
+	struct wmk_ctf_op plain = *value->op;
+	struct wmk_ctf_item item = *value;
 
+	plain.code = plain.code == WMK_CTF_FLOAT ? WMK_CTF_FLOAT : WMK_CTF_INT;
+	item.op = &plain;
 	wmk_json_put_name(w, "args");
 	wmk_json_put(w, "{", 1);
 	w->is_first = true;

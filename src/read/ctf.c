@@ -448,17 +448,21 @@ static int begin_anew(struct stream *stream, uint64_t time)
 /* The header; what it tells of the time, with what is before it in the packet. */
 static int copy_header(struct stream *stream, struct wmk_read_stream *read, struct wmk_ctf_walk *walk, uint64_t *time)
 {
-	struct wmk_ctf_spots spots = { { { .op = NULL } } };
-	const struct wmk_ctf_spot *at = &spots.of[WMK_ROLE_TIME];
 	int err;
 
 	*walk = read->record.walk;
 	walk->in = read->bytes;
 	walk->at = read->record.at;
 	walk->err = 0;
-	err = wmk_ctf_copy(walk, &read->decoder->event_header, &stream->out, &spots);
-	*time = at->op ? wmk_ctf_time(stream->last, at->value, at->width) : read->record.time;
-	return err;
+	err = wmk_ctf_copy(walk, &read->decoder->event_header, &stream->out, NULL);
+	if (err < 0)
+		return err;
+	walk->at = read->record.at;
+	*time = stream->last;
+	err = wmk_ctf_header_time(&read->decoder->event_header, walk, time);
+	if (err == 0)
+		*time = read->record.time;
+	return err < 0 ? err : 0;
 }
 
 /* Are there bits of both orders within bytes? */
@@ -502,8 +506,8 @@ static int ctf_record(void *state, struct wmk_read_stream *read, struct wmk_prin
 		return 0;
 	err = copy_record(stream, read);
 	if (err < 0) {
-		if (splits == stream->splits)
-			wmk_ctf_out_cut(&stream->out, before);
+		if (stream->is_open)
+			wmk_ctf_out_cut(&stream->out, splits == stream->splits ? before : stream->head_bits);
 		return err;
 	}
 	stream->has_records = true;
@@ -551,6 +555,15 @@ static int ctf_stream(void *data, const struct wmk_read_stream *read, void **sta
 	return 0;
 }
 
+/* What a full disk has kept back may be told now at last. */
+static int close_file(struct stream *stream)
+{
+	const int fd = stream->fd;
+
+	stream->fd = -1;
+	return fd >= 0 && close(fd) < 0 ? wmk_error(-errno, "cannot write '%.100s' of '%.200s'", stream->name, stream->whole->directory) : 0;
+}
+
 static int ctf_end(void *data, struct wmk_print_text *out)
 {
 	struct whole *whole = data;
@@ -559,6 +572,8 @@ static int ctf_end(void *data, struct wmk_print_text *out)
 	(void)out;
 	for (struct stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
 		err = end_packet(stream, stream->end);
+	for (struct stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
+		err = close_file(stream);
 	for (struct stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
 		err = wmk_read_index_made_write(&stream->index);
 	/* All that was to be written is: nothing is left but names. */

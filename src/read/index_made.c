@@ -32,11 +32,15 @@ void wmk_read_index_folder_begin(struct wmk_read_index_folder *folder, const str
 /* No link is followed: nobody else may have made it. */
 static int open_folder(struct wmk_read_index_folder *folder)
 {
-	if (folder->dir >= 0)
-		return 0;
-	if (mkdirat(folder->trace, FOLDER, 0700) == 0)
+	const bool is_made = folder->dir < 0 && mkdirat(folder->trace, FOLDER, 0700) == 0;
+	int err;
+
+	if (is_made)
 		folder->dir = openat(folder->trace, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return folder->dir < 0 ? wmk_error(-errno, "cannot make the folder '" FOLDER "' in '%.200s'", folder->path) : 0;
+	err = errno;
+	if (is_made && folder->dir < 0)
+		unlinkat(folder->trace, FOLDER, AT_REMOVEDIR);
+	return folder->dir < 0 ? wmk_error(-err, "cannot make the folder '" FOLDER "' in '%.200s'", folder->path) : 0;
 }
 
 void wmk_read_index_folder_free(struct wmk_read_index_folder *folder)
@@ -92,7 +96,8 @@ int wmk_read_index_made_write(struct wmk_read_index_made *made)
 	err = fd < 0 ? -errno : wmk_read_write_all(fd, made->bytes, made->len, made->written);
 	if (fd >= 0) {
 		made->is_there = true;
-		close(fd);
+		if (close(fd) < 0 && err >= 0)
+			err = -errno;
 	}
 	if (err < 0)
 		return wmk_error(err, "cannot write the index of '%.100s' in '%.200s'", made->file, made->folder->path);

@@ -20,8 +20,8 @@
 
 /* The folder `index` of a trace. It is made when something comes into it. */
 struct wmk_read_index_folder {
-	const char *path;          /* of the trace's directory, for errors ... */
-	int trace;                 /* ... and its descriptor; both are the owner's */
+	const char *path;          /* of what all traces are written into, for errors */
+	int trace;                 /* the trace's directory; both are the owner's */
 	int dir;                   /* -1: not made yet */
 	bool is_taken;             /* a stream's file is called so: there are no indexes */
 	unsigned number;           /* of the stream that has begun last */

@@ -397,13 +397,18 @@ static void begin_track_event(struct proto *b, const struct wmk_read_drawing *dr
 static void put_value(struct proto *b, const struct wmk_ctf_item *value)
 {
 	const bool is_signed = value->op->is_signed || value->value.i >= 0;
+	char digits[WMK_CTF_WIDE_DIGITS + 1];
 
-	if (value->op->code == WMK_CTF_FLOAT)
+	if (value->op->code == WMK_CTF_FLOAT) {
 		put_double(b, EVENT_DOUBLE_COUNT, value->value.f);
-	else if (is_signed)
+	} else if (value->is_wide) {
+		digits[wmk_ctf_wide_digits(value, 10, digits)] = '\0';
+		put_double(b, EVENT_DOUBLE_COUNT, strtod(digits, NULL));
+	} else if (is_signed) {
 		put_number(b, EVENT_COUNT, value->value.u);
-	else
+	} else {
 		put_double(b, EVENT_DOUBLE_COUNT, (double)value->value.u);
+	}
 }
 
 /* The event; before it the ends of those spans within whose own are missing. */

@@ -165,13 +165,15 @@ static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *pr
 
 	wmk_ctf_walk_enter(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
+		if (item.is_wide && item.op->roles)
+			return wmk_error(-EPROTO, "'%.40s' of a packet has a value of more than 64 bits, at byte %" PRIu64, item.op->name ? item.op->name : "", item.at / 8);
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && item.op->code == WMK_CTF_ARRAY)
 			in_uuid = !item.is_end;
 		else if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && item.op->code == WMK_CTF_BLOB && item.len == 16)
 			memcpy(said->uuid, item.text, said->n_uuid = 16);
 		else if (in_uuid && item.op->code == WMK_CTF_INT && said->n_uuid < 16)
 			said->uuid[said->n_uuid++] = (uint8_t)item.value.u;
-		else if (!item.is_end)
+		else if (item.op->code <= WMK_CTF_ENUM)
 			for (unsigned roles = item.op->roles; roles; roles &= roles - 1)
 				hear(s, said, (unsigned)__builtin_ctz(roles), item.value.u);
 	}

@@ -59,6 +59,7 @@ enum wmk_role {
 	WMK_ROLE_EVENT_CLASS, WMK_ROLE_TIME,
 	WMK_ROLES
 };
+_Static_assert(WMK_ROLES <= 16, "a set of roles has 16 bits");
 
 /* A value may have several: a set has a bit for each. That of WMK_ROLE_NONE is empty. */
 #define WMK_ROLE_BIT(role) ((uint16_t)(1u << (role) & ~1u))

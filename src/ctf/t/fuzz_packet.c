@@ -180,7 +180,7 @@ static void walk_through(struct wmk_ctf_walk *walk, const struct wmk_ctf_program
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS))
 			said->id = item.value.u;
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME))
-			said->time = wmk_ctf_time(said->time, item.value.u, item.op->width);
+			said->time = wmk_ctf_time(said->time, item.value.u, item.op->width ? item.op->width : (unsigned)item.len);
 	}
 }
 

@@ -22,7 +22,7 @@ static void test_styles(void **state)
 		{ "[    1.234567] [    C1] x", "origin 1.234567000 c1 dmesg:message{message='x'}" },
 		{ "[    1.234567] [Txx] x", "origin 1.234567000 dmesg:message{message='[Txx] x'}" },
 		{ "[    1.234567]", "origin 1.234567000 dmesg:message{message=''}" },
-		{ "[    1.234567 x", "unknown" }, { "               Please enable it", "unknown" }, { "[99999999999.0] x", "unknown" }, { "[1] x", "unknown" }, { "", "blank" },
+		{ "[    1.234567 x", "unknown" }, { "               Please enable it", "unknown" }, { "[99999999999.0] x", "unknown" }, { "[1] x", "unknown" }, { "[+Nov22 08:05] x", "unknown" }, { "", "blank" },
 	};
 
 	(void)state;
