@@ -34,6 +34,7 @@ extern "C" {
 
 struct waymark_ctf;                  /* traces that are read together */
 struct waymark_ctf_record;           /* an event record; valid until the handle's next call */
+struct waymark_ctf_accessor;         /* a field, to be had of many records */
 
 /* ── errors: why a call failed ───────────────────────────────────────────────────────────────────────────── */
 
@@ -122,6 +123,17 @@ struct waymark_ctf_value {
  * `a`, "a[3]" an element. -ENOENT: the record has none; -EISDIR: it is a structure, an array or the like, and *value tells which.
  */
 int waymark_ctf_field(const struct waymark_ctf_record *record, const char *name, struct waymark_ctf_value *value);
+
+/*
+ * A field that is asked for in record after record: where it is, is found out once for each event class, not by its name in each record. *accessor is
+ * for the records of this handle, and the caller's until waymark_ctf_accessor_free(), before or after waymark_ctf_close(). -EINVAL: this cannot be a
+ * field's name.
+ */
+int waymark_ctf_accessor_create(struct waymark_ctf *ctf, const char *name, struct waymark_ctf_accessor **accessor);
+/* As waymark_ctf_field() of that name; and -ENOMEM, and -EINVAL for a record of another handle. */
+int waymark_ctf_accessor_get(struct waymark_ctf_accessor *accessor, const struct waymark_ctf_record *record, struct waymark_ctf_value *value);
+/* NULL is allowed. */
+void waymark_ctf_accessor_free(struct waymark_ctf_accessor *accessor);
 
 /* Where values come from. */
 enum waymark_ctf_scope { WAYMARK_CTF_PACKET, WAYMARK_CTF_STREAM_CONTEXT, WAYMARK_CTF_EVENT_CONTEXT, WAYMARK_CTF_PAYLOAD };

@@ -1,48 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * library.c - libwaymark-ctf: what include/waymark/ctf.h promises, over the merge (merge.h) and the walk (ctf/decode.h).
+ * library.c - libwaymark-ctf: traces and records as include/waymark/ctf.h promises, over the merge (merge.h).
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <waymark/ctf.h>
-
 #include "base/error.h"
-#include "ctf/wide.h"
-#include "read/filter.h"
-#include "read/merge.h"
-
-#define API __attribute__((visibility("default")))
-#define NAMES_MAX 64u              /* parts of a field's name */
-
-/* Of each stream: its packet's head, which the window has left when the records come; and what it is filtered by. */
-struct packet {
-	struct packet *next;           /* all of a handle's */
-	struct wmk_read_filter *filter; /* or NULL */
-	uint8_t *bytes;
-	size_t cap;
-	struct wmk_ctf_walk walk;      /* before the packet's context */
-	uint64_t context_at;
-};
-
-struct waymark_ctf_record {
-	struct waymark_ctf *ctf;
-	struct wmk_read_stream *stream;
-};
-
-struct waymark_ctf {
-	struct waymark_ctf_options options;
-	struct wmk_read_trace **traces;
-	uint32_t n_traces;
-	struct wmk_read_merge *merge;
-	struct packet *packets;
-	struct wmk_filter_expr *filter; /* or NULL */
-	bool has_begun;
-	struct waymark_ctf_record record;
-	struct wmk_ctf_walk *walk;     /* that waymark_ctf_walk_next() goes on with */
-	char digits[WMK_CTF_WIDE_DIGITS]; /* of the value that was given last, if it is wide */
-};
+#include "read/library_inside.h"
 
 /* ── errors ──────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -72,7 +37,7 @@ static void damage(void *data, const struct wmk_read_stream *stream, int err)
 static void forget_packets(struct waymark_ctf *ctf)
 {
 	while (ctf->packets) {
-		struct packet *packet = ctf->packets;
+		struct wmk_library_packet *packet = ctf->packets;
 
 		ctf->packets = packet->next;
 		wmk_read_filter_free(packet->filter);
@@ -195,7 +160,7 @@ API void waymark_ctf_close(struct waymark_ctf *ctf)
 static int keep_packet(struct waymark_ctf *ctf, struct wmk_read_stream *stream)
 {
 	const size_t size = (stream->packet.records_at + 7) / 8;
-	struct packet *packet = stream->user;
+	struct wmk_library_packet *packet = stream->user;
 
 	if (stream->lost && ctf->options.lost)
 		ctf->options.lost(ctf->options.data, stream->file, stream->lost == WMK_READ_LOST_UNKNOWN ? UINT64_MAX : stream->lost, stream->ns);
@@ -231,7 +196,7 @@ static int keep_packet(struct waymark_ctf *ctf, struct wmk_read_stream *stream)
 /* 1, 0, or what is damaged in it. */
 static int wanted(struct wmk_read_stream *stream)
 {
-	const struct packet *packet = stream->user;
+	const struct wmk_library_packet *packet = stream->user;
 
 	return packet->filter ? wmk_read_filter_wants(packet->filter, stream) : 1;
 }
@@ -316,181 +281,4 @@ API const char *waymark_ctf_trace_path(const struct waymark_ctf_record *record)
 API const char *waymark_ctf_stream_name(const struct waymark_ctf_record *record)
 {
 	return record->stream->file;
-}
-
-/* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
-
-static void fill(struct waymark_ctf *ctf, const struct wmk_ctf_item *item, struct waymark_ctf_value *value)
-{
-	static const uint8_t kinds[] = { [WMK_CTF_FLOAT] = WAYMARK_CTF_REAL, [WMK_CTF_BOOL] = WAYMARK_CTF_BOOL, [WMK_CTF_STRING] = WAYMARK_CTF_TEXT,
-					 [WMK_CTF_TEXT] = WAYMARK_CTF_TEXT, [WMK_CTF_BLOB] = WAYMARK_CTF_BYTES, [WMK_CTF_STRUCT] = WAYMARK_CTF_STRUCT,
-					 [WMK_CTF_ARRAY] = WAYMARK_CTF_ARRAY, [WMK_CTF_VARIANT] = WAYMARK_CTF_VARIANT, [WMK_CTF_OPTIONAL] = WAYMARK_CTF_OPTIONAL };
-	const struct wmk_ctf_op *op = item->op;
-	const uint8_t code = op->code;
-
-	*value = (struct waymark_ctf_value){ .kind = WAYMARK_CTF_END, .name = op->name };
-	if (item->is_end)
-		return;
-	if (code == WMK_CTF_INT || code == WMK_CTF_ENUM || code == WMK_CTF_FLAGS)
-		value->kind = op->is_signed ? WAYMARK_CTF_SIGNED : WAYMARK_CTF_UNSIGNED;
-	else
-		value->kind = (enum waymark_ctf_kind)kinds[code];
-	if (code == WMK_CTF_FLOAT) {
-		value->real = item->value.f;
-	} else if (code == WMK_CTF_STRING || code == WMK_CTF_TEXT || code == WMK_CTF_BLOB) {
-		value->text = item->text;
-		value->length = item->len;
-	} else {
-		value->number = item->value.i;
-	}
-	if (item->is_wide) {
-		value->text = ctf->digits;
-		value->length = wmk_ctf_wide_digits(item, 10, ctf->digits);
-	}
-	if (code == WMK_CTF_ENUM)
-		value->label = wmk_ctf_label(item);
-}
-
-/* The walk of a scope, before its first value; NULL: there is none. */
-static struct wmk_ctf_walk *enter(const struct waymark_ctf_record *record, enum waymark_ctf_scope scope)
-{
-	struct wmk_read_stream *stream = record->stream;
-	struct packet *packet = stream->user;
-	struct wmk_ctf_record *decoded = &stream->record;
-	struct wmk_ctf_walk *walk = scope == WAYMARK_CTF_PACKET ? &packet->walk : &decoded->walk;
-	const struct wmk_ctf_program *program;
-
-	switch (scope) {
-	case WAYMARK_CTF_PACKET:
-		program = &stream->decoder->packet_context;
-		walk->at = packet->context_at;
-		break;
-	case WAYMARK_CTF_STREAM_CONTEXT:
-		program = &stream->decoder->event_context;
-		walk->at = decoded->common_at;
-		break;
-	case WAYMARK_CTF_EVENT_CONTEXT:
-		program = &decoded->event->context;
-		walk->at = decoded->context_at;
-		break;
-	case WAYMARK_CTF_PAYLOAD:
-		program = &decoded->event->payload;
-		walk->at = decoded->payload_at;
-		break;
-	default:
-		return NULL;
-	}
-	if (scope != WAYMARK_CTF_PACKET)
-		walk->in = stream->bytes;
-	wmk_ctf_walk_enter(walk, program);
-	return walk;
-}
-
-API void waymark_ctf_walk_begin(const struct waymark_ctf_record *record, enum waymark_ctf_scope scope)
-{
-	record->ctf->walk = enter(record, scope);
-}
-
-API int waymark_ctf_walk_next(const struct waymark_ctf_record *record, struct waymark_ctf_value *value)
-{
-	struct wmk_ctf_item item;
-
-	if (!record->ctf->walk || !wmk_ctf_next(record->ctf->walk, &item))
-		return 0;
-	fill(record->ctf, &item, value);
-	return 1;
-}
-
-/* One part of a field's name: a member's, or an element's number. */
-struct part {
-	const char *name;          /* NULL: `index` */
-	size_t len;
-	uint64_t index;
-};
-
-static int split(const char *name, struct part parts[NAMES_MAX])
-{
-	unsigned n = 0;
-
-	while (*name) {
-		char *end;
-
-		if (n == NAMES_MAX)
-			return -1;
-		if (*name == '[') {
-			parts[n++] = (struct part){ .index = strtoull(name + 1, &end, 10) };
-			if (end == name + 1 || *end != ']')
-				return -1;
-			name = end + 1;
-		} else {
-			parts[n] = (struct part){ name, strcspn(name, ".["), 0 };
-			name += parts[n].len;
-			if (!parts[n++].len)
-				return -1;
-		}
-		name += *name == '.';
-	}
-	return n ? (int)n : -1;
-}
-
-static bool is_container(const struct wmk_ctf_item *item)
-{
-	return !item->is_end && item->op->code >= WMK_CTF_STRUCT;
-}
-
-/* To the end of what has just begun. */
-static void pass(struct wmk_ctf_walk *walk)
-{
-	const uint32_t depth = walk->depth;
-	struct wmk_ctf_item item;
-
-	while (walk->depth >= depth && wmk_ctf_next(walk, &item))
-		;
-}
-
-static bool fits(const struct part *part, const struct wmk_ctf_item *item, uint64_t index)
-{
-	if (!part->name)
-		return !item->op->name && index == part->index;
-	return item->op->name && strlen(item->op->name) == part->len && memcmp(item->op->name, part->name, part->len) == 0;
-}
-
-/* The value of that name in what the walk has before it. A variant, and an optional, is what it holds. */
-static bool find(struct wmk_ctf_walk *walk, const struct part *parts, unsigned n, struct wmk_ctf_item *item)
-{
-	unsigned matched = 0;
-	uint64_t index = 0;
-
-	if (!wmk_ctf_next(walk, item))
-		return false;                  /* the structure itself */
-	while (wmk_ctf_next(walk, item) && !item->is_end) {
-		if (!fits(&parts[matched], item, index++)) {
-			if (is_container(item))
-				pass(walk);
-			continue;
-		}
-		while (item->op->code == WMK_CTF_VARIANT || (item->op->code == WMK_CTF_OPTIONAL && item->value.u))
-			if (!wmk_ctf_next(walk, item))
-				return false;
-		if (++matched == n)
-			return true;
-		if (!is_container(item))
-			return false;
-		index = 0;
-	}
-	return false;
-}
-
-API int waymark_ctf_field(const struct waymark_ctf_record *record, const char *name, struct waymark_ctf_value *value)
-{
-	struct part parts[NAMES_MAX];
-	struct wmk_ctf_item item;
-	const int n = split(name, parts);
-
-	for (int scope = WAYMARK_CTF_PAYLOAD; n > 0 && scope >= WAYMARK_CTF_PACKET; scope--)
-		if (find(enter(record, (enum waymark_ctf_scope)scope), parts, (unsigned)n, &item)) {
-			fill(record->ctf, &item, value);
-			return is_container(&item) ? -EISDIR : 0;
-		}
-	return -ENOENT;
 }
