@@ -396,14 +396,15 @@ FROM, TO, SEQUENCE, LOST = 'default-clock-timestamp', 'packet-end-default-clock-
 OF_ROLES = [('e%d' % (1000 + n % 2 * 1000), start + 1000 + n % 2 * 1000) for n, start in enumerate(part << 16 for part in (0, 0, 1, 1, 4, 4, 5, 5))]
 
 
-def with_roles(path, *context, header=(CLASS, STREAM)):
+def with_roles(path, *context, header=(CLASS, STREAM), labels=False):
     """A trace of two packets of four records. Their header tells 5; their context, in fields of these roles, the size, the begin, and a counter: 0, then 2."""
     fragments = [
         {'type': 'preamble', 'version': 2}, {'type': 'trace-class', 'packet-header-field-class': structure(h=number(32, *header))},
         {'type': 'clock-class', 'id': 'c', 'frequency': 1000000000, 'origin': 'unix-epoch'},
         {'type': 'data-stream-class', 'id': 5, 'default-clock-class-id': 'c', 'event-record-header-field-class': structure(
              x=dict(number(16, 'event-record-class-id', FROM), mappings={'low': [[0, 1500]]})),
-         'packet-context-field-class': structure(**{'f%d' % n: number(64, *roles) for n, roles in enumerate(context)})}]
+         'packet-context-field-class': structure(**{'f%d' % n: dict(number(64, *roles), **({'mappings': {'small': [[0, 9]]}} if labels else {}))
+                                                        for n, roles in enumerate(context)})}]
     for event, bits in ((1000, 4), (2000, 8)):
         fragments.append({'type': 'event-record-class', 'id': event, 'data-stream-class-id': 5, 'name': 'e%d' % event,
                           'payload-field-class': structure(a=dict(number(bits), alignment=1))})
@@ -440,6 +441,8 @@ def several_roles(case):
     sizes = with_roles(os.path.join(case.path('sizes'), 't'), (TOTAL, CONTENT), (FROM,), (LOST,), header=(CLASS,))
     _, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', sizes + 'x', sizes])
     check(b'all but one' not in err and view(case, rewritten(case, 'ctf', sizes)) == view(case, sizes), 'sizes and ids in 1.8: %s', err.decode())
+    labels = with_roles(os.path.join(case.path('labels'), 't'), (TOTAL, CONTENT), (FROM,), (LOST,), header=(CLASS,), labels=True)
+    check(view(case, rewritten(case, 'ctf', labels)) == view(case, labels), 'enumerations of several roles in 1.8')
     try:
         need('babeltrace2')
     except Exception:
@@ -465,9 +468,34 @@ def roles_at_odds(case):
     for form in ('ctf', 'ctf-2'):
         refuses(form, b"'f1' has several roles and would have to be 0 and 2000 at once", joint, (FROM, TO), (SEQUENCE,), options=some)
         refuses(form, b"'f2' has several roles and would have to be 0 and 1 at once", joint, (FROM,), (SEQUENCE, LOST), options=some)
+        if form == 'ctf-2':
+            refuses(form, b"'f2' cannot be changed: another field has its role, too", joint, (FROM, SEQUENCE), (SEQUENCE,), options=some)
         refuses(form, b"'f0' has several roles and would have to be 248 and 244 at once", joint, (FROM,), (LOST,), options=('-F', 'a == 0'))
         path = with_roles(os.path.join(case.path('even' + form), 't'), joint, (FROM,), (SEQUENCE,), header=(CLASS,))
         check(view(case, rewritten(case, form, path, *some)) == view(case, path, *some), '%s: other records', form)
+
+
+def times_in_a_header(case):
+    """Several times in an event header, and one of LEB128: each moves the clock on by the bits that it has."""
+    def variable():
+        return {'type': 'variable-length-unsigned-integer', 'roles': [FROM]}
+
+    def leb(value, size):
+        return bytes((value >> 7 * n & 0x7f) | (0x80 if n + 1 < size else 0) for n in range(size))
+
+    for name, header, records in (
+            ('two', {'t': number(64, FROM), 'lo': number(16, FROM)}, [struct.pack('<QHB', t, lo, n) for n, (t, lo) in enumerate(((0x1234fff0, 5), (0x12350010, 0x20)))]),
+            ('leb', {'t': variable()}, [leb(t, size) + bytes([n]) for n, (t, size) in enumerate(((100, 1), (20, 1), (30, 1), (1000, 2), (5000, 10), (6000, 9)))]),
+            ('both', {'t': variable(), 'lo': number(8, FROM)}, [leb(t, 2) + bytes([lo, n]) for n, (t, lo) in enumerate(((300, 3), (290, 250), (10, 1)))])):
+        fragments = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'clock-class', 'id': 'c', 'frequency': 1000000000, 'origin': 'unix-epoch'},
+                     {'type': 'data-stream-class', 'default-clock-class-id': 'c', 'event-record-header-field-class': structure(**header)},
+                     {'type': 'event-record-class', 'name': 'e', 'payload-field-class': structure(a=number(8))}]
+        path = os.path.join(case.path('times_' + name), 't')
+        save_two(path, fragments, b''.join(records))
+        wanted = [r.time for r in ctf2.Trace(path).records()]
+        for where in (path, rewritten(case, 'ctf-2', path)):
+            got = [int(r['time'].replace('.', '')) for r in records_of(case, where)]
+            check(got == wanted and len(got) == len(records), '%s: %s has times %s, not %s', name, where, got, wanted)
 
 
 def traces_that_meet(case):
@@ -527,5 +555,5 @@ def recorded(case):
 
 
 if __name__ == '__main__':
-    main([round_trips, second_decoder, parts, gaps, refused, unsayable, said_again, odd_traces, streams_without_ids, several_roles, roles_at_odds,
+    main([round_trips, second_decoder, parts, gaps, refused, unsayable, said_again, odd_traces, streams_without_ids, several_roles, roles_at_odds, times_in_a_header,
           traces_that_meet, recorded])

@@ -344,6 +344,14 @@ static void wide_integers(void **state)
 	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02), "{ u=18446744073709551616 } ");
 	one(MEMBER("s", "{'type': 'variable-length-signed-integer'}"), BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7e), "{ s=-18446744073709551616 } ");
 	one(MEMBER("s", "{'type': 'variable-length-signed-integer'}"), BYTES(0xfb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f), "{ s=-5 } ");
+	/* The longest, which is 0; and one that is longer. */
+	uint8_t longest[587];
+
+	memset(longest, 0x80, sizeof(longest));
+	longest[584] = longest[586] = 0;
+	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), longest, 585, "{ u=0 } ");
+	longest[584] = 0x80;
+	wrong_bytes(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), longest, 587, -EPROTO, "an integer of more than 4096 bits at byte 0");
 	/* A length: five bytes of it, or more than there can be. */
 	one(MEMBER("n", WIDE("unsigned", "big", "")) "," MEMBER("t", "{'type': 'dynamic-length-string', 'length-field-location': {'path': ['n']}}"),
 	    BYTES(0, TIMES_14(0), 2, 'a', 'b'), "{ n=2 t=\"ab\" } ");

@@ -274,6 +274,8 @@ static void mistakes(void **state)
 	refuse(TRACE "typedef integer { size = 8; colour = red; } x;", "m:2:29: 'colour' is no property of this type");
 	refuse(TRACE "typedef integer { size = 8; signed = maybe; } x;", "expected 'true' or 'false', not 'maybe'");
 	refuse(TRACE "typedef integer { size = 8; map = c.value; } x;", "expected clock.NAME.value");
+	refuse(TRACE "enum : integer { size = 128; signed = true; } { a = 9223372036854775808 } x;", "a label of a number beyond those of 64 bits");
+	refuse(TRACE "enum : integer { size = 128; } { a = 1, b = -1 } x;", "a label of a number beyond those of 64 bits");
 	refuse(TRACE "typedef floating_point { exp_dig = 15; mant_dig = 112; } x;", "exp_dig 15, mant_dig 112");
 	refuse(TRACE "typedef enum { a } x;", "there is no type 'int'");
 	refuse(TRACE "typedef enum : struct { } { a } x;", "an enumeration of something that is no integer");
