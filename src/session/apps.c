@@ -199,6 +199,13 @@ static void shut(struct wmk_apps *apps)
 	timer_arm(apps);
 }
 
+/* The last of those who watch: the next ones are another shard's, as long as that has time. */
+static void watch_anew(struct wmk_apps *apps)
+{
+	if (epoll_ctl(apps->epoll, EPOLL_CTL_DEL, wmk_gate_fd(apps->gate), NULL) == 0 && wmk_apps_watch_gate(apps) < 0)
+		shut(apps);
+}
+
 /* Some of those who have come; for the rest epoll tells again, this shard or another. */
 static void guests_accept(struct wmk_apps *apps)
 {
@@ -212,6 +219,8 @@ static void guests_accept(struct wmk_apps *apps)
 	}
 	if (ret < 0 && epoll_ctl(apps->epoll, EPOLL_CTL_DEL, wmk_gate_fd(apps->gate), NULL) == 0)
 		shut(apps);
+	else if (ret >= 0 && wmk_gate_is_ahead(apps->gate, apps->shard))
+		watch_anew(apps);
 }
 
 /* ── the loop ────────────────────────────────────────────────────────────────────────────────────────── */

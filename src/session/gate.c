@@ -20,7 +20,7 @@
 #define HOMES 4096u                  /* by number of process: who have the same one go to the same shard */
 #define SHARD_BITS 8u
 #define ATTEMPTS 64u                 /* of one call, that bring the shard nobody */
-#define SLACK 16u                    /* programs that a shard may have before others are looked at */
+#define SLACK 16u                    /* programs that a shard may have more than another */
 
 struct gate_user {
 	struct gate_user *next;
@@ -54,21 +54,19 @@ static unsigned load_of(const struct wmk_gate *gate, unsigned shard)
 	return atomic_load_explicit(&gate->loads[shard], memory_order_relaxed);
 }
 
-/* For a process that nobody has: the shard that is awake, or the one that has least to do, if that is much less. */
-static unsigned choose(const struct wmk_gate *gate, unsigned mine)
+bool wmk_gate_is_ahead(const struct wmk_gate *gate, unsigned shard)
 {
-	unsigned least = mine;
+	unsigned least = UINT_MAX;
 
 	for (unsigned i = 0; i < gate->options.n_shards; i++)
-		if (load_of(gate, i) < load_of(gate, least))
-			least = i;
-	return load_of(gate, mine) > SLACK + 2 * load_of(gate, least) ? least : mine;
+		if (load_of(gate, i) < least)
+			least = load_of(gate, i);
+	return load_of(gate, shard) >= SLACK + least;
 }
 
 /* One more guest of the process: its shard. */
-static unsigned enter(struct wmk_gate *gate, pid_t pid, unsigned mine)
+static unsigned enter(struct wmk_gate *gate, pid_t pid, unsigned shard)
 {
-	const unsigned shard = choose(gate, mine);
 	atomic_uint *home = home_of(gate, pid);
 	/* relaxed: (G1) looks again */
 	unsigned was = atomic_load_explicit(home, memory_order_relaxed), is;

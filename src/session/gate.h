@@ -6,8 +6,8 @@
  *     app.sock ─────┤                │ else: take(shard), a queue of that one's
  *                   └─accept4()─► shard 1
  *
- * So a program is heard by the thread that the kernel wakes for it, and no other is woken in between; only where that one has many more than another has,
- * the other gets it. All connections of one process, as long as there is one, are with the shard that had the first: who registers again after exec() or as
+ * So a program is heard by the thread that the kernel wakes for it, and no other is woken in between. The kernel wakes who has watched the socket longest:
+ * a shard that has many more programs than another watches it anew, and is the last then. All connections of one process, as long as there is one, are with the shard that had the first: who registers again after exec() or as
  * another user meets itself there.
  */
 #ifndef WMK_SESSION_GATE_H
@@ -58,6 +58,8 @@ int wmk_gate_fd(const struct wmk_gate *gate);
  * Any thread.
  */
 int wmk_gate_accept(struct wmk_gate *gate, unsigned shard, struct wmk_guest *guest);
+/* Has the shard so many more than another that it should watch anew? Any thread. */
+bool wmk_gate_is_ahead(const struct wmk_gate *gate, unsigned shard);
 /* A guest that was accepted, or taken, is with its shard no longer. Any thread. */
 void wmk_gate_left(struct wmk_gate *gate, pid_t pid, uid_t uid);
 /* Any thread. */
