@@ -209,6 +209,7 @@ static void put_item(struct annotations *a, const struct wmk_ctf_item *item, con
 	size_t at = 0;
 
 	if (item->is_end) {
+		a->inherited = NULL;           /* (of an optional that holds nothing, nobody has taken it) */
 		a->depth--;
 		if (a->levels[a->depth].is_message)
 			end(a->b, a->levels[a->depth].at);
