@@ -105,8 +105,8 @@ enum waymark_ctf_kind {
 };
 
 /*
- * `text` is valid until the handle's next call. Of an integer that 64 bits cannot tell, `number` is the nearest that they can, and `text` its decimal
- * digits, with a sign; of other integers `text` is NULL.
+ * `text` is valid as long as the record. Of an integer that 64 bits cannot tell, `number` is the nearest that they can, and `text` its decimal
+ * digits, with a sign (NULL without memory); of other integers `text` is NULL.
  */
 struct waymark_ctf_value {
 	enum waymark_ctf_kind kind;

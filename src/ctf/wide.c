@@ -234,7 +234,7 @@ size_t wmk_ctf_wide_digits(const struct wmk_ctf_item *item, unsigned base, char 
 			digit |= limb(item, from / 64 + 1) << (64 - in);
 		digit &= wmk_bits_mask(bits);
 		if (digit || len || base == 2 || !n)
-			digits[len++] = "0123456789abcdef"[digit];
+			digits[len++] = "0123456789ABCDEF"[digit];
 	}
 	return len;
 }

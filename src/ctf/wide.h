@@ -27,7 +27,7 @@ int wmk_ctf_wide_take(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, st
 #define WMK_CTF_WIDE_DIGITS (WMK_CTF_WIDTH_MAX + 2u) /* bytes, for any base */
 
 /*
- * Its digits, of an item that may be wide and is no FLOAT; how many. In base 10 with a sign. Else as the bits are, without a prefix: in base 2 all
+ * Its digits (as babeltrace2 has them: A to F), of an item that may be wide and is no FLOAT; how many. In base 10 with a sign. Else as the bits are, without a prefix: in base 2 all
  * of them; in base 8 and 16 without zeros in front, where it is negative with its sign to the end of the first digit.
  */
 size_t wmk_ctf_wide_digits(const struct wmk_ctf_item *item, unsigned base, char digits[WMK_CTF_WIDE_DIGITS]);

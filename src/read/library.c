@@ -61,6 +61,7 @@ static int merge_again(struct waymark_ctf *ctf, int64_t from)
 	wmk_read_merge_trim(merge, from, INT64_MAX);
 	wmk_read_merge_free(ctf->merge);
 	forget_packets(ctf);
+	wmk_library_forget(ctf);
 	ctf->merge = merge;
 	ctf->record.stream = NULL;
 	return 0;
@@ -148,6 +149,7 @@ API void waymark_ctf_close(struct waymark_ctf *ctf)
 		return;
 	wmk_read_merge_free(ctf->merge);
 	forget_packets(ctf);
+	wmk_library_forget(ctf);
 	forget_traces(ctf, 0);
 	wmk_filter_expr_free(ctf->filter);
 	free(ctf->traces);
@@ -207,6 +209,7 @@ API int waymark_ctf_next(struct waymark_ctf *ctf, const struct waymark_ctf_recor
 	int got;
 
 	ctf->has_begun = true;
+	wmk_library_forget(ctf);
 	while ((got = wmk_read_merge_next(ctf->merge, &stream)) == WMK_READ_PACKET || got == WMK_READ_RECORD) {
 		int err = got == WMK_READ_PACKET ? keep_packet(ctf, stream) : wanted(stream);
 

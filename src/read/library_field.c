@@ -10,6 +10,32 @@
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
+void wmk_library_forget(struct waymark_ctf *ctf)
+{
+	while (ctf->digits) {
+		struct wmk_library_digits *next = ctf->digits->next;
+
+		free(ctf->digits);
+		ctf->digits = next;
+	}
+}
+
+/* They stay as long as the record, as other texts do. */
+static void fill_digits(struct waymark_ctf *ctf, const struct wmk_ctf_item *item, struct waymark_ctf_value *value)
+{
+	char digits[WMK_CTF_WIDE_DIGITS];
+	const size_t len = wmk_ctf_wide_digits(item, 10, digits);
+	struct wmk_library_digits *kept = malloc(sizeof(*kept) + len + 1);
+
+	if (!kept)
+		return;
+	*(char *)mempcpy(kept->text, digits, len) = '\0';
+	kept->next = ctf->digits;
+	ctf->digits = kept;
+	value->text = kept->text;
+	value->length = len;
+}
+
 void wmk_library_fill(struct waymark_ctf *ctf, const struct wmk_ctf_item *item, struct waymark_ctf_value *value)
 {
 	static const uint8_t kinds[] = { [WMK_CTF_FLOAT] = WAYMARK_CTF_REAL, [WMK_CTF_BOOL] = WAYMARK_CTF_BOOL, [WMK_CTF_STRING] = WAYMARK_CTF_TEXT,
@@ -33,10 +59,8 @@ void wmk_library_fill(struct waymark_ctf *ctf, const struct wmk_ctf_item *item, 
 	} else {
 		value->number = item->value.i;
 	}
-	if (item->is_wide) {
-		value->text = ctf->digits;
-		value->length = wmk_ctf_wide_digits(item, 10, ctf->digits);
-	}
+	if (item->is_wide)
+		fill_digits(ctf, item, value);
 	if (code == WMK_CTF_ENUM)
 		value->label = wmk_ctf_label(item);
 }

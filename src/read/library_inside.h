@@ -17,6 +17,11 @@
 
 #define API __attribute__((visibility("default")))
 
+struct wmk_library_digits {
+	struct wmk_library_digits *next;
+	char text[];
+};
+
 /* Of each stream: its packet's head, which the window has left when the records come; and what it is filtered by. */
 struct wmk_library_packet {
 	struct wmk_library_packet *next;         /* all of a handle's */
@@ -42,7 +47,7 @@ struct waymark_ctf {
 	bool has_begun;
 	struct waymark_ctf_record record;
 	struct wmk_ctf_walk *walk;     /* that waymark_ctf_walk_next() goes on with */
-	char digits[WMK_CTF_WIDE_DIGITS]; /* of the value that was given last, if it is wide */
+	struct wmk_library_digits *digits; /* of wide values that were given of this record */
 };
 
 /* One part of a field's name: a member's, or an element's number. */
@@ -63,6 +68,8 @@ bool wmk_library_is_called(const struct wmk_library_part *part, const struct wmk
 
 /* The walk of a scope, before its first value, and its program; NULL: there is no such scope. */
 struct wmk_ctf_walk *wmk_library_enter(const struct waymark_ctf_record *record, enum waymark_ctf_scope scope, const struct wmk_ctf_program **program);
+/* What wmk_library_fill() has kept for a record that is over. */
+void wmk_library_forget(struct waymark_ctf *ctf);
 void wmk_library_fill(struct waymark_ctf *ctf, const struct wmk_ctf_item *item, struct waymark_ctf_value *value);
 
 #endif
