@@ -243,11 +243,17 @@ def real_of(value, length):
     width = 15 if length == 128 else round(4 * math.log2(length)) - 13
     digits, most = length - width - 1, (1 << width) - 1
     exponent, fraction = value >> digits & most, value & (1 << digits) - 1
-    if exponent == most:
+    exponent -= most >> 1
+    if exponent > most >> 1:
         found = math.nan if fraction else math.inf
+    elif exponent < -1200:                  # What is subnormal here is nothing to a float.
+        found = 0.0
     else:
-        # In two steps, so that it becomes infinite where it is too large. What is subnormal here is nothing to a float.
-        found = float(1 + Fraction(fraction, 1 << digits)) * 2.0 ** (max(min(exponent - (most >> 1), 1024), -1200) - 1) * 2
+        exact = (1 + Fraction(fraction, 1 << digits)) * Fraction(2) ** min(exponent, 1024)
+        try:
+            found = exact.numerator / exact.denominator
+        except OverflowError:
+            found = math.inf
     return -found if value >> length - 1 else found
 
 

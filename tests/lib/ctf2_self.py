@@ -168,6 +168,9 @@ def try_reals():
            '4000921fb54442d18469898cc51701b8' '00000000000000000000000000000001', 1.5, -1.0, math.inf, math.pi, 0.0)
     # binary160 has 16 exponent bits and 143 of the fraction; binary192 has 17 (IEEE 754-2008, table 3.5: round(4 log2 k) - 13).
     fields([real(160, BE), real(192, BE)], '3fffc000' + '00' * 16 + 'bfffe000' + '00' * 20, 1.5, -1.5)
+    # Rounded to the nearest double, once: 1 + 3 * 2^-53 and (1 + 2^-52) * 2^-1022; what is greater than the greatest, by half and by less.
+    fields([real(128, BE)] * 4, '3fff0000000000001800000000000000' '3c010000000000001000000000000000' '43fefffffffffffff800000000000000'
+           '43fefffffffffffff7ffffffffffffff', 1 + 2.0 ** -51, sys.float_info.min * (1 + 2.0 ** -52), math.inf, sys.float_info.max)
     same(math.isnan(read([PREAMBLE, STREAM, event(('a', real(64, BE)))], s='7ff8000000000000')[0].fields['payload']['a']), True)
 
 
