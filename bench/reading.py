@@ -108,7 +108,7 @@ def bench_read(b):
     if b.daemon:
         directory, session = b.fresh('trace'), 'read%d' % b.serial
         b.daemon.start(session, directory)
-        b.run([b.program('work_lttng'), 'count', 'int_str32', str(n // 20), '2000'], b.daemon.env)
+        b.run([b.program('work_lttng'), 'count', 'int_str32', str(n // 2), '2000'], b.daemon.env)
         b.daemon.stop(session)
         traces.append(('of_' + RIVAL, directory, lttng_session.counted(directory)))
     for name, directory, records in traces:
