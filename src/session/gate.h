@@ -7,8 +7,8 @@
  *                   └─accept4()─► shard 1
  *
  * So a program is heard by the thread that the kernel wakes for it, and no other is woken in between. The kernel wakes who has watched the socket longest:
- * a shard that has many more programs than another watches it anew, and is the last then. All connections of one process, as long as there is one, are with the shard that had the first: who registers again after exec() or as
- * another user meets itself there.
+ * a shard that has many more programs than another watches it anew, and is the last then. All connections of one process, as long as there is one, are with
+ * the shard that had the first: who registers again after exec() or as another user meets itself there.
  */
 #ifndef WMK_SESSION_GATE_H
 #define WMK_SESSION_GATE_H
