@@ -160,7 +160,7 @@ def in_version_1(case, path, made):
     for number, (line, (context, record)) in enumerate(zip(lines, made.records())):
         got, where = shown.parsed(line), '%s, record %d' % (out, number)
         for part, struct, value in shown.parts_of(made, context, record):
-            check_old(got[part], struct, value, '%s: %s' % (where, part))
+            shown.check_tree(got[part], struct, value, '%s: %s' % (where, part), check_old_leaf, is_absent=lambda got: True)
     check([line for line in map(as_numbers, run(case, [WAYMARK, 'view', '--json', rewritten(case, 'ctf-2', out)])[1])] == list(map(as_numbers, lines)),
           '%s: version 2 of it has other records', out)
 
@@ -170,26 +170,16 @@ def as_numbers(line):
     return {name: value for name, value in got.items() if name not in ('trace', 'stream')}
 
 
-def check_old(got, node, value, where):
-    """As shown.check_json(), for what CTF 1.8 has other types for."""
-    if isinstance(node, Leaf) and node.kind == 'boolean':
+def check_old_leaf(got, node, value, where):
+    """As shown.check_json_leaf(), for what CTF 1.8 has other types for."""
+    if node.kind == 'boolean':
         number = got['value'] if isinstance(got, dict) else got
         check(number == str(value) or number is (value != 0), '%s: %s, not %s: %s', where, number, value, shown.described(node, value))
-    elif isinstance(node, Leaf):
-        # A selector is an enumeration there.
-        if isinstance(got, dict) and not (node.labels and node.kind != 'map'):
-            got = got['value']
-        shown.check_json(got, node, value, where)
-    elif isinstance(node, Array):
-        check(isinstance(got, list) and len(got) == len(value), '%s: %d elements, not %s', where, len(value), got)
-        for number, inner in enumerate(value):
-            check_old(got[number], node.element, inner, '%s[%d]' % (where, number))
-    elif isinstance(node, Struct):
-        check(isinstance(got, dict) and list(got) == [name for name, _ in node.members], '%s: members are %s', where, got)
-        for name, inner in node.members:
-            check_old(got[name], inner, value[name], '%s.%s' % (where, name))
-    elif value[0] is not None:
-        check_old(got, node.options[value[0]][2], value[1], where)
+        return
+    # A selector is an enumeration there.
+    if isinstance(got, dict) and not (node.labels and node.kind != 'map'):
+        got = got['value']
+    shown.check_json_leaf(got, node, value, where)
 
 
 def all_forms(case, made, name, more=()):

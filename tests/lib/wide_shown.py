@@ -123,6 +123,26 @@ def check_text(line, made, context, record, where):
     check(at == len(line), '%s: there is more in the line: %s', where, line[at:at + 200])
 
 
+# ── values in values ────────────────────────────────────────────────────────────────────────────────────
+
+def check_tree(got, node, value, where, leaf, is_absent=lambda got: got is None):
+    """`got` has the shape of `node`, and each of its leaves is right."""
+    if isinstance(node, Leaf):
+        leaf(got, node, value, where)
+    elif isinstance(node, Array):
+        check(isinstance(got, (list, tuple)) and len(got) == len(value), '%s: %d elements, not %s', where, len(value), got)
+        for number, inner in enumerate(value):
+            check_tree(got[number], node.element, inner, '%s[%d]' % (where, number), leaf, is_absent)
+    elif isinstance(node, Struct):
+        check(isinstance(got, dict) and list(got) == [name for name, _ in node.members], '%s: members are %s', where, got)
+        for name, inner in node.members:
+            check_tree(got[name], inner, value[name], '%s.%s' % (where, name), leaf, is_absent)
+    elif value[0] is None:
+        check(is_absent(got), '%s: %s, where nothing is', where, got)
+    else:
+        check_tree(got, node.options[value[0]][2], value[1], where, leaf, is_absent)
+
+
 # ── JSON ────────────────────────────────────────────────────────────────────────────────────────────────
 
 class Digits(str):
@@ -133,36 +153,27 @@ def parsed(line):
     return json.loads(line, parse_int=Digits, parse_float=Digits)
 
 
+def check_json_leaf(got, node, value, where):
+    is_number = isinstance(got, Digits)
+    if node.kind == 'real':
+        wanted = nearest(value, node.length)[0]
+        word = 'NaN' if math.isnan(wanted) else '-Infinity' if wanted == -math.inf else 'Infinity' if wanted == math.inf else None
+        good = got == word and not is_number if word else is_number and same_real(got, node, value, '%.17g')
+        check(good, '%s: %s, not %s: %s', where, got, word or '%.17g' % wanted, described(node, value))
+    elif node.kind == 'boolean':
+        check(got is (value != 0), '%s: %s, not %s: %s', where, got, value != 0, described(node, value))
+    elif node.labels and node.kind != 'map':
+        names = names_of(node, value)
+        check(isinstance(got, dict) and list(got) == ['label', 'value'], '%s: %s is no enumeration: %s', where, got, described(node, value))
+        check(got['label'] in names if names else got['label'] is None, '%s: label %s, none of %s: %s', where, got['label'], names, described(node, value))
+        check(isinstance(got['value'], Digits) and got['value'] == str(value), '%s: %s, not %s: %s', where, got['value'], value, described(node, value))
+    else:
+        check(is_number and got == str(value), '%s: %s, not %s: %s', where, got, value, described(node, value))
+
+
 def check_json(got, node, value, where):
     """A value of `view --json`, of parsed()."""
-    if isinstance(node, Leaf):
-        is_number = isinstance(got, Digits)
-        if node.kind == 'real':
-            wanted = nearest(value, node.length)[0]
-            word = 'NaN' if math.isnan(wanted) else '-Infinity' if wanted == -math.inf else 'Infinity' if wanted == math.inf else None
-            good = got == word and not is_number if word else is_number and same_real(got, node, value, '%.17g')
-            check(good, '%s: %s, not %s: %s', where, got, word or '%.17g' % wanted, described(node, value))
-        elif node.kind == 'boolean':
-            check(got is (value != 0), '%s: %s, not %s: %s', where, got, value != 0, described(node, value))
-        elif node.labels and node.kind != 'map':
-            names = names_of(node, value)
-            check(isinstance(got, dict) and list(got) == ['label', 'value'], '%s: %s is no enumeration: %s', where, got, described(node, value))
-            check(got['label'] in names if names else got['label'] is None, '%s: label %s, none of %s: %s', where, got['label'], names, described(node, value))
-            check(isinstance(got['value'], Digits) and got['value'] == str(value), '%s: %s, not %s: %s', where, got['value'], value, described(node, value))
-        else:
-            check(is_number and got == str(value), '%s: %s, not %s: %s', where, got, value, described(node, value))
-    elif isinstance(node, Array):
-        check(isinstance(got, list) and len(got) == len(value), '%s: %d elements, not %s', where, len(value), got)
-        for number, inner in enumerate(value):
-            check_json(got[number], node.element, inner, '%s[%d]' % (where, number))
-    elif isinstance(node, Struct):
-        check(isinstance(got, dict) and list(got) == [name for name, _ in node.members], '%s: members are %s', where, got)
-        for name, inner in node.members:
-            check_json(got[name], inner, value[name], '%s.%s' % (where, name))
-    elif value[0] is None:
-        check(got is None, '%s: %s, where nothing is', where, got)
-    else:
-        check_json(got, node.options[value[0]][2], value[1], where)
+    check_tree(got, node, value, where, check_json_leaf)
 
 
 def check_object(line, made, context, record, where):
@@ -293,32 +304,19 @@ def check_walk(line, made, context, record, where):
 
 # ── the decoder of ctf2.py ──────────────────────────────────────────────────────────────────────────────
 
-def check_plain(got, node, value, where):
-    if isinstance(node, Leaf):
-        if isinstance(got, (ctf2.Flags, ctf2.Mapped)):
-            names = names_of(node, value) if node.kind != 'map' else [
-                name for name, ranges in node.labels if any(value >> low & (1 << high - low + 1) - 1 for low, high in ranges)]
-            check(got.names == frozenset(names), '%s: names %s, not %s: %s', where, sorted(got.names), names, described(node, value))
-            got = got.value
-        if node.kind == 'real':
-            wanted, is_tiny = nearest(value, node.length)
-            check(isinstance(got, float) and (repr(got) == repr(wanted) or is_tiny and abs(got - wanted) <= 2.0 ** -1022), '%s: %r, not %r: %s', where, got,
-                  wanted, described(node, value))
-        else:
-            wanted = value != 0 if node.kind == 'boolean' else value
-            check(got == wanted and type(got) is type(wanted), '%s: %s, not %s: %s', where, got, wanted, described(node, value))
-    elif isinstance(node, Array):
-        check(len(got) == len(value), '%s: %d elements, not %d', where, len(got), len(value))
-        for number, inner in enumerate(value):
-            check_plain(got[number], node.element, inner, '%s[%d]' % (where, number))
-    elif isinstance(node, Struct):
-        check(list(got) == [name for name, _ in node.members], '%s: %s', where, got)
-        for name, inner in node.members:
-            check_plain(got[name], inner, value[name], '%s.%s' % (where, name))
-    elif value[0] is None:
-        check(got is None, '%s: %s, where nothing is', where, got)
+def check_plain_leaf(got, node, value, where):
+    if isinstance(got, (ctf2.Flags, ctf2.Mapped)):
+        names = names_of(node, value) if node.kind != 'map' else [
+            name for name, ranges in node.labels if any(value >> low & (1 << high - low + 1) - 1 for low, high in ranges)]
+        check(got.names == frozenset(names), '%s: names %s, not %s: %s', where, sorted(got.names), names, described(node, value))
+        got = got.value
+    if node.kind == 'real':
+        wanted, is_tiny = nearest(value, node.length)
+        check(isinstance(got, float) and (repr(got) == repr(wanted) or is_tiny and abs(got - wanted) <= 2.0 ** -1022), '%s: %r, not %r: %s', where, got,
+              wanted, described(node, value))
     else:
-        check_plain(got, node.options[value[0]][2], value[1], where)
+        wanted = value != 0 if node.kind == 'boolean' else value
+        check(got == wanted and type(got) is type(wanted), '%s: %s, not %s: %s', where, got, wanted, described(node, value))
 
 
 def check_decoded(record, made, context, of, where):
@@ -327,4 +325,4 @@ def check_decoded(record, made, context, of, where):
     names = {'packet': 'packet-context', 'context': 'common-context', 'event_context': 'specific-context', 'fields': 'payload'}
     for part, struct, value in parts_of(made, context, of):
         got = {name: inner for name, inner in (record.fields[names[part]] or {}).items() if part != 'packet' or name not in ('packet_size', 'content_size')}
-        check_plain(got, struct, value, '%s: %s' % (where, part))
+        check_tree(got, struct, value, '%s: %s' % (where, part), check_plain_leaf)
