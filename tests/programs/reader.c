@@ -118,6 +118,27 @@ static int same_by_name(struct waymark_ctf *ctf, const struct waymark_ctf_record
 	       by_name(ctf, record, "a[", &one) == -ENOENT && by_name(ctf, record, ".", &one) == -ENOENT;
 }
 
+/* A record of another handle, of the same trace: its events are not those that the accessor knows. */
+static int refuses_anothers(struct waymark_ctf *ctf, const char *trace)
+{
+	const struct waymark_ctf_options options = { .size = sizeof(options) };
+	const struct waymark_ctf_record *record;
+	struct waymark_ctf_accessor *accessor;
+	struct waymark_ctf_value value;
+	struct waymark_ctf *other;
+	int refused = 0, got;
+
+	if (waymark_ctf_accessor_create(ctf, "n", &accessor) < 0)
+		return 0;
+	if (waymark_ctf_open(&options, trace, &other) == 0) {
+		got = waymark_ctf_next(other, &record);
+		refused = got <= 0 || waymark_ctf_accessor_get(accessor, record, &value) == -EINVAL;
+		waymark_ctf_close(other);
+	}
+	waymark_ctf_accessor_free(accessor);
+	return refused;
+}
+
 static void damage(void *data, const char *words)
 {
 	(void)data;
@@ -176,6 +197,8 @@ int main(int argc, char **argv)
 	}
 	if (waymark_ctf_add(ctf, argv[1]) != -EBUSY)
 		return 5;
+	if (!refuses_anothers(ctf, argv[1]))
+		return 8;
 	waymark_ctf_close(ctf);
 	return got < 0;
 }
