@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
-#include "base/utf8.h"
+#include "base/json_text.h"
 #include "cli/command.h"
 
 #define SUBBUF_MAX (1u << 30)
@@ -109,19 +109,12 @@ const char *wmk_cli_clean(const char *text)
 
 void wmk_cli_json_string(FILE *out, const char *text)
 {
-	fputc('"', out);
-	for (size_t len; *text; text += len ? len : 1) {
-		const unsigned char c = (unsigned char)*text;
+	struct wmk_json_piece piece;
 
-		len = wmk_utf8_length(text, WMK_UTF8_MAX);
-		if (len == 0)
-			fputs("\\ufffd", out);
-		else if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			fprintf(out, "\\u%04x", c);
-		else
-			fwrite(text, 1, len, out);
+	fputc('"', out);
+	for (size_t left = strlen(text), n; left; text += n, left -= n) {
+		n = wmk_json_piece(text, left, &piece);
+		fwrite(piece.bytes, 1, piece.n, out);
 	}
 	fputc('"', out);
 }

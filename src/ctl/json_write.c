@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * json_write.c - objects to JSON (see json.h), by hand: a walk over the table that prints as it goes, so that a long list needs no second
- * copy of itself. Control characters are escaped: what is printed cannot steer a terminal.
+ * copy of itself.
  */
 #include "ctl/json.h"
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/json_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,38 +25,14 @@ static void print_words(FILE *out, const char *words)
 	print_bytes(out, words, strlen(words));
 }
 
-/* How much of it is printed as it stands, from the beginning on. */
-static size_t plain_length(const char *text)
-{
-	size_t n = 0;
-
-	while ((unsigned char)text[n] >= 0x20 && (unsigned char)text[n] < 0x7f && text[n] != '"' && text[n] != '\\')
-		n++;
-	return n;
-}
-
 static void print_text(FILE *out, const char *text)
 {
-	uint32_t code;
+	struct wmk_json_piece piece;
 
 	putc_unlocked('"', out);
-	for (;;) {
-		size_t n = plain_length(text);
-
-		print_bytes(out, text, n);
-		text += n;
-		if (!*text)
-			break;
-		n = wmk_utf8_next(text, WMK_UTF8_MAX, &code);
-		if (n == 0)
-			print_words(out, "\xef\xbf\xbd");      /* U+FFFD */
-		else if (code == '"' || code == '\\')
-			fprintf(out, "\\%c", (int)code);
-		else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
-			fprintf(out, "\\u%04" PRIx32, code);
-		else
-			print_bytes(out, text, n);
-		text += n ? n : 1;
+	for (size_t left = strlen(text), n; left; text += n, left -= n) {
+		n = wmk_json_piece(text, left, &piece);
+		print_bytes(out, piece.bytes, piece.n);
 	}
 	putc_unlocked('"', out);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/json_text.h"
 #include "ctf/wide.h"
 #include "read/json.h"
 #include "read/json_inside.h"
@@ -40,34 +40,15 @@ void wmk_json_put_text(struct wmk_json_writer *w, const char *s)
 	wmk_json_put(w, s, strlen(s));
 }
 
-/* Bytes that stand for themselves: ASCII without controls, quotes and backslashes. */
-static size_t plain(const char *s, size_t len)
-{
-	size_t n = 0;
-
-	while (n < len && (unsigned char)(s[n] - 0x20) < 0x5f && s[n] != '"' && s[n] != '\\')
-		n++;
-	return n;
-}
-
 /* In quotes. */
 void wmk_json_put_string(struct wmk_json_writer *w, const char *s, size_t len)
 {
+	struct wmk_json_piece piece;
+
 	wmk_json_put(w, "\"", 1);
 	for (size_t i = 0; i < len && w->p;) {
-		const unsigned char c = (unsigned char)s[i];
-		const size_t run = plain(s + i, len - i), n = run ? run : wmk_utf8_length(s + i, len - i);
-		char escape[8];
-
-		if (!n)
-			wmk_json_put_text(w, "\xef\xbf\xbd");
-		else if (c == '"' || c == '\\')
-			wmk_json_put(w, (char[]){ '\\', (char)c }, 2);
-		else if (c < 0x20 || c == 0x7f)
-			wmk_json_put(w, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", c));
-		else
-			wmk_json_put(w, s + i, n);
-		i += n ? n : 1;
+		i += wmk_json_piece(s + i, len - i, &piece);
+		wmk_json_put(w, piece.bytes, piece.n);
 	}
 	wmk_json_put(w, "\"", 1);
 }
@@ -80,13 +61,15 @@ static void put_wide(struct wmk_json_writer *w, const char *s, size_t len, unsig
 
 	wmk_json_put(w, "\"", 1);
 	while ((n = wmk_print_character(s, len, encoding, &character))) {
-		char bytes[16];
-		char *end = wmk_print_utf8(bytes, character);
+		struct wmk_json_piece piece;
 
-		if (character == '"' || character == '\\' || character < 0x20 || character == 0x7f)
-			wmk_json_put(w, bytes, (size_t)snprintf(bytes, sizeof(bytes), "\\u%04x", character));
-		else
-			wmk_json_put(w, bytes, (size_t)(end - bytes));
+		if (wmk_json_is_escaped(character)) {
+			wmk_json_escape(&piece, character);
+		} else {
+			piece.bytes = piece.escape;
+			piece.n = (size_t)(wmk_print_utf8(piece.escape, character) - piece.escape);
+		}
+		wmk_json_put(w, piece.bytes, piece.n);
 		s += n;
 		len -= n;
 	}

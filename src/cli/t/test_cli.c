@@ -144,11 +144,11 @@ static void test_json(void **state)
 	expect_json("a\"b\\c\n\x01", "\"a\\\"b\\\\c\\u000a\\u0001\"");
 	expect_json("h\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\x89", "\"h\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\x89\"");
 	/* Lone, overlong, truncated, surrogate, past the end of Unicode. */
-	expect_json("\x80", "\"\\ufffd\"");
-	expect_json("\xc0\xaf", "\"\\ufffd\\ufffd\"");
-	expect_json("\xe2\x82", "\"\\ufffd\\ufffd\"");
-	expect_json("\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\"");
-	expect_json("\xf5\x80\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"");
+	expect_json("\x80", "\"\xef\xbf\xbd\"");
+	expect_json("\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\"");
+	expect_json("\xe2\x82", "\"\xef\xbf\xbd\xef\xbf\xbd\"");
+	expect_json("\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+	expect_json("\xf5\x80\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
 static void test_commands(void **state)
