@@ -68,4 +68,10 @@ static inline uint64_t wmk_clock_monotonic(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* Milliseconds, for deadlines. */
+static inline int64_t wmk_clock_ms(void)
+{
+	return (int64_t)(wmk_clock_monotonic() / 1000000);
+}
+
 #endif

@@ -246,10 +246,10 @@ static void run_until_end(struct wmk_recording *rec, struct wmk_child *child, st
 /* Those that end with the main program shall have ended, those that go on are counted. */
 static unsigned wait_for_rest(struct wmk_recording *rec, struct wmk_child *child, struct wmk_follow *follow)
 {
-	uint64_t end = wmk_clock_monotonic() / 1000000 + GRACE_MS;
+	const int64_t end = wmk_clock_ms() + GRACE_MS;
 	unsigned running;
 
-	while ((running = count_running(rec->apps)) && wmk_clock_monotonic() / 1000000 < end) {
+	while ((running = count_running(rec->apps)) && wmk_clock_ms() < end) {
 		hear(rec, follow, 10);
 		wmk_child_look(child);
 	}

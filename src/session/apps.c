@@ -23,11 +23,6 @@
 #define GUESTS_AT_ONCE 16
 #define SHUT_MS 100                  /* no memory, no descriptors in the whole system: looking at once again would spin */
 
-static uint64_t now_ms(void)
-{
-	return wmk_clock_monotonic() / 1000000;
-}
-
 int wmk_apps_watch(struct wmk_apps *apps, int fd, struct source *source, bool add, bool writing)
 {
 	struct epoll_event event = { .events = EPOLLIN | (writing ? EPOLLOUT : 0), .data.ptr = source };
@@ -99,7 +94,7 @@ static int peer_pidfd(int socket, pid_t pid)
 
 static void timer_arm(struct wmk_apps *apps)
 {
-	uint64_t first = apps->shut_until ? apps->shut_until : UINT64_MAX, now = now_ms();
+	uint64_t first = apps->shut_until ? apps->shut_until : UINT64_MAX, now = wmk_clock_ms();
 	struct itimerspec when = { 0 };
 
 	for (const struct app *app = apps->app; app; app = app->next)
@@ -117,7 +112,7 @@ static void timer_arm(struct wmk_apps *apps)
 
 static void timer_expired(struct wmk_apps *apps)
 {
-	uint64_t count, now = now_ms();
+	uint64_t count, now = wmk_clock_ms();
 
 	if (read(apps->timer, &count, sizeof(count)) < 0)
 		return;
@@ -168,7 +163,7 @@ static void born(struct wmk_apps *apps, const struct wmk_guest *guest)
 	app->gid = guest->cred.gid;
 	app->pidfd = peer_pidfd(guest->socket, pid);
 	app->dead = app->pidfd < 0;
-	app->deadline = now_ms() + apps->options.hello_ms;
+	app->deadline = wmk_clock_ms() + apps->options.hello_ms;
 	const bool too_many = guest->too_many || apps->n_apps >= apps->options.max_apps || connections_of(apps, pid) >= PER_PID_MAX;
 
 	wmk_registry_enter(apps, app);
@@ -195,7 +190,7 @@ int wmk_apps_watch_gate(struct wmk_apps *apps)
 /* Nobody is accepted for a while. */
 static void shut(struct wmk_apps *apps)
 {
-	apps->shut_until = now_ms() + SHUT_MS;
+	apps->shut_until = wmk_clock_ms() + SHUT_MS;
 	timer_arm(apps);
 }
 
@@ -288,7 +283,7 @@ static int count_unanswered(const struct wmk_apps *apps)
 
 int wmk_apps_sync(struct wmk_apps *apps, int timeout_ms)
 {
-	uint64_t end = now_ms() + (timeout_ms > 0 ? (unsigned)timeout_ms : 0), now;
+	uint64_t end = wmk_clock_ms() + (timeout_ms > 0 ? (unsigned)timeout_ms : 0), now;
 	int left;
 
 	apps->sync++;
@@ -296,7 +291,7 @@ int wmk_apps_sync(struct wmk_apps *apps, int timeout_ms)
 		if (app->state == APP_ADMITTED)
 			wmk_app_ask(app, apps->sync);
 	while ((left = count_unanswered(apps)) > 0) {
-		now = now_ms();
+		now = wmk_clock_ms();
 		int err = wmk_apps_run_once(apps, timeout_ms < 0 ? -1 : now < end ? (int)(end - now) : 0);
 
 		if (err < 0)

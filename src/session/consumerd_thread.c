@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "session/consumerd_inside.h"
 
@@ -199,24 +200,16 @@ static void bury(struct wmk_consumer_link *link, char *words, size_t size)
 	link->pidfd = -1;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* Its first word. 0 or -errno. */
 static int hear_hello(struct wmk_consumer_link *link)
 {
-	const int64_t until = now_ms() + HELLO_MS;
+	const int64_t until = wmk_clock_ms() + HELLO_MS;
 	struct wmk_frame frame;
 	const void *body;
 	size_t len;
 	int got, fd;
 
-	while (now_ms() < until) {
+	while (wmk_clock_ms() < until) {
 		struct pollfd fds[] = { { .fd = link->wake, .events = POLLIN }, { .fd = link->sock, .events = POLLIN } };
 
 		if (poll(fds, 2, BEAT_MS) == 0)
@@ -404,7 +397,7 @@ static bool is_back(struct wmk_consumer_link *link, char *words, size_t size)
 /* Until the connection breaks (0), the link is taken over (-ECONNABORTED), or closed. *useful: it answered something. */
 static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 {
-	const int64_t until = now_ms() + BACK_MS;
+	const int64_t until = wmk_clock_ms() + BACK_MS;
 	int64_t next = 0;
 	char words[300];
 	bool queued;
@@ -414,9 +407,9 @@ static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 		const bool back = is_back(link, words, sizeof(words));
 
 		/* Also where many die early, one behind the other. */
-		if (!back && now_ms() >= next && now_ms() < until) {
+		if (!back && wmk_clock_ms() >= next && wmk_clock_ms() < until) {
 			beat(link);
-			next = now_ms() + BEAT_MS;
+			next = wmk_clock_ms() + BEAT_MS;
 		}
 		if (tell && back) {
 			tell = false;
@@ -430,7 +423,7 @@ static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 		struct pollfd fds[] = { { .fd = link->wake, .events = POLLIN },
 					{ .fd = link->sock, .events = (short)(POLLIN | (queued ? POLLOUT : 0)) } };
 
-		if (poll(fds, 2, back || now_ms() >= until ? -1 : BEAT_MS) < 0 && errno != EINTR)
+		if (poll(fds, 2, back || wmk_clock_ms() >= until ? -1 : BEAT_MS) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[0].revents)
 			drain_wake(link);
@@ -453,13 +446,13 @@ static void pause_for(struct wmk_consumer_link *link, unsigned failures)
 
 	beat(link);
 	while (left > 0 && !is_closing(link)) {
-		const int64_t begin = now_ms();
+		const int64_t begin = wmk_clock_ms();
 
 		if (poll(&wake, 1, left < PAUSE_MAX_MS ? left : PAUSE_MAX_MS) > 0)
 			drain_wake(link);
 		else if (left > PAUSE_MAX_MS)
 			beat(link);
-		left -= (int)(now_ms() - begin);
+		left -= (int)(wmk_clock_ms() - begin);
 	}
 }
 

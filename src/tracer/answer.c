@@ -17,11 +17,6 @@ static _Atomic(uint32_t) waiting;       /* threads in wmk_answer_wait() */
 /* What is left of WAYMARK_REGISTER_TIMEOUT, for all constructors together. */
 static int64_t budget_ms = -1;
 
-static int64_t now_ms(void)
-{
-	return (int64_t)(wmk_clock_monotonic() / 1000000);
-}
-
 bool wmk_answer_publish(uint32_t change)
 {
 	/* relaxed: the helper alone writes it */
@@ -65,14 +60,14 @@ static void sleep_on(uint32_t value, int64_t ms)
 
 void wmk_answer_wait(uint32_t change)
 {
-	int64_t begin = now_ms(), left;
+	int64_t begin = wmk_clock_ms(), left;
 	uint32_t is;
 
 	if (budget_ms < 0)
 		budget_ms = wmk_tracer.register_ms;
 	atomic_fetch_add_explicit(&waiting, 1, memory_order_relaxed);
 	while ((int32_t)((is = atomic_load_explicit(&done, memory_order_acquire)) - change) < 0) { /* (T6) */
-		left = budget_ms - (now_ms() - begin);
+		left = budget_ms - (wmk_clock_ms() - begin);
 		if (left <= 0) {
 			/* (who waits for nothing has asked for that) */
 			atomic_store_explicit(&late, (uint32_t)wmk_tracer.register_ms, memory_order_relaxed);
@@ -81,6 +76,6 @@ void wmk_answer_wait(uint32_t change)
 		sleep_on(is, left);
 	}
 	atomic_fetch_sub_explicit(&waiting, 1, memory_order_relaxed);
-	left = budget_ms - (now_ms() - begin);
+	left = budget_ms - (wmk_clock_ms() - begin);
 	budget_ms = left > 0 ? left : 0;
 }

@@ -68,11 +68,6 @@ static struct {
 	unsigned n_places;
 } helper;
 
-static int64_t now_ms(void)
-{
-	return (int64_t)(wmk_clock_monotonic() / 1000000);
-}
-
 bool wmk_helper_wanted(void)
 {
 	struct wmk_place place;
@@ -282,7 +277,7 @@ static int64_t places_sleep(int64_t now)
 static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 {
 	uint32_t late = wmk_answer_take_late();
-	int64_t now = now_ms();
+	int64_t now = wmk_clock_ms();
 	bool reclaimed;
 
 	wmk_lock();
@@ -408,7 +403,7 @@ static void run(void)
 	find_places();
 	do {
 		hear();
-		const bool is_new = try_places(now_ms());
+		const bool is_new = try_places(wmk_clock_ms());
 
 		if (is_new && !registered) {
 			fds[WMK_PLACES].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake), SFD_NONBLOCK | SFD_CLOEXEC);

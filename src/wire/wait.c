@@ -2,6 +2,7 @@
 /* wait.c - see wait.h. */
 #include "wire/wait.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -214,14 +215,6 @@ void wmk_wait_close(const struct wmk_wait_page *page)
 		munmap((void *)(uintptr_t)page, WMK_WAIT_BYTES);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static struct timespec as_timespec(int64_t ms)
 {
 	return (struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
@@ -237,7 +230,7 @@ static bool changed(const struct wmk_wait_for pages[WMK_WAIT_PAGES])
 
 void wmk_wait_on_one(const struct wmk_wait_for pages[WMK_WAIT_PAGES], const _Atomic(uint32_t) *word, uint32_t value, int64_t ms)
 {
-	int64_t end = ms < 0 ? INT64_MAX : now_ms() + ms, left = ms < 0 ? LOOK_MS : ms;
+	int64_t end = ms < 0 ? INT64_MAX : wmk_clock_ms() + ms, left = ms < 0 ? LOOK_MS : ms;
 	bool any = pages[0].page || pages[1].page;
 
 	while (left > 0 && !changed(pages)) {
@@ -245,7 +238,7 @@ void wmk_wait_on_one(const struct wmk_wait_for pages[WMK_WAIT_PAGES], const _Ato
 
 		if (syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ms < 0 && !any ? NULL : &ts, NULL, 0) == 0 || errno != ETIMEDOUT)
 			return;
-		left = end - now_ms();
+		left = end - wmk_clock_ms();
 	}
 }
 
@@ -254,7 +247,7 @@ void wmk_wait_on(const struct wmk_wait_for pages[WMK_WAIT_PAGES], const _Atomic(
 	struct waitv waits[WMK_WAIT_PAGES + 1] = {
 		{ .value = value, .address = (uint64_t)(uintptr_t)word, .flags = WAITV_32 | WAITV_PRIVATE },
 	};
-	struct timespec until = as_timespec(ms < 0 ? 0 : now_ms() + ms);
+	struct timespec until = as_timespec(ms < 0 ? 0 : wmk_clock_ms() + ms);
 	unsigned n = 1;
 
 	for (unsigned i = 0; i < WMK_WAIT_PAGES; i++)
