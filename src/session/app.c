@@ -191,6 +191,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	name_take(app, hello.name);
 	record_make(app);
 	app->image = hello.image;
+	app->forked_by = hello.pid == (uint32_t)app->pid && hello.ppid <= INT32_MAX ? (pid_t)hello.ppid : 0;
 	wmk_apps_replaced(apps, app);
 	if (hello.abi != WAYMARK_ABI_VERSION || hello.word_bits != 64) {
 		snprintf(words, sizeof(words),

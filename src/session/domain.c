@@ -173,6 +173,20 @@ static int descends(const struct wmk_session_channel *channel, pid_t pid)
 }
 
 /*
+ * Who forked it has ended (as when a daemon forks twice), and /proc knows no more of it. That it was one of them is the program's own word, which is
+ * taken for processes of its own user alone: so nobody comes into others' traces by it. Whoever lives, /proc has told of.
+ */
+static bool was_forked_by_member(const struct wmk_session_channel *channel, const struct app *app)
+{
+	uint64_t start_time;
+	pid_t parent;
+	char state = 'Z';
+
+	return app->forked_by && (!wmk_process_stat(app->forked_by, &parent, &start_time, &state) || state == 'Z') &&
+	       wmk_members_have_number(&channel->members, app->forked_by, app->uid);
+}
+
+/*
  * Who was found not to descend is not asked for again at each update: /proc is slow. A program in another image (exec), or a child, comes as
  * another application. Few serials are remembered, each at its place; one that was driven out is asked for once more.
  */
@@ -207,12 +221,12 @@ bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app)
 		/* Who has just ended has given its children away by now: to an ancestor that adopts them (a subreaper), or to init. */
 		for (int turn = 0; turn < LOOKS && is < 0; turn++)
 			is = descends(channel, app->pid);
-		in = is == 1;
-		if (is == 0)
+		in = is == 1 || was_forked_by_member(channel, app);
+		if (is == 0 && !in)
 			stranger_remember(app, channel);
 	}
 	if (in)
-		wmk_members_add(&channel->members, app->pid, began);
+		wmk_members_add(&channel->members, app->pid, began, app->uid);
 	return in;
 }
 

@@ -191,7 +191,7 @@ static int hand_back(struct wmk_session *session, struct app *app, const uint8_t
 	}
 	/* Who followed when it was given them follows still, though nobody may be left from whom it descends. */
 	if (err == 0 && rings->channel->is.domain.follow)
-		wmk_members_add(&rings->channel->members, app->pid, wmk_app_began(app));
+		wmk_members_add(&rings->channel->members, app->pid, wmk_app_began(app), app->uid);
 	return err == 0 ? wmk_shadow_expect(app, rings) : err;
 }
 

@@ -199,6 +199,7 @@ int wmk_app_hand_back(struct app *app, const uint8_t uuid[16], int fd);
 /* A process of a narrowed channel with `follow`. */
 struct member {
 	pid_t pid;                       /* 0: a free place */
+	uid_t uid;
 	bool ended;                      /* while the table is made anew */
 	uint64_t start_time;
 };
@@ -210,8 +211,10 @@ struct members {
 	unsigned refused;
 };
 bool wmk_members_have(const struct members *members, pid_t pid, uint64_t start_time);
+/* Of a process of that number and user, whenever it started. */
+bool wmk_members_have_number(const struct members *members, pid_t pid, uid_t uid);
 /* Without memory, or when too many live, it is left out. */
-void wmk_members_add(struct members *members, pid_t pid, uint64_t start_time);
+void wmk_members_add(struct members *members, pid_t pid, uint64_t start_time, uid_t uid);
 void wmk_members_free(struct members *members);
 
 /* What a program is sent (filter.c). */
@@ -428,6 +431,7 @@ struct app {
 	gid_t gid;
 	uint32_t slot, generation;       /* 0: none */
 	uint64_t image;                  /* what it said in HELLO */
+	pid_t forked_by;                 /* likewise; 0: its number there is another than here */
 	uint64_t start_time;             /* wmk_app_began() */
 	bool began_asked;
 	char *exe;

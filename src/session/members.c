@@ -3,7 +3,7 @@
  * members.c - who follows: the processes of a narrowed channel that were seen to be of it (domain.c), by number and time of start.
  *
  * A table of places by hash, a power of two and at most half full. When it would grow, those that have ended go first: nobody descends from
- * them any more. Under the session's lock.
+ * them any more, but who has just been forked, and comes at once. Under the session's lock.
  */
 #include "session/internal.h"
 
@@ -27,6 +27,14 @@ static struct member *place_of(struct member *places, unsigned n, pid_t pid, uin
 bool wmk_members_have(const struct members *members, pid_t pid, uint64_t start_time)
 {
 	return pid && members->n_places && place_of(members->places, members->n_places, pid, start_time)->pid;
+}
+
+bool wmk_members_have_number(const struct members *members, pid_t pid, uid_t uid)
+{
+	for (unsigned i = 0; pid && i < members->n_places; i++)
+		if (members->places[i].pid == pid && members->places[i].uid == uid)
+			return true;
+	return false;
 }
 
 /* Those that live, in a table with room for as many again. Without memory all stays as it is. */
@@ -55,7 +63,7 @@ static void renew(struct members *members)
 	members->n = living;
 }
 
-void wmk_members_add(struct members *members, pid_t pid, uint64_t start_time)
+void wmk_members_add(struct members *members, pid_t pid, uint64_t start_time, uid_t uid)
 {
 	if (!pid || wmk_members_have(members, pid, start_time))
 		return;
@@ -63,7 +71,7 @@ void wmk_members_add(struct members *members, pid_t pid, uint64_t start_time)
 		renew(members);
 	if (members->n == MEMBERS_MAX || 2 * members->n >= members->n_places)
 		return;
-	*place_of(members->places, members->n_places, pid, start_time) = (struct member){ .pid = pid, .start_time = start_time };
+	*place_of(members->places, members->n_places, pid, start_time) = (struct member){ .pid = pid, .start_time = start_time, .uid = uid };
 	members->n++;
 }
 

@@ -25,7 +25,7 @@
 static int say_hello(struct wmk_conn *conn)
 {
 	struct wmk_hello hello = {
-		.abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid(), .ppid = (uint32_t)getppid(),
+		.abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid(), .ppid = (uint32_t)wmk_process_parent(),
 		.image = wmk_process_image(),
 	};
 

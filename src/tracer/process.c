@@ -59,6 +59,18 @@ bool wmk_process_is_stuck(pid_t pid, uint64_t start)
 	return strchr("TtZX", line.state) || (start && line.start != start);
 }
 
+static pid_t forked_by;                 /* 0: not told */
+
+void wmk_process_forked_by(pid_t parent)
+{
+	forked_by = parent;
+}
+
+pid_t wmk_process_parent(void)
+{
+	return forked_by ? forked_by : getppid();
+}
+
 static char last_name[256];
 
 uint64_t wmk_process_describe(char *name, size_t size)

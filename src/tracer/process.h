@@ -17,6 +17,12 @@
 uint64_t wmk_process_describe(char *name, size_t size);
 /* The name that was had last; empty before. Both are the helper's alone. */
 void wmk_process_name(char *name, size_t size);
+/*
+ * Who made this process by fork: its child says so, with what getpid() was there, since the parent may have ended before anybody asks. Else
+ * whoever is the parent now.
+ */
+void wmk_process_forked_by(pid_t parent);
+pid_t wmk_process_parent(void);
 /* A number for what runs in this process since its last exec: the same for every copy of this library in it; 0 if it cannot be had. */
 uint64_t wmk_process_image(void);
 /*

@@ -16,6 +16,7 @@
 #include "tracer/clock.h"
 #include "tracer/fork.h"
 #include "tracer/helper.h"
+#include "tracer/process.h"
 #include "tracer/statedump.h"
 #include "tracer/tracer.h"
 
@@ -57,6 +58,7 @@ void wmk_unlock(void)
 static WMK_FIRST_PAGE struct {
 	bool is_own;            /* who forks runs on storage of its own */
 	uint64_t signals;       /* its mask */
+	pid_t parent;
 	bool in_nested_child;   /* this is what came of one of those */
 } forking;
 
@@ -99,6 +101,7 @@ void wmk_fork_begin(void)
 	wmk_thread.locking = 1;
 	forking.signals = before;
 	forking.is_own = wmk_task_is_own();
+	forking.parent = getpid();
 }
 
 void wmk_fork_end(void)
@@ -122,6 +125,7 @@ static void child_self(bool own)
 	 */
 	if (!own)
 		wmk_thread.vforked = 1;
+	wmk_process_forked_by(forking.parent);
 	wmk_context_after_fork();
 	wmk_ring_grace_after_fork();
 	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)

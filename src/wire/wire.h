@@ -57,7 +57,8 @@ struct wmk_frame {             /* as it travels, 16 bytes */
 
 struct wmk_hello {
 	uint32_t abi, word_bits;
-	uint32_t pid, ppid;        /* as the application sees them; the controller's truth is SO_PEERCRED */
+	/* As the application sees them; the controller's truth is SO_PEERCRED. `ppid` is who forked it, who may have ended since. */
+	uint32_t pid, ppid;
 	uint64_t start_time;       /* of the process, clock ticks since boot (/proc/self/stat field 22), 0 if unknown */
 	/*
 	 * The same for all that runs in a process between one exec and the next, and another after it; 0 if unknown. A

@@ -245,6 +245,32 @@ def a_follower_whose_ancestors_have_ended(case):
         w.finish('follows', killed=True, lost=0)
 
 
+def a_follower_whose_parent_has_just_ended(case):
+    """Who forks twice, as daemons do, and ends in between: the other follows, though /proc no longer tells from whom it came."""
+    with World(case) as w, contextlib.ExitStack() as at_last:
+        program = w.obey()
+        w('create', 'follows')
+        w('enable-event', '-s', 'follows', 'test:seq', '--pid', program.pid, '--follow')
+        w('start', 'follows')
+        program('child 0')
+        w.wait(lambda: case.board.flag(1), 'the child to begin')
+        w.wait_apps([case.board.flag(1)])
+        sessiond = w.sessiond()
+        os.kill(sessiond, signal.SIGSTOP)
+        at_last.callback(os.kill, sessiond, signal.SIGCONT)
+        w.wait(lambda: state(sessiond) == 'T', 'the daemon to stand still')
+        program('heir 0')
+        w.wait(lambda: case.board.flag(2), "the child's child to begin")
+        check(state(case.board.flag(1)) is None, 'the child in between is still there')
+        os.kill(sessiond, signal.SIGCONT)
+        w.wait_apps([case.board.flag(2)])
+        program('will 9')
+        w.wait(lambda: state(case.board.flag(2)) in (None, 'Z'), "the child's child to end")
+        trace = w.end('follows', lost=0)[1]
+        check([len(n) for n in numbers_of(trace).values()] == [9], 'of the child of the child: %s', numbers_of(trace))
+        program.end()
+
+
 def tracked(case):
     """track narrows a whole session, untrack takes away again; each at once."""
     with World(case) as w:
@@ -430,6 +456,7 @@ def a_trace_of_version_2(case):
 if __name__ == '__main__':
     main([different_events_contexts_and_modes, lost_is_the_same_for_all, events_that_match, stop_and_start_again,
           rings_of_each_process, narrowed_to_a_process,
-          narrowed_to_an_executable, a_follower_whose_ancestors_have_ended, tracked, more_than_can_be_tracked,
+          narrowed_to_an_executable, a_follower_whose_ancestors_have_ended,
+          a_follower_whose_parent_has_just_ended, tracked, more_than_can_be_tracked,
           a_consumer_that_hangs, a_consumer_that_hangs_while_programs_begin, programs_that_may_be_held_up, programs_that_may_not_be_held_up,
           record_beside_a_daemon_that_hangs, a_trace_of_version_2])

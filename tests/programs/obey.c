@@ -8,6 +8,9 @@
  *     odd N           N records of obey:odd: a number that begins at the second byte, and a sequence of the numbers so far
  *     fork N          a child makes N records as a writer of its own, and ends
  *     exec N          a child executes `procs leaf N`, whose path is the program's first argument
+ *     child 0         a child, which waits; flag 1 of the board is its number
+ *     heir 0          that child forks another, flag 2, which waits, and ends itself
+ *     will N          that other one makes N records as a writer of its own, and ends
  *     threads N       so many threads more, which make a record every millisecond until the program ends
  *     rest N          sleep N ms without a record
  *
@@ -40,6 +43,32 @@ static int do_fork(uint64_t n)
 		_exit(0);
 	}
 	return child_ended_well(pid);
+}
+
+static int heirs[2];                    /* a pipe: a byte for the child to go on with, then 8 for its child */
+static pid_t waiting;
+
+static int do_child(void)
+{
+	uint64_t n;
+	char byte;
+
+	if (pipe(heirs))
+		return 0;
+	waiting = fork();
+	if (waiting)
+		return waiting > 0;
+	board->flag[1] = (uint64_t)getpid();
+	if (read(heirs[0], &byte, 1) != 1 || fork())
+		_exit(0);
+	board->flag[2] = (uint64_t)getpid();
+	if (read(heirs[0], &n, sizeof(n)) == sizeof(n)) {
+		uint32_t own = writer_new();
+
+		while (n--)
+			writer_emit(own);
+	}
+	_exit(0);
 }
 
 static int do_exec(char *n)
@@ -104,6 +133,12 @@ static int obey(uint32_t writer, const char *word, char *number)
 		return do_fork(n);
 	else if (!strcmp(word, "exec"))
 		return do_exec(number);
+	else if (!strcmp(word, "child"))
+		return do_child();
+	else if (!strcmp(word, "heir"))
+		return write(heirs[1], "", 1) == 1 && child_ended_well(waiting);
+	else if (!strcmp(word, "will"))
+		return write(heirs[1], &n, sizeof(n)) == sizeof(n);
 	else if (!strcmp(word, "threads"))
 		return do_threads(n);
 	else if (!strcmp(word, "rest"))

@@ -237,16 +237,20 @@ static void test_members(void **state)
 	const pid_t alive = proc_at(1)->pid, self = getpid();
 	const uint64_t since = born(1);
 
-	wmk_members_add(&members, alive, since);
-	wmk_members_add(&members, self, 0);      /* a start that is not known */
+	wmk_members_add(&members, alive, since, 0);
+	wmk_members_add(&members, self, 0, 0);      /* a start that is not known */
 	/* others that had our number, and numbers that nobody has */
 	for (uint64_t i = 0; i < 20000; i++)
-		wmk_members_add(&members, i % 2 ? alive : (1 << 30) - (pid_t)i, since + 1 + i);
+		wmk_members_add(&members, i % 2 ? alive : (1 << 30) - (pid_t)i, since + 1 + i, 0);
 	assert_true(wmk_members_have(&members, alive, since));
 	assert_true(wmk_members_have(&members, self, 0));
 	assert_false(wmk_members_have(&members, alive, since + 2));
+	assert_true(wmk_members_have_number(&members, alive, 0));
+	assert_false(wmk_members_have_number(&members, alive, 1));     /* another user's word */
+	assert_false(wmk_members_have_number(&members, 1, 0));
+	assert_false(wmk_members_have_number(&members, 0, 0));
 	assert_in_range(members.n_places, 16, 64);
-	wmk_members_add(&members, alive, since);
+	wmk_members_add(&members, alive, since, 0);
 	assert_true(wmk_members_have(&members, alive, since));
 	proc_kill(1);
 	assert_false(wmk_process_lives(alive, since));
