@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Reading traces, against babeltrace2: the same traces, warm in the page cache, one CPU."""
+import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
+import uuid
 
 import lttng_session
 from common import RIVAL, case, show
@@ -23,12 +26,26 @@ def timed(b, argv):
     return float(seconds), float(peak) / 1024
 
 
-def copies(b, trace, n):
-    """So many traces in one directory: links to one."""
+def relatives(b, trace, n):
+    """
+    So many traces in one directory, which were recorded at the same time: copies of one, each with an identity of its own (babeltrace2 reads what
+    has the same only once) and a clock that is some nanoseconds later.
+    """
     top = b.fresh('trace')
-    os.mkdir(top)
+    with open(next(glob.iglob(os.path.join(trace, '**', 'metadata'), recursive=True))) as f:
+        text = f.read()
+    was, offset = re.search(r'\buuid = "([^"]+)"', text)[1], re.search(r'\boffset = (\d+);', text)
     for i in range(n):
-        shutil.copytree(trace, os.path.join(top, '%04d' % i), copy_function=os.link)
+        made = os.path.join(top, '%04d' % i)
+        shutil.copytree(trace, made)
+        is_now = uuid.uuid4()
+        for path in filter(os.path.isfile, glob.iglob(os.path.join(made, '**'), recursive=True)):
+            with open(path, 'rb') as f:
+                data = f.read().replace(uuid.UUID(was).bytes, is_now.bytes).replace(was.encode(), str(is_now).encode())
+            if os.path.basename(path) == 'metadata':
+                data = data.replace(offset[0].encode(), b'offset = %d;' % (int(offset[1]) + 7 * i))
+            with open(path, 'wb') as f:
+                f.write(data)
     return top
 
 
@@ -77,21 +94,34 @@ def same(what, ours, theirs):
         sys.exit('%s: %d lines, %s has %d' % (what, len(lines(ours)), READER, len(lines(theirs))))
 
 
-def filtered(b, trace, records, runs):
+def filtered(b, name, trace, records, field, runs):
     """One record in 200, as text: ours by a filter, the other, which has none, through grep. The CPU time is that of both of its programs."""
-    ours = [b.waymark, 'view', '--filter', 'arg1 < 100']
-    theirs = ['sh', '-c', READER + ' "$1" | grep -E " arg1 = [0-9]{1,2} "', 'sh']
-    same('filter', ours + [trace], theirs + [trace])
-    return compare(b, 'filter', [trace], records, ours, theirs, runs)
+    ours = [b.waymark, 'view', '--filter', field + ' < 100']
+    theirs = ['sh', '-c', READER + ' "$1" | grep -E " %s = [0-9]{1,2}[ ,]"' % field, 'sh']
+    same(name, ours + [trace], theirs + [trace])
+    return compare(b, name, [trace], records, ours, theirs, runs)
 
 
-def sought(b, trace, runs):
+def sought(b, name, trace, runs):
     """A millisecond in the middle of a trace, as text: CPU time of it all, and memory."""
     at = [float(line.split('[', 1)[1].split(']', 1)[0]) for line in lines([b.waymark, 'view', '--clock-seconds', trace]) if line.startswith('[')]
     part = ['--begin=%.9f' % (at[len(at) // 2]), '--end=%.9f' % (at[len(at) // 2] + 0.001)]
     ours, theirs = [b.waymark, 'view'] + part, [READER] + part
-    same('seek', ours + [trace], theirs + [trace])
-    return compare(b, 'seek', [trace], 1e6, ours, theirs, runs, 'ms')
+    same(name, ours + [trace], theirs + [trace])
+    return compare(b, name, [trace], 1e6, ours, theirs, runs, 'ms')
+
+
+def merged(b, ours, theirs, runs):
+    """A million records out of 2, 64 and 1000 streams, two of each trace, in the order of time."""
+    cases = []
+    for n in (1, 32, 500):
+        one = b.fresh('trace')
+        _, summary, _ = b.ours(one, ['count', 'u32', str(1000000 // n), '2000'])
+        top = relatives(b, one, n)
+        same('merge of %d' % (2 * n), [b.waymark, 'view', top], [READER, top])
+        cases += compare(b, 'merge_%d' % (2 * n), [top], summary['records'] * n, ours, theirs, runs)
+        shutil.rmtree(top)
+    return cases
 
 
 def bench_read(b):
@@ -115,11 +145,7 @@ def bench_read(b):
         cases += compare(b, 'found_' + name, [directory], records, found, dummy, runs)
         cases += compare(b, 'decode_' + name, [directory], records, decode, dummy, runs)
         cases += compare(b, 'text_' + name, [directory], records, view, text, runs)
-    cases += filtered(b, traces[0][1], traces[0][2], runs)
-    cases += sought(b, traces[0][1], runs)
-    small = b.fresh('trace')
-    _, summary, _ = b.ours(small, ['count', 'u32', '2000', '2000'])
-    for n_traces in (1, 32, 500):                   # two streams each
-        top = copies(b, small, n_traces)
-        cases += compare(b, 'merge_%d' % (2 * n_traces), [top], summary['records'] * n_traces, decode, dummy, runs)
-    return cases + flat(b)
+    for (name, directory, records), field in ((traces[0], 'arg1'), (traces[-1], 'i'))[:1 if traces[-1][0] == 'ctx3' else 2]:
+        cases += filtered(b, 'filter_' + name, directory, records, field, runs)
+        cases += sought(b, 'seek_' + name, directory, runs)
+    return cases + merged(b, decode, dummy, runs) + flat(b)
