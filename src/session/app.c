@@ -6,6 +6,7 @@
  */
 #include "session/internal.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TIMELY_MS 1000               /* who has missed a deadline is waited for again when it answers so soon */
 #define FRAMES_AT_ONCE 64            /* receptions dealt with before the others have their turn */
 
 void wmk_app_notify(struct app *app)
@@ -160,6 +162,8 @@ static bool take_over(struct app *app)
 	for (struct app *old = NULL; (old = wmk_registry_process(app->apps, app->pid, old)) != NULL;) {
 		struct pollfd death = { .fd = old->pidfd, .events = POLLIN };
 
+		/* (nor by coming again) */
+		app->missed |= old->missed;
 		if (old == app || old->state != APP_CLOSED || !old->slot || old->dead || old->pidfd < 0 ||
 		    poll(&death, 1, 0) != 0)
 			continue;
@@ -327,8 +331,11 @@ int wmk_app_ask(struct app *app, uint32_t number)
 
 	if (err < 0)
 		return err;
+	if (!app->sync_first) {
+		app->sync_first = number;
+		app->asked_at = wmk_clock_ms();
+	}
 	app->sync_asked = number;
-	app->sync_first = app->sync_first ? app->sync_first : number;
 	app->told = false;
 	wmk_app_flush(app);
 	return 0;
@@ -349,7 +356,9 @@ static int take_synced(struct app *app, const struct wmk_frame *frame, const voi
 		return err;
 	app->sync_answered = sync;
 	app->sync_first = sync == app->sync_asked ? 0 : sync + 1;
-	app->missed = false;
+	/* Who answers late each time must not delay each command. */
+	if (!app->sync_first && wmk_clock_ms() - app->asked_at <= TIMELY_MS)
+		app->missed = false;
 	return 0;
 }
 

@@ -450,7 +450,8 @@ struct app {
 	struct app_channel *channels;
 	uint32_t n_channels;
 	uint32_t sync_first, sync_asked, sync_answered;   /* first: that is not answered; 0: all are */
-	bool missed;                     /* has not answered for a whole deadline */
+	int64_t asked_at;                /* when sync_first was (ms) */
+	bool missed;                     /* has not answered for a whole deadline, nor since in time */
 	bool told;                       /* something was queued since the latest SYNC */
 	struct record *record;           /* NULL before HELLO, and past RECORDS_MAX */
 };

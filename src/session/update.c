@@ -112,8 +112,8 @@ static bool is_stopped(const struct app *app)
 }
 
 /*
- * Those that have not answered: true if one of them may soon. Who has missed a whole deadline is not waited for until it answers again: one
- * that says nothing would delay every command. Lists them if `list`.
+ * Those that have not answered: true if one of them may soon. Who has missed a whole deadline is not waited for until it answers in time again:
+ * one that says nothing, or always too late, would delay every command. Lists them if `list`.
  */
 static bool somebody_is_left(struct wmk_apps *apps, struct update *u, uint32_t number, bool list)
 {
