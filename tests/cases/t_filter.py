@@ -17,6 +17,7 @@ OPERATORS = {
     '>': lambda a, b: a > b, '>=': lambda a, b: a >= b,
 }
 
+DEEP = 8                         # names and indexes of one field, waymark-filter(7)
 NO_NUMBERS = ('NaN', '-NaN', 'Infinity', '-Infinity')   # as JSON has them: texts
 
 
@@ -34,6 +35,8 @@ def is_enum(value):
 
 def leaves(value, path=''):
     """(path, value) of all numbers and texts of a record's fields that a filter can name."""
+    if len(re.findall(r'\w+', path)) > DEEP:
+        return
     if is_enum(value) or isinstance(value, (int, float, str)):
         yield path, value
     elif isinstance(value, dict):
@@ -236,7 +239,8 @@ def variants(case):
 def mistakes(case):
     result = case.record([case.program('types')]).ok()
     field = next(path for record in records_of(case, result.directory) for path, _ in leaves(record['fields']) if len(path) > 4 and NAME.match(path))
-    for text, words in (('', 'empty'), ('a ==', 'column 5'), (field + 'x == 1', 'is %s' % field), ('%s = 1' % field, '=='), ('"a" == 1', 'a number and a text')):
+    for text, words in (('', 'empty'), ('a ==', 'column 5'), (field + 'x == 1', 'is %s' % field), ('%s = 1' % field, '=='), ('"a" == 1', 'a number and a text'),
+                        ('.'.join('abcdefgh') + '.i == 1', 'column 16: a field has at most %d names' % DEEP)):
         status, lines, err = shown(case, result.directory, text)
         check(status == 1 and not lines and words in err, '%s: status %d, %d lines: %s', text, status, len(lines), err)
 
