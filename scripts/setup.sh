@@ -19,8 +19,8 @@ packages=(
 	qemu-user gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross musl-tools
 	# what runs in the kernel: compiled by clang, made a header by bpftool, loaded by libbpf
 	bpftool libbpf-dev
-	# checks of built files
-	binutils
+	# checks of built files: libraries, man pages, units, completion
+	binutils groff-base systemd zsh
 	# a machine with a second kernel, and what runs in it
 	qemu-system-x86 busybox-static
 	# who is whose child
