@@ -212,7 +212,8 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 		return 0;
 	}
 	if (!take_over(app) && wmk_slot_take(apps->tracing, &app->slot, &app->generation) < 0) {
-		wmk_app_refuse(app, frame->request, -EMFILE, "too many applications are traced already");
+		snprintf(words, sizeof(words), "%u programs are traced: that is the limit", apps->tracing->options.max_apps);
+		wmk_app_refuse(app, frame->request, -EMFILE, words);
 		return 0;
 	}
 	if (tracing->options.on_identity)

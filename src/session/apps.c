@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -145,10 +146,27 @@ static void socket_watch(struct app *app)
 	app->writing = writing;
 }
 
+/* Too many are there; of what, in words. */
+static bool is_refused(struct wmk_apps *apps, const struct wmk_guest *guest, char *words, size_t size)
+{
+	const unsigned max = apps->options.max_apps;
+
+	if (connections_of(apps, guest->cred.pid) >= PER_PID_MAX)
+		snprintf(words, size, "the process has %u connections: that is the limit", PER_PID_MAX);
+	else if (guest->too_many)
+		snprintf(words, size, "user %u has as many programs connected as a quarter of the daemon's descriptors is for", guest->cred.uid);
+	else if (apps->n_apps >= max)
+		snprintf(words, size, "%u programs are connected: that is the limit", max);
+	else
+		return false;
+	return true;
+}
+
 static void born(struct wmk_apps *apps, const struct wmk_guest *guest)
 {
 	struct app *app = calloc(1, sizeof(*app));
 	const pid_t pid = guest->cred.pid;
+	char words[128];
 
 	if (!app) {
 		close(guest->socket);
@@ -167,11 +185,11 @@ static void born(struct wmk_apps *apps, const struct wmk_guest *guest)
 	app->pidfd = peer_pidfd(guest->socket, pid);
 	app->dead = app->pidfd < 0;
 	app->deadline = wmk_clock_ms() + apps->options.hello_ms;
-	const bool too_many = guest->too_many || apps->n_apps >= apps->options.max_apps || connections_of(apps, pid) >= PER_PID_MAX;
+	const bool too_many = is_refused(apps, guest, words, sizeof(words));
 
 	wmk_registry_enter(apps, app);
 	if (too_many)
-		wmk_app_refuse(app, 0, -EMFILE, "too many applications are connected");
+		wmk_app_refuse(app, 0, -EMFILE, words);
 	else if (app->pidfd >= 0 && wmk_apps_watch(apps, app->pidfd, &app->pidfd_source, true, false) < 0)
 		wmk_app_close(app, -ENOMEM);
 	else

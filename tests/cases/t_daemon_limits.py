@@ -180,6 +180,24 @@ def what_an_administrator_allows(case):
         program.end()
 
 
+def more_programs_than_allowed(case):
+    """Who comes when there are as many runs on without being recorded; when one has ended, the next is recorded again."""
+    with World(case, limits='programs = 2\n') as w:
+        w.begin('all', 'test:*')
+        first, second, third = w.obey(), w.obey(), w.obey()
+        w.wait_apps([first.pid, second.pid])
+        for program in (first, second, third):
+            program('emit 5')
+        check(w.apps() == {first.pid, second.pid}, 'listed are %s, not %s', w.apps(), {first.pid, second.pid})
+        first.end()
+        w.wait(lambda: first.pid not in w.apps(), 'the first to be gone')
+        fourth = w.obey()
+        w.wait_apps([fourth.pid])
+        fourth('emit 7')
+        trace = w.end('all', lost=0)[1]
+        check(sorted(len(n) for n in numbers_of(trace).values()) == [5, 5, 7], 'recorded: %s', numbers_of(trace))
+
+
 def lowered_limits_end_nothing(case):
     """What was allowed once goes on under the next daemon; what is new has to do with less."""
     with World(case, limits='sessions = 3\n') as w:
@@ -247,5 +265,5 @@ def limits_that_are_not_understood(case):
 
 if __name__ == '__main__':
     main([stops_when_its_trace_is_full, is_full_for_the_next_daemons_too, a_daemon_that_is_not_there_when_it_fills, processes_share_it,
-          refused, what_an_administrator_allows, lowered_limits_end_nothing, rules_that_fit_into_no_answer,
+          refused, what_an_administrator_allows, more_programs_than_allowed, lowered_limits_end_nothing, rules_that_fit_into_no_answer,
           limits_that_are_not_understood])
