@@ -12,7 +12,7 @@ from daemon import World  # noqa: E402
 from harness import SEED, check, limit, main, rounds  # noqa: E402
 
 SIZES = ['--subbuf-size', '256k', '--num-subbuf', '8']
-# Arithmetic between two records: some thousands a second of each thread.
+# Arithmetic between two records: some thousands a second of each thread, for which the buffers have room for many seconds without a consumer.
 SPIN = '300000'
 
 
@@ -34,10 +34,8 @@ def killing(case, w, victim, private):
     return names
 
 
-def check_all(case, words, numbers, lost):
-    """Nothing that returned is missing: none was lost, or as many as are counted."""
-    if lost:
-        return      # the sum has been checked
+def check_all(case, words, numbers):
+    """Nothing that returned is missing."""
     for writer, (_, returned) in case.board.read().items():
         check(len(numbers.get(writer, [])) >= returned, '%s: writer %d: %d returned, %d read', words, writer, returned,
               len(numbers.get(writer, [])))
@@ -64,10 +62,10 @@ def one_round(case, w, turn):
     for child in list(w.children):
         w.wait_end(child)
     try:
-        is_now, _, numbers = w.finish(name, killed='program' in names)
+        _, _, numbers = w.finish(name, killed='program' in names, lost=0)
     except Exception as failure:
         raise type(failure)('%s: %s' % (words, failure)) from failure
-    check_all(case, words, numbers, is_now['counts']['lost'])
+    check_all(case, words, numbers)
     return names
 
 
@@ -93,8 +91,8 @@ def consumer_killed_again_and_again(case):
             w.wait(lambda: w.consumerd() not in (None, pid), 'another consumer daemon')
         case.board.set_flag(1, 1)
         w.wait_end(child)
-        is_now, _, numbers = w.finish('many')
-        check_all(case, 'consumers killed', numbers, is_now['counts']['lost'])
+        _, _, numbers = w.finish('many', lost=0)
+        check_all(case, 'consumers killed', numbers)
 
 
 def killed_while_stopping(case):
@@ -111,7 +109,7 @@ def killed_while_stopping(case):
             w.wait_end(stop, None)
             w.start_daemon()
             _, _, numbers = w.finish(name, lost=0)
-            check_all(case, 'turn %d' % turn, numbers, 0)
+            check_all(case, 'turn %d' % turn, numbers)
 
 
 if __name__ == '__main__':
