@@ -77,7 +77,11 @@ size_t wmk_state_id_at(const uint8_t *bytes, size_t len, size_t at, struct state
 	if (at > len || len - at < sizeof(*head))
 		return 0;
 	memcpy(head, bytes + at, sizeof(*head));
+#ifdef WMK_PLANTED_BUG_STATE                 /* the fuzzer must find this */
+	return head->len <= WMK_EVENT_MAX ? sizeof(*head) + head->len : 0;
+#else
 	return head->len <= WMK_EVENT_MAX && head->len <= len - at - sizeof(*head) ? sizeof(*head) + head->len : 0;
+#endif
 }
 
 /* ── tidying ─────────────────────────────────────────────────────────────────────────────────────────── */

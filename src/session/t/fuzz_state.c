@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_state.c - any bytes in the files that a session daemon leaves to the next one: an input is a byte that says which file it is, and the file. The
+ * next daemon reads them, makes sessions again, and goes on; what it cannot read costs nothing else.
+ */
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "session/state.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+void fuzz_set_up(void);
+void fuzz_clean_up(void);
+
+static const char good[] = "{ \"name\": \"good\", \"path\": \"/nowhere/good\", \"active\": true, \"started\": true, \"channels\": [ { \"channel\": { \"name\": \"goods\", "
+			   "\"subbuf_size\": 8192, \"n_subbufs\": 4, \"rules\": [ { \"pattern\": \"shop:*\", \"enabled\": true } ], \"enabled\": true } } ], "
+			   "\"rings\": [ { \"id\": 1, \"uuid\": \"4d2c0ccd-a74e-4328-a2d4-57ab2d8fcb80\", \"sub\": \"ust/uid/0/64-bit\", "
+			   "\"set\": \"9c569545-c2b4-417d-a608-8db3ebc7631b\", \"inode\": 4679178 } ] }\n";
+
+static char place[] = "/dev/shm/waymark-fuzz-state-XXXXXX";     /* in memory: a disk is slow */
+static int rundir = -1, outlet;
+
+/* ── nobody ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
+{
+	(void)data;
+	(void)info;
+	*trace = &outlet;
+	return 0;
+}
+
+static int metadata(void *trace, const char *text, size_t len)
+{
+	(void)trace;
+	if (memchr(text, '\0', len))
+		abort();
+	return 0;
+}
+
+static int rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
+{
+	(void)trace;
+	(void)info;
+	(void)set;
+	*rings = &outlet;
+	return 0;
+}
+
+static int nothing(void *rings) { (void)rings; return 0; }
+static int counts(void *rings, struct wmk_ctl_counts *sum) { (void)rings; (void)sum; return 0; }
+static void done(void *rings) { (void)rings; }
+
+static const struct wmk_outlet_ops ops = {
+	.trace_open = trace_open, .metadata = metadata, .metadata_replace = metadata, .rings_open = rings_open, .rings_flush = nothing,
+	.rings_stop = nothing, .rings_clear = nothing, .rings_counts = counts, .rings_poke = done, .rings_close = done, .trace_close = done,
+};
+
+static int held(void *data, const uint8_t uuid[16], uint32_t stream_id)
+{
+	(void)data;
+	(void)uuid;
+	(void)stream_id;
+	return -1;
+}
+
+/* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+void fuzz_set_up(void)
+{
+	if (!mkdtemp(place))
+		abort();
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	(void)st;
+	(void)type;
+	(void)where;
+	return remove(path);
+}
+
+void fuzz_clean_up(void)
+{
+	nftw(place, remove_one, 4, FTW_DEPTH | FTW_PHYS);
+}
+
+static void put(const char *name, const void *bytes, size_t len)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "state/%s", name);
+	int fd = openat(rundir, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, bytes, len) != (ssize_t)len)
+		abort();
+	close(fd);
+}
+
+static void empty(void)
+{
+	static const char *const names[] = { "1.json", "1.ids", "1.new", "2.json", "2.ids", "2.new", "identities", "identities.old", "identities.new", "clock.json" };
+	char path[64];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "state/%s", names[i]);
+		unlinkat(rundir, path, 0);
+	}
+}
+
+/* ── the next daemon ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* How many sessions it has. */
+static unsigned next_daemon(void)
+{
+	struct wmk_clock clock = { .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" };
+	struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clock = &clock, .max_apps = 16 };
+	struct wmk_tracing *tracing;
+	struct wmk_state *state;
+
+	if (wmk_state_open(rundir, NULL, NULL, &state) < 0)
+		abort();
+	wmk_state_clock(state, &clock);
+	options.first_rings_id = wmk_state_last_rings(state);
+	if (wmk_tracing_open(&options, &tracing) < 0)
+		abort();
+	wmk_state_identities(state, tracing);
+	const unsigned restored = wmk_state_restore(state, tracing, held, NULL);
+	if (wmk_state_identities_begin(state) < 0)
+		abort();
+	wmk_tracing_close(tracing);
+	wmk_state_close(state);
+	wmk_error_clear();
+	return restored;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const names[] = { "1.json", "1.ids", "identities", "identities.old", "clock.json" };
+	const unsigned which = size ? data[0] % 5 : 0;
+
+	if (rundir < 0) {
+		wmk_tracing_thread_begin();
+		rundir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (rundir < 0 || (mkdirat(rundir, "state", 0700) != 0 && faccessat(rundir, "state", F_OK, 0) != 0))
+			abort();
+	}
+	empty();
+	put("1.json", good, sizeof(good) - 1);
+	if (size)
+		put(names[which], data + 1, size - 1);
+	const unsigned restored = next_daemon();
+
+	/* (what is wrong in its own files may end a session) */
+	if (which > 1 && restored != 1)
+		abort();
+	/* and the one after that has what it had */
+	if (next_daemon() != restored)
+		abort();
+	return 0;
+}
