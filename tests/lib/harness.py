@@ -73,6 +73,7 @@ class Case:
         # A machine whose disk or CPUs are busy may answer late; what is not recorded for that reason is no fault of a record.
         self.env['WAYMARK_REGISTER_TIMEOUT'] = '60000'
         self.env['WAYMARK_RUNDIR'] = '/nowhere/waymark'      # a daemon that runs on this machine is none of our business
+        self.env['HOME'] = directory                         # where it is written down what was recorded last
         self.env['WMK_TEST_BOARD'] = self.board.path
         if 'sanitize' in FEATURES:
             # Cancelled threads, other PID namespaces and libraries that are loaded later are nothing that the checker bears by itself.
