@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,9 +15,12 @@
 
 #include "base/error.h"
 #include "cli/current.h"
+#include "cli/session.h"
 
 #define DIRECTORY ".waymark"
 #define FILE_NAME "session"
+#define RECORDED "trace"                /* recorded since the current session was meant last */
+#define RECORDED_BEFORE "trace-before"  /* before that */
 #define NAME_MAX_BYTES 255
 
 int wmk_current_home(char *buf, size_t size)
@@ -103,30 +107,30 @@ int wmk_current_get(char *name, size_t size)
 	return err;
 }
 
-/* A new file with the name in it, then in the place of the old one. */
-static int replace(int at, const char *name)
+/* A new file with the line in it, then in the place of the old one. */
+static int replace(int at, const char *file, const char *line)
 {
 	char temporary[32];
-	size_t len = strlen(name);
+	size_t len = strlen(line);
 	int fd, err = 0;
 
-	snprintf(temporary, sizeof(temporary), FILE_NAME ".%d", getpid());
+	snprintf(temporary, sizeof(temporary), "%s.%d", file, getpid());
 	fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 && errno == EEXIST && unlinkat(at, temporary, 0) == 0)      /* of a process of this number that was killed */
 		fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return wmk_error(-errno, "cannot write ~/" DIRECTORY "/" FILE_NAME);
+		return wmk_error(-errno, "cannot write ~/" DIRECTORY "/%s", file);
 	errno = ENOSPC;
-	if (fchmod(fd, 0600) < 0 || write(fd, name, len) != (ssize_t)len || write(fd, "\n", 1) != 1)
+	if (fchmod(fd, 0600) < 0 || write(fd, line, len) != (ssize_t)len || write(fd, "\n", 1) != 1)
 		err = errno;
 	if (close(fd) < 0 && !err)
 		err = errno;
-	if (!err && renameat(at, temporary, at, FILE_NAME) < 0)
+	if (!err && renameat(at, temporary, at, file) < 0)
 		err = errno;
 	if (!err)
 		return 0;
 	unlinkat(at, temporary, 0);
-	return wmk_error(-err, "cannot write ~/" DIRECTORY "/" FILE_NAME);
+	return wmk_error(-err, "cannot write ~/" DIRECTORY "/%s", file);
 }
 
 int wmk_current_set(const char *name)
@@ -135,7 +139,9 @@ int wmk_current_set(const char *name)
 
 	if (at < 0)
 		return at;
-	err = replace(at, name);
+	err = replace(at, FILE_NAME, name);
+	if (err == 0)
+		renameat(at, RECORDED, at, RECORDED_BEFORE);     /* none is there: it may be so */
 	close(at);
 	return err;
 }
@@ -161,4 +167,85 @@ int wmk_current_forget(const char *name)
 	if (err == -ENOENT)
 		wmk_error_clear();
 	return err == -ENOENT ? 0 : err;
+}
+
+void wmk_current_meant(const char *name)
+{
+	char is[NAME_MAX_BYTES + 1];
+	int at = open_directory(false);
+
+	if (at >= 0) {
+		if (read_name(at, is, sizeof(is)) == 0 && (!name || strcmp(is, name) == 0))
+			renameat(at, RECORDED, at, RECORDED_BEFORE);
+		close(at);
+	}
+	wmk_error_clear();
+}
+
+/* ── the trace that was recorded last ────────────────────────────────────────────────────────────────── */
+
+/* Whether the home directory is the user's own: in another one's, nothing is made on the side. */
+static bool home_is_own(void)
+{
+	char home[4096];
+	struct stat st;
+
+	return wmk_current_home(home, sizeof(home)) == 0 && stat(home, &st) == 0 && st.st_uid == geteuid();
+}
+
+void wmk_recorded_set(const char *path)
+{
+	char absolute[PATH_MAX];
+	struct stat st;
+	int at;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && wmk_session_absolute(path, absolute, sizeof(absolute)) == 0) {
+		at = open_directory(home_is_own());
+		if (at >= 0) {
+			replace(at, RECORDED, absolute);
+			close(at);
+		}
+	}
+	wmk_error_clear();
+}
+
+/* The path in `at`/`file`: all of it but the newline at the end. `size`: at most PATH_MAX. */
+static int read_path(int at, const char *file, char *path, size_t size)
+{
+	char text[PATH_MAX + 1];
+	struct stat st;
+	int fd = openat(at, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return wmk_error(-errno, "cannot open ~/" DIRECTORY "/%s", file);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		err = EPERM;
+	else
+		err = (n = read(fd, text, sizeof(text))) < 0 ? errno : 0;
+	close(fd);
+	if (err)
+		return wmk_error(-err, "cannot read ~/" DIRECTORY "/%s", file);
+	if (n < 2 || (size_t)n > size || text[0] != '/' || text[n - 1] != '\n' || memchr(text, '\0', (size_t)n))
+		return wmk_error(-EINVAL, "~/" DIRECTORY "/%s does not hold the path of a directory; remove it", file);
+	memcpy(path, text, (size_t)n - 1);
+	path[n - 1] = '\0';
+	return 0;
+}
+
+int wmk_recorded_get(char *path, size_t size, bool *since)
+{
+	int at = open_directory(false), err;
+
+	*since = false;
+	if (at < 0)
+		return at;
+	err = read_path(at, RECORDED, path, size);
+	*since = err != -ENOENT;
+	if (err == -ENOENT) {
+		wmk_error_clear();
+		err = read_path(at, RECORDED_BEFORE, path, size);
+	}
+	close(at);
+	return err;
 }

@@ -48,8 +48,8 @@ static void environment(FILE *out)
 {
 	static const struct { const char *name, *text; } variables[] = {
 		{ "NO_COLOR", "When set and not empty, nothing is coloured." },
-		{ "WAYMARK_HOME", "In place of the home directory: where .waymark/session keeps which session is the current one, and "
-		  "waymark-traces, where traces of sessions go by default." },
+		{ "WAYMARK_HOME", "In place of the home directory: where .waymark/session keeps which session is the current one, "
+		  ".waymark/trace which trace was recorded last, and waymark-traces, where traces of sessions go by default." },
 		{ "WAYMARK_RUNDIR", "In place of the directory where the session daemon's sockets are." },
 		{ "WAYMARK_SESSIOND", "The session daemon to start when none runs, in place of the one beside waymark or in PATH." },
 		{ "WAYMARK_TRACE_DIR", "Where `waymark record` puts traces by default, in place of ~/waymark-traces. No other command looks at it: "

@@ -13,6 +13,7 @@
 #include "base/testpoint.h"
 #include "cli/channel.h"
 #include "cli/command.h"
+#include "cli/current.h"
 #include "cli/record_daemon.h"
 #include "cli/session.h"
 #include "filter/filter.h"
@@ -298,6 +299,7 @@ static int record(const struct wmk_record_args *args, struct wmk_recording_optio
 	result.stats = &rec->stats;
 	result.path = rec->path;
 	wmk_record_summary(&result);
+	wmk_recorded_set(rec->path);
 	wmk_recording_close(rec);
 	wmk_follow_close(&follow);
 	wmk_child_close(&child);
@@ -393,7 +395,7 @@ static int run_record(void *data, char **rest, int n_rest)
 static const char *const details[] = {
 	"Runs COMMAND and records the events of it and of the programs that it starts, until it ends. No daemon is needed. Where a "
 	"session daemon runs, it records them in a session of its own for as long; --private does without it. The programs are those that include <waymark/trace.h> and link libwaymark. The trace is in the Common "
-	"Trace Format; `waymark view DIR` prints it.",
+	"Trace Format; `waymark view` prints it.",
 	"With --kernel, what the kernel does is recorded too, by the same clock into the same trace: records of both stand in the true order. `waymark list --kernel` "
 	"shows which events this kernel has.",
 	"The exit status is the command's; 128 + N when signal N killed it; 1 when it could not be run or recorded; 2 when waymark itself "

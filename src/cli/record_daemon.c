@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/utf8.h"
+#include "cli/current.h"
 #include "cli/record_daemon.h"
 #include "cli/session.h"
 
@@ -336,6 +337,7 @@ int wmk_record_through(struct wmk_daemon *daemon, const struct wmk_record_args *
 		wmk_error_add(err, "%s has ended, but what was recorded of it could not be completed", argv[0]);
 		wmk_record_failed(&result);
 	}
+	wmk_recorded_set(t.path);
 	wmk_child_close(&child);
 	return wmk_child_exit_status(&child);
 }

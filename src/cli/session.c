@@ -181,6 +181,22 @@ static void tell_ends(const struct wmk_daemon *daemon, const char *what, bool pr
 		puts("There is no session.");
 }
 
+/* Of several, that of the current session goes first. */
+static void remember_trace(const struct wmk_daemon *daemon)
+{
+	const struct waymark_ctl_session_info *const *sessions, *chosen = NULL;
+	unsigned n = waymark_ctl_result_sessions(daemon->result, &sessions);
+	char current[sizeof(daemon->session)] = "";
+
+	if (wmk_current_get(current, sizeof(current)) < 0)
+		wmk_error_clear();
+	for (unsigned i = 0; i < n; i++)
+		if (access(sessions[i]->path, F_OK) == 0 && (!chosen || strcmp(chosen->name, current) != 0))
+			chosen = sessions[i];
+	if (chosen)
+		wmk_recorded_set(chosen->path);
+}
+
 static int end(const struct wmk_cli_command *command, struct wmk_session_args *args, char **rest, int n_rest,
 	       int (*request)(struct waymark_ctl *, const char *, struct waymark_ctl_result **), const char *what, bool destroyed)
 {
@@ -194,6 +210,10 @@ static int end(const struct wmk_cli_command *command, struct wmk_session_args *a
 		err = wmk_daemon_did(&daemon, request(daemon.ctl, args->all ? NULL : daemon.session, &daemon.result));
 	if (err == 0)
 		tell_ends(&daemon, what, !args->common.json);
+	if (err == 0 && destroyed)
+		remember_trace(&daemon);
+	else if (err == 0)
+		wmk_current_meant(args->all ? NULL : daemon.session);
 	if (err == 0 && destroyed && wmk_current_forget(args->all ? NULL : daemon.session) < 0)
 		wmk_error_clear();       /* it names one that is not there: the next command says so */
 	return wmk_daemon_close(&daemon, &args->common, err);
@@ -210,7 +230,8 @@ static int run_stop(void *data, char **rest, int n_rest)
 }
 
 static const char *const destroy_details[] = {
-	"The session stops, all that was recorded is written, and the session is forgotten. Its trace stays.",
+	"The session stops, all that was recorded is written, and the session is forgotten. Its trace stays; `waymark view` shows it, until something else is "
+	"recorded.",
 	NULL
 };
 
@@ -262,6 +283,8 @@ static int change(const struct wmk_cli_command *command, struct wmk_session_args
 		err = wmk_daemon_did(&daemon, request(daemon.ctl, daemon.session, &daemon.result));
 	if (err == -ENODATA)
 		wmk_error_add(err, "there is nothing to record: `waymark enable-event` says what");
+	if (err == 0)
+		wmk_current_meant(daemon.session);
 	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
 	if (session && !args->common.json)
 		printf("Session %s %s %s\n", session->name, what, wmk_cli_clean(session->path));

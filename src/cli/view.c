@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "cli/child.h"
+#include "cli/current.h"
 #include "cli/daemon.h"
 #include "cli/reading.h"
 #include "cli/tail.h"
@@ -140,8 +141,8 @@ struct found {
 	bool active;
 };
 
-/* The exit status: what is wrong has been said. */
-static int find_trace(const struct wmk_cli_common *common, struct found *found)
+/* The trace of the session that is named, else of the current one. -errno with a cause chain. */
+static int find_session(const struct wmk_cli_common *common, struct found *found)
 {
 	struct wmk_cli_common quiet = *common;
 	const struct waymark_ctl_session_info *session;
@@ -152,11 +153,69 @@ static int find_trace(const struct wmk_cli_common *common, struct found *found)
 		err = wmk_daemon_did(&daemon, waymark_ctl_list_sessions(daemon.ctl, daemon.session, &daemon.result));
 	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
 	snprintf(found->path, sizeof(found->path), "%s", session ? session->path : "");
-	snprintf(found->session, sizeof(found->session), "%s", daemon.session);
+	snprintf(found->session, sizeof(found->session), "%s", session ? session->name : "");
 	found->active = session && session->active;
 	/* JSON is asked for of the records. */
 	quiet.json = false;
-	return wmk_daemon_close(&daemon, &quiet, err);
+	wmk_daemon_close(&daemon, &quiet, 0);
+	return err;
+}
+
+/* The trace that was recorded last; false: none is known, or, as `why` says then, it cannot be shown. */
+static bool find_recorded(struct found *found, bool *since, char *why, size_t size)
+{
+	char words[8 * WMK_ERROR_LEN];
+	int err = wmk_recorded_get(found->path, sizeof(found->path), since);
+
+	found->session[0] = why[0] = '\0';
+	found->active = false;
+	if (err == 0 && is_directory(found->path))
+		return true;
+	if (err == 0)
+		snprintf(why, size, "the trace that was recorded last, %s, is not there any more", wmk_cli_clean(found->path));
+	else if (err != -ENOENT)
+		snprintf(why, size, "which trace was recorded last is not known: %s", wmk_error_text(words, sizeof(words)));
+	wmk_error_clear();
+	return false;
+}
+
+/* The current session, where it is meant; else what was recorded last remains (`is_known`). 1: it is in `found`; 0: not; -errno with a cause chain. */
+static int try_current(const struct view_args *args, struct found *found, bool is_known, bool since)
+{
+	char words[8 * WMK_ERROR_LEN], name[sizeof(found->session)];
+	const bool is_named = wmk_current_get(name, sizeof(name)) == 0;
+	int err;
+
+	wmk_error_clear();
+	err = find_session(&args->which.common, found);
+	if (err < 0 && !is_known)
+		return is_named ? err : wmk_error_add(err, "which trace? None is known that was recorded last");
+	if (err < 0 && is_named)
+		wmk_cli_warn("the current session cannot be shown: %s", wmk_error_text(words, sizeof(words)));
+	wmk_error_clear();
+	return err == 0 && (!is_known || (args->which.common.follow && found->active) || (!since && is_directory(found->path)));
+}
+
+/*
+ * None was named: the current session's, or the one that was recorded last, whichever was meant later; the other one where that is not there.
+ * What is followed is the session, if it records: nothing comes to the other one.
+ */
+static int find_trace(const struct view_args *args, struct found *found)
+{
+	struct found recorded;
+	char why[9 * WMK_ERROR_LEN];
+	bool since, is_known = find_recorded(&recorded, &since, why, sizeof(why));
+	int rc = 0;
+
+	if (!is_known || !since || args->which.common.follow)
+		rc = try_current(args, found, is_known, since);
+	if (why[0] && (since || rc < 0))
+		wmk_cli_warn("%s", why);
+	if (rc)
+		return rc;
+	*found = recorded;
+	wmk_cli_say("the trace that was recorded last: %s", wmk_cli_clean(found->path));
+	return 0;
 }
 
 /* ── another reader ──────────────────────────────────────────────────────────────────────────────────── */
@@ -257,8 +316,8 @@ static int run_view(void *data, char **rest, int n_rest)
 		return show(args, NULL, (const char *const *)rest, (unsigned)n_rest);
 	if (args->path)
 		snprintf(found.path, sizeof(found.path), "%s", args->path);
-	else if (find_trace(&args->which.common, &found) != 0)
-		return WMK_CLI_FAILED;
+	else if ((args->which.common.session ? find_session(&args->which.common, &found) : find_trace(args, &found)) < 0)
+		return wmk_cli_failed();
 	/* (of one that records the first program makes it) */
 	if (!is_directory(found.path) && !(args->which.common.follow && found.active)) {
 		wmk_error(-EINVAL, args->path ? "cannot view %.100s: there is no such directory" :
@@ -278,6 +337,9 @@ static int run_view(void *data, char **rest, int n_rest)
 static const char *const details[] = {
 	"Prints the event records of a session that has stopped, or that still records, or of any traces in Common Trace Format 1.8, whoever wrote "
 	"them: all that is at and below the directories, in the order of time, a line for each record. Of what is still written that is what is there now.",
+	"Where neither a session nor a directory is named, it is the trace of the current session, or the one that was recorded last, by `waymark record` or in a "
+	"session that was destroyed: what was used later, the session by create, load, set-session, start, stop or clear, or the trace by record or destroy. "
+	"If it is the trace, standard error says which. With --follow, the session goes first while it records.",
 	"What is damaged is said on standard error, with its place; the rest is shown, and the exit status is 1. What was lost while it was recorded "
 	"is said there too, behind the records before it.",
 	"With --follow, of traces that are being written, records are shown as they come, until Ctrl-C, until the session has stopped or is destroyed, or, "
@@ -292,7 +354,7 @@ static const char *const details[] = {
 };
 
 static const struct wmk_cli_option options[] = {
-	WMK_CLI_OPTION_SESSION,
+	WMK_CLI_OPTION_SESSION_NAMED("The session."),
 	{ 't', "trace-path", "DIR", "The traces in this directory, instead of a session's.", set_path, false },
 	WMK_CLI_OPTIONS_WHICH,
 	{ 0, "follow", NULL, "Show records as they come, while the traces are written. There is no pager then.", wmk_cli_set_follow, false },

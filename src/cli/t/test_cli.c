@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_cli.c - the table of commands, options, sizes, JSON, nearest names, the current session, the search for programs.
+ * test_cli.c - the table of commands, options, sizes, JSON, nearest names, the current session, the trace recorded last, the search for programs.
  */
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -311,6 +312,59 @@ static void test_current(void **state)
 	unsetenv("WAYMARK_HOME");
 }
 
+/* What was recorded last: before the current session was meant, or since. */
+static void test_recorded(void **state)
+{
+	char home[] = "/tmp/waymark-cli-XXXXXX", path[PATH_MAX], place[128];
+	bool since = true;
+
+	(void)state;
+	assert_non_null(mkdtemp(home));
+	setenv("WAYMARK_HOME", home, 1);
+	assert_int_equal(wmk_recorded_get(path, sizeof(path), &since), -ENOENT);
+	assert_false(since);
+	wmk_current_meant(NULL);
+	wmk_recorded_set("/nowhere/at/all");
+	assert_int_equal(wmk_recorded_get(path, sizeof(path), &since), -ENOENT);
+	snprintf(place, sizeof(place), "%s/a\nb\n", home);
+	assert_int_equal(mkdir(place, 0700), 0);
+	umask(0);
+	wmk_recorded_set(place);
+	umask(022);
+	mode_of(home, "", 0700);
+	mode_of(home, "/trace", 0600);
+	assert_int_equal(wmk_recorded_get(path, sizeof(path), &since), 0);
+	assert_string_equal(path, place);
+	assert_true(since);
+	assert_int_equal(wmk_recorded_get(path, strlen(place), &since), -EINVAL);
+	assert_int_equal(wmk_recorded_get(path, strlen(place) + 1, &since), 0);
+	/* Without a current session nothing else can be meant. */
+	wmk_current_meant(NULL);
+	assert_int_equal(wmk_recorded_get(path, sizeof(path), &since), 0);
+	assert_true(since);
+	assert_int_equal(wmk_current_set("first"), 0);
+	assert_int_equal(wmk_recorded_get(path, sizeof(path), &since), 0);
+	assert_string_equal(path, place);
+	assert_false(since);
+	wmk_recorded_set(home);
+	wmk_current_meant("second");
+	assert_int_equal(wmk_recorded_get(path, sizeof(path), &since), 0);
+	assert_string_equal(path, home);
+	assert_true(since);
+	wmk_current_meant("first");
+	assert_int_equal(wmk_recorded_get(path, sizeof(path), &since), 0);
+	assert_string_equal(path, home);
+	assert_false(since);
+	assert_int_equal(rmdir(place), 0);
+	snprintf(path, sizeof(path), "%s/.waymark/trace-before", home);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(wmk_current_forget(NULL), 0);
+	snprintf(path, sizeof(path), "%s/.waymark", home);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(rmdir(home), 0);
+	unsetenv("WAYMARK_HOME");
+}
+
 static void test_json_members(void **state)
 {
 	char *buf;
@@ -399,7 +453,7 @@ int main(void)
 		cmocka_unit_test(test_options), cmocka_unit_test(test_refused), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_json), cmocka_unit_test(test_commands), cmocka_unit_test(test_table),
 		cmocka_unit_test(test_find_program), cmocka_unit_test(test_words), cmocka_unit_test(test_common),
-		cmocka_unit_test(test_current), cmocka_unit_test(test_progress), cmocka_unit_test(test_json_members), cmocka_unit_test(test_look),
+		cmocka_unit_test(test_current), cmocka_unit_test(test_recorded), cmocka_unit_test(test_progress), cmocka_unit_test(test_json_members), cmocka_unit_test(test_look),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
