@@ -335,7 +335,7 @@ static int run_view(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"Prints the event records of a session that has stopped, or that still records, or of any traces in Common Trace Format 1.8, whoever wrote "
+	"Prints the event records of a session that has stopped, or that still records, or of any traces in Common Trace Format 1.8 or 2, whoever wrote "
 	"them: all that is at and below the directories, in the order of time, a line for each record. Of what is still written that is what is there now.",
 	"Where neither a session nor a directory is named, it is the trace of the current session, or the one that was recorded last, by `waymark record` or in a "
 	"session that was destroyed: what was used later, the session by create, load, set-session, start, stop or clear, or the trace by record or destroy. "
