@@ -136,11 +136,12 @@ static void on_frame(struct controller *c, struct app *app, const struct wmk_fra
 		wmk_u32_decode(body, frame->length, &app->synced);
 		break;
 	case WMK_MSG_ERROR: {
-		char text[200];
-		int err;
+		char text[200] = "";
 
-		wmk_error_msg_decode(body, frame->length, &err, text, sizeof(text));
-		fprintf(stderr, "application says: %s\n", text);
+		wmk_error_msg_decode(body, frame->length, &c->last_error, text, sizeof(text));
+		c->errors++;
+		if (!c->options.wants_errors)
+			fprintf(stderr, "application says: %s\n", text);
 		break;
 	}
 	default:
@@ -352,6 +353,17 @@ unsigned controller_rings_back(struct controller *c)
 	pthread_mutex_lock(&c->lock);
 	unsigned n = c->rings_back;
 
+	pthread_mutex_unlock(&c->lock);
+	return n;
+}
+
+unsigned controller_errors(struct controller *c, int *last)
+{
+	pthread_mutex_lock(&c->lock);
+	unsigned n = c->errors;
+
+	if (last)
+		*last = c->last_error;
 	pthread_mutex_unlock(&c->lock);
 	return n;
 }

@@ -7,6 +7,7 @@
 #define WMK_TRACER_T_CONTROLLER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <waymark/ring.h>
@@ -27,6 +28,7 @@ struct controller_options {
 	bool page;                  /* has a wait page */
 	bool persist;               /* says PERSIST */
 	bool private_rings;         /* says that the rings are one process's (they are all the same) */
+	bool wants_errors;          /* the test counts what applications complain of: it is not told to anybody else */
 };
 
 struct controller *controller_start(const char *dir, const struct controller_options *options);
@@ -55,6 +57,10 @@ bool controller_channel_again(struct controller *c);
 bool controller_move(struct controller *c, unsigned times);
 /* Every event with each of these filters in turn (NULL: none); the last one stays. A name that an event has not has no value. */
 bool controller_filter(struct controller *c, const char *const *texts, unsigned n);
+/* The same for the one event of that name, and of a filter these bytes, whatever they are. */
+bool controller_filter_bytes(struct controller *c, const char *event, const void *bytes, size_t len);
+/* Errors that applications have answered with so far; *last (may be NULL): what the last one was, an errno. */
+unsigned controller_errors(struct controller *c, int *last);
 bool controller_sync(struct controller *c);
 /* Wait until `n` applications are registered ("done" sent), at most 10 s. */
 bool controller_wait_done(struct controller *c, unsigned n);

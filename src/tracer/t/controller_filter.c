@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * controller_filter.c - the controller gives events filters, as text (see controller.h).
+ * controller_filter.c - the controller gives events filters, as text or as bytes (see controller.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +51,23 @@ bool controller_filter(struct controller *c, const char *const *texts, unsigned 
 
 			wmk_out_frame_parts(&app->out, WMK_MSG_ENABLE, &enable, sizeof(enable), bytes, (size_t)len);
 			free(bytes);
+		}
+	}
+	pthread_mutex_unlock(&c->lock);
+	return controller_sync(c);
+}
+
+bool controller_filter_bytes(struct controller *c, const char *event, const void *bytes, size_t len)
+{
+	pthread_mutex_lock(&c->lock);
+	for (unsigned i = 0; i < c->n_apps; i++) {
+		struct app *app = &c->apps[i];
+
+		for (unsigned k = 0; app->sock >= 0 && k < app->n_events; k++) {
+			const struct wmk_enable_msg enable = { CHANNEL, app->events[k].number, app->events[k].id };
+
+			if (!strcmp(c->classes[app->events[k].id]->name, event))
+				wmk_out_frame_parts(&app->out, WMK_MSG_ENABLE, &enable, sizeof(enable), bytes, len);
 		}
 	}
 	pthread_mutex_unlock(&c->lock);

@@ -40,6 +40,8 @@ struct controller {
 	bool channel_away;          /* controller_channel_gone() was called */
 	struct wmk_wait_page *page; /* or NULL */
 	unsigned rings_back;
+	unsigned errors;
+	int last_error;
 	struct waymark_ring_reader **readers; /* of every ring, from the first controller_read() on */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prog_wait.c - programs that outlive their controllers, or were there before them. What comes out is in test_daemon.c. */
+/* prog_wait.c - programs that outlive their controllers, or were there before them. What comes out is in test_daemon.c and test_filter.c. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -42,6 +42,21 @@ static void *tick(void *arg)
 	return NULL;
 }
 
+/* A record for each byte that comes, and the byte back. */
+static int step_by_step(void)
+{
+	static const int seq[] = { 3, -4 };
+	const double ratio = 0.5;
+	char byte;
+
+	for (int n = 0; read(0, &byte, 1) == 1; n++) {
+		waymark(t, step, n, wm_named("text", "word"), wm_named("seq", wm_seq(seq, 2)), ratio);
+		if (write(0, &byte, 1) != 1)
+			return 4;
+	}
+	return 0;
+}
+
 static void until_input_ends(void)
 {
 	char byte;
@@ -75,5 +90,5 @@ int main(int argc, char **argv)
 		until_input_ends();
 		return 0;
 	}
-	return 90;
+	return !strcmp(kind, "steps") ? step_by_step() : 90;
 }
