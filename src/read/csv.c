@@ -29,6 +29,7 @@ struct table {
 	struct column *columns;
 	uint32_t n, cap;
 	struct wmk_print_text cells;
+	struct wmk_print_text json;    /* of the cell that is being made */
 };
 
 struct stream {
@@ -128,6 +129,7 @@ static void csv_free(void *whole)
 		free(table->columns[i].name);
 	free(table->columns);
 	wmk_print_text_free(&table->cells);
+	wmk_print_text_free(&table->json);
 	free(table);
 }
 
@@ -201,28 +203,26 @@ static bool put_plain(struct wmk_json_writer *w, const struct wmk_ctf_item *item
 }
 
 /* What was put becomes the cell; JSON in quotes. */
-static int end_cell(const struct wmk_json_writer *put, struct column *column)
+static int end_cell(struct table *table, const struct wmk_json_writer *put, struct column *column)
 {
 	struct wmk_print_text *text = put->out;
 	const size_t from = text->len;
 	struct wmk_json_writer w;
-	char *json;
 	int err = wmk_json_end(put, 0);
 
 	if (err < 0 || !column)
 		return err;
 	/* (put_plain() has made its quotes already) */
 	if (text->len > from && (text->text[from] == '{' || text->text[from] == '[')) {
-		const size_t len = text->len - from;
-
-		json = malloc(len);
-		if (!json)
-			return wmk_error(-ENOMEM, "no memory for a cell");
-		memcpy(json, text->text + from, len);
+		table->json.len = 0;
+		w = wmk_json_begin(&table->json);
+		wmk_json_put(&w, text->text + from, text->len - from);
+		err = wmk_json_end(&w, 0);
+		if (err < 0)
+			return err;
 		text->len = from;
 		w = wmk_json_begin(text);
-		put_cell(&w, json, len);
-		free(json);
+		put_cell(&w, table->json.text, table->json.len);
 		err = wmk_json_end(&w, 0);
 		if (err < 0)
 			return err;
@@ -233,7 +233,7 @@ static int end_cell(const struct wmk_json_writer *put, struct column *column)
 }
 
 /* The cells of one part. */
-static int fill(const struct table *table, struct column *columns, struct wmk_print_text *text, unsigned part, struct wmk_read_stream *read)
+static int fill(struct table *table, struct column *columns, struct wmk_print_text *text, unsigned part, struct wmk_read_stream *read)
 {
 	const struct wmk_ctf_program *program = wmk_read_part_begin(read, part);
 	struct wmk_ctf_walk *walk = &read->record.walk;
@@ -263,7 +263,7 @@ static int fill(const struct table *table, struct column *columns, struct wmk_pr
 		depth += is_container && !item.is_end;
 		depth -= item.is_end;
 		if (!depth)
-			err = end_cell(&w, column);
+			err = end_cell(table, &w, column);
 	}
 	return err < 0 ? err : walk->err;
 }
