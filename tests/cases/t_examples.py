@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The examples that use the libraries for control and for reading do what they say, run as their comments tell."""
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World  # noqa: E402
+from harness import WAIT_S, WAYMARK, Trace, check, main  # noqa: E402
+
+EXAMPLES = os.path.join(os.path.abspath(os.environ.get('WMK_BUILD', 'build')), 'examples')
+ROUNDS = 1000
+
+
+def sums():
+    """What self_trace works out: after each round."""
+    found, s = [], 0
+    for i in range(ROUNDS):
+        s = (s + s * 31 + i) % (1 << 64)
+        found.append(s)
+    return found
+
+
+def viewed(case, path):
+    """What `waymark view` shows, as objects."""
+    done = subprocess.run([WAYMARK, 'view', '--json', path], env=case.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WAIT_S,
+                          check=False)
+    check(done.returncode == 0, 'waymark view: status %d, %s', done.returncode, done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def self_trace(w, *argv):
+    """(records, directory) of its trace, as it says."""
+    child = w.run([os.path.join(EXAMPLES, 'self_trace'), *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        out, err = child.communicate(timeout=WAIT_S)
+    except subprocess.TimeoutExpired:
+        w.stuck('self_trace did not end within %d s' % WAIT_S)
+    w.children.remove(child)
+    check(child.returncode == 0 and not err, 'self_trace ended with status %d: %s', child.returncode, err)
+    told = re.fullmatch(r'([0-9a-f]+)\n(\d+) records, 0 lost, in (/.*)\n', out)
+    check(told and told.group(1) == '%x' % sums()[-1], 'self_trace says: %s', out)
+    return int(told.group(2)), told.group(3)
+
+
+def check_own_records(case, records, path):
+    """Its rounds, each once; and what the tracer tells of the loaded objects. That is as many as it says."""
+    wanted = list(enumerate(sums()))
+    shown = viewed(case, path)
+    check(len(shown) == records, 'waymark view shows %d records, self_trace says %d', len(shown), records)
+    rounds = [(r['fields']['i'], r['fields']['sum']) for r in shown if r['event'] == 'self:round']
+    others = {r['event'] for r in shown if r['event'] != 'self:round' and not r['event'].startswith('lttng_ust_statedump:')}
+    check(rounds == wanted and not others, 'waymark view shows other rounds than there were, %s, or others\' events: %s', rounds[:3], others)
+    theirs = [(r.fields['i'], r.fields['sum']) for r in Trace(path).records('self:round')]
+    check(theirs == wanted, 'babeltrace shows other rounds than there were: %s', theirs[:3])
+
+
+def a_program_controls_its_own_tracing(case):
+    """It starts a session daemon, finds the one that runs, and leaves no session; another program's events are not in its trace."""
+    with World(case, daemon=False) as w:
+        check(not w.daemons(), 'there are daemons already: %s', w.daemons())
+        records, place = self_trace(w, case.path('first'))
+        check(place == case.path('first'), 'the trace is in %s', place)
+        check_own_records(case, records, place)
+        w.wait(w.sessiond, 'the session daemon that it started')
+        pid = w.sessiond()
+        other = w.obey()
+        other('threads 1')
+        w.wait_apps([other.pid])
+        for n in range(3):
+            check_own_records(case, *self_trace(w, case.path('again%d' % n)))
+        records, place = self_trace(w)
+        check(place.startswith(w.home + '/'), 'without a directory the trace is in %s', place)
+        check_own_records(case, records, place)
+        check(w.sessiond() == pid, 'it started another session daemon: %s', w.daemons())
+        check(w('list', '--json').json['sessions'] == [], 'a session is left: %s', w('list').out)
+        other.kill()
+
+
+def a_directory_that_is_taken(case):
+    """It says why, ends with a status that tells, and leaves no session."""
+    with World(case) as w:
+        os.mkdir(case.path('taken'))
+        with open(os.path.join(case.path('taken'), 'photo'), 'w'):
+            pass
+        child = w.run([os.path.join(EXAMPLES, 'self_trace'), case.path('taken')], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        out, err = child.communicate(timeout=WAIT_S)
+        check(child.returncode == 1 and not out, 'status %d: %s', child.returncode, out)
+        check(err.startswith('self_trace: create: ') and 'taken' in err and 'not empty' in err, 'it says: %s', err)
+        check(w('list', '--json').json['sessions'] == [], 'a session is left')
+
+
+def count_events(case, *argv):
+    done = subprocess.run([os.path.join(EXAMPLES, 'count_events'), *argv], env=case.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=WAIT_S, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def records_are_counted(case):
+    """count_events against `waymark view`."""
+    path = case.record([case.program('types'), '300'], ['-c', 'vpid']).ok().directory
+    wanted = collections.Counter(r['event'] for r in viewed(case, path))
+    status, out, err = count_events(case, path)
+    found = {name: int(n) for n, name in map(str.split, out.splitlines())}
+    check(status == 0 and not err, 'status %d: %s', status, err)
+    check(len(found) == len(out.splitlines()) > 5 and found == wanted, 'it counts %s, there are %s', found, wanted)
+    check(found['types:refs'] == 300, 'there are %s of types:refs', found['types:refs'])
+
+
+def what_cannot_be_counted(case):
+    """No directory, and one without a trace."""
+    for argv, words in (((), 'name a trace'), ((case.path('nothing'),), 'nothing')):
+        status, out, err = count_events(case, *argv)
+        check(status == 1 and not out and err.startswith('count_events: ') and words in err, '%s: status %d, %s%s', argv, status, out, err)
+
+
+if __name__ == '__main__':
+    main([a_program_controls_its_own_tracing, a_directory_that_is_taken, records_are_counted, what_cannot_be_counted])
