@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Users among each other: nobody sees, controls or disturbs what is another's. Run as root, which can be anybody."""
 import contextlib
-import grp
 import os
 import re
 import shutil
@@ -16,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import hostile  # noqa: E402
 from control import Answer  # noqa: E402
 from daemon import SANITIZED, World, numbers_of  # noqa: E402
+from groups import tracing_group  # noqa: E402
 from harness import PERCENT, PROGRAMS, WAYMARK, Skip, check, limit, main, need_other_users, slurp  # noqa: E402
 from hostile import ALICE, BOB, as_user, refused  # noqa: E402
 from traces import Board  # noqa: E402
@@ -46,13 +46,6 @@ def roots_world(case, **more):
     with open_to_all(case), World(case, **more) as w:
         os.chmod(w.place, 0o755)
         yield w
-
-
-def tracing_group():
-    try:
-        return grp.getgrnam('tracing').gr_gid
-    except KeyError:
-        raise Skip('there is no group tracing')
 
 
 def command(w, who, *argv, groups=(), status=0):

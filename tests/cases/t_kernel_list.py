@@ -11,9 +11,10 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
+from groups import tracing_group  # noqa: E402
 from harness import PROGRAMS, Skip, check, main, slurp  # noqa: E402
 from hostile import ALICE, BOB  # noqa: E402
-from t_daemon_users import command, names, open_to_all, roots_world, tracing_group  # noqa: E402
+from t_daemon_users import command, names, open_to_all, roots_world  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TRACEFS = '/sys/kernel/tracing'
