@@ -42,7 +42,7 @@ struct wmk_ctf_clock_class {
 	int64_t offset_s;          /* the origin, seconds and ... */
 	uint64_t offset;           /* ... cycles, below freq, after which the clock was 0 */
 	bool absolute;             /* the origin is 1970-01-01 00:00 UTC; else it is the same for clocks of the same uuid */
-	const char *more;          /* of CTF 2: namespace, accuracy, precision, another origin, attributes (see below), or NULL */
+	const char *more;          /* of CTF 2: namespace, accuracy, precision, origin, attributes (see below), or NULL */
 };
 
 /* One entry of the environment. `text` NULL: a number. */
@@ -55,8 +55,8 @@ struct wmk_ctf_env_entry {
 struct wmk_ctf_stream_class;
 
 /*
- * Roots are structures (WMK_TYPE_STRUCT), or NULL where there is none. `more` is what CTF 2 says and nobody needs who reads the streams, to be said
- * again: a JSON object with the properties as they stood there, or NULL.
+ * Roots are structures (WMK_TYPE_STRUCT), or NULL where there is none. `more` is what nobody needs who reads the streams, to be said again: a JSON object
+ * with the properties as they stood in CTF 2, or attributes that hold what stood in CTF 1.8 (kept.h); or NULL.
  */
 struct wmk_ctf_event_class {
 	const struct wmk_ctf_stream_class *stream;
@@ -84,6 +84,7 @@ struct wmk_ctf_class {
 	unsigned major, minor;     /* 1.8, or 2.0 */
 	uint8_t order;             /* enum wmk_byte_order, LITTLE or BIG: TSDL's native one */
 	bool has_uuid;
+	bool has_other_types;      /* CTF 1.8: types of parts that a block does not have, which are passed over */
 	uint8_t uuid[16];
 	const char *trace_name;    /* CTF 2, or NULL */
 	const char *more;          /* namespace, uid, attributes */

@@ -24,7 +24,7 @@ static const char *role_name(unsigned scope, unsigned role)
 	return scope <= WMK_SCOPE_EVENT_HEADER ? names[role] : NULL;
 }
 
-static bool is_keyword(const char *name)
+bool wmk_ctf_is_keyword(const char *name)
 {
 	static const char *const words[] = {
 		"align", "callsite", "char", "clock", "const", "double", "enum", "env", "event", "float", "floating_point", "int", "integer", "long",
@@ -44,7 +44,7 @@ static char *make_name(const struct wmk_ctf_op *ops, unsigned scope, uint32_t in
 	const unsigned roles = ops[at].roles, first = roles ? (unsigned)__builtin_ctz(roles) : WMK_ROLE_NONE;
 	const char *role = first == WMK_ROLE_TIME ? NULL : role_name(scope, first), *name = ops[at].name ? ops[at].name : "";
 	/* (readers take one '_' off, of labels that select as well) */
-	const bool is_plain = ops[in].code == WMK_CTF_VARIANT && !is_keyword(name) && *name != '_' && !(*name >= '0' && *name <= '9');
+	const bool is_plain = ops[in].code == WMK_CTF_VARIANT && !wmk_ctf_is_keyword(name) && *name != '_' && !(*name >= '0' && *name <= '9');
 	char ident[WMK_CTF_IDENT], suffix[16] = "";
 
 	/* What has no role may not have the name of one. */

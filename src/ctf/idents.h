@@ -19,6 +19,8 @@ struct wmk_ctf_idents {
 
 /* Anew, for what parts->of[scope] is. `is_tsdl`: it was read from TSDL. -ENOMEM. */
 int wmk_ctf_idents_make(struct wmk_ctf_idents *idents, const struct wmk_ctf_parts *parts, unsigned scope, bool is_tsdl);
+/* Is it a word of TSDL's own? */
+bool wmk_ctf_is_keyword(const char *name);
 /* "" where it has none. */
 const char *wmk_ctf_idents_of(const struct wmk_ctf_idents *idents, uint32_t at);
 void wmk_ctf_idents_free(struct wmk_ctf_idents *idents);

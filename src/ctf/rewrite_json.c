@@ -195,6 +195,8 @@ int wmk_ctf_rewrite_json(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_t
 		for (uint32_t e = 0; e < decoder->streams[s].n_events && w.err >= 0; e++)
 			put_event(&w, &decoder->streams[s], &decoder->streams[s].events[e]);
 	}
+	if (decoder->class->has_other_types)
+		w.lost |= 1u << WMK_CTF_LOST_TYPE;
 	json_object_put(w.names);
 	*lost = w.lost;
 	return w.err;

@@ -52,13 +52,20 @@ void wmk_tree_put_text(struct wmk_tree_writer *w, json_object *object, const cha
 		wmk_tree_put(w, object, key, wmk_tree_text_of(w, text));
 }
 
-void wmk_tree_put_more(struct wmk_tree_writer *w, json_object *object, const char *more)
+json_object *wmk_tree_parse(const char *more)
 {
-	struct json_tokener *tokener = more ? json_tokener_new_ex(WMK_CTF_JSON_DEPTH) : NULL;
+	struct json_tokener *tokener = json_tokener_new_ex(WMK_CTF_JSON_DEPTH);
 	json_object *kept = tokener ? json_tokener_parse_ex(tokener, more, (int)strlen(more) + 1) : NULL;
 
 	if (tokener)
 		json_tokener_free(tokener);
+	return kept;
+}
+
+void wmk_tree_put_more(struct wmk_tree_writer *w, json_object *object, const char *more)
+{
+	json_object *kept = more ? wmk_tree_parse(more) : NULL;
+
 	if (more && !kept && w->err >= 0)
 		w->err = wmk_error(-ENOMEM, "no memory for metadata");
 	if (!kept)

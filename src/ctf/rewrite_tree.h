@@ -33,6 +33,8 @@ json_object *wmk_tree_text_of(struct wmk_tree_writer *w, const char *text);
 void wmk_tree_put_text(struct wmk_tree_writer *w, json_object *object, const char *key, const char *text);
 void wmk_tree_put_number(struct wmk_tree_writer *w, json_object *object, const char *key, uint64_t number);
 json_object *wmk_tree_integer_of(uint64_t value, bool is_signed);
+/* The tree of a class's `more`, to be put away. NULL: no memory. */
+json_object *wmk_tree_parse(const char *more);
 /* The properties that were kept when it was read (struct wmk_ctf_event_class's `more`); NULL: none were. */
 void wmk_tree_put_more(struct wmk_tree_writer *w, json_object *object, const char *more);
 /* [from, to] */

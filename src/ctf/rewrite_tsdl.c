@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "ctf/rewrite_tsdl.h"
+#include "ctf/build.h"
+#include "ctf/kept.h"
 
 static bool has_same_clocks(const struct wmk_tsdl_writer *w)
 {
@@ -39,6 +40,11 @@ static void put_trace(struct wmk_tsdl_writer *w)
 			    u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
 	if (class->trace_name)
 		w->lost |= 1u << WMK_CTF_LOST_TRACE;
+	if (class->preamble_more)
+		w->lost |= 1u << WMK_CTF_LOST_ATTRIBUTE;
+	if (class->has_other_types)
+		w->lost |= 1u << WMK_CTF_LOST_TYPE;
+	wmk_kept_put(w, WMK_KEPT_TRACE, class->more);
 	wmk_tsdl_begin(w, NULL, NULL, WMK_SCOPE_PACKET_HEADER, WMK_SCOPE_PACKET_HEADER);
 	w->clock = NULL;
 	wmk_tsdl_put_root(w, WMK_SCOPE_PACKET_HEADER, "packet.header");
@@ -56,10 +62,11 @@ static void put_env(struct wmk_tsdl_writer *w)
 	for (uint32_t i = 0; i < class->n_env; i++) {
 		const struct wmk_ctf_env_entry *e = &class->env[i];
 
-		wmk_ctf_ident(ident, "", e->name, "");
-		if (strcmp(ident, e->name) != 0)
+		if (!wmk_kept_is_path(e->name)) {
+			wmk_ctf_ident(ident, wmk_ctf_is_keyword(e->name) || (e->name[0] >= '0' && e->name[0] <= '9') ? "_" : "", e->name, "");
 			w->lost |= 1u << WMK_CTF_LOST_NAME;
-		wmk_ctf_put(w->out, "\t%s = ", ident);
+		}
+		wmk_ctf_put(w->out, "\t%s = ", wmk_kept_is_path(e->name) ? e->name : ident);
 		if (e->text)
 			wmk_ctf_put_quoted(w->out, e->text);
 		else if (e->is_unsigned)
@@ -74,23 +81,25 @@ static void put_env(struct wmk_tsdl_writer *w)
 static void put_clock(struct wmk_tsdl_writer *w, const struct wmk_ctf_clock_class *clock)
 {
 	char ident[WMK_CTF_IDENT];
+	uint8_t uuid[16];
 
 	wmk_tsdl_clock_ident(w, clock, ident);
 	if (clock->name[0] && strcmp(ident, clock->name) != 0)
 		w->lost |= 1u << WMK_CTF_LOST_NAME;
 	wmk_ctf_put(w->out, "clock {\n\tname = \"%s\";\n", ident);
-	if (clock->uuid) {
-		wmk_ctf_put(w->out, "\tuuid = ");
-		wmk_ctf_put_quoted(w->out, clock->uuid);
-		wmk_ctf_put(w->out, ";\n");
-	}
+	if (clock->uuid && wmk_ctf_parse_uuid(clock->uuid, uuid))
+		wmk_ctf_put(w->out, "\tuuid = \"%s\";\n", clock->uuid);
+	else if (clock->uuid)
+		w->lost |= 1u << WMK_CTF_LOST_ORIGIN;
 	if (clock->description) {
 		wmk_ctf_put(w->out, "\tdescription = ");
 		wmk_ctf_put_quoted(w->out, clock->description);
 		wmk_ctf_put(w->out, ";\n");
 	}
-	wmk_ctf_put(w->out, "\tfreq = %" PRIu64 ";\n\tprecision = %" PRIu64 ";\n\toffset_s = %" PRId64 ";\n\toffset = %" PRIu64 ";\n\tabsolute = %s;\n};\n\n",
+	wmk_ctf_put(w->out, "\tfreq = %" PRIu64 ";\n\tprecision = %" PRIu64 ";\n\toffset_s = %" PRId64 ";\n\toffset = %" PRIu64 ";\n\tabsolute = %s;\n",
 		    clock->freq, clock->precision, clock->offset_s, clock->offset, clock->absolute ? "TRUE" : "FALSE");
+	wmk_kept_put(w, WMK_KEPT_CLOCK, clock->more);
+	wmk_ctf_put(w->out, "};\n\n");
 }
 
 static bool has_role(const struct wmk_ctf_program *program, unsigned role)
@@ -126,6 +135,7 @@ static void put_stream(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_de
 	wmk_ctf_put(w->out, "stream {\n");
 	if (has_ids(w->decoder))
 		wmk_ctf_put(w->out, "\tid = %" PRIu64 ";\n", stream->class->id);
+	wmk_kept_put(w, WMK_KEPT_STREAM, stream->class->more);
 	wmk_tsdl_begin(w, stream, NULL, WMK_SCOPE_PACKET_CONTEXT, WMK_SCOPE_COMMON_CONTEXT);
 	w->clock = stream->class->clock;
 	wmk_tsdl_put_root(w, WMK_SCOPE_PACKET_CONTEXT, "packet.context");
@@ -155,6 +165,7 @@ static void put_event(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_dec
 		wmk_ctf_put_quoted(w->out, class->emf_uri);
 		wmk_ctf_put(w->out, ";\n");
 	}
+	wmk_kept_put(w, WMK_KEPT_EVENT, class->more);
 	wmk_tsdl_begin(w, stream, event, WMK_SCOPE_CONTEXT, WMK_SCOPE_PAYLOAD);
 	wmk_tsdl_put_root(w, WMK_SCOPE_CONTEXT, "context");
 	wmk_tsdl_put_root(w, WMK_SCOPE_PAYLOAD, "fields");
@@ -184,6 +195,7 @@ int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_t
 	for (uint32_t s = 0; s < decoder->n_streams && w.err >= 0; s++)
 		if (is_met(decoder, &decoder->streams[s]))
 			put_stream_and_events(&w, &decoder->streams[s]);
+	wmk_kept_put_callsites(&w, decoder->class->more);
 	if (w.err >= 0 && out->err)
 		w.err = wmk_error(-ENOMEM, "no memory for metadata");
 	for (unsigned scope = 0; scope < WMK_SCOPES; scope++)

@@ -44,7 +44,8 @@ void wmk_tsdl_clock_ident(const struct wmk_tsdl_writer *w, const struct wmk_ctf_
 
 	if (w->has_same_clocks)
 		snprintf(suffix, sizeof(suffix), "_%td", clock - w->decoder->class->clocks + 1);
-	wmk_ctf_ident(ident, "", clock->name[0] ? clock->name : "clock", suffix);
+	wmk_ctf_ident(ident, clock->name[0] >= '0' && clock->name[0] <= '9' ? "clock_" : wmk_ctf_is_keyword(clock->name) ? "_" : "",
+		      clock->name[0] ? clock->name : "clock", suffix);
 }
 
 static const struct wmk_ctf_clock_class *clock_called(const struct wmk_tsdl_writer *w, const char *name)
@@ -351,6 +352,12 @@ static void put_element(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 		put_type(w, at + 1, depth);
 }
 
+static void note_attributes(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
+{
+	if (op->type->attributes || op->type->field_attributes)
+		w->lost |= 1u << WMK_CTF_LOST_ATTRIBUTE;
+}
+
 /* `type name;`, `type name[length];`, or a typedef of that. */
 static void put_member(struct wmk_tsdl_writer *w, uint32_t at, const char *name, unsigned depth, bool is_typedef)
 {
@@ -359,6 +366,7 @@ static void put_member(struct wmk_tsdl_writer *w, uint32_t at, const char *name,
 	const unsigned least = op->code == WMK_CTF_ARRAY ? op_at(w, at + 1)->align : is_array(op) ? 8 : op->align;
 	char inner[32];
 
+	note_attributes(w, op);
 	if (op->align > least)
 		unsayable(w, op, "an array that is aligned to more than its elements are");
 	snprintf(inner, sizeof(inner), "elements_%u", w->n_types);
@@ -433,6 +441,7 @@ static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 {
 	const struct wmk_ctf_op *op = op_at(w, at);
 
+	note_attributes(w, op);
 	switch (op->code) {
 	case WMK_CTF_STRUCT:
 		put_struct(w, at, depth);

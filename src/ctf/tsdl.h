@@ -11,6 +11,7 @@
 #define WMK_CTF_TSDL_H
 
 #include "ctf/build.h"
+#include "ctf/kept.h"
 
 enum wmk_tsdl_kind {
 	WMK_TSDL_END, WMK_TSDL_IDENT, WMK_TSDL_NUMBER, WMK_TSDL_STRING,
@@ -40,6 +41,7 @@ struct wmk_tsdl {
 	struct wmk_tsdl_scope *scope;
 	unsigned depth;            /* of nested types */
 	bool is_cut;               /* the error is that the text ends */
+	struct wmk_kept kept;
 };
 
 /* ── tokens ──────────────────────────────────────────────────────────────────────────────────────────── */

@@ -3,7 +3,7 @@
  * tsdl_block.c - the blocks of TSDL metadata (CTF 1.8.3, section 7.1): trace, env, clock, stream, event, callsite; and the whole text.
  *
  * A block is a list of `path = value;` and `path := type;`, each with a function that knows what the paths mean. What a block may hold
- * besides (later versions, other tools) is passed over: it cannot change how bytes are read.
+ * besides (later versions, other tools) cannot change how bytes are read: values are kept (kept.h), types passed over.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -127,6 +127,21 @@ static int want_struct(struct wmk_tsdl *in, const char *path, const struct wmk_t
 	return 0;
 }
 
+/* An entry that means nothing here, to be said again. */
+static int keep(struct wmk_tsdl *in, const char *path, const struct value *value)
+{
+	const struct wmk_kept_value kept = { value->text, value->is_word, value->is_unsigned, value->number };
+
+	return wmk_kept_add(&in->kept, path, &kept);
+}
+
+/* A type of what a block does not have. */
+static int pass_over(struct wmk_tsdl *in)
+{
+	in->to->class.has_other_types = true;
+	return 0;
+}
+
 /* ── trace ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 static int set_version(struct wmk_tsdl *in, const struct value *value, const char *path, uint64_t known, unsigned *version)
@@ -162,9 +177,10 @@ static int set_trace(struct wmk_tsdl *in, void *to, const char *path, const stru
 		if (!wmk_ctf_parse_uuid(text, class->uuid))
 			return want(in, value, path, "32 hexadecimal digits");
 		class->has_uuid = true;
+		return 0;
 	}
 	/* byte_order was found before all else: see find_order(). */
-	return 0;
+	return strcmp(path, "byte_order") == 0 ? 0 : keep(in, path, value);
 }
 
 /* What these two are, readers must be able to count on. */
@@ -188,7 +204,7 @@ static int type_trace(struct wmk_tsdl *in, void *to, const char *path, const str
 
 	(void)to;
 	if (strcmp(path, "packet.header") != 0)
-		return 0;
+		return pass_over(in);
 	err = want_struct(in, path, type, &in->to->class.packet_header);
 	return err < 0 ? err : check_header(in, type);
 }
@@ -208,6 +224,7 @@ static int parse_trace(struct wmk_tsdl *in)
 		return wmk_tsdl_error(in, -EPROTO, "a trace block without 'major' and 'minor'");
 	}
 	in->to->has_trace = err >= 0;
+	wmk_kept_of_trace(&in->kept);
 	in->to->class.major = 1;
 	return err;
 }
@@ -257,6 +274,8 @@ static int set_clock(struct wmk_tsdl *in, void *to, const char *path, const stru
 		err = value->text ? want(in, value, path, "a number") : 0;
 	} else if (strcmp(path, "absolute") == 0) {
 		clock->absolute = value->text ? value->text[0] == 't' || value->text[0] == 'T' : value->number != 0;
+	} else {
+		err = keep(in, path, value);
 	}
 	return err;
 }
@@ -302,6 +321,8 @@ static int parse_clock(struct wmk_tsdl *in)
 	if (!clock)
 		return -ENOMEM;
 	err = parse_block(in, &block, &made);
+	if (err >= 0)
+		err = wmk_kept_of_class(&in->kept, &in->to->scratch, &made.more);
 	if (err >= 0) {
 		const struct wmk_tsdl_token next = in->token;
 
@@ -324,7 +345,7 @@ static int set_stream(struct wmk_tsdl *in, void *to, const char *path, const str
 {
 	struct wmk_ctf_stream_class *stream = to;
 
-	return strcmp(path, "id") == 0 ? want_number(in, value, path, &stream->id) : 0;
+	return strcmp(path, "id") == 0 ? want_number(in, value, path, &stream->id) : keep(in, path, value);
 }
 
 static int type_stream(struct wmk_tsdl *in, void *to, const char *path, const struct wmk_type *type)
@@ -335,7 +356,7 @@ static int type_stream(struct wmk_tsdl *in, void *to, const char *path, const st
 		return want_struct(in, path, type, &stream->packet_context);
 	if (strcmp(path, "event.header") == 0)
 		return want_struct(in, path, type, &stream->event_header);
-	return strcmp(path, "event.context") == 0 ? want_struct(in, path, type, &stream->event_context) : 0;
+	return strcmp(path, "event.context") == 0 ? want_struct(in, path, type, &stream->event_context) : pass_over(in);
 }
 
 static int parse_stream(struct wmk_tsdl *in)
@@ -351,6 +372,8 @@ static int parse_stream(struct wmk_tsdl *in)
 	stream->line = in->token.line;
 	stream->column = in->token.column;
 	err = parse_block(in, &block, stream);
+	if (err >= 0)
+		err = wmk_kept_of_class(&in->kept, &in->to->scratch, &stream->more);
 	if (err < 0)
 		in->to->streams.n--;
 	return err;
@@ -375,11 +398,10 @@ static int set_event(struct wmk_tsdl *in, void *to, const char *path, const stru
 		return want_text(in, value, path, &event->class->name);
 	if (strcmp(path, "model.emf.uri") == 0)
 		return want_text(in, value, path, &event->class->emf_uri);
-	if (strcmp(path, "loglevel") == 0) {
-		if (value->text || value->number < 0 || value->number > WAYMARK_LEVEL_DEBUG)
-			return 0;        /* other tracers' levels have other names: none of ours */
-		event->class->level = (int32_t)value->number;
-	}
+	/* (other tracers' levels have other names and numbers, none of ours) */
+	if (strcmp(path, "loglevel") != 0 || value->text || value->number < 0 || value->number > WAYMARK_LEVEL_DEBUG)
+		return keep(in, path, value);
+	event->class->level = (int32_t)value->number;
 	return 0;
 }
 
@@ -389,7 +411,7 @@ static int type_event(struct wmk_tsdl *in, void *to, const char *path, const str
 
 	if (strcmp(path, "context") == 0)
 		return want_struct(in, path, type, &event->class->context);
-	return strcmp(path, "fields") == 0 ? want_struct(in, path, type, &event->class->payload) : 0;
+	return strcmp(path, "fields") == 0 ? want_struct(in, path, type, &event->class->payload) : pass_over(in);
 }
 
 static int parse_event(struct wmk_tsdl *in)
@@ -406,6 +428,8 @@ static int parse_event(struct wmk_tsdl *in)
 	event.class->line = in->token.line;
 	event.class->column = in->token.column;
 	err = parse_block(in, &block, &event);
+	if (err >= 0)
+		err = wmk_kept_of_class(&in->kept, &in->to->scratch, &event.class->more);
 	if (err < 0)
 		return err;
 	at = wmk_ctf_list_add(in->to, &in->to->events, sizeof(*at), WMK_CTF_EVENTS_MAX);
@@ -419,18 +443,23 @@ static int parse_event(struct wmk_tsdl *in)
 
 /* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static int ignore(struct wmk_tsdl *in, void *to, const char *path, const struct value *value)
+static int set_callsite(struct wmk_tsdl *in, void *to, const char *path, const struct value *value)
 {
-	(void)in;
 	(void)to;
-	(void)path;
-	(void)value;
-	return 0;
+	return keep(in, path, value);
+}
+
+static int parse_callsite(struct wmk_tsdl *in)
+{
+	static const struct block block = { "callsite", set_callsite, NULL };
+	int err = parse_block(in, &block, NULL);
+
+	return err < 0 ? err : wmk_kept_callsite(&in->kept);
 }
 
 static int parse_top(struct wmk_tsdl *in)
 {
-	static const struct block env = { "env", set_env, NULL }, callsite = { "callsite", ignore, NULL };
+	static const struct block env = { "env", set_env, NULL };
 	int got;
 
 	if (wmk_tsdl_is_declaration(in))
@@ -446,7 +475,7 @@ static int parse_top(struct wmk_tsdl *in)
 	if ((got = wmk_tsdl_take_word(in, "event")))
 		return got < 0 ? got : parse_event(in);
 	if ((got = wmk_tsdl_take_word(in, "callsite")))
-		return got < 0 ? got : parse_block(in, &callsite, NULL);
+		return got < 0 ? got : parse_callsite(in);
 	return wmk_tsdl_wrong(in, "a block (trace, env, clock, stream, event, callsite) or the declaration of a type");
 }
 
@@ -524,7 +553,7 @@ static int parse_all(struct wmk_tsdl *in)
 int wmk_tsdl_parse(struct wmk_ctf_builder *to, const char *text, size_t len, const char *name, bool partial)
 {
 	struct wmk_tsdl in;
-	int err = check_signature(text, len);
+	int err = check_signature(text, len), got;
 
 	if (err < 0)
 		return err;
@@ -540,6 +569,9 @@ int wmk_tsdl_parse(struct wmk_ctf_builder *to, const char *text, size_t len, con
 	err = parse_all(&in);
 	while (in.scope)
 		wmk_tsdl_leave(&in);
+	got = wmk_kept_end(&in.kept, &to->scratch, &to->class.more);
+	if (got < 0)
+		return got;
 	if (err == -EPROTO && partial && to->has_trace && in.is_cut)
 		return 1;
 	if (err >= 0 && !to->has_trace)

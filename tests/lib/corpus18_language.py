@@ -298,6 +298,30 @@ callsite { name = e; func = other; file = "b.c"; line = 13; };
     plain.write(directory, stream=[plain.packet([(BEGIN, 0, lambda b: b.i(8, 1))])])
 
 
+@LANGUAGE.add(expected=['[02:40:01.%d] (+%s) machine:(4711) %s: { cpu_id = 0 }, { a = %d }' % (123456789 + n, '0.000000001' if n else '?.?????????', name, n)
+                        for n, name in enumerate(('high', 'low', 'word', 'text', 'known'))])
+def said_besides(directory):
+    """Entries that the format gives no meaning to, in each block; levels of other tracers; a clock with all of its entries, another with few."""
+    clock = '''clock {
+	name = test; uuid = "01234567-89ab-cdef-0123-456789abcdef"; description = "said \\"so\\", in July"; freq = 1000000000; precision = 100;
+	offset_s = 1500000000; offset = 123456789; absolute = TRUE; colour = "red"; maker.year = 1999; kind = odd; drift = -5;
+};
+clock { name = other; freq = 32768; offset_s = -2; offset = 17; absolute = FALSE; };
+typealias integer { size = 64; align = 8; signed = false; map = clock.test.value; } := stamp_t;
+'''
+    plain = Plain(env='''env { hostname = "machine"; vpid = 4711; anything = ""; least = -9223372036854775808; most = 18446744073709551615; _x = "y"; a.b.c = 3; };
+env { more = "of it"; };
+callsite { name = "e"; func = "main"; file = "a.c"; line = 12; ip = 0xffffffff81000000; };
+callsite { };
+callsite { name = e; func = other; };
+''', clock=clock, contexts='\tname = "of the stream"; size.of.it = 4;\n')
+    for name, more in (('high', 'loglevel = 99;'), ('low', 'loglevel = -1;'), ('word', 'loglevel = TRACE_INFO;'), ('text', 'loglevel = "loud"; colour = "green";'),
+                       ('known', 'loglevel = 13; model.emf.uri = "http://example.org"; model.other = 7;')):
+        plain.event(name, 'uint8_t a;', more='\t%s\n' % more)
+    metadata = plain.text().replace('\tmajor = 1;', '\tmajor = 1; colour = "a \\"b\\""; of.it = 5; kind = odd.one;', 1)
+    save(directory, metadata=metadata, stream=plain.packet([(BEGIN + n, n, lambda b, n=n: b.i(8, n)) for n in range(5)]).bytes)
+
+
 @LANGUAGE.add()
 def least_metadata(directory):
     """One stream and one event without ids, names, attributes."""

@@ -211,6 +211,38 @@ static void blocks(void **state)
 	wmk_ctf_class_free(class);
 }
 
+/* What blocks say that means nothing here, as attributes of CTF 2. */
+static void kept(void **state)
+{
+	struct wmk_ctf_class *class = parse(
+		"trace { major = 1; minor = 8; byte_order = le; colour = \"r\\\"ed\"; of.it = 18446744073709551615; kind = odd.one;"
+		"packet.header := struct { " U8 " stream_id; }; };\n"
+		"clock { name = c; drift = -5; };\n"
+		"callsite { name = x; line = 3; };\ncallsite { };\n"
+		"stream { id = 7; name = \"s\"; };\nstream { id = 8; event.header := struct { " U8 " id; }; };\n"
+		"event { id = 1; stream_id = 7; loglevel = 15; name = \"e\"; };\n"
+		"event { id = 1; stream_id = 8; loglevel = TRACE_INFO; name = \"e\"; };\n"
+		"event { id = 2; stream_id = 8; loglevel = 14; name = \"e\"; };\n");
+
+	(void)state;
+	assert_string_equal(class->more, "{\"attributes\":{\"waymark,2026\":{\"entries\":{\"colour\":\"r\\\"ed\",\"of.it\":18446744073709551615,"
+			    "\"kind\":{\"word\":\"odd.one\"}},\"callsites\":[{\"name\":{\"word\":\"x\"},\"line\":3},{}]}}}");
+	assert_string_equal(class->clocks[0].more, "{\"attributes\":{\"waymark,2026\":{\"entries\":{\"drift\":-5}}}}");
+	assert_string_equal(class->streams[0]->more, "{\"attributes\":{\"waymark,2026\":{\"entries\":{\"name\":\"s\"}}}}");
+	assert_null(class->streams[1]->more);
+	assert_string_equal(class->streams[0]->events[0]->more, "{\"attributes\":{\"waymark,2026\":{\"entries\":{\"loglevel\":15}}}}");
+	assert_int_equal(class->streams[0]->events[0]->level, -1);
+	assert_string_equal(class->streams[1]->events[0]->more, "{\"attributes\":{\"waymark,2026\":{\"entries\":{\"loglevel\":{\"word\":\"TRACE_INFO\"}}}}}");
+	assert_null(class->streams[1]->events[1]->more);
+	assert_int_equal(class->streams[1]->events[1]->level, 14);
+	assert_false(class->has_other_types);
+	wmk_ctf_class_free(class);
+	class = parse(TRACE "stream { event.footer := struct { " U8 " a; }; };\n");
+	assert_true(class->has_other_types);
+	assert_null(class->more);
+	wmk_ctf_class_free(class);
+}
+
 /* A trace that is being written: what is whole counts. */
 static void partial(void **state)
 {
@@ -364,7 +396,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(integers), cmocka_unit_test(order_before_trace), cmocka_unit_test(names_of_c), cmocka_unit_test(enumerations),
-		cmocka_unit_test(references), cmocka_unit_test(blocks), cmocka_unit_test(partial), cmocka_unit_test(mistakes), cmocka_unit_test(depth),
+		cmocka_unit_test(references), cmocka_unit_test(blocks), cmocka_unit_test(kept), cmocka_unit_test(partial), cmocka_unit_test(mistakes), cmocka_unit_test(depth),
 		cmocka_unit_test(packets),
 	};
 

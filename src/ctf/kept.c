@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kept.c - what TSDL says in its blocks and gives no meaning to (see kept.h).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/kept.h"
+#include "ctf/rewrite_tree.h"
+
+#define SPACE "waymark,2026"
+
+/* ── read from TSDL ──────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_kept_add(struct wmk_kept *kept, const char *path, const struct wmk_kept_value *value)
+{
+	struct wmk_tree_writer w = { .err = 0 };
+	json_object *made = NULL;
+
+	if (!kept->entries)
+		kept->entries = json_object_new_object();
+	if (value->text && value->is_word) {
+		made = json_object_new_object();
+		wmk_tree_put_text(&w, made, "word", value->text);
+	} else {
+		made = value->text ? wmk_tree_text_of(&w, value->text) : wmk_tree_integer_of((uint64_t)value->number, !value->is_unsigned);
+	}
+	wmk_tree_put(&w, kept->entries, path, made);
+	return w.err;
+}
+
+/* What is kept is taken over. */
+static int make_text(struct wmk_scratch *scratch, json_object *entries, json_object *callsites, const char **more)
+{
+	struct wmk_tree_writer w = { .err = 0 };
+	json_object *whole, *attributes, *ours;
+	const char *text;
+
+	*more = NULL;
+	if (!entries && !callsites)
+		return 0;
+	ours = json_object_new_object();
+	if (entries)
+		wmk_tree_put(&w, ours, "entries", entries);
+	if (callsites)
+		wmk_tree_put(&w, ours, "callsites", callsites);
+	attributes = json_object_new_object();
+	wmk_tree_put(&w, attributes, SPACE, ours);
+	whole = json_object_new_object();
+	wmk_tree_put(&w, whole, "attributes", attributes);
+	text = w.err >= 0 ? json_object_to_json_string_ext(whole, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
+	*more = text ? wmk_scratch_text(scratch, text, strlen(text)) : NULL;
+	json_object_put(whole);
+	return *more ? 0 : wmk_error(-ENOMEM, "no memory for metadata");
+}
+
+int wmk_kept_of_class(struct wmk_kept *kept, struct wmk_scratch *scratch, const char **more)
+{
+	json_object *entries = kept->entries;
+
+	kept->entries = NULL;
+	return make_text(scratch, entries, NULL, more);
+}
+
+void wmk_kept_of_trace(struct wmk_kept *kept)
+{
+	kept->of_trace = kept->entries;
+	kept->entries = NULL;
+}
+
+int wmk_kept_callsite(struct wmk_kept *kept)
+{
+	struct wmk_tree_writer w = { .err = 0 };
+
+	if (!kept->callsites)
+		kept->callsites = json_object_new_array();
+	wmk_tree_append(&w, kept->callsites, kept->entries ? kept->entries : json_object_new_object());
+	kept->entries = NULL;
+	return w.err;
+}
+
+int wmk_kept_end(struct wmk_kept *kept, struct wmk_scratch *scratch, const char **more)
+{
+	int err = make_text(scratch, kept->of_trace, kept->callsites, more);
+
+	json_object_put(kept->entries);
+	*kept = (struct wmk_kept){ 0 };
+	return err;
+}
+
+/* ── written as TSDL ─────────────────────────────────────────────────────────────────────────────────── */
+
+bool wmk_kept_is_path(const char *path)
+{
+	char name[WMK_CTF_IDENT], ident[WMK_CTF_IDENT];
+	size_t len;
+
+	for (;; path += len + 1) {
+		len = strcspn(path, ".");
+		if (!len || len >= WMK_NAME_MAX || (*path >= '0' && *path <= '9'))
+			return false;
+		memcpy(name, path, len);
+		name[len] = '\0';
+		wmk_ctf_ident(ident, "", name, "");
+		if (strcmp(ident, name) != 0 || wmk_ctf_is_keyword(name))
+			return false;
+		if (!path[len])
+			return true;
+	}
+}
+
+/* Does the format give it a meaning in this block? It is said already then. */
+static bool is_known(enum wmk_kept_block block, const char *path)
+{
+	static const char *const known[][9] = {
+		[WMK_KEPT_TRACE] = { "major", "minor", "byte_order", "uuid" },
+		[WMK_KEPT_CLOCK] = { "name", "uuid", "description", "freq", "precision", "offset_s", "offset", "absolute" },
+		[WMK_KEPT_STREAM] = { "id" },
+		[WMK_KEPT_EVENT] = { "id", "stream_id", "name", "model.emf.uri" },
+		[WMK_KEPT_CALLSITE] = { NULL },
+	};
+
+	for (unsigned i = 0; known[block][i]; i++)
+		if (!strcmp(known[block][i], path))
+			return true;
+	return false;
+}
+
+static void lose(struct wmk_tsdl_writer *w, enum wmk_ctf_lost what)
+{
+	w->lost |= 1u << what;
+}
+
+/* Metadata of CTF 2 may come from anywhere: what is no entry that could have stood in such a block is not written. */
+static void put_entry(struct wmk_tsdl_writer *w, enum wmk_kept_block block, const char *path, json_object *value)
+{
+	json_object *word;
+	const bool is_word = json_object_object_get_ex(value, "word", &word) && json_object_object_length(value) == 1 &&
+			     json_object_is_type(word, json_type_string) && wmk_kept_is_path(json_object_get_string(word));
+
+	if (is_known(block, path) || !wmk_kept_is_path(path) ||
+	    !(is_word || json_object_is_type(value, json_type_string) || json_object_is_type(value, json_type_int))) {
+		lose(w, WMK_CTF_LOST_ATTRIBUTE);
+		return;
+	}
+	wmk_ctf_put(w->out, "\t%s = ", path);
+	if (json_object_is_type(value, json_type_string))
+		wmk_ctf_put_quoted(w->out, json_object_get_string(value));
+	else
+		wmk_ctf_put(w->out, "%s", is_word ? json_object_get_string(word) : json_object_to_json_string(value));
+	wmk_ctf_put(w->out, ";\n");
+}
+
+static void put_entries(struct wmk_tsdl_writer *w, enum wmk_kept_block block, json_object *entries)
+{
+	json_object_object_foreach(entries, path, value)
+		put_entry(w, block, path, value);
+}
+
+/* An attribute of ours. */
+static void put_own(struct wmk_tsdl_writer *w, enum wmk_kept_block block, const char *name, json_object *value)
+{
+	if (!strcmp(name, "entries") && json_object_is_type(value, json_type_object))
+		put_entries(w, block, value);
+	else if (block != WMK_KEPT_TRACE || strcmp(name, "callsites") != 0 || !json_object_is_type(value, json_type_array))
+		lose(w, WMK_CTF_LOST_ATTRIBUTE);
+}
+
+static void put_attributes(struct wmk_tsdl_writer *w, enum wmk_kept_block block, json_object *attributes)
+{
+	json_object_object_foreach(attributes, space, of_space) {
+		if (strcmp(space, SPACE) != 0 || !json_object_is_type(of_space, json_type_object)) {
+			lose(w, WMK_CTF_LOST_ATTRIBUTE);
+			continue;
+		}
+		json_object_object_foreach(of_space, name, value)
+			put_own(w, block, name, value);
+	}
+}
+
+void wmk_kept_put(struct wmk_tsdl_writer *w, enum wmk_kept_block block, const char *more)
+{
+	json_object *kept = more ? wmk_tree_parse(more) : NULL;
+
+	if (more && !kept && w->err >= 0)
+		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+	if (!kept)
+		return;
+	json_object_object_foreach(kept, key, value) {
+		if (!strcmp(key, "attributes"))
+			put_attributes(w, block, value);
+		else if (!strcmp(key, "accuracy") || (!strcmp(key, "origin") && !json_object_is_type(value, json_type_string)))
+			lose(w, WMK_CTF_LOST_ORIGIN);
+		else if (strcmp(key, "precision") != 0 && strcmp(key, "origin") != 0) /* (1.8 has words for these) */
+			lose(w, WMK_CTF_LOST_ATTRIBUTE);
+	}
+	json_object_put(kept);
+}
+
+void wmk_kept_put_callsites(struct wmk_tsdl_writer *w, const char *more)
+{
+	json_object *kept = more ? wmk_tree_parse(more) : NULL, *at;
+	const bool has = json_object_object_get_ex(kept, "attributes", &at) && json_object_object_get_ex(at, SPACE, &at) &&
+			 json_object_object_get_ex(at, "callsites", &at) && json_object_is_type(at, json_type_array);
+
+	for (size_t i = 0; has && i < json_object_array_length(at); i++) {
+		json_object *entries = json_object_array_get_idx(at, i);
+
+		if (!json_object_is_type(entries, json_type_object)) {
+			lose(w, WMK_CTF_LOST_ATTRIBUTE);
+			continue;
+		}
+		wmk_ctf_put(w->out, "callsite {\n");
+		put_entries(w, WMK_KEPT_CALLSITE, entries);
+		wmk_ctf_put(w->out, "};\n\n");
+	}
+	json_object_put(kept);
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`waymark convert --to ctf` and `--to ctf-2`: what metadata says that no record needs is said again in the other version, or told."""
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import corpus18  # noqa: E402
+import tsdl  # noqa: E402
+from ctf18 import METADATA_MAGIC  # noqa: E402
+from harness import WAYMARK, check, limit, main  # noqa: E402
+from t_filter import records_of  # noqa: E402
+from t_rewrite import OTHER_NAMES, TSDL, hostile, number, rewritten, save_two, structure  # noqa: E402
+from t_view import read  # noqa: E402
+
+KNOWN = {'trace': {'uuid': None}, 'stream': {}, 'event': {'name': None, 'loglevel': None}, 'callsite': {}, 'env': {},
+         'clock': {'name': None, 'freq': 10 ** 9, 'precision': 0, 'offset_s': 0, 'offset': 0, 'absolute': False, 'uuid': None}}
+# Of how records are found, or what is there by other entries: the same records are there, which others hold against each other.
+OTHERWISE = {'trace': ('major', 'minor', 'byte_order'), 'stream': ('id',), 'event': ('id', 'stream_id')}
+
+
+def said(path):
+    """What the metadata of 1.8 says by values, in one form for all ways to say it: {kind: [{path: value}]}, one env for all."""
+    with open(os.path.join(path, 'metadata'), encoding='utf-8', errors='replace') as f:
+        text = f.read()
+    found = {kind: [] for kind in KNOWN}
+    for kind, entries in tsdl.blocks(text):
+        one = dict(KNOWN[kind])
+        for name, value in entries:
+            if name in OTHERWISE.get(kind, ()):
+                continue
+            if kind == 'clock' and name == 'absolute':
+                value = bool(value) if isinstance(value, int) else value[0] in 'tT'
+            # (a word is a text where only that is expected)
+            if isinstance(value, tsdl.Word) and (kind == 'env' or (name in KNOWN[kind] and name != 'loglevel')):
+                value = str(value)
+            one[name] = value.replace('-', '').lower() if name == 'uuid' and name in KNOWN[kind] else value
+        if kind == 'clock':
+            whole, one['offset'] = divmod(one['offset'], one['freq'])
+            one['offset_s'] += whole
+        if kind == 'env' and found['env']:
+            found['env'][0].update(one)
+        else:
+            found[kind].append(one)
+    return {kind: sorted(of, key=repr) if kind != 'callsite' else of for kind, of in found.items()}
+
+
+def is_one_text(path):
+    """Not several traces, and no metadata in packets."""
+    try:
+        with open(os.path.join(path, 'metadata'), 'rb') as f:
+            return METADATA_MAGIC not in struct.unpack('<I', head := f.read(4)) + struct.unpack('>I', head)
+    except FileNotFoundError:
+        return False
+
+
+@limit(300)
+def said_by_values(case):
+    """What blocks of 1.8 say, but types, stands in 1.8 again when it was version 2 between, and when it was not; and nobody says that it was lost."""
+    least = 0
+    for trace in corpus18.GOOD:
+        if trace.name == OTHER_NAMES:
+            continue
+        path = os.path.join(case.path('of_' + trace.name), 't')
+        os.makedirs(os.path.dirname(path))
+        trace.make(path)
+        if not is_one_text(path):
+            continue
+        wanted = said(path)
+        two = rewritten(case, 'ctf-2', path)
+        for out in (rewritten(case, 'ctf', two), rewritten(case, 'ctf', path)):
+            there = said(out)
+            for kind, of in wanted.items():
+                check(there[kind] == of, '%s: %s says otherwise in %s: %s, not %s', trace.name, kind, out, there[kind], of)
+        least += sum(len(of) for of in wanted['callsite']) + sum('colour' in one for of in wanted.values() for one in of)
+    check(least >= 12, 'only %d entries that the format does not know', least)
+
+
+def remark(case, form, path):
+    """What convert says, and where what it made is."""
+    case.number = getattr(case, 'number', 0) + 1
+    out = os.path.join(case.path('told%d' % case.number), 't')
+    os.makedirs(os.path.dirname(out))
+    got, _, err = read(case, [WAYMARK, 'convert', '--to', form, '-o', out, path])
+    check(got == 0, 'status %d: %s', got, err.decode())
+    return err.decode(), out
+
+
+def told(case):
+    """What 1.8 has no words for of what nobody needs is told by name, kind by kind; and what is made is metadata, whatever names there are."""
+    plain = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'clock-class', 'id': 'c', 'frequency': 1000}, {'type': 'data-stream-class'},
+             {'type': 'event-record-class', 'name': 'e', 'payload-field-class': structure(a=number(8))}]
+    beside, origin = 'attributes, namespaces and unique ids', 'the accuracy of clocks'
+    some, ours = {'attributes': {'example.org': {'a': 1}}}, {'attributes': {'waymark,2026': {'entries': {'colour': 'red', 'model.other': {'word': 'x'}}}}}
+    field = dict(number(8), **some)
+
+    def entries(**of):
+        return {'attributes': {'waymark,2026': {'entries': of}}}
+
+    for n, (at, more, words, text) in enumerate((
+            (0, {}, None, ''), (0, some, beside, ''), (1, some, beside, ''), (1, {'uid': 'u'}, beside, ''), (1, {'name': 'n'}, 'the names of traces', ''),
+            (2, some, beside, ''), (2, {'accuracy': 5}, origin, ''), (2, {'uid': 'no UUID'}, origin, ''), (2, {'origin': 'unix-epoch', 'precision': 3}, None, 'precision = 3'),
+            (2, {'origin': {'name': 'n', 'uid': 'u'}}, origin, ''), (2, {'name': '1ghz'}, 'no identifiers', 'clock_1ghz'), (2, {'name': 'event'}, 'no identifiers', '_event'),
+            (3, some, beside, ''), (3, {'namespace': 'n'}, beside, ''), (4, some, beside, ''), (4, {'attributes': {'lttng.org,2009': {'log-level': 99}}}, beside, ''),
+            (4, {'payload-field-class': structure(a=field)}, beside, ''), (4, {'payload-field-class': dict(structure(a=number(8)), **some)}, beside, ''),
+            (1, ours, None, 'model.other = x;'), (2, ours, None, 'colour = "red";'), (3, ours, None, 'colour = "red";'), (4, ours, None, 'colour = "red";'),
+            (4, entries(id=5), beside, ''), (2, entries(freq=5), beside, ''), (1, entries(minor=9), beside, ''), (4, entries(**{'a = 1; id': 5}), beside, ''),
+            (4, entries(struct=1), beside, ''), (4, entries(a={'word': 'x; id = 7'}), beside, ''), (4, entries(a=[1]), beside, ''), (4, entries(a=1.5), beside, ''),
+            (4, {'attributes': {'waymark,2026': {'callsites': [{}]}}}, beside, ''), (1, {'attributes': {'waymark,2026': {'callsites': [5, {'a': 1}]}}}, beside, 'callsite {\n\ta = 1;'),
+            (1, {'environment': {'struct': 1, '2nd': 'x', 'a b': 3, '': 4, 'fine': 5, 'a.b': 6}}, 'no identifiers', 'a.b = 6;'))):
+        fragments = [dict(of, **more) if i == at else of for i, of in enumerate(plain)]
+        path = os.path.join(case.path('of%d' % n), 't')
+        save_two(path, fragments, b'\1\2')
+        said_of_it, out = remark(case, 'ctf', path)
+        check(words in said_of_it if words else not said_of_it, '%s: it says "%s"', more, said_of_it)
+        with open(os.path.join(out, 'metadata'), encoding='utf-8') as f:
+            made = f.read()
+        check(text in made, '%s: no %s in %s', more, text, made)
+        check([(r['event'], r['fields']) for r in records_of(case, out)] == [('e', {'a': 1}), ('e', {'a': 2})], '%s: read as %s', more, records_of(case, out))
+    event = 'event { name = "e"; fields := struct { u8 a; }; %s };\n'
+    for n, (tsdl_text, words) in enumerate(((TSDL + event % '', None), (TSDL + event % 'other := struct { u8 b; };', 'types of parts'),
+                                            (TSDL + 'stream { event.footer := struct { u8 b; }; };' + event % '', 'types of parts'),
+                                            (TSDL.replace('minor', 'packet.footer := struct { u8 b; }; minor') + event % '', 'types of parts'))):
+        path = hostile(case, 'types%d' % n, tsdl_text, b'\1\2')
+        for form in ('ctf', 'ctf-2'):
+            said_of_it, out = remark(case, form, path)
+            check(words in said_of_it if words else not said_of_it, '%s in %s: it says "%s"', tsdl_text, form, said_of_it)
+            check([r['fields'] for r in records_of(case, out)] == [{'a': 1}, {'a': 2}], '%s: other records', tsdl_text)
+
+
+if __name__ == '__main__':
+    main([said_by_values, told])
