@@ -70,15 +70,13 @@ bool wmk_ctf_parse_uuid(const char *text, uint8_t uuid[16])
 /* An error at a place of the metadata, where that is known. */
 static int __attribute__((format(printf, 4, 5))) wrong(const struct wmk_ctf_builder *from, uint32_t line, uint32_t column, const char *format, ...)
 {
-	char words[WMK_ERROR_LEN];
+	char words[WMK_ERROR_LEN], at[WMK_CTF_AT];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
-	if (!line)
-		return wmk_error(-EPROTO, "%s", words);
-	return wmk_error(-EPROTO, "%s:%" PRIu32 ":%" PRIu32 ": %s", wmk_ctf_short_name(from->name), line, column, words);
+	return wmk_error(-EPROTO, "%s%s", wmk_ctf_at(at, from->name, line, column), words);
 }
 
 static const struct wmk_ctf_clock_class *clock_of(const struct wmk_ctf_class *class, const char *name)
@@ -181,11 +179,6 @@ const struct wmk_ctf_event_class *wmk_ctf_event_class_of(const struct wmk_ctf_st
 	return at ? *at : NULL;
 }
 
-static uint32_t later(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
-
 static int check_maps(const struct wmk_ctf_builder *from, const struct wmk_ctf_class *class)
 {
 	const struct wmk_ctf_map *maps = from->maps.items;
@@ -229,8 +222,11 @@ static int order_streams(struct wmk_ctf_builder *from, struct wmk_ctf_class *cla
 	class->streams = (const struct wmk_ctf_stream_class *const *)streams;
 	class->n_streams = from->streams.n;
 	for (uint32_t i = 0; i < from->streams.n; i++) {
-		if (i && streams[i]->id == streams[i - 1]->id)
-			return wrong(from, later(streams[i - 1]->line, streams[i]->line), streams[i]->column, "two stream classes have the id %" PRIu64, streams[i]->id);
+		if (i && streams[i]->id == streams[i - 1]->id) {
+			const struct wmk_ctf_stream_class *later = streams[i - (streams[i - 1]->line > streams[i]->line)];
+
+			return wrong(from, later->line, later->column, "two stream classes have the id %" PRIu64, later->id);
+		}
 		int err = find_clock(from, class, streams[i]);
 
 		if (err < 0)
@@ -269,10 +265,12 @@ static int order_events(struct wmk_ctf_builder *from, struct wmk_ctf_class *clas
 		/* the builder's own, which is not const yet */
 		struct wmk_ctf_stream_class *stream = (struct wmk_ctf_stream_class *)(uintptr_t)events[i]->stream;
 
-		if (i && events[i - 1]->stream == stream && events[i - 1]->id == events[i]->id)
-			return wrong(from, later(events[i - 1]->line, events[i]->line), events[i]->column, "two events of stream %" PRIu64 " have the id %" PRIu64
-				     ": '%.40s' and '%.40s'", stream->id, events[i]->id, events[i - 1]->name ? events[i - 1]->name : "",
-				     events[i]->name ? events[i]->name : "");
+		if (i && events[i - 1]->stream == stream && events[i - 1]->id == events[i]->id) {
+			const struct wmk_ctf_event_class *later = events[i - (events[i - 1]->line > events[i]->line)];
+
+			return wrong(from, later->line, later->column, "two events of stream %" PRIu64 " have the id %" PRIu64 ": '%.40s' and '%.40s'", stream->id,
+				     later->id, events[i - 1]->name ? events[i - 1]->name : "", events[i]->name ? events[i]->name : "");
+		}
 		if (!stream->n_events++)
 			stream->events = (const struct wmk_ctf_event_class *const *)&events[i];
 	}
@@ -322,10 +320,10 @@ int wmk_ctf_metadata_parse(const char *text, size_t len, const char *name, bool 
 		err = wmk_tsdl_parse(&builder, text, len, name, partial);
 	if (err >= 0) {
 		built = wmk_ctf_build(&builder, class);
-		return built < 0 ? wmk_error_add(built, "cannot read the metadata '%.100s'", name) : err;
+		return built < 0 ? wmk_error_add(built, "cannot read the metadata '%s'", wmk_ctf_short_name(name)) : err;
 	}
 	wmk_ctf_builder_free(&builder);
-	return wmk_error_add(err, "cannot read the metadata '%.100s'", name);
+	return wmk_error_add(err, "cannot read the metadata '%s'", wmk_ctf_short_name(name));
 }
 
 void wmk_ctf_class_free(struct wmk_ctf_class *class)
@@ -343,7 +341,23 @@ const char *wmk_ctf_short_name(const char *name)
 {
 	size_t len = strlen(name);
 
-	return len > 60 ? name + len - 60 : name;
+	name += len > 60 ? len - 60 : 0;
+	while (len > 60 && ((unsigned char)*name & 0xc0) == 0x80)
+		name++;
+	return name;
+}
+
+const char *wmk_ctf_at(char text[WMK_CTF_AT], const char *name, uint32_t line, uint32_t column)
+{
+	const char *file = wmk_ctf_short_name(name);
+
+	if (line && column)
+		snprintf(text, WMK_CTF_AT, "%s:%" PRIu32 ":%" PRIu32 ": ", file, line, column);
+	else if (line)
+		snprintf(text, WMK_CTF_AT, "%s:%" PRIu32 ": ", file, line);
+	else
+		text[0] = '\0';
+	return text;
 }
 
 const char *wmk_ctf_shown_name(const struct wmk_ctf_class *class, const char *name)

@@ -47,8 +47,11 @@ void *wmk_ctf_list_add(struct wmk_ctf_builder *to, struct wmk_ctf_list *list, si
  * (a stream's id, an event's id in a stream) is an error. The builder is empty afterwards, whatever happens.
  */
 int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class);
-/* A name for an error: its last 60 bytes. */
+/* A name for an error: its last 60 bytes, or less where that would cut a character. */
 const char *wmk_ctf_short_name(const char *name);
+/* "<file>:<line>:<column>: " for the begin of an error, of what is known (else 0): "<file>:<line>: ", "". Returns `text`. */
+#define WMK_CTF_AT 96
+const char *wmk_ctf_at(char text[WMK_CTF_AT], const char *name, uint32_t line, uint32_t column);
 /* Is `text` 32 hexadecimal digits, with '-' anywhere between? */
 bool wmk_ctf_parse_uuid(const char *text, uint8_t uuid[16]);
 void wmk_ctf_builder_free(struct wmk_ctf_builder *builder);

@@ -13,7 +13,8 @@
  * A class is immutable once made, and everything in it is freed with it. Names are as the metadata has them: in TSDL the '_' that
  * producers put before a field's name is still there, see wmk_ctf_shown_name().
  *
- * Nothing in metadata is trusted: sizes, counts and depths have limits (below); an error says file, line, column and what was expected.
+ * Nothing in metadata is trusted: sizes, counts and depths have limits (below); an error says file, line, column and what was expected (of a value in
+ * JSON that is not as it should be: its fragment's line, and the way to it).
  * Errors are -errno with a cause chain: -EPROTO for what is no metadata, -ENOTSUP for what is valid and not understood (a version, an
  * extension), -ENOMEM. Any thread; one thread at a time for one object while it is made.
  */
@@ -66,7 +67,7 @@ struct wmk_ctf_event_class {
 	int32_t level;             /* enum waymark_level, as LTTng's; -1: none */
 	const struct wmk_type *context, *payload;
 	const char *more;          /* namespace, uid, attributes without those of above */
-	uint32_t line, column;     /* in the metadata; 0: not known */
+	uint32_t line, column;     /* in the metadata; 0: not known. CTF 2: the line of its fragment */
 };
 
 struct wmk_ctf_stream_class {
@@ -77,7 +78,7 @@ struct wmk_ctf_stream_class {
 	const struct wmk_ctf_event_class *const *events; /* by id, ascending */
 	uint32_t n_events;
 	const char *more;          /* namespace, uid, attributes */
-	uint32_t line, column;     /* in the metadata; 0: not known */
+	uint32_t line, column;     /* likewise */
 };
 
 struct wmk_ctf_class {
@@ -89,6 +90,7 @@ struct wmk_ctf_class {
 	const char *trace_name;    /* CTF 2, or NULL */
 	const char *more;          /* namespace, uid, attributes */
 	const char *preamble_more; /* attributes */
+	uint32_t line, column;     /* likewise, of the trace block, or class */
 	const struct wmk_type *packet_header;
 	const struct wmk_ctf_env_entry *env;
 	uint32_t n_env;

@@ -169,7 +169,7 @@ static int compile_selected(struct wmk_ctf_compiler *c, unsigned scope, const st
 	int err;
 
 	if (!type->ref)
-		return wmk_error(-EPROTO, "%s: the variant '%.60s' has no selector", c->what, name ? name : "");
+		return wmk_ctf_wrong(c, NULL, "the variant '%.60s' has no selector", name ? name : "");
 	err = wmk_ctf_refer(c, scope, type->ref, "selector", &selector);
 	if (err < 0)
 		return err;
@@ -194,7 +194,7 @@ static int compile_array(struct wmk_ctf_compiler *c, unsigned scope, const struc
 	int err = 0;
 
 	if (type->kind == WMK_TYPE_SEQUENCE && !type->ref)
-		return wmk_error(-EPROTO, "%s: the sequence '%.60s' has no length", c->what, name ? name : "");
+		return wmk_ctf_wrong(c, NULL, "the sequence '%.60s' has no length", name ? name : "");
 	if (type->ref)
 		err = wmk_ctf_refer(c, scope, type->ref, "length", &length);
 	if (err >= 0 && length.reg && length.type->is_signed)
@@ -215,9 +215,9 @@ static int compile_number(struct wmk_ctf_compiler *c, unsigned scope, const stru
 	uint32_t index;
 
 	if (type->is_variable ? type->kind == WMK_TYPE_FLOAT : !type->width || type->width > WMK_CTF_WIDTH_MAX)
-		return wmk_error(-EPROTO, "%s: a number of %u bits", c->what, type->width);
+		return wmk_ctf_wrong(c, NULL, "a number of %u bits", type->width);
 	if (type->kind == WMK_TYPE_FLOAT && !wmk_ctf_exponent_bits(type->width))
-		return wmk_error(-EPROTO, "%s: a floating point number of %u bits", c->what, type->width);
+		return wmk_ctf_wrong(c, NULL, "a floating point number of %u bits", type->width);
 	int err = add(c, &c->codes[scope], codes[type->kind], type, name, &index);
 
 	if (err >= 0 && type->is_variable)
@@ -355,6 +355,8 @@ static int compile_event(struct wmk_ctf_compiler *c, const struct wmk_ctf_event_
 	event->class = class;
 	event->id = class->id;
 	c->what = class->name ? class->name : "an event";
+	c->line = class->line;
+	c->column = class->column;
 	err = compile_scope(c, WMK_SCOPE_CONTEXT, class->context);
 	if (err >= 0)
 		err = compile_scope(c, WMK_SCOPE_PAYLOAD, class->payload);
@@ -376,6 +378,8 @@ static int compile_stream(struct wmk_ctf_compiler *c, const struct wmk_ctf_strea
 	stream->n_events = class->n_events;
 	stream->is_dense = true;
 	c->what = "a stream class";
+	c->line = class->line;
+	c->column = class->column;
 	for (unsigned scope = WMK_SCOPE_PACKET_CONTEXT; scope <= WMK_SCOPE_COMMON_CONTEXT && err >= 0; scope++)
 		err = compile_scope(c, scope, roots[scope]);
 	/* Events before what is shared: they say which of its values are needed. */
@@ -404,6 +408,8 @@ static int compile_all(struct wmk_ctf_compiler *c, struct wmk_ctf_decoder *decod
 	decoder->n_streams = c->class->n_streams;
 	c->registers[0] = 1;
 	c->what = "the packet header";
+	c->line = c->class->line;
+	c->column = c->class->column;
 	if (err >= 0)
 		err = compile_scope(c, WMK_SCOPE_PACKET_HEADER, c->class->packet_header);
 	for (uint32_t i = 0; i < c->class->n_streams && err >= 0; i++)
@@ -424,7 +430,7 @@ int wmk_ctf_compile(const struct wmk_ctf_class *class, const char *name, struct 
 	if (err < 0) {
 		wmk_scratch_free(&c.scratch);
 		free(whole);
-		return wmk_error_add(err, "cannot make out what streams the metadata '%.100s' describes", name);
+		return wmk_error_add(err, "cannot make out what streams the metadata '%s' describes", wmk_ctf_short_name(name));
 	}
 	whole->scratch = c.scratch;
 	*decoder = &whole->decoder;

@@ -121,6 +121,7 @@ static int trace_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at
 	if (in->to->streams.n)
 		return wmk_ctf_json_error(at, -EPROTO, "expected the trace class before the first data stream class");
 	in->to->has_trace = true;
+	in->to->class.line = in->line;
 	err = take_identity(in, at, false, &identity);
 	in->to->class.trace_name = identity.name;
 	if (err >= 0)
@@ -267,6 +268,7 @@ static int stream_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *a
 		return wmk_ctf_json_error(at, -EPROTO, "expected another id: there is a data stream class %s already", key);
 	err = take_identity(in, at, false, &identity);
 	stream->name = identity.name;
+	stream->line = in->line;
 	if (err >= 0)
 		err = wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_CLASSES, &stream->more);
 	if (err >= 0)
@@ -318,6 +320,7 @@ static int event_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at
 		return wmk_ctf_json_error(at, -EPROTO, "expected its data stream class %s before it, and there is none", key);
 	err = take_identity(in, at, false, &identity);
 	event->name = identity.name;
+	event->line = in->line;
 	if (err >= 0)
 		err = wmk_ctf_json_attributes(in, at, event);
 	if (err >= 0)
@@ -341,8 +344,9 @@ struct sequence {
 	struct wmk_ctf_json in;
 	struct json_tokener *tokener;
 	const char *name;              /* of the file */
+	const char *text;              /* all of it */
 	bool partial;
-	unsigned line, number;         /* of the fragment, from 1 */
+	unsigned number;               /* of the fragment, from 1 */
 };
 
 static int take_fragment(struct wmk_ctf_json *in, json_object *tree, bool is_first, const char **type)
@@ -435,6 +439,11 @@ static struct look look_at(const char *text, size_t len)
 	return look;
 }
 
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 static unsigned count_lines(const char *text, size_t len)
 {
 	unsigned lines = 0;
@@ -444,31 +453,46 @@ static unsigned count_lines(const char *text, size_t len)
 	return lines;
 }
 
-static int parse_error(const char *text, size_t len, size_t at, int err, const char *words)
+/* What begins at `at` is no JSON: its line, and its column in bytes. */
+static int parse_error(const struct sequence *of, const char *at, int err, const char *words)
 {
-	return wmk_error_said(err, "line %u of it is not JSON: %s", 1 + count_lines(text, at < len ? at : len), words);
+	const char *line = at;
+	char where[WMK_CTF_AT];
+
+	while (line > of->text && line[-1] != '\n')
+		line--;
+	wmk_ctf_at(where, of->name, 1 + count_lines(of->text, (size_t)(line - of->text)), (uint32_t)(at - line) + 1);
+	return wmk_error_said(err, "%sfragment %u is not JSON: %s", where, of->number, words);
+}
+
+static int ends_early(const struct sequence *of, const char *text, size_t len)
+{
+	while (len && is_space(text[len - 1]))
+		len--;
+	return parse_error(of, text + len, -EPROTO, "it ends too early");
 }
 
 static int parse(struct sequence *of, const char *text, size_t len, const struct look *look, json_object **tree)
 {
 	*tree = NULL;
 	if (!look->is_whole)
-		return parse_error(text, len, len, -EPROTO, "it ends too early");
+		return ends_early(of, text, len);
 	if (look->wrong)
-		return parse_error(text, len, look->at, -EPROTO, look->wrong);
+		return parse_error(of, text + look->at, -EPROTO, look->wrong);
 	json_tokener_reset(of->tokener);
 	*tree = json_tokener_parse_ex(of->tokener, text, (int)len);
 	enum json_tokener_error error = json_tokener_get_error(of->tokener);
 	size_t at = json_tokener_get_parse_end(of->tokener);
 
 	if (error == json_tokener_error_depth)
-		return parse_error(text, len, at, -E2BIG, "values within values in too many levels");
+		return parse_error(of, text + at, -E2BIG, "values within values in too many levels");
+	if (error == json_tokener_continue)
+		return ends_early(of, text, len);
 	if (error != json_tokener_success)
-		return parse_error(text, len, at, -EPROTO,
-				   error == json_tokener_continue ? "it ends too early" : json_tokener_error_desc(error));
-	while (at < len && memchr(" \t\r\n", text[at], 4))
+		return parse_error(of, text + at, -EPROTO, json_tokener_error_desc(error));
+	while (at < len && is_space(text[at]))
 		at++;
-	return at == len ? 0 : parse_error(text, len, at, -EPROTO, "something follows its end");
+	return at == len ? 0 : parse_error(of, text + at, -EPROTO, "something follows its end");
 }
 
 static int read_fragment(struct sequence *of, const char *text, size_t len, bool is_last)
@@ -482,18 +506,21 @@ static int read_fragment(struct sequence *of, const char *text, size_t len, bool
 		return 0;                  /* it is being written */
 	of->number++;
 	err = parse(of, text, len, &look, &tree);
-	if (err >= 0)
-		err = take_fragment(&of->in, tree, of->number == 1, &type);
+	if (err < 0) {
+		json_object_put(tree);
+		return err;
+	}
+	err = take_fragment(&of->in, tree, of->number == 1, &type);
 	json_object_put(tree);
 	if (err >= 0)
 		return 0;
-	return wmk_error_add(err, "%.60s:%u: fragment %u%s%s%s", of->name, of->line, of->number, type ? " (" : "", type ? type : "",
+	return wmk_error_add(err, "%s:%u: fragment %u%s%s%s", wmk_ctf_short_name(of->name), of->in.line, of->number, type ? " (" : "", type ? type : "",
 			     type ? ")" : "");
 }
 
 static bool is_blank(const char *text, size_t len)
 {
-	while (len && memchr(" \t\r\n", text[len - 1], 4))
+	while (len && is_space(text[len - 1]))
 		len--;
 	return len == 0;
 }
@@ -503,17 +530,17 @@ static int read_sequence(struct sequence *of, const char *text, size_t len)
 	const char *end = text + len, *next;
 	int err = 0;
 
-	for (of->line = 1; text < end && err >= 0; text = next) {
+	for (of->in.line = 1; text < end && err >= 0; text = next) {
 		next = *text == SEPARATOR ? memchr(text + 1, SEPARATOR, (size_t)(end - text) - 1) : memchr(text, SEPARATOR, len);
 		next = next ? next : end;
 		if (*text == SEPARATOR && !is_blank(text + 1, (size_t)(next - text) - 1))
 			err = read_fragment(of, text + 1, (size_t)(next - text) - 1, next == end);
 		else if (*text != SEPARATOR && !is_blank(text, (size_t)(next - text)))
-			err = wmk_error_said(-EPROTO, "%.60s: expected a record separator (0x1e) before the first fragment", of->name);
-		of->line += count_lines(text, (size_t)(next - text));
+			err = wmk_error_said(-EPROTO, "%s:1:1: expected a record separator (0x1e) before the first fragment", wmk_ctf_short_name(of->name));
+		of->in.line += count_lines(text, (size_t)(next - text));
 	}
 	if (err >= 0 && of->number == 0 && !of->partial)
-		return wmk_error_said(-EPROTO, "%.60s: expected a preamble, and there is no fragment", of->name);
+		return wmk_error_said(-EPROTO, "%s: expected a preamble, and there is no fragment", wmk_ctf_short_name(of->name));
 	return err;
 }
 
@@ -521,7 +548,7 @@ int wmk_ctf_json_parse(struct wmk_ctf_builder *to, const char *text, size_t len,
 {
 	struct sequence of = { .in = { .to = to, .aliases = json_object_new_object(), .clocks = json_object_new_object(),
 				       .streams = json_object_new_object() },
-			       .tokener = json_tokener_new_ex(WMK_CTF_JSON_DEPTH), .name = name, .partial = partial };
+			       .tokener = json_tokener_new_ex(WMK_CTF_JSON_DEPTH), .text = text, .name = name, .partial = partial };
 	int err = 0;
 
 	to->class.major = 2;
@@ -529,7 +556,7 @@ int wmk_ctf_json_parse(struct wmk_ctf_builder *to, const char *text, size_t len,
 	to->class.order = WMK_ORDER_LITTLE;   /* no field class leaves its order to the trace */
 	to->has_order = true;
 	if (len > WMK_CTF_METADATA_MAX)
-		err = wmk_error_said(-E2BIG, "%.60s: metadata of %zu bytes: up to %u are understood", name, len, WMK_CTF_METADATA_MAX);
+		err = wmk_error_said(-E2BIG, "%s: metadata of %zu bytes: up to %u are understood", wmk_ctf_short_name(name), len, WMK_CTF_METADATA_MAX);
 	else if (!of.in.aliases || !of.in.clocks || !of.in.streams || !of.tokener)
 		err = wmk_error(-ENOMEM, "no memory to read JSON");
 	if (err >= 0) {

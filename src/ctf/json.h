@@ -38,6 +38,7 @@ struct wmk_ctf_json {
 	json_object *clocks;           /* id: index in to->clocks */
 	json_object *streams;          /* id in digits: true */
 	struct wmk_ctf_list stream_clocks; /* uint32_t, for each of to->streams: 1 + index in to->clocks, or 0 */
+	uint32_t line;                 /* of the fragment that is being read, from 1 */
 	/* Of the field class that is being read: */
 	uint8_t root;                  /* enum wmk_ctf_json_root */
 	bool has_time;                 /* something in it is a time of the stream's clock */
@@ -126,7 +127,7 @@ int wmk_ctf_json_alias(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at
 /*
  * Fill the builder, which must be empty, from a JSON text sequence (RFC 7464). `name` is for errors: the file's. With `partial`, a last
  * fragment that is cut off is dropped. Streams have their clocks then: pointers into to->clocks. -EPROTO, -ENOTSUP, -E2BIG, -ENOMEM with
- * a cause chain: the file and line, the fragment's number, the way to the value, what was expected.
+ * a cause chain: the file and line, the fragment's number, the way to the value, what was expected; of what is no JSON the column as well.
  */
 int wmk_ctf_json_parse(struct wmk_ctf_builder *to, const char *text, size_t len, const char *name, bool partial);
 

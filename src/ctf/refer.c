@@ -49,15 +49,15 @@ bool wmk_ctf_find_member(const struct wmk_ctf_compiler *c, const struct wmk_ctf_
 
 int wmk_ctf_wrong(const struct wmk_ctf_compiler *c, const struct wmk_ref *ref, const char *format, ...)
 {
-	char words[WMK_ERROR_LEN];
+	const bool is_known = ref && ref->line;
+	char words[WMK_ERROR_LEN], at[WMK_CTF_AT];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
-	if (!ref->line)
-		return wmk_error(-EPROTO, "%s: %s", c->what, words);
-	return wmk_error(-EPROTO, "%s:%" PRIu32 ":%" PRIu32 ": %s: %s", wmk_ctf_short_name(c->name), ref->line, ref->column, c->what, words);
+	wmk_ctf_at(at, c->name, is_known ? ref->line : c->line, is_known ? ref->column : c->column);
+	return wmk_error(-EPROTO, "%s%s: %s", at, c->what, words);
 }
 
 static const char *ref_text(const struct wmk_ref *ref, char *text, size_t size)

@@ -23,6 +23,7 @@ struct wmk_ctf_compiler {
 	uint8_t registers[3];                 /* next of trace, stream, event */
 	uint32_t n_all;
 	const char *what;                      /* for errors: the structure that is compiled, ... */
+	uint32_t line, column;                 /* ... where it is declared, as far as that is known, ... */
 	const char *name;                      /* ... and the metadata */
 };
 
@@ -40,7 +41,7 @@ bool wmk_ctf_find_member(const struct wmk_ctf_compiler *c, const struct wmk_ctf_
  * -EPROTO: it is not there, or not before, or no integer; -E2BIG: more registers than there are.
  */
 int wmk_ctf_refer(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of, struct wmk_ctf_referred *referred);
-/* An error with what `ref` stands for, and its place. */
+/* An error where `ref` stands; where that is not known, or for NULL, where that is declared which is compiled. -EPROTO. */
 int __attribute__((format(printf, 3, 4))) wmk_ctf_wrong(const struct wmk_ctf_compiler *c, const struct wmk_ref *ref, const char *format, ...);
 
 #endif

@@ -217,6 +217,8 @@ static int parse_trace(struct wmk_tsdl *in)
 
 	if (in->to->has_trace)
 		return wmk_tsdl_error(in, -EPROTO, "a second trace block");
+	in->to->class.line = at.line;
+	in->to->class.column = at.column;
 	in->to->class.major = in->to->class.minor = 0;
 	err = parse_block(in, &block, NULL);
 	if (err >= 0 && (!in->to->class.major || !in->to->class.minor)) {

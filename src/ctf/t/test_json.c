@@ -146,7 +146,7 @@ static void test_stream_class(void **state)
 	REFUSE(-EPROTO, "'default-clock-class-id': expected the id of a clock class",
 	       "{'type': 'data-stream-class', 'default-clock-class-id': 'c'}", CLOCK);
 	REFUSE(-EPROTO, "'id': expected a whole number from 0 on, not -1", "{'type': 'data-stream-class', 'id': -1}");
-	REFUSE(-EPROTO, "line 1 of it is not JSON: a number of more than 64 bits",
+	REFUSE(-EPROTO, "meta:2:38: fragment 2 is not JSON: a number of more than 64 bits",
 	       "{'type': 'data-stream-class', 'id': 18446744073709551616}");
 }
 
@@ -307,6 +307,40 @@ static void refuse_text(const char *said, const char *text, size_t len)
 #define PLAIN "\x1e{\"type\": \"preamble\", \"version\": 2}\n"
 #define REFUSE_TEXT(said, text) refuse_text(said, text, sizeof(text) - 1)
 
+/* What is said, and nothing else; of metadata of this name. */
+static void says(const char *name, int wanted, const char *said, const char *text, size_t len)
+{
+	char words[1000];
+
+	drop(NULL);
+	assert_int_equal(wmk_ctf_metadata_parse(text, len, name, false, &class), wanted);
+	assert_string_equal(wmk_error_text(words, sizeof(words)), said);
+}
+
+#define SAYS(said, text) says("meta", -EPROTO, "cannot read the metadata 'meta': " said, PLAIN text, sizeof(PLAIN text) - 1)
+/* 60 bytes of it, but for one that would be a part of its first character. */
+#define LONG "/home/somebody/traces/of_some_name_that_has_a_good_many_letters/\xc3\xa4"
+#define LONG_END "/a_directory_and_another_one_of_which_it_is/kernel/metadata"
+
+static void test_places(void **state)
+{
+	(void)state;
+	SAYS("meta:2:25: fragment 2 is not JSON: unexpected character", "\x1e{\"type\": \"trace-class\",}");
+	SAYS("meta:4:15: fragment 2 is not JSON: it ends too early", "\n\x1e{\n\"type\": \"trace");
+	SAYS("meta:4:8: fragment 2 is not JSON: it ends too early", "\x1e{\n\n\"type\": \n \n");
+	SAYS("meta:5:2: fragment 2 is not JSON: unexpected character", "\x1e{\n\"type\": \"trace-class\"\n}\n x\n");
+	SAYS("meta:2:4: fragment 2 is not JSON: something follows its end", "\x1e{}\0");
+	SAYS("meta:3:4: fragment 2 is not JSON: a text in single quotes", "\x1e{\n\t  'type': 1}");
+	SAYS("meta:3:11: fragment 3 is not JSON: a number of more than 64 bits", "\x1e{\"type\": \"trace-class\"}\n\x1e{\"type\": -9223372036854775809}");
+	/* What is JSON, and not what it should be: the line of its fragment, and the way to what is wrong. */
+	SAYS("meta:4: fragment 2 (data-stream-class): \"id\": expected a whole number from 0 on, not \"x\"", "\n\n\x1e{\n\"type\": \"data-stream-class\", \"id\": \"x\"}");
+	SAYS("meta:5: two events of stream 0 have the id 0: 'a' and 'b'", "\x1e{\"type\": \"data-stream-class\"}\n\x1e{\n\"type\": "
+	     "\"event-record-class\", \"name\": \"a\"}\n\x1e{\"type\": \"event-record-class\", \"name\": \"b\"}");
+	says(LONG LONG_END, -EPROTO, "cannot read the metadata '" LONG_END "': " LONG_END ":1:3: fragment 1 is not JSON: it ends too early", "\x1e{", 2);
+	says(LONG LONG_END, -EPROTO, "cannot read the metadata '" LONG_END "': " LONG_END ":1: fragment 1: expected a property \"type\", and there is none", "\x1e{}", 3);
+	says(LONG LONG_END, -EPROTO, "cannot read the metadata '" LONG_END "': " LONG_END ": expected a preamble, and there is no fragment", "\x1e", 1);
+}
+
 static void test_sequence(void **state)
 {
 	static const char fine[] = "\x1e\x1e \n" PLAIN "\x1e\n\x1e";
@@ -318,7 +352,6 @@ static void test_sequence(void **state)
 	strcpy(deep + 1206, "}");
 	assert_int_equal(wmk_ctf_metadata_parse(fine, sizeof(fine) - 1, "meta", false, &class), 0);
 	REFUSE_TEXT("there is no fragment", "\x1e \n");
-	REFUSE_TEXT("meta:3: fragment 2: line 2 of it is not JSON: it ends too early", PLAIN "\n\x1e{\n\"type\": \"trace");
 	REFUSE_TEXT("it ends too early", PLAIN "\x1e{\"type\": \x1e{}");
 	REFUSE_TEXT("is not JSON", PLAIN "\x1e{\"type\": \"trace-class\"} {}");
 	REFUSE_TEXT("is not JSON", PLAIN "\x1e{\"type\": \"trace-class\"} x");
@@ -340,7 +373,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_clock_class, drop), cmocka_unit_test_teardown(test_stream_class, drop),
 		cmocka_unit_test_teardown(test_event_class, drop), cmocka_unit_test_teardown(test_whole, drop),
 		cmocka_unit_test_teardown(test_cut, drop), cmocka_unit_test_teardown(test_broken, drop),
-		cmocka_unit_test_teardown(test_sequence, drop),
+		cmocka_unit_test_teardown(test_sequence, drop), cmocka_unit_test_teardown(test_places, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -256,7 +256,7 @@ static void through_what_was_read(void **state)
 	one(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8) "," OPTION(1, 1, "{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian',"
 	    " 'alignment': 8, 'mappings': {'low': [[0, 9]]}}"))) "," MEMBER("b", BLOB(AT("'v'"))), BYTES(1, 1, 0xa), "{ n=1 v<{ #2=1 } b=1 } ");
 	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8) "," OPTION(1, 1, S8))) "," MEMBER("b", BLOB(AT("'v'"))), "values of different types");
-	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8))) "," MEMBER("b", BLOB(AT("'v', 'e'"))), "is not there");
+	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8))) "," MEMBER("b", BLOB(AT("'v', 'e'"))), "describes: m:3: e: the length 'event.fields.v.e' is not there");
 	/* as many places as one way may lead to, and one more */
 #define FOUR(a, b, c, d) OPTION(a, a, U8) "," OPTION(b, b, U8) "," OPTION(c, c, U8) "," OPTION(d, d, U8)
 #define SIXTEEN FOUR(0, 1, 2, 3) "," FOUR(4, 5, 6, 7) "," FOUR(8, 9, 10, 11) "," FOUR(12, 13, 14, 15)
