@@ -21,6 +21,8 @@ int wmk_kept_add(struct wmk_kept *kept, const char *path, const struct wmk_kept_
 
 	if (!kept->entries)
 		kept->entries = json_object_new_object();
+	if (kept->entries && json_object_object_length(kept->entries) >= (int)WMK_CTF_STREAMS_MAX)
+		return wmk_error(-E2BIG, "more than %u entries in one block", WMK_CTF_STREAMS_MAX);
 	if (value->text && value->is_word) {
 		made = json_object_new_object();
 		wmk_tree_put_text(&w, made, "word", value->text);
@@ -76,6 +78,8 @@ int wmk_kept_callsite(struct wmk_kept *kept)
 
 	if (!kept->callsites)
 		kept->callsites = json_object_new_array();
+	if (kept->callsites && json_object_array_length(kept->callsites) >= WMK_CTF_EVENTS_MAX)
+		return wmk_error(-E2BIG, "more than %u callsites", WMK_CTF_EVENTS_MAX);
 	wmk_tree_append(&w, kept->callsites, kept->entries ? kept->entries : json_object_new_object());
 	kept->entries = NULL;
 	return w.err;

@@ -30,9 +30,9 @@ struct wmk_kept {
 	json_object *of_trace, *callsites; /* ... and of those that have been read; or NULL */
 };
 
-/* An entry of the block that is being read. -ENOMEM. */
+/* An entry of the block that is being read. -ENOMEM; -E2BIG: there are too many. */
 int wmk_kept_add(struct wmk_kept *kept, const char *path, const struct wmk_kept_value *value);
-/* That block has been read: its entries as a class's `more`, NULL where there are none; as the trace's; as a callsite. -ENOMEM. */
+/* That block has been read: its entries as a class's `more`, NULL where there are none; as the trace's; as a callsite. -ENOMEM, -E2BIG. */
 int wmk_kept_of_class(struct wmk_kept *kept, struct wmk_scratch *scratch, const char **more);
 void wmk_kept_of_trace(struct wmk_kept *kept);
 int wmk_kept_callsite(struct wmk_kept *kept);

@@ -338,6 +338,25 @@ static void depth(void **state)
 	free(text);
 }
 
+/* Nor do entries and callsites, of which each is kept. */
+static void many(void **state)
+{
+	const size_t size = 20 << 20;
+	char *text = malloc(size);
+	size_t len = (size_t)sprintf(text, TRACE "stream { ");
+
+	(void)state;
+	for (int i = 0; i <= 65536; i++)
+		len += (size_t)sprintf(text + len, "x%d = 1; ", i);
+	sprintf(text + len, "};");
+	refuse(text, "more than 65536 entries in one block");
+	len = (size_t)sprintf(text, TRACE);
+	for (int i = 0; i <= 1 << 20; i++)
+		len += (size_t)sprintf(text + len, "callsite { };");
+	refuse(text, "more than 1048576 callsites");
+	free(text);
+}
+
 /* ── packets ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static size_t pack(uint8_t *out, const char *text, size_t len, bool is_swapped, size_t pad)
@@ -396,8 +415,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(integers), cmocka_unit_test(order_before_trace), cmocka_unit_test(names_of_c), cmocka_unit_test(enumerations),
-		cmocka_unit_test(references), cmocka_unit_test(blocks), cmocka_unit_test(kept), cmocka_unit_test(partial), cmocka_unit_test(mistakes), cmocka_unit_test(depth),
-		cmocka_unit_test(packets),
+		cmocka_unit_test(references), cmocka_unit_test(blocks), cmocka_unit_test(kept), cmocka_unit_test(many), cmocka_unit_test(partial),
+		cmocka_unit_test(mistakes), cmocka_unit_test(depth), cmocka_unit_test(packets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
