@@ -100,7 +100,7 @@ void wmk_app_flush(struct app *app)
 	}
 	wmk_out_rest(&app->out);
 	bool writing = sent == 0;
-	if (app->watched && writing != app->writing && wmk_apps_watch(app->apps, app->socket, &app->socket_source, false, writing) == 0)
+	if (writing != app->writing && wmk_apps_watch(app->apps, app->socket, &app->socket_source, false, writing) == 0)
 		app->writing = writing;
 }
 

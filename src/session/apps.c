@@ -21,6 +21,7 @@
 #define SO_PEERPIDFD 77              /* Linux 6.5; the pidfd of the very process that connected */
 #endif
 #define EVENTS_AT_ONCE 64
+#define GUESTS_AT_ONCE 16
 #define SHUT_MS 100                  /* no memory, no descriptors in the whole system: looking at once again would spin */
 
 int wmk_apps_watch(struct wmk_apps *apps, int fd, struct source *source, bool add, bool writing)
@@ -133,17 +134,13 @@ static unsigned connections_of(struct wmk_apps *apps, pid_t pid)
 	return n;
 }
 
-/* It has been heard, and answered. */
-static void socket_watch(struct app *app)
+static int app_watch(struct app *app)
 {
-	const bool writing = wmk_out_queued(&app->out) > 0;
+	int err = wmk_apps_watch(app->apps, app->socket, &app->socket_source, true, false);
 
-	if (wmk_apps_watch(app->apps, app->socket, &app->socket_source, true, writing) < 0) {
-		wmk_app_close(app, -ENOMEM);
-		return;
-	}
-	app->watched = true;
-	app->writing = writing;
+	if (err == 0 && app->pidfd >= 0)
+		err = wmk_apps_watch(app->apps, app->pidfd, &app->pidfd_source, true, false);
+	return err;
 }
 
 /* Too many are there; of what, in words. */
@@ -190,12 +187,10 @@ static void born(struct wmk_apps *apps, const struct wmk_guest *guest)
 	wmk_registry_enter(apps, app);
 	if (too_many)
 		wmk_app_refuse(app, 0, -EMFILE, words);
-	else if (app->pidfd >= 0 && wmk_apps_watch(apps, app->pidfd, &app->pidfd_source, true, false) < 0)
+	else if (app_watch(app) < 0)
 		wmk_app_close(app, -ENOMEM);
 	else
-		wmk_app_readable(app);   /* it says all at once, and has mostly done so by now: it waits for the answer, and the rest has time */
-	if (app->socket >= 0)
-		socket_watch(app);
+		wmk_app_readable(app);   /* it says all at once, and has mostly done so by now */
 	if (app->state == APP_SILENT && !apps->timer_armed)
 		timer_arm(apps);         /* (a later one does not come first) */
 }
@@ -224,14 +219,17 @@ static void watch_anew(struct wmk_apps *apps)
 		shut(apps);
 }
 
-/* One of those who have come, since mostly there is one; of the rest epoll tells again, this shard or another. */
-static void guest_accept(struct wmk_apps *apps)
+/* Some of those who have come; for the rest epoll tells again, this shard or another. */
+static void guests_accept(struct wmk_apps *apps)
 {
 	struct wmk_guest guest;
-	const int ret = wmk_gate_accept(apps->gate, apps->shard, &guest);
+	int ret = 1;
 
-	if (ret == 1)
-		born(apps, &guest);
+	for (unsigned i = 0; i < GUESTS_AT_ONCE && ret == 1; i++) {
+		ret = wmk_gate_accept(apps->gate, apps->shard, &guest);
+		if (ret == 1)
+			born(apps, &guest);
+	}
 	if (ret < 0 && epoll_ctl(apps->epoll, EPOLL_CTL_DEL, wmk_gate_fd(apps->gate), NULL) == 0)
 		shut(apps);
 	else if (ret >= 0 && wmk_gate_is_ahead(apps->gate, apps->shard))
@@ -252,7 +250,7 @@ int wmk_apps_run_once(struct wmk_apps *apps, int timeout_ms)
 
 		switch (source->kind) {
 		case SOURCE_LISTEN:
-			guest_accept(apps);
+			guests_accept(apps);
 			break;
 		case SOURCE_TIMER:
 			timer_expired(apps);

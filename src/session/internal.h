@@ -438,7 +438,7 @@ struct app {
 	uint64_t *strangers;             /* serials of channels that it does not follow (domain.c); NULL: not asked yet */
 	struct wmk_in in;
 	struct wmk_out out;
-	bool watched, writing;           /* epoll watches the socket; for room to send, too */
+	bool writing;                    /* epoll watches for room to send */
 	bool dead;                       /* pid is, or cannot be watched */
 	struct wmk_gate *gate;           /* by which it came; NULL: by none */
 	bool complete;                   /* has said EVENTS_END */
