@@ -35,6 +35,25 @@ static unsigned long work(unsigned rounds)
 	return sum;
 }
 
+/* A daemon that has just been started hears of the programs that run one after the other: until it has heard of this one, some seconds at most. */
+static int wait_until_known(struct waymark_ctl *ctl)
+{
+	const struct waymark_ctl_apps_options us = { .size = sizeof(us), .pid = (uint64_t)getpid() };
+	const struct waymark_ctl_app_info *const *apps;
+	struct waymark_ctl_result *result;
+	unsigned known = 0;
+
+	for (unsigned i = 0; i < 5000 && !known; i++) {
+		if (waymark_ctl_list_apps(ctl, &us, &result) < 0)
+			return complain("list");
+		known = waymark_ctl_result_apps(result, &apps);
+		waymark_ctl_result_free(result);
+		if (!known)
+			usleep(1000);
+	}
+	return 0;       /* (where it is not heard of, there will be no records) */
+}
+
 /* A session that records the events `self:*` of this process, and of no other. */
 static int begin(struct waymark_ctl *ctl, const char *path)
 {
@@ -75,7 +94,7 @@ int main(int argc, char **argv)
 
 	if (waymark_ctl_connect(NULL, &ctl) < 0)
 		return complain("connect");
-	int failed = begin(ctl, argc > 1 ? argv[1] : NULL);
+	int failed = wait_until_known(ctl) || begin(ctl, argc > 1 ? argv[1] : NULL);
 	if (!failed) {
 		printf("%lx\n", work(1000));
 		failed = end(ctl);
