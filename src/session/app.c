@@ -323,15 +323,24 @@ static int take_end(struct app *app, const struct wmk_frame *frame, const void *
 		return err;
 	app->complete = true;
 	wmk_shadow_apply_fresh(app);
-	return app->socket < 0 ? 0 : wmk_out_u32(&app->out, WMK_MSG_DONE, batch);
+	if (app->socket < 0)
+		return 0;
+	err = wmk_out_u32(&app->out, WMK_MSG_DONE, batch);
+	if (err == 0 && app->ask_then) {
+		app->ask_then = false;
+		err = wmk_out_u32(&app->out, WMK_MSG_SYNC, app->sync_asked);
+	}
+	return err;
 }
 
 int wmk_app_ask(struct app *app, uint32_t number)
 {
-	int err = wmk_out_u32(&app->out, WMK_MSG_SYNC, number);
+	/* While it registers, its events are yet to be enabled: it is asked behind that. */
+	int err = app->complete ? wmk_out_u32(&app->out, WMK_MSG_SYNC, number) : 0;
 
 	if (err < 0)
 		return err;
+	app->ask_then = !app->complete;
 	if (!app->sync_first) {
 		app->sync_first = number;
 		app->asked_at = wmk_clock_ms();

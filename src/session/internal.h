@@ -442,6 +442,7 @@ struct app {
 	bool dead;                       /* pid is, or cannot be watched */
 	struct wmk_gate *gate;           /* by which it came; NULL: by none */
 	bool complete;                   /* has said EVENTS_END */
+	bool ask_then;                   /* was to be asked before that */
 	uint64_t deadline;               /* APP_SILENT: say HELLO by then (ms, CLOCK_MONOTONIC) */
 	struct app_event *events;
 	uint32_t n_events, cap_events, live_events;

@@ -3,7 +3,8 @@
  * update.c - a command's round over the applications of all shards (see tracing.h: session first, applications second).
  *
  *     command's thread                       shard's thread
- *     post to each shard ──────────────────► compare each application with the session, ask those that were told something: SYNC
+ *     post to each shard ──────────────────► compare each application with the session, ask those that were told something, or are
+ *                                            registering: SYNC, behind what registering brings
  *     wait, a moment at a time               count who has answered, after each turn
  *        nothing new: look ────────────────► are those that are left stopped? then nobody waits for them
  *
@@ -94,7 +95,7 @@ static void apply_run(struct wmk_apps *apps, struct wmk_apps_job *job)
 
 	wmk_apps_update(apps, round->part.update->session);
 	for (struct app *app = apps->app; app; app = app->next)
-		if (app->state == APP_ADMITTED && (app->told || app->sync_first))
+		if (app->state == APP_ADMITTED && (app->told || app->sync_first || !app->complete))
 			wmk_app_ask(app, number);
 	round->part.number = number;
 	round->part.next = apps->updates;

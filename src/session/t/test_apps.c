@@ -207,6 +207,43 @@ static void test_switch(void **state)
 	place_close(&p);
 }
 
+/* Asked in the middle of its registration it is asked behind that, when its events are enabled: not before, and not never. */
+static void test_asked_while_registering(void **state)
+{
+	struct place p;
+	struct client a;
+	struct wmk_app_info info;
+
+	(void)state;
+	place_prepare(&p);
+	place_open(&p);
+	client_connect(&a, &p);
+	client_hello(&a, "a");
+	assert_int_equal(client_next(&a, &p), WMK_MSG_WELCOME);
+	assert_int_equal(wmk_apps_sync(p.apps, 0), 1);
+	assert_int_equal(wmk_apps_sync(p.apps, 0), 1);
+	client_event(&a, 0, "p", "e0", 1);
+	client_u32(&a, WMK_MSG_EVENTS_END, 7);
+	assert_int_equal(client_next(&a, &p), WMK_MSG_CHANNEL);
+	client_expect_enable(&a, &p, 0, 0, 0);
+	client_expect_u32(&a, &p, WMK_MSG_DONE, 7);
+	assert_true(wmk_apps_unanswered(p.apps, 0, &info));
+	client_expect_u32(&a, &p, WMK_MSG_SYNC, 2);
+	client_u32(&a, WMK_MSG_SYNCED, 2);
+	place_settle(&p);
+	assert_false(wmk_apps_unanswered(p.apps, 0, &info));
+	/* only then */
+	client_event(&a, 1, "p", "e1", 1);
+	client_u32(&a, WMK_MSG_EVENTS_END, 8);
+	client_expect_enable(&a, &p, 0, 1, 1);
+	client_expect_u32(&a, &p, WMK_MSG_DONE, 8);
+	client_event(&a, 2, "p", "e2", 1);
+	client_u32(&a, WMK_MSG_EVENTS_END, 9);
+	client_expect_enable(&a, &p, 0, 2, 2);
+	client_close(&a);
+	place_close(&p);
+}
+
 /* A process that is killed while it stands in a claim: the pidfd says so, and the claim is free. */
 static void test_death(void **state)
 {
@@ -459,7 +496,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dialogue), cmocka_unit_test(test_undeclared), cmocka_unit_test(test_declared_together),
-		cmocka_unit_test(test_switch), cmocka_unit_test(test_death), cmocka_unit_test(test_again), cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_switch), cmocka_unit_test(test_asked_while_registering), cmocka_unit_test(test_death), cmocka_unit_test(test_again), cmocka_unit_test(test_exec),
 		cmocka_unit_test(test_short_life), cmocka_unit_test(test_rundir),
 	};
 
