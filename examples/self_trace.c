@@ -35,7 +35,10 @@ static unsigned long work(unsigned rounds)
 	return sum;
 }
 
-/* A daemon that has just been started hears of the programs that run one after the other: until it has heard of this one, some seconds at most. */
+/*
+ * Until the daemon has heard of this program: at once where one has run before; where none ever has, programs look for one every ten seconds
+ * (docs/registration.md).
+ */
 static int wait_until_known(struct waymark_ctl *ctl)
 {
 	const struct waymark_ctl_apps_options us = { .size = sizeof(us), .pid = (uint64_t)getpid() };
@@ -43,7 +46,7 @@ static int wait_until_known(struct waymark_ctl *ctl)
 	struct waymark_ctl_result *result;
 	unsigned known = 0;
 
-	for (unsigned i = 0; i < 5000 && !known; i++) {
+	for (unsigned i = 0; i < 20000 && !known; i++) {
 		if (waymark_ctl_list_apps(ctl, &us, &result) < 0)
 			return complain("list");
 		known = waymark_ctl_result_apps(result, &apps);
