@@ -8,54 +8,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nowhere.h"
 #include "session/command.h"
 #include "wire/ctl.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static int outlet;
-
-static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
-{
-	(void)data;
-	(void)info;
-	*trace = &outlet;
-	return 0;
-}
-
-static int metadata(void *trace, const char *text, size_t len)
-{
-	(void)trace;
-	(void)text;
-	(void)len;
-	return 0;
-}
-
-/* Rings are memory that the fuzzer need not pay for. */
-static int rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
-{
-	(void)trace;
-	(void)info;
-	(void)set;
-	*rings = &outlet;
-	return 0;
-}
-
-static int nothing(void *rings) { (void)rings; return 0; }
-static int counts(void *rings, struct wmk_ctl_counts *sum) { (void)rings; (void)sum; return 0; }
-static void done(void *rings) { (void)rings; }
-
-static const struct wmk_outlet_ops ops = {
-	.trace_open = trace_open, .metadata = metadata, .metadata_replace = metadata, .rings_open = rings_open, .rings_flush = nothing,
-	.rings_stop = nothing, .rings_clear = nothing, .rings_counts = counts, .rings_poke = done, .rings_close = done, .trace_close = done,
-};
 
 static struct wmk_commands commands = { .version = "fuzz", .rundir = "/nowhere" };
 
 static void set_up(void)
 {
 	struct wmk_clock clock;
-	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clock = &clock };
+	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &nowhere, .clock = &clock };
 
 	wmk_tracing_thread_begin();
 	if (wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clock) != 0 || wmk_tracing_open(&options, &commands.tracing) != 0)

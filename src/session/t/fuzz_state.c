@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "nowhere.h"
 #include "session/state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -25,43 +26,7 @@ static const char good[] = "{ \"name\": \"good\", \"path\": \"/nowhere/good\", \
 			   "\"set\": \"9c569545-c2b4-417d-a608-8db3ebc7631b\", \"inode\": 4679178 } ] }\n";
 
 static char place[] = "/dev/shm/waymark-fuzz-state-XXXXXX";     /* in memory: a disk is slow */
-static int rundir = -1, outlet;
-
-/* ── nobody ──────────────────────────────────────────────────────────────────────────────────────────── */
-
-static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
-{
-	(void)data;
-	(void)info;
-	*trace = &outlet;
-	return 0;
-}
-
-static int metadata(void *trace, const char *text, size_t len)
-{
-	(void)trace;
-	if (memchr(text, '\0', len))
-		abort();
-	return 0;
-}
-
-static int rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
-{
-	(void)trace;
-	(void)info;
-	(void)set;
-	*rings = &outlet;
-	return 0;
-}
-
-static int nothing(void *rings) { (void)rings; return 0; }
-static int counts(void *rings, struct wmk_ctl_counts *sum) { (void)rings; (void)sum; return 0; }
-static void done(void *rings) { (void)rings; }
-
-static const struct wmk_outlet_ops ops = {
-	.trace_open = trace_open, .metadata = metadata, .metadata_replace = metadata, .rings_open = rings_open, .rings_flush = nothing,
-	.rings_stop = nothing, .rings_clear = nothing, .rings_counts = counts, .rings_poke = done, .rings_close = done, .trace_close = done,
-};
+static int rundir = -1;
 
 static int held(void *data, const uint8_t uuid[16], uint32_t stream_id)
 {
@@ -120,7 +85,7 @@ static void empty(void)
 static unsigned next_daemon(void)
 {
 	struct wmk_clock clock = { .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" };
-	struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clock = &clock, .max_apps = 16 };
+	struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &nowhere, .clock = &clock, .max_apps = 16 };
 	struct wmk_tracing *tracing;
 	struct wmk_state *state;
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* nowhere.h - an outlet that keeps nothing, for fuzzers: rings are memory that they need not pay for. */
+#ifndef WMK_SESSION_T_NOWHERE_H
+#define WMK_SESSION_T_NOWHERE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/tracing.h"
+
+static int nowhere_at;
+
+static int nowhere_trace_open(void *data, const struct wmk_trace_info *info, void **trace)
+{
+	(void)data;
+	(void)info;
+	*trace = &nowhere_at;
+	return 0;
+}
+
+static int nowhere_metadata(void *trace, const char *text, size_t len)
+{
+	(void)trace;
+	if (memchr(text, '\0', len))
+		abort();                 /* whatever names it is made of, it is text */
+	return 0;
+}
+
+static int nowhere_rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
+{
+	(void)trace;
+	(void)info;
+	(void)set;
+	*rings = &nowhere_at;
+	return 0;
+}
+
+static int nowhere_nothing(void *rings) { (void)rings; return 0; }
+static int nowhere_counts(void *rings, struct wmk_ctl_counts *sum) { (void)rings; (void)sum; return 0; }
+static void nowhere_done(void *rings) { (void)rings; }
+
+static const struct wmk_outlet_ops nowhere = {
+	.trace_open = nowhere_trace_open, .metadata = nowhere_metadata, .metadata_replace = nowhere_metadata, .rings_open = nowhere_rings_open,
+	.rings_flush = nowhere_nothing, .rings_stop = nowhere_nothing, .rings_clear = nowhere_nothing, .rings_counts = nowhere_counts,
+	.rings_poke = nowhere_done, .rings_close = nowhere_done, .trace_close = nowhere_done,
+};
+
+#endif
