@@ -61,12 +61,13 @@ static void put_env(struct wmk_tsdl_writer *w)
 	wmk_ctf_put(w->out, "env {\n");
 	for (uint32_t i = 0; i < class->n_env; i++) {
 		const struct wmk_ctf_env_entry *e = &class->env[i];
+		const bool is_path = wmk_kept_is_path(e->name);
 
-		if (!wmk_kept_is_path(e->name)) {
+		if (!is_path) {
 			wmk_ctf_ident(ident, wmk_ctf_is_keyword(e->name) || (e->name[0] >= '0' && e->name[0] <= '9') ? "_" : "", e->name, "");
 			w->lost |= 1u << WMK_CTF_LOST_NAME;
 		}
-		wmk_ctf_put(w->out, "\t%s = ", wmk_kept_is_path(e->name) ? e->name : ident);
+		wmk_ctf_put(w->out, "\t%s = ", is_path ? e->name : ident);
 		if (e->text)
 			wmk_ctf_put_quoted(w->out, e->text);
 		else if (e->is_unsigned)

@@ -182,8 +182,8 @@ static bool was_forked_by_member(const struct wmk_session_channel *channel, cons
 	pid_t parent;
 	char state = 'Z';
 
-	return app->forked_by && (!wmk_process_stat(app->forked_by, &parent, &start_time, &state) || state == 'Z') &&
-	       wmk_members_have_number(&channel->members, app->forked_by, app->uid);
+	return wmk_members_have_number(&channel->members, app->forked_by, app->uid) &&
+	       (!wmk_process_stat(app->forked_by, &parent, &start_time, &state) || state == 'Z');
 }
 
 /*
