@@ -103,7 +103,7 @@ struct wmk_ctf_class {
 /*
  * The text of a metadata file's bytes: as it is, or out of its packets (magic 0x75D11D57 in either byte order). `cut` tells whether the last
  * packet is not whole; what is before it is in the text. *text is malloc'd, with a NUL behind its *len bytes.
- * -EPROTO: a packet lies about its sizes, or is compressed, encrypted, or has another uuid than the first.
+ * -EPROTO: a packet lies about its sizes, or has another uuid than the first; -ENOTSUP: it is compressed or encrypted.
  */
 int wmk_ctf_metadata_text(const void *bytes, size_t size, char **text, size_t *len, bool *cut);
 

@@ -216,7 +216,7 @@ static int compile_number(struct wmk_ctf_compiler *c, unsigned scope, const stru
 
 	if (type->is_variable ? type->kind == WMK_TYPE_FLOAT : !type->width || type->width > WMK_CTF_WIDTH_MAX)
 		return wmk_ctf_wrong(c, NULL, "a number of %u bits", type->width);
-	if (type->kind == WMK_TYPE_FLOAT && !wmk_ctf_exponent_bits(type->width))
+	if (type->kind == WMK_TYPE_FLOAT && !type->is_extended && !wmk_ctf_exponent_bits(type->width))
 		return wmk_ctf_wrong(c, NULL, "a floating point number of %u bits", type->width);
 	int err = add(c, &c->codes[scope], codes[type->kind], type, name, &index);
 

@@ -2,7 +2,7 @@
 /*
  * json_scalar.c - CTF 2's field classes that hold no others (CTF2-SPEC-2.0, sections 5.3.4 to 5.3.17) as types.
  *
- *     fixed-length-bit-array               INT, without a sign, base 16
+ *     fixed-length-bit-array               INT, without a sign, base 16; FLOAT if it was a `long double` in 1.8 (kept.h)
  *     fixed-length-bit-map                 FLAGS: for each name a mask, of which any bit counts; of more than 64 bits, ranges of bits
  *     fixed-length-boolean                 BOOL
  *     ...-integer                          INT, with mappings ENUM; is_variable
@@ -19,6 +19,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ctf/kept.h"
 #include "ctf/wide.h"
 
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -119,6 +120,29 @@ static int bit_array(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, 
 	type->kind = WMK_TYPE_INT;
 	type->base = 16;
 	return take_bits(at, type);
+}
+
+/* A number of x87's that was copied out of a trace of 1.8 (kept.h). */
+static bool is_long_double(const struct wmk_ctf_json_at *at, const struct wmk_type *type)
+{
+	struct wmk_ctf_json_at attributes, space, told;
+
+	return wmk_ctf_is_long_double(type->width, 64) && type->order == WMK_ORDER_LITTLE && !type->is_reversed &&
+	       wmk_ctf_json_get(at, "attributes", &attributes) && wmk_ctf_json_get(&attributes, WMK_KEPT_SPACE, &space) &&
+	       json_object_is_type(space.value, json_type_object) && wmk_ctf_json_get(&space, WMK_KEPT_LONG_DOUBLE, &told) &&
+	       json_object_is_type(told.value, json_type_boolean) && json_object_get_boolean(told.value);
+}
+
+static int bits_or_real(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
+{
+	int err = bit_array(in, at, type);
+
+	if (err >= 0 && is_long_double(at, type)) {
+		type->kind = WMK_TYPE_FLOAT;
+		type->base = 10;
+		type->is_extended = 1;
+	}
+	return err;
 }
 
 static int boolean(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
@@ -346,7 +370,7 @@ int wmk_ctf_json_scalar(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *a
 		const char *name;
 		int (*take)(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type);
 	} kinds[] = {
-		{ "fixed-length-bit-array", bit_array }, { "fixed-length-bit-map", bit_map }, { "fixed-length-boolean", boolean },
+		{ "fixed-length-bit-array", bits_or_real }, { "fixed-length-bit-map", bit_map }, { "fixed-length-boolean", boolean },
 		{ "fixed-length-unsigned-integer", fixed_unsigned }, { "fixed-length-signed-integer", fixed_signed },
 		{ "fixed-length-floating-point-number", floating }, { "variable-length-unsigned-integer", variable_unsigned },
 		{ "variable-length-signed-integer", variable_signed }, { "null-terminated-string", terminated_string },

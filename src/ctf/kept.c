@@ -10,8 +10,6 @@
 #include "ctf/kept.h"
 #include "ctf/rewrite_tree.h"
 
-#define SPACE "waymark,2026"
-
 /* ── read from TSDL ──────────────────────────────────────────────────────────────────────────────────── */
 
 int wmk_kept_add(struct wmk_kept *kept, const char *path, const struct wmk_kept_value *value)
@@ -49,7 +47,7 @@ static int make_text(struct wmk_scratch *scratch, json_object *entries, json_obj
 	if (callsites)
 		wmk_tree_put(&w, ours, "callsites", callsites);
 	attributes = json_object_new_object();
-	wmk_tree_put(&w, attributes, SPACE, ours);
+	wmk_tree_put(&w, attributes, WMK_KEPT_SPACE, ours);
 	whole = json_object_new_object();
 	wmk_tree_put(&w, whole, "attributes", attributes);
 	text = w.err >= 0 ? json_object_to_json_string_ext(whole, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
@@ -175,7 +173,7 @@ static void put_own(struct wmk_tsdl_writer *w, enum wmk_kept_block block, const 
 static void put_attributes(struct wmk_tsdl_writer *w, enum wmk_kept_block block, json_object *attributes)
 {
 	json_object_object_foreach(attributes, space, of_space) {
-		if (strcmp(space, SPACE) != 0 || !json_object_is_type(of_space, json_type_object)) {
+		if (strcmp(space, WMK_KEPT_SPACE) != 0 || !json_object_is_type(of_space, json_type_object)) {
 			lose(w, WMK_CTF_LOST_ATTRIBUTE);
 			continue;
 		}
@@ -206,7 +204,7 @@ void wmk_kept_put(struct wmk_tsdl_writer *w, enum wmk_kept_block block, const ch
 void wmk_kept_put_callsites(struct wmk_tsdl_writer *w, const char *more)
 {
 	json_object *kept = more ? wmk_tree_parse(more) : NULL, *at;
-	const bool has = json_object_object_get_ex(kept, "attributes", &at) && json_object_object_get_ex(at, SPACE, &at) &&
+	const bool has = json_object_object_get_ex(kept, "attributes", &at) && json_object_object_get_ex(at, WMK_KEPT_SPACE, &at) &&
 			 json_object_object_get_ex(at, "callsites", &at) && json_object_is_type(at, json_type_array);
 
 	for (size_t i = 0; has && i < json_object_array_length(at); i++) {

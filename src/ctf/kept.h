@@ -6,6 +6,8 @@
  * of 1.8 made of 2 as it stood before. A word, which 1.8 tells from a text, is an object:
  *
  *     {"attributes": {"waymark,2026": {"entries": {"colour": "red", "size.x": 5, "kind": {"word": "odd"}}, "callsites": [{"name": "e", "line": 7}]}}}
+ *
+ * And x87's `long double` (schema.h: is_extended), which is none of CTF 2's floating point numbers, is a bit array of a type with such an attribute.
  */
 #ifndef WMK_CTF_KEPT_H
 #define WMK_CTF_KEPT_H
@@ -14,6 +16,11 @@
 
 #include "ctf/rewrite_tsdl.h"
 #include "schema/scratch.h"
+
+#define WMK_KEPT_SPACE "waymark,2026"
+#define WMK_KEPT_LONG_DOUBLE "long-double"
+/* As a type's attributes (schema.h). */
+#define WMK_KEPT_OF_LONG_DOUBLE "{\"attributes\":{\"" WMK_KEPT_SPACE "\":{\"" WMK_KEPT_LONG_DOUBLE "\":true}}}"
 
 /* As it stands behind a '='. */
 struct wmk_kept_value {

@@ -17,7 +17,7 @@
 #define MAGIC 0x75D11D57u
 #define HEAD 37u
 
-enum { AT_UUID = 4, AT_CONTENT = 24, AT_PACKET = 28, AT_COMPRESSION = 32, AT_ENCRYPTION = 33, AT_CHECKSUM = 34, AT_MAJOR = 35, AT_MINOR = 36 };
+enum { AT_UUID = 4, AT_CONTENT = 24, AT_PACKET = 28, AT_COMPRESSION = 32, AT_ENCRYPTION = 33, AT_MAJOR = 35, AT_MINOR = 36 };
 
 static uint32_t get32(const uint8_t *at, bool is_swapped)
 {
@@ -35,8 +35,10 @@ static int check_packet(const uint8_t *packet, const uint8_t *first, bool is_swa
 		return wmk_error(-EPROTO, "at byte %" PRIu64 " of the metadata there is no packet", at);
 	if (memcmp(packet + AT_UUID, first + AT_UUID, 16) != 0)
 		return wmk_error(-EPROTO, "the metadata's packet at byte %" PRIu64 " has another UUID than the first", at);
-	if (packet[AT_COMPRESSION] || packet[AT_ENCRYPTION] || packet[AT_CHECKSUM])
-		return wmk_error(-ENOTSUP, "the metadata's packet at byte %" PRIu64 " is compressed, encrypted, or has a checksum", at);
+	/* Which number is which scheme no version of the format has said. A checksum leaves the text as it is. */
+	if (packet[AT_COMPRESSION] || packet[AT_ENCRYPTION])
+		return wmk_error(-ENOTSUP, "the metadata's packet at byte %" PRIu64 " is %s, by a scheme %u that CTF 1.8 does not tell", at,
+				 packet[AT_COMPRESSION] ? "compressed" : "encrypted", packet[AT_COMPRESSION] ? packet[AT_COMPRESSION] : packet[AT_ENCRYPTION]);
 	if (packet[AT_MAJOR] != 1 || packet[AT_MINOR] != 8)
 		return wmk_error(-ENOTSUP, "the metadata's packet at byte %" PRIu64 " is of version %u.%u, 1.8 is understood", at, packet[AT_MAJOR],
 				 packet[AT_MINOR]);

@@ -131,7 +131,7 @@ static json_object *number_of(struct wmk_tree_writer *w, const struct wmk_ctf_op
 	char type[64];
 
 	snprintf(type, sizeof(type), "%s-length-%s", op->width ? "fixed" : "variable", op->code == WMK_CTF_BOOL ? "boolean" :
-		 op->code == WMK_CTF_FLOAT ? "floating-point-number" : !is_integer ? "bit-map" : is_signed ? "signed-integer" : "unsigned-integer");
+		 op->type->is_extended ? "bit-array" : op->code == WMK_CTF_FLOAT ? "floating-point-number" : !is_integer ? "bit-map" : is_signed ? "signed-integer" : "unsigned-integer");
 	wmk_tree_put_text(w, class, "type", type);
 	if (op->width)
 		put_bits(w, class, op);

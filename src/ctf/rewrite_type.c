@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "ctf/kept.h"
 #include "ctf/rewrite_tsdl.h"
 #include "ctf/wide.h"
 
@@ -254,7 +255,7 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 
 static void put_float(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
-	const unsigned exponent = wmk_ctf_exponent_bits(op->width);
+	const unsigned exponent = op->type->is_extended ? op->width - 64u : wmk_ctf_exponent_bits(op->width);
 
 	if (op->is_reversed)
 		unsayable(w, op, "of bits in another order than its bytes");
@@ -354,7 +355,9 @@ static void put_element(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 
 static void note_attributes(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
-	if (op->type->attributes || op->type->field_attributes)
+	const char *known = op->type->is_extended ? WMK_KEPT_OF_LONG_DOUBLE : "";
+
+	if ((op->type->attributes && strcmp(op->type->attributes, known) != 0) || op->type->field_attributes)
 		w->lost |= 1u << WMK_CTF_LOST_ATTRIBUTE;
 }
 

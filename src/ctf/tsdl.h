@@ -42,6 +42,8 @@ struct wmk_tsdl {
 	unsigned depth;            /* of nested types */
 	bool is_cut;               /* the error is that the text ends */
 	struct wmk_kept kept;
+	bool has_looked_ahead;     /* for environments; `env_ahead`: their numbers, struct wmk_ctf_env_entry */
+	struct wmk_ctf_list env_ahead;
 };
 
 /* ── tokens ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -79,6 +81,9 @@ int wmk_tsdl_type(struct wmk_tsdl *in, struct wmk_type *type);
 int wmk_tsdl_number(struct wmk_tsdl *in, int64_t *value, bool *is_unsigned);
 /* Names joined by '.': "packet.header", on the scratch. */
 int wmk_tsdl_path(struct wmk_tsdl *in, const char **path);
+
+/* The number of that name in the environment, which may stand anywhere. -EPROTO. (tsdl_env.c) */
+int wmk_tsdl_env_number(struct wmk_tsdl *in, const char *name, int64_t *number);
 
 /* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "ctf/kept.h"
 #include "ctf/tsdl_type.h"
 #include "ctf/wide.h"
 
@@ -314,9 +315,11 @@ int wmk_tsdl_float(struct wmk_tsdl *in, struct wmk_type *type)
 		return err;
 	/* IEEE 754's binary formats; the mantissa counts the bit that is not there, the exponent's digits not the sign. */
 	type->width = (uint16_t)(digits.exponent + digits.mantissa);
-	if (!digits.exponent || wmk_ctf_exponent_bits(type->width) != digits.exponent)
-		return wmk_tsdl_error(in, -ENOTSUP, "a floating point number of exp_dig %" PRId64 ", mant_dig %" PRId64 ": 5 and 11, 8 and 24, 11 and 53, 15 and 113 "
-				      "are understood, and IEEE 754's larger ones", digits.exponent, digits.mantissa);
+	type->is_extended = wmk_ctf_is_long_double(type->width, (uint64_t)digits.mantissa);
+	type->attributes = type->is_extended ? WMK_KEPT_OF_LONG_DOUBLE : NULL;
+	if (type->is_extended ? type->order != WMK_ORDER_LITTLE : !digits.exponent || wmk_ctf_exponent_bits(type->width) != digits.exponent)
+		return wmk_tsdl_error(in, -ENOTSUP, "floating point of exp_dig %" PRId64 ", mant_dig %" PRId64 ": IEEE 754's is understood, and x87's, which is little-endian",
+				      digits.exponent, digits.mantissa);
 	if (!type->align)
 		type->align = 8;
 	return 0;

@@ -129,19 +129,6 @@ struct declarator {
 	unsigned n;
 };
 
-/* A length that the environment tells: "env.N". */
-static int length_of_env(struct wmk_tsdl *in, const char *name, int64_t *length)
-{
-	const struct wmk_ctf_env_entry *entries = in->to->env.items;
-
-	for (uint32_t i = 0; i < in->to->env.n; i++)
-		if (strcmp(entries[i].name, name) == 0 && !entries[i].text) {
-			*length = entries[i].number;
-			return 0;
-		}
-	return wmk_tsdl_error(in, -EPROTO, "the environment has no number '%.60s' before this", name);
-}
-
 /* Behind '[', with the ']'. */
 static int parse_dimension(struct wmk_tsdl *in, struct declarator *to)
 {
@@ -158,7 +145,7 @@ static int parse_dimension(struct wmk_tsdl *in, struct declarator *to)
 
 		err = wmk_tsdl_path(in, &path);
 		if (err >= 0 && strncmp(path, "env.", 4) == 0)
-			err = length_of_env(in, path + 4, &length);
+			err = wmk_tsdl_env_number(in, path + 4, &length);
 		else if (err >= 0)
 			err = make_ref(in, path, &dimension->ref);
 	} else {

@@ -125,6 +125,21 @@ static double real(const struct wmk_ctf_item *item)
 	return part(item, width - 1, 1) ? -value : value;
 }
 
+/* x87's (Intel's manual, volume 1, section 4.2): the mantissa's first bit is there. Without it nothing but the smallest is a number. */
+static double extended(const struct wmk_ctf_item *item)
+{
+	const uint64_t mantissa = part(item, 0, 64), exponent = part(item, 64, 15);
+	double value;
+
+	if (exponent == 0x7fff)
+		value = mantissa << 1 ? __builtin_nan("") : __builtin_inf();
+	else if (exponent && !(mantissa >> 63))
+		value = __builtin_nan("");
+	else
+		value = __builtin_ldexp((double)mantissa, (int)exponent - 16383 - 63);
+	return part(item, 79, 1) ? -value : value;
+}
+
 /* What 64 bits can tell of it. */
 static void narrow(struct wmk_ctf_item *item)
 {
@@ -157,7 +172,7 @@ int wmk_ctf_wide_take(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, st
 		return -ENODATA;
 	walk->at += op->width ? op->width : number.len / 7 * 8;
 	if (op->code == WMK_CTF_FLOAT)
-		number.value.f = real(&number);
+		number.value.f = op->type->is_extended ? extended(&number) : real(&number);
 	else
 		narrow(&number);
 	item->is_wide = number.is_wide;

@@ -32,6 +32,15 @@ int wmk_ctf_wide_take(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, st
  */
 size_t wmk_ctf_wide_digits(const struct wmk_ctf_item *item, unsigned base, char digits[WMK_CTF_WIDE_DIGITS]);
 
+/*
+ * Is a number of so many bits, of which those of the mantissa are all there, x87's: of 16 bytes, of i386's 12, or packed into 10? CTF 1.8.3, section
+ * 4.1.7, has the digits be LDBL_MANT_DIG and what is left of the bits of a `long double`.
+ */
+static inline bool wmk_ctf_is_long_double(uint64_t width, uint64_t mantissa)
+{
+	return mantissa == 64 && (width == 128 || width == 96 || width == 80);
+}
+
 /* Bits of the exponent of IEEE 754-2008's binary format of so many bits (table 3.5); 0: there is none. */
 unsigned wmk_ctf_exponent_bits(uint64_t width);
 

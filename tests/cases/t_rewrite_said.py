@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`waymark convert --to ctf` and `--to ctf-2`: what metadata says that no record needs is said again in the other version, or told."""
+import math
 import os
 import struct
 import sys
@@ -129,5 +130,34 @@ def told(case):
             check([r['fields'] for r in records_of(case, out)] == [{'a': 1}, {'a': 2}], '%s: other records', tsdl_text)
 
 
+def long_doubles(case):
+    """x87's numbers are shown in 1.8, in version 2, where they are bits with an attribute, and in 1.8 made of that; and nobody says that something was lost."""
+    values = [1.5, -2.0, 0.1, 1e300, 0.0, 123456789.25]
+    field = 'floating_point { exp_dig = 64; mant_dig = 64; align = %d; }'
+    text = TSDL + 'event { name = "e"; fields := struct { u8 n; %s x; u4 a, b; %s y[2]; }; };\n' % (field % 8, field % 1)
+
+    def bits(value):
+        """By hand: the mantissa with its first bit, the exponent; six bytes that mean nothing."""
+        mantissa, exponent = math.frexp(abs(value))
+        high = (16382 + exponent if value else 0) | (math.copysign(1, value) < 0) << 15
+        return struct.pack('<QH', int(mantissa * 2.0 ** 64), high) + b'\xa5' * 6
+
+    path = hostile(case, 'real', text, b''.join(bytes([n]) + bits(value) + bytes([n]) + bits(-value) + bits(value) for n, value in enumerate(values)))
+    said_of_it, two = remark(case, 'ctf-2', path)
+    with open(os.path.join(two, 'metadata'), encoding='utf-8') as f:
+        check('"long-double":true' in f.read().replace(' ', ''), 'no such attribute in %s', two)
+    for source in (path, two):
+        said_too, out = remark(case, 'ctf', source)
+        check(not said_of_it and not said_too, 'it says "%s", "%s"', said_of_it, said_too)
+        with open(os.path.join(out, 'metadata'), encoding='utf-8') as f:
+            check(f.read().count('exp_dig = 64; mant_dig = 64;') == 2, '%s has other numbers', out)
+        for there in (source, out):
+            got = [(of['n'], of['x'], *of['y']) for of in (r['fields'] for r in records_of(case, there))]
+            check(got == [(n, value, -value, value) for n, value in enumerate(values)], '%s: %s', there, got)
+    big = hostile(case, 'big', text.replace('byte_order = le', 'byte_order = be'), b'')
+    status, _, err = read(case, [WAYMARK, 'view', big])
+    check(status == 1 and b"x87's" in err, 'status %d: %s', status, err.decode())
+
+
 if __name__ == '__main__':
-    main([said_by_values, told])
+    main([said_by_values, told, long_doubles])

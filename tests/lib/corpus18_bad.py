@@ -281,7 +281,7 @@ METADATA_LIES = {
     'content_not_of_bytes': {'content': 8 * 300 + 1}, 'content_of_all_ones': {'content': 0xffffffff}, 'packet_0': {'whole': 0},
     'packet_less_than_header': {'whole': 8 * 36}, 'packet_beyond_the_file': {'whole': 8 << 20}, 'packet_of_all_ones': {'whole': 0xffffffff},
     'magic_later': {'magic': 0x75D11D58}, 'other_order_later': {'magic': SWAPPED}, 'compression': {'compression': 1}, 'encryption': {'encryption': 1},
-    'checksum_scheme': {'checksum_scheme': 9}, 'version': {'major': 3}, 'first_content': {'at': 0, 'content': 1},
+    'version': {'major': 3}, 'first_content': {'at': 0, 'content': 1},
     'first_packet': {'at': 0, 'whole': 8}, 'cut': {'data': lambda whole: whole[:-20]}, 'cut_in_a_header': {'data': lambda whole: whole[:337 + 12]},
     'cut_in_the_first_header': {'data': lambda whole: whole[:9]}, 'end': {'data': lambda whole: whole + b'more'}}
 for name, lie in METADATA_LIES.items():

@@ -148,6 +148,97 @@ static void arrays(void **state)
 	one("le", "", "string s; u32 a; u8 b;", BYTES('x', 0, 9, 9, 1, 0, 0, 0, 2), "{ s=\"x\" a=1 b=2 } ");
 }
 
+/* Lengths that the environment tells, which may stand before, behind, or in several blocks. */
+static void lengths_of_env(void **state)
+{
+	struct made made = make("le", "", "id = 0;", "fields := struct { u8 x[env.n]; struct env { u8 n; } y[env.a.b]; }; };\n"
+				"env { s = \"n = 9\"; w = n; n = +2; };\nenv { a.b = 1; a.n = 7; q = 0;");
+
+	(void)state;
+	expect(&made, BYTES(1, 2, 3), "{ x[2]{ =1 =2 } y[1]{ { n=3 } } } ");
+	unmake(&made);
+	one("le", "env { a = 1; }; env { n = 2; };", "u8 x[env.n]; u8 y[env.a];", BYTES(1, 2, 3), "{ x[2]{ =1 =2 } y[1]{ =3 } } ");
+}
+
+#if defined(__x86_64__)
+static uint64_t some(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	return *seed ^= *seed << 17;
+}
+
+static void expect_real(const struct made *made, const uint8_t *bytes, unsigned size, const char *name, double wanted)
+{
+	struct wmk_ctf_bytes in = { bytes, 0, (uint64_t)size * 8 };
+	struct wmk_ctf_walk walk;
+	struct wmk_ctf_item item;
+
+	wmk_ctf_walk_begin(&walk, &in, 0);
+	wmk_ctf_walk_enter(&walk, &made->decoder->streams[0].events[0].payload);
+	while (wmk_ctf_next(&walk, &item))
+		if (item.op->code == WMK_CTF_FLOAT) {
+			assert_string_equal(item.op->name, name);
+			if (wanted != wanted)
+				assert_true(item.value.f != item.value.f);
+			else
+				assert_memory_equal(&item.value.f, &wanted, sizeof(wanted));
+		}
+	assert_int_equal(walk.err, 0);
+}
+
+/* x87's numbers, in 16, 12 and 10 bytes, and from within a byte on: the processor itself tells what double is next to each. */
+static void long_doubles(void **state)
+{
+	static const struct { unsigned exponent, size; } kinds[] = { { 64, 16 }, { 32, 12 }, { 16, 10 } };
+	uint64_t seed = 88172645463325252u;
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * sizeof(kinds) / sizeof(kinds[0]); i++) {
+		char fields[256];
+		const bool is_packed = i % 2;
+		const unsigned size = kinds[i / 2].size;
+
+		snprintf(fields, sizeof(fields), "fields := struct { %s floating_point { exp_dig = %u; mant_dig = 64; align = %u; } x; };",
+			 is_packed ? "u3 before;" : "", kinds[i / 2].exponent, is_packed ? 1 : 8);
+		struct made made = make("le", "", "id = 0;", fields);
+
+		for (unsigned round = 0; round < 20000; round++) {
+			const uint64_t random = some(&seed), mantissa = some(&seed) | UINT64_C(1) << 63;
+			/* (often within a double's range; sometimes half way between two of them; infinity, zero, no number) */
+			const uint16_t exponent = random % 8 ? (uint16_t)(16383 + (int)(random >> 8) % 1100) : (uint16_t)(random >> 8) & 0x7fff;
+			const uint64_t fraction = random % 16 == 1 ? (mantissa & ~UINT64_C(0x7ff)) | 0x400 : random % 16 == 2 ? UINT64_C(1) << 63 : mantissa;
+			const uint16_t high = random % 64 == 3 ? 0 : random % 64 == 4 ? 0x7fff : exponent;
+			const uint64_t low = !high ? 0 : fraction;
+			uint8_t bytes[18] = { 0 }, shifted[18] = { 0 };
+			long double x = 0;
+
+			memcpy(bytes, &low, 8);
+			bytes[8] = (uint8_t)high;
+			bytes[9] = (uint8_t)(high >> 8 | (random >> 60 & 1) << 7);
+			memcpy(&x, bytes, 10);
+			for (unsigned j = 10; j < size; j++)
+				bytes[j] = (uint8_t)some(&seed);         /* (what fills it up means nothing) */
+			for (unsigned j = 0; j < size; j++) {
+				shifted[j] |= (uint8_t)(bytes[j] << 3);
+				shifted[j + 1] = bytes[j] >> 5;
+			}
+			/* What is less than a double's full precision is rounded twice. */
+			if (__builtin_fabsl(x) >= 0x1p-1022L || x == 0 || x != x)
+				expect_real(&made, is_packed ? shifted : bytes, size + is_packed, "x", (double)x);
+		}
+		/* Without the mantissa's first bit it is no number; less than the least of a double is nothing. */
+		uint8_t unnormal[18] = { 0 };
+
+		unnormal[is_packed ? 9 : 8] = 0xf8;
+		unnormal[is_packed ? 10 : 9] = 1;
+		expect_real(&made, unnormal, size + is_packed, "x", __builtin_nan(""));
+		expect_real(&made, (const uint8_t[18]){ 8 }, size + is_packed, "x", 0);
+		unmake(&made);
+	}
+}
+#endif
+
 static void variants(void **state)
 {
 	const char *fields = "enum : u8 { a, b = 5 ... 9, _c = 10 } tag; variant <tag> { u8 a; struct { u8 n; u8 x[n]; } b; string _c; } v; u8 end;";
@@ -344,6 +435,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bits), cmocka_unit_test(numbers), cmocka_unit_test(texts), cmocka_unit_test(arrays), cmocka_unit_test(variants),
+		cmocka_unit_test(lengths_of_env),
+#if defined(__x86_64__)
+		cmocka_unit_test(long_doubles),
+#endif
 		cmocka_unit_test(scopes), cmocka_unit_test(our_header), cmocka_unit_test(large_header), cmocka_unit_test(plain_header), cmocka_unit_test(timely_header),
 		cmocka_unit_test(mistakes), cmocka_unit_test(nothing_often), cmocka_unit_test(nothing_in_nothing),
 	};
