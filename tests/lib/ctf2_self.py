@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Tries ctf2.py on traces whose bytes are written out here. Run by itself; exit status 0 says that it reads them as they are meant."""
-import json
 import math
 import os
 import random
@@ -9,50 +8,11 @@ import sys
 import tempfile
 
 from ctf2 import Flags, Mapped, Trace
+from fragments import BE, LE, PREAMBLE, STREAM, at, bits, event, i, metadata, of, option, structure, u
 from traces import Failure, check
 
-BE, LE = 'big-endian', 'little-endian'
-PREAMBLE = {'type': 'preamble', 'version': 2}
-STREAM = {'type': 'data-stream-class'}
 UUID = list(range(16))
 done = []
-
-
-def bits(kind, length, order=LE, align=1, **more):
-    return {'type': 'fixed-length-' + kind, 'length': length, 'byte-order': order, 'alignment': align,
-            **{name.replace('_', '-'): value for name, value in more.items()}}
-
-
-def u(length, order=LE, align=1, **more):
-    return bits('unsigned-integer', length, order, align, **more)
-
-
-def i(length, order=LE, align=1, **more):
-    return bits('signed-integer', length, order, align, **more)
-
-
-def of(kind, **more):
-    return {'type': kind, **{name.replace('_', '-'): value for name, value in more.items()}}
-
-
-def structure(*members, **more):
-    return of('structure', member_classes=[{'name': name, 'field-class': c} for name, c in members], **more)
-
-
-def at(*path, **more):
-    return {'path': list(path), **more}
-
-
-def option(ranges, c, **more):
-    return {'selector-field-ranges': ranges, 'field-class': c, **more}
-
-
-def event(*members, **more):
-    return {'type': 'event-record-class', 'payload-field-class': structure(*members), **more}
-
-
-def metadata(*fragments):
-    return b''.join(b'\x1e' + json.dumps(f).encode() + b'\n' for f in fragments)
 
 
 def read(fragments, what='records', **files):
