@@ -215,13 +215,12 @@ int wmk_ctf_json_align(const struct wmk_ctf_json_at *of, const char *name, uint3
 {
 	struct wmk_ctf_json_at at;
 	uint64_t bits = 1;
-	int err = wmk_ctf_json_number(of, name, false, 1, UINT64_MAX, &bits);
 
-	if (err < 0)
-		return err;
-	wmk_ctf_json_get(of, name, &at);
-	if (bits & (bits - 1))
-		return wmk_ctf_json_wrong(&at, "a power of two");
+	if (wmk_ctf_json_get(of, name, &at)) {
+		bits = json_object_is_type(at.value, json_type_int) && json_object_get_int64(at.value) > 0 ? json_object_get_uint64(at.value) : 0;
+		if (!bits || bits & (bits - 1))
+			return wmk_ctf_json_wrong(&at, "a power of two");
+	}
 	if (bits > ALIGN_MAX)
 		return wmk_ctf_json_error(&at, -E2BIG, "an alignment of %" PRIu64 " bits: %u are understood", bits, ALIGN_MAX);
 	*align = (uint32_t)bits;

@@ -73,7 +73,7 @@ static void test_bits_wrong(void **state)
 		  "{'type': 'fixed-length-boolean', 'length': 8, 'byte-order': true}" },
 		{ -EPROTO, "'bit-order': expected 'first-to-last' or 'last-to-first', not 0", U("'length': 8, 'bit-order': 0") },
 		{ -EPROTO, "'alignment': expected a power of two, not 24", U("'length': 8, 'alignment': 24") },
-		{ -EPROTO, "'alignment': expected a whole number from 1 on, not 0", U("'length': 8, 'alignment': 0") },
+		{ -EPROTO, "'alignment': expected a power of two, not 0", U("'length': 8, 'alignment': 0") },
 		{ -E2BIG, "an alignment of 2147483648 bits", U("'length': 8, 'alignment': 2147483648") },
 		{ -EPROTO, "'preferred-display-base': expected 2, 8, 10 or 16, not 7", U("'length': 8, 'preferred-display-base': 7") },
 		{ -EPROTO, "expected 16, 32, 64, 128, or a larger multiple of 32, not 24", BITS("floating-point-number", "'length': 24") },
