@@ -306,6 +306,18 @@ int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class)
 	return 0;
 }
 
+/* (without its record separator it is none either, and yet that is what is missing: no text of TSDL begins so) */
+static bool is_json(const char *text, size_t len)
+{
+	if (len && text[0] == 0x1e)
+		return true;
+	while (len && strchr(" \t\r\n", *text) && *text) {
+		text++;
+		len--;
+	}
+	return len && *text == '{';
+}
+
 int wmk_ctf_metadata_parse(const char *text, size_t len, const char *name, bool partial, struct wmk_ctf_class **class)
 {
 	struct wmk_ctf_builder builder = { .name = name };
@@ -314,7 +326,7 @@ int wmk_ctf_metadata_parse(const char *text, size_t len, const char *name, bool 
 	*class = NULL;
 	if (len > WMK_CTF_METADATA_MAX)
 		return wmk_error(-E2BIG, "metadata of %zu bytes, at most %u are read", len, WMK_CTF_METADATA_MAX);
-	if (len && text[0] == 0x1e)
+	if (is_json(text, len))
 		err = wmk_ctf_json_parse(&builder, text, len, name, partial);
 	else
 		err = wmk_tsdl_parse(&builder, text, len, name, partial);

@@ -66,6 +66,7 @@ static int preamble(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at)
 	for (size_t i = 0; i < n; i++) {
 		struct wmk_ctf_json_at byte = wmk_ctf_json_item(&list, i, "byte");
 
+		byte.up = &list;
 		err = wmk_ctf_json_number_at(&byte, 0, UINT8_MAX, &number);
 		if (err < 0)
 			return err;
@@ -495,6 +496,16 @@ static int parse(struct sequence *of, const char *text, size_t len, const struct
 	return at == len ? 0 : parse_error(of, text + at, -EPROTO, "something follows its end");
 }
 
+/* What does not is no fragment that is being written, whatever its end will be. */
+static bool begins_with_object(const char *text, size_t len)
+{
+	while (len && is_space(*text)) {
+		text++;
+		len--;
+	}
+	return len && *text == '{';
+}
+
 static int read_fragment(struct sequence *of, const char *text, size_t len, bool is_last)
 {
 	struct look look = look_at(text, len);
@@ -502,9 +513,9 @@ static int read_fragment(struct sequence *of, const char *text, size_t len, bool
 	json_object *tree;
 	int err;
 
-	if (!look.is_whole && is_last && of->partial)
-		return 0;                  /* it is being written */
 	of->number++;
+	if (!look.is_whole && is_last && of->partial && begins_with_object(text, len))
+		return ends_early(of, text, len) < 0;
 	err = parse(of, text, len, &look, &tree);
 	if (err < 0) {
 		json_object_put(tree);
@@ -539,8 +550,10 @@ static int read_sequence(struct sequence *of, const char *text, size_t len)
 			err = wmk_error_said(-EPROTO, "%s:1:1: expected a record separator (0x1e) before the first fragment", wmk_ctf_short_name(of->name));
 		of->in.line += count_lines(text, (size_t)(next - text));
 	}
-	if (err >= 0 && of->number == 0 && !of->partial)
-		return wmk_error_said(-EPROTO, "%s: expected a preamble, and there is no fragment", wmk_ctf_short_name(of->name));
+	if (err >= 0 && of->number == 0) {
+		err = wmk_error_said(-EPROTO, "%s: expected a preamble, and there is no fragment", wmk_ctf_short_name(of->name));
+		return of->partial ? 1 : err;
+	}
 	return err;
 }
 

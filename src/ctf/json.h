@@ -126,7 +126,7 @@ int wmk_ctf_json_alias(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at
 
 /*
  * Fill the builder, which must be empty, from a JSON text sequence (RFC 7464). `name` is for errors: the file's. With `partial`, a last
- * fragment that is cut off is dropped. Streams have their clocks then: pointers into to->clocks. -EPROTO, -ENOTSUP, -E2BIG, -ENOMEM with
+ * fragment that is cut off is dropped: then 1 is returned, and the cause chain tells where it ends; likewise where there is none yet. Streams have their clocks then: pointers into to->clocks. -EPROTO, -ENOTSUP, -E2BIG, -ENOMEM with
  * a cause chain: the file and line, the fragment's number, the way to the value, what was expected; of what is no JSON the column as well.
  */
 int wmk_ctf_json_parse(struct wmk_ctf_builder *to, const char *text, size_t len, const char *name, bool partial);

@@ -258,7 +258,12 @@ static void test_cut(void **state)
 		assert_non_null(part);
 		memcpy(part, text, cut);
 		drop(NULL);
-		assert_int_equal(wmk_ctf_metadata_parse(part, cut, "meta", true, &class), 0);
+		const int got = wmk_ctf_metadata_parse(part, cut, "meta", true, &class);
+		char said[1000];
+
+		/* What is cut is told of. */
+		assert_int_equal(got, is_end && cut > 1 ? 0 : 1);
+		assert_true(!got || strstr(wmk_error_text(said, sizeof(said)), cut > 1 ? "it ends too early" : "expected a preamble"));
 		assert_true(class->n_streams >= n);
 		n = class->n_streams;
 		last = n ? class->streams[0]->n_events : 0;
@@ -341,6 +346,20 @@ static void test_places(void **state)
 	says(LONG LONG_END, -EPROTO, "cannot read the metadata '" LONG_END "': " LONG_END ": expected a preamble, and there is no fragment", "\x1e", 1);
 }
 
+/* Of a text that may be cut: what no more of it would mend is refused. */
+static void test_no_begin(void **state)
+{
+	static const char no_json[] = PLAIN "\x1e this is no JSON\n", bare[] = " {\"type\": \"preamble\", \"version\": 2}\n";
+	char words[1000];
+
+	(void)state;
+	assert_int_equal(wmk_ctf_metadata_parse(no_json, sizeof(no_json) - 1, "meta", true, &class), -EPROTO);
+	assert_non_null(strstr(wmk_error_text(words, sizeof(words)), "meta:2:"));
+	drop(NULL);
+	assert_int_equal(wmk_ctf_metadata_parse(bare, sizeof(bare) - 1, "meta", true, &class), -EPROTO);
+	assert_non_null(strstr(wmk_error_text(words, sizeof(words)), "meta:1:1: expected a record separator (0x1e) before the first fragment"));
+}
+
 static void test_sequence(void **state)
 {
 	static const char fine[] = "\x1e\x1e \n" PLAIN "\x1e\n\x1e";
@@ -372,7 +391,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_preamble, drop), cmocka_unit_test_teardown(test_trace_class, drop),
 		cmocka_unit_test_teardown(test_clock_class, drop), cmocka_unit_test_teardown(test_stream_class, drop),
 		cmocka_unit_test_teardown(test_event_class, drop), cmocka_unit_test_teardown(test_whole, drop),
-		cmocka_unit_test_teardown(test_cut, drop), cmocka_unit_test_teardown(test_broken, drop),
+		cmocka_unit_test_teardown(test_cut, drop), cmocka_unit_test_teardown(test_broken, drop), cmocka_unit_test_teardown(test_no_begin, drop),
 		cmocka_unit_test_teardown(test_sequence, drop), cmocka_unit_test_teardown(test_places, drop),
 	};
 
