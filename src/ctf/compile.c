@@ -176,6 +176,8 @@ static int compile_selected(struct wmk_ctf_compiler *c, unsigned scope, const st
 	selected_by = selector.type;
 	if (type->kind == WMK_TYPE_VARIANT && !type->n_ranges && selected_by->kind != WMK_TYPE_ENUM)
 		return wmk_ctf_wrong(c, type->ref, "the selector of variant '%.60s' is no enumeration", name ? name : "");
+	if (type->kind == WMK_TYPE_VARIANT && selected_by->kind == WMK_TYPE_BOOL)
+		return wmk_ctf_wrong(c, type->ref, "the selector of variant '%.60s' is a boolean", name ? name : "");
 	if (type->kind == WMK_TYPE_OPTIONAL && !type->n_ranges && selected_by->kind != WMK_TYPE_BOOL)
 		return wmk_ctf_wrong(c, type->ref, "the selector of '%.60s', which may be there or not, is an integer, and no ranges are given", name ? name : "");
 	err = add(c, code, code_of, type, name, &begin);
@@ -199,6 +201,8 @@ static int compile_array(struct wmk_ctf_compiler *c, unsigned scope, const struc
 		err = wmk_ctf_refer(c, scope, type->ref, "length", &length);
 	if (err >= 0 && length.reg && length.type->is_signed)
 		return wmk_ctf_wrong(c, type->ref, "the length of '%.60s' is a signed integer", name ? name : "");
+	if (err >= 0 && length.reg && length.type->kind == WMK_TYPE_BOOL)
+		return wmk_ctf_wrong(c, type->ref, "the length of '%.60s' is a boolean", name ? name : "");
 	if (err >= 0)
 		err = add(c, &c->codes[scope], type->kind == WMK_TYPE_BLOB ? WMK_CTF_BLOB : is_flat ? WMK_CTF_TEXT : WMK_CTF_ARRAY, type, name, &begin);
 	if (err < 0)

@@ -42,6 +42,7 @@ struct wmk_ctf_json {
 	/* Of the field class that is being read: */
 	uint8_t root;                  /* enum wmk_ctf_json_root */
 	bool has_time;                 /* something in it is a time of the stream's clock */
+	uint8_t n_magic;               /* fields in it that are the packet's magic number; 2: or more */
 	unsigned deepest;              /* levels of types in it so far */
 };
 

@@ -69,6 +69,7 @@ static int take_role(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, 
 	role = roles[i].role[in->root];
 	type->roles |= WMK_ROLE_BIT(role);
 	in->has_time = in->has_time || role == WMK_ROLE_BEGIN || role == WMK_ROLE_END || role == WMK_ROLE_TIME;
+	in->n_magic += role == WMK_ROLE_MAGIC && in->n_magic < 2;
 	return check_role(in, at, type, role);
 }
 
@@ -118,6 +119,7 @@ static int bit_array(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, 
 {
 	(void)in;
 	type->kind = WMK_TYPE_INT;
+	type->is_bits = 1;
 	type->base = 16;
 	return take_bits(at, type);
 }

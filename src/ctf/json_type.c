@@ -335,6 +335,7 @@ struct alias {
 		const struct wmk_type *type; /* NULL: not yet */
 		unsigned levels;
 		bool has_time;
+		uint8_t n_magic;
 	} made[WMK_CTF_JSON_ROOTS];
 };
 
@@ -343,18 +344,22 @@ static int make_alias(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *bod
 	struct wmk_type *type = wmk_scratch_alloc(&in->to->scratch, sizeof(*type));
 	unsigned deepest = in->deepest;
 	bool has_time = in->has_time;
+	uint8_t n_magic = in->n_magic;
 
 	in->deepest = 0;
 	in->has_time = false;
+	in->n_magic = 0;
 	int err = type ? read_object(in, body, 0, type) : -ENOMEM;
 
 	if (err >= 0) {
 		alias->made[in->root].type = type;
 		alias->made[in->root].levels = in->deepest;
 		alias->made[in->root].has_time = in->has_time;
+		alias->made[in->root].n_magic = in->n_magic;
 	}
 	in->deepest = deepest;
 	in->has_time = has_time;
+	in->n_magic = n_magic;
 	return err;
 }
 
@@ -392,6 +397,7 @@ static int use_alias(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, 
 	if (depth + alias->made[in->root].levels > in->deepest)
 		in->deepest = depth + alias->made[in->root].levels;
 	in->has_time = in->has_time || alias->made[in->root].has_time;
+	in->n_magic = in->n_magic + alias->made[in->root].n_magic < 2 ? in->n_magic + alias->made[in->root].n_magic : 2;
 	*type = *alias->made[in->root].type;
 	return 0;
 }
@@ -451,6 +457,7 @@ int wmk_ctf_json_structure(struct wmk_ctf_json *in, const struct wmk_ctf_json_at
 	*type = NULL;
 	in->root = (uint8_t)root;
 	in->has_time = false;
+	in->n_magic = 0;
 	in->deepest = 0;
 	if (!wmk_ctf_json_get(of, name, &at))
 		return 0;
@@ -463,6 +470,8 @@ int wmk_ctf_json_structure(struct wmk_ctf_json *in, const struct wmk_ctf_json_at
 	for (uint32_t i = 1; i < made->count; i++)
 		if (made->members[i].type.roles & WMK_ROLE_BIT(WMK_ROLE_MAGIC))
 			return wmk_ctf_json_error(&at, -EPROTO, "expected the packet's magic number first, not as member %" PRIu32, i + 1);
+	if (in->n_magic > (made->count && made->members[0].type.roles & WMK_ROLE_BIT(WMK_ROLE_MAGIC)))
+		return wmk_ctf_json_error(&at, -EPROTO, "expected the packet's magic number first, not within a member");
 	*type = made;
 	return 0;
 }

@@ -124,7 +124,7 @@ struct search {
 
 static bool is_integer(const struct wmk_ctf_op *op)
 {
-	return op->code == WMK_CTF_INT || op->code == WMK_CTF_ENUM || op->code == WMK_CTF_BOOL;
+	return (op->code == WMK_CTF_INT && !op->type->is_bits) || op->code == WMK_CTF_ENUM || op->code == WMK_CTF_BOOL;
 }
 
 /* Of what is open, what is next in the operation. 0: it is not open, or what is to be made is next. */

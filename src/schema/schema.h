@@ -84,6 +84,7 @@ struct wmk_type {
 	uint8_t encoding;       /* STRING, and where is_text: enum wmk_encoding */
 	uint8_t is_variable;    /* INT, ENUM: LEB128, of no fixed width */
 	uint8_t is_extended;    /* FLOAT: x87's, in the 80 least significant bits */
+	uint8_t is_bits;        /* INT: bits that stand for no number, so that nothing can refer to it as one */
 	uint8_t is_reversed;    /* numbers: the first bit in the stream is the other end's than `order` says */
 	uint32_t align;         /* bits, a power of two; 0: 8 */
 	const char *clock;      /* INT: it is a value of the clock of this name; else NULL */
