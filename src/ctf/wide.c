@@ -71,7 +71,7 @@ static uint64_t limb(const struct wmk_ctf_item *item, unsigned i)
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Bits of LEB128 at the walk's place, a multiple of seven. */
-static int measure(const struct wmk_ctf_walk *walk, size_t *bits)
+static int measure(const struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, size_t *bits)
 {
 	const uint8_t *bytes = walk->in.bytes + walk->at / 8;
 	const uint64_t room = walk->at <= walk->in.end ? (walk->in.end - walk->at) / 8 : 0;
@@ -79,7 +79,8 @@ static int measure(const struct wmk_ctf_walk *walk, size_t *bits)
 
 	while (n < room && bytes[n] & 0x80)
 		if ((++n + 1) * 7 > WMK_CTF_WIDTH_MAX)
-			return wmk_error(-EPROTO, "an integer of more than %u bits at byte %" PRIu64, WMK_CTF_WIDTH_MAX, walk->at / 8);
+			return wmk_error(-EPROTO, "'%.40s', an integer of more than %u bits at byte %" PRIu64, op->name ? op->name : "", WMK_CTF_WIDTH_MAX,
+					 walk->at / 8);
 	if (n == room)
 		return -ENODATA;
 	*bits = (size_t)(n + 1) * 7;
@@ -164,7 +165,7 @@ static void narrow(struct wmk_ctf_item *item)
 int wmk_ctf_wide_take(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
 {
 	struct wmk_ctf_item number = { .op = op, .text = (const char *)walk->in.bytes, .len = op->width, .at = walk->at };
-	int err = op->width ? 0 : measure(walk, &number.len);
+	int err = op->width ? 0 : measure(walk, op, &number.len);
 
 	if (err < 0)
 		return err;

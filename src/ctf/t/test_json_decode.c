@@ -351,7 +351,7 @@ static void wide_integers(void **state)
 	longest[584] = longest[586] = 0;
 	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), longest, 585, "{ u=0 } ");
 	longest[584] = 0x80;
-	wrong_bytes(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), longest, 587, -EPROTO, "an integer of more than 4096 bits at byte 0");
+	wrong_bytes(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), longest, 587, -EPROTO, "'u', an integer of more than 4096 bits at byte 0");
 	/* A length: five bytes of it, or more than there can be. */
 	one(MEMBER("n", WIDE("unsigned", "big", "")) "," MEMBER("t", "{'type': 'dynamic-length-string', 'length-field-location': {'path': ['n']}}"),
 	    BYTES(0, TIMES_14(0), 2, 'a', 'b'), "{ n=2 t=\"ab\" } ");
