@@ -254,10 +254,8 @@ class Struct:
     def draw(self, random):
         made = {}
         for name, inner in self.members:
-            if isinstance(inner, Array):
-                made[name] = inner.draw(random, made[inner.of] if inner.of else None)
-            else:
-                made[name] = inner.draw(random, made[inner.of]) if isinstance(inner, Choice) else inner.draw(random)
+            of = getattr(inner, 'of', None)
+            made[name] = inner.draw(random, made[of]) if of else inner.draw(random)
         return made
 
     def write(self, out, value):
