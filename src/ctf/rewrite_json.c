@@ -110,12 +110,35 @@ static void put_clock(struct wmk_tree_writer *w, const struct wmk_ctf_clock_clas
 	put_fragment(w, made);
 }
 
+static bool has_role(const struct wmk_ctf_program *program, unsigned role)
+{
+	for (uint32_t i = 0; i < program->n_ops; i++)
+		if (program->ops[i].roles & WMK_ROLE_BIT(role))
+			return true;
+	return false;
+}
+
+/* In CTF 1.8 a class that is the only one may have any id, and nothing tells it; in CTF 2 what is not told is 0 (sections 6.2 and 6.3). */
+static uint64_t stream_id(const struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream)
+{
+	const bool is_told = has_role(&w->decoder->packet_header, WMK_ROLE_STREAM_CLASS);
+
+	return w->decoder->class->major == 1 && w->decoder->n_streams == 1 && !is_told ? 0 : stream->class->id;
+}
+
+static uint64_t event_id(const struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event)
+{
+	const bool is_told = has_role(&stream->event_header, WMK_ROLE_EVENT_CLASS);
+
+	return w->decoder->class->major == 1 && event == stream->events && !is_told ? 0 : event->class->id;
+}
+
 static void put_stream(struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream)
 {
 	json_object *made = fragment(w, "data-stream-class");
 
 	w->has_clock = stream->class->clock != NULL;
-	wmk_tree_put_number(w, made, "id", stream->class->id);
+	wmk_tree_put_number(w, made, "id", stream_id(w, stream));
 	wmk_tree_put_text(w, made, "name", stream->class->name);
 	wmk_tree_put_more(w, made, stream->class->more);
 	if (stream->class->clock)
@@ -151,8 +174,8 @@ static void put_event(struct wmk_tree_writer *w, const struct wmk_ctf_stream_dec
 {
 	json_object *made = fragment(w, "event-record-class");
 
-	wmk_tree_put_number(w, made, "id", event->class->id);
-	wmk_tree_put_number(w, made, "data-stream-class-id", stream->class->id);
+	wmk_tree_put_number(w, made, "id", event_id(w, stream, event));
+	wmk_tree_put_number(w, made, "data-stream-class-id", stream_id(w, stream));
 	wmk_tree_put_text(w, made, "name", event->class->name);
 	put_attributes(w, made, event->class);
 	w->parts = wmk_ctf_parts_of(w->decoder, stream, event);

@@ -111,6 +111,17 @@ def metadata_cut(case):
         says(['metadata:8:', 'fragment 8', 'ends too early'], said, path)
 
 
+def ids_that_nothing_tells(case):
+    """Of CTF 1.8, where the only class may have any id. Said in CTF 2, where what is not told is 0, it is a trace that anybody can read."""
+    tsdl = '/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\nstream { id = 3; };\nevent { name = "e"; id = 7; stream_id = 3; fields := struct { %s }; };\n'
+    path = case.path('any')
+    save(path, metadata=tsdl % 'integer { size = 8; } n;', stream=b'\1\2\3')
+    for directory in (path, rewritten(case, 'ctf-2', path)):
+        check([record['fields'] for record in view(case, directory, 0)[0]] == [{'n': 1}, {'n': 2}, {'n': 3}], '%s: other records', directory)
+    records, failure = decoded(directory)
+    check(failure is None and [record.fields['payload']['n'] for record in records] == [1, 2, 3], '%s: ctf2.py: %s, %s', directory, failure, records)
+
+
 # ── strings, BLOBs ──────────────────────────────────────────────────────────────────────────────────────
 
 def shown(value):
@@ -205,4 +216,4 @@ def text_of_each_edge(case):
 
 
 if __name__ == '__main__':
-    main([good_one, metadata_cut, texts_and_blobs, text_of_each_edge] + [bad_metadata(bad) for bad in METADATA] + [bad_data(bad) for bad in corpus2_bad.DATA])
+    main([good_one, metadata_cut, ids_that_nothing_tells, texts_and_blobs, text_of_each_edge] + [bad_metadata(bad) for bad in METADATA] + [bad_data(bad) for bad in corpus2_bad.DATA])
