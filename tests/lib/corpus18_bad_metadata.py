@@ -140,6 +140,12 @@ for name, fields in {
     bad_fields(name, fields)
     METADATA[-1] = METADATA[-1]._replace(words=[])
 
+
+
+def header(fields):
+    return TRACE.replace('; }', '; packet.header := struct { %s }; }' % fields)
+
+
 for name, (text, *words) in {
         'without_trace': (START + STREAM, 'trace'), 'two_traces': (START + TRACE + '¶' + TRACE + STREAM, 'trace'),
         'trace_of_version_2': (START + '¶trace { major = 2; minor = 0; byte_order = le; };\n', 'major'),
@@ -150,8 +156,18 @@ for name, (text, *words) in {
         'short_uuid': (START + '¶trace { major = 1; minor = 8; byte_order = le; uuid = "12345678"; };\n', 'uuid'),
         'strange_uuid': (START + '¶trace { major = 1; minor = 8; byte_order = le; uuid = "zzzzzzzz-1415-1617-1819-1a1b1c1d1e1f"; };\n', 'uuid'),
         'header_that_is_no_struct': (START + '¶trace { major = 1; minor = 8; byte_order = le; packet.header := uint8_t; };\n', 'packet.header'),
-        'magic_of_16_bits': (START + '¶' + TRACE.replace('; }', '; packet.header := struct { uint16_t magic; }; }') + STREAM, 'magic'),
-        'uuid_of_15_bytes': (START + '¶' + TRACE.replace('; }', '; packet.header := struct { uint8_t uuid[15]; }; }') + STREAM, 'uuid')
+        'magic_of_16_bits': (START + '¶' + header('uint16_t magic;') + STREAM, 'magic'),
+        'magic_that_is_signed': (START + '¶' + header('int32_t magic;') + STREAM, 'magic', '32 bits'),
+        'magic_of_a_string': (START + '¶' + header('string magic;') + STREAM, 'magic', '32 bits'),
+        'uuid_of_15_bytes': (START + '¶' + header('uint8_t uuid[15];') + STREAM, 'uuid'),
+        'uuid_of_17_bytes': (START + '¶' + header('uint8_t uuid[17];') + STREAM, 'uuid', '16 bytes'),
+        'uuid_of_longer_numbers': (START + '¶' + header('uint16_t uuid[16];') + STREAM, 'uuid', '16 bytes'),
+        'context_that_is_no_struct': (START + TRACE + '¶stream { packet.context := uint8_t; };\n', 'packet.context'),
+        'event_header_that_is_no_struct': (START + TRACE + '¶stream { event.header := uint8_t; };\n', 'event.header'),
+        'event_context_that_is_no_struct': (START + TRACE + '¶stream { event.context := uint8_t; };\n', 'event.context'),
+        'array_by_a_later_part': (START + TRACE + '¶stream { packet.context := struct { uint8_t a[event.fields.n]; }; };\nevent { fields := struct { uint8_t n; }; };\n',
+                                  'event.fields.n', 'not before'),
+        'stream_id_of_less': (START + TRACE + '¶stream { id = -1; };\n', 'id', 'not negative')
         }.items():
     bad(name, text, *words)
 
@@ -164,6 +180,8 @@ for name, (block, *words) in {
         'fields_twice': ('event { name = "x"; id = 1; fields := struct { };\n¶fields := struct { }; };', 'fields'),
         'clock_without_name': ('¶clock { freq = 1000; };', 'name'),
         'clock_of_freq_0': ('¶clock { name = c; freq = 0; };', 'freq'), 'clock_of_words': ('¶clock { name = c; freq = fast; };', 'freq'),
+        'clock_twice': ('clock { name = c; };\n¶clock { name = c; };', "second clock 'c'"), 'clock_of_less': ('¶clock { name = c; freq = -1; };', 'freq'),
+        'clock_of_less_precision': ('¶clock { name = c; precision = -1; };', 'precision'),
         'clock_of_a_strange_uuid': ('¶clock { name = c; uuid = "x"; };', 'uuid'),
         'struct_of_itself': ('¶struct r { struct r in; };', 'r'), 'alias_of_nothing': ('¶typealias nothing_t := x;', 'nothing_t'),
         'alias_twice': ('typealias uint8_t := x;\n¶typealias uint16_t := x;', 'x')}.items():
