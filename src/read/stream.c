@@ -497,7 +497,8 @@ static RARE int between_packets(struct wmk_read_stream *s)
 		wmk_read_index_close(&s->index);
 		return 0;
 	}
-	if (clock && s->packet.has_end && s->packet.end && wmk_read_scale_ns(&s->scale, s->packet.end) < s->from) {
+	/* (where packets do not say when they begin, the times in the next one go on from the last record of this) */
+	if (clock && s->packet.has_begin && s->packet.has_end && s->packet.end && wmk_read_scale_ns(&s->scale, s->packet.end) < s->from) {
 		pass_packet(s);
 		wmk_read_seek(s);
 		return 0;
