@@ -497,8 +497,13 @@ static RARE int between_packets(struct wmk_read_stream *s)
 		wmk_read_index_close(&s->index);
 		return 0;
 	}
+#ifndef WMK_PLANTED_BUG_READ_STREAM            /* the fuzzer must find this */
+	const int64_t wanted = s->from;
+#else
+	const int64_t wanted = s->from + (s->from != INT64_MIN);
+#endif
 	/* (where packets do not say when they begin, the times in the next one go on from the last record of this) */
-	if (clock && s->packet.has_begin && s->packet.has_end && s->packet.end && wmk_read_scale_ns(&s->scale, s->packet.end) < s->from) {
+	if (clock && s->packet.has_begin && s->packet.has_end && s->packet.end && wmk_read_scale_ns(&s->scale, s->packet.end) < wanted) {
 		pass_packet(s);
 		wmk_read_seek(s);
 		return 0;
