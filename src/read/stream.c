@@ -128,7 +128,8 @@ static void show(struct wmk_read_stream *s)
 	/* The packet's first byte may be in front of the window: an address that nothing is read from. */
 	s->bytes.bytes = (const uint8_t *)((uintptr_t)s->buffer + (uintptr_t)(s->packet.at - s->buffer_at));
 	s->bytes.from = (s->buffer_at > s->packet.at ? s->buffer_at - s->packet.at : 0) * 8;
-	s->bytes.end = behind < s->packet.content / 8 ? behind * 8 : s->packet.content;
+	/* (the content may end within a byte, which has to be there, too) */
+	s->bytes.end = behind < s->packet.content / 8 + (s->packet.content % 8 != 0) ? behind * 8 : s->packet.content;
 }
 
 /* ── packets ─────────────────────────────────────────────────────────────────────────────────────────── */

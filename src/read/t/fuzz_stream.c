@@ -43,7 +43,7 @@ void fuzz_clean_up(void);
 #define TRACE(order, header, clock) "/* CTF 1.8 */\n" TYPES "trace { major = 1; minor = 8; byte_order = " order "; " header "};\nclock { name = c; " clock "};\n"
 #define EVENTS(of) \
 	"event { " of "id = 0; fields := struct { u8 a; }; };\nevent { " of "id = 1; fields := struct { string s; }; };\n" \
-	"event { " of "id = 2; fields := struct { u8 n; u16 d[n]; }; };\nevent { " of "id = 3; };\n"
+	"event { " of "id = 2; fields := struct { u8 n; u16 d[n]; }; };\nevent { " of "id = 3; fields := struct { integer { size = 3; } b; }; };\n"
 /* As LTTng writes them: 27 bits of the time. */
 #define CONTEXT "packet.context := struct { t64 timestamp_begin; t64 timestamp_end; u64 content_size; u64 packet_size; u64 packet_seq_num; u64 events_discarded; u32 cpu_id; }; "
 #define COMPACT(order) \
