@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* scale.c - clock values as nanoseconds (see trace.h). */
+/* scale.c - clock values as nanoseconds, and which clocks have to do with each other (see trace.h). */
+#include <string.h>
+
 #include "read/trace.h"
 
 void wmk_read_scale_make(struct wmk_read_scale *scale, const struct wmk_ctf_clock_class *clock)
@@ -21,4 +23,32 @@ int64_t wmk_read_ns(const struct wmk_ctf_clock_class *clock, uint64_t value)
 
 	wmk_read_scale_make(&scale, clock);
 	return wmk_read_scale_ns(&scale, value);
+}
+
+static bool is_absolute(const struct wmk_read_clock_of *of)
+{
+	const struct wmk_ctf_class *class = of->trace->decoder->class;
+
+	for (uint32_t i = 0; i < class->n_env; i++)
+		if (class->env[i].text && strcmp(class->env[i].name, "tracer_name") == 0 && strncmp(class->env[i].text, "lttng", 5) == 0)
+			return true;
+	return of->clock->absolute;
+}
+
+bool wmk_read_clock_differs(const struct wmk_read_trace *trace, struct wmk_read_clock_of *first, const struct wmk_ctf_clock_class **other)
+{
+	for (uint32_t i = 0; i < trace->decoder->n_streams; i++) {
+		const struct wmk_read_clock_of one = { trace, trace->decoder->streams[i].class->clock };
+
+		if (!one.clock)
+			continue;
+		if (!first->clock)
+			*first = one;
+		if (one.clock == first->clock || (is_absolute(&one) && is_absolute(first)) ||
+		    (one.clock->uuid && first->clock->uuid && strcmp(one.clock->uuid, first->clock->uuid) == 0))
+			continue;
+		*other = one.clock;
+		return true;
+	}
+	return false;
 }

@@ -118,6 +118,23 @@ static int open_one(struct reading *r, const char *path, const char *given)
 	return err < 0 ? err : wmk_read_merge_add(r->merge, trace);
 }
 
+/* Clocks that count from different times make an order that is none. It is told once, and what they say is shown. */
+static void tell_clocks(const struct reading *r)
+{
+	struct wmk_read_clock_of first = { NULL, NULL };
+	const struct wmk_ctf_clock_class *other;
+	char words[512];
+	uint32_t i = 0;
+
+	while (i < r->n_traces && !wmk_read_clock_differs(r->traces[i].trace, &first, &other))
+		i++;
+	if (i == r->n_traces || !r->options->lost)
+		return;
+	snprintf(words, sizeof(words), "nothing says that the clock '%.40s' of '%.120s' and the clock '%.40s' of '%.120s' count from the same time: "
+		 "the order of their records may be another", first.clock->name, first.trace->path, other->name, r->traces[i].trace->path);
+	r->options->lost(r->options->data, words);
+}
+
 static int open_all(struct reading *r, const char *const *paths, unsigned n_paths)
 {
 	uint32_t *given = NULL;
@@ -137,6 +154,8 @@ static int open_all(struct reading *r, const char *const *paths, unsigned n_path
 	for (uint32_t i = 0; i < r->paths.n && err >= 0; i++)
 		err = open_one(r, r->paths.paths[i], paths[given[i]]);
 	free(given);
+	if (err >= 0 && !(r->options->form && r->options->form->is_directory))
+		tell_clocks(r);
 	if (err >= 0 && !r->n_traces)
 		err = wmk_error_said(-EINVAL, "none of the traces can be read");
 	return err;

@@ -174,6 +174,16 @@ bool wmk_read_seek_is_wrong(struct wmk_read_stream *stream);
 int wmk_read_seek_end(struct wmk_read_stream *stream);
 
 /*
+ * The first clock of all traces, which starts as { NULL, NULL }, and one of this trace of which nothing says that it counts from the same time: neither
+ * that both are absolute nor that they are one, by a uuid (CTF 1.8.3, section 8). LTTng's count from 1970 and do not say so. False: there is no such.
+ */
+struct wmk_read_clock_of {
+	const struct wmk_read_trace *trace;
+	const struct wmk_ctf_clock_class *clock;
+};
+bool wmk_read_clock_differs(const struct wmk_read_trace *trace, struct wmk_read_clock_of *first, const struct wmk_ctf_clock_class **other);
+
+/*
  * A clock value as nanoseconds since 1970 (or since the clock's own origin), modulo 2^64, negative ones as such. Rounded as other readers
  * round: by a division of doubles, where the frequency is not 1 GHz.
  */

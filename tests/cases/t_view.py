@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import corpus18  # noqa: E402
 import traces  # noqa: E402
 from corpus18_bad import ANY  # noqa: E402
+from ctf18 import integers, save  # noqa: E402
 from harness import FEATURES, WAYMARK, check, limit, main, need, rounds  # noqa: E402
 
 DELTA = re.compile(rb'^(\[[^]]*\]) \(\+[^)]*\)')
@@ -365,6 +366,27 @@ def several_paths(case):
     same(' '.join(paths), ours, theirs)
 
 
+def clocks_apart(case):
+    """Of clocks of which nothing says that they count from the same time it is told, once; their records are shown all the same."""
+    text = '/* CTF 1.8 */\n' + integers() + '''trace { major = 1; minor = 8; byte_order = le; };\n%s
+stream { event.header := struct { integer { size = 8; align = 8; map = clock.c.value; } timestamp; }; };
+event { name = "e"; fields := struct { uint8_t n; }; };\n'''
+    one, two = ('uuid = "%s";' % (digit * 8 + '-0000-0000-0000-000000000000') for digit in '12')
+    clocks = {'plain': '', 'again': '', 'absolute': 'absolute = TRUE;', 'absolute_too': 'absolute = TRUE; ' + two, 'one': one, 'one_too': one, 'two': two}
+    for name, more in clocks.items():
+        save(case.path('of') + '/' + name, metadata=text % ('clock { name = c; freq = 1000; %s };' % more), stream=bytes([3, 1, 5, 2]))
+    for name, tracer in (('lttng', 'lttng-modules'), ('lttng_too', 'lttng-ust')):
+        save(case.path('of') + '/' + name, metadata=text % ('clock { name = c; %s };\nenv { tracer_name = "%s"; };' % (one if name == 'lttng' else two, tracer)), stream=b'\5\1')
+    for apart, names in ((True, 'plain again'), (True, 'absolute plain'), (True, 'one two'), (True, 'absolute absolute_too one'), (False, 'absolute absolute_too'),
+                         (False, 'one one_too'), (False, 'absolute_too two absolute'), (False, 'plain'), (False, 'lttng lttng_too'), (False, 'absolute lttng')):
+        paths = ['%s/%s' % (case.path('of'), name) for name in names.split()]
+        for command in (['view'], ['convert', '--to', 'json', '-o', case.path('out')]):
+            status, lines, err = read(case, [WAYMARK, *command, *paths])
+            told = err.decode().count("nothing says that the clock 'c' of '%s'" % paths[0])
+            check(status == 0 and told == apart, '%s, %s: status %d, told %d times: %s', names, command, status, told, err.decode())
+            check(command != ['view'] or len(lines) == sum(1 if 'lttng' in path else 2 for path in paths), '%s: %d lines', names, len(lines))
+
+
 def at_a_terminal(case, argv, **env):
     """(status, what the terminal shows) of a command whose output is one."""
     ours, theirs = os.openpty()
@@ -421,4 +443,4 @@ def a_missing_record_is_found(case):
 
 if __name__ == '__main__':
     main([names_are_told_apart, a_missing_record_is_found] + [good_case(t) for t in corpus18.GOOD] + [bad_case(t) for t in corpus18.BAD]
-         + [on_a_terminal, several_paths, json_says_the_same, library_says_the_same, parts_of_time, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])
+         + [on_a_terminal, several_paths, clocks_apart, json_says_the_same, library_says_the_same, parts_of_time, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])

@@ -3,7 +3,7 @@
 import functools
 import os
 
-from ctf18 import BEGIN, MAGIC, UUID, UUID_TEXT, Goods, Packet, Plain, index, integers, joined, save
+from ctf18 import BEGIN, CLOCK, MAGIC, UUID, UUID_TEXT, Goods, Packet, Plain, index, integers, joined, save
 
 STREAMS = Goods()
 ORDERS = ('le', 'be')
@@ -455,7 +455,7 @@ def files_that_are_no_streams(directory):
 # Folders.
 
 def host(name, uuid, first):
-    plain = plain_of_one(env='env { hostname = "%s"; };\n' % name)
+    plain = plain_of_one(env='env { hostname = "%s"; };\n' % name, clock=CLOCK.replace('offset = 0', 'absolute = TRUE'))
     plain.trace = lambda: Plain.trace(plain).replace(UUID_TEXT, uuid + UUID_TEXT[8:])
     said = {'uuid': bytes.fromhex(uuid) + UUID[4:]}
     return plain, [plain.packet(counting(first + 10000 * n, 3, step), lie=said) for n, step in enumerate((1000, 2100))]
