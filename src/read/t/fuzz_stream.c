@@ -137,7 +137,7 @@ void fuzz_set_up(void)
 {
 	must(mkdtemp(top) != NULL && (top_dir = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
 	for (unsigned i = 0; i < TEXTS; i++) {
-		int dir;
+		int dir = -1;
 
 		must(mkdirat(top_dir, folders[i], 0700) == 0 && (dir = openat(top_dir, folders[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
 		put(dir, "metadata", metadata[i].text, strlen(metadata[i].text));
@@ -423,7 +423,7 @@ static void read_live(const char *path)
 	struct wmk_read_follow follow = { .still = is_over, .wake = eventfd(1, EFD_CLOEXEC) };
 	uint32_t at[STREAMS] = { 0, 0 };
 	struct wmk_read_stream *stream;
-	struct wmk_read_live *live;
+	struct wmk_read_live *live = NULL;
 	int got;
 
 	must(follow.wake >= 0 && wmk_read_live_create(&path, 1, &follow, &ops, &live) >= 0);
