@@ -96,6 +96,10 @@ static int look_up(struct wmk_compiler *c, const struct wmk_node *node)
 		snprintf(what, sizeof(what), "this is %s, and no number or text", found.no_operand);
 		return wrong(c, node, what);
 	}
+	if (found.no_operand && !asks) {
+		typed->type = WMK_FILTER_ABSENT;
+		return 0;
+	}
 	if (!typed->is_there && c->strictness == WMK_FILTER_STRICT && !asks && !is_asked_for(c->expr, &node->name))
 		return wrong(c, node, node->name.scope == WMK_FILTER_CONTEXT ? "there is no such context" : "the event has no such field");
 	return found.input.type == WMK_FILTER_ABSENT ? 0 : add_input(c, node, &found.input);

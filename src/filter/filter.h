@@ -101,7 +101,8 @@ struct wmk_filter_input {
 struct wmk_filter_found {
 	struct wmk_filter_input input; /* type ABSENT: to nothing that can be read */
 	bool may_lack;             /* some records have no value: an element, something optional */
-	const char *no_operand;    /* type ABSENT: it is there, and is this: "a structure"; NULL: it is not there */
+	/* It is there, and is this: "a structure". exists() asks for its input, where records may lack it; else its type is ABSENT. NULL: no such. */
+	const char *no_operand;
 	const struct wmk_label *labels; /* texts it may be compared with: `n_labels`; the bounds are unsigned where the type is */
 	uint32_t n_labels;
 	const char *text;          /* not NULL: no input, this text */

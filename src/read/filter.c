@@ -129,11 +129,14 @@ static bool found_in(struct looking *l, unsigned part, const struct wmk_filter_n
 	}
 	for (; ops[at].code == WMK_CTF_OPTIONAL; at++)
 		found->may_lack = true;
-	const unsigned type = ops[at].code <= WMK_CTF_TEXT ? wmk_filter_type_of(ops[at].type) : WMK_FILTER_ABSENT;
+	unsigned type = ops[at].code <= WMK_CTF_TEXT ? wmk_filter_type_of(ops[at].type) : WMK_FILTER_ABSENT;
 
 	if (type == WMK_FILTER_ABSENT || (type == WMK_FILTER_TEXT && part == WMK_READ_OF_PACKET)) {
 		found->no_operand = type == WMK_FILTER_TEXT ? "a text of the packet" : what_is(l, ops, at);
-		return true;
+		if (!found->may_lack)
+			return true;
+		/* Whether a record has it is asked all the same. */
+		type = WMK_FILTER_UNSIGNED;
 	}
 	slot.op = at;
 	if (!slot.n_arrays)
@@ -311,7 +314,7 @@ static void take(struct wmk_read_filter *filter, const struct compiled *event, u
 		filter->values.lacking &= ~(UINT64_C(1) << slot->input);
 		if (item->op->code == WMK_CTF_STRING || item->op->code == WMK_CTF_TEXT)
 			filter->values.texts[slot->input] = (struct wmk_filter_text){ item->text, item->len };
-		else
+		else if (item->op->code < WMK_CTF_BLOB)
 			filter->values.numbers[slot->input] = item->value.u;
 	}
 }
@@ -332,11 +335,11 @@ static int gather(struct wmk_read_filter *filter, const struct compiled *event, 
 		} else {
 			if (op > event->last[part])
 				return 0;
+			take(filter, event, part, op, &item, frames, depth);
 			if (item.op->code >= WMK_CTF_STRUCT) {
 				frames[depth++] = (struct frame){ 0, item.op->code == WMK_CTF_ARRAY };
 				continue;
 			}
-			take(filter, event, part, op, &item, frames, depth);
 		}
 		if (depth)
 			frames[depth - 1].at++;

@@ -236,6 +236,17 @@ def variants(case):
     check(status == 1 and 'this is a variant' in err and option in err, '%s: status %d, %s', variant, status, err)
 
 
+def parts(case):
+    """exists() of what is no number and no text: options that are structures, elements that are, what is in an option."""
+    path = case.path('trace')
+    next(t for t in corpus18.GOOD if t.name == 'variants_in_every_place').make(path)
+    for name, wanted in (('last.zero', 1), ('last.minus', 1), ('last', 3), ('s.v.plus', 1), ('s.v', 3), ('nested.outer', 2), ('list', 3), ('list[1]', 3),
+                         ('list[2]', 0), ('many', 3), ('many[0]', 2), ('many[1]', 1), ('many[2]', 0), ('last.zero.p', 1)):
+        for text, count in (('exists(%s)', wanted), ('!exists(%s)', 3 - wanted)):
+            status, lines, err = shown(case, path, text % name)
+            check(status == 0 and len(lines) == count, text + ': status %d, %d records, not %d: %s', name, status, len(lines), count, err)
+
+
 def mistakes(case):
     result = case.record([case.program('types')]).ok()
     field = next(path for record in records_of(case, result.directory) for path, _ in leaves(record['fields']) if len(path) > 4 and NAME.match(path))
@@ -254,4 +265,4 @@ def the_second_evaluation_can_fail(case):
 
 
 if __name__ == '__main__':
-    main([the_second_evaluation_can_fail, any_trace, contexts_and_names, variants, mistakes])
+    main([the_second_evaluation_can_fail, any_trace, contexts_and_names, variants, parts, mistakes])
