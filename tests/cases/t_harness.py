@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """The checks themselves: each must hold for what is right and fail, with its own words, for what is wrong."""
 import os
+import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import check, main  # noqa: E402
+from harness import Case, check, main, need  # noqa: E402
 from traces import (BOARD_HEAD, BOARD_SLOT, Failure, check_sequences, parse_line, writer_sum)  # noqa: E402
 
 
@@ -110,5 +112,23 @@ def third_reader_is_checked(case):
         check(words in scan(data), '"%s" was not said, but: %s', words, scan(data))
 
 
+def reports_are_seen(case):
+    """A sanitizer's report of a process whose end nobody looks at, of whatever user, is found; of a sound one there is none."""
+    need('cc')
+    source, program = case.path('bad.c'), case.short('bad')
+    with open(source, 'w') as f:
+        f.write('#include <stdlib.h>\nint main(int n, char **v)\n{\n\tchar *p = calloc(4, 1);\n\treturn p[n > 1 ? 7 : 0] + !v;\n}\n')
+    subprocess.run(['cc', '-fsanitize=address,undefined', '-o', program, source], check=True)
+    os.chmod(program, 0o755)
+    for argv, options, wanted in (([program], {}, False), ([program, 'x'], {}, True), ([program, 'x'], {'user': 65534, 'group': 65534, 'extra_groups': []}, True)):
+        if options and os.geteuid():
+            continue
+        inner = Case(tempfile.mkdtemp(dir=case.directory), 'x', sanitized=True)
+        subprocess.run(argv, env=inner.env, stderr=subprocess.DEVNULL, check=False, **options)
+        said = inner.reported()
+        check(('heap-buffer-overflow' in said) == wanted and (wanted or not said), '%s: %s', argv, said)
+        shutil.rmtree(inner.reports)
+
+
 if __name__ == '__main__':
-    main([sequences_are_checked, lines_are_parsed, third_reader_is_checked])
+    main([sequences_are_checked, lines_are_parsed, third_reader_is_checked, reports_are_seen])

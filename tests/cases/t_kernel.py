@@ -13,7 +13,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from harness import PROGRAMS, WAYMARK, check, limit, need, need_other_users, rounds, slurp, wait_for  # noqa: E402
 from kernel import (CALLS, KCALLS, TRACING, KernelTrace, all_there, check_turns, clean_tracefs, kernel_main, left_in_tracefs,  # noqa: E402
-                    need_kernel, number, of_process, patterns, sound, text, turns_of)
+                    need_kernel, number, of_process, patterns, text, turns_of)
 
 SHOP = os.path.join(os.path.dirname(PROGRAMS), 'examples', 'shop')
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '16']
@@ -24,7 +24,6 @@ def record(case, command, options, status=0, lossy=None, **more):
     child = case.start(command, options, **more)
     with clean_tracefs(of_process(child.pid)):
         result = case.finish(child).ok(status)
-    sound(result.err)
     check(lossy or result.lost + result.summary.get('overwritten', 0) == 0, 'records were lost: %s', result.summary)
     trace = KernelTrace(result.directory, lossy=bool(lossy))
     check(len(trace.records) == result.summary['records'], 'the summary tells of %s records, the trace has %d', result.summary['records'],

@@ -65,9 +65,9 @@ class Result:
 class Case:
     """What a case function works with."""
 
-    def __init__(self, directory, seed):
+    def __init__(self, directory, seed, sanitized='sanitize' in FEATURES):
         self.directory, self.random, self.started = directory, random.Random(seed), []
-        self.near = None
+        self.near = self.reports = None
         self.board = Board(os.path.join(directory, 'board'))
         self.env = {k: v for k, v in os.environ.items() if not k.startswith('WAYMARK_')}
         # A machine whose disk or CPUs are busy may answer late; what is not recorded for that reason is no fault of a record.
@@ -75,9 +75,14 @@ class Case:
         self.env['WAYMARK_RUNDIR'] = '/nowhere/waymark'      # a daemon that runs on this machine is none of our business
         self.env['HOME'] = directory                         # where it is written down what was recorded last
         self.env['WMK_TEST_BOARD'] = self.board.path
-        if 'sanitize' in FEATURES:
+        if sanitized:
             # Cancelled threads, other PID namespaces and libraries that are loaded later are nothing that the checker bears by itself.
             self.env['ASAN_OPTIONS'] = 'detect_leaks=0:use_sigaltstack=0:verify_asan_link_order=0'
+            # A daemon that a checker has ended is followed by the next, and no command would notice: every process's report is a file.
+            self.reports = tempfile.mkdtemp(prefix='wm-reports-', dir='/tmp')
+            os.chmod(self.reports, 0o1777)
+            for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'):
+                self.env[name] = '%s:log_path=%s/of' % (self.env.get(name, ''), self.reports)
         self.serial = 0
 
     def path(self, name):
@@ -132,6 +137,10 @@ class Case:
             check(result.summary['records'] == trace.count(), 'the summary says %d records, the readers %d',
                   result.summary['records'], trace.count())
         return result, trace, numbers
+
+    def reported(self):
+        """What sanitizers have said of any process, or ''."""
+        return '\n'.join(slurp(os.path.join(self.reports, name))[:4000] for name in sorted(os.listdir(self.reports))) if self.reports else ''
 
     def close(self):
         """End what still runs; returns in words what the case has left behind of itself, or ''."""
@@ -256,10 +265,13 @@ def run_case(function, scratch):
         left = case.close()
         if left and verdict != 'not ok':
             verdict, words = 'not ok', 'left behind: ' + left
+        said = case.reported()
+        if said:
+            verdict, words = 'not ok', '%s\na sanitizer says:\n%s' % (words, said)
     if verdict != 'not ok':
         shutil.rmtree(directory, ignore_errors=True)
-    if case.near:
-        shutil.rmtree(case.near, ignore_errors=True)
+    for directory in filter(None, (case.near, case.reports)):
+        shutil.rmtree(directory, ignore_errors=True)
     return verdict, words, time.monotonic() - begun
 
 
