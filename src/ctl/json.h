@@ -11,16 +11,16 @@
 #define WMK_CTL_JSON_H
 
 #include <stddef.h>
-#include <stdio.h>
 
 #include "wire/object.h"
 
 #define WMK_JSON_MAX (8u << 20)     /* bytes that are read at most */
 #define WMK_JSON_SPARSE 1u
 
-/* Write `object`, indented by tabs, and a newline. 0; -EINVAL (a number that is none of its words'), -errno of the stream. */
-int wmk_json_write(const struct wmk_object *is, const void *object, unsigned flags, FILE *out);
-/* The same into *text, the caller's to free(). */
+/*
+ * Print `object`, indented by tabs, what is plain in a list on a line each, and a newline: into *text, the caller's to free(). 0; -EINVAL (a number
+ * that is none of its words'), -ENOMEM.
+ */
 int wmk_json_text(const struct wmk_object *is, const void *object, unsigned flags, char **text);
 /*
  * Fill `object` (is->size bytes) from the whole of `text` (`len` bytes; need not end in a NUL). -EINVAL with a chain that says where and

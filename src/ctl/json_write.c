@@ -14,43 +14,110 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* (all of it under one lock of the stream: lists are long, and made of little) */
-static void print_bytes(FILE *out, const char *bytes, size_t n)
+#define IN_A_LINE (1u << 31)         /* a flag of ours: the object that is printed next has no lines of its own */
+
+/* ── text that grows ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* What is printed: lists are long, and made of little. */
+struct text {
+	char *bytes;
+	size_t len, cap;
+	bool is_short;             /* of memory: what was printed since is lost */
+};
+
+/* Room for `n` bytes more, or NULL. */
+static inline char *room(struct text *out, size_t n)
 {
-	fwrite_unlocked(bytes, 1, n, out);
+	if (__builtin_expect(n > out->cap - out->len, 0)) {
+		const size_t least = out->len + n, cap = least > 2 * out->cap ? least + 4096 : 2 * out->cap;
+		char *bytes = out->is_short ? NULL : realloc(out->bytes, cap);
+
+		if (!bytes) {
+			out->is_short = true;
+			return NULL;
+		}
+		out->bytes = bytes;
+		out->cap = cap;
+	}
+	return out->bytes + out->len;
 }
 
-static void print_words(FILE *out, const char *words)
+static inline void print_bytes(struct text *out, const char *bytes, size_t n)
+{
+	char *at = room(out, n);
+
+	if (at) {
+		memcpy(at, bytes, n);
+		out->len += n;
+	}
+}
+
+static inline void print_char(struct text *out, char c)
+{
+	print_bytes(out, &c, 1);
+}
+
+static inline void print_words(struct text *out, const char *words)
 {
 	print_bytes(out, words, strlen(words));
 }
 
-static void print_text(FILE *out, const char *text)
+static void print_text(struct text *out, const char *text)
 {
 	struct wmk_json_piece piece;
 
-	putc_unlocked('"', out);
+	print_char(out, '"');
 	for (size_t left = strlen(text), n; left; text += n, left -= n) {
 		n = wmk_json_piece(text, left, &piece);
 		print_bytes(out, piece.bytes, piece.n);
 	}
-	putc_unlocked('"', out);
+	print_char(out, '"');
 }
 
-static void print_uuid(FILE *out, const uint8_t *uuid)
+static void print_number(struct text *out, uint64_t number)
 {
-	putc_unlocked('"', out);
-	for (unsigned i = 0; i < 16; i++)
-		fprintf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
-	putc_unlocked('"', out);
+	char digits[20];
+	unsigned from = sizeof(digits);
+
+	do
+		digits[--from] = (char)('0' + number % 10);
+	while (number /= 10);
+	print_bytes(out, digits + from, sizeof(digits) - from);
 }
 
-static void new_line(FILE *out, unsigned depth)
+static void print_signed(struct text *out, uint64_t number)
 {
-	putc_unlocked('\n', out);
-	while (depth--)
-		putc_unlocked('\t', out);
+	if (number >> 63)
+		print_char(out, '-');
+	print_number(out, number >> 63 ? 0 - number : number);
 }
+
+static void print_uuid(struct text *out, const uint8_t *uuid)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	print_char(out, '"');
+	for (unsigned i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			print_char(out, '-');
+		print_char(out, digits[uuid[i] >> 4]);
+		print_char(out, digits[uuid[i] & 15]);
+	}
+	print_char(out, '"');
+}
+
+static void new_line(struct text *out, unsigned depth)
+{
+	char *at = room(out, depth + 1);
+
+	if (!at)
+		return;
+	*at = '\n';
+	memset(at + 1, '\t', depth);
+	out->len += depth + 1;
+}
+
+/* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 static const char *text_of(const uint8_t *at)
 {
@@ -97,14 +164,24 @@ static bool is_empty(const struct wmk_member *m, const uint8_t *at)
 	}
 }
 
-static int print_object(FILE *out, const struct wmk_object *is, const uint8_t *object, unsigned flags, unsigned depth);
+/* Is there nothing in it that takes lines of its own? Then one of a list is a line. */
+static bool is_plain(const struct wmk_object *is)
+{
+	for (unsigned i = 0; i < is->n_members; i++)
+		if (is->members[i].kind == WMK_MEMBER_OBJECT || is->members[i].kind == WMK_MEMBER_LIST)
+			return false;
+	return true;
+}
 
-static int print_list(FILE *out, const struct wmk_member *m, const struct wmk_list *list, unsigned flags, unsigned depth)
+static int print_object(struct text *out, const struct wmk_object *is, const uint8_t *object, unsigned flags, unsigned depth);
+
+static int print_list(struct text *out, const struct wmk_member *m, const struct wmk_list *list, unsigned flags, unsigned depth)
 {
 	const uint8_t *items = list->items;
 	int err = 0;
 
-	putc_unlocked('[', out);
+	flags |= m->kind == WMK_MEMBER_LIST && is_plain(m->of) ? IN_A_LINE : 0;
+	print_char(out, '[');
 	for (uint32_t i = 0; err == 0 && i < list->n; i++) {
 		if (i)
 			print_words(out, m->kind == WMK_MEMBER_LIST ? "," : ", ");
@@ -114,16 +191,16 @@ static int print_list(FILE *out, const struct wmk_member *m, const struct wmk_li
 		} else if (m->kind == WMK_MEMBER_TEXTS) {
 			print_text(out, text_of(items + i * sizeof(const char *)));
 		} else {
-			fprintf(out, "%" PRIu64, number_of(items + i * sizeof(uint64_t), sizeof(uint64_t)));
+			print_number(out, number_of(items + i * sizeof(uint64_t), sizeof(uint64_t)));
 		}
 	}
 	if (list->n && m->kind == WMK_MEMBER_LIST)
 		new_line(out, depth);
-	putc_unlocked(']', out);
+	print_char(out, ']');
 	return err;
 }
 
-static int print_word(FILE *out, const struct wmk_member *m, uint32_t word)
+static int print_word(struct text *out, const struct wmk_member *m, uint32_t word)
 {
 	if (word >= m->n_words)
 		return wmk_error(-EINVAL, "%s is %" PRIu32 ", which has no word", m->name, word);
@@ -131,17 +208,17 @@ static int print_word(FILE *out, const struct wmk_member *m, uint32_t word)
 	return 0;
 }
 
-static int print_member(FILE *out, const struct wmk_member *m, const uint8_t *at, unsigned flags, unsigned depth)
+static int print_member(struct text *out, const struct wmk_member *m, const uint8_t *at, unsigned flags, unsigned depth)
 {
 	switch (m->kind) {
 	case WMK_MEMBER_U32:
-		fprintf(out, "%" PRIu64, number_of(at, sizeof(uint32_t)));
+		print_number(out, number_of(at, sizeof(uint32_t)));
 		return 0;
 	case WMK_MEMBER_U64:
-		fprintf(out, "%" PRIu64, number_of(at, sizeof(uint64_t)));
+		print_number(out, number_of(at, sizeof(uint64_t)));
 		return 0;
 	case WMK_MEMBER_I64:
-		fprintf(out, "%" PRId64, (int64_t)number_of(at, sizeof(int64_t)));
+		print_signed(out, number_of(at, sizeof(int64_t)));
 		return 0;
 	case WMK_MEMBER_BOOL:
 		print_words(out, *at ? "true" : "false");
@@ -161,62 +238,54 @@ static int print_member(FILE *out, const struct wmk_member *m, const uint8_t *at
 	}
 }
 
-static int print_object(FILE *out, const struct wmk_object *is, const uint8_t *object, unsigned flags, unsigned depth)
+static int print_object(struct text *out, const struct wmk_object *is, const uint8_t *object, unsigned flags, unsigned depth)
 {
+	const bool is_line = flags & IN_A_LINE;
 	bool any = false;
 	int err = 0;
 
 	if (depth > 2 * WMK_OBJECT_DEPTH_MAX)
 		return wmk_error(-EINVAL, "an object in more than %u others", 2 * WMK_OBJECT_DEPTH_MAX);
-	putc_unlocked('{', out);
+	print_char(out, '{');
 	for (unsigned i = 0; err == 0 && i < is->n_members; i++) {
 		const struct wmk_member *m = &is->members[i];
 
 		if ((flags & WMK_JSON_SPARSE) && is_empty(m, object + m->offset))
 			continue;
 		if (any)
-			putc_unlocked(',', out);
+			print_char(out, ',');
 		any = true;
-		new_line(out, depth + 1);
-		putc_unlocked('"', out);
+		if (is_line)
+			print_char(out, ' ');
+		else
+			new_line(out, depth + 1);
+		print_char(out, '"');
 		print_words(out, m->name);
-		print_words(out, "\": ");
-		err = print_member(out, m, object + m->offset, flags, depth + 1);
+		print_bytes(out, "\": ", 3);
+		err = print_member(out, m, object + m->offset, flags & ~IN_A_LINE, depth + 1);
 	}
-	if (any)
+	if (any && is_line)
+		print_char(out, ' ');
+	else if (any)
 		new_line(out, depth);
-	putc_unlocked('}', out);
+	print_char(out, '}');
 	return err;
-}
-
-int wmk_json_write(const struct wmk_object *is, const void *object, unsigned flags, FILE *out)
-{
-	errno = 0;
-	flockfile(out);
-	int err = print_object(out, is, object, flags, 0);
-	putc_unlocked('\n', out);
-	funlockfile(out);
-	if (err < 0)
-		return wmk_error_add(err, "the object '%s' cannot be written as JSON", is->name);
-	if (fflush(out) != 0 || ferror(out))
-		return wmk_error(errno ? -errno : -EIO, "cannot write the object '%s' as JSON", is->name);
-	return 0;
 }
 
 int wmk_json_text(const struct wmk_object *is, const void *object, unsigned flags, char **text)
 {
-	size_t len;
+	struct text out = { NULL, 0, 0, false };
+	int err = print_object(&out, is, object, flags, 0);
 
+	print_bytes(&out, "\n", 2);       /* with the NUL */
 	*text = NULL;
-	FILE *out = open_memstream(text, &len);
-	if (!out)
-		return wmk_error(-errno, "no memory for JSON");
-	int err = wmk_json_write(is, object, flags, out);
-	if (fclose(out) != 0 && err == 0)
-		err = wmk_error(-ENOMEM, "no memory for JSON");
-	if (err < 0) {
-		free(*text);
-		*text = NULL;
-	}
+	if (err < 0)
+		err = wmk_error_add(err, "the object '%s' cannot be written as JSON", is->name);
+	else if (out.is_short)
+		err = wmk_error(-ENOMEM, "no memory for the object '%s' as JSON", is->name);
+	if (err < 0)
+		free(out.bytes);
+	else
+		*text = out.bytes;
 	return err;
 }

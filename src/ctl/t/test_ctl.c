@@ -93,9 +93,9 @@ static void test_asks_events(void **state)
 	     "\"subbuf_size\": 4096,\"n_subbufs\": 4,\"blocking_us\": -1,\"field_limit\": 100,\"tracefile_size\": 5,"
 	     "\"tracefile_count\": 6,\"contexts\": [\"vpid\", \"procname\"],\"enabled\": true}}");
 	ASKS(waymark_ctl_enable_event(ctl, &events, NULL),
-	     "enable-event {\"session\": \"s\",\"channel\": \"c\",\"rules\": [{\"pattern\": \"a:*\",\"exclusions\": [\"a:b\", \"a:c\"],"
-	     "\"enabled\": true},{\"pattern\": \"b\",\"level_op\": \"between\",\"level\": \"err\",\"level_to\": \"debug_process\","
-	     "\"enabled\": true}]}");
+	     "enable-event {\"session\": \"s\",\"channel\": \"c\",\"rules\": [{ \"pattern\": \"a:*\", \"exclusions\": [\"a:b\", \"a:c\"], "
+	     "\"enabled\": true },{ \"pattern\": \"b\", \"level_op\": \"between\", \"level\": \"err\", \"level_to\": \"debug_process\", "
+	     "\"enabled\": true }]}");
 	ASKS(waymark_ctl_disable_event(ctl, &events, NULL),
 	     "disable-event {\"session\": \"s\",\"channel\": \"c\",\"patterns\": [\"a:b\"]}");
 	ASKS(waymark_ctl_add_context(ctl, &events, NULL),
@@ -138,7 +138,7 @@ static void test_options(void **state)
 	} rules[2] = { { .known = { .size = sizeof(rules[0]), .pattern = "a" } }, { .known = { .size = sizeof(rules[0]), .pattern = "b" } } };
 	const struct waymark_ctl_events_options events = { .size = sizeof(events), .session = "s", .rules = &rules[0].known, .n_rules = 2 };
 	ASKS(waymark_ctl_enable_event(rig->ctl, &events, NULL),
-	     "enable-event {\"session\": \"s\",\"rules\": [{\"pattern\": \"a\",\"enabled\": true},{\"pattern\": \"b\",\"enabled\": true}]}");
+	     "enable-event {\"session\": \"s\",\"rules\": [{ \"pattern\": \"a\", \"enabled\": true },{ \"pattern\": \"b\", \"enabled\": true }]}");
 	rules[1].known.size = sizeof(rules[0].known);
 	assert_int_equal(waymark_ctl_enable_event(rig->ctl, &events, NULL), -EINVAL);
 	fake_rig_says("the rules have different sizes");

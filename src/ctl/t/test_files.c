@@ -49,11 +49,7 @@ static const char saved_one[] =
 	"\t\t\t\t\"subbuf_size\": 4096,\n"
 	"\t\t\t\t\"contexts\": [\"vpid\"],\n"
 	"\t\t\t\t\"rules\": [\n"
-	"\t\t\t\t\t{\n"
-	"\t\t\t\t\t\t\"pattern\": \"a:*\",\n"
-	"\t\t\t\t\t\t\"exclusions\": [\"a:x\"],\n"
-	"\t\t\t\t\t\t\"enabled\": true\n"
-	"\t\t\t\t\t},\n";
+	"\t\t\t\t\t{ \"pattern\": \"a:*\", \"exclusions\": [\"a:x\"], \"enabled\": true },\n";
 
 struct rig {
 	struct fake fake;
@@ -232,9 +228,9 @@ static void test_load(void **state)
 		"track {\"session\": \"one\",\"ids\": [4, 5]}",
 		"untrack {\"session\": \"one\",\"kind\": \"uid\",\"all\": true}",
 		"enable-channel {\"session\": \"one\",\"channel\": {\"name\": \"c\",\"mode\": \"overwrite\",\"subbuf_size\": 4096,"
-		"\"contexts\": [\"vpid\"],\"rules\": [{\"pattern\": \"a:*\",\"exclusions\": [\"a:x\"],\"enabled\": true},"
-		"{\"pattern\": \"b:*\",\"level_op\": \"exactly\",\"level\": \"info\",\"enabled\": true},"
-		"{\"pattern\": \"c:*\",\"enabled\": true},{\"pattern\": \"c:*\",\"level_op\": \"at-least\",\"enabled\": true}],"
+		"\"contexts\": [\"vpid\"],\"rules\": [{ \"pattern\": \"a:*\", \"exclusions\": [\"a:x\"], \"enabled\": true },"
+		"{ \"pattern\": \"b:*\", \"level_op\": \"exactly\", \"level\": \"info\", \"enabled\": true },"
+		"{ \"pattern\": \"c:*\", \"enabled\": true },{ \"pattern\": \"c:*\", \"level_op\": \"at-least\", \"enabled\": true }],"
 		"\"enabled\": true}}",
 		"disable-event {\"session\": \"one\",\"channel\": \"c\",\"patterns\": [\"b:*\"]}",
 		"enable-channel {\"session\": \"one\",\"channel\": {\"name\": \"d\",\"domain\": {\"kind\": \"exec\",\"exec\": \"shop\"},"

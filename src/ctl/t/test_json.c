@@ -57,14 +57,8 @@ static const char written[] =
 	"\t\t\"word\": \"green\"\n"
 	"\t},\n"
 	"\t\"leaves\": [\n"
-	"\t\t{\n"
-	"\t\t\t\"text\": \"one\",\n"
-	"\t\t\t\"word\": \"red\"\n"
-	"\t\t},\n"
-	"\t\t{\n"
-	"\t\t\t\"text\": \"\",\n"
-	"\t\t\t\"word\": \"blue\"\n"
-	"\t\t}\n"
+	"\t\t{ \"text\": \"one\", \"word\": \"red\" },\n"
+	"\t\t{ \"text\": \"\", \"word\": \"blue\" }\n"
 	"\t],\n"
 	"\t\"texts\": [\"a\", \"\", \"c\"],\n"
 	"\t\"numbers\": [0, 18446744073709551615]\n"
@@ -125,11 +119,6 @@ static void test_there_and_back(void **state)
 	assert_int_equal(wmk_json_read(&all_object, text, strlen(text), &b, &arena), 0);
 	assert_same(&all_object, &a, &b);
 	free(text);
-	FILE *out = tmpfile();
-	assert_non_null(out);
-	assert_int_equal(wmk_json_write(&all_object, &a, 0, out), 0);
-	assert_int_equal(ftell(out), (long)strlen(written));
-	fclose(out);
 }
 
 static void test_sparse(void **state)
@@ -189,11 +178,6 @@ static void test_unwritable(void **state)
 	assert_int_equal(wmk_json_text(&all_object, &a, 0, &text), -EINVAL);
 	assert_null(text);
 	assert_says("word is 3, which has no word");
-	a.word = 0;
-	FILE *full = fopen("/dev/full", "w");
-	assert_non_null(full);
-	assert_int_equal(wmk_json_write(&all_object, &a, 0, full), -ENOSPC);
-	fclose(full);
 }
 
 static void test_refused(void **state)
