@@ -139,33 +139,49 @@ int wmk_fields_describe(const struct wmk_event_class *event, struct wmk_ctl_even
 	return 0;
 }
 
-static int event_describe(const struct app *app, uint32_t number, const char *pattern, uid_t whose, struct wmk_ctl_app *is, struct wmk_arena *arena)
+static int class_describe(const struct wmk_event_class *event, struct wmk_ctl_event *is, struct wmk_arena *arena)
 {
-	const struct class *class = app->events[number].class;
-	const struct wmk_event_class *event = class ? class->event : NULL;
-	struct wmk_ctl_event *made;
-
-	if (!class || class->own || (pattern && *pattern && !wmk_pattern_match(pattern, event->provider, event->name)))
-		return 0;
-	made = wmk_arena_append(arena, &is->events, sizeof(*made));
-	if (!made)
-		return -ENOMEM;
 	/* One long path must not keep a list from whoever asks for it. */
 	const char *file = event->file ? event->file : "";
 	const size_t len = strlen(file);
 
-	made->provider = wmk_arena_text(arena, event->provider);
-	made->name = wmk_arena_text(arena, event->name);
-	made->file = wmk_arena_text(arena, len > FILE_SHOWN ? file + len - FILE_SHOWN : file);
-	made->kind = event->kind;
-	made->level = event->level;
-	made->line = event->line;
-	made->enabled = wmk_shadow_enabled(app, number, whose);
-	return made->provider && made->name && made->file ? wmk_fields_describe(event, made, arena) : -ENOMEM;
+	*is = (struct wmk_ctl_event){
+		.provider = wmk_arena_text(arena, event->provider), .name = wmk_arena_text(arena, event->name),
+		.file = wmk_arena_text(arena, len > FILE_SHOWN ? file + len - FILE_SHOWN : file), .kind = event->kind, .level = event->level,
+		.line = event->line,
+	};
+	return is->provider && is->name && is->file ? wmk_fields_describe(event, is, arena) : -ENOMEM;
 }
 
-int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, uid_t whose, struct wmk_ctl_app *is, struct wmk_arena *arena)
+/* Programs of one build have the same classes: what was said of one is said again, by the same strings. */
+static int event_describe(const struct app *app, uint32_t number, const struct wmk_describing *how, struct wmk_ctl_app *is)
 {
+	const struct class *class = app->events[number].class;
+	const char *pattern = how->what->pattern;
+	struct wmk_described *known;
+	struct wmk_ctl_event *made;
+
+	if (!class || class->own || (pattern && *pattern && !wmk_pattern_match(pattern, class->event->provider, class->event->name)))
+		return 0;
+	made = wmk_arena_append(how->arena, &is->events, sizeof(*made));
+	if (!made)
+		return -ENOMEM;
+	known = &how->known[class->serial % WMK_DESCRIBED];
+	if (known->class != class) {
+		const int err = class_describe(class->event, &known->is, how->arena);
+
+		known->class = err < 0 ? NULL : class;
+		if (err < 0)
+			return err;
+	}
+	*made = known->is;
+	made->enabled = wmk_shadow_enabled(app, number, how->whose);
+	return 0;
+}
+
+int wmk_app_describe(struct app *app, const struct wmk_describing *how, struct wmk_ctl_app *is)
+{
+	struct wmk_arena *arena = how->arena;
 	int err = 0;
 
 	*is = (struct wmk_ctl_app){
@@ -178,7 +194,7 @@ int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, uid_
 		return -ENOMEM;
 	for (uint32_t i = 0; i < app->n_events; i++)
 		is->n_events += app->events[i].class && !app->events[i].class->own;
-	for (uint32_t i = 0; what && what->events && err == 0 && i < app->n_events; i++)
-		err = event_describe(app, i, what->pattern, whose, is, arena);
+	for (uint32_t i = 0; how->known && err == 0 && i < app->n_events; i++)
+		err = event_describe(app, i, how, is);
 	return err;
 }

@@ -515,8 +515,21 @@ void wmk_app_close(struct app *app, int err);
 /* Say why in words, then close. */
 void wmk_app_refuse(struct app *app, uint32_t request, int err, const char *words);
 void wmk_app_notify(struct app *app);
-/* In words; its events if `what` asks for them. */
-int wmk_app_describe(struct app *app, const struct wmk_ctl_list_apps *what, uid_t whose, struct wmk_ctl_app *is, struct wmk_arena *arena);
+/* How programs are described: `known` NULL, without their events; else those that `what` asks for, with what `whose` sessions have enabled. */
+struct wmk_describing {
+	struct wmk_arena *arena;
+	const struct wmk_ctl_list_apps *what;
+	uid_t whose;
+	struct wmk_described *known;
+};
+/* A class as it was described last, in the same arena; WMK_DESCRIBED of them, all zeros at first. */
+#define WMK_DESCRIBED 256u
+struct wmk_described {
+	const struct class *class;
+	struct wmk_ctl_event is;
+};
+/* In words. */
+int wmk_app_describe(struct app *app, const struct wmk_describing *how, struct wmk_ctl_app *is);
 /* Those of the class, with types in words, behind the fields that are there. */
 int wmk_fields_describe(const struct wmk_event_class *event, struct wmk_ctl_event *is, struct wmk_arena *arena);
 /*

@@ -128,7 +128,7 @@ static bool somebody_is_left(struct wmk_apps *apps, struct update *u, uint32_t n
 		left = left || !(app->missed || is_stopped(app));
 		app->missed |= u->late;
 		if (list && u->unanswered && (is = wmk_arena_append(u->arena, u->unanswered, sizeof(*is))) != NULL &&
-		    wmk_app_describe(app, NULL, 0, is, u->arena) < 0)
+		    wmk_app_describe(app, &(struct wmk_describing){ .arena = u->arena }, is) < 0)
 			u->unanswered->n--;
 	}
 	return left;
@@ -231,10 +231,9 @@ struct listing {
 	pthread_cond_t done;
 	unsigned left;
 	int err;
-	const struct wmk_ctl_list_apps *what;
-	uid_t who, whose;
+	uid_t who;
 	struct wmk_list *apps;
-	struct wmk_arena *arena;
+	struct wmk_describing how;
 };
 
 struct list_job {
@@ -244,17 +243,18 @@ struct list_job {
 
 static int list_one(struct listing *l, struct app *app)
 {
+	const struct wmk_ctl_list_apps *what = l->how.what;
 	struct wmk_ctl_app *is;
 
 	if (app->state != APP_ADMITTED || (l->who != (uid_t)-1 && app->uid != l->who) ||
-	    (l->what->pid && l->what->pid != (uint64_t)app->pid))
+	    (what->pid && what->pid != (uint64_t)app->pid))
 		return 0;
-	is = wmk_arena_append(l->arena, l->apps, sizeof(*is));
+	is = wmk_arena_append(l->how.arena, l->apps, sizeof(*is));
 	if (!is)
 		return -ENOMEM;
-	int err = wmk_app_describe(app, l->what, l->whose, is, l->arena);
+	int err = wmk_app_describe(app, &l->how, is);
 
-	if (err < 0 || (l->what->pattern && *l->what->pattern && is->events.n == 0))
+	if (err < 0 || (what->pattern && *what->pattern && is->events.n == 0))
 		l->apps->n--;
 	return err;
 }
@@ -274,9 +274,15 @@ static void list_run(struct wmk_apps *apps, struct wmk_apps_job *job)
 int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t who, uid_t whose, struct wmk_list *apps,
 			  struct wmk_arena *arena)
 {
-	struct listing l = { .lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .what = what, .who = who, .whose = whose,
-			     .apps = apps, .arena = arena };
+	struct listing l = { .lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .who = who, .apps = apps,
+			     .how = { .arena = arena, .what = what, .whose = whose } };
 	struct list_job *jobs;
+
+	if (what->events) {
+		l.how.known = calloc(WMK_DESCRIBED, sizeof(*l.how.known));
+		if (!l.how.known)
+			return wmk_error(-ENOMEM, "no memory to list the applications");
+	}
 
 	pthread_mutex_lock(&tracing->lock);
 	jobs = calloc(tracing->n_shards + 1, sizeof(*jobs));
@@ -295,5 +301,6 @@ int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list
 	pthread_mutex_destroy(&l.lock);
 	pthread_cond_destroy(&l.done);
 	free(jobs);
+	free(l.how.known);
 	return jobs ? l.err : wmk_error(-ENOMEM, "no memory to list the applications");
 }
