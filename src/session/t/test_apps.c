@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "client.h"
 #include "ring/set.h"
+#include "session/internal.h"
 
 static void test_dialogue(void **state)
 {
@@ -492,12 +493,64 @@ static void test_rundir(void **state)
 	place_close(&q);
 }
 
+/* Of more events than are kept in words: each program's list has its own. */
+static void test_in_words(void **state)
+{
+	const struct wmk_ctl_rule none = { .pattern = "nothing:*", .enabled = true };
+	struct wmk_described known[WMK_DESCRIBED] = { 0 };
+	const struct wmk_ctl_list_apps what = { .events = true, .pattern = "" };
+	struct wmk_arena arena = { 0 };
+	const struct wmk_describing how = { .arena = &arena, .what = &what, .whose = (uid_t)-1, .known = known };
+	struct client clients[4];
+	struct place p;
+	char name[16];
+
+	(void)state;
+	place_prepare(&p);
+	p.given[0].rules = place_rules(&none, 1);
+	place_open(&p);
+	for (unsigned i = 0; i < 4; i++) {
+		client_connect(&clients[i], &p);
+		client_hello(&clients[i], "many");
+		assert_int_equal(client_next(&clients[i], &p), WMK_MSG_WELCOME);
+		for (unsigned k = 0; k < 2 * WMK_DESCRIBED; k++) {
+			snprintf(name, sizeof(name), "e%u", i < 2 ? k : (i - 1) * WMK_DESCRIBED + k);
+			client_event(&clients[i], k, i < 3 ? "p" : "q", name, k % 3);
+		}
+		client_u32(&clients[i], WMK_MSG_EVENTS_END, 1);
+		client_expect_u32(&clients[i], &p, WMK_MSG_DONE, 1);
+	}
+	unsigned n_apps = 0;
+
+	for (struct app *app = p.apps->app; app; app = app->next, n_apps++) {
+		struct wmk_ctl_app is;
+		const unsigned i = 3 - n_apps;             /* (the latest comes first) */
+
+		assert_int_equal(wmk_app_describe(app, &how, &is), 0);
+		assert_int_equal(is.events.n, 2 * WMK_DESCRIBED);
+		for (unsigned k = 0; k < is.events.n; k++) {
+			const struct wmk_ctl_event *event = (const struct wmk_ctl_event *)is.events.items + k;
+
+			snprintf(name, sizeof(name), "e%u", i < 2 ? k : (i - 1) * WMK_DESCRIBED + k);
+			assert_string_equal(event->name, name);
+			assert_string_equal(event->provider, i < 3 ? "p" : "q");
+			assert_int_equal(event->fields.n, k % 3);
+			assert_false(event->enabled);
+		}
+	}
+	assert_int_equal(n_apps, 4);
+	wmk_arena_free(&arena);
+	for (unsigned i = 0; i < 4; i++)
+		client_close(&clients[i]);
+	place_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dialogue), cmocka_unit_test(test_undeclared), cmocka_unit_test(test_declared_together),
 		cmocka_unit_test(test_switch), cmocka_unit_test(test_asked_while_registering), cmocka_unit_test(test_death), cmocka_unit_test(test_again), cmocka_unit_test(test_exec),
-		cmocka_unit_test(test_short_life), cmocka_unit_test(test_rundir),
+		cmocka_unit_test(test_short_life), cmocka_unit_test(test_rundir), cmocka_unit_test(test_in_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
