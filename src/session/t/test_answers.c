@@ -97,12 +97,17 @@ static void test_unanswered(void **state)
 	atomic_store(&proc_at(5)->mute, false);
 	assert_int_equal(kill(proc_at(2)->pid, SIGCONT), 0);
 	assert_int_equal(kill(proc_at(4)->pid, SIGCONT), 0);
-	/* (who has missed a deadline is not waited for: with the first command after it, or with a later one) */
+	/*
+	 * (who has missed a deadline is not waited for: with the first command after it, or with a later one; until the second in a row, as
+	 * what it answers first may have been asked long ago; and nobody is asked who has nothing to change)
+	 */
 	const uint64_t end = wmk_clock_monotonic() + 10000000000u;
+	uint32_t first;
 
-	do
+	do {
+		switch_on(&w, s, ch, false, 10000, &first);
 		switch_on(&w, s, ch, true, 10000, &late);
-	while (late && wmk_clock_monotonic() < end);
+	} while ((first || late) && wmk_clock_monotonic() < end);
 	assert_int_equal(late, 0);
 	for (unsigned i = 1; i < 7; i++)
 		assert_int_equal(proc_enabled(i, 0), 0x7);
