@@ -183,7 +183,7 @@ class Before(Node):
     def kind(self, kinds):
         kind = common(self.operand.kind(kinds))
         if self.operator == '!':
-            return SIGNED
+            return SIGNED if kind else None
         return None if self.operator == '~' and kind == FRACTION else kind
 
     def value(self, record):
@@ -201,6 +201,12 @@ class Before(Node):
     def inside(self):
         yield self.operator + ' before'
         yield from self.operand.inside()
+
+
+def can_be_compared(left, right, kinds):
+    """(A text that stands there and a number may be a label and an enumeration, which kinds do not tell: none of these is a condition of ?: here.)"""
+    both = left.kind(kinds), right.kind(kinds)
+    return None not in both and ((both[0] == TEXT) == (both[1] == TEXT) or isinstance(left, Text) or isinstance(right, Text))
 
 
 def compared(operator, left, right, record):
@@ -231,9 +237,11 @@ class Pair(Node):
         return self.left.text(random, level) + space + self.operator + space + self.right.text(random, level + 1), level
 
     def kind(self, kinds):
-        if self.operator in ('&&', '||') or self.operator in COMPARE:
+        if self.operator in ('&&', '||'):
             return SIGNED
         both = self.left.kind(kinds), self.right.kind(kinds)
+        if self.operator in COMPARE:
+            return SIGNED if can_be_compared(self.left, self.right, kinds) else None
         if None in both or TEXT in both or FRACTION in both and self.operator not in ('+', '-', '*', '/'):
             return None
         return both[0] if self.operator in ('<<', '>>') else common(*both)
@@ -268,7 +276,7 @@ class In(Node):
         return '%s in [%s]' % (self.operand.text(random, LEVEL['in']), ', '.join(choice.print(random)[0] for choice in self.choices)), LEVEL['in']
 
     def kind(self, kinds):
-        return SIGNED
+        return SIGNED if any(can_be_compared(self.operand, choice, kinds) for choice in self.choices) else None
 
     def value(self, record):
         return int(any([compared('==', self.operand, choice, record) for choice in self.choices]))
@@ -288,6 +296,8 @@ class Either(Node):
         return '%s ? %s : %s' % (self.condition.text(random, 1), self.yes.text(random), self.no.text(random)), 0
 
     def kind(self, kinds):
+        if common(self.condition.kind(kinds)) is None:
+            return None                                  # whatever its sides are
         return common(self.yes.kind(kinds), self.no.kind(kinds))
 
     def value(self, record):
