@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "ring/file.h"
 #include "ring/inside.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -143,6 +144,7 @@ int waymark_ring_set_back(struct waymark_ring_set *set)
 
 	if (set->fd < 0)
 		return -EINVAL;
+	first_err = wmk_ring_file_look(set);
 	/*
 	 * A sub-buffer for each in turn: a ring that begins must not wait for the whole of another one. So often and no
 	 * more: who writes nonsense into backed_pos must not keep us here.

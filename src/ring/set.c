@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "ring/file.h"
 #include "ring/inside.h"
 
 #define GUARD_LEN 65536 /* no copy is longer: a position that lies leads there, not into the program's own memory */
@@ -190,6 +191,18 @@ static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, 
 	return 0;
 }
 
+/* A reader's, with its descriptor: given up when that fails. */
+static int keep_in_file(struct waymark_ring_set *set)
+{
+	int err;
+
+	set->in_file = 1;
+	err = wmk_ring_file_guard(set);
+	if (err < 0)
+		waymark_ring_set_close(set);
+	return err;
+}
+
 static void fill_header(struct waymark_ring_set *set, uint64_t page)
 {
 	const struct waymark_ring_options *o = &set->options;
@@ -214,40 +227,48 @@ static void fill_header(struct waymark_ring_set *set, uint64_t page)
 	waymark_ring_set_heartbeat(set);
 }
 
-int waymark_ring_set_create(const struct waymark_ring_options *options, struct waymark_ring_set **set)
+/* What was asked for, with what is there where nothing was. */
+static int shape_of(const struct waymark_ring_options *options, uint64_t page, struct waymark_ring_options *o)
+{
+	if (options->size < offsetof(struct waymark_ring_options, uuid))
+		return -EINVAL;
+	memcpy(o, options, options->size < sizeof(*o) ? options->size : sizeof(*o));
+	o->size = sizeof(*o);
+	if (o->n_cpus == 0)
+		o->n_cpus = possible_cpus();
+	return check_geometry(o, page);
+}
+
+static int make_room(int fd, const struct waymark_ring_options *o, uint64_t page, int in_file)
+{
+	const uint32_t n_rings = o->n_cpus + WAYMARK_RING_CLAIMS + WMK_RING_SPARES;
+	const uint64_t control = data_offset(n_rings, page);
+
+	if (ftruncate(fd, (off_t)(control + (uint64_t)n_rings * o->subbuf_size * o->n_subbufs)) < 0 || fallocate(fd, 0, 0, (off_t)control) < 0)
+		return -errno;
+	return in_file || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 ? 0 : -errno;
+}
+
+/* Of `fd`, which is given up when that fails. */
+static int create_in(const struct waymark_ring_options *options, int fd, int in_file, struct waymark_ring_set **set)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct waymark_ring_options o = { 0 };
 	struct waymark_ring_set *s;
-	uint64_t control, total;
-	int fd, err;
+	int err = shape_of(options, page, &o);
 
-	if (options->size < offsetof(struct waymark_ring_options, uuid))
-		return -EINVAL;
-	memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
-	o.size = sizeof(o);
-	if (o.n_cpus == 0)
-		o.n_cpus = possible_cpus();
-	err = check_geometry(&o, page);
-	if (err < 0)
-		return err;
-	control = data_offset(o.n_cpus + WAYMARK_RING_CLAIMS + WMK_RING_SPARES, page);
-	total = control + (uint64_t)(o.n_cpus + WAYMARK_RING_CLAIMS + WMK_RING_SPARES) * o.subbuf_size * o.n_subbufs;
-	fd = memfd_create("waymark-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return -errno;
-	if (ftruncate(fd, (off_t)total) < 0 || fallocate(fd, 0, 0, (off_t)control) < 0 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
-	err = map_set(fd, &o, 1, &s);
+	if (err == 0)
+		err = make_room(fd, &o, page, in_file);
+	if (err == 0)
+		err = map_set(fd, &o, 1, &s);
 	if (err < 0) {
 		close(fd);
 		return err;
 	}
 	s->fd = fd;
+	err = in_file ? keep_in_file(s) : 0;
+	if (err < 0)
+		return err;
 	fill_header(s, page);
 	err = wmk_ring_set_prefault(s, o.prefault);
 	if (err < 0) {
@@ -258,16 +279,28 @@ int waymark_ring_set_create(const struct waymark_ring_options *options, struct w
 	return 0;
 }
 
+int waymark_ring_set_create(const struct waymark_ring_options *options, struct waymark_ring_set **set)
+{
+	int fd = memfd_create("waymark-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	return fd < 0 ? -errno : create_in(options, fd, 0, set);
+}
+
+int wmk_ring_set_create_in(const struct waymark_ring_options *options, int fd, struct waymark_ring_set **set)
+{
+	return create_in(options, fd, 1, set);
+}
+
 /* What is in `fd` is held against itself and against what a set can be. */
-static int open_checked(int fd, int is_reader, struct waymark_ring_set **set)
+static int open_checked(int fd, int is_reader, int any, struct waymark_ring_set **set)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct waymark_ring_options o = { .size = sizeof(o) };
 	struct wmk_set_header h;
 	struct stat st;
-	int seals = fcntl(fd, F_GET_SEALS), err;
+	int kind = wmk_ring_file_kind(fd), err;
 
-	if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW))
+	if (kind < 0 || (kind > 0 && !any))
 		return -EPERM;
 	if (fstat(fd, &st) < 0 || pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
 		return -EIO;
@@ -291,7 +324,10 @@ static int open_checked(int fd, int is_reader, struct waymark_ring_set **set)
 	    (uint64_t)st.st_size != h.data_offset + (uint64_t)h.n_rings * o.subbuf_size * o.n_subbufs ||
 	    h.total_size != (uint64_t)st.st_size)
 		return -EINVAL;
-	return map_set(fd, &o, is_reader, set);
+	err = map_set(fd, &o, is_reader, set);
+	if (err == 0)
+		wmk_ring_set_to(&(*set)->in_file, (uint32_t)kind);
+	return err;
 }
 
 int wmk_ring_set_uuid(int fd, uint8_t uuid[16])
@@ -304,24 +340,39 @@ int wmk_ring_set_uuid(int fd, uint8_t uuid[16])
 	return 0;
 }
 
-int waymark_ring_set_open(int fd, struct waymark_ring_set **set)
-{
-	return open_checked(fd, 0, set);
-}
-
-int waymark_ring_set_open_reader(int fd, struct waymark_ring_set **set)
+static int open_reader(int fd, int any, struct waymark_ring_set **set)
 {
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3), err;
 
 	if (own < 0)
 		return -errno;
-	err = open_checked(own, 1, set);
+	err = open_checked(own, 1, any, set);
 	if (err < 0) {
 		close(own);
 		return err;
 	}
 	(*set)->fd = own;
-	return 0;
+	return (*set)->in_file ? keep_in_file(*set) : 0;
+}
+
+int waymark_ring_set_open(int fd, struct waymark_ring_set **set)
+{
+	return open_checked(fd, 0, 0, set);
+}
+
+int waymark_ring_set_open_reader(int fd, struct waymark_ring_set **set)
+{
+	return open_reader(fd, 0, set);
+}
+
+int wmk_ring_set_open_any(int fd, struct waymark_ring_set **set)
+{
+	return open_checked(fd, 0, 1, set);
+}
+
+int wmk_ring_set_open_reader_any(int fd, struct waymark_ring_set **set)
+{
+	return open_reader(fd, 1, set);
 }
 
 void wmk_ring_set_retire(struct waymark_ring_set *set)
@@ -346,6 +397,8 @@ void waymark_ring_set_close(struct waymark_ring_set *set)
 {
 	if (!set)
 		return;
+	if (set->in_file && set->is_reader)
+		wmk_ring_file_unguard(set);
 	if (set->fd >= 0)
 		close(set->fd);
 	munmap(set, set->private_len + set->shared_len + GUARD_LEN);

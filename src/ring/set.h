@@ -47,6 +47,7 @@ struct waymark_ring_set {
 	uint64_t identity;     /* what this process writes into `claim` */
 	uint32_t may_block;
 	uint32_t is_reader;
+	uint32_t in_file;      /* not in sealed memory: file.h */
 	size_t private_len, shared_len;
 	struct waymark_ring_set *next_retired;
 	struct waymark_ring_options options;
