@@ -242,8 +242,9 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 		stream->group->now.packets += stream->sequence;
 	}
 	err = stream->source->ops->resume ? stream->source->ops->resume(stream->source, &last, &stream->taken, &stream->end_pos) : 0;
-	stream->written = stream->taken;
-	if (err > 0)
+	/* Of a stream of which nothing is left, all that was in it is lost, and counted. */
+	stream->written = err > 0 && found != 1 ? 0 : stream->taken;
+	if (err > 0 && found == 1)
 		tell_gap(consumer, stream);
 	if (err < 0)
 		wmk_consumer_bury(consumer, stream, "the trace lacks the end of what was read from its ring", err);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "consumer/internal.h"
+#include "ring/set.h"
 
 #define CLEAR_TRIES 1000           /* a writer that is faster than our look at it must pause at some time */
 
@@ -64,7 +65,11 @@ static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *l
 	if (position == 0)
 		position = waymark_ring_reader_base(reader, &ts);
 	err = waymark_ring_reader_resume(reader, position, 0, ts, records);
-	return err < 0 ? err : 0;
+	if (err != -ESTALE)
+		return err < 0 ? err : 0;
+	/* The trace has less than it had (the machine ended before it was on the disk): what was given back is lost, what the ring holds is not. */
+	err = waymark_ring_reader_resume(reader, wmk_ring_reader_given(reader), 0, ts, records);
+	return err < 0 ? err : 1;
 }
 
 static uint64_t ring_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])

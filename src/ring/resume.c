@@ -138,6 +138,11 @@ uint64_t waymark_ring_reader_base(const struct waymark_ring_reader *r, uint64_t 
 	return r->base.pos;
 }
 
+uint64_t wmk_ring_reader_given(const struct waymark_ring_reader *r)
+{
+	return wmk_ring_load(&r->ctl->consumed_pos);     /* of readers: no order is needed */
+}
+
 /* ── behind an earlier reader ────────────────────────────────────────────────────────────────────────── */
 
 /* The counts at `pos`, from what the earlier reader left in its lines. 1: found. */

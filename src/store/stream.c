@@ -160,7 +160,7 @@ static int make(struct wmk_store_stream *stream)
 	int err = open_data(stream, O_CREAT | O_EXCL);
 
 	if (err >= 0)
-		err = open_index(stream, O_EXCL);
+		err = open_index(stream, 0);     /* one that is there without its stream tells of nothing */
 	if (err < 0)
 		unmake(stream);
 	return err;
