@@ -74,6 +74,13 @@ struct waymark_ctl_connect_options {
 	const char *program;
 	/* For connecting, and for each request; 0: 30000, -1: for ever. A `stop` or `destroy` that waits for a slow disk may take longer: it goes on when nobody waits any more. */
 	int timeout_ms;
+	/*
+	 * NULL, or a directory that a session's rings were left in when all processes had ended (`shm_path` of a session): a daemon is started, for
+	 * `rundir` (which is to be named, and have none), that has this session alone. waymark_ctl_destroy() writes what the rings hold into
+	 * the trace and removes the directory, waymark_ctl_shutdown() ends the daemon. -ECHILD: it cannot be
+	 * taken over, words say why; so it is when a process still has rings of it.
+	 */
+	const char *recover;
 };
 
 /*
@@ -237,6 +244,7 @@ struct waymark_ctl_session_info {
 	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
 	bool stopping;               /* it has stopped, and its last records are not written yet */
 	bool no_statedump;           /* see struct waymark_ctl_create_options */
+	const char *shm_path;        /* directory that holds its rings, made in that of struct waymark_ctl_create_options; "": they are in memory */
 };
 
 /* ── programs: which programs there are, and their events ── */
@@ -334,6 +342,7 @@ struct waymark_ctl_create_options {
 	uint64_t max_size;           /* bytes that the trace may have: then the session stops by itself; 0: no limit */
 	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
 	bool no_statedump;           /* records of what was there when it began are not wanted: loaded objects; of the kernel, processes, files, ... */
+	const char *shm_path;        /* rings of programs of the daemon's user are files in a new directory there, which outlive all processes; NULL: in memory */
 };
 /*
  * Make a session; it does not record yet. -EEXIST: one has the name; -ENOTEMPTY: the trace's directory holds something; -EBUSY: it is to

@@ -20,4 +20,13 @@
 #define WMK_SIGNAL_CANCEL 32
 #define WMK_SIGNAL_SETID 33
 
+/* What a daemon's threads leave to its main thread: all others (ring/file.h has a handler for one of the faults). */
+static inline void wmk_signals_of_others(sigset_t *set)
+{
+	sigfillset(set);
+	for (int n = 1; n < 32; n++)
+		if (WMK_SIGNALS_FAULTS & WMK_SIGNAL(n))
+			sigdelset(set, n);
+}
+
 #endif

@@ -74,6 +74,19 @@ int wmk_daemon_open(struct wmk_daemon *daemon, const struct wmk_cli_common *args
 	return err;
 }
 
+int wmk_daemon_recover(struct wmk_daemon *daemon, const char *rundir, const char *path)
+{
+	const struct waymark_ctl_connect_options options = { .size = sizeof(options), .start = WAYMARK_CTL_START_IF_NONE, .rundir = rundir, .recover = path };
+
+	memset(daemon, 0, sizeof(*daemon));
+	int err = waymark_ctl_connect(&options, &daemon->ctl);
+	if (err < 0) {
+		daemon->ctl = NULL;
+		take_error(err);
+	}
+	return err;
+}
+
 /* ── what is there, when what was named is not ───────────────────────────────────────────────────────── */
 
 int wmk_daemon_check_channel(const struct waymark_ctl_session_info *session, const char *name)

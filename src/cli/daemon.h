@@ -35,6 +35,8 @@ enum wmk_daemon_need {
 
 /* Connect; a daemon is started when none runs, unless -n was given. In any case followed by wmk_daemon_close(). */
 int wmk_daemon_open(struct wmk_daemon *daemon, const struct wmk_cli_common *args, enum wmk_daemon_need need);
+/* Connect to a daemon that is started in `rundir` to take over the rings in `path` (waymark_ctl_connect_options.recover), likewise. */
+int wmk_daemon_recover(struct wmk_daemon *daemon, const char *rundir, const char *path);
 /*
  * What a function of ctl.h returned, as an error of ours. When what was named is not there, the cause chain says what is. Else prints the
  * warnings of daemon->result, and names the programs that have not answered.

@@ -45,6 +45,14 @@ static int set_output(void *data, const char *value)
 	return 0;
 }
 
+static int set_shm_path(void *data, const char *value)
+{
+	if (!*value)
+		return wmk_error(-EINVAL, "the name of a directory is missing");
+	((struct wmk_session_args *)data)->shm_path = value;
+	return 0;
+}
+
 static int set_max_size(void *data, const char *value)
 {
 	uint64_t *max_size = &((struct wmk_session_args *)data)->max_size;
@@ -97,7 +105,7 @@ static void make_current(const char *name)
 static int run_create(void *data, char **rest, int n_rest)
 {
 	struct wmk_session_args *args = data;
-	char home[PATH_MAX], output[PATH_MAX];
+	char home[PATH_MAX], output[PATH_MAX], shm[PATH_MAX];
 	struct waymark_ctl_create_options options = { .size = sizeof(options), .home = home };
 	const struct waymark_ctl_session_info *session;
 	struct wmk_daemon daemon = { 0 };
@@ -108,7 +116,10 @@ static int run_create(void *data, char **rest, int n_rest)
 	err = wmk_current_home(home, sizeof(home));
 	if (err == 0 && args->output)
 		err = wmk_session_absolute(args->output, output, sizeof(output));
+	if (err == 0 && args->shm_path)
+		err = wmk_session_absolute(args->shm_path, shm, sizeof(shm));
 	options.path = args->output ? output : NULL;
+	options.shm_path = args->shm_path ? shm : NULL;
 	options.name = args->common.session;
 	options.max_size = args->max_size;
 	options.trace_format = args->trace_format;
@@ -139,6 +150,10 @@ static const char *const create_details[] = {
 	"meanwhile, and what tells how many records were lost, may come on top. "
 	"`waymark clear` makes room, and `waymark start` goes on. To keep the latest records instead, give the channel --tracefile-size and "
 	"--tracefile-count, or --overwrite.",
+	"With --shm-path the buffers into which programs of the session daemon's user record are files in a directory of their own below DIR, and not memory that is "
+	"gone with the last process: when all have been killed, or the machine ended and DIR is on persistent memory, `waymark recover DIR` puts "
+	"what they hold into the trace. DIR is made if it is not there; take one in memory (/dev/shm/...) or on persistent memory, as a disk slows recording down. It "
+	"must be the session daemon's user's, and a program that records dies if somebody cuts these files.",
 	NULL
 };
 
@@ -147,6 +162,7 @@ static const struct wmk_cli_option create_options[] = {
 	{ 'o', "output", "DIR", "The trace's directory.", set_output, false },
 	{ 0, "trace-format", "FORMAT", WMK_SESSION_FORMAT_HELP, set_trace_format, false },
 	{ 0, "no-statedump", NULL, WMK_SESSION_NO_STATEDUMP_HELP, set_no_statedump, false },
+	{ 0, "shm-path", "DIR", "Where buffers are files that outlive all processes; see `waymark recover`.", set_shm_path, false },
 	{ 0, "max-size", "SIZE", "Bytes that the trace may have, with k, M or G: then the session stops by itself.", set_max_size, false },
 	WMK_CLI_OPTION_JSON,
 };
@@ -164,8 +180,7 @@ const struct wmk_cli_command wmk_cli_create = {
 
 /* ── destroy, stop ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* "Session one stopped: 120 records, 3 lost, 1.5 MB in PATH", and why they were lost. */
-static void tell_ends(const struct wmk_daemon *daemon, const char *what, bool print)
+void wmk_session_tell_ends(const struct wmk_daemon *daemon, const char *what, bool print)
 {
 	const struct waymark_ctl_session_info *const *sessions;
 	unsigned n = waymark_ctl_result_sessions(daemon->result, &sessions);
@@ -182,7 +197,7 @@ static void tell_ends(const struct wmk_daemon *daemon, const char *what, bool pr
 }
 
 /* Of several, that of the current session goes first. */
-static void remember_trace(const struct wmk_daemon *daemon)
+void wmk_session_remember(const struct wmk_daemon *daemon)
 {
 	const struct waymark_ctl_session_info *const *sessions, *chosen = NULL;
 	unsigned n = waymark_ctl_result_sessions(daemon->result, &sessions);
@@ -209,9 +224,9 @@ static int end(const struct wmk_cli_command *command, struct wmk_session_args *a
 	if (err == 0)
 		err = wmk_daemon_did(&daemon, request(daemon.ctl, args->all ? NULL : daemon.session, &daemon.result));
 	if (err == 0)
-		tell_ends(&daemon, what, !args->common.json);
+		wmk_session_tell_ends(&daemon, what, !args->common.json);
 	if (err == 0 && destroyed)
-		remember_trace(&daemon);
+		wmk_session_remember(&daemon);
 	else if (err == 0)
 		wmk_current_meant(args->all ? NULL : daemon.session);
 	if (err == 0 && destroyed && wmk_current_forget(args->all ? NULL : daemon.session) < 0)

@@ -14,10 +14,17 @@ struct wmk_session_args {
 	uint64_t max_size;               /* create; 0: no limit */
 	uint32_t trace_format;           /* create */
 	bool no_statedump;               /* create */
+	const char *shm_path;            /* create */
 };
 
 /* `path`, beneath the current directory if it is relative. -ENAMETOOLONG, ... with a cause chain. */
 int wmk_session_absolute(const char *path, char *buf, size_t size);
+
+/* Of each session that a command was about: "Session one stopped: 120 records, 3 lost, 1.5 MB in PATH" if `print`, and why they were lost. */
+struct wmk_daemon;
+void wmk_session_tell_ends(const struct wmk_daemon *daemon, const char *what, bool print);
+/* What was recorded last is one of these. */
+void wmk_session_remember(const struct wmk_daemon *daemon);
 
 /* "ctf-1.8" or "ctf-2": enum waymark_ctl_trace_format. -EINVAL with a cause chain. */
 int wmk_session_trace_format(const char *word, uint32_t *format);

@@ -237,6 +237,8 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 		       session->full ? ", and has: `waymark clear` makes room" : "");
 	if (session->trace_format != WAYMARK_CTL_CTF_1_8)
 		printf("its trace is in Common Trace Format 2\n  ");
+	if (*session->shm_path)
+		printf("its buffers are files in %s\n  ", wmk_cli_clean(session->shm_path));
 	if (session->no_statedump)
 		printf("without what was there when it began\n  ");
 	wmk_show_counts(session);

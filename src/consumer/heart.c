@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/faults.h"
 #include "consumer/internal.h"
 
 #define BEAT_NS 250000000u
@@ -62,7 +63,7 @@ int wmk_consumer_heart_start(struct wmk_consumer *consumer)
 	atomic_store_explicit(&consumer->alive_ns, wmk_consumer_now_ns(), memory_order_relaxed);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
-	sigfillset(&all);
+	wmk_signals_of_others(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&consumer->heart, &attr, heart, consumer);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

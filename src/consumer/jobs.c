@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "consumer/server_inside.h"
 #include "kernel/calls_reader.h"
+#include "ring/file.h"
 
 /* ── the sink: opened by the first job, in the thread that writes ────────────────────────────────────── */
 
@@ -114,7 +115,7 @@ static int set_add(struct wmk_server_job *job, struct wmk_server_rings *rings, c
 {
 	const struct wmk_consumerd_rings *is = &rings->is;
 	struct waymark_ring_set *set;
-	int err = waymark_ring_set_open_reader(rings->fd, &set);
+	int err = wmk_ring_set_open_reader_any(rings->fd, &set);
 
 	if (err < 0)
 		return wmk_error(err, "what came with channel %.60s is no ring set: %s", is->channel, strerror(-err));

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/faults.h"
 #include "consumer/internal.h"
 
 #define EMPTY_LOOKS 8u             /* at the longest interval, before the thread waits to be woken by a writer */
@@ -246,7 +247,7 @@ int wmk_consumer_start(struct wmk_consumer *consumer)
 	if (consumer->running || consumer->ended)
 		return wmk_error(-EINVAL, "the consumer has been started before");
 	/* Signals are for the thread that started us. */
-	sigfillset(&all);
+	wmk_signals_of_others(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (needs_heart(consumer))
 		err = wmk_consumer_heart_start(consumer);

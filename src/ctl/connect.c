@@ -144,12 +144,16 @@ static int connect_own(struct waymark_ctl *ctl, const struct waymark_ctl_connect
 {
 	strcpy(ctl->rundir, where->own);
 	int sock = socket_connect(ctl->rundir, where->named, deadline);
+	if (sock >= 0 && options->recover) {
+		close(sock);
+		return wmk_error_said(-EBUSY, "a session daemon runs for %s: what is recovered takes one of its own", ctl->rundir);
+	}
 	if (sock >= 0 || !is_nobody(sock))
 		return sock;
 	if (options->start != WAYMARK_CTL_START_IF_NONE)
 		return wmk_error_add(sock, "no session daemon runs");
-	int err = wmk_ctl_daemon_start(options->program, where->named, deadline);
-	if (err == -ECHILD)
+	int err = wmk_ctl_daemon_start(options->program, where->named, options->recover, deadline);
+	if (err == -ECHILD && !options->recover)
 		return connect_other(where, deadline, err);
 	if (err < 0)
 		return err;
@@ -211,6 +215,8 @@ int waymark_ctl_connect(const struct waymark_ctl_connect_options *given, struct 
 		err = WMK_CTL_OPTIONS(&options, given, "connect");
 	if (err == 0 && (options.start > WAYMARK_CTL_START_NEVER || options.timeout_ms < -1))
 		err = wmk_error(-EINVAL, "connect: there is no such way to start a daemon, or no such time");
+	if (err == 0 && options.recover && (*options.recover != '/' || !options.rundir || options.start != WAYMARK_CTL_START_IF_NONE))
+		err = wmk_error(-EINVAL, "connect: to recover takes an absolute path, and a runtime directory for a daemon that is started");
 	if (err < 0)
 		return err;
 	struct waymark_ctl *ctl = calloc(1, sizeof(*ctl));

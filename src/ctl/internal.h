@@ -108,6 +108,6 @@ int wmk_ctl_sessions_dir(bool make, char *path, size_t size);
  * Start the daemon's program and wait until it says that it listens. `rundir`: put into its environment, or NULL. -ECHILD: it failed, its
  * words are in the chain; perhaps another one runs by now. -ETIMEDOUT; -ENOENT, -EACCES: no program.
  */
-int wmk_ctl_daemon_start(const char *program, const char *rundir, uint64_t deadline);
+int wmk_ctl_daemon_start(const char *program, const char *rundir, const char *recover, uint64_t deadline);
 
 #endif

@@ -327,6 +327,15 @@ static int path_choose(struct loading *l, struct wmk_ctl_session *s)
 	return wmk_ctl_filed_text(l->result, &l->filed->warnings, words);
 }
 
+/* Where its directory of rings was made, as a new one is. */
+static const char *shm_parent(const struct wmk_ctl_session *s, char *buf)
+{
+	const char *slash = strrchr(s->shm_path, '/');
+
+	snprintf(buf, WMK_OBJECT_TEXT_MAX + 1, "%.*s", !slash ? 0 : slash == s->shm_path ? 1 : (int)(slash - s->shm_path), s->shm_path);
+	return buf;
+}
+
 static void destroy_quietly(struct loading *l, const char *name)
 {
 	const struct wmk_ctl_which which = { name };
@@ -338,7 +347,7 @@ static void destroy_quietly(struct loading *l, const char *name)
 static int try_whole(struct loading *l, const struct wmk_ctl_session *s, const char *home)
 {
 	struct loading trial = { .ctl = l->ctl, .options = l->options, .result = wmk_ctl_result_new(&wmk_ctl_filed_object) };
-	char name[WMK_CTL_NAME_MAX + 1], words[WORDS];
+	char name[WMK_CTL_NAME_MAX + 1], words[WORDS], shm[WMK_OBJECT_TEXT_MAX + 1];
 	struct wmk_ctl_session copy;
 	int err = trial.result ? wmk_object_copy(&wmk_ctl_session_object, s, &copy, &trial.arena) : -ENOMEM;
 
@@ -346,7 +355,7 @@ static int try_whole(struct loading *l, const struct wmk_ctl_session *s, const c
 		trial.filed = trial.result->object;
 		snprintf(name, sizeof(name), "loading-%d", (int)getpid());
 		copy.name = name;
-		const struct wmk_ctl_create request = { name, "", home, s->max_size, s->trace_format, s->no_statedump };
+		const struct wmk_ctl_create request = { name, "", home, s->max_size, s->trace_format, s->no_statedump, shm_parent(s, shm) };
 
 		err = ask(&trial, WMK_CTL_CREATE, &request);
 	}
@@ -369,12 +378,13 @@ static int try_whole(struct loading *l, const struct wmk_ctl_session *s, const c
 static int create(struct loading *l, struct wmk_ctl_session *s, const char *home)
 {
 	const struct wmk_ctl_which old = { s->name };
+	char shm[WMK_OBJECT_TEXT_MAX + 1];
 
 	for (bool replaced = false;; replaced = true) {
 		int err = path_choose(l, s);
 		if (err < 0)
 			return err;
-		const struct wmk_ctl_create request = { s->name, s->path, home, s->max_size, s->trace_format, s->no_statedump };
+		const struct wmk_ctl_create request = { s->name, s->path, home, s->max_size, s->trace_format, s->no_statedump, shm_parent(s, shm) };
 		err = ask(l, WMK_CTL_CREATE, &request);
 		if (err != -EEXIST || !l->options->replace || replaced)
 			return err;

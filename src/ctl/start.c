@@ -116,6 +116,7 @@ static char **environment_make(char *const *added, unsigned n_added, bool own_ru
 
 struct launch {
 	const char *program;
+	const char *recover;         /* NULL, or what --recover takes */
 	char **environment;
 	int null, pipe;              /* what the daemon gets: stdin to stderr, READY_FD */
 	sigset_t none;
@@ -143,7 +144,8 @@ static void close_later(void)
 static void daemon_become(const struct launch *l)
 {
 	struct sigaction normal = { .sa_handler = SIG_DFL };
-	char *argv[] = { (char *)(uintptr_t)l->program, NULL };
+	char option[] = "--recover";
+	char *argv[] = { (char *)(uintptr_t)l->program, l->recover ? option : NULL, (char *)(uintptr_t)l->recover, NULL };
 
 	for (int sig = 1; sig < 65; sig++)
 		sigaction(sig, &normal, NULL);
@@ -219,7 +221,7 @@ static int ready_wait(int fd, const char *program, uint64_t deadline)
 		if ((unsigned char)words[i] < 0x20 || words[i] == 0x7f)
 			words[i] = ' ';
 	if (len > 1)
-		return wmk_error_add(wmk_error(-ECHILD, "%s", words + 1), "the session daemon %s did not start", program);
+		return wmk_error_add(wmk_error_said(-ECHILD, "%s", words + 1), "the session daemon %s did not start", program);
 	return wmk_error(-ECHILD, "the session daemon %s ended before it listened, without a word", program);
 }
 
@@ -233,12 +235,12 @@ static int above(int fd)
 	return copy;
 }
 
-int wmk_ctl_daemon_start(const char *program, const char *rundir, uint64_t deadline)
+int wmk_ctl_daemon_start(const char *program, const char *rundir, const char *recover, uint64_t deadline)
 {
 	char path[PATH_MAX], where[PATH_MAX];
 	char number[] = "WAYMARK_READY_FD=3";
 	char *added[] = { number, where };
-	struct launch l = { .program = path, .null = -1, .pipe = -1 };
+	struct launch l = { .program = path, .recover = recover, .null = -1, .pipe = -1 };
 	int ready[2] = { -1, -1 };
 
 	sigemptyset(&l.none);

@@ -16,7 +16,7 @@
 #include "wire/wire.h"
 
 static const char usage[] =
-	"usage: waymark-sessiond [--rundir DIRECTORY] [--consumerd PROGRAM] [--limits FILE] [--background]\n"
+	"usage: waymark-sessiond [--rundir DIRECTORY] [--consumerd PROGRAM] [--limits FILE] [--recover DIRECTORY] [--background]\n"
 	"       waymark-sessiond --version | --help\n"
 	"\n"
 	"Where programs that are instrumented and those who trace them meet: one for each user, root's for all.\n"
@@ -25,10 +25,11 @@ static const char usage[] =
 	"                         /tmp/waymark-UID)\n"
 	"  --consumerd PROGRAM    the consumer daemon (waymark-consumerd, next to this program)\n"
 	"  --limits FILE          what sessions may take, see waymark-sessiond(8) (" WAYMARK_LIMITS ", if it is there)\n"
+	"  --recover DIRECTORY    take over the session whose rings are files there, and nothing else: what `waymark recover` starts\n"
 	"  --background           return when it listens, and go on without a terminal\n";
 
 struct options {
-	const char *rundir, *consumerd, *limits;
+	const char *rundir, *consumerd, *limits, *recover;
 	bool background;
 };
 
@@ -61,6 +62,8 @@ static int options_take(char **argv, struct options *options)
 			options->consumerd = value;
 		else if ((value = value_of(argv, &i, "--limits")) != NULL)
 			options->limits = value;
+		else if ((value = value_of(argv, &i, "--recover")) != NULL)
+			options->recover = value;
 		else if (strcmp(argv[i], "--background") == 0)
 			options->background = true;
 		else if (strcmp(argv[i], "--version") == 0)
@@ -72,8 +75,8 @@ static int options_take(char **argv, struct options *options)
 			return 2;
 		}
 	}
-	if (is_relative(options->rundir) || is_relative(options->consumerd) || is_relative(options->limits)) {
-		fputs("waymark-sessiond: --rundir, --consumerd and --limits take absolute paths\n", stderr);
+	if (is_relative(options->rundir) || is_relative(options->consumerd) || is_relative(options->limits) || is_relative(options->recover)) {
+		fputs("waymark-sessiond: --rundir, --consumerd, --limits and --recover take absolute paths\n", stderr);
 		return 2;
 	}
 	return 0;
@@ -157,7 +160,7 @@ static int run(const struct options *options, struct wmk_place_starter *starter)
 	struct wmk_limits limits;
 	struct wmk_server_options server = {
 		.size = sizeof(server), .rundir = options->rundir, .version = WAYMARK_VERSION, .consumerd = options->consumerd,
-		.handed = handed, .limits = &limits, .starter = starter, .say = options->background ? NULL : say,
+		.recovered = options->recover, .handed = handed, .limits = &limits, .starter = starter, .say = options->background ? NULL : say,
 	};
 	int err = wmk_place_handed(handed);
 
@@ -177,7 +180,7 @@ static int run(const struct options *options, struct wmk_place_starter *starter)
 int main(int argc, char **argv)
 {
 	struct wmk_place_starter starter;
-	struct options options = { NULL, NULL, NULL, false };
+	struct options options = { NULL, NULL, NULL, NULL, false };
 	char words[1024];
 	int status = options_take(argv, &options);
 

@@ -8,6 +8,7 @@
 #include "session/clients.h"
 
 #include "base/error.h"
+#include "base/faults.h"
 #include "wire/ctl.h"
 
 #include <errno.h>
@@ -325,7 +326,7 @@ static int thread_start(struct wmk_clients *clients)
 {
 	sigset_t all, before;
 
-	sigfillset(&all);                /* signals are the main thread's */
+	wmk_signals_of_others(&all);                /* signals are the main thread's */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int err = pthread_create(&clients->thread, NULL, clients_run, clients);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

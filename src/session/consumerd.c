@@ -19,6 +19,7 @@
 
 #include "base/cond.h"
 #include "base/error.h"
+#include "base/faults.h"
 #include "session/consumerd_inside.h"
 
 #define FDS_AT_ONCE (WMK_WIRE_FDS - 4u)
@@ -499,7 +500,7 @@ int wmk_consumer_link_open(const struct wmk_consumer_link_options *options, int 
 
 	if (!link)
 		return wmk_error(-ENOMEM, "no memory for a link to a consumer");
-	sigfillset(&all);
+	wmk_signals_of_others(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(&link->thread, NULL, wmk_link_run, link);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -12,6 +12,7 @@
 #include <waymark/ring.h>
 
 #include "base/error.h"
+#include "ring/file.h"
 #include "session/consumerd_inside.h"
 
 struct wmk_kept_trace *wmk_kept_find(struct wmk_consumer_link *link, uint64_t number)
@@ -226,7 +227,7 @@ void wmk_kept_beat(struct wmk_consumer_link *link)
 
 	for (struct wmk_kept_trace *trace = link->traces; trace; trace = trace->next) {
 		for (struct wmk_kept_rings *rings = trace->rings; rings; rings = rings->next) {
-			if (rings->is.kernel || waymark_ring_set_open_reader(rings->fd, &set) < 0)
+			if (rings->is.kernel || wmk_ring_set_open_reader_any(rings->fd, &set) < 0)
 				continue;
 			waymark_ring_set_heartbeat(set);
 			waymark_ring_set_close(set);

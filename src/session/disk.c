@@ -12,6 +12,7 @@
 
 #include "base/cond.h"
 #include "base/error.h"
+#include "base/faults.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -215,7 +216,7 @@ static int thread_start(struct wmk_disks *disks)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK);
-	sigfillset(&all);                /* signals are the main thread's */
+	wmk_signals_of_others(&all);                /* signals are the main thread's */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int err = -pthread_create(&thread, &attr, thread_run, disks);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -13,6 +13,8 @@
 #include "session/internal.h"
 
 #include "base/error.h"
+#include "ring/file.h"
+#include "session/shm.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,6 +29,11 @@ int wmk_trace_ready(struct trace *trace)
 		return 0;
 	int err = wmk_trace_open_here(trace->session, trace, true);
 
+	/* It went with the machine: what rings in files hold is a trace all the same. */
+	if (err == -ENOENT && trace->session->recovered) {
+		wmk_error_clear();
+		err = wmk_trace_open_here(trace->session, trace, false);
+	}
 	if (err < 0) {
 		trace->outlet = NULL;
 		return err;
@@ -52,7 +59,7 @@ static void unlink_awaited(struct rings *rings)
 int wmk_rings_regain(struct rings *rings, int fd)
 {
 	const uint64_t bytes = wmk_rings_bytes(&rings->channel->is);
-	int err = rings->set ? 0 : waymark_ring_set_open_reader(fd, &rings->set);
+	int err = rings->set ? 0 : wmk_ring_set_open_reader_any(fd, &rings->set);
 
 	if (err < 0)
 		return wmk_error(err, "cannot map the rings of channel '%.100s'", rings->channel->is.name);
@@ -158,10 +165,10 @@ static int take(struct rings *rings, int fd)
 	struct stat st;
 
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_ino != rings->inode || st.st_uid != geteuid())
-		return wmk_error(-EPERM, "what was handed back as rings of channel '%.100s' is another file", rings->channel->is.name);
-	int err = waymark_ring_set_open_reader(fd, &set);
+		return wmk_error(-EPERM, "what is given as the rings of channel '%.100s' is another file", rings->channel->is.name);
+	int err = wmk_ring_set_open_reader_any(fd, &set);
 	if (err < 0)
-		return wmk_error(err, "what was handed back as rings of channel '%.100s' is no ring set", rings->channel->is.name);
+		return wmk_error(err, "what is given as the rings of channel '%.100s' is no ring set", rings->channel->is.name);
 	const struct waymark_ring_options *is = waymark_ring_set_options(set);
 	wmk_rings_geometry(rings, &want);
 	if (memcmp(is->uuid, rings->uuid, sizeof(is->uuid)) == 0 && is->subbuf_size == want.subbuf_size && is->n_subbufs == want.n_subbufs &&
@@ -170,8 +177,24 @@ static int take(struct rings *rings, int fd)
 		return 0;
 	}
 	waymark_ring_set_close(set);
-	return wmk_error(-EINVAL, "the ring set that was handed back for channel '%.100s' has another shape than the channel's",
+	return wmk_error(-EINVAL, "the ring set that is given for channel '%.100s' has another shape than the channel's",
 			 rings->channel->is.name);
+}
+
+int wmk_rings_regain_file(struct rings *rings)
+{
+	const struct wmk_session *session = rings->session;
+
+	if (session->shm < 0)
+		return -ENOENT;
+	int fd = wmk_shm_file_open(session->shm, rings->id, session->recovered);
+	if (fd == -ENOENT)
+		wmk_error_clear();
+	if (fd < 0)
+		return fd;
+	int err = take(rings, fd);
+	close(fd);
+	return err < 0 ? err : wmk_rings_regain(rings, -1);
 }
 
 /* Locked. */

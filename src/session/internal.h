@@ -185,6 +185,10 @@ void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_ct
 
 /* Open the trace at the outlet if it is not: one of an earlier daemon. Locked. */
 int wmk_trace_ready(struct trace *trace);
+/* Of rings in a file, when they are over: its name goes. */
+void wmk_rings_file_remove(const struct rings *rings);
+/* They are in a file that is there: regained from it. -ENOENT: not in a file. Locked. */
+int wmk_rings_regain_file(struct rings *rings);
 /* Of a set that somebody holds: no longer awaited, or still so with the set in our hands. Locked. */
 int wmk_rings_regain(struct rings *rings, int fd);
 /* Those whose set was handed back while nobody could empty them: once more. Locked. */
@@ -254,6 +258,9 @@ struct wmk_session {
 	struct rcu_head rcu;
 	struct wmk_tracing *tracing;
 	char *name, *path, *trace_name;
+	char *shm_path;                  /* where its rings are files (shm.h); NULL: nowhere */
+	int shm;                         /* the directory; -1: there is none, or it cannot be had */
+	bool recovered;                  /* files that somebody still has are not touched */
 	uid_t uid;
 	gid_t gid;
 	bool all_users, statedump;

@@ -160,7 +160,10 @@ int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_rest
 		return err;
 	}
 	wmk_rings_link(&session->awaited, rings);
-	return fd >= 0 ? wmk_rings_regain(rings, fd) : 0;
+	if (fd >= 0)
+		return wmk_rings_regain(rings, fd);
+	int err = wmk_rings_regain_file(rings);
+	return err == -ENOENT ? 0 : err;
 }
 
 static int each(const struct rings *list, int (*one)(void *data, const struct wmk_restored_rings *is), void *data)

@@ -13,7 +13,9 @@
 #include "base/error.h"
 #include "consumer/consumer.h"
 #include "ctf/writer.h"
+#include "ring/file.h"
 #include "ring/set.h"
+#include "session/shm.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -228,6 +230,19 @@ int wmk_rings_uuid(struct rings *rings)
 	return make_uuid(rings->uuid);
 }
 
+/* In memory; in a file where the session asks for that, and nobody but the daemon's own user gets at it. */
+static int set_create(struct rings *rings, const struct waymark_ring_options *ring)
+{
+	if (rings->session->shm < 0 || rings->trace->uid != geteuid())
+		return waymark_ring_set_create(ring, &rings->set);
+	int fd = wmk_shm_file_make(rings->session->shm, rings->id);
+	int err = fd < 0 ? fd : wmk_ring_set_create_in(ring, fd, &rings->set);
+
+	if (err < 0 && fd >= 0)
+		wmk_shm_file_remove(rings->session->shm, rings->id);
+	return err;
+}
+
 static int make_set(struct rings *rings)
 {
 	struct waymark_ring_options ring;
@@ -238,7 +253,7 @@ static int make_set(struct rings *rings)
 
 	memcpy(ring.uuid, rings->uuid, sizeof(ring.uuid));
 	if (err == 0)
-		err = waymark_ring_set_create(&ring, &rings->set);
+		err = set_create(rings, &ring);
 	if (err == 0 && fstat(waymark_ring_set_fd(rings->set), &st) != 0)
 		err = -errno;
 	if (err < 0)
@@ -273,13 +288,24 @@ int wmk_rings_open_here(struct rings *rings, bool restored)
 static int rings_open(struct rings *rings)
 {
 	struct wmk_tracing *tracing = rings->session->tracing;
-	int err = make_set(rings);
 
 	/* relaxed: only that no two are alike */
 	rings->id = atomic_fetch_add_explicit(&tracing->rings_made, 1, memory_order_relaxed) + 1;
+	int err = make_set(rings);
+	if (err < 0)
+		return err;
+	err = wmk_rings_declare_stream(rings);
 	if (err == 0)
-		err = wmk_rings_declare_stream(rings);
-	return err < 0 ? err : wmk_rings_open_here(rings, false);
+		err = wmk_rings_open_here(rings, false);
+	if (err < 0)
+		wmk_rings_file_remove(rings);
+	return err;
+}
+
+void wmk_rings_file_remove(const struct rings *rings)
+{
+	if (rings->session->shm >= 0 && !rings->trace->kernel)
+		wmk_shm_file_remove(rings->session->shm, rings->id);
 }
 
 struct rings *wmk_rings_alloc(struct wmk_session_channel *channel, struct trace *trace, uint32_t stream_id)

@@ -48,6 +48,7 @@ struct server {
 	struct wmk_commands commands;
 	int signals, end;                /* signalfd; eventfd: WMK_CTL_SHUTDOWN */
 	bool everything;                 /* ends, the consumer too */
+	char said[600];                  /* what was told last, while one thread is there */
 };
 
 /* ── what the parts tell ─────────────────────────────────────────────────────────────────────────────── */
@@ -58,6 +59,14 @@ static void say(void *data, const char *words)
 
 	if (server->options->say)
 		server->options->say(server->options->data, words);
+}
+
+static void say_first(void *data, const char *words)
+{
+	struct server *server = data;
+
+	snprintf(server->said, sizeof(server->said), "%s", words);
+	say(server, words);
 }
 
 static void on_ended(void *data, struct wmk_session *session)
@@ -252,13 +261,18 @@ static int sessions_open(struct server *server)
 	if (err == 0)
 		err = wmk_outlet_open(&outlet, &server->outlet);
 	if (err == 0)
-		err = wmk_state_open(server->place.dir, say, server, &server->state);
+		err = wmk_state_open(server->place.dir, server->options->recovered, say_first, server, &server->state);
 	if (err == 0)
 		err = wmk_reaper_open(&reaper, &server->reaper);
 	if (err < 0)
 		return err;
-	if (!tracing.plugin_clock && wmk_state_clock(server->state, &clock) < 0)
+	if (server->options->recovered && wmk_state_sessions(server->state) == 0)
+		return wmk_error_said(-ENOENT, "no session can be recovered%s%.100s", *server->said ? ": " : "", server->said);
+	if (!tracing.plugin_clock && wmk_state_clock(server->state, &clock) < 0) {
+		if (server->options->recovered)
+			return wmk_error_number();
 		say_cause(server);
+	}
 	tracing.kernel_owner = owner;
 	tracing.outlet_data = server->outlet;
 	tracing.first_rings_id = wmk_state_last_rings(server->state);
@@ -266,12 +280,12 @@ static int sessions_open(struct server *server)
 }
 
 /* A daemon without a past, and without a consumer that has one, needs none yet. */
-static void take_over(struct server *server)
+static int take_over(struct server *server)
 {
 	char words[600];
 
 	if (wmk_state_sessions(server->state) == 0 && !wmk_outlet_has_consumer(server->outlet))
-		return;
+		return 0;
 	int err = wmk_outlet_take_over(server->outlet);
 	if (err < 0) {
 		snprintf(words, sizeof(words), "sessions of an earlier daemon wait for a consumer daemon: ");
@@ -281,8 +295,9 @@ static void take_over(struct server *server)
 	}
 	if (wmk_state_identities(server->state, server->tracing) < 0)
 		say_cause(server);
-	wmk_state_restore(server->state, server->tracing, on_held, server);
+	unsigned n = wmk_state_restore(server->state, server->tracing, on_held, server);
 	wmk_outlet_taken_over(server->outlet);
+	return n || !server->options->recovered ? 0 : wmk_error_said(-ENODATA, "%s", server->said);
 }
 
 static int doors_open(struct server *server)
@@ -325,8 +340,9 @@ static int server_open(struct server *server)
 		err = wmk_wait_create(server->place.dir, &server->page);
 	if (err == 0)
 		err = sessions_open(server);
+	if (err == 0)
+		err = take_over(server);
 	if (err == 0) {
-		take_over(server);
 		wmk_tracing_sweep(server->tracing);
 		if (wmk_state_identities_begin(server->state) < 0)
 			say_cause(server);

@@ -20,6 +20,7 @@ struct wmk_server_options {
 	size_t size;                     /* sizeof(struct wmk_server_options) */
 	const char *rundir, *version;
 	const char *consumerd;           /* path of waymark-consumerd */
+	const char *recovered;           /* NULL, or a directory of rings in files (session/shm.h), which are taken over: what `waymark recover` runs */
 	const int *handed;               /* see wmk_place_open() */
 	const struct wmk_limits *limits; /* NULL: the defaults */
 	struct wmk_place_starter *starter;   /* told when it listens, and when it ends */

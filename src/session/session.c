@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "session/shm.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ── made ────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -46,6 +48,24 @@ static void uncount(struct wmk_session *session)
 	wmk_owner_session_give(session->tracing, session->uid);
 }
 
+/* Who can write to a file can cut it: whoever records into it dies of that. So it is nobody's but the daemon's own user's. */
+static int shm_fill(struct wmk_session *session, const struct wmk_session_options *options)
+{
+	session->recovered = options->shm == WMK_SHM_RECOVERED;
+	if (session->uid != geteuid())
+		return wmk_error_said(-EPERM, "rings in files (--shm-path) are for the session daemon's own user: use a daemon of yours");
+	if (options->shm == WMK_SHM_NEW)
+		return wmk_shm_make(options->shm_path, options->name, session->created, &session->shm_path, &session->shm);
+	session->shm_path = strdup(options->shm_path);
+	if (!session->shm_path)
+		return wmk_error(-ENOMEM, "no memory for a session");
+	/* What is there no more cannot be gone on with; programs have it perhaps, and hand it back. */
+	if (wmk_shm_open(session->shm_path, &session->shm) < 0)
+		wmk_session_worry(session, wmk_error_number(), "its rings in files");
+	wmk_error_clear();
+	return 0;
+}
+
 static int session_fill(struct wmk_session *session, const struct wmk_session_options *options)
 {
 	session->uid = options->uid;
@@ -60,7 +80,7 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 	session->trace_name = options->trace_name ? strdup(options->trace_name) : NULL;
 	if (!session->name || !session->path || (options->trace_name && !session->trace_name))
 		return wmk_error(-ENOMEM, "no memory for a session");
-	return 0;
+	return options->shm_path ? shm_fill(session, options) : 0;
 }
 
 int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_options *options, struct wmk_session **out)
@@ -81,6 +101,7 @@ int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_optio
 	}
 	atomic_init(&session->counted, true);
 	session->tracing = tracing;
+	session->shm = -1;
 	pthread_mutex_init(&session->lock, NULL);
 	pthread_cond_init(&session->written, NULL);
 	atomic_init(&session->refs, 2);  /* the table's, and the caller's */
@@ -154,6 +175,8 @@ int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_opt
 		return err;
 	err = enter_alone(tracing, options, session);
 	if (err < 0) {
+		if (session->shm >= 0)
+			wmk_shm_remove(session->shm, session->shm_path, false);
 		wmk_session_unmake(session);
 		return err;
 	}
@@ -174,6 +197,11 @@ uid_t wmk_session_uid(const struct wmk_session *session)
 gid_t wmk_session_gid(const struct wmk_session *session)
 {
 	return session->gid;
+}
+
+bool wmk_session_recovered(const struct wmk_session *session)
+{
+	return session->recovered;
 }
 
 void wmk_session_worry(struct wmk_session *session, int err, const char *what)

@@ -5,6 +5,7 @@
 #include "session/shards.h"
 
 #include "base/error.h"
+#include "base/faults.h"
 #include "session/apps.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ static int thread_start(pthread_t *thread, void *(*run)(void *), void *data)
 {
 	sigset_t all, before;
 
-	sigfillset(&all);
+	wmk_signals_of_others(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int err = pthread_create(thread, NULL, run, data);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "ctl/json.h"
 #include "session/internal.h"
+#include "session/shm.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,6 +49,7 @@ static const struct wmk_member session_members[] = {
 	WMK_MEMBER_OF_TEXT(state_session, path, WMK_OBJECT_TEXT_MAX),
 	WMK_MEMBER_OF_TEXT(state_session, path_bytes, 2 * WMK_OBJECT_TEXT_MAX),
 	WMK_MEMBER_OF_TEXT(state_session, trace_name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER_OF_TEXT(state_session, shm_path, WMK_OBJECT_TEXT_MAX),
 	WMK_MEMBER_OF_U64(state_session, uid),
 	WMK_MEMBER_OF_U64(state_session, gid),
 	WMK_MEMBER_OF_U64(state_session, created),
@@ -123,6 +125,8 @@ void wmk_state_entry_free(struct state_entry *entry)
 {
 	if (entry->ids >= 0)
 		close(entry->ids);
+	if (entry->shm_ids >= 0)
+		close(entry->shm_ids);
 	wmk_arena_free(&entry->arena);
 	free(entry);
 }
@@ -176,10 +180,10 @@ static int gather_rings(void *data, const struct wmk_restored_rings *is)
 	return 0;
 }
 
-int wmk_state_bytes_write(const struct wmk_state *state, const char *name, const char *fresh, const void *bytes, size_t len)
+int wmk_state_bytes_write(int dir, const char *name, const char *fresh, const void *bytes, size_t len)
 {
 	size_t done = 0;
-	int fd = openat(state->dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
 	while (done < len) {
@@ -191,18 +195,18 @@ int wmk_state_bytes_write(const struct wmk_state *state, const char *name, const
 			int err = n < 0 ? -errno : -ENOSPC;
 
 			close(fd);
-			unlinkat(state->dir, fresh, 0);
+			unlinkat(dir, fresh, 0);
 			return wmk_error(err, "cannot write down what the next session daemon needs (%s)", name);
 		}
 		done += (size_t)n;
 	}
 	close(fd);
-	return renameat(state->dir, fresh, state->dir, name) == 0 ? 0 : wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
+	return renameat(dir, fresh, dir, name) == 0 ? 0 : wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
 }
 
 int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text)
 {
-	return wmk_state_bytes_write(state, name, fresh, text, strlen(text));
+	return wmk_state_bytes_write(state->dir, name, fresh, text, strlen(text));
 }
 
 int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session)
@@ -211,7 +215,7 @@ int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct w
 		.name = session->name, .path = session->path, .trace_name = session->trace_name, .uid = session->uid, .gid = session->gid,
 		.created = session->created, .active = session->active, .started = session->started, .all_users = session->all_users,
 		.statedump = session->statedump, .max_size = session->max_size, .full = session->full, .trackers = session->trackers,
-		.trace_format = session->trace_format,
+		.trace_format = session->trace_format, .shm_path = session->shm_path,
 	};
 	struct wmk_arena arena = { 0 };
 	struct gathering g = { &is, &arena, entry->last_rings };
@@ -230,7 +234,8 @@ int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct w
 		err = wmk_state_file_write(state, name, fresh, text);
 	if (err == 0) {
 		entry->last_rings = g.last_rings;
-		wmk_state_ids_tidy(state, entry, &is);
+		wmk_state_ids_tidy(state, entry, session, &is);
+		err = wmk_state_shm_write(state, entry, session, &is);
 	}
 	free(text);
 	wmk_arena_free(&arena);
@@ -257,7 +262,7 @@ static struct state_entry *entry_make(struct wmk_state *state, const struct wmk_
 		return NULL;
 	}
 	entry->session = session;
-	entry->ids = -1;
+	entry->ids = entry->shm_ids = -1;
 	entry->number = state->next++;
 	entry->next = state->entries;
 	state->entries = entry;
@@ -293,6 +298,8 @@ int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool
 	pthread_mutex_unlock(&state->lock);
 	if (entry)
 		wmk_state_forget(state, entry);
+	if (session->shm >= 0)
+		wmk_shm_remove(session->shm, session->shm_path, session->recovered);
 	return 0;
 }
 
@@ -313,7 +320,7 @@ static int dir_open(int rundir, int *dir)
 	return 0;
 }
 
-int wmk_state_open(int rundir, void (*say)(void *data, const char *words), void *data, struct wmk_state **out)
+int wmk_state_open(int rundir, const char *recovered, void (*say)(void *data, const char *words), void *data, struct wmk_state **out)
 {
 	struct wmk_state *state = calloc(1, sizeof(*state));
 
@@ -324,7 +331,9 @@ int wmk_state_open(int rundir, void (*say)(void *data, const char *words), void 
 	state->say = say;
 	state->data = data;
 	state->next = 1;
-	int err = dir_open(rundir, &state->dir);
+	state->recovered = recovered ? strdup(recovered) : NULL;
+	int err = recovered && !state->recovered ? wmk_error(-ENOMEM, "no memory for the state") :
+		  recovered ? wmk_shm_open(recovered, &state->dir) : dir_open(rundir, &state->dir);
 	if (err == 0)
 		err = wmk_state_read_all(state);
 	if (err < 0) {
@@ -349,6 +358,7 @@ void wmk_state_close(struct wmk_state *state)
 	if (state->dir >= 0)
 		close(state->dir);
 	pthread_mutex_destroy(&state->lock);
+	free(state->recovered);
 	free(state);
 }
 

@@ -22,8 +22,11 @@
 
 struct wmk_state;
 
-/* Make or open the directory in `rundir`, and read what is there. What cannot be read is told to `say` (may be NULL), and left. */
-int wmk_state_open(int rundir, void (*say)(void *data, const char *words), void *data, struct wmk_state **state);
+/*
+ * Make or open the directory in `rundir`, and read what is there; or `recovered` in its place, a directory of rings in files (shm.h). What cannot
+ * be read is told to `say` (may be NULL), and left.
+ */
+int wmk_state_open(int rundir, const char *recovered, void (*say)(void *data, const char *words), void *data, struct wmk_state **state);
 /* Nothing that was read is kept but what was restored; the files stay. */
 void wmk_state_close(struct wmk_state *state);
 /* How many sessions were read, and the highest number of any rings in them (for wmk_tracing_options.first_rings_id). */

@@ -7,12 +7,11 @@
 #include "base/error.h"
 #include "ctl/json.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CLOCK_FILE "clock.json"
 #define CLOCK_FRESH "clock.new"
-#define CLOCK_MAX 4096u              /* bytes of the file */
 /* What two measurements of one clock's rate never differ by: parts of the rate. */
 #define RATE_PARTS 100u
 
@@ -33,11 +32,13 @@ static const struct wmk_member clock_members[] = {
 };
 static const struct wmk_object clock_object = WMK_OBJECT_OF("clock", state_clock, clock_members);
 
-/* The same clock since the same start of the machine, and sane. */
-static bool is_of(const struct state_clock *kept, const struct wmk_clock *clock)
+/* The same clock since the same start of the machine, and sane. Of what is recovered the machine may be gone, and its clock with it. */
+static bool is_of(const struct state_clock *kept, const struct wmk_clock *clock, bool recovered)
 {
 	uint64_t apart = kept->freq > clock->freq ? kept->freq - clock->freq : clock->freq - kept->freq;
 
+	if (recovered)
+		return kept->kind <= WMK_CLOCK_COUNTER && kept->freq > 0 && kept->offset < kept->freq && strlen(kept->uuid) < sizeof(clock->uuid);
 	return kept->kind == (uint32_t)clock->kind && strcmp(kept->uuid, clock->uuid) == 0 && kept->offset < kept->freq &&
 	       apart <= clock->freq / RATE_PARTS;
 }
@@ -47,10 +48,12 @@ static bool clock_read(const struct wmk_state *state, struct wmk_clock *clock)
 	struct wmk_arena arena = { 0 };
 	struct state_clock kept;
 	uint8_t *text = NULL;
-	long len = wmk_state_slurp(state, CLOCK_FILE, CLOCK_MAX, &text);
-	bool taken = len >= 0 && wmk_json_read(&clock_object, (const char *)text, (size_t)len, &kept, &arena) == 0 && is_of(&kept, clock);
+	long len = wmk_state_slurp(state->dir, CLOCK_FILE, CLOCK_MAX, &text);
+	bool taken = len >= 0 && wmk_json_read(&clock_object, (const char *)text, (size_t)len, &kept, &arena) == 0 && is_of(&kept, clock, state->recovered);
 
 	if (taken) {
+		clock->kind = kept.kind;
+		strcpy(clock->uuid, kept.uuid);
 		clock->freq = kept.freq;
 		clock->offset_s = kept.offset_s;
 		clock->offset = kept.offset;
@@ -70,6 +73,8 @@ int wmk_state_clock(struct wmk_state *state, struct wmk_clock *clock)
 
 	if (wmk_state_sessions(state) > 0 && clock_read(state, clock))
 		return 0;
+	if (state->recovered)
+		return wmk_error_said(-ENODATA, "the clock of the recording is not known: " CLOCK_FILE " is missing there, or not understood");
 	int err = wmk_json_text(&clock_object, &is, 0, &text);
 	if (err == 0)
 		err = wmk_state_file_write(state, CLOCK_FILE, CLOCK_FRESH, text);

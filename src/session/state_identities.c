@@ -60,7 +60,7 @@ static int file_read(struct wmk_state *state, struct wmk_tracing *tracing, const
 {
 	struct state_identities *all = &state->identities;
 	uint8_t *bytes;
-	long len = wmk_state_slurp(state, name, FILE_MAX, &bytes);
+	long len = wmk_state_slurp(state->dir, name, FILE_MAX, &bytes);
 	size_t n = len > 0 ? (size_t)len / sizeof(struct state_identity) : 0;
 	int err = 0;
 
@@ -97,7 +97,7 @@ int wmk_state_identities_begin(struct wmk_state *state)
 {
 	struct state_identities *all = &state->identities;
 	size_t len = all->n_living * sizeof(*all->living);
-	int err = len ? wmk_state_bytes_write(state, FILE_OLD, FILE_FRESH, all->living, len) : 0;
+	int err = len ? wmk_state_bytes_write(state->dir, FILE_OLD, FILE_FRESH, all->living, len) : 0;
 
 	if (len == 0)
 		unlinkat(state->dir, FILE_OLD, 0);

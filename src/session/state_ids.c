@@ -32,17 +32,17 @@ static int ids_open(struct wmk_state *state, struct state_entry *entry)
 	return entry->ids >= 0 ? 0 : wmk_error(-errno, "cannot write down the ids of events");
 }
 
-static int id_append(struct state_entry *entry, const void *record, size_t len)
+static int id_append(int ids, const void *record, size_t len)
 {
 	struct stat st;
 
-	if (fstat(entry->ids, &st) != 0)
+	if (fstat(ids, &st) != 0)
 		return wmk_error(-errno, "cannot write down the ids of events");
-	ssize_t n = write(entry->ids, record, len);
+	ssize_t n = write(ids, record, len);
 	if (n == (ssize_t)len)
 		return 0;
 	int err = n < 0 ? -errno : -ENOSPC;
-	if (ftruncate(entry->ids, st.st_size) != 0)      /* half of one would hide all that follow */
+	if (ftruncate(ids, st.st_size) != 0)      /* half of one would hide all that follow */
 		return wmk_error(err, "cannot write down the ids of events, nor undo half of it");
 	return wmk_error(err, "cannot write down the id of an event");
 }
@@ -67,7 +67,9 @@ int wmk_state_id(struct wmk_state *state, struct wmk_session *session, uint64_t 
 	head.len = (uint32_t)need;
 	memcpy(record, &head, sizeof(head));
 	long n = wmk_event_encode(event, record + sizeof(head), need, NULL);
-	err = n < 0 ? (int)n : id_append(entry, record, sizeof(head) + need);
+	err = n < 0 ? (int)n : id_append(entry->ids, record, sizeof(head) + need);
+	if (err == 0 && entry->shm_ids >= 0)
+		err = id_append(entry->shm_ids, record, sizeof(head) + need);
 	free(record);
 	return err;
 }
@@ -124,7 +126,7 @@ static size_t filter(uint8_t *bytes, size_t len, const uint64_t *numbers, size_t
 }
 
 /* What cannot be done now is done another time: the file is as right as it was. */
-void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, const struct state_session *is)
+void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session, const struct state_session *is)
 {
 	char name[STATE_NAME], fresh[STATE_NAME];
 	uint8_t *bytes = NULL;
@@ -138,16 +140,18 @@ void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, cons
 	wmk_state_file(fresh, entry->number, "new");
 	numbers = numbers_of(is);
 	if (numbers)
-		len = wmk_state_slurp(state, name, IDS_MAX, &bytes);
+		len = wmk_state_slurp(state->dir, name, IDS_MAX, &bytes);
 	if (numbers && len == st.st_size) {
 		const size_t kept = filter(bytes, (size_t)len, numbers, is->rings.n);
 
 		if (kept == (size_t)len) {
 			entry->ids_kept = (off_t)kept;
-		} else if (wmk_state_bytes_write(state, name, fresh, bytes, kept) == 0) {
+		} else if (wmk_state_bytes_write(state->dir, name, fresh, bytes, kept) == 0) {
 			entry->ids_kept = (off_t)kept;
 			close(entry->ids);       /* of the file that was; the next id opens the other */
 			entry->ids = -1;
+			if (entry->shm_ids >= 0)
+				wmk_state_shm_ids(state, entry, session);
 		}
 	}
 	wmk_error_clear();

@@ -27,7 +27,7 @@ struct state_rings {
 };
 
 struct state_session {
-	const char *name, *path, *trace_name;
+	const char *name, *path, *trace_name, *shm_path;
 	const char *path_bytes;          /* of a path that is not UTF-8, in hexadecimal: names are, paths may hold any bytes */
 	uint64_t uid, gid, created, max_size;
 	bool active, started, all_users, statedump, full;
@@ -50,6 +50,7 @@ struct state_entry {
 	uint64_t number;
 	const struct wmk_session *session;       /* NULL: not restored yet. (Not its name: another may have that while this one ends) */
 	int ids;                         /* N.ids, to append to; -1: not open */
+	int shm_ids;                     /* likewise, of the copy beside rings in files */
 	off_t ids_kept;                  /* bytes of it that were needed when it was tidied */
 	uint64_t last_rings;             /* the highest number that stands in N.json */
 	struct state_session *is;        /* in the arena */
@@ -67,6 +68,7 @@ struct state_identities {
 
 struct wmk_state {
 	int dir;
+	char *recovered;                 /* it is beside rings in files, which is its path: `waymark recover` */
 	void (*say)(void *data, const char *words);
 	void *data;
 	pthread_mutex_t lock;            /* of the list and of `next`; an entry is its session's lock's */
@@ -79,8 +81,8 @@ struct wmk_state {
 void wmk_state_file(char name[STATE_NAME], uint64_t number, const char *kind);
 /* Its files go, and it. Out of the list already. */
 void wmk_state_forget(struct wmk_state *state, struct state_entry *entry);
-/* All of the file `name` at once: by way of the file `fresh`. */
-int wmk_state_bytes_write(const struct wmk_state *state, const char *name, const char *fresh, const void *bytes, size_t len);
+/* All of the file `name` in the directory `dir` at once: by way of the file `fresh`. */
+int wmk_state_bytes_write(int dir, const char *name, const char *fresh, const void *bytes, size_t len);
 int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text);
 /* What JSON cannot tell of the path goes into path_bytes; and back. */
 int wmk_state_path_tell(struct state_session *is, struct wmk_arena *arena);
@@ -97,14 +99,26 @@ void wmk_state_entry_free(struct state_entry *entry);
 /* The record that stands at `at`: its length, head and all; 0: no whole one. */
 size_t wmk_state_id_at(const uint8_t *bytes, size_t len, size_t at, struct state_id *head);
 /* N.json has just been written: what is not of its rings may go. Locked. */
-void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, const struct state_session *is);
+void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session, const struct state_session *is);
+
+/* ── state_shm.c ── */
+#define SHM_JSON "1.json"
+#define SHM_IDS "1.ids"
+/* The copy beside the session's rings, if these are files. Locked; `is` has just been written. */
+int wmk_state_shm_write(const struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session, const struct state_session *is);
+/* N.ids was written anew. */
+int wmk_state_shm_ids(const struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session);
+
+/* ── state_clock.c ── */
+#define CLOCK_FILE "clock.json"
+#define CLOCK_MAX 4096u              /* bytes of the file */
 
 /* ── state_identities.c ── */
 void wmk_state_identities_free(struct wmk_state *state);
 
 /* ── state_read.c ── */
 /* All of a plain file of at most `max` bytes, malloc'd; its length, or -errno. */
-long wmk_state_slurp(const struct wmk_state *state, const char *name, size_t max, uint8_t **bytes);
+long wmk_state_slurp(int dir, const char *name, size_t max, uint8_t **bytes);
 int wmk_state_read_all(struct wmk_state *state);
 
 #endif

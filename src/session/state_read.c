@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "ctl/json.h"
 #include "session/internal.h"
+#include "session/shm.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,10 +21,10 @@
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-long wmk_state_slurp(const struct wmk_state *state, const char *name, size_t max, uint8_t **bytes)
+long wmk_state_slurp(int dir, const char *name, size_t max, uint8_t **bytes)
 {
 	struct stat st;
-	int fd = openat(state->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	long len = 0;
 
 	*bytes = NULL;
@@ -60,7 +61,7 @@ static void ids_seen(const struct wmk_state *state, struct state_entry *entry)
 	struct state_id head;
 
 	wmk_state_file(name, entry->number, "ids");
-	long len = wmk_state_slurp(state, name, IDS_MAX, &bytes);
+	long len = wmk_state_slurp(state->dir, name, IDS_MAX, &bytes);
 	for (size_t at = 0, size; len > 0 && (size = wmk_state_id_at(bytes, (size_t)len, at, &head)) != 0; at += size)
 		number_seen(entry, head.rings);
 	free(bytes);
@@ -76,9 +77,9 @@ static int entry_read(struct wmk_state *state, uint64_t number, struct state_ent
 	if (!entry)
 		return wmk_error(-ENOMEM, "no memory for a session's state");
 	entry->number = number;
-	entry->ids = -1;
+	entry->ids = entry->shm_ids = -1;
 	wmk_state_file(name, number, "json");
-	long len = wmk_state_slurp(state, name, WMK_JSON_MAX, &text);
+	long len = wmk_state_slurp(state->dir, name, WMK_JSON_MAX, &text);
 	entry->is = wmk_arena_alloc(&entry->arena, sizeof(*entry->is));
 	int err = len < 0 ? (int)len : entry->is ? wmk_json_read(&state_session_object, (const char *)text, (size_t)len, entry->is, &entry->arena) :
 						   -ENOMEM;
@@ -257,7 +258,7 @@ static int ids_restore(struct wmk_state *state, struct state_entry *entry, struc
 	int err = 0;
 
 	wmk_state_file(name, entry->number, "ids");
-	long len = wmk_state_slurp(state, name, IDS_MAX, &bytes);
+	long len = wmk_state_slurp(state->dir, name, IDS_MAX, &bytes);
 	if (len == -ENOENT) {
 		wmk_error_clear();
 		return 0;
@@ -292,20 +293,39 @@ static void give_up(struct wmk_tracing *tracing, struct wmk_session *session)
 	}
 }
 
+/* All of its rings or none: what is left over could not be found any more. */
+static int recovered_check(const struct wmk_state *state, const struct state_session *is)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; state->recovered && i < is->rings.n && err == 0; i++) {
+		int fd = wmk_shm_file_open(state->dir, ((const struct state_rings *)is->rings.items)[i].id, true);
+
+		err = fd == -EBUSY ? fd : 0;
+		if (fd >= 0)
+			close(fd);
+		else if (err == 0)
+			wmk_error_clear();
+	}
+	return err;
+}
+
 static int session_restore(struct wmk_state *state, struct state_entry *entry, struct wmk_tracing *tracing, wmk_state_held *held, void *data)
 {
 	const struct state_session *is = entry->is;
 	const struct wmk_session_options options = {
 		.name = is->name, .path = is->path, .uid = (uid_t)is->uid, .gid = (gid_t)is->gid, .all_users = is->all_users,
 		.statedump = is->statedump, .max_size = is->max_size, .trace_format = is->trace_format, .trace_name = *is->trace_name ? is->trace_name : NULL,
+		.shm_path = state->recovered ? state->recovered : *is->shm_path ? is->shm_path : NULL, .shm = state->recovered ? WMK_SHM_RECOVERED : WMK_SHM_THERE,
 	};
 	const struct wmk_ctl_session as = { .created = is->created, .active = is->active, .started = is->started, .full = is->full,
 					   .trackers = is->trackers };
 	struct wmk_session *session;
 	char words[400];
-	int err = is->uid >= UINT32_MAX || is->gid >= UINT32_MAX ? wmk_error(-EINVAL, "its owner is nobody") :
-		  wmk_session_restore(tracing, &options, &as, &session);
+	int err = is->uid >= UINT32_MAX || is->gid >= UINT32_MAX ? wmk_error(-EINVAL, "its owner is nobody") : recovered_check(state, is);
 
+	if (err == 0)
+		err = wmk_session_restore(tracing, &options, &as, &session);
 	if (err < 0)
 		return err;
 	err = channels_restore(is, session);
@@ -349,7 +369,10 @@ unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing,
 		wmk_state_say(state, "session %.100s cannot be taken over, and ends: %s", entry->is->name, wmk_error_text(words, sizeof(words)));
 		wmk_error_clear();
 		*at = entry->next;
-		wmk_state_forget(state, entry);
+		if (state->recovered)
+			wmk_state_entry_free(entry);     /* what is there stays, for who finds out why */
+		else
+			wmk_state_forget(state, entry);
 	}
 	return n;
 }

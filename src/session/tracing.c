@@ -347,6 +347,9 @@ static void session_free(struct rcu_head *head)
 	free(session->name);
 	free(session->path);
 	free(session->trace_name);
+	free(session->shm_path);
+	if (session->shm >= 0)
+		close(session->shm);
 	free(session);
 }
 

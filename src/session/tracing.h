@@ -193,6 +193,8 @@ struct wmk_session_options {
 	uint64_t max_size;               /* bytes that its traces may have together; 0: no limit */
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
 	const char *trace_name;          /* in the metadata; NULL: the session's name */
+	const char *shm_path;            /* its rings are files: in a new directory there, or (`shm`) in this one; NULL: they are in memory */
+	enum wmk_shm { WMK_SHM_NEW, WMK_SHM_THERE, WMK_SHM_RECOVERED } shm;
 };
 
 /*
@@ -216,6 +218,7 @@ void wmk_session_unlock(struct wmk_session *session);
 const char *wmk_session_name(const struct wmk_session *session);
 uid_t wmk_session_uid(const struct wmk_session *session);
 gid_t wmk_session_gid(const struct wmk_session *session);
+bool wmk_session_recovered(const struct wmk_session *session);      /* was made as WMK_SHM_RECOVERED */
 
 /* Below: locked. What they change is in force for applications after wmk_tracing_update(). */
 

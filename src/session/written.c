@@ -259,6 +259,8 @@ static int rings_end(struct rings *rings, const struct wmk_outlet_ops *outlet)
 			first = err;
 		count(rings, &rings->channel->past);
 		outlet->rings_close(rings->outlet);
+		if (!rings->session->tracing->leaving && (err == 0 || !rings->session->recovered))
+			wmk_rings_file_remove(rings);
 		wmk_rings_put(rings);
 		rings = next;
 	}

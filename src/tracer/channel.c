@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "ring/file.h"
 #include "ring/writer.h"
 #include "tracer/channel.h"
 #include "tracer/clock.h"
@@ -102,7 +103,7 @@ static int channel_make(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 static int channel_open(struct wmk_conn *conn, const struct wmk_channel_msg *msg, int fd)
 {
 	struct waymark_ring_set *set;
-	int err = waymark_ring_set_open(fd, &set);
+	int err = wmk_ring_set_open_any(fd, &set);
 
 	if (err < 0)
 		return wmk_error_add(err, "cannot map the rings of channel %u", msg->channel);

@@ -113,6 +113,7 @@ static const struct wmk_member session_members[] = {
 	WMK_MEMBER_OF_BOOL(wmk_ctl_session, stopping),
 	WMK_MEMBER_OF_FORMAT(wmk_ctl_session, trace_format),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_session, no_statedump),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_session, shm_path, PATH_BYTES),
 	WMK_MEMBER_OF_LIST(wmk_ctl_session, channels, wmk_ctl_channel_object, 1024),
 	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
 	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, counts, wmk_ctl_counts, wmk_ctl_counts_object),
@@ -197,6 +198,7 @@ static const struct wmk_member create_members[] = {
 	WMK_MEMBER_OF_U64(wmk_ctl_create, max_size),
 	WMK_MEMBER_OF_FORMAT(wmk_ctl_create, trace_format),
 	WMK_MEMBER_OF_BOOL(wmk_ctl_create, no_statedump),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_create, shm_path, PATH_BYTES),
 };
 static const struct wmk_object create_object = WMK_OBJECT_OF("create", wmk_ctl_create, create_members);
 

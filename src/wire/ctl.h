@@ -119,6 +119,7 @@ struct wmk_ctl_session {
 	bool stopping;               /* it has stopped, and its last records are not written yet */
 	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
 	bool no_statedump;           /* what was there when it began is not recorded */
+	const char *shm_path;        /* directory with the files that its rings are; "": they are in memory */
 	struct wmk_list channels;    /* of struct wmk_ctl_channel */
 	struct wmk_ctl_trackers trackers;
 	struct wmk_ctl_counts counts;
@@ -171,6 +172,7 @@ struct wmk_ctl_create {
 	uint64_t max_size;           /* see struct wmk_ctl_session */
 	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
 	bool no_statedump;
+	const char *shm_path;        /* directory in which that is made; "": in memory */
 };
 struct wmk_ctl_which { const char *session; };             /* DESTROY, START, STOP, CLEAR; "": all of the client's (DESTROY, STOP) */
 struct wmk_ctl_list_sessions { const char *session; };     /* "": all that the client may see */

@@ -25,7 +25,7 @@ from harness import FEATURES, WAIT_S, WAYMARK, Failure, Trace, check, check_sequ
 SHMEM_KB = 1024
 # As the kernel cuts them.
 SESSIOND_COMM, CONSUMERD_COMM = 'waymark-sessiond'[:15], 'waymark-consumerd'[:15]
-RING = re.compile(r'/memfd:waymark-ring')
+RING = re.compile(r'/memfd:waymark-ring|/\d+\.rings')
 
 
 def state(pid):

@@ -2,6 +2,7 @@
 /*
  * fake_ctl.c - see fake_ctl.h.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,6 +214,26 @@ int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_ke
 		note(" %s", options->patterns[i]);
 	note("; ");
 	return answer(NULL, fake.kernel_rc, result);
+}
+
+int waymark_ctl_version(struct waymark_ctl *ctl, struct waymark_ctl_result **result)
+{
+	(void)ctl;
+	*result = NULL;
+	return -ENOTSUP;                 /* whoever asks has to do without */
+}
+
+const struct waymark_ctl_version_info *waymark_ctl_result_version(const struct waymark_ctl_result *result)
+{
+	(void)result;
+	return NULL;
+}
+
+int waymark_ctl_shutdown(struct waymark_ctl *ctl)
+{
+	(void)ctl;
+	note("shutdown; ");
+	return fake.rc;
 }
 
 int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_t what, struct waymark_ctl_result **result)

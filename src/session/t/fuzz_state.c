@@ -89,7 +89,7 @@ static unsigned next_daemon(void)
 	struct wmk_tracing *tracing;
 	struct wmk_state *state;
 
-	if (wmk_state_open(rundir, NULL, NULL, &state) < 0)
+	if (wmk_state_open(rundir, NULL, NULL, NULL, &state) < 0)
 		abort();
 	wmk_state_clock(state, &clock);
 	options.first_rings_id = wmk_state_last_rings(state);

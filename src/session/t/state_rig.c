@@ -134,7 +134,7 @@ void daemon_open(wmk_state_held *holding)
 	struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clock = &clock, .on_id = on_id };
 
 	assert_int_equal(wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clock), 0);
-	assert_int_equal(wmk_state_open(scene.fd, say, NULL, &scene.state), 0);
+	assert_int_equal(wmk_state_open(scene.fd, NULL, say, NULL, &scene.state), 0);
 	options.first_rings_id = wmk_state_last_rings(scene.state);
 	assert_int_equal(wmk_tracing_open(&options, &scene.tracing), 0);
 	assert_int_equal(wmk_state_identities(scene.state, scene.tracing), 0);

@@ -362,7 +362,7 @@ static void lies(void **state)
 	assert_int_equal(scene.restored, 1);
 	daemon_close();
 	assert_int_equal(chmod(path, 0755), 0);
-	assert_int_equal(wmk_state_open(scene.fd, NULL, NULL, &scene.state), -EACCES);
+	assert_int_equal(wmk_state_open(scene.fd, NULL, NULL, NULL, &scene.state), -EACCES);
 }
 
 static void assert_identity(unsigned i, const struct wmk_identity *was)
@@ -435,7 +435,7 @@ static struct wmk_clock clock_of(const struct wmk_clock *measured)
 {
 	struct wmk_clock clock = *measured;
 
-	assert_int_equal(wmk_state_open(scene.fd, NULL, NULL, &scene.state), 0);
+	assert_int_equal(wmk_state_open(scene.fd, NULL, NULL, NULL, &scene.state), 0);
 	assert_int_equal(wmk_state_clock(scene.state, &clock), 0);
 	wmk_state_close(scene.state);
 	return clock;

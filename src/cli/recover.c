@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recover.c - `waymark recover DIR`: what was recorded into rings in files (`create --shm-path DIR`) and had not been written when everything ended.
+ *
+ *     each directory of a session in DIR ──► a session daemon of its own, in a runtime directory of its own, takes it over (session/shm.h)
+ *                                            destroy: its consumer daemon goes on where the trace's files end, and the files of the rings go
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/daemon.h"
+#include "cli/session.h"
+
+#define MARK "1.json"
+#define ENDS_MS 30000
+#define DEPTH 2
+
+static int is_session(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* Ours, and empty but for what daemons leave that were killed. */
+static void dir_remove(const char *path, unsigned depth)
+{
+	DIR *dir = opendir(path);
+	char below[PATH_MAX];
+
+	for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    (size_t)snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= sizeof(below))
+			continue;
+		if (unlink(below) != 0 && depth > 1)
+			dir_remove(below, depth - 1);
+	}
+	if (dir)
+		closedir(dir);
+	rmdir(path);
+}
+
+/* The daemon of this connection ends, and has ended. */
+static void end_daemon(struct wmk_daemon *daemon)
+{
+	const struct waymark_ctl_version_info *version;
+	struct waymark_ctl_result *result;
+	struct pollfd ended = { .fd = -1, .events = POLLIN };
+
+	if (waymark_ctl_version(daemon->ctl, &result) >= 0) {
+		version = waymark_ctl_result_version(result);
+		ended.fd = (int)syscall(SYS_pidfd_open, (pid_t)version->pid, 0);
+		waymark_ctl_result_free(result);
+	}
+	if (waymark_ctl_shutdown(daemon->ctl) >= 0 && ended.fd >= 0)
+		poll(&ended, 1, ENDS_MS);
+	if (ended.fd >= 0)
+		close(ended.fd);
+}
+
+/* 0; -errno, told. */
+static int recover_one(const struct wmk_cli_common *args, const char *path)
+{
+	char rundir[] = "/tmp/waymark-recover-XXXXXX";       /* short: it has sockets */
+	struct wmk_daemon daemon = { 0 };
+	char words[8 * WMK_ERROR_LEN];
+	int err = mkdtemp(rundir) ? 0 : wmk_error(-errno, "cannot make a directory in /tmp for a session daemon");
+
+	if (err < 0) {
+		wmk_cli_warn("%s", wmk_error_text(words, sizeof(words)));
+		return err;
+	}
+	err = wmk_daemon_recover(&daemon, rundir, path);
+	if (err == 0)
+		err = wmk_daemon_did(&daemon, waymark_ctl_destroy(daemon.ctl, NULL, &daemon.result));
+	if (err < 0) {
+		wmk_error_add(err, "%s is not recovered, and stays", path);
+		wmk_cli_warn("%s", wmk_cli_clean(wmk_error_text(words, sizeof(words))));
+		wmk_error_clear();
+	} else {
+		wmk_session_tell_ends(&daemon, "recovered", !args->json);
+		wmk_session_remember(&daemon);
+	}
+	if (daemon.ctl)
+		end_daemon(&daemon);
+	if (wmk_daemon_close(&daemon, args, 0) != 0 && err == 0)
+		err = -EIO;
+	if (err == 0 && access(path, F_OK) == 0) {
+		wmk_cli_warn("%s stays: not all that is in it could be written", wmk_cli_clean(path));
+		err = -EIO;
+	}
+	dir_remove(rundir, DEPTH);
+	return err;
+}
+
+/* How many there were; the first error of one in *failed. */
+static int recover_in(const struct wmk_cli_common *args, const char *dir, int *failed)
+{
+	struct dirent **entries = NULL;
+	char path[PATH_MAX], mark[PATH_MAX];
+	int n = scandir(dir, &entries, is_session, alphasort), found = 0;
+
+	if (n < 0)
+		return wmk_error(-errno, "cannot look into %s", dir);
+	for (int i = 0; i < n; i++) {
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, entries[i]->d_name) < sizeof(path) &&
+		    (size_t)snprintf(mark, sizeof(mark), "%s/" MARK, path) < sizeof(mark) && access(mark, F_OK) == 0) {
+			int err = recover_one(args, path);
+
+			found++;
+			*failed = *failed < 0 ? *failed : err;
+		}
+		free(entries[i]);
+	}
+	free(entries);
+	return found;
+}
+
+static int run(void *data, char **rest, int n_rest)
+{
+	const struct wmk_cli_common *args = data;
+	char dir[PATH_MAX], mark[PATH_MAX + sizeof(MARK)];
+	int failed = 0, err, found = 0;
+
+	if (n_rest != 1) {
+		wmk_error(-EINVAL, "which directory? That of `waymark create --shm-path`");
+		return wmk_cli_misused(&wmk_cli_recover);
+	}
+	err = wmk_session_absolute(rest[0], dir, sizeof(dir));
+	if (err < 0)
+		return wmk_cli_failed();
+	snprintf(mark, sizeof(mark), "%s/" MARK, dir);
+	if (access(mark, F_OK) == 0) {
+		found = 1;
+		failed = recover_one(args, dir);
+	} else {
+		found = recover_in(args, dir, &failed);
+	}
+	if (found == 0)
+		found = wmk_error(-ENOENT, "there is nothing to recover in %s: no session's buffers are files there", dir);
+	return found < 0 ? wmk_cli_failed() : failed < 0;
+}
+
+static const char *const details[] = {
+	"For sessions that were made with --shm-path, when all processes that recorded or wrote have ended: killed, or with the machine, where DIR is on persistent memory. "
+	"What their buffers hold and had not been written goes into the session's trace, behind what is there; then the files of the buffers are removed.",
+	"DIR is the directory that --shm-path named, with the sessions that are in it, or that of one session. Those whose buffers a process still has are left alone: while "
+	"programs run, or a daemon, nothing is lost. `waymark list` starts the session daemon, which goes on with all of it.",
+	NULL
+};
+
+static const struct wmk_cli_option options[] = { WMK_CLI_OPTION_JSON };
+
+const struct wmk_cli_command wmk_cli_recover = {
+	.name = "recover",
+	.arguments = "DIR",
+	.summary = "Put into the trace what was left in buffers when everything ended",
+	.details = details,
+	.options = options,
+	.n_options = sizeof(options) / sizeof(options[0]),
+	.args_size = sizeof(struct wmk_cli_common),
+	.run = run,
+};

@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Rings that are files (`create --shm-path`): what they hold outlives all processes, and `recover`, or the next daemon, puts it into the trace."""
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World, numbers_of, state  # noqa: E402
+from harness import SEED, Trace, check, limit, main, rounds, slurp  # noqa: E402
+
+
+def begin(w, name, where, *channel):
+    w('create', name, '--shm-path', where)
+    if channel:
+        w('enable-channel', '-s', name, name, *channel)
+    w('enable-event', '-s', name, 'test:*', *(('-c', name) if channel else ()))
+    w('start', name)
+
+
+def kill_all(w, programs, random=None):
+    """Every process of this world, one after the other, in any order."""
+    w.note()
+    victims = [p for p in (w.sessiond(), w.consumerd()) if p] + list(programs)
+    if random:
+        random.shuffle(victims)
+    for victim in victims:
+        if isinstance(victim, int):
+            os.kill(victim, signal.SIGKILL)
+        else:
+            victim.kill()
+    # (a session daemon that outlives its consumer daemon by a moment has started another)
+    w.wait(lambda: not [os.kill(pid, signal.SIGKILL) for pid in w.daemons() if state(pid) not in ('Z', None)] and not w.ours(), 'all to be gone')
+
+
+def freeze(w):
+    """The consumer daemon writes nothing from now on."""
+    pid = w.consumerd()
+    os.kill(pid, signal.SIGSTOP)
+    w.wait(lambda: state(pid) == 'T', 'the consumer daemon to stand still')
+
+
+def files_of(where):
+    return [f for f in glob.glob(os.path.join(where, '*', '*.rings'))]
+
+
+def recovered(w, where, n=1):
+    """`waymark recover`; the sessions as they were at last."""
+    answer = w('recover', where, '--json')
+    found, at, decoder = [], 0, json.JSONDecoder()
+    text = answer.out.strip()
+    while at < len(text):
+        one, end = decoder.raw_decode(text, at)
+        found += one['sessions']
+        at = end + len(text[end:]) - len(text[end:].lstrip())
+    check(len(found) == n, 'recovered: %s', answer.out)
+    check(os.listdir(where) == [], 'left in %s: %s', where, os.listdir(where))
+    check(not glob.glob('/tmp/waymark-recover-*'), 'left in /tmp: %s', glob.glob('/tmp/waymark-recover-*'))
+    return found
+
+
+def check_whole(trace, calls, turn):
+    """All calls that had returned are there, and no more than had begun; `calls`: {writer: (begun, returned)}."""
+    found = numbers_of(trace)
+    for writer, (begun, returned) in calls.items():
+        numbers = found.pop(writer, [])
+        check(numbers == list(range(1, len(numbers) + 1)) and returned <= len(numbers) <= begun,
+              'turn %d: writer %d has returned from %d calls of %d, and the trace has %s', turn, writer, returned, begun, numbers[-5:])
+    check(not found, 'turn %d: records of others: %s', turn, list(found))
+
+
+@limit(120)
+def everything_is_killed(case):
+    """At any moment, in any order, with rings of each user and of each process: all that a program had recorded is in the trace."""
+    writers = set()
+    for turn in range(rounds(30)):
+        with World(case, 'home%d' % turn, daemon=False) as w:
+            where = case.path('rings%d' % turn)
+            begin(w, 'one', where, *(('--buffers-pid',) if turn % 2 else ()))
+            programs = [w.obey() for _ in range(3)]
+            before = w.session('one')['path']
+            programs[0]('threads 2')
+            for program in programs[1:]:
+                program('emit %d' % case.random.randrange(1, 3000))
+            if case.random.random() < 0.7:
+                freeze(w)
+                for program in programs[1:]:
+                    program('emit %d' % case.random.randrange(1, 3000))
+            kill_all(w, programs, case.random)
+            is_now = recovered(w, where)[0]
+            check(is_now['path'] == before and is_now['counts']['lost'] == 0, 'turn %d: %s', turn, is_now['counts'])
+            trace = Trace(is_now['path'])
+            check_whole(trace, {writer: calls for writer, calls in case.board.read().items() if writer not in writers}, turn)
+            writers = set(case.board.read())
+            check(w('view').out.count('test:seq') == len(list(trace.records('test:seq'))), 'the last that was recorded is not what was recovered')
+
+
+def the_next_daemon_has_the_files(case):
+    """Not even a program is left: the session daemon that comes finds the rings by itself, and records go on in them."""
+    with World(case) as w:
+        where, program = case.path('rings'), w.obey()
+        begin(w, 'one', where)
+        freeze(w)
+        program('emit 100')
+        files = sorted(files_of(where))
+        kill_all(w, [program])
+        w.start_daemon()
+        check(w.session('one')['active'], 'the session does not record any more')
+        other = w.obey()
+        other('emit 50')
+        check(sorted(files_of(where)) == files, 'other rings were made: %s', files_of(where))
+        other.end()
+        numbers = w.finish('one', lost=0)[2]
+        check(sorted(len(n) for n in numbers.values()) == [50, 100], 'records: %s', {k: len(n) for k, n in numbers.items()})
+        check(os.listdir(where) == [], 'left: %s', os.listdir(where))
+
+
+def what_somebody_has_is_left(case):
+    """A program that lives holds its rings: `recover` says so and changes nothing, the next daemon goes on."""
+    with World(case) as w:
+        where, program = case.path('rings'), w.obey()
+        begin(w, 'one', where)
+        freeze(w)
+        program('emit 10')
+        for pid in (w.sessiond(), w.consumerd()):
+            os.kill(pid, signal.SIGKILL)
+        w.wait(lambda: not w.daemons(), 'both daemons to be gone')
+        files = sorted(files_of(where))
+        w('recover', where, status=1).says('still has')
+        check(sorted(files_of(where)) == files, 'files are gone')
+        w.start_daemon()
+        w.wait_apps([program.pid])
+        program('emit 10')
+        # a daemon that lives has them too
+        program.end()
+        w('recover', where, status=1).says('still has')
+        check([len(n) for n in w.finish('one', lost=0)[2].values()] == [20], 'records are missing')
+        w('recover', where, status=1).says('nothing to recover')
+        w('recover', case.path('none'), status=1).says('cannot look into')
+        w('recover', status=2).says('which directory')
+
+
+def the_machine_was_another(case):
+    """The clock is that of the recording, whatever this machine's is; what state/ had is not needed."""
+    def metadata(session):
+        check(len(list(Trace(session['path']).records('test:seq'))) == 10, 'records are missing in %s', session['path'])
+        return slurp(glob.glob(session['path'] + '/ust/uid/*/64-bit/metadata')[0])
+
+    def seconds(session):
+        return int(re.search(r'offset_s = (-?\d+);', metadata(session))[1])
+
+    with World(case) as w:
+        where, program = case.path('rings'), w.obey()
+        os.mkdir(where, 0o700)
+        for name in ('one', 'two'):
+            begin(w, name, os.path.join(where, name) if name == 'one' else where)
+        freeze(w)
+        program('emit 10')
+        kill_all(w, [program])
+        for path in glob.glob(os.path.join(where, 'two*', 'clock.json')):
+            clock = json.loads(slurp(path))
+            clock['offset_s'] -= 5000000
+            clock['uuid'] = '01234567-89ab-cdef-0123-456789abcdef'
+            with open(path, 'w') as f:
+                json.dump(clock, f)
+        for path in glob.glob(os.path.join(w.rundir, 'state', '*')):
+            os.unlink(path)
+        one = recovered(w, os.path.join(where, 'one'))[0]
+        os.rmdir(os.path.join(where, 'one'))
+        two = recovered(w, where)[0]
+        check(seconds(one) - seconds(two) == 5000000, 'clocks: %s, %s', metadata(one), metadata(two))
+        check('01234567-89ab-cdef' in metadata(two), 'the clock has another name')
+
+
+def streams_of(session):
+    return [f for f in glob.glob(session['path'] + '/ust/uid/*/64-bit/*') if os.path.basename(f).startswith('one_') and os.path.getsize(f)]
+
+
+def the_trace_has_less(case):
+    """What the disk never got of the trace is gone with the machine: what rings hold is there, and what is not is counted, or told where nobody knows."""
+    for what in ('nothing', 'metadata', 'streams', 'halves'):
+        with World(case, 'home-' + what) as w:
+            where, program = case.path('rings-' + what), w.obey(env={'WAYMARK_ALLOW_BLOCKING': '1'})
+            writers = set(case.board.read())
+            begin(w, 'one', where, '--subbuf-size', '4k', '--num-subbuf', '8', '--blocking-timeout', 'inf')
+            program('emit 3000')
+            before = w.stop('one')
+            w('start', 'one')
+            freeze(w)
+            program('emit 20')
+            kill_all(w, [program])
+            streams = streams_of(before)
+            check(streams, 'no stream has anything')
+            if what == 'nothing':
+                shutil.rmtree(before['path'])
+            for path in streams if what == 'streams' else glob.glob(before['path'] + '/ust/uid/*/64-bit/metadata') if what == 'metadata' else ():
+                os.unlink(path)
+            for path in streams if what == 'halves' else ():
+                os.truncate(path, os.path.getsize(path) // 2)
+            is_now = recovered(w, where)[0]
+            counts = next(c['counts'] for c in is_now['channels'] if c['name'] == 'one')
+            found = {k: v for k, v in numbers_of(Trace(is_now['path'], lossy=counts['lost'] > 0)).items() if k not in writers}
+            numbers = next(iter(found.values()))
+            check(len(found) == 1 and numbers[-20:] == list(range(3001, 3021)), '%s: what the rings held is not all there: %s', what, numbers[-25:])
+            if what == 'metadata':
+                check(len(numbers) == 3020 and counts['lost'] == 0, '%s: %d records, %s', what, len(numbers), counts)
+            elif what == 'halves':
+                check(counts['gaps'] >= 1 and 100 < len(numbers) < 3000 and numbers[0] == 1, '%s: %d records, %s', what, len(numbers), counts)
+            else:
+                check(counts['lost'] > 0 and counts['gaps'] == 0 and len(numbers) + counts['lost'] == 3020, '%s: %d records, %s', what, len(numbers), counts)
+
+
+def what_is_damaged(case):
+    """Without its clock, or with what is no session, a directory is refused in words and stays; rings that are none are told, and the rest is there."""
+    with World(case) as w:
+        where, program = case.path('rings'), w.obey()
+        begin(w, 'one', where)
+        w('enable-channel', '-s', 'one', 'other')
+        w('enable-event', '-s', 'one', 'obey:*', '-c', 'other')
+        freeze(w)
+        program('emit 10')
+        program('late 10')
+        place_of_trace = w.session('one')['path']
+        check(len(files_of(where)) == 3, 'rings: %s', files_of(where))
+        kill_all(w, [program])
+        place = glob.glob(os.path.join(where, 'one-*'))[0]
+        os.rename(os.path.join(place, 'clock.json'), case.path('clock'))
+        w('recover', where, status=1).says('clock of the recording')
+        os.rename(case.path('clock'), os.path.join(place, 'clock.json'))
+        whole = slurp(os.path.join(place, '1.json'))
+        with open(os.path.join(place, '1.json'), 'w') as f:
+            f.write(whole[:len(whole) // 2])
+        w('recover', where, status=1).says('1.json is not understood')
+        with open(os.path.join(place, '1.json'), 'w') as f:
+            f.write(whole)
+        cut = next(rings for rings in json.loads(whole)['rings'] if rings.get('stream_id', 0) in (0, 2))
+        for path in files_of(where):
+            if int(os.path.basename(path).split('.')[0]) == cut['id']:
+                os.truncate(path, 100000)
+        answer = w('recover', where, status=1)
+        answer.says('recovered', 'stay as they are')
+        check([int(os.path.basename(f).split('.')[0]) for f in files_of(where)] == [cut['id']], 'left: %s', files_of(where))
+        found = Trace(place_of_trace)
+        left = {True: 'obey:late', False: 'test:seq'}[cut['stream_id'] == 0]
+        check([len(list(found.records(name))) for name in ('obey:late', 'test:seq')] == [10 * (left == name) for name in ('obey:late', 'test:seq')],
+              'records: %s', found.lines[:3])
+
+
+def a_file_that_is_cut(case):
+    """Daemons live on when somebody cuts rings under them: this session is told to be broken, another is whole."""
+    with World(case) as w:
+        where, program = case.path('rings'), w.obey()
+        begin(w, 'one', where)
+        w.begin('two', 'obey:*')
+        program('emit 100')
+        program('late 100')
+        os.kill(program.pid, signal.SIGSTOP)
+        w.wait(lambda: state(program.pid) == 'T', 'the program to stand still')
+        pids = [w.sessiond(), w.consumerd()]
+        for path in files_of(where):
+            os.truncate(path, 0)
+        program.kill()
+        other = w.obey()
+        other.tell('late 100')           # nothing of it goes into the file
+        check(other.answer() == 'ok', 'a program of another session did not live on')
+        w('list', 'one')
+        w('stop', 'one', status=None)
+        is_now = w.stop('two')
+        check(len(list(Trace(is_now['path']).records('obey:late'))) == 200 and is_now['counts']['lost'] == 0, 'the other session: %s', is_now['counts'])
+        check([w.sessiond(), w.consumerd()] == pids, 'a daemon has died')
+        w('destroy', 'one', status=None)
+        w('destroy', 'two')
+
+
+def where_they_may_be(case):
+    """A directory that others can write to, a link, another's: refused in words. Kept by save and load, shown by list."""
+    with World(case) as w:
+        bad = case.path('bad')
+        os.mkdir(bad)
+        os.chmod(bad, 0o777)
+        w('create', 'one', '--shm-path', bad, status=1).says('nobody else may write')
+        os.chmod(bad, 0o700)
+        os.symlink(bad, case.path('link'))
+        w('create', 'one', '--shm-path', case.path('link'), status=1).says('link')
+        w('create', 'one', '--shm-path', case.path('none/below'), status=1).says('none/below')
+        w('create', 'one', '--shm-path', '', status=2)
+        check(os.listdir(bad) == [], 'left: %s', os.listdir(bad))
+        w('create', 'one', '--shm-path', bad)
+        w('create', 'one', '--shm-path', bad, status=1).says('already')
+        check(len(os.listdir(bad)) == 1, 'left: %s', os.listdir(bad))
+        w('list', 'one').says('its buffers are files in ' + bad)
+        check(os.path.dirname(w.session('one')['shm_path']) == bad, 'listed: %s', w.session('one')['shm_path'])
+        w('save', 'one', '-o', case.path('saved'))
+        w('destroy', 'one')
+        check(os.listdir(bad) == [], 'left: %s', os.listdir(bad))
+        w('load', '-i', case.path('saved'))
+        check(os.path.dirname(w.session('one')['shm_path']) == bad, 'loaded: %s', w.session('one')['shm_path'])
+        w('load', '-i', case.path('saved'), '-f')
+        check(len(os.listdir(bad)) == 1, 'left: %s', os.listdir(bad))
+        w('destroy', 'one')
+
+
+if __name__ == '__main__':
+    print('# moments with seed %d' % SEED)
+    main([everything_is_killed, the_next_daemon_has_the_files, what_somebody_has_is_left, the_machine_was_another, the_trace_has_less, what_is_damaged, a_file_that_is_cut,
+          where_they_may_be])
