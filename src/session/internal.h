@@ -268,6 +268,7 @@ struct wmk_session {
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
 	atomic_bool counted;             /* among its owner's (owners.c) */
 	uint64_t rule_bytes;             /* likewise; of all its channels */
+	uint64_t trace_bytes;            /* likewise; what it may write of what its owner may */
 	uint64_t created;
 	pthread_mutex_t lock;            /* what follows */
 	bool writing;                    /* somebody asks the consumer (written.c), unlocked */
@@ -351,6 +352,9 @@ uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *options);
 /* More memory for rings: 0; -ENOBUFS: the limit is reached. What is there already (restored) is counted in any case. */
 int wmk_owner_rings_take(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes, bool there_already);
 void wmk_owner_rings_give(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes);
+/* What the trace of a session may have: of `asked` (0: what is left, and a session may have) `taken` was, to be given back; 0: users have no limit. -EDQUOT */
+int wmk_owner_trace_take(struct wmk_tracing *tracing, uid_t uid, uint64_t asked, uint64_t *taken);
+void wmk_owner_trace_give(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes);
 void wmk_owners_free(struct wmk_tracing *tracing);
 
 /* ── tracing.c ───────────────────────────────────────────────────────────────────────────────────────── */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owners.c - what the sessions of one user take together: their number, their rules, and the memory of their rings.
+ * owners.c - what the sessions of one user take together: their number, their rules, the memory of their rings, what they may write.
  *
  * Commands run side by side: what is to be made is counted before, and given back if it is not made after all. Under tracing->lock, which
  * may be taken with a session's own held; never the other way round.
@@ -17,7 +17,7 @@ struct owner {
 	struct owner *next;
 	uid_t uid;
 	unsigned sessions;
-	uint64_t ring_bytes, rule_bytes;
+	uint64_t ring_bytes, rule_bytes, trace_bytes;
 };
 
 /* The rules of all sessions of one user: all of them fit into one answer, and those of each into a file that the next daemon reads. */
@@ -51,7 +51,7 @@ static void forget_if_nothing(struct owner **at)
 {
 	struct owner *owner = *at;
 
-	if (owner->sessions || owner->ring_bytes || owner->rule_bytes)
+	if (owner->sessions || owner->ring_bytes || owner->rule_bytes || owner->trace_bytes)
 		return;
 	*at = owner->next;
 	free(owner);
@@ -120,6 +120,46 @@ void wmk_owner_rules_give(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes
 	struct owner **at = find(tracing, uid);
 
 	(*at)->rule_bytes -= bytes;
+	forget_if_nothing(at);
+	pthread_mutex_unlock(&tracing->lock);
+}
+
+int wmk_owner_trace_take(struct wmk_tracing *tracing, uid_t uid, uint64_t asked, uint64_t *taken)
+{
+	const uint64_t max = tracing->options.max_user_trace_size;
+	int err = 0;
+
+	*taken = 0;
+	if (!max)
+		return 0;
+	pthread_mutex_lock(&tracing->lock);
+	struct owner *owner = owner_get(tracing, uid);
+	const uint64_t left = owner && owner->trace_bytes < max ? max - owner->trace_bytes : 0, each = tracing->options.max_trace_size;
+	const uint64_t want = asked ? asked : each && each < left ? each : left;
+
+	if (!owner)
+		err = -ENOMEM;
+	else if ((want == 0 || want > left) && !tracing->restoring)
+		err = wmk_error_said(-EDQUOT, "the traces of a user's sessions may have %llu bytes together, and other sessions leave %llu: a smaller --max-size, for "
+				     "this one or those", (unsigned long long)max, (unsigned long long)left);
+	else
+		owner->trace_bytes += want;
+	if (err == 0)
+		*taken = want;
+	if (owner)
+		forget_if_nothing(find(tracing, uid));
+	pthread_mutex_unlock(&tracing->lock);
+	return err;
+}
+
+void wmk_owner_trace_give(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes)
+{
+	if (!bytes)
+		return;
+	pthread_mutex_lock(&tracing->lock);
+	struct owner **at = find(tracing, uid);
+
+	(*at)->trace_bytes -= bytes;
 	forget_if_nothing(at);
 	pthread_mutex_unlock(&tracing->lock);
 }

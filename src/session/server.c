@@ -255,6 +255,7 @@ static int sessions_open(struct server *server)
 		tracing.max_apps = (unsigned)limits->programs;
 		tracing.max_ring_bytes = limits->ring_memory;
 		tracing.max_trace_size = limits->trace_size;
+		tracing.max_user_trace_size = limits->user_trace_size;
 	}
 	if (err == 0)
 		err = wmk_kinstance_owner_dir(server->place.dir, owner);

@@ -45,6 +45,7 @@ static void uncount(struct wmk_session *session)
 	if (!atomic_exchange_explicit(&session->counted, false, memory_order_relaxed))
 		return;
 	wmk_owner_rules_give(session->tracing, session->uid, session->rule_bytes);
+	wmk_owner_trace_give(session->tracing, session->uid, session->trace_bytes);
 	wmk_owner_session_give(session->tracing, session->uid);
 }
 
@@ -80,6 +81,11 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 	session->trace_name = options->trace_name ? strdup(options->trace_name) : NULL;
 	if (!session->name || !session->path || (options->trace_name && !session->trace_name))
 		return wmk_error(-ENOMEM, "no memory for a session");
+	int err = wmk_owner_trace_take(session->tracing, session->uid, options->max_size, &session->trace_bytes);
+	if (err < 0)
+		return err;
+	if (session->trace_bytes && !session->tracing->restoring)        /* one that was there before goes on with what it had */
+		session->max_size = session->trace_bytes;
 	return options->shm_path ? shm_fill(session, options) : 0;
 }
 

@@ -136,6 +136,7 @@ struct wmk_tracing_options {
 	unsigned max_rules;              /* of one channel (1024) */
 	uint64_t max_ring_bytes;         /* of all sessions of one owner, in all rings (1/4 of the machine's memory) */
 	uint64_t max_trace_size;         /* of each session's traces together (no limit) */
+	uint64_t max_user_trace_size;    /* of the traces of all sessions of one owner (no limit): spoken for when a session is made */
 	uint64_t first_rings_id;         /* numbers of rings begin behind this one */
 	const char *kernel_owner;        /* of instances of tracefs (kernel/instance.h); copied; NULL: the kernel is not traced */
 	/*

@@ -180,6 +180,36 @@ def what_an_administrator_allows(case):
         program.end()
 
 
+def of_one_users_traces(case):
+    """What all sessions of a user may write: spoken for while they are there; who asks for nothing has the rest, and it is enforced."""
+    with World(case, limits='user-trace-size = %dk\n' % (KB + 600)) as w:
+        w('create', 'one', '--max-size', '600k')
+        w('create', 'two', '--max-size', '%dk' % (KB + 1), status=1).says('%d bytes together' % (KB + 600 << 10), 'leave %d' % (KB << 10))
+        w('create', 'rest')
+        check(w.session('rest')['max_size'] == KB << 10, 'the rest is: %s', w.session('rest')['max_size'])
+        w('create', 'three', status=1).says('leave 0')
+        w('create', 'three', '--max-size', '1', status=1).says('leave 0')
+        os.kill(w.sessiond(), signal.SIGKILL)
+        w('create', 'three', status=1).says('leave 0')           # the next daemon knows what is spoken for
+        w('destroy', 'one')
+        w('create', 'one', '--max-size', '600k')
+        w('destroy', 'one')
+        program = w.obey()
+        w('enable-channel', '-s', 'rest', 'a', *SMALL)
+        w('enable-event', '-s', 'rest', '-c', 'a', 'test:*')
+        w('start', 'rest')
+        fill(w, 'rest', program)
+        whole(w, 'rest')
+        program.end()
+    with World(case, 'again', limits='user-trace-size = 1M\ntrace-size = 700k\n') as w:
+        w('create', 'one')
+        check(w.session('one')['max_size'] == 700 << 10, 'what a session may have: %s', w.session('one'))
+        w('create', 'two', '--max-size', '325k', status=1).says('leave 331776')
+        w('create', 'two', '--max-size', '300k')
+        w('create', 'three')
+        check(w.session('three')['max_size'] == 24 << 10, 'what is left: %s', w.session('three'))
+
+
 def more_programs_than_allowed(case):
     """Who comes when there are as many runs on without being recorded; when one has ended, the next is recorded again."""
     with World(case, limits='programs = 2\n') as w:
@@ -265,5 +295,5 @@ def limits_that_are_not_understood(case):
 
 if __name__ == '__main__':
     main([stops_when_its_trace_is_full, is_full_for_the_next_daemons_too, a_daemon_that_is_not_there_when_it_fills, processes_share_it,
-          refused, what_an_administrator_allows, more_programs_than_allowed, lowered_limits_end_nothing, rules_that_fit_into_no_answer,
+          refused, what_an_administrator_allows, of_one_users_traces, more_programs_than_allowed, lowered_limits_end_nothing, rules_that_fit_into_no_answer,
           limits_that_are_not_understood])
