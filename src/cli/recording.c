@@ -67,7 +67,7 @@ static int make_default_store(struct wmk_recording *rec, const struct wmk_record
 	return err;
 }
 
-static int make_store(struct wmk_recording *rec, const struct wmk_recording_options *options)
+static int create_store(struct wmk_recording *rec, const struct wmk_recording_options *options)
 {
 	char sub[64];
 	int err = wmk_store_sub_uid(getuid(), sub, sizeof(sub));
@@ -82,6 +82,15 @@ static int make_store(struct wmk_recording *rec, const struct wmk_recording_opti
 	return wmk_store_create(rec->path, sub, &rec->store);
 }
 
+static int make_store(struct wmk_recording *rec, const struct wmk_recording_options *options)
+{
+	int err = create_store(rec, options);
+
+	if (err == 0)
+		wmk_store_keep_free(rec->store, WMK_STORE_KEEP_FREE);
+	return err;
+}
+
 /* ── the outlet: a consumer for each channel, in this process ────────────────────────────────────────── */
 
 static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
@@ -91,7 +100,10 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **trac
 	if (info->kernel) {
 		memcpy(rec->kernel_uuid, info->uuid, sizeof(rec->kernel_uuid));
 		*trace = &rec->kernel_store;
-		return wmk_store_add(rec->path, info->sub, &rec->kernel_store);
+		int err = wmk_store_add(rec->path, info->sub, &rec->kernel_store);
+		if (err == 0)
+			wmk_store_keep_free(rec->kernel_store, WMK_STORE_KEEP_FREE);
+		return err;
 	}
 	if (info->uid != getuid() || rec->traced)
 		return wmk_error(-EPERM, "one user's programs are recorded here, user %u's", (unsigned)getuid());

@@ -83,10 +83,12 @@ static int open_trace(struct wmk_server_trace *trace)
 	if (err < 0)
 		return err;
 	err = wmk_store_open_streams(trace->is.path, trace->is.sub, &trace->store);
-	if (err < 0)
+	if (err < 0) {
 		trace->store = NULL;
-	else
+	} else {
+		wmk_store_keep_free(trace->store, trace->server->options.keep_free);
 		err = wmk_server_budget_share(trace);
+	}
 	wmk_store_as_end();
 	if (err >= 0)
 		err = wmk_sink_directory_open(trace->store, trace->is.uuid, &trace->inner);

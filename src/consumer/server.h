@@ -15,6 +15,7 @@
 #define WMK_CONSUMER_SERVER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct wmk_consumer_server;
 
@@ -22,6 +23,7 @@ struct wmk_consumer_server_options {
 	size_t size;                 /* sizeof(struct wmk_consumer_server_options) */
 	const char *rundir;          /* made 0700 if absent; refused if another's or open to others; NULL: no socket */
 	int kernel;                  /* 1: for kernel channels: at a socket of its own */
+	uint64_t keep_free;          /* bytes of a disk that stay free (wmk_store_keep_free()) */
 	int connection;              /* a session daemon that is there from the beginning, taken over; -1: none */
 	const char *version;         /* said in HELLO */
 	void (*log)(const char *words);      /* any thread; may be NULL */

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "consumer/server.h"
+#include "store/store.h"
 #include "wire/wire.h"
 
 static struct wmk_consumer_server *server;
@@ -32,7 +33,7 @@ static void on_signal(int number)
 
 static void usage(FILE *out)
 {
-	fprintf(out, "usage: waymark-consumerd [--rundir DIR] [--kernel] [--connection FD]\n"
+	fprintf(out, "usage: waymark-consumerd [--rundir DIR] [--kernel] [--disk-reserve BYTES] [--connection FD]\n"
 		     "Empties rings into trace directories. The session daemon starts it; see waymark-consumerd(8).\n");
 }
 
@@ -89,7 +90,7 @@ static int parse(int argc, char **argv, struct wmk_consumer_server_options *opti
 {
 	static const struct option known[] = {
 		{ "rundir", required_argument, NULL, 'r' }, { "connection", required_argument, NULL, 'c' },
-		{ "kernel", no_argument, NULL, 'k' },
+		{ "kernel", no_argument, NULL, 'k' }, { "disk-reserve", required_argument, NULL, 'd' },
 		{ "help", no_argument, NULL, 'h' },	    { "version", no_argument, NULL, 'V' }, { 0 },
 	};
 	char *end;
@@ -108,6 +109,11 @@ static int parse(int argc, char **argv, struct wmk_consumer_server_options *opti
 		case 'k':
 			options->kernel = 1;
 			break;
+		case 'd':
+			options->keep_free = strtoull(optarg, &end, 10);
+			if (!*optarg || *end)
+				return -1;
+			break;
 		case 'h':
 			usage(stdout);
 			exit(0);
@@ -123,7 +129,7 @@ static int parse(int argc, char **argv, struct wmk_consumer_server_options *opti
 
 int main(int argc, char **argv)
 {
-	struct wmk_consumer_server_options options = { .size = sizeof(options), .connection = -1, .version = WAYMARK_VERSION, .log = say };
+	struct wmk_consumer_server_options options = { .size = sizeof(options), .connection = -1, .keep_free = WMK_STORE_KEEP_FREE, .version = WAYMARK_VERSION, .log = say };
 	char rundir[128], words[600];
 	int err;
 

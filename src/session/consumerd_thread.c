@@ -114,14 +114,20 @@ static pid_t connect_to_one(struct wmk_consumer_link *link)
 
 static int spawn(struct wmk_consumer_link *link, int connection, pid_t *child)
 {
-	char number[12], rundir[] = "--rundir", there[] = "--connection", kernel[] = "--kernel";
-	char *const argv[] = { link->program, rundir, link->rundir, there, number, link->options.kernel ? kernel : NULL, NULL };
+	char number[12], reserve[40], rundir[] = "--rundir", there[] = "--connection", kernel[] = "--kernel", *more[3] = { NULL };
+	unsigned n = 0;
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
 	sigset_t none, all;
 	int err;
 
 	snprintf(number, sizeof(number), "%d", CONNECTION_FD);
+	snprintf(reserve, sizeof(reserve), "--disk-reserve=%llu", (unsigned long long)link->options.keep_free);
+	if (link->options.kernel)
+		more[n++] = kernel;
+	if (link->options.keep_free)
+		more[n++] = reserve;
+	char *const argv[] = { link->program, rundir, link->rundir, there, number, more[0], more[1], NULL };
 	sigemptyset(&none);
 	sigfillset(&all);
 	posix_spawn_file_actions_init(&files);

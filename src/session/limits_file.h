@@ -10,6 +10,7 @@
  *     ring-memory = 256M        of all sessions of one user
  *     trace-size = 10G          of each session: create --max-size may be less, and is this where none is given
  *     user-trace-size = 20G     of all sessions of one user together: where none is given, a session gets what the others leave
+ *     disk-reserve = 1G         of each disk that traces are on: so much, or a twentieth of it if that is less, stays free
  *
  * What is not named keeps its default (session/tracing.h). Numbers are from 1, with k, M, G; '#' begins a comment.
  */
@@ -22,7 +23,7 @@
 #define WMK_LIMITS_FILE_MAX 65536u
 
 struct wmk_limits {
-	uint64_t sessions, channels, rules, programs, ring_memory, trace_size, user_trace_size;   /* 0: not named */
+	uint64_t sessions, channels, rules, programs, ring_memory, trace_size, user_trace_size, disk_reserve;   /* 0: not named */
 };
 
 /* The file's. 0; -ENOENT: there is none (then all are 0); -EINVAL, ...: the causes tell its line. */

@@ -237,7 +237,7 @@ static int process_prepare(struct server *server)
 
 static int sessions_open(struct server *server)
 {
-	const struct wmk_outlet_options outlet = { .size = sizeof(outlet), .rundir = server->place.path,
+	struct wmk_outlet_options outlet = { .size = sizeof(outlet), .rundir = server->place.path,
 						   .program = server->options->consumerd, .on_change = say, .on_full = on_full, .on_ready = on_ready,
 						   .data = server };
 	const struct wmk_reaper_ops reaper = { .reaped = on_reaped, .full = stop_full, .ready = tell_again, .data = server };
@@ -256,6 +256,7 @@ static int sessions_open(struct server *server)
 		tracing.max_ring_bytes = limits->ring_memory;
 		tracing.max_trace_size = limits->trace_size;
 		tracing.max_user_trace_size = limits->user_trace_size;
+		outlet.keep_free = limits->disk_reserve;
 	}
 	if (err == 0)
 		err = wmk_kinstance_owner_dir(server->place.dir, owner);

@@ -8,11 +8,14 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/error.h"
 
 #define DEPTH_MAX 16               /* "ust/uid/1000/64-bit/index" is 5 */
+#define LOOK_BYTES (1u << 20)
+#define KEEP_PARTS 20u
 
 uint64_t wmk_store_bytes(const struct wmk_store *store)
 {
@@ -56,6 +59,31 @@ void wmk_store_give(struct wmk_store *store, uint64_t bytes)
 	if (store->budget)
 		/* (G) release: pairs with (T) */
 		atomic_fetch_sub_explicit(&store->budget->taken, bytes, memory_order_release);
+}
+
+void wmk_store_keep_free(struct wmk_store *store, uint64_t bytes)
+{
+	store->keep_free = bytes;
+	store->unlooked = LOOK_BYTES;
+}
+
+int wmk_store_room(struct wmk_store *store, uint64_t bytes)
+{
+	struct statvfs is;
+
+	if (!store->keep_free || (store->unlooked += bytes) < LOOK_BYTES)
+		return 0;
+	/* (who does not tell its size has no part to keep) */
+	if (fstatvfs(store->dir, &is) < 0 || is.f_blocks == 0)
+		return 0;
+	const uint64_t part = (uint64_t)is.f_blocks * is.f_frsize / KEEP_PARTS, keep = part < store->keep_free ? part : store->keep_free;
+	const uint64_t left = (uint64_t)is.f_bavail * is.f_frsize;
+
+	if (left < keep || left - keep < bytes)
+		return wmk_error_said(-ENOSPC, "the disk of %.80s has %llu MB left, and of these %llu are kept for others (disk-reserve)", store->path,
+				      (unsigned long long)(left >> 20), (unsigned long long)(keep >> 20));
+	store->unlooked = 0;
+	return 0;
 }
 
 void wmk_store_hold(struct wmk_store *store)

@@ -26,6 +26,8 @@ struct wmk_store {
 	struct wmk_direct_rates rates;
 	_Atomic uint64_t bytes;    /* in all files; a count for people: relaxed */
 	struct wmk_store_budget *budget;  /* the caller's; NULL: no limit */
+	uint64_t keep_free;        /* of the file system; 0: nothing */
+	uint64_t unlooked;         /* bytes written since that was looked at; the writing thread's */
 };
 
 #define WMK_STORE_NAME 288
@@ -54,6 +56,8 @@ void wmk_store_found(struct wmk_store *store, int64_t more);
  */
 int wmk_store_take(struct wmk_store *store, uint64_t bytes, uint64_t going);
 void wmk_store_give(struct wmk_store *store, uint64_t bytes);
+/* So many more leave what is to stay free on the disk: 0, else -ENOSPC. */
+int wmk_store_room(struct wmk_store *store, uint64_t bytes);
 /* What goes is not measured meanwhile. For as long as that takes: who holds it keeps others from rotating their files. */
 void wmk_store_hold(struct wmk_store *store);
 void wmk_store_let(struct wmk_store *store);

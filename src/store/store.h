@@ -108,6 +108,14 @@ int wmk_store_measure(struct wmk_store_budget *budget, const char *path);
 int wmk_store_usage(const char *path, uint64_t *bytes);
 
 /*
+ * Of the file system that the files are on `bytes` stay free, or a twentieth of it where that is less: a packet with records that would take of
+ * these is refused, -ENOSPC. Looked at once in a mebibyte, then at each packet while it is so. 0, as in a new store: no such thing. Before a stream is open.
+ */
+void wmk_store_keep_free(struct wmk_store *store, uint64_t bytes);
+/* What recording leaves to the rest of the machine, unless its administrator says otherwise. */
+#define WMK_STORE_KEEP_FREE (256ull << 20)
+
+/*
  * The names of what is in `path`/ust/pid: traces of processes (<name>-<pid>-<date>), from the calling thread, with its rights. Returns 0, also
  * when there is none; -errno; or the first value other than 0 that `one` returned.
  */

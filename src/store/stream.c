@@ -372,6 +372,9 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 		return err;
 	stream->full = false;
 	/* Behind that: the oldest file may just have made room. The only one makes it when the next is there. */
+	err = packet->content ? wmk_store_room(stream->store, need) : 0;
+	if (err < 0)
+		return err;
 	err = packet->content ? wmk_store_take(stream->store, need, anew ? wmk_store_stream_bytes(stream) + stream->index_len : 0) : 0;
 	if (err < 0)
 		return err;

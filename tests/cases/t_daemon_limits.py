@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """How much a session may write: it stops by itself, says so, and goes on when there is room."""
 import os
+import shutil
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of  # noqa: E402
-from harness import Trace, check, main  # noqa: E402
+from harness import Skip, Trace, check, main  # noqa: E402
 
 KB = 200
 SMALL = ['--subbuf-size', '4k', '--num-subbuf', '8']
@@ -210,6 +212,57 @@ def of_one_users_traces(case):
         check(w.session('three')['max_size'] == 24 << 10, 'what is left: %s', w.session('three'))
 
 
+def what_stays_free_of_a_disk(case):
+    """A twentieth of it, or so much as is said: to who records, a disk with less is full, until somebody makes room."""
+    if os.geteuid():
+        raise Skip('needs root to mount')
+    place = case.path('disk')
+    os.mkdir(place)
+    done = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=40M', 'none', place], capture_output=True, text=True)
+    if done.returncode:
+        raise Skip('cannot mount a tmpfs: ' + done.stderr.strip())
+
+    def free():
+        return os.statvfs(place).f_bavail * os.statvfs(place).f_frsize
+
+    try:
+        with World(case, limits='disk-reserve = 1G\n') as w:
+            with open(os.path.join(place, 'ballast'), 'wb') as f:
+                os.posix_fallocate(f.fileno(), 0, free() - (5 << 20))
+            program = w.obey()
+            w('create', 'one', '-o', os.path.join(place, 'trace'))
+            w('enable-channel', '-s', 'one', 'one', *SMALL)
+            w('enable-event', '-s', 'one', 'test:*', '-c', 'one')
+            w('start', 'one')
+
+            seen = [0]
+
+            def refused():
+                """Near the edge, and records that come do not come into the trace."""
+                program('emit 1000')
+                seen.append(w.session('one')['counts']['records'])
+                return free() < (3 << 20) and len(set(seen[-20:])) == 1
+            w.wait(refused, 'the disk to be full')
+            written_by_then = w.session('one')['counts']['records']
+            # (looked at once in a mebibyte of each stream, which lie in one trace)
+            check((1 << 20) - 65536 <= free() < (3 << 20), '%d bytes stay free', free())
+            os.unlink(os.path.join(place, 'ballast'))
+
+            def goes_on():
+                program('emit 100')
+                return w.session('one')['counts']['records'] > written_by_then + 1000
+            w.wait(goes_on, 'records to be written again')
+            stopped = w('stop', 'one', '--json')
+            check('lost' in stopped.err, 'the loss is not told: %s', stopped.err)
+            trace = Trace(os.path.join(place, 'trace'), lossy=True)
+            is_now = w('destroy', 'one', '--json').json['sessions'][0]
+            check(sum(1 for _ in trace.records()) == is_now['counts']['records'], 'records: %s', is_now['counts'])
+            program.end()
+            shutil.rmtree(os.path.join(place, 'trace'))      # (it is in memory, of which nothing may be left)
+    finally:
+        subprocess.run(['umount', '-l', place], check=True)
+
+
 def more_programs_than_allowed(case):
     """Who comes when there are as many runs on without being recorded; when one has ended, the next is recorded again."""
     with World(case, limits='programs = 2\n') as w:
@@ -295,5 +348,5 @@ def limits_that_are_not_understood(case):
 
 if __name__ == '__main__':
     main([stops_when_its_trace_is_full, is_full_for_the_next_daemons_too, a_daemon_that_is_not_there_when_it_fills, processes_share_it,
-          refused, what_an_administrator_allows, of_one_users_traces, more_programs_than_allowed, lowered_limits_end_nothing, rules_that_fit_into_no_answer,
+          refused, what_an_administrator_allows, of_one_users_traces, what_stays_free_of_a_disk, more_programs_than_allowed, lowered_limits_end_nothing, rules_that_fit_into_no_answer,
           limits_that_are_not_understood])
