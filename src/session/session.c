@@ -182,7 +182,7 @@ int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_opt
 	err = enter_alone(tracing, options, session);
 	if (err < 0) {
 		if (session->shm >= 0)
-			wmk_shm_remove(session->shm, session->shm_path, false);
+			rmdir(session->shm_path);        /* nothing is in it yet */
 		wmk_session_unmake(session);
 		return err;
 	}

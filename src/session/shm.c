@@ -139,17 +139,27 @@ void wmk_shm_file_remove(int dir, uint64_t id)
 
 static bool is_rings(const char *name)
 {
-	const size_t len = strlen(name), end = strlen(RINGS);
+	const size_t digits = strspn(name, "0123456789");
 
-	return len > end && strcmp(name + len - end, RINGS) == 0;
+	return digits > 0 && strcmp(name + digits, RINGS) == 0;
+}
+
+/* Whatever a path that was written down leads to: nothing else is removed. */
+static bool is_ours(const char *name)
+{
+	static const char *const ours[] = { "1.json", "1.ids", "1.new", "new", "clock.json", "clock.new", "identities", "identities.old", "identities.new" };
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		if (strcmp(name, ours[i]) == 0)
+			return true;
+	return is_rings(name);
 }
 
 void wmk_shm_remove(int dir, const char *path, bool unless_rings)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *files = fd >= 0 ? fdopendir(fd) : NULL;
-
-	bool keep = false;
+	bool keep = false, was_ours = false;
 
 	if (!files && fd >= 0)
 		close(fd);
@@ -158,10 +168,10 @@ void wmk_shm_remove(int dir, const char *path, bool unless_rings)
 	if (files)
 		rewinddir(files);
 	for (struct dirent *file; files && !keep && (file = readdir(files)) != NULL;)
-		if (file->d_name[0] != '.')
-			unlinkat(dir, file->d_name, 0);
+		if (is_ours(file->d_name) && unlinkat(dir, file->d_name, 0) == 0)
+			was_ours = true;
 	if (files)
 		closedir(files);
-	if (!keep)
+	if (was_ours)
 		rmdir(path);
 }

@@ -29,7 +29,7 @@ int wmk_shm_open(const char *path, int *dir);
 int wmk_shm_file_make(int dir, uint64_t id);
 int wmk_shm_file_open(int dir, uint64_t id, bool alone);
 void wmk_shm_file_remove(int dir, uint64_t id);
-/* The session is over: all that is in it goes, and itself; with `unless_rings` nothing does when rings are left, which could not be taken over. */
+/* The session is over: what is a session's in it goes, and itself when nothing else is there; with `unless_rings` nothing does when rings are left, which could not be taken over. */
 void wmk_shm_remove(int dir, const char *path, bool unless_rings);
 
 #endif

@@ -301,7 +301,12 @@ def where_they_may_be(case):
         check(os.path.dirname(w.session('one')['shm_path']) == bad, 'loaded: %s', w.session('one')['shm_path'])
         w('load', '-i', case.path('saved'), '-f')
         check(len(os.listdir(bad)) == 1, 'left: %s', os.listdir(bad))
+        # what is another's stays, wherever it is
+        kept = os.path.join(w.session('one')['shm_path'], 'letter')
+        with open(kept, 'w') as f:
+            f.write('dear')
         w('destroy', 'one')
+        check(os.listdir(os.path.dirname(kept)) == ['letter'], 'left: %s', os.listdir(os.path.dirname(kept)))
 
 
 if __name__ == '__main__':
