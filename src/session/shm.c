@@ -92,7 +92,15 @@ int wmk_shm_make(const char *parent, const char *name, uint64_t created, char **
 
 int wmk_shm_open(const char *path, int *dir)
 {
-	return dir_check(AT_FDCWD, path, path, dir);
+	int err = dir_check(AT_FDCWD, path, path, dir);
+
+	/* What is written down may lead anywhere: nothing is written where no session is. */
+	if (err == 0 && faccessat(*dir, WMK_SHM_JSON, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+		err = wmk_error(-errno, "%.100s has no session's rings (--shm-path)", path);
+		close(*dir);
+		*dir = -1;
+	}
+	return err;
 }
 
 static void file_name(char name[FILE_NAME], uint64_t id)
@@ -147,7 +155,7 @@ static bool is_rings(const char *name)
 /* Whatever a path that was written down leads to: nothing else is removed. */
 static bool is_ours(const char *name)
 {
-	static const char *const ours[] = { "1.json", "1.ids", "1.new", "new", "clock.json", "clock.new", "identities", "identities.old", "identities.new" };
+	static const char *const ours[] = { WMK_SHM_JSON, "1.ids", "1.new", "new", "clock.json", "clock.new", "identities", "identities.old", "identities.new" };
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		if (strcmp(name, ours[i]) == 0)

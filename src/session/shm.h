@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #define WMK_SHM_PATH_MAX 3072u
+#define WMK_SHM_JSON "1.json"
 
 /*
  * Make the directory of the session `name` in `parent`, which is made too if its own parent is there. *path is the caller's, to free(); *dir its

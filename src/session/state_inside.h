@@ -102,7 +102,6 @@ size_t wmk_state_id_at(const uint8_t *bytes, size_t len, size_t at, struct state
 void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session, const struct state_session *is);
 
 /* ── state_shm.c ── */
-#define SHM_JSON "1.json"
 #define SHM_IDS "1.ids"
 /* The copy beside the session's rings, if these are files. Locked; `is` has just been written. */
 int wmk_state_shm_write(const struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session, const struct state_session *is);

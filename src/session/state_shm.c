@@ -54,7 +54,7 @@ static int json_copy(const struct wmk_session *session, const struct state_sessi
 	if (err == 0)
 		err = wmk_json_text(&state_session_object, &is, WMK_JSON_SPARSE, &text);
 	if (err == 0)
-		err = wmk_state_bytes_write(session->shm, SHM_JSON, SHM_FRESH, text, strlen(text));
+		err = wmk_state_bytes_write(session->shm, WMK_SHM_JSON, SHM_FRESH, text, strlen(text));
 	free(text);
 	wmk_arena_free(&arena);
 	return err;

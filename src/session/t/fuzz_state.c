@@ -82,14 +82,15 @@ static void empty(void)
 /* ── the next daemon ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* How many sessions it has. */
-static unsigned next_daemon(void)
+static unsigned next_daemon(const char *recovered)
 {
 	struct wmk_clock clock = { .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" };
 	struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &nowhere, .clock = &clock, .max_apps = 16 };
 	struct wmk_tracing *tracing;
 	struct wmk_state *state;
 
-	if (wmk_state_open(rundir, NULL, NULL, NULL, &state) < 0)
+	/* (a directory of rings in files has a session, or is none) */
+	if (wmk_state_open(rundir, recovered, NULL, NULL, &state) < 0)
 		abort();
 	wmk_state_clock(state, &clock);
 	options.first_rings_id = wmk_state_last_rings(state);
@@ -108,7 +109,9 @@ static unsigned next_daemon(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const names[] = { "1.json", "1.ids", "identities", "identities.old", "clock.json" };
-	const unsigned which = size ? data[0] % 5 : 0;
+	const unsigned which = size ? data[0] % 128 % 5 : 0;
+	char path[sizeof(place) + 16];
+	const char *recovered = size && data[0] >= 128 ? path : NULL;
 
 	if (rundir < 0) {
 		wmk_tracing_thread_begin();
@@ -120,13 +123,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	put("1.json", good, sizeof(good) - 1);
 	if (size)
 		put(names[which], data + 1, size - 1);
-	const unsigned restored = next_daemon();
+	snprintf(path, sizeof(path), "%s/state", place);
+	const unsigned restored = next_daemon(recovered);
 
 	/* (what is wrong in its own files may end a session) */
 	if (which > 1 && restored != 1)
 		abort();
 	/* and the one after that has what it had */
-	if (next_daemon() != restored)
+	if (next_daemon(recovered) != restored)
 		abort();
 	return 0;
 }
