@@ -62,7 +62,9 @@ static int shm_fill(struct wmk_session *session, const struct wmk_session_option
 		return wmk_error(-ENOMEM, "no memory for a session");
 	/* What is there no more cannot be gone on with; programs have it perhaps, and hand it back. */
 	if (wmk_shm_open(session->shm_path, &session->shm) < 0)
-		wmk_session_worry(session, wmk_error_number(), "its rings in files");
+		wmk_session_worry(session, wmk_error_number(), "its rings in files are gone (recovered, or removed), and new ones are in memory");
+	else if (!session->recovered && wmk_shm_lock(session->shm, false) < 0)
+		return wmk_error_number();
 	wmk_error_clear();
 	return 0;
 }

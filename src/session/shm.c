@@ -81,6 +81,10 @@ int wmk_shm_make(const char *parent, const char *name, uint64_t created, char **
 	}
 	if (err == 0)
 		err = dir_check(up, below, *path, dir);
+	if (err == 0 && (err = wmk_shm_lock(*dir, false)) < 0) {
+		close(*dir);
+		*dir = -1;
+	}
 	if (err < 0) {
 		unlinkat(up, below, AT_REMOVEDIR);
 		free(*path);
@@ -101,6 +105,15 @@ int wmk_shm_open(const char *path, int *dir)
 		*dir = -1;
 	}
 	return err;
+}
+
+int wmk_shm_lock(int dir, bool alone)
+{
+	if (flock(dir, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0)
+		return 0;
+	if (errno != EWOULDBLOCK)
+		return wmk_error(-errno, "cannot lock the directory of a session's rings (--shm-path)");
+	return wmk_error_said(-EBUSY, alone ? "a session daemon has the session, or somebody else recovers it" : "the session's rings are being recovered");
 }
 
 static void file_name(char name[FILE_NAME], uint64_t id)

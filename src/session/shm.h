@@ -24,8 +24,13 @@
  * descriptor. -errno with a cause chain: it is a link, or others can write to it.
  */
 int wmk_shm_make(const char *parent, const char *name, uint64_t created, char **path, int *dir);
-/* One that was made. */
+/* One that was made; not locked. */
 int wmk_shm_open(const char *path, int *dir);
+/*
+ * Who has a session has its directory, for as long as `dir` is open: a daemon that it records for shares it (one that makes it has done so), who
+ * recovers it is alone. -EBUSY.
+ */
+int wmk_shm_lock(int dir, bool alone);
 /* A new file for rings `id`; open one that is there: -EBUSY with `alone` when somebody has it, without when it is being recovered. A descriptor. */
 int wmk_shm_file_make(int dir, uint64_t id);
 int wmk_shm_file_open(int dir, uint64_t id, bool alone);

@@ -293,7 +293,10 @@ static void give_up(struct wmk_tracing *tracing, struct wmk_session *session)
 	}
 }
 
-/* All of its rings or none: what is left over could not be found any more. */
+/*
+ * All of its rings or none: what is left over could not be found any more. First the rings: a daemon that takes over what lives never finds
+ * the directory locked.
+ */
 static int recovered_check(const struct wmk_state *state, const struct state_session *is)
 {
 	int err = 0;
@@ -307,7 +310,7 @@ static int recovered_check(const struct wmk_state *state, const struct state_ses
 		else if (err == 0)
 			wmk_error_clear();
 	}
-	return err;
+	return err < 0 || !state->recovered ? err : wmk_shm_lock(state->dir, true);
 }
 
 static int session_restore(struct wmk_state *state, struct state_entry *entry, struct wmk_tracing *tracing, wmk_state_held *held, void *data)
