@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,7 @@ static void end_daemon(struct wmk_daemon *daemon)
 }
 
 /* 0; -errno, told. */
-static int recover_one(const struct wmk_cli_common *args, const char *path)
+static int take(const struct wmk_cli_common *args, const char *path)
 {
 	char rundir[] = "/tmp/waymark-recover-XXXXXX";       /* short: it has sockets */
 	struct wmk_daemon daemon = { 0 };
@@ -93,10 +94,26 @@ static int recover_one(const struct wmk_cli_common *args, const char *path)
 	if (wmk_daemon_close(&daemon, args, 0) != 0 && err == 0)
 		err = -EIO;
 	if (err == 0 && access(path, F_OK) == 0) {
-		wmk_cli_warn("%s stays: not all that is in it could be written", wmk_cli_clean(path));
+		wmk_cli_warn("%s stays: not all that is in it could be written. Once that can be, recover it again: the rest comes then", wmk_cli_clean(path));
 		err = -EIO;
 	}
 	dir_remove(rundir, DEPTH);
+	return err;
+}
+
+/* Who interrupts us does so when the daemon has ended: nobody else would end it, and it has the rings. */
+static int recover_one(const struct wmk_cli_common *args, const char *path)
+{
+	static const int waiting[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	sigset_t set, before;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++)
+		sigaddset(&set, waiting[i]);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	int err = take(args, path);
+	fflush(stdout);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return err;
 }
 
