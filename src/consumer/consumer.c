@@ -307,6 +307,8 @@ static struct wmk_group *add_group_of(struct wmk_consumer *consumer, const void 
 	if (!group)
 		return NULL;
 	group->at_stop_only = how->at_stop_only;
+	group->keep = how->keep;
+	group->budget = how->budget;
 	group->start_ts = how->start_ts;
 	if (how->limits)
 		group->limits = *how->limits;

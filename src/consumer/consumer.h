@@ -197,6 +197,12 @@ struct wmk_consumer_set {
 	const char *channel;
 	uint32_t stream_id;
 	int at_stop_only, resume;          /* as in the consumer's options */
+	/*
+	 * 1: what cannot be written when they are removed stays in them: they outlive us (ring/file.h), and are tried again. What is beyond the
+	 * trace's budget never could be, and is given up as ever.
+	 */
+	int keep;
+	int budget;                /* 1: -EDQUOT may be said of that */
 	int clear;                         /* with resume: throw away what was recorded up to now, in the trace too */
 	uint64_t start_ts;
 	const struct wmk_store_limits *limits;     /* of the streams' files; copied; NULL: none */

@@ -27,6 +27,7 @@
 struct wmk_group {
 	const void *from;
 	bool at_stop_only;
+	bool keep, budget;         /* (struct wmk_consumer_set) */
 	uint64_t start_ts;
 	struct wmk_store_limits limits;
 	struct wmk_cpus *cpus;             /* of a kernel channel: those that may come */

@@ -193,6 +193,7 @@ static int rings_add(struct wmk_server_job *job)
 	const struct wmk_consumer_set how = {
 		.channel = is->channel, .stream_id = is->stream_id, .at_stop_only = is->at_stop_only, .resume = is->resume || is->clear,
 		.clear = is->clear, .start_ts = is->start_ts, .limits = &limits, .statedump = job->statedump,
+		.keep = job->trace->server->options.keep, .budget = job->trace->is.max_size > 0,
 	};
 
 	if (rings->set)

@@ -154,7 +154,7 @@ static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum w
 	err = packet.len ? write_packet(consumer, stream, &packet) : 0;
 	if (err < 0) {
 		wmk_stream_refused(stream, err);
-		if (how != WMK_LOOK_END)
+		if (how != WMK_LOOK_END || (stream->group->keep && !(err == -EDQUOT && stream->group->budget)))
 			return err;
 	}
 	fresh = packet.records > stream->taken ? packet.records - stream->taken : 0;

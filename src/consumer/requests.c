@@ -163,11 +163,13 @@ static void answer(struct wmk_server_job *job)
 {
 	static const struct wmk_consumerd_nothing nothing;
 
-	/* What could not be written is a part of the counts at the end, and an error where it may be tried again. */
+	/* What could not be written is a part of the counts at the end, and an error where it may be tried again (and with options.keep it may). */
+	const bool kept = job->err < 0 && job->trace->server->options.keep && job->type == WMK_CONSUMERD_RINGS_REMOVE &&
+			  !(job->err == -EDQUOT && job->trace->is.max_size);
 	const bool counts_matter = job->type == WMK_CONSUMERD_STATS || job->type == WMK_CONSUMERD_RINGS_REMOVE ||
 				   job->type == WMK_CONSUMERD_TRACE_REMOVE || job->type == WMK_CONSUMERD_STOP;
 
-	if (counts_matter && (job->err == 0 || job->trace->inner))
+	if (counts_matter && !kept && (job->err == 0 || job->trace->inner))
 		report(job);
 	else if (job->err < 0)
 		wmk_server_refuse(job->trace->server, job->connection, job->request, job->err, job->words);

@@ -33,7 +33,7 @@ static void on_signal(int number)
 
 static void usage(FILE *out)
 {
-	fprintf(out, "usage: waymark-consumerd [--rundir DIR] [--kernel] [--disk-reserve BYTES] [--connection FD]\n"
+	fprintf(out, "usage: waymark-consumerd [--rundir DIR] [--kernel] [--disk-reserve BYTES] [--keep] [--connection FD]\n"
 		     "Empties rings into trace directories. The session daemon starts it; see waymark-consumerd(8).\n");
 }
 
@@ -91,6 +91,7 @@ static int parse(int argc, char **argv, struct wmk_consumer_server_options *opti
 	static const struct option known[] = {
 		{ "rundir", required_argument, NULL, 'r' }, { "connection", required_argument, NULL, 'c' },
 		{ "kernel", no_argument, NULL, 'k' }, { "disk-reserve", required_argument, NULL, 'd' },
+		{ "keep", no_argument, NULL, 'K' },
 		{ "help", no_argument, NULL, 'h' },	    { "version", no_argument, NULL, 'V' }, { 0 },
 	};
 	char *end;
@@ -113,6 +114,9 @@ static int parse(int argc, char **argv, struct wmk_consumer_server_options *opti
 			options->keep_free = strtoull(optarg, &end, 10);
 			if (!*optarg || *end)
 				return -1;
+			break;
+		case 'K':
+			options->keep = 1;
 			break;
 		case 'h':
 			usage(stdout);

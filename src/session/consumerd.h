@@ -42,6 +42,7 @@ struct wmk_consumer_link_options {
 	const char *program;         /* path of waymark-consumerd; copied */
 	bool kernel;                 /* the one for kernel channels */
 	uint64_t keep_free;          /* bytes of a disk that stay free; 0: as the consumer has it */
+	bool keep;                   /* what cannot be written at the end stays in the rings */
 	/*
 	 * Optional, from the link's thread, which must not be kept: nothing in them may call the link.
 	 * on_change: the consumer has died, or still cannot be started (pid 0, `words` say how), or is there again (its pid), all that it

@@ -114,7 +114,7 @@ static pid_t connect_to_one(struct wmk_consumer_link *link)
 
 static int spawn(struct wmk_consumer_link *link, int connection, pid_t *child)
 {
-	char number[12], reserve[40], rundir[] = "--rundir", there[] = "--connection", kernel[] = "--kernel", *more[3] = { NULL };
+	char number[12], reserve[40], rundir[] = "--rundir", there[] = "--connection", kernel[] = "--kernel", keep[] = "--keep", *more[4] = { NULL };
 	unsigned n = 0;
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -127,7 +127,9 @@ static int spawn(struct wmk_consumer_link *link, int connection, pid_t *child)
 		more[n++] = kernel;
 	if (link->options.keep_free)
 		more[n++] = reserve;
-	char *const argv[] = { link->program, rundir, link->rundir, there, number, more[0], more[1], NULL };
+	if (link->options.keep)
+		more[n++] = keep;
+	char *const argv[] = { link->program, rundir, link->rundir, there, number, more[0], more[1], more[2], NULL };
 	sigemptyset(&none);
 	sigfillset(&all);
 	posix_spawn_file_actions_init(&files);

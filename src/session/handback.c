@@ -119,7 +119,7 @@ unsigned wmk_session_awaited(struct wmk_session *session, char *words, size_t si
 		const struct trace *trace = rings->trace;
 		int len;
 
-		if (rings->set)
+		if (rings->set || rings->spent)
 			continue;
 		n++;
 		bytes += wmk_rings_bytes(&rings->channel->is);

@@ -118,6 +118,7 @@ struct rings {
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	bool private;                    /* of one process */
 	bool restored;                   /* programs of an earlier daemon may stand in its claims */
+	bool spent;                      /* recovered before, or gone: its file is not there any more */
 	/* Under the session's lock: ids by the classes' kin, NO_ID if it has none. */
 	uint32_t *ids, n_ids, next_id;
 	bool closed;                     /* at the outlet, or about to be */

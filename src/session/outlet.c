@@ -100,6 +100,7 @@ struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet_side *side)
 	struct wmk_outlet *outlet = side->outlet;
 	const struct wmk_consumer_link_options options = {
 		.size = sizeof(options), .rundir = outlet->rundir, .program = outlet->program, .kernel = side->kernel, .keep_free = outlet->options.keep_free,
+		.keep = outlet->options.keep,
 		.on_change = consumer_changed, .on_full = consumer_full, .on_end = consumer_ended, .data = side,
 	};
 

@@ -26,6 +26,7 @@ struct wmk_outlet_options {
 	const char *rundir;
 	const char *program;             /* path of waymark-consumerd */
 	uint64_t keep_free;              /* of each disk (wmk_consumer_link_options) */
+	bool keep;                       /* what cannot be written at the end stays in the rings, which are files (likewise) */
 	/* Optional: the consumer died, is there again, or will not come back: words for people. Must not call the outlet. */
 	void (*on_change)(void *data, const char *words);
 	/* Optional: the session whose directory this is has written what it may (wmk_trace_info.max_size). From a thread that must not be kept. */

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int wmk_session_each_channel(struct wmk_session *session, int (*one)(void *data, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own),
 			     void *data)
@@ -163,6 +164,7 @@ int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_rest
 	if (fd >= 0)
 		return wmk_rings_regain(rings, fd);
 	int err = wmk_rings_regain_file(rings);
+	rings->spent = err == -ENOENT && session->recovered && trace->uid == geteuid();
 	return err == -ENOENT ? 0 : err;
 }
 

@@ -238,7 +238,8 @@ static int process_prepare(struct server *server)
 static int sessions_open(struct server *server)
 {
 	struct wmk_outlet_options outlet = { .size = sizeof(outlet), .rundir = server->place.path, .program = server->options->consumerd,
-					     .on_change = say, .on_full = on_full, .on_ready = on_ready, .data = server };
+					     .keep = server->options->recovered != NULL, .on_change = say, .on_full = on_full, .on_ready = on_ready,
+					     .data = server };
 	const struct wmk_reaper_ops reaper = { .reaped = on_reaped, .full = stop_full, .ready = tell_again, .data = server };
 	struct wmk_clock clock;
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &wmk_outlet_ops, .clock = &clock, .on_id = on_id,

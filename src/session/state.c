@@ -296,7 +296,9 @@ int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool
 	if (entry)
 		*at = entry->next;
 	pthread_mutex_unlock(&state->lock);
-	if (entry)
+	if (entry && state->recovered)
+		wmk_state_entry_free(entry);     /* what stands beside rings that stay says what they are: it goes when they do */
+	else if (entry)
 		wmk_state_forget(state, entry);
 	if (session->shm >= 0)
 		wmk_shm_remove(session->shm, session->shm_path, session->recovered);

@@ -7,11 +7,13 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of, state  # noqa: E402
-from harness import SEED, Trace, check, limit, main, rounds, slurp  # noqa: E402
+from harness import SEED, WAYMARK, Skip, Trace, check, limit, main, rounds, slurp  # noqa: E402
 
 
 def begin(w, name, where, *channel):
@@ -232,6 +234,13 @@ def what_is_damaged(case):
         w('recover', where, status=1).says('clock of the recording')
         os.rename(case.path('clock'), os.path.join(place, 'clock.json'))
         whole = slurp(os.path.join(place, '1.json'))
+        lies = json.loads(whole)
+        for rings in lies['rings']:
+            rings['inode'] += 1
+        with open(os.path.join(place, '1.json'), 'w') as f:
+            json.dump(lies, f)
+        w('recover', where, status=1).says('none can be taken over')
+        check(len(files_of(where)) == 3, 'rings: %s', files_of(where))
         with open(os.path.join(place, '1.json'), 'w') as f:
             f.write(whole[:len(whole) // 2])
         w('recover', where, status=1).says('1.json is not understood')
@@ -242,12 +251,78 @@ def what_is_damaged(case):
             if int(os.path.basename(path).split('.')[0]) == cut['id']:
                 os.truncate(path, 100000)
         answer = w('recover', where, status=1)
-        answer.says('recovered', 'stay as they are')
+        answer.says('recovered', 'stay as they are', 'is no ring set')
         check([int(os.path.basename(f).split('.')[0]) for f in files_of(where)] == [cut['id']], 'left: %s', files_of(where))
         found = Trace(place_of_trace)
         left = {True: 'obey:late', False: 'test:seq'}[cut['stream_id'] == 0]
         check([len(list(found.records(name))) for name in ('obey:late', 'test:seq')] == [10 * (left == name) for name in ('obey:late', 'test:seq')],
               'records: %s', found.lines[:3])
+
+
+def the_disk_is_full(case):
+    """What a full disk does not take stays in the rings, and comes with the next `recover`; what --max-size does not allow is counted."""
+    if os.geteuid() != 0:
+        raise Skip('needs root to mount')
+    place = case.path('small')
+    os.mkdir(place)
+    done = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'none', place], capture_output=True, text=True)
+    if done.returncode:
+        raise Skip('cannot mount a tmpfs: ' + done.stderr.strip())
+    try:
+        with World(case) as w:
+            where, program = case.path('rings'), w.obey()
+            w('create', 'one', '--shm-path', where, '-o', os.path.join(place, 'trace'))
+            w('enable-event', '-s', 'one', 'test:*')
+            w('start', 'one')
+            freeze(w)
+            program('emit 4000')
+            kill_all(w, [program])
+            for _ in range(2):
+                w('recover', where, status=1).says('No space left', 'stays')
+                check(len(files_of(where)) == 1, 'rings are gone that could not be written: %s', files_of(where))
+            subprocess.run(['mount', '-o', 'remount,size=64m', place], check=True)
+            is_now = recovered(w, where)[0]
+            check([len(n) for n in numbers_of(Trace(is_now['path'])).values()] == [4000], 'records are missing')
+            check(is_now['counts']['lost'] == 0, 'lost: %s', is_now['counts'])
+        with World(case, 'limited') as w:
+            where, program = case.path('limited-rings'), w.obey()
+            w('create', 'one', '--shm-path', where, '--max-size', '80k')
+            w('enable-channel', '-s', 'one', 'one', '--subbuf-size', '64k')
+            w('enable-event', '-s', 'one', 'test:*', '-c', 'one')
+            w('start', 'one')
+            freeze(w)
+            program('emit 4000')
+            kill_all(w, [program])
+            counts = recovered(w, where)[0]['counts']
+            check(counts['unwritten'] > 0, 'more than --max-size was written: %s', counts)
+    finally:
+        subprocess.run(['umount', '-l', place], check=True)
+
+
+def one_at_a_time(case):
+    """Several who recover at once, one who is interrupted, and a daemon that starts meanwhile: the records are there once, and nothing is left."""
+    for turn in range(rounds(12)):
+        with World(case, 'home%d' % turn) as w:
+            where, program = case.path('rings%d' % turn), w.obey()
+            begin(w, 'one', where)
+            freeze(w)
+            program('emit 100')
+            path = w.session('one')['path']
+            kill_all(w, [program])
+            others = [w.run([WAYMARK, 'recover', where], stderr=subprocess.DEVNULL) for _ in range(2)]
+            time.sleep(case.random.random() / 10)
+            if turn % 2:
+                others[0].send_signal(signal.SIGINT)
+                w('list')
+            for other in others:
+                w.wait_end(other, status=None)
+            if os.listdir(where):
+                w('-n', 'destroy', '--all', status=None)
+                w('recover', where, status=None)
+            w('-n', 'destroy', '--all', status=None)
+            check(os.listdir(where) == [], 'turn %d: left: %s', turn, os.listdir(where))
+            check([len(n) for n in numbers_of(Trace(path)).values()] == [100], 'turn %d: records are missing', turn)
+            w.wait(lambda: not glob.glob('/tmp/waymark-recover-*'), 'nothing to be left in /tmp')
 
 
 def a_file_that_is_cut(case):
@@ -311,5 +386,5 @@ def where_they_may_be(case):
 
 if __name__ == '__main__':
     print('# moments with seed %d' % SEED)
-    main([everything_is_killed, the_next_daemon_has_the_files, what_somebody_has_is_left, the_machine_was_another, the_trace_has_less, what_is_damaged, a_file_that_is_cut,
-          where_they_may_be])
+    main([everything_is_killed, the_next_daemon_has_the_files, what_somebody_has_is_left, the_machine_was_another, the_trace_has_less, what_is_damaged, the_disk_is_full, one_at_a_time,
+          a_file_that_is_cut, where_they_may_be])
