@@ -230,7 +230,7 @@ void wmk_call_warn_awaited(struct call *call, struct wmk_session *session)
 	unsigned n = wmk_session_awaited(session, words, sizeof(words));
 
 	if (n && wmk_session_recovered(session))
-		wmk_call_warn(call, "session %.100s: %u of its ring sets cannot be taken over, and stay as they are (%s at most): the daemon's log says why",
+		wmk_call_warn(call, "session %.100s: %u of its ring sets cannot be taken over, and stay as they are (%s at most)",
 			      wmk_session_name(session), n, words);
 	else if (n)
 		wmk_call_warn(call, "session %.100s: no program has handed back %u ring set%s from before both daemons were killed (%s at most): "

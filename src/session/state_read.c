@@ -216,6 +216,8 @@ static int rings_restore(const struct wmk_state *state, const struct state_sessi
 		if (failed++ == 0) {
 			wmk_error_text(words, sizeof(words));
 			first = err;
+			if (state->recovered)    /* nobody reads that daemon's log */
+				wmk_session_worry(session, err, "not all of its rings can be taken over");
 		}
 		wmk_error_clear();
 	}
@@ -337,8 +339,8 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 	if (err == 0)
 		err = ids_restore(state, entry, session);
 	entry->session = session;
-	/* What cannot be written anew stands there as it was, and the session goes on. */
-	if (err == 0 && wmk_state_write(state, entry, session) < 0) {
+	/* What cannot be written anew stands there as it was, and the session goes on. (What is recovered says what all its rings are, until it is over.) */
+	if (err == 0 && !state->recovered && wmk_state_write(state, entry, session) < 0) {
 		wmk_state_say(state, "session %.100s goes on, but is not written down: %s", is->name, wmk_error_text(words, sizeof(words)));
 		wmk_error_clear();
 	}
