@@ -274,6 +274,7 @@ struct wmk_session {
 	pthread_mutex_t lock;            /* what follows */
 	bool writing;                    /* somebody asks the consumer (written.c), unlocked */
 	pthread_cond_t written;          /* nobody does any more */
+	struct rings *ending;            /* in no list any more, and what is in them is not all written yet (written.c) */
 	bool gone, active, started;
 	bool stopping;                   /* not active any more, and what it had is not all written yet */
 	bool full;                       /* its traces have max_size */

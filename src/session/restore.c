@@ -180,7 +180,8 @@ static int each(const struct rings *list, int (*one)(void *data, const struct wm
 
 		memcpy(is.uuid, trace->uuid, sizeof(is.uuid));
 		memcpy(is.set_uuid, rings->uuid, sizeof(is.set_uuid));
-		if (!trace->ended)
+		/* (of a process that has ended the consumer alone still has rings; from a file they are had when that is gone too) */
+		if (!trace->ended || rings->session->shm >= 0)
 			err = one(data, &is);
 	}
 	return err;
@@ -190,7 +191,9 @@ int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, c
 {
 	int err = each(session->rings, one, data);
 
-	return err == 0 ? each(session->awaited, one, data) : err;
+	if (err == 0)
+		err = each(session->awaited, one, data);
+	return err == 0 && session->shm >= 0 ? each(session->ending, one, data) : err;
 }
 
 static struct rings *by_id(struct rings *list, uint64_t id)

@@ -261,6 +261,9 @@ static int rings_end(struct rings *rings, const struct wmk_outlet_ops *outlet)
 		outlet->rings_close(rings->outlet);
 		if (!rings->session->tracing->leaving && (err == 0 || !rings->session->recovered))
 			wmk_rings_file_remove(rings);
+		pthread_mutex_lock(&rings->session->lock);
+		rings->session->ending = next;
+		pthread_mutex_unlock(&rings->session->lock);
 		wmk_rings_put(rings);
 		rings = next;
 	}
@@ -288,6 +291,7 @@ int wmk_rings_close(struct wmk_session *session, bool ended_only)
 	struct rings *rings = rings_leave(session, ended_only);
 	struct trace *traces = traces_leave(session, ended_only);
 
+	session->ending = rings;
 	pthread_mutex_unlock(&session->lock);
 	int err = rings_end(rings, outlet);
 

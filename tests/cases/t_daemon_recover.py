@@ -259,6 +259,32 @@ def what_is_damaged(case):
               'records: %s', found.lines[:3])
 
 
+def processes_that_had_ended(case):
+    """With rings of each process: what those had recorded that ended before everything was killed, and that the consumer had not written yet."""
+    for how in ('recover', 'next daemon'):
+        writers = set(case.board.read())
+        with World(case, 'home-' + how[:4]) as w:
+            where, first = case.path('rings-' + how[:4]), w.obey()
+            begin(w, 'one', where, '--buffers-pid')
+            first('emit 1')
+            path = w.session('one')['path']
+            freeze(w)
+            for _ in range(3):
+                program = w.obey()
+                program('emit 100')
+                program.end()
+            kill_all(w, [first])
+            check(len(files_of(where)) == 5, 'rings: %s', files_of(where))
+            if how == 'recover':
+                recovered(w, where)
+            else:
+                w.start_daemon()
+                w('destroy', 'one')
+                check(os.listdir(where) == [], 'left: %s', os.listdir(where))
+            found = {k: len(v) for k, v in numbers_of(Trace(path)).items() if k not in writers}
+            check(sorted(found.values()) == [1, 100, 100, 100], '%s: records: %s', how, found)
+
+
 def the_disk_is_full(case):
     """What a full disk does not take stays in the rings, and comes with the next `recover`; what --max-size does not allow is counted."""
     if os.geteuid() != 0:
@@ -386,5 +412,5 @@ def where_they_may_be(case):
 
 if __name__ == '__main__':
     print('# moments with seed %d' % SEED)
-    main([everything_is_killed, the_next_daemon_has_the_files, what_somebody_has_is_left, the_machine_was_another, the_trace_has_less, what_is_damaged, the_disk_is_full, one_at_a_time,
+    main([everything_is_killed, the_next_daemon_has_the_files, what_somebody_has_is_left, the_machine_was_another, the_trace_has_less, what_is_damaged, processes_that_had_ended, the_disk_is_full, one_at_a_time,
           a_file_that_is_cut, where_they_may_be])
