@@ -157,14 +157,14 @@ static struct rings *find(struct rings *list, struct app *app, const uint8_t uui
 	return list;
 }
 
-/* The inode first: what is another file is not mapped at all. */
+/* The inode first: what is another file is not mapped at all. (What is recovered may be a copy, and is in a directory of ours.) */
 static int take(struct rings *rings, int fd)
 {
 	struct waymark_ring_options want;
 	struct waymark_ring_set *set;
 	struct stat st;
 
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_ino != rings->inode || st.st_uid != geteuid())
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || (st.st_ino != rings->inode && !rings->session->recovered) || st.st_uid != geteuid())
 		return wmk_error(-EPERM, "what is given as the rings of channel '%.100s' is another file", rings->channel->is.name);
 	int err = wmk_ring_set_open_reader_any(fd, &set);
 	if (err < 0)
