@@ -25,7 +25,10 @@ static int take_error(int err)
 		snprintf(sentences[n++], WMK_ERROR_LEN, "%s", sentence);
 	if (!n)
 		return wmk_error(err, "the session daemon refused it");
-	wmk_error(err, "%s", sentences[--n]);
+	if (err == -ECHILD)              /* a daemon that did not begin has said why, and no number says more */
+		wmk_error_said(err, "%s", sentences[--n]);
+	else
+		wmk_error(err, "%s", sentences[--n]);
 	while (n)
 		wmk_error_add(err, "%s", sentences[--n]);
 	return err;

@@ -32,8 +32,8 @@ int wmk_ring_file_kind(int fd)
 
 	if (seals >= 0 && (seals & need) == need)
 		return 0;
-	/* (memory that was not sealed has no name) */
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink == 0 || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
+	/* (Memory that was not sealed has another mode. A file whose name somebody has removed is as good as before.) */
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
 		return -EPERM;
 	return 1;
 }

@@ -17,8 +17,8 @@
 /* As waymark_ring_set_create(), in the file `fd`, empty and open for reading and writing: the set's from here on, in any case. */
 int wmk_ring_set_create_in(const struct waymark_ring_options *options, int fd, struct waymark_ring_set **set);
 /*
- * As waymark_ring_set_open() and waymark_ring_set_open_reader(), also of a set in a file: -EPERM where that is not a plain file with a name, of this
- * process's user, that only he may open. A reader's installs a handler for SIGBUS in this process, which passes on what is not about a set.
+ * As waymark_ring_set_open() and waymark_ring_set_open_reader(), also of a set in a file: -EPERM where that is not a plain file of this process's
+ * user that only he may open. A reader's installs a handler for SIGBUS in this process, which passes on what is not about a set.
  */
 int wmk_ring_set_open_any(int fd, struct waymark_ring_set **set);
 int wmk_ring_set_open_reader_any(int fd, struct waymark_ring_set **set);

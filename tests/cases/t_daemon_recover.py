@@ -380,6 +380,20 @@ def a_file_that_is_cut(case):
         w('destroy', 'two')
 
 
+def names_that_are_removed(case):
+    """The files go, and their directory: who has them records on, also who comes later, and all is in the trace."""
+    with World(case) as w:
+        where, program = case.path('rings'), w.obey()
+        begin(w, 'one', where)
+        program('emit 10')
+        shutil.rmtree(where)
+        other = w.obey()
+        for who in (program, other):
+            who('emit 5')
+            who.end()
+        check(sorted(len(n) for n in w.finish('one', lost=0)[2].values()) == [5, 15], 'records are missing')
+
+
 def where_they_may_be(case):
     """A directory that others can write to, a link, another's: refused in words. Kept by save and load, shown by list."""
     with World(case) as w:
@@ -415,5 +429,6 @@ def where_they_may_be(case):
 
 if __name__ == '__main__':
     print('# moments with seed %d' % SEED)
-    main([everything_is_killed, the_next_daemon_has_the_files, what_somebody_has_is_left, the_machine_was_another, the_trace_has_less, what_is_damaged, processes_that_had_ended, the_disk_is_full, one_at_a_time,
-          a_file_that_is_cut, where_they_may_be])
+    main([everything_is_killed, the_next_daemon_has_the_files, what_somebody_has_is_left, the_machine_was_another, the_trace_has_less, what_is_damaged,
+          processes_that_had_ended, the_disk_is_full, one_at_a_time,
+          a_file_that_is_cut, names_that_are_removed, where_they_may_be])
