@@ -152,7 +152,7 @@ static const char *const create_details[] = {
 	"--tracefile-count, or --overwrite.",
 	"With --shm-path the buffers into which programs of the session daemon's user record are files in a directory of their own below DIR, and not memory that is "
 	"gone with the last process: when all have been killed, or the machine ended and DIR is on persistent memory, `waymark recover DIR` puts "
-	"what they hold into the trace. DIR is made if it is not there; take one in memory (/dev/shm/...) or on persistent memory, as a disk slows recording down. It "
+	"what they hold into the trace. DIR is made if it is not there; take one in memory (/dev/shm/...) or on persistent memory: to a disk the kernel writes all that changes. It "
 	"must be the session daemon's user's, and a program that records dies if somebody cuts these files.",
 	NULL
 };
