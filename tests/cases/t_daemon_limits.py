@@ -4,12 +4,11 @@
 import os
 import shutil
 import signal
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of  # noqa: E402
-from harness import Skip, Trace, check, main  # noqa: E402
+from harness import Trace, check, main, small_disk  # noqa: E402
 
 KB = 200
 SMALL = ['--subbuf-size', '4k', '--num-subbuf', '8']
@@ -214,18 +213,10 @@ def of_one_users_traces(case):
 
 def what_stays_free_of_a_disk(case):
     """A twentieth of it, or so much as is said: to who records, a disk with less is full, until somebody makes room."""
-    if os.geteuid():
-        raise Skip('needs root to mount')
-    place = case.path('disk')
-    os.mkdir(place)
-    done = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=40M', 'none', place], capture_output=True, text=True)
-    if done.returncode:
-        raise Skip('cannot mount a tmpfs: ' + done.stderr.strip())
+    with small_disk(case, '40M') as place:
+        def free():
+            return os.statvfs(place).f_bavail * os.statvfs(place).f_frsize
 
-    def free():
-        return os.statvfs(place).f_bavail * os.statvfs(place).f_frsize
-
-    try:
         with World(case, limits='disk-reserve = 1G\n') as w:
             with open(os.path.join(place, 'ballast'), 'wb') as f:
                 os.posix_fallocate(f.fileno(), 0, free() - (5 << 20))
@@ -259,8 +250,6 @@ def what_stays_free_of_a_disk(case):
             check(sum(1 for _ in trace.records()) == is_now['counts']['records'], 'records: %s', is_now['counts'])
             program.end()
             shutil.rmtree(os.path.join(place, 'trace'))      # (it is in memory, of which nothing may be left)
-    finally:
-        subprocess.run(['umount', '-l', place], check=True)
 
 
 def more_programs_than_allowed(case):

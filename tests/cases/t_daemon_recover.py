@@ -13,7 +13,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of, state  # noqa: E402
-from harness import SEED, WAYMARK, Skip, Trace, check, limit, main, rounds, slurp  # noqa: E402
+from harness import SEED, WAYMARK, Trace, check, limit, main, rounds, slurp, small_disk  # noqa: E402
 
 
 def begin(w, name, where, *channel):
@@ -290,14 +290,7 @@ def processes_that_had_ended(case):
 
 def the_disk_is_full(case):
     """What a full disk does not take stays in the rings, and comes with the next `recover`; what --max-size does not allow is counted."""
-    if os.geteuid() != 0:
-        raise Skip('needs root to mount')
-    place = case.path('small')
-    os.mkdir(place)
-    done = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'none', place], capture_output=True, text=True)
-    if done.returncode:
-        raise Skip('cannot mount a tmpfs: ' + done.stderr.strip())
-    try:
+    with small_disk(case, '64k') as place:
         with World(case) as w:
             where, program = case.path('rings'), w.obey()
             w('create', 'one', '--shm-path', where, '-o', os.path.join(place, 'trace'))
@@ -324,8 +317,6 @@ def the_disk_is_full(case):
             kill_all(w, [program])
             counts = recovered(w, where)[0]['counts']
             check(counts['unwritten'] > 0, 'more than --max-size was written: %s', counts)
-    finally:
-        subprocess.run(['umount', '-l', place], check=True)
 
 
 def one_at_a_time(case):

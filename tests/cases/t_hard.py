@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import (Failure, PERCENT, Skip, check, check_sequences, limit, main, need, not_under_tsan, rounds, wait_for)  # noqa: E402
+from harness import (Failure, PERCENT, Skip, check, check_sequences, limit, main, need, not_under_tsan, rounds, small_disk, wait_for)  # noqa: E402
 
 MEMORY = '/sys/fs/cgroup/memory'
 
@@ -118,15 +118,7 @@ def dumped(trace):
 
 def full_file_system(case):
     """The trace's disk fills while the program records: it lives, `record` says so, what is on disk is readable."""
-    if os.geteuid():
-        raise Skip('needs root to mount')
-    need('mount', 'umount')
-    place = case.path('small')
-    os.mkdir(place)
-    done = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=3M', 'none', place], capture_output=True, text=True)
-    if done.returncode:
-        raise Skip('cannot mount a tmpfs: ' + done.stderr.strip())
-    try:
+    with small_disk(case, '3M') as place:
         child = case.start([case.program('busy'), 'count', '2', '200000'], ['--subbuf-size', '64k', '--num-subbuf',
                 '4'],
                            output=os.path.join(place, 'trace'))
@@ -141,8 +133,6 @@ def full_file_system(case):
         all_of_it = dumped(case.record([case.program('types')]).trace())
         check(all_of_it > 5, 'a state dump has %d records', all_of_it)
         check_sequences(trace, case.board, result.lost - (all_of_it - dumped(trace)))
-    finally:
-        subprocess.run(['umount', '-l', place])
 
 
 @limit(100)

@@ -240,6 +240,23 @@ def need(*programs):
             raise Skip('%s is not installed' % name)
 
 
+@contextlib.contextmanager
+def small_disk(case, size):
+    """A file system of that size, in memory: the path where it is, until the block ends."""
+    if os.geteuid():
+        raise Skip('needs root to mount')
+    need('mount', 'umount')
+    place = case.path('disk')
+    os.mkdir(place)
+    done = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=' + size, 'none', place], capture_output=True, text=True)
+    if done.returncode:
+        raise Skip('cannot mount a tmpfs: ' + done.stderr.strip())
+    try:
+        yield place
+    finally:
+        subprocess.run(['umount', '-l', place], check=True)
+
+
 def _alarm(_signal, _frame):
     raise Failure('the case took longer than its time')
 
