@@ -61,10 +61,12 @@ static void on_bus(int number, siginfo_t *info, void *context)
 	const uintptr_t where = (uintptr_t)info->si_addr;
 
 	for (unsigned i = 0; info->si_code > 0 && i < GUARDED_MAX && guarded; i++) {
-		/* (Z) acquire: the length is this one's; pairs with the release in wmk_ring_file_guard(). */
+		/* Acquire: pairs with the release of `at` in wmk_ring_file_guard(): there is a length. */
 		const uintptr_t at = __atomic_load_n(&guarded[i].at, __ATOMIC_ACQUIRE);
+		/* Acquire: pairs with the release of `len` there: if this is the next one's, `at` is another. */
+		const size_t len = __atomic_load_n(&guarded[i].len, __ATOMIC_ACQUIRE);
 
-		if (at > 1 && where - at < wmk_ring_load(&guarded[i].len) && zeros(at, guarded[i].len) == (long)at)
+		if (at > 1 && where - at < len && wmk_ring_load(&guarded[i].at) == at && zeros(at, len) == (long)at)
 			return;
 	}
 	if ((before.sa_flags & SA_SIGINFO) && before.sa_sigaction)
@@ -103,8 +105,8 @@ int wmk_ring_file_guard(const struct waymark_ring_set *set)
 		/* Relaxed: nobody reads a place that is being entered. */
 		if (!__atomic_compare_exchange_n(&guarded[i].at, &none, 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
-		wmk_ring_set_to(&guarded[i].len, set->shared_len);
-		/* (Z) release: pairs with the acquire in on_bus(). */
+		/* Release: pairs with the acquire of `len` in on_bus(), as that of `at` with its first. */
+		__atomic_store_n(&guarded[i].len, set->shared_len, __ATOMIC_RELEASE);
 		__atomic_store_n(&guarded[i].at, (uintptr_t)set->header, __ATOMIC_RELEASE);
 		return 0;
 	}
