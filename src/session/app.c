@@ -70,7 +70,7 @@ void wmk_app_close(struct app *app, int err)
 	app->apps->stats.apps_connected -= app->state == APP_ADMITTED;
 	app->state = APP_CLOSED;
 	app->apps->some_left = true;
-	close(app->socket);              /* which takes it out of epoll */
+	wmk_apps_unwatch(app->apps, app->socket);
 	app->socket = -1;
 	wmk_in_free(&app->in);
 	wmk_out_free(&app->out);
@@ -483,9 +483,9 @@ void wmk_app_drain(struct app *app)
 void wmk_app_free(struct app *app)
 {
 	if (app->socket >= 0)
-		close(app->socket);
+		wmk_apps_unwatch(app->apps, app->socket);
 	if (app->pidfd >= 0)
-		close(app->pidfd);
+		wmk_apps_unwatch(app->apps, app->pidfd);
 	wmk_in_free(&app->in);
 	wmk_out_free(&app->out);
 	events_free(app);

@@ -33,6 +33,12 @@ int wmk_apps_watch(struct wmk_apps *apps, int fd, struct source *source, bool ad
 	return 0;
 }
 
+void wmk_apps_unwatch(struct wmk_apps *apps, int fd)
+{
+	epoll_ctl(apps->epoll, EPOLL_CTL_DEL, fd, NULL);
+	close(fd);
+}
+
 /* ── births and deaths ───────────────────────────────────────────────────────────────────────────────── */
 
 /* Nobody stands in its claims any more. */
@@ -54,7 +60,7 @@ static void app_ended(struct app *app)
 static void app_died(struct app *app)
 {
 	wmk_app_drain(app);
-	close(app->pidfd);
+	wmk_apps_unwatch(app->apps, app->pidfd);
 	app->pidfd = -1;
 	app->dead = true;
 	app->apps->some_left = true;

@@ -101,7 +101,9 @@ static void client_close(struct wmk_clients *clients, struct wmk_client *client)
 		at = &(*at)->next;
 	*at = client->next;
 	clients->n--;
-	close(client->socket);           /* which takes it out of epoll */
+	/* (close() alone does not where a child between clone() and its program has it, too) */
+	epoll_ctl(clients->epoll, EPOLL_CTL_DEL, client->socket, NULL);
+	close(client->socket);
 	wmk_in_free(&client->in);
 	wmk_out_free(&client->out);
 	free(client);

@@ -581,6 +581,8 @@ void wmk_updates_abandon(struct wmk_apps *apps);
 
 /* ── apps.c ── */
 int wmk_apps_watch(struct wmk_apps *apps, int fd, struct source *source, bool add, bool writing);
+/* Closes what is watched. close() alone leaves it in epoll as long as a child has it that has not begun its program yet (posix_spawn()). */
+void wmk_apps_unwatch(struct wmk_apps *apps, int fd);
 /* It begins to hear the gate. */
 int wmk_apps_watch_gate(struct wmk_apps *apps);
 /* Another program runs in this process now (exec): of those that ran there before, nobody stands in a claim any more. */

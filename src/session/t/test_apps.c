@@ -320,6 +320,53 @@ static void test_death(void **state)
 	place_close(&p);
 }
 
+/*
+ * A child that has not begun its program yet (here one that never does) has all descriptors that the daemon has: what goes meanwhile
+ * must be heard of no more, as what its events point to is free.
+ */
+static void test_child_holds(void **state)
+{
+	struct place p;
+	struct client c;
+	struct wmk_app_info info;
+	struct wmk_apps_stats stats;
+	int pipes[2];
+
+	(void)state;
+	place_prepare(&p);
+	place_open(&p);
+	assert_int_equal(pipe(pipes), 0);
+	const pid_t program = fork();
+	if (program == 0) {
+		close(pipes[1]);
+		client_connect(&c, &p);
+		client_hello(&c, "gone");
+		client_u32(&c, WMK_MSG_EVENTS_END, 1);
+		_exit((int)read(pipes[0], &(char){ 0 }, 1));     /* until the other end is closed */
+	}
+	assert_true(program > 0);
+	while (!wmk_apps_get(p.apps, 0, &info))
+		assert_true(wmk_apps_run_once(p.apps, 5000) > 0);
+	const pid_t child = fork();
+	if (child == 0) {
+		close(pipes[1]);
+		alarm(60);
+		_exit(pause());
+	}
+	assert_true(child > 0);
+	close(pipes[0]);
+	close(pipes[1]);
+	assert_int_equal(waitpid(program, NULL, 0), program);
+	place_settle(&p);
+	wmk_apps_stats(p.apps, &stats);
+	assert_int_equal(stats.apps_dead, 1);
+	assert_int_equal(stats.apps_connected, 0);
+	assert_int_equal(wmk_apps_run_once(p.apps, 0), 0);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	place_close(&p);
+}
+
 static unsigned count_descriptors(void)
 {
 	unsigned n = 0;
@@ -549,7 +596,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dialogue), cmocka_unit_test(test_undeclared), cmocka_unit_test(test_declared_together),
-		cmocka_unit_test(test_switch), cmocka_unit_test(test_asked_while_registering), cmocka_unit_test(test_death), cmocka_unit_test(test_again), cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_switch), cmocka_unit_test(test_asked_while_registering), cmocka_unit_test(test_death), cmocka_unit_test(test_child_holds), cmocka_unit_test(test_again), cmocka_unit_test(test_exec),
 		cmocka_unit_test(test_short_life), cmocka_unit_test(test_rundir), cmocka_unit_test(test_in_words),
 	};
 
