@@ -108,13 +108,13 @@ static uint64_t switches(void)
 	return sum;
 }
 
-/* The consumer is in its deep sleep: longer than any other of its threads' sleeps. */
-static void wait_for_rest(const struct sets *s)
+/* For so long none of its threads has slept anew. (On a busy machine one may be kept from its CPU for less than that.) */
+static uint64_t wait_for_calm(unsigned calm_ms)
 {
 	uint64_t before = switches(), now;
 	unsigned calm = 0;
 
-	for (unsigned ms = 0; calm < 400; ms += 20) {
+	for (unsigned ms = 0; calm < calm_ms; ms += 20) {
 		if (ms > PATIENCE_MS)
 			fail_msg("the consumer does not come to rest");
 		pause_ms(20);
@@ -122,6 +122,13 @@ static void wait_for_rest(const struct sets *s)
 		calm = now == before ? calm + 20 : 0;
 		before = now;
 	}
+	return before;
+}
+
+/* The consumer is in its deep sleep: longer than any other of its threads' sleeps. */
+static void wait_for_rest(const struct sets *s)
+{
+	wait_for_calm(400);
 	for (unsigned i = 0; i < SETS; i++)
 		assert_int_equal(__atomic_load_n(&s->sets[i]->header->heartbeat, __ATOMIC_RELAXED), WMK_HEART_RESTS);
 }
@@ -152,12 +159,8 @@ static void test_rest(void **state)
 		assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
 		record(s.writers[0], 0, 10);
 		wait_for_rest(&s);
-		const uint64_t before = switches();
-
-		assert_true(before > 0);
-		/* Not a condition: the time in which nothing happens. */
-		pause_ms(1000);
-		assert_int_equal(switches(), before);
+		/* (some, or they were not seen) */
+		assert_true(wait_for_calm(1000) > 0);
 		sets_close(&s);
 	}
 }
