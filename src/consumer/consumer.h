@@ -104,6 +104,7 @@ struct wmk_source_ops {
 };
 struct wmk_source {
 	const struct wmk_source_ops *ops;
+	uint64_t size;             /* bytes that can be there at once; 0: head() is to be believed */
 };
 
 struct wmk_sink;

@@ -216,16 +216,22 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 	return closed < 0 ? closed : err;
 }
 
-/* Parts too: everything that is there when we come, and no more, or a fast writer would keep us for ever. */
+/*
+ * Parts too: everything that is there when we come, and no more, or a fast writer would keep us for ever. Where that ends is a number that
+ * the program may change: more than there is room for cannot have been there.
+ */
 static int drain(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_look how,
 		 struct wmk_look_result *result)
 {
-	uint64_t head = stream->source->ops->head(stream->source);
+	const uint64_t head = stream->source->ops->head(stream->source), most = stream->source->size;
+	uint64_t taken = 0;
 	int ret;
 
 	while ((ret = take(consumer, stream, how)) > 0) {
 		result->packets++;
-		if (stream->end_pos >= head)
+		/* (each sub-buffer begins with a header: with one more for each packet the sum is below its size, too) */
+		taken += stream->end_pos - stream->place + 1;
+		if (stream->end_pos >= head || (most && taken >= most))
 			return 0;
 	}
 	return ret;

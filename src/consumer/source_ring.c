@@ -16,7 +16,6 @@ struct ring_source {
 	struct waymark_ring_reader *reader;
 	struct waymark_ring_packet packet;         /* the one that was given out */
 	uint32_t header_room;
-	uint64_t size;
 };
 
 static struct ring_source *ring_of(struct wmk_source *source)
@@ -36,7 +35,7 @@ static int ring_next(struct wmk_source *source, int flush, struct wmk_packet *pa
 				       .end = from->begin_pos + from->len, .records = from->records,
 				       .lost = from->lost, .cut = from->cut,
 				       .data = from->data, .len = from->len };
-	packet->pressure = (uint32_t)((waymark_ring_reader_position(ring->reader) - from->begin_pos) * 100 / ring->size);
+	packet->pressure = (uint32_t)((waymark_ring_reader_position(ring->reader) - from->begin_pos) * 100 / ring->source.size);
 	/* The room may be larger than a packet's header, for alignment; it ends where the data begin. */
 	if (from->room)
 		packet->room = (uint8_t *)from->room + ring->header_room - WMK_CTF_PACKET_ROOM;
@@ -113,7 +112,7 @@ int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk
 		return wmk_error(-ENOMEM, "no memory for a reader of ring %u", ring);
 	made->source.ops = &ring_ops;
 	made->header_room = waymark_ring_set_options(set)->header_room;
-	made->size = (uint64_t)waymark_ring_set_options(set)->subbuf_size * waymark_ring_set_options(set)->n_subbufs;
+	made->source.size = (uint64_t)waymark_ring_set_options(set)->subbuf_size * waymark_ring_set_options(set)->n_subbufs;
 	err = waymark_ring_reader_open(set, ring, &made->reader);
 	if (err < 0) {
 		free(made);

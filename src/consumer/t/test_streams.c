@@ -32,6 +32,7 @@ struct made {
 	unsigned n, at;                  /* so many are there; so many have been taken */
 	uint64_t lost;                   /* up to now */
 	int lies, cannot_clear;          /* -errno: what it says of its next packet; when it is to begin anew */
+	bool boasts;                     /* says that there is more than can be */
 };
 
 static struct made *made_of(struct wmk_source *source)
@@ -59,7 +60,7 @@ static int made_release(struct wmk_source *source, const struct wmk_packet *pack
 
 static uint64_t made_head(struct wmk_source *source)
 {
-	return 64 * (uint64_t)made_of(source)->n;
+	return made_of(source)->boasts ? UINT64_MAX : 64 * (uint64_t)made_of(source)->n;
 }
 
 static uint64_t made_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
@@ -102,7 +103,7 @@ static void make_packet(struct made *made, uint64_t lost)
 
 static void add_made(struct rig *rig, struct made *made, const char *name)
 {
-	*made = (struct made){ .source = { &made_ops } };
+	*made = (struct made){ .source = { .ops = &made_ops } };
 	assert_int_equal(wmk_consumer_add_source(rig->consumer, &made->source, name, 0, 7, WMK_CTF_CPU_NONE), 0);
 }
 
@@ -213,6 +214,29 @@ static void test_lost_counts(void **state)
 	assert_int_equal(rig.stats.lost, 9);
 	assert_int_equal(lost_in(&rig, "made", lost), 5);
 	assert_memory_equal(lost, expected, sizeof(expected));
+	rig_close(&rig);
+}
+
+/* A program can say that its ring goes on for ever, and add to it all the time: what it has room for is taken, and then the others' turn comes. */
+static void test_boasts(void **state)
+{
+	struct wmk_consumer_stats seen;
+	struct made made;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &shape);
+	add_made(&rig, &made, "made");
+	made.source.size = (uint64_t)64 * 8;
+	made.boasts = true;
+	for (unsigned i = 0; i < PACKETS; i++)
+		make_packet(&made, 0);
+	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
+	assert_int_equal(wmk_consumer_stats_of(rig.consumer, NULL, &seen), 0);
+	assert_int_equal(seen.records, 8);
+	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
+	assert_int_equal(wmk_consumer_stats_of(rig.consumer, NULL, &seen), 0);
+	assert_int_equal(seen.records, 16);
 	rig_close(&rig);
 }
 
@@ -530,7 +554,7 @@ static int stay_here(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lost_counts), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_lost_counts), cmocka_unit_test(test_boasts), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_begun_without_room), cmocka_unit_test(test_obstructed),
 		cmocka_unit_test(test_cleared_lies), cmocka_unit_test(test_cleared_obstructed), cmocka_unit_test(test_resumed_to_clear),
 		cmocka_unit_test(test_only_file),
