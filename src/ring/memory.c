@@ -86,11 +86,11 @@ void wmk_ring_set_map_ahead(struct waymark_ring_set *set)
 		map_ring_ahead(set, &set->ring[i]);
 }
 
-/* Back ring `index` up to `end` bytes, sub-buffer by sub-buffer, so that writers can go on meanwhile. */
-static int back_to(struct waymark_ring_set *set, uint32_t index, uint64_t end)
+/* Back ring `index`, which has `have` bytes, up to `end`, sub-buffer by sub-buffer, so that writers can go on meanwhile. */
+static int back_to(struct waymark_ring_set *set, uint32_t index, uint64_t have, uint64_t end)
 {
 	struct wmk_ring_ctl *ctl = set->ring[index].ctl;
-	uint64_t ring_size = set->ring_mask + 1, have = wmk_ring_load(&ctl->backed_pos);
+	uint64_t ring_size = set->ring_mask + 1;
 	uint64_t offset = (uint64_t)(set->ring[index].data - (unsigned char *)set->header);
 
 	for (have &= ~(set->subbuf_size - 1); have < end && have < ring_size; have += set->subbuf_size) {
@@ -104,6 +104,11 @@ static int back_to(struct waymark_ring_set *set, uint32_t index, uint64_t end)
 		__atomic_store_n(&ctl->backed_pos, now >= ring_size ? UINT64_MAX : now, __ATOMIC_RELEASE);
 	}
 	return 0;
+}
+
+static uint64_t backed(const struct waymark_ring_set *set, uint32_t index)
+{
+	return wmk_ring_load(&set->ring[index].ctl->backed_pos);
 }
 
 int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes)
@@ -121,14 +126,14 @@ int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes)
 	for (uint32_t i = 0; i < n && err == 0; i++) {
 		if (i == cpus + FIRST_CLAIMS && claims == 0)
 			break;
-		err = back_to(set, i, i < cpus ? each : claims ? claims : FIRST_CLAIMS * set->subbuf_size <= bytes ? set->subbuf_size : 0);
+		err = back_to(set, i, backed(set, i), i < cpus ? each : claims ? claims : FIRST_CLAIMS * set->subbuf_size <= bytes ? set->subbuf_size : 0);
 	}
 	return err;
 }
 
 void wmk_ring_back_first(struct waymark_ring_set *set, uint32_t index)
 {
-	(void)back_to(set, index, set->subbuf_size); /* if it fails, what is recorded there is lost and counted */
+	(void)back_to(set, index, backed(set, index), set->subbuf_size); /* if it fails, what is recorded there is lost and counted */
 }
 
 /* Does anybody record into it, or try to? */
@@ -158,7 +163,8 @@ int waymark_ring_set_back(struct waymark_ring_set *set)
 
 			if (have > set->ring_mask || !has_begun(ctl))
 				continue;
-			err = back_to(set, i, (have & ~(set->subbuf_size - 1)) + set->subbuf_size);
+			/* (what has been looked at: what stands there now may be less) */
+			err = back_to(set, i, have, (have & ~(set->subbuf_size - 1)) + set->subbuf_size);
 			if (err < 0 && first_err == 0)
 				first_err = err;
 			more = 1;

@@ -19,6 +19,7 @@
 
 #define SNAPSHOT_TRIES 100000
 #define STUCK_TRIES 100
+#define OVERTAKEN_TRIES 1000       /* in a row: no writer is that fast, one that moves write_pos alone is */
 
 static int lies(struct waymark_ring_reader *r)
 {
@@ -250,13 +251,27 @@ static int copy_piece(struct waymark_ring_reader *r, const struct piece *p)
 	return !overtaken(r, p->sub);
 }
 
+/* -EIO: nonsense; -EAGAIN: the writer is too fast; 0. */
+static int look(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s)
+{
+	const int rc = wmk_ring_snapshot(r->ctl, s);
+	const uint64_t offset = s->pos & (r->set->subbuf_size - 1);
+
+	if (rc < 0)
+		return rc;
+	if (s->pos < r->seen_pos || s->pos < r->pos || offset > r->set->usable || offset < r->set->first)
+		return -EIO;
+	r->seen_pos = s->pos;
+	return 0;
+}
+
 static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_ring_snapshot *s,
 		     struct waymark_ring_packet *packet)
 {
 	struct piece p;
 	int rc;
 
-	for (;;) {
+	for (int tries = 0; tries < OVERTAKEN_TRIES;) {
 		uint64_t first = oldest(r->set, s->pos);
 		int skipped = r->next_pos < first;
 		struct wmk_ring_sub sub;
@@ -272,8 +287,10 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_r
 			return 0;
 		if ((rc > 0 && !copy_piece(r, &p)) || (rc < 0 && overtaken(r, p.sub))) {
 			/* Overtaken: once more, from what is the oldest now. */
-			if (wmk_ring_snapshot(r->ctl, s) < 0)
-				return 0;
+			rc = look(r, s);
+			if (rc < 0)
+				return rc == -EIO ? lies(r) : 0;
+			tries++;
 			continue;
 		}
 		if (rc < 0)
@@ -287,7 +304,9 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_r
 		rc = deliver(r, &p, packet);
 		if (rc != 0)
 			return rc;
+		tries = 0;
 	}
+	return lies(r);
 }
 
 int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, struct waymark_ring_packet *packet)
@@ -303,13 +322,9 @@ int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, stru
 	r->next_ts = r->last_ts;
 	r->next_records = r->records;
 	r->next_overwritten = r->overwritten;
-	rc = wmk_ring_snapshot(r->ctl, &s);
+	rc = look(r, &s);
 	if (rc < 0)
 		return rc == -EIO ? lies(r) : 0;
-	if (s.pos < r->seen_pos || s.pos < r->pos || (s.pos & (r->set->subbuf_size - 1)) > r->set->usable ||
-	    (s.pos & (r->set->subbuf_size - 1)) < r->set->first)
-		return lies(r);
-	r->seen_pos = s.pos;
 	if (r->set->options.mode == WAYMARK_RING_OVERWRITE)
 		return next_copy(r, flags, &s, packet);
 	if (s.pos - (r->pos & ~(r->set->subbuf_size - 1)) > r->set->ring_mask + 1)

@@ -174,8 +174,17 @@ static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_r
 		return 0;
 	}
 	wmk_ring_read_sub(r, sub, &header);
-	if (header.sequence != sub / r->set->subbuf_size)
-		return r->set->options.mode == WAYMARK_RING_OVERWRITE ? 1 : -ESTALE;
+	if (header.sequence != sub / r->set->subbuf_size) {
+		if (r->set->options.mode != WAYMARK_RING_OVERWRITE)
+			return -ESTALE;
+		/* Written over. Had the earlier reader read it to its end, and nothing behind it, its counts are those at `pos`. */
+		const int ended = offset != 0 && wmk_ring_load(&r->ctl->read_pos) == sub + r->set->subbuf_size;
+
+		r->records = ended ? wmk_ring_load(&r->ctl->read_records) : 0;
+		if (r->records < r->overwritten)
+			r->records = r->overwritten;
+		return !ended;
+	}
 	r->records = header.records_start;
 	if (offset <= r->set->first)
 		return 0;

@@ -397,6 +397,44 @@ static void test_resume(void **state)
 	pair_close(&p);
 }
 
+/* The writer laps a reader that was killed, the sub-buffer that it had read last among what is gone: who goes on counts each record once. */
+static void test_lapped(void **state)
+{
+	struct waymark_ring_packet packet;
+	uint64_t pos, ts, records, before;
+	struct pair p;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options){ .subbuf_size = 4096, .n_subbufs = 4, .mode = WAYMARK_RING_OVERWRITE, .prefault = 1 << 30 });
+	pin();
+	for (uint64_t i = 0; i < 5000; i++)
+		record_u64(p.writer, i);
+	struct waymark_ring_reader *r = busy(&p), *again;
+
+	assert_int_equal(waymark_ring_reader_next(r, 0, &packet), 1);
+	pos = packet.begin_pos + packet.len;
+	ts = packet.end_ts;
+	before = packet.records;
+	assert_true(packet.whole && before > 0 && packet.lost > 0);
+	waymark_ring_reader_release(r, &packet);
+	/* handed out, never released */
+	assert_int_equal(waymark_ring_reader_next(r, 0, &packet), 1);
+	for (uint64_t i = 5000; i < 10000; i++)
+		record_u64(p.writer, i);
+	assert_int_equal(waymark_ring_reader_open(p.reader, packet.ring, &again), 0);
+	assert_true(waymark_ring_reader_resume(again, pos, 0, ts, &records) >= 0);
+	assert_int_equal(records, before);
+	while (waymark_ring_reader_next(again, WAYMARK_RING_FLUSH, &packet) == 1) {
+		records += check_u64(&packet, NULL);
+		assert_int_equal(packet.records, records);
+		waymark_ring_reader_release(again, &packet);
+	}
+	assert_int_equal(packet.records + packet.lost, 10000);
+	waymark_ring_reader_close(again);
+	unpin();
+	pair_close(&p);
+}
+
 static void test_sizes(void **state)
 {
 	static unsigned char big[1 << 20];
@@ -544,7 +582,7 @@ int main(void)
 		cmocka_unit_test(test_discard_exact), cmocka_unit_test(test_overwrite_exact),
 		cmocka_unit_test(test_partial),	      cmocka_unit_test(test_resume),
 		cmocka_unit_test_prestate(test_resume, &forgotten),
-		cmocka_unit_test(test_sizes),	      cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_sizes), cmocka_unit_test(test_lapped),	      cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_late_joiner),
 		cmocka_unit_test(test_lies),
 	};
