@@ -197,8 +197,8 @@ void wmk_server_done(struct wmk_server_job *job)
 			wmk_server_rings_unlink(trace, job->rings[i]);
 		}
 	}
-	/* (one that is there stays when events cannot be added) */
-	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err < 0 && !wmk_server_rings_from(job->rings[0]))
+	/* One that is there stays when events cannot be added; so does one that another job still wants to add: the list has it, and this job. */
+	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err < 0 && job->rings[0]->users == 2 && !wmk_server_rings_from(job->rings[0]))
 		wmk_server_rings_unlink(trace, job->rings[0]);
 	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err == 0 && job->statedump > job->rings[0]->is.statedump)
 		job->rings[0]->is.statedump = job->statedump;
