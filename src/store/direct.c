@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,10 +27,15 @@
 #define DIRECT_CHUNK (1024u * 1024)
 #define WMK_DIRECT_IOV 4
 
-void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, int dir, const char *name)
+void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, int dir, const char *name, int fd)
 {
+	struct stat is, st;
+
 	direct->rates = rates;
-	direct->fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_DIRECT);
+	/* (whoever owns the directory may have put something else there since: not to wait for the reader of a FIFO) */
+	direct->fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_DIRECT);
+	if (direct->fd >= 0 && (fstat(fd, &is) != 0 || fstat(direct->fd, &st) != 0 || is.st_dev != st.st_dev || is.st_ino != st.st_ino))
+		wmk_direct_close(direct);
 }
 
 void wmk_direct_close(struct wmk_direct *direct)

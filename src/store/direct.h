@@ -24,8 +24,11 @@ struct wmk_direct {
 	struct wmk_direct_rates *rates;
 };
 
-/* Sets direct->fd, to -1 where the file system has no direct writes. `name` exists in `dir`; `rates` is the store's. */
-void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, int dir, const char *name);
+/*
+ * Sets direct->fd, to -1 where the file system has no direct writes, or `name` in `dir` is no longer the file that `fd` is. `rates` is the
+ * store's.
+ */
+void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, int dir, const char *name, int fd);
 void wmk_direct_close(struct wmk_direct *direct);
 /* Like wmk_store_write_whole() on `fd`; past the cache where that is possible and worth while. */
 int wmk_direct_write(struct wmk_direct *direct, int fd, const struct iovec *iov, int n, uint64_t offset);

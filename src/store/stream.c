@@ -65,7 +65,7 @@ static int open_named(struct wmk_store_stream *stream, const char *name, int fla
 	stream->fd = openat(stream->store->dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
 	if (stream->fd < 0)
 		return -errno;
-	wmk_direct_open(&stream->direct, &stream->store->rates, stream->store->dir, name);
+	wmk_direct_open(&stream->direct, &stream->store->rates, stream->store->dir, name, stream->fd);
 	return 0;
 }
 
