@@ -500,6 +500,8 @@ int wmk_helper_start(bool somebody)
 
 	if (err < 0)
 		helper.running = false;
+	else
+		wmk_first_watch();
 	return err;
 }
 

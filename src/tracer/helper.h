@@ -28,6 +28,14 @@ void wmk_helper_resume(void);
 void wmk_helper_forbid(void);
 /* The first thread leaves: the helper ends, what is enabled stays, none is started in this process any more. Lock not held. */
 void wmk_helper_leave(void);
+
+/* ── first.c ── */
+/* wmk_helper_leave(), if this is the first thread. Lock not held. */
+void wmk_first_leaves(void);
+/* A helper runs: it is to end with the first thread. Known only where that is the one that asks for the helper. Lock held. */
+void wmk_first_watch(void);
+
+/* ── helper.c ── */
 /*
  * In the child of a fork, where the thread is not: what it held is given up, its memory too if `may_free`. True: the parent had one.
  * *somebody: it had a controller, or what one gave. Lock held.

@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, Skip, check, limit, main, need, need_other_users, rounds  # noqa: E402
+from harness import FEATURES, WAIT_S, Skip, check, limit, main, need, need_other_users, rounds  # noqa: E402
 from traces import metadata_text  # noqa: E402
 
 
@@ -159,6 +159,17 @@ def forks_of_a_busy_program(case):
     check(result.lost == 0, '%d lost', result.lost)
 
 
+def guest_ends(case):
+    """A program that only loads a library with sites ends with its last thread, though its first is long gone: traced or not."""
+    plugin = case.program('libplugin.so')
+    for how in ('exit', 'cancel'):
+        result = case.record([case.program('guest'), plugin, how, 'wait'], ['-e', 'plugin:*']).ok()
+        turns = [r.fields['turn'] for r in result.trace().records('plugin:called')]
+        check(turns.count(1000) == 1 and 1 in turns, '%s: the turns are %s', how, turns)
+        done = subprocess.run([case.program('guest'), plugin, how], env=case.env, timeout=WAIT_S, check=False)
+        check(done.returncode == 0, '%s, not traced: status %d', how, done.returncode)
+
+
 def set_id_copy(case):
     """A set-id copy of `lives`, in a place that others reach, with a libwaymark that the loader finds there."""
     place = case.path('setid')
@@ -210,6 +221,6 @@ def set_id_program_takes_nothing_from_the_environment(case):
 if __name__ == '__main__':
     sanitized = 'sanitize' in FEATURES
     main([clock_plugin, other_clock_is_refused, bad_clock_is_said, libraries_come_and_go, recorded_while_it_is_taken, threads_cancelled,
-          preloaded_library, ids_set_by_threads, sudden_ends, double_fork, forks_of_a_busy_program]
+          preloaded_library, ids_set_by_threads, sudden_ends, double_fork, forks_of_a_busy_program, guest_ends]
          + ([] if sanitized else [text_written_by_mprotect, text_cannot_be_written,
                                   set_id_program_takes_nothing_from_the_environment]))

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * first.c - the first thread ends before the program does: by pthread_exit() or cancellation. The program then goes on until the last of
+ * the others has ended, and the C library counts the helper among them, which never ends: it is ended here, by a destructor of the first
+ * thread's. That works whoever the program is linked with: where only a library is instrumented, or in a static program, pthread_exit() is
+ * the C library's (leave.c has those that are reached).
+ */
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tracer/fork.h"
+#include "tracer/helper.h"
+
+static bool is_first(void)
+{
+	return wmk_task_is_own() && syscall(SYS_gettid) == getpid();
+}
+
+void wmk_first_leaves(void)
+{
+	if (is_first())
+		wmk_helper_leave();
+}
+
+static void ended(void *unused)
+{
+	(void)unused;
+	wmk_first_leaves();
+}
+
+void wmk_first_watch(void)
+{
+	static pthread_key_t key;
+	static bool made;
+
+	if (!made)
+		made = pthread_key_create(&key, ended) == 0;
+	if (made && is_first())
+		(void)pthread_setspecific(key, &key);    /* (without memory for it leave.c is what there is) */
+}
