@@ -407,16 +407,19 @@ static inline uint64_t *copy_words(uint64_t *to, const uint64_t *from, unsigned 
 	return to;
 }
 
-static inline int record_stamped(struct waymark_enabler *e, uint64_t gen, const uint64_t *words, uint16_t key)
+static inline int record_stamped(struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words, uint16_t key)
 {
 	uint64_t block[WMK_STAMP_WORDS + WMK_RING_FAST_LEN / 8], *end;
 	struct waymark_ring_set *set = wmk_proposed(e->set);
-	unsigned n = wmk_proposed(e->stamp_words);
+	unsigned n = wmk_proposed(e->stamp_words), run = wmk_proposed(e->run_words);
 
+	/* An enabler that is another event's by now fails at the guard: until then, no more is read than the program has staged. */
+	if (wmk_unlikely(run > event->n_words))
+		return -EAGAIN;
 	if (wmk_unlikely(!set) || (wmk_unlikely(wmk_thread.stamp_key != key) && make_stamp(e, gen, key) < 0))
 		return -EAGAIN;
 	end = copy_words(block, wmk_thread.stamp, n);
-	copy_words(end, words, wmk_proposed(e->run_words));
+	copy_words(end, words, run);
 	if (wmk_unlikely(*(volatile uint16_t *)&wmk_thread.stamp_key != key))
 		return -EAGAIN;
 	return wmk_ring_write_short(set, &e->gen, gen, wmk_proposed(e->id), block, wmk_proposed(e->run_bytes) + 8 * n);
@@ -541,7 +544,7 @@ static __attribute__((noinline)) int single(struct waymark_enabler *e, uint64_t 
 		if (wmk_likely(rc != -EAGAIN))
 			return rc;
 	} else if (key) {
-		return record_stamped(e, gen, words, key);
+		return record_stamped(e, gen, event, words, key);
 	}
 	if (wmk_unlikely(2u * event->n_ops + 1 > FRAGS_FEW))
 		return -EAGAIN;
