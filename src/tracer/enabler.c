@@ -283,23 +283,29 @@ static void free_waiting(void)
 
 bool wmk_reclaim(void)
 {
-	if (!waiting && !waiting_channels) {
+	static bool begun;
+
+	if (!begun) {
 		if (!removed && !removed_channels)
 			return true;
 		waiting = removed;
 		waiting_channels = removed_channels;
 		removed = NULL;
 		removed_channels = NULL;
-		/* Without this command (before Linux 5.10) nothing can be known of the sequences: what was removed is kept for ever. */
+		/*
+		 * Without this command (before Linux 5.10) nothing can be known of the sequences: what was removed is kept for ever. Those who run
+		 * a probe are counted in all the same, and waited for.
+		 */
 		if (wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) < 0) {
 			waiting = NULL;
 			waiting_channels = NULL;
-			return true;
 		}
 		wmk_ring_grace_begin();
+		begun = true;
 	}
 	if (!wmk_ring_grace_over())
 		return false;
+	begun = false;
 	free_waiting();
 	return !removed && !removed_channels;
 }
