@@ -89,15 +89,15 @@ bool wmk_place_try(struct wmk_place *place, int64_t now)
 		return true;
 	}
 	wmk_error_clear();
-	wmk_orphans_remove(place->index, false);
 	if (err == -EAGAIN) {
-		/* somebody is there, and many have come before us */
+		/* somebody is there, and many have come before us: what was inherited records on */
 		place->backoff = place->backoff ? place->backoff * 2 : BACKOFF_MIN_MS;
 		if (place->backoff > BACKOFF_MAX_MS)
 			place->backoff = BACKOFF_MAX_MS;
 		place->again = now + place->backoff;
 		return false;
 	}
+	wmk_orphans_remove(place->index, false);
 	place->backoff = 0;
 	place->again = place->wait.page && (err == -ENOENT || err == -ECONNREFUSED || err == -EPERM) ? INT64_MAX : now + WMK_PLACE_LOOK_MS;
 	return false;
