@@ -203,17 +203,17 @@ const char *wmk_error_get(unsigned index)
  * The system's words for the innermost error, where they tell more than ours: who says EINVAL or EPROTO has said what
  * is wrong.
  */
-static const char *system_words(char *buf, size_t size)
+static const char *system_words(void)
 {
 	if (!chain || chain->n == 0 || chain->said || chain->number == 0 || chain->number == -EINVAL || chain->number == -EPROTO)
 		return NULL;
-	return strerror_r(-chain->number, buf, size);
+	/* (strerror_r() translates: it would read the environment, and open catalogues, in a traced program) */
+	return strerrordesc_np(-chain->number);
 }
 
 const char *wmk_error_text(char *buf, size_t size)
 {
-	char words[80];
-	const char *sentence, *last = system_words(words, sizeof(words));
+	const char *sentence, *last = system_words();
 	size_t len = 0;
 
 	if (size == 0)
