@@ -460,6 +460,9 @@ void wmk_app_readable(struct app *app)
 	}
 	if (app->socket >= 0 && (came == 0 || (came < 0 && came != -EAGAIN)))
 		wmk_app_close(app, came == -ENOMEM ? came : 0);
+	/* All that was sent is here, so no more than one message can have begun: who sends descriptors without messages would use up ours. */
+	if (app->socket >= 0 && (came < 0 || !more) && app->in.n_fds > 1)
+		wmk_app_close(app, wmk_error(-EPROTO, "%u descriptors came without the messages that they belong to", app->in.n_fds));
 	wmk_app_flush(app);
 	wmk_in_rest(&app->in);           /* a thousand programs that say nothing cost no buffers */
 }

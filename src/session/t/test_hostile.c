@@ -312,6 +312,35 @@ static void test_descriptors(void **state)
 	scene_close(&s);
 }
 
+/* Beginnings of a message with descriptors that no message can be about: each would be kept as long as the rest does not come. */
+static void test_hoarded(void **state)
+{
+	const struct wmk_frame frame = { 4, WMK_MSG_EVENTS_END, WMK_WIRE_VERSION, 0, 0 };
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control = { 0 };
+	struct iovec iov = { (void *)(uintptr_t)&frame, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes) };
+	struct scene s;
+
+	(void)state;
+	scene_open(&s, "bad", NULL);
+	const int fds[2] = { s.bad.socket, s.bad.socket }, before = open_fds();
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(c), fds, sizeof(fds));
+	assert_int_equal(sendmsg(s.bad.socket, &msg, 0), 1);
+	assert_dropped(&s, EPROTO, "without the messages");
+	assert_true(open_fds() < before);
+	client_close(&s.bad);
+	client_connect(&s.bad, &s.place);
+	scene_close(&s);
+}
+
 static void small_queue(struct wmk_apps_options *o)
 {
 	o->max_queue = 100000;
@@ -442,7 +471,7 @@ int main(void)
 		cmocka_unit_test(test_silent),	       cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_versions),       cmocka_unit_test(test_endless_events),
 		cmocka_unit_test(test_churn),	       cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_bad_event),      cmocka_unit_test(test_descriptors),
+		cmocka_unit_test(test_bad_event),      cmocka_unit_test(test_descriptors), cmocka_unit_test(test_hoarded),
 		cmocka_unit_test(test_not_reading),    cmocka_unit_test(test_many_connections),
 		cmocka_unit_test(test_no_descriptors), cmocka_unit_test(test_noise),
 	};
