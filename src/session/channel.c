@@ -106,16 +106,21 @@ static bool filters_want(struct wmk_session_channel *channel, const struct class
 	return false;
 }
 
-static bool rules_want(struct wmk_session_channel *channel, const struct class *class)
+/* UNKNOWN: there is no memory, it is asked again. */
+static uint8_t rules_want(struct wmk_session_channel *channel, const struct class *class)
 {
 	const struct wmk_filter_expr **filtered;
 	unsigned n = 0;
 	bool all = false, want;
 
 	if (class->own || channel->own)
-		return class->own && channel->own;
+		return class->own && channel->own ? VERDICT_IN : VERDICT_OUT;
 	filtered = calloc(channel->is.rules.n + 1, sizeof(*filtered));
-	for (uint32_t i = 0; i < channel->is.rules.n && !all && filtered; i++) {
+	if (!filtered) {
+		wmk_session_worry(channel->session, -ENOMEM, "no memory to see whether an event is recorded");
+		return VERDICT_UNKNOWN;
+	}
+	for (uint32_t i = 0; i < channel->is.rules.n && !all; i++) {
 		const struct wmk_ctl_rule *rule = rule_at(channel, i);
 
 		if (!rule->enabled || !wmk_rule_fits(rule, class->event))
@@ -125,7 +130,7 @@ static bool rules_want(struct wmk_session_channel *channel, const struct class *
 	}
 	want = all || (n && filters_want(channel, class, filtered, n));
 	free(filtered);
-	return want;
+	return want ? VERDICT_IN : VERDICT_OUT;
 }
 
 const struct class_filter *wmk_channel_filter(const struct wmk_session_channel *channel, const struct class *class)
@@ -150,7 +155,7 @@ bool wmk_channel_wants(struct wmk_session_channel *channel, const struct class *
 	uint8_t *verdict = &channel->verdicts[class->serial];
 
 	if (*verdict == VERDICT_UNKNOWN)
-		*verdict = rules_want(channel, class) ? VERDICT_IN : VERDICT_OUT;
+		*verdict = rules_want(channel, class);
 	return *verdict == VERDICT_IN;
 }
 

@@ -241,6 +241,15 @@ void wmk_session_activate(struct wmk_session *session, bool on)
 	session->active = on;
 }
 
+/* A start that failed has left it. */
+static bool has_own_channel(const struct wmk_session *session)
+{
+	for (unsigned i = 0; i < session->n_channels; i++)
+		if (session->channels[i]->own)
+			return true;
+	return false;
+}
+
 int wmk_session_start(struct wmk_session *session)
 {
 	if (session->active)
@@ -254,7 +263,7 @@ int wmk_session_start(struct wmk_session *session)
 		if (session->channels[i]->is.subbuf_size > session->max_size)
 			return wmk_error_said(-EINVAL, "the session's trace may have %" PRIu64 " bytes (--max-size), less than one sub-buffer of channel %.60s "
 					      "(--subbuf-size)", session->max_size, session->channels[i]->is.name);
-	if (session->statedump && !session->started) {
+	if (session->statedump && !session->started && !has_own_channel(session)) {
 		int err = wmk_session_add_own_channel(session);
 
 		if (err < 0)

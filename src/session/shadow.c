@@ -417,9 +417,13 @@ static int session_leave(struct app *app, const struct wmk_session *session)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < app->n_channels && err == 0; i++)
-		if (app->channels[i].rings && app->channels[i].rings->session == session)
-			err = channel_drop(app, i);
+	/* all of them: whoever cannot be told is closed, and nobody asks for these again */
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		if (app->channels[i].rings && app->channels[i].rings->session == session) {
+			const int told = channel_drop(app, i);
+
+			err = err < 0 ? err : told;
+		}
 	return err;
 }
 
