@@ -92,9 +92,17 @@ static struct class *class_add(struct wmk_tracing *tracing, unsigned long hash, 
 	return class;
 }
 
+/* Names and fields are anybody's choice; which bucket they come to is not. */
+static unsigned long hash_of(const struct wmk_tracing *tracing, const struct wmk_event_class *event)
+{
+	const uint64_t hash = wmk_event_hash(event) * (tracing->encoding_secret[1] | 1);
+
+	return (unsigned long)(hash ^ hash >> 32);
+}
+
 struct class *wmk_class_intern(struct wmk_tracing *tracing, struct wmk_event_class *event)
 {
-	unsigned long hash = (unsigned long)wmk_event_hash(event);
+	const unsigned long hash = hash_of(tracing, event);
 	struct wanted wanted = { event, NULL };
 	struct class *class = class_find(tracing, hash, &wanted);
 
