@@ -86,7 +86,7 @@ static int look_up(struct wmk_compiler *c, const struct wmk_node *node)
 
 	c->lookup(c->data, &node->name, &found);
 	*typed = (struct wmk_typed){ .type = found.text ? WMK_FILTER_TEXT : found.input.type, .may_lack = found.may_lack, .labels = found.labels,
-				     .n_labels = found.n_labels, .text = found.text };
+				     .n_labels = found.n_labels, .is_unsigned = found.is_unsigned, .text = found.text };
 	typed->is_there = typed->type != WMK_FILTER_ABSENT || found.no_operand;
 	if (asks) {
 		typed->type = WMK_FILTER_SIGNED;

@@ -94,7 +94,6 @@ void wmk_code_compare_numbers(struct wmk_code *code, unsigned kind, struct wmk_p
 static void compare_label(struct wmk_code *code, const struct wmk_node *name, const struct wmk_node *pattern, uint32_t yes, uint32_t no, uint32_t next)
 {
 	const struct wmk_typed *of = wmk_code_typed(code, name);
-	const bool is_unsigned = of->type == WMK_FILTER_UNSIGNED;
 	const struct wmk_place at = { .type = of->type, .reg = of->input };
 
 	wmk_code_need(code, of);
@@ -107,11 +106,11 @@ static void compare_label(struct wmk_code *code, const struct wmk_node *name, co
 		const uint32_t other = wmk_code_label(code), in = wmk_code_label(code);
 
 		if (is->from == is->to) {
-			compare_whole(code, WMK_NODE_EQ, at, wmk_code_constant(of->type, (uint64_t)is->from), is_unsigned, yes, other, other);
+			compare_whole(code, WMK_NODE_EQ, at, wmk_code_constant(of->type, (uint64_t)is->from), of->is_unsigned, yes, other, other);
 		} else {
-			compare_whole(code, WMK_NODE_GE, at, wmk_code_constant(of->type, (uint64_t)is->from), is_unsigned, in, other, in);
+			compare_whole(code, WMK_NODE_GE, at, wmk_code_constant(of->type, (uint64_t)is->from), of->is_unsigned, in, other, in);
 			wmk_code_here(code, in);
-			compare_whole(code, WMK_NODE_LE, at, wmk_code_constant(of->type, (uint64_t)is->to), is_unsigned, yes, other, other);
+			compare_whole(code, WMK_NODE_LE, at, wmk_code_constant(of->type, (uint64_t)is->to), of->is_unsigned, yes, other, other);
 		}
 		wmk_code_here(code, other);
 	}

@@ -18,6 +18,7 @@ struct wmk_typed {
 	bool is_there;             /* EXISTS: it is, but for records that lack it */
 	const struct wmk_label *labels; /* of an enumeration */
 	uint32_t n_labels;
+	bool is_unsigned;              /* their bounds */
 	const char *text;          /* a NAME that is this text */
 };
 

@@ -103,8 +103,9 @@ struct wmk_filter_found {
 	bool may_lack;             /* some records have no value: an element, something optional */
 	/* It is there, and is this: "a structure". exists() asks for its input, where records may lack it; else its type is ABSENT. NULL: no such. */
 	const char *no_operand;
-	const struct wmk_label *labels; /* texts it may be compared with: `n_labels`; the bounds are unsigned where the type is */
+	const struct wmk_label *labels; /* texts it may be compared with: `n_labels` */
 	uint32_t n_labels;
+	bool is_unsigned;          /* the labels' bounds are, as the field is, though its values may be of the type SIGNED */
 	const char *text;          /* not NULL: no input, this text */
 };
 

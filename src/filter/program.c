@@ -39,6 +39,7 @@ void wmk_filter_found_labels(struct wmk_filter_found *found, const struct wmk_ty
 	static const struct wmk_label truth[] = { { "false", 0, 0 }, { "true", 1, INT64_MAX } };
 	static const struct wmk_label wide[] = { { "false", 0, 0 }, { "true", 1, (int64_t)UINT64_MAX } };
 
+	found->is_unsigned = !type->is_signed;
 	if (type->kind == WMK_TYPE_ENUM) {
 		found->labels = type->labels;
 		found->n_labels = type->count;
