@@ -55,7 +55,7 @@ static void align(struct making *m, uint32_t to)
 uint64_t wmk_ctf_fixed_bits(const struct wmk_ctf_op *ops, uint32_t op)
 {
 	const uint64_t max = (uint64_t)1 << 40;
-	uint64_t bits = 0, one;
+	uint64_t bits = 0, one, each;
 
 	switch (ops[op].code) {
 	case WMK_CTF_TEXT:
@@ -71,9 +71,10 @@ uint64_t wmk_ctf_fixed_bits(const struct wmk_ctf_op *ops, uint32_t op)
 		return bits;
 	case WMK_CTF_ARRAY:
 		one = ops[op].ref || !ops[op].count ? 0 : wmk_ctf_fixed_bits(ops, op + 1);
-		if (!one || one > max / ops[op].count)
+		each = wmk_bits_align(one, ops[op + 1].align);
+		if (!one || each > max / ops[op].count)
 			return 0;
-		return wmk_bits_align(one, ops[op + 1].align) * (ops[op].count - 1) + one;
+		return each * (ops[op].count - 1) + one;
 	case WMK_CTF_INT:
 	case WMK_CTF_FLOAT:
 	case WMK_CTF_BOOL:
@@ -264,5 +265,6 @@ int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
 		}
 	}
 	walk->at = at;
-	return 0;
+	/* (what has no size may have been aligned beyond the end) */
+	return at > end ? -ENODATA : 0;
 }

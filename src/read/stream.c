@@ -221,7 +221,8 @@ static int read_head(struct wmk_read_stream *s, struct said *said)
 	if (err >= 0)
 		err = listen_to(s, &s->decoder->packet_context, said);
 	s->packet.records_at = s->record.walk.at;
-	return err;
+	/* (what has no size is aligned all the same, and reads nothing) */
+	return err >= 0 && s->packet.records_at > s->bytes.end ? -ENODATA : err;
 }
 
 /* What the sizes say, held against each other and the file. */
@@ -415,7 +416,7 @@ static inline int next_record(struct wmk_read_stream *s)
 	err = wmk_ctf_record(s->decoder, &s->bytes, s->next_at, &s->record);
 	if (err < 0 && (err = have_more(s, err)) < 0)
 		return err;
-	if (s->record.end == s->next_at)
+	if (s->record.end <= s->next_at)
 		return damage(s, -EPROTO, s->packet.at + s->next_at / 8, "a record of no size in a packet that has more");
 	if (s->record.time < s->last)
 		return go_back_in_time(s);
