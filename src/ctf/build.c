@@ -65,6 +65,8 @@ bool wmk_ctf_parse_uuid(const char *text, uint8_t uuid[16])
 	return n == 32 && !*text;
 }
 
+#define MEMBERS_LOOKED_AT 10000u
+
 /* ── clocks ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* An error at a place of the metadata, where that is known. */
@@ -103,22 +105,32 @@ static const char *clock_in(const struct wmk_type *type, unsigned depth, unsigne
 	return found || !type->elem ? found : clock_in(type->elem, depth + 1, budget);
 }
 
-static bool has_member(const struct wmk_type *type, const char *name, unsigned depth)
+/* (as clock_in(); more members than are looked at the compiler refuses) */
+static bool member_in(const struct wmk_type *type, const char *name, unsigned depth, unsigned *budget)
 {
 	static const struct wmk_ctf_class tsdl = { .major = 1 };
 	bool has = false;
 
-	for (uint32_t i = 0; type->members && depth < 4 && i < type->count && !has; i++)
+	for (uint32_t i = 0; type->members && depth < 4 && i < type->count && !has && *budget; i++) {
+		--*budget;
 		has = ((type->members[i].type.kind == WMK_TYPE_INT || type->members[i].type.kind == WMK_TYPE_ENUM) &&
-		       strcmp(wmk_ctf_shown_name(&tsdl, type->members[i].name), name) == 0) || has_member(&type->members[i].type, name, depth + 1);
+		       strcmp(wmk_ctf_shown_name(&tsdl, type->members[i].name), name) == 0) || member_in(&type->members[i].type, name, depth + 1, budget);
+	}
 	return has;
+}
+
+static bool has_member(const struct wmk_type *type, const char *name)
+{
+	unsigned budget = MEMBERS_LOOKED_AT;
+
+	return member_in(type, name, 0, &budget);
 }
 
 /* Has it times at all? */
 static bool has_times(const struct wmk_ctf_stream_class *stream)
 {
-	return (stream->event_header && has_member(stream->event_header, "timestamp", 0)) ||
-	       (stream->packet_context && (has_member(stream->packet_context, "timestamp_begin", 0) || has_member(stream->packet_context, "timestamp_end", 0)));
+	return (stream->event_header && has_member(stream->event_header, "timestamp")) ||
+	       (stream->packet_context && (has_member(stream->packet_context, "timestamp_begin") || has_member(stream->packet_context, "timestamp_end")));
 }
 
 /* The clock of a stream is that of its times; a trace with one clock only need not say which. */
@@ -126,7 +138,7 @@ static int find_clock(const struct wmk_ctf_builder *from, const struct wmk_ctf_c
 {
 	const struct wmk_type *roots[] = { stream->event_header, stream->packet_context };
 	const char *name = NULL;
-	unsigned budget = 10000;
+	unsigned budget = MEMBERS_LOOKED_AT;
 
 	if (stream->clock)
 		return 0;
@@ -194,12 +206,12 @@ static int check_ids(const struct wmk_ctf_builder *from, const struct wmk_ctf_cl
 {
 	if (class->major != 1)
 		return 0;
-	if (class->n_streams > 1 && !(class->packet_header && has_member(class->packet_header, "stream_id", 0)))
+	if (class->n_streams > 1 && !(class->packet_header && has_member(class->packet_header, "stream_id")))
 		return wrong(from, class->streams[1]->line, class->streams[1]->column, "several streams, and the packet header has no stream_id");
 	for (uint32_t i = 0; i < class->n_streams; i++) {
 		const struct wmk_ctf_stream_class *stream = class->streams[i];
 
-		if (stream->n_events > 1 && !(stream->event_header && has_member(stream->event_header, "id", 0)))
+		if (stream->n_events > 1 && !(stream->event_header && has_member(stream->event_header, "id")))
 			return wrong(from, stream->events[1]->line, stream->events[1]->column, "several events, and their header has no id");
 	}
 	return 0;

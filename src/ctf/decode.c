@@ -11,8 +11,9 @@
 #include "ctf/compile.h"
 #include "ctf/wide.h"
 
-/* Elements of no size at all that a structure may have, in all its arrays: more say nothing, and cost time. */
+/* Elements of no size at all that an array may have, and the operations for all of them in a structure: more say nothing, and cost time. */
 #define EMPTY_MAX 65536u
+#define EMPTY_STEPS_MAX 262144u
 
 const struct wmk_ctf_op wmk_ctf_nothing = { .ease = WMK_CTF_DONE, .align = 1 };
 
@@ -175,7 +176,7 @@ static int advance(struct wmk_ctf_walk *walk, uint32_t next)
 		walk->op = op->next - 1;
 		return 0;
 	}
-	if (walk->at == level->at && (level->left > EMPTY_MAX || ++walk->n_empty > EMPTY_MAX))
+	if (walk->at == level->at && (level->left > EMPTY_MAX || (walk->n_empty += op->next - level->op) > EMPTY_STEPS_MAX))
 		return wmk_error(-EPROTO, "an array '%.40s' with a length of %" PRIu64 " elements of no size at byte %" PRIu64, op->name ? op->name : "",
 				 level->left, walk->at / 8);
 	level->at = walk->at;

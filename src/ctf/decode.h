@@ -169,7 +169,7 @@ struct wmk_ctf_walk {
 	uint64_t at;               /* bits: behind what was given */
 	const struct wmk_ctf_op *ops;
 	uint32_t op;
-	uint32_t n_empty;          /* elements of no size so far */
+	uint32_t n_empty;          /* operations for elements of no size so far */
 	uint32_t depth;            /* (not beside `op`: a compiler that counts on both at once would wait for what was stored into one) */
 	int err;
 	/*

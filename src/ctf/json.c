@@ -210,7 +210,7 @@ static int clock_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at
 		err = wmk_ctf_json_keep(in, at, WMK_CTF_JSON_OF_CLOCKS, &made.more);
 	if (err < 0)
 		return err;
-	clock = wmk_ctf_list_add(in->to, &in->to->clocks, sizeof(*clock), WMK_CTF_STREAMS_MAX);
+	clock = wmk_ctf_list_add(in->to, &in->to->clocks, sizeof(*clock), WMK_CTF_CLOCKS_MAX);
 	if (!clock)
 		return wmk_error_number();
 	*clock = made;
