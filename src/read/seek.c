@@ -12,7 +12,10 @@
 #include "base/error.h"
 #include "read/trace.h"
 
-/* The packet before that is known by its entry: what was lost is counted from there. */
+/*
+ * To the packet before: that it ends too early it says itself, and with it all those before it do, as times rise; a search that was misled
+ * is found out. Of the one before that the entry is believed, for what was lost between the two: before what is wanted.
+ */
 void wmk_read_seek(struct wmk_read_stream *s)
 {
 	struct wmk_read_index_entry entry, before;
@@ -22,6 +25,7 @@ void wmk_read_seek(struct wmk_read_stream *s)
 		return;
 	s->has_sought = true;
 	n = wmk_read_index_find(&s->index, s->decoder->class->clock, s->from);
+	n -= n > 0;
 	if (n <= s->n_packets || !wmk_read_index_get(&s->index, n, &entry) || !wmk_read_index_get(&s->index, n - 1, &before) || entry.at < s->packet.at ||
 	    entry.at >= s->limit || entry.size / 8 > s->limit - entry.at)
 		return;
