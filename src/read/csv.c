@@ -184,8 +184,27 @@ static struct column *column_of(const struct table *table, struct column *column
 	return found ? &columns[found - table->columns] : NULL;
 }
 
+/* A text in UTF-16 or UTF-32: in UTF-8 first. */
+static void put_wide_text(struct table *table, struct wmk_json_writer *w, const struct wmk_ctf_item *item)
+{
+	struct wmk_json_writer characters;
+	const char *at = item->text;
+	size_t left = item->len, n;
+	uint32_t character;
+	char bytes[4];
+
+	table->json.len = 0;
+	characters = wmk_json_begin(&table->json);
+	for (; (n = wmk_print_character(at, left, item->op->type->encoding, &character)) != 0; at += n, left -= n)
+		wmk_json_put(&characters, bytes, (size_t)(wmk_print_encode(bytes, character) - bytes));
+	if (wmk_json_end(&characters, 0) < 0)
+		w->p = NULL;
+	else
+		put_cell(w, table->json.text, table->json.len);
+}
+
 /* A value that stands alone: a text without quotes, a label. */
-static bool put_plain(struct wmk_json_writer *w, const struct wmk_ctf_item *item)
+static bool put_plain(struct table *table, struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
 	const struct wmk_ctf_op *op = item->op;
 	const char *label = op->code == WMK_CTF_ENUM ? wmk_ctf_label(item) : NULL;
@@ -194,6 +213,8 @@ static bool put_plain(struct wmk_json_writer *w, const struct wmk_ctf_item *item
 		put_cell(w, label, strlen(label));
 	} else if ((op->code == WMK_CTF_STRING || op->code == WMK_CTF_TEXT) && op->type->encoding == WMK_ENCODING_UTF8) {
 		put_cell(w, item->text, item->len);
+	} else if (op->code == WMK_CTF_STRING || op->code == WMK_CTF_TEXT) {
+		put_wide_text(table, w, item);
 	} else if (op->code == WMK_CTF_ENUM) {
 		wmk_json_put_integer(w, item);
 	} else {
@@ -258,7 +279,7 @@ static int fill(struct table *table, struct column *columns, struct wmk_print_te
 			w = wmk_json_begin(text);
 			w.in_variant = true;        /* the column has the name */
 		}
-		if (depth || is_container || !put_plain(&w, &item))
+		if (depth || is_container || !put_plain(table, &w, &item))
 			wmk_json_put_item(&w, &item, item.op->name);
 		depth += is_container && !item.is_end;
 		depth -= item.is_end;

@@ -234,9 +234,12 @@ size_t wmk_print_character(const char *s, size_t len, unsigned encoding, uint32_
 
 char *wmk_print_utf8(char *p, uint32_t c)
 {
+	return c < 0x80 && escapes[c] ? escape(p, (unsigned char)c) : wmk_print_encode(p, c);
+}
+
+char *wmk_print_encode(char *p, uint32_t c)
+{
 	if (c < 0x80) {
-		if (escapes[c])
-			return escape(p, (unsigned char)c);
 		*p++ = (char)c;
 		return p;
 	}

@@ -100,5 +100,7 @@ char *wmk_print_name(char *p, const char *s, size_t len);
 size_t wmk_print_character(const char *s, size_t len, unsigned encoding, uint32_t *character);
 /* As UTF-8, with the escapes. At most 4 bytes. */
 char *wmk_print_utf8(char *p, uint32_t character);
+/* The same, nothing escaped: 1 to 4 bytes. */
+char *wmk_print_encode(char *p, uint32_t character);
 
 #endif

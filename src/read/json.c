@@ -67,7 +67,7 @@ static void put_wide(struct wmk_json_writer *w, const char *s, size_t len, unsig
 			wmk_json_escape(&piece, character);
 		} else {
 			piece.bytes = piece.escape;
-			piece.n = (size_t)(wmk_print_utf8(piece.escape, character) - piece.escape);
+			piece.n = (size_t)(wmk_print_encode(piece.escape, character) - piece.escape);
 		}
 		wmk_json_put(w, piece.bytes, piece.n);
 		s += n;

@@ -133,6 +133,24 @@ static size_t begin_packet(struct proto *b)
 	return at;
 }
 
+/* One in UTF-16 or UTF-32. */
+static void put_wide_text(struct proto *b, unsigned field, const struct wmk_ctf_item *item)
+{
+	const char *at = item->text;
+	size_t left = item->len, need = 0, n;
+	uint32_t character;
+	char bytes[4];
+
+	for (; (n = wmk_print_character(at, left, item->op->type->encoding, &character)) != 0; at += n, left -= n)
+		need += (size_t)(wmk_print_encode(bytes, character) - bytes);
+	put_varint(b, field << 3 | BYTES);
+	put_varint(b, need);
+	if (b->p)
+		b->p = wmk_print_room(b->out, b->p, need);
+	for (at = item->text, left = item->len; b->p && (n = wmk_print_character(at, left, item->op->type->encoding, &character)) != 0; at += n, left -= n)
+		b->p = wmk_print_encode(b->p, character);
+}
+
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void put_scalar(struct proto *b, const struct wmk_ctf_item *item)
@@ -150,6 +168,11 @@ static void put_scalar(struct proto *b, const struct wmk_ctf_item *item)
 		break;
 	case WMK_CTF_STRING:
 	case WMK_CTF_TEXT:
+		if (op->type->encoding != WMK_ENCODING_UTF8) {
+			put_wide_text(b, ANNOTATION_STRING, item);
+			break;
+		}
+		__attribute__((fallthrough));
 	case WMK_CTF_BLOB:
 		put_text(b, ANNOTATION_STRING, item->text, item->len);
 		break;

@@ -285,7 +285,8 @@ static int trim(struct reading *r)
 		err = wmk_read_when(r->options->begin, r->options->print.gmt, first, &from, &is_day);
 	if (err >= 0 && r->options->end) {
 		err = wmk_read_when(r->options->end, r->options->print.gmt, first, &to, &is_day);
-		to += err >= 0 && is_day ? day - 1 : 0;
+		if (err >= 0 && is_day && __builtin_add_overflow(to, day - 1, &to))
+			to = INT64_MAX;
 	}
 	if (err >= 0 && from > to)
 		return wmk_error_said(-EINVAL, "the end, '%.60s', is before the begin, '%.60s'", r->options->end, r->options->begin);
