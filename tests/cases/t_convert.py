@@ -10,6 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import corpus18  # noqa: E402
 import perfetto  # noqa: E402
+from ctf18 import save  # noqa: E402
 from harness import PERCENT, WAYMARK, check, limit, main, need  # noqa: E402
 from t_filter import NO_NUMBERS, is_enum, records_of  # noqa: E402
 from t_view import read  # noqa: E402
@@ -284,5 +285,24 @@ def many_streams(case):
         check(status == 0 and len(lines) == 100 * len(tiny.ends), '%s: status %d, %d lines: %s', argv[0], status, len(lines), err.decode())
 
 
+def wide_texts(case):
+    """Of texts in UTF-16 and UTF-32 each form has what it has of others, and no sign of C's or JSON's that is none there."""
+    text = 'what? \'a\' "b",\\ \t\u20ac\U0001f600'
+    field = {'name': 'wide', 'field-class': {'type': 'null-terminated-string'}}
+    event = {'type': 'event-record-class', 'name': 'e', 'payload-field-class': {'type': 'structure', 'member-classes': [field]}}
+    for encoding in ('utf-16le', 'utf-16be', 'utf-32le', 'utf-32be'):
+        path = case.path(encoding)
+        field['field-class']['encoding'] = encoding
+        save(path, metadata=''.join('\x1e%s\n' % json.dumps(fragment) for fragment in
+                                    ({'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class', 'id': 0}, event)),
+             stream=(text + '\0').encode(encoding))
+        check([r['fields'] for r in records_of(case, path)] == [{'wide': text}], '%s: other JSON', encoding)
+        rows = list(csv.DictReader(io.StringIO(converted(case, 'csv', path).decode(), newline='')))
+        check(len(rows) == 1 and text in rows[0].values(), '%s: other cells: %s', encoding, rows)
+        drawn = [e['args'] for e in json.loads(converted(case, 'chrome', path).decode())['traceEvents'] if e['ph'] != 'M']
+        check(len(drawn) == 1 and drawn[0]['fields'] == {'wide': text}, '%s: others are drawn: %s', encoding, drawn)
+        check(text.encode() in converted(case, 'perfetto', path), '%s: not in UTF-8 for Perfetto', encoding)
+
+
 if __name__ == '__main__':
-    main([lines, tables, trace_events, protocol_buffers, spans, parts, many_streams])
+    main([lines, tables, trace_events, protocol_buffers, spans, parts, many_streams, wide_texts])

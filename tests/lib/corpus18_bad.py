@@ -184,6 +184,41 @@ def sequence_of_nothing(directory, length):
 DATA.append(Bad('sequence_of_nothing', functools.partial(sequence_of_nothing, length=1 << 40), ['stream', 'length'], None, None))
 
 
+# What is aligned by far more than it is long.
+
+FAR = 'typealias integer { size = 8; align = 8; } := u8;\ntypealias integer { size = 8; align = 1073741824; } := far;\n'
+
+
+def wraps(directory):
+    """Eight times 2^61 bits: in 64 bits a record of the first event is as long as nothing, and ends where it began."""
+    save(directory, metadata='/* CTF 1.8 */\n' + FAR + 'trace { major = 1; minor = 8; byte_order = le; };\n'
+         'stream { event.header := struct { u8 id; }; };\n' + ''.join(
+             'event { name = "e%d"; id = %d; fields := struct { %s%s}; };\n' % (n, n, ''.join('far a%d[2147483648]; ' % i for i in range(8)), 'u8 more; ' * n)
+             for n in range(2)),
+         stream=b'\0\1\0\0\1\0' * 1000)
+
+
+def context_far_away(directory):
+    """An array of nothing, 128 MiB behind the beginning of a packet that says to be that long, in a file of 64 bytes."""
+    save(directory, metadata='/* CTF 1.8 */\n' + FAR + integers() + 'trace { major = 1; minor = 8; byte_order = le; };\n'
+         'stream { packet.context := struct { uint64_t packet_size; uint64_t content_size; far x[0]; }; };\n'
+         'event { name = "e"; fields := struct { uint8_t n; }; };\n', stream=(1 << 31).to_bytes(8, 'little') * 2 + b'x' * 48)
+
+
+def members_of_members(directory):
+    """Types that share their members: 10^12 paths to go, in 60 kB."""
+    text, inside = '', 'u8'
+    for name in 'dcba':
+        text += 'struct %s { %s};\n' % (name, ''.join('%s %s%d; ' % (inside, name, i) for i in range(1000)))
+        inside = 'struct ' + name
+    save(directory, metadata='/* CTF 1.8 */\n' + FAR + text + 'clock { name = "c"; };\ntrace { major = 1; minor = 8; byte_order = le; };\n'
+         'stream { event.header := struct a; };\nevent { name = "e"; fields := struct { u8 n; }; };\n', stream=b'12345678')
+
+
+DATA += [Bad('sizes_that_wrap', wraps, ['stream'], None, None), Bad('context_far_away', context_far_away, ['stream', 'header'], None, None),
+         Bad('members_of_members', members_of_members, ['metadata'], None, None)]
+
+
 # Indexes. The packets tell all that an index does: no record is missing because of one.
 
 def bad_index(directory, data=None, **more):
