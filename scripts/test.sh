@@ -26,7 +26,7 @@ builds=(
 	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=false|asan|-model -tree -front -machines -builds -threads -ring-claims -view -tests-kernel"
 	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|ring store consumer ctl session tracer-threads daemons tests-daemon"
 )
-declare -A compiler=([testpoints]="clang clang++" [clang]="clang clang++") share=([no-rseq]=gcc-release)
+declare -A share=([no-rseq]=gcc-release)
 all_rounds=" gcc-release testpoints "
 
 long=0 setup=1 only=()
@@ -54,29 +54,57 @@ if [ $setup = 1 ]; then
 fi
 
 mkdir -p build-tests
-results=()
+chosen=()
 for build in "${builds[@]}"; do
-	IFS='|' read -r name options env suites <<<"$build"
+	name=${build%%|*}
 	if [ ${#only[@]} -gt 0 ] && [[ " ${only[*]} " != *" $name "* ]]; then continue; fi
+	chosen+=("$build")
+	rm -f "build-tests/$name.made"
+done
+
+# make_build BUILD SHARE: "good" or "bad" in build-tests/NAME.made.
+make_build() {
+	local name options suites dir log made=good needed= c=gcc cxx=g++
+	IFS='|' read -r name options _ suites <<<"$1"
+	dir=build-tests/${2:-$name} log=build-tests/$name.log
+	case $name in testpoints | clang) c=clang cxx=clang++ ;; esac
+	: >"$log"
+	if [ ! -f "$dir/build.ninja" ]; then
+		# shellcheck disable=SC2086 # options are several words
+		CC=$c CXX=$cxx meson setup "$dir" --werror -Dtests=enabled $options >"$log" 2>&1 || made=bad
+	fi
+	# In the short run, what its tests need; all of it is built once, in gcc-release.
+	if [ $made = good ] && [ "$long" = 0 ] && [ "$name" != gcc-release ] && [ -z "$2" ]; then
+		# shellcheck disable=SC2086 # suites are several words
+		needed=$(scripts/needed.py "$dir" $suites 2>>"$log") || made=bad
+	fi
+	# shellcheck disable=SC2086 # files are several words
+	[ $made = good ] && { ninja -C "$dir" $needed >>"$log" 2>&1 || made=bad; }
+	echo $made >"build-tests/$name.made"
+}
+
+# One build after the other, while the tests of those before run: they wait more than they work. It is given what CPU time they leave, also
+# where each session is a group of its own to the scheduler.
+export long
+export -f make_build
+for build in "${chosen[@]}"; do
+	printf '%s\n%s\n' "$build" "${share[${build%%|*}]:-}"
+done | setsid bash -c '
+	echo 19 2>/dev/null >"/proc/$$/autogroup"
+	chrt --idle --pid 0 $$
+	while read -r build && read -r share; do make_build "$build" "$share"; done' 2>/dev/null &
+builder=$!
+trap 'kill -- -$builder 2>/dev/null' EXIT
+
+results=()
+for build in "${chosen[@]}"; do
+	IFS='|' read -r name options env suites <<<"$build"
 	dir=build-tests/${share[$name]:-$name}
 	log=build-tests/$name.log
 	begun=$SECONDS
 	printf '== %s: building' "$name"
-	read -r c cxx <<<"${compiler[$name]:-gcc g++}"
-	ok=1
-	if [ ! -f "$dir/build.ninja" ]; then
-		# shellcheck disable=SC2086 # options are several words
-		CC=$c CXX=$cxx meson setup "$dir" --werror -Dtests=enabled $options >"$log" 2>&1 || ok=0
-	fi
-	# In the short run, what its tests need; all of it is built once, in gcc-release.
-	needed=
-	if [ $ok = 1 ] && [ $long = 0 ] && [ "$name" != gcc-release ] && [ -z "${share[$name]:-}" ]; then
-		# shellcheck disable=SC2086 # suites are several words
-		needed=$(scripts/needed.py "$dir" $suites 2>>"$log") || ok=0
-	fi
-	# shellcheck disable=SC2086 # files are several words
-	[ $ok = 1 ] && { ninja -C "$dir" $needed >>"$log" 2>&1 || ok=0; }
-	if [ $ok = 0 ]; then
+	while [ ! -s "build-tests/$name.made" ] && kill -0 $builder 2>/dev/null; do sleep 0.2; done
+	if [ "$(cat "build-tests/$name.made" 2>/dev/null)" != good ]; then
 		printf ' FAILED\n'
 		grep -E 'error|warning|FAILED|ERROR' "$log" | head -20
 		echo "   see $log"
@@ -94,9 +122,9 @@ for build in "${builds[@]}"; do
 		0:tsan) rounds=${WMK_ROUNDS_PERCENT:-3} ;;
 		esac
 	fi
-	# Many tests wait more than they work. (Elsewhere some want the CPUs for themselves.)
+	# Many tests wait more than they work. (With all rounds some want the CPUs for themselves.)
 	processes=$(nproc)
-	case $name in asan | tsan) processes=$((processes + 1)) ;; esac
+	case $long:$name in 0:* | 1:asan | 1:tsan) processes=$((processes + 1)) ;; esac
 	args=(--no-rebuild --num-processes "$processes" --logbase "testlog-$name")
 	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 4)
 	[ -n "$env" ] && args+=(--setup "$env")
