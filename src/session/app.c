@@ -282,7 +282,7 @@ static int take_event(struct app *app, const struct wmk_frame *frame, const void
 	if (app->live_events == o->max_events || app->bytes > o->max_bytes)
 		return wmk_error_said(-E2BIG, "the application registers more than %u events or %zu bytes", o->max_events,
 				 o->max_bytes);
-	err = wmk_class_of(app->apps->tracing, encoded, len, &class);
+	err = wmk_class_of(app->apps->tracing, encoded, len, app->uid, &class);
 	if (err < 0)                     /* this event cannot be traced, others can */
 		return reply_error(app, frame->request, wmk_error_add(err, "event number %u", number));
 	app->events[number].class = class;

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CLASS_BUCKETS 8192u          /* never resized: that would take a thread */
 
@@ -24,6 +25,17 @@ int wmk_classes_init(struct wmk_tracing *tracing)
 	tracing->classes = cds_lfht_new_flavor(CLASS_BUCKETS, CLASS_BUCKETS, CLASS_BUCKETS, 0, &urcu_memb_flavor, NULL);
 	return tracing->classes ? 0 : wmk_error(-ENOMEM, "no memory for the table of events");
 }
+
+/* What the programs of one user have brought: it stays, so there must be an end to it that is not everybody's. */
+#define SHARE_CLASSES 65536u
+#define SHARE_BYTES (64u << 20)
+
+struct class_share {
+	struct class_share *next;
+	uid_t uid;
+	uint32_t classes;
+	uint64_t bytes;
+};
 
 struct wanted {
 	const struct wmk_event_class *event;
@@ -73,6 +85,31 @@ static struct class *class_make(struct wmk_event_class *event)
 	return class;
 }
 
+/* The tracing's lock is held. */
+static int share_take(struct wmk_tracing *tracing, uid_t uid, size_t bytes)
+{
+	struct class_share *share = tracing->class_shares;
+
+	if (uid == 0 || uid == geteuid())
+		return 0;
+	while (share && share->uid != uid)
+		share = share->next;
+	if (!share) {
+		share = calloc(1, sizeof(*share));
+		if (!share)
+			return wmk_error(-ENOMEM, "no memory for an event");
+		share->uid = uid;
+		share->next = tracing->class_shares;
+		tracing->class_shares = share;
+	}
+	if (share->classes == SHARE_CLASSES || bytes > SHARE_BYTES - share->bytes)
+		return wmk_error_said(-EDQUOT, "programs of user %u have registered %u different events of %u MiB: that is the limit", (unsigned)uid,
+				      share->classes, (unsigned)(share->bytes >> 20));
+	share->classes++;
+	share->bytes += bytes;
+	return 0;
+}
+
 static struct class *class_add(struct wmk_tracing *tracing, unsigned long hash, struct wanted *wanted, struct wmk_event_class *event)
 {
 	struct class *class = tracing->n_classes < CLASSES_MAX ? class_make(event) :
@@ -102,6 +139,11 @@ static unsigned long hash_of(const struct wmk_tracing *tracing, const struct wmk
 
 struct class *wmk_class_intern(struct wmk_tracing *tracing, struct wmk_event_class *event)
 {
+	return wmk_class_bring(tracing, event, geteuid(), 0);
+}
+
+struct class *wmk_class_bring(struct wmk_tracing *tracing, struct wmk_event_class *event, uid_t uid, size_t bytes)
+{
 	const unsigned long hash = hash_of(tracing, event);
 	struct wanted wanted = { event, NULL };
 	struct class *class = class_find(tracing, hash, &wanted);
@@ -110,7 +152,7 @@ struct class *wmk_class_intern(struct wmk_tracing *tracing, struct wmk_event_cla
 		pthread_mutex_lock(&tracing->lock);
 		wanted.kin = NULL;
 		class = class_find(tracing, hash, &wanted);      /* somebody may have been faster */
-		if (!class)
+		if (!class && share_take(tracing, uid, bytes) == 0)
 			class = class_add(tracing, hash, &wanted, event);
 		pthread_mutex_unlock(&tracing->lock);
 	}
@@ -125,6 +167,12 @@ void wmk_classes_free(struct wmk_tracing *tracing)
 	struct cds_lfht_iter iter;
 	struct cds_lfht_node *node;
 
+	while (tracing->class_shares) {
+		struct class_share *share = tracing->class_shares;
+
+		tracing->class_shares = share->next;
+		free(share);
+	}
 	if (!tracing->classes)
 		return;
 	urcu_memb_read_lock();

@@ -118,7 +118,7 @@ static void remember(struct wmk_tracing *tracing, unsigned long hash, const stru
 	free(e);
 }
 
-int wmk_class_of(struct wmk_tracing *tracing, const void *encoded, size_t len, struct class **class)
+int wmk_class_of(struct wmk_tracing *tracing, const void *encoded, size_t len, uid_t uid, struct class **class)
 {
 	const struct wanted wanted = { encoded, len };
 	const unsigned long hash = hash_of(tracing, encoded, len);
@@ -134,9 +134,9 @@ int wmk_class_of(struct wmk_tracing *tracing, const void *encoded, size_t len, s
 		wmk_event_class_free(event);
 		return wmk_error(-EPROTO, "an application declares an event without a provider, as only the kernel has them");
 	}
-	*class = wmk_class_intern(tracing, event);
+	*class = wmk_class_bring(tracing, event, uid, len);
 	if (!*class)
-		return -ENOMEM;
+		return wmk_error_number();
 	remember(tracing, hash, &wanted, *class);
 	return 0;
 }

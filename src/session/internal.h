@@ -66,11 +66,13 @@ struct class {
 
 /* The class that is the same as *event, which it takes over or frees. NULL with a cause chain. Any thread. */
 struct class *wmk_class_intern(struct wmk_tracing *tracing, struct wmk_event_class *event);
+/* Likewise, for a program of user `uid`, in `bytes` bytes: a new one counts into what the user's programs may have brought. NULL also: -EDQUOT. */
+struct class *wmk_class_bring(struct wmk_tracing *tracing, struct wmk_event_class *event, uid_t uid, size_t bytes);
 int wmk_classes_init(struct wmk_tracing *tracing);
 void wmk_classes_free(struct wmk_tracing *tracing);
 
-/* encodings.c: the class that these bytes describe (wmk_event_encode()), decoded once for all who send the same. -errno with a cause chain. Any thread. */
-int wmk_class_of(struct wmk_tracing *tracing, const void *encoded, size_t len, struct class **class);
+/* encodings.c: the class that these bytes of a user's program describe (wmk_event_encode()), decoded once for all who send the same. -errno with a cause chain. Any thread. */
+int wmk_class_of(struct wmk_tracing *tracing, const void *encoded, size_t len, uid_t uid, struct class **class);
 int wmk_encodings_init(struct wmk_tracing *tracing);
 void wmk_encodings_free(struct wmk_tracing *tracing);
 
@@ -372,6 +374,7 @@ struct wmk_tracing {
 	struct wmk_clock clock;
 	pthread_mutex_t lock;            /* of all below but the tables */
 	struct cds_lfht *sessions, *classes, *encodings;
+	struct class_share *class_shares;  /* under `lock`: what each user's programs have brought */
 	atomic_uint_fast64_t encoding_bytes;     /* relaxed: a count */
 	uint64_t encoding_secret[3];
 	uint32_t n_classes;              /* also read without the lock: relaxed */

@@ -57,7 +57,7 @@ static struct class *class_of(unsigned c, unsigned level, unsigned line)
 {
 	struct class *class;
 
-	return wmk_class_of(tracing, bytes[c][level][line], lens[c][level][line], &class) == 0 ? class : NULL;
+	return wmk_class_of(tracing, bytes[c][level][line], lens[c][level][line], 0, &class) == 0 ? class : NULL;
 }
 
 /* Each in an order of its own; what it found is compared at the end. */
@@ -116,16 +116,16 @@ static void test_refused(void **state)
 	assert_non_null(known);
 	for (unsigned turn = 0; turn < 2; turn++) {
 		for (size_t len = 0; len < lens[5][0][0]; len++) {
-			assert_true(wmk_class_of(tracing, bytes[5][0][0], len, &class) < 0);
+			assert_true(wmk_class_of(tracing, bytes[5][0][0], len, 0, &class) < 0);
 			assert_null(class);
 			wmk_error_clear();
 		}
 		memcpy(lie, bytes[5][0][0], lens[5][0][0]);
 		lie[lens[5][0][0]] = 0;
-		assert_true(wmk_class_of(tracing, lie, lens[5][0][0] + 1, &class) < 0);
+		assert_true(wmk_class_of(tracing, lie, lens[5][0][0] + 1, 0, &class) < 0);
 		wmk_error_clear();
 	}
-	assert_int_equal(wmk_class_of(tracing, lie, lens[5][0][0], &class), 0);
+	assert_int_equal(wmk_class_of(tracing, lie, lens[5][0][0], 0, &class), 0);
 	assert_ptr_equal(class, known);
 }
 
@@ -139,7 +139,7 @@ static struct class *remembered(const uint8_t *encoded, size_t len)
 	tracing->classes = cds_lfht_new_flavor(1, 1, 1, 0, &urcu_memb_flavor, NULL);
 	assert_non_null(tracing->classes);
 	tracing->n_classes = CLASSES_MAX;                /* no new one can be made */
-	int err = wmk_class_of(tracing, encoded, len, &class);
+	int err = wmk_class_of(tracing, encoded, len, 0, &class);
 
 	wmk_error_clear();
 	cds_lfht_destroy(tracing->classes, NULL);
@@ -164,7 +164,7 @@ static void test_remembered(void **state)
 
 			assert_true(len > 0);
 			if (turn == 0)
-				assert_int_equal(wmk_class_of(tracing, one, (size_t)len, &is), 0);
+				assert_int_equal(wmk_class_of(tracing, one, (size_t)len, 0, &is), 0);
 			else if ((is = remembered(one, (size_t)len)) != NULL)
 				found++;
 			class = class ? class : is;
@@ -188,20 +188,53 @@ static void test_limit(void **state)
 	assert_true(len > 0);
 	assert_true(before > 0);
 	tracing->encoding_bytes = 1u << 30;
-	assert_int_equal(wmk_class_of(tracing, late, (size_t)len, &class), 0);
-	assert_int_equal(wmk_class_of(tracing, late, (size_t)len, &again), 0);
+	assert_int_equal(wmk_class_of(tracing, late, (size_t)len, 0, &class), 0);
+	assert_int_equal(wmk_class_of(tracing, late, (size_t)len, 0, &again), 0);
 	assert_ptr_equal(class, again);
 	assert_true(tracing->encoding_bytes == 1u << 30);
 	tracing->encoding_bytes = before;
-	assert_int_equal(wmk_class_of(tracing, late, (size_t)len, &again), 0);
+	assert_int_equal(wmk_class_of(tracing, late, (size_t)len, 0, &again), 0);
 	assert_ptr_equal(class, again);
 	assert_true(tracing->encoding_bytes > before);
+}
+
+static int brings(uid_t uid, unsigned first, unsigned n)
+{
+	struct wmk_event_class event = { .provider = "much", .kind = 1, .level = 6 };
+	struct class *class;
+	char name[32];
+	uint8_t one[ENCODED];
+	int err = 0;
+
+	for (unsigned i = first; i < first + n && err == 0; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		event.name = name;
+		long len = wmk_event_encode(&event, one, sizeof(one), NULL);
+
+		assert_true(len > 0);
+		err = wmk_class_of(tracing, one, (size_t)len, uid, &class);
+		wmk_error_clear();
+	}
+	return err;
+}
+
+/* Classes stay: the programs of one user cannot use up those of all. What is there already costs nobody. */
+static void test_share(void **state)
+{
+	(void)state;
+	assert_int_equal(brings(12345, 0, 65536), 0);
+	assert_int_equal(brings(12345, 65536, 1), -EDQUOT);
+	assert_int_equal(brings(12345, 0, 100), 0);
+	assert_int_equal(brings(12346, 0, 65536), 0);
+	assert_int_equal(brings(12346, 65536, 1), 0);
+	assert_int_equal(brings(12345, 65536, 1), 0);
+	assert_int_equal(brings(0, 65537, 1000), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads), cmocka_unit_test(test_refused), cmocka_unit_test(test_remembered),
-		cmocka_unit_test(test_limit) };
+		cmocka_unit_test(test_limit), cmocka_unit_test(test_share) };
 
 	return cmocka_run_group_tests(tests, begin, end);
 }
