@@ -8,6 +8,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import corpus18  # noqa: E402
+from ctf18 import BEGIN, Plain, save  # noqa: E402
 from harness import WAYMARK, check, limit, main, rounds  # noqa: E402
 from t_view import read  # noqa: E402
 
@@ -256,6 +257,17 @@ def mistakes(case):
         check(status == 1 and not lines and words in err, '%s: status %d, %d lines: %s', text, status, len(lines), err)
 
 
+def labels_without_end(case):
+    """A label whose range goes on beyond all values of the field, and of signed numbers."""
+    plain, path = Plain(), case.path('labels')
+    plain.event('e', 'enum : uint8_t { low = 0 ... 127, high = 128 ... 0xFFFFFFFFFFFFFFFF } f;')
+    values = (0, 127, 128, 200, 255)
+    save(path, metadata=plain.text(), stream=plain.packet([(BEGIN + n, 0, lambda b, v=v: b.i(8, v)) for n, v in enumerate(values)]).bytes)
+    for text, wanted in (('f == "high"', (128, 200, 255)), ('f != "high"', (0, 127)), ('f == "low"', (0, 127)), ('f == "*"', values)):
+        got = [r['fields']['f']['value'] for r in records_of(case, path, '--filter', text)]
+        check(got == list(wanted), '%s gives %s', text, got)
+
+
 def the_second_evaluation_can_fail(case):
     record = {'fields': {'a': 1, 'b': {'label': 'X', 'value': 2}, 'c': ['p', 'q']}}
     for expression, wanted in ((Comparison('a', '==', 1), True), (Comparison('a', '<', 1), False), (Comparison('b', '==', 'X'), True), (Comparison('c[1]', '==', 'q'), True),
@@ -265,4 +277,4 @@ def the_second_evaluation_can_fail(case):
 
 
 if __name__ == '__main__':
-    main([the_second_evaluation_can_fail, any_trace, contexts_and_names, variants, parts, mistakes])
+    main([the_second_evaluation_can_fail, any_trace, contexts_and_names, variants, parts, mistakes, labels_without_end])
