@@ -40,7 +40,7 @@ def view(case, path, *options):
 
 
 def traces_of(case):
-    for trace in corpus18.GOOD if PERCENT >= 100 else case.random.sample(corpus18.GOOD, 40):
+    for trace in corpus18.GOOD if PERCENT >= 100 else case.random.sample(corpus18.GOOD, 60):
         path = os.path.join(case.path('of_' + trace.name), 't')
         os.makedirs(os.path.dirname(path))
         trace.make(path)
