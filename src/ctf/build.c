@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "ctf/build.h"
+#include "ctf/decode.h"
 #include "ctf/json.h"
 #include "ctf/tsdl.h"
 
@@ -65,8 +66,6 @@ bool wmk_ctf_parse_uuid(const char *text, uint8_t uuid[16])
 	return n == 32 && !*text;
 }
 
-#define MEMBERS_LOOKED_AT 10000u
-
 /* ── clocks ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* An error at a place of the metadata, where that is known. */
@@ -105,7 +104,7 @@ static const char *clock_in(const struct wmk_type *type, unsigned depth, unsigne
 	return found || !type->elem ? found : clock_in(type->elem, depth + 1, budget);
 }
 
-/* (as clock_in(); more members than are looked at the compiler refuses) */
+/* (as clock_in(), but none is overlooked: structures with more members the compiler refuses) */
 static bool member_in(const struct wmk_type *type, const char *name, unsigned depth, unsigned *budget)
 {
 	static const struct wmk_ctf_class tsdl = { .major = 1 };
@@ -121,7 +120,7 @@ static bool member_in(const struct wmk_type *type, const char *name, unsigned de
 
 static bool has_member(const struct wmk_type *type, const char *name)
 {
-	unsigned budget = MEMBERS_LOOKED_AT;
+	unsigned budget = WMK_CTF_OPS_MAX;
 
 	return member_in(type, name, 0, &budget);
 }
@@ -138,7 +137,7 @@ static int find_clock(const struct wmk_ctf_builder *from, const struct wmk_ctf_c
 {
 	const struct wmk_type *roots[] = { stream->event_header, stream->packet_context };
 	const char *name = NULL;
-	unsigned budget = MEMBERS_LOOKED_AT;
+	unsigned budget = 10000;
 
 	if (stream->clock)
 		return 0;
