@@ -23,6 +23,7 @@
 #include "ctf/writer.h"
 #include "filter/filter.h"
 #include "session/apps.h"
+#include "session/classes.h"
 #include "session/tracing.h"
 
 /* The thread sanitizer does not see what liburcu's queues and tables order: their adding, and their finding. */
@@ -42,39 +43,12 @@ void __tsan_release(void *address);
 #define PER_PID_MAX 8u               /* connections of one process */
 #define NUMBER_MAX (1u << 20)        /* event numbers of one application, gone ones included ... */
 #define NUMBER_GAP 4096u             /* ... of which it may leave out so many at a time */
-#define CLASSES_MAX (1u << 20)
 #define NO_ID UINT32_MAX
 #define WMK_GENERATION_MAX 0x1fffffffu
 
 struct app;
 struct wmk_kernel_rings;
 struct wmk_tracefs;
-
-/* ── classes (classes.c) ─────────────────────────────────────────────────────────────────────────────── */
-
-/* Never freed before the wmk_tracing. */
-struct class {
-	struct cds_lfht_node node;
-	struct wmk_event_class *event;
-	char *full;                      /* provider:name */
-	uint32_t serial;
-	uint32_t kin;                    /* serial of the first that is the same but for its level: they share their ids */
-	bool own;                        /* the tracer's own, or the kernel's: none that programs are asked for */
-	atomic_uint encodings;           /* that are remembered; relaxed: a count */
-	struct class *dead;              /* at the end: the next to free */
-};
-
-/* The class that is the same as *event, which it takes over or frees. NULL with a cause chain. Any thread. */
-struct class *wmk_class_intern(struct wmk_tracing *tracing, struct wmk_event_class *event);
-/* Likewise, for a program of user `uid`, in `bytes` bytes: a new one counts into what the user's programs may have brought. NULL also: -EDQUOT. */
-struct class *wmk_class_bring(struct wmk_tracing *tracing, struct wmk_event_class *event, uid_t uid, size_t bytes);
-int wmk_classes_init(struct wmk_tracing *tracing);
-void wmk_classes_free(struct wmk_tracing *tracing);
-
-/* encodings.c: the class that these bytes of a user's program describe (wmk_event_encode()), decoded once for all who send the same. -errno with a cause chain. Any thread. */
-int wmk_class_of(struct wmk_tracing *tracing, const void *encoded, size_t len, uid_t uid, struct class **class);
-int wmk_encodings_init(struct wmk_tracing *tracing);
-void wmk_encodings_free(struct wmk_tracing *tracing);
 
 /* ── rings (rings.c) ─────────────────────────────────────────────────────────────────────────────────── */
 
