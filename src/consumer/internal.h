@@ -85,6 +85,7 @@ struct wmk_consumer {
 	bool ended;                        /* the last look has been taken */
 	bool awaits_cpus;                  /* CPUs may come that have no stream yet */
 	bool unbacked;                     /* memory was not to be had at the last look */
+	uint64_t claims_ns;                /* when claims were last looked at */
 	/* Below: commands and what is published, under `lock`. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;            /* a call has been carried out */
@@ -130,7 +131,7 @@ void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, const s
 		       struct wmk_look_result *result);
 /*
  * Memory ahead of the writers, and a sign of life: at each look, and after each packet, since a slow disk can keep us
- * for long. Memory that cannot be had shows in the rings, as records lost for lack of it. Under streams_lock.
+ * for long. Now and then rings whose claims nobody will give back are replaced. Memory that cannot be had shows in the rings, as records lost for lack of it. Under streams_lock.
  */
 void wmk_consumer_tend(struct wmk_consumer *consumer);
 /* heart.c: started and stopped with the consumer's thread. 0 or -errno; under no lock. */

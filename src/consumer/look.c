@@ -20,6 +20,8 @@
 #define TURN_BYTES (1u << 20)
 #define BEHIND 50u                 /* percent of a source */
 #define TURNS 16                   /* then it is time to hear commands */
+/* A claim of a process that nobody watches over is given up when it stands still for so long. */
+#define STILL_NS 1000000000u
 
 void wmk_stream_refused(struct wmk_stream *stream, int err)
 {
@@ -129,11 +131,18 @@ void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream,
 
 void wmk_consumer_tend(struct wmk_consumer *consumer)
 {
+	const uint64_t now = wmk_consumer_now_ns();
+	const bool is_time = now - consumer->claims_ns >= STILL_NS;
+
 	consumer->unbacked = false;
 	for (size_t i = 0; i < consumer->n_sets; i++) {
+		if (is_time)
+			waymark_ring_set_retire_claims(consumer->sets[i]);
 		consumer->unbacked |= waymark_ring_set_back(consumer->sets[i]) < 0;
 		waymark_ring_set_heartbeat(consumer->sets[i]);
 	}
+	if (is_time)
+		consumer->claims_ns = now;
 	atomic_store_explicit(&consumer->alive_ns, wmk_consumer_now_ns(), memory_order_relaxed);
 }
 

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "rig.h"
 #include "ring/set.h"
+#include "ring/writer.h"
 #include "store/t/testdir.h"
 
 #define SETS 3
@@ -211,6 +212,36 @@ static void test_blocking_writer(void **state)
 	wait_for_rest(&s);
 	/* Many times what a ring holds: whoever finds the consumer resting waits for it. */
 	assert_int_equal(record(s.writers[1], 0, 20000), 20000);
+	sets_close(&s);
+}
+
+/* Children that die before anybody knows them leave their claims: those who come after them have rings all the same, after a while. */
+static void test_claims_left(void **state)
+{
+	static const uint64_t guard = 0;
+	const uint64_t word = 7;
+	const struct waymark_ring_frag frag = { &word, sizeof(word), WAYMARK_FRAG_WORDS };
+	struct waymark_ring_set *left;
+	struct sets s;
+	uint64_t lost = 0;
+
+	(void)state;
+	sets_open(&s, 0, NULL);
+	left = s.sets[1];
+	for (uint32_t i = waymark_ring_set_cpus(left); i < left->header->claims_end; i++)
+		left->ring[i].ctl->claim = WMK_CLAIM_ANONYMOUS;
+	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
+	for (unsigned ms = 0; wmk_ring_write_claim(s.writers[1], &guard, 0, 3, &frag, 1, sizeof(word)) != 0; ms += 20, lost++) {
+		if (ms > PATIENCE_MS)
+			fail_msg("all claim rings are somebody's who is no more");
+		record(s.writers[0], 0, 300);          /* it wakes for this */
+		pause_ms(20);
+	}
+	assert_true(lost > 0);
+	assert_int_equal(wmk_consumer_settle(s.rig.consumer, NULL), 0);
+	assert_int_equal(wmk_consumer_stats_of(s.rig.consumer, left, &s.rig.stats), 0);
+	assert_int_equal(s.rig.stats.records, 1);
+	assert_int_equal(s.rig.stats.lost, lost);
 	sets_close(&s);
 }
 
@@ -417,7 +448,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rest),   cmocka_unit_test(test_wakes),  cmocka_unit_test(test_poke),
-		cmocka_unit_test(test_blocking_writer), cmocka_unit_test(test_remove), cmocka_unit_test(test_settle),
+		cmocka_unit_test(test_blocking_writer), cmocka_unit_test(test_claims_left), cmocka_unit_test(test_remove), cmocka_unit_test(test_settle),
 		cmocka_unit_test(test_clear),  cmocka_unit_test(test_clear_resume), cmocka_unit_test(test_limits),
 	};
 
