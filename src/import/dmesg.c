@@ -83,7 +83,10 @@ static bool take_step(struct wmk_import_text *text, struct wmk_import_stamp *sta
 	stamp->since = WMK_IMPORT_STEP;
 	if (is_back) {
 		stamp->seconds = -stamp->seconds - (stamp->ns > 0);
-		stamp->ns = stamp->ns ? 1000000000 - stamp->ns : 0;
+#ifndef WMK_PLANTED_BUG_IMPORT_DMESG            /* the fuzzer must find this */
+		if (stamp->ns)
+#endif
+			stamp->ns = 1000000000 - stamp->ns;
 	}
 	return true;
 }

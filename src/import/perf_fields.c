@@ -20,7 +20,7 @@ static size_t key_len(struct wmk_import_text text, const char *mark)
 
 	while (n < text.len && n < KEY_MAX && (wmk_import_is_letter(text.at[n]) || (n && wmk_import_is_digit(text.at[n]))))
 		n++;
-#ifndef WMK_PLANTED_BUG_IMPORT                  /* the fuzzer must find this */
+#ifndef WMK_PLANTED_BUG_IMPORT_PERF             /* the fuzzer must find this */
 	if (n + mark_len > text.len)
 		return 0;
 #endif

@@ -189,7 +189,11 @@ static long find_result(struct wmk_import_text text, size_t *result)
 			n++;
 		else if (text.at[n] == '"')
 			in_quotes = !in_quotes;
-		if (in_quotes || n >= text.len || text.at[n] != ')' || next != n + 1)
+#ifndef WMK_PLANTED_BUG_IMPORT_STRACE           /* the fuzzer must find this */
+		if (n == text.len)
+			break;
+#endif
+		if (in_quotes || text.at[n] != ')' || next != n + 1)
 			continue;
 		while (next < text.len && text.at[next] == ' ')
 			next++;

@@ -42,7 +42,11 @@ static bool take_tag(struct wmk_import_text *text, struct wmk_import_text *tag, 
 
 	while (n < rest.len && rest.at[n] != ':' && rest.at[n] != '[' && rest.at[n] != ' ')
 		n++;
-	if (!n || n == rest.len || rest.at[n] == ' ')
+#ifndef WMK_PLANTED_BUG_IMPORT_SYSLOG           /* the fuzzer must find this */
+	if (n == rest.len)
+		return false;
+#endif
+	if (!n || rest.at[n] == ' ')
 		return false;
 	*tag = wmk_import_head(rest, n);
 	pid->len = 0;

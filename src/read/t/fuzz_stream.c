@@ -25,6 +25,7 @@
 #include "read/convert.h"
 #include "read/live.h"
 #include "read/part.h"
+#include "read/t/fuzz_stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void fuzz_set_up(void);
@@ -35,42 +36,6 @@ void fuzz_clean_up(void);
 #define STREAMS 2u
 #define BYTES_MAX 8192u            /* of an input */
 #define ITEMS_MAX (9u * BYTES_MAX) /* a record has a bit at least, a packet a byte */
-
-#define TYPES \
-	"typealias integer { size = 8; } := u8;\ntypealias integer { size = 16; align = 8; } := u16;\ntypealias integer { size = 32; align = 8; } := u32;\n" \
-	"typealias integer { size = 64; align = 8; } := u64;\ntypealias integer { size = 8; map = clock.c.value; } := t8;\n" \
-	"typealias integer { size = 16; align = 8; map = clock.c.value; } := t16;\ntypealias integer { size = 64; align = 8; map = clock.c.value; } := t64;\n"
-#define TRACE(order, header, clock) "/* CTF 1.8 */\n" TYPES "trace { major = 1; minor = 8; byte_order = " order "; " header "};\nclock { name = c; " clock "};\n"
-#define EVENTS(of) \
-	"event { " of "id = 0; fields := struct { u8 a; }; };\nevent { " of "id = 1; fields := struct { string s; }; };\n" \
-	"event { " of "id = 2; fields := struct { u8 n; u16 d[n]; }; };\nevent { " of "id = 3; fields := struct { integer { size = 3; } b; }; };\n"
-/* As LTTng writes them: 27 bits of the time. */
-#define CONTEXT "packet.context := struct { t64 timestamp_begin; t64 timestamp_end; u64 content_size; u64 packet_size; u64 packet_seq_num; u64 events_discarded; u32 cpu_id; }; "
-#define COMPACT(order) \
-	"event.header := struct { enum : integer { size = 5; byte_order = " order "; } { compact = 0 ... 30, extended = 31 } id; variant <id> { " \
-	"struct { integer { size = 27; byte_order = " order "; map = clock.c.value; } timestamp; } compact; struct { u32 id; t64 timestamp; } extended; } v; } align(8); "
-
-static const struct { const char *text; bool has_sizes; } metadata[] = {
-	{ TRACE("le", "packet.header := struct { u32 magic; u32 stream_id; u64 stream_instance_id; }; ", "freq = 1000000000; ")
-	  "stream { id = 0; " CONTEXT COMPACT("le") "};\n" EVENTS("stream_id = 0; "), true },
-	{ TRACE("be", "uuid = \"61616161-6161-6161-6161-616161616161\"; packet.header := struct { u32 magic; u8 uuid[16]; }; ", "freq = 1000; offset_s = -5; offset = 7; ")
-	  "stream { " CONTEXT COMPACT("be") "};\n" EVENTS(""), true },
-	/* Small numbers, and three classes: with times, without, with records of no size. */
-	{ TRACE("le", "packet.header := struct { u8 stream_id; u8 stream_instance_id; }; ", "freq = 1000000000; offset_s = 1; ")
-	  "stream { id = 0; packet.context := struct { t16 timestamp_begin; t16 timestamp_end; u16 content_size; u16 packet_size; u8 packet_seq_num; u8 events_discarded; }; "
-	  "event.header := struct { u8 id; t8 timestamp; }; event.context := struct { u8 c; }; };\n" EVENTS("stream_id = 0; ")
-	  "stream { id = 1; packet.context := struct { u16 packet_size; u16 content_size; }; event.header := struct { u8 id; }; };\n" EVENTS("stream_id = 1; ")
-	  "stream { id = 2; packet.context := struct { u16 packet_size; }; };\nevent { stream_id = 2; fields := struct { u8 n; integer { size = 3; } d[n]; }; };\n", true },
-	/* Nothing before the records. */
-	{ TRACE("le", "", "freq = 1000000000; ") "stream { event.header := struct { u8 id; t16 timestamp; }; };\n" EVENTS(""), false },
-	/* An end and no begin. */
-	{ TRACE("be", "", "freq = 1000000000; ")
-	  "stream { packet.context := struct { t16 timestamp_end; u16 packet_size; }; event.header := struct { u8 id; t8 timestamp; }; };\n" EVENTS(""), true },
-	/* A content and no size; nothing is whole bytes. */
-	{ TRACE("be", "", "freq = 3; ")
-	  "stream { packet.context := struct { u16 content_size; t16 timestamp_begin; u8 events_discarded; }; event.header := struct { integer { size = 3; } id; "
-	  "integer { size = 6; map = clock.c.value; } timestamp; }; };\n" EVENTS(""), true },
-};
 
 #define TEXTS (sizeof(metadata) / sizeof(metadata[0]))
 
@@ -89,7 +54,7 @@ struct walk {
 	uint64_t class, instance;  /* as the first packet says */
 };
 
-static const char *const names[STREAMS] = { "a", "b" }, *const folders[] = { "0", "1", "2", "3", "4", "5" };
+static const char *const names[STREAMS] = { "a", "b" }, *const folders[TEXTS] = { "0", "1", "2", "3", "4", "5", "6" };
 /* Where a file that is written over and over costs little. */
 static char top[] = "/dev/shm/waymark-fuzz-XXXXXX";
 static int top_dir = -1;
