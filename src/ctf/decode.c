@@ -13,7 +13,7 @@
 
 /* Elements of no size at all that an array may have, and the operations for all of them in a structure: more say nothing, and cost time. */
 #define EMPTY_MAX 65536u
-#define EMPTY_STEPS_MAX 262144u
+#define EMPTY_STEPS_MAX (16 * EMPTY_MAX) /* operations in all these */
 
 const struct wmk_ctf_op wmk_ctf_nothing = { .ease = WMK_CTF_DONE, .align = 1 };
 
@@ -177,8 +177,8 @@ static int advance(struct wmk_ctf_walk *walk, uint32_t next)
 		return 0;
 	}
 	if (walk->at == level->at && (level->left > EMPTY_MAX || (walk->n_empty += op->next - level->op) > EMPTY_STEPS_MAX))
-		return wmk_error(-EPROTO, "an array '%.40s' with a length of %" PRIu64 " elements of no size at byte %" PRIu64, op->name ? op->name : "",
-				 level->left, walk->at / 8);
+		return wmk_error(-EPROTO, "an array '%.40s' with a length of more elements of no size than are read, at byte %" PRIu64,
+				 op->name ? op->name : "", walk->at / 8);
 	level->at = walk->at;
 	walk->op = level->op + 1;
 	return 0;

@@ -29,7 +29,8 @@ void wmk_read_seek(struct wmk_read_stream *s)
 	if (n <= s->n_packets || !wmk_read_index_get(&s->index, n, &entry) || !wmk_read_index_get(&s->index, n - 1, &before) || entry.at < s->packet.at ||
 	    entry.at >= s->limit || entry.size / 8 > s->limit - entry.at)
 		return;
-	s->back_at = s->packet.at;
+	s->is_sought = true;
+	s->back = s->packet;
 	s->back_n = s->n_packets;
 	s->packet.at = entry.at;
 	s->packet.end = before.end;
@@ -42,10 +43,10 @@ void wmk_read_seek(struct wmk_read_stream *s)
 
 void wmk_read_seek_back(struct wmk_read_stream *s)
 {
-	s->packet = (struct wmk_read_packet){ .at = s->back_at };
+	s->packet = s->back;
 	s->n_packets = s->back_n;
-	s->buffer_at = s->back_at;
-	s->back_at = 0;
+	s->buffer_at = s->back.at;
+	s->is_sought = false;
 	s->in_packet = false;
 	s->len = 0;
 	wmk_read_index_close(&s->index);

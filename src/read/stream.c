@@ -470,17 +470,17 @@ static int in_packet(struct wmk_read_stream *s)
 /* Between packets: WMK_READ_PACKET, WMK_READ_LATER; 0: nothing to give yet, or the end; negative: damage. */
 static RARE int between_packets(struct wmk_read_stream *s)
 {
-	const uint64_t sought_from = s->back_at;
+	const bool is_sought = s->is_sought;
 	int got = begin_packet(s);
 
-	if (sought_from && (got <= 0 || got == WMK_READ_LATER || s->is_index_wrong)) {
+	if (is_sought && (got <= 0 || got == WMK_READ_LATER || s->is_index_wrong)) {
 		uint64_t at = s->packet.at;
 
 		wmk_read_seek_back(s);
 		s->is_index_wrong = false;
 		return wmk_error(-EPROTO, "'index/%.60s.idx' leads to byte %" PRIu64 ", where another packet is, or none", s->file, at);
 	}
-	s->back_at = 0;
+	s->is_sought = false;
 	if (got < 0) {
 		s->has_ended = !s->packet.size;
 		s->packet.at += s->packet.size;
@@ -508,6 +508,11 @@ static RARE int between_packets(struct wmk_read_stream *s)
 	if (clock && s->packet.has_begin && s->packet.has_end && s->packet.end && wmk_read_scale_ns(&s->scale, s->packet.end) < wanted) {
 		pass_packet(s);
 		wmk_read_seek(s);
+		return 0;
+	}
+	/* That this one ends too early only the index says, or an end that was left open looked like a small one: those before it are not known to. */
+	if (is_sought) {
+		wmk_read_seek_back(s);
 		return 0;
 	}
 	return WMK_READ_PACKET;

@@ -117,7 +117,9 @@ struct wmk_read_stream {
 	bool is_open;              /* the first call was */
 	struct wmk_read_index index;
 	bool has_sought;           /* by the index, once */
-	uint64_t back_at, back_n;  /* where it was sought from; 0: it was not */
+	bool is_sought;            /* the next packet is where the index leads; sought from ... */
+	struct wmk_read_packet back; /* ... behind this one ... */
+	uint64_t back_n;           /* ... as which number */
 	bool is_back;              /* the last damage was a time, and the record is still to come */
 	uint64_t n_packets;
 	/* What was lost since the end of the packet before, by the counters of this one. */

@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import shutil
 import re
 import resource
 import subprocess
@@ -357,6 +358,44 @@ def parts_of_time(case):
     check(status == 0 and not got, 'records behind the last: %s', got[:3])
 
 
+def an_end_left_open(case):
+    """The last packet says that it ends at 0, as a crash leaves it, and so does its entry: what is before it is found as it is without an index."""
+    _, inside, _, _ = many_packets(case)
+    for n in range(2, 12):
+        path, bare = case.path('packets_%d' % n), case.path('bare_%d' % n)
+        shutil.copytree(inside, path, dirs_exist_ok=True)
+        for name in os.listdir(os.path.join(path, 'index')):
+            with open(os.path.join(path, 'index', name), 'r+b') as index, open(os.path.join(path, name[:-len('.idx')]), 'r+b') as stream:
+                last = index.read()[16 + 72 * (n - 1):][:72]
+                if not last:
+                    continue
+                index.truncate(16 + 72 * n)
+                offset, size, end = (int.from_bytes(last[at:at + 8], 'big') for at in (0, 8, 32))
+                stream.truncate(offset + size // 8)
+                stream.seek(offset)
+                at = stream.read(200).index(end.to_bytes(8, 'little'))
+                stream.seek(offset + at)
+                stream.write(bytes(8))
+                index.seek(16 + 72 * (n - 1) + 32)
+                index.write(bytes(8))
+        shutil.copytree(path, bare, dirs_exist_ok=True, ignore=lambda directory, names: [name for name in names if name == 'index'])
+        lines = part(case, bare)[1]
+        check(lines, 'no records in %s', bare)
+        for line in case.random.sample(lines, min(len(lines), max(10, rounds(100)))):
+            begin = line[1:line.index(b']')].decode()
+            status, got, err = part(case, path, '--begin', begin)
+            same('%s from %s' % (path, begin), got, part(case, bare, '--begin', begin)[1], 'wanted')
+            check(status == 0 and not err, 'status %d: %s', status, err[-500:].decode())
+
+
+def nothing_in_nothing(case):
+    """Arrays of arrays that are empty: as many as there may be of any that are."""
+    save(case.path('empty'), metadata='/* CTF 1.8 */\n' + integers() + 'trace { major = 1; minor = 8; byte_order = le; };\nstream { };\n'
+         'event { name = "e"; fields := struct { uint8_t n; uint16_t m; struct { uint8_t x[n]; } y[m]; }; };\n', stream=b'\0' + (60000).to_bytes(2, 'little'))
+    status, lines, err = read(case, [WAYMARK, 'view', case.path('empty')])
+    check(status == 0 and len(lines) == 1 and lines[0].count(b'x = [ ]') == 60000, 'status %d, %d lines: %s', status, len(lines), err[-500:].decode())
+
+
 def several_paths(case):
     """Traces that are named one by one, and by paths that are written oddly."""
     trace = next(t for t in corpus18.GOOD if t.name == 'several_traces')
@@ -446,4 +485,4 @@ def a_missing_record_is_found(case):
 
 if __name__ == '__main__':
     main([names_are_told_apart, a_missing_record_is_found] + [good_case(t) for t in corpus18.GOOD] + [bad_case(t) for t in corpus18.BAD]
-         + [on_a_terminal, several_paths, clocks_apart, json_says_the_same, library_says_the_same, parts_of_time, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])
+         + [on_a_terminal, several_paths, clocks_apart, json_says_the_same, library_says_the_same, parts_of_time, an_end_left_open, nothing_in_nothing, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])
