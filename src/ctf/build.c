@@ -16,6 +16,8 @@
 #include "ctf/json.h"
 #include "ctf/tsdl.h"
 
+#define LOOKED_MAX (1u << 26)
+
 /* The class as the users have it, and what it consists of. */
 struct whole {
 	struct wmk_ctf_class class;
@@ -118,22 +120,32 @@ static bool member_in(const struct wmk_type *type, const char *name, unsigned de
 	return has;
 }
 
-static bool has_member(const struct wmk_type *type, const char *name)
+static bool has_member(struct wmk_ctf_builder *from, const struct wmk_type *type, const char *name)
 {
 	unsigned budget = WMK_CTF_OPS_MAX;
+	const bool has = member_in(type, name, 0, &budget);
 
-	return member_in(type, name, 0, &budget);
+	from->n_looked += WMK_CTF_OPS_MAX - budget;
+	return has;
 }
 
 /* Has it times at all? */
-static bool has_times(const struct wmk_ctf_stream_class *stream)
+static bool has_times(struct wmk_ctf_builder *from, const struct wmk_ctf_stream_class *stream)
 {
-	return (stream->event_header && has_member(stream->event_header, "timestamp")) ||
-	       (stream->packet_context && (has_member(stream->packet_context, "timestamp_begin") || has_member(stream->packet_context, "timestamp_end")));
+	return (stream->event_header && has_member(from, stream->event_header, "timestamp")) ||
+	       (stream->packet_context && (has_member(from, stream->packet_context, "timestamp_begin") || has_member(from, stream->packet_context, "timestamp_end")));
+}
+
+/* Streams may share what is large, and each is looked through. */
+static int check_looked(const struct wmk_ctf_builder *from, const struct wmk_ctf_stream_class *stream)
+{
+	if (from->n_looked <= LOOKED_MAX)
+		return 0;
+	return wrong(from, stream->line, stream->column, "the headers of all streams have too many members");
 }
 
 /* The clock of a stream is that of its times; a trace with one clock only need not say which. */
-static int find_clock(const struct wmk_ctf_builder *from, const struct wmk_ctf_class *class, struct wmk_ctf_stream_class *stream)
+static int find_clock(struct wmk_ctf_builder *from, const struct wmk_ctf_class *class, struct wmk_ctf_stream_class *stream)
 {
 	const struct wmk_type *roots[] = { stream->event_header, stream->packet_context };
 	const char *name = NULL;
@@ -145,8 +157,8 @@ static int find_clock(const struct wmk_ctf_builder *from, const struct wmk_ctf_c
 		if (roots[i])
 			name = clock_in(roots[i], 0, &budget);
 	if (!name) {
-		stream->clock = class->major == 1 && class->n_clocks == 1 && has_times(stream) ? class->clocks : NULL;
-		return 0;
+		stream->clock = class->major == 1 && class->n_clocks == 1 && has_times(from, stream) ? class->clocks : NULL;
+		return check_looked(from, stream);
 	}
 	stream->clock = clock_of(class, name);
 	if (!stream->clock)
@@ -201,16 +213,18 @@ static int check_maps(const struct wmk_ctf_builder *from, const struct wmk_ctf_c
 }
 
 /* Several classes, and nothing in a packet or record says of which one it is. */
-static int check_ids(const struct wmk_ctf_builder *from, const struct wmk_ctf_class *class)
+static int check_ids(struct wmk_ctf_builder *from, const struct wmk_ctf_class *class)
 {
 	if (class->major != 1)
 		return 0;
-	if (class->n_streams > 1 && !(class->packet_header && has_member(class->packet_header, "stream_id")))
+	if (class->n_streams > 1 && !(class->packet_header && has_member(from, class->packet_header, "stream_id")))
 		return wrong(from, class->streams[1]->line, class->streams[1]->column, "several streams, and the packet header has no stream_id");
 	for (uint32_t i = 0; i < class->n_streams; i++) {
 		const struct wmk_ctf_stream_class *stream = class->streams[i];
 
-		if (stream->n_events > 1 && !(stream->event_header && has_member(stream->event_header, "id")))
+		if (check_looked(from, stream) < 0)
+			return -EPROTO;
+		if (stream->n_events > 1 && !(stream->event_header && has_member(from, stream->event_header, "id")))
 			return wrong(from, stream->events[1]->line, stream->events[1]->column, "several events, and their header has no id");
 	}
 	return 0;

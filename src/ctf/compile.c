@@ -17,6 +17,8 @@
 #include "ctf/wide.h"
 
 #define ALL_OPS_MAX (1u << 24)    /* of a whole trace */
+#define CHOICES_MAX (1u << 22)
+#define LOOKED_MAX (1u << 28)
 
 struct whole {
 	struct wmk_ctf_decoder decoder;
@@ -133,8 +135,14 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code,
 	const uint32_t n_labels = type->n_ranges ? type->n_ranges : type->kind == WMK_TYPE_VARIANT ? selector->count : 0;
 	const bool is_signed = type->n_ranges ? type->is_signed : selector->is_signed;
 	struct wmk_ctf_op *op = &code->ops[begin];
-	struct wmk_ctf_choice *choices = wmk_scratch_alloc(&c->scratch, n_labels * sizeof(*choices));
+	struct wmk_ctf_choice *choices;
 
+	/* A variant costs a few bytes of metadata, and as much as its type has labels. */
+	c->n_choices += n_labels;
+	c->n_looked += type->kind == WMK_TYPE_VARIANT ? (uint64_t)n_labels * type->count : 0;
+	if (c->n_choices > CHOICES_MAX || c->n_looked > LOOKED_MAX)
+		return wmk_ctf_wrong(c, type->ref, "the variants' selectors have too many labels in all");
+	choices = wmk_scratch_alloc(&c->scratch, n_labels * sizeof(*choices));
 	if (!choices)
 		return -ENOMEM;
 	op->choices = choices;

@@ -22,6 +22,7 @@ struct wmk_ctf_compiler {
 	struct wmk_ctf_making codes[WMK_SCOPES]; /* by scope; n 0 where there is none */
 	uint8_t registers[3];                 /* next of trace, stream, event */
 	uint32_t n_all;
+	uint64_t n_choices, n_looked;         /* labels of all variants' selectors; options that were compared with them, at most */
 	const char *what;                      /* for errors: the structure that is compiled, ... */
 	uint32_t line, column;                 /* ... where it is declared, as far as that is known, ... */
 	const char *name;                      /* ... and the metadata */

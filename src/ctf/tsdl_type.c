@@ -12,31 +12,38 @@
 
 #define DIMENSIONS_MAX 16u
 #define PATH_MAX_NAMES 32u
+#define NAME_MAX_BYTES 4096u         /* of all words of a type */
 #define ELEMENTS_MAX ((uint64_t)1 << 31)
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* `words` and one more, with a blank between. */
-static const char *join(struct wmk_tsdl *in, const char *words, const char *word, size_t len)
+static int join(struct wmk_tsdl *in, const char **words, const char *word, size_t len)
 {
-	size_t before = words ? strlen(words) : 0;
-	char *joined = wmk_scratch_alloc(&in->to->scratch, before + len + 2);
+	size_t before = *words ? strlen(*words) : 0;
+	char *joined;
 
+	/* (each longer name is a copy of its own) */
+	if (before + len > NAME_MAX_BYTES)
+		return wmk_tsdl_error(in, -EPROTO, "a type's name of more than %u bytes", NAME_MAX_BYTES);
+	joined = wmk_scratch_alloc(&in->to->scratch, before + len + 2);
 	if (!joined)
-		return NULL;
+		return -ENOMEM;
 	if (before) {
-		memcpy(joined, words, before);
+		memcpy(joined, *words, before);
 		joined[before++] = ' ';
 	}
 	memcpy(joined + before, word, len);
-	return joined;
+	*words = joined;
+	return 0;
 }
 
 /* Append the next token, a word, and take it. */
 static int take_joined(struct wmk_tsdl *in, const char **words)
 {
-	*words = join(in, *words, in->token.text, in->token.len);
-	return *words ? wmk_tsdl_next(in) : -ENOMEM;
+	int err = join(in, words, in->token.text, in->token.len);
+
+	return err < 0 ? err : wmk_tsdl_next(in);
 }
 
 int wmk_tsdl_path(struct wmk_tsdl *in, const char **path)
@@ -206,8 +213,12 @@ static int apply(struct wmk_tsdl *in, const struct declarator *declarator, const
 
 	*type = *base;
 	if (declarator->pointers) {
-		for (unsigned i = 0; words && i < declarator->pointers; i++)
-			words = join(in, words, "*", 1);
+		for (unsigned i = 0; words && i < declarator->pointers; i++) {
+			int err = join(in, &words, "*", 1);
+
+			if (err < 0)
+				return err;
+		}
 		const struct wmk_type *known = words ? wmk_tsdl_find(in, WMK_TSDL_ALIAS, words) : NULL;
 
 		if (!known)
@@ -537,10 +548,9 @@ static int parse_typealias(struct wmk_tsdl *in)
 	if (err >= 0 && !words)
 		return wmk_tsdl_wrong(in, "a name for the type");
 	while (err >= 0 && (got = wmk_tsdl_take(in, '*')) > 0) {
-		words = join(in, words, "*", 1);
-		while (words && (got = wmk_tsdl_take_word(in, "const")) > 0)
+		err = join(in, &words, "*", 1);
+		while (err >= 0 && (got = wmk_tsdl_take_word(in, "const")) > 0)
 			;
-		err = words ? got : -ENOMEM;
 	}
 	if (err < 0 || got < 0)
 		return err < 0 ? err : got;

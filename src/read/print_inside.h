@@ -112,7 +112,8 @@ struct wmk_print_label {
 };
 
 struct wmk_print_labels {
-	struct wmk_print_labels *next; /* of the scope's */
+	struct wmk_print_labels *next;
+	const struct wmk_label *of;    /* whose they are, in the trace's class */
 	uint64_t move;             /* value ^ move is as from and to */
 	uint32_t n;
 	bool overlap;              /* a value may have several: `labels` are by rank; else by value */
@@ -120,9 +121,10 @@ struct wmk_print_labels {
 	struct wmk_print_label labels[];
 };
 
-/* `type` is an ENUM. */
-int wmk_print_labels_make(const struct wmk_type *type, bool is_signed, struct wmk_print_labels **labels);
-void wmk_print_labels_free(struct wmk_print_labels *labels);
+#define WMK_PRINT_LABEL_HEADS 1024u  /* a power of two */
+/* Those of `type`, an ENUM, among the lists `heads`; made when they are not there. */
+int wmk_print_labels_of(struct wmk_print_labels **heads, const struct wmk_type *type, bool is_signed, const struct wmk_print_labels **labels);
+void wmk_print_labels_free(struct wmk_print_labels **heads);
 /* "A", "B" or <unknown>, in `out` behind `p`. NULL with a cause chain. */
 char *wmk_print_labels_put(const struct wmk_print_labels *labels, struct wmk_print_text *out, char *p, uint64_t value);
 
@@ -155,7 +157,6 @@ struct wmk_print_scope {
 	const struct wmk_ctf_program *program; /* NULL: nothing of it is shown */
 	struct wmk_print_op *ops;  /* as the program's */
 	char *text;
-	struct wmk_print_labels *labels;
 	bool names, color;
 };
 
@@ -176,6 +177,7 @@ struct wmk_print_trace {
 	const struct wmk_ctf_decoder *decoder;
 	char *name;                /* or NULL */
 	struct wmk_print_class *classes; /* as the decoder's streams */
+	struct wmk_print_labels *labels[WMK_PRINT_LABEL_HEADS]; /* of all enumerations that were met, each once: fields may share one that is long */
 };
 
 struct wmk_print_stream {

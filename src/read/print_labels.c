@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "read/hash.h"
 #include "read/print_inside.h"
 
 struct named {
@@ -106,7 +107,13 @@ static void put_in_order(struct wmk_print_labels *labels)
 		qsort(labels->labels, n, sizeof(labels->labels[0]), by_rank);
 }
 
-int wmk_print_labels_make(const struct wmk_type *type, bool is_signed, struct wmk_print_labels **made)
+static void labels_free(struct wmk_print_labels *labels)
+{
+	free(labels->text);
+	free(labels);
+}
+
+static int labels_make(const struct wmk_type *type, bool is_signed, struct wmk_print_labels **made)
 {
 	const uint32_t n = type->labels ? type->count : 0;
 	struct wmk_print_labels *labels = calloc(1, sizeof(*labels) + n * sizeof(labels->labels[0]));
@@ -115,6 +122,7 @@ int wmk_print_labels_make(const struct wmk_type *type, bool is_signed, struct wm
 	if (!labels)
 		return wmk_error(-ENOMEM, "no memory for %u labels", n);
 	labels->n = n;
+	labels->of = type->labels;
 	labels->move = is_signed ? (uint64_t)1 << 63 : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		labels->labels[i].from = (uint64_t)type->labels[i].from ^ labels->move;
@@ -124,7 +132,7 @@ int wmk_print_labels_make(const struct wmk_type *type, bool is_signed, struct wm
 	if (err >= 0)
 		err = make_texts(type, labels);
 	if (err < 0) {
-		wmk_print_labels_free(labels);
+		labels_free(labels);
 		return err;
 	}
 	put_in_order(labels);
@@ -132,11 +140,33 @@ int wmk_print_labels_make(const struct wmk_type *type, bool is_signed, struct wm
 	return 0;
 }
 
-void wmk_print_labels_free(struct wmk_print_labels *labels)
+int wmk_print_labels_of(struct wmk_print_labels **heads, const struct wmk_type *type, bool is_signed, const struct wmk_print_labels **found)
 {
-	if (labels)
-		free(labels->text);
-	free(labels);
+	struct wmk_print_labels **head = &heads[wmk_read_mix((uintptr_t)type->labels) % WMK_PRINT_LABEL_HEADS], *labels = *head;
+	int err;
+
+	while (labels && (labels->of != type->labels || (labels->move != 0) != is_signed))
+		labels = labels->next;
+	if (!labels) {
+		err = labels_make(type, is_signed, &labels);
+		if (err < 0)
+			return err;
+		labels->next = *head;
+		*head = labels;
+	}
+	*found = labels;
+	return 0;
+}
+
+void wmk_print_labels_free(struct wmk_print_labels **heads)
+{
+	for (unsigned i = 0; i < WMK_PRINT_LABEL_HEADS; i++) {
+		for (struct wmk_print_labels *labels = heads[i], *next; labels; labels = next) {
+			next = labels->next;
+			labels_free(labels);
+		}
+		heads[i] = NULL;
+	}
 }
 
 static char *put_label(const struct wmk_print_label *label, struct wmk_print_text *out, char *p, bool first)

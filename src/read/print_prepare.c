@@ -12,6 +12,7 @@
 /* ── what is shown ───────────────────────────────────────────────────────────────────────────────────── */
 
 struct scope_maker {
+	struct wmk_print_trace *trace;
 	const struct wmk_ctf_program *program;
 	unsigned scope;            /* enum wmk_scope */
 	bool is_ctf1;
@@ -86,14 +87,11 @@ static uint8_t number_form(const struct wmk_ctf_op *op, struct wmk_print_op *how
 	}
 }
 
-static int op_form(const struct wmk_ctf_op *op, struct wmk_print_scope *scope, struct wmk_print_op *how)
+static int op_form(const struct wmk_ctf_op *op, struct wmk_print_trace *trace, struct wmk_print_op *how)
 {
 	static const uint8_t forms[] = { [WMK_CTF_FLOAT] = WMK_PRINT_REAL, [WMK_CTF_BOOL] = WMK_PRINT_BOOL, [WMK_CTF_BLOB] = WMK_PRINT_BLOB,
 		[WMK_CTF_STRUCT] = WMK_PRINT_STRUCT, [WMK_CTF_ARRAY] = WMK_PRINT_ARRAY, [WMK_CTF_VARIANT] = WMK_PRINT_VARIANT,
 		[WMK_CTF_OPTIONAL] = WMK_PRINT_OPTIONAL };
-	struct wmk_print_labels *labels;
-	int err;
-
 	switch (op->code) {
 	case WMK_CTF_INT:
 	case WMK_CTF_FLAGS:
@@ -101,15 +99,9 @@ static int op_form(const struct wmk_ctf_op *op, struct wmk_print_scope *scope, s
 		how->form = wmk_ctf_may_be_wide(op) ? WMK_PRINT_WIDE : how->number;
 		return 0;
 	case WMK_CTF_ENUM:
-		err = wmk_print_labels_make(op->type, op->is_signed, &labels);
-		if (err < 0)
-			return err;
-		labels->next = scope->labels;
-		scope->labels = labels;
-		how->labels = labels;
 		how->form = WMK_PRINT_ENUM;
 		how->number = number_form(op, how);
-		return 0;
+		return wmk_print_labels_of(trace->labels, op->type, op->is_signed, &how->labels);
 	case WMK_CTF_STRING:
 	case WMK_CTF_TEXT:
 		how->form = op->type->encoding == WMK_ENCODING_UTF8 ? WMK_PRINT_STRING : WMK_PRINT_CHARACTERS;
@@ -145,7 +137,7 @@ static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, st
 	struct wmk_print_op *how = &scope->ops[at];
 	const size_t begin = words->out->len;
 	const uint8_t parent = in ? maker->program->ops[in->op].code : WMK_CTF_END;
-	int err = op_form(op, scope, how);
+	int err = op_form(op, maker->trace, how);
 
 	if (err < 0)
 		return err;
@@ -192,12 +184,6 @@ static int add_texts(struct scope_maker *maker, struct wmk_print_scope *scope, s
 
 static void scope_free(struct wmk_print_scope *scope)
 {
-	struct wmk_print_labels *labels;
-
-	while ((labels = scope->labels) != NULL) {
-		scope->labels = labels->next;
-		wmk_print_labels_free(labels);
-	}
 	free(scope->ops);
 	free(scope->text);
 	*scope = (struct wmk_print_scope){ .program = NULL };
@@ -240,7 +226,7 @@ static int make_texts(struct wmk_print_trace *trace, struct scope_maker *maker, 
 static int scope_make(struct wmk_print_trace *trace, unsigned which, const struct wmk_ctf_program *program, bool first,
 		      struct wmk_print_scope *scope)
 {
-	struct scope_maker maker = { .program = program, .scope = which, .is_ctf1 = trace->decoder->class->major == 1 };
+	struct scope_maker maker = { .trace = trace, .program = program, .scope = which, .is_ctf1 = trace->decoder->class->major == 1 };
 	int err = 0;
 
 	if (!program->n_ops)

@@ -72,6 +72,10 @@ for name, fields in {
         'alias_without_name': 'typealias uint8_t := §;'}.items():
     bad_fields(name, fields)
 
+bad_fields('selectors_of_many_labels', '¶enum : uint32_t { ' + 'A, ' * 3000 + 'B } tag; ' + ''.join('variant <tag> { uint8_t A; } v%d; ' % i for i in range(1500)),
+           'too many labels')
+bad_block('alias_of_many_words', '¶typealias integer { size = 8; } := ' + 'a ' * 2100 + ';', 'more than 4096 bytes')
+
 for name, block in {
         'unknown_block': '¶nothing { a = 1; };', 'block_without_semicolon': 'env { a = 1; }\n§clock { name = c; };', 'brace_not_opened': '§};',
         'brace_too_many': 'env { a = 1; }§};', 'block_without_brace': 'env §a = 1; };', 'assignment_outside': 'a ¶= 1;',

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "read/t/print_rig.h"
+#include "read/print_inside.h"
 
 static const char metadata[] =
 	"/* CTF 1.8 */\n"
@@ -416,6 +417,26 @@ static void test_ctf2(void **state)
 	rig_close(&rig);
 }
 
+/* Fields of one type share what is made of its labels: they may be many, and long. */
+static void test_shared_labels(void **state)
+{
+	static const struct wmk_label some[] = { { .name = "A", .from = 1, .to = 1 } }, others[] = { { .name = "A", .from = 1, .to = 1 } };
+	const struct wmk_type one = { .kind = WMK_TYPE_ENUM, .width = 8, .count = 1, .labels = some }, again = one;
+	const struct wmk_type other = { .kind = WMK_TYPE_ENUM, .width = 8, .count = 1, .labels = others };
+	struct wmk_print_labels *heads[WMK_PRINT_LABEL_HEADS] = { NULL };
+	const struct wmk_print_labels *made[4];
+
+	(void)state;
+	assert_int_equal(wmk_print_labels_of(heads, &one, false, &made[0]), 0);
+	assert_int_equal(wmk_print_labels_of(heads, &again, false, &made[1]), 0);
+	assert_int_equal(wmk_print_labels_of(heads, &one, true, &made[2]), 0);
+	assert_int_equal(wmk_print_labels_of(heads, &other, false, &made[3]), 0);
+	assert_ptr_equal(made[0], made[1]);
+	assert_ptr_not_equal(made[0], made[2]);
+	assert_ptr_not_equal(made[0], made[3]);
+	wmk_print_labels_free(heads);
+}
+
 static void test_options(void **state)
 {
 	uint8_t bits;
@@ -445,7 +466,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_records), cmocka_unit_test(test_scope_names), cmocka_unit_test(test_header_names), cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_times), cmocka_unit_test(test_rounding), cmocka_unit_test(test_damaged), cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_names), cmocka_unit_test(test_ctf2), cmocka_unit_test(test_options),
+		cmocka_unit_test(test_names), cmocka_unit_test(test_ctf2), cmocka_unit_test(test_shared_labels), cmocka_unit_test(test_options),
 	};
 
 	zone("UTC0");
