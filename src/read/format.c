@@ -232,6 +232,31 @@ size_t wmk_print_character(const char *s, size_t len, unsigned encoding, uint32_
 	return size;
 }
 
+size_t wmk_print_narrow(char *to, size_t size, const char *s, size_t len, unsigned encoding)
+{
+	char bytes[4], *p = to;
+	uint32_t character;
+	size_t taken, n;
+
+	if (encoding == WMK_ENCODING_UTF8) {
+		n = len < size ? len : size - 1;
+		while (n < len && n && ((unsigned char)s[n] & 0xc0) == 0x80)
+			n--;
+		memcpy(to, s, n);
+		to[n] = '\0';
+		return n;
+	}
+	for (; (taken = wmk_print_character(s, len, encoding, &character)) != 0; s += taken, len -= taken) {
+		n = (size_t)(wmk_print_encode(bytes, character) - bytes);
+		if (n >= size - (size_t)(p - to))
+			break;
+		memcpy(p, bytes, n);
+		p += n;
+	}
+	*p = '\0';
+	return (size_t)(p - to);
+}
+
 char *wmk_print_utf8(char *p, uint32_t c)
 {
 	return c < 0x80 && escapes[c] ? escape(p, (unsigned char)c) : wmk_print_encode(p, c);

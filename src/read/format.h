@@ -98,6 +98,8 @@ char *wmk_print_name(char *p, const char *s, size_t len);
  * What is no character is U+FFFD.
  */
 size_t wmk_print_character(const char *s, size_t len, unsigned encoding, uint32_t *character);
+/* A text of any encoding as UTF-8 and a NUL: as many whole characters as there is room for. Returns its length. */
+size_t wmk_print_narrow(char *to, size_t size, const char *s, size_t len, unsigned encoding);
 /* As UTF-8, with the escapes. At most 4 bytes. */
 char *wmk_print_utf8(char *p, uint32_t character);
 /* The same, nothing escaped: 1 to 4 bytes. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "read/format.h"
 #include "read/part.h"
 #include "read/who.h"
 
@@ -33,10 +34,7 @@ static void take(struct wmk_read_who *who, const struct wmk_ctf_item *item, bool
 		who->tid = item->value.i;
 		who->has_tid = true;
 	} else if (is_text && is_one(name, "procname", "comm")) {
-		const size_t len = item->len < sizeof(who->name) ? item->len : sizeof(who->name) - 1;
-
-		memcpy(who->name, item->text, len);
-		who->name[len] = '\0';
+		wmk_print_narrow(who->name, sizeof(who->name), item->text, item->len, item->op->type->encoding);
 	}
 }
 

@@ -290,16 +290,21 @@ def wide_texts(case):
     text = 'what? \'a\' "b",\\ \t\u20ac\U0001f600'
     field = {'name': 'wide', 'field-class': {'type': 'null-terminated-string'}}
     event = {'type': 'event-record-class', 'name': 'e', 'payload-field-class': {'type': 'structure', 'member-classes': [field]}}
+    thread = {'name': 'vtid', 'field-class': {'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian'}}
+    named = {'name': 'procname', 'field-class': field['field-class']}
+    stream = {'type': 'data-stream-class', 'id': 0, 'event-record-common-context-field-class': {'type': 'structure', 'member-classes': [thread, named]}}
     for encoding in ('utf-16le', 'utf-16be', 'utf-32le', 'utf-32be'):
         path = case.path(encoding)
         field['field-class']['encoding'] = encoding
         save(path, metadata=''.join('\x1e%s\n' % json.dumps(fragment) for fragment in
-                                    ({'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class', 'id': 0}, event)),
-             stream=(text + '\0').encode(encoding))
+                                    ({'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, stream, event)),
+             stream=b'\7' + ('w\u00f6rker\0' + text + '\0').encode(encoding))
         check([r['fields'] for r in records_of(case, path)] == [{'wide': text}], '%s: other JSON', encoding)
         rows = list(csv.DictReader(io.StringIO(converted(case, 'csv', path).decode(), newline='')))
         check(len(rows) == 1 and text in rows[0].values(), '%s: other cells: %s', encoding, rows)
-        drawn = [e['args'] for e in json.loads(converted(case, 'chrome', path).decode())['traceEvents'] if e['ph'] != 'M']
+        every = json.loads(converted(case, 'chrome', path).decode())['traceEvents']
+        drawn = [e['args'] for e in every if e['ph'] != 'M']
+        check('w\u00f6rker' in [e['args'].get('name') for e in every if e['ph'] == 'M'], '%s: the thread has another name: %s', encoding, every)
         check(len(drawn) == 1 and drawn[0]['fields'] == {'wide': text}, '%s: others are drawn: %s', encoding, drawn)
         check(text.encode() in converted(case, 'perfetto', path), '%s: not in UTF-8 for Perfetto', encoding)
 
