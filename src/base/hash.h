@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* hash.h - bytes as a number: FNV-1a of 64 bits (Fowler, Noll, Vo). For tables of what nobody chooses to make them slow. */
+/*
+ * hash.h - bytes as a number: FNV-1a of 64 bits (Fowler, Noll, Vo), for tables of what nobody chooses to make them slow, whatever secret is mixed
+ * into it afterwards; and one with a key, for the others.
+ */
 #ifndef WMK_BASE_HASH_H
 #define WMK_BASE_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define WMK_HASH_BEGIN UINT64_C(0xcbf29ce484222325)
 
@@ -16,6 +20,30 @@ static inline uint64_t wmk_hash_bytes(uint64_t hash, const void *bytes, size_t l
 	while (len--)
 		hash = (hash ^ *at++) * UINT64_C(0x100000001b3);
 	return hash;
+}
+
+/* Both halves of the product, so that each bit of either reaches all of it (as in wyhash, of W. Yi and others). */
+static inline uint64_t wmk_hash_fold(uint64_t a, uint64_t b)
+{
+	const unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* The same of bytes that are anybody's choice, eight a step: who does not know the key does not know which have the same hash. */
+static inline uint64_t wmk_hash_keyed(uint64_t hash, const uint64_t key[2], const void *bytes, size_t len)
+{
+	const uint8_t *at = bytes;
+	uint64_t word;
+
+	hash ^= len;
+	for (; len >= sizeof(word); at += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		hash = wmk_hash_fold(hash ^ word, key[0] | 1) + key[1];
+	}
+	word = 0;
+	memcpy(&word, at, len);
+	return wmk_hash_fold(hash ^ word, key[0] | 1) + key[1];
 }
 
 #endif

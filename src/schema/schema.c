@@ -201,40 +201,41 @@ bool wmk_event_same(const struct wmk_event_class *a, const struct wmk_event_clas
 	       same_fields(a->fields, b->fields, a->n_fields);
 }
 
-static uint64_t hash_text(uint64_t h, const char *s)
+static uint64_t hash_text(uint64_t h, const uint64_t key[2], const char *s)
 {
-	return s ? wmk_hash_bytes(h, s, strlen(s) + 1) : wmk_hash_bytes(h, "\xff", 1);
+	return s ? wmk_hash_keyed(h, key, s, strlen(s) + 1) : wmk_hash_keyed(h, key, "\xff", 1);
 }
 
-static uint64_t hash_type(uint64_t h, const struct wmk_type *type);
+static uint64_t hash_type(uint64_t h, const uint64_t key[2], const struct wmk_type *type);
 
-static uint64_t hash_fields(uint64_t h, const struct wmk_field *fields, size_t n)
+static uint64_t hash_fields(uint64_t h, const uint64_t key[2], const struct wmk_field *fields, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		h = hash_type(hash_text(hash_text(h, fields[i].name), fields[i].unit), &fields[i].type);
+		h = hash_type(hash_text(hash_text(h, key, fields[i].name), key, fields[i].unit), key, &fields[i].type);
 	return h;
 }
 
-static uint64_t hash_type(uint64_t h, const struct wmk_type *type)
+static uint64_t hash_type(uint64_t h, const uint64_t key[2], const struct wmk_type *type)
 {
 	const uint8_t small[] = { type->kind, type->width, type->is_signed, type->order, type->base, type->is_text };
 
-	h = hash_text(wmk_hash_bytes(wmk_hash_bytes(h, small, sizeof(small)), &type->count, sizeof(type->count)), type->media);
+	h = wmk_hash_keyed(wmk_hash_keyed(h, key, small, sizeof(small)), key, &type->count, sizeof(type->count));
+	h = hash_text(h, key, type->media);
 	for (uint32_t i = 0; type->labels && i < type->count; i++) {
-		h = hash_text(h, type->labels[i].name);
-		h = wmk_hash_bytes(h, &type->labels[i].from, sizeof(int64_t));
-		h = wmk_hash_bytes(h, &type->labels[i].to, sizeof(int64_t));
+		h = hash_text(h, key, type->labels[i].name);
+		h = wmk_hash_keyed(h, key, &type->labels[i].from, sizeof(int64_t));
+		h = wmk_hash_keyed(h, key, &type->labels[i].to, sizeof(int64_t));
 	}
 	if (type->members)
-		h = hash_fields(h, type->members, type->count);
-	return type->elem ? hash_type(h, type->elem) : h;
+		h = hash_fields(h, key, type->members, type->count);
+	return type->elem ? hash_type(h, key, type->elem) : h;
 }
 
-uint64_t wmk_event_hash(const struct wmk_event_class *event)
+uint64_t wmk_event_hash(const struct wmk_event_class *event, const uint64_t key[2])
 {
-	uint64_t h = hash_text(hash_text(hash_text(WMK_HASH_BEGIN, event->provider), event->name), wmk_kind_uri(event->kind));
+	uint64_t h = hash_text(hash_text(key[1], key, event->provider), key, event->name);
 
-	return hash_fields(h, event->fields, event->n_fields);
+	return hash_fields(hash_text(h, key, wmk_kind_uri(event->kind)), key, event->fields, event->n_fields);
 }
 
 const char *wmk_level_name(unsigned level)

@@ -132,7 +132,8 @@ long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t siz
 int wmk_event_decode(const void *buf, size_t size, struct wmk_event_class **event);
 /* Same provider, name, fields (types, names, labels), and mark: one event. Level and location do not matter. */
 bool wmk_event_same(const struct wmk_event_class *a, const struct wmk_event_class *b);
-uint64_t wmk_event_hash(const struct wmk_event_class *event);
+/* Of that. Who does not know the key does not know which events have the same one. */
+uint64_t wmk_event_hash(const struct wmk_event_class *event, const uint64_t key[2]);
 void wmk_event_class_free(struct wmk_event_class *event);
 #define WMK_FULL_NAME (2 * WMK_NAME_MAX + 2)
 /* The event's whole name. Returns `name`. */

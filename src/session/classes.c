@@ -132,9 +132,7 @@ static struct class *class_add(struct wmk_tracing *tracing, unsigned long hash, 
 /* Names and fields are anybody's choice; which bucket they come to is not. */
 static unsigned long hash_of(const struct wmk_tracing *tracing, const struct wmk_event_class *event)
 {
-	const uint64_t hash = wmk_event_hash(event) * (tracing->encoding_secret[1] | 1);
-
-	return (unsigned long)(hash ^ hash >> 32);
+	return (unsigned long)wmk_event_hash(event, tracing->encoding_secret);
 }
 
 struct class *wmk_class_intern(struct wmk_tracing *tracing, struct wmk_event_class *event)

@@ -14,6 +14,7 @@
 #include "session/internal.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,28 +41,10 @@ int wmk_encodings_init(struct wmk_tracing *tracing)
 	return tracing->encodings ? 0 : wmk_error(-ENOMEM, "no memory for the table of events");
 }
 
-/* Both halves of the product, so that each bit of either reaches all of it (as in wyhash, of W. Yi and others). */
-static uint64_t fold(uint64_t a, uint64_t b)
-{
-	const unsigned __int128 product = (unsigned __int128)a * b;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* Eight bytes a step; what has the same hash is compared whole. */
+/* What has the same hash is compared whole. */
 static unsigned long hash_of(const struct wmk_tracing *tracing, const uint8_t *bytes, size_t len)
 {
-	const uint64_t *secret = tracing->encoding_secret;
-	uint64_t h = secret[0] ^ len, word;
-
-	for (; len >= sizeof(word); bytes += sizeof(word), len -= sizeof(word)) {
-		memcpy(&word, bytes, sizeof(word));
-		h = fold(h ^ word, secret[1] | 1);
-		h += secret[2];
-	}
-	word = 0;
-	memcpy(&word, bytes, len);
-	return (unsigned long)fold(fold(h ^ word, secret[1] | 1), secret[2] | 1);
+	return (unsigned long)wmk_hash_keyed(tracing->encoding_secret[2], tracing->encoding_secret, bytes, len);
 }
 
 struct wanted {
@@ -135,8 +118,9 @@ int wmk_class_of(struct wmk_tracing *tracing, const void *encoded, size_t len, u
 		return wmk_error(-EPROTO, "an application declares an event without a provider, as only the kernel has them");
 	}
 	*class = wmk_class_bring(tracing, event, uid, len);
+	/* (without memory for the words, there are none) */
 	if (!*class)
-		return wmk_error_number();
+		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
 	remember(tracing, hash, &wanted, *class);
 	return 0;
 }

@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "schema/schema.h"
 
+static const uint64_t key[2] = { 0x243f6a8885a308d3, 0x13198a2e03707344 };
+
 static const struct wmk_label labels[] = { { "one", 1, 1 }, { "two or three", 2, 3 } };
 static const struct wmk_type u8 = { .kind = WMK_TYPE_INT, .width = 8, .base = 10 },
 	s64 = { .kind = WMK_TYPE_INT, .width = 64, .is_signed = 1, .base = 10, .order = WMK_ORDER_BIG };
@@ -60,7 +62,7 @@ static void test_round(void **state)
 	(void)state;
 	assert_int_equal(wmk_event_decode(bytes, len, &event), 0);
 	assert_true(wmk_event_same(event, &everything));
-	assert_true(wmk_event_hash(event) == wmk_event_hash(&everything));
+	assert_true(wmk_event_hash(event, key) == wmk_event_hash(&everything, key));
 	assert_string_equal(event->format, "%d");
 	assert_string_equal(event->file, "a.c");
 	assert_null(event->function);
@@ -223,10 +225,11 @@ static void test_identity(void **state)
 	other.line = 99;
 	other.file = NULL;
 	assert_true(wmk_event_same(&everything, &other));
-	assert_true(wmk_event_hash(&everything) == wmk_event_hash(&other));
+	assert_true(wmk_event_hash(&everything, key) == wmk_event_hash(&other, key));
+	assert_false(wmk_event_hash(&everything, key) == wmk_event_hash(&everything, (const uint64_t[]){ key[0] + 2, key[1] }));
 	other.name = "paie";
 	assert_false(wmk_event_same(&everything, &other));
-	assert_false(wmk_event_hash(&everything) == wmk_event_hash(&other));
+	assert_false(wmk_event_hash(&everything, key) == wmk_event_hash(&other, key));
 	other = everything;
 	memcpy(changed, fields, sizeof(fields));
 	other.fields = changed;
@@ -235,7 +238,7 @@ static void test_identity(void **state)
 	assert_true(wmk_event_same(&everything, &other));
 	two[1].name = "two";
 	assert_false(wmk_event_same(&everything, &other));
-	assert_false(wmk_event_hash(&everything) == wmk_event_hash(&other));
+	assert_false(wmk_event_hash(&everything, key) == wmk_event_hash(&other, key));
 	changed[2] = fields[2];
 	changed[0].unit = NULL;
 	assert_false(wmk_event_same(&everything, &other));
