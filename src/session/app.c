@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "session/closer.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -70,7 +71,7 @@ void wmk_app_close(struct app *app, int err)
 	app->apps->stats.apps_connected -= app->state == APP_ADMITTED;
 	app->state = APP_CLOSED;
 	app->apps->some_left = true;
-	wmk_apps_unwatch(app->apps, app->socket);
+	wmk_apps_unwatch_socket(app->apps, app->socket);
 	app->socket = -1;
 	wmk_in_free(&app->in);
 	wmk_out_free(&app->out);
@@ -283,6 +284,7 @@ static int take_event(struct app *app, const struct wmk_frame *frame, const void
 		return wmk_error_said(-E2BIG, "the application registers more than %u events or %zu bytes", o->max_events,
 				 o->max_bytes);
 	err = wmk_class_of(app->apps->tracing, encoded, len, app->uid, &class);
+	app->events[number].refused = err < 0;
 	if (err < 0)                     /* this event cannot be traced, others can */
 		return reply_error(app, frame->request, wmk_error_add(err, "event number %u", number));
 	app->events[number].class = class;
@@ -300,13 +302,17 @@ static int take_event_gone(struct app *app, const struct wmk_frame *frame, const
 
 	if (err < 0)
 		return err;
+	if (number < app->n_events && app->events[number].refused) {
+		app->events[number].refused = false;
+		return 0;
+	}
 #ifdef WMK_PLANTED_BUG_SESSION               /* the fuzzer must find this */
 	if (number > app->cap_events)
 #else
 	if (number >= app->n_events || !app->events[number].class)
 #endif
 		return wmk_error(-EPROTO, "event number %u is gone and never came", number);
-	app->events[number] = (struct app_event){ NULL, false };
+	app->events[number] = (struct app_event){ .class = NULL };
 	wmk_shadow_event_gone(app, number);
 	app->live_events--;
 	return 0;
@@ -437,7 +443,7 @@ static void frames_take(struct app *app)
 		else if (err == -EPROTONOSUPPORT)
 			wmk_app_refuse(app, frame.request, err, wmk_error_text(words, sizeof(words)));
 		if (fd >= 0)
-			close(fd);       /* whether the message brings one or not */
+			wmk_closer_file(fd);     /* whether the message brings one or not */
 		if (err < 0)
 			wmk_app_close(app, err);
 	}
@@ -460,8 +466,11 @@ void wmk_app_readable(struct app *app)
 	}
 	if (app->socket >= 0 && (came == 0 || (came < 0 && came != -EAGAIN)))
 		wmk_app_close(app, came == -ENOMEM ? came : 0);
-	/* All that was sent is here, so no more than one message can have begun: who sends descriptors without messages would use up ours. */
-	if (app->socket >= 0 && (came < 0 || !more) && app->in.n_fds > 1)
+	/*
+	 * Where all that was sent is here, no more than one message can have begun; and no more than one piece in any case. Who sends descriptors
+	 * without messages would use up ours.
+	 */
+	if (app->socket >= 0 && app->in.n_fds > (came < 0 || !more ? 1 : WMK_WIRE_FDS_AT_ONCE))
 		wmk_app_close(app, wmk_error(-EPROTO, "%u descriptors came without the messages that they belong to", app->in.n_fds));
 	wmk_app_flush(app);
 	wmk_in_rest(&app->in);           /* a thousand programs that say nothing cost no buffers */
@@ -486,7 +495,7 @@ void wmk_app_drain(struct app *app)
 void wmk_app_free(struct app *app)
 {
 	if (app->socket >= 0)
-		wmk_apps_unwatch(app->apps, app->socket);
+		wmk_apps_unwatch_socket(app->apps, app->socket);
 	if (app->pidfd >= 0)
 		wmk_apps_unwatch(app->apps, app->pidfd);
 	wmk_in_free(&app->in);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "session/closer.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -37,6 +38,12 @@ void wmk_apps_unwatch(struct wmk_apps *apps, int fd)
 {
 	epoll_ctl(apps->epoll, EPOLL_CTL_DEL, fd, NULL);
 	close(fd);
+}
+
+void wmk_apps_unwatch_socket(struct wmk_apps *apps, int fd)
+{
+	epoll_ctl(apps->epoll, EPOLL_CTL_DEL, fd, NULL);
+	wmk_closer_socket(fd);
 }
 
 /* ── births and deaths ───────────────────────────────────────────────────────────────────────────────── */
@@ -172,7 +179,7 @@ static void born(struct wmk_apps *apps, const struct wmk_guest *guest)
 	char words[128];
 
 	if (!app) {
-		close(guest->socket);
+		wmk_closer_socket(guest->socket);
 		if (apps->gate)
 			wmk_gate_left(apps->gate, pid, guest->cred.uid);
 		return;
@@ -182,6 +189,7 @@ static void born(struct wmk_apps *apps, const struct wmk_guest *guest)
 	app->socket_source = (struct source){ SOURCE_SOCKET, app };
 	app->pidfd_source = (struct source){ SOURCE_PIDFD, app };
 	app->socket = guest->socket;
+	app->in.close_fd = wmk_closer_file;
 	app->pid = pid;
 	app->uid = guest->cred.uid;
 	app->gid = guest->cred.gid;
@@ -388,7 +396,7 @@ int wmk_apps_take(struct wmk_apps *apps, const struct wmk_guest *guest)
 	struct take_job *take = malloc(sizeof(*take));
 
 	if (!take) {
-		close(guest->socket);
+		wmk_closer_socket(guest->socket);
 		return wmk_error(-ENOMEM, "no memory for a connection");
 	}
 	take->job.run = take_run;

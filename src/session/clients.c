@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/faults.h"
+#include "session/closer.h"
 #include "wire/ctl.h"
 
 #include <errno.h>
@@ -103,7 +104,7 @@ static void client_close(struct wmk_clients *clients, struct wmk_client *client)
 	clients->n--;
 	/* (close() alone does not where a child between clone() and its program has it, too) */
 	epoll_ctl(clients->epoll, EPOLL_CTL_DEL, client->socket, NULL);
-	close(client->socket);
+	wmk_closer_socket(client->socket);
 	wmk_in_free(&client->in);
 	wmk_out_free(&client->out);
 	free(client);
@@ -143,7 +144,7 @@ static void client_read(struct wmk_clients *clients, struct wmk_client *client)
 		int fd, got = wmk_in_frame(&client->in, &job->frame, &job->body, &fd);
 
 		if (fd >= 0)
-			close(fd);       /* no request has one */
+			wmk_closer_file(fd);     /* no request has one */
 		if (got == 1) {
 			wmk_workers_give(clients->workers, job);
 			return;
@@ -184,7 +185,7 @@ static void turn_away(int socket, int err)
 	answer_error(&out, 0, err);
 	wmk_out_send(&out, socket);
 	wmk_out_free(&out);
-	close(socket);
+	wmk_closer_socket(socket);
 }
 
 static unsigned clients_of(const struct wmk_clients *clients, uid_t uid)
@@ -228,6 +229,7 @@ static void client_born(struct wmk_clients *clients, int socket)
 		return;
 	}
 	client->socket = socket;
+	client->in.close_fd = wmk_closer_file;
 	client->peer = peer;
 	client->job.client = client;
 	client->job.uid = peer.uid;
@@ -242,6 +244,7 @@ static void clients_accept(struct wmk_clients *clients)
 		int socket = accept4(clients->options.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (socket >= 0) {
+			wmk_closer_expect(socket);
 			client_born(clients, socket);
 			continue;
 		}

@@ -5,6 +5,7 @@
 #include "session/gate.h"
 
 #include "base/error.h"
+#include "session/closer.h"
 #include "wire/wire.h"
 
 #include <errno.h>
@@ -146,13 +147,13 @@ static void refuse(struct wmk_gate *gate, int socket)
 	if (wmk_out_error(&out, WMK_MSG_REFUSED, 0, EACCES, "this session daemon serves the programs of its own user only") == 0)
 		wmk_out_send(&out, socket);
 	wmk_out_free(&out);
-	close(socket);
+	wmk_closer_socket(socket);
 }
 
 static bool turned_away(struct wmk_gate *gate, int socket)
 {
 	count(&gate->turned_away);
-	close(socket);
+	wmk_closer_socket(socket);
 	return false;
 }
 
@@ -162,6 +163,7 @@ static bool arrived(struct wmk_gate *gate, unsigned shard, int socket, struct wm
 	socklen_t len = sizeof(guest->cred);
 
 	guest->socket = socket;
+	wmk_closer_expect(socket);
 	/* The kernel gives the lowest number that is free. */
 	if (socket >= gate->most || getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &guest->cred, &len) != 0)
 		return turned_away(gate, socket);
@@ -196,7 +198,7 @@ static int turn_away(struct wmk_gate *gate)
 	const int ret = socket >= 0 ? 1 : errno == EAGAIN ? 0 : -errno;
 
 	if (socket >= 0) {
-		close(socket);
+		wmk_closer_socket(socket);
 		count(&gate->turned_away);
 	}
 	gate->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -17,10 +17,12 @@
 #include "session/shm.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 int wmk_trace_ready(struct trace *trace)
@@ -157,6 +159,21 @@ static struct rings *find(struct rings *list, struct app *app, const uint8_t uui
 	return list;
 }
 
+/*
+ * Memory, or a file where the session has its rings. Of anything else nothing is asked that goes beyond this kernel's memory: a FUSE server may say
+ * of its files what it likes, and whenever it likes.
+ */
+static bool is_where_rings_are(const struct rings *rings, int fd)
+{
+	struct statx stx;
+	struct stat dir;
+
+	if (fcntl(fd, F_GET_SEALS) >= 0)
+		return true;
+	return rings->session->shm >= 0 && fstat(rings->session->shm, &dir) == 0 &&
+	       statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &stx) == 0 && makedev(stx.stx_dev_major, stx.stx_dev_minor) == dir.st_dev;
+}
+
 /* The inode first: what is another file is not mapped at all. (What is recovered may be a copy, and is in a directory of ours.) */
 static int take(struct rings *rings, int fd)
 {
@@ -164,7 +181,8 @@ static int take(struct rings *rings, int fd)
 	struct waymark_ring_set *set;
 	struct stat st;
 
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || (st.st_ino != rings->inode && !rings->session->recovered) || st.st_uid != geteuid())
+	if (!is_where_rings_are(rings, fd) || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    (st.st_ino != rings->inode && !rings->session->recovered) || st.st_uid != geteuid())
 		return wmk_error(-EPERM, "what is given as the rings of channel '%.100s' is another file", rings->channel->is.name);
 	int err = wmk_ring_set_open_reader_any(fd, &set);
 	if (err < 0)

@@ -396,6 +396,7 @@ enum app_state { APP_SILENT /* no HELLO yet */, APP_ADMITTED, APP_CLOSED };
 struct app_event {
 	struct class *class;             /* NULL: no such event */
 	bool counted;                    /* in the record: enabled once */
+	bool refused;                    /* it came, and cannot be traced */
 };
 
 /* Rings that the application was told of. */
@@ -560,6 +561,8 @@ void wmk_updates_abandon(struct wmk_apps *apps);
 int wmk_apps_watch(struct wmk_apps *apps, int fd, struct source *source, bool add, bool writing);
 /* Closes what is watched. close() alone leaves it in epoll as long as a child has it that has not begun its program yet (posix_spawn()). */
 void wmk_apps_unwatch(struct wmk_apps *apps, int fd);
+/* The same of a connection (closer.h). */
+void wmk_apps_unwatch_socket(struct wmk_apps *apps, int fd);
 /* It begins to hear the gate. */
 int wmk_apps_watch_gate(struct wmk_apps *apps);
 /* Another program runs in this process now (exec): of those that ran there before, nobody stands in a claim any more. */

@@ -8,6 +8,7 @@
 #include "session/place.h"
 
 #include "base/error.h"
+#include "session/closer.h"
 #include "wire/ctl.h"
 #include "wire/wire.h"
 
@@ -284,7 +285,7 @@ void wmk_place_close(struct wmk_place *place)
 	wmk_place_hide(place);
 	for (unsigned i = 0; i < WMK_PLACE_SOCKETS; i++) {
 		if (place->sockets[i] >= 0)
-			close(place->sockets[i]);
+			wmk_closer_file(place->sockets[i]);      /* with whatever those have sent who were not let in */
 		place->sockets[i] = -1;
 	}
 	if (place->lock >= 0) {

@@ -19,7 +19,7 @@
 
 #define IN_START 16384u
 #define KEEP 65536u              /* a larger buffer goes back as soon as it is empty */
-#define FDS_AT_ONCE 16
+#define FDS_OF_A_MESSAGE 253u    /* as many as Linux lets one have (SCM_MAX_FD): the kernel closes what there is no room for, and we would wait for that */
 #define TOGETHER 2048u           /* bytes of a piece with several descriptors: the smallest socket buffer takes so many as a whole */
 
 /* ── out ─────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -116,7 +116,7 @@ static struct piece piece_next(const struct wmk_out *out)
 
 	if (out->n_fds == 0)
 		return piece;
-	while (piece.n_fds < out->n_fds && piece.n_fds < FDS_AT_ONCE && out->fds[piece.n_fds].at < out->sent + TOGETHER)
+	while (piece.n_fds < out->n_fds && piece.n_fds < WMK_WIRE_FDS_AT_ONCE && out->fds[piece.n_fds].at < out->sent + TOGETHER)
 		piece.n_fds++;
 	/* one that is at its beginning goes with however long a piece */
 	if (piece.n_fds > 1 || (piece.n_fds == 1 && out->fds[0].at > out->sent))
@@ -131,7 +131,7 @@ static ssize_t send_piece(struct wmk_out *out, int sock)
 {
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(FDS_AT_ONCE * sizeof(int))];
+		char bytes[CMSG_SPACE(WMK_WIRE_FDS_AT_ONCE * sizeof(int))];
 	} control;
 	const struct piece piece = piece_next(out);
 	struct iovec iov = { out->buf + out->sent, piece.end - out->sent };
@@ -227,28 +227,40 @@ static int in_room(struct wmk_in *in)
 	return in->len < in->cap ? 0 : wmk_error(-ENOBUFS, "messages are waiting to be taken");
 }
 
-static void fds_take(struct wmk_in *in, struct msghdr *msg)
+static void give_up(const struct wmk_in *in, int fd)
 {
+	if (in->close_fd)
+		in->close_fd(fd);
+	else
+		close(fd);
+}
+
+/* How many came. */
+static size_t fds_take(struct wmk_in *in, struct msghdr *msg)
+{
+	size_t came = 0;
+
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
-		for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
+		for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++, came++) {
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
 			if (in->n_fds < WMK_WIRE_FDS)
 				in->fds[in->n_fds++] = fd;
 			else
-				close(fd);
+				give_up(in, fd);
 		}
 	}
+	return came;
 }
 
 int wmk_in_receive(struct wmk_in *in, int sock)
 {
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(FDS_AT_ONCE * sizeof(int))];
+		char bytes[CMSG_SPACE(FDS_OF_A_MESSAGE * sizeof(int))];
 	} control;
 	int err = in_room(in);
 
@@ -264,10 +276,11 @@ int wmk_in_receive(struct wmk_in *in, int sock)
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	fds_take(in, &msg);
+	const size_t came = fds_take(in, &msg);
+
 	in->len += (size_t)n;
 	/* else the next one's descriptor would be taken for this one's */
-	if (msg.msg_flags & MSG_CTRUNC)
+	if (came > WMK_WIRE_FDS_AT_ONCE || msg.msg_flags & MSG_CTRUNC)
 		return wmk_error(-EMFILE, "descriptors were lost on the way: too many are open here, or came at once");
 	return n > 0;
 }
@@ -275,7 +288,7 @@ int wmk_in_receive(struct wmk_in *in, int sock)
 static void fds_close(struct wmk_in *in)
 {
 	while (in->n_fds)
-		close(in->fds[--in->n_fds]);
+		give_up(in, in->fds[--in->n_fds]);
 }
 
 int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, int *fd)

@@ -130,6 +130,8 @@ struct wmk_disable_msg { uint32_t channel, event; };
 /* DISABLE in `from` and ENABLE in `channel` at once, with the filter it has: each record is in one of them. Nothing, where it is not enabled in `from`. */
 struct wmk_move_msg { uint32_t channel, event, id, from; };
 
+#define WMK_WIRE_FDS_AT_ONCE 16u     /* that one piece is sent with */
+
 /* ── frames ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Growing output: frames are appended, then sent without blocking. */
@@ -163,12 +165,13 @@ struct wmk_in {
 	size_t len, cap, next;
 	int fds[WMK_WIRE_FDS];     /* received, not yet taken by their frames, oldest first */
 	unsigned n_fds;
+	void (*close_fd)(int fd);  /* what is not taken; NULL: close(), which may take as long as who sent it likes */
 };
 
 /*
  * Read what is there, once (MSG_DONTWAIT). 1: some bytes came; 0: end of file; -EAGAIN; -ENOBUFS: take the frames
- * that are there first; -EMFILE: there is no room for the descriptors, nothing more can be taken; -errno. Memory grows with what comes, not with what a header promises. Starts from a zeroed
- * structure.
+ * that are there first; -EMFILE: there is no room for the descriptors, nothing more can be taken; -errno. Memory grows with what comes, not with
+ * what a header promises. Starts from a zeroed structure, but for `close_fd`.
  */
 int wmk_in_receive(struct wmk_in *in, int sock);
 /*

@@ -2,6 +2,7 @@
 /* client.c - see client.h. */
 #include "client.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -213,6 +215,28 @@ void place_settle(struct place *place)
 	while (wmk_apps_run_once(place->apps, 20) > 0)
 		if (wmk_clock_monotonic() > end)
 			fail_msg("the applications' side does not come to rest");
+}
+
+int open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+void expect_fds(int n)
+{
+	const struct timespec pause = { 0, 1000000 };
+	int now = open_fds();
+
+	for (int ms = 0; now != n && ms < 10000; ms++, now = open_fds())
+		nanosleep(&pause, NULL);
+	assert_int_equal(now, n);
 }
 
 void client_connect(struct client *client, const struct place *place)

@@ -76,6 +76,10 @@ void client_expect_enable(struct client *client, struct place *place, uint32_t c
 void client_expect_u32(struct client *client, struct place *place, int type, uint32_t expected);
 /* hello, welcome, `n` events p:e0..., end, done: expects exactly that, each event enabled. */
 void client_register(struct client *client, struct place *place, const char *name, unsigned n);
+/* Of this process, now. */
+int open_fds(void);
+/* There are so many, in a moment: what came from others is closed by threads of its own. */
+void expect_fds(int n);
 /* Run the wmk_apps until nothing happens any more. */
 void place_settle(struct place *place);
 

@@ -118,6 +118,9 @@ static void clients_close(void)
 	pthread_mutex_unlock(&scene.lock);
 	wmk_clients_close(scene.clients);
 	assert_int_equal(__atomic_load_n(&scene.threads, __ATOMIC_RELAXED), 0);
+	/* (those with something unread are closed in a moment) */
+	for (int ms = 0; open_fds() != scene.fds && ms < LIMIT_MS; ms++)
+		nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
 	assert_int_equal(open_fds(), scene.fds);
 }
 

@@ -3,7 +3,6 @@
  * test_hostile.c - applications that lie, flood, fall silent or vanish. In every test a good application registers
  * afterwards, or talks all along, and notices nothing; no descriptor is left behind.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -22,18 +21,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "client.h"
-
-static int open_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
 
 struct scene {
 	struct place place;
@@ -64,7 +51,7 @@ static void scene_close(struct scene *s)
 	client_close(&s->bad);
 	place_settle(&s->place);
 	place_close(&s->place);
-	assert_int_equal(open_fds(), s->fds);
+	expect_fds(s->fds);
 }
 
 static void assert_dropped(struct scene *s, int error, const char *words)
@@ -308,7 +295,7 @@ static void test_descriptors(void **state)
 		assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_DONE);
 	}
 	place_settle(&s.place);
-	assert_int_equal(open_fds(), before);
+	expect_fds(before);
 	scene_close(&s);
 }
 
@@ -335,9 +322,30 @@ static void test_hoarded(void **state)
 	memcpy(CMSG_DATA(c), fds, sizeof(fds));
 	assert_int_equal(sendmsg(s.bad.socket, &msg, 0), 1);
 	assert_dropped(&s, EPROTO, "without the messages");
-	assert_true(open_fds() < before);
+	expect_fds(before - 1);          /* its connection's */
 	client_close(&s.bad);
 	client_connect(&s.bad, &s.place);
+	scene_close(&s);
+}
+
+/* An event that cannot be traced goes like any other: with its library. */
+static void test_refused_event(void **state)
+{
+	struct wmk_app_info info;
+	struct scene s;
+
+	(void)state;
+	scene_open(&s, "bad", NULL);
+	client_event(&s.bad, 0, "", "nobody's", 1);
+	assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_ERROR);
+	client_u32(&s.bad, WMK_MSG_EVENT_GONE, 0);
+	client_u32(&s.bad, WMK_MSG_EVENTS_END, 1);
+	client_expect_u32(&s.bad, &s.place, WMK_MSG_DONE, 1);
+	assert_true(wmk_apps_get(s.place.apps, 0, &info));
+	assert_true(info.connected);
+	/* Once. */
+	client_u32(&s.bad, WMK_MSG_EVENT_GONE, 0);
+	assert_dropped(&s, EPROTO, "never came");
 	scene_close(&s);
 }
 
@@ -471,7 +479,7 @@ int main(void)
 		cmocka_unit_test(test_silent),	       cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_versions),       cmocka_unit_test(test_endless_events),
 		cmocka_unit_test(test_churn),	       cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_bad_event),      cmocka_unit_test(test_descriptors), cmocka_unit_test(test_hoarded),
+		cmocka_unit_test(test_bad_event),      cmocka_unit_test(test_descriptors), cmocka_unit_test(test_hoarded), cmocka_unit_test(test_refused_event),
 		cmocka_unit_test(test_not_reading),    cmocka_unit_test(test_many_connections),
 		cmocka_unit_test(test_no_descriptors), cmocka_unit_test(test_noise),
 	};

@@ -6,7 +6,6 @@
  *
  * Linked with --wrap for the allocating functions. Only the code under test is `armed`; the client and cmocka are not.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -221,18 +220,6 @@ static void test_wire(void **state)
 
 /* ── session ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int open_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
 /* All happens in this thread: what is not there now never comes. */
 static void settle(struct place *p)
 {
@@ -284,7 +271,7 @@ static void session_scene(void)
 		settle(&p);
 	}
 	place_close(&p);
-	assert_int_equal(open_fds(), fds);
+	expect_fds(fds);
 }
 
 static void test_session(void **state)
@@ -363,7 +350,7 @@ static void commands_scene(void)
 	free(n >= 0 ? all : NULL);
 	wmk_session_put(session);        /* the table's ends with all */
 	place_close(&p);
-	assert_int_equal(open_fds(), fds);
+	expect_fds(fds);
 }
 
 static void test_commands(void **state)
@@ -421,7 +408,7 @@ static void update_scene(void)
 	client_close(&client);
 	wmk_arena_free(&arena);
 	place_close(&p);
-	assert_int_equal(open_fds(), fds);
+	expect_fds(fds);
 }
 
 static void test_update(void **state)
