@@ -104,7 +104,8 @@ struct wmk_source_ops {
 };
 struct wmk_source {
 	const struct wmk_source_ops *ops;
-	uint64_t size;             /* bytes that can be there at once; 0: head() is to be believed */
+	uint64_t size;             /* bytes that can be there at once; 0: head() is to be believed; ... */
+	uint32_t pieces;           /* ... and packets, each as large as it gets */
 };
 
 struct wmk_sink;

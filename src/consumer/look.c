@@ -233,14 +233,15 @@ static int drain(struct wmk_consumer *consumer, struct wmk_stream *stream, enum 
 		 struct wmk_look_result *result)
 {
 	const uint64_t head = stream->source->ops->head(stream->source), most = stream->source->size;
+	const uint64_t pieces = 2 * (uint64_t)stream->source->pieces;    /* each whole, or what was there of it and then the rest */
 	uint64_t taken = 0;
 	int ret;
 
-	while ((ret = take(consumer, stream, how)) > 0) {
+	for (uint64_t n = 1; (ret = take(consumer, stream, how)) > 0; n++) {
 		result->packets++;
 		/* (each sub-buffer begins with a header: with one more for each packet the sum is below its size, too) */
 		taken += stream->end_pos - stream->place + 1;
-		if (stream->end_pos >= head || (most && taken >= most))
+		if (stream->end_pos >= head || (most && (taken >= most || n >= pieces)))
 			return 0;
 	}
 	return ret;

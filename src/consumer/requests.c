@@ -16,8 +16,10 @@
 
 static void job_free(struct wmk_server_job *job)
 {
-	for (unsigned i = 0; i < job->n_rings; i++)
+	for (unsigned i = 0; i < job->n_rings; i++) {
+		job->rings[i]->adding -= job->type == WMK_CONSUMERD_RINGS_ADD;
 		wmk_server_rings_drop(job->rings[i]);
+	}
 	free(job->rings);
 	free(job->stats);
 	wmk_arena_free(&job->arena);
@@ -37,6 +39,7 @@ static int job_rings(struct wmk_server_job *job)
 			continue;
 		job->rings[job->n_rings++] = rings;
 		rings->users++;
+		rings->adding += job->type == WMK_CONSUMERD_RINGS_ADD;
 	}
 	job->stats = calloc(job->n_rings + 1, sizeof(*job->stats));
 	return job->stats ? 0 : -ENOMEM;
@@ -197,8 +200,8 @@ void wmk_server_done(struct wmk_server_job *job)
 			wmk_server_rings_unlink(trace, job->rings[i]);
 		}
 	}
-	/* One that is there stays when events cannot be added; so does one that another job still wants to add: the list has it, and this job. */
-	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err < 0 && job->rings[0]->users == 2 && !wmk_server_rings_from(job->rings[0]))
+	/* One that is there stays when events cannot be added; so does one that another job still wants to add. */
+	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err < 0 && job->rings[0]->adding == 1 && !wmk_server_rings_from(job->rings[0]))
 		wmk_server_rings_unlink(trace, job->rings[0]);
 	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err == 0 && job->statedump > job->rings[0]->is.statedump)
 		job->rings[0]->is.statedump = job->statedump;

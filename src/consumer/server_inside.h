@@ -30,6 +30,7 @@ struct wmk_server_budget;
 struct wmk_server_rings {
 	struct wmk_server_rings *next;
 	unsigned users;
+	unsigned adding;                 /* jobs among these that are to bring it */
 	bool removing;                   /* no request finds it any more */
 	struct wmk_consumerd_rings is;   /* in `arena` */
 	struct wmk_arena arena;

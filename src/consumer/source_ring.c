@@ -112,6 +112,7 @@ int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk
 		return wmk_error(-ENOMEM, "no memory for a reader of ring %u", ring);
 	made->source.ops = &ring_ops;
 	made->header_room = waymark_ring_set_options(set)->header_room;
+	made->source.pieces = waymark_ring_set_options(set)->n_subbufs;
 	made->source.size = (uint64_t)waymark_ring_set_options(set)->subbuf_size * waymark_ring_set_options(set)->n_subbufs;
 	err = waymark_ring_reader_open(set, ring, &made->reader);
 	if (err < 0) {

@@ -197,6 +197,7 @@ static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *pl
 			unclaim(ring, who);
 		} else {
 			wmk_ring_count_lost(set);
+			wmk_ring_wake(set);      /* the reader may find some whose holders are no more */
 		}
 	}
 	wmk_ring_grace_leave(inside);

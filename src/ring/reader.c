@@ -19,7 +19,7 @@
 
 #define SNAPSHOT_TRIES 100000
 #define STUCK_TRIES 100
-#define OVERTAKEN_TRIES 1000       /* in a row: no writer is that fast, one that moves write_pos alone is */
+#define OVERTAKEN_TRIES 1000       /* behind one packet: no writer is that fast, one that moves write_pos alone is */
 
 static int lies(struct waymark_ring_reader *r)
 {
@@ -304,7 +304,6 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_r
 		rc = deliver(r, &p, packet);
 		if (rc != 0)
 			return rc;
-		tries = 0;
 	}
 	return lies(r);
 }

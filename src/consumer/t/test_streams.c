@@ -228,6 +228,7 @@ static void test_boasts(void **state)
 	rig_open(&rig, &shape);
 	add_made(&rig, &made, "made");
 	made.source.size = (uint64_t)64 * 8;
+	made.source.pieces = PACKETS;
 	made.boasts = true;
 	for (unsigned i = 0; i < PACKETS; i++)
 		make_packet(&made, 0);
@@ -237,6 +238,12 @@ static void test_boasts(void **state)
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
 	assert_int_equal(wmk_consumer_stats_of(rig.consumer, NULL, &seen), 0);
 	assert_int_equal(seen.records, 16);
+	/* Also when they are small. */
+	made.source.size = UINT64_MAX / 2;
+	made.source.pieces = 2;
+	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
+	assert_int_equal(wmk_consumer_stats_of(rig.consumer, NULL, &seen), 0);
+	assert_int_equal(seen.records, 16 + 2 * 2);
 	rig_close(&rig);
 }
 
