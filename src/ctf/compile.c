@@ -17,8 +17,8 @@
 #include "ctf/wide.h"
 
 #define ALL_OPS_MAX (1u << 24)    /* of a whole trace */
-#define CHOICES_MAX (1u << 22)
-#define LOOKED_MAX (1u << 28)
+#define CHOICES_MAX (1u << 22)    /* labels of all variants' selectors, and ranges */
+#define LOOKED_MAX (1u << 30)     /* these times their variants' options: some seconds */
 
 struct whole {
 	struct wmk_ctf_decoder decoder;

@@ -551,6 +551,8 @@ static int parse_typealias(struct wmk_tsdl *in)
 		err = join(in, &words, "*", 1);
 		while (err >= 0 && (got = wmk_tsdl_take_word(in, "const")) > 0)
 			;
+		if (err >= 0 && got < 0)
+			err = got;
 	}
 	if (err < 0 || got < 0)
 		return err < 0 ? err : got;

@@ -492,20 +492,15 @@ static RARE int between_packets(struct wmk_read_stream *s)
 		s->has_ended = true;
 		return 0;
 	}
-	const struct wmk_ctf_clock_class *clock = s->decoder->class->clock;
-
-	if (clock && s->packet.has_begin && wmk_read_scale_ns(&s->scale, s->packet.begin) > s->to) {
-		s->has_ended = true;
-		wmk_read_index_close(&s->index);
-		return 0;
-	}
 #ifndef WMK_PLANTED_BUG_READ_STREAM            /* the fuzzer must find this */
 	const int64_t wanted = s->from;
 #else
 	const int64_t wanted = s->from + (s->from != INT64_MIN);
 #endif
+	const bool has_begin = s->decoder->class->clock && s->packet.has_begin;
+
 	/* (where packets do not say when they begin, the times in the next one go on from the last record of this) */
-	if (clock && s->packet.has_begin && s->packet.has_end && s->packet.end && wmk_read_scale_ns(&s->scale, s->packet.end) < wanted) {
+	if (has_begin && s->packet.has_end && s->packet.end && wmk_read_scale_ns(&s->scale, s->packet.end) < wanted) {
 		pass_packet(s);
 		wmk_read_seek(s);
 		return 0;
@@ -513,6 +508,11 @@ static RARE int between_packets(struct wmk_read_stream *s)
 	/* That this one ends too early only the index says, or an end that was left open looked like a small one: those before it are not known to. */
 	if (is_sought) {
 		wmk_read_seek_back(s);
+		return 0;
+	}
+	if (has_begin && wmk_read_scale_ns(&s->scale, s->packet.begin) > s->to) {
+		s->has_ended = true;
+		wmk_read_index_close(&s->index);
 		return 0;
 	}
 	return WMK_READ_PACKET;

@@ -379,13 +379,14 @@ def an_end_left_open(case):
                 index.seek(16 + 72 * (n - 1) + 32)
                 index.write(bytes(8))
         shutil.copytree(path, bare, dirs_exist_ok=True, ignore=lambda directory, names: [name for name in names if name == 'index'])
-        lines = part(case, bare)[1]
-        check(lines, 'no records in %s', bare)
-        for line in case.random.sample(lines, min(len(lines), max(10, rounds(100)))):
-            begin = line[1:line.index(b']')].decode()
-            status, got, err = part(case, path, '--begin', begin)
-            same('%s from %s' % (path, begin), got, part(case, bare, '--begin', begin)[1], 'wanted')
-            check(status == 0 and not err, 'status %d: %s', status, err[-500:].decode())
+        times = [line[1:line.index(b']')].decode() for line in part(case, bare)[1]]
+        check(times, 'no records in %s', bare)
+        for at in case.random.sample(range(len(times)), min(len(times), max(10, rounds(100)))):
+            for options in ([], ['--end', times[min(at + 20, len(times) - 1)]]):
+                options += ['--begin', times[at]]
+                status, got, err = part(case, path, *options)
+                same('%s %s' % (path, ' '.join(options)), got, part(case, bare, *options)[1], 'wanted')
+                check(status == 0 and not err, 'status %d: %s', status, err[-500:].decode())
 
 
 def nothing_in_nothing(case):
