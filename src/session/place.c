@@ -8,7 +8,6 @@
 #include "session/place.h"
 
 #include "base/error.h"
-#include "session/closer.h"
 #include "wire/ctl.h"
 #include "wire/wire.h"
 
@@ -283,14 +282,15 @@ void wmk_place_hide(struct wmk_place *place)
 void wmk_place_close(struct wmk_place *place)
 {
 	wmk_place_hide(place);
-	for (unsigned i = 0; i < WMK_PLACE_SOCKETS; i++) {
-		if (place->sockets[i] >= 0)
-			wmk_closer_file(place->sockets[i]);      /* with whatever those have sent who were not let in */
-		place->sockets[i] = -1;
-	}
 	if (place->lock >= 0) {
 		unlinkat(place->dir, WMK_PLACE_PID_FILE, 0);     /* while it is locked: whoever waits for it looks again */
 		close(place->lock);
+	}
+	/* Behind the lock: with them goes whatever those have sent who were not let in, which may take its time (closer.h). */
+	for (unsigned i = 0; i < WMK_PLACE_SOCKETS; i++) {
+		if (place->sockets[i] >= 0)
+			close(place->sockets[i]);
+		place->sockets[i] = -1;
 	}
 	if (place->dir >= 0)
 		close(place->dir);
