@@ -185,7 +185,7 @@ static void turn_away(int socket, int err)
 	answer_error(&out, 0, err);
 	wmk_out_send(&out, socket);
 	wmk_out_free(&out);
-	wmk_closer_socket(socket);
+	close(socket);                   /* now: its number may be the last that there is */
 }
 
 static unsigned clients_of(const struct wmk_clients *clients, uid_t uid)

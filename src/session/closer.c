@@ -10,19 +10,20 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define STACK (256u << 10)
+#define FDS_MAX (1u << 20)
 #define MEMORY_MAX (64 << 20)        /* bytes that go back in some milliseconds */
 
 static struct {
 	pthread_mutex_t lock;            /* of all below; held for moments only */
-	int *fds;
-	size_t n, cap;
+	int *fds;                        /* FDS_MAX; NULL: none was left yet */
+	size_t n;
 	unsigned threads, busy;          /* busy: in a close(), from which they may never return */
 } closer = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -42,11 +43,7 @@ static void *thread_run(void *data)
 		pthread_mutex_lock(&closer.lock);
 		closer.busy--;
 	}
-	if (--closer.threads == 0) {
-		free(closer.fds);
-		closer.fds = NULL;
-		closer.cap = 0;
-	}
+	closer.threads--;
 	pthread_mutex_unlock(&closer.lock);
 	return data;
 }
@@ -70,20 +67,16 @@ static void thread_enough(void)
 	pthread_attr_destroy(&attr);
 }
 
-/* Locked. */
+/* Locked. Memory that costs nothing until it is used, as it mostly never is. */
 static bool has_room(void)
 {
-	const size_t cap = closer.cap ? 2 * closer.cap : 16;
-	int *fds;
+	void *at;
 
-	if (closer.n < closer.cap)
-		return true;
-	fds = realloc(closer.fds, cap * sizeof(*fds));
-	if (!fds)
-		return false;
-	closer.fds = fds;
-	closer.cap = cap;
-	return true;
+	if (!closer.fds) {
+		at = mmap(NULL, FDS_MAX * sizeof(*closer.fds), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		closer.fds = at == MAP_FAILED ? NULL : at;
+	}
+	return closer.fds && closer.n < FDS_MAX;
 }
 
 static void leave(int fd)
@@ -96,17 +89,18 @@ static void leave(int fd)
 		thread_enough();
 	}
 	pthread_mutex_unlock(&closer.lock);
-	/* Without memory to remember it: most do not wait. */
+	/* There is no room to remember it: most do not wait. */
 	if (!is_left)
 		close(fd);
 }
 
-/* What rings are: only memory can have seals, and has nobody who could keep us waiting. */
+/* What rings are: sealed memory has nobody who could keep us waiting. (A file of tmpfs cannot be sealed so; with the last one a whole file system may go.) */
 static bool is_small_memory(int fd)
 {
+	const int need = F_SEAL_SHRINK | F_SEAL_GROW, seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 
-	return fcntl(fd, F_GET_SEALS) >= 0 && fstat(fd, &st) == 0 && st.st_blocks <= MEMORY_MAX / 512;
+	return seals >= 0 && (seals & need) == need && fstat(fd, &st) == 0 && st.st_blocks <= MEMORY_MAX / 512;
 }
 
 void wmk_closer_expect(int socket)
@@ -128,7 +122,7 @@ void wmk_closer_socket(int fd)
 {
 	int unread;
 
-	if (shutdown(fd, SHUT_RD) == 0 && ioctl(fd, FIONREAD, &unread) == 0 && unread == 0)
+	if (shutdown(fd, SHUT_RDWR) == 0 && ioctl(fd, FIONREAD, &unread) == 0 && unread == 0)
 		close(fd);
 	else
 		leave(fd);

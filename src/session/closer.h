@@ -21,7 +21,7 @@
 void wmk_closer_expect(int socket);
 /* A descriptor that came in a message. */
 void wmk_closer_file(int fd);
-/* A connection: nothing that is sent to it from now on arrives, what we have sent does. At once, where nothing is unread. */
+/* A connection: its peer hears of the end now, and reads what we have sent before. Closed at once, where nothing is unread. */
 void wmk_closer_socket(int fd);
 
 #endif

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 int wmk_trace_ready(struct trace *trace)
@@ -160,18 +159,12 @@ static struct rings *find(struct rings *list, struct app *app, const uint8_t uui
 }
 
 /*
- * Memory, or a file where the session has its rings. Of anything else nothing is asked that goes beyond this kernel's memory: a FUSE server may say
- * of its files what it likes, and whenever it likes.
+ * Memory, or the file of a program of our own user, as rings in files are (session.c). Of anything else nothing is asked: a FUSE server may say of
+ * its files what it likes, and whenever it likes.
  */
-static bool is_where_rings_are(const struct rings *rings, int fd)
+static bool may_be_rings(const struct rings *rings, int fd)
 {
-	struct statx stx;
-	struct stat dir;
-
-	if (fcntl(fd, F_GET_SEALS) >= 0)
-		return true;
-	return rings->session->shm >= 0 && fstat(rings->session->shm, &dir) == 0 &&
-	       statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &stx) == 0 && makedev(stx.stx_dev_major, stx.stx_dev_minor) == dir.st_dev;
+	return fcntl(fd, F_GET_SEALS) >= 0 || (rings->session->shm_path && rings->trace->uid == geteuid());
 }
 
 /* The inode first: what is another file is not mapped at all. (What is recovered may be a copy, and is in a directory of ours.) */
@@ -181,7 +174,7 @@ static int take(struct rings *rings, int fd)
 	struct waymark_ring_set *set;
 	struct stat st;
 
-	if (!is_where_rings_are(rings, fd) || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	if (!may_be_rings(rings, fd) || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    (st.st_ino != rings->inode && !rings->session->recovered) || st.st_uid != geteuid())
 		return wmk_error(-EPERM, "what is given as the rings of channel '%.100s' is another file", rings->channel->is.name);
 	int err = wmk_ring_set_open_reader_any(fd, &set);

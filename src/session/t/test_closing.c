@@ -175,12 +175,12 @@ static void test_more_than_threads(void **state)
 /* Memory, as rings are, and connections with nothing unread cost no thread. */
 static void test_at_once(void **state)
 {
-	const int before = open_fds(), memory = memfd_create("rings", MFD_CLOEXEC);
+	const int before = open_fds(), memory = memfd_create("rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	char byte;
 	int pair[2];
 
 	(void)state;
-	assert_true(memory >= 0 && ftruncate(memory, 4096) == 0);
+	assert_true(memory >= 0 && ftruncate(memory, 4096) == 0 && fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
 	wmk_closer_file(memory);
 	assert_int_equal(open_fds(), before);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
