@@ -39,6 +39,12 @@ def kill_all(w, programs, random=None):
     w.wait(lambda: not [os.kill(pid, signal.SIGKILL) for pid in w.daemons() if state(pid) not in ('Z', None)] and not w.ours(), 'all to be gone')
 
 
+def kill_daemons(w):
+    for pid in (w.sessiond(), w.consumerd()):
+        os.kill(pid, signal.SIGKILL)
+    w.wait(lambda: not [pid for pid in w.daemons() if state(pid) not in ('Z', None)], 'the daemons to be gone')
+
+
 def freeze(w):
     """The consumer daemon writes nothing from now on."""
     pid = w.consumerd()
@@ -385,6 +391,22 @@ def names_that_are_removed(case):
         check(sorted(len(n) for n in w.finish('one', lost=0)[2].values()) == [5, 15], 'records are missing')
 
 
+def names_that_are_removed_and_daemons(case):
+    """The directory goes, and both daemons are killed: the program that has the files hands them to the next."""
+    with World(case) as w:
+        where, program = case.path('rings'), w.obey()
+        begin(w, 'one', where)
+        freeze(w)
+        program('emit 100')
+        shutil.rmtree(where)
+        kill_daemons(w)
+        w.start_daemon()
+        w.wait_apps({program.pid})
+        program('emit 5')
+        program.end()
+        check([len(n) for n in w.finish('one', lost=0)[2].values()] == [105], 'records are missing')
+
+
 def where_they_may_be(case):
     """A directory that others can write to, a link, another's: refused in words. Kept by save and load, shown by list."""
     with World(case) as w:
@@ -422,4 +444,4 @@ if __name__ == '__main__':
     print('# moments with seed %d' % SEED)
     main([everything_is_killed, the_next_daemon_has_the_files, what_somebody_has_is_left, the_machine_was_another, the_trace_has_less, what_is_damaged,
           processes_that_had_ended, the_disk_is_full, one_at_a_time,
-          a_file_that_is_cut, names_that_are_removed, where_they_may_be])
+          a_file_that_is_cut, names_that_are_removed, names_that_are_removed_and_daemons, where_they_may_be])
