@@ -71,7 +71,7 @@ void wmk_app_close(struct app *app, int err)
 	app->apps->stats.apps_connected -= app->state == APP_ADMITTED;
 	app->state = APP_CLOSED;
 	app->apps->some_left = true;
-	wmk_apps_unwatch_socket(app->apps, app->socket);
+	wmk_apps_unwatch_socket(app->apps, app->socket, app->uid);
 	app->socket = -1;
 	wmk_in_free(&app->in);
 	wmk_out_free(&app->out);
@@ -443,7 +443,7 @@ static void frames_take(struct app *app)
 		else if (err == -EPROTONOSUPPORT)
 			wmk_app_refuse(app, frame.request, err, wmk_error_text(words, sizeof(words)));
 		if (fd >= 0)
-			wmk_closer_file(fd);     /* whether the message brings one or not */
+			wmk_closer_file(fd, app->uid);   /* whether the message brings one or not */
 		if (err < 0)
 			wmk_app_close(app, err);
 	}
@@ -454,6 +454,8 @@ void wmk_app_readable(struct app *app)
 	bool more = true;
 	int came = 1;
 
+	if (app->socket >= 0 && wmk_closer_is_full(app->uid))
+		wmk_app_close(app, wmk_error(-EMFILE, "user %u has sent descriptors that cannot be closed", (unsigned)app->uid));
 	/* What did not fill the buffer was all for now: to hear so from the kernel once more costs every program a call. */
 	for (int i = 0; i < FRAMES_AT_ONCE && came == 1 && more && app->socket >= 0; i++) {
 		came = wmk_in_receive(&app->in, app->socket);
@@ -482,7 +484,7 @@ void wmk_app_drain(struct app *app)
 	 * The dead send no more: what there is, is what fits into a socket. Others may hold its end open; they get no
 	 * more turns.
 	 */
-	for (int i = 0; i < FRAMES_AT_ONCE && app->socket >= 0; i++) {
+	for (int i = 0; i < FRAMES_AT_ONCE && app->socket >= 0 && !wmk_closer_is_full(app->uid); i++) {
 		if (wmk_in_receive(&app->in, app->socket) != 1)
 			break;
 		frames_take(app);
@@ -495,7 +497,7 @@ void wmk_app_drain(struct app *app)
 void wmk_app_free(struct app *app)
 {
 	if (app->socket >= 0)
-		wmk_apps_unwatch_socket(app->apps, app->socket);
+		wmk_apps_unwatch_socket(app->apps, app->socket, app->uid);
 	if (app->pidfd >= 0)
 		wmk_apps_unwatch(app->apps, app->pidfd);
 	wmk_in_free(&app->in);

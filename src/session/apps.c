@@ -40,10 +40,10 @@ void wmk_apps_unwatch(struct wmk_apps *apps, int fd)
 	close(fd);
 }
 
-void wmk_apps_unwatch_socket(struct wmk_apps *apps, int fd)
+void wmk_apps_unwatch_socket(struct wmk_apps *apps, int fd, uid_t uid)
 {
 	epoll_ctl(apps->epoll, EPOLL_CTL_DEL, fd, NULL);
-	wmk_closer_socket(fd);
+	wmk_closer_socket(fd, uid);
 }
 
 /* ── births and deaths ───────────────────────────────────────────────────────────────────────────────── */
@@ -179,7 +179,7 @@ static void born(struct wmk_apps *apps, const struct wmk_guest *guest)
 	char words[128];
 
 	if (!app) {
-		wmk_closer_socket(guest->socket);
+		wmk_closer_socket(guest->socket, guest->cred.uid);
 		if (apps->gate)
 			wmk_gate_left(apps->gate, pid, guest->cred.uid);
 		return;
@@ -190,6 +190,7 @@ static void born(struct wmk_apps *apps, const struct wmk_guest *guest)
 	app->pidfd_source = (struct source){ SOURCE_PIDFD, app };
 	app->socket = guest->socket;
 	app->in.close_fd = wmk_closer_file;
+	app->in.whose = guest->cred.uid;
 	app->pid = pid;
 	app->uid = guest->cred.uid;
 	app->gid = guest->cred.gid;
@@ -396,7 +397,7 @@ int wmk_apps_take(struct wmk_apps *apps, const struct wmk_guest *guest)
 	struct take_job *take = malloc(sizeof(*take));
 
 	if (!take) {
-		wmk_closer_socket(guest->socket);
+		wmk_closer_socket(guest->socket, guest->cred.uid);
 		return wmk_error(-ENOMEM, "no memory for a connection");
 	}
 	take->job.run = take_run;

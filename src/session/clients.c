@@ -104,7 +104,7 @@ static void client_close(struct wmk_clients *clients, struct wmk_client *client)
 	clients->n--;
 	/* (close() alone does not where a child between clone() and its program has it, too) */
 	epoll_ctl(clients->epoll, EPOLL_CTL_DEL, client->socket, NULL);
-	wmk_closer_socket(client->socket);
+	wmk_closer_socket(client->socket, client->peer.uid);
 	wmk_in_free(&client->in);
 	wmk_out_free(&client->out);
 	free(client);
@@ -144,7 +144,7 @@ static void client_read(struct wmk_clients *clients, struct wmk_client *client)
 		int fd, got = wmk_in_frame(&client->in, &job->frame, &job->body, &fd);
 
 		if (fd >= 0)
-			wmk_closer_file(fd);     /* no request has one */
+			wmk_closer_file(fd, client->peer.uid);   /* no request has one */
 		if (got == 1) {
 			wmk_workers_give(clients->workers, job);
 			return;
@@ -230,6 +230,7 @@ static void client_born(struct wmk_clients *clients, int socket)
 	}
 	client->socket = socket;
 	client->in.close_fd = wmk_closer_file;
+	client->in.whose = peer.uid;
 	client->peer = peer;
 	client->job.client = client;
 	client->job.uid = peer.uid;

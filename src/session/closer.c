@@ -6,6 +6,7 @@
 
 #include "base/faults.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,30 +19,71 @@
 
 #define STACK (256u << 10)
 #define FDS_MAX (1u << 20)
+#define USERS 63u                    /* with an account of their own; all others share one */
 #define MEMORY_MAX (64 << 20)        /* bytes that go back in some milliseconds */
+#define PEEK 65536u
+
+struct left {
+	int fd;
+	unsigned user;                   /* of users[] */
+};
 
 static struct {
 	pthread_mutex_t lock;            /* of all below; held for moments only */
-	int *fds;                        /* FDS_MAX; NULL: none was left yet */
+	struct left *left;               /* FDS_MAX; NULL: none was left yet */
 	size_t n;
 	unsigned threads, busy;          /* busy: in a close(), from which they may never return */
+	struct {
+		unsigned uid, n;         /* not closed yet; 0: nobody's */
+	} users[USERS + 1];
+	size_t all;                      /* of all users; also read without the lock: relaxed, a count */
 } closer = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void thread_enough(void);
+
+/* Locked. */
+static void count(unsigned user, int by)
+{
+	closer.users[user].n += (unsigned)by;
+	__atomic_store_n(&closer.all, closer.all + (size_t)by, __ATOMIC_RELAXED);
+}
+
+/* Locked. Whose account it is; USERS: that of those who have none. */
+static unsigned user_of(unsigned uid)
+{
+	for (unsigned i = 0; i < USERS; i++)
+		if (closer.users[i].n && closer.users[i].uid == uid)
+			return i;
+	return USERS;
+}
+
+/* The same, and one is opened if there is room. */
+static unsigned user_with_account(unsigned uid)
+{
+	unsigned user = user_of(uid), i = 0;
+
+	while (user == USERS && i < USERS && closer.users[i].n)
+		i++;
+	if (user != USERS || i == USERS)
+		return user;
+	closer.users[i].uid = uid;
+	return i;
+}
 
 static void *thread_run(void *data)
 {
 	pthread_setname_np(pthread_self(), "wmk-close");
 	pthread_mutex_lock(&closer.lock);
 	while (closer.n) {
-		const int fd = closer.fds[--closer.n];
+		const struct left one = closer.left[--closer.n];
 
 		closer.busy++;
 		thread_enough();
 		pthread_mutex_unlock(&closer.lock);
-		close(fd);
+		close(one.fd);
 		pthread_mutex_lock(&closer.lock);
 		closer.busy--;
+		count(one.user, -1);
 	}
 	closer.threads--;
 	pthread_mutex_unlock(&closer.lock);
@@ -72,26 +114,41 @@ static bool has_room(void)
 {
 	void *at;
 
-	if (!closer.fds) {
-		at = mmap(NULL, FDS_MAX * sizeof(*closer.fds), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		closer.fds = at == MAP_FAILED ? NULL : at;
+	if (!closer.left) {
+		at = mmap(NULL, FDS_MAX * sizeof(*closer.left), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		closer.left = at == MAP_FAILED ? NULL : at;
 	}
-	return closer.fds && closer.n < FDS_MAX;
+	return closer.left && closer.n < FDS_MAX;
 }
 
-static void leave(int fd)
+static void leave(int fd, unsigned uid)
 {
 	pthread_mutex_lock(&closer.lock);
 	const bool is_left = has_room();
 
 	if (is_left) {
-		closer.fds[closer.n++] = fd;
+		const unsigned user = user_with_account(uid);
+
+		count(user, 1);
+		closer.left[closer.n++] = (struct left){ fd, user };
 		thread_enough();
 	}
 	pthread_mutex_unlock(&closer.lock);
 	/* There is no room to remember it: most do not wait. */
 	if (!is_left)
 		close(fd);
+}
+
+bool wmk_closer_is_full(unsigned uid)
+{
+	/* relaxed: mostly 0, and then nobody's; who is about to be full is found so the next time */
+	if (__atomic_load_n(&closer.all, __ATOMIC_RELAXED) < WMK_CLOSER_FULL)
+		return false;
+	pthread_mutex_lock(&closer.lock);
+	const bool is_full = closer.users[user_of(uid)].n >= WMK_CLOSER_FULL;
+
+	pthread_mutex_unlock(&closer.lock);
+	return is_full;
 }
 
 /* What rings are: sealed memory has nobody who could keep us waiting. (A file of tmpfs cannot be sealed so; with the last one a whole file system may go.) */
@@ -110,20 +167,40 @@ void wmk_closer_expect(int socket)
 	setsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &yes, sizeof(yes));
 }
 
-void wmk_closer_file(int fd)
+void wmk_closer_file(int fd, unsigned uid)
 {
 	if (is_small_memory(fd))
 		close(fd);
 	else
-		leave(fd);
+		leave(fd, uid);
 }
 
-void wmk_closer_socket(int fd)
+/* Is a descriptor in what is unread? Looked for without taking it: the kernel says that it had no room to tell. */
+static bool holds_descriptors(int socket)
+{
+	static const int from = 0;
+	char bytes[PEEK];
+	ssize_t n;
+
+	if (setsockopt(socket, SOL_SOCKET, SO_PEEK_OFF, &from, sizeof(from)) != 0)
+		return true;
+	do {
+		struct iovec iov = { bytes, sizeof(bytes) };
+		struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+		n = recvmsg(socket, &msg, MSG_PEEK | MSG_DONTWAIT);
+		if (msg.msg_flags & MSG_CTRUNC)
+			return true;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	return n < 0 && errno != EAGAIN;
+}
+
+void wmk_closer_socket(int fd, unsigned uid)
 {
 	int unread;
 
-	if (shutdown(fd, SHUT_RDWR) == 0 && ioctl(fd, FIONREAD, &unread) == 0 && unread == 0)
+	if (shutdown(fd, SHUT_RDWR) == 0 && ioctl(fd, FIONREAD, &unread) == 0 && (unread == 0 || !holds_descriptors(fd)))
 		close(fd);
 	else
-		leave(fd);
+		leave(fd, uid);
 }

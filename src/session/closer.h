@@ -9,19 +9,26 @@
  *
  *     leave ──► descriptors ──► thread: close()     a new thread, when all that there are may hang
  *
- * WMK_CLOSER_THREADS may hang at a time; what comes behind them stays open meanwhile, and costs a number each. The list is the process's, as its
- * descriptors are. Any thread; nothing here waits.
+ * WMK_CLOSER_THREADS may hang at a time; what comes behind them stays open meanwhile, and costs a number each. Whose user has WMK_CLOSER_FULL that
+ * are not closed yet is heard no more: from then on there are only those in messages that nobody has read, of which the kernel lets nobody have
+ * more than the descriptors that his processes may have (RLIMIT_NOFILE). The list is the process's, as its descriptors are. Any thread; nothing
+ * here waits.
  */
 #ifndef WMK_SESSION_CLOSER_H
 #define WMK_SESSION_CLOSER_H
 
+#include <stdbool.h>
+
 #define WMK_CLOSER_THREADS 256u
+#define WMK_CLOSER_FULL 1024u
 
 /* A connection that was just accepted: urgent bytes stay in line, as else the kernel drops their message, with its descriptors, when we read on. */
 void wmk_closer_expect(int socket);
-/* A descriptor that came in a message. */
-void wmk_closer_file(int fd);
-/* A connection: its peer hears of the end now, and reads what we have sent before. Closed at once, where nothing is unread. */
-void wmk_closer_socket(int fd);
+/* A descriptor that came in a message of that user's. */
+void wmk_closer_file(int fd, unsigned uid);
+/* A connection: its peer hears of the end now, and reads what we have sent before. Closed at once, where no descriptor is unread in it. */
+void wmk_closer_socket(int fd, unsigned uid);
+/* Nothing more is to be read from that user. */
+bool wmk_closer_is_full(unsigned uid);
 
 #endif

@@ -139,7 +139,7 @@ static void count(atomic_uint_fast64_t *counter)
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-static void refuse(struct wmk_gate *gate, int socket)
+static void refuse(struct wmk_gate *gate, int socket, uid_t uid)
 {
 	struct wmk_out out = { 0 };
 
@@ -147,13 +147,13 @@ static void refuse(struct wmk_gate *gate, int socket)
 	if (wmk_out_error(&out, WMK_MSG_REFUSED, 0, EACCES, "this session daemon serves the programs of its own user only") == 0)
 		wmk_out_send(&out, socket);
 	wmk_out_free(&out);
-	wmk_closer_socket(socket);
+	wmk_closer_socket(socket, uid);
 }
 
-static bool turned_away(struct wmk_gate *gate, int socket)
+static bool turned_away(struct wmk_gate *gate, int socket, uid_t uid)
 {
 	count(&gate->turned_away);
-	wmk_closer_socket(socket);
+	wmk_closer_socket(socket, uid);
 	return false;
 }
 
@@ -163,16 +163,17 @@ static bool arrived(struct wmk_gate *gate, unsigned shard, int socket, struct wm
 	socklen_t len = sizeof(guest->cred);
 
 	guest->socket = socket;
+	guest->cred.uid = (uid_t)-1;
 	wmk_closer_expect(socket);
 	/* The kernel gives the lowest number that is free. */
-	if (socket >= gate->most || getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &guest->cred, &len) != 0)
-		return turned_away(gate, socket);
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &guest->cred, &len) != 0 || socket >= gate->most || wmk_closer_is_full(guest->cred.uid))
+		return turned_away(gate, socket, guest->cred.uid);
 	if (gate->options.only != (uid_t)-1 && guest->cred.uid != gate->options.only) {
-		refuse(gate, socket);
+		refuse(gate, socket, guest->cred.uid);
 		return false;
 	}
 	if (count_user(gate, guest->cred.uid, &guest->too_many) < 0)
-		return turned_away(gate, socket);
+		return turned_away(gate, socket, guest->cred.uid);
 	count(&gate->accepted);
 	const unsigned home = enter(gate, guest->cred.pid, shard);
 
@@ -198,7 +199,7 @@ static int turn_away(struct wmk_gate *gate)
 	const int ret = socket >= 0 ? 1 : errno == EAGAIN ? 0 : -errno;
 
 	if (socket >= 0) {
-		wmk_closer_socket(socket);
+		wmk_closer_socket(socket, (unsigned)-1);
 		count(&gate->turned_away);
 	}
 	gate->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);

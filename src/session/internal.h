@@ -562,7 +562,7 @@ int wmk_apps_watch(struct wmk_apps *apps, int fd, struct source *source, bool ad
 /* Closes what is watched. close() alone leaves it in epoll as long as a child has it that has not begun its program yet (posix_spawn()). */
 void wmk_apps_unwatch(struct wmk_apps *apps, int fd);
 /* The same of a connection (closer.h). */
-void wmk_apps_unwatch_socket(struct wmk_apps *apps, int fd);
+void wmk_apps_unwatch_socket(struct wmk_apps *apps, int fd, uid_t uid);
 /* It begins to hear the gate. */
 int wmk_apps_watch_gate(struct wmk_apps *apps);
 /* Another program runs in this process now (exec): of those that ran there before, nobody stands in a claim any more. */

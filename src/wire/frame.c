@@ -230,7 +230,7 @@ static int in_room(struct wmk_in *in)
 static void give_up(const struct wmk_in *in, int fd)
 {
 	if (in->close_fd)
-		in->close_fd(fd);
+		in->close_fd(fd, in->whose);
 	else
 		close(fd);
 }

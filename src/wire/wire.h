@@ -165,13 +165,15 @@ struct wmk_in {
 	size_t len, cap, next;
 	int fds[WMK_WIRE_FDS];     /* received, not yet taken by their frames, oldest first */
 	unsigned n_fds;
-	void (*close_fd)(int fd);  /* what is not taken; NULL: close(), which may take as long as who sent it likes */
+	/* What is not taken, with `whose`; NULL: close(), which may take as long as who sent it likes. */
+	void (*close_fd)(int fd, unsigned whose);
+	unsigned whose;
 };
 
 /*
  * Read what is there, once (MSG_DONTWAIT). 1: some bytes came; 0: end of file; -EAGAIN; -ENOBUFS: take the frames
  * that are there first; -EMFILE: there is no room for the descriptors, nothing more can be taken; -errno. Memory grows with what comes, not with
- * what a header promises. Starts from a zeroed structure, but for `close_fd`.
+ * what a header promises. Starts from a zeroed structure, but for `close_fd` and `whose`.
  */
 int wmk_in_receive(struct wmk_in *in, int sock);
 /*

@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -164,7 +166,7 @@ static void test_more_than_threads(void **state)
 			assert_int_equal(i, 0);
 			skip();
 		}
-		wmk_closer_file(fd);
+		wmk_closer_file(fd, 7);
 	}
 	for (unsigned i = 0; i < ALL; i++)
 		close(peers[i]);
@@ -172,29 +174,72 @@ static void test_more_than_threads(void **state)
 	alarm(0);
 }
 
-/* Memory, as rings are, and connections with nothing unread cost no thread. */
+/* Who has too many that cannot be closed is known; others are not meant, and it passes. */
+static void test_full(void **state)
+{
+	const int before = open_fds();
+	struct rlimit files;
+	int peers[WMK_CLOSER_THREADS], fd;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	if (files.rlim_max < 4 * WMK_CLOSER_FULL)
+		skip();
+	files.rlim_cur = 4 * WMK_CLOSER_FULL;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	alarm(LIMIT_S);
+	for (unsigned i = 0; i < WMK_CLOSER_THREADS; i++) {
+		if (!lingering(&fd, &peers[i])) {
+			assert_int_equal(i, 0);
+			skip();
+		}
+		wmk_closer_file(fd, 9);
+	}
+	assert_false(wmk_closer_is_full(9));
+	/* (some are closed before all threads hang) */
+	for (unsigned i = 0; i < 2 * WMK_CLOSER_FULL && !wmk_closer_is_full(9); i++) {
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		wmk_closer_file(fd, 9);
+	}
+	assert_true(wmk_closer_is_full(9));
+	assert_false(wmk_closer_is_full(8));
+	for (unsigned i = 0; i < WMK_CLOSER_THREADS; i++)
+		close(peers[i]);
+	expect_fds(before);
+	while (wmk_closer_is_full(9))
+		sched_yield();
+	alarm(0);
+}
+
+/* Memory, as rings are, and connections with no descriptor unread cost no thread. */
 static void test_at_once(void **state)
 {
 	const int before = open_fds(), memory = memfd_create("rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	static const char bytes[100000];
 	char byte;
 	int pair[2];
 
 	(void)state;
 	assert_true(memory >= 0 && ftruncate(memory, 4096) == 0 && fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
-	wmk_closer_file(memory);
+	wmk_closer_file(memory, 7);
 	assert_int_equal(open_fds(), before);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	assert_int_equal(send(pair[0], "x", 1, 0), 1);
-	wmk_closer_socket(pair[0]);
+	assert_int_equal(send(pair[1], bytes, sizeof(bytes), 0), sizeof(bytes));
+	assert_int_equal(send(pair[1], "x", 1, 0), 1);
+	wmk_closer_socket(pair[0], 7);
 	assert_int_equal(open_fds(), before + 1);
 	assert_int_equal(recv(pair[1], &byte, 1, 0), 1);         /* what was sent has arrived */
-	assert_int_equal(recv(pair[1], &byte, 1, 0), 0);
+	assert_int_equal(recv(pair[1], &byte, 1, 0), -1);
+	assert_int_equal(errno, ECONNRESET);
 	close(pair[1]);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_ways), cmocka_unit_test(test_more_than_threads), cmocka_unit_test(test_at_once) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_ways), cmocka_unit_test(test_more_than_threads), cmocka_unit_test(test_full),
+		cmocka_unit_test(test_at_once) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
