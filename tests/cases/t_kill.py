@@ -25,13 +25,14 @@ def killed_at_random(case):
     """kill -9 at a random moment, one program of two; the other one's records are all there."""
     for turn in range(rounds(100)):
         case.board.__init__(case.board.path)
+        said = case.path('victim%d' % turn)
         script = '%s until 2 3000 & victim=$!; %s until 1 3000 & other=$!; echo $victim >%s; wait $victim; wait $other' % (
-            case.program('busy'), case.program('busy'), case.path('victim'))
+            case.program('busy'), case.program('busy'), said)
         child = case.start(['sh', '-c', script], ['--subbuf-size', '1M'])
         wait_for(lambda: case.board.flag(0) == 3, 'three threads to record')
+        wait_for(lambda: os.path.exists(said) and slurp(said).endswith('\n'), 'the shell to say whom it has started')
         time.sleep(case.random.random() * 0.02)          # the moment, not a condition
-        victim = int(slurp(case.path('victim')))
-        os.kill(victim, signal.SIGKILL)
+        os.kill(int(slurp(said)), signal.SIGKILL)
         begun = case.board.begun()
         wait_for(lambda: case.board.begun() > begun + 2000, 'the other program to record on (turn %d)' % turn)
         case.board.set_flag(1, 1)
