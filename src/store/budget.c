@@ -64,14 +64,14 @@ void wmk_store_give(struct wmk_store *store, uint64_t bytes)
 void wmk_store_keep_free(struct wmk_store *store, uint64_t bytes)
 {
 	store->keep_free = bytes;
-	store->unlooked = LOOK_BYTES;
+	atomic_store_explicit(&store->unlooked, LOOK_BYTES, memory_order_relaxed);
 }
 
 int wmk_store_room(struct wmk_store *store, uint64_t bytes)
 {
 	struct statvfs is;
 
-	if (!store->keep_free || (store->unlooked += bytes) < LOOK_BYTES)
+	if (!store->keep_free || atomic_fetch_add_explicit(&store->unlooked, bytes, memory_order_relaxed) + bytes < LOOK_BYTES)
 		return 0;
 	/* (who does not tell its size has no part to keep) */
 	if (fstatvfs(store->dir, &is) < 0 || is.f_blocks == 0)
@@ -82,7 +82,7 @@ int wmk_store_room(struct wmk_store *store, uint64_t bytes)
 	if (left < keep || left - keep < bytes)
 		return wmk_error_said(-ENOSPC, "the disk of %.80s has %llu MB left, and of these %llu are kept for others (disk-reserve)", store->path,
 				      (unsigned long long)(left >> 20), (unsigned long long)(keep >> 20));
-	store->unlooked = 0;
+	atomic_store_explicit(&store->unlooked, 0, memory_order_relaxed);
 	return 0;
 }
 

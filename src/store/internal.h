@@ -27,7 +27,7 @@ struct wmk_store {
 	_Atomic uint64_t bytes;    /* in all files; a count for people: relaxed */
 	struct wmk_store_budget *budget;  /* the caller's; NULL: no limit */
 	uint64_t keep_free;        /* of the file system; 0: nothing */
-	uint64_t unlooked;         /* bytes written since that was looked at; the writing thread's */
+	_Atomic uint64_t unlooked; /* bytes written since that was looked at, by all writing threads; a count: relaxed */
 };
 
 #define WMK_STORE_NAME 288
