@@ -81,21 +81,32 @@ static inline int64_t wmk_bits_sign(uint64_t value, unsigned width)
 	return (int64_t)(value << (64 - width)) >> (64 - width);
 }
 
-/* Bytes before the first NUL of `n`; `n` where there is none. As strnlen(), without a call for what is short. */
-static inline uint64_t wmk_bits_text(const uint8_t *bytes, uint64_t n)
-{
-	uint64_t i = 0;
+#define WMK_BITS_NEAR 64u            /* bytes */
+#define WMK_BITS_FAR UINT64_MAX
 
+/* Bytes before the first NUL of `n`, if that is near and the end of all is not; else WMK_BITS_FAR. No call. */
+static inline uint64_t wmk_bits_text_near(const uint8_t *bytes, uint64_t n)
+{
 #ifdef __SSE2__
-	for (; i < 64 && n - i >= 16; i += 16) {
+	for (uint64_t i = 0; i < WMK_BITS_NEAR && n >= WMK_BITS_NEAR; i += 16) {
 		const __m128i part = _mm_loadu_si128((const __m128i *)(const void *)(bytes + i));
-		const int nuls = _mm_movemask_epi8(_mm_cmpeq_epi8(part, _mm_setzero_si128()));
+		const uint64_t nuls = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(part, _mm_setzero_si128()));
 
 		if (nuls)
-			return i + (unsigned)__builtin_ctz((unsigned)nuls);
+			return i + (unsigned)__builtin_ctzll(nuls);
 	}
+#else
+	(void)bytes, (void)n;
 #endif
-	return i + strnlen((const char *)bytes + i, n - i);
+	return WMK_BITS_FAR;
+}
+
+/* Bytes before the first NUL of `n`; `n` where there is none. */
+static inline uint64_t wmk_bits_text(const uint8_t *bytes, uint64_t n)
+{
+	const uint64_t near = wmk_bits_text_near(bytes, n);
+
+	return near != WMK_BITS_FAR ? near : strnlen((const char *)bytes, n);
 }
 
 static inline uint64_t wmk_bits_align(uint64_t at, uint32_t align)

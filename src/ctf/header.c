@@ -292,8 +292,17 @@ static __attribute__((noinline)) int payload_measured(const struct wmk_ctf_bytes
 	return 0;
 }
 
-/* A record that is known up to a string, which is its last and begins at `at`. */
-static inline int text_measured(const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time, struct wmk_ctf_record *record)
+static inline int text_taken(uint64_t at, uint64_t len, uint64_t time, struct wmk_ctf_record *record)
+{
+	record->walk.text_at = at;
+	record->walk.text_len = len;
+	record->end = at + (len + 1) * 8;
+	record->time = time;
+	return 0;
+}
+
+/* The same where the string is long, or the packet ends near it. */
+static __attribute__((noinline)) int text_sought(const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time, struct wmk_ctf_record *record)
 {
 	uint64_t room, len;
 
@@ -301,13 +310,15 @@ static inline int text_measured(const struct wmk_ctf_bytes *in, uint64_t at, uin
 		return -ENODATA;
 	room = (in->end - at) / 8;
 	len = wmk_bits_text(in->bytes + at / 8, room);
-	if (len == room)
-		return -ENODATA;
-	record->walk.text_at = at;
-	record->walk.text_len = len;
-	record->end = at + (len + 1) * 8;
-	record->time = time;
-	return 0;
+	return len == room ? -ENODATA : text_taken(at, len, time, record);
+}
+
+/* A record that is known up to a string, which is its last and begins at `at`. (All calls are the last thing that is done: no register need be saved.) */
+static inline int text_measured(const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time, struct wmk_ctf_record *record)
+{
+	const uint64_t len = at > in->end ? WMK_BITS_FAR : wmk_bits_text_near(in->bytes + at / 8, (in->end - at) / 8);
+
+	return len == WMK_BITS_FAR ? text_sought(in, at, time, record) : text_taken(at, len, time, record);
 }
 
 /* A record of this event, what is behind whose header begins at `at`. */

@@ -198,7 +198,8 @@ static inline int64_t wmk_read_scale_ns(const struct wmk_read_scale *scale, uint
 	if (!scale->is_ns) {
 		const double at = 1e9 * (double)value / scale->freq;
 
-		value = at >= 18446744073709551615.0 ? UINT64_MAX : (uint64_t)at;
+		/* (what is signed a processor converts by itself) */
+		value = at < 9223372036854775808.0 ? (uint64_t)(int64_t)at : at >= 18446744073709551615.0 ? UINT64_MAX : (uint64_t)at;
 	}
 	return scale->is_there ? (int64_t)(scale->origin + value) : 0;
 }

@@ -310,6 +310,34 @@ static void expect_records(struct made *made, const void *bytes, size_t n, uint6
 	}
 }
 
+/* A record that ends in a string, of each length, near the end of what there is and far from it, and cut anywhere. */
+static void text_at_the_end(void **state)
+{
+	struct made made = make("le", CLOCK, "id = 0; event.header := struct { integer { size = 5; align = 8; } id; t27 timestamp; };",
+				"id = 3; fields := struct { u8 x; string s; };");
+	const struct wmk_ctf_stream_decoder *stream = &made.decoder->streams[0];
+
+	(void)state;
+	for (size_t len = 0; len < 150; len++)
+		for (size_t n = 0; n <= 5 + len + 1 + 100; n++) {
+			uint8_t *bytes = calloc(1, n ? n : 1);
+			const struct wmk_ctf_bytes in = { bytes, 0, n * 8 };
+			struct wmk_ctf_record record = { .event = &stream->events[0], .end = 77 };
+
+			for (size_t i = 0; i < n; i++)
+				bytes[i] = i == 0 ? 3 : i < 4 || i == 5 + len ? 0 : 0xff;
+			wmk_ctf_walk_begin(&record.walk, &in, 0);
+			assert_int_equal(wmk_ctf_record(stream, &in, 0, &record), n > 5 + len ? 0 : -ENODATA);
+			assert_int_equal(record.end, n > 5 + len ? (5 + len + 1) * 8 : 77);
+			if (n > 5 + len) {
+				assert_int_equal(record.walk.text_at, 5 * 8);
+				assert_int_equal(record.walk.text_len, len);
+			}
+			free(bytes);
+		}
+	unmake(&made);
+}
+
 /* Ours, of 4, 6 and 13 bytes (docs/trace-format.md), with a time that wraps. */
 static void our_header(void **state)
 {
@@ -439,7 +467,8 @@ int main(void)
 #if defined(__x86_64__)
 		cmocka_unit_test(long_doubles),
 #endif
-		cmocka_unit_test(scopes), cmocka_unit_test(our_header), cmocka_unit_test(large_header), cmocka_unit_test(plain_header), cmocka_unit_test(timely_header),
+		cmocka_unit_test(scopes), cmocka_unit_test(text_at_the_end), cmocka_unit_test(our_header), cmocka_unit_test(large_header),
+		cmocka_unit_test(plain_header), cmocka_unit_test(timely_header),
 		cmocka_unit_test(mistakes), cmocka_unit_test(nothing_often), cmocka_unit_test(nothing_in_nothing),
 	};
 
