@@ -34,15 +34,17 @@ static inline uint64_t wmk_hash_fold(uint64_t a, uint64_t b)
 static inline uint64_t wmk_hash_keyed(uint64_t hash, const uint64_t key[2], const void *bytes, size_t len)
 {
 	const uint8_t *at = bytes;
+	const uint64_t last = (uint64_t)len << 56;
 	uint64_t word;
 
-	hash ^= len;
 	for (; len >= sizeof(word); at += sizeof(word), len -= sizeof(word)) {
 		memcpy(&word, at, sizeof(word));
 		hash = wmk_hash_fold(hash ^ word, key[0] | 1) + key[1];
 	}
+	/* What is left is less than a word: the length's last byte stands beside it, where no byte of it could cancel that. */
 	word = 0;
 	memcpy(&word, at, len);
+	word |= last;
 	return wmk_hash_fold(hash ^ word, key[0] | 1) + key[1];
 }
 
