@@ -18,7 +18,6 @@
 
 #define ALL_OPS_MAX (1u << 24)    /* of a whole trace */
 #define CHOICES_MAX (1u << 22)    /* labels of all variants' selectors, and ranges */
-#define LOOKED_MAX (1u << 30)     /* these times their variants' options: some seconds */
 
 struct whole {
 	struct wmk_ctf_decoder decoder;
@@ -139,9 +138,8 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code,
 
 	/* A variant costs a few bytes of metadata, and as much as its type has labels. */
 	c->n_choices += n_labels;
-	c->n_looked += type->kind == WMK_TYPE_VARIANT ? (uint64_t)n_labels * type->count : 0;
-	if (c->n_choices > CHOICES_MAX || c->n_looked > LOOKED_MAX)
-		return wmk_ctf_wrong(c, type->ref, "the variants' selectors have too many labels in all");
+	if (c->n_choices > CHOICES_MAX)
+		return wmk_ctf_wrong(c, type->ref, "the variants' selectors have too many labels in all, or too long ones");
 	choices = wmk_scratch_alloc(&c->scratch, n_labels * sizeof(*choices));
 	if (!choices)
 		return -ENOMEM;
@@ -156,7 +154,7 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code,
 		if (clip(is_signed, selector->is_signed, &from, &to))
 			choices[op->n_choices++] = (struct wmk_ctf_choice){ from, to, option };
 	}
-	return 0;
+	return wmk_ctf_is_tired(c) ? wmk_ctf_wrong(c, type->ref, "the variants' selectors have too many labels in all, or too long ones") : 0;
 }
 
 static void refer_to(struct wmk_ctf_op *op, const struct wmk_ctf_referred *to)

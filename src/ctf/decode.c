@@ -24,6 +24,7 @@ void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *i
 	walk->ops = &wmk_ctf_nothing;
 	walk->op = walk->depth = walk->n_empty = 0;
 	walk->err = 0;
+	walk->is_passing = false;
 	walk->text_at = WMK_CTF_NO_TEXT;
 	memset(walk->registers, 0, sizeof(walk->registers));
 }
@@ -159,6 +160,24 @@ const struct wmk_ctf_choice *wmk_ctf_choose(const struct wmk_ctf_op *op, uint64_
 	return NULL;
 }
 
+/*
+ * An element has ended where it began: nothing was read in it, so it is the same with all that are to come. Who only passes goes on behind them, and counts
+ * what the walk through them would have counted, so that both refuse the same.
+ */
+static int empty_element(struct wmk_ctf_walk *walk, struct wmk_ctf_level *level, const struct wmk_ctf_op *op)
+{
+	const uint64_t each = op->next - level->op, inside = walk->n_empty - level->n_empty;
+	const uint64_t steps = walk->is_passing ? level->left * (each + inside) : each;
+
+	if (level->left >= EMPTY_MAX || walk->n_empty + steps > EMPTY_STEPS_MAX)
+		return wmk_error(-EPROTO, "an array '%.40s' with a length of more elements of no size than are read, at byte %" PRIu64,
+				 op->name ? op->name : "", walk->at / 8);
+	walk->n_empty += (uint32_t)steps;
+	if (walk->is_passing)
+		level->left = 0;
+	return 0;
+}
+
 /* A child has been given whole: where to go on in what it is in. `next` is the operation behind the child. */
 static int advance(struct wmk_ctf_walk *walk, uint32_t next)
 {
@@ -176,11 +195,15 @@ static int advance(struct wmk_ctf_walk *walk, uint32_t next)
 		walk->op = op->next - 1;
 		return 0;
 	}
-	if (walk->at == level->at && (level->left > EMPTY_MAX || (walk->n_empty += op->next - level->op) > EMPTY_STEPS_MAX))
-		return wmk_error(-EPROTO, "an array '%.40s' with a length of more elements of no size than are read, at byte %" PRIu64,
-				 op->name ? op->name : "", walk->at / 8);
+	if (walk->at == level->at) {
+		int err = empty_element(walk, level, op);
+
+		if (err < 0)
+			return err;
+	}
 	level->at = walk->at;
-	walk->op = level->op + 1;
+	level->n_empty = walk->n_empty;
+	walk->op = level->left ? level->op + 1 : op->next - 1;
 	return 0;
 }
 
@@ -227,7 +250,7 @@ static int enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct 
 {
 	struct wmk_ctf_level *level = &walk->levels[walk->depth++];
 
-	*level = (struct wmk_ctf_level){ .op = walk->op, .at = walk->at };
+	*level = (struct wmk_ctf_level){ .op = walk->op, .n_empty = walk->n_empty, .at = walk->at };
 	item->value.u = 0;
 	walk->op++;
 	if (op->code == WMK_CTF_STRUCT)
@@ -308,6 +331,7 @@ int wmk_ctf_pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, uint32
 	walk->op = op;
 	walk->depth = 0;
 	walk->err = 0;
+	walk->is_passing = true;
 	const uint32_t behind = ops[op].next;
 
 	do {
@@ -323,6 +347,7 @@ int wmk_ctf_pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, uint32
 			walk->err = give(walk, now, &item);
 		}
 	} while (walk->err >= 0 && (walk->depth || walk->op != behind));
+	walk->is_passing = false;
 	return walk->err;
 }
 

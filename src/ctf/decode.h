@@ -160,6 +160,7 @@ struct wmk_ctf_item {
 
 struct wmk_ctf_level {
 	uint32_t op;               /* the ARRAY, or whatever is open */
+	uint32_t n_empty;          /* the walk's, where the last element began */
 	uint64_t left;             /* elements to come */
 	uint64_t at;               /* bits: where the last one began */
 };
@@ -172,6 +173,7 @@ struct wmk_ctf_walk {
 	uint32_t n_empty;          /* operations for elements of no size so far */
 	uint32_t depth;            /* (not beside `op`: a compiler that counts on both at once would wait for what was stored into one) */
 	int err;
+	bool is_passing;           /* nobody wants the values */
 	/*
 	 * Where a string begins that was passed over to find the end, and how many bytes it has: who takes it need not look for its end again. It is so as
 	 * long as the packet is the same, whatever else was read of it.

@@ -32,13 +32,16 @@ static bool same_name(const struct wmk_ctf_compiler *c, const char *a, const cha
 	return exactly ? strcmp(a, b) == 0 : strcmp(wmk_ctf_shown_name(c->class, a), wmk_ctf_shown_name(c->class, b)) == 0;
 }
 
-bool wmk_ctf_find_member(const struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin, const char *name, uint32_t *found)
+bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin, const char *name, uint32_t *found)
 {
+	const uint64_t each = 1 + (name ? strlen(name) / 16 : 0);
+
+	c->n_looked += each;
 	for (int exactly = 1; exactly >= 0; exactly--) {
 		const uint32_t last = code->ops[begin].next > begin + 1 ? code->ops[begin].next : code->n;
 
 		/* What is open has no `next` yet: it is the last. */
-		for (uint32_t i = begin + 1; i && i < last; i = code->ops[i].next)
+		for (uint32_t i = begin + 1; i && i < last && !wmk_ctf_is_tired(c); i = code->ops[i].next, c->n_looked += each)
 			if (code->ops[i].code != WMK_CTF_END && same_name(c, code->names[i], name, exactly)) {
 				*found = i;
 				return true;
@@ -77,7 +80,7 @@ static const char *ref_text(const struct wmk_ref *ref, char *text, size_t size)
 /* ── CTF 1.8 ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* From the structure at `begin` along the names. */
-static bool find_path(const struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin, const struct wmk_ref *ref, unsigned from, uint32_t *found)
+static bool find_path(struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin, const struct wmk_ref *ref, unsigned from, uint32_t *found)
 {
 	for (unsigned i = from; i < ref->n; i++) {
 		if (code->ops[begin].code != WMK_CTF_STRUCT || !wmk_ctf_find_member(c, code, begin, ref->names[i], found))
@@ -87,7 +90,7 @@ static bool find_path(const struct wmk_ctf_compiler *c, const struct wmk_ctf_mak
 	return ref->n > from;
 }
 
-static bool find_near(const struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, unsigned *in, uint32_t *found)
+static bool find_near(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, unsigned *in, uint32_t *found)
 {
 	const struct wmk_ctf_making *code = &c->codes[scope];
 
@@ -113,7 +116,7 @@ struct end {
 };
 
 struct search {
-	const struct wmk_ctf_compiler *c;
+	struct wmk_ctf_compiler *c;
 	const struct wmk_ctf_making *code;
 	const struct wmk_ref *ref;
 	struct end way;                /* so far */
@@ -148,7 +151,7 @@ static int look_inside(struct search *s, uint32_t at, unsigned step)
 	if (way->n_passed == WMK_CTF_TYPE_DEPTH)
 		return -E2BIG;
 	way->n_passed++;
-	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END && err >= 0; i = ops[i].next) {
+	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END && err >= 0 && !wmk_ctf_is_tired(s->c); i = ops[i].next) {
 		way->passed[way->n_passed - 1].op = at;
 		way->passed[way->n_passed - 1].option = i;
 		err = look(s, i, step);
@@ -164,6 +167,7 @@ static int look(struct search *s, uint32_t at, unsigned step)
 	const uint32_t open = open_in(s->code, at);
 	uint32_t member;
 
+	s->c->n_looked += 1 + s->code->depth / 16;
 	switch (op->code) {
 	case WMK_CTF_STRUCT:
 		if (step < s->ref->n)
@@ -302,6 +306,8 @@ int wmk_ctf_refer(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_r
 		err = refer_by_way(c, scope, ref, of, &found, referred);
 	else if (ref->scope == WMK_SCOPE_NEAR ? find_near(c, scope, ref, &in, &found) : in <= scope && c->codes[in].n && find_path(c, &c->codes[in], 0, ref, 0, &found))
 		err = is_integer(&c->codes[in].ops[found]) ? 0 : -EDOM;
+	if (wmk_ctf_is_tired(c))
+		return wmk_ctf_wrong(c, ref, "too many members are looked at for what names mean; here for the %s '%s'", of, ref_text(ref, text, sizeof(text)));
 	if (err == -ENOENT)
 		return wmk_ctf_wrong(c, ref, "the %s '%s' is not there, or not before what it is for", of, ref_text(ref, text, sizeof(text)));
 	if (err == -EDOM)

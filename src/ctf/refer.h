@@ -22,7 +22,8 @@ struct wmk_ctf_compiler {
 	struct wmk_ctf_making codes[WMK_SCOPES]; /* by scope; n 0 where there is none */
 	uint8_t registers[3];                 /* next of trace, stream, event */
 	uint32_t n_all;
-	uint64_t n_choices, n_looked;         /* labels of all variants' selectors; options that were compared with them, at most */
+	uint64_t n_choices;                    /* labels of all variants' selectors */
+	uint64_t n_looked;                     /* members that were looked at for what a name means, once more for each 16 bytes of it */
 	const char *what;                      /* for errors: the structure that is compiled, ... */
 	uint32_t line, column;                 /* ... where it is declared, as far as that is known, ... */
 	const char *name;                      /* ... and the metadata */
@@ -35,8 +36,16 @@ struct wmk_ctf_referred {
 	uint32_t n_sources;
 };
 
+/* Names have been looked for too long: nothing is found any more, and the metadata is refused. */
+#define WMK_CTF_LOOKED_MAX (1u << 30)  /* some seconds */
+
+static inline bool wmk_ctf_is_tired(const struct wmk_ctf_compiler *c)
+{
+	return c->n_looked > WMK_CTF_LOOKED_MAX;
+}
+
 /* The member of the structure (or option of the variant) at `begin`, of what has been compiled. */
-bool wmk_ctf_find_member(const struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin, const char *name, uint32_t *found);
+bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin, const char *name, uint32_t *found);
 /*
  * What `ref` means, for the operation that is about to be made in this scope; `of`, for errors, is what it is. Its register is set where the value is read.
  * -EPROTO: it is not there, or not before, or no integer; -E2BIG: more registers than there are.

@@ -17,31 +17,42 @@
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* `words` and one more, with a blank between. */
-static int join(struct wmk_tsdl *in, const char **words, const char *word, size_t len)
+/* What a name of `len` bytes has room for: it grows where it is, so that all copies of it together are no more than twice the last. */
+static size_t room_of(size_t len)
 {
-	size_t before = *words ? strlen(*words) : 0;
-	char *joined;
+	size_t room = 32;
 
-	/* (each longer name is a copy of its own) */
-	if (before + len > NAME_MAX_BYTES)
-		return wmk_tsdl_error(in, -EPROTO, "a type's name of more than %u bytes", NAME_MAX_BYTES);
-	joined = wmk_scratch_alloc(&in->to->scratch, before + len + 2);
-	if (!joined)
-		return -ENOMEM;
-	if (before) {
-		memcpy(joined, *words, before);
-		joined[before++] = ' ';
+	while (room < len + 1)
+		room *= 2;
+	return room;
+}
+
+/* A name that only this has made, or NULL, and one word more behind a `mark`. */
+static int lengthen(struct wmk_tsdl *in, char **name, char mark, const char *word, size_t len)
+{
+	const size_t before = *name ? strlen(*name) : 0, all = before + (before != 0) + len;
+	char *longer = *name;
+
+	if (all > NAME_MAX_BYTES)
+		return wmk_tsdl_error(in, -EPROTO, "a name of more than %u bytes", NAME_MAX_BYTES);
+	if (!longer || room_of(before) < all + 1) {
+		longer = wmk_scratch_alloc(&in->to->scratch, room_of(all));
+		if (!longer)
+			return -ENOMEM;
+		memcpy(longer, before ? *name : "", before);
 	}
-	memcpy(joined + before, word, len);
-	*words = joined;
+	if (before)
+		longer[before] = mark;
+	memcpy(longer + all - len, word, len);
+	longer[all] = '\0';
+	*name = longer;
 	return 0;
 }
 
 /* Append the next token, a word, and take it. */
-static int take_joined(struct wmk_tsdl *in, const char **words)
+static int take_joined(struct wmk_tsdl *in, char **words)
 {
-	int err = join(in, words, in->token.text, in->token.len);
+	int err = lengthen(in, words, ' ', in->token.text, in->token.len);
 
 	return err < 0 ? err : wmk_tsdl_next(in);
 }
@@ -49,26 +60,14 @@ static int take_joined(struct wmk_tsdl *in, const char **words)
 int wmk_tsdl_path(struct wmk_tsdl *in, const char **path)
 {
 	char *text = NULL;
-	size_t len = 0;
 	int got;
 
 	do {
 		if (in->token.kind != WMK_TSDL_IDENT)
 			return wmk_tsdl_wrong(in, "a name");
-		if (len + in->token.len > 4096)
-			return wmk_tsdl_error(in, -EPROTO, "a path of more than 4096 bytes");
-		char *longer = wmk_scratch_alloc(&in->to->scratch, len + in->token.len + 2);
-
-		if (!longer)
-			return -ENOMEM;
-		if (len) {
-			memcpy(longer, text, len);
-			longer[len++] = '.';
-		}
-		memcpy(longer + len, in->token.text, in->token.len);
-		text = longer;
-		len += in->token.len;
-		got = wmk_tsdl_next(in);
+		got = lengthen(in, &text, '.', in->token.text, in->token.len);
+		if (got >= 0)
+			got = wmk_tsdl_next(in);
 		if (got < 0)
 			return got;
 		got = wmk_tsdl_take(in, '.');
@@ -206,24 +205,37 @@ static int parse_declarator(struct wmk_tsdl *in, struct declarator *to)
 	return got;
 }
 
+/* The type whose name is `words` and so many '*'. (Not on the scratch: a declarator is less than its type's name.) */
+static int pointed(struct wmk_tsdl *in, const char *words, unsigned pointers, struct wmk_type *type)
+{
+	const struct wmk_type *known;
+	const size_t len = words ? strlen(words) : 0;
+	char name[NAME_MAX_BYTES + 1];
+
+	if (len > NAME_MAX_BYTES || pointers > (NAME_MAX_BYTES - len) / 2)
+		return wmk_tsdl_error(in, -EPROTO, "a name of more than %u bytes", NAME_MAX_BYTES);
+	memcpy(name, words ? words : "", len);
+	for (unsigned i = 0; i < pointers; i++)
+		memcpy(name + len + 2 * i, " *", 2);
+	name[len + 2 * (size_t)pointers] = '\0';
+	known = words ? wmk_tsdl_find(in, WMK_TSDL_ALIAS, name) : NULL;
+	if (!known)
+		return wmk_tsdl_error(in, -EPROTO, "there is no type '%.80s'", words ? name : "*");
+	*type = *known;
+	return 0;
+}
+
 /* What `declarator` makes of `base`, whose name is `words`. */
 static int apply(struct wmk_tsdl *in, const struct declarator *declarator, const struct wmk_type *base, const char *words, struct wmk_type *type)
 {
 	uint64_t n_all = 1;
+	int err;
 
 	*type = *base;
 	if (declarator->pointers) {
-		for (unsigned i = 0; words && i < declarator->pointers; i++) {
-			int err = join(in, &words, "*", 1);
-
-			if (err < 0)
-				return err;
-		}
-		const struct wmk_type *known = words ? wmk_tsdl_find(in, WMK_TSDL_ALIAS, words) : NULL;
-
-		if (!known)
-			return wmk_tsdl_error(in, -EPROTO, "there is no type '%.80s'", words ? words : "*");
-		*type = *known;
+		err = pointed(in, words, declarator->pointers, type);
+		if (err < 0)
+			return err;
 	} else if (!base->kind && !base->align && words) {
 		return wmk_tsdl_error(in, -EPROTO, "there is no type '%.80s'", words);
 	}
@@ -422,12 +434,11 @@ static bool is_c_word(const struct wmk_tsdl *in)
 }
 
 /* `unsigned long`, `const my_type`: words of C, as many as there are, or with a qualifier at most one other name. */
-static int parse_words(struct wmk_tsdl *in, const char **words)
+static int parse_words(struct wmk_tsdl *in, char **words)
 {
 	bool qualified_only = true;
 	int err;
 
-	*words = NULL;
 	while (is_c_word(in)) {
 		qualified_only = qualified_only && (wmk_tsdl_is_word(in, "const") || wmk_tsdl_is_word(in, "volatile"));
 		err = take_joined(in, words);
@@ -446,10 +457,12 @@ static int known_alias(struct wmk_tsdl *in, struct wmk_type *type, const char **
 {
 	struct wmk_tsdl_token at = in->token;
 	const struct wmk_type *known;
-	int err = parse_words(in, words);
+	char *name = NULL;
+	int err = parse_words(in, &name);
 
 	if (err < 0)
 		return err;
+	*words = name;
 	known = wmk_tsdl_find(in, WMK_TSDL_ALIAS, *words);
 	if (!known && strncmp(*words, "const ", 6) == 0)
 		known = wmk_tsdl_find(in, WMK_TSDL_ALIAS, *words + 6);
@@ -537,7 +550,7 @@ static int parse_typedef(struct wmk_tsdl *in)
 /* `typealias TYPE := NAME;`, where the name is what C would call the type: "unsigned long", "void *". */
 static int parse_typealias(struct wmk_tsdl *in)
 {
-	const char *words = NULL;
+	char *words = NULL;
 	struct wmk_type type;
 	int err = wmk_tsdl_type(in, &type), got = 0;
 
@@ -548,7 +561,7 @@ static int parse_typealias(struct wmk_tsdl *in)
 	if (err >= 0 && !words)
 		return wmk_tsdl_wrong(in, "a name for the type");
 	while (err >= 0 && (got = wmk_tsdl_take(in, '*')) > 0) {
-		err = join(in, &words, "*", 1);
+		err = lengthen(in, &words, ' ', "*", 1);
 		while (err >= 0 && (got = wmk_tsdl_take_word(in, "const")) > 0)
 			;
 		if (err >= 0 && got < 0)

@@ -74,6 +74,10 @@ for name, fields in {
 
 bad_fields('selectors_of_many_labels', '¶enum : uint32_t { ' + 'A, ' * 3000 + 'B } tag; ' + ''.join('variant <tag> { uint8_t A; } v%d; ' % i for i in range(1500)),
            'too many labels')
+bad_fields('lengths_in_many_members', ''.join('uint8_t d%d; ' % i for i in range(6000)) + 'uint8_t %s; ' % ('n' * 1200) +
+           ''.join('uint8_t a%d[%s%s]; ' % (i, '¶' if i == 2353 else '', 'n' * 1200) for i in range(2500)), 'too many members')
+# (a name that grows word by word is not kept at each length: that would be gigabytes)
+bad_block('aliases_of_many_words', ''.join('typealias integer { size = 8; } := a%d %s;\n' % (i, '*' * 2040) for i in range(600)) + 'typealias ¶nothing := b;', 'nothing')
 bad_block('alias_of_many_words', '¶typealias integer { size = 8; } := ' + 'a ' * 2100 + ';', 'more than 4096 bytes')
 
 for name, block in {

@@ -12,12 +12,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
 #include <cmocka.h>
 
 #include "base/error.h"
 #include "ctf/bits.h"
 #include "ctf/decode.h"
 #include "ctf/t/show.h"
+
+#define HANGS_S 20                   /* what is done in well below one */
 
 struct made {
 	struct wmk_ctf_class *class;
@@ -459,6 +463,64 @@ static void nothing_in_nothing(void **state)
 		 "", 0);
 }
 
+/*
+ * Who only passes over elements of no size goes through the first of them, and refuses what the walk through all of them refuses: `in` elements that
+ * consist of `n` of no size each, behind so many in one array, near the limit for all.
+ */
+static void nothing_is_passed(void **state)
+{
+	unsigned n_passed[2] = { 0, 0 };
+	char fields[400];
+
+	(void)state;
+	for (unsigned in = 1; in <= 40; in += 13)
+		for (unsigned before = 65530; before <= 65537; before++)
+			for (unsigned n = 6530; n <= 6560; n += before == 65536 ? 1 : 15) {
+				snprintf(fields, sizeof(fields), "fields := struct { u8 k; struct { } a[%u]; struct { struct { } x; struct { struct { } y; } z[%u]; } b[%u]; "
+					 "struct { u8 q[k]; struct { u32 none[k]; } w; } c[60000]; };", before, n / in, in);
+				struct made made = make("le", "", "id = 0;", fields);
+				const struct wmk_ctf_program *payload = &made.decoder->streams[0].events[0].payload;
+				const uint8_t bytes[8] = { 0 };
+				const struct wmk_ctf_bytes in_all = { bytes, 0, sizeof(bytes) * 8 };
+				struct wmk_ctf_walk walk, skip;
+				struct wmk_ctf_item item;
+
+				wmk_ctf_walk_begin(&walk, &in_all, 0);
+				wmk_ctf_walk_begin(&skip, &in_all, 0);
+				wmk_ctf_walk_enter(&walk, payload);
+				while (wmk_ctf_next(&walk, &item))
+					;
+				assert_int_equal(wmk_ctf_skip(&skip, payload), walk.err);
+				if (!walk.err)
+					assert_int_equal(skip.at, walk.at);
+				assert_int_equal(before > 65536 ? -EPROTO : walk.err, walk.err);
+				n_passed[!walk.err]++;
+				wmk_error_clear();
+				unmake(&made);
+			}
+	assert_true(n_passed[0] > 10 && n_passed[1] > 10);
+}
+
+/* What costs no bytes costs little time: five hundred thousand operations, twenty thousand times. */
+static void nothing_is_quick(void **state)
+{
+	struct made made = make("le", "", "id = 0;", "fields := struct { struct { } a[65536], b[65536], c[65536], d[65000]; u8 x; };");
+	const struct wmk_ctf_program *payload = &made.decoder->streams[0].events[0].payload;
+	const uint8_t bytes[1] = { 0 };
+	const struct wmk_ctf_bytes in = { bytes, 0, 8 };
+	struct wmk_ctf_walk walk;
+
+	(void)state;
+	alarm(HANGS_S);
+	for (unsigned i = 0; i < 20000; i++) {
+		wmk_ctf_walk_begin(&walk, &in, 0);
+		assert_int_equal(wmk_ctf_skip(&walk, payload), 0);
+		assert_int_equal(walk.at, 8);
+	}
+	alarm(0);
+	unmake(&made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -470,6 +532,7 @@ int main(void)
 		cmocka_unit_test(scopes), cmocka_unit_test(text_at_the_end), cmocka_unit_test(our_header), cmocka_unit_test(large_header),
 		cmocka_unit_test(plain_header), cmocka_unit_test(timely_header),
 		cmocka_unit_test(mistakes), cmocka_unit_test(nothing_often), cmocka_unit_test(nothing_in_nothing),
+		cmocka_unit_test(nothing_is_passed), cmocka_unit_test(nothing_is_quick),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
