@@ -200,8 +200,9 @@ void wmk_server_done(struct wmk_server_job *job)
 			wmk_server_rings_unlink(trace, job->rings[i]);
 		}
 	}
-	/* One that is there stays when events cannot be added; so does one that another job still wants to add. */
-	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err < 0 && job->rings[0]->adding == 1 && !wmk_server_rings_from(job->rings[0]))
+	/* One that is there stays when events cannot be added; so does one that another job still wants to add, or removes already. */
+	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err < 0 && job->rings[0]->adding == 1 && !job->rings[0]->removing && !trace->removing &&
+	    !wmk_server_rings_from(job->rings[0]))
 		wmk_server_rings_unlink(trace, job->rings[0]);
 	if (job->type == WMK_CONSUMERD_RINGS_ADD && job->err == 0 && job->statedump > job->rings[0]->is.statedump)
 		job->rings[0]->is.statedump = job->statedump;
