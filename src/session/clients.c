@@ -25,6 +25,7 @@
 
 #define EVENTS_AT_ONCE 32
 #define ACCEPTED_AT_ONCE 32
+#define SHUT_MS 1000
 
 struct wmk_client {
 	struct wmk_client *next;
@@ -42,6 +43,7 @@ struct wmk_clients {
 	struct wmk_clients_options options;      /* defaults filled in */
 	struct wmk_workers *workers;
 	int epoll, stop, spare;
+	bool is_shut;                    /* nobody is accepted, as there is no descriptor: looked for every SHUT_MS */
 	struct wmk_client *client;       /* list */
 	unsigned n;
 	pthread_t thread;
@@ -135,6 +137,11 @@ static bool client_send(struct wmk_clients *clients, struct wmk_client *client)
 	return true;
 }
 
+static int full(uid_t uid)
+{
+	return wmk_error_said(-EMFILE, "user %u has sent descriptors that cannot be closed", (unsigned)uid);
+}
+
 /* Read until there is a request to work on, or nothing more. */
 static void client_read(struct wmk_clients *clients, struct wmk_client *client)
 {
@@ -143,6 +150,8 @@ static void client_read(struct wmk_clients *clients, struct wmk_client *client)
 	for (;;) {
 		int fd, got = wmk_in_frame(&client->in, &job->frame, &job->body, &fd);
 
+		if (got >= 0 && wmk_closer_is_full(client->peer.uid))
+			got = full(client->peer.uid);
 		if (fd >= 0)
 			wmk_closer_file(fd, client->peer.uid);   /* no request has one */
 		if (got == 1) {
@@ -177,15 +186,23 @@ static void client_worked(struct wmk_clients *clients, struct wmk_client *client
 
 /* ── births ──────────────────────────────────────────────────────────────────────────────────────────── */
 
+static int watch(struct wmk_clients *clients, int fd, void *what)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
+
+	return epoll_ctl(clients->epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : wmk_error(-errno, "cannot watch a descriptor");
+}
+
 /* What fits into an empty socket buffer is sent without waiting. */
-static void turn_away(int socket, int err)
+static void turn_away(int socket, uid_t uid, int err)
 {
 	struct wmk_out out = { 0 };
 
 	answer_error(&out, 0, err);
 	wmk_out_send(&out, socket);
 	wmk_out_free(&out);
-	close(socket);                   /* now: its number may be the last that there is */
+	wmk_closer_socket(socket, uid);
+	wmk_error_clear();
 }
 
 static unsigned clients_of(const struct wmk_clients *clients, uid_t uid)
@@ -201,8 +218,12 @@ static int client_check(const struct wmk_clients *clients, int socket, struct wm
 {
 	int err = wmk_peer_get(socket, peer);
 
-	if (err < 0)
+	if (err < 0) {
+		peer->uid = (uid_t)-1;
 		return err;
+	}
+	if (wmk_closer_is_full(peer->uid))
+		return full(peer->uid);
 	if (clients->n >= clients->options.max_clients)
 		return wmk_error_said(-EAGAIN, "%u clients are connected: no more may be", clients->n);
 	unsigned n = clients_of(clients, peer->uid);
@@ -224,8 +245,7 @@ static void client_born(struct wmk_clients *clients, int socket)
 		err = wmk_error(-errno, "cannot watch a client");
 	if (err < 0) {
 		free(client);
-		turn_away(socket, err);
-		wmk_error_clear();
+		turn_away(socket, peer.uid, err);
 		return;
 	}
 	client->socket = socket;
@@ -239,6 +259,32 @@ static void client_born(struct wmk_clients *clients, int socket)
 	clients->n++;
 }
 
+/*
+ * The one descriptor that is kept for this turns somebody away, else the loop would spin; where that one cannot be closed now either, nobody is heard
+ * for a while. False: that was all.
+ */
+static bool none_left(struct wmk_clients *clients)
+{
+	close(clients->spare);
+	int socket = accept4(clients->options.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (socket >= 0) {
+		wmk_closer_expect(socket);
+		turn_away(socket, (uid_t)-1, wmk_error_said(-EMFILE, "the session daemon has no descriptor left"));
+	}
+	clients->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (clients->spare < 0 && epoll_ctl(clients->epoll, EPOLL_CTL_DEL, clients->options.listener, NULL) == 0)
+		clients->is_shut = true;
+	return socket >= 0 && clients->spare >= 0;
+}
+
+static void open_again(struct wmk_clients *clients)
+{
+	clients->spare = clients->spare >= 0 ? clients->spare : open("/dev/null", O_RDONLY | O_CLOEXEC);
+	clients->is_shut = clients->spare < 0 || watch(clients, clients->options.listener, &clients->options) < 0;
+	wmk_error_clear();
+}
+
 static void clients_accept(struct wmk_clients *clients)
 {
 	for (int i = 0; i < ACCEPTED_AT_ONCE; i++) {
@@ -249,16 +295,7 @@ static void clients_accept(struct wmk_clients *clients)
 			client_born(clients, socket);
 			continue;
 		}
-		if (errno != EMFILE && errno != ENFILE)
-			return;
-		/* The one descriptor that is kept for this turns somebody away: else the loop would spin. */
-		close(clients->spare);
-		socket = accept4(clients->options.listener, NULL, NULL, SOCK_CLOEXEC);
-		if (socket >= 0)
-			turn_away(socket, wmk_error_said(-EMFILE, "the session daemon has no descriptor left"));
-		wmk_error_clear();
-		clients->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		if (socket < 0)
+		if ((errno != EMFILE && errno != ENFILE) || !none_left(clients))
 			return;
 	}
 }
@@ -292,7 +329,7 @@ static void *clients_run(void *data)
 	struct epoll_event events[EVENTS_AT_ONCE];
 
 	for (;;) {
-		int n = epoll_wait(clients->epoll, events, EVENTS_AT_ONCE, -1);
+		int n = epoll_wait(clients->epoll, events, EVENTS_AT_ONCE, clients->is_shut ? SHUT_MS : -1);
 
 		for (int i = 0; i < n; i++) {
 			void *what = events[i].data.ptr;
@@ -306,17 +343,12 @@ static void *clients_run(void *data)
 			else
 				client_ready(clients, what);
 		}
+		if (clients->is_shut)
+			open_again(clients);
 	}
 }
 
 /* ── making and unmaking ─────────────────────────────────────────────────────────────────────────────── */
-
-static int watch(struct wmk_clients *clients, int fd, void *what)
-{
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
-
-	return epoll_ctl(clients->epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : wmk_error(-errno, "cannot watch a descriptor");
-}
 
 static int loop_open(struct wmk_clients *clients)
 {

@@ -25,16 +25,17 @@
 
 struct left {
 	int fd;
-	unsigned user;                   /* of users[] */
+	unsigned next;                   /* in its user's list, or of those that are unused; 0: the last */
 };
 
 static struct {
 	pthread_mutex_t lock;            /* of all below; held for moments only */
-	struct left *left;               /* FDS_MAX; NULL: none was left yet */
-	size_t n;
+	struct left *left;               /* 1 + FDS_MAX, the first nobody's; NULL: none was left yet */
+	unsigned fresh, unused;          /* how many were ever used; those of them that are free again */
 	unsigned threads, busy;          /* busy: in a close(), from which they may never return */
 	struct {
 		unsigned uid, n;         /* not closed yet; 0: nobody's */
+		unsigned first, busy;    /* of `left`; threads that are in a close() for him */
 	} users[USERS + 1];
 	size_t all;                      /* of all users; also read without the lock: relaxed, a count */
 } closer = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -70,20 +71,46 @@ static unsigned user_with_account(unsigned uid)
 	return i;
 }
 
+/* Locked. Of whom one may be closed: nobody has all threads wait for him. Above USERS: there is no such. */
+static unsigned user_next(void)
+{
+	unsigned user = 0;
+
+	while (user <= USERS && (!closer.users[user].first || closer.users[user].busy >= WMK_CLOSER_THREADS_OF_ONE))
+		user++;
+	return user;
+}
+
+/* Locked. */
+static int take(unsigned user)
+{
+	const unsigned at = closer.users[user].first;
+	struct left *left = &closer.left[at];
+
+	closer.users[user].first = left->next;
+	left->next = closer.unused;
+	closer.unused = at;
+	return left->fd;
+}
+
 static void *thread_run(void *data)
 {
+	unsigned user;
+
 	pthread_setname_np(pthread_self(), "wmk-close");
 	pthread_mutex_lock(&closer.lock);
-	while (closer.n) {
-		const struct left one = closer.left[--closer.n];
+	while ((user = user_next()) <= USERS) {
+		const int fd = take(user);
 
 		closer.busy++;
+		closer.users[user].busy++;
 		thread_enough();
 		pthread_mutex_unlock(&closer.lock);
-		close(one.fd);
+		close(fd);
 		pthread_mutex_lock(&closer.lock);
 		closer.busy--;
-		count(one.user, -1);
+		closer.users[user].busy--;
+		count(user, -1);
 	}
 	closer.threads--;
 	pthread_mutex_unlock(&closer.lock);
@@ -97,7 +124,7 @@ static void thread_enough(void)
 	pthread_attr_t attr;
 	pthread_t thread;
 
-	if (!closer.n || closer.busy < closer.threads || closer.threads == WMK_CLOSER_THREADS)
+	if (user_next() > USERS || closer.busy < closer.threads || closer.threads == WMK_CLOSER_THREADS)
 		return;
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -109,33 +136,40 @@ static void thread_enough(void)
 	pthread_attr_destroy(&attr);
 }
 
-/* Locked. Memory that costs nothing until it is used, as it mostly never is. */
-static bool has_room(void)
+/* Locked. Room for one more, of memory that costs nothing until it is used, as it mostly never is. 0: there is none. */
+static unsigned room(void)
 {
-	void *at;
+	const unsigned at = closer.unused;
+	void *all;
 
 	if (!closer.left) {
-		at = mmap(NULL, FDS_MAX * sizeof(*closer.left), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		closer.left = at == MAP_FAILED ? NULL : at;
+		all = mmap(NULL, (1 + FDS_MAX) * sizeof(*closer.left), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		closer.left = all == MAP_FAILED ? NULL : all;
 	}
-	return closer.left && closer.n < FDS_MAX;
+	if (!closer.left || (!at && closer.fresh == FDS_MAX))
+		return 0;
+	if (!at)
+		return ++closer.fresh;
+	closer.unused = closer.left[at].next;
+	return at;
 }
 
 static void leave(int fd, unsigned uid)
 {
 	pthread_mutex_lock(&closer.lock);
-	const bool is_left = has_room();
+	const unsigned at = room();
 
-	if (is_left) {
+	if (at) {
 		const unsigned user = user_with_account(uid);
 
+		closer.left[at] = (struct left){ fd, closer.users[user].first };
+		closer.users[user].first = at;
 		count(user, 1);
-		closer.left[closer.n++] = (struct left){ fd, user };
 		thread_enough();
 	}
 	pthread_mutex_unlock(&closer.lock);
 	/* There is no room to remember it: most do not wait. */
-	if (!is_left)
+	if (!at)
 		close(fd);
 }
 
@@ -145,7 +179,10 @@ bool wmk_closer_is_full(unsigned uid)
 	if (__atomic_load_n(&closer.all, __ATOMIC_RELAXED) < WMK_CLOSER_FULL)
 		return false;
 	pthread_mutex_lock(&closer.lock);
-	const bool is_full = closer.users[user_of(uid)].n >= WMK_CLOSER_FULL;
+	thread_enough();                 /* (there may have been none for those that were left last) */
+	const unsigned user = user_of(uid);
+	/* The account that many share tells nothing of one of them. */
+	const bool is_full = user < USERS && closer.users[user].n >= WMK_CLOSER_FULL;
 
 	pthread_mutex_unlock(&closer.lock);
 	return is_full;

@@ -9,7 +9,7 @@
  *
  *     leave ──► descriptors ──► thread: close()     a new thread, when all that there are may hang
  *
- * WMK_CLOSER_THREADS may hang at a time; what comes behind them stays open meanwhile, and costs a number each. Whose user has WMK_CLOSER_FULL that
+ * WMK_CLOSER_THREADS may hang at a time, a part of them for one user; what comes behind them stays open meanwhile, and costs a number each. Whose user has WMK_CLOSER_FULL that
  * are not closed yet is heard no more: from then on there are only those in messages that nobody has read, of which the kernel lets nobody have
  * more than the descriptors that his processes may have (RLIMIT_NOFILE). The list is the process's, as its descriptors are. Any thread; nothing
  * here waits.
@@ -20,6 +20,7 @@
 #include <stdbool.h>
 
 #define WMK_CLOSER_THREADS 256u
+#define WMK_CLOSER_THREADS_OF_ONE 32u
 #define WMK_CLOSER_FULL 1024u
 
 /* A connection that was just accepted: urgent bytes stay in line, as else the kernel drops their message, with its descriptors, when we read on. */

@@ -199,6 +199,7 @@ static int turn_away(struct wmk_gate *gate)
 	const int ret = socket >= 0 ? 1 : errno == EAGAIN ? 0 : -errno;
 
 	if (socket >= 0) {
+		wmk_closer_expect(socket);
 		wmk_closer_socket(socket, (unsigned)-1);
 		count(&gate->turned_away);
 	}

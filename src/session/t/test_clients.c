@@ -5,9 +5,11 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +26,9 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "linger.h"
 #include "session/clients.h"
+#include "session/closer.h"
 #include "wire/ctl.h"
 
 #define LIMIT_MS 30000
@@ -110,18 +114,28 @@ static void clients_open(uid_t daemon, unsigned max_clients, unsigned max_of_uid
 	assert_int_equal(wmk_clients_open(&options, &scene.clients), 0);
 }
 
-static void clients_close(void)
+/* What is closed by others is, in a moment. */
+static void expect_fds(int n)
+{
+	for (int ms = 0; open_fds() != n && ms < LIMIT_MS; ms++)
+		nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+	assert_int_equal(open_fds(), n);
+}
+
+static void go_on(void)
 {
 	pthread_mutex_lock(&scene.lock);
 	scene.open = true;
 	pthread_cond_broadcast(&scene.changed);
 	pthread_mutex_unlock(&scene.lock);
+}
+
+static void clients_close(void)
+{
+	go_on();
 	wmk_clients_close(scene.clients);
 	assert_int_equal(__atomic_load_n(&scene.threads, __ATOMIC_RELAXED), 0);
-	/* (those with something unread are closed in a moment) */
-	for (int ms = 0; open_fds() != scene.fds && ms < LIMIT_MS; ms++)
-		nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
-	assert_int_equal(open_fds(), scene.fds);
+	expect_fds(scene.fds);
 }
 
 /* ── a client ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -463,6 +477,90 @@ static void endless_frames(void **state)
 	clients_close();
 }
 
+/* Who may not come has sent a descriptor already whose close() waits. */
+static void who_is_turned_away_is_not_waited_for(void **state)
+{
+	struct client first, second;
+	int fd, peer;
+
+	(void)state;
+	if (!lingering(&fd, &peer))
+		skip();
+	client_open(&first);
+	client_open(&second);
+	send_fds(second.socket, 'x', &fd, 1, 0);
+	close(fd);
+	clients_open(geteuid(), 0, 1);
+	expect_error(&second, EAGAIN, "clients of user");
+	request(&first, ECHO, 1, "hello");
+	expect_reply(&first, 1, "hello");
+	client_close(&first);
+	client_close(&second);
+	scene.fds -= 2;
+	clients_close();
+	close(peer);
+}
+
+/* False: the connection is closed already. */
+static bool request_with(struct client *client, struct wmk_out *out, int fd)
+{
+	assert_int_equal(wmk_out_frame(out, (enum wmk_msg)ECHO, 1, "x", 1, fd), 0);
+	const int sent = wmk_out_send(out, client->socket);
+
+	assert_true(sent == 1 || sent == -EPIPE);
+	close(fd);
+	return sent == 1;
+}
+
+/* Requests with descriptors that cannot be closed: he is heard until there are too many. */
+static void who_fills_our_table_is_not_heard(void **state)
+{
+	enum { HANG = WMK_CLOSER_THREADS_OF_ONE, ENOUGH = 2 * WMK_CLOSER_FULL };
+	struct wmk_out out = { 0 };
+	struct client client;
+	int fd, peers[HANG];
+	struct rlimit files;
+	unsigned n = 0;
+
+	(void)state;
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur < 4 * WMK_CLOSER_FULL)
+		skip();
+	clients_open(geteuid(), 0, 0);
+	client_open(&client);
+	/* While he is at work nothing more is read of him: the last who has them is the message. */
+	request(&client, BLOCK, 0, "");
+	wait_for(1);
+	const int before = open_fds();
+
+	for (unsigned i = 0; i < HANG; i++) {
+		if (!lingering(&fd, &peers[i])) {
+			assert_int_equal(i, 0);
+			client_close(&client);
+			clients_close();
+			skip();
+		}
+		assert_true(request_with(&client, &out, fd));
+	}
+	go_on();
+	for (unsigned i = 0; i < 1 + HANG; i++)
+		assert_int_equal(next(&client), WMK_CTL_REPLY);
+	expect_fds(before + HANG);       /* (a close() begins with taking it out of the table) */
+	do {
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		assert_true(fd >= 0);
+	} while (request_with(&client, &out, fd) && next(&client) == WMK_CTL_REPLY && ++n < ENOUGH);
+	assert_in_range(n, 2, ENOUGH - 1);
+	assert_true(wmk_closer_is_full(geteuid()));
+	client_close(&client);
+	for (unsigned i = 0; i < HANG; i++)
+		close(peers[i]);
+	while (wmk_closer_is_full(geteuid()))
+		sched_yield();
+	a_good_client_is_answered();
+	wmk_out_free(&out);
+	clients_close();
+}
+
 static int set_up(void **state)
 {
 	struct rlimit files;
@@ -496,6 +594,8 @@ int main(void)
 		cmocka_unit_test(hostile_frames),
 		cmocka_unit_test(who_never_reads),
 		cmocka_unit_test(endless_frames),
+		cmocka_unit_test(who_is_turned_away_is_not_waited_for),
+		cmocka_unit_test(who_fills_our_table_is_not_heard),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

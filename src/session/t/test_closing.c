@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,56 +19,10 @@
 #include <cmocka.h>
 
 #include "client.h"
+#include "linger.h"
 #include "session/closer.h"
 
 #define LIMIT_S 60
-#define MANY 253                     /* of one message */
-
-/* close() of *fd, if it is the last there is of it, returns when *peer has been closed. False: there is no loopback device here. */
-static bool lingering(int *fd, int *peer)
-{
-	static const char bytes[65536];
-	const struct linger linger = { 1, 1000000 };
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(address);
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool can = listener >= 0 && bind(listener, (struct sockaddr *)&address, len) == 0 && listen(listener, 1) == 0 &&
-		   getsockname(listener, (struct sockaddr *)&address, &len) == 0;
-
-	*fd = can ? socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
-	can = can && connect(*fd, (struct sockaddr *)&address, len) == 0;
-	if (can) {
-		*peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		assert_true(*peer >= 0);
-		while (send(*fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
-			;
-		assert_int_equal(errno, EAGAIN);
-		assert_int_equal(setsockopt(*fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
-	} else if (*fd >= 0) {
-		close(*fd);
-	}
-	if (listener >= 0)
-		close(listener);
-	return can;
-}
-
-/* One byte and so many descriptors. */
-static void send_fds(int to, char byte, const int *fds, unsigned n, int flags)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(MANY * sizeof(int))];
-	} control = { 0 };
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(n * sizeof(int));
-	memcpy(CMSG_DATA(c), fds, n * sizeof(int));
-	assert_int_equal(sendmsg(to, &msg, flags), 1);
-}
 
 /* ── on the way to a shard ───────────────────────────────────────────────────────────────────────────── */
 
@@ -81,12 +34,12 @@ static void of_no_message(struct client *bad, struct place *place, int fd)
 
 static void too_many(struct client *bad, struct place *place, int fd)
 {
-	int fds[MANY];
+	int fds[LINGER_MANY];
 
-	for (unsigned i = 0; i < MANY; i++)
-		fds[i] = i == MANY - 1 ? fd : bad->socket;
+	for (unsigned i = 0; i < LINGER_MANY; i++)
+		fds[i] = i == LINGER_MANY - 1 ? fd : bad->socket;
 	(void)place;
-	send_fds(bad->socket, 'x', fds, MANY, 0);
+	send_fds(bad->socket, 'x', fds, LINGER_MANY, 0);
 }
 
 static void as_rings(struct client *bad, struct place *place, int fd)
@@ -155,7 +108,7 @@ static void test_ways(void **state)
 /* More than threads may hang: the others wait, and are closed behind them. */
 static void test_more_than_threads(void **state)
 {
-	enum { ALL = WMK_CLOSER_THREADS + 20 };
+	enum { ALL = WMK_CLOSER_THREADS_OF_ONE + 20 };
 	const int before = open_fds();
 	int peers[ALL], fd;
 
@@ -179,9 +132,57 @@ static void test_full(void **state)
 {
 	const int before = open_fds();
 	struct rlimit files;
-	int peers[WMK_CLOSER_THREADS], fd;
+	int now;
+	int peers[WMK_CLOSER_THREADS_OF_ONE], fd;
 
 	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	if (files.rlim_max < 4 * WMK_CLOSER_FULL)
+		skip();
+	files.rlim_cur = 4 * WMK_CLOSER_FULL;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	alarm(LIMIT_S);
+	for (unsigned i = 0; i < WMK_CLOSER_THREADS_OF_ONE; i++) {
+		if (!lingering(&fd, &peers[i])) {
+			assert_int_equal(i, 0);
+			skip();
+		}
+		wmk_closer_file(fd, 9);
+	}
+	/* Each of his threads is in a close() that does not return; it begins with taking the descriptor out of the table. */
+	expect_fds(before + WMK_CLOSER_THREADS_OF_ONE);
+	for (unsigned i = WMK_CLOSER_THREADS_OF_ONE; i < WMK_CLOSER_FULL; i++) {
+		assert_false(wmk_closer_is_full(9));
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		wmk_closer_file(fd, 9);
+	}
+	assert_true(wmk_closer_is_full(9));
+	assert_false(wmk_closer_is_full(8));
+	/* What others leave is closed beside it. */
+	now = open_fds();
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	wmk_closer_file(fd, 8);
+	expect_fds(now);
+	for (unsigned i = 0; i < WMK_CLOSER_THREADS_OF_ONE; i++)
+		close(peers[i]);
+	expect_fds(before);
+	while (wmk_closer_is_full(9))
+		sched_yield();
+	alarm(0);
+}
+
+/* Users enough to fill the list of them, and one more who would be full: nobody else is taken for him. */
+static void test_many_users(void **state)
+{
+	enum { USERS = 8, MORE = WMK_CLOSER_FULL + 100 };
+	const int before = open_fds();
+	int peers[USERS * WMK_CLOSER_THREADS_OF_ONE], fd;
+	struct rlimit files;
+
+	(void)state;
+	_Static_assert(USERS * WMK_CLOSER_THREADS_OF_ONE == WMK_CLOSER_THREADS, "all threads hang");
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	if (files.rlim_max < 4 * WMK_CLOSER_FULL)
 		skip();
@@ -193,23 +194,19 @@ static void test_full(void **state)
 			assert_int_equal(i, 0);
 			skip();
 		}
-		wmk_closer_file(fd, 9);
+		wmk_closer_file(fd, 100 + i / WMK_CLOSER_THREADS_OF_ONE);
 	}
-	/* Each thread is in a close() that does not return; it begins with taking the descriptor out of the table. */
-	expect_fds(before + WMK_CLOSER_THREADS);
-	for (unsigned i = WMK_CLOSER_THREADS; i < WMK_CLOSER_FULL; i++) {
-		assert_false(wmk_closer_is_full(9));
+	expect_fds(before + (int)WMK_CLOSER_THREADS);
+	for (unsigned i = 0; i < 100 + MORE; i++) {
 		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		assert_true(fd >= 0);
-		wmk_closer_file(fd, 9);
+		wmk_closer_file(fd, i < 100 ? 200 + i : 1000);
 	}
-	assert_true(wmk_closer_is_full(9));
-	assert_false(wmk_closer_is_full(8));
+	assert_false(wmk_closer_is_full(5));
+	assert_false(wmk_closer_is_full(100));
 	for (unsigned i = 0; i < WMK_CLOSER_THREADS; i++)
 		close(peers[i]);
 	expect_fds(before);
-	while (wmk_closer_is_full(9))
-		sched_yield();
 	alarm(0);
 }
 
@@ -240,7 +237,7 @@ static void test_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_ways), cmocka_unit_test(test_more_than_threads), cmocka_unit_test(test_full),
-		cmocka_unit_test(test_at_once) };
+		cmocka_unit_test(test_many_users), cmocka_unit_test(test_at_once) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
