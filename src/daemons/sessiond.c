@@ -15,6 +15,8 @@
 #include "session/server.h"
 #include "wire/wire.h"
 
+#define LOW_NUMBERS 64
+
 static const char usage[] =
 	"usage: waymark-sessiond [--rundir DIRECTORY] [--consumerd PROGRAM] [--limits FILE] [--recover DIRECTORY] [--background]\n"
 	"       waymark-sessiond --version | --help\n"
@@ -153,6 +155,28 @@ static int limits_take(const struct options *options, struct wmk_limits *limits)
 	return 0;
 }
 
+/*
+ * The first descriptors are ours for good, so that none from a program is among them: who begins a program leaves all others out of what the
+ * child has (session/consumerd_thread.c), and the kernel does that by whole words of 64 (dup_fd()).
+ */
+static void keep_low_numbers(struct wmk_place_starter *starter)
+{
+	/* (the one that is closed when we listen is no longer among them) */
+	const int ready = starter->ready >= 0 ? fcntl(starter->ready, F_DUPFD_CLOEXEC, LOW_NUMBERS) : -1;
+
+	if (ready >= 0) {
+		close(starter->ready);
+		starter->ready = ready;
+	}
+	const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int fd = null;
+
+	while (fd >= 0 && fd < LOW_NUMBERS)
+		fd = fcntl(null, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (fd > null)
+		close(fd);
+}
+
 static int run(const struct options *options, struct wmk_place_starter *starter)
 {
 	char rundir[PATH_MAX], consumerd[PATH_MAX];
@@ -193,6 +217,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (options.background && !background(&starter, &status))
 		return status;
+	keep_low_numbers(&starter);
 	int err = run(&options, &starter);
 	if (err < 0) {
 		wmk_error_text(words, sizeof(words));

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -112,6 +113,7 @@ static pid_t connect_to_one(struct wmk_consumer_link *link)
 	return err;
 }
 
+/* 0, or what errno would be. */
 static int spawn(struct wmk_consumer_link *link, int connection, pid_t *child)
 {
 	char number[12], reserve[40], rundir[] = "--rundir", there[] = "--connection", kernel[] = "--kernel", keep[] = "--keep", *more[4] = { NULL };
@@ -143,7 +145,51 @@ static int spawn(struct wmk_consumer_link *link, int connection, pid_t *child)
 	err = posix_spawn(child, link->program, &files, &attr, argv, environ);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attr);
-	return err ? wmk_error(-err, "cannot start %.120s: %s", link->program, strerror(err)) : 0;
+	return err;
+}
+
+struct spawning {
+	struct wmk_consumer_link *link;
+	int connection, err;
+};
+
+/*
+ * A child has a copy of all our descriptors, and closes them when its program begins, also those that programs have sent us: of a file of FUSE each close(),
+ * not only the last one, asks its server, who may never answer (fuse_flush()). So the table that is copied is one of this thread's own, without
+ * them (but for the first 64, of which none is theirs: daemons/sessiond.c); the connection is fetched into it from the other. Where the kernel cannot (before 5.9), it is as everywhere.
+ */
+static void *spawn_apart(void *data)
+{
+	struct spawning *s = data;
+	const int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	int connection = self >= 0 ? (int)syscall(SYS_pidfd_getfd, self, s->connection, 0) : -1;
+
+	if (connection >= 0)
+		close(connection);
+	if (self >= 0)
+		close(self);
+	if (connection < 0 || syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, CLOSE_RANGE_UNSHARE) != 0) {
+		s->err = spawn(s->link, s->connection, &s->link->child);
+		return NULL;
+	}
+	/* (closed with the table, when this thread ends) */
+	const int again = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	connection = again >= 0 ? (int)syscall(SYS_pidfd_getfd, again, s->connection, 0) : -1;
+	s->err = connection < 0 ? errno : spawn(s->link, connection, &s->link->child);
+	return NULL;
+}
+
+static int spawn_one(struct wmk_consumer_link *link, int connection)
+{
+	struct spawning s = { link, connection, 0 };
+	pthread_t thread;
+	int err = pthread_create(&thread, NULL, spawn_apart, &s);
+
+	if (err)
+		return wmk_error(-err, "cannot start the thread that starts %.120s", link->program);
+	pthread_join(thread, NULL);
+	return s.err ? wmk_error(-s.err, "cannot start %.120s: %s", link->program, strerror(s.err)) : 0;
 }
 
 static pid_t start_one(struct wmk_consumer_link *link)
@@ -152,7 +198,7 @@ static pid_t start_one(struct wmk_consumer_link *link)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return wmk_error(-errno, "no sockets: %s", strerror(errno));
-	err = spawn(link, pair[1], &link->child);
+	err = spawn_one(link, pair[1]);
 	close(pair[1]);
 	if (err < 0) {
 		link->child = 0;

@@ -3,11 +3,14 @@
 """A disk that hangs under one session: it is that session's trouble alone, and over when the disk answers again."""
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from daemon import World, numbers_of  # noqa: E402
+import fuse  # noqa: E402
+import hostile  # noqa: E402
+from daemon import World, numbers_of, state  # noqa: E402
 from harness import Skip, check, main, need  # noqa: E402
 
 
@@ -47,6 +50,12 @@ def frozen(place):
 
 def enabled(w, program):
     return {e['name'] for a in w('list', '-u', '--json').json['apps'] if a['pid'] == program.pid for e in a['events'] if e['enabled']}
+
+
+def has_open(pid, file):
+    with contextlib.suppress(OSError):
+        return any(os.readlink(os.path.join('/proc/%d/fd' % pid, fd)) == file for fd in os.listdir('/proc/%d/fd' % pid))
+    return False
 
 
 def late(trace):
@@ -115,5 +124,52 @@ def begins_when_it_can(case):
         program.end()
 
 
+def one_with_a_file(path, file, sent, over):
+    """In a process of its own: a program that has said who it is, and sends a descriptor with the begin of something."""
+    s = hostile.connect(path)
+    fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    hostile.send(s, hostile.hello())
+    check(hostile.answer(s)[0] == hostile.WELCOME, 'the daemon does not welcome it')
+    hostile.send(s, hostile.frame(hostile.RINGS)[:4], [fd])
+    os.write(sent, b'+')
+    os.read(over, 1)
+
+
+def files_that_cannot_be_closed(case):
+    """Whoever has a descriptor of such a file, and begins another program, waits in it for good: not so the consumer daemon."""
+    if os.geteuid():
+        raise Skip('needs root to mount')
+    with World(case) as w:
+        w.begin('calm')
+        with contextlib.ExitStack() as stack:
+            try:
+                file = stack.enter_context(fuse.mounted(case.path('fuse')))
+            except OSError as e:
+                raise Skip('no file system in user space: %s' % e) from e
+            ready, sent = os.pipe()
+            over, end = os.pipe()
+            child = os.fork()
+            if child == 0:
+                with contextlib.suppress(BaseException):
+                    os.close(end)
+                    one_with_a_file(os.path.join(w.rundir, 'app.sock'), file, sent, over)
+                os._exit(0)
+            for fd in (sent, over):
+                os.close(fd)
+            check(os.read(ready, 1) == b'+', 'the program with the file has ended')
+            os.close(ready)
+            w.wait(lambda: has_open(w.sessiond(), file), 'the daemon to have the file')
+            program = w.obey()
+            program('emit 10')
+            was = w.consumerd()
+            os.kill(was, signal.SIGKILL)
+            w.wait(lambda: w.consumerd() not in (None, was) and state(w.consumerd()) != 'D', 'another consumer daemon')
+            program('emit 10')
+            program.end()
+            w.finish('calm', lost=0)
+        os.close(end)
+        os.waitpid(child, 0)
+
+
 if __name__ == '__main__':
-    main([others_go_on, begins_when_it_can])
+    main([others_go_on, begins_when_it_can, files_that_cannot_be_closed])
