@@ -8,6 +8,7 @@
 #include "session/place.h"
 
 #include "base/error.h"
+#include "session/closer.h"
 #include "wire/ctl.h"
 #include "wire/wire.h"
 
@@ -289,7 +290,7 @@ void wmk_place_close(struct wmk_place *place)
 	/* Behind the lock: with them goes whatever those have sent who were not let in, which may take its time (closer.h). */
 	for (unsigned i = 0; i < WMK_PLACE_SOCKETS; i++) {
 		if (place->sockets[i] >= 0)
-			close(place->sockets[i]);
+			wmk_closer_file(place->sockets[i], (unsigned)-1);
 		place->sockets[i] = -1;
 	}
 	if (place->dir >= 0)
