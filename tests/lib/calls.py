@@ -3,7 +3,8 @@
 import collections
 import re
 
-Call = collections.namedtuple('Call', 'name text')
+# `plain`: the text as it was, but for VOLATILE. A size may be the number of a process by chance.
+Call = collections.namedtuple('Call', 'name text plain')
 
 # In what a line shows, what is another one at each run: addresses, times, random bytes.
 VOLATILE = ((re.compile(r'0x[0-9a-f]{5,16}\b'), 'ADDRESS'),
@@ -43,7 +44,7 @@ def read(text, follow):
         if not name:
             process.others.append(rest)
             continue
-        process.calls.append(Call(name.group(), rest))
+        process.calls.append(Call(name.group(), rest, rest))
         made = re.match(r'(?:clone|clone3|fork|vfork)\(.*= (\d+)$', rest)
         if made:
             process.children.append(int(made.group(1)))
@@ -67,8 +68,7 @@ def by_birth(processes):
             text = call.text
             for pattern, instead in VOLATILE:
                 text = pattern.sub(instead, text)
-            if known:
-                text = known.sub(lambda m: '<%s>' % names[int(m.group())], text)
-            calls.append(Call(call.name, text))
+            named = known.sub(lambda m: '<%s>' % names[int(m.group())], text) if known else text
+            calls.append(Call(call.name, named, text))
         result[names.get(pid, 'unknown %d' % pid)] = calls
     return result
