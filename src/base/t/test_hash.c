@@ -74,8 +74,11 @@ static void test_no_pair_for_every_key(void **state)
 	(void)state;
 	assert_non_null(hashes);
 	for (unsigned i = 0; i < KEYS; i++) {
-		const uint64_t key[2] = { wmk_hash_fold(seed += 0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9), wmk_hash_fold(seed, 0x94d049bb133111eb) };
+		uint64_t key[2];
 
+		seed += 0x9e3779b97f4a7c15;
+		key[0] = wmk_hash_fold(seed, 0xbf58476d1ce4e5b9);
+		key[1] = wmk_hash_fold(seed, 0x94d049bb133111eb);
 		expect_all_differ(hashes, short_ones(hashes, key));
 		expect_all_differ(hashes, rows(hashes, key));
 	}
