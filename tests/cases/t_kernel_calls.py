@@ -31,6 +31,11 @@ def need_bpf(case):
         raise Skip(result.err.strip())
 
 
+def has_narrow_calls():
+    """May a 64-bit program here make the calls of 32-bit ones?"""
+    return os.uname().machine == 'x86_64' and subprocess.run([os.path.join(PROGRAMS, 'traced_calls'), 'narrow'], timeout=60).returncode != 77
+
+
 def parse(line):
     head, groups = groups_after(HEAD, line)
     scopes = {}
@@ -114,9 +119,8 @@ def check_shapes(records, blob=False):
     check([s for s in slept if s['rqtp_sec'] == 0 and s['rqtp_nsec'] == 7], 'nanosleep: %s', slept)
     wrote = [r.fields for r in named(records, 'syscall_entry_writev')]
     check(len(wrote) == 1 and (blob or bytes(wrote[0]['vec_bytes']) == b'abcde'), 'writev: %s', wrote)
-    if os.uname().machine == 'x86_64':
-        narrow = [r.fields['filename'] for r in named(records, 'compat_syscall_entry_openat')]
-        check(narrow == ['/nowhere/narrow'], 'the 32-bit call: %s', narrow)
+    narrow = [r.fields['filename'] for r in named(records, 'compat_syscall_entry_openat')]
+    check(narrow == ['/nowhere/narrow'] * has_narrow_calls(), 'the 32-bit call: %s', narrow)
 
 
 def patterns(*calls):

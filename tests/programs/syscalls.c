@@ -30,6 +30,8 @@
 #include <unistd.h>
 #include <waymark/trace.h>
 
+#include "narrow.h"
+
 #define THREADS_MAX 64
 
 static uint64_t wanted;
@@ -99,12 +101,11 @@ static void narrow(void)
 {
 #ifdef __x86_64__
 	char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
-	long ret = 295;                  /* openat */
 
-	if (low == MAP_FAILED)
+	if (low == MAP_FAILED || !narrow_works())
 		return;
 	strcpy(low, "/nowhere/narrow");
-	__asm__ volatile("int $0x80" : "+a"(ret) : "b"((long)AT_FDCWD), "c"((long)low), "d"((long)O_RDONLY), "S"(0L) : "memory", "r8", "r9", "r10", "r11");
+	narrow_call(295, AT_FDCWD, (long)low, O_RDONLY);         /* openat */
 #endif
 }
 

@@ -34,6 +34,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "narrow.h"
+
 #define NOTHING(call) do { if ((long)(call) < 0) errno = 0; } while (0)
 
 /* Where nothing is; the compiler does not know. */
@@ -272,12 +274,13 @@ static void narrow(void)
 #ifdef __x86_64__
 	static const char name[] = "/nowhere";
 	char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
-	long result;
 
+	if (!narrow_works())
+		exit(77);
 	memcpy(low, name, sizeof(name));
-	__asm__ volatile("int $0x80" : "=a"(result) : "a"(5L), "b"(low), "c"(0L), "d"(0L) : "memory", "r8", "r9", "r10", "r11");
-	__asm__ volatile("int $0x80" : "=a"(result) : "a"(20L) : "memory", "r8", "r9", "r10", "r11");
-	__asm__ volatile("int $0x80" : "=a"(result) : "a"(4L), "b"(-1L), "c"(low), "d"(3L) : "memory", "r8", "r9", "r10", "r11");
+	narrow_call(5, (long)low, 0, 0);
+	narrow_call(NARROW_GETPPID, 0, 0, 0);
+	narrow_call(4, -1, (long)low, 3);
 	NOTHING(getppid());
 #endif
 }

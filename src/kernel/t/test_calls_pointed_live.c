@@ -8,12 +8,15 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -334,6 +337,21 @@ static long narrow_call(long number, long a, long b, long c)
 	return ret;
 }
 
+/* By a child: there are hypervisors under which the program gets SIGSEGV for it, whatever the kernel has. */
+static bool has_narrow_calls(void)
+{
+	int status = -1;
+	const pid_t child = fork();
+
+	if (child == 0) {
+		signal(SIGSEGV, SIG_DFL);
+		_exit(narrow_call(NARROW_GETPPID, 0, 0, 0) == getppid() ? 0 : 1);
+	}
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status == 0;
+}
+
 static int narrow_calls(void *data)
 {
 	char *low = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
@@ -373,9 +391,9 @@ static void test_narrow(void **state)
 	unsigned seen[2] = { 0, 0 };
 
 	(void)state;
-	if (narrow_call(NARROW_GETPPID, 0, 0, 0) != getppid()) {
+	if (!has_narrow_calls()) {
 		wmk_kcalls_close(calls);
-		print_message("this kernel has no 32-bit calls\n");
+		print_message("this machine has no 32-bit calls\n");
 		skip();
 	}
 	live_want(calls, WMK_KABI_COMPAT, "open");
