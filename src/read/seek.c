@@ -44,6 +44,7 @@ void wmk_read_seek(struct wmk_read_stream *s)
 void wmk_read_seek_back(struct wmk_read_stream *s)
 {
 	s->packet = s->back;
+	s->record.time = s->back.end;
 	s->n_packets = s->back_n;
 	s->buffer_at = s->back.at;
 	s->is_sought = false;

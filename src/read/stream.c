@@ -501,6 +501,7 @@ static RARE int between_packets(struct wmk_read_stream *s)
 
 	/* (where packets do not say when they begin, the times in the next one go on from the last record of this) */
 	if (has_begin && s->packet.has_end && s->packet.end && wmk_read_scale_ns(&s->scale, s->packet.end) < wanted) {
+		s->record.time = s->packet.end;          /* (the next one may not say when it begins) */
 		pass_packet(s);
 		wmk_read_seek(s);
 		return 0;
