@@ -173,7 +173,7 @@ struct wmk_ctf_walk {
 	uint32_t n_empty;          /* operations for elements of no size so far */
 	uint32_t depth;            /* (not beside `op`: a compiler that counts on both at once would wait for what was stored into one) */
 	int err;
-	bool is_passing;           /* nobody wants the values */
+	bool is_passing;           /* nobody wants an array's elements of no size, but the first */
 	/*
 	 * Where a string begins that was passed over to find the end, and how many bytes it has: who takes it need not look for its end again. It is so as
 	 * long as the packet is the same, whatever else was read of it.
@@ -197,6 +197,14 @@ static inline void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wm
 	walk->ops = program->ops ? program->ops : &wmk_ctf_nothing;
 	walk->op = walk->depth = walk->n_empty = 0;
 	walk->err = 0;
+	walk->is_passing = false;
+}
+
+/* The same for who wants values by role or name: of an array's elements that have no size, and so are all the same, the first is given. */
+static inline void wmk_ctf_walk_enter_passing(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
+{
+	wmk_ctf_walk_enter(walk, program);
+	walk->is_passing = true;
 }
 
 /* wmk_ctf_next() of any operation but what is DONE. */

@@ -211,7 +211,7 @@ static int walked(const struct wmk_ctf_program *program, struct wmk_ctf_walk *wa
 {
 	struct wmk_ctf_item item;
 
-	wmk_ctf_walk_enter(walk, program);
+	wmk_ctf_walk_enter_passing(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
 		if (item.is_end || item.op->code > WMK_CTF_ENUM)
 			continue;

@@ -28,6 +28,7 @@ struct compiled {
 	uint32_t n_slots;
 	struct slot slots[WMK_FILTER_INPUTS_MAX];
 	uint32_t last[WMK_READ_PARTS];      /* the last operation that is of interest there; 0: none is */
+	bool has_arrays;                    /* some are of arrays' elements */
 };
 
 struct wmk_read_filter {
@@ -278,6 +279,7 @@ static int compile(struct wmk_read_filter *filter, const struct wmk_ctf_event_de
 
 		*slot = l.slots[made->program->inputs[i].number];
 		slot->input = (uint16_t)i;
+		made->has_arrays = made->has_arrays || slot->n_arrays;
 		if (made->last[slot->part] < slot->last)
 			made->last[slot->part] = slot->last;
 	}
@@ -326,7 +328,10 @@ static int gather(struct wmk_read_filter *filter, const struct compiled *event, 
 	struct wmk_ctf_item item;
 	unsigned depth = 0;
 
-	wmk_ctf_walk_enter(walk, program);
+	if (event->has_arrays)
+		wmk_ctf_walk_enter(walk, program);
+	else
+		wmk_ctf_walk_enter_passing(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
 		const uint32_t op = (uint32_t)(item.op - program->ops);
 

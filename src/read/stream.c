@@ -164,7 +164,7 @@ static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *pr
 	struct wmk_ctf_item item;
 	bool in_uuid = false;
 
-	wmk_ctf_walk_enter(walk, program);
+	wmk_ctf_walk_enter_passing(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
 		if (item.is_wide && item.op->roles)
 			return wmk_error(-EPROTO, "'%.40s' of a packet has a value of more than 64 bits, at byte %" PRIu64, item.op->name ? item.op->name : "", item.at / 8);

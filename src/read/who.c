@@ -46,7 +46,7 @@ static int walk(struct wmk_read_who *who, struct wmk_read_stream *stream, unsign
 
 	if (!program->n_ops)
 		return 0;
-	wmk_ctf_walk_enter(walk, program);
+	wmk_ctf_walk_enter_passing(walk, program);
 	while (wmk_ctf_next(walk, &item))
 		if (!item.is_end)
 			take(who, &item, part == WMK_READ_OF_PACKET);
