@@ -5,6 +5,7 @@
 #   scripts/test.sh                  a tenth of the rounds: at most 15 minutes on two CPUs
 #   scripts/test.sh --long           all rounds, and aarch64 in an emulated machine: above an hour
 #   scripts/test.sh --only NAME...   some of the builds below only
+#   scripts/test.sh --suite NAME...  some of the suites only, in all builds that run them: with --long, all rounds of what has changed
 #   scripts/test.sh --no-setup       do not look for missing packages
 #
 # Builds are kept in build-tests/NAME. The last line is "N passed, N failed", counted in test cases over all builds.
@@ -29,13 +30,14 @@ builds=(
 declare -A share=([no-rseq]=gcc-release)
 all_rounds=" gcc-release testpoints "
 
-long=0 setup=1 only=()
+long=0 setup=1 only=() wanted=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--long) long=1 ;;
 	--no-setup) setup=0 ;;
 	--only) shift; while [ $# -gt 0 ] && [[ $1 != --* ]]; do only+=("$1"); shift; done; continue ;;
-	-h | --help) sed -n '3,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	--suite) shift; while [ $# -gt 0 ] && [[ $1 != --* ]]; do wanted+=("$1"); shift; done; continue ;;
+	-h | --help) sed -n '3,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	*) echo "test: unknown argument '$1'" >&2; exit 2 ;;
 	esac
 	shift
@@ -52,6 +54,25 @@ if [ $setup = 1 ]; then
 	[ $long = 1 ] && args+=(--long)
 	scripts/setup.sh "${args[@]}" || { echo "test: setting up failed"; echo "0 passed, 1 failed"; exit 1; }
 fi
+
+# suite_arguments SUITE|-SUITE...: what meson is told, a line each; of those that are wanted, where some are.
+suite_arguments() {
+	local suite
+	if [ ${#wanted[@]} -eq 0 ]; then
+		for suite; do
+			case $suite in
+			-*) printf -- '--no-suite\n%s\n' "${suite#-}" ;;
+			*) printf -- '--suite\n%s\n' "$suite" ;;
+			esac
+		done
+		return
+	fi
+	for suite in "${wanted[@]}"; do
+		if [[ " $* " == *" $suite "* ]] || { [[ " $* " != *" "[!-\ ]* ]] && [[ " $* " != *" -$suite "* ]]; }; then
+			printf -- '--suite\n%s\n' "$suite"
+		fi
+	done
+}
 
 mkdir -p build-tests
 chosen=()
@@ -133,12 +154,13 @@ for build in "${chosen[@]}"; do
 	1:no-rseq | 1:asan) suites="-model -tree -front -machines" ;;
 	1:tsan) suites+=" tests" ;;
 	esac
-	for suite in $suites; do
-		case $suite in
-		-*) args+=(--no-suite "${suite#-}") ;;
-		*) args+=(--suite "$suite") ;;
-		esac
-	done
+	# shellcheck disable=SC2086 # suites are several words
+	mapfile -t chosen_suites < <(suite_arguments $suites)
+	if [ ${#wanted[@]} -gt 0 ] && [ ${#chosen_suites[@]} -eq 0 ]; then
+		printf ', none of these suites\n'
+		continue
+	fi
+	args+=("${chosen_suites[@]}")
 	rm -f "$dir/meson-logs/testlog-$name"*
 	WMK_ROUNDS_PERCENT=$rounds WMK_LONG=$extra meson test -C "$dir" "${args[@]}" >>"$log" 2>&1
 	printf ', rounds %s %% (%d s)\n' "$rounds" $((SECONDS - begun))
