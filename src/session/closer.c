@@ -181,8 +181,8 @@ bool wmk_closer_is_full(unsigned uid)
 	pthread_mutex_lock(&closer.lock);
 	thread_enough();                 /* (there may have been none for those that were left last) */
 	const unsigned user = user_of(uid);
-	/* The account that many share tells nothing of one of them. */
-	const bool is_full = user < USERS && closer.users[user].n >= WMK_CLOSER_FULL;
+	/* The account that many share tells nothing of one of them, until they are too many for the table of descriptors. */
+	const bool is_full = closer.users[user].n >= (user < USERS ? WMK_CLOSER_FULL : WMK_CLOSER_FULL_OTHERS);
 
 	pthread_mutex_unlock(&closer.lock);
 	return is_full;
