@@ -21,8 +21,10 @@
 #include "rig_link.h"
 
 #define WRITERS 3
+#define PATIENCE_MAX 256
 
 static uint64_t state;
+static _Atomic unsigned answered;        /* requests that a consumer has lived to answer */
 
 static uint64_t random_below(uint64_t n)
 {
@@ -96,7 +98,7 @@ static void ask_something(struct rig_link *r)
 		break;
 	case 3:
 		wmk_consumer_link_poke(r->link, 0);
-		break;
+		return;
 	case 4:
 		/*
 		 * The rings go and come back under another number: the trace goes on. In between they are nobody's, the link's neither, and
@@ -111,8 +113,9 @@ static void ask_something(struct rig_link *r)
 		rig_heart_end(&heart);
 		break;
 	default:
-		break;
+		return;
 	}
+	answered++;
 	if (err < 0)
 		fail_msg("a request failed: %s", wmk_error_text(words, sizeof(words)));
 }
@@ -127,16 +130,21 @@ static void *kill_often(void *arg)
 {
 	struct killer *killer = arg;
 	struct rig_link *r = killer->r;
-	uint64_t mine = killer->seed;
+	uint64_t mine = killer->seed, patience = 1;
 
 	while (!killer->ended) {
 		pid_t pid = wmk_consumer_link_pid(r->link);
+		const unsigned before = answered;
 		struct timespec pause;
+		uint64_t ns;
 
 		mine = mine * 6364136223846793005u + 1442695040888963407u;
 		/* Often while it starts and goes on with the trace, sometimes in the midst of its work. */
-		pause = (struct timespec){ .tv_nsec = (long)((mine >> 33) % ((mine >> 20) % 3 ? 3000000 : 30000000)) };
+		ns = patience * ((mine >> 33) % ((mine >> 20) % 3 ? 3000000 : 30000000));
+		pause = (struct timespec){ .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
 		nanosleep(&pause, NULL);
+		/* Where none lives long enough to answer, as starting takes longer than that here, the next one lives longer. */
+		patience = answered != before ? 1 : patience < PATIENCE_MAX ? 2 * patience : patience;
 		if (pid > 0)
 			kill(pid, SIGKILL);
 	}
