@@ -157,6 +157,7 @@ static json_object *name_of(struct wmk_tree_writer *w, const struct wmk_ctf_op *
 
 	for (bool is_raw = false; made && json_object_object_get_ex(seen, json_object_get_string(made), NULL); is_raw = true) {
 		wmk_ctf_put(&longer, "%s%s", is_raw ? "_" : "", is_raw ? json_object_get_string(made) : wmk_ctf_raw_name(ops, in, at));
+		w->lost |= 1u << WMK_CTF_LOST_TWIN;
 		json_object_put(made);
 		made = longer.err ? NULL : wmk_tree_text_of(w, longer.text ? longer.text : "");
 		wmk_ctf_text_free(&longer);

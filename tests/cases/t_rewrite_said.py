@@ -130,6 +130,16 @@ def told(case):
             check([r['fields'] for r in records_of(case, out)] == [{'a': 1}, {'a': 2}], '%s: other records', tsdl_text)
 
 
+def twins(case):
+    """Of names that differ by a '_' in front alone version 2 has one as it was; that is told."""
+    for n, (fields, is_told) in enumerate((('u8 a; u8 _a;', True), ('u8 _a; u8 a;', True), ('u8 a; u8 _b;', False), ('u8 __a; u8 _a;', False))):
+        path = hostile(case, 'twins%d' % n, TSDL + 'event { name = "e"; fields := struct { %s }; };\n' % fields, b'\1\2')
+        for form in ('ctf', 'ctf-2'):
+            said_of_it, out = remark(case, form, path)
+            check(("by a '_' in front alone" in said_of_it) == (is_told and form == 'ctf-2'), '%s in %s: it says "%s"', fields, form, said_of_it)
+            check([len(r['fields']) for r in records_of(case, out)] == ([1] if is_told and form == 'ctf' else [2]), '%s in %s: %s', fields, form, records_of(case, out))
+
+
 def long_doubles(case):
     """x87's numbers are shown in 1.8, in version 2, where they are bits with an attribute, and in 1.8 made of that; and nobody says that something was lost."""
     values = [1.5, -2.0, 0.1, 1e300, 0.0, 123456789.25]
@@ -160,4 +170,4 @@ def long_doubles(case):
 
 
 if __name__ == '__main__':
-    main([said_by_values, told, long_doubles])
+    main([said_by_values, told, twins, long_doubles])
