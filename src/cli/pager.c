@@ -3,6 +3,7 @@
  * pager.c - standard output through a pager (see pager.h).
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -46,12 +47,15 @@ void wmk_pager_begin(struct wmk_pager *pager)
 	int ends[2];
 
 	pager->pid = 0;
+	pager->error = -1;
 	if (!isatty(1) || !*command || strcmp(command, "cat") == 0 || pipe(ends) != 0)
 		return;
 	setenv("LESS", LESS_OPTIONS, 0);
 	pager->pid = start(command, ends[0], ends[1]);
 	if (pager->pid && dup2(ends[1], 1) < 0)
 		pager->pid = 0;
+	if (pager->pid && isatty(2) && (pager->error = fcntl(2, F_DUPFD_CLOEXEC, 3)) >= 0)
+		dup2(ends[1], 2);
 	close(ends[0]);
 	close(ends[1]);
 	/* Who leaves the pager before the end has seen enough: writing fails then, and ends it. */
@@ -65,6 +69,10 @@ void wmk_pager_end(struct wmk_pager *pager)
 
 	if (!pager->pid)
 		return;
+	if (pager->error >= 0) {
+		dup2(pager->error, 2);
+		close(pager->error);
+	}
 	/* Its input ends; and an error of ours, when it was left early, is nobody's. */
 	if (!freopen("/dev/null", "we", stdout))
 		close(1);

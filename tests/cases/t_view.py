@@ -465,6 +465,14 @@ def on_a_terminal(case):
     check(status == 0 and b'\n'.join(lines) + b'\n' == plain and not os.path.exists(paged), 'a pager where there is no terminal')
     status, lines, _ = read(case, [WAYMARK, 'view', '--color=always', path])
     check(status == 0 and b'\033[36m' in lines[0], 'no colours: %s', lines[:1])
+    # What was lost is told where it was lost.
+    lossy = case.path('lossy')
+    next(t for t in corpus18.GOOD if t.name == 'counters_discarded').make(lossy)
+    status, shown = at_a_terminal(case, [WAYMARK, 'view', '--color=never', lossy], **pager)
+    with open(paged, 'rb') as f:
+        got = f.read().splitlines()
+    told = [i for i, line in enumerate(got) if line.startswith(b'waymark: ')]
+    check(status == 0 and shown == b'' and told == [6, 13], 'losses: status %d, %s, %s', status, shown[:300], got)
     many = many_packets(case)[0]
     status, shown = at_a_terminal(case, [WAYMARK, 'view', '--color=never', many], WAYMARK_PAGER='head -n 1')
     check(status == 0 and shown.count(b'\n') == 1, 'left early: status %d, %s', status, shown[-300:])
