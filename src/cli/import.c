@@ -15,9 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "import/import.h"
 #include "read/when.h"
 
@@ -27,6 +29,13 @@
 struct first {
 	uint64_t number;
 	char file[200], text[100];
+};
+
+/* What is told on the way, and behind it. */
+struct told {
+	struct first first;
+	struct wmk_progress progress;
+	uint64_t total;          /* bytes of all files; 0: not to be known */
 };
 
 int wmk_cli_set_import_format(struct wmk_cli_import *import, const char *value)
@@ -86,13 +95,34 @@ int wmk_cli_set_import_origin(struct wmk_cli_import *import, const char *value)
 
 static void note_first(void *data, const char *name, uint64_t number, const char *line, size_t len)
 {
-	struct first *first = data;
+	struct first *first = &((struct told *)data)->first;
 
 	if (first->number)
 		return;
 	first->number = number;
 	snprintf(first->file, sizeof(first->file), "%s", name);
 	snprintf(first->text, sizeof(first->text), "%.*s", (int)(len < sizeof(first->text) ? len : sizeof(first->text) - 1), line);
+}
+
+static void note_progress(void *data, uint64_t bytes, uint64_t records)
+{
+	struct told *told = data;
+
+	wmk_progress_tell(&told->progress, bytes < told->total || !told->total ? bytes : told->total, told->total, records);
+}
+
+/* Of all of them, if they are files that stay as long as they are. */
+static uint64_t size_of(const char *const *files, unsigned n)
+{
+	uint64_t total = 0;
+	struct stat st;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (strcmp(files[i], "-") == 0 ? fstat(0, &st) != 0 : stat(files[i], &st) != 0 || !S_ISREG(st.st_mode))
+			return 0;
+		total += (uint64_t)st.st_size;
+	}
+	return total;
 }
 
 static int convert_file(struct wmk_import *import, const char *name)
@@ -142,9 +172,9 @@ static void tell(const struct wmk_cli_import *import, const char *directory, con
 
 static int make(const struct wmk_cli_import *import, const char *directory, bool is_all, const char *const *files, unsigned n)
 {
-	struct first first = { .number = 0 };
+	struct told told = { .total = size_of(files, n) };
 	const struct wmk_import_options options = { .year = import->year, .has_origin = import->has_origin, .origin_ns = import->origin_ns,
-						    .unknown = note_first, .data = &first };
+						    .unknown = note_first, .progress = note_progress, .data = &told };
 	struct wmk_import_done done;
 	struct wmk_import *work;
 	int err, ended;
@@ -158,14 +188,16 @@ static int make(const struct wmk_cli_import *import, const char *directory, bool
 	err = wmk_import_begin(directory, import->format, &options, &work);
 	if (err < 0)
 		return wmk_cli_failed();
+	wmk_progress_begin(&told.progress, wmk_clock_monotonic(), false);
 	for (unsigned i = 0; i < n && err == 0; i++)
 		err = convert_file(work, files[i]);
+	wmk_progress_end(&told.progress);
 	if (err < 0)
 		wmk_cli_failed();
 	ended = wmk_import_end(work, &done);
 	if (ended < 0 && err == 0)
 		wmk_cli_failed();
-	tell(import, is_all ? directory : NULL, &done, &first);
+	tell(import, is_all ? directory : NULL, &done, &told.first);
 	return err < 0 || ended < 0 ? WMK_CLI_FAILED : 0;
 }
 

@@ -12,9 +12,9 @@
 #define FIRST_NS UINT64_C(1000000000)
 #define EACH_NS UINT64_C(200000000)
 
-void wmk_progress_begin(struct wmk_progress *progress, uint64_t now)
+void wmk_progress_begin(struct wmk_progress *progress, uint64_t now, bool is_on_screen)
 {
-	*progress = (struct wmk_progress){ .next_ns = isatty(2) && !isatty(1) ? now + FIRST_NS : 0 };
+	*progress = (struct wmk_progress){ .next_ns = isatty(2) && !is_on_screen ? now + FIRST_NS : 0 };
 }
 
 size_t wmk_progress_line(struct wmk_progress *progress, uint64_t now, uint64_t done, uint64_t total, uint64_t records, char *buf, size_t size)
@@ -23,6 +23,8 @@ size_t wmk_progress_line(struct wmk_progress *progress, uint64_t now, uint64_t d
 		return 0;
 	progress->next_ns = now + EACH_NS;
 	progress->shown = true;
+	if (!total)
+		return (size_t)snprintf(buf, size, "%" PRIu64 " MB, %" PRIu64 " records", done / 1000000, records);
 	return (size_t)snprintf(buf, size, "%3u %% of %" PRIu64 " MB, %" PRIu64 " records", total >= 100 ? (unsigned)(done / (total / 100)) : 100, total / 1000000, records);
 }
 

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/progress.h"
@@ -68,7 +69,7 @@ int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, un
 	options->data = &progress;
 	want_files();
 	/* (before the pager: behind it standard output is no terminal, and the screen is the pager's) */
-	wmk_progress_begin(&progress, wmk_clock_monotonic());
+	wmk_progress_begin(&progress, wmk_clock_monotonic(), isatty(fileno(out)) && !(options->form && options->form->is_directory));
 	if (pager)
 		wmk_pager_begin(pager);
 	err = wmk_read_text(paths, n, options, out, done);

@@ -30,6 +30,8 @@ static const struct format formats[] = {
 };
 #define N_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
+#define TELL_EACH 65536u                   /* bytes */
+
 struct wmk_import {
 	struct wmk_import_options options;
 	const struct format *format;
@@ -45,6 +47,7 @@ struct wmk_import {
 	struct wmk_import_bytes begun;           /* of a line that was split: its begin */
 	uint32_t n_frames;
 	uint64_t number;                         /* of records */
+	uint64_t bytes, told;                    /* of files: read, and when that was told last */
 	const char *file;
 	uint64_t line_number;
 	struct wmk_import_line line;             /* that is being worked on */
@@ -426,6 +429,11 @@ int wmk_import_file(struct wmk_import *import, FILE *in, const char *name, int64
 		err = add_line(import, text, goes_on);
 		if (err < 0)
 			break;
+		import->bytes += text.len + !goes_on;
+		if (import->options.progress && import->bytes >= import->told + TELL_EACH) {
+			import->told = import->bytes;
+			import->options.progress(import->options.data, import->bytes, import->number);
+		}
 	}
 	free(lines.buf);
 	if (err < 0)

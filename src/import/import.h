@@ -39,6 +39,8 @@ struct wmk_import_options {
 	int64_t origin_ns;       /* from what times without a date count (the machine's start), nanoseconds since 1970; not negative */
 	/* A line that is not understood: of the file `name`, number from 1, without its newline. It is in the trace all the same. May be NULL. */
 	void (*unknown)(void *data, const char *name, uint64_t number, const char *line, size_t len);
+	/* How far it is, now and then: bytes of all files so far, and records. May be NULL. */
+	void (*progress)(void *data, uint64_t bytes, uint64_t records);
 	void *data;
 };
 

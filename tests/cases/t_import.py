@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: MIT
 """`waymark convert --from`: logs of other programs as traces; read back, they say what another parser says (tests/lib/logs.py)."""
 import collections
+import contextlib
 import json
 import os
 import re
+import select
 import shutil
 import stat
 import subprocess
 import sys
+import time
 import zoneinfo
 from datetime import datetime
 
@@ -332,6 +335,42 @@ def split_lines(case):
     check(lines == ['[pid 25947] 1795336891.000008 write(1, "abc", ', '[pid 25947] 1795336891.000010 getuid('] and '2 lines' in said, 'lines: %s: %s', lines, said)
 
 
+@limit(60)
+def progress(case):
+    """On a terminal one sees how far it is: of a log that is still coming, and of a trace whose records go to a file, not to the screen."""
+    ours, theirs = os.openpty()
+    log, written = case.path('log'), 0
+    os.mkfifo(log)
+    child = subprocess.Popen([WAYMARK, 'convert', '--from', 'dmesg', '-o', case.path('made'), log], env=case.env, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
+    shown = b''
+    os.set_blocking(ours, False)
+    with open(log, 'wb') as file:
+        while b' records\033[K' not in shown:
+            file.write(b''.join(b'[%5d.%06d] line %d\n' % (n // 1000000, n % 1000000, n) for n in range(written, written + 1000)))
+            written += 1000
+            with contextlib.suppress(BlockingIOError):
+                shown += os.read(ours, 65536)
+    check(re.search(rb'\r\d+ MB, \d+ records\033\[K', shown), 'a log: %s', shown[-300:])
+    check(child.wait(60) == 0, 'the log: %s', shown[-300:])
+    output = case.path('output')
+    os.mkfifo(output)
+    begun = time.monotonic()
+    child = subprocess.Popen([WAYMARK, 'convert', '--to', 'text', '-o', output, case.path('made')], env=case.env, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
+    with open(output, 'rb') as file:
+        file.read(1)
+        while time.monotonic() < begun + 1.5:      # the first second is quiet
+            select.select([], [], [], 0.1)
+        lines = sum(line.endswith(b'\n') for line in file)
+    check(child.wait(60) == 0 and lines == written, '%d lines of %d', lines, written)
+    os.close(theirs)
+    shown = b''
+    with contextlib.suppress(OSError):
+        while piece := os.read(ours, 65536):
+            shown += piece
+    os.close(ours)
+    check(re.search(rb'\r *\d+ % of \d+ MB, \d+ records\033\[K', shown) and shown.endswith(b'\r\033[K'), 'a trace: %s', shown[-300:])
+
+
 def live_strace(case):
     need('strace')
     path = case.path('strace.out')
@@ -408,5 +447,5 @@ def a_mistake_is_found(case):
 
 
 if __name__ == '__main__':
-    main([samples, zones, files, words, parts_of_logs, merged, threads, garbage, cut, any_byte_changed, order, too_late, open_for_long, many_names, split_lines, live_strace, live_dmesg, live_perf,
+    main([samples, zones, files, words, parts_of_logs, merged, threads, garbage, cut, any_byte_changed, order, too_late, open_for_long, many_names, split_lines, progress, live_strace, live_dmesg, live_perf,
           live_journal, a_mistake_is_found])
