@@ -143,7 +143,7 @@ def names_twice(case, path):
 def protocol_buffers(case):
     """By protoc, with a definition that knows nothing of our encoder; as a viewer needs it."""
     need('protoc')
-    drawn = 0
+    drawn = processes = 0
     for path in traces_of(case):
         records = records_of(case, path)
         out = case.path('converted')
@@ -166,6 +166,11 @@ def protocol_buffers(case):
                 if who.get('procname'):
                     called = names.setdefault((event['pid'], event['tid']), who['procname'])
                     check(event['thread_name'] == called, '%s: the thread is called %s, not %s', path, event['thread_name'], called)
+                    # A process is called as its first thread is.
+                    if event['pid'] == event['tid']:
+                        check(event['process_name'] == called, '%s: the process is called %s, not %s', path, event['process_name'], called)
+                        processes += 1
+    check(processes > 10, 'only %d records have a process with a name', processes)
     check(drawn > 100, 'only %d records have a thread', drawn)
 
 
