@@ -407,6 +407,7 @@ struct app_channel {
 	uint32_t n_words, n_filters;
 	uint32_t statedump_round;
 	bool sent;
+	uint8_t flags;                   /* that it was told: WMK_CHANNEL_PRIVATE */
 	bool returned;                   /* the program has just handed the rings back: it may record into them still */
 };
 

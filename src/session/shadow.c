@@ -131,20 +131,46 @@ int wmk_shadow_expect(struct app *app, struct rings *rings)
 	return 0;
 }
 
+/* A process that is tracked by its number is no other: what it forks has no part in it, as of what has rings of its own. */
+static uint8_t flags_of(const struct rings *rings)
+{
+	return rings->private || rings->session->trackers.pid ? WMK_CHANNEL_PRIVATE : 0;
+}
+
 static int channel_tell(struct app *app, uint32_t number)
 {
 	struct app_channel *ch = &app->channels[number];
 	const struct rings *rings = ch->rings;
-	struct wmk_channel_msg msg = { .channel = number, .field_limit = rings->field_limit, .n_contexts = rings->n_contexts,
-				       .flags = rings->private ? WMK_CHANNEL_PRIVATE : 0 };
+	struct wmk_channel_msg msg = { .channel = number, .field_limit = rings->field_limit, .n_contexts = rings->n_contexts, .flags = flags_of(rings) };
 
 	if (ch->sent)
 		return 0;
 	memcpy(msg.contexts, rings->contexts, sizeof(msg.contexts));
 	int err = wmk_out_frame(&app->out, WMK_MSG_CHANNEL, 0, &msg, sizeof(msg), waymark_ring_set_fd(rings->set));
 
-	if (err == 0)
+	if (err == 0) {
 		ch->sent = true;
+		ch->flags = (uint8_t)msg.flags;
+	}
+	return err;
+}
+
+/* What `track` and `untrack` have made of the channels that it knows. */
+static int flags_apply(struct app *app, const struct wmk_session *session)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < app->n_channels && err == 0; i++) {
+		struct app_channel *ch = &app->channels[i];
+
+		if (!ch->sent || ch->rings->session != session || ch->flags == flags_of(ch->rings))
+			continue;
+		const struct wmk_channel_flags_msg msg = { i, flags_of(ch->rings) };
+
+		err = wmk_out_frame(&app->out, WMK_MSG_CHANNEL_FLAGS, 0, &msg, sizeof(msg), -1);
+		ch->flags = (uint8_t)msg.flags;
+		app->told = true;
+	}
 	return err;
 }
 
@@ -435,6 +461,8 @@ static int session_apply(struct app *app, struct wmk_session *session, bool fres
 	if (session->gone)
 		return session_leave(app, session);
 	bool tracked = wmk_session_tracks(session, app), any = false;
+
+	err = flags_apply(app, session);
 
 	/* asked of all, also while nothing is recorded: who follows is seen when it begins, or never */
 	for (unsigned i = 0; i < session->n_channels; i++)

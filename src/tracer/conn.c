@@ -198,6 +198,20 @@ static int on_channel(struct wmk_conn *conn, const void *body, size_t len, int *
 	return err < 0 ? err : wmk_channel_take(conn, &msg, fd);
 }
 
+static int on_channel_flags(struct wmk_conn *conn, const void *body, size_t len)
+{
+	struct wmk_channel_flags_msg msg;
+	int err = wmk_channel_flags_decode(body, len, &msg);
+	struct wmk_channel *channel = err < 0 ? NULL : wmk_channel_find(conn, msg.channel);
+
+	if (err < 0)
+		return err;
+	if (!channel)
+		return wmk_error(-ENOENT, "no channel %u", msg.channel);
+	channel->is_private = (msg.flags & WMK_CHANNEL_PRIVATE) != 0;
+	return 0;
+}
+
 static int on_channel_gone(struct wmk_conn *conn, const void *body, size_t len)
 {
 	uint32_t number;
@@ -362,6 +376,8 @@ static int on_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const 
 		return -ECONNREFUSED;
 	case WMK_MSG_CHANNEL:
 		return on_channel(conn, body, frame->length, fd);
+	case WMK_MSG_CHANNEL_FLAGS:
+		return on_channel_flags(conn, body, frame->length);
 	case WMK_MSG_CHANNEL_GONE:
 		return on_channel_gone(conn, body, frame->length);
 	case WMK_MSG_ENABLE:

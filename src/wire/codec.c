@@ -61,6 +61,15 @@ int wmk_channel_decode(const void *body, size_t len, struct wmk_channel_msg *cha
 	return 0;
 }
 
+int wmk_channel_flags_decode(const void *body, size_t len, struct wmk_channel_flags_msg *flags)
+{
+	if (copy_out(body, len, flags, sizeof(*flags), "CHANNEL_FLAGS") < 0)
+		return -EPROTO;
+	if (flags->flags & ~WMK_CHANNEL_PRIVATE)
+		return wmk_error(-EPROTO, "a channel with flags 0x%x", flags->flags);
+	return 0;
+}
+
 int wmk_rings_decode(const void *body, size_t len, struct wmk_rings_msg *rings)
 {
 	return copy_out(body, len, rings, sizeof(*rings), "RINGS");

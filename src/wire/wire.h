@@ -15,6 +15,7 @@
  *                                                      ◄───  CHANNEL {channel, field limit, flags, contexts} + fd of the ring set
  *                                                      ◄───  ENABLE {channel, event number, event id} + filter ...
  *                                                      ◄───  DISABLE {channel, event number} ...
+ *                                                      ◄───  CHANNEL_FLAGS {channel, flags}    other ones than CHANNEL told
  *                                                      ◄───  CHANNEL_GONE {channel}
  *                                                      ◄───  DONE {batch}     everything that batch needs has been sent
  *     SYNCED {sync}                                    ───►  answer to SYNC {sync}: all commands before it are in force
@@ -43,6 +44,7 @@ enum wmk_msg {
 	WMK_MSG_HELLO = 1, WMK_MSG_WELCOME, WMK_MSG_REFUSED, WMK_MSG_EVENT, WMK_MSG_EVENTS_END, WMK_MSG_CHANNEL,
 	WMK_MSG_CHANNEL_GONE, WMK_MSG_ENABLE, WMK_MSG_DISABLE, WMK_MSG_DONE, WMK_MSG_SYNC, WMK_MSG_SYNCED,
 	WMK_MSG_EVENT_GONE, WMK_MSG_ERROR, WMK_MSG_RINGS, WMK_MSG_STATEDUMP, WMK_MSG_MOVE,
+	WMK_MSG_CHANNEL_FLAGS,
 };
 
 struct wmk_frame {             /* as it travels, 16 bytes */
@@ -118,10 +120,12 @@ struct wmk_channel_msg {
 };
 
 /*
- * The rings are this process's alone: the child of a fork records nothing into them, and waits for the answer to its own
+ * It is for this process alone, its rings or what is recorded: the child of a fork records nothing into it, and waits for the answer to its own
  * registration before fork() returns there. Without this flag the child goes on recording into the same rings.
  */
 #define WMK_CHANNEL_PRIVATE 1u
+
+struct wmk_channel_flags_msg { uint32_t channel, flags; };
 
 struct wmk_rings_msg { uint8_t uuid[16]; };   /* as in the set's header; the set's descriptor travels along */
 /* The encoded program of a filter may follow. Where the event is enabled with this id already, its filter becomes this one, or none. */
@@ -198,6 +202,7 @@ static inline size_t wmk_out_queued(const struct wmk_out *out)
 int wmk_hello_decode(const void *body, size_t len, struct wmk_hello *hello);
 int wmk_welcome_decode(const void *body, size_t len, struct wmk_welcome *welcome);
 int wmk_channel_decode(const void *body, size_t len, struct wmk_channel_msg *channel);
+int wmk_channel_flags_decode(const void *body, size_t len, struct wmk_channel_flags_msg *flags);
 int wmk_rings_decode(const void *body, size_t len, struct wmk_rings_msg *rings);
 /* ... and the filter behind it: `*filter_len` bytes (wmk_filter_encode()), 0: every record is wanted. */
 int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable, const void **filter, size_t *filter_len);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Several sessions over the same programs, each with its own events, contexts and buffers; rings of processes; sessions that are narrowed."""
+import collections
 import contextlib
 import os
 import re
@@ -10,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of, rings_of, state  # noqa: E402
-from harness import WAYMARK, Gate, Trace, check, check_sequences, limit, main  # noqa: E402
+from harness import WAYMARK, Gate, Trace, check, check_sequences, limit, main, rounds  # noqa: E402
 from t_filter import records_of  # noqa: E402
 from t_rewrite import seen_by_the_second  # noqa: E402
 
@@ -301,6 +302,27 @@ def tracked(case):
         two.end()
 
 
+def forks_of_who_is_tracked(case):
+    """What a tracked process forks is another one: not a record of it, however soon; what is tracked no more has children as all have."""
+    with World(case) as w:
+        program = w.obey()
+        w.begin('its')
+        w.begin('all')
+        w('track', '-s', 'its', '--pid', program.pid)
+        program('emit 3')
+        for _ in range(max(rounds(200), 20)):
+            program('fork 4')
+        program('exec 5')
+        w('track', '-s', 'its', '--pid', '--all')
+        program('fork 9')
+        its, everything = w.end('its', lost=0)[1], w.end('all', lost=0)[1]
+        sizes = collections.Counter(len(n) for n in numbers_of(its).values())
+        check(sizes == {3: 1, 9: 1}, 'recorded of it and of its forks: %s', sizes)
+        sizes = collections.Counter(len(n) for n in numbers_of(everything).values())
+        check(sizes[4] == max(rounds(200), 20) and sizes[9] == 1, 'another session has lost some: %s', sizes)
+        program.end()
+
+
 def more_than_can_be_tracked(case):
     """What does not fit changes nothing."""
     with World(case) as w:
@@ -457,6 +479,6 @@ if __name__ == '__main__':
     main([different_events_contexts_and_modes, lost_is_the_same_for_all, events_that_match, stop_and_start_again,
           rings_of_each_process, narrowed_to_a_process,
           narrowed_to_an_executable, a_follower_whose_ancestors_have_ended,
-          a_follower_whose_parent_has_just_ended, tracked, more_than_can_be_tracked,
+          a_follower_whose_parent_has_just_ended, tracked, forks_of_who_is_tracked, more_than_can_be_tracked,
           a_consumer_that_hangs, a_consumer_that_hangs_while_programs_begin, programs_that_may_be_held_up, programs_that_may_not_be_held_up,
           record_beside_a_daemon_that_hangs, a_trace_of_version_2])

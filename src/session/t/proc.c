@@ -123,6 +123,7 @@ static void told(const struct wmk_frame *frame, const void *body, int fd)
 	size_t filter_len;
 	struct wmk_disable_msg disable;
 	struct wmk_move_msg move;
+	struct wmk_channel_flags_msg flags;
 	uint32_t value = 0;
 	int err = 0;
 
@@ -147,6 +148,13 @@ static void told(const struct wmk_frame *frame, const void *body, int fd)
 			told_move(&move);
 		break;
 	case WMK_MSG_DONE: err = wmk_u32_decode(body, frame->length, &me.done); break;
+	case WMK_MSG_CHANNEL_FLAGS:
+		err = wmk_channel_flags_decode(body, frame->length, &flags);
+		if (err == 0 && flags.channel < WORLD_CHANNELS && me.is->channels[flags.channel].live && me.is->channels[flags.channel].flags != flags.flags)
+			me.is->channels[flags.channel].flags = flags.flags;
+		else
+			me.is->bad++;
+		break;
 	case WMK_MSG_CHANNEL_GONE:
 		err = wmk_u32_decode(body, frame->length, &value);
 		if (err == 0 && value < WORLD_CHANNELS && me.is->channels[value].live) {

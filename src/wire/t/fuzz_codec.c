@@ -74,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const void *filter;
 	size_t filter_len;
 	struct wmk_disable_msg disable;
+	struct wmk_channel_flags_msg flags;
 	struct wmk_move_msg move;
 	uint32_t value;
 
@@ -99,6 +100,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 4:
 		wmk_disable_decode(body, len, &disable);
+		if (wmk_channel_flags_decode(body, len, &flags) == 0 && flags.flags > WMK_CHANNEL_PRIVATE)
+			abort();
 		break;
 	case 5:
 		wmk_u32_decode(body, len, &value);

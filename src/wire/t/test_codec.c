@@ -77,6 +77,18 @@ static void test_channel(void **state)
 	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), -EPROTO);
 }
 
+static void test_channel_flags(void **state)
+{
+	struct wmk_channel_flags_msg flags = { 3, WMK_CHANNEL_PRIVATE }, got;
+
+	(void)state;
+	assert_int_equal(wmk_channel_flags_decode(&flags, sizeof(flags), &got), 0);
+	assert_memory_equal(&got, &flags, sizeof(got));
+	assert_int_equal(wmk_channel_flags_decode(&flags, sizeof(flags) - 1, &got), -EPROTO);
+	flags.flags = 2;
+	assert_int_equal(wmk_channel_flags_decode(&flags, sizeof(flags), &got), -EPROTO);
+}
+
 static void test_small(void **state)
 {
 	const struct wmk_enable_msg enable = { 1, 2, 3 };
@@ -175,7 +187,7 @@ static void test_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hello), cmocka_unit_test(test_channel), cmocka_unit_test(test_small),
+		cmocka_unit_test(test_hello), cmocka_unit_test(test_channel), cmocka_unit_test(test_channel_flags), cmocka_unit_test(test_small),
 		cmocka_unit_test(test_event), cmocka_unit_test(test_error),
 	};
 
