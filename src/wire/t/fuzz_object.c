@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_object.c - any bytes as the body of any request or reply: the first byte says which. What decodes encodes to the same bytes, and a
- * copy of it does too.
+ * fuzz_object.c - any bytes as the body of any request or reply, of a client's and of what a consumer tells its session daemon: the first byte says which.
+ * What decodes encodes to the same bytes, and a copy of it does too.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/consumerd.h"
 #include "wire/ctl.h"
+
+#define CONSUMER 240u                /* first bytes from here on are the consumer's */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,14 +24,23 @@ static void same(const struct wmk_object *is, const void *object, const uint8_t 
 	free(bytes);
 }
 
+static const struct wmk_object *object_of(uint8_t which)
+{
+	static const struct wmk_object *const consumers[] = { &wmk_consumerd_report_object, &wmk_consumerd_held_object, &wmk_consumerd_full_object };
+	const struct wmk_ctl_command *c = &wmk_ctl_commands[which % 128 % wmk_ctl_n_commands];
+
+	if (which >= CONSUMER)
+		return consumers[(which - CONSUMER) % (sizeof(consumers) / sizeof(consumers[0]))];
+	return which < 128 ? c->request : c->reply;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct wmk_arena arena = { 0 };
 
 	if (size < 1)
 		return 0;
-	const struct wmk_ctl_command *c = &wmk_ctl_commands[data[0] % 128 % wmk_ctl_n_commands];
-	const struct wmk_object *is = data[0] < 128 ? c->request : c->reply;
+	const struct wmk_object *is = object_of(data[0]);
 	size_t len = size - 1;
 	uint8_t *body = malloc(len ? len : 1);   /* the sanitizer sees its end */
 	void *object = malloc(is->size), *copy = malloc(is->size);
