@@ -12,6 +12,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import CONSUMERD_COMM, World  # noqa: E402
 from harness import PROGRAMS, WAYMARK, Skip, check, limit, main, need, rounds, slurp, wait_for  # noqa: E402
+from kernel import has_narrow_calls  # noqa: E402
 from traces import LOSS, LOST, groups_after  # noqa: E402
 
 TRACING = '/sys/kernel/tracing'
@@ -29,11 +30,6 @@ def need_bpf(case):
     result = case.record(['true'], ['-k', 'syscall:mknodat']).ok()
     if 'without what their arguments point to' in result.err:
         raise Skip(result.err.strip())
-
-
-def has_narrow_calls():
-    """May a 64-bit program here make the calls of 32-bit ones?"""
-    return os.uname().machine == 'x86_64' and subprocess.run([os.path.join(PROGRAMS, 'traced_calls'), 'narrow'], timeout=60).returncode != 77
 
 
 def parse(line):

@@ -31,7 +31,7 @@ TESTS = os.path.join(os.environ.get('WMK_BUILD', '.'), 'src', 'kernel', 't')
 PROBED = ['libprobed.so', 'probed-stripped', 'probed-o0', 'probed-o0-nopie', 'probed-o2', 'probed-o2-nopie']
 UNITS = ['test-kernel-cpu', 'test-kernel-calls-live', 'test-kernel-calls-pointed-live', 'test-probes-live', 'probe_try', *PROBED]
 UNITS = [name for name in UNITS if os.path.exists(os.path.join(TESTS, name))]
-MACHINE = Machine([os.path.join(PROGRAMS, name) for name in ('procs', 'busy', 'calls')] + [os.path.join(TESTS, name) for name in UNITS], modules=[MODULE])
+MACHINE = Machine([os.path.join(PROGRAMS, name) for name in ('procs', 'busy', 'calls', 'traced_calls')] + [os.path.join(TESTS, name) for name in UNITS], modules=[MODULE])
 
 
 def view(case, path, *options):
@@ -79,6 +79,12 @@ def boots(case):
     config = MACHINE.kernel.config()
     for option in ('KPROBES', 'KPROBE_EVENTS', 'UPROBE_EVENTS', 'FUNCTION_TRACER', 'FTRACE_SYSCALLS', 'BPF_SYSCALL', 'DEBUG_INFO_BTF', 'HOTPLUG_CPU'):
         check(config.get(option) == 'y', 'the kernel\'s configuration has %s=%s', option, config.get(option))
+
+
+def calls_of_32_bits(case):
+    """This kernel has them, and the processor: whoever asks whether they can be made (narrow.h) is told so."""
+    check(MACHINE.kernel.config().get('IA32_EMULATION') == 'y', 'the kernel is without')
+    MACHINE.run('traced_calls narrow')
 
 
 def kprobes_work(case):
@@ -375,7 +381,7 @@ def a_kernel_that_dies_is_named(case):
 
 if __name__ == '__main__':
     with MACHINE:
-        main([boots, kprobes_work, function_tracer_works, records_before_the_second_processor, a_processor_comes_late, a_processor_goes_and_comes,
+        main([boots, calls_of_32_bits, kprobes_work, function_tracer_works, records_before_the_second_processor, a_processor_comes_late, a_processor_goes_and_comes,
               a_module_goes_and_comes, records_programs, the_daemons_record, processors_go_and_come_while_it_is_recorded, records_the_kernel,
               counts_what_is_lost, has_contexts, calls_are_recorded_once_it_has_begun, a_killed_consumer_loses_what_it_had, probes_are_understood,
               probes_are_recorded, units_of_buffers, units_of_system_calls, units_of_probes, the_machine_tells_of_failures, the_kernel_has_not_complained, a_kernel_that_dies_is_named])

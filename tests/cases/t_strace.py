@@ -3,7 +3,6 @@
 """`waymark strace` against strace itself: the same programs under both, line by line; selections, summaries, errors, losses, without BPF."""
 import json
 import os
-import platform
 import re
 import shutil
 import signal
@@ -13,6 +12,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import calls  # noqa: E402
 from harness import WAIT_S, WAYMARK, Skip, check, main, slurp, wait_for  # noqa: E402
+from kernel import has_narrow_calls  # noqa: E402
 
 INSTANCES = '/sys/kernel/tracing/instances'
 # What strace shows and the BPF program does not copy; nothing else may differ. By the call: why.
@@ -169,9 +169,7 @@ def ends_of_threads(case):
 
 def calls_of_32_bits(case):
     needs(case)
-    if platform.machine() != 'x86_64':
-        raise Skip('there are none on this machine')
-    if subprocess.run([case.program('traced_calls'), 'narrow'], timeout=WAIT_S).returncode == 77:
+    if not has_narrow_calls():
         raise Skip('this machine lets no 64-bit program make them')
     text = waymark(case, [case.program('traced_calls'), 'narrow']).stderr
     for wanted in ('runs in 32 bit mode. ]\nopen("/nowhere", O_RDONLY) ', 'write(-1, "/no", 3) ', 'runs in 64 bit mode. ]\ngetppid() '):

@@ -30,6 +30,11 @@ BETWEEN = re.compile(r'discarded (\d+) events? between \[([\d:.]+)\] and \[[\d:.
 Record = collections.namedtuple('Record', 'time name cpu context fields')
 
 
+def has_narrow_calls():
+    """May a 64-bit program here make the calls of 32-bit ones? (That it is asked rightly is shown on the emulated machine: t_kernel_machine.py.)"""
+    return os.uname().machine == 'x86_64' and subprocess.run([os.path.join(PROGRAMS, 'traced_calls'), 'narrow'], timeout=60).returncode != 77
+
+
 def need_kernel():
     if os.geteuid():
         raise Skip('recording the kernel needs root')

@@ -30,7 +30,7 @@
 #include <unistd.h>
 #include <waymark/trace.h>
 
-#include "narrow.h"
+#include "kernel/t/narrow.h"
 
 #define THREADS_MAX 64
 

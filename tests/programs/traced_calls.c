@@ -34,7 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "narrow.h"
+#include "kernel/t/narrow.h"
 
 #define NOTHING(call) do { if ((long)(call) < 0) errno = 0; } while (0)
 
@@ -279,7 +279,7 @@ static void narrow(void)
 		exit(77);
 	memcpy(low, name, sizeof(name));
 	narrow_call(5, (long)low, 0, 0);
-	narrow_call(NARROW_GETPPID, 0, 0, 0);
+	narrow_call(NARROW_GETPID, 0, 0, 0);
 	narrow_call(4, -1, (long)low, 3);
 	NOTHING(getppid());
 #endif

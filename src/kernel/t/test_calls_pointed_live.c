@@ -8,21 +8,19 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "kernel/calls_event.h"
 #include "kernel/t/live.h"
+#include "kernel/t/narrow.h"
 
 static void assert_piece(const struct wmk_kcalls_record *record, unsigned arg, const void *bytes, size_t len, unsigned flags)
 {
@@ -329,29 +327,6 @@ static void test_late(void **state)
 #define NARROW_OPEN 5
 #define NARROW_GETPPID 64
 
-static long narrow_call(long number, long a, long b, long c)
-{
-	long ret;
-
-	__asm__ volatile("int $0x80" : "=a"(ret) : "a"(number), "b"(a), "c"(b), "d"(c) : "memory", "r8", "r9", "r10", "r11");
-	return ret;
-}
-
-/* By a child: there are hypervisors under which the program gets SIGSEGV for it, whatever the kernel has. */
-static bool has_narrow_calls(void)
-{
-	int status = -1;
-	const pid_t child = fork();
-
-	if (child == 0) {
-		signal(SIGSEGV, SIG_DFL);
-		_exit(narrow_call(NARROW_GETPPID, 0, 0, 0) == getppid() ? 0 : 1);
-	}
-	assert_true(child > 0);
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return status == 0;
-}
-
 static int narrow_calls(void *data)
 {
 	char *low = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
@@ -391,7 +366,7 @@ static void test_narrow(void **state)
 	unsigned seen[2] = { 0, 0 };
 
 	(void)state;
-	if (!has_narrow_calls()) {
+	if (!narrow_works()) {
 		wmk_kcalls_close(calls);
 		print_message("this machine has no 32-bit calls\n");
 		skip();

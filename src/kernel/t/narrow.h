@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * narrow.h - system calls of 32-bit programs, made by a 64-bit one. Not only a kernel may be without them: some hypervisors do not pass the interrupt on,
+ * narrow.h - for tests: system calls of 32-bit programs, made by a 64-bit one. Not only a kernel may be without them: some hypervisors do not pass the interrupt on,
  * and the program gets SIGSEGV.
  */
-#ifndef WMK_TEST_NARROW_H
-#define WMK_TEST_NARROW_H
+#ifndef WMK_KERNEL_T_NARROW_H
+#define WMK_KERNEL_T_NARROW_H
 
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <unistd.h>
 
-#define NARROW_GETPPID 20L
+#define NARROW_GETPID 20L            /* of the other table */
 
 static inline long narrow_call(long number, long a, long b, long c)
 {
@@ -44,7 +44,7 @@ static inline bool narrow_works(void)
 	if (sigaction(SIGSEGV, &action, &before) != 0)
 		return false;
 	if (sigsetjmp(narrow_refused, 1) == 0)
-		works = narrow_call(NARROW_GETPPID, 0, 0, 0) == getppid();
+		works = narrow_call(NARROW_GETPID, 0, 0, 0) == getpid();
 	sigaction(SIGSEGV, &before, NULL);
 	return works;
 }
