@@ -108,7 +108,7 @@ static void note_progress(void *data, uint64_t bytes, uint64_t records)
 {
 	struct told *told = data;
 
-	wmk_progress_tell(&told->progress, bytes < told->total || !told->total ? bytes : told->total, told->total, records);
+	wmk_progress_tell(&told->progress, bytes, told->total, records);
 }
 
 /* Of all of them, if they are files that stay as long as they are. */
@@ -118,7 +118,7 @@ static uint64_t size_of(const char *const *files, unsigned n)
 	struct stat st;
 
 	for (unsigned i = 0; i < n; i++) {
-		if (strcmp(files[i], "-") == 0 ? fstat(0, &st) != 0 : stat(files[i], &st) != 0 || !S_ISREG(st.st_mode))
+		if ((strcmp(files[i], "-") == 0 ? fstat(0, &st) : stat(files[i], &st)) != 0 || !S_ISREG(st.st_mode))
 			return 0;
 		total += (uint64_t)st.st_size;
 	}

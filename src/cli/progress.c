@@ -23,9 +23,9 @@ size_t wmk_progress_line(struct wmk_progress *progress, uint64_t now, uint64_t d
 		return 0;
 	progress->next_ns = now + EACH_NS;
 	progress->shown = true;
-	if (!total)
+	if (!total)              /* nobody knows */
 		return (size_t)snprintf(buf, size, "%" PRIu64 " MB, %" PRIu64 " records", done / 1000000, records);
-	return (size_t)snprintf(buf, size, "%3u %% of %" PRIu64 " MB, %" PRIu64 " records", total >= 100 ? (unsigned)(done / (total / 100)) : 100, total / 1000000, records);
+	return (size_t)snprintf(buf, size, "%3u %% of %" PRIu64 " MB, %" PRIu64 " records", done < total && total >= 100 ? (unsigned)(done / (total / 100)) : 100, total / 1000000, records);
 }
 
 void wmk_progress_tell(void *data, uint64_t bytes, uint64_t total, uint64_t records)

@@ -389,7 +389,7 @@ static int packet(struct reading *r, struct wmk_read_stream *stream)
 static void tell_progress(struct reading *r)
 {
 	if (r->options->progress)
-		r->options->progress(r->options->data, r->bytes < r->total ? r->bytes : r->total, r->total, r->done->records);
+		r->options->progress(r->options->data, r->bytes, r->total, r->done->records);
 }
 
 /* What there is to read, for who is told how far it is. */

@@ -354,11 +354,11 @@ def progress(case):
     check(child.wait(60) == 0, 'the log: %s', shown[-300:])
     output = case.path('output')
     os.mkfifo(output)
-    begun = time.monotonic()
     child = subprocess.Popen([WAYMARK, 'convert', '--to', 'text', '-o', output, case.path('made')], env=case.env, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
     with open(output, 'rb') as file:
         file.read(1)
-        while time.monotonic() < begun + 1.5:      # the first second is quiet
+        begun = time.monotonic()
+        while time.monotonic() < begun + 1.1:      # the first second is quiet
             select.select([], [], [], 0.1)
         lines = sum(line.endswith(b'\n') for line in file)
     check(child.wait(60) == 0 and lines == written, '%d lines of %d', lines, written)

@@ -443,6 +443,9 @@ static void test_progress(void **state)
 	assert_true(wmk_progress_line(&progress, begin + 1200 * ms, 0, 0, 0, line, sizeof(line)) > 0);
 	assert_string_equal(line, "0 MB, 0 records");
 	assert_true(wmk_progress_line(&progress, begin + 2000 * ms, UINT64_MAX, UINT64_MAX, UINT64_MAX, line, sizeof(line)) < sizeof(line));
+	/* (a file that has grown meanwhile) */
+	assert_true(wmk_progress_line(&progress, begin + 3000 * ms, 3000000000, 1000000000, 1, line, sizeof(line)) > 0);
+	assert_string_equal(line, "100 % of 1000 MB, 1 records");
 	progress.next_ns = 0;
 	assert_int_equal(wmk_progress_line(&progress, UINT64_MAX, 1, 1, 1, line, sizeof(line)), 0);
 }
