@@ -131,7 +131,7 @@ int wmk_shadow_expect(struct app *app, struct rings *rings)
 	return 0;
 }
 
-/* A process that is tracked by its number is no other: what it forks has no part in it, as of what has rings of its own. */
+/* Of a program that records into them. A process that is tracked by its number is no other: what it forks has no part in it, as of what has rings of its own. */
 static uint8_t flags_of(const struct rings *rings)
 {
 	return rings->private || rings->session->trackers.pid ? WMK_CHANNEL_PRIVATE : 0;
@@ -155,17 +155,20 @@ static int channel_tell(struct app *app, uint32_t number)
 	return err;
 }
 
-/* What `track` and `untrack` have made of the channels that it knows. */
-static int flags_apply(struct app *app, const struct wmk_session *session)
+/* What `track` and `untrack` have made of the channels that it knows. Who is not tracked records into none: a child of his need not wait. */
+static int flags_apply(struct app *app, const struct wmk_session *session, bool tracked)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < app->n_channels && err == 0; i++) {
 		struct app_channel *ch = &app->channels[i];
 
-		if (!ch->sent || ch->rings->session != session || ch->flags == flags_of(ch->rings))
+		if (!ch->sent || ch->rings->session != session)
 			continue;
-		const struct wmk_channel_flags_msg msg = { i, flags_of(ch->rings) };
+		const struct wmk_channel_flags_msg msg = { i, tracked || ch->rings->private ? flags_of(ch->rings) : 0 };
+
+		if (ch->flags == msg.flags)
+			continue;
 
 		err = wmk_out_frame(&app->out, WMK_MSG_CHANNEL_FLAGS, 0, &msg, sizeof(msg), -1);
 		ch->flags = (uint8_t)msg.flags;
@@ -462,7 +465,9 @@ static int session_apply(struct app *app, struct wmk_session *session, bool fres
 		return session_leave(app, session);
 	bool tracked = wmk_session_tracks(session, app), any = false;
 
-	err = flags_apply(app, session);
+	/* (before it is enabled, and behind that it is not: no child has a part in between) */
+	if (tracked)
+		err = flags_apply(app, session, true);
 
 	/* asked of all, also while nothing is recorded: who follows is seen when it begins, or never */
 	for (unsigned i = 0; i < session->n_channels; i++)
@@ -474,6 +479,8 @@ static int session_apply(struct app *app, struct wmk_session *session, bool fres
 		for (unsigned i = 0; i < session->n_channels && err == 0; i++)
 			if (session->channels[i]->own == own)
 				err = channel_apply(app, session, in, i, fresh);
+	if (!tracked && err == 0)
+		err = flags_apply(app, session, false);
 	return err;
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,18 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "session/closer.h"
+
+#define LIMIT_S 60
+
+void wait_not_full(unsigned uid)
+{
+	alarm(LIMIT_S);
+	while (wmk_closer_is_full(uid))
+		sched_yield();
+	alarm(0);
+}
 
 bool lingering(int *fd, int *peer)
 {

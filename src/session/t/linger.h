@@ -9,6 +9,8 @@
 
 /* close() of *fd, if it is the last there is of it, returns when *peer has been closed. False: there is no loopback device here. */
 bool lingering(int *fd, int *peer);
+/* Until the user is not full any more (closer.h); with a limit. */
+void wait_not_full(unsigned uid);
 /* One byte and so many descriptors. */
 void send_fds(int to, char byte, const int *fds, unsigned n, int flags);
 

@@ -9,7 +9,6 @@
 #include <grp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +30,6 @@
 #include "session/closer.h"
 #include "wire/ctl.h"
 
-#define LIMIT_S 60
 #define LIMIT_MS 30000
 /* Requests of the tests. */
 enum { ECHO = 0x300, BLOCK, BIG, SILENT };
@@ -555,10 +553,7 @@ static void who_fills_our_table_is_not_heard(void **state)
 	client_close(&client);
 	for (unsigned i = 0; i < HANG; i++)
 		close(peers[i]);
-	alarm(LIMIT_S);
-	while (wmk_closer_is_full(geteuid()))
-		sched_yield();
-	alarm(0);
+	wait_not_full(geteuid());
 	a_good_client_is_answered();
 	wmk_out_free(&out);
 	clients_close();

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -170,9 +169,7 @@ static void test_full(void **state)
 	for (unsigned i = 0; i < WMK_CLOSER_THREADS_OF_ONE; i++)
 		close(peers[i]);
 	expect_fds(before);
-	while (wmk_closer_is_full(9))
-		sched_yield();
-	alarm(0);
+	wait_not_full(9);
 }
 
 static void leave_nothing(unsigned uid)
@@ -221,9 +218,7 @@ static void test_many_users(void **state)
 	for (unsigned i = 0; i < WMK_CLOSER_THREADS; i++)
 		close(peers[i]);
 	expect_fds(before);
-	while (wmk_closer_is_full(1000))
-		sched_yield();
-	alarm(0);
+	wait_not_full(1000);
 }
 
 /* Memory, as rings are, and connections with no descriptor unread cost no thread. */
