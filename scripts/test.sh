@@ -67,10 +67,12 @@ suite_arguments() {
 		done
 		return
 	fi
+	# (a build names those that it runs, or those that it does not)
 	for suite in "${wanted[@]}"; do
-		if [[ " $* " == *" $suite "* ]] || { [[ " $* " != *" "[!-\ ]* ]] && [[ " $* " != *" -$suite "* ]]; }; then
-			printf -- '--suite\n%s\n' "$suite"
-		fi
+		case " $* " in
+		*" -$suite "*) ;;
+		"  " | " -"* | *" $suite "*) printf -- '--suite\n%s\n' "$suite" ;;
+		esac
 	done
 }
 
@@ -169,5 +171,7 @@ for build in "${chosen[@]}"; do
 	results+=("$name=${json:-broken:$log}")
 done
 
+# (what was asked for and ran nowhere has not passed)
+[ ${#results[@]} -gt 0 ] || { echo "test: no build runs ${wanted[*]:-anything}"; echo "0 passed, 1 failed"; exit 1; }
 echo "== $((SECONDS - started)) s"
 exec python3 scripts/summary.py "${results[@]}"
