@@ -390,6 +390,43 @@ def an_end_left_open(case):
                 check(status == 0 and not err, 'status %d: %s', status, err[-500:].decode())
 
 
+def begins_that_are_not_told(case):
+    """Behind packets that are passed over, or to which an index has led in vain, times of a few bits go on from the end of the one before."""
+    tsdl = '''/* CTF 1.8 */
+typealias integer { size = 8; } := u8; typealias integer { size = 64; align = 8; } := u64; trace { major = 1; minor = 8; byte_order = le; };
+clock { name = c; freq = 1000000000; }; typealias integer { size = 64; align = 8; map = clock.c.value; } := stamp;
+stream { packet.context := struct { u64 content_size; u64 packet_size; stamp timestamp_end; enum : u8 { without = 0, timestamp_begin = 1 } tells;
+	variant <tells> { struct { } without; stamp timestamp_begin; } v; };
+	event.header := struct { integer { size = 8; map = clock.c.value; } timestamp; }; };
+event { name = "e"; fields := struct { u8 n; }; };'''
+
+    def packet(begin, *times):
+        records = b''.join(bytes([time & 255, time // 10 & 255]) for time in times)
+        size = 8 * (25 + (8 if begin is not None else 0) + len(records))
+        return b''.join(n.to_bytes(8, 'little') for n in (size, size, times[-1])) + (b'\0' if begin is None else b'\1' + begin.to_bytes(8, 'little')) + records
+
+    packets = [packet(1000, 1000, 1200, 1400, 1600), packet(None, 1650, 1700), packet(3000, 3000, 3100), packet(4000, 4000, 4200)]
+    wanted = [1000, 1200, 1400, 1600, 1650, 1700, 3000, 3100, 4000, 4200]
+    index, at = (0xC1F1DCC1).to_bytes(4, 'big') + b''.join(n.to_bytes(4, 'big') for n in (1, 1, 72)), 0
+    # It says that the third ends too early, too, where it leads then: that packet says something else.
+    led = 0
+    for data, begin, end in zip(packets, (1000, 1600, 3000, 4000), (1600, 1601, 1602, 4200)):
+        index += b''.join(n.to_bytes(8, 'big') for n in (at, 8 * len(data), 8 * len(data), begin, end, 0, 0, 0, (1 << 64) - 1))
+        at += len(data)
+    for name, files in (('plain', {}), ('index', {'index/stream.idx': index})):
+        path = case.path(name)
+        os.makedirs(os.path.join(path, 'index'))
+        for file, data in dict(files, metadata=tsdl.encode(), stream=b''.join(packets)).items():
+            with open(os.path.join(path, file), 'wb') as f:
+                f.write(data)
+        for begin in (0, 1601, 1640, 1660, 1701, 3050):
+            _, lines, err = part(case, path, '--begin', seconds(begin))
+            got = [int(line[1:line.index(b']')].replace(b'.', b'')) for line in lines]
+            check(got == [time for time in wanted if time >= begin], '%s from %d: %s: %s', name, begin, got, err[-300:])
+            led += b'leads to byte' in err
+    check(led, 'the index has led nowhere')
+
+
 def nothing_in_nothing(case):
     """Arrays of arrays that are empty: as many as there may be of any that are."""
     save(case.path('empty'), metadata='/* CTF 1.8 */\n' + integers() + 'trace { major = 1; minor = 8; byte_order = le; };\nstream { };\n'
@@ -495,4 +532,4 @@ def a_missing_record_is_found(case):
 
 if __name__ == '__main__':
     main([names_are_told_apart, a_missing_record_is_found] + [good_case(t) for t in corpus18.GOOD] + [bad_case(t) for t in corpus18.BAD]
-         + [on_a_terminal, several_paths, clocks_apart, json_says_the_same, library_says_the_same, parts_of_time, an_end_left_open, nothing_in_nothing, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])
+         + [on_a_terminal, several_paths, clocks_apart, json_says_the_same, library_says_the_same, parts_of_time, an_end_left_open, begins_that_are_not_told, nothing_in_nothing, cut_anywhere, any_byte_changed, metadata_cut_anywhere, any_byte_of_metadata_changed, index_cut_or_changed_anywhere])
