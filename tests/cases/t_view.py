@@ -433,6 +433,15 @@ def nothing_in_nothing(case):
          'event { name = "e"; fields := struct { uint8_t n; uint16_t m; struct { uint8_t x[n]; } y[m]; }; };\n', stream=b'\0' + (60000).to_bytes(2, 'little'))
     status, lines, err = read(case, [WAYMARK, 'view', case.path('empty')])
     check(status == 0 and len(lines) == 1 and lines[0].count(b'x = [ ]') == 60000, 'status %d, %d lines: %s', status, len(lines), err[-500:].decode())
+    # Half a million that nobody asks for, in each of so many records, and in each of so many packets.
+    none = 'struct { } a[65536], b[65536], c[65536], d[65000]; '
+    for name, header, fields, stream in (('records', 'uint8_t none;', none + 'uint8_t x;', b'\0\0\0' + bytes(20000)),
+                                         ('packets', none, 'uint8_t x;', b'\x18\x18\0' * 20000)):
+        sizes = 'uint8_t content_size; uint8_t packet_size;' if name == 'packets' else 'uint8_t m; uint8_t n;'
+        save(case.path(name), metadata='/* CTF 1.8 */\n' + integers() + 'trace { major = 1; minor = 8; byte_order = le; packet.header := struct { %s }; };\n'
+             'stream { packet.context := struct { %s }; };\nevent { name = "e"; fields := struct { %s }; };\n' % (header, sizes, fields), stream=stream)
+        status, lines, err = read(case, [WAYMARK, 'view', '--filter', 'x == 1', case.path(name)])
+        check(status == 0 and not lines, '%s: status %d, %d lines: %s', name, status, len(lines), err[-500:].decode())
 
 
 def several_paths(case):
