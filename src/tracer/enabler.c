@@ -90,12 +90,9 @@ static void propose_filter(struct waymark_enabler *e, struct wmk_filter_block *f
 	if (filter)
 		wmk_filter_quicken(filter, &quick);
 	wmk_propose(e->filter, filter);
-	wmk_propose(e->quick.low, quick.low);
-	wmk_propose(e->quick.span, quick.span);
-	wmk_propose(e->quick.at, quick.at);
-	wmk_propose(e->quick.is_signed, quick.is_signed);
-	wmk_propose(e->quick.except, quick.except);
-	wmk_propose(e->quick.bytes, quick.bytes);
+	wmk_propose(e->quick_low, quick.low);
+	wmk_propose(e->quick_count, quick.count);
+	wmk_propose(e->quick_how, quick.how);
 }
 
 struct kind {

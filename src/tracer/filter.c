@@ -112,8 +112,14 @@ struct wmk_filter_block *wmk_filter_block_copy(const struct wmk_filter_block *bl
 	return copy;
 }
 
-/* Which values of a signed or unsigned number make the jump, as bounds. False: none, or it is another instruction. */
-static bool bounds_of(const struct wmk_filter_insn *insn, struct wmk_filter_quick *quick)
+/* Values of 64 bits, from `low` on round the circle: as many as `span` and one, or none. */
+struct arc {
+	uint64_t low, span;
+	bool is_empty;
+};
+
+/* Which values make the jump. False: it is another instruction. */
+static bool bounds_of(const struct wmk_filter_insn *insn, struct arc *arc)
 {
 	const uint64_t value = insn->value.u, least = (uint64_t)INT64_MIN;
 	bool is_less = false;
@@ -122,26 +128,65 @@ static bool bounds_of(const struct wmk_filter_insn *insn, struct wmk_filter_quic
 		return false;
 	switch (insn->op) {
 	case WMK_FILTER_JEQ: case WMK_FILTER_JNE:
-		quick->low = value;
-		quick->span = 0;
+		*arc = (struct arc){ .low = value };
 		return true;
 	case WMK_FILTER_JLT: case WMK_FILTER_JNLT:
 		is_less = true;
 		__attribute__((fallthrough));
 	case WMK_FILTER_JLE: case WMK_FILTER_JNLE:
-		quick->low = least;
-		quick->span = value - is_less - least;
-		return !(is_less && value == least);
+		*arc = (struct arc){ .low = least, .span = value - is_less - least, .is_empty = is_less && value == least };
+		return true;
 	case WMK_FILTER_JLT_U: case WMK_FILTER_JNLT_U:
 		is_less = true;
 		__attribute__((fallthrough));
 	case WMK_FILTER_JLE_U: case WMK_FILTER_JNLE_U:
-		quick->low = 0;
-		quick->span = value - is_less;
-		return !(is_less && value == 0);
+		*arc = (struct arc){ .low = 0, .span = value - is_less, .is_empty = is_less && value == 0 };
+		return true;
 	default:
 		return false;
 	}
+}
+
+/*
+ * The values of the arc that a number of `bits`, fewer than 64, can have, from `least` on: an arc as well, on the circle of 2^bits. What reaches
+ * round the greater circle and comes in again at `least` goes on there without a gap.
+ */
+static void arc_of_number(const struct arc *arc, unsigned bits, uint64_t least, uint64_t *low, uint64_t *count)
+{
+	const uint64_t all = 1ull << bits, from = arc->low - least, past = from + arc->span;
+	const bool is_round = past < from;
+
+	*low = from < all ? arc->low : least;
+	*count = 0;
+	if (arc->is_empty)
+		return;
+	if (from < all)
+		*count = is_round ? all - from : (past < all ? past : all - 1) - from + 1;
+	if (is_round)
+		*count += past < all ? past + 1 : all;
+	*low &= all - 1;
+}
+
+/* The least and the number of values that are wanted, at the top of 64 bits. False: all are. */
+static bool quick_bounds(const struct arc *arc, bool except, unsigned bits, bool is_signed, struct wmk_filter_quick *quick)
+{
+	uint64_t low = arc->low, count = arc->is_empty ? 0 : arc->span + 1;
+	bool all = !count && !arc->is_empty;
+
+	if (bits < 64) {
+		arc_of_number(arc, bits, is_signed ? -(1ull << (bits - 1)) : 0, &low, &count);
+		all = count == 1ull << bits;
+	}
+	if (except) {
+		const bool none = count == 0 && !all;
+
+		low += count;
+		count = all ? 0 : (bits < 64 ? 1ull << bits : 0) - count;
+		all = none;
+	}
+	quick->low = low << (64 - bits);
+	quick->count = all ? 0 : count << (64 - bits);
+	return !all;
 }
 
 /* [jump if ..., to the third] [return one thing] [return the other] */
@@ -149,17 +194,22 @@ void wmk_filter_quicken(const struct wmk_filter_block *block, struct wmk_filter_
 {
 	const struct wmk_filter_insn *insns = block->insns;
 	const struct wmk_filter_place *place = block->places;
+	struct arc arc;
 
 	*quick = (struct wmk_filter_quick){ 0 };
-	if (block->n_insns != 3 || block->n_inputs != 1 || place->kind != WMK_PLACE_WORDS || place->is_double || place->is_swapped || place->at > UINT16_MAX ||
-	    insns[1].op != WMK_FILTER_RETURN || insns[2].op != WMK_FILTER_RETURN || insns[0].to != 2 || !insns[1].value.u == !insns[2].value.u ||
-	    !bounds_of(&insns[0], quick))
+	if (block->n_insns != 3 || block->n_inputs != 1 || place->kind != WMK_PLACE_WORDS || place->is_double || place->is_swapped ||
+	    place->at > UINT16_MAX - 8 || insns[1].op != WMK_FILTER_RETURN || insns[2].op != WMK_FILTER_RETURN || insns[0].to != 2 ||
+	    !insns[1].value.u == !insns[2].value.u || !bounds_of(&insns[0], &arc))
 		return;
 	/* Of two twins the second jumps outside the bounds. */
-	quick->except = ((insns[0].op - WMK_FILTER_JEQ) & 1) != !insns[2].value.u;
-	quick->at = (uint16_t)place->at;
-	quick->is_signed = place->is_signed;
-	quick->bytes = place->bytes;
+	const bool except = ((insns[0].op - WMK_FILTER_JEQ) & 1) != !insns[2].value.u;
+
+	if (!quick_bounds(&arc, except, 8u * place->bytes, place->is_signed, quick))
+		return;
+	/* A word as it was staged, or, across two of them, what ends where the number does. */
+	const unsigned end = place->at + place->bytes, eight = (place->at | 7) + 1;
+
+	quick->how = end <= eight ? eight | 8 * (eight - end) << 16 : end;
 }
 
 /* ── places ──────────────────────────────────────────────────────────────────────────────────────────── */

@@ -24,7 +24,7 @@ struct wmk_filter_block;
  * -ENOMEM. Lock held.
  */
 int wmk_filter_bind(const struct wmk_event *event, const void *bytes, size_t len, struct wmk_filter_block **block);
-/* As one comparison, if it is one: else quick->bytes is 0. Lock held. */
+/* As one comparison, if it is one: else quick->how is 0. Lock held. */
 void wmk_filter_quicken(const struct wmk_filter_block *block, struct wmk_filter_quick *quick);
 /* Another one like it. NULL: no memory, or `block` was NULL. Lock held. */
 struct wmk_filter_block *wmk_filter_block_copy(const struct wmk_filter_block *block);

@@ -258,44 +258,34 @@ static __attribute__((noinline, cold)) void one_probe(struct waymark_enabler *e,
 	wmk_thread.in_probe--;
 }
 
-/* wmk_filter_wants() for the filter that is one comparison; `bytes` is e->quick's. A place beyond what this event stages is another event's. */
-static inline int wants_quickly(const struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event, const uint64_t *words, unsigned bytes)
+/*
+ * wmk_filter_wants() for the filter that is one comparison; `how` is e->quick's, and not 0. Eight bytes beyond what this event stages are another
+ * event's. It needs no register that a caller's value may be in, so that who asks it first saves none.
+ */
+static inline __attribute__((always_inline)) int wants_quickly(const struct waymark_enabler *e, uint64_t gen, const struct wmk_event *event,
+							       const uint64_t *words, uint32_t how)
 {
-	const unsigned at = wmk_proposed(e->quick.at);  /* once: what is checked is what is used */
-	const uint64_t low = wmk_proposed(e->quick.low), span = wmk_proposed(e->quick.span);
-	const bool is_signed = wmk_proposed(e->quick.is_signed), except = wmk_proposed(e->quick.except);
-	const char *from = (const char *)words + at;
-	uint64_t value = 0;
-	uint32_t v32;
-	uint16_t v16;
+	const unsigned end = how & 0xffff;
+	uint64_t value;
 
-	if (wmk_unlikely(at + bytes > 8u * event->n_words))
+	if (wmk_unlikely(end > 8u * event->n_words))
 		return -ESTALE;
-	if (bytes == 4) {
-		memcpy(&v32, from, 4);
-		value = is_signed ? (uint64_t)(int64_t)(int32_t)v32 : v32;
-	} else if (bytes == 8) {
-		memcpy(&value, from, 8);
-	} else if (bytes == 2) {
-		memcpy(&v16, from, 2);
-		value = is_signed ? (uint64_t)(int64_t)(int16_t)v16 : v16;
-	} else {
-		value = is_signed ? (uint64_t)(int64_t)*(const int8_t *)from : *(const uint8_t *)from;
-	}
+	memcpy(&value, (const char *)words + end - 8, 8);
+	value <<= how >> 16 & 63;
+	if (value - wmk_proposed(e->quick_low) < wmk_proposed(e->quick_count))
+		return 1;       /* whoever records it asks the guard */
 	/* (T8) acquire, as in wmk_filter_wants() */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (wmk_unlikely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) != gen))
-		return -ESTALE;
-	return (value - low <= span) != except;
+	return wmk_likely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) == gen) ? 0 : -ESTALE;
 }
 
 /* 1, 0, -ESTALE: see wmk_filter_wants(). */
 static inline int wants(const struct waymark_enabler *e, uint64_t gen, const struct wmk_filter_block *filter, const struct wmk_event *event,
 			const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 {
-	const unsigned bytes = wmk_proposed(e->quick.bytes);
+	const uint32_t how = wmk_proposed(e->quick_how);
 
-	return bytes ? wants_quickly(e, gen, event, words, bytes) : wmk_filter_wants(e, gen, filter, event, words, refs, ip);
+	return how ? wants_quickly(e, gen, event, words, how) : wmk_filter_wants(e, gen, filter, event, words, refs, ip);
 }
 
 /* -ESTALE: it was taken out before anything was recorded, and another may be in its place. */
@@ -530,7 +520,7 @@ static __attribute__((noinline)) int single(struct waymark_enabler *e, uint64_t 
 	const struct wmk_filter_block *filter = wmk_proposed(e->filter);
 
 	if (filter) {
-		int wanted = wmk_proposed(e->quick.bytes) ? 1 : wmk_filter_wants(e, gen, filter, event, words, refs, ip);
+		int wanted = wmk_proposed(e->quick_how) ? 1 : wmk_filter_wants(e, gen, filter, event, words, refs, ip);
 
 		if (wanted <= 0)
 			return wanted;
@@ -551,14 +541,11 @@ static __attribute__((noinline)) int single(struct waymark_enabler *e, uint64_t 
 	return record_few(e, gen, event, words, refs, ip) == -ESTALE;
 }
 
-void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+/* What follows the look at the first enabler, `e`, with the generation that it had then. It has no filter, or one that has not refused. */
+static __attribute__((noinline)) void unrefused(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip,
+						struct waymark_enabler *e, uint64_t gen)
 {
-	struct waymark_enabler *e = __atomic_load_n(&desc->chain, __ATOMIC_ACQUIRE); /* (T3) */
-
-	if (wmk_unlikely(!e))
-		return;
 	const struct wmk_event *event;
-	uint64_t gen = __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) | 1; /* (T4); a dead one's 0 becomes 1, which no guard ever is */
 
 	if (wmk_likely(!wmk_proposed(e->next) && wmk_thread.mark == 0)) {
 		/* (T7) acquire: where it is plain there is a set; pairs with choose_path()'s store, and no later use of `e` has none */
@@ -568,13 +555,36 @@ void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words,
 				return;
 		} else if (!wmk_proposed(e->probe) && (event = wmk_proposed(desc->event)) != NULL && wmk_proposed(e->event) == event) {
 			/* read once: at exit it becomes NULL */
-			const unsigned bytes = wmk_proposed(e->quick.bytes);
-
-			if (bytes && wants_quickly(e, gen, event, words, bytes) == 0)
-				return;
-			if (single(e, gen, event, words, refs, ip ? ip : __builtin_return_address(0)) == 0)
+			if (single(e, gen, event, words, refs, ip) == 0)
 				return;
 		}
 	}
-	slow(desc, words, refs, ip ? ip : __builtin_return_address(0));
+	slow(desc, words, refs, ip);
+}
+
+/*
+ * A function of its own, which jumps into the others: what a record needs saved, the ring's writing being compiled into where it is called, would
+ * cost a record that is refused more than the question.
+ */
+void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+{
+	struct waymark_enabler *e = __atomic_load_n(&desc->chain, __ATOMIC_ACQUIRE); /* (T3) */
+
+	if (wmk_unlikely(!e))
+		return;
+	uint64_t gen = __atomic_load_n(&e->gen, __ATOMIC_ACQUIRE) | 1; /* (T4); a dead one's 0 becomes 1, which no guard ever is */
+	const uint32_t how = wmk_proposed(e->quick_how);
+
+	if (how) {
+		/* read once: at exit it becomes NULL, which an enabler's is never */
+		const struct wmk_event *event = wmk_proposed(desc->event);
+
+		if (wmk_unlikely(wmk_proposed(e->event) != event) || wmk_unlikely(wmk_thread.mark != 0) || wmk_unlikely(wmk_proposed(e->next) != NULL)) {
+			slow(desc, words, refs, ip ? ip : __builtin_return_address(0));
+			return;
+		}
+		if (wants_quickly(e, gen, event, words, how) == 0)
+			return;
+	}
+	unrefused(desc, words, refs, ip ? ip : __builtin_return_address(0), e, gen);
 }

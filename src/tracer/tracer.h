@@ -163,13 +163,13 @@ struct wmk_channel {
 
 #define WMK_ENABLER_CONTEXTS 7
 
-/* A filter that holds one staged number against bounds: wanted if `value - low <= span`, or, `except`, if not. Of 64 bits, without a sign. */
+/*
+ * A filter that holds one staged number against bounds. Eight staged bytes, shifted left until the number stands at their top, are wanted if
+ * `them - low < count`, modulo 2^64: what stands below the number changes nothing, as both have zeros there.
+ */
 struct wmk_filter_quick {
-	uint64_t low, span;
-	uint16_t at;                    /* bytes into the words */
-	uint8_t bytes;                  /* 1, 2, 4, 8; 0: the filter is another */
-	uint8_t is_signed;
-	uint8_t except;
+	uint64_t low, count;
+	uint32_t how;                   /* where the eight end, in bytes into the words, and from bit 16 on the shift; 0: the filter is another */
 };
 
 /*
@@ -195,16 +195,17 @@ struct waymark_enabler {
 	uint32_t field_limit;
 	uint16_t stamp_key;             /* contexts can be had from wmk_thread.stamp, for a short record; else 0 */
 	uint8_t stamp_words, run_words;
+	uint32_t quick_how;             /* see struct wmk_filter_quick */
+	bool short_run;                 /* it would be plain if it had no filter */
+	bool tail;                      /* the event ends in its only reference, and what is staged before it is short enough */
+	/* second line: filters, contexts, probes */
+	uint64_t quick_low, quick_count;
+	struct wmk_filter_block *filter; /* which records are not wanted, or NULL */
 	uint8_t n_contexts;
 	uint8_t contexts[WMK_ENABLER_CONTEXTS];
-	/* second line: probes, filters */
 	waymark_probe_fn probe;
 	void *data;
 	uint64_t order;                 /* in its chain, ascending: whoever takes another's place has its order */
-	struct wmk_filter_block *filter; /* which records are not wanted, or NULL */
-	struct wmk_filter_quick quick;  /* the same, where one number within bounds is all that is asked */
-	bool short_run;                 /* it would be plain if it had no filter */
-	bool tail;                      /* the event ends in its only reference, and what is staged before it is short enough */
 	/* control's own */
 	struct wmk_channel *channel;
 	struct waymark_enabler *next_free;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prog_wait.c - programs that outlive their controllers, or were there before them. What comes out is in test_daemon.c and test_filter.c. */
+/* prog_wait.c - programs that outlive their controllers, or were there before them. What comes out is in test_daemon.c, test_filter.c and test_quick.c. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -8,6 +8,8 @@
 
 #include <waymark/runtime.h>
 #include <waymark/trace.h>
+
+#include "quick.h"
 
 #define THREADS 4
 
@@ -57,6 +59,27 @@ static int step_by_step(void)
 	return 0;
 }
 
+/* For each byte that comes: a number of each size, in records of their own and behind one another, where the odd one shifts who follows. */
+static int numbers(void)
+{
+	static const uint64_t values[] = QUICK_VALUES;
+	char byte;
+
+	while (read(0, &byte, 1) == 1) {
+		for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+			const uint64_t v = values[i];
+
+			waymark(t, numbers, wm_named("i", (uint8_t)i), wm_named("u64", v), wm_named("s8", (int8_t)v), wm_named("u16", (uint16_t)v),
+				wm_named("s32", (int32_t)v), wm_named("u8", (uint8_t)v), wm_named("s64", (int64_t)v), wm_named("u32", (uint32_t)v),
+				wm_named("s16", (int16_t)v));
+			waymark(t, straight, wm_named("u64", v), wm_named("u32", (uint32_t)v), wm_named("s16", (int16_t)v), wm_named("i", (uint8_t)i));
+		}
+		if (write(0, &byte, 1) != 1)
+			return 4;
+	}
+	return 0;
+}
+
 static void until_input_ends(void)
 {
 	char byte;
@@ -90,5 +113,7 @@ int main(int argc, char **argv)
 		until_input_ends();
 		return 0;
 	}
+	if (!strcmp(kind, "numbers"))
+		return numbers();
 	return !strcmp(kind, "steps") ? step_by_step() : 90;
 }
