@@ -267,15 +267,24 @@ static void put_float(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 
 static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth);
 
-/* A member of the structure at `in` before the operation `end`, by its identifier; 0: there is none. */
+/*
+ * What readers find by a name in the structure at `in`, before the operation `end`: what is called that, else what is but for one '_' in front;
+ * 0: nothing.
+ */
 static uint32_t member_called(const struct wmk_tsdl_writer *w, unsigned scope, uint32_t in, uint32_t end, const char *name)
 {
 	const struct wmk_ctf_op *ops = w->parts.of[scope]->ops;
+	uint32_t near = 0;
 
-	for (uint32_t i = in + 1; i < end && ops[i].code != WMK_CTF_END; i = ops[i].next)
-		if (!strcmp(name_of(w, scope, i), name))
+	for (uint32_t i = in + 1; i < end && ops[i].code != WMK_CTF_END; i = ops[i].next) {
+		const char *ident = name_of(w, scope, i);
+
+		if (!strcmp(ident, name))
 			return i;
-	return 0;
+		if (!near && !strcmp(ident + (*ident == '_'), name + (*name == '_')))
+			near = i;
+	}
+	return near;
 }
 
 /*

@@ -352,6 +352,10 @@ def odd_traces(case):
     read(case, [WAYMARK, 'convert', '--to', 'chrome', '-o', out, back])
     with open(out, encoding='utf-8') as f:
         check(any(e.get('ts', 0) < 0 for e in json.load(f)['traceEvents']) or read(case, [WAYMARK, 'view', back])[0], 'times that go back')
+    # A name alone leads to what is nearer, be it but for the '_'.
+    near = hostile(case, 'near', TSDL + event % 'enum : u8 { L, M } _t; struct { enum : u8 { L, M } t; variant <event.fields._t> { u8 L; string M; } v; } s;', b'\1\0x\0')
+    for form in ('ctf', 'ctf-2'):
+        check(view(case, rewritten(case, form, near)) == view(case, near), '%s: a name that leads elsewhere: %s', form, view(case, rewritten(case, form, near)))
     # Many labels that share values, many times.
     labels = ', '.join('l%d = %d ... %d' % (n, n % 100, 200 - n % 97) for n in range(3000))
     wide = hostile(case, 'wide', TSDL + event % ('enum : u8 { %s } s; %s' % (labels, ' '.join('variant <s> { u8 l%d; u8 l1; } v%d;' % (n + 2, n) for n in range(60)))),
