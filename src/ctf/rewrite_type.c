@@ -194,7 +194,8 @@ static const char *label_of(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *
 	for (uint32_t i = (uint32_t)(of - ops) + 1; ops[i].code != WMK_CTF_END; i = ops[i].next) {
 		const char *ident = name_of(w, scope, i);
 
-		if (ops[i].name && !strcmp(ops[i].name, label) && strcmp(ident, label) != 0 && strcmp(ident + (*ident == '_'), label) != 0) {
+		if (ops[i].name && !strcmp(ops[i].name, label) && strcmp(ident, label) != 0 &&
+		    strcmp(ident + (*ident == '_'), label + (*label == '_')) != 0) {
 			w->lost |= 1u << WMK_CTF_LOST_NAME;
 			return ident;
 		}
