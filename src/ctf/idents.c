@@ -10,9 +10,10 @@
 
 #include "base/error.h"
 #include "ctf/idents.h"
+#include "ctf/kept_field.h"
 #include "ctf/text.h"
 
-static const char *role_name(unsigned scope, unsigned role)
+const char *wmk_ctf_role_name(unsigned scope, unsigned role)
 {
 	static const char *const names[WMK_ROLES] = {
 		[WMK_ROLE_MAGIC] = "magic", [WMK_ROLE_UUID] = "uuid", [WMK_ROLE_STREAM_CLASS] = "stream_id", [WMK_ROLE_STREAM] = "stream_instance_id",
@@ -22,6 +23,14 @@ static const char *role_name(unsigned scope, unsigned role)
 	};
 
 	return scope <= WMK_SCOPE_EVENT_HEADER ? names[role] : NULL;
+}
+
+/* (a time is one by the clock that it is a value of) */
+const char *wmk_ctf_role_name_of(const struct wmk_ctf_op *op, unsigned scope)
+{
+	const unsigned first = op->roles ? (unsigned)__builtin_ctz(op->roles) : WMK_ROLE_NONE;
+
+	return first == WMK_ROLE_TIME ? NULL : wmk_ctf_role_name(scope, first);
 }
 
 bool wmk_ctf_is_keyword(const char *name)
@@ -41,15 +50,14 @@ bool wmk_ctf_is_keyword(const char *name)
 /* The identifier of one member, or option, of what is at `in`: what no member before it has. */
 static char *make_name(const struct wmk_ctf_op *ops, unsigned scope, uint32_t in, uint32_t at, json_object *seen)
 {
-	const unsigned roles = ops[at].roles, first = roles ? (unsigned)__builtin_ctz(roles) : WMK_ROLE_NONE;
-	const char *role = first == WMK_ROLE_TIME ? NULL : role_name(scope, first), *name = ops[at].name ? ops[at].name : "";
+	const char *role = wmk_ctf_role_name_of(&ops[at], scope), *name = ops[at].name ? ops[at].name : "";
 	/* (readers take one '_' off, of labels that select as well) */
 	const bool is_plain = ops[in].code == WMK_CTF_VARIANT && !wmk_ctf_is_keyword(name) && *name != '_' && !(*name >= '0' && *name <= '9');
 	char ident[WMK_CTF_IDENT], suffix[16] = "";
 
 	/* What has no role may not have the name of one. */
 	for (unsigned i = 1; i < WMK_ROLES && !role; i++)
-		if (!(roles & WMK_ROLE_BIT(i)) && role_name(scope, i) && !strcmp(role_name(scope, i), name))
+		if (!(ops[at].roles & WMK_ROLE_BIT(i)) && wmk_ctf_role_name(scope, i) && !strcmp(wmk_ctf_role_name(scope, i), name))
 			snprintf(suffix, sizeof(suffix), "_");
 	if (role || !*name)
 		snprintf(ident, sizeof(ident), "%s", role ? role : "_");
@@ -67,17 +75,66 @@ void wmk_ctf_idents_free(struct wmk_ctf_idents *idents)
 	for (uint32_t i = 0; i < idents->n; i++)
 		free(idents->names[i]);
 	free(idents->names);
-	*idents = (struct wmk_ctf_idents){ NULL, 0 };
+	free(idents->kept);
+	*idents = (struct wmk_ctf_idents){ NULL, NULL, 0 };
 }
 
-/* Those in the structure or variant at `in`. */
-static int make_names(struct wmk_ctf_idents *idents, const struct wmk_ctf_op *ops, unsigned scope, uint32_t in, bool is_tsdl)
+/* Those in the structure or variant at `in`, as TSDL had them. */
+static int make_raw_names(struct wmk_ctf_idents *idents, const struct wmk_ctf_op *ops, uint32_t in)
 {
+	for (uint32_t i = in + 1; ops[i].code != WMK_CTF_END; i = ops[i].next) {
+		idents->names[i] = strdup(wmk_ctf_raw_name(ops, in, i));
+		if (!idents->names[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The name in its attributes, if it may be called that. */
+static int take_kept(struct wmk_ctf_idents *idents, const struct wmk_ctf_parts *parts, unsigned scope, uint32_t in, uint32_t at)
+{
+	char *name;
+	bool is_all;
+	int err = wmk_kept_word(parts->of[scope]->ops[at].type->field_attributes, WMK_KEPT_NAME, &name, &is_all);
+
+	if (err < 0 || !name)
+		return err;
+	if (!wmk_kept_may_be_called(parts, scope, in, at, name)) {
+		free(name);
+		return 0;
+	}
+	idents->names[at] = name;
+	idents->kept[at] = WMK_IDENT_KEPT | (is_all ? 0 : WMK_IDENT_MORE);
+	return 0;
+}
+
+/*
+ * Those in the structure or variant at `in`, anew. Attributes come from anywhere: what has none is called as it would be without those of others, then
+ * come the names that were kept, where nobody has them.
+ */
+static int make_names(struct wmk_ctf_idents *idents, const struct wmk_ctf_parts *parts, unsigned scope, uint32_t in)
+{
+	const struct wmk_ctf_op *ops = parts->of[scope]->ops;
 	json_object *seen = json_object_new_object();
 	int err = seen ? 0 : -ENOMEM;
 
 	for (uint32_t i = in + 1; ops[i].code != WMK_CTF_END && err >= 0; i = ops[i].next) {
-		idents->names[i] = is_tsdl ? strdup(wmk_ctf_raw_name(ops, in, i)) : make_name(ops, scope, in, i, seen);
+		err = take_kept(idents, parts, scope, in, i);
+		if (err < 0 || idents->names[i])
+			continue;
+		idents->names[i] = make_name(ops, scope, in, i, seen);
+		err = idents->names[i] ? 0 : -ENOMEM;
+	}
+	for (uint32_t i = in + 1; ops[i].code != WMK_CTF_END && err >= 0; i = ops[i].next) {
+		if (!idents->kept[i])
+			continue;
+		if (!json_object_object_get_ex(seen, idents->names[i], NULL)) {
+			err = json_object_object_add(seen, idents->names[i], NULL) == 0 ? 0 : -ENOMEM;
+			continue;
+		}
+		free(idents->names[i]);
+		idents->kept[i] = 0;
+		idents->names[i] = make_name(ops, scope, in, i, seen);
 		err = idents->names[i] ? 0 : -ENOMEM;
 	}
 	json_object_put(seen);
@@ -93,11 +150,12 @@ int wmk_ctf_idents_make(struct wmk_ctf_idents *idents, const struct wmk_ctf_part
 	if (!program->n_ops)
 		return 0;
 	idents->names = calloc(program->n_ops, sizeof(*idents->names));
-	idents->n = idents->names ? program->n_ops : 0;
+	idents->kept = calloc(program->n_ops, sizeof(*idents->kept));
+	idents->n = idents->names && idents->kept ? program->n_ops : 0;
 	for (uint32_t in = 0; in < idents->n && err >= 0; in++)
 		if (program->ops[in].code == WMK_CTF_STRUCT || program->ops[in].code == WMK_CTF_VARIANT)
-			err = make_names(idents, program->ops, scope, in, is_tsdl);
-	return err >= 0 && idents->names ? 0 : wmk_error(-ENOMEM, "no memory for names");
+			err = is_tsdl ? make_raw_names(idents, program->ops, in) : make_names(idents, parts, scope, in);
+	return err >= 0 && idents->n ? 0 : wmk_error(-ENOMEM, "no memory for names");
 }
 
 const char *wmk_ctf_idents_of(const struct wmk_ctf_idents *idents, uint32_t at)
@@ -105,4 +163,9 @@ const char *wmk_ctf_idents_of(const struct wmk_ctf_idents *idents, uint32_t at)
 	const char *name = at < idents->n ? idents->names[at] : NULL;
 
 	return name ? name : "";
+}
+
+unsigned wmk_ctf_idents_kept(const struct wmk_ctf_idents *idents, uint32_t at)
+{
+	return at < idents->n ? idents->kept[at] : 0;
 }

@@ -7,7 +7,8 @@
  *
  *     {"attributes": {"waymark,2026": {"entries": {"colour": "red", "size.x": 5, "kind": {"word": "odd"}}, "callsites": [{"name": "e", "line": 7}]}}}
  *
- * And x87's `long double` (schema.h: is_extended), which is none of CTF 2's floating point numbers, is a bit array of a type with such an attribute.
+ * And x87's `long double` (schema.h: is_extended), which is none of CTF 2's floating point numbers, is a bit array of a type with such an attribute. What is
+ * said of fields beside: kept_field.h.
  */
 #ifndef WMK_CTF_KEPT_H
 #define WMK_CTF_KEPT_H

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "ctf/kept_field.h"
 #include "ctf/rewrite_tree.h"
 #include "ctf/taken.h"
 #include "ctf/text.h"
@@ -148,23 +149,64 @@ static json_object *number_of(struct wmk_tree_writer *w, const struct wmk_ctf_op
 
 /* ── what depends on another value ───────────────────────────────────────────────────────────────────── */
 
-/* In 1.8 two names may differ by a '_' in front alone: the second of them keeps it, or gets one. `seen`: those before. */
-static json_object *name_of(struct wmk_tree_writer *w, const struct wmk_ctf_op *ops, uint32_t in, uint32_t at, json_object *seen)
+/* What the parts of a structure or variant are called, in their order. */
+struct names {
+	json_object *all;          /* an array; null is for options that nothing selects */
+	json_object *twins;        /* without any '_' in front, those of which one had to be changed; or NULL */
+};
+
+/* As it stood in the metadata that was read. */
+static const char *raw_of(const struct wmk_ctf_op *in, uint32_t member)
 {
-	const char *name = ops[at].name ? ops[at].name : "";
+	return in->type->members && in->type->members[member].name ? in->type->members[member].name : "";
+}
+
+static const char *without_bars(const char *name)
+{
+	return name + strspn(name, "_");
+}
+
+/* In 1.8 two names may differ by a '_' in front alone: the second of them keeps it, or gets one. `seen`: those before. */
+static json_object *name_of(struct wmk_tree_writer *w, const char *name, const char *raw, json_object *seen, struct names *names)
+{
 	struct wmk_ctf_text longer = { NULL, 0, 0, 0 };
 	json_object *made = wmk_tree_text_of(w, name);
 
 	for (bool is_raw = false; made && json_object_object_get_ex(seen, json_object_get_string(made), NULL); is_raw = true) {
-		wmk_ctf_put(&longer, "%s%s", is_raw ? "_" : "", is_raw ? json_object_get_string(made) : wmk_ctf_raw_name(ops, in, at));
-		w->lost |= 1u << WMK_CTF_LOST_TWIN;
+		names->twins = names->twins ? names->twins : json_object_new_object();
+		wmk_tree_put(w, names->twins, without_bars(name), json_object_new_boolean(true));
+		wmk_ctf_put(&longer, "%s%s", is_raw ? "_" : "", is_raw ? json_object_get_string(made) : raw);
 		json_object_put(made);
 		made = longer.err ? NULL : wmk_tree_text_of(w, longer.text ? longer.text : "");
 		wmk_ctf_text_free(&longer);
 	}
+	if (!made && w->err >= 0)
+		w->err = wmk_error(-ENOMEM, "no memory for metadata");
 	if (made && seen)
 		json_object_object_add(seen, json_object_get_string(made), NULL);
 	return made;
+}
+
+/* Of the structure or variant at `in`. `ranges`: what selects each of a variant's options, by operations from `in` on; else NULL. */
+static struct names names_in(struct wmk_tree_writer *w, const struct wmk_ctf_op *ops, uint32_t in, json_object *const *ranges)
+{
+	struct names names = { json_object_new_array(), NULL };
+	json_object *seen = json_object_new_object();
+	uint32_t member = 0;
+
+	for (uint32_t i = in + 1; ops[i].code != WMK_CTF_END; i = ops[i].next, member++) {
+		const bool is_met = !ranges || json_object_array_length(ranges[i - in]);
+
+		wmk_tree_append(w, names.all, is_met ? name_of(w, ops[i].name ? ops[i].name : "", raw_of(&ops[in], member), seen, &names) : NULL);
+	}
+	json_object_put(seen);
+	return names;
+}
+
+static void free_names(struct names *names)
+{
+	json_object_put(names->all);
+	json_object_put(names->twins);
 }
 
 /* What a member on the way is called. The names of the structure that was asked for last are kept: many lengths stand in one. */
@@ -176,14 +218,12 @@ static json_object *step_of(struct wmk_tree_writer *w, unsigned scope, uint32_t 
 	size_t member = 0;
 
 	if (w->named != &ops[in]) {
-		json_object *seen = json_object_new_object();
+		struct names names = names_in(w, ops, in, NULL);
 
 		json_object_put(w->names);
-		w->names = json_object_new_array();
+		w->names = json_object_get(names.all);
 		w->named = &ops[in];
-		for (uint32_t i = in + 1; ops[i].code != WMK_CTF_END; i = ops[i].next)
-			wmk_tree_append(w, w->names, name_of(w, ops, in, i, seen));
-		json_object_put(seen);
+		free_names(&names);
 	}
 	for (uint32_t i = in + 1; i < at; i = ops[i].next)
 		member++;
@@ -292,15 +332,18 @@ static void give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *con
 	free(taken.spans);
 }
 
-/* A member of the structure, or an option of the variant, at `in`. */
-static json_object *part_of(struct wmk_tree_writer *w, uint32_t in, uint32_t at, json_object *seen)
+/* Member `member` of the structure, or an option of the variant, at `in`. */
+static json_object *part_of(struct wmk_tree_writer *w, uint32_t in, uint32_t at, uint32_t member, const struct names *names)
 {
 	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
 	json_object *part = json_object_new_object();
 
-	wmk_tree_put(w, part, "name", name_of(w, ops, in, at, seen));
+	wmk_tree_put(w, part, "name", json_object_get(json_object_array_get_idx(names->all, member)));
 	wmk_tree_put(w, part, "field-class", wmk_tree_class_of(w, at));
 	wmk_tree_put_more(w, part, ops[at].type->field_attributes);
+	/* (all twins, as in 1.8 one could get the other's name) */
+	if (names->twins && json_object_object_get_ex(names->twins, without_bars(ops[at].name ? ops[at].name : ""), NULL))
+		wmk_kept_put_word(w, part, WMK_KEPT_NAME, raw_of(&ops[in], member));
 	return part;
 }
 
@@ -308,8 +351,10 @@ static json_object *part_of(struct wmk_tree_writer *w, uint32_t in, uint32_t at,
 static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
 {
 	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
-	json_object *class = json_object_new_object(), *options = json_object_new_array(), *seen = json_object_new_object();
+	json_object *class = json_object_new_object(), *options = json_object_new_array();
 	json_object **ranges = calloc(ops[at].next - at, sizeof(json_object *));
+	struct names names = { NULL, NULL };
+	uint32_t member = 0;
 
 	wmk_tree_put_text(w, class, "type", "variant");
 	put_location(w, class, "selector-field-location", at);
@@ -317,23 +362,25 @@ static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
 		w->err = wmk_error(-ENOMEM, "no memory for metadata");
 	for (uint32_t i = at + 1; ranges && ops[i].code != WMK_CTF_END; i = ops[i].next)
 		ranges[i - at] = json_object_new_array();
-	if (ranges)
+	if (ranges) {
 		give_ranges(w, at, ranges);
-	for (uint32_t i = at + 1; ranges && ops[i].code != WMK_CTF_END; i = ops[i].next) {
+		names = names_in(w, ops, at, ranges);
+	}
+	for (uint32_t i = at + 1; ranges && ops[i].code != WMK_CTF_END; i = ops[i].next, member++) {
 		json_object *option;
 
 		if (json_object_array_length(ranges[i - at]) == 0) {
 			json_object_put(ranges[i - at]);
 			continue;
 		}
-		option = part_of(w, at, i, seen);
+		option = part_of(w, at, i, member, &names);
 		wmk_tree_put(w, option, "selector-field-ranges", ranges[i - at]);
 		wmk_tree_append(w, options, option);
 	}
 	if (!json_object_array_length(options) && w->err >= 0)
 		w->err = wmk_error(-ENOTSUP, "nothing selects any option of '%.60s': CTF 2 cannot say that", ops[at].name ? ops[at].name : "");
 	wmk_tree_put(w, class, "options", options);
-	json_object_put(seen);
+	free_names(&names);
 	free(ranges);
 	return class;
 }
@@ -360,15 +407,17 @@ static json_object *optional_of(struct wmk_tree_writer *w, uint32_t at)
 static json_object *structure_of(struct wmk_tree_writer *w, uint32_t at)
 {
 	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
-	json_object *class = json_object_new_object(), *members = json_object_new_array(), *seen = json_object_new_object();
+	json_object *class = json_object_new_object(), *members = json_object_new_array();
+	struct names names = names_in(w, ops, at, NULL);
+	uint32_t member = 0;
 
 	wmk_tree_put_text(w, class, "type", "structure");
 	if (ops[at].align > 1)
 		wmk_tree_put_number(w, class, "minimum-alignment", ops[at].align);
 	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END; i = ops[i].next)
-		wmk_tree_append(w, members, part_of(w, at, i, seen));
+		wmk_tree_append(w, members, part_of(w, at, i, member++, &names));
 	wmk_tree_put(w, class, "member-classes", members);
-	json_object_put(seen);
+	free_names(&names);
 	return class;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "ctf/kept.h"
+#include "ctf/kept_field.h"
 #include "ctf/rewrite_tsdl.h"
 #include "ctf/wide.h"
 
@@ -30,11 +31,16 @@ static const char *name_of(const struct wmk_tsdl_writer *w, unsigned scope, uint
 	return wmk_ctf_idents_of(&w->names[scope], at);
 }
 
-static void note_name(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op, const char *ident)
+static bool is_kept(const struct wmk_tsdl_writer *w, unsigned scope, uint32_t at)
 {
-	const char *name = op->name ? op->name : "";
+	return wmk_ctf_idents_kept(&w->names[scope], at) & WMK_IDENT_KEPT;
+}
 
-	if (w->decoder->class->major != 1 && strcmp(ident, name) != 0 && strcmp(ident + 1, name) != 0)
+static void note_name(struct wmk_tsdl_writer *w, uint32_t at, const char *ident)
+{
+	const char *name = op_at(w, at)->name ? op_at(w, at)->name : "";
+
+	if (w->decoder->class->major != 1 && !is_kept(w, w->scope, at) && strcmp(ident, name) != 0 && strcmp(ident + 1, name) != 0)
 		w->lost |= 1u << WMK_CTF_LOST_NAME;
 }
 
@@ -117,6 +123,26 @@ static void put_range(struct wmk_tsdl_writer *w, const char *label, uint64_t fro
 		wmk_ctf_put(w->out, " ... %" PRIu64, to);
 }
 
+/*
+ * What readers find by a name in the structure or variant at `in`, before the operation `end`: what is called that, else what is but for one '_' in front;
+ * 0: nothing.
+ */
+static uint32_t member_called(const struct wmk_tsdl_writer *w, unsigned scope, uint32_t in, uint32_t end, const char *name)
+{
+	const struct wmk_ctf_op *ops = w->parts.of[scope]->ops;
+	uint32_t near = 0;
+
+	for (uint32_t i = in + 1; i < end && ops[i].code != WMK_CTF_END; i = ops[i].next) {
+		const char *ident = name_of(w, scope, i);
+
+		if (!strcmp(ident, name))
+			return i;
+		if (!near && !strcmp(ident + (*ident == '_'), name + (*name == '_')))
+			near = i;
+	}
+	return near;
+}
+
 /* ── what selects ────────────────────────────────────────────────────────────────────────────────────── */
 
 /* The variant or optional that the value at `at` selects for, if any: its program and operation. */
@@ -136,32 +162,50 @@ static const struct wmk_ctf_op *selected_by(const struct wmk_tsdl_writer *w, uin
 	return NULL;
 }
 
+/*
+ * A label as it is; one that selects an option as that is called, where that is another identifier. (It is the option's own already where the option's
+ * name was kept.)
+ */
+static const char *label_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *of, unsigned scope, const char *label)
+{
+	const struct wmk_ctf_op *ops = of ? w->parts.of[scope]->ops : NULL;
+	const char *other = NULL;
+
+	if (!of || w->decoder->class->major == 1)
+		return label;
+	for (uint32_t i = (uint32_t)(of - ops) + 1; ops[i].code != WMK_CTF_END; i = ops[i].next) {
+		const char *ident = name_of(w, scope, i);
+
+		if (is_kept(w, scope, i) && !strcmp(ident, label))
+			return label;
+		if (!other && ops[i].name && !strcmp(ops[i].name, label) && strcmp(ident, label) != 0 &&
+		    strcmp(ident + (*ident == '_'), label + (*label == '_')) != 0)
+			other = ident;
+	}
+	return other ? other : label;
+}
+
 /* Does each option stand for the values of the label that is called as it? */
 static bool are_labels(const struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant, const struct wmk_type *labels)
 {
-	const struct wmk_ctf_op *ops = w->parts.of[scope]->ops;
-	const uint32_t begin = (uint32_t)(variant - ops);
+	const uint32_t begin = (uint32_t)(variant - w->parts.of[scope]->ops);
 	uint32_t n = 0;
 
 	if (variant->code != WMK_CTF_VARIANT || w->decoder->class->major == 1)
 		return variant->code == WMK_CTF_VARIANT;
-	for (uint32_t i = begin + 1; ops[i].code != WMK_CTF_END; i = ops[i].next)
-		for (uint32_t l = 0; l < labels->count; l++) {
-			const char *label = labels->labels[l].name;
+	for (uint32_t l = 0; l < labels->count; l++) {
+		const struct wmk_label *label = &labels->labels[l];
+		const uint32_t option = member_called(w, scope, begin, UINT32_MAX, label_of(w, variant, scope, label->name ? label->name : ""));
+		bool has = false;
 
-			if (strcmp(label + (label[0] == '_'), ops[i].name ? ops[i].name : "") != 0 && strcmp(label, ops[i].name ? ops[i].name : "") != 0)
-				continue;
-			if (n == variant->n_choices)
-				return false;
-			n++;
-			bool has = false;
-
-			for (uint32_t c = 0; c < variant->n_choices && !has; c++)
-				has = variant->choices[c].op == i && variant->choices[c].from == (uint64_t)labels->labels[l].from &&
-				      variant->choices[c].to == (uint64_t)labels->labels[l].to;
-			if (!has)
-				return false;
-		}
+		if (!option)
+			continue;
+		for (uint32_t c = 0; c < variant->n_choices && !has; c++)
+			has = variant->choices[c].op == option && variant->choices[c].from == (uint64_t)label->from && variant->choices[c].to == (uint64_t)label->to;
+		if (!has || n == variant->n_choices)
+			return false;
+		n++;
+	}
 	return n == variant->n_choices;
 }
 
@@ -182,25 +226,6 @@ static void put_options(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *sele
 	/* What selects nothing, of an optional. */
 	if (of->code == WMK_CTF_OPTIONAL)
 		unsayable(w, of, "there for some values of a number");
-}
-
-/* A label as it is; one that selects an option as that is called, where that is another identifier. */
-static const char *label_of(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *of, unsigned scope, const char *label)
-{
-	const struct wmk_ctf_op *ops = of ? w->parts.of[scope]->ops : NULL;
-
-	if (!of || w->decoder->class->major == 1)
-		return label;
-	for (uint32_t i = (uint32_t)(of - ops) + 1; ops[i].code != WMK_CTF_END; i = ops[i].next) {
-		const char *ident = name_of(w, scope, i);
-
-		if (ops[i].name && !strcmp(ops[i].name, label) && strcmp(ident, label) != 0 &&
-		    strcmp(ident + (*ident == '_'), label + (*label == '_')) != 0) {
-			w->lost |= 1u << WMK_CTF_LOST_NAME;
-			return ident;
-		}
-	}
-	return label;
 }
 
 /* Is it there for several optionals, of no numbers: then the same two labels do for all of them. */
@@ -247,9 +272,12 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 		put_range(w, "false", 0, 0, false, true);
 		put_range(w, "true", 1, op->width >= 64 ? UINT64_MAX : (UINT64_C(1) << op->width) - 1, false, false);
 	} else {
-		for (uint32_t i = 0; i < type->count; i++, is_first = false)
-			put_range(w, label_of(w, of, scope, type->labels[i].name ? type->labels[i].name : ""), (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to,
-				  type->is_signed, is_first);
+		for (uint32_t i = 0; i < type->count; i++, is_first = false) {
+			const char *label = type->labels[i].name ? type->labels[i].name : "", *written = label_of(w, of, scope, label);
+
+			w->lost |= (uint32_t)(written != label) << WMK_CTF_LOST_NAME;
+			put_range(w, written, (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to, type->is_signed, is_first);
+		}
 	}
 	wmk_ctf_put(w->out, " }");
 }
@@ -267,26 +295,6 @@ static void put_float(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 /* ── types ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth);
-
-/*
- * What readers find by a name in the structure at `in`, before the operation `end`: what is called that, else what is but for one '_' in front;
- * 0: nothing.
- */
-static uint32_t member_called(const struct wmk_tsdl_writer *w, unsigned scope, uint32_t in, uint32_t end, const char *name)
-{
-	const struct wmk_ctf_op *ops = w->parts.of[scope]->ops;
-	uint32_t near = 0;
-
-	for (uint32_t i = in + 1; i < end && ops[i].code != WMK_CTF_END; i = ops[i].next) {
-		const char *ident = name_of(w, scope, i);
-
-		if (!strcmp(ident, name))
-			return i;
-		if (!near && !strcmp(ident + (*ident == '_'), name + (*name == '_')))
-			near = i;
-	}
-	return near;
-}
 
 /*
  * Does its name alone lead from `at` to `to`? It is looked for in the structures around, from the inside outwards, then in the scopes before, the
@@ -363,11 +371,13 @@ static void put_element(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 		put_type(w, at + 1, depth);
 }
 
-static void note_attributes(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
+static void note_attributes(struct wmk_tsdl_writer *w, uint32_t at)
 {
-	const char *known = op->type->is_extended ? WMK_KEPT_OF_LONG_DOUBLE : "";
+	const struct wmk_type *type = op_at(w, at)->type;
+	const char *known = type->is_extended ? WMK_KEPT_OF_LONG_DOUBLE : "";
 
-	if ((op->type->attributes && strcmp(op->type->attributes, known) != 0) || op->type->field_attributes)
+	if ((type->attributes && strcmp(type->attributes, known) != 0) ||
+	    (type->field_attributes && wmk_ctf_idents_kept(&w->names[w->scope], at) != WMK_IDENT_KEPT))
 		w->lost |= 1u << WMK_CTF_LOST_ATTRIBUTE;
 }
 
@@ -379,7 +389,7 @@ static void put_member(struct wmk_tsdl_writer *w, uint32_t at, const char *name,
 	const unsigned least = op->code == WMK_CTF_ARRAY ? op_at(w, at + 1)->align : is_array(op) ? 8 : op->align;
 	char inner[32];
 
-	note_attributes(w, op);
+	note_attributes(w, at);
 	if (op->align > least)
 		unsayable(w, op, "an array that is aligned to more than its elements are");
 	snprintf(inner, sizeof(inner), "elements_%u", w->n_types);
@@ -411,7 +421,7 @@ static void put_member(struct wmk_tsdl_writer *w, uint32_t at, const char *name,
 static void put_members(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 {
 	for (uint32_t i = at + 1; op_at(w, i)->code != WMK_CTF_END && w->err >= 0; i = op_at(w, i)->next) {
-		note_name(w, op_at(w, i), name_of(w, w->scope, i));
+		note_name(w, i, name_of(w, w->scope, i));
 		put_member(w, i, name_of(w, w->scope, i), depth, false);
 	}
 }
@@ -454,7 +464,7 @@ static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 {
 	const struct wmk_ctf_op *op = op_at(w, at);
 
-	note_attributes(w, op);
+	note_attributes(w, at);
 	switch (op->code) {
 	case WMK_CTF_STRUCT:
 		put_struct(w, at, depth);

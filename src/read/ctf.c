@@ -300,7 +300,6 @@ static const char *lost_words(enum wmk_ctf_lost lost)
 		[WMK_CTF_LOST_CLOCK] = "fields, beside the times, that are values of the clock",
 		[WMK_CTF_LOST_ATTRIBUTE] = "attributes, namespaces and unique ids",
 		[WMK_CTF_LOST_ORIGIN] = "the accuracy of clocks, and ids and origins of theirs that 1.8 has no words for",
-		[WMK_CTF_LOST_TWIN] = "names that differ by a '_' in front alone (the second was changed)",
 		[WMK_CTF_LOST_TYPE] = "types of parts that the format does not have",
 	};
 
