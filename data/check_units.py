@@ -6,6 +6,7 @@ usage: check_units.py DAEMON SERVICE ROOT.SOCKET USER.SOCKET TMPFILES SYSUSERS
 """
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,9 @@ def main(daemon, service, root_socket, user_socket, tmpfiles, sysusers):
                 content = f.read()
             if len(content) != 4096 or os.stat(page).st_mode & 0o777 != 0o644 or not content[8] or any(content[12:]):
                 sys.exit('the wait page that systemd-tmpfiles makes is not one: %d bytes, %r' % (len(content), content[:32]))
+            bell = os.stat(os.path.join(root, 'run/waymark/bells/0'))
+            if not stat.S_ISFIFO(bell.st_mode) or bell.st_mode & 0o777 != 0o644 or bell.st_uid:
+                sys.exit('the bell that systemd-tmpfiles makes is not one: mode %o, of user %d' % (bell.st_mode, bell.st_uid))
         if shutil.which('systemd-sysusers'):
             run(['systemd-sysusers', '--root=' + root, '--dry-run', os.path.abspath(sysusers)], False)
 

@@ -18,7 +18,9 @@
 #include "session/outlet.h"
 #include "session/shards.h"
 #include "session/state.h"
+#include "wire/bell.h"
 #include "wire/wait.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,11 +36,18 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Bells that one daemon makes: users of a machine are fewer, numbers that one user may have (user_namespaces(7)) are not. */
+#define BELLS_MAX 1024u
+#define RUNDIR_BYTES 128
+
 struct server {
 	const struct wmk_server_options *options;
 	struct wmk_place place;
 	bool placed;
 	struct wmk_wait_page *page;
+	int bells;                       /* the directory; -1: it makes none */
+	_Atomic(uid_t) belled;           /* whose bell was looked for last */
+	_Atomic(unsigned) n_bells;       /* made */
 	struct wmk_outlet *outlet;
 	struct wmk_state *state;
 	struct wmk_reaper *reaper;
@@ -117,6 +126,25 @@ static void on_dumps(void *data, bool more)
 	const struct server *server = data;
 
 	wmk_wait_count_dumps(server->page, more);
+}
+
+/* His program may wait for his own daemon, too: it opens the bell after it was let in. */
+static void on_user(void *data, uid_t uid)
+{
+	struct server *server = data;
+
+	/* relaxed: hints, which are about nothing else */
+	if (server->bells < 0 || uid == 0 || atomic_load_explicit(&server->belled, memory_order_relaxed) == uid ||
+	    atomic_load_explicit(&server->n_bells, memory_order_relaxed) >= BELLS_MAX)
+		return;
+	const int made = wmk_bell_make(server->bells, uid);
+
+	if (made < 0)
+		wmk_error_clear();       /* his programs look for it from time to time */
+	else
+		atomic_store_explicit(&server->belled, uid, memory_order_relaxed);
+	if (made > 0)
+		atomic_fetch_add_explicit(&server->n_bells, 1, memory_order_relaxed);
 }
 
 static void on_full(void *data, const char *path)
@@ -243,7 +271,8 @@ static int sessions_open(struct server *server)
 	const struct wmk_reaper_ops reaper = { .reaped = on_reaped, .full = stop_full, .ready = tell_again, .data = server };
 	struct wmk_clock clock;
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &wmk_outlet_ops, .clock = &clock, .on_id = on_id,
-					       .on_ended = on_ended, .on_identity = on_identity, .on_dumps = on_dumps, .data = server };
+					       .on_ended = on_ended, .on_identity = on_identity, .on_dumps = on_dumps,
+					       .on_user = on_user, .data = server };
 	const struct wmk_limits *limits = server->options->limits;
 	char owner[WMK_KINSTANCE_OWNER];
 	int err = wmk_clock_choose(&clock, &tracing.plugin_clock);
@@ -330,6 +359,40 @@ static uint64_t own_start_time(void)
 	return wmk_process_stat(getpid(), &parent, &start_time, &state) ? start_time : 0;
 }
 
+/*
+ * Programs know of bells at the places that follow from the user alone. Without them they look every 10 s: a daemon begins without, too.
+ */
+static bool has_bells(const struct server *server, char roots[RUNDIR_BYTES])
+{
+	char usual[RUNDIR_BYTES];
+	const bool is_usual = wmk_rundir_of(geteuid(), NULL, usual, sizeof(usual)) > 0 && strcmp(usual, server->place.path) == 0 &&
+			      wmk_rundir_of(0, NULL, roots, RUNDIR_BYTES) > 0;
+
+	wmk_error_clear();
+	return is_usual;
+}
+
+static void bells_open(struct server *server)
+{
+	char roots[RUNDIR_BYTES];
+
+	if (geteuid() != 0 || !has_bells(server, roots))
+		return;
+	server->bells = wmk_bells_open(server->place.dir);
+	if (server->bells < 0 || wmk_bell_make(server->bells, 0) < 0)
+		say_cause(server);
+}
+
+static void announce(struct server *server)
+{
+	char roots[RUNDIR_BYTES];
+
+	wmk_wait_announce(server->page, getpid(), own_start_time());
+	/* Behind the page: who hears the bell, and finds nobody, waits on the page's new generation. */
+	if (has_bells(server, roots))
+		wmk_bell_ring(roots, geteuid());
+}
+
 static int server_open(struct server *server)
 {
 	int err = process_prepare(server);
@@ -340,8 +403,10 @@ static int server_open(struct server *server)
 	}
 	if (err == 0)
 		err = wmk_wait_create(server->place.dir, &server->page);
-	if (err == 0)
+	if (err == 0) {
+		bells_open(server);
 		err = sessions_open(server);
+	}
 	if (err == 0)
 		err = take_over(server);
 	if (err == 0) {
@@ -356,7 +421,7 @@ static int server_open(struct server *server)
 	if (err == 0)
 		err = doors_open(server);
 	if (err == 0)
-		wmk_wait_announce(server->page, getpid(), own_start_time());
+		announce(server);
 	return err;
 }
 
@@ -398,6 +463,8 @@ static void server_close(struct server *server)
 	wmk_state_close(server->state);
 	if (server->page)
 		wmk_wait_destroy(server->page);
+	if (server->bells >= 0)
+		close(server->bells);
 	if (server->placed)
 		wmk_place_close(&server->place);
 	if (server->signals >= 0)
@@ -408,7 +475,7 @@ static void server_close(struct server *server)
 
 int wmk_server_run(const struct wmk_server_options *options)
 {
-	struct server server = { .options = options, .signals = -1, .end = -1 };
+	struct server server = { .options = options, .bells = -1, .signals = -1, .end = -1 };
 	char words[1024];
 
 	if (options->size != sizeof(*options))

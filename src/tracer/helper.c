@@ -5,7 +5,7 @@
  *     started by a constructor, a fork's child, a run-time event
  *       nobody there:  sleeps on the controllers' wait pages and on `word` (place.h); a moment on `word` alone first, so that a program that
  *                      starts and ends pays for no more than the thread
- *       connected:     sleeps in poll() on its sockets; another controller's page is looked at whenever it wakes, every 10 s at least
+ *       connected:     sleeps in poll() on its sockets, and on the bell of another controller's place; where that has none, looks every 10 s
  *     woken by a controller, by `word`, and in poll() by tgkill(helper, 32): that signal is the C library's own, blocked here and nowhere
  *     sent to the process as a whole, so that a signalfd sees those that are meant for this thread and takes none of the program's
  *     ends when it is told to
@@ -13,9 +13,7 @@
  * It makes no call of the loader and takes none of its locks: a constructor in dlopen() may hold those and wait for nothing.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <linux/close_range.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <poll.h>
@@ -23,7 +21,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -40,6 +37,7 @@
 #include "tracer/channel.h"
 #include "tracer/helper.h"
 #include "tracer/place.h"
+#include "tracer/process.h"
 #include "tracer/statedump.h"
 
 #define STACK_BYTES (128u * 1024)
@@ -48,6 +46,10 @@
 #define NAP_MS 20
 #define HALT_TRIES 100000
 #define HALT_PAUSE_NS 50000
+/* What it polls: sockets, the signal that wakes it, bells. */
+#define FD_SIGNAL WMK_PLACES
+#define FD_BELLS (WMK_PLACES + 1)
+#define N_FDS (2 * WMK_PLACES + 1)
 
 /* Under the tracer's lock, but for the atomic ones. */
 static struct {
@@ -84,34 +86,6 @@ bool wmk_helper_wanted(void)
 
 /* ── the thread ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Where there is no /dev (chroot): a file that is empty and stays so. */
-static int open_nothing(void)
-{
-	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (fd < 0 && (fd = memfd_create("waymark-null", MFD_CLOEXEC | MFD_ALLOW_SEALING)) >= 0)
-		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
-	return fd;
-}
-
-/*
- * A table of descriptors that no other thread sees. 0 to 2 lead to nothing: a pipe of the program's must not stay open because
- * this thread holds an end of it, and a library that writes to them must not meet our sockets.
- */
-static bool private_descriptors(void)
-{
-	if (syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) != 0) {
-		/* before Linux 5.9: a table of our own, then everything that may be open in it */
-		long max = sysconf(_SC_OPEN_MAX);
-
-		if (syscall(SYS_unshare, 0x400 /* CLONE_FILES */) != 0)
-			return false;
-		for (int fd = 0; fd < (max > 0 && max < 65536 ? max : 65536); fd++)
-			close(fd);
-	}
-	return open_nothing() == 0 && fcntl(0, F_DUPFD_CLOEXEC, 1) == 1 && fcntl(0, F_DUPFD_CLOEXEC, 2) == 2;
-}
-
 /* True: who waits for it is to be woken, when the lock is given back: he takes it next. */
 static bool publish_done(void)
 {
@@ -139,6 +113,7 @@ static void finish(void)
 {
 	for (unsigned i = 0; i < helper.n_places; i++) {
 		wmk_conn_close(&helper.places[i].conn, helper.keep);
+		wmk_place_leave_bell(&helper.places[i]);
 		wmk_place_close(&helper.places[i]);
 	}
 	wmk_channels_forget_fds(true);
@@ -182,7 +157,7 @@ static void find_places(void)
 		struct wmk_place *place = &helper.places[helper.n_places++];
 
 		place->again = place->backoff = 0;
-		place->conn.sock = -1;
+		place->conn.sock = place->bell = -1;
 	}
 	wmk_unlock();
 }
@@ -199,8 +174,10 @@ static bool try_places(int64_t now)
 		if (helper.kicked && place->conn.sock < 0)
 			place->again = 0;
 		if (wmk_place_is_due(place, now))
-			connected |= wmk_place_try(place, now);
+			connected |= wmk_place_try(place, now, helper.polling);
 	}
+	for (unsigned i = 0; i < helper.n_places && connected; i++)
+		wmk_place_expect_bell(&helper.places[i], now);
 	helper.kicked = false;
 	helper.tried = wmk_tracer.changes;
 	wmk_unlock();
@@ -266,7 +243,7 @@ static int64_t places_sleep(int64_t now)
 		if (!place->dir[0])
 			continue;
 		/* in poll() nobody hears the page */
-		if (place->conn.sock < 0 && helper.polling && at > now + WMK_PLACE_LOOK_MS)
+		if (place->conn.sock < 0 && helper.polling && place->bell < 0 && at > now + WMK_PLACE_LOOK_MS)
 			at = now + WMK_PLACE_LOOK_MS;
 		until = at < until ? at : until;
 	}
@@ -298,6 +275,9 @@ static int turn(struct pollfd *fds, int *period, int64_t *next_look)
 	for (unsigned i = 0; i < helper.n_places; i++)
 		if (helper.places[i].conn.sock >= 0)
 			helper.polling |= place_output(&helper.places[i], reclaimed, &fds[i].events, now);
+	/* on the pages nobody hears a bell */
+	for (unsigned i = 0; i < helper.n_places && !helper.polling; i++)
+		wmk_place_leave_bell(&helper.places[i]);
 	if (now >= *next_look || *period < 0) {
 		*period = wmk_channels_look(*period);
 		*next_look = now + *period;
@@ -353,6 +333,18 @@ static void tell_state(bool is_new)
 		wmk_statedump_forget();
 }
 
+/* Whose bell has rung, may have come. */
+static void hear_bells(const struct pollfd *fds)
+{
+	for (unsigned i = 0; i < helper.n_places; i++) {
+		if (!fds[FD_BELLS + i].revents)
+			continue;
+		wmk_lock();
+		wmk_place_leave_bell(&helper.places[i]);
+		wmk_unlock();
+	}
+}
+
 /* Until a controller, another thread or the time has something for it. */
 static void rest(struct pollfd *fds, int sleep)
 {
@@ -365,23 +357,26 @@ static void rest(struct pollfd *fds, int sleep)
 		wmk_wait_on(pages, &helper.word, helper.heard, sleep);
 		return;
 	}
-	for (unsigned i = 0; i < WMK_PLACES; i++)
+	for (unsigned i = 0; i < WMK_PLACES; i++) {
 		fds[i].fd = i < helper.n_places ? helper.places[i].conn.sock : -1;
+		fds[FD_BELLS + i].fd = i < helper.n_places ? helper.places[i].bell : -1;
+	}
 	/* relaxed: who counted before this was a polling thread has done it under the lock; later ones send a signal too */
 	if (atomic_load_explicit(&helper.word, memory_order_relaxed) != helper.heard)
 		sleep = 0;
-	if (poll(fds, WMK_PLACES + 1, sleep) < 0)
-		for (unsigned i = 0; i <= WMK_PLACES; i++)
+	if (poll(fds, N_FDS, sleep) < 0)
+		for (unsigned i = 0; i < N_FDS; i++)
 			fds[i].revents = 0;
-	if (fds[WMK_PLACES].revents)
-		while (read(fds[WMK_PLACES].fd, &info, sizeof(info)) > 0)
+	if (fds[FD_SIGNAL].revents)
+		while (read(fds[FD_SIGNAL].fd, &info, sizeof(info)) > 0)
 			;
+	hear_bells(fds);
 }
 
 static void run(void)
 {
 	static const struct wmk_wait_for no_page[WMK_WAIT_PAGES];
-	struct pollfd fds[WMK_PLACES + 1];
+	struct pollfd fds[N_FDS];
 	const uint64_t wake = WMK_SIGNAL(WMK_SIGNAL_CANCEL), blocked = ~(WMK_SIGNALS_FAULTS | WMK_SIGNAL(WMK_SIGNAL_SETID));
 	int period = -1, sleep;
 	int64_t next_look = 0;
@@ -391,22 +386,22 @@ static void run(void)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked));
 	if (!begin())
 		wmk_wait_on(no_page, &helper.word, helper.heard, NAP_MS);
-	if (!private_descriptors()) {
+	if (!wmk_process_part_descriptors()) {
 		wmk_lock();
 		finish();
 		wmk_unlock();
 		return;
 	}
 	memset(fds, 0, sizeof(fds));
-	for (unsigned i = 0; i <= WMK_PLACES; i++)
-		fds[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
+	for (unsigned i = 0; i < N_FDS; i++)
+		fds[i] = (struct pollfd){ .fd = -1, .events = i < FD_BELLS ? POLLIN : 0 };   /* (a bell hangs up, which nobody asks for) */
 	find_places();
 	do {
 		hear();
 		const bool is_new = try_places(wmk_clock_ms());
 
 		if (is_new && !registered) {
-			fds[WMK_PLACES].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake), SFD_NONBLOCK | SFD_CLOEXEC);
+			fds[FD_SIGNAL].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake), SFD_NONBLOCK | SFD_CLOEXEC);
 			wmk_statedump_register();
 			registered = true;
 		}

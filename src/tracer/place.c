@@ -9,6 +9,7 @@
 #include "tracer/channel.h"
 #include "tracer/place.h"
 #include "tracer/process.h"
+#include "wire/bell.h"
 
 #define BACKOFF_MIN_MS 10u
 #define BACKOFF_MAX_MS 1000u
@@ -73,15 +74,43 @@ bool wmk_place_is_due(const struct wmk_place *place, int64_t now)
 	return now >= place->again || (place->wait.page && wmk_wait_generation(place->wait.page) != place->wait.generation);
 }
 
-bool wmk_place_try(struct wmk_place *place, int64_t now)
+/* All bells are at root's place; a runtime directory of its own is the only place, and has none. */
+static void open_bell(struct wmk_place *place)
+{
+	char dir[WMK_PLACE_BYTES];
+
+	if (place->bell < 0 && !wmk_tracer.has_rundir && wmk_rundir_of(0, NULL, dir, sizeof(dir)) > 0)
+		place->bell = wmk_bell_open(dir, place->owner);
+}
+
+void wmk_place_expect_bell(struct wmk_place *place, int64_t now)
+{
+	if (place->conn.sock < 0 && place->bell < 0 && place->again > now + WMK_PLACE_BELL_MS)
+		place->again = now + WMK_PLACE_BELL_MS;
+}
+
+void wmk_place_leave_bell(struct wmk_place *place)
+{
+	if (place->bell < 0)
+		return;
+	close(place->bell);
+	place->bell = -1;
+	place->again = 0;
+}
+
+bool wmk_place_try(struct wmk_place *place, int64_t now, bool polls)
 {
 	char path[WMK_PLACE_BYTES];
 	int err;
 
+	/* before connect(): who comes in between has rung */
+	if (polls)
+		open_bell(place);
 	look_at_page(place);
 	socket_path(place, path);
 	err = wmk_conn_open(&place->conn, path, place->index);
 	if (err == 0) {
+		wmk_place_leave_bell(place);
 		place->conn.opened = now;
 		place->conn.judge = now + JUDGE_MS;
 		place->backoff = 0;
@@ -99,7 +128,9 @@ bool wmk_place_try(struct wmk_place *place, int64_t now)
 	}
 	wmk_orphans_remove(place->index, false);
 	place->backoff = 0;
-	place->again = place->wait.page && (err == -ENOENT || err == -ECONNREFUSED || err == -EPERM) ? INT64_MAX : now + WMK_PLACE_LOOK_MS;
+	const bool is_told = place->bell >= 0 || (place->wait.page && (err == -ENOENT || err == -ECONNREFUSED || err == -EPERM));
+
+	place->again = is_told ? INT64_MAX : now + WMK_PLACE_LOOK_MS;
 	return false;
 }
 
@@ -111,6 +142,7 @@ void wmk_place_lost(struct wmk_place *place, int64_t now)
 	wmk_conn_close(&place->conn, place->conn.persist);
 	look_at_page(place);
 	place->again = !place->wait.page ? now + WMK_PLACE_LOOK_MS : had && place->wait.generation == tried ? INT64_MAX : now;
+	wmk_place_expect_bell(place, now);
 }
 
 void wmk_place_judge(struct wmk_place *place, int64_t now, int64_t until_ms)

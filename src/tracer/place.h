@@ -4,6 +4,7 @@
  *
  *     nobody there ──► page: sleep on the generation that was loaded before connect()
  *                      no page: look again every 10 s
+ *                      in poll(), as the other place is connected: a bell (wire/bell.h) instead of the page; no bell: look again every 10 s
  *     connection ends ──► another generation: try at once, else the same again
  */
 #ifndef WMK_TRACER_PLACE_H
@@ -13,6 +14,8 @@
 #include "wire/wait.h"
 
 #define WMK_PLACE_LOOK_MS 10000
+/* A bell is opened so long after the other place was connected: registering costs nothing more, and who ends before does without. */
+#define WMK_PLACE_BELL_MS 1000
 
 struct wmk_place {
 	unsigned index;
@@ -21,6 +24,7 @@ struct wmk_place {
 	struct wmk_wait_for wait;       /* its page, and the generation that was tried; no page: NULL */
 	int64_t again;                  /* when to look again; INT64_MAX: when the page says so */
 	uint32_t backoff;               /* ms; its queue was full */
+	int bell;                       /* -1: none is heard */
 	struct wmk_conn conn;
 };
 
@@ -30,12 +34,16 @@ bool wmk_place_find(unsigned index, struct wmk_place *place);
 bool wmk_place_has_socket(const struct wmk_place *place);
 /* Is it time to look whether a controller is there? */
 bool wmk_place_is_due(const struct wmk_place *place, int64_t now);
-/* Look: load the page's generation, connect. True: connected. Lock held. */
-bool wmk_place_try(struct wmk_place *place, int64_t now);
+/* Look: load the page's generation, connect. `polls`: it sleeps in poll(), where a bell is heard and no page. True: connected. Lock held. */
+bool wmk_place_try(struct wmk_place *place, int64_t now, bool polls);
 /* Its connection is of no use any more: close it, and be ready for the next. Lock held. */
 void wmk_place_lost(struct wmk_place *place, int64_t now);
 /* The controller has not answered yet: can it? Sets conn.silent; looks every 100 ms until `until_ms` after the beginning. */
 void wmk_place_judge(struct wmk_place *place, int64_t now, int64_t until_ms);
+/* Another place is connected: from now on its bell is to be heard, if it is not connected itself. Lock held. */
+void wmk_place_expect_bell(struct wmk_place *place, int64_t now);
+/* Its bell is not heard any more, or has rung: if it had one, it is due. Lock held, descriptors are the helper's. */
+void wmk_place_leave_bell(struct wmk_place *place);
 /* Unmap the page. */
 void wmk_place_close(struct wmk_place *place);
 

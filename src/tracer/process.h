@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process.h - what the kernel says of this process, and of the one that should answer it.
+ * process.h - what the kernel says of this process, and of the one that should answer it; the helper's own descriptors.
  */
 #ifndef WMK_TRACER_PROCESS_H
 #define WMK_TRACER_PROCESS_H
@@ -30,5 +30,10 @@ uint64_t wmk_process_image(void);
  * False where that cannot be known.
  */
 bool wmk_process_is_stuck(pid_t pid, uint64_t start);
+/*
+ * Give this thread a table of descriptors that no other thread sees. 0 to 2 lead to nothing: a pipe of the program's must not stay open because
+ * this thread holds an end of it, and a library that writes to them must not meet our sockets. False: it cannot be had.
+ */
+bool wmk_process_part_descriptors(void);
 
 #endif

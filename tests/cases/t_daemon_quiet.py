@@ -4,6 +4,7 @@
 import os
 import re
 import resource
+import shutil
 import signal
 import struct
 import sys
@@ -11,8 +12,11 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import hostile  # noqa: E402
+from control import Control  # noqa: E402
 from daemon import SANITIZED, Obey, World, state  # noqa: E402
 from harness import PERCENT, Skip, check, limit, main, slurp  # noqa: E402
+from mounts import fresh_run  # noqa: E402
+from users import open_to_all  # noqa: E402
 
 # As long as a command would be, and more than any waits for a machine that is busy: who waited for the stopped one waits 3 s each time.
 TIMES, FACTOR, FLOOR_S = 10, 10, 1.5
@@ -157,6 +161,54 @@ def nobody_wakes_for_others(case):
         w('destroy', 'shared')
 
 
+def quiet(programs, words):
+    """Nothing wakes them, for longer than they let pass where they have to look by themselves whether somebody has come (10 s)."""
+    seconds = 60 if PERCENT >= 100 else 12
+    time.sleep(SETTLE_S)
+    before = [switches(program.pid) for program in programs]
+    time.sleep(seconds)                  # the time that is measured
+    for program, was in zip(programs, before):
+        now = woken(was, switches(program.pid))
+        check(not now, '%s: in %d s of nothing a program wakes: %s', words, seconds, now)
+
+
+@limit(90)
+def two_places_and_one_daemon(case):
+    """A program of a user, whose own daemon runs, or root's: it does not wake to look for the other, and has it as soon as it comes."""
+    if SANITIZED:
+        raise Skip('a sanitizer has threads of its own')
+    alice = hostile.ALICE
+    with open_to_all(case), fresh_run(alice), World(case, 'roots', daemon=False, usual=True) as roots, \
+            World(case, 'hers', user=alice, daemon=False, usual=True) as hers:
+        roots.start_daemon()             # once: what an installation makes is there
+        Control.close(roots)
+        hers.start_daemon()
+        check(os.stat('/proc/%d' % hers.sessiond()).st_uid == alice.pw_uid, 'the daemon is not hers')
+        first = roots.obey(user=alice)
+        hers.wait_apps([first.pid])
+        quiet([first], 'hers runs')
+        roots.start_daemon()
+        roots.wait_apps([first.pid], 'root\'s daemon to be found')
+        # And the other way round, without anything of hers.
+        Control.close(hers)
+        shutil.rmtree(hers.rundir)
+        second = roots.obey(user=alice)
+        roots.wait_apps([first.pid, second.pid])
+        quiet([first, second], 'root\'s runs')
+        hers.start_daemon()
+        hers.wait_apps([first.pid, second.pid], 'her daemon to be found')
+        # Root's goes, and comes again.
+        Control.close(roots)
+        quiet([first, second], 'hers runs again')
+        roots.begin('all')
+        roots.wait_apps([first.pid, second.pid], 'root\'s daemon to be found again')
+        for program in (first, second):
+            program('emit 10')
+            program.end()
+        _, _, numbers = roots.finish('all', lost=0)
+        check(sorted(map(len, numbers.values())) == [10, 10], 'recorded: %s', numbers)
+
+
 def cpu_seconds(pid):
     """Of all threads of a process so far."""
     return sum(map(int, slurp('/proc/%d/stat' % pid).rsplit(')', 1)[1].split()[11:13])) / os.sysconf('SC_CLK_TCK')
@@ -189,4 +241,5 @@ def no_descriptor_is_left(case):
 
 
 if __name__ == '__main__':
-    main([stopped_programs_delay_nobody, silent_program_delays_one_command, stopped_before_it_was_asked, nobody_wakes, nobody_wakes_for_others, no_descriptor_is_left])
+    main([stopped_programs_delay_nobody, silent_program_delays_one_command, stopped_before_it_was_asked, nobody_wakes, nobody_wakes_for_others,
+          two_places_and_one_daemon, no_descriptor_is_left])

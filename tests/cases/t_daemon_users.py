@@ -16,29 +16,9 @@ import hostile  # noqa: E402
 from control import Answer  # noqa: E402
 from daemon import SANITIZED, World, numbers_of  # noqa: E402
 from groups import tracing_group  # noqa: E402
-from harness import PERCENT, PROGRAMS, WAYMARK, Skip, check, limit, main, need_other_users, slurp  # noqa: E402
+from harness import PERCENT, PROGRAMS, WAYMARK, Skip, check, limit, main, slurp  # noqa: E402
 from hostile import ALICE, BOB, as_user, refused  # noqa: E402
-from traces import Board  # noqa: E402
-
-
-@contextlib.contextmanager
-def open_to_all(case):
-    """The case's directory and board where other users may go."""
-    need_other_users()
-    kept, kept_board, kept_env = case.directory, case.board, dict(case.env)
-    with tempfile.TemporaryDirectory(prefix='wmk-users-', dir='/tmp') as directory:
-        os.chmod(directory, 0o755)
-        case.directory = directory
-        case.board = Board(case.path('board'))
-        os.chmod(case.board.path, 0o666)
-        case.env['WMK_TEST_BOARD'] = case.board.path
-        for who, name in ((ALICE, 'alice'), (BOB, 'bob')):
-            os.mkdir(case.path(name), 0o700)
-            os.chown(case.path(name), *who)
-        try:
-            yield
-        finally:
-            case.directory, case.board, case.env = kept, kept_board, kept_env
+from users import open_to_all  # noqa: E402
 
 
 @contextlib.contextmanager

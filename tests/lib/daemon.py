@@ -136,10 +136,10 @@ class World(Control):
     """
     See above. `user`: whose daemon (a pwd entry, or anything with pw_uid and pw_gid); else that of whoever runs the tests. With `daemon`, it
     runs from the beginning: programs wait for it when they start, and have registered when they run. `files`: how many descriptors it may have.
-    `limits`: lines of a file of limits.
+    `limits`: lines of a file of limits. `usual`: not in a runtime directory of its own but where that user's daemon is as a rule (mounts.fresh_run()).
     """
 
-    def __init__(self, case, name='home', user=None, daemon=True, files=None, limits=None):
+    def __init__(self, case, name='home', user=None, daemon=True, files=None, limits=None, usual=False):
         super().__init__(case, name, user)
         self.case, self.children, self.rings, self.wanted = case, [], set(), daemon
         self.shmem = shmem_kb()
@@ -150,6 +150,11 @@ class World(Control):
         self.rundir = os.path.join(self.place, 'run')
         self.env['WAYMARK_RUNDIR'] = self.rundir
         self.env['WAYMARK_HOME'] = self.home
+        self.mark = 'WAYMARK_RUNDIR=' + self.rundir      # in the environment of what is ours
+        if usual:
+            self.rundir = '/run/user/%d/waymark' % user.pw_uid if user and user.pw_uid else '/run/waymark'
+            del self.env['WAYMARK_RUNDIR']
+            self.mark = 'WAYMARK_HOME=' + self.home
         self.log = os.path.join(self.home, 'said')
         self.wrap(files, limits)
 
@@ -191,7 +196,7 @@ class World(Control):
 
     def ours(self):
         """{pid: name} of all processes of this world that live."""
-        found, mark = {}, ('WAYMARK_RUNDIR=' + self.rundir).encode()
+        found, mark = {}, self.mark.encode()
         for pid in pids():
             with contextlib.suppress(OSError):
                 with open('/proc/%d/environ' % pid, 'rb') as f:

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""What tests see mounted and nobody else does: a mount namespace that this process and what it starts from now on are in. Needs root."""
+import contextlib
+import ctypes
+import os
+
+from harness import Skip
+
+CLONE_NEWNS = 0x20000
+MS_BIND, MS_REC, MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
+MNT_DETACH = 2
+
+
+def _call(name, *args):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if getattr(libc, name)(*args):
+        raise OSError(ctypes.get_errno(), '%s: %s' % (name, os.strerror(ctypes.get_errno())))
+
+
+def _mount(source, target, kind, flags, options=None):
+    _call('mount', os.fsencode(source), os.fsencode(target), kind, ctypes.c_ulong(flags), options)
+
+
+def private_mounts():
+    """Nothing that is mounted from now on is seen by others."""
+    _call('unshare', CLONE_NEWNS)
+    _mount('none', '/', None, MS_REC | MS_PRIVATE)
+
+
+def lay_over(source, target):
+    """A file over another."""
+    _mount(source, target, None, MS_BIND)
+
+
+@contextlib.contextmanager
+def fresh_run(*users):
+    """An empty /run until the block ends, with the directories of users who have logged in: where nobody's daemon has been yet."""
+    try:
+        private_mounts()
+        _mount('none', '/run', b'tmpfs', 0, b'mode=755')
+    except OSError as error:
+        raise Skip('cannot have a /run of our own: %s' % error)
+    try:
+        os.mkdir('/run/user')
+        for user in users:
+            path = '/run/user/%d' % user.pw_uid
+            os.mkdir(path, 0o700)
+            os.chown(path, user.pw_uid, user.pw_gid)
+        yield
+    finally:
+        _call('umount2', b'/run', MNT_DETACH)
