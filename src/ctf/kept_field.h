@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept_field.h - what TSDL says of a field and CTF 2 has no words for, as an attribute beside those of kept.h. Internal to src/ctf.
+ * kept_field.h - what TSDL says of a field and CTF 2 has no words for, as attributes beside those of kept.h. Internal to src/ctf.
  *
  *     {"attributes": {"waymark,2026": {"name": "_a"}}}     of a member, or an option: it is called that in TSDL, where another one is called `a`
+ *     {"attributes": {"waymark,2026": {"clock": "c"}}}     of an integer's class: `map = clock.c.value`, where no role says so
  */
 #ifndef WMK_CTF_KEPT_FIELD_H
 #define WMK_CTF_KEPT_FIELD_H
@@ -11,6 +12,7 @@
 #include "ctf/rewrite_tree.h"
 
 #define WMK_KEPT_NAME "name"
+#define WMK_KEPT_CLOCK "clock"
 
 /* Into a field class, a member or an option, which has no attributes. */
 void wmk_kept_put_word(struct wmk_tree_writer *w, json_object *of, const char *what, const char *word);

@@ -29,7 +29,6 @@ enum wmk_ctf_lost {
 	WMK_CTF_LOST_NAME,         /* names that are no identifiers */
 	WMK_CTF_LOST_ROLE,         /* of a field's roles all but the one that its name tells */
 	WMK_CTF_LOST_TRACE,        /* the names of trace and streams */
-	WMK_CTF_LOST_CLOCK,        /* 2: that a field beside the times is a value of the clock */
 	WMK_CTF_LOST_ATTRIBUTE,    /* what CTF 2 says of classes beside: attributes (but for those of kept.h and kept_field.h), namespaces, unique ids */
 	WMK_CTF_LOST_ORIGIN,       /* of clocks: accuracy, an id that is no UUID, an origin that is not 1970 */
 	WMK_CTF_LOST_TYPE,         /* either: `x := type;` in a block that has no such part */

@@ -58,14 +58,21 @@ static void put_roles(struct wmk_tree_writer *w, json_object *class, const struc
 	unsigned fit = fit_roles(w, op);
 	json_object *list;
 
-	if (op->type->clock && !(op->roles & (WMK_ROLE_BIT(WMK_ROLE_BEGIN) | WMK_ROLE_BIT(WMK_ROLE_END) | WMK_ROLE_BIT(WMK_ROLE_TIME))))
-		w->lost |= 1u << WMK_CTF_LOST_CLOCK;
 	if (!fit)
 		return;
 	list = json_object_new_array();
 	for (; fit; fit &= fit - 1)
 		wmk_tree_append(w, list, json_object_new_string(names[__builtin_ctz(fit)]));
 	wmk_tree_put(w, class, "roles", list);
+}
+
+/* That it is a value of a clock: of the stream's the role of a time says it, of all else nothing does. */
+static void put_clock(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
+{
+	const bool is_time = op->roles & (WMK_ROLE_BIT(WMK_ROLE_BEGIN) | WMK_ROLE_BIT(WMK_ROLE_END) | WMK_ROLE_BIT(WMK_ROLE_TIME));
+
+	if (op->type->clock && !(is_time && w->clock && !strcmp(op->type->clock, w->clock->name)))
+		wmk_kept_put_word(w, class, WMK_KEPT_CLOCK, op->type->clock);
 }
 
 /* What all of a fixed number of bits have. */
@@ -142,8 +149,10 @@ static json_object *number_of(struct wmk_tree_writer *w, const struct wmk_ctf_op
 		put_ranges(w, class, "mappings", op->type);
 	if (!is_integer && op->code == WMK_CTF_FLAGS)
 		put_flags(w, class, op->type);
-	if (is_integer)
+	if (is_integer) {
 		put_roles(w, class, op);
+		put_clock(w, class, op);
+	}
 	return class;
 }
 

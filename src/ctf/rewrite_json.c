@@ -137,7 +137,8 @@ static void put_stream(struct wmk_tree_writer *w, const struct wmk_ctf_stream_de
 {
 	json_object *made = fragment(w, "data-stream-class");
 
-	w->has_clock = stream->class->clock != NULL;
+	w->clock = stream->class->clock;
+	w->has_clock = w->clock;
 	wmk_tree_put_number(w, made, "id", stream_id(w, stream));
 	wmk_tree_put_text(w, made, "name", stream->class->name);
 	wmk_tree_put_more(w, made, stream->class->more);

@@ -18,6 +18,7 @@ struct wmk_tree_writer {
 	uint32_t lost;
 	int err;                   /* the first */
 	bool has_clock;            /* the stream */
+	const struct wmk_ctf_clock_class *clock; /* the stream's, where that is known; or NULL */
 	/* What is being written. */
 	struct wmk_ctf_parts parts;
 	unsigned scope;

@@ -20,6 +20,7 @@ struct wmk_tsdl_writer {
 	/* What is being written. */
 	struct wmk_ctf_parts parts;
 	unsigned scope;
+	bool is_clock_told;        /* what readers find the stream's clock by is there already */
 	struct wmk_ctf_idents names[WMK_SCOPES];
 };
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -55,14 +56,20 @@ void wmk_tsdl_clock_ident(const struct wmk_tsdl_writer *w, const struct wmk_ctf_
 		      clock->name[0] ? clock->name : "clock", suffix);
 }
 
+/* NULL: there is none, or several are called so. */
 static const struct wmk_ctf_clock_class *clock_called(const struct wmk_tsdl_writer *w, const char *name)
 {
 	const struct wmk_ctf_class *class = w->decoder->class;
+	const struct wmk_ctf_clock_class *found = NULL;
 
-	for (uint32_t i = 0; i < class->n_clocks; i++)
-		if (!strcmp(class->clocks[i].name, name))
-			return &class->clocks[i];
-	return NULL;
+	for (uint32_t i = 0; i < class->n_clocks; i++) {
+		if (strcmp(class->clocks[i].name, name) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = &class->clocks[i];
+	}
+	return found;
 }
 
 /*
@@ -86,10 +93,66 @@ static void note_roles(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 
 /* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
+static bool is_integer(const struct wmk_type *type)
+{
+	return type->kind == WMK_TYPE_INT || type->kind == WMK_TYPE_ENUM;
+}
+
+/*
+ * Readers take the first clock in an event header, else in the packet's context, for the stream's, and all that is a value of one in an event header for
+ * a time.
+ */
+static bool may_be_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op, const struct wmk_ctf_clock_class *clock)
+{
+	if (w->scope != WMK_SCOPE_PACKET_CONTEXT && w->scope != WMK_SCOPE_EVENT_HEADER)
+		return true;
+	if (w->scope == WMK_SCOPE_EVENT_HEADER && !(op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME)))
+		return false;
+	return w->clock && (clock == w->clock || w->is_clock_told);
+}
+
+/* What it is said to be a value of: in CTF 2 by an attribute, which is lost where it does not fit, with all others. NULL: nothing. */
+static const struct wmk_ctf_clock_class *said_clock(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
+{
+	const struct wmk_ctf_clock_class *clock = NULL;
+	char *word = NULL;
+	bool is_all = true;
+	int err;
+
+	if (!is_integer(op->type) || w->decoder->class->major == 1)
+		return op->type->clock ? clock_called(w, op->type->clock) : NULL;
+	err = wmk_kept_word(op->type->attributes, WMK_KEPT_CLOCK, &word, &is_all);
+	if (err < 0 && w->err >= 0)
+		w->err = err;
+	if (word)
+		clock = clock_called(w, word);
+	free(word);
+	if (clock && !may_be_of(w, op, clock))
+		clock = NULL;
+	if (op->type->attributes && !(clock && is_all))
+		w->lost |= 1u << WMK_CTF_LOST_ATTRIBUTE;
+	return clock;
+}
+
+/* `map = clock.c.value;`, of a time that of the stream. */
+static void put_map(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
+{
+	const bool is_time = op->roles & (WMK_ROLE_BIT(WMK_ROLE_TIME) | WMK_ROLE_BIT(WMK_ROLE_BEGIN) | WMK_ROLE_BIT(WMK_ROLE_END));
+	const struct wmk_ctf_clock_class *clock = said_clock(w, op);
+	char ident[WMK_CTF_IDENT];
+
+	if (!clock && is_time && w->scope <= WMK_SCOPE_EVENT_HEADER)
+		clock = w->clock;
+	if (!clock)
+		return;
+	wmk_tsdl_clock_ident(w, clock, ident);
+	wmk_ctf_put(w->out, " map = clock.%s.value;", ident);
+	w->is_clock_told |= clock == w->clock;
+}
+
 static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
 	const unsigned base = op->type->base ? op->type->base : 10;
-	const bool is_time = op->roles & (WMK_ROLE_BIT(WMK_ROLE_TIME) | WMK_ROLE_BIT(WMK_ROLE_BEGIN) | WMK_ROLE_BIT(WMK_ROLE_END));
 
 	note_roles(w, op);
 	if (!op->width)
@@ -98,14 +161,7 @@ static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 		unsayable(w, op, "of bits in another order than its bytes");
 	wmk_ctf_put(w->out, "integer { size = %u; align = %u; signed = %s; byte_order = %s; base = %u;", op->width, op->align,
 		    op->is_signed ? "true" : "false", op->is_big ? "be" : "le", base);
-	const struct wmk_ctf_clock_class *clock = op->type->clock && !is_time ? clock_called(w, op->type->clock) :
-						  is_time && w->scope <= WMK_SCOPE_EVENT_HEADER ? w->clock : NULL;
-	char ident[WMK_CTF_IDENT];
-
-	if (clock) {
-		wmk_tsdl_clock_ident(w, clock, ident);
-		wmk_ctf_put(w->out, " map = clock.%s.value;", ident);
-	}
+	put_map(w, op);
 	wmk_ctf_put(w->out, " }");
 }
 
@@ -371,12 +427,13 @@ static void put_element(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 		put_type(w, at + 1, depth);
 }
 
+/* (those of an integer put_map() looks at) */
 static void note_attributes(struct wmk_tsdl_writer *w, uint32_t at)
 {
 	const struct wmk_type *type = op_at(w, at)->type;
 	const char *known = type->is_extended ? WMK_KEPT_OF_LONG_DOUBLE : "";
 
-	if ((type->attributes && strcmp(type->attributes, known) != 0) ||
+	if ((type->attributes && !is_integer(type) && strcmp(type->attributes, known) != 0) ||
 	    (type->field_attributes && wmk_ctf_idents_kept(&w->names[w->scope], at) != WMK_IDENT_KEPT))
 		w->lost |= 1u << WMK_CTF_LOST_ATTRIBUTE;
 }
@@ -502,7 +559,12 @@ void wmk_tsdl_begin(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decod
 
 void wmk_tsdl_put_root(struct wmk_tsdl_writer *w, enum wmk_scope scope, const char *name)
 {
+	const struct wmk_ctf_program *header = w->parts.of[WMK_SCOPE_EVENT_HEADER];
+
 	w->scope = scope;
+	w->is_clock_told = false;
+	for (uint32_t i = 0; scope == WMK_SCOPE_PACKET_CONTEXT && i < header->n_ops; i++)
+		w->is_clock_told |= header->ops[i].roles & WMK_ROLE_BIT(WMK_ROLE_TIME);
 	if (!w->parts.of[scope]->n_ops || w->err < 0)
 		return;
 	wmk_ctf_put(w->out, "\t%s := ", name);

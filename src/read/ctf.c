@@ -297,7 +297,6 @@ static const char *lost_words(enum wmk_ctf_lost lost)
 		[WMK_CTF_LOST_OPTIONAL] = "optional fields (they are variants)", [WMK_CTF_LOST_SELECTOR] = "numbers that select (they have got labels)",
 		[WMK_CTF_LOST_NAME] = "names that are no identifiers (they were changed)", [WMK_CTF_LOST_TRACE] = "the names of traces and streams",
 		[WMK_CTF_LOST_ROLE] = "all but one of the roles of a field that has several",
-		[WMK_CTF_LOST_CLOCK] = "fields, beside the times, that are values of the clock",
 		[WMK_CTF_LOST_ATTRIBUTE] = "attributes, namespaces and unique ids",
 		[WMK_CTF_LOST_ORIGIN] = "the accuracy of clocks, and ids and origins of theirs that 1.8 has no words for",
 		[WMK_CTF_LOST_TYPE] = "types of parts that the format does not have",

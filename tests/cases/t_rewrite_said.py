@@ -216,6 +216,24 @@ def names_from_anywhere(case):
               '%s: other values', members)
 
 
+def roles_by_names_from_anywhere(case):
+    """A name that would give a field of a packet's context a role, or take it, is none."""
+    for n, (name, role, kept, ident, words) in enumerate((('_content_size', None, 'content_size', '__content_size', BESIDE),
+                                                          ('_content_size', None, '_content_size', '__content_size', BESIDE),
+                                                          ('content_size', 'packet-content-length', '__content_size', 'content_size', BESIDE),
+                                                          ('_content_size', 'packet-content-length', '_content_size', '_content_size', None))):
+        members = [{'name': 'packet_size', 'field-class': number(8, 'packet-total-length')},
+                   dict({'name': name, 'field-class': number(8, *([role] if role else []))}, **named(name=kept))]
+        stream = {'type': 'data-stream-class', 'packet-context-field-class': {'type': 'structure', 'member-classes': members}}
+        path = os.path.join(case.path('context%d' % n), 't')
+        save_two(path, [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, stream,
+                        {'type': 'event-record-class', 'name': 'e', 'payload-field-class': structure(a=number(8))}], b'\x18\x18\1')
+        said_of_it, out = remark(case, 'ctf', path)
+        check(words in said_of_it if words else not said_of_it, '%s, %s: it says "%s"', name, kept, said_of_it)
+        check(' %s;' % ident in metadata_of(out), '%s, %s: %s', name, kept, metadata_of(out))
+        check([r['fields'] for r in records_of(case, out)] == [{'a': 1}], '%s, %s: %s', name, kept, records_of(case, out))
+
+
 def options_from_anywhere(case):
     """A label is an option's by its name: a name that would give it to another option is not taken; what labels cannot tell apart is refused."""
     plain = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class'}]
@@ -235,6 +253,70 @@ def options_from_anywhere(case):
         check(got == (words == refusal) and (words or '') in err.decode() and bool(words) == bool(err), '%s, %s: status %d: %s', options, labels, got, err.decode())
         if got == 0:
             check([r['fields']['v'] for r in records_of(case, out)] == [0x302, 4], '%s, %s: read as %s', options, labels, records_of(case, out))
+
+
+CLOCKS = 'clock { name = c; freq = 1000000000; };\nclock { name = d; freq = 1000; };\n'
+TIME = 'integer { size = %d; align = 8; signed = false; map = clock.%s.value; } %s; '
+
+
+def values_of_clocks(case):
+    """Integers beside the times that are values of a clock are that again in 1.8 that was version 2 between; so are times that are not of the stream's."""
+    context, header = TIME % (64, 'c', 'timestamp_begin'), TIME % (32, 'c', '_timestamp')
+    data = struct.pack('<QQ', 5, 7) + struct.pack('<IQBQ', 9, 11, 1, 13)
+    for n, (parts, kept) in enumerate((
+            ((context + TIME % (64, 'c', '_at'), header, TIME % (64, 'c', '_in'), 'u8 _n; ' + TIME % (64, 'c', '_until')), 3),
+            ((context + TIME % (64, 'd', '_at'), header, TIME % (64, 'd', '_in'), 'u8 _n; ' + TIME % (64, 'd', '_until')), 3),
+            # (by what stands in the context first the stream's clock is found where no record has a time)
+            ((TIME % (64, 'd', '_at') + context, 'integer { size = 32; align = 8; } id; ', TIME % (64, 'c', '_in'), 'u8 _n; struct { ' + TIME % (64, 'd', '_x[1]') + '} _s;'), 4),
+            ((TIME % (64, 'd', 'timestamp_begin') + TIME % (64, 'd', 'timestamp_end'), header, TIME % (64, 'c', '_in'), 'u8 _n; u8 _x[8];'), 3),
+            ((context + 'integer { size = 64; align = 8; } _at; ', TIME % (16, 'c', '_timestamp') + TIME % (16, 'd', '_other'), TIME % (64, 'd', '_in'),
+              'u8 _n; enum : ' + (TIME % (64, 'd', '')).replace('} ;', '}') + ' { L } _e; '), 3))):
+        text = TSDL.replace('trace', CLOCKS + 'trace') + 'stream { packet.context := struct { %s }; event.header := struct { %s }; event.context := struct { %s }; };\n' % parts[:3]
+        path = hostile(case, 'clocks%d' % n, text + 'event { name = "e"; id = 9; fields := struct { %s }; };\n' % parts[3], data)
+        said_of_it, two = remark(case, 'ctf-2', path)
+        said_too, direct = remark(case, 'ctf', path)
+        said_again, again = remark(case, 'ctf', two)
+        check(not said_of_it and not said_too and not said_again, '%s: it says "%s", "%s", "%s"', parts, said_of_it, said_too, said_again)
+        check(metadata_of(two).count('"waymark,2026"') == kept, '%s: %s', parts, metadata_of(two))
+        check(re.findall('clock.(.).value', metadata_of(again)) == re.findall('clock.(.).value', text + parts[3]), '%s: %s', parts, metadata_of(again))
+        check(metadata_of(again) == metadata_of(direct), '%s: 1.8 made of version 2 is %s', parts, metadata_of(again))
+        check(metadata_of(remark(case, 'ctf-2', again)[1]) == metadata_of(two), '%s: version 2 made of that is another', parts)
+        check(view(case, again) == view(case, direct) == view(case, path) and len(view(case, path)[0]) == 1, '%s: other records', parts)
+        got = fields_of(two)
+        check(got['common-context'] == {'in': 11} and got['payload']['n'] == 1, '%s: in version 2 %s', parts, got)
+
+
+def clocks_from_anywhere(case):
+    """Attributes that tell clocks: one that there is not, or twice, or that would make the stream another's or a field a time, is not taken, which is told."""
+    def of(bits, *roles, **attributes):
+        return dict(number(bits, *roles), **named(**attributes))
+
+    stamp, fine = number(16, 'default-clock-timestamp'), {'n': number(8)}
+    for n, (context, header, payload, maps, words) in enumerate((
+            ({}, {'t': stamp}, {'n': of(8, clock='d')}, 'cd', None), ({}, {'t': stamp}, {'n': of(8, clock='c')}, 'cc', None),
+            ({}, {'t': stamp}, {'n': of(8, clock='t')}, 'c', BESIDE), ({}, {'t': stamp}, {'n': of(8, clock='e')}, 'c', BESIDE),
+            ({}, {'t': stamp}, {'n': of(8, clock=5)}, 'c', BESIDE), ({}, {'t': stamp}, {'n': of(8, clock=['c'])}, 'c', BESIDE),
+            ({}, {'t': stamp}, {'n': of(8, clock='c.value; } a; integer { map = clock.c')}, 'c', BESIDE), ({}, {'t': stamp}, {'n': of(8, clock='d', more=1)}, 'cd', BESIDE),
+            ({}, {'t': stamp}, {'n': of(8, clock='d\0')}, 'c', BESIDE), ({}, {'t': stamp}, {'n': of(8, clock='')}, 'c', BESIDE),
+            ({}, {'t': stamp}, {'n': dict(of(8, clock='d'), type='fixed-length-boolean')}, 'c', BESIDE),
+            ({}, {'t': stamp, 'x': of(16, clock='c')}, fine, 'c', BESIDE), ({}, {'t': stamp, 'x': of(16, 'default-clock-timestamp', clock='d')}, fine, 'cd', None),
+            ({}, {'x': of(16, 'default-clock-timestamp', clock='d'), 't': stamp}, fine, 'cc', BESIDE),
+            ({'x': of(16, clock='d')}, {'t': stamp}, fine, 'dc', None), ({'x': of(16, clock='d')}, {}, fine, '', BESIDE), ({'x': of(16, clock='c')}, {}, fine, 'c', None),
+            ({'x': of(16, clock='d'), 'timestamp_begin': stamp}, {}, fine, 'c', BESIDE), ({'timestamp_begin': stamp, 'x': of(16, clock='d')}, {}, fine, 'cd', None))):
+        # (where one name is twice all get a number)
+        clocks = [{'type': 'clock-class', 'id': name + str(i), 'name': name, 'frequency': 1000, 'origin': 'unix-epoch'}
+                  for i, name in enumerate('cdtt' if "'t'}" in str(payload) else 'cd')]
+        parts = {'packet-context-field-class': structure(**context), 'event-record-header-field-class': structure(**header)}
+        fragments = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, *clocks, dict(parts, type='data-stream-class', **{'default-clock-class-id': 'c0'}),
+                     {'type': 'event-record-class', 'name': 'e', 'payload-field-class': structure(**payload)}]
+        path = os.path.join(case.path('clock%d' % n), 't')
+        save_two(path, fragments, b'\1\0' * (len(context) + len(header)) + b'\1')
+        said_of_it, out = remark(case, 'ctf', path)
+        check(words in said_of_it if words else not said_of_it, '%s %s %s: it says "%s"', context, header, payload, said_of_it)
+        check(''.join(re.findall(r'clock\.(\w)(?:_[0-9])?\.value', metadata_of(out))) == maps, '%s %s %s: %s', context, header, payload, metadata_of(out))
+        times = [[(r.get('time'), list(r['fields'])) for r in records_of(case, where)] for where in (path, out)]
+        # (of a stream without any 1.8 cannot say what clock it has)
+        check((times[0] == times[1] or not maps) and len(times[0]) == 1, '%s %s %s: other times: %s', context, header, payload, times)
 
 
 def long_doubles(case):
@@ -267,4 +349,5 @@ def long_doubles(case):
 
 
 if __name__ == '__main__':
-    main([said_by_values, told, twins, labels_with_a_bar, names_from_anywhere, options_from_anywhere, long_doubles])
+    main([said_by_values, told, twins, labels_with_a_bar, names_from_anywhere, roles_by_names_from_anywhere, options_from_anywhere,
+          values_of_clocks, clocks_from_anywhere, long_doubles])
