@@ -152,6 +152,7 @@ def twins(case):
             ('u8 n; u8 _n; u8 _s[n]; u8 _t[_n];', b'\0\2\3\4', {'n': 0, '_n': 2, 's': [], 't': [3, 4]}),
             ('struct { u8 x, _x; u8 _s[_x]; } _y, y;', b'\5\1\6\7\1\x08', {'y': {'x': 5, '_x': 1, 's': [6]}, '_y': {'x': 7, '_x': 1, 's': [8]}}),
             (TWINS, b'\0\7', {'t': 0, 'v': 7}), (TWINS, b'\1x\0', {'t': 1, 'v': 'x'}),
+            ('enum : u8 { __A, _A, A } _t; variant <_t> { u8 __A; string _A; struct { u8 _b; } A; } _v;', b'\0\7', {'t': 0, 'v': 7}),
             # (the name alone would be that of what is nearer)
             ('enum : u8 { L, M } _t; struct { enum : u8 { L, M } t, _t; variant <event.fields._t> { u8 L; string M; } _v; } _s;', b'\1\0\0x\0', None))):
         path = hostile(case, 'twins%d' % n, TSDL + event % fields, data)
