@@ -9,7 +9,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import Case, check, main, need  # noqa: E402
+from harness import Case, check, main, need, wait_for  # noqa: E402
+from processes import stacks  # noqa: E402
 from traces import (BOARD_HEAD, BOARD_SLOT, Failure, check_sequences, parse_line, writer_sum)  # noqa: E402
 
 
@@ -130,5 +131,34 @@ def reports_are_seen(case):
         shutil.rmtree(inner.reports)
 
 
+def who_waits_in_vain_shows_stacks(case):
+    """Of what the case has started, and of what that has; by the debugger, or where there is none by the kernel."""
+    child = subprocess.Popen(['sh', '-c', 'sleep 60 & wait'], env=case.env, start_new_session=True)
+    case.started.append(child)
+    other = subprocess.Popen(['sleep', '60'], env={k: v for k, v in case.env.items() if not k.startswith('WMK_')})
+    try:
+        def sleeper():
+            with open('/proc/%d/task/%d/children' % (child.pid, child.pid)) as f:
+                return f.read().split()
+        pid = int(wait_for(sleeper, 'the shell to start another')[0])
+        wait_for(lambda: open('/proc/%d/comm' % pid).read().strip() == 'sleep', 'sleep to be there')
+        try:
+            wait_for(lambda: False, 'nothing', 0.1)
+        except Failure as failure:
+            said = str(failure)
+        for words in ('waited 0 s in vain for nothing', '== %d sh (S)' % child.pid, '== %d sleep (S)' % pid):
+            check(words in said, 'it does not say "%s": %s', words, said)
+        check('sleep' in said.rsplit('==', 1)[1].split('\n', 1)[1], 'it does not say where sleep is: %s', said)
+        check('== %d ' % other.pid not in said, 'another\'s process is shown: %s', said)
+        path = os.environ['PATH']
+        os.environ['PATH'] = '/nowhere'
+        said = stacks({pid: 'sleep'})
+        os.environ['PATH'] = path
+        check('in the kernel at' in said, 'without a debugger: %s', said)
+    finally:
+        other.kill()
+        other.wait()
+
+
 if __name__ == '__main__':
-    main([sequences_are_checked, lines_are_parsed, third_reader_is_checked, reports_are_seen])
+    main([sequences_are_checked, lines_are_parsed, third_reader_is_checked, reports_are_seen, who_waits_in_vain_shows_stacks])

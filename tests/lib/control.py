@@ -7,7 +7,7 @@ import shlex
 import signal
 import subprocess
 
-from harness import WAIT_S, WAYMARK, check, slurp, wait_for
+from harness import WAIT_S, WAYMARK, check, holds_within, slurp
 
 SESSIOND = os.path.abspath(os.environ.get('WMK_SESSIOND', 'build/src/daemons/waymark-sessiond'))
 ENDS_S = 30
@@ -98,8 +98,4 @@ class Control:
         for pid in alive():
             with contextlib.suppress(OSError):
                 os.kill(pid, sig)
-        try:
-            wait_for(lambda: not alive(), '%s to end' % name, ENDS_S)
-        except Exception:
-            return False
-        return True
+        return holds_within(lambda: not alive(), ENDS_S)

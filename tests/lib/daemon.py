@@ -7,7 +7,7 @@
         os.kill(w.consumerd(), 9)
 
 Leaving the block ends the programs and the daemons, and fails in words when a process is left, when somebody holds a ring of ours, or when
-the machine's shared memory is not back. Whatever waits too long fails with the stacks of all our processes.
+the machine's shared memory is not back.
 """
 import contextlib
 import os
@@ -20,7 +20,8 @@ import tempfile
 import time
 
 from control import SESSIOND, Answer, Control
-from harness import FEATURES, WAIT_S, WAYMARK, Failure, Trace, check, check_sequences, slurp, wait_for
+from harness import FEATURES, WAIT_S, WAYMARK, Failure, Trace, check, check_sequences, slurp, stuck, wait_for
+from processes import marked, pids, state  # noqa: F401 (cases take them from here)
 
 SHMEM_KB = 1024
 # As the kernel cuts them.
@@ -28,30 +29,8 @@ SESSIOND_COMM, CONSUMERD_COMM = 'waymark-sessiond'[:15], 'waymark-consumerd'[:15
 RING = re.compile(r'/memfd:waymark-ring|/\d+\.rings')
 
 
-def state(pid):
-    """The letter of /proc/PID/stat, or None."""
-    try:
-        return slurp('/proc/%d/stat' % pid).rsplit(')', 1)[1].split()[0]
-    except (OSError, IndexError):
-        return None
-
-
 def shmem_kb():
     return int(re.search(r'^Shmem:\s+(\d+)', slurp('/proc/meminfo'), re.M).group(1))
-
-
-def stacks(pids):
-    """What each thread of these processes is doing, as text."""
-    found = []
-    for pid, name in sorted(pids.items()):
-        found.append('== %d %s (%s)' % (pid, name, state(pid)))
-        if not shutil.which('gdb') or state(pid) in ('Z', None):
-            continue
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            done = subprocess.run(['gdb', '-batch', '-nx', '-p', str(pid), '-ex', 'set pagination off', '-ex', 'thread apply all bt 24'],
-                                  capture_output=True, text=True, errors='replace', timeout=60, stdin=subprocess.DEVNULL)
-            found += [line[:200] for line in done.stdout.splitlines() if line.startswith(('#', 'Thread'))][:200]
-    return '\n'.join(found)
 
 
 def rings_of(pid):
@@ -79,10 +58,6 @@ def numbers_of(trace, event='test:seq'):
     for r in trace.records(event):
         found.setdefault(r.fields['writer'], []).append(r.fields['seq'])
     return {w: sorted(n) for w, n in found.items()}
-
-
-def pids():
-    return [int(p) for p in os.listdir('/proc') if p.isdigit()]
 
 
 class Obey:
@@ -196,13 +171,7 @@ class World(Control):
 
     def ours(self):
         """{pid: name} of all processes of this world that live."""
-        found, mark = {}, self.mark.encode()
-        for pid in pids():
-            with contextlib.suppress(OSError):
-                with open('/proc/%d/environ' % pid, 'rb') as f:
-                    if mark in f.read().split(b'\0') and pid != os.getpid():
-                        found[pid] = slurp('/proc/%d/comm' % pid).strip()
-        return found
+        return marked(self.mark)
 
     def daemons(self):
         return {pid: name for pid, name in self.ours().items() if name.startswith('waymark-')}
@@ -217,15 +186,7 @@ class World(Control):
     def consumerd(self):
         return self.daemon(CONSUMERD_COMM)
 
-    def stuck(self, words):
-        raise Failure(words + '\n' + stacks(self.ours()))
-
-    def wait(self, condition, words, timeout=WAIT_S):
-        """wait_for(), with stacks."""
-        try:
-            return wait_for(condition, words, timeout)
-        except Failure as failure:
-            self.stuck(str(failure))
+    stuck, wait = staticmethod(stuck), staticmethod(wait_for)
 
     def note(self):
         """Remember the rings that our processes hold now, to look for them at the end."""
@@ -345,8 +306,7 @@ class World(Control):
     def __exit__(self, kind, error, _traceback):
         try:
             if isinstance(error, Failure):
-                late = '\n' + stacks(self.ours()) if 'its time' in str(error) else ''
-                raise Failure(str(error) + late + self.said()) from None
+                raise Failure(str(error) + self.said()) from None
             if not kind:
                 self.close()
         finally:

@@ -16,6 +16,7 @@ import tempfile
 import time
 import traceback
 
+from processes import marked, stacks
 from traces import Board, Failure, Trace, check, check_sequences  # noqa: F401 (cases take them from here)
 
 WAYMARK = os.path.abspath(os.environ.get('WMK_WAYMARK', 'build/src/cli/waymark'))
@@ -28,6 +29,10 @@ SEED = int(os.environ.get('WMK_SEED', '0')) or random.SystemRandom().randrange(1
 # How long anything may take that takes milliseconds. Linux 6.18 with sched_autogroup was seen to keep whole sessions from the CPUs for a minute
 # and more while another one's threads slept and woke thousands of times a second.
 WAIT_S = 150
+
+
+# In the environment of whatever a test starts, and what that starts.
+MARK = 'WMK_TEST_RUNNER=%d' % os.getpid()
 
 
 class Skip(Exception):
@@ -75,6 +80,7 @@ class Case:
         self.env['WAYMARK_RUNDIR'] = '/nowhere/waymark'      # a daemon that runs on this machine is none of our business
         self.env['HOME'] = directory                         # where it is written down what was recorded last
         self.env['WMK_TEST_BOARD'] = self.board.path
+        self.env.update([MARK.split('=')])
         if sanitized:
             # Cancelled threads, other PID namespaces and libraries that are loaded later are nothing that the checker bears by itself.
             self.env['ASAN_OPTIONS'] = 'detect_leaks=0:use_sigaltstack=0:verify_asan_link_order=0'
@@ -118,9 +124,7 @@ class Case:
         try:
             child.wait(timeout)
         except subprocess.TimeoutExpired:
-            state = describe_group(child.pid)
-            raise Failure('waymark record did not end within %d s; %s; stderr: %s' % (timeout, state,
-                    slurp(child.wmk[1])[-800:]))
+            stuck('waymark record did not end within %d s; %s; stderr: %s' % (timeout, describe_group(child.pid), slurp(child.wmk[1])[-800:]))
         return Result(child.returncode, slurp(child.wmk[0]), slurp(child.wmk[1]), child.wmk[2])
 
     def record(self, command, options=(), timeout=WAIT_S, **more):
@@ -203,15 +207,24 @@ class Gate:
         os.unlink(self.path)
 
 
-def wait_for(condition, words, timeout=WAIT_S):
-    """Until condition() is true; fails in words after `timeout` seconds."""
+def stuck(words):
+    """Fails, with the stacks of all processes that this test has started and of what those have."""
+    raise Failure(words + '\n' + stacks(marked(MARK)))
+
+
+def holds_within(condition, timeout=WAIT_S):
+    """What condition() is as soon as that is true, or after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while True:
         value = condition()
-        if value:
+        if value or time.monotonic() >= deadline:
             return value
-        check(time.monotonic() < deadline, 'waited %d s in vain for %s', timeout, words)
         time.sleep(0.005)
+
+
+def wait_for(condition, words, timeout=WAIT_S):
+    """The same; fails in words, with stacks, if it does not become true."""
+    return holds_within(condition, timeout) or stuck('waited %d s in vain for %s' % (timeout, words))
 
 
 def need_other_users():
@@ -258,7 +271,7 @@ def small_disk(case, size):
 
 
 def _alarm(_signal, _frame):
-    raise Failure('the case took longer than its time')
+    stuck('the case took longer than its time')
 
 
 def run_case(function, scratch):
