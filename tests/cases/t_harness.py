@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The checks themselves: each must hold for what is right and fail, with its own words, for what is wrong."""
+import contextlib
+import io
 import os
 import shutil
 import struct
@@ -9,6 +11,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import shmem  # noqa: E402
+from daemon import World  # noqa: E402
 from harness import Case, check, main, need, wait_for  # noqa: E402
 from processes import stacks  # noqa: E402
 from traces import (BOARD_HEAD, BOARD_SLOT, Failure, check_sequences, parse_line, writer_sum)  # noqa: E402
@@ -160,5 +164,48 @@ def who_waits_in_vain_shows_stacks(case):
         other.wait()
 
 
+@contextlib.contextmanager
+def told(kb, *rings):
+    """shmem.py sees these instead of the machine: kB of shared memory, rings that others hold; the last ones again and again."""
+    kept = shmem.shmem_kb, shmem.all_rings, shmem.WAIT_S, shmem.BUSY_S
+    kbs, held = list(kb), list(rings)
+    shmem.shmem_kb = lambda: kbs.pop(0) if len(kbs) > 1 else kbs[0]
+    shmem.all_rings = lambda: held.pop(0) if len(held) > 1 else held[0]
+    shmem.WAIT_S = shmem.BUSY_S = 0.1
+    try:
+        yield
+    finally:
+        shmem.shmem_kb, shmem.all_rings, shmem.WAIT_S, shmem.BUSY_S = kept
+
+
+def shared_memory_is_counted(case):
+    """Whatever rings others hold; where those come and go, and only then, it is said that it could not be."""
+    other, large = {(1, 7): 8 << 20}, {(1, 7): 8 << 20, (1, 8): 4 << 20}
+
+    def world(kb, *rings):
+        said = io.StringIO()
+        with told(kb, *rings), contextlib.redirect_stdout(said), World(case, 'home%d' % case.random.randrange(1 << 40), daemon=False):
+            pass
+        return said.getvalue()
+
+    # (twice before, and twice for each look after)
+    check(world([10000], other) == '', 'where all is well')
+    check(world([10000, 14096], other, other, large) == '', 'another\'s ring was counted as ours')
+    fails('in vain for Shmem to be back', world, [10000, 14096], other)
+    fails('in vain for Shmem to be back', world, [10000, 14096], {})
+    said = world([10000, 18192], other, other, large)
+    check(said.startswith('# not checked: Shmem') and '1 at the beginning, 2 at the end' in said, 'it says: %s', said)
+    held = [{(1, n): 4096} for n in range(1000)]
+    said = world([10000], *held)
+    check(said.startswith('# not checked: Shmem is not known'), 'it says: %s', said)
+    ring = os.memfd_create('waymark-ring')
+    os.write(ring, bytes(3 << 20))
+    st = os.fstat(ring)
+    sizes = shmem.rings_of(os.getpid())
+    os.close(ring)
+    check(sizes.get((st.st_dev, st.st_ino), 0) >= 3 << 20, 'a ring of 3 MB is among %s', sizes)
+
+
 if __name__ == '__main__':
-    main([sequences_are_checked, lines_are_parsed, third_reader_is_checked, reports_are_seen, who_waits_in_vain_shows_stacks])
+    main([sequences_are_checked, lines_are_parsed, third_reader_is_checked, reports_are_seen, who_waits_in_vain_shows_stacks,
+          shared_memory_is_counted])
