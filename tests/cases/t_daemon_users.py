@@ -18,7 +18,7 @@ from daemon import SANITIZED, World, numbers_of  # noqa: E402
 from groups import tracing_group  # noqa: E402
 from harness import PERCENT, PROGRAMS, WAYMARK, Skip, check, limit, main, slurp  # noqa: E402
 from hostile import ALICE, BOB, as_user, refused  # noqa: E402
-from users import open_to_all  # noqa: E402
+from users import created_user, join_group, log_in, open_to_all  # noqa: E402
 
 
 @contextlib.contextmanager
@@ -360,6 +360,56 @@ def lies_floods_and_descriptors(case):
 
 
 @limit(60)
+def an_account_breaks_in(case):
+    """
+    A user whom the system has created, as he logs in. Without the group nothing of root's opens to him, whatever he sends; with it, from his next
+    login on, he has sessions of his own and still none of root's.
+    """
+    with open_to_all(case), created_user(case, 'wmkmallory') as mallory:
+        with World(case) as w:
+            os.chmod(w.place, 0o755)
+            w.begin('roots')
+            program = w.obey(user=ALICE)
+            pid, files = w.sessiond(), open_files(w.sessiond())
+
+            def say(*argv, status):
+                argv = [WAYMARK, '-n', *argv]
+                done = log_in(w, mallory, *argv)
+                return Answer(argv, done.returncode, done.stdout, done.stderr).ok(status)
+
+            who = log_in(w, mallory, 'id', '-u').stdout.strip()
+            check(who == str(mallory.pw_uid) and who not in ('', '0'), 'he is user %s, not %d', who, mallory.pw_uid)
+            for verb in (['list'], ['create', 'his'], ['stop', 'roots'], ['destroy', '--all'], ['list', '-u']):
+                say(*verb, status=1).says('permission|may not|refuse|tracing')
+            trace = w.session('roots')['path']
+            for path in (trace, os.path.join(w.rundir, 'state'), os.path.join(w.rundir, 'sessiond.pid'), os.path.join(w.rundir, 'consumer.sock')):
+                got = log_in(w, mallory, 'ls' if os.path.isdir(path) else 'cat', path)
+                check(got.returncode != 0 and not got.stdout, 'he reads %s: %s', path, got.stdout)
+            for signalled in (pid, w.consumerd(), program.pid):
+                check(log_in(w, mallory, 'kill', '-9', str(signalled)).returncode != 0, 'he has killed process %d', signalled)
+            own_groups = os.getgrouplist(mallory.pw_name, mallory.pw_gid)
+            as_user(mallory, all_attacks, case, os.path.join(w.rundir, 'app.sock'), groups=own_groups)
+            check(as_user(mallory, refused, hostile.connect, os.path.join(w.rundir, 'ctl.sock'), groups=own_groups) == 'True', 'he can connect')
+            program('emit 10')
+            check(w.sessiond() == pid and names(w('list', '--json')) == ['roots'], 'sessions: %s', names(w('list', '--json')))
+            w.wait(lambda: open_files(pid) <= files + 2, 'descriptors to be closed: %d, before %d' % (open_files(pid), files))
+            program.end()
+            _, _, numbers = w.finish('roots', lost=0)
+            check(list(map(len, numbers.values())) == [10], 'root\'s session has %s', numbers)
+        join_group(mallory.pw_name, 'tracing')
+        with World(case, 'member') as w:         # (a daemon looks for the group when it begins)
+            os.chmod(w.place, 0o755)
+            w.begin('roots')
+            say('create', 'his', status=0)
+            check(names(say('list', '--json', status=0)) == ['his'], 'he sees others\' sessions')
+            for verb in ('stop', 'clear', 'destroy'):
+                say(verb, 'roots', status=1).says('no session|not there|there is no')
+            say('destroy', '--all', status=0)
+            check(w.session('roots')['active'], 'he has stopped root\'s session')
+            w('destroy', 'roots')
+
+
+@limit(60)
 def floods_of_commands(case):
     """The same on the socket of commands, by a member of the group."""
     group = tracing_group()
@@ -438,4 +488,4 @@ def thousands_of_connections(case):
 if __name__ == '__main__':
     main([roots_daemon_traces_everybody, who_is_nobody_commands_nothing, members_of_the_group, replacing_a_session_of_that_name,
           one_place_for_two_traces, a_users_daemon_is_hers, places_that_another_took, wait_pages_of_others, links_in_the_way,
-          lies_floods_and_descriptors, floods_of_commands, thousands_of_connections])
+          lies_floods_and_descriptors, an_account_breaks_in, floods_of_commands, thousands_of_connections])

@@ -3,6 +3,8 @@
 import contextlib
 import ctypes
 import os
+import shutil
+import subprocess
 
 from harness import Skip
 
@@ -30,6 +32,22 @@ def private_mounts():
 def lay_over(source, target):
     """A file over another."""
     _mount(source, target, None, MS_BIND)
+
+
+@contextlib.contextmanager
+def copy_of(directory, copy):
+    """What is changed in `directory` until the block ends is changed in a copy of it; `copy`: an empty directory."""
+    try:
+        subprocess.run(['cp', '-a', directory + '/.', copy], check=True, stdin=subprocess.DEVNULL)
+        shutil.copystat(directory, copy)
+        private_mounts()
+        _mount(copy, directory, None, MS_BIND)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Skip('cannot have a copy of %s in its place: %s' % (directory, error))
+    try:
+        yield
+    finally:
+        _call('umount2', os.fsencode(directory), MNT_DETACH)
 
 
 @contextlib.contextmanager

@@ -2,10 +2,13 @@
 """Where a case has programs and daemons of other users. Needs root, which can be anybody."""
 import contextlib
 import os
+import pwd
+import subprocess
 import tempfile
 
-from harness import need_other_users
+from harness import check, need, need_other_users
 from hostile import ALICE, BOB
+from mounts import copy_of
 from traces import Board
 
 
@@ -27,3 +30,40 @@ def open_to_all(case):
             yield
         finally:
             case.directory, case.board, case.env = kept, kept_board, kept_env
+
+
+def _run(*argv):
+    done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    check(done.returncode == 0, '`%s` ended with status %d: %s', ' '.join(argv), done.returncode, done.stderr.strip())
+
+
+@contextlib.contextmanager
+def created_user(case, name):
+    """
+    An account with a home and a group, as useradd makes it: its entry of the user database (its number is not in a test's hand). In a copy of /etc that
+    this process and what it starts see: of the account nothing is left, however they end.
+    """
+    need_other_users()
+    need('useradd', 'usermod', 'groupadd', 'su')
+    etc = case.path('etc')
+    os.mkdir(etc)
+    with copy_of('/etc', etc):
+        _run('useradd', '--system', '--user-group', '--create-home', '--home-dir', case.path('home-' + name), '--shell', '/bin/sh', name)
+        yield pwd.getpwnam(name)
+
+
+def join_group(name, group):
+    """The user is a member from the next login on; a group that is not there is made."""
+    _run('groupadd', '--system', '--force', group)
+    _run('usermod', '--append', '--groups', group, name)
+
+
+def log_in(w, user, *argv, timeout=120):
+    """Run it as who logs in: with the groups that the database gives him, and an environment of his own but for where `w` has its daemon."""
+    keep = {k: v for k, v in w.env.items() if k.startswith(('WAYMARK_', 'WMK_', 'PATH', 'LD_')) and k != 'WAYMARK_HOME'}
+    try:
+        return subprocess.run(['su', '--preserve-environment', '--shell', '/bin/sh', user.pw_name, '-c', 'exec "$0" "$@"', '--', *argv],
+                              env=dict(keep, HOME=user.pw_dir, USER=user.pw_name), capture_output=True, text=True, timeout=timeout,
+                              stdin=subprocess.DEVNULL, start_new_session=True)
+    except subprocess.TimeoutExpired:
+        w.stuck('%s, as %s, did not end' % (argv, user.pw_name))
