@@ -43,6 +43,22 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
+# known_suites: all that meson.build files say, a line each; in `suite = ...` and loops without what only chooses among them.
+known_suites() {
+	{
+		grep -rhoE "suite'?: ('[a-z-]+'|\[[^]]*\])" --include=meson.build src tests
+		grep -rhoE "(suite =|suites :).*" --include=meson.build src tests | sed -E "s/(== )'[^']*'|'[^']*':/\1/g"
+	} | grep -oE "'[a-z-]+'" | tr -d "'" | sort -u
+}
+
+# (one that is misspelt among others would be left out, and all would seem well)
+if [ ${#wanted[@]} -gt 0 ]; then
+	known=$(known_suites)
+	for suite in "${wanted[@]}"; do
+		grep -qxF -- "$suite" <<<"$known" || { echo "test: there is no suite '$suite'; there are: ${known//$'\n'/ }" >&2; exit 2; }
+	done
+fi
+
 # Tests must not depend on who runs them, nor meet a tracer that happens to be there.
 unset WAYMARK_RUNDIR WAYMARK_TRACE_DIR WAYMARK_DISABLE WAYMARK_REGISTER_TIMEOUT WAYMARK_CLOCK_PLUGIN GLIBC_TUNABLES
 export LC_ALL=C.UTF-8

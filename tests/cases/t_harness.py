@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The checks themselves: each must hold for what is right and fail, with its own words, for what is wrong."""
 import contextlib
+import glob
 import io
+import json
 import os
 import shutil
 import struct
@@ -16,6 +18,9 @@ from daemon import World  # noqa: E402
 from harness import Case, check, main, need, wait_for  # noqa: E402
 from processes import stacks  # noqa: E402
 from traces import (BOARD_HEAD, BOARD_SLOT, Failure, check_sequences, parse_line, writer_sum)  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get('WMK_BUILD', os.path.join(ROOT, 'build'))
 
 
 class Fake:
@@ -206,6 +211,21 @@ def shared_memory_is_counted(case):
     check(sizes.get((st.st_dev, st.st_ino), 0) >= 3 << 20, 'a ring of 3 MB is among %s', sizes)
 
 
+def suites_are_known(case):
+    """scripts/test.sh knows the suites that there are, and names one that there is not."""
+    tree = case.path('tree')
+    # (a tree that cannot be built: nothing would be, were the name passed over)
+    for name in ['scripts/test.sh'] + [name for folder in ('src', 'tests') for name in glob.glob(folder + '/**/meson.build', root_dir=ROOT, recursive=True)]:
+        os.makedirs(os.path.dirname(os.path.join(tree, name)), exist_ok=True)
+        shutil.copy(os.path.join(ROOT, name), os.path.join(tree, name))
+    done = subprocess.run(['scripts/test.sh', '--no-setup', '--suite', 'ring', 'raed', 'ctf'], cwd=tree, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    said, _, known = done.stderr.partition('; there are: ')
+    check(done.returncode == 2 and said == "test: there is no suite 'raed'" and not done.stdout, 'status %d: %s%s', done.returncode, done.stdout, done.stderr)
+    listed = subprocess.run(['meson', 'introspect', '--tests', BUILD], stdout=subprocess.PIPE, check=True).stdout
+    here = {suite.split(':')[-1] for test in json.loads(listed) for suite in test['suite']}
+    check(here <= set(known.split()), 'the tests are of suites %s, which it does not know: %s', here - set(known.split()), known)
+
+
 if __name__ == '__main__':
     main([sequences_are_checked, lines_are_parsed, third_reader_is_checked, reports_are_seen, who_waits_in_vain_shows_stacks,
-          shared_memory_is_counted])
+          shared_memory_is_counted, suites_are_known])
