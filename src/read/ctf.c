@@ -585,7 +585,7 @@ static int ctf_end(void *data, struct wmk_print_text *out)
 }
 
 #define FORM(name_, create_) { \
-	.name = name_, .is_binary = true, .is_directory = true, .create = create_, .trace = ctf_trace, .begin = ctf_begin, .end = ctf_end, .remark = ctf_remark, \
+	.name = name_, .is_binary = true, .is_directory = true, .wants_all_packets = true, .create = create_, .trace = ctf_trace, .begin = ctf_begin, .end = ctf_end, .remark = ctf_remark, \
 	.free = ctf_free, .stream = ctf_stream, .stream_free = ctf_stream_free, .packet = ctf_packet, .record = ctf_record, \
 }
 

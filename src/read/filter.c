@@ -35,10 +35,6 @@ struct wmk_read_filter {
 	const struct wmk_filter_expr *expr;
 	const struct wmk_ctf_stream_decoder *decoder;
 	struct compiled **events;  /* as in the decoder */
-	struct wmk_ctf_walk packet; /* before the packet's context ... */
-	bool has_packet;
-	uint8_t *packet_bytes;     /* ... whose bytes these are: those of the stream are gone when records come */
-	size_t packet_cap;
 	struct wmk_filter_values values;
 };
 
@@ -253,7 +249,6 @@ void wmk_read_filter_free(struct wmk_read_filter *filter)
 			free(filter->events[i]);
 		}
 	free(filter->events);
-	free(filter->packet_bytes);
 	free(filter);
 }
 
@@ -352,34 +347,7 @@ static int gather(struct wmk_read_filter *filter, const struct compiled *event, 
 	return walk->err;
 }
 
-int wmk_read_filter_packet(struct wmk_read_filter *filter, struct wmk_read_stream *stream)
-{
-	const uint64_t end = (stream->packet.records_at + 7) / 8;
-
-	filter->has_packet = false;
-	if (!filter->decoder->packet_context.ops || !end)
-		return 0;
-	if (end > filter->packet_cap) {
-		uint8_t *more = realloc(filter->packet_bytes, end);
-
-		if (!more)
-			return wmk_error(-ENOMEM, "no memory for a packet's context");
-		filter->packet_bytes = more;
-		filter->packet_cap = end;
-	}
-	const uint64_t from = stream->bytes.from / 8;
-
-	memset(filter->packet_bytes, 0, end);
-	if (from < end)
-		memcpy(filter->packet_bytes + from, stream->bytes.bytes + from, end - from);
-	filter->packet = stream->record.walk;
-	filter->packet.in = (struct wmk_ctf_bytes){ filter->packet_bytes, stream->bytes.from, stream->packet.records_at };
-	filter->packet.at = stream->packet.context_at;
-	filter->has_packet = true;
-	return 0;
-}
-
-int wmk_read_filter_wants(struct wmk_read_filter *filter, struct wmk_read_stream *stream)
+int wmk_read_filter_wants(struct wmk_read_filter *filter, const struct wmk_read_head *head, struct wmk_read_stream *stream)
 {
 	struct wmk_ctf_record *record = &stream->record;
 	const struct wmk_ctf_event_decoder *event = record->event;
@@ -393,9 +361,10 @@ int wmk_read_filter_wants(struct wmk_read_filter *filter, struct wmk_read_stream
 		filter->values.numbers[i] = 0;
 		filter->values.texts[i] = (struct wmk_filter_text){ "", 0 };
 	}
-	if ((*at)->last[WMK_READ_OF_PACKET] && filter->has_packet) {
-		struct wmk_ctf_walk walk = filter->packet;
+	if ((*at)->last[WMK_READ_OF_PACKET]) {
+		struct wmk_ctf_walk walk = head->walk;
 
+		walk.at = stream->packet.context_at;
 		err = gather(filter, *at, WMK_READ_OF_PACKET, &filter->decoder->packet_context, &walk);
 	}
 	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_PARTS && err >= 0; part++) {

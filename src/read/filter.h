@@ -17,7 +17,7 @@
 #define WMK_READ_FILTER_H
 
 #include "filter/filter.h"
-#include "read/trace.h"
+#include "read/head.h"
 
 struct wmk_read_filter;
 
@@ -31,9 +31,10 @@ int wmk_read_filter_check(const struct wmk_filter_expr *expr, const struct wmk_c
 int wmk_read_filter_create(const struct wmk_filter_expr *expr, const struct wmk_ctf_stream_decoder *decoder, struct wmk_read_filter **filter);
 void wmk_read_filter_free(struct wmk_read_filter *filter);
 
-/* The stream has come to a packet: its context is looked at. */
-int wmk_read_filter_packet(struct wmk_read_filter *filter, struct wmk_read_stream *stream);
-/* Is the stream's record wanted? 1, 0, or the error of what is damaged in it (ctf/decode.h). Leaves the walk anywhere in the record. */
-int wmk_read_filter_wants(struct wmk_read_filter *filter, struct wmk_read_stream *stream);
+/*
+ * Is the stream's record, of the packet whose head it is, wanted? 1, 0, or the error of what is damaged in it (ctf/decode.h). Leaves the walk anywhere
+ * in the record.
+ */
+int wmk_read_filter_wants(struct wmk_read_filter *filter, const struct wmk_read_head *head, struct wmk_read_stream *stream);
 
 #endif

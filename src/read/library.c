@@ -41,7 +41,7 @@ static void forget_packets(struct waymark_ctf *ctf)
 
 		ctf->packets = packet->next;
 		wmk_read_filter_free(packet->filter);
-		free(packet->bytes);
+		wmk_read_head_free(&packet->head);
 		free(packet);
 	}
 }
@@ -161,8 +161,8 @@ API void waymark_ctf_close(struct waymark_ctf *ctf)
 /* Keep the packet's head, and tell what was lost before it. */
 static int keep_packet(struct waymark_ctf *ctf, struct wmk_read_stream *stream)
 {
-	const size_t size = (stream->packet.records_at + 7) / 8;
 	struct wmk_library_packet *packet = stream->user;
+	int err;
 
 	if (stream->lost && ctf->options.lost)
 		ctf->options.lost(ctf->options.data, stream->file, stream->lost == WMK_READ_LOST_UNKNOWN ? UINT64_MAX : stream->lost, stream->ns);
@@ -173,26 +173,10 @@ static int keep_packet(struct waymark_ctf *ctf, struct wmk_read_stream *stream)
 		packet->next = ctf->packets;
 		stream->user = ctf->packets = packet;
 	}
-	if (size > packet->cap) {
-		uint8_t *bytes = realloc(packet->bytes, size);
-
-		if (!bytes)
-			return wmk_error(-ENOMEM, "no memory for the stream '%.100s'", stream->file);
-		packet->bytes = bytes;
-		packet->cap = size;
-	}
-	if (size)
-		memcpy(packet->bytes, stream->bytes.bytes, size);
-	packet->walk = stream->record.walk;
-	packet->walk.in = (struct wmk_ctf_bytes){ packet->bytes, 0, stream->packet.records_at };
-	packet->context_at = stream->packet.context_at;
-	if (!packet->filter && ctf->filter) {
-		int err = wmk_read_filter_create(ctf->filter, stream->decoder, &packet->filter);
-
-		if (err < 0)
-			return err;
-	}
-	return packet->filter ? wmk_read_filter_packet(packet->filter, stream) : 0;
+	err = wmk_read_head_keep(&packet->head, stream);
+	if (err >= 0 && !packet->filter && ctf->filter)
+		err = wmk_read_filter_create(ctf->filter, stream->decoder, &packet->filter);
+	return err;
 }
 
 /* 1, 0, or what is damaged in it. */
@@ -200,7 +184,7 @@ static int wanted(struct wmk_read_stream *stream)
 {
 	const struct wmk_library_packet *packet = stream->user;
 
-	return packet->filter ? wmk_read_filter_wants(packet->filter, stream) : 1;
+	return packet->filter ? wmk_read_filter_wants(packet->filter, &packet->head, stream) : 1;
 }
 
 API int waymark_ctf_next(struct waymark_ctf *ctf, const struct waymark_ctf_record **record)

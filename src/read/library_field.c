@@ -70,13 +70,13 @@ struct wmk_ctf_walk *wmk_library_enter(const struct waymark_ctf_record *record, 
 	struct wmk_read_stream *stream = record->stream;
 	struct wmk_library_packet *packet = stream->user;
 	struct wmk_ctf_record *decoded = &stream->record;
-	struct wmk_ctf_walk *walk = scope == WAYMARK_CTF_PACKET ? &packet->walk : &decoded->walk;
+	struct wmk_ctf_walk *walk = scope == WAYMARK_CTF_PACKET ? &packet->head.walk : &decoded->walk;
 	const struct wmk_ctf_program *program;
 
 	switch (scope) {
 	case WAYMARK_CTF_PACKET:
 		program = &stream->decoder->packet_context;
-		walk->at = packet->context_at;
+		walk->at = stream->packet.context_at;
 		break;
 	case WAYMARK_CTF_STREAM_CONTEXT:
 		program = &stream->decoder->event_context;

@@ -22,14 +22,11 @@ struct wmk_library_digits {
 	char text[];
 };
 
-/* Of each stream: its packet's head, which the window has left when the records come; and what it is filtered by. */
+/* Of each stream: its packet's head, and what it is filtered by. */
 struct wmk_library_packet {
 	struct wmk_library_packet *next;         /* all of a handle's */
 	struct wmk_read_filter *filter; /* or NULL */
-	uint8_t *bytes;
-	size_t cap;
-	struct wmk_ctf_walk walk;      /* before the packet's context */
-	uint64_t context_at;
+	struct wmk_read_head head;
 };
 
 struct waymark_ctf_record {

@@ -29,6 +29,8 @@ struct lines {
 	void *state;               /* the form's, or NULL */
 	const struct wmk_read_form *form;
 	struct wmk_read_filter *filter; /* or NULL */
+	struct wmk_read_head head;
+	bool is_packet_made;       /* what the packet's records begin with */
 };
 
 struct reading {
@@ -174,6 +176,7 @@ static void lines_free(struct lines *lines)
 	if (lines->state)
 		lines->form->stream_free(lines->state);
 	wmk_read_filter_free(lines->filter);
+	wmk_read_head_free(&lines->head);
 	free(lines);
 }
 
@@ -374,16 +377,37 @@ static int packet(struct reading *r, struct wmk_read_stream *stream)
 		err = losses(r, stream);
 	if (err < 0)
 		return err;
-	const struct lines *lines = stream->user;
+	struct lines *lines = stream->user;
 
-	if (lines->filter)
-		err = wmk_read_filter_packet(lines->filter, stream);
-	if (err < 0)
-		return err;
-	if (lines->form)
-		return lines->form->packet ? lines->form->packet(lines->state, stream) : 0;
-	stream->record.walk.at = stream->packet.context_at;
-	return wmk_print_packet(lines->print, &stream->record.walk);
+	err = wmk_read_head_keep(&lines->head, stream);
+	lines->is_packet_made = lines->form && lines->form->wants_all_packets;
+	return err >= 0 && lines->is_packet_made ? lines->form->packet(lines->state, stream) : err;
+}
+
+/* What the packet's context is in each of its lines, before the first of these: where no record of it is wanted, nobody waits for that. */
+static int make_packet(struct wmk_read_stream *stream)
+{
+	struct lines *lines = stream->user;
+	int err;
+
+	if (lines->is_packet_made)
+		return 0;
+	lines->is_packet_made = true;
+	if (!lines->form) {
+		lines->head.walk.at = stream->packet.context_at;
+		return wmk_print_packet(lines->print, &lines->head.walk);
+	}
+	if (!lines->form->packet)
+		return 0;
+	const struct wmk_ctf_walk walk = stream->record.walk;
+	const struct wmk_ctf_bytes bytes = stream->bytes;
+
+	stream->record.walk = lines->head.walk;
+	stream->bytes = lines->head.walk.in;
+	err = lines->form->packet(lines->state, stream);
+	stream->record.walk = walk;
+	stream->bytes = bytes;
+	return err;
 }
 
 static void tell_progress(struct reading *r)
@@ -403,14 +427,20 @@ static void measure(struct reading *r)
 				r->total += (uint64_t)st.st_size;
 }
 
-/* 1: there is a line more; 0: the filter does not want it. */
+/* 1: the filter wants it; 0: it does not. */
+static int wants(struct wmk_read_stream *stream)
+{
+	const struct lines *lines = stream->user;
+
+	return lines->filter ? wmk_read_filter_wants(lines->filter, &lines->head, stream) : 1;
+}
+
+/* 1: there is a line more. */
 static int record(struct reading *r, struct wmk_read_stream *stream)
 {
 	const struct lines *lines = stream->user;
-	int err = lines->filter ? wmk_read_filter_wants(lines->filter, stream) : 1;
+	int err;
 
-	if (err <= 0)
-		return err;
 	if (lines->form)
 		err = lines->form->record(lines->state, stream, &r->out);
 	else
@@ -437,7 +467,11 @@ static int print_all(struct reading *r)
 			err = packet(r, stream);
 			continue;
 		}
-		err = record(r, stream);
+		err = wants(stream);
+		if (err > 0 && (got = make_packet(stream)) < 0)
+			return got;
+		if (err > 0)
+			err = record(r, stream);
 		if (err == -EPROTO || err == -ENODATA || err == -E2BIG) {
 			tell_damage(r, stream, err);
 			err = 0;

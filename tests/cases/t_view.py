@@ -436,12 +436,13 @@ def nothing_in_nothing(case):
     # Half a million that nobody asks for, in each of so many records, and in each of so many packets.
     none = 'struct { } a[65536], b[65536], c[65536], d[65000]; '
     for name, header, fields, stream in (('records', 'uint8_t none;', none + 'uint8_t x;', b'\0\0\0' + bytes(20000)),
-                                         ('packets', none, 'uint8_t x;', b'\x18\x18\0' * 20000)):
-        sizes = 'uint8_t content_size; uint8_t packet_size;' if name == 'packets' else 'uint8_t m; uint8_t n;'
+                                         ('packets', none, 'uint8_t x;', b'\x18\x18\0' * 20000), ('contexts', '', 'uint8_t x;', b'\x18\x18\0' * 20000)):
+        sizes = 'uint8_t m; uint8_t n;' if name == 'records' else 'uint8_t content_size; uint8_t packet_size;' + none * (name == 'contexts')
         save(case.path(name), metadata='/* CTF 1.8 */\n' + integers() + 'trace { major = 1; minor = 8; byte_order = le; packet.header := struct { %s }; };\n'
              'stream { packet.context := struct { %s }; };\nevent { name = "e"; fields := struct { %s }; };\n' % (header, sizes, fields), stream=stream)
-        status, lines, err = read(case, [WAYMARK, 'view', '--filter', 'x == 1', case.path(name)])
-        check(status == 0 and not lines, '%s: status %d, %d lines: %s', name, status, len(lines), err[-500:].decode())
+        for argv in (['view'], ['view', '--json'], ['convert', '--to', 'csv'], ['convert', '--to', 'chrome'])[:4 if name == 'contexts' else 1]:
+            status, lines, err = read(case, [WAYMARK, *argv, '--filter', 'x == 1', case.path(name)])
+            check(status == 0 and len(lines) <= 3 * (argv[0] == 'convert'), '%s, %s: status %d, %d lines: %s', name, argv, status, len(lines), err[-500:].decode())
 
 
 def several_paths(case):
