@@ -372,7 +372,7 @@ void wmk_print_trace_free(struct wmk_print_trace *trace)
 	for (uint32_t i = 0; trace->classes && i < trace->decoder->n_streams; i++)
 		wmk_print_class_free(&trace->classes[i]);
 	free(trace->classes);
-	wmk_print_labels_free(trace->labels);
+	wmk_print_labels_free(&trace->labels);
 	free(trace->name);
 	free(trace);
 }

@@ -121,10 +121,15 @@ struct wmk_print_labels {
 	struct wmk_print_label labels[];
 };
 
-#define WMK_PRINT_LABEL_HEADS 1024u  /* a power of two */
-/* Those of `type`, an ENUM, among the lists `heads`; made when they are not there. */
-int wmk_print_labels_of(struct wmk_print_labels **heads, const struct wmk_type *type, bool is_signed, const struct wmk_print_labels **labels);
-void wmk_print_labels_free(struct wmk_print_labels **heads);
+/* Of all enumerations that were met, each once. All 0 is none. */
+struct wmk_print_label_table {
+	struct wmk_print_labels **heads; /* of lists */
+	uint32_t n, n_heads;       /* n_heads: 0 or a power of two, not below n */
+};
+
+/* Those of `type`, an ENUM; made when they are not there. */
+int wmk_print_labels_of(struct wmk_print_label_table *table, const struct wmk_type *type, bool is_signed, const struct wmk_print_labels **labels);
+void wmk_print_labels_free(struct wmk_print_label_table *table);
 /* "A", "B" or <unknown>, in `out` behind `p`. NULL with a cause chain. */
 char *wmk_print_labels_put(const struct wmk_print_labels *labels, struct wmk_print_text *out, char *p, uint64_t value);
 
@@ -177,7 +182,7 @@ struct wmk_print_trace {
 	const struct wmk_ctf_decoder *decoder;
 	char *name;                /* or NULL */
 	struct wmk_print_class *classes; /* as the decoder's streams */
-	struct wmk_print_labels *labels[WMK_PRINT_LABEL_HEADS]; /* of all enumerations that were met, each once: fields may share one that is long */
+	struct wmk_print_label_table labels; /* fields may share one that is long */
 };
 
 struct wmk_print_stream {

@@ -13,6 +13,8 @@
 #include "read/hash.h"
 #include "read/print_inside.h"
 
+#define HEADS_MIN 64u
+
 struct named {
 	const char *name;
 	uint32_t index;            /* in the type */
@@ -140,33 +142,67 @@ static int labels_make(const struct wmk_type *type, bool is_signed, struct wmk_p
 	return 0;
 }
 
-int wmk_print_labels_of(struct wmk_print_labels **heads, const struct wmk_type *type, bool is_signed, const struct wmk_print_labels **found)
+static struct wmk_print_labels **head_of(const struct wmk_print_label_table *table, const struct wmk_label *of)
 {
-	struct wmk_print_labels **head = &heads[wmk_read_mix((uintptr_t)type->labels) % WMK_PRINT_LABEL_HEADS], *labels = *head;
+	return &table->heads[wmk_read_mix((uintptr_t)of) & (table->n_heads - 1)];
+}
+
+/* Twice as many heads: metadata may have millions of enumerations, and lists must stay short. */
+static int table_grow(struct wmk_print_label_table *table)
+{
+	const struct wmk_print_label_table old = *table;
+	const uint32_t n_heads = old.n_heads ? 2 * old.n_heads : HEADS_MIN;
+	struct wmk_print_labels **heads = calloc(n_heads, sizeof(struct wmk_print_labels *));
+
+	if (!heads)
+		return wmk_error(-ENOMEM, "no memory for the labels of %u enumerations", old.n + 1);
+	table->heads = heads;
+	table->n_heads = n_heads;
+	for (uint32_t i = 0; i < old.n_heads; i++) {
+		for (struct wmk_print_labels *labels = old.heads[i], *next; labels; labels = next) {
+			struct wmk_print_labels **head = head_of(table, labels->of);
+
+			next = labels->next;
+			labels->next = *head;
+			*head = labels;
+		}
+	}
+	free(old.heads);
+	return 0;
+}
+
+int wmk_print_labels_of(struct wmk_print_label_table *table, const struct wmk_type *type, bool is_signed, const struct wmk_print_labels **found)
+{
+	struct wmk_print_labels *labels = table->n ? *head_of(table, type->labels) : NULL, **head;
 	int err;
 
 	while (labels && (labels->of != type->labels || (labels->move != 0) != is_signed))
 		labels = labels->next;
 	if (!labels) {
-		err = labels_make(type, is_signed, &labels);
+		err = table->n == table->n_heads ? table_grow(table) : 0;
+		if (err >= 0)
+			err = labels_make(type, is_signed, &labels);
 		if (err < 0)
 			return err;
+		head = head_of(table, type->labels);
 		labels->next = *head;
 		*head = labels;
+		table->n++;
 	}
 	*found = labels;
 	return 0;
 }
 
-void wmk_print_labels_free(struct wmk_print_labels **heads)
+void wmk_print_labels_free(struct wmk_print_label_table *table)
 {
-	for (unsigned i = 0; i < WMK_PRINT_LABEL_HEADS; i++) {
-		for (struct wmk_print_labels *labels = heads[i], *next; labels; labels = next) {
+	for (uint32_t i = 0; i < table->n_heads; i++) {
+		for (struct wmk_print_labels *labels = table->heads[i], *next; labels; labels = next) {
 			next = labels->next;
 			labels_free(labels);
 		}
-		heads[i] = NULL;
 	}
+	free(table->heads);
+	*table = (struct wmk_print_label_table){ .n = 0 };
 }
 
 static char *put_label(const struct wmk_print_label *label, struct wmk_print_text *out, char *p, bool first)

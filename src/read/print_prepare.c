@@ -101,7 +101,7 @@ static int op_form(const struct wmk_ctf_op *op, struct wmk_print_trace *trace, s
 	case WMK_CTF_ENUM:
 		how->form = WMK_PRINT_ENUM;
 		how->number = number_form(op, how);
-		return wmk_print_labels_of(trace->labels, op->type, op->is_signed, &how->labels);
+		return wmk_print_labels_of(&trace->labels, op->type, op->is_signed, &how->labels);
 	case WMK_CTF_STRING:
 	case WMK_CTF_TEXT:
 		how->form = op->type->encoding == WMK_ENCODING_UTF8 ? WMK_PRINT_STRING : WMK_PRINT_CHARACTERS;

@@ -423,18 +423,53 @@ static void test_shared_labels(void **state)
 	static const struct wmk_label some[] = { { .name = "A", .from = 1, .to = 1 } }, others[] = { { .name = "A", .from = 1, .to = 1 } };
 	const struct wmk_type one = { .kind = WMK_TYPE_ENUM, .width = 8, .count = 1, .labels = some }, again = one;
 	const struct wmk_type other = { .kind = WMK_TYPE_ENUM, .width = 8, .count = 1, .labels = others };
-	struct wmk_print_labels *heads[WMK_PRINT_LABEL_HEADS] = { NULL };
+	struct wmk_print_label_table table = { .n = 0 };
 	const struct wmk_print_labels *made[4];
 
 	(void)state;
-	assert_int_equal(wmk_print_labels_of(heads, &one, false, &made[0]), 0);
-	assert_int_equal(wmk_print_labels_of(heads, &again, false, &made[1]), 0);
-	assert_int_equal(wmk_print_labels_of(heads, &one, true, &made[2]), 0);
-	assert_int_equal(wmk_print_labels_of(heads, &other, false, &made[3]), 0);
+	assert_int_equal(wmk_print_labels_of(&table, &one, false, &made[0]), 0);
+	assert_int_equal(wmk_print_labels_of(&table, &again, false, &made[1]), 0);
+	assert_int_equal(wmk_print_labels_of(&table, &one, true, &made[2]), 0);
+	assert_int_equal(wmk_print_labels_of(&table, &other, false, &made[3]), 0);
 	assert_ptr_equal(made[0], made[1]);
 	assert_ptr_not_equal(made[0], made[2]);
 	assert_ptr_not_equal(made[0], made[3]);
-	wmk_print_labels_free(heads);
+	wmk_print_labels_free(&table);
+}
+
+/* However many enumerations there are, few are looked at to find one. */
+static void test_many_enumerations(void **state)
+{
+	static struct wmk_label labels[100000];
+	const unsigned n = sizeof(labels) / sizeof(labels[0]);
+	struct wmk_print_label_table table = { .n = 0 };
+	const struct wmk_print_labels **made = calloc(n, sizeof(struct wmk_print_labels *)), *again;
+	unsigned longest = 0, all = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < n; i++) {
+		const struct wmk_type type = { .kind = WMK_TYPE_ENUM, .width = 8, .count = 1, .labels = &labels[i] };
+
+		assert_int_equal(wmk_print_labels_of(&table, &type, false, &made[i]), 0);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		const struct wmk_type type = { .kind = WMK_TYPE_ENUM, .width = 8, .count = 1, .labels = &labels[i] };
+
+		assert_int_equal(wmk_print_labels_of(&table, &type, false, &again), 0);
+		assert_ptr_equal(again, made[i]);
+	}
+	for (uint32_t i = 0; i < table.n_heads; i++) {
+		unsigned length = 0;
+
+		for (const struct wmk_print_labels *at = table.heads[i]; at; at = at->next)
+			length++;
+		longest = length > longest ? length : longest;
+		all += length;
+	}
+	assert_int_equal(all, n);
+	assert_true(longest <= 20);
+	free(made);
+	wmk_print_labels_free(&table);
 }
 
 static void test_options(void **state)
@@ -466,7 +501,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_records), cmocka_unit_test(test_scope_names), cmocka_unit_test(test_header_names), cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_times), cmocka_unit_test(test_rounding), cmocka_unit_test(test_damaged), cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_names), cmocka_unit_test(test_ctf2), cmocka_unit_test(test_shared_labels), cmocka_unit_test(test_options),
+		cmocka_unit_test(test_names), cmocka_unit_test(test_ctf2), cmocka_unit_test(test_shared_labels), cmocka_unit_test(test_many_enumerations), cmocka_unit_test(test_options),
 	};
 
 	zone("UTC0");
