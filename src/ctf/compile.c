@@ -140,7 +140,7 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code,
 	c->n_choices += n_labels;
 	if (c->n_choices > CHOICES_MAX)
 		return wmk_ctf_wrong(c, type->ref, "the variants' selectors have too many labels in all, or too long ones");
-	choices = wmk_scratch_alloc(&c->scratch, n_labels * sizeof(*choices));
+	choices = wmk_scratch_alloc(&c->scratch, wmk_ctf_choices_size(n_labels));
 	if (!choices)
 		return -ENOMEM;
 	op->choices = choices;
@@ -154,7 +154,9 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code,
 		if (clip(is_signed, selector->is_signed, &from, &to))
 			choices[op->n_choices++] = (struct wmk_ctf_choice){ from, to, option };
 	}
-	return wmk_ctf_is_tired(c) ? wmk_ctf_wrong(c, type->ref, "the variants' selectors have too many labels in all, or too long ones") : 0;
+	if (wmk_ctf_is_tired(c))
+		return wmk_ctf_wrong(c, type->ref, "the variants' selectors have too many labels in all, or too long ones");
+	return wmk_ctf_choices_order(op, choices);
 }
 
 static void refer_to(struct wmk_ctf_op *op, const struct wmk_ctf_referred *to)

@@ -6,6 +6,7 @@
  *     refer.c     whose value is needed where
  *     steps.c     operations ─► steps: the quick way to a structure's end; and that way
  *     header.c    event headers ─► plans: where id and time are; and the record
+ *     choose.c    what a selector's value selects, of many choices
  *     decode.c    the walk from value to value
  */
 #ifndef WMK_CTF_COMPILE_H
@@ -44,7 +45,16 @@ int wmk_ctf_number(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, uint6
 /* One operation and all that is in it. */
 int wmk_ctf_pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, uint32_t op);
 
-/* For programs whose steps are not enough: with a signed selector the choices are compared as signed. */
+/* So many choices are looked at one after the other: no search is quicker. */
+#define WMK_CTF_CHOICES_FEW 16u
+
+/* Bytes for `n` choices at most, with what finds one among many. */
+size_t wmk_ctf_choices_size(uint32_t n);
+/* `choices`, of that size, has the operation's n_choices: make what finds them. -ENOMEM. */
+int wmk_ctf_choices_order(const struct wmk_ctf_op *op, struct wmk_ctf_choice *choices);
+/* The operation has more than few. */
+const struct wmk_ctf_choice *wmk_ctf_choose_among_many(const struct wmk_ctf_op *op, uint64_t value);
+/* The first choice that the value fits; NULL: none. With a signed selector they are compared as signed. */
 const struct wmk_ctf_choice *wmk_ctf_choose(const struct wmk_ctf_op *op, uint64_t value);
 
 #endif

@@ -150,6 +150,8 @@ static int bytes(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct 
 
 const struct wmk_ctf_choice *wmk_ctf_choose(const struct wmk_ctf_op *op, uint64_t value)
 {
+	if (__builtin_expect(op->n_choices > WMK_CTF_CHOICES_FEW, 0))
+		return wmk_ctf_choose_among_many(op, value);
 	for (uint32_t i = 0; i < op->n_choices; i++) {
 		const struct wmk_ctf_choice *choice = &op->choices[i];
 

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * choose.c - what a selector's value selects, where there are too many choices to look at each for each record (see compile.h).
+ *
+ *     choices    2 ... 5: A   4 ... 9: B   7: C        the first that fits counts
+ *     chooser    0: -   2: A   6: B   10: -            from each of these values on, up to the next, it is the same one
+ *
+ * Values are moved so that unsigned order is the selector's.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "ctf/compile.h"
+
+struct stretch {
+	uint64_t from;
+	uint32_t choice;           /* 1 + its index; 0: none */
+};
+
+/* Behind the choices, in the same memory. */
+struct chooser {
+	uint32_t n;
+	struct stretch stretches[]; /* ascending, the first is from 0 on */
+};
+
+static uint64_t move_of(const struct wmk_ctf_op *op)
+{
+	return op->is_signed ? (uint64_t)1 << 63 : 0;
+}
+
+size_t wmk_ctf_choices_size(uint32_t n)
+{
+	const size_t chooser = sizeof(struct chooser) + (2 * (size_t)n + 1) * sizeof(struct stretch);
+
+	return n * sizeof(struct wmk_ctf_choice) + (n > WMK_CTF_CHOICES_FEW ? chooser : 0);
+}
+
+static int by_from(const void *left, const void *right)
+{
+	const struct stretch *a = left, *b = right;
+
+	return a->from < b->from ? -1 : a->from > b->from;
+}
+
+/* The last that begins at or before the value. */
+static uint32_t find(const struct chooser *chooser, uint64_t value)
+{
+	uint32_t low = 0, high = chooser->n;
+
+	while (high - low > 1) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (chooser->stretches[middle].from <= value)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Each value where something begins or has ended, once. */
+static void make_stretches(const struct wmk_ctf_op *op, const struct wmk_ctf_choice *choices, struct chooser *chooser)
+{
+	const uint64_t move = move_of(op);
+	struct stretch *stretches = chooser->stretches;
+	uint32_t n = 0, kept = 1;
+
+	stretches[n++] = (struct stretch){ 0, 0 };
+	for (uint32_t i = 0; i < op->n_choices; i++) {
+		stretches[n++] = (struct stretch){ choices[i].from ^ move, 0 };
+		if ((choices[i].to ^ move) != UINT64_MAX)
+			stretches[n++] = (struct stretch){ (choices[i].to ^ move) + 1, 0 };
+	}
+	qsort(stretches, n, sizeof(*stretches), by_from);
+	for (uint32_t i = 1; i < n; i++)
+		if (stretches[i].from != stretches[kept - 1].from)
+			stretches[kept++] = stretches[i];
+	chooser->n = kept;
+}
+
+/* The first from `at` on that has no choice yet, by a way that becomes shorter: free_at[i] is i, or leads on. */
+static uint32_t first_free(uint32_t *free_at, uint32_t at)
+{
+	while (free_at[at] != at) {
+		free_at[at] = free_at[free_at[at]];
+		at = free_at[at];
+	}
+	return at;
+}
+
+int wmk_ctf_choices_order(const struct wmk_ctf_op *op, struct wmk_ctf_choice *choices)
+{
+	struct chooser *chooser = (struct chooser *)(choices + op->n_choices);
+	const uint64_t move = move_of(op);
+	uint32_t *free_at;
+
+	if (op->n_choices <= WMK_CTF_CHOICES_FEW)
+		return 0;
+	make_stretches(op, choices, chooser);
+	free_at = malloc(((size_t)chooser->n + 1) * sizeof(*free_at));
+	if (!free_at)
+		return wmk_error(-ENOMEM, "no memory for the %u choices of a variant", op->n_choices);
+	for (uint32_t i = 0; i <= chooser->n; i++)
+		free_at[i] = i;
+	for (uint32_t i = 0; i < op->n_choices; i++) {
+		const uint64_t from = choices[i].from ^ move, to = choices[i].to ^ move;
+		/* (one whose end is before its beginning has none) */
+		const uint32_t last = find(chooser, to), behind = from > to ? 0 : last + 1;
+
+		for (uint32_t at = first_free(free_at, find(chooser, from)); at < behind; at = first_free(free_at, at)) {
+			chooser->stretches[at].choice = i + 1;
+			free_at[at] = at + 1;
+		}
+	}
+	free(free_at);
+	return 0;
+}
+
+const struct wmk_ctf_choice *wmk_ctf_choose_among_many(const struct wmk_ctf_op *op, uint64_t value)
+{
+	const struct chooser *chooser = (const struct chooser *)(op->choices + op->n_choices);
+	const uint32_t choice = chooser->stretches[find(chooser, value ^ move_of(op))].choice;
+
+	return choice ? &op->choices[choice - 1] : NULL;
+}

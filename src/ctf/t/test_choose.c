@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_choose.c - what a selector's value selects among many choices: the first that it fits, as if each were looked at; without that.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "ctf/compile.h"
+
+#define HANGS_S 20                   /* what is done in well below one */
+
+static uint64_t some(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	return *seed ^= *seed << 17;
+}
+
+static const struct wmk_ctf_choice *first_that_fits(const struct wmk_ctf_op *op, uint64_t value)
+{
+	for (uint32_t i = 0; i < op->n_choices; i++) {
+		const struct wmk_ctf_choice *at = &op->choices[i];
+
+		if (op->is_signed ? (int64_t)value >= (int64_t)at->from && (int64_t)value <= (int64_t)at->to : value >= at->from && value <= at->to)
+			return at;
+	}
+	return NULL;
+}
+
+/* Of few values, all of 64 bits, and those at the ends. */
+static uint64_t some_value(uint64_t *seed)
+{
+	static const uint64_t ends[] = { 0, 1, INT64_MAX - 1, INT64_MAX, (uint64_t)INT64_MAX + 1, (uint64_t)INT64_MAX + 2, UINT64_MAX - 1, UINT64_MAX };
+
+	switch (some(seed) >> 7 & 3) {
+	case 0: return ends[some(seed) >> 7 & 7];
+	case 1: return some(seed);
+	default: return (some(seed) >> 7 & 63) - 32;
+	}
+}
+
+/* Any ranges, in any order, one over the other, those whose end is before their beginning too. */
+static void any_ranges(void **state)
+{
+	uint64_t seed = 88172645463325252u;
+
+	(void)state;
+	for (unsigned round = 0; round < 2000; round++) {
+		struct wmk_ctf_choice *choices = calloc(1, wmk_ctf_choices_size(60));
+		struct wmk_ctf_op op = { .code = WMK_CTF_VARIANT, .is_signed = round % 2, .n_choices = (uint32_t)(some(&seed) >> 7) % 61, .choices = choices };
+
+		for (uint32_t i = 0; i < op.n_choices; i++) {
+			choices[i].from = some_value(&seed);
+			choices[i].to = some(&seed) & 64 ? some_value(&seed) : choices[i].from + (some(&seed) >> 7 & 7);
+		}
+		assert_int_equal(wmk_ctf_choices_order(&op, choices), 0);
+		for (unsigned i = 0; i < 200; i++) {
+			const uint64_t value = some_value(&seed);
+
+			assert_ptr_equal(wmk_ctf_choose(&op, value), first_that_fits(&op, value));
+		}
+		free(choices);
+	}
+}
+
+/* The same out of metadata: the labels of a variant's options, which several may have. */
+static void labels(void **state)
+{
+	enum { N = 40 };
+	static const char *const names[] = { "a", "b", "c" };
+	char text[8192], *p = text + sprintf(text, "trace { major = 1; minor = 8; byte_order = le; };\nstream { };\nevent { fields := struct { "
+					     "enum : integer { size = 8; signed = true; } { none = 100 ... 110");
+	unsigned from[N], name[N];
+	struct wmk_ctf_decoder *decoder;
+	struct wmk_ctf_class *class;
+	uint64_t seed = 5;
+
+	(void)state;
+	for (unsigned i = 0; i < N; i++) {
+		from[i] = (unsigned)(some(&seed) >> 7) % 250;
+		name[i] = (unsigned)(some(&seed) >> 7) % 3;
+		p += sprintf(p, ", %s = %d ... %d", names[name[i]], (int)from[i] - 128, (int)from[i] - 128 + 5);
+	}
+	sprintf(p, " } tag; variant <tag> { integer { size = 8; } a; integer { size = 8; } b; integer { size = 8; } c; } v; }; };\n");
+	assert_int_equal(wmk_ctf_metadata_parse(text, strlen(text), "m", false, &class), 0);
+	assert_int_equal(wmk_ctf_compile(class, "m", &decoder), 0);
+	for (unsigned value = 0; value < 256; value++) {
+		const uint8_t bytes[2] = { (uint8_t)(value - 128), 0 };
+		const struct wmk_ctf_bytes in = { bytes, 0, 16 };
+		const char *found = NULL, *wanted = NULL;
+		struct wmk_ctf_item item;
+		struct wmk_ctf_walk walk;
+
+		for (unsigned i = 0; i < N && !wanted; i++)
+			wanted = value >= from[i] && value <= from[i] + 5 ? names[name[i]] : NULL;
+		wmk_ctf_walk_begin(&walk, &in, 0);
+		wmk_ctf_walk_enter(&walk, &decoder->streams[0].events[0].payload);
+		while (wmk_ctf_next(&walk, &item))
+			if (!item.is_end && strlen(item.op->name ? item.op->name : "") == 1 && item.op->code == WMK_CTF_INT)
+				found = item.op->name;
+		assert_int_equal(!wanted, walk.err < 0);
+		assert_string_equal(found ? found : "-", wanted ? wanted : "-");
+		wmk_error_clear();
+	}
+	wmk_ctf_decoder_free(decoder);
+	wmk_ctf_class_free(class);
+}
+
+/* A million choices, a million times. */
+static void many_are_quick(void **state)
+{
+	const uint32_t n = 1u << 20;
+	struct wmk_ctf_choice *choices = calloc(1, wmk_ctf_choices_size(n));
+	const struct wmk_ctf_op op = { .code = WMK_CTF_VARIANT, .n_choices = n, .choices = choices };
+
+	(void)state;
+	alarm(HANGS_S);
+	/* (all of them up to the end, the last one first) */
+	for (uint32_t i = 0; i < n; i++)
+		choices[i] = (struct wmk_ctf_choice){ n - i, n, 0 };
+	assert_int_equal(wmk_ctf_choices_order(&op, choices), 0);
+	for (uint32_t i = 1; i <= n; i++)
+		assert_ptr_equal(wmk_ctf_choose(&op, i), &choices[n - i]);
+	alarm(0);
+	free(choices);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(any_ranges), cmocka_unit_test(labels), cmocka_unit_test(many_are_quick) };
+
+	return cmocka_run_group_tests_name("ctf-choose", tests, NULL, NULL);
+}
