@@ -17,6 +17,8 @@
 #include "ctf/tsdl.h"
 
 #define LOOKED_MAX (1u << 26)
+#define CLOCK_BUDGET 10000u        /* members of a stream's headers that are looked at for its clock */
+#define CLOCK_COMPARED 11u         /* names, to find one among WMK_CTF_CLOCKS_MAX */
 
 /* The class as the users have it, and what it consists of. */
 struct whole {
@@ -82,12 +84,35 @@ static int __attribute__((format(printf, 4, 5))) wrong(const struct wmk_ctf_buil
 	return wmk_error(-EPROTO, "%s%s", wmk_ctf_at(at, from->name, line, column), words);
 }
 
-static const struct wmk_ctf_clock_class *clock_of(const struct wmk_ctf_class *class, const char *name)
+static int by_name(const void *left, const void *right)
 {
-	for (uint32_t i = 0; i < class->n_clocks; i++)
-		if (strcmp(class->clocks[i].name, name) == 0)
-			return &class->clocks[i];
-	return NULL;
+	const struct wmk_ctf_clock_class *const *a = left, *const *b = right;
+
+	return strcmp((*a)->name, (*b)->name);
+}
+
+static int order_clocks(struct wmk_ctf_builder *from)
+{
+	const struct wmk_ctf_clock_class *clocks = from->clocks.items;
+
+	from->clocks_by_name = wmk_scratch_alloc(&from->scratch, from->clocks.n * sizeof(from->clocks_by_name[0]));
+	if (!from->clocks_by_name)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < from->clocks.n; i++)
+		from->clocks_by_name[i] = &clocks[i];
+	if (from->clocks.n)
+		qsort(from->clocks_by_name, from->clocks.n, sizeof(from->clocks_by_name[0]), by_name);
+	return 0;
+}
+
+/* (of TSDL, where no two have one name) */
+static const struct wmk_ctf_clock_class *clock_of(const struct wmk_ctf_builder *from, const char *name)
+{
+	const struct wmk_ctf_clock_class wanted = { .name = name }, *key = &wanted;
+	const struct wmk_ctf_clock_class *const *at =
+		from->clocks.n ? bsearch(&key, from->clocks_by_name, from->clocks.n, sizeof(key), by_name) : NULL;
+
+	return at ? *at : NULL;
 }
 
 /*
@@ -141,7 +166,7 @@ static int check_looked(const struct wmk_ctf_builder *from, const struct wmk_ctf
 {
 	if (from->n_looked <= LOOKED_MAX)
 		return 0;
-	return wrong(from, stream->line, stream->column, "the headers of all streams have too many members");
+	return wrong(from, stream->line, stream->column, "the headers of all streams have too many members, or clocks of too long names");
 }
 
 /* The clock of a stream is that of its times; a trace with one clock only need not say which. */
@@ -149,18 +174,23 @@ static int find_clock(struct wmk_ctf_builder *from, const struct wmk_ctf_class *
 {
 	const struct wmk_type *roots[] = { stream->event_header, stream->packet_context };
 	const char *name = NULL;
-	unsigned budget = 10000;
+	unsigned budget = CLOCK_BUDGET;
 
-	if (stream->clock)
+	/* (CTF 2 says it of the stream itself) */
+	if (stream->clock || class->major != 1)
 		return 0;
 	for (unsigned i = 0; i < 2 && !name; i++)
 		if (roots[i])
 			name = clock_in(roots[i], 0, &budget);
+	from->n_looked += CLOCK_BUDGET - budget;
 	if (!name) {
-		stream->clock = class->major == 1 && class->n_clocks == 1 && has_times(from, stream) ? class->clocks : NULL;
+		stream->clock = class->n_clocks == 1 && has_times(from, stream) ? class->clocks : NULL;
 		return check_looked(from, stream);
 	}
-	stream->clock = clock_of(class, name);
+	from->n_looked += CLOCK_COMPARED * (1 + (uint64_t)strlen(name) / 16);
+	if (check_looked(from, stream) < 0)
+		return -EPROTO;
+	stream->clock = clock_of(from, name);
 	if (!stream->clock)
 		return wrong(from, stream->line, stream->column, "the times of stream %" PRIu64 " are of a clock '%.60s' that is not declared", stream->id, name);
 	return 0;
@@ -202,12 +232,12 @@ const struct wmk_ctf_event_class *wmk_ctf_event_class_of(const struct wmk_ctf_st
 	return at ? *at : NULL;
 }
 
-static int check_maps(const struct wmk_ctf_builder *from, const struct wmk_ctf_class *class)
+static int check_maps(const struct wmk_ctf_builder *from)
 {
 	const struct wmk_ctf_map *maps = from->maps.items;
 
 	for (uint32_t i = 0; i < from->maps.n; i++)
-		if ((!i || strcmp(maps[i].clock, maps[i - 1].clock) != 0) && !clock_of(class, maps[i].clock))
+		if ((!i || strcmp(maps[i].clock, maps[i - 1].clock) != 0) && !clock_of(from, maps[i].clock))
 			return wrong(from, maps[i].line, maps[i].column, "there is no clock '%.60s'", maps[i].clock);
 	return 0;
 }
@@ -312,7 +342,9 @@ int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class)
 	made->n_env = from->env.n;
 	made->clocks = from->clocks.items;
 	made->n_clocks = from->clocks.n;
-	err = check_maps(from, made);
+	err = order_clocks(from);
+	if (err >= 0)
+		err = check_maps(from);
 	if (err >= 0)
 		err = order_streams(from, made);
 	if (err >= 0)

@@ -28,11 +28,12 @@ struct wmk_ctf_builder {
 	bool has_order, has_trace;
 	struct wmk_ctf_list env;       /* struct wmk_ctf_env_entry */
 	struct wmk_ctf_list clocks;    /* struct wmk_ctf_clock_class */
+	const struct wmk_ctf_clock_class **clocks_by_name; /* when all are there, in this order */
 	struct wmk_ctf_list maps;      /* struct wmk_ctf_map: their clocks must be there in the end */
 	struct wmk_ctf_list streams;   /* struct wmk_ctf_stream_class * */
 	struct wmk_ctf_list events;    /* struct wmk_ctf_event_class *, `stream` not set; ... */
 	struct wmk_ctf_list stream_ids; /* ... struct wmk_ctf_stream_of: which it is of */
-	uint64_t n_looked;             /* members that were looked at for what they mean */
+	uint64_t n_looked;             /* members that were looked at for what they mean, names of clocks for whose they are */
 };
 
 struct wmk_ctf_stream_of {

@@ -10,10 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/error.h"
 #include "ctf/class.h"
+
+#define HANGS_S 20                   /* what is done in about one */
 
 #define TRACE "trace { major = 1; minor = 8; byte_order = le; };\n"
 #define U8 "integer { size = 8; align = 8; signed = false; }"
@@ -420,12 +423,52 @@ static void packets(void **state)
 	}
 }
 
+/* `types`, `n_clocks` clocks, the last one `name`, and so many streams that what is looked at for the clock of each is too much for all. */
+static void many_streams(const char *types, unsigned n_clocks, const char *name, const char *stream)
+{
+	enum { STREAMS = 65536 };
+	const size_t size = 1000 + strlen(types) + n_clocks * (strlen(name) + 100) + STREAMS * (strlen(stream) + 60);
+	char *text = malloc(size), *p = text, said[2000];
+	struct wmk_ctf_class *class;
+
+	p += sprintf(p, "trace { major = 1; minor = 8; byte_order = le; packet.header := struct { integer { size = 32; } stream_id; }; };\n");
+	for (unsigned i = n_clocks; i-- > 0;)
+		p += sprintf(p, i ? "clock { name = %s_%u; };\n" : "clock { name = %s; };\n", name, i);
+	p += sprintf(p, "%s", types);
+	for (unsigned i = 0; i < STREAMS; i++)
+		p += sprintf(p, "stream { id = %u; packet.context := %s; };\n", i, stream);
+	alarm(HANGS_S);
+	assert_int_equal(wmk_ctf_metadata_parse(text, (size_t)(p - text), "m", false, &class), -EPROTO);
+	alarm(0);
+	assert_non_null(strstr(wmk_error_text(said, sizeof(said)), "the headers of all streams have too many members, or clocks of too long names"));
+	free(text);
+}
+
+static void clocks_of_many_streams(void **state)
+{
+	enum { LONG = 4000, MEMBERS = 9000 };
+	char *name = malloc(LONG + 1), *types = malloc(LONG + 40 * MEMBERS), *p = types;
+
+	(void)state;
+	memset(name, 'x', LONG);
+	name[LONG] = '\0';
+	sprintf(types, "typealias struct { integer { size = 8; map = clock.%s.value; } t; } := its;\n", name);
+	many_streams(types, 1000, name, "its");
+	p += sprintf(p, "typealias integer { size = 8; } := u8;\ntypealias struct { ");
+	for (unsigned i = 0; i < MEMBERS; i++)
+		p += sprintf(p, "u8 m%u; ", i);
+	sprintf(p, "} := its;\n");
+	many_streams(types, 2, "c", "its");
+	free(types);
+	free(name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(integers), cmocka_unit_test(order_before_trace), cmocka_unit_test(names_of_c), cmocka_unit_test(enumerations),
 		cmocka_unit_test(references), cmocka_unit_test(blocks), cmocka_unit_test(kept), cmocka_unit_test(many), cmocka_unit_test(partial),
-		cmocka_unit_test(mistakes), cmocka_unit_test(depth), cmocka_unit_test(packets),
+		cmocka_unit_test(mistakes), cmocka_unit_test(depth), cmocka_unit_test(packets), cmocka_unit_test(clocks_of_many_streams),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
