@@ -7,7 +7,7 @@
  *       (operations: names,  ──wmk_ctf_rewrite_tsdl()──► CTF 1.8, TSDL
  *        places, roles)
  *
- * CTF 2 can say all that 1.8 can. What 1.8 cannot say is of two kinds: things that no record needs (media types, names of bits), which are left out
+ * CTF 2 can say all that 1.8 can, but for some options that no value selects. What 1.8 cannot say is of two kinds: things that no record needs (media types, names of bits), which are left out
  * and counted in `lost`; and bytes that none of its types describes (LEB128, texts of 16 and 32 bits a character, bits in another order than bytes),
  * or whose meaning records need and it has no name for, -ENOTSUP with words that name the field.
  *
@@ -31,6 +31,7 @@ enum wmk_ctf_lost {
 	WMK_CTF_LOST_TRACE,        /* the names of trace and streams */
 	WMK_CTF_LOST_ATTRIBUTE,    /* what CTF 2 says of classes beside: attributes (but for those of kept.h and kept_field.h), namespaces, unique ids */
 	WMK_CTF_LOST_ORIGIN,       /* of clocks: accuracy, an id that is no UUID, an origin that is not 1970 */
+	WMK_CTF_LOST_OPTION,       /* of 1.8: options that no value selects (rewrite_field.c gives some one) */
 	WMK_CTF_LOST_TYPE,         /* either: `x := type;` in a block that has no such part */
 	WMK_CTF_LOSTS
 };

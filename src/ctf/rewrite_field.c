@@ -239,6 +239,14 @@ static json_object *step_of(struct wmk_tree_writer *w, unsigned scope, uint32_t 
 	return json_object_get(json_object_array_get_idx(w->names, member));
 }
 
+/* Where what depends on another value finds it. False: nowhere. */
+static bool place_of(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op, struct wmk_ctf_place *to)
+{
+	if (op->n_sources)
+		*to = (struct wmk_ctf_place){ op->sources->scope, op->sources->op }; /* (one way leads to all of them) */
+	return op->n_sources || wmk_ctf_place_of(&w->parts, op->ref, to);
+}
+
 static void put_location(struct wmk_tree_writer *w, json_object *class, const char *key, uint32_t at)
 {
 	static const char *const origins[WMK_SCOPES] = { NULL, "packet-header", "packet-context", "event-record-header", "event-record-common-context",
@@ -251,14 +259,12 @@ static void put_location(struct wmk_tree_writer *w, json_object *class, const ch
 
 	if (w->err < 0)
 		return;
-	if (op->n_sources) {
-		to = (struct wmk_ctf_place){ op->sources->scope, op->sources->op };      /* (one way leads to all of them) */
-		wmk_ctf_way_through(&w->parts, &to, &way);
-	} else if (!wmk_ctf_place_of(&w->parts, op->ref, &to)) {
+	if (!place_of(w, op, &to))
 		w->err = wmk_error(-ENOTSUP, "a field depends on nothing that is there");
-	} else {
+	else if (op->n_sources)
+		wmk_ctf_way_through(&w->parts, &to, &way);
+	else
 		w->err = wmk_ctf_way_to(&w->parts, &from, &to, &way);
-	}
 	if (w->err < 0)
 		return;
 	location = json_object_new_object();
@@ -331,14 +337,44 @@ static void take(struct wmk_tree_writer *w, struct wmk_ctf_taken *taken, uint64_
 }
 
 /* The values that select each option, into its list: `ranges[i]` is that of the operation at + i. */
-static void give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges)
+static void give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges, struct wmk_ctf_taken *taken)
 {
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
-	struct wmk_ctf_taken taken = { NULL, 0, 0 };
 
 	for (uint32_t i = 0; i < op->n_choices && w->err >= 0; i++)
-		take(w, &taken, op->choices[i].from, op->choices[i].to, op->is_signed, ranges[op->choices[i].op - at]);
-	free(taken.spans);
+		take(w, taken, op->choices[i].from, op->choices[i].to, op->is_signed, ranges[op->choices[i].op - at]);
+}
+
+/*
+ * An option of TSDL that no value selects; in CTF 2 each has a range. One without a label gets a value that the selector is too small to have, so that
+ * it is still there when this becomes 1.8 again. It is left out where there is no such value, or where it has labels, whose values others have.
+ */
+static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges, struct wmk_ctf_taken *taken)
+{
+	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
+	const bool is_signed = ops[at].is_signed;
+	struct wmk_ctf_place place;
+	const unsigned width = place_of(w, &ops[at], &place) ? w->parts.of[place.scope]->ops[place.op].width : 64;
+	bool *has_label = calloc(ops[at].next - at, sizeof(*has_label));
+	uint64_t last = width < 64 ? wmk_ctf_turned((UINT64_C(1) << (width - is_signed)) - 1, is_signed) : UINT64_MAX;
+
+	if (taken->n && taken->spans[taken->n - 1].to > last)
+		last = taken->spans[taken->n - 1].to;
+	if (!has_label && w->err >= 0)
+		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+	for (uint32_t i = 0; i < ops[at].n_choices && has_label; i++)
+		has_label[ops[at].choices[i].op - at] = true;
+	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END && w->err >= 0; i = ops[i].next) {
+		if (json_object_array_length(ranges[i - at]))
+			continue;
+		if (last == UINT64_MAX || has_label[i - at]) {
+			w->lost |= 1u << WMK_CTF_LOST_OPTION;
+			continue;
+		}
+		last++;
+		wmk_tree_append_range(w, ranges[i - at], wmk_ctf_turned(last, is_signed), wmk_ctf_turned(last, is_signed), is_signed);
+	}
+	free(has_label);
 }
 
 /* Member `member` of the structure, or an option of the variant, at `in`. */
@@ -356,12 +392,12 @@ static json_object *part_of(struct wmk_tree_writer *w, uint32_t in, uint32_t at,
 	return part;
 }
 
-/* Options that nothing selects are left out: there each has a value that does. */
 static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
 {
 	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
 	json_object *class = json_object_new_object(), *options = json_object_new_array();
 	json_object **ranges = calloc(ops[at].next - at, sizeof(json_object *));
+	struct wmk_ctf_taken taken = { NULL, 0, 0 };
 	struct names names = { NULL, NULL };
 	uint32_t member = 0;
 
@@ -372,7 +408,8 @@ static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
 	for (uint32_t i = at + 1; ranges && ops[i].code != WMK_CTF_END; i = ops[i].next)
 		ranges[i - at] = json_object_new_array();
 	if (ranges) {
-		give_ranges(w, at, ranges);
+		give_ranges(w, at, ranges, &taken);
+		give_beyond(w, at, ranges, &taken);
 		names = names_in(w, ops, at, ranges);
 	}
 	for (uint32_t i = at + 1; ranges && ops[i].code != WMK_CTF_END; i = ops[i].next, member++) {
@@ -390,6 +427,7 @@ static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
 		w->err = wmk_error(-ENOTSUP, "nothing selects any option of '%.60s': CTF 2 cannot say that", ops[at].name ? ops[at].name : "");
 	wmk_tree_put(w, class, "options", options);
 	free_names(&names);
+	free(taken.spans);
 	free(ranges);
 	return class;
 }
@@ -398,16 +436,18 @@ static json_object *optional_of(struct wmk_tree_writer *w, uint32_t at)
 {
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
 	json_object *class = json_object_new_object(), *ranges[2] = { NULL, json_object_new_array() };
+	struct wmk_ctf_taken taken = { NULL, 0, 0 };
 
 	wmk_tree_put_text(w, class, "type", "optional");
 	put_location(w, class, "selector-field-location", at);
 	if (op->n_choices) {
-		give_ranges(w, at, ranges);
+		give_ranges(w, at, ranges, &taken);
 		wmk_tree_put(w, class, "selector-field-ranges", ranges[1]);
 	} else {
 		json_object_put(ranges[1]);
 	}
 	wmk_tree_put(w, class, "field-class", wmk_tree_class_of(w, at + 1));
+	free(taken.spans);
 	return class;
 }
 

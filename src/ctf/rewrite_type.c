@@ -241,6 +241,19 @@ static const char *label_of(const struct wmk_tsdl_writer *w, const struct wmk_ct
 	return other ? other : label;
 }
 
+/* Is it a choice that the selector is too small for (rewrite_field.c gives one to an option without a label), and is no label called as it? */
+static bool is_of_nothing(const struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant, const struct wmk_ctf_choice *choice,
+			  const struct wmk_type *labels)
+{
+	const uint64_t from = choice->from ^ (labels->is_signed ? UINT64_C(1) << 63 : 0);
+	const uint64_t most = labels->width < 64 ? ((UINT64_C(1) << (labels->width - labels->is_signed)) - 1) ^ (labels->is_signed ? UINT64_C(1) << 63 : 0) : UINT64_MAX;
+
+	for (uint32_t l = 0; from > most && l < labels->count; l++)
+		if (labels->labels[l].name && !strcmp(label_of(w, variant, scope, labels->labels[l].name), name_of(w, scope, choice->op)))
+			return false;
+	return from > most;
+}
+
 /* Does each option stand for the values of the label that is called as it? */
 static bool are_labels(const struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant, const struct wmk_type *labels)
 {
@@ -262,6 +275,8 @@ static bool are_labels(const struct wmk_tsdl_writer *w, unsigned scope, const st
 			return false;
 		n++;
 	}
+	for (uint32_t c = 0; c < variant->n_choices; c++)
+		n += is_of_nothing(w, scope, variant, &variant->choices[c], labels);
 	return n == variant->n_choices;
 }
 

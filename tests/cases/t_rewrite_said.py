@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`waymark convert --to ctf` and `--to ctf-2`: what metadata says that no record needs is said again in the other version, or told."""
+import json
 import math
 import os
 import re
@@ -17,6 +18,7 @@ from t_filter import records_of  # noqa: E402
 from t_rewrite import TSDL, hostile, number, rewritten, save_two, structure, view  # noqa: E402
 from t_view import read  # noqa: E402
 
+LEFT_OUT = 'options of variants that no value selects'
 KNOWN = {'trace': {'uuid': None}, 'stream': {}, 'event': {'name': None, 'loglevel': None}, 'callsite': {}, 'env': {},
          'clock': {'name': None, 'freq': 10 ** 9, 'precision': 0, 'offset_s': 0, 'offset': 0, 'absolute': False, 'uuid': None}}
 # Of how records are found, or what is there by other entries: the same records are there, which others hold against each other.
@@ -172,6 +174,32 @@ def twins(case):
     again = rewritten(case, 'ctf', two)
     check(' content_size;' in metadata_of(again) and ' _content_size;' in metadata_of(again), 'names with roles: %s', metadata_of(again))
     check(view(case, again) == view(case, roles) and len(view(case, again)[0]) == 1, 'names with roles: %s, not %s', view(case, again), view(case, roles))
+
+
+def options_that_nothing_selects(case):
+    """They have a value in version 2 that the selector is too small for, and are in 1.8 made of that; of a selector that has all values they are left out."""
+    event = 'typealias integer { size = 64; align = 8; } := u64;\ntypealias integer { size = 8; align = 8; signed = true; } := i8;\n' \
+        'event { name = "e"; fields := struct { enum : %s _t; variant <_t> { %s } _v; }; };\n'
+    for n, (labels, options, data, ranges, words) in enumerate((
+            ('u8 { A, B }', 'u8 A; u64 X; u8 B;', b'\1\7', [[0, 0], [256, 256], [1, 1]], ''), ('u8 { A = 0 ... 255 }', 'u64 X; u8 A; u64 Y;', b'\1\7', [[256] * 2, [0, 255], [257] * 2], ''),
+            ('i8 { A = -1 }', 'u8 A; u64 X; u64 Y;', b'\xff\7', [[-1, -1], [128, 128], [129, 129]], ''),
+            # (labels of values that there are not; an option that another label has taken all values from)
+            ('u8 { A, C = 300, B = 256 ... 260 }', 'u8 A; u64 X; u8 B; u8 C;', b'\0\7', [[0, 0], [301] * 2, [256, 260], [300, 300]], ''),
+            ('u8 { A = 0 ... 9, B = 3 ... 5 }', 'u8 A; u64 B; u64 X;', b'\3\7', [[0, 9], [256] * 2], LEFT_OUT),
+            ('u64 { A, B }', 'u8 A; u64 X; u8 B;', b'\1\0\0\0\0\0\0\0\7', [[0, 0], [1, 1]], LEFT_OUT),
+            ('u8 { A, B = 18446744073709551615 }', 'u8 A; u64 X; u8 B;', b'\0\7', [[0, 0], [(1 << 64) - 1] * 2], LEFT_OUT))):
+        path = hostile(case, 'options%d' % n, TSDL + event % (labels, options), data)
+        said_of_it, two = remark(case, 'ctf-2', path)
+        check(words in said_of_it if words else not said_of_it, '%s, %s: it says "%s"', labels, options, said_of_it)
+        got = [option['selector-field-ranges'] for option in json.loads(metadata_of(two).split('\x1e')[-1])['payload-field-class']['member-classes'][1]['field-class']['options']]
+        check(got == [[r] for r in ranges], '%s, %s: ranges %s', labels, options, got)
+        _, direct = remark(case, 'ctf', path)
+        said_again, again = remark(case, 'ctf', two)
+        if not words:
+            check(not said_again and metadata_of(again) == metadata_of(direct), '%s, %s: it says "%s", 1.8 made of version 2 is %s', labels, options, said_again, metadata_of(again))
+            check(metadata_of(remark(case, 'ctf-2', again)[1]) == metadata_of(two), '%s, %s: version 2 made of that is another', labels, options)
+        check(view(case, two) == view(case, again) == view(case, path) and len(view(case, path)[0]) == 1, '%s, %s: other records', labels, options)
+        check(fields_of(two)['payload']['v'] == 7, '%s, %s: the second decoder reads %s', labels, options, fields_of(two))
 
 
 def labels_with_a_bar(case):
@@ -350,5 +378,5 @@ def long_doubles(case):
 
 
 if __name__ == '__main__':
-    main([said_by_values, told, twins, labels_with_a_bar, names_from_anywhere, roles_by_names_from_anywhere, options_from_anywhere,
+    main([said_by_values, told, twins, labels_with_a_bar, options_that_nothing_selects, names_from_anywhere, roles_by_names_from_anywhere, options_from_anywhere,
           values_of_clocks, clocks_from_anywhere, long_doubles])
