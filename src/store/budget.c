@@ -3,6 +3,7 @@
  * budget.c - how many bytes are in a store's files, and how many may be in those of all stores that share a budget.
  */
 #include "store/internal.h"
+#include "store/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -148,8 +149,7 @@ static int usage_add(void *data, int at, const char *name)
 int wmk_store_usage(const char *path, uint64_t *bytes)
 {
 	struct usage usage = { 0, 0 };
-	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int err = wmk_store_each_entry(dir < 0 ? -errno : dir, usage_add, &usage);
+	int err = wmk_store_each_entry(wmk_path_open(path), usage_add, &usage);
 
 	*bytes = usage.bytes;
 	return err < 0 ? wmk_error(err, "cannot tell how much is in %.100s", path) : 0;

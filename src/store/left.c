@@ -5,6 +5,7 @@
  *     <trace>/ust/pid/<name>/64-bit/{metadata, streams, index/}
  */
 #include "store/internal.h"
+#include "store/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,9 +32,8 @@ static int descend(int dir, const char *const *names, unsigned n)
 static int open_processes(const char *path)
 {
 	static const char *const names[] = { "ust", "pid" };
-	int top = open(path, DIR_FLAGS);
 
-	return descend(top < 0 ? -errno : top, names, 2);
+	return descend(wmk_path_open(path), names, 2);
 }
 
 struct telling {

@@ -2,12 +2,11 @@
 /*
  * store.c - the directories of a trace, and its metadata file.
  *
- * A path component at a time, with openat(O_DIRECTORY | O_NOFOLLOW) for everything that we make: somebody who may
- * write to a parent directory cannot redirect us by a link. Directories that exist already and lead to the trace may
- * be links (a home directory often is one); the trace directory itself and what is below it may not.
+ * Somebody who may write to a directory on the way cannot redirect us by a link (path.h); the trace directory itself and what is below it are none.
  */
 #include "ctf/writer.h"
 #include "store/internal.h"
+#include "store/path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,10 +23,6 @@
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 #define IOV_MAX_OURS 8
 #define METADATA_NEW ".metadata.new"
-
-/* Of a walk: directories that are missing are made; those on the way may be links. */
-#define MAKE 1u
-#define FOLLOW 2u
 
 int wmk_store_default_path(const char *trace_dir, const char *home, const char *session, int64_t realtime_s,
 			   char *path, size_t size)
@@ -57,38 +52,6 @@ int wmk_store_sub_uid(uid_t uid, char *sub, size_t size)
 	int len = snprintf(sub, size, "ust/uid/%u/64-bit", (unsigned)uid);
 
 	return len < 0 || (size_t)len >= size ? wmk_error(-ENAMETOOLONG, "no room for the directory's name") : 0;
-}
-
-/* Enter `name` beneath `at`. Returns a descriptor. */
-static int enter(int at, const char *name, unsigned how)
-{
-	int fd;
-
-	if ((how & MAKE) && mkdirat(at, name, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	/* To pass through a directory one need not be allowed to list it. */
-	fd = openat(at, name, O_PATH | O_DIRECTORY | O_CLOEXEC | (how & FOLLOW ? 0 : O_NOFOLLOW));
-	return fd < 0 ? -errno : fd;
-}
-
-/* Walk `path` from `at` (consumed); the last component is never a link. Returns a descriptor. */
-static int walk(int at, const char *path, unsigned how)
-{
-	char *copy = strdup(path), *rest = copy, *name, *next;
-	int fd = at, err = 0;
-
-	if (!copy) {
-		close(at);
-		return -ENOMEM;
-	}
-	for (name = strtok_r(copy, "/", &rest); name && err >= 0; name = next) {
-		next = strtok_r(NULL, "/", &rest);
-		err = enter(fd, name, next ? how : how & ~FOLLOW);
-		close(fd);
-		fd = err;
-	}
-	free(copy);
-	return fd;
 }
 
 int wmk_store_each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data)
@@ -122,20 +85,11 @@ static int check_empty(int dir)
 	return wmk_store_each_entry(fd < 0 ? -errno : fd, is_entry, NULL);
 }
 
-/* From the root or the working directory to the trace. */
-static int open_top(const char *path, bool fresh)
+/* The trace's directory, made if need be, in which nothing is. */
+static int make_top(const char *path)
 {
-	int start = open(path[0] == '/' ? "/" : ".", DIR_FLAGS | O_PATH);
-	int dir, err;
+	int start = wmk_path_start(path), dir = start < 0 ? start : wmk_path_walk(start, path, WMK_PATH_MAKE | WMK_PATH_FOLLOW), err;
 
-	if (start < 0)
-		return -errno;
-	dir = fresh ? walk(start, path, MAKE | FOLLOW) : open(path, DIR_FLAGS | O_NOFOLLOW);
-	if (!fresh) {
-		err = errno;
-		close(start);
-		return dir < 0 ? -err : dir;
-	}
 	if (dir < 0)
 		return dir;
 	err = check_empty(dir);
@@ -154,6 +108,8 @@ static int sentence(int err, const char *path)
 	case -ENOTDIR:
 	case -ELOOP:
 		return wmk_error(err, "%.100s is not a directory, or is a link", path);
+	case -EMLINK:
+		return wmk_error(-EACCES, "the way to %.100s leads through a link of another user, who could make it lead anywhere: name the directory itself", path);
 	default:
 		return wmk_error(err, "cannot make or open trace directory %.80s: %s", path, strerror(-err));
 	}
@@ -162,20 +118,20 @@ static int sentence(int err, const char *path)
 int wmk_store_reserve(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	int start = open(path[0] == '/' ? "/" : ".", DIR_FLAGS | O_PATH), parent, err;
+	int start = wmk_path_start(path), parent, err;
 	char *above;
 
 	/* "." behind it: the directory above may be a link, the place itself may not. */
 	if (asprintf(&above, "%.*s.", (int)(name - path), path) < 0)
 		above = NULL;
 	if (!above || start < 0) {
-		err = !above ? -ENOMEM : -errno;
+		err = !above ? -ENOMEM : start;
 		if (start >= 0)
 			close(start);
 		free(above);
 		return sentence(err, path);
 	}
-	parent = walk(start, above, MAKE | FOLLOW);
+	parent = wmk_path_walk(start, above, WMK_PATH_MAKE | WMK_PATH_FOLLOW);
 	free(above);
 	if (parent < 0)
 		return sentence(parent, path);
@@ -264,9 +220,9 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 
 static int open_below(const char *path, const char *sub)
 {
-	int top = open_top(path, false);
+	int top = wmk_path_open(path);
 
-	return top < 0 ? top : walk(top, sub, 0);
+	return top < 0 ? top : wmk_path_walk(top, sub, 0);
 }
 
 /* The directories of `sub`, from the innermost on, as far as they hold nothing; none when there is metadata: then somebody has them. */
@@ -316,14 +272,14 @@ static int open_store(const char *path, const char *sub, enum expect how, struct
 
 	if (!store)
 		return wmk_error(-ENOMEM, "no memory for trace directory %.80s", path);
-	top = path[0] ? open_top(path, how == CREATE) : -ENOENT;
+	top = !path[0] ? -ENOENT : how == CREATE ? make_top(path) : wmk_path_open(path);
 	if (top < 0) {
 		wmk_store_close(store);
 		return sentence(top, path);
 	}
-	store->dir = walk(top, sub, MAKE);
+	store->dir = wmk_path_walk(top, sub, WMK_PATH_MAKE);
 	if (store->dir >= 0)
-		store->index_dir = enter(store->dir, "index", MAKE);
+		store->index_dir = wmk_path_enter(store->dir, "index", WMK_PATH_MAKE);
 	err = store->dir < 0 ? store->dir : store->index_dir < 0 ? store->index_dir : open_metadata(store, how);
 	if (err == 0) {
 		*result = store;

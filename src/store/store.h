@@ -9,8 +9,8 @@
  *         <channel>_claim<k>          or <channel>_<cpu>_0, _1, ... where their size is limited
  *         index/<stream>.idx          LTTng's format
  *
- * Directories are 0700, files 0600, owned by whoever runs this, or for whom (wmk_store_as()). Every step is openat(O_NOFOLLOW) from the directory
- * before it. Errors are -errno with a cause chain that names the path. One thread at a time per object, except where
+ * Directories are 0700, files 0600, owned by whoever runs this, or for whom (wmk_store_as()). Links on the way are followed as path.h
+ * says. Errors are -errno with a cause chain that names the path. One thread at a time per object, except where
  * said.
  */
 #ifndef WMK_STORE_STORE_H

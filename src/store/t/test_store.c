@@ -73,6 +73,65 @@ static void test_refused(void **state)
 	assert_int_equal(wmk_store_create(in_dir("closed/t"), "ust", &store), -EACCES);
 }
 
+/* Link `name` in the directory of the test, of that user. */
+static void put_link(const char *target, const char *name, uid_t owner)
+{
+	assert_int_equal(symlink(target, in_dir(name)), 0);
+	assert_int_equal(lchown(in_dir(name), owner, (gid_t)-1), 0);
+}
+
+static int create_at(const char *name)
+{
+	struct wmk_store *store;
+	int err = wmk_store_create(in_dir(name), "ust", &store);
+
+	if (err == 0)
+		wmk_store_close(store);
+	return err;
+}
+
+/* Links on the way are followed to what they lead to, if whoever made them could have gone there himself, or is root. */
+static void test_links_on_the_way(void **state)
+{
+	struct wmk_store *store;
+	const uid_t other = 12345;
+
+	(void)state;
+	assert_int_equal(mkdir(in_dir("there"), 0700), 0);
+	assert_int_equal(mkdir(in_dir("there/deep"), 0700), 0);
+	put_link("there", "own", geteuid());
+	put_link("own/../own/./deep/", "chain", geteuid());
+	put_link(in_dir("chain"), "there/whole", geteuid());
+	put_link("round", "round", geteuid());
+	put_link("own/nowhere/deep", "dangling", geteuid());
+	assert_int_equal(create_at("there/whole/a/b"), 0);
+	assert_int_equal(mode_of("there/deep/a/b/ust"), S_IFDIR | 0700);
+	assert_int_equal(wmk_store_add(in_dir("chain/a/b"), "ust2", &store), 0);
+	wmk_store_close(store);
+	assert_int_equal(create_at("round/a"), -ELOOP);
+	/* what a link leads to is not made */
+	assert_int_equal(create_at("dangling/a"), -ENOENT);
+	assert_int_equal(access(in_dir("there/nowhere"), F_OK), -1);
+	if (geteuid() != 0) {
+		print_message("not tried: links of other users (this test does not run as root)\n");
+		return;
+	}
+	put_link("there", "other", other);
+	put_link("other/deep", "over", 0);
+	assert_int_equal(create_at("other/new"), -EACCES);
+	assert_non_null(strstr(wmk_error_get(0), "a link of another user"));
+	assert_int_equal(create_at("over/new"), -EACCES);
+	assert_int_equal(wmk_store_reserve(in_dir("over/new")), -EACCES);
+	assert_int_equal(wmk_store_add(in_dir("over/a/b"), "ust3", &store), -EACCES);
+	assert_int_equal(access(in_dir("there/new"), F_OK) + access(in_dir("there/deep/new"), F_OK) + access(in_dir("there/deep/a/b/ust3"), F_OK), -3);
+	/* his own, with his rights */
+	assert_int_equal(chmod(in_dir("."), 0711) + chown(in_dir("there"), other, (gid_t)-1), 0);
+	assert_int_equal(wmk_store_as(other, other), 0);
+	assert_int_equal(create_at("other/new"), 0);
+	assert_int_equal(create_at("own/newer"), 0);
+	wmk_store_as_end();
+}
+
 static void test_stream_names(void **state)
 {
 	static const char *const names[] = { "", ".", "..", "a/b", "/etc/x", "metadata", "index", ".hidden" };
@@ -504,7 +563,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reserve, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_layout, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, setup, teardown), cmocka_unit_test_setup_teardown(test_links_on_the_way, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stream_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_default_path, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_metadata_replaced, setup, teardown),

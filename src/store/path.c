@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path.c - the way to a trace (see path.h).
+ */
+#include "store/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINKS_MAX 40               /* as the kernel's */
+
+static int walk_counting(int at, const char *path, unsigned how, unsigned *links);
+
+int wmk_path_start(const char *path)
+{
+	int fd = open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Where the link `fd`, which stands in `at`, leads. */
+static int follow(int at, int fd, const struct stat *st, unsigned *links)
+{
+	char target[PATH_MAX];
+
+	if (++*links > LINKS_MAX)
+		return -ELOOP;
+	if (st->st_uid != 0 && st->st_uid != (uid_t)setfsuid((uid_t)-1))
+		return -EMLINK;
+	const ssize_t n = readlinkat(fd, "", target, sizeof(target));
+
+	if (n <= 0 || n == sizeof(target))
+		return n < 0 ? -errno : -ENAMETOOLONG;
+	target[n] = '\0';
+	int start = target[0] == '/' ? wmk_path_start(target) : openat(at, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return start < 0 ? -errno : walk_counting(start, target, WMK_PATH_FOLLOW, links);
+}
+
+static int enter(int at, const char *name, unsigned how, unsigned *links)
+{
+	struct stat st;
+	int fd, err;
+
+	if ((how & WMK_PATH_MAKE) && mkdirat(at, name, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	/* To pass through a directory one need not be allowed to list it. */
+	fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = fstat(fd, &st) < 0 ? -errno : S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+	if (err == 0)
+		return fd;
+	if (err == -ENOTDIR && S_ISLNK(st.st_mode) && (how & WMK_PATH_FOLLOW))
+		err = follow(at, fd, &st, links);
+	close(fd);
+	return err;
+}
+
+/* In a link's target the last component may be one as well. */
+static int walk_counting(int at, const char *path, unsigned how, unsigned *links)
+{
+	char *copy = strdup(path), *rest = copy, *name, *next;
+	const bool is_target = *links > 0;
+	int fd = at;
+
+	if (!copy) {
+		close(at);
+		return -ENOMEM;
+	}
+	for (name = strtok_r(copy, "/", &rest); name && fd >= 0; name = next) {
+		next = strtok_r(NULL, "/", &rest);
+		int entered = enter(fd, name, next || is_target ? how : how & ~WMK_PATH_FOLLOW, links);
+
+		close(fd);
+		fd = entered;
+	}
+	free(copy);
+	return fd;
+}
+
+int wmk_path_enter(int at, const char *name, unsigned how)
+{
+	unsigned links = 0;
+
+	return enter(at, name, how, &links);
+}
+
+int wmk_path_walk(int at, const char *path, unsigned how)
+{
+	unsigned links = 0;
+
+	return walk_counting(at, path, how, &links);
+}
+
+int wmk_path_open(const char *path)
+{
+	int start = path[0] ? wmk_path_start(path) : -ENOENT, at = start < 0 ? start : wmk_path_walk(start, path, WMK_PATH_FOLLOW), fd;
+
+	if (at < 0)
+		return at;
+	fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int err = fd < 0 ? -errno : fd;
+
+	close(at);
+	return err;
+}
