@@ -50,16 +50,15 @@ static int enter(int at, const char *name, unsigned how, unsigned *links)
 	int fd, err;
 
 	if ((how & WMK_PATH_MAKE) && mkdirat(at, name, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	/* To pass through a directory one need not be allowed to list it. */
-	fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		return errno == EMLINK ? -ENOSPC : -errno;       /* (it has another meaning here) */
+	/* To pass through a directory one need not be allowed to list it. O_DIRECTORY: what is mounted when somebody comes, is. */
+	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 || (errno != ENOTDIR && errno != ELOOP))
+		return fd < 0 ? -errno : fd;
+	fd = how & WMK_PATH_FOLLOW ? openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
 	if (fd < 0)
-		return -errno;
-	err = fstat(fd, &st) < 0 ? -errno : S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
-	if (err == 0)
-		return fd;
-	if (err == -ENOTDIR && S_ISLNK(st.st_mode) && (how & WMK_PATH_FOLLOW))
-		err = follow(at, fd, &st, links);
+		return -ENOTDIR;
+	err = fstat(fd, &st) < 0 ? -errno : S_ISLNK(st.st_mode) ? follow(at, fd, &st, links) : -ENOTDIR;
 	close(fd);
 	return err;
 }
