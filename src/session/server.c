@@ -33,6 +33,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -365,8 +366,10 @@ static uint64_t own_start_time(void)
 static bool has_bells(const struct server *server, char roots[RUNDIR_BYTES])
 {
 	char usual[RUNDIR_BYTES];
-	const bool is_usual = wmk_rundir_of(geteuid(), NULL, usual, sizeof(usual)) > 0 && strcmp(usual, server->place.path) == 0 &&
-			      wmk_rundir_of(0, NULL, roots, RUNDIR_BYTES) > 0;
+	struct stat here, there;
+	/* (there are several ways to write one path) */
+	const bool is_usual = wmk_rundir_of(geteuid(), NULL, usual, sizeof(usual)) > 0 && stat(usual, &there) == 0 && fstat(server->place.dir, &here) == 0 &&
+			      here.st_dev == there.st_dev && here.st_ino == there.st_ino && wmk_rundir_of(0, NULL, roots, RUNDIR_BYTES) > 0;
 
 	wmk_error_clear();
 	return is_usual;

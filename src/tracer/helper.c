@@ -184,6 +184,15 @@ static bool try_places(int64_t now)
 	return connected;
 }
 
+/* Then this thread sleeps in poll(), when that place is lost, too. */
+static bool is_connected_but_for(const struct wmk_place *place)
+{
+	for (unsigned i = 0; i < helper.n_places; i++)
+		if (&helper.places[i] != place && helper.places[i].conn.sock >= 0)
+			return true;
+	return false;
+}
+
 static void place_input(struct wmk_place *place, bool ready, uint32_t late, int64_t now)
 {
 	struct wmk_conn *conn = &place->conn;
@@ -196,7 +205,7 @@ static void place_input(struct wmk_place *place, bool ready, uint32_t late, int6
 	if (err == -ECONNREFUSED)
 		wmk_orphans_remove(place->index, true);        /* that is an answer: it wants nothing */
 	if (err < 0 || wmk_conn_announce(conn) < 0)
-		wmk_place_lost(place, now);
+		wmk_place_lost(place, now, is_connected_but_for(place));
 	else if (!conn->done_any)
 		wmk_place_judge(place, now, wmk_tracer.register_ms);
 }
@@ -209,7 +218,7 @@ static bool place_output(struct wmk_place *place, bool reclaimed, short *events,
 	int sent = 0;
 
 	if (wmk_conn_complain(conn) < 0 || (synced && wmk_conn_synced(conn) < 0) || (sent = wmk_conn_flush(conn)) < 0) {
-		wmk_place_lost(place, now);
+		wmk_place_lost(place, now, is_connected_but_for(place));
 		return false;
 	}
 	*events = (short)((wmk_conn_hears(conn) ? POLLIN : 0) | (sent == 0 ? POLLOUT : 0));

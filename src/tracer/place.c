@@ -128,21 +128,23 @@ bool wmk_place_try(struct wmk_place *place, int64_t now, bool polls)
 	}
 	wmk_orphans_remove(place->index, false);
 	place->backoff = 0;
-	const bool is_told = place->bell >= 0 || (place->wait.page && (err == -ENOENT || err == -ECONNREFUSED || err == -EPERM));
+	const bool is_told = (place->bell >= 0 || place->wait.page) && (err == -ENOENT || err == -ECONNREFUSED || err == -EPERM);
 
 	place->again = is_told ? INT64_MAX : now + WMK_PLACE_LOOK_MS;
 	return false;
 }
 
-void wmk_place_lost(struct wmk_place *place, int64_t now)
+void wmk_place_lost(struct wmk_place *place, int64_t now, bool polls)
 {
 	uint32_t tried = place->wait.generation;
 	bool had = place->wait.page != NULL;
 
 	wmk_conn_close(&place->conn, place->conn.persist);
+	/* before the page is looked at: who has come by then has changed it */
+	if (polls)
+		open_bell(place);
 	look_at_page(place);
 	place->again = !place->wait.page ? now + WMK_PLACE_LOOK_MS : had && place->wait.generation == tried ? INT64_MAX : now;
-	wmk_place_expect_bell(place, now);
 }
 
 void wmk_place_judge(struct wmk_place *place, int64_t now, int64_t until_ms)

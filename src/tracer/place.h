@@ -36,8 +36,8 @@ bool wmk_place_has_socket(const struct wmk_place *place);
 bool wmk_place_is_due(const struct wmk_place *place, int64_t now);
 /* Look: load the page's generation, connect. `polls`: it sleeps in poll(), where a bell is heard and no page. True: connected. Lock held. */
 bool wmk_place_try(struct wmk_place *place, int64_t now, bool polls);
-/* Its connection is of no use any more: close it, and be ready for the next. Lock held. */
-void wmk_place_lost(struct wmk_place *place, int64_t now);
+/* Its connection is of no use any more: close it, and be ready for the next. `polls`: another place is connected. Lock held. */
+void wmk_place_lost(struct wmk_place *place, int64_t now, bool polls);
 /* The controller has not answered yet: can it? Sets conn.silent; looks every 100 ms until `until_ms` after the beginning. */
 void wmk_place_judge(struct wmk_place *place, int64_t now, int64_t until_ms);
 /* Another place is connected: from now on its bell is to be heard, if it is not connected itself. Lock held. */
