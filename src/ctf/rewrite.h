@@ -31,6 +31,7 @@ enum wmk_ctf_lost {
 	WMK_CTF_LOST_TRACE,        /* the names of trace and streams */
 	WMK_CTF_LOST_ATTRIBUTE,    /* what CTF 2 says of classes beside: attributes (but for those of kept.h and kept_field.h), namespaces, unique ids */
 	WMK_CTF_LOST_ORIGIN,       /* of clocks: accuracy, an id that is no UUID, an origin that is not 1970 */
+	WMK_CTF_LOST_CLOCK,        /* that a field is a value of a clock: a text's bytes, or the clock's name is too long */
 	WMK_CTF_LOST_OPTION,       /* of 1.8: options that no value selects (rewrite_field.c gives some one) */
 	WMK_CTF_LOST_TYPE,         /* either: `x := type;` in a block that has no such part */
 	WMK_CTF_LOSTS

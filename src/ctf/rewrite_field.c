@@ -71,7 +71,11 @@ static void put_clock(struct wmk_tree_writer *w, json_object *class, const struc
 {
 	const bool is_time = op->roles & (WMK_ROLE_BIT(WMK_ROLE_BEGIN) | WMK_ROLE_BIT(WMK_ROLE_END) | WMK_ROLE_BIT(WMK_ROLE_TIME));
 
-	if (op->type->clock && !(is_time && w->clock && !strcmp(op->type->clock, w->clock->name)))
+	if (!op->type->clock || (is_time && w->clock && !strcmp(op->type->clock, w->clock->name)))
+		return;
+	if (strlen(op->type->clock) >= WMK_CTF_IDENT)
+		w->lost |= 1u << WMK_CTF_LOST_CLOCK;
+	else
 		wmk_kept_put_word(w, class, WMK_KEPT_CLOCK, op->type->clock);
 }
 
@@ -300,6 +304,8 @@ static json_object *array_of(struct wmk_tree_writer *w, uint32_t at)
 		wmk_tree_put_text(w, class, "encoding", encodings[op->type->encoding]);
 	if (op->code == WMK_CTF_BLOB)
 		wmk_tree_put_text(w, class, "media-type", op->type->media);
+	if (op->code != WMK_CTF_ARRAY && op->type->elem && op->type->elem->clock)
+		w->lost |= 1u << WMK_CTF_LOST_CLOCK;
 	if (is_uuid)
 		put_roles(w, class, op);
 	if (op->code != WMK_CTF_ARRAY || is_uuid)
@@ -345,6 +351,25 @@ static void give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *con
 		take(w, taken, op->choices[i].from, op->choices[i].to, op->is_signed, ranges[op->choices[i].op - at]);
 }
 
+/* Bits of the largest of the values that may select; 64 also where they have no fixed size. */
+static unsigned selector_width(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
+{
+	const struct wmk_ctf_source *sources = op->sources;
+	struct wmk_ctf_place place;
+	unsigned widest = 0;
+
+	for (uint32_t i = 0; i < op->n_sources || (i == 0 && !op->n_sources); i++) {
+		if (op->n_sources)
+			place = (struct wmk_ctf_place){ sources[i].scope, sources[i].op };
+		else if (!wmk_ctf_place_of(&w->parts, op->ref, &place))
+			return 64;
+		const unsigned width = w->parts.of[place.scope]->ops[place.op].width;
+
+		widest = !width ? 64 : width > widest ? width : widest;
+	}
+	return widest;
+}
+
 /*
  * An option of TSDL that no value selects; in CTF 2 each has a range. One without a label gets a value that the selector is too small to have, so that
  * it is still there when this becomes 1.8 again. It is left out where there is no such value, or where it has labels, whose values others have.
@@ -353,10 +378,10 @@ static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *con
 {
 	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
 	const bool is_signed = ops[at].is_signed;
-	struct wmk_ctf_place place;
-	const unsigned width = place_of(w, &ops[at], &place) ? w->parts.of[place.scope]->ops[place.op].width : 64;
+	const unsigned width = selector_width(w, &ops[at]);
 	bool *has_label = calloc(ops[at].next - at, sizeof(*has_label));
-	uint64_t last = width < 64 ? wmk_ctf_turned((UINT64_C(1) << (width - is_signed)) - 1, is_signed) : UINT64_MAX;
+	/* (what has a role has no sign in CTF 2) */
+	uint64_t last = width < 64 ? wmk_ctf_turned((UINT64_C(1) << width) - 1, is_signed) : UINT64_MAX;
 
 	if (taken->n && taken->spans[taken->n - 1].to > last)
 		last = taken->spans[taken->n - 1].to;

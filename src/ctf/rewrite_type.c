@@ -241,20 +241,15 @@ static const char *label_of(const struct wmk_tsdl_writer *w, const struct wmk_ct
 	return other ? other : label;
 }
 
-/* Is it a choice that the selector is too small for (rewrite_field.c gives one to an option without a label), and is no label called as it? */
-static bool is_of_nothing(const struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant, const struct wmk_ctf_choice *choice,
-			  const struct wmk_type *labels)
+/* Is it a choice of values that the selector is too small to have? (rewrite_field.c gives one to an option without a label.) */
+static bool is_of_nothing(const struct wmk_ctf_choice *choice, const struct wmk_type *labels)
 {
-	const uint64_t from = choice->from ^ (labels->is_signed ? UINT64_C(1) << 63 : 0);
-	const uint64_t most = labels->width < 64 ? ((UINT64_C(1) << (labels->width - labels->is_signed)) - 1) ^ (labels->is_signed ? UINT64_C(1) << 63 : 0) : UINT64_MAX;
+	const uint64_t turn = labels->is_signed ? UINT64_C(1) << 63 : 0;
 
-	for (uint32_t l = 0; from > most && l < labels->count; l++)
-		if (labels->labels[l].name && !strcmp(label_of(w, variant, scope, labels->labels[l].name), name_of(w, scope, choice->op)))
-			return false;
-	return from > most;
+	return labels->width && labels->width < 64 && (choice->from ^ turn) > (((UINT64_C(1) << (labels->width - labels->is_signed)) - 1) ^ turn);
 }
 
-/* Does each option stand for the values of the label that is called as it? */
+/* Does each option stand for the values of the label that is called as it? What no value selects says nothing. */
 static bool are_labels(const struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant, const struct wmk_type *labels)
 {
 	const uint32_t begin = (uint32_t)(variant - w->parts.of[scope]->ops);
@@ -265,18 +260,19 @@ static bool are_labels(const struct wmk_tsdl_writer *w, unsigned scope, const st
 	for (uint32_t l = 0; l < labels->count; l++) {
 		const struct wmk_label *label = &labels->labels[l];
 		const uint32_t option = member_called(w, scope, begin, UINT32_MAX, label_of(w, variant, scope, label->name ? label->name : ""));
-		bool has = false;
+		uint32_t at = 0;
 
 		if (!option)
 			continue;
-		for (uint32_t c = 0; c < variant->n_choices && !has; c++)
-			has = variant->choices[c].op == option && variant->choices[c].from == (uint64_t)label->from && variant->choices[c].to == (uint64_t)label->to;
-		if (!has || n == variant->n_choices)
+		while (at < variant->n_choices && (variant->choices[at].op != option || variant->choices[at].from != (uint64_t)label->from ||
+						   variant->choices[at].to != (uint64_t)label->to))
+			at++;
+		if (at == variant->n_choices || n == variant->n_choices)
 			return false;
-		n++;
+		n += !is_of_nothing(&variant->choices[at], labels);
 	}
 	for (uint32_t c = 0; c < variant->n_choices; c++)
-		n += is_of_nothing(w, scope, variant, &variant->choices[c], labels);
+		n += is_of_nothing(&variant->choices[c], labels);
 	return n == variant->n_choices;
 }
 
@@ -436,6 +432,8 @@ static void put_element(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 		w->lost |= 1u << WMK_CTF_LOST_MEDIA;
 	if (op->code == WMK_CTF_TEXT && !is_utf8)
 		unsayable(w, op, "a text that is not UTF-8");
+	if (op->code != WMK_CTF_ARRAY && op->type->elem && op->type->elem->clock)
+		w->lost |= 1u << WMK_CTF_LOST_CLOCK;
 	if (op->code != WMK_CTF_ARRAY)
 		wmk_ctf_put(w->out, "integer { size = 8; align = 8; signed = false; byte_order = le; base = 10;%s }", is_utf8 ? " encoding = UTF8;" : "");
 	else

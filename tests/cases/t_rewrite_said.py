@@ -182,7 +182,7 @@ def options_that_nothing_selects(case):
         'event { name = "e"; fields := struct { enum : %s _t; variant <_t> { %s } _v; }; };\n'
     for n, (labels, options, data, ranges, words) in enumerate((
             ('u8 { A, B }', 'u8 A; u64 X; u8 B;', b'\1\7', [[0, 0], [256, 256], [1, 1]], ''), ('u8 { A = 0 ... 255 }', 'u64 X; u8 A; u64 Y;', b'\1\7', [[256] * 2, [0, 255], [257] * 2], ''),
-            ('i8 { A = -1 }', 'u8 A; u64 X; u64 Y;', b'\xff\7', [[-1, -1], [128, 128], [129, 129]], ''),
+            ('i8 { A = -1 }', 'u8 A; u64 X; u64 Y;', b'\xff\7', [[-1, -1], [256, 256], [257, 257]], ''),
             # (labels of values that there are not; an option that another label has taken all values from)
             ('u8 { A, C = 300, B = 256 ... 260 }', 'u8 A; u64 X; u8 B; u8 C;', b'\0\7', [[0, 0], [301] * 2, [256, 260], [300, 300]], ''),
             ('u8 { A = 0 ... 9, B = 3 ... 5 }', 'u8 A; u64 B; u64 X;', b'\3\7', [[0, 9], [256] * 2], LEFT_OUT),
