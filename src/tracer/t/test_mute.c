@@ -210,9 +210,24 @@ static void answers_pile_up(void **state)
 	rig_end(&rig);
 }
 
+/* Who is turned away does not come again until something has changed; there is no page here: until it looks for one, 10 s later. */
+static void turned_away(void **state)
+{
+	struct rig rig;
+	struct pollfd door;
+
+	(void)state;
+	rig_start(&rig, (const char *[]){ "prog_wait", "idle", NULL });
+	close(rig.sock);
+	door = (struct pollfd){ .fd = rig.listener, .events = POLLIN };
+	assert_int_equal(poll(&door, 1, 4000), 0);
+	rig.sock = -1;
+	rig_end(&rig);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(events_come_and_go), cmocka_unit_test(answers_pile_up) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(turned_away), cmocka_unit_test(events_come_and_go), cmocka_unit_test(answers_pile_up) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
