@@ -28,20 +28,22 @@ int wmk_path_start(const char *path)
 /* Where the link `fd`, which stands in `at`, leads. */
 static int follow(int at, int fd, const struct stat *st, unsigned *links)
 {
-	char target[PATH_MAX];
-
 	if (++*links > LINKS_MAX)
 		return -ELOOP;
 	if (st->st_uid != 0 && st->st_uid != (uid_t)setfsuid((uid_t)-1))
 		return -EMLINK;
-	const ssize_t n = readlinkat(fd, "", target, sizeof(target));
+	/* (not on the stack: links follow one another, and threads of ours have little of it) */
+	char *target = calloc(1, PATH_MAX);
+	const ssize_t n = target ? readlinkat(fd, "", target, PATH_MAX) : -1;
+	int err = !target ? -ENOMEM : n < 0 ? -errno : n == 0 || n == PATH_MAX ? -ENAMETOOLONG : 0;
 
-	if (n <= 0 || n == sizeof(target))
-		return n < 0 ? -errno : -ENAMETOOLONG;
-	target[n] = '\0';
-	int start = target[0] == '/' ? wmk_path_start(target) : openat(at, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	return start < 0 ? -errno : walk_counting(start, target, WMK_PATH_FOLLOW, links);
+	if (err == 0) {
+		err = target[0] == '/' ? wmk_path_start(target) : wmk_path_enter(at, ".", 0);
+		if (err >= 0)
+			err = walk_counting(err, target, WMK_PATH_FOLLOW, links);
+	}
+	free(target);
+	return err;
 }
 
 static int enter(int at, const char *name, unsigned how, unsigned *links)
