@@ -243,14 +243,6 @@ static json_object *step_of(struct wmk_tree_writer *w, unsigned scope, uint32_t 
 	return json_object_get(json_object_array_get_idx(w->names, member));
 }
 
-/* Where what depends on another value finds it. False: nowhere. */
-static bool place_of(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op, struct wmk_ctf_place *to)
-{
-	if (op->n_sources)
-		*to = (struct wmk_ctf_place){ op->sources->scope, op->sources->op }; /* (one way leads to all of them) */
-	return op->n_sources || wmk_ctf_place_of(&w->parts, op->ref, to);
-}
-
 static void put_location(struct wmk_tree_writer *w, json_object *class, const char *key, uint32_t at)
 {
 	static const char *const origins[WMK_SCOPES] = { NULL, "packet-header", "packet-context", "event-record-header", "event-record-common-context",
@@ -263,12 +255,14 @@ static void put_location(struct wmk_tree_writer *w, json_object *class, const ch
 
 	if (w->err < 0)
 		return;
-	if (!place_of(w, op, &to))
-		w->err = wmk_error(-ENOTSUP, "a field depends on nothing that is there");
-	else if (op->n_sources)
+	if (op->n_sources) {
+		to = (struct wmk_ctf_place){ op->sources->scope, op->sources->op };      /* (one way leads to all of them) */
 		wmk_ctf_way_through(&w->parts, &to, &way);
-	else
+	} else if (!wmk_ctf_place_of(&w->parts, op->ref, &to)) {
+		w->err = wmk_error(-ENOTSUP, "a field depends on nothing that is there");
+	} else {
 		w->err = wmk_ctf_way_to(&w->parts, &from, &to, &way);
+	}
 	if (w->err < 0)
 		return;
 	location = json_object_new_object();
@@ -354,20 +348,19 @@ static void give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *con
 /* Bits of the largest of the values that may select; 64 also where they have no fixed size. */
 static unsigned selector_width(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
 {
-	const struct wmk_ctf_source *sources = op->sources;
-	struct wmk_ctf_place place;
+	struct wmk_ctf_place only;
 	unsigned widest = 0;
 
-	for (uint32_t i = 0; i < op->n_sources || (i == 0 && !op->n_sources); i++) {
-		if (op->n_sources)
-			place = (struct wmk_ctf_place){ sources[i].scope, sources[i].op };
-		else if (!wmk_ctf_place_of(&w->parts, op->ref, &place))
-			return 64;
-		const unsigned width = w->parts.of[place.scope]->ops[place.op].width;
+	if (!op->n_sources && wmk_ctf_place_of(&w->parts, op->ref, &only))
+		widest = w->parts.of[only.scope]->ops[only.op].width;
+	for (uint32_t i = 0; i < op->n_sources; i++) {
+		const unsigned width = w->parts.of[op->sources[i].scope]->ops[op->sources[i].op].width;
 
-		widest = !width ? 64 : width > widest ? width : widest;
+		if (!width)
+			return 64;
+		widest = width > widest ? width : widest;
 	}
-	return widest;
+	return widest ? widest : 64;
 }
 
 /*
