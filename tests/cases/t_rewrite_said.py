@@ -202,6 +202,19 @@ def options_that_nothing_selects(case):
         check(fields_of(two)['payload']['v'] == 7, '%s, %s: the second decoder reads %s', labels, options, fields_of(two))
 
 
+@limit(30)
+def many_options_beyond(case):
+    """Options of version 2 for values that their selector is too small for, many of them, and as many labels that call none: done in well below a second."""
+    n = 3000
+    options = [{'name': 'o%d' % i, 'field-class': number(8), 'selector-field-ranges': [[1000 + i, 1000 + i]]} for i in range(n)]
+    fields = structure(t=dict(number(8), mappings={'m%d' % i: [[i % 256, i % 256]] for i in range(n)}),
+                       v={'type': 'variant', 'selector-field-location': {'path': ['t']}, 'options': options})
+    path = os.path.join(case.path('beyond'), 't')
+    save_two(path, [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class'},
+                    {'type': 'event-record-class', 'name': 'e', 'payload-field-class': fields}], b'')
+    rewritten(case, 'ctf', path)
+
+
 def labels_with_a_bar(case):
     """A label and its option that both begin with a '_', of which readers of 1.8 take one off: they meet there again, and what was changed is told."""
     options = [{'name': name, 'field-class': number(8 + 8 * i), 'selector-field-ranges': [[i, i]]} for i, name in enumerate(('_a', '__b'))]
@@ -378,5 +391,5 @@ def long_doubles(case):
 
 
 if __name__ == '__main__':
-    main([said_by_values, told, twins, labels_with_a_bar, options_that_nothing_selects, names_from_anywhere, roles_by_names_from_anywhere, options_from_anywhere,
+    main([said_by_values, told, twins, labels_with_a_bar, options_that_nothing_selects, many_options_beyond, names_from_anywhere, roles_by_names_from_anywhere, options_from_anywhere,
           values_of_clocks, clocks_from_anywhere, long_doubles])
