@@ -104,14 +104,19 @@ static inline uint64_t check_u64(const struct waymark_ring_packet *p, uint64_t *
 	return n;
 }
 
-/* Stay on the CPU that runs here. */
-static inline void pin(void)
+static inline void stay_on(int cpu)
 {
 	cpu_set_t one;
 
 	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
+	CPU_SET(cpu, &one);
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+}
+
+/* Stay on the CPU that runs here. */
+static inline void pin(void)
+{
+	stay_on(sched_getcpu());
 }
 
 static inline void unpin(void)

@@ -137,16 +137,15 @@ static void test_refused(void **state)
 
 /* ── clearing ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static uint64_t drain_all(struct pair *p, uint64_t *first, uint64_t *records, uint64_t *lost)
+/* counted[]: of each ring, how many its packets say that there were so far. One without a packet says nothing new. */
+static uint64_t drain_all(struct pair *p, uint64_t *counted, uint64_t *first, uint64_t *lost)
 {
 	struct waymark_ring_packet packet;
 	uint64_t read = 0, ts;
 
 	*first = UINT64_MAX;
-	*records = *lost = 0;
+	*lost = 0;
 	for (uint32_t i = 0; i < p->n_rings; i++) {
-		uint64_t of_ring = 0;
-
 		while (waymark_ring_reader_next(p->readers[i], WAYMARK_RING_FLUSH, &packet) == 1) {
 			const unsigned char *at = packet.data, *end = at + packet.len;
 
@@ -159,65 +158,96 @@ static uint64_t drain_all(struct pair *p, uint64_t *first, uint64_t *records, ui
 				at += 8;
 				read++;
 			}
-			of_ring = packet.records;
+			counted[i] = packet.records;
 			waymark_ring_reader_release(p->readers[i], &packet);
 		}
-		*records += of_ring;
 		*lost += waymark_ring_reader_lost(p->readers[i], NULL);
 	}
 	return read;
 }
 
-static void clear_all(struct pair *p)
+static uint64_t sum(const struct pair *p, const uint64_t *counted)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < p->n_rings; i++)
+		all += counted[i];
+	return all;
+}
+
+static void clear_all(struct pair *p, uint64_t *counted)
 {
 	for (uint32_t i = 0; i < p->n_rings; i++)
 		assert_int_equal(waymark_ring_reader_clear(p->readers[i]), 0);
+	memset(counted, 0, p->n_rings * sizeof(*counted));
+}
+
+/* Those who take over count from the position that they are told. */
+static void take_over_all(struct pair *p, uint64_t *counted)
+{
+	uint64_t ts;
+
+	for (uint32_t i = 0; i < p->n_rings; i++) {
+		const uint64_t pos = p->reader->ring[i].ctl->read_pos;
+
+		if (waymark_ring_reader_base(p->readers[i], &ts) != 0)
+			assert_true(ts > 0);
+		waymark_ring_reader_close(p->readers[i]);
+		assert_int_equal(waymark_ring_reader_open(p->reader, i, &p->readers[i]), 0);
+		assert_int_equal(waymark_ring_reader_resume(p->readers[i], pos, 0, ts, &counted[i]), 0);
+	}
+}
+
+/* In both modes; who records goes to `other` for the last part (below 0: it stays where it may be), so that a ring has nothing new then. */
+static void clear_in(unsigned mode, int other)
+{
+	uint64_t counted[512] = { 0 }, first, lost, done = 0;
+	struct pair p;
+
+	pair_open(&p, (struct waymark_ring_options){ .subbuf_size = 4096, .n_subbufs = 4, .mode = mode, .prefault = 1 << 30 });
+	/* More than there is room for. Partly read, in the middle of a sub-buffer. */
+	for (uint64_t i = 0; i < 100; i++)
+		record_u64(p.writer, i);
+	assert_int_equal(drain_all(&p, counted, &first, &lost), 100);
+	for (uint64_t i = 0; i < 5000; i++)
+		record_u64(p.writer, i);
+	clear_all(&p, counted);
+	assert_int_equal(drain_all(&p, counted, &first, &lost), 0);
+	assert_int_equal(lost, 0);
+	/* There is room again, all of it but what is begun. Counts begin at zero. */
+	for (uint64_t i = 0; i < 300; i++)
+		assert_int_equal(record_u64(p.writer, 10000 + i), 0);
+	assert_int_equal(drain_all(&p, counted, &first, &lost), 300);
+	assert_int_equal(first, 10000);
+	assert_int_equal(sum(&p, counted), 300);
+	assert_int_equal(lost, 0);
+	take_over_all(&p, counted);
+	assert_int_equal(sum(&p, counted), 300);
+	if (other >= 0)
+		stay_on(other);
+	for (uint64_t i = 0; i < 5000; i++)
+		done += record_u64(p.writer, i) == 0;
+	first = drain_all(&p, counted, &first, &lost);
+	assert_int_equal(first + lost, 5000);
+	assert_int_equal(sum(&p, counted), mode ? 300 + first : 300 + done);
+	pair_close(&p);
 }
 
 static void test_clear(void **state)
 {
-	uint64_t first, records, lost, done = 0, ts;
-	struct pair p;
+	cpu_set_t before;
 
 	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
 	for (unsigned mode = 0; mode < 2; mode++) {
-		pair_open(&p, (struct waymark_ring_options){ .subbuf_size = 4096, .n_subbufs = 4, .mode = mode, .prefault = 1 << 30 });
-		/* More than there is room for. Partly read, in the middle of a sub-buffer. */
-		for (uint64_t i = 0; i < 100; i++)
-			record_u64(p.writer, i);
-		assert_int_equal(drain_all(&p, &first, &records, &lost), 100);
-		for (uint64_t i = 0; i < 5000; i++)
-			record_u64(p.writer, i);
-		clear_all(&p);
-		assert_int_equal(drain_all(&p, &first, &records, &lost), 0);
-		assert_int_equal(lost, 0);
-		/* There is room again, all of it but what is begun. Counts begin at zero. */
-		for (uint64_t i = 0; i < 300; i++)
-			assert_int_equal(record_u64(p.writer, 10000 + i), 0);
-		assert_int_equal(drain_all(&p, &first, &records, &lost), 300);
-		assert_int_equal(first, 10000);
-		assert_int_equal(records, 300);
-		assert_int_equal(lost, 0);
-		/* A reader that takes over counts from there too: from the position that it is told. */
-		for (uint32_t i = 0; i < p.n_rings; i++) {
-			const uint64_t pos = p.reader->ring[i].ctl->read_pos;
-
-			if (waymark_ring_reader_base(p.readers[i], &ts) != 0)
-				assert_true(ts > 0);
-			waymark_ring_reader_close(p.readers[i]);
-			assert_int_equal(waymark_ring_reader_open(p.reader, i, &p.readers[i]), 0);
-			assert_int_equal(waymark_ring_reader_resume(p.readers[i], pos, 0, ts, &records), 0);
-			done += records;
+		clear_in(mode, -1);
+		for (int cpu = 0, n = 0; cpu < CPU_SETSIZE && n < 2; cpu++) {
+			if (!CPU_ISSET(cpu, &before))
+				continue;
+			n++;
+			clear_in(mode, cpu);
+			assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 		}
-		assert_int_equal(done, 300);
-		done = 0;
-		for (uint64_t i = 0; i < 5000; i++)
-			done += record_u64(p.writer, i) == 0;
-		first = drain_all(&p, &first, &records, &lost);
-		assert_int_equal(first + lost, 5000);
-		assert_int_equal(records, mode ? 300 + first : 300 + done);
-		done = 0;
-		pair_close(&p);
 	}
 }
 
