@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Counts test cases in Meson's JSON logs and says which failed and where their output is.
+"""Counts test cases in Meson's JSON logs and says which failed, why, and where their output is.
 
 usage: summary.py BUILD=LOG.json... ; BUILD=broken:LOG stands for a build that did not come about: one failure.
 
@@ -19,6 +19,10 @@ TAP_PLAN = re.compile(r'^1\.\.(\d+)', re.M)
 TAP_OK = re.compile(r'^ok\b(?!.*# *(?:SKIP|skip))', re.M)
 TAP_NOT_OK = re.compile(r'^not ok\b(?:\s+\d+)?(?:\s+-)?\s*(\w*)', re.M)
 TAP_SKIP = re.compile(r'^ok\b.*# *(?:SKIP|skip)', re.M)
+# What tells why, in cmocka's output, in that of tests/lib/harness.py (a line begins with its case) and in the sanitizers'.
+CASE_SAYS = re.compile(r'^# (\w+): ')
+SAYS_WHY = re.compile(r'^\[  ERROR |^\[   LINE |^# \w+: |^(?:WARNING|SUMMARY): \w+Sanitizer|^==\d+==ERROR: |runtime error: |^fail_msg')
+WHY_LINES, WHY_WIDTH = 12, 300
 SEED = re.compile(r'\bseed[ =:]+(0x[0-9a-f]+|\d+)', re.I)
 GOOD = {'OK', 'EXPECTEDFAIL'}
 SKIP = {'SKIP', 'IGNORED'}
@@ -47,14 +51,21 @@ def count(test):
     return passed, max(failed, 1), skipped
 
 
+def why(text, names):
+    """The last lines that tell why some case failed, without what others had to say; where none do (it was killed), the last of all."""
+    lines = [line for line in text.splitlines() if SAYS_WHY.search(line)]
+    of_failed = [line for line in lines if not names or not (case := CASE_SAYS.match(line)) or case[1] in names]
+    return [line[:WHY_WIDTH] for line in (of_failed or [line for line in text.splitlines() if line])[-WHY_LINES:]]
+
+
 def main(args):
     sums = [0, 0, 0]
-    failures, seeds = [], []
+    failures = []
     for arg in args:
         build, _, log = arg.partition('=')
         if log.startswith('broken:'):
             sums[1] += 1
-            failures.append((build, 'the build itself', 'broken', [], log[len('broken:'):]))
+            failures.append((build, 'the build itself', 'broken', [], [], log[len('broken:'):]))
             continue
         n = 0
         with open(log, encoding='utf-8', errors='replace') as lines:
@@ -63,18 +74,17 @@ def main(args):
                 n += 1
                 sums = [a + b for a, b in zip(sums, count(test))]
                 text = (test.get('stdout') or '') + '\n' + (test.get('stderr') or '')
-                seeds += [f'{build}/{test["name"]} {s}' for s in dict.fromkeys(SEED.findall(text))]
                 if test['result'] not in GOOD | SKIP:
                     names = list(dict.fromkeys(FAILED_NAME.findall(text) + TAP_NOT_OK.findall(text)))
-                    failures.append((build, test['name'], test['result'].lower(), names,
-                                     log.replace('.json', '.txt')))
+                    says = [f'seed {seed}' for seed in dict.fromkeys(SEED.findall(text))] + why(text, names)
+                    failures.append((build, test['name'], test['result'].lower(), names, says, log.replace('.json', '.txt')))
         if n == 0:
             sums[1] += 1
-            failures.append((build, 'no test ran', 'broken', [], log))
-    if seeds:
-        print('seeds: ' + ', '.join(seeds))
-    for build, name, result, names, log in failures:
+            failures.append((build, 'no test ran', 'broken', [], [], log))
+    for build, name, result, names, says, log in failures:
         print(f'FAILED {build}: {name} ({result})' + (': ' + ', '.join(names) if names else ''))
+        for line in says:
+            print('       ' + line)
         print(f'       see {log}')
     line = f'{sums[0]} passed, {sums[1]} failed'
     if sums[2]:
