@@ -451,8 +451,9 @@ static int make_wake(struct wmk_consumer *consumer)
 	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (fd < 0)
 		return wmk_error(-errno, "cannot make what wakes a consumer");
-	/* relaxed: a number alone; who nudges before he sees it wakes by the word, and the nudge after this one by both */
-	atomic_store_explicit(&consumer->wake, fd, memory_order_relaxed);
+	/* (V) release: the descriptor is there before its number; pairs with (W) in thread.c. Who nudges before he sees it wakes by the word, and the
+	 * nudge after this one by both. */
+	atomic_store_explicit(&consumer->wake, fd, memory_order_release);
 	return 0;
 }
 

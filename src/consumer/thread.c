@@ -34,8 +34,8 @@ void wmk_consumer_nudge(struct wmk_consumer *consumer)
 	__atomic_fetch_add(&consumer->word, 1, __ATOMIC_RELEASE);
 	/* Not a private one: the same word is waited for together with those of the rings. */
 	syscall(SYS_futex, &consumer->word, FUTEX_WAKE, 1, NULL, NULL, 0);
-	/* relaxed: see where it is made */
-	int wake = atomic_load_explicit(&consumer->wake, memory_order_relaxed);
+	/* (W) acquire: what the number means is there; pairs with (V) in consumer.c */
+	int wake = atomic_load_explicit(&consumer->wake, memory_order_acquire);
 
 	if (wake >= 0)
 		eventfd_write(wake, 1);
