@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,84 +21,17 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define PIDFS 0x50494446              /* the file system that pidfds are of, since Linux 6.9 */
-#define BY_PIDFD (1ull << 63)
 #define TRACKED_MAX 4096u
 #define TRACKED_KERNEL_MAX 64u       /* each record of the kernel is held against all of them */
 #define ANCESTORS_MAX 64
 #define LOOKS 3                      /* at the ancestors, while one of them ends */
 #define STRANGERS 32u                /* remembered for each application: 256 bytes of it */
 
-bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *state)
-{
-	char path[40], buf[1024], *at;
-	int fd, field;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd >= 0 ? read(fd, buf, sizeof(buf) - 1) : -1;
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return false;
-	buf[n] = '\0';
-	at = strrchr(buf, ')');          /* the name may hold anything but is the last in parentheses */
-	if (!at || sscanf(at, ") %c %d", state, parent) != 2)
-		return false;
-	for (field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	*start_time = at ? strtoull(at + 1, NULL, 10) : 0;
-	return at != NULL;
-}
-
-uint64_t wmk_pidfd_birth(int pidfd)
-{
-	static _Atomic int numbered;             /* relaxed: 0 not asked yet, 1 yes, -1 no; everyone finds the same */
-	int is = atomic_load_explicit(&numbered, memory_order_relaxed);
-	struct statfs fs;
-	struct stat st;
-
-	if (is == 0 && pidfd >= 0) {
-		is = fstatfs(pidfd, &fs) == 0 && fs.f_type == PIDFS ? 1 : -1;
-		atomic_store_explicit(&numbered, is, memory_order_relaxed);
-	}
-	return is > 0 && fstat(pidfd, &st) == 0 ? (uint64_t)st.st_ino | BY_PIDFD : 0;
-}
-
 uint64_t wmk_app_birth(struct app *app)
 {
 	const uint64_t birth = wmk_pidfd_birth(app->pidfd);
 
 	return birth ? birth : wmk_app_began(app);
-}
-
-/* Dead is seen elsewhere. Whoever has the number: not younger than the one that is meant, as far as is told. */
-static bool is_meant(pid_t pid, int pidfd, uint64_t birth)
-{
-	uint64_t started;
-	pid_t parent;
-	char state;
-
-	if (birth & BY_PIDFD) {
-		const uint64_t is = wmk_pidfd_birth(pidfd);
-
-		return is == 0 || is == birth;           /* (what cannot be told may be the one) */
-	}
-	return birth == 0 || !wmk_process_stat(pid, &parent, &started, &state) || started == 0 || started == birth;
-}
-
-bool wmk_process_lives(pid_t pid, uint64_t birth)
-{
-	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-	struct pollfd death = { .fd = fd, .events = POLLIN };
-
-	if (fd < 0)
-		return pid <= 0 || (errno != ESRCH && errno != EINVAL && errno != ENOENT);      /* (a thread has the number now) */
-	bool lives = is_meant(pid, fd, birth) && poll(&death, 1, 0) != 1;
-
-	close(fd);
-	return lives;
 }
 
 /* Path of what it executes, "" if that is hidden, or it is gone. */

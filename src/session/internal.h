@@ -301,6 +301,11 @@ bool wmk_process_lives(pid_t pid, uint64_t birth);
 bool wmk_session_tracks(const struct wmk_session *session, const struct app *app);
 /* Parent and time of start (clock ticks since boot), as /proc tells. False: it is gone, or hidden. */
 bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *state);
+/*
+ * Is no thread of it running, about to, or kept by a device? *turns: how often they ran so far, to see whether one did between two such questions. At most
+ * *budget threads are looked at, which it is less afterwards. False also when it cannot be known.
+ */
+bool wmk_process_rests(pid_t pid, unsigned *budget, uint64_t *turns);
 int wmk_name_check(const char *what, const char *name);
 void wmk_session_worry(struct wmk_session *session, int err, const char *what);
 int wmk_session_add_own_channel(struct wmk_session *session);
@@ -445,6 +450,10 @@ struct app {
 	uint32_t sync_first, sync_asked, sync_answered;   /* first: that is not answered; 0: all are */
 	int64_t asked_at;                /* when sync_first was (ms) */
 	bool missed;                     /* has not answered for a whole deadline, nor since in time */
+	bool rests;                      /* what it was asked has not woken it (update.c): as seen in that round, */
+	uint32_t rests_in;
+	int64_t rested_at;               /* since then (ms; 0: it runs), having run so often */
+	uint64_t rested_turns;
 	bool told;                       /* something was queued since the latest SYNC */
 	struct record *record;           /* NULL before HELLO, and past RECORDS_MAX */
 };
@@ -456,6 +465,13 @@ struct update_part {
 	uint32_t number;                 /* of the SYNC */
 };
 
+/* Somebody else's programs that a command has waited for to the end (update.c). */
+struct late_user {
+	uid_t uid;
+	int64_t until;                   /* ms, CLOCK_MONOTONIC */
+};
+
+#define WMK_LATE_USERS 8u
 #define WMK_PID_BUCKETS 1024u
 
 struct wmk_apps {
@@ -479,6 +495,7 @@ struct wmk_apps {
 	struct record **records;
 	unsigned n_records;
 	struct wmk_apps_stats stats;
+	struct late_user late_users[WMK_LATE_USERS];
 	uint32_t sync;
 	struct update_part *updates;
 };

@@ -173,7 +173,7 @@ void wmk_tracing_thread_end(void);
 
 /*
  * Bring every application in line with the session as it is now, in all shards, and wait until all have confirmed, or those that are
- * left are stopped (a debugger, SIGSTOP), or `timeout_ms` is over. Not from a shard's thread, no lock held. Appends to `unanswered` (of
+ * left are stopped (a debugger, SIGSTOP) or asleep, or `timeout_ms` is over (of another user who has let it pass lately, a moment). Not from a shard's thread, no lock held. Appends to `unanswered` (of
  * struct wmk_ctl_app, in the arena; may be NULL) who has not confirmed. 0 or -errno.
  */
 int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session, int timeout_ms, struct wmk_list *unanswered,

@@ -6,7 +6,7 @@
  *     post to each shard ──────────────────► compare each application with the session, ask those that were told something, or are
  *                                            registering: SYNC, behind what registering brings
  *     wait, a moment at a time               count who has answered, after each turn
- *        nothing new: look ────────────────► are those that are left stopped? then nobody waits for them
+ *        nothing new: look ────────────────► are those that are left stopped, or at rest? then nobody waits for them
  *
  * The round ends when every shard has reported. What is shared (struct update) is under its own lock, taken for moments only.
  */
@@ -20,9 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define LOOK_FIRST_MS 1
 #define LOOK_MS 20
+#define REST_MS 50                   /* nobody runs for so long who was woken, however busy the machine is: it would be about to */
+#define THREADS_AT_ONCE 512u         /* looked at in one turn of a shard, which has others to hear */
+#define MOMENT_MS 100
+#define LATE_USER_MS 60000
 
 struct update {
 	pthread_mutex_t lock;
@@ -113,11 +118,62 @@ static bool is_stopped(const struct app *app)
 }
 
 /*
+ * It has what it was asked, or no room for it, and for a while none of its threads ran or wanted to: what could make it answer is not ours. Once in a
+ * round it is looked at whether that is still so.
+ */
+static bool is_at_rest(struct app *app, uint32_t number, unsigned *budget)
+{
+	const int64_t now = wmk_clock_ms();
+	const bool before = app->rests;
+	uint64_t turns;
+
+	if (before && app->rests_in == number)
+		return true;
+	const bool rests = wmk_process_rests(app->pid, budget, &turns), as_before = rests && app->rested_at && turns == app->rested_turns;
+
+	if (!as_before) {
+		app->rested_at = rests ? now : 0;
+		app->rested_turns = turns;
+	}
+	app->rests = as_before && (before || now - app->rested_at >= REST_MS);
+	app->rests_in = number;
+	return app->rests;
+}
+
+/* ── users who have one that is late ─────────────────────────────────────────────────────────────────── */
+
+/* Of root's daemon: another's programs could begin one after the other, and each cost a command its deadline. */
+static void user_is_late(struct wmk_apps *apps, uid_t uid, int64_t now)
+{
+	struct late_user *at = &apps->late_users[0];
+
+	if (uid == geteuid())
+		return;
+	for (unsigned i = 0; i < WMK_LATE_USERS && at->uid != uid; i++)
+		if (apps->late_users[i].uid == uid || apps->late_users[i].until < at->until)
+			at = &apps->late_users[i];
+	*at = (struct late_user){ .uid = uid, .until = now + LATE_USER_MS };
+}
+
+/* Its user's programs have been waited for too long of late: this one has a moment. */
+static bool has_had_its_moment(const struct wmk_apps *apps, const struct app *app, int64_t now)
+{
+	if (now - app->asked_at < MOMENT_MS)
+		return false;
+	for (unsigned i = 0; i < WMK_LATE_USERS; i++)
+		if (apps->late_users[i].until > now && apps->late_users[i].uid == app->uid)
+			return true;
+	return false;
+}
+
+/*
  * Those that have not answered: true if one of them may soon. Who has missed a whole deadline is not waited for until it answers in time again:
  * one that says nothing, or always too late, would delay every command. Lists them if `list`.
  */
 static bool somebody_is_left(struct wmk_apps *apps, struct update *u, uint32_t number, bool list)
 {
+	unsigned budget = THREADS_AT_ONCE;
+	const int64_t now = wmk_clock_ms();
 	bool left = false;
 
 	for (struct app *app = apps->app; app; app = app->next) {
@@ -125,8 +181,10 @@ static bool somebody_is_left(struct wmk_apps *apps, struct update *u, uint32_t n
 
 		if (wmk_app_answers(app, number))
 			continue;
-		left = left || !(app->missed || is_stopped(app));
+		if (u->late && !app->missed && !app->rests)
+			user_is_late(apps, app->uid, now);
 		app->missed |= u->late;
+		left |= !(app->missed || is_stopped(app) || is_at_rest(app, number, &budget) || has_had_its_moment(apps, app, now));
 		if (list && u->unanswered && (is = wmk_arena_append(u->arena, u->unanswered, sizeof(*is))) != NULL &&
 		    wmk_app_describe(app, &(struct wmk_describing){ .arena = u->arena }, is) < 0)
 			u->unanswered->n--;

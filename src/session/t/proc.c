@@ -300,6 +300,8 @@ static int obey(const struct bid *bid)
 		return 0;
 	case PROC_EXEC:
 		return do_exec(bid->n);  /* the next life answers */
+	case PROC_USER:
+		return setresuid(bid->n, bid->n, bid->n) == 0 ? 0 : -1;
 	default:
 		_exit(0);
 	}
@@ -323,7 +325,7 @@ static void live(unsigned number)
 		for (;;) {
 			struct pollfd fds[2] = { { .fd = control, .events = POLLIN }, { .fd = me.socket, .events = POLLIN } };
 
-			poll(fds, 2, -1);
+			poll(fds, 2, me.is->mute == PROC_WORKS ? 0 : -1);
 			if (fds[1].revents)
 				listen_once();
 			if (fds[0].revents)

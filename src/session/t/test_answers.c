@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_answers.c - commands and programs that do not answer them: who says nothing costs a command its deadline at most, who is stopped next to
- * nothing, and both are named; who has missed a deadline is waited for again when it answers in time.
+ * test_answers.c - commands and programs that do not answer them: who runs and says nothing costs a command its deadline at most, who is stopped
+ * or asleep next to nothing, and all are named; another user's programs cost one deadline together; who has missed a deadline is waited for again when it answers in time.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -86,7 +87,7 @@ static void test_unanswered(void **state)
 		if (!(late >> i & 1))
 			assert_int_equal(proc_enabled(i, 0), 0);
 	/* runs and says nothing: the deadline, and not more; the others have theirs in any case */
-	atomic_store(&proc_at(5)->mute, true);
+	atomic_store(&proc_at(5)->mute, PROC_WORKS);
 	unsigned ms = switch_on(&w, s, ch, true, 1000, &late);
 
 	assert_true(ms >= 1000 && ms < 10000);
@@ -94,7 +95,7 @@ static void test_unanswered(void **state)
 	assert_int_equal(proc_enabled(1, 0), 0x7);
 	assert_int_equal(proc_enabled(5, 0), 0x7);
 	/* it is asked again with the next, and answers for all before */
-	atomic_store(&proc_at(5)->mute, false);
+	atomic_store(&proc_at(5)->mute, PROC_ANSWERS);
 	assert_int_equal(kill(proc_at(2)->pid, SIGCONT), 0);
 	assert_int_equal(kill(proc_at(4)->pid, SIGCONT), 0);
 	/*
@@ -112,7 +113,7 @@ static void test_unanswered(void **state)
 	for (unsigned i = 1; i < 7; i++)
 		assert_int_equal(proc_enabled(i, 0), 0x7);
 	/* killed while it is waited for */
-	atomic_store(&proc_at(1)->mute, true);
+	atomic_store(&proc_at(1)->mute, PROC_WORKS);
 	assert_int_equal(kill(proc_at(6)->pid, SIGSTOP), 0);
 	wait_state(6, true);
 	assert_int_equal(kill(proc_at(6)->pid, SIGKILL), 0);
@@ -146,16 +147,16 @@ static void test_late(void **state)
 
 	world_start(&w, s);
 	proc_start(0, 1, 0x7);
-	atomic_store(&proc_at(1)->mute, true);
+	atomic_store(&proc_at(1)->mute, PROC_WORKS);
 	switch_on(&w, s, ch, false, 50, &late);
 	assert_int_equal(late, 1u << 1);
 	usleep(1100000);
-	atomic_store(&proc_at(1)->mute, false);
+	atomic_store(&proc_at(1)->mute, PROC_ANSWERS);
 	do
 		switch_on(&w, s, ch, late == 0, 0, &late);
 	while (late && wmk_clock_monotonic() < end);
 	assert_int_equal(late, 0);
-	atomic_store(&proc_at(1)->mute, true);
+	atomic_store(&proc_at(1)->mute, PROC_WORKS);
 	assert_true(switch_on(&w, s, ch, true, 30000, &late) < 30000);
 	assert_int_equal(late, 1u << 1);
 	/* coming again does not help */
@@ -165,15 +166,96 @@ static void test_late(void **state)
 	assert_int_equal(late, 1u << 1);
 	/* in time */
 	do {
-		atomic_store(&proc_at(1)->mute, false);
+		atomic_store(&proc_at(1)->mute, PROC_ANSWERS);
 		do
 			switch_on(&w, s, ch, false, 10000, &late);
 		while (late && wmk_clock_monotonic() < end);
 		switch_on(&w, s, ch, true, 10000, &late);
-		atomic_store(&proc_at(1)->mute, true);
+		atomic_store(&proc_at(1)->mute, PROC_WORKS);
 		ms = switch_on(&w, s, ch, false, 200, &late);
 	} while (ms < 200 && wmk_clock_monotonic() < end);
 	assert_true(ms >= 200);
+	procs_kill(NULL);
+	world_destroy(&w, s);
+	world_close(&w);
+}
+
+/* Asleep: nobody waits for it, however long a command might; it wakes and does not answer: waited for; it answers: as any other. */
+static void test_at_rest(void **state)
+{
+	struct wmk_ctl_channel options = world_channel_options("ch", 0);
+	const uint64_t end = wmk_clock_monotonic() + 60000000000u;
+	struct world w;
+	uint32_t late;
+	bool on = true;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 3);
+	struct wmk_session *s = world_session(&w, "s");
+	struct wmk_session_channel *ch = world_channel(s, &options, "*");
+
+	world_start(&w, s);
+	for (unsigned i = 1; i < 4; i++)
+		proc_start(0, i, 0x7);
+	atomic_store(&proc_at(2)->mute, PROC_SLEEPS);
+	for (int i = 0; i < 3; i++) {
+		switch_on(&w, s, ch, on = !on, 3600000, &late);          /* (the test's time would be over) */
+		assert_int_equal(late, 1u << 2);
+		assert_int_equal(proc_enabled(1, 0), on ? 0x7 : 0);
+	}
+	atomic_store(&proc_at(2)->mute, PROC_WORKS);
+	assert_true(switch_on(&w, s, ch, on = !on, 300, &late) >= 300);
+	assert_int_equal(late, 1u << 2);
+	atomic_store(&proc_at(2)->mute, PROC_ANSWERS);
+	do
+		switch_on(&w, s, ch, on = !on, 10000, &late);
+	while (late && wmk_clock_monotonic() < end);
+	assert_int_equal(late, 0);
+	procs_kill(NULL);
+	world_destroy(&w, s);
+	world_close(&w);
+}
+
+/* Somebody else's programs, one after the other: the first one costs a deadline. One of one's own does as ever. */
+static void test_late_user(void **state)
+{
+	struct wmk_ctl_channel options = world_channel_options("ch", 0);
+	struct world w;
+	uint32_t late;
+	char path[128];
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+	struct wmk_session_channel *ch = world_channel(s, &options, "*");
+
+	snprintf(path, sizeof(path), "%s/%s", w.rundir, WMK_APP_SOCKET);
+	assert_int_equal(chmod(w.rundir, 0755) | chmod(path, 0666), 0);
+	s->all_users = true;
+	world_start(&w, s);
+	for (unsigned i = 1; i < 4; i++) {
+		assert_int_equal(proc_bid(0, PROC_SPAWN, i), 0);
+		assert_int_equal(proc_bid(i, PROC_USER, 60001), 0);
+	}
+	assert_int_equal(proc_bid(1, PROC_CONNECT, 0x7), 0);
+	atomic_store(&proc_at(1)->mute, PROC_WORKS);
+	assert_true(switch_on(&w, s, ch, false, 300, &late) >= 300);
+	assert_int_equal(late, 1u << 1);
+	for (unsigned i = 2; i < 4; i++) {
+		proc_kill(i - 1);
+		assert_int_equal(proc_bid(i, PROC_CONNECT, 0x7), 0);
+		atomic_store(&proc_at(i)->mute, PROC_WORKS);
+		switch_on(&w, s, ch, i % 2 == 0, 3600000, &late);
+		assert_int_equal(late, 1u << i);
+	}
+	proc_start(0, 4, 0x7);
+	atomic_store(&proc_at(4)->mute, PROC_WORKS);
+	assert_true(switch_on(&w, s, ch, true, 300, &late) >= 300);
+	assert_int_equal(late, 1u << 3 | 1u << 4);
 	procs_kill(NULL);
 	world_destroy(&w, s);
 	world_close(&w);
@@ -216,7 +298,7 @@ static void test_shard_closes(void **state)
 	struct waiting waiting[3];
 	pthread_t threads[3];
 
-	atomic_store(&proc_at(1)->mute, true);
+	atomic_store(&proc_at(1)->mute, PROC_WORKS);
 	assert_int_equal(wmk_session_lock(s), 0);
 	wmk_session_channel_switch(ch, false);
 	wmk_session_unlock(s);
@@ -256,6 +338,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_unanswered, procs_kill),
 		cmocka_unit_test_teardown(test_late, procs_kill),
+		cmocka_unit_test_teardown(test_at_rest, procs_kill),
+		cmocka_unit_test_teardown(test_late_user, procs_kill),
 		cmocka_unit_test_teardown(test_shard_closes, procs_kill),
 	};
 

@@ -146,7 +146,7 @@ static void test_closed_unasked(void **state)
 	struct wmk_session_channel *ch = world_add(s, "ch", 0, "*");
 
 	world_start(&w, s);
-	proc_start(0, 1, 0x3)->mute = true;
+	proc_start(0, 1, 0x3)->mute = PROC_SLEEPS;
 	world_locked(s, wmk_session_channel_switch(ch, false));
 	assert_int_equal(wmk_tracing_update(w.tracing, s, 0, NULL, NULL), 0);
 	assert_int_equal(proc_bid(1, PROC_CLOSE, 0), 0);

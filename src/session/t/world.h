@@ -42,13 +42,20 @@ struct proc_channel {
 	uint32_t ids[WORLD_EVENTS];      /* WORLD_NO_ID: not enabled */
 };
 
+/* How it does not answer SYNC. */
+enum proc_mute {
+	PROC_ANSWERS,
+	PROC_SLEEPS,     /* until something comes */
+	PROC_WORKS,      /* without a rest */
+};
+
 /* Shared: written by the program, read by the test when it has answered. */
 struct proc {
 	pid_t pid;
 	char rundir[64];
 	char self[512], other[80];       /* the program, and the same under another name */
 	uint64_t image;                  /* of HELLO; the test's */
-	_Atomic bool mute;               /* does not answer SYNC; the test's */
+	_Atomic int mute;                /* enum proc_mute; the test's */
 	_Atomic bool unmoved;            /* does not carry out MOVE; the test's */
 	uint32_t welcomes, refused, gone, statedumps, moves;
 	_Atomic uint32_t syncs;
@@ -63,6 +70,7 @@ enum proc_verb {
 	PROC_GONE,       /* n: event */
 	PROC_CLOSE,
 	PROC_EXEC,       /* n: 0 the program, 1 under its other name; what was connected is closed */
+	PROC_USER,       /* n: it becomes that user's; its id must be free to go */
 	PROC_QUIT,
 };
 
