@@ -261,7 +261,7 @@ static int fill(struct table *table, struct column *columns, struct wmk_print_te
 	struct wmk_ctf_item item;
 	struct wmk_json_writer w = wmk_json_begin(text);
 	struct column *column = NULL;
-	unsigned depth = 0;
+	unsigned depth = 0, within = 0;         /* containers that are open; of these, structures and arrays */
 	int err = 0;
 
 	if (!program->n_ops)
@@ -279,10 +279,15 @@ static int fill(struct table *table, struct column *columns, struct wmk_print_te
 			w = wmk_json_begin(text);
 			w.in_variant = true;        /* the column has the name */
 		}
-		if (depth || is_container || !put_plain(table, &w, &item))
+		const bool is_whole = item.op->code == WMK_CTF_STRUCT || item.op->code == WMK_CTF_ARRAY;
+
+		/* (what a variant or an optional holds is the whole cell) */
+		if (within || is_container || !put_plain(table, &w, &item))
 			wmk_json_put_item(&w, &item, item.op->name);
 		depth += is_container && !item.is_end;
 		depth -= item.is_end;
+		within += is_whole && !item.is_end;
+		within -= is_whole && item.is_end;
 		if (!depth)
 			err = end_cell(table, &w, column);
 	}

@@ -220,8 +220,8 @@ int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream,
 	w->in_variant = false;
 	wmk_ctf_walk_enter(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
-		/* What has told its meaning to the reader: sizes, times, counts. */
-		if (item.is_end || !wmk_read_is_told(item.op))
+		/* Without what has told its meaning to the reader: sizes, times, counts. Of a variant, whose name stands there, it is given. */
+		if (item.is_end || w->in_variant || !wmk_read_is_told(item.op))
 			wmk_json_put_item(w, &item, item.op == program->ops ? names[part] : item.op->name);
 	}
 	return walk->err;

@@ -314,5 +314,35 @@ def wide_texts(case):
         check(text.encode() in converted(case, 'perfetto', path), '%s: not in UTF-8 for Perfetto', encoding)
 
 
+def texts_of_choices(case):
+    """What a variant or an optional holds is a cell like any other; and it is given where its field tells the reader something, which others do not show."""
+    text, whole = 'say "hi", bye\\x', {'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8}
+    has = {'type': 'fixed-length-boolean', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8}
+    labelled = dict(whole, mappings={'a "label", so': [[9, 9]]})
+    of = {'type': 'null-terminated-string'}
+
+    def members(**classes):
+        return {'type': 'structure', 'member-classes': [{'name': n, 'field-class': c} for n, c in classes.items()]}
+
+    def optional(of):
+        return {'type': 'optional', 'selector-field-location': {'path': ['has']}, 'field-class': of}
+    options = [{'name': 'o%d' % i, 'field-class': c, 'selector-field-ranges': [[i, i]]} for i, c in enumerate((of, labelled, members(x=of), optional(of)))]
+    event = members(has=has, sel=whole, v={'type': 'variant', 'selector-field-location': {'path': ['sel']}, 'options': options}, o=optional(of))
+    context = members(has=has, o=optional(dict(whole, roles=['packet-sequence-number'])), x=whole)
+    path, bytes_of = os.path.join(case.path('choices'), 't'), text.encode() + b'\0'
+    save(path, metadata=''.join('\x1e%s\n' % json.dumps(fragment) for fragment in (
+        {'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class', 'packet-context-field-class': context},
+        {'type': 'event-record-class', 'name': 'e', 'payload-field-class': event})),
+         stream=b'\1\7\5' + b'\0\0' + bytes_of + b'\0\1\x09' + b'\0\2' + bytes_of + b'\1\3' + 2 * bytes_of)
+    rows = list(csv.DictReader(io.StringIO(converted(case, 'csv', path).decode(), newline=''), strict=True))
+    check([(row['v'], row['o']) for row in rows] == [(text, 'null'), ('a "label", so', 'null'), (json.dumps({'x': text}, separators=(',', ':')), 'null'),
+                                                     (text, text)], 'cells: %s', rows)
+    check({(row['packet.o'], row['packet.x']) for row in rows} == {('7', '5')}, 'cells: %s', rows)
+    check([r['packet'] for r in records_of(case, path)] == 4 * [{'has': True, 'o': 7, 'x': 5}], 'JSON: %s', records_of(case, path))
+    check([r['fields']['v'] for r in records_of(case, path)] == [text, {'label': 'a "label", so', 'value': 9}, {'x': text}, text], 'JSON: %s', records_of(case, path))
+    drawn = [e['args'] for e in json.loads(converted(case, 'chrome', path).decode())['traceEvents'] if e['ph'] != 'M']
+    check([d['packet'] for d in drawn] == 4 * [{'has': True, 'o': 7, 'x': 5}], 'Chrome: %s', drawn)
+
+
 if __name__ == '__main__':
-    main([lines, tables, trace_events, protocol_buffers, spans, parts, many_streams, wide_texts])
+    main([lines, tables, trace_events, protocol_buffers, spans, parts, many_streams, wide_texts, texts_of_choices])
