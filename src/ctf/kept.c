@@ -130,6 +130,19 @@ static bool is_known(enum wmk_kept_block block, const char *path)
 	return false;
 }
 
+/* A level is said as such; what stood there and is none (tsdl_block.c) is an entry like others. */
+static bool is_level(enum wmk_kept_block block, const char *path, json_object *value)
+{
+	return block == WMK_KEPT_EVENT && !strcmp(path, "loglevel") && json_object_is_type(value, json_type_int) && json_object_get_int64(value) >= 0 &&
+	       json_object_get_int64(value) <= WAYMARK_LEVEL_DEBUG;
+}
+
+/* 1.8's texts end at a NUL. */
+static bool is_text(json_object *value)
+{
+	return json_object_is_type(value, json_type_string) && strlen(json_object_get_string(value)) == (size_t)json_object_get_string_len(value);
+}
+
 static void lose(struct wmk_tsdl_writer *w, enum wmk_ctf_lost what)
 {
 	w->lost |= 1u << what;
@@ -140,10 +153,10 @@ static void put_entry(struct wmk_tsdl_writer *w, enum wmk_kept_block block, cons
 {
 	json_object *word;
 	const bool is_word = json_object_object_get_ex(value, "word", &word) && json_object_object_length(value) == 1 &&
-			     json_object_is_type(word, json_type_string) && wmk_kept_is_path(json_object_get_string(word));
+			     is_text(word) && wmk_kept_is_path(json_object_get_string(word));
 
-	if (is_known(block, path) || !wmk_kept_is_path(path) ||
-	    !(is_word || json_object_is_type(value, json_type_string) || json_object_is_type(value, json_type_int))) {
+	if (is_known(block, path) || is_level(block, path, value) || !wmk_kept_is_path(path) ||
+	    !(is_word || is_text(value) || json_object_is_type(value, json_type_int))) {
 		lose(w, WMK_CTF_LOST_ATTRIBUTE);
 		return;
 	}

@@ -51,22 +51,46 @@ static void put_trace(struct wmk_tsdl_writer *w)
 	wmk_ctf_put(w->out, "};\n\n");
 }
 
+/*
+ * What an entry is called whose name cannot stand there: what no other is, as readers take the last of a name. (With its own number where that is taken, so
+ * that nobody goes through those of all before.)
+ */
+static int name_env(const struct wmk_ctf_class *class, uint32_t at, json_object *taken, char ident[WMK_CTF_IDENT])
+{
+	const char *name = class->env[at].name, *before = wmk_ctf_is_keyword(name) || (name[0] >= '0' && name[0] <= '9') ? "_" : "";
+	char suffix[16] = "";
+
+	wmk_ctf_ident(ident, before, name, suffix);
+	for (uint64_t number = (uint64_t)at + 1; json_object_object_get_ex(taken, ident, NULL); number += class->n_env) {
+		snprintf(suffix, sizeof(suffix), "_%" PRIu64, number);
+		wmk_ctf_ident(ident, before, name, suffix);
+	}
+	return json_object_object_add(taken, ident, NULL);
+}
+
 static void put_env(struct wmk_tsdl_writer *w)
 {
 	const struct wmk_ctf_class *class = w->decoder->class;
+	json_object *taken = class->n_env ? json_object_new_object() : NULL;
 	char ident[WMK_CTF_IDENT];
+	int err = class->n_env && !taken ? -ENOMEM : 0;
 
 	if (!class->n_env)
 		return;
+	for (uint32_t i = 0; i < class->n_env && err == 0; i++)
+		if (wmk_kept_is_path(class->env[i].name))
+			err = json_object_object_add(taken, class->env[i].name, NULL);
 	wmk_ctf_put(w->out, "env {\n");
 	for (uint32_t i = 0; i < class->n_env; i++) {
 		const struct wmk_ctf_env_entry *e = &class->env[i];
 		const bool is_path = wmk_kept_is_path(e->name);
 
-		if (!is_path) {
-			wmk_ctf_ident(ident, wmk_ctf_is_keyword(e->name) || (e->name[0] >= '0' && e->name[0] <= '9') ? "_" : "", e->name, "");
+		if (!is_path && err == 0) {
+			err = name_env(class, i, taken, ident);
 			w->lost |= 1u << WMK_CTF_LOST_NAME;
 		}
+		if (err < 0)
+			break;
 		wmk_ctf_put(w->out, "\t%s = ", is_path ? e->name : ident);
 		if (e->text)
 			wmk_ctf_put_quoted(w->out, e->text);
@@ -77,6 +101,9 @@ static void put_env(struct wmk_tsdl_writer *w)
 		wmk_ctf_put(w->out, ";\n");
 	}
 	wmk_ctf_put(w->out, "};\n\n");
+	json_object_put(taken);
+	if (err < 0 && w->err >= 0)
+		w->err = wmk_error(-ENOMEM, "no memory for metadata");
 }
 
 static void put_clock(struct wmk_tsdl_writer *w, const struct wmk_ctf_clock_class *clock)

@@ -215,6 +215,28 @@ def many_options_beyond(case):
     rewritten(case, 'ctf', path)
 
 
+def entries_from_anywhere(case):
+    """Entries that 1.8 can say otherwise, or not at all, are left out, which is told; and no name of the environment hides another."""
+    plain = [{'type': 'preamble', 'version': 2}, {'type': 'data-stream-class'}]
+    levels = {'log-level': 'error'}
+    for n, (of_trace, of_event, wanted, gone, words) in enumerate((
+            ({}, {'loglevel': 9, 'x': 9}, ('x = 9;',), ('loglevel = 9',), BESIDE), ({}, {'loglevel': 99}, ('loglevel = 99;',), (), None),
+            ({}, {'s': 'a\0b', 't': 'a'}, ('t = "a";',), ('s = ',), BESIDE), ({}, {'s': {'word': 'a\0b'}, 't': {'word': 'a'}}, ('t = a;',), ('s = ',), BESIDE),
+            ({'a b': 1, 'a_b': 2, '': 3, 'unnamed': 4, 'a+b': 5}, {}, ('a_b = 2;', 'unnamed = 4;'), (), 'names that are no identifiers'))):
+        event = {'type': 'event-record-class', 'name': 'e', 'payload-field-class': structure(a=number(8))}
+        if of_event:
+            event['attributes'] = {'waymark,2026': {'entries': of_event}}
+            event.update(levels if 'x' in of_event else {})
+        path = os.path.join(case.path('entries%d' % n), 't')
+        save_two(path, [plain[0], dict({'type': 'trace-class'}, **({'environment': of_trace} if of_trace else {})), plain[1], event], b'\1')
+        said_of_it, out = remark(case, 'ctf', path)
+        text = metadata_of(out)
+        check(words in said_of_it if words else not said_of_it, '%s: it says "%s"', of_trace or of_event, said_of_it)
+        check(all(w in text for w in wanted) and not any(g in text for g in gone), '%s: %s', of_trace or of_event, text)
+        names = re.findall(r'\t(\w+) = \d', text.split('env {')[-1].split('}')[0]) if of_trace else []
+        check(len(names) == len(set(names)) == len(of_trace), '%s: called %s', of_trace, names)
+
+
 def labels_with_a_bar(case):
     """A label and its option that both begin with a '_', of which readers of 1.8 take one off: they meet there again, and what was changed is told."""
     options = [{'name': name, 'field-class': number(8 + 8 * i), 'selector-field-ranges': [[i, i]]} for i, name in enumerate(('_a', '__b'))]
@@ -391,5 +413,5 @@ def long_doubles(case):
 
 
 if __name__ == '__main__':
-    main([said_by_values, told, twins, labels_with_a_bar, options_that_nothing_selects, many_options_beyond, names_from_anywhere, roles_by_names_from_anywhere, options_from_anywhere,
+    main([said_by_values, told, twins, labels_with_a_bar, options_that_nothing_selects, many_options_beyond, entries_from_anywhere, names_from_anywhere, roles_by_names_from_anywhere, options_from_anywhere,
           values_of_clocks, clocks_from_anywhere, long_doubles])
