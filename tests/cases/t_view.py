@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """`waymark view` of Common Trace Format 1.8: line by line what babeltrace2 prints, and what both must bear (tests/lib/corpus18.py)."""
 import contextlib
-import functools
 import json
 import os
 import shutil
@@ -28,21 +27,29 @@ HANGS_S = 60
 BROKEN = (b'Sanitizer', b'runtime error:', b'Assertion')
 
 
-@functools.lru_cache(maxsize=None)
-def bound():
-    """What is started from now on. (Each child for itself would be a fork of all of Python, which takes longer than what it then does.)"""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+@contextlib.contextmanager
+def bounded():
+    """What is started meanwhile. (Each child for itself would be a fork of all of Python, which takes longer than what it then does.)"""
+    limits = {resource.RLIMIT_FSIZE: OUTPUT}
     if 'sanitize' not in FEATURES:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+        limits[resource.RLIMIT_AS] = MEMORY
+    before = {of: resource.getrlimit(of) for of in limits}
+    for of, most in limits.items():
+        resource.setrlimit(of, (most, before[of][1]))
+    try:
+        yield
+    finally:
+        for of, both in before.items():
+            resource.setrlimit(of, both)
 
 
 def read(case, argv):
     """(status, lines, stderr) of a reader."""
-    bound()
     env = dict(case.env, TZ='UTC', LC_ALL='C.UTF-8')
     with open(case.path('stdout'), 'w+b') as out, open(case.path('stderr'), 'w+b') as err:      # no pipes: what comes may be endless
         try:
-            status = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, timeout=HANGS_S, check=False).returncode
+            with bounded():
+                status = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, timeout=HANGS_S, check=False).returncode
         except subprocess.TimeoutExpired:
             check(False, '%s did not end within %d s', ' '.join(argv), HANGS_S)
         out.seek(0)
