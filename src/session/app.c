@@ -353,7 +353,6 @@ int wmk_app_ask(struct app *app, uint32_t number)
 		app->sync_first = number;
 		app->asked_at = wmk_clock_ms();
 		app->rested_at = 0;
-		app->rests = false;
 	}
 	app->sync_asked = number;
 	app->told = false;

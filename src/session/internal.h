@@ -450,9 +450,8 @@ struct app {
 	uint32_t sync_first, sync_asked, sync_answered;   /* first: that is not answered; 0: all are */
 	int64_t asked_at;                /* when sync_first was (ms) */
 	bool missed;                     /* has not answered for a whole deadline, nor since in time */
-	bool rests;                      /* what it was asked has not woken it (update.c): as seen in that round, */
-	uint32_t rests_in;
-	int64_t rested_at;               /* since then (ms; 0: it runs), having run so often */
+	uint32_t held_in;                /* the round in which it is stopped, or what it is asked does not wake it (update.c) */
+	int64_t rested_at;               /* it rests since then (ms; 0: it runs), having run so often */
 	uint64_t rested_turns;
 	bool told;                       /* something was queued since the latest SYNC */
 	struct record *record;           /* NULL before HELLO, and past RECORDS_MAX */
@@ -465,13 +464,12 @@ struct update_part {
 	uint32_t number;                 /* of the SYNC */
 };
 
-/* Somebody else's programs that a command has waited for to the end (update.c). */
+/* A user, not the daemon's own, for whose program a command has waited to the end (update.c). */
 struct late_user {
 	uid_t uid;
 	int64_t until;                   /* ms, CLOCK_MONOTONIC */
 };
 
-#define WMK_LATE_USERS 8u
 #define WMK_PID_BUCKETS 1024u
 
 struct wmk_apps {
@@ -495,7 +493,7 @@ struct wmk_apps {
 	struct record **records;
 	unsigned n_records;
 	struct wmk_apps_stats stats;
-	struct late_user late_users[WMK_LATE_USERS];
+	struct late_user late_users[2];  /* the second: another's too, and nobody is waited for long */
 	uint32_t sync;
 	struct update_part *updates;
 };

@@ -25,7 +25,7 @@
 #define LOOK_FIRST_MS 1
 #define LOOK_MS 20
 #define REST_MS 50                   /* nobody runs for so long who was woken, however busy the machine is: it would be about to */
-#define THREADS_AT_ONCE 512u         /* looked at in one turn of a shard, which has others to hear */
+#define THREADS_AT_ONCE 256u         /* looked at in one turn of a shard, which has others to hear */
 #define MOMENT_MS 100
 #define LATE_USER_MS 60000
 
@@ -118,78 +118,89 @@ static bool is_stopped(const struct app *app)
 }
 
 /*
- * It has what it was asked, or no room for it, and for a while none of its threads ran or wanted to: what could make it answer is not ours. Once in a
- * round it is looked at whether that is still so.
+ * It has what it was asked, or no room for it, and for a while none of its threads ran or wanted to: what could make it answer is not ours. (In a later round
+ * it may have run since.)
  */
-static bool is_at_rest(struct app *app, uint32_t number, unsigned *budget)
+static bool is_at_rest(struct app *app, unsigned *budget)
 {
 	const int64_t now = wmk_clock_ms();
-	const bool before = app->rests;
 	uint64_t turns;
+	const bool rests = wmk_process_rests(app->pid, budget, &turns);
 
-	if (before && app->rests_in == number)
-		return true;
-	const bool rests = wmk_process_rests(app->pid, budget, &turns), as_before = rests && app->rested_at && turns == app->rested_turns;
-
-	if (!as_before) {
+	if (!rests || !app->rested_at || turns != app->rested_turns) {
 		app->rested_at = rests ? now : 0;
 		app->rested_turns = turns;
 	}
-	app->rests = as_before && (before || now - app->rested_at >= REST_MS);
-	app->rests_in = number;
-	return app->rests;
+	return rests && now - app->rested_at >= REST_MS;
+}
+
+/* Of a round, who is found stopped or at rest is not looked at again; so all get their turn, however many there are. */
+static bool is_held(struct app *app, uint32_t number, unsigned *budget)
+{
+	if (app->held_in != number && *budget > 0) {
+		(*budget)--;
+		if (is_stopped(app) || is_at_rest(app, budget))
+			app->held_in = number;
+	}
+	return app->held_in == number;
 }
 
 /* ── users who have one that is late ─────────────────────────────────────────────────────────────────── */
 
-/* Of root's daemon: another's programs could begin one after the other, and each cost a command its deadline. */
-static void user_is_late(struct wmk_apps *apps, uid_t uid, int64_t now)
+/* Of root's daemon: another's programs could begin one after the other, and each cost a command its deadline. So could several users' together. */
+static void user_is_late(struct wmk_apps *apps, uid_t uid)
 {
-	struct late_user *at = &apps->late_users[0];
+	const int64_t now = wmk_clock_ms();
+	struct late_user *late = &apps->late_users[0];
 
 	if (uid == geteuid())
 		return;
-	for (unsigned i = 0; i < WMK_LATE_USERS && at->uid != uid; i++)
-		if (apps->late_users[i].uid == uid || apps->late_users[i].until < at->until)
-			at = &apps->late_users[i];
-	*at = (struct late_user){ .uid = uid, .until = now + LATE_USER_MS };
+	if (late->until > now && late->uid != uid)
+		late++;
+	*late = (struct late_user){ .uid = uid, .until = now + LATE_USER_MS };
 }
 
-/* Its user's programs have been waited for too long of late: this one has a moment. */
-static bool has_had_its_moment(const struct wmk_apps *apps, const struct app *app, int64_t now)
+/* Its user's programs have been waited for too long of late, or those of two: this one has a moment. */
+static bool has_had_its_moment(const struct wmk_apps *apps, const struct app *app)
 {
-	if (now - app->asked_at < MOMENT_MS)
+	const int64_t now = wmk_clock_ms();
+	const struct late_user *late = apps->late_users;
+
+	if (now - app->asked_at < MOMENT_MS || app->uid == geteuid())
 		return false;
-	for (unsigned i = 0; i < WMK_LATE_USERS; i++)
-		if (apps->late_users[i].until > now && apps->late_users[i].uid == app->uid)
-			return true;
-	return false;
+	return late[1].until > now || (late[0].until > now && late[0].uid == app->uid);
 }
 
 /*
- * Those that have not answered: true if one of them may soon. Who has missed a whole deadline is not waited for until it answers in time again:
- * one that says nothing, or always too late, would delay every command. Lists them if `list`.
+ * Of those that have not answered: may one do so soon? Who has missed a whole deadline is not waited for until it answers in time again: one that says nothing,
+ * or always too late, would delay every command.
  */
-static bool somebody_is_left(struct wmk_apps *apps, struct update *u, uint32_t number, bool list)
+static bool somebody_is_left(struct wmk_apps *apps, uint32_t number)
 {
 	unsigned budget = THREADS_AT_ONCE;
-	const int64_t now = wmk_clock_ms();
 	bool left = false;
 
+	for (struct app *app = apps->app; app; app = app->next)
+		if (!wmk_app_answers(app, number) && !app->missed && !has_had_its_moment(apps, app))
+			left |= !is_held(app, number, &budget);
+	return left;
+}
+
+/* The round ends: who has not answered is named. */
+static void leave(struct wmk_apps *apps, struct update *u, uint32_t number)
+{
 	for (struct app *app = apps->app; app; app = app->next) {
 		struct wmk_ctl_app *is;
 
 		if (wmk_app_answers(app, number))
 			continue;
-		if (u->late && !app->missed && !app->rests)
-			user_is_late(apps, app->uid, now);
+		if (u->late && !app->missed && app->held_in != number)
+			user_is_late(apps, app->uid);
 		app->missed |= u->late;
-		left |= !(app->missed || is_stopped(app) || is_at_rest(app, number, &budget) || has_had_its_moment(apps, app, now));
-		if (list && u->unanswered && (is = wmk_arena_append(u->arena, u->unanswered, sizeof(*is))) != NULL &&
+		if (u->unanswered && (is = wmk_arena_append(u->arena, u->unanswered, sizeof(*is))) != NULL &&
 		    wmk_app_describe(app, &(struct wmk_describing){ .arena = u->arena }, is) < 0)
 			u->unanswered->n--;
 	}
-	return left;
 }
 
 static void look_run(struct wmk_apps *apps, struct wmk_apps_job *job)
@@ -198,8 +209,8 @@ static void look_run(struct wmk_apps *apps, struct wmk_apps_job *job)
 	struct update *u = round->part.update;
 
 	pthread_mutex_lock(&u->lock);
-	if (!round->reported && (u->late || !somebody_is_left(apps, u, round->part.number, false))) {
-		somebody_is_left(apps, u, round->part.number, true);
+	if (!round->reported && (u->late || !somebody_is_left(apps, round->part.number))) {
+		leave(apps, u, round->part.number);
 		part_remove(apps, &round->part);
 		round->reported = true;
 		u->left--;
