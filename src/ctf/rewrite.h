@@ -7,7 +7,7 @@
  *       (operations: names,  ──wmk_ctf_rewrite_tsdl()──► CTF 1.8, TSDL
  *        places, roles)
  *
- * CTF 2 can say all that 1.8 can, but for some options that no value selects. What 1.8 cannot say is of two kinds: things that no record needs (media types, names of bits), which are left out
+ * CTF 2 can say all that 1.8 can, but for some options that no value selects, and the sign of what has a role. What 1.8 cannot say is of two kinds: things that no record needs (media types, names of bits), which are left out
  * and counted in `lost`; and bytes that none of its types describes (LEB128, texts of 16 and 32 bits a character, bits in another order than bytes),
  * or whose meaning records need and it has no name for, -ENOTSUP with words that name the field.
  *
@@ -33,6 +33,7 @@ enum wmk_ctf_lost {
 	WMK_CTF_LOST_ORIGIN,       /* of clocks: accuracy, an id that is no UUID, an origin that is not 1970 */
 	WMK_CTF_LOST_CLOCK,        /* that a field is a value of a clock: a text's bytes, or the clock's name is too long */
 	WMK_CTF_LOST_OPTION,       /* of 1.8: options that no value selects (rewrite_field.c gives some one) */
+	WMK_CTF_LOST_LABEL,        /* of 1.8: labels of values that a number has not when it has lost its sign */
 	WMK_CTF_LOST_TYPE,         /* either: `x := type;` in a block that has no such part */
 	WMK_CTF_LOSTS
 };

@@ -17,11 +17,11 @@
 /* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* A name gives a value its role in 1.8, whatever it is like; here it must be fit for it. */
-static bool is_fit(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op, unsigned role)
+static bool is_fit(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op, unsigned role)
 {
 	switch (role) {
 	case WMK_ROLE_MAGIC:
-		return op->width == 32 && op == &w->parts.of[w->scope]->ops[1];
+		return op->width == 32 && op == &w->parts.of[scope]->ops[1];
 	case WMK_ROLE_UUID:
 		return op->code > WMK_CTF_ENUM && !op->ref && op->count == 16 && w->decoder->class->has_uuid;
 	case WMK_ROLE_BEGIN:
@@ -36,14 +36,25 @@ static bool is_fit(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op,
 }
 
 /* Which of the roles it is fit for, a set. */
-static unsigned fit_roles(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
+static unsigned fit_roles(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op)
 {
 	unsigned fit = 0;
 
 	for (unsigned roles = op->roles; roles; roles &= roles - 1)
-		if (is_fit(w, op, (unsigned)__builtin_ctz(roles)))
+		if (is_fit(w, scope, op, (unsigned)__builtin_ctz(roles)))
 			fit |= roles & -roles;
 	return fit;
+}
+
+static bool is_integer(const struct wmk_ctf_op *op)
+{
+	return op->code == WMK_CTF_INT || op->code == WMK_CTF_ENUM || (op->code == WMK_CTF_FLAGS && !op->type->count);
+}
+
+/* What has a role has no sign in CTF 2; in 1.8 it may have one. Its bits are the same. */
+static bool loses_sign(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op)
+{
+	return op->is_signed && is_integer(op) && fit_roles(w, scope, op);
 }
 
 static void put_roles(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
@@ -55,7 +66,7 @@ static void put_roles(struct wmk_tree_writer *w, json_object *class, const struc
 		[WMK_ROLE_LOST] = "discarded-event-record-counter-snapshot", [WMK_ROLE_SEQUENCE] = "packet-sequence-number",
 		[WMK_ROLE_EVENT_CLASS] = "event-record-class-id", [WMK_ROLE_TIME] = "default-clock-timestamp",
 	};
-	unsigned fit = fit_roles(w, op);
+	unsigned fit = fit_roles(w, w->scope, op);
 	json_object *list;
 
 	if (!fit)
@@ -90,22 +101,40 @@ static void put_bits(struct wmk_tree_writer *w, json_object *class, const struct
 		wmk_tree_put_number(w, class, "alignment", op->align);
 }
 
-/* A name may have several ranges: they stand together, where the first of them stands. Names may share values, as in 1.8. */
-static void put_ranges(struct wmk_tree_writer *w, json_object *class, const char *property, const struct wmk_type *type)
+/* The ranges that a name has so far, into which more go; NULL: no memory. */
+static json_object *ranges_of(struct wmk_tree_writer *w, json_object *mappings, const char *label)
+{
+	json_object *name = wmk_tree_text_of(w, label ? label : ""), *ranges = NULL;
+
+	if (name && !json_object_object_get_ex(mappings, json_object_get_string(name), &ranges)) {
+		ranges = json_object_new_array();
+		wmk_tree_put(w, mappings, json_object_get_string(name), ranges);
+	}
+	json_object_put(name);
+	return ranges;
+}
+
+/*
+ * A name may have several ranges: they stand together, where the first of them stands. Names may share values, as in 1.8. `is_signed`: those of the
+ * type do not become others, which have no sign.
+ */
+static void put_ranges(struct wmk_tree_writer *w, json_object *class, const char *property, const struct wmk_type *type, bool is_signed)
 {
 	json_object *mappings = json_object_new_object();
 
 	for (uint32_t i = 0; i < type->count; i++) {
-		json_object *name = wmk_tree_text_of(w, type->labels[i].name ? type->labels[i].name : ""), *ranges = NULL;
+		struct wmk_ctf_span spans[2] = { { (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to } };
+		const unsigned n = is_signed == type->is_signed ? 1 : wmk_ctf_without_sign(type->width, type->labels[i].from, type->labels[i].to, spans);
 
-		if (name && !json_object_object_get_ex(mappings, json_object_get_string(name), &ranges)) {
-			ranges = json_object_new_array();
-			wmk_tree_put(w, mappings, json_object_get_string(name), ranges);
-		}
-		wmk_tree_append_range(w, ranges, (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to, type->is_signed);
-		json_object_put(name);
+		if (!n)
+			w->lost |= 1u << WMK_CTF_LOST_LABEL;
+		for (unsigned j = 0; j < n; j++)
+			wmk_tree_append_range(w, ranges_of(w, mappings, type->labels[i].name), spans[j].from, spans[j].to, is_signed);
 	}
-	wmk_tree_put(w, class, property, mappings);
+	if (json_object_object_length(mappings))
+		wmk_tree_put(w, class, property, mappings);
+	else
+		json_object_put(mappings);
 }
 
 static void put_flags(struct wmk_tree_writer *w, json_object *class, const struct wmk_type *type)
@@ -113,7 +142,7 @@ static void put_flags(struct wmk_tree_writer *w, json_object *class, const struc
 	json_object *flags;
 
 	if (type->width > 64) {
-		put_ranges(w, class, "flags", type);   /* (no masks: see json_scalar.c) */
+		put_ranges(w, class, "flags", type, type->is_signed);   /* (no masks: see json_scalar.c) */
 		return;
 	}
 	flags = json_object_new_object();
@@ -137,23 +166,21 @@ static void put_flags(struct wmk_tree_writer *w, json_object *class, const struc
 static json_object *number_of(struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
 {
 	json_object *class = json_object_new_object();
-	const bool is_integer = op->code == WMK_CTF_INT || op->code == WMK_CTF_ENUM || (op->code == WMK_CTF_FLAGS && !op->type->count);
-	/* (what has a role has no sign there: in 1.8 a time may have one) */
-	const bool is_signed = op->is_signed && !(is_integer && fit_roles(w, op));
+	const bool is_signed = op->is_signed && !loses_sign(w, w->scope, op);
 	char type[64];
 
 	snprintf(type, sizeof(type), "%s-length-%s", op->width ? "fixed" : "variable", op->code == WMK_CTF_BOOL ? "boolean" :
-		 op->type->is_extended ? "bit-array" : op->code == WMK_CTF_FLOAT ? "floating-point-number" : !is_integer ? "bit-map" : is_signed ? "signed-integer" : "unsigned-integer");
+		 op->type->is_extended ? "bit-array" : op->code == WMK_CTF_FLOAT ? "floating-point-number" : !is_integer(op) ? "bit-map" : is_signed ? "signed-integer" : "unsigned-integer");
 	wmk_tree_put_text(w, class, "type", type);
 	if (op->width)
 		put_bits(w, class, op);
-	if (is_integer && op->type->base && op->type->base != 10)
+	if (is_integer(op) && op->type->base && op->type->base != 10)
 		wmk_tree_put_number(w, class, "preferred-display-base", op->type->base);
-	if (op->code == WMK_CTF_ENUM && op->type->count && is_signed == op->is_signed)
-		put_ranges(w, class, "mappings", op->type);
-	if (!is_integer && op->code == WMK_CTF_FLAGS)
+	if (op->code == WMK_CTF_ENUM && op->type->count)
+		put_ranges(w, class, "mappings", op->type, is_signed);
+	if (!is_integer(op) && op->code == WMK_CTF_FLAGS)
 		put_flags(w, class, op->type);
-	if (is_integer) {
+	if (is_integer(op)) {
 		put_roles(w, class, op);
 		put_clock(w, class, op);
 	}
@@ -284,7 +311,7 @@ static json_object *array_of(struct wmk_tree_writer *w, uint32_t at)
 	static const char *const kinds[] = { [WMK_CTF_TEXT] = "string", [WMK_CTF_BLOB] = "blob", [WMK_CTF_ARRAY] = "array" };
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
 	/* The UUID is an array of bytes in 1.8. */
-	const bool is_uuid = op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && is_fit(w, op, WMK_ROLE_UUID);
+	const bool is_uuid = op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && is_fit(w, w->scope, op, WMK_ROLE_UUID);
 	json_object *class = json_object_new_object();
 	char type[48];
 
@@ -336,13 +363,34 @@ static void take(struct wmk_tree_writer *w, struct wmk_ctf_taken *taken, uint64_
 		w->err = err;
 }
 
-/* The values that select each option, into its list: `ranges[i]` is that of the operation at + i. */
-static void give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges, struct wmk_ctf_taken *taken)
+/* Its selector, if that loses its sign; else NULL. (Several may select in CTF 2 alone, where none of them has both a sign and a role.) */
+static const struct wmk_ctf_op *unsigned_selector(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
 {
-	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
+	const struct wmk_ctf_op *selector;
+	struct wmk_ctf_place place;
 
-	for (uint32_t i = 0; i < op->n_choices && w->err >= 0; i++)
-		take(w, taken, op->choices[i].from, op->choices[i].to, op->is_signed, ranges[op->choices[i].op - at]);
+	if (!op->is_signed || op->n_sources || !wmk_ctf_place_of(&w->parts, op->ref, &place))
+		return NULL;
+	selector = &w->parts.of[place.scope]->ops[place.op];
+	return loses_sign(w, place.scope, selector) ? selector : NULL;
+}
+
+/* The values that select each option, into its list: `ranges[i]` is that of the operation at + i. True: as values without a sign. */
+static bool give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges, struct wmk_ctf_taken *taken)
+{
+	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at], *selector = unsigned_selector(w, op);
+
+	if (selector && selector->width > 64 && w->err >= 0)
+		w->err = wmk_error(-ENOTSUP, "what selects '%.60s' has a sign, more than 64 bits and a role: CTF 2 cannot say that", op->name ? op->name : "");
+	for (uint32_t i = 0; i < op->n_choices && w->err >= 0; i++) {
+		const struct wmk_ctf_choice *choice = &op->choices[i];
+		struct wmk_ctf_span spans[2] = { { choice->from, choice->to } };
+		const unsigned n = selector ? wmk_ctf_without_sign(selector->width, (int64_t)choice->from, (int64_t)choice->to, spans) : 1;
+
+		for (unsigned j = 0; j < n; j++)
+			take(w, taken, spans[j].from, spans[j].to, op->is_signed && !selector, ranges[choice->op - at]);
+	}
+	return selector || !op->is_signed;
 }
 
 /* Bits of the largest of the values that may select; 64 also where they have no fixed size. */
@@ -367,10 +415,9 @@ static unsigned selector_width(const struct wmk_tree_writer *w, const struct wmk
  * An option of TSDL that no value selects; in CTF 2 each has a range. One without a label gets a value that the selector is too small to have, so that
  * it is still there when this becomes 1.8 again. It is left out where there is no such value, or where it has labels, whose values others have.
  */
-static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges, struct wmk_ctf_taken *taken)
+static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges, struct wmk_ctf_taken *taken, bool is_signed)
 {
 	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
-	const bool is_signed = ops[at].is_signed;
 	const unsigned width = selector_width(w, &ops[at]);
 	bool *has_label = calloc(ops[at].next - at, sizeof(*has_label));
 	/* (what has a role has no sign in CTF 2) */
@@ -426,8 +473,9 @@ static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
 	for (uint32_t i = at + 1; ranges && ops[i].code != WMK_CTF_END; i = ops[i].next)
 		ranges[i - at] = json_object_new_array();
 	if (ranges) {
-		give_ranges(w, at, ranges, &taken);
-		give_beyond(w, at, ranges, &taken);
+		const bool is_unsigned = give_ranges(w, at, ranges, &taken);
+
+		give_beyond(w, at, ranges, &taken, !is_unsigned);
 		names = names_in(w, ops, at, ranges);
 	}
 	for (uint32_t i = at + 1; ranges && ops[i].code != WMK_CTF_END; i = ops[i].next, member++) {

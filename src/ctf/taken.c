@@ -68,3 +68,18 @@ int wmk_ctf_take(struct wmk_ctf_taken *taken, uint64_t from, uint64_t to, int (*
 	taken->n = taken->n + 1 - (end - first);
 	return 0;
 }
+
+unsigned wmk_ctf_without_sign(unsigned width, int64_t from, int64_t to, struct wmk_ctf_span spans[2])
+{
+	const uint64_t mask = width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX;
+	const int64_t most = (int64_t)(mask >> 1);
+	unsigned n = 0;
+
+	from = from < -most - 1 ? -most - 1 : from;
+	to = to > most ? most : to;
+	if (from < 0 && from <= to && width <= 64)
+		spans[n++] = (struct wmk_ctf_span){ (uint64_t)from & mask, (uint64_t)(to < 0 ? to : -1) & mask };
+	if (to >= 0 && from <= to)
+		spans[n++] = (struct wmk_ctf_span){ from < 0 ? 0 : (uint64_t)from, (uint64_t)to };
+	return n;
+}

@@ -301,6 +301,7 @@ static const char *lost_words(enum wmk_ctf_lost lost)
 		[WMK_CTF_LOST_ORIGIN] = "the accuracy of clocks, and ids and origins of theirs that 1.8 has no words for",
 		[WMK_CTF_LOST_CLOCK] = "of what clocks texts, or fields of clocks with long names, are values",
 		[WMK_CTF_LOST_OPTION] = "options of variants that no value selects",
+		[WMK_CTF_LOST_LABEL] = "labels of values that fields with a role, which have no sign there, do not have",
 		[WMK_CTF_LOST_TYPE] = "types of parts that the format does not have",
 	};
 

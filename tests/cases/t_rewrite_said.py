@@ -202,6 +202,62 @@ def options_that_nothing_selects(case):
         check(fields_of(two)['payload']['v'] == 7, '%s, %s: the second decoder reads %s', labels, options, fields_of(two))
 
 
+NO_LABEL = 'labels of values that fields with a role'
+
+
+def selectors_that_lose_their_sign(case):
+    """What has a role has no sign in version 2: its labels, and what it selects, are those of the same bits there, and in 1.8 made of that."""
+    signed = 'integer { size = %d; align = 8; signed = true; }'
+    context, event = 'stream { packet.context := struct { enum : %s { %s } packet_seq_num; variant <packet_seq_num> { %s } _v; }; };\n', \
+        'event { name = "e"; fields := struct { variant <stream.packet.context.packet_seq_num> { %s } _w; }; };\n'
+    far = '-%d ... -%d' % (1 << 63, (1 << 63) - 1)
+    for n, (bits, labels, options, data, mappings, ranges, words) in enumerate((
+            (8, 'A = -5 ... -1, B = 0 ... 5', 'u8 A; u16 B;', (b'\xff\7', b'\x08'), {'A': [[251, 255]], 'B': [[0, 5]]}, None, ''),
+            (8, 'A = -5 ... 5, B = 6', 'u8 A; u16 B;', (b'\xfb\7', b'\x08'), {'A': [[251, 255], [0, 5]], 'B': [[6, 6]]}, None, ''),
+            (8, 'A = -5 ... 5, B = 6', 'u8 A; u16 B;', (b'\5\7', b'\x08'), {'A': [[251, 255], [0, 5]], 'B': [[6, 6]]}, None, ''),
+            (16, 'A = -32768, B = -1', 'u16 A; u8 B;', (b'\xff\xff\7', b'\x08'), {'A': [[32768, 32768]], 'B': [[65535, 65535]]}, None, ''),
+            (64, 'A = %s, B = -2 ... -1' % far, 'u16 A; u8 B;', (b'\xff' * 8 + b'\7', b'\x08'),
+             {'A': [[1 << 63, (1 << 63) + 1]], 'B': [[(1 << 64) - 2, (1 << 64) - 1]]}, None, ''),
+            # (values that it could only have with more bits are none without a sign either: 200 would be -56)
+            (8, 'B = -300 ... -200, A = 100 ... 300, C = 200 ... 255, D = -200 ... -100', 'u16 D; u8 A;', (b'\x7f\7', b'\x08'),
+             {'A': [[100, 127]], 'D': [[128, 156]]}, None, NO_LABEL),
+            (8, 'A = -1, B = 200', 'u8 A; u16 B;', (b'\xff\7', b'\x08'), {'A': [[255, 255]]}, {'A': [[255, 255]]}, LEFT_OUT),
+            # (an option without a label: a value beyond, as without a role)
+            (8, 'A = -1', 'u8 A; u16 X;', (b'\xff\7', b'\x08'), {'A': [[255, 255]]}, {'A': [[255, 255]], 'X': [[256, 256]]}, ''),
+            # (the first of two labels counts)
+            (8, 'A = -3 ... 3, B = -5 ... 5', 'u8 A; u16 B;', (b'\xff\7', b'\x08'), {'A': [[253, 255], [0, 3]], 'B': [[251, 255], [0, 5]]},
+             {'A': [[253, 255], [0, 3]], 'B': [[251, 252], [4, 5]]}, ''))):
+        text = TSDL + 'typealias integer { size = 16; align = 8; } := u16;\n' + context % (signed % bits, labels, options) + event % options
+        path = hostile(case, 'signed%d' % n, text, b''.join(data))
+        said_of_it, two = remark(case, 'ctf-2', path)
+        check(words in said_of_it if words else not said_of_it, '%d, %s: it says "%s"', bits, labels, said_of_it)
+        fragments = [json.loads(of) for of in metadata_of(two).split('\x1e')[1:]]
+        of_context = next(of for of in fragments if 'packet-context-field-class' in of)['packet-context-field-class']['member-classes']
+        check(of_context[0]['field-class']['mappings'] == mappings, '%d, %s: %s', bits, labels, of_context[0])
+        for variant in (of_context[1], fragments[-1]['payload-field-class']['member-classes'][0]):
+            got = {option['name']: option['selector-field-ranges'] for option in variant['field-class']['options']}
+            check(got == (ranges or mappings), '%d, %s: selected by %s', bits, labels, got)
+        records = [r['fields'] for r in records_of(case, path)]
+        check(records == [{'w': 8}] == [r['fields'] for r in records_of(case, two)], '%d, %s: %s, in version 2 %s', bits, labels, records, records_of(case, two))
+        got = fields_of(two)
+        check(got['payload']['w'] == 8, '%d, %s: the second decoder reads %s', bits, labels, got)
+        if not words and len(ranges or mappings) == len(mappings) and not ranges:
+            again = rewritten(case, 'ctf', two)
+            check(view(case, again) == view(case, two), '%d, %s: 1.8 made of that: %s', bits, labels, view(case, again))
+    # The event's id, which selects where its other value is.
+    header = 'stream { event.header := struct { enum : %s { A = -1, B = 0 ... 5 } id; variant <id> { struct { u8 id; } A; struct { } B; } v; }; };\n'
+    events = ''.join('event { name = "e%d"; id = %d; fields := struct { u8 a; }; };\n' % (i, i) for i in (0, 7))
+    path = hostile(case, 'ids', TSDL + header % (signed % 8) + events, b'\0\x11\xff\7\x22')
+    for form in ('ctf-2', 'ctf'):
+        said_of_it, path = remark(case, form, path)
+        check([(r['event'], r['fields']) for r in records_of(case, path)] == [('e0', {'a': 17}), ('e7', {'a': 34})], '%s: %s', form, records_of(case, path))
+        check(not said_of_it, '%s: it says "%s"', form, said_of_it)
+    # Of more than 64 bits no number without a sign is what was below 0.
+    path = hostile(case, 'wide', TSDL + context % (signed % 72, 'A = -1, B = 1', 'u8 A; u8 B;') + event % 'u8 A; u8 B;', b'\1' + bytes(8) + b'\7\x08')
+    got, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf-2', '-o', case.path('refused'), path])
+    check(got == 1 and b'more than 64 bits and a role' in err, 'status %d: %s', got, err.decode())
+
+
 @limit(30)
 def many_options_beyond(case):
     """Options of version 2 for values that their selector is too small for, many of them, and as many labels that call none: done in well below a second."""
@@ -413,5 +469,6 @@ def long_doubles(case):
 
 
 if __name__ == '__main__':
-    main([said_by_values, told, twins, labels_with_a_bar, options_that_nothing_selects, many_options_beyond, entries_from_anywhere, names_from_anywhere, roles_by_names_from_anywhere, options_from_anywhere,
-          values_of_clocks, clocks_from_anywhere, long_doubles])
+    main([said_by_values, told, twins, labels_with_a_bar, options_that_nothing_selects, selectors_that_lose_their_sign,
+          many_options_beyond, entries_from_anywhere,
+          names_from_anywhere, roles_by_names_from_anywhere, options_from_anywhere, values_of_clocks, clocks_from_anywhere, long_doubles])
