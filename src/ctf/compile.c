@@ -17,7 +17,6 @@
 #include "ctf/wide.h"
 
 #define ALL_OPS_MAX (1u << 24)    /* of a whole trace */
-#define CHOICES_MAX (1u << 22)    /* labels of all variants' selectors, and ranges */
 
 struct whole {
 	struct wmk_ctf_decoder decoder;
@@ -138,7 +137,7 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code,
 
 	/* A variant costs a few bytes of metadata, and as much as its type has labels. */
 	c->n_choices += n_labels;
-	if (c->n_choices > CHOICES_MAX)
+	if (c->n_choices > WMK_CTF_CHOICES_MAX)
 		return wmk_ctf_wrong(c, type->ref, "the variants' selectors have too many labels in all, or too long ones");
 	choices = wmk_scratch_alloc(&c->scratch, wmk_ctf_choices_size(n_labels));
 	if (!choices)

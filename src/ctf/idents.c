@@ -91,17 +91,18 @@ static int make_raw_names(struct wmk_ctf_idents *idents, const struct wmk_ctf_op
 }
 
 /* The name in its attributes, if it may be called that. */
-static int take_kept(struct wmk_ctf_idents *idents, const struct wmk_ctf_parts *parts, unsigned scope, uint32_t in, uint32_t at)
+static int take_kept(struct wmk_ctf_idents *idents, struct wmk_kept_names *kept, unsigned scope, uint32_t in, uint32_t at)
 {
 	char *name;
 	bool is_all;
-	int err = wmk_kept_word(parts->of[scope]->ops[at].type->field_attributes, WMK_KEPT_NAME, &name, &is_all);
+	int err = wmk_kept_word(kept->parts->of[scope]->ops[at].type->field_attributes, WMK_KEPT_NAME, &name, &is_all);
 
 	if (err < 0 || !name)
 		return err;
-	if (!wmk_kept_may_be_called(parts, scope, in, at, name)) {
+	err = wmk_kept_may_be_called(kept, scope, in, at, name);
+	if (err <= 0) {
 		free(name);
-		return 0;
+		return err;
 	}
 	idents->names[at] = name;
 	idents->kept[at] = WMK_IDENT_KEPT | (is_all ? 0 : WMK_IDENT_MORE);
@@ -112,14 +113,14 @@ static int take_kept(struct wmk_ctf_idents *idents, const struct wmk_ctf_parts *
  * Those in the structure or variant at `in`, anew. Attributes come from anywhere: what has none is called as it would be without those of others, then
  * come the names that were kept, where nobody has them.
  */
-static int make_names(struct wmk_ctf_idents *idents, const struct wmk_ctf_parts *parts, unsigned scope, uint32_t in)
+static int make_names(struct wmk_ctf_idents *idents, struct wmk_kept_names *kept, unsigned scope, uint32_t in)
 {
-	const struct wmk_ctf_op *ops = parts->of[scope]->ops;
+	const struct wmk_ctf_op *ops = kept->parts->of[scope]->ops;
 	json_object *seen = json_object_new_object();
 	int err = seen ? 0 : -ENOMEM;
 
 	for (uint32_t i = in + 1; ops[i].code != WMK_CTF_END && err >= 0; i = ops[i].next) {
-		err = take_kept(idents, parts, scope, in, i);
+		err = take_kept(idents, kept, scope, in, i);
 		if (err < 0 || idents->names[i])
 			continue;
 		idents->names[i] = make_name(ops, scope, in, i, seen);
@@ -144,6 +145,7 @@ static int make_names(struct wmk_ctf_idents *idents, const struct wmk_ctf_parts 
 int wmk_ctf_idents_make(struct wmk_ctf_idents *idents, const struct wmk_ctf_parts *parts, unsigned scope, bool is_tsdl)
 {
 	const struct wmk_ctf_program *program = parts->of[scope];
+	struct wmk_kept_names kept = { .parts = parts };
 	int err = 0;
 
 	wmk_ctf_idents_free(idents);
@@ -154,7 +156,8 @@ int wmk_ctf_idents_make(struct wmk_ctf_idents *idents, const struct wmk_ctf_part
 	idents->n = idents->names && idents->kept ? program->n_ops : 0;
 	for (uint32_t in = 0; in < idents->n && err >= 0; in++)
 		if (program->ops[in].code == WMK_CTF_STRUCT || program->ops[in].code == WMK_CTF_VARIANT)
-			err = is_tsdl ? make_raw_names(idents, program->ops, in) : make_names(idents, parts, scope, in);
+			err = is_tsdl ? make_raw_names(idents, program->ops, in) : make_names(idents, &kept, scope, in);
+	wmk_kept_names_free(&kept);
 	return err >= 0 && idents->n ? 0 : wmk_error(-ENOMEM, "no memory for names");
 }
 

@@ -71,35 +71,56 @@ static bool changes_roles(const struct wmk_ctf_op *op, unsigned scope, const cha
 	return false;
 }
 
-static bool is_selected_by(const struct wmk_ctf_op *variant, uint32_t option, const struct wmk_label *label)
+/* What its selector's labels are, and what selects its options, in an order in which they are found. */
+static int make_ready(struct wmk_kept_names *names, const struct wmk_ctf_op *variant, const struct wmk_ctf_place *place)
 {
-	for (uint32_t i = 0; i < variant->n_choices; i++)
-		if (variant->choices[i].op == option && variant->choices[i].from == (uint64_t)label->from && variant->choices[i].to == (uint64_t)label->to)
-			return true;
-	return false;
+	struct wmk_ctf_by_label *labels = &names->labels[variant->ref];
+	int err = labels->is_made ? 0 : wmk_ctf_by_label_make(labels, names->parts->of[place->scope]->ops[place->op].type);
+
+	if (err < 0 || names->variant == variant)
+		return err;
+	wmk_ctf_by_range_free(&names->ranges);
+	names->variant = NULL;
+	err = wmk_ctf_by_range_make(&names->ranges, variant);
+	if (err >= 0)
+		names->variant = variant;
+	return err;
 }
 
-/* Is there a label of that name that does not select the option? In TSDL it would. */
-static bool is_label_of_another(const struct wmk_ctf_parts *parts, const struct wmk_ctf_op *variant, uint32_t option, const char *name)
+/* Is there a label of that name that does not select the option? In TSDL it would. 1, 0; -ENOMEM. */
+static int is_label_of_another(struct wmk_kept_names *names, const struct wmk_ctf_op *variant, uint32_t option, const char *name)
 {
-	const struct wmk_type *labels;
+	const struct wmk_ctf_by_label *labels = &names->labels[variant->ref];
 	struct wmk_ctf_place place;
+	int err;
 
-	if (!wmk_ctf_place_of(parts, variant->ref, &place))
-		return true;
-	labels = parts->of[place.scope]->ops[place.op].type;
-	for (uint32_t i = 0; labels->kind == WMK_TYPE_ENUM && i < labels->count; i++)
-		if (labels->labels[i].name && !strcmp(labels->labels[i].name, name) && !is_selected_by(variant, option, &labels->labels[i]))
-			return true;
-	return false;
+	if (!labels->is_made && !wmk_ctf_place_of(names->parts, variant->ref, &place))
+		return 1;
+	err = make_ready(names, variant, &place);
+	if (err < 0)
+		return err;
+	for (uint32_t i = wmk_ctf_by_label_find(labels, name); i < labels->n && !strcmp(labels->labels[i]->name, name); i++)
+		if (!wmk_ctf_by_range_has(&names->ranges, option, labels->labels[i]))
+			return 1;
+	return 0;
 }
 
-bool wmk_kept_may_be_called(const struct wmk_ctf_parts *parts, unsigned scope, uint32_t in, uint32_t at, const char *name)
+int wmk_kept_may_be_called(struct wmk_kept_names *names, unsigned scope, uint32_t in, uint32_t at, const char *name)
 {
-	const struct wmk_ctf_op *ops = parts->of[scope]->ops;
+	const struct wmk_ctf_op *ops = names->parts->of[scope]->ops;
 	const char *of = ops[at].name ? ops[at].name : "";
+	int other;
 
 	if (!is_identifier(name) || strcmp(name + strspn(name, "_"), of + strspn(of, "_")) != 0 || changes_roles(&ops[at], scope, name))
-		return false;
-	return ops[in].code != WMK_CTF_VARIANT || !is_label_of_another(parts, &ops[in], at, name);
+		return 0;
+	other = ops[in].code == WMK_CTF_VARIANT ? is_label_of_another(names, &ops[in], at, name) : 0;
+	return other < 0 ? other : !other;
+}
+
+void wmk_kept_names_free(struct wmk_kept_names *names)
+{
+	for (unsigned reg = 0; reg <= UINT8_MAX; reg++)
+		wmk_ctf_by_label_free(&names->labels[reg]);
+	wmk_ctf_by_range_free(&names->ranges);
+	names->variant = NULL;
 }

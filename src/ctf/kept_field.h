@@ -8,6 +8,7 @@
 #ifndef WMK_CTF_KEPT_FIELD_H
 #define WMK_CTF_KEPT_FIELD_H
 
+#include "ctf/by_name.h"
 #include "ctf/idents.h"
 #include "ctf/rewrite_tree.h"
 
@@ -19,10 +20,19 @@ void wmk_kept_put_word(struct wmk_tree_writer *w, json_object *of, const char *w
 /* The word that the attributes of a type, or of a member (schema.h), have of this; malloc'd; NULL: none. `is_all`: nothing else is in them. -ENOMEM. */
 int wmk_kept_word(const char *attributes, const char *what, char **word, bool *is_all);
 
+/* What is asked for again and again while names of fields are taken or not. Starts from zeros but for `parts`. */
+struct wmk_kept_names {
+	const struct wmk_ctf_parts *parts;
+	struct wmk_ctf_by_label labels[UINT8_MAX + 1]; /* of selectors, by the register of each */
+	const struct wmk_ctf_op *variant;              /* whose choices are in `ranges` */
+	struct wmk_ctf_by_range ranges;
+};
+
 /*
  * May what is at `at` in the structure or variant at `in` of a scope be called `name`, which its attributes say? It must be as the name that it has in
- * CTF 2 but for '_' in front, and may take or give no role; nor may a label of that name select another option.
+ * CTF 2 but for '_' in front, and may take or give no role; nor may a label of that name select another option. 1, 0; -ENOMEM.
  */
-bool wmk_kept_may_be_called(const struct wmk_ctf_parts *parts, unsigned scope, uint32_t in, uint32_t at, const char *name);
+int wmk_kept_may_be_called(struct wmk_kept_names *names, unsigned scope, uint32_t in, uint32_t at, const char *name);
+void wmk_kept_names_free(struct wmk_kept_names *names);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refer.h - where a length or a selector stands, and in which register its value is kept. Internal to src/ctf; for compile.c.
+ * refer.h - where a length or a selector stands, and in which register its value is kept. Internal to src/ctf; for compile.c, and for
+ * rewrite_label.c, which writes nothing that goes beyond the limits.
  */
 #ifndef WMK_CTF_REFER_H
 #define WMK_CTF_REFER_H
@@ -36,6 +37,7 @@ struct wmk_ctf_referred {
 	uint32_t n_sources;
 };
 
+#define WMK_CTF_CHOICES_MAX (1u << 22) /* labels of all variants' selectors, and ranges */
 /* Names have been looked for too long: nothing is found any more, and the metadata is refused. */
 #define WMK_CTF_LOOKED_MAX (1u << 30)  /* some seconds */
 

@@ -228,6 +228,7 @@ int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_t
 		w.err = wmk_error(-ENOMEM, "no memory for metadata");
 	for (unsigned scope = 0; scope < WMK_SCOPES; scope++)
 		wmk_ctf_idents_free(&w.names[scope]);
+	wmk_tsdl_options_free(&w.options);
 	*lost = w.lost;
 	return w.err;
 }

@@ -180,100 +180,46 @@ static void put_range(struct wmk_tsdl_writer *w, const char *label, uint64_t fro
 }
 
 /*
- * What readers find by a name in the structure or variant at `in`, before the operation `end`: what is called that, else what is but for one '_' in front;
- * 0: nothing.
+ * What readers find by a name in the structure at `in`, before the operation `end`: what is called that, else what is but for one '_' in front; 0: nothing.
+ * That they look for it is counted.
  */
-static uint32_t member_called(const struct wmk_tsdl_writer *w, unsigned scope, uint32_t in, uint32_t end, const char *name)
+static uint32_t member_called(struct wmk_tsdl_writer *w, unsigned scope, uint32_t in, uint32_t end, const char *name)
 {
 	const struct wmk_ctf_op *ops = w->parts.of[scope]->ops;
-	uint32_t near = 0;
+	uint32_t near = 0, found = 0;
+	uint64_t n_looked = 1, n_near = 0;
 
-	for (uint32_t i = in + 1; i < end && ops[i].code != WMK_CTF_END; i = ops[i].next) {
+	for (uint32_t i = in + 1; i < end && ops[i].code != WMK_CTF_END && !found; i = ops[i].next, n_looked++) {
 		const char *ident = name_of(w, scope, i);
 
-		if (!strcmp(ident, name))
-			return i;
-		if (!near && !strcmp(ident + (*ident == '_'), name + (*name == '_')))
+		if (!strcmp(ident, name)) {
+			found = i;
+		} else if (!near && !strcmp(ident + (*ident == '_'), name + (*name == '_'))) {
 			near = i;
+			n_near = n_looked - 1;
+		}
 	}
-	return near;
+	/* (they look for what is nearly called so afterwards) */
+	wmk_tsdl_count_labels(w, 0, (found ? n_looked - 1 : n_looked + (near ? n_near : n_looked - 1)) * wmk_tsdl_cost_of(name));
+	return found ? found : near;
 }
 
 /* ── what selects ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The variant or optional that the value at `at` selects for, if any: its program and operation. */
+/* The variant or optional that the value at `at` selects for, the first or the one behind `after`, if any: its operation, and its program in *scope. */
 static const struct wmk_ctf_op *selected_by(const struct wmk_tsdl_writer *w, uint32_t at, const struct wmk_ctf_op *after, unsigned *scope)
 {
 	const uint16_t save = op_at(w, at)->save;
-	bool is_behind = !after;
+	uint32_t i = after ? (uint32_t)(after - w->parts.of[*scope]->ops) + 1 : 0;
 
-	for (*scope = 0; save && *scope < WMK_SCOPES; (*scope)++)
-		for (uint32_t i = 0; i < w->parts.of[*scope]->n_ops; i++) {
+	for (*scope = after ? *scope : 0; save && *scope < WMK_SCOPES; (*scope)++, i = 0)
+		for (; i < w->parts.of[*scope]->n_ops; i++) {
 			const struct wmk_ctf_op *op = &w->parts.of[*scope]->ops[i];
 
-			if (is_behind && op->ref == save && (op->code == WMK_CTF_VARIANT || op->code == WMK_CTF_OPTIONAL))
+			if (op->ref == save && (op->code == WMK_CTF_VARIANT || op->code == WMK_CTF_OPTIONAL))
 				return op;
-			is_behind = is_behind || op == after;
 		}
 	return NULL;
-}
-
-/*
- * A label as it is; one that selects an option as that is called, where that is another identifier. (It is the option's own already where the option's
- * name was kept.)
- */
-static const char *label_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *of, unsigned scope, const char *label)
-{
-	const struct wmk_ctf_op *ops = of ? w->parts.of[scope]->ops : NULL;
-	const char *other = NULL;
-
-	if (!of || w->decoder->class->major == 1)
-		return label;
-	for (uint32_t i = (uint32_t)(of - ops) + 1; ops[i].code != WMK_CTF_END; i = ops[i].next) {
-		const char *ident = name_of(w, scope, i);
-
-		if (is_kept(w, scope, i) && !strcmp(ident, label))
-			return label;
-		if (!other && ops[i].name && !strcmp(ops[i].name, label) && strcmp(ident, label) != 0 &&
-		    strcmp(ident + (*ident == '_'), label + (*label == '_')) != 0)
-			other = ident;
-	}
-	return other ? other : label;
-}
-
-/* Is it a choice of values that the selector is too small to have? (rewrite_field.c gives one to an option without a label.) */
-static bool is_of_nothing(const struct wmk_ctf_choice *choice, const struct wmk_type *labels)
-{
-	const uint64_t turn = labels->is_signed ? UINT64_C(1) << 63 : 0;
-
-	return labels->width && labels->width < 64 && (choice->from ^ turn) > (((UINT64_C(1) << (labels->width - labels->is_signed)) - 1) ^ turn);
-}
-
-/* Does each option stand for the values of the label that is called as it? What no value selects says nothing. */
-static bool are_labels(const struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant, const struct wmk_type *labels)
-{
-	const uint32_t begin = (uint32_t)(variant - w->parts.of[scope]->ops);
-	uint32_t n = 0;
-
-	if (variant->code != WMK_CTF_VARIANT || w->decoder->class->major == 1)
-		return variant->code == WMK_CTF_VARIANT;
-	for (uint32_t l = 0; l < labels->count; l++) {
-		const struct wmk_label *label = &labels->labels[l];
-		const uint32_t option = member_called(w, scope, begin, UINT32_MAX, label_of(w, variant, scope, label->name ? label->name : ""));
-		uint32_t at = 0;
-
-		if (!option)
-			continue;
-		while (at < variant->n_choices && (variant->choices[at].op != option || variant->choices[at].from != (uint64_t)label->from ||
-						   variant->choices[at].to != (uint64_t)label->to))
-			at++;
-		if (at == variant->n_choices || n == variant->n_choices)
-			return false;
-		n += !is_of_nothing(&variant->choices[at], labels);
-	}
-	for (uint32_t c = 0; c < variant->n_choices; c++)
-		n += is_of_nothing(&variant->choices[c], labels);
-	return n == variant->n_choices;
 }
 
 /* The labels that make a selector of a number: one for each option, called as it. */
@@ -287,7 +233,9 @@ static void put_options(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *sele
 		put_range(w, "present", 1, most, false, false);
 		return;
 	}
-	for (uint32_t c = 0; c < of->n_choices; c++)
+	if (of->code == WMK_CTF_VARIANT)
+		wmk_tsdl_count_options(w, scope, of);
+	for (uint32_t c = 0; c < of->n_choices && w->err >= 0; c++)
 		put_range(w, of->code == WMK_CTF_VARIANT ? name_of(w, scope, of->choices[c].op) : "present", of->choices[c].from, of->choices[c].to,
 			  of->is_signed, c == 0);
 	/* What selects nothing, of an optional. */
@@ -316,7 +264,7 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 
 	/* All that it selects for must agree with its labels; else they become those that it selects. */
 	for (of = selected_by(w, at, NULL, &scope); of; of = selected_by(w, at, of, &scope))
-		is_own = is_own && op->code == WMK_CTF_ENUM && are_labels(w, scope, of, type);
+		is_own = is_own && op->code == WMK_CTF_ENUM && wmk_tsdl_are_labels(w, scope, of, type);
 	of = selected_by(w, at, NULL, &scope);
 	if (!of && op->code == WMK_CTF_INT) {
 		put_integer(w, op);
@@ -329,7 +277,7 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 	if (op->code == WMK_CTF_BOOL && op->width > 64)
 		unsayable(w, op, "a boolean of more than 64 bits");
 	if (!is_own) {
-		unsigned other;
+		unsigned other = scope;
 
 		put_options(w, op, scope, of);
 		if (op->code == WMK_CTF_ENUM || (selected_by(w, at, of, &other) && !are_optionals(w, at)))
@@ -340,7 +288,7 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 		put_range(w, "true", 1, op->width >= 64 ? UINT64_MAX : (UINT64_C(1) << op->width) - 1, false, false);
 	} else {
 		for (uint32_t i = 0; i < type->count; i++, is_first = false) {
-			const char *label = type->labels[i].name ? type->labels[i].name : "", *written = label_of(w, of, scope, label);
+			const char *label = type->labels[i].name ? type->labels[i].name : "", *written = wmk_tsdl_label_of(w, scope, of, label);
 
 			w->lost |= (uint32_t)(written != label) << WMK_CTF_LOST_NAME;
 			put_range(w, written, (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to, type->is_signed, is_first);
@@ -367,7 +315,7 @@ static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth);
  * Does its name alone lead from `at` to `to`? It is looked for in the structures around, from the inside outwards, then in the scopes before, the
  * latest first (section 7.3.2).
  */
-static bool is_found_by_name(const struct wmk_tsdl_writer *w, uint32_t at, const struct wmk_ctf_place *to)
+static bool is_found_by_name(struct wmk_tsdl_writer *w, uint32_t at, const struct wmk_ctf_place *to)
 {
 	const char *name = name_of(w, to->scope, to->op);
 	uint32_t around[WMK_CTF_TYPE_DEPTH + 1], found;
@@ -505,7 +453,7 @@ static void put_selected(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 	if (wmk_ctf_place_of(&w->parts, op_at(w, at)->ref, &place) && ((place.scope < WMK_SCOPE_CONTEXT && w->scope >= WMK_SCOPE_CONTEXT) ||
 	    (place.scope == WMK_SCOPE_PACKET_HEADER && w->scope != place.scope))) {
 		selector = &w->parts.of[place.scope]->ops[place.op];
-		if (selector->code != WMK_CTF_ENUM || !are_labels(w, w->scope, op_at(w, at), selector->type))
+		if (selector->code != WMK_CTF_ENUM || !wmk_tsdl_are_labels(w, w->scope, op_at(w, at), selector->type))
 			unsayable(w, op_at(w, at), "selected by a number of the stream's");
 	}
 	wmk_ctf_put(w->out, "variant <");
@@ -516,6 +464,7 @@ static void put_selected(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 	} else {
 		wmk_ctf_put_indent(w->out, depth + 1);
 		wmk_ctf_put(w->out, "struct { } absent;\n");
+		wmk_tsdl_count_labels(w, 2, 3);
 		put_member(w, at + 1, "present", depth + 1, false);
 	}
 	wmk_ctf_put_indent(w->out, depth);
@@ -566,6 +515,7 @@ static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 void wmk_tsdl_begin(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event, unsigned first, unsigned last)
 {
 	w->parts = wmk_ctf_parts_of(w->decoder, stream, event);
+	wmk_tsdl_options_free(&w->options);
 	for (unsigned scope = first; scope <= last && w->err >= 0; scope++)
 		w->err = wmk_ctf_idents_make(&w->names[scope], &w->parts, scope, w->decoder->class->major == 1);
 }

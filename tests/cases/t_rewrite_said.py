@@ -271,6 +271,46 @@ def many_options_beyond(case):
     rewritten(case, 'ctf', path)
 
 
+def variants_by(case, name, labels, variants):
+    """A trace in version 2 of a selector with such labels, {name: value}, and variants, a list of the options of each, [[name, attributes]]."""
+    of = {'v%d' % i: {'type': 'variant', 'selector-field-location': {'path': ['t']}, 'options': [
+        dict({'name': option, 'field-class': number(8), 'selector-field-ranges': [[n, n]]}, **more) for n, (option, more) in enumerate(options)]}
+        for i, options in enumerate(variants)}
+    selector = dict(number(32), mappings={label: [[n, n]] for label, n in labels.items()}) if labels else number(32)
+    path = os.path.join(case.path(name), 't')
+    save_two(path, [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class'},
+                    {'type': 'event-record-class', 'name': 'e', 'payload-field-class': structure(t=selector, **of)}], b'')
+    return path
+
+
+@limit(60)
+def many_labels_and_options(case):
+    """Each of many labels could be each of many options', by its name or by the one it had in 1.8: done in a second or two, as none is looked for among all."""
+    options = [['o%d' % i, named(name='o%d' % i)] for i in range(30000)]
+    path = variants_by(case, 'many', {'x%d' % i: 100000 + i for i in range(60000)}, [options])
+    status, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', case.path('made'), path])
+    check(status == 1 and b'too many labels in all' in err, 'status %d: %s', status, err.decode())
+
+
+@limit(120)
+def more_labels_than_can_be_read(case):
+    """1.8 says all labels of a selector for each of its variants: more than are read are not written. Up to there they are, and are read."""
+    most, refusal = 1 << 22, b'too many labels in all'
+    n = 6000
+    labels = dict({'o': 0}, **{'x%d' % i: 100000 + i for i in range(n - 1)})
+    for variants in (most // n, most // n + 1):
+        path = variants_by(case, 'labels%d' % variants, labels, [[['o', {}]]] * variants)
+        out = path + 'x'
+        status, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', out, path])
+        check(status == (variants > most // n) and (refusal in err) == bool(status), '%d variants: status %d: %s', variants, status, err.decode())
+        if not status:
+            check(view(case, out) == view(case, path), '%d variants: another trace', variants)
+    # A number that selects gets a label for each option: few enough, but each is looked for among the others.
+    path = variants_by(case, 'long', None, [[['o%05d' % i + 'o' * 230, {}] for i in range(12500)]])
+    status, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', case.path('made'), path])
+    check(status == 1 and refusal in err, 'long names: status %d: %s', status, err.decode())
+
+
 def entries_from_anywhere(case):
     """Entries that 1.8 can say otherwise, or not at all, are left out, which is told; and no name of the environment hides another."""
     plain = [{'type': 'preamble', 'version': 2}, {'type': 'data-stream-class'}]
@@ -470,5 +510,5 @@ def long_doubles(case):
 
 if __name__ == '__main__':
     main([said_by_values, told, twins, labels_with_a_bar, options_that_nothing_selects, selectors_that_lose_their_sign,
-          many_options_beyond, entries_from_anywhere,
+          many_options_beyond, many_labels_and_options, more_labels_than_can_be_read, entries_from_anywhere,
           names_from_anywhere, roles_by_names_from_anywhere, options_from_anywhere, values_of_clocks, clocks_from_anywhere, long_doubles])
