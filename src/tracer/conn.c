@@ -363,6 +363,15 @@ static int on_welcome(struct wmk_conn *conn, const void *body, size_t len)
 	return conn->persist ? wmk_channels_hand_back(conn) : 0;
 }
 
+static int on_refused(struct wmk_conn *conn, const void *body, size_t len)
+{
+	char words[256];
+
+	if (wmk_error_msg_decode(body, len, &conn->refused, words, sizeof(words)) < 0)
+		conn->refused = EPROTO;
+	return -ECONNREFUSED;
+}
+
 /* 0; -EPROTO, -ECONNREFUSED: the connection is of no use; other errors concern the one message. */
 static int on_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const void *body, int *fd)
 {
@@ -373,7 +382,7 @@ static int on_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const 
 	case WMK_MSG_WELCOME:
 		return on_welcome(conn, body, frame->length);
 	case WMK_MSG_REFUSED:
-		return -ECONNREFUSED;
+		return on_refused(conn, body, frame->length);
 	case WMK_MSG_CHANNEL:
 		return on_channel(conn, body, frame->length, fd);
 	case WMK_MSG_CHANNEL_FLAGS:

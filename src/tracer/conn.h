@@ -27,6 +27,7 @@ struct wmk_conn {
 	uint32_t slot, generation;
 	uint32_t sent_batch, done_batch;
 	bool sent_any, done_any;
+	int refused;            /* errno, as the controller says; 0: it has not */
 	uint32_t complained;    /* of events that cannot be traced: up to which serial they have been named */
 	uint32_t late_ms;       /* a constructor waited so long for its answer and went on: to be told */
 	uint32_t *announced;    /* by event number: its `life` + 1 as told, or 0 */

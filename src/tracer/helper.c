@@ -157,6 +157,7 @@ static void find_places(void)
 		struct wmk_place *place = &helper.places[helper.n_places++];
 
 		place->again = place->backoff = 0;
+		place->away_ms = 0;
 		place->conn.sock = place->bell = -1;
 	}
 	wmk_unlock();

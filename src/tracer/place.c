@@ -14,6 +14,18 @@
 #define BACKOFF_MIN_MS 10u
 #define BACKOFF_MAX_MS 1000u
 #define JUDGE_MS 100
+#define AWAY_MAX_MS 60000
+
+/* Anew before each look: a user's directory below /run/user may come after his programs, and a daemon that comes then is there. */
+static void find_dir(struct wmk_place *place)
+{
+	int len = wmk_rundir_of(place->owner, wmk_tracer.has_rundir ? wmk_tracer.rundir : NULL, place->dir, sizeof(place->dir));
+
+	if (len < 0 || (size_t)len + sizeof("/" WMK_APP_SOCKET) > sizeof(place->dir)) {
+		wmk_error_clear();
+		place->dir[0] = '\0';
+	}
+}
 
 bool wmk_place_find(unsigned index, struct wmk_place *place)
 {
@@ -24,12 +36,7 @@ bool wmk_place_find(unsigned index, struct wmk_place *place)
 		return false;
 	place->index = index;
 	place->owner = dir || index == 1 ? uid : 0;
-	int len = wmk_rundir_of(place->owner, dir, place->dir, sizeof(place->dir));
-
-	if (len < 0 || (size_t)len + sizeof("/" WMK_APP_SOCKET) > sizeof(place->dir)) {
-		wmk_error_clear();
-		place->dir[0] = '\0';
-	}
+	find_dir(place);
 	return true;
 }
 
@@ -106,6 +113,8 @@ bool wmk_place_try(struct wmk_place *place, int64_t now, bool polls)
 	/* before connect(): who comes in between has rung */
 	if (polls)
 		open_bell(place);
+	if (place->index == 1)
+		find_dir(place);
 	look_at_page(place);
 	socket_path(place, path);
 	err = wmk_conn_open(&place->conn, path, place->index);
@@ -134,8 +143,27 @@ bool wmk_place_try(struct wmk_place *place, int64_t now, bool polls)
 	return false;
 }
 
+/*
+ * When it is to come again to a controller that has turned it away, or could not have it: not without end, and ever later; INT64_MAX: that one does not want it. A
+ * controller that has answered and goes announces the next one.
+ */
+static int64_t after_being_turned_away(struct wmk_place *place, int64_t now)
+{
+	const struct wmk_conn *conn = &place->conn;
+
+	if (conn->done_any || (conn->refused && conn->refused != EMFILE)) {
+		place->away_ms = 0;
+		return INT64_MAX;
+	}
+	place->away_ms = place->away_ms ? 2 * place->away_ms : WMK_PLACE_LOOK_MS;
+	if (place->away_ms > AWAY_MAX_MS)
+		place->away_ms = AWAY_MAX_MS;
+	return now + place->away_ms;
+}
+
 void wmk_place_lost(struct wmk_place *place, int64_t now, bool polls)
 {
+	const int64_t later = after_being_turned_away(place, now);
 	uint32_t tried = place->wait.generation;
 	bool had = place->wait.page != NULL;
 
@@ -144,7 +172,9 @@ void wmk_place_lost(struct wmk_place *place, int64_t now, bool polls)
 	if (polls)
 		open_bell(place);
 	look_at_page(place);
-	place->again = !place->wait.page ? now + WMK_PLACE_LOOK_MS : had && place->wait.generation == tried ? INT64_MAX : now;
+	place->again = place->wait.page && (!had || place->wait.generation != tried) ? now : later;
+	if (!place->wait.page && later == INT64_MAX)
+		place->again = now + WMK_PLACE_LOOK_MS;
 }
 
 void wmk_place_judge(struct wmk_place *place, int64_t now, int64_t until_ms)

@@ -6,6 +6,7 @@
  *                      no page: look again every 10 s
  *                      in poll(), as the other place is connected: a bell (wire/bell.h) instead of the page; no bell: look again every 10 s
  *     connection ends ──► another generation: try at once, else the same again
+ *     turned away ──► likewise; or it comes again after 10, 20, 40, 60, 60 ... s, as the controller may have room then
  */
 #ifndef WMK_TRACER_PLACE_H
 #define WMK_TRACER_PLACE_H
@@ -24,6 +25,7 @@ struct wmk_place {
 	struct wmk_wait_for wait;       /* its page, and the generation that was tried; no page: NULL */
 	int64_t again;                  /* when to look again; INT64_MAX: when the page says so */
 	uint32_t backoff;               /* ms; its queue was full */
+	int32_t away_ms;                /* so long was waited after it turned the program away; 0: it has not */
 	int bell;                       /* -1: none is heard */
 	struct wmk_conn conn;
 };

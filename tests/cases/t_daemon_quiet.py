@@ -209,6 +209,19 @@ def two_places_and_one_daemon(case):
         check(sorted(map(len, numbers.values())) == [10, 10], 'recorded: %s', numbers)
 
 
+def who_logs_in_later(case):
+    """A user's program that is older than his directory below /run/user is found by the daemon that has its place there."""
+    alice = hostile.ALICE
+    with open_to_all(case), fresh_run(), World(case, 'hers', user=alice, daemon=False, usual=True) as hers:
+        first = hers.obey()
+        os.makedirs(os.path.dirname(hers.rundir))
+        os.chown(os.path.dirname(hers.rundir), alice.pw_uid, alice.pw_gid)
+        hers.start_daemon()
+        check(os.path.exists(hers.rundir + '/app.sock'), 'it is not in %s', hers.rundir)
+        hers.wait_apps([first.pid])
+        first.end()
+
+
 def cpu_seconds(pid):
     """Of all threads of a process so far."""
     return sum(map(int, slurp('/proc/%d/stat' % pid).rsplit(')', 1)[1].split()[11:13])) / os.sysconf('SC_CLK_TCK')
@@ -242,4 +255,4 @@ def no_descriptor_is_left(case):
 
 if __name__ == '__main__':
     main([stopped_programs_delay_nobody, silent_program_delays_one_command, stopped_before_it_was_asked, nobody_wakes, nobody_wakes_for_others,
-          two_places_and_one_daemon, no_descriptor_is_left])
+          two_places_and_one_daemon, who_logs_in_later, no_descriptor_is_left])

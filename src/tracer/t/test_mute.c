@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_mute.c - a controller that takes programs' messages late, or never: what waits for it in them has a bound. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,25 +22,34 @@
 
 #include "schema/schema.h"
 #include "tracer/t/run.h"
+#include "wire/wait.h"
 #include "wire/wire.h"
 
 #define MOST (600u << 10)       /* what a socket holds, and one time all that there is to tell */
 
 struct rig {
 	struct sockaddr_un addr;
-	int listener, sock, input;
+	int dir, listener, sock, input;
 	pid_t pid;
 	struct wmk_in in;
 };
 
-/* A program that is connected and does not wait for an answer. */
-static void rig_start(struct rig *rig, const char *const *argv)
+static void rig_open(struct rig *rig)
 {
-	struct timeval patience = { .tv_sec = 30 };
+	const char *dir = run_make_dir();
 
 	memset(rig, 0, sizeof(*rig));
 	rig->addr.sun_family = AF_UNIX;
-	snprintf(rig->addr.sun_path, sizeof(rig->addr.sun_path), "%s/" WMK_APP_SOCKET, run_make_dir());
+	snprintf(rig->addr.sun_path, sizeof(rig->addr.sun_path), "%s/" WMK_APP_SOCKET, dir);
+	rig->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(rig->dir >= 0);
+}
+
+/* A program that is connected and does not wait for an answer. */
+static void rig_run(struct rig *rig, const char *const *argv)
+{
+	struct timeval patience = { .tv_sec = 30 };
+
 	rig->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(rig->listener, (struct sockaddr *)&rig->addr, sizeof(rig->addr)), 0);
 	assert_int_equal(listen(rig->listener, 4), 0);
@@ -51,6 +61,12 @@ static void rig_start(struct rig *rig, const char *const *argv)
 	assert_true(rig->sock >= 0);
 }
 
+static void rig_start(struct rig *rig, const char *const *argv)
+{
+	rig_open(rig);
+	rig_run(rig, argv);
+}
+
 static void rig_end(struct rig *rig)
 {
 	close(rig->input);
@@ -59,6 +75,7 @@ static void rig_end(struct rig *rig)
 	close(rig->listener);
 	wmk_in_free(&rig->in);
 	unlink(rig->addr.sun_path);
+	close(rig->dir);
 	run_remove_dir();
 }
 
@@ -210,19 +227,50 @@ static void answers_pile_up(void **state)
 	rig_end(&rig);
 }
 
-/* Who is turned away does not come again until something has changed; there is no page here: until it looks for one, 10 s later. */
+static bool knocks(const struct rig *rig, int ms)
+{
+	struct pollfd door = { .fd = rig->listener, .events = POLLIN };
+
+	return poll(&door, 1, ms) == 1;
+}
+
+static void refuse(int sock, int err)
+{
+	struct wmk_out out = { 0 };
+
+	assert_int_equal(wmk_out_error(&out, WMK_MSG_REFUSED, 0, err, "no"), 0);
+	assert_int_equal(wmk_out_send(&out, sock), 1);
+	wmk_out_free(&out);
+}
+
+/*
+ * Who is turned away does not come again at once, but comes, though nothing has changed: its controller had no room, and may have some. Who is not wanted
+ * does not. (What is waited for in vain is the least that must pass without a knock.)
+ */
 static void turned_away(void **state)
 {
+	struct wmk_wait_page *page;
 	struct rig rig;
-	struct pollfd door;
 
 	(void)state;
-	rig_start(&rig, (const char *[]){ "prog_wait", "idle", NULL });
-	close(rig.sock);
-	door = (struct pollfd){ .fd = rig.listener, .events = POLLIN };
-	assert_int_equal(poll(&door, 1, 4000), 0);
-	rig.sock = -1;
-	rig_end(&rig);
+	for (unsigned i = 0; i < 2; i++) {
+		rig_open(&rig);
+		assert_int_equal(wmk_wait_create(rig.dir, &page), 0);
+		rig_run(&rig, (const char *[]){ "prog_wait", "idle", NULL });
+		if (i == 1)
+			refuse(rig.sock, EMFILE);
+		close(rig.sock);
+		assert_false(knocks(&rig, 4000));
+		assert_true(knocks(&rig, 60000));
+		rig.sock = accept(rig.listener, NULL, NULL);
+		refuse(rig.sock, EPROTONOSUPPORT);
+		close(rig.sock);
+		rig.sock = -1;
+		assert_false(knocks(&rig, 4000));
+		wmk_wait_destroy(page);
+		unlinkat(rig.dir, WMK_WAIT_FILE, 0);
+		rig_end(&rig);
+	}
 }
 
 int main(void)
