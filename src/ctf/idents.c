@@ -47,27 +47,61 @@ bool wmk_ctf_is_keyword(const char *name)
 	return false;
 }
 
+/*
+ * The identifiers that there are; and, of names that many have, or that become one identifier, the number to go on from: members come from anywhere, and
+ * to begin at 2 for each of them would be as many questions as they are, squared.
+ */
+struct seen {
+	json_object *idents, *numbers;
+};
+
+/* The first that nobody has of name_2, name_3, ... */
+static int make_numbered(struct seen *seen, const char *prefix, const char *name, char ident[WMK_CTF_IDENT])
+{
+	char base[WMK_CTF_IDENT], suffix[16];
+	json_object *next;
+	int32_t number = 2;
+
+	wmk_ctf_ident(base, prefix, name, "");
+	if (json_object_object_get_ex(seen->numbers, base, &next)) {
+		number = json_object_get_int(next);
+	} else {
+		next = json_object_new_int(number);
+		if (!next)
+			return -ENOMEM;
+		if (json_object_object_add(seen->numbers, base, next) != 0) {
+			json_object_put(next);
+			return -ENOMEM;
+		}
+	}
+	do {
+		snprintf(suffix, sizeof(suffix), "_%d", number++);
+		wmk_ctf_ident(ident, prefix, name, suffix);
+	} while (json_object_object_get_ex(seen->idents, ident, NULL));
+	json_object_set_int(next, number);
+	return 0;
+}
+
 /* The identifier of one member, or option, of what is at `in`: what no member before it has. */
-static char *make_name(const struct wmk_ctf_op *ops, unsigned scope, uint32_t in, uint32_t at, json_object *seen)
+static char *make_name(const struct wmk_ctf_op *ops, unsigned scope, uint32_t in, uint32_t at, struct seen *seen)
 {
 	const char *role = wmk_ctf_role_name_of(&ops[at], scope), *name = ops[at].name ? ops[at].name : "";
 	/* (readers take one '_' off, of labels that select as well) */
 	const bool is_plain = ops[in].code == WMK_CTF_VARIANT && !wmk_ctf_is_keyword(name) && *name != '_' && !(*name >= '0' && *name <= '9');
-	char ident[WMK_CTF_IDENT], suffix[16] = "";
+	const char *prefix = is_plain ? "" : "_", *suffix = "";
+	char ident[WMK_CTF_IDENT];
 
 	/* What has no role may not have the name of one. */
 	for (unsigned i = 1; i < WMK_ROLES && !role; i++)
 		if (!(ops[at].roles & WMK_ROLE_BIT(i)) && wmk_ctf_role_name(scope, i) && !strcmp(wmk_ctf_role_name(scope, i), name))
-			snprintf(suffix, sizeof(suffix), "_");
+			suffix = "_";
 	if (role || !*name)
 		snprintf(ident, sizeof(ident), "%s", role ? role : "_");
 	else
-		wmk_ctf_ident(ident, is_plain ? "" : "_", name, suffix);
-	for (unsigned number = 2; json_object_object_get_ex(seen, ident, NULL); number++) {
-		snprintf(suffix, sizeof(suffix), "_%u", number);
-		wmk_ctf_ident(ident, is_plain ? "" : "_", name, suffix);
-	}
-	return json_object_object_add(seen, ident, NULL) == 0 ? strdup(ident) : NULL;
+		wmk_ctf_ident(ident, prefix, name, suffix);
+	if (json_object_object_get_ex(seen->idents, ident, NULL) && make_numbered(seen, prefix, name, ident) < 0)
+		return NULL;
+	return json_object_object_add(seen->idents, ident, NULL) == 0 ? strdup(ident) : NULL;
 }
 
 void wmk_ctf_idents_free(struct wmk_ctf_idents *idents)
@@ -116,29 +150,30 @@ static int take_kept(struct wmk_ctf_idents *idents, struct wmk_kept_names *kept,
 static int make_names(struct wmk_ctf_idents *idents, struct wmk_kept_names *kept, unsigned scope, uint32_t in)
 {
 	const struct wmk_ctf_op *ops = kept->parts->of[scope]->ops;
-	json_object *seen = json_object_new_object();
-	int err = seen ? 0 : -ENOMEM;
+	struct seen seen = { json_object_new_object(), json_object_new_object() };
+	int err = seen.idents && seen.numbers ? 0 : -ENOMEM;
 
 	for (uint32_t i = in + 1; ops[i].code != WMK_CTF_END && err >= 0; i = ops[i].next) {
 		err = take_kept(idents, kept, scope, in, i);
 		if (err < 0 || idents->names[i])
 			continue;
-		idents->names[i] = make_name(ops, scope, in, i, seen);
+		idents->names[i] = make_name(ops, scope, in, i, &seen);
 		err = idents->names[i] ? 0 : -ENOMEM;
 	}
 	for (uint32_t i = in + 1; ops[i].code != WMK_CTF_END && err >= 0; i = ops[i].next) {
 		if (!idents->kept[i])
 			continue;
-		if (!json_object_object_get_ex(seen, idents->names[i], NULL)) {
-			err = json_object_object_add(seen, idents->names[i], NULL) == 0 ? 0 : -ENOMEM;
+		if (!json_object_object_get_ex(seen.idents, idents->names[i], NULL)) {
+			err = json_object_object_add(seen.idents, idents->names[i], NULL) == 0 ? 0 : -ENOMEM;
 			continue;
 		}
 		free(idents->names[i]);
 		idents->kept[i] = 0;
-		idents->names[i] = make_name(ops, scope, in, i, seen);
+		idents->names[i] = make_name(ops, scope, in, i, &seen);
 		err = idents->names[i] ? 0 : -ENOMEM;
 	}
-	json_object_put(seen);
+	json_object_put(seen.idents);
+	json_object_put(seen.numbers);
 	return err;
 }
 

@@ -311,6 +311,24 @@ def more_labels_than_can_be_read(case):
     check(status == 1 and refusal in err, 'long names: status %d: %s', status, err.decode())
 
 
+@limit(30)
+def many_names_alike(case):
+    """Members by the ten thousand whose names are one identifier, by what may not stand in one, and behind the last byte that is taken: each has the next number, at once."""
+    n, long = 20000, 'x' * 255
+    names = [name for i in range(n) for name in ('a%s%s' % (chr(0x4e00 + i // 100), chr(0x4e00 + i % 100)), long + str(i))] + ['a_', 'a______4', 'a______4']
+    names[-1] += '?'
+    path = os.path.join(case.path('alike'), 't')
+    save_two(path, [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class'},
+                    {'type': 'event-record-class', 'name': 'e', 'payload-field-class': structure(**{name: number(8) for name in names})}], b'')
+    found = re.findall(r'} (\w+);', metadata_of(rewritten(case, 'ctf', path)))
+    wanted = [base + ('_%d' % i if i > 1 else '') for i in range(1, n + 1) for base in ('_a______', '_' + long)]
+    # (what a number has made is nobody else's)
+    wanted += ['_a_', '_a______4', '_a______4_']
+    check(len(found) == len(wanted), '%d names, not %d', len(found), len(wanted))
+    for got, name in zip(found, wanted):
+        check(got == name, '%s, not %s', got, name)
+
+
 def entries_from_anywhere(case):
     """Entries that 1.8 can say otherwise, or not at all, are left out, which is told; and no name of the environment hides another."""
     plain = [{'type': 'preamble', 'version': 2}, {'type': 'data-stream-class'}]
@@ -510,5 +528,5 @@ def long_doubles(case):
 
 if __name__ == '__main__':
     main([said_by_values, told, twins, labels_with_a_bar, options_that_nothing_selects, selectors_that_lose_their_sign,
-          many_options_beyond, many_labels_and_options, more_labels_than_can_be_read, entries_from_anywhere,
+          many_options_beyond, many_names_alike, many_labels_and_options, more_labels_than_can_be_read, entries_from_anywhere,
           names_from_anywhere, roles_by_names_from_anywhere, options_from_anywhere, values_of_clocks, clocks_from_anywhere, long_doubles])
