@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * choose.c - what a selector's value selects, where there are too many choices to look at each for each record (see compile.h).
+ * choose.c - what a selector's value selects, and which label a value has, where there are too many to look at each for each record (see compile.h).
  *
  *     choices    2 ... 5: A   4 ... 9: B   7: C        the first that fits counts
  *     chooser    0: -   2: A   6: B   10: -            from each of these values on, up to the next, it is the same one
@@ -18,22 +18,30 @@ struct stretch {
 	uint32_t choice;           /* 1 + its index; 0: none */
 };
 
-/* Behind the choices, in the same memory. */
-struct chooser {
+/* A variant's is behind its choices, in the same memory. */
+struct wmk_ctf_chooser {
 	uint32_t n;
 	struct stretch stretches[]; /* ascending, the first is from 0 on */
 };
 
-static uint64_t move_of(const struct wmk_ctf_op *op)
+static uint64_t move_of(bool is_signed)
 {
-	return op->is_signed ? (uint64_t)1 << 63 : 0;
+	return is_signed ? (uint64_t)1 << 63 : 0;
+}
+
+size_t wmk_ctf_chooser_size(uint32_t n)
+{
+	return sizeof(struct wmk_ctf_chooser) + (2 * (size_t)n + 1) * sizeof(struct stretch);
+}
+
+size_t wmk_ctf_chooser_used(const struct wmk_ctf_chooser *chooser)
+{
+	return sizeof(*chooser) + chooser->n * sizeof(struct stretch);
 }
 
 size_t wmk_ctf_choices_size(uint32_t n)
 {
-	const size_t chooser = sizeof(struct chooser) + (2 * (size_t)n + 1) * sizeof(struct stretch);
-
-	return n * sizeof(struct wmk_ctf_choice) + (n > WMK_CTF_CHOICES_FEW ? chooser : 0);
+	return n * sizeof(struct wmk_ctf_choice) + (n > WMK_CTF_CHOICES_FEW ? wmk_ctf_chooser_size(n) : 0);
 }
 
 static int by_from(const void *left, const void *right)
@@ -44,7 +52,7 @@ static int by_from(const void *left, const void *right)
 }
 
 /* The last that begins at or before the value. */
-static uint32_t find(const struct chooser *chooser, uint64_t value)
+static uint32_t find(const struct wmk_ctf_chooser *chooser, uint64_t value)
 {
 	uint32_t low = 0, high = chooser->n;
 
@@ -60,14 +68,13 @@ static uint32_t find(const struct chooser *chooser, uint64_t value)
 }
 
 /* Each value where something begins or has ended, once. */
-static void make_stretches(const struct wmk_ctf_op *op, const struct wmk_ctf_choice *choices, struct chooser *chooser)
+static void make_stretches(struct wmk_ctf_chooser *chooser, uint64_t move, const struct wmk_ctf_choice *choices, uint32_t n_choices)
 {
-	const uint64_t move = move_of(op);
 	struct stretch *stretches = chooser->stretches;
 	uint32_t n = 0, kept = 1;
 
 	stretches[n++] = (struct stretch){ 0, 0 };
-	for (uint32_t i = 0; i < op->n_choices; i++) {
+	for (uint32_t i = 0; i < n_choices; i++) {
 		stretches[n++] = (struct stretch){ choices[i].from ^ move, 0 };
 		if ((choices[i].to ^ move) != UINT64_MAX)
 			stretches[n++] = (struct stretch){ (choices[i].to ^ move) + 1, 0 };
@@ -89,21 +96,18 @@ static uint32_t first_free(uint32_t *free_at, uint32_t at)
 	return at;
 }
 
-int wmk_ctf_choices_order(const struct wmk_ctf_op *op, struct wmk_ctf_choice *choices)
+int wmk_ctf_chooser_make(struct wmk_ctf_chooser *chooser, bool is_signed, const struct wmk_ctf_choice *choices, uint32_t n)
 {
-	struct chooser *chooser = (struct chooser *)(choices + op->n_choices);
-	const uint64_t move = move_of(op);
+	const uint64_t move = move_of(is_signed);
 	uint32_t *free_at;
 
-	if (op->n_choices <= WMK_CTF_CHOICES_FEW)
-		return 0;
-	make_stretches(op, choices, chooser);
+	make_stretches(chooser, move, choices, n);
 	free_at = malloc(((size_t)chooser->n + 1) * sizeof(*free_at));
 	if (!free_at)
-		return wmk_error(-ENOMEM, "no memory for the %u choices of a variant", op->n_choices);
+		return wmk_error(-ENOMEM, "no memory for %u choices", n);
 	for (uint32_t i = 0; i <= chooser->n; i++)
 		free_at[i] = i;
-	for (uint32_t i = 0; i < op->n_choices; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		const uint64_t from = choices[i].from ^ move, to = choices[i].to ^ move;
 		/* (one whose end is before its beginning has none) */
 		const uint32_t last = find(chooser, to), behind = from > to ? 0 : last + 1;
@@ -117,10 +121,21 @@ int wmk_ctf_choices_order(const struct wmk_ctf_op *op, struct wmk_ctf_choice *ch
 	return 0;
 }
 
+int wmk_ctf_choices_order(const struct wmk_ctf_op *op, struct wmk_ctf_choice *choices)
+{
+	if (op->n_choices <= WMK_CTF_CHOICES_FEW)
+		return 0;
+	return wmk_ctf_chooser_make((struct wmk_ctf_chooser *)(choices + op->n_choices), op->is_signed, choices, op->n_choices);
+}
+
+uint32_t wmk_ctf_chooser_find(const struct wmk_ctf_chooser *chooser, bool is_signed, uint64_t value)
+{
+	return chooser->stretches[find(chooser, value ^ move_of(is_signed))].choice;
+}
+
 const struct wmk_ctf_choice *wmk_ctf_choose_among_many(const struct wmk_ctf_op *op, uint64_t value)
 {
-	const struct chooser *chooser = (const struct chooser *)(op->choices + op->n_choices);
-	const uint32_t choice = chooser->stretches[find(chooser, value ^ move_of(op))].choice;
+	const uint32_t choice = wmk_ctf_chooser_find((const struct wmk_ctf_chooser *)(op->choices + op->n_choices), op->is_signed, value);
 
 	return choice ? &op->choices[choice - 1] : NULL;
 }

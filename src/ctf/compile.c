@@ -355,7 +355,9 @@ static int keep(struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_progr
 	make_easy(ops, code->n);
 	program->ops = ops;
 	program->n_ops = code->n;
-	return wmk_ctf_make_steps(&c->scratch, program);
+	int err = wmk_ctf_enums_note(&c->enums, ops, code->n);
+
+	return err < 0 ? err : wmk_ctf_make_steps(&c->scratch, program);
 }
 
 static int compile_event(struct wmk_ctf_compiler *c, const struct wmk_ctf_event_class *class, struct wmk_ctf_event_decoder *event)
@@ -425,7 +427,9 @@ static int compile_all(struct wmk_ctf_compiler *c, struct wmk_ctf_decoder *decod
 		err = compile_scope(c, WMK_SCOPE_PACKET_HEADER, c->class->packet_header);
 	for (uint32_t i = 0; i < c->class->n_streams && err >= 0; i++)
 		err = compile_stream(c, c->class->streams[i], &streams[i]);
-	return err < 0 ? err : keep(c, WMK_SCOPE_PACKET_HEADER, &decoder->packet_header);
+	if (err >= 0)
+		err = keep(c, WMK_SCOPE_PACKET_HEADER, &decoder->packet_header);
+	return err < 0 ? err : wmk_ctf_enums_order(&c->enums, &c->scratch);
 }
 
 int wmk_ctf_compile(const struct wmk_ctf_class *class, const char *name, struct wmk_ctf_decoder **decoder)
@@ -438,6 +442,7 @@ int wmk_ctf_compile(const struct wmk_ctf_class *class, const char *name, struct 
 		free(c.codes[i].ops);
 		free(c.codes[i].names);
 	}
+	wmk_ctf_enums_free(&c.enums);
 	if (err < 0) {
 		wmk_scratch_free(&c.scratch);
 		free(whole);

@@ -7,6 +7,7 @@
  *     steps.c     operations ─► steps: the quick way to a structure's end; and that way
  *     header.c    event headers ─► plans: where id and time are; and the record
  *     choose.c    what a selector's value selects, of many choices
+ *     labels.c    the label of a value, of many
  *     decode.c    the walk from value to value
  */
 #ifndef WMK_CTF_COMPILE_H
@@ -47,6 +48,16 @@ int wmk_ctf_pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, uint32
 
 /* So many choices are looked at one after the other: no search is quicker. */
 #define WMK_CTF_CHOICES_FEW 16u
+
+/* What finds the first of `n` ranges that a value fits, in wmk_ctf_chooser_size() bytes, of which wmk_ctf_chooser_used() are needed once it is made. */
+struct wmk_ctf_chooser;
+
+size_t wmk_ctf_chooser_size(uint32_t n);
+/* With `is_signed` their ends are int64_t. -ENOMEM. */
+int wmk_ctf_chooser_make(struct wmk_ctf_chooser *chooser, bool is_signed, const struct wmk_ctf_choice *choices, uint32_t n);
+size_t wmk_ctf_chooser_used(const struct wmk_ctf_chooser *chooser);
+/* 1 + its index; 0: the value fits none. */
+uint32_t wmk_ctf_chooser_find(const struct wmk_ctf_chooser *chooser, bool is_signed, uint64_t value);
 
 /* Bytes for `n` choices at most, with what finds one among many. */
 size_t wmk_ctf_choices_size(uint32_t n);

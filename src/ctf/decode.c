@@ -358,7 +358,14 @@ const char *wmk_ctf_label(const struct wmk_ctf_item *item)
 	const struct wmk_type *type = item->op->type;
 	const uint64_t value = item->value.u;
 
-	for (uint32_t i = 0; i < type->count && !item->is_wide; i++) {
+	if (item->is_wide)
+		return NULL;
+	if (item->op->labels) {
+		const uint32_t found = wmk_ctf_chooser_find(item->op->labels, type->is_signed, value);
+
+		return found ? type->labels[found - 1].name : NULL;
+	}
+	for (uint32_t i = 0; i < type->count; i++) {
 		const struct wmk_label *label = &type->labels[i];
 
 		if (type->is_signed ? (int64_t)value >= label->from && (int64_t)value <= label->to :

@@ -75,7 +75,10 @@ struct wmk_ctf_op {
 	uint32_t next;             /* the operation behind it and all that is in it */
 	const char *name;          /* of the field, as it is shown; NULL for an element of an array */
 	const struct wmk_type *type;
-	const struct wmk_ctf_choice *choices; /* VARIANT, OPTIONAL: `n_choices`, the first that fits counts */
+	union {
+		const struct wmk_ctf_choice *choices; /* VARIANT, OPTIONAL: `n_choices`, the first that fits counts */
+		const struct wmk_ctf_chooser *labels; /* ENUM: what finds one of many; NULL: they are looked at */
+	};
 	uint32_t n_choices, n_sources;
 	const struct wmk_ctf_source *sources; /* n_sources, if not 0: the value of the one that is there is put into `ref` before it is needed */
 };

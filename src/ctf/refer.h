@@ -6,7 +6,7 @@
 #ifndef WMK_CTF_REFER_H
 #define WMK_CTF_REFER_H
 
-#include "ctf/compile.h"
+#include "ctf/labels.h"
 
 /* A program while it is made. */
 struct wmk_ctf_making {
@@ -23,6 +23,7 @@ struct wmk_ctf_compiler {
 	struct wmk_ctf_making codes[WMK_SCOPES]; /* by scope; n 0 where there is none */
 	uint8_t registers[3];                 /* next of trace, stream, event */
 	uint32_t n_all;
+	struct wmk_ctf_enums enums;
 	uint64_t n_choices;                    /* labels of all variants' selectors */
 	uint64_t n_looked;                     /* members that were looked at for what a name means, once more for each 16 bytes of it */
 	const char *what;                      /* for errors: the structure that is compiled, ... */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_choose.c - what a selector's value selects among many choices: the first that it fits, as if each were looked at; without that.
+ * test_choose.c - what a selector's value selects among many choices, and which of many labels a value has: the first that it fits, as if each were
+ * looked at; without that.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -133,9 +134,105 @@ static void many_are_quick(void **state)
 	free(choices);
 }
 
+/* A class of records with these members, compiled. */
+struct one_event {
+	struct wmk_type payload;
+	struct wmk_ctf_stream_class stream;
+	struct wmk_ctf_event_class event;
+	const struct wmk_ctf_event_class *events[1];
+	const struct wmk_ctf_stream_class *streams[1];
+	struct wmk_ctf_class class;
+	struct wmk_ctf_decoder *decoder;
+};
+
+static const struct wmk_ctf_op *compile_members(struct one_event *one, const struct wmk_field *members, uint32_t n)
+{
+	*one = (struct one_event){ .payload = { .kind = WMK_TYPE_STRUCT, .count = n, .members = members } };
+	one->event = (struct wmk_ctf_event_class){ .stream = &one->stream, .name = "e", .level = -1, .payload = &one->payload };
+	one->events[0] = &one->event;
+	one->stream = (struct wmk_ctf_stream_class){ .events = one->events, .n_events = 1 };
+	one->streams[0] = &one->stream;
+	one->class = (struct wmk_ctf_class){ .major = 2, .order = WMK_ORDER_LITTLE, .streams = one->streams, .n_streams = 1 };
+	assert_int_equal(wmk_ctf_compile(&one->class, "m", &one->decoder), 0);
+	return one->decoder->streams[0].events[0].payload.ops;
+}
+
+static const char *first_label(const struct wmk_type *type, uint64_t value)
+{
+	for (uint32_t i = 0; i < type->count; i++) {
+		const struct wmk_label *at = &type->labels[i];
+
+		if (type->is_signed ? (int64_t)value >= at->from && (int64_t)value <= at->to : value >= (uint64_t)at->from && value <= (uint64_t)at->to)
+			return at->name;
+	}
+	return NULL;
+}
+
+/* A value's label is the first that it fits, of few labels and of many; a value of more than 64 bits has none. */
+static void any_labels(void **state)
+{
+	static const char names[60];
+	uint64_t seed = 77;
+
+	(void)state;
+	for (unsigned round = 0; round < 500; round++) {
+		struct wmk_label labels[60];
+		const struct wmk_field member = { .name = "a", .type = { .kind = WMK_TYPE_ENUM, .width = 64, .is_signed = round % 2, .labels = labels,
+									 .count = (uint32_t)(some(&seed) >> 7) % 61 } };
+		struct one_event one;
+		struct wmk_ctf_item item;
+
+		for (uint32_t i = 0; i < 60; i++) {
+			labels[i] = (struct wmk_label){ .name = &names[i], .from = (int64_t)some_value(&seed) };
+			labels[i].to = (int64_t)(some(&seed) & 64 ? some_value(&seed) : (uint64_t)labels[i].from + (some(&seed) >> 7 & 7));
+		}
+		item = (struct wmk_ctf_item){ .op = &compile_members(&one, &member, 1)[1] };
+		assert_int_equal(item.op->labels != NULL, member.type.count > WMK_CTF_CHOICES_FEW);
+		for (unsigned i = 0; i < 200; i++) {
+			item.value.u = some_value(&seed);
+			assert_ptr_equal(wmk_ctf_label(&item), first_label(&member.type, item.value.u));
+		}
+		item.is_wide = true;
+		assert_null(wmk_ctf_label(&item));
+		wmk_ctf_decoder_free(one.decoder);
+	}
+}
+
+/* A million labels, a million times; and fields of one type share what finds them, unless one's values are signed. */
+static void many_labels_are_quick(void **state)
+{
+	enum { N = 1 << 20, FIELDS = 60 };
+	struct wmk_label *labels = calloc(N, sizeof(*labels));
+	struct wmk_field members[FIELDS] = { { .name = NULL } };
+	const struct wmk_ctf_op *ops;
+	struct one_event one;
+
+	(void)state;
+	assert_non_null(labels);
+	alarm(HANGS_S);
+	for (int64_t i = 0; i < N; i++)
+		labels[i] = (struct wmk_label){ .name = "l", .from = 2 * i, .to = 2 * i };
+	for (unsigned i = 0; i < FIELDS; i++)
+		members[i] = (struct wmk_field){ .name = "a", .type = { .kind = WMK_TYPE_ENUM, .width = 64, .is_signed = i % 2, .labels = labels, .count = N } };
+	ops = compile_members(&one, members, FIELDS);
+	for (uint32_t i = 3; i <= FIELDS; i++)
+		assert_ptr_equal(ops[i].labels, ops[i - 2].labels);
+	assert_ptr_not_equal(ops[1].labels, ops[2].labels);
+	for (uint64_t i = 0; i < N; i++) {
+		const struct wmk_ctf_item item = { .op = &ops[1], .value.u = 2 * i }, none = { .op = &ops[2], .value.u = 2 * i + 1 };
+
+		assert_ptr_equal(wmk_ctf_label(&item), labels[i].name);
+		assert_null(wmk_ctf_label(&none));
+	}
+	alarm(0);
+	wmk_ctf_decoder_free(one.decoder);
+	free(labels);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(any_ranges), cmocka_unit_test(labels), cmocka_unit_test(many_are_quick) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(any_ranges), cmocka_unit_test(labels), cmocka_unit_test(many_are_quick),
+					    cmocka_unit_test(any_labels), cmocka_unit_test(many_labels_are_quick) };
 
 	return cmocka_run_group_tests_name("ctf-choose", tests, NULL, NULL);
 }
