@@ -116,7 +116,10 @@ struct wmk_print_labels {
 	const struct wmk_label *of;    /* whose they are, in the trace's class */
 	uint64_t move;             /* value ^ move is as from and to */
 	uint32_t n;
-	bool overlap;              /* a value may have several: `labels` are by rank; else by value */
+	bool overlap;              /* a value may have several: few `labels` are by rank then; else they are by value */
+	/* Where they overlap and are many: as a tree (see print_labels.c), the greatest `to` of each label and what is below it; room for those that fit. */
+	uint64_t *reach;
+	const struct wmk_print_label **fits;
 	char *text;
 	struct wmk_print_label labels[];
 };

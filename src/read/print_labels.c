@@ -3,8 +3,14 @@
  * print_labels.c - the labels of an enumeration's values (see print_inside.h).
  *
  * Usually no two labels share a value: they are sorted by value, and found by halving. Where they do, a value shows each of its labels
- * once, in the order in which the names first come in the metadata; then all are looked at, so that no table grows with what labels have in
- * common: metadata that is made to hurt could have thousands over each value.
+ * once, in the order in which the names first come in the metadata. No table grows with what labels have in common: metadata that is made to hurt
+ * could have thousands over each value. Few are all looked at. Many are a tree: sorted by where they begin, the middle one of each part stands above
+ * the halves beside it, and knows how far any of them reaches:
+ *
+ *     labels    1 ... 2   2 ... 9   4 ... 4   5 ... 7   8 ... 8        value 6: 4 ... 4, with 9, is above all; 2 ... 9, with 9, above 1 ... 2, with 2,
+ *     reach         2         9         9         7         8          which ends before 6 and is not gone into
+ *
+ * What has one name is made one range where it touches, so that each range that is found is a name that is shown.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +20,7 @@
 #include "read/print_inside.h"
 
 #define HEADS_MIN 64u
+#define FEW 16u                      /* looked at one after the other: no search is quicker */
 
 struct named {
 	const char *name;
@@ -40,6 +47,18 @@ static int by_rank(const void *left, const void *right)
 	const struct wmk_print_label *a = left, *b = right;
 
 	return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static int by_rank_and_value(const void *left, const void *right)
+{
+	const int order = by_rank(left, right);
+
+	return order ? order : by_value(left, right);
+}
+
+static int by_rank_of(const void *left, const void *right)
+{
+	return by_rank(*(const struct wmk_print_label *const *)left, *(const struct wmk_print_label *const *)right);
 }
 
 static const char *label_name(const struct wmk_type *type, uint32_t i)
@@ -92,26 +111,67 @@ static int make_texts(const struct wmk_type *type, struct wmk_print_labels *labe
 	return 0;
 }
 
-/* Sort them, by what finds them. */
-static void put_in_order(struct wmk_print_labels *labels)
+/* Those that label something, where they have the same name and overlap as one. */
+static void join(struct wmk_print_labels *labels)
 {
+	struct wmk_print_label *all = labels->labels;
 	uint32_t n = 0;
 
-	/* One whose end is before its beginning labels nothing. */
 	for (uint32_t i = 0; i < labels->n; i++)
-		if (labels->labels[i].from <= labels->labels[i].to)
-			labels->labels[n++] = labels->labels[i];
+		if (all[i].from <= all[i].to)
+			all[n++] = all[i];
 	labels->n = n;
-	qsort(labels->labels, n, sizeof(labels->labels[0]), by_value);
-	for (uint32_t i = 1; i < n; i++)
+	qsort(all, n, sizeof(*all), by_rank_and_value);
+	n = 0;
+	for (uint32_t i = 0; i < labels->n; i++) {
+		if (!n || all[n - 1].rank != all[i].rank || all[n - 1].to < all[i].from)
+			all[n++] = all[i];
+		else if (all[n - 1].to < all[i].to)
+			all[n - 1].to = all[i].to;
+	}
+	labels->n = n;
+}
+
+/* Of those from `low` on to before `high`, at least one. It goes as deep as the logarithm of how many they are. */
+static uint64_t make_reach(struct wmk_print_labels *labels, uint32_t low, uint32_t high)
+{
+	const uint32_t middle = low + (high - low) / 2;
+	const uint64_t left = middle > low ? make_reach(labels, low, middle) : 0;
+	const uint64_t right = high > middle + 1 ? make_reach(labels, middle + 1, high) : 0;
+	uint64_t reach = labels->labels[middle].to;
+
+	reach = left > reach ? left : reach;
+	reach = right > reach ? right : reach;
+	labels->reach[middle] = reach;
+	return reach;
+}
+
+/* Sort them, by what finds them. */
+static int put_in_order(struct wmk_print_labels *labels)
+{
+	join(labels);
+	qsort(labels->labels, labels->n, sizeof(labels->labels[0]), by_value);
+	for (uint32_t i = 1; i < labels->n; i++)
 		labels->overlap = labels->overlap || labels->labels[i].from <= labels->labels[i - 1].to;
-	if (labels->overlap)
-		qsort(labels->labels, n, sizeof(labels->labels[0]), by_rank);
+	if (!labels->overlap)
+		return 0;
+	if (labels->n <= FEW) {
+		qsort(labels->labels, labels->n, sizeof(labels->labels[0]), by_rank);
+		return 0;
+	}
+	labels->reach = calloc(labels->n, sizeof(*labels->reach));
+	labels->fits = calloc(labels->n, sizeof(const struct wmk_print_label *));
+	if (!labels->reach || !labels->fits)
+		return wmk_error(-ENOMEM, "no memory for %u labels", labels->n);
+	make_reach(labels, 0, labels->n);
+	return 0;
 }
 
 static void labels_free(struct wmk_print_labels *labels)
 {
 	free(labels->text);
+	free(labels->reach);
+	free(labels->fits);
 	free(labels);
 }
 
@@ -133,11 +193,12 @@ static int labels_make(const struct wmk_type *type, bool is_signed, struct wmk_p
 	err = n ? give_ranks(type, labels) : 0;
 	if (err >= 0)
 		err = make_texts(type, labels);
+	if (err >= 0)
+		err = put_in_order(labels);
 	if (err < 0) {
 		labels_free(labels);
 		return err;
 	}
-	put_in_order(labels);
 	*made = labels;
 	return 0;
 }
@@ -234,22 +295,56 @@ static const struct wmk_print_label *find(const struct wmk_print_labels *labels,
 	return low ? &labels->labels[low - 1] : NULL;
 }
 
+/* Those from `low` on to before `high` that the value fits, behind the `n` that were found. Returns how many are found then. */
+static uint32_t find_fits(const struct wmk_print_labels *labels, uint32_t low, uint32_t high, uint64_t value, uint32_t n)
+{
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		const struct wmk_print_label *label = &labels->labels[middle];
+
+		if (labels->reach[middle] < value)
+			break;
+		n = find_fits(labels, low, middle, value, n);
+		if (label->from > value)
+			break;
+		if (label->to >= value)
+			labels->fits[n++] = label;
+		low = middle + 1;
+	}
+	return n;
+}
+
+/* All that the value fits, by rank; `shown`: there are some. */
+static char *put_overlapping(const struct wmk_print_labels *labels, struct wmk_print_text *out, char *p, uint64_t value, bool *shown)
+{
+	const uint32_t n = labels->reach ? find_fits(labels, 0, labels->n, value, 0) : labels->n;
+
+	if (labels->reach && n > 1)
+		qsort(labels->fits, n, sizeof(const struct wmk_print_label *), by_rank_of);
+	*shown = false;
+	for (uint32_t i = 0; i < n && p; i++) {
+		const struct wmk_print_label *label = labels->reach ? labels->fits[i] : &labels->labels[i];
+
+		if (value < label->from || value > label->to)
+			continue;
+		p = put_label(label, out, p, !*shown);
+		*shown = true;
+	}
+	return p;
+}
+
 char *wmk_print_labels_put(const struct wmk_print_labels *labels, struct wmk_print_text *out, char *p, uint64_t value)
 {
-	const struct wmk_print_label *label, *shown = NULL;
+	const struct wmk_print_label *label;
+	bool shown = false;
 
 	value ^= labels->move;
-	if (!labels->overlap) {
+	if (labels->overlap) {
+		p = put_overlapping(labels, out, p, value, &shown);
+	} else {
 		label = find(labels, value);
 		if (label && value <= label->to)
 			return put_label(label, out, p, true);
-	}
-	for (uint32_t i = 0; labels->overlap && i < labels->n && p; i++) {
-		label = &labels->labels[i];
-		if (value < label->from || value > label->to || (shown && shown->rank == label->rank))
-			continue;
-		p = put_label(label, out, p, !shown);
-		shown = label;
 	}
 	if (shown || !p)
 		return p;
