@@ -154,6 +154,11 @@ void wmk_tracing_close(struct wmk_tracing *tracing)
 	free(tracing);
 }
 
+unsigned wmk_tracing_max_apps(const struct wmk_tracing *tracing)
+{
+	return tracing->options.max_apps;
+}
+
 /* ── slots ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 int wmk_slot_take(struct wmk_tracing *tracing, uint32_t *slot, uint32_t *generation)

@@ -157,6 +157,8 @@ struct wmk_tracing_options {
 };
 
 int wmk_tracing_open(const struct wmk_tracing_options *options, struct wmk_tracing **tracing);
+/* Programs that may be connected or alive at a time: constant. Any thread. */
+unsigned wmk_tracing_max_apps(const struct wmk_tracing *tracing);
 /* All shards are closed already. Sessions that are still there end as by wmk_session_destroy(). */
 void wmk_tracing_close(struct wmk_tracing *tracing);
 /* The next daemon goes on with what is there: what the kernel records is left as it is from here on, whatever is closed. One thread is left. */

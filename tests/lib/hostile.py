@@ -99,6 +99,16 @@ def connect(path, seconds=30):
             time.sleep(0.01)
 
 
+@contextlib.contextmanager
+def acting_as(who):
+    """Connections that are made meanwhile are that user's, and stay this process's."""
+    os.seteuid(who.pw_uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
 def send(s, data, fds=()):
     """As much as is taken; the other side may have had enough."""
     with contextlib.suppress(OSError):
