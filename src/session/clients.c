@@ -4,9 +4,13 @@
  *
  * A client is in one of three states: read from, at work, written to. Its socket is watched for one thing and once (EPOLLONESHOT), so one
  * that is at work and hangs up wakes nobody, and no event of a client can come after it was freed.
+ *
+ * Who is neither root nor the daemon's user is a stranger until his first request has been looked at by a worker, who may wait for the user database. Strangers
+ * take places meanwhile, so these are bounded, have an end, and are none of root's.
  */
 #include "session/clients.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/faults.h"
 #include "session/closer.h"
@@ -14,6 +18,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -32,6 +37,8 @@ struct wmk_client {
 	int socket;
 	bool writing;
 	bool known;                      /* whether they may, has been found out */
+	bool foreign;                    /* neither root's nor of the daemon's user */
+	int64_t silent_until;            /* foreign, and has asked for nothing yet: closed then (ms, CLOCK_MONOTONIC); 0: it may stay */
 	bool last;                       /* closed when what is queued has been sent */
 	struct wmk_peer peer;
 	struct wmk_in in;
@@ -45,7 +52,7 @@ struct wmk_clients {
 	int epoll, stop, spare;
 	bool is_shut;                    /* nobody is accepted, as there is no descriptor: looked for every SHUT_MS */
 	struct wmk_client *client;       /* list */
-	unsigned n;
+	unsigned n_foreign;
 	pthread_t thread;
 	bool started;
 };
@@ -103,7 +110,7 @@ static void client_close(struct wmk_clients *clients, struct wmk_client *client)
 	while (*at != client)
 		at = &(*at)->next;
 	*at = client->next;
-	clients->n--;
+	clients->n_foreign -= client->foreign;
 	/* (close() alone does not where a child between clone() and its program has it, too) */
 	epoll_ctl(clients->epoll, EPOLL_CTL_DEL, client->socket, NULL);
 	wmk_closer_socket(client->socket, client->peer.uid);
@@ -155,6 +162,7 @@ static void client_read(struct wmk_clients *clients, struct wmk_client *client)
 		if (fd >= 0)
 			wmk_closer_file(fd, client->peer.uid);   /* no request has one */
 		if (got == 1) {
+			client->silent_until = 0;
 			wmk_workers_give(clients->workers, job);
 			return;
 		}
@@ -214,6 +222,11 @@ static unsigned clients_of(const struct wmk_clients *clients, uid_t uid)
 	return n;
 }
 
+static bool is_foreign(const struct wmk_clients *clients, uid_t uid)
+{
+	return uid != 0 && uid != clients->options.daemon;
+}
+
 static int client_check(const struct wmk_clients *clients, int socket, struct wmk_peer *peer)
 {
 	int err = wmk_peer_get(socket, peer);
@@ -224,8 +237,8 @@ static int client_check(const struct wmk_clients *clients, int socket, struct wm
 	}
 	if (wmk_closer_is_full(peer->uid))
 		return full(peer->uid);
-	if (clients->n >= clients->options.max_clients)
-		return wmk_error_said(-EAGAIN, "%u clients are connected: no more may be", clients->n);
+	if (is_foreign(clients, peer->uid) && clients->n_foreign >= clients->options.max_clients)
+		return wmk_error_said(-EAGAIN, "%u clients are connected: no more may be", clients->n_foreign);
 	unsigned n = clients_of(clients, peer->uid);
 	if (n >= clients->options.max_of_uid)
 		return wmk_error_said(-EAGAIN, "%u clients of user %u are connected: no more may be", n, (unsigned)peer->uid);
@@ -252,11 +265,14 @@ static void client_born(struct wmk_clients *clients, int socket)
 	client->in.close_fd = wmk_closer_file;
 	client->in.whose = peer.uid;
 	client->peer = peer;
+	client->foreign = is_foreign(clients, peer.uid);
+	if (client->foreign)
+		client->silent_until = wmk_clock_ms() + clients->options.silent_ms;
 	client->job.client = client;
 	client->job.uid = peer.uid;
 	client->next = clients->client;
 	clients->client = client;
-	clients->n++;
+	clients->n_foreign += client->foreign;
 }
 
 /*
@@ -323,13 +339,35 @@ static void client_ready(struct wmk_clients *clients, struct wmk_client *client)
 	wmk_error_clear();
 }
 
+/* How long from `now` on somebody may still say nothing, or nobody accepts; -1: for ever. */
+static int turn_ms(const struct wmk_clients *clients, int64_t now)
+{
+	int64_t first = clients->is_shut ? now + SHUT_MS : INT64_MAX;
+
+	for (const struct wmk_client *client = clients->client; client; client = client->next)
+		if (client->silent_until && client->silent_until < first)
+			first = client->silent_until;
+	return first == INT64_MAX ? -1 : first <= now ? 0 : first - now < INT_MAX ? (int)(first - now) : INT_MAX;
+}
+
+/* Between turns only: epoll may name them. What they had said by `then` has been read. */
+static void close_silent(struct wmk_clients *clients, int64_t then)
+{
+	for (struct wmk_client *client = clients->client, *next; client; client = next) {
+		next = client->next;
+		if (client->silent_until && client->silent_until <= then)
+			client_close(clients, client);
+	}
+}
+
 static void *clients_run(void *data)
 {
 	struct wmk_clients *clients = data;
 	struct epoll_event events[EVENTS_AT_ONCE];
 
 	for (;;) {
-		int n = epoll_wait(clients->epoll, events, EVENTS_AT_ONCE, clients->is_shut ? SHUT_MS : -1);
+		const int64_t now = wmk_clock_ms();
+		int n = epoll_wait(clients->epoll, events, EVENTS_AT_ONCE, turn_ms(clients, now));
 
 		for (int i = 0; i < n; i++) {
 			void *what = events[i].data.ptr;
@@ -343,6 +381,9 @@ static void *clients_run(void *data)
 			else
 				client_ready(clients, what);
 		}
+		/* (what is ready beyond these is told in the next turn) */
+		if (n < EVENTS_AT_ONCE)
+			close_silent(clients, now);
 		if (clients->is_shut)
 			open_again(clients);
 	}
@@ -385,6 +426,7 @@ int wmk_clients_open(const struct wmk_clients_options *options, struct wmk_clien
 	*o = *options;
 	o->max_clients = o->max_clients ? o->max_clients : 256;
 	o->max_of_uid = o->max_of_uid ? o->max_of_uid : 32;
+	o->silent_ms = o->silent_ms ? o->silent_ms : 5000;
 	o->workers = o->workers ? o->workers : 4;
 	if (o->max_at_work == 0)         /* where there are other users, one worker is left for them */
 		o->max_at_work = o->daemon == 0 && o->workers > 1 ? o->workers - 1 : o->workers;

@@ -40,8 +40,9 @@ struct wmk_clients_options {
 	int listener;                    /* non-blocking; stays the caller's */
 	uid_t daemon;                    /* whose daemon it is: see peer.h */
 	/* Limits; 0: the default in parentheses. */
-	unsigned max_clients;            /* (256) */
+	unsigned max_clients;            /* (256), of users that are neither root nor `daemon` */
 	unsigned max_of_uid;             /* (32) */
+	unsigned silent_ms;              /* one of those that has made no request by then is closed (5000) */
 	unsigned workers;                /* (4); in root's daemon one more, for root alone */
 	unsigned max_at_work;            /* requests of one user that are at work at a time (all workers, in root's daemon all but one) */
 	struct wmk_clients_ops ops;

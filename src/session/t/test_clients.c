@@ -375,10 +375,10 @@ static void limits_are_told(void **state)
 	clients_close();
 }
 
+/* The number of clients of others is none of theirs whose daemon it is (test_strangers.c has the others). */
 static void three_hundred_connections(void **state)
 {
 	static struct client client[300];
-	unsigned served = 0;
 
 	(void)state;
 	clients_open(geteuid(), 0, 1000);
@@ -386,9 +386,8 @@ static void three_hundred_connections(void **state)
 		client_open(&client[i]);
 	for (unsigned i = 0; i < 300; i++) {
 		request(&client[i], ECHO, i, "x");
-		served += next(&client[i]) == WMK_CTL_REPLY;
+		expect_reply(&client[i], i, "x");
 	}
-	assert_int_equal(served, 256);
 	for (unsigned i = 0; i < 300; i++)
 		client_close(&client[i]);
 	clients_close();
