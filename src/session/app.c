@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define TIMELY_MS 1000               /* who has missed a deadline is waited for again when it answers so soon */
+#define PIECE 65536u                 /* of what is kept: so much is everybody's, and told to nobody */
 #define FRAMES_AT_ONCE 64            /* receptions dealt with before the others have their turn */
 
 void wmk_app_notify(struct app *app)
@@ -58,6 +59,30 @@ static void events_free(struct app *app)
 	app->n_events = app->cap_events = app->live_events = app->n_fresh = app->cap_fresh = 0;
 }
 
+/* Of what it makes grow, in whole pieces: messages half come or not read yet, its events, what it was told of them. */
+static size_t bytes_kept(const struct app *app)
+{
+	size_t bytes = app->in.cap + app->out.cap + app->cap_events * sizeof(*app->events) + app->cap_fresh * sizeof(*app->fresh);
+
+	for (uint32_t i = 0; i < app->n_channels; i++)
+		bytes += app->channels[i].n_words * sizeof(uint64_t) + app->channels[i].n_filters * sizeof(uint64_t);
+	return bytes - bytes % PIECE;
+}
+
+/*
+ * Each connection has bounds of its own; but a user may have thousands, and together they would have all memory. True: his have too much now, and it is this one
+ * that has grown.
+ */
+static bool keeps_too_much(struct app *app)
+{
+	const size_t was = app->kept, is = bytes_kept(app);
+
+	if (!app->gate || is == was)
+		return false;
+	app->kept = is;
+	return wmk_gate_keeps(app->gate, app->uid, was, is) > app->apps->options.max_kept && is > was;
+}
+
 void wmk_app_close(struct app *app, int err)
 {
 	char words[256];
@@ -76,6 +101,7 @@ void wmk_app_close(struct app *app, int err)
 	wmk_in_free(&app->in);
 	wmk_out_free(&app->out);
 	events_free(app);
+	keeps_too_much(app);             /* less than before, in any case */
 	if (app->record)
 		app->record->info.connected = false;
 	wmk_app_notify(app);
@@ -100,6 +126,11 @@ void wmk_app_flush(struct app *app)
 		return;
 	}
 	wmk_out_rest(&app->out);
+	if (keeps_too_much(app)) {
+		wmk_app_close(app, wmk_error_said(-ENOBUFS, "the programs of user %u send more than is kept for all of one user's: %llu bytes", (unsigned)app->uid,
+						  (unsigned long long)app->apps->options.max_kept));
+		return;
+	}
 	bool writing = sent == 0;
 	if (writing != app->writing && wmk_apps_watch(app->apps, app->socket, &app->socket_source, false, writing) == 0)
 		app->writing = writing;
@@ -477,8 +508,8 @@ void wmk_app_readable(struct app *app)
 	 */
 	if (app->socket >= 0 && app->in.n_fds > (came < 0 || !more ? 1 : WMK_WIRE_FDS_AT_ONCE))
 		wmk_app_close(app, wmk_error(-EPROTO, "%u descriptors came without the messages that they belong to", app->in.n_fds));
-	wmk_app_flush(app);
 	wmk_in_rest(&app->in);           /* a thousand programs that say nothing cost no buffers */
+	wmk_app_flush(app);
 }
 
 void wmk_app_drain(struct app *app)
@@ -507,6 +538,8 @@ void wmk_app_free(struct app *app)
 	wmk_out_free(&app->out);
 	events_free(app);
 	wmk_shadow_free(app);
+	if (app->gate && app->kept)
+		wmk_gate_keeps(app->gate, app->uid, app->kept, 0);
 	if (!app->apps->options.keep)
 		free(app->record);
 	free(app->exe);

@@ -54,6 +54,7 @@ struct wmk_apps_options {
 	unsigned max_events;                /* of one application (65536) */
 	size_t max_bytes; /* of event classes that one application may register in its life (64 MiB) */
 	size_t max_queue;                   /* bytes queued for one application (8 MiB) */
+	uint64_t max_kept;                  /* bytes kept for all of one user's at the gate, ours and root's excepted, but for a piece that each has (256 MiB) */
 	unsigned hello_ms;                  /* a connection that has not said HELLO by then is closed (5000) */
 	/*
 	 * Optional. An application was admitted, refused, dropped, closed its socket, or died: look at info. Of those that

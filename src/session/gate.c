@@ -27,6 +27,7 @@ struct gate_user {
 	struct gate_user *next;
 	uid_t uid;
 	unsigned n;
+	uint64_t bytes;                  /* that its guests have us keep */
 };
 
 struct wmk_gate {
@@ -92,10 +93,16 @@ static struct gate_user **user_find(struct wmk_gate *gate, uid_t uid)
 	return user;
 }
 
+/* Has no share, but all that there is. */
+static bool is_ours(uid_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
 /* One more guest of the user. *too_many: of those there may be. -ENOMEM: it is not counted. */
 static int count_user(struct wmk_gate *gate, uid_t uid, bool *too_many)
 {
-	const unsigned max = uid == 0 || uid == geteuid() ? 0 : gate->options.max_of_uid;
+	const unsigned max = is_ours(uid) ? 0 : gate->options.max_of_uid;
 	struct gate_user **user;
 	int err = 0;
 
@@ -121,6 +128,21 @@ static void discount_user(struct wmk_gate *gate, uid_t uid)
 		free(gone);
 	}
 	pthread_mutex_unlock(&gate->lock);
+}
+
+uint64_t wmk_gate_keeps(struct wmk_gate *gate, uid_t uid, size_t was, size_t is)
+{
+	uint64_t all = 0;
+
+	if (is_ours(uid))
+		return 0;
+	pthread_mutex_lock(&gate->lock);
+	struct gate_user *user = *user_find(gate, uid);
+
+	if (user)
+		all = user->bytes += is - (uint64_t)was;
+	pthread_mutex_unlock(&gate->lock);
+	return all;
 }
 
 void wmk_gate_left(struct wmk_gate *gate, pid_t pid, uid_t uid)

@@ -62,6 +62,11 @@ int wmk_gate_accept(struct wmk_gate *gate, unsigned shard, struct wmk_guest *gue
 bool wmk_gate_is_ahead(const struct wmk_gate *gate, unsigned shard);
 /* A guest that was accepted, or taken, is with its shard no longer. Any thread. */
 void wmk_gate_left(struct wmk_gate *gate, pid_t pid, uid_t uid);
+/*
+ * What a guest of the user has the daemon keep was `was` bytes, and is `is`; nothing when it leaves. Returns that of all the user's guests; 0 of root's and of
+ * those of the user that we run as, which nobody counts. Any thread.
+ */
+uint64_t wmk_gate_keeps(struct wmk_gate *gate, uid_t uid, size_t was, size_t is);
 /* Any thread. */
 void wmk_gate_stats(const struct wmk_gate *gate, struct wmk_gate_stats *stats);
 

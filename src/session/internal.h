@@ -435,6 +435,7 @@ struct app {
 	uint64_t *strangers;             /* serials of channels that it does not follow (domain.c); NULL: not asked yet */
 	struct wmk_in in;
 	struct wmk_out out;
+	size_t kept;                     /* what it has us keep, as the gate was told */
 	bool writing;                    /* epoll watches for room to send */
 	bool dead;                       /* pid is, or cannot be watched */
 	struct wmk_gate *gate;           /* by which it came; NULL: by none */

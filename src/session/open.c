@@ -30,6 +30,7 @@ static int options_take(struct wmk_apps *apps, const struct wmk_apps_options *gi
 	o->max_events = o->max_events ? o->max_events : 65536;
 	o->max_bytes = o->max_bytes ? o->max_bytes : 64u << 20;
 	o->max_queue = o->max_queue ? o->max_queue : 8u << 20;
+	o->max_kept = o->max_kept ? o->max_kept : 256u << 20;
 	o->hello_ms = o->hello_ms ? o->hello_ms : 5000;
 	apps->rundir = given->rundir ? strdup(given->rundir) : NULL;
 	apps->records = given->keep ? calloc(RECORDS_MAX, sizeof(struct record *)) : NULL;

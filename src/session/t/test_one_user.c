@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_one_user.c - what the programs of one user, who is neither root nor whose daemon it is, may have it keep all together, however little each has. All connections
+ * are this process's; whose they are, is said by who it acts as when it connects.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "client.h"
+#include "session/internal.h"
+
+#define OTHER 61002u                 /* a user that no machine has */
+#define OTHERS 4u
+
+struct scene {
+	struct place place;
+	struct client roots;
+	int fds;
+};
+
+static void scene_open(struct scene *s, uint64_t max_kept)
+{
+	char path[100];
+
+	s->fds = open_fds();
+	place_prepare(&s->place);
+	s->place.options.max_kept = max_kept;
+	place_open(&s->place);
+	s->place.session->all_users = true;
+	assert_int_equal(chmod(s->place.rundir, 0755), 0);
+	snprintf(path, sizeof(path), "%s/%s", s->place.rundir, WMK_APP_SOCKET);
+	assert_int_equal(chmod(path, 0666), 0);
+	client_connect(&s->roots, &s->place);
+	client_hello(&s->roots, "roots");
+	assert_int_equal(client_next(&s->roots, &s->place), WMK_MSG_WELCOME);
+}
+
+static void scene_close(struct scene *s)
+{
+	client_close(&s->roots);
+	place_settle(&s->place);
+	place_close(&s->place);
+	expect_fds(s->fds);
+}
+
+/* A connection is whose one acts as when it is made. */
+static void other_connect(struct scene *s, struct client *client)
+{
+	assert_int_equal(seteuid(OTHER), 0);
+	client_connect(client, &s->place);
+	assert_int_equal(seteuid(0), 0);
+	client_hello(client, "other");
+	assert_int_equal(client_next(client, &s->place), WMK_MSG_WELCOME);
+}
+
+static void more_questions(struct client *client, unsigned turn)
+{
+	while (client->out.len - client->out.sent < 10000)
+		assert_int_equal(wmk_out_u32(&client->out, WMK_MSG_EVENTS_END, turn), 0);
+	wmk_out_send(&client->out, client->socket);
+}
+
+/* Of one message, which does not end. */
+static void more_of_it(struct client *client, unsigned turn)
+{
+	static const uint8_t zeros[16384];
+	const struct wmk_frame frame = { WMK_FRAME_MAX, WMK_MSG_EVENT, WMK_WIRE_VERSION, 0, 0 };
+
+	if (turn == 0)
+		client_raw(client, &frame, sizeof(frame));
+	else
+		send(client->socket, zeros, sizeof(zeros), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* A table of `n` times 4096 numbers, by as many events. */
+static void sparse_events(struct client *client, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		client_event(client, i * 4096 + 4095, "p", "x", 1);
+	client_u32(client, WMK_MSG_EVENTS_END, 1);
+}
+
+static void still_there(struct scene *s, struct client *client)
+{
+	client_u32(client, WMK_MSG_EVENTS_END, 2);
+	client_expect_u32(client, &s->place, WMK_MSG_DONE, 2);
+}
+
+/* All that it has told of is enabled, and it stays. (Who has too much by that may hear so before it is closed.) */
+static void expect_done(struct scene *s, struct client *client)
+{
+	int type;
+
+	while ((type = client_next(client, &s->place)) != WMK_MSG_DONE)
+		assert_true(type == WMK_MSG_CHANNEL || type == WMK_MSG_ENABLE);
+	still_there(s, client);
+}
+
+static void assert_too_much(struct scene *s, unsigned i)
+{
+	struct wmk_app_info info;
+
+	assert_true(wmk_apps_get(s->place.apps, i, &info));
+	assert_int_equal(info.uid, OTHER);
+	assert_false(info.connected);
+	assert_int_equal(info.error, ENOBUFS);
+	if (!strstr(info.why, "all of one user's"))
+		fail_msg("it was closed as: %s", info.why);
+}
+
+/*
+ * Several connections of one user, each far from its own bound. Whatever it is that they have us keep: each is closed when it is the one that wants more, and what
+ * it had is there for the next. Root's is served all along.
+ */
+static void test_one_users_memory(void **state)
+{
+	static void (*const more[])(struct client *client, unsigned turn) = { more_questions, more_of_it };
+	struct client other[OTHERS];
+	struct wmk_apps_stats stats;
+	struct scene s;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	for (unsigned m = 0; m < 2; m++) {
+		scene_open(&s, 512u << 10);
+		for (unsigned i = 0; i < OTHERS; i++)
+			other_connect(&s, &other[i]);
+		for (unsigned turn = 0; turn < 100000; turn++) {
+			wmk_apps_stats(s.place.apps, &stats);
+			if (stats.apps_dropped == OTHERS)
+				break;
+			more[m](&other[turn % OTHERS], turn / OTHERS);
+			wmk_apps_run_once(s.place.apps, 0);
+			client_u32(&s.roots, WMK_MSG_EVENTS_END, turn);
+			client_expect_u32(&s.roots, &s.place, WMK_MSG_DONE, turn);
+		}
+		for (unsigned i = 0; i < OTHERS; i++) {
+			assert_too_much(&s, 1 + i);
+			client_close(&other[i]);
+		}
+		place_settle(&s.place);
+		other_connect(&s, &other[0]);
+		sparse_events(&other[0], 4);             /* half of it */
+		expect_done(&s, &other[0]);
+		client_close(&other[0]);
+		scene_close(&s);
+	}
+}
+
+/* The same with tables of events, of which each number costs. Root's may be as long as anybody's. */
+static void test_one_users_events(void **state)
+{
+	struct client other[2];
+	struct scene s;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	scene_open(&s, 512u << 10);
+	for (unsigned i = 0; i < 2; i++)
+		other_connect(&s, &other[i]);
+	sparse_events(&other[0], 4);
+	expect_done(&s, &other[0]);
+	sparse_events(&other[1], 8);
+	while (client_next(&other[1], &s.place) != 0)
+		;
+	assert_too_much(&s, 2);
+	still_there(&s, &other[0]);
+	sparse_events(&s.roots, 32);
+	expect_done(&s, &s.roots);
+	for (unsigned i = 0; i < 2; i++)
+		client_close(&other[i]);
+	scene_close(&s);
+}
+
+/* What a program was told of its events is kept longer than its connection, and no longer than it: the same process comes again and again. */
+static void test_what_is_left(void **state)
+{
+	enum { TABLE = 128 * 4096 * sizeof(struct app_event), BITS = 128 * 4096 / 8 };
+	struct client stays, comes;
+	struct scene s;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	scene_open(&s, TABLE + 2 * BITS);
+	other_connect(&s, &stays);
+	for (unsigned i = 0; i < 4; i++) {
+		other_connect(&s, &comes);
+		sparse_events(&comes, 128);
+		expect_done(&s, &comes);
+		client_close(&comes);
+		place_settle(&s.place);
+	}
+	client_close(&stays);
+	scene_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_users_memory),
+		cmocka_unit_test(test_one_users_events),
+		cmocka_unit_test(test_what_is_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
