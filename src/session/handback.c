@@ -39,7 +39,7 @@ int wmk_trace_ready(struct trace *trace)
 		trace->outlet = NULL;
 		return err;
 	}
-	/* Where it cannot be, it is as the daemon before left it. (While a session is restored its ids are not known yet: it is done at the end.) */
+	/* Where it cannot be, it is as the daemon before left it until the disk answers. (While a session is restored its ids are not known yet: it is done at the end.) */
 	if (!trace->session->tracing->restoring && trace->session->tracing->options.outlet->metadata_replace && wmk_trace_again(trace) < 0)
 		wmk_error_clear();
 	return 0;

@@ -64,6 +64,7 @@ struct trace {
 	uint8_t uuid[16];
 	char sub[192];
 	void *outlet;                    /* NULL: an earlier daemon's, and nothing of it has been needed yet */
+	bool due;                        /* its metadata could not be written anew yet (regenerate.c) */
 	uint64_t declared;               /* channels whose stream class is in the metadata, by index */
 };
 

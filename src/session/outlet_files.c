@@ -4,6 +4,9 @@
  *
  * The session's lock is held by whoever asks, and every program that registers takes it: nobody waits longer than FILES_MS. What comes to
  * its end later is undone, so that an error says in any case that nothing of it is there.
+ *
+ * What an earlier daemon made needs no disk to go on: its rings are emptied by the consumer daemon. Where the disk does not answer, it is open
+ * all the same, and its metadata is opened by the first work that comes to write to it.
  */
 #include "session/outlet_inside.h"
 
@@ -22,7 +25,7 @@ struct wmk_files {
 	struct wmk_disk_work opening;
 	atomic_uint refs;                /* the trace's, and one for each work */
 	struct wmk_disk *disk;
-	struct wmk_store *store;
+	struct wmk_store *store;         /* the disk's threads', one work after the other; NULL: not open yet */
 	char *path, *sub;
 	uid_t uid;
 	gid_t gid;
@@ -103,10 +106,9 @@ static int make(struct wmk_files *files)
 	return err;
 }
 
-/* An earlier daemon's metadata is appended to. */
-static int open_run(struct wmk_disk_work *work)
+/* In a thread of the disk. An earlier daemon's metadata is appended to. */
+static int open_here(struct wmk_files *files)
 {
-	struct wmk_files *files = (struct wmk_files *)(void *)work;
 	int err = wmk_store_as(files->uid, files->gid);
 
 	if (err < 0)
@@ -114,6 +116,11 @@ static int open_run(struct wmk_disk_work *work)
 	err = files->restored ? wmk_store_open(files->path, files->sub, &files->store) : make(files);
 	wmk_store_as_end();
 	return err;
+}
+
+static int open_run(struct wmk_disk_work *work)
+{
+	return open_here((struct wmk_files *)(void *)work);
 }
 
 static void open_free(struct wmk_disk_work *work)
@@ -130,6 +137,10 @@ int wmk_files_open(struct wmk_disks *disks, const struct wmk_trace_info *info, s
 	files->opening = (struct wmk_disk_work){ .run = open_run, .free = open_free };
 	files_hold(files);
 	int err = wmk_disk_do(files->disk, &files->opening, FILES_MS);
+	if (err == -ETIMEDOUT && files->restored) {
+		wmk_error_clear();
+		err = 0;
+	}
 	if (err < 0)
 		files_put(files);
 	else
@@ -147,7 +158,10 @@ void wmk_files_close(struct wmk_files *files)
 static int text_run(struct wmk_disk_work *work)
 {
 	const struct text *text = (struct text *)(void *)work;
+	int err = text->files->store ? 0 : open_here(text->files);
 
+	if (err < 0)
+		return err;
 	return text->replace ? wmk_store_metadata_replace(text->files->store, text->text, text->len) :
 			       wmk_store_metadata(text->files->store, text->text, text->len);
 }

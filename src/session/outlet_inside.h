@@ -41,7 +41,10 @@ struct wmk_consumer_link *wmk_outlet_link(struct wmk_outlet_side *side);
 
 /* ── outlet_files.c ── */
 struct wmk_files;
-/* Make or (info->restored) open the directory and the metadata, with the owner's rights. -ETIMEDOUT: the disk does not answer. */
+/*
+ * Make or (info->restored) open the directory and the metadata, with the owner's rights. -ETIMEDOUT: the disk does not answer; what is there
+ * already is then open when it does.
+ */
 int wmk_files_open(struct wmk_disks *disks, const struct wmk_trace_info *info, struct wmk_files **files);
 /* Append to the metadata, or write this in its place: as wmk_outlet_ops. */
 int wmk_files_metadata(struct wmk_files *files, const char *words, size_t len, bool replace);

@@ -63,8 +63,16 @@ int wmk_trace_again(struct trace *trace)
 		err = outlet->metadata_replace(trace->outlet, text.text, text.len);
 	if (err >= 0)
 		trace->declared = declared;
+	trace->due = err < 0;
 	wmk_ctf_text_free(&text);
 	return err < 0 ? err : 0;
+}
+
+void wmk_session_disk_answers(struct wmk_session *session)
+{
+	for (struct trace *trace = session->traces; trace; trace = trace->next)
+		if (trace->due && wmk_trace_again(trace) < 0)
+			wmk_error_clear();       /* then it stays due */
 }
 
 int wmk_session_regenerate_metadata(struct wmk_session *session)

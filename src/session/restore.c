@@ -222,7 +222,7 @@ static void declare_again(struct wmk_session *session)
 		return;
 	for (struct trace *trace = session->traces; trace; trace = trace->next)
 		if (trace->outlet && wmk_trace_again(trace) < 0)
-			wmk_error_clear();       /* then it is as it was */
+			wmk_error_clear();       /* then it is as it was until the disk answers */
 }
 
 int wmk_session_restore_end(struct wmk_session *session)

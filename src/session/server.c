@@ -170,6 +170,11 @@ static void tell_again(void *data, const char *path)
 
 	if (!session)
 		return;
+	if (wmk_session_lock(session) == 0) {
+		wmk_session_disk_answers(session);
+		wmk_session_unlock(session);
+	}
+	wmk_error_clear();
 	wmk_tracing_update(server->tracing, session, WMK_COMMAND_UPDATE_MS, NULL, NULL);
 	wmk_error_clear();
 	wmk_session_put(session);

@@ -290,6 +290,8 @@ int wmk_session_flush(struct wmk_session *session);
 int wmk_session_clear(struct wmk_session *session);
 /* Metadata written anew from what is known. -ENOTSUP: the outlet cannot. */
 int wmk_session_regenerate_metadata(struct wmk_session *session);
+/* What an earlier daemon may not have declared, and could not be while the disk did not answer, is declared. */
+void wmk_session_disk_answers(struct wmk_session *session);
 /* Applications dump their loaded objects again at the next update, and the kernel's state is dumped again. */
 void wmk_session_regenerate_statedump(struct wmk_session *session);
 /* Rings of processes that ended: written out and freed. */

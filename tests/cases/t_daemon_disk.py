@@ -124,6 +124,42 @@ def begins_when_it_can(case):
         program.end()
 
 
+def taken_over(case):
+    """The next session daemon needs no disk to have the sessions of the one before: they record on, and what is new is declared later."""
+    names = ('one', 'two')
+    with disk(case) as place, World(case) as w:
+        program = w.obey()
+        for name in names:
+            w('create', name, '-o', os.path.join(place, name))
+            w('enable-event', '-s', name, 'test:*')
+            w('start', name)
+        program('emit 10')
+        with contextlib.ExitStack() as freezing:
+            with w.away(program):
+                freezing.enter_context(frozen(place))
+                w.start_daemon()
+            newcomer = w.obey()
+            w.wait_apps([newcomer.pid])
+            for name in names:
+                check(w.session(name)['active'], '%s does not record any more', name)
+            w.wait(lambda: 'seq' in enabled(w, program) and 'seq' in enabled(w, newcomer), 'both programs to record')
+            program('emit 10')
+            newcomer('emit 10')
+            for name in names:
+                w('enable-event', '-s', name, 'obey:*', status=None)
+            check('late' not in enabled(w, program), 'obey:late is enabled, though the metadata cannot be written')
+        w.wait(lambda: 'late' in enabled(w, program) and 'late' in enabled(w, newcomer), 'obey:late to be enabled')
+        for name in names:
+            w('enable-event', '-s', name, 'obey:*')     # whichever disk was the last to answer
+        program('late 3')
+        for name in names:
+            trace = w.end(name, lost=0)[1]
+            check(sorted(map(len, numbers_of(trace).values())) == [10, 20], '%s has %s', name, numbers_of(trace))
+            check(late(trace) == 3, '%s has %d records of obey:late', name, late(trace))
+        newcomer.end()
+        program.end()
+
+
 def one_with_a_file(path, file, sent, over):
     """In a process of its own: a program that has said who it is, and sends a descriptor with the begin of something."""
     s = hostile.connect(path)
@@ -172,4 +208,4 @@ def files_that_cannot_be_closed(case):
 
 
 if __name__ == '__main__':
-    main([others_go_on, begins_when_it_can, files_that_cannot_be_closed])
+    main([others_go_on, begins_when_it_can, taken_over, files_that_cannot_be_closed])

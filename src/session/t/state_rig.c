@@ -4,6 +4,7 @@
  */
 #include "state_rig.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
@@ -18,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "session/internal.h"
 #include "session/shards.h"
 
@@ -60,6 +62,8 @@ static int metadata_replace(void *trace, const char *text, size_t len)
 	const unsigned before = events_in(outlet.text);
 
 	(void)trace;
+	if (outlet.hangs)
+		return wmk_error(-ETIMEDOUT, "the disk does not answer");
 	assert_true(len < sizeof(outlet.text));
 	memcpy(outlet.text, text, len);
 	outlet.text[len] = '\0';
