@@ -6,7 +6,11 @@
  *                        └─ first ─► work ─► work
  *
  * A thread takes a disk, does its first work, and puts it back at the end if there is more. There are as many threads as disks had work at
- * one time, THREADS_MAX at most: as each that hangs has a disk of its own, those of disks that answer stay free.
+ * one time, WMK_DISK_THREADS at most. Each that hangs has a disk of its own, and of one owner WMK_DISK_THREADS_OF_ONE may be at work: so those
+ * of others' disks stay free, whatever hangs of his.
+ *
+ * `silences` counts how often a disk was waited for in vain as long as anybody would. Which of the others are on the same disk nobody knows:
+ * those that have answered since then are not, or it answers again.
  */
 #include "session/disk.h"
 
@@ -20,18 +24,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS_MAX 64u
 #define STACK (256u << 10)
+
+/* Of all disks of one user. */
+struct owner {
+	struct owner *next;
+	uid_t uid;
+	unsigned n_disks, n_waiting, busy, n_late;
+};
 
 struct wmk_disk {
 	struct wmk_disk *next;           /* of all */
 	struct wmk_disk *next_waiting;
 	struct wmk_disks *disks;
+	struct owner *owner;
 	char *path;
 	unsigned refs;                   /* a thread that is at work has one, too */
 	struct wmk_disk_work *first, **last;
 	bool at_work;                    /* or among the waiting */
-	bool late;                       /* somebody has waited in vain for what is at work */
+	bool late;                       /* somebody has waited in vain for work that is to end yet */
+	unsigned heard;                  /* how many silences there had been when it answered last */
 	pthread_cond_t answered;
 };
 
@@ -39,14 +51,43 @@ struct wmk_disks {
 	struct wmk_disks_options options;
 	pthread_mutex_t lock;            /* of all below, and of all disks */
 	pthread_cond_t some, ended;
+	struct owner *owners;
 	struct wmk_disk *all, *waiting, **waiting_end;
-	unsigned n_waiting, n_threads, n_idle;
+	unsigned n_threads, n_idle, n_late, silences;
 	bool ending, left;               /* left: whoever ends last frees it */
 };
 
 /* ── disks ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Locked. */
+/* Locked, as all of these. NULL: no memory. */
+static struct owner *owner_get(struct wmk_disks *disks, uid_t uid)
+{
+	struct owner *owner = disks->owners;
+
+	while (owner && owner->uid != uid)
+		owner = owner->next;
+	if (!owner && (owner = calloc(1, sizeof(*owner))) != NULL) {
+		owner->uid = uid;
+		owner->next = disks->owners;
+		disks->owners = owner;
+	}
+	if (owner)
+		owner->n_disks++;
+	return owner;
+}
+
+static void owner_put(struct wmk_disks *disks, struct owner *owner)
+{
+	struct owner **at = &disks->owners;
+
+	if (--owner->n_disks)
+		return;
+	while (*at != owner)
+		at = &(*at)->next;
+	*at = owner->next;
+	free(owner);
+}
+
 static void disk_put(struct wmk_disk *disk)
 {
 	struct wmk_disk **at = &disk->disks->all;
@@ -56,16 +97,19 @@ static void disk_put(struct wmk_disk *disk)
 	while (*at != disk)
 		at = &(*at)->next;
 	*at = disk->next;
+	owner_put(disk->disks, disk->owner);
 	pthread_cond_destroy(&disk->answered);
 	free(disk->path);
 	free(disk);
 }
 
-static struct wmk_disk *disk_new(struct wmk_disks *disks, const char *path)
+static struct wmk_disk *disk_new(struct wmk_disks *disks, const char *path, uid_t uid)
 {
 	struct wmk_disk *disk = calloc(1, sizeof(*disk));
 
-	if (!disk || !(disk->path = strdup(path))) {
+	if (!disk || !(disk->path = strdup(path)) || !(disk->owner = owner_get(disks, uid))) {
+		if (disk)
+			free(disk->path);
 		free(disk);
 		wmk_error(-ENOMEM, "no memory for a trace's disk");
 		return NULL;
@@ -78,15 +122,15 @@ static struct wmk_disk *disk_new(struct wmk_disks *disks, const char *path)
 	return disk;
 }
 
-struct wmk_disk *wmk_disk_get(struct wmk_disks *disks, const char *path)
+struct wmk_disk *wmk_disk_get(struct wmk_disks *disks, const char *path, uid_t owner)
 {
 	struct wmk_disk *disk;
 
 	pthread_mutex_lock(&disks->lock);
-	for (disk = disks->all; disk && strcmp(disk->path, path) != 0;)
+	for (disk = disks->all; disk && (disk->owner->uid != owner || strcmp(disk->path, path) != 0);)
 		disk = disk->next;
 	if (!disk)
-		disk = disk_new(disks, path);
+		disk = disk_new(disks, path, owner);
 	if (disk)
 		disk->refs++;
 	pthread_mutex_unlock(&disks->lock);
@@ -113,19 +157,57 @@ static void wait_in_line(struct wmk_disk *disk)
 	disk->next_waiting = NULL;
 	*disks->waiting_end = disk;
 	disks->waiting_end = &disk->next_waiting;
-	disks->n_waiting++;
+	disk->owner->n_waiting++;
 	pthread_cond_signal(&disks->some);
 }
 
+/* The first whose owner may have one more thread; NULL: there is none. */
 static struct wmk_disk *next_in_line(struct wmk_disks *disks)
 {
-	struct wmk_disk *disk = disks->waiting;
+	struct wmk_disk **at = &disks->waiting;
 
-	disks->waiting = disk->next_waiting;
-	if (!disks->waiting)
-		disks->waiting_end = &disks->waiting;
-	disks->n_waiting--;
+	while (*at && (*at)->owner->busy >= WMK_DISK_THREADS_OF_ONE)
+		at = &(*at)->next_waiting;
+	struct wmk_disk *disk = *at;
+	if (!disk)
+		return NULL;
+	*at = disk->next_waiting;
+	if (!*at)
+		disks->waiting_end = at;
+	disk->owner->n_waiting--;
+	disk->owner->busy++;
 	return disk;
+}
+
+/* How many of them could be taken now. */
+static unsigned n_due(const struct wmk_disks *disks)
+{
+	unsigned n = 0;
+
+	for (const struct owner *owner = disks->owners; owner; owner = owner->next) {
+		const unsigned room = WMK_DISK_THREADS_OF_ONE - owner->busy;
+
+		n += owner->n_waiting < room ? owner->n_waiting : room;
+	}
+	return n;
+}
+
+/* `silent`: nobody would have waited longer. */
+static void late_begin(struct wmk_disk *disk, bool silent)
+{
+	disk->late = true;
+	disk->owner->n_late++;
+	disk->disks->n_late++;
+	disk->disks->silences += silent;
+}
+
+static void late_end(struct wmk_disk *disk)
+{
+	if (!disk->late)
+		return;
+	disk->late = false;
+	disk->owner->n_late--;
+	disk->disks->n_late--;
 }
 
 /* Unlocks meanwhile. */
@@ -139,7 +221,7 @@ static void work_undo(struct wmk_disk *disk, struct wmk_disk_work *work, int res
 	work->free(work);
 	wmk_error_clear();
 	pthread_mutex_lock(&disks->lock);
-	disk->late = false;
+	late_end(disk);
 	if (disks->options.ready)
 		disks->options.ready(disks->options.data, disk->path);
 }
@@ -156,6 +238,7 @@ static void work_at(struct wmk_disk *disk)
 	pthread_mutex_unlock(&disks->lock);
 	int result = work->run(work);
 	pthread_mutex_lock(&disks->lock);
+	disk->heard = disks->silences;
 	if (work->abandoned) {
 		work_undo(disk, work, result);
 	} else {
@@ -171,6 +254,7 @@ static void serve(struct wmk_disk *disk)
 	if (disk->first)                 /* else it was taken back */
 		work_at(disk);
 	disk->at_work = false;
+	disk->owner->busy--;
 	if (disk->first)
 		wait_in_line(disk);
 	disk_put(disk);
@@ -187,12 +271,13 @@ static void disks_free(struct wmk_disks *disks)
 static void *thread_run(void *data)
 {
 	struct wmk_disks *disks = data;
+	struct wmk_disk *disk;
 
 	pthread_setname_np(pthread_self(), "wmk-disk");
 	pthread_mutex_lock(&disks->lock);
-	while (disks->waiting || !disks->ending) {
-		if (disks->waiting) {
-			serve(next_in_line(disks));
+	while ((disk = next_in_line(disks)) != NULL || !disks->ending) {
+		if (disk) {
+			serve(disk);
 		} else {
 			disks->n_idle++;
 			pthread_cond_wait(&disks->some, &disks->lock);
@@ -228,7 +313,7 @@ static int thread_start(struct wmk_disks *disks)
 /* Enough of them for those in line? Where no more can be had the others do it, later. */
 static int threads_enough(struct wmk_disks *disks)
 {
-	int err = disks->n_idle < disks->n_waiting && disks->n_threads < THREADS_MAX ? thread_start(disks) : 0;
+	int err = disks->n_idle < n_due(disks) && disks->n_threads < WMK_DISK_THREADS ? thread_start(disks) : 0;
 
 	return err < 0 && disks->n_threads == 0 ? wmk_error(err, "cannot start a thread: %s", strerror(-err)) : 0;
 }
@@ -255,10 +340,20 @@ static bool is_queued(const struct wmk_disk *disk, const struct wmk_disk_work *w
 	return one != NULL;
 }
 
-/* Locked. 0: it is done. -errno: it never will be; -EINPROGRESS: it is at work, and left to itself. */
+/* How long it is waited for, by who would wait `ms`. */
+static int patience(const struct wmk_disk *disk, int ms)
+{
+	const unsigned n_late = disk->owner->n_late < 5 ? disk->owner->n_late : 5;
+	const int moment = WMK_DISK_MOMENT_MS >> n_late;
+
+	return disk->disks->n_late == 0 || disk->heard == disk->disks->silences || ms < moment ? ms : moment;
+}
+
+/* Locked. 0: it is done. -errno: it never will be; -EINPROGRESS: it is left to itself, at work or before. */
 static int work_wait(struct wmk_disk *disk, struct wmk_disk_work *work, int ms)
 {
-	const struct timespec end = wmk_deadline(ms);
+	const int moment = patience(disk, ms);
+	const struct timespec end = wmk_deadline(moment);
 	int rc = 0;
 
 	*disk->last = work;
@@ -270,11 +365,14 @@ static int work_wait(struct wmk_disk *disk, struct wmk_disk_work *work, int ms)
 		rc = pthread_cond_timedwait(&disk->answered, &disk->disks->lock, &end);
 	if (work->done)
 		return 0;
-	if (is_queued(disk, work)) {
+	if ((err < 0 || disk->late) && is_queued(disk, work)) {
 		take_back(disk, work);
 		return err < 0 ? err : -ETIMEDOUT;
 	}
-	work->abandoned = disk->late = true;
+	/* Also one that waits for a thread yet: when it has ended, ready() is called. */
+	work->abandoned = true;
+	if (!disk->late)
+		late_begin(disk, moment == ms);
 	pthread_cond_broadcast(&disk->answered);         /* those behind it wait no longer either */
 	return -EINPROGRESS;
 }
@@ -295,7 +393,7 @@ int wmk_disk_do(struct wmk_disk *disk, struct wmk_disk_work *work, int ms)
 		err = work->result;
 	} else if (err == -EINPROGRESS || err == -ETIMEDOUT) {
 		if (err == -EINPROGRESS)
-			work = NULL;             /* whoever is at it frees it */
+			work = NULL;             /* who is at it, or will be, frees it */
 		err = wmk_error(-ETIMEDOUT, "the disk of %.100s does not answer", disk->path);
 	}
 	if (work)
@@ -313,6 +411,7 @@ int wmk_disks_open(const struct wmk_disks_options *options, struct wmk_disks **o
 		return wmk_error(-ENOMEM, "no memory for the disks");
 	disks->options = *options;
 	disks->waiting_end = &disks->waiting;
+	disks->silences = 1;             /* that no disk has answered since, when it is new */
 	pthread_mutex_init(&disks->lock, NULL);
 	wmk_cond_init(&disks->some);
 	wmk_cond_init(&disks->ended);

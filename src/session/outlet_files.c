@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILES_MS 2000                /* a shard waits for that, and with it programs that begin: 3 s at most, by default */
+#define FILES_MS 2000                /* a shard waits for that once, however many sessions' disks hang, and with it programs that begin: 3 s at most, by default */
 
 struct wmk_files {
 	struct wmk_disk_work opening;
@@ -77,7 +77,7 @@ static struct wmk_files *files_new(struct wmk_disks *disks, const struct wmk_tra
 	files->restored = info->restored;
 	files->path = strdup(info->path);
 	files->sub = strdup(info->sub);
-	files->disk = wmk_disk_get(disks, info->path);
+	files->disk = wmk_disk_get(disks, info->path, info->uid);
 	if (files->path && files->sub && files->disk)
 		return files;
 	files_put(files);
