@@ -228,18 +228,21 @@ static int kernel_events(void *rings, const struct wmk_rings_info *info, const s
 	return err < 0 || !kernel->statedump ? err : wmk_consumer_dump(consumer_of(rings), rec->kernel, &how);
 }
 
-static int rings_flush(void *rings)
+static int rings_flush(void *rings, bool wait)
 {
+	(void)wait;
 	return wmk_consumer_flush(consumer_of(rings));
 }
 
-static int rings_stop(void *rings)
+static int rings_stop(void *rings, bool wait)
 {
+	(void)wait;
 	return wmk_consumer_stop(consumer_of(rings));
 }
 
-static int rings_clear(void *rings)
+static int rings_clear(void *rings, bool wait)
 {
+	(void)wait;
 	(void)rings;
 	return wmk_error(-ENOTSUP, "what is recorded of one program's run is not cleared on the way");
 }

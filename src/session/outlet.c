@@ -37,6 +37,7 @@ struct out_trace {
 	pthread_mutex_t lock;            /* of what follows */
 	struct out_rings *rings;
 	bool used;                       /* it had some */
+	bool silent;                     /* the end of some was not answered in time (no lock: of whoever ends them) */
 };
 
 struct out_rings {
@@ -288,7 +289,7 @@ static void trace_close(void *data)
 	struct out_trace *trace = data;
 	struct wmk_outlet *outlet = trace->outlet;
 	/* One that did not come to be is closed with the session's lock held, and nothing of it is to be written. */
-	const int ms = trace->used ? WRITE_MS : GIVE_MS;
+	const int ms = trace->silent ? 0 : trace->used ? WRITE_MS : GIVE_MS;
 
 	if (!outlet->leaving && wmk_consumer_link_trace_remove(trace->side->link, trace->number, ms, NULL, NULL) < 0)
 		wmk_error_clear();       /* its rings were removed before, and what went wrong was told then */
@@ -479,30 +480,33 @@ static int ask(struct out_rings *rings, asking *function, int ms)
 	return err;
 }
 
-static int rings_flush(void *data)
+static int rings_flush(void *data, bool wait)
 {
-	return ask(data, wmk_consumer_link_stop, WRITE_MS);
+	return ask(data, wmk_consumer_link_stop, wait ? WRITE_MS : 0);
 }
 
-static int rings_stop(void *data)
+static int rings_stop(void *data, bool wait)
 {
 	struct out_rings *rings = data;
 
 	if (rings->stopped || rings->trace->outlet->leaving)
 		return 0;
 	rings->stopped = true;
-	return ask(rings, wmk_consumer_link_rings_remove, WRITE_MS);
+	int err = ask(rings, wmk_consumer_link_rings_remove, wait ? WRITE_MS : 0);
+
+	rings->trace->silent |= err == -ETIMEDOUT;
+	return err;
 }
 
 /* The consumer clears whole traces: once is enough for all rings of one, for those at the end of the list (others may come to its head). */
-static int rings_clear(void *data)
+static int rings_clear(void *data, bool wait)
 {
 	struct out_rings *rings = data;
 
 	memset(&rings->counts, 0, sizeof(rings->counts));
 	/* A stream that ends from here on is another matter. (relaxed, as elsewhere) */
 	atomic_store_explicit(&rings->named, false, memory_order_relaxed);
-	return rings->next ? 0 : wmk_consumer_link_clear(rings->trace->side->link, rings->trace->number, WRITE_MS);
+	return rings->next ? 0 : wmk_consumer_link_clear(rings->trace->side->link, rings->trace->number, wait ? WRITE_MS : 0);
 }
 
 static int rings_counts(void *data, struct wmk_ctl_counts *counts)
@@ -525,7 +529,7 @@ static void rings_poke(void *data)
 
 static void rings_close(void *data)
 {
-	if (rings_stop(data) < 0)
+	if (rings_stop(data, true) < 0)
 		wmk_error_clear();
 	rings_free(data);
 }

@@ -95,11 +95,14 @@ struct wmk_outlet_ops {
 	/* The same of a kernel channel; and more events of it, before they are enabled. What follows is for both. */
 	int (*kernel_open)(void *trace, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel, void **rings);
 	int (*kernel_events)(void *rings, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel);
-	/* Write what is there now. */
-	int (*rings_flush)(void *rings);
+	/*
+	 * Write what is there now. `wait` of these three: until it is done, for as long as that may take. Else what is asked for is done as well,
+	 * when it can be, and the answer is -ETIMEDOUT.
+	 */
+	int (*rings_flush)(void *rings, bool wait);
 	/* Write all that was committed, with the final counts; nothing is consumed any more. */
-	int (*rings_stop)(void *rings);
-	int (*rings_clear)(void *rings);
+	int (*rings_stop)(void *rings, bool wait);
+	int (*rings_clear)(void *rings, bool wait);
 	/* As of now; -errno: they are as they were told last (-ETIMEDOUT, -ECONNABORTED: nobody will tell of others either). */
 	int (*rings_counts)(void *rings, struct wmk_ctl_counts *counts);
 	/* Somebody who wrote into them has died: look at once. */

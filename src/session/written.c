@@ -9,6 +9,8 @@
  *                                                       ├ ask, ask    those that are to end are out of it already, and `closed`
  *     lock ─ keep what was counted ─ writing = false ◄──┘
  *
+ * All of a session is on one disk: once somebody has waited for it in vain the rest is asked for, and not waited for.
+ *
  * So whatever stands in a session's list is open at the outlet, and not closed, for all who hold the lock.
  */
 #include "session/kernel.h"
@@ -33,15 +35,17 @@ static void end(struct wmk_session *session)
 }
 
 /* Begun; locked again when it returns. */
-static int each(struct wmk_session *session, int (*what)(void *outlet))
+static int each(struct wmk_session *session, int (*what)(void *outlet, bool wait))
 {
 	struct rings *const rings = session->rings;
+	bool wait = true;
 	int first = 0;
 
 	pthread_mutex_unlock(&session->lock);
 	for (struct rings *one = rings; one; one = one->next) {
-		int err = what(one->outlet);
+		int err = what(one->outlet, wait);
 
+		wait = wait && err != -ETIMEDOUT;
 		if (err < 0 && first == 0)
 			first = err;
 	}
@@ -247,14 +251,16 @@ static struct trace *traces_leave(struct wmk_session *session, bool ended_only)
 
 static int rings_end(struct rings *rings, const struct wmk_outlet_ops *outlet)
 {
+	bool wait = true;
 	int first = 0;
 
 	while (rings) {
 		struct rings *next = rings->next;
 
 		wmk_kernel_halt(rings);
-		int err = outlet->rings_stop(rings->outlet);
+		int err = outlet->rings_stop(rings->outlet, wait);
 
+		wait = wait && err != -ETIMEDOUT;
 		if (err < 0 && first == 0)
 			first = err;
 		count(rings, &rings->channel->past);

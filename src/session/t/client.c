@@ -57,8 +57,9 @@ static int rings_open(void *trace, const struct wmk_rings_info *info, struct way
 	return 0;
 }
 
-static int nothing(void *rings)
+static int nothing(void *rings, bool wait)
 {
+	(void)wait;
 	(void)rings;
 	return 0;
 }

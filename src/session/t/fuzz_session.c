@@ -44,8 +44,9 @@ static int rings_open(void *trace, const struct wmk_rings_info *info, struct way
 	return set == NULL;
 }
 
-static int nothing(void *rings)
+static int nothing(void *rings, bool wait)
 {
+	(void)wait;
 	return rings == NULL;
 }
 

@@ -265,6 +265,49 @@ static void test_close(void **state)
 	world_close(&w);
 }
 
+/* Who has waited in vain for one does not wait for each of the others too: all of a session is on one disk. Everything is asked for. */
+static void test_silent(void **state)
+{
+	int (*const all[])(struct wmk_session *session) = { flush, clear, reap, finish };
+	struct writer writer;
+	struct world w;
+
+	(void)state;
+	world_prepare(&w);
+	world_open(&w, 1);
+	struct wmk_session *s = world_session(&w, "s");
+
+	add(s, "all", 0, "shop", WMK_BUFFERS_UID);
+	add(s, "each", 1, "net", WMK_BUFFERS_PID);
+	add(s, "too", 2, "disk", WMK_BUFFERS_PID);
+	world_start(&w, s);
+	proc_start(0, 1, WORLD_ALL);
+	proc_start(0, 2, WORLD_ALL);
+	assert_int_equal(w.rings_open, 5);
+	for (unsigned i = 0; i < 4; i++) {
+		if (all[i] == reap) {
+			proc_kill(2);
+			world_wait(&w, &w.ended, 2);
+		}
+		if (all[i] == finish) {
+			world_locked(s, wmk_session_destroy(s));
+			world_update(&w, s);
+		}
+		w.asked = w.waited = 0;
+		w.silent = true;
+		writer_begin(&writer, s, all[i]);
+		assert_int_equal(pthread_join(writer.thread, NULL), 0);
+		w.silent = false;
+		assert_int_equal(writer.err, all[i] == reap ? 0 : -ETIMEDOUT);
+		assert_int_equal(w.asked, all[i] == reap ? 2 : all[i] == finish ? 3 : 5);
+		assert_int_equal(w.waited, 1);
+	}
+	assert_int_equal(w.rings_open + w.traces_open, 0);
+	wmk_session_put(s);
+	proc_kill(1);
+	world_close(&w);
+}
+
 /* Rings that the consumer does not have say nothing about the others; that it does not answer does. */
 static void test_uncounted(void **state)
 {
@@ -307,6 +350,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_flush, procs_kill), cmocka_unit_test_teardown(test_close, procs_kill),
 		cmocka_unit_test_teardown(test_stopping, procs_kill), cmocka_unit_test_teardown(test_uncounted, procs_kill),
+		cmocka_unit_test_teardown(test_silent, procs_kill),
 	};
 
 	procs_begin(argc, argv);

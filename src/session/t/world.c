@@ -111,31 +111,41 @@ static void at_disk(struct world *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static int rings_flush(void *data)
+/* The disk hangs for longer than anybody waits: told to each who does. */
+static int in_time(struct world *w, bool wait)
+{
+	if (!w->silent)
+		return 0;
+	w->waited += wait;
+	w->asked++;
+	return wmk_error(-ETIMEDOUT, "the disk does not answer");
+}
+
+static int rings_flush(void *data, bool wait)
 {
 	struct world_rings *rings = data;
 
 	at_disk(rings->world);
 	rings->flushed++;
-	return 0;
+	return in_time(rings->world, wait);
 }
 
-static int rings_stop(void *data)
+static int rings_stop(void *data, bool wait)
 {
 	struct world_rings *rings = data;
 
 	at_disk(rings->world);
 	rings->stopped = true;
-	return 0;
+	return in_time(rings->world, wait);
 }
 
-static int rings_clear(void *data)
+static int rings_clear(void *data, bool wait)
 {
 	struct world_rings *rings = data;
 
 	at_disk(rings->world);
 	rings->cleared++;
-	return 0;
+	return in_time(rings->world, wait);
 }
 
 /* Ten for each. */

@@ -131,6 +131,8 @@ struct world {
 	char uncounted[16];              /* rings of that channel are not counted: */
 	int uncounted_err;
 	unsigned counted;                /* how often anybody asked */
+	bool silent;                     /* nothing is written, stopped or cleared in time */
+	unsigned asked, waited;          /* how often that was asked for meanwhile, and waited for */
 	bool disk_hangs;                 /* what writes or counts waits ... */
 	_Atomic unsigned at_disk;        /* ... and so many do */
 };
