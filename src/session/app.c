@@ -228,7 +228,9 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	record_make(app);
 	app->image = hello.image;
 	app->forked_by = hello.pid == (uint32_t)app->pid && hello.ppid <= INT32_MAX ? (pid_t)hello.ppid : 0;
-	wmk_apps_replaced(apps, app);
+	/* (one that has ended has replaced nobody: who has its number by now may be another) */
+	if (!app->dead)
+		wmk_apps_replaced(apps, app);
 	if (hello.abi != WAYMARK_ABI_VERSION || hello.word_bits != 64) {
 		snprintf(words, sizeof(words),
 			 "the program was built for interface %u with %u bits, this is interface %u with 64 bits",
@@ -243,7 +245,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 		wmk_app_refuse(app, frame->request, -EINVAL, words);
 		return 0;
 	}
-	if (!take_over(app) && wmk_slot_take(apps->tracing, &app->slot, &app->generation) < 0) {
+	if ((app->dead || !take_over(app)) && wmk_slot_take(apps->tracing, &app->slot, &app->generation) < 0) {
 		snprintf(words, sizeof(words), "%u programs are traced: that is the limit", apps->tracing->options.max_apps);
 		wmk_app_refuse(app, frame->request, -EMFILE, words);
 		return 0;

@@ -417,14 +417,15 @@ static void name_in_trace(struct out_rings *rings, const struct wmk_consumerd_st
 {
 	struct wmk_ctf_text text = { 0 };
 
-	if (atomic_load_explicit(&rings->named, memory_order_relaxed) || (!stats->errors && !stats->gaps) || !stats->words || !stats->words[0])
+	if ((!stats->errors && !stats->gaps) || !stats->words || !stats->words[0] || !rings->trace->has_comments)
 		return;
-	if (!rings->trace->has_comments)
+	/* Before it is written: who writes the metadata anew meanwhile, without it, takes that back. (relaxed: once too often is no harm) */
+	if (atomic_exchange_explicit(&rings->named, true, memory_order_relaxed))
 		return;
-	bool named = wmk_ctf_comment_text(&text, stats->words) == 0 && metadata(rings->trace, text.text, text.len) == 0;
-	atomic_store_explicit(&rings->named, named, memory_order_relaxed);
-	if (!named)
+	if (wmk_ctf_comment_text(&text, stats->words) < 0 || metadata(rings->trace, text.text, text.len) < 0) {
+		atomic_store_explicit(&rings->named, false, memory_order_relaxed);
 		wmk_error_clear();
+	}
 	wmk_ctf_text_free(&text);
 }
 
