@@ -181,7 +181,17 @@ static int wait_for(struct wmk_consumer_link *link, struct wmk_link_request *req
 	return err;
 }
 
-/* Ask and wait. 0: *result is the answer, the caller's to free; -errno. */
+/* Is the same waiting to be answered, with nobody who waits for it any more? */
+static bool is_asked(const struct wmk_consumer_link *link, uint16_t type, uint64_t trace, uint64_t rings)
+{
+	const struct wmk_link_request *request = link->requests;
+
+	while (request && (request->type != type || request->trace != trace || request->rings != rings || !request->abandoned))
+		request = request->next;
+	return request != NULL;
+}
+
+/* Ask and wait. 0: *result is the answer, the caller's to free; -errno. (Who does not wait need not ask twice: a consumer that is silent would have them without end.) */
 static int ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object, uint64_t trace, uint64_t rings,
 	       int ms, struct wmk_link_request **result)
 {
@@ -194,6 +204,10 @@ static int ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_o
 	pthread_mutex_lock(&link->lock);
 	if (link->state == WMK_LINK_ENDED) {
 		err = ended(link);
+		goto out;
+	}
+	if (ms == 0 && is_asked(link, type, trace, rings)) {
+		err = wmk_error(-ETIMEDOUT, "the consumer has not answered in time");
 		goto out;
 	}
 	request = wmk_link_ask(link, type, is, object, -1, false);

@@ -9,8 +9,9 @@
  * one time, WMK_DISK_THREADS at most. Each that hangs has a disk of its own, and of one owner WMK_DISK_THREADS_OF_ONE may be at work: so those
  * of others' disks stay free, whatever hangs of his.
  *
- * `silences` counts how often a disk was waited for in vain as long as anybody would. Which of the others are on the same disk nobody knows:
- * those that have answered since then are not, or it answers again.
+ * `silences` counts how often one of an owner's was waited for in vain as long as anybody would. Which of his others are on the same disk nobody knows:
+ * those that have answered since then are not, or it answers again. One that has is remembered for that when nobody uses it any more, or it would be
+ * as new each time. Another owner's are waited for as ever: nobody can make them distrusted.
  */
 #include "session/disk.h"
 
@@ -25,12 +26,14 @@
 #include <string.h>
 
 #define STACK (256u << 10)
+#define REMEMBERED 64u
 
 /* Of all disks of one user. */
 struct owner {
 	struct owner *next;
 	uid_t uid;
-	unsigned n_disks, n_waiting, busy, n_late;
+	unsigned n_disks, n_waiting, busy, n_late, silences;
+	unsigned n_remembered;           /* disks without a reference */
 };
 
 struct wmk_disk {
@@ -42,8 +45,9 @@ struct wmk_disk {
 	unsigned refs;                   /* a thread that is at work has one, too */
 	struct wmk_disk_work *first, **last;
 	bool at_work;                    /* or among the waiting */
+	bool running;                    /* it is at work that is not in line any more */
 	bool late;                       /* somebody has waited in vain for work that is to end yet */
-	unsigned heard;                  /* how many silences there had been when it answered last */
+	unsigned heard;                  /* how many silences of its owner's there had been when it answered last; 0: it has not */
 	pthread_cond_t answered;
 };
 
@@ -53,7 +57,7 @@ struct wmk_disks {
 	pthread_cond_t some, ended;
 	struct owner *owners;
 	struct wmk_disk *all, *waiting, **waiting_end;
-	unsigned n_threads, n_idle, n_late, silences;
+	unsigned n_threads, n_idle;
 	bool ending, left;               /* left: whoever ends last frees it */
 };
 
@@ -68,6 +72,7 @@ static struct owner *owner_get(struct wmk_disks *disks, uid_t uid)
 		owner = owner->next;
 	if (!owner && (owner = calloc(1, sizeof(*owner))) != NULL) {
 		owner->uid = uid;
+		owner->silences = 1;
 		owner->next = disks->owners;
 		disks->owners = owner;
 	}
@@ -88,12 +93,10 @@ static void owner_put(struct wmk_disks *disks, struct owner *owner)
 	free(owner);
 }
 
-static void disk_put(struct wmk_disk *disk)
+static void disk_free(struct wmk_disk *disk)
 {
 	struct wmk_disk **at = &disk->disks->all;
 
-	if (--disk->refs)
-		return;
 	while (*at != disk)
 		at = &(*at)->next;
 	*at = disk->next;
@@ -101,6 +104,30 @@ static void disk_put(struct wmk_disk *disk)
 	pthread_cond_destroy(&disk->answered);
 	free(disk->path);
 	free(disk);
+}
+
+static void disk_put(struct wmk_disk *disk)
+{
+	struct owner *owner = disk->owner;
+
+	if (--disk->refs)
+		return;
+	if (owner->n_late > 0 && disk->heard == owner->silences && owner->n_remembered < REMEMBERED)
+		owner->n_remembered++;
+	else
+		disk_free(disk);
+}
+
+/* Those without a reference: there is no silence any more, or a new one. (The owner has another disk: that one.) */
+static void forget(struct wmk_disks *disks, struct owner *owner)
+{
+	for (struct wmk_disk *disk = disks->all, *next; disk && owner->n_remembered; disk = next) {
+		next = disk->next;
+		if (disk->owner == owner && disk->refs == 0) {
+			owner->n_remembered--;
+			disk_free(disk);
+		}
+	}
 }
 
 static struct wmk_disk *disk_new(struct wmk_disks *disks, const char *path, uid_t uid)
@@ -131,8 +158,8 @@ struct wmk_disk *wmk_disk_get(struct wmk_disks *disks, const char *path, uid_t o
 		disk = disk->next;
 	if (!disk)
 		disk = disk_new(disks, path, owner);
-	if (disk)
-		disk->refs++;
+	if (disk && disk->refs++ == 0 && disk->heard)
+		disk->owner->n_remembered--;
 	pthread_mutex_unlock(&disks->lock);
 	return disk;
 }
@@ -197,8 +224,10 @@ static void late_begin(struct wmk_disk *disk, bool silent)
 {
 	disk->late = true;
 	disk->owner->n_late++;
-	disk->disks->n_late++;
-	disk->disks->silences += silent;
+	if (silent) {
+		disk->owner->silences++;
+		forget(disk->disks, disk->owner);
+	}
 }
 
 static void late_end(struct wmk_disk *disk)
@@ -206,8 +235,8 @@ static void late_end(struct wmk_disk *disk)
 	if (!disk->late)
 		return;
 	disk->late = false;
-	disk->owner->n_late--;
-	disk->disks->n_late--;
+	if (--disk->owner->n_late == 0)
+		forget(disk->disks, disk->owner);
 }
 
 /* Unlocks meanwhile. */
@@ -235,10 +264,12 @@ static void work_at(struct wmk_disk *disk)
 	disk->first = work->next;
 	if (!disk->first)
 		disk->last = &disk->first;
+	disk->running = true;
 	pthread_mutex_unlock(&disks->lock);
 	int result = work->run(work);
 	pthread_mutex_lock(&disks->lock);
-	disk->heard = disks->silences;
+	disk->running = false;
+	disk->heard = disk->owner->silences;
 	if (work->abandoned) {
 		work_undo(disk, work, result);
 	} else {
@@ -262,6 +293,10 @@ static void serve(struct wmk_disk *disk)
 
 static void disks_free(struct wmk_disks *disks)
 {
+	for (struct owner *owner = disks->owners, *next; owner; owner = next) {
+		next = owner->next;      /* (who has a disk in use has another reason to be) */
+		forget(disks, owner);
+	}
 	pthread_cond_destroy(&disks->some);
 	pthread_cond_destroy(&disks->ended);
 	pthread_mutex_destroy(&disks->lock);
@@ -346,7 +381,7 @@ static int patience(const struct wmk_disk *disk, int ms)
 	const unsigned n_late = disk->owner->n_late < 5 ? disk->owner->n_late : 5;
 	const int moment = WMK_DISK_MOMENT_MS >> n_late;
 
-	return disk->disks->n_late == 0 || disk->heard == disk->disks->silences || ms < moment ? ms : moment;
+	return n_late == 0 || disk->heard == disk->owner->silences || ms < moment ? ms : moment;
 }
 
 /* Locked. 0: it is done. -errno: it never will be; -EINPROGRESS: it is left to itself, at work or before. */
@@ -365,7 +400,8 @@ static int work_wait(struct wmk_disk *disk, struct wmk_disk_work *work, int ms)
 		rc = pthread_cond_timedwait(&disk->answered, &disk->disks->lock, &end);
 	if (work->done)
 		return 0;
-	if ((err < 0 || disk->late) && is_queued(disk, work)) {
+	/* (behind another's work, which has its own time) */
+	if ((err < 0 || disk->late || disk->running) && is_queued(disk, work)) {
 		take_back(disk, work);
 		return err < 0 ? err : -ETIMEDOUT;
 	}
@@ -387,6 +423,10 @@ int wmk_disk_do(struct wmk_disk *disk, struct wmk_disk_work *work, int ms)
 	work->chain = NULL;
 	pthread_mutex_lock(&disks->lock);
 	int err = disk->late ? -ETIMEDOUT : work_wait(disk, work, ms);
+
+	/* (what is in line may have found no thread before) */
+	if (disk->late && threads_enough(disks) < 0)
+		wmk_error_clear();
 	pthread_mutex_unlock(&disks->lock);
 	if (err == 0) {
 		wmk_error_give(work->chain);
@@ -411,7 +451,6 @@ int wmk_disks_open(const struct wmk_disks_options *options, struct wmk_disks **o
 		return wmk_error(-ENOMEM, "no memory for the disks");
 	disks->options = *options;
 	disks->waiting_end = &disks->waiting;
-	disks->silences = 1;             /* that no disk has answered since, when it is new */
 	pthread_mutex_init(&disks->lock, NULL);
 	wmk_cond_init(&disks->some);
 	wmk_cond_init(&disks->ended);

@@ -12,8 +12,8 @@
  * in vain goes on as if it had failed, and until the disk has answered others do not begin to wait for it at all; then ready() tells that
  * it can be tried again.
  *
- * Many directories may be on one disk, and which are cannot be asked without hanging, too. So while one is waited for in vain, the others have
- * to show first that they answer: until they have, nobody waits for them longer than a moment, and the less the more of their owner's hang.
+ * Many directories may be on one disk, and which are cannot be asked without hanging, too. So while one is waited for in vain, the others of its
+ * owner have to show first that they answer: until they have, nobody waits for them longer than a moment, and the less the more of them hang.
  */
 #ifndef WMK_SESSION_DISK_H
 #define WMK_SESSION_DISK_H

@@ -70,9 +70,14 @@ int wmk_trace_again(struct trace *trace)
 
 void wmk_session_disk_answers(struct wmk_session *session)
 {
-	for (struct trace *trace = session->traces; trace; trace = trace->next)
-		if (trace->due && wmk_trace_again(trace) < 0)
-			wmk_error_clear();       /* then it stays due */
+	int err = 0;
+
+	/* (all of them are on this disk: where it is silent again, those that are left stay due) */
+	for (struct trace *trace = session->traces; trace && err != -ETIMEDOUT; trace = trace->next) {
+		err = trace->due ? wmk_trace_again(trace) : 0;
+		if (err < 0)
+			wmk_error_clear();
+	}
 }
 
 int wmk_session_regenerate_metadata(struct wmk_session *session)

@@ -262,38 +262,54 @@ static void test_behind(void **state)
 	wmk_disks_close(disks, LONG_MS);
 }
 
-/* One has hung for as long as anybody waits: nobody waits so for the next ones, but for those that have answered since. */
+/* Waits for work at the disk as long as anybody does, which has begun. */
+static void waiter_start(struct waiter *waiter, pthread_t *thread, struct wmk_disk *disk)
+{
+	const unsigned begun = so_far(&seen.begun);
+
+	*waiter = (struct waiter){ disk, job_new('w', 0, true), LONG_MS, 1 };
+	assert_int_equal(pthread_create(thread, NULL, wait_for_job, waiter), 0);
+	wait_for(&seen.begun, begun + 1);
+}
+
+static void waiter_end(struct waiter *waiter, pthread_t thread)
+{
+	let_go(waiter->job);
+	pthread_join(thread, NULL);
+	assert_int_equal(waiter->err, 0);
+}
+
+/*
+ * One has hung for as long as anybody waits: nobody waits so for the next ones of its owner, but for those that have answered since, and for others'. (The next
+ * ones together take longer than the moment that those are not to have.)
+ */
 static void test_together(void **state)
 {
 	enum { N = 12 };
 	struct wmk_disks *disks = disks_open();
-	struct wmk_disk *all[N], *good = wmk_disk_get(disks, "/good", 2);
-	struct job *jobs[N + 1] = { NULL };
-	struct waiter waiter;
-	pthread_t thread;
+	struct wmk_disk *all[N], *good[2] = { wmk_disk_get(disks, "/good", 1), wmk_disk_get(disks, "/new", 2) };
+	struct waiter waiters[2];
+	struct job *jobs[N];
+	pthread_t threads[2];
 	char path[32];
 
 	(void)state;
 	for (unsigned i = 0; i < N; i++) {
 		snprintf(path, sizeof(path), "/%u", i);
-		all[i] = wmk_disk_get(disks, path, i % 2);
+		all[i] = wmk_disk_get(disks, path, 1);
 	}
 	jobs[0] = job_hang(all[0], 0, true);
-	do_surely(good, 'g');
-	jobs[N] = job_new('g', 0, true);
-	waiter = (struct waiter){ good, jobs[N], LONG_MS, 1 };
+	do_surely(good[0], 'g');
+	for (unsigned i = 0; i < 2; i++)
+		waiter_start(&waiters[i], &threads[i], good[i]);
 	const unsigned before = so_far(&seen.begun);
-	assert_int_equal(pthread_create(&thread, NULL, wait_for_job, &waiter), 0);
-	wait_for(&seen.begun, before + 1);
-	/* each of these would wait for as long as the test lasts; together they take longer than the moment that the good one is not to have */
 	for (unsigned i = 1; i < N; i++) {
 		jobs[i] = job_new('h', 0, true);
 		assert_int_equal(wmk_disk_do(all[i], &jobs[i]->work, LONG_MS), -ETIMEDOUT);
 	}
-	wait_for(&seen.begun, before + N);
-	let_go(jobs[N]);
-	pthread_join(thread, NULL);
-	assert_int_equal(waiter.err, 0);
+	wait_for(&seen.begun, before + N - 1);
+	for (unsigned i = 0; i < 2; i++)
+		waiter_end(&waiters[i], threads[i]);
 	const unsigned ready = so_far(&seen.ready);
 	for (unsigned i = 0; i < N; i++)
 		let_go(jobs[i]);
@@ -302,7 +318,51 @@ static void test_together(void **state)
 		assert_int_equal(do_job(all[i], 'x', 0, LONG_MS), 0);
 		wmk_disk_put(all[i]);
 	}
-	wmk_disk_put(good);
+	for (unsigned i = 0; i < 2; i++)
+		wmk_disk_put(good[i]);
+	wmk_disks_close(disks, LONG_MS);
+}
+
+/*
+ * While another one of its owner's hangs, a disk is too slow for the moment that it has, and whoever wanted it has no use for it then. It answered in the end: who
+ * comes again, as ready() told, waits for it as for any other.
+ */
+static void test_slow(void **state)
+{
+	enum { N = 4 };
+	struct wmk_disks *disks = disks_open();
+	struct wmk_disk *hung = wmk_disk_get(disks, "/hung", 1), *all[N], *slow = wmk_disk_get(disks, "/slow", 1);
+	struct job *first = job_hang(hung, 0, true), *jobs[N], *job = job_new('s', 0, true);
+	struct waiter waiter;
+	pthread_t thread;
+	char path[32];
+
+	(void)state;
+	assert_int_equal(wmk_disk_do(slow, &job->work, LONG_MS), -ETIMEDOUT);
+	wmk_disk_put(slow);
+	let_go(job);
+	wait_for(&seen.ready, 1);
+	/* (and when nothing of it is at work any more) */
+	for (unsigned i = 0; i < N; i++) {
+		snprintf(path, sizeof(path), "/%u", i);
+		all[i] = wmk_disk_get(disks, path, 1);
+	}
+	slow = wmk_disk_get(disks, "/slow", 1);
+	waiter_start(&waiter, &thread, slow);
+	for (unsigned i = 0; i < N; i++) {
+		jobs[i] = job_new('h', 0, true);
+		assert_int_equal(wmk_disk_do(all[i], &jobs[i]->work, LONG_MS), -ETIMEDOUT);
+	}
+	waiter_end(&waiter, thread);
+	const unsigned ready = so_far(&seen.ready);
+	let_go(first);
+	for (unsigned i = 0; i < N; i++)
+		let_go(jobs[i]);
+	wait_for(&seen.ready, ready + N + 1);
+	wmk_disk_put(slow);
+	wmk_disk_put(hung);
+	for (unsigned i = 0; i < N; i++)
+		wmk_disk_put(all[i]);
 	wmk_disks_close(disks, LONG_MS);
 }
 
@@ -356,7 +416,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_in_time), cmocka_unit_test(test_hangs), cmocka_unit_test(test_behind),
-		cmocka_unit_test(test_together), cmocka_unit_test(test_many), cmocka_unit_test(test_closed),
+		cmocka_unit_test(test_together), cmocka_unit_test(test_slow), cmocka_unit_test(test_many), cmocka_unit_test(test_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
