@@ -17,6 +17,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,6 +26,7 @@
 #define LOOK_FIRST_MS 1
 #define LOOK_MS 20
 #define REST_MS 50                   /* nobody runs for so long who was woken, however busy the machine is: it would be about to */
+#define THREADS_OF_ONE 64u           /* who has more is not said to rest */
 #define THREADS_AT_ONCE 256u         /* looked at in one turn of a shard, which has others to hear */
 #define MOMENT_MS 100
 #define LATE_USER_MS 60000
@@ -134,15 +136,34 @@ static bool is_at_rest(struct app *app, unsigned *budget)
 	return rests && now - app->rested_at >= REST_MS;
 }
 
-/* Of a round, who is found stopped or at rest is not looked at again; so all get their turn, however many there are. */
-static bool is_held(struct app *app, uint32_t number, unsigned *budget)
+/* Something of it is to be read, or it has read something: it is we who have not come to it yet. */
+static bool is_heard_next(const struct app *app)
 {
-	if (app->held_in != number && *budget > 0) {
-		(*budget)--;
-		if (is_stopped(app) || is_at_rest(app, budget))
-			app->held_in = number;
+	struct pollfd fd = { .fd = app->socket, .events = (short)(app->writing ? POLLIN | POLLOUT : POLLIN) };
+
+	return poll(&fd, 1, 0) != 0;
+}
+
+/*
+ * Of a round, or one after it, who is found stopped or at rest is not looked at again; so all get their turn, however many there are. Rest takes a while to
+ * show: of those that were asked just now it is not looked for.
+ */
+static bool is_held(struct app *app, uint32_t number, int64_t now, unsigned *budget)
+{
+	if ((int32_t)(app->held_in - number) >= 0 && app->held_in)
+		return true;
+	if (*budget == 0 || is_heard_next(app)) {
+		app->rested_at = 0;
+		return false;
 	}
-	return app->held_in == number;
+	unsigned threads = *budget < THREADS_OF_ONE ? *budget : THREADS_OF_ONE;
+	const unsigned before = threads;
+	const bool is = is_stopped(app) || (now - app->asked_at >= LOOK_MS && is_at_rest(app, &threads));
+
+	*budget -= before - threads > 0 ? before - threads : 1;
+	if (is)
+		app->held_in = number;
+	return is;
 }
 
 /* ── users who have one that is late ─────────────────────────────────────────────────────────────────── */
@@ -161,9 +182,8 @@ static void user_is_late(struct wmk_apps *apps, uid_t uid)
 }
 
 /* Its user's programs have been waited for too long of late, or those of two: this one has a moment. */
-static bool has_had_its_moment(const struct wmk_apps *apps, const struct app *app)
+static bool has_had_its_moment(const struct wmk_apps *apps, const struct app *app, int64_t now)
 {
-	const int64_t now = wmk_clock_ms();
 	const struct late_user *late = apps->late_users;
 
 	if (now - app->asked_at < MOMENT_MS || app->uid == geteuid())
@@ -178,11 +198,16 @@ static bool has_had_its_moment(const struct wmk_apps *apps, const struct app *ap
 static bool somebody_is_left(struct wmk_apps *apps, uint32_t number)
 {
 	unsigned budget = THREADS_AT_ONCE;
+	const int64_t now = wmk_clock_ms();
 	bool left = false;
 
-	for (struct app *app = apps->app; app; app = app->next)
-		if (!wmk_app_answers(app, number) && !app->missed && !has_had_its_moment(apps, app))
-			left |= !is_held(app, number, &budget);
+	for (struct app *app = apps->app; app; app = app->next) {
+		if (wmk_app_answers(app, number) || app->missed || has_had_its_moment(apps, app, now) || is_held(app, number, now, &budget))
+			continue;
+		left = true;
+		if (now - app->asked_at < LOOK_MS)
+			break;           /* it may well answer; the others are looked at when it has had time to */
+	}
 	return left;
 }
 
@@ -209,7 +234,13 @@ static void look_run(struct wmk_apps *apps, struct wmk_apps_job *job)
 	struct update *u = round->part.update;
 
 	pthread_mutex_lock(&u->lock);
-	if (!round->reported && (u->late || !somebody_is_left(apps, round->part.number))) {
+	const bool late = u->late;
+	pthread_mutex_unlock(&u->lock);
+	/* (it is this thread that reports) */
+	const bool ends = !round->reported && (late || !somebody_is_left(apps, round->part.number));
+
+	pthread_mutex_lock(&u->lock);
+	if (ends) {
 		leave(apps, u, round->part.number);
 		part_remove(apps, &round->part);
 		round->reported = true;
