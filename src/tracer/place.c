@@ -144,14 +144,14 @@ bool wmk_place_try(struct wmk_place *place, int64_t now, bool polls)
 }
 
 /*
- * When it is to come again to a controller that has turned it away, or could not have it: not without end, and ever later; INT64_MAX: that one does not want it. A
- * controller that has answered and goes announces the next one.
+ * When it is to come again to a controller that had no room for it: ever later; INT64_MAX: that one does not want it, or wanted it and goes, and announces the
+ * next one.
  */
 static int64_t after_being_turned_away(struct wmk_place *place, int64_t now)
 {
 	const struct wmk_conn *conn = &place->conn;
 
-	if (conn->done_any || (conn->refused && conn->refused != EMFILE)) {
+	if (conn->welcomed || (conn->refused && conn->refused != EMFILE)) {
 		place->away_ms = 0;
 		return INT64_MAX;
 	}
@@ -172,9 +172,13 @@ void wmk_place_lost(struct wmk_place *place, int64_t now, bool polls)
 	if (polls)
 		open_bell(place);
 	look_at_page(place);
-	place->again = place->wait.page && (!had || place->wait.generation != tried) ? now : later;
-	if (!place->wait.page && later == INT64_MAX)
+	place->again = later;
+	if (place->wait.page && (!had || place->wait.generation != tried)) {
+		place->away_ms = 0;
+		place->again = now;
+	} else if (!place->wait.page) {
 		place->again = now + WMK_PLACE_LOOK_MS;
+	}
 }
 
 void wmk_place_judge(struct wmk_place *place, int64_t now, int64_t until_ms)

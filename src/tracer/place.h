@@ -6,7 +6,7 @@
  *                      no page: look again every 10 s
  *                      in poll(), as the other place is connected: a bell (wire/bell.h) instead of the page; no bell: look again every 10 s
  *     connection ends ──► another generation: try at once, else the same again
- *     turned away ──► likewise; or it comes again after 10, 20, 40, 60, 60 ... s, as the controller may have room then
+ *     turned away, before it was welcome ──► likewise; or it comes again after 10, 20, 40, 60, 60 ... s, as the controller may have room then
  */
 #ifndef WMK_TRACER_PLACE_H
 #define WMK_TRACER_PLACE_H
