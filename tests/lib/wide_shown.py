@@ -206,6 +206,8 @@ def check_row(cells, made, context, record, where):
             continue
         node, value = wanted[name]
         about = '%s: %s' % (where, name)
+        while isinstance(node, Choice) and value[0] is not None:        # is what it holds
+            node, value = node.options[value[0]][2], value[1]
         if isinstance(node, Leaf) and node.labels and node.kind != 'map':
             check(cell in (names_of(node, value) or [str(value)]), '%s is %s: %s, %s', about, cell, names_of(node, value), described(node, value))
         elif isinstance(node, Choice) and value[0] is None:
