@@ -131,7 +131,8 @@ static void put_ranges(struct wmk_tree_writer *w, json_object *class, const char
 		for (unsigned j = 0; j < n; j++)
 			wmk_tree_append_range(w, ranges_of(w, mappings, type->labels[i].name), spans[j].from, spans[j].to, is_signed);
 	}
-	if (json_object_object_length(mappings))
+	/* (without memory there is none, which putting it tells) */
+	if (!mappings || json_object_object_length(mappings))
 		wmk_tree_put(w, class, property, mappings);
 	else
 		json_object_put(mappings);
