@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 
-/* (multiples of the number of heads, which numbers of threads may be, are in different ones: Fibonacci hashing, Knuth, TAOCP 6.4) */
+/* (multiples of the number of heads, which numbers of threads may be, are in different ones) */
 static unsigned head_of(int64_t thread)
 {
-	return (unsigned)(((uint64_t)thread * 0x9e3779b97f4a7c15u >> 32) % WMK_IMPORT_OPEN_HEADS);
+	return (unsigned)(wmk_hash_fold((uint64_t)thread, UINT64_C(0x9e3779b97f4a7c15)) % WMK_IMPORT_OPEN_HEADS);
 }
 
 int64_t wmk_import_open_thread(const struct wmk_import_line *line)
