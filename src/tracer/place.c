@@ -37,6 +37,7 @@ bool wmk_place_find(unsigned index, struct wmk_place *place)
 	place->index = index;
 	place->owner = dir || index == 1 ? uid : 0;
 	find_dir(place);
+	place->is_fresh = true;
 	return true;
 }
 
@@ -113,8 +114,9 @@ bool wmk_place_try(struct wmk_place *place, int64_t now, bool polls)
 	/* before connect(): who comes in between has rung */
 	if (polls)
 		open_bell(place);
-	if (place->index == 1)
+	if (place->index == 1 && !place->is_fresh)
 		find_dir(place);
+	place->is_fresh = false;
 	look_at_page(place);
 	socket_path(place, path);
 	err = wmk_conn_open(&place->conn, path, place->index);

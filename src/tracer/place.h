@@ -21,6 +21,7 @@
 struct wmk_place {
 	unsigned index;
 	char dir[WMK_PLACE_BYTES];      /* of the runtime directory; "": cannot be */
+	bool is_fresh;                  /* dir was worked out just now, and has not been tried yet */
 	uid_t owner;                    /* who may have made its page; root may too */
 	struct wmk_wait_for wait;       /* its page, and the generation that was tried; no page: NULL */
 	int64_t again;                  /* when to look again; INT64_MAX: when the page says so */
