@@ -25,6 +25,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "door.h"
 #include "linger.h"
 #include "session/clients.h"
 #include "session/closer.h"
@@ -567,10 +568,8 @@ static int set_up(void **state)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	scene.address.sun_family = AF_UNIX;
-	snprintf(scene.address.sun_path + 1, sizeof(scene.address.sun_path) - 1, "waymark-clients-%ld", (long)getpid());
-	scene.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	return bind(scene.listener, (struct sockaddr *)&scene.address, sizeof(scene.address)) || listen(scene.listener, 4096);
+	scene.listener = door_open(&scene.address, "clients");
+	return scene.listener < 0;
 }
 
 static int tear_down(void **state)

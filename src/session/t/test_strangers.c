@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "door.h"
 #include "session/clients.h"
 #include "wire/ctl.h"
 
@@ -215,10 +216,8 @@ static void who_says_nothing_has_an_end(void **state)
 static int set_up(void **state)
 {
 	(void)state;
-	scene.address.sun_family = AF_UNIX;
-	snprintf(scene.address.sun_path + 1, sizeof(scene.address.sun_path) - 1, "waymark-strangers-%ld", (long)getpid());
-	scene.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	return bind(scene.listener, (struct sockaddr *)&scene.address, sizeof(scene.address)) || listen(scene.listener, 4096);
+	scene.listener = door_open(&scene.address, "strangers");
+	return scene.listener < 0;
 }
 
 static int tear_down(void **state)
