@@ -99,10 +99,30 @@ static bool is_ours(uid_t uid)
 	return uid == 0 || uid == geteuid();
 }
 
+/*
+ * How many guests of the user there may be, 1 at least: a quarter of what the others leave. So those who come later find some, however many users take
+ * what they can get: of k of them (3/4)^k is left (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). The lock
+ * is held.
+ */
+static unsigned share_of(const struct wmk_gate *gate, uid_t uid)
+{
+	const unsigned alone = gate->options.max_of_uid;
+	uint64_t left = 4 * (uint64_t)alone;
+
+	for (const struct gate_user *user = gate->users; user; user = user->next) {
+		/* (for a moment those are among them who are told that they are too many) */
+		const unsigned has = user->n < alone ? user->n : alone;
+
+		if (user->uid != uid && !is_ours(user->uid))
+			left -= has < left ? has : left;
+	}
+	return left < 4 ? 1 : (unsigned)(left / 4);
+}
+
 /* One more guest of the user. *too_many: of those there may be. -ENOMEM: it is not counted. */
 static int count_user(struct wmk_gate *gate, uid_t uid, bool *too_many)
 {
-	const unsigned max = is_ours(uid) ? 0 : gate->options.max_of_uid;
+	const bool is_limited = gate->options.max_of_uid && !is_ours(uid);
 	struct gate_user **user;
 	int err = 0;
 
@@ -110,10 +130,12 @@ static int count_user(struct wmk_gate *gate, uid_t uid, bool *too_many)
 	user = user_find(gate, uid);
 	if (!*user && (*user = calloc(1, sizeof(**user))) != NULL)
 		(*user)->uid = uid;
-	if (*user)
-		*too_many = ++(*user)->n > max && max;
-	else
+	if (*user) {
+		(*user)->n++;
+		*too_many = is_limited && (*user)->n > share_of(gate, uid);
+	} else {
 		err = -ENOMEM;
+	}
 	pthread_mutex_unlock(&gate->lock);
 	return err;
 }

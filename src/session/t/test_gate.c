@@ -261,40 +261,65 @@ static void many_are_ahead(void **state)
 	gate_close();
 }
 
+/* Of so many programs of the user, which connect one after the other: how many are let in. The others leave, as do the first `leave`. */
+static unsigned let_in(uid_t uid, unsigned n, unsigned leave)
+{
+	struct wmk_guest guest;
+	unsigned in = 0;
+
+	for (unsigned k = 0; k < n; k++) {
+		pid_t pid = fork();
+		int ignored;
+
+		if (pid == 0) {
+			if (setuid(uid) != 0)
+				_exit(1);
+			connected();
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &ignored, 0), pid);
+		assert_int_equal(wmk_gate_accept(scene.gate, k % SHARDS, &guest), 1);
+		assert_int_equal(guest.cred.uid, uid);
+		in += !guest.too_many;
+		close(guest.socket);
+		if (k < leave || guest.too_many)
+			wmk_gate_left(scene.gate, guest.cred.pid, uid);
+	}
+	return in;
+}
+
+static void gate_open_shared(unsigned max_of_uid)
+{
+	const struct wmk_gate_options options = { .size = sizeof(options), .listener = scene.listener, .only = (uid_t)-1, .n_shards = SHARDS, .max_of_uid = max_of_uid, .take = take };
+
+	assert_int_equal(wmk_gate_open(&options, &scene.gate), 0);
+}
+
 /* A user's share is one for all shards. Root, and who the daemon runs as, may have any number. */
 static void a_users_share(void **state)
 {
-	const struct wmk_gate_options options = { .size = sizeof(options), .listener = scene.listener, .only = (uid_t)-1, .n_shards = SHARDS, .max_of_uid = 3, .take = take };
-	struct wmk_guest guest;
-	unsigned few = 0, many = 0;
-
 	(void)state;
 	if (getuid() != 0)
 		skip();
-	assert_int_equal(wmk_gate_open(&options, &scene.gate), 0);
-	for (unsigned i = 0; i < 2; i++) {
-		for (unsigned k = 0; k < 5; k++) {
-			pid_t pid = fork();
-			int ignored;
+	gate_open_shared(3);
+	assert_int_equal(let_in(65534, 5, 1), 4);
+	assert_int_equal(let_in(0, 5, 0), 5);
+	gate_close();
+}
 
-			if (pid == 0) {
-				if (i == 0 && setuid(65534) != 0)
-					_exit(1);
-				connected();
-				_exit(0);
-			}
-			assert_int_equal(waitpid(pid, &ignored, 0), pid);
-			assert_int_equal(wmk_gate_accept(scene.gate, k % SHARDS, &guest), 1);
-			assert_int_equal(guest.cred.uid, i == 0 ? 65534 : 0);
-			few += !guest.too_many;
-			many += guest.too_many;
-			close(guest.socket);
-			if (i == 0 && k == 1)
-				wmk_gate_left(scene.gate, guest.cred.pid, guest.cred.uid);
-		}
-		assert_int_equal(few, i == 0 ? 4 : 9);
-		assert_int_equal(many, 1);
-	}
+/* Whoever comes after others that have taken what they can get finds some left: a quarter of it. */
+static void shares_of_many_users(void **state)
+{
+	(void)state;
+	if (getuid() != 0)
+		skip();
+	gate_open_shared(16);
+	assert_int_equal(let_in(65534, 40, 0), 16);
+	assert_int_equal(let_in(65533, 40, 0), 12);
+	assert_int_equal(let_in(65532, 40, 0), 9);
+	assert_int_equal(let_in(65531, 40, 0), 6);
+	assert_int_equal(let_in(65530, 40, 0), 5);
+	assert_int_equal(let_in(0, 5, 0), 5);
 	gate_close();
 }
 
@@ -419,6 +444,7 @@ int main(void)
 		cmocka_unit_test(many_processes),
 		cmocka_unit_test(many_are_ahead),
 		cmocka_unit_test(a_users_share),
+		cmocka_unit_test(shares_of_many_users),
 		cmocka_unit_test(others_are_refused_in_words),
 		cmocka_unit_test(without_descriptors),
 		cmocka_unit_test(turned_away),
