@@ -29,13 +29,14 @@ def converted(case, form, path, *options, status=0):
 
 
 def traces_of(case):
-    """Paths: of the corpus, in short runs of a part of it, and two recordings."""
+    """Paths: of the corpus, in short runs of a part of it, and three recordings."""
     for trace in corpus18.GOOD if PERCENT >= 100 else case.random.sample(corpus18.GOOD, 40):
         path = case.path(trace.name)
         if not os.path.exists(path):
             trace.make(path)
         yield path
     yield case.record([case.program('busy'), 'count', '3', '50', '0'], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
+    yield case.record([case.program('procs'), 'leaf', '20'], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory    # by the first thread
     yield case.record([case.program('types')]).ok().directory
 
 

@@ -276,7 +276,9 @@ class Reader:
             if field in ('process', 'thread') and old and new:
                 # What a process or thread is called may be told later; never something else than before.
                 check(all(new.get(key, value) == value for key, value in old.items()), 'track %d is declared again with another %s', uuid, field)
-                old.update(new)
+                if old != new:
+                    old.update(new)
+                    self.scopes.clear()  # of this track and of those below it
             else:
                 check(old == new, 'track %d is declared again with another %s', uuid, field)
 
