@@ -164,7 +164,7 @@ static bool is_refused(struct wmk_apps *apps, const struct wmk_guest *guest, cha
 	if (connections_of(apps, guest->cred.pid) >= PER_PID_MAX)
 		snprintf(words, size, "the process has %u connections: that is the limit", PER_PID_MAX);
 	else if (guest->too_many)
-		snprintf(words, size, "user %u has as many programs connected as one user other than the daemon's may have", (unsigned)guest->cred.uid);
+		snprintf(words, size, "user %u has as many programs connected as one user other than the daemon's may have beside those of others", (unsigned)guest->cred.uid);
 	else if (apps->n_apps >= max)
 		snprintf(words, size, "%u programs are connected: that is the limit", max);
 	else

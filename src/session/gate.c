@@ -32,6 +32,7 @@ struct gate_user {
 
 struct wmk_gate {
 	struct wmk_gate_options options;
+	uid_t own;                       /* whom we run as */
 	int most;                        /* descriptors from this number on are for everything else: commands, rings, traces */
 	pthread_mutex_t lock;            /* of `spare`, `users` */
 	int spare;
@@ -94,35 +95,33 @@ static struct gate_user **user_find(struct wmk_gate *gate, uid_t uid)
 }
 
 /* Has no share, but all that there is. */
-static bool is_ours(uid_t uid)
+static bool is_ours(const struct wmk_gate *gate, uid_t uid)
 {
-	return uid == 0 || uid == geteuid();
+	return uid == 0 || uid == gate->own;
 }
 
 /*
- * How many guests of the user there may be, 1 at least: a quarter of what the others leave. So those who come later find some, however many users take
- * what they can get: of k of them (3/4)^k is left (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). The lock
- * is held.
+ * How many guests of the user there may be, 1 at least: the less the more all other users have, root among them. So those who come later find some,
+ * however many users take what they can get: of k of them some (5/7)^k of the places is left (dynamic thresholds: Choudhury and Hahne, IEEE/ACM
+ * Transactions on Networking 6(2), 1998). All together have at most seven eighths of four times what one has alone: an eighth of the descriptors is for
+ * everything else. The lock is held.
  */
 static unsigned share_of(const struct wmk_gate *gate, uid_t uid)
 {
 	const unsigned alone = gate->options.max_of_uid;
-	uint64_t left = 4 * (uint64_t)alone;
+	uint64_t others = 0;
 
-	for (const struct gate_user *user = gate->users; user; user = user->next) {
-		/* (for a moment those are among them who are told that they are too many) */
-		const unsigned has = user->n < alone ? user->n : alone;
-
-		if (user->uid != uid && !is_ours(user->uid))
-			left -= has < left ? has : left;
-	}
-	return left < 4 ? 1 : (unsigned)(left / 4);
+	/* (for a moment those are among them who are told that they are too many) */
+	for (const struct gate_user *user = gate->users; user; user = user->next)
+		others += user->uid == uid ? 0 : user->n;
+	others = others * 2 / 7;
+	return others >= alone ? 1 : (unsigned)(alone - others);
 }
 
 /* One more guest of the user. *too_many: of those there may be. -ENOMEM: it is not counted. */
 static int count_user(struct wmk_gate *gate, uid_t uid, bool *too_many)
 {
-	const bool is_limited = gate->options.max_of_uid && !is_ours(uid);
+	const bool is_limited = gate->options.max_of_uid && !is_ours(gate, uid);
 	struct gate_user **user;
 	int err = 0;
 
@@ -156,7 +155,7 @@ uint64_t wmk_gate_keeps(struct wmk_gate *gate, uid_t uid, size_t was, size_t is)
 {
 	uint64_t all = 0;
 
-	if (is_ours(uid))
+	if (is_ours(gate, uid))
 		return 0;
 	pthread_mutex_lock(&gate->lock);
 	struct gate_user *user = *user_find(gate, uid);
@@ -288,6 +287,7 @@ int wmk_gate_open(const struct wmk_gate_options *options, struct wmk_gate **out)
 	if (!gate)
 		return wmk_error(-ENOMEM, "no memory for the gate");
 	gate->options = *options;
+	gate->own = geteuid();
 	gate->most = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX ? (int)(files.rlim_cur - files.rlim_cur / 8) : INT_MAX;
 	pthread_mutex_init(&gate->lock, NULL);
 	gate->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);

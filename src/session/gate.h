@@ -35,7 +35,7 @@ struct wmk_gate_options {
 	int listener;                    /* non-blocking; stays the caller's */
 	uid_t only;                      /* programs of this user, the others are refused in words; (uid_t)-1: of all */
 	unsigned n_shards;               /* 1 .. WMK_GATE_SHARDS */
-	/* Guests of one user who is neither root nor the one that we run as, where there is no other such user; less where there are. 0: any number. */
+	/* Guests of one user who is neither root nor the one that we run as, where nobody else has any; less the more the others have. 0: any number. */
 	unsigned max_of_uid;
 	/* Another shard's: takes over the socket, whatever it returns. From the thread that accepts: it must not block. Not needed where there is one shard. */
 	int (*take)(void *data, unsigned shard, const struct wmk_guest *guest);

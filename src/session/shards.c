@@ -64,7 +64,7 @@ static void *shard_run(void *data)
 
 /*
  * A quarter of the descriptors for one user's programs, of which each takes two; and no more than a quarter of the programs that there may be, which all
- * shards have in common: whoever else there is, root among them, finds some left (see gate.c, too).
+ * shards have in common. Where others have programs it is less (gate.c).
  */
 static unsigned share_of_a_user(const struct wmk_shards *shards)
 {
