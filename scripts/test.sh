@@ -170,7 +170,7 @@ for build in "${chosen[@]}"; do
 	case $long:$name in
 	1:gcc-release) suites= ;;
 	1:no-rseq | 1:asan) suites="-model -tree -front -machines" ;;
-	1:tsan) suites+=" tests" ;;
+	1:tsan) suites+=" tests threads tests-kernel" ;;
 	esac
 	# shellcheck disable=SC2086 # suites are several words
 	mapfile -t chosen_suites < <(suite_arguments $suites)

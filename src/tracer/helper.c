@@ -355,11 +355,18 @@ static void hear_bells(const struct pollfd *fds)
 	}
 }
 
+static void take_signals(int fd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(fd, &info, sizeof(info)) > 0)
+		;
+}
+
 /* Until a controller, another thread or the time has something for it. */
 static void rest(struct pollfd *fds, int sleep)
 {
 	struct wmk_wait_for pages[WMK_WAIT_PAGES] = { { 0 } };
-	struct signalfd_siginfo info;
 
 	if (!helper.polling) {
 		for (unsigned i = 0; i < helper.n_places; i++)
@@ -378,8 +385,7 @@ static void rest(struct pollfd *fds, int sleep)
 		for (unsigned i = 0; i < N_FDS; i++)
 			fds[i].revents = 0;
 	if (fds[FD_SIGNAL].revents)
-		while (read(fds[FD_SIGNAL].fd, &info, sizeof(info)) > 0)
-			;
+		take_signals(fds[FD_SIGNAL].fd);
 	hear_bells(fds);
 }
 

@@ -11,10 +11,11 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import calls  # noqa: E402
-from harness import WAIT_S, WAYMARK, Skip, check, main, slurp, wait_for  # noqa: E402
+from harness import WAIT_S, WAYMARK, Skip, check, main, not_under_tsan, slurp, wait_for  # noqa: E402
 from kernel import has_narrow_calls  # noqa: E402
 
 INSTANCES = '/sys/kernel/tracing/instances'
+BESIDE = 'its child has a thread of the sanitizer until its exec, which is shown, too'
 # What strace shows and the BPF program does not copy; nothing else may differ. By the call: why.
 KNOWN = {
     'rt_sigreturn': 'the mask that it goes back to is on the stack, and its exit has no number',
@@ -136,6 +137,7 @@ def usual_programs(case):
 
 def processes_and_threads(case):
     """-f: children, what they become, threads; each one's calls are joined where others' came between."""
+    not_under_tsan(BESIDE)
     needs(case)
     compare(*both(case, ['-f'], ['sh', '-c', 'echo a | cat']), 'sh with a pipe')
     compare(*both(case, ['-f'], ['sh', '-c', 'ls / >/dev/null; exit 3']), 'sh with a command', 3)
@@ -145,6 +147,7 @@ def processes_and_threads(case):
 
 
 def ends_and_signals(case):
+    not_under_tsan(BESIDE)
     needs(case)
     program = case.program('traced_calls')
     for options, command in (([], [program, 'files']), ([], [program, 'crash']), (['-f'], ['sh', '-c', 'kill -KILL $$']),
@@ -159,6 +162,7 @@ def ends_and_signals(case):
 
 def ends_of_threads(case):
     """A process that ends with all its threads at once: the end of each is there."""
+    not_under_tsan(BESIDE)
     needs(case)
     script = 'import os, threading, time\nfor i in range(199): threading.Thread(target=time.sleep, args=(99,), daemon=True).start()\nos._exit(3)'
     for _ in range(5):
@@ -178,6 +182,7 @@ def calls_of_32_bits(case):
 
 def programs_by_descriptor(case):
     """execveat(): its exit has the number of execve() on some machines, and stands with its entry all the same, whatever is selected."""
+    not_under_tsan(BESIDE)
     needs(case)
     script = 'import os; fd = os.open("/bin/true", os.O_RDONLY); os.execve(fd, ["true"], {})'
     for options in ([], ['-e', 'trace=execveat'], ['-e', 'trace=!execve'], ['-f', '-e', 'trace=execveat,execve']):
@@ -455,6 +460,7 @@ def losses_are_counted(case):
 
 def without_bpf(case):
     """By tracefs: the same calls with the same results; pointers for what they point to; nothing is left behind."""
+    not_under_tsan(BESIDE)
     needs(case, bpf=False)
     program = [case.program('traced_calls'), 'files']
     first, second = traced(case, 'strace', [], program)[1], traced(case, 'waymark', ['--no-bpf'], program)[1]
