@@ -14,7 +14,7 @@
 struct waymark_event {
 	struct waymark_desc desc;
 	unsigned char types[WAYMARK_MAX_FIELDS];        /* of the scalar that is staged, or of the ref */
-	struct waymark_field fields[WAYMARK_MAX_FIELDS];
+	struct waymark_field fields[];
 };
 
 /* Bytes of a schema from before there was a kind in it. */
@@ -88,7 +88,7 @@ static struct waymark_event *event_register(const struct waymark_schema *schema,
 		return NULL;
 	}
 	wmk_tracer_init();
-	handle = calloc(1, sizeof(*handle));
+	handle = calloc(1, sizeof(*handle) + schema->n_fields * sizeof(handle->fields[0]));
 	if (!handle)
 		return NULL;
 	handle->desc.n_fields = schema->n_fields;
