@@ -75,10 +75,6 @@ def turns(things, number):
     return things if number % 2 == 0 else things[::-1]
 
 
-def runs_of(b, n):
-    return min(b.runs, 3) if n >= MANY else b.runs
-
-
 # ── register ────────────────────────────────────────────────────────────────────────────────────────────
 
 def check_all_on(side, run, herd):
@@ -177,7 +173,7 @@ def register_herd(side, n, run):
 def register_many(b, n):
     units = {'ready': 'ms', 'listed': 'ms', 'daemon_cpu': 'us/program', 'rss': 'kB/program'}
     runs = {what: [] for what in units}
-    for number in range(runs_of(b, n)):
+    for number in range(b.runs):
         run = {what: {} for what in units}
         with sides(b) as both:
             for side in turns(both, number):
@@ -243,7 +239,7 @@ def bench_notify(b):
     names = ['ours'] + ([] if b.absent else [RIVAL])
     for n in SIZES:
         runs, from_start = [], []
-        for number in range(runs_of(b, n)):
+        for number in range(b.runs):
             run, started = {}, {}
             for name in turns(names, number):
                 side = Side(b, name)
@@ -297,9 +293,9 @@ def bench_command(b):
             floor.append(command_ms(both[0]))
             command_ms(both[0], 'disable-event')
         herds = [side.herd(MANY) for side in both]
-        for name, number_of_runs, stopped in (('enable_event', b.runs, False), ('enable_event_one_stopped', min(b.runs, 3), True)):
+        for name, stopped in (('enable_event', False), ('enable_event_one_stopped', True)):
             runs = []
-            for number in range(number_of_runs):
+            for number in range(b.runs):
                 run = {'floor': statistics.median(floor)}
                 for side, herd in turns(list(zip(both, herds)), number):
                     command_run(side, herd, run, MANY - 1 - number if stopped else None)

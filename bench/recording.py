@@ -61,14 +61,15 @@ def bench_disabled(b):
 
 def bench_filtered(b):
     """
-    An event that is enabled, and whose filter says no: by one comparison, by several, by a text. The floor is the loop without the event.
-    Field names are each tracer's own.
+    An event that is enabled, and whose filter says no: by one comparison, by several, by a text; and by arithmetic, which the rival's filters
+    do not have. The floor is the loop without the event. Field names are each tracer's own.
     """
+    several = '{0} == 4294967293 || {0} == 4294967294 || {0} == 4294967295'
     cases = []
     for name, record, ours, theirs in (('number', 'u32', 'arg1 == 4294967295', 'v == 4294967295'),
-                                       ('numbers', 'u32', 'arg1 % 3 == 5 || arg1 in [4294967294, 4294967295]',
-                                        'v == 4294967293 || v == 4294967294 || v == 4294967295'),
-                                       ('text', 'int_str32', 'arg2 == "1*"', 's == "1*"')):
+                                       ('numbers', 'u32', several.format('arg1'), several.format('v')),
+                                       ('text', 'int_str32', 'arg2 == "1*"', 's == "1*"'),
+                                       ('arithmetic', 'u32', 'arg1 % 3 == 5 || arg1 in [4294967294, 4294967295]', None)):
         args = ['record', record, str(b.cpus[-1]), '50000', '15', '50000']
         runs = []
         for _ in range(b.runs):
@@ -77,7 +78,7 @@ def bench_filtered(b):
             if summary['records'] - summary['state_dump'] != 0:
                 sys.exit('filtered: %d records, which the filter does not want' % (summary['records'] - summary['state_dump']))
             run = {'floor': floor, 'ours': values['record']}
-            if b.daemon:
+            if b.daemon and theirs:
                 session = 'filtered%d' % b.serial
                 b.daemon.start(session, None, overwrite=True, wanted=theirs)
                 run[RIVAL] = b.values([b.program('work_lttng')] + args, b.daemon.env)['record']
