@@ -34,9 +34,10 @@ struct wmk_gate {
 	struct wmk_gate_options options;
 	uid_t own;                       /* whom we run as */
 	int most;                        /* descriptors from this number on are for everything else: commands, rings, traces */
-	pthread_mutex_t lock;            /* of `spare`, `users` */
+	pthread_mutex_t lock;            /* of `spare`, `users`, `n_guests` */
 	int spare;
 	struct gate_user *users;
+	uint64_t n_guests;               /* of all of them */
 	/* relaxed: counts */
 	atomic_uint_fast64_t accepted, refused, turned_away;
 	atomic_uint loads[WMK_GATE_SHARDS];
@@ -101,19 +102,12 @@ static bool is_ours(const struct wmk_gate *gate, uid_t uid)
 }
 
 /*
- * How many guests of the user there may be, 1 at least: the less the more all other users have, root among them. So those who come later find some,
- * however many users take what they can get: of k of them some (5/7)^k of the places is left (dynamic thresholds: Choudhury and Hahne, IEEE/ACM
- * Transactions on Networking 6(2), 1998). All together have at most seven eighths of four times what one has alone: an eighth of the descriptors is for
- * everything else. The lock is held.
+ * How many guests a user may have, 1 at least: the less the more all `others` have, root among them. So users who take what they can get leave some for the
+ * next: k of them (5/7)^k of seven eighths of four times what one has alone, as an eighth of the descriptors is for everything else (dynamic
+ * thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
  */
-static unsigned share_of(const struct wmk_gate *gate, uid_t uid)
+static unsigned share_beside(unsigned alone, uint64_t others)
 {
-	const unsigned alone = gate->options.max_of_uid;
-	uint64_t others = 0;
-
-	/* (for a moment those are among them who are told that they are too many) */
-	for (const struct gate_user *user = gate->users; user; user = user->next)
-		others += user->uid == uid ? 0 : user->n;
 	others = others * 2 / 7;
 	return others >= alone ? 1 : (unsigned)(alone - others);
 }
@@ -131,7 +125,9 @@ static int count_user(struct wmk_gate *gate, uid_t uid, bool *too_many)
 		(*user)->uid = uid;
 	if (*user) {
 		(*user)->n++;
-		*too_many = is_limited && (*user)->n > share_of(gate, uid);
+		gate->n_guests++;
+		/* (for a moment those count who are told that they are too many) */
+		*too_many = is_limited && (*user)->n > share_beside(gate->options.max_of_uid, gate->n_guests - (*user)->n);
 	} else {
 		err = -ENOMEM;
 	}
@@ -144,6 +140,7 @@ static void discount_user(struct wmk_gate *gate, uid_t uid)
 	pthread_mutex_lock(&gate->lock);
 	struct gate_user **user = user_find(gate, uid), *gone = *user;
 
+	gate->n_guests -= gone != NULL;
 	if (gone && --gone->n == 0) {
 		*user = gone->next;
 		free(gone);
