@@ -170,6 +170,9 @@ static json_object *number_of(struct wmk_tree_writer *w, const struct wmk_ctf_op
 	const bool is_signed = op->is_signed && !loses_sign(w, w->scope, op);
 	char type[64];
 
+	/* (what was below 0 would be a number that no role can have) */
+	if (op->is_signed && !is_signed && op->width > 64 && w->err >= 0)
+		w->err = wmk_error(-ENOTSUP, "'%.60s' has a sign, more than 64 bits and a role: CTF 2 cannot say that", op->name ? op->name : "");
 	snprintf(type, sizeof(type), "%s-length-%s", op->width ? "fixed" : "variable", op->code == WMK_CTF_BOOL ? "boolean" :
 		 op->type->is_extended ? "bit-array" : op->code == WMK_CTF_FLOAT ? "floating-point-number" : !is_integer(op) ? "bit-map" : is_signed ? "signed-integer" : "unsigned-integer");
 	wmk_tree_put_text(w, class, "type", type);
@@ -376,13 +379,14 @@ static const struct wmk_ctf_op *unsigned_selector(const struct wmk_tree_writer *
 	return loses_sign(w, place.scope, selector) ? selector : NULL;
 }
 
-/* The values that select each option, into its list: `ranges[i]` is that of the operation at + i. True: as values without a sign. */
+/*
+ * The values that select each option, into its list: `ranges[i]` is that of the operation at + i. True: as values without a sign. (A selector of more
+ * than 64 bits that loses its sign has been refused by then: what it selects is written behind it.)
+ */
 static bool give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges, struct wmk_ctf_taken *taken)
 {
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at], *selector = unsigned_selector(w, op);
 
-	if (selector && selector->width > 64 && w->err >= 0)
-		w->err = wmk_error(-ENOTSUP, "what selects '%.60s' has a sign, more than 64 bits and a role: CTF 2 cannot say that", op->name ? op->name : "");
 	for (uint32_t i = 0; i < op->n_choices && w->err >= 0; i++) {
 		const struct wmk_ctf_choice *choice = &op->choices[i];
 		struct wmk_ctf_span spans[2] = { { choice->from, choice->to } };

@@ -253,9 +253,11 @@ def selectors_that_lose_their_sign(case):
         check([(r['event'], r['fields']) for r in records_of(case, path)] == [('e0', {'a': 17}), ('e7', {'a': 34})], '%s: %s', form, records_of(case, path))
         check(not said_of_it, '%s: it says "%s"', form, said_of_it)
     # Of more than 64 bits no number without a sign is what was below 0.
-    path = hostile(case, 'wide', TSDL + context % (signed % 72, 'A = -1, B = 1', 'u8 A; u8 B;') + event % 'u8 A; u8 B;', b'\1' + bytes(8) + b'\7\x08')
-    got, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf-2', '-o', case.path('refused'), path])
-    check(got == 1 and b'more than 64 bits and a role' in err, 'status %d: %s', got, err.decode())
+    for name, behind in (('wide', context % (signed % 72, 'A = -1, B = 1', 'u8 A; u8 B;') + event % 'u8 A; u8 B;'),
+                         ('alone', 'stream { packet.context := struct { %s packet_seq_num; }; };\nevent { name = "e"; fields := struct { u8 a; }; };\n' % (signed % 72))):
+        path = hostile(case, name, TSDL + behind, b'\1' + bytes(8) + b'\7\x08')
+        got, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf-2', '-o', case.path('refused'), path])
+        check(got == 1 and b'more than 64 bits and a role' in err, '%s: status %d: %s', name, got, err.decode())
 
 
 @limit(30)
