@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import WAYMARK, Skip, check, check_sequences, main, slurp, wait_for  # noqa: E402
+from harness import WAYMARK, Skip, check, check_sequences, communicated, finished, main, slurp, wait_for  # noqa: E402
 
 
 def says(result, *words):
@@ -181,16 +181,16 @@ def sizes_are_rounded_and_said(case):
 def usage_errors(case):
     for arguments in (['record'], ['record', '--'], ['record', '--nosuch', '--', 'true'], ['recrod'],
                       ['record', '-c', 'nosuchcontext', '--', 'true']):
-        done = subprocess.run([WAYMARK] + arguments, capture_output=True, text=True, timeout=30, cwd=case.directory)
+        done = finished([WAYMARK] + arguments, capture_output=True, text=True, cwd=case.directory)
         check(done.returncode == 2, '%s: status %d', arguments, done.returncode)
         check(done.stderr.strip(), '%s: nothing said', arguments)
     # what is of the kernel's events alone, and none are named
     for option in (['--program-only'], ['--kernel-filter', 'prev_tid == 1'], ['--syscall-arguments', 'text'], ['--syscall-arguments', 'none'], ['-c', 'prio'],
                    ['-c', 'vpid', '-c', 'tid']):
-        done = subprocess.run([WAYMARK, 'record', *option, '--', 'touch', 'it_ran'], capture_output=True, text=True, timeout=30, cwd=case.directory)
+        done = finished([WAYMARK, 'record', *option, '--', 'touch', 'it_ran'], capture_output=True, text=True, cwd=case.directory)
         check(done.returncode == 2 and '--kernel' in done.stderr, '%s: status %d: %s', option, done.returncode, done.stderr)
         check(not os.path.exists(case.path('it_ran')), '%s: the program was run', option)
-    check('record' in subprocess.run([WAYMARK, 'recrod'], capture_output=True, text=True, timeout=30).stderr,
+    check('record' in finished([WAYMARK, 'recrod'], capture_output=True, text=True).stderr,
           'a misspelt command does not get the nearest one')
 
 
@@ -207,8 +207,8 @@ def nothing_is_left_behind(case):
 
 def disabled_by_the_environment(case):
     """WAYMARK_DISABLE: no thread, no file, nothing."""
-    done = subprocess.run(['sh', '-c', '%s leaf 1 && ls /proc/self/task | wc -l' % case.program('procs')], timeout=30,
-                          env=dict(case.env, WAYMARK_DISABLE='1'), capture_output=True, text=True)
+    done = finished(['sh', '-c', '%s leaf 1 && ls /proc/self/task | wc -l' % case.program('procs')],
+                    env=dict(case.env, WAYMARK_DISABLE='1'), capture_output=True, text=True)
     check(done.returncode == 0, 'status %d', done.returncode)
     result = case.record([case.program('procs'), 'leaf', '5'], env={'WAYMARK_DISABLE': '1'}).ok()
     check(not list(result.trace().records('test:seq')), 'records in spite of WAYMARK_DISABLE')
@@ -216,9 +216,9 @@ def disabled_by_the_environment(case):
 
 def default_directory(case):
     """Without -o: below WAYMARK_TRACE_DIR, and the summary says where."""
-    done = subprocess.run([WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '5'], timeout=60,
-                          env=dict(case.env, WAYMARK_TRACE_DIR=case.path('traces'),
-                                   HOME=case.directory), capture_output=True, text=True)
+    done = finished([WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '5'],
+                    env=dict(case.env, WAYMARK_TRACE_DIR=case.path('traces'),
+                             HOME=case.directory), capture_output=True, text=True)
     check(done.returncode == 0, 'status %d: %s', done.returncode, done.stderr)
     summary = json.loads(done.stdout[done.stdout.index('{'):])
     check(os.path.realpath(summary['path']).startswith(os.path.realpath(case.path('traces'))), 'path is %s',
@@ -232,7 +232,7 @@ def default_directories_of_one_second(case):
     children = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(8)]
     paths = set()
     for child in children:
-        out, err = child.communicate(timeout=60)
+        out, err = communicated(child)
         check(child.returncode == 0, 'status %d: %s', child.returncode, err)
         paths.add(json.loads(out[out.index('{'):])['path'])
     check(len(paths) == len(children), '%d traces of %d runs', len(paths), len(children))

@@ -14,7 +14,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import ctf2  # noqa: E402
 from ctf18 import BEGIN, CLOCK, Plain, save  # noqa: E402
-from harness import WAYMARK, check, limit, main, need, rounds  # noqa: E402
+from harness import WAYMARK, check, finished, limit, main, need, rounds  # noqa: E402
 from t_filter import records_of  # noqa: E402
 from t_import import SAMPLES, imported  # noqa: E402
 from t_rewrite import rewritten, traces_of  # noqa: E402
@@ -255,8 +255,8 @@ def files_that_cannot_be_written(case):
     path = small_packets(case, 'small', 3000)           # 39 kB, and an index of 216
     for room, of in ((1 << 30, None), (200000, 'the index of'), (100000, 'the index of'), (50000, 'the index of'), (5000, "'stream'")):
         out = case.path('out%d' % room)
-        done = subprocess.run([WAYMARK, 'convert', '--to', 'ctf', '-o', out, path], env=case.env, stderr=subprocess.PIPE, timeout=60, check=False,
-                              preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))))
+        done = finished([WAYMARK, 'convert', '--to', 'ctf', '-o', out, path], env=case.env, stderr=subprocess.PIPE,
+                        preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))))
         if not of:
             check(done.returncode == 0 and len(entries_of(out + '/index/stream.idx')) == 3000, 'status %d: %s', done.returncode, done.stderr.decode())
             continue
@@ -290,7 +290,7 @@ def killed_in_the_middle(case):
     def limits():
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))
-    done = subprocess.run([WAYMARK, 'convert', '--to', 'ctf', '-o', out, path], env=case.env, stderr=subprocess.DEVNULL, timeout=60, check=False, preexec_fn=limits)
+    done = finished([WAYMARK, 'convert', '--to', 'ctf', '-o', out, path], env=case.env, stderr=subprocess.DEVNULL, preexec_fn=limits)
     check(done.returncode == -signal.SIGXFSZ, 'status %d', done.returncode)
     left = os.listdir(out + '/index')
     check(left and not [name for name in left if name.endswith('.idx')], 'it has left %s', left)

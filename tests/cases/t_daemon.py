@@ -14,7 +14,7 @@ import tempfile
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 sys.path.insert(0, os.path.join(TOP, 'tests', 'lib'))
 from control import Control  # noqa: E402
-from harness import PROGRAMS, WAYMARK, Skip, Trace, check, check_sequences, limit, main, need, slurp, wait_for  # noqa: E402
+from harness import PROGRAMS, WAYMARK, Skip, Trace, check, check_sequences, communicated, finished, limit, main, need, slurp, wait_for  # noqa: E402
 
 BUILD = os.environ.get('WMK_BUILD', 'build')
 
@@ -92,11 +92,11 @@ def readme_walk_through(case):
 def a_user():
     """A user who exists for as long as the test."""
     name = 'wmktest%d' % os.getpid()
-    subprocess.run(['useradd', '-M', '-s', '/bin/sh', name], check=True, capture_output=True, timeout=60)
+    finished(['useradd', '-M', '-s', '/bin/sh', name], check=True, capture_output=True)
     try:
         yield pwd.getpwnam(name)
     finally:
-        subprocess.run(['userdel', name], capture_output=True, timeout=60)
+        finished(['userdel', name], capture_output=True)
 
 
 def readme_walk_through_as_a_user(case):
@@ -245,7 +245,7 @@ def record_through_the_daemon(case):
         # In one second, of one name: each has a place of its own.
         both = [subprocess.Popen([WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '1'], env=dict(who.env, WAYMARK_TRACE_DIR=who.home),
                                  stdout=subprocess.PIPE, text=True, start_new_session=True) for _ in range(4)]
-        places = [json.loads(child.communicate(timeout=60)[0])['path'] for child in both]
+        places = [json.loads(communicated(child)[0])['path'] for child in both]
         check(len(set(places)) == 4 and all(os.path.dirname(p) == who.home for p in places), 'places: %s', places)
         # What cannot be run leaves nothing.
         with open(case.path('script'), 'w') as f:
@@ -272,7 +272,7 @@ def daemon_dies_while_it_records(case):
         begun = case.board.begun()
         wait_for(lambda: case.board.begun() > begun + 100, 'the program to record on')
         case.board.set_flag(1, 1)
-        out, _ = recorder.communicate(timeout=60)
+        out, _ = communicated(recorder)
         check(recorder.returncode == 0, 'it ended with status %d', recorder.returncode)
         check_sequences(Trace(case.path('trace')), case.board, json.loads(out)['lost'])
 

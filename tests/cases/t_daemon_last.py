@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from control import Control  # noqa: E402
-from harness import WAYMARK, check, main, slurp, wait_for  # noqa: E402
+from harness import WAYMARK, awaited, check, finished, main, slurp, wait_for  # noqa: E402
 
 SAID = 'the trace that was recorded last: '
 
@@ -70,7 +70,7 @@ def after_record(case):
         check(done.err.count('\n') == 1 and '\x1b' not in done.err, 'a terminal would obey: %r', done.err)
         no_utf8 = os.fsencode(case.path('bytes')) + b'\xff\xc3'
         for argv in (['record', '-o', no_utf8, '--', case.program('procs'), 'leaf', '7'], ['view'], ['view', no_utf8]):
-            done = subprocess.run([WAYMARK, *argv], env=who.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+            done = finished([WAYMARK, *argv], env=who.env, stdin=subprocess.DEVNULL, capture_output=True)
             check(done.returncode == 0 and (argv[0] == 'record' or b'test:seq' in done.stdout), '%s: %s', argv, done.stderr)
         with open(state(who, 'trace'), 'rb') as f:
             check(f.read() == no_utf8 + b'\n', 'the path was written down otherwise')
@@ -153,7 +153,7 @@ def what_is_followed(case):
         try:
             wait_for(lambda: os.path.getsize(case.path('shown')), 'records of the session')
             who('stop')
-            check(child.wait(120) == 0, 'status %d: %s', child.returncode, slurp(case.path('said')))
+            check(awaited(child) == 0, 'status %d: %s', child.returncode, slurp(case.path('said')))
         finally:
             child.kill()
             child.wait()
@@ -204,8 +204,8 @@ def homes_that_cannot_be_written(case):
     def record(who, home, before=()):
         place = case.path('trace')
         env = {k: v for k, v in who.env.items() if k != 'HOME'}
-        done = subprocess.run([*before, WAYMARK, 'record', '--json', '-o', place, '--', case.program('procs'), 'status', '3'], stdin=subprocess.DEVNULL,
-                              env=dict(env, HOME=home) if home is not None else env, capture_output=True, text=True, timeout=120)
+        done = finished([*before, WAYMARK, 'record', '--json', '-o', place, '--', case.program('procs'), 'status', '3'], stdin=subprocess.DEVNULL,
+                        env=dict(env, HOME=home) if home is not None else env, capture_output=True, text=True)
         shutil.rmtree(place)
         return done.returncode, sorted(json.loads(done.stdout)), done.stderr
 

@@ -16,7 +16,7 @@ import hostile  # noqa: E402
 from control import Answer  # noqa: E402
 from daemon import SANITIZED, World, numbers_of  # noqa: E402
 from groups import tracing_group  # noqa: E402
-from harness import PERCENT, PROGRAMS, WAYMARK, Skip, check, limit, main, slurp  # noqa: E402
+from harness import PERCENT, PROGRAMS, WAYMARK, Skip, check, finished, limit, main, slurp  # noqa: E402
 from hostile import ALICE, BOB, as_user, refused  # noqa: E402
 from users import created_user, join_group, log_in, open_to_all  # noqa: E402
 
@@ -32,11 +32,8 @@ def command(w, who, *argv, groups=(), status=0):
     """A command to root's daemon, given by somebody."""
     home = w.case.path('alice' if who == ALICE else 'bob')
     argv = [WAYMARK, '-n', *map(str, argv)]
-    try:
-        done = subprocess.run(argv, env=dict(w.env, HOME=home, WAYMARK_HOME=home), capture_output=True, text=True, timeout=120,
-                              stdin=subprocess.DEVNULL, user=who.pw_uid, group=who.pw_gid, extra_groups=list(groups))
-    except subprocess.TimeoutExpired:
-        w.stuck('%s did not end' % argv)
+    done = finished(argv, env=dict(w.env, HOME=home, WAYMARK_HOME=home), capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                    user=who.pw_uid, group=who.pw_gid, extra_groups=list(groups))
     answer = Answer(argv, done.returncode, done.stdout, done.stderr)
     return answer if status is None else answer.ok(status)
 
@@ -213,12 +210,12 @@ def places_that_another_took(case):
             make()
             try:
                 # Root's daemon may run on this machine: it does not let her in, and hers is asked for next.
-                done = subprocess.run([WAYMARK, 'create', 'x'], env=env, capture_output=True, text=True, timeout=120, user=ALICE.pw_uid,
-                                      group=ALICE.pw_gid, extra_groups=[])
+                done = finished([WAYMARK, 'create', 'x'], env=env, capture_output=True, text=True, user=ALICE.pw_uid,
+                                group=ALICE.pw_gid, extra_groups=[])
                 check(done.returncode == 1 and place in done.stderr, 'status %d: %s', done.returncode, done.stderr)
                 check(not os.listdir(case.path('trap')), 'something is made behind the link: %s', os.listdir(case.path('trap')))
-                subprocess.run([os.path.join(PROGRAMS, 'procs'), 'leaf', '3'], env=env, check=True, timeout=120, user=ALICE.pw_uid,
-                               group=ALICE.pw_gid, extra_groups=[])
+                finished([os.path.join(PROGRAMS, 'procs'), 'leaf', '3'], env=env, check=True, user=ALICE.pw_uid,
+                         group=ALICE.pw_gid, extra_groups=[])
             finally:
                 os.unlink(place) if os.path.islink(place) else shutil.rmtree(place)
 

@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, WAIT_S, Skip, check, limit, main, need, need_other_users, rounds  # noqa: E402
+from harness import FEATURES, Skip, check, finished, limit, main, need, need_other_users, rounds  # noqa: E402
 from traces import metadata_text  # noqa: E402
 
 
@@ -168,7 +168,7 @@ def guest_ends(case):
         result = case.record([case.program('guest'), plugin, how, 'wait'], ['-e', 'plugin:*']).ok()
         turns = [r.fields['turn'] for r in result.trace().records('plugin:called')]
         check(turns.count(1000) == 1 and 1 in turns, '%s: the turns are %s', how, turns)
-        done = subprocess.run([case.program('guest'), plugin, how], env=case.env, timeout=WAIT_S, check=False)
+        done = finished([case.program('guest'), plugin, how], env=case.env)
         check(done.returncode == 0, '%s, not traced: status %d', how, done.returncode)
 
 
@@ -206,8 +206,7 @@ def set_id_program_takes_nothing_from_the_environment(case):
     environment = dict(case.env, WAYMARK_RUNDIR=place, WAYMARK_CLOCK_PLUGIN=case.program('libclock.so'),
                        WAYMARK_DISABLE='1', WAYMARK_REGISTER_TIMEOUT='77')
     # strace as root lets the set-id bit work (an unprivileged one would not); the program runs for uid 0, as uid 65534
-    done = subprocess.run(['strace', '-f', '-o', trace, child, 'again'], env=environment, capture_output=True, text=True,
-                          timeout=60)
+    done = finished(['strace', '-f', '-o', trace, child, 'again'], env=environment, capture_output=True, text=True)
     if 'ptrace' in done.stderr:
         raise Skip('strace cannot trace here')
     check(done.returncode == 0, 'status %d: %s', done.returncode, done.stderr)

@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import WAIT_S, WAYMARK, Trace, check, main  # noqa: E402
+from harness import WAYMARK, Trace, check, communicated, finished, main  # noqa: E402
 
 EXAMPLES = os.path.join(os.path.abspath(os.environ.get('WMK_BUILD', 'build')), 'examples')
 ROUNDS = 1000
@@ -27,8 +27,7 @@ def sums():
 
 def viewed(case, path):
     """What `waymark view` shows, as objects."""
-    done = subprocess.run([WAYMARK, 'view', '--json', path], env=case.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WAIT_S,
-                          check=False)
+    done = finished([WAYMARK, 'view', '--json', path], env=case.env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     check(done.returncode == 0, 'waymark view: status %d, %s', done.returncode, done.stderr)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -36,10 +35,7 @@ def viewed(case, path):
 def self_trace(w, *argv):
     """(records, directory) of its trace, as it says."""
     child = w.run([os.path.join(EXAMPLES, 'self_trace'), *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        out, err = child.communicate(timeout=WAIT_S)
-    except subprocess.TimeoutExpired:
-        w.stuck('self_trace did not end within %d s' % WAIT_S)
+    out, err = communicated(child)
     w.children.remove(child)
     check(child.returncode == 0 and not err, 'self_trace ended with status %d: %s', child.returncode, err)
     told = re.fullmatch(r'([0-9a-f]+)\n(\d+) records, 0 lost, in (/.*)\n', out)
@@ -88,15 +84,14 @@ def a_directory_that_is_taken(case):
         with open(os.path.join(case.path('taken'), 'photo'), 'w'):
             pass
         child = w.run([os.path.join(EXAMPLES, 'self_trace'), case.path('taken')], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        out, err = child.communicate(timeout=WAIT_S)
+        out, err = communicated(child)
         check(child.returncode == 1 and not out, 'status %d: %s', child.returncode, out)
         check(err.startswith('self_trace: create: ') and 'taken' in err and 'not empty' in err, 'it says: %s', err)
         check(w('list', '--json').json['sessions'] == [], 'a session is left')
 
 
 def count_events(case, *argv):
-    done = subprocess.run([os.path.join(EXAMPLES, 'count_events'), *argv], env=case.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=WAIT_S, check=False)
+    done = finished([os.path.join(EXAMPLES, 'count_events'), *argv], env=case.env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
 
 

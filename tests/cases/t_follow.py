@@ -12,7 +12,7 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, state  # noqa: E402
-from harness import PERCENT, WAIT_S, WAYMARK, check, limit, main, rounds, slurp, wait_for  # noqa: E402
+from harness import PERCENT, WAIT_S, WAYMARK, awaited, check, limit, main, rounds, slurp, wait_for  # noqa: E402
 from traces import LOSS  # noqa: E402
 
 SMALL = ('--subbuf-size', '4k', '--num-subbuf', '256')
@@ -43,10 +43,7 @@ class Follower:
 
     def end(self, statuses=(0,)):
         """It ends by itself; all lines."""
-        try:
-            self.child.wait(WAIT_S)
-        except subprocess.TimeoutExpired:
-            self.world.stuck('view --follow does not end')
+        awaited(self.child)
         self.reader.join(WAIT_S)
         check(self.child.returncode in statuses, 'view --follow ended with status %s: %s', self.child.returncode, self.said()[-800:])
         return self.lines

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The checks themselves: each must hold for what is right and fail, with its own words, for what is wrong."""
+import ast
 import contextlib
 import glob
 import io
 import json
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -15,7 +17,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import shmem  # noqa: E402
 from daemon import World  # noqa: E402
-from harness import Case, check, main, need, wait_for  # noqa: E402
+from harness import Case, awaited, check, communicated, finished, main, need, wait_for  # noqa: E402
 from processes import stacks  # noqa: E402
 from traces import (BOARD_HEAD, BOARD_SLOT, Failure, check_sequences, parse_line, writer_sum)  # noqa: E402
 
@@ -104,8 +106,7 @@ def third_reader_is_checked(case):
         path = case.path('stream')
         with open(path, 'wb') as f:
             f.write(data)
-        done = subprocess.run([case.program('scan'), case.board.path, '2', path], capture_output=True, text=True,
-                              timeout=30)
+        done = finished([case.program('scan'), case.board.path, '2', path], capture_output=True, text=True)
         return done.stdout.strip() if done.returncode == 0 else done.stderr.strip()
 
     whole = packet(good[:2]) + packet(good[2:], sequence=1, discarded=7)
@@ -134,17 +135,19 @@ def reports_are_seen(case):
         if options and os.geteuid():
             continue
         inner = Case(tempfile.mkdtemp(dir=case.directory), 'x', sanitized=True)
-        subprocess.run(argv, env=inner.env, stderr=subprocess.DEVNULL, check=False, **options)
+        finished(argv, env=inner.env, stderr=subprocess.DEVNULL, **options)
         said = inner.reported()
         check(('heap-buffer-overflow' in said) == wanted and (wanted or not said), '%s: %s', argv, said)
         shutil.rmtree(inner.reports)
 
 
 def who_waits_in_vain_shows_stacks(case):
-    """Of what the case has started, and of what that has; by the debugger, or where there is none by the kernel."""
+    """Of what the case has started, and of what that has, whatever its environment; by the debugger, or where there is none by the kernel."""
     child = subprocess.Popen(['sh', '-c', 'sleep 60 & wait'], env=case.env, start_new_session=True)
     case.started.append(child)
-    other = subprocess.Popen(['sleep', '60'], env={k: v for k, v in case.env.items() if not k.startswith('WMK_')})
+    bare = {k: v for k, v in case.env.items() if not k.startswith('WMK_')}
+    ours = subprocess.Popen(['sleep', '60'], env=bare)
+    other = int(finished(['sh', '-c', 'sleep 60 >/dev/null & echo $!'], env=bare, stdout=subprocess.PIPE, text=True).stdout)
     try:
         def sleeper():
             with open('/proc/%d/task/%d/children' % (child.pid, child.pid)) as f:
@@ -155,18 +158,54 @@ def who_waits_in_vain_shows_stacks(case):
             wait_for(lambda: False, 'nothing', 0.1)
         except Failure as failure:
             said = str(failure)
-        for words in ('waited 0 s in vain for nothing', '== %d sh (S)' % child.pid, '== %d sleep (S)' % pid):
+        for words in ('waited 0 s in vain for nothing', '== %d sh (S)' % child.pid, '== %d sleep (S)' % pid, '== %d sleep (S)' % ours.pid):
             check(words in said, 'it does not say "%s": %s', words, said)
         check('sleep' in said.rsplit('==', 1)[1].split('\n', 1)[1], 'it does not say where sleep is: %s', said)
-        check('== %d ' % other.pid not in said, 'another\'s process is shown: %s', said)
+        check('== %d ' % other not in said, 'another\'s process is shown: %s', said)
         path = os.environ['PATH']
         os.environ['PATH'] = '/nowhere'
         said = stacks({pid: 'sleep'})
         os.environ['PATH'] = path
         check('in the kernel at' in said, 'without a debugger: %s', said)
     finally:
-        other.kill()
-        other.wait()
+        os.kill(other, signal.SIGKILL)
+        ours.kill()
+        ours.wait()
+
+
+def who_does_not_end_shows_stacks(case):
+    """Taken while it hangs; then it is killed, if the case has no hold of it. Who ends in time gives what subprocess gives."""
+    del case
+    fails(' sleep (', finished, ['sleep', '60'], 0.1)
+    with subprocess.Popen(['sleep', '60'], stdout=subprocess.PIPE) as child:
+        fails('== %d sleep (' % child.pid, awaited, child, 0.1)
+        check(child.poll() is None, 'it was killed')
+        fails('== %d sleep (' % child.pid, communicated, child, None, 0.1)
+        check(child.returncode == -signal.SIGKILL, 'it was not killed')
+    done = finished(['sh', '-c', 'cat; echo x >&2; exit 3'], input='told', capture_output=True, text=True)
+    check((done.returncode, done.stdout, done.stderr) == (3, 'told', 'x\n'), '%s', done)
+    try:
+        finished(['false'], check=True)
+    except subprocess.CalledProcessError:
+        return
+    check(False, 'a status that is to be checked was not')
+
+
+def limits_are_of_waits(case):
+    """No test gives subprocess a limit: what that ends, nobody has seen hang."""
+    del case
+    own = ('waits.py', 'processes.py', 'emulated.py', 'machine.py')       # (how they end is no test's verdict)
+    found, looked = [], 0
+    for path in sorted(glob.glob(os.path.join(ROOT, 'tests', '[cl]*', '*.py'))):
+        with open(path, encoding='utf-8') as f:
+            tree = ast.parse(f.read())
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            looked += 1
+            of_subprocess = isinstance(call.func.value, ast.Name) and call.func.value.id == 'subprocess'
+            limited = [k for k in call.keywords if k.arg == 'timeout']
+            if os.path.basename(path) not in own and (call.func.attr == 'communicate' or (of_subprocess and limited)):
+                found.append('%s:%d' % (os.path.relpath(path, ROOT), call.lineno))
+    check(looked > 1000 and not found, 'of %d calls, these have their own limits: %s', looked, found)
 
 
 @contextlib.contextmanager
@@ -228,4 +267,4 @@ def suites_are_known(case):
 
 if __name__ == '__main__':
     main([sequences_are_checked, lines_are_parsed, third_reader_is_checked, reports_are_seen, who_waits_in_vain_shows_stacks,
-          shared_memory_is_counted, suites_are_known])
+          who_does_not_end_shows_stacks, limits_are_of_waits, shared_memory_is_counted, suites_are_known])

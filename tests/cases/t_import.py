@@ -18,7 +18,7 @@ from datetime import datetime
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import logs  # noqa: E402
 import traces  # noqa: E402
-from harness import FEATURES, WAYMARK, Skip, check, limit, main, need, rounds, slurp  # noqa: E402
+from harness import FEATURES, WAYMARK, Skip, awaited, check, finished, limit, main, need, rounds, slurp  # noqa: E402
 from t_filter import records_of  # noqa: E402
 from t_view import babeltrace2, read, without_delta  # noqa: E402
 
@@ -52,7 +52,7 @@ def imported(case, form, paths, *options, status=0, stdin=None, zone='UTC'):
     out = case.path('imported')
     shutil.rmtree(out, ignore_errors=True)
     argv = [WAYMARK, 'convert', '--from', form, '-o', out, *options, *paths]
-    done = subprocess.run(argv, env=dict(case.env, TZ=zone, LC_ALL='C.UTF-8'), input=stdin if stdin is not None else b'', capture_output=True, timeout=120, check=False)
+    done = finished(argv, env=dict(case.env, TZ=zone, LC_ALL='C.UTF-8'), input=stdin if stdin is not None else b'', capture_output=True)
     said = done.stderr.decode(errors='replace')
     check(done.returncode == status and 'anitizer' not in said and 'runtime error' not in said, '%s: status %s: %s', ' '.join(argv), done.returncode, said[-1500:])
     return out, said
@@ -351,7 +351,7 @@ def progress(case):
             with contextlib.suppress(BlockingIOError):
                 shown += os.read(ours, 65536)
     check(re.search(rb'\r\d+ MB, \d+ records\033\[K', shown), 'a log: %s', shown[-300:])
-    check(child.wait(60) == 0, 'the log: %s', shown[-300:])
+    check(awaited(child) == 0, 'the log: %s', shown[-300:])
     output = case.path('output')
     os.mkfifo(output)
     child = subprocess.Popen([WAYMARK, 'convert', '--to', 'text', '-o', output, case.path('made')], env=case.env, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
@@ -361,7 +361,7 @@ def progress(case):
         while time.monotonic() < begun + 1.1:      # the first second is quiet
             select.select([], [], [], 0.1)
         lines = sum(line.endswith(b'\n') for line in file)
-    check(child.wait(60) == 0 and lines == written, '%d lines of %d', lines, written)
+    check(awaited(child) == 0 and lines == written, '%d lines of %d', lines, written)
     os.close(theirs)
     shown = b''
     with contextlib.suppress(OSError):

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import PROGRAMS, WAYMARK, check, limit, need, need_other_users, rounds, slurp, wait_for  # noqa: E402
+from harness import PROGRAMS, WAYMARK, check, finished, limit, need, need_other_users, rounds, slurp, wait_for  # noqa: E402
 from kernel import (CALLS, KCALLS, TRACING, KernelTrace, all_there, check_turns, clean_tracefs, kernel_main, left_in_tracefs,  # noqa: E402
                     need_kernel, number, of_process, patterns, text, turns_of)
 
@@ -40,8 +40,8 @@ def as_typed(case):
     os.mkdir(place)
     os.symlink(SHOP, os.path.join(place, 'shop'))
     env = dict(case.env, PATH=os.path.dirname(WAYMARK) + ':' + os.environ['PATH'], WAYMARK_TRACE_DIR=place, HOME=place)
-    done = subprocess.run("waymark record -k 'sched_*' -k syscall:openat -e 'shop:*' -- ./shop", shell=True, env=env, cwd=place,
-                          capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    done = finished("waymark record -k 'sched_*' -k syscall:openat -e 'shop:*' -- ./shop", shell=True, env=env, cwd=place,
+                    capture_output=True, text=True, stdin=subprocess.DEVNULL)
     check(done.returncode == 0 and ' 0 lost' in done.stderr, 'status %d: %s', done.returncode, done.stderr)
     traces = [n for n in os.listdir(place) if n.startswith('shop-')]
     check(len(traces) == 1, 'traces: %s', traces)
@@ -251,7 +251,7 @@ def refused(case, options, *words, before=(), command=('true',), **popen):
     """It fails with status 1 or 2, says these words, leaves no trace and nothing in tracefs, and the program did not run."""
     ran, directory = case.path('ran'), case.path('refused')
     argv = [*before, WAYMARK, 'record', '--private', '-o', directory, *options, '--', 'touch', ran]
-    done = subprocess.run(argv, env=case.env, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, **popen)
+    done = finished(argv, env=case.env, capture_output=True, text=True, stdin=subprocess.DEVNULL, **popen)
     check(done.returncode in (1, 2), '%s: status %d: %s', options, done.returncode, done.stderr)
     for word in words:
         check(any(w in done.stderr for w in word.split('|')), '%s: does not say "%s": %s', options, word, done.stderr)
@@ -284,7 +284,7 @@ def no_root(case):
             continue
         argv = [WAYMARK, 'record', '--private', '-k', 'sched_switch', '-o', os.path.join(place, 'trace'), '--', 'true']
         argv = before + ([' '.join(argv)] if before[0] == 'su' else argv)
-        done = subprocess.run(argv, env=case.env, cwd='/', capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+        done = finished(argv, env=case.env, cwd='/', capture_output=True, text=True, stdin=subprocess.DEVNULL)
         check(done.returncode == 1 and 'root' in done.stderr, '%s: status %d: %s', before[0], done.returncode, done.stderr)
         check(not os.path.exists(os.path.join(place, 'trace')), 'a trace was left')
 
@@ -305,8 +305,8 @@ def tracefs_is_not_there(case):
     elsewhere(case, gone + 'exec setpriv --bounding-set -sys_admin --inh-caps -sys_admin "$@"', 'mount')
     elsewhere(case, 'export WAYMARK_TRACEFS=/proc', 'WAYMARK_TRACEFS')
     directory = case.path('mounted')
-    done = subprocess.run(['unshare', '-m', '--propagation', 'private', 'sh', '-ec', gone + 'exec "$@"', 'sh', WAYMARK, 'record', '--private', '-o', directory,
-                           '-k', 'sched_process_exit', '--', 'true'], env=case.env, capture_output=True, text=True, timeout=60)
+    done = finished(['unshare', '-m', '--propagation', 'private', 'sh', '-ec', gone + 'exec "$@"', 'sh', WAYMARK, 'record', '--private', '-o', directory,
+                     '-k', 'sched_process_exit', '--', 'true'], env=case.env, capture_output=True, text=True)
     check(done.returncode == 0, 'not mounted, by root: status %d: %s', done.returncode, done.stderr)
     check(KernelTrace(directory).records, 'nothing was recorded')
 

@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import CONSUMERD_COMM, World  # noqa: E402
-from harness import PROGRAMS, WAYMARK, Skip, check, limit, main, need, rounds, slurp, wait_for  # noqa: E402
+from harness import PROGRAMS, WAYMARK, Skip, check, communicated, finished, limit, main, need, rounds, slurp, wait_for  # noqa: E402
 from kernel import has_narrow_calls  # noqa: E402
 from traces import LOSS, LOST, groups_after  # noqa: E402
 
@@ -48,7 +48,7 @@ def read(directory, lossy=False):
     lines, lost = {}, 0
     for reader in ('babeltrace2', 'view'):
         argv = [WAYMARK, 'view', '--no-pager'] if reader == 'view' else [reader]
-        done = subprocess.run([*argv, '--clock-cycles', '--no-delta', directory], capture_output=True, text=True, errors='replace', timeout=300)
+        done = finished([*argv, '--clock-cycles', '--no-delta', directory], capture_output=True, text=True, errors='replace', timeout=300)
         check(done.returncode == 0, '%s: status %d: %s', reader, done.returncode, done.stderr[:2000])
         for line in filter(str.strip, done.stderr.splitlines()):
             check(lossy and (LOSS.search(line) or 'lost' in line), '%s warns: %s', reader, line[:500])
@@ -133,7 +133,7 @@ def shapes_as_ctf_2(case):
     """As JSON, which babeltrace2 does not read: by `view` alone."""
     need_bpf(case)
     result = case.record([SYSCALLS, 'shapes'], [*patterns(*CALLS), '--trace-format', 'ctf-2']).ok()
-    done = subprocess.run([WAYMARK, 'view', '--no-pager', '--clock-cycles', '--no-delta', result.directory], capture_output=True, text=True, timeout=120)
+    done = finished([WAYMARK, 'view', '--no-pager', '--clock-cycles', '--no-delta', result.directory], capture_output=True, text=True)
     check(done.returncode == 0 and not done.stderr, 'view: status %d, %s', done.returncode, done.stderr)
     lines = done.stdout.splitlines()
     check([line for line in lines if 'entry_writev' in line and 'vec_bytes = { 61 62 63 64 65 }' in line], 'writev: %s', lines[-5:])
@@ -144,7 +144,7 @@ def shapes_in_a_session(case):
     need_bpf(case)
     with World(case) as w:
         begin(w, 'shapes', *CALLS)
-        done = subprocess.run([SYSCALLS, 'shapes'], env=w.env, timeout=120)
+        done = finished([SYSCALLS, 'shapes'], env=w.env)
         check(done.returncode == 0, 'the program ended with %d', done.returncode)
         check('by BPF' in w('list', 'shapes').out, 'list does not say how: %s', w('list', 'shapes').out)
         check_shapes(end(w, 'shapes')[0])
@@ -215,7 +215,7 @@ def end(w, name, lossy=False):
 
 
 def count(w, threads, n):
-    done = subprocess.run([SYSCALLS, 'count', str(threads), str(n)], env=w.env, capture_output=True, text=True, timeout=240)
+    done = finished([SYSCALLS, 'count', str(threads), str(n)], env=w.env, capture_output=True, text=True, timeout=240)
     check(done.returncode == 0, 'the program ended with %d', done.returncode)
     return made_by(done.stdout)
 
@@ -258,7 +258,7 @@ def changed(case):
             w('enable-event', '-k', '-s', 'changed', '-c', 'calls', 'sched_switch')
             w('disable-event', '-k', '-s', 'changed', '-c', 'calls', 'syscall:unlink*')
             w('disable-event', '-k', '-s', 'changed', '-c', 'calls', 'sched_switch')
-        made = made_by(program.communicate(timeout=60)[0])
+        made = made_by(communicated(program)[0])
         w('disable-event', '-k', '-s', 'changed', '-c', 'calls', 'syscall:mknodat')
         w('enable-event', '-k', '-s', 'changed', '-c', 'calls', 'syscall:getpriority')
         count(w, 1, 1000)
@@ -393,7 +393,7 @@ def nothing_left(case):
     child.wait()
     wait_for(lambda: not there(ids), 'the programs to be gone')
     case.started.remove(child)
-    subprocess.run([WAYMARK, 'record', '--private', '-k', 'sched_switch', '-o', case.path('sweep'), '--', 'true'], capture_output=True)   # removes its instance
+    finished([WAYMARK, 'record', '--private', '-k', 'sched_switch', '-o', case.path('sweep'), '--', 'true'], capture_output=True)   # removes its instance
 
 
 def programs_of(pid):

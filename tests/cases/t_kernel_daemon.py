@@ -10,7 +10,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import WAYMARK, Skip, check, limit, need, need_other_users, rounds, slurp  # noqa: E402
+from harness import WAYMARK, Skip, check, communicated, limit, need, need_other_users, rounds, slurp  # noqa: E402
 from kernel import (CALLS, KCALLS, KernelTrace, KernelWorld, all_there, check_turns, kernel_main, need_kernel, number, signed,  # noqa: E402
                     text, turns_of)
 
@@ -184,7 +184,7 @@ def go(w, *programs):
     for program in programs:
         program.stdin.write('go\n')
         program.stdin.flush()
-    said = [program.communicate(timeout=60)[0] for program in programs]
+    said = [communicated(program)[0] for program in programs]
     for program in programs:
         w.wait_end(program)
     return [turns_of(s)[1] for s in said]
@@ -320,7 +320,7 @@ def in_another_namespace(case):
         check([(c['name'], c['enabled']) for c in channels] == [('first', True), ('second', False)], 'the channels are %s', channels)
         w('enable-channel', '-k', '-s', 'one', '--pid', pids[1], 'second')     # by the number that `list` shows
         w('start', 'one')
-        out, err = inside.communicate('go\ngo\n', timeout=60)
+        out, err = communicated(inside, 'go\ngo\n', 60)
         w.wait_end(inside)
         check('no process 30000' in err, 'it is said: %s', err)
         trace = w.destroyed('one')

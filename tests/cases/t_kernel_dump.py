@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import PROGRAMS, WAIT_S, WAYMARK, Skip, check, main, need, slurp, wait_for  # noqa: E402
+from harness import PROGRAMS, WAYMARK, Skip, awaited, check, finished, main, need, slurp, wait_for  # noqa: E402
 from traces import group_of  # noqa: E402
 
 EVENTS = 'lttng_statedump_'
@@ -60,7 +60,7 @@ class Idle:
 
     def __exit__(self, *_):
         self.child.stdin.close()
-        self.child.wait(WAIT_S)
+        awaited(self.child)
         self.child.stdout.close()
 
     def is_once(self, dump):
@@ -83,7 +83,7 @@ class Idle:
 
 def by_view(path, lost=0):
     """[(time, event, context, fields)] as `waymark view` shows them, which tells of so many that are lost."""
-    done = subprocess.run([WAYMARK, 'view', '--json', path], capture_output=True, text=True, timeout=240, errors='replace')
+    done = finished([WAYMARK, 'view', '--json', path], capture_output=True, text=True, timeout=240, errors='replace')
     check(done.returncode == 0 and (lost or not done.stderr), 'waymark view: status %d: %s', done.returncode, done.stderr[-500:])
     check(sum(map(int, re.findall(r'discarded (\d+) event', done.stderr))) == lost, 'waymark view says: %s', done.stderr[-500:])
     for line in done.stdout.splitlines():
@@ -96,7 +96,7 @@ LINE = re.compile(r'\[(\S+)\] (?:\S+ )?(\w+): (\{.*)$')
 
 def by_babeltrace(path):
     """The same as babeltrace2 shows them."""
-    done = subprocess.run(['babeltrace2', '--clock-seconds', '--no-delta', path], capture_output=True, text=True, timeout=240, errors='replace')
+    done = finished(['babeltrace2', '--clock-seconds', '--no-delta', path], capture_output=True, text=True, timeout=240, errors='replace')
     check(done.returncode == 0 and not done.stderr, 'babeltrace2: status %d: %s', done.returncode, done.stderr[-500:])
     for line in done.stdout.splitlines():
         time, event, rest = LINE.match(line).groups()
@@ -148,7 +148,7 @@ def read(case, path, pids, n_dumps, idle):
 
 def call():
     """A process that makes so many calls. Its number."""
-    return int(subprocess.run([sys.executable, '-c', CALLER, str(CALLS)], capture_output=True, text=True, timeout=WAIT_S).stdout)
+    return int(finished([sys.executable, '-c', CALLER, str(CALLS)], capture_output=True, text=True).stdout)
 
 
 def need_tracefs():
@@ -306,7 +306,7 @@ def both_are_killed(case):
         begin(w)
         w('start')
         path = os.path.join(w.session('one')['path'], 'kernel')
-        w.wait(lambda: EVENTS + 'end' in subprocess.run([WAYMARK, 'view', path], capture_output=True, text=True, errors='replace').stdout, 'the dump to be written')
+        w.wait(lambda: EVENTS + 'end' in finished([WAYMARK, 'view', path], capture_output=True, text=True, errors='replace').stdout, 'the dump to be written')
         daemons = w.sessiond(), kernel_consumer(w)
         for pid in daemons:
             os.kill(pid, signal.SIGKILL)

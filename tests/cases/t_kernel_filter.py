@@ -9,14 +9,13 @@ import os
 import platform
 import re
 import signal
-import subprocess
 import sys
 import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import WAYMARK, Skip, check, limit, main, rounds  # noqa: E402
+from harness import WAYMARK, Skip, check, finished, limit, main, rounds  # noqa: E402
 
 INSTANCES = '/sys/kernel/tracing/instances'
 LSEEK = {'x86_64': 8, 'aarch64': 62}.get(platform.machine())
@@ -60,7 +59,7 @@ def number(text, name):
 
 def view(directory, *options):
     """(event, all that the record says but for time and packet) of the records, in order."""
-    done = subprocess.run([WAYMARK, 'view', '--no-pager', '--no-delta', *options, directory], capture_output=True, text=True, timeout=300)
+    done = finished([WAYMARK, 'view', '--no-pager', '--no-delta', *options, directory], capture_output=True, text=True, timeout=300)
     check(done.returncode == 0 and not done.stderr, 'waymark view: status %d: %s', done.returncode, done.stderr[-800:])
     lines = [re.match(r'\[\S+\] (?:\S+ )?(\S+): \{[^}]*\}, (.*)$', line) for line in done.stdout.splitlines()]
     check(all(lines), 'waymark view prints a line that is no record')
@@ -106,8 +105,8 @@ def as_on_reading(case):
         wanted = '(%s) || %s' % (text, MARKS)
         options = ['--private', '--no-statedump', '-k', 'sched_switch', '-k', 'syscall:lseek', '--syscall-arguments', 'none', '--subbuf-size', '1M',
                    '--num-subbuf', '16']
-        done = subprocess.run([WAYMARK, 'record', *options, '-o', whole, '--', WAYMARK, 'record', *options, '--kernel-filter', wanted, '-o', part,
-                               '--', sys.executable, '-c', WORK % max(rounds(2000), 200)], capture_output=True, text=True, timeout=120, env=case.env)
+        done = finished([WAYMARK, 'record', *options, '-o', whole, '--', WAYMARK, 'record', *options, '--kernel-filter', wanted, '-o', part,
+                         '--', sys.executable, '-c', WORK % max(rounds(2000), 200)], capture_output=True, text=True, env=case.env)
         check(done.returncode == 0 and ' 0 lost' in done.stderr, 'record: status %d: %s', done.returncode, done.stderr[-800:])
         recorded = between_marks(view(part))
         read = between_marks(view(whole, '--filter', wanted))
@@ -257,11 +256,11 @@ def refused(case):
         w('enable-event', '-k', '-s', 'one', '-c', 'kernel', 'sched_switch', '--filter', 'prev_tid == 1 && $ctx.prio > 3')
         # of several events it is enough that one has it
         w('enable-event', '-k', '-s', 'one', '-c', 'kernel', 'sched_*', '--filter', 'parent_tid == 1 || prev_tid == 1')
-    done = subprocess.run([WAYMARK, 'record', '--private', '-k', 'sched_switch', '--kernel-filter', 'prev_pid == 1', '-o', case.path('none'), '--', 'true'],
-                          capture_output=True, text=True, timeout=60, env=case.env)
+    done = finished([WAYMARK, 'record', '--private', '-k', 'sched_switch', '--kernel-filter', 'prev_pid == 1', '-o', case.path('none'), '--', 'true'],
+                    capture_output=True, text=True, env=case.env)
     check(done.returncode == 1 and "'prev_pid': none" in done.stderr, 'record: status %d: %s', done.returncode, done.stderr)
     check(not os.path.exists(case.path('none')), 'a trace of nothing is there')
-    done = subprocess.run([WAYMARK, 'record', '--kernel-filter', 'prev_pid == 1', '--', 'true'], capture_output=True, text=True, timeout=60, env=case.env)
+    done = finished([WAYMARK, 'record', '--kernel-filter', 'prev_pid == 1', '--', 'true'], capture_output=True, text=True, env=case.env)
     check(done.returncode == 2 and '--kernel' in done.stderr, 'record: status %d: %s', done.returncode, done.stderr)
 
 

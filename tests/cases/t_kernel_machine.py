@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import PROGRAMS, WAYMARK, Failure, Skip, Trace, check, check_sequences, main  # noqa: E402
+from harness import PROGRAMS, WAYMARK, Failure, Skip, Trace, check, check_sequences, finished, main  # noqa: E402
 from kernel_facts import facts  # noqa: E402
 from machine import Machine  # noqa: E402
 from traces import BOARD_SIZE  # noqa: E402
@@ -37,7 +37,7 @@ MACHINE = Machine([os.path.join(PROGRAMS, name) for name in ('procs', 'busy', 'c
 def view(case, path, *options):
     """Bring a trace of the machine here; the lines of `waymark view`, which has nothing to complain of."""
     directory = MACHINE.fetch(path, case.directory)
-    done = subprocess.run([WAYMARK, 'view', *options, directory], env=case.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    done = finished([WAYMARK, 'view', *options, directory], env=case.env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     check(done.returncode == 0 and not done.stderr, 'waymark view ended with status %d and says: %s', done.returncode, done.stderr[-800:])
     return done.stdout.splitlines()
 
@@ -155,7 +155,7 @@ ONLINE = '/sys/devices/system/cpu/cpu1/online'
 def events(case, path, lossy=False):
     """[(event, context, fields)] of a trace of the machine, as `waymark view` shows them; and how many it says are lost."""
     directory = MACHINE.fetch(path, case.directory)
-    done = subprocess.run([WAYMARK, 'view', '--json', directory], env=case.env, capture_output=True, text=True, timeout=120)
+    done = finished([WAYMARK, 'view', '--json', directory], env=case.env, capture_output=True, text=True)
     check(done.returncode == 0 and (lossy or not done.stderr), 'waymark view ended with status %d and says: %s', done.returncode, done.stderr[-800:])
     shown = [json.loads(line) for line in done.stdout.splitlines()]
     return [(r['event'], r.get('context', {}), r['fields']) for r in shown], sum(map(int, re.findall(r'discarded (\d+) event', done.stderr)))

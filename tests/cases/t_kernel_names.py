@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import Skip, check, main  # noqa: E402
+from harness import Skip, check, finished, main  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FORMATS = os.path.join(HERE, '..', '..', 'src', 'kernel', 't', 'lttng_events.txt')
@@ -54,7 +54,7 @@ def headers():
     where = os.path.join(os.path.abspath(os.environ.get('WMK_SCRATCH', 'build/tests/scratch')), 'lttng-modules')
     os.makedirs(where, exist_ok=True)
     if not glob.glob(where + '/*.deb'):
-        subprocess.run(['apt-get', 'download', 'lttng-modules-dkms'], cwd=where, capture_output=True, timeout=60, check=False)
+        finished(['apt-get', 'download', 'lttng-modules-dkms'], cwd=where, capture_output=True)
     for package in glob.glob(where + '/*.deb'):
         subprocess.run(['dpkg-deb', '-x', package, where], check=True)
     found = glob.glob(where + '/usr/src/lttng-modules-*/include/instrumentation/events')

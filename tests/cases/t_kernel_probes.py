@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import Skip, check  # noqa: E402
+from harness import Skip, check, communicated  # noqa: E402
 from kernel import TRACING, KernelWorld, kernel_main, number, text  # noqa: E402
 
 BUILT = os.path.join(os.environ.get('WMK_BUILD', '.'), 'src', 'kernel', 't')
@@ -41,7 +41,7 @@ class ProbesWorld(KernelWorld):
     def probed(self, program=PROGRAM, turns=ROUNDS):
         """What it prints: [(event, {field: value})]; a value is a number or a text."""
         child = self.run([program, str(turns)], stdout=subprocess.PIPE, text=True)
-        said = child.communicate(timeout=60)[0]
+        said = communicated(child)[0]
         self.wait_end(child)
         return [(line.split(' ', 1)[0], dict(re.findall(r'(\w+)=("[^"]*"|\{[^}]*\}|\S+)', line))) for line in said.splitlines()]
 

@@ -4,12 +4,11 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import check, main, rounds  # noqa: E402
+from harness import check, finished, main, rounds  # noqa: E402
 
 
 def constructors_and_destructors(case):
@@ -54,8 +53,7 @@ def wall_clock_is_true(case):
     result, trace, _ = case.checked([case.program('procs'), 'leaf', '50'], lost=0)
     after = time.time()
     for reader in ('babeltrace', 'babeltrace2'):
-        text = subprocess.run([reader, '--clock-seconds', result.directory], capture_output=True, text=True,
-                              timeout=60).stdout
+        text = finished([reader, '--clock-seconds', result.directory], capture_output=True, text=True).stdout
         times = [float(t) for t in re.findall(r'^\[(\d+\.\d+)\].*test:seq', text, re.M)]
         check(len(times) == 51, '%s: %d times', reader, len(times))
         check(before - 0.001 <= times[0] and times[-1] <= after + 0.001,

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, WAYMARK, Result, Skip, check, main, need, need_other_users, not_under_tsan, rounds  # noqa: E402
+from harness import FEATURES, WAYMARK, Result, Skip, check, finished, main, need, need_other_users, not_under_tsan, rounds  # noqa: E402
 
 
 def fork_children(case):
@@ -134,7 +134,7 @@ def another_user_is_told_too(case):
         command = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', WAYMARK, 'record', '--json', '-o',
                    os.path.join(place, 'trace'), '--', 'env', '-i', 'WMK_TEST_BOARD=' + board, case.program('procs'),
                    'leaf', '1']
-        done = subprocess.run(command, capture_output=True, text=True, env=dict(case.env, HOME=place))
+        done = finished(command, capture_output=True, text=True, env=dict(case.env, HOME=place))
         check(done.returncode == 0, 'status %d: %s', done.returncode, done.stderr[-500:])
         result = Result(done.returncode, done.stdout, done.stderr, place)
         named = need_the_kernels_account(result)

@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, Skip, check, check_sequences, main, need, need_other_users, not_under_tsan, rounds, slurp, wait_for  # noqa: E402
+from harness import FEATURES, Skip, awaited, check, check_sequences, finished, main, need, need_other_users, not_under_tsan, rounds, slurp, wait_for  # noqa: E402
 from traces import Trace  # noqa: E402
 
 SESSIOND = os.environ['WMK_SESSIOND']
@@ -40,11 +40,11 @@ class Daemon:
 
     def end(self, number):
         self.process.send_signal(number)
-        self.process.wait(60)
+        awaited(self.process)
         return self.process.returncode
 
     def control(self, *words, status=0):
-        done = subprocess.run([self.case.program('control'), *words], env=self.env, capture_output=True, text=True, timeout=120)
+        done = finished([self.case.program('control'), *words], env=self.env, capture_output=True, text=True)
         check(done.returncode == status, 'control %s: status %d: %s', ' '.join(words), done.returncode, done.stderr)
         return json.loads(done.stdout) if done.stdout else done.stderr
 
@@ -54,11 +54,11 @@ class Daemon:
         self.case.random.shuffle(pids)
         for pid in filter(None, pids):
             os.kill(pid, signal.SIGKILL)
-        self.process.wait(60)
+        awaited(self.process)
 
     def shut_down(self):
         self.control('shutdown')
-        check(self.process.wait(60) == 0, 'it ended with %s', self.process.returncode)
+        check(awaited(self.process) == 0, 'it ended with %s', self.process.returncode)
         wait_for(lambda: not self.consumer(), 'the consumer daemon to end')
 
     def consumer(self):
@@ -88,13 +88,13 @@ def one_at_a_time(case):
         second = Daemon(case)
         words = second.start()
         check(words.startswith('!') and 'process %d' % first.process.pid in words, 'the second said: %s', words)
-        check(second.process.wait(60) == 1, 'the second ended with %s', second.process.returncode)
+        check(awaited(second.process) == 1, 'the second ended with %s', second.process.returncode)
         check(first.control('version'), 'the first does not answer any more')
         for number, status in (signal.SIGKILL, -9), (signal.SIGTERM, 0), (signal.SIGINT, 0):
             check(first.end(number) == status, 'signal %d: it ended with %s', number, first.process.returncode)
             check(first.start() == '+', 'it did not start again after signal %d', number)
         first.control('shutdown')
-        check(first.process.wait(60) == 0, 'it ended with %s', first.process.returncode)
+        check(awaited(first.process) == 0, 'it ended with %s', first.process.returncode)
         left = set(os.listdir(first.rundir)) - {'wait', 'state', 'consumer.pid'}
         check(not left, 'left behind: %s', left)
 
@@ -150,7 +150,7 @@ def idle(case):
                 break
         check(woken == 0, 'it was woken %d times in %d s', woken, seconds)
         d.control('destroy=s', 'shutdown')
-        d.process.wait(60)
+        awaited(d.process)
 
 
 def programs_that_record(d):
@@ -187,7 +187,7 @@ def goes_on(case):
                 check(d.start() == '+', 'it did not start again: %s', slurp(case.path('sessiond.err')))
                 listed = d.control('list')
                 check(listed['sessions'] and listed['sessions'][0].get('active'), 'the session is not there: %s', listed)
-            check(busy.wait(120) == 0, 'the program ended with %s', busy.returncode)
+            check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
             last = d.control('destroy=s')['sessions'][0]['counts']
             check_sequences(Trace(trace), case.board, last.get('lost', 0))
             check(last.get('records', 0) >= 90000 and not last.get('lost'), 'the counts are %s', last)
@@ -217,7 +217,7 @@ def both_killed(case):
             wait_for(lambda: len(programs_that_record(d)) == 2, 'both programs to register')
             case.board.set_flag(1, 1)
             for program in busy:
-                check(program.wait(120) == 0, 'a program ended with %s', program.returncode)
+                check(awaited(program) == 0, 'a program ended with %s', program.returncode)
             check(not second_rings(trace), 'they did not go on with the rings that they had: %s', second_rings(trace))
             ended = d.control('destroy=s')
             check(not ended.get('warnings'), 'it warns: %s', ended)
@@ -237,7 +237,7 @@ def programs_ended_meanwhile(case):
         for turn in range(3):
             busy = subprocess.Popen([case.program('busy'), 'count', '2', '5000', '0'], env=d.env, start_new_session=True)
             case.started.append(busy)
-            check(busy.wait(120) == 0, 'the program ended with %s', busy.returncode)
+            check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
             stopped = d.control('stop=s')                        # all is in the files; nothing is lost with the rings, which are lost
             check(('handed back' in str(stopped.get('warnings'))) == (turn > 0), 'after %d ends of both daemons it said: %s', turn, stopped)
             d.control('start=s')
@@ -278,7 +278,7 @@ def consumer_cannot_start(case):
         check(before['records'] and not before['lost'], 'what was in the rings is not written: %s', before)
         d.control('start=s')
         case.board.set_flag(1, 1)
-        check(busy.wait(120) == 0, 'the program ended with %s', busy.returncode)
+        check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
         after = d.control('destroy=s')['sessions'][0]['counts']
         check(after['records'] >= before['records'] and not after['lost'], 'the counts are %s, and were %s', after, before)
         check(not second_rings(trace) and Trace(trace).count() == after['records'], 'the readers find %d records, not %s', Trace(trace).count(), after)
@@ -399,7 +399,7 @@ def programs_that_lie(case):
         check(lie(d.rundir, uuid, one, 'another shape'), 'the right file, with another shape written into it')
         os.pwrite(one, header, 0)
         busy.send_signal(signal.SIGCONT)
-        check(busy.wait(120) == 0, 'the program ended with %s', busy.returncode)
+        check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
         check(not second_rings(trace), 'it did not go on with the rings that it had: %s', second_rings(trace))
         ended = d.control('destroy=s')
         check(not ended.get('warnings'), 'it warns: %s', ended)
@@ -415,12 +415,12 @@ def strangers(case):
             if os.stat(path).st_mode & 1 == 0:
                 os.chmod(path, 0o711)
         d.start()
-        done = subprocess.run([case.program('control'), 'version'], env=d.env, capture_output=True, text=True, timeout=60,
-                              user=65534, group=65534, extra_groups=[])
+        done = finished([case.program('control'), 'version'], env=d.env, capture_output=True, text=True,
+                        user=65534, group=65534, extra_groups=[])
         check(done.returncode == 1 and 'error 13' in done.stderr, 'a stranger was answered: %s', done.stderr)
         check(d.control('version'), 'root is not answered')
         d.control('shutdown')
-        d.process.wait(60)
+        awaited(d.process)
 
 
 main([one_at_a_time, sockets_handed_over, idle, goes_on, both_killed, programs_ended_meanwhile, consumer_cannot_start, programs_that_lie,

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, Skip, check, limit, main, need, rounds  # noqa: E402
+from harness import FEATURES, Skip, check, finished, limit, main, need, rounds  # noqa: E402
 
 
 # See meson.build.
@@ -97,8 +97,7 @@ def events_declared_at_run_time(case):
 
 def probes_see_what_they_should(case):
     for threads in ('0', '4', '16'):
-        done = subprocess.run([case.program('probed'), '300', threads], env=case.env, capture_output=True, text=True,
-                              timeout=100)
+        done = finished([case.program('probed'), '300', threads], env=case.env, capture_output=True, text=True)
         check(done.returncode == 0, '%s threads: status %d: %s', threads, done.returncode, done.stderr)
 
 
@@ -130,8 +129,8 @@ def uprobe_while_toggled(case):
     need('readelf')
     path = case.program('probed')
     where = file_offset(path, note(case, 'toggled'))
-    done = subprocess.run([case.program('uprobe'), path, '0x%x' % where, '--', path, '1000', '0'], env=case.env,
-                          capture_output=True, text=True, timeout=90)
+    done = finished([case.program('uprobe'), path, '0x%x' % where, '--', path, '1000', '0'], env=case.env,
+                    capture_output=True, text=True)
     if done.returncode == 77:
         raise Skip('no uprobes here: ' + done.stderr.strip())
     check(done.returncode == 0, 'status %d: %s', done.returncode, done.stderr)
@@ -146,9 +145,9 @@ def gdb_breakpoint_while_toggled(case):
     with open(script, 'w') as f:
         f.write('set pagination off\nset confirm off\nset debuginfod enabled off\ninfo probes stap test\n'
                 'break -probe-stap test:toggled\nignore 1 1000000\nrun 1000 0\ninfo breakpoints\nquit\n')
-    done = subprocess.run(['gdb', '-nx', '-batch', '-x', script, case.program('probed')], env=case.env,
-                          capture_output=True,
-                          text=True, timeout=110, stdin=subprocess.DEVNULL)
+    done = finished(['gdb', '-nx', '-batch', '-x', script, case.program('probed')], env=case.env,
+                    capture_output=True,
+                    text=True, stdin=subprocess.DEVNULL)
     text = done.stdout + done.stderr
     check(re.search(r'test\s+toggled\s+0x', text), '`info probes` does not show the site: %s', text[:800])
     check('exited normally' in text, 'the program did not end well: %s', text[-800:])
@@ -161,9 +160,9 @@ def no_thread_no_descriptor_when_disabled(case):
     with open(script, 'w') as f:
         f.write('set pagination off\nset debuginfod enabled off\nset environment WAYMARK_DISABLE 1\nbreak main\nrun 1 0\ninfo threads\nkill\nquit\n')
     need('gdb')
-    done = subprocess.run(['gdb', '-nx', '-batch', '-x', script, case.program('probed')], env=case.env,
-                          capture_output=True,
-                          text=True, timeout=60, stdin=subprocess.DEVNULL)
+    done = finished(['gdb', '-nx', '-batch', '-x', script, case.program('probed')], env=case.env,
+                    capture_output=True,
+                    text=True, stdin=subprocess.DEVNULL)
     threads = re.findall(r'^\*?\s+\d+\s+(?:Thread|process|LWP)', done.stdout, re.M)
     check('Breakpoint 1,' in done.stdout, 'gdb did not reach main: %s', done.stdout[-500:] + done.stderr[-300:])
     check(len(threads) <= 2, 'more than one thread in a disabled program: %s', done.stdout[-800:])

@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import calls  # noqa: E402
-from harness import WAIT_S, WAYMARK, Skip, check, main, not_under_tsan, slurp, wait_for  # noqa: E402
+from harness import WAYMARK, Skip, awaited, check, finished, main, not_under_tsan, slurp, wait_for  # noqa: E402
 from kernel import has_narrow_calls  # noqa: E402
 
 INSTANCES = '/sys/kernel/tracing/instances'
@@ -45,8 +45,8 @@ def needs(case, bpf=True):
 def run(case, argv, **more):
     env = dict(case.env, LC_ALL='C', PATH='/usr/bin:/bin')
     env.pop('LANG', None)
-    return subprocess.run(argv, cwd=case.directory, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          errors='replace', timeout=WAIT_S, **more)
+    return finished(argv, cwd=case.directory, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                    errors='replace', **more)
 
 
 def waymark(case, args, **more):
@@ -67,8 +67,8 @@ def traced(case, tracer, options, command):
     argv = (['strace'] if tracer == 'strace' else [WAYMARK, 'strace']) + ['-o', output] + options + command
     env = dict(case.env, LC_ALL='C', PATH='/usr/bin:/bin')
     env.pop('LANG', None)
-    done = subprocess.run(argv, cwd=case.directory_of_runs, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          errors='replace', timeout=WAIT_S)
+    done = finished(argv, cwd=case.directory_of_runs, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                    errors='replace')
     check('lost' not in done.stderr, '%s: %s', argv, done.stderr[-500:])
     with open(output, errors='surrogateescape') as file:
         return done.returncode, file.read()
@@ -298,7 +298,7 @@ def attached(case, *options, target=('forever',)):
 
 def end(process):
     process.kill()
-    process.wait(WAIT_S)
+    awaited(process)
 
 
 def attaching(case):
@@ -307,13 +307,13 @@ def attaching(case):
     process, tracer = attached(case)
     process.send_signal(signal.SIGTERM)
     text = tracer.stderr.read()
-    check(tracer.wait(WAIT_S) == 0, 'the tracer ended with %s', tracer.returncode)
+    check(awaited(tracer) == 0, 'the tracer ended with %s', tracer.returncode)
     check('+++ killed by SIGTERM +++' in text and '<... pause resumed>' in text, '%s', text)
-    process.wait(WAIT_S)
+    awaited(process)
     process, tracer = attached(case)
     tracer.send_signal(signal.SIGINT)
     text = tracer.stderr.read()
-    check(tracer.wait(WAIT_S) == 0 and 'process %d detached' % process.pid in text, '%s: %s', tracer.returncode, text)
+    check(awaited(tracer) == 0 and 'process %d detached' % process.pid in text, '%s: %s', tracer.returncode, text)
     check(process.poll() is None, 'the process has ended with its tracer')
     end(process)
 
@@ -328,7 +328,7 @@ def a_slow_reader(case):
     text = b''
     while part := os.read(tracer.stderr.fileno(), 2):
         text = text[-200:] + part
-    check(tracer.wait(WAIT_S) == 0 and b'records' in text, '%s: %s', tracer.returncode, text)
+    check(awaited(tracer) == 0 and b'records' in text, '%s: %s', tracer.returncode, text)
     check(process.poll() is None, 'the process has ended with its tracer')
     end(process)
 
@@ -342,7 +342,7 @@ def signals_go_to_the_command(case):
     case.started.append(tracer)
     check(tracer.stdout.readline() == 'ready\n', 'the command does not run')
     tracer.terminate()
-    check(tracer.wait(WAIT_S) == 9, 'the tracer ended with %d', tracer.returncode)
+    check(awaited(tracer) == 9, 'the tracer ended with %d', tracer.returncode)
     with open(output) as file:
         text = file.read()
     check('--- SIGTERM' in text and text.endswith('+++ exited with 9 +++\n'), '%s', text[-300:])
@@ -360,7 +360,7 @@ def behind_the_command(case):
         wait_for(lambda: 'exited with 5 +++' in slurp(output), 'the command\'s end, in %s' % output)
         check(tracer.poll() is None, '%s: the tracer has ended with the command: %s', options, tracer.returncode)
         tracer.send_signal(signal.SIGINT)
-        check(tracer.wait(WAIT_S) == 5, '%s: the tracer ended with %d', options, tracer.returncode)
+        check(awaited(tracer) == 5, '%s: the tracer ended with %d', options, tracer.returncode)
         os.kill(sleeper, signal.SIGKILL)                       # (it is there)
 
 
@@ -396,7 +396,7 @@ def threads_in_a_call(case):
         process.stdin.write('go\n')
         process.stdin.close()
         text = tracer.stderr.read()
-        check(tracer.wait(WAIT_S) == 0 and process.wait(WAIT_S) == 0, '%s: they ended with %s, %s', options, tracer.returncode, process.returncode)
+        check(awaited(tracer) == 0 and awaited(process) == 0, '%s: they ended with %s, %s', options, tracer.returncode, process.returncode)
         check(text.count('<... read resumed>') == 2, '%s: two reads have ended: %s', options, text[:2000])
 
 
@@ -411,7 +411,7 @@ def an_output_that_does_not_block(case):
     os.close(into)
     with os.fdopen(out) as reader:
         text = reader.read()[65000:]
-    check(tracer.wait(WAIT_S) == 0, 'the tracer ended with %d', tracer.returncode)
+    check(awaited(tracer) == 0, 'the tracer ended with %d', tracer.returncode)
     check(text.startswith('execve(') and text.endswith('+++ exited with 0 +++\n'), 'of its lines there are: %s ... %s', text[:300], text[-300:])
 
 

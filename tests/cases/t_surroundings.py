@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, WAYMARK, Skip, check, main, need, need_other_users, rounds, slurp, wait_for  # noqa: E402
+from harness import FEATURES, WAYMARK, Skip, awaited, check, finished, main, need, need_other_users, rounds, slurp, wait_for  # noqa: E402
 
 INHERITED = """
 import os, resource, signal, sys
@@ -56,8 +56,8 @@ def program_inherits_the_same(case):
     found = []
     for n, before in enumerate(([], [WAYMARK, 'record', '-o', case.path('trace'), '--'])):
         out = case.path('found%d' % n)
-        subprocess.run(before + [sys.executable, script, out], env=case.env, preexec_fn=odd_inheritance, timeout=60,
-                       restore_signals=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        finished(before + [sys.executable, script, out], env=case.env, preexec_fn=odd_inheritance,
+                 restore_signals=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         found.append(slurp(out).splitlines())
     check(len(found[0]) > 20, 'too little was looked at: %s', found[0])
     check(found[0] == found[1], 'without, then with: %s', [pair for pair in zip(*found) if pair[0] != pair[1]])
@@ -72,7 +72,7 @@ def standard_descriptors_are_closed(case):
         child = subprocess.Popen([WAYMARK, 'record', '--json', '-e', '*', '-e', 'no:such', '-o', place, '--'] + command, env=case.env,
                                  close_fds=True, preexec_fn=lambda: [os.close(fd) for fd in closed],
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        child.wait(60)
+        awaited(child)
         check(child.returncode == (1 if 1 in closed else 0), 'closed %s: status %d', closed, child.returncode)
         check('waymark-record' not in slurp(out) and 'memfd' not in slurp(out) and place not in slurp(out),
               'closed %s: the program got %s', closed, slurp(out))
@@ -89,16 +89,16 @@ def standard_output_is_full(case):
     """Figures that could not be printed: said, and the status tells it unless the program's does."""
     for status, expected in ((0, 1), (3, 3)):
         with open('/dev/full', 'w') as full:
-            done = subprocess.run([WAYMARK, 'record', '--json', '-o', case.path('full%d' % status), '--', 'sh', '-c', 'exit %d' % status],
-                                  stdout=full, stderr=subprocess.PIPE, text=True, env=case.env, timeout=60)
+            done = finished([WAYMARK, 'record', '--json', '-o', case.path('full%d' % status), '--', 'sh', '-c', 'exit %d' % status],
+                            stdout=full, stderr=subprocess.PIPE, text=True, env=case.env)
         check(done.returncode == expected, 'status %d, not %d', done.returncode, expected)
         check('standard output' in done.stderr, 'it does not say so: %s', done.stderr)
 
 
 def files_may_not_grow(case):
     """RLIMIT_FSIZE holds for ring buffers too: an error in words, not the death of `waymark record`."""
-    done = subprocess.run([WAYMARK, 'record', '-o', case.path('small'), '--', 'true'], env=case.env, stderr=subprocess.PIPE, timeout=60,
-                          text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536)))
+    done = finished([WAYMARK, 'record', '-o', case.path('small'), '--', 'true'], env=case.env, stderr=subprocess.PIPE,
+                    text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536)))
     check(done.returncode == 1 and 'ring buffers' in done.stderr, 'status %d: %s', done.returncode, done.stderr)
 
 

@@ -4,12 +4,11 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import check, limit, main, rounds  # noqa: E402
+from harness import check, finished, limit, main, rounds  # noqa: E402
 
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '8']
 # Without restartable sequences a record needs one of 8 claim rings, which a preempted thread keeps meanwhile: with more threads
@@ -138,8 +137,7 @@ def scan(case, result):
             number = event.group(1)
             streams += [os.path.join(top, n) for n in files if re.fullmatch(r'channel0_\w+', n)]
     check(streams, 'no stream of channel0 below %s', result.directory)
-    done = subprocess.run([case.program('scan'), case.board.path, number, *streams], capture_output=True, text=True,
-                          timeout=100)
+    done = finished([case.program('scan'), case.board.path, number, *streams], capture_output=True, text=True)
     check(done.returncode == 0, done.stderr.strip() or 'scan failed')
     read, lost, begun, returned = map(int, re.findall(r'\d+', done.stdout))
     check(read + lost == begun == returned, 'the sum is wrong: ' + done.stdout.strip())

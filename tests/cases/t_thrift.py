@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, WAIT_S, WAYMARK, Skip, check, main, slurp  # noqa: E402
+from harness import FEATURES, WAYMARK, Skip, check, finished, main, slurp  # noqa: E402
 
 FEW, MANY = 2000, 8000           # turns of nine records each: strings, arrays, numbers of all kinds
 FILTER = 'u16 % 3 == 1 || $event == "types:refs"'
@@ -33,8 +33,8 @@ def the_library(case):
     """The second half of a trace, walked through, filtered, and asked for a field."""
     not_sanitized()
     directory, records = long_trace(case, MANY)
-    done = subprocess.run([case.program('thrifty'), directory, FILTER, 'string'], env=case.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=WAIT_S, check=False)
+    done = finished([case.program('thrifty'), directory, FILTER, 'string'], env=case.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE, text=True)
     check(done.returncode == 0, 'thrifty ended with status %d: %s', done.returncode, done.stderr)
     found = {way: tuple(map(int, numbers)) for way, *numbers in map(str.split, done.stdout.splitlines())}
     check(sorted(found) == ['accessor', 'filter', 'name', 'walk'], 'thrifty says %s', done.stdout)
@@ -48,8 +48,8 @@ def counted(case, argv):
     """How often the command asks for memory."""
     where = case.path('allocations')
     with open(os.devnull, 'w') as nothing:
-        done = subprocess.run(argv, env=dict(case.env, LD_PRELOAD=case.program('libcounted.so'), WMK_TEST_ALLOCATIONS=where), stdin=subprocess.DEVNULL,
-                              stdout=nothing, stderr=subprocess.PIPE, text=True, timeout=WAIT_S, check=False)
+        done = finished(argv, env=dict(case.env, LD_PRELOAD=case.program('libcounted.so'), WMK_TEST_ALLOCATIONS=where), stdin=subprocess.DEVNULL,
+                        stdout=nothing, stderr=subprocess.PIPE, text=True)
     check(done.returncode == 0, '`%s` ended with status %d: %s', ' '.join(argv), done.returncode, done.stderr)
     n = int(slurp(where))
     os.unlink(where)

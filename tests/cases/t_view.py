@@ -15,7 +15,7 @@ import corpus18  # noqa: E402
 import traces  # noqa: E402
 from corpus18_bad import ANY  # noqa: E402
 from ctf18 import integers, save  # noqa: E402
-from harness import FEATURES, PERCENT, WAYMARK, check, limit, main, need, rounds  # noqa: E402
+from harness import FEATURES, PERCENT, WAYMARK, awaited, check, finished, limit, main, need, rounds  # noqa: E402
 
 DELTA = re.compile(rb'^(\[[^]]*\]) \(\+[^)]*\)')
 LOST = re.compile(rb'(?:discarded|lost) (?:(\d+) )?(event|packet)')
@@ -47,11 +47,8 @@ def read(case, argv):
     """(status, lines, stderr) of a reader."""
     env = dict(case.env, TZ='UTC', LC_ALL='C.UTF-8')
     with open(case.path('stdout'), 'w+b') as out, open(case.path('stderr'), 'w+b') as err:      # no pipes: what comes may be endless
-        try:
-            with bounded():
-                status = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, timeout=HANGS_S, check=False).returncode
-        except subprocess.TimeoutExpired:
-            check(False, '%s did not end within %d s', ' '.join(argv), HANGS_S)
+        with bounded():
+            status = finished(argv, HANGS_S, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err).returncode
         out.seek(0)
         err.seek(0)
         return status, out.read().splitlines(), err.read()
@@ -499,7 +496,7 @@ def at_a_terminal(case, argv, **env):
         while piece := os.read(ours, 65536):
             shown += piece
     os.close(ours)
-    return child.wait(HANGS_S), shown.replace(b'\r\n', b'\n')
+    return awaited(child, HANGS_S), shown.replace(b'\r\n', b'\n')
 
 
 def on_a_terminal(case):

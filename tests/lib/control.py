@@ -7,7 +7,7 @@ import shlex
 import signal
 import subprocess
 
-from harness import WAIT_S, WAYMARK, check, holds_within, slurp
+from harness import WAIT_S, WAYMARK, check, finished, holds_within, slurp
 
 SESSIOND = os.path.abspath(os.environ.get('WMK_SESSIOND', 'build/src/daemons/waymark-sessiond'))
 ENDS_S = 30
@@ -63,15 +63,15 @@ class Control:
     def shell(self, line, cwd, status=0, timeout=WAIT_S):
         """A line as it is typed."""
         argv = ['bash', '-c', line]
-        done = subprocess.run(argv, env=self.env, cwd=cwd, capture_output=True, text=True, timeout=timeout,
-                              stdin=subprocess.DEVNULL, start_new_session=True, **self.as_user)
+        done = finished(argv, env=self.env, cwd=cwd, capture_output=True, text=True, timeout=timeout,
+                        stdin=subprocess.DEVNULL, start_new_session=True, **self.as_user)
         return Answer(argv, done.returncode, done.stdout, done.stderr).ok(status)
 
     def __call__(self, *argv, status=0, timeout=WAIT_S):
         """`waymark ARGV`, which shall end with that status."""
         argv = [WAYMARK, *map(str, argv)]
-        done = subprocess.run(argv, env=self.env, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL,
-                              start_new_session=True, **self.as_user)
+        done = finished(argv, env=self.env, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL,
+                        start_new_session=True, **self.as_user)
         return Answer(argv, done.returncode, done.stdout, done.stderr).ok(status)
 
     def daemons(self):

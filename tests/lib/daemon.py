@@ -19,7 +19,7 @@ import tempfile
 import time
 
 from control import SESSIOND, Answer, Control
-from harness import FEATURES, WAIT_S, WAYMARK, Failure, Trace, check, check_sequences, slurp, stuck, wait_for
+from harness import FEATURES, WAIT_S, WAYMARK, Failure, Trace, awaited, check, check_sequences, communicated, slurp, stuck, wait_for
 from processes import marked, pids, state  # noqa: F401 (cases take them from here)
 from shmem import Shmem, rings_of  # noqa: F401
 
@@ -67,10 +67,7 @@ class Obey:
     def end(self):
         """In good order."""
         self.child.stdin.close()
-        try:
-            status = self.child.wait(WAIT_S)
-        except subprocess.TimeoutExpired:
-            self.world.stuck('program %d did not end within %d s' % (self.pid, WAIT_S))
+        status = awaited(self.child)
         self.child.stdout.close()
         check(status == 0, 'program %d ended with status %d', self.pid, status)
 
@@ -137,10 +134,7 @@ class World(Control):
         return Obey(self, **more).ready()
 
     def wait_end(self, child, status=0, timeout=WAIT_S):
-        try:
-            child.wait(timeout)
-        except subprocess.TimeoutExpired:
-            self.stuck('program %d did not end within %d s' % (child.pid, timeout))
+        awaited(child, timeout)
         self.children.remove(child)
         check(status is None or child.returncode == status, '%s ended with status %s, not %s', child.args, child.returncode, status)
 
@@ -174,14 +168,7 @@ class World(Control):
         argv = [WAYMARK, *map(str, argv)]
         child = subprocess.Popen(argv, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                  start_new_session=True, **self.as_user)
-        try:
-            out, err = child.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            try:
-                self.stuck('`%s` did not end within %d s' % (' '.join(argv), timeout))
-            finally:
-                child.kill()
-                child.communicate()
+        out, err = communicated(child, timeout=timeout)
         answer = Answer(argv, child.returncode, out, err)
         return answer if status is None else answer.ok(status)
 

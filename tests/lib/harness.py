@@ -16,23 +16,14 @@ import tempfile
 import time
 import traceback
 
-from processes import marked, stacks
-from traces import Board, Failure, Trace, check, check_sequences  # noqa: F401 (cases take them from here)
+from traces import Board, Trace, check_sequences  # noqa: F401 (cases take them, and waits, from here)
+from waits import MARK, WAIT_S, Failure, awaited, check, communicated, finished, holds_within, stuck, wait_for  # noqa: F401
 
 WAYMARK = os.path.abspath(os.environ.get('WMK_WAYMARK', 'build/src/cli/waymark'))
 PROGRAMS = os.path.abspath(os.environ.get('WMK_PROGRAMS', 'build/tests'))
 FEATURES = set(os.environ.get('WMK_FEATURES', '').split())
 PERCENT = int(os.environ.get('WMK_ROUNDS_PERCENT', '10'))
 SEED = int(os.environ.get('WMK_SEED', '0')) or random.SystemRandom().randrange(1, 1 << 31)
-
-
-# How long anything may take that takes milliseconds. Linux 6.18 with sched_autogroup was seen to keep whole sessions from the CPUs for a minute
-# and more while another one's threads slept and woke thousands of times a second.
-WAIT_S = 150
-
-
-# In the environment of whatever a test starts, and what that starts.
-MARK = 'WMK_TEST_RUNNER=%d' % os.getpid()
 
 
 class Skip(Exception):
@@ -205,26 +196,6 @@ class Gate:
     def close(self):
         os.close(self.fd)
         os.unlink(self.path)
-
-
-def stuck(words):
-    """Fails, with the stacks of all processes that this test has started and of what those have."""
-    raise Failure(words + '\n' + stacks(marked(MARK)))
-
-
-def holds_within(condition, timeout=WAIT_S):
-    """What condition() is as soon as that is true, or after `timeout` seconds."""
-    deadline = time.monotonic() + timeout
-    while True:
-        value = condition()
-        if value or time.monotonic() >= deadline:
-            return value
-        time.sleep(0.005)
-
-
-def wait_for(condition, words, timeout=WAIT_S):
-    """The same; fails in words, with stacks, if it does not become true."""
-    return holds_within(condition, timeout) or stuck('waited %d s in vain for %s' % (timeout, words))
 
 
 def need_other_users():

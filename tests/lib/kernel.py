@@ -15,7 +15,7 @@ import re
 import subprocess
 
 from daemon import World
-from harness import WAYMARK, PROGRAMS, Skip, check, main, wait_for
+from harness import PROGRAMS, WAYMARK, Skip, check, communicated, finished, main, wait_for
 from traces import LOSS, LOST
 
 TRACING = '/sys/kernel/tracing'
@@ -32,7 +32,7 @@ Record = collections.namedtuple('Record', 'time name cpu context fields')
 
 def has_narrow_calls():
     """May a 64-bit program here make the calls of 32-bit ones? (That it is asked rightly is shown on the emulated machine: t_kernel_machine.py.)"""
-    return os.uname().machine == 'x86_64' and subprocess.run([os.path.join(PROGRAMS, 'traced_calls'), 'narrow'], timeout=60).returncode != 77
+    return os.uname().machine == 'x86_64' and finished([os.path.join(PROGRAMS, 'traced_calls'), 'narrow']).returncode != 77
 
 
 def need_kernel():
@@ -89,7 +89,7 @@ class KernelTrace:
 
     def read(self, reader, directory, lossy):
         argv = [WAYMARK, 'view', '--no-pager'] if reader == 'view' else [reader]
-        done = subprocess.run([*argv, '--clock-cycles', '--no-delta', directory], capture_output=True, timeout=600)
+        done = finished([*argv, '--clock-cycles', '--no-delta', directory], capture_output=True, timeout=600)
         err = done.stderr.decode('latin-1')
         check(done.returncode == 0, '%s: status %d: %s', reader, done.returncode, err[:2000])
         for line in filter(str.strip, err.splitlines()):
@@ -213,7 +213,7 @@ class KernelWorld(World):
     def calls(self, threads, turns):
         """Made by a program that has ended: (turns, tids)."""
         child = self.run([KCALLS, 'calls', str(threads), str(turns)], stdout=subprocess.PIPE, text=True)
-        said = child.communicate(timeout=300)[0]
+        said = communicated(child, timeout=300)[0]
         self.wait_end(child)
         return turns_of(said)
 
@@ -224,7 +224,7 @@ class KernelWorld(World):
         return child
 
     def ended(self, child):
-        said = child.communicate(timeout=300)[0]
+        said = communicated(child, timeout=300)[0]
         self.wait_end(child)
         return turns_of(said)
 

@@ -6,6 +6,7 @@ of measurements, which mean little without. Tracers are tried in an instance, wh
     facts(lambda script: machine.run(script).out)   # an emulated one (machine.py)
 """
 import subprocess
+from waits import finished
 
 # Every line of its output is KEY=VALUE; what cannot be had is `no`. It leaves nothing behind, and changes nothing that others use.
 SCRIPT = r'''
@@ -49,7 +50,7 @@ fi
 
 
 def here(script):
-    return subprocess.run(['sh', '-c', script], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60).stdout
+    return finished(['sh', '-c', script], stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
 
 
 def facts(run):

@@ -6,9 +6,8 @@ events() holds against each other what ui.perfetto.dev would need of them. It sh
 import json
 import os
 import re
-import subprocess
 
-from harness import need
+from harness import finished, need
 from traces import Failure, check
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -122,10 +121,7 @@ def decode(path, timeout=240):
     need('protoc')
     argv = ['protoc', '--decode=perfetto.protos.Trace', '-I', HERE, DEFINITIONS]
     with open(path, 'rb') as f:
-        try:
-            done = subprocess.run(argv, stdin=f, capture_output=True, timeout=timeout)
-        except subprocess.TimeoutExpired:
-            raise Failure('protoc did not end within %d s' % timeout)
+        done = finished(argv, timeout, stdin=f, capture_output=True)
     check(done.returncode == 0, 'protoc cannot read %s: %s', path, done.stderr.decode(errors='replace')[:2000])
     return parse(done.stdout.decode('utf-8', 'surrogateescape')).get('packet', [])
 

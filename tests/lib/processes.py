@@ -4,6 +4,9 @@ import contextlib
 import os
 import shutil
 import subprocess
+import time
+
+PATIENCE_S = 60                 # for the debugger
 
 
 def _read(path):
@@ -34,6 +37,22 @@ def marked(mark):
     return found
 
 
+def children_of(parent):
+    """{pid: name} of whatever this process has started, and what that has; who has lost its parent is not among them."""
+    of, names, found = {}, {}, {}
+    for pid in pids():
+        with contextlib.suppress(OSError, IndexError):
+            name, fields = _read('/proc/%d/stat' % pid).split('(', 1)[1].rsplit(')', 1)
+            of.setdefault(int(fields.split()[1]), []).append(pid)
+            names[pid] = name
+    left = of.get(parent, [])[:]
+    while left:
+        pid = left.pop()
+        found[pid] = names[pid]
+        left += of.get(pid, [])
+    return found
+
+
 def _by_gdb(pid):
     """Lines; none where there is no gdb, or it may not look."""
     if not shutil.which('gdb'):
@@ -59,10 +78,10 @@ def _by_kernel(pid):
 
 
 def stacks(processes):
-    """What each thread of these ({pid: name}) is doing, as text."""
-    found = []
+    """What each thread of these ({pid: name}) is doing, as text; of many, the last ones as the kernel has it, which takes no time."""
+    found, begun = [], time.monotonic()
     for pid, name in sorted(processes.items()):
         found.append('== %d %s (%s)' % (pid, name, state(pid)))
         if state(pid) not in ('Z', None):
-            found += _by_gdb(pid) or _by_kernel(pid)
+            found += (time.monotonic() - begun < PATIENCE_S and _by_gdb(pid)) or _by_kernel(pid)
     return '\n'.join(found)

@@ -4,7 +4,8 @@ import collections
 import os
 import re
 import struct
-import subprocess
+
+from waits import Failure, check, finished
 
 BOARD_SLOTS, BOARD_HEAD, BOARD_SLOT = 8192, 8 * (1 + 64 + 63), 64
 BOARD_SIZE = BOARD_HEAD + BOARD_SLOTS * BOARD_SLOT
@@ -14,15 +15,6 @@ ALPHABET = 'abcdefghijklmnopqrstuvwxyz'
 # What a reader says about lost records is data, not a warning about the trace.
 LOSS = re.compile(r'racer (?:may have )?(?:discarded|lost)')
 LOST = re.compile(r'discarded (\d+) events?')
-
-
-class Failure(Exception):
-    """A check that did not hold; its text says which and with what."""
-
-
-def check(condition, words, *args):
-    if not condition:
-        raise Failure(words % args if args else words)
 
 
 def writer_sum(writer, seq):
@@ -143,11 +135,8 @@ def parse_line(line):
 def run_reader(reader, directory, options=(), lossy=False, timeout=240):
     """Lines of a reader's text output; fails on any warning. Returns (lines, records lost as it says)."""
     argv = [reader, '--clock-cycles', '--no-delta', *options, directory]
-    try:
-        # Long reads of strings with any bytes: latin-1 keeps every byte as it is.
-        done = subprocess.run(argv, capture_output=True, timeout=timeout)
-    except subprocess.TimeoutExpired:
-        raise Failure('%s did not end within %d s' % (reader, timeout))
+    # Long reads of strings with any bytes: latin-1 keeps every byte as it is.
+    done = finished(argv, timeout, capture_output=True)
     err = done.stderr.decode('latin-1')
     check(done.returncode == 0, '%s: status %d: %s', reader, done.returncode, err[:2000])
     lost = 0

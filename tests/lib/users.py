@@ -6,7 +6,7 @@ import pwd
 import subprocess
 import tempfile
 
-from harness import check, need, need_other_users
+from harness import check, finished, need, need_other_users
 from hostile import ALICE, BOB
 from mounts import copy_of
 from traces import Board
@@ -61,9 +61,6 @@ def join_group(name, group):
 def log_in(w, user, *argv, timeout=120):
     """Run it as who logs in: with the groups that the database gives him, and an environment of his own but for where `w` has its daemon."""
     keep = {k: v for k, v in w.env.items() if k.startswith(('WAYMARK_', 'WMK_', 'PATH', 'LD_')) and k != 'WAYMARK_HOME'}
-    try:
-        return subprocess.run(['su', '--preserve-environment', '--shell', '/bin/sh', user.pw_name, '-c', 'exec "$0" "$@"', '--', *argv],
-                              env=dict(keep, HOME=user.pw_dir, USER=user.pw_name), capture_output=True, text=True, timeout=timeout,
-                              stdin=subprocess.DEVNULL, start_new_session=True)
-    except subprocess.TimeoutExpired:
-        w.stuck('%s, as %s, did not end' % (argv, user.pw_name))
+    return finished(['su', '--preserve-environment', '--shell', '/bin/sh', user.pw_name, '-c', 'exec "$0" "$@"', '--', *argv],
+                    env=dict(keep, HOME=user.pw_dir, USER=user.pw_name), capture_output=True, text=True, timeout=timeout,
+                    stdin=subprocess.DEVNULL, start_new_session=True)
