@@ -100,6 +100,12 @@ struct wmk_source_ops {
 	uint64_t (*cut)(struct wmk_source *source);
 	/* For poll(): readable when much waits to be taken. NULL: its ring set tells. */
 	int (*fd)(struct wmk_source *source);
+	/*
+	 * What has to be done whether packets are wanted or not: at each look, and when follow_fd() (-1: no such thing) is readable. Both, or NULL. 1: there was
+	 * something; 0; -errno: as next().
+	 */
+	int (*follow)(struct wmk_source *source);
+	int (*follow_fd)(struct wmk_source *source);
 	void (*close)(struct wmk_source *source);
 };
 struct wmk_source {

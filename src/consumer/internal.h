@@ -104,8 +104,10 @@ struct wmk_consumer {
 	/* The thread's own. */
 	struct waymark_ring_set **watched; /* what it sleeps on: a copy of `sets` ... */
 	unsigned n_watched;
-	struct pollfd *polled;             /* ... or these, `wake` first; n_polled 0: there are none */
-	unsigned n_polled;
+	struct pollfd *polled;             /* ... or these, `wake` first, then what is followed, then streams; n_polled 0: there are none */
+	unsigned n_polled, n_followed;
+	bool follow_woke;                  /* what is followed was readable, ... */
+	bool follows_in_vain;              /* ... and there was nothing to take: it is looked at by the timer, and not slept on */
 	uint32_t interval_us, idle;
 	bool stuck;                        /* writing waits for room */
 	bool refused;                      /* one stream's does, or for whatever keeps it: it is tried again */
@@ -118,6 +120,7 @@ struct wmk_look_result {
 	uint64_t packets;
 	uint64_t most;             /* packets of the stream that had most */
 	bool more;                 /* there is more to take at once */
+	bool followed;             /* there was something to follow */
 	int err;                   /* the sink's, 0 if everything was written */
 	bool full;                 /* and it ended the look */
 };

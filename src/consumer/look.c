@@ -271,6 +271,22 @@ static bool is_full(int err)
 	return err == -ENOSPC || err == -EDQUOT;
 }
 
+/* What is to be followed whoever waits for packets, and whether they can be written. Was there anything? */
+static bool follow(struct wmk_consumer *consumer)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < consumer->n_streams; i++) {
+		struct wmk_stream *stream = consumer->streams[i];
+		const int ret = stream->source->ops->follow && !stream->dead ? stream->source->ops->follow(stream->source) : 0;
+
+		if (ret < 0)
+			wmk_consumer_bury(consumer, stream, "what it has to follow cannot be", ret);
+		any |= ret > 0;
+	}
+	return any;
+}
+
 /*
  * A few turns at most: then memory has to be backed again. A full disk ends a look at whole packets. A stream that is
  * refused for its own sake is left alone until the next look; the others go on.
@@ -307,6 +323,7 @@ void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, const s
 	for (i = 0; i < consumer->n_streams; i++)
 		consumer->streams[i]->packets = 0;
 	if (how == WMK_LOOK_WHOLE) {
+		result->followed = follow(consumer);
 		look_whole(consumer, group, result);
 		return;
 	}

@@ -72,6 +72,16 @@ static int kernel_fd(struct wmk_source *source)
 	return wmk_kstream_fd(stream_of(source));
 }
 
+static int kernel_follow(struct wmk_source *source)
+{
+	return wmk_kstream_follow(stream_of(source));
+}
+
+static int kernel_follow_fd(struct wmk_source *source)
+{
+	return wmk_kstream_who_fd(stream_of(source));
+}
+
 static void kernel_close(struct wmk_source *source)
 {
 	wmk_kstream_close(stream_of(source));
@@ -80,7 +90,7 @@ static void kernel_close(struct wmk_source *source)
 
 static const struct wmk_source_ops kernel_ops = {
 	.next = kernel_next, .release = kernel_release, .head = kernel_head, .resume = kernel_resume, .records_at = 1 + WMK_KSTREAM_RECORDS_AT, .lost = kernel_lost, .clear = kernel_clear,
-	.fd = kernel_fd, .close = kernel_close,
+	.fd = kernel_fd, .follow = kernel_follow, .follow_fd = kernel_follow_fd, .close = kernel_close,
 };
 
 int wmk_source_kernel_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source **source)

@@ -90,14 +90,22 @@ static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t
  */
 static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep)
 {
-	const bool alone = consumer->stuck || consumer->refused || (!deep && consumer->interval_us <= TIMER_US);
+	const bool brief = !deep && consumer->interval_us <= TIMER_US, alone = brief || consumer->stuck || consumer->refused;
+	const unsigned first = 1 + consumer->n_followed;
+	int ms = !deep ? (int)((consumer->interval_us + 999) / 1000) : consumer->awaits_cpus ? WMK_CPUS_MS : -1;
 	eventfd_t count;
 
-	poll(consumer->polled, alone ? 1 : consumer->n_polled,
-	     !deep ? (int)((consumer->interval_us + 999) / 1000) : consumer->awaits_cpus ? WMK_CPUS_MS : -1);
+	for (unsigned i = 1; i < first && consumer->follows_in_vain; i++)
+		consumer->polled[i].fd = -1;
+	if (consumer->follows_in_vain && (ms < 0 || ms > (int)(TIMER_DEEP_US / 1000)))
+		ms = TIMER_DEEP_US / 1000;
+	poll(consumer->polled, brief ? 1 : alone ? first : consumer->n_polled, ms);
+	consumer->follow_woke = false;
+	for (unsigned i = 1; i < first && !brief; i++)
+		consumer->follow_woke |= consumer->polled[i].revents != 0;
 	if (consumer->polled[0].revents)
 		eventfd_read(consumer->polled[0].fd, &count);
-	for (unsigned i = 1; !alone && i < consumer->n_polled; i++)
+	for (unsigned i = first; !alone && i < consumer->n_polled; i++)
 		if (consumer->polled[i].revents) {
 			consumer->idle = 0;
 			consumer->interval_us = consumer->options.min_us;
@@ -135,13 +143,21 @@ static void rest(struct wmk_consumer *consumer, uint32_t word)
 static void watch_kernel(struct wmk_consumer *consumer)
 {
 	const int wake = atomic_load_explicit(&consumer->wake, memory_order_relaxed);
-	struct pollfd *grown = wake < 0 ? NULL : realloc(consumer->polled, (consumer->n_streams + 1) * sizeof(*grown));
+	struct pollfd *grown = wake < 0 ? NULL : realloc(consumer->polled, (2 * consumer->n_streams + 1) * sizeof(*grown));
 
 	consumer->n_polled = 0;
 	if (!grown)
 		return;
 	consumer->polled = grown;
 	grown[consumer->n_polled++] = (struct pollfd){ .fd = wake, .events = POLLIN };
+	for (size_t i = 0; i < consumer->n_streams; i++) {
+		struct wmk_stream *stream = consumer->streams[i];
+		const int fd = stream->source->ops->follow_fd && !stream->dead ? stream->source->ops->follow_fd(stream->source) : -1;
+
+		if (fd >= 0)
+			grown[consumer->n_polled++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+	}
+	consumer->n_followed = consumer->n_polled - 1;
 	for (size_t i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
 
@@ -173,6 +189,7 @@ static void look_and_publish(struct wmk_consumer *consumer, enum wmk_look how, s
 	consumer->awaits_cpus = wmk_consumer_cpus_look(consumer, how == WMK_LOOK_END);
 	wmk_consumer_look(consumer, how, NULL, false, seen);
 	watch(consumer);
+	consumer->follows_in_vain = consumer->follow_woke && !seen->followed;
 	consumer->stuck = seen->full;
 	consumer->refused = seen->err < 0;
 	consumer->ended |= how == WMK_LOOK_END;

@@ -115,24 +115,31 @@ static void set_subbuf(int instance, uint64_t bytes)
 	}
 }
 
+int wmk_kinstance_buffers(int instance, bool overwrite, uint64_t cpu_bytes)
+{
+	int err = wmk_tracefs_write(instance, "options/overwrite", overwrite ? "1" : "0", false);
+
+	if (err == 0) {
+		err = wmk_tracefs_write_number(instance, "buffer_size_kb", (cpu_bytes + KIB - 1) / KIB);
+		if (err < 0)
+			return wmk_error_add(err, "the kernel has no memory for buffers of %" PRIu64 " kB on each CPU", cpu_bytes / KIB);
+	}
+	/* (older kernels have no such file: then they wake for every record) */
+	if (err == 0 && wmk_tracefs_has(instance, "buffer_percent") && wmk_tracefs_write_number(instance, "buffer_percent", WAKE_PERCENT) < 0)
+		wmk_error_clear();
+	return err;
+}
+
 static int set_up(int instance, const struct wmk_kinstance_options *options)
 {
 	int err = wmk_tracefs_write(instance, "tracing_on", "0", false);
 
 	if (err == 0)
 		err = set_clock(instance, options->clock);
-	if (err == 0)
-		err = wmk_tracefs_write(instance, "options/overwrite", options->overwrite ? "1" : "0", false);
 	if (err < 0)
 		return err;
 	set_subbuf(instance, options->subbuf_bytes);
-	err = wmk_tracefs_write_number(instance, "buffer_size_kb", (options->cpu_bytes + KIB - 1) / KIB);
-	if (err < 0)
-		return wmk_error_add(err, "the kernel has no memory for buffers of %" PRIu64 " kB on each CPU", options->cpu_bytes / KIB);
-	/* older kernels have none: then they wake for every record */
-	if (wmk_tracefs_has(instance, "buffer_percent") && wmk_tracefs_write_number(instance, "buffer_percent", WAKE_PERCENT) < 0)
-		wmk_error_clear();
-	return 0;
+	return wmk_kinstance_buffers(instance, options->overwrite, options->cpu_bytes);
 }
 
 int wmk_kinstance_make(const struct wmk_tracefs *tracefs, const char *name, const struct wmk_kinstance_options *options, int *instance)

@@ -45,6 +45,8 @@ int wmk_kinstance_name(const char *owner, const char *session, const char *chann
 /* What the kernel calls it ("x86-tsc", "mono"); NULL: it has none that is the same. */
 const char *wmk_kinstance_clock(enum wmk_clock_kind kind);
 
+/* Of an instance that nobody reads: how large its buffers are, what is overwritten when they are full (the oldest, or nothing); who sleeps on a quarter is woken. */
+int wmk_kinstance_buffers(int instance, bool overwrite, uint64_t cpu_bytes);
 /* -EEXIST: it is there. -ENOMEM: so large it cannot be. When it fails nothing of it is left. *instance is the caller's to close(). */
 int wmk_kinstance_make(const struct wmk_tracefs *tracefs, const char *name, const struct wmk_kinstance_options *options, int *instance);
 /* Nothing is recorded from here on; all its events are off; it is gone. -EBUSY: somebody reads it still. 0 when it is not there. */

@@ -96,5 +96,9 @@ uint64_t wmk_kstream_lost(struct wmk_kstream *stream, uint64_t *overwritten);
 int wmk_kstream_clear(struct wmk_kstream *stream);
 /* For poll(): readable when a part of the buffer is filled. */
 int wmk_kstream_fd(const struct wmk_kstream *stream);
+/* Who the kernel's threads are is followed whether records of them are wanted now or not: the same for that; -1: it is not followed. */
+int wmk_kstream_who_fd(const struct wmk_kstream *stream);
+/* 1: there was something; 0. */
+int wmk_kstream_follow(struct wmk_kstream *stream);
 
 #endif

@@ -101,6 +101,16 @@ int wmk_kstream_fd(const struct wmk_kstream *stream)
 	return wmk_kcpu_fd(stream->buffer);
 }
 
+int wmk_kstream_who_fd(const struct wmk_kstream *stream)
+{
+	return wmk_kwho_fd(stream->reader->who, stream->cpu);
+}
+
+int wmk_kstream_follow(struct wmk_kstream *stream)
+{
+	return wmk_kwho_follow(stream->reader->who, stream->cpu);
+}
+
 /* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 static uint64_t dropped_of(const struct wmk_kcpu_stats *stats)

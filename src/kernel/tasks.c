@@ -237,6 +237,51 @@ int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int
 
 /* ── the walk ────────────────────────────────────────────────────────────────────────────────────────── */
 
+/*
+ * Whose number it is, as far as is known: of the life that began after `ts`, or of the one that had begun and not ended by then; NULL: nobody's. *comm:
+ * what that was called at `ts`; *then: what it must have been called by the next renaming (NULL: that does not tell), or as it was.
+ */
+static const struct wmk_ktask_version *life_about(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts, const char **comm, const char **then)
+{
+	const struct wmk_ktask_entry *entry = wmk_ktasks_entry(tasks, tid);
+	const struct wmk_ktask_version *version = entry ? entry->newest : NULL;
+
+	*comm = NULL;
+	for (; version && !is_life(version); version = version->older) {
+		if (version->ts > ts && version->kind == WMK_KTASK_RENAME)
+			*then = version->has_old ? version->old : NULL;
+		/* (with a name that came later it has not: an exec took the number over) */
+		else if (version->ts <= ts && version->kind == WMK_KTASK_EXIT && !*comm)
+			return NULL;
+		else if (version->ts <= ts && version->kind == WMK_KTASK_RENAME && !*comm)
+			*comm = version->comm;
+	}
+	if (version && !*comm)
+		*comm = version->comm;
+	return version;
+}
+
+/* Seen once more: it may have got another name, or be somebody else. 1: as it was. */
+static int seen_again(struct wmk_ktasks *tasks, int32_t pid, const struct wmk_kproc_stat *stat, uint64_t ts)
+{
+	struct wmk_ktask_version *version;
+	char name[WMK_KPROC_NAME];
+	const char *comm, *then = stat->name;
+	const struct wmk_ktask_version *life = life_about(tasks, stat->tid, ts, &comm, &then);
+
+	if (!life || (life->ts <= ts && life->pid && life->pid != pid))
+		return 0;
+	if (life->ts > ts || !then || strncmp(comm, then, WMK_KPROC_NAME) == 0)
+		return 1;
+	memcpy(name, then, sizeof(name));        /* (it may be of a version that goes) */
+	version = wmk_ktasks_add(tasks, stat->tid, ts, WMK_KTASK_RENAME);
+	if (!version)
+		return -ENOMEM;
+	keep_name(version->comm, name);
+	version->is_seen = true;
+	return 1;
+}
+
 static int walk_thread(struct wmk_ktasks *tasks, int threads, int32_t pid, int32_t tid, uint64_t now, uint32_t *n_threads)
 {
 	char path[32], text[WMK_KPROC_STAT];
@@ -250,13 +295,16 @@ static int walk_thread(struct wmk_ktasks *tasks, int threads, int32_t pid, int32
 		return wmk_kproc_is_gone((int)len) ? 0 : (int)len;
 	if (wmk_kproc_stat_parse(text, (size_t)len, &stat) < 0 || stat.tid != tid)
 		return 0;
+	*n_threads = stat.n_threads;
+	len = seen_again(tasks, pid, &stat, now);
+	if (len != 0)
+		return len < 0 ? (int)len : 0;
 	version = wmk_ktasks_add(tasks, tid, now, WMK_KTASK_WALK);
 	if (!version)
 		return -ENOMEM;
 	memcpy(version->comm, stat.name, sizeof(version->comm));
 	version->pid = pid;
 	version->ppid = stat.ppid;
-	*n_threads = stat.n_threads;
 	return 0;
 }
 
@@ -292,6 +340,13 @@ static int walk(struct wmk_ktasks *tasks, uint64_t now)
 		err = walk_process(tasks, pid, now);
 	closedir(processes);
 	return err;
+}
+
+int wmk_ktasks_again(struct wmk_ktasks *tasks, uint64_t ts)
+{
+	int err = walk(tasks, ts);
+
+	return err < 0 ? wmk_error(err, "cannot go through /proc again for what processes there are") : 0;
 }
 
 /* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */

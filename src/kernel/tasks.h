@@ -64,6 +64,11 @@ struct wmk_ktasks_counts {
  */
 int wmk_ktasks_open(const char *proc, uint64_t now, uint32_t limit, struct wmk_ktasks **tasks);
 void wmk_ktasks_close(struct wmk_ktasks *tasks);
+/*
+ * Some of what happened before `ts` is not noted and will not be: whoever lives is looked at once more, and is as he is now from then on, but for what
+ * is noted of later. -errno with a cause chain.
+ */
+int wmk_ktasks_again(struct wmk_ktasks *tasks, uint64_t ts);
 
 /*
  * Names are comm's 16 bytes, with or without a NUL. 0, or -ENOMEM without a chain: this was not noted.

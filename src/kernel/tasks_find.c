@@ -56,7 +56,8 @@ static struct view view_at(const struct wmk_ktask_entry *entry, uint64_t ts)
 	for (; version && !view.life; version = version->older)
 		switch (version->kind) {
 		case WMK_KTASK_RENAME:
-			view.comm = view.comm ? view.comm : version->comm;
+			if (!view.comm)
+				view.comm = version->is_seen && later.comm ? later.comm : version->comm;
 			break;
 		case WMK_KTASK_EXIT:
 			/* With a name that came later it has not: an exec took the number over. */

@@ -29,6 +29,7 @@ struct wmk_ktask_version {
 	uint64_t ts;
 	uint8_t kind;
 	bool has_old;                      /* RENAME */
+	bool is_seen;                      /* RENAME: no event told, /proc did; it may be a name that came later */
 	char comm[WMK_KPROC_NAME];         /* WALK, FORK, RENAME */
 	char old[WMK_KPROC_NAME];          /* RENAME: what it was called before */
 	int32_t parent;                    /* FORK: who made it */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "ctf/writer.h"
 #include "kernel/cpu.h"
@@ -19,6 +20,7 @@
 
 #define TASKS_KB 512u                /* of each CPU, for events of tasks */
 #define CLOCK_NAME 32u
+#define ASK_AGAIN_MS 1000u           /* to go through /proc takes milliseconds */
 #define KNOWN 64u                    /* tasks whose contexts are kept as they were encoded; a power of two */
 #define SHORT 32u                    /* bytes of contexts that are copied at once: the default ones have 24 */
 /* common_flags of the kernel's records (include/linux/trace_events.h). */
@@ -74,6 +76,8 @@ struct wmk_kwho {
 	struct wmk_kcpu **cpus;
 	unsigned n_cpus;
 	bool has_noted;                      /* in this look */
+	uint64_t gap;                        /* up to then some was overwritten, and /proc has not been asked since; 0: none */
+	uint64_t asked_ms;                   /* when it was, by CLOCK_MONOTONIC */
 };
 
 /* ── events of tasks ─────────────────────────────────────────────────────────────────────────────────── */
@@ -167,15 +171,17 @@ static void note(struct wmk_kwho *who, const struct wmk_krecord *record)
 		note_end(who, record->ts, tid, name_at(record, places[1]));
 }
 
-static int look_at(struct wmk_kwho *who, struct wmk_kcpu *cpu)
+static int look_at(struct wmk_kwho *who, struct wmk_kcpu *cpu, bool flush)
 {
 	struct wmk_krecord record;
 	struct wmk_kpart part;
 	struct wmk_kpage page;
 	int ret;
 
-	while ((ret = wmk_kcpu_next(cpu, true, &part)) == 1) {
+	while ((ret = wmk_kcpu_next(cpu, flush, &part)) == 1) {
 		ret = wmk_kpart_open(cpu, &part, &page);
+		if (ret == 0 && page.missed && page.begin_ts > who->gap)
+			who->gap = page.begin_ts;
 		while (ret == 0 && (ret = wmk_kpage_next(&page, &record)) == 1) {
 			note(who, &record);
 			ret = 0;
@@ -187,17 +193,55 @@ static int look_at(struct wmk_kwho *who, struct wmk_kcpu *cpu)
 	return ret;
 }
 
-int wmk_kwho_look(struct wmk_kwho *who)
+static bool has_gap(const struct wmk_kwho *who)
+{
+	return who->gap && (!who->asked_ms || (uint64_t)wmk_clock_ms() - who->asked_ms >= ASK_AGAIN_MS);
+}
+
+/* Behind all CPUs, as what one has overwritten may be noted by another's events since. If it cannot be, names stay as they are until the next time. */
+static void close_gap(struct wmk_kwho *who)
+{
+	if (wmk_ktasks_again(who->tasks, who->gap) < 0)
+		wmk_error_clear();
+	else
+		who->gap = 0;
+	who->asked_ms = (uint64_t)wmk_clock_ms();
+	who->has_noted = true;
+}
+
+static int look(struct wmk_kwho *who, unsigned from, unsigned to, bool flush)
 {
 	int err = 0;
 
 	who->has_noted = false;
-	for (unsigned i = 0; i < who->n_cpus && err == 0; i++)
+	for (unsigned i = from; i < to && i < who->n_cpus && err == 0; i++)
 		if (who->cpus[i])
-			err = look_at(who, who->cpus[i]);
+			err = look_at(who, who->cpus[i], flush);
+	if (err == 0 && flush && has_gap(who))
+		close_gap(who);
 	for (unsigned i = 0; i < KNOWN && who->has_noted; i++)
 		who->known[i].until = 0;
 	return err;
+}
+
+int wmk_kwho_look(struct wmk_kwho *who)
+{
+	return look(who, 0, who->n_cpus, true);
+}
+
+int wmk_kwho_follow(struct wmk_kwho *who, unsigned cpu)
+{
+	int err = look(who, cpu, cpu + 1, false);
+	const bool any = who->has_noted;
+
+	if (err == 0 && has_gap(who))
+		err = wmk_kwho_look(who);
+	return err < 0 ? err : any;
+}
+
+int wmk_kwho_fd(const struct wmk_kwho *who, unsigned cpu)
+{
+	return cpu < who->n_cpus && who->cpus[cpu] ? wmk_kcpu_fd(who->cpus[cpu]) : -1;
 }
 
 /* ── the instance ────────────────────────────────────────────────────────────────────────────────────── */
@@ -270,7 +314,7 @@ static int instance_make(struct wmk_kwho *who, const struct wmk_tracefs *tracefs
 
 	if (err == 0)
 		err = wmk_tracefs_write(who->instance, "trace_clock", clock, false);
-	return err < 0 ? err : wmk_tracefs_write_number(who->instance, "buffer_size_kb", TASKS_KB);
+	return err < 0 ? err : wmk_kinstance_buffers(who->instance, true, (uint64_t)TASKS_KB * 1024);
 }
 
 static int instance_open(struct wmk_kwho *who, int channel)

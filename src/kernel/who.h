@@ -4,7 +4,8 @@
  *
  * What tasks are called and whose they are is followed by an instance of tracefs of its own, <channel's>~tasks: task_newtask, task_rename,
  * sched_process_exec and sched_process_exit. It is made where a context asks for it alone, or taken over from one who died, and is emptied before
- * records are looked at (look), so that whatever happened before them is known.
+ * records are looked at (look), so that whatever happened before them is known; and whenever much has come (follow), as there may be no records for long.
+ * If the kernel had to overwrite some all the same, tasks are called what /proc says from there on: asked for once a second at most.
  *
  * One thread. -errno with a cause chain.
  */
@@ -35,6 +36,10 @@ int wmk_kwho_cpu(struct wmk_kwho *who, unsigned cpu);
 unsigned wmk_kwho_contexts(const struct wmk_kwho *who, uint8_t contexts[WMK_KWHO_CONTEXTS]);
 /* Everything that has happened by now is known from here on. */
 int wmk_kwho_look(struct wmk_kwho *who);
+/* For poll(): readable when there is much to follow on that CPU. -1: nothing is followed there. */
+int wmk_kwho_fd(const struct wmk_kwho *who, unsigned cpu);
+/* Makes room in the kernel's buffer of that CPU, whether there are records or not. 1: there was something; 0. */
+int wmk_kwho_follow(struct wmk_kwho *who, unsigned cpu);
 /* The contexts of a record, packed, in their order: bytes, WMK_KWHO_BYTES at most. */
 size_t wmk_kwho_encode(struct wmk_kwho *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common, uint8_t out[WMK_KWHO_BYTES]);
 /* The same of a record that tells its process by itself. */

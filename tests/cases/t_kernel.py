@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from harness import PROGRAMS, WAYMARK, check, finished, limit, need, need_other_users, rounds, slurp, wait_for  # noqa: E402
@@ -172,16 +173,14 @@ def nothing_lost_during_a_build(case):
 
 # ── who ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-@limit(60)
-def who_it_was(case):
-    """Contexts against what the program itself knows at that moment: processes and threads that begin, execute, rename themselves, end."""
-    need_kernel()
-    marks = case.path('marks')
-    contexts = [w for c in ('procname', 'pid', 'tid', 'ppid', 'prio', 'vpid', 'vtid', 'cpu_id') for w in ('-c', c)]
-    _, _, trace = record(case, [KCALLS, 'lives', str(rounds(1000)), marks], ['-k', 'syscall:getsid', *contexts])
+WHO = [w for c in ('procname', 'pid', 'tid', 'ppid', 'prio', 'vpid', 'vtid', 'cpu_id') for w in ('-c', c)]
+
+
+def marked_rightly(trace, marks):
+    """What the marks of a program in the trace say of who made it, against what that has written. {marker: words}"""
     lines = [line.split(' ', 5) for line in slurp(marks).splitlines()]
     told = {-int(words[0]): words for words in lines}
-    check(len(told) == len(lines) and len(lines) >= 8 * rounds(1000), 'the program made %d marks', len(lines))
+    check(len(told) == len(lines), 'the program made a mark twice')
     entries = [r for r in trace.named('syscall_entry_getsid') if number(r.fields, 'pid') < 0]
     check(len(entries) == len(lines), '%d marks are in the trace, %d were made', len(entries), len(lines))
     for r in entries:
@@ -189,6 +188,59 @@ def who_it_was(case):
         seen = [number(r.context, n) for n in ('pid', 'tid', 'ppid', 'prio')] + [text(r.context, 'procname')]
         check(list(map(str, seen)) == wanted[1:], 'mark %s: the record says %s, the program %s', wanted[0], seen, wanted[1:])
         check(number(r.context, 'vpid') == seen[0] and number(r.context, 'vtid') == seen[1], 'vpid, vtid: %s', r)
+    return told
+
+
+@limit(60)
+def who_it_was(case):
+    """Contexts against what the program itself knows at that moment: processes and threads that begin, execute, rename themselves, end."""
+    need_kernel()
+    marks = case.path('marks')
+    _, _, trace = record(case, [KCALLS, 'lives', str(rounds(1000)), marks], ['-k', 'syscall:getsid', *WHO])
+    check(len(marked_rightly(trace, marks)) >= 8 * rounds(1000), 'the program made too few marks')
+
+
+def who_it_was_in_a_crowd(case):
+    """Where hardly anything is recorded, and others fill the buffer of what tasks do: it is read all the same; who ended since then is known."""
+    need_kernel()
+    marks = case.path('marks')
+    _, _, trace = record(case, [KCALLS, 'crowd', '100', marks], ['-k', 'syscall:getsid', *WHO])
+    check(len(marked_rightly(trace, marks)) == 3, 'not all marks were made')
+
+
+def who_it_is_when_too_many_come(case):
+    """As fast as it goes, so that the kernel may have to overwrite what nobody has read: who lives is asked who he is."""
+    need_kernel()
+    marks = case.path('marks')
+    script = '"$@" & while ! grep -q ^101 %s 2>/dev/null; do sleep 0.01; done' % marks
+    try:
+        _, _, trace = record(case, ['sh', '-c', script, 'sh', KCALLS, 'crowd', '0', marks], ['-k', 'syscall:getsid', *WHO])
+    finally:
+        for pid in slurp(marks).split()[1:4:2]:
+            os.kill(int(pid), signal.SIGKILL)
+    check(len(marked_rightly(trace, marks)) == 2, 'not all marks were made')
+
+
+def who_wakes_for_nothing(case):
+    """A kernel that says of its buffer of what tasks do, as old ones say of all, that it is readable where a page is just begun: nobody loops for that."""
+    need_kernel()
+    child = case.start(['sleep', '1000'], ['-k', 'syscall:getsid', '-c', 'procname'])
+    with clean_tracefs(of_process(child.pid)):
+        tasks = wait_for(lambda: [n for n in left_in_tracefs() if n.startswith(of_process(child.pid)) and n.endswith('~tasks')], 'the recording to begin')
+        wait_for(lambda: 'sleep' in finished(['ps', '-o', 'comm=', '--ppid', str(child.pid)], capture_output=True, text=True).stdout, 'sleep')
+        with open(os.path.join(TRACING, 'instances', tasks[0], 'buffer_percent'), 'w') as f:
+            f.write('0')
+        for cpu in os.sched_getaffinity(0):      # so that there is something on each
+            finished(['taskset', '-c', str(cpu), 'true'])
+
+        def used():
+            return sum(int(slurp(name).split()[0]) for name in glob.glob('/proc/%d/task/*/schedstat' % child.pid)) / 1e9
+        before, begun = used(), time.monotonic()
+        time.sleep(2)                            # the time that is measured
+        share = (used() - before) / (time.monotonic() - begun)
+        check(share < 0.2, 'a recording of nothing takes %d %% of a CPU', 100 * share)
+        os.killpg(child.pid, signal.SIGINT)
+        case.finish(child).ok(128 + signal.SIGINT)
 
 
 def whose_without_a_name(case):
@@ -313,4 +365,4 @@ def tracefs_is_not_there(case):
 
 if __name__ == '__main__':
     kernel_main([as_typed, triples, a_million_calls, too_small_and_discarded, too_small_and_overwritten, nothing_lost_during_a_build, who_it_was,
-          whose_without_a_name, exclusions_and_formats, exit_status, killed_and_swept, bad_patterns, no_root, tracefs_is_not_there])
+          who_it_was_in_a_crowd, who_it_is_when_too_many_come, who_wakes_for_nothing, whose_without_a_name, exclusions_and_formats, exit_status, killed_and_swept, bad_patterns, no_root, tracefs_is_not_there])

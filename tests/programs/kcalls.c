@@ -6,11 +6,14 @@
  *     kcalls calls THREADS N    N turns of each thread, each of five calls that nobody else makes
  *     kcalls until THREADS N    the same with pauses, until its standard input ends
  *     kcalls lives N FILE       N families: processes and threads that begin, rename themselves, execute another program, end
+ *     kcalls crowd EVERY FILE   a child makes two marks, as somebody else each time; before the first and between them its parent gets another name
+ *                               so often that the kernel's buffer of what tasks do is full, with a pause after EVERY. Then both end, or
+ *                               where EVERY is 0 stay until they are killed.
  *
  * `calls` and `until` print how many turns were made, of all threads together, and `tid`s: "turns N", "tid T". The numbers that calls are given tell
  * the turn; they fail, and do nothing.
  *
- * `lives` writes into FILE, for each mark, who makes it: "marker pid tid ppid prio name". A mark is getsid(-marker).
+ * `lives` and `crowd` write into FILE, for each mark, who makes it: "marker pid tid ppid prio name". A mark is getsid(-marker).
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,6 +33,8 @@
 
 #define THREADS_MAX 64
 #define RENAMES 50
+#define CROWD 18000                  /* renamings: more than have room, for who reads none of them (kernel/who.c: TASKS_KB) */
+#define CROWD_PAUSE_US 10000
 
 static _Atomic uint64_t turns;
 static _Atomic bool ended;
@@ -207,6 +212,70 @@ static int lives(int n, const char *self)
 	return 0;
 }
 
+static void tell(int fd)
+{
+	if (write(fd, "", 1) != 1)
+		abort();
+}
+
+static void hear(int fd)
+{
+	char byte;
+
+	if (read(fd, &byte, 1) != 1)
+		abort();
+}
+
+static void crowd_child(int in, int out, bool stays)
+{
+	hear(in);
+	mark(100);
+	prctl(PR_SET_NAME, "early");
+	tell(out);
+	hear(in);
+	mark(101);
+	tell(out);
+	while (stays)
+		pause();
+	_exit(0);
+}
+
+static void rename_often(int every)
+{
+	char name[16];
+
+	for (int i = 1; i <= CROWD; i++) {
+		snprintf(name, sizeof(name), "crowd %d", i % 7);
+		prctl(PR_SET_NAME, name);
+		if (every && i % every == 0)
+			usleep(CROWD_PAUSE_US);
+	}
+}
+
+static int crowd(int every)
+{
+	int there[2], back[2];
+
+	/* (each CPU has a buffer) */
+	move_to((unsigned)sched_getcpu());
+	if (pipe(there) || pipe(back))
+		return 1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		crowd_child(there[0], back[1], every == 0);
+	for (int i = 0; i < 2; i++) {
+		rename_often(every);
+		tell(there[1]);
+		hear(back[0]);
+	}
+	while (!every)
+		pause();
+	mark(102);
+	wait_for(pid);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
@@ -220,13 +289,15 @@ int main(int argc, char **argv)
 		return calls((unsigned)number, false);
 	if (!strcmp(what, "until") && argc > 3 && number <= THREADS_MAX)
 		return calls((unsigned)number, true);
-	if (argc > 3 && (!strcmp(what, "lives") || !strcmp(what, "mark"))) {
+	if (argc > 3 && (!strcmp(what, "lives") || !strcmp(what, "crowd") || !strcmp(what, "mark"))) {
 		marks_path = argv[3];
 		marks = open(marks_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 		if (marks < 0)
 			return 1;
 		if (!strcmp(what, "lives"))
 			return lives((int)number, "/proc/self/exe");
+		if (!strcmp(what, "crowd"))
+			return crowd((int)number);
 		mark((int)number);
 		return 0;
 	}

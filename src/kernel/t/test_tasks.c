@@ -175,6 +175,60 @@ static void note(struct run *run, const struct noted *what)
 	}
 }
 
+/* What happened from 20 to 100 was lost: who lives is as /proc has him now, from 100 on and up to what is noted of later. */
+static void walked_again(void **state)
+{
+	struct run *run = *state;
+
+	put_task(run, 10, 10, "shell", 1);
+	put_task(run, 40, 40, "same", 1);
+	put_task(run, 41, 41, "old", 1);
+	open_at(run, 5, 0);
+	note(run, &(struct noted){ FORK, 10, 11, 10, "shell", NULL, 0 });
+	note(run, &(struct noted){ RENAME, 12, 11, 0, "cc", "shell", 0 });
+	note(run, &(struct noted){ FORK, 14, 12, 10, "shell", NULL, 0 });
+	note(run, &(struct noted){ EXIT, 16, 12, 0, NULL, NULL, 0 });
+	/* lost: 10 and 11 are renamed, 13 begins, 12 is given to somebody else; noted since: 14 begins, 11 is renamed once more, 40 as well */
+	put_task(run, 10, 10, "init", 1);
+	put_task(run, 11, 11, "ld", 1);
+	put_task(run, 12, 12, "make", 1);
+	put_task(run, 13, 13, "as", 1);
+	put_task(run, 14, 14, "sh", 1);
+	put_task(run, 41, 41, "new", 1);
+	note(run, &(struct noted){ FORK, 110, 14, 10, "init", NULL, 0 });
+	note(run, &(struct noted){ RENAME, 112, 14, 0, "sh", "init", 0 });
+	note(run, &(struct noted){ RENAME, 115, 11, 0, "ld", "as", 0 });
+	note(run, &(struct noted){ RENAME, 120, 41, 0, "new", NULL, 0 });
+	assert_int_equal(wmk_ktasks_again(run->tasks, 100), 0);
+	name_is(run, 10, 99, "shell");
+	name_is(run, 10, 100, "init");
+	pid_is(run, 11, 105, 11, 10);            /* whose it is was known: no other parent, though /proc says so */
+	name_is(run, 11, 13, "cc");
+	name_is(run, 11, 114, "as");
+	name_is(run, 11, 116, "ld");
+	name_is(run, 12, 15, "shell");
+	name_is(run, 12, 101, "make");
+	pid_is(run, 12, 101, 12, 1);
+	name_is(run, 13, 101, "as");
+	name_is(run, 14, 111, "init");
+	pid_is(run, 14, 113, 14, 10);
+	name_is(run, 40, 200, "same");
+	/* renamed behind it, by a kernel that does not tell how it was called before: so that is what was known */
+	name_is(run, 41, 105, "old");
+	name_is(run, 41, 125, "new");
+	/* and one that was renamed between the walk and the event that tells of it */
+	note(run, &(struct noted){ RENAME, 140, 10, 0, "init", "shell", 0 });
+	name_is(run, 10, 139, "shell");
+	name_is(run, 10, 140, "init");
+	/* (whose name is the same has no new version) */
+	struct wmk_ktasks_counts before, after;
+
+	wmk_ktasks_counts(run->tasks, &before);
+	assert_int_equal(wmk_ktasks_again(run->tasks, 300), 0);
+	wmk_ktasks_counts(run->tasks, &after);
+	assert_int_equal(after.versions, before.versions);
+}
+
 /* A life, another one of the same number, threads; noted in every order of six places among them. */
 static void any_order(void **state)
 {
@@ -465,7 +519,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(walked), T(any_order), T(events_before_the_walk), T(exec_of_a_thread), T(inherited), T(met), T(odd_families), T(limited), T(forgotten),
+		T(walked), T(walked_again), T(any_order), T(events_before_the_walk), T(exec_of_a_thread), T(inherited), T(met), T(odd_families), T(limited), T(forgotten),
 		cmocka_unit_test(live),
 	};
 
