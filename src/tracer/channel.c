@@ -14,7 +14,7 @@
 
 #define LOOK_MIN_MS 1
 #define LOOK_MAX_MS 100
-#define LOOKS_IN_VAIN 3u
+#define LOOKS_IN_VAIN 1u
 #define CHANNELS_MAX 64u        /* of a connection, and of what is kept of a place */
 
 struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t number)
@@ -239,11 +239,17 @@ bool wmk_channels_leave_private(void)
 
 /* ── looking ahead ───────────────────────────────────────────────────────────────────────────────────────── */
 
+/* By the program: what the helper records for itself need not be fast. */
+static bool is_recorded_into(const struct wmk_channel *channel)
+{
+	return channel->enabled != channel->enabled_helpers;
+}
+
 static bool records_any(void)
 {
 	const struct wmk_channel *channel = wmk_tracer.channels;
 
-	while (channel && !channel->enabled)
+	while (channel && !is_recorded_into(channel))
 		channel = channel->next;
 	return channel != NULL;
 }
@@ -266,13 +272,13 @@ static bool has_touched_new_memory(void)
 	return has;
 }
 
-/* Map ahead in all rings. Bytes that one has been filled by since the last time, at most; *room: of a sub-buffer. */
+/* Map ahead in all rings that the program records into. Bytes that one has been filled by since the last time, at most; *room: of a sub-buffer. */
 static uint64_t look(uint64_t *room)
 {
 	uint64_t filled = 0;
 
 	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next) {
-		if (!channel->enabled)
+		if (!is_recorded_into(channel))
 			continue;
 		wmk_ring_set_map_ahead(channel->set);
 		uint64_t position = wmk_channel_position(channel);
@@ -304,7 +310,7 @@ int wmk_channels_look(int period)
 	if (in_vain > LOOKS_IN_VAIN)
 		return -1;
 	if (!filled)
-		period *= 4;
+		period *= 8;
 	else if (filled > room / 2)
 		period /= 2;
 	else if (filled < room / 8)

@@ -118,8 +118,10 @@ static struct waymark_enabler *enabler_make(struct wmk_event *event, struct wmk_
 	wmk_propose(e->n_contexts, channel ? channel->n_contexts : 0);
 	for (unsigned i = 0; channel && i < channel->n_contexts; i++)
 		wmk_propose(e->contexts[i], channel->contexts[i]);
-	if (channel)
+	if (channel) {
 		channel->enabled++;
+		channel->enabled_helpers += event->is_helpers;
+	}
 	wmk_propose(e->probe, is.probe);
 	wmk_propose(e->data, is.data);
 	propose_filter(e, is.filter);
@@ -178,8 +180,10 @@ static void take_out(struct waymark_enabler *e, struct waymark_enabler *instead)
 	}
 	/* (T5) release: who finds 0 finds it unlinked, and may start again from the head; pairs with the acquire of gen */
 	__atomic_store_n(&e->gen, 0, __ATOMIC_RELEASE);
-	if (e->channel)
+	if (e->channel) {
 		e->channel->enabled--;
+		e->channel->enabled_helpers -= event->is_helpers;
+	}
 	if (e->probe)
 		__atomic_store_n(&event->n_probes, event->n_probes - 1, __ATOMIC_RELAXED);
 	e->next_free = removed;

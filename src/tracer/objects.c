@@ -20,7 +20,8 @@
 
 #define MEMORY (-1)
 #define NOT_OPENED (-2)
-#define WINDOW 8192u               /* the sections of a C library, their names and its debug link are 5 kB */
+#define HEAD 1024u                 /* an object's headers and its notes, as a rule */
+#define TAIL 6144u                 /* the sections of a C library, their names and its debug link are 5 kB */
 #define MAPS_MAX (8u << 20)
 #define OBJECTS_MAX 8192
 #define PHDRS_MAX 64
@@ -70,11 +71,12 @@ struct image {
 	int fd;
 	uint64_t base;                  /* in memory: where it begins */
 	bool is_file;
-	struct {
+	struct window {
 		uint64_t at;
 		size_t len;
-		char bytes[WINDOW];
+		char *bytes;
 	} window[2];
+	char head[HEAD], tail[TAIL];    /* (no larger than what is read as a rule: fresh memory costs a program that starts a fault a page) */
 };
 
 static void image_of(struct image *image, int fd, uint64_t base, bool is_file)
@@ -82,7 +84,8 @@ static void image_of(struct image *image, int fd, uint64_t base, bool is_file)
 	image->fd = fd;
 	image->base = base;
 	image->is_file = is_file;
-	image->window[0].len = image->window[1].len = 0;
+	image->window[0] = (struct window){ .bytes = image->head };
+	image->window[1] = (struct window){ .bytes = image->tail };
 }
 
 static bool image_read(const struct image *image, uint64_t at, void *to, size_t size)
@@ -95,12 +98,13 @@ static bool image_read(const struct image *image, uint64_t at, void *to, size_t 
 	return read_at(image->fd, image->base + at, to, size);
 }
 
-static void image_look(struct image *image, int i, uint64_t at)
+static void image_look(struct image *image, int i, uint64_t at, size_t size)
 {
-	ssize_t n = pread(image->fd, image->window[i].bytes, WINDOW, (off_t)at);
+	struct window *window = &image->window[i];
+	ssize_t n = pread(image->fd, window->bytes, size, (off_t)at);
 
-	image->window[i].at = at;
-	image->window[i].len = n > 0 ? (size_t)n : 0;
+	window->at = at;
+	window->len = n > 0 ? (size_t)n : 0;
 }
 
 /* No device and no pipe is opened for longer than it takes to see that it is one. */
@@ -117,7 +121,7 @@ static bool image_open(struct image *image, const char *path, uint64_t *inode)
 	}
 	*inode = st.st_ino;
 	image_of(image, fd, 0, true);
-	image_look(image, 0, 0);
+	image_look(image, 0, 0, HEAD);
 	return true;
 }
 
@@ -179,7 +183,7 @@ static void find_debug_link(struct image *file, struct wmk_object *object)
 	    head.e_shoff < INT64_MAX - UINT32_MAX) {
 		const uint64_t end = head.e_shoff + head.e_shnum * sizeof(*sections);
 
-		image_look(file, 1, end > WINDOW ? end - WINDOW : 0);
+		image_look(file, 1, end > TAIL ? end - TAIL : 0, TAIL);
 		sections = read_all(file, head.e_shoff, head.e_shnum * sizeof(*sections));
 	}
 	if (sections)

@@ -44,7 +44,7 @@ static bool is_identifier(const char *text)
  * The class keeps copies of all names and labels; what the descriptor holds of the caller's is dropped once the event is made. An
  * event that exists already is found by its class, so the descriptor's own fields are needed once only.
  */
-static int declare(struct waymark_event *handle, const struct waymark_schema *schema)
+static int declare(struct waymark_event *handle, const struct waymark_schema *schema, bool by_helper)
 {
 	struct waymark_desc *desc = &handle->desc;
 	struct wmk_event *event;
@@ -60,6 +60,8 @@ static int declare(struct waymark_event *handle, const struct waymark_schema *sc
 	event = wmk_event_get(desc);
 	if (!event)
 		return -EINVAL;
+	if (event->n_descs == 0 && !event->chain)
+		event->is_helpers = by_helper;
 	for (uint32_t i = 0; i < schema->n_fields; i++) {
 		const struct waymark_field *field = &schema->fields[i];
 
@@ -95,7 +97,7 @@ static struct waymark_event *event_register(const struct waymark_schema *schema,
 	if (wmk_tracer.disabled)
 		return handle;
 	wmk_lock();
-	err = declare(handle, schema);
+	err = declare(handle, schema, by_helper);
 	if (err == 0) {
 		wmk_patch_flush();
 		wmk_tracer.changes++;

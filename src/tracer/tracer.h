@@ -122,6 +122,7 @@ struct wmk_event {
 	uint32_t n_probes;              /* in its chain */
 	struct waymark_field *probe_fields; /* what probes are shown; made when the first is connected */
 	bool patched;                   /* sites are on */
+	bool is_helpers;                /* only the helper declared it when it was new, so hardly anybody else records it */
 	bool dirty;                     /* is in the list of events to patch */
 	struct wmk_event *next_dirty;
 	const char *untraceable;        /* why its sites cannot be patched, or NULL ... */
@@ -157,7 +158,8 @@ struct wmk_channel {
 	uint16_t stamp_key;             /* see wmk_context_stamp_key() */
 	uint8_t stamp_words;
 	bool short_clock;               /* the rings' clock is the one that the straight path reads */
-	uint32_t enabled;               /* enablers */
+	uint32_t enabled;               /* enablers ... */
+	uint32_t enabled_helpers;       /* ... and those of them whose events only the helper records */
 	uint64_t looked;                /* bytes written when the helper looked last */
 };
 

@@ -161,6 +161,33 @@ def nobody_wakes_for_others(case):
         w('destroy', 'shared')
 
 
+def mapped_rings(pid):
+    """{inode: kB of them that are in this process's memory}"""
+    found = {}
+    for inode, kb in re.findall(r'^\S+ \S+ \S+ \S+ (\d+) +/memfd:waymark-ring.*\n(?:(?!Rss).*\n)*?Rss: +(\d+) kB', slurp('/proc/%d/smaps' % pid), re.M):
+        found[inode] = found.get(inode, 0) + int(kb)
+    return found
+
+
+@limit(30)
+def only_what_a_program_records_is_mapped_ahead(case):
+    """What its helper alone records, that is what is loaded, is written into pages as they come; where nothing else is recorded, nothing is looked after."""
+    if resource.getpagesize() != 4096:
+        raise Skip('with larger pages a few are as much as what is mapped ahead')
+    with World(case) as w:
+        w.begin('loaded', 'other:*')
+        program = w.obey()
+        dump = mapped_rings(program.pid)
+        check(len(dump) == 1, 'rings of what is loaded: %s', dump)
+        w('enable-event', '-s', 'loaded', 'test:*')
+        both = w.wait(lambda: {i: kb for i, kb in mapped_rings(program.pid).items() if i not in dump and kb >= 64}, 'what it may record to be mapped')
+        check(len(both) == 1, 'rings: %s', both)
+        after = mapped_rings(program.pid)
+        check(all(after[i] < 64 for i in dump), 'what is loaded takes %s kB, what is recorded %s', dump, after)
+        program.end()
+        w.finish('loaded', lost=0)
+
+
 def quiet(programs, words):
     """Nothing wakes them, for longer than they let pass where they have to look by themselves whether somebody has come (10 s)."""
     seconds = 60 if PERCENT >= 100 else 12
@@ -255,4 +282,4 @@ def no_descriptor_is_left(case):
 
 if __name__ == '__main__':
     main([stopped_programs_delay_nobody, silent_program_delays_one_command, stopped_before_it_was_asked, nobody_wakes, nobody_wakes_for_others,
-          two_places_and_one_daemon, who_logs_in_later, no_descriptor_is_left])
+          only_what_a_program_records_is_mapped_ahead, two_places_and_one_daemon, who_logs_in_later, no_descriptor_is_left])
