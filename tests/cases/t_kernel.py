@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -173,6 +174,7 @@ def nothing_lost_during_a_build(case):
 
 # ── who ─────────────────────────────────────────────────────────────────────────────────────────────────
 
+INDEX_HEAD, INDEX_ENTRY = 16, 72               # of an index's file: its header, and what it has of a packet, which begins with place and bits
 WHO = [w for c in ('procname', 'pid', 'tid', 'ppid', 'prio', 'vpid', 'vtid', 'cpu_id') for w in ('-c', c)]
 
 
@@ -279,14 +281,26 @@ def exit_status(case):
     check([r for r in trace.named('sched_process_exit') if text(r.context, 'procname') == 'sleep'], 'the end of the program is not in the trace')
 
 
+def indexed(directory):
+    """{stream's file: bytes of it that its index tells of}"""
+    found = {}
+    for path in glob.glob(os.path.join(directory, 'kernel', 'index', '*.idx')):
+        with open(path, 'rb') as f:
+            entries = f.read()[INDEX_HEAD:]
+        places = [struct.unpack_from('>QQ', entries, at) for at in range(0, len(entries) - INDEX_ENTRY + 1, INDEX_ENTRY)]
+        found[os.path.join(directory, 'kernel', os.path.basename(path)[:-len('.idx')])] = max([at + bits // 8 for at, bits in places], default=0)
+        os.truncate(path, INDEX_HEAD + INDEX_ENTRY * len(places))
+    return found
+
+
 def killed_and_swept(case):
-    """kill -9 of waymark itself: what it left in tracefs goes with the next recording, and what it had written can be read."""
+    """kill -9 of waymark itself: what it left in tracefs goes with the next recording, and what it had written can be read, but for a packet in the middle."""
     need_kernel()
     child = case.start(['sh', '-c', 'sleep 1000 | ' + KCALLS + ' until 1 1000000'], [*patterns(*CALLS), '-c', 'pid', '-c', 'procname'])
     prefix = of_process(child.pid)
     wait_for(lambda: len([n for n in left_in_tracefs() if n.startswith(prefix)]) == 2, 'an instance, and one of its tasks')
     # (a CPU's, by BPF where it can be had)
-    wait_for(lambda: sum(os.path.getsize(f) for f in glob.glob(os.path.join(child.wmk[2], 'kernel', 'kernel_*[0-9]'))), 'records to be written')
+    wait_for(lambda: any(os.path.getsize(f) > INDEX_HEAD for f in glob.glob(os.path.join(child.wmk[2], 'kernel', 'index', 'kernel_*[0-9].idx'))), 'records to be written')
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     with contextlib.suppress(OSError):
@@ -294,6 +308,8 @@ def killed_and_swept(case):
     check([n for n in left_in_tracefs() if n.startswith(prefix)], 'nothing was left behind: the test is none')
     with clean_tracefs(prefix):
         record(case, ['true'], ['-k', 'sched_process_exit'])
+    for path, whole in indexed(child.wmk[2]).items():
+        os.truncate(path, whole)
     check(KernelTrace(child.wmk[2], lossy=True).records, 'nothing was written')
 
 
