@@ -171,7 +171,7 @@ def register_herd(side, n, run):
 
 
 def register_many(b, n):
-    units = {'ready': 'ms', 'listed': 'ms', 'daemon_cpu': 'us/program', 'rss': 'kB/program'}
+    units = {'ready': 'ms', 'listed': 'ms', 'added': 'ms', 'daemon_cpu': 'us/program', 'rss': 'kB/program'}
     runs = {what: [] for what in units}
     for number in range(b.runs):
         run = {what: {} for what in units}
@@ -180,6 +180,8 @@ def register_many(b, n):
                 register_herd(side, n, run)
             herd = Herd(b, 'none', n)
             run['ready']['floor'] = run['listed']['floor'] = herd.all_ready_ms
+            for side in both:
+                run['added'][side.name] = run['listed'][side.name] - herd.all_ready_ms
             herd.close()
         for what in units:
             runs[what].append(run[what])
@@ -190,7 +192,8 @@ def bench_register(b):
     """Programs with 32 events register while a session wants them all; the floor is the same programs without a tracer.
 
     protocol: from connect() to "done", by a client of the protocol alone. constructors: from before the first constructor to main(), which
-    waits for "done". ready: from the start of the first to the main() of the last; listed: and until all have been listed.
+    waits for "done". ready: from the start of the first to the main() of the last; listed: and until all have been listed; added: what that is
+    more than the same programs take without a tracer.
     """
     cases = register_protocol(b)
     for n in SIZES:

@@ -35,6 +35,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -330,6 +331,8 @@ unsigned waymark_ctl_result_files(const struct waymark_ctl_result *result, const
 const struct waymark_ctl_version_info *waymark_ctl_result_version(const struct waymark_ctl_result *result);
 /* The whole result as JSON, indented, ending in a newline. *text is the caller's, to free(). */
 int waymark_ctl_result_json(const struct waymark_ctl_result *result, char **text);
+/* The same to `to`, piece by piece: for results that are long. After an error some of it may be there, buffered as `to` is. */
+int waymark_ctl_result_print_json(const struct waymark_ctl_result *result, FILE *to);
 
 /* ── session ── */
 

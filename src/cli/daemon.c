@@ -3,7 +3,6 @@
  * daemon.c - see daemon.h.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -172,15 +171,13 @@ void wmk_daemon_drop(struct wmk_daemon *daemon)
 
 int wmk_daemon_close(struct wmk_daemon *daemon, const struct wmk_cli_common *args, int err)
 {
-	char *text = NULL;
-
 	if (err >= 0 && args->json && daemon->result) {
-		err = waymark_ctl_result_json(daemon->result, &text);
-		if (err < 0)
+		err = waymark_ctl_result_print_json(daemon->result, stdout);
+		/* (what stdout does not take is told at the end, as of all that is printed) */
+		if (ferror(stdout))
+			err = 0;
+		else if (err < 0)
 			take_error(err);
-		else
-			fputs(text, stdout);
-		free(text);
 	}
 	wmk_daemon_drop(daemon);
 	waymark_ctl_close(daemon->ctl);

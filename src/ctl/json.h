@@ -11,6 +11,7 @@
 #define WMK_CTL_JSON_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "wire/object.h"
 
@@ -22,6 +23,8 @@
  * that is none of its words'), -ENOMEM.
  */
 int wmk_json_text(const struct wmk_object *is, const void *object, unsigned flags, char **text);
+/* The same to a file, in pieces, while it is printed: after an error some of it may be there. Also what fwrite() sets errno to. */
+int wmk_json_print(const struct wmk_object *is, const void *object, unsigned flags, FILE *to);
 /*
  * Fill `object` (is->size bytes) from the whole of `text` (`len` bytes; need not end in a NUL). -EINVAL with a chain that says where and
  * what: no JSON, a member that is not known, of another type, over the table's limit. -ENOMEM. Then `object` is all zeros, and what was

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * json_write.c - objects to JSON (see json.h), by hand: a walk over the table that prints as it goes, so that a long list needs no second
- * copy of itself.
+ * copy of itself; to a file, not even one as text.
  */
 #include "ctl/json.h"
 
@@ -11,10 +11,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define IN_A_LINE (1u << 31)         /* a flag of ours: the object that is printed next has no lines of its own */
+#define PIECE 65536u                 /* bytes that go to a file at once */
 
 /* ── text that grows ─────────────────────────────────────────────────────────────────────────────────── */
 
@@ -22,22 +24,40 @@
 struct text {
 	char *bytes;
 	size_t len, cap;
-	bool is_short;             /* of memory: what was printed since is lost */
+	FILE *to;                  /* where a full buffer goes; NULL: it grows */
+	int failed;                /* -ENOMEM, or what the file says: what was printed since is lost */
 };
+
+static void flush(struct text *out)
+{
+	errno = 0;
+	if (!out->failed && out->len && fwrite(out->bytes, 1, out->len, out->to) != out->len)
+		out->failed = errno ? -errno : -EIO;
+	out->len = 0;
+}
+
+static bool grow(struct text *out, size_t n)
+{
+	const size_t least = out->len + n, cap = least > 2 * out->cap ? least + 4096 : 2 * out->cap;
+	char *bytes = realloc(out->bytes, cap);
+
+	if (!bytes) {
+		out->failed = -ENOMEM;
+		return false;
+	}
+	out->bytes = bytes;
+	out->cap = cap;
+	return true;
+}
 
 /* Room for `n` bytes more, or NULL. */
 static inline char *room(struct text *out, size_t n)
 {
 	if (__builtin_expect(n > out->cap - out->len, 0)) {
-		const size_t least = out->len + n, cap = least > 2 * out->cap ? least + 4096 : 2 * out->cap;
-		char *bytes = out->is_short ? NULL : realloc(out->bytes, cap);
-
-		if (!bytes) {
-			out->is_short = true;
+		if (out->to && out->len + n > PIECE)
+			flush(out);
+		if (out->failed || (n > out->cap - out->len && !grow(out, n)))
 			return NULL;
-		}
-		out->bytes = bytes;
-		out->cap = cap;
 	}
 	return out->bytes + out->len;
 }
@@ -272,17 +292,35 @@ static int print_object(struct text *out, const struct wmk_object *is, const uin
 	return err;
 }
 
+static int print_all(struct text *out, const struct wmk_object *is, const void *object, unsigned flags)
+{
+	const int err = print_object(out, is, object, flags, 0);
+
+	print_bytes(out, "\n", out->to ? 1 : 2);         /* with the NUL */
+	if (out->to)
+		flush(out);
+	if (err < 0)
+		return wmk_error_add(err, "the object '%s' cannot be written as JSON", is->name);
+	if (out->failed == -ENOMEM)
+		return wmk_error(-ENOMEM, "no memory for the object '%s' as JSON", is->name);
+	return out->failed ? wmk_error(out->failed, "cannot write the object '%s' as JSON", is->name) : 0;
+}
+
+int wmk_json_print(const struct wmk_object *is, const void *object, unsigned flags, FILE *to)
+{
+	struct text out = { .to = to };
+	const int err = print_all(&out, is, object, flags);
+
+	free(out.bytes);
+	return err;
+}
+
 int wmk_json_text(const struct wmk_object *is, const void *object, unsigned flags, char **text)
 {
-	struct text out = { NULL, 0, 0, false };
-	int err = print_object(&out, is, object, flags, 0);
+	struct text out = { .to = NULL };
+	const int err = print_all(&out, is, object, flags);
 
-	print_bytes(&out, "\n", 2);       /* with the NUL */
 	*text = NULL;
-	if (err < 0)
-		err = wmk_error_add(err, "the object '%s' cannot be written as JSON", is->name);
-	else if (out.is_short)
-		err = wmk_error(-ENOMEM, "no memory for the object '%s' as JSON", is->name);
 	if (err < 0)
 		free(out.bytes);
 	else

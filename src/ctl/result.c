@@ -351,3 +351,8 @@ int waymark_ctl_result_json(const struct waymark_ctl_result *result, char **text
 {
 	return wmk_json_text(result->is, result->object, 0, text);
 }
+
+int waymark_ctl_result_print_json(const struct waymark_ctl_result *result, FILE *to)
+{
+	return wmk_json_print(result->is, result->object, 0, to);
+}

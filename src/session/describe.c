@@ -153,20 +153,19 @@ static int class_describe(const struct wmk_event_class *event, struct wmk_ctl_ev
 	return is->provider && is->name && is->file ? wmk_fields_describe(event, is, arena) : -ENOMEM;
 }
 
-/* Programs of one build have the same classes: what was said of one is said again, by the same strings. */
-static int event_describe(const struct app *app, uint32_t number, const struct wmk_describing *how, struct wmk_ctl_app *is)
+static bool is_asked(const struct app *app, uint32_t number, const char *pattern)
 {
 	const struct class *class = app->events[number].class;
-	const char *pattern = how->what->pattern;
-	struct wmk_described *known;
-	struct wmk_ctl_event *made;
 
-	if (!class || class->own || (pattern && *pattern && !wmk_pattern_match(pattern, class->event->provider, class->event->name)))
-		return 0;
-	made = wmk_arena_append(how->arena, &is->events, sizeof(*made));
-	if (!made)
-		return -ENOMEM;
-	known = &how->known[class->serial % WMK_DESCRIBED];
+	return class && !class->own && (!pattern || !*pattern || wmk_pattern_match(pattern, class->event->provider, class->event->name));
+}
+
+/* Programs of one build have the same classes: what was said of one is said again, by the same strings. */
+static int event_describe(const struct app *app, uint32_t number, const struct wmk_describing *how, struct wmk_ctl_event *made)
+{
+	const struct class *class = app->events[number].class;
+	struct wmk_described *known = &how->known[class->serial % WMK_DESCRIBED];
+
 	if (known->class != class) {
 		const int err = class_describe(class->event, &known->is, how->arena);
 
@@ -179,10 +178,24 @@ static int event_describe(const struct app *app, uint32_t number, const struct w
 	return 0;
 }
 
+static int events_describe(const struct app *app, const struct wmk_describing *how, struct wmk_ctl_app *is)
+{
+	const char *pattern = how->what->pattern;
+	uint32_t n = 0;
+	int err;
+
+	for (uint32_t i = 0; i < app->n_events; i++)
+		n += is_asked(app, i, pattern);
+	err = wmk_arena_list(how->arena, &is->events, n, sizeof(struct wmk_ctl_event));
+	for (uint32_t i = 0, at = 0; err == 0 && i < app->n_events; i++)
+		if (is_asked(app, i, pattern))
+			err = event_describe(app, i, how, (struct wmk_ctl_event *)is->events.items + at++);
+	return err;
+}
+
 int wmk_app_describe(struct app *app, const struct wmk_describing *how, struct wmk_ctl_app *is)
 {
 	struct wmk_arena *arena = how->arena;
-	int err = 0;
 
 	*is = (struct wmk_ctl_app){
 		.pid = (uint64_t)app->pid, .uid = app->uid, .gid = app->gid, .start_time = wmk_app_began(app),
@@ -194,7 +207,5 @@ int wmk_app_describe(struct app *app, const struct wmk_describing *how, struct w
 		return -ENOMEM;
 	for (uint32_t i = 0; i < app->n_events; i++)
 		is->n_events += app->events[i].class && !app->events[i].class->own;
-	for (uint32_t i = 0; how->known && err == 0 && i < app->n_events; i++)
-		err = event_describe(app, i, how, is);
-	return err;
+	return how->known ? events_describe(app, how, is) : 0;
 }

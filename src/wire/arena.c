@@ -67,6 +67,23 @@ const char *wmk_arena_text(struct wmk_arena *arena, const char *text)
 	return copy ? memcpy(copy, text, len) : NULL;
 }
 
+int wmk_arena_list(struct wmk_arena *arena, struct wmk_list *list, uint32_t n, size_t size)
+{
+	size_t room = 1;
+
+	if (n == 0)
+		return 0;
+	while (room < n)
+		room *= 2;
+	if (size > WMK_ARENA_MAX / room)
+		return wmk_error(-ENOMEM, "%u elements of %zu bytes are more than %u bytes", n, size, WMK_ARENA_MAX);
+	list->items = wmk_arena_alloc(arena, room * size);
+	if (!list->items)
+		return -ENOMEM;
+	list->n = n;
+	return 0;
+}
+
 void *wmk_arena_append(struct wmk_arena *arena, struct wmk_list *list, size_t size)
 {
 	uint32_t n = list->n;

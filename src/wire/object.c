@@ -6,6 +6,7 @@
 #include "wire/object.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "wire/wire.h"
 
 #include <errno.h>
@@ -101,12 +102,23 @@ struct writer {
 	uint8_t *bytes;
 	size_t len, cap;
 	struct path path;
+	struct wmk_out *out; /* what fills a frame is appended here; NULL: all stays in `bytes` */
+	uint32_t request;
+	size_t gone;         /* bytes that were appended */
 };
 
-static int put(struct writer *w, const void *data, size_t size)
+/* Append what there is as a frame, and begin anew. */
+static int put_frame(struct writer *w, uint16_t type)
 {
-	if (size > WMK_OBJECT_MAX - w->len)
-		return wmk_error(-EMSGSIZE, "the message is larger than %u bytes", WMK_OBJECT_MAX);
+	const int err = wmk_out_frame(w->out, (enum wmk_msg)type, w->request, w->bytes, w->len, -1);
+
+	w->gone += w->len;
+	w->len = 0;
+	return err;
+}
+
+static int keep(struct writer *w, const uint8_t *data, size_t size)
+{
 	if (size > w->cap - w->len) {
 		size_t cap = w->cap ? w->cap : 256;
 
@@ -122,6 +134,26 @@ static int put(struct writer *w, const void *data, size_t size)
 		memcpy(w->bytes + w->len, data, size);
 	w->len += size;
 	return 0;
+}
+
+static int put(struct writer *w, const void *data, size_t size)
+{
+	const uint8_t *at = data;
+
+	if (size > WMK_OBJECT_MAX - w->gone - w->len)
+		return wmk_error(-EMSGSIZE, "the message is larger than %u bytes", WMK_OBJECT_MAX);
+	while (w->out && size > WMK_OBJECT_PART_MAX - w->len) {
+		const size_t fits = WMK_OBJECT_PART_MAX - w->len;
+		int err = keep(w, at, fits);
+
+		if (err == 0)
+			err = put_frame(w, WMK_OBJECT_PART);
+		if (err < 0)
+			return err;
+		at += fits;
+		size -= fits;
+	}
+	return keep(w, at, size);
 }
 
 static int put_text(struct writer *w, const struct wmk_member *m, const char *text, size_t limit)
@@ -203,48 +235,53 @@ static int put_object(struct writer *w, const struct wmk_object *is, const void 
 	return err;
 }
 
+static int put_all(struct writer *w, const struct wmk_object *is, const void *object)
+{
+	const int err = put_object(w, is, object);
+
+	return err < 0 ? wmk_error_add(err, "the object '%s' cannot be sent", is->name) : 0;
+}
+
 long wmk_object_encode(const struct wmk_object *is, const void *object, uint8_t **bytes)
 {
 	struct writer w = { 0 };
-	int err = put(&w, "", 0);
+	const int err = put_all(&w, is, object);
 
-	if (err == 0)
-		err = put_object(&w, is, object);
 	if (err == 0) {
 		*bytes = w.bytes;
 		return (long)w.len;
 	}
 	free(w.bytes);
 	*bytes = NULL;
-	return wmk_error_add(err, "the object '%s' cannot be sent", is->name);
+	return err;
 }
 
 int wmk_object_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is, const void *object)
 {
-	uint8_t *bytes;
-	long len = wmk_object_encode(is, object, &bytes);
-	size_t before = wmk_out_queued(out), at = 0;
-	int err = 0;
+	struct writer w = { .out = out, .request = request };
+	const size_t before = wmk_out_queued(out);
+	int err = put_all(&w, is, object);
 
-	if (len < 0)
-		return (int)len;
-	for (; err == 0 && (size_t)len - at > WMK_FRAME_MAX; at += WMK_FRAME_MAX)
-		err = wmk_out_frame(out, (enum wmk_msg)WMK_OBJECT_PART, request, bytes + at, WMK_FRAME_MAX, -1);
 	if (err == 0)
-		err = wmk_out_frame(out, (enum wmk_msg)type, request, bytes + at, (size_t)len - at, -1);
+		err = put_frame(&w, type);
 	if (err < 0)
 		out->len = out->sent + before;   /* no half of an object */
-	free(bytes);
+	free(w.bytes);
 	return err;
 }
 
 /* ── decoding ────────────────────────────────────────────────────────────────────────────────────────── */
+
+#define KNOWN 256u           /* texts that are remembered: a power of two */
+#define KNOWN_LEN_MAX 64u
 
 struct reader {
 	const uint8_t *at;
 	size_t left;
 	struct wmk_arena *arena;
 	struct path path;
+	/* Lists say the same again and again (a thousand programs of one build, their events): it is kept once. */
+	const char *known[KNOWN];
 };
 
 static int get(struct reader *r, const struct wmk_member *m, void *to, size_t size)
@@ -255,6 +292,23 @@ static int get(struct reader *r, const struct wmk_member *m, void *to, size_t si
 	r->at += size;
 	r->left -= size;
 	return 0;
+}
+
+/* The next `len` bytes, which are there and have no zero among them; NULL: no memory. */
+static const char *take_text(struct reader *r, uint32_t len)
+{
+	const char *none = NULL, **known = len > KNOWN_LEN_MAX ? &none : &r->known[wmk_hash_bytes(WMK_HASH_BEGIN, r->at, len) % KNOWN];
+
+	if (!*known || strncmp(*known, (const char *)r->at, len) != 0 || (*known)[len]) {
+		char *copy = wmk_arena_alloc(r->arena, (size_t)len + 1);
+
+		if (!copy)
+			return NULL;
+		*known = memcpy(copy, r->at, len);
+	}
+	r->at += len;
+	r->left -= len;
+	return *known;
 }
 
 static int get_text(struct reader *r, const struct wmk_member *m, uint8_t *to, size_t limit)
@@ -277,12 +331,11 @@ static int get_text(struct reader *r, const struct wmk_member *m, uint8_t *to, s
 	}
 	if (memchr(r->at, '\0', len))
 		return path_error(&r->path, m->name, -EPROTO, "bytes of zero in a text", 1, 0);
-	char *text = wmk_arena_alloc(r->arena, (size_t)len + 1);
+	const char *text = take_text(r, len);
 	if (!text)
 		return -ENOMEM;
-	err = get(r, m, text, len);
 	memcpy(to, &text, sizeof(text));
-	return err;
+	return 0;
 }
 
 /* The fewest bytes that an object of the table is encoded in. */
@@ -309,24 +362,6 @@ static size_t element_least(const struct wmk_member *m)
 	return m->kind == WMK_MEMBER_LIST ? least_size(m->of) : m->kind == WMK_MEMBER_TEXTS ? sizeof(uint32_t) : sizeof(uint64_t);
 }
 
-/* Zeroed elements, `n` of them and room up to the next power of two; -ENOMEM. */
-static int list_room(struct wmk_arena *arena, struct wmk_list *list, uint32_t n, size_t size)
-{
-	size_t room = 1;
-
-	if (n == 0)
-		return 0;
-	while (room < n)
-		room *= 2;
-	if (size > WMK_ARENA_MAX / room)
-		return wmk_error(-ENOMEM, "%u elements of %zu bytes are more than %u bytes", n, size, WMK_ARENA_MAX);
-	list->items = wmk_arena_alloc(arena, room * size);
-	if (!list->items)
-		return -ENOMEM;
-	list->n = n;
-	return 0;
-}
-
 static int get_object(struct reader *r, const struct wmk_object *is, uint8_t *object);
 
 static int get_list(struct reader *r, const struct wmk_member *m, struct wmk_list *list)
@@ -340,7 +375,7 @@ static int get_list(struct reader *r, const struct wmk_member *m, struct wmk_lis
 		return path_error(&r->path, m->name, -EPROTO, "elements", n, m->limit);
 	if (n > r->left / element_least(m))
 		return path_error(&r->path, m->name, -EPROTO, "elements in the message", n, r->left / element_least(m));
-	err = list_room(r->arena, list, n, element_size(m));
+	err = wmk_arena_list(r->arena, list, n, element_size(m));
 	if (err == 0)
 		err = path_push(&r->path, m->name, -EPROTO);
 	if (err < 0)
@@ -437,7 +472,7 @@ static int copy_text(const char *from, uint8_t *to, struct wmk_arena *arena)
 
 static int copy_list(const struct wmk_member *m, const struct wmk_list *from, struct wmk_list *to, struct wmk_arena *arena)
 {
-	int err = list_room(arena, to, from->n, element_size(m));
+	int err = wmk_arena_list(arena, to, from->n, element_size(m));
 	const uint8_t *source = from->items;
 	uint8_t *items = to->items;
 

@@ -161,10 +161,9 @@ unsigned waymark_ctl_result_files(const struct waymark_ctl_result *result, const
 	return 1;
 }
 
-int waymark_ctl_result_json(const struct waymark_ctl_result *result, char **text)
+int waymark_ctl_result_print_json(const struct waymark_ctl_result *result, FILE *to)
 {
-	*text = malloc(80);
-	snprintf(*text, 80, "{\"about\":\"%s\"}\n", result->session);
+	fprintf(to, "{\"about\":\"%s\"}\n", result->session);
 	return 0;
 }
 

@@ -209,6 +209,14 @@ static void test_outcome(void **state)
 	char *json;
 	assert_int_equal(waymark_ctl_result_json(result, &json), 0);
 	assert_non_null(strstr(json, "\"level_to\": \"debug_system\""));
+	char *printed;
+	size_t len;
+	FILE *to = open_memstream(&printed, &len);
+	assert_non_null(to);
+	assert_int_equal(waymark_ctl_result_print_json(result, to), 0);
+	fclose(to);
+	assert_string_equal(printed, json);
+	free(printed);
 	free(json);
 	waymark_ctl_result_free(result);
 }

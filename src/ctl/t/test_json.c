@@ -168,6 +168,63 @@ static void test_not_utf8(void **state)
 	free(text);
 }
 
+/* What is printed to `to`, which is closed then: 0 or -errno. */
+static int print_to(const struct all *a, unsigned flags, FILE *to)
+{
+	const int err = wmk_json_print(&all_object, a, flags, to);
+
+	fclose(to);
+	return err;
+}
+
+/* In pieces as at once: short, and of texts that are longer than pieces, or make none of them end where another begins. */
+static void test_printed(void **state)
+{
+	static const size_t lengths[] = { 0, 1, 65000, 65535, 65536, 65537, 200000, 1000000 };
+	char *long_text = malloc(1000001), *text, *printed;
+	size_t len;
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * sizeof(lengths) / sizeof(lengths[0]); i++) {
+		struct all a = example();
+		const size_t n = lengths[i / 2];
+
+		memset(long_text, i % 2 ? '"' : 'x', n);         /* (each of the one is a piece by itself) */
+		long_text[n] = '\0';
+		a.text = long_text;
+		for (unsigned flags = 0; flags <= WMK_JSON_SPARSE; flags++) {
+			FILE *to = open_memstream(&printed, &len);
+
+			assert_non_null(to);
+			assert_int_equal(wmk_json_text(&all_object, &a, flags, &text), 0);
+			assert_int_equal(print_to(&a, flags, to), 0);
+			assert_int_equal(len, strlen(text));
+			assert_memory_equal(printed, text, len);
+			free(printed);
+			free(text);
+		}
+	}
+	free(long_text);
+}
+
+static void test_unprintable(void **state)
+{
+	struct all a = example();
+	FILE *full = fopen("/dev/full", "w");
+	char *long_text = calloc(1, 300001);
+
+	(void)state;
+	assert_non_null(full);
+	memset(long_text, 'x', 300000);
+	a.text = long_text;
+	assert_int_equal(print_to(&a, 0, full), -ENOSPC);
+	assert_says("cannot write the object 'everything' as JSON");
+	a.word = 3;
+	assert_int_equal(print_to(&a, 0, fopen("/dev/null", "w")), -EINVAL);
+	assert_says("word is 3, which has no word");
+	free(long_text);
+}
+
 static void test_unwritable(void **state)
 {
 	struct all a = example();
@@ -279,6 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_there_and_back, teardown), cmocka_unit_test_teardown(test_sparse, teardown),
 		cmocka_unit_test_teardown(test_not_utf8, teardown), cmocka_unit_test_teardown(test_unwritable, teardown),
+		cmocka_unit_test_teardown(test_printed, teardown), cmocka_unit_test_teardown(test_unprintable, teardown),
 		cmocka_unit_test_teardown(test_refused, teardown), cmocka_unit_test_teardown(test_session, teardown),
 	};
 

@@ -181,7 +181,11 @@ static const void *ask(uint16_t type, const void *object)
 	struct wmk_frame frame;
 	size_t len;
 
-	assert_int_equal(wmk_object_send(&in, type, 77, command->request, object), 0);
+	uint8_t *bytes;
+	const long encoded = wmk_object_encode(command->request, object, &bytes);
+	assert_true(encoded > 0);
+	assert_int_equal(wmk_out_frame(&in, (enum wmk_msg)type, 77, bytes, (size_t)encoded, -1), 0);     /* a request is one frame */
+	free(bytes);
 	memcpy(&frame, in.buf, sizeof(frame));
 	wmk_commands_run(&scene.commands, &scene.peer, &frame, in.buf + sizeof(frame), &out);
 	wmk_out_free(&in);

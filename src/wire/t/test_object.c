@@ -399,34 +399,111 @@ struct dots {
 static const struct wmk_member dots_members[] = { WMK_MEMBER_OF_LIST(dots, dots, dot_object, UINT32_MAX) };
 static const struct wmk_object dots_object = WMK_OBJECT_OF("dots", dots, dots_members);
 
-/* An object of 2.5 frames goes in three, one that is too large in none. */
-static void test_parts(void **state)
+/* The object as it is encoded, from the frames that it was sent in: so many as there must be, all but the last of them full. */
+static uint8_t *joined(const struct wmk_out *out, size_t len)
 {
-	uint32_t n = WMK_FRAME_MAX * 2 + WMK_FRAME_MAX / 2, joined = 0;
-	struct dots dots = { { calloc(WMK_OBJECT_MAX, 1), n } };
-	struct wmk_out out = { 0 };
-	size_t at = 0;
+	uint8_t *bytes = malloc(len);
+	size_t at = 0, from = 0;
 
-	(void)state;
-	assert_int_equal(wmk_object_send(&out, WMK_CTL_REPLY, 9, &dots_object, &dots), 0);
-	for (unsigned i = 0; at < out.len; i++) {
+	while (at < out->len) {
+		const bool last = len - from <= WMK_OBJECT_PART_MAX;
 		struct wmk_frame frame;
 
-		memcpy(&frame, out.buf + at, sizeof(frame));
-		assert_int_equal(frame.type, i < 2 ? WMK_OBJECT_PART : WMK_CTL_REPLY);
+		memcpy(&frame, out->buf + at, sizeof(frame));
+		assert_int_equal(frame.type, last ? WMK_CTL_REPLY : WMK_OBJECT_PART);
 		assert_int_equal(frame.request, 9);
-		joined += frame.length;
+		assert_int_equal(frame.length, last ? len - from : WMK_OBJECT_PART_MAX);
+		memcpy(bytes + from, out->buf + at + sizeof(frame), frame.length);
+		from += frame.length;
 		at += sizeof(frame) + frame.length;
 	}
-	assert_int_equal(joined, 4 + n);
-	size_t before = out.len;
+	assert_int_equal(from, len);
+	assert_int_equal(at, out->len);
+	return bytes;
+}
+
+/* An object goes in as few frames as hold it; one that is too large in none. */
+static void test_parts(void **state)
+{
+	static const uint32_t lengths[] = { 1, 2 * WMK_OBJECT_PART_MAX + 5, WMK_OBJECT_PART_MAX - 2, WMK_OBJECT_PART_MAX - 4, WMK_OBJECT_PART_MAX - 3,
+					    2 * WMK_OBJECT_PART_MAX - 4, WMK_FRAME_MAX * 2 };
+	struct dots dots = { { calloc(WMK_OBJECT_MAX, 1), 0 } };
+	struct wmk_out out = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < WMK_FRAME_MAX * 2; i += 3)
+		((bool *)dots.dots.items)[i] = i % 7 == 0;
+	for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		dots.dots.n = lengths[i];
+		assert_int_equal(wmk_object_send(&out, WMK_CTL_REPLY, 9, &dots_object, &dots), 0);
+		uint8_t *bytes, *sent = joined(&out, sizeof(uint32_t) + lengths[i]);
+		assert_int_equal(wmk_object_encode(&dots_object, &dots, &bytes), sizeof(uint32_t) + lengths[i]);
+		assert_memory_equal(sent, bytes, sizeof(uint32_t) + lengths[i]);
+		wmk_out_free(&out);
+		free(sent);
+		free(bytes);
+	}
+	/* Behind what is queued already, some of which was sent. */
+	assert_int_equal(wmk_out_u32(&out, WMK_MSG_DONE, 1), 0);
+	out.sent = 4;
+	const size_t before = wmk_out_queued(&out);
 	dots.dots.n = WMK_OBJECT_MAX - 3;
 	assert_int_equal(wmk_object_send(&out, WMK_CTL_REPLY, 9, &dots_object, &dots), -EMSGSIZE);
-	assert_int_equal(out.len, before);
+	assert_int_equal(wmk_out_queued(&out), before);
 	dots.dots.n--;
 	assert_int_equal(wmk_object_send(&out, WMK_CTL_REPLY, 9, &dots_object, &dots), 0);
 	wmk_out_free(&out);
 	free(dots.dots.items);
+}
+
+/* Members that begin in one frame end in the next. Texts that are the same are kept once, whatever lies between them, and no others are taken for them. */
+static void test_texts(void **state)
+{
+	enum { N = 40000, LENGTHS = 90, KINDS = 700 };
+	static const struct wmk_member words_sent_members[] = { WMK_MEMBER_OF_TEXTS(dots, dots, N) };
+	static const struct wmk_object words_sent_object = WMK_OBJECT_OF("texts", dots, words_sent_members);
+	const char **texts_sent = calloc(N, sizeof(*texts_sent));
+	struct dots sent = { { texts_sent, N } }, got;
+	struct wmk_arena made = { 0 }, arena = { 0 };
+	struct wmk_out out = { 0 };
+	char text[LENGTHS + 10];
+
+	(void)state;
+	for (unsigned i = 0; i < N; i++) {
+		const unsigned kind = i % KINDS;
+
+		memset(text, 'x', sizeof(text));         /* of 1 to 92 bytes: some are too long to be looked for */
+		snprintf(text + LENGTHS - kind % LENGTHS, 10, kind % 3 ? "%u" : "", kind);    /* (of some, the next is a beginning) */
+		texts_sent[i] = wmk_arena_text(&made, text);
+	}
+	uint8_t *bytes;
+	const long len = wmk_object_encode(&words_sent_object, &sent, &bytes);
+	assert_true(len > 10 * (long)WMK_OBJECT_PART_MAX);
+	assert_int_equal(wmk_object_send(&out, WMK_CTL_REPLY, 9, &words_sent_object, &sent), 0);
+	uint8_t *from = joined(&out, (size_t)len);
+	assert_memory_equal(from, bytes, (size_t)len);
+	assert_int_equal(wmk_object_decode(&words_sent_object, from, (size_t)len, &got, &arena), 0);
+	memset(from, 0xff, (size_t)len);         /* nothing of it is needed any more */
+	assert_int_equal(got.dots.n, N);
+	for (unsigned i = 0; i < N; i++)
+		assert_string_equal(((const char *const *)got.dots.items)[i], texts_sent[i]);
+	/* 700 kinds at 256 places push each other out; of two in turn, one is kept of each */
+	for (unsigned i = 0; i < N; i++)
+		texts_sent[i] = i % 2 ? "one" : "the other";
+	free(bytes);
+	wmk_arena_free(&arena);
+	const long less = wmk_object_encode(&words_sent_object, &sent, &bytes);
+	assert_int_equal(wmk_object_decode(&words_sent_object, bytes, (size_t)less, &got, &arena), 0);
+	for (unsigned i = 2; i < N; i++)
+		assert_ptr_equal(((const char *const *)got.dots.items)[i], ((const char *const *)got.dots.items)[i % 2]);
+	assert_string_equal(((const char *const *)got.dots.items)[0], "the other");
+	assert_string_equal(((const char *const *)got.dots.items)[1], "one");
+	free(bytes);
+	free(from);
+	free(texts_sent);
+	wmk_out_free(&out);
+	wmk_arena_free(&arena);
+	wmk_arena_free(&made);
 }
 
 /* Every request and reply there is: zeros travel, and the tables are whole. */
@@ -483,7 +560,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_limits_out), cmocka_unit_test(test_cut_and_long),
 		cmocka_unit_test(test_lies), cmocka_unit_test(test_depth), cmocka_unit_test(test_arena_limit), cmocka_unit_test(test_arena),
-		cmocka_unit_test(test_send), cmocka_unit_test(test_parts), cmocka_unit_test(test_commands),
+		cmocka_unit_test(test_send), cmocka_unit_test(test_parts), cmocka_unit_test(test_texts), cmocka_unit_test(test_commands),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
