@@ -17,8 +17,8 @@
  *     ...
  *     waymark_ctl_stop(ctl, "mine", &result);
  *
- * Functions return 0 or a negative errno; why is then told by waymark_ctl_error_text(), for each thread by itself. Nothing here prints,
- * exits or keeps global state but that text. A handle is used by one thread at a time; different handles by different threads. No function
+ * Functions return 0 or a negative errno; why is then told by waymark_ctl_error_text(), for each thread by itself. Nothing here prints
+ * (but to a file that it is given), exits, or keeps global state but that text. A handle is used by one thread at a time; different handles by different threads. No function
  * may be called from a signal handler. A handle does not survive fork(): the child may only close it.
  *
  * Structures that the caller fills begin with their size, sizeof(the structure), and what is left zero has a default; an array of them
@@ -331,7 +331,11 @@ unsigned waymark_ctl_result_files(const struct waymark_ctl_result *result, const
 const struct waymark_ctl_version_info *waymark_ctl_result_version(const struct waymark_ctl_result *result);
 /* The whole result as JSON, indented, ending in a newline. *text is the caller's, to free(). */
 int waymark_ctl_result_json(const struct waymark_ctl_result *result, char **text);
-/* The same to `to`, piece by piece: for results that are long. After an error some of it may be there, buffered as `to` is. */
+/*
+ * The same to `to`, piece by piece, for results that are long. 0: all was given to `to`, which may hold the last of it until fflush() or fclose().
+ * Else -ENOMEM, or what writing failed with (-ENOSPC; -EPIPE, where SIGPIPE is ignored), and some of it may be there. Whoever prints to one file
+ * in several threads locks it, flockfile(), for each result.
+ */
 int waymark_ctl_result_print_json(const struct waymark_ctl_result *result, FILE *to);
 
 /* ── session ── */

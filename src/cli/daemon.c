@@ -3,6 +3,8 @@
  * daemon.c - see daemon.h.
  */
 #include <errno.h>
+#include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -169,16 +171,24 @@ void wmk_daemon_drop(struct wmk_daemon *daemon)
 	daemon->result = NULL;
 }
 
+static int print_json(const struct waymark_ctl_result *result)
+{
+	const int err = waymark_ctl_result_print_json(result, stdout);
+
+	if (err == 0)
+		return 0;
+	if (!ferror(stdout))
+		return take_error(err);
+	/* Told now, as it is known why, and not once more at the end of all. */
+	clearerr(stdout);
+	__fpurge(stdout);
+	return wmk_error(err, "cannot write to standard output: %s", strerror(-err));
+}
+
 int wmk_daemon_close(struct wmk_daemon *daemon, const struct wmk_cli_common *args, int err)
 {
-	if (err >= 0 && args->json && daemon->result) {
-		err = waymark_ctl_result_print_json(daemon->result, stdout);
-		/* (what stdout does not take is told at the end, as of all that is printed) */
-		if (ferror(stdout))
-			err = 0;
-		else if (err < 0)
-			take_error(err);
-	}
+	if (err >= 0 && args->json && daemon->result)
+		err = print_json(daemon->result);
 	wmk_daemon_drop(daemon);
 	waymark_ctl_close(daemon->ctl);
 	daemon->ctl = NULL;

@@ -23,7 +23,7 @@
  * that is none of its words'), -ENOMEM.
  */
 int wmk_json_text(const struct wmk_object *is, const void *object, unsigned flags, char **text);
-/* The same to a file, in pieces, while it is printed: after an error some of it may be there. Also what fwrite() sets errno to. */
+/* The same to a file, in pieces, while it is printed: after an error some of it may be there. Also -errno of fwrite(). */
 int wmk_json_print(const struct wmk_object *is, const void *object, unsigned flags, FILE *to);
 /*
  * Fill `object` (is->size bytes) from the whole of `text` (`len` bytes; need not end in a NUL). -EINVAL with a chain that says where and

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define IN_A_LINE (1u << 31)         /* a flag of ours: the object that is printed next has no lines of its own */
-#define PIECE 65536u                 /* bytes that go to a file at once */
+#define PIECE 65536u                 /* a buffer of so many bytes goes to the file */
 
 /* ── text that grows ─────────────────────────────────────────────────────────────────────────────────── */
 
@@ -30,10 +30,13 @@ struct text {
 
 static void flush(struct text *out)
 {
+	const int before = errno;
+
 	errno = 0;
 	if (!out->failed && out->len && fwrite(out->bytes, 1, out->len, out->to) != out->len)
 		out->failed = errno ? -errno : -EIO;
 	out->len = 0;
+	errno = before;
 }
 
 static bool grow(struct text *out, size_t n)

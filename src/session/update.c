@@ -215,16 +215,16 @@ static bool somebody_is_left(struct wmk_apps *apps, uint32_t number)
 static void leave(struct wmk_apps *apps, struct update *u, uint32_t number)
 {
 	for (struct app *app = apps->app; app; app = app->next) {
-		struct wmk_ctl_app *is;
+		struct wmk_ctl_app is, *listed;
 
 		if (wmk_app_answers(app, number))
 			continue;
 		if (u->late && !app->missed && app->held_in != number)
 			user_is_late(apps, app->uid);
 		app->missed |= u->late;
-		if (u->unanswered && (is = wmk_arena_append(u->arena, u->unanswered, sizeof(*is))) != NULL &&
-		    wmk_app_describe(app, &(struct wmk_describing){ .arena = u->arena }, is) < 0)
-			u->unanswered->n--;
+		if (u->unanswered && wmk_app_describe(app, &(struct wmk_describing){ .arena = u->arena }, &is) == 0 &&
+		    (listed = wmk_arena_append(u->arena, u->unanswered, sizeof(*listed))) != NULL)
+			*listed = is;
 	}
 }
 
@@ -344,19 +344,20 @@ struct list_job {
 static int list_one(struct listing *l, struct app *app)
 {
 	const struct wmk_ctl_list_apps *what = l->how.what;
-	struct wmk_ctl_app *is;
+	struct wmk_ctl_app is, *listed;
 
 	if (app->state != APP_ADMITTED || (l->who != (uid_t)-1 && app->uid != l->who) ||
 	    (what->pid && what->pid != (uint64_t)app->pid))
 		return 0;
-	is = wmk_arena_append(l->how.arena, l->apps, sizeof(*is));
-	if (!is)
-		return -ENOMEM;
-	int err = wmk_app_describe(app, &l->how, is);
+	int err = wmk_app_describe(app, &l->how, &is);
 
-	if (err < 0 || (what->pattern && *what->pattern && is->events.n == 0))
-		l->apps->n--;
-	return err;
+	if (err < 0 || (what->pattern && *what->pattern && is.events.n == 0))
+		return err;
+	listed = wmk_arena_append(l->how.arena, l->apps, sizeof(*listed));
+	if (!listed)
+		return -ENOMEM;
+	*listed = is;
+	return 0;
 }
 
 static void list_run(struct wmk_apps *apps, struct wmk_apps_job *job)

@@ -6,7 +6,7 @@
  *     REQUEST type, request number, object ──►
  *                                          ◄── WMK_CTL_REPLY, same number, object; or WMK_CTL_ERROR {errno, words}
  *
- * A reply that is larger than a frame comes in several (see wmk_object_send()); requests are one frame.
+ * A reply of more than WMK_OBJECT_PART_MAX bytes comes in several frames (see wmk_object_send()); requests are one frame.
  * One table (wmk_ctl_commands) names each request with its two objects. A type that is not in it gets an error, not a dropped connection.
  * Who the client is, the kernel says (SO_PEERCRED). Strings are UTF-8 or whatever the user typed; the daemon checks what it uses.
  */

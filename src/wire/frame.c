@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #define IN_START 16384u
-#define KEEP 65536u              /* a larger buffer goes back as soon as it is empty */
 #define FDS_OF_A_MESSAGE 253u    /* as many as Linux lets one have (SCM_MAX_FD): the kernel closes what there is no room for, and we would wait for that */
 #define TOGETHER 2048u           /* bytes of a piece with several descriptors: the smallest socket buffer takes so many as a whole */
 
@@ -171,7 +170,7 @@ int wmk_out_send(struct wmk_out *out, int sock)
 		out->sent += (size_t)n;
 	}
 	out->sent = out->len = 0;
-	if (out->cap > KEEP) {
+	if (out->cap > WMK_IN_KEEP) {
 		free(out->buf);
 		out->buf = NULL;
 		out->cap = 0;
@@ -216,7 +215,7 @@ static int in_room(struct wmk_in *in)
 		if (whole > want)
 			want = whole < 2 * in->len ? whole : 2 * in->len;
 	}
-	if (want > in->cap || (in->len == 0 && in->cap > KEEP)) {
+	if (want > in->cap || (in->len == 0 && in->cap > WMK_IN_KEEP)) {
 		uint8_t *buf = realloc(in->buf, want < IN_START ? IN_START : want);
 
 		if (!buf)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(WMK_OBJECT_PART_MAX + sizeof(struct wmk_frame) <= WMK_IN_KEEP, "a part is received at once");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are sent as they lie in memory");
 
 /* Where a walk is: the members that it went through, and in lists the element. */
@@ -280,7 +281,7 @@ struct reader {
 	size_t left;
 	struct wmk_arena *arena;
 	struct path path;
-	/* Lists say the same again and again (a thousand programs of one build, their events): it is kept once. */
+	/* Lists say the same again and again (a thousand programs of one build, their events): the last of each place is taken again. */
 	const char *known[KNOWN];
 };
 

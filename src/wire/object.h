@@ -86,7 +86,7 @@ struct wmk_object {
 #define WMK_OBJECT_OF(words, s, members_) \
 	{ .name = (words), .size = sizeof(struct s), .members = (members_), .n_members = sizeof(members_) / sizeof((members_)[0]) }
 
-/* All that was decoded, texts that are the same once. Starts from zeros. Its limit is on the sum of what it holds: a small message cannot unfold into a large one. */
+/* All that was decoded; of short texts that are the same, mostly one. Starts from zeros. Its limit is on the sum of what it holds: a small message cannot unfold into a large one. */
 struct wmk_arena {
 	struct wmk_arena_piece *pieces;
 	size_t used;
@@ -108,11 +108,11 @@ void wmk_arena_free(struct wmk_arena *arena);
 struct wmk_out;
 /*
  * Append a frame of `type` whose body is `object`. 0, -ENOMEM, -EMSGSIZE (a limit of the table, or WMK_OBJECT_MAX), -EINVAL (a number that
- * is none of its words'), with a cause chain that names the member. One of more than WMK_OBJECT_PART_MAX bytes goes in several frames,
- * so that neither side needs a buffer for it: all but the last have the type WMK_OBJECT_PART, and the receiver joins the bodies before it decodes.
+ * is none of its words'), with a cause chain that names the member. One of more than WMK_OBJECT_PART_MAX bytes goes in several frames:
+ * all but the last have the type WMK_OBJECT_PART, and the receiver joins the bodies, of whatever length, before it decodes.
  */
 #define WMK_OBJECT_PART 0x10fu
-#define WMK_OBJECT_PART_MAX 65536u
+#define WMK_OBJECT_PART_MAX (65536u - 16u)   /* with its header, what receivers keep room for */
 int wmk_object_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is, const void *object);
 /* Bytes: malloc'd at *bytes, the length returned; or -errno as above. */
 long wmk_object_encode(const struct wmk_object *is, const void *object, uint8_t **bytes);

@@ -163,6 +163,7 @@ int wmk_out_send(struct wmk_out *out, int sock);
 void wmk_out_rest(struct wmk_out *out);
 void wmk_out_free(struct wmk_out *out);
 
+#define WMK_IN_KEEP 65536u  /* bytes: a larger buffer goes back as soon as it is empty */
 /* Growing input, bounded by one frame. */
 struct wmk_in {
 	uint8_t *buf;

@@ -186,6 +186,21 @@ def mistakes_are_explained(case):
         who('disable-event', 'shop:order', '-c', 'chanel0', status=1).says('channel0')
 
 
+def standard_output_is_full(case):
+    """A list that cannot be printed, whether much of it or little: said once, with the reason."""
+    with control(case) as who, open('/dev/full', 'w') as full:
+        who('create', 'many')
+        for patterns in ([], ['long_provider_%03d:a_long_name' % i for i in range(600)]):
+            if patterns:
+                who('enable-event', *patterns)
+            listed = who('list', '--json').out
+            check(len(listed) > 70000 if patterns else len(listed) < 4000, 'the list has %d bytes', len(listed))
+            check(len(json.loads(listed)['sessions']) == 1, 'it is %s', listed[:300])
+            done = finished([WAYMARK, 'list', '--json'], stdout=full, stderr=subprocess.PIPE, text=True, env=who.env)
+            check(done.returncode == 1 and done.stderr.count('\n') == 1, 'status %d: %s', done.returncode, done.stderr)
+            check('cannot write to standard output: No space left on device' in done.stderr, 'it says: %s', done.stderr)
+
+
 def without_a_daemon(case):
     """-n starts none, and says so."""
     with control(case) as who:
@@ -296,4 +311,4 @@ def stopped_program_is_named(case):
 
 if __name__ == '__main__':
     main([readme_walk_through, readme_walk_through_as_a_user, events_and_their_conditions, save_and_load, mistakes_are_explained,
-          without_a_daemon, loss_is_shown, record_through_the_daemon, daemon_dies_while_it_records, stopped_program_is_named])
+          standard_output_is_full, without_a_daemon, loss_is_shown, record_through_the_daemon, daemon_dies_while_it_records, stopped_program_is_named])

@@ -221,7 +221,6 @@ static void test_outcome(void **state)
 	waymark_ctl_result_free(result);
 }
 
-/* A list that needs several frames. */
 static void test_kernel(void **state)
 {
 	struct fake_rig *rig = *state;
@@ -247,6 +246,7 @@ static void test_kernel(void **state)
 	waymark_ctl_result_free(result);
 }
 
+/* A list that needs several frames. */
 static void test_many_apps(void **state)
 {
 	enum { APPS = 300, EVENTS = 20 };

@@ -360,6 +360,23 @@ static void test_arena(void **state)
 	assert_int_equal(copy.numbers.n, 6);
 	assert_memory_equal(copy.numbers.items, numbers, 3 * sizeof(*numbers));
 	assert_true(((uint64_t *)copy.numbers.items)[5] == 5);
+	/* So does one that was made of some size at once; of none it is empty. */
+	for (uint64_t n = 0; n < 40; n++) {
+		struct wmk_list made = { NULL, 0 };
+
+		assert_int_equal(wmk_arena_list(&arena, &made, (uint32_t)n, sizeof(uint64_t)), 0);
+		assert_int_equal(made.n, n);
+		for (uint64_t i = 0; i < 2 * n + 3; i++) {
+			uint64_t *element = i < n ? (uint64_t *)made.items + i : wmk_arena_append(&arena, &made, sizeof(*element));
+
+			assert_non_null(element);
+			assert_true(*element == 0);
+			*element = i;
+			memset(wmk_arena_alloc(&arena, 8), 0xff, 8);
+		}
+		for (uint64_t i = 0; i < made.n; i++)
+			assert_true(((uint64_t *)made.items)[i] == i);
+	}
 	const char *text = wmk_arena_text(&arena, "words");
 	assert_string_equal(text, "words");
 	assert_string_equal(wmk_arena_text(&arena, NULL), "");
@@ -428,7 +445,7 @@ static void test_parts(void **state)
 	static const uint32_t lengths[] = { 1, 2 * WMK_OBJECT_PART_MAX + 5, WMK_OBJECT_PART_MAX - 2, WMK_OBJECT_PART_MAX - 4, WMK_OBJECT_PART_MAX - 3,
 					    2 * WMK_OBJECT_PART_MAX - 4, WMK_FRAME_MAX * 2 };
 	struct dots dots = { { calloc(WMK_OBJECT_MAX, 1), 0 } };
-	struct wmk_out out = { 0 };
+	struct wmk_out out = { 0 }, first = { 0 };
 
 	(void)state;
 	for (uint32_t i = 0; i < WMK_FRAME_MAX * 2; i += 3)
@@ -452,11 +469,22 @@ static void test_parts(void **state)
 	assert_int_equal(wmk_out_queued(&out), before);
 	dots.dots.n--;
 	assert_int_equal(wmk_object_send(&out, WMK_CTL_REPLY, 9, &dots_object, &dots), 0);
+	/* (the rest of the first, and then all of it) */
+	assert_int_equal(wmk_out_u32(&first, WMK_MSG_DONE, 1), 0);
+	assert_memory_equal(out.buf + out.sent, first.buf + 4, before);
+	out.sent += before;
+	memmove(out.buf, out.buf + out.sent, out.len -= out.sent);
+	uint8_t *bytes, *sent = joined(&out, WMK_OBJECT_MAX);
+	assert_int_equal(wmk_object_encode(&dots_object, &dots, &bytes), WMK_OBJECT_MAX);
+	assert_memory_equal(sent, bytes, WMK_OBJECT_MAX);
+	free(sent);
+	free(bytes);
+	wmk_out_free(&first);
 	wmk_out_free(&out);
 	free(dots.dots.items);
 }
 
-/* Members that begin in one frame end in the next. Texts that are the same are kept once, whatever lies between them, and no others are taken for them. */
+/* Members that begin in one frame end in the next. Short texts that are the same are taken again, and no others for them. */
 static void test_texts(void **state)
 {
 	enum { N = 40000, LENGTHS = 90, KINDS = 700 };
