@@ -6,7 +6,6 @@ import json
 import os
 import pwd
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,12 +39,8 @@ def walk_through():
 
 def programs_of_the_readme(directory):
     """./shop, ./workers (forks) and ./plugins (loads a library)."""
-    os.symlink(os.path.join(os.path.abspath(BUILD), 'examples', 'shop'), os.path.join(directory, 'shop'))
-    for name, command in (('workers', 'procs fork 3'), ('plugins', 'loader %s 8 0' % os.path.join(PROGRAMS, 'libplugin.so'))):
-        path = os.path.join(directory, name)
-        with open(path, 'w') as f:
-            f.write('#!/bin/sh\nexec %s/%s\n' % (PROGRAMS, command))
-        os.chmod(path, 0o755)
+    for name in ('shop', 'workers', 'plugins'):
+        os.symlink(os.path.join(os.path.abspath(BUILD), 'examples', name), os.path.join(directory, name))
 
 
 def walk(who, directory):
@@ -59,18 +54,23 @@ def walk(who, directory):
             path = who('list', '--json').json['sessions'][0]['path']
     check(' 0 lost' in said['stop'].out + said['stop'].err, 'stop does not tell the loss: %s', said['stop'].err + said['stop'].out)
     check(' 0 lost' in said['destroy'].out + said['destroy'].err, 'destroy does not tell the loss')
-    for name in ('shop:order', 'test:seq', 'plugin:called'):
+    for name in ('shop:order', 'workers:task', 'plugin:report'):
         check(name in said['view'].out, '`waymark view` shows no %s: %s', name, said['view'].out[-1000:])
     check(who('list', '--json').json['sessions'] == [], 'a session is left')
     return path
 
 
 def check_walk(path):
-    """The records of the process that forked, of its three children and theirs, and of the one that loads a library."""
+    """The records of the process that forked, of its three children, and of the one that loads a library."""
     trace = Trace(path)
-    pids = {r.scopes['vpid'] for r in trace.records('test:seq')}
-    check(len(pids) == 8, 'records of %d processes, not 8', len(pids))
-    check(sum(1 for _ in trace.records('plugin:called')) >= 6, 'the library that was loaded is missing')
+    parents = {r.scopes['vpid'] for name in ('started', 'ended') for r in trace.records('workers:' + name)}
+    started = {r.fields['pid'] for r in trace.records('workers:started')}
+    tasks = [(r.scopes['vpid'], r.fields['task']) for r in trace.records('workers:task')]
+    check(len(parents) == 1 and len(started) == 3 and not parents & started, 'it forked: %s %s', parents, started)
+    check(sorted(tasks) == sorted((pid, task) for pid in started for task in range(4)), 'its children have done %s', tasks)
+    check(len(list(trace.records('workers:ended'))) == 3, 'it waited for other than three')
+    check(len(list(trace.records('plugin:loaded'))) == 1 and len(list(trace.records('plugin:unloaded'))) == 1, 'what loads the library is missing')
+    check(len(list(trace.records('plugin:report'))) >= 4, 'the library that was loaded is missing')
     for top, directories, files in os.walk(path):
         for name in directories:
             check(os.stat(os.path.join(top, name)).st_mode & 0o77 == 0, '%s/%s is open to others', top, name)
@@ -110,11 +110,8 @@ def readme_walk_through_as_a_user(case):
             here = case.path('here')
             os.mkdir(here)
             os.chown(here, user.pw_uid, user.pw_gid)
-            if subprocess.run(['test', '-x', os.path.join(PROGRAMS, 'procs')], user=user.pw_uid, group=user.pw_gid).returncode:
+            if subprocess.run(['test', '-x', os.path.join(BUILD, 'examples', 'shop')], user=user.pw_uid, group=user.pw_gid).returncode:
                 raise Skip('another user cannot reach the programs of this build')
-            shutil.copy(case.board.path, case.path('board'))
-            os.chmod(case.path('board'), 0o666)
-            case.env['WMK_TEST_BOARD'] = case.path('board')
             with control(case, user=user) as who:
                 path = walk(who, here)
                 check(os.stat(path).st_uid == user.pw_uid, 'the trace is not the user\'s')

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plugins.c - a program that loads a library which has events of its own (report.c).
+ *
+ *     waymark record -- examples/plugins
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <waymark/trace.h>
+
+/* Nobody waits in dlopen(): the library's events are enabled some milliseconds later. Where nobody records them, this ends after five seconds. */
+#define RECORDED 5
+#define TURNS 500
+#define PAUSE_US 10000
+
+int main(void)
+{
+	const char *name = "libreport.so";
+	void *library = dlopen(name, RTLD_NOW);
+	bool (*report)(int turn) = NULL;
+
+	if (library)
+		*(void **)&report = dlsym(library, "report");
+	if (!report) {
+		fprintf(stderr, "plugins: %s\n", dlerror());
+		return 1;
+	}
+	waymark(plugin, loaded, name);
+	for (int turn = 0, recorded = 0; turn < TURNS && recorded < RECORDED; turn++) {
+		recorded += report(turn);
+		usleep(PAUSE_US);
+	}
+	dlclose(library);
+	waymark(plugin, unloaded, name);
+	return 0;
+}
