@@ -13,7 +13,7 @@ import tempfile
 
 
 def run(argv, wanted_silent=True):
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(argv, capture_output=True, text=True)
     if done.returncode or (wanted_silent and done.stderr.strip()):
         sys.exit('%s: status %d\n%s%s' % (' '.join(argv), done.returncode, done.stdout, done.stderr))
 

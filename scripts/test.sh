@@ -165,7 +165,8 @@ for build in "${chosen[@]}"; do
 	processes=$(nproc)
 	case $long:$name in 0:* | 1:asan | 1:tsan) processes=$((processes + 1)) ;; esac
 	args=(--no-rebuild --num-processes "$processes" --logbase "testlog-$name")
-	[ $long = 1 ] && args+=(--timeout-multiplier 10) || args+=(--timeout-multiplier 4)
+	[ $long = 1 ] && multiplier=10 || multiplier=4
+	args+=(--timeout-multiplier $multiplier)
 	[ -n "$env" ] && args+=(--setup "$env")
 	case $long:$name in
 	1:gcc-release) suites= ;;
@@ -179,9 +180,11 @@ for build in "${chosen[@]}"; do
 		continue
 	fi
 	args+=("${chosen_suites[@]}")
-	rm -f "$dir/meson-logs/testlog-$name"*
-	WMK_ROUNDS_PERCENT=$rounds WMK_LONG=$extra meson test -C "$dir" "${args[@]}" >>"$log" 2>&1
+	stuck=$PWD/$dir/meson-logs/stuck-$name.txt
+	rm -f "$dir/meson-logs/testlog-$name"* "$stuck"
+	WMK_ROUNDS_PERCENT=$rounds WMK_LONG=$extra python3 scripts/stuck.py "$dir" $multiplier "$stuck" meson test -C "$dir" "${args[@]}" >>"$log" 2>&1
 	printf ', rounds %s %% (%d s)\n' "$rounds" $((SECONDS - begun))
+	[ -f "$stuck" ] && cut -c1-200 "$stuck" | head -300
 	# Setups add their name to the log's.
 	json=$(ls "$dir/meson-logs/testlog-$name"*.json 2>/dev/null | head -1)
 	results+=("$name=${json:-broken:$log}")

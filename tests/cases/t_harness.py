@@ -7,6 +7,7 @@ import glob
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import struct
@@ -17,7 +18,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import shmem  # noqa: E402
 from daemon import World  # noqa: E402
-from harness import Case, awaited, check, communicated, finished, main, need, wait_for  # noqa: E402
+from harness import Case, awaited, check, communicated, finished, main, need, slurp, wait_for  # noqa: E402
 from processes import stacks  # noqa: E402
 from traces import (BOARD_HEAD, BOARD_SLOT, Failure, check_sequences, parse_line, writer_sum)  # noqa: E402
 
@@ -208,6 +209,23 @@ def limits_are_of_waits(case):
     check(looked > 1000 and not found, 'of %d calls, these have their own limits: %s', looked, found)
 
 
+def who_takes_too_long_is_seen(case):
+    """scripts/stuck.py: of a test without limits of its own, what its processes do, before meson ends them; of others nothing."""
+    need('pkill')
+    build, seen = case.path('build'), case.path('stuck')
+    os.makedirs(os.path.join(build, 'meson-info'))
+    with open(os.path.join(build, 'meson-info', 'intro-tests.json'), 'w', encoding='utf-8') as f:
+        json.dump([{'name': 'slow', 'timeout': 1, 'cmd': ['/by/another/path/sh', '-c', 'sleep 1000 & wait', 'slow']},
+                   {'name': 'patient', 'timeout': 1000, 'cmd': ['sleep', '2000']}], f)
+    as_meson = "sh -c 'sleep 1000 & wait' slow & slow=$!; sleep 2000 & other=$!; until [ -s %s ]; do sleep 0.1; done; " \
+        "until grep -q '^== .* sleep' %s; do sleep 0.1; done; pkill -P $slow; kill $other; exit 7" % (seen, seen)
+    done = finished([sys.executable, os.path.join(ROOT, 'scripts', 'stuck.py'), build, '2', seen, 'sh', '-c', as_meson])
+    told_of = slurp(seen)
+    check(done.returncode == 7 and re.match(r'slow has run for \d+ s', told_of), 'status %d: %s', done.returncode, told_of)
+    check(re.search(r'^== \d+ slow \(', told_of, re.M) and re.search(r'^== \d+ sleep \(.*\n(Thread|#)', told_of, re.M), 'it shows: %s', told_of)
+    check(told_of.count('has run for') == 1 and 'patient' not in told_of, 'it shows: %s', told_of)
+
+
 @contextlib.contextmanager
 def told(kb, *rings):
     """shmem.py sees these instead of the machine: kB of shared memory, rings that others hold; the last ones again and again."""
@@ -267,4 +285,4 @@ def suites_are_known(case):
 
 if __name__ == '__main__':
     main([sequences_are_checked, lines_are_parsed, third_reader_is_checked, reports_are_seen, who_waits_in_vain_shows_stacks,
-          who_does_not_end_shows_stacks, limits_are_of_waits, shared_memory_is_counted, suites_are_known])
+          who_does_not_end_shows_stacks, limits_are_of_waits, who_takes_too_long_is_seen, shared_memory_is_counted, suites_are_known])

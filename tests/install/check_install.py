@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 
 
 def run(argv, **more):
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, **more)
+    done = subprocess.run(argv, capture_output=True, text=True, **more)
     if done.returncode:
         sys.exit('%s failed with %d:\n%s%s' % (' '.join(argv), done.returncode, done.stdout, done.stderr))
     return done.stdout
@@ -142,7 +142,10 @@ def check_reader(env, flags, work):
 def check_manual(root, waymark, env):
     """There is a page for waymark and for each command, troff has nothing to say against it, every option of the table is in it."""
     commands = re.findall(r'^  (\S+) ', run([waymark, 'help'], env=env), re.M)
-    for name in [''] + ['-' + c for c in commands if c not in ('help', 'version')]:
+    for page in ('waymark-ctl.7', 'waymark-ctf.7', 'waymark-filter.7', 'waymark-sessiond.8', 'waymark-consumerd.8', 'waymark_ctl_create.3',
+                 'waymark_ctl_result_print_json.3'):
+        find(root, page)
+    for name in [''] + ['-' + c for c in commands]:
         page = find(root, 'waymark%s.1' % name)
         if shutil.which('groff'):
             said = subprocess.run(['groff', '-man', '-Tascii', '-ww', page], capture_output=True, text=True)
@@ -155,6 +158,11 @@ def check_manual(root, waymark, env):
                 sys.exit('waymark%s.1 does not have %s' % (name, option))
 
 
+def completed(script, line, env):
+    """What bash makes of it."""
+    return run(['bash', '-c', '. "$1"; COMP_LINE=$2 COMP_POINT=${#2}; _waymark; printf "%s\\n" "${COMPREPLY[@]}"', 'bash', script, line], env=env).split()
+
+
 def check_completion(root, env):
     """The shells can parse it, and bash completes commands and options by it."""
     script = find(root, 'waymark.bash')
@@ -165,21 +173,58 @@ def check_completion(root, env):
     for line, wanted in (('waymark rec', 'record'), ('waymark -n rec', 'record'), ('waymark record --over', '--overwrite'),
                          ('waymark add-context -t vpid,pro', 'vpid,procname'), ('waymark enable-event a --loglevel=wa', 'warning'),
                          ('waymark list --ker', '--kernel'), ('waymark help vi', 'view'), ('waymark help --completion=z', 'zsh'), ('waymark record -- wc', 'wc')):
-        got = run(['bash', '-c', '. "$1"; COMP_LINE=$2 COMP_POINT=${#2}; _waymark; printf "%s\\n" "${COMPREPLY[@]}"', 'bash', script, line],
-                  env=env).split()
+        got = completed(script, line, env)
         if wanted not in got:
             sys.exit('bash completes "%s" to %s, not %s' % (line, got, wanted))
 
 
+def check_units(root):
+    """What systemd is told stands where it looks, and names a daemon that was installed."""
+    for kind in ('system', 'user'):
+        units = os.path.join(os.path.dirname(os.path.dirname(find(root, 'waymark-sessiond.service'))), kind)
+        with open(os.path.join(units, 'waymark-sessiond.service')) as f:
+            program = re.search(r'^ExecStart=(\S+)', f.read(), re.M).group(1)
+        if not os.access(root + program, os.X_OK):
+            sys.exit('the unit of %s starts %s, which is not installed' % (kind, program))
+        if not os.path.exists(os.path.join(units, 'waymark-sessiond.socket')):
+            sys.exit('there is no socket of %s' % kind)
+    for kind in ('sysusers.d', 'tmpfiles.d'):
+        if not os.path.exists(os.path.join(os.path.dirname(os.path.dirname(units)), kind, 'waymark.conf')):
+            sys.exit('%s has no waymark.conf' % kind)
+
+
+def check_calibrate(waymark, env):
+    """Each part has its figures, in JSON and for people: the clock, a site that nobody records, records by length and by context."""
+    cost = json.loads(run([waymark, 'calibrate', '--json'], env=env))
+    results = {r.get('context', r['what']): r for r in cost['results']}
+    parts = ['clock', 'record_4', 'record_64', 'vpid', 'vtid', 'procname', 'cpu_id', 'pthread_id', 'ip']
+    for name in parts:
+        if name not in results or not 0 < results[name]['low_ns'] <= results[name]['median_ns'] <= results[name]['high_ns']:
+            sys.exit('waymark calibrate has measured %s as %s' % (name, results.get(name)))
+    if 'disabled_site_ns' not in cost or set(results) != set(parts):
+        sys.exit('waymark calibrate has measured %s' % cost)
+    text = run([waymark, 'calibrate'], env=env)
+    for words in ['reading the clock', 'site that nobody records', 'record of 4 bytes', 'record of 64 bytes', 'with vpid', 'with procname']:
+        if not re.search(re.escape(words) + r'.* -?\d+\.\d', text):
+            sys.exit('waymark calibrate does not tell the %s: %s' % (words, text))
+
+
 def check_session(root, env, work):
-    """The daemons that were installed are found, and record the program that was compiled against the installed library."""
+    """
+    The daemons that were installed are found, and record the program that was compiled against the installed library; what they know is completed.
+    """
     home = os.path.join(work, 'home')
     os.mkdir(home, 0o700)
     env = dict(env, HOME=home, WAYMARK_RUNDIR=os.path.join(home, 'run'), PATH=os.path.dirname(find(root, 'waymark')) + ':' + env['PATH'])
     env.pop('WAYMARK_SESSIOND', None)
     try:
         out = run(['bash', '-ec', 'waymark create one >&2; waymark enable-event "installed:*" >&2; waymark start >&2; "$1"; waymark stop >&2; '
-                   'waymark view; waymark destroy >&2', 'bash', os.path.join(work, 'user')], env=env)
+                   'waymark view', 'bash', os.path.join(work, 'user')], env=env)
+        for line, wanted in (('waymark start o', 'one'), ('waymark list ', 'one'), ('waymark enable-event -c ', 'channel0')):
+            got = completed(find(root, 'waymark.bash'), line, env)
+            if wanted not in got:
+                sys.exit('bash completes "%s" to %s, not %s' % (line, got, wanted))
+        run(['waymark', 'destroy'], env=env)
     finally:
         with open(os.path.join(home, 'run', 'sessiond.pid')) as f:
             os.kill(int(f.read()), signal.SIGTERM)
@@ -220,13 +265,10 @@ def main(build):
         check_reader(env, run(['pkg-config', '--cflags', '--libs', 'waymark-ctf'], env=env).split(), work)
         check_reader(env, run(['pkg-config', '--cflags', 'waymark-ctf'], env=env).split() + [find(root, 'libwaymark-ctf.a')] + json_c + ['-pthread'], work)
         check_manual(root, waymark, env)
-        find(root, 'waymark-ctl.7')
-        find(root, 'waymark-ctf.7')
+        check_units(root)
         check_completion(root, env)
         check_session(root, env, work)
-        cost = json.loads(run([waymark, 'calibrate', '--json'], env=env))
-        if not [r for r in cost['results'] if r['what'] == 'record_4' and r['median_ns'] > 0]:
-            sys.exit('waymark calibrate measured nothing: %s' % cost)
+        check_calibrate(waymark, env)
     print('installed, compiled against it, recorded: all as it should be')
 
 
