@@ -69,7 +69,6 @@ static void environment(FILE *out)
 	}
 }
 
-/* Pages are made of commands that have more to say than their summary; those alone are named. */
 static void man_of_program(FILE *out)
 {
 	head(out, "WAYMARK", "waymark", "record what programs do");
@@ -88,12 +87,11 @@ static void man_of_program(FILE *out)
 	exit_status(out);
 	environment(out);
 	fputs(".SH SEE ALSO\n", out);
-	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
-		if (wmk_cli_commands[i]->details) {
-			fputs(".BR waymark\\-", out);
-			roff(out, wmk_cli_commands[i]->name);
-			fputs(" (1),\n", out);
-		}
+	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
+		fputs(".BR waymark\\-", out);
+		roff(out, wmk_cli_commands[i]->name);
+		fputs(" (1),\n", out);
+	}
 	fputs(".BR babeltrace2 (1)\n", out);
 }
 
