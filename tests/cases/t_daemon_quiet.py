@@ -6,6 +6,7 @@ import re
 import resource
 import shutil
 import signal
+import statistics
 import struct
 import sys
 import time
@@ -25,13 +26,13 @@ SETTLE_S = 6
 
 
 def took(w, *argv):
-    """The time of the fastest of some commands: what is busy otherwise does not count."""
+    """The time that a command takes: the middle of some, as a machine that is busy otherwise holds up one or the other."""
     times = []
     for _ in range(TIMES):
         begun = time.monotonic()
         answer = w(*argv)
         times.append(time.monotonic() - begun)
-    return min(times), answer
+    return statistics.median(times), answer
 
 
 @limit(30)
@@ -74,8 +75,8 @@ def silent_program_delays_one_command(case):
         w.wait(lambda: any(a['name'] == 'silent' for a in w('list', '-u', '--json').json['apps']), 'it to register')
         named = w('enable-event', '-s', 'all', 'one:*', '--json').json['unanswered']
         check([a['name'] for a in named] == ['silent'], 'unanswered: %s', named)
-        fastest, answer = took(w, 'enable-event', '-s', 'all', 'two:*', '--json')
-        check(fastest < FLOOR_S, 'every command takes %.3f s', fastest)
+        middle, answer = took(w, 'enable-event', '-s', 'all', 'two:*', '--json')
+        check(middle < FLOOR_S, 'every command takes %.3f s', middle)
         check([a['name'] for a in answer.json['unanswered']] == ['silent'], 'unanswered: %s', answer.json['unanswered'])
         liar.close()
         w.finish('all', lost=0)

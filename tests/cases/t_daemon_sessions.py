@@ -303,12 +303,18 @@ def tracked(case):
 
 
 def forks_of_who_is_tracked(case):
-    """What a tracked process forks is another one: not a record of it, however soon; what is tracked no more has children as all have."""
+    """
+    What a tracked process forks is another one: not a record of it, however soon; what is tracked no more has children as all have. A tracked
+    user's or group's are its as well.
+    """
     with World(case) as w:
         program = w.obey()
-        w.begin('its')
-        w.begin('all')
+        for name in ('its', 'all', 'user', 'group', 'nobody'):
+            w.begin(name)
         w('track', '-s', 'its', '--pid', program.pid)
+        w('track', '-s', 'user', '--uid', os.getuid())
+        w('track', '-s', 'group', '--gid', os.getgid())
+        w('track', '-s', 'nobody', '--gid', os.getgid() + 1)
         program('emit 3')
         for _ in range(max(rounds(200), 20)):
             program('fork 4')
@@ -316,6 +322,9 @@ def forks_of_who_is_tracked(case):
         w('track', '-s', 'its', '--pid', '--all')
         program('fork 9')
         its, everything = w.end('its', lost=0)[1], w.end('all', lost=0)[1]
+        for name in ('user', 'group'):
+            check(numbers_of(w.end(name, lost=0)[1]) == numbers_of(everything), 'of the tracked %s is not recorded what all is', name)
+        check(not numbers_of(w.end('nobody', lost=0)[1]), 'of a group that nobody is in, something is recorded')
         sizes = collections.Counter(len(n) for n in numbers_of(its).values())
         check(sizes == {3: 1, 9: 1}, 'recorded of it and of its forks: %s', sizes)
         sizes = collections.Counter(len(n) for n in numbers_of(everything).values())

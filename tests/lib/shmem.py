@@ -3,7 +3,7 @@
 The machine's shared memory: is what a world of processes took back, whoever else has rings at the time?
 
 Rings that others hold are counted and taken off. Where those come and go while it is looked at, and only there, the sum may be off by theirs: then
-it is said that nothing was found out, and why.
+it is said that nothing was found out, and why. Where there are no others (WMK_ALONE), that is a failure.
 """
 import contextlib
 import os
@@ -78,6 +78,7 @@ class Shmem:
         if not self.is_known:
             return 'Shmem is not known as it was: rings of others came and went all the time'
         (kb, others), seen = self.is_known, []
+        wait_s = WAIT_S if os.environ.get('WMK_ALONE') else BUSY_S
 
         def back():
             is_now = sample()
@@ -88,7 +89,7 @@ class Shmem:
         def is_unclear():
             return not seen or any(rings != others for _, rings in seen)
 
-        if holds_within(back, BUSY_S) or (not is_unclear() and holds_within(back, WAIT_S)):
+        if holds_within(back, wait_s) or (not is_unclear() and holds_within(back, WAIT_S)):
             return ''
         is_now, rings = seen[-1] if seen else (shmem_kb(), all_rings())
         if is_unclear():

@@ -501,7 +501,9 @@ static void test_texts(void **state)
 		const unsigned kind = i % KINDS;
 
 		memset(text, 'x', sizeof(text));         /* of 1 to 92 bytes: some are too long to be looked for */
-		snprintf(text + LENGTHS - kind % LENGTHS, 10, kind % 3 ? "%u" : "", kind);    /* (of some, the next is a beginning) */
+		text[LENGTHS - kind % LENGTHS] = '\0';           /* (of some, the next is a beginning) */
+		if (kind % 3)
+			snprintf(text + LENGTHS - kind % LENGTHS, 10, "%u", kind);
 		texts_sent[i] = wmk_arena_text(&made, text);
 	}
 	uint8_t *bytes;
