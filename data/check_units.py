@@ -7,13 +7,15 @@ usage: check_units.py DAEMON SERVICE ROOT.SOCKET USER.SOCKET TMPFILES SYSUSERS
 import os
 import shutil
 import stat
-import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tests', 'lib'))
+from waits import finished  # noqa: E402
+
 
 def run(argv, wanted_silent=True):
-    done = subprocess.run(argv, capture_output=True, text=True)
+    done = finished(argv, 60, capture_output=True, text=True)
     if done.returncode or (wanted_silent and done.stderr.strip()):
         sys.exit('%s: status %d\n%s%s' % (' '.join(argv), done.returncode, done.stdout, done.stderr))
 

@@ -18,8 +18,8 @@
  *     waymark_ctl_stop(ctl, "mine", &result);
  *
  * Functions return 0 or a negative errno; why is then told by waymark_ctl_error_text(), for each thread by itself. Nothing here prints
- * (but to a file that it is given), exits, or keeps global state but that text. A handle is used by one thread at a time; different handles by different threads. No function
- * may be called from a signal handler. A handle does not survive fork(): the child may only close it.
+ * (but to a file that it is given), exits, or keeps global state but that text. A handle is used by one thread at a time; different handles
+ * by different threads. No function may be called from a signal handler. A handle does not survive fork(): the child may only close it.
  *
  * Structures that the caller fills begin with their size, sizeof(the structure), and what is left zero has a default; an array of them
  * has elements of the size that its first one says. What is asked of the library, the library owns: structures come by pointer and may

@@ -170,7 +170,7 @@ int wmk_out_send(struct wmk_out *out, int sock)
 		out->sent += (size_t)n;
 	}
 	out->sent = out->len = 0;
-	if (out->cap > WMK_IN_KEEP) {
+	if (out->cap > WMK_WIRE_KEEP) {
 		free(out->buf);
 		out->buf = NULL;
 		out->cap = 0;
@@ -215,7 +215,7 @@ static int in_room(struct wmk_in *in)
 		if (whole > want)
 			want = whole < 2 * in->len ? whole : 2 * in->len;
 	}
-	if (want > in->cap || (in->len == 0 && in->cap > WMK_IN_KEEP)) {
+	if (want > in->cap || (in->len == 0 && in->cap > WMK_WIRE_KEEP)) {
 		uint8_t *buf = realloc(in->buf, want < IN_START ? IN_START : want);
 
 		if (!buf)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(WMK_OBJECT_PART_MAX + sizeof(struct wmk_frame) <= WMK_IN_KEEP, "a part is received at once");
+_Static_assert(WMK_OBJECT_PART_MAX + sizeof(struct wmk_frame) <= WMK_WIRE_KEEP, "a part is received at once");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are sent as they lie in memory");
 
 /* Where a walk is: the members that it went through, and in lists the element. */

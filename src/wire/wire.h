@@ -138,6 +138,8 @@ struct wmk_move_msg { uint32_t channel, event, id, from; };
 
 /* ── frames ──────────────────────────────────────────────────────────────────────────────────────────── */
 
+#define WMK_WIRE_KEEP 65536u  /* bytes: a buffer of either kind that is larger goes back as soon as it is empty */
+
 /* Growing output: frames are appended, then sent without blocking. */
 struct wmk_out {
 	uint8_t *buf;
@@ -163,7 +165,6 @@ int wmk_out_send(struct wmk_out *out, int sock);
 void wmk_out_rest(struct wmk_out *out);
 void wmk_out_free(struct wmk_out *out);
 
-#define WMK_IN_KEEP 65536u  /* bytes: a larger buffer goes back as soon as it is empty */
 /* Growing input, bounded by one frame. */
 struct wmk_in {
 	uint8_t *buf;

@@ -14,6 +14,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from waits import finished  # noqa: E402
+
 PROGRAM = r'''
 #include <stdio.h>
 #include <waymark/trace.h>
@@ -69,7 +72,7 @@ int main(int argc, char **argv)
 
 
 def run(argv, **more):
-    done = subprocess.run(argv, capture_output=True, text=True, **more)
+    done = finished(argv, 120, capture_output=True, text=True, **more)
     if done.returncode:
         sys.exit('%s failed with %d:\n%s%s' % (' '.join(argv), done.returncode, done.stdout, done.stderr))
     return done.stdout
