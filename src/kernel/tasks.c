@@ -121,48 +121,6 @@ static void make_room(struct wmk_ktasks *tasks, int32_t tid)
 		forget_oldest(tasks, entry);
 }
 
-/* What is needed from `ts` on: the version that is in effect then, and the life that it is of, which takes its name. */
-static void forget_versions(struct wmk_ktasks *tasks, struct wmk_ktask_entry *entry, uint64_t ts)
-{
-	struct wmk_ktask_version **at = &entry->newest, *life;
-	const char *comm = NULL;
-
-	while (*at && (*at)->ts > ts)
-		at = &(*at)->older;
-	if (!*at)
-		return;
-	for (life = *at; life && !is_life(life); life = life->older)
-		if (!comm && life->kind == WMK_KTASK_RENAME)
-			comm = life->comm;
-	if (!life)
-		return;
-	if (comm)
-		memcpy(life->comm, comm, sizeof(life->comm));
-	if ((*at)->kind == WMK_KTASK_EXIT)
-		at = &(*at)->older;
-	while (*at != life)
-		version_free(tasks, entry, at);
-	while (life->older)
-		version_free(tasks, entry, &life->older);
-}
-
-void wmk_ktasks_forget_before(struct wmk_ktasks *tasks, uint64_t ts)
-{
-	for (uint32_t head = 0; head < tasks->n_heads; head++)
-		for (struct wmk_ktask_entry **at = &tasks->heads[head]; *at;) {
-			const struct wmk_ktask_version *newest = (*at)->newest;
-
-			/* Behind its exit a task has a few records still: it stays until the next time. */
-			if (newest->kind == WMK_KTASK_EXIT && newest->ts < tasks->before) {
-				entry_free(tasks, at);
-			} else {
-				forget_versions(tasks, *at, ts);
-				at = &(*at)->next;
-			}
-		}
-	tasks->before = ts;
-}
-
 /* ── what is noted ───────────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_ktask_version *wmk_ktasks_add(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts, enum wmk_ktask_kind kind)

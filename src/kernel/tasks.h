@@ -54,7 +54,7 @@ struct wmk_ktask {
 
 struct wmk_ktasks_counts {
 	uint64_t tasks, versions;      /* now */
-	uint64_t forgotten;            /* versions that had to go because of a limit, not those of _forget_before() */
+	uint64_t forgotten;            /* versions that had to go because of a limit */
 	uint64_t asked;                /* tasks that were looked at in /proc after the walk */
 };
 
@@ -80,8 +80,6 @@ int wmk_ktasks_note_rename(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, c
 /* sched_process_exec: pid, old_pid. A thread that is not its process's first gets that one's number, and its own is nobody's. */
 int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int32_t old_tid);
 int wmk_ktasks_note_exit(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid);
-/* No look-up will be for a time before `ts`: older versions go, and tasks that had exited by then. */
-void wmk_ktasks_forget_before(struct wmk_ktasks *tasks, uint64_t ts);
 
 /*
  * `cpu`: where the record was made; number 0 is the idle task of each CPU, "swapper/<cpu>". `want`: of WMK_KTASK_...; what is not known is not in

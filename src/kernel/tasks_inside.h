@@ -49,7 +49,6 @@ struct wmk_ktasks {
 	int proc;
 	uint32_t limit, n_versions, n_tasks;
 	uint32_t n_heads, hand;            /* a power of two; which head is looked at next for who must go */
-	uint64_t before;                   /* of the latest _forget_before() */
 	uint64_t forgotten, asked;
 	struct wmk_kproc_lines lines;
 	struct wmk_ktask_entry *heads[];

@@ -458,38 +458,6 @@ static void limited(void **state)
 	assert_in_range(counts.versions, 1, 2);
 }
 
-static void forgotten(void **state)
-{
-	struct run *run = *state;
-	struct wmk_ktasks_counts counts;
-
-	put_task(run, 10, 10, "init", 1);
-	open_at(run, 10, 0);
-	for (uint64_t life = 0; life < 5; life++) {
-		note(run, &(struct noted){ FORK, 1000 * life + 100, 90, 10, "a", NULL, 0 });
-		note(run, &(struct noted){ RENAME, 1000 * life + 200, 90, 0, "b", "a", 0 });
-		note(run, &(struct noted){ RENAME, 1000 * life + 300, 90, 0, "c", "b", 0 });
-		note(run, &(struct noted){ EXIT, 1000 * life + 400, 90, 0, NULL, NULL, 0 });
-	}
-	wmk_ktasks_forget_before(run->tasks, 3250);
-	wmk_ktasks_counts(run->tasks, &counts);
-	assert_int_equal(counts.versions, 1 + 3 + 4);
-	assert_int_equal(counts.forgotten, 0);
-	name_is(run, 90, 3250, "b");
-	name_is(run, 90, 3300, "c");
-	name_is(run, 90, 4150, "a");
-	pid_is(run, 90, 3250, 90, 10);
-	wmk_ktasks_forget_before(run->tasks, 4350);
-	name_is(run, 90, 4350, "c");
-	/* Dead, but it still switches away; the next time it goes. */
-	wmk_ktasks_forget_before(run->tasks, 4450);
-	name_is(run, 90, 4450, "c");
-	wmk_ktasks_forget_before(run->tasks, 4500);
-	wmk_ktasks_counts(run->tasks, &counts);
-	assert_int_equal(counts.tasks, 1);
-	name_is(run, 10, 5000, "init");
-}
-
 /* This process, on this machine. */
 static void live(void **state)
 {
@@ -519,7 +487,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(walked), T(walked_again), T(any_order), T(events_before_the_walk), T(exec_of_a_thread), T(inherited), T(met), T(odd_families), T(limited), T(forgotten),
+		T(walked), T(walked_again), T(any_order), T(events_before_the_walk), T(exec_of_a_thread), T(inherited), T(met), T(odd_families), T(limited),
 		cmocka_unit_test(live),
 	};
 
