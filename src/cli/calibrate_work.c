@@ -2,11 +2,12 @@
 /*
  * calibrate_work.c - the program that `waymark calibrate` records, again and again: it measures its own sites.
  *
- *     waymark-calibrate all         the clock, a loop without and with a site that nobody records, records of 4 and 64 bytes
+ *     waymark-calibrate all         the clock, a loop without and with a site that nobody records, records without fields, of 4 and of 64 bytes
  *     waymark-calibrate record      records of 4 bytes alone
  *
  * Prints a line for each: its name, then lower quartile, median and upper quartile of the CPU time of one, in nanoseconds, over ROUNDS
- * batches on one CPU. The first of the rings' memory is passed before.
+ * batches on one CPU. Batches of all take turns, so that what disturbs the machine for a while disturbs all of them. The first of the rings'
+ * memory is passed before.
  */
 #include <sched.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@
 
 #include "base/clock.h"
 
-#define ROUNDS 41
+#define ROUNDS 21
 #define BATCH 20000u
 #define ONCE_AROUND (1u << 20)   /* bytes of the CPU's ring */
 
@@ -65,6 +66,12 @@ static __attribute__((noinline)) void loop_monotonic(unsigned n)
 		sink = wmk_clock_monotonic();
 }
 
+static __attribute__((noinline)) void loop_record_0(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		waymark(calibrate, record_0);
+}
+
 static __attribute__((noinline)) void loop_record_4(unsigned n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -92,23 +99,38 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void measure(const char *name, void (*loop)(unsigned))
-{
+struct measured {
+	const char *name;
+	void (*loop)(unsigned);
 	double ns[ROUNDS];
+};
 
-	loop(BATCH);
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		uint64_t begin = cpu_time();
+static void measure(struct measured *list, size_t n)
+{
+	for (size_t m = 0; m < n; m++)
+		list[m].loop(BATCH);
+	for (unsigned i = 0; i < ROUNDS; i++)
+		for (size_t m = 0; m < n; m++) {
+			uint64_t begin = cpu_time();
 
-		loop(BATCH);
-		ns[i] = (double)(cpu_time() - begin) / BATCH;
+			list[m].loop(BATCH);
+			list[m].ns[i] = (double)(cpu_time() - begin) / BATCH;
+		}
+	for (size_t m = 0; m < n; m++) {
+		double *ns = list[m].ns;
+
+		qsort(ns, ROUNDS, sizeof(ns[0]), by_value);
+		printf("%s %.3f %.3f %.3f\n", list[m].name, ns[ROUNDS / 4], ns[ROUNDS / 2], ns[3 * ROUNDS / 4]);
 	}
-	qsort(ns, ROUNDS, sizeof(ns[0]), by_value);
-	printf("%s %.3f %.3f %.3f\n", name, ns[ROUNDS / 4], ns[ROUNDS / 2], ns[3 * ROUNDS / 4]);
 }
 
 int main(int argc, char **argv)
 {
+	static struct measured all[] = {
+		{ .name = "record_4", .loop = loop_record_4 }, { .name = "record_0", .loop = loop_record_0 },
+		{ .name = "record_64", .loop = loop_record_64 }, { .name = "plain", .loop = loop_plain },
+		{ .name = "site", .loop = loop_site }, { .name = "clock", .loop = loop_monotonic },
+	};
 	cpu_set_t set;
 	int cpu = sched_getcpu();
 
@@ -126,15 +148,8 @@ int main(int argc, char **argv)
 		sched_setaffinity(0, sizeof(set), &set);
 	}
 	loop_record_64(2 * ONCE_AROUND / 64);
-	if (strcmp(argv[1], "all") == 0) {
-		if (wmk_clock_detect() == WMK_CLOCK_COUNTER)
-			measure("clock", loop_counter);
-		else
-			measure("clock", loop_monotonic);
-		measure("plain", loop_plain);
-		measure("site", loop_site);
-		measure("record_64", loop_record_64);
-	}
-	measure("record_4", loop_record_4);
+	if (wmk_clock_detect() == WMK_CLOCK_COUNTER)
+		all[5].loop = loop_counter;
+	measure(all, strcmp(argv[1], "all") == 0 ? sizeof(all) / sizeof(all[0]) : 1);
 	return 0;
 }

@@ -197,17 +197,19 @@ def check_units(root):
 
 
 def check_calibrate(waymark, env):
-    """Each part has its figures, in JSON and for people: the clock, a site that nobody records, records by length and by context."""
+    """Each part has its figures, in JSON and for people: a site that nobody records, the clock, a record without fields, fields by length, contexts."""
     cost = json.loads(run([waymark, 'calibrate', '--json'], env=env))
     results = {r.get('context', r['what']): r for r in cost['results']}
-    parts = ['clock', 'record_4', 'record_64', 'vpid', 'vtid', 'procname', 'cpu_id', 'pthread_id', 'ip']
+    parts = ['clock', 'record_0', 'record_4', 'record_64', 'vpid', 'vtid', 'procname', 'cpu_id', 'pthread_id', 'ip']
     for name in parts:
         if name not in results or not 0 < results[name]['low_ns'] <= results[name]['median_ns'] <= results[name]['high_ns']:
             sys.exit('waymark calibrate has measured %s as %s' % (name, results.get(name)))
+    if [name for name in parts[1:] if 'more_ns' not in results[name]] or results['record_0']['more_ns'] <= 0:
+        sys.exit('waymark calibrate has nothing for what a part costs: %s' % cost)
     if 'disabled_site_ns' not in cost or set(results) != set(parts):
         sys.exit('waymark calibrate has measured %s' % cost)
     text = run([waymark, 'calibrate'], env=env)
-    for words in ['reading the clock', 'site that nobody records', 'record of 4 bytes', 'record of 64 bytes', 'with vpid', 'with procname']:
+    for words in ['reading the clock', 'site that nobody records', 'record without fields', 'record of 4 bytes', 'record of 64 bytes', 'with vpid', 'with procname']:
         if not re.search(re.escape(words) + r'.* -?\d+\.\d', text):
             sys.exit('waymark calibrate does not tell the %s: %s' % (words, text))
 
