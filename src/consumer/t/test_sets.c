@@ -185,6 +185,47 @@ static void test_wakes(void **state)
 	sets_close(&s);
 }
 
+/* It cannot sleep until one of so many wakes it: it looks at them now and then, takes from each, and sleeps again when there are fewer. */
+static void test_more_than_it_can_wait_for(void **state)
+{
+	const struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .header_room = WMK_CTF_PACKET_ROOM,
+						   .prefault = 1u << 30 };
+	struct waymark_ring_set *more[WAYMARK_RING_WAIT_SETS], *writer;
+	struct wmk_consumer_set how = { .start_ts = wmk_clock_monotonic() };
+	struct wmk_consumer_stats one;
+	struct sets s;
+	uint64_t sum = 0;
+	char channel[16];
+
+	(void)state;
+	sets_open(&s, 0, NULL);
+	for (unsigned i = 0; i < WAYMARK_RING_WAIT_SETS; i++) {
+		snprintf(channel, sizeof(channel), "crowd%u", i);
+		how.channel = channel;
+		assert_int_equal(waymark_ring_set_create(&ring, &more[i]), 0);
+		assert_int_equal(wmk_consumer_add(s.rig.consumer, more[i], &how), 0);
+	}
+	assert_int_equal(waymark_ring_sets_wait(more, WAYMARK_RING_WAIT_SETS + 1, &(uint32_t){ 0 }, 0, 0), -ENOTSUP);
+	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
+	for (unsigned i = 0; i < WAYMARK_RING_WAIT_SETS; i += 42) {
+		assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(more[i]), &writer), 0);
+		assert_int_equal(record(writer, 0, 300), 300);
+		waymark_ring_set_close(writer);
+		sum += 150;
+		wait_for_records(&s, sum);
+	}
+	for (unsigned i = 0; i < WAYMARK_RING_WAIT_SETS; i++) {
+		assert_int_equal(wmk_consumer_remove(s.rig.consumer, more[i], &one), 0);
+		assert_int_equal(one.records, i % 42 ? 0 : 300);
+		assert_int_equal(one.lost, 0);
+		waymark_ring_set_close(more[i]);
+	}
+	wait_for_rest(&s);
+	assert_int_equal(record(s.writers[0], 0, 300), 300);
+	wait_for_records(&s, 42);
+	sets_close(&s);
+}
+
 /* A writer that dies between its commit and the wake. */
 static void test_poke(void **state)
 {
@@ -447,6 +488,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rest),   cmocka_unit_test(test_wakes),  cmocka_unit_test(test_poke),
+		cmocka_unit_test(test_more_than_it_can_wait_for),
 		cmocka_unit_test(test_blocking_writer), cmocka_unit_test(test_claims_left), cmocka_unit_test(test_remove), cmocka_unit_test(test_settle),
 		cmocka_unit_test(test_clear),  cmocka_unit_test(test_clear_resume), cmocka_unit_test(test_limits),
 	};
