@@ -8,11 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/follow.h"
 #include "cli/look.h"
 
 #define LOOKS_AT_ONCE 8
-#define LOOKS_MAX 200             /* at one process, which is in the middle of exec */
+#define LOOK_MS 10000            /* for so long a process may be in the middle of exec: on a busy machine it may have no CPU for a while */
 #define LIBRARY "libwaymark.so"
 
 struct wmk_follow_process {
@@ -27,7 +28,7 @@ struct wmk_follow_process {
 	bool sites;                      /* a file that it maps has some: then it registers, unless something keeps it from that */
 	bool registered;
 	bool told;                       /* in the list while it lives */
-	unsigned looks;                  /* that came too early */
+	int64_t first_ms, due_ms;        /* of looks that come too early: the first one, the next one; by wmk_clock_ms() */
 	bool looked;                     /* at its environment */
 	enum wmk_follow_why why;
 };
@@ -42,6 +43,7 @@ void wmk_follow_init(struct wmk_follow *follow, const char *rundir)
 {
 	memset(follow, 0, sizeof(*follow));
 	follow->watch.fd = -1;
+	follow->look_ms = INT64_MAX;
 	snprintf(follow->rundir, sizeof(follow->rundir), "%s", rundir);
 }
 
@@ -176,7 +178,7 @@ static void take_map(struct wmk_follow *follow, const struct wmk_watch_event *ev
 		return;
 	/* It may be the first to use it though it was forked: by dlopen(). */
 	process->own = process->uses = true;
-	follow->to_look = true;
+	follow->look_ms = 0;
 }
 
 /* The kernel stops to show programs that are set-id, or that their user may not read; these go on after what looks like their end. */
@@ -245,7 +247,7 @@ static enum wmk_follow_why why_of(const struct wmk_follow *follow, const struct 
  * The environment that was read is this program's if the process has libwaymark mapped after the reading, and had not become another
  * program, nor ended, by then.
  */
-static void look_at(struct wmk_follow *follow, pid_t pid, uint64_t serial)
+static void look_at(struct wmk_follow *follow, pid_t pid, uint64_t serial, int64_t now)
 {
 	struct wmk_look_environment environment;
 	bool read = wmk_look_environment(pid, &environment);
@@ -257,31 +259,51 @@ static void look_at(struct wmk_follow *follow, pid_t pid, uint64_t serial)
 		return;
 	if (read)
 		process->why = why_of(follow, &environment);
-	process->looked = !environment.early || ++process->looks == LOOKS_MAX;
+	if (!process->first_ms)
+		process->first_ms = now;
+	/* At once, for a few ms; then rarer and rarer, as what it waits for may be the CPU that we have. */
+	process->due_ms = now + (now - process->first_ms) / 4;
+	process->looked = !environment.early || now - process->first_ms >= LOOK_MS;
 }
 
-static struct wmk_follow_process *next_to_look(struct wmk_follow *follow)
+/* One that is due. NULL: none is; *due: when the next one will be, INT64_MAX: there is none. */
+static struct wmk_follow_process *next_to_look(struct wmk_follow *follow, int64_t now, int64_t *due)
 {
+	*due = INT64_MAX;
 	for (unsigned i = 0; i < WMK_FOLLOW_BUCKETS; i++)
-		for (struct wmk_follow_process *process = follow->table[i]; process; process = process->next)
-			if (process->own && process->uses && !process->registered && !process->looked)
+		for (struct wmk_follow_process *process = follow->table[i]; process; process = process->next) {
+			if (!process->own || !process->uses || process->registered || process->looked)
+				continue;
+			if (process->due_ms <= now)
 				return process;
+			if (process->due_ms < *due)
+				*due = process->due_ms;
+		}
 	return NULL;
 }
 
 void wmk_follow_look(struct wmk_follow *follow)
 {
 	struct wmk_follow_process *process;
+	int64_t now = wmk_clock_ms();
 
 	wmk_watch_read(&follow->watch, take, follow);
 	/* When thousands start at once, those that register wait for this thread: the rest is for the next time. */
-	for (int i = 0; follow->to_look && i < LOOKS_AT_ONCE; i++) {
-		process = next_to_look(follow);
-		follow->to_look = process != NULL;
-		if (process)
-			look_at(follow, process->pid, process->serial);
+	for (int i = 0; follow->look_ms <= now && i < LOOKS_AT_ONCE; i++) {
+		process = next_to_look(follow, now, &follow->look_ms);
+		if (!process)
+			break;
+		follow->look_ms = 0;
+		look_at(follow, process->pid, process->serial, now);
 	}
 	follow->round++;
+}
+
+int wmk_follow_wait_ms(const struct wmk_follow *follow)
+{
+	int64_t now = wmk_clock_ms();
+
+	return follow->look_ms == INT64_MAX ? -1 : follow->look_ms <= now ? 0 : (int)(follow->look_ms - now);
 }
 
 /* ── judgement ───────────────────────────────────────────────────────────────────────────────────────── */

@@ -44,7 +44,7 @@ struct wmk_follow_ended;
 struct wmk_follow_process;
 
 struct wmk_follow {
-	struct wmk_watch watch;          /* watch.fd: poll it, then wmk_follow_look() */
+	struct wmk_watch watch;          /* watch.fd: poll it, for wmk_follow_wait_ms(), then wmk_follow_look() */
 	int error;                       /* why there is no watch, -errno; 0: there is one */
 	char rundir[64];
 	uint64_t serial;                 /* of programs */
@@ -52,7 +52,7 @@ struct wmk_follow {
 	unsigned living;                 /* processes in the table */
 	struct wmk_follow_process *table[WMK_FOLLOW_BUCKETS];
 	struct wmk_follow_ended *ended;  /* not judged yet */
-	bool to_look;                    /* at environments */
+	int64_t look_ms;                 /* when environments are to be looked at, by wmk_clock_ms(); INT64_MAX: none is */
 	unsigned n;                      /* all that were not followed; the first WMK_FOLLOW_MAX are kept */
 	struct wmk_unfollowed list[WMK_FOLLOW_MAX];
 };
@@ -64,6 +64,8 @@ void wmk_follow_start(struct wmk_follow *follow, pid_t pid);
 void wmk_follow_registered(struct wmk_follow *follow, pid_t pid);
 /* A process closed its connection and lives: it became another program, or another user. */
 void wmk_follow_left(struct wmk_follow *follow, pid_t pid);
+/* How long there is nothing to do but to wait for watch.fd, in ms; -1: for ever. */
+int wmk_follow_wait_ms(const struct wmk_follow *follow);
 /* Hear what has happened. */
 void wmk_follow_look(struct wmk_follow *follow);
 /* wmk_apps has nothing more to do since the latest wmk_follow_look(): decide about those that had ended by then. */

@@ -236,7 +236,7 @@ static void run_until_end(struct wmk_recording *rec, struct wmk_child *child, st
 	};
 
 	while (!child->ended) {
-		poll(fds, sizeof(fds) / sizeof(fds[0]), follow->to_look ? 0 : -1);
+		poll(fds, sizeof(fds) / sizeof(fds[0]), wmk_follow_wait_ms(follow));
 		WMK_TESTPOINT(record_hears);
 		hear(rec, follow, 0);
 		WMK_TESTPOINT(record_heard);
