@@ -199,7 +199,7 @@ def files_that_cannot_be_closed(case):
             program('emit 10')
             was = w.consumerd()
             os.kill(was, signal.SIGKILL)
-            w.wait(lambda: w.consumerd() not in (None, was) and state(w.consumerd()) != 'D', 'another consumer daemon')
+            w.wait(lambda: (pid := w.consumerd()) not in (None, was) and state(pid) != 'D', 'another consumer daemon')
             program('emit 10')
             program.end()
             w.finish('calm', lost=0)

@@ -49,8 +49,9 @@ def stopped_programs_delay_nobody(case):
         check(with_it < FACTOR * without + FLOOR_S, 'a command takes %.3f s with a stopped program, %.3f s without', with_it, without)
         answer = w('enable-event', '-s', 'all', 'test:seq')
         answer.says(str(stopped.pid), 'obey')
-        unanswered = w('enable-event', '-s', 'all', 'test:seq', '--json').json['unanswered']
-        check([a['pid'] for a in unanswered] == [stopped.pid], 'unanswered: %s', unanswered)
+        # (somebody else may be late for once)
+        w.wait(lambda: [a['pid'] for a in w('enable-event', '-s', 'all', 'test:seq', '--json').json['unanswered']] == [stopped.pid],
+               'it alone to be unanswered')
         for program in others:
             program('emit 5')
         fresh = w.obey()                 # nor does it delay who begins
@@ -111,7 +112,21 @@ def woken(before, after):
             if count != before.get(task, (name, 0))[1]}
 
 
-@limit(30)
+def rests(programs, seconds, words):
+    """
+    {what it is: process}: in `seconds` of nothing none of them wakes. What there was to do before may end in the first such time, on a machine that
+    is busy otherwise; whoever wakes by himself wakes in all of them.
+    """
+    for _ in range(4):
+        before = {name: switches(pid) for name, pid in programs.items()}
+        time.sleep(seconds)              # the time that is measured
+        awake = {name: woken(before[name], switches(pid)) for name, pid in programs.items()}
+        if not any(awake.values()):
+            return
+    check(False, '%s: four times in %d s of nothing somebody wakes: %s', words, seconds, awake)
+
+
+@limit(60)
 def nobody_wakes(case):
     """Session daemon, consumer daemon and a program that does nothing, in a session that records."""
     if SANITIZED:
@@ -121,16 +136,8 @@ def nobody_wakes(case):
         program = w.obey()
         w.begin('idle')
         program('emit 10')
-        everybody = {'session daemon': w.sessiond(), 'consumer daemon': w.consumerd(), 'program': program.pid}
-
-        def count():
-            return {name: switches(pid) for name, pid in everybody.items()}
-
         time.sleep(SETTLE_S)             # the time that commands and looks at rings have: then nothing is to be done
-        before = count()
-        time.sleep(seconds)              # the time that is measured
-        for name, after in count().items():
-            check(not woken(before[name], after), 'in %d s of nothing the %s wakes: %s', seconds, name, woken(before[name], after))
+        rests({'session daemon': w.sessiond(), 'consumer daemon': w.consumerd(), 'program': program.pid}, seconds, 'a session that records')
         program.end()
         w.finish('idle', lost=0)
 
@@ -150,12 +157,16 @@ def nobody_wakes_for_others(case):
             end = time.monotonic() + seconds
             while time.monotonic() < end:
                 busy('emit 100')
+            return [switches(program.pid) for program in idle]
 
-        fill(SETTLE_S)
-        before = [switches(program.pid) for program in idle]
-        fill(2)
-        for program, was in zip(idle, before):
-            check(not woken(was, switches(program.pid)), 'while another records, a program wakes: %s', woken(was, switches(program.pid)))
+        before = fill(SETTLE_S)
+        for _ in range(4):               # (what there was to do before may end in the first of these, on a machine that is busy otherwise)
+            after = fill(2)
+            awake = [woken(was, now) for was, now in zip(before, after)]
+            if not any(awake):
+                break
+            before = after
+        check(not any(awake), 'while another records, programs wake: %s', awake)
         for program in idle + [busy]:
             program.end()
         w.stop('shared')
@@ -191,16 +202,11 @@ def only_what_a_program_records_is_mapped_ahead(case):
 
 def quiet(programs, words):
     """Nothing wakes them, for longer than they let pass where they have to look by themselves whether somebody has come (10 s)."""
-    seconds = 60 if PERCENT >= 100 else 12
     time.sleep(SETTLE_S)
-    before = [switches(program.pid) for program in programs]
-    time.sleep(seconds)                  # the time that is measured
-    for program, was in zip(programs, before):
-        now = woken(was, switches(program.pid))
-        check(not now, '%s: in %d s of nothing a program wakes: %s', words, seconds, now)
+    rests({program.pid: program.pid for program in programs}, 60 if PERCENT >= 100 else 12, words)
 
 
-@limit(90)
+@limit(120)
 def two_places_and_one_daemon(case):
     """A program of a user, whose own daemon runs, or root's: it does not wake to look for the other, and has it as soon as it comes."""
     if SANITIZED:

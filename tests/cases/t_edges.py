@@ -64,7 +64,7 @@ def bad_clock_is_said(case):
 def libraries_come_and_go(case):
     """lttng_ust_lib:load and :unload, of the very library, at the address that the load said."""
     plugin = case.program('libplugin.so')
-    result = case.record([case.program('lives'), 'library', plugin, '10']).ok()
+    result = case.record([case.program('lives'), 'library', plugin, '50']).ok()
     loads, unloads = collections.Counter(), collections.Counter()
     for r in result.trace().records():
         if r.name == 'lttng_ust_lib:load' and r.fields['path'].endswith('/libplugin.so'):

@@ -154,7 +154,8 @@ def who_waits_in_vain_shows_stacks(case):
             with open('/proc/%d/task/%d/children' % (child.pid, child.pid)) as f:
                 return f.read().split()
         pid = int(wait_for(sleeper, 'the shell to start another')[0])
-        wait_for(lambda: open('/proc/%d/comm' % pid).read().strip() == 'sleep', 'sleep to be there')
+        wait_for(lambda: slurp('/proc/%d/comm' % pid).strip() == 'sleep', 'sleep to be there')
+        wait_for(lambda: all(slurp('/proc/%d/stat' % p).rsplit(')', 1)[1].split()[0] == 'S' for p in (child.pid, pid, ours.pid)), 'all to sleep')
         try:
             wait_for(lambda: False, 'nothing', 0.1)
         except Failure as failure:

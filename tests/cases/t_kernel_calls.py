@@ -269,8 +269,11 @@ def changed(case):
 
 
 def kernel_consumer(w):
-    found = [pid for pid, name in w.ours().items() if name == CONSUMERD_COMM and '--kernel' in slurp('/proc/%d/cmdline' % pid).split('\0')]
-    return found[0] if found else None
+    for pid, name in w.ours().items():
+        with contextlib.suppress(OSError):              # it may be about to end
+            if name == CONSUMERD_COMM and '--kernel' in slurp('/proc/%d/cmdline' % pid).split('\0'):
+                return pid
+    return None
 
 
 @limit(240)

@@ -74,6 +74,7 @@ def consumer_killed_by_the_clock(case):
                 w('stop', 'one')
                 w('start', 'one')
             kill(pid)
+            w.wait(lambda gone=pid: w.kernel_consumerd() not in (None, gone), 'another consumer')
         trace = balance(w, 'one', made, 'a quiet kernel', tids)
         check(trace.lost == 0, 'lost: %s', trace.counts)
         named = len([r for r in trace.records if 'procname = "kcalls"' in r.context])
@@ -139,7 +140,7 @@ def killed_within_commands(case):
             w.calls(1, 10)
             if any(s['name'] == name for s in w('list', '--json').json['sessions']):
                 w('destroy', name)
-            w.wait(lambda: not w.instances(), 'turn %d, %s killed within %s: instances stay: %s' % (turn, victim.__name__, command, w.instances()), 20)
+            w.wait(lambda: not w.instances(), 'turn %d, %s killed within %s: instances stay: %s' % (turn, victim.__name__, command, w.instances()))
 
 
 @limit(60)
@@ -160,10 +161,10 @@ def everything_killed(case):
             w.wait(lambda: not w.daemons(), 'all daemons to be gone')
             check(w.instances() and [n for n in left_in_tracefs() if n.startswith(mine)], 'nothing is left: the test is none')
             w.start_daemon()
-            wait_for(lambda: not [n for n in left_in_tracefs() if n.startswith(mine)], 'what was left of waymark record to be gone', 20)
+            wait_for(lambda: not [n for n in left_in_tracefs() if n.startswith(mine)], 'what was left of waymark record to be gone')
             check(w.session('one')['active'], 'the session is gone')
             balance(w, 'one', turns, 'turn %d' % turn, tids)
-            w.wait(lambda: not w.instances(), 'instances to be gone: %s' % w.instances(), 20)
+            w.wait(lambda: not w.instances(), 'instances to be gone: %s' % w.instances())
 
 
 if __name__ == '__main__':

@@ -93,7 +93,7 @@ def killed_once(case, point, after):
         case.program('busy'), assignments(point, 'kill', after), case.program('points'), words_of(mode), TURNS[mode], dead, dead,
         dead)
     child = case.start(['sh', '-c', script], SIZES + options([point]))
-    wait_for(lambda: os.path.exists(dead) or child.poll() is not None, 'the program to end at ' + name, 60)
+    wait_for(lambda: os.path.exists(dead) or child.poll() is not None, 'the program to end at ' + name)
     check(os.path.exists(dead), '%s: waymark record ended early: %s', name, slurp(child.wmk[1])[-500:])
     status = slurp(dead).strip()
     check(status != '0', '%s was never reached', name)
@@ -155,10 +155,10 @@ def stopped(case, places):
     check(len(victims) == len(places), 'only %d of %d programs were started', len(victims), len(places))
     try:
         for pid, name in victims.items():
-            wait_for(lambda: state(pid) in ('T', 'Z', None), 'the program to be stopped at ' + name, 60)
+            wait_for(lambda: state(pid) in ('T', 'Z', None), 'the program to be stopped at ' + name)
             check(state(pid) == 'T', '%s was never reached (%s)', name, state(pid))
         go()
-        wait_for(lambda: os.path.exists(case.path('done')), 'the others to record on', 60)
+        wait_for(lambda: os.path.exists(case.path('done')), 'the others to record on')
         for pid, name in victims.items():
             check(state(pid) == 'T', 'the program at %s went on by itself', name)
     finally:

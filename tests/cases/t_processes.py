@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import FEATURES, WAYMARK, Result, Skip, check, finished, main, need, need_other_users, not_under_tsan, rounds  # noqa: E402
+from harness import FEATURES, WAYMARK, Result, Skip, check, finished, main, need, need_other_users, not_under_tsan, rounds, wait_for  # noqa: E402
 
 
 def fork_children(case):
@@ -105,9 +105,15 @@ def every_short_life_is_counted(case):
 def reasons_are_true(case):
     """Programs that live until they have been looked at: each reason is told, for each of them."""
     leaf = case.program('procs')
+    enough = case.path('enough')
+    os.mkfifo(enough)
     script = ('WAYMARK_DISABLE=1 %s forever & a=$!; WAYMARK_RUNDIR=/nowhere %s forever & b=$!; '
-              'env -u WAYMARK_RUNDIR %s forever & c=$!; sleep 1; kill $a $b $c; wait $a $b $c; true') % (leaf, leaf, leaf)
-    result = case.record(['sh', '-c', script]).ok()
+              'env -u WAYMARK_RUNDIR %s forever & c=$!; read word <%s; kill $a $b $c; wait $a $b $c; true') % (leaf, leaf, leaf, enough)
+    child = case.start(['sh', '-c', script])
+    wait_for(lambda: sorted(begun > 6000 for begun, _ in case.board.read().values()) == [True] * 3, 'all three to have run for a while')
+    with open(enough, 'w') as file:
+        file.write('enough\n')
+    result = case.finish(child).ok()
     whys = sorted(one['why'] for one in need_the_kernels_account(result))
     check(whys == ['disabled', 'environment', 'other-rundir'], 'reasons: %s', whys)
 

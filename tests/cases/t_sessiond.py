@@ -262,7 +262,7 @@ def consumer_cannot_start(case):
     with daemon(case) as d:
         check(d.start() == '+', 'it did not start')
         d.control('create=s:' + trace, 'events=s:test:*', 'start=s')
-        busy = subprocess.Popen([case.program('busy'), 'paced', '2', '10000000', pace()], env=d.env, start_new_session=True)
+        busy = subprocess.Popen([case.program('busy'), 'paced', '2', '10000000', '20000'], env=d.env, start_new_session=True)
         case.started.append(busy)
         wait_for(lambda: case.board.flag(0) == 2, 'two threads to record')
         d.end(signal.SIGKILL)                                    # first: it would start another consumer

@@ -137,7 +137,7 @@ def program_of_another_user(case):
     os.chmod(case.board.path, 0o666)
     child = case.start(['setpriv', '--reuid', '65534', '--clear-groups', case.program('procs'), 'forever'])
     wait_for(lambda: case.board.flag(0), 'the program to run')
-    wait_for(lambda: case.board.begun() > 1000, 'the program to have run for a while')
+    wait_for(lambda: case.board.begun() > 6000, 'the program to have run for a while')
     os.killpg(child.pid, signal.SIGINT)
     result = case.finish(child).ok(7)
     check('another user' in result.err and result.summary['not_followed'][0]['why'] == 'user', 'it does not say so: %s %s', result.err,
@@ -149,7 +149,7 @@ def name_that_a_terminal_obeys(case):
     program = case.path('\x1b[31mred')
     os.symlink(case.program('procs'), program)
     child = case.start(['env', '-i', 'WMK_TEST_BOARD=' + case.board.path, program, 'forever'], json_summary=False)
-    wait_for(lambda: case.board.begun() > 1000, 'the program to have run for a while')
+    wait_for(lambda: case.board.begun() > 6000, 'the program to have run for a while')
     os.killpg(child.pid, signal.SIGINT)
     result = case.finish(child).ok(7)
     check('[31mred' in result.err and '\x1b' not in result.err, 'it says: %r', result.err)

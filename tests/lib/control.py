@@ -10,7 +10,7 @@ import subprocess
 from harness import WAIT_S, WAYMARK, check, finished, holds_within, slurp
 
 SESSIOND = os.path.abspath(os.environ.get('WMK_SESSIOND', 'build/src/daemons/waymark-sessiond'))
-ENDS_S = 30
+ENDS_S = 60
 
 
 class Answer:

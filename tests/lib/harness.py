@@ -147,7 +147,7 @@ class Case:
                 child.wait()
                 continue
             # What is only about to end gets the time to.
-            deadline = time.monotonic() + 5
+            deadline = time.monotonic() + 30
             while session_of(child.pid) and time.monotonic() < deadline:
                 time.sleep(0.02)
             for pid, name in session_of(child.pid):

@@ -175,7 +175,7 @@ def clean_tracefs(prefix):
     """Behind the block no instance is left whose name begins so (a function that tells, or a text)."""
     yield
     mine = prefix() if callable(prefix) else prefix
-    wait_for(lambda: not [n for n in left_in_tracefs() if n.startswith(mine)], 'instances %s* to be gone from tracefs' % mine, 30)
+    wait_for(lambda: not [n for n in left_in_tracefs() if n.startswith(mine)], 'instances %s* to be gone from tracefs' % mine)
 
 
 class KernelWorld(World):
@@ -243,7 +243,7 @@ class KernelWorld(World):
 
     def close(self):
         super().close()
-        wait_for(lambda: not self.instances(), 'instances to be gone from tracefs: %s' % self.instances(), 30)
+        wait_for(lambda: not self.instances(), 'instances to be gone from tracefs: %s' % self.instances())
 
     def abandon(self):
         super().abandon()

@@ -21,7 +21,7 @@
 #include "ctf/decode.h"
 #include "ctf/t/show.h"
 
-#define HANGS_S 20                   /* what is done in well below one */
+#define HANGS_S 100                  /* what is done in well below one */
 
 struct made {
 	struct wmk_ctf_class *class;

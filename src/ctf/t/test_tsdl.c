@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "ctf/class.h"
 
-#define HANGS_S 20                   /* what is done in about one */
+#define HANGS_S 100                  /* what is done in about one */
 
 #define TRACE "trace { major = 1; minor = 8; byte_order = le; };\n"
 #define U8 "integer { size = 8; align = 8; signed = false; }"
