@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define NEVER UINT64_MAX
+#define WORDS_MAX 1100u              /* bytes of a daemon's error */
 
 uint64_t wmk_ctl_deadline(int timeout_ms)
 {
@@ -110,23 +111,32 @@ static int receive_frame(struct waymark_ctl *ctl, uint64_t deadline, struct wmk_
 int wmk_ctl_words(int err, char *words)
 {
 	bool first = true;
+	char *at;
 
-	for (char *end = words + strlen(words); end > words || first; first = false) {
-		char *at = end;
-
+	do {
+		at = words + strlen(words);
 		while (at > words && !(at[0] == ':' && at[1] == ' '))
 			at--;
-		(first ? wmk_error : wmk_error_add)(err, "%s", at > words ? at + 2 : *at ? at : "the session daemon does not say why");
+		const char *sentence = at > words ? at + 2 : at;
+
+		/* (a line that was cut may end in a colon) */
+		if (*sentence) {
+			(first ? wmk_error : wmk_error_add)(err, "%s", sentence);
+			first = false;
+		}
 		*at = '\0';
-		end = at;
-	}
-	return err;
+	} while (at > words);
+	return first ? wmk_error(err, "the session daemon does not say why") : err;
 }
 
 static int daemon_error(struct waymark_ctl *ctl, const void *body, size_t len)
 {
-	char text[1100];
-	int number, err = wmk_error_msg_decode(body, len, &number, text, sizeof(text));
+#ifdef WMK_PLANTED_BUG_CTL_REPLY             /* the fuzzer must find this */
+	char text[WORDS_MAX / 10];
+#else
+	char text[WORDS_MAX];
+#endif
+	int number, err = wmk_error_msg_decode(body, len, &number, text, WORDS_MAX);
 
 	return err < 0 ? broken(ctl, err) : wmk_ctl_words(-number, text);
 }

@@ -17,6 +17,7 @@
 #include "consumer/server.h"
 #include "store/store.h"
 #include "wire/consumerd.h"
+#include "wire/t/peer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void fuzz_set_up(void);
@@ -61,37 +62,6 @@ static void *serve(void *server)
 	return NULL;
 }
 
-/* The bytes as they are; with each frame's header that has the flag, a descriptor. */
-static void say(int sock, const uint8_t *data, size_t size)
-{
-	while (size) {
-		struct wmk_out out = { 0 };
-		struct wmk_frame frame;
-		size_t len = size;
-
-		if (size >= sizeof(frame)) {
-			memcpy(&frame, data, sizeof(frame));
-			if (frame.length <= size - sizeof(frame))
-				len = sizeof(frame) + frame.length;
-			if ((frame.flags & WMK_FRAME_FD) && frame.version == WMK_WIRE_VERSION && len < size + 1 &&
-			    frame.length == len - sizeof(frame)) {
-				if (wmk_out_frame(&out, (enum wmk_msg)frame.type, frame.request, data + sizeof(frame), frame.length,
-						  waymark_ring_set_fd(set)) < 0 ||
-				    wmk_out_send(&out, sock) < 0)
-					len = size;
-				wmk_out_free(&out);
-				data += len;
-				size -= len;
-				continue;
-			}
-		}
-		if (send(sock, data, len, MSG_NOSIGNAL) < 0)
-			return;
-		data += len;
-		size -= len;
-	}
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2, .n_cpus = 1,
@@ -109,7 +79,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.connection = pair[1];
 	if (wmk_consumer_server_open(&options, &server) < 0 || pthread_create(&thread, NULL, serve, server) != 0)
 		abort();
-	say(pair[0], data, size);
+	const int fd = waymark_ring_set_fd(set);
+
+	for (size_t at = 0; at < size;)
+		at += peer_say(pair[0], data + at, size - at, &fd, 1);
 	shutdown(pair[0], SHUT_WR);
 	/* Until it has heard everything. */
 	while (read(pair[0], answer, sizeof(answer)) > 0)
