@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_conn.c - any bytes as a session daemon, against what libwaymark makes of it: frames, channels and their rings, enablers, filters. After each
+ * frame the program records all its events, through whatever is enabled by then. What comes out are frames that a daemon can read; at the end nothing
+ * is enabled, and no descriptor is left.
+ *
+ * A frame that says that a descriptor is with it gets the one that its request number chooses. Two types of frames are not sent: TYPE_DIES, the
+ * daemon dies and the next one is there; TYPE_HEADER, its body is laid over the header of the ring set FD_CHANGED.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <waymark/runtime.h>
+#include <waymark/trace.h>
+
+#include "ring/inside.h"
+#include "tracer/channel.h"
+#include "wire/t/peer.h"
+
+#define TYPE_DIES 0xffffu
+#define TYPE_HEADER 0xfffeu
+
+enum { FD_DISCARD, FD_OVERWRITE, FD_CHANGED, FD_PLUGIN, FD_SHORT, FD_UNSEALED, FD_PIPE, FD_NONE, FDS };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+void fuzz_set_up(void);
+void fuzz_clean_up(void);
+
+static char dir[] = "/tmp/waymark-fuzz-XXXXXX";
+static struct sockaddr_un address = { .sun_family = AF_UNIX };
+static struct waymark_ring_set *sets[FD_SHORT];
+static struct wmk_set_header header;         /* of FD_CHANGED, as it is in the beginning */
+static struct {
+	int listener, sock;                 /* -1: what it said was of no use, and ended the connection */
+	bool dies;
+	int fds[FDS];
+	struct wmk_in in;
+} controller;
+
+/* No controller of this machine's is asked, and no thread does so: before the first module is there (constructors of priority 101). */
+static void nobody_else(void)
+{
+	setenv("WAYMARK_RUNDIR", "/nowhere", 1);
+	waymark_helper_stop();
+}
+
+static void (*const first)(void) __attribute__((section(".init_array.00100"), used)) = nobody_else;
+
+/* ── the program ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static void record(void)
+{
+	static const int numbers[] = { 1, -2, 3 };
+	static int n;
+
+	n++;
+	waymark(fuzz, number, n);
+	waymark(fuzz, mixed, wm_named("small", (signed char)n), wm_named("text", "words"), wm_named("half", 0.5 * n),
+		wm_named("seq", wm_seq(numbers, 3)), wm_named("raw", wm_bytes("\1\2\377", 3)));
+	if (wm_enabled(fuzz, mixed))
+		waymark_logf(INFO, "%s has %d", "it", n);
+}
+
+/* A turn of the helper's. False: the connection is of no use any more. */
+static bool turn(struct wmk_conn *conn)
+{
+	int err = wmk_conn_input(conn);
+
+	if (err == -ECONNREFUSED)
+		wmk_orphans_remove(conn->place, true);
+	if (err == 0)
+		err = wmk_conn_announce(conn);
+	wmk_patch_flush();
+	/* Nobody is in the middle of a record. */
+	if (!wmk_reclaim() && !wmk_reclaim())
+		abort();
+	if (err == 0)
+		err = wmk_conn_complain(conn);
+	if (err == 0 && conn->sync_wanted)
+		err = wmk_conn_synced(conn);
+	return err == 0 && wmk_conn_flush(conn) >= 0;
+}
+
+static void check_nothing_enabled(void)
+{
+	if (wmk_tracer.channels || wmk_tracer.dirty)
+		abort();
+	for (uint32_t i = 0; i < wmk_tracer.n_events; i++)
+		if (wmk_tracer.events[i]->chain || wmk_tracer.events[i]->patched)
+			abort();
+}
+
+/* ── the controller ──────────────────────────────────────────────────────────────────────────────────── */
+
+static void make_sets(void)
+{
+	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4, .header_room = 96 };
+
+	for (unsigned i = 0; i < FD_SHORT; i++) {
+		ring.mode = i == FD_DISCARD ? WAYMARK_RING_DISCARD : WAYMARK_RING_OVERWRITE;
+		ring.clock = i == FD_DISCARD ? WAYMARK_CLOCK_COUNTER : i == FD_PLUGIN ? WAYMARK_CLOCK_PLUGIN : WAYMARK_CLOCK_MONOTONIC;
+		ring.uuid[0] = (uint8_t)i;
+		if (waymark_ring_set_create(&ring, &sets[i]) != 0)
+			abort();
+		controller.fds[i] = waymark_ring_set_fd(sets[i]);
+	}
+	header = *sets[FD_CHANGED]->header;
+}
+
+static void set_up(void)
+{
+	int ends[2];
+
+	waymark_helper_stop();          /* a fork's child begins anew */
+	make_sets();
+	controller.fds[FD_SHORT] = memfd_create("short", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	controller.fds[FD_UNSEALED] = memfd_create("unsealed", MFD_CLOEXEC);
+	controller.fds[FD_NONE] = -1;
+	if (pipe2(ends, O_CLOEXEC) != 0 || write(controller.fds[FD_SHORT], &header, sizeof(header)) != sizeof(header) ||
+	    fcntl(controller.fds[FD_SHORT], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 ||
+	    write(controller.fds[FD_UNSEALED], &header, sizeof(header)) != sizeof(header))
+		abort();
+	controller.fds[FD_PIPE] = ends[0];
+	wmk_lock();
+	wmk_modules_scan();
+	wmk_unlock();
+}
+
+static void open_conn(struct wmk_conn *conn)
+{
+	if (wmk_conn_open(conn, address.sun_path, 0) != 0)
+		abort();
+	controller.sock = accept4(controller.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (controller.sock < 0)
+		abort();
+	controller.dies = false;
+}
+
+static int understand_event(const void *body, size_t len)
+{
+	struct wmk_event_class *class;
+	const void *encoded;
+	size_t encoded_len;
+	uint32_t number;
+
+	if (wmk_event_msg_decode(body, len, &number, &encoded, &encoded_len) < 0 || wmk_event_decode(encoded, encoded_len, &class) < 0)
+		return -EPROTO;
+	wmk_event_class_free(class);
+	return number < wmk_tracer.n_events ? 0 : -EPROTO;
+}
+
+static int understand(const struct wmk_frame *frame, const void *body)
+{
+	struct wmk_rings_msg rings;
+	struct wmk_hello hello;
+	char words[1100];
+	uint32_t number;
+	int why;
+
+	switch (frame->type) {
+	case WMK_MSG_HELLO:
+		return wmk_hello_decode(body, frame->length, &hello);
+	case WMK_MSG_EVENT:
+		return understand_event(body, frame->length);
+	case WMK_MSG_EVENTS_END:
+	case WMK_MSG_SYNCED:
+		return wmk_u32_decode(body, frame->length, &number);
+	case WMK_MSG_RINGS:
+		return wmk_rings_decode(body, frame->length, &rings);
+	case WMK_MSG_ERROR:
+		return wmk_error_msg_decode(body, frame->length, &why, words, sizeof(words));
+	default:
+		return -EPROTO;
+	}
+}
+
+static void hear(void)
+{
+	struct wmk_frame frame;
+	const void *body;
+	int fd, got;
+
+	while (wmk_in_receive(&controller.in, controller.sock) == 1) {
+		while ((got = wmk_in_frame(&controller.in, &frame, &body, &fd)) == 1) {
+			if (understand(&frame, body) < 0 || (fd >= 0) != (frame.type == WMK_MSG_RINGS))
+				abort();
+			if (fd >= 0)
+				close(fd);
+		}
+		if (got < 0)
+			abort();
+	}
+}
+
+/* One frame, or all that is none; without a connection nobody hears it. Returns how many bytes that were. */
+static size_t act(const uint8_t *data, size_t size)
+{
+	struct wmk_frame frame = { 0 };
+	size_t len = size;
+
+	if (size >= sizeof(frame)) {
+		memcpy(&frame, data, sizeof(frame));
+		if (frame.length <= size - sizeof(frame))
+			len = sizeof(frame) + frame.length;
+	}
+	if (frame.type == TYPE_HEADER && len - sizeof(frame) == frame.length)
+		memcpy(sets[FD_CHANGED]->header, data + sizeof(frame), frame.length < sizeof(header) ? frame.length : sizeof(header));
+	else if (frame.type == TYPE_DIES)
+		controller.dies = true;
+	else if (controller.sock >= 0)
+		return peer_say(controller.sock, data, size, controller.fds, FDS);
+	return len;
+}
+
+static void close_conn(struct wmk_conn *conn, bool keep)
+{
+	wmk_conn_close(conn, keep);
+	hear();
+	wmk_in_free(&controller.in);
+	close(controller.sock);
+	controller.sock = -1;
+}
+
+/* ── the fuzzer ──────────────────────────────────────────────────────────────────────────────────────── */
+
+void fuzz_set_up(void)
+{
+	if (!mkdtemp(dir))
+		abort();
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", dir, WMK_APP_SOCKET);
+	controller.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (controller.listener < 0 || bind(controller.listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+	    listen(controller.listener, 1) != 0)
+		abort();
+}
+
+void fuzz_clean_up(void)
+{
+	unlink(address.sun_path);
+	rmdir(dir);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct wmk_conn conn;
+
+	if (!sets[0])
+		set_up();
+	*sets[FD_CHANGED]->header = header;
+	wmk_lock();
+	open_conn(&conn);
+	for (size_t at = 0; at < size;) {
+		at += act(data + at, size - at);
+		if (controller.sock >= 0) {
+			const bool is_of_use = turn(&conn) && !controller.dies;
+
+			hear();
+			if (!is_of_use)
+				close_conn(&conn, conn.persist);
+		}
+		if (controller.dies)
+			open_conn(&conn);
+		record();
+	}
+	if (controller.sock >= 0)
+		close_conn(&conn, false);
+	wmk_orphans_remove(WMK_PLACES, true);
+	wmk_patch_flush();
+	if (!wmk_reclaim() && !wmk_reclaim())
+		abort();
+	wmk_unlock();
+	check_nothing_enabled();
+	record();
+	peer_count_descriptors();
+	return 0;
+}
