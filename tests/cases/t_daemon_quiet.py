@@ -17,6 +17,7 @@ from control import Control  # noqa: E402
 from daemon import SANITIZED, Obey, World, state  # noqa: E402
 from harness import PERCENT, Skip, check, limit, main, slurp  # noqa: E402
 from mounts import fresh_run  # noqa: E402
+from processes import cpu_seconds  # noqa: E402
 from users import open_to_all  # noqa: E402
 
 # As long as a command would be, and more than any waits for a machine that is busy: who waited for the stopped one waits 3 s each time.
@@ -254,11 +255,6 @@ def who_logs_in_later(case):
         check(os.path.exists(hers.rundir + '/app.sock'), 'it is not in %s', hers.rundir)
         hers.wait_apps([first.pid])
         first.end()
-
-
-def cpu_seconds(pid):
-    """Of all threads of a process so far."""
-    return sum(map(int, slurp('/proc/%d/stat' % pid).rsplit(')', 1)[1].split()[11:13])) / os.sysconf('SC_CLK_TCK')
 
 
 @limit(60)

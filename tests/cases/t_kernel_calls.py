@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from daemon import CONSUMERD_COMM, World  # noqa: E402
+from daemon import World  # noqa: E402
 from harness import PROGRAMS, WAYMARK, Skip, check, communicated, finished, limit, main, need, rounds, slurp, wait_for  # noqa: E402
 from kernel import has_narrow_calls  # noqa: E402
 from traces import LOSS, LOST, groups_after  # noqa: E402
@@ -268,14 +268,6 @@ def changed(case):
         check_made(records, made, stopped['counts']['lost'])
 
 
-def kernel_consumer(w):
-    for pid, name in w.ours().items():
-        with contextlib.suppress(OSError):              # it may be about to end
-            if name == CONSUMERD_COMM and '--kernel' in slurp('/proc/%d/cmdline' % pid).split('\0'):
-                return pid
-    return None
-
-
 @limit(240)
 def consumer_killed(case):
     """The next one loads BPF again, and the gap is told: in the session's words, not in numbers that nobody has."""
@@ -285,9 +277,9 @@ def consumer_killed(case):
         before = count(w, 1, 5000)
         w('stop', 'killed')
         w('start', 'killed')
-        dead = kernel_consumer(w)
+        dead = w.kernel_consumerd()
         os.kill(dead, signal.SIGKILL)
-        w.wait(lambda: kernel_consumer(w) not in (None, dead), 'another consumer')
+        w.wait(lambda: w.kernel_consumerd() not in (None, dead), 'another consumer')
         w('disable-event', '-k', '-s', 'killed', '-c', 'calls', 'syscall:mknodat')       # answered: it reads what it was given
         w('enable-event', '-k', '-s', 'killed', '-c', 'calls', 'syscall:mknodat')
         after = count(w, 1, 5000)

@@ -247,19 +247,11 @@ def cleared(case):
         read(case, os.path.join(is_now['path'], 'kernel'), [pid], 1, idle)
 
 
-def kernel_consumer(w):
-    for pid in w.ours():
-        with contextlib.suppress(OSError):              # it may be about to end
-            if '--kernel' in slurp('/proc/%d/cmdline' % pid):
-                return pid
-    return None
-
-
 def kill_consumer(w):
     """Killed, and another one is there."""
-    before = kernel_consumer(w)
+    before = w.kernel_consumerd()
     os.kill(before, signal.SIGKILL)
-    w.wait(lambda: kernel_consumer(w) not in (None, before), 'another consumer for the kernel')
+    w.wait(lambda: w.kernel_consumerd() not in (None, before), 'another consumer for the kernel')
 
 
 def the_consumer_is_killed(case):
@@ -308,7 +300,7 @@ def both_are_killed(case):
         w('start')
         path = os.path.join(w.session('one')['path'], 'kernel')
         w.wait(lambda: EVENTS + 'end' in finished([WAYMARK, 'view', path], capture_output=True, text=True, errors='replace').stdout, 'the dump to be written')
-        daemons = w.sessiond(), kernel_consumer(w)
+        daemons = w.sessiond(), w.kernel_consumerd()
         for pid in daemons:
             os.kill(pid, signal.SIGKILL)
         w.wait(lambda: not set(daemons) & set(w.ours()), 'both to be gone')

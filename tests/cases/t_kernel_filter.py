@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Filters of the kernel's events: the same records as a filter on reading leaves, by whichever part of it the kernel does; changed while records come."""
 import collections
-import contextlib
 import ctypes
 import glob
 import os
@@ -142,15 +141,6 @@ class Seeks(threading.Thread):
         self.join()
 
 
-def kernel_consumers(world):
-    found = []
-    for pid in world.daemons():
-        with contextlib.suppress(OSError), open('/proc/%d/cmdline' % pid, 'rb') as f:
-            if b'--kernel' in f.read().split(b'\0'):
-                found.append(pid)
-    return found
-
-
 # Commands, and which numbers are wanted once they have returned: kernel's alone, consumer's alone, both; several rules, and none with a filter.
 CHANGES = [
     (('enable-event', 'syscall:lseek', '--filter', 'offset & 1'), lambda n: n % 2 == 1),
@@ -220,10 +210,9 @@ def killed(case):
         since, path = seeks.at + 1, w.session('moves')['path']
         for _ in range(3):
             seeks.more(rounds(100000))
-            old = kernel_consumers(w)
-            check(len(old) == 1, 'consumers of the kernel: %s', old)
-            os.kill(old[0], signal.SIGKILL)
-            w.wait(lambda gone=old: [p for p in kernel_consumers(w) if p not in gone], 'another consumer')
+            old = w.kernel_consumerd()
+            os.kill(old, signal.SIGKILL)
+            w.wait(lambda gone=old: w.kernel_consumerd() not in (None, gone), 'another consumer')
         seeks.more(rounds(100000))
         until = seeks.at - 1
         is_now = w.stop('moves')

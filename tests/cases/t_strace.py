@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import calls  # noqa: E402
 from harness import WAYMARK, Skip, awaited, check, finished, main, not_under_tsan, slurp, wait_for  # noqa: E402
 from kernel import has_narrow_calls  # noqa: E402
+from processes import cpu_seconds  # noqa: E402
 
 INSTANCES = '/sys/kernel/tracing/instances'
 PAUSE = ('34', '73')             # pause() of x86_64, ppoll() of machines without it
@@ -338,10 +339,6 @@ def attaching(case):
     check(awaited(tracer) == 0 and 'process %d detached' % process.pid in text, '%s: %s', tracer.returncode, text)
     check(process.poll() is None, 'the process has ended with its tracer')
     end(process)
-
-
-def cpu_seconds(pid):
-    return sum(map(int, slurp('/proc/%d/stat' % pid).rsplit(')', 1)[1].split()[11:13])) / os.sysconf('SC_CLK_TCK')
 
 
 def a_slow_reader(case):

@@ -155,6 +155,14 @@ class World(Control):
     def consumerd(self):
         return self.daemon(CONSUMERD_COMM)
 
+    def kernel_consumerd(self):
+        """That of the kernel's channels; None while there is none."""
+        for pid in self.daemons():
+            with contextlib.suppress(OSError):                # it may be about to end
+                if '--kernel' in slurp('/proc/%d/cmdline' % pid).split('\0'):
+                    return pid
+        return None
+
     stuck, wait = staticmethod(stuck), staticmethod(wait_for)
 
     def note(self):

@@ -190,14 +190,6 @@ class KernelWorld(World):
         self.prefix = of_rundir(self.rundir)
         return self
 
-    def kernel_consumerd(self):
-        for pid in self.daemons():
-            with contextlib.suppress(OSError):
-                with open('/proc/%d/cmdline' % pid, 'rb') as f:
-                    if b'--kernel' in f.read().split(b'\0'):
-                        return pid
-        return None
-
     def instances(self):
         return [n for n in left_in_tracefs() if n.startswith(self.prefix)]
 

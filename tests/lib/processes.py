@@ -26,6 +26,11 @@ def state(pid):
         return None
 
 
+def cpu_seconds(pid):
+    """Of all threads of a process so far."""
+    return sum(map(int, _read('/proc/%d/stat' % pid).rsplit(')', 1)[1].split()[11:13])) / os.sysconf('SC_CLK_TCK')
+
+
 def marked(mark):
     """{pid: name} of all processes that live and have `NAME=value` in their environment, but for this one."""
     found = {}
