@@ -168,6 +168,11 @@ static void take_map(struct wmk_follow *follow, const struct wmk_watch_event *ev
 
 	if (!process || process->registered)
 		return;
+	/* What is mapped behind the program itself shows that exec is over. */
+	if (process->uses && !process->looked) {
+		process->due_ms = 0;
+		follow->look_ms = 0;
+	}
 	first = !process->shown && process->own;
 	process->shown = true;
 	/* (libwaymark has sites too: those of its state dump.) */
@@ -297,6 +302,14 @@ void wmk_follow_look(struct wmk_follow *follow)
 		look_at(follow, process->pid, process->serial, now);
 	}
 	follow->round++;
+}
+
+void wmk_follow_hurry(struct wmk_follow *follow)
+{
+	for (unsigned i = 0; i < WMK_FOLLOW_BUCKETS; i++)
+		for (struct wmk_follow_process *process = follow->table[i]; process; process = process->next)
+			process->due_ms = 0;
+	follow->look_ms = 0;
 }
 
 int wmk_follow_wait_ms(const struct wmk_follow *follow)

@@ -66,6 +66,8 @@ void wmk_follow_registered(struct wmk_follow *follow, pid_t pid);
 void wmk_follow_left(struct wmk_follow *follow, pid_t pid);
 /* How long there is nothing to do but to wait for watch.fd, in ms; -1: for ever. */
 int wmk_follow_wait_ms(const struct wmk_follow *follow);
+/* Whoever was to be looked at later is, with the next wmk_follow_look(). */
+void wmk_follow_hurry(struct wmk_follow *follow);
 /* Hear what has happened. */
 void wmk_follow_look(struct wmk_follow *follow);
 /* wmk_apps has nothing more to do since the latest wmk_follow_look(): decide about those that had ended by then. */

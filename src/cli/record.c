@@ -254,6 +254,7 @@ static unsigned wait_for_rest(struct wmk_recording *rec, struct wmk_child *child
 		hear(rec, follow, 10);
 		wmk_child_look(child);
 	}
+	wmk_follow_hurry(follow);
 	hear(rec, follow, 0);
 	wmk_follow_finish(follow);
 	return running;

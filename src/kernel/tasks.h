@@ -27,7 +27,7 @@
 
 #include "kernel/procfs.h"
 
-#define WMK_KTASKS_LIMIT (1u << 18)    /* versions, if nothing else is said: 30 MB at most */
+#define WMK_KTASKS_LIMIT (1u << 18)    /* versions, if nothing else is said: some 30 to 50 MB */
 #define WMK_KTASKS_HISTORY 64u         /* versions of one number: the oldest are forgotten */
 
 struct wmk_ktasks;

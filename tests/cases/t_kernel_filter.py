@@ -210,7 +210,7 @@ def killed(case):
         since, path = seeks.at + 1, w.session('moves')['path']
         for _ in range(3):
             seeks.more(rounds(100000))
-            old = w.kernel_consumerd()
+            old = w.wait(w.kernel_consumerd, 'the consumer')
             os.kill(old, signal.SIGKILL)
             w.wait(lambda gone=old: w.kernel_consumerd() not in (None, gone), 'another consumer')
         seeks.more(rounds(100000))

@@ -73,7 +73,7 @@ def frequency_is_true(case):
     def moments(some):
         return [(r.time - origin.time) / trace.frequency - (r.fields['mono'] - origin.fields['mono']) / 1e9 for r in some]
     drift = min(moments(records[-third:])) - min(moments(records[:third]))
-    check(abs(drift) < 1e-3 * real, 'in %f s the trace went %f s ahead of the program', real, drift)
+    check(abs(drift) < 6e-4 * real, 'in %f s the trace went %f s ahead of the program', real, drift)
 
 
 if __name__ == '__main__':

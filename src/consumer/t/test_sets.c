@@ -228,7 +228,7 @@ static void test_more_than_it_can_wait_for(void **state)
 	}
 	wait_for_rest(&s);
 	assert_int_equal(record(s.writers[0], 0, 300), 300);
-	wait_for_records(&s, 42);
+	wait_for_records(&s, 2 * sum + 150);
 	sets_close(&s);
 }
 

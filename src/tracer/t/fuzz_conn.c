@@ -21,7 +21,7 @@
 #include <waymark/runtime.h>
 #include <waymark/trace.h>
 
-#include "ring/inside.h"
+#include "ring/set.h"
 #include "tracer/channel.h"
 #include "wire/t/peer.h"
 
@@ -82,6 +82,7 @@ static bool turn(struct wmk_conn *conn)
 	/* Nobody is in the middle of a record. */
 	if (!wmk_reclaim() && !wmk_reclaim())
 		abort();
+	wmk_channels_look(0);
 	if (err == 0)
 		err = wmk_conn_complain(conn);
 	if (err == 0 && conn->sync_wanted)
