@@ -252,11 +252,20 @@ static enum wmk_follow_why why_of(const struct wmk_follow *follow, const struct 
  * The environment that was read is this program's if the process has libwaymark mapped after the reading, and had not become another
  * program, nor ended, by then.
  */
-static void look_at(struct wmk_follow *follow, pid_t pid, uint64_t serial, int64_t now)
+static void look_at(struct wmk_follow *follow, struct wmk_follow_process *process, int64_t now)
 {
 	struct wmk_look_environment environment;
+	const pid_t pid = process->pid;
+	const uint64_t serial = process->serial;
+
+	if (!process->first_ms)
+		process->first_ms = now;
+	/*
+	 * If this one is too early: at once again, for a few ms; then rarer and rarer, as what it waits for may be the CPU that we have. (A map of
+	 * which we hear below makes it due.)
+	 */
+	process->due_ms = now + (now - process->first_ms) / 4;
 	bool read = wmk_look_environment(pid, &environment);
-	struct wmk_follow_process *process;
 
 	wmk_watch_read(&follow->watch, take, follow);
 	process = *place(follow, pid);
@@ -264,10 +273,6 @@ static void look_at(struct wmk_follow *follow, pid_t pid, uint64_t serial, int64
 		return;
 	if (read)
 		process->why = why_of(follow, &environment);
-	if (!process->first_ms)
-		process->first_ms = now;
-	/* At once, for a few ms; then rarer and rarer, as what it waits for may be the CPU that we have. */
-	process->due_ms = now + (now - process->first_ms) / 4;
 	process->looked = !environment.early || now - process->first_ms >= LOOK_MS;
 }
 
@@ -299,7 +304,7 @@ void wmk_follow_look(struct wmk_follow *follow)
 		if (!process)
 			break;
 		follow->look_ms = 0;
-		look_at(follow, process->pid, process->serial, now);
+		look_at(follow, process, now);
 	}
 	follow->round++;
 }

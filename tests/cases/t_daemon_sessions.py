@@ -383,7 +383,7 @@ def a_consumer_that_hangs_while_programs_begin(case):
         one = w.obey()
         one('emit 100')
         os.kill(w.consumerd(), signal.SIGSTOP)
-        more = [w.obey(env={'WAYMARK_REGISTER_TIMEOUT': '8000'}) for _ in range(4)]
+        more = [w.obey(env={'WAYMARK_REGISTER_TIMEOUT': '3000'}) for _ in range(4)]
         for app in w('list', '-u', '--json').json['apps']:
             check(not app.get('why'), 'program %d: %s', app['pid'], app.get('why'))
         for program in more:
@@ -440,7 +440,7 @@ def record_beside_a_daemon_that_hangs(case):
         daemon = w.sessiond()
         os.kill(daemon, signal.SIGSTOP)
         try:
-            done = w('record', '--json', '-o', case.path('trace'), '--', case.program('procs'), 'leaf', '100', timeout=28)    # (30 s wait those who cannot do without it)
+            done = w('record', '--json', '-o', case.path('trace'), '--', case.program('procs'), 'leaf', '100', timeout=20)
         finally:
             os.kill(daemon, signal.SIGCONT)
         done.says('session daemon is not used', 'has not answered')

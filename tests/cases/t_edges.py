@@ -73,9 +73,9 @@ def libraries_come_and_go(case):
         if r.name == 'lttng_ust_lib:unload':
             unloads[r.fields['baddr']] += 1
     # what comes and goes between two looks of the helper is not seen; with 20 ms in between some are
-    check(sum(loads.values()) >= 5, 'only %s loaded', dict(loads))
+    check(sum(loads.values()) >= 10, 'only %s loaded', dict(loads))
     gone = sum(n for address, n in unloads.items() if address in loads)
-    check(gone >= 5, 'loaded %s, unloaded %s', dict(loads), dict(unloads))
+    check(gone >= 10, 'loaded %s, unloaded %s', dict(loads), dict(unloads))
     check(loads.keys() >= unloads.keys(), 'unloaded what was never loaded: %s of %s', dict(unloads), dict(loads))
 
 

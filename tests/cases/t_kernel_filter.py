@@ -210,9 +210,10 @@ def killed(case):
         since, path = seeks.at + 1, w.session('moves')['path']
         for _ in range(3):
             seeks.more(rounds(100000))
-            old = w.wait(w.kernel_consumerd, 'the consumer')
-            os.kill(old, signal.SIGKILL)
-            w.wait(lambda gone=old: w.kernel_consumerd() not in (None, gone), 'another consumer')
+            old = w.kernel_consumerds()
+            check(len(old) == 1, 'consumers of the kernel: %s', old)
+            os.kill(old[0], signal.SIGKILL)
+            w.wait(lambda gone=old: set(w.kernel_consumerds()) - set(gone), 'another consumer')
         seeks.more(rounds(100000))
         until = seeks.at - 1
         is_now = w.stop('moves')

@@ -155,13 +155,17 @@ class World(Control):
     def consumerd(self):
         return self.daemon(CONSUMERD_COMM)
 
-    def kernel_consumerd(self):
-        """That of the kernel's channels; None while there is none."""
+    def kernel_consumerds(self):
+        """Those of the kernel's channels."""
+        found = []
         for pid in self.daemons():
             with contextlib.suppress(OSError):                # it may be about to end
                 if '--kernel' in slurp('/proc/%d/cmdline' % pid).split('\0'):
-                    return pid
-        return None
+                    found.append(pid)
+        return found
+
+    def kernel_consumerd(self):
+        return next(iter(self.kernel_consumerds()), None)
 
     stuck, wait = staticmethod(stuck), staticmethod(wait_for)
 

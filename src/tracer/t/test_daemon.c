@@ -70,7 +70,10 @@ static void comes_later(void **state)
 	run_remove_dir();
 }
 
-/* In 1200 ms of nothing that thread does not wake. Its first look may end in the first of them, on a machine that is busy otherwise. */
+/*
+ * In 1200 ms of nothing that thread does not wake. Its first look may end in the first of them, on a machine that is busy otherwise: behind some in
+ * which it did not wake there is none in which it does.
+ */
 static void helper_rests(pid_t pid, int tid)
 {
 	long before, after = -1;
@@ -83,6 +86,8 @@ static void helper_rests(pid_t pid, int tid)
 		after = run_switches(pid, tid);
 	} while (after != before && ++tries < 5);
 	assert_int_equal(after, before);
+	run_pause_ms(1200);
+	assert_int_equal(run_switches(pid, tid), after);
 }
 
 /* Asleep is asleep: before a controller comes, and under one that wants nothing. */
