@@ -19,13 +19,13 @@ cd "$(dirname "$0")/.."
 # in another way.
 # --long does all rounds in gcc-release, and in testpoints of what needs them. no-rseq, clang's release and the sanitizers then run all
 # suites that they can make fail, a tenth of the rounds. In the short run, which does a tenth, the sanitizers, under which everything is
-# slow, do a twentieth or less.
+# slow, do a twentieth or less, and of the whole programs only those of hostile processes and of restarted daemons.
 builds=(
 	"gcc-release|--buildtype=release||-ring-claims"
 	"testpoints|--buildtype=debugoptimized -Dtestpoints=true -Dfuzz=false||base schema wire ring ctf store read tracer ctl cli session points"
 	"no-rseq|--buildtype=release|norseq|ring tracer threads"
-	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=false|asan|-model -tree -front -machines -builds -threads -ring-claims -view -tests-kernel"
-	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|ring store consumer ctl session tracer-threads daemons tests-daemon"
+	"asan|--buildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=false|asan|-model -tree -front -machines -builds -threads -ring-claims -view -tests-kernel -tests -tests-daemon"
+	"tsan|--buildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false|tsan|ring store consumer ctl session tracer-threads daemons tests-hostile tests-restart"
 )
 declare -A share=([no-rseq]=gcc-release)
 all_rounds=" gcc-release testpoints "
@@ -171,7 +171,7 @@ for build in "${chosen[@]}"; do
 	case $long:$name in
 	1:gcc-release) suites= ;;
 	1:no-rseq | 1:asan) suites="-model -tree -front -machines" ;;
-	1:tsan) suites+=" tests threads tests-kernel" ;;
+	1:tsan) suites+=" tests tests-daemon threads tests-kernel" ;;
 	esac
 	# shellcheck disable=SC2086 # suites are several words
 	mapfile -t chosen_suites < <(suite_arguments $suites)

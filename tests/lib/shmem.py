@@ -31,7 +31,10 @@ def rings_of(pid):
     """{(device, inode): bytes that it has in memory} of the rings that a process has mapped or open."""
     found = {}
     with contextlib.suppress(OSError):
-        for line in slurp('/proc/%d/maps' % pid).splitlines():
+        maps = slurp('/proc/%d/maps' % pid)
+        if not maps:                                     # a kernel thread or a zombie: it has no descriptors either
+            return found
+        for line in maps.splitlines() if RING.search(maps) else ():
             if RING.search(line):
                 words = line.split()
                 major, minor = (int(x, 16) for x in words[3].split(':'))
