@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holds comments, documents, messages, test names and commit subjects against the language rules of docs/glossary.md.
+
+usage: check_language.py ROOT             check; exit status 1 on a violation that tests/check_language_known.txt does not list
+       check_language.py --shrink ROOT    the same, and lower the numbers in that list to what was found
+       check_language.py --self-test      plant violations that must be found, and neighbours that must not
+
+The list has a line `COUNT RULE FILE` for violations that existed when the check was introduced. A count only falls.
+"""
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tokenize
+
+KNOWN = 'tests/check_language_known.txt'
+TOPS = ('src', 'include', 'tests', 'bench', 'examples', 'scripts', 'docs', 'data', 'README.md', 'CONTRIBUTING.md', 'meson.build')
+# Inputs and recorded text are not prose of this project; the two files quote the banned words.
+SKIPPED = re.compile(r'(^|/)(corpus[^/]*|formats|golden|traces)/|^docs/glossary\.md$|^tests/check_language')
+LONGEST_SENTENCE = 40
+LONGEST_SUBJECT = 72
+
+BANNED = re.compile(
+    r"\b(whoever|whom|whose|nobody|somebody|him|his|told|tells|hears|goes on|stands there|is none|buries|bury|nudge[ds]?|poke[ds]?"
+    r"|who (?:is|was|has|had|does|did|may|can|comes|wants|reads|writes|asks|dies|records|runs|waits))\b", re.I)
+C_TOKENS = re.compile(r'(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<text>"(?:\\.|[^"\\\n])*")|\'(?:\\.|[^\'\\\n])*\'', re.S)
+TEST_NAME = re.compile(r'^(?:static void (test_\w+)\(|def ([a-z]\w*)\(case\))', re.M)
+SENTENCE_END = re.compile(r'(?<=[.!?:;])\s|\n\s*\n|\n\s*[-*|#]')
+
+
+def files(root):
+    for top in TOPS:
+        path = os.path.join(root, top)
+        if os.path.isfile(path):
+            yield top
+        for where, _, names in os.walk(path):
+            for name in sorted(names):
+                shown = os.path.relpath(os.path.join(where, name), root)
+                if name.endswith(('.c', '.h', '.cc', '.S', '.py', '.sh', '.md', '.in', '.build')) and not SKIPPED.search(shown):
+                    yield shown
+
+
+def c_prose(text):
+    """[(prose, is a message)] of a C source; directives that include files hold no messages."""
+    found = []
+    for match in C_TOKENS.finditer(re.sub(r'^\s*#\s*include.*$', '', text, flags=re.M)):
+        if match.group('comment'):
+            found.append((re.sub(r'(?m)^\s*\*|^//|/\*+|\*/', '', match.group('comment')), False))
+        elif match.group('text'):
+            found.append((match.group('text')[1:-1], True))
+    return found
+
+
+def python_prose(text):
+    found = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                found.append((token.string.lstrip('#'), False))
+            elif token.type == tokenize.STRING and token.string.startswith(('"""', "'''")):
+                found.append((token.string[3:-3], False))
+    except (tokenize.TokenError, IndentationError, SyntaxError):
+        pass
+    return found
+
+
+def prose(path, text):
+    if path.endswith(('.c', '.h', '.cc', '.S')):
+        return c_prose(text)
+    if path.endswith('.py'):
+        return python_prose(text)
+    if path.endswith('.md'):
+        text = re.sub(r'```.*?```|`[^`\n]*`', ' ', text, flags=re.S)
+        return [(text, False)]
+    if path.endswith('.in'):
+        return [(re.sub(r'(?m)^\.(\\"|[a-zA-Z]+ ).*$|^\.nf$.*?^\.fi$', '\n\n', text, flags=re.S if '.nf' in text else 0), False)]
+    return [(match.group(1), False) for match in re.finditer(r'^\s*#(?!!)(.*)$', text, re.M)]
+
+
+def violations(path, text):
+    """[(rule, words)] of one file."""
+    found = []
+    for piece, is_message in prose(path, text):
+        found += [('banned', match.group(0)) for match in BANNED.finditer(piece)]
+        if is_message or path.endswith('.in'):
+            continue
+        for sentence in SENTENCE_END.split(piece):
+            words = re.findall(r"[A-Za-z][\w'-]*", sentence)
+            if len(words) > LONGEST_SENTENCE:
+                found.append(('sentence', '%d words: %s ...' % (len(words), ' '.join(words[:8]))))
+    for match in TEST_NAME.finditer(text):
+        name = (match.group(1) or match.group(2)).replace('_', ' ')
+        found += [('test-name', name) for _ in BANNED.finditer(name)]
+    return found
+
+
+def git(root, *arguments):
+    done = subprocess.run(['git', '-C', root, *arguments], capture_output=True, text=True)
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+def long_subjects(root):
+    """Subjects above the limit of commits after the one that introduced this check; none where there is no history."""
+    first = git(root, 'log', '--diff-filter=A', '--format=%H', '--', 'tests/check_language.py')
+    if not first:
+        return []
+    return [line for line in git(root, 'log', '--format=%s', first[-1] + '..HEAD') if len(line) > LONGEST_SUBJECT]
+
+
+def known_counts(root):
+    counts = {}
+    try:
+        with open(os.path.join(root, KNOWN), encoding='utf-8') as f:
+            for line in f:
+                if not line.startswith('#'):
+                    count, rule, path = line.split()
+                    counts[rule, path] = int(count)
+    except FileNotFoundError:
+        pass
+    return counts
+
+
+def write_known(root, counts):
+    with open(os.path.join(root, KNOWN), 'w', encoding='utf-8') as f:
+        f.write('# Violations of the language rules that existed before tests/check_language.py. Counts only fall.\n')
+        f.writelines('%d %s %s\n' % (count, *key) for key, count in sorted(counts.items(), key=lambda item: item[0][::-1]))
+
+
+def check(root, shrink=False):
+    known, left, wrong = known_counts(root), {}, []
+    for path in files(root):
+        with open(os.path.join(root, path), encoding='utf-8', errors='replace') as f:
+            found = violations(path, f.read())
+        for rule in {rule for rule, _ in found}:
+            words = [w for r, w in found if r == rule]
+            allowed = known.get((rule, path), 0)
+            left[rule, path] = min(len(words), allowed)
+            if len(words) > allowed:
+                wrong.append('%s: %s: %d, and %d are known: %s' % (path, rule, len(words), allowed, '; '.join(words[-8:])))
+    wrong += ['commit subject of %d characters (at most %d): %s' % (len(s), LONGEST_SUBJECT, s) for s in long_subjects(root)]
+    if shrink:
+        write_known(root, {key: count for key, count in left.items() if count})
+    return wrong
+
+
+def self_test():
+    """(file, text, rules that must be found in it)"""
+    cases = [
+        ('src/a.c', '/* Whoever reads it. */\n', ['banned']),
+        ('src/b.c', '/* The reader reads it. */\n', []),
+        ('src/c.c', 'int nobody = 65534;\n', []),
+        ('src/d.c', 'void f(void) { print("nobody reads %s"); }\n', ['banned']),
+        ('src/t/e.c', 'static void test_who_is_there(void **state)\n', ['test-name']),
+        ('src/f.c', '/* ' + 'word ' * 41 + '. */\n', ['sentence']),
+        ('src/g.c', '/* ' + 'word ' * 30 + '. ' + 'word ' * 30 + '. */\n', []),
+        ('tests/h.py', '"""The daemon is told."""\n', ['banned']),
+        ('tests/i.py', 'told = "told"\n', []),
+        ('tests/j.py', 'def nobody_waits(case):\n', ['test-name']),
+        ('docs/k.md', 'It goes on.\n\n```\nnobody\n```\n', ['banned']),
+        ('docs/l.md', 'User `nobody` owns it.\n', []),
+        ('scripts/m.sh', '#!/bin/sh\n# tells it\n', ['banned']),
+        ('src/corpus-x/n.c', '/* nobody */\n', []),
+    ]
+    bad = 0
+    with tempfile.TemporaryDirectory() as root:
+        for path, text, _ in cases:
+            os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+            with open(os.path.join(root, path), 'w') as f:
+                f.write(text)
+        wrong = check(root)
+        for path, text, rules in cases:
+            found = [w.split(': ')[1] for w in wrong if w.startswith(path + ':')]
+            if found != rules:
+                print('%s: %r: found %s, expected %s' % (path, text[:60], found, rules))
+                bad = 1
+        os.makedirs(os.path.join(root, 'tests'), exist_ok=True)
+        write_known(root, {('banned', 'src/a.c'): 3})
+        if any(w.startswith('src/a.c') for w in check(root, shrink=True)) or known_counts(root) != {('banned', 'src/a.c'): 1}:
+            print('the list of known violations did not shrink to 1 for src/a.c: %s' % known_counts(root))
+            bad = 1
+    print('self-test: %d cases%s' % (len(cases) + 1, ' FAILED' if bad else ''))
+    return bad
+
+
+def main(args):
+    if args == ['--self-test']:
+        return self_test()
+    shrink = args[:1] == ['--shrink']
+    root = (args[1:] if shrink else args) or ['.']
+    wrong = check(root[0], shrink)
+    print('\n'.join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
