@@ -16,6 +16,9 @@ import sys
 import tempfile
 import tokenize
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
+from known import Known  # noqa: E402
+
 KNOWN = 'tests/check_language_known.txt'
 TOPS = ('src', 'include', 'tests', 'bench', 'examples', 'scripts', 'docs', 'data', 'README.md', 'CONTRIBUTING.md', 'meson.build')
 # Inputs and recorded text are not prose of this project; the two files quote the banned words.
@@ -28,7 +31,8 @@ BANNED = re.compile(
     r"|who (?:is|was|has|had|does|did|may|can|comes|wants|reads|writes|asks|dies|records|runs|waits))\b", re.I)
 C_TOKENS = re.compile(r'(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<text>"(?:\\.|[^"\\\n])*")|\'(?:\\.|[^\'\\\n])*\'', re.S)
 TEST_NAME = re.compile(r'^(?:static void (test_\w+)\(|def ([a-z]\w*)\(case\))', re.M)
-SENTENCE_END = re.compile(r'(?<=[.!?:;])\s|\n\s*\n|\n\s*[-*|#]')
+# (columns of a table or a usage text end a sentence, too)
+SENTENCE_END = re.compile(r'(?<=[.!?:;])\s|\n\s*\n|\n\s*[-*|#]|(?<=\S) {2,}(?=\S)')
 
 
 def files(root):
@@ -110,39 +114,17 @@ def long_subjects(root):
     return [line for line in git(root, 'log', '--format=%s', first[-1] + '..HEAD') if len(line) > LONGEST_SUBJECT]
 
 
-def known_counts(root):
-    counts = {}
-    try:
-        with open(os.path.join(root, KNOWN), encoding='utf-8') as f:
-            for line in f:
-                if not line.startswith('#'):
-                    count, rule, path = line.split()
-                    counts[rule, path] = int(count)
-    except FileNotFoundError:
-        pass
-    return counts
-
-
-def write_known(root, counts):
-    with open(os.path.join(root, KNOWN), 'w', encoding='utf-8') as f:
-        f.write('# Violations of the language rules that existed before tests/check_language.py. Counts only fall.\n')
-        f.writelines('%d %s %s\n' % (count, *key) for key, count in sorted(counts.items(), key=lambda item: item[0][::-1]))
-
-
 def check(root, shrink=False):
-    known, left, wrong = known_counts(root), {}, []
+    known = Known(root, KNOWN, 'Violations of the language rules that existed before tests/check_language.py.')
+    found = {}
     for path in files(root):
         with open(os.path.join(root, path), encoding='utf-8', errors='replace') as f:
-            found = violations(path, f.read())
-        for rule in {rule for rule, _ in found}:
-            words = [w for r, w in found if r == rule]
-            allowed = known.get((rule, path), 0)
-            left[rule, path] = min(len(words), allowed)
-            if len(words) > allowed:
-                wrong.append('%s: %s: %d, and %d are known: %s' % (path, rule, len(words), allowed, '; '.join(words[-8:])))
+            for rule, words in violations(path, f.read()):
+                found.setdefault((rule, path), []).append(words)
+    wrong = known.excess(found)
     wrong += ['commit subject of %d characters (at most %d): %s' % (len(s), LONGEST_SUBJECT, s) for s in long_subjects(root)]
     if shrink:
-        write_known(root, {key: count for key, count in left.items() if count})
+        known.shrink(found)
     return wrong
 
 
@@ -177,9 +159,10 @@ def self_test():
                 print('%s: %r: found %s, expected %s' % (path, text[:60], found, rules))
                 bad = 1
         os.makedirs(os.path.join(root, 'tests'), exist_ok=True)
-        write_known(root, {('banned', 'src/a.c'): 3})
-        if any(w.startswith('src/a.c') for w in check(root, shrink=True)) or known_counts(root) != {('banned', 'src/a.c'): 1}:
-            print('the list of known violations did not shrink to 1 for src/a.c: %s' % known_counts(root))
+        Known(root, KNOWN, '').write({('banned', 'src/a.c'): 3})
+        wrong, left = check(root, shrink=True), Known(root, KNOWN, '').counts
+        if any(w.startswith('src/a.c') for w in wrong) or left != {('banned', 'src/a.c'): 1}:
+            print('the list of known violations did not shrink to 1 for src/a.c: %s' % left)
             bad = 1
     print('self-test: %d cases%s' % (len(cases) + 1, ' FAILED' if bad else ''))
     return bad
