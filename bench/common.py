@@ -88,17 +88,66 @@ class Bench:
 
 
 def parse(text):
-    return {k: float(v) for k, v in (line.split() for line in text.splitlines())}
+    """Lines "key value" as floats. Lines "round ADDITIONS RDTSC RECORD" (work.c) become a list under 'rounds'."""
+    values, rounds = {}, []
+    for line in text.splitlines():
+        key, *figures = line.split()
+        if key == 'round':
+            rounds.append(tuple(map(float, figures)))
+        else:
+            values[key] = float(figures[0])
+    return {**values, 'rounds': rounds} if rounds else values
 
 
-def case(name, unit, runs, rival=RIVAL):
-    """One entry of `cases`, from a list of {"floor", "ours", rival} dictionaries."""
+ROUNDS = 30             # of a run ...
+UNDISTURBED_MIN = 10    # ... and how many of them must be undisturbed for a verdict
+DISTURBED_FROM = 1.05   # times the smallest block of additions
+
+
+class State:
+    """The rounds of one case. Only undisturbed rounds count.
+
+    Undisturbed: the block of additions takes at most DISTURBED_FROM times the smallest one of the whole bench.
+    """
+    smallest = float('inf')
+
+    def __init__(self):
+        self.runs = []
+
+    def add(self, run):
+        """One run: {'ours': rounds, RIVAL: rounds}, each round (additions, rdtsc, record)."""
+        self.runs.append(run)
+        State.smallest = min([State.smallest] + [r[0] for rounds in run.values() for r in rounds])
+
+    def figures(self, floor=True):
+        """One dictionary for each run, for case(). No value: fewer than UNDISTURBED_MIN of ROUNDS are undisturbed."""
+        limit, out = State.smallest * DISTURBED_FROM, []
+        for run in self.runs:
+            figures, floors = {'state': {}}, []
+            for who, rounds in run.items():
+                quiet = [r for r in rounds if r[0] <= limit]
+                has_verdict = len(quiet) * ROUNDS >= UNDISTURBED_MIN * len(rounds)
+                figures[who] = statistics.median(r[2] for r in quiet) if has_verdict else None
+                figures['state'][who] = {'additions_ns': round(statistics.median(r[0] for r in rounds), 3),
+                                         'undisturbed': len(quiet), 'rounds': len(rounds)}
+                floors += [statistics.median(r[1] for r in quiet)] if has_verdict else []
+            out.append(dict(figures, floor=min(floors, default=None)) if floor else figures)
+        return out
+
+    def summary(self):
+        rounds = [r for run in self.runs for who in run.values() for r in who]
+        return {'additions_ns': State.smallest, 'disturbed_from_ns': round(State.smallest * DISTURBED_FROM, 3),
+                'undisturbed': sum(r[0] <= State.smallest * DISTURBED_FROM for r in rounds), 'rounds': len(rounds)}
+
+
+def case(name, unit, runs, rival=RIVAL, state=None):
+    """One entry of `cases`, from a list of {"floor", "ours", rival} dictionaries; `state`: a State, of the machine."""
     def middle(key):
         found = [r[key] for r in runs if r.get(key) is not None]
         return round(statistics.median(found), 4) if found else None
     rivals = {rival: middle(rival)} if any(rival in r for r in runs) else {}
     return {'name': name, 'unit': unit, 'floor': middle('floor'), 'ours': middle('ours'), 'rivals': rivals,
-            'runs': runs}
+            **({'state': state.summary()} if state else {}), 'runs': runs}
 
 
 def clean(b):
@@ -114,7 +163,8 @@ def show(c, name=RIVAL):
 
     def ratio(value, to):
         return '%.2f' % (value / to) if value is not None and to else '-'
-    rival = c['rivals'].get(name)
+    rival, state = c['rivals'].get(name), c.get('state')
     print('  %-22s %-13s floor %10s  ours %10s  %s %10s   ours/floor %6s  ours/rival %6s' % (
         c['name'], c['unit'], figure(c['floor']), figure(c['ours']), name, figure(rival), ratio(c['ours'], c['floor']),
-        ratio(c['ours'], rival)), flush=True)
+        ratio(c['ours'], rival)) + ('   undisturbed %d/%d' % (state['undisturbed'], state['rounds']) if state else ''),
+        flush=True)

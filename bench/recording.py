@@ -7,7 +7,7 @@ import time
 
 import lttng_session
 import waymark_session
-from common import RIVAL, case, clean, show
+from common import RIVAL, ROUNDS, State, case, clean, show
 
 CONTEXTS = ('vpid', 'vtid', 'procname')
 RECORD_CASES = ('u32', 'int_long_double', 'int_str32', 'bytes64', 'ctx3')
@@ -23,23 +23,21 @@ def bench_record(b):
                 print('record %s_2cpu: left out, this machine has one CPU' % name)
                 continue
             contexts = CONTEXTS if name == 'ctx3' else ()
-            args = ['record', name, ','.join(map(str, cpus)), '50000', '15', '50000']
+            args = ['record', name, ','.join(map(str, cpus)), '50000', str(ROUNDS), '50000']
             session = 'record%d' % b.serial
             if b.daemon:
                 b.daemon.start(session, None, overwrite=True, contexts=contexts)
-            runs = []
+            state = State()
             for _ in range(b.runs):
                 values, _, _ = b.ours(b.fresh('trace'), args, overwrite=True, contexts=contexts, env=env)
-                run = {'floor': values['rdtsc'], 'ours': values['record']}
+                run = {'ours': values['rounds']}
                 if b.daemon:
-                    rival = b.values([b.program('work_lttng')] + args, dict(b.daemon.env, **(env or {})))
-                    run[RIVAL] = rival['record']
-                    run['floor'] = min(run['floor'], rival['rdtsc'])
-                runs.append(run)
+                    run[RIVAL] = b.values([b.program('work_lttng')] + args, dict(b.daemon.env, **(env or {})))['rounds']
+                state.add(run)
                 clean(b)
             if b.daemon:
                 b.daemon.stop(session)
-            cases.append(case(name + suffix, 'ns/record', runs))
+            cases.append(case(name + suffix, 'ns/record', state.figures(), state=state))
             show(cases[-1])
     return cases
 
@@ -70,22 +68,23 @@ def bench_filtered(b):
                                        ('numbers', 'u32', several.format('arg1'), several.format('v')),
                                        ('text', 'int_str32', 'arg2 == "1*"', 's == "1*"'),
                                        ('arithmetic', 'u32', 'arg1 % 3 == 5 || arg1 in [4294967294, 4294967295]', None)):
-        args = ['record', record, str(b.cpus[-1]), '50000', '15', '50000']
-        runs = []
+        args = ['record', record, str(b.cpus[-1]), '50000', str(ROUNDS), '50000']
+        state, floors = State(), []
         for _ in range(b.runs):
-            floor = b.values([b.program('work_waymark'), 'disabled', str(b.cpus[-1]), '2000000', '5'])['plain']
+            floors.append(b.values([b.program('work_waymark'), 'disabled', str(b.cpus[-1]), '2000000', '5'])['plain'])
             values, summary, _ = b.ours(b.fresh('trace'), args, overwrite=True, wanted=ours)
             if summary['records'] - summary['state_dump'] != 0:
                 sys.exit('filtered: %d records, which the filter does not want' % (summary['records'] - summary['state_dump']))
-            run = {'floor': floor, 'ours': values['record']}
+            run = {'ours': values['rounds']}
             if b.daemon and theirs:
                 session = 'filtered%d' % b.serial
                 b.daemon.start(session, None, overwrite=True, wanted=theirs)
-                run[RIVAL] = b.values([b.program('work_lttng')] + args, b.daemon.env)['record']
+                run[RIVAL] = b.values([b.program('work_lttng')] + args, b.daemon.env)['rounds']
                 b.daemon.stop(session)
-            runs.append(run)
+            state.add(run)
             clean(b)
-        cases.append(case(name, 'ns/call', runs))
+        runs = [dict(figures, floor=floor) for figures, floor in zip(state.figures(floor=False), floors)]
+        cases.append(case(name, 'ns/call', runs, state=state))
         show(cases[-1])
     return cases
 

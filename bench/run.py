@@ -12,6 +12,10 @@
 
 Ours and the rival run in turn, in the same minutes, on the same pinned CPU, with the same ring sizes and the same mode;
 each figure is the median over the runs. A rival that is not installed is said and left out.
+
+record and filtered compare rounds of one state of the machine only: each round also times a block of 40 additions, and
+counts if that takes at most 1.05 times the smallest block. A run with fewer than 10 such rounds of 30 has no verdict
+("-", null).
 """
 import argparse
 import json

@@ -2,13 +2,18 @@
 /*
  * work.c - the program that the benchmarks measure, built once for each tracer (TRACER_H says which).
  *
- *     work record CASE CPUS BATCH ROUNDS WARM   CPU time of one record, a thread pinned to each of CPUS (0,1)
+ *     work record CASE CPUS BATCH ROUNDS WARM   CPU time of one record, a thread pinned to each of CPUS (0,1); one line
+ *                                               "round ADDITIONS RDTSC RECORD" for each round of each thread
  *     work disabled CPU BATCH ROUNDS            a loop with a site, and the same loop without
  *     work count CASE N PAUSE_EVERY             exactly N records, a millisecond of sleep after each PAUSE_EVERY
  *     work stream CASE CPUS MS                  full speed for MS milliseconds
  *
  * Prints lines "key value"; figures are nanoseconds of thread CPU time, so that a neighbour who takes the CPU is not
  * counted; what it does to the caches still is, which is why the runs are many and interleaved.
+ *
+ * ADDITIONS is the time of 40 independent additions, which depends on nothing but the state of the machine: the clock
+ * frequency, and the issue slots that a hyper-thread sibling takes. It is measured before and after the round's
+ * records; the larger value counts. common.py compares rounds of one state only.
  */
 #include <pthread.h>
 #include <string.h>
@@ -28,7 +33,12 @@ struct worker {
 	int cpu;
 	uint64_t batch, rounds, warm;
 	uint64_t count, cpu_ns;
-	double *ns;
+	struct round *round;
+};
+
+/* Nanoseconds of one each. */
+struct round {
+	double additions, rdtsc, record;
 };
 
 static pthread_barrier_t barrier;
@@ -61,6 +71,22 @@ static __attribute__((noinline)) void loop_rdtsc(uint64_t n)
 		__asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(v) :: "memory");
 #endif
 	}
+}
+
+/* Blocks of 40 additions to 8 registers: as many in a cycle as the core issues. */
+static __attribute__((noinline)) void loop_additions(uint64_t n)
+{
+	uint64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+
+#if defined(__x86_64__)
+#define ADD8 "inc %0\n\tinc %1\n\tinc %2\n\tinc %3\n\tinc %4\n\tinc %5\n\tinc %6\n\tinc %7\n\t"
+#elif defined(__aarch64__)
+#define ADD8 "add %0, %0, 1\n\tadd %1, %1, 1\n\tadd %2, %2, 1\n\tadd %3, %3, 1\n\t" \
+	     "add %4, %4, 1\n\tadd %5, %5, 1\n\tadd %6, %6, 1\n\tadd %7, %7, 1\n\t"
+#endif
+	for (uint64_t i = 0; i < n; i++)
+		__asm__ __volatile__(ADD8 ADD8 ADD8 ADD8 ADD8
+				     : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h));
 }
 
 static void (*find_loop(const char *name))(uint64_t)
@@ -104,8 +130,14 @@ static void *record_thread(void *arg)
 	loop_bytes64(LAP / 64);        /* the ring's memory, once around, in few records */
 	loop(w->warm);
 	for (uint64_t r = 0; r < w->rounds; r++) {
+		double before, after;
+
 		pthread_barrier_wait(&barrier);
-		w->ns[r] = time_loop(loop, w->batch);
+		before = time_loop(loop_additions, 20000);
+		w->round[r].record = time_loop(loop, w->batch);
+		after = time_loop(loop_additions, 20000);
+		w->round[r].rdtsc = time_loop(loop_rdtsc, 10000);
+		w->round[r].additions = before > after ? before : after;
 	}
 	return NULL;
 }
@@ -138,23 +170,21 @@ static int cmd_record(char **a)
 	static struct worker w[MAX_THREADS];
 	unsigned n = parse_cpus(a[1], w);
 	uint64_t rounds = strtoull(a[3], NULL, 10);
-	double floor_ns[9], *all = calloc(rounds * n, sizeof(*all));
+	struct round *all = calloc(rounds * n, sizeof(*all));
 	CHECK(all, "calloc");
-	pin(w[0].cpu);
-	for (int i = 0; i < 9; i++)
-		floor_ns[i] = time_loop(loop_rdtsc, 1000000);
 	pthread_barrier_init(&barrier, NULL, n);
 	for (unsigned i = 0; i < n; i++) {
 		w[i].name = a[0];
 		w[i].batch = strtoull(a[2], NULL, 10);
 		w[i].rounds = rounds;
 		w[i].warm = strtoull(a[4], NULL, 10);
-		w[i].ns = all + i * rounds;
+		w[i].round = all + i * rounds;
 		CHECK(pthread_create(&w[i].thread, NULL, record_thread, &w[i]) == 0, "pthread_create");
 	}
 	for (unsigned i = 0; i < n; i++)
 		pthread_join(w[i].thread, NULL);
-	printf("rdtsc %.3f\nrecord %.3f\n", median(floor_ns, 9), median(all, rounds * n));
+	for (uint64_t r = 0; r < rounds * n; r++)
+		printf("round %.3f %.3f %.3f\n", all[r].additions, all[r].rdtsc, all[r].record);
 	printf("begun %llu\n", (unsigned long long)(n * (LAP / 64 + w[0].warm + rounds * w[0].batch)));
 	free(all);
 	return 0;
