@@ -5,6 +5,8 @@
  */
 #include "wire/ctl.h"
 
+#include <waymark/detail/abi.h>
+
 #define PATH_BYTES WMK_OBJECT_TEXT_MAX
 #define SENTENCE 1024u
 #define TYPE_BYTES 512u
@@ -23,9 +25,24 @@ static const char *const levels[] = {
 	"emerg", "alert", "crit", "err", "warning", "notice", "info", "debug_system", "debug_program", "debug_process", "debug_module",
 	"debug_unit", "debug_function", "debug_line", "debug",
 };
-static const char *const event_kinds[] = { "event", "marker", "text", "guard" };
+static const char *const event_kinds[] = { "event", "marker", "text", "guard", "begin", "end", "counter" };
 static const char *const track_kinds[] = { "pid", "uid", "gid", "kernel_pid" };
 static const char *const regenerate_whats[] = { "metadata", "statedump" };
+
+/* A number without a word makes a whole answer undecodable. */
+#define ALL_HAVE_WORDS(words, last) _Static_assert(COUNT(words) == (last) + 1, "one word for each number")
+ALL_HAVE_WORDS(domain_kinds, WMK_DOMAIN_KERNEL);
+ALL_HAVE_WORDS(modes, WMK_MODE_OVERWRITE);
+ALL_HAVE_WORDS(buffers, WMK_BUFFERS_PID);
+ALL_HAVE_WORDS(call_arguments, WMK_CALL_ARGUMENTS_NONE);
+ALL_HAVE_WORDS(calls_by, WMK_CALLS_BY_TRACEFS);
+ALL_HAVE_WORDS(wmk_ctl_trace_formats, WMK_TRACE_CTF_2);
+ALL_HAVE_WORDS(rule_probes, WMK_RULE_USER_PROBE_RETURN);
+ALL_HAVE_WORDS(level_ops, WMK_LEVEL_BETWEEN);
+ALL_HAVE_WORDS(levels, WAYMARK_LEVEL_DEBUG);
+ALL_HAVE_WORDS(event_kinds, WAYMARK_KIND_COUNTER);
+ALL_HAVE_WORDS(track_kinds, WMK_TRACK_KINDS - 1);
+ALL_HAVE_WORDS(regenerate_whats, WMK_REGENERATE_STATEDUMP);
 
 /* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
 

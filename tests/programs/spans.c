@@ -47,7 +47,8 @@ static void *job(void *arg)
 	return 0;
 }
 
-int main(void)
+/* With an argument, it waits at the end until its standard input is closed. */
+int main(int argc, char **argv)
 {
 	pthread_t other;
 
@@ -57,5 +58,8 @@ int main(void)
 	job((void *)(intptr_t)0);
 	pthread_join(other, 0);
 	waymark_begin(spans, endless, wm_named("why", "it is the last"));
+	(void)argv;
+	if (argc > 1)
+		getchar();
 	return 0;
 }
