@@ -72,6 +72,40 @@ static void test_options(void **state)
 	assert_int_equal(parse(&args, "--help", &rest, &n), 1);
 }
 
+/* Every option of every command that needs a value, followed by what ends options, or by an option of the command. */
+static void option_in_the_place_of_a_value_is_rejected(void **state)
+{
+	char name[64], end[] = "--", help[] = "--help", letter[] = "-h", program[] = "true", *found[] = { end, help, letter, name };
+	char words[1280], args[8192], **rest;
+	unsigned options = 0;
+	int n;
+
+	(void)state;
+	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
+		const struct wmk_cli_command *command = wmk_cli_commands[i];
+
+		assert_true(command->args_size <= sizeof(args));
+		for (unsigned k = 0; k < command->n_options; k++) {
+			const struct wmk_cli_option *option = &command->options[k];
+
+			if (!option->value || option->value[0] == '[')
+				continue;
+			snprintf(name, sizeof(name), "--%s", option->name);
+			options++;
+			for (unsigned f = 0; f < sizeof(found) / sizeof(found[0]); f++) {
+				char *argv[] = { name, found[f], program, NULL };
+
+				memset(args, 0, sizeof(args));
+				assert_int_equal(wmk_cli_parse(command, argv, 3, args, &rest, &n), -EINVAL);
+				assert_non_null(strstr(wmk_error_text(words, sizeof(words)), "needs a value"));
+				assert_non_null(strstr(words, option->value));
+				wmk_error_clear();
+			}
+		}
+	}
+	assert_true(options > 50);
+}
+
 static void expect_refused(const char *line, const char *words)
 {
 	struct wmk_record_args args;
@@ -453,7 +487,7 @@ static void test_progress(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options), cmocka_unit_test(test_refused), cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_options), cmocka_unit_test(option_in_the_place_of_a_value_is_rejected), cmocka_unit_test(test_refused), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_json), cmocka_unit_test(test_commands), cmocka_unit_test(test_table),
 		cmocka_unit_test(test_find_program), cmocka_unit_test(test_words), cmocka_unit_test(test_common),
 		cmocka_unit_test(test_current), cmocka_unit_test(test_recorded), cmocka_unit_test(test_progress), cmocka_unit_test(test_json_members), cmocka_unit_test(test_look),
