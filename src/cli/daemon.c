@@ -15,7 +15,17 @@
 #define UNANSWERED_MAX 8
 #define HERE_MS 2000                 /* to come in, and then to be answered: a daemon that can be done without */
 
-/* The library's sentences become our chain: innermost first, as they were said. */
+/* Does the line end in the system's words for the error? */
+static bool has_system_words(int err)
+{
+	char text[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
+	const char *words = strerrordesc_np(-err);
+	const size_t len = strlen(waymark_ctl_error_text(text, sizeof(text))), n = words ? strlen(words) : 0;
+
+	return n && len >= n && strcmp(text + len - n, words) == 0;
+}
+
+/* The library's sentences become our chain, innermost first; the system's words only where the library has them. */
 static int take_error(int err)
 {
 	char sentences[WMK_ERROR_DEPTH][WMK_ERROR_LEN];
@@ -26,10 +36,7 @@ static int take_error(int err)
 		snprintf(sentences[n++], WMK_ERROR_LEN, "%s", sentence);
 	if (!n)
 		return wmk_error(err, "the session daemon refused it");
-	if (err == -ECHILD)              /* a daemon that did not begin has said why, and no number says more */
-		wmk_error_said(err, "%s", sentences[--n]);
-	else
-		wmk_error(err, "%s", sentences[--n]);
+	(has_system_words(err) ? wmk_error : wmk_error_said)(err, "%s", sentences[--n]);
 	while (n)
 		wmk_error_add(err, "%s", sentences[--n]);
 	return err;

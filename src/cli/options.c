@@ -59,7 +59,7 @@ static bool is_option(const struct wmk_cli_command *command, const char *arg)
 	if (arg[0] != '-' || !arg[1])
 		return false;
 	if (arg[1] == '-')
-		return !arg[2] || strcmp(arg, "--help") == 0 || find_long(command, arg + 2, strcspn(arg + 2, "=")) != NULL;
+		return !arg[2] || strcmp(arg, "--help") == 0 || find_long(command, arg + 2, strcspn(arg + 2, "="));
 	return !arg[2] && (arg[1] == 'h' || find_letter(command, arg[1]) != NULL);
 }
 
@@ -96,8 +96,9 @@ static int parse_one(const struct wmk_cli_command *command, struct cursor *curso
 		if (cursor->at >= cursor->argc)
 			return wmk_error(-EINVAL, "option --%s needs a value: %s", option->name, option->value);
 		if (is_option(command, cursor->argv[cursor->at]))
-			return wmk_error(-EINVAL, "option --%s needs a value: %s, found \"%.20s\" (write --%s=%.20s if that is the value)", option->name,
-					 option->value, cursor->argv[cursor->at], option->name, cursor->argv[cursor->at]);
+			return wmk_error(-EINVAL, "option --%s needs a value: %s, found \"%.20s\" (write --%s=%.20s "
+					 "if that is the value)", option->name, option->value, cursor->argv[cursor->at],
+					 option->name, cursor->argv[cursor->at]);
 		value = cursor->argv[cursor->at++];
 	}
 	err = option->set(args, value);

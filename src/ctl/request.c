@@ -108,6 +108,7 @@ static int receive_frame(struct waymark_ctl *ctl, uint64_t deadline, struct wmk_
 	}
 }
 
+/* The daemon has added the system's words where they tell more than its own. */
 int wmk_ctl_words(int err, char *words)
 {
 	bool first = true;
@@ -121,7 +122,7 @@ int wmk_ctl_words(int err, char *words)
 
 		/* (a line that was cut may end in a colon) */
 		if (*sentence) {
-			(first ? wmk_error : wmk_error_add)(err, "%s", sentence);
+			(first ? wmk_error_said : wmk_error_add)(err, "%s", sentence);
 			first = false;
 		}
 		*at = '\0';

@@ -184,7 +184,8 @@ static int run(const struct options *options, struct wmk_place_starter *starter)
 	struct wmk_limits limits;
 	struct wmk_server_options server = {
 		.size = sizeof(server), .rundir = options->rundir, .version = WAYMARK_VERSION, .consumerd = options->consumerd,
-		.recovered = options->recover, .handed = handed, .limits = &limits, .starter = starter, .say = options->background ? NULL : say,
+		.recovered = options->recover, .handed = handed, .limits = &limits,
+		.limits_file = options->limits ? options->limits : WAYMARK_LIMITS, .starter = starter, .say = options->background ? NULL : say,
 	};
 	int err = wmk_place_handed(handed);
 

@@ -246,7 +246,9 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 		return 0;
 	}
 	if ((app->dead || !take_over(app)) && wmk_slot_take(apps->tracing, &app->slot, &app->generation) < 0) {
-		snprintf(words, sizeof(words), "%u programs are traced: that is the limit", apps->tracing->options.max_apps);
+		wmk_limit_reached(apps->tracing, -EMFILE, "programs", "%u programs are traced: that is the limit", apps->tracing->options.max_apps);
+		wmk_error_text(words, sizeof(words));
+		wmk_error_clear();
 		wmk_app_refuse(app, frame->request, -EMFILE, words);
 		return 0;
 	}

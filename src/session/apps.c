@@ -162,13 +162,18 @@ static bool is_refused(struct wmk_apps *apps, const struct wmk_guest *guest, cha
 	const unsigned max = apps->options.max_apps;
 
 	if (connections_of(apps, guest->cred.pid) >= PER_PID_MAX)
-		snprintf(words, size, "the process has %u connections: that is the limit", PER_PID_MAX);
+		wmk_error_said(-EMFILE, "the process has %u connections: that is the limit", PER_PID_MAX);
 	else if (guest->too_many)
-		snprintf(words, size, "user %u has as many programs connected as one user other than the daemon's may have beside those of others", (unsigned)guest->cred.uid);
+		wmk_limit_reached(apps->tracing, -EMFILE, "programs",
+				  "user %u has as many programs connected as one user other than the daemon's may "
+				  "have beside those of others", (unsigned)guest->cred.uid);
 	else if (apps->n_apps >= max)
-		snprintf(words, size, "%u programs are connected: that is the limit", max);
+		wmk_limit_reached(apps->tracing, -EMFILE, "programs", "%u programs are connected: that is the limit",
+				  max);
 	else
 		return false;
+	wmk_error_text(words, size);
+	wmk_error_clear();
 	return true;
 }
 
@@ -176,7 +181,7 @@ static void born(struct wmk_apps *apps, const struct wmk_guest *guest)
 {
 	struct app *app = calloc(1, sizeof(*app));
 	const pid_t pid = guest->cred.pid;
-	char words[128];
+	char words[256];
 
 	if (!app) {
 		wmk_closer_socket(guest->socket, guest->cred.uid);

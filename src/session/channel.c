@@ -255,7 +255,8 @@ int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_c
 			return 0;
 		}
 	if (channel->is.rules.n >= channel->session->tracing->options.max_rules && !channel->session->tracing->restoring)
-		return wmk_error_said(-E2BIG, "the channel '%s' has %u rules, which is the limit", channel->is.name, channel->is.rules.n);
+		return wmk_limit_reached(channel->session->tracing, -E2BIG, "rules", "the channel '%s' has %u rules, which is the limit", channel->is.name,
+					 channel->is.rules.n);
 	/* (one that is counted and cannot be kept then, for want of memory, goes on counting until the channel ends) */
 	err = rule_count(channel, rule);
 	if (err == 0)
@@ -482,7 +483,8 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 	if (strcmp(options->name, STATEDUMP_CHANNEL) == 0 && session->statedump)
 		return wmk_error_said(-EEXIST, "the name '%s' is taken by the tracer's own channel", options->name);
 	if (session->n_channels >= session->tracing->options.max_channels && !session->tracing->restoring)
-		return wmk_error_said(-E2BIG, "the session '%s' has %u channels, which is the limit", session->name, session->n_channels);
+		return wmk_limit_reached(session->tracing, -E2BIG, "channels", "the session '%s' has %u channels, which is the limit", session->name,
+					 session->n_channels);
 	channel = calloc(1, sizeof(*channel));
 	if (!channel)
 		return wmk_error(-ENOMEM, "no memory for a channel");

@@ -10,6 +10,8 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -57,6 +59,20 @@ static void forget_if_nothing(struct owner **at)
 	free(owner);
 }
 
+int wmk_limit_reached(const struct wmk_tracing *tracing, int err, const char *limit, const char *format, ...)
+{
+	char words[WMK_ERROR_LEN];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	if (!tracing->options.limits_file)
+		return wmk_error_said(err, "%s", words);
+	wmk_error_said(err, "the limit \"%s\" is set in %.100s (waymark-sessiond(8))", limit, tracing->options.limits_file);
+	return wmk_error_add(err, "%s", words);
+}
+
 int wmk_owner_session_take(struct wmk_tracing *tracing, uid_t uid)
 {
 	const unsigned max = tracing->options.max_sessions;
@@ -68,9 +84,12 @@ int wmk_owner_session_take(struct wmk_tracing *tracing, uid_t uid)
 	if (!owner)
 		err = -ENOMEM;
 	else if (owner->sessions >= max && !tracing->restoring)
-		err = wmk_error_said(-E2BIG, "the user has %u sessions, and %u are the limit: destroy one first", owner->sessions, max);
+		err = wmk_limit_reached(tracing, -E2BIG, "sessions",
+					"the user has %u sessions, and %u are the limit: destroy one first",
+					owner->sessions, max);
 	else if (tracing->n_sessions >= WMK_CTL_SESSIONS_MAX && !tracing->restoring)
-		err = wmk_error_said(-E2BIG, "this session daemon has %u sessions, and more cannot be: destroy one first", tracing->n_sessions);
+		err = wmk_error_said(-E2BIG, "this session daemon has %u sessions of all users, and %u are the limit "
+				     "of every daemon: destroy one first", tracing->n_sessions, WMK_CTL_SESSIONS_MAX);
 	if (err == 0) {
 		owner->sessions++;
 		tracing->n_sessions++;
@@ -140,8 +159,10 @@ int wmk_owner_trace_take(struct wmk_tracing *tracing, uid_t uid, uint64_t asked,
 	if (!owner)
 		err = -ENOMEM;
 	else if ((want == 0 || want > left) && !tracing->restoring)
-		err = wmk_error_said(-EDQUOT, "the traces of a user's sessions may have %llu bytes together, and other sessions leave %llu: a smaller --max-size, for "
-				     "this one or those", (unsigned long long)max, (unsigned long long)left);
+		err = wmk_limit_reached(tracing, -EDQUOT, "user-trace-size",
+					"the traces of a user's sessions may have %llu bytes together, and other sessions "
+					"leave %llu: a smaller --max-size, for this one or those",
+					(unsigned long long)max, (unsigned long long)left);
 	else
 		owner->trace_bytes += want;
 	if (err == 0)
@@ -180,9 +201,11 @@ int wmk_owner_rings_take(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes,
 	if (!owner)
 		err = -ENOMEM;
 	else if (!there_already && (owner->ring_bytes > max || bytes > max - owner->ring_bytes))
-		err = wmk_error_said(-ENOBUFS, "a user's rings would take %llu MB, and %llu MB are the limit: fewer or smaller sub-buffers "
-				     "(--num-subbuf, --subbuf-size), or fewer sessions", (unsigned long long)((owner->ring_bytes + bytes) >> 20),
-				     (unsigned long long)(max >> 20));
+		err = wmk_limit_reached(tracing, -ENOBUFS, "ring-memory",
+					"a user's rings would take %llu MB, and %llu MB are the limit: fewer or smaller "
+					"sub-buffers (--num-subbuf, --subbuf-size), or fewer sessions",
+					(unsigned long long)((owner->ring_bytes + bytes) >> 20),
+					(unsigned long long)(max >> 20));
 	else
 		owner->ring_bytes += bytes;
 	if (owner)

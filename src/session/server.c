@@ -283,6 +283,7 @@ static int sessions_open(struct server *server)
 	char owner[WMK_KINSTANCE_OWNER];
 	int err = wmk_clock_choose(&clock, &tracing.plugin_clock);
 
+	tracing.limits_file = server->options->limits_file;
 	if (limits) {
 		tracing.max_sessions = (unsigned)limits->sessions;
 		tracing.max_channels = (unsigned)limits->channels;

@@ -23,6 +23,7 @@ struct wmk_server_options {
 	const char *recovered;           /* NULL, or a directory of rings in files (session/shm.h), which are taken over: what `waymark recover` runs */
 	const int *handed;               /* see wmk_place_open() */
 	const struct wmk_limits *limits; /* NULL: the defaults */
+	const char *limits_file;         /* that has them, or may have; NULL: none */
 	struct wmk_place_starter *starter;   /* told when it listens, and when it ends */
 	/* Optional: something happened that whoever looks after the machine should read. Any thread. */
 	void (*say)(void *data, const char *words);

@@ -175,7 +175,8 @@ int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_opt
 	const uint64_t max = tracing->options.max_trace_size;
 	struct wmk_session *session;
 	int err = !max || options->max_size <= max ? name_is_free(tracing, options) :
-		  wmk_error_said(-EDQUOT, "a session's trace may have %" PRIu64 " bytes here, not %" PRIu64 " (--max-size)", max, options->max_size);
+		  wmk_limit_reached(tracing, -EDQUOT, "trace-size", "a session's trace may have %" PRIu64 " bytes here, not %" PRIu64 " (--max-size)", max,
+				    options->max_size);
 
 	if (err == 0)
 		err = wmk_session_make(tracing, options, &session);

@@ -140,6 +140,7 @@ struct wmk_tracing_options {
 	uint64_t max_ring_bytes;         /* of all sessions of one owner, in all rings (1/4 of the machine's memory) */
 	uint64_t max_trace_size;         /* of each session's traces together (no limit) */
 	uint64_t max_user_trace_size;    /* of the traces of all sessions of one owner (no limit): spoken for when a session is made */
+	const char *limits_file;         /* that sets them, named by the error of each; borrowed; NULL: none */
 	uint64_t first_rings_id;         /* numbers of rings begin behind this one */
 	const char *kernel_owner;        /* of instances of tracefs (kernel/instance.h); copied; NULL: the kernel is not traced */
 	/*
@@ -159,6 +160,9 @@ struct wmk_tracing_options {
 	void *data;
 };
 
+/* A limit of limits_file.h is reached: returns `err`, with words that name the limit and the file that sets it. */
+int wmk_limit_reached(const struct wmk_tracing *tracing, int err, const char *limit, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 int wmk_tracing_open(const struct wmk_tracing_options *options, struct wmk_tracing **tracing);
 /* Programs that may be connected or alive at a time: constant. Any thread. */
 unsigned wmk_tracing_max_apps(const struct wmk_tracing *tracing);

@@ -158,24 +158,28 @@ def what_an_administrator_allows(case):
     """Each limit of the file holds, and its error names it."""
     lines = 'sessions = 2 # of one user\nchannels = 3\nrules = 4\nring-memory = 4M\ntrace-size = %dk\n' % KB
     with World(case, limits=lines) as w:
-        check('--max-size' in w('create', 'x', '--max-size', '1M', status=1).err, 'a trace larger than that was allowed')
+        def names(answer, limit):
+            answer.says('the limit "%s" is set in %s (waymark-sessiond(8))' % (limit, w.limits))
+            check('Argument list too long' not in answer.err, 'the system\'s words for it are of no use: %s', answer.err)
+
+        names(w('create', 'x', '--max-size', '1M', status=1).says('--max-size'), 'trace-size')
         w('create', 'one')
         check(w.session('one')['max_size'] == KB << 10, 'its trace may have: %s', w.session('one'))
         w('create', 'two', '--max-size', '100k')
-        check('2 are the limit' in w('create', 'three', status=1).err, 'a third session was allowed')
+        names(w('create', 'three', status=1).says('2 are the limit'), 'sessions')
         for name in ('a', 'b'):
             w('enable-channel', '-s', 'one', name, *SMALL)
         w('enable-channel', '-s', 'two', 'large', '--subbuf-size', '64k', '--num-subbuf', '64')
         for n in range(4):
             w('enable-event', '-s', 'one', '-c', 'a', 'test:%d' % n)
-        check('4' in w('enable-event', '-s', 'one', '-c', 'a', 'test:seq', status=1).err, 'a fifth rule was allowed')
+        names(w('enable-event', '-s', 'one', '-c', 'a', 'test:seq', status=1).says('4 rules'), 'rules')
         w('enable-event', '-s', 'two', '-c', 'large', 'test:*')
         program = w.obey()
-        said = w('start', 'two', status=None).err        # (root's daemon makes rings when a program comes, a user's at once)
-        check('4 MB are the limit' in said, 'more memory was allowed: %s', said)
+        # (root's daemon makes rings when a program comes, a user's at once)
+        w('start', 'two', status=None).says('4 MB are the limit', 'the limit "ring-memory" is set in')
         w('enable-event', '-s', 'one', '-c', 'b', 'test:*')
         w('start', 'one')
-        check('3' in w('enable-channel', '-s', 'one', 'c', status=1).err, 'the tracer\'s own channel is the third')
+        names(w('enable-channel', '-s', 'one', 'c', status=1).says('3 channels'), 'channels')     # the tracer's own is the third
         fill(w, 'one', program)
         whole(w, 'one')
         program.end()
@@ -188,7 +192,7 @@ def of_one_users_traces(case):
         w('create', 'two', '--max-size', '%dk' % (KB + 1), status=1).says('%d bytes together' % (KB + 600 << 10), 'leave %d' % (KB << 10))
         w('create', 'rest')
         check(w.session('rest')['max_size'] == KB << 10, 'the rest is: %s', w.session('rest')['max_size'])
-        w('create', 'three', status=1).says('leave 0')
+        w('create', 'three', status=1).says('leave 0', '"user-trace-size" is set in')
         w('create', 'three', '--max-size', '1', status=1).says('leave 0')
         os.kill(w.sessiond(), signal.SIGKILL)
         w('create', 'three', status=1).says('leave 0')           # the next daemon knows what is spoken for

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What commands report: every kind of event in lists, and every application that a session does not record, with the reason."""
+"""What commands report: every kind of event, and every application that is not recorded, with the reason."""
 import os
 import subprocess
 import sys
@@ -15,7 +15,8 @@ def every_kind_of_event_is_listed(case):
     with World(case) as w:
         child = w.run([case.program('spans'), 'wait'], stdin=subprocess.PIPE)
         w.wait_apps([child.pid])
-        listed = {e['name']: e['kind'] for a in w('list', '-u', '--json').json['apps'] for e in a['events'] if e['provider'] == 'spans'}
+        apps = w('list', '-u', '--json').json['apps']
+        listed = {e['name']: e['kind'] for a in apps for e in a['events'] if e['provider'] == 'spans'}
         wanted = {'job_begin': 'begin', 'job_end': 'end', 'half': 'counter', 'note': 'event'}
         check(wanted.items() <= listed.items(), 'kinds are: %s', listed)
         w('list', '-u').says('spans:job_begin', 'spans:half', 'spans:note')

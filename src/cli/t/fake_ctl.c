@@ -49,6 +49,12 @@ static const char *or_all(const char *text)
 
 /* ── the connection, errors, results ─────────────────────────────────────────────────────────────────── */
 
+const char *waymark_ctl_error_text(char *buf, size_t size)
+{
+	snprintf(buf, size, "%s", fake.error ? fake.error : "");
+	return buf;
+}
+
 const char *waymark_ctl_error(unsigned index)
 {
 	return index == 0 ? fake.error : NULL;

@@ -75,7 +75,8 @@ static void test_options(void **state)
 /* Every option of every command that needs a value, followed by what ends options, or by an option of the command. */
 static void option_in_the_place_of_a_value_is_rejected(void **state)
 {
-	char name[64], end[] = "--", help[] = "--help", letter[] = "-h", program[] = "true", *found[] = { end, help, letter, name };
+	char name[64], end[] = "--", help[] = "--help", letter[] = "-h", program[] = "true";
+	char *found[] = { end, help, letter, name };
 	char words[1280], args[8192], **rest;
 	unsigned options = 0;
 	int n;
@@ -487,7 +488,8 @@ static void test_progress(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options), cmocka_unit_test(option_in_the_place_of_a_value_is_rejected), cmocka_unit_test(test_refused), cmocka_unit_test(test_sizes),
+		cmocka_unit_test(option_in_the_place_of_a_value_is_rejected),
+		cmocka_unit_test(test_options), cmocka_unit_test(test_refused), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_json), cmocka_unit_test(test_commands), cmocka_unit_test(test_table),
 		cmocka_unit_test(test_find_program), cmocka_unit_test(test_words), cmocka_unit_test(test_common),
 		cmocka_unit_test(test_current), cmocka_unit_test(test_recorded), cmocka_unit_test(test_progress), cmocka_unit_test(test_json_members), cmocka_unit_test(test_look),

@@ -522,7 +522,7 @@ static void many_sessions(void **state)
 		snprintf(name, sizeof(name), "s%u", i);
 		create(name);
 	}
-	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "more", .home = scene.home }, E2BIG, "1024 sessions, and more cannot be");
+	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "more", .home = scene.home }, E2BIG, "1024 sessions of all users, and 1024 are the limit");
 	const struct wmk_ctl_sessions *sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_non_null(sessions);
 	assert_int_equal(sessions->sessions.n, WMK_CTL_SESSIONS_MAX);
