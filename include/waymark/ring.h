@@ -145,11 +145,12 @@ int waymark_ring_reader_next(struct waymark_ring_reader *reader, unsigned flags,
 int waymark_ring_reader_release(struct waymark_ring_reader *reader, const struct waymark_ring_packet *packet);
 /*
  * What has been lost in the ring up to now, by cause (may be NULL). The sum includes `overwritten` as the reader
- * knows it.
+ * knows it. Counts that decrease, or are larger than any ring's, are not returned: the last valid ones are, and the
+ * next waymark_ring_reader_next() returns -EIO.
  */
 uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *reader, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 /* Fields cut to the channel's limit in the ring, up to now. */
-uint64_t waymark_ring_reader_cut(const struct waymark_ring_reader *reader);
+uint64_t waymark_ring_reader_cut(struct waymark_ring_reader *reader);
 /* Bytes committed so far; a cheap look whether there is anything to do. */
 uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *reader);
 /*

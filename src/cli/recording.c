@@ -13,6 +13,7 @@
 #include "base/clock_plugin.h"
 #include "base/container.h"
 #include "base/error.h"
+#include "base/sum.h"
 #include "cli/recording.h"
 #include "ctf/writer.h"
 #include "kernel/instance.h"
@@ -252,8 +253,8 @@ static int rings_counts(void *rings, struct wmk_ctl_counts *counts)
 	struct wmk_consumer_stats stats;
 
 	wmk_consumer_stats(consumer_of(rings), &stats);
-	counts->records += stats.records;
-	counts->lost += stats.lost;
+	wmk_sum_add(&counts->records, stats.records);
+	wmk_sum_add(&counts->lost, stats.lost);
 	return 0;
 }
 
@@ -469,13 +470,13 @@ static void add_stats(struct wmk_recording *rec, unsigned channel)
 	if (channel == WMK_RECORDING_KERNEL)
 		rec->kernel_records = one.records - one.dumped;
 	rec->statedump_records += one.dumped;
-	sum->records += one.records;
-	sum->lost += one.lost;
+	wmk_sum_add(&sum->records, one.records);
+	wmk_sum_add(&sum->lost, one.lost);
 	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++)
-		sum->lost_by_cause[i] += one.lost_by_cause[i];
-	sum->overwritten += one.overwritten;
-	sum->unwritten += one.unwritten;
-	sum->cut += one.cut;
+		wmk_sum_add(&sum->lost_by_cause[i], one.lost_by_cause[i]);
+	wmk_sum_add(&sum->overwritten, one.overwritten);
+	wmk_sum_add(&sum->unwritten, one.unwritten);
+	wmk_sum_add(&sum->cut, one.cut);
 	sum->packets += one.packets;
 	sum->writing_us += one.writing_us;
 	sum->behind_us += one.behind_us;

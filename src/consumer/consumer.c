@@ -247,7 +247,10 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 	if (err > 0 && found == 1)
 		tell_gap(consumer, stream);
 	if (err < 0)
-		wmk_consumer_bury(consumer, stream, "the trace lacks the end of what was read from its ring", err);
+		wmk_consumer_bury(consumer, stream,
+				  err == -EIO ? "its ring is corrupt"
+					      : "the trace lacks the end of what was read from its ring",
+				  err);
 }
 
 /* The same, but all that there was by now goes. (It is opened first, so that what goes is counted.) */

@@ -187,7 +187,7 @@ struct wmk_consumer_stats {
 	uint32_t sink_errors;                         /* failed attempts to write */
 	int sink_error;                               /* the last one, -errno; 0: never failed */
 	int stuck;                                    /* 1: the last packet of a stream could not be written, and waits */
-	char words[160];                              /* what went wrong first, for people; empty if nothing did */
+	char words[240];                              /* what went wrong first, for people; empty if nothing did */
 };
 
 /* *consumer is the caller's: wmk_consumer_close(). */

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/sum.h"
 #include "consumer/internal.h"
 
 uint64_t wmk_stream_lost(struct wmk_stream *stream)
@@ -17,22 +18,22 @@ uint64_t wmk_stream_lost(struct wmk_stream *stream)
 
 void wmk_consumer_stats_add(struct wmk_consumer_stats *sum, const struct wmk_consumer_stats *more)
 {
-	sum->records += more->records;
-	sum->dumped += more->dumped;
-	sum->lost += more->lost;
+	wmk_sum_add(&sum->records, more->records);
+	wmk_sum_add(&sum->dumped, more->dumped);
+	wmk_sum_add(&sum->lost, more->lost);
 	for (unsigned c = 0; c < WAYMARK_LOST_CAUSES; c++)
-		sum->lost_by_cause[c] += more->lost_by_cause[c];
-	sum->overwritten += more->overwritten;
-	sum->unwritten += more->unwritten;
-	sum->cut += more->cut;
-	sum->bytes += more->bytes;
-	sum->packets += more->packets;
+		wmk_sum_add(&sum->lost_by_cause[c], more->lost_by_cause[c]);
+	wmk_sum_add(&sum->overwritten, more->overwritten);
+	wmk_sum_add(&sum->unwritten, more->unwritten);
+	wmk_sum_add(&sum->cut, more->cut);
+	wmk_sum_add(&sum->bytes, more->bytes);
+	wmk_sum_add(&sum->packets, more->packets);
 	sum->streams += more->streams;
 	sum->errors += more->errors;
 	sum->gaps += more->gaps;
-	sum->writing_us += more->writing_us;
-	sum->behind_us += more->behind_us;
-	sum->behind_bytes += more->behind_bytes;
+	wmk_sum_add(&sum->writing_us, more->writing_us);
+	wmk_sum_add(&sum->behind_us, more->behind_us);
+	wmk_sum_add(&sum->behind_bytes, more->behind_bytes);
 	sum->sink_errors += more->sink_errors;
 	if (more->sink_error)
 		sum->sink_error = more->sink_error;
@@ -46,17 +47,17 @@ static void sum_stream(struct wmk_stream *stream, const struct wmk_sink_ops *ops
 	uint64_t causes = 0, lost = wmk_stream_lost(stream);
 
 	for (unsigned c = 0; c < WAYMARK_LOST_CAUSES; c++) {
-		sum->lost_by_cause[c] += stream->causes[c];
+		wmk_sum_add(&sum->lost_by_cause[c], stream->causes[c]);
 		causes += stream->causes[c];
 	}
-	sum->records += stream->written;
-	sum->dumped += stream->dump ? stream->written : 0;
-	sum->unwritten += wmk_stream_unwritten(stream);
-	sum->overwritten += lost > causes ? lost - causes : 0;
-	sum->lost += lost + wmk_stream_unwritten(stream);
-	sum->cut += stream->cut;
+	wmk_sum_add(&sum->records, stream->written);
+	wmk_sum_add(&sum->dumped, stream->dump ? stream->written : 0);
+	wmk_sum_add(&sum->unwritten, wmk_stream_unwritten(stream));
+	wmk_sum_add(&sum->overwritten, lost > causes ? lost - causes : 0);
+	wmk_sum_add(&sum->lost, lost + wmk_stream_unwritten(stream));
+	wmk_sum_add(&sum->cut, stream->cut);
 	sum->stuck |= stream->stuck;
-	sum->bytes += stream->out && ops->stream_bytes ? ops->stream_bytes(stream->out) : stream->bytes;
+	wmk_sum_add(&sum->bytes, stream->out && ops->stream_bytes ? ops->stream_bytes(stream->out) : stream->bytes);
 }
 
 void wmk_consumer_sum(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_consumer_stats *sum)

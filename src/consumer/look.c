@@ -120,8 +120,7 @@ void wmk_consumer_bury(struct wmk_consumer *consumer, struct wmk_stream *stream,
 	stream->dead = true;
 	stream->stuck = false;
 	stream->group->now.errors++;
-	snprintf(words, sizeof(words), "stream %s: %s (%s); nothing after this was read from it", stream->name, what,
-		 *why ? why : strerror(-err));
+	snprintf(words, sizeof(words), "stream %s ends here: %s: %s", stream->name, what, *why ? why : strerror(-err));
 	if (!stream->group->now.words[0])
 		snprintf(stream->group->now.words, sizeof(stream->group->now.words), "%.*s",
 			 (int)sizeof(stream->group->now.words) - 1, words);
@@ -156,8 +155,10 @@ static int take(struct wmk_consumer *consumer, struct wmk_stream *stream, enum w
 	if (stream->dead)
 		return 0;
 	ret = stream->source->ops->next(stream->source, how != WMK_LOOK_WHOLE, &packet);
-	if (ret < 0)
-		wmk_consumer_bury(consumer, stream, "its ring holds nonsense", ret);
+	if (ret < 0) {
+		wmk_stream_lost(stream); /* by cause, as it was last valid */
+		wmk_consumer_bury(consumer, stream, "its ring is corrupt", ret);
+	}
 	if (ret <= 0)
 		return 0;
 	err = packet.len ? write_packet(consumer, stream, &packet) : 0;

@@ -23,6 +23,17 @@ static struct ring_source *ring_of(struct wmk_source *source)
 	return (struct ring_source *)source;
 }
 
+/* The ring is corrupt: in words, what it holds. */
+static int corrupt(const struct ring_source *ring)
+{
+	const struct wmk_ring_wrong *wrong = wmk_ring_reader_wrong(ring->reader);
+
+	if (!wrong)
+		return -EIO;
+	return wmk_error_said(-EIO, "%s: %llu, not %llu to %llu", wrong->what, (unsigned long long)wrong->found,
+			      (unsigned long long)wrong->least, (unsigned long long)wrong->most);
+}
+
 static int ring_next(struct wmk_source *source, int flush, struct wmk_packet *packet)
 {
 	struct ring_source *ring = ring_of(source);
@@ -30,7 +41,7 @@ static int ring_next(struct wmk_source *source, int flush, struct wmk_packet *pa
 	int ret = waymark_ring_reader_next(ring->reader, flush ? WAYMARK_RING_FLUSH : 0, from);
 
 	if (ret <= 0)
-		return ret;
+		return ret < 0 ? corrupt(ring) : 0;
 	*packet = (struct wmk_packet){ .begin_ts = from->begin_ts, .end_ts = from->end_ts, .position = from->begin_pos,
 				       .end = from->begin_pos + from->len, .records = from->records,
 				       .lost = from->lost, .cut = from->cut,
@@ -64,11 +75,13 @@ static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *l
 	if (position == 0)
 		position = waymark_ring_reader_base(reader, &ts);
 	err = waymark_ring_reader_resume(reader, position, 0, ts, records);
+	if (err == -EIO)
+		return corrupt(ring_of(source));
 	if (err != -ESTALE)
 		return err < 0 ? err : 0;
 	/* The trace has less than it had (the machine ended before it was on the disk): what was given back is lost, what the ring holds is not. */
 	err = waymark_ring_reader_resume(reader, wmk_ring_reader_given(reader), 0, ts, records);
-	return err < 0 ? err : 1;
+	return err == -EIO ? corrupt(ring_of(source)) : err < 0 ? err : 1;
 }
 
 static uint64_t ring_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
@@ -83,6 +96,8 @@ static int ring_clear(struct wmk_source *source, uint64_t *position, uint64_t *t
 	do {
 		err = waymark_ring_reader_clear(ring_of(source)->reader);
 	} while (err == -EAGAIN && tries++ < CLEAR_TRIES);
+	if (err == -EIO)
+		err = corrupt(ring_of(source));
 	*position = waymark_ring_reader_base(ring_of(source)->reader, ts);
 	return err;
 }

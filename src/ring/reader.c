@@ -23,12 +23,21 @@
 
 static int lies(struct waymark_ring_reader *r)
 {
-	r->broken = 1;
+	r->broken = WMK_RING_REPORTED;
 	return -EIO;
 }
 
-int wmk_ring_snapshot(const struct wmk_ring_ctl *ctl, struct wmk_ring_snapshot *s)
+/* Records and time belong together: neither is used before the other is valid. */
+static int snapshot_is_sane(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s)
 {
+	const int records = wmk_ring_records_fit(r, s->records, s->pos);
+
+	return records < 0 ? records : wmk_ring_in(r, "the time of its last record", s->last_ts, 0, WMK_RING_TIME_MAX);
+}
+
+int wmk_ring_snapshot(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s)
+{
+	const struct wmk_ring_ctl *ctl = r->ctl;
 	int stuck = 0;
 
 	for (int i = 0; i < SNAPSHOT_TRIES; i++) {
@@ -41,7 +50,8 @@ int wmk_ring_snapshot(const struct wmk_ring_ctl *ctl, struct wmk_ring_snapshot *
 			__atomic_thread_fence(__ATOMIC_ACQUIRE); /* (D) */
 			stuck = wmk_ring_load(&ctl->write_pos) == s->pos ? stuck + 1 : 0;
 			if (stuck == STUCK_TRIES)
-				return -EIO;
+				return wmk_ring_in(r, "its write position", s->pos, wmk_ring_load(&slot->tag),
+						   wmk_ring_load(&slot->tag));
 			continue;
 		}
 		s->last_ts = wmk_ring_load(&slot->last_ts);
@@ -52,7 +62,7 @@ int wmk_ring_snapshot(const struct wmk_ring_ctl *ctl, struct wmk_ring_snapshot *
 		 */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (wmk_ring_load(&slot->tag) == s->pos)
-			return 0;
+			return snapshot_is_sane(r, s);
 	}
 	return -EAGAIN;
 }
@@ -108,20 +118,23 @@ static int piece_fits(const struct waymark_ring_reader *r, const struct piece *p
 	return p->end >= p->pos && p->end - p->sub <= r->set->usable && p->pos - p->sub >= r->set->first;
 }
 
-/* Does the piece make sense behind what was read before? */
-static int piece_is_sane(const struct waymark_ring_reader *r, const struct piece *p)
+/* Does the piece make sense behind what was read before, and before the writer's position? */
+static int piece_is_sane(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, const struct piece *p)
 {
-	uint64_t n = p->records_end - r->next_records, from = r->unsure ? p->sub + r->set->first : p->pos;
+	const uint64_t from = r->unsure ? p->sub + r->set->first : p->pos, bytes = p->end - p->pos;
+	const uint64_t most = r->next_records + (p->end - from) / WMK_RING_RECORD_MIN;
+	int bad;
 
-	if (!piece_fits(r, p))
+	if (!piece_fits(r, p)) {
+		wmk_ring_in(r, "the end of a sub-buffer's records", p->end - p->sub, p->pos - p->sub, r->set->usable);
 		return 0;
-	if (p->begin_ts < r->last_ts || p->end_ts < p->begin_ts)
-		return 0;
-	if (p->records_end < r->next_records || n > (p->end - from) / 4)
-		return 0;
-	if (!r->unsure && (n == 0) != (p->end == p->pos))
-		return 0;
-	return 1;
+	}
+	bad = wmk_ring_in(r, "the time of a sub-buffer's first record", p->begin_ts, r->last_ts, WMK_RING_TIME_MAX);
+	bad |= wmk_ring_in(r, "the time of a sub-buffer's last record", p->end_ts, p->begin_ts, WMK_RING_TIME_MAX);
+	bad |= wmk_ring_in(r, "the number of records at a sub-buffer's end", p->records_end,
+			   r->next_records + (bytes && !r->unsure), most < s->records ? most : s->records);
+	bad |= wmk_ring_in(r, "the number of records lost at a sub-buffer's end", p->lost, 0, wmk_ring_sum_lost(r));
+	return !bad;
 }
 
 static void hand_out(struct waymark_ring_reader *r, const struct piece *p, struct waymark_ring_packet *packet)
@@ -177,7 +190,8 @@ static int describe(struct waymark_ring_reader *r, const struct wmk_ring_snapsho
 		return 0;
 	wmk_ring_read_sub(r, p->sub, &sub);
 	if (sub.sequence != p->sub / set->subbuf_size)
-		return -EIO;
+		return wmk_ring_in(r, "the number of a sub-buffer", sub.sequence, p->sub / set->subbuf_size,
+				   p->sub / set->subbuf_size);
 	p->begin_ts = p->pos - p->sub == set->first ? sub.begin_ts : r->last_ts;
 	if (p->whole) {
 		p->end = p->sub + sub.content_end;
@@ -188,15 +202,16 @@ static int describe(struct waymark_ring_reader *r, const struct wmk_ring_snapsho
 		p->end = s->pos;
 		p->end_ts = s->last_ts;
 		p->records_end = s->records;
-		p->lost = wmk_ring_sum_lost(r, NULL);
+		p->lost = wmk_ring_sum_lost(r);
 	}
 	return 1;
 }
 
 /* 1: the piece is *packet; -EIO; 0: it is empty and dealt with, the rest of a sub-buffer that was read to its end before it was left. */
-static int deliver(struct waymark_ring_reader *r, const struct piece *p, struct waymark_ring_packet *packet)
+static int deliver(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, const struct piece *p,
+		   struct waymark_ring_packet *packet)
 {
-	if (!piece_is_sane(r, p))
+	if (!piece_is_sane(r, s, p))
 		return lies(r);
 	hand_out(r, p, packet);
 	if (packet->len != 0 || !p->whole)
@@ -216,7 +231,7 @@ static int next_in_place(struct waymark_ring_reader *r, unsigned flags, const st
 		rc = describe(r, s, flags, &p);
 		if (rc <= 0)
 			return rc < 0 ? lies(r) : 0;
-		rc = deliver(r, &p, packet);
+		rc = deliver(r, s, &p, packet);
 		if (rc != 0)
 			return rc;
 	}
@@ -254,15 +269,17 @@ static int copy_piece(struct waymark_ring_reader *r, const struct piece *p)
 /* -EIO: nonsense; -EAGAIN: the writer is too fast; 0. */
 static int look(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s)
 {
-	const int rc = wmk_ring_snapshot(r->ctl, s);
+	const int rc = wmk_ring_snapshot(r, s);
 	const uint64_t offset = s->pos & (r->set->subbuf_size - 1);
 
 	if (rc < 0)
 		return rc;
-	if (s->pos < r->seen_pos || s->pos < r->pos || offset > r->set->usable || offset < r->set->first)
+	if (wmk_ring_in(r, "its write position", s->pos, r->seen_pos > r->pos ? r->seen_pos : r->pos, UINT64_MAX) < 0 ||
+	    wmk_ring_in(r, "its write position in a sub-buffer", offset, r->set->first, r->set->usable) < 0)
 		return -EIO;
 	r->seen_pos = s->pos;
-	return 0;
+	/* Behind the position: what it ends with was counted before. */
+	return wmk_ring_counts_look(r);
 }
 
 static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_ring_snapshot *s,
@@ -296,12 +313,15 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_r
 		if (rc < 0)
 			return lies(r);
 		if (skipped) {
-			if (sub.records_start < r->next_records || sub.begin_ts < r->last_ts)
+			if (wmk_ring_in(r, "the number of records before a sub-buffer", sub.records_start,
+					r->next_records, s->records) < 0 ||
+			    wmk_ring_in(r, "the time of a sub-buffer's first record", sub.begin_ts, r->last_ts,
+					WMK_RING_TIME_MAX) < 0)
 				return lies(r);
 			r->next_overwritten += sub.records_start - r->next_records;
 			r->next_records = sub.records_start;
 		}
-		rc = deliver(r, &p, packet);
+		rc = deliver(r, s, &p, packet);
 		if (rc != 0)
 			return rc;
 	}
@@ -313,8 +333,10 @@ int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, stru
 	struct wmk_ring_snapshot s;
 	int rc;
 
-	if (r->broken)
+	if (r->broken == WMK_RING_REPORTED)
 		return 0;
+	if (wmk_ring_counts_look(r) < 0)
+		return lies(r);
 	if (waymark_ring_reader_position(r) == r->pos)
 		return 0;
 	r->next_pos = r->pos;
@@ -326,7 +348,9 @@ int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, stru
 		return rc == -EIO ? lies(r) : 0;
 	if (r->set->options.mode == WAYMARK_RING_OVERWRITE)
 		return next_copy(r, flags, &s, packet);
-	if (s.pos - (r->pos & ~(r->set->subbuf_size - 1)) > r->set->ring_mask + 1)
+	const uint64_t begin = r->pos & ~(r->set->subbuf_size - 1);
+
+	if (wmk_ring_in(r, "its write position", s.pos, r->pos, begin + r->set->ring_mask + 1) < 0)
 		return lies(r);
 	return next_in_place(r, flags, &s, packet);
 }
@@ -338,6 +362,7 @@ int waymark_ring_reader_release(struct waymark_ring_reader *r, const struct waym
 	r->pos = r->next_pos;
 	r->last_ts = r->next_ts;
 	r->records = r->next_records;
+	r->counted_pos = r->pos;
 	r->overwritten = r->next_overwritten;
 	r->unsure = 0;
 	r->sequence++;

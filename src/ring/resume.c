@@ -9,41 +9,6 @@
 
 #include "ring/reader.h"
 
-uint64_t wmk_ring_sum_lost(const struct waymark_ring_reader *r, uint64_t by_cause[WAYMARK_LOST_CAUSES])
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++) {
-		uint64_t v = wmk_ring_load(&r->ctl->lost[i]);
-
-		if (i == WAYMARK_LOST_RETRY && r->ring == r->set->options.n_cpus)
-			v += wmk_ring_load(&r->set->header->lost_without_ring);
-		if (by_cause)
-			by_cause[i] = v;
-		sum += v;
-	}
-	return sum;
-}
-
-uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *r, uint64_t by_cause[WAYMARK_LOST_CAUSES])
-{
-	uint64_t own[WAYMARK_LOST_CAUSES], sum = 0;
-
-	wmk_ring_sum_lost(r, own);
-	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++) {
-		own[i] = wmk_ring_since(own[i], r->base.lost[i]);
-		if (by_cause)
-			by_cause[i] = own[i];
-		sum += own[i];
-	}
-	return sum + wmk_ring_since(r->overwritten, r->base.overwritten);
-}
-
-uint64_t waymark_ring_reader_cut(const struct waymark_ring_reader *r)
-{
-	return wmk_ring_since(wmk_ring_load(&r->ctl->cut), r->base.cut);
-}
-
 void wmk_ring_leave_word(struct waymark_ring_reader *r)
 {
 	struct wmk_ring_ctl *ctl = r->ctl;
@@ -63,6 +28,23 @@ void wmk_ring_leave_word(struct waymark_ring_reader *r)
 
 /* ── a new beginning ─────────────────────────────────────────────────────────────────────────────────── */
 
+/* An earlier reader wrote it, where every writer can write. */
+static int base_is_sane(struct waymark_ring_reader *r)
+{
+	const struct wmk_ring_base *base = &r->base;
+	const uint64_t position = waymark_ring_reader_position(r), most = base->pos / WMK_RING_RECORD_MIN;
+	int bad = wmk_ring_counts_look(r);
+
+	bad |= wmk_ring_in(r, "the position of its clearing", base->pos, 0, position);
+	bad |= wmk_ring_in(r, "the time of its clearing", base->ts, 0, WMK_RING_TIME_MAX);
+	bad |= wmk_ring_in(r, "records before its clearing", base->records, 0, most);
+	bad |= wmk_ring_in(r, "records overwritten before its clearing", base->overwritten, 0, base->records);
+	bad |= wmk_ring_in(r, "fields cut before its clearing", base->cut, 0, r->counts[WMK_RING_CUT]);
+	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++)
+		bad |= wmk_ring_in(r, "records lost before its clearing", base->lost[i], 0, wmk_ring_lost_by(r, i));
+	return !bad;
+}
+
 void wmk_ring_base_load(struct waymark_ring_reader *r)
 {
 	const struct wmk_ring_ctl *ctl = r->ctl;
@@ -77,6 +59,10 @@ void wmk_ring_base_load(struct waymark_ring_reader *r)
 	r->base.cut = wmk_ring_load(&ctl->base_cut);
 	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++)
 		r->base.lost[i] = wmk_ring_load(&ctl->base_lost[i]);
+	if (base_is_sane(r))
+		return;
+	memset(&r->base, 0, sizeof(r->base));
+	r->broken = WMK_RING_FOUND_OUT;
 }
 
 static void base_store(const struct waymark_ring_reader *r)
@@ -104,22 +90,26 @@ int waymark_ring_reader_clear(struct waymark_ring_reader *r)
 
 	if (r->broken)
 		return -EIO;
-	rc = wmk_ring_snapshot(r->ctl, &s);
+	rc = wmk_ring_snapshot(r, &s);
+	if (rc == 0)
+		rc = wmk_ring_counts_look(r);
 	if (rc < 0)
 		return rc;
-	if (s.pos < r->pos || s.pos < r->seen_pos || s.records < r->records)
+	if (wmk_ring_in(r, "its write position", s.pos, r->seen_pos > r->pos ? r->seen_pos : r->pos, UINT64_MAX) < 0)
 		return -EIO;
 	/* The counts first: what is lost from here on belongs to what comes. */
 	r->base.pos = s.pos;
 	r->base.ts = s.last_ts;
 	r->base.records = s.records;
 	r->base.overwritten = r->overwritten;
-	r->base.cut = wmk_ring_load(&r->ctl->cut);
-	wmk_ring_sum_lost(r, r->base.lost);
+	r->base.cut = r->counts[WMK_RING_CUT];
+	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++)
+		r->base.lost[i] = wmk_ring_lost_by(r, i);
 	base_store(r);
 	r->pos = r->seen_pos = s.pos;
 	r->last_ts = s.last_ts;
 	r->records = s.records;
+	r->counted_pos = s.pos;
 	r->lost = 0;
 	r->unsure = 0;
 	r->sequence = 0;
@@ -145,22 +135,27 @@ uint64_t wmk_ring_reader_given(const struct waymark_ring_reader *r)
 
 /* ── behind an earlier reader ────────────────────────────────────────────────────────────────────────── */
 
-/* The counts at `pos`, from what the earlier reader left in its lines. 1: found. */
-static int recall(struct waymark_ring_reader *r, uint64_t pos)
+/* The counts at `pos`, from what the earlier reader left in its lines. 1: found, and valid. */
+static int recall(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_ring_snapshot *s)
 {
 	const struct wmk_ring_ctl *ctl = r->ctl;
+	const uint64_t most = pos / WMK_RING_RECORD_MIN < s->records ? pos / WMK_RING_RECORD_MIN : s->records;
+	uint64_t records, overwritten = wmk_ring_load(&ctl->read_lost);
 
-	r->overwritten = wmk_ring_load(&ctl->read_lost);
+	r->overwritten = overwritten < most ? overwritten : most;
 	if (wmk_ring_load(&ctl->read_pos) == pos) {
-		r->records = wmk_ring_load(&ctl->read_records);
-		return 1;
+		records = wmk_ring_load(&ctl->read_records);
+	} else if (wmk_ring_load(&ctl->given_pos) == pos) {
+		records = wmk_ring_load(&ctl->given_records);
+		overwritten = wmk_ring_load(&ctl->given_lost);
+	} else {
+		return 0;
 	}
-	if (wmk_ring_load(&ctl->given_pos) == pos) {
-		r->records = wmk_ring_load(&ctl->given_records);
-		r->overwritten = wmk_ring_load(&ctl->given_lost);
-		return 1;
-	}
-	return 0;
+	if (records > most || overwritten > records || s->records - records > (s->pos - pos) / WMK_RING_RECORD_MIN)
+		return 0;
+	r->records = records;
+	r->overwritten = overwritten;
+	return 1;
 }
 
 /* The counts at `pos`, from the sub-buffer's own header. 1: they are those of its beginning; -ESTALE: it is gone. */
@@ -169,6 +164,7 @@ static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_r
 	uint64_t offset = pos & (r->set->subbuf_size - 1), sub = pos - offset;
 	struct wmk_ring_sub header;
 
+	r->counted_pos = pos;
 	if (s->pos == pos) {
 		r->records = s->records;
 		return 0;
@@ -183,6 +179,8 @@ static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_r
 		r->records = ended ? wmk_ring_load(&r->ctl->read_records) : 0;
 		if (r->records < r->overwritten)
 			r->records = r->overwritten;
+		if (!ended)
+			r->counted_pos = 0;
 		return !ended;
 	}
 	r->records = header.records_start;
@@ -192,7 +190,17 @@ static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_r
 		r->records = header.records_end;
 		return 0;
 	}
+	r->counted_pos = sub;
 	return 1;
+}
+
+/* What was found of them is what writers may have written, too. */
+static int resumed_is_sane(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_ring_snapshot *s)
+{
+	if (r->overwritten > r->records)
+		r->overwritten = r->records;
+	return wmk_ring_in(r, "its number of records read", r->records, 0, pos / WMK_RING_RECORD_MIN) == 0 &&
+	       wmk_ring_records_fit(r, s->records, s->pos) == 0;
 }
 
 int waymark_ring_reader_resume(struct waymark_ring_reader *r, uint64_t pos, uint64_t sequence, uint64_t last_ts,
@@ -201,7 +209,7 @@ int waymark_ring_reader_resume(struct waymark_ring_reader *r, uint64_t pos, uint
 	const uint64_t size = r->set->subbuf_size, offset = pos & (size - 1);
 	uint64_t consumed = wmk_ring_load(&r->ctl->consumed_pos); /* of readers: no order is needed */
 	struct wmk_ring_snapshot s;
-	int rc = wmk_ring_snapshot(r->ctl, &s);
+	int rc = r->broken ? -EIO : wmk_ring_snapshot(r, &s);
 
 	if (rc < 0)
 		return rc;
@@ -214,9 +222,12 @@ int waymark_ring_reader_resume(struct waymark_ring_reader *r, uint64_t pos, uint
 			return -ESTALE;
 		pos = consumed;
 	}
-	rc = recall(r, pos) ? 0 : infer(r, pos, &s);
+	r->counted_pos = pos;
+	rc = recall(r, pos, &s) ? 0 : infer(r, pos, &s);
 	if (rc < 0)
 		return rc;
+	if (!resumed_is_sane(r, pos, &s))
+		return -EIO;
 	r->pos = pos;
 	r->sequence = sequence;
 	r->last_ts = last_ts;

@@ -74,6 +74,12 @@ int wmk_ring_set_claimed_by(const struct waymark_ring_set *set, uint32_t ring, u
  * they need more, then, when a ring has moved, all of it. For a helper thread; never allocates memory, only maps what is backed.
  */
 void wmk_ring_set_map_ahead(struct waymark_ring_set *set);
+/* Why waymark_ring_reader_next() returned -EIO: `what` is `found`, and must be `least` to `most`. NULL: it did not. */
+struct wmk_ring_wrong {
+	const char *what;
+	uint64_t found, least, most;
+};
+const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_reader *reader);
 /* All before it has been given back to the writers: where a reader goes on that has lost its place, in discard mode. */
 uint64_t wmk_ring_reader_given(const struct waymark_ring_reader *reader);
 /* Make the first `bytes` of the ring's data readable and writable here. 0 or -errno. */

@@ -107,6 +107,7 @@ struct rings *wmk_rings_for(struct wmk_session_channel *channel, struct app *app
 struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid);
 /* Of kernel channels, whatever programs record: made if need be. Locked. NULL with a cause chain. */
 struct trace *wmk_trace_of_kernel(struct wmk_session *session);
+void wmk_rings_user(const struct rings *rings, const struct app *app);      /* it can write there; locked */
 /* Pieces of making rings: the set's uuid; the stream class in the metadata. */
 int wmk_rings_uuid(struct rings *rings);
 int wmk_rings_declare_stream(const struct rings *rings);

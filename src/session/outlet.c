@@ -28,27 +28,6 @@
 #define DISKS_MS 5000              /* at the end: a disk that has not answered by then is left */
 #define WRITE_MS 60000             /* everything that was committed goes to disk */
 
-struct out_trace {
-	struct wmk_outlet *outlet;
-	struct wmk_outlet_side *side;    /* which consumer has it */
-	uint64_t number;
-	struct wmk_files *files;
-	bool has_comments;               /* the metadata is TSDL */
-	pthread_mutex_t lock;            /* of what follows */
-	struct out_rings *rings;
-	bool used;                       /* it had some */
-	bool silent;                     /* the end of some was not answered in time (no lock: of whoever ends them) */
-};
-
-struct out_rings {
-	struct out_rings *next;
-	struct out_trace *trace;
-	uint64_t number;
-	bool stopped;                    /* the consumer has it no more */
-	atomic_bool named;               /* the trace says which of its streams ended early */
-	struct wmk_ctl_counts counts;    /* as they were told last */
-};
-
 static uint64_t number_new(struct wmk_outlet *outlet)
 {
 	/* relaxed: only that no two are alike */
@@ -259,6 +238,7 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 	}
 	if (held)
 		wmk_held_trace(side, info, true);
+	snprintf(trace->sub, sizeof(trace->sub), "%s", info->sub);
 	trace->has_comments = info->trace_format == WMK_TRACE_CTF_1_8;
 	*out = trace;
 	return 0;
@@ -412,58 +392,6 @@ static int rings_open(void *data, const struct wmk_rings_info *info, struct waym
 	return 0;
 }
 
-/* A ring that held nonsense: which stream ends there, and why, is a comment in the metadata. Readers skip it, people find it. */
-static void name_in_trace(struct out_rings *rings, const struct wmk_consumerd_stats *stats)
-{
-	struct wmk_ctf_text text = { 0 };
-
-	if ((!stats->errors && !stats->gaps) || !stats->words || !stats->words[0] || !rings->trace->has_comments)
-		return;
-	/* Before it is written: who writes the metadata anew meanwhile, without it, takes that back. (relaxed: once too often is no harm) */
-	if (atomic_exchange_explicit(&rings->named, true, memory_order_relaxed))
-		return;
-	if (wmk_ctf_comment_text(&text, stats->words) < 0 || metadata(rings->trace, text.text, text.len) < 0) {
-		atomic_store_explicit(&rings->named, false, memory_order_relaxed);
-		wmk_error_clear();
-	}
-	wmk_ctf_text_free(&text);
-}
-
-static void counts_keep(struct out_rings *rings, const struct wmk_consumerd_report *report)
-{
-	struct wmk_ctl_counts sum = { 0 };
-
-	for (uint32_t i = 0; i < report->channels.n; i++) {
-		const struct wmk_consumerd_stats *s = &((const struct wmk_consumerd_channel *)report->channels.items + i)->stats;
-
-		sum.records += s->records;
-		sum.lost += s->lost;
-		sum.lost_full += s->lost_full;
-		sum.lost_memory += s->lost_memory;
-		sum.lost_size += s->lost_size;
-		sum.lost_retry += s->lost_retry;
-		sum.overwritten += s->overwritten;
-		sum.unwritten += s->unwritten;
-		sum.cut += s->cut;
-		sum.gaps += s->gaps;
-		sum.bytes += s->bytes;
-		name_in_trace(rings, s);
-	}
-	rings->counts = sum;
-}
-
-/* A ring that held nonsense, or could not be gone on with: to whoever stops or ends the session it is a failure. */
-static int lied(const struct wmk_consumerd_report *report)
-{
-	for (uint32_t i = 0; i < report->channels.n; i++) {
-		const struct wmk_consumerd_stats *s = &((const struct wmk_consumerd_channel *)report->channels.items + i)->stats;
-
-		if (s->errors && s->words && s->words[0])
-			return wmk_error_said(-EPROTO, "%.150s", s->words);
-	}
-	return 0;
-}
-
 /* Those of the link's functions that answer with a report. */
 typedef int asking(struct wmk_consumer_link *, uint64_t, uint64_t, int, struct wmk_arena *, struct wmk_consumerd_report *);
 
@@ -474,9 +402,9 @@ static int ask(struct out_rings *rings, asking *function, int ms)
 	int err = function(rings->trace->side->link, rings->trace->number, rings->number, ms, &arena, &report);
 
 	if (report.channels.n)
-		counts_keep(rings, &report);
+		wmk_out_counts_keep(rings, &report);
 	if (err == 0 && function != wmk_consumer_link_stats)
-		err = lied(&report);
+		err = wmk_out_lied(rings, &report);
 	wmk_arena_free(&arena);
 	return err;
 }
@@ -579,7 +507,20 @@ static int forget_left(void *data, const struct wmk_trace_info *info)
 }
 
 const struct wmk_outlet_ops wmk_outlet_ops = {
-	.trace_open = trace_open, .metadata = metadata, .metadata_replace = metadata_replace, .rings_open = rings_open, .kernel_open = kernel_open, .kernel_events = kernel_events, .rings_flush = rings_flush, .rings_stop = rings_stop,
-	.rings_clear = rings_clear, .rings_counts = rings_counts, .rings_poke = rings_poke, .rings_close = rings_close,
-	.trace_close = trace_close, .each_left = each_left, .forget_left = forget_left,
+	.trace_open = trace_open,
+	.metadata = metadata,
+	.metadata_replace = metadata_replace,
+	.rings_open = rings_open,
+	.kernel_open = kernel_open,
+	.kernel_events = kernel_events,
+	.rings_flush = rings_flush,
+	.rings_stop = rings_stop,
+	.rings_clear = rings_clear,
+	.rings_counts = rings_counts,
+	.rings_user = wmk_out_rings_user,
+	.rings_poke = rings_poke,
+	.rings_close = rings_close,
+	.trace_close = trace_close,
+	.each_left = each_left,
+	.forget_left = forget_left,
 };

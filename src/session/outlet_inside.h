@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outlet_inside.h - shared by outlet.c (traces and rings, given to the consumer daemon), outlet_files.c (their directories and metadata), and
- * outlet_held.c (what the consumer held before).
+ * outlet_inside.h - shared by outlet.c (traces and rings, given to the consumer daemon), outlet_files.c (their
+ * directories and metadata), and outlet_held.c (what the consumer held before), and outlet_counts.c (what it reports).
  */
 #ifndef WMK_SESSION_OUTLET_INSIDE_H
 #define WMK_SESSION_OUTLET_INSIDE_H
@@ -34,6 +34,32 @@ struct wmk_outlet {
 	bool leaving;                    /* set when one thread is left */
 };
 
+#define OUT_USERS 150u
+
+struct out_trace {
+	struct wmk_outlet *outlet;
+	struct wmk_outlet_side *side; /* which consumer has it */
+	uint64_t number;
+	struct wmk_files *files;
+	char sub[192];
+	bool has_comments;    /* the metadata is TSDL */
+	pthread_mutex_t lock; /* of what follows */
+	struct out_rings *rings;
+	bool used;   /* it had some */
+	bool silent; /* the end of some was not answered in time (no lock: only the thread that ends them uses it) */
+};
+
+struct out_rings {
+	struct out_rings *next;
+	struct out_trace *trace;
+	uint64_t number;
+	bool stopped;                 /* the consumer has it no more */
+	bool users_many;              /* more than fit into users; as that, under the trace's lock */
+	char users[OUT_USERS];        /* the user and applications that can write there, as far as they were named */
+	atomic_bool named;            /* the trace says which of its streams ended early */
+	struct wmk_ctl_counts counts; /* as they were reported last */
+};
+
 /* Does it run, as far as can be told without starting it? */
 bool wmk_side_has_consumer(const struct wmk_outlet_side *side);
 /* The consumer's, made if need be; NULL with a cause chain. */
@@ -50,6 +76,14 @@ int wmk_files_open(struct wmk_disks *disks, const struct wmk_trace_info *info, s
 int wmk_files_metadata(struct wmk_files *files, const char *words, size_t len, bool replace);
 void wmk_files_close(struct wmk_files *files);
 #define WMK_SUB_PID "ust/pid/"        /* where traces of processes are */
+
+/* ── outlet_counts.c ── */
+/* As wmk_outlet_ops. */
+void wmk_out_rings_user(void *rings, uid_t uid, const char *name, pid_t pid);
+/* The counts are as in the report; what ended early is named in the metadata. */
+void wmk_out_counts_keep(struct out_rings *rings, const struct wmk_consumerd_report *report);
+/* -EPROTO, with the users and the reason: a stream ended early, which `stop` and `destroy` report. */
+int wmk_out_lied(struct out_rings *rings, const struct wmk_consumerd_report *report);
 
 /* ── outlet_held.c ── */
 /* Before the consumer is given anything: rings that it reads already must not be given to it as others. Locked; without an answer no link is left. */

@@ -416,6 +416,14 @@ struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid)
 	return rings_get(channel, uid, 0, 0, NULL);
 }
 
+void wmk_rings_user(const struct rings *rings, const struct app *app)
+{
+	const struct wmk_outlet_ops *outlet = rings->session->tracing->options.outlet;
+
+	if (outlet->rings_user && rings->outlet && !rings->closed)
+		outlet->rings_user(rings->outlet, app->uid, app->name, app->pid);
+}
+
 void wmk_rings_get(struct rings *rings)
 {
 	atomic_fetch_add_explicit(&rings->refs, 1, memory_order_relaxed);

@@ -349,7 +349,8 @@ void wmk_session_regenerate_statedump(struct wmk_session *session)
 
 void wmk_session_reap(struct wmk_session *session)
 {
-	wmk_rings_close(session, true);
+	if (wmk_rings_close(session, true) == -EPROTO) /* no command waits for it that could report it */
+		wmk_session_worry(session, -EPROTO, NULL);
 }
 
 void wmk_session_destroy(struct wmk_session *session)

@@ -118,6 +118,7 @@ static int channel_number(struct app *app, struct rings *rings)
 	}
 	app->channels[at] = (struct app_channel){ .rings = rings };
 	wmk_rings_get(rings);
+	wmk_rings_user(rings, app);
 	return (int)at;
 }
 

@@ -105,6 +105,8 @@ struct wmk_outlet_ops {
 	int (*rings_clear)(void *rings, bool wait);
 	/* As of now; -errno: they are as they were told last (-ETIMEDOUT, -ECONNABORTED: nobody will tell of others either). */
 	int (*rings_counts)(void *rings, struct wmk_ctl_counts *counts);
+	/* Optional, session locked. This application can write there: a report of a corrupt ring names it. */
+	void (*rings_user)(void *rings, uid_t uid, const char *name, pid_t pid);
 	/* Somebody who wrote into them has died: look at once. */
 	void (*rings_poke)(void *rings);
 	void (*rings_close)(void *rings);

@@ -16,6 +16,7 @@
 #include "session/kernel.h"
 
 #include "base/error.h"
+#include "base/sum.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -154,7 +155,7 @@ void wmk_counts_add(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *one
 
 	_Static_assert(sizeof(*sum) == 11 * sizeof(uint64_t), "counts are eleven numbers");
 	for (unsigned i = 0; i < sizeof(*sum) / sizeof(*to); i++)
-		to[i] += from[i];
+		wmk_sum_add(&to[i], from[i]);
 }
 
 /* What `old` was of the sum, `now` is. */
@@ -163,8 +164,10 @@ static void counts_replace(struct wmk_ctl_counts *sum, const struct wmk_ctl_coun
 	uint64_t *to = (uint64_t *)sum;
 	const uint64_t *less = (const uint64_t *)old, *more = (const uint64_t *)now;
 
-	for (unsigned i = 0; i < sizeof(*sum) / sizeof(*to); i++)
-		to[i] += more[i] - less[i];
+	for (unsigned i = 0; i < sizeof(*sum) / sizeof(*to); i++) {
+		to[i] -= less[i] < to[i] ? less[i] : to[i];
+		wmk_sum_add(&to[i], more[i]);
+	}
 }
 
 /* Unlocked; `into` is where they were counted last. */

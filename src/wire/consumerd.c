@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/sum.h"
 
 #define NAME_BYTES 255u
 #define SENTENCE 1024u
@@ -338,20 +339,20 @@ void wmk_consumerd_in_free(struct wmk_consumerd_in *in)
 
 void wmk_consumerd_stats_add(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more)
 {
-	sum->records += more->records;
-	sum->lost += more->lost;
-	sum->lost_full += more->lost_full;
-	sum->lost_memory += more->lost_memory;
-	sum->lost_size += more->lost_size;
-	sum->lost_retry += more->lost_retry;
-	sum->overwritten += more->overwritten;
-	sum->unwritten += more->unwritten;
-	sum->cut += more->cut;
-	sum->bytes += more->bytes;
-	sum->packets += more->packets;
-	sum->writing_us += more->writing_us;
-	sum->behind_us += more->behind_us;
-	sum->behind_bytes += more->behind_bytes;
+	wmk_sum_add(&sum->records, more->records);
+	wmk_sum_add(&sum->lost, more->lost);
+	wmk_sum_add(&sum->lost_full, more->lost_full);
+	wmk_sum_add(&sum->lost_memory, more->lost_memory);
+	wmk_sum_add(&sum->lost_size, more->lost_size);
+	wmk_sum_add(&sum->lost_retry, more->lost_retry);
+	wmk_sum_add(&sum->overwritten, more->overwritten);
+	wmk_sum_add(&sum->unwritten, more->unwritten);
+	wmk_sum_add(&sum->cut, more->cut);
+	wmk_sum_add(&sum->bytes, more->bytes);
+	wmk_sum_add(&sum->packets, more->packets);
+	wmk_sum_add(&sum->writing_us, more->writing_us);
+	wmk_sum_add(&sum->behind_us, more->behind_us);
+	wmk_sum_add(&sum->behind_bytes, more->behind_bytes);
 	sum->streams += more->streams;
 	sum->errors += more->errors;
 	sum->gaps += more->gaps;

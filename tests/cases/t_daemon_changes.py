@@ -228,11 +228,12 @@ def ring_that_lies(case):
         w.wait_end(program)
         check(spoil_a_ring(w.consumerd(), b'abcdefgh'), 'no ring holds the texts')
         stopped = w('stop', 'all', '--json')
-        check(re.search(r'stream \S+: its ring holds nonsense', stopped.err), 'stop says: %s', stopped.err)
+        check(re.search(r'stream \S+ ends here: its ring is corrupt', stopped.err), 'stop says: %s', stopped.err)
         is_now = stopped.json['sessions'][0]
 
         def named():
-            return re.search(r'/\*[^*]*stream \S+: its ring holds nonsense', '\n'.join(metadata_text(is_now['path'])))
+            texts = '\n'.join(metadata_text(is_now['path']))
+            return re.search(r'/\*[^*]*stream \S+ ends here: its ring is corrupt', texts)
         check(named(), 'the metadata does not name the stream')
         w('regenerate', 'metadata', '-s', 'all')
         w('list', 'all')

@@ -374,7 +374,7 @@ static void test_backing(void **state)
 	rig_close(&rig);
 }
 
-/* A ring that holds nonsense ends its own stream, is named in the trace and the statistics, and harms no other. */
+/* A corrupt ring ends its own stream, is named in the trace and the statistics, and harms no other. */
 static void test_lies(void **state)
 {
 	uint32_t ring;
@@ -405,7 +405,7 @@ static void test_lies(void **state)
 	rig_check(&rig, 1000);
 	assert_int_equal(rig.count[0], 100);
 	metadata = testdir_slurp(rig_path(&rig, "metadata"), &len);
-	assert_non_null(strstr(metadata, "its ring holds nonsense"));
+	assert_non_null(strstr(metadata, "its ring is corrupt"));
 	free(metadata);
 	rig_babeltrace(&rig, false);
 	munmap(page, 65536);

@@ -490,13 +490,40 @@ static void test_limits(void **state)
 	sets_close(&s);
 }
 
+/* Sums of what rings report saturate: two corrupt ones together are no small number. */
+static void test_sums_saturate(void **state)
+{
+	const struct wmk_consumer_stats most = { .records = UINT64_MAX - 1,
+						 .lost = UINT64_MAX - 1,
+						 .overwritten = UINT64_MAX - 1,
+						 .cut = UINT64_MAX - 1,
+						 .lost_by_cause = { UINT64_MAX - 1, 0, 0, UINT64_MAX - 1 } };
+	struct wmk_consumer_stats sum = { .lost = 1000 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		wmk_consumer_stats_add(&sum, &most);
+	assert_true(sum.records == UINT64_MAX && sum.lost == UINT64_MAX && sum.overwritten == UINT64_MAX &&
+		    sum.cut == UINT64_MAX);
+	assert_true(sum.lost_by_cause[0] == UINT64_MAX && sum.lost_by_cause[1] == 0 &&
+		    sum.lost_by_cause[3] == UINT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rest),   cmocka_unit_test(test_wakes),  cmocka_unit_test(test_poke),
+		cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_wakes),
+		cmocka_unit_test(test_poke),
 		cmocka_unit_test(test_more_than_it_can_wait_for),
-		cmocka_unit_test(test_blocking_writer), cmocka_unit_test(test_claims_left), cmocka_unit_test(test_remove), cmocka_unit_test(test_settle),
-		cmocka_unit_test(test_clear),  cmocka_unit_test(test_clear_resume), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_blocking_writer),
+		cmocka_unit_test(test_claims_left),
+		cmocka_unit_test(test_remove),
+		cmocka_unit_test(test_settle),
+		cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_clear_resume),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_sums_saturate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -420,7 +420,7 @@ static void test_cleared_lies(void **state)
 		assert_int_equal(rig.stats.records, again ? 0 : 1);
 		assert_int_equal(rig.stats.lost, 0);
 		assert_int_equal(rig.stats.errors, again);
-		assert_int_equal(strstr(rig.stats.words, "made: its ring cannot be cleared") != NULL, again);
+		assert_int_equal(strstr(rig.stats.words, "made ends here: its ring cannot be cleared") != NULL, again);
 		rig_close(&rig);
 	}
 }

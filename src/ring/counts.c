@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * counts.c - what a ring reports of its losses. Every process that records can write there, so each count is loaded
+ * once and checked before it is used: it never decreases, and it is never larger than WMK_RING_COUNT_MAX. A ring that
+ * violates this is corrupt; the counts that were valid last stand for it.
+ */
+#include "ring/reader.h"
+
+int wmk_ring_in(struct waymark_ring_reader *r, const char *what, uint64_t value, uint64_t least, uint64_t most)
+{
+	if (value >= least && value <= most)
+		return 0;
+	r->wrong = (struct wmk_ring_wrong){ what, value, least, most };
+	return -EIO;
+}
+
+const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_reader *r)
+{
+	return r->wrong.what ? &r->wrong : NULL;
+}
+
+/* Records that were lost without a ring are counted in the set, and reported with the first claim ring. */
+static const uint64_t *count_at(const struct waymark_ring_reader *r, unsigned which)
+{
+	return which < WAYMARK_LOST_CAUSES         ? &r->ctl->lost[which]
+	       : which == WMK_RING_CUT             ? &r->ctl->cut
+	       : r->ring == r->set->options.n_cpus ? &r->set->header->lost_without_ring
+						   : NULL;
+}
+
+int wmk_ring_counts_look(struct waymark_ring_reader *r)
+{
+	static const char *const words[WMK_RING_COUNTS] = {
+		[WAYMARK_LOST_FULL] = "records lost because it was full",
+		[WAYMARK_LOST_MEMORY] = "records lost for lack of memory",
+		[WAYMARK_LOST_SIZE] = "records lost because of their size",
+		[WAYMARK_LOST_RETRY] = "records lost after too many attempts",
+		[WMK_RING_CUT] = "cut fields",
+		[WMK_RING_WITHOUT] = "records lost without a ring",
+	};
+
+	for (unsigned i = 0; i < WMK_RING_COUNTS && !r->broken; i++) {
+		const uint64_t *at = count_at(r, i), now = at ? wmk_ring_load(at) : 0;
+
+		if (wmk_ring_in(r, words[i], now, r->counts[i], WMK_RING_COUNT_MAX) < 0)
+			r->broken = WMK_RING_FOUND_OUT;
+		else
+			r->counts[i] = now;
+	}
+	return r->broken ? -EIO : 0;
+}
+
+uint64_t wmk_ring_lost_by(const struct waymark_ring_reader *r, unsigned cause)
+{
+	return r->counts[cause] + (cause == WAYMARK_LOST_RETRY ? r->counts[WMK_RING_WITHOUT] : 0);
+}
+
+uint64_t wmk_ring_sum_lost(const struct waymark_ring_reader *r)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++)
+		sum += wmk_ring_lost_by(r, i);
+	return sum;
+}
+
+uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *r, uint64_t by_cause[WAYMARK_LOST_CAUSES])
+{
+	uint64_t sum = 0;
+
+	wmk_ring_counts_look(r);
+	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++) {
+		uint64_t own = wmk_ring_since(wmk_ring_lost_by(r, i), r->base.lost[i]);
+
+		if (by_cause)
+			by_cause[i] = own;
+		sum += own;
+	}
+	return sum + wmk_ring_since(r->overwritten, r->base.overwritten);
+}
+
+uint64_t waymark_ring_reader_cut(struct waymark_ring_reader *r)
+{
+	wmk_ring_counts_look(r);
+	return wmk_ring_since(r->counts[WMK_RING_CUT], r->base.cut);
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A corrupt ring reports counts: its stream ends, an error names user and application, all other counts stay exact."""
+import contextlib
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World, numbers_of  # noqa: E402
+from harness import Trace, check, main  # noqa: E402
+from hostile import ALICE  # noqa: E402
+from traces import metadata_text  # noqa: E402
+from users import open_to_all  # noqa: E402
+
+# src/ring/layout.h: struct wmk_set_header takes a page; then struct wmk_ring_ctl of each ring, its counts in line 2.
+CONTROL, CONTROL_SIZE, LOST = 4096, 512, 128
+LARGEST = 1 << 53
+
+# What the ring of another user reports as lost, after it had lost 5.
+VIOLATIONS = ((1 << 64) - 1, (1 << 64) - 1000, 3, LARGEST + 1)
+
+
+def sets_of(pid):
+    """Ring sets of 2 sub-buffers that the process has mapped, each once: paths that root can open."""
+    found = {}
+    for name in os.listdir('/proc/%d/map_files' % pid):
+        path = '/proc/%d/map_files/%s' % (pid, name)
+        with contextlib.suppress(OSError):
+            if 'memfd:waymark-ring' not in os.readlink(path):
+                continue
+            with open(path, 'rb') as f:
+                head = f.read(24)
+            if head[20:24] == (2).to_bytes(4, 'little'):
+                found.setdefault(os.stat(path).st_ino, path)
+    return [found[inode] for inode in sorted(found)]
+
+
+def report_lost(path, value):
+    """The ring that holds records reports so many as lost because it was full."""
+    with open(path, 'r+b', buffering=0) as f:
+        at = CONTROL
+        while not any(os.pread(f.fileno(), 8, at)):
+            at += CONTROL_SIZE
+        os.pwrite(f.fileno(), value.to_bytes(8, 'little'), at + LOST)
+
+
+def corrupt_counts_change_no_others(case):
+    """Sessions of root: a program of root loses records, and one of another user has impossible counts in its ring."""
+    with open_to_all(case), World(case) as w:
+        os.chmod(w.place, 0o755)
+        names = ['s%d' % n for n in range(len(VIOLATIONS))]
+        for name in names:
+            w.begin(name, 'test:*', channel=['--subbuf-size', '4k', '--num-subbuf', '2'])
+        alice, root = w.obey(user=ALICE), w.obey()
+        alice('emit 20')
+        for path in sets_of(alice.pid):
+            report_lost(path, 5)
+        root('emit 2000')
+        earlier = [w.session(name)['counts'] for name in names]
+        mine = sets_of(alice.pid)
+        check(len(mine) == len(VIOLATIONS), 'the program has %d ring sets', len(mine))
+        for value, path in zip(VIOLATIONS, mine):
+            report_lost(path, value)
+        for name, before in zip(names, earlier):
+            stopped = w('stop', name, '--json')
+            found = re.search(r'user %d, obey \(process %d\): stream \S+ ends here: its ring is corrupt: '
+                              r'[^:]*lost[^:]*: (\d+), not (\d+) to %d' %
+                              (ALICE.pw_uid, alice.pid, LARGEST), stopped.err)
+            check(found, 'stop says: %s', stopped.err)
+            check(int(found.group(1)) in VIOLATIONS, 'stop says: %s', stopped.err)
+            is_now = stopped.json['sessions'][0]
+            counts = is_now['counts']
+            # 5: what that ring had reported before is known, and stays
+            check(counts['lost'] == before['lost'] >= 5, '%s: %s, and before %s', name, counts, before)
+            check(counts['lost'] == counts['lost_full'], 'causes: %s', counts)
+            texts = '\n'.join(metadata_text(is_now['path']))
+            check(re.search(r'/\*[^*]*user %d, obey[^*]*is corrupt' % ALICE.pw_uid, texts), 'no comment there')
+            trace = Trace(is_now['path'], lossy=True)
+            seen, lost = len(max(numbers_of(trace).items())[1]), before['lost'] - 5
+            check(seen + lost == 2000, '%s: %d records of root, %d lost', name, seen, lost)
+            w('destroy', name)
+        alice.end()
+        root.end()
+
+
+if __name__ == '__main__':
+    main([corrupt_counts_change_no_others])
