@@ -3,7 +3,7 @@
 # Build (release, in build/) and run the benchmarks: scripts/bench.sh [--runs N] [name...]; see build/bench/<name>.json.
 set -e
 cd "$(dirname "$0")/.."
-[ -f build/build.ninja ] || meson setup build --buildtype=release
+[ -f build/build.ninja ] || meson setup build -Dtests=enabled --buildtype=release
 if ! meson introspect build --buildoptions | grep -q '"name": "buildtype", "value": "release"'; then
 	echo "bench.sh: build/ is not a release build, figures would mislead: meson configure build --buildtype=release" >&2
 	exit 1

@@ -4,21 +4,26 @@
 # nothing the second time.
 #
 #   scripts/setup.sh            what building and testing need
+#   scripts/setup.sh --build    only what building needs
 #   scripts/setup.sh --long     also what `scripts/test.sh --long` needs: the same with an aarch64 machine
 #   scripts/setup.sh --bench    also the tracers that `scripts/bench.sh` compares with
 set -euo pipefail
 
+build=(
+	meson ninja-build gcc libc6-dev pkg-config python3 liburcu-dev libjson-c-dev libelf-dev
+	# what runs in the kernel: compiled by clang, made a header by bpftool, loaded by libbpf
+	clang bpftool libbpf-dev
+)
 packages=(
-	# build
-	meson ninja-build gcc g++ libc6-dev pkg-config python3 liburcu-dev libjson-c-dev libelf-dev libbpf-dev
+	"${build[@]}"
+	# the example and the test programs in C++
+	g++
 	# unit tests; models; the independent readers of traces; a debugger that single-steps; a look at system calls
 	libcmocka-dev systemtap-sdt-dev spin babeltrace babeltrace2 gdb strace protobuf-compiler
 	# the other compiler, its linker and its sanitizers
 	clang lld libclang-rt-14-dev
 	# aarch64 by emulation, and a C library without restartable sequences
 	qemu-user gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross musl-tools
-	# what runs in the kernel: compiled by clang, made a header by bpftool, loaded by libbpf
-	bpftool libbpf-dev
 	# checks of built files: libraries, man pages, units, completion
 	binutils groff-base systemd zsh
 	# a machine with a second kernel, and what runs in it
@@ -31,11 +36,12 @@ long=(qemu-system-arm)
 bench=(lttng-tools liblttng-ust-dev linux-perf bpftrace)
 
 usage() {
-	sed -n '3,8s/^# \{0,1\}//p' "$0"
+	sed -n '3,9s/^# \{0,1\}//p' "$0"
 }
 
 for arg; do
 	case $arg in
+	--build) packages=("${build[@]}"); kernels=() ;;
 	--long) packages+=("${long[@]}"); kernels+=(arm64) ;;
 	--bench) packages+=("${bench[@]}") ;;
 	-h | --help) usage; exit 0 ;;

@@ -48,6 +48,16 @@ struct wmk_cli_command {
 	void (*done)(void *args);     /* frees what the options allocated; NULL: nothing. Called whether run() was or not */
 };
 
+/* A command line that shows a use of a command. */
+struct wmk_cli_example {
+	const char *command;     /* its name in the table */
+	const char *purpose;     /* a sentence that ends in a colon */
+	const char *line;
+};
+
+/* The examples of a command stand side by side: their number, and the first one at *first. (examples.c) */
+unsigned wmk_cli_examples(const struct wmk_cli_command *command, const struct wmk_cli_example **first);
+
 /* -n, --no-sessiond before the command: talk to the daemon that runs, but start none. */
 extern bool wmk_cli_no_sessiond;
 
@@ -62,6 +72,21 @@ extern const struct wmk_cli_command wmk_cli_record, wmk_cli_create, wmk_cli_dest
 const struct wmk_cli_command *wmk_cli_find(const char *name);
 /* As wmk_cli_find(), without a cause chain when there is none. */
 const struct wmk_cli_command *wmk_cli_look_up(const char *name);
+
+/* The values of an option, or the arguments of a command (`option` is NULL), where these are of a fixed list. */
+struct wmk_cli_choices {
+	const char *command, *option;
+	const char *words;       /* with spaces between */
+	bool is_list;            /* several, with commas between */
+};
+
+/* NULL: the option takes any text, or names that complete.c knows. (choices.c) */
+const struct wmk_cli_choices *wmk_cli_choices(const struct wmk_cli_command *command, const char *option);
+/* Can the shells complete values of this option? */
+bool wmk_cli_is_completed(const struct wmk_cli_command *command, const struct wmk_cli_option *option);
+
+/* A sentence for a command's name of another tool: what does that work here. NULL: not a known name. (other_tools.c) */
+const char *wmk_cli_other_tool(const char *name);
 
 /* ── options (options.c) ─────────────────────────────────────────────────────────────────────────────── */
 

@@ -19,7 +19,7 @@ static const struct kind {
 } kinds[] = {
 	{ "SESSION", "sessions", "" }, { "CHANNEL", "channels", "" }, { "EVENT", "events", "" }, { "PATTERN", "events", "" },
 	{ "CONTEXT", "contexts", "" }, { "LEVEL", "levels", "" }, { "DIR", NULL, "directories" }, { "FILE", NULL, "files" },
-	{ "COMMAND", NULL, "commands" }, { "SHELL", NULL, "shells" },
+	{ "COMMAND", NULL, "commands" }, { "NAME", NULL, "programs" }, { "PROGRAM", NULL, "programs" },
 };
 
 /* By the first word in capitals of "[EVENT[,EVENT]...]"; NULL: nothing is known of it. */
@@ -62,7 +62,7 @@ static const char bash_head[] =
 	"}\n"
 	"\n"
 	"_waymark() {\n"
-	"\tlocal line=${COMP_LINE:0:COMP_POINT} cur prev command= options= what= i=1 k cut waymark\n"
+	"\tlocal line=${COMP_LINE:0:COMP_POINT} cur prev command= options= what= i=1 k cut waymark tail head\n"
 	"\tlocal -a words session=()\n"
 	"\tCOMPREPLY=()\n"
 	"\t# As typed: bash itself cuts words at ':' and '='.\n"
@@ -86,7 +86,13 @@ static const char bash_tail[] =
 	"\tdirectories) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\"); compopt -o filenames 2>/dev/null ;;\n"
 	"\tprograms) mapfile -t COMPREPLY < <(compgen -c -f -- \"$cur\") ;;\n"
 	"\tcommands) options=$commands ;;\n"
-	"\tshells) options='bash zsh' ;;\n"
+	"\t# Words, and words of a list with commas.\n"
+	"\tone:*) options=${what#one:} ;;\n"
+	"\tlist:*)\n"
+	"\t\ttail=${cur##*,}\n"
+	"\t\thead=${cur%\"$tail\"}\n"
+	"\t\tCOMPREPLY=($(compgen -P \"$head\" -W \"${what#list:}\" -- \"$tail\"))\n"
+	"\t\t;;\n"
 	"\t*) _waymark_names \"$what\" ;;\n"
 	"\tesac\n"
 	"\tCOMPREPLY+=($(compgen -W \"$options\" -- \"$cur\"))\n"
@@ -98,9 +104,16 @@ static const char bash_tail[] =
 	"}\n"
 	"complete -o default -F _waymark waymark\n";
 
-static const char *bash_what(const struct kind *kind)
+/* What completes a value, for `what=` in the script: the command's own list, else by the name of the value. */
+static void bash_what(FILE *out, const struct wmk_cli_command *command, const char *option, const char *value)
 {
-	return !kind ? "" : kind->names ? kind->names : kind->shell;
+	const struct wmk_cli_choices *choices = wmk_cli_choices(command, option);
+	const struct kind *kind = kind_of(value);
+
+	if (choices)
+		fprintf(out, "'%s:%s'", choices->is_list ? "list" : "one", choices->words);
+	else if (kind)
+		fputs(kind->names ? kind->names : kind->shell, out);
 }
 
 static void bash_command(FILE *out, const struct wmk_cli_command *command)
@@ -114,13 +127,17 @@ static void bash_command(FILE *out, const struct wmk_cli_command *command)
 		fputs("\t\t", out);
 		if (option->letter)
 			fprintf(out, "-%c | ", option->letter);
-		fprintf(out, "--%s) what=%s ;;\n", option->name, bash_what(kind_of(option->value)));
+		fprintf(out, "--%s) what=", option->name);
+		bash_what(out, command, option->name, option->value);
+		fputs(" ;;\n", out);
 	}
 	fputs("\t\t*)\n\t\t\tif [[ $cur == -* ]]; then\n\t\t\t\toptions='--help", out);
 	for (unsigned i = 0; i < command->n_options; i++)
 		fprintf(out, " --%s", command->options[i].name);
-	fprintf(out, "'\n\t\t\telse\n\t\t\t\twhat=%s\n\t\t\tfi\n\t\t\t;;\n\t\tesac\n",
-		command->takes_command ? "" : bash_what(kind_of(command->arguments)));
+	fputs("'\n\t\t\telse\n\t\t\t\twhat=", out);
+	if (!command->takes_command)
+		bash_what(out, command, NULL, command->arguments);
+	fputs("\n\t\t\tfi\n\t\t\t;;\n\t\tesac\n", out);
 	if (command->takes_command)
 		fputs("\t\tfor ((k = i + 1; k < last; k++)); do\n"
 		      "\t\t\t[[ ${words[k]} == -- ]] && what=programs options=\n"
@@ -174,21 +191,34 @@ static void zsh_text(FILE *out, const char *text)
 	}
 }
 
-static void zsh_action(FILE *out, const char *value)
+/* A list with commas: `_values -s , name word...`; colons of words have a meaning there. */
+static void zsh_list(FILE *out, const char *words)
 {
+	fputs("_values -s , value ", out);
+	for (; *words; words++)
+		fprintf(out, *words == ':' ? "\\\\%c" : "%c", *words);
+}
+
+static void zsh_action(FILE *out, const struct wmk_cli_command *command, const char *option, const char *value)
+{
+	const struct wmk_cli_choices *choices = wmk_cli_choices(command, option);
 	const struct kind *kind = kind_of(value);
 	const char *action = !kind ? " " : kind->names ? NULL : strcmp(kind->shell, "directories") == 0 ? "_files -/" :
-			     strcmp(kind->shell, "files") == 0 ? "_files" : strcmp(kind->shell, "shells") == 0 ? "(bash zsh)" :
+			     strcmp(kind->shell, "files") == 0 ? "_files" : strcmp(kind->shell, "programs") == 0 ? "_command_names -e" :
 			     "_waymark_commands";
 
 	fprintf(out, ":%s:", kind ? kind->value : "value");
-	if (action)
+	if (choices && choices->is_list)
+		zsh_list(out, choices->words);
+	else if (choices)
+		fprintf(out, "(%s)", choices->words);
+	else if (action)
 		fputs(action, out);
 	else
 		fprintf(out, "_waymark_names %s", kind->names);
 }
 
-static void zsh_option(FILE *out, const struct wmk_cli_option *option)
+static void zsh_option(FILE *out, const struct wmk_cli_command *command, const struct wmk_cli_option *option)
 {
 	const char *equals = !option->value ? "" : option->value[0] == '[' ? "=-" : "=";
 
@@ -204,7 +234,7 @@ static void zsh_option(FILE *out, const struct wmk_cli_option *option)
 	if (option->value && option->value[0] == '[')
 		fputc(':', out);
 	if (option->value)
-		zsh_action(out, option->value);
+		zsh_action(out, command, option->name, option->value);
 	fputc('\'', out);
 }
 
@@ -228,17 +258,22 @@ static void zsh(FILE *out)
 
 		fprintf(out, "\t%s)\n\t\t_arguments -s -S '(- *)'{-h,--help}'[say what it does]'", command->name);
 		for (unsigned k = 0; k < command->n_options; k++)
-			zsh_option(out, &command->options[k]);
+			zsh_option(out, command, &command->options[k]);
 		if (command->takes_command) {
 			fputs(" \\\n\t\t\t'*::program:_normal'", out);
-		} else if (kind_of(command->arguments)) {
+		} else if (wmk_cli_choices(command, NULL) || kind_of(command->arguments)) {
 			fputs(" \\\n\t\t\t'*", out);
-			zsh_action(out, command->arguments);
+			zsh_action(out, command, NULL, command->arguments);
 			fputc('\'', out);
 		}
 		fputs("\n\t\t;;\n", out);
 	}
 	fputs("\tesac\n}\n\n_waymark \"$@\"\n", out);
+}
+
+bool wmk_cli_is_completed(const struct wmk_cli_command *command, const struct wmk_cli_option *option)
+{
+	return wmk_cli_choices(command, option->name) || kind_of(option->value);
 }
 
 int wmk_cli_completion(FILE *out, const char *shell)

@@ -104,6 +104,8 @@ void wmk_cli_overview(FILE *out)
 
 void wmk_cli_describe(FILE *out, const struct wmk_cli_command *command)
 {
+	const struct wmk_cli_example *example;
+	unsigned n;
 	const char *bold = wmk_cli_color(out, WMK_CLI_BOLD), *plain = *bold ? wmk_cli_color(out, WMK_CLI_PLAIN) : "";
 
 	wmk_cli_usage(out, command);
@@ -124,6 +126,14 @@ void wmk_cli_describe(FILE *out, const struct wmk_cli_command *command)
 		fprintf(out, "--%s%s%s\n", option->name, plain, wmk_cli_value_text(option, value, sizeof(value)));
 		wmk_cli_fold(out, option->help, 6);
 	}
+	n = wmk_cli_examples(command, &example);
+	if (n)
+		fputs("\nExamples:\n", out);
+	for (; n--; example++) {
+		fputc('\n', out);
+		wmk_cli_fold(out, example->purpose, 2);
+		fprintf(out, "      %s\n", example->line);
+	}
 }
 
 const struct wmk_cli_command *wmk_cli_look_up(const char *name)
@@ -137,11 +147,17 @@ const struct wmk_cli_command *wmk_cli_look_up(const char *name)
 const struct wmk_cli_command *wmk_cli_find(const char *name)
 {
 	const struct wmk_cli_command *command = wmk_cli_look_up(name);
+	const char *instead;
 	struct wmk_nearest near;
 	char names[160];
 
 	if (command)
 		return command;
+	instead = wmk_cli_other_tool(name);
+	if (instead) {
+		wmk_error(-EINVAL, "there is no command \"%.40s\": %s", name, instead);
+		return NULL;
+	}
 	wmk_nearest_init(&near, name);
 	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
 		wmk_nearest_offer(&near, wmk_cli_commands[i]->name);

@@ -95,6 +95,22 @@ static void man_of_program(FILE *out)
 	fputs(".BR babeltrace2 (1)\n", out);
 }
 
+static void examples_of(FILE *out, const struct wmk_cli_command *command)
+{
+	const struct wmk_cli_example *example;
+	unsigned n = wmk_cli_examples(command, &example);
+
+	if (n)
+		fputs(".SH EXAMPLES\n", out);
+	for (; n--; example++) {
+		fputs(".PP\n", out);
+		roff(out, example->purpose);
+		fputs("\n.RS 4\n.nf\n", out);
+		roff(out, example->line);
+		fputs("\n.fi\n.RE\n", out);
+	}
+}
+
 static void man_of_command(FILE *out, const struct wmk_cli_command *command)
 {
 	char title[64], *line = NULL;
@@ -133,6 +149,7 @@ static void man_of_command(FILE *out, const struct wmk_cli_command *command)
 	}
 	if (!command->takes_command)
 		exit_status(out);
+	examples_of(out, command);
 	fputs(".SH SEE ALSO\n.BR waymark (1)\n", out);
 }
 

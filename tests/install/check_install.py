@@ -17,6 +17,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from waits import finished  # noqa: E402
 
+SOURCE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..'))
+
 PROGRAM = r'''
 #include <stdio.h>
 #include <waymark/trace.h>
@@ -156,9 +158,61 @@ def check_manual(root, waymark, env):
                 sys.exit('%s: %s' % (name, said.stderr))
         with open(page) as f:
             manual = f.read().replace('\\-', '-')
+        if '.SH EXAMPLES\n' not in manual and name:
+            sys.exit('waymark%s.1 has no examples' % name)
         for option in re.findall(r'--[a-z-]{2,}', run([waymark, 'help'] + [name[1:]] * bool(name), env=env)):
             if option not in manual:
                 sys.exit('waymark%s.1 does not have %s' % (name, option))
+
+
+def check_macros(root):
+    """waymark(3) documents each public macro of the instrumentation headers, and the other names lead to it."""
+    manual = re.sub(r'\\f[BIR]', '', open(find(root, 'waymark.3')).read())
+    macros = set()
+    for header in ('trace.h', 'event_c.h', 'event_cxx.h'):
+        with open(find(root, header)) as f:
+            macros |= set(re.findall(r'^#define (waymark\w*|wm_\w+|WAYMARK_EVENT|WAYMARK_LABELS)\(', f.read(), re.M))
+    missing = [name for name in sorted(macros) if not re.search(r'\b%s\b' % name, manual)]
+    if missing or len(macros) < 20:
+        sys.exit('waymark.3 does not document %s (%d macros)' % (missing, len(macros)))
+    for name in ('waymark_logf.3', 'WAYMARK_EVENT.3'):
+        if os.path.basename(os.path.realpath(find(root, name))) != 'waymark.3':
+            sys.exit('%s does not lead to waymark.3' % name)
+    if shutil.which('groff'):
+        said = subprocess.run(['groff', '-man', '-Tascii', '-ww', '-z', find(root, 'waymark.3')], capture_output=True,
+                              text=True).stderr
+        if said:
+            sys.exit('waymark.3: ' + said)
+
+
+def check_readme(root, env, flags, work):
+    """The C program of the README and that of waymark(3) compile as they stand, and record 10 events."""
+    with open(os.path.join(SOURCE, 'README.md')) as f:
+        readme = re.search(r'^```c\n(.*?)^```', f.read(), re.M | re.S).group(1)
+    with open(find(root, 'waymark.3')) as f:
+        manual = re.search(r'^\.SH EXAMPLES\n\.nf\n(.*?)^\.fi', f.read(), re.M | re.S).group(1)
+    for name, text in (('readme', readme), ('manual', manual)):
+        source, trace = os.path.join(work, name + '.c'), os.path.join(work, name + '-trace')
+        with open(source, 'w') as f:
+            f.write(text)
+        program = source[:-2]
+        run(os.environ.get('CC', 'cc').split() + ['-Wall', '-Wextra', '-Werror', source, '-o', program] + flags)
+        run([find(root, 'waymark'), 'record', '--private', '-o', trace, '--', program], env=env)
+        shown = run([find(root, 'waymark'), 'view', trace], env=env).count('shop:order_paid')
+        if shown != 10:
+            sys.exit('the C program of the %s has recorded %d events, not 10' % (name, shown))
+
+
+def check_plain_build(work):
+    """Without options, meson builds what is installed and the libraries in that, and defines no test."""
+    build = os.path.join(work, 'plain')
+    run(['meson', 'setup', build, SOURCE])
+    targets = json.loads(run(['meson', 'introspect', '--targets', build]))
+    others = [t['name'] for t in targets
+              if t['build_by_default'] and not t['installed'] and t['type'] != 'static library']
+    tests = json.loads(run(['meson', 'introspect', '--tests', build]))
+    if others or tests or not any(t['name'] == 'waymark' and t['build_by_default'] for t in targets):
+        sys.exit('a plain build has %s and %d tests' % (others, len(tests)))
 
 
 def completed(script, line, env):
@@ -175,6 +229,10 @@ def check_completion(root, env):
         run(['zsh', '-n', find(root, '_waymark')])
     for line, wanted in (('waymark rec', 'record'), ('waymark -n rec', 'record'), ('waymark record --over', '--overwrite'),
                          ('waymark add-context -t vpid,pro', 'vpid,procname'), ('waymark enable-event a --loglevel=wa', 'warning'),
+                         ('waymark convert --to per', 'perfetto'), ('waymark convert --from=str', 'strace'),
+                         ('waymark view --color al', 'always'),
+                         ('waymark view -n scope,he', 'scope,header'), ('waymark create --trace-format ', 'ctf-2'),
+                         ('waymark list --names ev', 'events'), ('waymark regenerate st', 'statedump'),
                          ('waymark list --ker', '--kernel'), ('waymark help vi', 'view'), ('waymark help --completion=z', 'zsh'), ('waymark record -- wc', 'wc')):
         got = completed(script, line, env)
         if wanted not in got:
@@ -270,6 +328,9 @@ def main(build):
         check_reader(env, run(['pkg-config', '--cflags', '--libs', 'waymark-ctf'], env=env).split(), work)
         check_reader(env, run(['pkg-config', '--cflags', 'waymark-ctf'], env=env).split() + [find(root, 'libwaymark-ctf.a')] + json_c + ['-pthread'], work)
         check_manual(root, waymark, env)
+        check_macros(root)
+        check_readme(root, env, flags, work)
+        check_plain_build(work)
         check_units(root)
         check_completion(root, env)
         check_session(root, env, work)

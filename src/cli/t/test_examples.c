@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_examples.c - examples, lists for completion and names of other tools, held against the table of commands.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "cli/command.h"
+
+static const char *error_text(void)
+{
+	static char buf[500];
+
+	return wmk_error_text(buf, sizeof(buf));
+}
+
+/* Cut a line into words in place; single quotes hold a word together. */
+static int split(char *line, char **argv)
+{
+	int argc = 0;
+
+	while (*line) {
+		char *to = line;
+		bool quoted = false;
+
+		argv[argc++] = to;
+		for (; *line && (*line != ' ' || quoted); line++)
+			if (*line == '\'')
+				quoted = !quoted;
+			else
+				*to++ = *line;
+		assert_false(quoted);
+		line += *line == ' ';
+		*to = '\0';
+	}
+	argv[argc] = NULL;
+	return argc;
+}
+
+static void check_example(const struct wmk_cli_example *example)
+{
+	char line[256], *argv[32], **rest;
+	const struct wmk_cli_command *command;
+	void *args;
+	int n, err;
+
+	snprintf(line, sizeof(line), "%s", example->line);
+	n = split(line, argv);
+	assert_true(n >= 2);
+	assert_string_equal(argv[0], "waymark");
+	assert_string_equal(argv[1], example->command);
+	command = wmk_cli_look_up(argv[1]);
+	assert_non_null(command);
+	args = calloc(1, command->args_size + 1);
+	assert_non_null(args);
+	err = wmk_cli_parse(command, argv + 2, n - 2, args, &rest, &n);
+	if (err)
+		fail_msg("%s: %s", example->line, error_text());
+	if (command->done)
+		command->done(args);
+	free(args);
+	assert_int_equal(example->purpose[strlen(example->purpose) - 1], ':');
+}
+
+static void test_examples_are_parsed_by_their_commands(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
+		const struct wmk_cli_example *example = NULL;
+		unsigned n = wmk_cli_examples(wmk_cli_commands[i], &example);
+
+		if (!n)
+			fail_msg("waymark %s has no example", wmk_cli_commands[i]->name);
+		for (; n--; example++)
+			check_example(example);
+	}
+}
+
+/* Values that are no name and not of a list. */
+static bool is_free_form(const char *value)
+{
+	static const char *const values[] = { "EXPR", "N", "SIZE", "USEC", "TIME", "YEAR", "SECONDS", "PID", "PLACE",
+					      "GROUP", "USER" };
+	size_t len;
+
+	value += strspn(value, "[");
+	len = strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		if (strlen(values[i]) == len && strncmp(values[i], value, len) == 0)
+			return true;
+	return false;
+}
+
+static void test_values_of_each_option_are_completed(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < wmk_cli_n_commands; i++) {
+		const struct wmk_cli_command *command = wmk_cli_commands[i];
+
+		for (unsigned k = 0; k < command->n_options; k++) {
+			const struct wmk_cli_option *option = &command->options[k];
+
+			if (option->value && wmk_cli_is_completed(command, option) == is_free_form(option->value))
+				fail_msg("waymark %s --%s %s: completed, or free-form?", command->name, option->name,
+					 option->value);
+		}
+	}
+}
+
+/* 0 or -errno of the option's parser for one value. */
+static int set_option(const struct wmk_cli_command *command, const struct wmk_cli_option *option, const char *value)
+{
+	void *args = calloc(1, command->args_size + 1);
+	int err;
+
+	assert_non_null(args);
+	err = option->set(args, value);
+	if (command->done)
+		command->done(args);
+	free(args);
+	return err;
+}
+
+static unsigned check_choices(const struct wmk_cli_command *command, const struct wmk_cli_option *option)
+{
+	const struct wmk_cli_choices *choices = wmk_cli_choices(command, option->name);
+	char words[256];
+	unsigned n = 0;
+
+	if (!choices)
+		return 0;
+	snprintf(words, sizeof(words), "%s", choices->words);
+	for (char *word = strtok(words, " "); word; word = strtok(NULL, " "), n++)
+		if (set_option(command, option, word) < 0)
+			fail_msg("waymark %s --%s %s: %s", command->name, option->name, word, error_text());
+	return n;
+}
+
+static void test_choices_are_accepted_by_their_options(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < wmk_cli_n_commands; i++)
+		for (unsigned k = 0; k < wmk_cli_commands[i]->n_options; k++)
+			n += check_choices(wmk_cli_commands[i], &wmk_cli_commands[i]->options[k]);
+	assert_true(n >= 30);
+}
+
+static void test_names_of_other_tools_lead_to_a_command(void **state)
+{
+	static const char *const names[] = { "snapshot", "stat", "top", "report", "rotate" };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *instead = wmk_cli_other_tool(names[i]);
+
+		assert_non_null(instead);
+		assert_null(wmk_cli_look_up(names[i]));
+		assert_non_null(strstr(instead, "`waymark "));
+		assert_null(wmk_cli_find(names[i]));
+		assert_non_null(strstr(error_text(), instead));
+	}
+	assert_null(wmk_cli_other_tool("record"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_examples_are_parsed_by_their_commands),
+		cmocka_unit_test(test_values_of_each_option_are_completed),
+		cmocka_unit_test(test_choices_are_accepted_by_their_options),
+		cmocka_unit_test(test_names_of_other_tools_lead_to_a_command),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
