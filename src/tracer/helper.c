@@ -15,8 +15,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <linux/membarrier.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,9 +24,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#if __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h>
-#endif
 
 #include "base/clock.h"
 #include "base/faults.h"
@@ -38,20 +33,17 @@
 #include "tracer/helper.h"
 #include "tracer/place.h"
 #include "tracer/process.h"
+#include "tracer/rest.h"
 #include "tracer/statedump.h"
+#include "tracer/thread.h"
 
-#define STACK_BYTES (128u * 1024)
 #define RECLAIM_MS 5
 #define RECLAIM_MAX_MS 2000      /* less than a session daemon waits for an answer */
 #define NAP_MS 20
 #define HALT_TRIES 100000
 #define HALT_PAUSE_NS 50000
-/* What it polls: sockets, the signal that wakes it, bells. */
-#define FD_SIGNAL WMK_PLACES
-#define FD_BELLS (WMK_PLACES + 1)
-#define N_FDS (2 * WMK_PLACES + 1)
 
-/* Under the tracer's lock, but for the atomic ones. */
+/* Under the tracer's lock, but for the atomic ones, and `rest`, which is the thread's own. */
 static struct {
 	bool running;
 	pid_t tid;              /* 0: it has not begun */
@@ -64,7 +56,7 @@ static struct {
 	bool never;             /* waymark_helper_stop() was called */
 	bool left;              /* the first thread has left: no more helper in this process */
 	_Atomic(uint32_t) word; /* a futex: counts what it has to hear */
-	uint32_t heard;         /* its value before this turn */
+	struct wmk_rest rest;   /* with its value before this turn */
 	uint32_t tried;         /* wmk_tracer.changes when the places were tried: later ones are for the next turn */
 	struct wmk_place places[WMK_PLACES];
 	unsigned n_places;
@@ -134,7 +126,7 @@ static bool begin(void)
 {
 	wmk_lock();
 	helper.tid = (pid_t)syscall(SYS_gettid);
-	helper.heard = atomic_load_explicit(&helper.word, memory_order_relaxed);
+	helper.rest.heard = atomic_load_explicit(&helper.word, memory_order_relaxed);
 	bool hurry = helper.hurry || helper.halt || helper.kicked;
 
 	wmk_unlock();
@@ -145,7 +137,7 @@ static bool begin(void)
 static void hear(void)
 {
 	wmk_lock();
-	helper.heard = atomic_load_explicit(&helper.word, memory_order_relaxed);
+	helper.rest.heard = atomic_load_explicit(&helper.word, memory_order_relaxed);
 	wmk_unlock();
 }
 
@@ -343,85 +335,49 @@ static void tell_state(bool is_new)
 		wmk_statedump_forget();
 }
 
-/* Whose bell has rung, may have come. */
-static void hear_bells(const struct pollfd *fds)
+/* Without a way to wait there is no helper: controllers are told why, and what they enabled goes. */
+static void give_up(void)
 {
+	wmk_lock();
 	for (unsigned i = 0; i < helper.n_places; i++) {
-		if (!fds[FD_BELLS + i].revents)
-			continue;
-		wmk_lock();
-		wmk_place_leave_bell(&helper.places[i]);
-		wmk_unlock();
+		struct wmk_conn *conn = &helper.places[i].conn;
+
+		if (conn->sock >= 0 && wmk_out_error(&conn->out, WMK_MSG_ERROR, 0, EPERM, "its helper thread ended: poll(2), futex(2) and nanosleep(2) "
+						     "are refused (by a seccomp filter?), so nothing more is recorded") == 0)
+			wmk_conn_flush(conn);
 	}
-}
-
-static void take_signals(int fd)
-{
-	struct signalfd_siginfo info;
-
-	while (read(fd, &info, sizeof(info)) > 0)
-		;
-}
-
-/* Until a controller, another thread or the time has something for it. */
-static void rest(struct pollfd *fds, int sleep)
-{
-	struct wmk_wait_for pages[WMK_WAIT_PAGES] = { { 0 } };
-
-	if (!helper.polling) {
-		for (unsigned i = 0; i < helper.n_places; i++)
-			pages[i] = helper.places[i].wait;
-		wmk_wait_on(pages, &helper.word, helper.heard, sleep);
-		return;
-	}
-	for (unsigned i = 0; i < WMK_PLACES; i++) {
-		fds[i].fd = i < helper.n_places ? helper.places[i].conn.sock : -1;
-		fds[FD_BELLS + i].fd = i < helper.n_places ? helper.places[i].bell : -1;
-	}
-	/* relaxed: who counted before this was a polling thread has done it under the lock; later ones send a signal too */
-	if (atomic_load_explicit(&helper.word, memory_order_relaxed) != helper.heard)
-		sleep = 0;
-	if (poll(fds, N_FDS, sleep) < 0)
-		for (unsigned i = 0; i < N_FDS; i++)
-			fds[i].revents = 0;
-	if (fds[FD_SIGNAL].revents)
-		take_signals(fds[FD_SIGNAL].fd);
-	hear_bells(fds);
+	finish();
+	wmk_unlock();
 }
 
 static void run(void)
 {
 	static const struct wmk_wait_for no_page[WMK_WAIT_PAGES];
-	struct pollfd fds[N_FDS];
-	const uint64_t wake = WMK_SIGNAL(WMK_SIGNAL_CANCEL), blocked = ~(WMK_SIGNALS_FAULTS | WMK_SIGNAL(WMK_SIGNAL_SETID));
+	const uint64_t wake = WMK_SIGNAL(WMK_SIGNAL_CANCEL);
 	int period = -1, sleep;
 	int64_t next_look = 0;
 	bool registered = false;
 
-	/* raw: the C library does not let its own signals be named */
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked));
 	if (!begin())
-		wmk_wait_on(no_page, &helper.word, helper.heard, NAP_MS);
+		wmk_wait_on(no_page, &helper.word, helper.rest.heard, NAP_MS);
 	if (!wmk_process_part_descriptors()) {
 		wmk_lock();
 		finish();
 		wmk_unlock();
 		return;
 	}
-	memset(fds, 0, sizeof(fds));
-	for (unsigned i = 0; i < N_FDS; i++)
-		fds[i] = (struct pollfd){ .fd = -1, .events = i < FD_BELLS ? POLLIN : 0 };   /* (a bell hangs up, which nobody asks for) */
+	wmk_rest_begin(&helper.rest);
 	find_places();
 	do {
 		hear();
 		const bool is_new = try_places(wmk_clock_ms());
 
 		if (is_new && !registered) {
-			fds[FD_SIGNAL].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake), SFD_NONBLOCK | SFD_CLOEXEC);
+			helper.rest.fds[WMK_REST_SIGNAL].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake), SFD_NONBLOCK | SFD_CLOEXEC);
 			wmk_statedump_register();
 			registered = true;
 		}
-		sleep = turn(fds, &period, &next_look);
+		sleep = turn(helper.rest.fds, &period, &next_look);
 		if (sleep == -2)
 			break;
 		if (registered)
@@ -432,14 +388,20 @@ static void run(void)
 		wmk_unlock();
 		if (told)
 			wmk_answer_wake();
-		rest(fds, sleep);
-	} while (true);
+	} while (wmk_rest(&helper.rest, &helper.word, helper.places, helper.n_places, helper.polling, sleep));
+	if (sleep != -2)
+		give_up();
 }
 
 static void *helper_main(void *arg)
 {
+	const uint64_t blocked = ~(WMK_SIGNALS_FAULTS | WMK_SIGNAL(WMK_SIGNAL_SETID));
+
 	(void)arg;
 	prctl(PR_SET_NAME, "waymark", 0, 0, 0);
+	/* raw: the C library does not let its own signals be named */
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked));
+	wmk_thread_started();
 	run();
 	return NULL;
 }
@@ -458,43 +420,6 @@ void wmk_helper_wake(void)
 		syscall(SYS_futex, &helper.word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/*
- * What patching and grace periods use later. With one thread the kernel only notes it; with several it waits for a grace period of
- * its own, 10 ms and more, which a program that starts under a session would feel.
- */
-static void register_membarriers(void)
-{
-#if __has_include(<sys/single_threaded.h>)
-	if (!__libc_single_threaded)
-		return;
-	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
-	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
-#endif
-}
-
-static int start_thread(void)
-{
-	pthread_attr_t attr;
-	pthread_t thread;
-	uint64_t before;
-	int err = EAGAIN;
-
-	if (helper.hurry)
-		register_membarriers();
-	/* the mask is inherited, and so in force from the thread's first instruction */
-	before = wmk_signals_block();
-	/* a program with much thread-local storage needs a larger stack for it */
-	for (size_t size = STACK_BYTES; err != 0 && size <= STACK_BYTES * 64; size *= 8) {
-		pthread_attr_init(&attr);
-		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-		pthread_attr_setstacksize(&attr, size);
-		err = pthread_create(&thread, &attr, helper_main, NULL);
-		pthread_attr_destroy(&attr);
-	}
-	wmk_signals_restore(before);
-	return -err;
-}
-
 int wmk_helper_start(bool somebody)
 {
 	if (helper.never || helper.left)
@@ -507,7 +432,7 @@ int wmk_helper_start(bool somebody)
 	helper.halt = helper.keep = helper.kicked = false;
 	helper.hurry = somebody;
 	helper.running = true;
-	int err = start_thread();
+	int err = wmk_thread_start(helper_main, helper.hurry);
 
 	if (err < 0)
 		helper.running = false;

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.c - see thread.h.
+ *
+ * A new thread makes system calls of the C library before it runs any code of ours (rseq, set_robust_list), and the C library aborts the process
+ * if one fails. An application may install a seccomp filter as soon as the constructor returns. So the constructor waits until these calls are done.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
+
+#include "base/clock.h"
+#include "tracer/thread.h"
+#include "tracer/tracer.h"
+
+#define STACK_BYTES (128u * 1024)
+#define START_MS 3000           /* a debugger or a frozen control group may hold the thread: the application does not wait longer */
+#define PAUSE_NS 1000000
+
+static _Atomic(uint32_t) started;       /* a futex: 1 when the thread runs our code */
+
+/*
+ * What patching and grace periods use later. With one thread the kernel only notes it; with several it waits for a grace period of
+ * its own, 10 ms and more, which a program that starts under a session would feel.
+ */
+static void register_membarriers(void)
+{
+#if __has_include(<sys/single_threaded.h>)
+	if (!__libc_single_threaded)
+		return;
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
+#endif
+}
+
+static int create(void *(*main)(void *))
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int err = EAGAIN;
+
+	/* a program with much thread-local storage needs a larger stack for it */
+	for (size_t size = STACK_BYTES; err != 0 && size <= STACK_BYTES * 64; size *= 8) {
+		pthread_attr_init(&attr);
+		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+		pthread_attr_setstacksize(&attr, size);
+		err = pthread_create(&thread, &attr, main, NULL);
+		pthread_attr_destroy(&attr);
+	}
+	return -err;
+}
+
+static void wait_started(void)
+{
+	const int64_t until = wmk_clock_ms() + START_MS;
+	int64_t left;
+
+	/* relaxed: the thread says nothing else by it */
+	while (atomic_load_explicit(&started, memory_order_relaxed) == 0 && (left = until - wmk_clock_ms()) > 0) {
+		const struct timespec ts = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
+
+		if (syscall(SYS_futex, &started, FUTEX_WAIT_PRIVATE, 0, &ts, NULL, 0) != 0 && errno != EAGAIN && errno != EINTR)
+			wmk_pause(PAUSE_NS);
+	}
+}
+
+int wmk_thread_start(void *(*main)(void *), bool registers)
+{
+	if (registers)
+		register_membarriers();
+	atomic_store_explicit(&started, 0, memory_order_relaxed);
+	/* the mask is inherited, and so in force from the thread's first instruction */
+	const uint64_t before = wmk_signals_block();
+	const int err = create(main);
+
+	wmk_signals_restore(before);
+	if (err == 0)
+		wait_started();
+	return err;
+}
+
+void wmk_thread_started(void)
+{
+	atomic_store_explicit(&started, 1, memory_order_relaxed);
+	syscall(SYS_futex, &started, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
