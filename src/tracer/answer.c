@@ -59,7 +59,8 @@ static void sleep_on(uint32_t value, int64_t ms)
 	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
 	/* (what a sandbox refuses returns at once) */
-	if (syscall(SYS_futex, &done, FUTEX_WAIT_PRIVATE, value, &ts, NULL, 0) != 0 && errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT)
+	if (syscall(SYS_futex, &done, FUTEX_WAIT_PRIVATE, value, &ts, NULL, 0) != 0 &&
+	    errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT)
 		wmk_pause(PAUSE_NS);
 }
 

@@ -50,6 +50,7 @@ static struct {
 	bool hurry;             /* somebody is there, as far as is known: do not rest first */
 	bool kicked;            /* try every place now */
 	bool polling;           /* connected: a signal wakes it */
+	bool is_signalled;      /* that signal is blocked, or it would end the process; else: looks every second */
 	bool halt;              /* end now ... */
 	bool keep;              /* ... and keep channels as orphans */
 	bool missed;            /* halted, and could not be started again: children try */
@@ -335,15 +336,37 @@ static void tell_state(bool is_new)
 		wmk_statedump_forget();
 }
 
+/* A bell that has rung: try that place again. */
+static void hear_bells(void)
+{
+	for (unsigned i = 0; i < helper.n_places; i++) {
+		if (!helper.polling || !helper.rest.fds[WMK_REST_BELLS + i].revents)
+			continue;
+		wmk_lock();
+		wmk_place_leave_bell(&helper.places[i]);
+		wmk_unlock();
+	}
+}
+
+static bool rest(int sleep)
+{
+	const bool can_wait = wmk_rest(&helper.rest, helper.polling, sleep);
+
+	hear_bells();
+	return can_wait;
+}
+
 /* Without a way to wait there is no helper: controllers are told why, and what they enabled goes. */
 static void give_up(void)
 {
+	static const char words[] = "its helper thread ended: poll(2), futex(2) and nanosleep(2) are refused (by a seccomp filter?), "
+				    "so nothing more is recorded";
+
 	wmk_lock();
 	for (unsigned i = 0; i < helper.n_places; i++) {
 		struct wmk_conn *conn = &helper.places[i].conn;
 
-		if (conn->sock >= 0 && wmk_out_error(&conn->out, WMK_MSG_ERROR, 0, EPERM, "its helper thread ended: poll(2), futex(2) and nanosleep(2) "
-						     "are refused (by a seccomp filter?), so nothing more is recorded") == 0)
+		if (conn->sock >= 0 && wmk_out_error(&conn->out, WMK_MSG_ERROR, 0, EPERM, words) == 0)
 			wmk_conn_flush(conn);
 	}
 	finish();
@@ -366,14 +389,16 @@ static void run(void)
 		wmk_unlock();
 		return;
 	}
-	wmk_rest_begin(&helper.rest);
 	find_places();
+	wmk_rest_begin(&helper.rest, &helper.word, helper.places, helper.n_places);
 	do {
 		hear();
 		const bool is_new = try_places(wmk_clock_ms());
 
 		if (is_new && !registered) {
-			helper.rest.fds[WMK_REST_SIGNAL].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake), SFD_NONBLOCK | SFD_CLOEXEC);
+			if (helper.is_signalled)
+				helper.rest.fds[WMK_REST_SIGNAL].fd = (int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake),
+										   SFD_NONBLOCK | SFD_CLOEXEC);
 			wmk_statedump_register();
 			registered = true;
 		}
@@ -388,7 +413,7 @@ static void run(void)
 		wmk_unlock();
 		if (told)
 			wmk_answer_wake();
-	} while (wmk_rest(&helper.rest, &helper.word, helper.places, helper.n_places, helper.polling, sleep));
+	} while (rest(sleep));
 	if (sleep != -2)
 		give_up();
 }
@@ -400,7 +425,7 @@ static void *helper_main(void *arg)
 	(void)arg;
 	prctl(PR_SET_NAME, "waymark", 0, 0, 0);
 	/* raw: the C library does not let its own signals be named */
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked));
+	helper.is_signalled = syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked)) == 0;
 	wmk_thread_started();
 	run();
 	return NULL;
@@ -414,9 +439,9 @@ void wmk_helper_wake(void)
 	if (!helper.running || (!helper.polling && !helper.halt && !helper.kicked && !wmk_tracer.channels))
 		return;
 	atomic_fetch_add_explicit(&helper.word, 1, memory_order_relaxed);
-	if (helper.polling)
+	if (helper.polling && helper.is_signalled)
 		syscall(SYS_tgkill, getpid(), helper.tid, WMK_SIGNAL_CANCEL);
-	else
+	else if (!helper.polling)
 		syscall(SYS_futex, &helper.word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
@@ -432,13 +457,18 @@ int wmk_helper_start(bool somebody)
 	helper.halt = helper.keep = helper.kicked = false;
 	helper.hurry = somebody;
 	helper.running = true;
-	int err = wmk_thread_start(helper_main, helper.hurry);
+	/* the mask is inherited, and so in force from the thread's first instruction */
+	const uint64_t before = wmk_signals_block();
+	const int err = wmk_thread_start(helper_main, helper.hurry);
 
-	if (err < 0)
+	wmk_signals_restore(before);
+	if (err < 0) {
 		helper.running = false;
-	else
-		wmk_first_watch();
-	return err;
+		return err;
+	}
+	wmk_thread_wait_started();
+	wmk_first_watch();
+	return 0;
 }
 
 bool wmk_helper_halt(bool keep)

@@ -11,30 +11,21 @@
 #define UNSIGNALLED_MS 1000      /* in poll(), where no signal wakes it */
 #define SLEEPLESS_MAX 1000       /* a signal handler may interrupt some pauses */
 
-void wmk_rest_begin(struct wmk_rest *rest)
+void wmk_rest_begin(struct wmk_rest *rest, const _Atomic(uint32_t) *word, struct wmk_place *places, unsigned n_places)
 {
-	/* (a bell hangs up, which nobody asks for) */
+	rest->word = word;
+	rest->places = places;
+	rest->n_places = n_places;
+	/* (a bell reports POLLHUP, which is always polled for) */
 	for (unsigned i = 0; i < WMK_REST_FDS; i++)
 		rest->fds[i] = (struct pollfd){ .fd = -1, .events = i < WMK_REST_BELLS ? POLLIN : 0 };
 	rest->in_vain = rest->sleepless = 0;
 }
 
 /* relaxed: who counted before this was a polling thread has done it under the lock; later ones send a signal too */
-static bool is_told(const struct wmk_rest *rest, const _Atomic(uint32_t) *word)
+static bool is_told(const struct wmk_rest *rest)
 {
-	return atomic_load_explicit(word, memory_order_relaxed) != rest->heard;
-}
-
-/* Whose bell has rung, may have come. */
-static void hear_bells(const struct wmk_rest *rest, struct wmk_place *places, unsigned n_places)
-{
-	for (unsigned i = 0; i < n_places; i++) {
-		if (!rest->fds[WMK_REST_BELLS + i].revents)
-			continue;
-		wmk_lock();
-		wmk_place_leave_bell(&places[i]);
-		wmk_unlock();
-	}
+	return atomic_load_explicit(rest->word, memory_order_relaxed) != rest->heard;
 }
 
 /* False: the signal cannot be read, and stays pending. */
@@ -49,21 +40,21 @@ static bool take_signals(int fd)
 }
 
 /* In poll(). True: something came, or `sleep` ms are over. */
-static bool wait_polling(struct wmk_rest *rest, const _Atomic(uint32_t) *word, struct wmk_place *places, unsigned n_places, int sleep)
+static bool wait_polling(struct wmk_rest *rest, int sleep)
 {
 	const int64_t begin = wmk_clock_ms();
 	struct pollfd *fds = rest->fds, *wake = &fds[WMK_REST_SIGNAL];
 	bool came = false;
 
 	for (unsigned i = 0; i < WMK_PLACES; i++) {
-		fds[i].fd = i < n_places ? places[i].conn.sock : -1;
-		fds[WMK_REST_BELLS + i].fd = i < n_places ? places[i].bell : -1;
+		fds[i].fd = i < rest->n_places ? rest->places[i].conn.sock : -1;
+		fds[WMK_REST_BELLS + i].fd = i < rest->n_places ? rest->places[i].bell : -1;
 	}
 	for (unsigned i = 0; i < WMK_REST_FDS; i++)
 		fds[i].revents = 0;
 	if (wake->fd < 0 && (sleep < 0 || sleep > UNSIGNALLED_MS))
 		sleep = UNSIGNALLED_MS;
-	if (is_told(rest, word))
+	if (is_told(rest))
 		sleep = 0;
 	if (poll(fds, WMK_REST_FDS, sleep) < 0)
 		for (unsigned i = 0; i < WMK_REST_FDS; i++)
@@ -72,50 +63,48 @@ static bool wait_polling(struct wmk_rest *rest, const _Atomic(uint32_t) *word, s
 		came |= &fds[i] != wake && fds[i].revents;
 	if (wake->revents)
 		came |= take_signals(wake->fd);
-	hear_bells(rest, places, n_places);
 	return came || (sleep >= 0 && wmk_clock_ms() - begin >= sleep);
 }
 
 /* Likewise, on the pages. */
-static bool wait_on_pages(const struct wmk_rest *rest, const _Atomic(uint32_t) *word, const struct wmk_place *places, unsigned n_places, int sleep)
+static bool wait_on_pages(const struct wmk_rest *rest, int sleep)
 {
 	struct wmk_wait_for pages[WMK_WAIT_PAGES] = { { 0 } };
 	const int64_t begin = wmk_clock_ms();
 	bool came;
 
-	for (unsigned i = 0; i < n_places; i++)
-		pages[i] = places[i].wait;
-	wmk_wait_on(pages, word, rest->heard, sleep);
-	came = is_told(rest, word);
+	for (unsigned i = 0; i < rest->n_places; i++)
+		pages[i] = rest->places[i].wait;
+	wmk_wait_on(pages, rest->word, rest->heard, sleep);
+	came = is_told(rest);
 	for (unsigned i = 0; i < WMK_WAIT_PAGES; i++)
 		came |= pages[i].page && wmk_wait_generation(pages[i].page) != pages[i].generation;
 	return came || (sleep >= 0 && wmk_clock_ms() - begin >= sleep);
 }
 
 /* Then each socket is treated as readable. False: nothing lets the thread wait. */
-static bool pause_refused(struct wmk_rest *rest, const _Atomic(uint32_t) *word, unsigned n_places)
+static bool pause_refused(struct wmk_rest *rest)
 {
 	static const struct wmk_wait_for no_page[WMK_WAIT_PAGES];
-	const int64_t begin = wmk_clock_ms(), ms = PAUSE_MS << (rest->in_vain < PAUSE_SHIFT_MAX ? rest->in_vain : PAUSE_SHIFT_MAX);
+	const int64_t begin = wmk_clock_ms(), ms = PAUSE_MS << rest->in_vain;
 	int64_t left;
 
-	rest->in_vain++;
-	wmk_wait_on_one(no_page, word, rest->heard, ms);
+	if (rest->in_vain < PAUSE_SHIFT_MAX)
+		rest->in_vain++;
+	wmk_wait_on_one(no_page, rest->word, rest->heard, ms);
 	left = ms - (wmk_clock_ms() - begin);
-	if (!is_told(rest, word) && left > 0)
+	if (!is_told(rest) && left > 0)
 		wmk_pause((long)left * 1000000);
-	for (unsigned i = 0; i < n_places; i++)
+	for (unsigned i = 0; i < rest->n_places; i++)
 		rest->fds[i].revents = POLLIN;
-	rest->sleepless = is_told(rest, word) || wmk_clock_ms() - begin >= ms ? 0 : rest->sleepless + 1;
+	rest->sleepless = is_told(rest) || wmk_clock_ms() - begin >= ms ? 0 : rest->sleepless + 1;
 	return rest->sleepless <= SLEEPLESS_MAX;
 }
 
-bool wmk_rest(struct wmk_rest *rest, const _Atomic(uint32_t) *word, struct wmk_place *places, unsigned n_places, bool polling, int sleep)
+bool wmk_rest(struct wmk_rest *rest, bool polling, int sleep)
 {
-	const bool is_fine = polling ? wait_polling(rest, word, places, n_places, sleep) : wait_on_pages(rest, word, places, n_places, sleep);
-
-	if (!is_fine)
-		return pause_refused(rest, word, n_places);
+	if (!(polling ? wait_polling(rest, sleep) : wait_on_pages(rest, sleep)))
+		return pause_refused(rest);
 	rest->in_vain = rest->sleepless = 0;
 	return true;
 }

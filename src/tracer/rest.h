@@ -5,8 +5,9 @@
  *     connected:      poll() on sockets, on the signal that wakes the thread, and on bells
  *     not connected:  futex_waitv() on the controllers' wait pages and on `word`
  *
- * A sandbox may refuse any of these system calls. It then returns at once, with an error, or with any value if a handler of SIGSYS set one. So a
- * wait that ends early and for no reason is followed by a pause: at first 4 ms, then twice as long each time up to 512 ms.
+ * A sandbox may refuse any of these system calls. It then returns at once, with an error, or with any value if a
+ * handler of SIGSYS set one. A wait that ends early and for no reason is followed by a pause: at first 4 ms, then twice
+ * as long each time up to 512 ms.
  */
 #ifndef WMK_TRACER_REST_H
 #define WMK_TRACER_REST_H
@@ -24,19 +25,22 @@
 #define WMK_REST_FDS (2 * WMK_PLACES + 1)
 
 struct wmk_rest {
+	const _Atomic(uint32_t) *word;
+	struct wmk_place *places;
+	unsigned n_places;
 	uint32_t heard;                 /* value of `word` when this turn began */
 	struct pollfd fds[WMK_REST_FDS];
-	unsigned in_vain;               /* waits in a row that ended for no reason */
+	unsigned in_vain;               /* waits in a row that ended for no reason, PAUSE_SHIFT_MAX at most */
 	unsigned sleepless;             /* pauses in a row that did */
 };
 
-/* No descriptor is polled yet. `heard` stays. */
-void wmk_rest_begin(struct wmk_rest *rest);
+/* No descriptor is polled yet. `heard` stays. The other arguments are the caller's, and used by each wmk_rest(). */
+void wmk_rest_begin(struct wmk_rest *rest, const _Atomic(uint32_t) *word, struct wmk_place *places, unsigned n_places);
 /*
- * Wait until something comes, or for `sleep` ms (-1: without a limit). fds[i].revents then holds what came from places[i].
+ * Wait until something comes, or for `sleep` ms (-1: without a limit). fds[i].revents then is what came from places[i].
  *
  * Returns false if the thread cannot wait at all. The helper thread only, without the lock.
  */
-bool wmk_rest(struct wmk_rest *rest, const _Atomic(uint32_t) *word, struct wmk_place *places, unsigned n_places, bool polling, int sleep);
+bool wmk_rest(struct wmk_rest *rest, bool polling, int sleep);
 
 #endif

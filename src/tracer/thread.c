@@ -2,8 +2,9 @@
 /*
  * thread.c - see thread.h.
  *
- * A new thread makes system calls of the C library before it runs any code of ours (rseq, set_robust_list), and the C library aborts the process
- * if one fails. An application may install a seccomp filter as soon as the constructor returns. So the constructor waits until these calls are done.
+ * A new thread makes system calls of the C library before it runs any code of ours (rseq, set_robust_list), and the C
+ * library aborts the process if one fails. An application may install a seccomp filter as soon as the constructor
+ * returns. So the constructor waits until these calls are done.
  */
 #include <errno.h>
 #include <limits.h>
@@ -24,14 +25,14 @@
 #include "tracer/tracer.h"
 
 #define STACK_BYTES (128u * 1024)
-#define START_MS 3000           /* a debugger or a frozen control group may hold the thread: the application does not wait longer */
+#define START_MS 3000           /* a debugger or a frozen control group may hold the thread for longer */
 #define PAUSE_NS 1000000
 
 static _Atomic(uint32_t) started;       /* a futex: 1 when the thread runs our code */
 
 /*
- * What patching and grace periods use later. With one thread the kernel only notes it; with several it waits for a grace period of
- * its own, 10 ms and more, which a program that starts under a session would feel.
+ * What patching and grace periods use later. With one thread the kernel only notes it; with several it waits for a
+ * grace period of its own, 10 ms and more, which an application that starts under a session would feel.
  */
 static void register_membarriers(void)
 {
@@ -60,7 +61,7 @@ static int create(void *(*main)(void *))
 	return -err;
 }
 
-static void wait_started(void)
+void wmk_thread_wait_started(void)
 {
 	const int64_t until = wmk_clock_ms() + START_MS;
 	int64_t left;
@@ -69,7 +70,8 @@ static void wait_started(void)
 	while (atomic_load_explicit(&started, memory_order_relaxed) == 0 && (left = until - wmk_clock_ms()) > 0) {
 		const struct timespec ts = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
 
-		if (syscall(SYS_futex, &started, FUTEX_WAIT_PRIVATE, 0, &ts, NULL, 0) != 0 && errno != EAGAIN && errno != EINTR)
+		if (syscall(SYS_futex, &started, FUTEX_WAIT_PRIVATE, 0, &ts, NULL, 0) != 0 &&
+		    errno != EAGAIN && errno != EINTR)
 			wmk_pause(PAUSE_NS);
 	}
 }
@@ -79,14 +81,7 @@ int wmk_thread_start(void *(*main)(void *), bool registers)
 	if (registers)
 		register_membarriers();
 	atomic_store_explicit(&started, 0, memory_order_relaxed);
-	/* the mask is inherited, and so in force from the thread's first instruction */
-	const uint64_t before = wmk_signals_block();
-	const int err = create(main);
-
-	wmk_signals_restore(before);
-	if (err == 0)
-		wait_started();
-	return err;
+	return create(main);
 }
 
 void wmk_thread_started(void)

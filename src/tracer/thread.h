@@ -8,12 +8,12 @@
 #include <stdbool.h>
 
 /*
- * Start a detached thread that runs `main`, with all signals blocked that the library blocks. `registers`: a controller is expected, so prepare
- * membarrier(2) first.
- *
- * Returns 0 when the thread has called wmk_thread_started(), or after 3 s without that; or -errno. Called with the tracer's lock held.
+ * Start a detached thread that runs `main`; it inherits the signal mask. `registers`: a session daemon is expected, so
+ * prepare membarrier(2) first. Returns 0 or -errno. Lock held.
  */
 int wmk_thread_start(void *(*main)(void *), bool registers);
+/* Wait until the thread has called wmk_thread_started(), at most 3 s. Lock held. */
+void wmk_thread_wait_started(void);
 /* The new thread: the C library's start-up code is behind it. Called without the lock. */
 void wmk_thread_started(void);
 

@@ -29,13 +29,6 @@ WMK_FIRST_PAGE struct wmk_tracer wmk_tracer = { .lock = PTHREAD_MUTEX_INITIALIZE
 static WMK_FIRST_PAGE pthread_once_t once = PTHREAD_ONCE_INIT;
 static WMK_FIRST_PAGE _Atomic(bool) clock_loaded;
 
-void wmk_pause(long ns)
-{
-	const struct timespec moment = { .tv_nsec = ns };
-
-	syscall(SYS_nanosleep, &moment, NULL);
-}
-
 /*
  * The thread says that it is about to have the lock before it has it: a signal handler may come at any point. (Signals stay
  * open: who waits in here for the heap must answer a garbage collector that stops all threads by a signal, the heap's too.)

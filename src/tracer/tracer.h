@@ -19,7 +19,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <waymark/detail/abi.h>
 #include <waymark/ring.h>
@@ -252,7 +255,12 @@ bool wmk_lock_is_mine(void);
 uint64_t wmk_signals_block(void);
 void wmk_signals_restore(uint64_t before);
 /* A sleep in which no thread is cancelled: what it waits for is to be finished. */
-void wmk_pause(long ns);
+static inline void wmk_pause(long ns)
+{
+	const struct timespec moment = { .tv_nsec = ns };
+
+	syscall(SYS_nanosleep, &moment, NULL);
+}
 /* First use of the library, by whatever way: environment, fork handlers. Idempotent, cheap. Lock not held. */
 void wmk_tracer_init(void);
 
