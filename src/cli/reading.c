@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "cli/progress.h"
 #include "cli/reading.h"
 
@@ -33,6 +34,16 @@ static void tell_damage(void *data, int err)
 	(void)err;
 	wmk_progress_end(data);
 	wmk_cli_failed();
+}
+
+static void tell_warning(void *data, int err)
+{
+	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
+
+	(void)err;
+	wmk_progress_end(data);
+	fflush(stdout);
+	wmk_cli_warn("%s", wmk_error_text(words, sizeof(words)));
 }
 
 static void tell_lost(void *data, const char *words)
@@ -64,6 +75,7 @@ int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, un
 	options->filter = which->filter;
 	options->damage = tell_damage;
 	options->lost = tell_lost;
+	options->warning = tell_warning;
 	/* (of what is followed nobody knows how much it will be) */
 	options->progress = options->follow ? NULL : wmk_progress_tell;
 	options->data = &progress;

@@ -169,6 +169,27 @@ static int check_looked(const struct wmk_ctf_builder *from, const struct wmk_ctf
 	return wrong(from, stream->line, stream->column, "the headers of all streams have too many members, or clocks of too long names");
 }
 
+/* Times in a trace of CTF 1.8 without any clock are nanoseconds, as babeltrace reads them. */
+static int assume_clock(struct wmk_ctf_builder *from)
+{
+	struct wmk_ctf_stream_class *const *streams = from->streams.items;
+	struct wmk_ctf_clock_class *clock;
+	bool has = false;
+
+	for (uint32_t i = 0; from->class.major == 1 && !from->clocks.n && i < from->streams.n && !has; i++) {
+		has = has_times(from, streams[i]);
+		if (check_looked(from, streams[i]) < 0)
+			return -EPROTO;
+	}
+	if (!has)
+		return 0;
+	clock = wmk_ctf_list_add(from, &from->clocks, sizeof(*clock), WMK_CTF_CLOCKS_MAX);
+	if (!clock)
+		return -ENOMEM;
+	*clock = (struct wmk_ctf_clock_class){ .name = "default", .freq = 1000000000 };
+	return 0;
+}
+
 /* The clock of a stream is that of its times; a trace with one clock only need not say which. */
 static int find_clock(struct wmk_ctf_builder *from, const struct wmk_ctf_class *class, struct wmk_ctf_stream_class *stream)
 {
@@ -254,8 +275,11 @@ static int check_ids(struct wmk_ctf_builder *from, const struct wmk_ctf_class *c
 
 		if (check_looked(from, stream) < 0)
 			return -EPROTO;
-		if (stream->n_events > 1 && !(stream->event_header && has_member(from, stream->event_header, "id")))
-			return wrong(from, stream->events[1]->line, stream->events[1]->column, "several events, and their header has no id");
+		if (stream->n_events > 1 && !(stream->event_header && has_member(from, stream->event_header, "id")) &&
+		    wmk_ctf_warn(from, stream->events[1]->line, stream->events[1]->column,
+				 "several events, and their header has no id: all records are taken as '%.60s'",
+				 stream->events[0]->name ? stream->events[0]->name : "") < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -340,9 +364,11 @@ int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class)
 
 	made->env = from->env.items;
 	made->n_env = from->env.n;
+	err = assume_clock(from);
 	made->clocks = from->clocks.items;
 	made->n_clocks = from->clocks.n;
-	err = order_clocks(from);
+	if (err >= 0)
+		err = order_clocks(from);
 	if (err >= 0)
 		err = check_maps(from);
 	if (err >= 0)
@@ -377,22 +403,23 @@ static bool is_json(const char *text, size_t len)
 
 int wmk_ctf_metadata_parse(const char *text, size_t len, const char *name, bool partial, struct wmk_ctf_class **class)
 {
-	struct wmk_ctf_builder builder = { .name = name };
+	char shown[WMK_CTF_SHORT];
+	struct wmk_ctf_builder builder = { .name = wmk_ctf_short_name(shown, name) };
 	int err, built;
 
 	*class = NULL;
 	if (len > WMK_CTF_METADATA_MAX)
 		return wmk_error(-E2BIG, "metadata of %zu bytes, at most %u are read", len, WMK_CTF_METADATA_MAX);
 	if (is_json(text, len))
-		err = wmk_ctf_json_parse(&builder, text, len, name, partial);
+		err = wmk_ctf_json_parse(&builder, text, len, shown, partial);
 	else
-		err = wmk_tsdl_parse(&builder, text, len, name, partial);
+		err = wmk_tsdl_parse(&builder, text, len, shown, partial);
 	if (err >= 0) {
 		built = wmk_ctf_build(&builder, class);
-		return built < 0 ? wmk_error_add(built, "cannot read the metadata '%s'", wmk_ctf_short_name(name)) : err;
+		return built < 0 ? wmk_error_add(built, "cannot read the metadata '%s'", shown) : err;
 	}
 	wmk_ctf_builder_free(&builder);
-	return wmk_error_add(err, "cannot read the metadata '%s'", wmk_ctf_short_name(name));
+	return wmk_error_add(err, "cannot read the metadata '%s'", shown);
 }
 
 void wmk_ctf_class_free(struct wmk_ctf_class *class)
@@ -406,24 +433,23 @@ void wmk_ctf_class_free(struct wmk_ctf_class *class)
 }
 
 /* An error has 160 bytes, a path may have more: its end tells more than its begin. */
-const char *wmk_ctf_short_name(const char *name)
+const char *wmk_ctf_short_name(char text[WMK_CTF_SHORT], const char *name)
 {
-	size_t len = strlen(name);
+	const size_t len = strlen(name), most = WMK_CTF_SHORT - 4;
 
-	name += len > 60 ? len - 60 : 0;
-	while (len > 60 && ((unsigned char)*name & 0xc0) == 0x80)
+	name += len > most ? len - most : 0;
+	while (len > most && ((unsigned char)*name & 0xc0) == 0x80)
 		name++;
-	return name;
+	snprintf(text, WMK_CTF_SHORT, "%s%s", len > most ? "..." : "", name);
+	return text;
 }
 
 const char *wmk_ctf_at(char text[WMK_CTF_AT], const char *name, uint32_t line, uint32_t column)
 {
-	const char *file = wmk_ctf_short_name(name);
-
 	if (line && column)
-		snprintf(text, WMK_CTF_AT, "%s:%" PRIu32 ":%" PRIu32 ": ", file, line, column);
+		snprintf(text, WMK_CTF_AT, "%s:%" PRIu32 ":%" PRIu32 ": ", name, line, column);
 	else if (line)
-		snprintf(text, WMK_CTF_AT, "%s:%" PRIu32 ": ", file, line);
+		snprintf(text, WMK_CTF_AT, "%s:%" PRIu32 ": ", name, line);
 	else
 		text[0] = '\0';
 	return text;

@@ -24,8 +24,9 @@ struct wmk_ctf_map {
 struct wmk_ctf_builder {
 	struct wmk_scratch scratch;    /* all that the class consists of */
 	struct wmk_ctf_class class;    /* its arrays are made by wmk_ctf_build() */
-	const char *name;              /* the metadata's, for errors */
+	const char *name;              /* the metadata's, for errors: as wmk_ctf_short_name() has it */
 	bool has_order, has_trace;
+	struct wmk_ctf_warning *warnings; /* the class's, when there is one */
 	struct wmk_ctf_list env;       /* struct wmk_ctf_env_entry */
 	struct wmk_ctf_list clocks;    /* struct wmk_ctf_clock_class */
 	const struct wmk_ctf_clock_class **clocks_by_name; /* when all are there, in this order */
@@ -44,14 +45,16 @@ struct wmk_ctf_stream_of {
 /* Room for one more, zeroed; NULL without memory or when there would be more than `max`. */
 void *wmk_ctf_list_add(struct wmk_ctf_builder *to, struct wmk_ctf_list *list, size_t size, uint32_t max);
 
+/* The metadata breaks the specification here and is read all the same. Equal words are counted. 0, -ENOMEM. */
+int wmk_ctf_warn(struct wmk_ctf_builder *to, uint32_t line, uint32_t column, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
 /*
  * Order streams and events, give each event its stream and each stream its clock, and make the class out of it. What two have in common
  * (a stream's id, an event's id in a stream) is an error. The builder is empty afterwards, whatever happens.
  */
 int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class);
-/* A name for an error: its last 60 bytes, or less where that would cut a character. */
-const char *wmk_ctf_short_name(const char *name);
-/* "<file>:<line>:<column>: " for the begin of an error, of what is known (else 0): "<file>:<line>: ", "". Returns `text`. */
+/* `name` is short already. "<file>:<line>:<column>: " for the begin of an error, of what is known (else 0): "<file>:<line>: ", "". Returns `text`. */
 #define WMK_CTF_AT 96
 const char *wmk_ctf_at(char text[WMK_CTF_AT], const char *name, uint32_t line, uint32_t column);
 /* Is `text` 32 hexadecimal digits, with '-' anywhere between? */

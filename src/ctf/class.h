@@ -33,6 +33,7 @@
 #define WMK_CTF_CLOCKS_MAX 1024u
 #define WMK_CTF_STREAMS_MAX 65536u        /* stream classes, ... */
 #define WMK_CTF_EVENTS_MAX (1u << 20)     /* ... and event classes of them all */
+#define WMK_CTF_WARNINGS_MAX 32u          /* kinds of them; the last one counts all others */
 
 struct wmk_ctf_clock_class {
 	const char *name;          /* or "" */
@@ -51,6 +52,12 @@ struct wmk_ctf_env_entry {
 	const char *name, *text;
 	int64_t number;
 	bool is_unsigned;          /* `number` is an uint64_t */
+};
+
+/* What the metadata says against the specification and is read all the same: where it was first, and how often. */
+struct wmk_ctf_warning {
+	const char *words;
+	uint32_t line, column, count;
 };
 
 struct wmk_ctf_stream_class;
@@ -98,6 +105,8 @@ struct wmk_ctf_class {
 	uint32_t n_clocks;
 	const struct wmk_ctf_stream_class *const *streams; /* by id, ascending */
 	uint32_t n_streams;
+	const struct wmk_ctf_warning *warnings; /* no two of the same words */
+	uint32_t n_warnings;
 };
 
 /*
@@ -119,6 +128,9 @@ void wmk_ctf_class_free(struct wmk_ctf_class *class);
 const struct wmk_ctf_stream_class *wmk_ctf_stream_class_of(const struct wmk_ctf_class *class, uint64_t id);
 const struct wmk_ctf_event_class *wmk_ctf_event_class_of(const struct wmk_ctf_stream_class *stream, uint64_t id);
 
+/* A path for messages: its last bytes behind "...", where it is long; no character is cut. Returns `text`. */
+#define WMK_CTF_SHORT 64
+const char *wmk_ctf_short_name(char text[WMK_CTF_SHORT], const char *name);
 /* A field's name for people: TSDL's without the '_' in front. */
 const char *wmk_ctf_shown_name(const struct wmk_ctf_class *class, const char *name);
 

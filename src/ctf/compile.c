@@ -434,7 +434,8 @@ static int compile_all(struct wmk_ctf_compiler *c, struct wmk_ctf_decoder *decod
 
 int wmk_ctf_compile(const struct wmk_ctf_class *class, const char *name, struct wmk_ctf_decoder **decoder)
 {
-	struct wmk_ctf_compiler c = { .class = class, .name = name };
+	char shown[WMK_CTF_SHORT];
+	struct wmk_ctf_compiler c = { .class = class, .name = wmk_ctf_short_name(shown, name) };
 	struct whole *whole = calloc(1, sizeof(*whole));
 	int err = whole ? compile_all(&c, &whole->decoder) : wmk_error(-ENOMEM, "no memory to decode a trace");
 
@@ -446,7 +447,7 @@ int wmk_ctf_compile(const struct wmk_ctf_class *class, const char *name, struct 
 	if (err < 0) {
 		wmk_scratch_free(&c.scratch);
 		free(whole);
-		return wmk_error_add(err, "cannot make out what streams the metadata '%s' describes", wmk_ctf_short_name(name));
+		return wmk_error_add(err, "cannot make out what streams the metadata '%s' describes", shown);
 	}
 	whole->scratch = c.scratch;
 	*decoder = &whole->decoder;

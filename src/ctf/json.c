@@ -525,7 +525,8 @@ static int read_fragment(struct sequence *of, const char *text, size_t len, bool
 	json_object_put(tree);
 	if (err >= 0)
 		return 0;
-	return wmk_error_add(err, "%s:%u: fragment %u%s%s%s", wmk_ctf_short_name(of->name), of->in.line, of->number, type ? " (" : "", type ? type : "",
+	return wmk_error_add(err, "%s:%u: fragment %u%s%s%s", of->name, of->in.line, of->number, type ? " (" : "",
+			     type ? type : "",
 			     type ? ")" : "");
 }
 
@@ -547,11 +548,12 @@ static int read_sequence(struct sequence *of, const char *text, size_t len)
 		if (*text == SEPARATOR && !is_blank(text + 1, (size_t)(next - text) - 1))
 			err = read_fragment(of, text + 1, (size_t)(next - text) - 1, next == end);
 		else if (*text != SEPARATOR && !is_blank(text, (size_t)(next - text)))
-			err = wmk_error_said(-EPROTO, "%s:1:1: expected a record separator (0x1e) before the first fragment", wmk_ctf_short_name(of->name));
+			err = wmk_error_said(-EPROTO,
+					     "%s:1:1: expected a record separator (0x1e) before the first fragment", of->name);
 		of->in.line += count_lines(text, (size_t)(next - text));
 	}
 	if (err >= 0 && of->number == 0) {
-		err = wmk_error_said(-EPROTO, "%s: expected a preamble, and there is no fragment", wmk_ctf_short_name(of->name));
+		err = wmk_error_said(-EPROTO, "%s: expected a preamble, and there is no fragment", of->name);
 		return of->partial ? 1 : err;
 	}
 	return err;
@@ -569,7 +571,8 @@ int wmk_ctf_json_parse(struct wmk_ctf_builder *to, const char *text, size_t len,
 	to->class.order = WMK_ORDER_LITTLE;   /* no field class leaves its order to the trace */
 	to->has_order = true;
 	if (len > WMK_CTF_METADATA_MAX)
-		err = wmk_error_said(-E2BIG, "%s: metadata of %zu bytes: up to %u are understood", wmk_ctf_short_name(name), len, WMK_CTF_METADATA_MAX);
+		err = wmk_error_said(-E2BIG, "%s: metadata of %zu bytes: up to %u are understood", name, len,
+				     WMK_CTF_METADATA_MAX);
 	else if (!of.in.aliases || !of.in.clocks || !of.in.streams || !of.tokener)
 		err = wmk_error(-ENOMEM, "no memory to read JSON");
 	if (err >= 0) {

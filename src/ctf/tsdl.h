@@ -38,6 +38,9 @@ struct wmk_tsdl {
 	const char *line_begin;
 	uint32_t line;
 	struct wmk_tsdl_token token; /* the next one */
+	struct wmk_tsdl_token word;  /* the keyword that begins the block or type */
+	struct wmk_tsdl_token lines; /* the last string that spans several lines; `line` 0: none */
+	bool is_ahead;             /* what is read is read again: nothing is warned of */
 	struct wmk_tsdl_scope *scope;
 	unsigned depth;            /* of nested types */
 	bool is_cut;               /* the error is that the text ends */
@@ -60,8 +63,13 @@ int wmk_tsdl_take_word(struct wmk_tsdl *in, const char *word);
 int wmk_tsdl_expect(struct wmk_tsdl *in, char punct, const char *where);
 /* Give the error of the next token: "<file>:<line>:<column>: expected <what>, not <token>". -EPROTO. */
 int wmk_tsdl_wrong(struct wmk_tsdl *in, const char *what);
-/* An error at the next token, in words. -EPROTO unless `err` is another. */
+/* An error at the next token, or at another, in words. -EPROTO unless `err` is another. */
 int wmk_tsdl_error(struct wmk_tsdl *in, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int wmk_tsdl_error_at(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The token breaks the specification, and is taken all the same. 0, -ENOMEM. */
+int wmk_tsdl_warn(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* The word of an IDENT or STRING token as a string of the scratch. NULL without memory. */
 const char *wmk_tsdl_word(struct wmk_tsdl *in);
 
@@ -82,10 +90,18 @@ int wmk_tsdl_number(struct wmk_tsdl *in, int64_t *value, bool *is_unsigned);
 /* Names joined by '.': "packet.header", on the scratch. */
 int wmk_tsdl_path(struct wmk_tsdl *in, const char **path);
 
-/* The number of that name in the environment, which may stand anywhere. -EPROTO. (tsdl_env.c) */
-int wmk_tsdl_env_number(struct wmk_tsdl *in, const char *name, int64_t *number);
+/* The number of that name in the environment, which may stand anywhere; `at`: for the error. -EPROTO. (tsdl_env.c) */
+int wmk_tsdl_env_number(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *name, int64_t *number);
+/* Where a length or a selector is: `path`, which begins at the token. (tsdl_env.c) */
+int wmk_tsdl_ref(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *path, const struct wmk_ref **made);
 
 /* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Read from its begin. */
+void wmk_tsdl_open(struct wmk_tsdl *in, struct wmk_ctf_builder *to, const char *text, size_t len, const char *name);
+/* What is needed before the rest is read: the version, if the first line has it; the byte order. (tsdl_head.c) */
+int wmk_tsdl_signature(struct wmk_ctf_builder *to, const char *text, size_t len);
+int wmk_tsdl_find_order(struct wmk_tsdl *in);
 
 /* 1: with `partial`, and the text's end is missing; the cause chain tells where. */
 int wmk_tsdl_parse(struct wmk_ctf_builder *to, const char *text, size_t len, const char *name, bool partial);

@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "ctf/tsdl.h"
 
+#define FREQ_DEFAULT 1000000000u
+
 /* A value of `path = value`. */
 struct value {
 	const char *text;          /* a string, or words joined by '.'; NULL: a number */
@@ -44,11 +46,27 @@ static int parse_value(struct wmk_tsdl *in, struct value *value)
 	return wmk_tsdl_number(in, &value->number, &value->is_unsigned);
 }
 
+/* A type. What is wrong with it is reported at its begin. */
+static int parse_typed(struct wmk_tsdl *in, const struct block *block, void *to, const char *path)
+{
+	const struct wmk_tsdl_token at = in->token;
+	struct wmk_type type;
+	int err = wmk_tsdl_type(in, &type);
+	const struct wmk_tsdl_token next = in->token;
+
+	if (err < 0)
+		return err;
+	in->token = at;
+	err = block->type(in, to, path, &type);
+	if (err >= 0)
+		in->token = next;
+	return err;
+}
+
 static int parse_entry(struct wmk_tsdl *in, const struct block *block, void *to)
 {
 	const char *path;
 	struct value value;
-	struct wmk_type type;
 	int err = wmk_tsdl_path(in, &path), got;
 
 	if (err < 0)
@@ -62,9 +80,7 @@ static int parse_entry(struct wmk_tsdl *in, const struct block *block, void *to)
 		got = block->type ? wmk_tsdl_take(in, 'D') : 0;
 		if (got == 0)
 			return wmk_tsdl_wrong(in, block->type ? "'=' or ':='" : "'='");
-		err = got < 0 ? got : wmk_tsdl_type(in, &type);
-		if (err >= 0)
-			err = block->type(in, to, path, &type);
+		err = got < 0 ? got : parse_typed(in, block, to, path);
 	}
 	if (got < 0 || err < 0)
 		return got < 0 ? got : err;
@@ -142,6 +158,14 @@ static int pass_over(struct wmk_tsdl *in)
 	return 0;
 }
 
+/* The same in a block that has no types at all. */
+static int type_ignored(struct wmk_tsdl *in, void *to, const char *path, const struct wmk_type *type)
+{
+	(void)to;
+	(void)type;
+	return wmk_tsdl_warn(in, &in->token, "'%.60s' is a type, where only values are: it is ignored", path);
+}
+
 /* ── trace ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 static int set_version(struct wmk_tsdl *in, const struct value *value, const char *path, uint64_t known, unsigned *version)
@@ -151,12 +175,10 @@ static int set_version(struct wmk_tsdl *in, const struct value *value, const cha
 
 	if (err < 0)
 		return err;
-	if (number != known) {
-		in->token = value->at;
-		return wmk_tsdl_error(in, -ENOTSUP, "metadata of version 1.8 is understood, and %s is %" PRIu64, path, number);
-	}
-	*version = (unsigned)number;
-	return 0;
+	*version = (unsigned)known;
+	if (number == known)
+		return 0;
+	return wmk_tsdl_warn(in, &value->at, "metadata with %s = %" PRIu64 " is read as that of version 1.8", path, number);
 }
 
 static int set_trace(struct wmk_tsdl *in, void *to, const char *path, const struct value *value)
@@ -212,11 +234,11 @@ static int type_trace(struct wmk_tsdl *in, void *to, const char *path, const str
 static int parse_trace(struct wmk_tsdl *in)
 {
 	static const struct block block = { "trace", set_trace, type_trace };
-	const struct wmk_tsdl_token at = in->token;
+	const struct wmk_tsdl_token at = in->word;
 	int err;
 
 	if (in->to->has_trace)
-		return wmk_tsdl_error(in, -EPROTO, "a second trace block");
+		return wmk_tsdl_error_at(in, &at, "a second trace block");
 	in->to->class.line = at.line;
 	in->to->class.column = at.column;
 	in->to->class.major = in->to->class.minor = 0;
@@ -240,8 +262,10 @@ static int set_env(struct wmk_tsdl *in, void *to, const char *path, const struct
 	(void)to;
 	if (!entry)
 		return -ENOMEM;
-	if (value->is_word && strchr(value->text, '.'))
-		return want(in, value, path, "a string, or a number");
+	if (value->is_word && strchr(value->text, '.') &&
+	    wmk_tsdl_warn(in, &value->at,
+			  "'%.60s' of the environment is neither a string nor a number: a string is assumed", path) < 0)
+		return -ENOMEM;
 	*entry = (struct wmk_ctf_env_entry){ .name = path, .text = value->text, .number = value->number,
 					     .is_unsigned = value->is_unsigned && value->number < 0 };
 	return 0;
@@ -258,14 +282,21 @@ static int set_clock(struct wmk_tsdl *in, void *to, const char *path, const stru
 		uint8_t uuid[16];
 
 		err = want_text(in, value, path, &clock->uuid);
-		if (err >= 0 && !wmk_ctf_parse_uuid(clock->uuid, uuid))
-			err = want(in, value, path, "32 hexadecimal digits");
+		if (err >= 0 && !wmk_ctf_parse_uuid(clock->uuid, uuid)) {
+			clock->uuid = NULL;
+			err = wmk_tsdl_warn(in, &value->at,
+					    "the uuid of a clock is not 32 hexadecimal digits, and is ignored");
+		}
 	} else if (strcmp(path, "description") == 0) {
-		err = want_text(in, value, path, &clock->description);
+		clock->description = value->text;
+		err = value->text ? 0 : wmk_tsdl_warn(in, &value->at,
+						      "the description of a clock is no string, and is ignored");
 	} else if (strcmp(path, "freq") == 0) {
 		err = want_number(in, value, path, &clock->freq);
-		if (err >= 0 && !clock->freq)
-			err = want(in, value, path, "not 0");
+		if (err >= 0 && !clock->freq) {
+			clock->freq = FREQ_DEFAULT;
+			err = wmk_tsdl_warn(in, &value->at, "the freq of a clock is 0: 1 GHz is assumed");
+		}
 	} else if (strcmp(path, "precision") == 0) {
 		err = want_number(in, value, path, &clock->precision);
 	} else if (strcmp(path, "offset_s") == 0) {
@@ -315,9 +346,10 @@ static int check_clock_name(struct wmk_tsdl *in, const char *name)
 
 static int parse_clock(struct wmk_tsdl *in)
 {
-	static const struct block block = { "clock", set_clock, NULL };
-	const struct wmk_tsdl_token at = in->token;
-	struct wmk_ctf_clock_class *clock = wmk_ctf_list_add(in->to, &in->to->clocks, sizeof(*clock), WMK_CTF_CLOCKS_MAX), made = { .freq = 1000000000 };
+	static const struct block block = { "clock", set_clock, type_ignored };
+	const struct wmk_tsdl_token at = in->word;
+	struct wmk_ctf_clock_class made = { .freq = FREQ_DEFAULT };
+	struct wmk_ctf_clock_class *clock = wmk_ctf_list_add(in->to, &in->to->clocks, sizeof(*clock), WMK_CTF_CLOCKS_MAX);
 	int err;
 
 	if (!clock)
@@ -371,8 +403,8 @@ static int parse_stream(struct wmk_tsdl *in)
 	if (!stream)
 		return -ENOMEM;
 	*at = stream;
-	stream->line = in->token.line;
-	stream->column = in->token.column;
+	stream->line = in->word.line;
+	stream->column = in->word.column;
 	err = parse_block(in, &block, stream);
 	if (err >= 0)
 		err = wmk_kept_of_class(&in->kept, &in->to->scratch, &stream->more);
@@ -427,8 +459,8 @@ static int parse_event(struct wmk_tsdl *in)
 	if (!event.class)
 		return -ENOMEM;
 	event.class->level = -1;
-	event.class->line = in->token.line;
-	event.class->column = in->token.column;
+	event.class->line = in->word.line;
+	event.class->column = in->word.column;
 	err = parse_block(in, &block, &event);
 	if (err >= 0)
 		err = wmk_kept_of_class(&in->kept, &in->to->scratch, &event.class->more);
@@ -461,11 +493,12 @@ static int parse_callsite(struct wmk_tsdl *in)
 
 static int parse_top(struct wmk_tsdl *in)
 {
-	static const struct block env = { "env", set_env, NULL };
+	static const struct block env = { "env", set_env, type_ignored };
 	int got;
 
 	if (wmk_tsdl_is_declaration(in))
 		return wmk_tsdl_declaration(in);
+	in->word = in->token;
 	if ((got = wmk_tsdl_take_word(in, "trace")))
 		return got < 0 ? got : parse_trace(in);
 	if ((got = wmk_tsdl_take_word(in, "env")))
@@ -481,62 +514,6 @@ static int parse_top(struct wmk_tsdl *in)
 	return wmk_tsdl_wrong(in, "a block (trace, env, clock, stream, event, callsite) or the declaration of a type");
 }
 
-/*
- * The trace's own byte order, which types before the trace block may use already: `byte_order` is looked for in the block, through all
- * words, without their meaning.
- */
-static int find_order(struct wmk_tsdl *in)
-{
-	int err = wmk_tsdl_next(in), depth = 0;
-	struct wmk_tsdl_token trace = { .kind = WMK_TSDL_END };
-	bool in_trace = false;
-
-	while (err >= 0 && in->token.kind != WMK_TSDL_END) {
-		if (depth == 0 && wmk_tsdl_is_word(in, "trace")) {
-			in_trace = true;
-			trace = in->token;
-		} else if (in_trace && depth == 1 && wmk_tsdl_is_word(in, "byte_order")) {
-			err = wmk_tsdl_next(in);
-			if (err >= 0)
-				err = wmk_tsdl_expect(in, '=', "behind 'byte_order'");
-			if (err < 0)
-				return err;
-			bool is_big = wmk_tsdl_is_word(in, "be") || wmk_tsdl_is_word(in, "network");
-
-			if (!is_big && !wmk_tsdl_is_word(in, "le"))
-				return wmk_tsdl_wrong(in, "a byte_order: 'le', 'be' or 'network'");
-			in->to->class.order = is_big ? WMK_ORDER_BIG : WMK_ORDER_LITTLE;
-			in->to->has_order = true;
-			return 0;
-		}
-		depth += wmk_tsdl_is(in, '{') - wmk_tsdl_is(in, '}');
-		in_trace = in_trace && (depth > 0 || !wmk_tsdl_is(in, ';'));
-		err = wmk_tsdl_next(in);
-	}
-	if (err < 0)
-		return err;
-	if (trace.kind == WMK_TSDL_END)
-		return wmk_tsdl_error(in, -EPROTO, "the metadata has no trace block");
-	in->token = trace;
-	return wmk_tsdl_error(in, -EPROTO, "a trace block without a byte_order");
-}
-
-static void begin(struct wmk_tsdl *in, struct wmk_ctf_builder *to, const char *text, size_t len, const char *name)
-{
-	*in = (struct wmk_tsdl){ .to = to, .name = name, .text = text, .at = text, .end = text + len, .line_begin = text, .line = 1 };
-}
-
-/* A text may begin by a comment that says what it is: CTF and a version (section 7). */
-static int check_signature(const char *text, size_t len)
-{
-	static const char head[] = "/* CTF ", version[] = "1.8";
-	const size_t n = sizeof(head) - 1;
-
-	if (len < n + 3 || memcmp(text, head, n) != 0 || memcmp(text + n, version, 3) == 0)
-		return 0;
-	return wmk_error(-ENOTSUP, "metadata of CTF %.3s: 1.8 is understood, and 2", text + n);
-}
-
 /* One declaration after the other. What goes wrong in one is said with where it begins when the text ends in it. */
 static int parse_all(struct wmk_tsdl *in)
 {
@@ -547,7 +524,8 @@ static int parse_all(struct wmk_tsdl *in)
 
 		err = parse_top(in);
 		if (err < 0 && in->is_cut)
-			wmk_error_add(err, "%s:%" PRIu32 ":%" PRIu32 ": the text ends in what begins here", wmk_ctf_short_name(in->name), at.line, at.column);
+			wmk_error_add(err, "%s:%" PRIu32 ":%" PRIu32 ": the text ends in what begins here", in->name,
+				      at.line, at.column);
 	}
 	return err;
 }
@@ -555,16 +533,17 @@ static int parse_all(struct wmk_tsdl *in)
 int wmk_tsdl_parse(struct wmk_ctf_builder *to, const char *text, size_t len, const char *name, bool partial)
 {
 	struct wmk_tsdl in;
-	int err = check_signature(text, len), got;
+	int err = wmk_tsdl_signature(to, text, len), got;
 
 	if (err < 0)
 		return err;
 	to->class.major = 1;
-	begin(&in, to, text, len, name);
-	err = find_order(&in);
+	wmk_tsdl_open(&in, to, text, len, name);
+	in.is_ahead = true;
+	err = wmk_tsdl_find_order(&in);
 	if (err < 0)
 		return err;
-	begin(&in, to, text, len, name);
+	wmk_tsdl_open(&in, to, text, len, name);
 	err = wmk_tsdl_enter(&in);
 	if (err < 0)
 		return err;
@@ -574,6 +553,10 @@ int wmk_tsdl_parse(struct wmk_ctf_builder *to, const char *text, size_t len, con
 	got = wmk_kept_end(&in.kept, &to->scratch, &to->class.more);
 	if (got < 0)
 		return got;
+	/* (its end may be another one than was meant) */
+	if (err == -EPROTO && in.lines.line)
+		wmk_error_add(err, "%s:%" PRIu32 ":%" PRIu32 ": a string of more than one line begins here", name,
+			      in.lines.line, in.lines.column);
 	if (err == -EPROTO && partial && to->has_trace && in.is_cut)
 		return 1;
 	if (err >= 0 && !to->has_trace)

@@ -23,7 +23,31 @@ int wmk_tsdl_error(struct wmk_tsdl *in, int err, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
-	return wmk_error(err, "%s:%" PRIu32 ":%" PRIu32 ": %s", wmk_ctf_short_name(in->name), in->token.line, in->token.column, words);
+	return wmk_error(err, "%s:%" PRIu32 ":%" PRIu32 ": %s", in->name, in->token.line, in->token.column, words);
+}
+
+int wmk_tsdl_error_at(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *format, ...)
+{
+	char words[WMK_ERROR_LEN];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	return wmk_error(-EPROTO, "%s:%" PRIu32 ":%" PRIu32 ": %s", in->name, at->line, at->column, words);
+}
+
+int wmk_tsdl_warn(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *format, ...)
+{
+	char words[WMK_ERROR_LEN];
+	va_list args;
+
+	if (in->is_ahead)
+		return 0;
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	return wmk_ctf_warn(in->to, at->line, at->column, "%s", words);
 }
 
 int wmk_tsdl_wrong(struct wmk_tsdl *in, const char *what)
@@ -47,14 +71,21 @@ int wmk_tsdl_wrong(struct wmk_tsdl *in, const char *what)
 	}
 }
 
-/* An error of the lexer itself, at `at`. */
-static int bad(struct wmk_tsdl *in, const char *at, const char *words)
+/* An error of the lexer itself, at a token that begins so, ... */
+static int bad_at(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *words)
 {
+	in->token = *at;
 	in->token.kind = WMK_TSDL_BAD;
 	in->is_cut = in->at == in->end;
-	in->token.line = in->line;
-	in->token.column = (uint32_t)(at - in->line_begin) + 1;
 	return wmk_tsdl_error(in, -EPROTO, "%s", words);
+}
+
+/* ... or at a byte of this line. */
+static int bad(struct wmk_tsdl *in, const char *at, const char *words)
+{
+	const struct wmk_tsdl_token here = { .line = in->line, .column = (uint32_t)(at - in->line_begin) + 1 };
+
+	return bad_at(in, &here, words);
 }
 
 /* ── what is between tokens ──────────────────────────────────────────────────────────────────────────── */
@@ -181,6 +212,7 @@ static int lex_escape(struct wmk_tsdl *in)
 /* A string, or with ' a character, which is a number. */
 static int lex_string(struct wmk_tsdl *in)
 {
+	const struct wmk_tsdl_token at = in->token;
 	const char *begin = in->at, quote = *in->at++;
 	const char *last = memchr(in->at, quote, (size_t)(in->end - in->at));
 	size_t len = 0, room;
@@ -197,19 +229,26 @@ static int lex_string(struct wmk_tsdl *in)
 	text = wmk_scratch_alloc(&in->to->scratch, room + 1);
 	if (!text)
 		return -ENOMEM;
-	while (in->at < in->end && *in->at != quote && *in->at != '\n' && len < room) {
+	while (in->at < in->end && *in->at != quote && len < room) {
 		int c = (unsigned char)*in->at++;
 
+		if (c == '\n')
+			newline(in, in->at);
 		if (c == '\\' && (c = lex_escape(in)) < 0)
-			return bad(in, begin, "a string with an escape sequence that does not exist");
+			return bad_at(in, &at, "a string with an escape sequence that does not exist");
 		text[len++] = (char)c;
 	}
 	if (in->at == in->end || *in->at != quote)
-		return bad(in, begin, "a string that does not end in its line, or has more than 1 MB");
+		return bad_at(in, &at, "a string that does not end, or has more than 1 MB");
 	in->at++;
+	if (in->line != at.line) {
+		in->lines = at;
+		if (wmk_tsdl_warn(in, &at, "a string of more than one line") < 0)
+			return -ENOMEM;
+	}
 	if (quote == '\'') {
 		if (len != 1)
-			return bad(in, begin, "a character constant that is not one character");
+			return bad_at(in, &at, "a character constant that is not one character");
 		in->token.kind = WMK_TSDL_NUMBER;
 		in->token.number = (unsigned char)text[0];
 		return 0;

@@ -93,6 +93,8 @@ static int truth(struct wmk_tsdl *in, uint8_t *is)
 		*is = 1;
 	else if (is_one_of(&word, (const char *const[]){ "false", "FALSE", NULL }) || (!*word.text && word.number == 0))
 		*is = 0;
+	else if (!*word.text)
+		return (*is = 1), wmk_tsdl_warn(in, &word.token, "a number that is neither 0 nor 1 is taken as true");
 	else
 		return wrong_word(in, &word, "'true' or 'false'");
 	return 0;
@@ -136,6 +138,16 @@ static int base(struct wmk_tsdl *in, uint8_t *is)
 	return 0;
 }
 
+static bool is_encoding(const struct word *word, uint8_t *is_text)
+{
+	const bool is = is_one_of(word, (const char *const[]){ "UTF8", "utf8", "UTF-8", "utf-8", "ASCII", "ascii",
+							       NULL });
+
+	if (is_text)
+		*is_text = is;
+	return is || is_one_of(word, (const char *const[]){ "none", "NONE", NULL });
+}
+
 static int encoding(struct wmk_tsdl *in, uint8_t *is_text)
 {
 	struct word word;
@@ -143,22 +155,21 @@ static int encoding(struct wmk_tsdl *in, uint8_t *is_text)
 
 	if (err < 0)
 		return err;
-	if (is_one_of(&word, (const char *const[]){ "UTF8", "utf8", "UTF-8", "utf-8", "ASCII", "ascii", NULL }))
-		*is_text = 1;
-	else if (is_one_of(&word, (const char *const[]){ "none", "NONE", NULL }))
-		*is_text = 0;
-	else
-		return wrong_word(in, &word, "'UTF8', 'ASCII' or 'none'");
-	return 0;
+	return is_encoding(&word, is_text) ? 0 : wrong_word(in, &word, "'UTF8', 'ASCII' or 'none'");
 }
 
-/* clock.NAME.value */
+/* clock.NAME.value; of other things nothing is known. */
 static int map(struct wmk_tsdl *in, const char **clock)
 {
 	struct wmk_tsdl_token token = in->token;
 	const char *path, *last;
-	int err = wmk_tsdl_path(in, &path);
+	int err;
 
+	if (token.kind == WMK_TSDL_STRING || (token.kind == WMK_TSDL_IDENT && !wmk_tsdl_is_word(in, "clock"))) {
+		err = token.kind == WMK_TSDL_STRING ? wmk_tsdl_next(in) : wmk_tsdl_path(in, &path);
+		return err < 0 ? err : wmk_tsdl_warn(in, &token, "a map that is no clock.NAME.value is ignored");
+	}
+	err = wmk_tsdl_path(in, &path);
 	if (err < 0)
 		return err;
 	last = strrchr(path, '.');
@@ -190,6 +201,17 @@ static int bits(struct wmk_tsdl *in, int64_t max, const char *of, int64_t *value
 
 typedef int (*attribute)(struct wmk_tsdl *in, const char *name, struct wmk_type *type, void *more);
 
+/* The value of a property that this type does not have. */
+static int pass_over(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *name)
+{
+	struct word word;
+	const char *path;
+	int err = in->token.kind == WMK_TSDL_IDENT ? wmk_tsdl_path(in, &path) : word_of(in, &word);
+
+	return err < 0 ? err : wmk_tsdl_warn(in, at, "the property '%.40s' is unknown in this type, and is ignored",
+					     name);
+}
+
 /* `{ name = value; ... }` */
 static int read_attributes(struct wmk_tsdl *in, attribute take, struct wmk_type *type, void *more)
 {
@@ -200,14 +222,14 @@ static int read_attributes(struct wmk_tsdl *in, attribute take, struct wmk_type 
 
 		if (in->token.kind != WMK_TSDL_IDENT)
 			return wmk_tsdl_wrong(in, "a property of the type, or '}'");
-		name = wmk_tsdl_word(in);
-		if (!name)
-			return -ENOMEM;
 		struct wmk_tsdl_token token = in->token;
 
-		err = wmk_tsdl_declare(in, WMK_TSDL_PROPERTY, name, type);
-		if (err >= 0)
-			err = wmk_tsdl_next(in);
+		err = wmk_tsdl_path(in, &name);
+		if (err >= 0 && wmk_tsdl_find(in, WMK_TSDL_PROPERTY, name))
+			err = wmk_tsdl_warn(in, &token, "a second property '%.40s' of a type: the last one counts",
+					    name);
+		else if (err >= 0)
+			err = wmk_tsdl_declare(in, &token, WMK_TSDL_PROPERTY, name, type);
 		if (err >= 0)
 			err = wmk_tsdl_expect(in, '=', "behind a property's name");
 		if (err >= 0) {
@@ -215,17 +237,15 @@ static int read_attributes(struct wmk_tsdl *in, attribute take, struct wmk_type 
 			if (err < 0)
 				return wmk_error_add(err, "the property '%.40s' of a type", name);
 		}
-		if (err == 0) {
-			in->token = token;
-			return wmk_tsdl_error(in, -EPROTO, "'%.40s' is no property of this type", name);
-		}
+		if (err == 0)
+			err = pass_over(in, &token, name);
 		if (err >= 0)
 			err = wmk_tsdl_expect(in, ';', "behind a property");
 	}
 	return err < 0 ? err : got < 0 ? got : 0;
 }
 
-/* In a scope of its own, where no property may be twice. */
+/* In a scope of its own, in which a property is to be once. */
 static int attributes(struct wmk_tsdl *in, attribute take, struct wmk_type *type, void *more)
 {
 	int err = wmk_tsdl_enter(in);
@@ -269,6 +289,7 @@ static int integer_attribute(struct wmk_tsdl *in, const char *name, struct wmk_t
 
 int wmk_tsdl_integer(struct wmk_tsdl *in, struct wmk_type *type)
 {
+	const struct wmk_tsdl_token at = in->word;
 	int err;
 
 	*type = (struct wmk_type){ .kind = WMK_TYPE_INT, .order = in->to->class.order, .base = 10 };
@@ -276,7 +297,7 @@ int wmk_tsdl_integer(struct wmk_tsdl *in, struct wmk_type *type)
 	if (err < 0)
 		return err;
 	if (!type->width)
-		return wmk_tsdl_error(in, -EPROTO, "an integer without a size");
+		return wmk_tsdl_error_at(in, &at, "an integer without a size");
 	if (!type->align)
 		type->align = type->width % 8 ? 1 : 8;
 	return 0;
@@ -306,6 +327,7 @@ static int float_attribute(struct wmk_tsdl *in, const char *name, struct wmk_typ
 
 int wmk_tsdl_float(struct wmk_tsdl *in, struct wmk_type *type)
 {
+	const struct wmk_tsdl_token at = in->word;
 	struct digits digits = { 0, 0 };
 	int err;
 
@@ -317,24 +339,34 @@ int wmk_tsdl_float(struct wmk_tsdl *in, struct wmk_type *type)
 	type->width = (uint16_t)(digits.exponent + digits.mantissa);
 	type->is_extended = wmk_ctf_is_long_double(type->width, (uint64_t)digits.mantissa);
 	type->attributes = type->is_extended ? WMK_KEPT_OF_LONG_DOUBLE : NULL;
-	if (type->is_extended ? type->order != WMK_ORDER_LITTLE : !digits.exponent || wmk_ctf_exponent_bits(type->width) != digits.exponent)
+	if (type->is_extended ? type->order != WMK_ORDER_LITTLE : !digits.exponent ||
+	    wmk_ctf_exponent_bits(type->width) != digits.exponent) {
+		in->token = at;
 		return wmk_tsdl_error(in, -ENOTSUP, "floating point of exp_dig %" PRId64 ", mant_dig %" PRId64 ": IEEE 754's is understood, and x87's, which is little-endian",
 				      digits.exponent, digits.mantissa);
+	}
 	if (!type->align)
 		type->align = 8;
 	return 0;
 }
 
+/* (a string of another encoding has other bytes, and ends by the same one) */
 static int string_attribute(struct wmk_tsdl *in, const char *name, struct wmk_type *type, void *more)
 {
-	uint8_t is_text;
+	const struct wmk_tsdl_token at = in->token;
+	struct word word;
+	int err;
 
 	(void)more;
 	(void)type;
 	if (strcmp(name, "encoding") != 0)
 		return 0;
-	int err = encoding(in, &is_text);
-
+	if (at.kind != WMK_TSDL_IDENT && at.kind != WMK_TSDL_STRING)
+		return wmk_tsdl_wrong(in, "an encoding");
+	err = word_of(in, &word);
+	if (err >= 0 && !is_encoding(&word, NULL))
+		err = wmk_tsdl_warn(in, &at, "the encoding '%.40s' of a string is unknown: UTF-8 is assumed",
+				    word.text);
 	return err < 0 ? err : 1;
 }
 
@@ -349,11 +381,14 @@ int wmk_tsdl_string(struct wmk_tsdl *in, struct wmk_type *type)
 /* One end. It has 64 bits: what they cannot tell is not wrapped around where the numbers have more. */
 static int label_end(struct wmk_tsdl *in, const struct wmk_type *type, int64_t *number)
 {
+	const struct wmk_tsdl_token at = in->token;
 	bool is_unsigned;
 	int err = wmk_tsdl_number(in, number, &is_unsigned);
 
-	if (err >= 0 && type->width > 64 && (type->is_signed ? is_unsigned && *number < 0 : !is_unsigned))
+	if (err >= 0 && type->width > 64 && (type->is_signed ? is_unsigned && *number < 0 : !is_unsigned)) {
+		in->token = at;
 		return wmk_tsdl_error(in, -ENOTSUP, "a label of a number beyond those of 64 bits");
+	}
 	return err;
 }
 
@@ -401,8 +436,13 @@ static int labels(struct wmk_tsdl *in, struct wmk_type *type)
 		if (err < 0)
 			return err;
 		if (runs_back(type, label)) {
-			in->token = token;
-			return wmk_tsdl_error(in, -EPROTO, "the range of label '%.40s' ends before it begins", label->name);
+			const int64_t from = label->to;
+
+			label->to = label->from;
+			label->from = from;
+			if (wmk_tsdl_warn(in, &token, "the range of label '%.40s' ends before it begins",
+					  label->name) < 0)
+				return -ENOMEM;
 		}
 		next = (int64_t)((uint64_t)label->to + 1);
 		got = wmk_tsdl_take(in, ',');
@@ -421,13 +461,13 @@ int wmk_tsdl_enum(struct wmk_tsdl *in, struct wmk_type *type)
 {
 	const char *tag = NULL, *words;
 	const struct wmk_type *known;
+	const struct wmk_tsdl_token token = in->token;
+	struct wmk_tsdl_token base;
 	int err, got;
 
 	if (in->token.kind == WMK_TSDL_IDENT) {
 		tag = wmk_tsdl_word(in);
 		known = tag ? wmk_tsdl_find(in, WMK_TSDL_ENUM_TAG, tag) : NULL;
-		struct wmk_tsdl_token token = in->token;
-
 		err = tag ? wmk_tsdl_next(in) : -ENOMEM;
 		if (err < 0)
 			return err;
@@ -438,6 +478,7 @@ int wmk_tsdl_enum(struct wmk_tsdl *in, struct wmk_type *type)
 		}
 	}
 	got = wmk_tsdl_take(in, ':');
+	base = in->token;
 	if (got > 0) {
 		err = wmk_tsdl_specifier(in, type, &words);
 	} else {
@@ -449,7 +490,7 @@ int wmk_tsdl_enum(struct wmk_tsdl *in, struct wmk_type *type)
 			*type = *known;
 	}
 	if (err >= 0 && type->kind != WMK_TYPE_INT)
-		return wmk_tsdl_error(in, -EPROTO, "an enumeration of something that is no integer");
+		return wmk_tsdl_error_at(in, &base, "an enumeration of something that is no integer");
 	if (err >= 0)
 		err = wmk_tsdl_expect(in, '{', "before the labels of an enumeration");
 	if (err < 0)
@@ -457,5 +498,5 @@ int wmk_tsdl_enum(struct wmk_tsdl *in, struct wmk_type *type)
 	type->kind = WMK_TYPE_ENUM;
 	type->is_text = 0;
 	err = labels(in, type);
-	return err < 0 || !tag ? err : wmk_tsdl_declare(in, WMK_TSDL_ENUM_TAG, tag, type);
+	return err < 0 || !tag ? err : wmk_tsdl_declare(in, &token, WMK_TSDL_ENUM_TAG, tag, type);
 }

@@ -51,7 +51,8 @@ void wmk_tsdl_leave(struct wmk_tsdl *in)
 	in->scope = in->scope->outer;
 }
 
-int wmk_tsdl_declare(struct wmk_tsdl *in, char space, const char *text, const struct wmk_type *type)
+int wmk_tsdl_declare(struct wmk_tsdl *in, const struct wmk_tsdl_token *token, char space, const char *text,
+		     const struct wmk_type *type)
 {
 	struct name *name = wmk_scratch_alloc(&in->to->scratch, sizeof(*name));
 	struct name **at;
@@ -63,7 +64,7 @@ int wmk_tsdl_declare(struct wmk_tsdl *in, char space, const char *text, const st
 	if (!at)
 		return wmk_error(-ENOMEM, "no memory for the names of types");
 	if (*at != name)
-		return wmk_tsdl_error(in, -EPROTO, "'%.60s' is declared twice", text);
+		return wmk_tsdl_error_at(in, token, "'%.60s' is declared twice", text);
 	return 0;
 }
 

@@ -11,7 +11,6 @@
 #include "ctf/tsdl_type.h"
 
 #define DIMENSIONS_MAX 16u
-#define PATH_MAX_NAMES 32u
 #define NAME_MAX_BYTES 4096u         /* of all words of a type */
 #define ELEMENTS_MAX ((uint64_t)1 << 31)
 
@@ -78,49 +77,6 @@ int wmk_tsdl_path(struct wmk_tsdl *in, const char **path)
 	return got;
 }
 
-/* ── where a length or a selector stands ─────────────────────────────────────────────────────────────── */
-
-/* The names of dynamic scopes (section 7.3.2), and what they are here. */
-static const struct {
-	const char *prefix;
-	uint8_t scope;
-} scopes[] = {
-	{ "trace.packet.header.", WMK_SCOPE_PACKET_HEADER }, { "stream.packet.context.", WMK_SCOPE_PACKET_CONTEXT },
-	{ "stream.event.header.", WMK_SCOPE_EVENT_HEADER }, { "stream.event.context.", WMK_SCOPE_COMMON_CONTEXT },
-	{ "event.context.", WMK_SCOPE_CONTEXT }, { "event.fields.", WMK_SCOPE_PAYLOAD },
-};
-
-static int make_ref(struct wmk_tsdl *in, const char *path, const struct wmk_ref **made)
-{
-	struct wmk_ref *ref = wmk_scratch_alloc(&in->to->scratch, sizeof(*ref));
-	const struct wmk_tsdl_token *at = &in->token;
-	const char **names = wmk_scratch_alloc(&in->to->scratch, PATH_MAX_NAMES * sizeof(*names));
-
-	if (!ref || !names)
-		return -ENOMEM;
-	for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++)
-		if (strncmp(path, scopes[i].prefix, strlen(scopes[i].prefix)) == 0) {
-			ref->scope = scopes[i].scope;
-			path += strlen(scopes[i].prefix);
-			break;
-		}
-	while (*path) {
-		size_t len = strcspn(path, ".");
-
-		if (ref->n == PATH_MAX_NAMES)
-			return wmk_tsdl_error(in, -EPROTO, "a path of more than %u names", PATH_MAX_NAMES);
-		names[ref->n] = wmk_scratch_text(&in->to->scratch, path, len);
-		if (!names[ref->n++])
-			return -ENOMEM;
-		path += len + (path[len] == '.');
-	}
-	ref->names = names;
-	ref->line = at->line;
-	ref->column = at->column;
-	*made = ref;
-	return 0;
-}
-
 /* ── declarators ─────────────────────────────────────────────────────────────────────────────────────── */
 
 struct dimension {
@@ -130,6 +86,7 @@ struct dimension {
 
 struct declarator {
 	const char *name;          /* NULL: none */
+	struct wmk_tsdl_token at;  /* where it begins; of one with a name, that */
 	unsigned pointers;
 	struct dimension dimensions[DIMENSIONS_MAX];
 	unsigned n;
@@ -151,9 +108,9 @@ static int parse_dimension(struct wmk_tsdl *in, struct declarator *to)
 
 		err = wmk_tsdl_path(in, &path);
 		if (err >= 0 && strncmp(path, "env.", 4) == 0)
-			err = wmk_tsdl_env_number(in, path + 4, &length);
+			err = wmk_tsdl_env_number(in, &token, path + 4, &length);
 		else if (err >= 0)
-			err = make_ref(in, path, &dimension->ref);
+			err = wmk_tsdl_ref(in, &token, path, &dimension->ref);
 	} else {
 		err = wmk_tsdl_number(in, &length, &is_unsigned);
 	}
@@ -173,6 +130,8 @@ static int parse_declarator(struct wmk_tsdl *in, struct declarator *to)
 {
 	int got;
 
+	if (!to->name)
+		to->at = in->token;
 	while ((got = wmk_tsdl_take(in, '*')) > 0) {
 		to->pointers++;
 		while ((got = wmk_tsdl_take_word(in, "const")) > 0)
@@ -192,6 +151,7 @@ static int parse_declarator(struct wmk_tsdl *in, struct declarator *to)
 		if (got >= 0)
 			got = wmk_tsdl_expect(in, ')', "behind a declarator");
 	} else if (in->token.kind == WMK_TSDL_IDENT && !to->name) {
+		to->at = in->token;
 		to->name = wmk_tsdl_word(in);
 		got = to->name ? wmk_tsdl_next(in) : -ENOMEM;
 	}
@@ -206,38 +166,51 @@ static int parse_declarator(struct wmk_tsdl *in, struct declarator *to)
 }
 
 /* The type whose name is `words` and so many '*'. (Not on the scratch: a declarator is less than its type's name.) */
-static int pointed(struct wmk_tsdl *in, const char *words, unsigned pointers, struct wmk_type *type)
+static int pointed(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *words, unsigned pointers,
+		   struct wmk_type *type)
 {
 	const struct wmk_type *known;
 	const size_t len = words ? strlen(words) : 0;
 	char name[NAME_MAX_BYTES + 1];
 
 	if (len > NAME_MAX_BYTES || pointers > (NAME_MAX_BYTES - len) / 2)
-		return wmk_tsdl_error(in, -EPROTO, "a name of more than %u bytes", NAME_MAX_BYTES);
+		return wmk_tsdl_error_at(in, at, "a name of more than %u bytes", NAME_MAX_BYTES);
 	memcpy(name, words ? words : "", len);
 	for (unsigned i = 0; i < pointers; i++)
 		memcpy(name + len + 2 * i, " *", 2);
 	name[len + 2 * (size_t)pointers] = '\0';
 	known = words ? wmk_tsdl_find(in, WMK_TSDL_ALIAS, name) : NULL;
 	if (!known)
-		return wmk_tsdl_error(in, -EPROTO, "there is no type '%.80s'", words ? name : "*");
+		return wmk_tsdl_error_at(in, at, "there is no type '%.80s'", words ? name : "*");
 	*type = *known;
+	/* (addresses are hexadecimal to babeltrace, too) */
+	if (type->kind == WMK_TYPE_INT)
+		type->base = 16;
 	return 0;
 }
 
-/* What `declarator` makes of `base`, whose name is `words`. */
-static int apply(struct wmk_tsdl *in, const struct declarator *declarator, const struct wmk_type *base, const char *words, struct wmk_type *type)
+static int too_large(struct wmk_tsdl *in, const struct declarator *declarator)
+{
+	in->token = declarator->at;
+	return wmk_tsdl_error(in, -E2BIG, "an array of more than %" PRIu64 " elements, in all its dimensions together",
+			      ELEMENTS_MAX);
+}
+
+/* What `declarator` makes of `base`, which begins at the token and whose name is `words`. */
+static int apply(struct wmk_tsdl *in, const struct declarator *declarator, const struct wmk_type *base,
+		 const struct wmk_tsdl_token *at, const char *words,
+		 struct wmk_type *type)
 {
 	uint64_t n_all = 1;
 	int err;
 
 	*type = *base;
 	if (declarator->pointers) {
-		err = pointed(in, words, declarator->pointers, type);
+		err = pointed(in, at, words, declarator->pointers, type);
 		if (err < 0)
 			return err;
 	} else if (!base->kind && !base->align && words) {
-		return wmk_tsdl_error(in, -EPROTO, "there is no type '%.80s'", words);
+		return wmk_tsdl_error_at(in, at, "there is no type '%.80s'", words);
 	}
 	for (unsigned i = declarator->n; i-- > 0;) {
 		const struct dimension *dimension = &declarator->dimensions[i];
@@ -250,7 +223,7 @@ static int apply(struct wmk_tsdl *in, const struct declarator *declarator, const
 					   .ref = dimension->ref, .align = elem->align };
 		n_all = dimension->ref ? 1 : n_all * dimension->count;
 		if (n_all > ELEMENTS_MAX)
-			return wmk_tsdl_error(in, -E2BIG, "an array of more than %" PRIu64 " elements, in all its dimensions together", ELEMENTS_MAX);
+			return too_large(in, declarator);
 		type->is_text = elem->kind == WMK_TYPE_INT && elem->is_text && elem->width == 8 && elem->align == 8;
 	}
 	return 0;
@@ -261,6 +234,7 @@ static int apply(struct wmk_tsdl *in, const struct declarator *declarator, const
 /* `specifier declarator, declarator;` */
 static int parse_fields(struct wmk_tsdl *in, struct wmk_ctf_list *fields)
 {
+	const struct wmk_tsdl_token at = in->token;
 	const char *words;
 	struct wmk_type base;
 	int err = wmk_tsdl_specifier(in, &base, &words), got;
@@ -272,7 +246,7 @@ static int parse_fields(struct wmk_tsdl *in, struct wmk_ctf_list *fields)
 	if (got)
 		return got < 0 ? got : 0;
 	if (base.kind == WMK_TYPE_VARIANT && !base.ref)
-		return wmk_tsdl_error(in, -EPROTO, "a variant without a tag: variant <TAG> { ... }");
+		return wmk_tsdl_error_at(in, &at, "a variant without a tag: variant <TAG> { ... }");
 	do {
 		struct declarator declarator = { .name = NULL };
 		struct wmk_field *field = wmk_ctf_list_add(in->to, fields, sizeof(*field), WMK_CTF_EVENTS_MAX);
@@ -283,9 +257,9 @@ static int parse_fields(struct wmk_tsdl *in, struct wmk_ctf_list *fields)
 		if (err >= 0 && !declarator.name)
 			return wmk_tsdl_wrong(in, "a field's name");
 		if (err >= 0)
-			err = apply(in, &declarator, &base, words, &field->type);
+			err = apply(in, &declarator, &base, &at, words, &field->type);
 		if (err >= 0)
-			err = wmk_tsdl_declare(in, WMK_TSDL_FIELD, declarator.name, &field->type);
+			err = wmk_tsdl_declare(in, &declarator.at, WMK_TSDL_FIELD, declarator.name, &field->type);
 		if (err < 0)
 			return err;
 		field->name = declarator.name;
@@ -333,8 +307,30 @@ static int known_tag(struct wmk_tsdl *in, char space, const char *what, const ch
 		return 1;
 	}
 	in->is_cut = in->token.kind == WMK_TSDL_END;
-	in->token = *at;
-	return wmk_tsdl_error(in, -EPROTO, "there is no '%s %.60s'", what, tag);
+	return wmk_tsdl_error_at(in, at, "there is no '%s %.60s'", what, tag);
+}
+
+/* Behind `align` of a structure: what is no power of two and less than its members have changes nothing. */
+static int parse_align(struct wmk_tsdl *in, struct wmk_type *type)
+{
+	int err = wmk_tsdl_expect(in, '(', "behind 'align'");
+	const struct wmk_tsdl_token token = in->token;
+	uint32_t align = 1;
+
+	if (err < 0)
+		return err;
+	const bool is_power = token.number && !(token.number & (token.number - 1));
+
+	if (token.kind == WMK_TSDL_NUMBER && token.number <= type->align && !is_power) {
+		err = wmk_tsdl_warn(in, &token, "an alignment that is no power of two is ignored");
+		if (err >= 0)
+			err = wmk_tsdl_next(in);
+	} else {
+		err = wmk_tsdl_alignment(in, &align);
+	}
+	if (align > type->align)
+		type->align = align;
+	return err < 0 ? err : wmk_tsdl_expect(in, ')', "behind an alignment");
 }
 
 /* Behind `struct`. */
@@ -358,20 +354,13 @@ static int parse_struct(struct wmk_tsdl *in, struct wmk_type *type)
 	err = parse_members(in, type);
 	if (err < 0)
 		return err;
+	align_struct(type);
 	got = wmk_tsdl_take_word(in, "align");
 	if (got > 0)
-		got = wmk_tsdl_expect(in, '(', "behind 'align'");
-	else if (got == 0)
-		got = 1;
-	if (got == 0) {
-		got = wmk_tsdl_alignment(in, &type->align);
-		if (got >= 0)
-			got = wmk_tsdl_expect(in, ')', "behind an alignment");
-	}
+		got = parse_align(in, type);
 	if (got < 0)
 		return got;
-	align_struct(type);
-	return tag ? wmk_tsdl_declare(in, WMK_TSDL_STRUCT_TAG, tag, type) : 0;
+	return tag ? wmk_tsdl_declare(in, &at, WMK_TSDL_STRUCT_TAG, tag, type) : 0;
 }
 
 /* `<path>` before or behind a variant's tag. */
@@ -379,18 +368,20 @@ static int parse_selector(struct wmk_tsdl *in, struct wmk_type *type)
 {
 	const char *path;
 	int got = wmk_tsdl_take(in, '<');
+	const struct wmk_tsdl_token token = in->token;
 
 	if (got <= 0)
 		return got;
 	got = wmk_tsdl_path(in, &path);
 	if (got >= 0)
-		got = make_ref(in, path, &type->ref);
+		got = wmk_tsdl_ref(in, &token, path, &type->ref);
 	return got < 0 ? got : wmk_tsdl_expect(in, '>', "behind a variant's selector");
 }
 
 /* Behind `variant`: [NAME] [<path>] [{ ... }]. */
 static int parse_variant(struct wmk_tsdl *in, struct wmk_type *type)
 {
+	const struct wmk_tsdl_token word = in->word;
 	const struct wmk_ref *ref;
 	struct wmk_tsdl_token at = in->token;
 	const char *tag = NULL;
@@ -416,8 +407,8 @@ static int parse_variant(struct wmk_tsdl *in, struct wmk_type *type)
 	}
 	err = parse_members(in, type);
 	if (err >= 0 && !type->count)
-		return wmk_tsdl_error(in, -EPROTO, "a variant without members");
-	return err < 0 || !tag ? err : wmk_tsdl_declare(in, WMK_TSDL_VARIANT_TAG, tag, type);
+		return wmk_tsdl_error_at(in, &word, "a variant without members");
+	return err < 0 || !tag ? err : wmk_tsdl_declare(in, &at, WMK_TSDL_VARIANT_TAG, tag, type);
 }
 
 /* ── specifiers ──────────────────────────────────────────────────────────────────────────────────────── */
@@ -486,12 +477,15 @@ int wmk_tsdl_specifier(struct wmk_tsdl *in, struct wmk_type *type, const char **
 	*words = NULL;
 	if (in->depth >= WMK_CTF_TYPE_DEPTH)
 		return wmk_tsdl_error(in, -E2BIG, "types within types in more than %u levels", WMK_CTF_TYPE_DEPTH);
+	const struct wmk_tsdl_token word = in->token;
+
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		got = wmk_tsdl_take_word(in, kinds[i].word);
 		if (got < 0)
 			return got;
 		if (got > 0) {
 			in->depth++;
+			in->word = word;
 			err = kinds[i].parse(in, type);
 			in->depth--;
 			return err;
@@ -503,6 +497,7 @@ int wmk_tsdl_specifier(struct wmk_tsdl *in, struct wmk_type *type, const char **
 int wmk_tsdl_type(struct wmk_tsdl *in, struct wmk_type *type)
 {
 	struct declarator declarator = { .name = NULL };
+	const struct wmk_tsdl_token at = in->token;
 	struct wmk_type base;
 	const char *words;
 	int err = wmk_tsdl_specifier(in, &base, &words);
@@ -510,8 +505,8 @@ int wmk_tsdl_type(struct wmk_tsdl *in, struct wmk_type *type)
 	if (err >= 0)
 		err = parse_declarator(in, &declarator);
 	if (err >= 0 && declarator.name)
-		return wmk_tsdl_error(in, -EPROTO, "a name is not expected here: '%.60s'", declarator.name);
-	return err < 0 ? err : apply(in, &declarator, &base, words, type);
+		return wmk_tsdl_error_at(in, &declarator.at, "a name is not expected here: '%.60s'", declarator.name);
+	return err < 0 ? err : apply(in, &declarator, &base, &at, words, type);
 }
 
 /* ── declarations ────────────────────────────────────────────────────────────────────────────────────── */
@@ -524,6 +519,7 @@ bool wmk_tsdl_is_declaration(const struct wmk_tsdl *in)
 
 static int parse_typedef(struct wmk_tsdl *in)
 {
+	const struct wmk_tsdl_token at = in->token;
 	struct wmk_type base, type;
 	const char *words;
 	int err = wmk_tsdl_specifier(in, &base, &words), got;
@@ -537,9 +533,9 @@ static int parse_typedef(struct wmk_tsdl *in)
 		if (err >= 0 && !declarator.name)
 			return wmk_tsdl_wrong(in, "a name for the type");
 		if (err >= 0)
-			err = apply(in, &declarator, &base, words, &type);
+			err = apply(in, &declarator, &base, &at, words, &type);
 		if (err >= 0)
-			err = wmk_tsdl_declare(in, WMK_TSDL_ALIAS, declarator.name, &type);
+			err = wmk_tsdl_declare(in, &declarator.at, WMK_TSDL_ALIAS, declarator.name, &type);
 		if (err < 0)
 			return err;
 		got = wmk_tsdl_take(in, ',');
@@ -556,6 +552,8 @@ static int parse_typealias(struct wmk_tsdl *in)
 
 	if (err >= 0)
 		err = wmk_tsdl_expect(in, 'D', "behind the type of a typealias");
+	const struct wmk_tsdl_token at = in->token;
+
 	while (err >= 0 && in->token.kind == WMK_TSDL_IDENT)
 		err = take_joined(in, &words);
 	if (err >= 0 && !words)
@@ -569,7 +567,7 @@ static int parse_typealias(struct wmk_tsdl *in)
 	}
 	if (err < 0 || got < 0)
 		return err < 0 ? err : got;
-	err = wmk_tsdl_declare(in, WMK_TSDL_ALIAS, words, &type);
+	err = wmk_tsdl_declare(in, &at, WMK_TSDL_ALIAS, words, &type);
 	return err < 0 ? err : wmk_tsdl_expect(in, ';', "behind a typealias");
 }
 

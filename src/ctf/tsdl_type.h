@@ -14,12 +14,13 @@
 /* Spaces of names. In a structure's and a type's own scope, fields and properties have one too: so that none is there twice. */
 enum { WMK_TSDL_FIELD = 'f', WMK_TSDL_PROPERTY = 'p', WMK_TSDL_ALIAS = 'a', WMK_TSDL_STRUCT_TAG = 's', WMK_TSDL_VARIANT_TAG = 'v', WMK_TSDL_ENUM_TAG = 'e' };
 
-/* In the innermost scope; an error when it is declared there already. */
-int wmk_tsdl_declare(struct wmk_tsdl *in, char space, const char *text, const struct wmk_type *type);
+/* In the innermost scope; an error at the token when it is declared there already. */
+int wmk_tsdl_declare(struct wmk_tsdl *in, const struct wmk_tsdl_token *token, char space, const char *text,
+		     const struct wmk_type *type);
 /* From the innermost scope outwards; NULL: nowhere. */
 const struct wmk_type *wmk_tsdl_find(const struct wmk_tsdl *in, char space, const char *text);
 
-/* Behind the word that begins each. */
+/* Behind the word that begins each, which is in->word. */
 int wmk_tsdl_integer(struct wmk_tsdl *in, struct wmk_type *type);
 int wmk_tsdl_float(struct wmk_tsdl *in, struct wmk_type *type);
 int wmk_tsdl_string(struct wmk_tsdl *in, struct wmk_type *type);
@@ -27,7 +28,7 @@ int wmk_tsdl_enum(struct wmk_tsdl *in, struct wmk_type *type);
 
 /* A type without declarators; *words is its name when it is one that a '*' can follow ("const char"), else NULL. */
 int wmk_tsdl_specifier(struct wmk_tsdl *in, struct wmk_type *type, const char **words);
-/* The value of `align = N` and `align(N)`: bits. */
+/* The value of `align = N` and `align(N)`: bits. -EPROTO: no power of two. */
 int wmk_tsdl_alignment(struct wmk_tsdl *in, uint32_t *align);
 
 #endif

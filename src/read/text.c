@@ -3,6 +3,7 @@
  * text.c - from paths to lines of text (see text.h).
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include "read/filter.h"
 #include "read/merge.h"
 #include "read/text.h"
+#include "read/repeats.h"
 #include "read/when.h"
 
 #define FLUSH 65536u
@@ -48,6 +50,7 @@ struct reading {
 	void *whole;               /* the form's */
 	uint64_t bytes, total;     /* of streams: what was come to; all */
 	struct lines *lines;
+	struct wmk_read_repeats damaged, warned;
 };
 
 static int flush(struct reading *r)
@@ -62,14 +65,36 @@ static int flush(struct reading *r)
 
 static void tell_damage(void *data, const struct wmk_read_stream *stream, int err)
 {
+	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
 	struct reading *r = data;
 
 	if (stream)
 		wmk_error_add(err, "the trace '%.120s' is damaged", stream->trace->path);
 	r->done->damages++;
-	if (r->options->damage)
+	wmk_error_text(words, sizeof(words));
+	if (r->options->damage && (!stream || r->options->follow || wmk_read_repeats_first(&r->damaged, stream, words)))
 		r->options->damage(r->options->data, err);
 	wmk_error_clear();
+}
+
+/* What is wrong with the metadata and read all the same. (What is followed is opened again when it grows.) */
+static void tell_warnings(struct reading *r, const struct wmk_read_trace *trace)
+{
+	const struct wmk_ctf_class *class = trace->class;
+	char path[PATH_MAX], name[WMK_CTF_SHORT];
+
+	snprintf(path, sizeof(path), "%s/metadata", trace->path);
+	for (uint32_t i = 0; i < class->n_warnings && r->options->warning; i++) {
+		const struct wmk_ctf_warning *warning = &class->warnings[i];
+
+		wmk_error_said(-EPROTO, "%s", warning->words);
+		if (warning->count > 1)
+			wmk_error_add(-EPROTO, "%u places, the first of them", warning->count);
+		wmk_error_add(-EPROTO, "%s:%u:%u", wmk_ctf_short_name(name, path), warning->line, warning->column);
+		if (wmk_read_repeats_first(&r->warned, NULL, warning->words))
+			r->options->warning(r->options->data, -EPROTO);
+		wmk_error_clear();
+	}
 }
 
 /* ── what is opened ──────────────────────────────────────────────────────────────────────────────────── */
@@ -100,6 +125,7 @@ static int take_trace(struct reading *r, struct wmk_read_trace *trace)
 		wmk_error_add(-EPROTO, "the metadata of '%.120s' ends too early", trace->path);
 		tell_damage(r, NULL, -EPROTO);
 	}
+	tell_warnings(r, trace);
 	err = wmk_print_trace_add(r->print, trace->decoder, trace->name, &at->print);
 	if (err >= 0 && r->options->form && r->options->form->trace)
 		err = r->options->form->trace(r->whole, trace);
@@ -156,6 +182,8 @@ static int open_all(struct reading *r, const char *const *paths, unsigned n_path
 	for (uint32_t i = 0; i < r->paths.n && err >= 0; i++)
 		err = open_one(r, r->paths.paths[i], paths[given[i]]);
 	free(given);
+	if (r->options->warning)
+		wmk_read_repeats_end(&r->warned, r->options->warning, r->options->data);
 	if (err >= 0 && !(r->options->form && r->options->form->is_directory))
 		tell_clocks(r);
 	if (err >= 0 && !r->n_traces)
@@ -494,6 +522,22 @@ static int print_all(struct reading *r)
 	return err;
 }
 
+static void ignore(void *data, int err)
+{
+	(void)data;
+	(void)err;
+}
+
+/* The error that ended it, if any, is kept. */
+static void tell_rest(struct reading *r, int err)
+{
+	struct wmk_error_chain *chain = err < 0 ? wmk_error_take() : NULL;
+
+	wmk_read_repeats_end(&r->damaged, r->options->damage ? r->options->damage : ignore, r->options->data);
+	wmk_read_repeats_end(&r->warned, ignore, NULL);
+	wmk_error_give(chain);
+}
+
 int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_read_text_options *options, FILE *out, struct wmk_read_text_done *done)
 {
 	struct reading r = { .options = options, .done = done, .file = out };
@@ -517,6 +561,7 @@ int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_r
 	measure(&r);
 	if (err >= 0)
 		err = print_all(&r);
+	tell_rest(&r, err);
 	wmk_read_live_free(r.live);
 	wmk_read_merge_free(r.merge);
 	while (r.lines) {

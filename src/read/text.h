@@ -26,6 +26,8 @@ struct wmk_read_text_options {
 	const char *begin, *end;   /* only what is from the one to the other, as wmk_read_when() takes them; a day's end is its last; NULL: no limit */
 	/*
 	 * Something is damaged: the cause chain of the calling thread tells what, and is cleared behind it. Reading goes on.
+	 * Of messages about one stream that differ in numbers alone, the first comes at once, and the last one at the
+	 * end with their count (repeats.h). When traces are followed, all come at once.
 	 */
 	void (*damage)(void *data, int err);
 	/*
@@ -33,6 +35,8 @@ struct wmk_read_text_options {
 	 * it has been written.
 	 */
 	void (*lost)(void *data, const char *words);
+	/* The same for what is read although the specification forbids it: the cause chain. */
+	void (*warning)(void *data, int err);
 	/* Now and then: bytes of streams that were come to, of how many, and the records so far. May be NULL. */
 	void (*progress)(void *data, uint64_t bytes, uint64_t total, uint64_t records);
 	void *data;

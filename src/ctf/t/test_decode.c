@@ -421,7 +421,7 @@ static void refuse(const char *types, const char *fields, const char *words)
 static void mistakes(void **state)
 {
 	(void)state;
-	refuse("", "u8 a[n];", "m:5:46: e: the length 'n' is not there");
+	refuse("", "u8 a[n];", "m:5:45: e: the length 'n' is not there");
 	refuse("", "u8 a[n]; u8 n;", "or not before what it is for");
 	refuse("", "string n; u8 a[n];", "the length 'n' is no integer");
 	refuse("", "integer { size = 8; signed = true; } n; u8 a[n];", "the length of 'a' is a signed integer");

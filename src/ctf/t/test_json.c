@@ -323,9 +323,10 @@ static void says(const char *name, int wanted, const char *said, const char *tex
 }
 
 #define SAYS(said, text) says("meta", -EPROTO, "cannot read the metadata 'meta': " said, PLAIN text, sizeof(PLAIN text) - 1)
-/* 60 bytes of it, but for one that would be a part of its first character. */
+/* Its last 60 bytes behind an ellipsis, but for one that would be a part of its first character. */
 #define LONG "/home/somebody/traces/of_some_name_that_has_a_good_many_letters/\xc3\xa4"
-#define LONG_END "/a_directory_and_another_one_of_which_it_is/kernel/metadata"
+#define LONG_END ".../a_directory_and_another_one_of_which_it_is/kernel/metadata"
+#define LONG_PATH LONG "/a_directory_and_another_one_of_which_it_is/kernel/metadata"
 
 static void test_places(void **state)
 {
@@ -341,9 +342,15 @@ static void test_places(void **state)
 	SAYS("meta:4: fragment 2 (data-stream-class): \"id\": expected a whole number from 0 on, not \"x\"", "\n\n\x1e{\n\"type\": \"data-stream-class\", \"id\": \"x\"}");
 	SAYS("meta:5: two events of stream 0 have the id 0: 'a' and 'b'", "\x1e{\"type\": \"data-stream-class\"}\n\x1e{\n\"type\": "
 	     "\"event-record-class\", \"name\": \"a\"}\n\x1e{\"type\": \"event-record-class\", \"name\": \"b\"}");
-	says(LONG LONG_END, -EPROTO, "cannot read the metadata '" LONG_END "': " LONG_END ":1:3: fragment 1 is not JSON: it ends too early", "\x1e{", 2);
-	says(LONG LONG_END, -EPROTO, "cannot read the metadata '" LONG_END "': " LONG_END ":1: fragment 1: expected a property \"type\", and there is none", "\x1e{}", 3);
-	says(LONG LONG_END, -EPROTO, "cannot read the metadata '" LONG_END "': " LONG_END ": expected a preamble, and there is no fragment", "\x1e", 1);
+	says(LONG_PATH, -EPROTO,
+	     "cannot read the metadata '" LONG_END "': " LONG_END ":1:3: fragment 1 is not JSON: it ends too early",
+	     "\x1e{", 2);
+	says(LONG_PATH, -EPROTO,
+	     "cannot read the metadata '" LONG_END "': " LONG_END ":1: fragment 1: expected a property \"type\", and there is none",
+	     "\x1e{}", 3);
+	says(LONG_PATH, -EPROTO,
+	     "cannot read the metadata '" LONG_END "': " LONG_END ": expected a preamble, and there is no fragment",
+	     "\x1e", 1);
 }
 
 /* Of a text that may be cut: what no more of it would mend is refused. */

@@ -279,46 +279,51 @@ static void mistakes(void **state)
 	(void)state;
 	refuse("", "no trace block");
 	refuse("trace { byte_order = middle; };", "m:1:22: expected a byte_order: 'le', 'be' or 'network', not 'middle'");
-	refuse("trace { major = 2; byte_order = le; };", "m:1:17: metadata of version 1.8 is understood, and major is 2");
+	refuse("trace { major = 1; byte_order = le; };", "m:1:1: a trace block without 'major' and 'minor'");
 	refuse("trace { major = 1; minor = 8; byte_order = le; uuid = \"12\"; };", "m:1:55: 'uuid' is 32 hexadecimal digits");
-	refuse(TRACE TRACE, "a second trace block");
+	refuse(TRACE TRACE, "m:2:1: a second trace block");
 	refuse(TRACE "even { };", "m:2:1: expected a block");
 	refuse(TRACE "env { a = 1 };", "m:2:13: expected ';' behind an entry, not '}'");
-	refuse(TRACE "env { a 1; };", "m:2:9: expected '=', not the number 1");
+	refuse(TRACE "env { a 1; };", "m:2:9: expected '=' or ':=', not the number 1");
 	refuse(TRACE "/* no end", "m:2:1: a comment that does not end");
-	refuse(TRACE "env { a = \"no end\n\"; };", "m:2:11: a string that does not end");
+	refuse(TRACE "env { a = \"no end\n; };", "m:2:11: a string that does not end");
+	refuse(TRACE "env { a = \"no end\n; b = \"c\"; };",
+	       "m:2:11: a string of more than one line begins here: m:3:8: expected ';' behind an entry, not 'c'");
 	refuse(TRACE "env { a = \"\\q\"; };", "m:2:11: a string with an escape sequence");
 	refuse(TRACE "env { a = 0x; };", "m:2:11: a number without digits");
 	refuse(TRACE "env { a = 08; };", "m:2:11: a number with a digit");
 	refuse(TRACE "env { a = 18446744073709551616; };", "m:2:11: a number of more than 64 bits");
 	refuse(TRACE "env { a = @; };", "m:2:11: a character that begins no word");
-	refuse(TRACE "clock { freq = 1; };", "a clock without a name");
-	refuse(TRACE "clock { name = c; freq = 0; };", "m:2:26: 'freq' is not 0");
+	refuse(TRACE "clock { freq = 1; };", "m:2:1: a clock without a name");
 	refuse(TRACE "stream { id = -1; };", "m:2:15: 'id' is a number that is not negative");
-	refuse(TRACE "stream { id = 1; };\nstream { id = 1; };", "m:3:8: two stream classes have the id 1");
-	refuse(TRACE "event { id = 1; };\nevent { id = 1; };", "two events of stream 0 have the id 1");
-	refuse(TRACE "stream { id = 2; };\nevent { id = 1; stream_id = 5; name = \"x\"; };", "event 'x' is of a stream class 5 that is not declared");
-	refuse(TRACE "event { fields := string; };", "'fields' is a structure");
-	refuse(TRACE "stream { event.header := struct { integer { size = 8; map = clock.z.value; } t; }; };", "there is no clock 'z'");
+	refuse(TRACE "stream { id = 1; };\nstream { id = 1; };", "m:3:1: two stream classes have the id 1");
+	refuse(TRACE "event { id = 1; };\nevent { id = 1; };", "m:3:1: two events of stream 0 have the id 1");
+	refuse(TRACE "stream { id = 2; };\nevent { id = 1; stream_id = 5; name = \"x\"; };",
+	       "m:3:1: event 'x' is of a stream class 5 that is not declared");
+	refuse(TRACE "event { fields := string; };", "m:2:19: 'fields' is a structure");
+	refuse(TRACE "stream { event.header := struct { integer { size = 8; map = clock.z.value; } t; }; };",
+	       "m:2:61: there is no clock 'z'");
 	refuse(TRACE "typedef nothing x;", "m:2:9: there is no type 'nothing'");
 	refuse(TRACE "struct a { struct b c; };", "m:2:19: there is no 'struct b'");
-	refuse(TRACE "struct a { }; struct a { };", "m:2:27: 'a' is declared twice");
+	refuse(TRACE "struct a { }; struct a { };", "m:2:22: 'a' is declared twice");
 	refuse(TRACE "typedef integer { size = 4097; } x;", "m:2:26: an integer has 1 to 4096 bits, not 4097");
-	refuse(TRACE "typedef integer { align = 8; } x;", "an integer without a size");
+	refuse(TRACE "typedef integer { align = 8; } x;", "m:2:9: an integer without a size");
 	refuse(TRACE "typedef integer { size = 8; align = 3; } x;", "m:2:37: an alignment is a power of two, not 3");
-	refuse(TRACE "typedef integer { size = 8; colour = red; } x;", "m:2:29: 'colour' is no property of this type");
-	refuse(TRACE "typedef integer { size = 8; signed = maybe; } x;", "expected 'true' or 'false', not 'maybe'");
-	refuse(TRACE "typedef integer { size = 8; map = c.value; } x;", "expected clock.NAME.value");
-	refuse(TRACE "enum : integer { size = 128; signed = true; } { a = 9223372036854775808 } x;", "a label of a number beyond those of 64 bits");
-	refuse(TRACE "enum : integer { size = 128; } { a = 1, b = -1 } x;", "a label of a number beyond those of 64 bits");
-	refuse(TRACE "typedef floating_point { exp_dig = 15; mant_dig = 112; } x;", "exp_dig 15, mant_dig 112");
+	refuse(TRACE "typedef integer { size = 8; signed = maybe; } x;",
+	       "m:2:38: expected 'true' or 'false', not 'maybe'");
+	refuse(TRACE "typedef integer { size = 8; map = clock.c; } x;", "m:2:35: expected clock.NAME.value");
+	refuse(TRACE "enum : integer { size = 128; signed = true; } { a = 9223372036854775808 } x;",
+	       "m:2:53: a label of a number beyond those of 64 bits");
+	refuse(TRACE "enum : integer { size = 128; } { a = 1, b = -1 } x;",
+	       "m:2:45: a label of a number beyond those of 64 bits");
+	refuse(TRACE "typedef floating_point { exp_dig = 15; mant_dig = 112; } x;",
+	       "m:2:9: floating point of exp_dig 15, mant_dig 112");
 	refuse(TRACE "typedef enum { a } x;", "there is no type 'int'");
-	refuse(TRACE "typedef enum : struct { } { a } x;", "an enumeration of something that is no integer");
-	refuse(TRACE "typedef enum : " U8 " { a = 5 ... 3 } x;", "the range of label 'a' ends before it begins");
-	refuse(TRACE "typedef " U8 " x[-1];", "an array has 0 to");
-	refuse(TRACE "typedef " U8 " x[env.n];", "the environment has no number 'n'");
-	refuse(TRACE "typedef " U8 " *x;", "there is no type '*'");
-	refuse(TRACE "typealias " U8 " x := y;", "a name is not expected here: 'x'");
+	refuse(TRACE "typedef enum : struct { } { a } x;", "m:2:16: an enumeration of something that is no integer");
+	refuse(TRACE "typedef " U8 " x[-1];", "m:2:60: an array has 0 to");
+	refuse(TRACE "typedef " U8 " x[env.n];", "m:2:60: the environment has no number 'n'");
+	refuse(TRACE "typedef " U8 " *x;", "m:2:9: there is no type '*'");
+	refuse(TRACE "typealias " U8 " x := y;", "m:2:60: a name is not expected here: 'x'");
 	refuse(TRACE "typealias " U8 " := ;", "expected a name for the type");
 }
 

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* repeats.c - messages that repeat are counted (see repeats.h). */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "read/repeats.h"
+
+/* Digits are left out. */
+static uint64_t hash_of(const void *of, const char *words)
+{
+	uint64_t hash = wmk_hash_bytes(WMK_HASH_BEGIN, &of, sizeof(of));
+
+	for (; *words; words++)
+		if (*words < '0' || *words > '9')
+			hash = wmk_hash_bytes(hash, words, 1);
+	return hash;
+}
+
+bool wmk_read_repeats_first(struct wmk_read_repeats *repeats, const void *of, const char *words)
+{
+	const uint64_t hash = hash_of(of, words);
+	struct wmk_read_repeats_kind *kind;
+
+	if (!repeats->kinds)
+		repeats->kinds = calloc(WMK_READ_REPEATS_MAX, sizeof(*repeats->kinds));
+	if (!repeats->kinds)
+		return true;
+	for (uint32_t i = 0; i < repeats->n_kinds; i++) {
+		kind = &repeats->kinds[i];
+		if (kind->hash != hash)
+			continue;
+		kind->n++;
+		wmk_error_drop(kind->last);
+		kind->last = wmk_error_take();
+		return false;
+	}
+	if (repeats->n_kinds < WMK_READ_REPEATS_MAX)
+		repeats->kinds[repeats->n_kinds++].hash = hash;
+	return true;
+}
+
+void wmk_read_repeats_end(struct wmk_read_repeats *repeats, void (*tell)(void *data, int err), void *data)
+{
+	for (uint32_t i = 0; i < repeats->n_kinds; i++) {
+		const struct wmk_read_repeats_kind *kind = &repeats->kinds[i];
+
+		if (!kind->n)
+			continue;
+		/* (NULL: there was no memory for it, and the number remains) */
+		wmk_error_give(kind->last);
+		if (!kind->last)
+			wmk_error_said(-ENOMEM, "%" PRIu64 " more messages like one above", kind->n);
+		else if (kind->n > 1)
+			wmk_error_add(wmk_error_number(), "%" PRIu64 " more messages like one above, the last of them",
+				      kind->n);
+		tell(data, wmk_error_number());
+		wmk_error_clear();
+	}
+	free(repeats->kinds);
+	*repeats = (struct wmk_read_repeats){ .n_kinds = 0 };
+}
