@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""
+Traces of other tracers: what babeltrace accepts is accepted, with a warning where the specification forbids it;
+messages that repeat are merged.
+"""
+import os
+import re
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from ctf18 import save  # noqa: E402
+from harness import PERCENT, WAYMARK, check, finished, main, need  # noqa: E402
+from t_view import read  # noqa: E402
+
+U8 = 'typealias integer { size = 8; align = 8; signed = false; } := u8;\n'
+TRACE = 'trace { major = 1; minor = 8; byte_order = le; };\n'
+BYTES, FLOATS = b'\1\2', struct.pack('<ff', 1.5, 2)
+SIGNED = ['e: { v = -1 }', 'e: { v = 1 }']
+
+
+def event(fields='u8 v;', name='"e"'):
+    return 'event { name = %s; fields := struct { %s }; };\n' % (name, fields)
+
+
+def of_type(text, before=TRACE):
+    return U8 + 'typealias %s := t;\n' % text + before + event('t v;')
+
+
+def of_integer(attributes):
+    return of_type('integer { %s }' % attributes)
+
+
+def of_trace(text):
+    return U8 + text + event()
+
+
+def of_clock(clock):
+    return (U8 + 'typealias integer { size = 8; align = 8; map = clock.c.value; } := ts;\n' + TRACE + clock +
+            'stream { event.header := struct { ts timestamp; }; };\n' + event())
+
+
+def numbers(*values):
+    return ['e: { v = %s }' % v for v in values]
+
+
+def at_times(*pairs):
+    return ['[00:00:00.%09d] e: { v = %d }' % pair for pair in pairs]
+
+
+def shows(text, data, lines, *words):
+    return text, data, lines, words
+
+
+UNKNOWN = "the property '%s' is unknown in this type, and is ignored"
+MAP = 'a map that is no clock.NAME.value is ignored'
+LAST = "a second property '%s' of a type: the last one counts"
+TIMES, SHOWN = b'\1\7\2\1', at_times((1, 7), (2, 1))
+
+# What both or one of babeltrace 1.5 and 2.0 reads, the lines, and what is warned of.
+ACCEPTED = {
+    'unknown_word': shows(of_integer('size = 8; aa = bb;'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
+    'unknown_number': shows(of_integer('size = 8; aa = 3;'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
+    'unknown_negative': shows(of_integer('size = 8; aa = -3;'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
+    'unknown_string': shows(of_integer('size = 8; aa = "x y";'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
+    'unknown_path': shows(of_integer('size = 8; aa = b.c;'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
+    'unknown_name_of_two_words': shows(of_integer('size = 8; a.a = 3;'), BYTES, numbers(1, 2), UNKNOWN % 'a.a'),
+    'unknown_name_that_is_a_keyword': shows(of_integer('size = 8; clock = 3;'), BYTES, numbers(1, 2), UNKNOWN
+                                            % 'clock'),
+    'unknown_twice': shows(of_integer('size = 8; aa = 3; aa = 4;'), BYTES, numbers(1, 2), UNKNOWN % 'aa', LAST % 'aa'),
+    'size_twice': shows(of_integer('size = 16; size = 8;'), BYTES, numbers(1, 2), LAST % 'size'),
+    'signed_twice': shows(of_integer('size = 8; signed = false; signed = true;'), b'\xff\1', SIGNED, LAST % 'signed'),
+    'signed_2': shows(of_integer('size = 8; signed = 2;'), b'\xff\1', SIGNED, 'taken as true'),
+    'signed_of_less': shows(of_integer('size = 8; signed = -1;'), b'\xff\1', SIGNED, 'taken as true'),
+    'map_of_a_string': shows(of_integer('size = 8; map = "clock.c.value";'), BYTES, numbers(1, 2), MAP),
+    'map_of_a_word': shows(of_integer('size = 8; map = foo;'), BYTES, numbers(1, 2), MAP),
+    'map_of_a_path': shows(of_integer('size = 8; map = foo.c.value;'), BYTES, numbers(1, 2), MAP),
+    'float_with_an_unknown_property': shows(of_type('floating_point { exp_dig = 8; mant_dig = 24; base = 10; }'),
+                                            FLOATS, numbers('1.5', 2), UNKNOWN % 'base'),
+    'float_with_exp_dig_twice': shows(of_type('floating_point { exp_dig = 11; exp_dig = 8; mant_dig = 24; }'), FLOATS,
+                                      numbers('1.5', 2), LAST % 'exp_dig'),
+    'string_with_an_unknown_property': shows(of_type('string { align = 8; }'), b'ab\0', numbers('"ab"'), UNKNOWN
+                                             % 'align'),
+    'string_of_another_encoding': shows(of_type('string { encoding = LATIN1; }'), b'ab\0', numbers('"ab"'),
+                                        "the encoding 'LATIN1' of a string is unknown"),
+    'string_with_encoding_twice': shows(of_type('string { encoding = UTF8; encoding = ASCII; }'), b'ab\0',
+                                        numbers('"ab"'), LAST % 'encoding'),
+    'range_of_a_label_backwards': shows(of_type('enum : u8 { A = 3 ... 1 }'), b'\1\3',
+                                        numbers('( "A" : container = 1 )',
+                                                '( "A" : container = 3 )'), 'ends before it begins'),
+    'structure_of_alignment_0': shows(of_type('struct { u8 a; } align(0)'), BYTES, numbers('{ a = 1 }', '{ a = 2 }'),
+                                      'no power of two'),
+    'structure_of_alignment_3': shows(of_type('struct { u8 a; } align(3)'), BYTES, numbers('{ a = 1 }', '{ a = 2 }'),
+                                      'no power of two'),
+    'version_1_9': shows(of_trace(TRACE.replace('minor = 8', 'minor = 9')), BYTES, numbers(1, 2),
+                         'metadata with minor = 9 is read as that of version 1.8'),
+    'version_2_8': shows(of_trace(TRACE.replace('major = 1', 'major = 2')), BYTES, numbers(1, 2),
+                         'metadata with major = 2 is read as that of version 1.8'),
+    'signature_of_1_9': shows('/* CTF 1.9 */\n' + of_trace(TRACE), BYTES, numbers(1, 2),
+                              'metadata of CTF 1.9 is read as that of 1.8'),
+    'byte_order_of_a_string': shows(of_trace(TRACE.replace('le;', '"le";')), BYTES, numbers(1, 2),
+                                    'a byte_order that is a string'),
+    'environment_of_a_path': shows(of_trace(TRACE) + 'env { a = b.c; };\n', BYTES, numbers(1, 2),
+                                   'neither a string nor a number'),
+    'environment_of_a_type': shows(of_trace(TRACE) + 'env { a := u8; };\n', BYTES, numbers(1, 2),
+                                   'is a type, where only values are'),
+    'clock_of_freq_0': shows(of_clock('clock { name = c; freq = 0; };\n'), TIMES, SHOWN,
+                             'the freq of a clock is 0: 1 GHz is assumed'),
+    'clock_of_a_strange_uuid': shows(of_clock('clock { name = c; uuid = "foo"; };\n'), TIMES, SHOWN,
+                                     'the uuid of a clock is not 32'),
+    'clock_described_by_a_number': shows(of_clock('clock { name = c; description = 3; };\n'), TIMES, SHOWN,
+                                         'the description of a clock is no string'),
+    'clock_with_a_type': shows(of_clock('clock { name = c; foo := u8; };\n'), TIMES, SHOWN,
+                               'is a type, where only values are'),
+    'events_without_an_id': shows(U8 + TRACE + event() + 'event { name = "f"; id = 1; fields := struct { u8 v; }; };\n',
+                                  BYTES, numbers(1, 2), "all records are taken as 'e'"),
+    'string_of_two_lines': shows(U8 + TRACE + event(name='"a\nb"'), BYTES, [r'a\nb: { v = 1 }', r'a\nb: { v = 2 }'],
+                                 'a string of more than one line'),
+    'no_clock': shows(U8 + TRACE + 'stream { event.header := struct { u8 timestamp; }; };\n' + event(), TIMES, SHOWN),
+    'no_clock_of_packets': shows(U8 + TRACE +
+                                 'stream { packet.context := struct { u8 timestamp_begin; u8 timestamp_end; }; };\n' +
+                                 event(), b'\1\2\7\2',
+                                 at_times((1, 7), (1, 2))),
+    'pointer': shows(U8 + 'typealias u8 := u8 *;\n' + TRACE + event('u8 *v;'), BYTES, numbers('0x1', '0x2')),
+}
+
+
+def stripped(lines):
+    """Without the time since the line before, and babeltrace 1.5's CPU."""
+    return [re.sub(r'^(\[[^]]*\]) \(\+[^)]*\)', r'\1', line.decode()) for line in lines]
+
+
+def accepted_case(name, row):
+    def run(case):
+        metadata, data, lines, words = row
+        path = case.path('foreign')
+        save(path, metadata=metadata, s=data)
+        status, got, err = read(case, [WAYMARK, 'view', path])
+        err = err.decode()
+        check(status == 0 and stripped(got) == lines, '%s: status %d, %s, not %s: %s', name, status, stripped(got),
+              lines, err)
+        warned = [line for line in err.splitlines() if 'warning: ' in line]
+        check(len(warned) == len(words) == len(err.splitlines()), '%s: warnings are %s, not of %s', name, err, words)
+        for word in words:
+            check(any(word in line for line in warned), '%s: "%s" is not in %s', name, word, err)
+        check(all(re.search(r'foreign/metadata:\d+:\d+: ', line) for line in warned), '%s: no place in %s', name, err)
+        # (that the rows are what they are here for is known; it is tried in long runs)
+        if PERCENT >= 100:
+            need('babeltrace', 'babeltrace2')
+            readers = [finished([reader, path], 60, capture_output=True) for reader in ('babeltrace', 'babeltrace2')]
+            check(any(r.returncode == 0 and r.stdout for r in readers), '%s: neither babeltrace reads it', name)
+    run.__name__ = 'accepts_' + name
+    return run
+
+
+def streams_without_a_clock_are_merged_by_time(case):
+    """In every format records have times of a clock of 1 GHz."""
+    path = os.path.join(case.path('of'), 'no-clock')
+    header = 'trace { major = 1; minor = 8; byte_order = le; packet.header := struct { u8 stream_id; }; };\n'
+    metadata = (U8 + 'typealias integer { size = 64; align = 8; } := u64;\n' + header +
+                'stream { id = 0; event.header := struct { u8 id; u64 timestamp; }; };\n'
+                'event { name = "e"; id = 0; stream_id = 0; fields := struct { u8 v; }; };\n')
+    files = {name: b'\0' + b''.join(b'\0' + struct.pack('<QB', 1000 * v, v) for v in values) for name, values in (('a',
+            (1, 3)), ('b', (2, 4)))}
+    save(path, metadata=metadata, **files)
+    check(stripped(read(case, [WAYMARK, 'view', path])[1]) == ['[00:00:00.00000%d000] e: { v = %d }' % (v, v) for v
+                                                               in range(1, 5)], 'view: other lines')
+    wanted = {'json': rb'"time":"0.00000(\d)000"', 'csv': rb'(?m)^0.00000(\d)000,', 'chrome': rb'"ts":(\d).000',
+              'ctf': None}
+    for form, pattern in wanted.items():
+        out = case.path('out-' + form)
+        status, _, err = read(case, [WAYMARK, 'convert', '--to', form, '-o', out, path])
+        check(status == 0 and not err, '%s: status %d: %s', form, status, err.decode())
+        if not pattern:
+            check(stripped(read(case, [WAYMARK, 'view', out])[1]) == ['[00:00:00.00000%d000] e: { v = %d }' % (v, v)
+                                                                      for v in range(1, 5)], '%s: other lines', form)
+            continue
+        with open(out, 'rb') as f:
+            got = re.findall(pattern, f.read())
+        check(got == ([b'0', b'1', b'2', b'3'] if form == 'chrome' else [b'1', b'2', b'3', b'4']), '%s: times %s', form,
+              got)
+
+
+def damage_that_repeats_is_counted(case):
+    """The first message of a kind is printed, and the last one with the number of those between."""
+    path = case.path('damaged')
+    header = ('stream { packet.context := struct { u8 packet_size; u8 content_size; };\n'
+              'event.header := struct { u8 id; }; };\n')
+    for n, lines in ((1, 1), (2, 2), (9, 2)):
+        directory = '%s-%d' % (path, n)
+        # (in each packet a record that is fine, and one of an event that does not exist)
+        save(directory, metadata=U8 + TRACE + header + 'event { name = "e"; id = 0; fields := struct { u8 v; }; };\n',
+             s=bytes([48, 48, 0, 1, 7, 1]) * n)
+        status, got, err = read(case, [WAYMARK, 'view', directory])
+        said = err.decode().splitlines()
+        check(status == 1 and len(got) == n and len(said) == lines, '%d: status %d, %d records: %s', n, status,
+              len(got), err.decode())
+        check(n < 3 or '%d more messages like one above, the last of them' % (n - 1) in said[-1],
+              '%d: the count is not in %s', n, said)
+        check('byte %d' % (6 * (n - 1)) in said[-1], '%d: the last place is not in %s', n, said)
+
+
+def warnings_that_repeat_are_counted(case):
+    """In one trace, and in many."""
+    path = case.path('of')
+    attributes = 'typealias integer { size = 8; aa = 1; } := %s;\n'
+    for name in ('a', 'b', 'c'):
+        save(os.path.join(path, name), metadata=U8 + attributes % 'x' + attributes % 'y' + TRACE + event(), s=BYTES)
+    status, _, err = read(case, [WAYMARK, 'view', path])
+    said = err.decode().splitlines()
+    check(status == 0 and len(said) == 2, 'status %d: %s', status, err.decode())
+    check("a/metadata:2:31: 2 places, the first of them: the property 'aa' is unknown" in said[0], 'first: %s', said[0])
+    check('2 more messages like one above, the last of them' in said[1] and 'c/metadata:2:31' in said[1], 'last: %s',
+          said[1])
+
+
+def long_paths_are_cut_behind_an_ellipsis(case):
+    path = os.path.join(case.path('of'), *['a-directory-of-some-name'] * 4)
+    save(path, metadata=U8 + 'nonsense', s=BYTES)
+    _, _, err = read(case, [WAYMARK, 'view', path])
+    cut = [word for word in re.findall(r"[^ ':]*-of-some-name/metadata", err.decode()) if not word.startswith(('/',
+            '.../', '...'))]
+    check(not cut and '...' in err.decode(), 'paths without their begin: %s in %s', cut, err.decode())
+
+
+if __name__ == '__main__':
+    main([accepted_case(name, row) for name, row in ACCEPTED.items()] +
+         [streams_without_a_clock_are_merged_by_time, damage_that_repeats_is_counted, warnings_that_repeat_are_counted,
+          long_paths_are_cut_behind_an_ellipsis])
