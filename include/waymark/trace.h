@@ -56,7 +56,7 @@
  *   wm_level(LEVEL)          no field: the event's log level, EMERG ... DEBUG as in enum waymark_level; default
  *                            DEBUG_LINE
  * A field's name is the argument's text if that is an identifier, its last member if it ends in .m or ->m, else argN.
- * A statement. errno is preserved.
+ * Provider and name are identifiers; any other text does not compile. A statement. errno is preserved.
  */
 #define waymark(provider, ...) WMK_EVENT(WAYMARK_KIND_EVENT, "", #provider, __COUNTER__, , ##__VA_ARGS__, ~)
 
@@ -115,8 +115,10 @@
 #pragma clang diagnostic pop
 #endif
 
-#define WMK_EVENT(kind, suffix, provider, n, e, name, ...) \
-	WMK_EMIT(kind, provider, #name suffix, n, WMK_MAP_FOR(e, e##__VA_ARGS__), e, e##__VA_ARGS__)
+#define WMK_EVENT(kind, suffix, provider, n, e, name, ...) do { \
+	WMK_CHECK_NAMES(provider, #name); \
+	WMK_EMIT(kind, provider, #name suffix, n, WMK_MAP_FOR(e, e##__VA_ARGS__), e, e##__VA_ARGS__); \
+} while (0)
 
 #define WMK_SPAN(provider, n, n_end, e, name, ...) \
 	WMK_SPAN_LATER(provider, #name, n, n_end, WMK_MAP_FOR(e, e##__VA_ARGS__), e, e##__VA_ARGS__)
@@ -128,12 +130,15 @@
 #define WMK_STATIC_ASSERT _Static_assert
 #endif
 #define WMK_COUNTER(provider, n, e, name, value, ...) do { \
+	WMK_CHECK_NAMES(provider, #name); \
+	WMK_CHECK_VALUE(#value); \
 	WMK_STATIC_ASSERT(WMK_IS_NUMBER(value), "waymark: the value of a counter is a number"); \
 	WMK_EMIT(WAYMARK_KIND_COUNTER, provider, #name, n, WMK_MAP_FOR(e, wm_named("value", e##value), e##__VA_ARGS__), e, \
 		wm_named("value", e##value), e##__VA_ARGS__); \
 } while (0)
 
 #define WMK_FUNCTION(provider, text, n, e, name, parameters, ...) \
+	WMK_CHECK_NAMES_AT(n, text, #name); \
 	__attribute__((unused)) static inline void waymark_##provider##_##name parameters \
 	{ \
 		WMK_EMIT_LATER(text, #name, n, WMK_MAP_FOR(e, e##__VA_ARGS__), e, e##__VA_ARGS__); \
@@ -149,18 +154,23 @@ __attribute__((format(printf, 1, 2), unused)) static inline void wmk_check_forma
 #define WMK_COMMA(e, i, text, x) , x
 #define WMK_COMMA_MANY
 
-#define WMK_MARK(name, n, e, format, ...) \
+#define WMK_MARK(name, n, e, format, ...) do { \
+	WMK_CHECK_NAMES("marker", name); \
+	WMK_CHECK_FORMAT(#format); \
 	WMK_FORMAT(WAYMARK_KIND_MARKER, WAYMARK_LEVEL_DEBUG_LINE, "marker", name, name, n, WMK_MAP_FOR(e, e##__VA_ARGS__), \
-		e, format, e##__VA_ARGS__)
+		e, format, e##__VA_ARGS__); \
+} while (0)
 /* The last part of the source's path, for the SystemTap note. Compilers that cannot tell: the line alone. */
 #if defined(__FILE_NAME__)
 #define WMK_FILE_NAME __FILE_NAME__
 #else
 #define WMK_FILE_NAME "line"
 #endif
-#define WMK_LOGF(level, n, e, format, ...) \
+#define WMK_LOGF(level, n, e, format, ...) do { \
+	WMK_CHECK_FORMAT(#format); \
 	WMK_FORMAT(WAYMARK_KIND_TEXT, level, "text", NULL, WMK_FILE_NAME "_" WMK_STR(__LINE__), n, WMK_MAP_FOR(e, e##__VA_ARGS__), \
-		e, format, e##__VA_ARGS__)
+		e, format, e##__VA_ARGS__); \
+} while (0)
 #define WMK_FORMAT(kind, level, provider, name, note, n, map, e, format, ...) do { \
 	if (0) \
 		wmk_check_format("" format "" map(WMK_COMMA, e, e##__VA_ARGS__)); \

@@ -19,6 +19,7 @@ extern int x, *p; extern const char *s; extern double d; extern unsigned char c;
 void f(void);
 void f(void) { %s; }
 '''
+NAMES = 'waymark: provider and name of an event are identifiers'
 THIRTY = ', '.join(['x'] * 30)
 # languages, what must not compile, the token to change, its replacement, the message
 CASES = [
@@ -48,6 +49,28 @@ CASES = [
     ('c c++', 'waymark_begin(a, b, %s, x, x, x)' % THIRTY, ', x, x, x)', ', x, x)', 'waymark: at most 32 fields'),
     ('c++', 'if (x) { waymark_span(a, b, r); }', 'r)', 'x)', 'waymark: an argument of this type cannot be a field'),
     ('c++', 'x = waymark_span(a, b)', 'x = ', '', 'expected'),
+    ('c c++', 'waymark(a)', 'a)', 'a, b)', NAMES),
+    ('c c++', 'waymark(a, )', 'a, )', 'a, b)', NAMES),
+    ('c c++', 'waymark()', '()', '(a, b)', NAMES),
+    ('c c++', 'waymark(a, b-c, 1)', 'b-c', 'b_c', NAMES),
+    ('c c++', 'waymark(a-c, b, 1)', 'a-c', 'a_c', NAMES),
+    ('c c++', 'waymark("a", "b", 1)', '"a", "b"', 'a, b', NAMES),
+    ('c c++', 'waymark(a, "b", 1)', '"b"', 'b', NAMES),
+    ('c c++', 'waymark(a, 1b, 1)', '1b', 'b1', NAMES),
+    ('c c++', 'waymark(a, b.c, 1)', 'b.c', 'b', NAMES),
+    ('c c++', 'waymark(a, b c, 1)', 'b c', 'b', NAMES),
+    ('c c++', 'waymark(a, %s, 1)' % ('n' * 256), 'n' * 256, 'n' * 255, NAMES),
+    ('c c++', 'waymark_begin(a)', 'a)', 'a, b)', NAMES),
+    ('c c++', 'waymark_begin(a, )', 'a, )', 'a, b)', NAMES),
+    ('c c++', 'waymark_end(a, b-c)', 'b-c', 'b', NAMES),
+    ('c++', 'waymark_span(a, b-c)', 'b-c', 'b', NAMES),
+    ('c c++', 'waymark_counter(a, b-c, x)', 'b-c', 'b', NAMES),
+    ('c c++', 'waymark_counter(a, b)', 'b)', 'b, x)', 'waymark: the value of the counter is missing'),
+    ('c c++', 'waymark_mark("m", "a %d", x)', '"m"', 'm', NAMES),
+    ('c c++', 'waymark_mark(m)', 'm)', 'm, "a")', 'waymark: the format is missing'),
+    ('c c++', 'waymark_logf(INFO)', 'INFO)', 'INFO, "a")', 'waymark: the format is missing'),
+    ('c c++', 'x = wm_enabled(a, b-c)', 'b-c', 'b', NAMES),
+    ('c c++', '} WAYMARK_EVENT(a, b-c, (int n), n); void g(void); void g(void) { (void)x', 'b-c', 'bc', NAMES),
     ('c', 'x = (int)(wm_hex(x))', 'wm_hex(x)', 'x', 'waymark_argument_context'),
 ]
 COMPILERS = {'c': ['gcc', 'clang'], 'c++': ['g++', 'clang++']}

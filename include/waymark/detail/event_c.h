@@ -13,6 +13,7 @@
 #ifndef WAYMARK_DETAIL_EVENT_C_H
 #define WAYMARK_DETAIL_EVENT_C_H
 
+#include <waymark/detail/name.h>
 #include <waymark/detail/pp.h>
 #include <waymark/detail/site.h>
 #include <waymark/detail/stage.h>
@@ -300,6 +301,7 @@ WMK_INLINE void wmk_span_leave(struct waymark_desc *const *end)
 #else
 #define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
 	__attribute__((cleanup(wmk_span_leave), unused)) struct waymark_desc *const wmk_span_##n = __extension__ ({ \
+		WMK_CHECK_NAMES(provider, name); \
 		struct waymark_desc *wmk_end_of = NULL; \
 		WMK_EMIT(WAYMARK_KIND_BEGIN, provider, name "_begin", n, map, e, e##__VA_ARGS__); \
 		do { \
@@ -318,6 +320,7 @@ WMK_INLINE void wmk_span_leave(struct waymark_desc *const *end)
 #define WMK_IS_NUMBER(x) (0x11a >> WMK_CLASS(x) & 1)  /* classes 1, 3, 4, 8 */
 
 #define WMK_GUARD(provider, name, n) __extension__ ({ \
+	WMK_CHECK_NAMES(provider, name); \
 	WMK_DESC(WAYMARK_KIND_GUARD, WAYMARK_LEVEL_DEBUG_LINE, provider, name, 0, NULL, NULL, NULL); \
 	WMK_SITE(&wmk_desc, wmk_byte, n, WMK_ASM_NO_NOTE, provider, name); \
 	__builtin_expect_with_probability(wmk_on, 0, 1.0); \

@@ -11,6 +11,7 @@
 #ifndef WAYMARK_DETAIL_EVENT_CXX_H
 #define WAYMARK_DETAIL_EVENT_CXX_H
 
+#include <waymark/detail/name.h>
 #include <waymark/detail/pp.h>
 #include <waymark/detail/site.h>
 #include <waymark/detail/stage.h>
@@ -405,6 +406,7 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 /* What begins is recorded; an object holds the descriptor of what ends, if somebody wants that, until its scope is left. Both have the same level. */
 #define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
 	const ::waymark_detail::scope wmk_span_##n{ __extension__ ({ \
+		WMK_CHECK_NAMES(provider, name); \
 		::waymark_desc *wmk_end_of = nullptr; \
 		WMK_EMIT(WAYMARK_KIND_BEGIN, provider, name "_begin", n, map, e, e##__VA_ARGS__); \
 		do { \
@@ -420,6 +422,7 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 #define WMK_IS_NUMBER(x) ::waymark_detail::is_number_type(decltype(::waymark_detail::describe(x))::type)
 
 #define WMK_GUARD(provider, name, n) __extension__ ({ \
+	WMK_CHECK_NAMES(provider, name); \
 	WMK_EVENT_TYPE(WAYMARK_KIND_GUARD, WAYMARK_LEVEL_DEBUG_LINE, provider, name, name, nullptr, WMK_ASM_NO_NOTE, \
 		WMK_MAP_0, , ~); \
 	__builtin_expect_with_probability(wmk_tag::enabled(), 0, 1.0) != 0; \
