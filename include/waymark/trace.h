@@ -40,7 +40,8 @@
  * waymark(provider, name, argument...): record the event provider:name.
  *
  * Up to 32 arguments become fields: integers, bool, float, double, char * (text up to its NUL; NULL is recorded as
- * "(null)"), other pointers (hexadecimal), in C++ also enumerations and std::string; and wrappers:
+ * "(null)"), arrays of numbers, other pointers (hexadecimal), in C++ also enumerations, std::string, std::array,
+ * std::vector, std::optional, std::chrono::duration and similar types; and wrappers:
  *   wm_hex(x), wm_oct(x)     an integer, shown in base 16 or 8
  *   wm_net(x)                an integer of 16, 32 or 64 bits that is in network byte order
  *   wm_text(p, len)          len bytes of text
@@ -107,7 +108,8 @@
 
 /*
  * WAYMARK_LABELS(set, (LABEL), (LABEL, value), (LABEL, from, to)...): labels for wm_enum(set, x) and wm_flags(set,
- * x). With the name alone, it is a constant of that name. Up to 36. At file or namespace scope.
+ * x). With the name alone, it is a constant of that name; the label of colour::red is "red". Up to 36. At file
+ * or namespace scope.
  */
 #define WAYMARK_LABELS(set, ...) WMK_LABELS(set, , ##__VA_ARGS__, ~)
 
@@ -184,8 +186,8 @@ __attribute__((format(printf, 1, 2), unused)) static inline void wmk_check_forma
 #define WMK_LABEL_MANY
 #define WMK_COUNT_3(...) WMK_COUNT_3_(__VA_ARGS__, 3, 2, 1, ~)
 #define WMK_COUNT_3_(a, b, c, n, ...) n
-#define WMK_LABEL_1(label) { #label, WMK_INT64(label), WMK_INT64(label) }
-#define WMK_LABEL_2(label, value) { #label, WMK_INT64(value), WMK_INT64(value) }
-#define WMK_LABEL_3(label, from, to) { #label, WMK_INT64(from), WMK_INT64(to) }
+#define WMK_LABEL_1(label) { WMK_LABEL_TEXT(#label), WMK_INT64(label), WMK_INT64(label) }
+#define WMK_LABEL_2(label, value) { WMK_LABEL_TEXT(#label), WMK_INT64(value), WMK_INT64(value) }
+#define WMK_LABEL_3(label, from, to) { WMK_LABEL_TEXT(#label), WMK_INT64(from), WMK_INT64(to) }
 
 #endif

@@ -38,6 +38,8 @@ def expectations(i):
         'types:refs': {
             'string': text, 'nothing': '(null)', 'text': '0123456789'[:i % 11], 'blob': [1, 2, 3, 4, i % 256][:i % 6],
             'seq': [1, -2, 3, i][:i % 5], 'fixed': [7, 8, i], 'after': 4711},
+        'types:arrays': {
+            'numbers': [1, -2, 3, i], 'bytes': [1, 2, 3, 4, i % 256], 'pair': [0.5, float(i)], 'after': 4711},
         'types:wrapped': {
             'u32': 0xffffffff - i, 'u16': i, 'port': i * 257 % 65536, 'peer': 0x7f000001 + i, 'which': i % 10, 'renamed': -i},
         'types:names': {'tid': i, 'tid_2': i, 'arg3': i + 1, 'tid_3': i},
@@ -88,6 +90,16 @@ def every_type_in_cxx(case):
     by_name = every_type(case, [case.program('types_cxx')])
     only = by_name['cxx:only'][0].fields
     check(only['name'] == 'a std::string' and number(only['shade']) == 2, 'recorded as %s', only)
+    objects = by_name['cxx:objects'][0].fields
+    expected = {'fixed': [1, 2, 3], 'letters': 'ab', 'numbers': [0.5, 1.5], 'nothing': [], 'wait': 5, 'shade': 2,
+                'after': 4711}
+    for name, value in expected.items():
+        check(number(objects[name]) == value, 'cxx:objects: %s is %r, not %r', name, objects[name], value)
+    check('Dark' in objects['shade'][0] and '::' not in objects['shade'][0], 'a label is %s', objects['shade'])
+    if 'cxx:optionals' in by_name:
+        optionals = {k: v for k, v in by_name['cxx:optionals'][0].fields.items() if not k.endswith('_length')}
+        check(optionals == {'none': [], 'some': [7], 'text': '(null)', 'words': 'words', 'part': 'part', 'after': 4711},
+              'cxx:optionals: %s', optionals)
     values = [r.fields['value'] for r in by_name['cxx:put']]
     check(values == [5, 2.5, 'boxed'], 'a template records %s', values)
     check(by_name['cxx:in_lambda'][0].fields['name'] == 'a std::string', 'a lambda records %s',

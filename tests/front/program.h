@@ -130,8 +130,8 @@ static void pointers_and_texts(void)
 	FIELD(1, STRING, "string"); FIELD(4, STRING, "s.name"); FIELD(5, STRING, "\"literal\"");
 	WORDS("01000000 | 02000000");
 	REF(0, string, SIZE_MAX); REF(1, NULL, SIZE_MAX); REF(2, array, SIZE_MAX); REF(3, s.name, SIZE_MAX);
-	RECORDS("front", "pointers", 4, waymark(front, pointers, pointer, bytes, &halves, (char **)NULL));
-	FIELD(0, POINTER, "pointer"); FIELD(1, POINTER, "bytes"); FIELD(2, POINTER, "&halves");
+	RECORDS("front", "pointers", 4, waymark(front, pointers, pointer, &bytes[0], &halves, (char **)NULL));
+	FIELD(0, POINTER, "pointer"); FIELD(1, POINTER, "&bytes[0]"); FIELD(2, POINTER, "&halves");
 	CHECK(harness.words[0] == (uintptr_t)pointer && harness.words[1] == (uintptr_t)bytes, "pointers are not what they were");
 	RECORDS("front", "bits", 3, waymark(front, bits, s.low, s.flag, s.wide));
 	CHECK((harness.words[0] & 0xff) == 5, "a bit-field is %llx", (unsigned long long)harness.words[0]);
@@ -145,6 +145,59 @@ static void pointers_and_texts(void)
 	      harness.desc->fields[3].count == 2, "elements are not described");
 	WORDS("3412");
 }
+
+static void check_array(unsigned i, unsigned type, unsigned elem, unsigned count, int line)
+{
+	const struct waymark_field *field = &harness.desc->fields[i];
+
+	CHECK(field->type == type && field->elem == elem && field->count == count,
+	      "line %d: field %u has type %u, elements of type %u, %u of them", line, i, field->type, field->elem,
+	      field->count);
+}
+#define ARRAY_OF(i, elem, count) check_array(i, WAYMARK_T_ARRAY, WAYMARK_T_##elem, count, __LINE__)
+#define SEQ_OF(i, elem) check_array(i, WAYMARK_T_SEQ, WAYMARK_T_##elem, 0, __LINE__)
+
+static void arrays(void)
+{
+	const int numbers[3] = { 1, 2, 3 };
+	volatile unsigned short words[2] = { 4, 5 };
+	struct { double halves[2]; bool flags[4]; unsigned char mac[6]; } s =
+		{ { 0.5, 1.5 }, { true }, { 1, 2, 3, 4, 5, 6 } };
+	void *addresses[2] = { &s, NULL };
+	int (*whole)[2] = (int (*)[2])addresses;
+	char text[4] = "abc";
+
+	RECORDS("front", "arrays", 10,
+		waymark(front, arrays, costly(1), numbers, words, s.halves, s.flags, s.mac, addresses, *whole,
+			wm_named("other", numbers), text));
+	ARRAY_OF(1, S32, 3); ARRAY_OF(2, U16, 2); ARRAY_OF(3, DOUBLE, 2); ARRAY_OF(4, BOOL, 4); ARRAY_OF(5, U8, 6);
+	ARRAY_OF(6, POINTER, 2); ARRAY_OF(7, S32, 2); ARRAY_OF(8, S32, 3); FIELD(9, STRING, "text");
+	REF(0, numbers, 12); REF(1, (const void *)(uintptr_t)words, 4); REF(2, s.halves, 16);
+	REF(3, s.flags, 4); REF(4, s.mac, 6);
+	REF(5, addresses, sizeof(addresses)); REF(6, addresses, 8); REF(7, numbers, 12); REF(8, text, SIZE_MAX);
+	WORDS("01000000 |");
+	RECORDS("front", "array_span_begin", 1, waymark_begin(front, array_span, numbers));
+	ARRAY_OF(0, S32, 3);
+	RECORDS("marker", "array", 1, waymark_mark(array, "text %s", text));
+	CHECK(harness.desc->arg_types[0] == WAYMARK_T_STRING, "an array in a marker is not a pointer");
+}
+
+#if !defined(__cplusplus)
+static __attribute__((noinline)) void variable_array(size_t n)
+{
+	int numbers[n];
+
+	numbers[0] = 1;
+	RECORDS("front", "variable", 2, waymark(front, variable, numbers, n));
+	SEQ_OF(0, S32);
+	REF(0, numbers, n * sizeof(int));
+}
+#else
+static void variable_array(size_t n)
+{
+	(void)n;
+}
+#endif
 
 static void wrapped(void)
 {
@@ -325,11 +378,11 @@ static __attribute__((noinline)) double survivors(const long *v, const double *x
 }
 
 #ifdef __cplusplus
-#include <string>
+#include "objects.h"
 
 static void cxx(void)
 {
-	enum class colour : short { red = 1, blue = -1 } c = colour::blue;
+	colour c = colour::blue;
 	std::string text = "a string";
 	const int &reference = 4;
 	with_members m;
@@ -343,6 +396,9 @@ static void cxx(void)
 	CHECK(harness.n_records == before + 2 && harness.desc->fields[0].type == WAYMARK_T_DOUBLE, "each instance has its own fields");
 	CHECK(m.method(2) == 2 && !strcmp(harness.desc->name, "lambda"), "members");
 	WORDS("07000000 02000000");
+	containers();
+	times();
+	optionals();
 }
 #endif
 
@@ -376,6 +432,8 @@ int main(void)
 	harness_switch(NULL, NULL, 1);
 	scalars();
 	pointers_and_texts();
+	arrays();
+	variable_array(5);
 	wrapped();
 	other_ways();
 	counters();

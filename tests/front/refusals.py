@@ -12,6 +12,7 @@ import tempfile
 
 PREFIX = '''#include <waymark/trace.h>
 struct record { int a; };
+extern struct record records[2]; extern int square[2][2], numbers[2]; extern const char *texts[2];
 WAYMARK_LABELS(states, (NEW, 0), (PAID, 1));
 WAYMARK_EVENT(shop, paid, (int id, const char *who), wm_field(int, id, id), wm_field(const char *, who, who));
 extern struct record r;
@@ -19,6 +20,7 @@ extern int x, *p; extern const char *s; extern double d; extern unsigned char c;
 void f(void);
 void f(void) { %s; }
 '''
+ARRAYS = 'waymark: (only an array of numbers|an argument of this type cannot be a field)'
 NAMES = 'waymark: provider and name of an event are identifiers'
 THIRTY = ', '.join(['x'] * 30)
 # languages, what must not compile, the token to change, its replacement, the message
@@ -49,6 +51,11 @@ CASES = [
     ('c c++', 'waymark_begin(a, b, %s, x, x, x)' % THIRTY, ', x, x, x)', ', x, x)', 'waymark: at most 32 fields'),
     ('c++', 'if (x) { waymark_span(a, b, r); }', 'r)', 'x)', 'waymark: an argument of this type cannot be a field'),
     ('c++', 'x = waymark_span(a, b)', 'x = ', '', 'expected'),
+    ('c c++', 'waymark(a, b, records)', 'records', 'records[0].a', ARRAYS),
+    ('c c++', 'waymark(a, b, texts)', 'texts', 'texts[0]', 'waymark: only an array of numbers can be a field'),
+    ('c c++', 'waymark(a, b, square)', 'square', 'square[1]', ARRAYS),
+    ('c c++', 'waymark(a, b, wm_hex(numbers))', 'numbers', '*numbers', 'waymark: wm_hex takes an integer'),
+    ('c c++', 'waymark_counter(a, b, numbers)', 'numbers', 'x', 'waymark: the value of a counter is a number'),
     ('c c++', 'waymark(a)', 'a)', 'a, b)', NAMES),
     ('c c++', 'waymark(a, )', 'a, )', 'a, b)', NAMES),
     ('c c++', 'waymark()', '()', '(a, b)', NAMES),

@@ -63,6 +63,8 @@ static void record_all(uint64_t i)
 			wm_array(halves, 2)),
 		after);
 
+	waymark(types, arrays, numbers, bytes, wm_named("pair", halves), after);
+
 	uint16_t port = htons((uint16_t)(i * 257));
 	uint32_t address = htonl(0x7f000001u + (uint32_t)i);
 	int which = (int)(i % 10);

@@ -37,7 +37,8 @@ struct wmk_code {
 #define WMK_CODE_ODD(x) (WMK_CLASS(x) != 1 ? WAYMARK_T_POINTER : _Generic(WMK_PROMOTED(x), \
 	int: WAYMARK_T_S32, unsigned: WAYMARK_T_U32, unsigned long: WAYMARK_T_U64, default: WAYMARK_T_S64))
 /* Integer, enumeration, bool, pointer, floating point. */
-#define WMK_IS_VALUE(x) (0x13a >> WMK_CLASS(x) & 1)  /* classes 1, 3, 4, 5, 8; x once: it is long when expanded */
+#define WMK_CLASS_IS_VALUE(class) (0x13a >> (class) & 1)  /* classes 1, 3, 4, 5, 8 */
+#define WMK_IS_VALUE(x) WMK_CLASS_IS_VALUE(WMK_CLASS(x))
 
 #define WMK_CODE(x) sizeof(**_Generic((x), \
 	struct wmk_code (*const *)[]: 1 ? 0 : (x), \
@@ -94,9 +95,10 @@ WMK_INLINE struct wmk_value wmk_value_double(double value)
 	return (struct wmk_value){ wmk_double_bits(value), { NULL, 0 } };
 }
 
+/* Also the value of an array; its code holds the length. */
 WMK_INLINE struct wmk_value wmk_value_pointer(const volatile void *value)
 {
-	return (struct wmk_value){ (uint64_t)(uintptr_t)value, { NULL, 0 } };
+	return (struct wmk_value){ (uint64_t)(uintptr_t)value, { (const void *)(uintptr_t)value, 0 } };
 }
 
 WMK_INLINE struct wmk_value wmk_value_string(const char *value)
@@ -140,7 +142,8 @@ WMK_INLINE unsigned wmk_code_width(unsigned type)
 	}
 }
 
-WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_value value)
+/* `array_bytes` is the size of the argument if it is an array, else 0. */
+WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_value value, size_t array_bytes)
 {
 	unsigned type = WMK_CODE_TYPE(code);
 
@@ -149,7 +152,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	if (type == WAYMARK_T_ENUM || type == WAYMARK_T_FLAGS)
 		type = WMK_CODE_ELEM(code);
 	if (WMK_CODE_IS_REF(type))
-		wmk_stage_ref(s, value.ref.base, value.ref.len);
+		wmk_stage_ref(s, value.ref.base, array_bytes ? array_bytes : value.ref.len);
 	else
 		wmk_stage_scalar(s, value.bits, wmk_code_width(type));
 }
@@ -195,6 +198,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 /* The compiler converts expr to type, as in an assignment. */
 #define wm_field(type, name, expr) (((struct { type value; }){ (expr) }).value)
 
+#define WMK_LABEL_TEXT(text) text
 #define WMK_LABELS(set, e, ...) \
 	__attribute__((unused)) static const struct waymark_label wmk_label_##set[] = { \
 		WMK_MAP_FOR(e, e##__VA_ARGS__)(WMK_LABEL, e, e##__VA_ARGS__) \
@@ -212,10 +216,40 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 /* Where fields go: in order. An enumerator without a value is the one before it, plus 1. What is no field goes after them all. */
 #define WMK_PLACE(e, i, text, x) wmk_at_##i, wmk_end_##i = (int)wmk_at_##i - !WMK_IS_FIELD(i),
 #define WMK_PLACE_MANY
+/*
+ * An array is not a pointer here, although it becomes one in most expressions. Bit-fields have no __typeof__: only what
+ * is an address keeps its type (WMK_ADDRESS). Arrays of char are text.
+ */
+#define WMK_ADDRESS(i, x) __builtin_choose_expr(sizeof(wmk_class_##i) == 5, (x), (int *)0)
+#define WMK_IS_ARRAY(i) (sizeof(wmk_is_array_##i) == 2)
+#define WMK_ARRAY(i, x) __builtin_choose_expr(WMK_IS_ARRAY(i), (x), (int *)0)
+#define WMK_BAD_ARRAY "waymark: only an array of numbers can be a field"
+#define WMK_ELEMENT(i) (*(wmk_element_##i *)0)
 #define WMK_TYPEDEF(e, i, text, x) \
-	_Static_assert(WMK_IS_VALUE(x), "waymark: an argument of this type cannot be a field"); \
-	__attribute__((unused)) typedef char wmk_code_##i[WMK_CODE(x)];
+	WMK_PRINTED_TYPEDEF(i, x, wmk_value_code_##i) \
+	__attribute__((unused)) typedef char wmk_is_array_##i[1 + (sizeof(wmk_value_code_##i) != WAYMARK_T_STRING && \
+		!__builtin_types_compatible_p(__typeof__(WMK_ADDRESS(i, x)), \
+			__typeof__(1 ? WMK_ADDRESS(i, x) : (void *)0)))]; \
+	__attribute__((unused)) typedef __typeof__(WMK_ARRAY(i, x)[0]) wmk_element_##i; \
+	_Static_assert(WMK_IS_VALUE(WMK_ELEMENT(i)) && \
+		__builtin_types_compatible_p(wmk_element_##i, __typeof__(((void)0, WMK_ELEMENT(i)))), WMK_BAD_ARRAY); \
+	_Static_assert(WMK_CODE_IS_ELEM(WMK_CODE(WMK_ELEMENT(i))), WMK_BAD_ARRAY); \
+	__attribute__((unused)) typedef char wmk_code_##i[!WMK_IS_ARRAY(i) ? sizeof(wmk_value_code_##i) : \
+		WMK_CODE(WMK_ELEMENT(i)) << 8 | WMK_ARRAY_CODE(sizeof(WMK_ARRAY(i, x)), sizeof(WMK_ELEMENT(i)))];
 #define WMK_TYPEDEF_MANY
+/* An array of variable length, or of no elements, is a sequence. */
+#define WMK_ARRAY_CODE(size, element) __builtin_choose_expr(__builtin_constant_p(size), \
+	(size) ? WAYMARK_T_ARRAY | (size_t)(size) / (element) << 32 : WAYMARK_T_SEQ, WAYMARK_T_SEQ)
+/* For a format an array is the pointer that printf() would take. */
+#define WMK_PRINTED_TYPEDEF(i, x, code) \
+	__attribute__((unused)) typedef char wmk_class_##i[WMK_CLASS(x)]; \
+	_Static_assert(WMK_CLASS_IS_VALUE(sizeof(wmk_class_##i)), \
+		"waymark: an argument of this type cannot be a field"); \
+	__attribute__((unused)) typedef char code[WMK_CODE(x)];
+#define WMK_PRINTED(e, i, text, x) \
+	WMK_PRINTED_TYPEDEF(i, x, wmk_code_##i) \
+	__attribute__((unused)) typedef char wmk_is_array_##i[1];
+#define WMK_PRINTED_MANY
 #define WMK_FIELD(e, i, text, x) [WMK_IS_FIELD(i) ? (int)wmk_at_##i : (int)wmk_n_fields + (int)wmk_n - (i) - (int)wmk_at_##i] = { \
 	WMK_CODE_TYPE(sizeof(wmk_code_##i)), WMK_CODE_ELEM(sizeof(wmk_code_##i)), WMK_CODE_FLAGS(sizeof(wmk_code_##i)), \
 	WMK_CODE_COUNT(sizeof(wmk_code_##i)), text, WMK_CODE_LABELS(x), NULL, NULL },
@@ -224,7 +258,8 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	+ (WMK_CODE_FLAGS(sizeof(wmk_code_##i)) & WMK_CODE_LEVEL ? (WMK_CODE_ELEM(sizeof(wmk_code_##i)) + 1) : 0)
 #define WMK_LEVEL_MANY
 #define WMK_LEVEL_OF(level) ((uint8_t)((level) ? (level) - 1 : WAYMARK_LEVEL_DEBUG_LINE))
-#define WMK_STAGE(e, i, text, x) wmk_stage_value(&wmk_s, sizeof(wmk_code_##i), WMK_VALUE(x));
+#define WMK_STAGE(e, i, text, x) \
+	wmk_stage_value(&wmk_s, sizeof(wmk_code_##i), WMK_VALUE(x), WMK_IS_ARRAY(i) ? sizeof(WMK_ARRAY(i, x)) : 0);
 #define WMK_STAGE_MANY
 #define WMK_SCALARS(e, i, text, x) + !WMK_CODE_IS_REF(sizeof(wmk_code_##i))
 #define WMK_SCALARS_MANY
@@ -276,7 +311,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 
 #define WMK_EMIT_FORMAT(kind, level, provider, name, note_name, n, map, e, format, ...) do { \
 	struct waymark_argument_context { char constant[1]; }; \
-	map(WMK_TYPEDEF, e, e##__VA_ARGS__) \
+	map(WMK_PRINTED, e, e##__VA_ARGS__) \
 	WMK_LIMIT(map, e, e##__VA_ARGS__); \
 	static const uint8_t wmk_types[] = { map(WMK_ARG_TYPE, e, e##__VA_ARGS__) 0 }; \
 	WMK_DESC(kind, level, provider, name, sizeof(wmk_types) - 1, NULL, format, wmk_types); \
@@ -306,7 +341,7 @@ WMK_INLINE void wmk_span_leave(struct waymark_desc *const *end)
 		WMK_EMIT(WAYMARK_KIND_BEGIN, provider, name "_begin", n, map, e, e##__VA_ARGS__); \
 		do { \
 			struct waymark_argument_context { char constant[1]; }; \
-			map(WMK_TYPEDEF, e, e##__VA_ARGS__) \
+			map(WMK_PRINTED, e, e##__VA_ARGS__) \
 			enum { wmk_level = 0 map(WMK_LEVEL, e, e##__VA_ARGS__) }; \
 			WMK_DESC(WAYMARK_KIND_END, WMK_LEVEL_OF(wmk_level), provider, name "_end", 0, NULL, NULL, NULL); \
 			WMK_SITE(&wmk_desc, wmk_byte, n_end, WMK_ASM_NO_NOTE, provider, name); \

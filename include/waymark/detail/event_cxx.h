@@ -40,20 +40,37 @@ WMK_CXX_INLINE void stage(wmk_stage *, const nothing &) { }
 template<unsigned type_, unsigned elem_ = 0, unsigned flags_ = 0, unsigned count_ = 0> struct description {
 	enum : unsigned { type = type_, elem = elem_, flags = flags_, count = count_, level = 0 };
 	static constexpr const waymark_labels *labels() { return nullptr; }
+	static constexpr const char *unit() { return nullptr; }
 };
 
 struct wrapper { };  /* base of what the wrappers return: such a type describes itself */
 
 /* Kinds of types, for which partial specialisation alone does not do. */
-enum kind_of_type { scalar, enumeration, wrapped, string_like, other };
+enum kind_of_type { scalar, enumeration, wrapped, string_like, container, optional, duration, time_point, other };
 template<class T> char is_text(const char *(*)[sizeof(static_cast<const char *>(static_cast<T *>(nullptr)->data())) +
 					      sizeof(static_cast<size_t>(static_cast<T *>(nullptr)->size()))]);
 template<class T> long is_text(...);
+template<class T> T &object_of();
+template<class T> char is_container(const char (*)[sizeof(*object_of<T>().data()) +
+						   sizeof(static_cast<size_t>(object_of<T>().size()))]);
+template<class T> long is_container(...);
+template<class T> char is_optional(const char (*)[sizeof(*object_of<T>()) +
+						  sizeof(static_cast<bool>(object_of<T>().has_value()))]);
+template<class T> long is_optional(...);
+template<class T> char is_duration(const char (*)[sizeof(object_of<T>().count()) + sizeof(typename T::rep) +
+						  (T::period::den > 0)]);
+template<class T> long is_duration(...);
+template<class T> char is_time_point(const char (*)[sizeof(object_of<T>().time_since_epoch().count())]);
+template<class T> long is_time_point(...);
 template<class T> char is_wrapper(const wrapper *);
 template<class T> long is_wrapper(...);
 template<class T, bool object> struct object_kind {
 	static constexpr kind_of_type value = sizeof(is_wrapper<T>(static_cast<T *>(nullptr))) == 1 ? wrapped :
-		sizeof(is_text<const T>(nullptr)) == 1 ? string_like : other;
+		sizeof(is_text<const T>(nullptr)) == 1 ? string_like :
+		sizeof(is_container<const T>(nullptr)) == 1 ? container :
+		sizeof(is_optional<const T>(nullptr)) == 1 ? optional :
+		sizeof(is_duration<const T>(nullptr)) == 1 ? duration :
+		sizeof(is_time_point<const T>(nullptr)) == 1 ? time_point : other;
 };
 template<class T> struct object_kind<T, false> {
 	static constexpr kind_of_type value = __is_enum(T) ? enumeration : scalar;
@@ -64,6 +81,7 @@ template<class T, kind_of_type kind = object_kind<T, is_object<T>::value>::value
 	static_assert(never<T>::value, "waymark: an argument of this type cannot be a field");
 	enum : unsigned { type = 0, elem = 0, flags = 0, count = 0, level = 0, is_integer = 0, is_number = 0 };
 	static constexpr const waymark_labels *labels() { return nullptr; }
+	static constexpr const char *unit() { return nullptr; }
 	static nothing value(const T &) { return nothing(); }
 };
 
@@ -131,16 +149,12 @@ struct c_string : description<WAYMARK_T_STRING> {
 template<> struct argument<char *, scalar> : c_string { };
 template<> struct argument<const char *, scalar> : c_string { };
 
-/* std::string, std::string_view and what looks like them. */
-template<class T> struct argument<T, string_like> : description<WAYMARK_T_TEXT> {
-	enum : unsigned { is_integer = 0, is_number = 0 };
-	static WMK_CXX_INLINE waymark_ref value(const T &v) { return waymark_ref{ v.data(), v.size() }; }
-};
-
 template<class T> struct argument<T, wrapped> : T {
 	enum : unsigned { is_integer = 0, is_number = 0 };
 	static WMK_CXX_INLINE auto value(const T &v) -> decltype(v.get()) { return v.get(); }
 };
+
+#include <waymark/detail/objects_cxx.h>
 
 /* Scalars are taken by value (a static constant needs no definition then, a bit-field no reference), objects by reference. */
 template<class T> argument<T> describe(T, typename enable<!is_object<T>::value>::type * = nullptr);
@@ -149,6 +163,20 @@ template<class T, class = typename enable<!is_object<T>::value>::type>
 WMK_CXX_INLINE auto evaluate(T v) -> decltype(argument<T>::value(v)) { return argument<T>::value(v); }
 template<class T, class = typename enable<is_object<T>::value>::type, class = void>
 WMK_CXX_INLINE auto evaluate(const T &v) -> decltype(argument<T>::value(v)) { return argument<T>::value(v); }
+/* Arrays too, but in a format, where they are pointers, and but those of char, which are text. */
+template<class T> argument<T> describe_field(T, typename enable<!is_object<T>::value>::type * = nullptr);
+template<class T> argument<T> describe_field(const T &, typename enable<is_object<T>::value>::type * = nullptr);
+template<class T, size_t n>
+array_argument<T, n> describe_field(const volatile T (&)[n], typename enable<!is_char<T>::value>::type * = nullptr);
+template<class T, class = typename enable<!is_object<T>::value>::type>
+WMK_CXX_INLINE auto evaluate_field(T v) -> decltype(argument<T>::value(v)) { return argument<T>::value(v); }
+template<class T, class = typename enable<is_object<T>::value>::type, class = void>
+WMK_CXX_INLINE auto evaluate_field(const T &v) -> decltype(argument<T>::value(v)) { return argument<T>::value(v); }
+template<class T, size_t n, class = typename enable<!is_char<T>::value>::type>
+WMK_CXX_INLINE waymark_ref evaluate_field(const volatile T (&v)[n])
+{
+	return waymark_ref{ const_cast<const T *>(v), sizeof(v) };
+}
 
 /* Wrappers. */
 template<unsigned flag, class T> struct flagged : wrapper, description<argument<T>::type, 0, flag> {
@@ -206,6 +234,11 @@ template<class Set, class T> WMK_CXX_INLINE labeled<WAYMARK_T_FLAGS, Set, T> lab
 	return labeled<WAYMARK_T_FLAGS, Set, T>(v);
 }
 
+constexpr const char *last_name(const char *s, const char *last)
+{
+	return !*s ? last : last_name(s + 1, *s == ':' || (*s == ' ' && s == last) ? s + 1 : last);
+}
+
 template<unsigned level_> struct level : wrapper, description<WAYMARK_T_NONE> {
 	enum : unsigned { level_plus_1 = level_ + 1 };
 	WMK_CXX_INLINE nothing get() const { return nothing(); }
@@ -250,7 +283,7 @@ template<class Void, class... A> struct order_of<arguments<Void, A...> > : order
 
 template<class A> constexpr waymark_field field(const char *text)
 {
-	return waymark_field{ A::type, A::elem, A::flags, A::count, text, A::labels(), nullptr, nullptr };
+	return waymark_field{ A::type, A::elem, A::flags, A::count, text, A::labels(), nullptr, A::unit() };
 }
 
 namespace {
@@ -344,6 +377,8 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 #define wm_level(severity) ::waymark_detail::level<WAYMARK_LEVEL_##severity>()
 #define wm_field(type, name, expr) ::waymark_detail::as<type>(expr)
 
+/* A label without the names of the scopes that it is in: colour::red is "red". */
+#define WMK_LABEL_TEXT(text) ::waymark_detail::last_name(text, text)
 #define WMK_LABELS(set, e, ...) \
 	__attribute__((unused)) static const struct waymark_label wmk_label_##set[] = { \
 		WMK_MAP_FOR(e, e##__VA_ARGS__)(WMK_LABEL, e, e##__VA_ARGS__) \
@@ -356,12 +391,16 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 	}; } \
 	struct wmk_semicolon
 
-#define WMK_ARGUMENT(e, i, text, x) , decltype(::waymark_detail::describe(x))
+#define WMK_ARGUMENT(e, i, text, x) , decltype(::waymark_detail::describe_field(x))
 #define WMK_ARGUMENT_MANY
+#define WMK_PRINTED(e, i, text, x) , decltype(::waymark_detail::describe(x))
+#define WMK_PRINTED_MANY
 #define WMK_TEXT(e, i, text, x) wmk_i == i ? text :
 #define WMK_TEXT_MANY
-#define WMK_EVALUATE(e, i, text, x) , ::waymark_detail::evaluate(x)
+#define WMK_EVALUATE(e, i, text, x) , ::waymark_detail::evaluate_field(x)
 #define WMK_EVALUATE_MANY
+#define WMK_EVALUATE_PRINTED(e, i, text, x) , ::waymark_detail::evaluate(x)
+#define WMK_EVALUATE_PRINTED_MANY
 #define WMK_ONE(e, i, text, x)
 #define WMK_ONE_MANY + 99
 
@@ -369,8 +408,8 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
  * The site is in a function of its own, which is inlined: clang before 18 takes a jump out of one `asm goto` for a
  * jump to the labels of all others in a function, past the initialisations between them.
  */
-#define WMK_EVENT_TYPE(kind_, level_, provider_, name_, note_name, format_, note, map, e, ...) \
-	typedef ::waymark_detail::arguments<void map(WMK_ARGUMENT, e, e##__VA_ARGS__)> wmk_arguments; \
+#define WMK_EVENT_TYPE(kind_, level_, provider_, name_, note_name, format_, note, each, map, e, ...) \
+	typedef ::waymark_detail::arguments<void map(each, e, e##__VA_ARGS__)> wmk_arguments; \
 	static_assert((0 map(WMK_ONE, e, e##__VA_ARGS__)) + wmk_arguments::n_fields <= WAYMARK_MAX_FIELDS, \
 		"waymark: at most 32 fields"); \
 	struct wmk_tag { \
@@ -390,18 +429,20 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 		} \
 	}
 
-#define WMK_EMIT_KIND(kind, level, provider, name, note_name, format, map, e, ...) do { \
-	WMK_EVENT_TYPE(kind, level, provider, name, note_name, format, WMK_ASM_NOTE, map, e, e##__VA_ARGS__); \
+#define WMK_EMIT_KIND(kind, level, provider, name, note_name, format, each, evaluate, map, e, ...) do { \
+	WMK_EVENT_TYPE(kind, level, provider, name, note_name, format, WMK_ASM_NOTE, each, map, e, e##__VA_ARGS__); \
 	if (__builtin_expect_with_probability(wmk_tag::enabled(), 0, 1.0)) \
 		(void)::waymark_detail::recorder{ &::waymark_detail::event<wmk_tag, wmk_arguments>::desc \
-			map(WMK_EVALUATE, e, e##__VA_ARGS__) }; \
+			map(evaluate, e, e##__VA_ARGS__) }; \
 } while (0)
 
 #define WMK_EMIT(kind, provider, name, n, map, e, ...) \
-	WMK_EMIT_KIND(kind, WAYMARK_LEVEL_DEBUG_LINE, provider, name, name, nullptr, map, e, e##__VA_ARGS__)
+	WMK_EMIT_KIND(kind, WAYMARK_LEVEL_DEBUG_LINE, provider, name, name, nullptr, WMK_ARGUMENT, WMK_EVALUATE, map, \
+		e, e##__VA_ARGS__)
 
 #define WMK_EMIT_FORMAT(kind, level, provider, name, note_name, n, map, e, format, ...) \
-	WMK_EMIT_KIND(kind, level, provider, name, note_name, format, map, e, e##__VA_ARGS__)
+	WMK_EMIT_KIND(kind, level, provider, name, note_name, format, WMK_PRINTED, WMK_EVALUATE_PRINTED, map, \
+		e, e##__VA_ARGS__)
 
 /* What begins is recorded; an object holds the descriptor of what ends, if somebody wants that, until its scope is left. Both have the same level. */
 #define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
@@ -412,19 +453,19 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 		do { \
 			typedef ::waymark_detail::arguments<void map(WMK_ARGUMENT, e, e##__VA_ARGS__)> wmk_begun; \
 			WMK_EVENT_TYPE(WAYMARK_KIND_END, ::waymark_detail::level_or(wmk_begun::level, WAYMARK_LEVEL_DEBUG_LINE), provider, \
-				name "_end", name, nullptr, WMK_ASM_NO_NOTE, WMK_MAP_0, , ~); \
+				name "_end", name, nullptr, WMK_ASM_NO_NOTE, WMK_ARGUMENT, WMK_MAP_0, , ~); \
 			if (__builtin_expect_with_probability(wmk_tag::enabled(), 0, 1.0)) \
 				wmk_end_of = &::waymark_detail::event<wmk_tag, wmk_arguments>::desc; \
 		} while (0); \
 		wmk_end_of; \
 	}) }
 
-#define WMK_IS_NUMBER(x) ::waymark_detail::is_number_type(decltype(::waymark_detail::describe(x))::type)
+#define WMK_IS_NUMBER(x) ::waymark_detail::is_number_type(decltype(::waymark_detail::describe_field(x))::type)
 
 #define WMK_GUARD(provider, name, n) __extension__ ({ \
 	WMK_CHECK_NAMES(provider, name); \
 	WMK_EVENT_TYPE(WAYMARK_KIND_GUARD, WAYMARK_LEVEL_DEBUG_LINE, provider, name, name, nullptr, WMK_ASM_NO_NOTE, \
-		WMK_MAP_0, , ~); \
+		WMK_ARGUMENT, WMK_MAP_0, , ~); \
 	__builtin_expect_with_probability(wmk_tag::enabled(), 0, 1.0) != 0; \
 })
 
