@@ -211,7 +211,7 @@ static int introduce(void *arg)
 			err = wmk_kreader_filter(rec->kernel, events[i].system, events[i].name, program, len, events[i].changing);
 	}
 	if (err == 0 && intro->kernel->n_calls == WMK_KCALLS_WORDS)
-		err = wmk_kreader_calls(rec->kernel, intro->kernel->calls, intro->kernel->calls_bytes);
+		err = wmk_kreader_calls(rec->kernel, intro->kernel->calls, intro->kernel->calls_bytes, false);
 	return err;
 }
 

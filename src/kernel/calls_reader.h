@@ -4,7 +4,7 @@
  * instance of tracefs, and of the same stream class.
  *
  *     wmk_kreader_event(reader, WMK_KCALLS_SYSTEM, "native_entry_257", id)      by number, as wmk_kcalls_event_name() has it
- *     wmk_kreader_calls(reader, wanted, bytes)                                  which are recorded from now on; with the first of them BPF is loaded
+ *     wmk_kreader_calls(reader, wanted, bytes, false)                          which are recorded from now on; with the first of them BPF is loaded
  *     wmk_kcallstream_open(reader, ring, &stream) ...                           as wmk_kstream_... (reader.h)
  *
  * Records of calls that are wanted and of which no event was told are left out. The records are taken out of the ring into a packet at each look, and
@@ -43,10 +43,11 @@ void wmk_kcalls_describe_in(int dir, enum wmk_kabi abi, unsigned number, struct 
 int wmk_kcalls_probe(void);
 
 /*
- * From here on these are recorded, and no others: exactly, when it returns. `bytes`: of the ring of a CPU, once, when it is made. 1: there are
- * streams now, as there were none before; 0.
+ * From here on these are recorded, and no others: exactly, when it returns. `bytes`: of the ring of a CPU, once, when it is made. `resume`: also
+ * where none is wanted now there are streams, as the trace may have some that are to be resumed. 1: there are streams now, as there were none
+ * before; 0.
  */
-int wmk_kreader_calls(struct wmk_kreader *reader, const uint64_t wanted[WMK_KCALLS_WORDS], uint64_t bytes);
+int wmk_kreader_calls(struct wmk_kreader *reader, const uint64_t wanted[WMK_KCALLS_WORDS], uint64_t bytes, bool resume);
 /* 0: BPF is not loaded. */
 unsigned wmk_kreader_rings(const struct wmk_kreader *reader);
 

@@ -199,14 +199,14 @@ static bool want(struct wmk_kcallset *set, const uint64_t *wanted)
 	return fewer;
 }
 
-int wmk_kreader_calls(struct wmk_kreader *reader, const uint64_t wanted[WMK_KCALLS_WORDS], uint64_t bytes)
+int wmk_kreader_calls(struct wmk_kreader *reader, const uint64_t wanted[WMK_KCALLS_WORDS], uint64_t bytes, bool resume)
 {
 	bool any = false, opened = false;
 	int err = 0;
 
 	for (unsigned i = 0; i < WMK_KCALLS_WORDS; i++)
 		any |= wanted[i] != 0;
-	if (!reader->calls || (!any && !reader->calls->bpf))
+	if (!reader->calls || (!any && !resume && !reader->calls->bpf))
 		return 0;
 	if (!reader->calls->bpf) {
 		err = bpf_open(reader, bytes);

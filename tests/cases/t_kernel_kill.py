@@ -10,6 +10,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from harness import SEED, WAYMARK, check, limit, rounds, wait_for  # noqa: E402
 from kernel import CALLS, KernelWorld, check_turns, kernel_main, left_in_tracefs, number, text  # noqa: E402
+from restarts import DAEMONS, check_restarts, sessions_of  # noqa: E402
 
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '32']
 SMALL = ['--subbuf-size', '32k', '--num-subbuf', '4']
@@ -167,6 +168,22 @@ def everything_killed(case):
             w.wait(lambda: not w.instances(), 'instances to be gone: %s' % w.instances())
 
 
+def restarts_change_no_counts(case):
+    """Buffers that lost records, of the kernel and of BPF; a daemon ends, and the next command counts as before."""
+    with KernelWorld(case) as w:
+        # (BPF is the consumer daemon's: only its end is another matter there)
+        for daemons, options in ((DAEMONS, KEPT), (DAEMONS[-1:], ())):
+            for name in sessions_of(daemons):
+                w.begin_calls(name, '--subbuf-size', '4k', '--num-subbuf', '2', *options)
+            w.calls(1, 3000)
+            for name in sessions_of(daemons):
+                w.stop(name)
+                w('start', name)
+            before = check_restarts(w, w.kernel_consumerd, daemons, gaps=not options)
+            check(all(counts[0]['lost'] > 0 for counts in before), 'nothing was lost: %s', before)
+
+
 if __name__ == '__main__':
     print('# killing with seed %d' % SEED)
-    kernel_main([consumer_killed, consumer_killed_by_the_clock, session_daemon_killed, both_killed, killed_within_commands, everything_killed])
+    kernel_main([consumer_killed, consumer_killed_by_the_clock, session_daemon_killed, both_killed, killed_within_commands, everything_killed,
+                 restarts_change_no_counts])

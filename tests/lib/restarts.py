@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Counts over restarts: every command reports after the end of a daemon what it would have reported without it."""
+import os
+import signal
+
+from harness import check
+
+DAEMONS = (('session daemon', signal.SIGTERM), ('session daemon', signal.SIGKILL), ('consumer daemon', signal.SIGKILL))
+COMMANDS = ('list', 'stop', 'destroy')
+# (bytes: a packet may end elsewhere)
+COUNTS = ('records', 'lost', 'lost_full', 'lost_memory', 'lost_size', 'lost_retry', 'overwritten', 'unwritten', 'cut', 'gaps')
+
+MORE = 20
+
+
+def sessions_of(daemons=DAEMONS):
+    """Names: a session for each way in which a daemon ends."""
+    return ['s%d' % n for n in range(len(daemons))]
+
+
+def counted(session):
+    """The session's counts and those of its channels."""
+    return [{c: part['counts'][c] for c in COUNTS} for part in [session, *session['channels']]]
+
+
+def reported(w, command, name):
+    """The session as the command reports it."""
+    return w(command, name, '--json').json['sessions'][0]
+
+
+def end(w, daemon, sig, consumer):
+    pid = w.sessiond() if daemon == 'session daemon' else consumer()
+    os.kill(pid, sig)
+    if daemon == 'session daemon':
+        w.wait(lambda: w.sessiond() != pid, 'the session daemon to end')
+
+
+def check_restarts(w, consumer, daemons=DAEMONS, program=None, gaps=False):
+    """
+    All that the sessions have recorded is written. A daemon ends, and a command on its session comes next: each command
+    in turn. `consumer`: returns the process that drains the rings. `program` records a few more records, which `list`
+    need not count yet. `gaps`: what a consumer daemon had not written is lost with it, which is reported.
+    """
+    before = [counted(w.session(name)) for name in sessions_of(daemons)]
+    added, wrong = MORE if program else 0, []
+    if program:
+        program('emit %d' % added)
+    for (daemon, sig), name, expected in zip(daemons, sessions_of(daemons), before):
+        for command in COMMANDS:
+            end(w, daemon, sig, consumer)
+            now = counted(reported(w, command, name))
+            more = now[0]['records'] - expected[0]['records']
+            for part in now:
+                part['records'] -= more
+                part['gaps'] *= not gaps
+            if now != expected or not (0 if command == 'list' else added) <= more <= added:
+                wrong.append('%s, signal %d, %s: %d more, %s, not %s' % (daemon, sig, command, more, now, expected))
+    check(not wrong, '%d are wrong: %s', len(wrong), '\n'.join(wrong[:2]))
+    return before
