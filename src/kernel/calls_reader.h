@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls_reader.h - the system calls of a kernel channel that BPF records, as packets of the trace: one stream for each ring, beside those of its
- * instance of tracefs, and of the same stream class.
+ * calls_reader.h - the system calls of a kernel channel that BPF records, as packets of the trace: one stream for each
+ * ring, beside those of its instance of tracefs, and of the same stream class.
  *
- *     wmk_kreader_event(reader, WMK_KCALLS_SYSTEM, "native_entry_257", id)      by number, as wmk_kcalls_event_name() has it
- *     wmk_kreader_calls(reader, wanted, bytes, false)                          which are recorded from now on; with the first of them BPF is loaded
- *     wmk_kcallstream_open(reader, ring, &stream) ...                           as wmk_kstream_... (reader.h)
+ *     wmk_kreader_event(reader, WMK_KCALLS_SYSTEM, "native_entry_257", id)      by number, as wmk_kcalls_event_name()
+ * has it wmk_kreader_calls(reader, wanted, bytes, false)                          which are recorded from now on; with
+ * the first of them BPF is loaded wmk_kcallstream_open(reader, ring, &stream) ...                           as
+ * wmk_kstream_... (reader.h)
  *
- * Records of calls that are wanted and of which no event was told are left out. The records are taken out of the ring into a packet at each look, and
- * the packet is given out when it is full enough, or with a flush: whoever dies takes what was in either with him.
+ * Records of calls that are wanted and of which no event was told are left out. The records are taken out of the ring
+ * into a packet at each look, and the packet is given out when it is full enough, or with a flush: whoever dies takes
+ * what was in either with him.
  *
- * Positions are records of the trace: so who goes on behind a dead process knows how many there are. The same thread as the reader. -errno with a cause chain.
+ * Positions are records of the trace: so who goes on behind a dead process knows how many there are. The same thread as
+ * the reader. -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_CALLS_READER_H
 #define WMK_KERNEL_CALLS_READER_H
@@ -43,9 +46,9 @@ void wmk_kcalls_describe_in(int dir, enum wmk_kabi abi, unsigned number, struct 
 int wmk_kcalls_probe(void);
 
 /*
- * From here on these are recorded, and no others: exactly, when it returns. `bytes`: of the ring of a CPU, once, when it is made. `resume`: also
- * where none is wanted now there are streams, as the trace may have some that are to be resumed. 1: there are streams now, as there were none
- * before; 0.
+ * From here on these are recorded, and no others: exactly, when it returns. `bytes`: of the ring of a CPU, once, when
+ * it is made. `resume`: also where none is wanted now there are streams, as the trace may have some that are to be
+ * resumed. 1: there are streams now, as there were none before; 0.
  */
 int wmk_kreader_calls(struct wmk_kreader *reader, const uint64_t wanted[WMK_KCALLS_WORDS], uint64_t bytes, bool resume);
 /* 0: BPF is not loaded. */

@@ -159,6 +159,7 @@ void wmk_session_count(struct wmk_session *session);
 void wmk_counts_add(struct wmk_ctl_counts *sum, const struct wmk_ctl_counts *one);
 /* Of its rings that are open, as counted last, and of those that were. */
 void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_ctl_counts *sum);
+struct wmk_ctl_counts wmk_channel_past(const struct wmk_session_channel *channel); /* without those that end just now */
 
 /* ── rings of an earlier daemon (handback.c) ─────────────────────────────────────────────────────────── */
 
@@ -243,14 +244,13 @@ struct wmk_session {
 	uid_t uid;
 	gid_t gid;
 	bool all_users, statedump;
-	uint64_t max_size;
+	uint64_t max_size, created;
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
 	atomic_bool counted;             /* among its owner's (owners.c) */
 	uint64_t rule_bytes;             /* likewise; of all its channels */
 	uint64_t trace_bytes;            /* likewise; what it may write of what its owner may */
-	uint64_t created;
 	pthread_mutex_t lock;            /* what follows */
-	bool writing;                    /* somebody asks the consumer (written.c), unlocked */
+	bool writing, uncounted;         /* a thread waits for the consumer (written.c), unlocked; restored only */
 	pthread_cond_t written;          /* nobody does any more */
 	struct rings *ending;            /* in no list any more, and what is in them is not all written yet (written.c) */
 	bool gone, active, started;

@@ -61,6 +61,21 @@ static void name_in_trace(struct out_rings *rings, const struct wmk_consumerd_st
 	wmk_ctf_text_free(&text);
 }
 
+void wmk_out_counts_add(struct wmk_ctl_counts *sum, const struct wmk_consumerd_stats *s)
+{
+	wmk_sum_add(&sum->records, s->records);
+	wmk_sum_add(&sum->lost, s->lost);
+	wmk_sum_add(&sum->lost_full, s->lost_full);
+	wmk_sum_add(&sum->lost_memory, s->lost_memory);
+	wmk_sum_add(&sum->lost_size, s->lost_size);
+	wmk_sum_add(&sum->lost_retry, s->lost_retry);
+	wmk_sum_add(&sum->overwritten, s->overwritten);
+	wmk_sum_add(&sum->unwritten, s->unwritten);
+	wmk_sum_add(&sum->cut, s->cut);
+	wmk_sum_add(&sum->gaps, s->gaps);
+	wmk_sum_add(&sum->bytes, s->bytes);
+}
+
 void wmk_out_counts_keep(struct out_rings *rings, const struct wmk_consumerd_report *report)
 {
 	struct wmk_ctl_counts sum = { 0 };
@@ -69,17 +84,7 @@ void wmk_out_counts_keep(struct out_rings *rings, const struct wmk_consumerd_rep
 		const struct wmk_consumerd_stats *s =
 			&((const struct wmk_consumerd_channel *)report->channels.items + i)->stats;
 
-		wmk_sum_add(&sum.records, s->records);
-		wmk_sum_add(&sum.lost, s->lost);
-		wmk_sum_add(&sum.lost_full, s->lost_full);
-		wmk_sum_add(&sum.lost_memory, s->lost_memory);
-		wmk_sum_add(&sum.lost_size, s->lost_size);
-		wmk_sum_add(&sum.lost_retry, s->lost_retry);
-		wmk_sum_add(&sum.overwritten, s->overwritten);
-		wmk_sum_add(&sum.unwritten, s->unwritten);
-		wmk_sum_add(&sum.cut, s->cut);
-		wmk_sum_add(&sum.gaps, s->gaps);
-		wmk_sum_add(&sum.bytes, s->bytes);
+		wmk_out_counts_add(&sum, s);
 		name_in_trace(rings, s);
 	}
 	rings->counts = sum;

@@ -22,6 +22,8 @@ struct held {
 	uint32_t stream_id;
 	int fd;                          /* of rings */
 	bool opened;
+	struct wmk_list gone; /* of struct wmk_consumerd_channel, in the arena: of a trace's rings that were let go */
+	struct wmk_arena arena;
 };
 
 static void number_taken(struct wmk_outlet *outlet, uint64_t number)
@@ -34,9 +36,11 @@ static void number_taken(struct wmk_outlet *outlet, uint64_t number)
 
 void wmk_held_drop(struct wmk_outlet_side *side)
 {
-	for (unsigned i = 0; i < side->n_held; i++)
+	for (unsigned i = 0; i < side->n_held; i++) {
 		if (side->held[i].fd >= 0)
 			close(side->held[i].fd);
+		wmk_arena_free(&side->held[i].arena);
+	}
 	free(side->held);
 	side->held = NULL;
 	side->n_held = 0;
@@ -55,6 +59,39 @@ static struct held *held_find(const struct wmk_outlet_side *side, const uint8_t 
 	return NULL;
 }
 
+/* Without memory they are lost. */
+static void gone_keep(struct held *held, const struct wmk_list *gone)
+{
+	const struct wmk_consumerd_channel *from = gone->items;
+
+	for (uint32_t i = 0; i < gone->n; i++) {
+		struct wmk_consumerd_channel *one = wmk_arena_append(&held->arena, &held->gone, sizeof(*one));
+
+		if (!one)
+			return;
+		*one = from[i];
+		one->stats.words = NULL;
+		one->channel = wmk_arena_text(&held->arena, from[i].channel);
+		if (!one->channel)
+			one->channel = "";
+	}
+}
+
+int wmk_outlet_gone(const struct wmk_outlet *outlet, const uint8_t trace_uuid[16], const char *channel,
+		    struct wmk_ctl_counts *counts)
+{
+	const struct held *held = held_find(&outlet->sides[0], trace_uuid, NO_STREAM);
+	const struct wmk_consumerd_channel *gone = held ? held->gone.items : NULL;
+
+	for (uint32_t i = 0; held && i < held->gone.n; i++) {
+		if (strcmp(gone[i].channel, channel) != 0)
+			continue;
+		wmk_out_counts_add(counts, &gone[i].stats);
+		return 0;
+	}
+	return -ENOENT;
+}
+
 static int held_add(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings, int fd)
 {
 	struct wmk_outlet_side *side = data;
@@ -67,6 +104,8 @@ static int held_add(void *data, const struct wmk_consumerd_trace *trace, const s
 	}
 	side->held = more;
 	more[side->n_held] = (struct held){ .trace = trace->trace, .rings = rings->rings, .stream_id = rings->stream_id, .fd = fd };
+	if (!rings->rings)
+		gone_keep(&more[side->n_held], &trace->gone);
 	memcpy(more[side->n_held++].uuid, trace->uuid, sizeof(more->uuid));
 	number_taken(side->outlet, trace->trace);
 	number_taken(side->outlet, rings->rings);

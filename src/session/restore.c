@@ -19,8 +19,12 @@ int wmk_session_each_channel(struct wmk_session *session, int (*one)(void *data,
 {
 	int err = 0;
 
-	for (unsigned i = 0; i < session->n_channels && err == 0; i++)
-		err = one(data, &session->channels[i]->is, session->channels[i]->index, session->channels[i]->own);
+	for (unsigned i = 0; i < session->n_channels && err == 0; i++) {
+		struct wmk_ctl_channel is = session->channels[i]->is;
+
+		is.counts = wmk_channel_past(session->channels[i]);
+		err = one(data, &is, session->channels[i]->index, session->channels[i]->own);
+	}
 	return err;
 }
 
@@ -40,6 +44,7 @@ int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_op
 	wmk_session_activate(session, is->active);
 	session->started = is->started || is->active;
 	session->full = is->full;
+	session->uncounted = true;
 	pthread_mutex_lock(&session->lock);
 	const struct wmk_list *const lists[] = { &is->trackers.pids, &is->trackers.uids, &is->trackers.gids, &is->trackers.kernel_pids };
 	const bool narrowed[] = { is->trackers.pid, is->trackers.uid, is->trackers.gid, is->trackers.kernel_pid };
@@ -72,10 +77,28 @@ int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ct
 	channel = session->channels[session->n_channels - 1];
 	channel->index = channel->first_stream = stream_id;
 	channel->is.enabled = is->enabled || own;
+	channel->past = is->counts;
+	memset(&channel->is.counts, 0, sizeof(channel->is.counts));
 	/* rules were added enabled */
 	for (uint32_t i = 0; !own && i < channel->is.rules.n && i < is->rules.n; i++)
 		((struct wmk_ctl_rule *)channel->is.rules.items)[i].enabled = ((struct wmk_ctl_rule *)is->rules.items)[i].enabled;
 	return 0;
+}
+
+int wmk_session_restore_gone(struct wmk_session *session, const uint8_t trace_uuid[16], uint32_t stream_id,
+			     wmk_rings_gone *gone, void *data)
+{
+	struct wmk_session_channel *channel = wmk_session_channel_by_index(session, stream_id % WMK_CHANNEL_STREAMS);
+	struct wmk_ctl_counts counts = { 0 };
+	char name[WMK_RINGS_NAME];
+
+	if (!channel)
+		return -ENOENT;
+	wmk_rings_name(channel, stream_id, name);
+	int err = gone(data, trace_uuid, name, &counts);
+	if (err == 0)
+		wmk_counts_add(&channel->past, &counts);
+	return err;
 }
 
 /* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -180,9 +203,8 @@ static int each(const struct rings *list, int (*one)(void *data, const struct wm
 
 		memcpy(is.uuid, trace->uuid, sizeof(is.uuid));
 		memcpy(is.set_uuid, rings->uuid, sizeof(is.set_uuid));
-		/* (of a process that has ended the consumer alone still has rings; from a file they are had when that is gone too) */
-		if (!trace->ended || rings->session->shm >= 0)
-			err = one(data, &is);
+		/* (also of a process that has ended, until what its rings hold is written and counted) */
+		err = one(data, &is);
 	}
 	return err;
 }
@@ -193,7 +215,7 @@ int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, c
 
 	if (err == 0)
 		err = each(session->awaited, one, data);
-	return err == 0 && session->shm >= 0 ? each(session->ending, one, data) : err;
+	return err == 0 ? each(session->ending, one, data) : err;
 }
 
 static struct rings *by_id(struct rings *list, uint64_t id)

@@ -107,7 +107,7 @@ static int on_changed(void *data, struct wmk_session *session, bool gone)
 	return wmk_state_changed(server->state, session, gone);
 }
 
-static void on_reaped(void *data, struct wmk_session *session)
+static void on_counted(void *data, struct wmk_session *session)
 {
 	if (on_changed(data, session, false) < 0)
 		wmk_error_clear();       /* what is written down has rings that the consumer has no more: they are passed over */
@@ -216,6 +216,13 @@ static int on_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id)
 	return wmk_outlet_held(server->outlet, trace_uuid, stream_id);
 }
 
+static int on_gone(void *data, const uint8_t trace_uuid[16], const char *channel, struct wmk_ctl_counts *counts)
+{
+	const struct server *server = data;
+
+	return wmk_outlet_gone(server->outlet, trace_uuid, channel, counts);
+}
+
 static void on_shutdown(void *data)
 {
 	const struct server *server = data;
@@ -274,11 +281,18 @@ static int sessions_open(struct server *server)
 	struct wmk_outlet_options outlet = { .size = sizeof(outlet), .rundir = server->place.path, .program = server->options->consumerd,
 					     .keep = server->options->recovered != NULL, .on_change = say, .on_full = on_full, .on_ready = on_ready,
 					     .data = server };
-	const struct wmk_reaper_ops reaper = { .reaped = on_reaped, .full = stop_full, .ready = tell_again, .data = server };
+	const struct wmk_reaper_ops reaper = { .full = stop_full, .ready = tell_again, .data = server };
 	struct wmk_clock clock;
-	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &wmk_outlet_ops, .clock = &clock, .on_id = on_id,
-					       .on_ended = on_ended, .on_identity = on_identity, .on_dumps = on_dumps,
-					       .on_user = on_user, .data = server };
+	struct wmk_tracing_options tracing = { .size = sizeof(tracing),
+					       .outlet = &wmk_outlet_ops,
+					       .clock = &clock,
+					       .on_id = on_id,
+					       .on_ended = on_ended,
+					       .on_counted = on_counted,
+					       .on_identity = on_identity,
+					       .on_dumps = on_dumps,
+					       .on_user = on_user,
+					       .data = server };
 	const struct wmk_limits *limits = server->options->limits;
 	char owner[WMK_KINSTANCE_OWNER];
 	int err = wmk_clock_choose(&clock, &tracing.plugin_clock);
@@ -333,7 +347,7 @@ static int take_over(struct server *server)
 	}
 	if (wmk_state_identities(server->state, server->tracing) < 0)
 		say_cause(server);
-	unsigned n = wmk_state_restore(server->state, server->tracing, on_held, server);
+	unsigned n = wmk_state_restore(server->state, server->tracing, on_held, on_gone, server);
 	wmk_outlet_taken_over(server->outlet);
 	return n || !server->options->recovered ? 0 : wmk_error_said(-ENODATA, "%s", server->said);
 }

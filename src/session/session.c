@@ -7,6 +7,7 @@
 #include "session/kernel.h"
 #include "session/kernel_calls.h"
 
+#include "base/cond.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "session/shm.h"
@@ -111,7 +112,7 @@ int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_optio
 	session->tracing = tracing;
 	session->shm = -1;
 	pthread_mutex_init(&session->lock, NULL);
-	pthread_cond_init(&session->written, NULL);
+	wmk_cond_init(&session->written);
 	atomic_init(&session->refs, 2);  /* the table's, and the caller's */
 	err = session_fill(session, options);
 	if (err < 0) {

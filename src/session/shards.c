@@ -162,13 +162,11 @@ static void told_free(struct told *told)
 	free(told);
 }
 
-static void reap(struct wmk_reaper *reaper, struct wmk_session *session)
+static void reap(struct wmk_session *session)
 {
 	if (wmk_session_lock(session) < 0)
 		return;
 	wmk_session_reap(session);
-	if (reaper->ops.reaped)
-		reaper->ops.reaped(reaper->ops.data, session);
 	wmk_session_unlock(session);
 }
 
@@ -188,7 +186,7 @@ static void *reaper_run(void *data)
 		reaper->told = told->next;
 		pthread_mutex_unlock(&reaper->lock);
 		if (told->session)
-			reap(reaper, told->session);
+			reap(told->session);
 		else if (told->ready && reaper->ops.ready)
 			reaper->ops.ready(reaper->ops.data, told->path);
 		else if (!told->ready && reaper->ops.full)

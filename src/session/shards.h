@@ -26,8 +26,6 @@ int wmk_shards_take(void *shards, unsigned shard, const struct wmk_guest *guest)
 
 /* What happened by itself is looked after elsewhere than where it was noticed. All optional, from the reaper's thread. */
 struct wmk_reaper_ops {
-	/* Something of the session had ended; wmk_session_reap() was called. Locked. */
-	void (*reaped)(void *data, struct wmk_session *session);
 	/* A session's directory has what it may have. */
 	void (*full)(void *data, const char *path);
 	/* Its disk answers again. */

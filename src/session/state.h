@@ -45,11 +45,13 @@ int wmk_state_clock(struct wmk_state *state, struct wmk_clock *clock);
  */
 typedef int wmk_state_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id);
 /*
- * Make all sessions again, before any program comes. Rings that nobody has are awaited from programs (handback.c), but those of a process
- * that ended are finished if whoever emptied them says so. A session of which nothing can be made again ends: it is told, and forgotten.
- * Returns how many were made again.
+ * Make all sessions again, before any program comes. Rings that nobody has are awaited from programs (handback.c), but
+ * those of a process that ended are finished if the consumer reports that: it has their counts, which `gone` returns
+ * (NULL: none). A session of which nothing can be made again ends: it is told, and forgotten. Returns how many were
+ * made again.
  */
-unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing, wmk_state_held *held, void *data);
+unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing, wmk_state_held *held,
+			   wmk_rings_gone *gone, void *data);
 
 /*
  * What identities earlier daemons gave, told to `tracing` before the sessions are restored; and afterwards, before any program comes: those of

@@ -170,22 +170,37 @@ static int channels_restore(const struct state_session *is, struct wmk_session *
 	return err;
 }
 
+/* What the consumer has of rings. */
+struct consumer {
+	wmk_state_held *held;
+	wmk_rings_gone *gone;
+	void *data;
+};
+
 /* Of a process that is gone, and nobody has anything of its trace: it was written out, and we were killed before that was written down. */
-static bool is_over(const struct state_session *is, const struct state_rings *r, wmk_state_held *held, void *data)
+static bool is_over(const struct state_session *is, const struct state_rings *r, const struct consumer *consumer)
 {
 	if (r->pid == 0 || wmk_process_lives((pid_t)r->pid, r->start_time))
 		return false;
 	for (uint32_t i = 0; i < is->rings.n; i++) {
 		const struct state_rings *other = (const struct state_rings *)is->rings.items + i;
 
-		if (memcmp(other->uuid, r->uuid, sizeof(r->uuid)) == 0 && held(data, other->uuid, other->stream_id) != -ENOENT)
+		if (memcmp(other->uuid, r->uuid, sizeof(r->uuid)) == 0 &&
+		    consumer->held(consumer->data, other->uuid, other->stream_id) != -ENOENT)
 			return false;
 	}
 	return true;
 }
 
-static int rings_restore_one(const struct state_session *is, const struct state_rings *r, struct wmk_session *session, wmk_state_held *held,
-			     void *data)
+/* The process has ended, the consumer has written everything and has the counts: the daemon ended before it had them. */
+static bool is_counted(const struct state_rings *r, struct wmk_session *session, const struct consumer *consumer)
+{
+	return r->pid != 0 && consumer->gone && consumer->held(consumer->data, r->uuid, r->stream_id) == -ENOENT &&
+	       wmk_session_restore_gone(session, r->uuid, r->stream_id, consumer->gone, consumer->data) == 0;
+}
+
+static int rings_restore_one(const struct state_session *is, const struct state_rings *r, struct wmk_session *session,
+			     const struct consumer *consumer)
 {
 	struct wmk_restored_rings rings = { .id = r->id, .stream_id = r->stream_id, .uid = (uid_t)r->uid, .pid = (pid_t)r->pid,
 					    .start_time = r->start_time, .sub = r->sub, .inode = r->inode, .n_contexts = r->n_contexts };
@@ -194,22 +209,22 @@ static int rings_restore_one(const struct state_session *is, const struct state_
 	memcpy(rings.set_uuid, r->set, sizeof(rings.set_uuid));
 	if (r->uid >= UINT32_MAX || r->pid > INT32_MAX)
 		return wmk_error(-EINVAL, "user %llu, process %llu", (unsigned long long)r->uid, (unsigned long long)r->pid);
-	if (is_over(is, r, held, data))
+	if (is_counted(r, session, consumer) || is_over(is, r, consumer))
 		return 0;
-	int fd = held(data, r->uuid, r->stream_id);
+	int fd = consumer->held(consumer->data, r->uuid, r->stream_id);
 	return wmk_session_restore_rings(session, &rings, fd >= 0 ? fd : -1);
 }
 
 /* -errno: none of them; the first error. What else cannot be is told, and the session goes on without it. */
-static int rings_restore(const struct wmk_state *state, const struct state_session *is, struct wmk_session *session, wmk_state_held *held,
-			 void *data)
+static int rings_restore(const struct wmk_state *state, const struct state_session *is, struct wmk_session *session,
+			 const struct consumer *consumer)
 {
 	uint32_t failed = 0;
 	int first = 0;
 	char words[400] = "";
 
 	for (uint32_t i = 0; i < is->rings.n; i++) {
-		int err = rings_restore_one(is, (const struct state_rings *)is->rings.items + i, session, held, data);
+		int err = rings_restore_one(is, (const struct state_rings *)is->rings.items + i, session, consumer);
 
 		if (err >= 0)
 			continue;
@@ -315,7 +330,8 @@ static int recovered_check(const struct wmk_state *state, const struct state_ses
 	return err < 0 || !state->recovered ? err : wmk_shm_lock(state->dir, true);
 }
 
-static int session_restore(struct wmk_state *state, struct state_entry *entry, struct wmk_tracing *tracing, wmk_state_held *held, void *data)
+static int session_restore(struct wmk_state *state, struct state_entry *entry, struct wmk_tracing *tracing,
+			   const struct consumer *consumer)
 {
 	const struct state_session *is = entry->is;
 	const struct wmk_session_options options = {
@@ -335,7 +351,7 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 		return err;
 	err = channels_restore(is, session);
 	if (err == 0)
-		err = rings_restore(state, is, session, held, data);
+		err = rings_restore(state, is, session, consumer);
 	if (err == 0)
 		err = ids_restore(state, entry, session);
 	entry->session = session;
@@ -356,15 +372,17 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 	return err;
 }
 
-unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing, wmk_state_held *held, void *data)
+unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing, wmk_state_held *held,
+			   wmk_rings_gone *gone, void *data)
 {
+	const struct consumer consumer = { held, gone, data };
 	char words[400];
 	unsigned n = 0;
 
 	for (struct state_entry **at = &state->entries; *at;) {
 		struct state_entry *entry = *at;
 
-		if (!entry->is || session_restore(state, entry, tracing, held, data) == 0) {
+		if (!entry->is || session_restore(state, entry, tracing, &consumer) == 0) {
 			n += entry->is != NULL;
 			entry->is = NULL;
 			wmk_arena_free(&entry->arena);

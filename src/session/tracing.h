@@ -159,6 +159,11 @@ struct wmk_tracing_options {
 	void (*on_dumps)(void *data, bool more);
 	/* Optional. Something of the session ended by itself (a process with rings of its own died): call wmk_session_reap() soon, elsewhere. */
 	void (*on_ended)(void *data, struct wmk_session *session);
+	/*
+	 * Optional. Rings have ended, and the consumer is about to forget their counts: the session must be written
+	 * down before. Under the session's lock.
+	 */
+	void (*on_counted)(void *data, struct wmk_session *session);
 	void *data;
 };
 
@@ -340,7 +345,7 @@ struct wmk_restored_rings {
 	uint64_t inode;                  /* by these a program is believed that hands it back */
 };
 
-/* Locked. Stops at the first that is not 0, and returns it. */
+/* Locked. Stops at the first that is not 0, and returns it. A channel's counts are those of rings that have ended. */
 int wmk_session_each_channel(struct wmk_session *session, int (*one)(void *data, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own),
 			     void *data);
 int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, const struct wmk_restored_rings *is), void *data);
@@ -358,6 +363,11 @@ int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ct
  * those that record. -ENOENT: no channel has that number. After any other error with a descriptor it is awaited too.
  */
 int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd);
+/* Rings of this stream class have ended: `gone` returns their counts, by the channel's name in the trace. */
+typedef int wmk_rings_gone(void *data, const uint8_t trace_uuid[16], const char *channel,
+			   struct wmk_ctl_counts *counts);
+int wmk_session_restore_gone(struct wmk_session *session, const uint8_t trace_uuid[16], uint32_t stream_id,
+			     wmk_rings_gone *gone, void *data);
 /* Takes the class over. */
 int wmk_session_restore_id(struct wmk_session *session, uint64_t rings_id, uint32_t id, struct wmk_event_class *event);
 int wmk_session_restore_end(struct wmk_session *session);

@@ -15,12 +15,16 @@
  */
 #include "session/kernel.h"
 
+#include "base/cond.h"
 #include "base/error.h"
 #include "base/sum.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define COUNTED_MS 5000 /* behind a restart: until the thread that writes has what the next daemon does not know yet   \
+			 */
 
 static void begin(struct wmk_session *session)
 {
@@ -63,6 +67,15 @@ int wmk_session_flush(struct wmk_session *session)
 	end(session);
 	session->stopping = false;
 	return err;
+}
+
+/* What the next daemon must know, and could not ask the consumer for. Locked. */
+static void counted(struct wmk_session *session)
+{
+	const struct wmk_tracing_options *o = &session->tracing->options;
+
+	if (o->on_counted && !session->gone && !session->tracing->leaving)
+		o->on_counted(o->data, session);
 }
 
 /* ── forgotten ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -135,6 +148,7 @@ int wmk_session_clear(struct wmk_session *session)
 		memset(&session->channels[i]->past, 0, sizeof(session->channels[i]->past));
 	for (struct rings *rings = session->rings; rings; rings = rings->next)
 		memset(&rings->counts, 0, sizeof(rings->counts));
+	counted(session);
 	/* before the rest: whoever consumes measures then how much is left */
 	int left = forget_left(session), err = each(session, session->tracing->options.outlet->rings_clear);
 
@@ -188,10 +202,16 @@ static int count(struct rings *rings, struct wmk_ctl_counts *into)
 
 void wmk_session_count(struct wmk_session *session)
 {
-	struct rings *const rings = session->rings;
+	const struct timespec end_of_patience = wmk_deadline(COUNTED_MS);
 
+	/* Where counts are known, those known last will do. */
+	while (session->writing && session->uncounted &&
+	       pthread_cond_timedwait(&session->written, &session->lock, &end_of_patience) == 0)
+		continue;
 	if (session->writing)
 		return;
+	struct rings *const rings = session->rings;
+
 	begin(session);
 	pthread_mutex_unlock(&session->lock);
 	/* where nobody answers in time, nobody would for the others either; what the consumer does not have says nothing about them */
@@ -200,7 +220,20 @@ void wmk_session_count(struct wmk_session *session)
 	for (struct rings *one = rings; one && err != -ETIMEDOUT && err != -ECONNABORTED; one = one->next)
 		err = count(one, NULL);
 	pthread_mutex_lock(&session->lock);
+	session->uncounted = session->uncounted && err < 0;
 	end(session);
+}
+
+struct wmk_ctl_counts wmk_channel_past(const struct wmk_session_channel *channel)
+{
+	struct wmk_ctl_counts past = channel->past;
+	const struct wmk_ctl_counts none = { 0 };
+
+	/* (those that end just now are still among the rings) */
+	for (const struct rings *rings = channel->session->ending; rings; rings = rings->next)
+		if (rings->channel == channel)
+			counts_replace(&past, &rings->counts, &none);
+	return past;
 }
 
 void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_ctl_counts *sum)
@@ -298,12 +331,17 @@ int wmk_rings_close(struct wmk_session *session, bool ended_only)
 	begin(session);
 	int gave_up = ended_only ? 0 : wmk_rings_give_up(session);
 	struct rings *rings = rings_leave(session, ended_only);
+	const bool any = rings != NULL;
 	struct trace *traces = traces_leave(session, ended_only);
 
 	session->ending = rings;
 	pthread_mutex_unlock(&session->lock);
 	int err = rings_end(rings, outlet);
 
+	pthread_mutex_lock(&session->lock);
+	if (ended_only && any)
+		counted(session);
+	pthread_mutex_unlock(&session->lock);
 	traces_end(traces, outlet);
 	pthread_mutex_lock(&session->lock);
 	end(session);

@@ -4,12 +4,14 @@
 import contextlib
 import os
 import re
+import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from daemon import World, numbers_of  # noqa: E402
+from daemon import World, numbers_of, state  # noqa: E402
 from harness import Trace, check, main  # noqa: E402
 from hostile import ALICE  # noqa: E402
+from restarts import COMMANDS, check_restarts, counted, reported, sessions_of  # noqa: E402
 from traces import metadata_text  # noqa: E402
 from users import open_to_all  # noqa: E402
 
@@ -84,5 +86,55 @@ def corrupt_counts_change_no_others(case):
         root.end()
 
 
+def restarts_change_no_counts(case, *channel):
+    """A program that lives, one that has ended; each lost records. A daemon ends: the next command counts as before."""
+    with World(case) as w:
+        names = sessions_of()
+        for name in names:
+            w('create', name, '--no-statedump')
+            w('enable-channel', '-s', name, name, '--subbuf-size', '4k', '--num-subbuf', '2', *channel)
+            w('enable-event', '-s', name, '-c', name, 'test:*')
+            w('start', name)
+        ended, lives = w.obey(), w.obey()
+        for program in (ended, lives):
+            program('emit 2000')
+        ended.end()
+        for name in names:
+            w.stop(name)
+            w('start', name)
+        before = check_restarts(w, w.consumerd, program=lives)
+        for counts in before:
+            check(counts[0]['lost'] > 0 and counts[0]['records'] + counts[0]['lost'] == 4000, '%s', counts)
+        lives.end()
+
+
+def restarts_change_no_counts_of_shared_buffers(case):
+    restarts_change_no_counts(case)
+
+
+def restarts_change_no_counts_of_buffers_of_processes(case):
+    restarts_change_no_counts(case, '--buffers-pid')
+
+
+def a_process_that_ends_unseen_is_counted(case):
+    """It ends while the session daemon stands still, which is then killed: its buffers are not counted."""
+    with World(case) as w:
+        w.begin('one', 'test:*', channel=['--subbuf-size', '4k', '--num-subbuf', '2', '--buffers-pid'])
+        program = w.obey()
+        program('emit 2000')
+        w.stop('one')
+        w('start', 'one')
+        # (the state dump of `start` may be counted or not)
+        before, daemon = counted(w.session('one'))[1], w.sessiond()
+        os.kill(daemon, signal.SIGSTOP)
+        w.wait(lambda: state(daemon) == 'T', 'the session daemon to stand still')
+        program.kill()
+        os.kill(daemon, signal.SIGKILL)
+        w.wait(lambda: w.sessiond() != daemon, 'the session daemon to end')
+        now = [counted(reported(w, command, 'one'))[1] for command in COMMANDS]
+        check(now == [before] * len(COMMANDS), 'counted: %s; before: %s', now, before)
+
+
 if __name__ == '__main__':
-    main([corrupt_counts_change_no_others])
+    main([corrupt_counts_change_no_others, restarts_change_no_counts_of_shared_buffers,
+          restarts_change_no_counts_of_buffers_of_processes, a_process_that_ends_unseen_is_counted])

@@ -8,7 +8,8 @@ from harness import check
 DAEMONS = (('session daemon', signal.SIGTERM), ('session daemon', signal.SIGKILL), ('consumer daemon', signal.SIGKILL))
 COMMANDS = ('list', 'stop', 'destroy')
 # (bytes: a packet may end elsewhere)
-COUNTS = ('records', 'lost', 'lost_full', 'lost_memory', 'lost_size', 'lost_retry', 'overwritten', 'unwritten', 'cut', 'gaps')
+COUNTS = ('records', 'lost', 'lost_full', 'lost_memory', 'lost_size', 'lost_retry', 'overwritten', 'unwritten', 'cut',
+          'gaps')
 
 MORE = 20
 

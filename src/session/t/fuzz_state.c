@@ -97,7 +97,7 @@ static unsigned next_daemon(const char *recovered)
 	if (wmk_tracing_open(&options, &tracing) < 0)
 		abort();
 	wmk_state_identities(state, tracing);
-	const unsigned restored = wmk_state_restore(state, tracing, held, NULL);
+	const unsigned restored = wmk_state_restore(state, tracing, held, NULL, NULL);
 	if (wmk_state_identities_begin(state) < 0)
 		abort();
 	wmk_tracing_close(tracing);
