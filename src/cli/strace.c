@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -18,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/strace.h"
 #include "kernel/pids.h"
+#include "kernel/spaces.h"
 
 #define COLUMN_DEFAULT 40u
 #define BUFFER_MOST (1u << 30)
@@ -26,8 +26,6 @@
 #define NAP_MOST_MS 16
 #define REAP_NAPS 8u
 #define PRIORITY (-10)
-/* /proc/self/ns/pid of those who are in no container: the kernel's PROC_PID_INIT_INO. */
-#define FIRST_PID_NAMESPACE 0xEFFFFFFCu
 
 /* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -173,17 +171,12 @@ static int make_prints(struct run *run)
 	return 0;
 }
 
-/* The kernel knows processes by the numbers that those outside of all containers see. */
+/* (Times of another time namespace are corrected: the trace's clock is no part of it.) */
 static int check_machine(void)
 {
-	struct stat ns;
-
 	if (geteuid() != 0)
 		return wmk_error_said(-EPERM, "only root can record the kernel's system calls");
-	if (stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino != FIRST_PID_NAMESPACE)
-		return wmk_error_said(-ENOTSUP, "processes have other numbers in this container than the kernel has for them: run it outside (or with "
-				      "the host's pid namespace)");
-	return 0;
+	return wmk_kspaces_check(WMK_CLOCK_COUNTER);
 }
 
 struct sentences {

@@ -148,7 +148,7 @@ struct wmk_strace_lines {
 	uint32_t newborn[64];    /* -f: the latest that were made, perhaps not heard of yet; 0: none */
 	unsigned n_newborn;
 	uint64_t last;           /* -r */
-	int64_t wall;            /* wall clock minus CLOCK_MONOTONIC */
+	int64_t wall;            /* wall clock minus the clock of the records */
 	struct wmk_strace_count *counts[WMK_KCALLS_ABIS];
 };
 

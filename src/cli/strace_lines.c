@@ -14,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/strace.h"
+#include "kernel/spaces.h"
 
 #define OUT_BYTES (512u << 10)
 #define OUT_FULL (128u << 10)    /* so much waits to be written at most, before a line */
@@ -503,7 +503,7 @@ static bool is_over(const struct wmk_strace_lines *lines, struct wmk_strace_thre
 		return false;
 	}
 	if (!thread->gone)
-		thread->gone = wmk_clock_monotonic();
+		thread->gone = wmk_kspaces_monotonic();
 	return thread->gone < lines->source->until;
 }
 
@@ -563,7 +563,7 @@ int wmk_strace_lines_open(const struct wmk_strace_args *args, const struct wmk_s
 		return err;
 	}
 	clock_gettime(CLOCK_REALTIME, &wall);
-	lines->wall = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - (int64_t)wmk_clock_monotonic();
+	lines->wall = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - (int64_t)wmk_kspaces_monotonic();
 	return 0;
 }
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "cli/strace.h"
+#include "kernel/spaces.h"
 
 #define WINDOW_NS 200000u
 #define BYTES_ALL (512ull << 20)     /* of all streams where nobody says how much */
@@ -26,7 +26,7 @@ int wmk_strace_source_init(struct wmk_strace_source *source, const struct wmk_st
 
 void wmk_strace_source_look(struct wmk_strace_source *source, bool is_end)
 {
-	source->until = is_end ? UINT64_MAX : wmk_clock_monotonic() - WINDOW_NS;
+	source->until = is_end ? UINT64_MAX : wmk_kspaces_monotonic() - WINDOW_NS;
 	for (unsigned i = 0; i < source->n; i++)
 		if (!source->heads[i].is_there)
 			source->ops->fill(source, i);

@@ -4,6 +4,8 @@
  */
 #include "kernel/calls_clock.h"
 
+#include "kernel/spaces.h"
+
 #define TRIES 16
 
 void wmk_kclock_init(struct wmk_kclock *clock, enum wmk_clock_kind kind)
@@ -22,7 +24,8 @@ void wmk_kclock_take(struct wmk_kclock *clock)
 	if (clock->kind != WMK_CLOCK_COUNTER)
 		return;
 	for (unsigned i = 0; i < TRIES && (i < 4 || best.width > 2 * (clock->n ? clock->pairs[clock->n - 1].width : 0)); i++) {
-		const uint64_t before = wmk_clock_counter(), mono = wmk_clock_monotonic(), after = wmk_clock_counter();
+		const uint64_t before = wmk_clock_counter();
+		const uint64_t mono = wmk_kspaces_monotonic(), after = wmk_clock_counter();
 
 		if (after - before < best.width)
 			best = (struct wmk_kclock_pair){ .mono = mono, .value = before + (after - before) / 2, .width = after - before };

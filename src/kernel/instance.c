@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "kernel/spaces.h"
 
 #define PREFIX "waymark-"
 #define WAKE_PERCENT 25u             /* of a buffer that is filled: then who sleeps on it is woken */
@@ -22,7 +23,7 @@
 
 /* ── owners and names ────────────────────────────────────────────────────────────────────────────────── */
 
-/* When the process began, in the kernel's ticks; 0: there is none, or it is hidden. */
+/* When the process began, in ticks of the initial time namespace; 0: there is none, or it is hidden. */
 static uint64_t began(pid_t pid)
 {
 	char path[40], text[1024];
@@ -44,7 +45,7 @@ static uint64_t began(pid_t pid)
 		at = strchr(at + 1, ' ');
 	if (at && sscanf(at, " %" SCNu64, &ticks) != 1)
 		ticks = 0;
-	return ticks;
+	return ticks ? wmk_kspaces_start_time(ticks) : 0;
 }
 
 int wmk_kinstance_owner_dir(int dir, char owner[WMK_KINSTANCE_OWNER])
@@ -70,16 +71,25 @@ int wmk_kinstance_name(const char *owner, const char *session, const char *chann
 	return 0;
 }
 
+bool wmk_kinstance_owner_has_ended(int pid, uint64_t ticks)
+{
+	uint64_t now;
+
+	/* In a PID namespace below the first, other processes are not seen. */
+	if (pid <= 0 || !wmk_kspaces_is_first_pid())
+		return false;
+	now = began(pid);
+	/* (the offset of a time namespace may end within a tick) */
+	return now == 0 || (ticks != 0 && now + 1 != ticks && now != ticks && now != ticks + 1);
+}
+
 /* A process's instance whose process is not there any more. */
 static bool is_orphan(const char *name)
 {
-	uint64_t ticks, now;
+	uint64_t ticks;
 	int pid;
 
-	if (sscanf(name, PREFIX "p%d.%" SCNu64 "-", &pid, &ticks) != 2 || pid <= 0)
-		return false;
-	now = began(pid);
-	return now == 0 || (ticks != 0 && now != ticks);
+	return sscanf(name, PREFIX "p%d.%" SCNu64 "-", &pid, &ticks) == 2 && wmk_kinstance_owner_has_ended(pid, ticks);
 }
 
 /* ── made ────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -201,7 +211,7 @@ bool wmk_kinstance_is_counter(int instance)
 
 uint64_t wmk_kinstance_now(int instance)
 {
-	return wmk_kinstance_is_counter(instance) ? wmk_clock_counter() : wmk_clock_monotonic();
+	return wmk_kinstance_is_counter(instance) ? wmk_clock_counter() : wmk_kspaces_monotonic();
 }
 
 static int event_path(const char *system, const char *name, const char *file, char *path, size_t size)

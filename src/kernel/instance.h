@@ -39,6 +39,11 @@ struct wmk_kinstance_options {
 /* Names of owners: of a directory that is open here; of this process. */
 int wmk_kinstance_owner_dir(int dir, char owner[WMK_KINSTANCE_OWNER]);
 void wmk_kinstance_owner_self(char owner[WMK_KINSTANCE_OWNER]);
+/*
+ * Has the process of that number and start time, as an owner's name has them (0: any time), ended? False where
+ * processes of others are not seen.
+ */
+bool wmk_kinstance_owner_has_ended(int pid, uint64_t ticks);
 /* -ENAMETOOLONG: the kernel takes 255 bytes, and so much is not left for both. */
 int wmk_kinstance_name(const char *owner, const char *session, const char *channel, char name[WMK_KINSTANCE_NAME]);
 

@@ -15,6 +15,7 @@
 #include "kernel/calls_bpf.h"
 #include "kernel/cpu.h"
 #include "kernel/instance.h"
+#include "kernel/spaces.h"
 
 #define BTF "/sys/kernel/btf/vmlinux"
 #define SMALL_BYTES 65536u           /* of a buffer that nothing is recorded into */
@@ -126,7 +127,9 @@ int wmk_klacks_find(const struct wmk_tracefs *tracefs, const char *instance_name
 
 	if (err < 0)
 		return err;
-	err = wmk_kinstance_make(tracefs, instance_name, &options, &instance);
+	err = wmk_kspaces_check(clock);
+	if (err == 0)
+		err = wmk_kinstance_make(tracefs, instance_name, &options, &instance);
 	lacks->err[WMK_KLACK_INSTANCE] = err;
 	if (err < 0)
 		wmk_error_text(lacks->instance, sizeof(lacks->instance));

@@ -20,7 +20,8 @@
 #include "kernel/tracefs.h"
 
 enum wmk_klack {
-	WMK_KLACK_INSTANCE,      /* no instance with the trace's clock can be made: nothing is recorded at all */
+	/* No instance with the trace's clock can be made, or its records do not fit our namespaces. */
+	WMK_KLACK_INSTANCE,
 	WMK_KLACK_CALLS, WMK_KLACK_KPROBES, WMK_KLACK_UPROBES, WMK_KLACK_FUNCTIONS, WMK_KLACK_SUBBUFS, WMK_KLACK_MAPPING, WMK_KLACK_TYPES,
 	WMK_KLACK_ARGUMENTS,     /* of system calls, by BPF */
 	WMK_KLACKS

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "kernel/pids.h"
+#include "kernel/spaces.h"
 
 #define LOOK_NS 100000000u
 #define EXIT_NS 10000000u            /* of a thread, from its last word on */
@@ -73,7 +74,7 @@ bool wmk_kown_has(const struct wmk_kown *own, int32_t tid, uint64_t ts)
 
 struct wmk_kown_time wmk_kown_now(void)
 {
-	return (struct wmk_kown_time){ wmk_clock_counter(), wmk_clock_monotonic() };
+	return (struct wmk_kown_time){ wmk_clock_counter(), wmk_kspaces_monotonic() };
 }
 
 /* Under the lock: who looks at them sees that they are others. */

@@ -15,6 +15,7 @@
 #include "kernel/calls_inside.h"
 #include "kernel/dumper.h"
 #include "kernel/instance.h"
+#include "kernel/spaces.h"
 #include "kernel/tracefs.h"
 
 #define PACKET_BYTES (1u << 20)
@@ -93,7 +94,7 @@ static uint64_t counter_now(void *data)
 static uint64_t monotonic_now(void *data)
 {
 	(void)data;
-	return wmk_clock_monotonic();
+	return wmk_kspaces_monotonic();
 }
 
 int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_kdumper **dumper)

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kernel/event.h"
+#include "kernel/spaces.h"
 #include "kernel/tracefs.h"
 #include "session/kernel_calls.h"
 
@@ -73,6 +74,8 @@ int wmk_kernel_rule_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule
 	if (rule->level_op != WMK_LEVEL_ANY)
 		return wmk_error_said(-EINVAL, "the kernel's events have no log levels");
 	err = wmk_kernel_tracefs(tracing, &tracefs);
+	if (err == 0)
+		err = wmk_kspaces_check(tracing->clock.kind);
 	if (err == 0 && wmk_rule_is_probe(rule))
 		return wmk_kernel_probe_check(tracefs, rule, uid, gid, note, size);
 	if (err == 0)

@@ -229,14 +229,11 @@ struct sweep {
 
 static bool is_orphan(const char *group)
 {
-	uint64_t began, now;
-	pid_t parent;
-	char state;
+	uint64_t began;
 	int pid;
 
-	if (sscanf(group, WMK_KPROBE_GROUP "p%d_%" SCNu64 "_", &pid, &began) != 2 || pid <= 0)
-		return false;
-	return !wmk_process_stat(pid, &parent, &now, &state) || (began != 0 && now != began);
+	return sscanf(group, WMK_KPROBE_GROUP "p%d_%" SCNu64 "_", &pid, &began) == 2 &&
+	       wmk_kinstance_owner_has_ended(pid, began);
 }
 
 static int sweep_one(void *data, const char *group)

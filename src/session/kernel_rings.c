@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "kernel/pids.h"
+#include "kernel/spaces.h"
 #include "kernel/who.h"
 
 #include <errno.h>
@@ -52,8 +53,10 @@ static int instance_make(struct rings *rings)
 	rings->kernel = wmk_kernel_rings_alloc(rings);
 	if (!rings->kernel)
 		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
+	err = wmk_kspaces_check(options.clock);
 	/* one of that name that nobody has: a session's that was not ended well */
-	err = wmk_kinstance_remove(tracing->tracefs, rings->kernel->name);
+	if (err == 0)
+		err = wmk_kinstance_remove(tracing->tracefs, rings->kernel->name);
 	if (err == 0)
 		err = wmk_kinstance_make(tracing->tracefs, rings->kernel->name, &options, &rings->kernel->instance);
 	return err;

@@ -40,6 +40,8 @@ def need_kernel():
         raise Skip('recording the kernel needs root')
     if not os.access(INSTANCES, os.W_OK):
         raise Skip('this machine has no tracefs at %s that can be written to' % TRACING)
+    if os.stat('/proc/self/ns/pid').st_ino != 0xEFFFFFFC:
+        raise Skip('recording the kernel needs the PID namespace of the host')
     if not os.path.isdir(TRACING + '/events/syscalls/sys_enter_openat'):
         raise Skip('this kernel has no events of system calls')
 
