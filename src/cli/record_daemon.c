@@ -185,7 +185,7 @@ static int enable_events(struct through *t, const struct waymark_ctl_domain *dom
 
 /*
  * The domain is what descends from this very process: as a subreaper it stays an ancestor of all that the program starts, whoever of those
- * in between has ended.
+ * in between has ended. The kernel follows forks by itself, from the program on: it has been forked already.
  */
 static int begin(void *data, pid_t pid)
 {
@@ -193,7 +193,8 @@ static int begin(void *data, pid_t pid)
 	const struct waymark_ctl_domain domain = {
 		.size = sizeof(domain), .kind = WAYMARK_CTL_PID, .follow = true, .pid = (uint64_t)getpid(),
 	}, kernel = {
-		.size = sizeof(kernel), .kind = WAYMARK_CTL_KERNEL, .follow = t->args->program_only, .pid = t->args->program_only ? (uint64_t)getpid() : 0,
+		.size = sizeof(kernel), .kind = WAYMARK_CTL_KERNEL, .follow = t->args->program_only,
+		.pid = t->args->program_only ? (uint64_t)pid : 0,
 	};
 	int err = create(t, pid);
 
