@@ -10,6 +10,7 @@
 #include <linux/nsfs.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -93,19 +94,39 @@ static int find(struct looking *look, pid_t *pid)
 	return err < 0 ? wmk_error(err, "there is no process %" PRId32 " in the client's PID namespace", look->number) : 0;
 }
 
+/* -ENOTSUP: what /proc says is not about the processes that we know by their numbers. */
+static int check_proc(pid_t client)
+{
+	char self[16], own[16];
+	const ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+	snprintf(own, sizeof(own), "%d", (int)getpid());
+	self[n > 0 ? n : 0] = '\0';
+	if (n > 0 && strcmp(self, own) != 0)
+		return wmk_error_said(-ENOTSUP,
+				      "/proc shows another PID namespace than the session daemon's: mount one there");
+	if (client == 0)
+		return wmk_error_said(-ENOTSUP, "the client is outside of the session daemon's PID namespace: "
+				      "neither knows the other's process numbers");
+	return 0;
+}
+
 int wmk_kpids_of(pid_t client, uint64_t number, pid_t *pid)
 {
 	struct looking *look;
 	uint32_t ours;
-	int err = 0;
+	int err;
 
 	if (number == 0 || number > INT32_MAX)
 		return wmk_error(-ESRCH, "there is no process %" PRIu64, number);
+	err = check_proc(client);
+	if (err < 0)
+		return err;
 	look = calloc(1, sizeof(*look));
 	if (!look)
 		return wmk_error(-ENOMEM, "no memory to look for a process");
 	*pid = look->number = (int32_t)number;
-	if (client > 0 && namespace_of(look, getpid(), &ours) && namespace_of(look, client, &look->ns) && look->ns != ours) {
+	if (namespace_of(look, getpid(), &ours) && namespace_of(look, client, &look->ns) && look->ns != ours) {
 		look->level = look->status.n_tids;
 		err = find(look, pid);
 	}

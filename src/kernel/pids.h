@@ -13,7 +13,9 @@
 
 /*
  * The process that `client`, a process, calls so: *pid, as we do. Where its namespace is ours, or is hidden from us, it is the number itself, whether there
- * is such a process or not. -ESRCH with a cause chain: in its namespace, and those below, there is none; -ENOMEM, ... Any thread.
+ * is such a process or not. -ESRCH with a cause chain: in its namespace, and those below, there is none; -ENOTSUP:
+ * numbers of one namespace are unknown in the other (`client` is 0, as SO_PEERCRED has it for a process outside of our
+ * namespace; or /proc shows another namespace than ours); -ENOMEM, ... Any thread.
  */
 int wmk_kpids_of(pid_t client, uint64_t number, pid_t *pid);
 

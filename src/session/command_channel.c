@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define DEFAULT_CHANNEL "channel0"
+#define FOREIGN_MAX 64u               /* numbers of another PID namespace in one request */
 
 static bool is_of_process(const struct wmk_ctl_domain *domain)
 {
@@ -449,17 +450,51 @@ static int track_kernel(struct call *call, struct wmk_session *session, const st
 	return err;
 }
 
+/*
+ * Numbers of processes as the client has them, made ours, in memory of the call. In another PID namespace each costs a
+ * look through /proc, so few are taken at a time. One that is taken out may have ended, and is then as lists show it.
+ */
+static int processes_of(struct call *call, struct wmk_ctl_track *request, bool add)
+{
+	const uint64_t *given = request->ids.items;
+	struct wmk_list made = { NULL, 0 };
+	unsigned foreign = 0;
+	pid_t pid;
+
+	if (request->kind != WMK_TRACK_PID && request->kind != WMK_TRACK_KERNEL_PID)
+		return 0;
+	for (uint32_t i = 0; i < request->ids.n; i++) {
+		const bool is_number = given[i] > 0 && given[i] <= INT32_MAX;
+		uint64_t *id = wmk_arena_append(&call->arena, &made, sizeof(*id));
+		int err = !id ? -ENOMEM : is_number ? wmk_kpids_of(call->peer->pid, given[i], &pid) : 0;
+
+		if (err < 0 && (add || !id))
+			return err;
+		if (err < 0)
+			wmk_error_clear();
+		*id = is_number && err == 0 ? (uint64_t)pid : given[i];
+		foreign += err < 0 || *id != given[i];
+		if (foreign > FOREIGN_MAX)
+			return wmk_error_said(-E2BIG, "more than %u processes of another PID namespace at a time",
+					      FOREIGN_MAX);
+	}
+	request->ids = made;
+	return 0;
+}
+
 static int track(struct call *call, bool add)
 {
-	const struct wmk_ctl_track *request = call->request;
+	struct wmk_ctl_track request = *(const struct wmk_ctl_track *)call->request;
 	struct wmk_session *session;
-	int err = wmk_call_enter(call, request->session, &session);
+	int err = processes_of(call, &request, add);
 
+	if (err == 0)
+		err = wmk_call_enter(call, request.session, &session);
 	if (err < 0)
 		return err;
-	if (request->kind == WMK_TRACK_KERNEL_PID)
-		return changed_in_part(call, session, track_kernel(call, session, request, add));
-	return changed(call, session, wmk_session_track(session, request, add));
+	if (request.kind == WMK_TRACK_KERNEL_PID)
+		return changed_in_part(call, session, track_kernel(call, session, &request, add));
+	return changed(call, session, wmk_session_track(session, &request, add));
 }
 
 int wmk_command_track(struct call *call)
