@@ -96,10 +96,14 @@ static void path_tidy(char *path)
 	*to = '\0';
 }
 
-/* Nothing is there, and no session is going to write there. */
+/* Nothing is there, and no session is going to write there; and the client can find the trace. */
 static int place_check(struct call *call, const struct wmk_session_options *o)
 {
 	int err = place_is_free(o->path, o->uid, o->gid);
+
+	if (err == 0 && !wmk_peer_sees(call->peer, o->path))
+		return wmk_error_said(-ENOENT, "%.60s is another directory for the session daemon, which writes the "
+				      "trace: the client has other mounts (a container)", o->path);
 
 	return err == 0 ? wmk_session_path_check(call->commands->tracing, o) : err;
 }

@@ -9,10 +9,17 @@
 #include "session/place.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
+#include <linux/openat2.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef SO_PEERGROUPS
@@ -98,6 +105,43 @@ int wmk_peer_admit(const struct wmk_peer *peer, uid_t daemon)
 bool wmk_peer_may(const struct wmk_peer *peer, uid_t daemon, uid_t owner)
 {
 	return peer->uid == 0 || (peer->uid == owner && (peer->uid == daemon || (daemon == 0 && peer->member)));
+}
+
+/* The last directory on the way to `path` that exists: all that have it have the same below it. False: unknown. */
+static bool nearest_there(char *path, struct stat *st)
+{
+	while (stat(path, st) != 0) {
+		char *slash = strrchr(path, '/');
+
+		if (errno != ENOENT || !slash)
+			return false;
+		path[slash == path ? 1 : slash - path] = '\0';
+	}
+	return true;
+}
+
+bool wmk_peer_sees(const struct wmk_peer *peer, const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
+	char root[32], at[PATH_MAX];
+	struct stat ours, theirs;
+	bool sees = true;
+
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)peer->pid);
+	const int dir = peer->pid > 0 ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (dir >= 0 && (size_t)snprintf(at, sizeof(at), "%s", path) < sizeof(at) && nearest_there(at, &ours)) {
+		const int fd = (int)syscall(SYS_openat2, dir, at, &how, sizeof(how));
+
+		sees = fd >= 0 || errno != ENOENT;
+		if (fd >= 0 && fstat(fd, &theirs) == 0)
+			sees = ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+		if (fd >= 0)
+			close(fd);
+	}
+	if (dir >= 0)
+		close(dir);
+	return sees;
 }
 
 void wmk_peer_owner(const struct wmk_peer *peer, uid_t daemon, uid_t *uid, gid_t *gid)

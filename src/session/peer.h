@@ -26,6 +26,8 @@ void wmk_peer_member(int socket, struct wmk_peer *peer);
 int wmk_peer_admit(const struct wmk_peer *peer, uid_t daemon);
 /* May they see and change what belongs to `owner`? */
 bool wmk_peer_may(const struct wmk_peer *peer, uid_t daemon, uid_t owner);
+/* False: `path`, absolute, certainly leads the client to another file than us (another mount namespace, or root). */
+bool wmk_peer_sees(const struct wmk_peer *peer, const char *path);
 /* To whom belongs what they make. */
 void wmk_peer_owner(const struct wmk_peer *peer, uid_t daemon, uid_t *uid, gid_t *gid);
 
