@@ -245,7 +245,9 @@ static enum wmk_follow_why why_of(const struct wmk_follow *follow, const struct 
 		return WMK_FOLLOW_DISABLED;
 	if (!environment->has_rundir)
 		return WMK_FOLLOW_ENVIRONMENT;
-	return strcmp(environment->rundir, follow->rundir) == 0 ? WMK_FOLLOW_SILENT : WMK_FOLLOW_ELSEWHERE;
+	if (strcmp(environment->rundir, follow->rundir) != 0)
+		return WMK_FOLLOW_ELSEWHERE;
+	return environment->hides_rundir ? WMK_FOLLOW_MOUNTS : WMK_FOLLOW_SILENT;
 }
 
 /*
@@ -426,6 +428,8 @@ const char *wmk_follow_why_text(const struct wmk_unfollowed *one)
 		return "was started with another WAYMARK_RUNDIR in its environment";
 	case WMK_FOLLOW_DISABLED:
 		return "was started with WAYMARK_DISABLE in its environment";
+	case WMK_FOLLOW_MOUNTS:
+		return "has other mounts or another root, so that WAYMARK_RUNDIR names another directory there";
 	case WMK_FOLLOW_USER:
 		return "runs as another user";
 	case WMK_FOLLOW_SET_ID:
@@ -445,7 +449,7 @@ const char *wmk_follow_why_word(const struct wmk_unfollowed *one)
 	static const char *const words[] = {
 		[WMK_FOLLOW_UNKNOWN] = "unknown", [WMK_FOLLOW_SILENT] = "unregistered", [WMK_FOLLOW_ENVIRONMENT] = "environment",
 		[WMK_FOLLOW_ELSEWHERE] = "other-rundir", [WMK_FOLLOW_DISABLED] = "disabled", [WMK_FOLLOW_USER] = "user",
-		[WMK_FOLLOW_SET_ID] = "set-id", [WMK_FOLLOW_HIDDEN] = "hidden",
+		[WMK_FOLLOW_SET_ID] = "set-id", [WMK_FOLLOW_HIDDEN] = "hidden", [WMK_FOLLOW_MOUNTS] = "mounts",
 	};
 
 	return words[one->why];

@@ -28,6 +28,7 @@ enum wmk_follow_why {
 	WMK_FOLLOW_ENVIRONMENT,          /* no WAYMARK_RUNDIR */
 	WMK_FOLLOW_ELSEWHERE,            /* another WAYMARK_RUNDIR */
 	WMK_FOLLOW_DISABLED,             /* WAYMARK_DISABLE */
+	WMK_FOLLOW_MOUNTS,               /* our runtime directory is another one for it, or none */
 	WMK_FOLLOW_USER,                 /* another user than we: our runtime directory is closed to it */
 	WMK_FOLLOW_SET_ID,
 	WMK_FOLLOW_HIDDEN,               /* the kernel stopped to show it, and it was gone before we could look */

@@ -3,6 +3,7 @@
  * look.c - see look.h.
  */
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,18 @@ static bool text_is_there(pid_t pid)
 	return stat_number(pid, 51, &end) && end != 0;
 }
 
+/* (a symbolic link on the way may lead elsewhere here: false then, at worst) */
+static bool hides(pid_t pid, const char *directory)
+{
+	struct stat ours, its;
+	char path[192];
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, directory);
+	if (*directory != '/' || stat(directory, &ours) != 0)
+		return false;
+	return stat(path, &its) == 0 ? ours.st_dev != its.st_dev || ours.st_ino != its.st_ino : errno == ENOENT;
+}
+
 bool wmk_look_environment(pid_t pid, struct wmk_look_environment *environment)
 {
 	static const char rundir[] = "WAYMARK_RUNDIR=", disable[] = "WAYMARK_DISABLE=";
@@ -123,6 +136,7 @@ bool wmk_look_environment(pid_t pid, struct wmk_look_environment *environment)
 		}
 	}
 	free(text);
+	environment->hides_rundir = environment->has_rundir && hides(pid, environment->rundir);
 	maps = read_proc(pid, "maps", &len);
 	mapped = maps && len && (strstr(maps, "/libwaymark.so") || wmk_look_use(pid) == WMK_LOOK_USED);
 	free(maps);

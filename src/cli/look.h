@@ -12,6 +12,8 @@
 struct wmk_look_environment {
 	bool early;                      /* not there yet: look again */
 	bool has_rundir, disabled, other_user;
+	/* That directory is another one for the process, or none: another mount namespace, or another root. */
+	bool hides_rundir;
 	char rundir[128];                /* WAYMARK_RUNDIR, or as much of it as there is room for */
 };
 
