@@ -18,6 +18,7 @@
 #include "ctf/writer.h"
 #include "kernel/instance.h"
 #include "kernel/calls_reader.h"
+#include "kernel/spaces.h"
 
 #define PROGRAM_CHANNEL "channel0"
 #define KERNEL_CHANNEL "kernel"
@@ -416,8 +417,10 @@ static int open_parts(struct wmk_recording *rec, const struct wmk_recording_opti
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = rec, .clock = &rec->clock };
 	struct wmk_apps_options apps = { .size = sizeof(apps), .keep = true, .on_app = options->on_app, .data = options->data };
 	char owner[WMK_KINSTANCE_OWNER];
-	int err = wmk_clock_choose(&rec->clock, &rec->plugin_clock);
+	int err = wmk_kspaces_check_threads();
 
+	if (err == 0)
+		err = wmk_clock_choose(&rec->clock, &rec->plugin_clock);
 	wmk_kinstance_owner_self(owner);
 	tracing.kernel_owner = owner;
 	if (err >= 0)

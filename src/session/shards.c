@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/faults.h"
+#include "kernel/spaces.h"
 #include "session/apps.h"
 
 #include <errno.h>
@@ -39,6 +40,8 @@ static int thread_start(pthread_t *thread, void *(*run)(void *), void *data)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int err = pthread_create(thread, NULL, run, data);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err && wmk_kspaces_check_threads() < 0)
+		return -err;
 	return err ? wmk_error(-err, "cannot start a thread") : 0;
 }
 
