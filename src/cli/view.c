@@ -161,6 +161,29 @@ static int find_session(const struct wmk_cli_common *common, struct found *found
 	return err;
 }
 
+/*
+ * The same for an argument, which may be a trace or a session: it is no directory. Without a session daemon there are no
+ * sessions. Else the chain keeps what the daemon replied.
+ */
+static int find_named(const struct wmk_cli_common *common, struct found *found)
+{
+	const char *what = access(common->session, F_OK) == 0 ? "is a file, but a trace is a directory" : "is no directory";
+	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
+	const char *reply;
+	int err = find_session(common, found);
+
+	if (err == 0)
+		return 0;
+	reply = strstr(wmk_error_text(words, sizeof(words)), "there is no session");
+	if (err == -ENOENT && reply)
+		return wmk_error_add(wmk_error_said(err, "%s", reply), "no such trace or session: '%.60s' %s",
+				     common->session, what);
+	if (err == -ENOENT || err == -ECONNREFUSED)
+		return wmk_error_said(err, "no such trace or session: '%.60s' %s, and no session has this name",
+				      common->session, what);
+	return wmk_error_add(err, "no such trace: '%.60s' %s; sessions cannot be listed", common->session, what);
+}
+
 /* The trace that was recorded last; false: none is known, or, as `why` says then, it cannot be shown. */
 static bool find_recorded(struct found *found, bool *since, char *why, size_t size)
 {
@@ -297,6 +320,8 @@ static int run_view(void *data, char **rest, int n_rest)
 	struct view_args *args = data;
 	struct found found = { .session = "" };
 	const char *one = found.path;
+	bool is_argument = false;
+	int err;
 
 	if (check_options(args) < 0) {
 		wmk_cli_failed();
@@ -306,6 +331,7 @@ static int run_view(void *data, char **rest, int n_rest)
 	if (n_rest && rest[0][0] != '-' && !args->path && !args->which.common.session) {
 		if (!strchr(rest[0], '/') && !is_directory(rest[0])) {
 			args->which.common.session = *rest++;
+			is_argument = true;
 			n_rest--;
 		} else if (args->viewer) {
 			args->path = *rest++;
@@ -315,8 +341,14 @@ static int run_view(void *data, char **rest, int n_rest)
 	if (!args->path && !args->which.common.session && n_rest && !args->viewer)
 		return show(args, NULL, (const char *const *)rest, (unsigned)n_rest);
 	if (args->path)
-		snprintf(found.path, sizeof(found.path), "%s", args->path);
-	else if ((args->which.common.session ? find_session(&args->which.common, &found) : find_trace(args, &found)) < 0)
+		err = snprintf(found.path, sizeof(found.path), "%s", args->path);
+	else if (is_argument)
+		err = find_named(&args->which.common, &found);
+	else if (args->which.common.session)
+		err = find_session(&args->which.common, &found);
+	else
+		err = find_trace(args, &found);
+	if (err < 0)
 		return wmk_cli_failed();
 	/* (of one that records the first program makes it) */
 	if (!is_directory(found.path) && !(args->which.common.follow && found.active)) {

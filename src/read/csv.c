@@ -2,6 +2,9 @@
 /*
  * csv.c - records as a table (RFC 4180, lines end in a newline alone): time, trace, stream, event; then what packets, contexts and payloads of any
  * of the traces' event classes have, a column for each name. What a record does not have is empty; what has something in it is JSON.
+ *
+ * No two columns have one title: a field called as one of the first four gets "fields." in front, and what is equal even so
+ * (fields `_x` and `x` of one structure, names of CTF 2 with dots) gets "_2" and so on behind.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,8 +24,10 @@ static const char *const prefixes[WMK_READ_PARTS] = { "packet.", "context.", "ev
 
 struct column {
 	char *name;
+	uint32_t part, nth;        /* of those of this name in one structure */
 	/* Of the record: where in `cells`; len 0: it has none. */
 	size_t at, len;
+	bool is_set;
 };
 
 struct table {
@@ -41,12 +46,22 @@ struct stream {
 
 /* ── columns ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int compare(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
 	return strcmp(((const struct column *)a)->name, ((const struct column *)b)->name);
 }
 
-static int add_column(struct table *table, const char *prefix, const char *name)
+static int compare(const void *left, const void *right)
+{
+	const struct column *a = left, *b = right;
+	const int order = compare_names(a, b);
+
+	if (order || a->part != b->part)
+		return order ? order : a->part < b->part ? -1 : 1;
+	return a->nth < b->nth ? -1 : a->nth > b->nth;
+}
+
+static int add_column(struct table *table, unsigned part, const char *name)
 {
 	struct column *more;
 
@@ -59,8 +74,8 @@ static int add_column(struct table *table, const char *prefix, const char *name)
 		table->columns = more;
 		table->cap = table->cap ? table->cap * 2 : 64;
 	}
-	table->columns[table->n] = (struct column){ .name = NULL };
-	if (asprintf(&table->columns[table->n].name, "%s%s", prefix, name) < 0)
+	table->columns[table->n] = (struct column){ .part = part };
+	if (asprintf(&table->columns[table->n].name, "%s%s", prefixes[part], name) < 0)
 		return wmk_error(-ENOMEM, "no memory for a column");
 	table->n++;
 	return 0;
@@ -73,7 +88,7 @@ static void settle(struct table *table)
 
 	qsort(table->columns, table->n, sizeof(table->columns[0]), compare);
 	for (uint32_t i = 0; i < table->n; i++) {
-		if (n && !strcmp(table->columns[n - 1].name, table->columns[i].name))
+		if (n && !compare(&table->columns[n - 1], &table->columns[i]))
 			free(table->columns[i].name);
 		else
 			table->columns[n++] = table->columns[i];
@@ -81,14 +96,28 @@ static void settle(struct table *table)
 	table->n = n;
 }
 
+/* Of the columns from `before` on, which are one structure's, those of one name are counted. */
+static void number(struct table *table, uint32_t before)
+{
+	struct column *columns = table->columns;
+
+	if (table->n > before)
+		qsort(columns + before, table->n - before, sizeof(columns[0]), compare);
+	for (uint32_t i = before + 1; i < table->n; i++)
+		if (strcmp(columns[i].name, columns[i - 1].name) == 0)
+			columns[i].nth = columns[i - 1].nth + 1;
+}
+
 static int add_program(struct table *table, const struct wmk_ctf_program *program, unsigned part)
 {
 	const struct wmk_ctf_op *ops = program->ops;
+	const uint32_t before = table->n;
 	int err = 0;
 
 	for (uint32_t i = 1; program->n_ops && ops[i].code != WMK_CTF_END && err >= 0; i = ops[i].next)
 		if (!wmk_read_is_told(&ops[i]))
-			err = add_column(table, prefixes[part], ops[i].name ? ops[i].name : "");
+			err = add_column(table, part, ops[i].name ? ops[i].name : "");
+	number(table, before);
 	/* What many classes share does not pile up. */
 	if (table->n > 4096)
 		settle(table);
@@ -152,17 +181,51 @@ static void put_cell(struct wmk_json_writer *w, const char *text, size_t len)
 	wmk_json_put(w, "\"", 1);
 }
 
+static bool is_fixed(const char *name)
+{
+	return !strcmp(name, "time") || !strcmp(name, "trace") || !strcmp(name, "stream") || !strcmp(name, "event");
+}
+
+/* The column's title, which no other one has. `n` is the last number that one of this name got; to be freed; NULL without memory. */
+static char *title_of(const struct table *table, const struct column *column, uint32_t *n)
+{
+	const bool is_again = column != table->columns && strcmp(column[-1].name, column->name) == 0;
+	struct column title = { .name = NULL };
+	bool is_free;
+
+	*n = is_again ? *n : 0;
+	if (!is_again && !is_fixed(column->name))
+		return strdup(column->name);
+	do {
+		char suffix[16] = "";
+
+		free(title.name);
+		if (++*n > 1)
+			snprintf(suffix, sizeof(suffix), "_%" PRIu32, *n);
+		if (asprintf(&title.name, "%s%s%s", is_fixed(column->name) ? "fields." : "", column->name, suffix) < 0)
+			return NULL;
+		is_free = !bsearch(&title, table->columns, table->n, sizeof(title), compare_names);
+	} while (!is_free);
+	return title.name;
+}
+
 static int csv_begin(void *whole, struct wmk_print_text *out)
 {
 	struct table *table = whole;
 	struct wmk_json_writer w;
+	uint32_t n = 0;
 
 	settle(table);
 	w = wmk_json_begin(out);
 	wmk_json_put_text(&w, "time,trace,stream,event");
 	for (uint32_t i = 0; i < table->n; i++) {
+		char *title = title_of(table, &table->columns[i], &n);
+
+		if (!title)
+			return wmk_error(-ENOMEM, "no memory for a table");
 		wmk_json_put(&w, ",", 1);
-		put_cell(&w, table->columns[i].name, strlen(table->columns[i].name));
+		put_cell(&w, title, strlen(title));
+		free(title);
 	}
 	wmk_json_put(&w, "\n", 1);
 	return wmk_json_end(&w, 0);
@@ -171,7 +234,7 @@ static int csv_begin(void *whole, struct wmk_print_text *out)
 static struct column *column_of(const struct table *table, struct column *columns, unsigned part, const char *name)
 {
 	char full[512], *at = full;
-	struct column *found, key = { .name = full };
+	struct column *found, key = { .part = part };
 
 	if (strlen(name) >= sizeof(full) - 20 && asprintf(&at, "%s%s", prefixes[part], name) < 0)
 		return NULL;
@@ -181,7 +244,13 @@ static struct column *column_of(const struct table *table, struct column *column
 	found = bsearch(&key, table->columns, table->n, sizeof(key), compare);
 	if (at != full)
 		free(at);
-	return found ? &columns[found - table->columns] : NULL;
+	if (!found)
+		return NULL;
+	/* (the next one of this name, where one structure has several) */
+	columns += found - table->columns;
+	for (uint32_t left = table->n - (uint32_t)(found - table->columns); columns->is_set && left > 1 && found[1].nth; left--, found++)
+		columns++;
+	return columns;
 }
 
 /* A text in UTF-16 or UTF-32: in UTF-8 first. */
@@ -248,6 +317,7 @@ static int end_cell(struct table *table, const struct wmk_json_writer *put, stru
 		if (err < 0)
 			return err;
 	}
+	column->is_set = true;
 	column->at = from;
 	column->len = text->len - from;
 	return 0;
@@ -332,8 +402,10 @@ static int fill_record(struct stream *stream, struct wmk_read_stream *read)
 	struct table *table = stream->table;
 	int err = 0;
 
-	for (uint32_t i = 0; i < table->n; i++)
+	for (uint32_t i = 0; i < table->n; i++) {
 		table->columns[i].len = 0;
+		table->columns[i].is_set = false;
+	}
 	table->cells.len = 0;
 	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_PARTS && err >= 0; part++)
 		err = fill(table, table->columns, &table->cells, part, read);

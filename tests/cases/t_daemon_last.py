@@ -122,6 +122,7 @@ def the_later_of_both(case):
         who('create', 'new')
         shows(who, traces[-1], True)
         who('view', 'new', status=1).says('nothing is in')
+        who('view', 'nev', status=1).says('no such trace or session', 'no directory', "no session 'nev'", 'new')
         # ... nor of what was removed
         who('set-session', 'old')
         shutil.rmtree(traces[-1])

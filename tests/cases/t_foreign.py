@@ -224,7 +224,23 @@ def long_paths_are_cut_behind_an_ellipsis(case):
     check(not cut and '...' in err.decode(), 'paths without their begin: %s in %s', cut, err.decode())
 
 
+def what_is_no_trace_is_named(case):
+    """Without a session daemon, by its name and by its path."""
+    path = case.path('file.c')
+    with open(path, 'w', encoding='utf-8'):
+        pass
+    for command in (['view'], ['convert', '--to', 'json']):
+        for name, words in ((path, 'is a file'), (case.path('missing'), 'does not exist')):
+            status, _, err = read(case, [WAYMARK, '-n', *command, name])
+            said = "no such trace: '%s' %s" % (name[:110], words)
+            check(status == 1 and said[:80] in err.decode(), '%s: status %d: %s', name, status, err.decode())
+    status, _, err = read(case, [WAYMARK, '-n', 'view', 'missing'])
+    said = "waymark: error: no such trace or session: 'missing' is no directory, and no session has this name\n"
+    check(status == 1 and err.decode() == said, 'status %d: %s', status, err.decode())
+
+
 if __name__ == '__main__':
-    main([accepted_case(name, row) for name, row in ACCEPTED.items()] +
+    main([what_is_no_trace_is_named] +
+         [accepted_case(name, row) for name, row in ACCEPTED.items()] +
          [streams_without_a_clock_are_merged_by_time, damage_that_repeats_is_counted, warnings_that_repeat_are_counted,
           long_paths_are_cut_behind_an_ellipsis])
