@@ -167,7 +167,8 @@ static int find_session(const struct wmk_cli_common *common, struct found *found
  */
 static int find_named(const struct wmk_cli_common *common, struct found *found)
 {
-	const char *what = access(common->session, F_OK) == 0 ? "is a file, but a trace is a directory" : "is no directory";
+	const char *what = access(common->session, F_OK) == 0 ? "is a file, but a trace is a directory"
+		: "is no directory";
 	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
 	const char *reply;
 	int err = find_session(common, found);

@@ -187,12 +187,11 @@ static int chrome_record(void *state, struct wmk_read_stream *read, struct wmk_p
 	const bool had_first = whole->has_first;
 	struct wmk_json_writer w = wmk_json_begin(out);
 
-	if (!whole->has_time)
-		whole->first = read->ns;
-	whole->has_time = true;
+	const int64_t ns = wmk_read_line_ns(line, read);
+
 	/* (times that are centuries apart) */
-	if (__builtin_sub_overflow(read->ns, whole->first, &since))
-		since = read->ns < whole->first ? INT64_MIN : INT64_MAX;
+	if (__builtin_sub_overflow(ns, whole->first, &since))
+		since = ns < whole->first ? INT64_MIN : INT64_MAX;
 	put_ends(&w, line, &drawing, since, ids);
 	put_head(&w, line, &drawing, since, ids);
 	if (drawing.kind == WAYMARK_KIND_COUNTER)

@@ -3,8 +3,8 @@
  * csv.c - records as a table (RFC 4180, lines end in a newline alone): time, trace, stream, event; then what packets, contexts and payloads of any
  * of the traces' event classes have, a column for each name. What a record does not have is empty; what has something in it is JSON.
  *
- * No two columns have one title: a field called as one of the first four gets "fields." in front, and what is equal even so
- * (fields `_x` and `x` of one structure, names of CTF 2 with dots) gets "_2" and so on behind.
+ * No two columns have one title: a field called as one of the first four gets "fields." in front, and what is equal
+ * even so (fields `_x` and `x` of one structure, names of CTF 2 with dots) gets "_2" and so on behind.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "read/convert.h"
 #include "read/json_inside.h"
 #include "read/part.h"
@@ -164,21 +165,35 @@ static void csv_free(void *whole)
 
 /* ── cells ───────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* A character, or U+FFFD for what is no UTF-8, as in JSON; its length. */
+static size_t put_character(struct wmk_json_writer *w, const char *text, size_t len)
+{
+	const size_t n = wmk_utf8_length(text, len);
+
+	wmk_json_put(w, n ? text : "\xef\xbf\xbd", n ? n : 3);
+	return n ? n : 1;
+}
+
 /* With quotes where something in it needs them. */
 static void put_cell(struct wmk_json_writer *w, const char *text, size_t len)
 {
-	bool needs = len && (text[0] == ' ' || text[len - 1] == ' ');
+	bool needs = len && (text[0] == ' ' || text[len - 1] == ' '), is_plain = true;
 
-	for (size_t i = 0; i < len && !needs; i++)
+	for (size_t i = 0; i < len && !needs; i++) {
 		needs = text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
-	if (!needs) {
+		is_plain = is_plain && !(text[i] & 0x80);
+	}
+	if (!needs && is_plain) {
 		wmk_json_put(w, text, len);
 		return;
 	}
-	wmk_json_put(w, "\"", 1);
-	for (size_t i = 0; i < len; i++)
-		wmk_json_put(w, text[i] == '"' ? "\"\"" : text + i, text[i] == '"' ? 2 : 1);
-	wmk_json_put(w, "\"", 1);
+	wmk_json_put(w, "\"", needs);
+	for (size_t i = 0; i < len;) {
+		if (text[i] == '"')
+			wmk_json_put(w, "\"", 1);
+		i += put_character(w, text + i, len - i);
+	}
+	wmk_json_put(w, "\"", needs);
 }
 
 static bool is_fixed(const char *name)
@@ -186,7 +201,7 @@ static bool is_fixed(const char *name)
 	return !strcmp(name, "time") || !strcmp(name, "trace") || !strcmp(name, "stream") || !strcmp(name, "event");
 }
 
-/* The column's title, which no other one has. `n` is the last number that one of this name got; to be freed; NULL without memory. */
+/* The column's own title, to be freed. `n`: the last number that one of this name got. NULL: no memory. */
 static char *title_of(const struct table *table, const struct column *column, uint32_t *n)
 {
 	const bool is_again = column != table->columns && strcmp(column[-1].name, column->name) == 0;
@@ -248,7 +263,8 @@ static struct column *column_of(const struct table *table, struct column *column
 		return NULL;
 	/* (the next one of this name, where one structure has several) */
 	columns += found - table->columns;
-	for (uint32_t left = table->n - (uint32_t)(found - table->columns); columns->is_set && left > 1 && found[1].nth; left--, found++)
+	for (uint32_t left = table->n - (uint32_t)(found - table->columns); columns->is_set && left > 1 &&
+	     found[1].nth; left--, found++)
 		columns++;
 	return columns;
 }
@@ -424,7 +440,7 @@ static int csv_record(void *state, struct wmk_read_stream *read, struct wmk_prin
 
 	if (err < 0)
 		return err;
-	if (stream->decoder->class->clock)
+	if (wmk_read_has_time(read))
 		snprintf(time, sizeof(time), "%s%" PRIu64 ".%09" PRIu64, read->ns < 0 ? "-" : "", ns / 1000000000, ns % 1000000000);
 	w = wmk_json_begin(out);
 	wmk_json_put_text(&w, time);

@@ -320,8 +320,12 @@ static int json_record(void *state, struct wmk_read_stream *stream, struct wmk_p
 	int err = 0;
 
 	wmk_json_put(&w, "{", 1);
-	if (stream->decoder->class->clock)
+	if (wmk_read_has_time(stream)) {
 		put_time(&w, stream->ns);
+	} else if (stream->decoder->class->clock) {
+		wmk_json_put_name(&w, "time");
+		wmk_json_put_text(&w, "null");
+	}
 	wmk_json_put_name(&w, NULL);
 	wmk_json_put(&w, json->head.text, json->head.len);
 	if (event->class->name) {

@@ -3,6 +3,7 @@
  * lines.c - what forms that draw lines keep (see lines.h).
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -27,9 +28,26 @@ void wmk_read_lines_free(void *data)
 
 const char *wmk_read_lines_remark(void *data)
 {
-	const struct wmk_read_lines *whole = data;
+	static const char shifted[] = "there are records before 1970, which the format cannot express: times count from the first record";
+	static const char lost[] = "spans are instants where no context tells their thread: add vtid to the channel";
+	struct wmk_read_lines *whole = data;
 
-	return whole->spans.are_lost ? "spans are instants where no context tells their thread: add vtid to the channel" : NULL;
+	snprintf(whole->remark, sizeof(whole->remark), "%s%s%s", whole->is_shifted ? shifted : "",
+		 whole->is_shifted && whole->spans.are_lost ? "; " : "", whole->spans.are_lost ? lost : "");
+	return whole->remark[0] ? whole->remark : NULL;
+}
+
+int64_t wmk_read_line_ns(struct wmk_read_line *line, const struct wmk_read_stream *stream)
+{
+	struct wmk_read_lines *whole = line->whole;
+
+	if (stream->scale.is_there && !wmk_read_has_time(stream))
+		return whole->last;
+	if (!whole->has_time)
+		whole->first = stream->ns;
+	whole->has_time = true;
+	whole->last = stream->ns;
+	return stream->ns;
 }
 
 int wmk_read_line_open(void *whole, const struct wmk_read_stream *stream, void **state)

@@ -21,8 +21,10 @@ int wmk_read_seen_add(struct wmk_read_seen *seen, uint64_t number);
 struct wmk_read_lines {
 	struct wmk_read_seen seen; /* lines that have been named */
 	struct wmk_read_spans spans;
-	int64_t first;             /* ns: of the first record, once has_time */
+	int64_t first, last;       /* ns: of the first record that has a time, once has_time, and of the last one */
 	bool has_first, has_time;  /* has_first: something was written */
+	bool is_shifted;           /* the form has no times before 1970: they count from the first record */
+	char remark[320];
 };
 
 /* A stream of it. */
@@ -38,6 +40,8 @@ void wmk_read_lines_free(void *whole);
 const char *wmk_read_lines_remark(void *whole);
 int wmk_read_line_open(void *whole, const struct wmk_read_stream *stream, void **state);
 void wmk_read_line_close(void *state);
+/* Where a record is drawn: at its time; one without, where the one before was. */
+int64_t wmk_read_line_ns(struct wmk_read_line *line, const struct wmk_read_stream *stream);
 /* Behind WMK_READ_RECORD: who made it, and what is drawn of it. Errors of spans.h. */
 int wmk_read_line_record(struct wmk_read_line *line, struct wmk_read_stream *stream, struct wmk_read_drawing *drawing);
 

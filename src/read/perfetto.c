@@ -88,6 +88,21 @@ static void put_text(struct proto *b, unsigned field, const char *s, size_t len)
 	}
 }
 
+/* Bytes, as JSON has them. */
+static void put_hex(struct proto *b, unsigned field, const char *bytes, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	put_varint(b, field << 3 | BYTES);
+	put_varint(b, 2 * len);
+	if (b->p)
+		b->p = wmk_print_room(b->out, b->p, 2 * len);
+	for (size_t i = 0; b->p && i < len; i++) {
+		*b->p++ = digits[(unsigned char)bytes[i] >> 4];
+		*b->p++ = digits[bytes[i] & 15];
+	}
+}
+
 /* A message begins; where its length will stand, counted from the text's first byte. */
 static size_t begin(struct proto *b, unsigned field)
 {
@@ -172,9 +187,10 @@ static void put_scalar(struct proto *b, const struct wmk_ctf_item *item)
 			put_wide_text(b, ANNOTATION_STRING, item);
 			break;
 		}
-		__attribute__((fallthrough));
-	case WMK_CTF_BLOB:
 		put_text(b, ANNOTATION_STRING, item->text, item->len);
+		break;
+	case WMK_CTF_BLOB:
+		put_hex(b, ANNOTATION_STRING, item->text, item->len);
 		break;
 	case WMK_CTF_ENUM:
 		label = wmk_ctf_label(item);
@@ -436,18 +452,19 @@ static void put_value(struct proto *b, const struct wmk_ctf_item *value)
 }
 
 /* The event; before it the ends of those spans within whose own are missing. */
-static int put_event(struct wmk_read_line *line, struct wmk_read_stream *read, const struct wmk_read_drawing *drawing, struct proto *b, uint64_t uuid)
+static int put_event(struct wmk_read_line *line, struct wmk_read_stream *read, const struct wmk_read_drawing *drawing,
+		     struct proto *b, int64_t ns, uint64_t uuid)
 {
 	static const uint8_t parts[] = { WMK_READ_PAYLOAD, WMK_READ_COMMON, WMK_READ_CONTEXT };
 	size_t at[2];
 	int err = 0;
 
 	for (unsigned i = 1; i < drawing->closes; i++) {
-		begin_track_event(b, drawing, read->ns, uuid, at);
+		begin_track_event(b, drawing, ns, uuid, at);
 		end(b, at[1]);
 		end(b, at[0]);
 	}
-	begin_track_event(b, drawing, read->ns, uuid, at);
+	begin_track_event(b, drawing, ns, uuid, at);
 	if (drawing->kind == WAYMARK_KIND_COUNTER)
 		put_value(b, &drawing->value);
 	for (unsigned i = 0; i < sizeof(parts) && err >= 0; i++)
@@ -461,6 +478,18 @@ static int put_event(struct wmk_read_line *line, struct wmk_read_stream *read, c
 	return err;
 }
 
+/* There are no times before 0: a trace that begins there counts from its first record. */
+static int64_t time_of(struct wmk_read_line *line, const struct wmk_read_stream *read)
+{
+	struct wmk_read_lines *whole = line->whole;
+	int64_t ns = wmk_read_line_ns(line, read), first = whole->first < 0 ? whole->first : 0;
+
+	if (__builtin_sub_overflow(ns, first, &ns))
+		ns = INT64_MAX;
+	whole->is_shifted |= first < 0;
+	return ns < 0 ? 0 : ns;
+}
+
 static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
 {
 	struct wmk_read_line *line = state;
@@ -469,13 +498,13 @@ static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk
 	int err = wmk_read_line_record(line, read, &drawing);
 	struct proto b = open_proto(out);
 	uint64_t uuid = 0;
+	int64_t ns;
 
 	if (err < 0)
 		return err;
-	if (read->ns < 0)
-		return wmk_error(-EPROTO, "a record before 1970 has no place in a Perfetto trace");
+	ns = time_of(line, read);
 	if (!whole->has_first)
-		put_clock(&b, (uint64_t)read->ns);
+		put_clock(&b, (uint64_t)ns);
 	err = drawing.kind == WAYMARK_KIND_COUNTER ? counter_track(line, &b, &drawing, &uuid) : track_of(line, &b, &uuid);
 	/* What describes the track counts in any case: it is not said again. */
 	if (err >= 0)
@@ -484,7 +513,7 @@ static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk
 		return err;
 	whole->has_first = true;
 	b = open_proto(out);
-	err = close_proto(&b, put_event(line, read, &drawing, &b, uuid));
+	err = close_proto(&b, put_event(line, read, &drawing, &b, ns, uuid));
 	if (err >= 0)
 		wmk_read_spans_drawn(&whole->spans, &line->who, &drawing);
 	return err;

@@ -9,6 +9,7 @@
 #include "read/print_inside.h"
 
 #define NS 1000000000
+#define UNKNOWN "??:??:" "??.?????????"
 
 /* Clock values to ns in floating point, as babeltrace2 does; ns of a clock that counts ns are exact. */
 static bool cycles_ns(double freq, bool is_ns, uint64_t cycles, int64_t *ns)
@@ -128,7 +129,7 @@ char *wmk_print_wall(struct wmk_print *print, char *p, const struct wmk_print_sc
 {
 	int64_t ns;
 
-	return wmk_print_scale_ns(scale, value, &ns) ? put_ns(print, p, ns) : copy(p, "Error");
+	return wmk_print_scale_ns(scale, value, &ns) ? put_ns(print, p, ns) : copy(p, UNKNOWN);
 }
 
 /* The first record has nothing before it; babeltrace2 takes the greatest number for that too. */
@@ -154,7 +155,7 @@ char *wmk_print_stamp(struct wmk_print *print, char *p, const struct wmk_print_s
 		go_on(last, (uint64_t)ns);
 		p = put_ns(print, p, ns);
 	} else {
-		p = copy(p, "Error");
+		p = copy(p, UNKNOWN);
 	}
 	memcpy(p, print->between.text, sizeof(print->between.text));
 	p += print->between.len;

@@ -7,6 +7,8 @@
 void wmk_read_scale_make(struct wmk_read_scale *scale, const struct wmk_ctf_clock_class *clock)
 {
 	const double per_s = 1e9;
+	/* (a second is left at either end for what is added) */
+	const int64_t least = INT64_MIN / 1000000000 - 1, most = INT64_MAX / 1000000000 - 1;
 
 	*scale = (struct wmk_read_scale){ .is_there = clock != NULL, .is_ns = true };
 	if (!clock)
@@ -15,6 +17,9 @@ void wmk_read_scale_make(struct wmk_read_scale *scale, const struct wmk_ctf_cloc
 	scale->freq = (double)clock->freq;
 	scale->origin = (uint64_t)clock->offset_s * 1000000000u +
 			(scale->is_ns ? clock->offset : (uint64_t)(per_s * (double)clock->offset / scale->freq));
+	scale->is_far = clock->offset_s <= least || clock->offset_s >= most;
+	if (scale->is_far)
+		scale->origin = 0;
 }
 
 int64_t wmk_read_ns(const struct wmk_ctf_clock_class *clock, uint64_t value)

@@ -181,6 +181,16 @@ static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *pr
 	return walk->err;
 }
 
+#define OF_ANOTHER "the packet is of another trace: its UUID is not the metadata's"
+
+/* Of CTF 1.8, babeltrace2 reads such a packet. It is reported as damage, and read. */
+static bool is_of_another(const struct wmk_read_stream *s, const struct said *said)
+{
+	const struct wmk_ctf_class *class = s->trace->decoder->class;
+
+	return said->n_uuid == 16 && class->has_uuid && memcmp(said->uuid, class->uuid, 16) != 0;
+}
+
 static int choose_class(struct wmk_read_stream *s, const struct said *said)
 {
 	const struct wmk_ctf_decoder *decoder = s->trace->decoder;
@@ -188,6 +198,8 @@ static int choose_class(struct wmk_read_stream *s, const struct said *said)
 
 	if (said->has_magic && said->magic != WMK_CTF_MAGIC)
 		return damage(s, -EPROTO, s->packet.at, "no packet begins here: the magic number is another");
+	if (decoder->class->major != 1 && is_of_another(s, said))
+		return damage(s, -EPROTO, s->packet.at, OF_ANOTHER);
 	for (uint32_t i = 0; i < decoder->n_streams; i++) {
 		if (said->has_class ? decoder->streams[i].class->id != said->class : decoder->n_streams > 1 && decoder->streams[i].class->id)
 			continue;
@@ -200,16 +212,6 @@ static int choose_class(struct wmk_read_stream *s, const struct said *said)
 	}
 	snprintf(words, sizeof(words), "a packet of stream class %" PRIu64 ", which the metadata does not declare", said->class);
 	return damage(s, -EPROTO, s->packet.at, words);
-}
-
-#define OF_ANOTHER "the packet is of another trace: its UUID is not the metadata's"
-
-/* babeltrace2 reads such a packet. It is reported as damage, and read. */
-static bool is_of_another(const struct wmk_read_stream *s, const struct said *said)
-{
-	const struct wmk_ctf_class *class = s->trace->decoder->class;
-
-	return said->n_uuid == 16 && class->has_uuid && memcmp(said->uuid, class->uuid, 16) != 0;
 }
 
 /* Header and context, as far as the window shows them. -ENODATA: it does not show enough. */

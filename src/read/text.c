@@ -3,6 +3,7 @@
  * text.c - from paths to lines of text (see text.h).
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,7 @@ struct reading {
 	uint64_t bytes, total;     /* of streams: what was come to; all */
 	struct lines *lines;
 	struct wmk_read_repeats damaged, warned;
+	uint64_t n_untimed;        /* records of a clock, and of a time that 64 bits of ns cannot tell */
 };
 
 static int flush(struct reading *r)
@@ -473,6 +475,7 @@ static int record(struct reading *r, struct wmk_read_stream *stream)
 		err = lines->form->record(lines->state, stream, &r->out);
 	else
 		err = wmk_print_record(lines->print, &stream->bytes, &stream->record, &r->out);
+	r->n_untimed += stream->scale.is_there && !wmk_read_has_time(stream);
 	return err < 0 ? err : 1;
 }
 
@@ -522,6 +525,12 @@ static int print_all(struct reading *r)
 	return err;
 }
 
+/* Are times shown as ns? Not as cycles, and not in CTF, which copies these. */
+static bool shows_ns(const struct wmk_read_text_options *options)
+{
+	return options->form ? !options->form->is_directory : options->print.clock != WMK_PRINT_CYCLES;
+}
+
 static void ignore(void *data, int err)
 {
 	(void)data;
@@ -535,6 +544,12 @@ static void tell_rest(struct reading *r, int err)
 
 	wmk_read_repeats_end(&r->damaged, r->options->damage ? r->options->damage : ignore, r->options->data);
 	wmk_read_repeats_end(&r->warned, ignore, NULL);
+	if (r->n_untimed && r->options->warning && shows_ns(r->options)) {
+		wmk_error_said(-ERANGE, "records with a time before 1677 or after 2262, shown without it: %" PRIu64,
+			       r->n_untimed);
+		r->options->warning(r->options->data, -ERANGE);
+		wmk_error_clear();
+	}
 	wmk_error_give(chain);
 }
 

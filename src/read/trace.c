@@ -309,7 +309,8 @@ int wmk_read_traces_find(const char *path, struct wmk_read_paths *found)
 
 	if (dir < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return wmk_error_said(-errno, "no such trace: '%.110s' %s", path,
-				      access(path, F_OK) == 0 ? "is a file, but a trace is a directory" : "does not exist");
+				      access(path, F_OK) == 0 ? "is a file, but a trace is a directory"
+					      : "does not exist");
 	if (dir < 0)
 		return wmk_error(-errno, "cannot look for traces in '%.120s'", path);
 	err = find(dir, path, 0, found);

@@ -94,6 +94,7 @@ enum wmk_read_growth { WMK_READ_FIXED, WMK_READ_SO_FAR, WMK_READ_LIVE };
 /* What of a clock's origin and frequency is the same for all its values. */
 struct wmk_read_scale {
 	bool is_there, is_ns;      /* one counts ns: exact */
+	bool is_far;               /* 64 bits of ns cannot tell the origin: it is taken as 0 */
 	double freq;
 	uint64_t origin;           /* ns, modulo 2^64 */
 };
@@ -202,6 +203,23 @@ static inline int64_t wmk_read_scale_ns(const struct wmk_read_scale *scale, uint
 		value = at < 9223372036854775808.0 ? (uint64_t)(int64_t)at : at >= 18446744073709551615.0 ? UINT64_MAX : (uint64_t)at;
 	}
 	return scale->is_there ? (int64_t)(scale->origin + value) : 0;
+}
+
+/* Is wmk_read_scale_ns() the value's time? Not before 1677 and after 2262: all forms show such a time as unknown. */
+static inline bool wmk_read_scale_fits(const struct wmk_read_scale *scale, uint64_t value)
+{
+	const double at = scale->is_ns ? (double)value : 1e9 * (double)value / scale->freq;
+	int64_t ns;
+
+	return scale->is_there && !scale->is_far && at < 9223372036854775808.0 && (!scale->is_ns ||
+										   value < INT64_MAX) &&
+	       !__builtin_add_overflow((int64_t)scale->origin, scale->is_ns ? (int64_t)value : (int64_t)at, &ns);
+}
+
+/* Behind WMK_READ_RECORD: has the record a time, `ns`? */
+static inline bool wmk_read_has_time(const struct wmk_read_stream *stream)
+{
+	return wmk_read_scale_fits(&stream->scale, stream->record.time);
 }
 
 #endif
