@@ -25,6 +25,7 @@
 #define LOCK_FILE "consumer.pid"
 #define KERNEL_LOCK_FILE "consumer-kernel.pid"
 #define COMM "waymark-consume"        /* as the kernel cuts it */
+#define FIXED_FDS 3
 #define LAST_WORDS_MS 1000         /* for the answer to SHUTDOWN, to a session daemon that does not read */
 
 void wmk_server_log(struct wmk_consumer_server *server, const char *format, ...)
@@ -230,22 +231,23 @@ static void accept_one(struct wmk_consumer_server *server)
 		close(connection);
 		return;
 	}
-	welcome(server, connection);
+	wmk_server_greeter_add(server, connection);
 }
 
-/* Everything that came in. False: the connection is at its end. */
-static bool hear(struct wmk_consumer_server *server)
+/* All whole messages that have come in. False: the connection is at its end. */
+static bool take(struct wmk_consumer_server *server)
 {
 	struct wmk_frame frame;
 	const void *body;
 	size_t len;
 	char words[300];
-	int got = wmk_in_receive(&server->in.frames, server->connection), taken, fd;
+	int taken, fd;
 
-	if (got == -EAGAIN)
-		return true;
 	while ((taken = wmk_consumerd_take(&server->in, &frame, &body, &len, &fd)) == 1) {
-		wmk_server_request(server, &frame, body, len, fd);
+		/* (the session daemon that started this process is served at once, and greets, too) */
+		if (frame.type != WMK_CONSUMERD_HELLO || server->has_greeted)
+			wmk_server_request(server, &frame, body, len, fd);
+		server->has_greeted = true;
 		if (fd >= 0)
 			close(fd);
 	}
@@ -257,7 +259,23 @@ static bool hear(struct wmk_consumer_server *server)
 		wmk_error_clear();
 		return false;
 	}
-	return got > 0;
+	return true;
+}
+
+static bool hear(struct wmk_consumer_server *server)
+{
+	const int got = wmk_in_receive(&server->in.frames, server->connection);
+
+	return got == -EAGAIN || (take(server) && got > 0);
+}
+
+static void replace(struct wmk_consumer_server *server, const struct wmk_server_greeter *daemon)
+{
+	welcome(server, daemon->connection);
+	server->in = daemon->in;
+	server->has_greeted = true;
+	if (!take(server))
+		disconnect(server);
 }
 
 /* ── the loop ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -306,18 +324,24 @@ static void speak(struct wmk_consumer_server *server)
 
 static int turn(struct wmk_consumer_server *server)
 {
-	struct pollfd fds[] = {
+	struct pollfd fds[FIXED_FDS + WMK_SERVER_GREETERS_MAX] = {
 		{ .fd = server->wake, .events = POLLIN },
 		{ .fd = server->listening, .events = POLLIN },
 		{ .fd = server->connection, .events = (short)(POLLIN | (wmk_out_queued(&server->out) ? POLLOUT : 0)) },
 	};
+	struct wmk_server_greeter daemon;
+	unsigned refused, n = server->n_greeters;
 
-	if (poll(fds, 3, -1) < 0)
+	if (poll(fds, FIXED_FDS + n, wmk_server_greeters_poll(server, fds + FIXED_FDS)) < 0)
 		return errno == EINTR ? 0 : wmk_error(-errno, "cannot wait for requests: %s", strerror(errno));
 	if (fds[0].revents)
 		take_done(server);
 	if (fds[2].revents & (POLLIN | POLLHUP | POLLERR) && server->connection == fds[2].fd && !hear(server))
 		disconnect(server);
+	if (wmk_server_greeters_hear(server, fds + FIXED_FDS, n, &daemon, &refused))
+		replace(server, &daemon);
+	if (refused)
+		wmk_server_log(server, "%u connection(s) closed: no greeting as a session daemon sends it", refused);
 	if (fds[1].revents)
 		accept_one(server);
 	wmk_server_budgets_tell(server);
@@ -383,6 +407,7 @@ void wmk_consumer_server_close(struct wmk_consumer_server *server)
 	if (!server)
 		return;
 	disconnect(server);
+	wmk_server_greeters_drop(server);
 	if (server->listening >= 0) {
 		unlink(server->socket_path);
 		close(server->listening);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server_inside.h - shared by server.c (socket, connection, the loop), requests.c (what is asked for), held.c (what there
+ * server_inside.h - shared by server.c (socket, connection, the loop), greet.c (who else connects), requests.c (what is asked for), held.c (what there
  * is), budgets.c (how much it may be), jobs.c (what a trace's thread does).
  *
  * All lists, and all that is not marked otherwise, belong to the server's thread. A job holds what it works on: it is made and freed by the
@@ -9,6 +9,7 @@
 #ifndef WMK_CONSUMER_SERVER_INSIDE_H
 #define WMK_CONSUMER_SERVER_INSIDE_H
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,6 +22,7 @@
 #define WMK_SERVER_TRACES_MAX 16384u
 #define WMK_SERVER_RINGS_MAX 16384u      /* in a trace */
 #define WMK_SERVER_JOBS_MAX 65536u       /* not yet answered */
+#define WMK_SERVER_GREETERS_MAX 8u
 #define WMK_SERVER_QUEUE_MAX (64u << 20) /* bytes that a session daemon leaves unread */
 
 struct wmk_server_trace;
@@ -86,6 +88,13 @@ struct wmk_server_job {
 	char words[512];
 };
 
+/* Connected, and not served: it has not greeted. */
+struct wmk_server_greeter {
+	int connection;
+	int64_t until;                   /* ms */
+	struct wmk_consumerd_in in;
+};
+
 struct wmk_consumer_server {
 	struct wmk_consumer_server_options options;
 	char socket_path[108];
@@ -93,7 +102,10 @@ struct wmk_consumer_server {
 	struct wmk_server_trace *traces;
 	unsigned n_traces, n_jobs;
 	struct wmk_server_budget *budgets;
+	struct wmk_server_greeter greeters[WMK_SERVER_GREETERS_MAX];     /* in the order in which they came */
+	unsigned n_greeters;
 	int connection;
+	bool has_greeted;                /* `connection` has sent its first message */
 	_Atomic pid_t daemon;            /* the session daemon that was heard last */
 	uint64_t connections;            /* so far; the number of the present one */
 	struct wmk_out out;
@@ -128,6 +140,19 @@ bool wmk_server_say(struct wmk_consumer_server *server, uint16_t type, const str
 
 /* The tracer's processes: this one, the session daemon, the other consumer daemon. A wmk_kown_find (kernel/own.h); any thread. */
 unsigned wmk_server_own(void *server, pid_t *pids);
+
+/* greet.c */
+/* A new connection, of this user. If there are too many, the oldest one is closed. */
+void wmk_server_greeter_add(struct wmk_consumer_server *server, int connection);
+/* What to poll for: server->n_greeters elements. Returns how long at most, in ms; -1: without a limit. */
+int wmk_server_greeters_poll(const struct wmk_consumer_server *server, struct pollfd *fds);
+/*
+ * What has come from the first `n` of them. Returns true if one is a session daemon: *daemon is the caller's then, and
+ * what it has sent behind its greeting is in daemon->in. *refused: how many were closed.
+ */
+bool wmk_server_greeters_hear(struct wmk_consumer_server *server, const struct pollfd *fds, unsigned n,
+			      struct wmk_server_greeter *daemon, unsigned *refused);
+void wmk_server_greeters_drop(struct wmk_consumer_server *server);
 
 /* requests.c */
 void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *body, size_t len, int fd);

@@ -109,6 +109,19 @@ static int send_request(struct wmk_consumer_link *link, const struct wmk_link_re
 	return err < 0 ? err : wmk_out_frame(&link->out, (enum wmk_msg)request->type, request->number, at, left, request->fd);
 }
 
+int wmk_link_greet(struct wmk_consumer_link *link)
+{
+	const struct wmk_consumerd_hello hello = { .version = WMK_CONSUMERD_GREETING, .pid = (uint64_t)getpid() };
+
+	pthread_mutex_lock(&link->lock);
+	int err = wmk_consumerd_send(&link->out, WMK_CONSUMERD_HELLO, 0, &wmk_consumerd_hello_object, &hello, -1);
+
+	if (err >= 0)
+		err = wmk_out_send(&link->out, link->sock);
+	pthread_mutex_unlock(&link->lock);
+	return err < 0 ? wmk_error(err, "cannot send a greeting") : 0;
+}
+
 void wmk_link_pump(struct wmk_consumer_link *link)
 {
 	int rc = 1;

@@ -325,7 +325,9 @@ static int connect_or_start(struct wmk_consumer_link *link)
 		pid = start_one(link);
 	if (pid < 0)
 		return (int)pid;
-	err = hear_hello(link);
+	err = wmk_link_greet(link);
+	if (err >= 0)
+		err = hear_hello(link);
 	if (err >= 0)
 		err = give_everything(link, pid);
 	if (err < 0) {

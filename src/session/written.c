@@ -285,7 +285,8 @@ static struct trace *traces_leave(struct wmk_session *session, bool ended_only)
 	return left;
 }
 
-static int rings_end(struct rings *rings, const struct wmk_outlet_ops *outlet)
+/* The chain of the first error becomes *cause, unless there is one: what follows would clear it. */
+static int rings_end(struct rings *rings, const struct wmk_outlet_ops *outlet, struct wmk_error_chain **cause)
 {
 	bool wait = true;
 	int first = 0;
@@ -297,8 +298,10 @@ static int rings_end(struct rings *rings, const struct wmk_outlet_ops *outlet)
 		int err = outlet->rings_stop(rings->outlet, wait);
 
 		wait = wait && err != -ETIMEDOUT;
-		if (err < 0 && first == 0)
+		if (err < 0 && first == 0) {
 			first = err;
+			*cause = *cause ? *cause : wmk_error_take();
+		}
 		count(rings, &rings->channel->past);
 		outlet->rings_close(rings->outlet);
 		if (!rings->session->tracing->leaving && (err == 0 || !rings->session->recovered))
@@ -336,7 +339,8 @@ int wmk_rings_close(struct wmk_session *session, bool ended_only)
 
 	session->ending = rings;
 	pthread_mutex_unlock(&session->lock);
-	int err = rings_end(rings, outlet);
+	struct wmk_error_chain *cause = gave_up < 0 ? wmk_error_take() : NULL;
+	int err = rings_end(rings, outlet, &cause);
 
 	pthread_mutex_lock(&session->lock);
 	if (ended_only && any)
@@ -345,5 +349,7 @@ int wmk_rings_close(struct wmk_session *session, bool ended_only)
 	traces_end(traces, outlet);
 	pthread_mutex_lock(&session->lock);
 	end(session);
+	if (cause)
+		wmk_error_give(cause);
 	return gave_up < 0 ? gave_up : err;
 }

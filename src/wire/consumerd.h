@@ -3,6 +3,7 @@
  * consumerd.h - the messages between the session daemon and waymark-consumerd, and the objects in them.
  *
  *     session daemon (session/consumerd.h)        waymark-consumerd (consumer/server.h), <rundir>/consumer.sock
+ *     HELLO {WMK_CONSUMERD_GREETING, pid}    ──►          any other first message closes the connection
  *                                             ◄── HELLO {version, pid}         it is ready
  *     request, number, object [+ descriptor] ──►
  *                                             ◄── REPLY, same number, object; or ERROR {errno, words}
@@ -34,6 +35,9 @@ enum wmk_consumerd_type {
 	WMK_CONSUMERD_STOP, WMK_CONSUMERD_FLUSH, WMK_CONSUMERD_CLEAR, WMK_CONSUMERD_STATS, WMK_CONSUMERD_POKE, WMK_CONSUMERD_LIST,
 	WMK_CONSUMERD_SHUTDOWN,
 };
+
+/* In place of a version: random bytes of another process of this user are not a greeting. */
+#define WMK_CONSUMERD_GREETING "waymark-sessiond"
 
 struct wmk_consumerd_hello {
 	const char *version;

@@ -107,11 +107,22 @@ static void send_frame(int sock, uint16_t type, const void *body, size_t len, in
 	wmk_out_free(&out);
 }
 
+static void greet(int sock)
+{
+	const struct wmk_consumerd_hello hello = { .version = WMK_CONSUMERD_GREETING, .pid = (uint64_t)getpid() };
+	struct wmk_out out = { 0 };
+
+	assert_int_equal(wmk_consumerd_send(&out, WMK_CONSUMERD_HELLO, 0, &wmk_consumerd_hello_object, &hello, -1), 0);
+	assert_int_equal(wmk_out_send(&out, sock), 1);
+	wmk_out_free(&out);
+}
+
 static int greeted(struct rig_link *r, struct wmk_consumerd_in *in)
 {
 	int sock = dial(r), err;
 
 	assert_true(sock >= 0);
+	greet(sock);
 	assert_int_equal(hear(sock, in, &err), WMK_CONSUMERD_HELLO);
 	return sock;
 }
@@ -306,6 +317,7 @@ static void test_floods(void **state)
 	start(&r);
 	sock = dial(&r);
 	assert_true(sock >= 0);
+	greet(sock);
 	while (sent < 20000) {
 		struct pollfd room = { .fd = sock, .events = POLLOUT };
 		struct wmk_out out = { 0 };
