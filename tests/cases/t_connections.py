@@ -8,6 +8,7 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -17,7 +18,7 @@ sys.path.insert(0, os.path.join(TOP, 'tests', 'lib'))
 import hostile  # noqa: E402
 from control import SESSIOND  # noqa: E402
 from daemon import World, numbers_of  # noqa: E402
-from harness import Gate, check, limit, main, slurp, wait_for  # noqa: E402
+from harness import WAIT_S, Gate, check, communicated, limit, main, slurp, wait_for  # noqa: E402
 from processes import state  # noqa: E402
 
 PROTOCOLS = {'wire.h': 'wmk_msg', 'ctl.h': 'wmk_ctl_type', 'consumerd.h': 'wmk_consumerd_type'}
@@ -196,7 +197,33 @@ def foreign_messages_do_not_disturb_record(case):
     check(sum(map(len, found.values())) == 31, 'the trace has %s', found)
 
 
+@limit(120)
+def foreign_session_daemon_does_not_disturb_application(case):
+    """What listens at app.sock answers a registration with such messages, before and after WELCOME."""
+    rundir = case.short('run')
+    os.mkdir(rundir, 0o700)
+    env = dict(case.env, WAYMARK_RUNDIR=rundir)
+    abi = re.search(r'#define WAYMARK_ABI_VERSION (\d+)', slurp(os.path.join(TOP, 'include/waymark/detail/abi.h')))
+    welcome = hostile.frame(hostile.WELCOME, struct.pack('<IIII', int(abi.group(1)), 1, 1, 0))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.path.join(rundir, 'app.sock'))
+        listener.listen()
+        listener.settimeout(WAIT_S)
+        for kind in types():
+            kinds = messages(case.random, kind)
+            for name in case.random.sample(sorted(kinds), 2):
+                child = subprocess.Popen([case.program('sandboxed'), 'never', 'errno', 'close', 'rest', '5'], env=env,
+                                         stdout=subprocess.PIPE, text=True, start_new_session=True)
+                s, _address = listener.accept()
+                check(hostile.answer(s)[0] == hostile.HELLO, 'the application does not register')
+                hostile.send(s, (welcome if case.random.random() < 0.7 else b'') + kinds[name])
+                s.close()
+                out, _err = communicated(child)
+                check(child.returncode == 0 and int(out) < 1000, '%s of type %#x: status %d, %s ms of CPU time',
+                      name, kind, child.returncode, out.strip())
+
+
 if __name__ == '__main__':
     main([foreign_messages_change_nothing, daemons_restart_while_foreign_connections_are_open,
           foreign_connections_are_closed, reason_is_reported_when_consumer_daemon_is_taken_over,
-          foreign_messages_do_not_disturb_record])
+          foreign_messages_do_not_disturb_record, foreign_session_daemon_does_not_disturb_application])
