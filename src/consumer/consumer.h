@@ -132,6 +132,8 @@ struct wmk_sink_ops {
 		     const struct wmk_packet *packet);
 	/* There is no room for a packet with the final lost count: put it into the last one. May be NULL. */
 	int (*amend)(struct wmk_sink_stream *stream, uint64_t lost);
+	/* -ENOENT with a cause chain that names it: what was written of it was removed. May be NULL. */
+	int (*stream_check)(const struct wmk_sink_stream *stream);
 	int (*stream_close)(struct wmk_sink_stream *stream);
 	/* What was written of it goes; it is not open. May be NULL: then nothing can be cleared. */
 	int (*stream_remove)(struct wmk_sink *sink, const char *name, const struct wmk_store_limits *limits);

@@ -40,6 +40,11 @@ static int sink_amend(struct wmk_sink_stream *stream, uint64_t lost)
 	return wmk_sink_directory_ops.amend(stream, lost);
 }
 
+static int sink_stream_check(const struct wmk_sink_stream *stream)
+{
+	return wmk_sink_directory_ops.stream_check(stream);
+}
+
 static int sink_stream_close(struct wmk_sink_stream *stream)
 {
 	return wmk_sink_directory_ops.stream_close(stream);
@@ -71,8 +76,15 @@ static void sink_close(struct wmk_sink *sink)
 }
 
 const struct wmk_sink_ops wmk_server_sink_ops = {
-	.stream_open = sink_open, .stream_resume = sink_resume, .write = sink_write, .amend = sink_amend,
-	.stream_close = sink_stream_close, .stream_remove = sink_remove, .stream_bytes = sink_stream_bytes, .note = sink_note,
+	.stream_open = sink_open,
+	.stream_resume = sink_resume,
+	.write = sink_write,
+	.amend = sink_amend,
+	.stream_check = sink_stream_check,
+	.stream_close = sink_stream_close,
+	.stream_remove = sink_remove,
+	.stream_bytes = sink_stream_bytes,
+	.note = sink_note,
 	.close = sink_close,
 };
 

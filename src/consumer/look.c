@@ -208,6 +208,22 @@ static int say_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
 	return err;
 }
 
+/* Its file was removed while it recorded: what it had is lost, and no packet that is written can say so. */
+static void look_for_file(struct wmk_consumer *consumer, struct wmk_stream *stream)
+{
+	const struct wmk_sink_ops *ops = consumer->options.sink->ops;
+	char what[100];
+	int err = stream->out && ops->stream_check && !stream->dead ? ops->stream_check(stream->out) : 0;
+
+	if (err == 0)
+		return;
+	wmk_stream_lost(stream);
+	snprintf(what, sizeof(what), "its file was removed, and %llu records with it",
+		 (unsigned long long)stream->written);
+	stream->written = 0;
+	wmk_consumer_bury(consumer, stream, what, err);
+}
+
 static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	const struct wmk_sink_ops *ops = consumer->options.sink->ops;
@@ -342,6 +358,7 @@ void wmk_consumer_look(struct wmk_consumer *consumer, enum wmk_look how, const s
 
 		if (group && stream->group != group)
 			continue;
+		look_for_file(consumer, stream);
 		err = how == WMK_LOOK_END ? end_stream(consumer, stream) : say_counts(consumer, stream);
 		if (err < 0 || (how == WMK_LOOK_END && wmk_stream_unwritten(stream)))
 			result->err = err < 0 ? err : stream->group->now.sink_error;

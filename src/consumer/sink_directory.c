@@ -86,6 +86,11 @@ static int directory_amend(struct wmk_sink_stream *stream, uint64_t lost)
 	return wmk_store_stream_amend(stream->file, lost);
 }
 
+static int directory_stream_check(const struct wmk_sink_stream *stream)
+{
+	return wmk_store_stream_check(stream->file);
+}
+
 static int directory_stream_close(struct wmk_sink_stream *stream)
 {
 	int err = wmk_store_stream_close(stream->file);
@@ -122,10 +127,16 @@ static void directory_close(struct wmk_sink *sink)
 }
 
 const struct wmk_sink_ops wmk_sink_directory_ops = {
-	.stream_open = directory_stream_open, .stream_resume = directory_stream_resume, .write = directory_write,
-	.amend = directory_amend, .stream_close = directory_stream_close, .stream_remove = directory_stream_remove,
+	.stream_open = directory_stream_open,
+	.stream_resume = directory_stream_resume,
+	.write = directory_write,
+	.amend = directory_amend,
+	.stream_check = directory_stream_check,
+	.stream_close = directory_stream_close,
+	.stream_remove = directory_stream_remove,
 	.stream_bytes = directory_stream_bytes,
-	.note = directory_note, .bytes = directory_bytes,
+	.note = directory_note,
+	.bytes = directory_bytes,
 	.close = directory_close,
 };
 

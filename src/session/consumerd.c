@@ -321,6 +321,22 @@ static int stuck(const struct wmk_consumerd_report *report)
 	return 0;
 }
 
+/* -ENOENT with its words: a consumer that took the place of another could not resume the trace. */
+static int failed(struct wmk_consumer_link *link, uint64_t number)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&link->lock);
+	const struct wmk_kept_trace *trace = wmk_kept_find(link, number);
+
+	if (trace && trace->failed[0]) {
+		err = wmk_error_said(-ENOENT, "%.150s", trace->failed);
+		wmk_error_add(err, "what was recorded there is lost");
+	}
+	pthread_mutex_unlock(&link->lock);
+	return err;
+}
+
 static int ask_report(struct wmk_consumer_link *link, uint16_t type, uint64_t trace, uint64_t rings, int ms, struct wmk_arena *arena,
 		      struct wmk_consumerd_report *report)
 {
@@ -333,6 +349,11 @@ static int ask_report(struct wmk_consumer_link *link, uint16_t type, uint64_t tr
 	if (report)
 		memset(report, 0, sizeof(*report));
 	err = ask(link, type, &wmk_consumerd_target_object, &target, trace, rings, ms, &answer);
+	if (type != WMK_CONSUMERD_TRACE_REMOVE && failed(link, trace) < 0) {
+		if (answer)
+			wmk_link_request_free(answer);
+		return -ENOENT;
+	}
 	if (err < 0)
 		return err;
 	if (!report || !arena) {

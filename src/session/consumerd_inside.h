@@ -31,6 +31,7 @@ struct wmk_kept_trace {
 	struct wmk_arena arena;
 	struct wmk_kept_rings *rings;
 	unsigned clearing;               /* CLEARs that are not answered yet */
+	char failed[200];                /* why the consumer that is there now could not resume it; "": it could */
 };
 
 struct wmk_link_held {

@@ -183,6 +183,8 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost);
 /* Of all its files. */
 uint64_t wmk_store_stream_bytes(const struct wmk_store_stream *stream);
+/* -ENOENT with a cause chain: the file that is being written was removed, and what it has is lost when it is closed. */
+int wmk_store_stream_check(const struct wmk_store_stream *stream);
 /* Writes out what is pending and closes. Returns the first error that was met on the way. */
 int wmk_store_stream_close(struct wmk_store_stream *stream);
 

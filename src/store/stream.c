@@ -24,6 +24,20 @@ uint64_t wmk_store_stream_bytes(const struct wmk_store_stream *stream)
 	return stream->len + stream->others;
 }
 
+int wmk_store_stream_check(const struct wmk_store_stream *stream)
+{
+	char name[WMK_STORE_NAME];
+	struct stat st, named;
+
+	if (fstat(stream->fd, &st) < 0 || st.st_nlink != 0)
+		return 0;
+	/* (some file systems count no links) */
+	wmk_store_file_name(stream, stream->number, name);
+	if (fstatat(stream->store->dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == st.st_ino)
+		return 0;
+	return wmk_error_said(-ENOENT, "%s", stream->store->path);
+}
+
 /* It is closed, and not counted any more. */
 static void index_gone(struct wmk_store_stream *stream)
 {

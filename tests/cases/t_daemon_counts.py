@@ -4,6 +4,7 @@
 import contextlib
 import os
 import re
+import shutil
 import signal
 import sys
 
@@ -135,6 +136,32 @@ def a_process_that_ends_unseen_is_counted(case):
         check(now == [before] * len(COMMANDS), 'counted: %s; before: %s', now, before)
 
 
+def a_removed_directory_is_reported(case):
+    """With what was lost: by number, or, where another consumer daemon finds nothing any more, in words."""
+    with World(case) as w:
+        for killed in (False, True):
+            name = 'killed' if killed else 'removed'
+            w('create', name, '--no-statedump')
+            w('enable-event', '-s', name, 'test:*')
+            w('start', name)
+            program, path = w.obey(), w.session(name)['path']
+            program('emit 1000')
+            w.stop(name)
+            w('start', name)
+            shutil.rmtree(path)
+            if killed:
+                os.kill(w.consumerd(), signal.SIGKILL)
+            program('emit 10')
+            for command in ('stop', 'destroy'):
+                done = w(command, name, '--json')
+                counts = done.json['sessions'][0]['counts']
+                words = 'recorded there is lost: .*' if killed else r'its file was removed, and \d+ records with it: '
+                check(re.search('not everything could be written: .*' + words + path, done.err), '%s', done.err)
+                check(killed or (counts['records'], counts['unwritten']) == (0, 1010), '%s: %s', command, counts)
+            program.end()
+
+
 if __name__ == '__main__':
     main([corrupt_counts_change_no_others, restarts_change_no_counts_of_shared_buffers,
-          restarts_change_no_counts_of_buffers_of_processes, a_process_that_ends_unseen_is_counted])
+          restarts_change_no_counts_of_buffers_of_processes, a_process_that_ends_unseen_is_counted,
+          a_removed_directory_is_reported])
