@@ -142,7 +142,7 @@ static const char *const details[] = {
 	"text: the lines of `waymark view`. json: an object on a line for each record, as `waymark view --json`. csv: a table with a column for each field that any event "
 	"has; what has something in it, as JSON. chrome: the Trace Event Format, for chrome://tracing, Speedscope and others. perfetto: for ui.perfetto.dev and "
 	"trace_processor. In the last two, records are instants on the line of their thread, if the channel had the contexts vpid and vtid (and procname, for its name), else on that of "
-	"their CPU; spans (waymark_span(), waymark_begin(), waymark_end()) are bars on the line of their thread, counters (waymark_counter()) curves.",
+	"their CPU; spans (waymark_span(), waymark_begin(), waymark_end()) are bars on the same line, counters (waymark_counter()) curves.",
 	"ctf, ctf-2: Common Trace Format again, 1.8 or 2: below the directory a trace for each, with the records that are wanted. Where all are, nothing "
 	"is lost but what 1.8 cannot say, which is told.",
 	"With --from, FILEs are logs of other programs, which become a trace in the directory DIR (-o), one record for each line, to be viewed together with "

@@ -29,11 +29,12 @@ void wmk_read_lines_free(void *data)
 const char *wmk_read_lines_remark(void *data)
 {
 	static const char shifted[] = "there are records before 1970, which the format cannot express: times count from the first record";
-	static const char lost[] = "spans are instants where no context tells their thread: add vtid to the channel";
+	static const char nowhere[] = "records without a context for their thread are on one track for each CPU: "
+				      "record with the contexts vpid, vtid and procname";
 	struct wmk_read_lines *whole = data;
 
 	snprintf(whole->remark, sizeof(whole->remark), "%s%s%s", whole->is_shifted ? shifted : "",
-		 whole->is_shifted && whole->spans.are_lost ? "; " : "", whole->spans.are_lost ? lost : "");
+		 whole->is_shifted && whole->has_no_thread ? "; " : "", whole->has_no_thread ? nowhere : "");
 	return whole->remark[0] ? whole->remark : NULL;
 }
 
@@ -73,6 +74,8 @@ void wmk_read_line_close(void *state)
 int wmk_read_line_record(struct wmk_read_line *line, struct wmk_read_stream *stream, struct wmk_read_drawing *drawing)
 {
 	int err = wmk_read_who_record(&line->who, stream);
+
+	line->whole->has_no_thread |= !line->who.has_tid;
 
 	return err < 0 ? err : wmk_read_spans_look(&line->whole->spans, &line->who, stream, drawing);
 }

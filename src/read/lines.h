@@ -23,6 +23,7 @@ struct wmk_read_lines {
 	struct wmk_read_spans spans;
 	int64_t first, last;       /* ns: of the first record that has a time, once has_time, and of the last one */
 	bool has_first, has_time;  /* has_first: something was written */
+	bool has_no_thread;        /* a record was drawn on the track of its CPU */
 	bool is_shifted;           /* the form has no times before 1970: they count from the first record */
 	char remark[320];
 };

@@ -55,16 +55,26 @@ static int grow(struct wmk_read_spans *spans)
 	return 0;
 }
 
+/* The slot of the thread, or of the CPU if it is drawn on the CPU's track. */
+static struct wmk_read_open *slot_of_who(const struct wmk_read_spans *spans, const struct wmk_read_who *who,
+					 int64_t *pid, int64_t *tid)
+{
+	*pid = who->has_tid ? who->pid : -1;
+	*tid = who->has_tid ? who->tid : who->cpu;
+	return slot_of(spans->threads, spans->cap, *pid, *tid);
+}
+
 /* The thread's, with room for one span more. */
 static int thread_of(struct wmk_read_spans *spans, const struct wmk_read_who *who, struct wmk_read_open **thread)
 {
+	int64_t pid, tid;
 	int err = grow(spans);
 
 	if (err < 0)
 		return err;
-	*thread = slot_of(spans->threads, spans->cap, who->pid, who->tid);
+	*thread = slot_of_who(spans, who, &pid, &tid);
 	if (!(*thread)->is_used) {
-		**thread = (struct wmk_read_open){ .is_used = true, .pid = who->pid, .tid = who->tid };
+		**thread = (struct wmk_read_open){ .is_used = true, .pid = pid, .tid = tid };
 		spans->n++;
 	}
 	if ((*thread)->n == (*thread)->cap && (*thread)->n < WMK_READ_SPANS_DEEP) {
@@ -117,10 +127,6 @@ int wmk_read_spans_look(struct wmk_read_spans *spans, const struct wmk_read_who 
 		return 0;
 	if (kind == WAYMARK_KIND_COUNTER)
 		return counter(stream, drawing);
-	if (!who->has_tid) {
-		spans->are_lost = true;
-		return 0;
-	}
 	err = thread_of(spans, who, &thread);
 	if (err < 0)
 		return err;
@@ -140,7 +146,8 @@ int wmk_read_spans_look(struct wmk_read_spans *spans, const struct wmk_read_who 
 
 const char *wmk_read_spans_name(const struct wmk_read_spans *spans, const struct wmk_read_who *who, unsigned depth, size_t *len)
 {
-	const struct wmk_read_open *thread = slot_of(spans->threads, spans->cap, who->pid, who->tid);
+	int64_t pid, tid;
+	const struct wmk_read_open *thread = slot_of_who(spans, who, &pid, &tid);
 
 	*len = thread->names[thread->n - 1 - depth].len;
 	return thread->names[thread->n - 1 - depth].text;
@@ -149,10 +156,11 @@ const char *wmk_read_spans_name(const struct wmk_read_spans *spans, const struct
 void wmk_read_spans_drawn(struct wmk_read_spans *spans, const struct wmk_read_who *who, const struct wmk_read_drawing *drawing)
 {
 	struct wmk_read_open *thread;
+	int64_t pid, tid;
 
 	if (drawing->kind != WAYMARK_KIND_BEGIN && drawing->kind != WAYMARK_KIND_END && !drawing->deeper)
 		return;
-	thread = slot_of(spans->threads, spans->cap, who->pid, who->tid);
+	thread = slot_of_who(spans, who, &pid, &tid);
 	thread->n_deep += (uint64_t)(int64_t)drawing->deeper;
 	if (drawing->deeper)
 		return;

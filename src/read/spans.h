@@ -6,7 +6,8 @@
  *     wmk_read_spans_look()  what this record is, given what is open ─► the form draws it ─► wmk_read_spans_drawn()  that is so now
  *
  * Records may be lost. An end closes the innermost open span of its name, and with it those within, whose own ends are missing; an end for which
- * nothing is open is an instant, and so are begins and ends of which no context tells the thread. What never ends stays open. One thread.
+ * nothing is open is an instant. What never ends stays open. Records without a context for their thread are on the track of their CPU, and so are their
+ * spans. One thread.
  */
 #ifndef WMK_READ_SPANS_H
 #define WMK_READ_SPANS_H
@@ -18,7 +19,6 @@
 struct wmk_read_spans {
 	struct wmk_read_open *threads; /* a hash table by thread */
 	size_t n, cap;
-	bool are_lost;             /* a span was met whose thread nobody tells */
 };
 
 struct wmk_read_drawing {
