@@ -88,17 +88,19 @@ void wmk_server_budget_leave(struct wmk_server_trace *trace)
 int wmk_server_budget_share(struct wmk_server_trace *trace)
 {
 	struct wmk_server_budget *budget = trace->budget;
+	bool first = false;
 	int err = 0;
 
 	if (!budget)
 		return 0;
 	pthread_mutex_lock(&budget->lock);
-	if (!budget->measured)
+	first = !budget->measured;
+	if (first)
 		err = wmk_store_measure(&budget->is, budget->path);
 	budget->measured = err == 0;
 	pthread_mutex_unlock(&budget->lock);
 	if (err == 0)
-		wmk_store_share(trace->store, &budget->is);
+		wmk_store_share(trace->store, &budget->is, first);
 	return err;
 }
 

@@ -26,6 +26,7 @@ struct wmk_store {
 	struct wmk_direct_rates rates;
 	_Atomic uint64_t bytes;    /* in all files; a count for people: relaxed */
 	struct wmk_store_budget *budget;  /* the caller's; NULL: no limit */
+	_Atomic uint64_t metadata_seen;   /* bytes of metadata that another process writes, in the budget: relaxed */
 	uint64_t keep_free;        /* of the file system; 0: nothing */
 	_Atomic uint64_t unlooked; /* bytes written since that was looked at, by all writing threads; a count: relaxed */
 };

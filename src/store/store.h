@@ -97,8 +97,11 @@ struct wmk_store_budget {
 	void (*full)(void *data);
 	void *data;
 };
-/* For a store that has no stream open yet: what is there by now the caller has measured. */
-void wmk_store_share(struct wmk_store *store, struct wmk_store_budget *budget);
+/*
+ * For a store that has no stream open yet. Its metadata counts too, also where another process writes it; that is never
+ * refused. `measured`: what is there by now is in the budget already.
+ */
+void wmk_store_share(struct wmk_store *store, struct wmk_store_budget *budget, bool measured);
 /*
  * What is below `path` by now, with the rights of the calling thread, in the place of what was counted: the first time, and when files have
  * gone that no store removed. What others write meanwhile may be counted twice, until the next measure, never not at all. 0 or -errno.

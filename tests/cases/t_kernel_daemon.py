@@ -141,6 +141,22 @@ def sizes(case):
         all_there(w.destroyed('new', readers=('view',)), made, tids, 1)
 
 
+def metadata_counts_in_the_size(case):
+    """That of all system calls is most of what the trace may have."""
+    with KernelWorld(case) as w:
+        w('create', 'one', '--no-statedump', '--max-size', '1M')
+        w('enable-event', '-k', '-s', 'one', 'syscall:*')
+        w('start', 'one')
+        path = w.session('one')['path']
+        w.calls(2, 10000)
+        w('destroy', 'one')
+        files = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names]
+        metadata = sum(os.path.getsize(f) for f in files if f.endswith('/metadata'))
+        check(metadata > 1 << 18 and len(files) > 1, 'of %s %d bytes are metadata', files, metadata)
+        total = sum(map(os.path.getsize, files))
+        check(total <= 1 << 20, '%s has %d bytes, of these %d of metadata', path, total, metadata)
+
+
 def lost_in_small_buffers(case):
     """What is lost and what is there make what was made, at each stop."""
     with KernelWorld(case) as w:
@@ -417,5 +433,7 @@ def another_user(case):
 
 
 if __name__ == '__main__':
-    kernel_main([started_and_stopped, cleared, events_and_channels_off_and_on, contexts_added_later, two_sessions, sizes, lost_in_small_buffers, everything,
-          tracked, tracked_by_the_kernels_events, tracked_with_filters, in_another_namespace, record_through_the_daemon, refused, number_used_again, another_user])
+    kernel_main([started_and_stopped, cleared, events_and_channels_off_and_on, contexts_added_later, two_sessions, sizes,
+                 lost_in_small_buffers, metadata_counts_in_the_size, everything, tracked, tracked_by_the_kernels_events,
+                 tracked_with_filters, in_another_namespace, record_through_the_daemon, refused, number_used_again,
+                 another_user])

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "store/internal.h"
 #include "store/store.h"
 #include "testdir.h"
 
@@ -48,7 +49,7 @@ static void stage_open(struct stage *s, uint64_t max)
 	pthread_mutex_init(&s->budget.lock, NULL);
 	for (unsigned i = 0; i < SUBS; i++) {
 		assert_int_equal((i ? wmk_store_add : wmk_store_create)(s->trace, subs[i], &s->stores[i]), 0);
-		wmk_store_share(s->stores[i], &s->budget);
+		wmk_store_share(s->stores[i], &s->budget, true);
 	}
 }
 
@@ -112,7 +113,7 @@ static void test_exact(void **state)
 	/* the other store has the same budget; another budget is another matter */
 	assert_int_equal(wmk_store_stream_create(s.stores[1], "app_0", NULL, &s.streams[1][0]), 0);
 	assert_int_equal(append(s.streams[1][0], 0, 8), -EDQUOT);
-	wmk_store_share(s.stores[1], NULL);
+	wmk_store_share(s.stores[1], NULL, true);
 	assert_int_equal(append(s.streams[1][0], 0, 8), 0);
 	stage_close(&s);
 }
@@ -345,11 +346,51 @@ static void test_usage(void **state)
 	stage_close(&s);
 }
 
+/* The session daemon writes the metadata, the consumer daemon the streams: both count, and metadata is never refused.
+ */
+static void test_metadata_of_another_process_counts(void **state)
+{
+	char dir[256], trace[300], text[1000];
+	struct wmk_store_budget budget = { .max = 4000 };
+	struct wmk_store *metadata, *streams;
+	uint64_t there;
+
+	(void)state;
+	testdir_make(dir);
+	snprintf(trace, sizeof(trace), "%s/t", dir);
+	pthread_mutex_init(&budget.lock, NULL);
+	memset(text, ' ', sizeof(text));
+	assert_int_equal(wmk_store_create(trace, subs[0], &metadata), 0);
+	assert_int_equal(wmk_store_metadata(metadata, text, sizeof(text)), 0);
+	assert_int_equal(wmk_store_open_streams(trace, subs[0], &streams), 0);
+	assert_int_equal(wmk_store_measure(&budget, trace), 0);
+	wmk_store_share(streams, &budget, true);
+	for (unsigned i = 1; i <= 5; i++) {
+		const int expected = i * sizeof(text) + 500 <= budget.max ? 0 : -EDQUOT;
+
+		assert_int_equal(wmk_store_take(streams, 500, 0), expected);
+		if (expected == 0)
+			wmk_store_give(streams, 500);
+		assert_int_equal(wmk_store_usage(trace, &there), 0);
+		assert_int_equal(atomic_load(&budget.used), there);
+		assert_int_equal(wmk_store_metadata(metadata, text, sizeof(text)), 0);
+	}
+	wmk_store_close(streams);
+	wmk_store_close(metadata);
+	pthread_mutex_destroy(&budget.lock);
+	testdir_remove(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact), cmocka_unit_test(test_rotation), cmocka_unit_test(test_rotation_of_one),
-		cmocka_unit_test(test_any_order), cmocka_unit_test(test_threads), cmocka_unit_test(test_usage),
+		cmocka_unit_test(test_exact),
+		cmocka_unit_test(test_rotation),
+		cmocka_unit_test(test_rotation_of_one),
+		cmocka_unit_test(test_any_order),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_usage),
+		cmocka_unit_test(test_metadata_of_another_process_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
