@@ -229,6 +229,15 @@ struct waymark_ctl_trackers {
 enum waymark_ctl_trace_format { WAYMARK_CTL_CTF_1_8 = 0, WAYMARK_CTL_CTF_2 = 1 };
 
 /* A session, as the daemon has it. */
+/* An application that was not recorded by a session, or in part only, and why. */
+struct waymark_ctl_unrecorded {
+	uint64_t pid, uid;           /* pid 0: no single application, see `why` */
+	const char *name;
+	const char *reason;          /* in a word: "descriptors", "mprotect", ...; as in JSON */
+	const char *why;             /* in a sentence */
+	bool in_part;                /* some of its records are there */
+};
+
 struct waymark_ctl_session_info {
 	const char *name;
 	const char *path;            /* of the trace */
@@ -246,6 +255,9 @@ struct waymark_ctl_session_info {
 	bool stopping;               /* it has stopped, and its last records are not written yet */
 	bool no_statedump;           /* see struct waymark_ctl_create_options */
 	const char *shm_path;        /* directory that holds its rings, made in that of struct waymark_ctl_create_options; "": they are in memory */
+	const struct waymark_ctl_unrecorded *const *unrecorded;
+	unsigned n_unrecorded;
+	uint64_t unrecorded_more;    /* beside those */
 };
 
 /* ── programs: which programs there are, and their events ── */

@@ -52,6 +52,15 @@ void wmk_record_summary(const struct wmk_record_result *result);
 /* The parts of it: a warning; the figures, on standard error; with --json, as one line of JSON on standard output instead. */
 void wmk_record_not_instrumented(const struct wmk_record_result *result);
 void wmk_record_figures(const struct wmk_record_result *result);
+
+/* ── record_missing.c ── */
+/* The i-th application that was not recorded, or in part only; false past the end. */
+bool wmk_record_unrecorded(const struct wmk_record_result *result, unsigned i, struct waymark_ctl_unrecorded *one);
+/* Is there one for that reason, "" for any; of this process, 0 for any? */
+bool wmk_record_is_explained(const struct wmk_record_result *result, const char *reason, pid_t pid);
+/* Warnings: those applications; and that, and why, no event of the program was recorded. */
+void wmk_record_missing(const struct wmk_record_result *result);
+void wmk_record_json_missing(const struct wmk_record_result *result);
 /* The cause chain in place of the figures. */
 void wmk_record_failed(const struct wmk_record_result *result);
 

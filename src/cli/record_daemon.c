@@ -270,7 +270,8 @@ static int end_session(struct through *t)
 /* A program that uses libwaymark leaves records in any case: what it has loaded. */
 static void say_matches(const struct wmk_record_result *result, const struct waymark_ctl_session_info *session)
 {
-	if (!session->counts->records && !session->counts->lost && !result->args->n_kernel) {
+	wmk_record_missing(result);
+	if (!session->counts->records && !session->counts->lost && !result->args->n_kernel && !session->n_unrecorded) {
 		wmk_record_not_instrumented(result);
 		return;
 	}

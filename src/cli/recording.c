@@ -517,6 +517,10 @@ unsigned wmk_recording_stop(struct wmk_recording *rec, int ms)
 			wmk_error_text(rec->failure, sizeof(rec->failure));
 		add_stats(rec, i);
 	}
+	if (wmk_session_lock(rec->session) == 0) {
+		wmk_session_unrecorded(rec->session, &rec->is, &rec->arena);
+		wmk_session_unlock(rec->session);
+	}
 	rec->stats.bytes = wmk_store_bytes(rec->store) + (rec->kernel_store ? wmk_store_bytes(rec->kernel_store) : 0);
 	return unanswered > 0 ? (unsigned)unanswered : 0;
 }
@@ -541,6 +545,7 @@ void wmk_recording_close(struct wmk_recording *rec)
 	if (!rec)
 		return;
 	wmk_apps_close(rec->apps);
+	wmk_arena_free(&rec->arena);
 	wmk_session_put(rec->session);
 	wmk_tracing_close(rec->tracing);
 	wmk_tracing_thread_end();

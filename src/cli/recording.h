@@ -74,6 +74,8 @@ struct wmk_recording {
 	struct wmk_consumer *consumers[WMK_RECORDING_CHANNELS];   /* NULL: nothing was recorded there */
 	struct wmk_consumer_stats stats; /* after wmk_recording_stop(), of all channels together */
 	char kernel_words[400];          /* what the user should know of how the kernel is recorded; "": nothing */
+	struct wmk_ctl_session is;       /* after wmk_recording_stop(): its `unrecorded` */
+	struct wmk_arena arena;
 	uint64_t statedump_records;      /* of these, libwaymark's own, and of the kernel's state */
 	uint64_t kernel_records;         /* of these, the kernel's, its state not counted */
 	int metadata_error;              /* the first -errno with which an event could not be declared; 0: none */

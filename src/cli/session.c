@@ -190,6 +190,7 @@ void wmk_session_tell_ends(const struct wmk_daemon *daemon, const char *what, bo
 			printf("Session %s %s: ", sessions[i]->name, what);
 			wmk_show_counts(sessions[i]);
 		}
+		wmk_show_unrecorded(sessions[i]);
 		wmk_show_loss(sessions[i]);
 	}
 	if (!n && print)

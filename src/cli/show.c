@@ -43,8 +43,18 @@ void wmk_show_counts(const struct waymark_ctl_session_info *session)
 	printf(", %s in %s\n", wmk_cli_bytes_text(counts->bytes, bytes, sizeof(bytes)), wmk_cli_clean(session->path));
 }
 
+/* The reason for loss that a writer has given is better than any that its count allows to guess. */
+static bool is_explained(const struct waymark_ctl_session_info *session, const char *reason)
+{
+	for (unsigned i = 0; i < session->n_unrecorded; i++)
+		if (strcmp(session->unrecorded[i]->reason, reason) == 0)
+			return true;
+	return false;
+}
+
 /* Why most were lost, and which option of enable-channel would have avoided it. */
-static const char *remedy(const struct waymark_ctl_channel_info *channel, char *buf, size_t size)
+static const char *remedy(const struct waymark_ctl_session_info *session,
+			  const struct waymark_ctl_channel_info *channel, char *buf, size_t size)
 {
 	const struct waymark_ctl_counts *counts = channel->counts;
 	uint64_t worst = counts->lost_full, least = channel->mode == WAYMARK_CTL_OVERWRITE ? 4 : 2;
@@ -59,7 +69,9 @@ static const char *remedy(const struct waymark_ctl_channel_info *channel, char *
 	}
 	if (counts->lost_memory > worst) {
 		worst = counts->lost_memory;
-		if (channel->n_subbufs / 2 >= least)
+		if (is_explained(session, "mprotect"))
+			snprintf(buf, size, "mprotect of its buffers was refused; no option would have helped");
+		else if (channel->n_subbufs / 2 >= least)
 			snprintf(buf, size, "there was no memory for its buffers; --num-subbuf %" PRIu64 " would have asked for less",
 				channel->n_subbufs / 2);
 		else
@@ -69,12 +81,30 @@ static const char *remedy(const struct waymark_ctl_channel_info *channel, char *
 	}
 	if (counts->lost_retry > worst) {
 		worst = counts->lost_retry;
-		snprintf(buf, size, "the program was interrupted again and again; no option would have helped");
+		snprintf(buf, size, is_explained(session, "shared-storage") ?
+			 "children of vfork() or clone(CLONE_VM) recorded; no option would have helped" :
+			 "the program was interrupted again and again; no option would have helped");
 	}
 	if (counts->unwritten > worst)
 		snprintf(buf, size, "they could not be written; `waymark create --output` with a directory where there is room would "
 			"have helped");
 	return buf;
+}
+
+void wmk_show_unrecorded(const struct waymark_ctl_session_info *session)
+{
+	for (unsigned i = 0; i < session->n_unrecorded; i++) {
+		const struct waymark_ctl_unrecorded *one = session->unrecorded[i];
+
+		if (one->pid)
+			wmk_cli_warn("%s (pid %" PRIu64 ", uid %" PRIu64 ") was %s: %s", wmk_cli_clean(one->name),
+				     one->pid, one->uid, one->in_part ? "recorded in part" : "not recorded", one->why);
+		else
+			wmk_cli_warn("session %s: %s", session->name, one->why);
+	}
+	if (session->unrecorded_more)
+		wmk_cli_warn("%" PRIu64 " more application%s not recorded, or in part only", session->unrecorded_more,
+			     session->unrecorded_more == 1 ? " was" : "s were");
 }
 
 void wmk_show_loss(const struct waymark_ctl_session_info *session)
@@ -87,7 +117,7 @@ void wmk_show_loss(const struct waymark_ctl_session_info *session)
 
 		if (n)
 			wmk_cli_warn("channel %s of session %s lost %" PRIu64 " record%s: %s", channel->name, session->name, n,
-				     plural(n), remedy(channel, words, sizeof(words)));
+				     plural(n), remedy(session, channel, words, sizeof(words)));
 		if (channel->counts->gaps)
 			wmk_cli_warn("channel %s of session %s lost system calls, nobody knows how many: what read them died (%" PRIu64 " stream%s)",
 				     channel->name, session->name, channel->counts->gaps, plural(channel->counts->gaps));
@@ -242,6 +272,7 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 	if (session->no_statedump)
 		printf("without what was there when it began\n  ");
 	wmk_show_counts(session);
+	wmk_show_unrecorded(session);
 	show_tracker("processes", trackers->pid, trackers->pids, trackers->n_pids);
 	show_tracker("users", trackers->uid, trackers->uids, trackers->n_uids);
 	show_tracker("groups", trackers->gid, trackers->gids, trackers->n_gids);

@@ -11,6 +11,8 @@
 
 /* "120 records, 3 lost (40 overwritten by newer ones), 1.5 MB in PATH". */
 void wmk_show_counts(const struct waymark_ctl_session_info *session);
+/* A warning for each application that was not recorded, or in part only. */
+void wmk_show_unrecorded(const struct waymark_ctl_session_info *session);
 /* A warning for each channel that lost records, with the option that would have avoided it. */
 void wmk_show_loss(const struct waymark_ctl_session_info *session);
 /* One line for each session. `current`: marked; may be "". */

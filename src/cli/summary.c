@@ -39,6 +39,8 @@ static const char *remedy(const struct wmk_record_result *result, char *buf, siz
 		snprintf(buf, size, "--subbuf-size %s", wmk_cli_size_text(2ull * result->options->subbuf_size, text, sizeof(text)));
 		return buf;
 	case WAYMARK_LOST_MEMORY:
+		if (wmk_record_is_explained(result, "mprotect", 0))
+			return NULL;
 		/* What there was not enough of: buffers that ask for less. */
 		if (result->options->n_subbufs / 2 >= (result->options->overwrite ? 4u : 2u))
 			snprintf(buf, size, "--num-subbuf %u", result->options->n_subbufs / 2);
@@ -108,7 +110,9 @@ static void say_programs(const struct wmk_record_result *result)
 	struct wmk_app_info info;
 
 	for (unsigned i = 0; wmk_apps_get(result->rec->apps, i, &info); i++)
-		if (info.error && info.complained)
+		if (info.error && info.complained && wmk_record_is_explained(result, "", info.pid))
+			continue;
+		else if (info.error && info.complained)
 			wmk_cli_warn("%s (pid %d): %s", info.name, info.pid, info.why ? info.why : strerror(info.error));
 		else if (info.error)
 			wmk_cli_warn("%s (pid %d) was not recorded%s: %s", info.name, info.pid, info.connected ? "" : " to its end",
@@ -160,6 +164,7 @@ static void print_warnings(const struct wmk_record_result *result)
 	else if (!result->args->n_kernel || result->args->n_patterns)
 		say_unmatched(result);
 	say_filter(result);
+	wmk_record_missing(result);
 	say_programs(result);
 	say_trouble(result);
 }
@@ -304,6 +309,7 @@ static void json_end(const struct wmk_record_result *result)
 static void print_json(const struct wmk_record_result *result)
 {
 	json_figures(result);
+	wmk_record_json_missing(result);
 	if (result->session)
 		json_session(result);
 	else

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "ctl/json.h"
+#include "wire/unrecorded.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -104,6 +105,18 @@ static const struct waymark_ctl_trackers *view_trackers(struct wmk_arena *arena,
 	return to;
 }
 
+static int view_unrecorded(struct wmk_arena *arena, const void *from, void *to)
+{
+	const struct wmk_ctl_unrecorded *u = from;
+
+	(void)arena;
+	*(struct waymark_ctl_unrecorded *)to = (struct waymark_ctl_unrecorded){
+		.pid = u->pid, .uid = u->uid, .name = u->name, .reason = wmk_unrecorded_words[u->reason], .why = u->why,
+		.in_part = u->in_part,
+	};
+	return 0;
+}
+
 static int view_session(struct wmk_arena *arena, const void *from, void *to)
 {
 	const struct wmk_ctl_session *s = from;
@@ -117,6 +130,9 @@ static int view_session(struct wmk_arena *arena, const void *from, void *to)
 				      view_channel, &err),
 		.trackers = view_trackers(arena, &s->trackers), .counts = view_counts(arena, &s->counts), .max_size = s->max_size,
 		.full = s->full, .trace_format = s->trace_format, .no_statedump = s->no_statedump, .shm_path = s->shm_path, .stopping = s->stopping,
+		.unrecorded = view_list(arena, &s->unrecorded, sizeof(struct wmk_ctl_unrecorded),
+					sizeof(struct waymark_ctl_unrecorded), view_unrecorded, &err),
+		.n_unrecorded = s->unrecorded.n, .unrecorded_more = s->unrecorded_more,
 	};
 	return err < 0 || !view->trackers || !view->counts ? -ENOMEM : 0;
 }

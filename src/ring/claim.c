@@ -282,3 +282,36 @@ int waymark_ring_set_retire_claims(struct waymark_ring_set *set)
 	}
 	return n;
 }
+
+/* ── what a writer has to say ────────────────────────────────────────────────────────────────────────── */
+
+#define WHY_SHIFT 24u                /* the slot of an identity is below that */
+
+void wmk_ring_explain(struct waymark_ring_set *set, enum wmk_ring_why why)
+{
+	const uint64_t is = wmk_ring_load(&set->identity) | (uint64_t)why << WHY_SHIFT;
+
+	for (unsigned i = 0; i < WMK_RING_WHYS; i++) {
+		uint64_t *at = &set->header->why[i], was = wmk_ring_load(at);
+
+		/* Relaxed: a reader needs no other memory with it. */
+		if (was == 0 && __atomic_compare_exchange_n(at, &was, is, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return;
+		if (was == is)
+			return;
+	}
+}
+
+int wmk_ring_set_explained(const struct waymark_ring_set *set, unsigned i, enum wmk_ring_why *why, uint32_t *slot,
+			   uint32_t *generation)
+{
+	const uint64_t is = i < WMK_RING_WHYS ? wmk_ring_load(&set->header->why[i]) : 0;
+	const unsigned what = (unsigned)(is >> WHY_SHIFT & 0xff);
+
+	if (what == 0 || what >= WMK_RING_WHY_COUNT)
+		return 0;
+	*why = what;
+	*slot = is & WMK_CLAIM_NAMED ? (uint32_t)(is & ((1u << WHY_SHIFT) - 1)) : 0;
+	*generation = is & WMK_CLAIM_NAMED ? (uint32_t)(is >> 32 & 0x1fffffff) : 0;
+	return 1;
+}

@@ -85,6 +85,8 @@ struct wmk_ring_sub {
 	uint64_t lost_end;
 };
 
+#define WMK_RING_WHYS 8
+
 struct wmk_set_header {
 	uint64_t magic;
 	uint32_t abi;
@@ -110,7 +112,8 @@ struct wmk_set_header {
 	uint32_t reserved2[27];
 	/* Line 2: everybody's. */
 	uint64_t lost_without_ring;
-	uint64_t reserved3[15];
+	uint64_t why[WMK_RING_WHYS]; /* wmk_ring_explain(); 0: free */
+	uint64_t reserved3[15 - WMK_RING_WHYS];
 };
 
 /*

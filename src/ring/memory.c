@@ -26,12 +26,14 @@ int wmk_ring_access(struct waymark_ring_set *set, struct wmk_ring_view *ring, ui
 	uint64_t have = wmk_ring_load(&ring->accessible);
 	long err;
 
-	(void)set;
 	while (have < bytes) {
 		err = wmk_ring_syscall(SYS_mprotect, (long)(ring->data + have), (long)(bytes - have),
 				       PROT_READ | PROT_WRITE, 0, 0, 0);
-		if (err < 0)
+		if (err < 0) {
+			if (err != -ENOMEM)
+				wmk_ring_explain(set, WMK_RING_WHY_PROTECT);
 			return (int)err;
+		}
 		/* Relaxed: the call has taken effect for every thread when it returns; the value only saves calls. */
 		if (__atomic_compare_exchange_n(&ring->accessible, &have, bytes, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return 0;
@@ -48,7 +50,7 @@ int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint
 	/* (F) acquire: pairs with the store-release of backed_pos behind the allocation. */
 	else if (end > __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE))
 		return -ENOMEM;
-	return wmk_ring_load(&ring->accessible) >= end ? 0 : wmk_ring_access(set, ring, end);
+	return wmk_ring_load(&ring->accessible) >= end || wmk_ring_access(set, ring, end) == 0 ? 0 : -ENOMEM;
 }
 
 static void map_pages(struct wmk_ring_view *ring, uint64_t from, uint64_t to)

@@ -67,6 +67,19 @@ void wmk_ring_set_plugin_clock(struct waymark_ring_set *set, uint64_t (*now)(voi
  * the last call for this mapping, which is not a program's. One thread at a time.
  */
 void wmk_ring_set_wake_for(struct waymark_ring_set *set);
+/*
+ * Why a writer lost records, where rings are not the reason. The set keeps it, for a few writers: it needs no system
+ * call, so a sandbox cannot prevent it. Any thread, signal handlers too.
+ */
+enum wmk_ring_why {
+	WMK_RING_WHY_PROTECT = 1,        /* mprotect was refused */
+	WMK_RING_WHY_SHARED_STORAGE,
+	WMK_RING_WHY_COUNT
+};
+void wmk_ring_explain(struct waymark_ring_set *set, enum wmk_ring_why why);
+/* The i-th, with the writer's identity (0, 0: it had none). 1; 0: past the last, or not a valid entry. */
+int wmk_ring_set_explained(const struct waymark_ring_set *set, unsigned i, enum wmk_ring_why *why, uint32_t *slot,
+			   uint32_t *generation);
 /* Who stands in this claim ring at the moment: 1 and its identity; 0: nobody who was given one. */
 int wmk_ring_set_claimed_by(const struct waymark_ring_set *set, uint32_t ring, uint32_t *slot, uint32_t *generation);
 /*

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "session/closer.h"
+#include "session/unrecorded.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -91,6 +92,8 @@ void wmk_app_close(struct app *app, int err)
 		return;
 	if (err < 0) {
 		record_error(app, err, wmk_error_text(words, sizeof(words)), true);
+		if (app->state == APP_ADMITTED)
+			wmk_unrecorded_app(app, WMK_UNRECORDED_DROPPED, 0, words);
 		app->apps->stats.apps_dropped += app->state == APP_ADMITTED;
 	}
 	app->apps->stats.apps_connected -= app->state == APP_ADMITTED;
@@ -141,6 +144,7 @@ void wmk_app_refuse(struct app *app, uint32_t request, int err, const char *word
 	if (app->state == APP_SILENT)
 		app->apps->stats.apps_refused++;
 	record_error(app, err, words, true);
+	wmk_unrecorded_app(app, WMK_UNRECORDED_REFUSED, 0, words);
 	if (app->record)
 		app->record->info.alive = false;         /* it is not watched any more */
 	if (wmk_out_error(&app->out, WMK_MSG_REFUSED, request, err, words) == 0)
@@ -260,6 +264,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	welcome.slot = app->slot;
 	welcome.generation = app->generation;
 	app->state = APP_ADMITTED;
+	wmk_unrecorded_admitted(app);
 	apps->stats.apps_seen++;
 	apps->stats.apps_connected++;
 	apps->stats.apps_alive += !app->dead;
@@ -364,6 +369,8 @@ static int take_end(struct app *app, const struct wmk_frame *frame, const void *
 
 	if (err < 0)
 		return err;
+	if (!app->complete)
+		wmk_unrecorded_complete(app);
 	app->complete = true;
 	wmk_shadow_apply_fresh(app);
 	if (app->socket < 0)
@@ -430,16 +437,36 @@ static int take_rings(struct app *app, const struct wmk_frame *frame, const void
 	return err < 0 ? reply_error(app, frame->request, err) : 0;
 }
 
+static void complained(struct app *app, int err, const char *words)
+{
+	if (!app->record || app->record->info.error)
+		return;
+	record_error(app, err, words, false);
+	app->record->info.complained = true;
+}
+
 static int take_error(struct app *app, const struct wmk_frame *frame, const void *body)
 {
 	char words[256];
 	int number, err = wmk_error_msg_decode(body, frame->length, &number, words, sizeof(words));
 
-	if (err == 0 && app->record && !app->record->info.error) {
-		record_error(app, number, words, false);
-		app->record->info.complained = true;
-	}
-	return err;
+	if (err < 0)
+		return err;
+	complained(app, number, words);
+	wmk_unrecorded_app(app, number == ETIMEDOUT ? WMK_UNRECORDED_LATE : number == EPERM ? WMK_UNRECORDED_TEXT :
+			   WMK_UNRECORDED_COMPLAINT, 0, words);
+	return 0;
+}
+
+static int take_unrecorded(struct app *app, const struct wmk_frame *frame, const void *body)
+{
+	struct wmk_unrecorded_msg msg;
+	int err = wmk_unrecorded_decode(body, frame->length, &msg);
+
+	if (err < 0)
+		return err;
+	complained(app, msg.err ? (int)msg.err : EPERM, wmk_unrecorded_sentences[msg.reason]);
+	return wmk_unrecorded_take(app, &msg);
 }
 
 /* 0, or -errno: the connection ends. */
@@ -460,6 +487,8 @@ static int take(struct app *app, const struct wmk_frame *frame, const void *body
 		return take_event_gone(app, frame, body);
 	case WMK_MSG_ERROR:
 		return take_error(app, frame, body);
+	case WMK_MSG_UNRECORDED:
+		return take_unrecorded(app, frame, body);
 	case WMK_MSG_RINGS:
 		return take_rings(app, frame, body, fd);
 	default:

@@ -3,6 +3,7 @@
  * describe.c - sessions, programs and events as the protocol shows them (wire/ctl.h).
  */
 #include "session/kernel.h"
+#include "session/unrecorded.h"
 
 #include "base/error.h"
 
@@ -72,7 +73,7 @@ int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is
 			wmk_counts_add(&is->counts, &channel->counts);
 	}
 	wmk_kcatalog_close(known.catalog);
-	return err;
+	return err < 0 ? err : wmk_session_unrecorded(session, is, arena);
 }
 
 /* ── programs and their events ───────────────────────────────────────────────────────────────────────── */

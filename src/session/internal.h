@@ -264,7 +264,7 @@ struct wmk_session {
 	struct wmk_ctl_trackers trackers;   /* lists of its own, not an arena's: they grow and shrink for ever */
 	uint32_t statedump_round;
 	uint32_t kernel_dumps, kernel_dumped;    /* state dumps of the kernel's that were wanted; that the consumer was told of */
-	int trouble;
+	struct unrecorded *unrecorded; int trouble;
 	char trouble_words[408];
 };
 
@@ -346,8 +346,8 @@ void wmk_owners_free(struct wmk_tracing *tracing);
 
 /* Identities for claim rings. A generation is never used twice with its slot. */
 struct slot {
-	uint32_t generation;
-	bool used;
+	uint32_t generation; bool used;
+	pid_t pid; uid_t uid; char name[16];  /* of the latest application (unrecorded.h) */
 };
 
 struct wmk_tracing {

@@ -6,6 +6,7 @@
  * files that a consumer goes on with, agree with us from the first moment. Those whose descriptor nobody has are awaited (handback.c).
  */
 #include "session/kernel.h"
+#include "session/unrecorded.h"
 
 #include "base/error.h"
 
@@ -261,6 +262,7 @@ int wmk_session_restore_end(struct wmk_session *session)
 		session->gone = true;            /* nobody finds it; its rings end with it */
 	} else {
 		wmk_session_look(session);        /* processes whose end nobody saw */
+		wmk_unrecorded_restored(session);
 	}
 	pthread_mutex_unlock(&session->lock);
 	if (err < 0)

@@ -11,7 +11,7 @@
  *
  * In the shard's thread; each session under its lock, one after the other. Messages are queued, nothing waits for the application.
  */
-#include "session/internal.h"
+#include "session/unrecorded.h"
 
 #include "base/error.h"
 #include "ring/set.h"
@@ -351,6 +351,8 @@ static int number_get(struct app *app, struct wmk_session_channel *channel)
 		wmk_session_worry(channel->session, number, "a program does not record into a channel, or not with all contexts");
 	if (number < 0)
 		number = find_returned(app, channel);
+	if (number < 0)
+		wmk_unrecorded_in(channel->session, app, WMK_UNRECORDED_RINGS, 0, channel->session->trouble_words);
 	return number < 0 ? NO_RINGS : number;
 }
 

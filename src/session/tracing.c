@@ -3,6 +3,7 @@
  * tracing.c - making and unmaking of a wmk_tracing; its table of sessions, its slots, its shards.
  */
 #include "session/kernel.h"
+#include "session/unrecorded.h"
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -348,6 +349,7 @@ static void session_free(struct rcu_head *head)
 	free(session->trackers.gids.items);
 	free(session->trackers.kernel_pids.items);
 	pthread_mutex_destroy(&session->lock);
+	wmk_unrecorded_free(session);
 	pthread_cond_destroy(&session->written);
 	free(session->name);
 	free(session->path);

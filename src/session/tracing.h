@@ -243,6 +243,8 @@ bool wmk_session_recovered(const struct wmk_session *session);      /* was made 
 
 /* The session as the protocol shows it, counts included: in the arena. (What restored rings have of processes that have ended since, ends.) */
 int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
+/* The part of it that names applications which are not recorded (wire/unrecorded.def). 0 or -ENOMEM. */
+int wmk_session_unrecorded(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
 /* name NULL or "": the domain's only channel; -ENOTUNIQ when there are several. -ENOENT. The tracer's own channel is not found. */
 int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_domain *domain, const char *name,
 			     struct wmk_session_channel **channel);

@@ -14,6 +14,7 @@
  * So whatever stands in a session's list is open at the outlet, and not closed, for all who hold the lock.
  */
 #include "session/kernel.h"
+#include "session/unrecorded.h"
 
 #include "base/cond.h"
 #include "base/error.h"
@@ -332,6 +333,7 @@ int wmk_rings_close(struct wmk_session *session, bool ended_only)
 	const struct wmk_outlet_ops *outlet = session->tracing->options.outlet;
 
 	begin(session);
+	wmk_unrecorded_look(session);
 	int gave_up = ended_only ? 0 : wmk_rings_give_up(session);
 	struct rings *rings = rings_leave(session, ended_only);
 	const bool any = rings != NULL;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -190,12 +191,57 @@ int wmk_conn_complain(struct wmk_conn *conn)
 
 /* ── commands ────────────────────────────────────────────────────────────────────────────────────────── */
 
+int wmk_conn_unrecorded(struct wmk_conn *conn, enum wmk_unrecorded reason, int err, uint32_t channel)
+{
+	const uint32_t number = (uint32_t)(err < 0 ? -err : err);
+	const struct wmk_unrecorded_msg msg = { .reason = reason, .err = number, .channel = channel };
+
+	return wmk_out_frame(&conn->out, WMK_MSG_UNRECORDED, 0, &msg, sizeof(msg), -1);
+}
+
+void wmk_conn_part(struct wmk_conn *conn)
+{
+	if (conn->sock >= 0 && wmk_conn_unrecorded(conn, WMK_UNRECORDED_USER, 0, UINT32_MAX) == 0)
+		wmk_out_send(&conn->out, conn->sock);
+	wmk_error_clear();
+}
+
+void wmk_conn_report(const char *path, enum wmk_unrecorded reason, int err)
+{
+	struct wmk_conn conn;
+
+	if (wmk_conn_open(&conn, path, 0) == 0 && wmk_conn_unrecorded(&conn, reason, err, UINT32_MAX) == 0)
+		wmk_out_send(&conn.out, conn.sock);      /* into an empty socket buffer: it fits */
+	if (conn.sock >= 0)
+		close(conn.sock);
+	wmk_out_free(&conn.out);
+	wmk_error_clear();
+}
+
+static enum wmk_unrecorded why_no_rings(int err)
+{
+	struct rlimit limit;
+
+	if (err == -ENOMEM && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		return WMK_UNRECORDED_ADDRESS_SPACE;
+	if (err == -EMFILE || err == -ENFILE)
+		return WMK_UNRECORDED_DESCRIPTORS;
+	return err == -ENOMEM ? WMK_UNRECORDED_MEMORY : WMK_UNRECORDED_MAP;
+}
+
 static int on_channel(struct wmk_conn *conn, const void *body, size_t len, int *fd)
 {
 	struct wmk_channel_msg msg;
 	int err = wmk_channel_decode(body, len, &msg);
 
-	return err < 0 ? err : wmk_channel_take(conn, &msg, fd);
+	if (err < 0)
+		return err;
+	err = wmk_channel_take(conn, &msg, fd);
+	if (err != -ENOMEM && err != -EPERM && err != -EACCES && err != -EMFILE && err != -ENFILE)
+		return err;
+	wmk_error_clear();
+	conn->unmapped = true;
+	return wmk_conn_unrecorded(conn, why_no_rings(err), err, msg.channel);
 }
 
 static int on_channel_flags(struct wmk_conn *conn, const void *body, size_t len)
@@ -422,6 +468,8 @@ int wmk_conn_input(struct wmk_conn *conn)
 
 	if (got == -EAGAIN)
 		return 0;
+	if (got == -EMFILE && wmk_conn_unrecorded(conn, WMK_UNRECORDED_DESCRIPTORS, 0, UINT32_MAX) == 0)
+		wmk_out_send(&conn->out, conn->sock);
 	if (got <= 0)
 		return got < 0 ? got : -ECONNRESET;
 	while ((got = wmk_in_frame(&conn->in, &frame, &body, &fd)) == 1) {
@@ -430,6 +478,10 @@ int wmk_conn_input(struct wmk_conn *conn)
 			close(fd);
 		if (err == -EPROTO || err == -ECONNREFUSED)
 			return err;
+		if (err == -ENOENT && conn->unmapped) {
+			wmk_error_clear();
+			err = 0;
+		}
 		if (err < 0) {
 			char words[WMK_ERROR_LEN * 2];
 

@@ -8,6 +8,7 @@
 #define WMK_TRACER_CONN_H
 
 #include "tracer/tracer.h"
+#include "wire/unrecorded.h"
 
 /* Where controllers may be: root's, and the user's own. */
 #define WMK_PLACES 2u
@@ -21,6 +22,7 @@ struct wmk_conn {
 	bool passed_by;         /* ... and somebody would have */
 	pid_t peer;             /* who listens there; 0: of another pid namespace */
 	int64_t opened, judge;  /* ms: when, and when to look next whether it can answer */
+	bool unmapped;          /* rings could not be mapped, as was reported: later messages for them are no errors */
 	bool sync_wanted;       /* answer `sync` when what was removed is out of use, as far as can be waited for */
 	uint32_t sync;
 	int64_t sync_at;        /* ms: since when; 0: not known yet */
@@ -51,6 +53,12 @@ int wmk_conn_input(struct wmk_conn *conn);
 bool wmk_conn_hears(const struct wmk_conn *conn);
 /* Send what is queued, and tell what could not be told because of that. 1 all, 0 more to come, -errno. Lock held. */
 int wmk_conn_flush(struct wmk_conn *conn);
+/* Report why records are missing; `channel`: UINT32_MAX for all. 0 or -errno. */
+int wmk_conn_unrecorded(struct wmk_conn *conn, enum wmk_unrecorded reason, int err, uint32_t channel);
+/* The process is another user's from now on: report that, before the connection is closed. Lock held. */
+void wmk_conn_part(struct wmk_conn *conn);
+/* No helper thread speaks with the controller at `path`: connect, report that, and leave. */
+void wmk_conn_report(const char *path, enum wmk_unrecorded reason, int err);
 /* Answer a SYNC, now that everything is in force. */
 int wmk_conn_synced(struct wmk_conn *conn);
 

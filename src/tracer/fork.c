@@ -142,7 +142,7 @@ int WMK_EXPORT clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 /* The kernel does these for a process with one thread only. What is enabled stays so meanwhile. */
 static long without_helper(long number, long a, long b)
 {
-	bool ran = wmk_task_is_own() && wmk_helper_halt(true);
+	bool ran = wmk_task_is_own() && wmk_helper_halt(WMK_HELPER_KEEPS);
 	long rc = syscall(number, a, b);
 	int saved = errno;
 

@@ -53,6 +53,7 @@ static struct {
 	bool is_signalled;      /* that signal is blocked, or it would end the process; else: looks every second */
 	bool halt;              /* end now ... */
 	bool keep;              /* ... and keep channels as orphans */
+	bool parts;             /* ... as the process is another user's now */
 	bool missed;            /* halted, and could not be started again: children try */
 	bool never;             /* waymark_helper_stop() was called */
 	bool left;              /* the first thread has left: no more helper in this process */
@@ -105,6 +106,8 @@ static bool publish_done(void)
 static void finish(void)
 {
 	for (unsigned i = 0; i < helper.n_places; i++) {
+		if (helper.parts)
+			wmk_conn_part(&helper.places[i].conn);
 		wmk_conn_close(&helper.places[i].conn, helper.keep);
 		wmk_place_leave_bell(&helper.places[i]);
 		wmk_place_close(&helper.places[i]);
@@ -359,14 +362,11 @@ static bool rest(int sleep)
 /* Without a way to wait there is no helper: controllers are told why, and what they enabled goes. */
 static void give_up(void)
 {
-	static const char words[] = "its helper thread ended: poll(2), futex(2) and nanosleep(2) are refused (by a seccomp filter?), "
-				    "so nothing more is recorded";
-
 	wmk_lock();
 	for (unsigned i = 0; i < helper.n_places; i++) {
 		struct wmk_conn *conn = &helper.places[i].conn;
 
-		if (conn->sock >= 0 && wmk_out_error(&conn->out, WMK_MSG_ERROR, 0, EPERM, words) == 0)
+		if (conn->sock >= 0 && wmk_conn_unrecorded(conn, WMK_UNRECORDED_WAIT, 0, UINT32_MAX) == 0)
 			wmk_conn_flush(conn);
 	}
 	finish();
@@ -385,6 +385,7 @@ static void run(void)
 		wmk_wait_on(no_page, &helper.word, helper.rest.heard, NAP_MS);
 	if (!wmk_process_part_descriptors()) {
 		wmk_lock();
+		wmk_place_report(WMK_UNRECORDED_DESCRIPTOR_TABLE, 0);
 		finish();
 		wmk_unlock();
 		return;
@@ -454,7 +455,7 @@ int wmk_helper_start(bool somebody)
 		wmk_helper_wake();
 		return 0;
 	}
-	helper.halt = helper.keep = helper.kicked = false;
+	helper.halt = helper.keep = helper.parts = helper.kicked = false;
 	helper.hurry = somebody;
 	helper.running = true;
 	/* the mask is inherited, and so in force from the thread's first instruction */
@@ -464,6 +465,7 @@ int wmk_helper_start(bool somebody)
 	wmk_signals_restore(before);
 	if (err < 0) {
 		helper.running = false;
+		wmk_place_report(WMK_UNRECORDED_THREAD, err);
 		return err;
 	}
 	wmk_thread_wait_started();
@@ -471,7 +473,7 @@ int wmk_helper_start(bool somebody)
 	return 0;
 }
 
-bool wmk_helper_halt(bool keep)
+bool wmk_helper_halt(enum wmk_helper_halt how)
 {
 	pid_t tid;
 
@@ -489,7 +491,8 @@ bool wmk_helper_halt(bool keep)
 		return false;
 	}
 	helper.halt = true;
-	helper.keep = keep;
+	helper.keep = how == WMK_HELPER_KEEPS;
+	helper.parts = how == WMK_HELPER_PARTS;
 	wmk_helper_wake();
 	wmk_unlock();
 	/* The kernel counts the thread until it is gone altogether; unshare(CLONE_NEWUSER) asks the kernel. */
@@ -515,7 +518,7 @@ void wmk_helper_leave(void)
 	wmk_lock();
 	helper.left = true;
 	wmk_unlock();
-	wmk_helper_halt(true);
+	wmk_helper_halt(WMK_HELPER_KEEPS);
 }
 
 bool wmk_helper_after_fork(bool may_free, bool *somebody)

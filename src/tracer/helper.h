@@ -15,10 +15,11 @@ int wmk_helper_start(bool somebody);
 /* Lock held. */
 void wmk_helper_wake(void);
 /*
- * End it, and wait until the kernel has forgotten the thread. `keep`: what is enabled stays in force, for the next helper to take over;
- * else it is disabled. True: it ran. Lock not held.
+ * End it, and wait until the kernel has forgotten the thread. KEEPS: what is enabled stays in force, for the next helper to
+ * take over; else it is disabled. PARTS: it reports that the process is another user's now. True: it ran. Not locked.
  */
-bool wmk_helper_halt(bool keep);
+enum wmk_helper_halt { WMK_HELPER_ENDS, WMK_HELPER_KEEPS, WMK_HELPER_PARTS };
+bool wmk_helper_halt(enum wmk_helper_halt how);
 /*
  * Start again what was halted. Where no thread can be made (in a new pid namespace there is none but for children), children start one.
  * Lock not held.

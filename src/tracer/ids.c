@@ -52,7 +52,7 @@ static void changed(const struct ids *before)
 	int saved = errno;
 
 	/* a child of vfork or clone changes itself only: the memory, and so the helper, is its parent's */
-	if (wmk_task_is_own() && ids_differ(before, &now) && wmk_helper_halt(false))
+	if (wmk_task_is_own() && ids_differ(before, &now) && wmk_helper_halt(WMK_HELPER_PARTS))
 		wmk_helper_resume();
 	errno = saved;
 }

@@ -57,6 +57,18 @@ bool wmk_place_has_socket(const struct wmk_place *place)
 	return access(path, F_OK) == 0;
 }
 
+void wmk_place_report(enum wmk_unrecorded reason, int err)
+{
+	struct wmk_place place;
+	char path[WMK_PLACE_BYTES];
+
+	for (unsigned i = 0; wmk_place_find(i, &place); i++)
+		if (wmk_place_has_socket(&place)) {
+			socket_path(&place, path);
+			wmk_conn_report(path, reason, err);
+		}
+}
+
 void wmk_place_close(struct wmk_place *place)
 {
 	wmk_wait_close(place->wait.page);

@@ -47,6 +47,8 @@ void wmk_place_judge(struct wmk_place *place, int64_t now, int64_t until_ms);
 void wmk_place_expect_bell(struct wmk_place *place, int64_t now);
 /* Its bell is not heard any more, or has rung: if it had one, it is due. Lock held, descriptors are the helper's. */
 void wmk_place_leave_bell(struct wmk_place *place);
+/* No helper thread can connect to the possible places: report that there. */
+void wmk_place_report(enum wmk_unrecorded reason, int err);
 /* Unmap the page. */
 void wmk_place_close(struct wmk_place *place);
 

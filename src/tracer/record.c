@@ -189,7 +189,7 @@ static bool build(struct build *b, const struct waymark_enabler *e, const struct
 }
 
 /* A loss that no ring has seen. The set may be given up at this moment: who is counted in keeps its mapping. 0, or -ESTALE. */
-static int lose(struct waymark_enabler *e, uint64_t gen)
+static int lose(struct waymark_enabler *e, uint64_t gen, bool own)
 {
 	struct wmk_ring_inside inside = wmk_ring_grace_enter();
 
@@ -198,6 +198,8 @@ static int lose(struct waymark_enabler *e, uint64_t gen)
 
 	if (there)
 		wmk_ring_count_lost(wmk_proposed(e->set));
+	if (there && !own)
+		wmk_ring_explain(wmk_proposed(e->set), WMK_RING_WHY_SHARED_STORAGE);
 	WMK_TESTPOINT(record_lost);
 	wmk_ring_grace_leave(inside);
 	return there ? 0 : -ESTALE;
@@ -213,7 +215,7 @@ static inline __attribute__((always_inline)) int record_frags(struct build *b, s
 	if (wmk_unlikely(!set))
 		return -ESTALE;
 	if (wmk_unlikely(!build(b, e, event, words, refs, ip)))
-		return lose(e, gen);
+		return lose(e, gen, true);
 	rc = wmk_ring_write(set, &e->gen, gen, wmk_proposed(e->id), b->frags, b->n, b->total);
 	if (wmk_unlikely(b->cut) && rc == 0) {
 		WMK_TESTPOINT(record_cut);
@@ -293,7 +295,7 @@ static int one(struct waymark_enabler *e, uint64_t gen, struct wmk_event *event,
 	       const struct waymark_ref *refs, const void *ip, bool own)
 {
 	if (wmk_unlikely(!own))
-		return lose(e, gen);
+		return lose(e, gen, false);
 	if (wmk_proposed(e->probe)) {
 		one_probe(e, gen, event, words, refs);
 		return 0;

@@ -194,6 +194,6 @@ int WMK_EXPORT waymark_helper_stop(void)
 	wmk_lock();
 	wmk_helper_forbid();
 	wmk_unlock();
-	wmk_helper_halt(false);
+	wmk_helper_halt(WMK_HELPER_ENDS);
 	return 0;
 }

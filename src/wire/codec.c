@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "schema/schema.h"
+#include "wire/unrecorded.h"
 
 #include <errno.h>
 #include <string.h>
@@ -45,6 +46,16 @@ int wmk_welcome_decode(const void *body, size_t len, struct wmk_welcome *welcome
 		return -EPROTO;
 	if (welcome->flags & ~WMK_WELCOME_PERSIST)
 		return wmk_error(-EPROTO, "a message WELCOME has flags 0x%x", welcome->flags);
+	return 0;
+}
+
+int wmk_unrecorded_decode(const void *body, size_t len, struct wmk_unrecorded_msg *unrecorded)
+{
+	if (copy_out(body, len, unrecorded, sizeof(*unrecorded), "UNRECORDED") < 0)
+		return -EPROTO;
+	if (unrecorded->reason == 0 || unrecorded->reason >= WMK_UNRECORDED_REASONS || unrecorded->err > 4095)
+		return wmk_error(-EPROTO, "a message UNRECORDED has reason %u, error %u", unrecorded->reason,
+				 unrecorded->err);
 	return 0;
 }
 

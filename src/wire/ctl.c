@@ -4,6 +4,7 @@
  * member that is renamed makes saved sessions unreadable. The limits protect both sides; what a machine can bear is the daemon's to say.
  */
 #include "wire/ctl.h"
+#include "wire/unrecorded.h"
 
 #include <waymark/detail/abi.h>
 
@@ -117,6 +118,17 @@ static const struct wmk_member trackers_members[] = {
 };
 const struct wmk_object wmk_ctl_trackers_object = WMK_OBJECT_OF("trackers", wmk_ctl_trackers, trackers_members);
 
+static const struct wmk_member unrecorded_members[] = {
+	WMK_MEMBER_OF_U64(wmk_ctl_unrecorded, pid),
+	WMK_MEMBER_OF_U64(wmk_ctl_unrecorded, uid),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_unrecorded, name, WMK_CTL_NAME_MAX),
+	{ "reason", WMK_MEMBER_ENUM, offsetof(struct wmk_ctl_unrecorded, reason), 0, NULL, wmk_unrecorded_words,
+	  WMK_UNRECORDED_REASONS },
+	WMK_MEMBER_OF_BOOL(wmk_ctl_unrecorded, in_part),
+	WMK_MEMBER_OF_TEXT(wmk_ctl_unrecorded, why, SENTENCE),
+};
+const struct wmk_object wmk_ctl_unrecorded_object = WMK_OBJECT_OF("unrecorded", wmk_ctl_unrecorded, unrecorded_members);
+
 static const struct wmk_member session_members[] = {
 	WMK_MEMBER_OF_TEXT(wmk_ctl_session, name, WMK_CTL_NAME_MAX),
 	WMK_MEMBER_OF_TEXT(wmk_ctl_session, path, PATH_BYTES),
@@ -134,6 +146,8 @@ static const struct wmk_member session_members[] = {
 	WMK_MEMBER_OF_LIST(wmk_ctl_session, channels, wmk_ctl_channel_object, 1024),
 	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
 	WMK_MEMBER_OF_OBJECT(wmk_ctl_session, counts, wmk_ctl_counts, wmk_ctl_counts_object),
+	WMK_MEMBER_OF_LIST(wmk_ctl_session, unrecorded, wmk_ctl_unrecorded_object, WMK_CTL_UNRECORDED_MAX),
+	WMK_MEMBER_OF_U64(wmk_ctl_session, unrecorded_more),
 };
 const struct wmk_object wmk_ctl_session_object = WMK_OBJECT_OF("session", wmk_ctl_session, session_members);
 

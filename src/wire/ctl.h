@@ -107,6 +107,16 @@ extern const char *const wmk_ctl_trace_formats[];   /* as they are asked for: "c
 #define WMK_MEMBER_OF_FORMAT(type, member) \
 	{ #member, WMK_MEMBER_ENUM, offsetof(struct type, member), 0, NULL, wmk_ctl_trace_formats, WMK_CTL_TRACE_FORMATS }
 
+/* An application that was not recorded, or in part only. */
+#define WMK_CTL_UNRECORDED_MAX 64u
+struct wmk_ctl_unrecorded {
+	uint64_t pid, uid;           /* pid 0: not one application, but whichever started meanwhile */
+	const char *name;
+	uint32_t reason;             /* enum wmk_unrecorded */
+	bool in_part;
+	const char *why;             /* a sentence */
+};
+
 struct wmk_ctl_session {
 	const char *name;
 	const char *path;            /* of the trace */
@@ -123,6 +133,8 @@ struct wmk_ctl_session {
 	struct wmk_list channels;    /* of struct wmk_ctl_channel */
 	struct wmk_ctl_trackers trackers;
 	struct wmk_ctl_counts counts;
+	struct wmk_list unrecorded;  /* of struct wmk_ctl_unrecorded; the daemon's to fill */
+	uint64_t unrecorded_more;    /* beside those */
 };
 
 struct wmk_ctl_field {
@@ -213,6 +225,7 @@ const struct wmk_ctl_command *wmk_ctl_command_find(uint16_t type);
 /* CREATE, DESTROY, START, STOP, *_CHANNEL, *_EVENT, ADD_CONTEXT, TRACK, UNTRACK, CLEAR, REGENERATE reply wmk_ctl_outcome_object. */
 extern const struct wmk_object wmk_ctl_session_object, wmk_ctl_channel_object, wmk_ctl_rule_object, wmk_ctl_app_object,
 	wmk_ctl_event_object, wmk_ctl_outcome_object, wmk_ctl_sessions_object, wmk_ctl_apps_object, wmk_ctl_kernel_object, wmk_ctl_nothing_object,
-	wmk_ctl_version_reply_object, wmk_ctl_counts_object, wmk_ctl_domain_object, wmk_ctl_trackers_object;
+	wmk_ctl_version_reply_object, wmk_ctl_unrecorded_object,
+	wmk_ctl_counts_object, wmk_ctl_domain_object, wmk_ctl_trackers_object;
 
 #endif

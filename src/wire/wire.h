@@ -20,6 +20,7 @@
  *                                                      ◄───  DONE {batch}     everything that batch needs has been sent
  *     SYNCED {sync}                                    ───►  answer to SYNC {sync}: all commands before it are in force
  *     EVENT_GONE {event number} ...                    ───►      (a library was unloaded)
+ *     UNRECORDED {reason, errno, channel}              ───►      why records are missing (unrecorded.h)
  *                                                      ◄───  STATEDUMP      record the loaded objects again
  *
  * `event number` is the application's own (0, 1, ...); `event id` is the one in the trace, given by the controller
@@ -44,7 +45,7 @@ enum wmk_msg {
 	WMK_MSG_HELLO = 1, WMK_MSG_WELCOME, WMK_MSG_REFUSED, WMK_MSG_EVENT, WMK_MSG_EVENTS_END, WMK_MSG_CHANNEL,
 	WMK_MSG_CHANNEL_GONE, WMK_MSG_ENABLE, WMK_MSG_DISABLE, WMK_MSG_DONE, WMK_MSG_SYNC, WMK_MSG_SYNCED,
 	WMK_MSG_EVENT_GONE, WMK_MSG_ERROR, WMK_MSG_RINGS, WMK_MSG_STATEDUMP, WMK_MSG_MOVE,
-	WMK_MSG_CHANNEL_FLAGS,
+	WMK_MSG_CHANNEL_FLAGS, WMK_MSG_UNRECORDED,
 };
 
 struct wmk_frame {             /* as it travels, 16 bytes */
@@ -134,6 +135,9 @@ struct wmk_disable_msg { uint32_t channel, event; };
 /* DISABLE in `from` and ENABLE in `channel` at once, with the filter it has: each record is in one of them. Nothing, where it is not enabled in `from`. */
 struct wmk_move_msg { uint32_t channel, event, id, from; };
 
+/* `reason`: enum wmk_unrecorded; `err`: a positive errno, or 0; `channel`: UINT32_MAX for all. */
+struct wmk_unrecorded_msg { uint32_t reason, err, channel; };
+
 #define WMK_WIRE_FDS_AT_ONCE 16u     /* that one piece is sent with */
 
 /* ── frames ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -210,6 +214,7 @@ int wmk_rings_decode(const void *body, size_t len, struct wmk_rings_msg *rings);
 int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enable, const void **filter, size_t *filter_len);
 int wmk_disable_decode(const void *body, size_t len, struct wmk_disable_msg *disable);
 int wmk_move_decode(const void *body, size_t len, struct wmk_move_msg *move);
+int wmk_unrecorded_decode(const void *body, size_t len, struct wmk_unrecorded_msg *unrecorded);
 int wmk_u32_decode(const void *body, size_t len,
 		   uint32_t *value); /* EVENTS_END, DONE, SYNC, SYNCED, CHANNEL_GONE, EVENT_GONE */
 int wmk_empty_decode(size_t len); /* STATEDUMP */

@@ -1,13 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What commands report: every kind of event, and every application that is not recorded, with the reason."""
+import errno
 import os
+import re
+import resource
+import signal
+import socket
+import struct
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from daemon import World  # noqa: E402
-from harness import check, main  # noqa: E402
+import hostile  # noqa: E402
+from daemon import SANITIZED, World  # noqa: E402
+from harness import Skip, check, limit, main, slurp  # noqa: E402
+
+LIBRARY = os.path.join(os.environ.get('WMK_BUILD', 'build'), 'src', 'tracer')     # ($ORIGIN needs /proc)
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'src', 'wire', 'unrecorded.def')
+
+
+def reasons():
+    """{word: sentence} of the list that the library, the daemons and the commands share."""
+    found = dict(re.findall(r'WMK_UNRECORDED\(\w+, \d+, "([\w-]+)", \w+,\s+"(.*?)"\)', slurp(SOURCE)))
+    check(len(found) > 15, 'unrecorded.def has %d reasons', len(found))
+    return found
 
 
 def every_kind_of_event_is_listed(case):
@@ -24,5 +41,177 @@ def every_kind_of_event_is_listed(case):
         w.wait_end(child)
 
 
+# ── reasons: each makes its application go unrecorded, in the session "s" of `w`, and returns its pid, or 0 for none ──
+
+def run(w, argv, status=0, **more):
+    child = w.run(argv, **more)
+    w.wait_end(child, status=status)
+    return child.pid
+
+
+def sandboxed(w, when, refused, *activity):
+    child = w.run([w.case.program('sandboxed'), when, 'errno', refused, *(activity or ('flood', '10'))])
+    child.wait()
+    w.children.remove(child)
+    if child.returncode == 77:
+        raise Skip('no seccomp filters here')
+    check(child.returncode == 0, 'sandboxed ended with status %s', child.returncode)
+    return child.pid
+
+
+def limited(w, which, value):
+    return run(w, [w.case.program('procs'), 'fork', '1'], preexec_fn=lambda: resource.setrlimit(which, (value, value)))
+
+
+def descriptors(w):
+    return [limited(w, resource.RLIMIT_NOFILE, n) for n in (4, 5, 6)]
+
+
+def address_space(w):
+    return limited(w, resource.RLIMIT_AS, 120 << 20)
+
+
+def while_stopped(w, refused):
+    """It has registered before its filter refuses the call, and gets its rings behind that."""
+    w('stop', 's')
+    child = w.run([w.case.program('sandboxed'), 'main', 'errno', refused, 'rest', '600000'])
+    w.wait_apps([child.pid])
+    w.wait(lambda: 'Seccomp:\t2' in slurp('/proc/%d/status' % child.pid), 'the filter')
+    w('start', 's')
+    return child.pid
+
+
+def restarted(w):
+    """The session daemon is killed; one application ends before the next runs, another later."""
+    os.kill(w.sessiond(), signal.SIGKILL)
+    w.wait(lambda: not w.sessiond(), 'the session daemon to end')
+    run(w, [w.case.program('procs'), 'fork', '1'])
+    program = w.obey()
+    w.start_daemon()
+    w.wait_apps([program.pid])
+    return program.pid
+
+
+def slow(w):
+    """The session daemon is stopped, and the application waits for it for no time."""
+    pid = w.sessiond()
+    os.kill(pid, signal.SIGSTOP)
+    program = w.obey(env={'WAYMARK_REGISTER_TIMEOUT': '1'})
+    os.kill(pid, signal.SIGCONT)
+    w.wait_apps([program.pid])
+    return program.pid
+
+
+def greeted(w, after=b'', **hello):
+    """This process sends HELLO and more to the session daemon, and reads all answers."""
+    with hostile.connect(os.path.join(w.rundir, 'app.sock')) as s:
+        hostile.send(s, hostile.hello(**hello) + after)
+        s.shutdown(socket.SHUT_WR)
+        while hostile.answer(s):
+            pass
+    return os.getpid()
+
+
+def error(number, words):
+    return hostile.frame(hostile.ERROR, struct.pack('<i', number) + words)
+
+
+def unrecorded(reason, number, channel=0xffffffff):
+    return hostile.frame(19, struct.pack('<III', reason, number, channel))
+
+
+REASONS = {
+    'descriptors': descriptors,
+    'address-space': address_space,
+    'memory': lambda w: greeted(w, unrecorded(3, errno.ENOMEM)),        # (vm.max_map_count is the machine's)
+    'map': lambda w: while_stopped(w, 'mmap'),
+    'mprotect': lambda w: sandboxed(w, 'main', 'mprotect'),
+    'shared-storage': lambda w: run(w, [w.case.program('procs'), 'vfork', '1']),
+    'text': lambda w: run(w, [w.case.program('lives'), 'nowhere'], env={'LD_LIBRARY_PATH': LIBRARY}),
+    'thread': lambda w: sandboxed(w, 'preinit', 'clone3'),
+    'descriptor-table': lambda w: sandboxed(w, 'preinit', 'close_range,unshare'),
+    'late': slow,
+    'user': lambda w: run(w, [w.case.program('lives'), 'user', str(hostile.ALICE.pw_uid)]),
+    'daemon': restarted,
+    'restart': lambda w: restarted(w) and 0,
+    'refused': lambda w: greeted(w, abi=99),
+    'dropped': lambda w: greeted(w, hostile.event(1 << 30, b'a', b'b')),
+    'rings': lambda w: w.obey().pid,
+    'complaint': lambda w: greeted(w, error(errno.EIO, b'all is lost')),
+    'wait': lambda w: sandboxed(w, 'main', 'poll,futex,nanosleep', 'rest', '3000'),
+}
+LIMITS = {'rings': 'ring-memory = 1M\n'}
+AS_ROOT = {'text', 'user'}
+
+
+def named(w, word, sentence, pids):
+    """Each command names each process with the reason."""
+    for answer in (w('list', 's'), w('stop', 's', status=None), w('destroy', 's')):
+        if answer.status == 0:
+            answer.says(sentence, *('(pid %d,' % pid for pid in pids if pid))
+
+
+def one_reason(w, word, sentence):
+    w('create', 's')
+    w('enable-event', '-s', 's', '*')
+    w('start', 's')
+    found = REASONS[word](w)
+    pids = found if isinstance(found, list) else [found]
+
+    def is_noted():
+        noted = {(u['pid'], u['reason']): u for u in w.session('s')['unrecorded']}
+        return all((pid, word) in noted for pid in pids) and noted
+    w.wait(is_noted, '%s of %s to be noted: %s' % (word, pids, w.session('s')['unrecorded']))
+    for (_pid, reason), note in is_noted().items():
+        check(note['why'].startswith(reasons()[reason]), 'of %s: %s', reason, note)
+    named(w, word, sentence, pids)
+
+
+@limit(120)
+def unrecorded_application_is_named_for_each_reason(case):
+    """The table has a row for each reason of src/wire/unrecorded.def."""
+    sentences = reasons()
+    check(sentences.keys() == REASONS.keys(), 'reasons without a row, or rows without a reason: %s',
+          sentences.keys() ^ REASONS.keys())
+    skipped = AS_ROOT if os.geteuid() else {'address-space', 'mprotect', 'thread', 'map'} if SANITIZED else set()
+    with World(case) as w:
+        for word in sorted(sentences.keys() - LIMITS.keys() - skipped):
+            one_reason(w, word, sentences[word])
+            w.end_programs()
+    for word, lines in LIMITS.items():
+        with World(case, 'small', limits=lines) as w:
+            one_reason(w, word, sentences[word])
+
+
+def with_and_without_daemon(case):
+    """[(`waymark record` as it is typed, w)]"""
+    with World(case) as w:
+        yield w, ['record']
+        yield w, ['record', '--private']
+
+
+def record_names_unrecorded_application(case):
+    for w, record in with_and_without_daemon(case):
+        command = 'ulimit -n 4; exec %s fork 1' % case.program('procs')
+        w(*record, '--', 'sh', '-c', command).says(reasons()['descriptors'], 'procs (pid ')
+        answer = w(*record, '--json', '--', 'sh', '-c', command)
+        check([u['reason'] for u in answer.json['unrecorded']] == ['descriptors'], 'JSON: %s', answer.json)
+        if os.geteuid() == 0 and not SANITIZED:
+            said = w(*record, '--', case.program('sandboxed'), 'main', 'errno', 'mprotect', 'flood', '10')
+            said.says(reasons()['mprotect'], '11 lost')
+            check('would have' not in said.err, 'an option would help: %s', said.err)
+
+
+def record_reports_that_no_event_matched(case):
+    """The state dump alone is no recording of the program."""
+    for w, record in with_and_without_daemon(case):
+        program = [case.program('procs'), 'fork', '1']
+        said = w(*record, '-f', 'seq == 123456', '--', *program)
+        said.says('no event of', 'no record fulfils the filter \'seq == 123456\'')
+        w(*record, '-e', 'no:thing', '--', *program).says('no event of', 'it has none that the patterns')
+        check('no event of' not in w(*record, '--', *program).err, 'there are events')
+
+
 if __name__ == '__main__':
-    main([every_kind_of_event_is_listed])
+    main([every_kind_of_event_is_listed, unrecorded_application_is_named_for_each_reason,
+          record_names_unrecorded_application, record_reports_that_no_event_matched])

@@ -11,6 +11,7 @@
  *     lives library PATH N    loads and unloads the library N times
  *     lives taken         records an event of which a library's end has taken half: its descriptor has a chain and no event any more
  *     lives nomem         executes itself where /proc is empty; needs root
+ *     lives user UID      becomes that user, then records; needs root
  *     lives nowhere       the same, and mprotect() refuses memory that is writable and executable
  */
 #include <errno.h>
@@ -279,6 +280,8 @@ int main(int argc, char **argv)
 		return do_taken();
 	if (!strcmp(what, "nowhere") || !strcmp(what, "nomem"))
 		return do_refused(!strcmp(what, "nowhere"), argv[0]);
+	if (!strcmp(what, "user") && (setgid((gid_t)atoi(how)) || setuid((uid_t)atoi(how))))
+		return 4;
 	mark("again");
 	return 0;
 }

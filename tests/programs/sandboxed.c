@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sandboxed.c - an application in a seccomp filter that refuses one system call.
+ * sandboxed.c - an application in a seccomp filter that refuses one system call, or several: SYSCALL,SYSCALL.
  *
  *     sandboxed WHEN ACTION SYSCALL ACTIVITY...
  *       WHEN      preinit: before the constructors run; main: first in main(), for all threads; never
@@ -67,7 +67,7 @@ static void nothing(int sig)
 	(void)sig;
 }
 
-static void refuse(const char *action, const char *name, unsigned flags)
+static void refuse_one(const char *action, const char *name, unsigned flags)
 {
 	const uint32_t is = !strcmp(action, "kill") ? SECCOMP_RET_KILL_PROCESS :
 			    !strcmp(action, "trap") ? SECCOMP_RET_TRAP : SECCOMP_RET_ERRNO | EPERM;
@@ -83,6 +83,15 @@ static void refuse(const char *action, const char *name, unsigned flags)
 		signal(SIGSYS, nothing);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program))
 		_exit(77);
+}
+
+static void refuse(const char *action, const char *names, unsigned flags)
+{
+	char list[200];
+
+	snprintf(list, sizeof(list), "%s", names);
+	for (char *name = strtok(list, ","); name; name = strtok(NULL, ","))
+		refuse_one(action, name, flags);
 }
 
 static void before_constructors(int argc, char **argv, char **env)

@@ -144,6 +144,9 @@ static void on_frame(struct controller *c, struct app *app, const struct wmk_fra
 			fprintf(stderr, "application says: %s\n", text);
 		break;
 	}
+	case WMK_MSG_UNRECORDED:
+		wmk_unrecorded_decode(body, frame->length, &c->unrecorded);
+		break;
 	default:
 		fprintf(stderr, "unexpected message %u\n", frame->type);
 		abort();

@@ -41,6 +41,7 @@ struct controller {
 	struct wmk_wait_page *page; /* or NULL */
 	unsigned rings_back;
 	unsigned errors;
+	struct wmk_unrecorded_msg unrecorded;   /* the latest */
 	int last_error;
 	struct waymark_ring_reader **readers; /* of every ring, from the first controller_read() on */
 };

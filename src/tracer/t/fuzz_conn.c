@@ -174,6 +174,8 @@ static int understand(const struct wmk_frame *frame, const void *body)
 	case WMK_MSG_EVENTS_END:
 	case WMK_MSG_SYNCED:
 		return wmk_u32_decode(body, frame->length, &number);
+	case WMK_MSG_UNRECORDED:
+		return wmk_unrecorded_decode(body, frame->length, &(struct wmk_unrecorded_msg){ 0 });
 	case WMK_MSG_RINGS:
 		return wmk_rings_decode(body, frame->length, &rings);
 	case WMK_MSG_ERROR:
