@@ -13,6 +13,7 @@
 #include "base/clock_plugin.h"
 #include "base/error.h"
 #include "kernel/instance.h"
+#include "kernel/spaces.h"
 #include "session/clients.h"
 #include "session/command.h"
 #include "session/outlet.h"
@@ -410,7 +411,8 @@ static void announce(struct server *server)
 {
 	char roots[RUNDIR_BYTES];
 
-	wmk_wait_announce(server->page, getpid(), own_start_time());
+	/* In a PID namespace below the first, other applications have another number for this process: they are given none. */
+	wmk_wait_announce(server->page, wmk_kspaces_is_first_pid() ? getpid() : 0, own_start_time());
 	/* Behind the page: who hears the bell, and finds nobody, waits on the page's new generation. */
 	if (has_bells(server, roots))
 		wmk_bell_ring(roots, geteuid());

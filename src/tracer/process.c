@@ -59,7 +59,7 @@ bool wmk_process_is_stuck(pid_t pid, uint64_t start)
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	if (!read_stat(path, &line))
 		return false;
-	return strchr("TtZX", line.state) || (start && line.start != start);
+	return strchr("TtZX", line.state) && (!start || line.start == start);
 }
 
 static pid_t forked_by;                 /* 0: not told */

@@ -26,8 +26,8 @@ pid_t wmk_process_parent(void);
 /* A number for what runs in this process since its last exec: the same for every copy of this library in it; 0 if it cannot be had. */
 uint64_t wmk_process_image(void);
 /*
- * Will this process not answer as things are: is it stopped, or a zombie, or gone, or, if `start` is not 0, another one of the same number?
- * False where that cannot be known.
+ * Will this process not answer as things are: is it stopped, or a zombie, or gone? False where that is unknown: where it has
+ * another start time than `start` (0: any), it may be another process, or `start` is a time of another time namespace.
  */
 bool wmk_process_is_stuck(pid_t pid, uint64_t start);
 /*
