@@ -77,7 +77,7 @@ class Bench:
         argv = [self.waymark, 'record', '--private', '--json', '--subbuf-size', '4M', '--num-subbuf', '8', '-o', directory]
         argv += ['--overwrite'] if overwrite else []
         argv += ['--filter', wanted] if wanted else []
-        for context in contexts:
+        for context in contexts or ('none',):
             argv += ['-c', context]
         # The program's own output goes to a file: --json writes the summary to standard output.
         out = self.fresh('out')

@@ -83,6 +83,10 @@ static int set_context(void *data, const char *value)
 	struct wmk_nearest near;
 	char names[120], all[240] = "";
 
+	if (strcmp(value, "none") == 0) {
+		args->no_contexts = true;
+		return 0;
+	}
 	if (!context) {
 		wmk_nearest_init(&near, value);
 		while ((context = wmk_ctf_context_next(WMK_CONTEXT_USER | WMK_CONTEXT_KERNEL, context))) {
@@ -92,7 +96,7 @@ static int set_context(void *data, const char *value)
 		if (near.n)
 			return wmk_error(-EINVAL, "there is no context \"%.40s\"; did you mean: %s?", value,
 					 wmk_nearest_text(&near, names, sizeof(names)));
-		return wmk_error(-EINVAL, "there is no context \"%.40s\"; there are: %s", value, all);
+		return wmk_error(-EINVAL, "there is no context \"%.40s\"; there are: none, %s", value, all);
 	}
 	for (unsigned i = 0; i < args->n_contexts; i++)
 		if (args->contexts[i] == context->number)
@@ -180,7 +184,8 @@ static const struct wmk_cli_option record_options[] = {
 	{ 0, "kernel-filter", "EXPR", "Of the kernel's events (-k), only records for which EXPR is true: 'prev_tid == 1 || $ctx.procname == \"sh*\"'. The kernel itself leaves out "
 	  "what its own filters can tell. waymark-filter(7).", set_kernel_filter, false },
 	{ 'c', "context", "CONTEXT", "Add to every record: vpid, vtid, procname, cpu_id, pthread_id or ip; to the kernel's, tid, pid, ppid, prio or another of `waymark add-context "
-	  "--kernel --list`. May be given several times. The kernel's have pid, tid and procname where none that they can have is named.",
+	  "--kernel --list`. May be given several times. Where none that the records can have is named, the program's have vpid, vtid and procname, the kernel's "
+	  "pid, tid and procname; `-c none` leaves these out.",
 	  set_context, true },
 	{ 'o', "output", "DIR", "The trace's directory: one that does not exist yet, or an empty one. Without it, "
 	  "~/waymark-traces/PROGRAM-YYYYmmdd-HHMMSS ($WAYMARK_TRACE_DIR in place of ~/waymark-traces).", set_output, false },
@@ -354,7 +359,7 @@ static int run_record(void *data, char **rest, int n_rest)
 		.kernel = args->kernel, .n_kernel = args->n_kernel, .program_only = args->program_only,
 		.call_arguments = args->call_arguments,
 		.filter = args->filter, .kernel_filter = args->kernel_filter,
-		.n_contexts = args->n_contexts,
+		.n_contexts = args->n_contexts, .no_contexts = args->no_contexts,
 		.subbuf_size = args->subbuf_size ? (uint32_t)args->subbuf_size : SUBBUF_DEFAULT,
 		.n_subbufs = args->n_subbufs ? (uint32_t)args->n_subbufs : N_SUBBUFS_DEFAULT,
 		.overwrite = args->overwrite, .trace_format = args->trace_format, .no_statedump = args->no_statedump,

@@ -25,6 +25,7 @@ struct wmk_record_args {
 	const char *kernel_filter;   /* likewise, of the kernel's */
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	unsigned n_contexts;
+	bool no_contexts;
 	const char *output;
 	uint64_t subbuf_size, n_subbufs;         /* 0: the default */
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */

@@ -312,16 +312,18 @@ static int add_rules(struct wmk_session_channel *channel, const char *const *pat
 
 unsigned wmk_recording_contexts(const struct wmk_recording_options *options, unsigned domain, const char **names)
 {
-	static const unsigned who[] = { WMK_CONTEXT_PID, WMK_CONTEXT_TID, WMK_CONTEXT_PROCNAME };
+	static const unsigned user[] = { WMK_CONTEXT_VPID, WMK_CONTEXT_VTID, WMK_CONTEXT_PROCNAME };
+	static const unsigned kernel[] = { WMK_CONTEXT_PID, WMK_CONTEXT_TID, WMK_CONTEXT_PROCNAME };
+	const unsigned *defaults = domain == WMK_CONTEXT_KERNEL ? kernel : user;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < options->n_contexts; i++)
 		if (wmk_ctf_context(options->contexts[i])->domains & domain)
 			names[n++] = wmk_ctf_context(options->contexts[i])->field.name;
-	if (domain != WMK_CONTEXT_KERNEL || n)
+	if (options->no_contexts || n)
 		return n;
-	for (unsigned i = 0; i < sizeof(who) / sizeof(who[0]); i++)
-		names[n++] = wmk_ctf_context(who[i])->field.name;
+	for (unsigned i = 0; i < sizeof(user) / sizeof(user[0]); i++)
+		names[n++] = wmk_ctf_context(defaults[i])->field.name;
 	return n;
 }
 

@@ -47,6 +47,7 @@ struct wmk_recording_options {
 	const char *kernel_filter;   /* likewise, of the kernel's */
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];         /* those that a domain does not have are the other's */
 	unsigned n_contexts;
+	bool no_contexts;            /* nor those that a domain has by default */
 	uint32_t subbuf_size, n_subbufs; /* powers of two */
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
 	bool no_statedump;               /* of the program's objects, of the kernel's state */
@@ -86,8 +87,8 @@ struct wmk_recording {
 /* Where the trace of `program` goes by default; `number` counts those of one second, from 1. 0 or -errno with a cause chain. */
 int wmk_recording_default_path(const char *program, time_t now, unsigned number, char *path, size_t size);
 /*
- * The names of those contexts that records of the domain (enum wmk_context_domain) can have; of the kernel, where none of these was asked for, those
- * that say who it was. Returns how many, WMK_WIRE_CONTEXTS_MAX at most.
+ * The names of those contexts that records of the domain (enum wmk_context_domain) can have; where none of these was asked for, those that
+ * say which process and thread it was. Returns how many, WMK_WIRE_CONTEXTS_MAX at most.
  */
 unsigned wmk_recording_contexts(const struct wmk_recording_options *options, unsigned domain, const char **names);
 /* Remove what was written there; the directory itself when it was made for it. */

@@ -229,6 +229,22 @@ def loss_is_shown(case):
         who('destroy')
 
 
+def record_adds_contexts_unless_others_are_named(case):
+    """In one process and through the daemon."""
+    with control(case) as who:
+        who('create')
+        for number, (options, wanted) in enumerate((
+                ([], {'vpid', 'vtid', 'procname'}), (['-c', 'none'], set()), (['-c', 'vpid'], {'vpid'}),
+                (['-c', 'none', '-c', 'vtid'], {'vtid'}))):
+            for how in [], ['--private']:
+                place = case.path('contexts%d%s' % (number, ''.join(how)))
+                who('record', *how, *options, '-e', 'test:*', '-o', place, '--', case.program('procs'), 'leaf', 2)
+                lines = [json.loads(line) for line in who('view', '--json', place).out.splitlines()]
+                found = {name for r in lines if r['event'] == 'test:seq'
+                         for part in ('event_context', 'context') for name in r.get(part, {})}
+                check(found == wanted, '%s: contexts %s, not %s', how + options, found, wanted)
+
+
 def record_through_the_daemon(case):
     """`waymark record` where a daemon runs: in a session of its own, beside others; programs without its environment are recorded too."""
     with control(case) as who:
@@ -307,5 +323,6 @@ def stopped_program_is_named(case):
 
 
 if __name__ == '__main__':
-    main([readme_walk_through, readme_walk_through_as_a_user, events_and_their_conditions, save_and_load, mistakes_are_explained,
+    main([readme_walk_through, readme_walk_through_as_a_user, events_and_their_conditions,
+          record_adds_contexts_unless_others_are_named, save_and_load, mistakes_are_explained,
           standard_output_is_full, without_a_daemon, loss_is_shown, record_through_the_daemon, daemon_dies_while_it_records, stopped_program_is_named])

@@ -5,6 +5,7 @@ The environment says what is tested (set by meson): WMK_WAYMARK the command, WMK
 WMK_FEATURES words such as `testpoints` or `sanitize`. WMK_ROUNDS_PERCENT scales rounds, WMK_SEED repeats a run.
 """
 import contextlib
+import functools
 import json
 import os
 import random
@@ -58,6 +59,19 @@ class Result:
         return Trace(self.directory, lossy=self.lost > 0)
 
 
+@functools.cache
+def knows_no_contexts():
+    """(an earlier version, with which cases are tried, has no contexts by default, and no such option)"""
+    help_text = subprocess.run([WAYMARK, 'record', '--help'], capture_output=True, text=True, check=False).stdout
+    return '-c none' in help_text
+
+
+def no_contexts(options):
+    """Cases count bytes, and compare fields: what they do not ask for is not recorded."""
+    asked = any(option.startswith(('-c', '--context', '--kernel', '-k')) for option in options)
+    return ['-c', 'none'] if not asked and knows_no_contexts() else []
+
+
 class Case:
     """What a case function works with."""
 
@@ -101,7 +115,7 @@ class Case:
         directory = output or self.path('trace%d' % self.serial)
         argv = [WAYMARK, 'record', '--private', '-o', directory]
         argv += ['--json'] if json_summary else []
-        argv += list(options) + ['--'] + list(command)
+        argv += list(options) + no_contexts(options) + ['--'] + list(command)
         out, err = self.path('out%d' % self.serial), self.path('err%d' % self.serial)
         with open(out, 'w') as o, open(err, 'w') as e:
             child = subprocess.Popen(argv, env=dict(self.env, **(env or {})), stdout=o, stderr=e,
