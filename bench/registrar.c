@@ -39,7 +39,7 @@ static int queue_events(unsigned events)
 		{ "n", NULL, { .kind = WMK_TYPE_INT, .width = 32, .is_signed = true, .base = 10 } },
 		{ "text", NULL, { .kind = WMK_TYPE_STRING } },
 	};
-	struct wmk_hello hello = { .abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid(), .name = "registrar" };
+	struct wmk_hello hello = { .abi = WMK_WIRE_ABI, .word_bits = 64, .pid = (uint32_t)getpid(), .name = "registrar" };
 	int err = wmk_out_hello(&out, &hello);
 
 	for (unsigned i = 0; err == 0 && i < events; i++) {

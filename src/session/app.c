@@ -219,7 +219,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	struct wmk_apps *apps = app->apps;
 	const struct wmk_tracing *tracing = apps->tracing;
 	const char *clock = tracing->options.plugin_clock ? tracing->clock.name : "";
-	struct wmk_welcome welcome = { .abi = WAYMARK_ABI_VERSION, .flags = apps->options.persist ? WMK_WELCOME_PERSIST : 0 };
+	struct wmk_welcome welcome = { .abi = WMK_WIRE_ABI, .flags = apps->options.persist ? WMK_WELCOME_PERSIST : 0 };
 	struct wmk_hello hello;
 	char words[256];
 
@@ -235,10 +235,10 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	/* (one that has ended has replaced nobody: who has its number by now may be another) */
 	if (!app->dead)
 		wmk_apps_replaced(apps, app);
-	if (hello.abi != WAYMARK_ABI_VERSION || hello.word_bits != 64) {
+	if (hello.abi != WMK_WIRE_ABI || hello.word_bits != 64) {
 		snprintf(words, sizeof(words),
 			 "the program was built for interface %u with %u bits, this is interface %u with 64 bits",
-			 hello.abi, hello.word_bits, WAYMARK_ABI_VERSION);
+			 hello.abi, hello.word_bits, WMK_WIRE_ABI);
 		wmk_app_refuse(app, frame->request, -EPROTONOSUPPORT, words);
 		return 0;
 	}

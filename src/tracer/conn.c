@@ -26,7 +26,7 @@
 static int say_hello(struct wmk_conn *conn)
 {
 	struct wmk_hello hello = {
-		.abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid(), .ppid = (uint32_t)wmk_process_parent(),
+		.abi = WMK_WIRE_ABI, .word_bits = 64, .pid = (uint32_t)getpid(), .ppid = (uint32_t)wmk_process_parent(),
 		.image = wmk_process_image(),
 	};
 
@@ -402,8 +402,8 @@ static int on_welcome(struct wmk_conn *conn, const void *body, size_t len)
 
 	if (err < 0)
 		return err;
-	if (welcome.abi != WAYMARK_ABI_VERSION || conn->welcomed)
-		return wmk_error(-EPROTO, "the controller speaks version %u, this is %d", welcome.abi, WAYMARK_ABI_VERSION);
+	if (welcome.abi != WMK_WIRE_ABI || conn->welcomed)
+		return wmk_error(-EPROTO, "the controller speaks version %u, this is %d", welcome.abi, WMK_WIRE_ABI);
 	conn->slot = welcome.slot;
 	conn->generation = welcome.generation;
 	conn->persist = (welcome.flags & WMK_WELCOME_PERSIST) != 0;

@@ -56,6 +56,8 @@ struct wmk_frame {             /* as it travels, 16 bytes */
 	uint32_t flags;            /* WMK_FRAME_FD; all else 0 */
 };
 
+#define WMK_WIRE_ABI 1        /* `abi` of HELLO and WELCOME; not that of waymark/detail/abi.h, which lies in programs */
+
 #define WMK_FRAME_FD 1u        /* a descriptor travels with this frame */
 
 struct wmk_hello {

@@ -271,7 +271,7 @@ void client_hello(struct client *client, const char *name)
 void client_hello_image(struct client *client, const char *name, uint64_t image)
 {
 	struct wmk_hello hello = {
-		.abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid(), .image = image
+		.abi = WMK_WIRE_ABI, .word_bits = 64, .pid = (uint32_t)getpid(), .image = image
 	};
 
 	snprintf(hello.name, sizeof(hello.name), "%s", name);

@@ -154,7 +154,7 @@ static void rest(void)
 
 static void good_application(void)
 {
-	struct wmk_hello hello = { .abi = WAYMARK_ABI_VERSION, .word_bits = 64, .name = "good" };
+	struct wmk_hello hello = { .abi = WMK_WIRE_ABI, .word_bits = 64, .name = "good" };
 	struct wmk_out out = { 0 };
 	struct wmk_in in = { 0 };
 	struct wmk_frame frame;

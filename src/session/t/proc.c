@@ -235,7 +235,7 @@ static void tell_events(uint32_t events)
 static int do_connect(uint32_t events)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	struct wmk_hello hello = { .abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid(), .image = me.is->image };
+	struct wmk_hello hello = { .abi = WMK_WIRE_ABI, .word_bits = 64, .pid = (uint32_t)getpid(), .image = me.is->image };
 
 	disconnect();
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", me.is->rundir, WMK_APP_SOCKET);

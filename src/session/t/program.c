@@ -81,7 +81,7 @@ static void *program_run(void *data)
 
 void program_open(struct program *program, struct wmk_shards *shards)
 {
-	struct wmk_hello hello = { .abi = WAYMARK_ABI_VERSION, .word_bits = 64, .pid = (uint32_t)getpid(), .name = "shopkeeper" };
+	struct wmk_hello hello = { .abi = WMK_WIRE_ABI, .word_bits = 64, .pid = (uint32_t)getpid(), .name = "shopkeeper" };
 	struct wmk_out out = { 0 };
 	struct wmk_in in = { 0 };
 	int ends[2];

@@ -39,7 +39,7 @@ static void test_dialogue(void **state)
 	client_hello(&a, "first\n");
 	assert_int_equal(client_next(&a, &p), WMK_MSG_WELCOME);
 	assert_int_equal(wmk_welcome_decode(a.body, a.frame.length, &welcome), 0);
-	assert_int_equal(welcome.abi, WAYMARK_ABI_VERSION);
+	assert_int_equal(welcome.abi, WMK_WIRE_ABI);
 	assert_true(welcome.slot > 0 && welcome.generation > 0);
 	uint32_t slot = welcome.slot;
 

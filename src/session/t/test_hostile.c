@@ -158,7 +158,7 @@ static void test_unknown(void **state)
 static void test_versions(void **state)
 {
 	const struct wmk_frame frame = { 0, WMK_MSG_HELLO, WMK_WIRE_VERSION + 1, 3, 0 };
-	struct wmk_hello hello = { .abi = WAYMARK_ABI_VERSION + 1, .word_bits = 64, .name = "newer" };
+	struct wmk_hello hello = { .abi = WMK_WIRE_ABI + 1, .word_bits = 64, .name = "newer" };
 	struct wmk_apps_stats stats;
 	struct wmk_app_info info;
 	struct scene s;
@@ -174,7 +174,7 @@ static void test_versions(void **state)
 	expect_error(&s, WMK_MSG_REFUSED, EPROTONOSUPPORT, "interface 2");
 	client_close(&s.bad);
 	client_connect(&s.bad, &s.place);
-	hello.abi = WAYMARK_ABI_VERSION;
+	hello.abi = WMK_WIRE_ABI;
 	hello.word_bits = 32;
 	assert_int_equal(wmk_out_hello(&s.bad.out, &hello), 0);
 	expect_error(&s, WMK_MSG_REFUSED, EPROTONOSUPPORT, "32 bits");

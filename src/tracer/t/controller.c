@@ -103,7 +103,7 @@ static void on_rings(struct controller *c, struct app *app, const void *body, si
 
 static void on_frame(struct controller *c, struct app *app, const struct wmk_frame *frame, const void *body, int fd)
 {
-	struct wmk_welcome welcome = { .abi = WAYMARK_ABI_VERSION, .slot = (uint32_t)(app - c->apps), .generation = 1,
+	struct wmk_welcome welcome = { .abi = WMK_WIRE_ABI, .slot = (uint32_t)(app - c->apps), .generation = 1,
 		.flags = c->options.persist ? WMK_WELCOME_PERSIST : 0 };
 	uint32_t value = 0;
 

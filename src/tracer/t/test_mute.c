@@ -198,7 +198,7 @@ static bool takes_no_more(const struct rig *rig)
 /* Whose answers are not read is not listened to; when they are read, all come. */
 static void answers_pile_up(void **state)
 {
-	const struct wmk_welcome welcome = { .abi = WAYMARK_ABI_VERSION };
+	const struct wmk_welcome welcome = { .abi = WMK_WIRE_ABI };
 	struct wmk_out out = { 0 };
 	struct wmk_frame frame;
 	const void *body;
