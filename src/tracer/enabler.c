@@ -21,6 +21,8 @@
 #include "ring/writer.h"
 #include "tracer/filter.h"
 
+#include "tracer/enter.h"
+
 #define ARENA_BYTES 65536u
 
 static struct waymark_enabler *free_enablers;
@@ -73,6 +75,10 @@ static void choose_path(struct waymark_enabler *e, struct wmk_event *event, cons
 	bool tail = fits && event->tail != WMK_OP_RUN && staged + 4 <= WMK_RING_FAST_LEN;
 
 	fits = fits && event->plain && staged - 1 < WMK_RING_FAST_LEN;
+	/* (T7) as `plain`. Never without sequences: enter.S stores a descriptor before it looks at the CPU. */
+	const bool is_direct = (fits || tail) && unfiltered && channel->set->seq_cpus;
+
+	__atomic_store_n(&e->direct, is_direct ? (void *)event : (void *)e, __ATOMIC_RELEASE);
 	/* (T7) release: the set comes before; pairs with waymark_record()'s acquire. Never NULL, which a descriptor's event is at exit. */
 	__atomic_store_n(&e->plain, fits && unfiltered && channel->n_contexts == 0 ? (void *)event : (void *)e, __ATOMIC_RELEASE);
 	wmk_propose(e->short_run, fits && channel->n_contexts == 0);

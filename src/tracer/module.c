@@ -20,9 +20,15 @@ static struct waymark_desc *site_desc(const struct waymark_site *site)
 	return (struct waymark_desc *)((uintptr_t)&site->desc + (uintptr_t)(intptr_t)site->desc);
 }
 
+/* Version 1 ends before `own`, and its sites call waymark_record(): its events are known, and refused in words. */
+static bool is_first_version(const struct waymark_desc *desc)
+{
+	return desc->version == 1 && desc->size == offsetof(struct waymark_desc, own);
+}
+
 static const char *check_desc(const struct waymark_desc *desc)
 {
-	if (desc->size < sizeof(*desc) || desc->version != WAYMARK_ABI_VERSION)
+	if (!is_first_version(desc) && (desc->size < sizeof(*desc) || desc->version != WAYMARK_ABI_VERSION))
 		return "the event is of another version of the header";
 	if (desc->kind != WAYMARK_KIND_GUARD && !wmk_kind_has_class(desc->kind))
 		return "the event is of a kind that this version does not know";
@@ -117,7 +123,10 @@ static void forget_site(const struct waymark_module *m, const struct waymark_sit
 void WMK_EXPORT waymark_module_register(struct waymark_module *m)
 {
 	wmk_tracer_init();
-	if (wmk_tracer.disabled || m->size < sizeof(*m) || m->version != WAYMARK_ABI_VERSION)
+	const bool is_known = m->version == 1 ? m->size >= offsetof(struct waymark_module, entry) :
+						m->version == WAYMARK_ABI_VERSION && m->size >= sizeof(*m);
+
+	if (wmk_tracer.disabled || !is_known)
 		return;
 	wmk_lock();
 	for (struct waymark_module *at = wmk_tracer.modules; at; at = at->next)

@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <waymark/detail/pp.h>
+
 #include "tracer/tracer.h"
 
 #define SITE_POINTER(site, member) ((char *)((uintptr_t)&(site)->member + (uintptr_t)(intptr_t)(site)->member))
@@ -82,6 +84,9 @@ static const char *check_code(const struct waymark_site *site)
 
 const char *wmk_patch_check(const struct waymark_site *site)
 {
+	if (site->version == 1)
+		return "the program was compiled with version 1 of waymark/trace.h, and this library takes version "
+		       WMK_STR(WAYMARK_ABI_VERSION) ": compile it again";
 	if (site->size < sizeof(*site) || site->version != WAYMARK_ABI_VERSION)
 		return "the site is of another version of the header";
 	switch (site->how) {

@@ -568,6 +568,12 @@ static __attribute__((noinline)) void unrefused(struct waymark_desc *desc, const
  * A function of its own, which jumps into the others: what a record needs saved, the ring's writing being compiled into where it is called, would
  * cost a record that is refused more than the question.
  */
+#if defined(__x86_64__)
+/* The name that enter.S calls: no other module can interpose it. */
+void wmk_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+	__attribute__((alias("waymark_record"), visibility("hidden")));
+#endif
+
 void WMK_EXPORT waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 {
 	struct waymark_enabler *e = __atomic_load_n(&desc->chain, __ATOMIC_ACQUIRE); /* (T3) */

@@ -191,7 +191,7 @@ struct wmk_filter_quick {
  */
 struct waymark_enabler {
 	uint64_t gen;
-	void *plain;                    /* the event if it is recorded by the straight path, else this enabler: no event at all */
+	void *direct;                   /* the event if enter.S records it, else this enabler: no event at all */
 	struct waymark_ring_set *set;
 	uint32_t id;
 	uint32_t run_bytes;             /* as the event's */
@@ -204,6 +204,7 @@ struct waymark_enabler {
 	bool short_run;                 /* it would be plain if it had no filter */
 	bool tail;                      /* the event ends in its only reference, and what is staged before it is short enough */
 	/* second line: filters, contexts, probes */
+	void *plain;                    /* the event if it is recorded by the straight path, else this enabler: no event at all */
 	uint64_t quick_low, quick_count;
 	struct wmk_filter_block *filter; /* which records are not wanted, or NULL */
 	uint8_t n_contexts;

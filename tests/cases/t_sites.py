@@ -169,10 +169,19 @@ def no_thread_no_descriptor_when_disabled(case):
     check('New Thread' not in done.stdout, 'a thread was started before main: %s', done.stdout[-500:])
 
 
+def site_of_version_1_is_refused_in_words(case):
+    """A program of the first version's header runs; its events are not recorded, and the reason is reported."""
+    result = case.record([case.program('old_abi')]).ok()
+    check('old:event cannot be traced: the program was compiled with version 1' in result.err, 'no reason: %s',
+          result.err)
+    check(not list(result.trace().records('old:event')), 'an event of version 1 is recorded')
+
+
 if __name__ == '__main__':
     sanitized = 'sanitize' in FEATURES
     main([ten_thousand_sites, one_of_many, ten_thousand_events, redeclared_with_other_fields,
           events_declared_at_run_time,
           probes_see_what_they_should, probes_beside_a_session]
+         + [site_of_version_1_is_refused_in_words]
          + ([] if sanitized else [uprobe_while_toggled, gdb_breakpoint_while_toggled,
                                   no_thread_no_descriptor_when_disabled]))

@@ -48,7 +48,8 @@ static unsigned width_of(unsigned type)
 	}
 }
 
-void waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
+__attribute__((used)) void waymark_record(struct waymark_desc *desc, const uint64_t *words,
+					  const struct waymark_ref *refs, const void *ip)
 {
 	unsigned run = 0, n_words = 0, n_refs = 0;
 
@@ -76,6 +77,32 @@ void waymark_record(struct waymark_desc *desc, const uint64_t *words, const stru
 	harness.ip = ip ? ip : __builtin_return_address(0);
 	harness.n_records++;
 }
+
+#if defined(__x86_64__)
+#if defined(__clang__)
+#define ALONE __attribute__((naked, used, no_sanitize("thread", "address"), no_profile_instrument_function))
+#else
+#define ALONE __attribute__((naked, used, no_sanitize_thread, no_sanitize_address, no_profile_instrument_function))
+#endif
+/* Clobbers all that it may: the registers that it is called with, and those of vectors that are in every machine. */
+ALONE void waymark_enter(void)
+{
+	__asm__(
+		"leaq -128(%rsp), %rsp\n\t"
+		"pushq %rbp\n\tmovq %rsp, %rbp\n\t"
+		"pushq %rsi\n\tpushq %rdi\n\tpushq %r8\n\tpushq %r9\n\tpushq %r10\n\tpushq %r11\n\t"
+		"andq $-16, %rsp\n\t"
+		"movq %rax, %rdi\n\tmovq %rdx, %rsi\n\tmovq %rcx, %rdx\n\tmovq %r11, %rcx\n\t"
+		"call waymark_record\n\t"
+		"leaq -48(%rbp), %rsp\n\t"
+		"popq %r11\n\tpopq %r10\n\tpopq %r9\n\tpopq %r8\n\tpopq %rdi\n\tpopq %rsi\n\tpopq %rbp\n\t"
+		"leaq 128(%rsp), %rsp\n\t"
+		"movq $-1, %rax\n\tmovq %rax, %rcx\n\tmovq %rax, %rdx\n\t"
+		"pcmpeqd %xmm0, %xmm0\n\tmovdqa %xmm0, %xmm1\n\t"
+		"movdqa %xmm0, %xmm7\n\tmovdqa %xmm0, %xmm15\n\t"
+		"jmp *%r11");
+}
+#endif
 
 const struct waymark_site *harness_site(unsigned i)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * harness.h - stands where libwaymark stands, so that what the compiler made of the macros can be looked at as it is:
- * descriptors, sites, staged words and references. It can patch sites, and keeps what waymark_record() was called with.
+ * descriptors, sites, staged words and references. It can patch sites, and keeps what waymark_record() was called with,
+ * from C or by way of waymark_enter().
  */
 #ifndef WAYMARK_TESTS_FRONT_HARNESS_H
 #define WAYMARK_TESTS_FRONT_HARNESS_H

@@ -10,7 +10,7 @@
  *     waymark(shop, paid,    .text            nop; test $rel32,%eax  ◄── one byte is patched: A9 ↔ E9
  *             id, name)      waymark_sites    struct waymark_site ──► site, descriptor
  *                            .data            struct waymark_desc ──► names, fields; chain of enablers
- *                            .text (cold)     stage words and refs, call waymark_record(desc, words, refs)
+ *                            .text (cold)     stage words and refs, jump to waymark_enter()
  *
  * Two kinds of objects, because one declaration can be inlined at many addresses:
  *   - the *descriptor* says what is recorded. One per declaration (per instantiation, in a C++ template);
@@ -31,7 +31,7 @@ extern "C" {
 #error "Waymark traces 64-bit programs only (x86-64 and aarch64): compile without -m32 or -mx32"
 #endif
 
-#define WAYMARK_ABI_VERSION 1
+#define WAYMARK_ABI_VERSION 2
 #define WAYMARK_MAX_FIELDS 32
 
 /* What a descriptor declares. */
@@ -136,6 +136,7 @@ struct waymark_desc {
 	 * library holds the format string. Else NULL.
 	 */
 	const uint8_t *arg_types;
+	uint64_t own[8];          /* the library's own; 0 in the object file */
 };
 
 /*
@@ -165,6 +166,8 @@ struct waymark_module {
 	const void *anchor;       /* an address within the module, for dladdr-like look-ups */
 	struct waymark_module *next;  /* the library's own */
 	void *priv;               /* the library's own */
+	/* waymark_enter(), or NULL: link-time optimisation sees no reference that is in assembly only. */
+	void (*entry)(void);
 };
 
 /* A field passed by reference. */
@@ -175,7 +178,7 @@ struct waymark_ref {
 
 /*
  * Record. Called in the enabled block, with
- *   words  the fixed-size fields, packed little-endian without gaps, in order; a field that follows a ref starts a new word
+ *   words  (readable to a multiple of 16 bytes) the fixed-size fields, packed little-endian without gaps, in order; a field that follows a ref starts a new word
  *          (so: run of scalars | ref | run of scalars | ...; each run begins at a fresh word, the last word of a run is
  *          padded with zeros). Macros build whole words in registers, so that the copy into the ring reads what was
  *          stored with the same width;
@@ -184,6 +187,11 @@ struct waymark_ref {
  * Any thread, any time, signal handlers included. Errno is preserved. Never fails the program.
  */
 void waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip);
+
+#if defined(__x86_64__)
+/* The same from an enabled block, which jumps here: see call.h. Nothing that C can call. */
+void waymark_enter(void);
+#endif
 
 /* Called by each module's constructor (priority 101) and destructor; the second call for one module is ignored. */
 void waymark_module_register(struct waymark_module *module);

@@ -280,7 +280,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 #define WMK_DESC(kind, level, provider, name, n, fields, text, types) \
 	static struct waymark_desc wmk_desc = { \
 		sizeof(struct waymark_desc), WAYMARK_ABI_VERSION, kind, level, NULL, NULL, provider, name, \
-		__FILE__, __func__, __LINE__, n, fields, text, types }; \
+		__FILE__, __func__, __LINE__, n, fields, text, types, { 0 } }; \
 	WMK_BYTE \
 	_Bool wmk_on = 0
 

@@ -309,7 +309,7 @@ waymark_desc event<Tag, arguments<Void, A...>, indices<i...> >::desc = {
 	sizeof(waymark_desc), WAYMARK_ABI_VERSION, Tag::wmk_kind,
 	level_or(arguments<Void, A...>::level, Tag::wmk_level),
 	nullptr, nullptr, Tag::provider(), Tag::name(), Tag::file(), nullptr, Tag::wmk_line, arguments<Void, A...>::n_fields,
-	Tag::format() ? nullptr : fields, Tag::format(), Tag::format() ? types : nullptr
+	Tag::format() ? nullptr : fields, Tag::format(), Tag::format() ? types : nullptr, { 0 }
 };
 #if defined(WAYMARK_NO_PATCH)
 template<class Tag, class Void, class... A, unsigned... i>

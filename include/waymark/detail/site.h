@@ -97,6 +97,12 @@ wmk_hit_##n: WMK_COLD \
 	(void)0
 #endif
 
+#if defined(__x86_64__)
+#define WMK_ENTRY waymark_enter
+#else
+#define WMK_ENTRY WMK_NULL
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -106,21 +112,21 @@ extern const struct waymark_site __start_waymark_sites[] __attribute__((weak, vi
 extern const struct waymark_site __stop_waymark_sites[] __attribute__((weak, visibility("hidden")));
 
 /* One in each executable and shared library: every object file brings it, the linker keeps one, no other module sees it. */
-extern struct waymark_module wmk_module_v1;
-__attribute__((weak, visibility("hidden"))) struct waymark_module wmk_module_v1 = {
+extern struct waymark_module wmk_module_v2;
+__attribute__((weak, visibility("hidden"))) struct waymark_module wmk_module_v2 = {
 	sizeof(struct waymark_module), WAYMARK_ABI_VERSION, __start_waymark_sites, __stop_waymark_sites,
-	&wmk_module_v1, WMK_NULL, WMK_NULL,
+	&wmk_module_v2, WMK_NULL, WMK_NULL, WMK_ENTRY,
 };
 
 /* Before the constructors of the program, after its destructors. Each object file calls; the library ignores all calls but one. */
 __attribute__((constructor(101))) static void wmk_module_begin(void)
 {
-	waymark_module_register(&wmk_module_v1);
+	waymark_module_register(&wmk_module_v2);
 }
 
 __attribute__((destructor(101))) static void wmk_module_end(void)
 {
-	waymark_module_unregister(&wmk_module_v1);
+	waymark_module_unregister(&wmk_module_v2);
 }
 
 #ifdef __cplusplus

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * enter.h - offsets that enter.S has written out, as plain numbers that the assembler can read. enabler.c includes this
+ * file, so that a structure that moves does not compile.
+ */
+#ifndef WMK_TRACER_ENTER_H
+#define WMK_TRACER_ENTER_H
+
+#define DESC_CHAIN 8
+#define DESC_EVENT 16
+#define EVENT_TAIL 3
+#define EVENT_TAIL_BYTES 8
+#define EVENT_TAIL_SHIFT 12
+#define ENABLER_GEN 0
+#define ENABLER_SET 16
+#define ENABLER_ID 24
+#define ENABLER_RUN_BYTES 28
+#define ENABLER_NEXT 32
+#define ENABLER_LIMIT 48
+#define ENABLER_STAMP_KEY 52
+#define ENABLER_STAMP_WORDS 54
+#define ENABLER_DIRECT 8
+#define THREAD_MARK 0
+#define THREAD_STAMP_KEY 14
+#define THREAD_STAMP 40
+#define SET_RSEQ_OFFSET 0
+#define SET_SEQ_CPUS 8
+#define SET_RING_MASK 16
+#define SET_RING 192
+#define VIEW_SHIFT 6
+#define VIEW_CTL 0
+#define VIEW_DATA 8
+#define VIEW_LIMIT 16
+#define CTL_WRITE_POS 0
+#define CTL_SLOT 8
+#define CTL_FLOOR 272
+#define SLOT_TAG 0
+#define SLOT_TIME 8
+#define SLOT_RECORDS 16
+#define TS_BITS 27
+#define TAIL_MAX 1024
+
+#define OP_STRING 2
+#define OP_TEXT 5
+#define OP_ARRAY 8
+
+#ifndef __ASSEMBLER__
+#define WMK_AT(name, type, member) _Static_assert((name) == offsetof(type, member), "written out in enter.S")
+
+WMK_AT(DESC_CHAIN, struct waymark_desc, chain);
+WMK_AT(DESC_EVENT, struct waymark_desc, event);
+WMK_AT(EVENT_TAIL, struct wmk_event, tail);
+WMK_AT(EVENT_TAIL_BYTES, struct wmk_event, tail_bytes);
+WMK_AT(EVENT_TAIL_SHIFT, struct wmk_event, tail_shift);
+WMK_AT(ENABLER_GEN, struct waymark_enabler, gen);
+WMK_AT(ENABLER_SET, struct waymark_enabler, set);
+WMK_AT(ENABLER_ID, struct waymark_enabler, id);
+WMK_AT(ENABLER_RUN_BYTES, struct waymark_enabler, run_bytes);
+WMK_AT(ENABLER_NEXT, struct waymark_enabler, next);
+WMK_AT(ENABLER_LIMIT, struct waymark_enabler, field_limit);
+WMK_AT(ENABLER_STAMP_KEY, struct waymark_enabler, stamp_key);
+WMK_AT(ENABLER_STAMP_WORDS, struct waymark_enabler, stamp_words);
+WMK_AT(ENABLER_DIRECT, struct waymark_enabler, direct);
+WMK_AT(THREAD_MARK, struct wmk_thread, mark);
+WMK_AT(THREAD_STAMP_KEY, struct wmk_thread, stamp_key);
+WMK_AT(THREAD_STAMP, struct wmk_thread, stamp);
+WMK_AT(SET_RSEQ_OFFSET, struct waymark_ring_set, rseq_offset);
+WMK_AT(SET_SEQ_CPUS, struct waymark_ring_set, seq_cpus);
+WMK_AT(SET_RING_MASK, struct waymark_ring_set, ring_mask);
+WMK_AT(SET_RING, struct waymark_ring_set, ring);
+WMK_AT(VIEW_CTL, struct wmk_ring_view, ctl);
+WMK_AT(VIEW_DATA, struct wmk_ring_view, data);
+WMK_AT(VIEW_LIMIT, struct wmk_ring_view, limit);
+WMK_AT(CTL_WRITE_POS, struct wmk_ring_ctl, write_pos);
+WMK_AT(CTL_SLOT, struct wmk_ring_ctl, slot);
+WMK_AT(CTL_FLOOR, struct wmk_ring_ctl, floor_ts);
+WMK_AT(SLOT_TAG, struct wmk_ring_slot, tag);
+WMK_AT(SLOT_TIME, struct wmk_ring_slot, last_ts);
+WMK_AT(SLOT_RECORDS, struct wmk_ring_slot, records);
+_Static_assert(sizeof(struct wmk_ring_view) == 1 << VIEW_SHIFT && sizeof(struct wmk_ring_slot) == 3 * 8,
+	       "written out in enter.S");
+_Static_assert(TS_BITS == WMK_RING_TS_BITS && TAIL_MAX == WMK_RING_TAIL_MAX, "written out in enter.S");
+_Static_assert(OP_STRING == WMK_OP_STRING && OP_TEXT == WMK_OP_TEXT && OP_ARRAY == WMK_OP_ARRAY && WMK_OP_RUN == 0,
+	       "written out in enter.S");
+#endif
+#endif
