@@ -32,6 +32,7 @@ static int make_rundir(struct wmk_recording *rec)
 	snprintf(parent, sizeof(parent), "/run/user/%u", (unsigned)getuid());
 	if (access(parent, W_OK | X_OK) < 0)
 		strcpy(parent, "/tmp");
+	wmk_recording_remove_left(parent);
 	snprintf(rec->rundir, sizeof(rec->rundir), "%s/waymark-record-XXXXXX", parent);
 	if (!mkdtemp(rec->rundir)) {
 		int err = -errno;

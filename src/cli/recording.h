@@ -91,6 +91,8 @@ int wmk_recording_default_path(const char *program, time_t now, unsigned number,
  * say which process and thread it was. Returns how many, WMK_WIRE_CONTEXTS_MAX at most.
  */
 unsigned wmk_recording_contexts(const struct wmk_recording_options *options, unsigned domain, const char **names);
+/* Remove runtime directories in `parent` that killed processes of this user have left. */
+void wmk_recording_remove_left(const char *parent);
 /* Remove what was written there; the directory itself when it was made for it. */
 void wmk_recording_discard(const char *path, bool made);
 int wmk_recording_open(const struct wmk_recording_options *options, struct wmk_recording **rec);

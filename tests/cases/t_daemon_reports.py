@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What commands report: every kind of event, and every application that is not recorded, with the reason."""
+import contextlib
 import errno
 import os
 import re
@@ -14,7 +15,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import hostile  # noqa: E402
 from daemon import SANITIZED, World  # noqa: E402
-from harness import Skip, check, limit, main, slurp  # noqa: E402
+from harness import Skip, check, limit, main, slurp, wait_for  # noqa: E402
 
 LIBRARY = os.path.join(os.environ.get('WMK_BUILD', 'build'), 'src', 'tracer')     # ($ORIGIN needs /proc)
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'src', 'wire', 'unrecorded.def')
@@ -212,6 +213,33 @@ def record_reports_that_no_event_matched(case):
         check('no event of' not in w(*record, '--', *program).err, 'there are events')
 
 
+def directory_of_killed_record_is_removed(case):
+    """By the next `waymark record`; that of one that runs stays."""
+    def rundir_of(record):
+        def found():
+            with contextlib.suppress(OSError, StopIteration, IndexError):
+                child = slurp('/proc/%d/task/%d/children' % (record.pid, record.pid)).split()[0]
+                names = slurp('/proc/%s/environ' % child).split('\0')
+                if slurp('/proc/%s/comm' % child).strip() == 'sleep':
+                    return next(n.split('=', 1)[1] for n in names if n.startswith('WAYMARK_RUNDIR='))
+            return None
+        wait_for(lambda: record.poll() is not None or found(), 'the program to run')
+        return found()
+    killed, runs = case.start(['sleep', '600']), case.start(['sleep', '600'])
+    left, used = rundir_of(killed), rundir_of(runs)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    check(os.path.isdir(left), 'the directory of the killed one is gone')
+    for path in (left, used):
+        os.utime(path, (0, 0))
+    case.record(['true'])
+    check(not os.path.exists(left), '%s is still there', left)
+    check(os.path.isdir(used), '%s is gone', used)
+    runs.terminate()
+    runs.wait()
+
+
 if __name__ == '__main__':
     main([every_kind_of_event_is_listed, unrecorded_application_is_named_for_each_reason,
-          record_names_unrecorded_application, record_reports_that_no_event_matched])
+          directory_of_killed_record_is_removed, record_names_unrecorded_application,
+          record_reports_that_no_event_matched])
