@@ -243,7 +243,7 @@ static const struct wmk_cli_option enable_options[] = {
 	{ 'W', "tracefile-count", "N", "Keep so many files of a stream; the oldest are replaced. With --tracefile-size.",
 	  set_tracefile_count, false },
 	{ 0, "syscall-arguments", "WHAT", "With --kernel, of system calls' arguments that point to something: text records paths, texts, addresses and first "
-	  "bytes, where BPF can be had and the channel discards; none the pointers alone, as numbers. The default is text.", set_call_arguments, false },
+	  "bytes, where BPF can be had; none the pointers alone, as numbers. The default is text.", set_call_arguments, false },
 	WMK_CLI_OPTION_JSON,
 };
 

@@ -212,8 +212,14 @@ static int introduce(void *arg)
 		if (err == 0)
 			err = wmk_kreader_filter(rec->kernel, events[i].system, events[i].name, program, len, events[i].changing);
 	}
+	const struct wmk_kcalls_wanted wanted = { .calls = intro->kernel->calls,
+						  .bytes = intro->kernel->calls_bytes,
+						  .pids = intro->kernel->calls_pids,
+						  .n_pids = WMK_CONSUMERD_PIDS,
+						  .narrowed = intro->kernel->calls_narrowed };
+
 	if (err == 0 && intro->kernel->n_calls == WMK_KCALLS_WORDS)
-		err = wmk_kreader_calls(rec->kernel, intro->kernel->calls, intro->kernel->calls_bytes, false);
+		err = wmk_kreader_calls(rec->kernel, &wanted);
 	return err;
 }
 

@@ -179,8 +179,8 @@ static const char *const track_details[] = {
 	"the session daemon sees. It stays in the list until it is untracked.",
 	"With --kernel it is the kernel's records that are narrowed: those that one of the processes makes are kept, of system calls, of scheduling, of whatever "
 	"happens on its behalf; not those of processes that it starts (a channel with --pid and --follow has these). The kernel's channels get the "
-	"context pid, by which records are told apart: the kernel makes all of them, and what is not wanted is left out before it is written. System calls are then recorded "
-	"without what their arguments point to.",
+	"context pid, by which records are told apart: the kernel makes all of them, and what is not wanted is left out before it is written. System calls keep what their "
+	"arguments point to.",
 	NULL
 };
 

@@ -171,7 +171,9 @@ static struct wmk_consumerd_rings rings_told(const struct wmk_server_rings *ring
 
 	told.events = (struct wmk_list){ dump, 0 };
 	told.calls = (struct wmk_list){ NULL, 0 };
+	told.calls_pids = (struct wmk_list){ NULL, 0 };
 	told.calls_bytes = 0;
+	told.calls_narrowed = false;
 	for (uint32_t i = 0; i < rings->is.events.n && told.events.n < WMK_KSTATEDUMP_EVENTS; i++)
 		if (!*events[i].system)
 			dump[told.events.n++] = (struct wmk_consumerd_event){ .system = "", .name = events[i].name, .id = events[i].id };

@@ -55,6 +55,8 @@ static int job_kernel(struct wmk_server_job *job, const struct wmk_consumerd_rin
 		err = wmk_consumerd_calls_set(&calls, rings, &job->arena);
 	job->calls = calls.calls;
 	job->calls_bytes = calls.calls_bytes;
+	job->calls_narrowed = calls.calls_narrowed;
+	job->calls_pids = calls.calls_pids;
 	job->statedump = rings->statedump;
 	return err;
 }

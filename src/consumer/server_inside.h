@@ -79,6 +79,8 @@ struct wmk_server_job {
 	unsigned n_rings;
 	struct wmk_list events;          /* of the kernel, to be added; in `arena` */
 	struct wmk_list calls;           /* system calls by BPF (wire/consumerd.h); in `arena` */
+	struct wmk_list calls_pids;
+	bool calls_narrowed;
 	uint64_t calls_bytes;
 	uint64_t statedump;              /* of a kernel channel: the number of one that is wanted; 0: none */
 	struct wmk_arena arena;

@@ -55,10 +55,11 @@ static int calls_resume(struct wmk_source *source, const struct wmk_ctf_packet *
 
 static uint64_t calls_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
-	const uint64_t lost = wmk_kcallstream_lost(stream_of(source));
+	uint64_t overwritten;
+	const uint64_t lost = wmk_kcallstream_lost(stream_of(source), &overwritten);
 
 	for (unsigned c = 0; by_cause && c < WAYMARK_LOST_CAUSES; c++)
-		by_cause[c] = c == WAYMARK_LOST_FULL ? lost : 0;
+		by_cause[c] = c == WAYMARK_LOST_FULL ? lost - overwritten : 0;
 	return lost;
 }
 
@@ -75,6 +76,16 @@ static int calls_fd(struct wmk_source *source)
 	return wmk_kcallstream_fd(stream_of(source));
 }
 
+static int calls_follow(struct wmk_source *source)
+{
+	return wmk_kcallstream_follow(stream_of(source));
+}
+
+static int calls_follow_fd(struct wmk_source *source)
+{
+	return wmk_kcallstream_follow_fd(stream_of(source));
+}
+
 static void calls_close(struct wmk_source *source)
 {
 	wmk_kcallstream_close(stream_of(source));
@@ -83,7 +94,7 @@ static void calls_close(struct wmk_source *source)
 
 static const struct wmk_source_ops calls_ops = {
 	.next = calls_next, .release = calls_release, .head = calls_head, .resume = calls_resume, .records_at = 1, .lost = calls_lost, .clear = calls_clear,
-	.fd = calls_fd, .close = calls_close,
+	.fd = calls_fd, .follow = calls_follow, .follow_fd = calls_follow_fd, .close = calls_close,
 };
 
 int wmk_source_calls_open(struct wmk_kreader *reader, unsigned ring, struct wmk_source **source)

@@ -129,6 +129,7 @@ static void configure(struct wmk_kcalls *calls, const struct wmk_kcalls_options 
 
 	config->is_all = options->is_all;
 	config->is_told = options->is_told;
+	config->is_kept = options->is_kept;
 	config->wake_at = options->wake_bytes ? options->wake_bytes : bytes / 4;
 	config->excluded[0] = (uint32_t)getpid();
 	for (unsigned abi = 0; abi < WMK_KCALLS_ABIS; abi++)
@@ -226,6 +227,50 @@ int wmk_kcalls_follow(struct wmk_kcalls *calls, pid_t pid, bool followed)
 	if (!followed && bpf_map_delete_elem(fd, &key) != 0 && errno != ENOENT)
 		return wmk_error(-errno, "cannot leave process %d alone", (int)pid);
 	return 0;
+}
+
+static bool is_among(uint32_t pid, const pid_t *pids, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if ((uint32_t)pids[i] == pid)
+			return true;
+	return false;
+}
+
+/*
+ * Remove the processes that are not among `pids`. A key that is removed may restart the iteration: the loop ends
+ * when a pass removes nothing.
+ */
+static int forget_others(struct wmk_kcalls *calls, const pid_t *pids, unsigned n)
+{
+	const int fd = bpf_map__fd(calls->skel->maps.pids);
+	uint32_t key, *from = NULL, next;
+	int err = 0;
+
+	while (err == 0 && bpf_map_get_next_key(fd, from, &next) == 0) {
+		if (is_among(next, pids, n)) {
+			key = next;
+			from = &key;
+			continue;
+		}
+		err = wmk_kcalls_follow(calls, (pid_t)next, false);
+	}
+	return err;
+}
+
+int wmk_kcalls_follow_only(struct wmk_kcalls *calls, const pid_t *pids, unsigned n, bool all)
+{
+	int err = 0;
+
+	if (all)
+		__atomic_store_n(&calls->skel->bss->config.is_all, 1, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < n && err == 0; i++)
+		err = wmk_kcalls_follow(calls, pids[i], true);
+	if (err == 0)
+		err = forget_others(calls, pids, n);
+	if (err == 0 && !all)
+		__atomic_store_n(&calls->skel->bss->config.is_all, 0, __ATOMIC_RELAXED);
+	return err;
 }
 
 int wmk_kcalls_exclude(struct wmk_kcalls *calls, pid_t pid)

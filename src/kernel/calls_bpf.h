@@ -30,6 +30,8 @@ struct wmk_kcalls;
 struct wmk_kcalls_options {
 	bool is_all;             /* all processes; else those of wmk_kcalls_follow() */
 	bool is_childless;       /* without the children of those */
+	/* a number stays in the set when its process has ended: its next process is recorded too */
+	bool is_kept;
 	bool is_told;            /* with records of signals and of the ends of threads: is_signal, is_end */
 	uint32_t n_rings;        /* 0: one for each CPU; CPUs that share one are not in the order of time */
 	uint32_t ring_bytes;     /* of one: a power of two from 4096; 0: 1 MiB */
@@ -76,9 +78,14 @@ struct wmk_kcalls_batch {
 int wmk_kcalls_open(const struct wmk_kcalls_options *options, struct wmk_kcalls **calls);
 void wmk_kcalls_close(struct wmk_kcalls *calls);
 
-/* These three at any time, also while it records. */
+/* These at any time, also while it records. */
 void wmk_kcalls_want(struct wmk_kcalls *calls, enum wmk_kabi abi, unsigned number, bool wanted);
 int wmk_kcalls_follow(struct wmk_kcalls *calls, pid_t pid, bool followed);
+/*
+ * Record these processes and no others; `all`: record every process, whatever the set holds. A process that stays
+ * in the set is recorded throughout.
+ */
+int wmk_kcalls_follow_only(struct wmk_kcalls *calls, const pid_t *pids, unsigned n, bool all);
 /* A process (as the first pid namespace has it) that is never recorded. -ENOSPC: there are WMK_KCALLS_EXCLUDED. */
 int wmk_kcalls_exclude(struct wmk_kcalls *calls, pid_t pid);
 /* These and no others, but this process, which always is: WMK_KCALLS_EXCLUDED - 1 of them at most, the rest is recorded. */

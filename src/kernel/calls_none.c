@@ -36,6 +36,15 @@ int wmk_kcalls_follow(struct wmk_kcalls *calls, pid_t pid, bool followed)
 	return -ENOTSUP;
 }
 
+int wmk_kcalls_follow_only(struct wmk_kcalls *calls, const pid_t *pids, unsigned n, bool all)
+{
+	(void)calls;
+	(void)pids;
+	(void)n;
+	(void)all;
+	return -ENOTSUP;
+}
+
 int wmk_kcalls_exclude(struct wmk_kcalls *calls, pid_t pid)
 {
 	(void)calls;

@@ -4,16 +4,24 @@
  * ring, beside those of its instance of tracefs, and of the same stream class.
  *
  *     wmk_kreader_event(reader, WMK_KCALLS_SYSTEM, "native_entry_257", id)      by number, as wmk_kcalls_event_name()
- * has it wmk_kreader_calls(reader, wanted, bytes, false)                          which are recorded from now on; with
- * the first of them BPF is loaded wmk_kcallstream_open(reader, ring, &stream) ...                           as
- * wmk_kstream_... (reader.h)
+ *     has it
+ *     wmk_kreader_filter(reader, WMK_KCALLS_SYSTEM, "native_entry_257", ...)    which of its records, as with other
+ *     events; asked of the whole record
+ *     wmk_kreader_calls(reader, &wanted)                                        which are recorded from now on; with
+ *     the first of them BPF is loaded
+ *     wmk_kcallstream_open(reader, ring, &stream) ...                           as wmk_kstream_... (reader.h)
  *
  * Records of calls that are wanted and of which no event was told are left out. The records are taken out of the ring
  * into a packet at each look, and the packet is given out when it is full enough, or with a flush: whoever dies takes
  * what was in either with him.
  *
- * Positions are records of the trace: so who goes on behind a dead process knows how many there are. The same thread as
- * the reader. -errno with a cause chain.
+ * The instance says the rest. In overwrite mode (options/overwrite) packets are kept in this process, as many as the
+ * buffer of a CPU has room for, until a flush: the oldest are replaced, and count as lost. Of an instance that records
+ * one process (options/event-fork) BPF records that process, with those
+ * that it starts unless the reader's only_pid leaves them out.
+ *
+ * Positions are records of the trace: so who goes on behind a dead process knows how many there are. The same thread
+ * as the reader. -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_CALLS_READER_H
 #define WMK_KERNEL_CALLS_READER_H
@@ -45,12 +53,21 @@ void wmk_kcalls_describe_in(int dir, enum wmk_kabi abi, unsigned number, struct 
 /* Can it be had here? Loads and attaches all of it, and lets it go again. */
 int wmk_kcalls_probe(void);
 
+struct wmk_kcalls_wanted {
+	const uint64_t *calls;           /* WMK_KCALLS_WORDS words */
+	uint64_t bytes;                  /* of the ring of a CPU; used when it is made */
+	bool narrowed;                   /* record the processes of `pids` alone; else all processes */
+	const uint64_t *pids;            /* 0: none in its place */
+	unsigned n_pids;
+	/* streams also where no call is wanted now: the trace may have some that are to be resumed */
+	bool resume;
+};
+
 /*
- * From here on these are recorded, and no others: exactly, when it returns. `bytes`: of the ring of a CPU, once, when
- * it is made. `resume`: also where none is wanted now there are streams, as the trace may have some that are to be
- * resumed. 1: there are streams now, as there were none before; 0.
+ * From here on these are recorded, and no others: exactly, when it returns. 1: there are streams now, as there were
+ * none before; 0.
  */
-int wmk_kreader_calls(struct wmk_kreader *reader, const uint64_t wanted[WMK_KCALLS_WORDS], uint64_t bytes, bool resume);
+int wmk_kreader_calls(struct wmk_kreader *reader, const struct wmk_kcalls_wanted *wanted);
 /* 0: BPF is not loaded. */
 unsigned wmk_kreader_rings(const struct wmk_kreader *reader);
 
@@ -62,9 +79,14 @@ void wmk_kcallstream_release(struct wmk_kcallstream *stream);
 void wmk_kcallstream_mark(struct wmk_kcallstream *stream);
 /* Another process had written up to `last` (all zeros: nothing), and what it had not is gone. */
 void wmk_kcallstream_resume(struct wmk_kcallstream *stream, const struct wmk_ctf_packet *last);
-uint64_t wmk_kcallstream_lost(struct wmk_kcallstream *stream);
+/* Makes room in the ring in overwrite mode. 1: there was something; 0: nothing, or discard mode. */
+int wmk_kcallstream_follow(struct wmk_kcallstream *stream);
+/* *overwritten (may be NULL): of the lost records, those that newer ones replaced. */
+uint64_t wmk_kcallstream_lost(struct wmk_kcallstream *stream, uint64_t *overwritten);
 void wmk_kcallstream_clear(struct wmk_kcallstream *stream);
 /* For poll(): readable when a part of the ring has been filled since the last look. */
 int wmk_kcallstream_fd(const struct wmk_kcallstream *stream);
+/* The same, for wmk_kcallstream_follow(); -1 in discard mode. */
+int wmk_kcallstream_follow_fd(const struct wmk_kcallstream *stream);
 
 #endif

@@ -52,6 +52,9 @@ struct wmk_kcalls_config {
 	__u32 excluded[WMK_KCALLS_EXCLUDED];   /* processes; 0: none */
 	__u32 is_all;                          /* all processes, not only those of the set */
 	__u32 is_told;                         /* records of signals and ends, see below */
+	/* a process that has ended stays in the set: its number is what is followed */
+	__u32 is_kept;
+	__u32 reserved;
 	__u64 wake_at;                         /* bytes in a ring: then its reader is woken */
 	struct wmk_kcalls_plan plans[WMK_KCALLS_ABIS][WMK_KCALLS_NUMBERS];
 };

@@ -17,6 +17,8 @@
 
 #define RING_MIN 4096u
 #define RING_MAX (1u << 30)
+/* overwrite mode: the ring has to hold what is recorded until the consumer has emptied it, whatever is kept */
+#define RING_OVERWRITE (1u << 20)
 
 static const char *const abi_names[WMK_KCALLS_ABIS] = { "native", "compat" };
 
@@ -69,6 +71,19 @@ void wmk_kcalls_describe_in(int dir, enum wmk_kabi abi, unsigned number, struct 
 
 /* ── the set ─────────────────────────────────────────────────────────────────────────────────────────── */
 
+static struct wmk_kcallset_call *call_make(const struct wmk_kreader *reader, enum wmk_kabi abi, unsigned number)
+{
+	struct wmk_kcallset_call *call = calloc(1, sizeof(*call));
+
+	if (!call) {
+		wmk_error(-ENOMEM, "no memory for system calls");
+		return NULL;
+	}
+	call->ids[0] = call->ids[1] = WMK_KCALLSET_NO_ID;
+	wmk_kcalls_describe_in(reader->instance, abi, number, &call->call);
+	return call;
+}
+
 int wmk_kcallset_event(struct wmk_kreader *reader, const char *name, uint32_t id)
 {
 	struct wmk_kcallset *set = reader->calls;
@@ -85,17 +100,48 @@ int wmk_kcallset_event(struct wmk_kreader *reader, const char *name, uint32_t id
 	if (!set)
 		return wmk_error(-ENOMEM, "no memory for system calls");
 	at = &set->calls[abi][number];
-	if (!*at) {
-		*at = malloc(sizeof(**at));
-		if (!*at)
-			return wmk_error(-ENOMEM, "no memory for system calls");
-		**at = (struct wmk_kcallset_call){ .ids = { WMK_KCALLSET_NO_ID, WMK_KCALLSET_NO_ID } };
-		wmk_kcalls_describe_in(reader->instance, abi, number, &(*at)->call);
-	}
+	if (!*at)
+		*at = call_make(reader, abi, number);
+	if (!*at)
+		return -ENOMEM;
 	if ((*at)->ids[is_exit] != WMK_KCALLSET_NO_ID && (*at)->ids[is_exit] != id)
 		return wmk_error(-EEXIST, "the system call %s has the id %u already, not %u", name, (*at)->ids[is_exit], id);
 	(*at)->ids[is_exit] = id;
 	return 0;
+}
+
+int wmk_kcallset_filter(struct wmk_kreader *reader, const char *name, const void *program, size_t len)
+{
+	struct wmk_kcallset_call *call;
+	enum wmk_kabi abi;
+	unsigned number;
+	bool is_exit;
+	int err = wmk_kcalls_event_parse(name, &abi, &number, &is_exit);
+
+	if (err < 0)
+		return err;
+	call = reader->calls ? reader->calls->calls[abi][number] : NULL;
+	if (!call || call->ids[is_exit] == WMK_KCALLSET_NO_ID)
+		return program ? wmk_error(-ENOENT, "the system call %s is not read", name) : 0;
+	if (!program && !call->filters[is_exit].told)
+		return 0;
+	if (!call->classes[is_exit])
+		err = wmk_kcalls_class(&call->call, is_exit, &call->classes[is_exit]);
+	return err < 0 ? err :
+			 wmk_kreader_filters_set(reader, call->classes[is_exit], &call->filters[is_exit], program, len,
+						 false);
+}
+
+static void call_free(struct wmk_kcallset_call *call)
+{
+	if (!call)
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		wmk_kreader_filters_free(&call->filters[i]);
+		if (call->classes[i])
+			wmk_event_class_free(call->classes[i]);
+	}
+	free(call);
 }
 
 void wmk_kcallset_free(struct wmk_kcallset *set)
@@ -106,7 +152,7 @@ void wmk_kcallset_free(struct wmk_kcallset *set)
 		wmk_kcalls_close(set->bpf);
 	for (unsigned abi = 0; abi < WMK_KCALLS_ABIS; abi++)
 		for (unsigned number = 0; number < WMK_KCALLS_NUMBERS; number++)
-			free(set->calls[abi][number]);
+			call_free(set->calls[abi][number]);
 	free(set);
 }
 
@@ -139,20 +185,43 @@ static uint32_t ring_bytes(uint64_t bytes)
 	return ring;
 }
 
+static bool is_overwriting(const struct wmk_kreader *reader)
+{
+	char *text;
+	size_t len;
+
+	if (wmk_tracefs_read(reader->instance, "options/overwrite", &text, &len) < 0) {
+		wmk_error_clear();
+		return false;
+	}
+	const bool is = *text == '1';
+
+	free(text);
+	return is;
+}
+
 static int bpf_open(struct wmk_kreader *reader, uint64_t bytes)
 {
 	struct wmk_kcallset *set = reader->calls;
+	const bool is_of_process = wmk_kcallset_is_of_process(reader), overwrites = is_overwriting(reader);
 	const struct wmk_kcalls_options options = {
-		.is_all = true, .n_rings = rings_wanted(), .ring_bytes = ring_bytes(bytes),
+		.is_all = !is_of_process,
+		.is_childless = !is_of_process || reader->only_pid,
+		.is_kept = !is_of_process,
+		.n_rings = rings_wanted(),
+		.ring_bytes = ring_bytes(overwrites && bytes < RING_OVERWRITE ? RING_OVERWRITE : bytes),
 		.clock = wmk_kinstance_is_counter(reader->instance) ? WMK_CLOCK_COUNTER : WMK_CLOCK_MONOTONIC,
 	};
 	int err = wmk_kcalls_open(&options, &set->bpf);
 
-	if (err < 0)
+	if (err < 0) {
 		set->bpf = NULL;
-	else
-		wmk_kcalls_exclude_only(set->bpf, reader->own.pids, reader->own.n_pids);
-	return err;
+		return err;
+	}
+	set->is_of_process = is_of_process;
+	set->kept_bytes = overwrites ? bytes : 0;
+	wmk_kcalls_exclude_only(set->bpf, reader->own.pids, reader->own.n_pids);
+	return 0;
 }
 
 int wmk_kcalls_probe(void)
@@ -199,30 +268,76 @@ static bool want(struct wmk_kcallset *set, const uint64_t *wanted)
 	return fewer;
 }
 
-int wmk_kreader_calls(struct wmk_kreader *reader, const uint64_t wanted[WMK_KCALLS_WORDS], uint64_t bytes, bool resume)
+/* Which processes, from now on. Nothing else changes for one that stays. */
+static int narrow(const struct wmk_kreader *reader, const struct wmk_kcalls_wanted *wanted)
 {
+	unsigned n = 0;
+	pid_t *pids;
+	int err;
+
+	if (reader->calls->is_of_process)
+		return 0;
+	pids = calloc(wanted->n_pids + 1u, sizeof(*pids));
+	if (!pids)
+		return wmk_error(-ENOMEM, "no memory for the processes that are recorded");
+	for (unsigned i = 0; wanted->narrowed && i < wanted->n_pids; i++)
+		if (wanted->pids[i])
+			pids[n++] = (pid_t)wanted->pids[i];
+	err = wmk_kcalls_follow_only(reader->calls->bpf, pids, n, !wanted->narrowed);
+	free(pids);
+	return err;
+}
+
+static int start(const struct wmk_kreader *reader)
+{
+	struct wmk_kcallset *set = reader->calls;
+	int err = 0;
+
+	if (set->is_started)
+		return 0;
+	if (set->is_of_process)
+		err = wmk_kcalls_follow_only(set->bpf, NULL, 0, false);
+	if (err == 0)
+		err = wmk_kcalls_start(set->bpf);
+	/* (from here on children are followed: none of them is missed) */
+	if (err == 0 && set->is_of_process)
+		err = wmk_kcallset_follow(reader);
+	if (err < 0)
+		wmk_kcalls_stop(set->bpf);
+	set->is_started = err == 0;
+	return err;
+}
+
+int wmk_kreader_calls(struct wmk_kreader *reader, const struct wmk_kcalls_wanted *wanted)
+{
+	struct wmk_kcallset *set = reader->calls;
 	bool any = false, opened = false;
 	int err = 0;
 
 	for (unsigned i = 0; i < WMK_KCALLS_WORDS; i++)
-		any |= wanted[i] != 0;
-	if (!reader->calls || (!any && !resume && !reader->calls->bpf))
+		any |= wanted->calls[i] != 0;
+	if (!set || (!any && !wanted->resume && !set->bpf))
 		return 0;
-	if (!reader->calls->bpf) {
-		err = bpf_open(reader, bytes);
+	if (!set->bpf) {
+		err = bpf_open(reader, wanted->bytes);
 		opened = err == 0;
+	}
+	if (err == 0)
+		err = narrow(reader, wanted);
+	if (err == 0 && any)
+		err = start(reader);
+	/* (tried again, it is opened again, and the caller learns of its streams) */
+	if (err < 0 && opened) {
+		wmk_kcalls_close(set->bpf);
+		set->bpf = NULL;
 	}
 	if (err < 0)
 		return err;
-	if (any) {
-		err = wmk_kcalls_start(reader->calls->bpf);
-		if (err < 0)
-			return err;
-	}
-	if (want(reader->calls, wanted)) {
-		/* nobody's calls are looked at where none is wanted */
+	if (want(set, wanted->calls) || wanted->narrowed) {
+		/* While no call is wanted the program does not run. */
 		if (!any)
-			wmk_kcalls_stop(reader->calls->bpf);
+			wmk_kcalls_stop(set->bpf);
+		set->is_started &= any;
 		quiesce();
 	}
 	return opened;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * calls_stream.c - a ring of the BPF program as a stream of the trace: its records become packets (see calls_reader.h).
+ *
+ *     discard      ring ──► the packet that is being filled ──► given out when it is full enough, or with a flush
+ *     overwrite    ring ──► the packet that is being filled ──► kept, the newest of them (calls_kept.h) ──► given out
+ *     with a flush
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,11 +14,13 @@
 
 #include "base/error.h"
 #include "kernel/calls_inside.h"
+#include "kernel/calls_kept.h"
 
-#define ALIGN 4096u
-#define ROOM 512u                    /* before a packet's header: so that header and records can be written from an aligned place */
+#define ALIGN WMK_KCALLKEPT_ALIGN
 #define PACKET (256u << 10)          /* of a packet's content at most ... */
 #define GIVE (64u << 10)             /* ... and at least, unless it is flushed */
+/* of what is kept in overwrite mode, a packet is one at most: so much is overwritten at a time */
+#define GIVE_PARTS 8u
 #define RECORD_MOST (20u << 10)      /* three parts of 4 KiB, numbers, contexts: in any case */
 
 struct wmk_kcallstream {
@@ -23,14 +29,18 @@ struct wmk_kcallstream {
 	unsigned ring;
 	int epoll;
 	uint8_t *memory, *data;
-	size_t len;
+	size_t len, give;                /* give: when the packet is full enough */
 	uint64_t begin_ts, end_ts;       /* of the packet; end_ts: of the stream, which never goes back */
 	bool ready;                      /* given out, not released */
 	uint64_t at, until;              /* in the ring: up to where it was taken; up to where a flush takes it */
-	uint64_t records;                /* in packets, those of an earlier process too */
+	uint64_t n;                      /* records of the packet that is being filled */
+	uint64_t records;                /* in packets that were given out, those of an earlier process too */
 	uint64_t base_lost;              /* when it was cleared last */
 	uint64_t before_lost;            /* of an earlier process, as the trace says */
 	uint64_t seen_lost, due, shown;  /* known; from which position on it may be told; in packets */
+	/* Overwrite mode. */
+	struct wmk_kcallkept kept;
+	struct wmk_kcallkept_packet *given;    /* out of it, not released */
 };
 
 /* Told when so much is in the ring as wakes, once each time: readable to whoever asks would be whatever there is. */
@@ -57,6 +67,9 @@ int wmk_kcallstream_open(struct wmk_kreader *reader, unsigned ring, struct wmk_k
 	stream->reader = reader;
 	stream->bpf = reader->calls->bpf;
 	stream->ring = ring;
+	stream->kept.room = reader->calls->kept_bytes;
+	stream->give =
+		stream->kept.room && stream->kept.room / GIVE_PARTS < GIVE ? stream->kept.room / GIVE_PARTS : GIVE;
 	stream->memory = aligned_alloc(ALIGN, ALIGN + PACKET + ALIGN);
 	err = stream->memory ? 0 : wmk_error(-ENOMEM, "no memory for the system calls of CPU %u", ring);
 	stream->epoll = -1;
@@ -66,7 +79,7 @@ int wmk_kcallstream_open(struct wmk_kreader *reader, unsigned ring, struct wmk_k
 		wmk_kcallstream_close(stream);
 		return err;
 	}
-	stream->data = stream->memory + ROOM + WMK_CTF_PACKET_ROOM;
+	stream->data = stream->memory + WMK_KCALLKEPT_ROOM;
 	*result = stream;
 	return 0;
 }
@@ -77,6 +90,8 @@ void wmk_kcallstream_close(struct wmk_kcallstream *stream)
 		return;
 	if (stream->epoll >= 0)
 		close(stream->epoll);
+	wmk_kcallkept_clear(&stream->kept);
+	wmk_kcallkept_free(stream->given);
 	free(stream->memory);
 	free(stream);
 }
@@ -84,6 +99,11 @@ void wmk_kcallstream_close(struct wmk_kcallstream *stream)
 int wmk_kcallstream_fd(const struct wmk_kcallstream *stream)
 {
 	return stream->epoll;
+}
+
+int wmk_kcallstream_follow_fd(const struct wmk_kcallstream *stream)
+{
+	return stream->kept.room ? stream->epoll : -1;
 }
 
 /* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -112,9 +132,11 @@ static void look_at_losses(struct wmk_kcallstream *stream)
 	stream->due = wmk_kcalls_head(stream->bpf, stream->ring) + 1;
 }
 
-uint64_t wmk_kcallstream_lost(struct wmk_kcallstream *stream)
+uint64_t wmk_kcallstream_lost(struct wmk_kcallstream *stream, uint64_t *overwritten)
 {
-	return lost_now(stream) + stream->before_lost;
+	if (overwritten)
+		*overwritten = stream->kept.overwritten;
+	return lost_now(stream) + stream->before_lost + stream->kept.overwritten;
 }
 
 void wmk_kcallstream_mark(struct wmk_kcallstream *stream)
@@ -130,6 +152,8 @@ static int put_record(struct wmk_kcallstream *stream, const struct wmk_kcalls_re
 	const struct wmk_kcallset_call *call = stream->reader->calls->calls[record->abi][record->number];
 	const struct wmk_kcommon common = { .tid = (int32_t)record->tid };
 	const uint64_t ts = record->ts < stream->end_ts ? stream->end_ts : record->ts;
+	struct wmk_kfilter_record asked = { .cpu = record->cpu, .tid = (int32_t)record->tid };
+	const struct wmk_kreader_filters *filters;
 	uint8_t *at = stream->data + stream->len;
 	size_t n;
 	long payload;
@@ -137,21 +161,30 @@ static int put_record(struct wmk_kcallstream *stream, const struct wmk_kcalls_re
 	if (!call || call->ids[record->is_exit] == WMK_KCALLSET_NO_ID)
 		return 0;
 	n = wmk_ctf_record_encode(at, call->ids[record->is_exit], ts, stream->len ? stream->end_ts : ts);
-	n += wmk_kwho_encode_of(stream->reader->who, record->cpu, ts, &common, (int32_t)record->pid, at + n);
+	asked.contexts = at + n;
+	asked.contexts_len =
+		wmk_kwho_encode_of(stream->reader->who, record->cpu, ts, &common, (int32_t)record->pid, at + n);
+	n += asked.contexts_len;
 	payload = wmk_kcalls_payload(&call->call, record, at + n, PACKET - stream->len - n);
 	if (payload < 0)
 		return (int)payload;
+	asked.payload = at + n;
+	asked.payload_len = (size_t)payload;
+	filters = &call->filters[record->is_exit];
+	if (filters->n && !wmk_kreader_asks(filters, ts, &asked))
+		return 0;
 	if (!stream->len)
 		stream->begin_ts = ts;
 	stream->end_ts = ts;
 	stream->len += n + (size_t)payload;
-	stream->records++;
+	stream->n++;
 	return 0;
 }
 
 /* From the ring into the packet, as much as fits. */
 static int take(struct wmk_kcallstream *stream)
 {
+	const size_t most = stream->kept.room ? stream->give : PACKET - RECORD_MOST;
 	struct wmk_kcalls_record record;
 	struct wmk_kcalls_batch batch;
 	int ret = wmk_kcalls_next(stream->bpf, stream->ring, &batch);
@@ -161,11 +194,11 @@ static int take(struct wmk_kcallstream *stream)
 		ret = wmk_error_number();
 	if (ret <= 0)
 		return ret;
-	while (ret >= 0 && PACKET - stream->len >= RECORD_MOST && (ret = wmk_kcalls_take(&batch, &record)) > 0)
+	while (ret >= 0 && stream->len <= most && (ret = wmk_kcalls_take(&batch, &record)) > 0)
 		ret = put_record(stream, &record);
 	wmk_kcalls_release(&batch);
 	stream->at = batch.at;
-	return ret;
+	return ret < 0 ? wmk_error_add(ret, "a system call on CPU %u cannot be read", stream->ring) : 0;
 }
 
 static void look_at_own(struct wmk_kreader *reader)
@@ -177,38 +210,126 @@ static void look_at_own(struct wmk_kreader *reader)
 	wmk_kcalls_exclude_only(reader->calls->bpf, reader->own.pids, reader->own.n_pids);
 }
 
-int wmk_kcallstream_next(struct wmk_kcallstream *stream, bool flush, struct wmk_kcallpacket *packet)
+/* What is filled is full enough, or all there is: its counts are complete. */
+static void complete(struct wmk_kcallstream *stream)
+{
+	if (stream->at >= stream->due)
+		stream->shown = stream->seen_lost;
+}
+
+/* Overwrite mode: all of the ring up to a position. 1: there was something; 0. */
+static int keep(struct wmk_kcallstream *stream, uint64_t until, bool flush)
+{
+	const bool any = stream->at < until;
+	uint64_t before;
+	int err = 0;
+
+	while (err == 0 && (stream->at < until || (flush && stream->len))) {
+		look_at_losses(stream);
+		before = stream->at;
+		if (stream->at < until)
+			err = take(stream);
+		/* (a record that is being made: the rest comes later) */
+		until = stream->at == before ? before : until;
+		if (stream->len < stream->give && !(flush && stream->at >= until))
+			continue;
+		complete(stream);
+		const struct wmk_kcallkept_packet is = { .begin_ts = stream->begin_ts,
+							 .end_ts = stream->end_ts,
+							 .records = stream->n,
+							 .lost = stream->shown,
+							 .len = stream->len };
+
+		if (stream->len)
+			wmk_kcallkept_add(&stream->kept, &is, stream->data);
+		stream->len = stream->n = 0;
+	}
+	return err < 0 ? err : any;
+}
+
+int wmk_kcallstream_follow(struct wmk_kcallstream *stream)
 {
 	struct epoll_event event;
-	const uint64_t until = flush ? stream->until : wmk_kcalls_head(stream->bpf, stream->ring);
+
+	if (!stream->kept.room)
+		return 0;
+	epoll_wait(stream->epoll, &event, 1, 0);
+	look_at_own(stream->reader);
+	return keep(stream, wmk_kcalls_head(stream->bpf, stream->ring), false);
+}
+
+/* The oldest that is kept. 1: it is given out; 0: none. */
+static int give_kept(struct wmk_kcallstream *stream)
+{
 	int err;
 
-	if (!stream->ready) {
-		epoll_wait(stream->epoll, &event, 1, 0);
-		look_at_own(stream->reader);
-		if (stream->at < until) {
-			look_at_losses(stream);
-			err = take(stream);
-			if (err < 0)
-				return wmk_error_add(err, "a system call on CPU %u cannot be read", stream->ring);
-		}
-		if (!stream->len || (!flush && stream->len < GIVE))
-			return 0;
-		if (stream->at >= stream->due)
-			stream->shown = stream->seen_lost;
-		stream->ready = true;
+	look_at_own(stream->reader);
+	err = keep(stream, stream->until, true);
+	if (err < 0)
+		return err;
+	stream->given = wmk_kcallkept_take(&stream->kept);
+	if (!stream->given)
+		return 0;
+	stream->records += stream->given->records;
+	return 1;
+}
+
+/* 1: the packet that is being filled is given out; 0: not yet. */
+static int give_filled(struct wmk_kcallstream *stream, bool flush)
+{
+	const uint64_t until = flush ? stream->until : wmk_kcalls_head(stream->bpf, stream->ring);
+	struct epoll_event event;
+	int err = 0;
+
+	epoll_wait(stream->epoll, &event, 1, 0);
+	look_at_own(stream->reader);
+	if (stream->at < until) {
+		look_at_losses(stream);
+		err = take(stream);
 	}
+	if (err < 0 || !stream->len || (!flush && stream->len < stream->give))
+		return err;
+	complete(stream);
+	stream->records += stream->n;
+	stream->n = 0;
+	return 1;
+}
+
+int wmk_kcallstream_next(struct wmk_kcallstream *stream, bool flush, struct wmk_kcallpacket *packet)
+{
+	const struct wmk_kcallkept_packet *given;
+	uint8_t *data;
+	int ret = 1;
+
+	if (!stream->ready && !stream->kept.room)
+		ret = give_filled(stream, flush);
+	else if (!stream->ready)
+		ret = flush ? give_kept(stream) : 0;
+	if (ret <= 0)
+		return ret;
+	stream->ready = true;
+	given = stream->given;
+	data = given ? given->data : stream->data;
 	*packet = (struct wmk_kcallpacket){
-		.begin_ts = stream->begin_ts, .end_ts = stream->end_ts, .position = stream->records, .records = stream->records,
-		.lost = stream->shown + stream->before_lost, .data = stream->data, .len = stream->len, .room = stream->data - WMK_CTF_PACKET_ROOM,
+		.begin_ts = given ? given->begin_ts : stream->begin_ts,
+		.end_ts = given ? given->end_ts : stream->end_ts,
+		.position = stream->records,
+		.records = stream->records,
+		.lost = (given ? given->lost : stream->shown) + stream->before_lost + stream->kept.overwritten,
+		.data = data,
+		.len = given ? given->len : stream->len,
+		.room = data - WMK_CTF_PACKET_ROOM,
 	};
 	return 1;
 }
 
 void wmk_kcallstream_release(struct wmk_kcallstream *stream)
 {
+	if (!stream->given)
+		stream->len = 0;
+	wmk_kcallkept_free(stream->given);
+	stream->given = NULL;
 	stream->ready = false;
-	stream->len = 0;
 }
 
 /* ── behind another process, and anew ────────────────────────────────────────────────────────────────── */
@@ -234,6 +355,8 @@ void wmk_kcallstream_clear(struct wmk_kcallstream *stream)
 		stream->at = batch.at;
 	}
 	wmk_kcallstream_release(stream);
+	wmk_kcallkept_clear(&stream->kept);
+	stream->len = stream->n = 0;
 	stream->base_lost += lost_now(stream);
 	stream->records = stream->before_lost = 0;
 	stream->seen_lost = stream->due = stream->shown = 0;

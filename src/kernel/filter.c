@@ -241,6 +241,12 @@ int wmk_kfilter_make(const struct wmk_kfilter_event *event, const struct wmk_fil
 	return err;
 }
 
+bool wmk_kfilter_made_same(const struct wmk_kfilter_made *a, const struct wmk_kfilter_made *b)
+{
+	return a->never == b->never && a->len == b->len && (!a->len || memcmp(a->program, b->program, a->len) == 0) &&
+	       strcmp(a->text ? a->text : "", b->text ? b->text : "") == 0;
+}
+
 void wmk_kfilter_made_free(struct wmk_kfilter_made *made)
 {
 	free(made->text);

@@ -48,6 +48,7 @@ struct wmk_kfilter_event {
  * than a program can have. *made: wmk_kfilter_made_free().
  */
 int wmk_kfilter_make(const struct wmk_kfilter_event *event, const struct wmk_filter_expr *const *exprs, unsigned n, struct wmk_kfilter_made *made);
+bool wmk_kfilter_made_same(const struct wmk_kfilter_made *a, const struct wmk_kfilter_made *b);
 void wmk_kfilter_made_free(struct wmk_kfilter_made *made);
 
 /* ── the consumer's ──────────────────────────────────────────────────────────────────────────────────── */

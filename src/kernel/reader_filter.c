@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/calls_reader.h"
+#include "kernel/calls_inside.h"
 #include "kernel/instance.h"
 #include "kernel/reader_inside.h"
 
@@ -46,14 +46,14 @@ bool wmk_kreader_asks(const struct wmk_kreader_filters *filters, uint64_t ts, co
 }
 
 /* One more program that is enough for the span; NULL: every record is. */
-static int span_add(const struct wmk_kreader *reader, const struct wmk_kreader_event *event, struct wmk_kreader_span *span, const void *program,
+static int span_add(const struct wmk_kreader *reader, const struct wmk_event_class *class, struct wmk_kreader_span *span, const void *program,
 		    size_t len)
 {
 	uint8_t contexts[WMK_KWHO_CONTEXTS];
 	const unsigned n = wmk_kwho_contexts(reader->who, contexts);
 
 	span->all |= !program;
-	return program ? wmk_kfilter_open(event->event->class, contexts, n, program, len, &span->either[span->either[0] != NULL]) : 0;
+	return program ? wmk_kfilter_open(class, contexts, n, program, len, &span->either[span->either[0] != NULL]) : 0;
 }
 
 static int spans_append(struct wmk_kreader_filters *filters, struct wmk_kreader_span *span, uint64_t now)
@@ -83,28 +83,27 @@ static bool same(const struct wmk_kreader_filters *filters, const void *program,
 }
 
 /* What is wanted from now on, and what was before it, as long as both count. */
-static int span_make(const struct wmk_kreader *reader, const struct wmk_kreader_event *event, const void *program, size_t len, bool changing,
-		     struct wmk_kreader_span *span)
+static int span_make(const struct wmk_kreader *reader, const struct wmk_event_class *class, const struct wmk_kreader_filters *filters,
+		     const void *program, size_t len, bool changing, struct wmk_kreader_span *span)
 {
-	const struct wmk_kreader_filters *filters = &event->filters;
 	int err = 0;
 
 	*span = (struct wmk_kreader_span){ .all = changing && (filters->changing || !filters->told) };
 	if (!span->all)
-		err = span_add(reader, event, span, program, len);
+		err = span_add(reader, class, span, program, len);
 	if (err == 0 && changing && !span->all)
-		err = span_add(reader, event, span, filters->program, filters->len);
+		err = span_add(reader, class, span, filters->program, filters->len);
 	if (err < 0)
 		span_free(span);
 	return err;
 }
 
-static int change(const struct wmk_kreader *reader, struct wmk_kreader_event *event, const void *program, size_t len, bool changing)
+static int change(const struct wmk_kreader *reader, const struct wmk_event_class *class, struct wmk_kreader_filters *filters, const void *program,
+		  size_t len, bool changing)
 {
-	struct wmk_kreader_filters *filters = &event->filters;
 	uint8_t *kept = program ? malloc(len ? len : 1) : NULL;
 	struct wmk_kreader_span span;
-	int err = program && !kept ? wmk_error(-ENOMEM, "no memory for a filter") : span_make(reader, event, program, len, changing, &span);
+	int err = program && !kept ? wmk_error(-ENOMEM, "no memory for a filter") : span_make(reader, class, filters, program, len, changing, &span);
 
 	if (err == 0) {
 		err = spans_append(filters, &span, wmk_kinstance_now(reader->instance));
@@ -125,17 +124,25 @@ static int change(const struct wmk_kreader *reader, struct wmk_kreader_event *ev
 	return 0;
 }
 
+int wmk_kreader_filters_set(const struct wmk_kreader *reader, const struct wmk_event_class *class, struct wmk_kreader_filters *filters,
+			    const void *program, size_t len, bool changing)
+{
+	/* An event that never had a filter has no spans. */
+	if ((filters->told || !program) && same(filters, program, len) && (changing || !filters->changing)) {
+		filters->told = true;
+		return 0;
+	}
+	return change(reader, class, filters, program, len, changing);
+}
+
 int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const char *name, const void *program, size_t len, bool changing)
 {
 	struct wmk_kreader_event *event = wmk_kreader_find(reader, system, name);
 
-	/* (the state dump's have none, nor do system calls by BPF) */
-	if (!event)
-		return (!*system || strcmp(system, WMK_KCALLS_SYSTEM) == 0) && !program ? 0 : wmk_error(-ENOENT, "the kernel's event %.60s:%.60s is not read", system, name);
-	/* one that nobody ever filtered has no times */
-	if ((event->filters.told || !program) && same(&event->filters, program, len) && (changing || !event->filters.changing)) {
-		event->filters.told = true;
-		return 0;
-	}
-	return change(reader, event, program, len, changing);
+	if (event)
+		return wmk_kreader_filters_set(reader, event->event->class, &event->filters, program, len, changing);
+	if (strcmp(system, WMK_KCALLS_SYSTEM) == 0)
+		return wmk_kcallset_filter(reader, name, program, len);
+	/* (events of the state dump have no filters) */
+	return !*system && !program ? 0 : wmk_error(-ENOENT, "the kernel's event %.60s:%.60s is not read", system, name);
 }

@@ -73,6 +73,9 @@ static inline bool wmk_kreader_wants(const struct wmk_kreader_event *event, uint
 {
 	return event->filters.n == 0 || wmk_kreader_asks(&event->filters, ts, record);
 }
+/* What wmk_kreader_filter() does, for records of this class, which outlives the filters. */
+int wmk_kreader_filters_set(const struct wmk_kreader *reader, const struct wmk_event_class *class,
+			    struct wmk_kreader_filters *filters, const void *program, size_t len, bool changing);
 void wmk_kreader_filters_free(struct wmk_kreader_filters *filters);
 
 #endif

@@ -405,7 +405,7 @@ int wmk_command_add_context(struct call *call)
 }
 
 /* What the kernel records is told apart by that; and each rule's filter can be asked together with the list. */
-static int narrow(struct call *call, struct wmk_session *session, bool is_new)
+static int narrow(struct call *call, struct wmk_session *session)
 {
 	const char *name = wmk_ctf_context(WMK_CONTEXT_PID)->field.name;
 	const struct wmk_list contexts = { &name, 1 };
@@ -419,9 +419,6 @@ static int narrow(struct call *call, struct wmk_session *session, bool is_new)
 		err = add_contexts(call, channel, &contexts);
 		if (err == 0)
 			err = wmk_kernel_filters_check(channel, &channel->is.rules);
-		if (err == 0 && is_new && wmk_channel_calls_by_bpf(channel))
-			wmk_call_warn(call, "channel %.60s: BPF, which reads what arguments of system calls point to, does so for the whole machine: now they are recorded "
-				      "as numbers", channel->is.name);
 	}
 	return err;
 }
@@ -439,7 +436,7 @@ static int track_kernel(struct call *call, struct wmk_session *session, const st
 	if (err == 0)
 		err = wmk_session_track(session, request, add);
 	if (err == 0 && t->kernel_pid)
-		err = narrow(call, session, !was);
+		err = narrow(call, session);
 	if (err < 0 && kept.items) {
 		free(t->kernel_pids.items);
 		t->kernel_pids = kept;

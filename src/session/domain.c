@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define TRACKED_MAX 4096u
-#define TRACKED_KERNEL_MAX 64u       /* each record of the kernel is held against all of them */
+#define TRACKED_KERNEL_MAX WMK_CONSUMERD_PIDS    /* each record of the kernel is held against all of them */
 #define ANCESTORS_MAX 64
 #define LOOKS 3                      /* at the ancestors, while one of them ends */
 #define STRANGERS 32u                /* remembered for each application: 256 bytes of it */

@@ -177,13 +177,13 @@ static int event_new(struct rings *rings, const struct wmk_tracefs *tracefs, con
 	return wmk_kernel_event_add(rings, entry, wmk_kernel_event_class(rings->session->tracing, tracefs, entry), filter);
 }
 
-bool wmk_kernel_rules_want(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_kentry *entry, bool all)
+bool wmk_kernel_rules_want(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_kentry *entry)
 {
 	const struct wmk_list *list = &channel->is.rules;
 	const struct wmk_ctl_rule *rules = list->items;
 
 	for (uint32_t i = 0; i < list->n; i++)
-		if (rules[i].enabled && !(all && (channel->exprs[i] || channel->session->trackers.kernel_pid)) && wmk_kernel_rule_fits(probes, &rules[i], entry))
+		if (rules[i].enabled && wmk_kernel_rule_fits(probes, &rules[i], entry))
 			return true;
 	return false;
 }
@@ -191,10 +191,8 @@ bool wmk_kernel_rules_want(const struct wmk_session_channel *channel, const stru
 bool wmk_kernel_wants(const struct rings *rings, const struct wmk_kentry *entry)
 {
 	const struct wmk_session_channel *channel = rings->channel;
-	const bool by_bpf = entry->call && wmk_channel_calls_by_bpf(channel) && wmk_kernel_rules_want(channel, NULL, entry, true) &&
-			    !wmk_kernel_event_find(rings->kernel, entry);
 
-	return !by_bpf && wmk_kernel_rules_want(channel, rings->kernel->probes, entry, false);
+	return !(entry->call && wmk_channel_calls_by_bpf(channel)) && wmk_kernel_rules_want(channel, rings->kernel->probes, entry);
 }
 
 /* ── brought in line ─────────────────────────────────────────────────────────────────────────────────── */

@@ -50,10 +50,9 @@ bool wmk_session_kernel_records(const struct wmk_session *session, const struct 
 int wmk_session_kernel_update(struct wmk_session *session);
 /*
  * Of the rules alone, not of whoever records it: does one that is in force mean this event? Those of probes: as far as they are among `probes`, which may be
- * NULL. `all`: all of its records, by a rule without a filter, in
- * a session that is not narrowed to processes.
+ * NULL.
  */
-bool wmk_kernel_rules_want(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_kentry *entry, bool all);
+bool wmk_kernel_rules_want(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_kentry *entry);
 /* The consumer is told of what `about` has of events, system calls, a state dump; the rest is the channel's. */
 int wmk_kernel_say(struct rings *rings, const struct wmk_kernel_info *about);
 /* What was there before the first record is to be recorded (again), if the session records. */

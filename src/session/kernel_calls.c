@@ -16,12 +16,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TELL_BYTES (1u << 20)            /* of filters in one message to the consumer, about */
+#define NEVER "$ctx.tid == -2"           /* no thread has that number */
+
+/* Entry or exit of a call. */
+struct direction {
+	struct class *class;             /* NULL: not declared */
+	struct wmk_kfilter_made filter;  /* as the consumer has it, with is_told; `never`: it drops all records */
+	bool is_told;
+};
+
 struct wmk_kernel_calls {
-	struct class *classes[WMK_KCALLS_ABIS][WMK_KCALLS_NUMBERS][2];   /* of entry and exit; NULL: not declared */
+	struct direction at[WMK_KCALLS_ABIS][WMK_KCALLS_NUMBERS][2];
+	struct wmk_kfilter_made none;    /* a program that drops all records, once it is needed */
 	uint64_t want[WMK_KCALLS_WORDS];
 	bool counted;                    /* the memory of its rings */
-	bool is_told;                    /* the consumer knows `told` */
-	uint64_t told[WMK_KCALLS_WORDS];
+	/* What the consumer has. */
+	bool is_told, narrowed;
+	uint64_t told[WMK_KCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
 };
 
 /* A call, in one direction. */
@@ -56,35 +68,12 @@ static void name_way(const struct way *way, struct named *named)
 	named->entry = (struct wmk_kentry){ .system = "syscalls", .name = named->name, .trace = named->name, .call = named->call, .is_exit = way->is_exit };
 }
 
-/* Those of which only some records are wanted are tracefs's: filters are asked of its events. */
 static bool rules_want(const struct wmk_session_channel *channel, const struct way *way)
 {
 	struct named named;
 
 	name_way(way, &named);
-	return wmk_kernel_rules_want(channel, NULL, &named.entry, true);
-}
-
-/* What tracefs has recorded once it goes on with: there would be a gap, or records would be there twice. */
-static bool is_by_tracefs(const struct rings *rings, const struct way *way)
-{
-	struct named named;
-
-	name_way(way, &named);
-	return wmk_kernel_event_find(rings->kernel, &named.entry) != NULL;
-}
-
-/* The next that rules want, from *way on. */
-static bool next_wanted(const struct wmk_session_channel *channel, unsigned *at, struct way *way)
-{
-	for (; *at < WMK_KCALLS_ABIS * WMK_KCALLS_NUMBERS * 2; (*at)++) {
-		*way = (struct way){ (uint16_t)(*at / 2 / WMK_KCALLS_NUMBERS), (uint16_t)(*at / 2 % WMK_KCALLS_NUMBERS), *at % 2 };
-		if (rules_want(channel, way)) {
-			(*at)++;
-			return true;
-		}
-	}
-	return false;
+	return wmk_kernel_rules_want(channel, NULL, &named.entry);
 }
 
 /* ── decided ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -92,12 +81,17 @@ static bool next_wanted(const struct wmk_session_channel *channel, unsigned *at,
 static bool names_calls(const struct wmk_session_channel *channel)
 {
 	const struct wmk_ctl_rule *rules = channel->is.rules.items;
-	unsigned at = 0;
-	struct way way;
+	bool any = false;
 
 	for (uint32_t i = 0; i < channel->is.rules.n; i++)
-		if (rules[i].enabled)
-			return next_wanted(channel, &at, &way);
+		any |= rules[i].enabled;
+	for (unsigned at = 0; any && at < WMK_KCALLS_ABIS * WMK_KCALLS_NUMBERS * 2; at++) {
+		const struct way way = { (uint16_t)(at / 2 / WMK_KCALLS_NUMBERS),
+					 (uint16_t)(at / 2 % WMK_KCALLS_NUMBERS), at % 2 };
+
+		if (rules_want(channel, &way))
+			return true;
+	}
 	return false;
 }
 
@@ -121,21 +115,29 @@ static void decide(struct wmk_session_channel *channel)
 	is->calls_by = WMK_CALLS_BY_TRACEFS;
 	if (is->call_arguments == WMK_CALL_ARGUMENTS_NONE)
 		return;
-	if (is->mode == WMK_MODE_OVERWRITE) {
-		snprintf(words, sizeof(words), "buffers of BPF, which reads it, cannot give up the oldest records");
-	} else if (is->domain.pid) {
-		snprintf(words, sizeof(words), "BPF, which reads it, does so for the whole machine, and this channel is one process's");
-	} else if (probe(channel->session->tracing) < 0) {
-		wmk_error_text(words, sizeof(words));
-		wmk_error_clear();
-	} else {
+	if (probe(channel->session->tracing) == 0) {
 		is->calls_by = WMK_CALLS_BY_BPF;
 		return;
 	}
+	wmk_error_text(words, sizeof(words));
+	wmk_error_clear();
 	is->calls_why = wmk_arena_text(&channel->arena, words);
 	channel->calls_untold = is->calls_why != NULL;
 	if (!is->calls_why)
 		wmk_error_clear();
+}
+
+bool wmk_channel_calls_expected_by_bpf(const struct wmk_session_channel *channel)
+{
+	if (channel->is.calls_by != WMK_CALLS_BY_NOBODY)
+		return wmk_channel_calls_by_bpf(channel);
+	if (channel->is.call_arguments == WMK_CALL_ARGUMENTS_NONE)
+		return false;
+	const bool is = probe(channel->session->tracing) == 0;
+
+	if (!is)
+		wmk_error_clear();
+	return is;
 }
 
 void wmk_session_calls_decide(struct wmk_session *session)
@@ -165,6 +167,18 @@ bool wmk_session_calls_warning(struct wmk_session *session, char *words, size_t 
 
 /* ── declared ────────────────────────────────────────────────────────────────────────────────────────── */
 
+int wmk_kernel_call_class(const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry,
+			  struct wmk_event_class **class)
+{
+	struct wmk_kcall call;
+	const int number = wmk_kcall_find(WMK_KABI_NATIVE, entry->call);
+
+	if (number < 0)
+		return number;
+	wmk_kcalls_describe_in(tracefs->dir, WMK_KABI_NATIVE, (unsigned)number, &call);
+	return wmk_kcalls_class(&call, entry->is_exit, class);
+}
+
 /* NULL with a cause chain. */
 static struct class *class_of(struct wmk_tracing *tracing, const struct wmk_tracefs *tracefs, const struct way *way)
 {
@@ -175,69 +189,207 @@ static struct class *class_of(struct wmk_tracing *tracing, const struct wmk_trac
 	return wmk_kcalls_class(&call, way->is_exit, &class) < 0 ? NULL : wmk_class_intern(tracing, class);
 }
 
-/* The ids are given, and the consumer is told of them. */
-static int introduce(struct rings *rings, struct wmk_kernel_calls *calls, const struct way *ways, struct class *const *classes, unsigned n)
-{
-	struct wmk_consumerd_event tell[WMK_KERNEL_TELL_MAX];
-	char names[WMK_KERNEL_TELL_MAX][WMK_KCALLS_EVENT_NAME];
-	struct wmk_kernel_info about = { .events = tell, .n_events = n };
-	int err = wmk_rings_declare(rings, classes, n);
+/* A direction that is new to the consumer, or has another filter. */
+struct news {
+	struct way way;
+	struct class *class;
+	struct wmk_kfilter_made filter;
+};
 
-	for (unsigned i = 0; i < n && err == 0; i++) {
-		wmk_kcalls_event_name((enum wmk_kabi)ways[i].abi, ways[i].number, ways[i].is_exit, names[i]);
-		tell[i] = (struct wmk_consumerd_event){ .system = WMK_KCALLS_SYSTEM, .name = names[i], .id = rings->ids[classes[i]->kin] };
+struct calls_telling {
+	struct rings *rings;
+	const struct wmk_tracefs *tracefs;
+	struct wmk_kernel_calls *calls;
+	struct news news[WMK_KERNEL_TELL_MAX];
+	unsigned n;
+	size_t bytes;
+};
+
+static struct direction *direction_of(struct wmk_kernel_calls *calls, const struct way *way)
+{
+	return &calls->at[way->abi][way->number][way->is_exit];
+}
+
+/* Ids are declared, and the consumer receives them with the filters. Nothing is left in `t`. */
+static int say(struct calls_telling *t)
+{
+	struct wmk_consumerd_event events[WMK_KERNEL_TELL_MAX];
+	char names[WMK_KERNEL_TELL_MAX][WMK_KCALLS_EVENT_NAME];
+	struct class *classes[WMK_KERNEL_TELL_MAX];
+	const struct wmk_kernel_info about = { .events = events, .n_events = t->n };
+	int err;
+
+	for (unsigned i = 0; i < t->n; i++)
+		classes[i] = t->news[i].class;
+	err = t->n ? wmk_rings_declare(t->rings, classes, t->n) : 0;
+	for (unsigned i = 0; i < t->n && err == 0; i++) {
+		const struct news *news = &t->news[i];
+		const struct wmk_kfilter_made *filter = news->filter.never ? &t->calls->none : &news->filter;
+
+		wmk_kcalls_event_name((enum wmk_kabi)news->way.abi, news->way.number, news->way.is_exit, names[i]);
+		events[i] = (struct wmk_consumerd_event){ .system = WMK_KCALLS_SYSTEM,
+							  .name = names[i],
+							  .id = t->rings->ids[news->class->kin],
+							  .filter_len = filter->len,
+							  .filter = { filter->program, (filter->len + 7) / 8 } };
 	}
-	if (err == 0)
-		err = wmk_kernel_say(rings, &about);
-	for (unsigned i = 0; i < n && err == 0; i++)
-		calls->classes[ways[i].abi][ways[i].number][ways[i].is_exit] = classes[i];
+	if (err == 0 && t->n)
+		err = wmk_kernel_say(t->rings, &about);
+	for (unsigned i = 0; i < t->n; i++) {
+		struct direction *direction = direction_of(t->calls, &t->news[i].way);
+
+		if (err < 0) {
+			wmk_kfilter_made_free(&t->news[i].filter);
+			continue;
+		}
+		wmk_kfilter_made_free(&direction->filter);
+		*direction =
+			(struct direction){ .class = t->news[i].class, .filter = t->news[i].filter, .is_told = true };
+	}
+	t->n = 0;
+	t->bytes = 0;
 	return err;
 }
 
-/* Those that are wanted and new; and which are. One that cannot be declared is told, and the others are recorded. */
-static int introduce_all(const struct wmk_tracefs *tracefs, struct rings *rings, struct wmk_kernel_calls *calls)
+static int never_make(struct calls_telling *t, const struct class *class)
 {
-	struct class *classes[WMK_KERNEL_TELL_MAX];
-	struct way ways[WMK_KERNEL_TELL_MAX], way;
-	unsigned at = 0, n = 0;
+	const struct wmk_kfilter_event about = { .class = class->event };
+	struct wmk_filter_expr *expr;
+	int err = t->calls->none.program ? 0 : wmk_filter_parse(NEVER, &expr);
+
+	if (err < 0 || t->calls->none.program)
+		return err;
+	err = wmk_kfilter_make(&about, (const struct wmk_filter_expr *const *)&expr, 1, &t->calls->none);
+	wmk_filter_expr_free(expr);
+	return err;
+}
+
+/*
+ * What is wanted of a direction. If it cannot be declared or its filter cannot be made, the session warns and does
+ * not record it. -ENOMEM.
+ */
+static int look_at(struct calls_telling *t, struct news *news)
+{
+	const struct wmk_session_channel *channel = t->rings->channel;
+	struct named named;
 	int err = 0;
 
-	memset(calls->want, 0, sizeof(calls->want));
-	while (err == 0 && next_wanted(rings->channel, &at, &way)) {
-		if (is_by_tracefs(rings, &way))
-			continue;
-		calls->want[way.abi * (WMK_KCALLS_NUMBERS / 64) + way.number / 64] |= 1ull << (way.number % 64);
-		if (calls->classes[way.abi][way.number][way.is_exit])
-			continue;
-		classes[n] = class_of(rings->session->tracing, tracefs, &way);
-		if (!classes[n]) {
-			wmk_session_worry(rings->session, wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM, NULL);
-			continue;
-		}
-		ways[n++] = way;
-		if (n == WMK_KERNEL_TELL_MAX) {
-			err = introduce(rings, calls, ways, classes, n);
-			n = 0;
-		}
+	news->class = direction_of(t->calls, &news->way)->class;
+	news->filter = (struct wmk_kfilter_made){ .never = !rules_want(channel, &news->way) };
+	if (news->filter.never)
+		return 0;
+	if (!news->class)
+		news->class = class_of(t->rings->session->tracing, t->tracefs, &news->way);
+	if (!news->class)
+		err = wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
+	name_way(&news->way, &named);
+	if (err == 0)
+		err = wmk_kernel_call_filter_of(channel, &named.entry, news->class->event, &news->filter);
+	if (err == 0)
+		return 0;
+	news->filter = (struct wmk_kfilter_made){ .never = true };
+	if (err == -ENOMEM)
+		return err;
+	wmk_session_worry(t->rings->session, err, NULL);
+	return 0;
+}
+
+/* The filter is taken. */
+static int tell_if_new(struct calls_telling *t, struct news *news)
+{
+	const struct direction *direction = direction_of(t->calls, &news->way);
+	int err = 0;
+
+	/* (that nothing is wanted of a direction which the consumer does not know goes without saying) */
+	if (direction->is_told ? wmk_kfilter_made_same(&direction->filter, &news->filter) : news->filter.never) {
+		wmk_kfilter_made_free(&news->filter);
+		return 0;
 	}
-	return err < 0 || n == 0 ? err : introduce(rings, calls, ways, classes, n);
+	if (news->filter.never)
+		err = never_make(t, news->class);
+	if (err < 0) {
+		wmk_kfilter_made_free(&news->filter);
+		return err;
+	}
+	t->bytes += news->filter.len;
+	t->news[t->n++] = *news;
+	return t->n == WMK_KERNEL_TELL_MAX || t->bytes >= TELL_BYTES ? say(t) : 0;
+}
+
+/* A call is wanted if one of its directions is; then the consumer knows what is wanted of both. */
+static int look_at_call(struct calls_telling *t, unsigned abi, unsigned number)
+{
+	struct news both[2] = { { .way = { (uint16_t)abi, (uint16_t)number, false } },
+				{ .way = { (uint16_t)abi, (uint16_t)number, true } } };
+	int err = look_at(t, &both[0]);
+
+	if (err == 0)
+		err = look_at(t, &both[1]);
+	if (err < 0 || (both[0].filter.never && both[1].filter.never)) {
+		wmk_kfilter_made_free(&both[0].filter);
+		wmk_kfilter_made_free(&both[1].filter);
+		return err;
+	}
+	t->calls->want[abi * (WMK_KCALLS_NUMBERS / 64) + number / 64] |= 1ull << (number % 64);
+	err = tell_if_new(t, &both[0]);
+	if (err < 0)
+		wmk_kfilter_made_free(&both[1].filter);
+	return err < 0 ? err : tell_if_new(t, &both[1]);
+}
+
+static int introduce_all(const struct wmk_tracefs *tracefs, struct rings *rings, struct wmk_kernel_calls *calls)
+{
+	struct calls_telling *t = calloc(1, sizeof(*t));
+	int err = 0;
+
+	if (!t)
+		return wmk_error(-ENOMEM, "no memory for system calls");
+	*t = (struct calls_telling){ .rings = rings, .tracefs = tracefs, .calls = calls };
+	memset(calls->want, 0, sizeof(calls->want));
+	for (unsigned i = 0; i < WMK_KCALLS_ABIS * WMK_KCALLS_NUMBERS && err == 0; i++)
+		err = look_at_call(t, i / WMK_KCALLS_NUMBERS, i % WMK_KCALLS_NUMBERS);
+	if (err == 0)
+		err = say(t);
+	for (unsigned i = 0; i < t->n; i++)
+		wmk_kfilter_made_free(&t->news[i].filter);
+	free(t);
+	return err;
 }
 
 /* ── on and off ──────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Of which processes. Those of a channel of one process are in its instance, which the consumer has. */
+static bool narrowed(const struct rings *rings, uint64_t pids[WMK_CONSUMERD_PIDS])
+{
+	const struct wmk_ctl_trackers *trackers = &rings->session->trackers;
+
+	memset(pids, 0, WMK_CONSUMERD_PIDS * sizeof(*pids));
+	if (!trackers->kernel_pid || rings->channel->is.domain.pid)
+		return false;
+	for (uint32_t i = 0; i < trackers->kernel_pids.n && i < WMK_CONSUMERD_PIDS; i++)
+		pids[i] = ((const uint64_t *)trackers->kernel_pids.items)[i];
+	return true;
+}
+
 static int tell(struct rings *rings, struct wmk_kernel_calls *calls, const uint64_t *words)
 {
-	uint64_t copy[WMK_KCALLS_WORDS];
-	struct wmk_kernel_info about = { .calls = copy, .n_calls = WMK_KCALLS_WORDS,
+	uint64_t copy[WMK_KCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
+	struct wmk_kernel_info about = { .calls = copy,
+					 .n_calls = WMK_KCALLS_WORDS,
+					 .calls_pids = pids,
+					 .calls_narrowed = narrowed(rings, pids),
 					 .calls_bytes = rings->channel->is.subbuf_size * rings->channel->is.n_subbufs };
 
-	if (calls->is_told && memcmp(calls->told, words, sizeof(calls->told)) == 0)
+	if (calls->is_told && memcmp(calls->told, words, sizeof(calls->told)) == 0 &&
+	    calls->narrowed == about.calls_narrowed && memcmp(calls->pids, pids, sizeof(pids)) == 0)
 		return 0;
 	memcpy(copy, words, sizeof(copy));
 	int err = wmk_kernel_say(rings, &about);
 
 	calls->is_told = err == 0;
+	calls->narrowed = about.calls_narrowed;
 	memcpy(calls->told, words, sizeof(calls->told));
+	memcpy(calls->pids, pids, sizeof(pids));
 	return err;
 }
 
@@ -248,10 +400,27 @@ int wmk_kernel_calls_switch(struct rings *rings, struct wmk_kernel_calls *calls,
 	return calls ? tell(rings, calls, on ? calls->want : none) : 0;
 }
 
-/* Its rings are the owner's as well as those of tracefs are. */
+void wmk_kernel_calls_free(struct wmk_kernel_calls *calls)
+{
+	if (!calls)
+		return;
+	for (unsigned abi = 0; abi < WMK_KCALLS_ABIS; abi++)
+		for (unsigned number = 0; number < WMK_KCALLS_NUMBERS; number++) {
+			wmk_kfilter_made_free(&calls->at[abi][number][0].filter);
+			wmk_kfilter_made_free(&calls->at[abi][number][1].filter);
+		}
+	wmk_kfilter_made_free(&calls->none);
+	free(calls);
+}
+
+/*
+ * Its rings are the owner's as well as those of tracefs are; in overwrite mode, also the packets that the consumer
+ * keeps.
+ */
 static int count_memory(struct rings *rings, struct wmk_kernel_calls *calls)
 {
-	const uint64_t bytes = wmk_rings_bytes(&rings->channel->is);
+	const uint64_t bytes =
+		wmk_rings_bytes(&rings->channel->is) * (rings->channel->is.mode == WMK_MODE_OVERWRITE ? 2 : 1);
 	int err = calls->counted ? 0 : wmk_owner_rings_take(rings->session->tracing, rings->session->uid, bytes, rings->restored);
 
 	if (err < 0 || calls->counted)

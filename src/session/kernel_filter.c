@@ -13,6 +13,7 @@
 #include "base/nearest.h"
 #include "ctf/writer.h"
 #include "kernel/event.h"
+#include "session/kernel_calls.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -53,6 +54,22 @@ static bool is_meant(const struct fitting *f, const struct wmk_kentry *entry)
 	return false;
 }
 
+/* What BPF records of a system call, which has other fields than the kernel's event. */
+static int call_by_bpf(const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry,
+		       int (*one)(void *data, const struct wmk_event_class *class), void *data)
+{
+	struct wmk_event_class *class;
+	int ret;
+
+	if (wmk_kernel_call_class(tracefs, entry, &class) < 0) {
+		wmk_error_clear();
+		return 0;
+	}
+	ret = one(data, class);
+	wmk_event_class_free(class);
+	return ret;
+}
+
 /* Each event that is meant. Stops at the first value other than 0; one that is not understood is left out. */
 static int each_event(const struct fitting *f, int (*one)(void *data, const struct wmk_event_class *class), void *data)
 {
@@ -70,6 +87,9 @@ static int each_event(const struct fitting *f, int (*one)(void *data, const stru
 		}
 		ret = one(data, event->class);
 		wmk_kevent_free(event);
+		/* (which of the two records it is decided with the channel) */
+		if (ret == 0 && entry->call)
+			ret = call_by_bpf(f->tracefs, entry, one, data);
 	}
 	return ret;
 }
@@ -247,6 +267,23 @@ static int probe_check(const struct wmk_session_channel *channel, const struct w
 	return err < 0 ? wmk_error_add(err, "the filter '%.60s'", rule->filter) : 0;
 }
 
+/* *made is that of the records that the channel will have. */
+static int check_event(const struct wmk_session_channel *channel, const struct wmk_tracefs *tracefs,
+		       const struct wmk_kentry *entry, struct wmk_kfilter_made *made)
+{
+	struct wmk_event_class *class;
+	int err;
+
+	if (!entry->call || !wmk_channel_calls_expected_by_bpf(channel))
+		return wmk_kernel_filter_of(channel, NULL, tracefs, entry, false, made);
+	err = wmk_kernel_call_class(tracefs, entry, &class);
+	if (err < 0)
+		return err;
+	err = wmk_kernel_call_filter_of(channel, entry, class, made);
+	wmk_event_class_free(class);
+	return err;
+}
+
 int wmk_kernel_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules)
 {
 	const struct wmk_ctl_rule *added = rules->items;
@@ -269,7 +306,7 @@ int wmk_kernel_filters_check(struct wmk_session_channel *channel, const struct w
 
 		for (uint32_t k = 0; k < rules->n; k++)
 			is_new |= *filter_of(&added[k]) && wmk_kernel_rule_fits(NULL, &added[k], entry);
-		err = is_new ? wmk_kernel_filter_of(channel, NULL, tracefs, entry, false, &made) : 0;
+		err = is_new ? check_event(channel, tracefs, entry, &made) : 0;
 		if (is_new && err == 0)
 			wmk_kfilter_made_free(&made);
 		/* (one that is not understood is told when it is recorded) */
@@ -358,13 +395,24 @@ int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct
 	return err < 0 ? wmk_error_add(err, "the filter of the kernel's event %.60s", entry->trace) : 0;
 }
 
-/* ── brought in line ─────────────────────────────────────────────────────────────────────────────────── */
-
-static bool same(const struct wmk_kfilter_made *a, const struct wmk_kfilter_made *b)
+int wmk_kernel_call_filter_of(const struct wmk_session_channel *channel, const struct wmk_kentry *entry,
+			      const struct wmk_event_class *class, struct wmk_kfilter_made *made)
 {
-	return a->never == b->never && a->len == b->len && (!a->len || memcmp(a->program, b->program, a->len) == 0) &&
-	       strcmp(a->text ? a->text : "", b->text ? b->text : "") == 0;
+	const struct wmk_kfilter_event about = { .class = class,
+						 .contexts = channel->contexts,
+						 .n_contexts = channel->n_contexts };
+	struct asked asked;
+	int err = ask(channel, NULL, entry, &asked);
+
+	*made = (struct wmk_kfilter_made){ .never = false };
+	if (err == 0 && asked.n) {
+		err = wmk_kfilter_make(&about, asked.exprs, asked.n, made);
+		asked_free(&asked);
+	}
+	return err < 0 ? wmk_error_add(err, "the filter of the system call %.60s", entry->trace) : 0;
 }
+
+/* ── brought in line ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* What the rules want of it now. One that none of them wants stays as it is: it is switched off. */
 static int look_at(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry, struct kernel_event *event)
@@ -377,7 +425,7 @@ static int look_at(struct rings *rings, const struct wmk_tracefs *tracefs, const
 	err = wmk_kernel_filter_of(rings->channel, rings->kernel->probes, tracefs, entry, event->refused, &made);
 	if (err < 0)
 		return err;
-	if (same(&made, &event->filter)) {
+	if (wmk_kfilter_made_same(&made, &event->filter)) {
 		wmk_kfilter_made_free(&made);
 		return 0;
 	}

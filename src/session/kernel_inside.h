@@ -75,6 +75,9 @@ int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events,
  */
 int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes, const struct wmk_tracefs *tracefs,
 			 const struct wmk_kentry *entry, bool refused, struct wmk_kfilter_made *made);
+/* The same of a system call that BPF records, with records of this class: the consumer runs all of it. */
+int wmk_kernel_call_filter_of(const struct wmk_session_channel *channel, const struct wmk_kentry *entry,
+			      const struct wmk_event_class *class, struct wmk_kfilter_made *made);
 /*
  * Bring the filters of events that are there in line with the rules, and those of events that were just introduced. Meanwhile nothing is refused that
  * the rules want, or those before them.

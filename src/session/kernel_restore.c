@@ -46,7 +46,7 @@ static bool was_by_bpf(const struct rings *rings, const struct wmk_kentry *entry
 	char path[200], *text;
 	size_t len;
 
-	if (!entry->call || !wmk_channel_calls_by_bpf(rings->channel) || !wmk_kernel_rules_want(rings->channel, NULL, entry, true))
+	if (!entry->call || !wmk_channel_calls_by_bpf(rings->channel))
 		return false;
 	snprintf(path, sizeof(path), "events/%s/%s/enable", entry->system, entry->name);
 	if (wmk_tracefs_read(rings->kernel->instance, path, &text, &len) < 0) {

@@ -9,6 +9,7 @@
 #include "kernel/pids.h"
 #include "kernel/spaces.h"
 #include "kernel/who.h"
+#include "session/kernel_calls.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -240,7 +241,7 @@ void wmk_kernel_free(struct rings *rings)
 	for (unsigned i = 0; i < kernel->n_events; i++)
 		wmk_kernel_event_free(&kernel->events[i]);
 	free(kernel->events);
-	free(kernel->calls);
+	wmk_kernel_calls_free(kernel->calls);
 	free(kernel);
 	rings->kernel = NULL;
 }

@@ -340,6 +340,8 @@ static int kernel_give(struct out_rings *rings, const struct wmk_rings_info *inf
 	told.events = (struct wmk_list){ kernel->events, kernel->n_events };
 	told.calls = (struct wmk_list){ kernel->calls, kernel->n_calls };
 	told.calls_bytes = kernel->calls_bytes;
+	told.calls_narrowed = kernel->calls_narrowed;
+	told.calls_pids = (struct wmk_list){ kernel->calls_pids, kernel->n_calls ? WMK_CONSUMERD_PIDS : 0 };
 	told.statedump = kernel->statedump;
 	return in_time(wmk_consumer_link_rings_add(rings->trace->side->link, &told, kernel->instance, kernel->n_calls ? CALLS_MS : GIVE_MS));
 }

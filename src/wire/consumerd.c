@@ -95,6 +95,8 @@ static const struct wmk_member rings_members[] = {
 	WMK_MEMBER_OF_LIST(wmk_consumerd_rings, events, event_object, WMK_CONSUMERD_EVENTS_MAX),
 	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_rings, calls, 64),
 	WMK_MEMBER_OF_U64(wmk_consumerd_rings, calls_bytes),
+	WMK_MEMBER_OF_BOOL(wmk_consumerd_rings, calls_narrowed),
+	WMK_MEMBER_OF_NUMBERS(wmk_consumerd_rings, calls_pids, WMK_CONSUMERD_PIDS),
 	WMK_MEMBER_OF_U64(wmk_consumerd_rings, statedump),
 };
 const struct wmk_object wmk_consumerd_rings_object = WMK_OBJECT_OF("rings", wmk_consumerd_rings, rings_members);
@@ -189,19 +191,32 @@ int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *mor
 	return events->n > before;
 }
 
+/*
+ * The arena frees nothing: numbers take the place of those that are there. Both lists have one length, but for the
+ * first time.
+ */
+static int set_numbers(struct wmk_list *list, const struct wmk_list *from, struct wmk_arena *arena)
+{
+	if (list->n != from->n) {
+		list->n = 0;
+		for (uint32_t i = 0; i < from->n; i++)
+			if (!wmk_arena_append(arena, list, sizeof(uint64_t)))
+				return -ENOMEM;
+	}
+	if (from->n)
+		memcpy(list->items, from->items, from->n * sizeof(uint64_t));
+	return 0;
+}
+
 int wmk_consumerd_calls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more, struct wmk_arena *arena)
 {
 	if (!more->calls.n)
 		return 0;
-	if (is->calls.n != more->calls.n) {
-		is->calls.n = 0;
-		for (uint32_t i = 0; i < more->calls.n; i++)
-			if (!wmk_arena_append(arena, &is->calls, sizeof(uint64_t)))
-				return -ENOMEM;
-	}
-	memcpy(is->calls.items, more->calls.items, more->calls.n * sizeof(uint64_t));
 	is->calls_bytes = more->calls_bytes;
-	return 0;
+	is->calls_narrowed = more->calls_narrowed;
+	int err = set_numbers(&is->calls, &more->calls, arena);
+
+	return err < 0 ? err : set_numbers(&is->calls_pids, &more->calls_pids, arena);
 }
 
 static const struct wmk_member target_members[] = {

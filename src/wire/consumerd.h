@@ -26,6 +26,7 @@
 #define WMK_CONSUMERD_SOCKET "consumer.sock"
 #define WMK_CONSUMERD_KERNEL_SOCKET "consumer-kernel.sock"   /* of the one for kernel channels, a process of its own */
 #define WMK_CONSUMERD_CHANNELS_MAX 4096u     /* in one trace */
+#define WMK_CONSUMERD_PIDS 64u           /* processes that system calls may be narrowed to */
 #define WMK_CONSUMERD_EVENTS_MAX 16384u      /* of the kernel, in one channel */
 
 enum wmk_consumerd_type {
@@ -123,6 +124,9 @@ struct wmk_consumerd_rings {
 	 */
 	struct wmk_list calls;       /* of uint64_t */
 	uint64_t calls_bytes;
+	bool calls_narrowed;         /* of the processes of calls_pids alone; else of all processes */
+	/* of uint64_t: WMK_CONSUMERD_PIDS of them, 0 where there are fewer; empty with an empty `calls` */
+	struct wmk_list calls_pids;
 	uint64_t statedump;          /* kernel: the number of a state dump, begun when it is greater than that of the last one; 0: none */
 };
 /* The set of `more`, if it has one, takes the place of that of `is`; copied into the arena once. -ENOMEM. */

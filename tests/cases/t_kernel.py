@@ -96,7 +96,8 @@ def a_million_calls(case):
 def lost_and_recorded(case, overwrite):
     need_kernel()
     turns = rounds(100000) + 20000
-    options = [*patterns(*CALLS), '--subbuf-size', '16k', '--num-subbuf', '4'] + (['--overwrite'] if overwrite else [])
+    more = ['--overwrite', '--syscall-arguments', 'none'] if overwrite else []
+    options = [*patterns(*CALLS), '--subbuf-size', '16k', '--num-subbuf', '4', *more]
     result, said, trace = record(case, [KCALLS, 'calls', '2', str(turns)], options, lossy=True)
     made, tids = turns_of(said)
     lost, n = result.summary['lost'], len([r for r in trace.records if r.name.startswith('syscall_')])

@@ -87,8 +87,8 @@ def check_made(records, made, lost=0):
 CALLS = ('openat', 'execve', 'connect', 'nanosleep', 'writev')
 
 
-def check_shapes(records, blob=False):
-    """`blob`: bytes are none that parse() knows."""
+def check_shapes(records, blob=False, child=True):
+    """`blob`: bytes are none that parse() knows. `child`: a process that the program starts is recorded too."""
     records = [r for r in records if r.scopes.get('procname') == 'syscalls']
     opened = {r.fields['filename']: r for r in named(records, 'syscall_entry_openat')}
     exits = [r.fields for r in named(records, 'syscall_exit_openat')]
@@ -96,7 +96,10 @@ def check_shapes(records, blob=False):
     pids = {r.scopes['pid'] for r in named(records, 'syscall_entry_writev')}
     check(len(pids) == 1, 'one program: %s', pids)
     pid = pids.pop()
-    check({'/nowhere/at/all', '/nowhere/by-thread', '/nowhere/by-child', '/dev/null'} <= set(opened) | late, 'opened: %s, late %s', sorted(opened), late)
+    texts = set(opened) | late
+    named_by = {'/nowhere/at/all', '/nowhere/by-thread', '/dev/null'}
+    check(named_by <= texts, 'opened: %s, late %s', sorted(opened), late)
+    check(('/nowhere/by-child' in texts) == child, 'the child: opened %s, late %s', sorted(opened), late)
     if '/nowhere/by-thread' in opened:
         who = opened['/nowhere/by-thread'].scopes
         check(who['pid'] == pid and who['tid'] != pid, 'the thread: %s', who)
@@ -330,18 +333,123 @@ def numbers_as_asked(case):
         w('destroy', 'none')
 
 
-def numbers_where_it_overwrites(case):
+# ── texts under each option ─────────────────────────────────────────────────────────────────────────────
+
+BY_NAME = '$ctx.procname == "syscalls"'
+
+# Of `record`; every kind of argument keeps its text.
+RECORD_OPTIONS = [
+    ('--program-only',), ('--overwrite',), ('--kernel-filter', BY_NAME),
+    ('--program-only', '--overwrite', '--kernel-filter', BY_NAME),
+]
+
+
+@limit(240)
+def texts_with_options_of_record(case):
     need_bpf(case)
-    result = case.record([SYSCALLS, 'shapes'], [*patterns('openat'), '--overwrite']).ok()
-    check('cannot give up the oldest' in result.err, 'no warning: %s', result.err)
+    for options in RECORD_OPTIONS:
+        result = case.record([SYSCALLS, 'shapes'], [*patterns(*CALLS), '--no-statedump', *options]).ok()
+        check('arguments' not in result.err, '%s: %s', options, result.err)
+        check(result.lost == 0, '%s: %d lost', options, result.lost)
+        records = read(result.directory)[0]
+        check_shapes(records)
+        if BY_NAME in options:
+            others = [r for r in records if 'syscall_' in r.name and r.scopes['procname'] != 'syscalls']
+            check(not others, '%s: the filter left %s', options, others[:2])
+
+
+# Of a session's kernel channel: options of the channel, of the rule, whether the process is tracked; whether its children are recorded.
+SESSION_OPTIONS = [
+    (('--pid', 'PID'), (), False, False), (('--pid', 'PID', '--follow'), (), False, True), ((), (), True, False),
+    ((), ('--filter', BY_NAME), False, True), (('--overwrite',), (), False, True),
+    (('--overwrite',), ('--filter', BY_NAME), True, False), (('--pid', 'PID', '--overwrite'), (), True, False),
+    (('--pid', 'PID', '--follow', '--overwrite'), ('--filter', BY_NAME), False, True),
+]
+
+
+@limit(240)
+def texts_with_options_of_a_session(case):
+    """Every kind of argument keeps its text; processes that are not selected are not recorded."""
+    need_bpf(case)
     with World(case) as w:
-        w('create', 'over')
-        w('enable-channel', '-k', '-s', 'over', 'calls', '--overwrite')
-        first = w('enable-event', '-k', '-s', 'over', '-c', 'calls', 'syscall:openat')
-        second = w('enable-event', '-k', '-s', 'over', '-c', 'calls', 'syscall:close')
-        check('cannot give up the oldest' in first.err and 'oldest' not in second.err, 'once: %s, %s', first.err, second.err)
-        check('as numbers' in w('list', 'over').out, 'list: %s', w('list', 'over').out)
-        w('destroy', 'over')
+        for channel, rule, tracked, child in SESSION_OPTIONS:
+            what = (channel, rule, tracked)
+            shell = ['sh', '-c', 'read go; exec "$0" shapes', SYSCALLS]
+            program, other = (w.run(shell, stdin=subprocess.PIPE, text=True) for _ in range(2))
+            pid = str(program.pid)
+            domain = [pid if word == 'PID' else word for word in channel]
+            to = ['-k', '-s', 'texts', '-c', 'calls', *[x for x in domain if x != '--overwrite']]
+            w('create', 'texts', '--no-statedump')
+            w('enable-channel', '-k', '-s', 'texts', *domain, 'calls')
+            w('add-context', *to, 'pid', 'tid', 'procname')
+            if tracked:
+                w('track', '-k', '-s', 'texts', '--pid=' + pid)
+            for call in CALLS:
+                said = w('enable-event', *to, 'syscall:' + call, *rule).err
+                check('arguments' not in said, '%s: %s', what, said)
+            check('by BPF' in w('list', 'texts').out, '%s: list: %s', what, w('list', 'texts').out)
+            w('start', 'texts')
+            for one in (program, other):
+                communicated(one, 'go\n')
+            records = end(w, 'texts')[0]
+            selected = channel[:1] == ('--pid',) or tracked
+            if selected:
+                check(other.pid not in {r.scopes['pid'] for r in records}, '%s: another process was recorded', what)
+            check_shapes([r for r in records if selected or is_of(r, program.pid, records)], child=child)
+
+
+def is_of(record, pid, records):
+    """Of the process or its child: every process but the shells that ran the program."""
+    shells = {r.scopes['pid'] for r in records if r.name == 'syscall_entry_writev'}
+    return record.scopes['pid'] == pid or record.scopes['pid'] not in shells
+
+
+# A filter that reads what the arguments point to, the call, and how often records of the program fit.
+FILTERS = [
+    ('filename == "/nowhere/*"', 'openat', 3 + has_narrow_calls()),
+    ('filename == "/dev/null" && dfd == -100', 'openat', 1), ('ret == -14', 'openat', 2),
+    ('uservaddr_port == 9 && uservaddr_address == "127.0.0.1"', 'connect', 1), ('rqtp_nsec == 7', 'nanosleep', 1),
+    ('filename == "/nowhere/program"', 'execve', 1),
+]
+
+
+@limit(240)
+def filters_read_texts(case):
+    """A filter is asked of the whole record, of 32-bit calls too."""
+    need_bpf(case)
+    for text, call, n in FILTERS:
+        result = case.record([SYSCALLS, 'shapes'], [*patterns(call), '--no-statedump', '--kernel-filter', text]).ok()
+        found = [r for r in read(result.directory)[0] if 'syscall_' in r.name and r.scopes['procname'] == 'syscalls']
+        check(len(found) == n, '%s: %d records: %s', text, len(found), found)
+
+
+@limit(240)
+def overwritten_records_are_the_oldest(case):
+    """Kept are the newest ones; recorded + lost = made, in the summary and as the trace says it."""
+    need_bpf(case)
+    n = rounds(50000) + 20000
+    small = ('--overwrite', '--subbuf-size', '16k', '--num-subbuf', '4')
+    result = case.record([SYSCALLS, 'count', '1', str(n)], [*patterns('mknodat'), *small]).ok()
+    check(result.lost > 0, 'nothing was overwritten in buffers of 64 kB')
+    records, lost = read(result.directory, lossy=True)
+    check(lost == result.lost, 'the trace says that %d were lost, the summary %d', lost, result.lost)
+    entries = check_made(records, made_by(result.out), lost)
+    check(int(MADE.match(entries[-1].fields['filename'])[1]) == n - 1, 'the newest record is %s', entries[-1])
+
+
+def overwritten_in_a_session(case):
+    """What is kept until the stop is as large as the channel's buffers; it records on after the stop, from nothing."""
+    need_bpf(case)
+    with World(case) as w:
+        begin(w, 'over', 'mknodat', channel=('--overwrite', '--subbuf-size', '16k', '--num-subbuf', '4'))
+        made = count(w, 1, 20000)
+        w('stop', 'over')
+        first = w.session('over')['counts']
+        check(first['lost'] > 0 and first['records'] + first['lost'] >= 2 * made, '%d calls were made: %s', made, first)
+        w('start', 'over')
+        made += count(w, 1, 100)
+        records, stopped = end(w, 'over', lossy=True)
+        check_made(records, made, stopped['counts']['lost'])
 
 
 # ── not itself ──────────────────────────────────────────────────────────────────────────────────────────
@@ -406,4 +514,5 @@ def there(ids):
 
 if __name__ == '__main__':
     main([shapes, shapes_as_ctf_2, shapes_in_a_session, counted, too_small, in_order, counted_in_a_session, too_small_in_a_session, changed,
-          consumer_killed, daemon_killed, numbers_as_asked, numbers_where_it_overwrites, not_its_own, not_its_own_as_numbers, nothing_left])
+          consumer_killed, daemon_killed, numbers_as_asked, texts_with_options_of_record, texts_with_options_of_a_session,
+          filters_read_texts, overwritten_records_are_the_oldest, overwritten_in_a_session, not_its_own, not_its_own_as_numbers, nothing_left])

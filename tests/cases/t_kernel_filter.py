@@ -155,10 +155,13 @@ CHANGES = [
 ]
 
 
+NUMBERS = ('--syscall-arguments', 'none')
+
+
 def changes(case, *mode):
     """After each command exactly what its rules want, and meanwhile nothing is missing that those before and those behind it want."""
     need()
-    if not mode:
+    if '--overwrite' not in mode:
         not_under_tsan('calls are made faster than a consumer with it reads them')
     with World(case) as w:
         seeks = Seeks()
@@ -178,7 +181,7 @@ def changes(case, *mode):
         is_now = w.stop('moves')
         seeks.end()
         w('destroy', 'moves')
-    check(told == 'offset & 1', 'the kernel has the filter %s', told)
+    check(told == ('offset & 1' if NUMBERS[0] in mode else 'none'), 'the kernel has the filter %s', told)
     check(is_now['counts']['lost'] == 0, 'the counts are %s', is_now['counts'])
     records = view(path)
     check(len(records) == is_now['counts']['records'], '%d records are there: %s', len(records), is_now['counts'])
@@ -198,13 +201,22 @@ def flight_recorder(case):
     changes(case, '--overwrite')
 
 
+def changes_by_events(case):
+    """The filter changes of `changes` apply to the kernel's own events of system calls too."""
+    changes(case, *NUMBERS)
+
+
+def flight_recorder_by_events(case):
+    changes(case, '--overwrite', *NUMBERS)
+
+
 def killed(case):
     """What the dead consumer had refused is not lost, and what it had not yet written is asked as it was."""
     need()
     with World(case) as w:
         seeks = Seeks()
         w('create', 'moves')
-        w('enable-channel', '-k', '-s', 'moves', 'kernel', '--subbuf-size', '4M', '--num-subbuf', '8')
+        w('enable-channel', '-k', '-s', 'moves', 'kernel', '--subbuf-size', '4M', '--num-subbuf', '8', *NUMBERS)
         w('enable-event', '-k', '-s', 'moves', '-c', 'kernel', 'syscall:lseek', '--filter', 'offset %% 500 == %d' % (BASE % 500))
         w('start', 'moves')
         since, path = seeks.at + 1, w.session('moves')['path']
@@ -302,5 +314,5 @@ def through_a_daemon(case):
 
 if __name__ == '__main__':
     main([
-        as_on_reading, limit(300)(changes), limit(300)(flight_recorder), limit(300)(killed), refused, more_than_can_be_told, through_a_daemon,
+        as_on_reading, limit(300)(changes), limit(300)(flight_recorder), limit(300)(changes_by_events), limit(300)(flight_recorder_by_events), limit(300)(killed), refused, more_than_can_be_told, through_a_daemon,
     ])

@@ -409,7 +409,7 @@ int BPF_PROG(wmk_task_exit, struct task_struct *task)
 
 		tell(task, WMK_KCALLS_IS_END, &status, 1);
 	}
-	if (!config.is_all && !config.is_told && task->signal->live.counter == 0)
+	if (!config.is_all && !config.is_told && !config.is_kept && task->signal->live.counter == 0)
 		bpf_map_delete_elem(&pids, &pid);
 	return 0;
 }
