@@ -401,8 +401,8 @@ static void put_remarks(struct wmk_ctf_text *out, const struct wmk_event_class *
 
 int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t version, uint32_t stream_id, uint32_t event_id, const struct wmk_event_class *event)
 {
-	char full[WMK_FULL_NAME];
-	const char *mark = wmk_kind_uri(event->kind);
+	char full[WMK_FULL_NAME], uri[WMK_MESSAGE_URI];
+	const char *mark = wmk_message_uri(event, uri);
 	size_t start = out->len;
 	int err;
 

@@ -266,13 +266,13 @@ int wmk_ctf_own_stream(struct wmk_ctf_text *out, uint32_t id, const struct wmk_f
 
 int wmk_ctf_own_event(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t event_id, const struct wmk_event_class *event)
 {
-	char full[WMK_FULL_NAME];
+	char full[WMK_FULL_NAME], uri[WMK_MESSAGE_URI];
 	struct wmk_scratch scratch = { NULL };
 	struct own own;
 	int err = begin(&scratch, &own, stream_id, NULL, 0);
 
 	wmk_event_full_name(event, full);
-	own.event = (struct wmk_ctf_event_class){ .stream = &own.stream, .id = event_id, .name = full, .emf_uri = wmk_kind_uri(event->kind),
+	own.event = (struct wmk_ctf_event_class){ .stream = &own.stream, .id = event_id, .name = full, .emf_uri = wmk_message_uri(event, uri),
 						  .level = event->level, .payload = &own.payload };
 	own.stream.n_events = 1;
 	if (err >= 0)

@@ -110,7 +110,8 @@ static int line_of(struct wmk_read_line *line, struct wmk_print_text *out, int64
 	return wmk_json_end(&w, 0);
 }
 
-static int put_args(struct wmk_read_line *line, struct wmk_read_stream *read, struct wmk_json_writer *w)
+static int put_args(struct wmk_read_line *line, struct wmk_read_stream *read, const struct wmk_read_drawing *drawing,
+		    struct wmk_json_writer *w)
 {
 	static const uint8_t parts[] = { WMK_READ_PAYLOAD, WMK_READ_COMMON, WMK_READ_CONTEXT };
 	int err = 0;
@@ -118,6 +119,8 @@ static int put_args(struct wmk_read_line *line, struct wmk_read_stream *read, st
 	wmk_json_put_name(w, "args");
 	wmk_json_put(w, "{", 1);
 	w->is_first = true;
+	if (drawing->message)
+		put_member(w, "$event", drawing->name, drawing->len);
 	for (unsigned i = 0; i < sizeof(parts) && err >= 0; i++)
 		err = wmk_json_put_part(w, read, parts[i]);
 	wmk_json_put(w, line->packet.text + w->is_first, line->packet.len ? line->packet.len - w->is_first : 0);
@@ -149,7 +152,10 @@ static void put_head(struct wmk_json_writer *w, struct wmk_read_line *line, cons
 	char time[48];
 
 	begin_event(line->whole, w);
-	put_member(w, "name", drawing->name, drawing->len);
+	if (drawing->message)
+		put_member(w, "name", drawing->message, drawing->message_len);
+	else
+		put_member(w, "name", drawing->name, drawing->len);
 	put_member(w, "cat", provider ? drawing->name : "trace", provider ? provider : 5);
 	put_member(w, "ph", &phases[drawing->kind], 1);
 	if (drawing->kind == WAYMARK_KIND_EVENT)
@@ -197,7 +203,7 @@ static int chrome_record(void *state, struct wmk_read_stream *read, struct wmk_p
 	if (drawing.kind == WAYMARK_KIND_COUNTER)
 		put_value(&w, &drawing.value);
 	else
-		err = put_args(line, read, &w);
+		err = put_args(line, read, &drawing, &w);
 	err = wmk_json_end(&w, err);
 	if (err < 0)
 		whole->has_first = had_first;

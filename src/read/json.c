@@ -14,10 +14,11 @@
 #include "ctf/wide.h"
 #include "read/json.h"
 #include "read/json_inside.h"
+#include "read/message.h"
 
 struct wmk_json {
 	struct wmk_print_text head;    /* of each record, up to its packet's context; that is empty before the first packet */
-	struct wmk_print_text packet;
+	struct wmk_print_text packet, message;
 };
 
 /* ── text ────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -252,6 +253,7 @@ static void json_stream_free(void *state)
 		return;
 	wmk_print_text_free(&json->head);
 	wmk_print_text_free(&json->packet);
+	wmk_print_text_free(&json->message);
 	free(json);
 }
 
@@ -313,11 +315,11 @@ static void put_time(struct wmk_json_writer *w, int64_t ns)
 
 static int json_record(void *state, struct wmk_read_stream *stream, struct wmk_print_text *out)
 {
-	const struct wmk_json *json = state;
+	struct wmk_json *json = state;
 	const struct wmk_ctf_event_decoder *event = stream->record.event;
 	struct wmk_json_writer w = wmk_json_begin(out);
 	char level[WMK_PRINT_NUMBER];
-	int err = 0;
+	int err = wmk_read_message(&stream->bytes, &stream->record, &json->message);
 
 	wmk_json_put(&w, "{", 1);
 	if (wmk_read_has_time(stream)) {
@@ -335,6 +337,10 @@ static int json_record(void *state, struct wmk_read_stream *stream, struct wmk_p
 	if (event->class->level >= 0) {
 		wmk_json_put_name(&w, "level");
 		wmk_json_put(&w, level, (size_t)(wmk_print_s64(level, event->class->level) - level));
+	}
+	if (err > 0) {
+		wmk_json_put_name(&w, "message");
+		wmk_json_put_string(&w, json->message.text ? json->message.text : "", json->message.len);
 	}
 	wmk_json_put(&w, json->packet.text ? json->packet.text : "", json->packet.len);
 	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_PARTS && err >= 0; part++)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "read/hash.h"
 #include "read/lines.h"
+#include "read/message.h"
 
 int wmk_read_lines_create(const char *directory, void **whole)
 {
@@ -68,6 +69,7 @@ void wmk_read_line_close(void *state)
 	struct wmk_read_line *line = state;
 
 	wmk_print_text_free(&line->packet);
+	wmk_print_text_free(&line->message);
 	free(line);
 }
 
@@ -76,8 +78,15 @@ int wmk_read_line_record(struct wmk_read_line *line, struct wmk_read_stream *str
 	int err = wmk_read_who_record(&line->who, stream);
 
 	line->whole->has_no_thread |= !line->who.has_tid;
-
-	return err < 0 ? err : wmk_read_spans_look(&line->whole->spans, &line->who, stream, drawing);
+	if (err >= 0)
+		err = wmk_read_spans_look(&line->whole->spans, &line->who, stream, drawing);
+	if (err >= 0)
+		err = wmk_read_message(&stream->bytes, &stream->record, &line->message);
+	if (err > 0 && line->message.len) {
+		drawing->message = line->message.text;
+		drawing->message_len = line->message.len;
+	}
+	return err < 0 ? err : 0;
 }
 
 /* ── numbers that were met ───────────────────────────────────────────────────────────────────────────── */

@@ -33,6 +33,7 @@ struct wmk_read_line {
 	struct wmk_read_lines *whole;
 	struct wmk_read_who who;
 	struct wmk_print_text packet;  /* the packet's context, as the form writes it */
+	struct wmk_print_text message; /* of the latest record that had one */
 };
 
 /* For struct wmk_read_form: create, free, remark, stream, stream_free. */

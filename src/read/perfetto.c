@@ -431,7 +431,8 @@ static void begin_track_event(struct proto *b, const struct wmk_read_drawing *dr
 		return;
 	put_text(b, EVENT_CATEGORY, provider ? drawing->name : "trace", provider ? provider : 5);
 	if (drawing->kind != WAYMARK_KIND_COUNTER)
-		put_text(b, EVENT_NAME, drawing->name, drawing->len);
+		put_text(b, EVENT_NAME, drawing->message ? drawing->message : drawing->name,
+			 drawing->message ? drawing->message_len : drawing->len);
 }
 
 static void put_value(struct proto *b, const struct wmk_ctf_item *value)
@@ -451,6 +452,16 @@ static void put_value(struct proto *b, const struct wmk_ctf_item *value)
 	}
 }
 
+/* What is drawn as its message keeps its name as an annotation. */
+static void put_event_name(struct proto *b, const struct wmk_read_drawing *drawing)
+{
+	const size_t at = begin(b, EVENT_ANNOTATION);
+
+	put_text(b, ANNOTATION_NAME, "$event", 6);
+	put_text(b, ANNOTATION_STRING, drawing->name, drawing->len);
+	end(b, at);
+}
+
 /* The event; before it the ends of those spans within whose own are missing. */
 static int put_event(struct wmk_read_line *line, struct wmk_read_stream *read, const struct wmk_read_drawing *drawing,
 		     struct proto *b, int64_t ns, uint64_t uuid)
@@ -467,6 +478,8 @@ static int put_event(struct wmk_read_line *line, struct wmk_read_stream *read, c
 	begin_track_event(b, drawing, ns, uuid, at);
 	if (drawing->kind == WAYMARK_KIND_COUNTER)
 		put_value(b, &drawing->value);
+	if (drawing->message)
+		put_event_name(b, drawing);
 	for (unsigned i = 0; i < sizeof(parts) && err >= 0; i++)
 		err = put_part(b, read, parts[i]);
 	if (b->p)

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "ctf/wide.h"
+#include "read/message.h"
 #include "read/print_inside.h"
 
 #define PART 4096u                 /* bytes of a string that are made text at once */
@@ -296,6 +297,24 @@ static char *put_scopes(struct wmk_print_text *out, char *p, const struct wmk_pr
 	return p ? wmk_print_room(out, p, 1) : NULL;
 }
 
+/* The message of a text or a marker, where the event has one: before all braces. */
+static char *put_message(struct wmk_print_stream *stream, const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record,
+			 struct wmk_print_text *out, char *p)
+{
+	const struct wmk_print_text *message = &stream->message;
+	int got = wmk_read_message(in, record, &stream->message);
+
+	if (got <= 0)
+		return got < 0 ? NULL : p;
+	p = wmk_print_room(out, p, 1);
+	if (!p)
+		return NULL;
+	*p++ = '"';
+	p = put_string(out, p, message->text ? message->text : "", message->len);
+	p = p ? wmk_print_room(out, p, 2 + stream->packet.len) : NULL;
+	return p ? mempcpy(p, ", ", 2) : NULL;
+}
+
 int wmk_print_record(struct wmk_print_stream *stream, const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record, struct wmk_print_text *out)
 {
 	const struct wmk_print_event *event = event_of(stream, record->event);
@@ -313,6 +332,10 @@ int wmk_print_record(struct wmk_print_stream *stream, const struct wmk_ctf_bytes
 			p = wmk_print_stamp(print, p, &stream->class->scale, record->time);
 		memcpy(p, event->head.text, event->head.len);
 		p += event->head.len;
+		if (record->event->class->emf_uri)
+			p = put_message(stream, in, record, out, p);
+	}
+	if (p) {
 		if (packet->len)
 			memcpy(p, packet->text, packet->len);
 		p = put_scopes(out, p + packet->len, stream->class, event, record);
@@ -400,5 +423,6 @@ void wmk_print_stream_free(struct wmk_print_stream *stream)
 	if (!stream)
 		return;
 	wmk_print_text_free(&stream->packet);
+	wmk_print_text_free(&stream->message);
 	free(stream);
 }

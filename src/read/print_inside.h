@@ -192,6 +192,7 @@ struct wmk_print_stream {
 	struct wmk_print_trace *trace;
 	struct wmk_print_class *class;
 	struct wmk_print_text packet; /* the packet's context */
+	struct wmk_print_text message; /* of the latest record */
 };
 
 int wmk_print_class_make(struct wmk_print_trace *trace, const struct wmk_ctf_stream_decoder *decoder, struct wmk_print_class *class);

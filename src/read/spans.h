@@ -25,6 +25,8 @@ struct wmk_read_drawing {
 	unsigned kind;             /* WAYMARK_KIND_EVENT: an instant; _BEGIN, _END, _COUNTER */
 	const char *name;          /* what is drawn is called; not terminated */
 	size_t len;
+	const char *message;       /* of a marker or a text, in place of the name; NULL: none */
+	size_t message_len;
 	unsigned closes;           /* _END: so many spans end, at least 1 */
 	int deeper;                /* of an instant: 1, -1: it begins, or ends, what is too deep to be drawn */
 	struct wmk_ctf_item value; /* _COUNTER: it */

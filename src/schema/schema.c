@@ -197,7 +197,7 @@ static bool same_fields(const struct wmk_field *a, const struct wmk_field *b, si
 bool wmk_event_same(const struct wmk_event_class *a, const struct wmk_event_class *b)
 {
 	return same_text(a->provider, b->provider) && same_text(a->name, b->name) && a->n_fields == b->n_fields &&
-	       same_text(wmk_kind_uri(a->kind), wmk_kind_uri(b->kind)) &&
+	       same_text(wmk_kind_uri(a->kind), wmk_kind_uri(b->kind)) && same_text(a->format, b->format) &&
 	       same_fields(a->fields, b->fields, a->n_fields);
 }
 
@@ -235,6 +235,7 @@ uint64_t wmk_event_hash(const struct wmk_event_class *event, const uint64_t key[
 {
 	uint64_t h = hash_text(hash_text(key[1], key, event->provider), key, event->name);
 
+	h = hash_text(h, key, event->format);
 	return hash_fields(hash_text(h, key, wmk_kind_uri(event->kind)), key, event->fields, event->n_fields);
 }
 

@@ -130,7 +130,7 @@ int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class 
 long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t size, size_t *need);
 /* Bounded, trusts nothing. *event is malloc'd. -EPROTO with a cause chain. */
 int wmk_event_decode(const void *buf, size_t size, struct wmk_event_class **event);
-/* Same provider, name, fields (types, names, labels), and mark: one event. Level and location do not matter. */
+/* Same provider, name, fields (types, names, labels), mark and format: one event. Level and location do not matter. */
 bool wmk_event_same(const struct wmk_event_class *a, const struct wmk_event_class *b);
 /* Of that. Who does not know the key does not know which events have the same one. */
 uint64_t wmk_event_hash(const struct wmk_event_class *event, const uint64_t key[2]);
@@ -147,6 +147,13 @@ bool wmk_kind_has_format(unsigned kind);
 /* ... how it is marked in metadata, as model.emf.uri, so that spans and counters are drawn: NULL is not; and back: WAYMARK_KIND_EVENT is no mark; */
 const char *wmk_kind_uri(unsigned kind);
 unsigned wmk_kind_of_uri(const char *uri);
+/*
+ * model.emf.uri of an event class: that of its kind, or "waymark:message:" and its format, percent-encoded; NULL: none.
+ * Back: false if the URI has no format, or an invalid one.
+ */
+#define WMK_MESSAGE_URI (3 * WMK_TEXT_MAX + 32)
+const char *wmk_message_uri(const struct wmk_event_class *event, char uri[WMK_MESSAGE_URI]);
+bool wmk_message_format(const char *uri, char format[WMK_TEXT_MAX + 1]);
 /* ... and how much of the event's name is what its begin and its end share: bytes. */
 size_t wmk_kind_name_len(unsigned kind, const char *name);
 

@@ -19,6 +19,10 @@ csv.field_size_limit(1 << 30)
 PREFIXES = (('packet', 'packet.'), ('context', 'context.'), ('event_context', 'event_context.'), ('fields', ''))
 
 
+def drawn_name(record):
+    return record.get('message') or record.get('event') or 'event'
+
+
 def converted(case, form, path, *options, status=0):
     """What comes out, as bytes."""
     out = case.path('converted')
@@ -101,7 +105,8 @@ def trace_events(case):
         check(len(events) == len(records), '%s: %d events, %d records', path, len(events), len(records))
         for event, record in zip(events, records):
             who = {**(record.get('event_context') or {}), **(record.get('context') or {})}
-            check(event['name'] == (record.get('event') or 'event') and event['ph'] == 'i', '%s: %s, not %s', path, event, record)
+            check(event['name'] == drawn_name(record) and event['ph'] == 'i', '%s: %s, not %s', path, event, record)
+            check(event['args'].pop('$event', None) == ('message' in record and record['event'] or None), '%s: %s', path, event)
             check(event['args'] == {part: record[part] for part in ('fields', 'context', 'event_context', 'packet') if part in record}, '%s: %s, not %s',
                   path, event['args'], record)
             if 'time' in record:
@@ -165,8 +170,9 @@ def protocol_buffers(case):
         for event, record in zip(events, records):
             who = {**(record.get('event_context') or {}), **(record.get('context') or {})}
             wanted = {**plain(record.get('fields') or {}), **{'$' + part: plain(record[part]) for part in ('context', 'event_context', 'packet') if record.get(part)}}
+            check(event['args'].pop('$event', None) == ('message' in record and record['event'] or None), '%s: %s', path, event)
             got = {name: value for name, value in event['args'].items() if value is not None or name in wanted}
-            check(event['type'] == 'instant' and event['name'] == (record.get('event') or 'event'), '%s: %s, not %s', path, event, record)
+            check(event['type'] == 'instant' and event['name'] == drawn_name(record), '%s: %s, not %s', path, event, record)
             check(event['time'] == (ns_of(record) if 'time' in record else 0), '%s: at %s, not %s', path, event['time'], record)
             check(alike(got, {name: value for name, value in wanted.items()}), '%s: %s, not %s', path, got, wanted)
             if isinstance(who.get('vpid'), int):

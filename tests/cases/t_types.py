@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Every way to declare and every type of field, in C and in C++, value by value."""
+import json
 import os
 import re
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import check, main  # noqa: E402
+from harness import WAYMARK, check, finished, main  # noqa: E402
 
 ROUNDS = 140
 
@@ -106,6 +108,40 @@ def every_type_in_cxx(case):
           by_name['cxx:in_lambda'][0].fields)
 
 
+def shown(case, directory, form):
+    """The messages of texts and markers as a form of output shows them, in the order of the records."""
+    target = case.path('converted.' + form)
+    done = finished([WAYMARK, 'convert', '--to', form, '-o', target, directory], env=case.env, stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    check(done.returncode == 0, 'convert --to %s: %s', form, done.stdout)
+    with open(target, 'rb') as f:
+        out = f.read()
+    if form == 'perfetto':
+        return out
+    if form == 'chrome':
+        return [e['name'] for e in json.loads(out)['traceEvents'] if '$event' in e.get('args', {})]
+    lines = [line for line in out.decode().splitlines() if 'text:formats' in line or 'marker:format' in line]
+    if form == 'json':
+        return [json.loads(line)['message'] for line in lines]
+    quoted = r'(?:text:formats\.c_\d+|marker:format): ("(?:[^"\\]|\\.)*"), \{'
+    return [json.loads(re.search(quoted, line)[1]) for line in lines]
+
+
+def messages_are_what_printf_prints(case):
+    """In each form of output. The rows are those of programs/formats.c."""
+    result = case.record([case.program('formats')], ['-e', 'text:*', '-e', 'marker:*']).ok()
+    expected = [line for line in result.out.splitlines() if not line.startswith('{')]
+    check(len(expected) >= 38, 'formats printed %s', expected)
+    for form in ('json', 'text', 'chrome'):
+        messages = shown(case, result.directory, form)
+        check(len(messages) == len(expected), '%s: %d messages, not %d', form, len(messages), len(expected))
+        for got, want in zip(messages, expected):
+            check(got == want, '%s: the message is %r, not %r', form, got, want)
+    perfetto = shown(case, result.directory, 'perfetto')
+    for want in expected:
+        check(want.encode() in perfetto, 'perfetto: no %r', want)
+
+
 def nothing_is_evaluated_when_disabled(case):
     result = case.record([case.program('types'), '10'], ['-e', 'types:scalars']).ok()
     names = {r.name for r in result.trace().records() if r.name.startswith('types:')}
@@ -142,5 +178,5 @@ def environment_is_what_viewers_look_for(case):
 
 
 if __name__ == '__main__':
-    main([every_type_in_c, every_type_in_cxx, nothing_is_evaluated_when_disabled, log_levels_are_declared,
-          environment_is_what_viewers_look_for])
+    main([every_type_in_c, every_type_in_cxx, messages_are_what_printf_prints, nothing_is_evaluated_when_disabled,
+          log_levels_are_declared, environment_is_what_viewers_look_for])

@@ -264,7 +264,8 @@ def json_says_the_same(case):
     check(len(got) == len(lines) > 10, '%d objects, %d lines', len(got), len(lines))
     for line, text in zip(got, lines):
         record, text, groups = json.loads(line.decode()), text.decode(), []
-        at = text.index(': {') + 2
+        head = ': "%s", {' % record['message'] if 'message' in record else ': {'
+        at = text.index(head) + len(head) - 1
         while at < len(text):
             group, at = traces.group_of(text, at)
             groups.append(group)

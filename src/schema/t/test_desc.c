@@ -357,9 +357,34 @@ static void test_levels(void **state)
 	assert_null(wmk_level_name(15));
 }
 
+static void test_message_uri_has_the_format(void **state)
+{
+	static const char *const formats[] = { "", "plain", "100%% \"%s\" {a} \xc3\xa9\n%d", "a:b/c?d#e%25" };
+	static const char *const wrong[] = {
+		NULL, "", "waymark:begin", "waymark:message", "waymark:message:%", "waymark:message:%4",
+		"waymark:message:%4g",
+		"waymark:message:%00", "waymark:message:%2c",
+	};
+	static char uri[WMK_MESSAGE_URI], format[WMK_TEXT_MAX + 1], longest[WMK_TEXT_MAX + 1];
+	struct wmk_event_class event = { .kind = WAYMARK_KIND_TEXT };
+
+	(void)state;
+	memset(longest, '%', WMK_TEXT_MAX);
+	for (size_t i = 0; i <= sizeof(formats) / sizeof(formats[0]); i++) {
+		event.format = i < sizeof(formats) / sizeof(formats[0]) ? formats[i] : longest;
+		assert_true(wmk_message_format(wmk_message_uri(&event, uri), format));
+		assert_string_equal(format, event.format);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(wmk_message_format(wrong[i], format));
+	event.kind = WAYMARK_KIND_BEGIN;
+	assert_string_equal(wmk_message_uri(&event, uri), "waymark:begin");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_message_uri_has_the_format),
 		cmocka_unit_test(test_names),	cmocka_unit_test(test_said), cmocka_unit_test(test_repeated), cmocka_unit_test(test_types),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_marks), cmocka_unit_test(test_marker),	 cmocka_unit_test(test_text),
 		cmocka_unit_test(test_levels),

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * message.h - the text that a record of waymark_logf() or waymark_mark() stands for. Internal to src/read.
+ *
+ *     URI of the event class ─► format ─► pieces, each with the next value of the payload ─► "bob cannot pay 4.50"
+ *
+ * The format comes from the trace and is not trusted: each conversion is parsed, its width is limited, and printf()
+ * gets a conversion made here. A record with values that do not match its format has no message.
+ */
+#ifndef WMK_READ_MESSAGE_H
+#define WMK_READ_MESSAGE_H
+
+#include "read/print.h"
+
+/*
+ * Make the message of `record` the content of `message`; `in` has the record's bytes. Returns 1; 0: the event has none;
+ * -ENOMEM, -E2BIG, errors of ctf/decode.h.
+ */
+int wmk_read_message(const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record, struct wmk_print_text *message);
+
+#endif
