@@ -127,7 +127,7 @@ static void test_refused(void **state)
 	expect_refused("-c", "needs a value");
 	expect_refused("--overwrite=1", "takes no value");
 	expect_refused("-c vpdi x", "vpid");
-	expect_refused("-c zzzzzzzz x", "there are: vpid");
+	expect_refused("-c zzzzzzzz x", "there are: none, vpid");
 	expect_refused("--subbuf-size 0 x", "from 1 to 1G");
 	expect_refused("--subbuf-size 2G x", "from 1 to 1G");
 	expect_refused("--subbuf-size 1x x", "not a size");
