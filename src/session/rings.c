@@ -18,6 +18,8 @@
 #include "session/shm.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +30,8 @@
 
 /* Memory that is there before a program starts; the rest follows as CPUs begin to record. */
 #define PREFAULT_MAX (64ull << 20)
-#define SAME_SECOND_MAX 64u
+#define SAME_SECOND_IN_ORDER 8u      /* numbers of directories: from 2, then such as no other rings have */
+#define SAME_SECOND_MAX 1000u
 
 /* What the chain of causes begins with. There is none when there was no memory for it. */
 static int real_error(void)
@@ -123,14 +126,22 @@ int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool r
 	return session->tracing->options.outlet->trace_open(session->tracing->options.outlet_data, &info, &trace->outlet);
 }
 
-/* Another program in the same process (exec) may come in the same second: then it has a number behind the date. */
+/*
+ * Another program in the same process (exec) may come in the same second: it gets a number behind the date. A process
+ * may execute hundreds in a second: after a few, the number is one that no other rings of this session daemon have.
+ */
 static int trace_open(struct wmk_session *session, struct trace *trace)
 {
 	const size_t len = strlen(trace->sub) - strlen("/64-bit");
 	int err = wmk_trace_open_here(session, trace, false);
 
 	for (unsigned n = 2; err == -EEXIST && trace->pid && n <= SAME_SECOND_MAX; n++) {
-		snprintf(trace->sub + len, sizeof(trace->sub) - len, "-%u/64-bit", n);
+		uint64_t number = n;
+
+		if (n > SAME_SECOND_IN_ORDER)
+			number = atomic_fetch_add_explicit(&session->tracing->rings_made, 1, memory_order_relaxed);
+
+		snprintf(trace->sub + len, sizeof(trace->sub) - len, "-%" PRIu64 "/64-bit", number);
 		err = wmk_trace_open_here(session, trace, false);
 	}
 	return err;

@@ -11,6 +11,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import hostile  # noqa: E402
@@ -239,7 +240,30 @@ def directory_of_killed_record_is_removed(case):
     runs.wait()
 
 
+def per_process_directory_is_found_when_many_are_taken(case):
+    """As after hundreds of exec() in a second: all have a directory of the same name, process and second."""
+    with World(case) as w:
+        program = w.obey()
+        w('create', 's')
+        w('enable-channel', '--buffers-pid', 'c')
+        w('enable-event', 'test:*')
+        place = os.path.join(w.session('s')['path'], 'ust', 'pid')
+        for second in range(20):
+            when = time.strftime('%Y%m%d-%H%M%S', time.localtime(time.time() + second))
+            for number in ('', *('-%d' % n for n in range(2, 65))):
+                taken = '%s/obey-%d-%s%s/64-bit' % (place, program.pid, when, number)
+                os.makedirs(taken)
+                with open(taken + '/metadata', 'w') as f:
+                    f.write('taken')
+        w('start', 's')
+        program('emit 5')
+        channel = w('destroy', 's', '--json').json['sessions'][0]['channels'][0]
+        check(channel['counts']['records'] == 5, 'counts are: %s', channel['counts'])
+        program.end()
+
+
 if __name__ == '__main__':
-    main([every_kind_of_event_is_listed, unrecorded_application_is_named_for_each_reason,
+    main([per_process_directory_is_found_when_many_are_taken, every_kind_of_event_is_listed,
+          unrecorded_application_is_named_for_each_reason,
           directory_of_killed_record_is_removed, record_names_unrecorded_application,
           record_reports_that_no_event_matched])
