@@ -171,7 +171,9 @@ def streams_without_a_clock_are_merged_by_time(case):
     for form, pattern in wanted.items():
         out = case.path('out-' + form)
         status, _, err = read(case, [WAYMARK, 'convert', '--to', form, '-o', out, path])
-        check(status == 0 and not err, '%s: status %d: %s', form, status, err.decode())
+        is_why = form == 'chrome' and b'one track for each CPU' in err
+        check(status == 0 and (not err or is_why), '%s: status %d: %s', form,
+              status, err.decode())
         if not pattern:
             check(stripped(read(case, [WAYMARK, 'view', out])[1]) == ['[00:00:00.00000%d000] e: { v = %d }' % (v, v)
                                                                       for v in range(1, 5)], '%s: other lines', form)
