@@ -11,6 +11,8 @@
 #include "ctf/bits.h"
 #include "ctf/copy.h"
 
+#define UUID_BYTES 16u
+
 /* Room for so many bits more, zeros. */
 static int room(struct wmk_ctf_out *out, uint64_t bits)
 {
@@ -70,6 +72,8 @@ static void copy_bits(struct wmk_ctf_out *out, const struct wmk_ctf_bytes *in, u
 
 int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct wmk_ctf_out *out, struct wmk_ctf_spots *spots)
 {
+	const uint8_t *uuid = spots ? spots->uuid : NULL;
+	unsigned n_uuid = UUID_BYTES; /* of its bytes: already written; all of them outside the UUID's array */
 	struct wmk_ctf_item item;
 
 	if (!program->n_ops)
@@ -79,6 +83,8 @@ int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
 		const uint64_t bits = item.op->code >= WMK_CTF_STRUCT ? 0 : walk->at - item.at;
 		int err;
 
+		if (uuid && item.op->code == WMK_CTF_ARRAY && item.op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID))
+			n_uuid = item.is_end ? UUID_BYTES : 0;
 		if (item.is_end)
 			continue;
 		err = room(out, bits + item.op->align);
@@ -92,6 +98,8 @@ int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
 			*spot = (struct wmk_ctf_spot){ item.op, out->at, item.value.u, spot->op != NULL };
 		}
 		copy_bits(out, &walk->in, item.at, bits, item.op->is_big);
+		if (n_uuid < UUID_BYTES && item.op->code == WMK_CTF_INT && bits == 8)
+			put_bits(out->bytes, out->at - 8, 8, item.op->is_big, uuid[n_uuid++]);
 	}
 	return walk->err;
 }

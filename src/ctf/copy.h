@@ -28,6 +28,8 @@ struct wmk_ctf_spot {
 
 struct wmk_ctf_spots {
 	struct wmk_ctf_spot of[WMK_ROLES];
+	/* Replaces the packet's UUID where that is an array of 16 integers (CTF 1.8). NULL: it is copied. */
+	const uint8_t *uuid;
 };
 
 /* All of `program`, on from where the walk is. `spots` may be NULL. What fails may have been copied in part: out->at tells nothing then. */

@@ -396,6 +396,7 @@ static void begin_entry(struct stream *stream, const struct wmk_read_stream *rea
 
 static int ctf_packet(void *state, struct wmk_read_stream *read)
 {
+	const struct wmk_ctf_class *class = read->trace->decoder->class;
 	struct stream *stream = state;
 	struct wmk_ctf_walk walk;
 	int err = end_packet(stream, stream->end);
@@ -403,7 +404,8 @@ static int ctf_packet(void *state, struct wmk_read_stream *read)
 	if (err < 0)
 		return err;
 	wmk_ctf_out_cut(&stream->out, 0);
-	stream->spots = (struct wmk_ctf_spots){ { { .op = NULL } } };
+	/* CTF 2 refuses a packet with another UUID than the metadata's. */
+	stream->spots = (struct wmk_ctf_spots){ .uuid = class->has_uuid ? class->uuid : NULL };
 	wmk_ctf_walk_begin(&walk, &read->bytes, 0);
 	err = wmk_ctf_copy(&walk, &read->trace->decoder->packet_header, &stream->out, &stream->spots);
 	if (err >= 0)

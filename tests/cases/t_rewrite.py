@@ -556,6 +556,25 @@ def recorded(case):
         check('"%s"' % kind in text, 'there is no %s in the metadata', kind)
 
 
+def packet_of_another_uuid_gets_the_uuid_of_the_metadata(case):
+    """Packets with another UUID are damage of a trace in 1.8, and their records are shown. The converted trace has no
+    damage, with all records or some."""
+    plain = Plain()
+    plain.event('e', 'uint8_t n;')
+    path = case.path('another/t')
+    packets = [[(BEGIN + 100 * p + n, 0, lambda b, n=n: b.i(8, n)) for n in range(4)] for p in range(3)]
+    plain.write(path, stream=[plain.packet(records, sequence=p, lie={'uuid': bytes(16)} if p != 1 else None)
+                              for p, records in enumerate(packets)])
+    for form in ('ctf', 'ctf-2'):
+        for options, count in (((), 12), (('--filter', 'n != 1'), 9)):
+            status, wanted, err = read(case, [WAYMARK, 'view', *options, path])
+            check(status == 1 and len(wanted) == count and b'UUID' in err,
+                  'view: status %d, %d records: %s', status, len(wanted), err.decode())
+            status, got, err = read(case, [WAYMARK, 'view', rewritten(case, form, path, *options, status=1)])
+            check((status, got) == (0, wanted), '%s %s: status %d, %d records: %s',
+                  form, options, status, len(got), err.decode())
+
+
 if __name__ == '__main__':
     main([round_trips, second_decoder, parts, gaps, refused, unsayable, said_again, odd_traces, streams_without_ids, several_roles, roles_at_odds, times_in_a_header,
-          traces_that_meet, recorded])
+          traces_that_meet, recorded, packet_of_another_uuid_gets_the_uuid_of_the_metadata])
