@@ -200,7 +200,7 @@ def babeltrace2_uses(case, out, bare):
 
 
 def not_sayable(case):
-    """No clock, no sizes, times that go back, an end that is not told, a name that is taken or too long: no index there, and all records."""
+    """Two clocks and times of neither, no sizes, times that go back, an end that is not told, a name that is taken or too long: no index there, and all records."""
     plain, records = Plain(streams=2), [(BEGIN + 10 * n, 0, None) for n in range(3)]
     plain.event('e', '')
     plain.event('f', '', stream=1)
@@ -222,11 +222,30 @@ def not_sayable(case):
             check(read(case, [WAYMARK, 'view', out])[1] == lines and len(lines) > 5, '%s: other records', sorted(files))
             check({os.path.basename(s) for s, i in indexes_of(out).items() if i} == with_index, '%s: indexes %s', sorted(files), indexes_of(out))
     for old, new in (('uint64_t packet_size', 'uint64_t size'), ('stamp_t timestamp_end', 'uint64_t end'), ('stamp_t timestamp_begin', 'uint64_t begin'),
-                     (CLOCK, STAMPS)):
+                     (CLOCK, 'clock { name = one; };\nclock { name = two; };\n' + STAMPS)):
         path = case.path('without %s/t' % new.split()[1])
         save(path, metadata=plain.text().replace(old, new, 1), a=good[0].bytes)
         check(len(records_of(case, path)) == 3, 'without %s the trace is not what was meant', old)
         check(set(indexes_of(rewritten(case, 'ctf', path)).values()) == {None}, 'an index without %s', old)
+
+
+def trace_without_clock_gets_an_index(case):
+    """Times in a trace without a clock are nanoseconds: the index is the one of the same trace with a clock of 1 GHz."""
+    plain = Plain()
+    plain.event('e', '')
+    records = [[(BEGIN + 1000 * p + 10 * n, 0, None) for n in range(3)] for p in range(2)]
+    packets = b''.join(plain.packet(of, sequence=p).bytes for p, of in enumerate(records))
+    for form in ('ctf', 'ctf-2'):
+        entries = []
+        for name, clock in (('with', CLOCK), ('without', STAMPS)):
+            path = case.path('%s %s/t' % (form, name))
+            save(path, metadata=plain.text().replace(CLOCK, clock, 1), a=packets)
+            out = rewritten(case, form, path)
+            index, = indexes_of(out).values()
+            check(index, '%s: no index %s a clock', form, name)
+            entries.append(entries_of(index))
+            check(records_of(case, out) == records_of(case, path), '%s: other records %s a clock', form, name)
+        check(entries[0] == entries[1] and len(entries[0]) == 2, '%s: the entries differ: %s', form, entries)
 
 
 SMALL = '''/* CTF 1.8 */
@@ -310,5 +329,6 @@ def logs_have_one(case):
 
 
 if __name__ == '__main__':
-    main([all_sorts_of_traces, some_records, split_packets, readers_use_it, not_sayable, files_that_cannot_be_written, refused_in_the_middle,
+    main([all_sorts_of_traces, some_records, split_packets, readers_use_it, not_sayable,
+          trace_without_clock_gets_an_index, files_that_cannot_be_written, refused_in_the_middle,
           killed_in_the_middle, logs_have_one])
