@@ -165,7 +165,7 @@ void wmk_kept_answered(struct wmk_consumer_link *link, const struct wmk_link_req
 		if (request->again)
 			wmk_error_format(trace->failed, sizeof(trace->failed), "%.199s",
 					 request->err < 0 ? request->words : "");
-		/* fall through */
+		__attribute__((fallthrough));
 	case WMK_CONSUMERD_RINGS_ADD:
 		if (request->err < 0 && request->inserted)
 			wmk_kept_remove(link, request->trace, request->rings);

@@ -69,7 +69,8 @@ void wmk_unrecorded_in(struct wmk_session *session, const struct app *app, enum 
 {
 	struct note is = { .pid = app->pid, .uid = app->uid, .reason = reason };
 
-	snprintf(is.name, sizeof(is.name), "%s", app->name);
+	/* (a process has no name before its first message is accepted) */
+	snprintf(is.name, sizeof(is.name), "%s", app->name[0] ? app->name : "a process");
 	sentence(&is, err, words);
 	note(session, &is);
 }
