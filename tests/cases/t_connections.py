@@ -122,7 +122,10 @@ def foreign_messages_change_nothing(case):
         program('emit 100')
         check(w('stop', 's').err.count('consumer') == 0, 'stop reports a consumer daemon')
         ended = w('destroy', 's')
-        check('warning' not in ended.err and 'failed' not in ended.err, 'destroy reports: %s', ended.err)
+        # A message of another version to the socket of applications is that of an application that is refused.
+        refused = re.compile(r'a process \(pid \d+, uid \d+\) was not recorded: the session daemon refused it')
+        others = [line for line in ended.err.splitlines() if not refused.search(line)]
+        check('warning' not in str(others) and 'failed' not in str(others), 'destroy reports: %s', ended.err)
 
 
 @limit(120)
