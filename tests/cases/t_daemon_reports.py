@@ -89,6 +89,10 @@ def restarted(w):
     w.wait(lambda: not w.sessiond(), 'the session daemon to end')
     run(w, [w.case.program('procs'), 'fork', '1'])
     program = w.obey()
+    # Start times of processes are known to a clock tick: the session daemon starts in a later one than the application.
+    began = int(slurp('/proc/%d/stat' % program.pid).rsplit(')', 1)[1].split()[19])
+    ticks = os.sysconf('SC_CLK_TCK')
+    w.wait(lambda: time.clock_gettime(time.CLOCK_BOOTTIME) * ticks > began + 2, 'the next clock tick')
     w.start_daemon()
     w.wait_apps([program.pid])
     return program.pid
