@@ -77,8 +77,7 @@ def has_kernel_events(found, only):
     n = sum(event == 'sched_process_exec' for _, event, _, _ in ours)
     check(n == 2, '%d records of the exec of kcalls, not 2', n)
     if only:
-        # (a record of the recorder's own thread was seen once in some 50 recordings; the cause is not known yet)
-        names = {None, 'kcalls', 'sh', 'unshare', 'waymark', 'wmk-consumer'}
+        names = {None, 'kcalls', 'sh', 'unshare', 'waymark'}
         others = [r for r in found if r[2].get('procname') not in names]
         check(not others, 'there are %d records of others: %s', len(others), others[:4])
     between, open_calls = None, 0
