@@ -11,17 +11,17 @@
  *     the first of them BPF is loaded
  *     wmk_kcallstream_open(reader, ring, &stream) ...                           as wmk_kstream_... (reader.h)
  *
- * Records of calls that are wanted and of which no event was told are left out. The records are taken out of the ring
- * into a packet at each look, and the packet is given out when it is full enough, or with a flush: whoever dies takes
- * what was in either with him.
+ * Records of a selected call without a declared event are left out. Each drain pass moves records from the ring into a
+ * packet. A packet is returned when it is full enough, or with a flush. A consumer daemon that crashes loses the
+ * records in the ring and in the packet.
  *
  * The instance says the rest. In overwrite mode (options/overwrite) packets are kept in this process, as many as the
  * buffer of a CPU has room for, until a flush: the oldest are replaced, and count as lost. Of an instance that records
  * one process (options/event-fork) BPF records that process, with those
  * that it starts unless the reader's only_pid leaves them out.
  *
- * Positions are records of the trace: so who goes on behind a dead process knows how many there are. The same thread
- * as the reader. -errno with a cause chain.
+ * A position is a number of records of the trace, so that the next consumer daemon knows how many there are. The same
+ * thread as the reader. -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_CALLS_READER_H
 #define WMK_KERNEL_CALLS_READER_H
