@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "consumer/internal.h"
 #include "kernel/calls_reader.h"
+#include "kernel/dumper.h"
 
 #define MIN_US 1000u
 #define MAX_US 100000u
@@ -386,7 +387,7 @@ static int add_rings_of_calls(struct wmk_consumer *consumer, struct wmk_group *g
 		struct wmk_source *source;
 		char name[WMK_STREAM_NAME];
 
-		err = wmk_source_calls_open(reader, ring, &source);
+		err = wmk_kcallstream_open(reader, ring, &source);
 		if (err == 0) {
 			snprintf(name, sizeof(name), "%s_calls_%u", how->channel, ring);
 			err = wmk_consumer_add_stream(consumer, group, source, name, CALLS_INSTANCE + ring, ring, how);
@@ -412,7 +413,7 @@ static int add_dump(struct wmk_consumer *consumer, struct wmk_group *group, stru
 {
 	struct wmk_source *source;
 	char name[WMK_STREAM_NAME];
-	int err = wmk_source_dump_open(reader, &source);
+	int err = wmk_kreader_dumper(reader, &source);
 
 	if (err < 0)
 		return err;
@@ -437,7 +438,7 @@ int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 	if (err == 0 && !group->dump)
 		err = add_dump(consumer, group, reader, how);
 	if (err == 0)
-		err = wmk_source_dump_begin(group->dump, how->statedump);
+		err = wmk_kdumper_begin(group->dump, how->statedump);
 	pthread_mutex_unlock(&consumer->streams_lock);
 	wmk_consumer_nudge(consumer);
 	return err < 0 ? wmk_error_add(err, "the state of the machine is not in channel %.60s", how->channel) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer.h - takes packets from sources and gives them to a sink: one thread, small vtables.
+ * consumer.h - drains packets from sources (ring/packet_source.h) into a sink: one thread, small tables of functions.
  *
  *     source (a ring, the kernel) ──next()──► struct wmk_packet ──write()──► sink (trace directory, later relay, snapshot)
  *             ▲                                                                      │
@@ -47,72 +47,13 @@
 #include <waymark/ring.h>
 
 #include "ctf/writer.h"
+#include "ring/packet_source.h"
 
 struct wmk_kreader;                /* kernel/reader.h */
 struct wmk_store;
 struct wmk_store_limits;           /* store/store.h */
 
-/* ── vtables ─────────────────────────────────────────────────────────────────────────────────────────── */
-
-/* One stream of packets. `lost`, `records` are totals since the stream's beginning, at the end of the packet. */
-struct wmk_packet {
-	uint64_t begin_ts, end_ts;
-	uint64_t position, end;    /* in the source: what resume() needs to find its end, of a ring its first byte; where the next one begins at the earliest */
-	uint64_t records, lost, cut;
-	const void *data;          /* len bytes of records, until release */
-	size_t len;
-	uint32_t pressure;         /* percent of the source that waits to be taken, this packet included */
-	uint8_t *room;             /* WMK_CTF_PACKET_ROOM writable bytes that end at `data`, or NULL */
-};
-
-struct wmk_source;
-struct wmk_source_ops {
-	/*
-	 * 1: *packet filled; 0: nothing now; -errno: the source lies or failed, it yields nothing more. flush: also
-	 * unfinished parts.
-	 */
-	int (*next)(struct wmk_source *source, int flush, struct wmk_packet *packet);
-	int (*release)(struct wmk_source *source, const struct wmk_packet *packet);
-	/*
-	 * Position up to which there are records now; a later one only grows. What is written by then is what a flush
-	 * must take.
-	 */
-	uint64_t (*head)(struct wmk_source *source);
-	/*
-	 * Go on behind `last`, the last packet that an earlier consumer put into the trace (all zeros: none). *records:
-	 * those before; *end: where that packet ended. 0; 1: what there was behind it is gone, and nobody knows how much; -ESTALE: more has
-	 * been released than that; -errno. May be NULL: it begins where it begins.
-	 */
-	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
-	/*
-	 * 1 + the bit from which on a position tells how many records there are in the trace: it has fewer where some up to it were not written, and an empty
-	 * packet has that of the last one that was taken. 0: positions stay as they are, and an empty packet's is where the last one ended.
-	 */
-	unsigned records_at;
-	/* Records lost up to now; by cause if not NULL. */
-	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
-	/*
-	 * Throw away what there is, count from zero. *position, *ts: where and when that was. May be NULL: it cannot be
-	 * cleared.
-	 */
-	int (*clear)(struct wmk_source *source, uint64_t *position, uint64_t *ts);
-	/* Fields cut up to now; NULL: what the packets say is all. */
-	uint64_t (*cut)(struct wmk_source *source);
-	/* For poll(): readable when much waits to be taken. NULL: its ring set tells. */
-	int (*fd)(struct wmk_source *source);
-	/*
-	 * What has to be done whether packets are wanted or not: at each look, and when follow_fd() (-1: no such thing) is readable. Both, or NULL. 1: there was
-	 * something; 0; -errno: as next().
-	 */
-	int (*follow)(struct wmk_source *source);
-	int (*follow_fd)(struct wmk_source *source);
-	void (*close)(struct wmk_source *source);
-};
-struct wmk_source {
-	const struct wmk_source_ops *ops;
-	uint64_t size;             /* bytes that can be there at once; 0: head() is to be believed; ... */
-	uint32_t pieces;           /* ... and packets, each as large as it gets */
-};
+/* ── the sink ────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_sink;
 struct wmk_sink_stream;        /* the sink's own, one per stream that it was given */

@@ -84,7 +84,7 @@ static int come(struct wmk_consumer *consumer, struct wmk_group *group, unsigned
 	struct wmk_cpus *cpus = group->cpus;
 	struct wmk_source *source;
 	char name[WMK_STREAM_NAME];
-	int err = wmk_source_kernel_open(cpus->reader, cpu, &source);
+	int err = wmk_kstream_open(cpus->reader, cpu, &source);
 
 	if (err == -ENODEV || err == -ENOENT) {
 		wmk_error_clear();

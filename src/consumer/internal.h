@@ -185,9 +185,5 @@ int wmk_consumer_cpus_come(struct wmk_consumer *consumer, struct wmk_group *grou
 bool wmk_consumer_cpus_look(struct wmk_consumer *consumer, bool now);
 
 int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk_source **source);
-int wmk_source_kernel_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source **source);
-int wmk_source_calls_open(struct wmk_kreader *reader, unsigned ring, struct wmk_source **source);
-int wmk_source_dump_open(struct wmk_kreader *reader, struct wmk_source **source);
-int wmk_source_dump_begin(struct wmk_source *source, uint64_t number);
 
 #endif

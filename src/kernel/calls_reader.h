@@ -9,7 +9,7 @@
  *     events; asked of the whole record
  *     wmk_kreader_calls(reader, &wanted)                                        which are recorded from now on; with
  *     the first of them BPF is loaded
- *     wmk_kcallstream_open(reader, ring, &stream) ...                           as wmk_kstream_... (reader.h)
+ *     wmk_kcallstream_open(reader, ring, &source) ...                           as wmk_kstream_open() (reader.h)
  *
  * Records of a selected call without a declared event are left out. Each drain pass moves records from the ring into a
  * packet. A packet is returned when it is full enough, or with a flush. A consumer daemon that crashes loses the
@@ -33,17 +33,6 @@
 #define WMK_KCALLS_SYSTEM "bpf/syscalls"   /* (no system of tracefs has a slash) */
 #define WMK_KCALLS_WORDS (WMK_KCALLS_ABIS * WMK_KCALLS_NUMBERS / 64)   /* of a set of calls: bit `number` of the words of each abi */
 #define WMK_KCALLS_EVENT_NAME 32u
-
-struct wmk_kcallstream;
-
-struct wmk_kcallpacket {
-	uint64_t begin_ts, end_ts;       /* of its first and its last record */
-	uint64_t position;               /* of its end */
-	uint64_t records, lost;          /* up to its end */
-	const uint8_t *data;             /* `len` bytes, until the release */
-	size_t len;
-	uint8_t *room;                   /* WMK_CTF_PACKET_ROOM writable bytes that end at `data` */
-};
 
 void wmk_kcalls_event_name(enum wmk_kabi abi, unsigned number, bool is_exit, char name[WMK_KCALLS_EVENT_NAME]);
 /* -EINVAL: it is none. */
@@ -71,22 +60,7 @@ int wmk_kreader_calls(struct wmk_kreader *reader, const struct wmk_kcalls_wanted
 /* 0: BPF is not loaded. */
 unsigned wmk_kreader_rings(const struct wmk_kreader *reader);
 
-int wmk_kcallstream_open(struct wmk_kreader *reader, unsigned ring, struct wmk_kcallstream **stream);
-void wmk_kcallstream_close(struct wmk_kcallstream *stream);
-/* 1: *packet is filled; 0: nothing now; -errno. flush: also one that is not full, of all that was there at the last wmk_kcallstream_mark(). */
-int wmk_kcallstream_next(struct wmk_kcallstream *stream, bool flush, struct wmk_kcallpacket *packet);
-void wmk_kcallstream_release(struct wmk_kcallstream *stream);
-void wmk_kcallstream_mark(struct wmk_kcallstream *stream);
-/* Another process had written up to `last` (all zeros: nothing), and what it had not is gone. */
-void wmk_kcallstream_resume(struct wmk_kcallstream *stream, const struct wmk_ctf_packet *last);
-/* Makes room in the ring in overwrite mode. 1: there was something; 0: nothing, or discard mode. */
-int wmk_kcallstream_follow(struct wmk_kcallstream *stream);
-/* *overwritten (may be NULL): of the lost records, those that newer ones replaced. */
-uint64_t wmk_kcallstream_lost(struct wmk_kcallstream *stream, uint64_t *overwritten);
-void wmk_kcallstream_clear(struct wmk_kcallstream *stream);
-/* For poll(): readable when a part of the ring has been filled since the last look. */
-int wmk_kcallstream_fd(const struct wmk_kcallstream *stream);
-/* The same, for wmk_kcallstream_follow(); -1 in discard mode. */
-int wmk_kcallstream_follow_fd(const struct wmk_kcallstream *stream);
+/* One ring as a source of packets (ring/packet_source.h). */
+int wmk_kcallstream_open(struct wmk_kreader *reader, unsigned ring, struct wmk_source **source);
 
 #endif

@@ -24,6 +24,7 @@
 #define RECORD_MOST (20u << 10)      /* three parts of 4 KiB, numbers, contexts: in any case */
 
 struct wmk_kcallstream {
+	struct wmk_source source;
 	struct wmk_kreader *reader;
 	struct wmk_kcalls *bpf;
 	unsigned ring;
@@ -43,67 +44,9 @@ struct wmk_kcallstream {
 	struct wmk_kcallkept_packet *given;    /* out of it, not released */
 };
 
-/* Told when so much is in the ring as wakes, once each time: readable to whoever asks would be whatever there is. */
-static int make_epoll(struct wmk_kcallstream *stream)
+static struct wmk_kcallstream *stream_of(struct wmk_source *source)
 {
-	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
-
-	stream->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (stream->epoll < 0 || epoll_ctl(stream->epoll, EPOLL_CTL_ADD, wmk_kcalls_fd(stream->bpf, stream->ring), &event) < 0)
-		return wmk_error(-errno, "cannot wait for the system calls of CPU %u", stream->ring);
-	return 0;
-}
-
-int wmk_kcallstream_open(struct wmk_kreader *reader, unsigned ring, struct wmk_kcallstream **result)
-{
-	struct wmk_kcallstream *stream;
-	int err;
-
-	if (ring >= wmk_kreader_rings(reader))
-		return wmk_error(-ENODEV, "there is no ring %u of system calls", ring);
-	stream = calloc(1, sizeof(*stream));
-	if (!stream)
-		return wmk_error(-ENOMEM, "no memory for the system calls of CPU %u", ring);
-	stream->reader = reader;
-	stream->bpf = reader->calls->bpf;
-	stream->ring = ring;
-	stream->kept.room = reader->calls->kept_bytes;
-	stream->give =
-		stream->kept.room && stream->kept.room / GIVE_PARTS < GIVE ? stream->kept.room / GIVE_PARTS : GIVE;
-	stream->memory = aligned_alloc(ALIGN, ALIGN + PACKET + ALIGN);
-	err = stream->memory ? 0 : wmk_error(-ENOMEM, "no memory for the system calls of CPU %u", ring);
-	stream->epoll = -1;
-	if (err == 0)
-		err = make_epoll(stream);
-	if (err < 0) {
-		wmk_kcallstream_close(stream);
-		return err;
-	}
-	stream->data = stream->memory + WMK_KCALLKEPT_ROOM;
-	*result = stream;
-	return 0;
-}
-
-void wmk_kcallstream_close(struct wmk_kcallstream *stream)
-{
-	if (!stream)
-		return;
-	if (stream->epoll >= 0)
-		close(stream->epoll);
-	wmk_kcallkept_clear(&stream->kept);
-	wmk_kcallkept_free(stream->given);
-	free(stream->memory);
-	free(stream);
-}
-
-int wmk_kcallstream_fd(const struct wmk_kcallstream *stream)
-{
-	return stream->epoll;
-}
-
-int wmk_kcallstream_follow_fd(const struct wmk_kcallstream *stream)
-{
-	return stream->kept.room ? stream->epoll : -1;
+	return (struct wmk_kcallstream *)source;
 }
 
 /* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -132,16 +75,23 @@ static void look_at_losses(struct wmk_kcallstream *stream)
 	stream->due = wmk_kcalls_head(stream->bpf, stream->ring) + 1;
 }
 
-uint64_t wmk_kcallstream_lost(struct wmk_kcallstream *stream, uint64_t *overwritten)
+static uint64_t calls_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
-	if (overwritten)
-		*overwritten = stream->kept.overwritten;
-	return lost_now(stream) + stream->before_lost + stream->kept.overwritten;
+	struct wmk_kcallstream *stream = stream_of(source);
+	const uint64_t lost = lost_now(stream) + stream->before_lost + stream->kept.overwritten;
+
+	for (unsigned c = 0; by_cause && c < WAYMARK_LOST_CAUSES; c++)
+		by_cause[c] = c == WAYMARK_LOST_FULL ? lost - stream->kept.overwritten : 0;
+	return lost;
 }
 
-void wmk_kcallstream_mark(struct wmk_kcallstream *stream)
+/* The number of records in the ring is unknown: a flush ends when it has drained what the ring holds now. */
+static uint64_t calls_head(struct wmk_source *source)
 {
+	struct wmk_kcallstream *stream = stream_of(source);
+
 	stream->until = wmk_kcalls_head(stream->bpf, stream->ring);
+	return UINT64_MAX;
 }
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -247,8 +197,9 @@ static int keep(struct wmk_kcallstream *stream, uint64_t until, bool flush)
 	return err < 0 ? err : any;
 }
 
-int wmk_kcallstream_follow(struct wmk_kcallstream *stream)
+static int calls_follow(struct wmk_source *source)
 {
+	struct wmk_kcallstream *stream = stream_of(source);
 	struct epoll_event event;
 
 	if (!stream->kept.room)
@@ -295,14 +246,15 @@ static int give_filled(struct wmk_kcallstream *stream, bool flush)
 	return 1;
 }
 
-int wmk_kcallstream_next(struct wmk_kcallstream *stream, bool flush, struct wmk_kcallpacket *packet)
+static int calls_next(struct wmk_source *source, int flush, struct wmk_packet *packet)
 {
+	struct wmk_kcallstream *stream = stream_of(source);
 	const struct wmk_kcallkept_packet *given;
 	uint8_t *data;
 	int ret = 1;
 
 	if (!stream->ready && !stream->kept.room)
-		ret = give_filled(stream, flush);
+		ret = give_filled(stream, flush != 0);
 	else if (!stream->ready)
 		ret = flush ? give_kept(stream) : 0;
 	if (ret <= 0)
@@ -310,10 +262,11 @@ int wmk_kcallstream_next(struct wmk_kcallstream *stream, bool flush, struct wmk_
 	stream->ready = true;
 	given = stream->given;
 	data = given ? given->data : stream->data;
-	*packet = (struct wmk_kcallpacket){
+	*packet = (struct wmk_packet){
 		.begin_ts = given ? given->begin_ts : stream->begin_ts,
 		.end_ts = given ? given->end_ts : stream->end_ts,
 		.position = stream->records,
+		.end = stream->records,
 		.records = stream->records,
 		.lost = (given ? given->lost : stream->shown) + stream->before_lost + stream->kept.overwritten,
 		.data = data,
@@ -323,30 +276,41 @@ int wmk_kcallstream_next(struct wmk_kcallstream *stream, bool flush, struct wmk_
 	return 1;
 }
 
-void wmk_kcallstream_release(struct wmk_kcallstream *stream)
+static int calls_release(struct wmk_source *source, const struct wmk_packet *packet)
 {
+	struct wmk_kcallstream *stream = stream_of(source);
+
+	(void)packet;
 	if (!stream->given)
 		stream->len = 0;
 	wmk_kcallkept_free(stream->given);
 	stream->given = NULL;
 	stream->ready = false;
+	return 0;
 }
 
 /* ── behind another process, and anew ────────────────────────────────────────────────────────────────── */
 
-void wmk_kcallstream_resume(struct wmk_kcallstream *stream, const struct wmk_ctf_packet *last)
+/* The ring of a process that crashed is gone. */
+static int calls_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
+	struct wmk_kcallstream *stream = stream_of(source);
+
+	*records = *end = last->ring_position;
 	stream->records = last->ring_position;
 	stream->end_ts = last->end_ts;
 	stream->before_lost = last->lost;
+	return 1;
 }
 
-void wmk_kcallstream_clear(struct wmk_kcallstream *stream)
+static int calls_clear(struct wmk_source *source, uint64_t *position, uint64_t *ts)
 {
+	struct wmk_kcallstream *stream = stream_of(source);
 	struct wmk_kcalls_record record;
 	struct wmk_kcalls_batch batch;
 	int ret = wmk_kcalls_next(stream->bpf, stream->ring, &batch);
 
+	*position = *ts = 0;
 	if (ret > 0) {
 		while ((ret = wmk_kcalls_take(&batch, &record)) != 0)
 			if (ret < 0)
@@ -354,10 +318,84 @@ void wmk_kcallstream_clear(struct wmk_kcallstream *stream)
 		wmk_kcalls_release(&batch);
 		stream->at = batch.at;
 	}
-	wmk_kcallstream_release(stream);
+	calls_release(source, NULL);
 	wmk_kcallkept_clear(&stream->kept);
 	stream->len = stream->n = 0;
 	stream->base_lost += lost_now(stream);
 	stream->records = stream->before_lost = 0;
 	stream->seen_lost = stream->due = stream->shown = 0;
+	return 0;
+}
+
+/* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Readable when a part of the ring has been filled since the last drain pass. */
+static int calls_fd(struct wmk_source *source)
+{
+	return stream_of(source)->epoll;
+}
+
+static int calls_follow_fd(struct wmk_source *source)
+{
+	return stream_of(source)->kept.room ? stream_of(source)->epoll : -1;
+}
+
+static void calls_close(struct wmk_source *source)
+{
+	struct wmk_kcallstream *stream = stream_of(source);
+
+	if (stream->epoll >= 0)
+		close(stream->epoll);
+	wmk_kcallkept_clear(&stream->kept);
+	wmk_kcallkept_free(stream->given);
+	free(stream->memory);
+	free(stream);
+}
+
+static const struct wmk_source_ops calls_ops = {
+	.next = calls_next, .release = calls_release, .head = calls_head, .resume = calls_resume, .records_at = 1,
+	.lost = calls_lost, .clear = calls_clear, .fd = calls_fd, .follow = calls_follow,
+	.follow_fd = calls_follow_fd, .close = calls_close,
+};
+
+/* Edge-triggered: signalled once when the ring crosses its wake-up threshold. */
+static int make_epoll(struct wmk_kcallstream *stream)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+
+	stream->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (stream->epoll < 0 || epoll_ctl(stream->epoll, EPOLL_CTL_ADD, wmk_kcalls_fd(stream->bpf, stream->ring), &event) < 0)
+		return wmk_error(-errno, "cannot wait for the system calls of CPU %u", stream->ring);
+	return 0;
+}
+
+int wmk_kcallstream_open(struct wmk_kreader *reader, unsigned ring, struct wmk_source **result)
+{
+	struct wmk_kcallstream *stream;
+	int err;
+
+	if (ring >= wmk_kreader_rings(reader))
+		return wmk_error(-ENODEV, "there is no ring %u of system calls", ring);
+	stream = calloc(1, sizeof(*stream));
+	if (!stream)
+		return wmk_error(-ENOMEM, "no memory for the system calls of CPU %u", ring);
+	stream->source.ops = &calls_ops;
+	stream->reader = reader;
+	stream->bpf = reader->calls->bpf;
+	stream->ring = ring;
+	stream->kept.room = reader->calls->kept_bytes;
+	stream->give =
+		stream->kept.room && stream->kept.room / GIVE_PARTS < GIVE ? stream->kept.room / GIVE_PARTS : GIVE;
+	stream->memory = aligned_alloc(ALIGN, ALIGN + PACKET + ALIGN);
+	err = stream->memory ? 0 : wmk_error(-ENOMEM, "no memory for the system calls of CPU %u", ring);
+	stream->epoll = -1;
+	if (err == 0)
+		err = make_epoll(stream);
+	if (err < 0) {
+		calls_close(&stream->source);
+		return err;
+	}
+	stream->data = stream->memory + WMK_KCALLKEPT_ROOM;
+	*result = &stream->source;
+	return 0;
 }

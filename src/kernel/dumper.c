@@ -38,6 +38,7 @@ struct packet {
 };
 
 struct wmk_kdumper {
+	struct wmk_source source;
 	struct wmk_kdumper_options options;
 	int fd;
 	pthread_mutex_t lock;
@@ -69,6 +70,11 @@ static void forget_why(struct wmk_kdumper *dumper)
 	dumper->why = NULL;
 }
 
+static struct wmk_kdumper *dumper_of(struct wmk_source *source)
+{
+	return (struct wmk_kdumper *)source;
+}
+
 static void put(struct wmk_kdumper *dumper)
 {
 	pthread_mutex_lock(&dumper->lock);
@@ -84,43 +90,6 @@ static void put(struct wmk_kdumper *dumper)
 	pthread_mutex_destroy(&dumper->lock);
 	free(dumper->memory);
 	free(dumper);
-}
-
-int wmk_kdumper_open(const struct wmk_kdumper_options *options, struct wmk_kdumper **result)
-{
-	struct wmk_kdumper *dumper = calloc(1, sizeof(*dumper));
-	size_t size;
-
-	if (!dumper)
-		return wmk_error(-ENOMEM, "no memory for a state dump");
-	dumper->options = *options;
-	dumper->cap = options->packet_bytes ? options->packet_bytes : PACKET_BYTES;
-	dumper->users = 1;
-	pthread_mutex_init(&dumper->lock, NULL);
-	wmk_cond_init(&dumper->changed);
-	size = (ROOM + WMK_CTF_PACKET_ROOM + dumper->cap + ALIGN - 1) / ALIGN * ALIGN;
-	dumper->memory = aligned_alloc(ALIGN, PACKETS * size);
-	dumper->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (!dumper->memory || dumper->fd < 0) {
-		put(dumper);
-		return wmk_error(-ENOMEM, "no memory for a state dump");
-	}
-	for (unsigned i = 0; i < PACKETS; i++)
-		dumper->packets[i].data = dumper->memory + i * size + ROOM + WMK_CTF_PACKET_ROOM;
-	*result = dumper;
-	return 0;
-}
-
-void wmk_kdumper_close(struct wmk_kdumper *dumper)
-{
-	if (!dumper)
-		return;
-	pthread_mutex_lock(&dumper->lock);
-	dumper->round++;
-	dumper->closed = true;
-	pthread_cond_broadcast(&dumper->changed);
-	pthread_mutex_unlock(&dumper->lock);
-	put(dumper);
 }
 
 /* ── the thread ──────────────────────────────────────────────────────────────────────────────────────── */
@@ -270,8 +239,9 @@ static int thread_start(struct wmk_kdumper *dumper)
 
 /* ── who takes the packets ───────────────────────────────────────────────────────────────────────────── */
 
-int wmk_kdumper_begin(struct wmk_kdumper *dumper, uint64_t number)
+int wmk_kdumper_begin(struct wmk_source *source, uint64_t number)
 {
+	struct wmk_kdumper *dumper = dumper_of(source);
 	int err = 0;
 
 	pthread_mutex_lock(&dumper->lock);
@@ -303,22 +273,26 @@ static void wait_for_packet(struct wmk_kdumper *dumper)
 	}
 }
 
-int wmk_kdumper_next(struct wmk_kdumper *dumper, bool wait, struct wmk_kpacket *result)
+/* A flush is for a stopped recording: it waits for the rest of a dump. */
+static int dumper_next(struct wmk_source *source, int flush, struct wmk_packet *result)
 {
+	struct wmk_kdumper *dumper = dumper_of(source);
 	struct packet *packet;
 	eventfd_t count;
 	int err = 0;
 
 	eventfd_read(dumper->fd, &count);
 	pthread_mutex_lock(&dumper->lock);
-	if (wait)
+	if (flush)
 		wait_for_packet(dumper);
 	packet = &dumper->packets[dumper->take];
 	if (packet->ready) {
-		*result = (struct wmk_kpacket){
-			.begin_ts = packet->begin_ts, .end_ts = packet->end_ts, .records = dumper->records + packet->records,
-			.place = (dumper->records + packet->records) << WMK_KDUMPER_RECORDS_AT | (uint32_t)packet->end, .end = packet->end, .data = packet->data, .len = packet->len,
-			.room = packet->data - WMK_CTF_PACKET_ROOM,
+		const uint64_t records = dumper->records + packet->records;
+
+		*result = (struct wmk_packet){
+			.begin_ts = packet->begin_ts, .end_ts = packet->end_ts, .records = records,
+			.position = records << WMK_KDUMPER_RECORDS_AT | (uint32_t)packet->end, .end = packet->end,
+			.data = packet->data, .len = packet->len, .room = packet->data - WMK_CTF_PACKET_ROOM,
 		};
 		err = 1;
 	} else if (dumper->err < 0) {
@@ -337,10 +311,12 @@ static void packet_free(struct packet *packet)
 	packet->ready = false;
 }
 
-void wmk_kdumper_release(struct wmk_kdumper *dumper)
+static int dumper_release(struct wmk_source *source, const struct wmk_packet *released)
 {
+	struct wmk_kdumper *dumper = dumper_of(source);
 	struct packet *packet = &dumper->packets[dumper->take];
 
+	(void)released;
 	pthread_mutex_lock(&dumper->lock);
 	if (packet->ready) {
 		dumper->records += packet->records;
@@ -352,10 +328,13 @@ void wmk_kdumper_release(struct wmk_kdumper *dumper)
 		pthread_cond_broadcast(&dumper->changed);
 	}
 	pthread_mutex_unlock(&dumper->lock);
+	return 0;
 }
 
-uint64_t wmk_kdumper_head(struct wmk_kdumper *dumper)
+static uint64_t dumper_head(struct wmk_source *source)
 {
+	struct wmk_kdumper *dumper = dumper_of(source);
+
 	pthread_mutex_lock(&dumper->lock);
 	const uint64_t number = dumper->asked > dumper->begun ? dumper->asked : dumper->begun;
 
@@ -363,22 +342,42 @@ uint64_t wmk_kdumper_head(struct wmk_kdumper *dumper)
 	return number ? end_of(number, true) : 0;
 }
 
-int wmk_kdumper_fd(const struct wmk_kdumper *dumper)
+static int dumper_fd(struct wmk_source *source)
 {
-	return dumper->fd;
+	return dumper_of(source)->fd;
 }
 
-uint64_t wmk_kdumper_resume(struct wmk_kdumper *dumper, uint64_t place)
+/*
+ * If the earlier dump is complete, and the next begin is of its number or of any, nothing is dumped. The end of the
+ * packet is set by the next begin.
+ */
+static int dumper_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
+	struct wmk_kdumper *dumper = dumper_of(source);
+
+	*records = last->ring_position >> WMK_KDUMPER_RECORDS_AT;
+	*end = 0;
 	pthread_mutex_lock(&dumper->lock);
-	dumper->earlier = place;
-	dumper->records = place >> WMK_KDUMPER_RECORDS_AT;
+	dumper->earlier = last->ring_position;
+	dumper->records = *records;
 	pthread_mutex_unlock(&dumper->lock);
-	return place >> WMK_KDUMPER_RECORDS_AT;
+	return 0;
 }
 
-void wmk_kdumper_clear(struct wmk_kdumper *dumper)
+/* A dump waits for room: it loses nothing. */
+static uint64_t dumper_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
+	(void)source;
+	if (by_cause)
+		memset(by_cause, 0, WAYMARK_LOST_CAUSES * sizeof(*by_cause));
+	return 0;
+}
+
+static int dumper_clear(struct wmk_source *source, uint64_t *position, uint64_t *ts)
+{
+	struct wmk_kdumper *dumper = dumper_of(source);
+
+	*position = *ts = 0;
 	pthread_mutex_lock(&dumper->lock);
 	dumper->round++;
 	dumper->running = false;
@@ -393,4 +392,49 @@ void wmk_kdumper_clear(struct wmk_kdumper *dumper)
 	forget_why(dumper);
 	pthread_cond_broadcast(&dumper->changed);
 	pthread_mutex_unlock(&dumper->lock);
+	return 0;
+}
+
+static void dumper_close(struct wmk_source *source)
+{
+	struct wmk_kdumper *dumper = dumper_of(source);
+
+	pthread_mutex_lock(&dumper->lock);
+	dumper->round++;
+	dumper->closed = true;
+	pthread_cond_broadcast(&dumper->changed);
+	pthread_mutex_unlock(&dumper->lock);
+	put(dumper);
+}
+
+static const struct wmk_source_ops dumper_ops = {
+	.next = dumper_next, .release = dumper_release, .head = dumper_head, .resume = dumper_resume,
+	.records_at = 1 + WMK_KDUMPER_RECORDS_AT, .lost = dumper_lost, .clear = dumper_clear, .fd = dumper_fd,
+	.close = dumper_close,
+};
+
+int wmk_kdumper_open(const struct wmk_kdumper_options *options, struct wmk_source **result)
+{
+	struct wmk_kdumper *dumper = calloc(1, sizeof(*dumper));
+	size_t size;
+
+	if (!dumper)
+		return wmk_error(-ENOMEM, "no memory for a state dump");
+	dumper->source.ops = &dumper_ops;
+	dumper->options = *options;
+	dumper->cap = options->packet_bytes ? options->packet_bytes : PACKET_BYTES;
+	dumper->users = 1;
+	pthread_mutex_init(&dumper->lock, NULL);
+	wmk_cond_init(&dumper->changed);
+	size = (ROOM + WMK_CTF_PACKET_ROOM + dumper->cap + ALIGN - 1) / ALIGN * ALIGN;
+	dumper->memory = aligned_alloc(ALIGN, PACKETS * size);
+	dumper->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!dumper->memory || dumper->fd < 0) {
+		put(dumper);
+		return wmk_error(-ENOMEM, "no memory for a state dump");
+	}
+	for (unsigned i = 0; i < PACKETS; i++)
+		dumper->packets[i].data = dumper->memory + i * size + ROOM + WMK_CTF_PACKET_ROOM;
+	*result = &dumper->source;
+	return 0;
 }

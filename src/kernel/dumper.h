@@ -2,9 +2,8 @@
 /*
  * dumper.h - the state dump (statedump.h) as packets of a kernel channel: made by a thread of its own, beside the one that takes them.
  *
- *     wmk_kdumper_open(&options, &dumper);
+ *     wmk_kdumper_open(&options, &dumper);           a source of packets (ring/packet_source.h)
  *     wmk_kdumper_begin(dumper, number);             a dump begins; returns at once
- *     poll(wmk_kdumper_fd(dumper)); while (wmk_kdumper_next(dumper, wait, &packet) == 1) { write it; wmk_kdumper_release(dumper); }
  *
  * Two packets' worth of memory is all there is: while both are full the dump waits, so it is lost by nobody but who does not write it down.
  *
@@ -24,14 +23,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernel/reader.h"
 #include "kernel/statedump.h"
 #include "kernel/who.h"
+#include "ring/packet_source.h"
 
 #define WMK_KDUMPER_RECORDS_AT 32u     /* the bit of a place, from which on it tells how many records the trace has */
 #define WMK_KDUMPER_ANY 1u             /* for a number: one that is whole will do, whichever it is */
-
-struct wmk_kdumper;
 
 struct wmk_kdumper_options {
 	uint32_t ids[WMK_KSTATEDUMP_EVENTS];     /* of its events in the trace */
@@ -44,27 +41,12 @@ struct wmk_kdumper_options {
 	size_t packet_bytes;                     /* of a packet's content at most; 0: 128 KiB; at least WMK_KSTATEDUMP_PAYLOAD_MAX and a little */
 };
 
-int wmk_kdumper_open(const struct wmk_kdumper_options *options, struct wmk_kdumper **dumper);
-/* A dump that runs ends by itself. */
-void wmk_kdumper_close(struct wmk_kdumper *dumper);
-/* Dump, unless that dump, or a later one, was begun already; behind the one that runs. */
-int wmk_kdumper_begin(struct wmk_kdumper *dumper, uint64_t number);
 /*
- * 1: *packet is filled, the same until it is released; 0: nothing now; -errno: the dump failed. wait: for as long as the
- * dump comes forward, until there is one or it is over.
+ * A source of packets: closing it lets a running dump end by itself; a flush waits until there is a packet or the dump
+ * is over, while the dump makes progress; clearing it cancels the dump.
  */
-int wmk_kdumper_next(struct wmk_kdumper *dumper, bool wait, struct wmk_kpacket *packet);
-void wmk_kdumper_release(struct wmk_kdumper *dumper);
-/* The end when what was begun is whole. */
-uint64_t wmk_kdumper_head(struct wmk_kdumper *dumper);
-/* Readable when there is a packet. */
-int wmk_kdumper_fd(const struct wmk_kdumper *dumper);
-/*
- * The last packet that an earlier dumper got into the trace had this place (0: there is none). If that dump is whole, and the next begin is of its number
- * or of any, nothing is dumped. Returns how many records there are.
- */
-uint64_t wmk_kdumper_resume(struct wmk_kdumper *dumper, uint64_t place);
-/* The dump that runs is given up, and what there is of it; counts begin at zero. */
-void wmk_kdumper_clear(struct wmk_kdumper *dumper);
+int wmk_kdumper_open(const struct wmk_kdumper_options *options, struct wmk_source **dumper);
+/* Dump, unless that dump or a later one was begun already; after the one that runs. */
+int wmk_kdumper_begin(struct wmk_source *dumper, uint64_t number);
 
 #endif

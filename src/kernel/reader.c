@@ -97,7 +97,7 @@ static uint64_t monotonic_now(void *data)
 	return wmk_kspaces_monotonic();
 }
 
-int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_kdumper **dumper)
+int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_source **dumper)
 {
 	struct wmk_kdumper_options options = { .clock = wmk_kinstance_is_counter(reader->instance) ? counter_now : monotonic_now };
 

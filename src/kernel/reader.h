@@ -7,8 +7,7 @@
  *
  *     wmk_kreader_open(&options, &reader);
  *     wmk_kreader_event(reader, "sched", "sched_switch", 0);     before the event is enabled: its records have this id in the trace
- *     wmk_kstream_open(reader, cpu, &stream);
- *     while (wmk_kstream_next(stream, flush, &packet) == 1) { write it; wmk_kstream_release(stream); }
+ *     wmk_kstream_open(reader, cpu, &source);                    a source of packets (ring/packet_source.h)
  *
  * Records of events that it was not told of, or that a filter does not want, are counted and left out, and those of the tracer's own threads (own.h),
  * but for who runs when and who is who (sched, task), and what interrupts have made: each CPU's next task must be the one that goes next, and an
@@ -27,12 +26,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ctf/writer.h"
 #include "kernel/own.h"
+#include "ring/packet_source.h"
 
-struct wmk_kdumper;
 struct wmk_kreader;
-struct wmk_kstream;
 
 struct wmk_kreader_options {
 	int instance;                    /* of the instance's directory; duplicated */
@@ -46,18 +43,6 @@ struct wmk_kreader_options {
 };
 
 #define WMK_KSTREAM_RECORDS_AT 24u   /* the bit of a place, from which on it tells how many records the trace has */
-
-struct wmk_kpacket {
-	uint64_t begin_ts, end_ts;       /* of its first and its last record */
-	uint64_t place;                  /* of its end: for wmk_kstream_resume() */
-	uint64_t end;                    /* the same as a number that only grows: see wmk_kstream_head() */
-	uint64_t records;                /* in all packets up to its end */
-	uint64_t lost;                   /* that are known to have been lost before its end */
-	const uint8_t *data;             /* `len` bytes, until the release */
-	size_t len;
-	uint8_t *room;                   /* WMK_CTF_PACKET_ROOM writable bytes that end at `data` */
-	uint32_t pressure;               /* percent of the kernel's buffer that was filled when it began */
-};
 
 int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kreader **reader);
 /* All its streams are closed. */
@@ -74,31 +59,13 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
  */
 int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const char *name, const void *program, size_t len, bool changing);
 /* The state dump with the ids and contexts of this channel, by its clock (dumper.h). -ENOENT: not all its events are known yet. */
-int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_kdumper **dumper);
+int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_source **dumper);
 /* Numbers of CPUs, those included that may come later, are below this. */
 unsigned wmk_kreader_cpus(const struct wmk_kreader *reader);
-/* -ENOENT: there is no such CPU; -ENODEV: it has not been there since the channel was made, try again when it comes. It may go, then its buffer stays. */
-int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_kstream **stream);
-void wmk_kstream_close(struct wmk_kstream *stream);
-/* 1: *packet is filled; 0: nothing now; -errno: it cannot be read, or holds nonsense. flush: also what is not a full page of the kernel's. */
-int wmk_kstream_next(struct wmk_kstream *stream, bool flush, struct wmk_kpacket *packet);
-void wmk_kstream_release(struct wmk_kstream *stream);
-/* The end of a packet that takes all that is there now. */
-uint64_t wmk_kstream_head(struct wmk_kstream *stream);
 /*
- * Another process had read up to `last`, a packet of the trace (all zeros: none): go on behind it, before anything else. What it had taken and not
- * written counts as lost, but for what the kernel gives once more. *records, *end: as the packet had them. -ESTALE: the buffer has been emptied since.
+ * One CPU as a source of packets. -ENOENT: no such CPU; -ENODEV: the CPU has not been online since the channel was made,
+ * try again when it comes online. If it goes offline, its buffer stays.
  */
-int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
-/* Records that the kernel has lost; *overwritten (may be NULL): of these, the oldest, which newer ones have replaced, as was asked for. */
-uint64_t wmk_kstream_lost(struct wmk_kstream *stream, uint64_t *overwritten);
-/* Throw away what there is; all counts begin at zero. */
-int wmk_kstream_clear(struct wmk_kstream *stream);
-/* For poll(): readable when a part of the buffer is filled. */
-int wmk_kstream_fd(const struct wmk_kstream *stream);
-/* Who the kernel's threads are is followed whether records of them are wanted now or not: the same for that; -1: it is not followed. */
-int wmk_kstream_who_fd(const struct wmk_kstream *stream);
-/* 1: there was something; 0. */
-int wmk_kstream_follow(struct wmk_kstream *stream);
+int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source **source);
 
 #endif

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "ctf/writer.h"
 #include "kernel/reader_inside.h"
 
 #define ALIGN 4096u
@@ -29,6 +30,7 @@
 #define LOOK_EVERY 16384u            /* records, between two looks at the kernel's counts */
 
 struct wmk_kstream {
+	struct wmk_source source;
 	struct wmk_kreader *reader;
 	struct wmk_kcpu *buffer;
 	unsigned cpu;
@@ -38,7 +40,7 @@ struct wmk_kstream {
 	uint64_t begin_ts, end_ts;
 	bool ready;                      /* given out, not released */
 	struct wmk_error_chain *failed;  /* behind what was gathered: told after that */
-	struct wmk_kpacket packet;
+	struct wmk_packet packet;
 	/* The page that is being copied. */
 	struct wmk_kpart part;
 	struct wmk_kpage page;
@@ -57,58 +59,9 @@ struct wmk_kstream {
 	uint64_t look_at;                /* (of `taken`) next */
 };
 
-int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_kstream **result)
+static struct wmk_kstream *stream_of(struct wmk_source *source)
 {
-	struct wmk_kstream *stream = calloc(1, sizeof(*stream));
-	int err = 0;
-
-	if (stream)
-		stream->memory = aligned_alloc(ALIGN, ALIGN + reader->packet_bytes + ALIGN);
-	if (!stream || !stream->memory)
-		err = wmk_error(-ENOMEM, "no memory for what the kernel records on CPU %u", cpu);
-	if (err == 0)
-		err = wmk_kcpu_open(reader->instance, cpu, reader->alone ? WMK_KCPU_READ : WMK_KCPU_BEST, &stream->buffer);
-	if (err == 0)
-		err = wmk_kwho_cpu(reader->who, cpu);
-	if (err < 0) {
-		if (stream)
-			wmk_kcpu_close(stream->buffer);
-		if (stream)
-			free(stream->memory);
-		free(stream);
-		return err;
-	}
-	stream->reader = reader;
-	stream->cpu = cpu;
-	stream->data = stream->memory + ROOM + WMK_CTF_PACKET_ROOM;
-	stream->cap = reader->packet_bytes;
-	*result = stream;
-	return 0;
-}
-
-void wmk_kstream_close(struct wmk_kstream *stream)
-{
-	if (!stream)
-		return;
-	wmk_kcpu_close(stream->buffer);
-	wmk_error_drop(stream->failed);
-	free(stream->memory);
-	free(stream);
-}
-
-int wmk_kstream_fd(const struct wmk_kstream *stream)
-{
-	return wmk_kcpu_fd(stream->buffer);
-}
-
-int wmk_kstream_who_fd(const struct wmk_kstream *stream)
-{
-	return wmk_kwho_fd(stream->reader->who, stream->cpu);
-}
-
-int wmk_kstream_follow(struct wmk_kstream *stream)
-{
-	return wmk_kwho_follow(stream->reader->who, stream->cpu);
+	return (struct wmk_kstream *)source;
 }
 
 /* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -145,15 +98,18 @@ static void look_at_losses(struct wmk_kstream *stream)
 	stream->due = stats.read + stats.entries + 1;
 }
 
-uint64_t wmk_kstream_lost(struct wmk_kstream *stream, uint64_t *overwritten)
+static uint64_t stream_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
+	struct wmk_kstream *stream = stream_of(source);
 	struct wmk_kcpu_stats stats = { .overrun = stream->overrun, .dropped = stream->dropped };
 
 	if (wmk_kcpu_stats(stream->buffer, &stats) < 0)
 		wmk_error_clear();
-	if (overwritten)
-		*overwritten = stats.overrun;
-	return stats.overrun + dropped_of(&stats) + stream->unread + stream->broken;
+	const uint64_t lost = stats.overrun + dropped_of(&stats) + stream->unread + stream->broken;
+
+	for (unsigned c = 0; by_cause && c < WAYMARK_LOST_CAUSES; c++)
+		by_cause[c] = c == WAYMARK_LOST_FULL ? lost - stats.overrun : 0;
+	return lost;
 }
 
 static uint64_t end_of(const struct wmk_kstream *stream)
@@ -166,8 +122,9 @@ static uint64_t place_of(const struct wmk_kstream *stream)
 	return stream->records << WMK_KSTREAM_RECORDS_AT | (end_of(stream) & ((1u << WMK_KSTREAM_RECORDS_AT) - 1));
 }
 
-uint64_t wmk_kstream_head(struct wmk_kstream *stream)
+static uint64_t stream_head(struct wmk_source *source)
 {
+	struct wmk_kstream *stream = stream_of(source);
 	struct wmk_kcpu_stats stats;
 
 	if (wmk_kcpu_stats(stream->buffer, &stats) < 0) {
@@ -284,7 +241,7 @@ static int next_page(struct wmk_kstream *stream, bool flush)
 static int fill(struct wmk_kstream *stream, bool flush)
 {
 	const bool mapped = wmk_kcpu_mode(stream->buffer) == WMK_KCPU_MAP;
-	const uint64_t head = flush ? wmk_kstream_head(stream) : UINT64_MAX;
+	const uint64_t head = flush ? stream_head(&stream->source) : UINT64_MAX;
 	int ret = 1;
 
 	while (ret == 1) {
@@ -325,23 +282,25 @@ static int tell_failure(struct wmk_kstream *stream)
 	return wmk_error_number();
 }
 
-int wmk_kstream_next(struct wmk_kstream *stream, bool flush, struct wmk_kpacket *packet)
+static int stream_next(struct wmk_source *source, int flush, struct wmk_packet *packet)
 {
+	struct wmk_kstream *stream = stream_of(source);
 	int ret;
 
 	if (!stream->ready) {
 		if (stream->failed)
 			return tell_failure(stream);
-		/* asking takes microseconds, and packets of mapped pages are small; at the end all is told exactly, see wmk_kstream_lost() */
+		/* A query takes microseconds, and packets of mapped pages are small. At the end stream_lost() is exact. */
 		if (flush || stream->taken >= stream->look_at)
 			look_at_losses(stream);
-		ret = fill(stream, flush);
+		ret = fill(stream, flush != 0);
 		if (ret <= 0)
 			return ret;
 		show_dropped(stream);
-		stream->packet = (struct wmk_kpacket){
-			.begin_ts = stream->begin_ts, .end_ts = stream->end_ts, .place = place_of(stream), .end = end_of(stream), .records = stream->records,
-			.lost = lost_by_now(stream), .data = stream->data, .len = stream->len, .room = stream->data - WMK_CTF_PACKET_ROOM,
+		stream->packet = (struct wmk_packet){
+			.begin_ts = stream->begin_ts, .end_ts = stream->end_ts, .position = place_of(stream),
+			.end = end_of(stream), .records = stream->records, .lost = lost_by_now(stream),
+			.data = stream->data, .len = stream->len, .room = stream->data - WMK_CTF_PACKET_ROOM,
 		};
 		stream->ready = true;
 	}
@@ -349,14 +308,18 @@ int wmk_kstream_next(struct wmk_kstream *stream, bool flush, struct wmk_kpacket 
 	return 1;
 }
 
-void wmk_kstream_release(struct wmk_kstream *stream)
+static int stream_release(struct wmk_source *source, const struct wmk_packet *packet)
 {
+	struct wmk_kstream *stream = stream_of(source);
+
+	(void)packet;
 	if (!stream->ready)
-		return;
+		return 0;
 	if (!stream->has_page && wmk_kcpu_mode(stream->buffer) == WMK_KCPU_MAP)
 		wmk_kcpu_release(stream->buffer);
 	stream->ready = false;
 	stream->len = 0;
+	return 0;
 }
 
 /* ── behind another reader, and anew ─────────────────────────────────────────────────────────────────── */
@@ -382,8 +345,13 @@ uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint6
 	return behind < again && end_ts < begin_ts ? again : behind;
 }
 
-int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
+/*
+ * Another process had read up to `last`. What it took and did not write counts as lost, except what the kernel returns
+ * again. -ESTALE: the buffer has been emptied since.
+ */
+static int stream_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
+	struct wmk_kstream *stream = stream_of(source);
 	struct wmk_kcpu_stats stats;
 	struct wmk_kpart part;
 	uint64_t again = 0, begin_ts = 0;
@@ -413,8 +381,11 @@ int wmk_kstream_resume(struct wmk_kstream *stream, const struct wmk_ctf_packet *
 	return 0;
 }
 
-int wmk_kstream_clear(struct wmk_kstream *stream)
+static int stream_clear(struct wmk_source *source, uint64_t *position, uint64_t *ts)
 {
+	struct wmk_kstream *stream = stream_of(source);
+
+	*position = *ts = 0;
 	stream->ready = stream->has_page = false;
 	wmk_error_drop(stream->failed);
 	stream->failed = NULL;
@@ -422,4 +393,64 @@ int wmk_kstream_clear(struct wmk_kstream *stream)
 	stream->taken = stream->records = stream->skip = stream->unread = stream->broken = 0;
 	stream->dropped = stream->due = stream->dropped_shown = stream->overrun = stream->overrun_shown = stream->look_at = stream->told = 0;
 	return wmk_kcpu_empty(stream->buffer, stream->reader->instance);
+}
+
+/* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
+
+static int stream_fd(struct wmk_source *source)
+{
+	return wmk_kcpu_fd(stream_of(source)->buffer);
+}
+
+/* Which process a thread belongs to is followed even if no records are wanted now. */
+static int stream_follow(struct wmk_source *source)
+{
+	return wmk_kwho_follow(stream_of(source)->reader->who, stream_of(source)->cpu);
+}
+
+static int stream_follow_fd(struct wmk_source *source)
+{
+	return wmk_kwho_fd(stream_of(source)->reader->who, stream_of(source)->cpu);
+}
+
+static void stream_close(struct wmk_source *source)
+{
+	struct wmk_kstream *stream = stream_of(source);
+
+	wmk_kcpu_close(stream->buffer);
+	wmk_error_drop(stream->failed);
+	free(stream->memory);
+	free(stream);
+}
+
+static const struct wmk_source_ops stream_ops = {
+	.next = stream_next, .release = stream_release, .head = stream_head, .resume = stream_resume,
+	.records_at = 1 + WMK_KSTREAM_RECORDS_AT, .lost = stream_lost, .clear = stream_clear, .fd = stream_fd,
+	.follow = stream_follow, .follow_fd = stream_follow_fd, .close = stream_close,
+};
+
+int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source **result)
+{
+	struct wmk_kstream *stream = calloc(1, sizeof(*stream));
+	int err;
+
+	if (!stream)
+		return wmk_error(-ENOMEM, "no memory for a reader of CPU %u", cpu);
+	stream->source.ops = &stream_ops;
+	stream->memory = aligned_alloc(ALIGN, ALIGN + reader->packet_bytes + ALIGN);
+	err = stream->memory ? 0 : wmk_error(-ENOMEM, "no memory for what the kernel records on CPU %u", cpu);
+	if (err == 0)
+		err = wmk_kcpu_open(reader->instance, cpu, reader->alone ? WMK_KCPU_READ : WMK_KCPU_BEST, &stream->buffer);
+	if (err == 0)
+		err = wmk_kwho_cpu(reader->who, cpu);
+	if (err < 0) {
+		stream_close(&stream->source);
+		return wmk_error_add(err, "cannot read what the kernel records on CPU %u", cpu);
+	}
+	stream->reader = reader;
+	stream->cpu = cpu;
+	stream->data = stream->memory + ROOM + WMK_CTF_PACKET_ROOM;
+	stream->cap = reader->packet_bytes;
+	*result = &stream->source;
+	return 0;
 }

@@ -25,7 +25,7 @@ struct machine {
 	struct tree tree;
 	char proc[300], sys[300];
 	uint64_t now;
-	struct wmk_kdumper *dumper;
+	struct wmk_source *dumper;
 };
 
 static uint64_t tick(void *data)
@@ -71,34 +71,51 @@ static int teardown(void **state)
 {
 	struct machine *m = *state;
 
-	wmk_kdumper_close(m->dumper);
+	m->dumper->ops->close(m->dumper);
 	tree_remove(&m->tree);
 	free(m);
 	wmk_error_clear();
 	return 0;
 }
 
+/* An earlier process wrote packets up to `position`. Returns how many records the trace has. */
+static uint64_t resume(struct machine *m, uint64_t position)
+{
+	const struct wmk_ctf_packet last = { .ring_position = position };
+	uint64_t records, end;
+
+	assert_int_equal(m->dumper->ops->resume(m->dumper, &last, &records, &end), 0);
+	return records;
+}
+
+static void clear(struct machine *m)
+{
+	uint64_t position, ts;
+
+	assert_int_equal(m->dumper->ops->clear(m->dumper, &position, &ts), 0);
+}
+
 /* All packets up to the dump's end: how many. Their records are *records in all, with those before; *last is where the last one ends. */
 static unsigned take_all(struct machine *m, uint64_t *records, uint64_t *last)
 {
-	struct wmk_kpacket packet, again;
+	struct wmk_packet packet, again;
 	uint64_t end = 0;
 	unsigned n = 0;
 
 	*last = 0;
-	while (wmk_kdumper_next(m->dumper, true, &packet) == 1) {
+	while (m->dumper->ops->next(m->dumper, true, &packet) == 1) {
 		assert_true(packet.len > 0 && packet.len <= PACKET);
 		assert_true(packet.begin_ts > end && packet.end_ts >= packet.begin_ts);
 		assert_true(packet.end >= *last && (!(*last & 1) || packet.end > *last));
 		/* the same until it is released */
-		assert_int_equal(wmk_kdumper_next(m->dumper, false, &again), 1);
-		assert_true(again.data == packet.data && again.len == packet.len && again.records == packet.records && again.place == packet.place &&
+		assert_int_equal(m->dumper->ops->next(m->dumper, false, &again), 1);
+		assert_true(again.data == packet.data && again.len == packet.len && again.records == packet.records && again.position == packet.position &&
 			    again.begin_ts == packet.begin_ts && again.end_ts == packet.end_ts);
 		end = packet.end_ts;
 		*records = packet.records;
-		assert_int_equal(packet.place, packet.records << 32 | (uint32_t)packet.end);
+		assert_int_equal(packet.position, packet.records << 32 | (uint32_t)packet.end);
 		*last = packet.end;
-		wmk_kdumper_release(m->dumper);
+		m->dumper->ops->release(m->dumper, &packet);
 		n++;
 	}
 	return n;
@@ -107,20 +124,20 @@ static unsigned take_all(struct machine *m, uint64_t *records, uint64_t *last)
 static void nothing_by_itself(void **state)
 {
 	struct machine *m = *state;
-	struct wmk_kpacket packet;
+	struct wmk_packet packet;
 
-	assert_int_equal(wmk_kdumper_next(m->dumper, true, &packet), 0);
-	assert_int_equal(wmk_kdumper_head(m->dumper), 0);
+	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 0);
+	assert_int_equal(m->dumper->ops->head(m->dumper), 0);
 }
 
 static void every_record_once(void **state)
 {
 	struct machine *m = *state;
-	struct pollfd polled = { .fd = wmk_kdumper_fd(m->dumper), .events = POLLIN };
+	struct pollfd polled = { .fd = m->dumper->ops->fd(m->dumper), .events = POLLIN };
 	uint64_t records, last;
 
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
-	assert_int_equal(wmk_kdumper_head(m->dumper), 15);
+	assert_int_equal(m->dumper->ops->head(m->dumper), 15);
 	/* who does not wait is told */
 	assert_int_equal(poll(&polled, 1, 10000), 1);
 	assert_true(take_all(m, &records, &last) > 1);
@@ -138,14 +155,14 @@ static void every_record_once(void **state)
 static void behind_one_that_runs(void **state)
 {
 	struct machine *m = *state;
-	struct wmk_kpacket packet;
+	struct wmk_packet packet;
 	uint64_t records, last;
 
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
-	assert_int_equal(wmk_kdumper_next(m->dumper, true, &packet), 1);
+	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 1);
 	assert_int_equal(packet.end, 14);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 9), 0);
-	assert_int_equal(wmk_kdumper_head(m->dumper), 19);
+	assert_int_equal(m->dumper->ops->head(m->dumper), 19);
 	take_all(m, &records, &last);
 	assert_int_equal(records, 2 * RECORDS);
 	assert_int_equal(last, 19);
@@ -158,33 +175,33 @@ static void behind_one_that_died(void **state)
 	uint64_t records = 0, last;
 
 	/* whole: whoever asks for it, or for any, gets nothing */
-	assert_int_equal(wmk_kdumper_resume(m->dumper, UINT64_C(42) << 32 | 15), 42);
+	assert_int_equal(resume(m, UINT64_C(42) << 32 | 15), 42);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, WMK_KDUMPER_ANY), 0);
 	assert_int_equal(take_all(m, &records, &last), 0);
-	wmk_kdumper_clear(m->dumper);
-	assert_int_equal(wmk_kdumper_resume(m->dumper, UINT64_C(42) << 32 | 15), 42);
+	clear(m);
+	assert_int_equal(resume(m, UINT64_C(42) << 32 | 15), 42);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, WMK_KDUMPER_ANY), 0);
 	assert_int_equal(take_all(m, &records, &last), 0);
 	/* not whole: again, from the beginning; what there was of it is in the trace */
-	assert_int_equal(wmk_kdumper_resume(m->dumper, UINT64_C(42) << 32 | 16), 42);
+	assert_int_equal(resume(m, UINT64_C(42) << 32 | 16), 42);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 8), 0);
 	take_all(m, &records, &last);
 	assert_int_equal(records, 42 + RECORDS);
 	assert_int_equal(last, 17);
 	/* there was none */
-	wmk_kdumper_clear(m->dumper);
-	assert_int_equal(wmk_kdumper_resume(m->dumper, 0), 0);
+	clear(m);
+	assert_int_equal(resume(m, 0), 0);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 20), 0);
 	take_all(m, &records, &last);
 	assert_int_equal(records, RECORDS);
 	assert_int_equal(last, 41);
 	/* whole, by its last bits; another one */
-	wmk_kdumper_clear(m->dumper);
-	wmk_kdumper_resume(m->dumper, UINT64_C(42) << 32 | 15);
+	clear(m);
+	resume(m, UINT64_C(42) << 32 | 15);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, large), 0);
 	assert_int_equal(take_all(m, &records, &last), 0);
-	wmk_kdumper_resume(m->dumper, UINT64_C(42) << 32 | 15);
+	resume(m, UINT64_C(42) << 32 | 15);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, large + 1), 0);
 	take_all(m, &records, &last);
 	assert_int_equal(records, 42 + RECORDS);
@@ -193,15 +210,15 @@ static void behind_one_that_died(void **state)
 static void cleared_on_the_way(void **state)
 {
 	struct machine *m = *state;
-	struct wmk_kpacket packet;
+	struct wmk_packet packet;
 	uint64_t records, last;
 
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
-	assert_int_equal(wmk_kdumper_next(m->dumper, true, &packet), 1);
-	wmk_kdumper_clear(m->dumper);
-	assert_int_equal(wmk_kdumper_next(m->dumper, true, &packet), 0);
+	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 1);
+	clear(m);
+	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 0);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
-	assert_int_equal(wmk_kdumper_next(m->dumper, true, &packet), 0);
+	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 0);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 8), 0);
 	take_all(m, &records, &last);
 	assert_int_equal(records, RECORDS);
@@ -212,30 +229,30 @@ static void cleared_on_the_way(void **state)
 static void closed_on_the_way(void **state)
 {
 	struct machine *m = *state;
-	struct wmk_kpacket packet;
+	struct wmk_packet packet;
 
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
-	assert_int_equal(wmk_kdumper_next(m->dumper, true, &packet), 1);
-	wmk_kdumper_close(m->dumper);
+	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 1);
+	m->dumper->ops->close(m->dumper);
 	open_dumper(m);
 }
 
 static void no_proc(void **state)
 {
 	struct machine *m = *state;
-	struct wmk_kpacket packet;
+	struct wmk_packet packet;
 	char words[300];
 	int err;
 
 	strcat(m->proc, "-not-there");
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
-	err = wmk_kdumper_next(m->dumper, true, &packet);
+	err = m->dumper->ops->next(m->dumper, true, &packet);
 	assert_int_equal(err, -ENOENT);
 	assert_non_null(strstr(wmk_error_text(words, sizeof(words)), "-not-there"));
 	m->proc[strlen(m->proc) - strlen("-not-there")] = '\0';
-	wmk_kdumper_clear(m->dumper);
+	clear(m);
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 8), 0);
-	assert_int_equal(wmk_kdumper_next(m->dumper, true, &packet), 1);
+	assert_int_equal(m->dumper->ops->next(m->dumper, true, &packet), 1);
 }
 
 int main(void)

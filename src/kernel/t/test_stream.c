@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "ctf/writer.h"
 #include "kernel/instance.h"
 #include "kernel/reader_inside.h"
 
@@ -38,7 +39,7 @@ static bool seen[CALLS_MAX];
 static uint32_t n_seen, last_turn[CPUS_MAX], first_turn;
 
 static struct wmk_kreader *reader;
-static struct wmk_kstream *streams[CPUS_MAX];
+static struct wmk_source *streams[CPUS_MAX];
 static unsigned n_cpus;
 
 /* ── the channel ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -106,7 +107,8 @@ static void reader_open(void)
 static void reader_close(void)
 {
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
-		wmk_kstream_close(streams[cpu]);
+		if (streams[cpu])
+			streams[cpu]->ops->close(streams[cpu]);
 	wmk_kreader_close(reader);
 	memset(streams, 0, sizeof(streams));
 }
@@ -118,7 +120,7 @@ static void reader_resume(void)
 	reader_open();
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
 		if (streams[cpu]) {
-			assert_int_equal(wmk_kstream_resume(streams[cpu], &trace[cpu], &there, &end_there), 0);
+			assert_int_equal(streams[cpu]->ops->resume(streams[cpu], &trace[cpu], &there, &end_there), 0);
 			assert_int_equal(there, records[cpu]);
 			assert_int_equal(end_there, ends[cpu]);
 		}
@@ -134,7 +136,7 @@ static size_t turn_of(const uint8_t *data, size_t left, uint32_t *turn)
 	return head + PAYLOAD;
 }
 
-static void put(unsigned cpu, const struct wmk_kpacket *packet)
+static void put(unsigned cpu, const struct wmk_packet *packet)
 {
 	const uint64_t n = packet->records - records[cpu];
 	size_t at = 0;
@@ -143,7 +145,7 @@ static void put(unsigned cpu, const struct wmk_kpacket *packet)
 	for (uint64_t i = 0; i < n; i++) {
 		uint32_t turn;
 
-		at += turn_of(packet->data + at, packet->len - at, &turn);
+		at += turn_of((const uint8_t *)packet->data + at, packet->len - at, &turn);
 		assert_true(turn < made);
 		assert_false(seen[turn]);
 		seen[turn] = true;
@@ -158,7 +160,7 @@ static void put(unsigned cpu, const struct wmk_kpacket *packet)
 	/* what it says was lost before its end, was */
 	assert_true(packet->lost <= last_turn[cpu] + 1u);
 	records[cpu] = packet->records;
-	trace[cpu].ring_position = packet->place;
+	trace[cpu].ring_position = packet->position;
 	trace[cpu].end_ts = packet->end_ts;
 	ends[cpu] = packet->end;
 	trace[cpu].lost = packet->lost;
@@ -169,13 +171,13 @@ enum take { ALL, NOT_RELEASED, NOT_WRITTEN };
 /* One packet of each CPU at most; how the last one is left. Returns how many there were. */
 static unsigned take(bool flush, enum take how)
 {
-	struct wmk_kpacket packet;
+	struct wmk_packet packet;
 	unsigned n = 0;
 
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
 		if (!streams[cpu])
 			continue;
-		const int got = wmk_kstream_next(streams[cpu], flush, &packet);
+		const int got = streams[cpu]->ops->next(streams[cpu], flush, &packet);
 
 		assert_true(got >= 0);
 		if (got == 0)
@@ -184,19 +186,21 @@ static unsigned take(bool flush, enum take how)
 		if (how != NOT_WRITTEN)
 			put(cpu, &packet);
 		if (how == ALL)
-			wmk_kstream_release(streams[cpu]);
+			streams[cpu]->ops->release(streams[cpu], &packet);
 	}
 	return n;
 }
 
 static uint64_t lost(uint64_t *overwritten)
 {
-	uint64_t sum = 0, over = 0, one;
+	uint64_t sum = 0, over = 0, by_cause[WAYMARK_LOST_CAUSES];
 
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
 		if (streams[cpu]) {
-			sum += wmk_kstream_lost(streams[cpu], &one);
-			over += one;
+			const uint64_t one = streams[cpu]->ops->lost(streams[cpu], by_cause);
+
+			sum += one;
+			over += one - by_cause[WAYMARK_LOST_FULL];
 		}
 	if (overwritten)
 		*overwritten = over;
@@ -224,7 +228,7 @@ static void in_order(void **state)
 	assert_int_equal(n_seen, made);
 	assert_int_equal(lost(NULL), 0);
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
-		assert_true(!streams[cpu] || wmk_kstream_head(streams[cpu]) == ends[cpu]);
+		assert_true(!streams[cpu] || streams[cpu]->ops->head(streams[cpu]) == ends[cpu]);
 	reader_close();
 	end();
 }
@@ -374,9 +378,14 @@ static void emptied(void **state)
 		calls(round % 2 ? 5000 : 10);
 		take(round % 3 == 0, (enum take)(round % 3));
 		memset(seen, 0, sizeof(seen));
-		for (unsigned cpu = 0; cpu < n_cpus; cpu++)
-			if (streams[cpu])
-				assert_int_equal(wmk_kstream_clear(streams[cpu]), 0);
+		for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
+			uint64_t position = 1, ts = 1;
+
+			if (!streams[cpu])
+				continue;
+			assert_int_equal(streams[cpu]->ops->clear(streams[cpu], &position, &ts), 0);
+			assert_true(position == 0 && ts == 0);
+		}
 		memset(trace, 0, sizeof(trace));
 		memset(records, 0, sizeof(records));
 		memset(ends, 0, sizeof(ends));
@@ -401,7 +410,7 @@ static void emptied(void **state)
 			const struct wmk_ctf_packet far = { .ring_position = (uint64_t)1 << 62 };
 			uint64_t there, end_there;
 
-			assert_int_equal(wmk_kstream_resume(streams[cpu], &far, &there, &end_there), -ESTALE);
+			assert_int_equal(streams[cpu]->ops->resume(streams[cpu], &far, &there, &end_there), -ESTALE);
 		}
 	wmk_error_clear();
 	reader_close();
@@ -431,7 +440,7 @@ static void what_is_none(void **state)
 {
 	const uint8_t user_only[] = { 6 };      /* ip */
 	struct wmk_kreader_options options = { .instance = tracefs->dir, .contexts = user_only, .n_contexts = 1 };
-	struct wmk_kstream *stream;
+	struct wmk_source *stream;
 
 	(void)state;
 	assert_int_equal(wmk_kreader_open(&options, &reader), -EINVAL);

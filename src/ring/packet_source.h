@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * packet_source.h - the table of functions of a source of packets. A source is one stream of packets: a ring of an
+ * application (consumer/source_ring.c), a CPU of a kernel channel, a ring of the BPF program, a state dump. The drain
+ * loop of the consumer is its only caller.
+ *
+ *     next() ──► packet ──► written ──► release()
+ *
+ * Functions of one source are called from one thread. Errors are -errno with a cause chain.
+ */
+#ifndef WMK_RING_PACKET_SOURCE_H
+#define WMK_RING_PACKET_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <waymark/ring.h>
+
+struct wmk_ctf_packet;             /* ctf/writer.h */
+
+/* `lost` and `records` are totals since the beginning of the stream, at the end of the packet. */
+struct wmk_packet {
+	uint64_t begin_ts, end_ts;
+	uint64_t position;         /* in the source, for resume(); of a ring: the packet's first byte */
+	uint64_t end;              /* in the source: the earliest position at which the next packet begins */
+	uint64_t records, lost, cut;
+	const void *data;          /* len bytes of records, until release */
+	size_t len;
+	uint32_t pressure;         /* percent of the source that waits to be drained, this packet included */
+	uint8_t *room;             /* WMK_CTF_PACKET_ROOM writable bytes that end at `data`, or NULL */
+};
+
+struct wmk_source;
+struct wmk_source_ops {
+	/*
+	 * 1: *packet is filled; 0: nothing now; -errno: the source is corrupt or failed, and returns no more packets.
+	 * flush: also unfinished parts.
+	 */
+	int (*next)(struct wmk_source *source, int flush, struct wmk_packet *packet);
+	int (*release)(struct wmk_source *source, const struct wmk_packet *packet);
+	/*
+	 * The position up to which the source has records now; it only grows. A flush drains up to it.
+	 */
+	uint64_t (*head)(struct wmk_source *source);
+	/*
+	 * Continue behind `last`, the last packet that an earlier consumer wrote to the trace (all zeros: none).
+	 * *records: those before it; *end: where that packet ended. 0; 1: what the source had behind it is lost, in
+	 * unknown number; -ESTALE: more has been released than that; -errno. NULL: the source begins where it begins.
+	 */
+	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
+	/*
+	 * 1 + the lowest bit of the number of records in the trace within a position. The trace has fewer records if
+	 * some up to the position were not written; an empty packet has the position of the last released packet.
+	 * 0: positions have no such number, and an empty packet's position is the end of the last packet.
+	 */
+	unsigned records_at;
+	/* Records lost up to now; by cause if not NULL. */
+	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
+	/* Discard all records and count from zero. *position, *ts: where and when. NULL: it cannot be cleared. */
+	int (*clear)(struct wmk_source *source, uint64_t *position, uint64_t *ts);
+	/* Fields cut up to now; NULL: the packets' counts are complete. */
+	uint64_t (*cut)(struct wmk_source *source);
+	/* For poll(): readable when much waits to be drained. NULL: the ring set wakes the consumer. */
+	int (*fd)(struct wmk_source *source);
+	/*
+	 * Work that is due even if no packets are drained: in each drain pass, and when follow_fd() is readable (-1: no
+	 * such descriptor). Both are set, or both are NULL. 1: there was something; 0; -errno: as next().
+	 */
+	int (*follow)(struct wmk_source *source);
+	int (*follow_fd)(struct wmk_source *source);
+	void (*close)(struct wmk_source *source);
+};
+struct wmk_source {
+	const struct wmk_source_ops *ops;
+	uint64_t size;             /* bytes that it holds at most, to check head() against; 0: no check */
+	uint32_t pieces;           /* packets of the greatest size that it holds at most */
+};
+
+#endif
