@@ -8,6 +8,8 @@ usage: rename.py MAP...   apply maps (scripts/renames/*.map), and print bare men
 A map has one rename a line; "#" begins a comment:
   file OLD NEW     paths from the root; the include lines, lists of meson.build and mentions "folder/name" change too
   name OLD NEW     an identifier, as a whole word, in every text file
+  tag FILE OLD NEW "struct OLD" (union, enum) in one file, named by its path before the map
+The guard of a renamed header changes with it.
 A line has no effect if its OLD no longer exists, so a map can be applied twice.
 """
 import os
@@ -38,15 +40,24 @@ def texts(root):
 
 
 def parse(lines):
-    files, names = {}, {}
+    files, names, tags = {}, {}, []
     for number, line in enumerate(lines, 1):
         words = line.split('#')[0].split()
         if not words:
             continue
+        if len(words) == 4 and words[0] == 'tag':
+            tags.append(tuple(words[1:]))
+            continue
         if len(words) != 3 or words[0] not in ('file', 'name'):
-            raise SystemExit('line %d: "%s" is no rename (use: file|name OLD NEW)' % (number, line.strip()))
+            raise SystemExit('line %d: "%s" is no rename (use: file|name OLD NEW, tag FILE OLD NEW)' % (number, line.strip()))
         (files if words[0] == 'file' else names)[words[1]] = words[2]
-    return files, names
+    return files, names, tags
+
+
+def guard(path):
+    """WMK_KERNEL_TRACKER_H for src/kernel/tasks/tracker.h."""
+    words = path.split('/')
+    return 'WMK_%s_%s' % (words[1].upper(), words[-1].replace('.', '_').upper())
 
 
 def top_of(path):
@@ -71,11 +82,19 @@ def mentions(path, files):
             yield os.path.basename(old), os.path.basename(new)
 
 
-def apply(root, files, names):
+def apply(root, files, names, tags):
+    for path, old, new in tags:
+        path = os.path.join(root, path)
+        if os.path.exists(path):
+            with open(path, encoding='utf-8') as f:
+                text = f.read()
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write(re.sub(r'\b(struct|union|enum) %s\b' % re.escape(old), r'\1 ' + new, text))
     files = {old: new for old, new in files.items() if os.path.exists(os.path.join(root, old))}
     for old, new in files.items():
         os.makedirs(os.path.dirname(os.path.join(root, new)), exist_ok=True)
         git(root, 'mv', old, new)
+    names = {**names, **{guard(old): guard(new) for old, new in files.items() if re.match(r'src/\w+/.*\.h$', old)}}
     word = re.compile(r'(?<![\w/])(%s)\b(?!\.[chS]\b)' % '|'.join(map(re.escape, names))) if names else None
     bare = {os.path.basename(old): new for old, new in files.items()}
     for path, text in list(texts(root)):
@@ -102,21 +121,21 @@ def self_test():
             with open(os.path.join(root, path), 'w', encoding='utf-8') as f:
                 f.write(text)
         put('src/a/who.c', '/* who.c, who.h */ #include "a/who.h"\nint who(int who_else);')
-        put('src/a/who.h', 'int who(int);')
+        put('src/a/who.h', '#ifndef WMK_A_WHO_H\nint who(int);')
         put('src/a/meson.build', "files('who.c', 'b_who.c')")
-        put('src/b/x.c', '#include "a/who.h"\n#include "b/who.h"\nwho(1);')
+        put('src/b/x.c', '#include "a/who.h"\n#include "b/who.h"\nstruct s s; who(1);')
         put('docs/a.md', 'see `a/who.h` and src/a/who.c')
         git(root, 'init', '-q')
         git(root, 'add', '.')
         renames = parse(['file src/a/who.c src/a/tasks/task.c', 'file src/a/who.h src/a/tasks/task.h # moved',
-                         'name who task_find'])
+                         'name who task_find', 'tag src/b/x.c s set'])
         for _ in range(2):
             apply(root, *renames)
         got = {path: text for path, text in texts(root)}
         wanted = {'src/a/tasks/task.c':
                   '/* task.c, task.h */ #include "a/tasks/task.h"\nint task_find(int who_else);',
-                  'src/a/tasks/task.h': 'int task_find(int);', 'src/a/meson.build': "files('tasks/task.c', 'b_who.c')",
-                  'src/b/x.c': '#include "a/tasks/task.h"\n#include "b/who.h"\ntask_find(1);',
+                  'src/a/tasks/task.h': '#ifndef WMK_A_TASK_H\nint task_find(int);', 'src/a/meson.build': "files('tasks/task.c', 'b_who.c')",
+                  'src/b/x.c': '#include "a/tasks/task.h"\n#include "b/who.h"\nstruct set s; task_find(1);',
                   'docs/a.md': 'see `a/tasks/task.h` and src/a/tasks/task.c'}
         if got != wanted:
             raise SystemExit('self-test: got %r' % {k: v for k, v in got.items() if wanted.get(k) != v})
