@@ -49,7 +49,8 @@ def parse(lines):
             tags.append(tuple(words[1:]))
             continue
         if len(words) != 3 or words[0] not in ('file', 'name'):
-            raise SystemExit('line %d: "%s" is no rename (use: file|name OLD NEW, tag FILE OLD NEW)' % (number, line.strip()))
+            raise SystemExit('line %d: "%s" is no rename (use: file|name OLD NEW, tag FILE OLD NEW)'
+                             % (number, line.strip()))
         (files if words[0] == 'file' else names)[words[1]] = words[2]
     return files, names, tags
 
@@ -134,7 +135,8 @@ def self_test():
         got = {path: text for path, text in texts(root)}
         wanted = {'src/a/tasks/task.c':
                   '/* task.c, task.h */ #include "a/tasks/task.h"\nint task_find(int who_else);',
-                  'src/a/tasks/task.h': '#ifndef WMK_A_TASK_H\nint task_find(int);', 'src/a/meson.build': "files('tasks/task.c', 'b_who.c')",
+                  'src/a/tasks/task.h': '#ifndef WMK_A_TASK_H\nint task_find(int);',
+                  'src/a/meson.build': "files('tasks/task.c', 'b_who.c')",
                   'src/b/x.c': '#include "a/tasks/task.h"\n#include "b/who.h"\nstruct set s; task_find(1);',
                   'docs/a.md': 'see `a/tasks/task.h` and src/a/tasks/task.c'}
         if got != wanted:
