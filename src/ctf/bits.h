@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bits.h - numbers out of a packet's bits. For src/ctf and what decode.h has inline; the caller has checked that the bits are there.
+ * bits.h - numbers out of a packet's bits. For src/ctf and what decode.h has inline; the caller has checked that the
+ * bits are there.
  *
- * Bit i of a little-endian number is the stream's bit at + i, where the first bit of a byte is its least significant; a big-endian number
- * begins with its most significant bit, and so does each byte (CTF 1.8.3, section 4.1.5).
+ * Bit i of a little-endian number is the stream's bit at + i, where the first bit of a byte is its least significant; a
+ * big-endian number begins with its most significant bit, and so does each byte (CTF 1.8.3, section 4.1.5).
  */
 #ifndef WMK_CTF_BITS_H
 #define WMK_CTF_BITS_H
@@ -66,7 +67,10 @@ static inline uint64_t wmk_bits_get(const uint8_t *bytes, uint64_t at, unsigned 
 	return value >> from & wmk_bits_mask(width);
 }
 
-/* A number of 64 - `shift` bits, whole bytes, that begins at one; from there on eight bytes are there. With its sign, if it has one. */
+/*
+ * A number of 64 - `shift` bits, whole bytes, that begins at one; from there on eight bytes are there. With its sign,
+ * if it has one.
+ */
 static inline uint64_t wmk_bits_load(const uint8_t *bytes, uint64_t at, unsigned shift, bool is_big, bool is_signed)
 {
 	uint64_t value;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build.c - what both parsers of metadata end in: streams and events in order, each event with its stream, each stream with its clock; and
- * what is asked of a class then.
+ * build.c - what both parsers of metadata end in: streams and events in order, each event with its stream, each stream
+ * with its clock; and what is asked of a class then.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -73,7 +73,8 @@ bool wmk_ctf_parse_uuid(const char *text, uint8_t uuid[16])
 /* ── clocks ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* An error at a place of the metadata, where that is known. */
-static int __attribute__((format(printf, 4, 5))) wrong(const struct wmk_ctf_builder *from, uint32_t line, uint32_t column, const char *format, ...)
+static int __attribute__((format(printf, 4, 5)))
+wrong(const struct wmk_ctf_builder *from, uint32_t line, uint32_t column, const char *format, ...)
 {
 	char words[WMK_ERROR_LEN], at[WMK_CTF_AT];
 	va_list args;
@@ -116,8 +117,8 @@ static const struct wmk_ctf_clock_class *clock_of(const struct wmk_ctf_builder *
 }
 
 /*
- * The name of the clock that a value of `type` is of, looked for inside; NULL: none. Types may be nested deeper than may be (only the
- * compiler says so), and one type may be used many times: hence the budget.
+ * The name of the clock that a value of `type` is of, looked for inside; NULL: none. Types may be nested deeper than
+ * may be (only the compiler says so), and one type may be used many times: hence the budget.
  */
 static const char *clock_in(const struct wmk_type *type, unsigned depth, unsigned *budget)
 {
@@ -140,7 +141,8 @@ static bool member_in(const struct wmk_type *type, const char *name, unsigned de
 	for (uint32_t i = 0; type->members && depth < 4 && i < type->count && !has && *budget; i++) {
 		--*budget;
 		has = ((type->members[i].type.kind == WMK_TYPE_INT || type->members[i].type.kind == WMK_TYPE_ENUM) &&
-		       strcmp(wmk_ctf_shown_name(&tsdl, type->members[i].name), name) == 0) || member_in(&type->members[i].type, name, depth + 1, budget);
+		       strcmp(wmk_ctf_shown_name(&tsdl, type->members[i].name), name) == 0) ||
+		      member_in(&type->members[i].type, name, depth + 1, budget);
 	}
 	return has;
 }
@@ -158,7 +160,8 @@ static bool has_member(struct wmk_ctf_builder *from, const struct wmk_type *type
 static bool has_times(struct wmk_ctf_builder *from, const struct wmk_ctf_stream_class *stream)
 {
 	return (stream->event_header && has_member(from, stream->event_header, "timestamp")) ||
-	       (stream->packet_context && (has_member(from, stream->packet_context, "timestamp_begin") || has_member(from, stream->packet_context, "timestamp_end")));
+	       (stream->packet_context && (has_member(from, stream->packet_context, "timestamp_begin") ||
+					   has_member(from, stream->packet_context, "timestamp_end")));
 }
 
 /* Streams may share what is large, and each is looked through. */
@@ -166,7 +169,8 @@ static int check_looked(const struct wmk_ctf_builder *from, const struct wmk_ctf
 {
 	if (from->n_looked <= LOOKED_MAX)
 		return 0;
-	return wrong(from, stream->line, stream->column, "the headers of all streams have too many members, or clocks of too long names");
+	return wrong(from, stream->line, stream->column,
+		     "the headers of all streams have too many members, or clocks of too long names");
 }
 
 /* Times in a trace of CTF 1.8 without any clock are nanoseconds, as babeltrace reads them. */
@@ -191,7 +195,8 @@ static int assume_clock(struct wmk_ctf_builder *from)
 }
 
 /* The clock of a stream is that of its times; a trace with one clock only need not say which. */
-static int find_clock(struct wmk_ctf_builder *from, const struct wmk_ctf_class *class, struct wmk_ctf_stream_class *stream)
+static int find_clock(struct wmk_ctf_builder *from, const struct wmk_ctf_class *class,
+		      struct wmk_ctf_stream_class *stream)
 {
 	const struct wmk_type *roots[] = { stream->event_header, stream->packet_context };
 	const char *name = NULL;
@@ -213,7 +218,9 @@ static int find_clock(struct wmk_ctf_builder *from, const struct wmk_ctf_class *
 		return -EPROTO;
 	stream->clock = clock_of(from, name);
 	if (!stream->clock)
-		return wrong(from, stream->line, stream->column, "the times of stream %" PRIu64 " are of a clock '%.60s' that is not declared", stream->id, name);
+		return wrong(from, stream->line, stream->column,
+			     "the times of stream %" PRIu64 " are of a clock '%.60s' that is not declared", stream->id,
+			     name);
 	return 0;
 }
 
@@ -269,7 +276,8 @@ static int check_ids(struct wmk_ctf_builder *from, const struct wmk_ctf_class *c
 	if (class->major != 1)
 		return 0;
 	if (class->n_streams > 1 && !(class->packet_header && has_member(from, class->packet_header, "stream_id")))
-		return wrong(from, class->streams[1]->line, class->streams[1]->column, "several streams, and the packet header has no stream_id");
+		return wrong(from, class->streams[1]->line, class->streams[1]->column,
+			     "several streams, and the packet header has no stream_id");
 	for (uint32_t i = 0; i < class->n_streams; i++) {
 		const struct wmk_ctf_stream_class *stream = class->streams[i];
 
@@ -314,7 +322,8 @@ static int order_streams(struct wmk_ctf_builder *from, struct wmk_ctf_class *cla
 	return 0;
 }
 
-static int stream_of_event(const struct wmk_ctf_builder *from, const struct wmk_ctf_class *class, struct wmk_ctf_event_class *event, const struct wmk_ctf_stream_of *of)
+static int stream_of_event(const struct wmk_ctf_builder *from, const struct wmk_ctf_class *class,
+			   struct wmk_ctf_event_class *event, const struct wmk_ctf_stream_of *of)
 {
 	if (of->is_said)
 		event->stream = wmk_ctf_stream_class_of(class, of->id);
@@ -322,8 +331,9 @@ static int stream_of_event(const struct wmk_ctf_builder *from, const struct wmk_
 		event->stream = class->n_streams == 1 ? class->streams[0] : wmk_ctf_stream_class_of(class, 0);
 	if (event->stream)
 		return 0;
-	return wrong(from, event->line, event->column, "event '%.60s' is of a stream class %" PRIu64 " that is not declared", event->name ? event->name : "",
-		     of->id);
+	return wrong(from, event->line, event->column,
+		     "event '%.60s' is of a stream class %" PRIu64 " that is not declared",
+		     event->name ? event->name : "", of->id);
 }
 
 static int order_events(struct wmk_ctf_builder *from, struct wmk_ctf_class *class)
@@ -347,8 +357,10 @@ static int order_events(struct wmk_ctf_builder *from, struct wmk_ctf_class *clas
 		if (i && events[i - 1]->stream == stream && events[i - 1]->id == events[i]->id) {
 			const struct wmk_ctf_event_class *later = events[i - (events[i - 1]->line > events[i]->line)];
 
-			return wrong(from, later->line, later->column, "two events of stream %" PRIu64 " have the id %" PRIu64 ": '%.40s' and '%.40s'", stream->id,
-				     later->id, events[i - 1]->name ? events[i - 1]->name : "", events[i]->name ? events[i]->name : "");
+			return wrong(from, later->line, later->column,
+				     "two events of stream %" PRIu64 " have the id %" PRIu64 ": '%.40s' and '%.40s'",
+				     stream->id, later->id, events[i - 1]->name ? events[i - 1]->name : "",
+				     events[i]->name ? events[i]->name : "");
 		}
 		if (!stream->n_events++)
 			stream->events = (const struct wmk_ctf_event_class *const *)&events[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build.h - a trace's class while a parser makes it: pieces in the order in which the metadata has them, put in order at the end.
- * Internal to src/ctf. Both parsers end in wmk_ctf_build().
+ * build.h - a trace's class while a parser makes it: pieces in the order in which the metadata has them, put in order
+ * at the end. Internal to src/ctf. Both parsers end in wmk_ctf_build().
  */
 #ifndef WMK_CTF_BUILD_H
 #define WMK_CTF_BUILD_H
@@ -50,11 +50,15 @@ int wmk_ctf_warn(struct wmk_ctf_builder *to, uint32_t line, uint32_t column, con
 	__attribute__((format(printf, 4, 5)));
 
 /*
- * Order streams and events, give each event its stream and each stream its clock, and make the class out of it. What two have in common
- * (a stream's id, an event's id in a stream) is an error. The builder is empty afterwards, whatever happens.
+ * Order streams and events, give each event its stream and each stream its clock, and make the class out of it. What
+ * two have in common (a stream's id, an event's id in a stream) is an error. The builder is empty afterwards, whatever
+ * happens.
  */
 int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class);
-/* `name` is short already. "<file>:<line>:<column>: " for the begin of an error, of what is known (else 0): "<file>:<line>: ", "". Returns `text`. */
+/*
+ * `name` is short already. "<file>:<line>:<column>: " for the begin of an error, of what is known (else 0):
+ * "<file>:<line>: ", "". Returns `text`.
+ */
 #define WMK_CTF_AT 96
 const char *wmk_ctf_at(char text[WMK_CTF_AT], const char *name, uint32_t line, uint32_t column);
 /* Is `text` 32 hexadecimal digits, with '-' anywhere between? */

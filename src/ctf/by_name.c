@@ -70,7 +70,8 @@ void wmk_ctf_by_label_free(struct wmk_ctf_by_label *by)
 
 static int compare_choices(const void *left, const void *right)
 {
-	const struct wmk_ctf_choice *a = *(const struct wmk_ctf_choice *const *)left, *b = *(const struct wmk_ctf_choice *const *)right;
+	const struct wmk_ctf_choice *a = *(const struct wmk_ctf_choice *const *)left,
+				    *b = *(const struct wmk_ctf_choice *const *)right;
 	int order = by_number(a->op, b->op);
 
 	if (!order)

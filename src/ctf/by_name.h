@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * by_name.h - labels, names and choices in an order in which one is found by halves: there are as many variants, options and labels as a trace likes, and
- * each is asked for with each. Internal to src/ctf; for who writes metadata in the other version.
+ * by_name.h - labels, names and choices in an order in which one is found by halves: there are as many variants,
+ * options and labels as a trace likes, and each is asked for with each. Internal to src/ctf; for who writes metadata in
+ * the other version.
  *
  * All start from zeros, point to what they are made of, and are the owner's to free. Errors: -ENOMEM, with a cause.
  */
@@ -10,7 +11,10 @@
 
 #include "ctf/decode.h"
 
-/* The labels of a type that have a name, each name with each range once; nothing is in it where the type is no enumeration. */
+/*
+ * The labels of a type that have a name, each name with each range once; nothing is in it where the type is no
+ * enumeration.
+ */
 struct wmk_ctf_by_label {
 	const struct wmk_label **labels; /* by name, those of one name together */
 	uint32_t n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * choose.c - what a selector's value selects, and which label a value has, where there are too many to look at each for each record (see compile.h).
+ * choose.c - what a selector's value selects, and which label a value has, where there are too many to look at each for
+ * each record (see compile.h).
  *
  *     choices    2 ... 5: A   4 ... 9: B   7: C        the first that fits counts
  *     chooser    0: -   2: A   6: B   10: -            from each of these values on, up to the next, it is the same one
@@ -68,7 +69,8 @@ static uint32_t find(const struct wmk_ctf_chooser *chooser, uint64_t value)
 }
 
 /* Each value where something begins or has ended, once. */
-static void make_stretches(struct wmk_ctf_chooser *chooser, uint64_t move, const struct wmk_ctf_choice *choices, uint32_t n_choices)
+static void make_stretches(struct wmk_ctf_chooser *chooser, uint64_t move, const struct wmk_ctf_choice *choices,
+			   uint32_t n_choices)
 {
 	struct stretch *stretches = chooser->stretches;
 	uint32_t n = 0, kept = 1;
@@ -96,7 +98,8 @@ static uint32_t first_free(uint32_t *free_at, uint32_t at)
 	return at;
 }
 
-int wmk_ctf_chooser_make(struct wmk_ctf_chooser *chooser, bool is_signed, const struct wmk_ctf_choice *choices, uint32_t n)
+int wmk_ctf_chooser_make(struct wmk_ctf_chooser *chooser, bool is_signed, const struct wmk_ctf_choice *choices,
+			 uint32_t n)
 {
 	const uint64_t move = move_of(is_signed);
 	uint32_t *free_at;
@@ -125,7 +128,8 @@ int wmk_ctf_choices_order(const struct wmk_ctf_op *op, struct wmk_ctf_choice *ch
 {
 	if (op->n_choices <= WMK_CTF_CHOICES_FEW)
 		return 0;
-	return wmk_ctf_chooser_make((struct wmk_ctf_chooser *)(choices + op->n_choices), op->is_signed, choices, op->n_choices);
+	return wmk_ctf_chooser_make((struct wmk_ctf_chooser *)(choices + op->n_choices), op->is_signed, choices,
+				    op->n_choices);
 }
 
 uint32_t wmk_ctf_chooser_find(const struct wmk_ctf_chooser *chooser, bool is_signed, uint64_t value)
@@ -135,7 +139,8 @@ uint32_t wmk_ctf_chooser_find(const struct wmk_ctf_chooser *chooser, bool is_sig
 
 const struct wmk_ctf_choice *wmk_ctf_choose_among_many(const struct wmk_ctf_op *op, uint64_t value)
 {
-	const uint32_t choice = wmk_ctf_chooser_find((const struct wmk_ctf_chooser *)(op->choices + op->n_choices), op->is_signed, value);
+	const uint32_t choice = wmk_ctf_chooser_find((const struct wmk_ctf_chooser *)(op->choices + op->n_choices),
+						     op->is_signed, value);
 
 	return choice ? &op->choices[choice - 1] : NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * class.h - what a trace's metadata declares, as data: clocks, environment, stream classes, event classes, and the types of all that a
- * stream consists of. Made by two parsers, one for TSDL (CTF 1.8), one for CTF 2's JSON; read by the compiler of decode programs
- * (ctf/decode.h) and by whatever writes metadata again.
+ * class.h - what a trace's metadata declares, as data: clocks, environment, stream classes, event classes, and the
+ * types of all that a stream consists of. Made by two parsers, one for TSDL (CTF 1.8), one for CTF 2's JSON; read by
+ * the compiler of decode programs (ctf/decode.h) and by whatever writes metadata again.
  *
  *     metadata file ──wmk_ctf_metadata_text()──► text ──wmk_ctf_metadata_parse()──► struct wmk_ctf_class
  *     (plain, or in packets of either byte order)
@@ -10,13 +10,13 @@
  *     of a stream:  packet header │ packet context │ event header │ common context │ context │ payload │ event header │ ...
  *                   of the trace  │    of its stream class                         │  of its event class
  *
- * A class is immutable once made, and everything in it is freed with it. Names are as the metadata has them: in TSDL the '_' that
- * producers put before a field's name is still there, see wmk_ctf_shown_name().
+ * A class is immutable once made, and everything in it is freed with it. Names are as the metadata has them: in TSDL
+ * the '_' that producers put before a field's name is still there, see wmk_ctf_shown_name().
  *
- * Nothing in metadata is trusted: sizes, counts and depths have limits (below); an error says file, line, column and what was expected (of a value in
- * JSON that is not as it should be: its fragment's line, and the way to it).
- * Errors are -errno with a cause chain: -EPROTO for what is no metadata, -ENOTSUP for what is valid and not understood (a version, an
- * extension), -ENOMEM. Any thread; one thread at a time for one object while it is made.
+ * Nothing in metadata is trusted: sizes, counts and depths have limits (below); an error says file, line, column and
+ * what was expected (of a value in JSON that is not as it should be: its fragment's line, and the way to it).
+ * Errors are -errno with a cause chain: -EPROTO for what is no metadata, -ENOTSUP for what is valid and not understood
+ * (a version, an extension), -ENOMEM. Any thread; one thread at a time for one object while it is made.
  */
 #ifndef WMK_CTF_CLASS_H
 #define WMK_CTF_CLASS_H
@@ -63,8 +63,9 @@ struct wmk_ctf_warning {
 struct wmk_ctf_stream_class;
 
 /*
- * Roots are structures (WMK_TYPE_STRUCT), or NULL where there is none. `more` is what nobody needs who reads the streams, to be said again: a JSON object
- * with the properties as they stood in CTF 2, or attributes that hold what stood in CTF 1.8 (kept.h); or NULL.
+ * Roots are structures (WMK_TYPE_STRUCT), or NULL where there is none. `more` is what nobody needs who reads the
+ * streams, to be said again: a JSON object with the properties as they stood in CTF 2, or attributes that hold what
+ * stood in CTF 1.8 (kept.h); or NULL.
  */
 struct wmk_ctf_event_class {
 	const struct wmk_ctf_stream_class *stream;
@@ -110,16 +111,17 @@ struct wmk_ctf_class {
 };
 
 /*
- * The text of a metadata file's bytes: as it is, or out of its packets (magic 0x75D11D57 in either byte order). `cut` tells whether the last
- * packet is not whole; what is before it is in the text. *text is malloc'd, with a NUL behind its *len bytes.
- * -EPROTO: a packet lies about its sizes, or has another uuid than the first; -ENOTSUP: it is compressed or encrypted.
+ * The text of a metadata file's bytes: as it is, or out of its packets (magic 0x75D11D57 in either byte order). `cut`
+ * tells whether the last packet is not whole; what is before it is in the text. *text is malloc'd, with a NUL behind
+ * its *len bytes. -EPROTO: a packet lies about its sizes, or has another uuid than the first; -ENOTSUP: it is
+ * compressed or encrypted.
  */
 int wmk_ctf_metadata_text(const void *bytes, size_t size, char **text, size_t *len, bool *cut);
 
 /*
- * Parse. `name` is for errors: the file's. A text that begins with a record separator (0x1e) is CTF 2's JSON, all else is TSDL.
- * With `partial`, a text whose end is missing (a trace that is being written) gives all that is whole before it: then 1 is returned, and the
- * cause chain tells where it ends.
+ * Parse. `name` is for errors: the file's. A text that begins with a record separator (0x1e) is CTF 2's JSON, all else
+ * is TSDL. With `partial`, a text whose end is missing (a trace that is being written) gives all that is whole before
+ * it: then 1 is returned, and the cause chain tells where it ends.
  */
 int wmk_ctf_metadata_parse(const char *text, size_t len, const char *name, bool partial, struct wmk_ctf_class **class);
 void wmk_ctf_class_free(struct wmk_ctf_class *class);

@@ -2,7 +2,8 @@
 /*
  * compile.c - types into operations (see decode.h).
  *
- * Structures are compiled in the order in which a stream has them; a length or selector may stand in any that came before (refer.c).
+ * Structures are compiled in the order in which a stream has them; a length or selector may stand in any that came
+ * before (refer.c).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -47,7 +48,8 @@ static int grow(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code)
 	return 0;
 }
 
-static int add(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code, uint8_t code_of, const struct wmk_type *type, const char *name, uint32_t *index)
+static int add(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code, uint8_t code_of, const struct wmk_type *type,
+	       const char *name, uint32_t *index)
 {
 	int err = grow(c, code);
 
@@ -109,8 +111,8 @@ static int compile_inside(struct wmk_ctf_compiler *c, unsigned scope, uint32_t b
 }
 
 /*
- * A range as the selector's values are: both ends as int64_t where it is signed, else as uint64_t. `is_signed` tells which the range has. False: it
- * has none of them.
+ * A range as the selector's values are: both ends as int64_t where it is signed, else as uint64_t. `is_signed` tells
+ * which the range has. False: it has none of them.
  */
 static bool clip(bool is_signed, bool selector_is_signed, uint64_t *from, uint64_t *to)
 {
@@ -127,7 +129,8 @@ static bool clip(bool is_signed, bool selector_is_signed, uint64_t *from, uint64
 }
 
 /* Which values of the selector choose which member. */
-static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code, uint32_t begin, const struct wmk_type *type, const struct wmk_type *selector)
+static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_making *code, uint32_t begin,
+			const struct wmk_type *type, const struct wmk_type *selector)
 {
 	const struct wmk_label *labels = type->n_ranges ? type->ranges : selector->labels;
 	const uint32_t n_labels = type->n_ranges ? type->n_ranges : type->kind == WMK_TYPE_VARIANT ? selector->count : 0;
@@ -186,7 +189,10 @@ static int compile_selected(struct wmk_ctf_compiler *c, unsigned scope, const st
 	if (type->kind == WMK_TYPE_VARIANT && selected_by->kind == WMK_TYPE_BOOL)
 		return wmk_ctf_wrong(c, type->ref, "the selector of variant '%.60s' is a boolean", name ? name : "");
 	if (type->kind == WMK_TYPE_OPTIONAL && !type->n_ranges && selected_by->kind != WMK_TYPE_BOOL)
-		return wmk_ctf_wrong(c, type->ref, "the selector of '%.60s', which may be there or not, is an integer, and no ranges are given", name ? name : "");
+		return wmk_ctf_wrong(
+			c, type->ref,
+			"the selector of '%.60s', which may be there or not, is an integer, and no ranges are given",
+			name ? name : "");
 	err = add(c, code, code_of, type, name, &begin);
 	if (err < 0)
 		return err;
@@ -211,7 +217,11 @@ static int compile_array(struct wmk_ctf_compiler *c, unsigned scope, const struc
 	if (err >= 0 && length.reg && length.type->kind == WMK_TYPE_BOOL)
 		return wmk_ctf_wrong(c, type->ref, "the length of '%.60s' is a boolean", name ? name : "");
 	if (err >= 0)
-		err = add(c, &c->codes[scope], type->kind == WMK_TYPE_BLOB ? WMK_CTF_BLOB : is_flat ? WMK_CTF_TEXT : WMK_CTF_ARRAY, type, name, &begin);
+		err = add(c, &c->codes[scope],
+			  type->kind == WMK_TYPE_BLOB ? WMK_CTF_BLOB
+			  : is_flat                   ? WMK_CTF_TEXT
+						      : WMK_CTF_ARRAY,
+			  type, name, &begin);
 	if (err < 0)
 		return err;
 	refer_to(&c->codes[scope].ops[begin], &length);
@@ -221,8 +231,11 @@ static int compile_array(struct wmk_ctf_compiler *c, unsigned scope, const struc
 
 static int compile_number(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_type *type, const char *name)
 {
-	static const uint8_t codes[] = { [WMK_TYPE_INT] = WMK_CTF_INT, [WMK_TYPE_FLOAT] = WMK_CTF_FLOAT, [WMK_TYPE_BOOL] = WMK_CTF_BOOL,
-					 [WMK_TYPE_ENUM] = WMK_CTF_ENUM, [WMK_TYPE_FLAGS] = WMK_CTF_FLAGS };
+	static const uint8_t codes[] = { [WMK_TYPE_INT] = WMK_CTF_INT,
+					 [WMK_TYPE_FLOAT] = WMK_CTF_FLOAT,
+					 [WMK_TYPE_BOOL] = WMK_CTF_BOOL,
+					 [WMK_TYPE_ENUM] = WMK_CTF_ENUM,
+					 [WMK_TYPE_FLAGS] = WMK_CTF_FLAGS };
 	uint32_t index;
 
 	if (type->is_variable ? type->kind == WMK_TYPE_FLOAT : !type->width || type->width > WMK_CTF_WIDTH_MAX)
@@ -261,18 +274,26 @@ static int compile_type(struct wmk_ctf_compiler *c, unsigned scope, const struct
 
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* CTF 1.8 gives values their meaning by their names (section 5.1, 5.2); of several values of one name the last counts. */
+/*
+ * CTF 1.8 gives values their meaning by their names (section 5.1, 5.2); of several values of one name the last counts.
+ */
 static const struct {
 	uint8_t scope, role;
 	const char *name;
 } named_roles[] = {
-	{ WMK_SCOPE_PACKET_HEADER, WMK_ROLE_MAGIC, "magic" }, { WMK_SCOPE_PACKET_HEADER, WMK_ROLE_UUID, "uuid" },
-	{ WMK_SCOPE_PACKET_HEADER, WMK_ROLE_STREAM_CLASS, "stream_id" }, { WMK_SCOPE_PACKET_HEADER, WMK_ROLE_STREAM, "stream_instance_id" },
-	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_BEGIN, "timestamp_begin" }, { WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_END, "timestamp_end" },
-	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_CONTENT_SIZE, "content_size" }, { WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_PACKET_SIZE, "packet_size" },
-	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_LOST, "events_discarded" }, { WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_SEQUENCE, "packet_seq_num" },
+	{ WMK_SCOPE_PACKET_HEADER, WMK_ROLE_MAGIC, "magic" },
+	{ WMK_SCOPE_PACKET_HEADER, WMK_ROLE_UUID, "uuid" },
+	{ WMK_SCOPE_PACKET_HEADER, WMK_ROLE_STREAM_CLASS, "stream_id" },
+	{ WMK_SCOPE_PACKET_HEADER, WMK_ROLE_STREAM, "stream_instance_id" },
+	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_BEGIN, "timestamp_begin" },
+	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_END, "timestamp_end" },
+	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_CONTENT_SIZE, "content_size" },
+	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_PACKET_SIZE, "packet_size" },
+	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_LOST, "events_discarded" },
+	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_SEQUENCE, "packet_seq_num" },
 	{ WMK_SCOPE_PACKET_CONTEXT, WMK_ROLE_CPU, "cpu_id" },
-	{ WMK_SCOPE_EVENT_HEADER, WMK_ROLE_EVENT_CLASS, "id" }, { WMK_SCOPE_EVENT_HEADER, WMK_ROLE_TIME, "timestamp" },
+	{ WMK_SCOPE_EVENT_HEADER, WMK_ROLE_EVENT_CLASS, "id" },
+	{ WMK_SCOPE_EVENT_HEADER, WMK_ROLE_TIME, "timestamp" },
 };
 
 static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_making *code)
@@ -316,10 +337,15 @@ static uint8_t ease_of(const struct wmk_ctf_op *op)
 		return WMK_CTF_BEGIN;
 	if (op->code == WMK_CTF_STRING)
 		return op->type->encoding == WMK_ENCODING_UTF8 ? WMK_CTF_CHARS : WMK_CTF_ANYHOW;
-	return is_number && !wmk_ctf_may_be_wide(op) && op->width % 8 == 0 && op->align % 8 == 0 && !op->is_reversed ? WMK_CTF_PLAIN : WMK_CTF_ANYHOW;
+	return is_number && !wmk_ctf_may_be_wide(op) && op->width % 8 == 0 && op->align % 8 == 0 && !op->is_reversed
+		       ? WMK_CTF_PLAIN
+		       : WMK_CTF_ANYHOW;
 }
 
-/* Which operations ask nothing of wmk_ctf_next() but to go to the one behind them: those in structures, and structures in such, or the whole. */
+/*
+ * Which operations ask nothing of wmk_ctf_next() but to go to the one behind them: those in structures, and structures
+ * in such, or the whole.
+ */
 static void make_easy(struct wmk_ctf_op *ops, uint32_t n)
 {
 	ops[n] = wmk_ctf_nothing;
@@ -360,7 +386,8 @@ static int keep(struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_progr
 	return err < 0 ? err : wmk_ctf_make_steps(&c->scratch, program);
 }
 
-static int compile_event(struct wmk_ctf_compiler *c, const struct wmk_ctf_event_class *class, struct wmk_ctf_event_decoder *event)
+static int compile_event(struct wmk_ctf_compiler *c, const struct wmk_ctf_event_class *class,
+			 struct wmk_ctf_event_decoder *event)
 {
 	int err;
 
@@ -378,7 +405,8 @@ static int compile_event(struct wmk_ctf_compiler *c, const struct wmk_ctf_event_
 	return err < 0 ? err : keep(c, WMK_SCOPE_PAYLOAD, &event->payload);
 }
 
-static int compile_stream(struct wmk_ctf_compiler *c, const struct wmk_ctf_stream_class *class, struct wmk_ctf_stream_decoder *stream)
+static int compile_stream(struct wmk_ctf_compiler *c, const struct wmk_ctf_stream_class *class,
+			  struct wmk_ctf_stream_decoder *stream)
 {
 	const struct wmk_type *roots[WMK_SCOPES] = { [WMK_SCOPE_PACKET_CONTEXT] = class->packet_context,
 		[WMK_SCOPE_EVENT_HEADER] = class->event_header, [WMK_SCOPE_COMMON_CONTEXT] = class->event_context };

@@ -16,7 +16,10 @@
 #include "ctf/decode.h"
 #include "schema/scratch.h"
 
-/* Registers of the trace's packet header, of what a stream class has, and of what an event class has: nobody's meet another's. */
+/*
+ * Registers of the trace's packet header, of what a stream class has, and of what an event class has: nobody's meet
+ * another's.
+ */
 #define WMK_CTF_REGISTERS_STREAM 16u
 #define WMK_CTF_REGISTERS_EVENT 32u
 
@@ -49,12 +52,16 @@ int wmk_ctf_pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, uint32
 /* So many choices are looked at one after the other: no search is quicker. */
 #define WMK_CTF_CHOICES_FEW 16u
 
-/* What finds the first of `n` ranges that a value fits, in wmk_ctf_chooser_size() bytes, of which wmk_ctf_chooser_used() are needed once it is made. */
+/*
+ * What finds the first of `n` ranges that a value fits, in wmk_ctf_chooser_size() bytes, of which
+ * wmk_ctf_chooser_used() are needed once it is made.
+ */
 struct wmk_ctf_chooser;
 
 size_t wmk_ctf_chooser_size(uint32_t n);
 /* With `is_signed` their ends are int64_t. -ENOMEM. */
-int wmk_ctf_chooser_make(struct wmk_ctf_chooser *chooser, bool is_signed, const struct wmk_ctf_choice *choices, uint32_t n);
+int wmk_ctf_chooser_make(struct wmk_ctf_chooser *chooser, bool is_signed, const struct wmk_ctf_choice *choices,
+			 uint32_t n);
 size_t wmk_ctf_chooser_used(const struct wmk_ctf_chooser *chooser);
 /* 1 + its index; 0: the value fits none. */
 uint32_t wmk_ctf_chooser_find(const struct wmk_ctf_chooser *chooser, bool is_signed, uint64_t value);

@@ -53,7 +53,8 @@ static void put_bits(uint8_t *bytes, uint64_t at, unsigned width, bool is_big, u
 }
 
 /* So many bits of the stream's, from `from` on, to out->at. */
-static void copy_bits(struct wmk_ctf_out *out, const struct wmk_ctf_bytes *in, uint64_t from, uint64_t bits, bool is_big)
+static void copy_bits(struct wmk_ctf_out *out, const struct wmk_ctf_bytes *in, uint64_t from, uint64_t bits,
+		      bool is_big)
 {
 	if (from % 8 == 0 && out->at % 8 == 0 && bits % 8 == 0) {
 		memcpy(out->bytes + out->at / 8, in->bytes + from / 8, bits / 8);
@@ -70,7 +71,8 @@ static void copy_bits(struct wmk_ctf_out *out, const struct wmk_ctf_bytes *in, u
 	}
 }
 
-int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct wmk_ctf_out *out, struct wmk_ctf_spots *spots)
+int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct wmk_ctf_out *out,
+		 struct wmk_ctf_spots *spots)
 {
 	const uint8_t *uuid = spots ? spots->uuid : NULL;
 	unsigned n_uuid = UUID_BYTES; /* of its bytes: already written; all of them outside the UUID's array */
@@ -109,13 +111,18 @@ static int patch_one(struct wmk_ctf_out *out, const struct wmk_ctf_spot *spot, u
 	if (!spot->op || spot->value == value)
 		return 0;
 	if (spot->is_several)
-		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: another field has its role, too", spot->op->name ? spot->op->name : "");
+		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: another field has its role, too",
+				 spot->op->name ? spot->op->name : "");
 	if (!spot->op->width)
-		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: how long it is depends on its value", spot->op->name ? spot->op->name : "");
+		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: how long it is depends on its value",
+				 spot->op->name ? spot->op->name : "");
 	if (value & ~wmk_bits_mask(spot->op->width))
-		return wmk_error(-ENOTSUP, "'%.60s' has %u bits, too few for what it would have to be", spot->op->name ? spot->op->name : "", spot->op->width);
+		return wmk_error(-ENOTSUP, "'%.60s' has %u bits, too few for what it would have to be",
+				 spot->op->name ? spot->op->name : "", spot->op->width);
 	if (spot->op->width > 64 && spot->op->is_reversed)
-		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: it has more than 64 bits, in another order than its bytes", spot->op->name ? spot->op->name : "");
+		return wmk_error(-ENOTSUP,
+				 "'%.60s' cannot be changed: it has more than 64 bits, in another order than its bytes",
+				 spot->op->name ? spot->op->name : "");
 	if (spot->op->is_reversed)
 		value = wmk_bits_reverse(value, spot->op->width);
 	put_bits(out->bytes, spot->at, spot->op->width, spot->op->is_big, value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.h - values from one packet into another, field by field: what is moved is aligned anew, and bits stay what they were. For who writes a trace
- * that was read, with records left out.
+ * copy.h - values from one packet into another, field by field: what is moved is aligned anew, and bits stay what they
+ * were. For who writes a trace that was read, with records left out.
  *
  * Errors: those of decode.h, -ENOMEM, -E2BIG, with a cause chain. One thread for one object.
  */
@@ -32,11 +32,16 @@ struct wmk_ctf_spots {
 	const uint8_t *uuid;
 };
 
-/* All of `program`, on from where the walk is. `spots` may be NULL. What fails may have been copied in part: out->at tells nothing then. */
-int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct wmk_ctf_out *out, struct wmk_ctf_spots *spots);
 /*
- * Other values there, those of `values` by role; nothing where there is no spot. -ENOTSUP: one has not so many bits, or its size depends on its value,
- * or it has several roles whose values are not the same, or is not the only one of its role.
+ * All of `program`, on from where the walk is. `spots` may be NULL. What fails may have been copied in part: out->at
+ * tells nothing then.
+ */
+int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct wmk_ctf_out *out,
+		 struct wmk_ctf_spots *spots);
+/*
+ * Other values there, those of `values` by role; nothing where there is no spot. -ENOTSUP: one has not so many bits, or
+ * its size depends on its value, or it has several roles whose values are not the same, or is not the only one of its
+ * role.
  */
 int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spots *spots, const uint64_t values[WMK_ROLES]);
 /* Begins anew with so many bits of `from`, behind which its last byte is 0. */

@@ -11,7 +11,10 @@
 #include "ctf/compile.h"
 #include "ctf/wide.h"
 
-/* Elements of no size at all that an array may have, and the operations for all of them in a structure: more say nothing, and cost time. */
+/*
+ * Elements of no size at all that an array may have, and the operations for all of them in a structure: more say
+ * nothing, and cost time.
+ */
 #define EMPTY_MAX 65536u
 #define EMPTY_STEPS_MAX (16 * EMPTY_MAX) /* operations in all these */
 
@@ -163,8 +166,8 @@ const struct wmk_ctf_choice *wmk_ctf_choose(const struct wmk_ctf_op *op, uint64_
 }
 
 /*
- * An element has ended where it began: nothing was read in it, so it is the same with all that are to come. Who only passes goes on behind them, and counts
- * what the walk through them would have counted, so that both refuse the same.
+ * An element has ended where it began: nothing was read in it, so it is the same with all that are to come. Who only
+ * passes goes on behind them, and counts what the walk through them would have counted, so that both refuse the same.
  */
 static int empty_element(struct wmk_ctf_walk *walk, struct wmk_ctf_level *level, const struct wmk_ctf_op *op)
 {
@@ -172,8 +175,10 @@ static int empty_element(struct wmk_ctf_walk *walk, struct wmk_ctf_level *level,
 	const uint64_t steps = walk->is_passing ? level->left * (each + inside) : each;
 
 	if (level->left >= EMPTY_MAX || walk->n_empty + steps > EMPTY_STEPS_MAX)
-		return wmk_error(-EPROTO, "an array '%.40s' with a length of more elements of no size than are read, at byte %" PRIu64,
-				 op->name ? op->name : "", walk->at / 8);
+		return wmk_error(
+			-EPROTO,
+			"an array '%.40s' with a length of more elements of no size than are read, at byte %" PRIu64,
+			op->name ? op->name : "", walk->at / 8);
 	walk->n_empty += (uint32_t)steps;
 	if (walk->is_passing)
 		level->left = 0;
@@ -223,8 +228,10 @@ static int settle(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op)
 			return 0;
 		}
 	}
-	return wmk_error(-EPROTO, "'%.40s' depends on a value in a variant or an optional field that is not there, at byte %" PRIu64, op->name ? op->name : "",
-			 walk->at / 8);
+	return wmk_error(
+		-EPROTO,
+		"'%.40s' depends on a value in a variant or an optional field that is not there, at byte %" PRIu64,
+		op->name ? op->name : "", walk->at / 8);
 }
 
 /* Into a variant or optional: the operation that was selected in it; 0: none. */
@@ -237,8 +244,12 @@ static int enter_selected(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op
 		item->value.u = op->type->n_ranges ? choice != NULL : walk->registers[op->ref] != 0;
 		selected = item->value.u ? walk->op : 0;
 	} else if (!choice) {
-		return wmk_error(-EPROTO, "the selector '%.40s' of variant '%.40s' is %" PRId64 ", which selects nothing, at byte %" PRIu64,
-				 op->type->ref->n && op->type->ref->names[op->type->ref->n - 1] ? op->type->ref->names[op->type->ref->n - 1] : "",
+		return wmk_error(-EPROTO,
+				 "the selector '%.40s' of variant '%.40s' is %" PRId64
+				 ", which selects nothing, at byte %" PRIu64,
+				 op->type->ref->n && op->type->ref->names[op->type->ref->n - 1]
+					 ? op->type->ref->names[op->type->ref->n - 1]
+					 : "",
 				 op->name ? op->name : "", (int64_t)walk->registers[op->ref], walk->at / 8);
 	}
 	if (op->save)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode.h - decode programs: each structure of a stream, compiled once into a flat list of operations, and run over the bytes of a packet
- * in place. No allocation, no call per field to who asks.
+ * decode.h - decode programs: each structure of a stream, compiled once into a flat list of operations, and run over
+ * the bytes of a packet in place. No allocation, no call per field to who asks.
  *
  *     struct wmk_ctf_class ──wmk_ctf_compile()──► struct wmk_ctf_decoder
  *
@@ -10,16 +10,17 @@
  *                         │     wmk_ctf_skip()   the length alone: what has a fixed size is one operation; of most events all has
  *                         └ wmk_ctf_walk() + wmk_ctf_next()   value after value, for who prints or filters
  *
- * An operation with something in it (structure, array, variant) is followed by what is in it; `next` is the one behind that:
+ * An operation with something in it (structure, array, variant) is followed by what is in it; `next` is the one behind
+ * that:
  *
  *     0 STRUCT next=6 │ 1 INT "count" save=1 │ 2 SEQUENCE "items" ref=1 next=4 │ 3 INT │ 4 STRING "name" │ 5 END
  *
- * A value that another depends on (a length, a selector) is kept in a register while the record is gone through. Positions are bits from
- * the packet's first; the alignment of types is relative to that.
+ * A value that another depends on (a length, a selector) is kept in a register while the record is gone through.
+ * Positions are bits from the packet's first; the alignment of types is relative to that.
  *
- * Nothing in the bytes is trusted: no position beyond `end`, no count without so many bits behind it, no endless loop over elements of no
- * size. Errors are -errno: -ENODATA when the bytes end before the value does, -EPROTO for what no producer may write, with a cause chain.
- * A decoder is immutable once made: any thread; a walk is one thread's.
+ * Nothing in the bytes is trusted: no position beyond `end`, no count without so many bits behind it, no endless loop
+ * over elements of no size. Errors are -errno: -ENODATA when the bytes end before the value does, -EPROTO for what no
+ * producer may write, with a cause chain. A decoder is immutable once made: any thread; a walk is one thread's.
  */
 #ifndef WMK_CTF_DECODE_H
 #define WMK_CTF_DECODE_H
@@ -66,7 +67,10 @@ struct wmk_ctf_op {
 	uint8_t is_signed, is_big, is_reversed;
 	uint16_t width;            /* bits of a number; 0: LEB128 */
 	uint8_t ref;               /* the register of its length or selector; 0: `count` */
-	uint8_t save;              /* its value goes into this register; of a VARIANT, OPTIONAL: the operation that was selected in it, or 0; 0: nowhere */
+	/*
+	 * its value goes into this register; of a VARIANT, OPTIONAL: the operation that was selected in it, or 0; 0: nowhere
+	 */
+	uint8_t save;
 	uint16_t roles;            /* WMK_ROLE_BIT() of each */
 	uint8_t ease;              /* enum wmk_ctf_ease */
 	uint8_t shift;             /* of what is PLAIN: 64 - width (worked out each time it costs 5 % of a walk) */
@@ -80,33 +84,45 @@ struct wmk_ctf_op {
 		const struct wmk_ctf_chooser *labels; /* ENUM: what finds one of many; NULL: they are looked at */
 	};
 	uint32_t n_choices, n_sources;
-	const struct wmk_ctf_source *sources; /* n_sources, if not 0: the value of the one that is there is put into `ref` before it is needed */
+	/* n_sources, if not 0: the value of the one that is there is put into `ref` before it is needed */
+	const struct wmk_ctf_source *sources;
 };
 
-/* These values of the selector, from `from` to `to` (as int64_t where `is_signed` of the VARIANT), select the operation `op`. */
+/*
+ * These values of the selector, from `from` to `to` (as int64_t where `is_signed` of the VARIANT), select the operation
+ * `op`.
+ */
 struct wmk_ctf_choice {
 	uint64_t from, to;
 	uint32_t op;
 };
 
 struct wmk_ctf_program {
-	const struct wmk_ctf_op *ops; /* the first is a STRUCT, behind the last is one that is DONE; NULL where the class has none */
+	/* the first is a STRUCT, behind the last is one that is DONE; NULL where the class has none */
+	const struct wmk_ctf_op *ops;
 	uint32_t n_ops;
 	/* how skip goes: see skip.c */
 	const struct wmk_ctf_step *steps;
 	uint32_t n_steps;
-	/* of one step at most: so many bits from the next place of that alignment on (which is `fixed_mask` + 1); else it `varies` */
+	/*
+	 * of one step at most: so many bits from the next place of that alignment on (which is `fixed_mask` + 1); else it
+	 * `varies`
+	 */
 	bool varies;
 	uint32_t fixed_mask;
 	uint64_t fixed_bits;
-	uint8_t bit_orders;        /* of numbers that may begin or end within a byte: 1, little-endian ones are there; 2, big-endian ones; 3 */
+	/* of numbers that may begin or end within a byte: 1, little-endian ones are there; 2, big-endian ones; 3 */
+	uint8_t bit_orders;
 };
 
 struct wmk_ctf_event_decoder {
 	const struct wmk_ctf_event_class *class;
 	struct wmk_ctf_program context, payload;
 	uint64_t id;
-	/* How far it is behind the header, from a whole byte on, where nothing before varies: to the context and the payload; to the end. */
+	/*
+	 * How far it is behind the header, from a whole byte on, where nothing before varies: to the context and the payload;
+	 * to the end.
+	 */
 	bool is_constant_before, is_constant;
 	bool ends_in_text;         /* what varies is a string, which is the last */
 	uint64_t to_context, to_payload, to_end /* or to that string */;
@@ -129,8 +145,8 @@ struct wmk_ctf_decoder {
 };
 
 /*
- * Compile all of `class`, which must live longer. -EPROTO: a length or selector is not there, stands behind what it is for, or is no
- * integer; -E2BIG: more operations, registers or depth than there may be. `name` is for errors.
+ * Compile all of `class`, which must live longer. -EPROTO: a length or selector is not there, stands behind what it is
+ * for, or is no integer; -E2BIG: more operations, registers or depth than there may be. `name` is for errors.
  */
 int wmk_ctf_compile(const struct wmk_ctf_class *class, const char *name, struct wmk_ctf_decoder **decoder);
 void wmk_ctf_decoder_free(struct wmk_ctf_decoder *decoder);
@@ -138,8 +154,8 @@ void wmk_ctf_decoder_free(struct wmk_ctf_decoder *decoder);
 /* ── bytes ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * A part of a packet. `bytes` is where the packet's first byte is, or would be: only what lies between `from` and `end` is ever touched.
- * `from` and `end` are bits.
+ * A part of a packet. `bytes` is where the packet's first byte is, or would be: only what lies between `from` and `end`
+ * is ever touched. `from` and `end` are bits.
  */
 struct wmk_ctf_bytes {
 	const uint8_t *bytes;
@@ -149,13 +165,17 @@ struct wmk_ctf_bytes {
 struct wmk_ctf_item {
 	const struct wmk_ctf_op *op;
 	bool is_end;               /* of op, a STRUCT, ARRAY, VARIANT or OPTIONAL */
-	bool is_wide;              /* INT, ENUM, FLAGS: 64 bits cannot tell it. `value` is the nearest that they can; wide.h has all of it */
+	/* INT, ENUM, FLAGS: 64 bits cannot tell it. `value` is the nearest that they can; wide.h has all of it */
+	bool is_wide;
 	union {
 		uint64_t u;            /* INT, BOOL, ENUM, FLAGS; the count of an ARRAY; whether an OPTIONAL has a value; ... */
 		int64_t i;             /* ... where op->is_signed */
 		double f;
 	} value;
-	/* STRING, TEXT, BLOB: `len` bytes in the packet, no NUL among a STRING's or TEXT's. Of numbers that may be wide: the packet, and their bits. */
+	/*
+	 * STRING, TEXT, BLOB: `len` bytes in the packet, no NUL among a STRING's or TEXT's. Of numbers that may be wide: the
+	 * packet, and their bits.
+	 */
 	const char *text;
 	size_t len;
 	uint64_t at;               /* bits: where it begins */
@@ -174,12 +194,13 @@ struct wmk_ctf_walk {
 	const struct wmk_ctf_op *ops;
 	uint32_t op;
 	uint32_t n_empty;          /* operations for elements of no size so far */
-	uint32_t depth;            /* (not beside `op`: a compiler that counts on both at once would wait for what was stored into one) */
+	/* (not beside `op`: a compiler that counts on both at once would wait for what was stored into one) */
+	uint32_t depth;
 	int err;
 	bool is_passing;           /* nobody wants an array's elements of no size, but the first */
 	/*
-	 * Where a string begins that was passed over to find the end, and how many bytes it has: who takes it need not look for its end again. It is so as
-	 * long as the packet is the same, whatever else was read of it.
+	 * Where a string begins that was passed over to find the end, and how many bytes it has: who takes it need not look
+	 * for its end again. It is so as long as the packet is the same, whatever else was read of it.
 	 */
 	uint64_t text_at, text_len;
 	struct wmk_ctf_level levels[WMK_CTF_TYPE_DEPTH + 1];
@@ -203,7 +224,10 @@ static inline void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wm
 	walk->is_passing = false;
 }
 
-/* The same for who wants values by role or name: of an array's elements that have no size, and so are all the same, the first is given. */
+/*
+ * The same for who wants values by role or name: of an array's elements that have no size, and so are all the same, the
+ * first is given.
+ */
 static inline void wmk_ctf_walk_enter_passing(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
 {
 	wmk_ctf_walk_enter(walk, program);
@@ -214,8 +238,8 @@ static inline void wmk_ctf_walk_enter_passing(struct wmk_ctf_walk *walk, const s
 bool wmk_ctf_next_any(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item);
 
 /*
- * What changes with every value. Who goes through a whole program in one loop keeps it in a variable of its own, so that a processor need not wait
- * for what it has just stored:
+ * What changes with every value. Who goes through a whole program in one loop keeps it in a variable of its own, so
+ * that a processor need not wait for what it has just stored:
  *
  *     struct wmk_ctf_pace pace = wmk_ctf_pace_begin(walk, program);
  *
@@ -279,8 +303,8 @@ static inline bool wmk_ctf_pace_next(struct wmk_ctf_pace *pace, struct wmk_ctf_w
 }
 
 /*
- * The next item: true. False: all of the program was given (walk->err 0, and walk->at is behind it), or walk->err tells what is wrong.
- * A program without operations gives nothing. The first item is the structure itself, the last its end.
+ * The next item: true. False: all of the program was given (walk->err 0, and walk->at is behind it), or walk->err tells
+ * what is wrong. A program without operations gives nothing. The first item is the structure itself, the last its end.
  */
 static inline bool wmk_ctf_next(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
 {
@@ -296,7 +320,10 @@ static inline bool wmk_ctf_next(struct wmk_ctf_walk *walk, struct wmk_ctf_item *
 /* Over all of the program, values into registers only. */
 int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program);
 
-/* Bits of an operation of fixed size and all that is in it, from an aligned place; 0: its size is not fixed, or it is 0, or very large. */
+/*
+ * Bits of an operation of fixed size and all that is in it, from an aligned place; 0: its size is not fixed, or it is
+ * 0, or very large.
+ */
 uint64_t wmk_ctf_fixed_bits(const struct wmk_ctf_op *ops, uint32_t op);
 
 /* The label of an ENUM's value: the first that has it; NULL where none has. */
@@ -314,10 +341,12 @@ struct wmk_ctf_record {
 };
 
 /*
- * The record that begins at `at`. record->time must be the one before in this stream (of the first, the packet's beginning): a header may
- * have the time's last bits only; record->event that of any record before in this stream, or NULL. -ENODATA: it does not end within the bytes. -EPROTO: an id that no event has.
+ * The record that begins at `at`. record->time must be the one before in this stream (of the first, the packet's
+ * beginning): a header may have the time's last bits only; record->event that of any record before in this stream, or
+ * NULL. -ENODATA: it does not end within the bytes. -EPROTO: an id that no event has.
  */
-int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at, struct wmk_ctf_record *record);
+int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at,
+		   struct wmk_ctf_record *record);
 
 /* The time that the event header says where the walk is, if the record before was at *time: 1; 0: it says none. */
 int wmk_ctf_header_time(const struct wmk_ctf_program *header, struct wmk_ctf_walk *walk, uint64_t *time);

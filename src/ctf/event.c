@@ -399,7 +399,8 @@ static void put_remarks(struct wmk_ctf_text *out, const struct wmk_event_class *
 	}
 }
 
-int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t version, uint32_t stream_id, uint32_t event_id, const struct wmk_event_class *event)
+int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t version, uint32_t stream_id, uint32_t event_id,
+		       const struct wmk_event_class *event)
 {
 	char full[WMK_FULL_NAME], uri[WMK_MESSAGE_URI];
 	const char *mark = wmk_message_uri(event, uri);
@@ -412,7 +413,8 @@ int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t version, uint32_t stre
 	put_remarks(out, event);
 	wmk_ctf_put(out, "event {\n\tname = ");
 	wmk_ctf_put_quoted(out, full);
-	wmk_ctf_put(out, ";\n\tid = %" PRIu32 ";\n\tstream_id = %" PRIu32 ";\n\tloglevel = %u;\n", event_id, stream_id, event->level);
+	wmk_ctf_put(out, ";\n\tid = %" PRIu32 ";\n\tstream_id = %" PRIu32 ";\n\tloglevel = %u;\n", event_id, stream_id,
+		    event->level);
 	if (mark)
 		wmk_ctf_put(out, "\tmodel.emf.uri = \"%s\";\n", mark);
 	wmk_ctf_put(out, "\tfields := ");

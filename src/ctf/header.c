@@ -2,9 +2,10 @@
 /*
  * header.c - from an event header to the record: which event, what time, how long.
  *
- * The headers that are met are integers of fixed size, one of which may select between a few structures of such: our own (4, 6 or 13
- * bytes), LTTng's compact and large ones, a plain id and time. For these there is a plan: where id and time are, for each value of the
- * selector. Any other header is walked. Where all of it lies in 64 bits, one load has it; of an event whose size is constant the end is known then.
+ * The headers that are met are integers of fixed size, one of which may select between a few structures of such: our
+ * own (4, 6 or 13 bytes), LTTng's compact and large ones, a plain id and time. For these there is a plan: where id and
+ * time are, for each value of the selector. Any other header is walked. Where all of it lies in 64 bits, one load has
+ * it; of an event whose size is constant the end is known then.
  */
 #include <endian.h>
 #include <errno.h>
@@ -58,7 +59,8 @@ static bool plan_numbers(const struct wmk_ctf_op *ops, uint32_t i, uint32_t behi
 	for (; i < behind; i = ops[i].next) {
 		const struct wmk_ctf_op *op = &ops[i];
 
-		if ((op->code != WMK_CTF_INT && op->code != WMK_CTF_ENUM) || wmk_ctf_may_be_wide(op) || op->is_reversed || op->is_signed)
+		if ((op->code != WMK_CTF_INT && op->code != WMK_CTF_ENUM) || wmk_ctf_may_be_wide(op) ||
+		    op->is_reversed || op->is_signed)
 			return false;
 		*bits = wmk_bits_align(*bits, op->align);
 		if (*bits > 4096)
@@ -77,7 +79,8 @@ static bool plan_numbers(const struct wmk_ctf_op *ops, uint32_t i, uint32_t behi
 	return true;
 }
 
-static bool plan_variant(const struct wmk_ctf_op *ops, uint32_t variant, uint64_t bits, const struct way *before, struct wmk_ctf_header_plan *plan)
+static bool plan_variant(const struct wmk_ctf_op *ops, uint32_t variant, uint64_t bits, const struct way *before,
+			 struct wmk_ctf_header_plan *plan)
 {
 	for (uint32_t i = 0; i < ops[variant].n_choices; i++) {
 		const struct wmk_ctf_choice *choice = &ops[variant].choices[i];
@@ -149,7 +152,8 @@ static void plan_near(struct wmk_ctf_header_plan *plan)
 	for (unsigned i = 0; i < plan->n_ways; i++) {
 		struct way *way = &plan->ways[i];
 
-		way->is_near = plan->is_near && way->id.width && way->bits % 8 == 0 && near_part(&way->id, plan->is_big, &way->near_id) &&
+		way->is_near = plan->is_near && way->id.width && way->bits % 8 == 0 &&
+			       near_part(&way->id, plan->is_big, &way->near_id) &&
 			       near_part(&way->time, plan->is_big, &way->near_time);
 	}
 }
@@ -195,7 +199,10 @@ static int planned(const struct wmk_ctf_header_plan *plan, struct wmk_ctf_walk *
 	}
 	while (selector < way->from || selector > way->to)
 		if (++way == plan->ways + plan->n_ways)
-			return wmk_error(-EPROTO, "an event header at byte %" PRIu64 " whose selector, %" PRIu64 ", selects nothing", begin / 8, selector);
+			return wmk_error(-EPROTO,
+					 "an event header at byte %" PRIu64 " whose selector, %" PRIu64
+					 ", selects nothing",
+					 begin / 8, selector);
 	if (begin + way->bits > walk->in.end)
 		return -ENODATA;
 	header->has_id = way->id.width;
@@ -276,7 +283,8 @@ static inline int pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *
 }
 
 /* A record that is known up to its payload. */
-static __attribute__((noinline)) int payload_measured(const struct wmk_ctf_bytes *in, uint64_t time, struct wmk_ctf_record *record)
+static __attribute__((noinline)) int payload_measured(const struct wmk_ctf_bytes *in, uint64_t time,
+						      struct wmk_ctf_record *record)
 {
 	struct wmk_ctf_walk *walk = &record->walk;
 	int err;
@@ -302,7 +310,8 @@ static inline int text_taken(uint64_t at, uint64_t len, uint64_t time, struct wm
 }
 
 /* The same where the string is long, or the packet ends near it. */
-static __attribute__((noinline)) int text_sought(const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time, struct wmk_ctf_record *record)
+static __attribute__((noinline)) int text_sought(const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time,
+						 struct wmk_ctf_record *record)
 {
 	uint64_t room, len;
 
@@ -313,8 +322,12 @@ static __attribute__((noinline)) int text_sought(const struct wmk_ctf_bytes *in,
 	return len == room ? -ENODATA : text_taken(at, len, time, record);
 }
 
-/* A record that is known up to a string, which is its last and begins at `at`. (All calls are the last thing that is done: no register need be saved.) */
-static inline int text_measured(const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time, struct wmk_ctf_record *record)
+/*
+ * A record that is known up to a string, which is its last and begins at `at`. (All calls are the last thing that is
+ * done: no register need be saved.)
+ */
+static inline int text_measured(const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time,
+				struct wmk_ctf_record *record)
 {
 	const uint64_t len = at > in->end ? WMK_BITS_FAR : wmk_bits_text_near(in->bytes + at / 8, (in->end - at) / 8);
 
@@ -322,7 +335,8 @@ static inline int text_measured(const struct wmk_ctf_bytes *in, uint64_t at, uin
 }
 
 /* A record of this event, what is behind whose header begins at `at`. */
-static __attribute__((noinline)) int measured(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time,
+static __attribute__((noinline)) int measured(const struct wmk_ctf_stream_decoder *stream,
+					      const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time,
 					      struct wmk_ctf_record *record)
 {
 	struct wmk_ctf_walk *walk = &record->walk;
@@ -340,7 +354,8 @@ static __attribute__((noinline)) int measured(const struct wmk_ctf_stream_decode
 }
 
 /* The same by any header. */
-static __attribute__((noinline)) int by_any_header(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at,
+static __attribute__((noinline)) int by_any_header(const struct wmk_ctf_stream_decoder *stream,
+						   const struct wmk_ctf_bytes *in, uint64_t at,
 						   struct wmk_ctf_record *record)
 {
 	struct wmk_ctf_walk *walk = &record->walk;
@@ -358,8 +373,10 @@ static __attribute__((noinline)) int by_any_header(const struct wmk_ctf_stream_d
 		header.id = stream->events[0].id;
 	record->event = event_of(stream, header.id);
 	if (!record->event)
-		return wmk_error(-EPROTO, "at byte %" PRIu64 " of the packet is a record of event %" PRIu64 ", which stream class %" PRIu64 " does not have", at / 8,
-				 header.id, stream->class->id);
+		return wmk_error(-EPROTO,
+				 "at byte %" PRIu64 " of the packet is a record of event %" PRIu64
+				 ", which stream class %" PRIu64 " does not have",
+				 at / 8, header.id, stream->class->id);
 	return measured(stream, in, walk->at, header.time, record);
 }
 
@@ -369,8 +386,9 @@ static inline uint64_t part_of(uint64_t word, const struct part *part)
 }
 
 /* A record whose header was near: what is behind that, from whole byte `at` on. */
-static inline int behind_header(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, const struct wmk_ctf_event_decoder *event,
-				uint64_t at, uint64_t time, struct wmk_ctf_record *record)
+static inline int behind_header(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in,
+				const struct wmk_ctf_event_decoder *event, uint64_t at, uint64_t time,
+				struct wmk_ctf_record *record)
 {
 	const uint64_t end = at + event->to_end;
 
@@ -392,15 +410,17 @@ static inline int behind_header(const struct wmk_ctf_stream_decoder *stream, con
 }
 
 /* The same where the event is not that of the record before. */
-static __attribute__((noinline)) int of_event(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t id, uint64_t at,
-					      uint64_t time, struct wmk_ctf_record *record)
+static __attribute__((noinline)) int of_event(const struct wmk_ctf_stream_decoder *stream,
+					      const struct wmk_ctf_bytes *in, uint64_t id, uint64_t at, uint64_t time,
+					      struct wmk_ctf_record *record)
 {
 	const struct wmk_ctf_event_decoder *event = event_of(stream, id);
 
 	return event ? behind_header(stream, in, event, at, time, record) : by_any_header(stream, in, record->at, record);
 }
 
-int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at, struct wmk_ctf_record *record)
+int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at,
+		   struct wmk_ctf_record *record)
 {
 	const struct wmk_ctf_header_plan *plan = stream->plan;
 	const struct wmk_ctf_event_decoder *before = record->event;
@@ -426,8 +446,8 @@ int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk
 	record->walk.registers[plan->save] = selector;
 	record->at = at;
 	/*
-	 * Mostly it is of the event that the one before was of. Then where it ends is known before its id has been read, as far as a processor is
-	 * concerned that goes on with what it expects.
+	 * Mostly it is of the event that the one before was of. Then where it ends is known before its id has been read, as
+	 * far as a processor is concerned that goes on with what it expects.
 	 */
 	id = part_of(word, &way->near_id);
 	if (!before || before->id != id)

@@ -16,10 +16,19 @@
 const char *wmk_ctf_role_name(unsigned scope, unsigned role)
 {
 	static const char *const names[WMK_ROLES] = {
-		[WMK_ROLE_MAGIC] = "magic", [WMK_ROLE_UUID] = "uuid", [WMK_ROLE_STREAM_CLASS] = "stream_id", [WMK_ROLE_STREAM] = "stream_instance_id",
-		[WMK_ROLE_PACKET_SIZE] = "packet_size", [WMK_ROLE_CONTENT_SIZE] = "content_size", [WMK_ROLE_BEGIN] = "timestamp_begin",
-		[WMK_ROLE_END] = "timestamp_end", [WMK_ROLE_LOST] = "events_discarded", [WMK_ROLE_SEQUENCE] = "packet_seq_num", [WMK_ROLE_CPU] = "cpu_id",
-		[WMK_ROLE_EVENT_CLASS] = "id", [WMK_ROLE_TIME] = "timestamp",
+		[WMK_ROLE_MAGIC] = "magic",
+		[WMK_ROLE_UUID] = "uuid",
+		[WMK_ROLE_STREAM_CLASS] = "stream_id",
+		[WMK_ROLE_STREAM] = "stream_instance_id",
+		[WMK_ROLE_PACKET_SIZE] = "packet_size",
+		[WMK_ROLE_CONTENT_SIZE] = "content_size",
+		[WMK_ROLE_BEGIN] = "timestamp_begin",
+		[WMK_ROLE_END] = "timestamp_end",
+		[WMK_ROLE_LOST] = "events_discarded",
+		[WMK_ROLE_SEQUENCE] = "packet_seq_num",
+		[WMK_ROLE_CPU] = "cpu_id",
+		[WMK_ROLE_EVENT_CLASS] = "id",
+		[WMK_ROLE_TIME] = "timestamp",
 	};
 
 	return scope <= WMK_SCOPE_EVENT_HEADER ? names[role] : NULL;
@@ -36,9 +45,10 @@ const char *wmk_ctf_role_name_of(const struct wmk_ctf_op *op, unsigned scope)
 bool wmk_ctf_is_keyword(const char *name)
 {
 	static const char *const words[] = {
-		"align", "callsite", "char", "clock", "const", "double", "enum", "env", "event", "float", "floating_point", "int", "integer", "long",
-		"short", "signed", "stream", "string", "struct", "trace", "typealias", "typedef", "unsigned", "variant", "void",
-		"_Bool", "_Complex", "_Imaginary",
+		"align",   "callsite", "char",    "clock",          "const",  "double",   "enum",
+		"env",     "event",    "float",   "floating_point", "int",    "integer",  "long",
+		"short",   "signed",   "stream",  "string",         "struct", "trace",    "typealias",
+		"typedef", "unsigned", "variant", "void",           "_Bool",  "_Complex", "_Imaginary",
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -48,8 +58,8 @@ bool wmk_ctf_is_keyword(const char *name)
 }
 
 /*
- * The identifiers that there are; and, of names that many have, or that become one identifier, the number to go on from: members come from anywhere, and
- * to begin at 2 for each of them would be as many questions as they are, squared.
+ * The identifiers that there are; and, of names that many have, or that become one identifier, the number to go on
+ * from: members come from anywhere, and to begin at 2 for each of them would be as many questions as they are, squared.
  */
 struct seen {
 	json_object *idents, *numbers;
@@ -87,7 +97,8 @@ static char *make_name(const struct wmk_ctf_op *ops, unsigned scope, uint32_t in
 {
 	const char *role = wmk_ctf_role_name_of(&ops[at], scope), *name = ops[at].name ? ops[at].name : "";
 	/* (readers take one '_' off, of labels that select as well) */
-	const bool is_plain = ops[in].code == WMK_CTF_VARIANT && !wmk_ctf_is_keyword(name) && *name != '_' && !(*name >= '0' && *name <= '9');
+	const bool is_plain = ops[in].code == WMK_CTF_VARIANT && !wmk_ctf_is_keyword(name) && *name != '_' &&
+			      !(*name >= '0' && *name <= '9');
 	const char *prefix = is_plain ? "" : "_", *suffix = "";
 	char ident[WMK_CTF_IDENT];
 
@@ -125,7 +136,8 @@ static int make_raw_names(struct wmk_ctf_idents *idents, const struct wmk_ctf_op
 }
 
 /* The name in its attributes, if it may be called that. */
-static int take_kept(struct wmk_ctf_idents *idents, struct wmk_kept_names *kept, unsigned scope, uint32_t in, uint32_t at)
+static int take_kept(struct wmk_ctf_idents *idents, struct wmk_kept_names *kept, unsigned scope, uint32_t in,
+		     uint32_t at)
 {
 	char *name;
 	bool is_all;
@@ -144,8 +156,8 @@ static int take_kept(struct wmk_ctf_idents *idents, struct wmk_kept_names *kept,
 }
 
 /*
- * Those in the structure or variant at `in`, anew. Attributes come from anywhere: what has none is called as it would be without those of others, then
- * come the names that were kept, where nobody has them.
+ * Those in the structure or variant at `in`, anew. Attributes come from anywhere: what has none is called as it would
+ * be without those of others, then come the names that were kept, where nobody has them.
  */
 static int make_names(struct wmk_ctf_idents *idents, struct wmk_kept_names *kept, unsigned scope, uint32_t in)
 {

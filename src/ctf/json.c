@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.c - CTF 2's metadata (CTF2-SPEC-2.0, section 5): a JSON text sequence (RFC 7464) of fragments, each with a function that takes what
- * the class has room for, and holds against the specification what it does not keep.
+ * json.c - CTF 2's metadata (CTF2-SPEC-2.0, section 5): a JSON text sequence (RFC 7464) of fragments, each with a
+ * function that takes what the class has room for, and holds against the specification what it does not keep.
  *
- * Properties that the specification does not know are passed over, as it wants it. What an attribute says can never be an error either:
+ * Properties that the specification does not know are passed over, as it wants it. What an attribute says can never be
+ * an error either:
  * nobody needs it to read the streams.
  */
 #include "ctf/json.h"
@@ -22,7 +23,8 @@ struct identity {
 	const char *space, *name, *uid;
 };
 
-static int take_identity(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, bool must, struct identity *identity)
+static int take_identity(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, bool must,
+			 struct identity *identity)
 {
 	int err = wmk_ctf_json_text(in, at, "namespace", false, &identity->space);
 
@@ -141,7 +143,8 @@ static int trace_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at
 	}
 	if (err < 0)
 		return err;
-	return wmk_ctf_json_structure(in, at, "packet-header-field-class", WMK_CTF_JSON_PACKET_HEADER, &in->to->class.packet_header);
+	return wmk_ctf_json_structure(in, at, "packet-header-field-class", WMK_CTF_JSON_PACKET_HEADER,
+				      &in->to->class.packet_header);
 }
 
 /* ── clock class ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -155,7 +158,8 @@ static int take_origin(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of
 		return 0;
 	if (json_object_is_type(at.value, json_type_object))
 		return take_identity(in, &at, true, &identity);   /* (kept with the rest) */
-	clock->absolute = json_object_is_type(at.value, json_type_string) && strcmp(json_object_get_string(at.value), "unix-epoch") == 0;
+	clock->absolute = json_object_is_type(at.value, json_type_string) &&
+			  strcmp(json_object_get_string(at.value), "unix-epoch") == 0;
 	return clock->absolute ? 0 : wmk_ctf_json_wrong(&at, "\"unix-epoch\", or an object that tells an origin");
 }
 
@@ -239,8 +243,8 @@ static int take_clock(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of,
 }
 
 /* A structure of the stream class, with times only where there is a clock. */
-static int take_part(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, enum wmk_ctf_json_root root,
-		     uint32_t clock, const struct wmk_type **type)
+static int take_part(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name,
+		     enum wmk_ctf_json_root root, uint32_t clock, const struct wmk_type **type)
 {
 	int err = wmk_ctf_json_structure(in, of, name, root, type);
 

@@ -8,9 +8,9 @@
  *              │  json_attributes.c: what is kept as it is ──────────────────┤
  *              └► json_value.c: properties, ranges, locations, errors ───────┘
  *
- * A value is always taken together with the way to it (struct wmk_ctf_json_at), so that an error can tell the place: the chain of those
- * is on the stack, from the value up to its fragment. Trees live until their fragment is read; those of aliases until the text is. What is
- * kept of them is copied to the builder's scratch.
+ * A value is always taken together with the way to it (struct wmk_ctf_json_at), so that an error can tell the place:
+ * the chain of those is on the stack, from the value up to its fragment. Trees live until their fragment is read; those
+ * of aliases until the text is. What is kept of them is copied to the builder's scratch.
  */
 #ifndef WMK_CTF_JSON_H
 #define WMK_CTF_JSON_H
@@ -19,7 +19,10 @@
 
 #include "ctf/build.h"
 
-/* A value and where it stands: the property `name`; or the `what` of number `index` (from 1), called `name` if it is called something. */
+/*
+ * A value and where it stands: the property `name`; or the `what` of number `index` (from 1), called `name` if it is
+ * called something.
+ */
 struct wmk_ctf_json_at {
 	const struct wmk_ctf_json_at *up; /* NULL: the fragment */
 	const char *what, *name;
@@ -29,7 +32,11 @@ struct wmk_ctf_json_at {
 
 /* Below what a field class stands: which of the roles mean something there. */
 enum wmk_ctf_json_root {
-	WMK_CTF_JSON_OTHER, WMK_CTF_JSON_PACKET_HEADER, WMK_CTF_JSON_PACKET_CONTEXT, WMK_CTF_JSON_EVENT_HEADER, WMK_CTF_JSON_ROOTS
+	WMK_CTF_JSON_OTHER,
+	WMK_CTF_JSON_PACKET_HEADER,
+	WMK_CTF_JSON_PACKET_CONTEXT,
+	WMK_CTF_JSON_EVENT_HEADER,
+	WMK_CTF_JSON_ROOTS
 };
 
 struct wmk_ctf_json {
@@ -49,7 +56,8 @@ struct wmk_ctf_json {
 /* ── values (json_value.c) ───────────────────────────────────────────────────────────────────────────── */
 
 /* An error at this place, in words. Returns `err`. */
-int wmk_ctf_json_error(const struct wmk_ctf_json_at *at, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int wmk_ctf_json_error(const struct wmk_ctf_json_at *at, int err, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* "expected <wanted>, not <the value>". -EPROTO. */
 int wmk_ctf_json_wrong(const struct wmk_ctf_json_at *at, const char *wanted);
 
@@ -64,18 +72,22 @@ int wmk_ctf_json_need(const struct wmk_ctf_json_at *of, const char *name, struct
 int wmk_ctf_json_is(const struct wmk_ctf_json_at *at, json_type type);
 
 /*
- * Properties of a type. `must`: an error where there is none; else what is given back stays as it was. A text is on the scratch.
- * -EPROTO: not of the type, not among the words, out of bounds. -ENOTSUP: text with a NUL in it. -ENOMEM.
+ * Properties of a type. `must`: an error where there is none; else what is given back stays as it was. A text is on the
+ * scratch. -EPROTO: not of the type, not among the words, out of bounds. -ENOTSUP: text with a NUL in it. -ENOMEM.
  */
-int wmk_ctf_json_text(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, bool must, const char **text);
-int wmk_ctf_json_number(const struct wmk_ctf_json_at *of, const char *name, bool must, uint64_t min, uint64_t max, uint64_t *number);
+int wmk_ctf_json_text(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, bool must,
+		      const char **text);
+int wmk_ctf_json_number(const struct wmk_ctf_json_at *of, const char *name, bool must, uint64_t min, uint64_t max,
+			uint64_t *number);
 /* `words` ends with a NULL; *which is an index in it. */
-int wmk_ctf_json_word(const struct wmk_ctf_json_at *of, const char *name, bool must, const char *const *words, unsigned *which);
+int wmk_ctf_json_word(const struct wmk_ctf_json_at *of, const char *name, bool must, const char *const *words,
+		      unsigned *which);
 int wmk_ctf_json_number_at(const struct wmk_ctf_json_at *at, uint64_t min, uint64_t max, uint64_t *number);
 /* A power of two, bits; 1 where there is none. */
 int wmk_ctf_json_align(const struct wmk_ctf_json_at *of, const char *name, uint32_t *align);
 /* A list: *n elements; 0 where there is none. */
-int wmk_ctf_json_list(const struct wmk_ctf_json_at *of, const char *name, bool must, struct wmk_ctf_json_at *list, size_t *n);
+int wmk_ctf_json_list(const struct wmk_ctf_json_at *of, const char *name, bool must, struct wmk_ctf_json_at *list,
+		      size_t *n);
 /* Its element `i`, called "<what> <i + 1> of what the list is of" in errors. */
 struct wmk_ctf_json_at wmk_ctf_json_item(const struct wmk_ctf_json_at *list, size_t i, const char *what);
 /* The text that this value is. */
@@ -83,15 +95,25 @@ int wmk_ctf_json_text_at(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *
 
 /* ── attributes (json_attributes.c) ──────────────────────────────────────────────────────────────────── */
 
-/* `attributes` and `extensions`, which many objects may have: the latter change the format, and none is known. -ENOTSUP, -EPROTO. */
+/*
+ * `attributes` and `extensions`, which many objects may have: the latter change the format, and none is known.
+ * -ENOTSUP, -EPROTO.
+ */
 int wmk_ctf_json_extras(const struct wmk_ctf_json_at *of);
-/* Levels of values in a fragment: three for each level of types, some for ranges, and for attributes of whatever shape. */
+/*
+ * Levels of values in a fragment: three for each level of types, some for ranges, and for attributes of whatever shape.
+ */
 #define WMK_CTF_JSON_DEPTH ((int)WMK_CTF_TYPE_DEPTH * 3 + 64)
-/* What is read and no more: those of such properties that are there, as the text of an object on the scratch; NULL: none is. -ENOMEM. */
+/*
+ * What is read and no more: those of such properties that are there, as the text of an object on the scratch; NULL:
+ * none is. -ENOMEM.
+ */
 enum wmk_ctf_json_kept { WMK_CTF_JSON_OF_CLASSES, WMK_CTF_JSON_OF_CLOCKS, WMK_CTF_JSON_OF_FIELDS };
-int wmk_ctf_json_keep(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, enum wmk_ctf_json_kept what, const char **kept);
+int wmk_ctf_json_keep(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, enum wmk_ctf_json_kept what,
+		      const char **kept);
 /* An event record class's: the two that the class has room for go out of the tree into it, the others are kept. */
-int wmk_ctf_json_attributes(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_ctf_event_class *event);
+int wmk_ctf_json_attributes(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at,
+			    struct wmk_ctf_event_class *event);
 
 /* Integer range sets (section 5.3.2), as labels. */
 struct wmk_ctf_json_ranges {
@@ -102,33 +124,41 @@ struct wmk_ctf_json_ranges {
 };
 
 /* Append the ranges of the set at `at`, with this name. */
-int wmk_ctf_json_ranges(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char *name, struct wmk_ctf_json_ranges *to);
+int wmk_ctf_json_ranges(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char *name,
+			struct wmk_ctf_json_ranges *to);
 
 /* Where another value stands (section 5.3.1). -E2BIG: the way is too long. */
-int wmk_ctf_json_location(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, const struct wmk_ref **made);
+int wmk_ctf_json_location(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name,
+			  const struct wmk_ref **made);
 /* "length", as type->count. -E2BIG: it needs more than 32 bits. */
 int wmk_ctf_json_length(const struct wmk_ctf_json_at *at, struct wmk_type *type);
 
 /* ── field classes (json_scalar.c, json_type.c) ──────────────────────────────────────────────────────── */
 
-/* Make `type`, which is all zeros, of the field class at `at`, whose "type" is `kind`. 1: done; 0: `kind` is none that holds no others. */
-int wmk_ctf_json_scalar(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char *kind, struct wmk_type *type);
+/*
+ * Make `type`, which is all zeros, of the field class at `at`, whose "type" is `kind`. 1: done; 0: `kind` is none that
+ * holds no others.
+ */
+int wmk_ctf_json_scalar(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char *kind,
+			struct wmk_type *type);
 
 /*
  * The structure that the property is, or NULL where there is none. in->has_time tells whether a time is in it.
  * -EPROTO, -ENOTSUP, -E2BIG (deeper than WMK_CTF_TYPE_DEPTH, longer than 32 bits can tell), -ENOMEM.
  */
-int wmk_ctf_json_structure(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, enum wmk_ctf_json_root root,
-			   const struct wmk_type **type);
+int wmk_ctf_json_structure(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name,
+			   enum wmk_ctf_json_root root, const struct wmk_type **type);
 /* Make `name` stand for the field class that `at` is, for what comes after. */
 int wmk_ctf_json_alias(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char *name);
 
 /* ── the whole (json.c) ──────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Fill the builder, which must be empty, from a JSON text sequence (RFC 7464). `name` is for errors: the file's. With `partial`, a last
- * fragment that is cut off is dropped: then 1 is returned, and the cause chain tells where it ends; likewise where there is none yet. Streams have their clocks then: pointers into to->clocks. -EPROTO, -ENOTSUP, -E2BIG, -ENOMEM with
- * a cause chain: the file and line, the fragment's number, the way to the value, what was expected; of what is no JSON the column as well.
+ * Fill the builder, which must be empty, from a JSON text sequence (RFC 7464). `name` is for errors: the file's. With
+ * `partial`, a last fragment that is cut off is dropped: then 1 is returned, and the cause chain tells where it ends;
+ * likewise where there is none yet. Streams have their clocks then: pointers into to->clocks. -EPROTO, -ENOTSUP,
+ * -E2BIG, -ENOMEM with a cause chain: the file and line, the fragment's number, the way to the value, what was
+ * expected; of what is no JSON the column as well.
  */
 int wmk_ctf_json_parse(struct wmk_ctf_builder *to, const char *text, size_t len, const char *name, bool partial);
 

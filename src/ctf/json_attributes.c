@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_attributes.c - what CTF 2's metadata says beside what is needed to read the streams: attributes, names and numbers that tell one class from
- * another. The classes have room for two attributes; all else is kept as it is, to be said again (rewrite_json.c).
+ * json_attributes.c - what CTF 2's metadata says beside what is needed to read the streams: attributes, names and
+ * numbers that tell one class from another. The classes have room for two attributes; all else is kept as it is, to be
+ * said again (rewrite_json.c).
  */
 #include <errno.h>
 #include <string.h>
@@ -21,7 +22,10 @@ int wmk_ctf_json_extras(const struct wmk_ctf_json_at *of)
 	err = wmk_ctf_json_is(&at, json_type_object);
 	if (err < 0)
 		return err;
-	/* The preamble's have been refused: one that stands elsewhere is not declared there. Either way nobody can tell what it changes. */
+	/*
+	 * The preamble's have been refused: one that stands elsewhere is not declared there. Either way nobody can tell what
+	 * it changes.
+	 */
 	json_object_object_foreach(at.value, space, of_space) {
 		struct wmk_ctf_json_at inner = { .up = &at, .name = space, .value = of_space };
 
@@ -39,7 +43,8 @@ int wmk_ctf_json_extras(const struct wmk_ctf_json_at *of)
 
 /* ── kept ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_ctf_json_keep(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, enum wmk_ctf_json_kept what, const char **kept)
+int wmk_ctf_json_keep(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, enum wmk_ctf_json_kept what,
+		      const char **kept)
 {
 	static const char *const names[][6] = {
 		[WMK_CTF_JSON_OF_CLASSES] = { "namespace", "uid", "attributes" },
@@ -88,9 +93,10 @@ static json_object *attribute(const struct wmk_ctf_json_at *of, const char *name
 static int32_t level_of(json_object *value)
 {
 	/* As enum waymark_level has them. */
-	static const char *const levels[] = { "emergency", "alert", "critical", "error", "warning", "notice", "info", "debug:system",
-					      "debug:program", "debug:process", "debug:module", "debug:unit", "debug:function",
-					      "debug:line", "debug" };
+	static const char *const levels[] = { "emergency",      "alert",         "critical",     "error",
+					      "warning",        "notice",        "info",         "debug:system",
+					      "debug:program",  "debug:process", "debug:module", "debug:unit",
+					      "debug:function", "debug:line",    "debug" };
 
 	if (json_object_is_type(value, json_type_int)) {
 		int64_t number = json_object_get_int64(value);
@@ -107,11 +113,13 @@ static void drop_if_empty(json_object *of, const char *name)
 {
 	json_object *value;
 
-	if (json_object_object_get_ex(of, name, &value) && json_object_is_type(value, json_type_object) && !json_object_object_length(value))
+	if (json_object_object_get_ex(of, name, &value) && json_object_is_type(value, json_type_object) &&
+	    !json_object_object_length(value))
 		json_object_object_del(of, name);
 }
 
-int wmk_ctf_json_attributes(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_ctf_event_class *event)
+int wmk_ctf_json_attributes(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at,
+			    struct wmk_ctf_event_class *event)
 {
 	json_object *space, *uri = attribute(at, "emf-uri", &space);
 	struct wmk_ctf_json_at all;

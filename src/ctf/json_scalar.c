@@ -35,7 +35,8 @@ static const struct {
 	{ "data-stream-id", { [WMK_CTF_JSON_PACKET_HEADER] = WMK_ROLE_STREAM } },
 	{ "packet-total-length", { [WMK_CTF_JSON_PACKET_CONTEXT] = WMK_ROLE_PACKET_SIZE } },
 	{ "packet-content-length", { [WMK_CTF_JSON_PACKET_CONTEXT] = WMK_ROLE_CONTENT_SIZE } },
-	{ "default-clock-timestamp", { [WMK_CTF_JSON_PACKET_CONTEXT] = WMK_ROLE_BEGIN, [WMK_CTF_JSON_EVENT_HEADER] = WMK_ROLE_TIME } },
+	{ "default-clock-timestamp",
+	  { [WMK_CTF_JSON_PACKET_CONTEXT] = WMK_ROLE_BEGIN, [WMK_CTF_JSON_EVENT_HEADER] = WMK_ROLE_TIME } },
 	{ "packet-end-default-clock-timestamp", { [WMK_CTF_JSON_PACKET_CONTEXT] = WMK_ROLE_END } },
 	{ "discarded-event-record-counter-snapshot", { [WMK_CTF_JSON_PACKET_CONTEXT] = WMK_ROLE_LOST } },
 	{ "packet-sequence-number", { [WMK_CTF_JSON_PACKET_CONTEXT] = WMK_ROLE_SEQUENCE } },
@@ -43,7 +44,8 @@ static const struct {
 };
 
 /* What a field must be like to have the role. */
-static int check_role(const struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const struct wmk_type *type, unsigned role)
+static int check_role(const struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const struct wmk_type *type,
+		      unsigned role)
 {
 	if (role == WMK_ROLE_MAGIC && (type->is_variable || type->width != 32))
 		return wmk_ctf_json_error(at, -EPROTO, "expected the packet's magic number to have 32 bits, always");
@@ -65,7 +67,8 @@ static int take_role(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, 
 	if (i == sizeof(roles) / sizeof(roles[0]))
 		return wmk_ctf_json_wrong(at, "the name of a role");
 	if ((type->kind == WMK_TYPE_BLOB) != (roles[i].role[WMK_CTF_JSON_PACKET_HEADER] == WMK_ROLE_UUID))
-		return wmk_ctf_json_wrong(at, type->kind == WMK_TYPE_BLOB ? "a role that a blob can have" : "a role that a number can have");
+		return wmk_ctf_json_wrong(at, type->kind == WMK_TYPE_BLOB ? "a role that a blob can have"
+									  : "a role that a number can have");
 	role = roles[i].role[in->root];
 	type->roles |= WMK_ROLE_BIT(role);
 	in->has_time = in->has_time || role == WMK_ROLE_BEGIN || role == WMK_ROLE_END || role == WMK_ROLE_TIME;
@@ -108,7 +111,8 @@ static int take_bits(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 	if (err < 0)
 		return err;
 	if (width > WMK_CTF_WIDTH_MAX)
-		return wmk_ctf_json_error(at, -ENOTSUP, "a field of %" PRIu64 " bits: up to %u are understood", width, WMK_CTF_WIDTH_MAX);
+		return wmk_ctf_json_error(at, -ENOTSUP, "a field of %" PRIu64 " bits: up to %u are understood", width,
+					  WMK_CTF_WIDTH_MAX);
 	type->width = (uint16_t)width;
 	type->order = is_big ? WMK_ORDER_BIG : WMK_ORDER_LITTLE;
 	type->is_reversed = is_last_first != is_big;
@@ -193,8 +197,12 @@ static int add_flag(struct wmk_ctf_json *in, struct wmk_ctf_list *labels, const 
 	return label->name ? 0 : -ENOMEM;
 }
 
-/* A name is for some bits, any of which makes it true: a mask; where that would have more than 64 bits, each of the ranges. */
-static int take_flag(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *flag, unsigned width, struct wmk_ctf_list *labels)
+/*
+ * A name is for some bits, any of which makes it true: a mask; where that would have more than 64 bits, each of the
+ * ranges.
+ */
+static int take_flag(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *flag, unsigned width,
+		     struct wmk_ctf_list *labels)
 {
 	struct wmk_ctf_json_ranges bits = { .is_clipped = true };
 	uint64_t mask = 0;
@@ -206,7 +214,8 @@ static int take_flag(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *flag
 		if (width <= 64)
 			mask |= mask_of(range, width);
 		else if ((uint64_t)range->from < width)
-			err = add_flag(in, labels, flag->name, (uint64_t)range->from, (uint64_t)range->to < width ? (uint64_t)range->to : width - 1);
+			err = add_flag(in, labels, flag->name, (uint64_t)range->from,
+				       (uint64_t)range->to < width ? (uint64_t)range->to : width - 1);
 	}
 	/* (a name may be for bits that the field does not have) */
 	return err < 0 || !mask ? err : add_flag(in, labels, flag->name, mask, mask);
@@ -270,7 +279,9 @@ static int take_integer(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *a
 	type->count = labels.list.n;
 	if (!type->is_signed)
 		return take_roles(in, at, type);
-	return wmk_ctf_json_get(at, "roles", &property) ? wmk_ctf_json_error(&property, -EPROTO, "a number with a sign has no roles") : 0;
+	return wmk_ctf_json_get(at, "roles", &property)
+		       ? wmk_ctf_json_error(&property, -EPROTO, "a number with a sign has no roles")
+		       : 0;
 }
 
 static int fixed_unsigned(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
@@ -321,7 +332,9 @@ static int terminated_string(struct wmk_ctf_json *in, const struct wmk_ctf_json_
 	return take_encoding(at, type);
 }
 
-static const struct wmk_type byte = { .kind = WMK_TYPE_INT, .width = 8, .order = WMK_ORDER_LITTLE, .base = 10, .align = 8 };
+static const struct wmk_type byte = {
+	.kind = WMK_TYPE_INT, .width = 8, .order = WMK_ORDER_LITTLE, .base = 10, .align = 8
+};
 
 static int static_string(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
@@ -366,17 +379,25 @@ static int dynamic_blob(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *a
 
 /* ── which it is ─────────────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_ctf_json_scalar(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char *kind, struct wmk_type *type)
+int wmk_ctf_json_scalar(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char *kind,
+			struct wmk_type *type)
 {
 	static const struct {
 		const char *name;
 		int (*take)(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, struct wmk_type *type);
 	} kinds[] = {
-		{ "fixed-length-bit-array", bits_or_real }, { "fixed-length-bit-map", bit_map }, { "fixed-length-boolean", boolean },
-		{ "fixed-length-unsigned-integer", fixed_unsigned }, { "fixed-length-signed-integer", fixed_signed },
-		{ "fixed-length-floating-point-number", floating }, { "variable-length-unsigned-integer", variable_unsigned },
-		{ "variable-length-signed-integer", variable_signed }, { "null-terminated-string", terminated_string },
-		{ "static-length-string", static_string }, { "dynamic-length-string", dynamic_string }, { "static-length-blob", static_blob },
+		{ "fixed-length-bit-array", bits_or_real },
+		{ "fixed-length-bit-map", bit_map },
+		{ "fixed-length-boolean", boolean },
+		{ "fixed-length-unsigned-integer", fixed_unsigned },
+		{ "fixed-length-signed-integer", fixed_signed },
+		{ "fixed-length-floating-point-number", floating },
+		{ "variable-length-unsigned-integer", variable_unsigned },
+		{ "variable-length-signed-integer", variable_signed },
+		{ "null-terminated-string", terminated_string },
+		{ "static-length-string", static_string },
+		{ "dynamic-length-string", dynamic_string },
+		{ "static-length-blob", static_blob },
 		{ "dynamic-length-blob", dynamic_blob },
 	};
 

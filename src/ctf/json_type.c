@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_type.c - CTF 2's field classes as types (CTF2-SPEC-2.0, section 5.3): those that hold others, and aliases. What holds none is in
- * json_scalar.c.
+ * json_type.c - CTF 2's field classes as types (CTF2-SPEC-2.0, section 5.3): those that hold others, and aliases. What
+ * holds none is in json_scalar.c.
  *
  * `align` becomes what a reader aligns to (section 6.4.1), with that of what is inside considered.
  *
- * An alias is read where it is declared, and once more for each kind of root that it is used under, since its roles mean something else
- * there; all uses share what was made. So the size of what is made is bounded by the text's, however often aliases refer to aliases.
+ * An alias is read where it is declared, and once more for each kind of root that it is used under, since its roles
+ * mean something else there; all uses share what was made. So the size of what is made is bounded by the text's,
+ * however often aliases refer to aliases.
  */
 #include "ctf/json.h"
 
@@ -18,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, unsigned depth, struct wmk_type *type);
+static int read_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, unsigned depth,
+		      struct wmk_type *type);
 
 static void align_to(struct wmk_type *type, const struct wmk_type *inner)
 {
@@ -46,7 +48,8 @@ static void find_cpu(const struct wmk_ctf_json *in, struct wmk_field *field)
 		type->roles = WMK_ROLE_BIT(WMK_ROLE_CPU);
 }
 
-static int read_member(struct wmk_ctf_json *in, struct wmk_ctf_json_at *at, json_object *seen, unsigned depth, struct wmk_field *field)
+static int read_member(struct wmk_ctf_json *in, struct wmk_ctf_json_at *at, json_object *seen, unsigned depth,
+		       struct wmk_field *field)
 {
 	int err = wmk_ctf_json_is(at, json_type_object);
 
@@ -112,7 +115,8 @@ static int elements(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, u
 	return err;
 }
 
-static int static_array(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, unsigned depth, struct wmk_type *type)
+static int static_array(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, unsigned depth,
+			struct wmk_type *type)
 {
 	int err = wmk_ctf_json_length(at, type);
 
@@ -120,7 +124,8 @@ static int static_array(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *a
 	return err < 0 ? err : elements(in, at, depth, type);
 }
 
-static int dynamic_array(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, unsigned depth, struct wmk_type *type)
+static int dynamic_array(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, unsigned depth,
+			 struct wmk_type *type)
 {
 	int err = wmk_ctf_json_location(in, at, "length-field-location", &type->ref);
 
@@ -131,10 +136,11 @@ static int dynamic_array(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *
 /* ── what a selector decides ─────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Whether the selector has a sign is not known here. Ranges that only one with a sign can reach, or only one without, are kept as it has
- * them; in all others both read the same.
+ * Whether the selector has a sign is not known here. Ranges that only one with a sign can reach, or only one without,
+ * are kept as it has them; in all others both read the same.
  */
-static int keep_ranges(const struct wmk_ctf_json_at *at, const struct wmk_ctf_json_ranges *ranges, struct wmk_type *type)
+static int keep_ranges(const struct wmk_ctf_json_at *at, const struct wmk_ctf_json_ranges *ranges,
+		       struct wmk_type *type)
 {
 	if (ranges->has_negative && ranges->has_big)
 		return wmk_ctf_json_error(at, -ENOTSUP, "ranges of a selector with numbers below 0 and above %" PRId64, INT64_MAX);
@@ -163,7 +169,8 @@ static int optional(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, u
 }
 
 /* Of options that have names. */
-static int name_options(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *list, size_t n, json_object *seen, struct wmk_field *members)
+static int name_options(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *list, size_t n, json_object *seen,
+			struct wmk_field *members)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct wmk_ctf_json_at option = wmk_ctf_json_item(list, i, "option");
@@ -191,8 +198,8 @@ static int name_unnamed(struct wmk_ctf_json *in, json_object *seen, size_t i, st
 	return member->name ? 0 : -ENOMEM;
 }
 
-static int read_option(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, unsigned depth, struct wmk_field *member,
-		       struct wmk_ctf_json_ranges *ranges)
+static int read_option(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, unsigned depth,
+		       struct wmk_field *member, struct wmk_ctf_json_ranges *ranges)
 {
 	struct wmk_ctf_json_at property;
 	int err = wmk_ctf_json_extras(at);
@@ -297,8 +304,11 @@ static int read_object(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at
 	static const struct {
 		const char *name;
 		int (*take)(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, unsigned depth, struct wmk_type *type);
-	} kinds[] = { { "structure", structure }, { "static-length-array", static_array }, { "dynamic-length-array", dynamic_array },
-		      { "optional", optional }, { "variant", variant } };
+	} kinds[] = { { "structure", structure },
+		      { "static-length-array", static_array },
+		      { "dynamic-length-array", dynamic_array },
+		      { "optional", optional },
+		      { "variant", variant } };
 	struct wmk_ctf_json_at kind;
 	int got;
 
@@ -370,15 +380,16 @@ static json_object *find_alias(struct wmk_ctf_json *in, const struct wmk_ctf_jso
 	json_object *body;
 
 	/* A name with a NUL in it cannot have been declared. */
-	if (strlen(name) == (size_t)json_object_get_string_len(at->value) && json_object_object_get_ex(in->aliases, name, &body))
+	if (strlen(name) == (size_t)json_object_get_string_len(at->value) &&
+	    json_object_object_get_ex(in->aliases, name, &body))
 		return body;
 	wmk_ctf_json_wrong(at, "the name of a field class alias that was declared before");
 	return NULL;
 }
 
 /*
- * Only aliases that were whole before it are in an alias: each level of this recursion is one of its levels, which were counted where it
- * was declared.
+ * Only aliases that were whole before it are in an alias: each level of this recursion is one of its levels, which were
+ * counted where it was declared.
  */
 static int use_alias(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, unsigned depth, struct wmk_type *type)
 {
@@ -402,7 +413,8 @@ static int use_alias(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, 
 	return 0;
 }
 
-static int read_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, unsigned depth, struct wmk_type *type)
+static int read_class(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, unsigned depth,
+		      struct wmk_type *type)
 {
 	struct wmk_ctf_json_at at;
 	int err = wmk_ctf_json_need(of, name, &at);
@@ -447,8 +459,8 @@ int wmk_ctf_json_alias(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at
 
 /* ── roots ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_ctf_json_structure(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, enum wmk_ctf_json_root root,
-			   const struct wmk_type **type)
+int wmk_ctf_json_structure(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name,
+			   enum wmk_ctf_json_root root, const struct wmk_type **type)
 {
 	struct wmk_ctf_json_at at;
 	struct wmk_type *made;

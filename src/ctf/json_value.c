@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_value.c - values out of a tree of JSON, held against what CTF 2 says that they are; and errors that name their place (see json.h).
+ * json_value.c - values out of a tree of JSON, held against what CTF 2 says that they are; and errors that name their
+ * place (see json.h).
  */
 #include "ctf/json.h"
 
@@ -155,7 +156,8 @@ int wmk_ctf_json_text_at(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *
 	return *text ? 0 : -ENOMEM;
 }
 
-int wmk_ctf_json_text(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, bool must, const char **text)
+int wmk_ctf_json_text(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, bool must,
+		      const char **text)
 {
 	struct wmk_ctf_json_at at;
 	int got = find(of, name, must, &at);
@@ -179,7 +181,8 @@ int wmk_ctf_json_number_at(const struct wmk_ctf_json_at *at, uint64_t min, uint6
 	return wmk_ctf_json_wrong(at, wanted);
 }
 
-int wmk_ctf_json_number(const struct wmk_ctf_json_at *of, const char *name, bool must, uint64_t min, uint64_t max, uint64_t *number)
+int wmk_ctf_json_number(const struct wmk_ctf_json_at *of, const char *name, bool must, uint64_t min, uint64_t max,
+			uint64_t *number)
 {
 	struct wmk_ctf_json_at at;
 	int got = find(of, name, must, &at);
@@ -187,7 +190,8 @@ int wmk_ctf_json_number(const struct wmk_ctf_json_at *of, const char *name, bool
 	return got <= 0 ? got : wmk_ctf_json_number_at(&at, min, max, number);
 }
 
-int wmk_ctf_json_word(const struct wmk_ctf_json_at *of, const char *name, bool must, const char *const *words, unsigned *which)
+int wmk_ctf_json_word(const struct wmk_ctf_json_at *of, const char *name, bool must, const char *const *words,
+		      unsigned *which)
 {
 	struct wmk_ctf_json_at at;
 	char wanted[WMK_ERROR_LEN];
@@ -203,7 +207,11 @@ int wmk_ctf_json_word(const struct wmk_ctf_json_at *of, const char *name, bool m
 			*which = i;
 			return 0;
 		}
-		int more = snprintf(wanted + len, sizeof(wanted) - len, "%s\"%s\"", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
+		int more = snprintf(wanted + len, sizeof(wanted) - len, "%s\"%s\"",
+				    i == 0         ? ""
+				    : words[i + 1] ? ", "
+						   : " or ",
+				    words[i]);
 
 		if (len + (size_t)more < sizeof(wanted))
 			len += (size_t)more;
@@ -217,7 +225,9 @@ int wmk_ctf_json_align(const struct wmk_ctf_json_at *of, const char *name, uint3
 	uint64_t bits = 1;
 
 	if (wmk_ctf_json_get(of, name, &at)) {
-		bits = json_object_is_type(at.value, json_type_int) && json_object_get_int64(at.value) > 0 ? json_object_get_uint64(at.value) : 0;
+		bits = json_object_is_type(at.value, json_type_int) && json_object_get_int64(at.value) > 0
+			       ? json_object_get_uint64(at.value)
+			       : 0;
 		if (!bits || bits & (bits - 1))
 			return wmk_ctf_json_wrong(&at, "a power of two");
 	}
@@ -227,7 +237,8 @@ int wmk_ctf_json_align(const struct wmk_ctf_json_at *of, const char *name, uint3
 	return 0;
 }
 
-int wmk_ctf_json_list(const struct wmk_ctf_json_at *of, const char *name, bool must, struct wmk_ctf_json_at *list, size_t *n)
+int wmk_ctf_json_list(const struct wmk_ctf_json_at *of, const char *name, bool must, struct wmk_ctf_json_at *list,
+		      size_t *n)
 {
 	int got = find(of, name, must, list);
 
@@ -296,7 +307,8 @@ static bool clip(const struct bound bounds[2], bool is_signed, struct wmk_label 
 	return true;
 }
 
-int wmk_ctf_json_ranges(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char *name, struct wmk_ctf_json_ranges *to)
+int wmk_ctf_json_ranges(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *at, const char *name,
+			struct wmk_ctf_json_ranges *to)
 {
 	if (!json_object_is_type(at->value, json_type_array) || json_object_array_length(at->value) == 0)
 		return wmk_ctf_json_wrong(at, "a list of at least one range");
@@ -327,11 +339,17 @@ int wmk_ctf_json_ranges(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *a
 
 /* ── where a length or a selector stands ─────────────────────────────────────────────────────────────── */
 
-int wmk_ctf_json_location(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name, const struct wmk_ref **made)
+int wmk_ctf_json_location(struct wmk_ctf_json *in, const struct wmk_ctf_json_at *of, const char *name,
+			  const struct wmk_ref **made)
 {
 	/* As enum wmk_scope has them. */
-	static const char *const origins[] = { "packet-header", "packet-context", "event-record-header", "event-record-common-context",
-					       "event-record-specific-context", "event-record-payload", NULL };
+	static const char *const origins[] = { "packet-header",
+					       "packet-context",
+					       "event-record-header",
+					       "event-record-common-context",
+					       "event-record-specific-context",
+					       "event-record-payload",
+					       NULL };
 	struct wmk_ctf_json_at at, path;
 	unsigned origin = 0;
 	size_t n;

@@ -25,7 +25,8 @@ int wmk_kept_add(struct wmk_kept *kept, const char *path, const struct wmk_kept_
 		made = json_object_new_object();
 		wmk_tree_put_text(&w, made, "word", value->text);
 	} else {
-		made = value->text ? wmk_tree_text_of(&w, value->text) : wmk_tree_integer_of((uint64_t)value->number, !value->is_unsigned);
+		made = value->text ? wmk_tree_text_of(&w, value->text)
+				   : wmk_tree_integer_of((uint64_t)value->number, !value->is_unsigned);
 	}
 	wmk_tree_put(&w, kept->entries, path, made);
 	return w.err;
@@ -50,7 +51,9 @@ static int make_text(struct wmk_scratch *scratch, json_object *entries, json_obj
 	wmk_tree_put(&w, attributes, WMK_KEPT_SPACE, ours);
 	whole = json_object_new_object();
 	wmk_tree_put(&w, whole, "attributes", attributes);
-	text = w.err >= 0 ? json_object_to_json_string_ext(whole, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
+	text = w.err >= 0
+		       ? json_object_to_json_string_ext(whole, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
+		       : NULL;
 	*more = text ? wmk_scratch_text(scratch, text, strlen(text)) : NULL;
 	json_object_put(whole);
 	return *more ? 0 : wmk_error(-ENOMEM, "no memory for metadata");
@@ -133,14 +136,15 @@ static bool is_known(enum wmk_kept_block block, const char *path)
 /* A level is said as such; what stood there and is none (tsdl_block.c) is an entry like others. */
 static bool is_level(enum wmk_kept_block block, const char *path, json_object *value)
 {
-	return block == WMK_KEPT_EVENT && !strcmp(path, "loglevel") && json_object_is_type(value, json_type_int) && json_object_get_int64(value) >= 0 &&
-	       json_object_get_int64(value) <= WAYMARK_LEVEL_DEBUG;
+	return block == WMK_KEPT_EVENT && !strcmp(path, "loglevel") && json_object_is_type(value, json_type_int) &&
+	       json_object_get_int64(value) >= 0 && json_object_get_int64(value) <= WAYMARK_LEVEL_DEBUG;
 }
 
 /* 1.8's texts end at a NUL. */
 static bool is_text(json_object *value)
 {
-	return json_object_is_type(value, json_type_string) && strlen(json_object_get_string(value)) == (size_t)json_object_get_string_len(value);
+	return json_object_is_type(value, json_type_string) &&
+	       strlen(json_object_get_string(value)) == (size_t)json_object_get_string_len(value);
 }
 
 static void lose(struct wmk_tsdl_writer *w, enum wmk_ctf_lost what)
@@ -217,7 +221,8 @@ void wmk_kept_put(struct wmk_tsdl_writer *w, enum wmk_kept_block block, const ch
 void wmk_kept_put_callsites(struct wmk_tsdl_writer *w, const char *more)
 {
 	json_object *kept = more ? wmk_tree_parse(more) : NULL, *at;
-	const bool has = json_object_object_get_ex(kept, "attributes", &at) && json_object_object_get_ex(at, WMK_KEPT_SPACE, &at) &&
+	const bool has = json_object_object_get_ex(kept, "attributes", &at) &&
+			 json_object_object_get_ex(at, WMK_KEPT_SPACE, &at) &&
 			 json_object_object_get_ex(at, "callsites", &at) && json_object_is_type(at, json_type_array);
 
 	for (size_t i = 0; has && i < json_object_array_length(at); i++) {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept.h - what TSDL says in its blocks and gives no meaning to: entries of any name, callsites, levels that no tracer of today has. Internal to src/ctf.
+ * kept.h - what TSDL says in its blocks and gives no meaning to: entries of any name, callsites, levels that no tracer
+ * of today has. Internal to src/ctf.
  *
- * It goes where CTF 2 has room for it, in a class's `more` (class.h), as attributes; so that it stands in the metadata of either version, and in that
- * of 1.8 made of 2 as it stood before. A word, which 1.8 tells from a text, is an object:
+ * It goes where CTF 2 has room for it, in a class's `more` (class.h), as attributes; so that it stands in the metadata
+ * of either version, and in that of 1.8 made of 2 as it stood before. A word, which 1.8 tells from a text, is an
+ * object:
  *
  *     {"attributes": {"waymark,2026": {"entries": {"colour": "red", "size.x": 5, "kind": {"word": "odd"}}, "callsites": [{"name": "e", "line": 7}]}}}
  *
- * And x87's `long double` (schema.h: is_extended), which is none of CTF 2's floating point numbers, is a bit array of a type with such an attribute. What is
- * said of fields beside: kept_field.h.
+ * And x87's `long double` (schema.h: is_extended), which is none of CTF 2's floating point numbers, is a bit array of a
+ * type with such an attribute. What is said of fields beside: kept_field.h.
  */
 #ifndef WMK_CTF_KEPT_H
 #define WMK_CTF_KEPT_H
@@ -40,14 +42,20 @@ struct wmk_kept {
 
 /* An entry of the block that is being read. -ENOMEM; -E2BIG: there are too many. */
 int wmk_kept_add(struct wmk_kept *kept, const char *path, const struct wmk_kept_value *value);
-/* That block has been read: its entries as a class's `more`, NULL where there are none; as the trace's; as a callsite. -ENOMEM, -E2BIG. */
+/*
+ * That block has been read: its entries as a class's `more`, NULL where there are none; as the trace's; as a callsite.
+ * -ENOMEM, -E2BIG.
+ */
 int wmk_kept_of_class(struct wmk_kept *kept, struct wmk_scratch *scratch, const char **more);
 void wmk_kept_of_trace(struct wmk_kept *kept);
 int wmk_kept_callsite(struct wmk_kept *kept);
 /* All has been read: the trace's `more`. -ENOMEM. */
 int wmk_kept_end(struct wmk_kept *kept, struct wmk_scratch *scratch, const char **more);
 
-/* The entries of `more` into the block that is being written. What else is in it, or is no entry of such a block, is counted as lost. */
+/*
+ * The entries of `more` into the block that is being written. What else is in it, or is no entry of such a block, is
+ * counted as lost.
+ */
 void wmk_kept_put(struct wmk_tsdl_writer *w, enum wmk_kept_block block, const char *more);
 /* The callsites of a trace's `more`, block by block. */
 void wmk_kept_put_callsites(struct wmk_tsdl_writer *w, const char *more);

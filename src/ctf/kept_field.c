@@ -23,7 +23,8 @@ static json_object *get(json_object *of, const char *name, bool *is_all)
 {
 	json_object *found = NULL;
 
-	if (json_object_is_type(of, json_type_object) && json_object_object_get_ex(of, name, &found) && json_object_object_length(of) != 1)
+	if (json_object_is_type(of, json_type_object) && json_object_object_get_ex(of, name, &found) &&
+	    json_object_object_length(of) != 1)
 		*is_all = false;
 	return found;
 }
@@ -38,7 +39,8 @@ int wmk_kept_word(const char *attributes, const char *what, char **word, bool *i
 		return attributes ? wmk_error(-ENOMEM, "no memory for metadata") : 0;
 	found = get(get(get(whole, "attributes", is_all), WMK_KEPT_SPACE, is_all), what, is_all);
 	/* (a text with a NUL in it is no word of TSDL's) */
-	if (json_object_is_type(found, json_type_string) && strlen(json_object_get_string(found)) == (size_t)json_object_get_string_len(found)) {
+	if (json_object_is_type(found, json_type_string) &&
+	    strlen(json_object_get_string(found)) == (size_t)json_object_get_string_len(found)) {
 		*word = strdup(json_object_get_string(found));
 		if (!*word) {
 			json_object_put(whole);
@@ -66,7 +68,8 @@ static bool changes_roles(const struct wmk_ctf_op *op, unsigned scope, const cha
 	if (own)
 		return strcmp(shown, own) != 0;
 	for (unsigned role = 1; role < WMK_ROLES; role++)
-		if (!(op->roles & WMK_ROLE_BIT(role)) && wmk_ctf_role_name(scope, role) && !strcmp(shown, wmk_ctf_role_name(scope, role)))
+		if (!(op->roles & WMK_ROLE_BIT(role)) && wmk_ctf_role_name(scope, role) &&
+		    !strcmp(shown, wmk_ctf_role_name(scope, role)))
 			return true;
 	return false;
 }
@@ -88,7 +91,8 @@ static int make_ready(struct wmk_kept_names *names, const struct wmk_ctf_op *var
 }
 
 /* Is there a label of that name that does not select the option? In TSDL it would. 1, 0; -ENOMEM. */
-static int is_label_of_another(struct wmk_kept_names *names, const struct wmk_ctf_op *variant, uint32_t option, const char *name)
+static int is_label_of_another(struct wmk_kept_names *names, const struct wmk_ctf_op *variant, uint32_t option,
+			       const char *name)
 {
 	const struct wmk_ctf_by_label *labels = &names->labels[variant->ref];
 	struct wmk_ctf_place place;
@@ -111,7 +115,8 @@ int wmk_kept_may_be_called(struct wmk_kept_names *names, unsigned scope, uint32_
 	const char *of = ops[at].name ? ops[at].name : "";
 	int other;
 
-	if (!is_identifier(name) || strcmp(name + strspn(name, "_"), of + strspn(of, "_")) != 0 || changes_roles(&ops[at], scope, name))
+	if (!is_identifier(name) || strcmp(name + strspn(name, "_"), of + strspn(of, "_")) != 0 ||
+	    changes_roles(&ops[at], scope, name))
 		return 0;
 	other = ops[in].code == WMK_CTF_VARIANT ? is_label_of_another(names, &ops[in], at, name) : 0;
 	return other < 0 ? other : !other;

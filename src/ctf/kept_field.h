@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept_field.h - what TSDL says of a field and CTF 2 has no words for, as attributes beside those of kept.h. Internal to src/ctf.
+ * kept_field.h - what TSDL says of a field and CTF 2 has no words for, as attributes beside those of kept.h. Internal
+ * to src/ctf.
  *
  *     {"attributes": {"waymark,2026": {"name": "_a"}}}     of a member, or an option: it is called that in TSDL, where another one is called `a`
  *     {"attributes": {"waymark,2026": {"clock": "c"}}}     of an integer's class: `map = clock.c.value`, where no role says so
@@ -17,7 +18,10 @@
 
 /* Into a field class, a member or an option, which has no attributes. */
 void wmk_kept_put_word(struct wmk_tree_writer *w, json_object *of, const char *what, const char *word);
-/* The word that the attributes of a type, or of a member (schema.h), have of this; malloc'd; NULL: none. `is_all`: nothing else is in them. -ENOMEM. */
+/*
+ * The word that the attributes of a type, or of a member (schema.h), have of this; malloc'd; NULL: none. `is_all`:
+ * nothing else is in them. -ENOMEM.
+ */
 int wmk_kept_word(const char *attributes, const char *what, char **word, bool *is_all);
 
 /* What is asked for again and again while names of fields are taken or not. Starts from zeros but for `parts`. */
@@ -29,8 +33,9 @@ struct wmk_kept_names {
 };
 
 /*
- * May what is at `at` in the structure or variant at `in` of a scope be called `name`, which its attributes say? It must be as the name that it has in
- * CTF 2 but for '_' in front, and may take or give no role; nor may a label of that name select another option. 1, 0; -ENOMEM.
+ * May what is at `at` in the structure or variant at `in` of a scope be called `name`, which its attributes say? It
+ * must be as the name that it has in CTF 2 but for '_' in front, and may take or give no role; nor may a label of that
+ * name select another option. 1, 0; -ENOMEM.
  */
 int wmk_kept_may_be_called(struct wmk_kept_names *names, unsigned scope, uint32_t in, uint32_t at, const char *name);
 void wmk_kept_names_free(struct wmk_kept_names *names);

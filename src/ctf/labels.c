@@ -2,8 +2,8 @@
 /*
  * labels.c - the labels of enumerations that have many (see labels.h).
  *
- * An enumeration is declared once and may be the type of any number of fields: what finds its labels is made once as well, so that it never has more
- * than some bytes for each label that stands in the metadata.
+ * An enumeration is declared once and may be the type of any number of fields: what finds its labels is made once as
+ * well, so that it never has more than some bytes for each label that stands in the metadata.
  */
 #include <errno.h>
 #include <stdlib.h>

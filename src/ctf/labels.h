@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * labels.h - what finds the label of an enumeration's value, where there are too many to look at each for each record. Internal to src/ctf; for compile.c.
+ * labels.h - what finds the label of an enumeration's value, where there are too many to look at each for each record.
+ * Internal to src/ctf; for compile.c.
  */
 #ifndef WMK_CTF_LABELS_H
 #define WMK_CTF_LABELS_H

@@ -47,16 +47,30 @@ static void put_trace(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trac
 unsigned wmk_ctf_env_own(const struct wmk_ctf_trace *trace, struct wmk_ctf_env env[WMK_CTF_ENV_OWN])
 {
 	const struct wmk_ctf_env all[] = {
-		{ "hostname", trace->hostname, 0 }, { "domain", trace->domain, 0 },
+		{ "hostname", trace->hostname, 0 },
+		{ "domain", trace->domain, 0 },
 		/*
-		 * Trace Compass tells by this very name, and a version of at least 2.8, that events, contexts and the state dump are called as in
-		 * LTTng-UST's traces, as ours are: else it reads the trace, but its views of user space find nothing in it.
+		 * Trace Compass tells by this very name, and a version of at least 2.8, that events, contexts and the state dump are
+		 * called as in LTTng-UST's traces, as ours are: else it reads the trace, but its views of user space find nothing in
+		 * it.
 		 */
-		{ "tracer_name", "lttng-ust", 0 }, { "tracer_major", NULL, 2 }, { "tracer_minor", NULL, 13 }, { "tracer_patchlevel", NULL, 0 },
-		{ "made_by", "waymark", 0 }, { "tracer_buffering_scheme", trace->buffering, 0 }, { "tracer_buffering_id", trace->buffering_id, 0 },
-		{ "architecture_bit_width", NULL, 64 }, { "trace_name", trace->name, 0 }, { "trace_creation_datetime", trace->created, 0 },
+		{ "tracer_name", "lttng-ust", 0 },
+		{ "tracer_major", NULL, 2 },
+		{ "tracer_minor", NULL, 13 },
+		{ "tracer_patchlevel", NULL, 0 },
+		{ "made_by", "waymark", 0 },
+		{ "tracer_buffering_scheme", trace->buffering, 0 },
+		{ "tracer_buffering_id", trace->buffering_id, 0 },
+		{ "architecture_bit_width", NULL, 64 },
+		{ "trace_name", trace->name, 0 },
+		{ "trace_creation_datetime", trace->created, 0 },
 	};
-	static const char *const texts[] = { "hostname", "domain", "tracer_buffering_scheme", "tracer_buffering_id", "trace_name", "trace_creation_datetime" };
+	static const char *const texts[] = { "hostname",
+					     "domain",
+					     "tracer_buffering_scheme",
+					     "tracer_buffering_id",
+					     "trace_name",
+					     "trace_creation_datetime" };
 	unsigned n = 0;
 
 	_Static_assert(sizeof(all) / sizeof(all[0]) <= WMK_CTF_ENV_OWN, "there is room for all");
@@ -141,7 +155,8 @@ int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *tra
 	const struct wmk_clock *clock = trace->clock;
 
 	if (!clock || !clock->freq || clock->offset >= clock->freq || !clock->name[0] ||
-	    !memchr(clock->name, 0, sizeof(clock->name)) || !memchr(clock->description, 0, sizeof(clock->description)) || !memchr(clock->uuid, 0, sizeof(clock->uuid)))
+	    !memchr(clock->name, 0, sizeof(clock->name)) ||
+	    !memchr(clock->description, 0, sizeof(clock->description)) || !memchr(clock->uuid, 0, sizeof(clock->uuid)))
 		return wmk_error(-EINVAL, "the trace's clock has no name or no frequency");
 	if (trace->version == WMK_CTF_2)
 		return wmk_ctf_own_trace(out, trace);
@@ -154,7 +169,8 @@ int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *tra
 	return out->err;
 }
 
-int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t version, uint32_t id, const struct wmk_field *const *contexts, unsigned n_contexts)
+int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t version, uint32_t id,
+			const struct wmk_field *const *contexts, unsigned n_contexts)
 {
 	struct wmk_field fields[WMK_CTF_CONTEXTS_MAX];
 	size_t start = out->len;

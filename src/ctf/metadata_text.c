@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * metadata_text.c - the text of a metadata file: as it is, or out of packets (CTF 1.8.3, section 7.2), whose byte order is their magic's.
+ * metadata_text.c - the text of a metadata file: as it is, or out of packets (CTF 1.8.3, section 7.2), whose byte order
+ * is their magic's.
  *
  *     0 u32 magic 0x75D11D57 │ 4 u8 uuid[16] │ 20 u32 checksum │ 24 u32 content_size │ 28 u32 packet_size (bits) │ 32 u8 compression,
  *     encryption, checksum scheme, major, minor │ 37 text
@@ -17,7 +18,15 @@
 #define MAGIC 0x75D11D57u
 #define HEAD 37u
 
-enum { AT_UUID = 4, AT_CONTENT = 24, AT_PACKET = 28, AT_COMPRESSION = 32, AT_ENCRYPTION = 33, AT_MAJOR = 35, AT_MINOR = 36 };
+enum {
+	AT_UUID = 4,
+	AT_CONTENT = 24,
+	AT_PACKET = 28,
+	AT_COMPRESSION = 32,
+	AT_ENCRYPTION = 33,
+	AT_MAJOR = 35,
+	AT_MINOR = 36
+};
 
 static uint32_t get32(const uint8_t *at, bool is_swapped)
 {
@@ -37,13 +46,18 @@ static int check_packet(const uint8_t *packet, const uint8_t *first, bool is_swa
 		return wmk_error(-EPROTO, "the metadata's packet at byte %" PRIu64 " has another UUID than the first", at);
 	/* Which number is which scheme no version of the format has said. A checksum leaves the text as it is. */
 	if (packet[AT_COMPRESSION] || packet[AT_ENCRYPTION])
-		return wmk_error(-ENOTSUP, "the metadata's packet at byte %" PRIu64 " is %s, by a scheme %u that CTF 1.8 does not tell", at,
-				 packet[AT_COMPRESSION] ? "compressed" : "encrypted", packet[AT_COMPRESSION] ? packet[AT_COMPRESSION] : packet[AT_ENCRYPTION]);
+		return wmk_error(-ENOTSUP,
+				 "the metadata's packet at byte %" PRIu64
+				 " is %s, by a scheme %u that CTF 1.8 does not tell",
+				 at, packet[AT_COMPRESSION] ? "compressed" : "encrypted",
+				 packet[AT_COMPRESSION] ? packet[AT_COMPRESSION] : packet[AT_ENCRYPTION]);
 	if (packet[AT_MAJOR] != 1 || packet[AT_MINOR] != 8)
-		return wmk_error(-ENOTSUP, "the metadata's packet at byte %" PRIu64 " is of version %u.%u, 1.8 is understood", at, packet[AT_MAJOR],
-				 packet[AT_MINOR]);
+		return wmk_error(-ENOTSUP,
+				 "the metadata's packet at byte %" PRIu64 " is of version %u.%u, 1.8 is understood", at,
+				 packet[AT_MAJOR], packet[AT_MINOR]);
 	if (content % 8 || size % 8 || content / 8 < HEAD || content > size)
-		return wmk_error(-EPROTO, "the metadata's packet at byte %" PRIu64 " has %" PRIu32 " bits in %" PRIu32, at, content, size);
+		return wmk_error(-EPROTO, "the metadata's packet at byte %" PRIu64 " has %" PRIu32 " bits in %" PRIu32,
+				 at, content, size);
 	return 0;
 }
 

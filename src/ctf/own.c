@@ -17,28 +17,36 @@
 
 /* ── what is before each record ──────────────────────────────────────────────────────────────────────── */
 
-#define NUMBER(name_, width_, align_, role_) { .name = name_, .type = { .kind = WMK_TYPE_INT, .width = width_, .align = align_, .base = 10, .roles = WMK_ROLE_BIT(role_) } }
-#define STRUCT(fields, align_) { .kind = WMK_TYPE_STRUCT, .count = sizeof(fields) / sizeof((fields)[0]), .members = fields, .align = align_ }
+#define NUMBER(name_, width_, align_, role_) \
+	{ .name = name_, \
+	  .type = { .kind = WMK_TYPE_INT, .width = width_, .align = align_, .base = 10, .roles = WMK_ROLE_BIT(role_) } }
+#define STRUCT(fields, align_) \
+	{ .kind = WMK_TYPE_STRUCT, .count = sizeof(fields) / sizeof((fields)[0]), .members = fields, .align = align_ }
 
 /* As packet.c writes them. */
 static const struct wmk_field header_fields[] = {
-	NUMBER("magic", 32, 8, WMK_ROLE_MAGIC), { .name = "uuid", .type = { .kind = WMK_TYPE_BLOB, .count = 16, .roles = WMK_ROLE_BIT(WMK_ROLE_UUID) } },
-	NUMBER("stream_id", 32, 8, WMK_ROLE_STREAM_CLASS), NUMBER("stream_instance_id", 64, 8, WMK_ROLE_STREAM),
+	NUMBER("magic", 32, 8, WMK_ROLE_MAGIC),
+	{ .name = "uuid", .type = { .kind = WMK_TYPE_BLOB, .count = 16, .roles = WMK_ROLE_BIT(WMK_ROLE_UUID) } },
+	NUMBER("stream_id", 32, 8, WMK_ROLE_STREAM_CLASS),
+	NUMBER("stream_instance_id", 64, 8, WMK_ROLE_STREAM),
 };
 static const struct wmk_type packet_header = STRUCT(header_fields, 8);
 
 static const struct wmk_field packet_fields[] = {
-	NUMBER("timestamp_begin", 64, 8, WMK_ROLE_BEGIN), NUMBER("timestamp_end", 64, 8, WMK_ROLE_END),
+	NUMBER("timestamp_begin", 64, 8, WMK_ROLE_BEGIN),     NUMBER("timestamp_end", 64, 8, WMK_ROLE_END),
 	NUMBER("content_size", 64, 8, WMK_ROLE_CONTENT_SIZE), NUMBER("packet_size", 64, 8, WMK_ROLE_PACKET_SIZE),
-	NUMBER("packet_seq_num", 64, 8, WMK_ROLE_SEQUENCE), NUMBER("ring_position", 64, 8, WMK_ROLE_NONE),
-	NUMBER("events_discarded", 64, 8, WMK_ROLE_LOST), NUMBER("cpu_id", 32, 8, WMK_ROLE_CPU), NUMBER("fields_cut", 32, 8, WMK_ROLE_NONE),
+	NUMBER("packet_seq_num", 64, 8, WMK_ROLE_SEQUENCE),   NUMBER("ring_position", 64, 8, WMK_ROLE_NONE),
+	NUMBER("events_discarded", 64, 8, WMK_ROLE_LOST),     NUMBER("cpu_id", 32, 8, WMK_ROLE_CPU),
+	NUMBER("fields_cut", 32, 8, WMK_ROLE_NONE),
 };
 static const struct wmk_type packet_context = STRUCT(packet_fields, 8);
 
 /* A record's header, as the ring writes it (docs/trace-format.md). */
 static const struct wmk_field compact_fields[] = { NUMBER("timestamp", 27, 1, WMK_ROLE_TIME) };
-static const struct wmk_field medium_fields[] = { NUMBER("id", 16, 1, WMK_ROLE_EVENT_CLASS), NUMBER("timestamp", 27, 1, WMK_ROLE_TIME) };
-static const struct wmk_field extended_fields[] = { NUMBER("id", 32, 8, WMK_ROLE_EVENT_CLASS), NUMBER("timestamp", 64, 8, WMK_ROLE_TIME) };
+static const struct wmk_field medium_fields[] = { NUMBER("id", 16, 1, WMK_ROLE_EVENT_CLASS),
+						  NUMBER("timestamp", 27, 1, WMK_ROLE_TIME) };
+static const struct wmk_field extended_fields[] = { NUMBER("id", 32, 8, WMK_ROLE_EVENT_CLASS),
+						    NUMBER("timestamp", 64, 8, WMK_ROLE_TIME) };
 static const struct wmk_label header_labels[] = { { "compact", 0, 29 }, { "medium", 30, 30 }, { "extended", 31, 31 } };
 static const char *const id_path[] = { "id" };
 static const struct wmk_ref id_ref = { .scope = WMK_SCOPE_NEAR, .n = 1, .names = id_path };
@@ -47,15 +55,24 @@ static const struct wmk_field header_options[] = {
 	{ .name = "extended", .type = STRUCT(extended_fields, 8) },
 };
 static const struct wmk_field record_fields[] = {
-	{ .name = "id", .type = { .kind = WMK_TYPE_ENUM, .width = 5, .align = 1, .base = 10, .roles = WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS), .count = 3, .labels = header_labels } },
-	{ .name = "v", .type = { .kind = WMK_TYPE_VARIANT, .align = 1, .ref = &id_ref, .count = 3, .members = header_options } },
+	{ .name = "id",
+	  .type = { .kind = WMK_TYPE_ENUM,
+		    .width = 5,
+		    .align = 1,
+		    .base = 10,
+		    .roles = WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS),
+		    .count = 3,
+		    .labels = header_labels } },
+	{ .name = "v",
+	  .type = { .kind = WMK_TYPE_VARIANT, .align = 1, .ref = &id_ref, .count = 3, .members = header_options } },
 };
 static const struct wmk_type event_header = STRUCT(record_fields, 8);
 
 /* ── fields ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 static int lower_type(struct wmk_scratch *scratch, const struct wmk_type *from, unsigned depth, struct wmk_type *to);
-static int lower_fields(struct wmk_scratch *scratch, const struct wmk_field *from, uint32_t n, unsigned depth, struct wmk_type *to);
+static int lower_fields(struct wmk_scratch *scratch, const struct wmk_field *from, uint32_t n, unsigned depth,
+			struct wmk_type *to);
 
 /* Is there a value before it that tells how long it is, or whether it is there? */
 static bool has_helper(const struct wmk_type *type)
@@ -130,8 +147,8 @@ static bool is_named(const struct wmk_field *fields, uint32_t n, const char *nam
 }
 
 /* `_x_length`, `_x_present`, as in 1.8; and how `to`, which depends on it, comes to it. */
-static int add_helper(struct wmk_scratch *scratch, const struct wmk_field *from, const struct wmk_field *all, uint32_t n, struct wmk_field *helper,
-		      struct wmk_type *to)
+static int add_helper(struct wmk_scratch *scratch, const struct wmk_field *from, const struct wmk_field *all,
+		      uint32_t n, struct wmk_field *helper, struct wmk_type *to)
 {
 	const bool is_optional = from->type.kind == WMK_TYPE_OPTIONAL;
 	struct wmk_ref *ref = wmk_scratch_alloc(scratch, sizeof(*ref));
@@ -146,14 +163,18 @@ static int add_helper(struct wmk_scratch *scratch, const struct wmk_field *from,
 	helper->name = *path = wmk_scratch_text(scratch, name, strlen(name));
 	if (!helper->name)
 		return -ENOMEM;
-	helper->type = (struct wmk_type){ .kind = is_optional ? WMK_TYPE_BOOL : WMK_TYPE_INT, .width = is_optional ? 8 : 32, .align = 8, .base = 10 };
+	helper->type = (struct wmk_type){ .kind = is_optional ? WMK_TYPE_BOOL : WMK_TYPE_INT,
+					  .width = is_optional ? 8 : 32,
+					  .align = 8,
+					  .base = 10 };
 	*ref = (struct wmk_ref){ .scope = WMK_SCOPE_NEAR, .n = 1, .names = path };
 	to->ref = ref;
 	return 0;
 }
 
 /* Members of a structure, with helpers between them. */
-static int lower_fields(struct wmk_scratch *scratch, const struct wmk_field *from, uint32_t n, unsigned depth, struct wmk_type *to)
+static int lower_fields(struct wmk_scratch *scratch, const struct wmk_field *from, uint32_t n, unsigned depth,
+			struct wmk_type *to)
 {
 	struct wmk_field *members = wmk_scratch_alloc(scratch, 2 * (size_t)(n ? n : 1) * sizeof(*members)), *last;
 	uint32_t made = 0;
@@ -186,14 +207,24 @@ struct own {
 };
 
 /* A trace with a stream class of these contexts, and what else is put in. */
-static int begin(struct wmk_scratch *scratch, struct own *own, uint32_t stream_id, const struct wmk_field *contexts, unsigned n_contexts)
+static int begin(struct wmk_scratch *scratch, struct own *own, uint32_t stream_id, const struct wmk_field *contexts,
+		 unsigned n_contexts)
 {
 	own->clock = (struct wmk_ctf_clock_class){ .name = "", .freq = 1 };
 	own->class = (struct wmk_ctf_class){
-		.major = 2, .order = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? WMK_ORDER_BIG : WMK_ORDER_LITTLE, .has_uuid = true, .packet_header = &packet_header,
-		.clocks = &own->clock, .n_clocks = 1, .streams = &own->streams, .n_streams = 1,
+		.major = 2,
+		.order = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? WMK_ORDER_BIG : WMK_ORDER_LITTLE,
+		.has_uuid = true,
+		.packet_header = &packet_header,
+		.clocks = &own->clock,
+		.n_clocks = 1,
+		.streams = &own->streams,
+		.n_streams = 1,
 	};
-	own->stream = (struct wmk_ctf_stream_class){ .id = stream_id, .clock = &own->clock, .packet_context = &packet_context, .event_header = &event_header,
+	own->stream = (struct wmk_ctf_stream_class){ .id = stream_id,
+						     .clock = &own->clock,
+						     .packet_context = &packet_context,
+						     .event_header = &event_header,
 						     .events = &own->events };
 	own->streams = &own->stream;
 	own->events = &own->event;
@@ -243,8 +274,13 @@ int wmk_ctf_own_trace(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trac
 	own.class.env = env;
 	own.class.n_env = n;
 	own.clock = (struct wmk_ctf_clock_class){
-		.name = trace->clock->name, .uuid = trace->clock->uuid[0] ? trace->clock->uuid : NULL, .description = trace->clock->description,
-		.freq = trace->clock->freq, .precision = trace->clock->precision, .offset_s = trace->clock->offset_s, .offset = trace->clock->offset,
+		.name = trace->clock->name,
+		.uuid = trace->clock->uuid[0] ? trace->clock->uuid : NULL,
+		.description = trace->clock->description,
+		.freq = trace->clock->freq,
+		.precision = trace->clock->precision,
+		.offset_s = trace->clock->offset_s,
+		.offset = trace->clock->offset,
 		.absolute = true,
 	};
 	err = say(&own, err, WMK_CTF_PART_TRACE, out);
@@ -264,7 +300,8 @@ int wmk_ctf_own_stream(struct wmk_ctf_text *out, uint32_t id, const struct wmk_f
 	return err < 0 ? wmk_error_add(err, "cannot declare the contexts of stream %" PRIu32, id) : 0;
 }
 
-int wmk_ctf_own_event(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t event_id, const struct wmk_event_class *event)
+int wmk_ctf_own_event(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t event_id,
+		      const struct wmk_event_class *event)
 {
 	char full[WMK_FULL_NAME], uri[WMK_MESSAGE_URI];
 	struct wmk_scratch scratch = { NULL };
@@ -272,8 +309,12 @@ int wmk_ctf_own_event(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t eve
 	int err = begin(&scratch, &own, stream_id, NULL, 0);
 
 	wmk_event_full_name(event, full);
-	own.event = (struct wmk_ctf_event_class){ .stream = &own.stream, .id = event_id, .name = full, .emf_uri = wmk_message_uri(event, uri),
-						  .level = event->level, .payload = &own.payload };
+	own.event = (struct wmk_ctf_event_class){ .stream = &own.stream,
+						  .id = event_id,
+						  .name = full,
+						  .emf_uri = wmk_message_uri(event, uri),
+						  .level = event->level,
+						  .payload = &own.payload };
 	own.stream.n_events = 1;
 	if (err >= 0)
 		err = lower_fields(&scratch, event->fields, event->n_fields, 0, &own.payload);

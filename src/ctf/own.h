@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own.h - what we record, declared in CTF 2. Internal to src/ctf: writer.h's functions call these where a trace is to be of that version.
+ * own.h - what we record, declared in CTF 2. Internal to src/ctf: writer.h's functions call these where a trace is to
+ * be of that version.
  *
  *     struct wmk_event_class ──► types as a reader has them (class.h) ──compile──► rewrite.h ──► a fragment of JSON
  *
- * The records are the same bytes as in 1.8. What 1.8 says by comments and helpers is said as such here: booleans, names of bits, media types, what may be
- * there or not.
+ * The records are the same bytes as in 1.8. What 1.8 says by comments and helpers is said as such here: booleans, names
+ * of bits, media types, what may be there or not.
  */
 #ifndef WMK_CTF_OWN_H
 #define WMK_CTF_OWN_H
@@ -14,6 +15,7 @@
 
 int wmk_ctf_own_trace(struct wmk_ctf_text *out, const struct wmk_ctf_trace *trace);
 int wmk_ctf_own_stream(struct wmk_ctf_text *out, uint32_t id, const struct wmk_field *contexts, unsigned n_contexts);
-int wmk_ctf_own_event(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t event_id, const struct wmk_event_class *event);
+int wmk_ctf_own_event(struct wmk_ctf_text *out, uint32_t stream_id, uint32_t event_id,
+		      const struct wmk_event_class *event);
 
 #endif

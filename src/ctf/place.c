@@ -7,15 +7,19 @@
 #include "base/error.h"
 #include "ctf/place.h"
 
-struct wmk_ctf_parts wmk_ctf_parts_of(const struct wmk_ctf_decoder *decoder, const struct wmk_ctf_stream_decoder *stream,
+struct wmk_ctf_parts wmk_ctf_parts_of(const struct wmk_ctf_decoder *decoder,
+				      const struct wmk_ctf_stream_decoder *stream,
 				      const struct wmk_ctf_event_decoder *event)
 {
 	static const struct wmk_ctf_program none;
 
 	return (struct wmk_ctf_parts){ {
-		[WMK_SCOPE_NEAR] = &none, [WMK_SCOPE_PACKET_HEADER] = &decoder->packet_header,
-		[WMK_SCOPE_PACKET_CONTEXT] = stream ? &stream->packet_context : &none, [WMK_SCOPE_EVENT_HEADER] = stream ? &stream->event_header : &none,
-		[WMK_SCOPE_COMMON_CONTEXT] = stream ? &stream->event_context : &none, [WMK_SCOPE_CONTEXT] = event ? &event->context : &none,
+		[WMK_SCOPE_NEAR] = &none,
+		[WMK_SCOPE_PACKET_HEADER] = &decoder->packet_header,
+		[WMK_SCOPE_PACKET_CONTEXT] = stream ? &stream->packet_context : &none,
+		[WMK_SCOPE_EVENT_HEADER] = stream ? &stream->event_header : &none,
+		[WMK_SCOPE_COMMON_CONTEXT] = stream ? &stream->event_context : &none,
+		[WMK_SCOPE_CONTEXT] = event ? &event->context : &none,
 		[WMK_SCOPE_PAYLOAD] = event ? &event->payload : &none,
 	} };
 }
@@ -69,7 +73,8 @@ static void enter(struct wmk_ctf_way *way, const uint32_t *around, unsigned firs
 	way->ops[way->n++] = to;
 }
 
-int wmk_ctf_way_to(const struct wmk_ctf_parts *parts, const struct wmk_ctf_place *from, const struct wmk_ctf_place *to, struct wmk_ctf_way *way)
+int wmk_ctf_way_to(const struct wmk_ctf_parts *parts, const struct wmk_ctf_place *from, const struct wmk_ctf_place *to,
+		   struct wmk_ctf_way *way)
 {
 	uint32_t out[WMK_CTF_TYPE_DEPTH + 1], in[WMK_CTF_TYPE_DEPTH + 1];
 	const struct wmk_ctf_op *ops = parts->of[to->scope]->ops;
@@ -89,8 +94,10 @@ int wmk_ctf_way_to(const struct wmk_ctf_parts *parts, const struct wmk_ctf_place
 		outwards += ops[out[i]].code == WMK_CTF_STRUCT;
 	}
 	if (!has_root)
-		return wmk_error(-ENOTSUP, "'%.60s' depends on '%.60s', to which no way leads", parts->of[from->scope]->ops[from->op].name ?
-				 parts->of[from->scope]->ops[from->op].name : "", ops[to->op].name ? ops[to->op].name : "");
+		return wmk_error(-ENOTSUP, "'%.60s' depends on '%.60s', to which no way leads",
+				 parts->of[from->scope]->ops[from->op].name ? parts->of[from->scope]->ops[from->op].name
+									    : "",
+				 ops[to->op].name ? ops[to->op].name : "");
 	enter(way, in, 0, n_in, to->op);
 	return 0;
 }

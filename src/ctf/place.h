@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.h - where an operation is among those of all that a record consists of: what a register holds, what is around it. Internal to src/ctf; for who
- * writes metadata again (rewrite.h).
+ * place.h - finds operations in the programs of a record: the source of a register's value, its parents, and the
+ * path from one operation to another. Internal to src/ctf; rewrite.h uses it.
  */
 #ifndef WMK_CTF_PLACE_H
 #define WMK_CTF_PLACE_H
 
 #include "ctf/decode.h"
 
-/* The programs of one event class, and of its stream and trace, by enum wmk_scope. Those of an event are empty where a stream's parts are meant. */
+/*
+ * The programs of one event class, and of its stream and trace, by enum wmk_scope. Those of an event are empty where a
+ * stream's parts are meant.
+ */
 struct wmk_ctf_parts {
 	const struct wmk_ctf_program *of[WMK_SCOPES];
 };
@@ -19,9 +22,10 @@ struct wmk_ctf_place {
 };
 
 /* Of a stream, and of one event class of it (NULL: none). */
-struct wmk_ctf_parts wmk_ctf_parts_of(const struct wmk_ctf_decoder *decoder, const struct wmk_ctf_stream_decoder *stream,
+struct wmk_ctf_parts wmk_ctf_parts_of(const struct wmk_ctf_decoder *decoder,
+				      const struct wmk_ctf_stream_decoder *stream,
 				      const struct wmk_ctf_event_decoder *event);
-/* Whose value the register holds. False: nobody's. */
+/* The operation that sets the register. False: none does. */
 bool wmk_ctf_place_of(const struct wmk_ctf_parts *parts, uint16_t reg, struct wmk_ctf_place *place);
 /* The name that a member, or option, of what is at `in` has in the metadata that was read: with TSDL's '_' in front. */
 const char *wmk_ctf_raw_name(const struct wmk_ctf_op *ops, uint32_t in, uint32_t op);
@@ -29,9 +33,9 @@ const char *wmk_ctf_raw_name(const struct wmk_ctf_op *ops, uint32_t in, uint32_t
 unsigned wmk_ctf_around(const struct wmk_ctf_op *ops, uint32_t op, uint32_t around[WMK_CTF_TYPE_DEPTH + 1]);
 
 /*
- * The way from `from` (an operation that depends on it) to `to`. `outwards` structures of those around `from` are left, then members are entered by
- * name; or, where is_absolute, from the root of to's scope. `ops` are what is entered, `n` of them, `to` the last. -ENOTSUP: it leads through an
- * array, a variant or an optional that is not around `from`.
+ * The way from `from` (an operation that depends on it) to `to`. `outwards` structures of those around `from` are left,
+ * then members are entered by name; or, where is_absolute, from the root of to's scope. `ops` are what is entered, `n`
+ * of them, `to` the last. -ENOTSUP: it leads through an array, a variant or an optional that is not around `from`.
  */
 struct wmk_ctf_way {
 	bool is_absolute;
@@ -39,8 +43,12 @@ struct wmk_ctf_way {
 	uint32_t ops[WMK_CTF_TYPE_DEPTH + 1];
 };
 
-/* To a value that several may stand for (struct wmk_ctf_source): from the root, by the names on it; variants, optional fields and arrays have none of their own. */
+/*
+ * To a value that several may stand for (struct wmk_ctf_source): from the root, by the names on it; variants, optional
+ * fields and arrays have none of their own.
+ */
 void wmk_ctf_way_through(const struct wmk_ctf_parts *parts, const struct wmk_ctf_place *to, struct wmk_ctf_way *way);
-int wmk_ctf_way_to(const struct wmk_ctf_parts *parts, const struct wmk_ctf_place *from, const struct wmk_ctf_place *to, struct wmk_ctf_way *way);
+int wmk_ctf_way_to(const struct wmk_ctf_parts *parts, const struct wmk_ctf_place *from, const struct wmk_ctf_place *to,
+		   struct wmk_ctf_way *way);
 
 #endif

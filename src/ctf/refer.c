@@ -2,12 +2,13 @@
 /*
  * refer.c - references into registers (see refer.h).
  *
- * CTF 1.8: a name without a scope is looked for as section 7.3.2 of CTF 1.8.3 says: in the structures around, from the inside outwards, of what stands
- * before; then in the structures before this one, the latest first.
+ * CTF 1.8: a name without a scope is looked for as section 7.3.2 of CTF 1.8.3 says: in the structures around, from the
+ * inside outwards, of what stands before; then in the structures before this one, the latest first.
  *
- * CTF 2 says the way (CTF2-SPEC-2.0, "Field location"). It leads by names through structures; on it an array stands for its element, a variant for the option
- * that was selected, an optional field for what is in it. Where the way's end is in the same one of these, that is known here. Of a variant or
- * an optional field that has been read before, the reader tells:
+ * CTF 2 says the way (CTF2-SPEC-2.0, "Field location"). It leads by names through structures; on it an array stands for
+ * its element, a variant for the option that was selected, an optional field for what is in it. Where the way's end is
+ * in the same one of these, that is known here. Of a variant or an optional field that has been read before, the reader
+ * tells:
  *
  *     VARIANT save=7 │ option 3: INT save=8 │ option 5: INT save=9 │ ... ARRAY ref=10, sources: 8 if 7 has 3, 9 if 7 has 5
  *
@@ -32,7 +33,8 @@ static bool same_name(const struct wmk_ctf_compiler *c, const char *a, const cha
 	return exactly ? strcmp(a, b) == 0 : strcmp(wmk_ctf_shown_name(c->class, a), wmk_ctf_shown_name(c->class, b)) == 0;
 }
 
-bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin, const char *name, uint32_t *found)
+bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin,
+			 const char *name, uint32_t *found)
 {
 	const uint64_t each = 1 + (name ? strlen(name) / 16 : 0);
 
@@ -65,8 +67,13 @@ int wmk_ctf_wrong(const struct wmk_ctf_compiler *c, const struct wmk_ref *ref, c
 
 static const char *ref_text(const struct wmk_ref *ref, char *text, size_t size)
 {
-	static const char *const scopes[WMK_SCOPES] = { "", "trace.packet.header.", "stream.packet.context.", "stream.event.header.", "stream.event.context.",
-							"event.context.", "event.fields." };
+	static const char *const scopes[WMK_SCOPES] = { "",
+							"trace.packet.header.",
+							"stream.packet.context.",
+							"stream.event.header.",
+							"stream.event.context.",
+							"event.context.",
+							"event.fields." };
 	size_t len = (size_t)snprintf(text, size, "%s", scopes[ref->scope]);
 
 	for (unsigned i = 0; i < ref->n && len < size - 1; i++) {
@@ -80,7 +87,8 @@ static const char *ref_text(const struct wmk_ref *ref, char *text, size_t size)
 /* ── CTF 1.8 ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* From the structure at `begin` along the names. */
-static bool find_path(struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin, const struct wmk_ref *ref, unsigned from, uint32_t *found)
+static bool find_path(struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin,
+		      const struct wmk_ref *ref, unsigned from, uint32_t *found)
 {
 	for (unsigned i = from; i < ref->n; i++) {
 		if (code->ops[begin].code != WMK_CTF_STRUCT || !wmk_ctf_find_member(c, code, begin, ref->names[i], found))
@@ -90,7 +98,8 @@ static bool find_path(struct wmk_ctf_compiler *c, const struct wmk_ctf_making *c
 	return ref->n > from;
 }
 
-static bool find_near(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, unsigned *in, uint32_t *found)
+static bool find_near(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, unsigned *in,
+		      uint32_t *found)
 {
 	const struct wmk_ctf_making *code = &c->codes[scope];
 
@@ -112,7 +121,7 @@ struct end {
 	unsigned n_passed;
 	struct {
 		uint32_t op, option;
-	} passed[WMK_CTF_TYPE_DEPTH];  /* variants and optional fields that were read before, and what must have been selected */
+	} passed[WMK_CTF_TYPE_DEPTH]; /* variants and optional fields that were read before, and what must have been selected */
 };
 
 struct search {
@@ -245,7 +254,8 @@ static int make_source(struct wmk_ctf_compiler *c, unsigned in, const struct end
 	return err;
 }
 
-static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in, const struct search *s, const char *of, struct wmk_ctf_referred *referred)
+static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in, const struct search *s, const char *of,
+			struct wmk_ctf_referred *referred)
 {
 	struct wmk_ctf_source *sources = wmk_scratch_alloc(&c->scratch, s->n * sizeof(*sources));
 	const struct wmk_ctf_op *ops = c->codes[in].ops, *first = &ops[s->found[0].op];
@@ -266,7 +276,8 @@ static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in,
 }
 
 /* By CTF 2's ways; *found: the operation, or 0 where it is one of several, which *referred has. */
-static int refer_by_way(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of, uint32_t *found, struct wmk_ctf_referred *referred)
+static int refer_by_way(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of,
+			uint32_t *found, struct wmk_ctf_referred *referred)
 {
 	const unsigned in = ref->scope == WMK_SCOPE_NEAR ? scope : ref->scope;
 	struct search s;               /* (too large to be cleared for each reference) */
@@ -294,7 +305,8 @@ static int refer_by_way(struct wmk_ctf_compiler *c, unsigned scope, const struct
 	return 0;
 }
 
-int wmk_ctf_refer(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of, struct wmk_ctf_referred *referred)
+int wmk_ctf_refer(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of,
+		  struct wmk_ctf_referred *referred)
 {
 	unsigned in = ref->scope == WMK_SCOPE_NEAR ? scope : ref->scope;
 	uint32_t found = 0;
@@ -304,12 +316,16 @@ int wmk_ctf_refer(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_r
 	*referred = (struct wmk_ctf_referred){ .reg = 0 };
 	if (c->class->major != 1)
 		err = refer_by_way(c, scope, ref, of, &found, referred);
-	else if (ref->scope == WMK_SCOPE_NEAR ? find_near(c, scope, ref, &in, &found) : in <= scope && c->codes[in].n && find_path(c, &c->codes[in], 0, ref, 0, &found))
+	else if (ref->scope == WMK_SCOPE_NEAR
+			 ? find_near(c, scope, ref, &in, &found)
+			 : in <= scope && c->codes[in].n && find_path(c, &c->codes[in], 0, ref, 0, &found))
 		err = is_integer(&c->codes[in].ops[found]) ? 0 : -EDOM;
 	if (wmk_ctf_is_tired(c))
-		return wmk_ctf_wrong(c, ref, "too many members are looked at for what names mean; here for the %s '%s'", of, ref_text(ref, text, sizeof(text)));
+		return wmk_ctf_wrong(c, ref, "too many members are looked at for what names mean; here for the %s '%s'",
+				     of, ref_text(ref, text, sizeof(text)));
 	if (err == -ENOENT)
-		return wmk_ctf_wrong(c, ref, "the %s '%s' is not there, or not before what it is for", of, ref_text(ref, text, sizeof(text)));
+		return wmk_ctf_wrong(c, ref, "the %s '%s' is not there, or not before what it is for", of,
+				     ref_text(ref, text, sizeof(text)));
 	if (err == -EDOM)
 		return wmk_ctf_wrong(c, ref, "the %s '%s' is no integer", of, ref_text(ref, text, sizeof(text)));
 	if (err < 0 || !found)

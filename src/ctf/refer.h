@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refer.h - where a length or a selector stands, and in which register its value is kept. Internal to src/ctf; for compile.c, and for
- * rewrite_label.c, which writes nothing that goes beyond the limits.
+ * refer.h - where a length or a selector stands, and in which register its value is kept. Internal to src/ctf; for
+ * compile.c, and for rewrite_label.c, which writes nothing that goes beyond the limits.
  */
 #ifndef WMK_CTF_REFER_H
 #define WMK_CTF_REFER_H
@@ -25,7 +25,8 @@ struct wmk_ctf_compiler {
 	uint32_t n_all;
 	struct wmk_ctf_enums enums;
 	uint64_t n_choices;                    /* labels of all variants' selectors */
-	uint64_t n_looked;                     /* members that were looked at for what a name means, once more for each 16 bytes of it */
+	/* members that were looked at for what a name means, once more for each 16 bytes of it */
+	uint64_t n_looked;
 	const char *what;                      /* for errors: the structure that is compiled, ... */
 	uint32_t line, column;                 /* ... where it is declared, as far as that is known, ... */
 	const char *name;                      /* ... and the metadata */
@@ -48,13 +49,19 @@ static inline bool wmk_ctf_is_tired(const struct wmk_ctf_compiler *c)
 }
 
 /* The member of the structure (or option of the variant) at `begin`, of what has been compiled. */
-bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin, const char *name, uint32_t *found);
+bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_making *code, uint32_t begin,
+			 const char *name, uint32_t *found);
 /*
- * What `ref` means, for the operation that is about to be made in this scope; `of`, for errors, is what it is. Its register is set where the value is read.
- * -EPROTO: it is not there, or not before, or no integer; -E2BIG: more registers than there are.
+ * What `ref` means, for the operation that is about to be made in this scope; `of`, for errors, is what it is. Its
+ * register is set where the value is read. -EPROTO: it is not there, or not before, or no integer; -E2BIG: more
+ * registers than there are.
  */
-int wmk_ctf_refer(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of, struct wmk_ctf_referred *referred);
-/* An error where `ref` stands; where that is not known, or for NULL, where that is declared which is compiled. -EPROTO. */
-int __attribute__((format(printf, 3, 4))) wmk_ctf_wrong(const struct wmk_ctf_compiler *c, const struct wmk_ref *ref, const char *format, ...);
+int wmk_ctf_refer(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of,
+		  struct wmk_ctf_referred *referred);
+/*
+ * An error where `ref` stands; where that is not known, or for NULL, where that is declared which is compiled. -EPROTO.
+ */
+int __attribute__((format(printf, 3, 4)))
+wmk_ctf_wrong(const struct wmk_ctf_compiler *c, const struct wmk_ref *ref, const char *format, ...);
 
 #endif

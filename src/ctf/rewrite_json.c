@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_json.c - what was read, as metadata of CTF 2 (CTF2-SPEC-2.0, section 5); see rewrite.h. Fragments are made as trees by json-c, and
- * written one by one.
+ * rewrite_json.c - what was read, as metadata of CTF 2 (CTF2-SPEC-2.0, section 5); see rewrite.h. Fragments are made as
+ * trees by json-c, and written one by one.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,10 @@
 /* One fragment more; `tree` goes. */
 static void put_fragment(struct wmk_tree_writer *w, json_object *tree)
 {
-	const char *text = w->err >= 0 && tree ? json_object_to_json_string_ext(tree, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
+	const char *text =
+		w->err >= 0 && tree
+			? json_object_to_json_string_ext(tree, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
+			: NULL;
 
 	if (text)
 		wmk_ctf_put(w->out, SEPARATOR "%s\n", text);
@@ -70,7 +73,9 @@ static void put_trace(struct wmk_tree_writer *w)
 	for (uint32_t i = 0; i < class->n_env; i++) {
 		const struct wmk_ctf_env_entry *e = &class->env[i];
 
-		wmk_tree_put(w, env, e->name, e->text ? wmk_tree_text_of(w, e->text) : wmk_tree_integer_of((uint64_t)e->number, !e->is_unsigned));
+		wmk_tree_put(w, env, e->name,
+			     e->text ? wmk_tree_text_of(w, e->text)
+				     : wmk_tree_integer_of((uint64_t)e->number, !e->is_unsigned));
 	}
 	if (class->n_env)
 		wmk_tree_put(w, trace, "environment", env);
@@ -118,7 +123,10 @@ static bool has_role(const struct wmk_ctf_program *program, unsigned role)
 	return false;
 }
 
-/* In CTF 1.8 a class that is the only one may have any id, and nothing tells it; in CTF 2 what is not told is 0 (sections 6.2 and 6.3). */
+/*
+ * In CTF 1.8 a class that is the only one may have any id, and nothing tells it; in CTF 2 what is not told is 0
+ * (sections 6.2 and 6.3).
+ */
 static uint64_t stream_id(const struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream)
 {
 	const bool is_told = has_role(&w->decoder->packet_header, WMK_ROLE_STREAM_CLASS);
@@ -126,7 +134,8 @@ static uint64_t stream_id(const struct wmk_tree_writer *w, const struct wmk_ctf_
 	return w->decoder->class->major == 1 && w->decoder->n_streams == 1 && !is_told ? 0 : stream->class->id;
 }
 
-static uint64_t event_id(const struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event)
+static uint64_t event_id(const struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream,
+			 const struct wmk_ctf_event_decoder *event)
 {
 	const bool is_told = has_role(&stream->event_header, WMK_ROLE_EVENT_CLASS);
 
@@ -154,8 +163,10 @@ static void put_stream(struct wmk_tree_writer *w, const struct wmk_ctf_stream_de
 static void put_attributes(struct wmk_tree_writer *w, json_object *made, const struct wmk_ctf_event_class *class)
 {
 	/* As enum waymark_level has them. */
-	static const char *const levels[] = { "emergency", "alert", "critical", "error", "warning", "notice", "info", "debug:system", "debug:program",
-					      "debug:process", "debug:module", "debug:unit", "debug:function", "debug:line", "debug" };
+	static const char *const levels[] = { "emergency",      "alert",         "critical",     "error",
+					      "warning",        "notice",        "info",         "debug:system",
+					      "debug:program",  "debug:process", "debug:module", "debug:unit",
+					      "debug:function", "debug:line",    "debug" };
 	json_object *all, *ours;
 
 	wmk_tree_put_more(w, made, class->more);
@@ -163,7 +174,9 @@ static void put_attributes(struct wmk_tree_writer *w, json_object *made, const s
 		return;
 	/* With those that were kept, whoever made them. */
 	all = json_object_object_get_ex(made, "attributes", &all) ? json_object_get(all) : json_object_new_object();
-	ours = json_object_object_get_ex(all, SPACE, &ours) && json_object_is_type(ours, json_type_object) ? json_object_get(ours) : json_object_new_object();
+	ours = json_object_object_get_ex(all, SPACE, &ours) && json_object_is_type(ours, json_type_object)
+		       ? json_object_get(ours)
+		       : json_object_new_object();
 	if (class->level >= 0)
 		wmk_tree_put_text(w, ours, "log-level", levels[class->level]);
 	wmk_tree_put_text(w, ours, "emf-uri", class->emf_uri);
@@ -171,7 +184,8 @@ static void put_attributes(struct wmk_tree_writer *w, json_object *made, const s
 	wmk_tree_put(w, made, "attributes", all);
 }
 
-static void put_event(struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event)
+static void put_event(struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream,
+		      const struct wmk_ctf_event_decoder *event)
 {
 	json_object *made = fragment(w, "event-record-class");
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_label.c - what the labels of a selector are called in TSDL, and whether they say what selects the options of a variant (see rewrite_tsdl.h).
+ * rewrite_label.c - what the labels of a selector are called in TSDL, and whether they say what selects the options of
+ * a variant (see rewrite_tsdl.h).
  *
- * What readers make of labels costs them as much as each variant's selector has, and for each the options that it is compared with (compile.c, refer.c):
+ * What readers make of labels costs them as much as each variant's selector has, and for each the options that it is
+ * compared with (compile.c, refer.c):
  * that is counted here as it is there, so that nothing is written that cannot be read again.
  */
 #include <errno.h>
@@ -18,7 +20,8 @@ void wmk_tsdl_count_labels(struct wmk_tsdl_writer *w, uint64_t n_labels, uint64_
 	w->n_labels += n_labels;
 	w->n_looked += n_looked;
 	if ((w->n_labels > WMK_CTF_CHOICES_MAX || w->n_looked > WMK_CTF_LOOKED_MAX) && w->err >= 0)
-		w->err = wmk_error(-ENOTSUP, "the selectors of variants have too many labels in all, or too long ones: in CTF 1.8 they could not be read again");
+		w->err = wmk_error(-ENOTSUP, "the selectors of variants have too many labels in all, or too long ones: "
+					     "in CTF 1.8 they could not be read again");
 }
 
 uint64_t wmk_tsdl_cost_of(const char *name)
@@ -46,7 +49,8 @@ static bool is_changed(const struct wmk_ctf_op *option, const char *ident)
 	return option->name && strcmp(ident, option->name) != 0 && strcmp(without_bar(ident), without_bar(option->name)) != 0;
 }
 
-static int make_options(const struct wmk_tsdl_writer *w, struct wmk_tsdl_options *options, unsigned scope, const struct wmk_ctf_op *variant)
+static int make_options(const struct wmk_tsdl_writer *w, struct wmk_tsdl_options *options, unsigned scope,
+			const struct wmk_ctf_op *variant)
 {
 	const struct wmk_ctf_op *ops = w->parts.of[scope]->ops;
 	uint32_t n = 0;
@@ -73,7 +77,8 @@ static int make_options(const struct wmk_tsdl_writer *w, struct wmk_tsdl_options
 }
 
 /* Those of the variant; kept until another's are asked for. NULL: no memory. */
-static const struct wmk_tsdl_options *options_of(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant)
+static const struct wmk_tsdl_options *options_of(struct wmk_tsdl_writer *w, unsigned scope,
+						 const struct wmk_ctf_op *variant)
 {
 	int err;
 
@@ -90,8 +95,12 @@ static const struct wmk_tsdl_options *options_of(struct wmk_tsdl_writer *w, unsi
 	return &w->options;
 }
 
-/* What readers find by a label: what is called that, else what is but for one '_' in front; NULL: nothing. That they look for it is counted. */
-static const struct wmk_ctf_named *option_called(struct wmk_tsdl_writer *w, const struct wmk_tsdl_options *options, const char *name)
+/*
+ * What readers find by a label: what is called that, else what is but for one '_' in front; NULL: nothing. That they
+ * look for it is counted.
+ */
+static const struct wmk_ctf_named *option_called(struct wmk_tsdl_writer *w, const struct wmk_tsdl_options *options,
+						 const char *name)
 {
 	const struct wmk_ctf_named *found = wmk_ctf_named_find(options->idents, options->n, name);
 	/* (the end of the variant is looked at too) */
@@ -107,7 +116,8 @@ static const struct wmk_ctf_named *option_called(struct wmk_tsdl_writer *w, cons
 
 /* ── labels ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static const char *label_of(const struct wmk_tsdl_writer *w, const struct wmk_tsdl_options *options, unsigned scope, const char *label)
+static const char *label_of(const struct wmk_tsdl_writer *w, const struct wmk_tsdl_options *options, unsigned scope,
+			    const char *label)
 {
 	const struct wmk_ctf_named *own = wmk_ctf_named_find(options->idents, options->n, label);
 	const struct wmk_ctf_named *changed = wmk_ctf_named_find(options->changed, options->n_changed, label);
@@ -129,10 +139,12 @@ static bool is_of_nothing(uint64_t from, const struct wmk_type *labels)
 {
 	const uint64_t turn = labels->is_signed ? UINT64_C(1) << 63 : 0;
 
-	return labels->width && labels->width < 64 && (from ^ turn) > (((UINT64_C(1) << (labels->width - labels->is_signed)) - 1) ^ turn);
+	return labels->width && labels->width < 64 &&
+	       (from ^ turn) > (((UINT64_C(1) << (labels->width - labels->is_signed)) - 1) ^ turn);
 }
 
-bool wmk_tsdl_are_labels(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant, const struct wmk_type *labels)
+bool wmk_tsdl_are_labels(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant,
+			 const struct wmk_type *labels)
 {
 	const struct wmk_tsdl_options *options;
 	uint32_t n = 0;
@@ -143,7 +155,8 @@ bool wmk_tsdl_are_labels(struct wmk_tsdl_writer *w, unsigned scope, const struct
 	options = w->err >= 0 ? options_of(w, scope, variant) : NULL;
 	for (uint32_t l = 0; options && l < labels->count; l++) {
 		const struct wmk_label *label = &labels->labels[l];
-		const struct wmk_ctf_named *option = option_called(w, options, label_of(w, options, scope, label->name ? label->name : ""));
+		const struct wmk_ctf_named *option =
+			option_called(w, options, label_of(w, options, scope, label->name ? label->name : ""));
 
 		if (!option)
 			continue;

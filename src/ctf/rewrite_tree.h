@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_tree.h - the trees of JSON that metadata of CTF 2 is made of, and the field classes among them. Internal to src/ctf; for rewrite_json.c.
+ * rewrite_tree.h - the trees of JSON that metadata of CTF 2 is made of, and the field classes among them. Internal to
+ * src/ctf; for rewrite_json.c.
  *
  * The first error is kept in `err`; what comes after it is made and freed as if there were none.
  */

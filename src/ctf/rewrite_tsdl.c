@@ -34,10 +34,13 @@ static void put_trace(struct wmk_tsdl_writer *w)
 	const struct wmk_ctf_class *class = w->decoder->class;
 	const uint8_t *u = class->uuid;
 
-	wmk_ctf_put(w->out, "/* CTF 1.8 */\n\ntrace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = %s;\n", class->order == WMK_ORDER_BIG ? "be" : "le");
+	wmk_ctf_put(w->out, "/* CTF 1.8 */\n\ntrace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = %s;\n",
+		    class->order == WMK_ORDER_BIG ? "be" : "le");
 	if (class->has_uuid)
-		wmk_ctf_put(w->out, "\tuuid = \"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x\";\n", u[0], u[1], u[2], u[3], u[4],
-			    u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+		wmk_ctf_put(w->out,
+			    "\tuuid = \"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x\";\n",
+			    u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
+			    u[14], u[15]);
 	if (class->trace_name)
 		w->lost |= 1u << WMK_CTF_LOST_TRACE;
 	if (class->preamble_more)
@@ -52,12 +55,13 @@ static void put_trace(struct wmk_tsdl_writer *w)
 }
 
 /*
- * What an entry is called whose name cannot stand there: what no other is, as readers take the last of a name. (With its own number where that is taken, so
- * that nobody goes through those of all before.)
+ * What an entry is called whose name cannot stand there: what no other is, as readers take the last of a name. (With
+ * its own number where that is taken, so that nobody goes through those of all before.)
  */
 static int name_env(const struct wmk_ctf_class *class, uint32_t at, json_object *taken, char ident[WMK_CTF_IDENT])
 {
-	const char *name = class->env[at].name, *before = wmk_ctf_is_keyword(name) || (name[0] >= '0' && name[0] <= '9') ? "_" : "";
+	const char *name = class->env[at].name,
+		   *before = wmk_ctf_is_keyword(name) || (name[0] >= '0' && name[0] <= '9') ? "_" : "";
 	char suffix[16] = "";
 
 	wmk_ctf_ident(ident, before, name, suffix);
@@ -124,7 +128,9 @@ static void put_clock(struct wmk_tsdl_writer *w, const struct wmk_ctf_clock_clas
 		wmk_ctf_put_quoted(w->out, clock->description);
 		wmk_ctf_put(w->out, ";\n");
 	}
-	wmk_ctf_put(w->out, "\tfreq = %" PRIu64 ";\n\tprecision = %" PRIu64 ";\n\toffset_s = %" PRId64 ";\n\toffset = %" PRIu64 ";\n\tabsolute = %s;\n",
+	wmk_ctf_put(w->out,
+		    "\tfreq = %" PRIu64 ";\n\tprecision = %" PRIu64 ";\n\toffset_s = %" PRId64 ";\n\toffset = %" PRIu64
+		    ";\n\tabsolute = %s;\n",
 		    clock->freq, clock->precision, clock->offset_s, clock->offset, clock->absolute ? "TRUE" : "FALSE");
 	wmk_kept_put(w, WMK_KEPT_CLOCK, clock->more);
 	wmk_ctf_put(w->out, "};\n\n");
@@ -144,7 +150,10 @@ static bool has_ids(const struct wmk_ctf_decoder *decoder)
 	return has_role(&decoder->packet_header, WMK_ROLE_STREAM_CLASS);
 }
 
-/* Where nothing in a packet tells its class, all are of the only one, or of that with the id 0; CTF 1.8 then has no other. */
+/*
+ * Where nothing in a packet tells its class, all are of the only one, or of that with the id 0; CTF 1.8 then has no
+ * other.
+ */
 static bool is_met(const struct wmk_ctf_decoder *decoder, const struct wmk_ctf_stream_decoder *stream)
 {
 	return has_ids(decoder) || decoder->n_streams == 1 || !stream->class->id;
@@ -172,7 +181,8 @@ static void put_stream(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_de
 	wmk_ctf_put(w->out, "};\n\n");
 }
 
-static void put_event(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event)
+static void put_event(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decoder *stream,
+		      const struct wmk_ctf_event_decoder *event)
 {
 	const struct wmk_ctf_event_class *class = event->class;
 

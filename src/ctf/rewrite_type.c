@@ -41,18 +41,23 @@ static void note_name(struct wmk_tsdl_writer *w, uint32_t at, const char *ident)
 {
 	const char *name = op_at(w, at)->name ? op_at(w, at)->name : "";
 
-	if (w->decoder->class->major != 1 && !is_kept(w, w->scope, at) && strcmp(ident, name) != 0 && strcmp(ident + 1, name) != 0)
+	if (w->decoder->class->major != 1 && !is_kept(w, w->scope, at) && strcmp(ident, name) != 0 &&
+	    strcmp(ident + 1, name) != 0)
 		w->lost |= 1u << WMK_CTF_LOST_NAME;
 }
 
 /* What a clock is called: where two would be called the same, all get their number. */
-void wmk_tsdl_clock_ident(const struct wmk_tsdl_writer *w, const struct wmk_ctf_clock_class *clock, char ident[WMK_CTF_IDENT])
+void wmk_tsdl_clock_ident(const struct wmk_tsdl_writer *w, const struct wmk_ctf_clock_class *clock,
+			  char ident[WMK_CTF_IDENT])
 {
 	char suffix[32] = "";
 
 	if (w->has_same_clocks)
 		snprintf(suffix, sizeof(suffix), "_%td", clock - w->decoder->class->clocks + 1);
-	wmk_ctf_ident(ident, clock->name[0] >= '0' && clock->name[0] <= '9' ? "clock_" : wmk_ctf_is_keyword(clock->name) ? "_" : "",
+	wmk_ctf_ident(ident,
+		      clock->name[0] >= '0' && clock->name[0] <= '9' ? "clock_"
+		      : wmk_ctf_is_keyword(clock->name)              ? "_"
+								     : "",
 		      clock->name[0] ? clock->name : "clock", suffix);
 }
 
@@ -73,8 +78,9 @@ static const struct wmk_ctf_clock_class *clock_called(const struct wmk_tsdl_writ
 }
 
 /*
- * The name of a field tells the first of its roles. The clock that it is a value of tells that it is a time, and a packet that does not tell the size of
- * its content has no padding. The rest is left out, if records can be read without, and if no other field has that role, which would be believed.
+ * The name of a field tells the first of its roles. The clock that it is a value of tells that it is a time, and a
+ * packet that does not tell the size of its content has no padding. The rest is left out, if records can be read
+ * without, and if no other field has that role, which would be believed.
  */
 static void note_roles(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
@@ -99,10 +105,11 @@ static bool is_integer(const struct wmk_type *type)
 }
 
 /*
- * Readers take the first clock in an event header, else in the packet's context, for the stream's, and all that is a value of one in an event header for
- * a time.
+ * Readers take the first clock in an event header, else in the packet's context, for the stream's, and all that is a
+ * value of one in an event header for a time.
  */
-static bool may_be_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op, const struct wmk_ctf_clock_class *clock)
+static bool may_be_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op,
+		      const struct wmk_ctf_clock_class *clock)
 {
 	if (w->scope != WMK_SCOPE_PACKET_CONTEXT && w->scope != WMK_SCOPE_EVENT_HEADER)
 		return true;
@@ -111,7 +118,10 @@ static bool may_be_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *
 	return w->clock && (clock == w->clock || w->is_clock_told);
 }
 
-/* What it is said to be a value of: in CTF 2 by an attribute, which is lost where it does not fit, with all others. NULL: nothing. */
+/*
+ * What it is said to be a value of: in CTF 2 by an attribute, which is lost where it does not fit, with all others.
+ * NULL: nothing.
+ */
 static const struct wmk_ctf_clock_class *said_clock(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
 	const struct wmk_ctf_clock_class *clock = NULL;
@@ -137,7 +147,8 @@ static const struct wmk_ctf_clock_class *said_clock(struct wmk_tsdl_writer *w, c
 /* `map = clock.c.value;`, of a time that of the stream. */
 static void put_map(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
-	const bool is_time = op->roles & (WMK_ROLE_BIT(WMK_ROLE_TIME) | WMK_ROLE_BIT(WMK_ROLE_BEGIN) | WMK_ROLE_BIT(WMK_ROLE_END));
+	const bool is_time =
+		op->roles & (WMK_ROLE_BIT(WMK_ROLE_TIME) | WMK_ROLE_BIT(WMK_ROLE_BEGIN) | WMK_ROLE_BIT(WMK_ROLE_END));
 	const struct wmk_ctf_clock_class *clock = said_clock(w, op);
 	char ident[WMK_CTF_IDENT];
 
@@ -165,7 +176,8 @@ static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 	wmk_ctf_put(w->out, " }");
 }
 
-static void put_range(struct wmk_tsdl_writer *w, const char *label, uint64_t from, uint64_t to, bool is_signed, bool is_first)
+static void put_range(struct wmk_tsdl_writer *w, const char *label, uint64_t from, uint64_t to, bool is_signed,
+		      bool is_first)
 {
 	wmk_ctf_put(w->out, is_first ? " " : ", ");
 	wmk_ctf_put_quoted(w->out, label);
@@ -180,8 +192,8 @@ static void put_range(struct wmk_tsdl_writer *w, const char *label, uint64_t fro
 }
 
 /*
- * What readers find by a name in the structure at `in`, before the operation `end`: what is called that, else what is but for one '_' in front; 0: nothing.
- * That they look for it is counted.
+ * What readers find by a name in the structure at `in`, before the operation `end`: what is called that, else what is
+ * but for one '_' in front; 0: nothing. That they look for it is counted.
  */
 static uint32_t member_called(struct wmk_tsdl_writer *w, unsigned scope, uint32_t in, uint32_t end, const char *name)
 {
@@ -200,14 +212,19 @@ static uint32_t member_called(struct wmk_tsdl_writer *w, unsigned scope, uint32_
 		}
 	}
 	/* (they look for what is nearly called so afterwards) */
-	wmk_tsdl_count_labels(w, 0, (found ? n_looked - 1 : n_looked + (near ? n_near : n_looked - 1)) * wmk_tsdl_cost_of(name));
+	wmk_tsdl_count_labels(
+		w, 0, (found ? n_looked - 1 : n_looked + (near ? n_near : n_looked - 1)) * wmk_tsdl_cost_of(name));
 	return found ? found : near;
 }
 
 /* ── what selects ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The variant or optional that the value at `at` selects for, the first or the one behind `after`, if any: its operation, and its program in *scope. */
-static const struct wmk_ctf_op *selected_by(const struct wmk_tsdl_writer *w, uint32_t at, const struct wmk_ctf_op *after, unsigned *scope)
+/*
+ * The variant or optional that the value at `at` selects for, the first or the one behind `after`, if any: its
+ * operation, and its program in *scope.
+ */
+static const struct wmk_ctf_op *selected_by(const struct wmk_tsdl_writer *w, uint32_t at,
+					    const struct wmk_ctf_op *after, unsigned *scope)
 {
 	const uint16_t save = op_at(w, at)->save;
 	uint32_t i = after ? (uint32_t)(after - w->parts.of[*scope]->ops) + 1 : 0;
@@ -223,7 +240,8 @@ static const struct wmk_ctf_op *selected_by(const struct wmk_tsdl_writer *w, uin
 }
 
 /* The labels that make a selector of a number: one for each option, called as it. */
-static void put_options(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *selector, unsigned scope, const struct wmk_ctf_op *of)
+static void put_options(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *selector, unsigned scope,
+			const struct wmk_ctf_op *of)
 {
 	const uint64_t most = selector->width >= 64 ? UINT64_MAX : (UINT64_C(1) << selector->width) - 1;
 
@@ -236,8 +254,8 @@ static void put_options(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *sele
 	if (of->code == WMK_CTF_VARIANT)
 		wmk_tsdl_count_options(w, scope, of);
 	for (uint32_t c = 0; c < of->n_choices && w->err >= 0; c++)
-		put_range(w, of->code == WMK_CTF_VARIANT ? name_of(w, scope, of->choices[c].op) : "present", of->choices[c].from, of->choices[c].to,
-			  of->is_signed, c == 0);
+		put_range(w, of->code == WMK_CTF_VARIANT ? name_of(w, scope, of->choices[c].op) : "present",
+			  of->choices[c].from, of->choices[c].to, of->is_signed, c == 0);
 	/* What selects nothing, of an optional. */
 	if (of->code == WMK_CTF_OPTIONAL)
 		unsayable(w, of, "there for some values of a number");
@@ -288,7 +306,8 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 		put_range(w, "true", 1, op->width >= 64 ? UINT64_MAX : (UINT64_C(1) << op->width) - 1, false, false);
 	} else {
 		for (uint32_t i = 0; i < type->count; i++, is_first = false) {
-			const char *label = type->labels[i].name ? type->labels[i].name : "", *written = wmk_tsdl_label_of(w, scope, of, label);
+			const char *label = type->labels[i].name ? type->labels[i].name : "",
+				   *written = wmk_tsdl_label_of(w, scope, of, label);
 
 			w->lost |= (uint32_t)(written != label) << WMK_CTF_LOST_NAME;
 			put_range(w, written, (uint64_t)type->labels[i].from, (uint64_t)type->labels[i].to, type->is_signed, is_first);
@@ -303,8 +322,8 @@ static void put_float(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 
 	if (op->is_reversed)
 		unsayable(w, op, "of bits in another order than its bytes");
-	wmk_ctf_put(w->out, "floating_point { exp_dig = %u; mant_dig = %u; align = %u; byte_order = %s; }", exponent, op->width - exponent, op->align,
-		    op->is_big ? "be" : "le");
+	wmk_ctf_put(w->out, "floating_point { exp_dig = %u; mant_dig = %u; align = %u; byte_order = %s; }", exponent,
+		    op->width - exponent, op->align, op->is_big ? "be" : "le");
 }
 
 /* ── types ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -312,8 +331,8 @@ static void put_float(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth);
 
 /*
- * Does its name alone lead from `at` to `to`? It is looked for in the structures around, from the inside outwards, then in the scopes before, the
- * latest first (section 7.3.2).
+ * Does its name alone lead from `at` to `to`? It is looked for in the structures around, from the inside outwards, then
+ * in the scopes before, the latest first (section 7.3.2).
  */
 static bool is_found_by_name(struct wmk_tsdl_writer *w, uint32_t at, const struct wmk_ctf_place *to)
 {
@@ -332,8 +351,13 @@ static bool is_found_by_name(struct wmk_tsdl_writer *w, uint32_t at, const struc
 /* What a length or selector is called where it is needed. (babeltrace2 takes no path for a selector.) */
 static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 {
-	static const char *const roots[WMK_SCOPES] = { "", "trace.packet.header", "stream.packet.context", "stream.event.header", "stream.event.context",
-						       "event.context", "event.fields" };
+	static const char *const roots[WMK_SCOPES] = { "",
+						       "trace.packet.header",
+						       "stream.packet.context",
+						       "stream.event.header",
+						       "stream.event.context",
+						       "event.context",
+						       "event.fields" };
 	const struct wmk_ctf_place from = { w->scope, at };
 	struct wmk_ctf_place to;
 	struct wmk_ctf_way way;
@@ -364,7 +388,10 @@ static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 		wmk_ctf_put(w->out, "%s%s", i || way.is_absolute ? "." : "", name_of(w, to.scope, way.ops[i]));
 }
 
-/* Are the elements of an array arrays themselves? They get a type with a name, before: what `a[2][3]` means is not the same to all readers. */
+/*
+ * Are the elements of an array arrays themselves? They get a type with a name, before: what `a[2][3]` means is not the
+ * same to all readers.
+ */
 static bool is_array(const struct wmk_ctf_op *op)
 {
 	return op->code == WMK_CTF_TEXT || op->code == WMK_CTF_BLOB || op->code == WMK_CTF_ARRAY;
@@ -383,7 +410,8 @@ static void put_element(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 	if (op->code != WMK_CTF_ARRAY && op->type->elem && op->type->elem->clock)
 		w->lost |= 1u << WMK_CTF_LOST_CLOCK;
 	if (op->code != WMK_CTF_ARRAY)
-		wmk_ctf_put(w->out, "integer { size = 8; align = 8; signed = false; byte_order = le; base = 10;%s }", is_utf8 ? " encoding = UTF8;" : "");
+		wmk_ctf_put(w->out, "integer { size = 8; align = 8; signed = false; byte_order = le; base = 10;%s }",
+			    is_utf8 ? " encoding = UTF8;" : "");
 	else
 		put_type(w, at + 1, depth);
 }
@@ -450,8 +478,9 @@ static void put_selected(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 	struct wmk_ctf_place place;
 
 	/* What a stream declares knows nothing of what its events select by it. */
-	if (wmk_ctf_place_of(&w->parts, op_at(w, at)->ref, &place) && ((place.scope < WMK_SCOPE_CONTEXT && w->scope >= WMK_SCOPE_CONTEXT) ||
-	    (place.scope == WMK_SCOPE_PACKET_HEADER && w->scope != place.scope))) {
+	if (wmk_ctf_place_of(&w->parts, op_at(w, at)->ref, &place) &&
+	    ((place.scope < WMK_SCOPE_CONTEXT && w->scope >= WMK_SCOPE_CONTEXT) ||
+	     (place.scope == WMK_SCOPE_PACKET_HEADER && w->scope != place.scope))) {
 		selector = &w->parts.of[place.scope]->ops[place.op];
 		if (selector->code != WMK_CTF_ENUM || !wmk_tsdl_are_labels(w, w->scope, op_at(w, at), selector->type))
 			unsayable(w, op_at(w, at), "selected by a number of the stream's");
@@ -512,7 +541,8 @@ static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 }
 
 /* What is written next, and the names in the scopes from `first` to `last`, which may ask for each other's. */
-void wmk_tsdl_begin(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event, unsigned first, unsigned last)
+void wmk_tsdl_begin(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decoder *stream,
+		    const struct wmk_ctf_event_decoder *event, unsigned first, unsigned last)
 {
 	w->parts = wmk_ctf_parts_of(w->decoder, stream, event);
 	wmk_tsdl_options_free(&w->options);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steps.c - how long a structure is, without its values: operations of a fixed size that follow each other are one step.
+ * steps.c - how long a structure is, without its values: operations of a fixed size that follow each other are one
+ * step.
  *
- * While steps are made, `known` is the alignment that the place is sure to have, and `bits` how much is behind that place: a value that
- * asks for no more alignment stands at a constant distance. What has a size that only its values tell (variants, LEB128, arrays of such)
- * is walked through.
+ * While steps are made, `known` is the alignment that the place is sure to have, and `bits` how much is behind that
+ * place: a value that asks for no more alignment stands at a constant distance. What has a size that only its values
+ * tell (variants, LEB128, arrays of such) is walked through.
  */
 #include <errno.h>
 #include <string.h>
@@ -155,7 +156,10 @@ int wmk_ctf_make_steps(struct wmk_scratch *scratch, struct wmk_ctf_program *prog
 
 	if (!program->n_ops)
 		return 0;
-	/* An operation makes three steps at most: what is before it, its alignment, itself; and there is what is behind the last. */
+	/*
+	 * An operation makes three steps at most: what is before it, its alignment, itself; and there is what is behind the
+	 * last.
+	 */
 	m.steps = wmk_scratch_alloc(scratch, (3 * (size_t)program->n_ops + 1) * sizeof(*m.steps));
 	if (!m.steps)
 		return -ENOMEM;
@@ -178,7 +182,10 @@ static bool is_constant(const struct wmk_ctf_program *program)
 	return !program->varies && program->fixed_mask < 8;
 }
 
-/* From a whole byte on: is it of constant size up to a string, behind which nothing comes? Then *to is moved to where that begins. */
+/*
+ * From a whole byte on: is it of constant size up to a string, behind which nothing comes? Then *to is moved to where
+ * that begins.
+ */
 static bool ends_in_text(const struct wmk_ctf_program *program, uint64_t *to)
 {
 	const struct wmk_ctf_step *last;
@@ -201,7 +208,8 @@ void wmk_ctf_measure_event(const struct wmk_ctf_program *common, struct wmk_ctf_
 	event->to_context = common->fixed_bits;
 	event->to_payload = event->to_context + event->context.fixed_bits;
 	event->to_end = event->to_payload + event->payload.fixed_bits;
-	event->is_constant_before = is_constant(common) && is_constant(&event->context) && event->to_context % 8 == 0 && event->to_payload % 8 == 0;
+	event->is_constant_before = is_constant(common) && is_constant(&event->context) && event->to_context % 8 == 0 &&
+				    event->to_payload % 8 == 0;
 	event->is_constant = event->is_constant_before && is_constant(&event->payload);
 	event->ends_in_text = event->is_constant_before && ends_in_text(&event->payload, &event->to_end);
 }
@@ -219,7 +227,8 @@ static int run(struct wmk_ctf_walk *walk, const struct wmk_ctf_step *step)
 }
 
 /* A step over what only its values tell the size of. */
-static __attribute__((noinline)) int by_values(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, const struct wmk_ctf_step *step)
+static __attribute__((noinline)) int by_values(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program,
+					       const struct wmk_ctf_step *step)
 {
 	uint64_t value;
 

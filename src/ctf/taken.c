@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * taken.c - which values are taken (see taken.h). A sorted array: what one takes is found by halves, and becomes one span with all that it touches.
+ * taken.c - which values are taken (see taken.h). A sorted array: what one takes is found by halves, and becomes one
+ * span with all that it touches.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +39,8 @@ static int grow(struct wmk_ctf_taken *taken)
 	return 0;
 }
 
-int wmk_ctf_take(struct wmk_ctf_taken *taken, uint64_t from, uint64_t to, int (*give)(void *data, uint64_t from, uint64_t to), void *data)
+int wmk_ctf_take(struct wmk_ctf_taken *taken, uint64_t from, uint64_t to,
+		 int (*give)(void *data, uint64_t from, uint64_t to), void *data)
 {
 	size_t first = find(taken, from), end = first;
 	uint64_t next = from;

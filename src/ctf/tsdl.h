@@ -5,7 +5,8 @@
  *     text ──tsdl_lex.c──► tokens ──tsdl_type.c (types, declarators, scopes of names)──┐
  *                                 └─tsdl_block.c (trace, env, clock, stream, event) ◄──┴──► struct wmk_ctf_builder
  *
- * One token of look-ahead. Keywords are identifiers: only their place makes them what they are, so that a field may be called "event".
+ * One token of look-ahead. Keywords are identifiers: only their place makes them what they are, so that a field may be
+ * called "event".
  */
 #ifndef WMK_CTF_TSDL_H
 #define WMK_CTF_TSDL_H

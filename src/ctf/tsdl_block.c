@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_block.c - the blocks of TSDL metadata (CTF 1.8.3, section 7.1): trace, env, clock, stream, event, callsite; and the whole text.
+ * tsdl_block.c - the blocks of TSDL metadata (CTF 1.8.3, section 7.1): trace, env, clock, stream, event, callsite; and
+ * the whole text.
  *
- * A block is a list of `path = value;` and `path := type;`, each with a function that knows what the paths mean. What a block may hold
- * besides (later versions, other tools) cannot change how bytes are read: values are kept (kept.h), types passed over.
+ * A block is a list of `path = value;` and `path := type;`, each with a function that knows what the paths mean. What a
+ * block may hold besides (later versions, other tools) cannot change how bytes are read: values are kept (kept.h),
+ * types passed over.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -168,7 +170,8 @@ static int type_ignored(struct wmk_tsdl *in, void *to, const char *path, const s
 
 /* ── trace ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int set_version(struct wmk_tsdl *in, const struct value *value, const char *path, uint64_t known, unsigned *version)
+static int set_version(struct wmk_tsdl *in, const struct value *value, const char *path, uint64_t known,
+		       unsigned *version)
 {
 	uint64_t number = 0;
 	int err = want_number(in, value, path, &number);
@@ -214,7 +217,8 @@ static int check_header(struct wmk_tsdl *in, const struct wmk_type *header)
 
 		if (strcmp(name, "magic") == 0 && (type->kind != WMK_TYPE_INT || type->width != 32 || type->is_signed))
 			return wmk_tsdl_error(in, -EPROTO, "a packet's 'magic' is an unsigned integer of 32 bits");
-		if (strcmp(name, "uuid") == 0 && (type->kind != WMK_TYPE_ARRAY || type->count != 16 || type->elem->kind != WMK_TYPE_INT || type->elem->width != 8))
+		if (strcmp(name, "uuid") == 0 && (type->kind != WMK_TYPE_ARRAY || type->count != 16 ||
+						  type->elem->kind != WMK_TYPE_INT || type->elem->width != 8))
 			return wmk_tsdl_error(in, -EPROTO, "a packet's 'uuid' is an array of 16 bytes");
 	}
 	return 0;

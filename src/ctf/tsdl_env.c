@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_env.c - where lengths and selectors are (CTF 1.8.3, section 7.3.2): in a field, or for `x[env.N]` in the environment, whose blocks may follow
- * what needs them. Then the parser looks through the rest of the text for them, once.
+ * tsdl_env.c - where lengths and selectors are (CTF 1.8.3, section 7.3.2): in a field, or for `x[env.N]` in the
+ * environment, whose blocks may follow what needs them. Then the parser looks through the rest of the text for them,
+ * once.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_lex.c - TSDL's tokens (CTF 1.8.3, section C.1: those of C, without a preprocessor), and errors that name their place.
+ * tsdl_lex.c - TSDL's tokens (CTF 1.8.3, section C.1: those of C, without a preprocessor), and errors that name their
+ * place.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -60,14 +61,19 @@ int wmk_tsdl_wrong(struct wmk_tsdl *in, const char *what)
 	case WMK_TSDL_END:
 		return wmk_tsdl_error(in, -EPROTO, "expected %s, the text ends", what);
 	case WMK_TSDL_IDENT:
-		return wmk_tsdl_error(in, -EPROTO, "expected %s, not '%.*s'", what, (int)(token->len < 40 ? token->len : 40), token->text);
+		return wmk_tsdl_error(in, -EPROTO, "expected %s, not '%.*s'", what,
+				      (int)(token->len < 40 ? token->len : 40), token->text);
 	case WMK_TSDL_NUMBER:
-		return wmk_tsdl_error(in, -EPROTO, "expected %s, not the number %s%" PRIu64, what, token->is_negative ? "-" : "", token->number);
+		return wmk_tsdl_error(in, -EPROTO, "expected %s, not the number %s%" PRIu64, what,
+				      token->is_negative ? "-" : "", token->number);
 	case WMK_TSDL_STRING:
 		return wmk_tsdl_error(in, -EPROTO, "expected %s, not a string", what);
 	default:
-		return wmk_tsdl_error(in, -EPROTO, "expected %s, not '%s'", what, token->punct == 'E' ? "..." : token->punct == 'D' ? ":=" :
-				      token->punct == 'A' ? "->" : (char[]){ token->punct, '\0' });
+		return wmk_tsdl_error(in, -EPROTO, "expected %s, not '%s'", what,
+				      token->punct == 'E'   ? "..."
+				      : token->punct == 'D' ? ":="
+				      : token->punct == 'A' ? "->"
+							    : (char[]){ token->punct, '\0' });
 	}
 }
 
@@ -170,7 +176,8 @@ static int lex_number(struct wmk_tsdl *in)
 			return bad(in, begin, "a number without digits");
 	}
 	for (; in->at < in->end && digit_value(*in->at) < (int)base; in->at++)
-		if (__builtin_mul_overflow(value, base, &value) || __builtin_add_overflow(value, (uint64_t)digit_value(*in->at), &value))
+		if (__builtin_mul_overflow(value, base, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)digit_value(*in->at), &value))
 			return bad(in, begin, "a number of more than 64 bits");
 	while (in->at < in->end && memchr("uUlL", *in->at, 4))
 		in->at++;
@@ -326,7 +333,8 @@ bool wmk_tsdl_is(const struct wmk_tsdl *in, char punct)
 
 bool wmk_tsdl_is_word(const struct wmk_tsdl *in, const char *word)
 {
-	return in->token.kind == WMK_TSDL_IDENT && in->token.len == strlen(word) && memcmp(in->token.text, word, in->token.len) == 0;
+	return in->token.kind == WMK_TSDL_IDENT && in->token.len == strlen(word) &&
+	       memcmp(in->token.text, word, in->token.len) == 0;
 }
 
 int wmk_tsdl_take(struct wmk_tsdl *in, char punct)

@@ -342,7 +342,9 @@ int wmk_tsdl_float(struct wmk_tsdl *in, struct wmk_type *type)
 	if (type->is_extended ? type->order != WMK_ORDER_LITTLE : !digits.exponent ||
 	    wmk_ctf_exponent_bits(type->width) != digits.exponent) {
 		in->token = at;
-		return wmk_tsdl_error(in, -ENOTSUP, "floating point of exp_dig %" PRId64 ", mant_dig %" PRId64 ": IEEE 754's is understood, and x87's, which is little-endian",
+		return wmk_tsdl_error(in, -ENOTSUP,
+				      "floating point of exp_dig %" PRId64 ", mant_dig %" PRId64
+				      ": IEEE 754's is understood, and x87's, which is little-endian",
 				      digits.exponent, digits.mantissa);
 	}
 	if (!type->align)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_scope.c - names of types: typedefs and typealiases, and the tags of structures, variants and enumerations, each with a space of
- * its own. A name is seen from where it is declared to the end of the block that it is declared in (CTF 1.8.3, section 7.3.1).
+ * tsdl_scope.c - names of types: typedefs and typealiases, and the tags of structures, variants and enumerations, each
+ * with a space of its own. A name is seen from where it is declared to the end of the block that it is declared in (CTF
+ * 1.8.3, section 7.3.1).
  */
 #include <errno.h>
 #include <search.h>

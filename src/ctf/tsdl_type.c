@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_type.c - TSDL's type specifiers and declarators (CTF 1.8.3, section 7.3): as in C, with structures, variants, arrays whose length
- * is another field, and aliases of any name that C could give a type.
+ * tsdl_type.c - TSDL's type specifiers and declarators (CTF 1.8.3, section 7.3): as in C, with structures, variants,
+ * arrays whose length is another field, and aliases of any name that C could give a type.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,10 @@
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What a name of `len` bytes has room for: it grows where it is, so that all copies of it together are no more than twice the last. */
+/*
+ * What a name of `len` bytes has room for: it grows where it is, so that all copies of it together are no more than
+ * twice the last.
+ */
 static size_t room_of(size_t len)
 {
 	size_t room = 32;
@@ -298,7 +301,8 @@ static void align_struct(struct wmk_type *type)
 }
 
 /* A tag alone: the type that it was declared for. 1: that was it. */
-static int known_tag(struct wmk_tsdl *in, char space, const char *what, const char *tag, const struct wmk_tsdl_token *at, struct wmk_type *type)
+static int known_tag(struct wmk_tsdl *in, char space, const char *what, const char *tag,
+		     const struct wmk_tsdl_token *at, struct wmk_type *type)
 {
 	const struct wmk_type *known = wmk_tsdl_find(in, space, tag);
 
@@ -415,8 +419,9 @@ static int parse_variant(struct wmk_tsdl *in, struct wmk_type *type)
 
 static bool is_c_word(const struct wmk_tsdl *in)
 {
-	static const char *const words[] = { "const", "volatile", "signed", "unsigned", "char", "short", "int", "long", "float", "double", "void", "_Bool",
-					     "_Complex", "_Imaginary" };
+	static const char *const words[] = { "const", "volatile", "signed",   "unsigned",  "char",
+					     "short", "int",      "long",     "float",     "double",
+					     "void",  "_Bool",    "_Complex", "_Imaginary" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (wmk_tsdl_is_word(in, words[i]))
@@ -470,8 +475,9 @@ int wmk_tsdl_specifier(struct wmk_tsdl *in, struct wmk_type *type, const char **
 	static const struct {
 		const char *word;
 		int (*parse)(struct wmk_tsdl *in, struct wmk_type *type);
-	} kinds[] = { { "integer", wmk_tsdl_integer }, { "floating_point", wmk_tsdl_float }, { "string", wmk_tsdl_string }, { "enum", wmk_tsdl_enum },
-		      { "struct", parse_struct }, { "variant", parse_variant } };
+	} kinds[] = { { "integer", wmk_tsdl_integer }, { "floating_point", wmk_tsdl_float },
+		      { "string", wmk_tsdl_string },   { "enum", wmk_tsdl_enum },
+		      { "struct", parse_struct },      { "variant", parse_variant } };
 	int err, got = 0;
 
 	*words = NULL;

@@ -11,8 +11,18 @@
 
 #include "ctf/tsdl.h"
 
-/* Spaces of names. In a structure's and a type's own scope, fields and properties have one too: so that none is there twice. */
-enum { WMK_TSDL_FIELD = 'f', WMK_TSDL_PROPERTY = 'p', WMK_TSDL_ALIAS = 'a', WMK_TSDL_STRUCT_TAG = 's', WMK_TSDL_VARIANT_TAG = 'v', WMK_TSDL_ENUM_TAG = 'e' };
+/*
+ * Spaces of names. In a structure's and a type's own scope, fields and properties have one too: so that none is there
+ * twice.
+ */
+enum {
+	WMK_TSDL_FIELD = 'f',
+	WMK_TSDL_PROPERTY = 'p',
+	WMK_TSDL_ALIAS = 'a',
+	WMK_TSDL_STRUCT_TAG = 's',
+	WMK_TSDL_VARIANT_TAG = 'v',
+	WMK_TSDL_ENUM_TAG = 'e'
+};
 
 /* In the innermost scope; an error at the token when it is declared there already. */
 int wmk_tsdl_declare(struct wmk_tsdl *in, const struct wmk_tsdl_token *token, char space, const char *text,

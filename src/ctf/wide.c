@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wide.c - numbers that may have more than 64 bits (see wide.h). They are looked at in limbs of 64 bits, the least significant first.
+ * wide.c - numbers that may have more than 64 bits (see wide.h). They are looked at in limbs of 64 bits, the least
+ * significant first.
  */
 #include "ctf/wide.h"
 
@@ -22,7 +23,8 @@ static uint64_t straight(const struct wmk_ctf_item *item, unsigned from, unsigne
 	const uint8_t *bytes = (const uint8_t *)item->text;
 	const unsigned width = (unsigned)item->len;
 
-	return item->op->is_big ? wmk_bits_slow(bytes, item->at + width - from - n, n, true) : wmk_bits_slow(bytes, item->at + from, n, false);
+	return item->op->is_big ? wmk_bits_slow(bytes, item->at + width - from - n, n, true)
+				: wmk_bits_slow(bytes, item->at + from, n, false);
 }
 
 /* Of LEB128: seven bits a byte, the least significant first (CTF 2, variable-length integers). */
@@ -79,8 +81,8 @@ static int measure(const struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op,
 
 	while (n < room && bytes[n] & 0x80)
 		if ((++n + 1) * 7 > WMK_CTF_WIDTH_MAX)
-			return wmk_error(-EPROTO, "'%.40s', an integer of more than %u bits at byte %" PRIu64, op->name ? op->name : "", WMK_CTF_WIDTH_MAX,
-					 walk->at / 8);
+			return wmk_error(-EPROTO, "'%.40s', an integer of more than %u bits at byte %" PRIu64,
+					 op->name ? op->name : "", WMK_CTF_WIDTH_MAX, walk->at / 8);
 	if (n == room)
 		return -ENODATA;
 	*bits = (size_t)(n + 1) * 7;
@@ -107,7 +109,8 @@ unsigned wmk_ctf_exponent_bits(uint64_t width)
 /* The nearest double; what is less than those with full precision may be off by a half of the last place. */
 static double real(const struct wmk_ctf_item *item)
 {
-	const unsigned width = (unsigned)item->len, exponent_bits = wmk_ctf_exponent_bits(width), fraction_bits = width - 1 - exponent_bits;
+	const unsigned width = (unsigned)item->len, exponent_bits = wmk_ctf_exponent_bits(width),
+		       fraction_bits = width - 1 - exponent_bits;
 	const uint64_t most = wmk_bits_mask(exponent_bits), exponent = part(item, fraction_bits, exponent_bits);
 	const int64_t power = (int64_t)exponent - (int64_t)(most >> 1);
 	uint64_t mantissa = part(item, fraction_bits - 63, 63), rest = 0;
@@ -126,7 +129,10 @@ static double real(const struct wmk_ctf_item *item)
 	return part(item, width - 1, 1) ? -value : value;
 }
 
-/* x87's (Intel's manual, volume 1, section 4.2): the mantissa's first bit is there. Without it nothing but the smallest is a number. */
+/*
+ * x87's (Intel's manual, volume 1, section 4.2): the mantissa's first bit is there. Without it nothing but the smallest
+ * is a number.
+ */
 static double extended(const struct wmk_ctf_item *item)
 {
 	const uint64_t mantissa = part(item, 0, 64), exponent = part(item, 64, 15);
@@ -181,7 +187,10 @@ int wmk_ctf_wide_take(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, st
 	item->text = number.text;
 	item->len = number.len;
 	if (op->save && item->is_wide)
-		return wmk_error(-EPROTO, "'%.40s', which another field depends on, has a value of more than 64 bits at byte %" PRIu64, op->name ? op->name : "", number.at / 8);
+		return wmk_error(
+			-EPROTO,
+			"'%.40s', which another field depends on, has a value of more than 64 bits at byte %" PRIu64,
+			op->name ? op->name : "", number.at / 8);
 	walk->registers[op->save] = item->value.u;     /* (0 is nobody's) */
 	return 0;
 }

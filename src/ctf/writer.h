@@ -72,19 +72,22 @@ int wmk_ctf_trace_text(struct wmk_ctf_text *out, const struct wmk_ctf_trace *tra
  * Append a stream class: `id` is the channel's number. `contexts` are the fields that stand between header and
  * payload of each record, in this order (see wmk_ctf_context()).
  */
-int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t version, uint32_t id, const struct wmk_field *const *contexts, unsigned n_contexts);
+int wmk_ctf_stream_text(struct wmk_ctf_text *out, uint32_t version, uint32_t id,
+			const struct wmk_field *const *contexts, unsigned n_contexts);
 
 /*
- * Append an event class: `provider:name` (`name` where the provider is ""), id `event_id` in stream `stream_id`, log level, fields. -EINVAL for a type
- * that has no TSDL form (an integer of 7 bits, ...), -E2BIG for more than 64 levels of nesting; then nothing has been
- * appended.
+ * Append an event class: `provider:name` (`name` where the provider is ""), id `event_id` in stream `stream_id`, log
+ * level, fields. -EINVAL for a type that has no TSDL form (an integer of 7 bits, ...), -E2BIG for more than 64 levels
+ * of nesting; then nothing has been appended.
  *
- * How each type shows in 1.8: BOOL is an enumeration false/true; an ENUM has the label "(other)" for every value without one
- * (a reader would warn); FLAGS are a number in base 16, with the names of the bits in a comment; SEQUENCE and BLOB
- * `x` are preceded by a field `_x_length` (made unique), OPTIONAL by `_x_present`; a POINTER or hex integer is base
+ * How each type shows in 1.8: BOOL is an enumeration false/true; an ENUM has the label "(other)" for every value
+ * without one (a reader would warn); FLAGS are a number in base 16, with the names of the bits in a comment; SEQUENCE
+ * and BLOB `x` are preceded by a field `_x_length` (made unique), OPTIONAL by `_x_present`; a POINTER or hex integer is
+ * base
  * 16. An array or sequence whose elements are not scalars or strings has them in one-member structures.
  */
-int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t version, uint32_t stream_id, uint32_t event_id, const struct wmk_event_class *event);
+int wmk_ctf_event_text(struct wmk_ctf_text *out, uint32_t version, uint32_t stream_id, uint32_t event_id,
+		       const struct wmk_event_class *event);
 
 /*
  * Append a comment line; what would end the comment is replaced. For errors that belong to the trace (a ring that
@@ -95,15 +98,31 @@ int wmk_ctf_comment_text(struct wmk_ctf_text *out, const char *words);
 /* ── contexts ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * A context that the user can ask for: by number (those of programs are enum wmk_context of wire.h: 1 vpid, 2 vtid, 3 procname, 4 cpu_id, 5
- * pthread_id, 6 ip) and by name. NULL for an unknown one. Static storage.
+ * A context that the user can ask for: by number (those of programs are enum wmk_context of wire.h: 1 vpid, 2 vtid, 3
+ * procname, 4 cpu_id, 5 pthread_id, 6 ip) and by name. NULL for an unknown one. Static storage.
  */
 enum wmk_context_domain { WMK_CONTEXT_USER = 1, WMK_CONTEXT_KERNEL = 2 };
 enum wmk_context_of_kernel {
-	WMK_CONTEXT_VPID = 1, WMK_CONTEXT_VTID = 2, WMK_CONTEXT_PROCNAME = 3, WMK_CONTEXT_CPU_ID = 4, WMK_CONTEXT_PID = 7, WMK_CONTEXT_TID,
-	WMK_CONTEXT_PPID, WMK_CONTEXT_VPPID, WMK_CONTEXT_PRIO, WMK_CONTEXT_PREEMPTIBLE, WMK_CONTEXT_INTERRUPTIBLE, WMK_CONTEXT_NEED_RESCHEDULE,
-	WMK_CONTEXT_CGROUP_NS, WMK_CONTEXT_IPC_NS, WMK_CONTEXT_MNT_NS, WMK_CONTEXT_NET_NS, WMK_CONTEXT_PID_NS, WMK_CONTEXT_TIME_NS,
-	WMK_CONTEXT_USER_NS, WMK_CONTEXT_UTS_NS,
+	WMK_CONTEXT_VPID = 1,
+	WMK_CONTEXT_VTID = 2,
+	WMK_CONTEXT_PROCNAME = 3,
+	WMK_CONTEXT_CPU_ID = 4,
+	WMK_CONTEXT_PID = 7,
+	WMK_CONTEXT_TID,
+	WMK_CONTEXT_PPID,
+	WMK_CONTEXT_VPPID,
+	WMK_CONTEXT_PRIO,
+	WMK_CONTEXT_PREEMPTIBLE,
+	WMK_CONTEXT_INTERRUPTIBLE,
+	WMK_CONTEXT_NEED_RESCHEDULE,
+	WMK_CONTEXT_CGROUP_NS,
+	WMK_CONTEXT_IPC_NS,
+	WMK_CONTEXT_MNT_NS,
+	WMK_CONTEXT_NET_NS,
+	WMK_CONTEXT_PID_NS,
+	WMK_CONTEXT_TIME_NS,
+	WMK_CONTEXT_USER_NS,
+	WMK_CONTEXT_UTS_NS,
 };
 struct wmk_ctf_context {
 	unsigned number;
@@ -135,7 +154,8 @@ struct wmk_ctf_packet {
 	uint64_t lost;             /* records lost since the stream's beginning */
 	uint32_t cpu;
 	uint32_t cut;              /* fields cut since the stream's beginning, modulo 2^32 */
-	uint32_t pad;              /* zero bytes behind the content, more than are needed for a multiple of 8; a multiple of 8, below 8192 */
+	/* zero bytes behind the content, more than are needed for a multiple of 8; a multiple of 8, below 8192 */
+	uint32_t pad;
 };
 
 #define WMK_CTF_PAD_MAX 8192u
@@ -158,12 +178,13 @@ int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t
 
 #define WMK_CTF_RECORD_HEAD 13u        /* bytes of a record's header at most */
 /*
- * The header of a record (docs/trace-format.md) of the event with this id at this time; `before`: that of the record before it in the packet, or the
- * packet's begin. Returns its bytes.
+ * The header of a record (docs/trace-format.md) of the event with this id at this time; `before`: that of the record
+ * before it in the packet, or the packet's begin. Returns its bytes.
  */
 unsigned wmk_ctf_record_encode(uint8_t head[WMK_CTF_RECORD_HEAD], uint32_t id, uint64_t time, uint64_t before);
 
-#define WMK_CTF_INDEX_HEAD 16u         /* magic 0xC1F1DCC1, major 1, minor 1, entry size; big-endian, as LTTng defines it */
+/* magic 0xC1F1DCC1, major 1, minor 1, entry size; big-endian, as LTTng defines it */
+#define WMK_CTF_INDEX_HEAD 16u
 #define WMK_CTF_INDEX_ENTRY 72u
 
 void wmk_ctf_index_head(uint8_t head[WMK_CTF_INDEX_HEAD]);

@@ -46,8 +46,9 @@ static bool take_minute(struct wmk_import_text *text, struct wmk_import_stamp *s
 	if (!wmk_import_take_month(&rest, &found.month))
 		return false;
 	wmk_import_skip_blanks(&rest);
-	if (!wmk_import_take_number(&rest, 31, &day) || wmk_import_days(2000, found.month, (unsigned)day) < 0 || !wmk_import_take(&rest, " ") ||
-	    !wmk_import_take_number(&rest, 23, &hour) || !wmk_import_take(&rest, ":") || !wmk_import_take_number(&rest, 59, &minute))
+	if (!wmk_import_take_number(&rest, 31, &day) || wmk_import_days(2000, found.month, (unsigned)day) < 0 ||
+	    !wmk_import_take(&rest, " ") || !wmk_import_take_number(&rest, 23, &hour) || !wmk_import_take(&rest, ":") ||
+	    !wmk_import_take_number(&rest, 59, &minute))
 		return false;
 	found.day = (uint8_t)day;
 	found.seconds = hour * 3600 + minute * 60;
@@ -56,7 +57,9 @@ static bool take_minute(struct wmk_import_text *text, struct wmk_import_stamp *s
 	return true;
 }
 
-/* " <    0.000012>": what was between this line and the one before, which may have been said later: "<   -0.000007>". */
+/*
+ * " <    0.000012>": what was between this line and the one before, which may have been said later: "<   -0.000007>".
+ */
 static void skip_delta(struct wmk_import_text *text)
 {
 	struct wmk_import_text rest = *text;
@@ -122,7 +125,8 @@ static void take_caller(struct wmk_import_text *text, struct wmk_import_line *ou
 		return;
 	wmk_import_skip_blanks(&rest);
 	is_thread = wmk_import_take(&rest, "T");
-	if ((!is_thread && !wmk_import_take(&rest, "C")) || !wmk_import_take_number(&rest, INT32_MAX, &number) || !wmk_import_take(&rest, "]"))
+	if ((!is_thread && !wmk_import_take(&rest, "C")) || !wmk_import_take_number(&rest, INT32_MAX, &number) ||
+	    !wmk_import_take(&rest, "]"))
 		return;
 	*(is_thread ? &out->has_tid : &out->has_cpu) = true;
 	*(is_thread ? &out->tid : &out->cpu) = (int32_t)number;

@@ -55,14 +55,23 @@ static const struct wmk_type types[] = {
 	[WMK_IMPORT_INT] = { .kind = WMK_TYPE_INT, .width = 64, .is_signed = 1, .base = 10 },
 	[WMK_IMPORT_HEX] = { .kind = WMK_TYPE_INT, .width = 64, .base = 16 },
 	[WMK_IMPORT_TEXT] = { .kind = WMK_TYPE_STRING },
-	[WMK_IMPORT_FACILITY] = { .kind = WMK_TYPE_ENUM, .width = 8, .base = 10, .count = WMK_IMPORT_FACILITIES, .labels = wmk_import_facilities },
-	[WMK_IMPORT_SEVERITY] = { .kind = WMK_TYPE_ENUM, .width = 8, .base = 10, .count = WMK_IMPORT_SEVERITIES, .labels = wmk_import_severities },
+	[WMK_IMPORT_FACILITY] = { .kind = WMK_TYPE_ENUM,
+				  .width = 8,
+				  .base = 10,
+				  .count = WMK_IMPORT_FACILITIES,
+				  .labels = wmk_import_facilities },
+	[WMK_IMPORT_SEVERITY] = { .kind = WMK_TYPE_ENUM,
+				  .width = 8,
+				  .base = 10,
+				  .count = WMK_IMPORT_SEVERITIES,
+				  .labels = wmk_import_severities },
 	[WMK_IMPORT_FRAMES] = { .kind = WMK_TYPE_SEQUENCE, .elem = &string_type },
 };
 
 const struct wmk_field *wmk_import_context(unsigned bit)
 {
-	static const struct wmk_field pid = { .name = "vpid", .type = { .kind = WMK_TYPE_INT, .width = 32, .is_signed = 1, .base = 10 } },
+	static const struct wmk_field
+		pid = { .name = "vpid", .type = { .kind = WMK_TYPE_INT, .width = 32, .is_signed = 1, .base = 10 } },
 		tid = { .name = "vtid", .type = { .kind = WMK_TYPE_INT, .width = 32, .is_signed = 1, .base = 10 } },
 		comm = { .name = "procname", .type = { .kind = WMK_TYPE_STRING } },
 		cpu = { .name = "cpu_id", .type = { .kind = WMK_TYPE_INT, .width = 32, .is_signed = 1, .base = 10 } };
@@ -81,8 +90,8 @@ const struct wmk_field *wmk_import_context(unsigned bit)
 
 static unsigned contexts_of(const struct wmk_import_line *line)
 {
-	return (line->has_pid ? WMK_IMPORT_HAS_PID : 0) | (line->has_tid ? WMK_IMPORT_HAS_TID : 0) | (line->comm.at ? WMK_IMPORT_HAS_COMM : 0) |
-	       (line->has_cpu ? WMK_IMPORT_HAS_CPU : 0);
+	return (line->has_pid ? WMK_IMPORT_HAS_PID : 0) | (line->has_tid ? WMK_IMPORT_HAS_TID : 0) |
+	       (line->comm.at ? WMK_IMPORT_HAS_COMM : 0) | (line->has_cpu ? WMK_IMPORT_HAS_CPU : 0);
 }
 
 static void put_key_field(struct wmk_import_bytes *key, uint8_t kind, struct wmk_import_text name)
@@ -165,7 +174,8 @@ static int class_find(struct wmk_import_classes *classes, struct wmk_import_byte
 	return err == -ENOMEM ? wmk_error(err, "no memory for an event class") : err;
 }
 
-int wmk_import_class_of(struct wmk_import_classes *classes, const struct wmk_import_line *line, bool has_frames, struct wmk_import_class **found)
+int wmk_import_class_of(struct wmk_import_classes *classes, const struct wmk_import_line *line, bool has_frames,
+			struct wmk_import_class **found)
 {
 	const uint8_t contexts = (uint8_t)contexts_of(line);
 	struct wmk_import_bytes key = { .at = NULL };
@@ -180,7 +190,8 @@ int wmk_import_class_of(struct wmk_import_classes *classes, const struct wmk_imp
 	return class_find(classes, &key, found);
 }
 
-int wmk_import_class_framed(struct wmk_import_classes *classes, const struct wmk_import_class *plain, struct wmk_import_class **found)
+int wmk_import_class_framed(struct wmk_import_classes *classes, const struct wmk_import_class *plain,
+			    struct wmk_import_class **found)
 {
 	struct wmk_import_bytes key = { .at = NULL };
 

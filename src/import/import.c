@@ -2,8 +2,8 @@
 /*
  * import.c - from the lines of files to the records of a trace (see import.h).
  *
- * The record that was made last is held back until the next line has come, because that may say where it was made (a frame). Then it goes into the
- * window, where calls that have not ended wait for their end.
+ * The record that was made last is held back until the next line has come, because that may say where it was made (a
+ * frame). Then it goes into the window, where calls that have not ended wait for their end.
  */
 #include "import/import.h"
 
@@ -26,7 +26,10 @@ struct format {
 };
 
 static const struct format formats[] = {
-	{ "syslog", wmk_import_syslog_line }, { "dmesg", wmk_import_dmesg_line }, { "perf", wmk_import_perf_line }, { "strace", wmk_import_strace_line },
+	{ "syslog", wmk_import_syslog_line },
+	{ "dmesg", wmk_import_dmesg_line },
+	{ "perf", wmk_import_perf_line },
+	{ "strace", wmk_import_strace_line },
 };
 #define N_FORMATS (sizeof(formats) / sizeof(formats[0]))
 
@@ -68,8 +71,10 @@ static int begin_trace(struct wmk_import *import)
 	if (import->has_begun)
 		return 0;
 	import->has_begun = true;
-	return wmk_import_trace_begin(import->trace, !is_assumed ? "real time" : import->when.is_real ? "real time, in part since an unknown moment" :
-				      "nanoseconds since an unknown moment");
+	return wmk_import_trace_begin(import->trace, !is_assumed ? "real time"
+						     : import->when.is_real
+							     ? "real time, in part since an unknown moment"
+							     : "nanoseconds since an unknown moment");
 }
 
 static int write_first(struct wmk_import *import)
@@ -239,11 +244,13 @@ static int complete(struct wmk_import *import, struct wmk_import_open *open, int
 	}
 	import->joined.len = 0;
 	wmk_import_put(&import->joined, args, strlen(args));
-	if (import->joined.len && line->values[1].text.len && args[strlen(args) - 1] == ',' && line->values[1].text.at[0] != ' ')
+	if (import->joined.len && line->values[1].text.len && args[strlen(args) - 1] == ',' &&
+	    line->values[1].text.at[0] != ' ')
 		wmk_import_put(&import->joined, " ", 1);
 	wmk_import_put(&import->joined, line->values[1].text.at, line->values[1].text.len);
 	line->name = wmk_import_text_of("call");
-	line->values[1].text = (struct wmk_import_text){ import->joined.len ? (const char *)import->joined.at : "", import->joined.len };
+	line->values[1].text = (struct wmk_import_text){ import->joined.len ? (const char *)import->joined.at : "",
+							 import->joined.len };
 	if (!wmk_import_text_is(line->values[line->n - 1].name, "duration_ns") && ns >= record->ns)
 		wmk_import_add_number(line, "duration_ns", WMK_IMPORT_INT, ns - record->ns);
 	err = wmk_import_class_of(&import->classes, line, false, &class);
@@ -263,14 +270,17 @@ static int complete(struct wmk_import *import, struct wmk_import_open *open, int
 
 static int add_known(struct wmk_import *import, int64_t ns)
 {
-	struct wmk_import_open *open = import->line.what == WMK_IMPORT_RESUMES ? wmk_import_open_resumed(&import->opens, &import->line) : NULL;
+	struct wmk_import_open *open =
+		import->line.what == WMK_IMPORT_RESUMES ? wmk_import_open_resumed(&import->opens, &import->line) : NULL;
 	int err;
 
 	if (import->line.what == WMK_IMPORT_OPENS)
 		return add_open(import, ns);
 	if (open)
 		return complete(import, open, ns);
-	open = import->line.what == WMK_IMPORT_ENDS ? wmk_import_open_find(&import->opens, wmk_import_open_thread(&import->line)) : NULL;
+	open = import->line.what == WMK_IMPORT_ENDS
+		       ? wmk_import_open_find(&import->opens, wmk_import_open_thread(&import->line))
+		       : NULL;
 	if (open)
 		wmk_import_open_remove(&import->opens, open);
 	err = make_record(import, ns, &import->held, NULL);
@@ -298,7 +308,9 @@ static int drop_begun(struct wmk_import *import)
 	return err < 0 ? err : add_unknown(import, text);
 }
 
-/* Take the line apart; behind the begin of one that was split, if it is nothing by itself. *text: what was taken apart. */
+/*
+ * Take the line apart; behind the begin of one that was split, if it is nothing by itself. *text: what was taken apart.
+ */
 static int parse(struct wmk_import *import, struct wmk_import_text *text)
 {
 	int err;
@@ -307,7 +319,8 @@ static int parse(struct wmk_import *import, struct wmk_import_text *text)
 	/* (one more note may stand between) */
 	if (!import->begun.len || (import->line.what == WMK_IMPORT_RECORD && is_note(import)))
 		return 0;
-	if ((import->line.what == WMK_IMPORT_UNKNOWN || import->line.what == WMK_IMPORT_SPLITS) && import->begun.len + text->len <= WMK_IMPORT_LINE_MAX) {
+	if ((import->line.what == WMK_IMPORT_UNKNOWN || import->line.what == WMK_IMPORT_SPLITS) &&
+	    import->begun.len + text->len <= WMK_IMPORT_LINE_MAX) {
 		wmk_import_put(&import->begun, text->at, text->len);
 		if (import->begun.failed)
 			return wmk_error(-ENOMEM, "no memory for a line");
@@ -373,7 +386,8 @@ static const struct format *find_format(const char *name)
 	return NULL;
 }
 
-int wmk_import_begin(const char *path, const char *format, const struct wmk_import_options *options, struct wmk_import **result)
+int wmk_import_begin(const char *path, const char *format, const struct wmk_import_options *options,
+		     struct wmk_import **result)
 {
 	const struct format *found = find_format(format);
 	struct wmk_import_class *line;

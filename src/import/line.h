@@ -5,8 +5,9 @@
  *     bytes ──parser of the format──► struct wmk_import_line ──encode.c──► a record's bytes
  *                                       └─ stamp ──when.c──► nanoseconds
  *
- * Parsers are pure: they keep nothing, allocate nothing, and what they make points into the line (or is static). A line may hold any bytes, NUL
- * too; nothing is read behind its end. What a parser does not know, it leaves alone: WMK_IMPORT_UNKNOWN.
+ * Parsers are pure: they keep nothing, allocate nothing, and what they make points into the line (or is static). A line
+ * may hold any bytes, NUL too; nothing is read behind its end. What a parser does not know, it leaves alone:
+ * WMK_IMPORT_UNKNOWN.
  */
 #ifndef WMK_IMPORT_LINE_H
 #define WMK_IMPORT_LINE_H
@@ -43,11 +44,14 @@ struct wmk_import_stamp {
 };
 
 /* These take a time from the front of the text, or leave both as they are and return false. */
-bool wmk_import_take_iso(struct wmk_import_text *text, struct wmk_import_stamp *stamp);    /* 2026-11-22T08:05:42.5+01:00, ... 08:05:42 UTC, ... */
+/* 2026-11-22T08:05:42.5+01:00, ... 08:05:42 UTC, ... */
+bool wmk_import_take_iso(struct wmk_import_text *text, struct wmk_import_stamp *stamp);
 bool wmk_import_take_bsd(struct wmk_import_text *text, struct wmk_import_stamp *stamp);    /* Nov 22 08:05:42.5 */
-bool wmk_import_take_ctime(struct wmk_import_text *text, struct wmk_import_stamp *stamp);  /* Sun Nov 22 08:05:42 2026 */
+/* Sun Nov 22 08:05:42 2026 */
+bool wmk_import_take_ctime(struct wmk_import_text *text, struct wmk_import_stamp *stamp);
 bool wmk_import_take_clock(struct wmk_import_text *text, struct wmk_import_stamp *stamp);  /* 08:05:42.5: of a day */
-bool wmk_import_take_seconds(struct wmk_import_text *text, struct wmk_import_stamp *stamp);/* 12.345: since an origin; a decimal at least */
+/* 12.345: since an origin; a decimal at least */
+bool wmk_import_take_seconds(struct wmk_import_text *text, struct wmk_import_stamp *stamp);
 bool wmk_import_take_month(struct wmk_import_text *text, uint8_t *month);                  /* Nov */
 bool wmk_import_take_weekday(struct wmk_import_text *text);                                /* Sun */
 /* Days since 1970 of a date that exists; -1: it does not, or is before. Month and day from 1. */
@@ -102,7 +106,10 @@ typedef void wmk_import_parser(struct wmk_import_text line, struct wmk_import_li
 
 wmk_import_parser wmk_import_syslog_line, wmk_import_dmesg_line, wmk_import_perf_line, wmk_import_strace_line;
 
-/* perf_fields.c: what a tracepoint prints, as values: "key=value key=value", "key: value, key: value"; else one, `text`. */
+/*
+ * perf_fields.c: what a tracepoint prints, as values: "key=value key=value", "key: value, key: value"; else one,
+ * `text`.
+ */
 void wmk_import_perf_fields(struct wmk_import_text text, struct wmk_import_line *out);
 
 /* ── pieces of text (text.c) ─────────────────────────────────────────────────────────────────────────── */
@@ -150,7 +157,8 @@ static inline bool wmk_import_is_letter(char c)
 /* levels.c: syslog's facilities and severities, by the names that dmesg and journalctl print. -1: none of that name. */
 #define WMK_IMPORT_FACILITIES 24u
 #define WMK_IMPORT_SEVERITIES 8u
-extern const struct wmk_label wmk_import_facilities[WMK_IMPORT_FACILITIES], wmk_import_severities[WMK_IMPORT_SEVERITIES];
+extern const struct wmk_label wmk_import_facilities[WMK_IMPORT_FACILITIES],
+	wmk_import_severities[WMK_IMPORT_SEVERITIES];
 int wmk_import_facility(struct wmk_import_text name);
 int wmk_import_severity(struct wmk_import_text name);
 /* "<34>": facility and severity as values. False: there is none, and nothing is taken. */

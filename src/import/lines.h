@@ -19,8 +19,8 @@ struct wmk_import_lines {
 };
 
 /*
- * 1: a line, without its newline, valid until the next call; *goes_on: it is the rest of one that is too long. 0: there is no more. -ENOMEM, -EIO
- * and others: the rest cannot be read.
+ * 1: a line, without its newline, valid until the next call; *goes_on: it is the rest of one that is too long. 0: there
+ * is no more. -ENOMEM, -EIO and others: the rest cannot be read.
  */
 int wmk_import_lines_next(struct wmk_import_lines *lines, struct wmk_import_text *line, bool *goes_on);
 

@@ -22,7 +22,8 @@ int64_t wmk_import_open_thread(const struct wmk_import_line *line)
 	return line->has_tid ? line->tid : -1;
 }
 
-int wmk_import_open_add(struct wmk_import_opens *opens, const struct wmk_import_line *line, struct wmk_import_record *record, size_t args_at)
+int wmk_import_open_add(struct wmk_import_opens *opens, const struct wmk_import_line *line,
+			struct wmk_import_record *record, size_t args_at)
 {
 	struct wmk_import_open *open = calloc(1, sizeof(*open));
 	const struct wmk_import_text name = wmk_import_head(line->values[0].text, sizeof(open->name) - 1);
@@ -65,7 +66,8 @@ static struct wmk_import_open *only_one(const struct wmk_import_opens *opens)
 	return opens->heads[head];
 }
 
-struct wmk_import_open *wmk_import_open_resumed(const struct wmk_import_opens *opens, const struct wmk_import_line *line)
+struct wmk_import_open *wmk_import_open_resumed(const struct wmk_import_opens *opens,
+						const struct wmk_import_line *line)
 {
 	const struct wmk_import_text name = line->values[0].text;
 	struct wmk_import_open *open = wmk_import_open_find(opens, wmk_import_open_thread(line));

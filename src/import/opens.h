@@ -2,8 +2,8 @@
 /*
  * opens.h - calls of which the begin was read and the end was not, by thread. Internal to src/import.
  *
- * Their records wait in the window, at the time of their begin. One that the window lets go before its end comes stays a record of a begin. So
- * there are no more of them than of records there.
+ * Their records wait in the window, at the time of their begin. One that the window lets go before its end comes stays
+ * a record of a begin. So there are no more of them than of records there.
  */
 #ifndef WMK_IMPORT_OPENS_H
 #define WMK_IMPORT_OPENS_H
@@ -28,14 +28,16 @@ struct wmk_import_opens {
 /* The thread of a line. */
 int64_t wmk_import_open_thread(const struct wmk_import_line *line);
 /* One more: of the record, which knows it then. -ENOMEM. */
-int wmk_import_open_add(struct wmk_import_opens *opens, const struct wmk_import_line *line, struct wmk_import_record *record, size_t args_at);
+int wmk_import_open_add(struct wmk_import_opens *opens, const struct wmk_import_line *line,
+			struct wmk_import_record *record, size_t args_at);
 /* The call that a thread is in; NULL: none. */
 struct wmk_import_open *wmk_import_open_find(const struct wmk_import_opens *opens, int64_t thread);
 /*
- * The call that a line resumes; NULL: none. strace names threads while there are several: a call may have begun before, in the only thread there
- * was then, or be the only one that has not ended.
+ * The call that a line resumes; NULL: none. strace names threads while there are several: a call may have begun before,
+ * in the only thread there was then, or be the only one that has not ended.
  */
-struct wmk_import_open *wmk_import_open_resumed(const struct wmk_import_opens *opens, const struct wmk_import_line *line);
+struct wmk_import_open *wmk_import_open_resumed(const struct wmk_import_opens *opens,
+						const struct wmk_import_line *line);
 /* Its record does not wait any more. */
 void wmk_import_open_remove(struct wmk_import_opens *opens, struct wmk_import_open *open);
 

@@ -5,7 +5,8 @@
  *     comm  tid [cpu] seconds.usecs: [period] event: what the event says
  *                 address symbol+0x1 (object)                                  where it was, on lines of their own, innermost first
  *
- * A lone number behind the name is the thread's, "pid/tid" are both. The time is that of perf's clock: since the machine's start.
+ * A lone number behind the name is the thread's, "pid/tid" are both. The time is that of perf's clock: since the
+ * machine's start.
  */
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stamp.c - times as logs write them, taken from the front of a text. What they mean together with a time zone, a year, the machine's start:
+ * stamp.c - times as logs write them, taken from the front of a text. What they mean together with a time zone, a year,
+ * the machine's start:
  * when.c.
  */
 #include <string.h>
@@ -18,7 +19,8 @@ int64_t wmk_import_days(int64_t year, unsigned month, unsigned day)
 	const bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 	int64_t days;
 
-	if (year < YEAR_FIRST || year > YEAR_LAST || month < 1 || month > 12 || day < 1 || day > lengths[month - 1] + (month == 2 && is_leap ? 1u : 0u))
+	if (year < YEAR_FIRST || year > YEAR_LAST || month < 1 || month > 12 || day < 1 ||
+	    day > lengths[month - 1] + (month == 2 && is_leap ? 1u : 0u))
 		return -1;
 	/* Leap days of the years before this one, from 1970 on. */
 	days = (year - 1970) * 365 + (year - 1969) / 4 - (year - 1901) / 100 + (year - 1601) / 400;
@@ -69,9 +71,9 @@ static bool take_time(struct wmk_import_text *text, int64_t *seconds, uint32_t *
 	struct wmk_import_text rest = *text;
 	int64_t hour, minute, second;
 
-	if (!take_digits(&rest, 2, &hour) || !wmk_import_take(&rest, ":") || !take_digits(&rest, 2, &minute) || !wmk_import_take(&rest, ":") ||
-	    !take_digits(&rest, 2, &second) || hour > 23 || minute > 59 || second > 60 || (rest.len && wmk_import_is_digit(rest.at[0])) ||
-	    !wmk_import_take_fraction(&rest, ns))
+	if (!take_digits(&rest, 2, &hour) || !wmk_import_take(&rest, ":") || !take_digits(&rest, 2, &minute) ||
+	    !wmk_import_take(&rest, ":") || !take_digits(&rest, 2, &second) || hour > 23 || minute > 59 ||
+	    second > 60 || (rest.len && wmk_import_is_digit(rest.at[0])) || !wmk_import_take_fraction(&rest, ns))
 		return false;
 	*seconds = hour * 3600 + minute * 60 + second;
 	*text = rest;
@@ -89,8 +91,8 @@ bool wmk_import_take_clock(struct wmk_import_text *text, struct wmk_import_stamp
 }
 
 /*
- * What follows a time: "Z", "+01:00", "+0100", "+01" at once; " UTC", " GMT" and " CET" behind a blank, as journalctl's short-full has them.
- * Nothing, and other names of zones: the local time, which is where the log's writer mostly was.
+ * What follows a time: "Z", "+01:00", "+0100", "+01" at once; " UTC", " GMT" and " CET" behind a blank, as journalctl's
+ * short-full has them. Nothing, and other names of zones: the local time, which is where the log's writer mostly was.
  */
 static void take_zone(struct wmk_import_text *text, bool may_be_named, struct wmk_import_stamp *stamp)
 {
@@ -99,7 +101,8 @@ static void take_zone(struct wmk_import_text *text, bool may_be_named, struct wm
 	size_t n;
 
 	stamp->is_local = false;
-	if (wmk_import_take(text, "Z") || (may_be_named && (wmk_import_take(text, " UTC ") || wmk_import_take(text, " GMT ")))) {
+	if (wmk_import_take(text, "Z") ||
+	    (may_be_named && (wmk_import_take(text, " UTC ") || wmk_import_take(text, " GMT ")))) {
 		if (text->at[-1] == ' ')
 			*text = (struct wmk_import_text){ text->at - 1, text->len + 1 };
 		return;
@@ -136,8 +139,8 @@ bool wmk_import_take_iso(struct wmk_import_text *text, struct wmk_import_stamp *
 	int64_t year, month, day, days;
 	bool is_named;
 
-	if (!take_digits(&rest, 4, &year) || !wmk_import_take(&rest, "-") || !take_digits(&rest, 2, &month) || !wmk_import_take(&rest, "-") ||
-	    !take_digits(&rest, 2, &day))
+	if (!take_digits(&rest, 4, &year) || !wmk_import_take(&rest, "-") || !take_digits(&rest, 2, &month) ||
+	    !wmk_import_take(&rest, "-") || !take_digits(&rest, 2, &day))
 		return false;
 	is_named = wmk_import_take(&rest, " ");
 	if (!is_named && !wmk_import_take(&rest, "T"))
@@ -162,8 +165,8 @@ bool wmk_import_take_bsd(struct wmk_import_text *text, struct wmk_import_stamp *
 		return false;
 	wmk_import_take(&rest, " ");
 	/* (in a leap year, which 2000 was: which year it is shows later) */
-	if (!wmk_import_take_number(&rest, 31, &day) || wmk_import_days(2000, found.month, (unsigned)day) < 0 || !wmk_import_take(&rest, " ") ||
-	    !take_time(&rest, &found.seconds, &found.ns))
+	if (!wmk_import_take_number(&rest, 31, &day) || wmk_import_days(2000, found.month, (unsigned)day) < 0 ||
+	    !wmk_import_take(&rest, " ") || !take_time(&rest, &found.seconds, &found.ns))
 		return false;
 	found.day = (uint8_t)day;
 	*text = rest;
@@ -177,8 +180,8 @@ bool wmk_import_take_ctime(struct wmk_import_text *text, struct wmk_import_stamp
 	struct wmk_import_stamp found;
 	int64_t year, days;
 
-	if (!wmk_import_take_weekday(&rest) || !wmk_import_take(&rest, " ") || !wmk_import_take_bsd(&rest, &found) || !wmk_import_take(&rest, " ") ||
-	    !take_digits(&rest, 4, &year))
+	if (!wmk_import_take_weekday(&rest) || !wmk_import_take(&rest, " ") || !wmk_import_take_bsd(&rest, &found) ||
+	    !wmk_import_take(&rest, " ") || !take_digits(&rest, 4, &year))
 		return false;
 	days = wmk_import_days(year, found.month, found.day);
 	if (days < 0)
@@ -195,7 +198,8 @@ bool wmk_import_take_seconds(struct wmk_import_text *text, struct wmk_import_sta
 	struct wmk_import_stamp found = { .since = WMK_IMPORT_ORIGIN };
 	struct wmk_import_text rest = *text;
 
-	if (!wmk_import_take_number(&rest, SECONDS_MAX, &found.seconds) || !rest.len || rest.at[0] != '.' || !wmk_import_take_fraction(&rest, &found.ns))
+	if (!wmk_import_take_number(&rest, SECONDS_MAX, &found.seconds) || !rest.len || rest.at[0] != '.' ||
+	    !wmk_import_take_fraction(&rest, &found.ns))
 		return false;
 	*text = rest;
 	*stamp = found;

@@ -111,7 +111,8 @@ static int64_t take_duration(struct wmk_import_text *text)
 	if (n < 2 || text->at[n - 1] != '<' || text->at[n - 2] != ' ')
 		return -1;
 	wmk_import_drop(&number, n);
-	if (!wmk_import_take_seconds(&number, &found) || !wmk_import_text_is(number, ">") || found.seconds > INT64_MAX / 2000000000)
+	if (!wmk_import_take_seconds(&number, &found) || !wmk_import_text_is(number, ">") ||
+	    found.seconds > INT64_MAX / 2000000000)
 		return -1;
 	text->len = n - 2;
 	*text = wmk_import_trimmed(*text);
@@ -176,7 +177,10 @@ static void add_result(struct wmk_import_text text, struct wmk_import_line *out)
 		wmk_import_add_number(out, "duration_ns", WMK_IMPORT_INT, duration);
 }
 
-/* Where the arguments end: at the last ")" outside of quotes that has "= " behind it. -1: nowhere. *result: behind the "= ". */
+/*
+ * Where the arguments end: at the last ")" outside of quotes that has "= " behind it. -1: nowhere. *result: behind the
+ * "= ".
+ */
 static long find_result(struct wmk_import_text text, size_t *result)
 {
 	bool in_quotes = false;
@@ -307,7 +311,8 @@ static bool parse_note(struct wmk_import_text text, struct wmk_import_line *out)
 	int64_t number;
 
 	if (!wmk_import_take(&rest, "strace: ") &&
-	    !(wmk_import_take(&rest, "Process ") && wmk_import_take_number(&rest, INT32_MAX, &number) && wmk_import_take(&rest, " ")))
+	    !(wmk_import_take(&rest, "Process ") && wmk_import_take_number(&rest, INT32_MAX, &number) &&
+	      wmk_import_take(&rest, " ")))
 		return false;
 	out->what = WMK_IMPORT_RECORD;
 	out->name = wmk_import_text_of("note");

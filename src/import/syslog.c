@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syslog.c - lines of system logs: RFC 3164 as syslogds write it, with a date of any of the kinds that they and journalctl know, and RFC 5424.
+ * syslog.c - lines of system logs: RFC 3164 as syslogds write it, with a date of any of the kinds that they and
+ * journalctl know, and RFC 5424.
  *
  *     <38>Nov 22 08:05:42 host sshd[731]: Accepted publickey for alice
  *     2026-11-22T08:05:42.123456+01:00 host sshd[731]: ...             rsyslog; journalctl -o short-iso, short-iso-precise
@@ -135,7 +136,8 @@ static bool parse_5424(struct wmk_import_text text, int64_t priority, struct wmk
 
 	if (!wmk_import_take(&text, "-") && !wmk_import_take_iso(&text, &out->stamp))
 		return false;
-	if (!take_word(&text, &host) || !take_word(&text, &app) || !take_word(&text, &pid) || !take_word(&text, &id) || !take_structured(&text, &data))
+	if (!take_word(&text, &host) || !take_word(&text, &app) || !take_word(&text, &pid) || !take_word(&text, &id) ||
+	    !take_structured(&text, &data))
 		return false;
 	wmk_import_take(&text, " ");
 	wmk_import_take(&text, "\xef\xbb\xbf");

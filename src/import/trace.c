@@ -23,7 +23,8 @@ struct stream {
 	unsigned contexts;
 	struct wmk_store_stream *out;
 	struct wmk_ctf_packet head;
-	struct wmk_import_bytes bytes;  /* of the packet that is being filled: room for its header, its records; empty: it has none */
+	/* of the packet that is being filled: room for its header, its records; empty: it has none */
+	struct wmk_import_bytes bytes;
 	uint64_t n;                     /* of its records */
 	uint64_t last;                  /* time of the last record, of all packets */
 };
@@ -98,7 +99,10 @@ static int declare_stream(struct wmk_import_trace *trace, unsigned contexts)
 static int declare_event(struct wmk_import_trace *trace, struct wmk_import_class *class)
 {
 	struct stream_class *stream = &trace->classes[class->contexts];
-	const struct wmk_event_class event = { .provider = class->provider, .name = class->name, .level = WAYMARK_LEVEL_INFO, .n_fields = class->n,
+	const struct wmk_event_class event = { .provider = class->provider,
+					       .name = class->name,
+					       .level = WAYMARK_LEVEL_INFO,
+					       .n_fields = class->n,
 					       .fields = class->fields };
 	struct wmk_ctf_text text = { .text = NULL };
 	int err;
@@ -155,15 +159,17 @@ static int stream_begin(struct wmk_import_trace *trace, unsigned contexts, struc
 	if (err < 0)
 		return err;
 	stream->contexts = contexts;
-	stream->head = (struct wmk_ctf_packet){ .stream_id = class->id, .instance = class->n_streams++, .cpu = WMK_CTF_CPU_NONE };
+	stream->head = (struct wmk_ctf_packet){ .stream_id = class->id,
+						.instance = class->n_streams++,
+						.cpu = WMK_CTF_CPU_NONE };
 	trace->n_streams++;
 	*begun = stream;
 	return 0;
 }
 
 /*
- * The stream that a record of that time goes to: of those that are not past it the one that is nearest. If all are past it, another one; if
- * there are enough, the one that is least past it.
+ * The stream that a record of that time goes to: of those that are not past it the one that is nearest. If all are past
+ * it, another one; if there are enough, the one that is least past it.
  */
 static int stream_for(struct wmk_import_trace *trace, unsigned contexts, uint64_t time, struct stream **found)
 {

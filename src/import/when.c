@@ -27,7 +27,10 @@ void wmk_import_when_file(struct wmk_import_when *when, int64_t near_ns)
 	when->month = 0;
 }
 
-/* `seconds` of local time, as if it were UTC: what it is ahead of it. Looked up once for a quarter of an hour: zones change at such. */
+/*
+ * `seconds` of local time, as if it were UTC: what it is ahead of it. Looked up once for a quarter of an hour: zones
+ * change at such.
+ */
 static int64_t ahead(struct wmk_import_when *when, int64_t seconds)
 {
 	const int64_t quarter = seconds / 900 + 1;
@@ -61,7 +64,10 @@ static int64_t local_of(int64_t ns)
 	return days < 0 ? (int64_t)seconds : days * DAY_S + tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec;
 }
 
-/* The last year in which that is no later than a day behind the file's last change (its writer's zone may be another). -1: there is none. */
+/*
+ * The last year in which that is no later than a day behind the file's last change (its writer's zone may be another).
+ * -1: there is none.
+ */
 static int64_t last_year(const struct wmk_import_when *when, const struct wmk_import_stamp *stamp)
 {
 	const int64_t near = local_of(when->near_ns);
@@ -117,8 +123,9 @@ static bool sum(int64_t base_ns, int64_t seconds, uint32_t ns, int64_t *total)
 {
 	int64_t whole;
 
-	return !__builtin_mul_overflow(seconds, (int64_t)SECOND, &whole) && !__builtin_add_overflow(whole, (int64_t)ns, &whole) &&
-	       !__builtin_add_overflow(whole, base_ns, total) && *total >= 0;
+	return !__builtin_mul_overflow(seconds, (int64_t)SECOND, &whole) &&
+	       !__builtin_add_overflow(whole, (int64_t)ns, &whole) && !__builtin_add_overflow(whole, base_ns, total) &&
+	       *total >= 0;
 }
 
 static bool place(struct wmk_import_when *when, const struct wmk_import_stamp *stamp, int64_t *ns)

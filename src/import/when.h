@@ -2,8 +2,8 @@
 /*
  * when.h - what the times of a log's lines mean: nanoseconds since 1970. Internal to src/import.
  *
- * What the log does not tell is taken from what its user said, else from the file's last change (or, of a pipe, from now), else from nowhere;
- * `assumed` keeps which of these it was.
+ * What the log does not tell is taken from what its user said, else from the file's last change (or, of a pipe, from
+ * now), else from nowhere; `assumed` keeps which of these it was.
  *
  *     no year      the user's, one more when months go back past half of it; else the last year in which it is not later than the file's last change
  *     no day       the user's, or the day of the last change (the day before, if the first line is later in its day), one more when the time
@@ -30,13 +30,17 @@ struct wmk_import_when {
 	int year_now;
 	uint8_t month;                   /* of WMK_IMPORT_DATE: of the line before */
 	bool has_step;                   /* a step was met: what it is behind is said */
-	int64_t quarter, offset_s;       /* the last quarter of an hour of local time that was asked for, from 1; 0: none. What it is ahead of UTC */
+	/* the last quarter of an hour of local time that was asked for, from 1; 0: none. What it is ahead of UTC */
+	int64_t quarter, offset_s;
 };
 
 void wmk_import_when_begin(struct wmk_import_when *when, const struct wmk_import_options *options);
 /* The next file. */
 void wmk_import_when_file(struct wmk_import_when *when, int64_t near_ns);
-/* The time of a line; it is that of the line before for the next. False: one that cannot be (before 1970, a day that is not). */
+/*
+ * The time of a line; it is that of the line before for the next. False: one that cannot be (before 1970, a day that is
+ * not).
+ */
 bool wmk_import_when_at(struct wmk_import_when *when, const struct wmk_import_stamp *stamp, int64_t *ns);
 
 #endif

@@ -57,7 +57,8 @@ struct wmk_import_record *wmk_import_window_take(struct wmk_import_window *windo
 	return first;
 }
 
-void wmk_import_window_replace(struct wmk_import_window *window, struct wmk_import_record *record, uint8_t *payload, size_t len)
+void wmk_import_window_replace(struct wmk_import_window *window, struct wmk_import_record *record, uint8_t *payload,
+			       size_t len)
 {
 	window->bytes = window->bytes - record->len + len;
 	free(record->payload);

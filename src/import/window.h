@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * window.h - records between the order of lines and the order of time: a heap, the earliest first, equal times in the order of lines. Internal to
- * src/import.
+ * window.h - records between the order of lines and the order of time: a heap, the earliest first, equal times in the
+ * order of lines. Internal to src/import.
  */
 #ifndef WMK_IMPORT_WINDOW_H
 #define WMK_IMPORT_WINDOW_H
@@ -35,7 +35,8 @@ int wmk_import_window_add(struct wmk_import_window *window, struct wmk_import_re
 /* The earliest, which is the caller's then; NULL: there is none. */
 struct wmk_import_record *wmk_import_window_take(struct wmk_import_window *window);
 /* Another payload instead of its own, which is freed. Of a record that is in it. */
-void wmk_import_window_replace(struct wmk_import_window *window, struct wmk_import_record *record, uint8_t *payload, size_t len);
+void wmk_import_window_replace(struct wmk_import_window *window, struct wmk_import_record *record, uint8_t *payload,
+			       size_t len);
 void wmk_import_record_free(struct wmk_import_record *record);
 /* It has no record left. */
 void wmk_import_window_free(struct wmk_import_window *window);

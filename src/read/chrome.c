@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chrome.c - records in the Trace Event Format ("JSON Object Format" of the document of that name): an instant event for each, or the begin or the end
- * of a duration, with what it has as its arguments, on the line of its thread; without contexts that tell the thread, on that of its CPU, in a
- * process 0. Counters are its process's.
+ * chrome.c - records in the Trace Event Format ("JSON Object Format" of the document of that name): an instant event
+ * for each, or the begin or the end of a duration, with what it has as its arguments, on the line of its thread;
+ * without contexts that tell the thread, on that of its CPU, in a process 0. Counters are its process's.
  *
- * Times are microseconds since the first record, with three decimals: readers of JSON keep 53 bits, which are not enough since 1970. When that
- * was stands in otherData.
+ * Times are microseconds since the first record, with three decimals: readers of JSON keep 53 bits, which are not
+ * enough since 1970. When that was stands in otherData.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +37,8 @@ static int chrome_end(void *data, struct wmk_print_text *out)
 	const struct wmk_read_lines *whole = data;
 	char text[160];
 
-	snprintf(text, sizeof(text), "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"first_record_ns\":\"%" PRId64 "\"}}\n", whole->first);
+	snprintf(text, sizeof(text),
+		 "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"first_record_ns\":\"%" PRId64 "\"}}\n", whole->first);
 	return put(out, text);
 }
 
@@ -84,7 +85,10 @@ static void put_line_name(struct wmk_json_writer *w, const char *kind, int64_t p
 	wmk_json_put_text(w, "}}");
 }
 
-/* Which line the record is on; that it has a name, when it is met for the first time: that counts, whatever becomes of the record. */
+/*
+ * Which line the record is on; that it has a name, when it is met for the first time: that counts, whatever becomes of
+ * the record.
+ */
 static int line_of(struct wmk_read_line *line, struct wmk_print_text *out, int64_t *pid, int64_t *tid)
 {
 	const struct wmk_read_who *who = &line->who;
@@ -144,9 +148,13 @@ static void put_value(struct wmk_json_writer *w, const struct wmk_ctf_item *valu
 }
 
 /* An event up to its arguments. */
-static void put_head(struct wmk_json_writer *w, struct wmk_read_line *line, const struct wmk_read_drawing *drawing, int64_t since, const int64_t ids[2])
+static void put_head(struct wmk_json_writer *w, struct wmk_read_line *line, const struct wmk_read_drawing *drawing,
+		     int64_t since, const int64_t ids[2])
 {
-	static const char phases[] = { [WAYMARK_KIND_EVENT] = 'i', [WAYMARK_KIND_BEGIN] = 'B', [WAYMARK_KIND_END] = 'E', [WAYMARK_KIND_COUNTER] = 'C' };
+	static const char phases[] = { [WAYMARK_KIND_EVENT] = 'i',
+				       [WAYMARK_KIND_BEGIN] = 'B',
+				       [WAYMARK_KIND_END] = 'E',
+				       [WAYMARK_KIND_COUNTER] = 'C' };
 	const size_t provider = wmk_read_provider_len(drawing->name);
 	const uint64_t magnitude = since < 0 ? 0 - (uint64_t)since : (uint64_t)since;
 	char time[48];
@@ -161,13 +169,16 @@ static void put_head(struct wmk_json_writer *w, struct wmk_read_line *line, cons
 	if (drawing->kind == WAYMARK_KIND_EVENT)
 		put_member(w, "s", "t", 1);
 	wmk_json_put_name(w, "ts");
-	wmk_json_put(w, time, (size_t)snprintf(time, sizeof(time), "%s%" PRIu64 ".%03" PRIu64, since < 0 ? "-" : "", magnitude / 1000, magnitude % 1000));
+	wmk_json_put(w, time,
+		     (size_t)snprintf(time, sizeof(time), "%s%" PRIu64 ".%03" PRIu64, since < 0 ? "-" : "",
+				      magnitude / 1000, magnitude % 1000));
 	put_number(w, "pid", ids[0]);
 	put_number(w, "tid", ids[1]);
 }
 
 /* Spans whose own ends are missing end with the one around them. */
-static void put_ends(struct wmk_json_writer *w, struct wmk_read_line *line, const struct wmk_read_drawing *drawing, int64_t since, const int64_t ids[2])
+static void put_ends(struct wmk_json_writer *w, struct wmk_read_line *line, const struct wmk_read_drawing *drawing,
+		     int64_t since, const int64_t ids[2])
 {
 	struct wmk_read_drawing inner = *drawing;
 
@@ -213,6 +224,14 @@ static int chrome_record(void *state, struct wmk_read_stream *read, struct wmk_p
 }
 
 const struct wmk_read_form wmk_read_chrome = {
-	.name = "chrome", .create = wmk_read_lines_create, .begin = chrome_begin, .end = chrome_end, .remark = wmk_read_lines_remark, .free = wmk_read_lines_free, .stream = wmk_read_line_open,
-	.stream_free = wmk_read_line_close, .packet = chrome_packet, .record = chrome_record,
+	.name = "chrome",
+	.create = wmk_read_lines_create,
+	.begin = chrome_begin,
+	.end = chrome_end,
+	.remark = wmk_read_lines_remark,
+	.free = wmk_read_lines_free,
+	.stream = wmk_read_line_open,
+	.stream_free = wmk_read_line_close,
+	.packet = chrome_packet,
+	.record = chrome_record,
 };

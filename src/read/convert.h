@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * convert.h - the forms into which `waymark convert` makes a trace, besides lines of text (print.h) and of JSON (json.h).
+ * convert.h - the forms into which `waymark convert` makes a trace, besides lines of text (print.h) and of JSON
+ * (json.h).
  */
 #ifndef WMK_READ_CONVERT_H
 #define WMK_READ_CONVERT_H
@@ -10,7 +11,8 @@
 extern const struct wmk_read_form wmk_read_csv;      /* a table: csv.c */
 extern const struct wmk_read_form wmk_read_chrome;   /* for chrome://tracing and its like: chrome.c */
 extern const struct wmk_read_form wmk_read_perfetto; /* for ui.perfetto.dev: perfetto.c */
-extern const struct wmk_read_form wmk_read_ctf18;    /* a directory with a trace for each, in Common Trace Format 1.8: ctf.c; ... */
+/* a directory with a trace for each, in Common Trace Format 1.8: ctf.c; ... */
+extern const struct wmk_read_form wmk_read_ctf18;
 extern const struct wmk_read_form wmk_read_ctf2;     /* ... in version 2 */
 
 #endif

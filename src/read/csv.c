@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * csv.c - records as a table (RFC 4180, lines end in a newline alone): time, trace, stream, event; then what packets, contexts and payloads of any
- * of the traces' event classes have, a column for each name. What a record does not have is empty; what has something in it is JSON.
+ * csv.c - records as a table (RFC 4180, lines end in a newline alone): time, trace, stream, event; then what packets,
+ * contexts and payloads of any of the traces' event classes have, a column for each name. What a record does not have
+ * is empty; what has something in it is JSON.
  *
  * No two columns have one title: a field called as one of the first four gets "fields." in front, and what is equal
  * even so (fields `_x` and `x` of one structure, names of CTF 2 with dots) gets "_2" and so on behind.
@@ -340,7 +341,8 @@ static int end_cell(struct table *table, const struct wmk_json_writer *put, stru
 }
 
 /* The cells of one part. */
-static int fill(struct table *table, struct column *columns, struct wmk_print_text *text, unsigned part, struct wmk_read_stream *read)
+static int fill(struct table *table, struct column *columns, struct wmk_print_text *text, unsigned part,
+		struct wmk_read_stream *read)
 {
 	const struct wmk_ctf_program *program = wmk_read_part_begin(read, part);
 	struct wmk_ctf_walk *walk = &read->record.walk;

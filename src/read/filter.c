@@ -18,7 +18,8 @@ struct slot {
 	uint8_t n_arrays;
 	uint16_t input;
 	uint32_t op;
-	uint32_t last;             /* behind this operation the walk does not come to it again: its own, or the last of the array that it is in */
+	/* behind this operation the walk does not come to it again: its own, or the last of the array that it is in */
+	uint32_t last;
 	uint32_t index[WMK_FILTER_PATH_MAX];
 };
 
@@ -49,7 +50,8 @@ struct looking {
 	char what[60];             /* of the latest name that is no operand */
 };
 
-static void begin_looking(struct looking *l, const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_event_decoder *event)
+static void begin_looking(struct looking *l, const struct wmk_ctf_stream_decoder *stream,
+			  const struct wmk_ctf_event_decoder *event)
 {
 	for (unsigned part = 0; part < WMK_READ_PARTS; part++)
 		l->parts[part] = wmk_read_part_program(stream, event, part);
@@ -67,7 +69,8 @@ static uint32_t member(const struct wmk_ctf_op *ops, uint32_t at, const char *na
 }
 
 /* One step from the operation `at`; 0: it leads nowhere. */
-static uint32_t step_from(const struct wmk_ctf_op *ops, uint32_t at, const struct wmk_filter_step *step, struct slot *slot, bool *may_lack)
+static uint32_t step_from(const struct wmk_ctf_op *ops, uint32_t at, const struct wmk_filter_step *step,
+			  struct slot *slot, bool *may_lack)
 {
 	const struct wmk_ctf_op *op = &ops[at];
 
@@ -109,7 +112,8 @@ static const char *what_is(struct looking *l, const struct wmk_ctf_op *ops, uint
 	}
 }
 
-static bool found_in(struct looking *l, unsigned part, const struct wmk_filter_name *name, struct wmk_filter_found *found)
+static bool found_in(struct looking *l, unsigned part, const struct wmk_filter_name *name,
+		     struct wmk_filter_found *found)
 {
 	const struct wmk_ctf_op *ops = l->parts[part]->ops;
 	struct slot slot = { .part = (uint8_t)part };
@@ -143,7 +147,9 @@ static bool found_in(struct looking *l, unsigned part, const struct wmk_filter_n
 			break;
 	if (slot.input == l->n_slots && l->n_slots < WMK_FILTER_INPUTS_MAX)
 		l->slots[l->n_slots++] = slot;
-	found->input = (struct wmk_filter_input){ (uint8_t)type, part == WMK_READ_PAYLOAD ? WMK_FILTER_FIELD : WMK_FILTER_CONTEXT, slot.input, 0 };
+	found->input = (struct wmk_filter_input){ (uint8_t)type,
+						  part == WMK_READ_PAYLOAD ? WMK_FILTER_FIELD : WMK_FILTER_CONTEXT,
+						  slot.input, 0 };
 	wmk_filter_found_labels(found, ops[at].type);
 	return true;
 }
@@ -176,7 +182,8 @@ static void offer(struct wmk_nearest *near, const struct wmk_ctf_program *progra
 }
 
 /* A name that is nowhere. */
-static int no_such_name(const struct wmk_filter_expr *expr, unsigned number, const struct wmk_ctf_decoder *const *decoders, uint32_t n)
+static int no_such_name(const struct wmk_filter_expr *expr, unsigned number,
+			const struct wmk_ctf_decoder *const *decoders, uint32_t n)
 {
 	const struct wmk_filter_name *name = wmk_filter_name_of(expr, number);
 	struct wmk_nearest near;
@@ -193,7 +200,8 @@ static int no_such_name(const struct wmk_filter_expr *expr, unsigned number, con
 						offer(&near, wmk_read_part_program(stream, &stream->events[e], part));
 		}
 	wmk_nearest_text(&near, names, sizeof(names));
-	snprintf(what, sizeof(what), "no event of the traces has such a %s%s%s", name->scope == WMK_FILTER_FIELD ? "field" : "context", names[0] ? "; near is " : "", names);
+	snprintf(what, sizeof(what), "no event of the traces has such a %s%s%s",
+		 name->scope == WMK_FILTER_FIELD ? "field" : "context", names[0] ? "; near is " : "", names);
 	return wmk_filter_name_wrong(expr, number, what);
 }
 
@@ -223,7 +231,8 @@ int wmk_read_filter_check(const struct wmk_filter_expr *expr, const struct wmk_c
 	return missing >= 0 ? no_such_name(expr, (unsigned)missing, decoders, n) : fits;
 }
 
-int wmk_read_filter_create(const struct wmk_filter_expr *expr, const struct wmk_ctf_stream_decoder *decoder, struct wmk_read_filter **filter)
+int wmk_read_filter_create(const struct wmk_filter_expr *expr, const struct wmk_ctf_stream_decoder *decoder,
+			   struct wmk_read_filter **filter)
 {
 	struct wmk_read_filter *made = calloc(1, sizeof(*made));
 
@@ -290,8 +299,8 @@ struct frame {
 	bool is_array;
 };
 
-static void take(struct wmk_read_filter *filter, const struct compiled *event, unsigned part, uint32_t op, const struct wmk_ctf_item *item,
-		 const struct frame *frames, unsigned depth)
+static void take(struct wmk_read_filter *filter, const struct compiled *event, unsigned part, uint32_t op,
+		 const struct wmk_ctf_item *item, const struct frame *frames, unsigned depth)
 {
 	for (uint32_t i = 0; i < event->n_slots; i++) {
 		const struct slot *slot = &event->slots[i];
@@ -317,7 +326,8 @@ static void take(struct wmk_read_filter *filter, const struct compiled *event, u
 }
 
 /* Through one part, up to the last operation that is of interest. */
-static int gather(struct wmk_read_filter *filter, const struct compiled *event, unsigned part, const struct wmk_ctf_program *program, struct wmk_ctf_walk *walk)
+static int gather(struct wmk_read_filter *filter, const struct compiled *event, unsigned part,
+		  const struct wmk_ctf_program *program, struct wmk_ctf_walk *walk)
 {
 	struct frame frames[WMK_CTF_TYPE_DEPTH + 1];
 	struct wmk_ctf_item item;
@@ -347,7 +357,8 @@ static int gather(struct wmk_read_filter *filter, const struct compiled *event, 
 	return walk->err;
 }
 
-int wmk_read_filter_wants(struct wmk_read_filter *filter, const struct wmk_read_head *head, struct wmk_read_stream *stream)
+int wmk_read_filter_wants(struct wmk_read_filter *filter, const struct wmk_read_head *head,
+			  struct wmk_read_stream *stream)
 {
 	struct wmk_ctf_record *record = &stream->record;
 	const struct wmk_ctf_event_decoder *event = record->event;

@@ -40,7 +40,10 @@ char *wmk_print_wide_u64(char *p, uint64_t value, unsigned width)
 
 /* ── floating point ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* The six digits `digits`, the first of which is worth 10 to the power of `exponent`, -4 to 5: without the zeros at the end. */
+/*
+ * The six digits `digits`, the first of which is worth 10 to the power of `exponent`, -4 to 5: without the zeros at the
+ * end.
+ */
 static char *place_digits(char *p, uint32_t digits, int exponent)
 {
 	char six[6];
@@ -66,8 +69,8 @@ static char *place_digits(char *p, uint32_t digits, int exponent)
 }
 
 /*
- * Where %g needs no exponent the six digits are an integer of at most 84 bits, shifted: exact, and rounded as printf does, a tie to the even
- * one. False: an exponent is needed.
+ * Where %g needs no exponent the six digits are an integer of at most 84 bits, shifted: exact, and rounded as printf
+ * does, a tie to the even one. False: an exponent is needed.
  */
 static bool plain_digits(double value, uint32_t *digits, int *exponent)
 {
@@ -121,8 +124,9 @@ char *wmk_print_real(char *p, double value)
 
 /* What stands behind the backslash; 0: the byte needs none; 'x': two hexadecimal digits. */
 static const char escapes[256] = {
-	[0] = '0', [1 ... 6] = 'x', ['\a'] = 'a', ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\v'] = 'v', ['\f'] = 'f', ['\r'] = 'r',
-	[14 ... 26] = 'x', [27] = 'e', [28 ... 31] = 'x', ['"'] = '"', ['\''] = '\'', ['?'] = '?', ['\\'] = '\\', [127] = 'x',
+	[0] = '0',    [1 ... 6] = 'x', ['\a'] = 'a', ['\b'] = 'b',      ['\t'] = 't', ['\n'] = 'n',
+	['\v'] = 'v', ['\f'] = 'f',    ['\r'] = 'r', [14 ... 26] = 'x', [27] = 'e',   [28 ... 31] = 'x',
+	['"'] = '"',  ['\''] = '\'',   ['?'] = '?',  ['\\'] = '\\',     [127] = 'x',
 };
 
 static inline char *escape(char *p, unsigned char c)
@@ -140,11 +144,14 @@ static inline char *escape(char *p, unsigned char c)
 
 #define EACH 0x0101010101010101ull /* a byte's value times this: in each of eight bytes */
 
-/* Has any of eight bytes an escape? (A byte less than n: its highest bit is not set, and is after n is taken off, without a borrow.) */
+/*
+ * Has any of eight bytes an escape? (A byte less than n: its highest bit is not set, and is after n is taken off,
+ * without a borrow.)
+ */
 static inline bool any_escape(uint64_t eight)
 {
-	const uint64_t quote = eight ^ EACH * '"', single = eight ^ EACH * '\'', ask = eight ^ EACH * '?', back = eight ^ EACH * '\\',
-		       rubout = eight ^ EACH * 127;
+	const uint64_t quote = eight ^ EACH * '"', single = eight ^ EACH * '\'', ask = eight ^ EACH * '?',
+		       back = eight ^ EACH * '\\', rubout = eight ^ EACH * 127;
 	uint64_t found = (eight - EACH * ' ') & ~eight;
 
 	found |= ((quote - EACH) & ~quote) | ((single - EACH) & ~single) | ((ask - EACH) & ~ask) | ((back - EACH) & ~back) |

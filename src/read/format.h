@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format.h - single values as text, in the words of babeltrace2: numbers, strings with their escapes, floating point. Internal to src/read.
+ * format.h - single values as text, in the words of babeltrace2: numbers, strings with their escapes, floating point.
+ * Internal to src/read.
  *
- * A function writes at `p`, where its caller has made room (WMK_PRINT_NUMBER bytes for any number), and returns the place behind what it
- * wrote. None writes a NUL, allocates, or can fail. Any thread.
+ * A function writes at `p`, where its caller has made room (WMK_PRINT_NUMBER bytes for any number), and returns the
+ * place behind what it wrote. None writes a NUL, allocates, or can fail. Any thread.
  *
  *     integer    -12   0xFFE   07777   0b11101      (the last three are the bits, without a sign)
  *     real       as printf's %g
@@ -26,9 +27,26 @@ extern const char wmk_print_pairs[201];
 static inline unsigned wmk_print_digits(uint64_t value)
 {
 	/* By the power of ten that the number of bits suggests: 1233 / 4096 is the logarithm of 2. */
-	static const uint64_t tens[] = { 0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000,
-		100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000, 10000000000000000, 100000000000000000,
-		1000000000000000000, 10000000000000000000u };
+	static const uint64_t tens[] = { 0,
+					 10,
+					 100,
+					 1000,
+					 10000,
+					 100000,
+					 1000000,
+					 10000000,
+					 100000000,
+					 1000000000,
+					 10000000000,
+					 100000000000,
+					 1000000000000,
+					 10000000000000,
+					 100000000000000,
+					 1000000000000000,
+					 10000000000000000,
+					 100000000000000000,
+					 1000000000000000000,
+					 10000000000000000000u };
 	const unsigned guess = (64 - (unsigned)__builtin_clzll(value | 1)) * 1233 >> 12;
 
 	return guess + (value >= tens[guess]);
@@ -91,11 +109,14 @@ char *wmk_print_real(char *p, double value);
 
 /* What stands between a string's quotes. Room: WMK_PRINT_ESCAPE times `len`, and 8 bytes. */
 char *wmk_print_escaped(char *p, const char *s, size_t len);
-/* The same for a name, which stands without quotes: control characters only, so that a name cannot begin a line or command a terminal. */
+/*
+ * The same for a name, which stands without quotes: control characters only, so that a name cannot begin a line or
+ * command a terminal.
+ */
 char *wmk_print_name(char *p, const char *s, size_t len);
 /*
- * The next character of a text in UTF-16 or UTF-32 (enum wmk_encoding): how many of the `len` bytes it takes, 0 at the end or at U+0000.
- * What is no character is U+FFFD.
+ * The next character of a text in UTF-16 or UTF-32 (enum wmk_encoding): how many of the `len` bytes it takes, 0 at the
+ * end or at U+0000. What is no character is U+FFFD.
  */
 size_t wmk_print_character(const char *s, size_t len, unsigned encoding, uint32_t *character);
 /* A text of any encoding as UTF-8 and a NUL: as many whole characters as there is room for. Returns its length. */

@@ -2,8 +2,8 @@
 /*
  * grow.c - traces that somebody writes while they are read: who does, and streams whose files grow (see trace.h).
  *
- * Packets are taken whole: where one is not, the stream stands behind the one before, and reads again from there when it is asked next. What was
- * there of it may have been cut off meanwhile (a full disk) and written anew.
+ * Packets are taken whole: where one is not, the stream stands behind the one before, and reads again from there when
+ * it is asked next. What was there of it may have been cut off meanwhile (a full disk) and written anew.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,8 @@ static int is_locked(int dir)
 	if (fd < 0)
 		return 0;
 	locked = fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
-	if (!locked && fstat(fd, &ours) == 0 && fstatat(dir, "metadata", &now, 0) == 0 && (ours.st_ino != now.st_ino || ours.st_dev != now.st_dev))
+	if (!locked && fstat(fd, &ours) == 0 && fstatat(dir, "metadata", &now, 0) == 0 &&
+	    (ours.st_ino != now.st_ino || ours.st_dev != now.st_dev))
 		locked = -EAGAIN;
 	close(fd);
 	return locked;
@@ -75,8 +76,9 @@ int wmk_read_stream_look(struct wmk_read_stream *stream)
 	stream->limit = UINT64_MAX;
 	err = wmk_read_stream_end(stream, &stream->limit);
 	if (err >= 0 && stream->limit < stream->packet.at)
-		err = wmk_error(-ENODATA, "'%.60s' has %llu bytes, fewer than the %llu that were read of it: it was cut", stream->file,
-				(unsigned long long)stream->limit, (unsigned long long)stream->packet.at);
+		err = wmk_error(-ENODATA,
+				"'%.60s' has %llu bytes, fewer than the %llu that were read of it: it was cut",
+				stream->file, (unsigned long long)stream->limit, (unsigned long long)stream->packet.at);
 	if (err < 0) {
 		stream->has_ended = true;
 		return err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash.h - numbers out of a trace as places in a table: mixed with what is another in each process, so that no trace can choose them to meet.
+ * hash.h - numbers out of a trace as places in a table: mixed with what is another in each process, so that no trace
+ * can choose them to meet.
  */
 #ifndef WMK_READ_HASH_H
 #define WMK_READ_HASH_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * head.h - the head of a stream's packet, its header and context, kept for its records: when they come, the window has left it. Internal to src/read.
+ * head.h - the head of a stream's packet, its header and context, kept for its records: when they come, the window has
+ * left it. Internal to src/read.
  */
 #ifndef WMK_READ_HEAD_H
 #define WMK_READ_HEAD_H
@@ -9,7 +10,8 @@
 
 /* All 0: none was kept yet. */
 struct wmk_read_head {
-	struct wmk_ctf_walk walk;  /* over these bytes, with the header's registers: a walk over the context may begin, at packet.context_at */
+	/* over these bytes, with the header's registers: a walk over the context may begin, at packet.context_at */
+	struct wmk_ctf_walk walk;
 	uint8_t *bytes;
 	size_t cap;
 };

@@ -23,7 +23,9 @@ static uint64_t size_of(const struct wmk_read_index *index)
 {
 	struct stat st;
 
-	return index->fd < 0 || fstat(index->fd, &st) < 0 || st.st_size < WMK_CTF_INDEX_HEAD ? 0 : (uint64_t)st.st_size - WMK_CTF_INDEX_HEAD;
+	return index->fd < 0 || fstat(index->fd, &st) < 0 || st.st_size < WMK_CTF_INDEX_HEAD
+		       ? 0
+		       : (uint64_t)st.st_size - WMK_CTF_INDEX_HEAD;
 }
 
 int wmk_read_index_open(struct wmk_read_index *index, int dir, const char *file)
@@ -36,7 +38,8 @@ int wmk_read_index_open(struct wmk_read_index *index, int dir, const char *file)
 	index->fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (index->fd < 0)
 		return 0;
-	if (fstat(index->fd, &st) == 0 && S_ISREG(st.st_mode) && pread(index->fd, head, sizeof(head), 0) == (ssize_t)sizeof(head)) {
+	if (fstat(index->fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    pread(index->fd, head, sizeof(head), 0) == (ssize_t)sizeof(head)) {
 		index->entry = be32toh(head[3]);
 #ifndef WMK_PLANTED_BUG_READ_INDEX              /* the fuzzer must find this */
 		const bool is_large = index->entry >= WORDS * sizeof(uint64_t);

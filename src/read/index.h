@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * index.h - the index of a stream file: index/<file>.idx, in LTTng's format (magic 0xC1F1DCC1, version 1, big-endian), an entry for each packet
- * in the order of the file. Internal to src/read.
+ * index.h - the index of a stream file: index/<file>.idx, in LTTng's format (magic 0xC1F1DCC1, version 1, big-endian),
+ * an entry for each packet in the order of the file. Internal to src/read.
  *
- * It is an aid to get somewhere, and believed in nothing: what it says of a packet is held against the packet when that is read. It may lack
- * the last packets of a trace that is being written. No memory: entries are read when they are asked for.
+ * It is an aid to get somewhere, and believed in nothing: what it says of a packet is held against the packet when that
+ * is read. It may lack the last packets of a trace that is being written. No memory: entries are read when they are
+ * asked for.
  */
 #ifndef WMK_READ_INDEX_H
 #define WMK_READ_INDEX_H

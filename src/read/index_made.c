@@ -21,7 +21,8 @@
 
 /* ── the folder ──────────────────────────────────────────────────────────────────────────────────────── */
 
-void wmk_read_index_folder_begin(struct wmk_read_index_folder *folder, const struct wmk_read_trace *of, const char *path, int trace)
+void wmk_read_index_folder_begin(struct wmk_read_index_folder *folder, const struct wmk_read_trace *of,
+				 const char *path, int trace)
 {
 	*folder = (struct wmk_read_index_folder){ .path = path, .trace = trace, .dir = -1 };
 	for (uint32_t i = 0; i < of->n_files; i++)
@@ -59,7 +60,8 @@ static void final_name(const struct wmk_read_index_made *made, char name[NAME_MA
 	snprintf(name, NAME_MAX + 8, "%.*s.idx", NAME_MAX, made->file);
 }
 
-void wmk_read_index_made_begin(struct wmk_read_index_made *made, struct wmk_read_index_folder *folder, const struct wmk_read_stream *of, const char *file)
+void wmk_read_index_made_begin(struct wmk_read_index_made *made, struct wmk_read_index_folder *folder,
+			       const struct wmk_read_stream *of, const char *file)
 {
 	char name[NAME_MAX + 8];
 
@@ -92,7 +94,8 @@ int wmk_read_index_made_write(struct wmk_read_index_made *made)
 
 	if (err < 0 || !made->len)
 		return err;
-	fd = openat(made->folder->dir, made->name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (made->is_there ? 0 : O_CREAT | O_EXCL), 0600);
+	fd = openat(made->folder->dir, made->name,
+		    O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (made->is_there ? 0 : O_CREAT | O_EXCL), 0600);
 	err = fd < 0 ? -errno : wmk_read_write_all(fd, made->bytes, made->len, made->written);
 	if (fd >= 0) {
 		made->is_there = true;
@@ -124,12 +127,17 @@ static int room(struct wmk_read_index_made *made)
 	return 0;
 }
 
-/* Do the packet's times come behind those of the packet before, by the readers' order of values (bits) and by the clock's? */
+/*
+ * Do the packet's times come behind those of the packet before, by the readers' order of values (bits) and by the
+ * clock's?
+ */
 static bool rises(struct wmk_read_index_made *made, const struct wmk_ctf_index_entry *entry)
 {
-	const int64_t begin = wmk_read_scale_ns(&made->scale, entry->begin_ts), end = wmk_read_scale_ns(&made->scale, entry->end_ts);
+	const int64_t begin = wmk_read_scale_ns(&made->scale, entry->begin_ts),
+		      end = wmk_read_scale_ns(&made->scale, entry->end_ts);
 	/* (0: the packet does not tell its end, or a crash left it open) */
-	const bool is_so = entry->end_ts && entry->begin_ts <= entry->end_ts && begin <= end && begin >= made->begin && end >= made->end;
+	const bool is_so = entry->end_ts && entry->begin_ts <= entry->end_ts && begin <= end && begin >= made->begin &&
+			   end >= made->end;
 
 	made->begin = begin;
 	made->end = end;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * index_made.h - the index of a stream file that is written, for who reads the trace then (index.h). Internal to src/read.
+ * index_made.h - the index of a stream file that is written, for who reads the trace then (index.h). Internal to
+ * src/read.
  *
  *     folder_begin ─► begin, for each stream ─► add, behind each packet ... ─► write, of all streams ─► name, of all ─► free ─► folder_free
  *
- * An index has its name only when all files of the trace are whole: who fails or is killed before leaves none that could tell too little. Up to then
- * its entries are in memory, 64 KiB at most, and those before them in a file whose name nobody looks for.
+ * An index has its name only when all files of the trace are whole: who fails or is killed before leaves none that
+ * could tell too little. Up to then its entries are in memory, 64 KiB at most, and those before them in a file whose
+ * name nobody looks for.
  *
- * There is none, and that is no error, where the packets do not tell their size and the times of their begin and end, or where these do not rise
- * from packet to packet, so that they could not be searched by halves.
+ * There is none, and that is no error, where the packets do not tell their size and the times of their begin and end,
+ * or where these do not rise from packet to packet, so that they could not be searched by halves.
  *
  * Errors are -errno with a cause chain. One thread.
  */
@@ -40,12 +42,14 @@ struct wmk_read_index_made {
 	uint64_t written;
 };
 
-void wmk_read_index_folder_begin(struct wmk_read_index_folder *folder, const struct wmk_read_trace *of, const char *path, int trace);
+void wmk_read_index_folder_begin(struct wmk_read_index_folder *folder, const struct wmk_read_trace *of,
+				 const char *path, int trace);
 /* Removes the folder if there is nothing in it. */
 void wmk_read_index_folder_free(struct wmk_read_index_folder *folder);
 
 /* `of` is at its first packet. Where it has no clock there will be no index. */
-void wmk_read_index_made_begin(struct wmk_read_index_made *made, struct wmk_read_index_folder *folder, const struct wmk_read_stream *of, const char *file);
+void wmk_read_index_made_begin(struct wmk_read_index_made *made, struct wmk_read_index_folder *folder,
+			       const struct wmk_read_stream *of, const char *file);
 /* The packet that has been written; an end of 0 is none. */
 int wmk_read_index_made_add(struct wmk_read_index_made *made, const struct wmk_ctf_index_entry *entry);
 /* A packet does not tell what an entry has: there will be none. */

@@ -99,7 +99,10 @@ void wmk_json_put_integer(struct wmk_json_writer *w, const struct wmk_ctf_item *
 	if (item->is_wide)
 		wmk_json_put(w, digits, wmk_ctf_wide_digits(item, 10, digits));
 	else
-		wmk_json_put(w, digits, (size_t)((item->op->is_signed ? wmk_print_s64(digits, item->value.i) : wmk_print_u64(digits, item->value.u)) - digits));
+		wmk_json_put(w, digits,
+			     (size_t)((item->op->is_signed ? wmk_print_s64(digits, item->value.i)
+							   : wmk_print_u64(digits, item->value.u)) -
+				      digits));
 }
 
 static void put_real(struct wmk_json_writer *w, double value)
@@ -221,7 +224,10 @@ int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream,
 	w->in_variant = false;
 	wmk_ctf_walk_enter(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
-		/* Without what has told its meaning to the reader: sizes, times, counts. Of a variant, whose name stands there, it is given. */
+		/*
+		 * Without what has told its meaning to the reader: sizes, times, counts. Of a variant, whose name stands there, it is
+		 * given.
+		 */
 		if (item.is_end || w->in_variant || !wmk_read_is_told(item.op))
 			wmk_json_put_item(w, &item, item.op == program->ops ? names[part] : item.op->name);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_inside.h - text in JSON, piece by piece: for json.c and for others whose output has JSON in it. Internal to src/read.
+ * json_inside.h - text in JSON, piece by piece: for json.c and for others whose output has JSON in it. Internal to
+ * src/read.
  */
 #ifndef WMK_READ_JSON_INSIDE_H
 #define WMK_READ_JSON_INSIDE_H

@@ -165,7 +165,8 @@ static int keep_packet(struct waymark_ctf *ctf, struct wmk_read_stream *stream)
 	int err;
 
 	if (stream->lost && ctf->options.lost)
-		ctf->options.lost(ctf->options.data, stream->file, stream->lost == WMK_READ_LOST_UNKNOWN ? UINT64_MAX : stream->lost, stream->ns);
+		ctf->options.lost(ctf->options.data, stream->file,
+				  stream->lost == WMK_READ_LOST_UNKNOWN ? UINT64_MAX : stream->lost, stream->ns);
 	if (!packet) {
 		packet = calloc(1, sizeof(*packet));
 		if (!packet)

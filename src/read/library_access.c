@@ -2,9 +2,9 @@
 /*
  * library_access.c - a field that is asked for in record after record (waymark_ctf_accessor in include/waymark/ctf.h).
  *
- * For each event class it is found out once where the field is: at a constant distance from where a context or the payload begins; behind
- * something of varying size, so that values are gone over up to it, but no names; in what may be there or not, where only the record tells; or
- * nowhere.
+ * For each event class it is found out once where the field is: at a constant distance from where a context or the
+ * payload begins; behind something of varying size, so that values are gone over up to it, but no names; in what may be
+ * there or not, where only the record tells; or nowhere.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -37,8 +37,12 @@ struct waymark_ctf_accessor {
 
 /* ── where it is ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The member of the structure `in` that the part names: its operation, or 0. *distance is moved to it, if it is_constant up to there. */
-static uint32_t find_member(const struct wmk_ctf_op *ops, uint32_t in, const struct wmk_library_part *part, uint64_t *distance, bool *is_constant)
+/*
+ * The member of the structure `in` that the part names: its operation, or 0. *distance is moved to it, if it
+ * is_constant up to there.
+ */
+static uint32_t find_member(const struct wmk_ctf_op *ops, uint32_t in, const struct wmk_library_part *part,
+			    uint64_t *distance, bool *is_constant)
 {
 	for (uint32_t i = in + 1; ops[i].code != WMK_CTF_END; i = ops[i].next) {
 		uint64_t bits;
@@ -54,7 +58,8 @@ static uint32_t find_member(const struct wmk_ctf_op *ops, uint32_t in, const str
 }
 
 /* As find() in library_field.c does, as far as it is the same in all records. */
-static enum how find_in(const struct waymark_ctf_accessor *accessor, const struct wmk_ctf_op *ops, struct access *access)
+static enum how find_in(const struct waymark_ctf_accessor *accessor, const struct wmk_ctf_op *ops,
+			struct access *access)
 {
 	bool is_constant = true;
 	uint32_t op = 0;
@@ -73,7 +78,8 @@ static enum how find_in(const struct waymark_ctf_accessor *accessor, const struc
 	return ops[op].code == WMK_CTF_STRUCT ? BY_NAME : is_constant ? AT_ONCE : BEHIND;
 }
 
-static void locate(const struct waymark_ctf_accessor *accessor, const struct waymark_ctf_record *record, struct access *access)
+static void locate(const struct waymark_ctf_accessor *accessor, const struct waymark_ctf_record *record,
+		   struct access *access)
 {
 	const struct wmk_ctf_program *program;
 
@@ -114,7 +120,8 @@ static int grow(struct waymark_ctf_accessor *accessor)
 
 /* ── its value ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static int get(const struct waymark_ctf_accessor *accessor, const struct access *access, const struct waymark_ctf_record *record, struct waymark_ctf_value *value)
+static int get(const struct waymark_ctf_accessor *accessor, const struct access *access,
+	       const struct waymark_ctf_record *record, struct waymark_ctf_value *value)
 {
 	const struct wmk_ctf_program *program;
 	struct wmk_ctf_item item;
@@ -140,7 +147,8 @@ static int get(const struct waymark_ctf_accessor *accessor, const struct access 
 	return 0;
 }
 
-API int waymark_ctf_accessor_get(struct waymark_ctf_accessor *accessor, const struct waymark_ctf_record *record, struct waymark_ctf_value *value)
+API int waymark_ctf_accessor_get(struct waymark_ctf_accessor *accessor, const struct waymark_ctf_record *record,
+				 struct waymark_ctf_value *value)
 {
 	struct access *access;
 

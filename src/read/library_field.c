@@ -38,9 +38,13 @@ static void fill_digits(struct waymark_ctf *ctf, const struct wmk_ctf_item *item
 
 void wmk_library_fill(struct waymark_ctf *ctf, const struct wmk_ctf_item *item, struct waymark_ctf_value *value)
 {
-	static const uint8_t kinds[] = { [WMK_CTF_FLOAT] = WAYMARK_CTF_REAL, [WMK_CTF_BOOL] = WAYMARK_CTF_BOOL, [WMK_CTF_STRING] = WAYMARK_CTF_TEXT,
-					 [WMK_CTF_TEXT] = WAYMARK_CTF_TEXT, [WMK_CTF_BLOB] = WAYMARK_CTF_BYTES, [WMK_CTF_STRUCT] = WAYMARK_CTF_STRUCT,
-					 [WMK_CTF_ARRAY] = WAYMARK_CTF_ARRAY, [WMK_CTF_VARIANT] = WAYMARK_CTF_VARIANT, [WMK_CTF_OPTIONAL] = WAYMARK_CTF_OPTIONAL };
+	static const uint8_t kinds[] = {
+		[WMK_CTF_FLOAT] = WAYMARK_CTF_REAL,       [WMK_CTF_BOOL] = WAYMARK_CTF_BOOL,
+		[WMK_CTF_STRING] = WAYMARK_CTF_TEXT,      [WMK_CTF_TEXT] = WAYMARK_CTF_TEXT,
+		[WMK_CTF_BLOB] = WAYMARK_CTF_BYTES,       [WMK_CTF_STRUCT] = WAYMARK_CTF_STRUCT,
+		[WMK_CTF_ARRAY] = WAYMARK_CTF_ARRAY,      [WMK_CTF_VARIANT] = WAYMARK_CTF_VARIANT,
+		[WMK_CTF_OPTIONAL] = WAYMARK_CTF_OPTIONAL
+	};
 	const struct wmk_ctf_op *op = item->op;
 	const uint8_t code = op->code;
 
@@ -65,7 +69,8 @@ void wmk_library_fill(struct waymark_ctf *ctf, const struct wmk_ctf_item *item, 
 		value->label = wmk_ctf_label(item);
 }
 
-struct wmk_ctf_walk *wmk_library_enter(const struct waymark_ctf_record *record, enum waymark_ctf_scope scope, const struct wmk_ctf_program **entered)
+struct wmk_ctf_walk *wmk_library_enter(const struct waymark_ctf_record *record, enum waymark_ctf_scope scope,
+				       const struct wmk_ctf_program **entered)
 {
 	struct wmk_read_stream *stream = record->stream;
 	struct wmk_library_packet *packet = stream->user;
@@ -193,7 +198,8 @@ static bool find(struct wmk_ctf_walk *walk, const struct wmk_library_part *parts
 	return false;
 }
 
-int wmk_library_field(const struct waymark_ctf_record *record, const struct wmk_library_part *parts, unsigned n, struct waymark_ctf_value *value)
+int wmk_library_field(const struct waymark_ctf_record *record, const struct wmk_library_part *parts, unsigned n,
+		      struct waymark_ctf_value *value)
 {
 	const struct wmk_ctf_program *program;
 	struct wmk_ctf_item item;

@@ -59,12 +59,14 @@ struct wmk_library_part {
 /* "a.b[3]" in parts: how many; -1: it is no field's name. */
 int wmk_library_split(const char *name, struct wmk_library_part parts[WMK_LIBRARY_PARTS]);
 /* A name that was split: see waymark_ctf_field(). */
-int wmk_library_field(const struct waymark_ctf_record *record, const struct wmk_library_part *parts, unsigned n, struct waymark_ctf_value *value);
+int wmk_library_field(const struct waymark_ctf_record *record, const struct wmk_library_part *parts, unsigned n,
+		      struct waymark_ctf_value *value);
 /* Is it the member `op`? */
 bool wmk_library_is_called(const struct wmk_library_part *part, const struct wmk_ctf_op *op);
 
 /* The walk of a scope, before its first value, and its program; NULL: there is no such scope. */
-struct wmk_ctf_walk *wmk_library_enter(const struct waymark_ctf_record *record, enum waymark_ctf_scope scope, const struct wmk_ctf_program **program);
+struct wmk_ctf_walk *wmk_library_enter(const struct waymark_ctf_record *record, enum waymark_ctf_scope scope,
+				       const struct wmk_ctf_program **program);
 /* What wmk_library_fill() has kept for a record that is over. */
 void wmk_library_forget(struct waymark_ctf *ctf);
 void wmk_library_fill(struct waymark_ctf *ctf, const struct wmk_ctf_item *item, struct waymark_ctf_value *value);

@@ -29,7 +29,8 @@ void wmk_read_lines_free(void *data)
 
 const char *wmk_read_lines_remark(void *data)
 {
-	static const char shifted[] = "there are records before 1970, which the format cannot express: times count from the first record";
+	static const char shifted[] =
+		"there are records before 1970, which the format cannot express: times count from the first record";
 	static const char nowhere[] = "records without a context for their thread are on one track for each CPU: "
 				      "record with the contexts vpid, vtid and procname";
 	struct wmk_read_lines *whole = data;

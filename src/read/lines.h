@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.h - what forms that draw a line for each thread, or each CPU, keep: which of them have a name already, which spans are open (spans.h).
+ * lines.h - what forms that draw a line for each thread, or each CPU, keep: which of them have a name already, which
+ * spans are open (spans.h).
  */
 #ifndef WMK_READ_LINES_H
 #define WMK_READ_LINES_H

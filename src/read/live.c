@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.c - traces that are being written, followed: which record comes next, and when there is none how long to sleep (see live.h).
+ * live.c - traces that are being written, followed: which record comes next, and when there is none how long to sleep
+ * (see live.h).
  *
  *     leaves   in the heap: have a packet or a record           the earliest may be given when it is not behind the barrier
  *              WMK_READ_LATER: read up to `seen`, wait          the barrier is the earliest `seen` of those that are not quiet
  *              WMK_READ_END: beyond what is wanted, or cut
  *
- * The barrier goes down when a leaf begins to wait, and up when it is worked out anew, which is done when it is in the way.
+ * The barrier goes down when a leaf begins to wait, and up when it is worked out anew, which is done when it is in the
+ * way.
  */
 #include <errno.h>
 #include <poll.h>
@@ -25,8 +27,8 @@
 #define SCAN (500 * MS)            /* directories that traces may come into are not watched */
 #define LOOK (50 * MS)             /* at files that wait, while others have much to give */
 
-int wmk_read_live_create(const char *const *paths, unsigned n_paths, const struct wmk_read_follow *follow, const struct wmk_read_live_ops *ops,
-			 struct wmk_read_live **live)
+int wmk_read_live_create(const char *const *paths, unsigned n_paths, const struct wmk_read_follow *follow,
+			 const struct wmk_read_live_ops *ops, struct wmk_read_live **live)
 {
 	struct wmk_read_live *l = calloc(1, sizeof(*l));
 	int err;
@@ -141,7 +143,10 @@ static void begin_to_wait(struct wmk_read_live *live, struct leaf *leaf)
 		live->barrier = leaf->seen;
 }
 
-/* At the end a leaf is looked at once more, and where nobody writes the trace what is not whole then is damage. 1: read on; 0: it has ended. */
+/*
+ * At the end a leaf is looked at once more, and where nobody writes the trace what is not whole then is damage. 1: read
+ * on; 0: it has ended.
+ */
 static int look_last(struct wmk_read_live *live, struct leaf *leaf)
 {
 	int err;

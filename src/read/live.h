@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.h - traces that are being written, followed: the records of all that is below some paths, as they come, in the order of their times as
- * far as that can be.
+ * live.h - traces that are being written, followed: the records of all that is below some paths, as they come, in the
+ * order of their times as far as that can be.
  *
  *     wmk_read_live_next()   ─► record, record, ... ─► WMK_READ_LATER: nothing more now
  *           ▲                                                  │
  *           └──────────────── wmk_read_live_wait() ◄───────────┘   sleeps until files grow, or come
  *
- * Order. A record is given when no other stream can have an earlier one to come: each has one here that is later, or has been read up to a later
- * time, or is quiet: its file has not been written for `patience_ns`. What a quiet stream then has after all comes behind what was given. As a
- * stream's packets come when they are full, a long patience gives the order of time, and a short one gives records soon.
+ * Order. A record is given when no other stream can have an earlier one to come: each has one here that is later, or
+ * has been read up to a later time, or is quiet: its file has not been written for `patience_ns`. What a quiet stream
+ * then has after all comes behind what was given. As a stream's packets come when they are full, a long patience gives
+ * the order of time, and a short one gives records soon.
  *
- * A trace whose metadata has grown is opened again, and its streams go on with that between two packets: what is declared stands in the metadata
- * before the first record of it is in a file. The old one is closed when the last stream has left it. Memory is a window for each stream, as in
- * merge.h; files that have gone (a session that is cleared, or has files of limited number) are read to their end and let go.
+ * A trace whose metadata has grown is opened again, and its streams go on with that between two packets: what is
+ * declared stands in the metadata before the first record of it is in a file. The old one is closed when the last
+ * stream has left it. Memory is a window for each stream, as in merge.h; files that have gone (a session that is
+ * cleared, or has files of limited number) are read to their end and let go.
  *
  * One thread. Errors are -errno with a cause chain; damage is told and gone on behind, as in merge.h.
  */
@@ -52,9 +54,12 @@ struct wmk_read_live_ops {
 	void *data;
 };
 
-/* `paths` and `follow` must live longer. -ENOENT: there is no such path, or, where only a trace can tell how long, no trace. */
-int wmk_read_live_create(const char *const *paths, unsigned n_paths, const struct wmk_read_follow *follow, const struct wmk_read_live_ops *ops,
-			 struct wmk_read_live **live);
+/*
+ * `paths` and `follow` must live longer. -ENOENT: there is no such path, or, where only a trace can tell how long, no
+ * trace.
+ */
+int wmk_read_live_create(const char *const *paths, unsigned n_paths, const struct wmk_read_follow *follow,
+			 const struct wmk_read_live_ops *ops, struct wmk_read_live **live);
 void wmk_read_live_free(struct wmk_read_live *live);
 /* As wmk_read_merge_trim(): before the first wmk_read_live_next(). It ends when the clock has passed `to`, too. */
 void wmk_read_live_trim(struct wmk_read_live *live, int64_t from, int64_t to);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_files.c - what there is to follow: traces, as they come and as their metadata grows, and their stream files, as they come, grow and go
- * (see live_inside.h).
+ * live_files.c - what there is to follow: traces, as they come and as their metadata grows, and their stream files, as
+ * they come, grow and go (see live_inside.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,8 @@ static void version_leave(struct wmk_read_live *live, const struct source *sourc
 static int version_open(struct wmk_read_live *live, struct source *source, bool *is_fatal)
 {
 	struct version *version = calloc(1, sizeof(*version)), *old = source->version;
-	int err = version ? wmk_read_trace_open(source->path, source->given, &version->trace) : wmk_error(-ENOMEM, "no memory to follow a trace");
+	int err = version ? wmk_read_trace_open(source->path, source->given, &version->trace)
+			  : wmk_error(-ENOMEM, "no memory to follow a trace");
 
 	*is_fatal = err == -ENOMEM;
 	if (err < 0) {
@@ -190,7 +191,8 @@ static int leaf_room(struct wmk_read_live *live)
 static bool is_known(const struct wmk_read_live *live, const struct source *source, const struct stat *st)
 {
 	for (uint32_t i = 0; i < live->n; i++)
-		if (live->leaves[i]->number == st->st_ino && live->leaves[i]->device == st->st_dev && live->leaves[i]->source == source)
+		if (live->leaves[i]->number == st->st_ino && live->leaves[i]->device == st->st_dev &&
+		    live->leaves[i]->source == source)
 			return true;
 	return false;
 }
@@ -205,7 +207,8 @@ static void leaf_free(struct leaf *leaf)
 static int leaf_add(struct wmk_read_live *live, struct source *source, const char *file)
 {
 	struct leaf *leaf = calloc(1, sizeof(*leaf));
-	int err = leaf && (leaf->file = strdup(file)) ? leaf_room(live) : wmk_error(-ENOMEM, "no memory to follow '%.100s'", file);
+	int err = leaf && (leaf->file = strdup(file)) ? leaf_room(live)
+						      : wmk_error(-ENOMEM, "no memory to follow '%.100s'", file);
 	struct stat st;
 
 	if (err >= 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_inside.h - what following is made of (live.h): sources, the directories with a trace; versions, a source as its metadata was at some time;
- * leaves, its stream files. Internal to live.c and live_files.c.
+ * live_inside.h - what following is made of (live.h): sources, the directories with a trace; versions, a source as its
+ * metadata was at some time; leaves, its stream files. Internal to live.c and live_files.c.
  */
 #ifndef WMK_READ_LIVE_INSIDE_H
 #define WMK_READ_LIVE_INSIDE_H
@@ -66,7 +66,10 @@ struct wmk_read_live {
 
 /* Look for traces and for files. Only the first time is it an error when there are none. */
 int wmk_live_scan(struct wmk_read_live *live);
-/* Is there something new in the file? 1; 0: no; negative: following ends. What is damaged has been told; the leaf may have ended. */
+/*
+ * Is there something new in the file? 1; 0: no; negative: following ends. What is damaged has been told; the leaf may
+ * have ended.
+ */
 int wmk_live_look(struct wmk_read_live *live, struct leaf *leaf);
 /* The stream has ended. */
 void wmk_live_end(struct wmk_read_live *live, struct leaf *leaf);

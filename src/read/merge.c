@@ -2,8 +2,9 @@
 /*
  * merge.c - many streams in the order of their times: a tree of losers (see merge.h).
  *
- * Leaf i is stream i. Each inner node keeps the stream that lost there, the winner of all is in tree[0]. When the winner's stream has moved
- * on, it plays again on its way up, against the losers it meets; as long as it stays before the best of these, it need not.
+ * Leaf i is stream i. Each inner node keeps the stream that lost there, the winner of all is in tree[0]. When the
+ * winner's stream has moved on, it plays again on its way up, against the losers it meets; as long as it stays before
+ * the best of these, it need not.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -166,7 +167,10 @@ static int64_t next_best(const struct wmk_read_merge *merge, uint32_t i)
 	return least;
 }
 
-/* The stream at leaf `i` plays its way up. Who wins twice may do so for long: how long it will is found then, and only then. */
+/*
+ * The stream at leaf `i` plays its way up. Who wins twice may do so for long: how long it will is found then, and only
+ * then.
+ */
 static void play(struct wmk_read_merge *merge, uint32_t i)
 {
 	uint32_t winner = i;

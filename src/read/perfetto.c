@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfetto.c - records as a Perfetto trace: protocol buffers by the message and field numbers of its published definitions (protos/perfetto/trace).
+ * perfetto.c - records as a Perfetto trace: protocol buffers by the message and field numbers of its published
+ * definitions (protos/perfetto/trace).
  *
  *     Trace ── packet ── clock_snapshot        once: times are CLOCK_REALTIME's, and the viewer's default clock is the same
  *                     ├─ track_descriptor      of a process, a thread, a CPU, a counter: before its first event
  *                     └─ track_event           an instant, the begin or the end of a slice, a counter's value, on its track; fields and contexts are
  *                                              debug annotations
  *
- * Who made a record, its contexts tell (who.h); without them it is on its CPU's track. A message's length stands before it and is known behind it:
+ * Who made a record, its contexts tell (who.h); without them it is on its CPU's track. A message's length stands before
+ * it and is known behind it:
  * four bytes are kept for it, as a number that is longer than it need be.
  */
 #include <errno.h>
@@ -26,15 +28,47 @@
 
 /* Field numbers, by their message. */
 enum { TRACE_PACKET = 1 };
-enum { PACKET_CLOCK_SNAPSHOT = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11, PACKET_FLAGS = 13, PACKET_TRACK_DESCRIPTOR = 60 };
+enum {
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_FLAGS = 13,
+	PACKET_TRACK_DESCRIPTOR = 60
+};
 enum { SNAPSHOT_CLOCK = 1, SNAPSHOT_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIME = 2 };
-enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME = 23, EVENT_COUNT = 30, EVENT_DOUBLE_COUNT = 44 };
-enum { ANNOTATION_BOOL = 2, ANNOTATION_UINT = 3, ANNOTATION_INT = 4, ANNOTATION_DOUBLE = 5, ANNOTATION_STRING = 6, ANNOTATION_NAME = 10,
-       ANNOTATION_MEMBER = 11, ANNOTATION_ELEMENT = 12 };
+enum {
+	EVENT_ANNOTATION = 4,
+	EVENT_TYPE = 9,
+	EVENT_TRACK = 11,
+	EVENT_CATEGORY = 22,
+	EVENT_NAME = 23,
+	EVENT_COUNT = 30,
+	EVENT_DOUBLE_COUNT = 44
+};
+enum {
+	ANNOTATION_BOOL = 2,
+	ANNOTATION_UINT = 3,
+	ANNOTATION_INT = 4,
+	ANNOTATION_DOUBLE = 5,
+	ANNOTATION_STRING = 6,
+	ANNOTATION_NAME = 10,
+	ANNOTATION_MEMBER = 11,
+	ANNOTATION_ELEMENT = 12
+};
 enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_COUNTER = 8 };
 enum { PROCESS_PID = 1, PROCESS_NAME = 6, THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
 
-enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4, CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6, FLAG_CLEARED = 1, SEQUENCE = 1 };
+enum {
+	TYPE_BEGIN = 1,
+	TYPE_END = 2,
+	TYPE_INSTANT = 3,
+	TYPE_COUNTER = 4,
+	CLOCK_REALTIME_ID = 1,
+	CLOCK_BOOTTIME_ID = 6,
+	FLAG_CLEARED = 1,
+	SEQUENCE = 1
+};
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2 };
 
 /* ── protocol buffers ────────────────────────────────────────────────────────────────────────────────── */
@@ -162,7 +196,8 @@ static void put_wide_text(struct proto *b, unsigned field, const struct wmk_ctf_
 	put_varint(b, need);
 	if (b->p)
 		b->p = wmk_print_room(b->out, b->p, need);
-	for (at = item->text, left = item->len; b->p && (n = wmk_print_character(at, left, item->op->type->encoding, &character)) != 0; at += n, left -= n)
+	for (at = item->text, left = item->len;
+	     b->p && (n = wmk_print_character(at, left, item->op->type->encoding, &character)) != 0; at += n, left -= n)
 		b->p = wmk_print_encode(b->p, character);
 }
 
@@ -208,7 +243,10 @@ static void put_scalar(struct proto *b, const struct wmk_ctf_item *item)
 	}
 }
 
-/* What is open: structures, arrays, and choices (variant, optional), which are what they hold and no message of their own. */
+/*
+ * What is open: structures, arrays, and choices (variant, optional), which are what they hold and no message of their
+ * own.
+ */
 struct level {
 	size_t at;                 /* of the message's length */
 	bool is_message;
@@ -244,7 +282,8 @@ static size_t begin_annotation(struct annotations *a, const char *name)
 /* `name`: the item's; NULL: it has none, and a structure without one is no message. */
 static void put_item(struct annotations *a, const struct wmk_ctf_item *item, const char *name, bool is_root)
 {
-	const bool is_container = item->op->code >= WMK_CTF_STRUCT, is_message = !is_choice(item->op->code) && !(is_root && !name);
+	const bool is_container = item->op->code >= WMK_CTF_STRUCT,
+		   is_message = !is_choice(item->op->code) && !(is_root && !name);
 	size_t at = 0;
 
 	if (item->is_end) {
@@ -329,9 +368,11 @@ static void describe(struct proto *b, unsigned kind, const struct wmk_read_who *
 }
 
 /* Described when it is met, and again when its name is: some channels have no context for it. */
-static int met(struct wmk_read_seen *tracks, struct proto *b, unsigned kind, const struct wmk_read_who *who, uint64_t uuid, bool is_named)
+static int met(struct wmk_read_seen *tracks, struct proto *b, unsigned kind, const struct wmk_read_who *who,
+	       uint64_t uuid, bool is_named)
 {
-	int is_new = wmk_read_seen_add(tracks, uuid), has_name = is_named && is_new >= 0 ? wmk_read_seen_add(tracks, uuid | NAMED) : 0;
+	int is_new = wmk_read_seen_add(tracks, uuid),
+	    has_name = is_named && is_new >= 0 ? wmk_read_seen_add(tracks, uuid | NAMED) : 0;
 
 	if (is_new < 0 || has_name < 0)
 		return -ENOMEM;
@@ -340,8 +381,12 @@ static int met(struct wmk_read_seen *tracks, struct proto *b, unsigned kind, con
 	return 0;
 }
 
-/* A counter's track, its process's if that is known. Of 61 bits of its name's and process's hash (FNV-1a): what no other kind of track has. */
-static int counter_track(struct wmk_read_line *line, struct proto *b, const struct wmk_read_drawing *drawing, uint64_t *uuid)
+/*
+ * A counter's track, its process's if that is known. Of 61 bits of its name's and process's hash (FNV-1a): what no
+ * other kind of track has.
+ */
+static int counter_track(struct wmk_read_line *line, struct proto *b, const struct wmk_read_drawing *drawing,
+			 uint64_t *uuid)
 {
 	const struct wmk_read_who *who = &line->who;
 	const uint64_t process = who->has_pid ? uuid_of(OF_PROCESS, who->pid, 0) : 0;
@@ -416,9 +461,12 @@ static void put_clock(struct proto *b, uint64_t time)
 }
 
 /* As far as the annotations; where the event and its packet began. */
-static void begin_track_event(struct proto *b, const struct wmk_read_drawing *drawing, int64_t ns, uint64_t uuid, size_t at[2])
+static void begin_track_event(struct proto *b, const struct wmk_read_drawing *drawing, int64_t ns, uint64_t uuid,
+			      size_t at[2])
 {
-	static const uint8_t types[] = { [WAYMARK_KIND_EVENT] = TYPE_INSTANT, [WAYMARK_KIND_BEGIN] = TYPE_BEGIN, [WAYMARK_KIND_END] = TYPE_END,
+	static const uint8_t types[] = { [WAYMARK_KIND_EVENT] = TYPE_INSTANT,
+					 [WAYMARK_KIND_BEGIN] = TYPE_BEGIN,
+					 [WAYMARK_KIND_END] = TYPE_END,
 					 [WAYMARK_KIND_COUNTER] = TYPE_COUNTER };
 	const size_t provider = wmk_read_provider_len(drawing->name);
 
@@ -533,6 +581,13 @@ static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk
 }
 
 const struct wmk_read_form wmk_read_perfetto = {
-	.name = "perfetto", .is_binary = true, .create = wmk_read_lines_create, .remark = wmk_read_lines_remark, .free = wmk_read_lines_free, .stream = wmk_read_line_open,
-	.stream_free = wmk_read_line_close, .packet = perfetto_packet, .record = perfetto_record,
+	.name = "perfetto",
+	.is_binary = true,
+	.create = wmk_read_lines_create,
+	.remark = wmk_read_lines_remark,
+	.free = wmk_read_lines_free,
+	.stream = wmk_read_line_open,
+	.stream_free = wmk_read_line_close,
+	.packet = perfetto_packet,
+	.record = perfetto_record,
 };

@@ -2,7 +2,8 @@
 /*
  * print.c - records as text (see print.h): the prepared texts of a class and, between them, the values of a record.
  *
- * `p` is where the next byte goes; it is in `out` only when the line is whole, so that a line that cannot be made leaves nothing behind.
+ * `p` is where the next byte goes; it is in `out` only when the line is whole, so that a line that cannot be made
+ * leaves nothing behind.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,8 +33,12 @@ static inline char *put_number(char *p, const struct wmk_print_op *op, unsigned 
 	}
 }
 
-/* A number that may be wide: the bits of a large one that is negative, and binary digits, are more than 64 even of a small value. */
-static char *put_wide(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, const struct wmk_ctf_item *item)
+/*
+ * A number that may be wide: the bits of a large one that is negative, and binary digits, are more than 64 even of a
+ * small value.
+ */
+static char *put_wide(struct wmk_print_text *out, char *p, const struct wmk_print_op *op,
+		      const struct wmk_ctf_item *item)
 {
 	static const unsigned bases[] = { [WMK_PRINT_HEX] = 16, [WMK_PRINT_OCTAL] = 8, [WMK_PRINT_BINARY] = 2 };
 
@@ -43,7 +48,8 @@ static char *put_wide(struct wmk_print_text *out, char *p, const struct wmk_prin
 	return p ? p + wmk_ctf_wide_digits(item, op->number < WMK_PRINT_HEX ? 10 : bases[op->number], p) : NULL;
 }
 
-static char *put_enum(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, const struct wmk_ctf_item *item)
+static char *put_enum(struct wmk_print_text *out, char *p, const struct wmk_print_op *op,
+		      const struct wmk_ctf_item *item)
 {
 	static const char unknown[] = "<unknown>", container[] = " : container = ";
 
@@ -87,7 +93,8 @@ static char *put_string(struct wmk_print_text *out, char *p, const char *s, size
 }
 
 /* UTF-16, UTF-32. */
-static char *put_characters(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, const char *s, size_t len)
+static char *put_characters(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, const char *s,
+			    size_t len)
 {
 	uint32_t character;
 	size_t taken;
@@ -148,7 +155,8 @@ static inline char *put_index(char *p, uint64_t index, bool names)
 /* Of an OPTIONAL whose value is not there nothing comes between its beginning and its end. */
 static const char none[] = "<none>";
 
-static inline char *put_end(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, struct arrays *arrays, size_t *none_at)
+static inline char *put_end(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, struct arrays *arrays,
+			    size_t *none_at)
 {
 	if (op->form == WMK_PRINT_ARRAY) {
 		arrays->depth--;
@@ -164,8 +172,8 @@ static inline char *put_end(struct wmk_print_text *out, char *p, const struct wm
 }
 
 /* A value, or the beginning of what has values in it. NULL with a cause chain. */
-static inline char *put_value(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, const struct wmk_ctf_item *item,
-			      struct arrays *arrays, size_t *none_at)
+static inline char *put_value(struct wmk_print_text *out, char *p, const struct wmk_print_op *op,
+			      const struct wmk_ctf_item *item, struct arrays *arrays, size_t *none_at)
 {
 	switch (op->form) {
 	case WMK_PRINT_UNSIGNED:
@@ -206,8 +214,12 @@ static inline char *put_value(struct wmk_print_text *out, char *p, const struct 
 	}
 }
 
-/* All of a context or payload, which begins at `at`. NULL with a cause chain or, of ctf/decode.h's errors, with walk->err. */
-static char *put_scope(struct wmk_print_text *out, char *p, const struct wmk_print_scope *scope, struct wmk_ctf_walk *walk)
+/*
+ * All of a context or payload, which begins at `at`. NULL with a cause chain or, of ctf/decode.h's errors, with
+ * walk->err.
+ */
+static char *put_scope(struct wmk_print_text *out, char *p, const struct wmk_print_scope *scope,
+		       struct wmk_ctf_walk *walk)
 {
 	const struct wmk_ctf_op *const ops = scope->program->ops;
 	struct wmk_ctf_pace pace = wmk_ctf_pace_begin(walk, scope->program);
@@ -266,19 +278,21 @@ int wmk_print_packet(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk)
 }
 
 /* The class of the record's event; NULL with a cause chain. */
-static const struct wmk_print_event *event_of(struct wmk_print_stream *stream, const struct wmk_ctf_event_decoder *decoder)
+static const struct wmk_print_event *event_of(struct wmk_print_stream *stream,
+					      const struct wmk_ctf_event_decoder *decoder)
 {
 	struct wmk_print_class *class = stream->class;
 	const size_t i = (size_t)(decoder - class->decoder->events);
 
-	if (__builtin_expect(!class->events[i], 0) && wmk_print_event_make(stream->trace, class, decoder, &class->events[i]) < 0)
+	if (__builtin_expect(!class->events[i], 0) &&
+	    wmk_print_event_make(stream->trace, class, decoder, &class->events[i]) < 0)
 		return NULL;
 	return class->events[i];
 }
 
 /* The contexts and the payload, one after the other. */
-static char *put_scopes(struct wmk_print_text *out, char *p, const struct wmk_print_class *class, const struct wmk_print_event *event,
-			struct wmk_ctf_record *record)
+static char *put_scopes(struct wmk_print_text *out, char *p, const struct wmk_print_class *class,
+			const struct wmk_print_event *event, struct wmk_ctf_record *record)
 {
 	struct wmk_ctf_walk *walk = &record->walk;
 
@@ -315,7 +329,8 @@ static char *put_message(struct wmk_print_stream *stream, const struct wmk_ctf_b
 	return p ? mempcpy(p, ", ", 2) : NULL;
 }
 
-int wmk_print_record(struct wmk_print_stream *stream, const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record, struct wmk_print_text *out)
+int wmk_print_record(struct wmk_print_stream *stream, const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record,
+		     struct wmk_print_text *out)
 {
 	const struct wmk_print_event *event = event_of(stream, record->event);
 	const struct wmk_print_text *packet = &stream->packet;
@@ -370,7 +385,8 @@ void wmk_print_free(struct wmk_print *print)
 	free(print);
 }
 
-int wmk_print_trace_add(struct wmk_print *print, const struct wmk_ctf_decoder *decoder, const char *name, struct wmk_print_trace **made)
+int wmk_print_trace_add(struct wmk_print *print, const struct wmk_ctf_decoder *decoder, const char *name,
+			struct wmk_print_trace **made)
 {
 	struct wmk_print_trace *trace = calloc(1, sizeof(*trace));
 
@@ -400,7 +416,8 @@ void wmk_print_trace_free(struct wmk_print_trace *trace)
 	free(trace);
 }
 
-int wmk_print_stream_add(struct wmk_print_trace *trace, const struct wmk_ctf_stream_decoder *decoder, struct wmk_print_stream **made)
+int wmk_print_stream_add(struct wmk_print_trace *trace, const struct wmk_ctf_stream_decoder *decoder,
+			 struct wmk_print_stream **made)
 {
 	struct wmk_print_class *class = &trace->classes[decoder - trace->decoder->streams];
 	struct wmk_print_stream *stream = calloc(1, sizeof(*stream));

@@ -17,8 +17,8 @@
 /* ── text that grows ─────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * A line is made from out->len on, and `out` does not know yet how far it is: `used` bytes of the text. Room for `need` bytes more: the place
- * behind them, wherever the text is now; NULL with a cause chain.
+ * A line is made from out->len on, and `out` does not know yet how far it is: `used` bytes of the text. Room for `need`
+ * bytes more: the place behind them, wherever the text is now; NULL with a cause chain.
  */
 char *wmk_print_grow(struct wmk_print_text *out, size_t used, size_t need);
 
@@ -42,7 +42,9 @@ static inline char *wmk_print_room(struct wmk_print_text *out, char *p, size_t n
 /* The latest error, for who was given NULL. */
 int wmk_print_error(void);
 
-/* For what is put together seldom: text behind out->len. The first error stays, and what comes after it does nothing. */
+/*
+ * For what is put together seldom: text behind out->len. The first error stays, and what comes after it does nothing.
+ */
 struct wmk_print_words {
 	struct wmk_print_text *out;
 	int err;
@@ -117,7 +119,10 @@ struct wmk_print_labels {
 	uint64_t move;             /* value ^ move is as from and to */
 	uint32_t n;
 	bool overlap;              /* a value may have several: few `labels` are by rank then; else they are by value */
-	/* Where they overlap and are many: as a tree (see print_labels.c), the greatest `to` of each label and what is below it; room for those that fit. */
+	/*
+	 * Where they overlap and are many: as a tree (see print_labels.c), the greatest `to` of each label and what is below
+	 * it; room for those that fit.
+	 */
 	uint64_t *reach;
 	const struct wmk_print_label **fits;
 	char *text;
@@ -131,7 +136,8 @@ struct wmk_print_label_table {
 };
 
 /* Those of `type`, an ENUM; made when they are not there. */
-int wmk_print_labels_of(struct wmk_print_label_table *table, const struct wmk_type *type, bool is_signed, const struct wmk_print_labels **labels);
+int wmk_print_labels_of(struct wmk_print_label_table *table, const struct wmk_type *type, bool is_signed,
+			const struct wmk_print_labels **labels);
 void wmk_print_labels_free(struct wmk_print_label_table *table);
 /* "A", "B" or <unknown>, in `out` behind `p`. NULL with a cause chain. */
 char *wmk_print_labels_put(const struct wmk_print_labels *labels, struct wmk_print_text *out, char *p, uint64_t value);
@@ -140,13 +146,26 @@ char *wmk_print_labels_put(const struct wmk_print_labels *labels, struct wmk_pri
 
 enum wmk_print_form {
 	WMK_PRINT_HIDDEN,
-	WMK_PRINT_UNSIGNED, WMK_PRINT_SIGNED, WMK_PRINT_HEX, WMK_PRINT_OCTAL, WMK_PRINT_BINARY,
-	WMK_PRINT_WIDE,            /* it may have more than 64 bits */
-	WMK_PRINT_REAL, WMK_PRINT_BOOL, WMK_PRINT_ENUM, WMK_PRINT_STRING, WMK_PRINT_CHARACTERS /* of another encoding */, WMK_PRINT_BLOB,
-	WMK_PRINT_STRUCT, WMK_PRINT_ARRAY, WMK_PRINT_VARIANT, WMK_PRINT_OPTIONAL,
+	WMK_PRINT_UNSIGNED,
+	WMK_PRINT_SIGNED,
+	WMK_PRINT_HEX,
+	WMK_PRINT_OCTAL,
+	WMK_PRINT_BINARY,
+	WMK_PRINT_WIDE, /* it may have more than 64 bits */
+	WMK_PRINT_REAL,
+	WMK_PRINT_BOOL,
+	WMK_PRINT_ENUM,
+	WMK_PRINT_STRING,
+	WMK_PRINT_CHARACTERS /* of another encoding */,
+	WMK_PRINT_BLOB,
+	WMK_PRINT_STRUCT,
+	WMK_PRINT_ARRAY,
+	WMK_PRINT_VARIANT,
+	WMK_PRINT_OPTIONAL,
 };
 
-#define WMK_PRINT_PIECE 32u        /* bytes of `text` that can be read, whatever its length: the usual one is copied in two loads */
+/* bytes of `text` that can be read, whatever its length: the usual one is copied in two loads */
+#define WMK_PRINT_PIECE 32u
 
 /* How an operation's value is shown. */
 struct wmk_print_op {
@@ -195,9 +214,10 @@ struct wmk_print_stream {
 	struct wmk_print_text message; /* of the latest record */
 };
 
-int wmk_print_class_make(struct wmk_print_trace *trace, const struct wmk_ctf_stream_decoder *decoder, struct wmk_print_class *class);
+int wmk_print_class_make(struct wmk_print_trace *trace, const struct wmk_ctf_stream_decoder *decoder,
+			 struct wmk_print_class *class);
 void wmk_print_class_free(struct wmk_print_class *class);
-int wmk_print_event_make(struct wmk_print_trace *trace, const struct wmk_print_class *class, const struct wmk_ctf_event_decoder *decoder,
-			 struct wmk_print_event **event);
+int wmk_print_event_make(struct wmk_print_trace *trace, const struct wmk_print_class *class,
+			 const struct wmk_ctf_event_decoder *decoder, struct wmk_print_event **event);
 
 #endif

@@ -2,10 +2,11 @@
 /*
  * print_labels.c - the labels of an enumeration's values (see print_inside.h).
  *
- * Usually no two labels share a value: they are sorted by value, and found by halving. Where they do, a value shows each of its labels
- * once, in the order in which the names first come in the metadata. No table grows with what labels have in common: metadata that is made to hurt
- * could have thousands over each value. Few are all looked at. Many are a tree: sorted by where they begin, the middle one of each part stands above
- * the halves beside it, and knows how far any of them reaches:
+ * Usually no two labels share a value: they are sorted by value, and found by halving. Where they do, a value shows
+ * each of its labels once, in the order in which the names first come in the metadata. No table grows with what labels
+ * have in common: metadata that is made to hurt could have thousands over each value. Few are all looked at. Many are a
+ * tree: sorted by where they begin, the middle one of each part stands above the halves beside it, and knows how far
+ * any of them reaches:
  *
  *     labels    1 ... 2   2 ... 9   4 ... 4   5 ... 7   8 ... 8        value 6: 4 ... 4, with 9, is above all; 2 ... 9, with 9, above 1 ... 2, with 2,
  *     reach         2         9         9         7         8          which ends before 6 and is not gone into
@@ -232,7 +233,8 @@ static int table_grow(struct wmk_print_label_table *table)
 	return 0;
 }
 
-int wmk_print_labels_of(struct wmk_print_label_table *table, const struct wmk_type *type, bool is_signed, const struct wmk_print_labels **found)
+int wmk_print_labels_of(struct wmk_print_label_table *table, const struct wmk_type *type, bool is_signed,
+			const struct wmk_print_labels **found)
 {
 	struct wmk_print_labels *labels = table->n ? *head_of(table, type->labels) : NULL, **head;
 	int err;
@@ -295,8 +297,12 @@ static const struct wmk_print_label *find(const struct wmk_print_labels *labels,
 	return low ? &labels->labels[low - 1] : NULL;
 }
 
-/* Those from `low` on to before `high` that the value fits, behind the `n` that were found. Returns how many are found then. */
-static uint32_t find_fits(const struct wmk_print_labels *labels, uint32_t low, uint32_t high, uint64_t value, uint32_t n)
+/*
+ * Those from `low` on to before `high` that the value fits, behind the `n` that were found. Returns how many are found
+ * then.
+ */
+static uint32_t find_fits(const struct wmk_print_labels *labels, uint32_t low, uint32_t high, uint64_t value,
+			  uint32_t n)
 {
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
@@ -315,7 +321,8 @@ static uint32_t find_fits(const struct wmk_print_labels *labels, uint32_t low, u
 }
 
 /* All that the value fits, by rank; `shown`: there are some. */
-static char *put_overlapping(const struct wmk_print_labels *labels, struct wmk_print_text *out, char *p, uint64_t value, bool *shown)
+static char *put_overlapping(const struct wmk_print_labels *labels, struct wmk_print_text *out, char *p, uint64_t value,
+			     bool *shown)
 {
 	const uint32_t n = labels->reach ? find_fits(labels, 0, labels->n, value, 0) : labels->n;
 

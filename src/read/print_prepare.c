@@ -19,11 +19,15 @@ struct scope_maker {
 	bool *shown;               /* of each operation */
 };
 
-/* Has it told its meaning to the reader? CTF 1.8 gives a meaning to members of the packet's context itself, not to what is in them. */
+/*
+ * Has it told its meaning to the reader? CTF 1.8 gives a meaning to members of the packet's context itself, not to what
+ * is in them.
+ */
 static bool has_meaning(const struct scope_maker *maker, const struct wmk_ctf_op *op, unsigned depth)
 {
-	const unsigned heard = WMK_ROLE_BIT(WMK_ROLE_PACKET_SIZE) | WMK_ROLE_BIT(WMK_ROLE_CONTENT_SIZE) | WMK_ROLE_BIT(WMK_ROLE_BEGIN) |
-			       WMK_ROLE_BIT(WMK_ROLE_END) | WMK_ROLE_BIT(WMK_ROLE_LOST) | WMK_ROLE_BIT(WMK_ROLE_SEQUENCE);
+	const unsigned heard = WMK_ROLE_BIT(WMK_ROLE_PACKET_SIZE) | WMK_ROLE_BIT(WMK_ROLE_CONTENT_SIZE) |
+			       WMK_ROLE_BIT(WMK_ROLE_BEGIN) | WMK_ROLE_BIT(WMK_ROLE_END) | WMK_ROLE_BIT(WMK_ROLE_LOST) |
+			       WMK_ROLE_BIT(WMK_ROLE_SEQUENCE);
 
 	return maker->scope == WMK_SCOPE_PACKET_CONTEXT && !(maker->is_ctf1 && depth != 1) && op->roles & heard;
 }
@@ -89,9 +93,10 @@ static uint8_t number_form(const struct wmk_ctf_op *op, struct wmk_print_op *how
 
 static int op_form(const struct wmk_ctf_op *op, struct wmk_print_trace *trace, struct wmk_print_op *how)
 {
-	static const uint8_t forms[] = { [WMK_CTF_FLOAT] = WMK_PRINT_REAL, [WMK_CTF_BOOL] = WMK_PRINT_BOOL, [WMK_CTF_BLOB] = WMK_PRINT_BLOB,
-		[WMK_CTF_STRUCT] = WMK_PRINT_STRUCT, [WMK_CTF_ARRAY] = WMK_PRINT_ARRAY, [WMK_CTF_VARIANT] = WMK_PRINT_VARIANT,
-		[WMK_CTF_OPTIONAL] = WMK_PRINT_OPTIONAL };
+	static const uint8_t forms[] = { [WMK_CTF_FLOAT] = WMK_PRINT_REAL,       [WMK_CTF_BOOL] = WMK_PRINT_BOOL,
+					 [WMK_CTF_BLOB] = WMK_PRINT_BLOB,        [WMK_CTF_STRUCT] = WMK_PRINT_STRUCT,
+					 [WMK_CTF_ARRAY] = WMK_PRINT_ARRAY,      [WMK_CTF_VARIANT] = WMK_PRINT_VARIANT,
+					 [WMK_CTF_OPTIONAL] = WMK_PRINT_OPTIONAL };
 	switch (op->code) {
 	case WMK_CTF_INT:
 	case WMK_CTF_FLAGS:
@@ -117,9 +122,12 @@ static int op_form(const struct wmk_ctf_op *op, struct wmk_print_trace *trace, s
 static const char *opening(const struct wmk_print_op *how)
 {
 	const uint8_t form = how->form == WMK_PRINT_WIDE ? how->number : how->form;
-	static const char *const openings[] = { [WMK_PRINT_HEX] = "0x", [WMK_PRINT_OCTAL] = "0", [WMK_PRINT_BINARY] = "0b", [WMK_PRINT_ENUM] = "( ",
-		[WMK_PRINT_STRING] = "\"", [WMK_PRINT_CHARACTERS] = "\"", [WMK_PRINT_BLOB] = "{", [WMK_PRINT_STRUCT] = "{", [WMK_PRINT_ARRAY] = "[",
-		[WMK_PRINT_VARIANT] = "{ ", [WMK_PRINT_OPTIONAL] = "" };
+	static const char *const openings[] = {
+		[WMK_PRINT_HEX] = "0x",     [WMK_PRINT_OCTAL] = "0",   [WMK_PRINT_BINARY] = "0b",
+		[WMK_PRINT_ENUM] = "( ",    [WMK_PRINT_STRING] = "\"", [WMK_PRINT_CHARACTERS] = "\"",
+		[WMK_PRINT_BLOB] = "{",     [WMK_PRINT_STRUCT] = "{",  [WMK_PRINT_ARRAY] = "[",
+		[WMK_PRINT_VARIANT] = "{ ", [WMK_PRINT_OPTIONAL] = ""
+	};
 
 	return openings[form] ? openings[form] : "";
 }
@@ -131,7 +139,8 @@ struct level {
 };
 
 /* The text before operation `at`, its index in an array excepted. */
-static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, struct level *in, uint32_t at, struct wmk_print_words *words)
+static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, struct level *in, uint32_t at,
+		    struct wmk_print_words *words)
 {
 	const struct wmk_ctf_op *op = &maker->program->ops[at];
 	struct wmk_print_op *how = &scope->ops[at];
@@ -194,7 +203,8 @@ static const char *const scope_names[WMK_SCOPES] = {
 	[WMK_SCOPE_CONTEXT] = "event.context", [WMK_SCOPE_PAYLOAD] = "event.fields",
 };
 
-static int make_texts(struct wmk_print_trace *trace, struct scope_maker *maker, bool first, struct wmk_print_scope *scope)
+static int make_texts(struct wmk_print_trace *trace, struct scope_maker *maker, bool first,
+		      struct wmk_print_scope *scope)
 {
 	static const char padding[WMK_PRINT_PIECE];
 	const uint8_t names = trace->print->options.names;
@@ -226,7 +236,9 @@ static int make_texts(struct wmk_print_trace *trace, struct scope_maker *maker, 
 static int scope_make(struct wmk_print_trace *trace, unsigned which, const struct wmk_ctf_program *program, bool first,
 		      struct wmk_print_scope *scope)
 {
-	struct scope_maker maker = { .trace = trace, .program = program, .scope = which, .is_ctf1 = trace->decoder->class->major == 1 };
+	struct scope_maker maker = {
+		.trace = trace, .program = program, .scope = which, .is_ctf1 = trace->decoder->class->major == 1
+	};
 	int err = 0;
 
 	if (!program->n_ops)
@@ -296,8 +308,10 @@ static void head_env(struct head *head, const struct wmk_ctf_class *class, const
 
 static void head_level(struct head *head, const struct wmk_ctf_event_class *class)
 {
-	static const char *const levels[] = { "EMERG", "ALERT", "CRIT", "ERR", "WARNING", "NOTICE", "INFO", "DEBUG_SYSTEM", "DEBUG_PROGRAM",
-		"DEBUG_PROCESS", "DEBUG_MODULE", "DEBUG_UNIT", "DEBUG_FUNCTION", "DEBUG_LINE", "DEBUG" };
+	static const char *const levels[] = { "EMERG",          "ALERT",         "CRIT",         "ERR",
+					      "WARNING",        "NOTICE",        "INFO",         "DEBUG_SYSTEM",
+					      "DEBUG_PROGRAM",  "DEBUG_PROCESS", "DEBUG_MODULE", "DEBUG_UNIT",
+					      "DEBUG_FUNCTION", "DEBUG_LINE",    "DEBUG" };
 
 	if (class->level < 0 || (size_t)class->level >= sizeof(levels) / sizeof(levels[0]))
 		return;
@@ -317,7 +331,8 @@ static void head_trace(struct head *head, const char *name)
 	wmk_print_add(&head->words, head->names ? ", " : "");
 }
 
-static int head_make(const struct wmk_print_trace *trace, bool has_time, const struct wmk_ctf_event_class *event, struct wmk_print_text *text)
+static int head_make(const struct wmk_print_trace *trace, bool has_time, const struct wmk_ctf_event_class *event,
+		     struct wmk_print_text *text)
 {
 	static const struct {
 		uint8_t field;
@@ -364,8 +379,8 @@ static void event_free(struct wmk_print_event *event)
 	free(event);
 }
 
-int wmk_print_event_make(struct wmk_print_trace *trace, const struct wmk_print_class *class, const struct wmk_ctf_event_decoder *decoder,
-			 struct wmk_print_event **made)
+int wmk_print_event_make(struct wmk_print_trace *trace, const struct wmk_print_class *class,
+			 const struct wmk_ctf_event_decoder *decoder, struct wmk_print_event **made)
 {
 	struct wmk_print_event *event = calloc(1, sizeof(*event));
 	bool first = !class->packet_context.program && !class->event_context.program;
@@ -387,12 +402,14 @@ int wmk_print_event_make(struct wmk_print_trace *trace, const struct wmk_print_c
 	return 0;
 }
 
-int wmk_print_class_make(struct wmk_print_trace *trace, const struct wmk_ctf_stream_decoder *decoder, struct wmk_print_class *class)
+int wmk_print_class_make(struct wmk_print_trace *trace, const struct wmk_ctf_stream_decoder *decoder,
+			 struct wmk_print_class *class)
 {
 	int err = scope_make(trace, WMK_SCOPE_PACKET_CONTEXT, &decoder->packet_context, true, &class->packet_context);
 
 	if (err >= 0)
-		err = scope_make(trace, WMK_SCOPE_COMMON_CONTEXT, &decoder->event_context, !class->packet_context.program, &class->event_context);
+		err = scope_make(trace, WMK_SCOPE_COMMON_CONTEXT, &decoder->event_context,
+				 !class->packet_context.program, &class->event_context);
 	class->events = calloc(decoder->n_events ? decoder->n_events : 1, sizeof(struct wmk_print_event *));
 	if (err >= 0 && !class->events)
 		err = wmk_error(-ENOMEM, "no memory for the text of %u event classes", decoder->n_events);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_time.c - times and deltas as text (see print.h). What there is to a second - the local time, the date - is found once for each;
- * a record adds its nanoseconds.
+ * print_time.c - times and deltas as text (see print.h). What there is to a second - the local time, the date - is
+ * found once for each; a record adds its nanoseconds.
  */
 #include <stdio.h>
 #include <time.h>
@@ -98,7 +98,8 @@ static void make_second(struct wmk_print *print, int64_t second)
 	} else {
 		if (options->date && !strftime(date, sizeof(date), "%Y-%m-%d ", &tm))
 			date[0] = '\0';
-		len = snprintf(print->second_text, sizeof(print->second_text), "%s%02d:%02d:%02d.", date, tm.tm_hour, tm.tm_min, tm.tm_sec);
+		len = snprintf(print->second_text, sizeof(print->second_text), "%s%02d:%02d:%02d.", date, tm.tm_hour,
+			       tm.tm_min, tm.tm_sec);
 	}
 	print->second = second;
 	print->second_len = (unsigned)len;

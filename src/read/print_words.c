@@ -212,7 +212,8 @@ struct word {
 	uint8_t bits;
 };
 
-static int parse_words(const char *words, const struct word *table, const char *option, const char *known, uint8_t *bits)
+static int parse_words(const char *words, const struct word *table, const char *option, const char *known,
+		       uint8_t *bits)
 {
 	const char *end;
 	size_t i;
@@ -225,7 +226,8 @@ static int parse_words(const char *words, const struct word *table, const char *
 		for (i = 0; table[i].word && (strlen(table[i].word) != len || strncmp(table[i].word, words, len) != 0); i++)
 			;
 		if (!table[i].word)
-			return wmk_error(-EINVAL, "\"%.*s\" is none of the %s that can be shown: %s, all, none", len < 40 ? (int)len : 40, words, option, known);
+			return wmk_error(-EINVAL, "\"%.*s\" is none of the %s that can be shown: %s, all, none",
+					 len < 40 ? (int)len : 40, words, option, known);
 		*bits |= table[i].bits;
 		if (!*end)
 			return 0;
@@ -246,10 +248,18 @@ int wmk_print_names(const char *words, uint8_t *names)
 int wmk_print_fields(const char *words, uint8_t *fields)
 {
 	static const struct word table[] = {
-		{ "trace", WMK_PRINT_FIELD_TRACE }, { "trace:hostname", WMK_PRINT_FIELD_HOSTNAME }, { "trace:domain", WMK_PRINT_FIELD_DOMAIN },
-		{ "trace:procname", WMK_PRINT_FIELD_PROCNAME }, { "trace:vpid", WMK_PRINT_FIELD_VPID }, { "loglevel", WMK_PRINT_FIELD_LEVEL },
-		{ "emf", WMK_PRINT_FIELD_EMF }, { "all", WMK_PRINT_FIELDS_ALL }, { "none", 0 }, { NULL, 0 },
+		{ "trace", WMK_PRINT_FIELD_TRACE },
+		{ "trace:hostname", WMK_PRINT_FIELD_HOSTNAME },
+		{ "trace:domain", WMK_PRINT_FIELD_DOMAIN },
+		{ "trace:procname", WMK_PRINT_FIELD_PROCNAME },
+		{ "trace:vpid", WMK_PRINT_FIELD_VPID },
+		{ "loglevel", WMK_PRINT_FIELD_LEVEL },
+		{ "emf", WMK_PRINT_FIELD_EMF },
+		{ "all", WMK_PRINT_FIELDS_ALL },
+		{ "none", 0 },
+		{ NULL, 0 },
 	};
 
-	return parse_words(words, table, "fields", "trace, trace:hostname, trace:domain, trace:procname, trace:vpid, loglevel, emf", fields);
+	return parse_words(words, table, "fields",
+			   "trace, trace:hostname, trace:domain, trace:procname, trace:vpid, loglevel, emf", fields);
 }

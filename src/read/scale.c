@@ -35,12 +35,14 @@ static bool is_absolute(const struct wmk_read_clock_of *of)
 	const struct wmk_ctf_class *class = of->trace->decoder->class;
 
 	for (uint32_t i = 0; i < class->n_env; i++)
-		if (class->env[i].text && strcmp(class->env[i].name, "tracer_name") == 0 && strncmp(class->env[i].text, "lttng", 5) == 0)
+		if (class->env[i].text && strcmp(class->env[i].name, "tracer_name") == 0 &&
+		    strncmp(class->env[i].text, "lttng", 5) == 0)
 			return true;
 	return of->clock->absolute;
 }
 
-bool wmk_read_clock_differs(const struct wmk_read_trace *trace, struct wmk_read_clock_of *first, const struct wmk_ctf_clock_class **other)
+bool wmk_read_clock_differs(const struct wmk_read_trace *trace, struct wmk_read_clock_of *first,
+			    const struct wmk_ctf_clock_class **other)
 {
 	for (uint32_t i = 0; i < trace->decoder->n_streams; i++) {
 		const struct wmk_read_clock_of one = { trace, trace->decoder->streams[i].class->clock };

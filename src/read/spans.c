@@ -114,7 +114,8 @@ static int counter(struct wmk_read_stream *stream, struct wmk_read_drawing *draw
 	return program->n_ops ? walk->err : 0;
 }
 
-int wmk_read_spans_look(struct wmk_read_spans *spans, const struct wmk_read_who *who, struct wmk_read_stream *stream, struct wmk_read_drawing *drawing)
+int wmk_read_spans_look(struct wmk_read_spans *spans, const struct wmk_read_who *who, struct wmk_read_stream *stream,
+			struct wmk_read_drawing *drawing)
 {
 	const struct wmk_ctf_event_class *class = stream->record.event->class;
 	const char *name = class->name && *class->name ? class->name : "event";
@@ -144,7 +145,8 @@ int wmk_read_spans_look(struct wmk_read_spans *spans, const struct wmk_read_who 
 	return 0;
 }
 
-const char *wmk_read_spans_name(const struct wmk_read_spans *spans, const struct wmk_read_who *who, unsigned depth, size_t *len)
+const char *wmk_read_spans_name(const struct wmk_read_spans *spans, const struct wmk_read_who *who, unsigned depth,
+				size_t *len)
 {
 	int64_t pid, tid;
 	const struct wmk_read_open *thread = slot_of_who(spans, who, &pid, &tid);
@@ -153,7 +155,8 @@ const char *wmk_read_spans_name(const struct wmk_read_spans *spans, const struct
 	return thread->names[thread->n - 1 - depth].text;
 }
 
-void wmk_read_spans_drawn(struct wmk_read_spans *spans, const struct wmk_read_who *who, const struct wmk_read_drawing *drawing)
+void wmk_read_spans_drawn(struct wmk_read_spans *spans, const struct wmk_read_who *who,
+			  const struct wmk_read_drawing *drawing)
 {
 	struct wmk_read_open *thread;
 	int64_t pid, tid;

@@ -6,8 +6,9 @@
  *     window          [ buffer      ]          buffer_at, len
  *     decoding         ^ from ^ next_at   in bits of the packet
  *
- * The decoder is given the address that the packet's first byte would have, and the end of what is there. When a record does not end
- * within that and the packet does, the window is moved to the record's begin and read on, or made larger when it begins there already.
+ * The decoder is given the address that the packet's first byte would have, and the end of what is there. When a record
+ * does not end within that and the packet does, the window is moved to the record's begin and read on, or made larger
+ * when it begins there already.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +42,8 @@ int wmk_read_stream_open(const struct wmk_read_trace *trace, const char *file, s
 	s->buffer = malloc(s->cap);
 	s->fd = s->buffer ? openat(trace->dir, file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
 	if (s->fd < 0) {
-		err = s->buffer ? wmk_error(-errno, "cannot open '%.100s' in '%.100s'", file, trace->path) : wmk_error(-ENOMEM, "no memory for the stream '%.100s'", file);
+		err = s->buffer ? wmk_error(-errno, "cannot open '%.100s' in '%.100s'", file, trace->path)
+				: wmk_error(-ENOMEM, "no memory for the stream '%.100s'", file);
 		free(s->buffer);
 		free(s);
 		return err;
@@ -167,7 +169,9 @@ static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *pr
 	wmk_ctf_walk_enter_passing(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
 		if (item.is_wide && item.op->roles)
-			return wmk_error(-EPROTO, "'%.40s' of a packet has a value of more than 64 bits, at byte %" PRIu64, item.op->name ? item.op->name : "", item.at / 8);
+			return wmk_error(-EPROTO,
+					 "'%.40s' of a packet has a value of more than 64 bits, at byte %" PRIu64,
+					 item.op->name ? item.op->name : "", item.at / 8);
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && item.op->code == WMK_CTF_ARRAY)
 			in_uuid = !item.is_end;
 		else if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && item.op->code == WMK_CTF_BLOB && item.len == 16)
@@ -201,7 +205,8 @@ static int choose_class(struct wmk_read_stream *s, const struct said *said)
 	if (decoder->class->major != 1 && is_of_another(s, said))
 		return damage(s, -EPROTO, s->packet.at, OF_ANOTHER);
 	for (uint32_t i = 0; i < decoder->n_streams; i++) {
-		if (said->has_class ? decoder->streams[i].class->id != said->class : decoder->n_streams > 1 && decoder->streams[i].class->id)
+		if (said->has_class ? decoder->streams[i].class->id != said->class
+				    : decoder->n_streams > 1 && decoder->streams[i].class->id)
 			continue;
 		/* A file is one stream, and a stream is of one class: whoever reads counts on that. */
 		if (s->n_packets && s->decoder != &decoder->streams[i])
@@ -210,7 +215,8 @@ static int choose_class(struct wmk_read_stream *s, const struct said *said)
 		wmk_read_scale_make(&s->scale, s->decoder->class->clock);
 		return 0;
 	}
-	snprintf(words, sizeof(words), "a packet of stream class %" PRIu64 ", which the metadata does not declare", said->class);
+	snprintf(words, sizeof(words), "a packet of stream class %" PRIu64 ", which the metadata does not declare",
+		 said->class);
 	return damage(s, -EPROTO, s->packet.at, words);
 }
 
@@ -257,7 +263,8 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 
 		/* Where the next packet is, if any, nobody knows. */
 		packet->size = 0;
-		snprintf(words, sizeof(words), "a packet of %" PRIu64 " bits with a content of %" PRIu64 ", its header has %" PRIu64, size,
+		snprintf(words, sizeof(words),
+			 "a packet of %" PRIu64 " bits with a content of %" PRIu64 ", its header has %" PRIu64, size,
 			 said->has_content ? said->content : size, packet->records_at);
 		return damage(s, -EPROTO, packet->at, words);
 	}
@@ -268,8 +275,8 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 }
 
 /*
- * A packet's counters stand as they were at its end: what they have grown by was lost since the end of the one before. What the first one
- * says was lost before, or in it.
+ * A packet's counters stand as they were at its end: what they have grown by was lost since the end of the one before.
+ * What the first one says was lost before, or in it.
  */
 static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {
@@ -278,8 +285,13 @@ static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *
 
 	s->lost_from = is_first || !before->has_end ? now->begin : before->end;
 	/* Of what was lost before the first packet that is there, nobody knows how much was lost here. */
-	s->lost = !now->has_lost ? 0 : !is_first ? now->lost - (before->lost > now->lost ? 0 : before->lost) : now->lost ? WMK_READ_LOST_UNKNOWN : 0;
-	s->lost_packets = now->has_sequence && !is_first && now->sequence > before->sequence ? now->sequence - before->sequence - 1 : 0;
+	s->lost = !now->has_lost ? 0
+		  : !is_first    ? now->lost - (before->lost > now->lost ? 0 : before->lost)
+		  : now->lost    ? WMK_READ_LOST_UNKNOWN
+				 : 0;
+	s->lost_packets = now->has_sequence && !is_first && now->sequence > before->sequence
+				  ? now->sequence - before->sequence - 1
+				  : 0;
 }
 
 /* Times that cannot be are told behind the packet's begin; the packet is read all the same. */
@@ -295,7 +307,10 @@ static const char *wrong_times(const struct wmk_read_stream *s, const struct wmk
 	return NULL;
 }
 
-/* The packet at packet.at: 1, it has begun; 0: the file ends before it; WMK_READ_LATER: the same where the file grows, or before the packet does. */
+/*
+ * The packet at packet.at: 1, it has begun; 0: the file ends before it; WMK_READ_LATER: the same where the file grows,
+ * or before the packet does.
+ */
 static int begin_packet(struct wmk_read_stream *s)
 {
 	const struct wmk_read_packet before = s->packet;
@@ -358,7 +373,8 @@ static RARE int leave_packet(struct wmk_read_stream *s)
 static RARE int explain(struct wmk_read_stream *s)
 {
 	const struct wmk_ctf_record *record = &s->record;
-	const struct wmk_ctf_program *programs[] = { &s->decoder->event_header, &s->decoder->event_context, record->event ? &record->event->context : NULL,
+	const struct wmk_ctf_program *programs[] = { &s->decoder->event_header, &s->decoder->event_context,
+						     record->event ? &record->event->context : NULL,
 						     record->event ? &record->event->payload : NULL };
 	struct wmk_ctf_walk *walk = &s->record.walk;
 	const struct wmk_ctf_op *op = NULL;
@@ -379,14 +395,19 @@ static RARE int explain(struct wmk_read_stream *s)
 	if (!op || !op->name)
 		return damage(s, -ENODATA, s->packet.at + s->next_at / 8, "a record that does not end in its packet");
 	if (op->ref)
-		snprintf(words, sizeof(words), "a record that does not end in its packet, with '%.40s', whose length is %" PRIu64, op->name, walk->registers[op->ref]);
+		snprintf(words, sizeof(words),
+			 "a record that does not end in its packet, with '%.40s', whose length is %" PRIu64, op->name,
+			 walk->registers[op->ref]);
 	else
 		snprintf(words, sizeof(words), "a record that does not end in its packet, with '%.40s'", op->name);
 	wmk_error_clear();
 	return damage(s, -ENODATA, s->packet.at + s->next_at / 8, words);
 }
 
-/* Where the record at next_at is not to be had: more of the window, and again. The same as wmk_ctf_record(), or what is damaged, in words. */
+/*
+ * Where the record at next_at is not to be had: more of the window, and again. The same as wmk_ctf_record(), or what is
+ * damaged, in words.
+ */
 static RARE int have_more(struct wmk_read_stream *s, int err)
 {
 	int got = 1;
@@ -445,10 +466,15 @@ static RARE int tell_wrong(struct wmk_read_stream *s)
 		return damage(s, -EPROTO, s->packet.at, words);
 	}
 	s->is_index_wrong = false;
-	return wmk_error(-EPROTO, "'index/%.60s.idx' says something else of the packet at byte %" PRIu64 " than the packet does", s->file, s->packet.at);
+	return wmk_error(-EPROTO,
+			 "'index/%.60s.idx' says something else of the packet at byte %" PRIu64 " than the packet does",
+			 s->file, s->packet.at);
 }
 
-/* What next_record() has said, `got`, up to a record that is wanted: WMK_READ_RECORD; 0: behind the packet; negative: damage. */
+/*
+ * What next_record() has said, `got`, up to a record that is wanted: WMK_READ_RECORD; 0: behind the packet; negative:
+ * damage.
+ */
 static int wanted_record(struct wmk_read_stream *s, int got)
 {
 	for (; got > 0; got = next_record(s)) {
@@ -487,7 +513,9 @@ static RARE int between_packets(struct wmk_read_stream *s)
 
 		wmk_read_seek_back(s);
 		s->is_index_wrong = false;
-		return wmk_error(-EPROTO, "'index/%.60s.idx' leads to byte %" PRIu64 ", where another packet is, or none", s->file, at);
+		return wmk_error(-EPROTO,
+				 "'index/%.60s.idx' leads to byte %" PRIu64 ", where another packet is, or none",
+				 s->file, at);
 	}
 	s->is_sought = false;
 	if (got < 0) {
@@ -515,7 +543,10 @@ static RARE int between_packets(struct wmk_read_stream *s)
 		wmk_read_seek(s);
 		return 0;
 	}
-	/* That this one ends too early only the index says, or an end that was left open looked like a small one: those before it are not known to. */
+	/*
+	 * That this one ends too early only the index says, or an end that was left open looked like a small one: those before
+	 * it are not known to.
+	 */
 	if (is_sought) {
 		wmk_read_seek_back(s);
 		return 0;

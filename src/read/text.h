@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.h - traces as text, or in another form: all that is below some paths, merged by time, a line for each record (print.h).
+ * text.h - traces as text, or in another form: all that is below some paths, merged by time, a line for each record
+ * (print.h).
  *
  *     paths ──trace.h──► traces ──merge.h──► records ──filter.h──► ──print.h, or form.h──► lines ──► a FILE of the caller
- *                                    └─ damage, losses ──► told to the caller where they are met
+ *                                    └─ damage, losses ──► reported to the caller where they are met
  *
- * Traces that are being written can be followed (live.h instead of merge.h): whenever nothing more is there, all lines have been written.
+ * Traces that are being written can be followed (live.h instead of merge.h): whenever nothing more is there, all lines
+ * have been written.
  *
  * One thread. Errors are -errno with a cause chain.
  */
@@ -22,17 +24,19 @@ struct wmk_read_text_options {
 	struct wmk_print_options print;
 	const char *directory;     /* where a form that makes one makes its files; else NULL */
 	const char *filter;        /* only records that it wants (filter.h); NULL: all */
-	const struct wmk_read_follow *follow; /* NULL: what is there is all; else a filter's names may be of events to come: that is told as a loss is */
-	const char *begin, *end;   /* only what is from the one to the other, as wmk_read_when() takes them; a day's end is its last; NULL: no limit */
+	/* NULL: what is there is all; else a filter's names may be of events to come: that is told as a loss is */
+	const struct wmk_read_follow *follow;
+	/* only what is from the one to the other, as wmk_read_when() takes them; a day's end is its last; NULL: no limit */
+	const char *begin, *end;
 	/*
-	 * Something is damaged: the cause chain of the calling thread tells what, and is cleared behind it. Reading goes on.
+	 * Something is damaged: the cause chain of the calling thread tells what, and is cleared behind it. Reading continues.
 	 * Of messages about one stream that differ in numbers alone, the first comes at once, and the last one at the
 	 * end with their count (repeats.h). When traces are followed, all come at once.
 	 */
 	void (*damage)(void *data, int err);
 	/*
-	 * Something was lost while it was recorded, or, at the end, cannot be shown in this form: a line without its '\n'. Every line of `out` before
-	 * it has been written.
+	 * Something was lost while it was recorded, or, at the end, cannot be shown in this form: a line without its '\n'.
+	 * Every line of `out` before it has been written.
 	 */
 	void (*lost)(void *data, const char *words);
 	/* The same for what is read although the specification forbids it: the cause chain. */
@@ -47,9 +51,10 @@ struct wmk_read_text_done {
 };
 
 /*
- * All of it. A trace that cannot be opened is damage where another can; -ENOENT when there is none. An error when writing ends it (-EPIPE: who
- * reads `out` has gone).
+ * All of it. A trace that cannot be opened is damage where another can; -ENOENT when there is none. An error when
+ * writing ends it (-EPIPE: who reads `out` has gone).
  */
-int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_read_text_options *options, FILE *out, struct wmk_read_text_done *done);
+int wmk_read_text(const char *const *paths, unsigned n_paths, const struct wmk_read_text_options *options, FILE *out,
+		  struct wmk_read_text_done *done);
 
 #endif

@@ -316,7 +316,9 @@ int wmk_read_traces_find(const char *path, struct wmk_read_paths *found)
 	err = find(dir, path, 0, found);
 	close(dir);
 	if (err >= 0 && found->n == before)
-		err = wmk_error_said(-ENOENT, "there is no trace in '%.100s': no directory at or below it has a file 'metadata'", path);
+		err = wmk_error_said(-ENOENT,
+				     "there is no trace in '%.100s': no directory at or below it has a file 'metadata'",
+				     path);
 	return err;
 }
 

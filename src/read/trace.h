@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace.h - a trace on disk, as records: a directory with `metadata` and stream files, opened, its streams read packet by packet, merged by
- * time with those of other traces.
+ * trace.h - a trace on disk, as records: a directory with `metadata` and stream files, opened, its streams read packet
+ * by packet, merged by time with those of other traces.
  *
  *     wmk_read_traces_find()    directories with a metadata file, below the paths that were given
  *     wmk_read_trace_open()     metadata ─► classes ─► decode programs; the names of the stream files
  *     wmk_read_stream_next()    one stream: window of a packet ─► record, record, ..., next packet
  *     wmk_read_merge_next()     all streams by time (merge.h)
  *
- * Memory is a window per stream (64 KiB, or as much as the largest record takes), whatever the size of the files. They are read by pread()
- * into it, not mapped: a file that somebody cuts while it is read gives an error, and no SIGBUS.
+ * Memory is a window per stream (64 KiB, or as much as the largest record takes), whatever the size of the files. They
+ * are read by pread() into it, not mapped: a file that somebody cuts while it is read gives an error, and no SIGBUS.
  *
- * Damage does not end the reading: wmk_read_stream_next() returns a negative errno with a cause chain that names file and byte, and the next
- * call goes on behind it: with the next packet where its place is known, else with the end. What came before was given.
+ * Damage does not end the reading: wmk_read_stream_next() returns a negative errno with a cause chain that names file
+ * and byte, and the next call goes on behind it: with the next packet where its place is known, else with the end. What
+ * came before was given.
  *
- * A trace that somebody writes meanwhile is read up to where its files ended when it was opened, and what is not whole there is no damage; or it
- * is followed (live.h): its streams are never at their end, they have nothing now (grow.c).
+ * A trace that somebody writes meanwhile is read up to where its files ended when it was opened, and what is not whole
+ * there is no damage; or it is followed (live.h): its streams are never at their end, they have nothing now (grow.c).
  *
  * Errors are -errno with a cause chain. A trace is immutable once open; a stream is one thread's.
  */
@@ -31,7 +32,8 @@
 
 struct wmk_read_trace {
 	char *path;                /* of the directory */
-	char *name;                /* "host/ust/uid/0/64-bit": the environment's hostname, if any, and the path below what was given */
+	/* "host/ust/uid/0/64-bit": the environment's hostname, if any, and the path below what was given */
+	char *name;
 	const char *below;         /* of `name`: the path below what was given; of that itself, its last part */
 	bool is_given;             /* it is what was given */
 	int dir;                   /* its descriptor */
@@ -40,7 +42,8 @@ struct wmk_read_trace {
 	char **files;              /* names of the stream files, in order */
 	uint64_t *sizes;           /* bytes of each, before the metadata was read: of records in them it has the events */
 	uint32_t n_files;
-	struct wmk_error_chain *cut; /* the metadata's last block or packet is not whole though nobody writes it, in words; or NULL */
+	/* the metadata's last block or packet is not whole though nobody writes it, in words; or NULL */
+	struct wmk_error_chain *cut;
 	bool is_written;           /* somebody had it locked to write it, before all else was looked at */
 	uint64_t metadata_size, metadata_number; /* bytes that were read, of which file */
 };
@@ -49,7 +52,10 @@ struct wmk_read_trace {
 int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_trace **trace);
 void wmk_read_trace_close(struct wmk_read_trace *trace);
 
-/* Does somebody write the trace in this directory? Who writes one of ours has its metadata locked as long as he lives; others do not tell. */
+/*
+ * Does somebody write the trace in this directory? Who writes one of ours has its metadata locked as long as he lives;
+ * others do not tell.
+ */
 bool wmk_read_is_written(int dir);
 /* Has more been declared since it was opened? Then it can be opened again. */
 bool wmk_read_trace_has_grown(const struct wmk_read_trace *trace);
@@ -61,11 +67,15 @@ struct wmk_read_paths {
 };
 
 /*
- * Append the directories at and below `path` that have a metadata file, in the order of their names. Symbolic links below `path` are not
- * followed, and what is below a trace is not looked at. -ENOENT: there is no such path, or no trace in it.
+ * Append the directories at and below `path` that have a metadata file, in the order of their names. Symbolic links
+ * below `path` are not followed, and what is below a trace is not looked at. -ENOENT: there is no such path, or no
+ * trace in it.
  */
 int wmk_read_traces_find(const char *path, struct wmk_read_paths *found);
-/* The names of a trace's stream files as they are now, in order, behind an empty list; those without a byte too, or not. */
+/*
+ * The names of a trace's stream files as they are now, in order, behind an empty list; those without a byte too, or
+ * not.
+ */
 int wmk_read_trace_files(const struct wmk_read_trace *trace, bool empty_too, struct wmk_read_paths *files);
 void wmk_read_paths_free(struct wmk_read_paths *paths);
 
@@ -86,8 +96,8 @@ struct wmk_read_packet {
 #define WMK_READ_LOST_UNKNOWN UINT64_MAX
 
 /*
- * What the end of a file is, or a packet that is not whole there: FIXED: the end, or damage; SO_FAR: the end, as somebody writes it; LIVE: what is
- * to come is not there yet.
+ * What the end of a file is, or a packet that is not whole there: FIXED: the end, or damage; SO_FAR: the end, as
+ * somebody writes it; LIVE: what is to come is not there yet.
  */
 enum wmk_read_growth { WMK_READ_FIXED, WMK_READ_SO_FAR, WMK_READ_LIVE };
 
@@ -142,22 +152,23 @@ void wmk_read_stream_close(struct wmk_read_stream *stream);
 enum { WMK_READ_END, WMK_READ_PACKET, WMK_READ_RECORD, WMK_READ_LATER };
 
 /*
- * WMK_READ_PACKET: the next packet has begun, stream->packet tells of it, stream->lost what was lost before; its context is in
- * stream->bytes, at packet.context_at, and the record's walk has the registers for it. WMK_READ_RECORD: stream->record is the next record.
- * WMK_READ_END. WMK_READ_LATER: a stream that is LIVE has no whole packet up to its limit; the next call looks again. Negative: damage, see above.
+ * WMK_READ_PACKET: the next packet has begun, stream->packet tells of it, stream->lost what was lost before; its
+ * context is in stream->bytes, at packet.context_at, and the record's walk has the registers for it. WMK_READ_RECORD:
+ * stream->record is the next record. WMK_READ_END. WMK_READ_LATER: a stream that is LIVE has no whole packet up to its
+ * limit; the next call looks again. Negative: damage, see above.
  */
 int wmk_read_stream_next(struct wmk_read_stream *stream);
 
 /* ── streams that grow (grow.c) ──────────────────────────────────────────────────────────────────────── */
 
 /*
- * Behind WMK_READ_LATER, and before the first call: the limit is where the file ends now. 1: something is there; 0: nothing; negative: the file has
- * been cut, and the stream has ended.
+ * Behind WMK_READ_LATER, and before the first call: the limit is where the file ends now. 1: something is there; 0:
+ * nothing; negative: the file has been cut, and the stream has ended.
  */
 int wmk_read_stream_look(struct wmk_read_stream *stream);
 /*
- * Behind the same: go on with what `trace`, the same one opened again, declares. `file`: its name, which must live as long as the stream; and
- * `user` is NULL. -EPROTO: it does not have the stream's class any more; nothing has changed.
+ * Behind the same: go on with what `trace`, the same one opened again, declares. `file`: its name, which must live as
+ * long as the stream; and `user` is NULL. -EPROTO: it does not have the stream's class any more; nothing has changed.
  */
 int wmk_read_stream_move(struct wmk_read_stream *stream, const struct wmk_read_trace *trace, const char *file);
 /* For stream.c: where the file ends, or the limit is. */
@@ -177,18 +188,20 @@ bool wmk_read_seek_is_wrong(struct wmk_read_stream *stream);
 int wmk_read_seek_end(struct wmk_read_stream *stream);
 
 /*
- * The first clock of all traces, which starts as { NULL, NULL }, and one of this trace of which nothing says that it counts from the same time: neither
- * that both are absolute nor that they are one, by a uuid (CTF 1.8.3, section 8). LTTng's count from 1970 and do not say so. False: there is no such.
+ * The first clock of all traces, which starts as { NULL, NULL }, and one of this trace of which nothing says that it
+ * counts from the same time: neither that both are absolute nor that they are one, by a uuid (CTF 1.8.3, section 8).
+ * LTTng's count from 1970 and do not say so. False: there is no such.
  */
 struct wmk_read_clock_of {
 	const struct wmk_read_trace *trace;
 	const struct wmk_ctf_clock_class *clock;
 };
-bool wmk_read_clock_differs(const struct wmk_read_trace *trace, struct wmk_read_clock_of *first, const struct wmk_ctf_clock_class **other);
+bool wmk_read_clock_differs(const struct wmk_read_trace *trace, struct wmk_read_clock_of *first,
+			    const struct wmk_ctf_clock_class **other);
 
 /*
- * A clock value as nanoseconds since 1970 (or since the clock's own origin), modulo 2^64, negative ones as such. Rounded as other readers
- * round: by a division of doubles, where the frequency is not 1 GHz.
+ * A clock value as nanoseconds since 1970 (or since the clock's own origin), modulo 2^64, negative ones as such.
+ * Rounded as other readers round: by a division of doubles, where the frequency is not 1 GHz.
  */
 int64_t wmk_read_ns(const struct wmk_ctf_clock_class *clock, uint64_t value);
 /* The same for many values. `clock` NULL: all times are 0. */

@@ -76,7 +76,8 @@ static bool take_seconds(const char **at, int64_t *ns)
 	const bool is_negative = take(at, '-');
 	int64_t seconds = digits(at, 1, 11), part = seconds >= 0 ? decimals(at) : -1;
 
-	if (part < 0 || __builtin_mul_overflow(seconds, (int64_t)NS_PER_S, &seconds) || __builtin_add_overflow(seconds, part, ns))
+	if (part < 0 || __builtin_mul_overflow(seconds, (int64_t)NS_PER_S, &seconds) ||
+	    __builtin_add_overflow(seconds, part, ns))
 		return false;
 	*ns = is_negative ? -*ns : *ns;
 	return true;
@@ -96,7 +97,8 @@ static void day_of(int64_t near_ns, bool gmt, struct tm *tm)
 
 int wmk_read_when(const char *text, bool gmt, int64_t near_ns, int64_t *ns, bool *is_day)
 {
-	const bool bracket = text[0] == '[', has_date = *text && strchr(text + 1, '-') != NULL, has_clock = strchr(text, ':') != NULL;
+	const bool bracket = text[0] == '[', has_date = *text && strchr(text + 1, '-') != NULL,
+		   has_clock = strchr(text, ':') != NULL;
 	const char *at = text + bracket;
 	struct tm tm = { .tm_isdst = -1 };
 	int64_t part = 0;
@@ -114,11 +116,15 @@ int wmk_read_when(const char *text, bool gmt, int64_t near_ns, int64_t *ns, bool
 			fine = take_clock(&at, &tm, &part);
 		tm.tm_isdst = -1;
 		/* Nanoseconds in 64 bits are the years 1678 to 2262. */
-		fine = fine && !__builtin_mul_overflow((int64_t)(gmt ? timegm(&tm) : mktime(&tm)), NS_PER_S, ns) && !__builtin_add_overflow(*ns, part, ns);
+		fine = fine && !__builtin_mul_overflow((int64_t)(gmt ? timegm(&tm) : mktime(&tm)), NS_PER_S, ns) &&
+		       !__builtin_add_overflow(*ns, part, ns);
 	}
 	if (fine && bracket)
 		fine = take(&at, ']');
 	if (fine && !*at)
 		return 0;
-	return wmk_error_said(-EINVAL, "'%.60s' is no time: seconds since 1970 (1700000000.5), a date (2023-11-14), a time of day (22:13:20.5), or both", text);
+	return wmk_error_said(-EINVAL,
+			      "'%.60s' is no time: seconds since 1970 (1700000000.5), a date (2023-11-14), a time of "
+			      "day (22:13:20.5), or both",
+			      text);
 }

@@ -6,8 +6,8 @@
  *     2023-11-14, 2023-11-14 22:13          a date, and a time of that day
  *     22:13:20, 22:13:20.000000022          a time of the day on which the trace begins
  *
- * A 'T' may stand for the blank, brackets around all of it are taken off (as lines of text have them). Dates and times of day are of the local
- * time zone, or of UTC.
+ * A 'T' may stand for the blank, brackets around all of it are taken off (as lines of text have them). Dates and times
+ * of day are of the local time zone, or of UTC.
  */
 #ifndef WMK_READ_WHEN_H
 #define WMK_READ_WHEN_H
@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 /*
- * As nanoseconds since 1970. `near_ns`: a time on the day that is meant when none is said. `*is_day`: only a day was said, *ns is its begin.
- * -EINVAL with words: it is no time.
+ * As nanoseconds since 1970. `near_ns`: a time on the day that is meant when none is said. `*is_day`: only a day was
+ * said, *ns is its begin. -EINVAL with words: it is no time.
  */
 int wmk_read_when(const char *text, bool gmt, int64_t near_ns, int64_t *ns, bool *is_day);
 

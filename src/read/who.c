@@ -19,7 +19,8 @@ static bool is_one(const char *name, const char *one, const char *other)
 static void take(struct wmk_read_who *who, const struct wmk_ctf_item *item, bool is_packet)
 {
 	const char *name = item->op->name;
-	const bool is_number = item->op->code == WMK_CTF_INT, is_text = item->op->code == WMK_CTF_STRING || item->op->code == WMK_CTF_TEXT;
+	const bool is_number = item->op->code == WMK_CTF_INT,
+		   is_text = item->op->code == WMK_CTF_STRING || item->op->code == WMK_CTF_TEXT;
 
 	if (is_packet) {
 		if (is_number && (item->op->roles & WMK_ROLE_BIT(WMK_ROLE_CPU) || is_one(name, "cpu_id", "cpu_id"))) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * who.h - who made a record, for forms that draw a line for each thread: process, thread and name as its contexts tell them, the CPU as its
- * packet does. Contexts are known by the names that tracers give them: vpid or pid, vtid or tid, procname or comm.
+ * who.h - who made a record, for forms that draw a line for each thread: process, thread and name as its contexts tell
+ * them, the CPU as its packet does. Contexts are known by the names that tracers give them: vpid or pid, vtid or tid,
+ * procname or comm.
  */
 #ifndef WMK_READ_WHO_H
 #define WMK_READ_WHO_H
